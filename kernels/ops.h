@@ -21,6 +21,7 @@ struct Random {
   int64_t rows, cols;
   double keep;        // bernoulli: probability of 1
   int64_t first = 0;  // the first row is this one of the batch: a rank draws its own rows
+  int64_t block = 0;  // the first column is column 4·block: a rank draws its own columns
   bool operator==(const Random&) const = default;
 };
 
@@ -104,6 +105,12 @@ struct SparseDense {  // in index, (value) · out [rows, blocks·width]
 struct SparsePick {
   int64_t width, per;
   bool operator==(const SparsePick&) const = default;
+};
+// in index · out index: entries in columns [start, start + width) of their block, counted from there; −1 for the others.
+// SliceCols of sparse rows
+struct SparseSlice {
+  int64_t start, width;
+  bool operator==(const SparseSlice&) const = default;
 };
 struct SparseMatmul {  // in index, (value), weight [blocks·width, N], (addend [rows, N] or [1, N]) · out [rows, N]
   int64_t width, per;
@@ -468,6 +475,7 @@ struct Parts {
   X(Narrow, narrow, Parts::blocks) \
   X(SparseDense, sparse_dense, Parts::blocks | Parts::rows) \
   X(SparsePick, sparse_pick, Parts::blocks | Parts::rows) \
+  X(SparseSlice, sparse_slice, Parts::blocks) \
   X(SparseMatmul, sparse_matmul, Parts::blocks | Parts::rows) \
   X(SparseWgrad, sparse_wgrad, Parts::tiles) \
   X(Unary, unary, Parts::blocks | Parts::rows | Parts::cols) \

@@ -162,6 +162,12 @@ struct Rule<SparsePick> : Light {
 };
 
 template <>
+struct Rule<SparseSlice> : Free, NoGradient {
+  static constexpr Traits traits{.rows = Follows::each(), .cols = Follows::each(), .elements = Follows::each()};
+  static std::vector<Result> infer(const SparseSlice&, const Shapes& in) { return {{in[0], DType::index}}; }
+};
+
+template <>
 struct Rule<SparseMatmul> {
   static constexpr Traits traits{.rows = Follows::of(OperandSet::but({2})),
                                  .cols = Follows::of({2, 3}),

@@ -1,5 +1,5 @@
 // random: uniform (0, 1), normal (Box–Muller), bernoulli (0 or 1). Element (r, c) comes from philox(c / 4, row, step,
-// purpose), word c mod 4; ~1–3 ns per element.
+// purpose), word c mod 4, counted from the op's first row and block of four columns; ~1–3 ns per element.
 // With `rows` the counter is (c / 4, id low, id high, purpose | try): the row's numbers do not depend on its batch.
 #include "kernels/cpu/random.h"
 
@@ -142,7 +142,7 @@ void run(const Call& call, int64_t tile, void*) {
   for (int64_t i = r.begin; i < r.end; ++i) {
     const Counter key = row_key(call, call.in[0], i, op.purpose, op.first);
     for (int64_t c = 0; c < out.cols; c += kWords) {
-      philox_lanes(static_cast<uint32_t>(c / 4), key, k0, k1, words);
+      philox_lanes(static_cast<uint32_t>(op.block + c / 4), key, k0, k1, words);
       convert(op, words, made);
       memcpy(out.row(i) + c, made, static_cast<size_t>(least(kWords, out.cols - c)) * sizeof(T));
     }

@@ -1,4 +1,4 @@
-// sparse_dense, sparse_pick, sparse_matmul, sparse_wgrad: rows with a few entries, kept as (index, value) instead of
+// sparse_dense, sparse_pick, sparse_slice, sparse_matmul, sparse_wgrad: rows with a few entries, kept as (index, value) instead of
 // one-hot blocks.
 //   entry j of row p is column (j / per)·width + index[p, j] of the dense row; its weight is value[p, j], or 1 without
 //       a value tensor.
@@ -52,6 +52,17 @@ void pick_run(const Call& call, int64_t tile, void*) {
     for (int64_t j = 0; j < out.cols; ++j) {
       const int64_t i = index.row(p)[j];
       out.row(p)[j] = i < 0 ? T(0) : dense.row(p)[j / op.per * op.width + i];
+    }
+}
+
+void slice_run(const Call& call, int64_t tile, void*) {
+  const auto& op = *static_cast<const SparseSlice*>(call.op);
+  const Mat<int32_t> index(call.in[0]), out(call.out[0]);
+  const Range r = piece(tile, kRowsPerTile, out.rows);
+  for (int64_t p = r.begin; p < r.end; ++p)
+    for (int64_t j = 0; j < out.cols; ++j) {
+      const int64_t i = index.row(p)[j] - op.start;
+      out.row(p)[j] = i >= 0 && i < op.width ? static_cast<int32_t>(i) : -1;
     }
 }
 
@@ -158,6 +169,7 @@ void wgrad_run(const Call& call, int64_t tile, void*) {
 
 TESSERA_KERNEL(sparse_dense, row_tiles, dense_run<T>, nullptr)
 TESSERA_KERNEL(sparse_pick, row_tiles, pick_run<T>, nullptr)
+TESSERA_KERNEL(sparse_slice, row_tiles, slice_run, nullptr)
 TESSERA_KERNEL(sparse_matmul, row_tiles, matmul_run<T>, nullptr)
 TESSERA_KERNEL(sparse_wgrad, wgrad_tiles, wgrad_run<T>, nullptr)
 

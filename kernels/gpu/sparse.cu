@@ -1,4 +1,4 @@
-// sparse_dense, sparse_pick, sparse_matmul, sparse_wgrad (gpu/bodies/sparse.cuh).
+// sparse_dense, sparse_pick, sparse_slice, sparse_matmul, sparse_wgrad (gpu/bodies/sparse.cuh).
 #include "kernels/gpu/bodies/sparse.cuh"
 
 namespace tessera::gpu {
@@ -23,6 +23,21 @@ __global__ void __launch_bounds__(kThreads) sparse_pick_kernel(Pick x) {
 void pick_run(const Call& call, int64_t, void* scratch) {
   launch({dim3(grid_of(call.out[0].rows * call.out[0].cols, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream},
          "sparse_pick", sparse_pick_kernel, pick(call));
+}
+
+__global__ void __launch_bounds__(kThreads)
+    sparse_slice_kernel(int start, int width, Mat<const int32_t> index, Mat<int32_t> out) {
+  const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (item >= static_cast<int64_t>(out.rows) * out.cols) return;
+  const int p = static_cast<int>(item / out.cols), j = static_cast<int>(item % out.cols);
+  const int i = index.row(p)[j] - start;
+  out.row(p)[j] = i >= 0 && i < width ? i : -1;
+}
+void slice_run(const Call& call, int64_t, void* scratch) {
+  const auto& op = *static_cast<const SparseSlice*>(call.op);
+  launch({dim3(grid_of(call.out[0].rows * call.out[0].cols, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream},
+         "sparse_slice", sparse_slice_kernel, static_cast<int>(op.start), static_cast<int>(op.width),
+         Mat<const int32_t>(call.in[0]), Mat<int32_t>(call.out[0]));
 }
 
 // sparse_matmul in its own launch: as sparse_matmul_chunk, with the entries of a block's rows staged 32 at a time in
@@ -93,6 +108,7 @@ void wgrad_run(const Call& call, int64_t, void* scratch) {
 
 Kernel sparse_dense_entry() { return {one_if_any, dense_run, nullptr}; }
 Kernel sparse_pick_entry() { return {one_if_any, pick_run, nullptr}; }
+Kernel sparse_slice_entry() { return {one_if_any, slice_run, nullptr}; }
 Kernel sparse_matmul_entry() { return {one_if_any, matmul_run, nullptr}; }
 Kernel sparse_wgrad_entry() { return {one_if_any, wgrad_run, nullptr}; }
 

@@ -15,7 +15,7 @@ Drawer drawer(const Grid& rows, int64_t r, const StepState& state, int purpose) 
 }
 
 Number element(const Random& op, const Drawer& d, int64_t c) {
-  const auto w = d.words(static_cast<uint32_t>(c / 4));
+  const auto w = d.words(static_cast<uint32_t>(op.block + c / 4));
   const double u = open_unit(w[static_cast<size_t>(c % 4)]);
   if (op.kind == Random::uniform) return u;
   if (op.kind == Random::bernoulli) return u < static_cast<double>(static_cast<float>(op.keep)) ? 1 : 0;
@@ -73,7 +73,8 @@ void source_cases(Cases& cases) {
                  0, state, 5)
               .words(0)[0]);
       for (const Random& op : {Random{Random::uniform, 3, r, c, 0}, Random{Random::normal, 0x1001, r, c, 0},
-                               Random{Random::bernoulli, 4, r, c, 0.3}, Random{Random::bernoulli, 5, r, c, first}}) {
+                               Random{Random::bernoulli, 4, r, c, 0.3}, Random{Random::bernoulli, 5, r, c, first},
+                               Random{Random::normal, 6, r, c, 0, 0, 3}}) {
         Case x{identified ? "rows by identity" : "rows by place and step",
                op,
                {identified ? index(r, 3, 0, 0).of(identities(r)) : none()},

@@ -1,4 +1,4 @@
-// sparse_dense, sparse_pick, sparse_matmul, sparse_wgrad: rows of few entries; packed rows (several blocks), repeated
+// sparse_dense, sparse_pick, sparse_slice, sparse_matmul, sparse_wgrad: rows of few entries; packed rows (several blocks), repeated
 // and absent entries, with and without values.
 #include "op_case.h"
 
@@ -82,6 +82,15 @@ void sparse_cases(Cases& cases) {
              return Grids{y};
            }});
       cases.back().by_rows = true;
+      for (const SparseSlice& op : {SparseSlice{0, e.width}, SparseSlice{e.width / 3, (e.width + 1) / 2}}) {
+        cases.push_back({"columns of sparse rows", op, {e.indices()}, [op, e](const Grids& in) {
+                           return Grids{grid(e.rows, e.entries(), [&](int64_t r, int64_t j) {
+                             const double i = in[0](r, j).v - static_cast<double>(op.start);
+                             return Number(i >= 0 && i < static_cast<double>(op.width) ? i : -1);
+                           })};
+                         }});
+        cases.back().by_rows = true;
+      }
     }
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "engine/passes/batch/shard.h"
+#include "engine/passes/batch/rank_sums.h"
 #include "engine/passes/rewrite.h"
 
 namespace tessera::batch_parts {
@@ -59,7 +59,7 @@ inline int64_t units_of(const Plan& plan) {
 class Sharder {
  public:
   Sharder(const Plan& plan, const RankCut& cut, Plan& next, Recorder& recorder)
-      : old_(plan), cut_(cut), units_(units_of(plan)), next_(next), r_(recorder) {
+      : old_(plan), cut_(cut), units_(units_of(plan)), next_(next), r_(recorder), sums_(cut, next, recorder) {
     if (units_ < cut.shards)
       throw Error(ErrorCode::usage, "A batch of this training has " + std::to_string(units_) +
                                         " parts that can be computed apart (packs of rows, or tiles of " +
@@ -72,7 +72,7 @@ class Sharder {
     for (const Leaf& leaf : old_.leaves)
       put(leaf.value,
           {.value = r_.var(next_.leaf(leaf.kind, leaf.name, old_.shape(leaf.value), old_[leaf.value].dtype))});
-    order_ = r_.state(kRankOrder, {1, 1});
+    sums_.open();
     for (const Node& x : old_.nodes) take(x);
     finish();
   }
@@ -89,8 +89,8 @@ class Sharder {
   }
 
   // ---- the cut ----------------------------------------------------------------------------------
-  int first_shard() const { return cut_.rank * own_shards(); }
-  int own_shards() const { return cut_.shards / cut_.ranks; }
+  int first_shard() const { return sums_.first_shard(); }
+  int own_shards() const { return sums_.own_shards(); }
   // Where shard `s` of a stretch of `rows` rows begins.
   int64_t begin(int64_t rows, int s) const { return rows / units_ * (units_ * s / cut_.shards); }
   int64_t own_begin(int64_t rows) const { return begin(rows, first_shard()); }
@@ -142,36 +142,7 @@ class Sharder {
     for (size_t i = 0; i < open.size(); ++i) put(open[i], {.value = totals[i]});
   }
 
-  // Σ over all shards, in their order, of several values at once. sums[i]: value i by shard of this rank.
-  std::vector<Var> total(const std::vector<std::vector<Var>>& sums) {
-    std::vector<Var> by_shard;
-    for (size_t s = 0; s < sums[0].size(); ++s) {
-      std::vector<Var> flat;
-      for (const std::vector<Var>& value : sums) flat.push_back(reshape(value[s], {1, value[s].shape().count()}));
-      by_shard.push_back(concat_cols(flat));
-    }
-    Var all = concat_rows(by_shard);
-    if (cut_.ranks > 1) {
-      const Shape own = all.shape();
-      all = r_.emit(AllGather{cut_.wires, cut_.ranks}, {order(), reshape(all, {1, own.count()})})[1];
-      all = reshape(all, {cut_.shards, own.cols});
-    }
-    const Var joined = cut_.shards == 1 ? all : sum_rows(all);
-    std::vector<Var> out;
-    int64_t at = 0;
-    for (const std::vector<Var>& value : sums) {
-      const Shape s = value[0].shape();
-      out.push_back(reshape(slice_cols(joined, at, s.count()), s));
-      at += s.count();
-    }
-    return out;
-  }
-  // The state that orders exchanges, as the last of them left it.
-  Var order() {
-    for (size_t n = next_.nodes.size(); n-- > 0;)
-      if (std::holds_alternative<AllGather>(next_.nodes[n].op)) return r_.var(next_.nodes[n].out[0]);
-    return order_;
-  }
+  std::vector<Var> total(const std::vector<std::vector<Var>>& sums) { return sums_.total(sums); }
 
   // This rank's rows of a value; of one that it has as a whole, those of the stretches given.
   Var rows_of(const Node& x, Id old, const Stretches& stretches) {
@@ -501,7 +472,7 @@ class Sharder {
   const int64_t units_;
   Plan& next_;
   Recorder& r_;
-  Var order_;
+  RankSums sums_;
   std::map<Id, Part> parts_;
   bool apart_ = false;              // of a micro-batch, and by it:
   std::map<Id, Var> statistics_{};  // a batch norm's own mean and variance, by value of the whole plan

@@ -31,17 +31,17 @@ struct RandomSource {
   Random::Kind kind;
   int purpose;
   float keep;
-  int first;
+  int first, block;
 };
 inline RandomSource random_source(const Random& op) {
-  return {op.kind, op.purpose, static_cast<float>(op.keep), static_cast<int>(op.first)};
+  return {op.kind, op.purpose, static_cast<float>(op.keep), static_cast<int>(op.first), static_cast<int>(op.block)};
 }
 
-// random: columns 4·block to 4·block + 3 of row r.
+// random: the op's columns 4·block to 4·block + 3 of row r.
 __device__ inline void random_chunk(const RandomSource& source, const Mat<const int32_t>& rows, const Target& out,
                                     const StepState& state, int r, int block) {
-  const Philox words =
-      random_words(state.seed, row_key(state, rows, r, source.purpose, source.first), static_cast<uint32_t>(block));
+  const Philox words = random_words(state.seed, row_key(state, rows, r, source.purpose, source.first),
+                                    static_cast<uint32_t>(source.block + block));
   float v[kChunk];
 #pragma unroll
   for (int k = 0; k < kChunk; ++k) v[k] = open_uniform(words.word[k]);

@@ -1,0 +1,450 @@
+#include "engine/passes/columns/column_cutter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/error.h"
+#include "engine/plan/op_rules.h"
+
+namespace tessera::column_parts {
+namespace {
+
+// The spans of a row that a step activates or judges.
+const SpanTable& spans_of_step(const Plan& plan) {
+  for (const Node& x : plan.nodes) {
+    if (const auto* s = std::get_if<SpanActivation>(&x.op)) return *s->spans;
+    if (const auto* s = std::get_if<SpanReconstruction>(&x.op)) return *s->spans;
+  }
+  throw Error(ErrorCode::unsupported,
+              "--parallel model cuts rows of a table by their columns, which this method does not have.\n"
+              "  Train it with --parallel data.");
+}
+
+Axis part_of(const Axis& axis, int64_t start, int64_t size) {
+  Axis out;
+  int64_t at = 0;
+  for (const Stretch& s : axis) {
+    if (at >= start && at + s.size <= start + size) out.push_back(s);
+    at += s.size;
+  }
+  return size_of(out) == size ? out : Axis{};
+}
+
+}  // namespace
+
+ColumnCutter::ColumnCutter(const Plan& plan, const RankCut& cut, Plan& next, Recorder& recorder)
+    : old_(plan),
+      shares_(spans_of_step(plan), cut),
+      weights_(plan, shares_),
+      next_(next),
+      r_(recorder),
+      sums_(cut, next, recorder) {}
+
+StateCuts ColumnCutter::run() {
+  next_.tables.push_back(shares_.own_spans());
+  for (const Leaf& leaf : old_.leaves) put_leaf(leaf);
+  sums_.open();
+  for (const Node& x : old_.nodes) take(x);
+  finish();
+  StateCuts cuts;
+  for (const Leaf& leaf : old_.leaves)
+    if (is(leaf.value, Part::flat))
+      cuts[leaf.name] = {old_.shape(leaf.value).cols, weights_.stretches(*weights_.set_of(leaf.value))};
+  return cuts;
+}
+
+void ColumnCutter::put_leaf(const Leaf& leaf) {
+  Shape shape = old_.shape(leaf.value);
+  const auto set = leaf.kind == Leaf::state ? weights_.set_of(leaf.value) : std::nullopt;
+  if (set) shape.cols = weights_.own_before(*set, shape.cols);
+  const Var value = r_.var(next_.leaf(leaf.kind, leaf.name, shape, old_[leaf.value].dtype));
+  put(leaf.value, {.kind = set ? Part::flat : Part::whole, .value = value});
+}
+
+void ColumnCutter::finish() {
+  settle(old_.outputs);
+  for (const Id v : old_.outputs) {
+    if (is(v, Part::cut)) refuse(*old_.maker(v), "a value of every column is needed as a whole");
+    next_.outputs.push_back(part(v).value.id);
+  }
+  for (const auto& [id, name] : old_.names)
+    if (const auto at = parts_.find(id); at != parts_.end() && at->second.kind != Part::sums)
+      next_.names[at->second.value.id] = name;
+  next_.row_cut = old_.row_cut;
+}
+
+void ColumnCutter::refuse(const Node& x, const std::string& why) const {
+  throw Error(ErrorCode::unsupported, "This step cannot be cut by the columns of its table: " + why + " (" +
+                                          op_name(x.op) + ").\n  Train it with --parallel data.");
+}
+
+// ---- values -------------------------------------------------------------------------------------
+void ColumnCutter::put_cut(Id old, Var value, Axis rows, Axis cols) {
+  put(old, {.kind = rows.empty() && cols.empty() ? Part::whole : Part::cut,
+            .value = value,
+            .rows = std::move(rows),
+            .cols = std::move(cols)});
+}
+
+void ColumnCutter::settle(const std::vector<Id>& values) {
+  std::vector<Id> open;
+  for (const Id v : values)
+    if (is(v, Part::sums) && std::find(open.begin(), open.end(), v) == open.end()) open.push_back(v);
+  if (open.empty()) return;
+  std::vector<std::vector<Var>> sums;
+  for (const Id v : open) sums.push_back(part(v).by_shard);
+  const std::vector<Var> totals = sums_.total(sums);
+  for (size_t i = 0; i < open.size(); ++i) put(open[i], {.value = totals[i]});
+}
+
+Var ColumnCutter::whole(const Node& x, Id old) const {
+  if (old == kNone) return {};
+  if (!is(old, Part::whole)) refuse(x, "an op reads columns of other ranks");
+  return part(old).value;
+}
+
+std::vector<std::pair<int64_t, Stretch>> ColumnCutter::own_stretches(const Axis& axis, bool in_whole) const {
+  std::vector<std::pair<int64_t, Stretch>> out;
+  int64_t at = 0;
+  for (const Stretch& s : axis) {
+    const bool own = shares_.own(s.shard);
+    if (own) out.emplace_back(at, s);
+    at += own || in_whole ? s.size : 0;
+  }
+  return out;
+}
+
+// Entries of sparse rows in the rank's columns.
+Var ColumnCutter::shard_index(Var index, const Axis& axis) {
+  return r_.emit1(SparseSlice{shares_.own_start(axis), shares_.own_size(axis)}, {index});
+}
+
+// A one-hot condition is made again for the rank's columns alone, where it was packed like `made`.
+Var ColumnCutter::own_condition(const Node& made, const Axis& cols) {
+  const Node* x = &made;
+  while (std::holds_alternative<Reshape>(x->op)) x = old_.maker(x->in[0]);
+  const int64_t width = shares_.own_size(shares_.conditions());
+  const Var dense = sparse_dense(shard_index(whole(*x, x->in[0]), shares_.conditions()), Var{}, width, 1);
+  const int64_t rows = old_.shape(made.out[0]).rows;
+  return reshape(dense, {rows, shares_.own_size(cols)});
+}
+
+Var ColumnCutter::own(const Node& x, Id old, const Axis& rows, const Axis& cols) {
+  const Part& p = part(old);
+  if (p.kind == Part::cut) {
+    if (p.rows != rows || p.cols != cols) refuse(x, "its inputs are cut in different ways");
+    return p.value;
+  }
+  Var all = whole(x, old);
+  const int64_t own_rows = rows.empty() ? all.rows() : shares_.own_size(rows);
+  const int64_t own_cols = cols.empty() ? all.cols() : shares_.own_size(cols);
+  if (const auto* f = old_.made_by<Fill>(old)) return fill(r_, {own_rows, own_cols}, f->value);
+  if (rows.empty() && !cols.empty() && !shares_.conditions().empty() && old_.maker(old) != nullptr &&
+      weights_.beside(old) == cols && cols.front().size != all.cols() && own_cols > 0)
+    return own_condition(*old_.maker(old), cols);
+  std::vector<Var> parts;
+  for (const auto& [start, s] : own_stretches(rows, true)) parts.push_back(slice_rows(all, start, s.size));
+  if (!rows.empty()) all = parts.empty() ? fill(r_, {0, all.cols()}, 0) : concat_rows(parts);
+  parts.clear();
+  for (const auto& [start, s] : own_stretches(cols, true)) parts.push_back(slice_cols(all, start, s.size));
+  if (!cols.empty()) all = parts.empty() ? fill(r_, {own_rows, 0}, 0) : concat_cols(parts);
+  return all;
+}
+
+std::vector<Var> ColumnCutter::by_shard(const std::function<Var(int shard)>& make) const {
+  std::vector<Var> out;
+  for (int s = 0; s < shares_.own_shards(); ++s) out.push_back(make(shares_.first_shard() + s));
+  return out;
+}
+
+// The columns that a shard of this rank has of a value of the rank; none: it has none.
+Var ColumnCutter::shard_cols(Var own, const Axis& cols, int shard) const {
+  std::vector<Var> parts;
+  for (const auto& [start, s] : own_stretches(cols, false))
+    if (s.shard == shard) parts.push_back(slice_cols(own, start, s.size));
+  return parts.empty() ? Var{} : concat_cols(parts);
+}
+Var ColumnCutter::shard_rows(Var own, const Axis& rows, int shard) const {
+  std::vector<Var> parts;
+  for (const auto& [start, s] : own_stretches(rows, false))
+    if (s.shard == shard) parts.push_back(slice_rows(own, start, s.size));
+  return parts.empty() ? Var{} : concat_rows(parts);
+}
+
+// ---- ops ----------------------------------------------------------------------------------------
+bool ColumnCutter::cut_input(const Node& x) const {
+  return std::any_of(x.in.begin(), x.in.end(), [&](Id v) { return is(v, Part::cut) || is(v, Part::flat); });
+}
+
+void ColumnCutter::take(const Node& x) {
+  if (takes_sources(x)) return;
+  if (stays_open(x)) return on_sums(x);
+  settle(x.in);
+  if (takes_spans(x)) return;
+  if (!cut_input(x)) return keep(x);
+  if (std::any_of(x.in.begin(), x.in.end(), [&](Id v) { return is(v, Part::flat); }) &&
+      !std::holds_alternative<SliceCols>(x.op) && !std::holds_alternative<ConcatCols>(x.op))
+    return on_flat(x);
+  if (takes_moves(x)) return;
+  if (const auto* m = std::get_if<Matmul>(&x.op)) return multiply(x, *m);
+  if (std::holds_alternative<SumRows>(x.op)) return sum_over_rows(x);
+  if (std::holds_alternative<SumCols>(x.op) || std::holds_alternative<RowDot>(x.op)) return sum_over_cols(x);
+  elementwise(x);
+}
+
+void ColumnCutter::keep(const Node& x) {
+  std::vector<Var> in;
+  for (const Id v : x.in) in.push_back(whole(x, v));
+  const std::vector<Var> out = r_.emit(x.op, in);
+  for (size_t k = 0; k < out.size(); ++k) put(x.out[k], {.value = out[k]});
+}
+
+// Rows of the table, and noise as wide as they are.
+bool ColumnCutter::takes_sources(const Node& x) {
+  const Axis& data = shares_.data();
+  if (const auto* random = std::get_if<Random>(&x.op); random != nullptr && weights_.drawn_by_columns(x.out[0])) {
+    if (x.in[0] != kNone) refuse(x, "its rows are given from outside");
+    const int64_t start = shares_.own_start(data), width = shares_.own_size(data);
+    Random op = *random;
+    op.block = start / 4;
+    op.cols = start % 4 + width;
+    put_cut(x.out[0], slice_cols(r_.emit1(op, {Var{}}), start % 4, width), {}, data);
+    return true;
+  }
+  if (!weights_.rows_of_table(x.out[0])) return false;
+  const Axis& spans = shares_.spans();
+  const int64_t first = shares_.own_start(spans), count = shares_.own_size(spans);
+  const Var index = shard_index(slice_cols(whole(x, x.in[0]), first, count), data);
+  const Var value = x.in[1] == kNone ? Var{} : slice_cols(whole(x, x.in[1]), first, count);
+  put_cut(x.out[0], sparse_dense(index, value, shares_.own_size(data), count), {}, data);
+  return true;
+}
+
+// Ops on spans work on the rank's spans.
+bool ColumnCutter::takes_spans(const Node& x) {
+  const SpanTable* spans = shares_.own_spans()->table();
+  const Axis& data = shares_.data();
+  const auto wide = [&](size_t i) { return own(x, x.in[i], {}, data); };
+  if (const auto* op = std::get_if<SpanActivation>(&x.op)) {
+    SpanActivation of_rank = *op;
+    of_rank.spans = spans;
+    put_cut(x.out[0], r_.emit1(of_rank, {wide(0), wide(1)}), {}, data);
+  } else if (const auto* grad = std::get_if<SpanActivationGrad>(&x.op)) {
+    SpanActivationGrad of_rank = *grad;
+    of_rank.spans = spans;
+    put_cut(x.out[0], r_.emit1(of_rank, {wide(0), wide(1)}), {}, data);
+  } else if (std::holds_alternative<SpanCrossEntropy>(x.op)) {
+    // A condition is of one span: every other shard adds 0.
+    const Var condition = shard_index(whole(x, x.in[1]), shares_.conditions());
+    const Var loss = r_.emit1(SpanCrossEntropy{spans}, {wide(0), condition});
+    put_sums(x.out[0], by_shard([&](int s) { return s == shares_.first_shard() ? loss : fill(r_, loss.shape(), 0); }));
+  } else if (std::holds_alternative<SpanCrossEntropyGrad>(x.op)) {
+    const Var condition = shard_index(whole(x, x.in[1]), shares_.conditions());
+    put_cut(x.out[0], r_.emit1(SpanCrossEntropyGrad{spans}, {wide(0), condition, whole(x, x.in[2])}), {}, data);
+  } else if (std::holds_alternative<SpanReconstruction>(x.op) || std::holds_alternative<SpanReconstructionGrad>(x.op)) {
+    reconstruct(x);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void ColumnCutter::reconstruct(const Node& x) {
+  const SpanTable* spans = shares_.own_spans()->table();
+  const Axis &data = shares_.data(), &by_span = shares_.spans();
+  const int64_t first = shares_.own_start(by_span), count = shares_.own_size(by_span);
+  const Var index = shard_index(slice_cols(whole(x, x.in[1]), first, count), data);
+  const Var value = slice_cols(whole(x, x.in[2]), first, count);
+  const bool numbers = shares_.own_size(shares_.numbers()) > 0;
+  std::vector<Var> in{own(x, x.in[0], {}, data), index, value,
+                      numbers ? own(x, x.in[3], {}, shares_.numbers()) : Var{}};
+  if (std::holds_alternative<SpanReconstruction>(x.op))
+    return put_cut(x.out[0], r_.emit1(SpanReconstruction{spans}, in), {}, by_span);
+  in.push_back(own(x, x.in[4], {}, by_span));
+  const std::vector<Var> out = r_.emit(SpanReconstructionGrad{spans}, in);
+  put_cut(x.out[0], out[0], {}, data);
+  put_cut(x.out[1], out[1], {}, shares_.numbers());
+}
+
+// Linear ops on sums that are still open stay open, so that more of them share an exchange.
+bool ColumnCutter::stays_open(const Node& x) const {
+  const Traits t = traits(x);
+  const auto open = [&](Id v) { return is(v, Part::sums) && old_.shape(v) == old_.shape(x.in[0]); };
+  return !x.in.empty() && (t.linear || t.move.kind == Move::reshape || t.move.kind == Move::slice_cols) &&
+         std::all_of(x.in.begin(), x.in.end(), open);
+}
+void ColumnCutter::on_sums(const Node& x) {
+  put_sums(x.out[0], by_shard([&](int s) {
+             std::vector<Var> in;
+             for (const Id v : x.in) in.push_back(part(v).by_shard[static_cast<size_t>(s - shares_.first_shard())]);
+             return r_.emit1(x.op, in);
+           }));
+}
+
+// A product along the columns of the table is what each shard's columns add to it; any other has the rows and columns
+// of its factors.
+void ColumnCutter::multiply(const Node& x, const Matmul& op) {
+  if (op.pairs != 1 || op.addend) refuse(x, "it is a sum of products");
+  const auto rows = [&](Id v) { return is(v, Part::cut) ? part(v).rows : Axis{}; };
+  const auto cols = [&](Id v) { return is(v, Part::cut) ? part(v).cols : Axis{}; };
+  const Id a = x.in[0], b = x.in[1];
+  const Axis depth_a = op.trans_a ? rows(a) : cols(a), depth_b = op.trans_b ? cols(b) : rows(b);
+  const Axis out_rows = op.trans_a ? cols(a) : rows(a), out_cols = op.trans_b ? rows(b) : cols(b);
+  if (depth_a.empty() && depth_b.empty()) {
+    const Var own_a = is(a, Part::cut) ? part(a).value : whole(x, a);
+    const Var own_b = is(b, Part::cut) ? part(b).value : whole(x, b);
+    return put_cut(x.out[0], r_.emit1(op, {own_a, own_b}), out_rows, out_cols);
+  }
+  if (!out_rows.empty() || !out_cols.empty()) refuse(x, "it goes along columns of the table and makes some");
+  const Axis depth = depth_a.empty() ? depth_b : depth_a;
+  const Var own_a = op.trans_a ? own(x, a, depth, {}) : own(x, a, {}, depth);
+  const Var own_b = op.trans_b ? own(x, b, {}, depth) : own(x, b, depth, {});
+  put_sums(x.out[0], by_shard([&](int shard) {
+             std::vector<Var> pairs;
+             for (const auto& [start, s] : own_stretches(depth, false)) {
+               if (s.shard != shard) continue;
+               pairs.push_back(op.trans_a ? slice_rows(own_a, start, s.size) : slice_cols(own_a, start, s.size));
+               pairs.push_back(op.trans_b ? slice_cols(own_b, start, s.size) : slice_rows(own_b, start, s.size));
+             }
+             if (pairs.empty()) return fill(r_, old_.shape(x.out[0]), 0);
+             Matmul of_shard = op;
+             of_shard.pairs = static_cast<int>(pairs.size() / 2);
+             return r_.emit1(of_shard, pairs);
+           }));
+}
+
+void ColumnCutter::elementwise(const Node& x) {
+  const bool can = std::holds_alternative<Unary>(x.op) || std::holds_alternative<Binary>(x.op) ||
+                   std::holds_alternative<LerpRows>(x.op) || std::holds_alternative<Broadcast>(x.op);
+  if (!can) refuse(x, "an op joins columns of different ranks");
+  const Shape shape = old_.shape(x.out[0]);
+  Axis rows, cols;
+  for (const Id v : x.in) {
+    if (!is(v, Part::cut)) continue;
+    if (old_.shape(v).rows == shape.rows && !part(v).rows.empty()) rows = part(v).rows;
+    if (old_.shape(v).cols == shape.cols && !part(v).cols.empty()) cols = part(v).cols;
+  }
+  std::vector<Var> in;
+  for (const Id v : x.in) {
+    const Shape s = old_.shape(v);
+    in.push_back(own(x, v, s.rows == shape.rows ? rows : Axis{}, s.cols == shape.cols ? cols : Axis{}));
+  }
+  Op op = x.op;
+  if (auto* b = std::get_if<Broadcast>(&op)) {
+    if (!rows.empty()) b->rows = shares_.own_size(rows);
+    if (!cols.empty()) b->cols = shares_.own_size(cols);
+  }
+  put_cut(x.out[0], r_.emit1(op, in), rows, cols);
+}
+
+void ColumnCutter::sum_over_rows(const Node& x) {
+  const Part p = part(x.in[0]);
+  if (p.rows.empty()) return put_cut(x.out[0], r_.emit1(x.op, {p.value}), {}, p.cols);
+  if (!p.cols.empty()) refuse(x, "it is cut twice");
+  put_sums(x.out[0], by_shard([&](int s) {
+             const Var own = shard_rows(p.value, p.rows, s);
+             return own ? r_.emit1(x.op, {own}) : fill(r_, old_.shape(x.out[0]), 0);
+           }));
+}
+
+void ColumnCutter::sum_over_cols(const Node& x) {
+  Axis rows, cols;
+  for (const Id v : x.in)
+    if (is(v, Part::cut)) rows = part(v).rows, cols = part(v).cols;
+  std::vector<Var> in;
+  for (const Id v : x.in) in.push_back(own(x, v, rows, cols));
+  if (cols.empty()) return put_cut(x.out[0], r_.emit1(x.op, in), rows, {});
+  if (!rows.empty()) refuse(x, "it is cut twice");
+  put_sums(x.out[0], by_shard([&](int s) {
+             std::vector<Var> of_shard;
+             for (const Var v : in) of_shard.push_back(shard_cols(v, cols, s));
+             return of_shard[0] ? r_.emit1(x.op, of_shard) : fill(r_, old_.shape(x.out[0]), 0);
+           }));
+}
+
+// ---- moves --------------------------------------------------------------------------------------
+bool ColumnCutter::takes_moves(const Node& x) {
+  if (std::holds_alternative<Reshape>(x.op)) reshape_part(x);
+  else if (const auto* s = std::get_if<SliceCols>(&x.op)) slice_cols_of(x, *s);
+  else if (std::holds_alternative<ConcatCols>(x.op)) concat_cols_of(x);
+  else return false;
+  return true;
+}
+
+// Updates of a flat set: the rank's elements.
+void ColumnCutter::on_flat(const Node& x) {
+  Op op = x.op;
+  if (auto* range = std::get_if<ClampRange>(&op)) {
+    const Id set = *weights_.set_of(x.in[0]);
+    const int64_t end = weights_.own_before(set, range->start + range->count);
+    range->start = weights_.own_before(set, range->start);
+    range->count = end - range->start;
+    if (range->count == 0) return put(x.out[0], part(x.in[0]));
+  } else if (!std::holds_alternative<Adam>(op) && !std::holds_alternative<Average>(op)) {
+    refuse(x, "it reads weights of all columns");
+  }
+  std::vector<Var> in;
+  for (const Id v : x.in) in.push_back(v == kNone ? Var{} : part(v).value);
+  const std::vector<Var> out = r_.emit(op, in);
+  for (size_t k = 0; k < out.size(); ++k) put(x.out[k], {.kind = Part::flat, .value = out[k]});
+}
+
+void ColumnCutter::view_of_set(const Node& x, Id set, int64_t offset) {
+  const WideWeight& w = weights_.weight(set, offset);
+  const int64_t rows = w.rows.empty() ? w.shape.rows : shares_.own_size(w.rows);
+  const int64_t cols = w.cols.empty() ? w.shape.cols : shares_.own_size(w.cols);
+  if (rows * cols == 0) return put_cut(x.out[0], fill(r_, {rows, cols}, 0), w.rows, w.cols);
+  const Var row = slice_cols(part(x.in[0]).value, weights_.own_before(set, offset), rows * cols);
+  put_cut(x.out[0], reshape(row, {rows, cols}), w.rows, w.cols);
+}
+
+void ColumnCutter::slice_cols_of(const Node& x, const SliceCols& op) {
+  const Part p = part(x.in[0]);
+  if (p.kind == Part::flat) return view_of_set(x, *weights_.set_of(x.in[0]), op.start);
+  if (p.cols.empty()) return put_cut(x.out[0], r_.emit1(op, {p.value}), p.rows, {});
+  const Axis taken = part_of(p.cols, op.start, op.cols);
+  if (taken.empty()) refuse(x, "an op takes a part of a column");
+  int64_t start = 0, at = 0;
+  for (const Stretch& s : p.cols) {
+    if (at < op.start && shares_.own(s.shard)) start += s.size;
+    at += s.size;
+  }
+  const int64_t count = shares_.own_size(taken);
+  put_cut(x.out[0], count > 0 ? slice_cols(p.value, start, count) : fill(r_, {p.value.rows(), 0}, 0), p.rows, taken);
+}
+
+void ColumnCutter::reshape_part(const Node& x) {
+  const Part p = part(x.in[0]);
+  const Shape from = old_.shape(x.in[0]), to = old_.shape(x.out[0]);
+  const Node* slice = old_.maker(x.in[0]);
+  if (from.rows == 1 && slice != nullptr && std::holds_alternative<SliceCols>(slice->op) &&
+      weights_.set_of(slice->in[0]))
+    return put(x.out[0], p);  // a weight, which has its shape since it was taken out of its set
+  if (to.rows == 1) return put(x.out[0], {.kind = Part::flat, .value = reshape(p.value, {1, p.value.shape().count()})});
+  if (!p.rows.empty() || (to.cols % from.cols != 0 && from.cols % to.cols != 0))
+    refuse(x, "an op joins columns of different ranks");
+  Axis cols = to.cols >= from.cols ? repeated(p.cols, to.cols / from.cols) : part_of(p.cols, 0, to.cols);
+  if (cols.empty() || (to.cols < from.cols && repeated(cols, from.cols / to.cols) != p.cols))
+    refuse(x, "an op joins columns of different ranks");
+  put_cut(x.out[0], reshape(p.value, {to.rows, shares_.own_size(cols)}), {}, cols);
+}
+
+void ColumnCutter::concat_cols_of(const Node& x) {
+  const auto flat = [&](Id v) { return is(v, Part::flat) || old_.shape(v).rows == 1; };
+  std::vector<Var> parts;
+  if (std::all_of(x.in.begin(), x.in.end(), flat)) {  // gradients of a set's weights, one behind the other
+    for (const Id v : x.in)
+      if (part(v).value.cols() > 0) parts.push_back(part(v).value);
+    return put(x.out[0], {.kind = Part::flat, .value = concat_cols(parts)});
+  }
+  Axis cols;
+  for (const Id v : x.in) {
+    const Axis of_part = is(v, Part::cut) ? part(v).cols : weights_.beside(v);
+    if (is(v, Part::cut) && !part(v).rows.empty()) refuse(x, "an op joins columns of different ranks");
+    if (shares_.own_size(of_part) > 0) parts.push_back(own(x, v, {}, of_part));
+    cols.insert(cols.end(), of_part.begin(), of_part.end());
+  }
+  put_cut(x.out[0], concat_cols(parts), {}, cols);
+}
+
+}  // namespace tessera::column_parts

@@ -1,0 +1,85 @@
+// A recorded step rewritten for the columns of one rank, op by op (columns.h).
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/passes/batch/rank_sums.h"
+#include "engine/passes/columns/wide_weights.h"
+#include "engine/passes/rewrite.h"
+
+namespace tessera::column_parts {
+
+// A value of the whole plan as this rank has it.
+struct Part {
+  enum Kind {
+    whole,  // all of it, the same on every rank
+    cut,    // its own rows or columns
+    flat,   // its own elements of a flat set, or of what is as long
+    sums    // what each of its shards adds to it
+  } kind = whole;
+  Var value{};
+  Axis rows{}, cols{};          // cut
+  std::vector<Var> by_shard{};  // sums: of the shards of this rank
+};
+
+class ColumnCutter {
+ public:
+  ColumnCutter(const Plan& plan, const RankCut& cut, Plan& next, Recorder& recorder);
+  StateCuts run();
+
+ private:
+  void put_leaf(const Leaf& leaf);
+  void finish();
+  [[noreturn]] void refuse(const Node& x, const std::string& why) const;
+
+  // Values.
+  const Part& part(Id old) const { return parts_.at(old); }
+  bool is(Id old, Part::Kind kind) const { return old != kNone && part(old).kind == kind; }
+  void put(Id old, Part p) { parts_[old] = std::move(p); }
+  void put_cut(Id old, Var value, Axis rows, Axis cols);
+  void put_sums(Id old, std::vector<Var> sums) { put(old, {.kind = Part::sums, .by_shard = std::move(sums)}); }
+  void settle(const std::vector<Id>& values);
+  Var whole(const Node& x, Id old) const;  // refuses one that is cut
+  // This rank's rows and columns of a value, of one that is whole too.
+  Var own(const Node& x, Id old, const Axis& rows, const Axis& cols);
+  Var own_condition(const Node& made, const Axis& cols);
+  Var shard_index(Var index, const Axis& axis);
+  // What a rank has of an axis, by stretch: where it begins there.
+  std::vector<std::pair<int64_t, Stretch>> own_stretches(const Axis& axis, bool in_whole) const;
+  std::vector<Var> by_shard(const std::function<Var(int shard)>& make) const;
+  Var shard_cols(Var own, const Axis& cols, int shard) const;
+  Var shard_rows(Var own, const Axis& rows, int shard) const;
+
+  // Ops.
+  void take(const Node& x);
+  bool takes_sources(const Node& x);
+  bool takes_spans(const Node& x);
+  bool takes_moves(const Node& x);
+  bool stays_open(const Node& x) const;
+  void on_sums(const Node& x);
+  void keep(const Node& x);
+  void multiply(const Node& x, const Matmul& op);
+  void elementwise(const Node& x);
+  void sum_over_rows(const Node& x);
+  void sum_over_cols(const Node& x);
+  void on_flat(const Node& x);
+  void view_of_set(const Node& x, Id set, int64_t offset);
+  void reshape_part(const Node& x);
+  void slice_cols_of(const Node& x, const SliceCols& op);
+  void concat_cols_of(const Node& x);
+  void reconstruct(const Node& x);
+  bool cut_input(const Node& x) const;
+
+  const Plan& old_;
+  const SpanShares shares_;
+  const WideWeights weights_;
+  Plan& next_;
+  Recorder& r_;
+  RankSums sums_;
+  std::map<Id, Part> parts_;
+};
+
+}  // namespace tessera::column_parts

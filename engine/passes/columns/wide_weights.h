@@ -1,0 +1,65 @@
+// Which weights of a step are as wide as a row of the table, and how they lie in their flat sets.
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/passes/columns/axis.h"
+#include "engine/passes/columns/columns.h"
+
+namespace tessera::column_parts {
+
+// A weight in a flat set.
+struct WideWeight {
+  Shape shape;
+  Axis rows, cols;  // at most one of them is cut
+  bool cut() const { return !rows.empty() || !cols.empty(); }
+};
+
+// Found before anything is cut: backward from what is activated or judged span by span to the layer that made it,
+// forward from rows of the table to the layer that reads them.
+class WideWeights {
+ public:
+  WideWeights(const Plan& plan, const SpanShares& shares);
+
+  // Random values whose columns are the row's.
+  bool drawn_by_columns(Id value) const { return wide_draws_.count(value) > 0; }
+  // Whether a value is rows of the table, dense.
+  bool rows_of_table(Id value) const;
+  // How a whole value is cut where it stands beside one that is: a one-hot condition by its columns, anything else
+  // belongs to the first shard.
+  Axis beside(Id value) const;
+
+  // Flat states: the leaf whose layout a value has; none: it is no flat state with a weight that is cut.
+  std::optional<Id> set_of(Id value) const;
+  // The weight that a view of a flat state shows.
+  const WideWeight& weight(Id set, int64_t offset) const { return sets_.at(set).at(offset); }
+  // Elements of the set that a rank has, of those before `offset`.
+  int64_t own_before(Id set, int64_t offset) const;
+  int64_t own_count(const WideWeight& w) const;
+  std::vector<StateStretch> stretches(Id set) const;
+
+ private:
+  Id base(Id value) const;
+  void find_sets();
+  void find_wide_outputs();
+  void find_wide_inputs();
+  struct View {
+    Id set;
+    int64_t offset;
+  };
+  std::optional<View> view(Id value) const;
+  Axis forward(const Node& x, const std::map<Id, Axis>& cols) const;
+  void claim(Id weight, const Axis& rows, const Axis& cols);
+
+  const Plan& plan_;
+  const SpanShares& shares_;
+  std::map<Id, Id> base_;                             // a later version of a state → its leaf
+  std::map<Id, Id> like_;                             // leaf of a moment or average → the leaf of its weights
+  std::map<Id, std::map<int64_t, WideWeight>> sets_;  // by leaf and offset
+  std::set<Id> wide_draws_;
+};
+
+}  // namespace tessera::column_parts

@@ -1,0 +1,121 @@
+// The pass `columns`: what ranks compute of their columns is together the step.
+#include "engine/passes/columns/columns.h"
+
+#include <gtest/gtest.h>
+
+#include "ranks/world.h"
+#include "support/ctgan_training.h"
+#include "support/timegan_training.h"
+#include "support/tvae_training.h"
+
+namespace tessera::sandbox {
+namespace {
+
+constexpr int64_t kSteps = 3;
+
+// A rank's elements of whole states, and back.
+std::vector<double> taken(const std::vector<double>& whole, const std::vector<StateStretch>& stretches) {
+  std::vector<double> own;
+  for (const StateStretch& s : stretches)
+    own.insert(own.end(), whole.begin() + s.start, whole.begin() + s.start + s.count);
+  return own;
+}
+void put_back(std::vector<double>& whole, const std::vector<double>& own, const std::vector<StateStretch>& stretches) {
+  auto from = own.begin();
+  for (const StateStretch& s : stretches) {
+    std::copy(from, from + s.count, whole.begin() + s.start);
+    from += s.count;
+  }
+  EXPECT_EQ(from, own.end());
+}
+
+// What the ranks have after the steps, states put together; what several have is the same.
+Values run_as_ranks(const Sandbox& training, int ranks, int shards, Setting setting) {
+  setting.steps = kSteps;
+  std::vector<Values> out(static_cast<size_t>(ranks));
+  std::vector<StateCuts> cuts(static_cast<size_t>(ranks));
+  as_ranks(ranks, [&](Communicator& c) {
+    const auto r = static_cast<size_t>(c.rank());
+    Sandbox own = training;
+    cuts[r] = cut_columns(own.plan, {shards, ranks, c.rank(), c.wires()});
+    for (const auto& [leaf, cut] : cuts[r])
+      if (const auto at = own.values.find(leaf); at != own.values.end()) at->second = taken(at->second, cut.own);
+    out[r] = own.run(setting);
+    c.check();
+  });
+  Values whole;
+  for (size_t r = 0; r < out.size(); ++r)
+    for (const auto& [name, values] : out[r]) {
+      const std::string leaf = name.starts_with("state ") ? name.substr(6) : "";
+      const auto cut = cuts[r].find(leaf);
+      if (cut == cuts[r].end()) {
+        const auto [at, fresh] = whole.emplace(name, values);
+        if (!fresh) { EXPECT_EQ(at->second, values) << name << " of rank " << r; }
+        continue;
+      }
+      const auto elements = static_cast<size_t>(training.plan.shape(training.plan.find_leaf(leaf)).cols);
+      EXPECT_EQ(cut->second.whole, static_cast<int64_t>(elements));
+      EXPECT_EQ(values.size() < elements, ranks > 1) << name;
+      whole[name].resize(elements);
+      put_back(whole[name], values, cut->second.own);
+    }
+  return whole;
+}
+
+Values whole(const Sandbox& training, Setting setting) {
+  setting.steps = kSteps;
+  Values v = training.run(setting);
+  v["state " + std::string(kRankOrder)] = {0};
+  return v;
+}
+
+void check(const Sandbox& training, int shards, const std::set<std::string>& off = {}) {
+  const Setting exact{.off = off};
+  Setting quick{.table = &cpu_kernels(), .off = off};
+  const Values want = whole(training, exact);
+  EXPECT_GT(largest(want.at("state losses")), 0.01);
+  for (int ranks = 1; ranks <= shards; ++ranks) {
+    if (shards % ranks != 0) continue;
+    EXPECT_LE(difference(want, run_as_ranks(training, ranks, shards, exact)), 1e-9) << ranks << " ranks";
+  }
+  quick.off.insert("scale");  // it goes by the widths of products, which differ between ranks
+  const Values one = run_as_ranks(training, 1, shards, quick);
+  for (int ranks = 2; ranks <= shards; ++ranks) {
+    if (shards % ranks != 0) continue;
+    EXPECT_EQ(run_as_ranks(training, ranks, shards, quick), one) << ranks << " ranks of " << shards << " shards";
+  }
+}
+
+TEST(Columns, Tvae) {
+  for (const int shards : {2, 3}) check(TvaeTraining(), shards);
+}
+TEST(Columns, Ctgan) {
+  for (const int shards : {2, 4}) check(Training(), shards);
+}
+TEST(Columns, CtganWithTwoStepsOfTheCritic) { check(Training(2, 0), 2); }
+TEST(Columns, CtganWithManyCategories) { check(Training(1, 0.9, Size::wide), 2); }
+TEST(Columns, EveryPassOff) {
+  for (const PassInfo& p : passes()) check(Training(), 2, {p.name});
+}
+
+TEST(Columns, AStepWithoutSpansIsRefused) {
+  Plan plan = SequenceTraining({}, TimeganPhase::joint).plan;
+  try {
+    cut_columns(plan, {2, 2, 0, nullptr});
+    FAIL() << "sequences were cut by columns";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::unsupported);
+    EXPECT_NE(std::string(e.what()).find("--parallel data"), std::string::npos) << e.what();
+  }
+}
+
+TEST(Columns, TooFewColumnsAreRefused) {
+  Plan plan = Training().plan;
+  try {
+    cut_columns(plan, {64, 64, 0, nullptr});
+    FAIL() << "four spans were shared by 64 ranks";
+  } catch (const Error& e) { EXPECT_EQ(e.code(), ErrorCode::usage); }
+}
+
+}  // namespace
+}  // namespace tessera::sandbox
