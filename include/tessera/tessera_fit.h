@@ -130,6 +130,9 @@ typedef struct tessera_fit_options {
   /* how ctgan and tvae hold numbers (docs/data/encoding.md): modes of a mixture, "modes" · quantile bins, "bins".
    * NULL: as the method's preset does */
   const char* numbers;
+  /* what ranks share: the rows of a batch, "data", NULL · the columns of the table, "model": weights, moments and
+   * gradients of tvae and ctgan that are as wide as a row (docs/engine/devices.md) */
+  const char* parallel;
 } tessera_fit_options;
 
 /* Rank and number of the processes of mpirun, srun or TESSERA_RENDEZVOUS, else 0 and 1. NULL is allowed. Unstable */

@@ -298,7 +298,12 @@ void set_ranks(FitOptions& out, const tessera_fit_options& o, const Team* team) 
     throw Error(ErrorCode::usage,
                 "--micro-batch with --devices or --virtual-shards: those cut the batch themselves.\n  Omit one.");
   out.micro_batch = o.micro_batch;
-  if (shards > 0 || ranks > 1) out.ranks.shards = shards > 0 ? shards : usual_shards(ranks);
+  const std::string parallel = text_or(o.parallel, "data");
+  if (parallel != "data" && parallel != "model")
+    throw Error(ErrorCode::usage, fmt::format("--parallel {}: it must be data or model.", parallel));
+  const bool by_columns = parallel == "model";
+  out.ranks.parallel = by_columns ? Parallel::model : Parallel::data;
+  if (shards > 0 || ranks > 1) out.ranks.shards = shards > 0 ? shards : by_columns ? ranks : usual_shards(ranks);
 }
 
 // The losses that have a field of their own: those of the first three methods.
@@ -417,21 +422,22 @@ void place_ranks(FitOptions& fit) {
     return;
   }
   if (ranks.threads == 1 && !ranks.world) return;
-  if (fit.device->number() != 0)
+  const int here = device_library().devices, local = ranks.world ? launched().local : 0;
+  if (fit.device->number() != local % here)
     throw Error(ErrorCode::usage, fmt::format("--device cuda:{} names one GPU, and --devices several ranks.\n  Give "
                                               "--device cuda and --devices 0,1.",
                                               fit.device->number()));
   require_nccl();
   for (int r = static_cast<int>(ranks.gpus.size()); r < ranks.threads; ++r) ranks.gpus.push_back(r);
-  const std::vector<int> wanted = ranks.world ? std::vector{launched().local} : ranks.gpus;
-  const int here = device_library().devices, most = *std::max_element(wanted.begin(), wanted.end());
+  const std::vector<int> wanted = ranks.world ? std::vector{local} : ranks.gpus;
+  const int most = *std::max_element(wanted.begin(), wanted.end());
   if (most >= here)
     throw Error(ErrorCode::unsupported,
                 fmt::format("{}GPU {} is wanted; this machine has {} GPU{}, numbered from 0.\n  Ask for fewer ranks; "
                             "tessera info lists the GPUs.",
                             ranks.world ? name_of_rank(ranks.world->rank(), ranks.world->size()) + ": " : "", most,
                             here, here == 1 ? "" : "s"));
-  if (wanted[0] != 0) fit.device = std::make_shared<Device>(fit.device->api(), wanted[0]);
+  if (wanted[0] != fit.device->number()) fit.device = std::make_shared<Device>(fit.device->api(), wanted[0]);
 }
 
 // The options of a call that trains, with the device and the ranks it runs on.

@@ -186,11 +186,11 @@ void check_own(bool fits, const char* what) {
             what));
 }
 
-void check_states(const Program& p, const States& states) {
+void check_states(const Program& p, const RankStates& parts, const States& states) {
   for (const Leaf& leaf : p.plan().leaves) {
     if (leaf.kind != Leaf::state) continue;
     const auto found = states.find(leaf.name);
-    check_own(found != states.end() && static_cast<int64_t>(found->second.size()) == p.plan().shape(leaf.value).count(),
+    check_own(found != states.end() && static_cast<int64_t>(found->second.size()) == parts.elements(p, leaf.name),
               "it has states");
   }
 }

@@ -12,6 +12,7 @@
 #include "engine/run/monitor.h"
 #include "models/data/notice.h"
 #include "models/method/method.h"
+#include "models/training/rank_states.h"
 #include "models/training/run_identity.h"
 
 namespace tessera {
@@ -45,7 +46,8 @@ struct RunState {
 // A checkpoint with a checksum may still have been made by anybody: all that is read from it later must be there, in
 // the plan's sizes. Error(format) where it is not.
 void check_own(bool fits, const char* what);
-void check_states(const Program& p, const States& states);  // those of all the plan's state leaves
+// Those of all the plan's state leaves, which ranks may have parts of.
+void check_states(const Program& p, const RankStates& parts, const States& states);
 
 // The files of one run.
 class Checkpoints {

@@ -22,12 +22,17 @@ class Communicator;  // engine/comm/communicator.h
 class Device;        // engine/device/device.h
 struct Rehearsal;    // models/training/rehearsal.h
 
-// The ranks that train together, each on its part of every batch (docs/engine/devices.md).
+// What ranks share of a step: the rows of its batch, or the columns of the table.
+enum class Parallel { data, model };
+
+// The ranks that train together (docs/engine/devices.md).
 struct RankOptions {
   int threads = 1;                      // ranks that are threads of this process
   std::shared_ptr<Communicator> world;  // ranks that a launcher started; null: none
   std::vector<int> gpus;                // of the ranks that are threads, by number; empty: they share the processor
-  int shards = 0;                       // parts of a batch that are summed apart; 0: the batch is summed as one
+  int shards = 0;                       // parts that are summed apart; 0: the step is not cut
+  Parallel parallel = Parallel::data;   // what the parts are of
+  bool by_columns() const { return parallel == Parallel::model && shards > 0; }
 };
 
 // Where a run keeps itself while it goes, and how often; models/training/checkpoint.h.

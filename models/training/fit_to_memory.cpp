@@ -53,13 +53,18 @@ int count_of_parts(const Plan& plan, int64_t batch, int64_t most) {
 }  // namespace
 
 Plan step_plan(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
-               const std::set<std::string>& passes_off) {
+               const std::set<std::string>& passes_off, ColumnPart* columns) {
   Plan plan;
   plan.precision =
       choose_precision(options.precision, options.device ? *options.device : Device::processor()).precision;
   Recorder r(plan);
   method.record_training(r, phase, steps);
-  optimise(plan, passes_off);
+  std::set<std::string> off = passes_off;
+  if (columns != nullptr) {
+    columns->states = cut_columns(plan, columns->cut);
+    off.insert("scale");  // no number of ranks changes a bit
+  }
+  optimise(plan, off);
   if (options.micro_batch > 0)
     micro_batches(plan, count_of_parts(plan, method.phases()[phase].batch, options.micro_batch));
   return plan;

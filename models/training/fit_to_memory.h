@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "engine/passes/columns/columns.h"
 #include "engine/passes/recompute.h"
 #include "models/method/method.h"
 #include "models/training/fit_options.h"
@@ -11,8 +12,13 @@ namespace tessera {
 
 // The plan of one phase's step of `steps` as it runs: recorded, in the options' precision, through all passes but those
 // that are off, in micro-batches. Error(usage) for one that is smaller than what a step is made of.
+// With `columns`, the part of that rank, and what it has of the states.
+struct ColumnPart {
+  RankCut cut;
+  StateCuts states{};
+};
 Plan step_plan(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
-               const std::set<std::string>& passes_off);
+               const std::set<std::string>& passes_off, ColumnPart* columns = nullptr);
 
 // Recomputation as the options ask for it, to take at most `room` bytes on the device.
 RecomputeReport recompute_within(int64_t room, Plan& plan, const Device& device, const FitOptions& options,

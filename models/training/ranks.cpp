@@ -22,9 +22,10 @@ namespace {
 
 // What rank 0 has the others do next.
 struct Command {
-  enum What : int64_t { open, run, repeat, end } what;
+  enum What : int64_t { open, run, repeat, fetch, end } what;
   int64_t phase = 0, steps = 0,
-          step = 0;  // open: of the phase, and the one it is at · run, repeat: their number of steps
+          step = 0;     // open: of the phase, and the one it is at · run, repeat: their number of steps
+  int64_t moments = 0;  // fetch: those of the optimizer too
 };
 
 Device& device_of(const FitOptions& options) { return options.device ? *options.device : Device::processor(); }
@@ -48,9 +49,10 @@ Command next_command(Communicator& rank) {
   return c;
 }
 
-void share_states(Communicator& rank, Program& program) {
+void share_states(Communicator& rank, Program& program, const RankStates& states, const States& whole) {
+  states.put(rank, program, whole);
   for (const Leaf& leaf : program.plan().leaves) {
-    if (leaf.kind != Leaf::state) continue;
+    if (leaf.kind != Leaf::state || states.cut(leaf.name)) continue;
     std::vector<float> values = program.get<float>(leaf.name);
     rank.broadcast(values.data(), static_cast<int64_t>(values.size() * sizeof(float)));
     if (rank.rank() > 0) program.put(leaf.name, values.data());
@@ -67,17 +69,20 @@ void repeat(Communicator& rank, Program& program) {
 
 }  // namespace
 
-std::unique_ptr<Program> training_program(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
-                                          const RunContext& context, const Communicator& rank, double& flops) {
-  Plan plan = step_plan(method, phase, steps, options, context.passes_off);
-  flops = flops_of(plan);  // what calibration may take as well, which no number of ranks changes
-  if (options.ranks.shards > 0) shard(plan, {options.ranks.shards, rank.size(), rank.rank(), rank.wires()});
+TrainingProgram training_program(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
+                                 const RunContext& context, const Communicator& rank) {
+  const bool by_columns = options.ranks.by_columns();
+  ColumnPart part{{options.ranks.shards, rank.size(), rank.rank(), rank.wires()}};
+  Plan plan = step_plan(method, phase, steps, options, context.passes_off, by_columns ? &part : nullptr);
+  // What calibration may take as well, which no number of ranks changes.
+  const double flops = flops_of(by_columns ? step_plan(method, phase, steps, options, context.passes_off) : plan);
+  if (options.ranks.shards > 0 && !by_columns) shard(plan, part.cut);
   Device& device = device_of(options);
   fit_to_memory(plan, device, options, context);
   auto program = std::make_unique<Program>(std::move(plan), device, context.team, context.seed,
                                            wanted(context.passes_off, "liveness"));
   method.bind(*program);
-  return program;
+  return {std::move(program), flops, RankStates(std::move(part.states))};
 }
 
 LongWait::LongWait(Communicator& rank) : rank_(rank), patience_(rank.patience) {
@@ -149,13 +154,22 @@ void Ranks::end() noexcept {
   }
 }
 
-void Ranks::open(size_t phase, int64_t steps, Program& program) {
-  if (communicator_->size() == 1) return;
+void Ranks::open(size_t phase, int64_t steps, Program& program, const RankStates& states, const States& whole) {
+  if (communicator_->size() == 1) return states.put(*communicator_, program, whole);
   Command c{Command::open, static_cast<int64_t>(phase), steps, program.step().step};
   communicator_->broadcast(&c, sizeof c);
   // The others make their plans now, which takes as long as the plan is large.
   const LongWait wait(*communicator_);
-  share_states(*communicator_, program);
+  share_states(*communicator_, program, states, whole);
+}
+
+States Ranks::fetch(const Program& program, const RankStates& states, bool moments) {
+  if (communicator_->size() > 1) {
+    Command c{Command::fetch};
+    c.moments = moments ? 1 : 0;
+    communicator_->broadcast(&c, sizeof c);
+  }
+  return states.get(*communicator_, program, moments);
 }
 
 void Ranks::run(int64_t steps) {
@@ -187,24 +201,24 @@ class Linked {
 
 void obey(const Method& method, const FitOptions& options, const RunContext& context, Communicator& rank) {
   const Linked linked(rank, device_of(options));
-  std::unique_ptr<Program> program;
-  double flops = 0;
+  TrainingProgram own;
   for (;;) {
     const Command c = next_command(rank);
     switch (c.what) {
       case Command::open:
-        program.reset();
-        program = training_program(method, static_cast<size_t>(c.phase), c.steps, options, context, rank, flops);
-        program->step().step = c.step;
-        share_states(rank, *program);
+        own = {};
+        own = training_program(method, static_cast<size_t>(c.phase), c.steps, options, context, rank);
+        own.program->step().step = c.step;
+        share_states(rank, *own.program, own.states, {});
         break;
       case Command::run:
-        program->start(c.steps, true);
-        program->finish();
+        own.program->start(c.steps, true);
+        own.program->finish();
         rank.check();
         method.relax();
         break;
-      case Command::repeat: repeat(rank, *program); break;
+      case Command::repeat: repeat(rank, *own.program); break;
+      case Command::fetch: (void)own.states.get(rank, *own.program, c.moments != 0); break;
       case Command::end: return;
     }
   }

@@ -10,6 +10,7 @@
 #include "engine/comm/threads.h"
 #include "models/method/method.h"
 #include "models/training/fit_options.h"
+#include "models/training/rank_states.h"
 #include "models/training/run_identity.h"
 
 namespace tessera {
@@ -21,9 +22,14 @@ constexpr int usual_shards(int ranks) {
   return kUsual % ranks == 0 ? kUsual : ranks;
 }
 
-// The training plan of a phase of `steps` steps, as one rank runs it. `flops`: of a step of all ranks.
-std::unique_ptr<Program> training_program(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
-                                          const RunContext& context, const Communicator& rank, double& flops);
+// The training plan of a phase of `steps` steps, as one rank runs it.
+struct TrainingProgram {
+  std::unique_ptr<Program> program;
+  double flops = 0;  // of a step of all ranks
+  RankStates states;
+};
+TrainingProgram training_program(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
+                                 const RunContext& context, const Communicator& rank);
 
 // While ranks read, plan or measure, for which they take unequally long: a rank that has stopped still ends the job.
 class LongWait {
@@ -51,8 +57,11 @@ class Ranks {
   // Whether a rank was lost within a step, whose states are then worth nothing.
   bool lost() const { return communicator_->failed(); }
 
-  // Before the first run of a program: the others get its states and its step.
-  void open(size_t phase, int64_t steps, Program& program);
+  // Before the first run of a program: the others get its states and its step. Those that ranks have parts of are
+  // taken from `whole`.
+  void open(size_t phase, int64_t steps, Program& program, const RankStates& states, const States& whole);
+  // The states that ranks have parts of, whole; without `moments`, weights and averages alone.
+  States fetch(const Program& program, const RankStates& states, bool moments);
   void run(int64_t steps);  // the others run as many
   // After a run that ended with a value that is not finite: repeats it, and names the rank that made it. "": none was
   // seen.

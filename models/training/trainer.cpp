@@ -185,7 +185,7 @@ class Trainer {
   // A checkpoint with a checksum may still have been made by anybody: all that is read from it later must be there, in
   // the plan's sizes.
   void check_fits() {
-    if (!run_.states.empty()) check_states(*program_, run_.states);
+    if (!run_.states.empty()) check_states(*program_, rank_states_, run_.states);
     check_own(run_.loss_sums.empty() || run_.loss_sums.size() == width_, "it has steps or losses");
     for (const auto& row : run_.losses) check_own(row.size() == width_ + 2, "it has losses");
     if (!options_.keep_best || !run_.best) return;
@@ -203,8 +203,9 @@ class Trainer {
   void make_program() {
     program_.reset();
     method_.enter(stage().index, carried_);
-    program_ = training_program(method_, stage().index, end() - stage().begin, options_, ranks_.context(),
-                                ranks_.communicator(), step_flops_);
+    TrainingProgram made = training_program(method_, stage().index, end() - stage().begin, options_, ranks_.context(),
+                                            ranks_.communicator());
+    program_ = std::move(made.program), step_flops_ = made.flops, rank_states_ = std::move(made.states);
     width_ = static_cast<size_t>(program_->plan().shape(program_->plan().find_leaf("losses")).cols);
     if (!options_.device || options_.device->is_processor())  // others have their own copy of the table
       relaxed_every_ = std::max<int64_t>(1, method_.random_rows() / phase().batch);
@@ -212,12 +213,16 @@ class Trainer {
   void load() {
     load_states(*program_, carried_);
     load_states(*program_, run_.states);
+    States shared;  // of which ranks have parts
+    for (const States* states : {&run_.states, &carried_})
+      for (const auto& [leaf, values] : *states)
+        if (rank_states_.cut(leaf)) shared.emplace(leaf, values);
     run_.states.clear();
     program_->step().step = run_.step - stage().begin;
     queued_ = run_.step;
     program_->watch({program_->plan().find_leaf("losses")});
     run_.loss_sums.resize(width_, 0.0);
-    ranks_.open(stage().index, end() - stage().begin, *program_);
+    ranks_.open(stage().index, end() - stage().begin, *program_, rank_states_, shared);
   }
   void forget_program() { run_.states.clear(), run_.loss_sums.clear(), run_.loss_steps = 0; }
 
@@ -241,15 +246,23 @@ class Trainer {
   }
 
   void fetch() {
+    for (auto& [leaf, values] : shared_states(true)) run_.states[leaf] = std::move(values);
     for (const Leaf& leaf : program_->plan().leaves)
-      if (leaf.kind == Leaf::state) run_.states[leaf.name] = program_->get<float>(leaf.name);
+      if (leaf.kind == Leaf::state && !rank_states_.cut(leaf.name))
+        run_.states[leaf.name] = program_->get<float>(leaf.name);
   }
-  States weights() const {
+  States weights() {
     States w = carried_;
-    if (program_)
-      for (auto& [leaf, values] : w)
-        if (program_->plan().find_leaf(leaf) != kNone) values = program_->get<float>(leaf);
+    if (!program_) return w;
+    States shared = shared_states(false);
+    for (auto& [leaf, values] : w)
+      if (const auto whole = shared.find(leaf); whole != shared.end()) values = std::move(whole->second);
+      else if (program_->plan().find_leaf(leaf) != kNone) values = program_->get<float>(leaf);
     return w;
+  }
+  // Those that ranks have parts of.
+  States shared_states(bool moments) {
+    return options_.ranks.by_columns() ? ranks_.fetch(*program_, rank_states_, moments) : States{};
   }
   // All that the next step needs: every state of the program, and what it does not hold.
   void save() {
@@ -437,6 +450,7 @@ class Trainer {
   States carried_;  // of start() and enter(), as the stages before left them
   RunState run_;
   std::unique_ptr<Program> program_;
+  RankStates rank_states_;
 };
 
 }  // namespace

@@ -164,7 +164,7 @@ class FitOptions(_Options):
         int32 virtual_shards
         text rules rule precision
         int32 micro_batch
-        text numbers
+        text numbers parallel
         """
     )
 

@@ -62,6 +62,7 @@ def fit(
     recompute: str | None = None,
     devices: int | str | None = None,
     virtual_shards: int | None = None,
+    parallel: str | None = None,
     device: str | None = None,
     threads: int = 0,
     memory_limit: int = 0,
@@ -123,6 +124,8 @@ def fit(
         Ranks of this process that train together, each on its part of every batch.
     virtual_shards : int, optional
         Parts of a batch that are summed apart: every number of ranks that divides it trains the same model.
+    parallel : {"data", "model"}, optional
+        What ranks share: the rows of a batch, or the columns of the table.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"``.
     threads : int
@@ -190,6 +193,7 @@ def fit(
         recompute=recompute,
         devices=None if devices is None else str(devices),
         virtual_shards=virtual_shards,
+        parallel=parallel,
         settings=settings_text(settings),
     )
     if devices == "launched":  # its other ranks have no model to return

@@ -26,6 +26,15 @@ TEST_F(CliRanks, TwoRanksWriteTheModelOfOne) {
   EXPECT_TRUE(read("1") == read("2"));
 }
 
+TEST_F(CliRanks, RanksThatShareColumnsWriteTheModelOfOne) {
+  for (const char* devices : {"1", "2"})
+    must({"fit", "people.csv", "--model", devices, "--method", "tvae", "--epochs", "2", "--batch-size", "64",
+          "--calibrate", "off", "--devices", devices, "--virtual-shards", "2", "--parallel", "model"});
+  EXPECT_TRUE(read("1") == read("2"));
+  EXPECT_HAS(refused({"--method", "made", "--devices", "2", "--parallel", "model"}, 9).err, "--parallel data");
+  EXPECT_HAS(refused({"--method", "tvae", "--devices", "2", "--parallel", "columns"}, 2).err, "--parallel");
+}
+
 TEST_F(CliRanks, WhatCannotBeShared) {
   EXPECT_HAS(refused({"--devices", "3", "--virtual-shards", "4"}, 2).err, "3 ranks cannot share them evenly");
   EXPECT_HAS(refused({"--devices", "some"}, 2).err, "--devices some");

@@ -196,6 +196,7 @@ Device& device() {
   static Device d = [] {  // a whole program on the emulated GPU is told by its environment
     const char* t = std::getenv("TESSERA_EMULATED_GPUS");
     Device from;
+    if (const char* full = std::getenv("TESSERA_EMULATED_FULL_GPU")) from.full = std::atoi(full);
     if (t == nullptr) return from;
     from.driver = std::string(t) != "no-driver";
     from.count = std::atoi(t);
@@ -308,7 +309,7 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 cudaError_t cudaMalloc(void** p, size_t bytes) {
   const Turn turn;
   if (const cudaError_t e = outside_capture(); e != cudaSuccess) return e;
-  *p = bytes == 0 ? nullptr : allocate_device(bytes);
+  *p = bytes == 0 || current == device().full ? nullptr : allocate_device(bytes);
   return *p == nullptr && bytes != 0 ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 cudaError_t cudaFree(void* p) {

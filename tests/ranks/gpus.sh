@@ -8,19 +8,43 @@ source "$(dirname "$0")/launch.sh"
 export TESSERA_EMULATED_GPUS=4
 
 "$program" example people.csv --rows 100 --quiet
-common=(--method tvae --batch-size 48 --calibrate off --threads 1 --virtual-shards 4 --quiet)
+common=(--batch-size 48 --calibrate off --threads 1 --virtual-shards 4 --quiet)
 small=(--epochs 1 "${common[@]}" --device cuda)
-"$program" fit people.csv --model one "${small[@]}"
+tvae=(--method tvae)
+ctgan=(--method ctgan --pac 4 --generator-dim 16 --discriminator-dim 16)
+"$program" fit people.csv --model one "${tvae[@]}" "${small[@]}"
 for devices in 2 3,1; do
-  "$program" fit people.csv --model some "${small[@]}" --devices $devices
+  "$program" fit people.csv --model some "${tvae[@]}" "${small[@]}" --devices $devices
   cmp one some || fail "--devices $devices wrote another model"
   rm some
 done
 
+# GPUs that share the columns of the table.
+for method in tvae ctgan; do
+  declare -n own=$method
+  "$program" fit people.csv --model columns "${own[@]}" "${small[@]}" --parallel model
+  "$program" fit people.csv --model some "${own[@]}" "${small[@]}" --parallel model --devices 2
+  cmp columns some || fail "$method: two GPUs that share columns wrote another model"
+  rm columns some
+done
+
+# Processes that sample have a GPU each too: the second one does not use the first.
+parts=(sample one --rows 40 --device cuda --threads 1 --quiet)
+"$program" "${parts[@]}" --output whole.csv
+for r in 0 1 2 3 4; do
+  launched=(env TESSERA_RENDEZVOUS=nowhere:1 TESSERA_WORLD_SIZE=5 TESSERA_RANK=$r)
+  "${launched[@]}" TESSERA_EMULATED_FULL_GPU=$(((r + 1) % 4)) "$program" "${parts[@]}" --output rows.csv
+  ! "${launched[@]}" TESSERA_EMULATED_FULL_GPU=$((r % 4)) "$program" "${parts[@]}" --output none.csv 2> said ||
+    fail "process $r did not use GPU $((r % 4))"
+done
+{ cat rows-00000.csv; for r in 1 2 3 4; do tail -n +2 rows-0000$r.csv; done; } | cmp - whole.csv ||
+  fail "parts that GPUs made are not the whole"
+rm rows-*.csv whole.csv
+
 refused() {  # code, message, and the rest of the command
   local code=$1 message=$2 status=0
   shift 2
-  "$program" fit people.csv --model none "${common[@]}" "$@" 2> said || status=$?
+  "$program" fit people.csv --model none "${tvae[@]}" "${common[@]}" "$@" 2> said || status=$?
   [[ $status == "$code" && ! -e none ]] || { cat said; fail "$* ended with $status"; }
   grep -q -- "$message" said || { cat said; fail "$*: another message"; }
 }
@@ -31,6 +55,6 @@ TESSERA_NCCL=/nowhere.so refused 9 "Install NCCL 2.14 or newer" --device cuda --
 TESSERA_EMULATED_NCCL_VERSION=21304 refused 9 "its version is 2.13" --device cuda --devices 2
 
 command -v mpirun > /dev/null || { echo "no mpirun (Debian: openmpi-bin): processes are left out"; exit 0; }
-ranks 2 "$program" fit people.csv --model some "${small[@]}"
+ranks 2 "$program" fit people.csv --model some "${tvae[@]}" "${small[@]}"
 cmp one some || fail "two processes wrote another model"
 echo "gpus: the same models, one message"

@@ -23,6 +23,14 @@ for method in tvae ctgan made timegan; do
     cmp one "some$n" || fail "$method: $n processes wrote another model"
     rm "some$n"
   done
+  if [[ $method == tvae || $method == ctgan ]]; then  # the columns of the table instead of rows of a batch
+    "$program" fit people.csv --model columns --method $method "${own[@]}" --parallel model
+    for n in 2 4; do
+      ranks $n "$program" fit people.csv --model "some$n" --method $method "${own[@]}" --parallel model
+      cmp columns "some$n" || fail "$method: $n processes that share columns wrote another model"
+    done
+    rm columns some2 some4
+  fi
   [[ $method != tvae ]] || cp one model
   rm one
 done

@@ -82,5 +82,66 @@ TEST(RankTraining, EarlyStoppingEndsAtTheSameStep) {
   EXPECT_TRUE(file_of(trained(o, 4)) == file_of(trained(o, 1)));
 }
 
+// Ranks that share the columns of the table.
+FitOptions column_options(const std::string& method) {
+  FitOptions o = rank_options(method);
+  o.ranks.parallel = Parallel::model;
+  return o;
+}
+
+TEST(ColumnTraining, EveryNumberOfRanksTrainsTheSameModel) {
+  for (const char* method : {"tvae", "ctgan"}) {
+    const FitOptions o = column_options(method);
+    const std::string one = file_of(trained(o, 1));
+    for (const int ranks : {2, 4})
+      EXPECT_TRUE(file_of(trained(o, ranks)) == one) << method << ", " << ranks << " ranks";
+    EXPECT_TRUE(file_of(trained(o, 2, 1)) == one) << method << ", 2 ranks, a thread each";
+  }
+}
+
+TEST(ColumnTraining, AStoppedRunGoesOnWithAnyNumberOfRanks) {
+  for (const char* method : {"tvae", "ctgan"}) {
+    const Folder folder;
+    FitOptions o = column_options(method);
+    const std::string whole = file_of(trained(o, 1));
+    o.checkpoint.path = folder / "m.checkpoint";
+    o.checkpoint.every_epochs = 1;
+    for (const auto& [before, after] : {std::pair{4, 1}, std::pair{1, 2}, std::pair{2, 4}}) {
+      std::atomic<bool> cancel{false};
+      FitOptions stopped = o;
+      stopped.ranks.threads = before;
+      int lines = 0;
+      stopped.on_losses = [&](const LossRow&) { cancel = ++lines == 2; };
+      Monitor monitor;
+      monitor.cancel = &cancel;
+      Team team(2);
+      EXPECT_THROW(Model::fit(rank_rows(), stopped, team, monitor), Error);
+      FitOptions resumed = o;
+      resumed.checkpoint.resume = true;
+      EXPECT_TRUE(file_of(trained(resumed, after)) == whole) << method << ": " << before << " ranks, then " << after;
+      Checkpoints::remove(o.checkpoint.path);
+    }
+  }
+}
+
+TEST(ColumnTraining, EarlyStoppingEndsAtTheSameStep) {
+  FitOptions o = column_options("tvae");
+  set(o, "epochs", "12");
+  o.patience = 1, o.keep_best = true;
+  EXPECT_TRUE(file_of(trained(o, 4)) == file_of(trained(o, 1)));
+}
+
+TEST(ColumnTraining, MethodsWithoutColumnsAreRefused) {
+  for (const char* method : {"timegan", "made"}) {
+    try {
+      trained(column_options(method), 2);
+      FAIL() << method << " was cut by columns";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::unsupported) << method;
+      EXPECT_NE(std::string(e.what()).find("--parallel data"), std::string::npos) << e.what();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tessera::whole

@@ -106,6 +106,7 @@ struct FitCommand {
   std::vector<std::string> data;
   std::string model, log, report, checkpoint_every, devices;
   int virtual_shards = 0;
+  std::string parallel;
   bool force = false, resume = false;
   CsvArguments csv;
   FitArguments fit;
@@ -144,6 +145,7 @@ struct FitCommand {
     effort.set(o);
     o.devices = devices.c_str();
     o.virtual_shards = virtual_shards;
+    if (!parallel.empty()) o.parallel = parallel.c_str();
     return o;
   }
 };
@@ -335,6 +337,11 @@ void add_fit(Program& program) {
                    "Parts of a batch that are summed apart: every number of ranks that divides N trains the same model "
                    "(default: 8, or as many as ranks; one rank: the batch is not cut)")
       ->check(whole_number(1, 64));
+  command
+      ->add_option("--parallel", a->parallel,
+                   "What ranks share: data, the rows of a batch; model, the columns of the table, for weights that one "
+                   "rank's memory does not hold (tvae, ctgan; default: data)")
+      ->check(CLI::IsMember({"data", "model"}));
   a->csv.add_to(*command);
   command->callback([&program, a, model] {
     if (model->count() == 0) a->model = model_of(a->data);

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "engine/comm/launched.h"
 #include "engine/device/device.h"
 #include "engine/run/precision.h"
 #include "engine/storage/files.h"
@@ -35,8 +36,20 @@ Call::Call(std::shared_ptr<ContextState> context, JobHooks hooks)
     monitor_.on_progress = [this](const Progress& p) { report(p); };
 }
 
+namespace {
+
+// Processes of a launcher share out the GPUs of their machine where none is named by number.
+std::string device_of_process(const std::string& name) {
+  const Launched here = launched();
+  const int gpus = device_library().devices;
+  if ((name != "cuda" && name != "auto") || !here.any() || gpus == 0) return name;
+  return fmt::format("cuda:{}", here.local % gpus);
+}
+
+}  // namespace
+
 std::shared_ptr<Device> Call::device(const std::string& precision) {
-  auto device = std::make_shared<Device>(context_->device);
+  auto device = std::make_shared<Device>(device_of_process(context_->device));
   const ChosenPrecision chosen = choose_precision(precision, *device);
   if (!chosen.why.empty())
     notice(monitor_, fmt::format("--precision {}: {}, because {}.", precision, name_of(chosen.precision), chosen.why));

@@ -44,7 +44,8 @@ class Call {
 
   Team& team() { return team_; }
   const Monitor& monitor() const { return monitor_; }
-  // The device of this call: calls may run in parallel. Throws Error(unsupported) if it does not multiply this
+  // The device of this call: calls may run in parallel. "cuda" and "auto" are a GPU for each process of a launcher.
+  // Throws Error(unsupported) if it does not multiply this
   // precision; a notice tells what "auto" chose.
   std::shared_ptr<Device> device(const std::string& precision);
 
