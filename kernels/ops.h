@@ -106,8 +106,8 @@ struct SparsePick {
   int64_t width, per;
   bool operator==(const SparsePick&) const = default;
 };
-// in index · out index: entries in columns [start, start + width) of their block, counted from there; −1 for the others.
-// SliceCols of sparse rows
+// in index · out index: entries in columns [start, start + width) of their block, counted from there; −1 for the
+// others. SliceCols of sparse rows
 struct SparseSlice {
   int64_t start, width;
   bool operator==(const SparseSlice&) const = default;

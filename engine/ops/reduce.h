@@ -27,8 +27,11 @@ struct Rule<SumRows> : ReadsAll {
 
 template <>
 struct Rule<SumCols> : ReadsAll {
-  static constexpr Traits traits{
-      .rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never(), .zero = {Zero::if_all, {0}}};
+  static constexpr Traits traits{.rows = Follows::each(),
+                                 .cols = Follows::never(),
+                                 .elements = Follows::never(),
+                                 .zero = {Zero::if_all, {0}},
+                                 .adds_cols = {0}};
   static std::vector<Result> infer(const SumCols&, const Shapes& in) { return {{{in[0].rows, 1}}}; }
   static std::vector<Var> vjp(Recorder&, const SumCols& op, const Vjp& v) {
     return {broadcast(op.scale == 1 ? v.d_out[0] : op.scale * v.d_out[0], v.in[0].shape())};
@@ -37,8 +40,11 @@ struct Rule<SumCols> : ReadsAll {
 
 template <>
 struct Rule<RowDot> : ReadsAll {
-  static constexpr Traits traits{
-      .rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never(), .zero = {Zero::if_any, {0, 1}}};
+  static constexpr Traits traits{.rows = Follows::each(),
+                                 .cols = Follows::never(),
+                                 .elements = Follows::never(),
+                                 .zero = {Zero::if_any, {0, 1}},
+                                 .adds_cols = {0, 1}};
   static std::vector<Result> infer(const RowDot&, const Shapes& in) {
     require(in[0] == in[1], "row_dot");
     return {{{in[0].rows, 1}}};

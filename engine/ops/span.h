@@ -23,7 +23,7 @@ struct PerSpan {
 template <>
 struct Rule<SpanActivation> : PerSpan {
   static constexpr Traits traits{
-      .rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never(), .batch = true};
+      .rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never(), .batch = true, .wide = {0, 1}};
   static std::vector<Result> infer(const SpanActivation& op, const Shapes& in) {
     require(in[0].cols == op.spans->width && in[0] == in[1], "span_activation");
     return {{in[0]}};
@@ -40,8 +40,11 @@ struct Rule<SpanActivation> : PerSpan {
 
 template <>
 struct Rule<SpanActivationGrad> : PerSpan {
-  static constexpr Traits traits{
-      .rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never(), .zero = {Zero::if_any, {1}}};
+  static constexpr Traits traits{.rows = Follows::each(),
+                                 .cols = Follows::never(),
+                                 .elements = Follows::never(),
+                                 .zero = {Zero::if_any, {1}},
+                                 .wide = {0, 1}};
   static std::vector<Result> infer(const SpanActivationGrad&, const Shapes& in) { return {{in[0]}}; }
   static std::vector<Var> compose(Recorder& r, const SpanActivationGrad& op, const std::vector<Var>& in) {
     const Var y = in[0], d = in[1];
@@ -52,7 +55,8 @@ struct Rule<SpanActivationGrad> : PerSpan {
 
 template <>
 struct Rule<SpanCrossEntropy> : PerSpan {
-  static constexpr Traits traits{.rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never()};
+  static constexpr Traits traits{
+      .rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never(), .wide = {0}};
   static std::vector<Result> infer(const SpanCrossEntropy&, const Shapes& in) { return {{{in[0].rows, 1}}}; }
   static std::vector<Var> vjp(Recorder& r, const SpanCrossEntropy& op, const Vjp& v) {
     return {r.emit1(SpanCrossEntropyGrad{op.spans}, {v.in[0], v.in[1], v.d_out[0]}), Var{}};
@@ -84,8 +88,11 @@ struct Rule<SpanCrossEntropy> : PerSpan {
 
 template <>
 struct Rule<SpanCrossEntropyGrad> : PerSpan {
-  static constexpr Traits traits{
-      .rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never(), .zero = {Zero::if_any, {2}}};
+  static constexpr Traits traits{.rows = Follows::each(),
+                                 .cols = Follows::never(),
+                                 .elements = Follows::never(),
+                                 .zero = {Zero::if_any, {2}},
+                                 .wide = {0}};
   static std::vector<Result> infer(const SpanCrossEntropyGrad&, const Shapes& in) { return {{in[0]}}; }
   static std::vector<Var> compose(Recorder& r, const SpanCrossEntropyGrad& op, const std::vector<Var>& in) {
     const SpanTable* s = op.spans;
@@ -97,8 +104,12 @@ struct Rule<SpanCrossEntropyGrad> : PerSpan {
 
 template <>
 struct Rule<SpanReconstruction> : PerSpan {
-  static constexpr Traits traits{
-      .rows = Follows::of(OperandSet::but({3})), .cols = Follows::never(), .elements = Follows::never(), .batch = true};
+  static constexpr Traits traits{.rows = Follows::of(OperandSet::but({3})),
+                                 .cols = Follows::never(),
+                                 .elements = Follows::never(),
+                                 .batch = true,
+                                 .wide = {0},
+                                 .numbers = {3}};
   static std::vector<Result> infer(const SpanReconstruction& op, const Shapes& in) {
     require(in[0].cols == op.spans->width && in[1].cols == op.spans->count && in[1] == in[2] &&
                 in[3].cols == op.spans->tanhs,
@@ -132,8 +143,11 @@ struct Rule<SpanReconstruction> : PerSpan {
 
 template <>
 struct Rule<SpanReconstructionGrad> : PerSpan {
-  static constexpr Traits traits{
-      .rows = Follows::of(OperandSet::but({3})), .cols = Follows::never(), .elements = Follows::never()};
+  static constexpr Traits traits{.rows = Follows::of(OperandSet::but({3})),
+                                 .cols = Follows::never(),
+                                 .elements = Follows::never(),
+                                 .wide = {0},
+                                 .numbers = {3}};
   static std::vector<Result> infer(const SpanReconstructionGrad& op, const Shapes& in) {
     return {{in[0]}, {{in[0].rows, op.spans->tanhs}}};
   }

@@ -97,7 +97,10 @@ struct Traits {
   // inputs whose rows it adds up: its results for parts of their rows are summands of the whole, and the other inputs
   // belong to one of them
   OperandSet sums{};
-  bool linear = false;  // in its inputs together: f(x + y) = f(x) + f(y), f(c·x) = c·f(x)
+  OperandSet adds_cols{};  // inputs whose columns it adds up
+  OperandSet wide{};       // inputs as wide as a row of its spans
+  OperandSet numbers{};    // inputs with a column for each tanh span
+  bool linear = false;     // in its inputs together: f(x + y) = f(x) + f(y), f(c·x) = c·f(x)
   DenseProduct product{};
   OperandSet narrow{};   // inputs that the processor's kernels also read in 16 bits
   bool scalars = false;  // works on numbers, [1, 1] each: cut by columns, it counts as one

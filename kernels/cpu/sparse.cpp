@@ -1,5 +1,5 @@
-// sparse_dense, sparse_pick, sparse_slice, sparse_matmul, sparse_wgrad: rows with a few entries, kept as (index, value) instead of
-// one-hot blocks.
+// sparse_dense, sparse_pick, sparse_slice, sparse_matmul, sparse_wgrad: rows with a few entries, kept as (index, value)
+// instead of one-hot blocks.
 //   entry j of row p is column (j / per)·width + index[p, j] of the dense row; its weight is value[p, j], or 1 without
 //       a value tensor.
 //   sparse_matmul reads `entries` weight rows per row: 2·entries·N FLOP instead of 2·width·N. sparse_wgrad assigns

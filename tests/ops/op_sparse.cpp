@@ -1,5 +1,5 @@
-// sparse_dense, sparse_pick, sparse_slice, sparse_matmul, sparse_wgrad: rows of few entries; packed rows (several blocks), repeated
-// and absent entries, with and without values.
+// sparse_dense, sparse_pick, sparse_slice, sparse_matmul, sparse_wgrad: rows of few entries; packed rows (several
+// blocks), repeated and absent entries, with and without values.
 #include "op_case.h"
 
 namespace tessera::oracle {

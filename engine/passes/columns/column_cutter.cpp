@@ -9,12 +9,28 @@
 namespace tessera::column_parts {
 namespace {
 
+// The spans that an op works on; null: none.
+const SpanTable* spans_of(const Op& op) {
+  return std::visit(
+      [](const auto& x) -> const SpanTable* {
+        if constexpr (requires { x.spans; }) return x.spans;
+        else return nullptr;
+      },
+      op);
+}
+Op with_spans(Op op, const SpanTable* spans) {
+  std::visit(
+      [&](auto& x) {
+        if constexpr (requires { x.spans; }) x.spans = spans;
+      },
+      op);
+  return op;
+}
+
 // The spans of a row that a step activates or judges.
 const SpanTable& spans_of_step(const Plan& plan) {
-  for (const Node& x : plan.nodes) {
-    if (const auto* s = std::get_if<SpanActivation>(&x.op)) return *s->spans;
-    if (const auto* s = std::get_if<SpanReconstruction>(&x.op)) return *s->spans;
-  }
+  for (const Node& x : plan.nodes)
+    if (traits(x).wide.any()) return *spans_of(x.op);
   throw Error(ErrorCode::unsupported,
               "--parallel model cuts rows of a table by their columns, which this method does not have.\n"
               "  Train it with --parallel data.");
@@ -119,10 +135,15 @@ Var ColumnCutter::shard_index(Var index, const Axis& axis) {
   return r_.emit1(SparseSlice{shares_.own_start(axis), shares_.own_size(axis)}, {index});
 }
 
+// The rank's spans of what has a column for each span.
+Var ColumnCutter::own_spans(Var all) const {
+  return slice_cols(all, shares_.own_start(shares_.spans()), shares_.own_size(shares_.spans()));
+}
+
 // A one-hot condition is made again for the rank's columns alone, where it was packed like `made`.
 Var ColumnCutter::own_condition(const Node& made, const Axis& cols) {
   const Node* x = &made;
-  while (std::holds_alternative<Reshape>(x->op)) x = old_.maker(x->in[0]);
+  while (move_of(x->op).kind == Move::reshape) x = old_.maker(x->in[0]);
   const int64_t width = shares_.own_size(shares_.conditions());
   const Var dense = sparse_dense(shard_index(whole(*x, x->in[0]), shares_.conditions()), Var{}, width, 1);
   const int64_t rows = old_.shape(made.out[0]).rows;
@@ -138,7 +159,7 @@ Var ColumnCutter::own(const Node& x, Id old, const Axis& rows, const Axis& cols)
   Var all = whole(x, old);
   const int64_t own_rows = rows.empty() ? all.rows() : shares_.own_size(rows);
   const int64_t own_cols = cols.empty() ? all.cols() : shares_.own_size(cols);
-  if (const auto* f = old_.made_by<Fill>(old)) return fill(r_, {own_rows, own_cols}, f->value);
+  if (const auto one = constant_value(all)) return fill(r_, {own_rows, own_cols}, *one);
   if (rows.empty() && !cols.empty() && !shares_.conditions().empty() && old_.maker(old) != nullptr &&
       weights_.beside(old) == cols && cols.front().size != all.cols() && own_cols > 0)
     return own_condition(*old_.maker(old), cols);
@@ -180,16 +201,20 @@ void ColumnCutter::take(const Node& x) {
   if (takes_sources(x)) return;
   if (stays_open(x)) return on_sums(x);
   settle(x.in);
-  if (takes_spans(x)) return;
+  const Traits t = traits(x);
+  if (t.wide.any()) return on_spans(x);
   if (!cut_input(x)) return keep(x);
-  if (std::any_of(x.in.begin(), x.in.end(), [&](Id v) { return is(v, Part::flat); }) &&
-      !std::holds_alternative<SliceCols>(x.op) && !std::holds_alternative<ConcatCols>(x.op))
-    return on_flat(x);
-  if (takes_moves(x)) return;
-  if (const auto* m = std::get_if<Matmul>(&x.op)) return multiply(x, *m);
-  if (std::holds_alternative<SumRows>(x.op)) return sum_over_rows(x);
-  if (std::holds_alternative<SumCols>(x.op) || std::holds_alternative<RowDot>(x.op)) return sum_over_cols(x);
-  elementwise(x);
+  switch (t.move.kind) {
+    case Move::reshape: return reshape_part(x);
+    case Move::slice_cols: return slice_cols_of(x, t.move.start);
+    case Move::concat_cols: return concat_cols_of(x);
+    default: break;
+  }
+  if (t.in_place > 0) return on_flat(x);
+  if (t.product.pairs > 0) return multiply(x, t.product);
+  if (t.sums.any() && !part(x.in[0]).rows.empty()) return sum_over_rows(x);
+  if (t.adds_cols.any()) return sum_over_cols(x);
+  follow(x);
 }
 
 void ColumnCutter::keep(const Node& x) {
@@ -212,58 +237,42 @@ bool ColumnCutter::takes_sources(const Node& x) {
     return true;
   }
   if (!weights_.rows_of_table(x.out[0])) return false;
-  const Axis& spans = shares_.spans();
-  const int64_t first = shares_.own_start(spans), count = shares_.own_size(spans);
-  const Var index = shard_index(slice_cols(whole(x, x.in[0]), first, count), data);
-  const Var value = x.in[1] == kNone ? Var{} : slice_cols(whole(x, x.in[1]), first, count);
-  put_cut(x.out[0], sparse_dense(index, value, shares_.own_size(data), count), {}, data);
+  const Var index = shard_index(own_spans(whole(x, x.in[0])), data);
+  const Var value = x.in[1] == kNone ? Var{} : own_spans(whole(x, x.in[1]));
+  put_cut(x.out[0], sparse_dense(index, value, shares_.own_size(data), index.cols()), {}, data);
   return true;
 }
 
-// Ops on spans work on the rank's spans.
-bool ColumnCutter::takes_spans(const Node& x) {
-  const SpanTable* spans = shares_.own_spans()->table();
-  const Axis& data = shares_.data();
-  const auto wide = [&](size_t i) { return own(x, x.in[i], {}, data); };
-  if (const auto* op = std::get_if<SpanActivation>(&x.op)) {
-    SpanActivation of_rank = *op;
-    of_rank.spans = spans;
-    put_cut(x.out[0], r_.emit1(of_rank, {wide(0), wide(1)}), {}, data);
-  } else if (const auto* grad = std::get_if<SpanActivationGrad>(&x.op)) {
-    SpanActivationGrad of_rank = *grad;
-    of_rank.spans = spans;
-    put_cut(x.out[0], r_.emit1(of_rank, {wide(0), wide(1)}), {}, data);
-  } else if (std::holds_alternative<SpanCrossEntropy>(x.op)) {
-    // A condition is of one span: every other shard adds 0.
-    const Var condition = shard_index(whole(x, x.in[1]), shares_.conditions());
-    const Var loss = r_.emit1(SpanCrossEntropy{spans}, {wide(0), condition});
-    put_sums(x.out[0], by_shard([&](int s) { return s == shares_.first_shard() ? loss : fill(r_, loss.shape(), 0); }));
-  } else if (std::holds_alternative<SpanCrossEntropyGrad>(x.op)) {
-    const Var condition = shard_index(whole(x, x.in[1]), shares_.conditions());
-    put_cut(x.out[0], r_.emit1(SpanCrossEntropyGrad{spans}, {wide(0), condition, whole(x, x.in[2])}), {}, data);
-  } else if (std::holds_alternative<SpanReconstruction>(x.op) || std::holds_alternative<SpanReconstructionGrad>(x.op)) {
-    reconstruct(x);
-  } else {
-    return false;
+// Ops on spans work on the rank's spans: inputs and results as wide as a row, as the spans, or as their numbers.
+void ColumnCutter::on_spans(const Node& x) {
+  const SpanTable& all = *spans_of(x.op);
+  const Axis &data = shares_.data(), &spans = shares_.spans();
+  const Traits t = traits(x);
+  std::vector<Var> in;
+  for (size_t i = 0; i < x.in.size(); ++i) {
+    const Id v = x.in[i];
+    const bool index = v != kNone && old_[v].dtype == DType::index,
+               by_span = v != kNone && old_.shape(v).cols == all.count;
+    if (t.wide.has(i)) in.push_back(own(x, v, {}, data));
+    else if (t.numbers.has(i)) in.push_back(v == kNone ? Var{} : own(x, v, {}, shares_.numbers()));
+    else if (index && !by_span) in.push_back(shard_index(whole(x, v), shares_.conditions()));
+    else if (index) in.push_back(shard_index(own_spans(whole(x, v)), data));
+    else if (by_span) in.push_back(is(v, Part::cut) ? own(x, v, {}, spans) : own_spans(whole(x, v)));
+    else in.push_back(whole(x, v));
   }
-  return true;
+  const std::vector<Var> out = r_.emit(with_spans(x.op, shares_.own_spans()->table()), in);
+  for (size_t k = 0; k < out.size(); ++k) {
+    const int64_t cols = old_.shape(x.out[k]).cols;
+    if (k == 0 && cols == all.width) put_cut(x.out[k], out[k], {}, data);
+    else if (k > 0) put_cut(x.out[k], out[k], {}, shares_.numbers());
+    else if (cols == all.count) put_cut(x.out[k], out[k], {}, spans);
+    else put_sums_of_rank(x.out[k], out[k]);
+  }
 }
 
-void ColumnCutter::reconstruct(const Node& x) {
-  const SpanTable* spans = shares_.own_spans()->table();
-  const Axis &data = shares_.data(), &by_span = shares_.spans();
-  const int64_t first = shares_.own_start(by_span), count = shares_.own_size(by_span);
-  const Var index = shard_index(slice_cols(whole(x, x.in[1]), first, count), data);
-  const Var value = slice_cols(whole(x, x.in[2]), first, count);
-  const bool numbers = shares_.own_size(shares_.numbers()) > 0;
-  std::vector<Var> in{own(x, x.in[0], {}, data), index, value,
-                      numbers ? own(x, x.in[3], {}, shares_.numbers()) : Var{}};
-  if (std::holds_alternative<SpanReconstruction>(x.op))
-    return put_cut(x.out[0], r_.emit1(SpanReconstruction{spans}, in), {}, by_span);
-  in.push_back(own(x, x.in[4], {}, by_span));
-  const std::vector<Var> out = r_.emit(SpanReconstructionGrad{spans}, in);
-  put_cut(x.out[0], out[0], {}, data);
-  put_cut(x.out[1], out[1], {}, shares_.numbers());
+// A condition is of one span: the other ranks add 0.
+void ColumnCutter::put_sums_of_rank(Id old, Var value) {
+  put_sums(old, by_shard([&](int s) { return s == shares_.first_shard() ? value : fill(r_, value.shape(), 0); }));
 }
 
 // Linear ops on sums that are still open stay open, so that more of them share an exchange.
@@ -283,8 +292,8 @@ void ColumnCutter::on_sums(const Node& x) {
 
 // A product along the columns of the table is what each shard's columns add to it; any other has the rows and columns
 // of its factors.
-void ColumnCutter::multiply(const Node& x, const Matmul& op) {
-  if (op.pairs != 1 || op.addend) refuse(x, "it is a sum of products");
+void ColumnCutter::multiply(const Node& x, const DenseProduct& op) {
+  if (!op.single()) refuse(x, "it is a sum of products");
   const auto rows = [&](Id v) { return is(v, Part::cut) ? part(v).rows : Axis{}; };
   const auto cols = [&](Id v) { return is(v, Part::cut) ? part(v).cols : Axis{}; };
   const Id a = x.in[0], b = x.in[1];
@@ -293,30 +302,28 @@ void ColumnCutter::multiply(const Node& x, const Matmul& op) {
   if (depth_a.empty() && depth_b.empty()) {
     const Var own_a = is(a, Part::cut) ? part(a).value : whole(x, a);
     const Var own_b = is(b, Part::cut) ? part(b).value : whole(x, b);
-    return put_cut(x.out[0], r_.emit1(op, {own_a, own_b}), out_rows, out_cols);
+    return put_cut(x.out[0], r_.emit1(x.op, {own_a, own_b}), out_rows, out_cols);
   }
   if (!out_rows.empty() || !out_cols.empty()) refuse(x, "it goes along columns of the table and makes some");
   const Axis depth = depth_a.empty() ? depth_b : depth_a;
   const Var own_a = op.trans_a ? own(x, a, depth, {}) : own(x, a, {}, depth);
   const Var own_b = op.trans_b ? own(x, b, {}, depth) : own(x, b, depth, {});
   put_sums(x.out[0], by_shard([&](int shard) {
-             std::vector<Var> pairs;
+             Var sum;  // one product in the end (engine/passes/accumulate.cpp)
              for (const auto& [start, s] : own_stretches(depth, false)) {
                if (s.shard != shard) continue;
-               pairs.push_back(op.trans_a ? slice_rows(own_a, start, s.size) : slice_cols(own_a, start, s.size));
-               pairs.push_back(op.trans_b ? slice_cols(own_b, start, s.size) : slice_rows(own_b, start, s.size));
+               const Var left = op.trans_a ? slice_rows(own_a, start, s.size) : slice_cols(own_a, start, s.size);
+               const Var right = op.trans_b ? slice_cols(own_b, start, s.size) : slice_rows(own_b, start, s.size);
+               const Var product = r_.emit1(x.op, {left, right});
+               sum = sum ? sum + product : product;
              }
-             if (pairs.empty()) return fill(r_, old_.shape(x.out[0]), 0);
-             Matmul of_shard = op;
-             of_shard.pairs = static_cast<int>(pairs.size() / 2);
-             return r_.emit1(of_shard, pairs);
+             return sum ? sum : fill(r_, old_.shape(x.out[0]), 0);
            }));
 }
 
-void ColumnCutter::elementwise(const Node& x) {
-  const bool can = std::holds_alternative<Unary>(x.op) || std::holds_alternative<Binary>(x.op) ||
-                   std::holds_alternative<LerpRows>(x.op) || std::holds_alternative<Broadcast>(x.op);
-  if (!can) refuse(x, "an op joins columns of different ranks");
+// An op whose rows and columns follow those of its inputs makes the rank's of the rank's.
+void ColumnCutter::follow(const Node& x) {
+  const Traits t = traits(x);
   const Shape shape = old_.shape(x.out[0]);
   Axis rows, cols;
   for (const Id v : x.in) {
@@ -324,6 +331,8 @@ void ColumnCutter::elementwise(const Node& x) {
     if (old_.shape(v).rows == shape.rows && !part(v).rows.empty()) rows = part(v).rows;
     if (old_.shape(v).cols == shape.cols && !part(v).cols.empty()) cols = part(v).cols;
   }
+  if (x.out.size() > 1 || (!rows.empty() && !t.rows) || (!cols.empty() && !t.cols))
+    refuse(x, "an op joins columns of different ranks");
   std::vector<Var> in;
   for (const Id v : x.in) {
     const Shape s = old_.shape(v);
@@ -362,33 +371,31 @@ void ColumnCutter::sum_over_cols(const Node& x) {
            }));
 }
 
-// ---- moves --------------------------------------------------------------------------------------
-bool ColumnCutter::takes_moves(const Node& x) {
-  if (std::holds_alternative<Reshape>(x.op)) reshape_part(x);
-  else if (const auto* s = std::get_if<SliceCols>(&x.op)) slice_cols_of(x, *s);
-  else if (std::holds_alternative<ConcatCols>(x.op)) concat_cols_of(x);
-  else return false;
-  return true;
-}
-
-// Updates of a flat set: the rank's elements.
+// Updates of a flat set: the rank's elements, each by itself.
 void ColumnCutter::on_flat(const Node& x) {
+  if (!traits(x).elements) refuse(x, "it reads weights of all columns");
   Op op = x.op;
-  if (auto* range = std::get_if<ClampRange>(&op)) {
+  const auto own_range = [&](auto& range) {
     const Id set = *weights_.set_of(x.in[0]);
-    const int64_t end = weights_.own_before(set, range->start + range->count);
-    range->start = weights_.own_before(set, range->start);
-    range->count = end - range->start;
-    if (range->count == 0) return put(x.out[0], part(x.in[0]));
-  } else if (!std::holds_alternative<Adam>(op) && !std::holds_alternative<Average>(op)) {
-    refuse(x, "it reads weights of all columns");
-  }
+    const int64_t end = weights_.own_before(set, range.start + range.count);
+    range.start = weights_.own_before(set, range.start);
+    range.count = end - range.start;
+    return range.count > 0;
+  };
+  const bool any = std::visit(
+      [&](auto& o) {
+        if constexpr (requires { o.start, o.count; }) return own_range(o);
+        else return true;
+      },
+      op);
+  if (!any) return put(x.out[0], part(x.in[0]));
   std::vector<Var> in;
   for (const Id v : x.in) in.push_back(v == kNone ? Var{} : part(v).value);
   const std::vector<Var> out = r_.emit(op, in);
   for (size_t k = 0; k < out.size(); ++k) put(x.out[k], {.kind = Part::flat, .value = out[k]});
 }
 
+// ---- moves --------------------------------------------------------------------------------------
 void ColumnCutter::view_of_set(const Node& x, Id set, int64_t offset) {
   const WideWeight& w = weights_.weight(set, offset);
   const int64_t rows = w.rows.empty() ? w.shape.rows : shares_.own_size(w.rows);
@@ -398,15 +405,15 @@ void ColumnCutter::view_of_set(const Node& x, Id set, int64_t offset) {
   put_cut(x.out[0], reshape(row, {rows, cols}), w.rows, w.cols);
 }
 
-void ColumnCutter::slice_cols_of(const Node& x, const SliceCols& op) {
+void ColumnCutter::slice_cols_of(const Node& x, int64_t first) {
   const Part p = part(x.in[0]);
-  if (p.kind == Part::flat) return view_of_set(x, *weights_.set_of(x.in[0]), op.start);
-  if (p.cols.empty()) return put_cut(x.out[0], r_.emit1(op, {p.value}), p.rows, {});
-  const Axis taken = part_of(p.cols, op.start, op.cols);
+  if (p.kind == Part::flat) return view_of_set(x, *weights_.set_of(x.in[0]), first);
+  if (p.cols.empty()) return put_cut(x.out[0], r_.emit1(x.op, {p.value}), p.rows, {});
+  const Axis taken = part_of(p.cols, first, old_.shape(x.out[0]).cols);
   if (taken.empty()) refuse(x, "an op takes a part of a column");
   int64_t start = 0, at = 0;
   for (const Stretch& s : p.cols) {
-    if (at < op.start && shares_.own(s.shard)) start += s.size;
+    if (at < first && shares_.own(s.shard)) start += s.size;
     at += s.size;
   }
   const int64_t count = shares_.own_size(taken);
@@ -417,7 +424,7 @@ void ColumnCutter::reshape_part(const Node& x) {
   const Part p = part(x.in[0]);
   const Shape from = old_.shape(x.in[0]), to = old_.shape(x.out[0]);
   const Node* slice = old_.maker(x.in[0]);
-  if (from.rows == 1 && slice != nullptr && std::holds_alternative<SliceCols>(slice->op) &&
+  if (from.rows == 1 && slice != nullptr && move_of(slice->op).kind == Move::slice_cols &&
       weights_.set_of(slice->in[0]))
     return put(x.out[0], p);  // a weight, which has its shape since it was taken out of its set
   if (to.rows == 1) return put(x.out[0], {.kind = Part::flat, .value = reshape(p.value, {1, p.value.shape().count()})});

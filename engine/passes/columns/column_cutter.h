@@ -9,6 +9,7 @@
 #include "engine/passes/batch/rank_sums.h"
 #include "engine/passes/columns/wide_weights.h"
 #include "engine/passes/rewrite.h"
+#include "engine/plan/traits.h"
 
 namespace tessera::column_parts {
 
@@ -46,6 +47,7 @@ class ColumnCutter {
   // This rank's rows and columns of a value, of one that is whole too.
   Var own(const Node& x, Id old, const Axis& rows, const Axis& cols);
   Var own_condition(const Node& made, const Axis& cols);
+  Var own_spans(Var all) const;
   Var shard_index(Var index, const Axis& axis);
   // What a rank has of an axis, by stretch: where it begins there.
   std::vector<std::pair<int64_t, Stretch>> own_stretches(const Axis& axis, bool in_whole) const;
@@ -56,21 +58,20 @@ class ColumnCutter {
   // Ops.
   void take(const Node& x);
   bool takes_sources(const Node& x);
-  bool takes_spans(const Node& x);
-  bool takes_moves(const Node& x);
+  void on_spans(const Node& x);
+  void put_sums_of_rank(Id old, Var value);
   bool stays_open(const Node& x) const;
   void on_sums(const Node& x);
   void keep(const Node& x);
-  void multiply(const Node& x, const Matmul& op);
-  void elementwise(const Node& x);
+  void multiply(const Node& x, const DenseProduct& op);
+  void follow(const Node& x);
   void sum_over_rows(const Node& x);
   void sum_over_cols(const Node& x);
   void on_flat(const Node& x);
   void view_of_set(const Node& x, Id set, int64_t offset);
   void reshape_part(const Node& x);
-  void slice_cols_of(const Node& x, const SliceCols& op);
+  void slice_cols_of(const Node& x, int64_t first);
   void concat_cols_of(const Node& x);
-  void reconstruct(const Node& x);
   bool cut_input(const Node& x) const;
 
   const Plan& old_;

@@ -1,5 +1,7 @@
 #include "engine/passes/columns/wide_weights.h"
 
+#include <algorithm>
+
 #include "engine/error.h"
 #include "engine/plan/op_rules.h"
 
@@ -17,29 +19,37 @@ Id WideWeights::base(Id value) const {
 }
 
 void WideWeights::find_sets() {
-  for (const Node& x : plan_.nodes) {
+  for (const Node& x : plan_.nodes)
     for (size_t k = 0; k < static_cast<size_t>(in_place(x.op)); ++k) base_[x.out[k]] = base(x.in[k]);
-    if (std::holds_alternative<Adam>(x.op)) like_[base(x.in[1])] = like_[base(x.in[2])] = base(x.in[0]);
-    if (std::holds_alternative<Average>(x.op)) like_[base(x.in[0])] = base(x.in[1]);
-  }
   std::set<Id> states;
   for (const Leaf& leaf : plan_.leaves)
     if (leaf.kind == Leaf::state && plan_.shape(leaf.value).rows == 1) states.insert(leaf.value);
   for (const Node& x : plan_.nodes) {
-    if (const auto* s = std::get_if<SliceCols>(&x.op); s != nullptr && states.count(base(x.in[0])) > 0)
-      sets_[base(x.in[0])].emplace(s->start, WideWeight{{1, s->cols}, {}, {}});
-    if (std::holds_alternative<Reshape>(x.op))
+    const Move move = move_of(x.op);
+    if (move.kind == Move::slice_cols && states.count(base(x.in[0])) > 0)
+      sets_[base(x.in[0])].emplace(move.start, WideWeight{plan_.shape(x.out[0]), {}, {}});
+    if (move.kind == Move::reshape)
       if (const auto v = view(x.in[0])) sets_.at(v->set).at(v->offset).shape = plan_.shape(x.out[0]);
+  }
+  // What an update reads or changes beside a set, and is as long, lies as the set does: moments, averages.
+  for (const Node& x : plan_.nodes) {
+    if (in_place(x.op) == 0) continue;
+    std::vector<Id> alike;
+    for (const Id v : x.in)
+      if (v != kNone && states.count(base(v)) > 0 && plan_.shape(v) == plan_.shape(x.in[0])) alike.push_back(base(v));
+    const auto set = std::find_if(alike.begin(), alike.end(), [&](Id v) { return sets_.count(v) > 0; });
+    for (const Id v : alike)
+      if (set != alike.end() && v != *set) like_[v] = *set;
   }
 }
 
 std::optional<WideWeights::View> WideWeights::view(Id value) const {
   const Node* x = plan_.maker(value);
-  if (x != nullptr && std::holds_alternative<Reshape>(x->op)) x = plan_.maker(x->in[0]);
+  if (x != nullptr && move_of(x->op).kind == Move::reshape) x = plan_.maker(x->in[0]);
   if (x == nullptr) return {};
-  const auto* s = std::get_if<SliceCols>(&x->op);
-  if (s == nullptr || sets_.count(base(x->in[0])) == 0) return {};
-  return View{base(x->in[0]), s->start};
+  const Move move = move_of(x->op);
+  if (move.kind != Move::slice_cols || sets_.count(base(x->in[0])) == 0) return {};
+  return View{base(x->in[0]), move.start};
 }
 
 void WideWeights::claim(Id weight, const Axis& rows, const Axis& cols) {
@@ -60,20 +70,18 @@ void WideWeights::find_wide_outputs() {
   std::map<Id, Axis> wanted;
   for (size_t n = plan_.nodes.size(); n-- > 0;) {
     const Node& x = plan_.nodes[n];
-    if (std::holds_alternative<SpanActivation>(x.op)) wanted[x.in[0]] = wanted[x.in[1]] = shares_.data();
-    if (std::holds_alternative<SpanCrossEntropy>(x.op)) wanted[x.in[0]] = shares_.data();
-    if (std::holds_alternative<SpanReconstruction>(x.op)) {
-      wanted[x.in[0]] = shares_.data();
-      if (x.in[3] != kNone) claim(x.in[3], {}, shares_.numbers());
+    const Traits t = traits(x);
+    for (size_t i = 0; i < x.in.size(); ++i) {
+      if (t.wide.has(i)) wanted[x.in[i]] = shares_.data();
+      if (t.numbers.has(i) && x.in[i] != kNone) claim(x.in[i], {}, shares_.numbers());
     }
     const auto at = wanted.find(x.out.empty() ? kNone : x.out[0]);
     if (at == wanted.end()) continue;
     const Axis axis = at->second;
     if (std::holds_alternative<Random>(x.op)) wide_draws_.insert(x.out[0]);
-    if (const auto* m = std::get_if<Matmul>(&x.op); m != nullptr && !m->trans_b) claim(x.in[1], {}, axis);
-    if (!std::holds_alternative<Binary>(x.op) && !std::holds_alternative<Unary>(x.op)) continue;
-    for (const Id v : x.in) {
-      if (plan_.shape(v).cols != size_of(axis)) continue;
+    for (size_t i = 0; i < x.in.size(); ++i) {
+      const Id v = x.in[i];
+      if (!t.cols.input(i) || v == kNone || plan_.shape(v).cols != size_of(axis)) continue;
       wanted[v] = axis;
       claim(v, {}, axis);
     }
@@ -91,7 +99,8 @@ bool WideWeights::rows_of_table(Id value) const {
 Axis WideWeights::beside(Id value) const {
   const int64_t cols = plan_.shape(value).cols, width = size_of(shares_.conditions());
   Id from = value;
-  while (plan_.made_by<Reshape>(from) != nullptr) from = plan_.maker(from)->in[0];
+  for (const Node* x = plan_.maker(from); x != nullptr && move_of(x->op).kind == Move::reshape; x = plan_.maker(from))
+    from = x->in[0];
   const auto* s = plan_.made_by<SparseDense>(from);
   const bool condition = s != nullptr && width > 0 && s->width == width && s->per == 1 && cols % width == 0;
   return condition ? repeated(shares_.conditions(), cols / width) : Axis{{0, cols}};
@@ -103,13 +112,16 @@ Axis WideWeights::forward(const Node& x, const std::map<Id, Axis>& cols) const {
     const auto at = cols.find(v);
     return at == cols.end() ? Axis{} : at->second;
   };
-  if (rows_of_table(x.out[0]) || std::holds_alternative<SpanActivation>(x.op)) return shares_.data();
-  if (std::holds_alternative<LerpRows>(x.op)) return axis(x.in[1]);
-  if (std::holds_alternative<Reshape>(x.op)) {
-    const int64_t times = plan_.shape(x.out[0]).cols / plan_.shape(x.in[0]).cols;
-    return repeated(axis(x.in[0]), times);
+  const Traits t = traits(x);
+  const int64_t width = plan_.shape(x.out[0]).cols;
+  if (rows_of_table(x.out[0]) || (t.wide.any() && width == size_of(shares_.data()))) return shares_.data();
+  if (t.move.kind == Move::reshape) return repeated(axis(x.in[0]), width / plan_.shape(x.in[0]).cols);
+  if (t.move.kind != Move::concat_cols) {
+    for (size_t i = 0; i < x.in.size(); ++i)
+      if (t.cols.input(i) && x.in[i] != kNone && plan_.shape(x.in[i]).cols == width && !axis(x.in[i]).empty())
+        return axis(x.in[i]);
+    return {};
   }
-  if (!std::holds_alternative<ConcatCols>(x.op)) return {};
   bool any = false;
   Axis all;
   for (const Id v : x.in) {
@@ -126,8 +138,8 @@ void WideWeights::find_wide_inputs() {
   for (const Node& x : plan_.nodes) {
     if (x.out.empty()) continue;
     if (Axis axis = forward(x, cols); !axis.empty()) cols[x.out[0]] = std::move(axis);
-    const auto* m = std::get_if<Matmul>(&x.op);
-    if (m == nullptr || m->trans_a || m->trans_b) continue;
+    const DenseProduct product = traits(x).product;
+    if (!product.single() || product.trans_a || product.trans_b) continue;
     if (const auto at = cols.find(x.in[0]); at != cols.end()) claim(x.in[1], at->second, {});
   }
 }
