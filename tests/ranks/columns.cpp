@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/run/footprint.h"
 #include "ranks/world.h"
 #include "support/ctgan_training.h"
 #include "support/timegan_training.h"
@@ -96,6 +97,23 @@ TEST(Columns, CtganWithTwoStepsOfTheCritic) { check(Training(2, 0), 2); }
 TEST(Columns, CtganWithManyCategories) { check(Training(1, 0.9, Size::wide), 2); }
 TEST(Columns, EveryPassOff) {
   for (const PassInfo& p : passes()) check(Training(), 2, {p.name});
+}
+
+// What a wide table takes is shared out.
+TEST(Columns, TwoRanksTakeLittleMoreThanHalfOfAWideStepEach) {
+  const Training training(1, 0.9, Size::wide);
+  const auto bytes = [](Plan plan) {
+    optimise(plan);
+    return footprint(plan, Device::processor(), 1).total();
+  };
+  const int64_t whole = bytes(training.plan);
+  for (const int rank : {0, 1}) {
+    Plan part = training.plan;
+    cut_columns(part, {2, 2, rank, SelfCommunicator().wires()});
+    const int64_t own = bytes(std::move(part));
+    EXPECT_LT(own, whole * 7 / 10) << "rank " << rank;
+    EXPECT_GT(own, whole * 4 / 10) << "rank " << rank;
+  }
 }
 
 TEST(Columns, AStepWithoutSpansIsRefused) {
