@@ -55,6 +55,7 @@ nlohmann::json document_of(const RunState& run, const RunIdentity& identity) {
       {"format", kFormat},  {"run", identity.to_json()}, {"kernels", cpu_kernels().name}, {"step", run.step},
       {"steps", run.steps}, {"seconds", run.seconds},    {"loss_steps", run.loss_steps},  {"stopped", run.stopped}};
   if (run.left_out > 0) d["left_out"] = run.left_out;
+  if (run.micro_batch > 0) d["micro_batch"] = run.micro_batch;
   if (run.best) d["best"] = {{"step", run.best->step}, {"value", run.best->value}};
   return d;
 }
@@ -148,6 +149,7 @@ Loaded load(const std::string& path) {
   run.seconds = f.number("seconds");
   run.loss_steps = f.integer("loss_steps", 0, INT64_MAX);
   run.stopped = f.text("stopped");
+  if (f.has("micro_batch")) run.micro_batch = f.integer("micro_batch", 1, INT32_MAX);
   if (f.has("left_out")) run.left_out = f.integer("left_out", 0, run.step);
   run.loss_sums = file.at("losses.sums").values<double>();
   const auto matrix = [&](const char* name, const std::function<void(const double*, size_t)>& row) {

@@ -38,9 +38,10 @@ struct RunState {
   };
   std::vector<Measure> measures;  // held out, lower is better
   std::optional<Measure> best;
-  States best_weights;   // as at `best`, while they are wanted
-  std::string stopped;   // why it was shortened: "patience", "max-time"; "": it was not
-  int64_t left_out = 0;  // of `step`: what phases that ended early would still have done
+  States best_weights;      // as at `best`, while they are wanted
+  std::string stopped;      // why it was shortened: "patience", "max-time"; "": it was not
+  int64_t left_out = 0;     // of `step`: what phases that ended early would still have done
+  int64_t micro_batch = 0;  // that the memory limit made of a step's batch; 0: nothing
 };
 
 // A checkpoint with a checksum may still have been made by anybody: all that is read from it later must be there, in

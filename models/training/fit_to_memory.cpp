@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "engine/passes/batch/micro_batches.h"
 #include "engine/passes/passes.h"
+#include "engine/plan/op_rules.h"
 #include "engine/run/footprint.h"
 #include "engine/run/precision.h"
 #include "models/data/notice.h"
@@ -25,7 +26,7 @@ int64_t room_of(const Device& device, const RunContext& context) {
   return limit != nullptr && device.is_processor() ? limit->room() : INT64_MAX;  // the limit is the host's
 }
 
-// `fits`: what has room as it is, " --micro-batch 64 has room as it is;", or nothing.
+// `fits`: what has room as it is, " --micro-batch 64 has room as it is;", or takes least, or nothing.
 void check_room(int64_t bytes, int64_t room, const FitOptions& options, const RunContext& context,
                 const std::string& fits = "") {
   if (bytes <= room) return;
@@ -106,28 +107,72 @@ int64_t largest_phase(const Method& method, int64_t room, const Device& device, 
   return most;
 }
 
-// The largest micro-batch, of halves of the batch, that has room; "" if none has.
-std::string micro_batch_within(const Method& method, int64_t room, const Device& device, const FitOptions& options,
-                               const RunContext& context) {
+// Each part of a batch is in the plan, which takes longer to make the more of them there are; what stays of a step with
+// many parts is hardly less.
+constexpr int kMostParts = 32;
+
+// Of halves of the batch: the largest that has room, and where none has the one that takes least.
+struct MicroBatchChoice {
+  int64_t fits = 0, least = 0, least_bytes = INT64_MAX;
+};
+MicroBatchChoice micro_batch_within(const Method& method, int64_t room, const Device& device, const FitOptions& options,
+                                    const RunContext& context) {
   FitOptions less = options;
+  less.recompute = Recompute::off;  // looking for what to make again takes longer than all else here
   int64_t batch = 0;
   for (const Phase& p : method.phases()) batch = std::max(batch, p.batch);
-  if (options.micro_batch > 0) batch = std::min(batch, options.micro_batch);
-  for (less.micro_batch = batch / 2; less.micro_batch > 0; less.micro_batch /= 2) try {
-      if (largest_phase(method, room, device, less, context) <= room)
-        return fmt::format(" --micro-batch {} has room as it is;", less.micro_batch);
-    } catch (const Error&) { return ""; }  // there are no smaller parts
-  return "";
+  const int64_t most = options.micro_batch > 0 ? std::min(batch, options.micro_batch) : batch;
+  MicroBatchChoice choice;
+  for (less.micro_batch = most / 2; less.micro_batch > 0 && batch / less.micro_batch <= kMostParts;
+       less.micro_batch /= 2)
+    try {
+      const int64_t bytes = largest_phase(method, room, device, less, context);
+      if (bytes < choice.least_bytes) choice.least = less.micro_batch, choice.least_bytes = bytes;
+      if (bytes > room) continue;
+      choice.fits = less.micro_batch;
+      break;
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::usage) throw;
+      break;  // there are no smaller parts
+    }
+  return choice;
+}
+
+// Whether micro-batches compute what the batch does: batch norm would see each by itself.
+bool rows_are_apart(const Method& method, const FitOptions& options, const RunContext& context) {
+  const std::vector<Phase> phases = method.phases();
+  for (size_t i = 0; i < phases.size(); ++i) {
+    if (phases[i].steps == 0) continue;
+    const Plan plan = step_plan(method, i, phases[i].steps, options, context.passes_off);
+    if (std::any_of(plan.nodes.begin(), plan.nodes.end(), [](const Node& x) { return traits(x).normalises; }))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace
 
-void check_phases_fit(const Method& method, const Device& device, const FitOptions& options,
-                      const RunContext& context) {
+int64_t micro_batch_for(const Method& method, const Device& device, const FitOptions& options,
+                        const RunContext& context) {
   const int64_t room = room_of(device, context);
-  if (room == INT64_MAX) return;
+  if (room == INT64_MAX) return options.micro_batch;
   const int64_t most = largest_phase(method, room, device, options, context);
-  if (most > room) check_room(most, room, options, context, micro_batch_within(method, room, device, options, context));
+  if (most <= room) return options.micro_batch;
+  const MicroBatchChoice choice = micro_batch_within(method, room, device, options, context);
+  const int64_t fits = choice.fits;
+  if (fits == 0)
+    check_room(most, room, options, context,
+               choice.least_bytes < most
+                   ? fmt::format(" {} has with --micro-batch {};",
+                                 limit_of(context.team.limit()->held() + choice.least_bytes), choice.least)
+                   : "");
+  if (!rows_are_apart(method, options, context))
+    check_room(most, room, options, context, fmt::format(" --micro-batch {} has room as it is;", fits));
+  notice(context.monitor,
+         fmt::format("A training step takes {}, and the memory limit has {} left: each batch goes through it in parts "
+                     "of {} at most, as with --micro-batch {}. The model differs at rounding from one without a limit.",
+                     megabytes(most), megabytes(room), fits, fits));
+  return fits;
 }
 
 }  // namespace tessera

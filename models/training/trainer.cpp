@@ -459,32 +459,37 @@ bool measures(const FitOptions& options) {
   return options.config->trains() && (options.patience > 0 || options.keep_best);
 }
 
-Trained train(const Method& method, HeldOut* held_out, const FitOptions& options, Checkpoints& checkpoints, Team& team,
+Trained train(const Method& method, HeldOut* held_out, const FitOptions& given, Checkpoints& checkpoints, Team& team,
               const Monitor& monitor, nlohmann::json& provenance) {
-  if (measures(options) && held_out == nullptr)
+  if (measures(given) && held_out == nullptr)
     throw Error(ErrorCode::usage, fmt::format("--patience and --keep best: the {} has no held-out measure.\n  Omit "
                                               "them; its steps and --max-time bound its training.",
                                               method.spec().name));
-  const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
-  const RunContext context{options.seed, off, team, monitor};
-  if (options.rehearsal) return rehearse(method, held_out, options, context);
+  const std::set<std::string> off(given.passes_off.begin(), given.passes_off.end());
+  const RunContext context{given.seed, off, team, monitor};
+  if (given.rehearsal) return rehearse(method, held_out, given, context);
   const double start = seconds_now();
-  Trainer trainer(method, held_out, options, checkpoints, context);
-  if (options.ranks.shards == 0)  // else each rank checks its part of a phase as that begins
-    check_phases_fit(method, options.device ? *options.device : Device::processor(), options, context);
   std::optional<RunState> kept;
-  if (options.checkpoint.resume) kept = checkpoints.newest();
-  else if (!options.checkpoint.path.empty()) Checkpoints::remove(options.checkpoint.path);
+  if (given.checkpoint.resume) kept = checkpoints.newest();
+  FitOptions options = given;
+  if (kept && kept->micro_batch > 0) options.micro_batch = kept->micro_batch;
+  if (options.ranks.shards == 0)  // else each rank checks its part of a phase as that begins
+    options.micro_batch =
+        micro_batch_for(method, options.device ? *options.device : Device::processor(), options, context);
+  Trainer trainer(method, held_out, options, checkpoints, context);
+  if (!options.checkpoint.resume && !options.checkpoint.path.empty()) Checkpoints::remove(options.checkpoint.path);
   if (kept) {
     trainer.resume(std::move(*kept));
     notice(monitor, fmt::format("Going on from {}, kept in {}.", trainer.progress(), options.checkpoint.path));
   } else {
     trainer.start();
   }
+  trainer.state().micro_batch = given.micro_batch > 0 ? 0 : options.micro_batch;
   if (trainer.state().steps > 0) trainer.run();
 
   const RunState& end = trainer.state();
   provenance["steps"] = end.step - end.left_out;
+  if (end.micro_batch > 0) provenance["micro_batch"] = end.micro_batch;
   if (!end.losses.empty()) provenance["training"] = trainer.loss_curves();
   if (held_out != nullptr)
     provenance["held_out"] = {{"rows", held_out->size()},

@@ -1,4 +1,5 @@
 // A step whose batch goes through it in parts takes less memory and learns the same, up to rounding.
+#include <atomic>
 #include <cmath>
 
 #include "engine/passes/batch/micro_batches.h"
@@ -106,6 +107,41 @@ TEST(MicroBatch, SmallerThanAPackIsAnError) {
     }
 }
 
+// Where rows do not depend on one another, the limit chooses micro-batches, as if they had been asked for; and a run
+// that goes on without it, as it would have ended.
+TEST(MicroBatch, ALimitChoosesThem) {
+  const Folder folder;
+  FitOptions o = options_of("tvae", 0);
+  o.recompute = Recompute::off;
+  set(o, "batch_size", "1000");
+  std::string said;
+  const auto fit = [&](const FitOptions& options, int64_t limit, const std::atomic<bool>* cancel = nullptr) {
+    Monitor monitor;
+    monitor.cancel = cancel;
+    monitor.on_progress = [&](const Progress& p) { said += std::string(p.phase) == "notice" ? p.note + "\n" : ""; };
+    Team team(1, limit > 0 ? std::make_shared<MemoryLimit>(limit) : nullptr);
+    return Model::fit(people(2000), options, team, monitor);
+  };
+  const int64_t limit = step("tvae", 0).total() * 9 / 10;
+  const Model chosen = fit(o, limit);
+  const size_t at = said.find("--micro-batch ");
+  ASSERT_NE(at, std::string::npos) << said;
+  FitOptions asked = o;
+  asked.micro_batch = std::stoll(said.substr(at + 14));
+  EXPECT_EQ(weights_of(chosen), weights_of(fit(asked, 0)));
+  EXPECT_NE(weights_of(chosen), weights_of(fit(o, 0))) << "sums in another order";
+
+  o.checkpoint.path = folder / "m.checkpoint";
+  o.checkpoint.every_epochs = 1;
+  std::atomic<bool> cancel{false};
+  FitOptions stopped = o;
+  stopped.on_losses = [&](const LossRow&) { cancel = true; };
+  EXPECT_THROW((void)fit(stopped, limit, &cancel), Error);
+  FitOptions resumed = o;
+  resumed.checkpoint.resume = true;
+  EXPECT_TRUE(file_of(fit(resumed, 0)) == file_of(chosen));
+}
+
 TEST(MicroBatch, ALimitThatIsTooSmallNamesOneThatFits) {
   FitOptions o = options_of("ctgan", 0);
   set(o, "batch_size", "1000");
@@ -126,6 +162,32 @@ TEST(MicroBatch, ALimitThatIsTooSmallNamesOneThatFits) {
     o.micro_batch = std::stoll(said.substr(at + 14));
   }
   EXPECT_NO_THROW(fit(limit)) << o.micro_batch;
+}
+
+// Where no micro-batch has room either, the error names the limit that one has room for.
+TEST(MicroBatch, ALimitForThemIsNamed) {
+  for (const char* method : {"ctgan", "tvae"}) {
+    FitOptions o = options_of(method, 0);
+    set(o, "batch_size", "4000");
+    const auto fit = [&](int64_t limit) {
+      Team team(1, std::make_shared<MemoryLimit>(limit));
+      (void)Model::fit(people(8000), o, team, Monitor{});
+    };
+    std::string said;
+    try {
+      fit(1'500'000);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::memory);
+      said = e.what();
+    }
+    const size_t least = said.find("MB has with --micro-batch ");
+    ASSERT_NE(least, std::string::npos) << method << ": " << said;
+    const int64_t limit = std::stoll(said.substr(said.rfind(' ', least) + 1)) * 1'000'000;
+    o.micro_batch = std::stoll(said.substr(said.find("--micro-batch ") + 14));
+    EXPECT_NO_THROW(fit(limit)) << method << ": " << said;
+    o.recompute = Recompute::off;
+    EXPECT_THROW(fit(limit - 1'000'000), Error) << method << ": " << said;
+  }
 }
 
 }  // namespace

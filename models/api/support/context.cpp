@@ -40,10 +40,10 @@ namespace {
 
 // Processes of a launcher share out the GPUs of their machine where none is named by number.
 std::string device_of_process(const std::string& name) {
+  if (name != "cuda" && name != "auto") return name;
   const Launched here = launched();
-  const int gpus = device_library().devices;
-  if ((name != "cuda" && name != "auto") || !here.any() || gpus == 0) return name;
-  return fmt::format("cuda:{}", here.local % gpus);
+  const int gpus = here.any() ? device_library().devices : 0;
+  return gpus == 0 ? name : fmt::format("cuda:{}", here.local % gpus);
 }
 
 }  // namespace
