@@ -166,7 +166,7 @@ int64_t micro_batch_for(const Method& method, const Device& device, const FitOpt
                    ? fmt::format(" {} has with --micro-batch {};",
                                  limit_of(context.team.limit()->held() + choice.least_bytes), choice.least)
                    : "");
-  if (!rows_are_apart(method, options, context))
+  if (options.micro_batch > 0 || !rows_are_apart(method, options, context))
     check_room(most, room, options, context, fmt::format(" --micro-batch {} has room as it is;", fits));
   notice(context.monitor,
          fmt::format("A training step takes {}, and the memory limit has {} left: each batch goes through it in parts "

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/model_state.h"
 #include "models/tables.h"
 
 namespace tessera::whole {
@@ -37,8 +38,8 @@ TEST(Estimate, ALimitOfThatSizeIsEnoughAndLessIsNot) {
       const auto fits = [&](int64_t limit) {
         Team bounded(2, std::make_shared<MemoryLimit>(limit));
         try {
-          Model::fit(people(rows, columns), o, bounded, Monitor{});
-          return true;
+          const Model model = Model::fit(people(rows, columns), o, bounded, Monitor{});
+          return !model.state().provenance.contains("micro_batch");
         } catch (const Error& error) {
           EXPECT_EQ(error.code(), ErrorCode::memory) << error.what();
           return false;
