@@ -8,15 +8,23 @@ source "$(dirname "$0")/launch.sh"
 export TESSERA_EMULATED_GPUS=4
 
 "$program" example people.csv --rows 100 --quiet
-common=(--batch-size 48 --calibrate off --threads 1 --virtual-shards 4 --quiet)
-small=(--epochs 1 "${common[@]}" --device cuda)
-tvae=(--method tvae)
-ctgan=(--method ctgan --pac 4 --generator-dim 16 --discriminator-dim 16)
-"$program" fit people.csv --model one "${tvae[@]}" "${small[@]}"
-for devices in 2 3,1; do
-  "$program" fit people.csv --model some "${tvae[@]}" "${small[@]}" --devices $devices
-  cmp one some || fail "--devices $devices wrote another model"
-  rm some
+common=(--threads 1 --virtual-shards 4 --quiet)
+few=(--epochs 1 --batch-size 48)
+tvae=(--method tvae "${few[@]}" --calibrate off)
+ctgan=(--method ctgan "${few[@]}" --calibrate off --pac 4 --generator-dim 16 --discriminator-dim 16)
+timegan=(--method timegan --sequence-length 4 --iterations 2 --batch-size 64)
+small=("${common[@]}" --device cuda)
+for method in timegan ctgan tvae; do
+  declare -n own=$method
+  "$program" fit people.csv --model one "${own[@]}" "${small[@]}"
+  numbers=(4)
+  [[ $method != tvae ]] || numbers=(2 3,1 4)
+  for devices in "${numbers[@]}"; do
+    "$program" fit people.csv --model some "${own[@]}" "${small[@]}" --devices $devices
+    cmp one some || fail "$method: --devices $devices wrote another model"
+    rm some
+  done
+  [[ $method == tvae ]] || rm one
 done
 
 # GPUs that share the columns of the table.

@@ -11,22 +11,18 @@ source "$(dirname "$0")/launch.sh"
 common=(--threads 1 --virtual-shards 4 --quiet)
 small=(--epochs 3 --batch-size 96 "${common[@]}")
 for method in tvae ctgan made timegan; do
-  case $method in
-    tvae) own=("${small[@]}" --calibrate off) ;;
-    ctgan) own=("${small[@]}" --calibrate off --pac 4 --generator-dim 32 --discriminator-dim 32) ;;
-    made) own=("${small[@]}") ;;
-    timegan) own=("${common[@]}" --sequence-length 5 --iterations 8 --batch-size 64) ;;
-  esac
-  "$program" fit people.csv --model one --method $method "${own[@]}"
+  declare -n short=$method
+  own=("${common[@]}" "${short[@]}")
+  "$program" fit people.csv --model one "${own[@]}"
   for n in 2 4; do
-    ranks $n "$program" fit people.csv --model "some$n" --method $method "${own[@]}"
+    ranks $n "$program" fit people.csv --model "some$n" "${own[@]}"
     cmp one "some$n" || fail "$method: $n processes wrote another model"
     rm "some$n"
   done
-  if [[ $method == tvae || $method == ctgan ]]; then  # the columns of the table instead of rows of a batch
-    "$program" fit people.csv --model columns --method $method "${own[@]}" --parallel model
+  if with_columns $method; then  # the columns of the table instead of rows of a batch
+    "$program" fit people.csv --model columns "${own[@]}" --parallel model
     for n in 2 4; do
-      ranks $n "$program" fit people.csv --model "some$n" --method $method "${own[@]}" --parallel model
+      ranks $n "$program" fit people.csv --model "some$n" "${own[@]}" --parallel model
       cmp columns "some$n" || fail "$method: $n processes that share columns wrote another model"
     done
     rm columns some2 some4
@@ -71,10 +67,10 @@ ranks 2 "$program" fit people.csv --model none "${common[@]}" "${bad[@]}" 2> sai
 
 # A rank that is killed ends the job; the last checkpoint continues, with another number of ranks, to the same model.
 long=(--epochs 300 --batch-size 96 --threads 1 --calibrate off --virtual-shards 4 --quiet --checkpoint-every 1epochs)
-ranks 2 "$program" fit people.csv --model long "${long[@]}" 2> said &
+ranks 2 "$program" fit people.csv --model "$folder/long" "${long[@]}" 2> said &
 job=$!
 await_checkpoint long
-kill -9 "$(pgrep -f "^$program fit people.csv --model long" | tail -1)"
+kill -9 "$(pgrep -f "^$program fit people.csv --model $folder/long" | tail -1)"
 ! wait $job || fail "a job without one of its ranks came to its end"
 [[ ! -e long && (-e long.checkpoint || -e long.checkpoint.previous) ]] || fail "what was there is lost"
 ranks 4 "$program" fit people.csv --model long "${long[@]}" --resume

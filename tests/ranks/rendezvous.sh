@@ -21,10 +21,10 @@ meet() {  # where, how many, command
 }
 
 "$program" example people.csv --rows 300 --quiet
-common=(--epochs 3 --batch-size 96 --threads 1 --virtual-shards 4 --quiet --calibrate off)
-for method in tvae ctgan; do
-  own=(--method $method "${common[@]}")
-  [[ $method != ctgan ]] || own+=(--pac 4 --generator-dim 32 --discriminator-dim 32)
+common=(--threads 1 --virtual-shards 4 --quiet)
+for method in tvae ctgan made timegan; do
+  declare -n short=$method
+  own=("${common[@]}" "${short[@]}")
   "$program" fit people.csv --model one "${own[@]}"
   for n in 2 4; do
     meet ./meet $n "$program" fit people.csv --model some "${own[@]}" || { cat said-*; fail "$method: $n ranks failed"; }
@@ -38,10 +38,10 @@ done
 # TCP, with the variables of torchrun. A port that another program has is told: the next one may be free.
 for attempt in 1 2 3; do
   export MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + RANDOM % 10000)) WORLD_SIZE=2
-  RANK=1 TESSERA_RANK_TIMEOUT=10 "$program" fit people.csv --model some --method tvae "${common[@]}" 2> said-1 &
+  RANK=1 TESSERA_RANK_TIMEOUT=10 "$program" fit people.csv --model some "${common[@]}" "${tvae[@]}" 2> said-1 &
   other=$!
   status=0
-  RANK=0 "$program" fit people.csv --model some --method tvae "${common[@]}" 2> said-0 || status=$?
+  RANK=0 "$program" fit people.csv --model some "${common[@]}" "${tvae[@]}" 2> said-0 || status=$?
   wait $other || true
   [[ $status != 0 ]] && grep -q "cannot listen at" said-0 || break
 done
@@ -78,7 +78,6 @@ meet ./meet 2 bash -c 'exec "$0" fit people.csv --model none "$@" --seed $TESSER
 grep -q "rank 1 of 2 has other options than rank 0: --seed was 0, now 1" said-0 || { cat said-0; fail "untold"; }
 
 # A rank that is killed ends the job within seconds; the last checkpoint continues, with another number of ranks.
-# (mpi.sh ends processes of a model named "long".)
 long=("$program" fit people.csv --model met --epochs 300 --batch-size 96 --threads 1 --calibrate off --method tvae
   --virtual-shards 4 --quiet --checkpoint-every 1epochs)
 export TESSERA_RENDEZVOUS=./meet TESSERA_WORLD_SIZE=2
