@@ -29,8 +29,8 @@ RecomputeReport recompute_within(int64_t room, Plan& plan, const Device& device,
 RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions& options, const RunContext& context);
 
 // The micro-batch of a run, before its first phase: as asked for. Where none was, the batch has no room in the memory
-// limit and its rows do not depend on one another, the largest half, quarter, … that has, which a notice tells. 0: the
-// batch. Error(memory) as above, with the --micro-batch that has room.
+// limit and its rows do not depend on one another, the largest half, quarter, … that has, which a notice tells.
+// 0: the batch. Error(memory) as above, with the --micro-batch that has room.
 int64_t micro_batch_for(const Method& method, const Device& device, const FitOptions& options,
                         const RunContext& context);
 

@@ -45,8 +45,6 @@ void put_part(std::vector<float>& whole, const std::vector<float>& own, const st
   }
 }
 
-bool is_moment(const std::string& leaf) { return leaf.ends_with(".m") || leaf.ends_with(".v"); }
-
 }  // namespace
 
 int64_t RankStates::elements(const Program& program, const std::string& leaf) const {

@@ -8,6 +8,9 @@
 
 namespace tessera {
 
+// Of an optimizer, as Recorder::minimise() names them.
+inline bool is_moment(const std::string& leaf) { return leaf.ends_with(".m") || leaf.ends_with(".v"); }
+
 class RankStates {
  public:
   RankStates() = default;

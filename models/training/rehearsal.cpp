@@ -6,6 +6,7 @@
 #include "engine/run/footprint.h"
 #include "engine/storage/process_memory.h"
 #include "models/training/fit_to_memory.h"
+#include "models/training/rank_states.h"
 
 namespace tessera {
 namespace {
@@ -19,8 +20,7 @@ int64_t bytes_of(const States& states) {
 int64_t bytes_of_state(const Plan& plan, bool moments) {
   int64_t bytes = 0;
   for (const Leaf& leaf : plan.leaves) {
-    const bool moment = leaf.name.ends_with(".m") || leaf.name.ends_with(".v");
-    if (leaf.kind == Leaf::state && moment == moments)
+    if (leaf.kind == Leaf::state && is_moment(leaf.name) == moments)
       bytes += static_cast<int64_t>(sizeof(float)) * plan.shape(leaf.value).count();
   }
   return bytes;

@@ -214,9 +214,10 @@ class Trainer {
     load_states(*program_, carried_);
     load_states(*program_, run_.states);
     States shared;  // of which ranks have parts
-    for (const States* states : {&run_.states, &carried_})
-      for (const auto& [leaf, values] : *states)
-        if (rank_states_.cut(leaf)) shared.emplace(leaf, values);
+    for (auto& [leaf, values] : run_.states)
+      if (rank_states_.cut(leaf)) shared.emplace(leaf, std::move(values));
+    for (const auto& [leaf, values] : carried_)
+      if (rank_states_.cut(leaf)) shared.emplace(leaf, values);
     run_.states.clear();
     program_->step().step = run_.step - stage().begin;
     queued_ = run_.step;

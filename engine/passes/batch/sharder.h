@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "engine/passes/batch/rank_sums.h"
+#include "engine/passes/batch/cut_step.h"
 #include "engine/passes/rewrite.h"
 
 namespace tessera::batch_parts {
@@ -56,10 +56,10 @@ inline int64_t units_of(const Plan& plan) {
 }
 
 // One rank's part of a plan. Or one micro-batch's: then all of them are in one new plan (MicroBatches).
-class Sharder {
+class Sharder : private CutStep<Part> {
  public:
   Sharder(const Plan& plan, const RankCut& cut, Plan& next, Recorder& recorder)
-      : old_(plan), cut_(cut), units_(units_of(plan)), next_(next), r_(recorder), sums_(cut, next, recorder) {
+      : CutStep(plan, cut, next, recorder), units_(units_of(plan)) {
     if (units_ < cut.shards)
       throw Error(ErrorCode::usage, "A batch of this training has " + std::to_string(units_) +
                                         " parts that can be computed apart (packs of rows, or tiles of " +
@@ -72,7 +72,7 @@ class Sharder {
     for (const Leaf& leaf : old_.leaves)
       put(leaf.value,
           {.value = r_.var(next_.leaf(leaf.kind, leaf.name, old_.shape(leaf.value), old_[leaf.value].dtype))});
-    sums_.open();
+    open_exchanges();
     for (const Node& x : old_.nodes) take(x);
     finish();
   }
@@ -89,8 +89,6 @@ class Sharder {
   }
 
   // ---- the cut ----------------------------------------------------------------------------------
-  int first_shard() const { return sums_.first_shard(); }
-  int own_shards() const { return sums_.own_shards(); }
   // Where shard `s` of a stretch of `rows` rows begins.
   int64_t begin(int64_t rows, int s) const { return rows / units_ * (units_ * s / cut_.shards); }
   int64_t own_begin(int64_t rows) const { return begin(rows, first_shard()); }
@@ -112,38 +110,16 @@ class Sharder {
   }
 
   // ---- values -----------------------------------------------------------------------------------
-  const Part* find(Id old) const {
-    const auto at = parts_.find(old);
-    return at == parts_.end() ? nullptr : &at->second;
-  }
-  const Part& part(Id old) const { return parts_.at(old); }
-  bool is(Id old, Part::Kind kind) const { return old != kNone && part(old).kind == kind; }
-  void put(Id old, Part p) { parts_[old] = std::move(p); }
   void put_rows(Id old, Var value, Stretches stretches) {
     put(old, {.kind = Part::rows, .value = value, .stretches = std::move(stretches)});
   }
-  void put_sums(Id old, std::vector<Var> sums) { put(old, {.kind = Part::sums, .by_shard = std::move(sums)}); }
-
-  // A value as a whole: sums are added up, all that are asked for in one exchange.
+  // A value as a whole.
   Var settled(Id old) {
     if (old == kNone) return {};
     settle({old});
     if (is(old, Part::rows)) refuse(*old_.maker(old), "a value of every row is needed as a whole");
     return part(old).value;
   }
-  void settle(const std::vector<Id>& values) {
-    std::vector<Id> open;
-    for (const Id v : values)
-      if (is(v, Part::sums) && std::find(open.begin(), open.end(), v) == open.end()) open.push_back(v);
-    if (open.empty()) return;
-    std::vector<std::vector<Var>> sums;
-    for (const Id v : open) sums.push_back(part(v).by_shard);
-    const std::vector<Var> totals = total(sums);
-    for (size_t i = 0; i < open.size(); ++i) put(open[i], {.value = totals[i]});
-  }
-
-  std::vector<Var> total(const std::vector<std::vector<Var>>& sums) { return sums_.total(sums); }
-
   // This rank's rows of a value; of one that it has as a whole, those of the stretches given.
   Var rows_of(const Node& x, Id old, const Stretches& stretches) {
     if (is(old, Part::rows)) {
@@ -175,13 +151,6 @@ class Sharder {
       start += own_rows(rows);
     }
     return concat_rows(out);
-  }
-
-  // What each shard of this rank makes of its own rows.
-  std::vector<Var> each_shard(const std::function<Var(int)>& make) const {
-    std::vector<Var> out;
-    for (int s = 0; s < own_shards(); ++s) out.push_back(make(s));
-    return out;
   }
 
   // ---- ops --------------------------------------------------------------------------------------
@@ -224,21 +193,6 @@ class Sharder {
     for (const Id v : x.in) in.push_back(settled(v));
     const std::vector<Var> out = r_.emit(op, in);
     for (size_t k = 0; k < out.size(); ++k) put_rows(x.out[k], out[k], {rows});
-  }
-
-  // Linear ops on sums that are still open stay open, so that more of them share an exchange.
-  bool stays_open(const Node& x) const {
-    const Traits t = traits(x);
-    const auto open = [&](Id v) { return is(v, Part::sums) && old_.shape(v) == old_.shape(x.in[0]); };
-    return (t.linear || t.move.kind == Move::reshape || t.move.kind == Move::slice_cols) &&
-           std::all_of(x.in.begin(), x.in.end(), open);
-  }
-  void on_sums(const Node& x) {
-    put_sums(x.out[0], each_shard([&](int s) {
-               std::vector<Var> in;
-               for (const Id v : x.in) in.push_back(part(v).by_shard[static_cast<size_t>(s)]);
-               return r_.emit1(x.op, in);
-             }));
   }
 
   // The stretches of the first input that has rows.
@@ -467,13 +421,7 @@ class Sharder {
     }
   }
 
-  const Plan& old_;
-  const RankCut cut_;
   const int64_t units_;
-  Plan& next_;
-  Recorder& r_;
-  RankSums sums_;
-  std::map<Id, Part> parts_;
   bool apart_ = false;              // of a micro-batch, and by it:
   std::map<Id, Var> statistics_{};  // a batch norm's own mean and variance, by value of the whole plan
 };

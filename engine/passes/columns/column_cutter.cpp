@@ -49,17 +49,12 @@ Axis part_of(const Axis& axis, int64_t start, int64_t size) {
 }  // namespace
 
 ColumnCutter::ColumnCutter(const Plan& plan, const RankCut& cut, Plan& next, Recorder& recorder)
-    : old_(plan),
-      shares_(spans_of_step(plan), cut),
-      weights_(plan, shares_),
-      next_(next),
-      r_(recorder),
-      sums_(cut, next, recorder) {}
+    : CutStep(plan, cut, next, recorder), shares_(spans_of_step(plan), cut), weights_(plan, shares_) {}
 
 StateCuts ColumnCutter::run() {
   next_.tables.push_back(shares_.own_spans());
   for (const Leaf& leaf : old_.leaves) put_leaf(leaf);
-  sums_.open();
+  open_exchanges();
   for (const Node& x : old_.nodes) take(x);
   finish();
   StateCuts cuts;
@@ -100,17 +95,6 @@ void ColumnCutter::put_cut(Id old, Var value, Axis rows, Axis cols) {
             .value = value,
             .rows = std::move(rows),
             .cols = std::move(cols)});
-}
-
-void ColumnCutter::settle(const std::vector<Id>& values) {
-  std::vector<Id> open;
-  for (const Id v : values)
-    if (is(v, Part::sums) && std::find(open.begin(), open.end(), v) == open.end()) open.push_back(v);
-  if (open.empty()) return;
-  std::vector<std::vector<Var>> sums;
-  for (const Id v : open) sums.push_back(part(v).by_shard);
-  const std::vector<Var> totals = sums_.total(sums);
-  for (size_t i = 0; i < open.size(); ++i) put(open[i], {.value = totals[i]});
 }
 
 Var ColumnCutter::whole(const Node& x, Id old) const {
@@ -173,9 +157,7 @@ Var ColumnCutter::own(const Node& x, Id old, const Axis& rows, const Axis& cols)
 }
 
 std::vector<Var> ColumnCutter::by_shard(const std::function<Var(int shard)>& make) const {
-  std::vector<Var> out;
-  for (int s = 0; s < shares_.own_shards(); ++s) out.push_back(make(shares_.first_shard() + s));
-  return out;
+  return each_shard([&](int s) { return make(first_shard() + s); });
 }
 
 // The columns that a shard of this rank has of a value of the rank; none: it has none.
@@ -273,21 +255,6 @@ void ColumnCutter::on_spans(const Node& x) {
 // A condition is of one span: the other ranks add 0.
 void ColumnCutter::put_sums_of_rank(Id old, Var value) {
   put_sums(old, by_shard([&](int s) { return s == shares_.first_shard() ? value : fill(r_, value.shape(), 0); }));
-}
-
-// Linear ops on sums that are still open stay open, so that more of them share an exchange.
-bool ColumnCutter::stays_open(const Node& x) const {
-  const Traits t = traits(x);
-  const auto open = [&](Id v) { return is(v, Part::sums) && old_.shape(v) == old_.shape(x.in[0]); };
-  return !x.in.empty() && (t.linear || t.move.kind == Move::reshape || t.move.kind == Move::slice_cols) &&
-         std::all_of(x.in.begin(), x.in.end(), open);
-}
-void ColumnCutter::on_sums(const Node& x) {
-  put_sums(x.out[0], by_shard([&](int s) {
-             std::vector<Var> in;
-             for (const Id v : x.in) in.push_back(part(v).by_shard[static_cast<size_t>(s - shares_.first_shard())]);
-             return r_.emit1(x.op, in);
-           }));
 }
 
 // A product along the columns of the table is what each shard's columns add to it; any other has the rows and columns

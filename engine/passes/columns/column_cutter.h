@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/passes/batch/rank_sums.h"
+#include "engine/passes/batch/cut_step.h"
 #include "engine/passes/columns/wide_weights.h"
 #include "engine/passes/rewrite.h"
 #include "engine/plan/traits.h"
@@ -26,7 +26,7 @@ struct Part {
   std::vector<Var> by_shard{};  // sums: of the shards of this rank
 };
 
-class ColumnCutter {
+class ColumnCutter : private CutStep<Part> {
  public:
   ColumnCutter(const Plan& plan, const RankCut& cut, Plan& next, Recorder& recorder);
   StateCuts run();
@@ -37,12 +37,7 @@ class ColumnCutter {
   [[noreturn]] void refuse(const Node& x, const std::string& why) const;
 
   // Values.
-  const Part& part(Id old) const { return parts_.at(old); }
-  bool is(Id old, Part::Kind kind) const { return old != kNone && part(old).kind == kind; }
-  void put(Id old, Part p) { parts_[old] = std::move(p); }
   void put_cut(Id old, Var value, Axis rows, Axis cols);
-  void put_sums(Id old, std::vector<Var> sums) { put(old, {.kind = Part::sums, .by_shard = std::move(sums)}); }
-  void settle(const std::vector<Id>& values);
   Var whole(const Node& x, Id old) const;  // refuses one that is cut
   // This rank's rows and columns of a value, of one that is whole too.
   Var own(const Node& x, Id old, const Axis& rows, const Axis& cols);
@@ -60,8 +55,6 @@ class ColumnCutter {
   bool takes_sources(const Node& x);
   void on_spans(const Node& x);
   void put_sums_of_rank(Id old, Var value);
-  bool stays_open(const Node& x) const;
-  void on_sums(const Node& x);
   void keep(const Node& x);
   void multiply(const Node& x, const DenseProduct& op);
   void follow(const Node& x);
@@ -74,13 +67,8 @@ class ColumnCutter {
   void concat_cols_of(const Node& x);
   bool cut_input(const Node& x) const;
 
-  const Plan& old_;
   const SpanShares shares_;
   const WideWeights weights_;
-  Plan& next_;
-  Recorder& r_;
-  RankSums sums_;
-  std::map<Id, Part> parts_;
 };
 
 }  // namespace tessera::column_parts
