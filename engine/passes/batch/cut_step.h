@@ -35,7 +35,7 @@ class CutStep {
   const Part& part(Id old) const { return parts_.at(old); }
   bool is(Id old, Kind kind) const { return old != kNone && part(old).kind == kind; }
   void put(Id old, Part p) { parts_[old] = std::move(p); }
-  void put_sums(Id old, std::vector<Var> sums) { put(old, {.kind = Part::sums, .by_shard = std::move(sums)}); }
+  void put_sums(Id old, std::vector<Var>&& sums) { put(old, {.kind = Part::sums, .by_shard = std::move(sums)}); }
 
   // Values as wholes: sums are added up, all that are asked for in one exchange.
   void settle(const std::vector<Id>& values) {
