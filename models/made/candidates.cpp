@@ -79,24 +79,54 @@ class MadeRows : public RowGenerator {
 
 class MadeGiven : public GivenGenerator {
  public:
-  explicit MadeGiven(const Made& network) : network_(network) {}
+  MadeGiven(const Made& network, const Made* any_order) : network_(network), any_order_(any_order) {}
 
-  void record(Recorder& r, int64_t batch) const override { record_sampling(r, network_, batch, {batch}); }
+  void record(Recorder& r, int64_t batch) const override {
+    if (any_order_ != nullptr) record_any_order(r, network_, *any_order_, batch);
+    else record_sampling(r, network_, batch, {batch});
+  }
   void bind(Program& p) override {
-    evidence_.assign(static_cast<size_t>(p.plan().shape(p.plan().find_leaf("evidence")).count()), 0);
+    const Shape shape = p.plan().shape(p.plan().find_leaf("evidence"));
+    evidence_.assign(static_cast<size_t>(shape.count()), 0);
     p.bind("evidence", evidence_.data());
     log_weight_ = p.find("log_weight");
+    if (any_order_ == nullptr) return;
+    const auto cells = static_cast<size_t>(shape.rows * network_.count());
+    shown_.assign(cells, -1), hidden_.assign(cells, 1);
+    p.bind("shown", shown_.data());
+    p.bind("hidden", hidden_.data());
   }
   void give(Program& p, const GivenCells& cells) override {
     std::copy(cells.levels.begin(), cells.levels.end(), evidence_.begin());
-    p.refresh({"evidence"});
+    if (any_order_ == nullptr) return p.refresh({"evidence"});
+    const size_t columns = network_.columns.size();
+    for (size_t cell = 0; cell < shown_.size(); ++cell) {
+      const Span& span = network_.columns[cell % columns];
+      shown_[cell] = only_level(span, evidence_.data() + static_cast<int64_t>(cell / columns) * network_.levels);
+      hidden_[cell] = shown_[cell] < 0 ? 1 : 0;
+    }
+    p.refresh({"evidence", "shown", "hidden"});
   }
   double log_weight(const Program& p, int64_t i) const override { return row_value(p, log_weight_, i); }
-  bool draws_in_order() const override { return true; }
+  bool draws_in_order() const override { return any_order_ == nullptr; }
+  int first_candidates() const override { return any_order_ != nullptr ? 8 : GivenGenerator::first_candidates(); }
 
  private:
+  // The one level that evidence leaves; −1: it leaves several, or none.
+  static int32_t only_level(const Span& span, const float* evidence) {
+    int32_t only = -1;
+    for (int k = span.start; k < span.start + span.width; ++k) {
+      if (!(evidence[k] > kImpossible / 2)) continue;
+      if (only >= 0) return -1;
+      only = k;
+    }
+    return only;
+  }
+
   const Made& network_;
-  std::vector<float> evidence_;
+  const Made* any_order_;  // null: none
+  std::vector<float> evidence_, hidden_;
+  std::vector<int32_t> shown_;
   Id log_weight_ = kNone;
 };
 
@@ -107,6 +137,8 @@ std::unique_ptr<RowGenerator> make_made_rows(const Made& network, const FittedSt
   return std::make_unique<MadeRows>(network, kept, allowed, seed, team);
 }
 
-std::unique_ptr<GivenGenerator> make_made_given(const Made& network) { return std::make_unique<MadeGiven>(network); }
+std::unique_ptr<GivenGenerator> make_made_given(const Made& network, const Made* any_order) {
+  return std::make_unique<MadeGiven>(network, any_order);
+}
 
 }  // namespace tessera

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "models/made/network.h"
+#include "models/made/sampling.h"
 #include "models/method/given.h"
 
 namespace tessera {
@@ -14,7 +14,8 @@ namespace tessera {
 std::unique_ptr<RowGenerator> make_made_rows(const Made& network, const FittedState& kept,
                                              const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team);
 
-// Under each row's own. `network` outlives the result.
-std::unique_ptr<GivenGenerator> make_made_given(const Made& network);
+// Under each row's own. Both outlive the result. With `any_order` (null: none) that network proposes the candidates of
+// the law of `network`: few are then enough, whichever columns are given.
+std::unique_ptr<GivenGenerator> make_made_given(const Made& network, const Made* any_order);
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "models/layers/recording.h"
+#include "models/made/sampling.h"
 
 namespace tessera {
 namespace {

@@ -2,6 +2,7 @@
 #include "models/made/method.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "models/layers/weights.h"
 #include "models/made/candidates.h"
@@ -14,16 +15,25 @@ namespace {
 
 constexpr double kLeastSurprise = 0.002;  // nats a row
 constexpr int kLeastBatch = 32, kStepsOfEpoch = 30;
-constexpr double kUnseen = 0.1;  // rows that every level counts for before any is looked at
+constexpr double kCostOfAnyOrder = 1.8;  // of a step: no weight is left out
+constexpr double kUnseen = 0.1;          // rows that every level counts for before any is looked at
 
 class MadeMethod : public RowMethod {
  public:
-  MadeMethod(const RowLayout& layout, const MadeConfig& config) : network_(layout, config) {}
+  MadeMethod(const RowLayout& layout, const MadeConfig& config) : network_(layout, config) {
+    if (config.any_order && network_.count() > 1) any_order_.emplace(layout, config, Sees::shown_columns);
+  }
 
   const MethodSpec& spec() const override { return kMade; }
   std::vector<Phase> phases() const override {
     const MadeConfig& c = network_.config;
-    return {passes_over(table_->rows, c.epochs, c.batch, c.decay_from)};
+    std::vector<Phase> phases;
+    if (any_order_) {
+      phases.push_back(passes_over(table_->rows, c.epochs, c.batch, c.decay_from));
+      phases.back().name = "any order", phases.back().cost = kCostOfAnyOrder;
+    }
+    phases.push_back(passes_over(table_->rows, c.epochs, c.batch, c.decay_from));
+    return phases;
   }
   double learning_rate() const override { return network_.config.learning_rate; }
   void relax() const override { table_->relax(); }
@@ -33,6 +43,7 @@ class MadeMethod : public RowMethod {
     table_ = &table;
     int& batch = network_.config.batch;
     batch = static_cast<int>(std::min<int64_t>(batch, std::max<int64_t>(table.rows / kStepsOfEpoch, kLeastBatch)));
+    if (any_order_) any_order_->config.batch = batch;
     const size_t columns = network_.columns.size();
     frequencies_.assign(static_cast<size_t>(network_.levels), kUnseen);
     for (int64_t i = 0; i < table.rows; ++i) {
@@ -47,18 +58,25 @@ class MadeMethod : public RowMethod {
   }
 
   States start(uint64_t seed) const override {
-    States s{{"network", initial_network(network_, frequencies_, seed)}};
-    if (averaged()) s["average.network"] = s["network"];
+    States s;
+    each([&](const Made& m) {
+      const std::string& name = m.network.name;
+      s[name] = initial_network(m, frequencies_, seed);
+      if (averaged()) s["average." + name] = s[name];
+    });
     return s;
   }
-  void record_training(Recorder& r, size_t, int64_t steps) const override {
-    tessera::record_training(r, network_, table_->rows, steps);
+  void record_training(Recorder& r, size_t phase, int64_t steps) const override {
+    tessera::record_training(r, any_order_ && phase == 0 ? *any_order_ : network_, table_->rows, steps);
   }
 
   FittedState keep(States end, const RunContext& context) const override {
     FittedState kept;
+    each([&](const Made& m) {
+      const std::string& name = m.network.name;
+      kept.states[name] = std::move(end.at(averaged() ? "average." + name : name));
+    });
     std::vector<float>& network = kept.states["network"];
-    network = std::move(end.at(averaged() ? "average.network" : "network"));
     if (matches()) match_marginals(network_, frequencies_, table_->rows, network, context);
     return kept;
   }
@@ -75,24 +93,37 @@ class MadeMethod : public RowMethod {
     return make_made_rows(network_, kept, allowed, seed, team);
   }
   std::unique_ptr<GivenGenerator> given_generator(const FittedState&, uint64_t, Team&) const override {
-    return make_made_given(network_);
+    return make_made_given(network_, any_order_ ? &*any_order_ : nullptr);
   }
 
   void visit_tensors(const FittedState&, const std::function<void(const TensorSpec&)>& visit) const override {
-    visit_weights(network_.network,
-                  [&](const std::string& name, const std::vector<int64_t>& shape, const auto& element) {
-                    visit({name, shape, "network", network_.network.size, element});
-                  });
+    each([&](const Made& m) {
+      const ParameterSet& set = m.network;
+      visit_weights(set, [&](const std::string& name, const std::vector<int64_t>& shape, const auto& element) {
+        visit({&m == &network_ ? name : set.name + "." + name, shape, set.name, set.size, element});
+      });
+    });
   }
 
-  int64_t parameters() const override { return network_.network.size; }
-  std::vector<std::string> networks() const override { return {"network"}; }
+  int64_t parameters() const override { return network_.network.size + (any_order_ ? any_order_->network.size : 0); }
+  std::vector<std::string> networks() const override {
+    std::vector<std::string> names;
+    each([&](const Made& m) { names.push_back(m.network.name); });
+    return names;
+  }
 
  private:
   bool averaged() const { return network_.config.average_decay > 0; }
   bool matches() const { return network_.config.trains() && network_.count() > 0; }
 
+  template <class F>
+  void each(F&& f) const {
+    f(network_);
+    if (any_order_) f(*any_order_);
+  }
+
   Made network_;
+  std::optional<Made> any_order_;
   const EncodedTable* table_ = nullptr;
   std::vector<double> frequencies_;  // of the levels, column by column
 };

@@ -3,6 +3,9 @@
 // Yang et al. 2019, arXiv 1905.04278) as plans: training step, surprise of rows, sampling.
 //   Each column is one choice. p(row) = Π p(column j | columns before j), all factors from one network: a hidden unit
 //   of degree d sees columns 0 … d; the context of column j sees units of degrees below j.
+// Beside it, where it is asked for, a network of any order (Uria, Murray, Larochelle 2014, arXiv 1310.1757; Hoogeboom
+// et al. 2022, arXiv 2110.02037): p(column | any others), with every unit before every context and hidden columns left
+// out. It proposes rows whose columns are known in another order than the table's (models/made/sampling.h).
 #pragma once
 #include <memory>
 #include <string>
@@ -15,17 +18,20 @@
 
 namespace tessera {
 
+enum class Sees { columns_before, shown_columns };
+
 // Weights are [in, out]: y = x·W + b, of which only those that a unit may see are there. Units and columns are in the
-// order of their degrees, so that these are blocks (engine/blocks.h).
+// order of their degrees, so that these are blocks (engine/blocks.h). One that sees shown columns has all weights.
 struct Made {
   struct Layer {
     std::string name;
     std::shared_ptr<const Blocks> blocks;
   };
 
-  Made(const RowLayout& layout, const MadeConfig& config);
+  Made(const RowLayout& layout, const MadeConfig& config, Sees sees = Sees::columns_before);
 
   MadeConfig config;
+  Sees sees;
   std::vector<Span> columns;  // a choice each
   std::shared_ptr<const Spans> spans;
   int64_t levels = 0;                  // of all columns together
@@ -42,34 +48,27 @@ struct Made {
   void add(const Layer& layer, bool bias);
 };
 
+void own(Recorder& r, const Made& m);
+
+// Of the levels in `index` [batch, columns] among all levels, −1: none: their embeddings side by side [batch,
+// columns·embedding_dim], times `shown` [batch, columns] if there is any.
+Var embed(Recorder& r, const Made& m, Var index, Var shown);
+
 // Nats of a row, column by column: −log p(column j | columns before) [batch, columns]. `index` [batch, columns]: the
 // level of each column among all levels. With dropout, as in training.
 Var surprises(Recorder& r, const Made& m, Var index, bool dropout);
+// Of a network of any order: −log p(column j | columns shown), for columns that are not. `shown` [batch, columns]: 1
+// or 0.
+Var surprises_beside(Recorder& r, const Made& m, Var index, Var shown, bool dropout);
 
 // One iteration on a batch of table rows: loss, update, average, loss into the ring "losses" [kLossSlots, 1]. `steps`
-// are the whole run's. Bound leaves: "codes", "alphas" (the encoded table).
+// are the phase's. Bound leaves: "codes", "alphas" (the encoded table).
+//   In any order: of each row a share ρ of the columns, uniform in [0, 1 − 1/columns], is shown, and the loss is the
+// sum of the others' surprises / (1 − ρ): on average the surprise of a row whose columns come in random order.
 void record_training(Recorder& r, const Made& m, int64_t table_rows, int64_t steps);
 
 // The surprise of the rows bound to "row" [batch, 1]: output "surprise" [batch, 1], in nats.
 void record_surprise(Recorder& r, const Made& m, int64_t table_rows, int64_t batch);
-
-// What is known of columns before they are drawn: of the same levels for all rows of a batch (1 row), or of each row's
-// own (a batch of rows); 0 rows: nothing.
-struct Known {
-  int64_t rows = 0;
-  std::vector<char> columns{};  // those that something is known of; empty: any
-};
-
-// Rows: outputs "codes", "alphas" (none). Bound: "rows" [batch, 3] (who each row is). A unit is final once the columns
-// that it sees are drawn, so all columns together cost one pass.
-// With something known, also bound "evidence" [known.rows, levels], ln of what is left of each level; and output
-// "log_weight" [batch, 1]: Σ over those columns of ln P(what is left | columns before). Rows drawn so, weighed by it,
-// have the law under the condition.
-void record_sampling(Recorder& r, const Made& m, int64_t batch, const Known& known = {});
-
-// Of rows drawn likewise, how many are expected to have each level: the sum of its probabilities, given the columns
-// before; output "expected" [1, levels].
-void record_expected_counts(Recorder& r, const Made& m, int64_t batch);
 
 // What the network starts from: column by column its levels' frequencies; levels that are numbers lie smoothly by rank.
 std::vector<float> initial_network(const Made& m, const std::vector<double>& frequencies, uint64_t seed);

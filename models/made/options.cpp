@@ -21,7 +21,12 @@ std::vector<Option> MadeConfig::options() {
       {"adam_eps", &adam_eps, kAny, nullptr},
       {"weight_decay", &weight_decay, kAny, nullptr},
       {"average_decay", &average_decay, kShare, "share of the averaged weights that a step keeps; 0: the last weights"},
-      {"decay_from", &decay_from, kShare, "share of the steps after which the learning rate falls to 0"}};
+      {"decay_from", &decay_from, kShare, "share of the steps after which the learning rate falls to 0"},
+      {"any_order",
+       &any_order,
+       {},
+       "a second network, which proposes rows in any order of columns: for given cells",
+       true}};
 }
 
 namespace {

@@ -16,6 +16,7 @@ struct MadeConfig : Hyperparameters {
   double learning_rate = 2e-3;
   double beta1 = 0.9, beta2 = 0.99, adam_eps = 1e-8, weight_decay = 0;
   double dropout = 0.1;
+  bool any_order = false;  // a second network, for rows whose columns are known in another order than the table's
   // exponential average of the weights, used for sampling, and the share of the steps after which the learning rate
   // falls linearly to 0
   double average_decay = 0.998, decay_from = 0.5;

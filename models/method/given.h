@@ -27,6 +27,8 @@ class GivenGenerator : public RowGenerator {
   // Whether columns are drawn in the layout's order, each from its law given those before: cells given of leading
   // columns then weigh the same for all candidates of a row.
   virtual bool draws_in_order() const { return false; }
+  // Candidates of a row that are made before it is looked at, a power of two; half as many effective ones are enough.
+  virtual int first_candidates() const { return 32; }
 };
 
 }  // namespace tessera

@@ -6,7 +6,7 @@
 #include "engine/run/program.h"
 #include "models/data/csv/example.h"
 #include "models/made/marginals.h"
-#include "models/made/network.h"
+#include "models/made/sampling.h"
 #include "models/method/given.h"
 #include "models/method/method.h"
 #include "models/tables.h"
@@ -39,19 +39,23 @@ std::vector<float> start(const Made& m) {
   return w;
 }
 
-// −log p(column | columns before) of rows of codes, row after row.
-std::vector<float> surprises_of(const Made& m, const std::vector<float>& weights, std::vector<int32_t> codes) {
+// −log p(column | columns before, or `shown`) of rows of codes, row after row.
+std::vector<float> surprises_of(const Made& m, const std::vector<float>& weights, std::vector<int32_t> codes,
+                                const std::vector<float>& shown = {}) {
   const int64_t columns = m.count(), rows = static_cast<int64_t>(codes.size()) / columns;
   for (size_t i = 0; i < codes.size(); ++i) codes[i] += m.columns[i % static_cast<size_t>(columns)].start;
   Plan plan;
   Recorder r(plan);
   r.own(m.network);
-  r.output(surprises(r, m, r.input("index", {rows, columns}, DType::index), false), "surprises");
+  const Var index = r.input("index", {rows, columns}, DType::index);
+  const Var beside = shown.empty() ? Var{} : r.input("shown", {rows, columns});
+  r.output(surprises_beside(r, m, index, beside, false), "surprises");
   optimise(plan);
   Team team(2);
   Program p(std::move(plan), cpu_kernels(), team, 1);
   p.bind("index", codes.data());
-  load_states(p, {{"network", weights}});
+  p.bind_if("shown", shown.data());
+  load_states(p, {{m.network.name, weights}});
   p.run(1);
   return p.read<float>(p.find("surprises"));
 }
@@ -85,6 +89,21 @@ TEST(Made, AColumnSeesTheColumnsBeforeItAndNoOther) {
   }
 }
 
+TEST(Made, InAnyOrderAColumnSeesThoseThatAreShown) {
+  const std::vector<int> widths{3, 2, 40, 5, 2, 7};
+  const Made m(layout_of(widths), small(), Sees::shown_columns);
+  const std::vector<float> weights = start(m), shown{0, 1, 0, 1, 1, 0};
+  const std::vector<int32_t> row{1, 0, 20, 3, 1, 2};
+  const std::vector<float> before = surprises_of(m, weights, row, shown);
+  for (size_t j = 0; j < widths.size(); ++j) {
+    std::vector<int32_t> other = row;
+    other[j] = (other[j] + 1) % widths[j];
+    const std::vector<float> after = surprises_of(m, weights, other, shown);
+    for (size_t i = 0; i < widths.size(); ++i)
+      EXPECT_TRUE(i == j || (after[i] != before[i]) == (shown[j] == 1)) << "column " << i << " and column " << j;
+  }
+}
+
 TEST(Made, ProbabilitiesOfAllRowsAddUpToOne) {
   const std::vector<int> widths{3, 4, 2, 5};
   const Made m(layout_of(widths), small());
@@ -95,24 +114,61 @@ TEST(Made, ProbabilitiesOfAllRowsAddUpToOne) {
   EXPECT_NEAR(sum, 1, 1e-4);
 }
 
-// Levels of rows that the sampling plan draws, under evidence if there is any.
-std::vector<int32_t> draw(const Made& m, const std::vector<float>& weights, int64_t rows,
-                          const std::vector<float>& evidence = {}, std::vector<float>* log_weight = nullptr) {
-  Plan plan;
-  Recorder r(plan);
-  r.start_purposes(Purpose::sample);
-  record_sampling(r, m, rows, {evidence.empty() ? 0 : static_cast<int64_t>(evidence.size()) / m.levels});
+struct Drawn {
+  std::vector<int32_t> codes;
+  std::vector<float> log_weight;  // under evidence
+};
+
+// Rows of a sampling plan whose other inputs `bind` binds.
+Drawn drawn_by(Plan plan, int64_t rows, const States& states, const std::function<void(Program&)>& bind) {
   optimise(plan);
   Team team(2);
   Program p(std::move(plan), cpu_kernels(), team, 3);
   std::vector<int32_t> identity(static_cast<size_t>(3 * rows), 0);
   for (int64_t i = 0; i < rows; ++i) identity[static_cast<size_t>(3 * i)] = static_cast<int32_t>(i);
   p.bind("rows", identity.data());
-  p.bind_if("evidence", evidence.data());
-  load_states(p, {{"network", weights}});
+  bind(p);
+  load_states(p, states);
   p.run(1);
-  if (log_weight != nullptr) *log_weight = p.read<float>(p.find("log_weight"));
-  return p.read<int32_t>(p.find("codes"));
+  const Id weights = p.find("log_weight");
+  return {p.read<int32_t>(p.find("codes")), weights == kNone ? std::vector<float>{} : p.read<float>(weights)};
+}
+
+Drawn draw(const Made& m, const std::vector<float>& weights, int64_t rows, const std::vector<float>& evidence = {}) {
+  Plan plan;
+  Recorder r(plan);
+  r.start_purposes(Purpose::sample);
+  record_sampling(r, m, rows, {evidence.empty() ? 0 : static_cast<int64_t>(evidence.size()) / m.levels});
+  return drawn_by(std::move(plan), rows, {{"network", weights}},
+                  [&](Program& p) { p.bind_if("evidence", evidence.data()); });
+}
+
+// Proposals of another network, which has learnt nothing of this one; columns of one level that is left are shown.
+Drawn draw_in_any_order(const Made& m, const std::vector<float>& weights, const std::vector<float>& evidence) {
+  RowLayout layout;
+  layout.spans = m.columns, layout.data_width = static_cast<int>(m.levels);
+  const Made any(layout, m.config, Sees::shown_columns);
+  const int64_t rows = static_cast<int64_t>(evidence.size()) / m.levels;
+  std::vector<int32_t> shown;
+  std::vector<float> hidden;
+  for (int64_t i = 0; i < rows; ++i)
+    for (const Span& s : m.columns) {
+      const float* left = evidence.data() + i * m.levels;
+      std::vector<int> possible;
+      for (int k = s.start; k < s.start + s.width; ++k)
+        if (left[k] > kImpossible) possible.push_back(k);
+      shown.push_back(possible.size() == 1 ? possible.front() : -1);
+      hidden.push_back(possible.size() == 1 ? 0 : 1);
+    }
+  Plan plan;
+  Recorder r(plan);
+  r.start_purposes(Purpose::sample);
+  record_any_order(r, m, any, rows);
+  return drawn_by(std::move(plan), rows, {{"network", weights}, {"any_order", start(any)}}, [&](Program& p) {
+    p.bind("evidence", evidence.data());
+    p.bind("shown", shown.data());
+    p.bind("hidden", hidden.data());
+  });
 }
 
 // One pass for all columns together draws from the law that a pass for each column would give; so without the weights
@@ -126,7 +182,7 @@ TEST(Made, RowsAreDrawnFromTheNetworksLaw) {
     EXPECT_EQ(m.skips(), skip_columns == 4);
     const std::vector<float> weights = start(m);
     constexpr int64_t kRows = 1 << 16;
-    const std::vector<int32_t> drawn = draw(m, weights, kRows), rows = all_rows(widths);
+    const std::vector<int32_t> drawn = draw(m, weights, kRows).codes, rows = all_rows(widths);
     std::map<std::vector<int32_t>, double> count;
     for (size_t i = 0; i < drawn.size(); i += 4)
       ++count[{drawn.begin() + static_cast<std::ptrdiff_t>(i), drawn.begin() + static_cast<std::ptrdiff_t>(i) + 4}];
@@ -166,9 +222,8 @@ TEST(Made, WeighedDrawsFollowTheLawUnderEvidence) {
     const auto at = rows.begin() + static_cast<std::ptrdiff_t>(i);
     if (ln > -1e20) total += law[{at, at + 4}] = std::exp(ln);
   }
-  for (const std::vector<float>* evidence : {&left, &of_each}) {
-    std::vector<float> log_weight;
-    const std::vector<int32_t> drawn = draw(m, weights, kRows, *evidence, &log_weight);
+  for (const auto& [drawn, log_weight] :
+       {draw(m, weights, kRows, left), draw(m, weights, kRows, of_each), draw_in_any_order(m, weights, of_each)}) {
     std::map<std::vector<int32_t>, double> found, squares;
     double sum = 0;
     for (size_t i = 0; i < log_weight.size(); ++i) {
@@ -191,7 +246,7 @@ TEST(Made, ALevelOfManyIsSeenByTheColumnsAfterIt) {
   const Made m(layout_of(widths), small());
   const std::vector<float> weights = start(m);
   constexpr int64_t kRows = 1 << 13;
-  std::vector<int32_t> codes = draw(m, weights, kRows);
+  std::vector<int32_t> codes = draw(m, weights, kRows).codes;
   const std::vector<float> taken = surprises_of(m, weights, codes);
   double mean = 0, square = 0, wanted = 0;
   for (size_t i = 1; i < taken.size(); i += 2) {
@@ -219,7 +274,7 @@ TEST(Made, MarginalsAreMatched) {
   const auto furthest = [&] {
     constexpr int64_t kRows = 20'000;
     std::vector<double> shares(asked.size(), 0.0);
-    const std::vector<int32_t> codes = draw(m, weights, kRows);
+    const std::vector<int32_t> codes = draw(m, weights, kRows).codes;
     for (size_t i = 0; i < codes.size(); ++i)
       shares[static_cast<size_t>(m.columns[i % widths.size()].start + codes[i])] += 1.0 / kRows;
     double most = 0;

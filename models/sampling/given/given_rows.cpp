@@ -17,8 +17,6 @@ namespace {
 
 constexpr int64_t kBatch = 4096, kBlock = 1024;  // candidates made, and rows completed, at a time
 constexpr int64_t kMostBatch = 1 << 15;          // of which what is given of each row has room
-constexpr int kFirst = 32;                       // candidates of a row that are made before it is looked at
-constexpr double kEnough = 16;                   // effective candidates that end the search of a row
 constexpr int kNearestOf = 256;                  // candidates of a row where they cannot be weighed
 constexpr uint32_t kResample = 1;  // the use of Purpose::propose; conditions that CTGAN asks for are use 0
 
@@ -96,7 +94,7 @@ class Given : public GivenStream {
     generator_ = method_->given_generator(model_->kept, options_.seed, team_);
     if (generator_ == nullptr) plain_ = method_->row_generator(model_->kept, {}, options_.seed, team_);
     const int64_t wanted = options_.batch > 0 ? std::min<int64_t>(options_.batch, kMostBatch) : kBatch;
-    batch_ = std::max<int64_t>(std::min(wanted, cells_.rows() * kFirst), 2);
+    batch_ = std::max<int64_t>(std::min(wanted, cells_.rows() * first_candidates()), 2);
     Device& device = options_.device ? *options_.device : Device::processor();
     program_ = compile({team_, options_.seed, device, {}, options_.precision}, Purpose::sample,
                        [&](Recorder& r) { source().record(r, batch_); });
@@ -120,7 +118,7 @@ class Given : public GivenStream {
       if (r.done) continue;
       const int most = generator_ == nullptr ? kNearestOf : options_.most_candidates;
       const int more = !model_->learnt() || (r.leads && !rules_.any()) ? 1
-                       : r.tried == 0                                  ? std::min(generator_ ? kFirst : most, most)
+                       : r.tried == 0                                  ? std::min(first_candidates(), most)
                                                                        : std::min(r.tried, most - r.tried);
       for (int k = 0; k < more; ++k) out.push_back({first + static_cast<int64_t>(i), r.tried + k});
     }
@@ -203,10 +201,14 @@ class Given : public GivenStream {
     const int most = generator_ == nullptr ? kNearestOf : options_.most_candidates;
     if (!model_->learnt() || r.tried >= most) r.done = true;
     else if (r.leads) r.done = r.kept > 0;
-    else r.done = generator_ != nullptr && r.tried >= kFirst && ends_a_round(r.tried) && r.effective() >= kEnough;
+    else r.done = generator_ != nullptr && ends_a_round(r.tried) && 2 * r.effective() >= first_candidates();
   }
   // A row is looked at where a round ends, however its candidates fall into batches.
-  static bool ends_a_round(int tried) { return tried % kFirst == 0 && (tried / kFirst & (tried / kFirst - 1)) == 0; }
+  bool ends_a_round(int tried) const {
+    const int first = first_candidates();
+    return tried >= first && tried % first == 0 && (tried / first & (tried / first - 1)) == 0;
+  }
+  int first_candidates() const { return generator_ != nullptr ? generator_->first_candidates() : kNearestOf; }
 
   Table decode(std::span<const Candidate> candidates, const int32_t* codes, const float* alphas) const {
     std::vector<int64_t> ids;
