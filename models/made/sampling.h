@@ -22,8 +22,8 @@ void record_sampling(Recorder& r, const Made& m, int64_t batch, const Known& kno
 
 // Rows under what is known of each row, proposed by the network of any order `any` and weighed by `ordered`, whose law
 // they follow: as record_sampling() with something known of each row, but "log_weight" is ln p(row) + Σ evidence of
-// its levels − ln q(row). A pass for each column. Also bound: "shown" [batch, columns], the levels (among all levels) of
-// columns of which one is left, −1 for others; "hidden" [batch, columns]: 0 there, 1 for others.
+// its levels − ln q(row). A pass for each column. Also bound: "shown" [batch, columns], the levels (among all levels)
+// of columns of which one is left, −1 for others; "hidden" [batch, columns]: 0 there, 1 for others.
 void record_any_order(Recorder& r, const Made& ordered, const Made& any, int64_t batch);
 
 // Of rows drawn as by record_sampling(), how many are expected to have each level: the sum of its probabilities, given
