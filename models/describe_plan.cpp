@@ -44,8 +44,8 @@ void plan_of_rows(Plan& plan, const Prepared& p, nlohmann::json& json) {
 
 // What is made again, with the bytes it saves and the FLOPs it costs.
 nlohmann::json describe_recompute(Plan& plan, const FitOptions& options, const Team& team) {
-  const int64_t room = team.limit() ? team.limit()->room() : INT64_MAX;
-  const RecomputeReport r = recompute_within(room, plan, Device::processor(), options,
+  const Device& here = Device::processor();
+  const RecomputeReport r = recompute_within(room_for(plan, here, team), plan, here, options,
                                              {options.passes_off.begin(), options.passes_off.end()}, team.size());
   nlohmann::json json{{"bytes_before", r.bytes_before},
                       {"bytes_after", r.bytes_after},

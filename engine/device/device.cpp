@@ -116,6 +116,12 @@ std::string Device::describe() const {
   return fmt::format("{}:{} ({})", api_->name, number_, info.name);
 }
 
+int64_t Device::free_memory() const {
+  DeviceInfo info{};
+  check(api_->describe(number_, &info));
+  return info.free_memory;
+}
+
 void Device::check(const DeviceApi& api, DeviceStatus status) {
   switch (status) {
     case DeviceStatus::ok: return;

@@ -45,6 +45,7 @@ class Device {
   DeviceSession* session() const { return session_; }
   int number() const { return number_; }           // of the GPU
   std::string describe() const;                    // "cpu" · "cuda:0 (NVIDIA H200)"
+  int64_t free_memory() const;                     // bytes of the GPU's, now
   const std::string& why() const { return why_; }  // why "auto" chose it
 
   // Throws the error of a failed call to the table.

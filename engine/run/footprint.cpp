@@ -106,8 +106,9 @@ Footprint footprint(const Plan& plan, const Device& device, int threads, bool re
   const Arranged a = arrange(own, device, table, reuse);
   const int64_t kernels = whole_lines(Shapes(own, table, a.layout).scratch());
   const bool here = device.is_processor();
-  return {a.layout.placement.state_bytes, a.layout.placement.activation_bytes,
-          here ? threads * (kernels + chain_bytes(own, a.layout, threads)) : kernels};
+  const int64_t state = a.layout.placement.state_bytes;
+  return {state, a.layout.placement.activation_bytes,
+          here ? threads * (kernels + chain_bytes(own, a.layout, threads)) : kernels, here ? 0 : 2 * state};
 }
 
 }  // namespace tessera

@@ -15,7 +15,8 @@ struct Footprint {
   int64_t state = 0;        // weights, moments, averages
   int64_t activations = 0;  // whatever a step makes, gradients included
   int64_t scratch = 0;      // of all threads
-  int64_t total() const { return state + activations + scratch; }
+  int64_t copies = 0;       // of the state, which a device keeps two of while it trains (Program::snapshot)
+  int64_t total() const { return state + activations + scratch + copies; }
 };
 Footprint footprint(const Plan& plan, const Device& device, int threads, bool reuse = true);
 

@@ -20,22 +20,27 @@ std::string megabytes(int64_t bytes) { return fmt::format("{:.1f} MB", static_ca
 // Rounded up, so that a limit that is given as it is printed does.
 std::string limit_of(int64_t bytes) { return fmt::format("{}MB", bytes / 1'000'000 + 1); }
 
-// Bytes that are left for a step; INT64_MAX where nothing bounds it.
-int64_t room_of(const Device& device, const RunContext& context) {
-  const std::shared_ptr<MemoryLimit>& limit = context.team.limit();
-  return limit != nullptr && device.is_processor() ? limit->room() : INT64_MAX;  // the limit is the host's
-}
-
 // `fits`: what has room as it is, " --micro-batch 64 has room as it is;", or takes least, or nothing.
-void check_room(int64_t bytes, int64_t room, const FitOptions& options, const RunContext& context,
+void check_room(int64_t bytes, int64_t room, const Device& device, const FitOptions& options, const RunContext& context,
                 const std::string& fits = "") {
   if (bytes <= room) return;
   const std::string more = options.recompute == Recompute::off ? " or --recompute auto" : "";
-  throw Error(
-      ErrorCode::memory,
-      fmt::format("A training step takes {}, and memory_limit has {} left beside the table.\n  "
-                  "--memory-limit {} has room for it;{} a smaller --batch-size{} needs less.",
-                  megabytes(bytes), megabytes(room), limit_of(context.team.limit()->held() + bytes), fits, more));
+  const bool here = device.is_processor();
+  throw Error(ErrorCode::memory,
+              fmt::format("A training step takes {}, and {} has {} left beside the table.\n  {}{} a smaller "
+                          "--batch-size{} needs less.",
+                          megabytes(bytes), here ? "memory_limit" : device.describe(), megabytes(room),
+                          here ? fmt::format("--memory-limit {} has room for it;",
+                                             limit_of(context.team.limit()->held() + bytes))
+                               : "--device cpu may have room for it;",
+                          fits, more));
+}
+
+int64_t bytes_of_bound(const Plan& plan) {
+  int64_t bytes = 0;
+  for (const Leaf& leaf : plan.leaves)
+    if (leaf.kind == Leaf::bound) bytes += static_cast<int64_t>(sizeof(float)) * plan.shape(leaf.value).count();
+  return bytes;
 }
 
 // The micro-batches of at most `most` rows, or sequences, that a batch is cut into.
@@ -71,6 +76,15 @@ Plan step_plan(const Method& method, size_t phase, int64_t steps, const FitOptio
   return plan;
 }
 
+int64_t room_for(const Plan& plan, const Device& device, const Team& team) {
+  constexpr int64_t kReserve = 20;  // a part of a device's memory: recorded steps, and blocks that do not join
+  if (!device.is_processor()) {
+    const int64_t free = device.free_memory();
+    return free - free / kReserve - bytes_of_bound(plan);
+  }
+  return team.limit() != nullptr ? team.limit()->room() : INT64_MAX;
+}
+
 RecomputeReport recompute_within(int64_t room, Plan& plan, const Device& device, const FitOptions& options,
                                  const std::set<std::string>& passes_off, int threads) {
   const bool reuse = wanted(passes_off, "liveness");
@@ -79,9 +93,9 @@ RecomputeReport recompute_within(int64_t room, Plan& plan, const Device& device,
 }
 
 RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions& options, const RunContext& context) {
-  const int64_t room = room_of(device, context);
+  const int64_t room = room_for(plan, device, context.team);
   RecomputeReport report = recompute_within(room, plan, device, options, context.passes_off, context.team.size());
-  check_room(report.bytes_after, room, options, context);
+  check_room(report.bytes_after, room, device, options, context);
   if (!report.values.empty())
     notice(context.monitor,
            fmt::format("Training takes {} instead of {}: {} made again instead of kept, {:.0f} % more FLOPs.",
@@ -93,18 +107,24 @@ RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions
 
 namespace {
 
-// What the largest phase takes of the device, with recomputation as asked for.
-int64_t largest_phase(const Method& method, int64_t room, const Device& device, const FitOptions& options,
-                      const RunContext& context) {
+// The phase that has the least room, or lacks the most, with recomputation as asked for.
+struct Tightest {
+  int64_t bytes = 0, room = INT64_MAX;
+  bool fits() const { return bytes <= room; }
+};
+Tightest tightest_phase(const Method& method, const Device& device, const FitOptions& options,
+                        const RunContext& context) {
   const std::vector<Phase> phases = method.phases();
-  int64_t most = 0;
+  Tightest found;
   for (size_t i = 0; i < phases.size(); ++i) {
     if (phases[i].steps == 0) continue;
     Plan plan = step_plan(method, i, phases[i].steps, options, context.passes_off);
-    most = std::max(most,
-                    recompute_within(room, plan, device, options, context.passes_off, context.team.size()).bytes_after);
+    Tightest phase{0, room_for(plan, device, context.team)};
+    phase.bytes =
+        recompute_within(phase.room, plan, device, options, context.passes_off, context.team.size()).bytes_after;
+    if (phase.room - phase.bytes < found.room - found.bytes) found = phase;
   }
-  return most;
+  return found;
 }
 
 // Each part of a batch is in the plan, which takes longer to make the more of them there are; what stays of a step with
@@ -115,7 +135,7 @@ constexpr int kMostParts = 32;
 struct MicroBatchChoice {
   int64_t fits = 0, least = 0, least_bytes = INT64_MAX;
 };
-MicroBatchChoice micro_batch_within(const Method& method, int64_t room, const Device& device, const FitOptions& options,
+MicroBatchChoice micro_batch_within(const Method& method, const Device& device, const FitOptions& options,
                                     const RunContext& context) {
   FitOptions less = options;
   less.recompute = Recompute::off;  // looking for what to make again takes longer than all else here
@@ -126,9 +146,9 @@ MicroBatchChoice micro_batch_within(const Method& method, int64_t room, const De
   for (less.micro_batch = most / 2; less.micro_batch > 0 && batch / less.micro_batch <= kMostParts;
        less.micro_batch /= 2)
     try {
-      const int64_t bytes = largest_phase(method, room, device, less, context);
-      if (bytes < choice.least_bytes) choice.least = less.micro_batch, choice.least_bytes = bytes;
-      if (bytes > room) continue;
+      const Tightest phase = tightest_phase(method, device, less, context);
+      if (phase.bytes < choice.least_bytes) choice.least = less.micro_batch, choice.least_bytes = phase.bytes;
+      if (!phase.fits()) continue;
       choice.fits = less.micro_batch;
       break;
     } catch (const Error& e) {
@@ -154,24 +174,27 @@ bool rows_are_apart(const Method& method, const FitOptions& options, const RunCo
 
 int64_t micro_batch_for(const Method& method, const Device& device, const FitOptions& options,
                         const RunContext& context) {
-  const int64_t room = room_of(device, context);
-  if (room == INT64_MAX) return options.micro_batch;
-  const int64_t most = largest_phase(method, room, device, options, context);
-  if (most <= room) return options.micro_batch;
-  const MicroBatchChoice choice = micro_batch_within(method, room, device, options, context);
+  const auto& limit = context.team.limit();
+  const bool here = device.is_processor();
+  if (here && limit == nullptr) return options.micro_batch;
+  const Tightest phase = tightest_phase(method, device, options, context);
+  if (phase.fits()) return options.micro_batch;
+  const MicroBatchChoice choice = micro_batch_within(method, device, options, context);
   const int64_t fits = choice.fits;
   if (fits == 0)
-    check_room(most, room, options, context,
-               choice.least_bytes < most
-                   ? fmt::format(" {} has with --micro-batch {};",
-                                 limit_of(context.team.limit()->held() + choice.least_bytes), choice.least)
-                   : "");
+    check_room(
+        phase.bytes, phase.room, device, options, context,
+        here && choice.least_bytes < phase.bytes
+            ? fmt::format(" {} has with --micro-batch {};", limit_of(limit->held() + choice.least_bytes), choice.least)
+            : "");
   if (options.micro_batch > 0 || !rows_are_apart(method, options, context))
-    check_room(most, room, options, context, fmt::format(" --micro-batch {} has room as it is;", fits));
+    check_room(phase.bytes, phase.room, device, options, context,
+               fmt::format(" --micro-batch {} has room as it is;", fits));
   notice(context.monitor,
-         fmt::format("A training step takes {}, and the memory limit has {} left: each batch goes through it in parts "
-                     "of {} at most, as with --micro-batch {}. The model differs at rounding from one without a limit.",
-                     megabytes(most), megabytes(room), fits, fits));
+         fmt::format("A training step takes {}, and {} has {} left: each batch goes through it in parts of {} at most, "
+                     "as with --micro-batch {}. The model differs at rounding from one with room for all.",
+                     megabytes(phase.bytes), here ? "the memory limit" : device.describe(), megabytes(phase.room), fits,
+                     fits));
   return fits;
 }
 

@@ -20,16 +20,20 @@ struct ColumnPart {
 Plan step_plan(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
                const std::set<std::string>& passes_off, ColumnPart* columns = nullptr);
 
+// Bytes that are left for a step: of the host's limit; of a device what is free, less a part that is kept free and what
+// the plan binds. INT64_MAX where nothing bounds it.
+int64_t room_for(const Plan& plan, const Device& device, const Team& team);
+
 // Recomputation as the options ask for it, to take at most `room` bytes on the device.
 RecomputeReport recompute_within(int64_t room, Plan& plan, const Device& device, const FitOptions& options,
                                  const std::set<std::string>& passes_off, int threads);
 
-// Makes values again where the options ask for it or the limit has no room for them, and tells so. Error(memory) before
+// Makes values again where the options ask for it or room_for() has none for them, and tells so. Error(memory) before
 // any allocation if the step does not fit even so, with the limit that has room for it.
 RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions& options, const RunContext& context);
 
-// The micro-batch of a run, before its first phase: as asked for. Where none was, the batch has no room in the memory
-// limit and its rows do not depend on one another, the largest half, quarter, … that has, which a notice tells.
+// The micro-batch of a run, before its first phase: as asked for. Where none was, the batch has no room (room_for) and
+// its rows do not depend on one another, the largest half, quarter, … that has, which a notice tells.
 // 0: the batch. Error(memory) as above, with the --micro-batch that has room.
 int64_t micro_batch_for(const Method& method, const Device& device, const FitOptions& options,
                         const RunContext& context);

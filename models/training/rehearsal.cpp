@@ -53,7 +53,6 @@ Trained rehearse(const Method& method, HeldOut* held_out, const FitOptions& opti
   const Device& device = options.device ? *options.device : Device::processor();
   const bool here = device.is_processor();
   const auto& limit = context.team.limit();
-  const int64_t room = here ? limit->room() : INT64_MAX;
   r.arrays = std::max(r.arrays, limit->held());
   r.resident = std::max(r.resident, process_memory().resident);
   // The allocator keeps the blocks of a phase that come after larger ones.
@@ -63,8 +62,8 @@ Trained rehearse(const Method& method, HeldOut* held_out, const FitOptions& opti
     if (phases[i].steps == 0) continue;
     method.enter(i, carried);
     Plan plan = step_plan(method, i, phases[i].steps, options, context.passes_off);
-    const RecomputeReport made_again =
-        recompute_within(room, plan, device, options, context.passes_off, context.team.size());
+    const RecomputeReport made_again = recompute_within(room_for(plan, device, context.team), plan, device, options,
+                                                        context.passes_off, context.team.size());
     const Footprint takes = footprint(plan, device, context.team.size(), wanted(context.passes_off, "liveness"));
     r.step = std::max(r.step, takes.total());
     const int64_t now = process_memory().resident;  // the passes have left memory to the allocator

@@ -197,6 +197,7 @@ Device& device() {
     const char* t = std::getenv("TESSERA_EMULATED_GPUS");
     Device from;
     if (const char* full = std::getenv("TESSERA_EMULATED_FULL_GPU")) from.full = std::atoi(full);
+    if (const char* memory = std::getenv("TESSERA_EMULATED_MEMORY")) from.memory = std::stoull(memory);
     if (t == nullptr) return from;
     from.driver = std::string(t) != "no-driver";
     from.count = std::atoi(t);
@@ -302,7 +303,7 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   const Turn turn;
   if (const cudaError_t e = available(); e != cudaSuccess) return e;
   *total = device().memory;
-  *free = device().memory - device_bytes_in_use();
+  *free = current == device().full ? 0 : device().memory - device_bytes_in_use();
   return cudaSuccess;
 }
 

@@ -142,5 +142,29 @@ TEST_F(Cli, FitsAndSamplesWithRoundedFactorsOnTheGpu) {
   EXPECT_EQ(shell("", sample + "bf16 --batch-size 7").out, once.out) << "whatever the batch";
 }
 
+// Where the step has no room on the GPU, that is found before the first one.
+TEST_F(Cli, ABatchWithoutRoomOnTheGpuGoesInPartsOrIsRefusedBeforeItsFirstStep) {
+  const auto fitted = [&](const std::string& method, const std::string& sizes, int kilobytes) {
+    const std::string model = folder_ + "/m";
+    std::remove(model.c_str());
+    const Ran r = shell("TESSERA_EMULATED_MEMORY=" + std::to_string(kilobytes) + "000",
+                        "fit " + folder_ + "/d.csv --model " + model + " --method " + method + sizes +
+                            " --embedding-dim 4 --batch-size 500 --calibrate off --epochs 1 --device cuda");
+    EXPECT_EQ(std::ifstream(model).good(), r.code == 0) << r.out;
+    EXPECT_FALSE(has(r.out, "cudaMalloc")) << kilobytes << r.out;
+    return r;
+  };
+  const std::string tvae = " --encoder-dim 16 --decoder-dim 16", ctgan = " --generator-dim 16 --discriminator-dim 16";
+  for (const int kilobytes : {4000, 2000, 1000}) {
+    const Ran r = fitted("tvae", tvae, kilobytes);
+    EXPECT_EQ(r.code, 0) << kilobytes << r.out;
+    EXPECT_EQ(has(r.out, "as with --micro-batch"), kilobytes < 4000) << r.out;
+  }
+  EXPECT_EQ(fitted("ctgan", ctgan, 4000).code, 0);
+  const Ran refused = fitted("ctgan", ctgan, 2000);  // batch norm sees the whole batch
+  EXPECT_EQ(refused.code, 5) << refused.out;
+  EXPECT_TRUE(has(refused.out, "--micro-batch 250 has room") && has(refused.out, "--device cpu")) << refused.out;
+}
+
 }  // namespace
 }  // namespace tessera
