@@ -20,7 +20,7 @@ static int is_loaded(void) {
   return found;
 }
 
-/* Without those of files: which of a file's are mapped depends on what else the machine does. Neither are pages that the
+/* Without those of files (what else the machine does decides which are mapped), and without what the
  * allocator keeps for threads that have ended. */
 static long resident_pages(void) {
   long size = 0, resident = 0, of_files = 0;
