@@ -4,7 +4,7 @@
 # on SERIES.
 #   ranks.sh TABLE SERIES [ROUNDS]       TESSERA   the program (build/release/tessera)
 set -euo pipefail
-tessera=${TESSERA:-$(cd "$(dirname "$0")" && pwd)/../build/release/tessera}
+tessera=${TESSERA:-$(cd "$(dirname "$0")" && pwd)/../../build/release/tessera}
 table=$1 series=$2 rounds=${3:-7} folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
