@@ -2,10 +2,10 @@
 # Training by two processes of one thread over MPI beside one process of two threads, in turn: seconds of training
 # (train_seconds of the model file), medians, and their ratio round by round. Methods of tables train on TABLE, timegan
 # on SERIES.
-#   ranks.sh TABLE SERIES [ROUNDS]       TESSERA   the program (build/release/tessera)
+#   ranks.sh TABLE SERIES [ROUNDS [OPTIONS OF THE TWO PROCESSES]]       TESSERA   the program (build/release/tessera)
 set -euo pipefail
 tessera=${TESSERA:-$(cd "$(dirname "$0")" && pwd)/../../build/release/tessera}
-table=$1 series=$2 rounds=${3:-7} folder=$(mktemp -d)
+table=$1 series=$2 rounds=${3:-7} ranks=("${@:4}") folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
@@ -28,7 +28,7 @@ for method in tvae ctgan made timegan; do
   fit=("$tessera" fit "$data" --model "$folder/m" --force --method "$method" "${options[@]}")
   [[ $method == tvae || $method == ctgan ]] && fit+=(--calibrate off)
   for ((r = 0; r < rounds; ++r)); do
-    echo "$(train_seconds "${fit[@]}" --threads 2) $(train_seconds mpirun -n 2 --oversubscribe "${fit[@]}" --threads 1)"
+    echo "$(train_seconds "${fit[@]}" --threads 2) $(train_seconds mpirun -n 2 --oversubscribe "${fit[@]}" --threads 1 "${ranks[@]}")"
   done | python3 -c '
 import statistics, sys
 pairs = [tuple(map(float, line.split())) for line in sys.stdin]

@@ -11,6 +11,8 @@
 namespace tessera {
 namespace {
 
+constexpr int64_t kOwnMap = int64_t{32} << 20;  // glibc's largest M_MMAP_THRESHOLD
+
 int64_t bytes_of(const States& states) {
   int64_t bytes = 0;
   for (const auto& [leaf, values] : states) bytes += static_cast<int64_t>(values.size() * sizeof(float));
@@ -55,7 +57,7 @@ Trained rehearse(const Method& method, HeldOut* held_out, const FitOptions& opti
   const auto& limit = context.team.limit();
   r.arrays = std::max(r.arrays, limit->held());
   r.resident = std::max(r.resident, process_memory().resident);
-  // The allocator keeps the blocks of a phase that come after larger ones.
+  // The allocator maps a block by itself, and gives it back, unless it has had a larger one back, but below kOwnMap.
   int64_t largest = 0, kept = 0;
   const std::vector<Phase> phases = method.phases();
   for (size_t i = 0; i < phases.size(); ++i) {
@@ -70,7 +72,7 @@ Trained rehearse(const Method& method, HeldOut* held_out, const FitOptions& opti
     r.training = std::max(r.training, now + kept + (here ? takes.total() : 0) + beside_step(plan, carried, options));
     r.left = std::max(r.left, here ? takes.state : 0);
     if (here && takes.activations < largest) kept += takes.activations;
-    largest = std::max(largest, here ? takes.activations : 0);
+    if (here && takes.activations < kOwnMap) largest = std::max(largest, takes.activations);
     r.phases.push_back({{"phase", phases[i].name},
                         {"batch", phases[i].batch},
                         {"weights_bytes", bytes_of_state(plan, false)},
