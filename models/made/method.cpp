@@ -100,7 +100,7 @@ class MadeMethod : public RowMethod {
     each([&](const Made& m) {
       const ParameterSet& set = m.network;
       visit_weights(set, [&](const std::string& name, const std::vector<int64_t>& shape, const auto& element) {
-        visit({&m == &network_ ? name : set.name + "." + name, shape, set.name, set.size, element});
+        visit({name, shape, set.name, set.size, element});
       });
     });
   }

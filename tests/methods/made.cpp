@@ -298,9 +298,10 @@ TEST(Made, FilesOfEarlierReleasesHaveTheWeightsOfAllColumns) {
   EXPECT_EQ(read_config(kMade, json).as<MadeConfig>().skip_columns, 1 << 16);
 }
 
-Model fitted(uint64_t seed = 3, int threads = 2, const std::string& preset = "best") {
+Model fitted(uint64_t seed = 3, int threads = 2, const std::string& preset = "best", bool any_order = false) {
   FitOptions o = quick_made(6, preset);
   o.seed = seed;
+  o.as<MadeConfig>().any_order = any_order;
   return fit(example_people(600, 5), o, threads);
 }
 
@@ -311,6 +312,11 @@ TEST(Made, ModelFilesAreEqualForAnyNumberOfThreadsAndEveryRun) {
       EXPECT_EQ(fitted(3, threads, preset).bytes(), once) << preset << ", " << threads << " threads";
     EXPECT_NE(fitted(4, 2, preset).bytes(), once) << "another seed";
   }
+  const std::string both = fitted(3, 2, "best", true).bytes();
+  for (const int threads : {1, 3}) EXPECT_EQ(fitted(3, threads, "best", true).bytes(), both) << threads << " threads";
+  for (const char* tensor :
+       {"\"network.embedding.weight\"", "\"any_order.embedding.weight\"", "\"any_order.head.bias\""})
+    EXPECT_NE(both.find(tensor), std::string::npos) << tensor;
 }
 
 TEST(Made, RowsAreEqualForAnyBatchThreadsAndSlice) {
