@@ -59,8 +59,8 @@ std::string misuse(const CLI::App* app, const CLI::Error& e) {
   return command + ": " + text::printable(e.what()) + "\n  " + command + " --help lists " + listed + ".\n";
 }
 
-// A file that got the descriptor of a closed standard stream would receive that stream's output. A placeholder that
-// refuses reads and writes takes the descriptor instead.
+// A file that got the descriptor of a closed standard stream would receive that stream's output. /dev/null takes
+// the descriptor instead, opened so that it refuses what is done to it.
 void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) < 0) (void)!::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);

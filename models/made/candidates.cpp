@@ -9,6 +9,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kPilotRows = 4096;
+constexpr int kFirstProposals = 8;  // of a row, by the network of any order: they are near the law
 
 // Levels that do not meet the condition get no probability, and a bin that it cuts its share; the candidate is then
 // accepted with probability P(what is left, column by column) over a bound.
@@ -109,7 +110,9 @@ class MadeGiven : public GivenGenerator {
   }
   double log_weight(const Program& p, int64_t i) const override { return row_value(p, log_weight_, i); }
   bool draws_in_order() const override { return any_order_ == nullptr; }
-  int first_candidates() const override { return any_order_ != nullptr ? 8 : GivenGenerator::first_candidates(); }
+  int first_candidates() const override {
+    return any_order_ != nullptr ? kFirstProposals : GivenGenerator::first_candidates();
+  }
 
  private:
   // The one level that evidence leaves; −1: it leaves several, or none.

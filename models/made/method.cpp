@@ -27,12 +27,8 @@ class MadeMethod : public RowMethod {
   const MethodSpec& spec() const override { return kMade; }
   std::vector<Phase> phases() const override {
     const MadeConfig& c = network_.config;
-    std::vector<Phase> phases;
-    if (any_order_) {
-      phases.push_back(passes_over(table_->rows, c.epochs, c.batch, c.decay_from));
-      phases.back().name = "any order", phases.back().cost = kCostOfAnyOrder;
-    }
-    phases.push_back(passes_over(table_->rows, c.epochs, c.batch, c.decay_from));
+    std::vector<Phase> phases(any_order_ ? 2 : 1, passes_over(table_->rows, c.epochs, c.batch, c.decay_from));
+    if (any_order_) phases.front().name = "any order", phases.front().cost = kCostOfAnyOrder;
     return phases;
   }
   double learning_rate() const override { return network_.config.learning_rate; }

@@ -126,6 +126,7 @@ class AnyOrder : Reading {
     contexts_.sum = m.skips() ? of_shown(m.skip, bias(m.context.name)) : bias(m.context.name);
   }
 
+  // Of the next column, beside those that are shown.
   Var logits(int j) {
     Var h = input_.sum;
     for (size_t i = 0; i < m_.rising.size(); ++i) {
@@ -133,9 +134,8 @@ class AnyOrder : Reading {
       const Var z = silu(matmul(silu(h), weight(rising)) + bias(rising));
       h = h + (matmul(z, weight(falling)) + bias(falling));
     }
-    const int64_t r = m_.config.context_dim, first = r * j;
-    return logits_of(
-        j, matmul(silu(h), slice_cols(weight(m_.context.name), first, r)) + slice_cols(contexts_.sum, first, r));
+    const int64_t r = m_.config.context_dim;
+    return logits_of(j, matmul(silu(h), slice_cols(weight(m_.context.name), r * j, r)) + contexts_.take(r));
   }
 
   // `value` [batch, 1]: 1 where column j is shown from now on, 0 where it was already.
@@ -145,7 +145,7 @@ class AnyOrder : Reading {
   }
 
  private:
-  Waiting input_, contexts_;  // nothing is taken
+  Waiting input_, contexts_;  // units wait for all columns, contexts until their column is drawn
 };
 
 struct Rows {
@@ -201,7 +201,7 @@ void record_expected_counts(Recorder& r, const Made& m, int64_t batch) {
   r.output(concat_cols(expected), "expected");
 }
 
-// ln w = ln p(row) + Σ evidence − ln q(row), where ln q of a column is l[level] + evidence − ln Σ exp(l + evidence):
+// ln w = ln p(row) + Σ evidence − ln q(row). Of a column, ln q = l[level] + evidence − ln Σ exp(l + evidence), so that
 // the evidence of the drawn level cancels.
 void record_any_order(Recorder& r, const Made& ordered, const Made& any, int64_t batch) {
   const Rows rows = start(r, any, batch, {batch});
@@ -216,7 +216,7 @@ void record_any_order(Recorder& r, const Made& ordered, const Made& any, int64_t
     const Var l = proposal.logits(j), left = l + slice_cols(rows.evidence, span.start, span.width);
     const Var level = r.emit1(SpanDraw{one->table()}, {left, slice_cols(rows.noise, j, 1)});
     add(log_weight, surprise(r, one->table(), l, level) + log_left(one->table(), l, left));
-    proposal.show(j, level, slice_cols(hidden, j, 1));
+    if (j + 1 < n) proposal.show(j, level, slice_cols(hidden, j, 1));
     codes.push_back(level);
   }
   Ordered law(r, ordered, batch);

@@ -30,6 +30,7 @@ Table chain(int64_t first, int64_t rows) {
 }
 
 const std::string kAnyOrder = "made --any-order on";
+const std::vector<std::string> kMadeMethods{"made", kAnyOrder}, kMethods{"made", kAnyOrder, "tvae", "ctgan"};
 
 const Model& model_by(const std::string& method) {
   static std::map<std::string, Model> models;
@@ -90,7 +91,7 @@ GivenOptions completes() {
 double number(const Table& t, const char* c, int64_t i) { return column(t, c).numbers[static_cast<size_t>(i)]; }
 
 TEST(Given, CellsAreKeptAndTheOthersDrawn) {
-  for (const std::string& method : {std::string("made"), kAnyOrder, std::string("tvae"), std::string("ctgan")}) {
+  for (const std::string& method : kMethods) {
     const Table real = chain(kRows, 200);
     Table given = repeated(real, 200, 1, {"c", "y"});
     for (size_t i = 0; i < 200; i += 3) given.columns[1].numbers[i] = kMissing;
@@ -141,7 +142,7 @@ std::vector<double> ranks(const Table& real, const Table& drawn, int64_t times, 
 // The conditionals are calibrated on rows that training did not see: x, drawn before what is given, under c and y.
 TEST(Given, TrueNumbersRankEvenlyAmongDrawnOnes) {
   constexpr int64_t kHeld = 600, kTimes = 39;
-  for (const std::string& method : {std::string("made"), kAnyOrder}) {
+  for (const std::string& method : kMadeMethods) {
     const double bound = 9 + 5 * std::sqrt(2.0 * 9);  // nine degrees of freedom
     const Table real = chain(2 * kRows, kHeld);
     const Table under = complete(model_by(method), repeated(real, kHeld, kTimes, {"c", "y", "few"}), completes());
@@ -155,7 +156,7 @@ TEST(Given, TrueNumbersRankEvenlyAmongDrawnOnes) {
 // where p lies, the rest what it is: draws that did both would find low ones too low and high ones too high.
 TEST(Given, LevelsComeAsOftenAsTheirProbabilitiesSay) {
   constexpr int64_t kHeld = 1200, kTimes = 40;
-  for (const std::string& method : {std::string("made"), kAnyOrder}) {
+  for (const std::string& method : kMadeMethods) {
     const Table real = chain(3 * kRows, kHeld);
     const Table drawn = complete(model_by(method), repeated(real, kHeld, kTimes, {"x", "y"}), completes());
     std::vector<double> said(5, 0), seen(5, 0), variance(5, 0);
@@ -177,7 +178,7 @@ TEST(Given, LevelsComeAsOftenAsTheirProbabilitiesSay) {
 
 // The same cells given of many rows: the others have the law of free rows that show these cells.
 TEST(Given, RowsHaveTheLawOfFreeRowsWithTheseCells) {
-  for (const std::string& method : {std::string("made"), kAnyOrder}) {
+  for (const std::string& method : kMadeMethods) {
     const Table free = sample(model_by(method), 60000, {}, {0, 2});
     const Table one = table({texts("c", ColumnType::category, {"c"}), numbers("few", ColumnType::integer, {2})});
     const Table made = complete(model_by(method), repeated(one, 1, 4000, {"c", "few"}));
@@ -223,7 +224,7 @@ TEST(Given, LeadingCellsTakeOneCandidateARow) {
 }
 
 TEST(Given, RowsAreEqualForAnyBatchAndThreads) {
-  for (const std::string& method : {std::string("made"), kAnyOrder, std::string("tvae"), std::string("ctgan")}) {
+  for (const std::string& method : kMethods) {
     const Table given = repeated(chain(kRows, 60), 60, 1, {"y"});
     GivenOptions o = completes();
     const std::vector<std::string> all = lines(complete(model_by(method), given, o, 1));
@@ -235,7 +236,7 @@ TEST(Given, RowsAreEqualForAnyBatchAndThreads) {
 }
 
 TEST(Given, RowsMeetAConditionToo) {
-  for (const std::string& method : {std::string("made"), kAnyOrder, std::string("tvae"), std::string("ctgan")}) {
+  for (const std::string& method : kMethods) {
     const Model& m = model_by(method);
     const Table given = repeated(chain(kRows, 60), 60, 1, {"y"});
     for (const bool completing : {false, true}) {
