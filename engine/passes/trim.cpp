@@ -1,6 +1,7 @@
 // trim: rows and columns of A·B are products of rows of A and columns of B, and a slice of a sum is the sum of the
 // slices; so gradients of concatenated inputs are computed only for the parts that are read (not for noise and
 // conditions).
+#include <algorithm>
 #include <utility>
 
 #include "engine/passes/rewrite.h"
@@ -65,10 +66,31 @@ bool only_sliced(const Site& s, Id v) {
   return true;
 }
 
-// Whether two slices share the columns of a value: cut, a product would be made twice over its rows, and nothing saved.
+struct Columns {
+  int64_t low, high;
+};
+// The columns of v of which the plan reads anything, where v is read through slices of them; else all.
+Columns columns_read(const Site& s, Id v) {
+  const Columns all{0, s.old.shape(v).cols};
+  if (!only_sliced(s, v)) return all;
+  Columns read{all.high, 0};
+  for (const int n : s.readers[static_cast<size_t>(v)]) {
+    const Node& reader = s.old.nodes[static_cast<size_t>(n)];
+    if (std::holds_alternative<SliceRows>(reader.op)) return all;
+    const auto* slice = std::get_if<SliceCols>(&reader.op);
+    const int64_t start = slice != nullptr ? slice->start : 0;
+    const Columns of = columns_read(s, reader.out[0]);
+    read = {std::min(read.low, start + of.low), std::max(read.high, start + of.high)};
+  }
+  return read;
+}
+
+// Whether two slices share the columns of a value, all of which are read: cut, a product would be made twice over its
+// rows, and nothing saved.
 bool cut_in_two(const Site& s, Id v) {
   const std::vector<int>& readers = s.readers[static_cast<size_t>(v)];
-  if (readers.size() != 2) return false;
+  const Columns read = columns_read(s, v);
+  if (readers.size() != 2 || read.low > 0 || read.high < s.old.shape(v).cols) return false;
   const auto slice = [&](size_t i) { return std::get_if<SliceCols>(&s.old.nodes[static_cast<size_t>(readers[i])].op); };
   const SliceCols *left = slice(0), *right = slice(1);
   if (left == nullptr || right == nullptr) return false;

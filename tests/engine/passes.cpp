@@ -179,6 +179,21 @@ TEST(Trim, OnlyTheWantedPartOfAnInputsGradientIsComputed) {
   EXPECT_EQ(backward(made), 2.0 * 12 * 8 * 10) << "a quarter";
 }
 
+// Two layers whose inputs end in noise, the second's in the first's too, as CTGAN's generator has them.
+TEST(Trim, ColumnsThatOnlyNoiseWouldReadAreNotComputedInHalves) {
+  Sandbox s;
+  const Var noise = s.real("noise", {12, 30}), w = s.real("w", {30, 8}), v = s.real("v", {38, 6}),
+            u = s.real("u", {44, 4});
+  const Var one = concat_cols({tanh(matmul(noise, w)), noise}), two = concat_cols({tanh(matmul(one, v)), one});
+  const Var loss = sum(tanh(matmul(two, u)));
+  s.see(pullback(s.r, {loss}, {fill(s.r, {1, 1}, 1)}, {w})[0], "d w");
+  double backward = 0;
+  const Plan made = after(s, "trim");
+  for (const auto& [m, node] : ops<Matmul>(made))
+    backward += m.trans_b ? cost(node.op, made, node.in, node.out).flops : 0;
+  EXPECT_EQ(backward, 2.0 * 12 * (4 * 6 + 4 * 8 + 6 * 8)) << "by the first layer's 8 columns and the second's 6";
+}
+
 TEST(Trim, AProductThatIsReadWholeIsNotComputedTwice) {
   Sandbox s;
   const Var y = matmul(s.real("x", {6, 5}), s.real("w", {5, 8}));
