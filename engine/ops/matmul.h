@@ -18,6 +18,7 @@ struct Rule<Matmul> {
             .batch = !op.trans_a,
             .sums = op.trans_a && !op.trans_b ? factors(op) : OperandSet{},
             .product = {op.pairs, op.trans_a, op.trans_b, op.addend, op.cut},
+            .over = op.addend && op.cut == 0 ? 2 * op.pairs : -1,
             .narrow = factors(op)};
   }
   // Pairs with a factor of zeros add nothing.
@@ -135,9 +136,7 @@ struct Rule<BlockMatmul> {
 template <>
 struct Rule<Narrow> : Light, NoGradient {
   static constexpr Traits traits{.rows = Follows::each(), .cols = Follows::each(), .elements = Follows::each()};
-  static std::vector<Result> infer(const Narrow& op, const Shapes& in) {
-    return {{in[0], op.to == Precision::bf16 ? DType::bf16 : DType::fp16}};
-  }
+  static std::vector<Result> infer(const Narrow& op, const Shapes& in) { return {{in[0], narrow_type(op.to)}}; }
 };
 
 template <>
@@ -202,6 +201,7 @@ struct Rule<SparseWgrad> {
             .elements = Follows::never(),
             .zero = {op.addend ? Zero::unknown : Zero::if_any, {2}},
             .sums = {0, 1, 2},
+            .over = op.addend ? 3 : -1,
             .narrow = {2}};
   }
   static Var fold(Recorder&, const SparseWgrad& op, const std::vector<Var>& in) {

@@ -102,8 +102,12 @@ struct Traits {
   OperandSet numbers{};    // inputs with a column for each tanh span
   bool linear = false;     // in its inputs together: f(x + y) = f(x) + f(y), f(c·x) = c·f(x)
   DenseProduct product{};
-  OperandSet narrow{};   // inputs that the processor's kernels also read in 16 bits
-  bool scalars = false;  // works on numbers, [1, 1] each: cut by columns, it counts as one
+  // the input whose memory the output may take on the processor: who writes an element has read it before; −1: none
+  int over = -1;
+  OperandSet narrow{};      // inputs that the processor's kernels also read in 16 bits
+  OperandSet narrow_out{};  // outputs that they also make in 16 bits
+  OperandSet kept{};        // inputs of a derivative that were made long before, by the forward pass
+  bool scalars = false;     // works on numbers, [1, 1] each: cut by columns, it counts as one
   Tiles tiles{};
 };
 

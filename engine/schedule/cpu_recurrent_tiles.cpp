@@ -110,7 +110,8 @@ void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& c) {
           return c.chain_of[static_cast<size_t>(r)] == c.chain_of[static_cast<size_t>(n)];
         });
         if (!own || c.unread[static_cast<size_t>(v)] || traits(x).tiles.shares) continue;
-        Life life{v, (tile_bytes(plan, v, scalar_bytes) + kCacheLine - 1) / kCacheLine * kCacheLine, 0,
+        const int64_t item = item_bytes(plan[v].dtype, scalar_bytes);
+        Life life{v, (tile_bytes(plan, v, item) + kCacheLine - 1) / kCacheLine * kCacheLine, 0,
                   link[static_cast<size_t>(n)], link[static_cast<size_t>(n)]};
         for (const int r : who) life.last = std::max(life.last, link[static_cast<size_t>(r)]);
         lives.push_back(life);
@@ -118,7 +119,8 @@ void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& c) {
     }
     chain.row_bytes = settle(lives);
     for (const Life& l : lives)
-      c.local[static_cast<size_t>(l.value)] = {l.offset, plan.shape(l.value).cols * scalar_bytes};
+      c.local[static_cast<size_t>(l.value)] = {
+          l.offset, plan.shape(l.value).cols * item_bytes(plan[l.value].dtype, scalar_bytes)};
   }
 }
 

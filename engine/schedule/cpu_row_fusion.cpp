@@ -10,17 +10,17 @@
 namespace tessera {
 namespace {
 
-// Products with larger weights are left to their own tiles: every block would pack all of them.
-constexpr int64_t kLargestWeight = 1 << 16;
+constexpr int kNever = 1 << 30;  // a level
 constexpr int64_t kMostRows = 10 * kRegisterRows, kFewestBlockRows = 2 * kRegisterRows;
 
 int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class Chainer {
  public:
-  Chainer(const Plan& plan, int scalar_bytes)
+  Chainer(const Plan& plan, int scalar_bytes, int64_t largest_weight)
       : plan_(plan),
         scalar_(scalar_bytes),
+        largest_weight_(largest_weight),
         levels_(plan),
         level_(plan.nodes.size(), 0),
         made_(plan.values.size()),
@@ -61,7 +61,7 @@ class Chainer {
     int64_t weights = 0;
     for (size_t i = 0; i < x.in.size() && (parts_of(x.op) & Parts::tiles) != 0; ++i)
       if (!along_rows(x, i)) weights += shape(x.in[i]).count();
-    return weights <= kLargestWeight;
+    return weights <= largest_weight_;
   }
 
   // Whether x, in a chain over `rows`, continues with the rows of its input i.
@@ -91,27 +91,42 @@ class Chainer {
     for (const Id v : x.out) made(v) = {rows, moves || (move.view() && made(x.in[0]).moved)};
   }
 
-  // Values drawn at random or gathered from tables are computed on the level of their first use: they need not wait in
+  // Values drawn at random or gathered from tables, and values computed element by element from others that are there
+  // anyway (the slope of a KL term from the mean), are computed on the level of their first use: they need not wait in
   // memory, and can be private to the chain that reads them.
   void sink() {
-    for (size_t n = 0; n < plan_.nodes.size(); ++n) {
+    for (size_t n = plan_.nodes.size(); n-- > 0;) {
       const Node& x = node(n);
-      int level = 1 << 30;
-      for (const Id v : x.in)
-        if (v != kNone && (plan_.maker(v) != nullptr || !bound(v))) level = 0;
-      for (const Id v : x.out) {
-        if (consumers_[static_cast<size_t>(v)].empty()) level = 0;
-        for (const int c : consumers_[static_cast<size_t>(v)]) {
-          const Node& reader = node(static_cast<size_t>(c));
-          if (move_of(reader.op).kind != Move::none) level = 0;
-          bool goes_on = rows_[n] > 0 && rows_[static_cast<size_t>(c)] == rows_[n];
-          for (size_t i = 0; i < reader.in.size(); ++i)
-            goes_on = goes_on && (reader.in[i] != v || along_rows(reader, i));
-          level = std::min(level, level_[static_cast<size_t>(c)] - (goes_on ? 0 : 1));
-        }
-      }
-      if (level != 1 << 30) level_[n] = std::max(level_[n], level);
+      if (is_view(x.op) || in_place(x.op) > 0) continue;
+      int level = kNever;
+      for (const Id v : x.out) level = std::min(level, first_use(n, v));
+      const bool there = std::all_of(x.in.begin(), x.in.end(), [&](Id v) {
+        return v == kNone || bound(v) || (elementwise(x) && read_again(n, v, level));
+      });
+      if (level != kNever && there) level_[n] = std::max(level_[n], level);
     }
+  }
+  // The level on which node n can make v for those who read it; 0: they do not say.
+  int first_use(size_t n, Id v) const {
+    int level = consumers_[static_cast<size_t>(v)].empty() ? 0 : kNever;
+    for (const int c : consumers_[static_cast<size_t>(v)]) {
+      const Node& reader = node(static_cast<size_t>(c));
+      if (move_of(reader.op).kind != Move::none) return 0;
+      bool goes_on = rows_[n] > 0 && rows_[static_cast<size_t>(c)] == rows_[n];
+      for (size_t i = 0; i < reader.in.size(); ++i) goes_on = goes_on && (reader.in[i] != v || along_rows(reader, i));
+      level = std::min(level, level_[static_cast<size_t>(c)] - (goes_on ? 0 : 1));
+    }
+    return level;
+  }
+  // Whether an op other than n reads v on that level or later.
+  bool read_again(size_t n, Id v, int level) const {
+    const Node* maker = plan_.maker(v);
+    if (maker == nullptr || is_view(maker->op) || in_place(maker->op) > 0) return false;
+    const std::vector<int>& readers = consumers_[static_cast<size_t>(v)];
+    return std::any_of(readers.begin(), readers.end(), [&](int c) {
+      return c != static_cast<int>(n) && move_of(node(static_cast<size_t>(c)).op).kind == Move::none &&
+             level_[static_cast<size_t>(c)] >= level;
+    });
   }
   bool bound(Id v) const {
     return std::any_of(plan_.leaves.begin(), plan_.leaves.end(),
@@ -188,6 +203,7 @@ class Chainer {
 
   const Plan& plan_;
   int scalar_;
+  int64_t largest_weight_;
   RowChains c_;
   Levels levels_;
   std::vector<int> level_;
@@ -227,6 +243,8 @@ int64_t settle(std::vector<Life>& lives) {
   return most;
 }
 
-RowChains row_chains(const Plan& plan, int scalar_bytes) { return Chainer(plan, scalar_bytes).run(); }
+RowChains row_chains(const Plan& plan, int scalar_bytes, int64_t largest_weight) {
+  return Chainer(plan, scalar_bytes, largest_weight).run();
+}
 
 }  // namespace tessera

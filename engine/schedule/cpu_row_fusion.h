@@ -36,7 +36,9 @@ struct RowChains {
   std::vector<bool> unread;       // by value: never read, and its op omits it; empty: none
 };
 
-RowChains row_chains(const Plan& plan, int scalar_bytes);
+// Products with larger weights (elements) are left to their own tiles: every block would pack all of them.
+constexpr int64_t kLargestWeight = 1 << 16;
+RowChains row_chains(const Plan& plan, int scalar_bytes, int64_t largest_weight = kLargestWeight);
 
 // A value private to a chain, live from its link `first` to its link `last`.
 struct Life {

@@ -39,7 +39,9 @@ namespace {
 
 class Placer {
  public:
-  Placer(const Plan& plan, int scalar_bytes, bool reuse) : plan_(plan), scalar_(scalar_bytes), reuse_(reuse) {}
+  // `over`: sums are written over their addends.
+  Placer(const Plan& plan, int scalar_bytes, bool reuse, bool over)
+      : plan_(plan), scalar_(scalar_bytes), reuse_(reuse), over_(over && reuse) {}
 
   Placement run(const std::vector<std::vector<int>>* given, const RowChains* chains = nullptr) {
     chains_ = chains;
@@ -61,6 +63,7 @@ class Placer {
       if (chains->unread[v]) slot(id) = {Slot::unread, 0, plan_.shape(id).cols, -1};
     }
     adopt();
+    if (over_) write_over();
     roots();
     return std::move(p_);
   }
@@ -122,6 +125,24 @@ class Placer {
     }
   }
 
+  // A sum takes the memory of its addend, which nobody else reads: such are the gradients of a weight that several
+  // products use.
+  void write_over() {
+    for (size_t n = 0; n < plan_.nodes.size(); ++n) {
+      const Node& x = plan_.nodes[n];
+      const int over = traits(x).over;
+      if (over < 0) continue;
+      const Id v = x.in[static_cast<size_t>(over)], out = x.out[0];
+      if (v == kNone || !is_root(v) || parent_[static_cast<size_t>(v)].value != kNone) continue;
+      const bool here = slot(v).where == Slot::none && slot(out).where == Slot::none;  // neither in a block
+      const bool before = phase_of_[static_cast<size_t>(plan_[v].node)] < phase_of_[n];
+      const bool alone = consumers_[static_cast<size_t>(v)].size() == 1 && !is_output(v);
+      if (here && before && alone && plan_.shape(v) == plan_.shape(out) && plan_[v].dtype == plan_[out].dtype)
+        parent_[static_cast<size_t>(v)].value = out;
+    }
+  }
+
+  bool is_output(Id v) const { return std::find(plan_.outputs.begin(), plan_.outputs.end(), v) != plan_.outputs.end(); }
   bool reshaped(Id v) const {
     for (const int c : consumers_[static_cast<size_t>(v)]) {
       const Node& x = node(c);
@@ -224,7 +245,7 @@ class Placer {
       r.first = std::min(r.first, made);
       r.last = std::max(r.last, made);
       for (const int c : consumers_[v]) r.last = std::max(r.last, phase_of_[static_cast<size_t>(c)]);
-      if (std::find(plan_.outputs.begin(), plan_.outputs.end(), id) != plan_.outputs.end()) r.last = end;
+      if (is_output(id)) r.last = end;
     }
     for (size_t n = 0; n < plan_.nodes.size(); ++n) p_.runs[n] = p_.runs[n] && !all_in_place(plan_.nodes[n]);
     // Largest first, each at the lowest offset that no root alive at the same time covers.
@@ -279,7 +300,7 @@ class Placer {
 
   const Plan& plan_;
   int scalar_;
-  bool reuse_;
+  bool reuse_, over_;
   const RowChains* chains_ = nullptr;
   Placement p_;
   std::vector<Parent> parent_;
@@ -292,18 +313,27 @@ class Placer {
 }  // namespace
 
 Placement place(const Plan& plan, int scalar_bytes, bool reuse, const std::vector<std::vector<int>>* phases) {
-  return Placer(plan, scalar_bytes, reuse).run(phases);
+  return Placer(plan, scalar_bytes, reuse, false).run(phases);
 }
 
 Layout lay_out(const Plan& plan, int scalar_bytes, bool reuse) {
-  Placement single = place(plan, scalar_bytes, reuse);
+  Placement single = Placer(plan, scalar_bytes, reuse, true).run(nullptr);
   if (!plan.fuse || !reuse) return {{}, std::move(single)};
-  RowChains chains = row_chains(plan, scalar_bytes);
-  if (plan.row_cut.gain * static_cast<int64_t>(chains.phases.size()) > static_cast<int64_t>(single.phases.size()))
-    chains = tile_chains(plan, scalar_bytes);
-  if (chains.chains.empty()) return {{}, std::move(single)};
-  Placement placed = Placer(plan, scalar_bytes, true).run(&chains.phases, &chains);
-  return {std::move(chains), std::move(placed)};
+  const auto placed = [&](RowChains chains) {
+    Placement where = Placer(plan, scalar_bytes, true, true).run(&chains.phases, &chains);
+    return Layout{std::move(chains), std::move(where)};
+  };
+  RowChains rows = row_chains(plan, scalar_bytes);
+  if (plan.row_cut.gain * static_cast<int64_t>(rows.phases.size()) > static_cast<int64_t>(single.phases.size())) {
+    RowChains tiles = tile_chains(plan, scalar_bytes);
+    return tiles.chains.empty() ? Layout{{}, std::move(single)} : placed(std::move(tiles));
+  }
+  if (rows.chains.empty()) return {{}, std::move(single)};
+  Layout made = placed(std::move(rows));
+  if (plan.precision != Precision::bf16 && plan.precision != Precision::fp16) return made;
+  // weights of 16 bits take half the cache: chains with larger ones, if fewer values then wait between chains
+  Layout larger = placed(row_chains(plan, scalar_bytes, 2 * kLargestWeight));
+  return larger.placement.activation_bytes < made.placement.activation_bytes ? larger : made;
 }
 
 }  // namespace tessera

@@ -131,6 +131,7 @@ void wgrad_run(const Call& call, int64_t tile, void*) {
   const Range c = piece(tile % t.chunks, t.chunk, out.cols);
   const size_t bytes = static_cast<size_t>(c.end - c.begin) * sizeof(T);
   for (int64_t i = block * op.width; i < (block + 1) * op.width; ++i) {
+    if (addend && addend.row(i) == out.row(i)) continue;  // written over its addend
     if (addend) memcpy(out.row(i) + c.begin, addend.row(i) + c.begin, bytes);
     else memset(out.row(i) + c.begin, 0, bytes);
   }

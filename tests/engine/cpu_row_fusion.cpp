@@ -37,6 +37,23 @@ TEST(RowChains, GoOnRowByRowAndEndWhereRowsMeet) {
   EXPECT_FALSE(kept(c, y));  // an output
 }
 
+// What follows from a value that waits anyway is made where it is read first.
+TEST(RowChains, WhatCanBeMadeLaterDoesNotWait) {
+  Sandbox s;
+  const Var x = s.real("x", {40, 8}), w = s.real("w", {8, 8});
+  const Var a = tanh(matmul(x, w)), slope = a * a, alone = exp(matmul(x, w)), last = alone * alone, sums = sum_rows(a);
+  s.see(1.0 * ((a - sums) * slope * last), "y");
+  const RowChains c = row_chains(cut(s.plan, anywhere()), 4);
+  EXPECT_FALSE(kept(c, a));
+  EXPECT_TRUE(kept(c, slope));
+  EXPECT_TRUE(kept(c, alone)) << "it would have to wait in its place";
+  EXPECT_FALSE(kept(c, last));
+  Setting blocks{cpu_kernels("plain"), {"all"}, 2};
+  const Values want = s.run(blocks);
+  blocks.row_cut = anywhere(5), blocks.chains = true;
+  EXPECT_EQ(want, s.run(blocks));
+}
+
 TEST(RowChains, AWeightOfAsManyRowsAsTheBatchIsStillAWeight) {
   Sandbox s;
   const Var x = s.real("x", {32, 32}), w = tanh(s.real("w", {32, 32}));

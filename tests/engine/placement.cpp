@@ -110,6 +110,23 @@ TEST(Placement, OutputsAreStillThereAtTheEnd) {
   EXPECT_EQ(place(s.plan, 8).activation_bytes, 6 * 16 * 16 * 8);
 }
 
+TEST(Placement, ASumIsWrittenOverAnAddendThatNobodyElseReads) {
+  for (const bool read : {false, true}) {
+    SCOPED_TRACE(read);
+    Sandbox s;
+    const auto rows = [&](const char* name, int64_t cols) { return tanh(s.real(name, {70, cols})); };
+    const Var first = matmul(rows("a", 6), rows("b", 40), true);
+    const Var d = s.r.emit1(Matmul{true, false, 1, true}, {rows("c", 6), rows("d", 40), first});
+    s.see(d, "d");
+    if (read) s.see(exp(first), "e");
+    const auto slot = [](const Placement& p, Var v) { return p.slots[static_cast<size_t>(v.id)]; };
+    const Placement p = lay_out(s.plan, 4).placement, apart = place(s.plan, 4);
+    EXPECT_EQ(slot(p, first).offset == slot(p, d).offset, !read);
+    EXPECT_NE(slot(apart, first).offset, slot(apart, d).offset) << "on a device";
+    EXPECT_EQ(s.run({cpu_kernels("plain"), {"liveness"}, 2}), s.run({cpu_kernels("plain"), {}, 2}));
+  }
+}
+
 TEST(Placement, StatesThatChangeStayWhereTheyAre) {
   Sandbox s;
   const Var w = s.state("w", {1, 40}), m = s.state("m", {1, 40}), v = s.state("v", {1, 40});
