@@ -170,7 +170,9 @@ struct Binary {  // y may be [r, c], [1, c], [r, 1] or [1, 1] beside x [r, c]
     mul,
     div,
     gate /* y > 0 ? x : a·x; no gradient by y */,
-    silu_slope /* x·silu′(y) */
+    silu_slope /* x·silu′(y) */,
+    sigmoid_slope /* x·y·(1 − y): y is a sigmoid */,
+    tanh_slope /* x·(1 − y²): y is a tanh */
   } fn;
   double a = 0;
   bool operator==(const Binary&) const = default;

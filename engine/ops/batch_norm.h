@@ -60,7 +60,9 @@ struct Rule<BatchNormGrad> {
                                  .cols = Follows::each(),
                                  .elements = Follows::never(),
                                  .zero = {Zero::if_any, {5}},
-                                 .normalises = true};
+                                 .normalises = true,
+                                 .narrow = {0},
+                                 .kept = {0}};
   static std::vector<Result> infer(const BatchNormGrad& op, const Shapes& in) {
     require(in[0] == in[5] && in[3] == Shape{op.groups, in[0].cols} && in[4] == in[3], "batch_norm_grad");
     return {{in[0]}, {in[1]}, {in[2]}};

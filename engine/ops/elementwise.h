@@ -40,8 +40,8 @@ struct Rule<Unary> {
       case Unary::affine: return {op.a * d};
       case Unary::exp: return {d * y};
       case Unary::log: return {d / x};
-      case Unary::tanh: return {d * (1.0 - y * y)};
-      case Unary::sigmoid: return {d * (y * (1.0 - y))};
+      case Unary::tanh: return {tanh_slope(d, y)};
+      case Unary::sigmoid: return {sigmoid_slope(d, y)};
       case Unary::silu: return {silu_slope(d, x)};
       case Unary::softplus: return {d * sigmoid(x)};
       case Unary::sqrt: return {d * (0.5 * rsqrt(x))};
@@ -63,14 +63,15 @@ struct Rule<Unary> {
 template <>
 struct Rule<Binary> {
   static Traits traits(const Binary& op, size_t) {
-    const bool product = op.fn == Binary::mul,
-               of_first = op.fn == Binary::div || op.fn == Binary::gate || op.fn == Binary::silu_slope;
+    const bool product = op.fn == Binary::mul, of_value = op.fn == Binary::sigmoid_slope || op.fn == Binary::tanh_slope,
+               of_first = op.fn == Binary::div || op.fn == Binary::gate || op.fn == Binary::silu_slope || of_value;
     return {.rows = Follows::each(),
             .cols = Follows::each(),
             .elements = Follows::each(),
             .zero = {product || of_first ? Zero::if_any : Zero::unknown, product ? OperandSet{0, 1} : OperandSet{0}},
             .linear = op.fn == Binary::add || op.fn == Binary::sub,
-            .narrow = op.fn == Binary::gate ? OperandSet{1} : OperandSet{}};
+            .narrow = op.fn == Binary::gate || of_value ? OperandSet{1} : OperandSet{},
+            .kept = of_value ? OperandSet{1} : OperandSet{}};
   }
   static Var fold(Recorder&, const Binary& op, const std::vector<Var>& in) {
     if (op.fn == Binary::add && in[0].id == in[1].id) return Rule<Unary>::affine(in[0], 2, 0);
@@ -102,11 +103,14 @@ struct Rule<Binary> {
         const Var curve = share * rest * (y * (rest - share) + 2);
         return {silu_slope(d, y), sum_to(d * x * curve, s)};
       }
+      case Binary::sigmoid_slope: return {sigmoid_slope(d, y), sum_to(d * x * (1.0 - 2.0 * y), s)};
+      case Binary::tanh_slope: return {tanh_slope(d, y), sum_to(-2.0 * (d * x * y), s)};
     }
     return {};
   }
   static double flops(const Binary& op, const Shapes&, const Shapes& out) {
-    return (op.fn == Binary::silu_slope ? 20.0 : 1.0) * static_cast<double>(out[0].count());
+    const bool of_value = op.fn == Binary::sigmoid_slope || op.fn == Binary::tanh_slope;
+    return (op.fn == Binary::silu_slope ? 20.0 : of_value ? 3.0 : 1.0) * static_cast<double>(out[0].count());
   }
 };
 

@@ -52,6 +52,7 @@ struct Rule<Recurrent> {
   static constexpr Traits traits{.rows = Follows::of({x, length, h0, c0}),
                                  .cols = Follows::never(),
                                  .elements = Follows::never(),
+                                 .narrow_out = {saved},
                                  .tiles = {.inputs = {x, length, h0, c0},
                                            .lanes_in = {x},
                                            .lanes_out = {y},
@@ -164,6 +165,7 @@ struct Rule<RecurrentGrad> {
       .rows = Follows::of(OperandSet::but({w_h})),
       .cols = Follows::never(),
       .elements = Follows::never(),
+      .narrow = {saved},
       .tiles = {.inputs = OperandSet::but({w_h}), .lanes_in = {d_y}, .tiled_in = {saved}, .tiled_out = {0}}};
   static int64_t sequences(const RecurrentGrad& op, const Shapes&) { return op.sequences; }
   static int64_t row_floats(const RecurrentGrad&, const Shapes& in) { return recurrent_grad_floats(in[w_h].rows); }
@@ -268,6 +270,7 @@ struct Rule<RecurrentWgrad> {
       .rows = Follows::never(),
       .cols = Follows::alone(),
       .elements = Follows::never(),
+      .narrow = {saved},
       .tiles = {.inputs = OperandSet::all(), .lanes_in = {x}, .tiled_in = {saved, slopes}, .shares = true}};
   static int64_t sequences(const RecurrentWgrad&, const Shapes& in) { return in[x].rows; }
   static int64_t hidden(const RecurrentWgrad& op, Shape x_shape, Shape saved_shape) {

@@ -1,7 +1,9 @@
-// narrow: a value that a weight's gradient reads as a rounded factor, long after it was made, is kept in the 16 bits of
-// the rounded factor; all who can read those do, and the value itself is gone once it was narrowed.
+// narrow: a value that a derivative reads long after it was made, as the rounded factor of a weight's gradient or as
+// what a batch norm, a sigmoid, a tanh or a recurrent layer left for it, waits in 16 bits. All who can read those do,
+// and the value itself is gone once it was narrowed. What a recurrent layer keeps is made in 16 bits at once.
 //   A product of rounded factors reads the same numbers either way. Sums of rows, scatters and gates that read a kept
-//   value read it rounded: the gradients of biases, of sparse layers, and the sign of an activation.
+//   value read it rounded: the gradients of biases, of sparse layers, and the sign of an activation; so do the
+//   derivatives of batch norms, sigmoids and recurrent layers. Forwards all of them read and hand on fp32.
 //   For the processor, whose kernels read such values; done where a plan is arranged (engine/run/footprint.h), so that
 //   passes and ranks see values of one type only.
 #include <map>
@@ -49,6 +51,9 @@ class Narrower {
   }
 
   void run() {
+    if (!rounded_) return;
+    for (size_t v = 0; v < uses_.size(); ++v)
+      if (const Id id = static_cast<Id>(v); made_narrow(id)) plan_.values[v].dtype = narrow_type(plan_.precision);
     std::vector<Node> nodes = std::exchange(plan_.nodes, {});
     for (Node& x : nodes) {
       for (size_t i = 0; i < x.in.size(); ++i)
@@ -57,15 +62,15 @@ class Narrower {
       const bool view = is_view(x.op) || in_place(x.op) > 0;
       plan_.append(std::move(x));
       for (const Id v : made)
-        if (!view && worth(v)) narrow_[v] = plan_.emit(Narrow{uses_[static_cast<size_t>(v)].format}, {v})[0];
+        if (!view && worth(v)) narrow_[v] = plan_.emit(Narrow{plan_.precision}, {v})[0];
     }
   }
 
  private:
   struct Uses {
     int narrow = -1, wide = -1;  // the last nodes that could read it narrow, and that could not
-    bool kept = false;           // a weight's gradient reads it as a rounded factor
-    Precision format = Precision::fp32;
+    bool kept = false;           // for a derivative
+    bool viewed = false;
   };
   Uses& uses_of(Id v) { return uses_[static_cast<size_t>(base_[static_cast<size_t>(v)])]; }
   bool read_as_factor(const Node& x, size_t i) const {
@@ -79,6 +84,7 @@ class Narrower {
 
   void see(const Node& x, int n) {
     if (is_view(x.op)) {
+      uses_of(x.in[0]).viewed = true;
       base_[static_cast<size_t>(x.out[0])] = base_[static_cast<size_t>(x.in[0])];
       return;
     }
@@ -86,15 +92,22 @@ class Narrower {
       if (x.in[i] == kNone) continue;
       Uses& uses = uses_of(x.in[i]);
       (can_read(x, i) ? uses.narrow : uses.wide) = n;
-      if (!read_as_factor(x, i)) continue;
-      uses.format = factors_of_product(x.op);
-      uses.kept = uses.kept || makes_weight_gradient(x.op);
+      const bool factor = read_as_factor(x, i);
+      rounded_ = rounded_ || factor;
+      uses.kept = uses.kept || traits(x.op, x.in.size()).kept.has(i) || (factor && makes_weight_gradient(x.op));
     }
   }
 
   bool worth(Id v) const {
     const Uses& uses = uses_[static_cast<size_t>(v)];
     return plan_[v].dtype == DType::real && uses.kept && uses.narrow > uses.wide;
+  }
+  // Whether the op that makes v makes it in 16 bits, and all who read it can read those.
+  bool made_narrow(Id v) const {
+    const Node* maker = plan_.maker(v);
+    const Uses& uses = uses_[static_cast<size_t>(v)];
+    return maker != nullptr && uses.narrow >= 0 && uses.wide < 0 && !uses.viewed &&
+           traits(maker->op, maker->in.size()).narrow_out.has(static_cast<size_t>(plan_[v].output));
   }
   bool reads_narrow(const Node& x, size_t i) {
     return !is_view(x.op) && narrow_.count(base_[static_cast<size_t>(x.in[i])]) != 0 && can_read(x, i);
@@ -110,6 +123,7 @@ class Narrower {
   Plan& plan_;
   std::vector<Id> base_;
   std::vector<Uses> uses_;  // of values that are no views
+  bool rounded_ = false;    // any product's factors are
   std::map<Id, Id> narrow_;
 };
 

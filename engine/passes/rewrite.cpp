@@ -70,7 +70,11 @@ void drop_dead(Plan& plan) {
     std::vector<Id> in;
     for (const Id v : plan.nodes[n].in) in.push_back(v == kNone ? kNone : now[static_cast<size_t>(v)]);
     const auto out = next.emit(plan.nodes[n].op, in);
-    for (size_t i = 0; i < out.size(); ++i) now[static_cast<size_t>(plan.nodes[n].out[i])] = out[i];
+    for (size_t i = 0; i < out.size(); ++i) {
+      const Id was = plan.nodes[n].out[i];
+      now[static_cast<size_t>(was)] = out[i];
+      next.values[static_cast<size_t>(out[i])].dtype = plan[was].dtype;
+    }
     for (const Id v : plan.nodes[n].after)
       if (const Id known = now[static_cast<size_t>(v)]; known != kNone) next.nodes.back().after.push_back(known);
   }

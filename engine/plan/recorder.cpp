@@ -178,6 +178,8 @@ Var tanh(Var x) { return unary(Unary::tanh, x); }
 Var sigmoid(Var x) { return unary(Unary::sigmoid, x); }
 Var silu(Var x) { return unary(Unary::silu, x); }
 Var silu_slope(Var x, Var y) { return x.r->emit1(Binary{Binary::silu_slope}, {x, y}); }
+Var sigmoid_slope(Var x, Var y) { return x.r->emit1(Binary{Binary::sigmoid_slope}, {x, y}); }
+Var tanh_slope(Var x, Var y) { return x.r->emit1(Binary{Binary::tanh_slope}, {x, y}); }
 Var softplus(Var x) { return unary(Unary::softplus, x); }
 Var sqrt(Var x) { return unary(Unary::sqrt, x); }
 Var rsqrt(Var x) { return unary(Unary::rsqrt, x); }

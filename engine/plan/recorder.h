@@ -138,7 +138,9 @@ Var log(Var x);
 Var tanh(Var x);
 Var sigmoid(Var x);
 Var silu(Var x);
-Var silu_slope(Var x, Var y);  // x·silu′(y)
+Var silu_slope(Var x, Var y);     // x·silu′(y)
+Var sigmoid_slope(Var x, Var y);  // x·y·(1 − y): y is a sigmoid
+Var tanh_slope(Var x, Var y);     // x·(1 − y²): y is a tanh
 Var softplus(Var x);
 Var sqrt(Var x);   // derivative 0 at 0
 Var rsqrt(Var x);  // 0 at 0

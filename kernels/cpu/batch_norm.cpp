@@ -67,10 +67,12 @@ void forward_run(const Call& call, int64_t tile, void*) {
 template <class T>
 void backward_run(const Call& call, int64_t tile, void*) {
   const auto& op = *static_cast<const BatchNormGrad*>(call.op);
-  const Mat<T> x(call.in[0]), gamma(call.in[1]), beta(call.in[2]), mean(call.in[3]), var(call.in[4]), d_y(call.in[5]);
+  const View& x = call.in[0];
+  const Mat<T> gamma(call.in[1]), beta(call.in[2]), mean(call.in[3]), var(call.in[4]), d_y(call.in[5]);
   const Mat<T> d_x(call.out[0]), d_gamma(call.out[1]), d_beta(call.out[2]);
   const Range c = piece(tile, kColumns, x.cols);
   const int64_t n = c.end - c.begin, rows = x.rows / op.groups;
+  T room[kColumns];
   double total_gamma[kColumns] = {}, total_beta[kColumns] = {};
   for (int64_t g = 0; g < op.groups; ++g) {
     double sum[kColumns] = {}, dot[kColumns] = {};
@@ -86,7 +88,7 @@ void backward_run(const Call& call, int64_t tile, void*) {
       return !op.relu || mul_add(p[k] - centre[k], scale[k], shift[k]) > T(0) ? d[k] : T(0);
     };
     for (int64_t i = g * rows; i < (g + 1) * rows; ++i) {
-      const T *p = x.row(i) + c.begin, *d = d_y.row(i) + c.begin;
+      const T *p = read_row(x, i, c.begin, n, room), *d = d_y.row(i) + c.begin;
       for (int64_t k = 0; k < n; ++k) {
         const double v = static_cast<double>(passed(p, d, k));
         sum[k] += v;
@@ -100,7 +102,7 @@ void backward_run(const Call& call, int64_t tile, void*) {
       mean_dx[k] = static_cast<T>(dot[k] / static_cast<double>(rows));
     }
     for (int64_t i = g * rows; i < (g + 1) * rows; ++i) {
-      const T *p = x.row(i) + c.begin, *d = d_y.row(i) + c.begin;
+      const T *p = read_row(x, i, c.begin, n, room), *d = d_y.row(i) + c.begin;
       T* to = d_x.row(i) + c.begin;
 #pragma GCC ivdep
       for (int64_t k = 0; k < n; ++k)

@@ -91,23 +91,24 @@ void zip_rows(const Call& call, int64_t tile, F f) {
   });
 }
 
-// A gate by a narrow y.
-template <class T>
-void gate_narrow(const Call& call, int64_t tile, T a) {
+// The same of a y that may be narrow.
+template <class T, class F>
+void zip_stored(const Call& call, int64_t tile, F f) {
+  const View& y = call.in[1];
+  if (!y.narrow()) return zip_rows<T>(call, tile, f);
   constexpr int64_t kAtOnce = 256;
   const Mat<T> x(call.in[0]), out(call.out[0]);
-  const View& by = call.in[1];
-  const bool one_row = by.rows == 1, one_col = by.cols == 1 && out.cols != 1;
+  const bool one_row = y.rows == 1, one_col = y.cols == 1 && out.cols != 1;
   T room[kAtOnce];
   each_row<T>(call, tile, [&](int64_t i) {
     for (int64_t first = 0; first < out.cols; first += kAtOnce) {
       const int64_t n = least(kAtOnce, out.cols - first);
-      read_row(by, one_row ? 0 : i, one_col ? 0 : first, one_col ? 1 : n, room);
+      read_row(y, one_row ? 0 : i, one_col ? 0 : first, one_col ? 1 : n, room);
       for (int64_t c = 1; c < n && one_col; ++c) room[c] = room[0];
       const T* p = x.row(i) + first;
       T* to = out.row(i) + first;
 #pragma GCC ivdep
-      for (int64_t c = 0; c < n; ++c) to[c] = p[c] * (room[c] > T(0) ? T(1) : a);
+      for (int64_t c = 0; c < n; ++c) to[c] = f(p[c], room[c]);
     }
   });
 }
@@ -121,10 +122,10 @@ void binary_run(const Call& call, int64_t tile, void*) {
     case Binary::sub: return zip_rows<T>(call, tile, [](T x, T y) { return x - y; });
     case Binary::mul: return zip_rows<T>(call, tile, [](T x, T y) { return x * y; });
     case Binary::div: return zip_rows<T>(call, tile, [](T x, T y) { return x / y; });
-    case Binary::gate:
-      if (call.in[1].narrow()) return gate_narrow<T>(call, tile, a);
-      return zip_rows<T>(call, tile, [=](T x, T y) { return x * (y > T(0) ? T(1) : a); });
+    case Binary::gate: return zip_stored<T>(call, tile, [=](T x, T y) { return x * (y > T(0) ? T(1) : a); });
     case Binary::silu_slope: return zip_rows<T>(call, tile, [](T x, T y) { return x * silu_slope_of(y); });
+    case Binary::sigmoid_slope: return zip_stored<T>(call, tile, [](T x, T y) { return x * (y * (T(1) - y)); });
+    case Binary::tanh_slope: return zip_stored<T>(call, tile, [](T x, T y) { return x * (T(1) - y * y); });
   }
 }
 

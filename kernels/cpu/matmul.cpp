@@ -160,29 +160,12 @@ int64_t narrow_tiles(const Call& call) {
 }
 
 template <class T>
-void narrow_row(const T* from, int64_t n, Precision to, uint16_t* out) {
-  if (to == Precision::bf16) {
-    int64_t k = 0;
-#if defined(__AVX512BF16__)
-    for (; k + 32 <= n; k += 32)
-      _mm512_storeu_si512(out + k, reinterpret_cast<__m512i>(
-                                       _mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + k + 16), _mm512_loadu_ps(from + k))));
-#endif
-#pragma GCC ivdep
-    for (; k < n; ++k) out[k] = static_cast<uint16_t>(bf16_bits(static_cast<float>(from[k])));
-  } else {
-#pragma GCC ivdep
-    for (int64_t k = 0; k < n; ++k) out[k] = fp16_bits(static_cast<float>(from[k]));
-  }
-}
-
-template <class T>
 void narrow_run(const Call& call, int64_t tile, void*) {
   const Mat<T> x(call.in[0]);
   const Mat<uint16_t> out(call.out[0]);
   const Range rows = piece(tile, narrow_rows(call.out[0]), out.rows);
   for (int64_t i = rows.begin; i < rows.end; ++i)
-    narrow_row(x.row(i), out.cols, static_cast<const Narrow*>(call.op)->to, out.row(i));
+    narrow_to(x.row(i), out.cols, static_cast<const Narrow*>(call.op)->to, out.row(i));
 }
 
 }  // namespace

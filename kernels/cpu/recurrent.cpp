@@ -18,13 +18,13 @@ int64_t scratch_bytes(const Call& call) {
   return static_cast<int64_t>(sizeof(T)) * (kTile * (in + 7 * hidden) + wide) + 64;
 }
 
-// Operands of a step, lane-major.
-template <class T>
+// Operands of a step, lane-major. S: in what it saves.
+template <class T, class S>
 struct Step {
   const T* x;
   const T* h;
   T *next, *c, *a, *more;  // next: the state after the step, may alias the state before it; more: r⊙h
-  T* saved;                // nullptr: not wanted
+  S* saved;                // nullptr: not wanted
   bool past;
   int64_t ld, in, hidden;
   const T *w_x, *w_h, *b_x, *b_h;
@@ -34,20 +34,20 @@ struct Step {
 
 // Saves what the derivative reads of unit u: values if the sequence has the step, else 0. If `saved` stays in the
 // cache, the next step's lines are prefetched.
-template <class T, bool kRagged, int parts>
-void keep(const Step<T>& s, int64_t u, int64_t lane, Vec<T> on, const Vec<T> (&values)[parts]) {
+template <class T, bool kRagged, int parts, class S>
+void keep(const Step<T, S>& s, int64_t u, int64_t lane, Vec<T> on, const Vec<T> (&values)[parts]) {
   if (s.saved == nullptr) return;
-  T* const to = s.saved + u * s.ld + lane;
+  S* const to = s.saved + u * s.ld + lane;
   const int64_t part = s.hidden * s.ld;
-  const uintptr_t next = reinterpret_cast<uintptr_t>(to) + static_cast<uintptr_t>(parts * part) * sizeof(T);
+  const uintptr_t next = reinterpret_cast<uintptr_t>(to) + static_cast<uintptr_t>(parts * part) * sizeof(S);
 #pragma GCC unroll 8
   for (int k = 0; k < parts; ++k) {
     const Vec<T> value = kRagged ? where<T>(on, values[k], Vec<T>{}) : values[k];
     if (s.past) {
-      store_past(to + k * part, value);
+      if constexpr (kStoredAs<S> == Precision::fp32) store_past(to + k * part, value);
     } else {
-      __builtin_prefetch(reinterpret_cast<const void*>(next + static_cast<uintptr_t>(k * part) * sizeof(T)), 1);
-      store(to + k * part, value);
+      __builtin_prefetch(reinterpret_cast<const void*>(next + static_cast<uintptr_t>(k * part) * sizeof(S)), 1);
+      store_stored<T>(to + k * part, value);
     }
   }
 }
@@ -56,12 +56,13 @@ void keep(const Step<T>& s, int64_t u, int64_t lane, Vec<T> on, const Vec<T> (&v
 constexpr int64_t kLongAgo = 1 << 20;
 
 bool goes_past(const View& saved) {
-  return !saved.own && saved.data != nullptr && saved.rows * saved.ld * saved.item_bytes >= kLongAgo &&
-         saved.ld * saved.item_bytes % kVectorBytes == 0 && reinterpret_cast<uintptr_t>(saved.data) % kVectorBytes == 0;
+  return !saved.own && !saved.narrow() && saved.data != nullptr &&
+         saved.rows * saved.ld * saved.item_bytes >= kLongAgo && saved.ld * saved.item_bytes % kVectorBytes == 0 &&
+         reinterpret_cast<uintptr_t>(saved.data) % kVectorBytes == 0;
 }
 
-template <class T, bool kRagged>
-void gru_units(const Step<T>& s, const Active<T>& active) {
+template <class T, bool kRagged, class S>
+void gru_units(const Step<T, S>& s, const Active<T>& active) {
   constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, gate = H * kTile;
   for (int64_t u = 0; u < H; ++u)
@@ -76,8 +77,8 @@ void gru_units(const Step<T>& s, const Active<T>& active) {
     }
 }
 
-template <class T, bool kRagged>
-void reset_before_units(const Step<T>& s, const Active<T>& active) {
+template <class T, bool kRagged, class S>
+void reset_before_units(const Step<T, S>& s, const Active<T>& active) {
   constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, gate = H * kTile;
   for (int64_t k = 0; k < gate; k += L) {
@@ -97,8 +98,8 @@ void reset_before_units(const Step<T>& s, const Active<T>& active) {
     }
 }
 
-template <class T, bool kRagged>
-void lstm_units(const Step<T>& s, const Active<T>& active) {
+template <class T, bool kRagged, class S>
+void lstm_units(const Step<T, S>& s, const Active<T>& active) {
   constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, gate = H * kTile;
   for (int64_t u = 0; u < H; ++u)
@@ -115,15 +116,15 @@ void lstm_units(const Step<T>& s, const Active<T>& active) {
     }
 }
 
-template <class T>
-void run(const Call& call, int64_t tile, void* scratch) {
+template <class T, class S>
+void run_saving(const Call& call, int64_t tile, void* scratch) {
   const auto& op = *static_cast<const Recurrent*>(call.op);
   const Mat<T> w_x(call.in[4]), w_h(call.in[5]), h_last(call.out[1]);
   const int64_t B = h_last.rows, in = w_x.rows, H = w_h.rows, wide = in > H ? in : H;
   const Lengths length = lengths_of<T>(call.in[1], tile, B, op.steps);
-  const Parts<T> saved(call.out[2], op.steps, saved_of(op.cell), H);
+  const Parts<S> saved(call.out[2], op.steps, saved_of(op.cell), H);
 
-  Step<T> s{};
+  Step<T, S> s{};
   T* x = static_cast<T*>(scratch);
   T* const state = x + in * kTile;
   s.c = state + H * kTile;
@@ -175,6 +176,11 @@ void run(const Call& call, int64_t tile, void* scratch) {
   if (s.past) flush_stores();
   store_state(h_last, tile, H, s.h);
   if (op.cell == Cell::lstm) store_state(Mat<T>(call.out[3]), tile, H, s.c);
+}
+
+template <class T>
+void run(const Call& call, int64_t tile, void* scratch) {
+  as_stored<T>(call.out[2], [&](auto saved) { run_saving<T, decltype(saved)>(call, tile, scratch); });
 }
 
 }  // namespace

@@ -154,7 +154,7 @@ void store_state(const Mat<T>& m, int64_t tile, int64_t width, const T* from) {
   lanes_to_rows(from, width, rows, lanes);
 }
 
-// The tile-major matrices: part `part` of step t of a tile, H rows `ld` apart.
+// The tile-major matrices, of elements as they are stored: part `part` of step t of a tile, H rows `ld` apart.
 template <class T>
 struct Parts {
   T* data;
@@ -167,7 +167,7 @@ struct Parts {
   void clear(int64_t tile, int64_t t) const {
     T* to = at(tile, t, 0);
     for (int64_t r = 0; r < parts * hidden; ++r)
-      for (int64_t l = 0; l < kTile; ++l) to[r * ld + l] = T(0);
+      for (int64_t l = 0; l < kTile; ++l) to[r * ld + l] = T{};
   }
 };
 

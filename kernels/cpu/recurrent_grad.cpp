@@ -27,9 +27,10 @@ int64_t grad_scratch_bytes(const Call& call) {
   return static_cast<int64_t>(sizeof(T)) * (5 * kTile + 1) * call.in[2].rows + 64;
 }
 
-template <class T>
+template <class T, class S>
 struct Back {
-  const T *saved, *d_y;
+  const S* saved;
+  const T* d_y;
   T *slopes, *d_h, *d_c, *more;  // d_h, d_c: of the state after the step, then of the state before it
   int64_t ld_saved, ld_slopes, hidden;
   const T* w_h;
@@ -39,9 +40,9 @@ struct Back {
 // Prefetches the reads of the previous step during the product with W_h: time runs backwards here, which the hardware
 // prefetcher does not predict. Before the first step these are addresses only. (Gate gradients overwrite those of the
 // previous layer, which are in the cache.)
-template <class T>
-Ahead ahead(const Back<T>& s, int64_t parts) {
-  const auto bytes = static_cast<uintptr_t>(parts * s.hidden * s.ld_saved) * sizeof(T);
+template <class T, class S>
+Ahead ahead(const Back<T, S>& s, int64_t parts) {
+  const auto bytes = static_cast<uintptr_t>(parts * s.hidden * s.ld_saved) * sizeof(S);
   return {reinterpret_cast<uintptr_t>(s.saved) - bytes, static_cast<int64_t>(bytes / 64)};
 }
 
@@ -51,16 +52,16 @@ Vec<T> tanh_slope(Vec<T> y) {
   return mul_add(-y, y, lanes_of(T(1)));
 }
 
-template <class T>
-void gru_back(const Back<T>& s) {
+template <class T, class S>
+void gru_back(const Back<T, S>& s) {
   constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, part = H * s.ld_saved, slope = H * s.ld_slopes;
   for (int64_t u = 0; u < H; ++u)
     for (int64_t l = 0; l < kTile; l += L) {
-      const T* in = s.saved + u * s.ld_saved + l;
+      const S* in = s.saved + u * s.ld_saved + l;
       T *d_h = s.d_h + u * kTile + l, *out = s.slopes + u * s.ld_slopes + l;
-      const Vec<T> r = load(in), z = load(in + part), n = load(in + 2 * part), q = load(in + 3 * part),
-                   h = load(in + 4 * part);
+      const Vec<T> r = load_stored<T>(in), z = load_stored<T>(in + part), n = load_stored<T>(in + 2 * part),
+                   q = load_stored<T>(in + 3 * part), h = load_stored<T>(in + 4 * part);
       const Vec<T> d = load(d_h) + load(s.d_y + u * kTile + l), dn = d * (T(1) - z) * tanh_slope<T>(n);
       store(out, dn * q * (r * (T(1) - r)));
       store(out + slope, d * (h - n) * (z * (T(1) - z)));
@@ -73,15 +74,15 @@ void gru_back(const Back<T>& s) {
   product<T, true>(H, terms, 2, s.d_h, kTile, nullptr, nullptr, true, ahead(s, 5));
 }
 
-template <class T>
-void reset_before_back(const Back<T>& s) {
+template <class T, class S>
+void reset_before_back(const Back<T, S>& s) {
   constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, part = H * s.ld_saved, slope = H * s.ld_slopes;
   for (int64_t u = 0; u < H; ++u)
     for (int64_t l = 0; l < kTile; l += L) {
-      const T* in = s.saved + u * s.ld_saved + l;
+      const S* in = s.saved + u * s.ld_saved + l;
       T *d_h = s.d_h + u * kTile + l, *out = s.slopes + u * s.ld_slopes + l;
-      const Vec<T> z = load(in + part), n = load(in + 2 * part), h = load(in + 3 * part),
+      const Vec<T> z = load_stored<T>(in + part), n = load_stored<T>(in + 2 * part), h = load_stored<T>(in + 3 * part),
                    d = load(d_h) + load(s.d_y + u * kTile + l);
       store(out + slope, d * (h - n) * (z * (T(1) - z)));
       store(out + 2 * slope, d * (T(1) - z) * tanh_slope<T>(n));
@@ -91,9 +92,9 @@ void reset_before_back(const Back<T>& s) {
   product<T, true>(H, &candidate, 1, s.more, kTile, nullptr, nullptr, false);
   for (int64_t u = 0; u < H; ++u)
     for (int64_t l = 0; l < kTile; l += L) {
-      const T* in = s.saved + u * s.ld_saved + l;
+      const S* in = s.saved + u * s.ld_saved + l;
       T* d_h = s.d_h + u * kTile + l;
-      const Vec<T> r = load(in), h = load(in + 3 * part), d_s = load(s.more + u * kTile + l);
+      const Vec<T> r = load_stored<T>(in), h = load_stored<T>(in + 3 * part), d_s = load(s.more + u * kTile + l);
       store(s.slopes + u * s.ld_slopes + l, d_s * h * (r * (T(1) - r)));
       store(d_h, mul_add(d_s, r, load(d_h)));
     }
@@ -101,16 +102,17 @@ void reset_before_back(const Back<T>& s) {
   product<T, true>(H, &gates, 1, s.d_h, kTile, nullptr, nullptr, true, ahead(s, 4));
 }
 
-template <class T>
-void lstm_back(const Back<T>& s) {
+template <class T, class S>
+void lstm_back(const Back<T, S>& s) {
   constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, part = H * s.ld_saved, slope = H * s.ld_slopes;
   for (int64_t u = 0; u < H; ++u)
     for (int64_t l = 0; l < kTile; l += L) {
-      const T* in = s.saved + u * s.ld_saved + l;
+      const S* in = s.saved + u * s.ld_saved + l;
       T *d_h = s.d_h + u * kTile + l, *d_c = s.d_c + u * kTile + l, *out = s.slopes + u * s.ld_slopes + l;
-      const Vec<T> i = load(in), f = load(in + part), g = load(in + 2 * part), o = load(in + 3 * part),
-                   t = load(in + 4 * part), c = load(in + 5 * part);
+      const Vec<T> i = load_stored<T>(in), f = load_stored<T>(in + part), g = load_stored<T>(in + 2 * part),
+                   o = load_stored<T>(in + 3 * part), t = load_stored<T>(in + 4 * part),
+                   c = load_stored<T>(in + 5 * part);
       const Vec<T> d = load(d_h) + load(s.d_y + u * kTile + l), e = mul_add(d * o, tanh_slope<T>(t), load(d_c));
       store(out, e * g * (i * (T(1) - i)));
       store(out + slope, e * c * (f * (T(1) - f)));
@@ -122,16 +124,16 @@ void lstm_back(const Back<T>& s) {
   product<T, true>(H, &gates, 1, s.d_h, kTile, nullptr, nullptr, false, ahead(s, 7));
 }
 
-template <class T>
-void grad_run(const Call& call, int64_t tile, void* scratch) {
+template <class T, class S>
+void grad_reading(const Call& call, int64_t tile, void* scratch) {
   const auto& op = *static_cast<const RecurrentGrad*>(call.op);
   const Mat<T> w_h(call.in[2]), d_h0(call.out[1]);
   const int64_t H = w_h.rows, B = op.sequences;
   const Lengths length = lengths_of<T>(call.in[0], tile, B, op.steps);
-  const Parts<T> saved(call.in[1], op.steps, saved_of(op.cell), H),
-      slopes(call.out[0], op.steps, slopes_of(op.cell), H);
+  const Parts<S> saved(call.in[1], op.steps, saved_of(op.cell), H);
+  const Parts<T> slopes(call.out[0], op.steps, slopes_of(op.cell), H);
 
-  Back<T> s{};
+  Back<T, S> s{};
   T* dy = static_cast<T*>(scratch);
   s.d_y = dy;
   s.d_h = dy + H * kTile;
@@ -173,6 +175,11 @@ void grad_run(const Call& call, int64_t tile, void* scratch) {
   }
   store_state(d_h0, tile, H, s.d_h);
   if (lstm) store_state(Mat<T>(call.out[2]), tile, H, s.d_c);
+}
+
+template <class T>
+void grad_run(const Call& call, int64_t tile, void* scratch) {
+  as_stored<T>(call.in[1], [&](auto saved) { grad_reading<T, decltype(saved)>(call, tile, scratch); });
 }
 
 // ---- gradient of the input -----------------------------------------------------------------------
@@ -296,18 +303,36 @@ int64_t wgrad_tiles(const Call& call) { return call.out[0].cols == 0 ? 0 : call.
 template <class T>
 int64_t wgrad_scratch_bytes(const Call& call) {
   const WgradSizes s = wgrad_sizes(call);
-  return static_cast<int64_t>(sizeof(T)) * (kBlock * kTile * (s.in + s.hidden) + s.in) + 64;
+  const int64_t widened = call.in[2].narrow() ? 2 : 1;  // states, beside what a reset gate lets through of them
+  return static_cast<int64_t>(sizeof(T)) * (kBlock * kTile * (s.in + widened * s.hidden) + s.in) + 64;
 }
 
-template <class T>
-void wgrad_run(const Call& call, int64_t tile, void* scratch) {
+// A part of n steps of what a layer saved, as T: where it lies, or widened in `room`.
+template <class T, class S>
+Lanes<T> part_of(const Parts<S>& saved, int64_t tile, int64_t t0, int64_t n, int64_t part, T* room) {
+  if constexpr (kStoredAs<S> == Precision::fp32) {
+    return {saved.at(tile, t0, part), saved.parts * saved.hidden * saved.ld, saved.ld};
+  } else {
+    const int64_t rows = saved.hidden;
+    for (int64_t t = 0; t < n; ++t)
+      for (int64_t u = 0; u < rows; ++u)
+        for (int64_t l = 0; l < kTile; l += Simd<T>::kLanes)
+          store(room + (t * rows + u) * kTile + l, load_stored<T>(saved.at(tile, t0 + t, part) + u * saved.ld + l));
+    return {room, rows * kTile, kTile};
+  }
+}
+
+template <class T, class S>
+void wgrad_reading(const Call& call, int64_t tile, void* scratch) {
   const auto& op = *static_cast<const RecurrentWgrad*>(call.op);
   const Mat<T> out(call.out[0]);
   const View& x = call.in[0];
   const auto [in, H, gates, all] = wgrad_sizes(call);
   const Lengths length = lengths_of<T>(call.in[1], tile, x.rows, op.steps);
-  const Parts<T> saved(call.in[2], op.steps, saved_of(op.cell), H), slopes(call.in[3], op.steps, slopes_of(op.cell), H);
-  T *lanes = static_cast<T*>(scratch), *reset = lanes + kBlock * kTile * in, *zeros = reset + kBlock * kTile * H;
+  const Parts<S> saved(call.in[2], op.steps, saved_of(op.cell), H);
+  const Parts<T> slopes(call.in[3], op.steps, slopes_of(op.cell), H);
+  T *lanes = static_cast<T*>(scratch), *reset = lanes + kBlock * kTile * in, *zeros = reset + kBlock * kTile * H,
+    *widened = zeros + in;
   for (int64_t k = 0; k < in; ++k) zeros[k] = T(0);
   T *d_wx = out.row(tile), *d_wh = d_wx + in * gates, *d_bx = d_wh + H * gates, *d_bh = d_bx + gates;
   for (int64_t k = 0; k < out.cols; ++k) d_wx[k] = T(0);
@@ -321,7 +346,7 @@ void wgrad_run(const Call& call, int64_t tile, void* scratch) {
       const T* step = step_in_lanes(x, tile, t0 + t, in, length, zeros, lanes + t * in * kTile);
       if (t == 0) values = step;
     }
-    const Lanes<T> v{values, in * kTile, kTile}, h{saved.at(tile, t0, h_part), saved.parts * H * saved.ld, saved.ld};
+    const Lanes<T> v{values, in * kTile, kTile}, h = part_of(saved, tile, t0, n, h_part, widened);
     const Lanes<T> d{slopes.at(tile, t0, 0), slopes.parts * H * slopes.ld, slopes.ld};
     // clang 14 captures no structured binding
     auto slope = [&, hidden = H](int64_t part) { return Lanes<T>{d.data + part * hidden * d.ld, d.step, d.ld}; };
@@ -334,9 +359,10 @@ void wgrad_run(const Call& call, int64_t tile, void* scratch) {
       outer_products(n, h, H, slope(3), H, d_wh + 2 * H, gates);
       totals(n, slope(3), H, d_bh + 2 * H);
     } else {
+      const Lanes<T> gate = part_of(saved, tile, t0, n, 0, reset);
       for (int64_t t = 0; t < n; ++t)
         for (int64_t u = 0; u < H; ++u) {
-          const T *r = saved.at(tile, t0 + t, 0) + u * saved.ld, *was = h.data + t * h.step + u * h.ld;
+          const T *r = gate.data + t * gate.step + u * gate.ld, *was = h.data + t * h.step + u * h.ld;
           for (int64_t l = 0; l < kTile; ++l) reset[(t * H + u) * kTile + l] = r[l] * was[l];
         }
       outer_products(n, h, H, d, 2 * H, d_wh, gates);
@@ -346,6 +372,11 @@ void wgrad_run(const Call& call, int64_t tile, void* scratch) {
   // A gate that adds its two biases first has one gradient for both.
   const int64_t alike = op.cell == Cell::lstm ? gates : op.cell == Cell::gru ? 2 * H : 0;
   for (int64_t j = 0; j < alike; ++j) d_bh[j] = d_bx[j];
+}
+
+template <class T>
+void wgrad_run(const Call& call, int64_t tile, void* scratch) {
+  as_stored<T>(call.in[2], [&](auto saved) { wgrad_reading<T, decltype(saved)>(call, tile, scratch); });
 }
 
 }  // namespace

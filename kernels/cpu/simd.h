@@ -266,12 +266,88 @@ static inline void widen(const uint16_t* from, int64_t n, Precision stored, T* t
     for (int64_t k = 0; k < n; ++k) to[k] = static_cast<T>(number_of_fp16(from[k]));
   }
 }
+// n elements into a narrow row.
+template <class T>
+static inline void narrow_to(const T* from, int64_t n, Precision stored, uint16_t* to) {
+  if (stored == Precision::bf16) {
+    int64_t k = 0;
+#if defined(__AVX512BF16__)
+    for (; sizeof(T) == 4 && k + 32 <= n; k += 32)
+      _mm512_storeu_si512(to + k, reinterpret_cast<__m512i>(
+                                      _mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + k + 16), _mm512_loadu_ps(from + k))));
+#endif
+#pragma GCC ivdep
+    for (; k < n; ++k) to[k] = static_cast<uint16_t>(bf16_bits(static_cast<float>(from[k])));
+  } else {
+#pragma GCC ivdep
+    for (int64_t k = 0; k < n; ++k) to[k] = fp16_bits(static_cast<float>(from[k]));
+  }
+}
 // n elements of a row: where they lie, or widened in `room` if the view is narrow.
 template <class T>
 static inline const T* read_row(const View& v, int64_t row, int64_t first, int64_t n, T* room) {
   if (!v.narrow()) return static_cast<const T*>(v.data) + row * v.ld + first;
   widen(static_cast<const uint16_t*>(v.data) + row * v.ld + first, n, v.stored, room);
   return room;
+}
+
+// An element of a narrow view, as a type of its own: kernels over vectors take what they read and write as a template.
+struct Bf16 {
+  uint16_t bits;
+};
+struct Fp16 {
+  uint16_t bits;
+};
+template <class S>
+constexpr Precision kStoredAs = Precision::fp32;
+template <>
+inline constexpr Precision kStoredAs<Bf16> = Precision::bf16;
+template <>
+inline constexpr Precision kStoredAs<Fp16> = Precision::fp16;
+
+// A vector of T from elements stored as S, and back.
+template <class T, class S>
+[[gnu::always_inline]] inline Vec<T> load_stored(const S* p) {
+  if constexpr (kStoredAs<S> == Precision::fp32) {
+    return load(p);
+  } else if constexpr (sizeof(T) == 4 && kStoredAs<S> == Precision::bf16) {
+    typedef uint16_t Half __attribute__((vector_size(kVectorBytes / 2), aligned(2), may_alias));
+    typedef uint32_t Whole __attribute__((vector_size(kVectorBytes)));
+    return reinterpret_cast<Vec<T>>(__builtin_convertvector(*reinterpret_cast<const Half*>(p), Whole) << 16);
+  } else {
+    T room[Simd<T>::kLanes];
+    widen(&p->bits, Simd<T>::kLanes, kStoredAs<S>, room);
+    return load(room);
+  }
+}
+template <class T, class S>
+[[gnu::always_inline]] inline void store_stored(S* p, Vec<T> v) {
+  if constexpr (kStoredAs<S> == Precision::fp32) {
+    store(p, v);
+  } else if constexpr (sizeof(T) == 4 && kStoredAs<S> == Precision::bf16) {
+#if defined(__AVX512BF16__)
+    const __m256bh half = _mm512_cvtneps_pbh(reinterpret_cast<__m512>(v));
+    memcpy(p, &half, sizeof half);
+#else
+    typedef uint16_t Half __attribute__((vector_size(kVectorBytes / 2), aligned(2), may_alias));
+    typedef uint32_t Whole __attribute__((vector_size(kVectorBytes)));
+    const Whole b = reinterpret_cast<Whole>(v), near = (b + 0x7fffu + (b >> 16 & 1u)) >> 16;
+    const Whole normal = (b & 0x7f800000u) == 0 ? b >> 16 & 0x8000u : near;  // as bf16_bits
+    const Whole bits = (b & 0x7fffffffu) > 0x7f800000u ? b >> 16 | 0x40u : normal;
+    *reinterpret_cast<Half*>(p) = __builtin_convertvector(bits, Half);
+#endif
+  } else {
+    T room[Simd<T>::kLanes];
+    store(room, v);
+    narrow_to(room, Simd<T>::kLanes, kStoredAs<S>, &p->bits);
+  }
+}
+// f(the type in which a view of T is stored).
+template <class T, class F>
+static inline void as_stored(const View& v, F&& f) {
+  if (v.stored == Precision::bf16) f(Bf16{});
+  else if (v.stored == Precision::fp16) f(Fp16{});
+  else f(T{});
 }
 
 // ---- scalar functions, written so that loops over them vectorise; about 1–2 units in the last place

@@ -4,7 +4,7 @@ namespace tessera::TESSERA_ISA {
 namespace {
 
 #if defined(__AVX512BF16__)
-// Only products have use for these instructions. The other kernels are those of AVX-512, and so is the name: every
+// What rounds to bf16 has use for these instructions. The other kernels are those of AVX-512, and so is the name: every
 // value has the same bits (product.h).
 template <class T>
 KernelTable make(const char*) {
@@ -12,6 +12,7 @@ KernelTable make(const char*) {
   t.matmul = matmul_entry<T>();
   t.block_matmul = block_matmul_entry<T>();
   t.narrow = narrow_entry<T>();
+  t.recurrent = recurrent_entry<T>();
   return t;
 }
 #else

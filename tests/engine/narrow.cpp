@@ -106,6 +106,78 @@ TEST(Narrowing, SumsOfRowsReadWhatIsKept) {
   EXPECT_LT(differ, size / 256);
 }
 
+// What layers keep for their derivatives besides factors: a recurrent layer's gates and states, a batch norm's input, a
+// sigmoid's value.
+class Kept : public Sandbox {
+ public:
+  explicit Kept(Precision precision) {
+    constexpr int64_t kRows = 256, kSteps = 10, kIn = 4, kHidden = 16;
+    plan.precision = precision;
+    set_.name = "net";
+    const auto weight = [&](const char* name, Shape s) { return set_.add(name, s); };
+    const Weight w_x = weight("w_x", {kIn, 3 * kHidden}), w_h = weight("w_h", {kHidden, 3 * kHidden}),
+                 b_x = weight("b_x", {1, 3 * kHidden}), b_h = weight("b_h", {1, 3 * kHidden}),
+                 w = weight("w", {kHidden, 24}), gamma = weight("gamma", {1, 24}), beta = weight("beta", {1, 24}),
+                 v = weight("v", {24, 8}), out = weight("out", {8, 1});
+    own(set_);
+    const auto layer = r.emit(Recurrent{Cell::gru, kSteps, 0},
+                              {real("x", {kRows, kSteps * kIn}), Var{}, Var{}, Var{}, r(w_x), r(w_h), r(b_x), r(b_h)});
+    const Var h = batch_norm(matmul(layer[1], r(w)), r(gamma), r(beta), 1e-5).y;
+    const Var loss = mean(square(matmul(sigmoid(matmul(relu(h), r(v))), r(out)) - real("y", {kRows, 1})));
+    r.minimise(loss, set_, {Adam::torch, 0.01, 0.9, 0.99, 1e-8, 0, 1, 0, 0, 0});
+    see(loss, "loss");
+  }
+  Plan arranged() const {
+    Plan made = plan;
+    optimise(made);
+    arrange(made, Device::processor(), *cpu_kernels("plain"), true);
+    return made;
+  }
+
+ private:
+  ParameterSet set_;
+};
+
+TEST(Narrowing, WhatLayersKeepForTheirDerivativesWaitsIn16Bits) {
+  for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16}) {
+    const Plan plan = Kept(precision).arranged();
+    int forwards = 0, backwards = 0;
+    for (const Node& x : plan.nodes) {
+      const auto* binary = std::get_if<Binary>(&x.op);
+      const bool slope = binary != nullptr && binary->fn == Binary::sigmoid_slope;
+      Id kept = kNone;
+      if (std::holds_alternative<BatchNormGrad>(x.op)) kept = x.in[0];
+      if (slope || std::holds_alternative<RecurrentGrad>(x.op)) kept = x.in[1];
+      if (std::holds_alternative<RecurrentWgrad>(x.op)) kept = x.in[2];
+      if (kept != kNone) {
+        ++backwards;
+        EXPECT_EQ(stored_as(plan[kept].dtype), precision) << op_name(x.op);
+      }
+      if (!std::holds_alternative<BatchNorm>(x.op)) continue;
+      ++forwards;
+      EXPECT_EQ(plan[x.in[0]].dtype, DType::real);
+    }
+    EXPECT_EQ(forwards, 1);
+    EXPECT_EQ(backwards, 4);
+  }
+}
+
+TEST(Narrowing, RoundsWhatGradientsReadAndNotTheLoss) {
+  for (const Precision precision : {Precision::bf16, Precision::fp16}) {
+    const Kept net(precision);
+    const Values wide = net.run({cpu_kernels("double"), {"narrow"}}), narrow = net.run({cpu_kernels("double"), {}});
+    EXPECT_EQ(wide.at("loss"), narrow.at("loss"));
+    const std::vector<double>&want = wide.at("state net.m"), &got = narrow.at("state net.m");
+    double differ = 0, size = 0;
+    for (size_t i = 0; i < want.size(); ++i) {
+      differ = std::max(differ, std::fabs(want[i] - got[i]));
+      size = std::max(size, std::fabs(want[i]));
+    }
+    EXPECT_GT(differ, 0);
+    EXPECT_LT(differ, size / (precision == Precision::bf16 ? 64 : 512));
+  }
+}
+
 // A gradient that the penalty's path reads again by exact products is not gone once it was narrowed.
 TEST(Narrowing, LeavesTheSecondOrderPathAsItIs) {
   Sandbox s;

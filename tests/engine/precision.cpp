@@ -82,6 +82,34 @@ TEST(NarrowValues, AreReadAsTheNumbersThatTheyHold) {
   EXPECT_GT(count, 400);
 }
 
+// Outputs made in 16 bits are those in fp32, rounded once; the others do not change.
+TEST(NarrowValues, AreMadeAsTheNearestOfWhatWasComputed) {
+  int count = 0;
+  for (Case c : all_cases()) {
+    const OperandSet can = traits(c.op, c.in.size()).narrow_out;
+    if (!can.any()) continue;
+    const Grids in = draw_inputs(c, true);
+    SCOPED_TRACE(c.note + ", " + op_name(c.op));
+    std::vector<const KernelTable*> tables = float_tables();
+    tables.push_back(cpu_kernels("double"));
+    for (const DType type : {DType::bf16, DType::fp16})
+      for (const KernelTable* table : tables)
+        for (const Layout& l : {Layout{}, Layout{3, 1, 1}, Layout{7, 5, 2}}) {
+          c.narrow_out = DType::real;
+          Ran want = run_kernel(*table, c, in, l);
+          for (size_t k = 0; k < want.out.size(); ++k)
+            for (double& x : want.out[k])
+              if (can.has(k)) x = narrow_value(narrow_bits(x, type), type);
+          c.narrow_out = type;
+          const Ran ran = run_kernel(*table, c, in, l);
+          EXPECT_EQ(ran.damage, "") << table->name;
+          same_bits(want, ran, table->name);
+          ++count;
+        }
+  }
+  EXPECT_GT(count, 100);
+}
+
 // A factor and what a product reads of it.
 using Roundings = std::vector<std::pair<double, double>>;
 

@@ -80,6 +80,7 @@ struct Case {
   int tiled_output = -1;                 // the output stored in tiles
   bool derived = true;                   // has a derivative by its smooth inputs; false: the vjp gives none
   std::shared_ptr<const void> tables{};  // the op points into them
+  DType narrow_out = DType::real;        // of the outputs that can be made in 16 bits
   StepState state{0x9E3779B97F4A7C15ull, 6, -1};
 };
 

@@ -60,6 +60,8 @@ Number combine(const Binary& op, Number x, Number y) {
     case Binary::div: return x / y;
     case Binary::gate: return y.v > 0 ? x : op.a * x;
     case Binary::silu_slope: return x * silu_slope(y);
+    case Binary::sigmoid_slope: return x * (y * (1.0 - y));
+    case Binary::tanh_slope: return x * (1.0 - y * y);
   }
   return {};
 }
@@ -96,7 +98,8 @@ void elementwise_cases(Cases& cases) {
                    }});
   cases.back().derived = false;
   for (const Binary op : {Binary{Binary::add}, Binary{Binary::sub}, Binary{Binary::mul}, Binary{Binary::div},
-                          Binary{Binary::gate}, Binary{Binary::gate, 0.2}, Binary{Binary::silu_slope}})
+                          Binary{Binary::gate}, Binary{Binary::gate, 0.2}, Binary{Binary::silu_slope},
+                          Binary{Binary::sigmoid_slope}, Binary{Binary::tanh_slope}})
     for (const auto& [r, c] : {std::pair{1, 1}, {31, 33}, {65, 2}, {2, 129}, {7, 1}})
       for (const auto& [p, q] : std::vector<std::pair<int, int>>{{r, c}, {1, c}, {r, 1}}) {
         const Input y = real(p, q).away(0.3);

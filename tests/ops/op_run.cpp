@@ -143,10 +143,12 @@ Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout 
   for (const auto& b : inputs) views.push_back(b ? b->view() : View{});
   std::vector<Block*> out;
   for (size_t k = 0; k < results.size(); ++k) {
+    const bool narrow = is_narrow(c.narrow_out) && traits(c.op, c.in.size()).narrow_out.has(k);
+    const DType type = narrow ? c.narrow_out : results[k].dtype;
     if (static_cast<int>(k) < in_place(c.op)) {
       out.push_back(inputs[k].get());
     } else {
-      outputs.push_back(std::make_unique<Block>(results[k].shape, results[k].dtype, scalar, layout, c.in.size() + k));
+      outputs.push_back(std::make_unique<Block>(results[k].shape, type, scalar, layout, c.in.size() + k));
       out.push_back(outputs.back().get());
       for (int64_t r = 0; r < results[k].shape.rows; ++r)
         for (int64_t i = 0; i < results[k].shape.cols; ++i)

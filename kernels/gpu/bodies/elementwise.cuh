@@ -69,6 +69,12 @@ struct SiluSlope {
   }
 };
 
+struct SigmoidSlope {
+  __device__ float operator()(float x, float y) const { return x * (y * (1.0f - y)); }
+};
+struct TanhSlope {
+  __device__ float operator()(float x, float y) const { return x * (1.0f - y * y); }
+};
 struct Lerp {
   __device__ float operator()(float a, float x, float y) const { return a * x + (1.0f - a) * y; }
 };
@@ -106,6 +112,8 @@ __host__ __device__ inline void with_function(const Binary& op, F&& f) {
     case Binary::div: return f(Div{});
     case Binary::gate: return f(Gate{static_cast<float>(op.a)});
     case Binary::silu_slope: return f(SiluSlope{});
+    case Binary::sigmoid_slope: return f(SigmoidSlope{});
+    case Binary::tanh_slope: return f(TanhSlope{});
   }
 }
 
