@@ -292,18 +292,18 @@ static inline const T* read_row(const View& v, int64_t row, int64_t first, int64
 }
 
 // An element of a narrow view, as a type of its own: kernels over vectors take what they read and write as a template.
-struct Bf16 {
+struct StoredBf16 {
   uint16_t bits;
 };
-struct Fp16 {
+struct StoredFp16 {
   uint16_t bits;
 };
 template <class S>
 constexpr Precision kStoredAs = Precision::fp32;
 template <>
-inline constexpr Precision kStoredAs<Bf16> = Precision::bf16;
+inline constexpr Precision kStoredAs<StoredBf16> = Precision::bf16;
 template <>
-inline constexpr Precision kStoredAs<Fp16> = Precision::fp16;
+inline constexpr Precision kStoredAs<StoredFp16> = Precision::fp16;
 
 // A vector of T from elements stored as S, and back.
 template <class T, class S>
@@ -345,8 +345,8 @@ template <class T, class S>
 // f(the type in which a view of T is stored).
 template <class T, class F>
 static inline void as_stored(const View& v, F&& f) {
-  if (v.stored == Precision::bf16) f(Bf16{});
-  else if (v.stored == Precision::fp16) f(Fp16{});
+  if (v.stored == Precision::bf16) f(StoredBf16{});
+  else if (v.stored == Precision::fp16) f(StoredFp16{});
   else f(T{});
 }
 
