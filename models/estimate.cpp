@@ -18,9 +18,12 @@ int64_t bytes_of(const Table& t) {
   return bytes;
 }
 
-// Of a peak, what is added to it: pages of the program that only training runs, its calls, whole large pages of its
-// arenas, and what the allocator keeps of what was given back.
-int64_t with_margin(int64_t bytes) { return bytes + bytes / 20 + (int64_t{3} << 20); }
+// What is added to the two. To training, which is added up: pages of the program that only training runs, its calls,
+// whole large pages of its arenas, and what the allocator keeps of what was given back. To the rest, which is measured:
+// those pages of the program, and what differs from run to run.
+int64_t peak_of(int64_t training, int64_t around) {
+  return std::max(training + training / 20 + (int64_t{3} << 20), around + around / 40 + (int64_t{2} << 20));
+}
 
 // Beyond what a calibration, a prior and held-out rows look at, memory is a line over the rows: these two are on it.
 constexpr int64_t kShorter = 150'000, kLonger = 450'000;
@@ -44,7 +47,7 @@ nlohmann::json estimate_memory(Table&& table, const FitOptions& asked, Team& ask
   (void)Model::fit(std::move(table), options, team, before);
   if (!found.reached)
     throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
-  const int64_t around = process_memory().peak + found.left;  // of reading, encoding, and what follows training
+  const int64_t around = process_memory().peak;  // of reading, encoding, and what follows training
   // The columns of a table are given back one by one while it is encoded.
   const int64_t limit = std::max(table_bytes + found.encoded, found.arrays + (here ? found.step : 0));
   return {{"method", options.method},
@@ -63,7 +66,7 @@ nlohmann::json estimate_memory(Table&& table, const FitOptions& asked, Team& ask
           {"process_bytes", found.resident},
           {"training_peak_bytes", found.training},
           {"other_peak_bytes", around},
-          {"peak_bytes", with_margin(std::max(found.training, around))}};
+          {"peak_bytes", peak_of(found.training, around)}};
 }
 
 nlohmann::json estimate_columns(const std::string& columns, int64_t rows, const FitOptions& options, Team& team,
@@ -82,8 +85,7 @@ nlohmann::json estimate_columns(const std::string& columns, int64_t rows, const 
     value = to + static_cast<int64_t>(static_cast<double>(to - from) / (kLonger - kShorter) *
                                       static_cast<double>(rows - kLonger));
   }
-  e["peak_bytes"] =
-      with_margin(std::max(e["training_peak_bytes"].get<int64_t>(), e["other_peak_bytes"].get<int64_t>()));
+  e["peak_bytes"] = peak_of(e["training_peak_bytes"].get<int64_t>(), e["other_peak_bytes"].get<int64_t>());
   return e;
 }
 

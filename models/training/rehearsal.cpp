@@ -70,7 +70,6 @@ Trained rehearse(const Method& method, HeldOut* held_out, const FitOptions& opti
     r.step = std::max(r.step, takes.total());
     const int64_t now = process_memory().resident;  // the passes have left memory to the allocator
     r.training = std::max(r.training, now + kept + (here ? takes.total() : 0) + beside_step(plan, carried, options));
-    r.left = std::max(r.left, here ? takes.state : 0);
     if (here && takes.activations < largest) kept += takes.activations;
     if (here && takes.activations < kOwnMap) largest = std::max(largest, takes.activations);
     r.phases.push_back({{"phase", phases[i].name},

@@ -16,8 +16,7 @@ struct Rehearsal {
   int64_t step = 0;                   // of the largest step: what a limit counts of it
   int64_t resident = 0;               // bytes of the process as training begins
   int64_t training = 0;               // and while it trains, at most, copies of the weights included
-  int64_t left = 0;      // that a training leaves in pages which others still use: about its state, as measured
-  bool reached = false;  // the steps: of what follows, only the memory counts
+  bool reached = false;               // the steps: of what follows, only the memory counts
 };
 
 int64_t bytes_of(const EncodedTable& table);
