@@ -103,6 +103,7 @@ std::optional<Trained> train_rows(Model::State& state, RowModel& model, EncodedT
   method->prepare(table, team);
   const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
   const RunContext context{options.seed, off, team, monitor};
+  settle_parallel(*method, context, options);
   if (follows(options)) {
     follow(*method, options, context, *options.ranks.world);
     return {};

@@ -131,7 +131,8 @@ typedef struct tessera_fit_options {
    * NULL: as the method's preset does */
   const char* numbers;
   /* what ranks share: the rows of a batch, "data", NULL · the columns of the table, "model": weights, moments and
-   * gradients of tvae and ctgan that are as wide as a row (docs/engine/devices.md) */
+   * gradients of tvae and ctgan that are as wide as a row · "auto", columns where only they leave each rank room
+   * (docs/engine/devices.md) */
   const char* parallel;
 } tessera_fit_options;
 

@@ -299,10 +299,11 @@ void set_ranks(FitOptions& out, const tessera_fit_options& o, const Team* team) 
                 "--micro-batch with --devices or --virtual-shards: those cut the batch themselves.\n  Omit one.");
   out.micro_batch = o.micro_batch;
   const std::string parallel = text_or(o.parallel, "data");
-  if (parallel != "data" && parallel != "model")
-    throw Error(ErrorCode::usage, fmt::format("--parallel {}: it must be data or model.", parallel));
+  if (parallel != "data" && parallel != "model" && parallel != "auto")
+    throw Error(ErrorCode::usage, fmt::format("--parallel {}: it must be data, model or auto.", parallel));
   const bool by_columns = parallel == "model";
-  out.ranks.parallel = by_columns ? Parallel::model : Parallel::data;
+  out.ranks.parallel = by_columns ? Parallel::model : parallel == "auto" ? Parallel::automatic : Parallel::data;
+  out.ranks.usual_shards = shards == 0;
   if (shards > 0 || ranks > 1) out.ranks.shards = shards > 0 ? shards : by_columns ? ranks : usual_shards(ranks);
 }
 

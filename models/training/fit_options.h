@@ -22,8 +22,9 @@ class Communicator;  // engine/comm/communicator.h
 class Device;        // engine/device/device.h
 struct Rehearsal;    // models/training/rehearsal.h
 
-// What ranks share of a step: the rows of its batch, or the columns of the table.
-enum class Parallel { data, model };
+// What ranks share of a step: the rows of its batch, or the columns of the table. automatic: the rows, unless only the
+// columns leave each rank room; settle_parallel() (models/training/ranks.h) makes it one of the others.
+enum class Parallel { data, model, automatic };
 
 // The ranks that train together (docs/engine/devices.md).
 struct RankOptions {
@@ -31,6 +32,7 @@ struct RankOptions {
   std::shared_ptr<Communicator> world;  // ranks that a launcher started; null: none
   std::vector<int> gpus;                // of the ranks that are threads, by number; empty: they share the processor
   int shards = 0;                       // parts that are summed apart; 0: the step is not cut
+  bool usual_shards = false;            // nobody asked for their number
   Parallel parallel = Parallel::data;   // what the parts are of
   bool by_columns() const { return parallel == Parallel::model && shards > 0; }
 };

@@ -15,6 +15,7 @@
 #include "engine/passes/passes.h"
 #include "engine/run/cpu_features.h"
 #include "engine/run/precision.h"
+#include "models/data/notice.h"
 #include "models/training/fit_to_memory.h"
 
 namespace tessera {
@@ -83,6 +84,65 @@ TrainingProgram training_program(const Method& method, size_t phase, int64_t ste
                                            wanted(context.passes_off, "liveness"));
   method.bind(*program);
   return {std::move(program), flops, RankStates(std::move(part.states))};
+}
+
+namespace {
+
+// Whether a rank's part of each phase's step has room.
+bool part_has_room(const Method& method, const FitOptions& options, const RunContext& context, int ranks, int rank) {
+  const std::vector<Phase> phases = method.phases();
+  const bool by_columns = options.ranks.by_columns(), threads = !options.ranks.world;
+  Device& device = device_of(options);
+  const Wires nowhere{};
+  for (size_t i = 0; i < phases.size(); ++i) {
+    if (phases[i].steps == 0) continue;
+    ColumnPart part{{options.ranks.shards, ranks, rank, &nowhere}};
+    Plan plan = step_plan(method, i, phases[i].steps, options, context.passes_off, by_columns ? &part : nullptr);
+    if (!by_columns) shard(plan, part.cut);
+    // ranks that are threads share the host's limit
+    const int64_t room = room_for(plan, device, context.team) / (threads && device.is_processor() ? ranks : 1);
+    const int team = std::max(1, context.team.size() / (threads ? ranks : 1));
+    if (recompute_within(room, plan, device, options, context.passes_off, team).bytes_after > room) return false;
+  }
+  return true;
+}
+
+// The same, by columns; a method whose rows have none has no room.
+bool columns_have_room(const Method& method, const FitOptions& options, const RunContext& context, int ranks,
+                       int rank) {
+  try {
+    return part_has_room(method, options, context, ranks, rank);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::usage) throw;
+    return false;
+  }
+}
+
+}  // namespace
+
+void settle_parallel(const Method& method, const RunContext& context, FitOptions& options) {
+  RankOptions& own = options.ranks;
+  if (own.parallel != Parallel::automatic) return;
+  own.parallel = Parallel::data;
+  const int ranks = own.world ? own.world->size() : own.threads, rank = own.world ? own.world->rank() : 0;
+  if (ranks == 1) return;
+  FitOptions by_columns = options;
+  by_columns.ranks.parallel = Parallel::model;
+  if (own.usual_shards) by_columns.ranks.shards = ranks;
+  const bool rows = part_has_room(method, options, context, ranks, rank);
+  const bool columns = columns_have_room(method, by_columns, context, ranks, rank);
+  bool all_rows = rows, all_columns = columns;
+  if (own.world) {
+    const LongWait wait(*own.world);
+    for (const std::string& said : own.world->gather(fmt::format("{:d}{:d}", rows, columns)))
+      all_rows = all_rows && said[0] == '1', all_columns = all_columns && said[1] == '1';
+  }
+  if (all_rows || !all_columns) return;  // where neither has room, the error says what rows lack
+  own = by_columns.ranks;
+  if (rank == 0)
+    notice(context.monitor,
+           "--parallel auto: the ranks share the columns of the table, because with the rows of each "
+           "batch shared out a rank has no room for all of the weights.");
 }
 
 LongWait::LongWait(Communicator& rank) : rank_(rank), patience_(rank.patience) {

@@ -31,6 +31,9 @@ struct TrainingProgram {
 TrainingProgram training_program(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
                                  const RunContext& context, const Communicator& rank);
 
+// Parallel::automatic becomes one of the others: the same on every rank, which all call it before train() or follow().
+void settle_parallel(const Method& method, const RunContext& context, FitOptions& options);
+
 // While ranks read, plan or measure, for which they take unequally long: a rank that has stopped still ends the job.
 class LongWait {
  public:

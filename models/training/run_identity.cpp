@@ -54,6 +54,7 @@ nlohmann::json options_of(const FitOptions& o) {
   }
   if (o.ranks.shards > 0) json["--virtual-shards"] = o.ranks.shards;
   if (o.ranks.by_columns()) json["--parallel"] = "model";
+  else if (o.ranks.parallel == Parallel::automatic) json["--parallel"] = "auto";
   if (o.micro_batch > 0) json["--micro-batch"] = o.micro_batch;
   if (o.config.method().sequences())
     json.update({{"--sequence-length", o.sequences.length},

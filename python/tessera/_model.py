@@ -124,8 +124,8 @@ def fit(
         Ranks of this process that train together, each on its part of every batch.
     virtual_shards : int, optional
         Parts of a batch that are summed apart: every number of ranks that divides it trains the same model.
-    parallel : {"data", "model"}, optional
-        What ranks share: the rows of a batch, or the columns of the table.
+    parallel : {"data", "model", "auto"}, optional
+        What ranks share: the rows of a batch, or the columns of the table; ``"auto"``: columns where only they leave room.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"``.
     threads : int

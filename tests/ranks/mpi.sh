@@ -32,6 +32,20 @@ for method in tvae ctgan made timegan; do
 done
 [[ -z $(ls | grep checkpoint) ]] || fail "a checkpoint was left"
 
+# What ranks share is chosen by room: rows, or columns where no rank has room for all weights.
+awk 'BEGIN { for (i = -1; i < 300; ++i) for (j = 0; j < 400; ++j)
+  printf "%s%s", i < 0 ? "c" j : (i * 37 + j * 101 + i * j) % 997 / 10, j < 399 ? "," : "\n" }' > wide.csv
+wide=(--method tvae --numbers modes --epochs 1 --batch-size 100 --calibrate off --threads 1)
+status=0
+ranks 2 "$program" fit wide.csv --model none "${wide[@]}" --memory-limit 18MB 2> said || status=$?
+[[ $status == 5 && ! -e none ]] || { cat said; fail "rows have room in 18 MB, so there is nothing to choose"; }
+for limit in 18MB 60MB; do
+  ranks 2 "$program" fit wide.csv --model "at$limit" "${wide[@]}" --memory-limit $limit --parallel auto 2> "said$limit"
+done
+chosen='--parallel auto: the ranks share the columns'
+[[ $(grep -c -e "$chosen" said18MB) == 1 ]] || { cat said18MB; fail "the columns were not chosen, or told twice"; }
+! grep -q -e "$chosen" said60MB || fail "--parallel auto shares columns where rows have room"
+
 # A sample in parts is the sample.
 "$program" sample model --rows 1000 --output whole.csv --quiet
 ranks 3 "$program" sample model --rows 1000 --output part.csv --quiet

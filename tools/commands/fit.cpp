@@ -338,10 +338,11 @@ void add_fit(Program& program) {
                    "(default: 8, or as many as ranks; one rank: the batch is not cut)")
       ->check(whole_number(1, 64));
   command
-      ->add_option("--parallel", a->parallel,
-                   "What ranks share: data, the rows of a batch; model, the columns of the table, for weights that one "
-                   "rank's memory does not hold (tvae, ctgan; default: data)")
-      ->check(CLI::IsMember({"data", "model"}));
+      ->add_option(
+          "--parallel", a->parallel,
+          "What ranks share: data, the rows of a batch; model, the columns of the table, for weights that one "
+          "rank's memory does not hold (tvae, ctgan); auto, columns where only they leave room (default: data)")
+      ->check(CLI::IsMember({"data", "model", "auto"}));
   a->csv.add_to(*command);
   command->callback([&program, a, model] {
     if (model->count() == 0) a->model = model_of(a->data);
