@@ -86,6 +86,18 @@ Arranged arrange(Plan& plan, const Device& device, const KernelTable& table, boo
   return {std::move(fusion), {{}, std::move(placement)}};
 }
 
+int64_t call_bytes(const Plan& plan, const Layout& layout) {
+  constexpr int64_t kCall = sizeof(Kernel) + sizeof(Call) + 2 * sizeof(int64_t);
+  constexpr int64_t kOfChain = 2 * sizeof(int64_t) + 1;  // of a value: what a chain knows of its place
+  int64_t bytes = 0;
+  for (size_t n = 0; n < plan.nodes.size(); ++n) {
+    if (!layout.placement.runs[n]) continue;
+    const auto values = static_cast<int64_t>(plan.nodes[n].in.size() + plan.nodes[n].out.size());
+    bytes += values * static_cast<int64_t>(sizeof(View)) + 2 * (kCall + values * kOfChain);
+  }
+  return bytes;
+}
+
 int64_t chain_bytes(const Plan& plan, const Layout& layout, int threads) {
   int64_t most = 0;
   for (const RowChain& c : layout.chains.chains) {

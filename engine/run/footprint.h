@@ -30,6 +30,10 @@ Arranged arrange(Plan& plan, const Device& device, const KernelTable& table, boo
 const KernelTable& table_of(const Device& device);
 Kernel kernel_of(const KernelTable& table, const Op& op);
 
+// Bytes of a program's calls on the processor, at most: their vectors grow by doubling. They matter where recomputation
+// cuts long sequences into thousands of ops.
+int64_t call_bytes(const Plan& plan, const Layout& layout);
+
 // Bytes of a thread's scratch that the chains of a layout take besides their kernels.
 int64_t chain_bytes(const Plan& plan, const Layout& layout, int threads);
 

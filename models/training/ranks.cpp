@@ -15,6 +15,7 @@
 #include "engine/passes/passes.h"
 #include "engine/run/cpu_features.h"
 #include "engine/run/precision.h"
+#include "engine/storage/process_memory.h"
 #include "models/data/notice.h"
 #include "models/training/fit_to_memory.h"
 
@@ -80,6 +81,7 @@ TrainingProgram training_program(const Method& method, size_t phase, int64_t ste
   if (options.ranks.shards > 0 && !by_columns) shard(plan, part.cut);
   Device& device = device_of(options);
   fit_to_memory(plan, device, options, context);
+  release_freed_memory();  // of the passes, and of the phase before: the arenas do not fit into their gaps
   auto program = std::make_unique<Program>(std::move(plan), device, context.team, context.seed,
                                            wanted(context.passes_off, "liveness"));
   method.bind(*program);

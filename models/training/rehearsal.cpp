@@ -11,8 +11,6 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kOwnMap = int64_t{32} << 20;  // glibc's largest M_MMAP_THRESHOLD
-
 int64_t bytes_of(const States& states) {
   int64_t bytes = 0;
   for (const auto& [leaf, values] : states) bytes += static_cast<int64_t>(values.size() * sizeof(float));
@@ -28,18 +26,20 @@ int64_t bytes_of_state(const Plan& plan, bool moments) {
   return bytes;
 }
 
-// What the trainer holds beside a step's program, while it measures or saves.
+// What the trainer holds beside a step's program, while it measures or saves: copies that are made leaf by leaf, each
+// of which is whole before it takes the place of the one of the same name.
 int64_t beside_step(const Plan& plan, const States& carried, const FitOptions& options) {
   const int64_t weights = bytes_of(carried);
-  int64_t all = weights;  // with the step's own, in place of those of the same name
+  int64_t held = weights, most = weights;
   for (const Leaf& leaf : plan.leaves) {
     if (leaf.kind != Leaf::state) continue;
+    const int64_t bytes = static_cast<int64_t>(sizeof(float)) * plan.shape(leaf.value).count();
     const auto same = carried.find(leaf.name);
-    const auto had = same == carried.end() ? 0 : static_cast<int64_t>(same->second.size());
-    all += static_cast<int64_t>(sizeof(float)) * (plan.shape(leaf.value).count() - had);
+    most = std::max(most, held + bytes);
+    held += bytes - (same == carried.end() ? 0 : static_cast<int64_t>(same->second.size() * sizeof(float)));
   }
   const int64_t snapshot = bytes_of_state(plan, false) + bytes_of_state(plan, true);  // for the search of a NaN
-  return snapshot + (options.keep_best ? weights : 0) + std::max(weights, all);
+  return snapshot + (options.keep_best ? weights : 0) + most;
 }
 
 }  // namespace
@@ -57,8 +57,6 @@ Trained rehearse(const Method& method, HeldOut* held_out, const FitOptions& opti
   const auto& limit = context.team.limit();
   r.arrays = std::max(r.arrays, limit->held());
   r.resident = std::max(r.resident, process_memory().resident);
-  // The allocator maps a block by itself, and gives it back, unless it has had a larger one back, but below kOwnMap.
-  int64_t largest = 0, kept = 0;
   const std::vector<Phase> phases = method.phases();
   for (size_t i = 0; i < phases.size(); ++i) {
     if (phases[i].steps == 0) continue;
@@ -68,10 +66,13 @@ Trained rehearse(const Method& method, HeldOut* held_out, const FitOptions& opti
                                                         context.passes_off, context.team.size());
     const Footprint takes = footprint(plan, device, context.team.size(), wanted(context.passes_off, "liveness"));
     r.step = std::max(r.step, takes.total());
-    const int64_t now = process_memory().resident;  // the passes have left memory to the allocator
-    r.training = std::max(r.training, now + kept + (here ? takes.total() : 0) + beside_step(plan, carried, options));
-    if (here && takes.activations < largest) kept += takes.activations;
-    if (here && takes.activations < kOwnMap) largest = std::max(largest, takes.activations);
+    Plan own = plan;
+    const Arranged arranged =  // a program's, which is there while its size is looked at
+        here ? arrange(own, device, table_of(device), wanted(context.passes_off, "liveness")) : Arranged{};
+    release_freed_memory();  // as the trainer does before it allocates arenas
+    const int64_t now = process_memory().resident;
+    const int64_t program = here ? takes.total() + call_bytes(own, arranged.layout) : 0;
+    r.training = std::max(r.training, now + program + beside_step(plan, carried, options));
     r.phases.push_back({{"phase", phases[i].name},
                         {"batch", phases[i].batch},
                         {"weights_bytes", bytes_of_state(plan, false)},
