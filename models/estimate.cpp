@@ -22,7 +22,7 @@ int64_t bytes_of(const Table& t) {
 // before and after it is measured in a process that has not trained: pages of the program that only training runs, and
 // gaps that it leaves to the allocator, come to it as well.
 int64_t peak_of(int64_t training, int64_t around) {
-  return std::max(training + training / 50 + (int64_t{2} << 20), around + around / 40 + (int64_t{2} << 20));
+  return std::max(training + training / 50 + (int64_t{2} << 20), around + around / 20 + (int64_t{3} << 20));
 }
 
 // Beyond what a calibration, a prior and held-out rows look at, memory is a line over the rows: these two are on it.
