@@ -62,16 +62,18 @@ struct Rule<Unary> {
 
 template <>
 struct Rule<Binary> {
+  // Slopes that are computed from the value of the function, which the forward pass has made.
+  static bool of_value(const Binary& op) { return op.fn == Binary::sigmoid_slope || op.fn == Binary::tanh_slope; }
   static Traits traits(const Binary& op, size_t) {
-    const bool product = op.fn == Binary::mul, of_value = op.fn == Binary::sigmoid_slope || op.fn == Binary::tanh_slope,
-               of_first = op.fn == Binary::div || op.fn == Binary::gate || op.fn == Binary::silu_slope || of_value;
+    const bool product = op.fn == Binary::mul,
+               of_first = op.fn == Binary::div || op.fn == Binary::gate || op.fn == Binary::silu_slope || of_value(op);
     return {.rows = Follows::each(),
             .cols = Follows::each(),
             .elements = Follows::each(),
             .zero = {product || of_first ? Zero::if_any : Zero::unknown, product ? OperandSet{0, 1} : OperandSet{0}},
             .linear = op.fn == Binary::add || op.fn == Binary::sub,
-            .narrow = op.fn == Binary::gate || of_value ? OperandSet{1} : OperandSet{},
-            .kept = of_value ? OperandSet{1} : OperandSet{}};
+            .narrow = op.fn == Binary::gate || of_value(op) ? OperandSet{1} : OperandSet{},
+            .kept = of_value(op) ? OperandSet{1} : OperandSet{}};
   }
   static Var fold(Recorder&, const Binary& op, const std::vector<Var>& in) {
     if (op.fn == Binary::add && in[0].id == in[1].id) return Rule<Unary>::affine(in[0], 2, 0);
@@ -109,8 +111,7 @@ struct Rule<Binary> {
     return {};
   }
   static double flops(const Binary& op, const Shapes&, const Shapes& out) {
-    const bool of_value = op.fn == Binary::sigmoid_slope || op.fn == Binary::tanh_slope;
-    return (op.fn == Binary::silu_slope ? 20.0 : of_value ? 3.0 : 1.0) * static_cast<double>(out[0].count());
+    return (op.fn == Binary::silu_slope ? 20.0 : of_value(op) ? 3.0 : 1.0) * static_cast<double>(out[0].count());
   }
 };
 

@@ -16,8 +16,6 @@
 namespace tessera {
 namespace {
 
-bool sixteen_bits(Precision p) { return p == Precision::bf16 || p == Precision::fp16; }
-
 // The format of a rounded product's factors; fp32: the op is none, or reads none.
 Precision factors_of_product(const Op& op) {
   return std::visit(

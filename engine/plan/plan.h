@@ -25,6 +25,7 @@ enum class DType : uint8_t { real, index, bf16, fp16 };  // the program's scalar
 inline int64_t item_bytes(DType type, int64_t scalar_bytes) {
   return type == DType::real ? scalar_bytes : type == DType::index ? 4 : 2;
 }
+inline bool sixteen_bits(Precision p) { return p == Precision::bf16 || p == Precision::fp16; }
 inline DType narrow_type(Precision p) { return p == Precision::bf16 ? DType::bf16 : DType::fp16; }
 inline Precision stored_as(DType type) {
   return type == DType::bf16 ? Precision::bf16 : type == DType::fp16 ? Precision::fp16 : Precision::fp32;

@@ -51,6 +51,7 @@ RowChains tile_chains(const Plan& plan, int scalar_bytes) {
 
 void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& c) {
   const auto maker = [&](Id v) { return v == kNone ? -1 : plan[v].node; };
+  const auto item = [&](Id v) { return item_bytes(plan[v].dtype, scalar_bytes); };
   std::vector<int64_t> tiles;
   for (const Node& x : plan.nodes) tiles.push_back(tiles_of(plan, x));
   std::vector<int> phase(plan.nodes.size()), with(plan.nodes.size());
@@ -110,8 +111,7 @@ void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& c) {
           return c.chain_of[static_cast<size_t>(r)] == c.chain_of[static_cast<size_t>(n)];
         });
         if (!own || c.unread[static_cast<size_t>(v)] || traits(x).tiles.shares) continue;
-        const int64_t item = item_bytes(plan[v].dtype, scalar_bytes);
-        Life life{v, (tile_bytes(plan, v, item) + kCacheLine - 1) / kCacheLine * kCacheLine, 0,
+        Life life{v, (tile_bytes(plan, v, item(v)) + kCacheLine - 1) / kCacheLine * kCacheLine, 0,
                   link[static_cast<size_t>(n)], link[static_cast<size_t>(n)]};
         for (const int r : who) life.last = std::max(life.last, link[static_cast<size_t>(r)]);
         lives.push_back(life);
@@ -119,8 +119,7 @@ void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& c) {
     }
     chain.row_bytes = settle(lives);
     for (const Life& l : lives)
-      c.local[static_cast<size_t>(l.value)] = {
-          l.offset, plan.shape(l.value).cols * item_bytes(plan[l.value].dtype, scalar_bytes)};
+      c.local[static_cast<size_t>(l.value)] = {l.offset, plan.shape(l.value).cols * item(l.value)};
   }
 }
 

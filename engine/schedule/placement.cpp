@@ -330,7 +330,7 @@ Layout lay_out(const Plan& plan, int scalar_bytes, bool reuse) {
   }
   if (rows.chains.empty()) return {{}, std::move(single)};
   Layout made = placed(std::move(rows));
-  if (plan.precision != Precision::bf16 && plan.precision != Precision::fp16) return made;
+  if (!sixteen_bits(plan.precision)) return made;
   // weights of 16 bits take half the cache: chains with larger ones, if fewer values then wait between chains
   Layout larger = placed(row_chains(plan, scalar_bytes, 2 * kLargestWeight));
   return larger.placement.activation_bytes < made.placement.activation_bytes ? larger : made;

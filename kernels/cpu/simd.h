@@ -224,12 +224,14 @@ static inline uint32_t float_to_bits(float f) {
 }
 
 // ---- formats of 16 bits -------------------------------------------------------------------------
-// The bits of x as bf16. NaN stays NaN.
-static inline uint32_t bf16_bits(float x) {
-  const uint32_t b = float_to_bits(x), near = (b + 0x7fffu + (b >> 16 & 1u)) >> 16;
-  const uint32_t normal = (b & 0x7f800000u) == 0 ? b >> 16 & 0x8000u : near;
+// The bits b of floats, a number or a vector, as bf16. NaN stays NaN.
+template <class Bits>
+[[gnu::always_inline]] inline Bits to_bf16(Bits b) {
+  const Bits near = (b + 0x7fffu + (b >> 16 & 1u)) >> 16;
+  const Bits normal = (b & 0x7f800000u) == 0 ? b >> 16 & 0x8000u : near;
   return (b & 0x7fffffffu) > 0x7f800000u ? b >> 16 | 0x40u : normal;
 }
+static inline uint32_t bf16_bits(float x) { return to_bf16(float_to_bits(x)); }
 static inline float nearest_fp16(float x) {
   const uint32_t sign = float_to_bits(x) & 0x80000000u, size = float_to_bits(x) & 0x7fffffffu,
                  near = (size + 0xfffu + (size >> 13 & 1u)) & ~0x1fffu,
@@ -331,10 +333,7 @@ template <class T, class S>
 #else
     typedef uint16_t Half __attribute__((vector_size(kVectorBytes / 2), aligned(2), may_alias));
     typedef uint32_t Whole __attribute__((vector_size(kVectorBytes)));
-    const Whole b = reinterpret_cast<Whole>(v), near = (b + 0x7fffu + (b >> 16 & 1u)) >> 16;
-    const Whole normal = (b & 0x7f800000u) == 0 ? b >> 16 & 0x8000u : near;  // as bf16_bits
-    const Whole bits = (b & 0x7fffffffu) > 0x7f800000u ? b >> 16 | 0x40u : normal;
-    *reinterpret_cast<Half*>(p) = __builtin_convertvector(bits, Half);
+    *reinterpret_cast<Half*>(p) = __builtin_convertvector(to_bf16(reinterpret_cast<Whole>(v)), Half);
 #endif
   } else {
     T room[Simd<T>::kLanes];

@@ -131,15 +131,15 @@ void settle_parallel(const Method& method, const RunContext& context, FitOptions
   FitOptions by_columns = options;
   by_columns.ranks.parallel = Parallel::model;
   if (own.usual_shards) by_columns.ranks.shards = ranks;
-  const bool rows = part_has_room(method, options, context, ranks, rank);
-  const bool columns = columns_have_room(method, by_columns, context, ranks, rank);
-  bool all_rows = rows, all_columns = columns;
-  if (own.world) {
+  const auto everywhere = [&](bool here) {
+    if (!own.world) return here;
     const LongWait wait(*own.world);
-    for (const std::string& said : own.world->gather(fmt::format("{:d}{:d}", rows, columns)))
-      all_rows = all_rows && said[0] == '1', all_columns = all_columns && said[1] == '1';
-  }
-  if (all_rows || !all_columns) return;  // where neither has room, the error says what rows lack
+    const std::vector<std::string> all = own.world->gather(here ? "room" : "");
+    return std::none_of(all.begin(), all.end(), [](const std::string& said) { return said.empty(); });
+  };
+  if (everywhere(part_has_room(method, options, context, ranks, rank))) return;
+  // where the columns leave none either, the error says what rows lack
+  if (!everywhere(columns_have_room(method, by_columns, context, ranks, rank))) return;
   own = by_columns.ranks;
   if (rank == 0)
     notice(context.monitor,
