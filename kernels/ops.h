@@ -138,6 +138,36 @@ struct BlockMatmul {
   bool operator==(const BlockMatmul&) const = default;
 };
 
+// The gradient of a weight over a rank's shards of a batch (engine/passes/batch/shard.h): out [M, N] = Σ_s Σ_i
+// A_i[rows of s]ᵀ·B_i[rows of s] (+ addend [M, N]). The sum of a shard is made by itself, the addend with the first
+// one's, and shards are added as neighbours: (s0 + s1) + (s2 + s3). Ranks that have two or four of the shards each and
+// add their sums likewise get the same bits.
+//   in A_1 [R_1, M], B_1 [R_1, N], A_2, B_2, …, (addend) · blocks: of a weight that is there in blocks only, one pair
+//   The rank has shards [first, first + count) of `shards`. Shards are cut from `units`: R_i has a multiple of the
+//   rank's units.
+struct ShardedWgrad {
+  int pairs;
+  bool addend;
+  int64_t units;
+  int shards, first, count;
+  const BlockTable* blocks = nullptr;
+  Precision factors = Precision::fp32;
+  bool operator==(const ShardedWgrad&) const = default;
+};
+// The first of `units` that shard s of `shards` has.
+TESSERA_HD constexpr int64_t shard_begin(int64_t units, int shards, int s) { return units * s / shards; }
+// Where shard s of a rank, counted from its first one, begins in its `rows` rows.
+inline int64_t shard_begin(const ShardedWgrad& op, int64_t rows, int s) {
+  const auto at = [&](int i) { return shard_begin(op.units, op.shards, op.first + i); };
+  return rows / (at(op.count) - at(0)) * (at(s) - at(0));
+}
+// Sums of shards that are held at a time beside the result.
+inline int shard_rooms(int count) {
+  int rooms = 0;
+  for (int n = 1; n < count; n *= 2) ++rooms;
+  return rooms;
+}
+
 // out = x in 16 bits an element, rounded as a product of these factors rounds what it reads: bf16 or fp16.
 struct Narrow {
   Precision to;
@@ -474,6 +504,7 @@ struct Parts {
   X(MixtureDraw, mixture_draw, Parts::blocks | Parts::rows) \
   X(Matmul, matmul, Parts::blocks | Parts::rows | Parts::cols | Parts::tiles | Parts::packed) \
   X(BlockMatmul, block_matmul, Parts::blocks) \
+  X(ShardedWgrad, sharded_wgrad, Parts::whole) \
   X(Narrow, narrow, Parts::blocks) \
   X(SparseDense, sparse_dense, Parts::blocks | Parts::rows) \
   X(SparsePick, sparse_pick, Parts::blocks | Parts::rows) \

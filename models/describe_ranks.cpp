@@ -17,8 +17,10 @@ namespace {
 nlohmann::json describe_rank(Plan plan, int ranks, int shards, const Ceilings& here) {
   nlohmann::json json{{"ranks", ranks}, {"shards", ranks == 1 ? 1 : shards}};
   static const SelfCommunicator unused;  // a plan of several ranks needs wires, which are not used before it runs
+  Plan on_device = plan;
   try {
     if (ranks > 1) shard(plan, {shards, ranks, 0, unused.wires()});
+    if (ranks > 1) shard(on_device, {shards, ranks, 0, unused.wires(), true});
   } catch (const Error& e) {
     if (e.code() != ErrorCode::usage) throw;
     json["refused"] = e.what();
@@ -32,7 +34,7 @@ nlohmann::json describe_rank(Plan plan, int ranks, int shards, const Ceilings& h
       json["exchanges"].push_back(plan.shape(node.in[1]).count() * static_cast<int64_t>(sizeof(float)));
   }
   json["floor_us"] = 1e6 * floor;
-  const nlohmann::json cuda = describe_launches(std::move(plan));
+  const nlohmann::json cuda = describe_launches(std::move(on_device));
   double cuda_floor = 0;
   for (const nlohmann::json& group : cuda["groups"]) cuda_floor += group["floor_us"].get<double>();
   json["cuda"] = {{"floor_us", cuda_floor}, {"launches", cuda["launches"]}};

@@ -1,4 +1,4 @@
-// matmul, block_matmul, narrow and the sparse products.
+// matmul, block_matmul, sharded_wgrad, narrow and the sparse products.
 #pragma once
 #include "engine/ops/rule.h"
 
@@ -16,10 +16,10 @@ struct Rule<Matmul> {
             .cols = cut ? Follows::of(op.trans_b ? addend : addend.with(1, 2)) : none,
             .elements = none,
             .batch = !op.trans_a,
-            .sums = op.trans_a && !op.trans_b ? factors(op) : OperandSet{},
+            .sums = op.trans_a && !op.trans_b ? factors(op.pairs) : OperandSet{},
             .product = {op.pairs, op.trans_a, op.trans_b, op.addend, op.cut},
             .over = op.addend && op.cut == 0 ? 2 * op.pairs : -1,
-            .narrow = factors(op)};
+            .narrow = factors(op.pairs)};
   }
   // Pairs with a factor of zeros add nothing.
   static Var fold(Recorder& r, const Matmul& op, const std::vector<Var>& in) {
@@ -40,9 +40,9 @@ struct Rule<Matmul> {
   static Shape out_shape(const Matmul& op, Shape a, Shape b) {
     return {op.trans_a ? a.cols : a.rows, op.trans_b ? b.rows : b.cols};
   }
-  static OperandSet factors(const Matmul& op) {
+  static OperandSet factors(int pairs) {
     OperandSet a;
-    for (int i = 0; i < 2 * op.pairs; ++i) a = a.with(static_cast<size_t>(i), OperandSet::kBits);
+    for (int i = 0; i < 2 * pairs; ++i) a = a.with(static_cast<size_t>(i), OperandSet::kBits);
     return a;
   }
   static int64_t depth(const Matmul& op, const Shapes& in, int pair) {
@@ -124,11 +124,47 @@ struct Rule<BlockMatmul> {
     }
     return {};
   }
+  static double elements(const BlockTable& blocks) {
+    double n = 0;
+    for (int k = 0; k < blocks.count; ++k) n += static_cast<double>(blocks.items[k].rows) * blocks.items[k].cols;
+    return n;
+  }
   static double flops(const BlockMatmul& op, const Shapes& in, const Shapes&) {
-    double elements = 0;
-    for (int k = 0; k < op.blocks->count; ++k)
-      elements += static_cast<double>(op.blocks->items[k].rows) * op.blocks->items[k].cols;
-    return 2 * static_cast<double>(in[0].rows) * elements;
+    return 2 * static_cast<double>(in[0].rows) * elements(*op.blocks);
+  }
+};
+
+// Put in after differentiation (engine/passes/batch/shard.h).
+template <>
+struct Rule<ShardedWgrad> : NoGradient {
+  static Traits traits(const ShardedWgrad& op, size_t) {
+    return {.rows = Follows::never(),
+            .cols = Follows::never(),
+            .elements = Follows::never(),
+            .over = op.addend && op.blocks == nullptr ? 2 * op.pairs : -1,
+            .narrow = Rule<Matmul>::factors(op.pairs)};
+  }
+  static std::vector<Result> infer(const ShardedWgrad& op, const Shapes& in) {
+    require(op.pairs > 0 && in.size() == static_cast<size_t>(2 * op.pairs + (op.addend ? 1 : 0)),
+            "sharded_wgrad inputs");
+    require(op.blocks == nullptr || (op.pairs == 1 && !op.addend), "sharded_wgrad of blocks");
+    const int64_t own = shard_begin(op.units, op.shards, op.first + op.count) -
+                        shard_begin(op.units, op.shards, op.first);
+    for (size_t p = 0; p < static_cast<size_t>(2 * op.pairs); p += 2) {
+      require(in[p].rows == in[p + 1].rows && own > 0 && in[p].rows % own == 0, "sharded_wgrad rows");
+      require(in[p].cols == in[0].cols && in[p + 1].cols == in[1].cols, "sharded_wgrad pairs");
+    }
+    const Shape out = op.blocks != nullptr ? Shape{op.blocks->rows, op.blocks->cols} : Shape{in[0].cols, in[1].cols};
+    require(op.blocks == nullptr || (in[0].cols == op.blocks->depth && in[1].cols == op.blocks->cols),
+            "sharded_wgrad columns");
+    require(!op.addend || in.back() == out, "sharded_wgrad addend");
+    return {{out}};
+  }
+  static double flops(const ShardedWgrad& op, const Shapes& in, const Shapes& out) {
+    double rows = 0;
+    for (int p = 0; p < op.pairs; ++p) rows += static_cast<double>(in[static_cast<size_t>(2 * p)].rows);
+    return 2 * rows *
+           (op.blocks != nullptr ? Rule<BlockMatmul>::elements(*op.blocks) : static_cast<double>(out[0].count()));
   }
 };
 

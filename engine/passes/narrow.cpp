@@ -35,6 +35,7 @@ bool is_product(const Op& op) {
 }
 
 bool makes_weight_gradient(const Op& op) {
+  if (std::holds_alternative<ShardedWgrad>(op)) return true;
   if (const auto* m = std::get_if<Matmul>(&op)) return m->trans_a;
   const auto* b = std::get_if<BlockMatmul>(&op);
   return b != nullptr && b->form == BlockMatmul::weight;

@@ -1,10 +1,12 @@
-// matmul, block_matmul, narrow.
+// matmul, block_matmul, sharded_wgrad, narrow.
 //   matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend). NN forward, NT towards the input, TN towards the weights;
 //   every product accumulates in k order. 2·M·N·K FLOP; compute-bound for M ≥ ~30. A tile of the output is one product
 //   of product.h, its factors as they are or rounded.
 //   block_matmul: products with a weight that is there in blocks only, one product a block. 2·M FLOP an element of the
 //   blocks, in every form. A row's sum starts with the addend or 0 and takes the blocks in their order; of the form
 //   `weight` a tile is a block, or zeros everything outside.
+//   sharded_wgrad: TN by shards of the rows, which are added tile by tile while the tile is in the cache: the FLOP and
+//   bytes of one product, and an addition an element for each further shard.
 //   narrow: 6 bytes an element, bandwidth-bound; whole rows.
 #include "kernels/cpu/product.h"
 #include "kernels/cpu/tables.h"
@@ -114,6 +116,15 @@ void along_rows_run(const Call& call, const BlockMatmul& op, int64_t tile, void*
   }
 }
 
+template <class T>
+void clear_holes(const BlockTable& blocks, const View& out) {
+  for (int k = 0; k < blocks.hole_count; ++k) {
+    const Item& h = blocks.holes[k];
+    const Mat<T> to(part(out, h.row, h.rows, h.col, h.cols));
+    for (int64_t i = 0; i < h.rows; ++i) memset(to.row(i), 0, static_cast<size_t>(h.cols) * sizeof(T));
+  }
+}
+
 template <class T, class F>
 void weight_run(const Call& call, const BlockTable& blocks, int64_t tile, void* scratch) {
   const View &x = call.in[0], &d = call.in[1], &out = call.out[0];
@@ -124,11 +135,7 @@ void weight_run(const Call& call, const BlockTable& blocks, int64_t tile, void* 
                       {0, b.rows}, true, scratch);
     return;
   }
-  for (int k = 0; k < blocks.hole_count; ++k) {
-    const Item& h = blocks.holes[k];
-    const Mat<T> to(part(out, h.row, h.rows, h.col, h.cols));
-    for (int64_t i = 0; i < h.rows; ++i) memset(to.row(i), 0, static_cast<size_t>(h.cols) * sizeof(T));
-  }
+  clear_holes<T>(blocks, out);
 }
 
 template <class T, class F>
@@ -151,6 +158,115 @@ int64_t block_tiles(const Call& call) {
   return call.block ? 1 : div_up(out.rows, kBlockRows<T>);
 }
 
+// ---- sharded_wgrad ------------------------------------------------------------------------------
+template <class T>
+constexpr int64_t kShardRows = 8 * Shape<T>::kMr;  // of a tile: its sums stay in a second-level cache
+
+// A weight, or one of its blocks: where it begins in the result, and its columns of A and B.
+struct WeightPart {
+  int64_t row, rows, col, cols, a_from, b_from;
+};
+inline WeightPart weight_part(const Call& call, const ShardedWgrad& op, int64_t number) {
+  if (op.blocks == nullptr) return {0, call.out[0].rows, 0, call.out[0].cols, 0, 0};
+  const Item& b = op.blocks->items[number];
+  return {b.row, b.rows, b.col, b.cols, b.from, b.col};
+}
+template <class T>
+int64_t tiles_of(const WeightPart& w) {
+  return div_up(w.rows, kShardRows<T>) * div_up(w.cols, Shape<T>::kTileCols);
+}
+
+// The sums of shards of one tile of a weight.
+template <class T, class F>
+class ShardTile {
+ public:
+  ShardTile(const Call& call, const ShardedWgrad& op, const WeightPart& w, int64_t tile, void* scratch)
+      : call_(call), op_(op), w_(w), scratch_(scratch) {
+    const int64_t across = div_up(w.cols, Shape<T>::kTileCols);
+    rows_ = piece(tile / across, kShardRows<T>, w.rows), cols_ = piece(tile % across, Shape<T>::kTileCols, w.cols);
+  }
+  void run() {
+    const View& out = call_.out[0];
+    add_up(0, op_.count, part(out, w_.row + rows_.begin, height(), w_.col + cols_.begin, width()),
+           reinterpret_cast<T*>(static_cast<char*>(scratch_) + kProductScratch<T>));
+  }
+
+ private:
+  int64_t height() const { return rows_.end - rows_.begin; }
+  int64_t width() const { return cols_.end - cols_.begin; }
+
+  // `to` = Σ of shards [from, end), in the rooms from `room` on.
+  void add_up(int from, int end, const View& to, T* room) {
+    if (end - from == 1) return shard(from, to, true);
+    const int half = from + (end - from) / 2;
+    add_up(from, half, to, room);
+    if (end - half == 1 && is_one_chain(half)) return shard(half, to, false);
+    const View other{room, height(), width(), width(), sizeof(T)};
+    add_up(half, end, other, room + kShardRows<T> * Shape<T>::kTileCols);
+    const Mat<T> sum(to), more(other);
+    for (int64_t i = 0; i < height(); ++i) {
+      T* row = sum.row(i);
+      const T* added = more.row(i);
+      for (int64_t j = 0; j < width(); ++j) row[j] += added[j];
+    }
+  }
+  // Whether a shard's sum is one chain over k: added to what is there it is the same as made apart.
+  bool is_one_chain(int s) const {
+    const int64_t rows = call_.in[0].rows;
+    return op_.pairs == 1 &&
+           shard_begin(op_, rows, s + 1) - shard_begin(op_, rows, s) <= Shape<T>::kDepth * F::kFactors;
+  }
+  void shard(int s, const View& to, bool first) {
+    const bool added = op_.addend && op_.first + s == 0;
+    const Mat<T> none(View{}), addend(added ? part(call_.in[2 * op_.pairs], w_.row, w_.rows, w_.col, w_.cols) : View{});
+    for (int p = 0; p < op_.pairs; ++p, first = false) {
+      const View &a = call_.in[2 * p], &b = call_.in[2 * p + 1];
+      const int64_t begin = shard_begin(op_, a.rows, s), rows = shard_begin(op_, a.rows, s + 1) - begin;
+      multiply<T, F>({part(a, begin, rows, w_.a_from, w_.rows), part(b, begin, rows, w_.b_from, w_.cols), Mat<T>(to),
+                      true, false, p == 0 ? addend : none, rows_.begin, cols_.begin},
+                     rows_, cols_, first, scratch_);
+    }
+  }
+
+  const Call& call_;
+  const ShardedWgrad& op_;
+  const WeightPart w_;
+  Range rows_{}, cols_{};
+  void* scratch_;
+};
+
+inline int64_t parts_of_weight(const ShardedWgrad& op) { return op.blocks == nullptr ? 1 : op.blocks->count; }
+
+template <class T>
+void sharded_run(const Call& call, int64_t tile, void* scratch) {
+  const auto& op = *static_cast<const ShardedWgrad*>(call.op);
+  for (int64_t k = 0; k < parts_of_weight(op); ++k) {
+    const WeightPart w = weight_part(call, op, k);
+    if (const int64_t own = tiles_of<T>(w); tile >= own) {
+      tile -= own;
+      continue;
+    }
+    return with_factors<T>(op.factors,
+                           [&](auto kind) { ShardTile<T, decltype(kind)>(call, op, w, tile, scratch).run(); });
+  }
+  clear_holes<T>(*op.blocks, call.out[0]);
+}
+
+template <class T>
+int64_t sharded_tiles(const Call& call) {
+  const auto& op = *static_cast<const ShardedWgrad*>(call.op);
+  int64_t tiles = op.blocks != nullptr && op.blocks->hole_count > 0 ? 1 : 0;
+  for (int64_t k = 0; k < parts_of_weight(op); ++k) tiles += tiles_of<T>(weight_part(call, op, k));
+  return tiles;
+}
+
+template <class T>
+int64_t sharded_scratch(const Call& call) {
+  const auto& op = *static_cast<const ShardedWgrad*>(call.op);
+  return kProductScratch<T> + shard_rooms(op.count) * kShardRows<T> * Shape<T>::kTileCols * static_cast<int64_t>(sizeof(T));
+}
+
+// ---- narrow -------------------------------------------------------------------------------------
 constexpr int64_t kNarrowed = 8192;  // elements of a tile, in whole rows
 
 int64_t narrow_rows(const View& out) { return out.cols >= kNarrowed ? 1 : div_up(kNarrowed, out.cols); }
@@ -172,6 +288,7 @@ void narrow_run(const Call& call, int64_t tile, void*) {
 
 TESSERA_KERNEL(matmul, tiles<T>, run<T>, scratch_bytes<T>)
 TESSERA_KERNEL(block_matmul, block_tiles<T>, block_run<T>, scratch_bytes<T>)
+TESSERA_KERNEL(sharded_wgrad, sharded_tiles<T>, sharded_run<T>, sharded_scratch<T>)
 TESSERA_KERNEL(narrow, narrow_tiles, narrow_run<T>, nullptr)
 
 }  // namespace tessera::TESSERA_ISA

@@ -429,6 +429,7 @@ struct Product {
   Mat<T> out;
   bool trans_a, trans_b;
   Mat<T> addend;
+  int64_t row = 0, col = 0;  // of the product, where `out` begins
 };
 
 // Bytes that multiply() works in.
@@ -493,7 +494,7 @@ void multiply(const Product<T>& p, const Range& rows, const Range& cols, bool fi
         const Item* panel = packed_b + (j - cols.begin) * depth;
         const T* more = p.addend ? p.addend.row(p.addend.rows == 1 ? 0 : i) + j : nullptr;
         const int64_t ld_more = p.addend && p.addend.rows != 1 ? p.addend.ld : 0;
-        const Corner<T> out{p.out.row(i) + j, p.out.ld, r, cols.end - j, first, more, ld_more};
+        const Corner<T> out{p.out.row(i - p.row) + (j - p.col), p.out.ld, r, cols.end - j, first, more, ld_more};
         if constexpr (F::kAsTheyAre) {
           if (!copied) {
             in_place(p, i, k0, depth, panel, out);

@@ -74,12 +74,12 @@ void repeat(Communicator& rank, Program& program) {
 TrainingProgram training_program(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
                                  const RunContext& context, const Communicator& rank) {
   const bool by_columns = options.ranks.by_columns();
-  ColumnPart part{{options.ranks.shards, rank.size(), rank.rank(), rank.wires()}};
+  Device& device = device_of(options);
+  ColumnPart part{{options.ranks.shards, rank.size(), rank.rank(), rank.wires(), !device.is_processor()}};
   Plan plan = step_plan(method, phase, steps, options, context.passes_off, by_columns ? &part : nullptr);
   // What calibration may take as well, which no number of ranks changes.
   const double flops = flops_of(by_columns ? step_plan(method, phase, steps, options, context.passes_off) : plan);
   if (options.ranks.shards > 0 && !by_columns) shard(plan, part.cut);
-  Device& device = device_of(options);
   fit_to_memory(plan, device, options, context);
   release_freed_memory();  // of the passes, and of the phase before: the arenas do not fit into their gaps
   auto program = std::make_unique<Program>(std::move(plan), device, context.team, context.seed,
@@ -98,7 +98,7 @@ bool part_has_room(const Method& method, const FitOptions& options, const RunCon
   const Wires nowhere{};
   for (size_t i = 0; i < phases.size(); ++i) {
     if (phases[i].steps == 0) continue;
-    ColumnPart part{{options.ranks.shards, ranks, rank, &nowhere}};
+    ColumnPart part{{options.ranks.shards, ranks, rank, &nowhere, !device.is_processor()}};
     Plan plan = step_plan(method, i, phases[i].steps, options, context.passes_off, by_columns ? &part : nullptr);
     if (!by_columns) shard(plan, part.cut);
     // ranks that are threads share the host's limit

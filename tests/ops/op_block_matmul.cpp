@@ -1,4 +1,4 @@
-// block_matmul: its three forms over staircases, over products side by side and over blocks with gaps between them.
+// block_matmul: its three forms, and sharded_wgrad, over staircases, over products side by side and over blocks with gaps between them.
 #include "engine/plan/blocks.h"
 #include "op_case.h"
 
@@ -74,6 +74,12 @@ void block_matmul_cases(Cases& cases) {
   for (const auto& [note, blocks] : all)
     for (const Form form : {BlockMatmul::forward, BlockMatmul::input, BlockMatmul::weight})
       for (const int64_t rows : {1, 29, 131}) cases.push_back(product(note, blocks, form, rows));
+  for (const auto& [note, blocks] : all) {
+    Case c = product(note, blocks, BlockMatmul::weight, 29);
+    c.op = ShardedWgrad{1, false, 29, 4, 0, 4, blocks->table()};
+    c.derived = false;
+    cases.push_back(c);
+  }
   cases.push_back(product("a row added", all[1].second, BlockMatmul::forward, 33, 1));
   cases.push_back(product("a matrix added", all[4].second, BlockMatmul::forward, 33, 33));
 }

@@ -1,4 +1,4 @@
-// matmul: NN, NT, TN, TT, several pairs, with and without addend.
+// matmul: NN, NT, TN, TT, several pairs, with and without addend. sharded_wgrad: all shards of a batch, and some.
 #include "op_run.h"
 
 namespace tessera::oracle {
@@ -29,9 +29,30 @@ Case product(const char* note, Matmul op, int64_t m, int64_t n, std::vector<int6
   return c;
 }
 
+// Rows of the pairs: `rows` for each unit that the rank has.
+Case sharded(const char* note, ShardedWgrad op, int64_t m, int64_t n, std::vector<int64_t> rows) {
+  Case c{note, op, {}, [op](const Grids& in) { return reference({true, false, op.pairs, op.addend}, in); }};
+  const int64_t units = shard_begin(op.units, op.shards, op.first + op.count) -
+                        shard_begin(op.units, op.shards, op.first);
+  for (const int64_t r : rows) c.in.insert(c.in.end(), {real(units * r, m), real(units * r, n)});
+  if (op.addend) c.in.push_back(real(m, n));
+  c.derived = false;
+  return c;
+}
+
+void sharded_cases(Cases& cases) {
+  cases.push_back(sharded("one shard", {1, false, 5, 1, 0, 1}, 31, 33, {3}));
+  cases.push_back(sharded("all of two, with a matrix", {1, true, 5, 2, 0, 2}, 7, 65, {3}));
+  cases.push_back(sharded("all of eight", {1, false, 50, 8, 0, 8}, 61, 33, {1}));
+  cases.push_back(sharded("the last three of six, two pairs", {2, true, 13, 6, 3, 3}, 15, 9, {4, 1}));
+  cases.push_back(sharded("deeper than a block", {1, false, 4, 4, 0, 4}, 9, 37, {300}));
+  cases.push_back(sharded("larger than a tile", {2, true, 8, 4, 0, 2}, 130, 290, {2, 3}));
+}
+
 }  // namespace
 
 void linear_cases(Cases& cases) {
+  sharded_cases(cases);
   for (const bool ta : {false, true})
     for (const bool tb : {false, true}) {
       const Matmul op{ta, tb, 1, false};

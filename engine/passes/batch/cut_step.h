@@ -2,6 +2,7 @@
 // rank has them, and sums that shards make apart, added up over all ranks.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <map>
 #include <utility>
@@ -14,7 +15,7 @@
 namespace tessera {
 
 // Part: a value as a rank has it, of a kind. Of kind `whole` it is `value`, the same on every rank; of kind `sums` it
-// is what each shard of the rank adds to it, `by_shard`.
+// is what each shard of the rank adds to it, `by_shard`; `added` if one op adds shards, and then it may be one sum.
 template <class Part>
 class CutStep {
  public:
@@ -49,29 +50,31 @@ class CutStep {
     for (size_t i = 0; i < open.size(); ++i) put(open[i], {.value = totals[i]});
   }
 
-  // Σ over all shards, in their order, of several values at once. sums[i]: value i by shard of this rank.
+  // Whether this rank's shards are a branch of the tree in which all shards are added: then the rank adds them itself,
+  // and sends their sum.
+  bool adds_its_shards() const { return std::has_single_bit(static_cast<unsigned>(cut_.ranks)); }
+
+  // Σ over all shards of several values at once. sums[i]: value i by shard of this rank, or what they add up to.
+  //   Shards are added as neighbours, (s0 + s1) + (s2 + s3): the same bits for every number of ranks.
   std::vector<Var> total(const std::vector<std::vector<Var>>& sums) {
-    std::vector<Var> by_shard;
-    for (size_t s = 0; s < sums[0].size(); ++s) {
+    std::vector<std::vector<Var>> sent(adds_its_shards() ? 1 : static_cast<size_t>(own_shards()));
+    std::vector<size_t> order;  // of the values in what is sent: first those that are added here, in one piece
+    const auto open = [&](size_t i) { return sums[i].size() > sent.size(); };
+    for (const bool first : {true, false})
+      for (size_t i = 0; i < sums.size(); ++i)
+        if (open(i) == first) order.push_back(i);
+    std::vector<Var> pieces;
+    for (int s = 0; s < own_shards(); ++s) {
       std::vector<Var> flat;
-      for (const std::vector<Var>& value : sums) flat.push_back(reshape(value[s], {1, value[s].shape().count()}));
-      by_shard.push_back(concat_cols(flat));
+      for (size_t i = 0; i < sums.size(); ++i)
+        if (open(i)) flat.push_back(flattened(sums[i][static_cast<size_t>(s)]));
+      if (!flat.empty()) pieces.push_back(concat_cols(flat));
     }
-    Var all = concat_rows(by_shard);
-    if (cut_.ranks > 1) {
-      const Shape own = all.shape();
-      all = r_.emit(AllGather{cut_.wires, cut_.ranks}, {order(), reshape(all, {1, own.count()})})[1];
-      all = reshape(all, {cut_.shards, own.cols});
-    }
-    const Var joined = cut_.shards == 1 ? all : sum_rows(all);
-    std::vector<Var> out;
-    int64_t at = 0;
-    for (const std::vector<Var>& value : sums) {
-      const Shape s = value[0].shape();
-      out.push_back(reshape(slice_cols(joined, at, s.count()), s));
-      at += s.count();
-    }
-    return out;
+    if (!pieces.empty()) sent[0].push_back(added(pieces));
+    for (size_t k = 0; k < sent.size(); ++k)
+      for (size_t i = 0; i < sums.size(); ++i)
+        if (!open(i)) sent[k].push_back(flattened(sums[i][k]));
+    return taken_apart(sums, order, exchanged(sent));
   }
 
   // What each shard of this rank makes, by its number among them.
@@ -82,18 +85,24 @@ class CutStep {
   }
 
   // Linear ops on sums that are still open stay open, so that more of them share an exchange.
+  // Sums that an op has added up are exact to move only: what they are multiplied by would be rounded elsewhere.
   bool stays_open(const Node& x) const {
     const Traits t = traits(x);
-    const auto open = [&](Id v) { return is(v, Part::sums) && old_.shape(v) == old_.shape(x.in[0]); };
-    return (t.linear || t.move.kind == Move::reshape || t.move.kind == Move::slice_cols) &&
-           std::all_of(x.in.begin(), x.in.end(), open);
+    const bool moves = t.move.kind == Move::reshape || t.move.kind == Move::slice_cols;
+    const auto open = [&](Id v) {
+      return is(v, Part::sums) && (moves || !part(v).added) && old_.shape(v) == old_.shape(x.in[0]);
+    };
+    return (t.linear || moves) && std::all_of(x.in.begin(), x.in.end(), open);
   }
   void on_sums(const Node& x) {
-    put_sums(x.out[0], each_shard([&](int s) {
-               std::vector<Var> in;
-               for (const Id v : x.in) in.push_back(part(v).by_shard[static_cast<size_t>(s)]);
-               return r_.emit1(x.op, in);
-             }));
+    const Part& first = part(x.in[0]);
+    Part p{.kind = Part::sums, .added = first.added};
+    for (size_t s = 0; s < first.by_shard.size(); ++s) {
+      std::vector<Var> in;
+      for (const Id v : x.in) in.push_back(part(v).by_shard[s]);
+      p.by_shard.push_back(r_.emit1(x.op, in));
+    }
+    put(x.out[0], std::move(p));
   }
 
   const Plan& old_;
@@ -103,6 +112,44 @@ class CutStep {
   std::map<Id, Part> parts_;
 
  private:
+  static Var flattened(Var v) { return reshape(v, {1, v.shape().count()}); }
+  static Var added(const std::vector<Var>& terms, size_t from, size_t end) {
+    if (end - from == 1) return terms[from];
+    const size_t half = from + (end - from) / 2;
+    return added(terms, from, half) + added(terms, half, end);
+  }
+  static Var added(const std::vector<Var>& terms) { return added(terms, 0, terms.size()); }
+
+  // The sum over all ranks of the sums that each of them sends: one in all, or one for each of its shards. In pieces.
+  std::vector<Var> exchanged(const std::vector<std::vector<Var>>& sent) {
+    if (cut_.ranks == 1 && sent.size() == 1) return sent[0];
+    std::vector<Var> rows;
+    for (const std::vector<Var>& pieces : sent) rows.push_back(concat_cols(pieces));
+    Var all = concat_rows(rows);
+    const Shape own = all.shape();
+    if (cut_.ranks > 1) {
+      all = r_.emit(AllGather{cut_.wires, cut_.ranks}, {order(), reshape(all, {1, own.count()})})[1];
+      all = reshape(all, {cut_.ranks * own.rows, own.cols});
+    }
+    rows.clear();
+    for (int64_t k = 0; k < all.rows(); ++k) rows.push_back(slice_rows(all, k, 1));
+    return {added(rows)};
+  }
+  // The values whose sums stand in `pieces` one after another.
+  std::vector<Var> taken_apart(const std::vector<std::vector<Var>>& sums, const std::vector<size_t>& order,
+                               const std::vector<Var>& pieces) const {
+    std::vector<Var> out(sums.size());
+    size_t piece = 0;
+    int64_t at = 0;
+    for (const size_t i : order) {
+      const Shape s = sums[i][0].shape();
+      out[i] = reshape(slice_cols(pieces[piece], at, s.count()), s);
+      at += s.count();
+      if (at == pieces[piece].cols()) ++piece, at = 0;
+    }
+    return out;
+  }
+
   // The state that orders exchanges, as the last of them left it.
   Var order() {
     for (size_t n = next_.nodes.size(); n-- > 0;)

@@ -3,8 +3,9 @@
 //
 // A row's values do not depend on its neighbours, and its draws are keyed by its place in the whole batch: ops that go
 // row by row are simply given fewer rows. Whatever sums over rows is summed over each of `shards` equal pieces of the
-// batch by itself, and the pieces' sums are added in their order. Both depend on the number of shards alone: every
-// number of ranks that divides it gives the same bits.
+// batch by itself, and the pieces' sums are added as neighbours, in a tree that depends on the number of shards alone:
+// every number of ranks that divides it gives the same bits. A rank whose pieces are a branch of the tree adds them
+// itself and sends one sum; of a weight's gradient in the op that makes it (sharded_wgrad).
 #pragma once
 #include "engine/plan/plan.h"
 
@@ -15,6 +16,7 @@ struct RankCut {
   int ranks = 1;                 // of which each takes shards / ranks, in order; it divides `shards`
   int rank = 0;                  // whose part of the step is wanted
   const Wires* wires = nullptr;  // to the other ranks; must outlive the plan. One rank needs none
+  bool apart = false;            // a product for each shard, which a device's fused launches make side by side
 };
 
 // The state that keeps the collectives of a step in one order.

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,8 @@ struct Part {
   } kind = whole;
   Var value{};
   Stretches stretches{};        // rows: those of the whole batch
-  std::vector<Var> by_shard{};  // sums: of the shards of this rank
+  std::vector<Var> by_shard{};  // sums: of the shards of this rank, or one of all of them
+  bool added = false;           // sums: by an op that adds shards itself
 };
 
 inline bool over_sequences(const Op& op) {
@@ -90,7 +92,7 @@ class Sharder : private CutStep<Part> {
 
   // ---- the cut ----------------------------------------------------------------------------------
   // Where shard `s` of a stretch of `rows` rows begins.
-  int64_t begin(int64_t rows, int s) const { return rows / units_ * (units_ * s / cut_.shards); }
+  int64_t begin(int64_t rows, int s) const { return rows / units_ * shard_begin(units_, cut_.shards, s); }
   int64_t own_begin(int64_t rows) const { return begin(rows, first_shard()); }
   int64_t own_rows(int64_t rows) const { return begin(rows, first_shard() + own_shards()) - own_begin(rows); }
   int64_t own_rows(const Stretches& stretches) const {
@@ -278,6 +280,7 @@ class Sharder : private CutStep<Part> {
       stretches.push_back(cut ? is(v, Part::rows) ? part(v).stretches : stretches_of(x, alike) : Stretches{});
       in.push_back(cut ? rows_of(x, v, stretches[i]) : settled(v));
     }
+    if (const auto wgrad = wgrad_of(x, stretches)) return add_shards(x, *wgrad, in, stretches);
     put_sums(x.out[0], each_shard([&](int s) {
                std::vector<Var> own;
                for (size_t i = 0; i < in.size(); ++i)
@@ -286,6 +289,44 @@ class Sharder : private CutStep<Part> {
                                                                   : fill(r_, in[i].shape(), 0));
                return r_.emit1(x.op, own);
              }));
+  }
+
+  // The op that adds up the shards of a weight's gradient; none: another op, or shards are to stay apart.
+  std::optional<ShardedWgrad> wgrad_of(const Node& x, const std::vector<Stretches>& stretches) const {
+    if (apart_ || cut_.apart) return {};
+    ShardedWgrad op{0, false, units_, cut_.shards, first_shard(), own_shards()};
+    if (const auto* m = std::get_if<Matmul>(&x.op)) {
+      op.addend = m->addend, op.factors = m->factors;
+      for (int p = 0; p < m->pairs; ++p) op.pairs += static_cast<int>(stretches[static_cast<size_t>(2 * p)].size());
+      return op;
+    }
+    const auto* b = std::get_if<BlockMatmul>(&x.op);
+    if (b == nullptr || stretches[0].size() != 1) return {};
+    op.pairs = 1, op.blocks = b->blocks, op.factors = b->factors;
+    return op;
+  }
+  void add_shards(const Node& x, const ShardedWgrad& all, const std::vector<Var>& in,
+                  const std::vector<Stretches>& stretches) {
+    const auto some = [&](int first, int count) {  // of this rank's shards
+      ShardedWgrad op = all;
+      op.first += first, op.count = count;
+      op.addend = all.addend && op.first == 0;
+      std::vector<Var> pairs;
+      for (size_t i = 0; i + 1 < in.size(); i += 2) {
+        int64_t start = 0;
+        for (const int64_t rows : stretches[i]) {
+          const int64_t from = begin(rows, op.first), n = begin(rows, op.first + count) - from;
+          for (const size_t k : {i, i + 1}) pairs.push_back(slice_rows(in[k], start + from - own_begin(rows), n));
+          start += own_rows(rows);
+        }
+      }
+      if (op.addend) pairs.push_back(in.back());
+      return r_.emit1(op, pairs);
+    };
+    Part p{.kind = Part::sums, .added = true};
+    if (adds_its_shards()) p.by_shard = {some(0, own_shards())};
+    else p.by_shard = each_shard([&](int s) { return some(s, 1); });
+    put(x.out[0], std::move(p));
   }
 
   // ---- batch norm -------------------------------------------------------------------------------

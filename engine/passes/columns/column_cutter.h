@@ -24,6 +24,7 @@ struct Part {
   Var value{};
   Axis rows{}, cols{};          // cut
   std::vector<Var> by_shard{};  // sums: of the shards of this rank
+  bool added = false;           // never (engine/passes/batch/cut_step.h)
 };
 
 class ColumnCutter : private CutStep<Part> {
