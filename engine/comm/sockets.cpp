@@ -309,6 +309,7 @@ class SocketCommunicator : public Communicator {
   const char* transport() const override { return "sockets"; }
 
   void abort(const Error& why) noexcept override { tell(why, {}); }
+  void give_up() noexcept override { tell(end_of(rank()), {}); }
 
  private:
   // The others' first sight of a rank that leaves is why. In the middle of a message (`open`) they see the end alone.
@@ -423,9 +424,10 @@ class SocketCommunicator : public Communicator {
     has_ended(other);
   }
 
-  [[noreturn]] void has_ended(int other) const {
-    throw Error(ErrorCode::io, fmt::format("{} has ended; the job ends.", name_of_rank(other, size())));
+  Error end_of(int rank) const {
+    return {ErrorCode::io, fmt::format("{} has ended; the job ends.", name_of_rank(rank, size()))};
   }
+  [[noreturn]] void has_ended(int other) const { throw end_of(other); }
 
   const Socket& socket(int other) const { return peers_[static_cast<size_t>(other)]; }
 

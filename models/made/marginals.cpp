@@ -11,6 +11,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kPassRows = 256, kMostDrawn = 512 * kPassRows;
+constexpr int64_t kPassesAtOnce = 8;  // of a rank, before the counts are added
 constexpr int64_t kDrawnPerRow = 4;   // so that what chance draws is small beside the table's own
 constexpr double kDrawing = 1.0 / 3;  // of a step: it has no gradients
 constexpr double kPrior = 8;          // rows that a level is taken to have as predicted: rare levels move little
@@ -24,18 +25,24 @@ std::array<int64_t, 2> passes(int64_t table_rows) {
 // How often each level is expected among drawn rows.
 std::vector<double> expected_shares(Program& program, std::vector<int32_t>& rows, int64_t count,
                                     const RunContext& context) {
-  std::vector<double> shares;
-  for (int64_t pass = 0; pass < count; ++pass) {
-    context.monitor.check_cancelled("train");
-    for (int64_t i = 0; i < kPassRows; ++i)
-      rows[static_cast<size_t>(3 * i)] = static_cast<int32_t>(pass * kPassRows + i);
-    program.refresh({"rows"});
-    program.run(1);
-    const std::vector<float> some = program.read<float>(program.find("expected"));
-    shares.resize(some.size(), 0.0);
-    for (size_t k = 0; k < some.size(); ++k)
-      shares[k] += static_cast<double>(some[k]) / static_cast<double>(count * kPassRows);
-  }
+  const Id expected = program.find("expected");
+  const int64_t levels = program.plan().shape(expected).count();
+  std::vector<double> shares(static_cast<size_t>(levels), 0.0);
+  const auto draw = [&](int64_t first, int64_t passes, float* counts) {
+    for (int64_t pass = first; pass < first + passes; ++pass, counts += levels) {
+      context.monitor.check_cancelled("train");
+      for (int64_t i = 0; i < kPassRows; ++i)
+        rows[static_cast<size_t>(3 * i)] = static_cast<int32_t>(pass * kPassRows + i);
+      program.refresh({"rows"});
+      program.run(1);
+      std::ranges::copy(program.read<float>(expected), counts);
+    }
+  };
+  const auto add = [&](const float* counts) {
+    for (size_t k = 0; k < shares.size(); ++k)
+      shares[k] += static_cast<double>(counts[k]) / static_cast<double>(count * kPassRows);
+  };
+  context.shared.in_order<float>(count, kPassesAtOnce, levels, draw, add);
   return shares;
 }
 
@@ -48,6 +55,7 @@ double rows_of_matching(int64_t table_rows) {
 
 void match_marginals(const Made& m, const std::vector<double>& frequencies, int64_t table_rows,
                      std::vector<float>& weights, const RunContext& context) {
+  weights = context.shared.given(std::move(weights));
   Target target = context.target();
   target.seed += kOtherRows;
   const auto program = compile(target, Purpose::pilot, [&](Recorder& r) { record_expected_counts(r, m, kPassRows); });

@@ -9,8 +9,8 @@
 
 namespace tessera {
 
-// `weights` of the network, changed in their head's bias. `frequencies` of the levels, column by column, among
-// `table_rows` rows.
+// `weights` of the network, rank 0's, changed in their head's bias. `frequencies` of the levels, column by column,
+// among `table_rows` rows.
 void match_marginals(const Made& m, const std::vector<double>& frequencies, int64_t table_rows,
                      std::vector<float>& weights, const RunContext& context);
 

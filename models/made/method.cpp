@@ -76,6 +76,10 @@ class MadeMethod : public RowMethod {
     if (matches()) match_marginals(network_, frequencies_, table_->rows, network, context);
     return kept;
   }
+  void assist(const RunContext& context) const override {
+    std::vector<float> network;
+    if (matches()) match_marginals(network_, frequencies_, table_->rows, network, context);
+  }
   double rows_after() const override { return matches() ? rows_of_matching(table_->rows) : 0; }
   std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
     return recorded_loss(

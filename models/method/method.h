@@ -19,6 +19,7 @@
 #include "models/method/config.h"
 #include "models/method/deadline.h"
 #include "models/method/losses.h"
+#include "models/method/shared_work.h"
 
 namespace tessera {
 
@@ -92,6 +93,7 @@ struct RunContext {
   const Monitor& monitor;
   Deadline until = {};     // of what follows training
   bool rehearsal = false;  // nothing was trained: what follows takes the most memory that it may take after a training
+  SharedWork shared = {};  // of the ranks, after training
 
   Target target() const { return {team, seed, Device::processor(), passes_off}; }  // of plans beside the training's
 };
@@ -131,6 +133,8 @@ class Method {
   virtual int64_t random_rows() const { return INT64_MAX; }
   // from the states of start() and enter(), as training left them
   virtual FittedState keep(States end, const RunContext& context) const = 0;
+  // the part of the other ranks in rank 0's keep(): they take part in what it shares, in the same order
+  virtual void assist(const RunContext&) const {}
   virtual double rows_after() const { return 0; }  // the time keep() takes, in rows of a step: --max-time leaves it
 
   // The model file: every tensor it holds of FittedState::states. kept.active is known.

@@ -24,11 +24,13 @@ namespace {
 
 // What rank 0 has the others do next.
 struct Command {
-  enum What : int64_t { open, run, repeat, fetch, end } what;
+  enum What : int64_t { open, run, repeat, fetch, keep, end } what;
   int64_t phase = 0, steps = 0,
           step = 0;     // open: of the phase, and the one it is at · run, repeat: their number of steps
   int64_t moments = 0;  // fetch: those of the optimizer too
 };
+
+Error no_memory() { return {ErrorCode::memory, "there is not enough memory"}; }
 
 Device& device_of(const FitOptions& options) { return options.device ? *options.device : Device::processor(); }
 
@@ -147,11 +149,6 @@ void settle_parallel(const Method& method, const RunContext& context, FitOptions
            "batch shared out a rank has no room for all of the weights.");
 }
 
-LongWait::LongWait(Communicator& rank) : rank_(rank), patience_(rank.patience) {
-  constexpr double kLonger = 30;
-  rank.patience *= kLonger;
-}
-
 Ranks::Ranks(const Method& method, const FitOptions& options, const RunContext& context) : context_(context) {
   if (options.ranks.world) communicator_ = options.ranks.world;
   else if (options.ranks.threads > 1) start_threads(method, options, options.ranks.threads);
@@ -205,15 +202,19 @@ Ranks::~Ranks() {
 }
 
 void Ranks::end() noexcept {
-  if (communicator_->size() == 1) return;
+  if (communicator_->size() == 1 || left_) return;
   try {
     if (lost()) communicator_->check();
     Command c{Command::end};
     communicator_->broadcast(&c, sizeof c);
-  } catch (const Error& e) {
-    if (world_) communicator_->abort(e);
-    else communicator_->give_up();
-  }
+  } catch (const Error& e) { leave(e); }
+}
+
+// The others stop waiting; of launched ones the launcher, or the end of this process, tells them.
+void Ranks::leave(const Error& why) noexcept {
+  left_ = true;
+  if (world_) communicator_->abort(why);
+  else communicator_->give_up();
 }
 
 void Ranks::open(size_t phase, int64_t steps, Program& program, const RankStates& states, const States& whole) {
@@ -240,6 +241,24 @@ void Ranks::run(int64_t steps) {
   communicator_->broadcast(&c, sizeof c);
 }
 
+FittedState Ranks::keep(const Method& method, States weights, const Deadline& until) {
+  RunContext own = context();
+  own.until = until;
+  if (communicator_->size() == 1) return method.keep(std::move(weights), own);
+  Command c{Command::keep};
+  communicator_->broadcast(&c, sizeof c);
+  own.shared = SharedWork(*communicator_);
+  try {
+    return method.keep(std::move(weights), own);
+  } catch (const Error& e) {
+    leave(e);
+    throw;
+  } catch (const std::bad_alloc&) {
+    leave(no_memory());
+    throw;
+  }
+}
+
 std::string Ranks::blame(Program& program) {
   Command c{Command::repeat};
   communicator_->broadcast(&c, sizeof c);
@@ -261,6 +280,12 @@ class Linked {
   Communicator& rank_;
 };
 
+// Of rank 0's keep(), with no word of its own.
+void assist(const Method& method, const RunContext& context, Communicator& rank) {
+  const Monitor quiet;
+  method.assist({context.seed, context.passes_off, context.team, quiet, {}, false, SharedWork(rank)});
+}
+
 void obey(const Method& method, const FitOptions& options, const RunContext& context, Communicator& rank) {
   const Linked linked(rank, device_of(options));
   TrainingProgram own;
@@ -281,6 +306,10 @@ void obey(const Method& method, const FitOptions& options, const RunContext& con
         break;
       case Command::repeat: repeat(rank, *own.program); break;
       case Command::fetch: (void)own.states.get(rank, *own.program, c.moments != 0); break;
+      case Command::keep:
+        own = {};  // training is over: what follows has its memory
+        assist(method, context, rank);
+        break;
       case Command::end: return;
     }
   }
@@ -298,7 +327,7 @@ void follow(const Method& method, const FitOptions& options, const RunContext& c
     leave(e);
     throw;
   } catch (const std::bad_alloc&) {
-    const Error e(ErrorCode::memory, "there is not enough memory");
+    const Error e = no_memory();
     leave(e);
     throw e;
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/comm/communicator.h"
+#include "engine/comm/long_wait.h"
 #include "engine/comm/threads.h"
 #include "models/method/method.h"
 #include "models/training/fit_options.h"
@@ -34,18 +35,6 @@ TrainingProgram training_program(const Method& method, size_t phase, int64_t ste
 // Parallel::automatic becomes one of the others: the same on every rank, which all call it before train() or follow().
 void settle_parallel(const Method& method, const RunContext& context, FitOptions& options);
 
-// While ranks read, plan or measure, for which they take unequally long: a rank that has stopped still ends the job.
-class LongWait {
- public:
-  explicit LongWait(Communicator& rank);
-  ~LongWait() { rank_.patience = patience_; }
-  LongWait(const LongWait&) = delete;
-
- private:
-  Communicator& rank_;
-  const double patience_;
-};
-
 // Rank 0's hold of the others; with one rank it does nothing. Its threads end with it.
 class Ranks {
  public:
@@ -66,6 +55,8 @@ class Ranks {
   // The states that ranks have parts of, whole; without `moments`, weights and averages alone.
   States fetch(const Program& program, const RankStates& states, bool moments);
   void run(int64_t steps);  // the others run as many
+  // What is kept of the weights; the others assist.
+  FittedState keep(const Method& method, States weights, const Deadline& until);
   // After a run that ended with a value that is not finite: repeats it, and names the rank that made it. "": none was
   // seen.
   std::string blame(Program& program);
@@ -80,12 +71,14 @@ class Ranks {
   void start_threads(const Method& method, const FitOptions& options, int ranks);
   void join() noexcept;
   void end() noexcept;
+  void leave(const Error& why) noexcept;
 
   const RunContext& context_;
   std::shared_ptr<ThreadWorld> world_;
   std::shared_ptr<Communicator> communicator_;
   std::unique_ptr<OwnTeam> own_;
   std::vector<std::thread> threads_;
+  bool left_ = false;  // in the middle of an exchange: there is no command that the others would hear
 };
 
 // The part of every rank but 0: until rank 0 ends the run.

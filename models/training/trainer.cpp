@@ -167,12 +167,12 @@ class Trainer {
     say_scales();
   }
 
-  // The weights to keep, by leaf of start() and enter(). Training is over: what follows has its memory.
-  States take_weights() {
-    States kept = options_.keep_best && run_.best ? std::move(run_.best_weights) : weights();
+  // What is kept of the weights, those of start() and enter(). Training is over: what follows has its memory.
+  FittedState keep(const Deadline& until) {
+    States weights = options_.keep_best && run_.best ? std::move(run_.best_weights) : this->weights();
     program_.reset();
     release_freed_memory();
-    return kept;
+    return ranks_.keep(method_, std::move(weights), until);
   }
 
  private:
@@ -503,9 +503,7 @@ Trained train(const Method& method, HeldOut* held_out, const FitOptions& given, 
   Trained out;
   out.flops = trainer.step_flops() * static_cast<double>(end.step);
   out.until = trainer.deadline();
-  const RunContext ending{options.seed, off, team, monitor,
-                          out.until.sooner(options.calibrate != Tier::off ? kPriorShare : 1)};
-  out.kept = method.keep(trainer.take_weights(), ending);
+  out.kept = trainer.keep(out.until.sooner(options.calibrate != Tier::off ? kPriorShare : 1));
   provenance["train_seconds"] = seconds_now() - start;
   return out;
 }
@@ -529,7 +527,7 @@ FittedState train_aside(RowMethod& method, const EncodedTable& table, const FitO
   Trainer trainer(method, nullptr, own, none, context);
   trainer.start();
   if (trainer.state().steps > 0) trainer.run();
-  return method.keep(trainer.take_weights(), {options.seed, off, team, quiet, trainer.deadline()});
+  return trainer.keep(trainer.deadline());
 }
 
 }  // namespace tessera

@@ -43,12 +43,12 @@ class Fit {
     maximise(start());
     double before = -INFINITY;
     Deadline until = options_.until;
-    bool time = until.next();
+    bool time = options_.shared.agreed(until.next());
     for (bool last = false; !last && mixture_.iterations < options_.max_iterations;) {
       std::vector<double> sums = expect();
       ++mixture_.iterations;
       maximise(sums);
-      time = until.next();
+      time = options_.shared.agreed(until.next());
       last = mixture_.mean_log_likelihood - before < options_.tolerance ||
              mixture_.iterations == options_.max_iterations || !time;
       before = mixture_.mean_log_likelihood;
@@ -158,22 +158,22 @@ class Fit {
     const std::vector<double> theta = coefficients();
     const int64_t groups = (n_ + kGroup - 1) / kGroup, partials = std::min(groups, kPartials);
     const int64_t threads = team_.size(), at_once = (kSumsAtOnce + threads - 1) / threads * threads;
-    const size_t size = theta.size();
-    std::vector<double> sums(size, 0), part(static_cast<size_t>(std::min(partials, at_once)) * size);
-    std::vector<double> likelihood(static_cast<size_t>(partials), 0);
-    for (int64_t begin = 0; begin < partials; begin += at_once) {
-      const int64_t count = std::min(at_once, partials - begin);
-      team_.for_each(count, [&](int64_t i) {
-        double* to = part.data() + static_cast<size_t>(i) * size;
-        std::fill_n(to, size, 0.0);
-        const int64_t p = begin + i, first = p * groups / partials, end = (p + 1) * groups / partials;
-        likelihood[static_cast<size_t>(p)] = add_moments(theta, first * kGroup, std::min(end * kGroup, n_), to);
-      });
-      for (int64_t p = 0; p < count; ++p)
-        for (size_t i = 0; i < size; ++i) sums[i] += part[static_cast<size_t>(p) * size + i];
-    }
+    const int64_t size = padded_ * features_;
+    std::vector<double> sums(theta.size(), 0);
     double total = 0;
-    for (const double l : likelihood) total += l;
+    const auto make = [&](int64_t begin, int64_t count, double* parts) {
+      team_.for_each(count, [&](int64_t i) {
+        double* to = parts + i * (size + 1);  // behind the sums, the likelihood
+        std::fill_n(to, size, 0.0);
+        const int64_t first = (begin + i) * groups / partials, end = (begin + i + 1) * groups / partials;
+        to[size] = add_moments(theta, first * kGroup, std::min(end * kGroup, n_), to);
+      });
+    };
+    const auto add = [&](const double* part) {
+      for (int64_t i = 0; i < size; ++i) sums[static_cast<size_t>(i)] += part[i];
+      total += part[size];
+    };
+    options_.shared.in_order<double>(partials, at_once, size + 1, make, add);
     mixture_.mean_log_likelihood = total / static_cast<double>(n_);
     return sums;
   }

@@ -1,6 +1,6 @@
 // A mixture of Gaussians with full covariances, fitted by expectation maximisation (Dempster, Laird, Rubin 1977) from
 // k-means++ starts: the prior that TVAE's rows are sampled from. The fit depends on the points and the seed, not on the
-// number of threads.
+// number of threads or ranks.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -8,6 +8,7 @@
 #include "engine/run/monitor.h"
 #include "engine/run/team.h"
 #include "models/method/deadline.h"
+#include "models/method/shared_work.h"
 
 namespace tessera {
 
@@ -17,7 +18,8 @@ struct LatentMixtureOptions {
   double tolerance = 1e-3;         // stops when the mean log-likelihood of a point rises by less
   double covariance_floor = 1e-4;  // added to the diagonal
   uint64_t seed = 0;
-  Deadline until = {};  // the steps end there, after the first
+  Deadline until = {};     // the steps end there, after the first; rank 0's
+  SharedWork shared = {};  // of ranks that all have the points
 };
 
 // K components in d dimensions. Component k: share, mean [d], and the lower triangular L with covariance L·Lᵀ, row by

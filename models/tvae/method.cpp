@@ -85,6 +85,9 @@ class TvaeMethod : public RowMethod {
       fit_prior(kept, end.at(averaged() ? "average.encoder" : "encoder"), context);
     return kept;
   }
+  void assist(const RunContext& context) const override {
+    if (network_.config.prior_components > 0) (void)fit_mixture({}, 0, context);
+  }
 
   double rows_after() const override {
     if (network_.config.prior_components == 0) return 0;
@@ -139,14 +142,6 @@ class TvaeMethod : public RowMethod {
     while (active < std::min(q.dimensions, kMostActive) &&
            (context.rehearsal || kl[order[static_cast<size_t>(active)]] > network_.config.active_kl))
       ++active;
-    if (active == 0) return;
-
-    const Parameter& first =
-        network_.decoder.find(network_.config.decoder_dim.empty() ? "output.weight" : "hidden.0.weight");
-    const std::vector<float> before = kept.states.at("decoder");
-    for (size_t j = 0; j < order.size(); ++j)
-      std::copy_n(before.begin() + first.offset + static_cast<int64_t>(order[j]) * first.shape.cols, first.shape.cols,
-                  kept.states["decoder"].begin() + first.offset + static_cast<int64_t>(j) * first.shape.cols);
 
     std::vector<double> points(static_cast<size_t>(q.rows * active));
     context.team.for_each(q.rows, [&](int64_t i) {
@@ -161,14 +156,18 @@ class TvaeMethod : public RowMethod {
       }
     });
     q = {};  // several times the points' memory
-    LatentMixtureOptions options;
-    options.components = network_.config.prior_components;
-    options.seed = context.seed;
-    options.until = context.until;
-    const LatentMixture mixture = fit_latent_mixture(points, active, options, context.team, context.monitor);
+    const LatentMixture mixture = fit_mixture(std::move(points), active, context);
+    if (active == 0) return;
+
+    const Parameter& first =
+        network_.decoder.find(network_.config.decoder_dim.empty() ? "output.weight" : "hidden.0.weight");
+    const std::vector<float> before = kept.states.at("decoder");
+    for (size_t j = 0; j < order.size(); ++j)
+      std::copy_n(before.begin() + first.offset + static_cast<int64_t>(order[j]) * first.shape.cols, first.shape.cols,
+                  kept.states["decoder"].begin() + first.offset + static_cast<int64_t>(j) * first.shape.cols);
     // As many components as configured; those that were not needed have no share.
     auto padded = [&](const std::vector<double>& v, int64_t each) {
-      std::vector<float> out(static_cast<size_t>(options.components * each), 0);
+      std::vector<float> out(static_cast<size_t>(network_.config.prior_components * each), 0);
       std::transform(v.begin(), v.end(), out.begin(), [](double x) { return static_cast<float>(x); });
       return out;
     };
@@ -176,6 +175,19 @@ class TvaeMethod : public RowMethod {
     kept.states["prior.share"] = padded(mixture.share, 1);
     kept.states["prior.mean"] = padded(mixture.mean, active);
     kept.states["prior.factor"] = padded(mixture.factor, active * active);
+  }
+
+  // Of points [rows, active], which rank 0 has; without a dimension there is none.
+  LatentMixture fit_mixture(std::vector<double> points, int64_t active, const RunContext& context) const {
+    points = context.shared.given(std::move(points));
+    active = context.shared.agreed(active);
+    if (active == 0) return {};
+    LatentMixtureOptions options;
+    options.components = network_.config.prior_components;
+    options.seed = context.seed;
+    options.until = context.until;
+    options.shared = context.shared;
+    return fit_latent_mixture(points, active, options, context.team, context.monitor);
   }
 
   Tvae network_;

@@ -95,5 +95,27 @@ meet ./meet 4 "${long[@]}" --resume || { cat said-*; fail "four ranks did not re
 mv met some
 "${long[@]}"
 cmp met some || fail "the run that lost a rank came to another model"
+
+# So is one that dies while the ranks share the fit of the prior, after training.
+"$program" example many.csv --rows 12000 --quiet
+prior=("$program" fit many.csv --model prior --epochs 2 --batch-size 100 --learning-rate 0.003 --threads 1 --calibrate off
+  --method tvae --virtual-shards 4 --checkpoint-every 1epochs)
+export TESSERA_RENDEZVOUS=./meet TESSERA_WORLD_SIZE=2
+TESSERA_RANK=1 "${prior[@]}" 2> /dev/null &
+other=$!
+TESSERA_RANK=0 "${prior[@]}" 2> said &
+first=$!
+unset TESSERA_RENDEZVOUS TESSERA_WORLD_SIZE
+for _ in $(seq 1200); do ! grep -sq '^train *2 epochs' said || break; sleep 0.05; done
+sleep 0.3
+kill -9 $other
+status=0
+wait $first || status=$?
+[[ $status == 4 && ! -e prior ]] || { cat said; fail "a prior without one of its ranks ended with $status"; }
+grep -q "rank 1 of 2 has ended" said || { cat said; fail "who ended in the prior was not told"; }
+meet ./meet 4 "${prior[@]}" --resume || { cat said-*; fail "four ranks did not go on with the prior"; }
+mv prior some
+"${prior[@]}" --quiet
+cmp prior some || fail "the run that lost a rank in its prior came to another model"
 [[ ! -e meet ]] || fail "a socket was left"
 echo "rendezvous: the same models, the same rows"

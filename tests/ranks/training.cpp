@@ -52,6 +52,32 @@ TEST_P(RankTraining, EveryNumberOfRanksTrainsTheSameModel) {
 
 TEST_P(RankTraining, AStoppedRunGoesOnWithAnyNumberOfRanks) { expect_resumed_by_any_ranks(rank_options(GetParam())); }
 
+// After training, ranks share the sums of the prior's fit. A run that is cancelled there goes on.
+TEST(RankTraining, ThePriorIsThatOfOneRank) {
+  const Folder folder;
+  FitOptions o = rank_options("tvae");
+  o.as<TvaeConfig>().epochs = 1, o.as<TvaeConfig>().active_kl = 1e-9;  // few steps carry little
+  const auto by = [&](int ranks, const Monitor& monitor) {
+    Team team(2);
+    o.ranks.threads = ranks;
+    return file_of(Model::fit(example_people(3000, 3), o, team, monitor));
+  };
+  const std::string one = by(1, {});
+  EXPECT_NE(one.find("prior.share"), std::string::npos);
+  for (const int ranks : {2, 4}) EXPECT_TRUE(by(ranks, {}) == one) << ranks << " ranks";
+  o.checkpoint.path = folder / "m.checkpoint";
+  std::atomic<bool> cancel{false};
+  Monitor monitor;
+  monitor.cancel = &cancel;
+  monitor.on_progress = [&](const Progress& p) { cancel = std::string(p.phase) == "prior" && p.done == 2; };
+  try {
+    by(4, monitor);
+    FAIL() << "cancelled in the prior's third step";
+  } catch (const Error& e) { EXPECT_EQ(e.code(), ErrorCode::cancelled) << e.what(); }
+  o.checkpoint.resume = true;
+  EXPECT_TRUE(by(2, {}) == one) << "resumed";
+}
+
 // The gradients that the ranks exchange are scaled, and each of them comes to the same verdict.
 TEST(RankTraining, RanksScaleLossesOfFp16Alike) {
   for (const char* method : {"tvae", "timegan"}) {

@@ -1,0 +1,21 @@
+// While ranks read, plan or measure, for which they take unequally long: a rank that has stopped still ends the job.
+#pragma once
+#include "engine/comm/communicator.h"
+
+namespace tessera {
+
+class LongWait {
+ public:
+  explicit LongWait(Communicator& rank) : rank_(rank), patience_(rank.patience) {
+    constexpr double kLonger = 30;
+    rank.patience *= kLonger;
+  }
+  ~LongWait() { rank_.patience = patience_; }
+  LongWait(const LongWait&) = delete;
+
+ private:
+  Communicator& rank_;
+  const double patience_;
+};
+
+}  // namespace tessera
