@@ -97,10 +97,13 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
     const auto prepared = prepare(std::move(table), options, team, monitor);
     (prepared->sequence_method ? plan_of_sequences : plan_of_rows)(plan, *prepared, json);
   }
+  const bool several = options.ranks.threads > 1;
+  const Plan recorded = several ? plan : Plan();
+  const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
   json["recorded_ops"] = plan.nodes.size();
   json["precision"] = name_of(plan.precision);
   json["passes"] = nlohmann::json::array();
-  for (const PassReport& p : optimise(plan, {options.passes_off.begin(), options.passes_off.end()})) {
+  for (const PassReport& p : optimise(plan, off)) {
     std::string what;
     for (const PassInfo& info : passes())
       if (p.pass == info.name) what = info.what;
@@ -111,11 +114,11 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
                               {"flops_before", p.flops_before},
                               {"flops_after", p.flops_after}});
   }
-  const Plan whole = options.ranks.threads > 1 ? plan : Plan();  // before a smaller memory changes it
+  const Plan whole = several ? plan : Plan();  // before a smaller memory changes it
   json["recompute"] = describe_recompute(plan, options, team);
   const Plan on_device = plan;
   narrow_values(plan);
-  const Layout layout = lay_out(plan, 4, wanted({options.passes_off.begin(), options.passes_off.end()}, "liveness"));
+  const Layout layout = lay_out(plan, 4, wanted(off, "liveness"));
   const Placement& placed = layout.placement;
   json["memory"].update({{"state_bytes", placed.state_bytes},
                          {"activation_bytes", placed.activation_bytes},
@@ -154,8 +157,11 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
   json["bytes"] = bytes;
   json["floor_us"] = floor_us;
   json["kernels"] = cpu_kernels().name;
-  if (options.ranks.threads > 1)
-    json["ranks"] = describe_ranks(whole, options.ranks.threads, options.ranks.shards, ceilings);
+  if (several) {
+    const int ranks = options.ranks.threads, shards = options.ranks.shards;
+    json["ranks"] = describe_ranks(whole, ranks, shards, ceilings);
+    json["ranks_by_columns"] = describe_column_ranks(whole, recorded, off, ranks, shards, ceilings);
+  }
   json["cuda"] = describe_launches(on_device);
   return json;
 }

@@ -1,6 +1,8 @@
 // What each of several ranks would compute and exchange in a step, as tessera plan shows it; nothing is run.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
+#include <set>
+#include <string>
 
 #include "engine/plan/plan.h"
 #include "engine/run/roofline.h"
@@ -8,7 +10,12 @@
 namespace tessera {
 
 // For 1, 2, 4, … 64 ranks and `ranks`, of an optimised step of the whole batch: bytes that a rank gives to each
-// exchange, and the floor of its computation here and on a GPU. `shards` 0: as tessera fit chooses for that number.
+// exchange, the floor of its computation here and on a GPU, and the weights and state that it holds. `shards` 0: as
+// tessera fit chooses for that number.
 nlohmann::json describe_ranks(const Plan& plan, int ranks, int shards, const Ceilings& here);
+// The same of ranks that share the columns of the table (--parallel model), of that step as it was `recorded`, with its
+// passes. Empty: its columns cannot be cut.
+nlohmann::json describe_column_ranks(const Plan& plan, const Plan& recorded, const std::set<std::string>& passes_off,
+                                     int ranks, int shards, const Ceilings& here);
 
 }  // namespace tessera

@@ -22,8 +22,9 @@ TESSERA_API tessera_status tessera_find_rules(const tessera_context* context, co
                                               struct ArrowArrayStream* rows, char** json);
 
 /* The training step that these rows and options would run: ops, shapes, bytes, FLOPs, the effect of each pass, the
- * memory, the floor; with options->devices also what each of these ranks would compute and exchange, in "ranks".
- * Trains nothing. Consumes rows. Errors: as tessera_fit.
+ * memory, the floor; with options->devices also what each of these ranks would compute and exchange, in "ranks" and, of
+ * ranks that share the columns of the table, "ranks_by_columns" (empty: the method has none). Trains nothing. Consumes
+ * rows. Errors: as tessera_fit.
  * tessera_estimate(): what such a fit takes of memory, by part and phase (docs/engine/memory.md). */
 TESSERA_API tessera_status tessera_plan(const tessera_context* context, const tessera_fit_options* options,
                                         struct ArrowArrayStream* rows, char** json);

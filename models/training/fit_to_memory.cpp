@@ -58,6 +58,13 @@ int count_of_parts(const Plan& plan, int64_t batch, int64_t most) {
 
 }  // namespace
 
+StateCuts cut_and_optimise(Plan& recorded, const RankCut& cut, std::set<std::string> passes_off) {
+  StateCuts states = cut_columns(recorded, cut);
+  passes_off.insert("scale");  // no number of ranks changes a bit
+  optimise(recorded, passes_off);
+  return states;
+}
+
 Plan step_plan(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
                const std::set<std::string>& passes_off, ColumnPart* columns) {
   Plan plan;
@@ -65,12 +72,8 @@ Plan step_plan(const Method& method, size_t phase, int64_t steps, const FitOptio
       choose_precision(options.precision, options.device ? *options.device : Device::processor()).precision;
   Recorder r(plan);
   method.record_training(r, phase, steps);
-  std::set<std::string> off = passes_off;
-  if (columns != nullptr) {
-    columns->states = cut_columns(plan, columns->cut);
-    off.insert("scale");  // no number of ranks changes a bit
-  }
-  optimise(plan, off);
+  if (columns != nullptr) columns->states = cut_and_optimise(plan, columns->cut, passes_off);
+  else optimise(plan, passes_off);
   if (options.micro_batch > 0)
     micro_batches(plan, count_of_parts(plan, method.phases()[phase].batch, options.micro_batch));
   return plan;

@@ -10,6 +10,9 @@
 
 namespace tessera {
 
+// A rank's columns of a plan as recorded, through all passes but those that are off.
+StateCuts cut_and_optimise(Plan& recorded, const RankCut& cut, std::set<std::string> passes_off);
+
 // The plan of one phase's step of `steps` as it runs: recorded, in the options' precision, through all passes but those
 // that are off, in micro-batches. Error(usage) for one that is smaller than what a step is made of.
 // With `columns`, the part of that rank, and what it has of the states.

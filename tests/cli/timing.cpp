@@ -103,10 +103,41 @@ TEST_F(CliTiming, AForecastOfRanksAddsUpAndSaysThatItIsOne) {
     EXPECT_EQ(sent / (n - 1) * n, whole) << "the shards are shared out";
   }
   EXPECT_EQ(ranks, (std::vector{1, 2, 4, 6, 8, 16, 32, 64}));
+  EXPECT_EQ(forecast.at("ranks_by_columns").size(), ranks.size());
   EXPECT_HAS(must({"plan", "people.csv", "--devices", "2"}).out, "PREDICTED");
   EXPECT_HAS(run({"plan", "people.csv", "--devices", "2", "--link", "usb"}).err,
              "known are nvlink, pcie, ib and 100GbE");
   EXPECT_EQ(run({"plan", "people.csv", "--link", "ib"}).code, 2);
+}
+
+// The wide ends' state is shared out by columns: each number of ranks holds less a rank, all of them together no less
+// than one. With rows shared out every rank holds all of it. Exchanges by columns are of rows: twice the batch, twice
+// the bytes.
+TEST_F(CliTiming, RanksThatShareColumnsAreForecastWhereTheMethodHasThem) {
+  example(200);
+  const auto forecast = [&](const std::string& method, const std::string& batch) {
+    return Json::parse(must({"plan", "people.csv", "--method", method, "--batch-size", batch, "--devices", "2",
+                             "--virtual-shards", "4", "--json", "--quiet"})
+                           .out)
+        .at("forecast");
+  };
+  for (const char* method : {"tvae", "ctgan"}) {
+    const Json some = forecast(method, "400"), twice = forecast(method, "800");
+    const Json &rows = some.at("ranks"), &columns = some.at("ranks_by_columns");
+    ASSERT_EQ(columns.size(), 3U) << method << ": four parts are shared by 1, 2 and 4 ranks";
+    const int64_t whole = columns[0].at("state_bytes");
+    EXPECT_EQ(columns[0].at("bytes_sent"), 0);
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const int64_t n = columns[i].at("ranks"), held = columns[i].at("state_bytes");
+      EXPECT_GE(rows[i].at("state_bytes").get<int64_t>(), whole) << method;
+      EXPECT_GE(n * held, whole) << method;
+      EXPECT_EQ(held<whole, n> 1) << method;
+      EXPECT_NEAR(twice.at("ranks_by_columns")[i].at("bytes_sent").get<double>(),
+                  2 * columns[i].at("bytes_sent").get<double>(), 0.02 * columns[i].at("bytes_sent").get<double>());
+    }
+  }
+  EXPECT_HAS(must({"plan", "people.csv", "--method", "tvae", "--devices", "2"}).out, "--parallel model");
+  EXPECT_FALSE(forecast("made", "128").contains("ranks_by_columns"));
 }
 
 // At the smallest batch that is forecast to pay, two ranks and one take as long, as far as the floor is a line.

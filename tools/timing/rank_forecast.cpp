@@ -78,11 +78,12 @@ Link parse_link(const std::string& text) {
                   text));
 }
 
-Json rank_forecast(const Json& plan, bool cuda, const Link& link) {
+namespace {
+
+Json forecast_of(const Json& ranks, bool cuda, const Link& link) {
   Json rows = Json::array();
-  const double alone = compute_of(plan.at("ranks").front(), cuda), batch = plan.at("batch").get<double>(),
-               per_row = compute_per_row(plan, cuda);
-  for (const Json& rank : plan.at("ranks")) {
+  const double alone = compute_of(ranks.front(), cuda);
+  for (const Json& rank : ranks) {
     Json row{{"ranks", rank.at("ranks")}};
     if (rank.contains("refused")) {
       row["refused"] = rank["refused"];
@@ -95,57 +96,86 @@ Json rank_forecast(const Json& plan, bool cuda, const Link& link) {
     row["shards"] = rank.at("shards");
     row["exchanges"] = rank.at("exchanges").size();
     row["bytes_sent"] = bytes * (n - 1);
+    row["state_bytes"] = rank.at("state_bytes");
     row["compute_us"] = compute, row["exchange_us"] = wires;
     row["speed_up"] = alone / (compute + wires);
     row["efficiency"] = alone / (compute + wires) / n;
-    if (n > 1 && per_row > 0) row["pays_from_batch"] = batch_that_pays(batch, per_row, alone, n, compute, wires);
     rows.push_back(std::move(row));
   }
-  return {{"predicted", true},
-          {"device", cuda ? "cuda" : "cpu"},
-          {"link", {{"name", link.name}, {"latency_us", link.latency_us}, {"gb_per_second", link.gb_per_second}}},
-          {"launch_us", cuda ? kLaunchMicroseconds : 0},
-          {"ceilings", cuda ? plan.at("cuda").at("ceilings") : plan.at("ceilings")},
-          {"ranks", std::move(rows)}};
+  return rows;
 }
 
-std::string rank_page(const Json& plan) {
+text::Table table_of(const Json& rows, const char* parts, const char* few, bool pays) {
   using Side = text::Table::Side;
   text::Table t({{"ranks", Side::right},
-                 {"shards", Side::right},
+                 {parts, Side::right},
                  {"exchanges", Side::right},
                  {"sent", Side::right},
+                 {"state", Side::right},
                  {"compute ms", Side::right},
                  {"exchange ms", Side::right},
                  {"speed-up", Side::right},
                  {"efficiency", Side::right},
-                 {"pays from batch", Side::right, 100}});
-  const Json& forecast = plan.at("forecast");
-  for (const Json& r : forecast.at("ranks")) {
+                 {pays ? "pays from batch" : "", Side::right, 100}});
+  for (const Json& r : rows) {
     const std::string ranks = std::to_string(r.at("ranks").get<int>());
     if (r.contains("refused")) {
-      t.add({ranks, "", "", "", "", "", "", "", "the batch has too few parts"});
+      t.add({ranks, "", "", "", "", "", "", "", "", few});
       continue;
     }
     t.add({ranks, std::to_string(r.at("shards").get<int>()), std::to_string(r.at("exchanges").get<int>()),
            text::bytes(static_cast<int64_t>(r.at("bytes_sent").get<double>())),
-           milliseconds(r.at("compute_us").get<double>()), milliseconds(r.at("exchange_us").get<double>()),
-           fmt::format("{:.2f}", r.at("speed_up").get<double>()), text::percent(r.at("efficiency").get<double>(), 0),
-           r.contains("pays_from_batch") ? text::count(r["pays_from_batch"].get<int64_t>()) : "–"});
+           text::bytes(r.at("state_bytes").get<int64_t>()), milliseconds(r.at("compute_us").get<double>()),
+           milliseconds(r.at("exchange_us").get<double>()), fmt::format("{:.2f}", r.at("speed_up").get<double>()),
+           text::percent(r.at("efficiency").get<double>(), 0),
+           r.contains("pays_from_batch") ? text::count(r["pays_from_batch"].get<int64_t>())
+           : pays                        ? "–"
+                                         : ""});
   }
+  return t;
+}
+
+}  // namespace
+
+Json rank_forecast(const Json& plan, bool cuda, const Link& link) {
+  const double batch = plan.at("batch").get<double>(), per_row = compute_per_row(plan, cuda);
+  Json rows = forecast_of(plan.at("ranks"), cuda, link);
+  const double alone = compute_of(plan.at("ranks").front(), cuda);
+  for (Json& row : rows)
+    if (const double n = row.at("ranks").get<double>(); n > 1 && per_row > 0 && !row.contains("refused"))
+      row["pays_from_batch"] = batch_that_pays(batch, per_row, alone, n, row["compute_us"], row["exchange_us"]);
+  Json forecast{{"predicted", true},
+                {"device", cuda ? "cuda" : "cpu"},
+                {"link", {{"name", link.name}, {"latency_us", link.latency_us}, {"gb_per_second", link.gb_per_second}}},
+                {"launch_us", cuda ? kLaunchMicroseconds : 0},
+                {"ceilings", cuda ? plan.at("cuda").at("ceilings") : plan.at("ceilings")},
+                {"ranks", std::move(rows)}};
+  if (const Json& columns = plan.at("ranks_by_columns"); !columns.empty())
+    forecast["ranks_by_columns"] = forecast_of(columns, cuda, link);
+  return forecast;
+}
+
+std::string rank_page(const Json& plan) {
+  const Json& forecast = plan.at("forecast");
+  std::string out =
+      fmt::format("One step of {}, preset {}, a batch of {} {}, on several ranks: PREDICTED, nothing was run.\n\n",
+                  plan.at("method").get<std::string>(), plan.at("preset").get<std::string>(),
+                  text::count(plan.at("batch").get<int64_t>()), plan.at("of").get<std::string>());
+  out += table_of(forecast.at("ranks"), "shards", "the batch has too few parts", true).str(0);
+  if (forecast.contains("ranks_by_columns"))
+    out += "\nThe columns of the table shared out instead of rows (--parallel model):\n\n" +
+           table_of(forecast["ranks_by_columns"], "parts", "the table has too few columns", false).str(0);
   const Json &link = forecast.at("link"), &best = forecast.at("ceilings");
-  return fmt::format("One step of {}, preset {}, a batch of {} {}, on several ranks: PREDICTED, nothing was run.\n\n",
-                     plan.at("method").get<std::string>(), plan.at("preset").get<std::string>(),
-                     text::count(plan.at("batch").get<int64_t>()), plan.at("of").get<std::string>()) +
-         t.str(0) +
-         fmt::format(
-             "\nsent      by each rank in a step: its part to every other one\n"
-             "compute   floor at {:.1f} GB/s and {:.0f} GFLOP/s{}; each rank is such a device\n"
-             "exchange  {}: {} µs for each, then {} GB/s each way; nothing is overlapped\n",
-             best.at("bytes_per_second").get<double>() / 1e9, best.at("flops_per_second").get<double>() / 1e9,
-             forecast.at("launch_us") == 0 ? " (measured here)"
-                                           : fmt::format(" ({}), and {} µs a launch", best.at("of").get<std::string>(),
-                                                         forecast.at("launch_us").get<double>()),
-             link.at("name").get<std::string>(), link.at("latency_us").get<double>(),
-             link.at("gb_per_second").get<double>());
+  return out + fmt::format(
+                   "\nsent      by each rank in a step: its part to every other one\n"
+                   "state     weights, averages and moments that rank 0 holds\n"
+                   "compute   floor at {:.1f} GB/s and {:.0f} GFLOP/s{}; each rank is such a device\n"
+                   "exchange  {}: {} µs for each, then {} GB/s each way; nothing is overlapped\n",
+                   best.at("bytes_per_second").get<double>() / 1e9, best.at("flops_per_second").get<double>() / 1e9,
+                   forecast.at("launch_us") == 0
+                       ? " (measured here)"
+                       : fmt::format(" ({}), and {} µs a launch", best.at("of").get<std::string>(),
+                                     forecast.at("launch_us").get<double>()),
+                   link.at("name").get<std::string>(), link.at("latency_us").get<double>(),
+                   link.at("gb_per_second").get<double>());
 }
