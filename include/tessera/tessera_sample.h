@@ -38,6 +38,10 @@ typedef struct tessera_sample_options {
    * Other columns always have the type of the fitted rows */
   const char* texts;
   const char* precision; /* of the generator's products, as in tessera_fit_options. NULL: "fp32" */
+  /* 1: the processes of a launcher (tessera_launched()) make the rows in turn. The stream of rank 0 has all of them;
+   * that of another rank has none, and ends when rank 0 has taken what it made. All must ask for the same: USAGE. 0:
+   * each process by itself. Unstable */
+  int32_t together;
 } tessera_sample_options;
 
 /* Draws rows [offset, offset + count) of the infinite table that (model, seed, where) defines. Row i is the same for

@@ -1,30 +1,63 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
+#include "engine/comm/launched.h"
+#include "engine/run/cpu_features.h"
 #include "engine/run/precision.h"
 #include "models/api/model.h"
 #include "models/api/support/context.h"
 #include "models/api/support/handles.h"
 #include "models/data/arrow/export.h"
+#include "models/data/identifiers/identifier.h"
+#include "models/model_state.h"
 #include "models/sampling/rows_ahead.h"
+#include "models/sampling/rows_of_ranks.h"
 
 using namespace tessera;
 using namespace tessera::api;
 
 namespace {
 
+// Whatever the rows depend on.
+std::string identity_of(const Model& model, int64_t offset, int64_t count, const SampleOptions& o) {
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", tessera_version(), name_of(best_isa()),
+                     o.device->is_processor(), o.precision, fingerprint_of(model.bytes()), offset, count, o.seed,
+                     o.max_tries, o.calibrate ? name(*o.calibrate) : "", o.min_yield, o.where);
+}
+
+// Of all processes of the launcher, blocks of rows in turn.
+std::unique_ptr<RowStream> rows_of_ranks(const Model& model, int64_t offset, int64_t count,
+                                         const SampleOptions& options, Team& team, const Monitor& monitor) {
+  constexpr int64_t kBlockRows = 16384;  // so that opening a block costs little beside its rows
+  const std::shared_ptr<Communicator> ranks = launched_communicator();
+  const auto rows = model.state().rows();
+  const auto sequences = model.state().sequences();
+  const int64_t most = sequences ? std::max<int64_t>(kBlockRows / sequences->encoder.longest(), 1) : kBlockRows;
+  const int64_t block = std::clamp<int64_t>((count + ranks->size() - 1) / ranks->size(), 1, most);
+  const auto open = [=, &team](int64_t first, int64_t n, const Monitor& quiet) {
+    return sequences ? open_sequences(sequences, first, n, options, team, quiet)
+                     : open_rows(rows, first, n, options, team, quiet);
+  };
+  return std::make_unique<RowsOfRanks>(open, model.schema(),
+                                       RowsRange{offset, count, block, sequences ? "sequences" : "rows"},
+                                       identity_of(model, offset, count, options), ranks, monitor);
+}
+
 // The objects that a stream of sampled rows keeps alive.
 struct Sampling {
   Sampling(const tessera_context* context, const Model& model, int64_t offset, int64_t count, SampleOptions options,
-           tessera_sample_report* report)
+           bool together, tessera_sample_report* report)
       : call(context), report_(report) {
     options.device = call.device(options.precision);
+    const Launched here = together ? sound_launch() : Launched();
     const auto open = [&](const Monitor& monitor) {
-      return model.sample(offset, count, options, call.team(), monitor);
+      return here.any() ? rows_of_ranks(model, offset, count, options, call.team(), monitor)
+                        : model.sample(offset, count, options, call.team(), monitor);
     };
     // A device works ahead of the host as it is, and belongs to the thread that opened it.
-    const bool ahead = call.team().size() > 1 && options.device->is_processor();
+    const bool ahead = call.team().size() > 1 && options.device->is_processor() && here.rank == 0;
     rows = ahead ? std::make_unique<RowsAhead>(open, call.team(), call.monitor()) : open(call.monitor());
   }
 
@@ -84,7 +117,8 @@ tessera_status tessera_sample(const tessera_context* context, const tessera_mode
     const std::string texts = text_or(o.texts, "dictionary");
     if (texts != "dictionary" && texts != "plain")
       throw Error(ErrorCode::usage, fmt::format("texts is \"{}\"; there are \"dictionary\" and \"plain\".", texts));
-    auto sampling = std::make_shared<Sampling>(context, source, offset, count, sample_options(o), o.report);
+    auto sampling =
+        std::make_shared<Sampling>(context, source, offset, count, sample_options(o), o.together != 0, o.report);
     table_stream(
         source.schema(), [sampling](Table& batch) { return sampling->next(batch); }, &out, texts == "plain");
   });

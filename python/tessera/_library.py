@@ -181,6 +181,7 @@ class SampleOptions(_Options):
         text calibrate
         double min_yield
         text texts precision
+        int32 together
         """
     )
 

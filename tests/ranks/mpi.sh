@@ -52,6 +52,32 @@ ranks 3 "$program" sample model --rows 1000 --output part.csv --quiet
 { cat part-00000.csv; tail -n +2 part-00001.csv; tail -n +2 part-00002.csv; } | cmp - whole.csv ||
   fail "the parts are not the whole"
 
+# So it is in one file that the first of them writes, also with conditions, compressed columns and on a pipe.
+for options in "" "--where age>=30"; do
+  for n in 2 3; do
+    "$program" sample model --rows 40000 --output one.csv --quiet --force $options
+    ranks $n "$program" sample model --rows 40000 --output some.csv --one-file --quiet --threads 1 --force $options
+    cmp one.csv some.csv || fail "$n processes wrote another file ($options)"
+  done
+done
+ranks 2 "$program" sample model --rows 40000 --output - --one-file --quiet --where 'age>=30' | cmp - one.csv ||
+  fail "the rows on a pipe are others"
+ls some-* 2> /dev/null && fail "parts were written beside the file"
+
+# A process that samples another model is told before any row is written; one that dies leaves no file.
+status=0
+cp model twin && "$program" fit people.csv --model other "${common[@]}" "${tvae[@]}" --seed 5
+ranks 2 bash -c '((OMPI_COMM_WORLD_RANK == 0)) && m=twin || m=other
+  exec "$0" sample $m --rows 40000 --output none.csv --one-file --quiet' "$program" 2> said || status=$?
+[[ $status != 0 && ! -e none.csv ]] || fail "rows of two models were written as one file"
+grep -q "rank 1 of 2 samples another model than rank 0" said || { cat said; fail "who differs was not told"; }
+ranks 2 "$program" sample "$folder/twin" --rows 100000000 --output none.csv --one-file --quiet --threads 1 2> said &
+job=$!
+sleep 2
+kill -9 "$(pgrep -f "^$program sample $folder/twin" | tail -1)"
+! wait $job || fail "rows without one of the processes"
+[[ ! -e none.csv ]] || fail "a file without the rows of a process"
+
 # Tables that differ: one message, which names the rank, and no model.
 sed '2d' people.csv > other.csv
 status=0

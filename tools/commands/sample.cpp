@@ -22,7 +22,7 @@ struct SampleCommand {
   uint64_t seed = 0;
   int batch_size = 0, max_tries = 0;
   double min_yield = 0;
-  bool force = false;
+  bool force = false, one_file = false;
   MemoryArguments memory;
   GivenArguments given;
 };
@@ -68,7 +68,7 @@ void run_given(const SharedOptions& shared, const SampleCommand& a, const CLI::A
   if (a.given.forms() > 1)
     throw tessera::Error(TESSERA_E_USAGE,
                          "--given, --impute, --balance and --counts exclude each other.\n  Use one of them.");
-  for (const char* option : {"--offset", "--part", "--calibrate", "--min-yield"})
+  for (const char* option : {"--offset", "--part", "--one-file", "--calibrate", "--min-yield"})
     if (command.count(option) > 0)
       throw tessera::Error(TESSERA_E_USAGE,
                            fmt::format("{} does not go with --given, --impute, --balance and --counts.\n  Omit it; "
@@ -95,7 +95,8 @@ void run(const SharedOptions& given, SampleCommand a, const Place& launched) {
     if (a.precision.empty()) a.precision = found.precision;
   }
   shared.quiet = given.quiet || launched.rank > 0;  // one voice of several processes
-  take_part(a, part_of(a.part, launched));
+  if (!a.one_file) take_part(a, part_of(a.part, launched));
+  const bool writes = !a.one_file || launched.rank == 0;
   const bool pipe = a.output == "-";
   if (pipe && shared.json)
     throw tessera::Error(TESSERA_E_USAGE, "--json and --output - both need standard output. Write the rows to a file.");
@@ -104,7 +105,7 @@ void run(const SharedOptions& given, SampleCommand a, const Place& launched) {
   csv.delimiter = parse_delimiter(a.delimiter);
   csv.format = a.format.c_str();
   tessera::check_files({{0, "the model", a.model.c_str(), TESSERA_FILE_READ, 0},
-                        {0, "--output", a.output.c_str(), TESSERA_FILE_WRITTEN, a.force}});
+                        {0, "--output", a.output.c_str(), TESSERA_FILE_WRITTEN, a.force || !writes}});
 
   Session session(shared);
   session.progress().ignore("write");  // runs inside "sample", a batch behind
@@ -119,8 +120,13 @@ void run(const SharedOptions& given, SampleCommand a, const Place& launched) {
   options.min_yield = a.min_yield;
   options.precision = a.precision.c_str();
   options.report = &report;
-  const int64_t written =
-      write_rows(session, model.sample(session.context(), a.offset, a.rows, options), a.output, csv);
+  options.together = a.one_file ? 1 : 0;
+  tessera::Rows rows = model.sample(session.context(), a.offset, a.rows, options);
+  if (!writes) {  // rank 0 writes what it makes
+    (void)rows.next();
+    return;
+  }
+  const int64_t written = write_rows(session, std::move(rows), a.output, csv);
 
   // A sequence makes several rows.
   const bool sequences = report.rows > a.rows;
@@ -201,6 +207,11 @@ void add_sample(Program& program) {
   command->add_option("--part", a->part,
                       "I/N: only the I-th of N equal parts of the rows, from 0, into a file with its number; the parts "
                       "together are the rows (default: all; under mpirun or srun the part of the process)");
+  command
+      ->add_flag(
+          "--one-file", a->one_file,
+          "Under mpirun or srun: the processes make the rows in turn, and the first one writes them into one file")
+      ->excludes("--part");
   command->add_option("--precision", a->precision,
                       "Products of the generator: fp32, bf16 or auto, as for tessera fit (default: fp32)");
   command->add_option("--profile", a->profile, "Batch, threads and precision that tessera tune found on this machine");

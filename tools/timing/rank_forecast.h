@@ -13,7 +13,7 @@ struct Link {
 Link parse_link(const std::string& text);
 
 // Of the member "ranks" of a plan: for each number of ranks the time of computation and of exchanges, the speed-up, and
-// the batch from which on that many are faster than one. Of "ranks_by_columns" the same but the batch: the longer it is,
-// the more these exchange.
+// the batch from which on that many are faster than one. Of "ranks_by_columns" the same without the batch: the
+// longer it is, the more these exchange.
 nlohmann::json rank_forecast(const nlohmann::json& plan, bool cuda, const Link& link);
 std::string rank_page(const nlohmann::json& plan);
