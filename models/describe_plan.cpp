@@ -43,10 +43,11 @@ void plan_of_rows(Plan& plan, const Prepared& p, nlohmann::json& json) {
 }
 
 // What is made again, with the bytes it saves and the FLOPs it costs.
-nlohmann::json describe_recompute(Plan& plan, const FitOptions& options, const Team& team) {
+nlohmann::json describe_recompute(Plan& plan, const States& carried, const FitOptions& options, const Team& team) {
   const Device& here = Device::processor();
-  const RecomputeReport r = recompute_within(room_for(plan, here, team), plan, here, options,
-                                             {options.passes_off.begin(), options.passes_off.end()}, team.size());
+  const int64_t room = room_for(plan, here, team, beside_step(plan, here, carried, options));
+  const RecomputeReport r =
+      recompute_within(room, plan, here, options, {options.passes_off.begin(), options.passes_off.end()}, team.size());
   nlohmann::json json{{"bytes_before", r.bytes_before},
                       {"bytes_after", r.bytes_after},
                       {"flops_before", r.flops_before},
@@ -93,9 +94,12 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
   nlohmann::json json;
   json["method"] = options.method;
   json["preset"] = options.preset;
+  States carried;
   {
     const auto prepared = prepare(std::move(table), options, team, monitor);
     (prepared->sequence_method ? plan_of_sequences : plan_of_rows)(plan, *prepared, json);
+    carried = prepared->method().start(options.seed);
+    for (size_t i = 0; i < prepared->method().phases().size(); ++i) prepared->method().enter(i, carried);
   }
   const bool several = options.ranks.threads > 1;
   const Plan recorded = several ? plan : Plan();
@@ -115,7 +119,7 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
                               {"flops_after", p.flops_after}});
   }
   const Plan whole = several ? plan : Plan();  // before a smaller memory changes it
-  json["recompute"] = describe_recompute(plan, options, team);
+  json["recompute"] = describe_recompute(plan, carried, options, team);
   const Plan on_device = plan;
   narrow_values(plan);
   const Layout layout = lay_out(plan, 4, wanted(off, "liveness"));

@@ -18,11 +18,11 @@ int64_t bytes_of(const Table& t) {
   return bytes;
 }
 
-// What is added to training, which is counted: what the allocator rounds up, and differs from run to run. What goes
-// before and after it is measured in a process that has not trained: pages of the program that only training runs, and
-// gaps that it leaves to the allocator, come to it as well.
+// What is added, as some of it differs from run to run: pages of the program that only training runs, and gaps that it
+// leaves to the allocator.
 int64_t peak_of(int64_t training, int64_t around) {
-  return std::max(training + training / 50 + (int64_t{2} << 20), around + around / 20 + (int64_t{3} << 20));
+  const int64_t most = std::max(training, around);
+  return most + most / 100 + (int64_t{3} << 18);
 }
 
 // Beyond what a calibration, a prior and held-out rows look at, memory is a line over the rows: these two are on it.
@@ -30,7 +30,8 @@ constexpr int64_t kShorter = 150'000, kLonger = 450'000;
 
 }  // namespace
 
-nlohmann::json estimate_memory(Table&& table, const FitOptions& asked, Team& asked_team, const Monitor& monitor) {
+nlohmann::json estimate_memory(Table&& table, const FitOptions& asked, Team& asked_team, const Monitor& monitor,
+                               int64_t outside) {
   std::optional<Team> counting;  // what arrays take is known where a limit counts them
   Team& team = asked_team.limit() ? asked_team : counting.emplace(asked_team.size(), std::make_shared<MemoryLimit>());
   FitOptions options = asked;
@@ -49,7 +50,7 @@ nlohmann::json estimate_memory(Table&& table, const FitOptions& asked, Team& ask
     throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
   const int64_t around = process_memory().peak;  // of reading, encoding, and what follows training
   // The columns of a table are given back one by one while it is encoded.
-  const int64_t limit = std::max(table_bytes + found.encoded, found.arrays + (here ? found.step : 0));
+  const int64_t limit = std::max(outside + table_bytes + found.encoded, found.arrays + found.held);
   return {{"method", options.method},
           {"preset", options.preset},
           {"rows", rows},
@@ -57,7 +58,7 @@ nlohmann::json estimate_memory(Table&& table, const FitOptions& asked, Team& ask
           {"device", here ? "cpu" : "cuda"},
           {"table_bytes", table_bytes},
           {"encoded_bytes", found.encoded},
-          {"row_lists_bytes", std::max<int64_t>(found.arrays - found.encoded - found.held_out, 0)},
+          {"row_lists_bytes", std::max<int64_t>(found.arrays - outside - found.encoded - found.held_out, 0)},
           {"held_out_bytes", found.held_out},
           {"phases", found.phases},
           {"training_bytes", found.step},
@@ -70,9 +71,9 @@ nlohmann::json estimate_memory(Table&& table, const FitOptions& asked, Team& ask
 }
 
 nlohmann::json estimate_columns(const std::string& columns, int64_t rows, const FitOptions& options, Team& team,
-                                const Monitor& monitor) {
+                                const Monitor& monitor, int64_t outside) {
   const auto of = [&](int64_t n) {
-    nlohmann::json e = estimate_memory(table_of_columns(columns, n), options, team, monitor);
+    nlohmann::json e = estimate_memory(table_of_columns(columns, n), options, team, monitor, outside);
     release_freed_memory();  // what one estimate leaves to the allocator is no memory of the next
     return e;
   };

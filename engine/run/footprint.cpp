@@ -120,7 +120,8 @@ Footprint footprint(const Plan& plan, const Device& device, int threads, bool re
   const bool here = device.is_processor();
   const int64_t state = a.layout.placement.state_bytes;
   return {state, a.layout.placement.activation_bytes,
-          here ? threads * (kernels + chain_bytes(own, a.layout, threads)) : kernels, here ? 0 : 2 * state};
+          here ? threads * (kernels + chain_bytes(own, a.layout, threads)) : kernels, here ? 0 : 2 * state,
+          here ? call_bytes(own, a.layout) : 0};
 }
 
 }  // namespace tessera

@@ -16,7 +16,8 @@ struct Footprint {
   int64_t activations = 0;  // whatever a step makes, gradients included
   int64_t scratch = 0;      // of all threads
   int64_t copies = 0;       // of the state, which a device keeps two of while it trains (Program::snapshot)
-  int64_t total() const { return state + activations + scratch + copies; }
+  int64_t calls = 0;        // of the processor
+  int64_t total() const { return state + activations + scratch + copies + calls; }
 };
 Footprint footprint(const Plan& plan, const Device& device, int threads, bool reuse = true);
 

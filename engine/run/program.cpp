@@ -47,6 +47,7 @@ Program::Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed,
       arranged_(arrange(plan_, Device::processor(), table, reuse)),
       state_(placement_.state_bytes, "weights and optimizer state", team),
       activations_(placement_.activation_bytes, "activations", team),
+      calls_(team.share(call_bytes(plan_, arranged_.layout), "calls of a step")),
       bound_(plan_.leaves.size(), nullptr),
       source_(plan_.leaves.size(), nullptr),
       step_(std::make_unique<StepState>(StepState{seed, 0, -1})) {}
@@ -59,6 +60,7 @@ Program::Program(Plan plan, Device& device, Team& team, uint64_t seed, bool reus
       device_(device.is_processor() ? nullptr : std::make_unique<DeviceRun>(device, placement_)),
       state_(device_ ? 0 : placement_.state_bytes, "weights and optimizer state", team),
       activations_(device_ ? 0 : placement_.activation_bytes, "activations", team),
+      calls_(team.share(device_ ? 0 : call_bytes(plan_, arranged_.layout), "calls of a step")),
       bound_(plan_.leaves.size(), nullptr),
       source_(plan_.leaves.size(), nullptr),
       step_(std::make_unique<StepState>(StepState{seed, 0, -1})) {}

@@ -168,6 +168,7 @@ class Program {
   const RowChains& chains_ = arranged_.layout.chains;
   std::unique_ptr<DeviceRun> device_;  // nullptr: here, in the arenas
   Arena state_, activations_;
+  MemoryShare calls_;  // of them in views_, phases_ and row_chains_
   std::vector<char> snapshot_;
   StepState snapshot_step_{};
   std::vector<const void*> bound_, source_;  // by leaf: where calls read it, and the host's memory

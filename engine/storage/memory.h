@@ -21,6 +21,7 @@ class MemoryLimit {
   // Throws Error(memory) with the request, the bytes held and the limit. Thread-safe.
   void take(int64_t bytes, const char* what);
   void give_back(int64_t bytes) noexcept { held_.fetch_sub(bytes, std::memory_order_relaxed); }
+  int64_t bytes() const { return limit_; }
   int64_t held() const { return held_.load(std::memory_order_relaxed); }
   int64_t room() const { return limit_ == 0 ? INT64_MAX : std::max<int64_t>(0, limit_ - held()); }  // bytes left
 

@@ -48,6 +48,9 @@ typedef struct tessera_context_options {
    * or "": none, and exceeding the limit returns TESSERA_E_MEMORY. A missing folder is TESSERA_E_IO at once, a full
    * disk TESSERA_E_IO when it occurs. Since ABI 1, unstable */
   const char* scratch;
+  /* bytes of memory_limit that the calls leave free: for what the caller holds itself and wants to be in the limit. 0:
+   * none. Since ABI 1, unstable */
+  int64_t memory_held;
 } tessera_context_options;
 
 /* Errors: USAGE; MEMORY; UNSUPPORTED if the requested device is not available, naming what is missing. */

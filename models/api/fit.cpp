@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <variant>
 
@@ -547,8 +548,8 @@ tessera_status tessera_checkpoint_remove(const char* path) {
 namespace {
 
 // A report on a fit that is not made.
-using Describe = nlohmann::json (*)(Table&&, const FitOptions&, Team&, const Monitor&);
-tessera_status describe_fit(Describe describe, bool with_ranks, const tessera_context* context,
+using Describe = std::function<nlohmann::json(Table&&, const FitOptions&, Team&, const Monitor&)>;
+tessera_status describe_fit(const Describe& describe, bool with_ranks, const tessera_context* context,
                             const tessera_fit_options* options, ArrowArrayStream* rows, char** json) {
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
@@ -573,7 +574,10 @@ tessera_status tessera_plan(const tessera_context* context, const tessera_fit_op
 
 tessera_status tessera_estimate(const tessera_context* context, const tessera_fit_options* options,
                                 ArrowArrayStream* rows, char** json) {
-  return describe_fit(estimate_memory, false, context, options, rows, json);
+  const auto estimate = [&](Table&& table, const FitOptions& fit, Team& team, const Monitor& monitor) {
+    return estimate_memory(std::move(table), fit, team, monitor, api::state_of(context)->held.bytes());
+  };
+  return describe_fit(estimate, false, context, options, rows, json);
 }
 
 tessera_status tessera_estimate_columns(const tessera_context* context, const tessera_fit_options* options,
@@ -584,6 +588,7 @@ tessera_status tessera_estimate_columns(const tessera_context* context, const te
     FitOptions fit = fit_options(options);
     api::Call call(context);
     fit.device = call.device(fit.precision);
-    out = give_json(estimate_columns(spec, rows, fit, call.team(), call.monitor()));
+    out =
+        give_json(estimate_columns(spec, rows, fit, call.team(), call.monitor(), api::state_of(context)->held.bytes()));
   });
 }

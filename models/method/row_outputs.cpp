@@ -9,33 +9,35 @@ constexpr int64_t kBatch = 2048;
 
 }  // namespace
 
-std::vector<std::vector<float>> outputs_of_rows(const EncodedTable& table, int64_t most, const States& states,
-                                                const std::vector<std::string>& names, Purpose purpose,
-                                                const RunContext& context,
-                                                const std::function<void(Recorder& r, int64_t batch)>& record) {
-  const int64_t rows = std::min(table.rows, most), batch = std::max<int64_t>(std::min(rows, kBatch), 2);
-  const auto program = compile(context.target(), purpose, [&](Recorder& r) { record(r, batch); });
-  std::vector<int32_t> row(static_cast<size_t>(batch));
-  bind_rows(*program, table);
-  program->bind_if("row", row.data());
-  load_states(*program, states);
-  const auto width = [&](Id value) { return program->plan().shape(value).cols; };
-  std::vector<std::vector<float>> out(names.size());
-  for (size_t k = 0; k < names.size(); ++k) out[k].reserve(static_cast<size_t>(rows * width(program->find(names[k]))));
-  for (int64_t first = 0; first < rows; first += batch) {
-    const int64_t n = std::min(batch, rows - first);
-    for (int64_t i = 0; i < batch; ++i)
-      row[static_cast<size_t>(i)] = static_cast<int32_t>((first + std::min(i, n - 1)) * table.rows / rows);
-    program->run(1);
-    table.relax();
-    for (size_t k = 0; k < names.size(); ++k) {
-      const Id value = program->find(names[k]);
-      const std::vector<float> x = program->read<float>(value);
-      out[k].insert(out[k].end(), x.begin(), x.begin() + n * width(value));
-    }
-    context.monitor.check_cancelled("prior");
+RowOutputs::RowOutputs(const EncodedTable& table, int64_t most, const States& states, std::vector<std::string> names,
+                       Purpose purpose, const RunContext& context,
+                       const std::function<void(Recorder& r, int64_t batch)>& record)
+    : table_(table),
+      names_(std::move(names)),
+      context_(context),
+      rows_(std::min(table.rows, most)),
+      batch_(std::max<int64_t>(std::min(rows_, kBatch), 2)),
+      row_(static_cast<size_t>(batch_)),
+      program_(compile(context.target(), purpose, [&](Recorder& r) { record(r, batch_); })) {
+  bind_rows(*program_, table);
+  program_->bind_if("row", row_.data());
+  load_states(*program_, states);
+}
+
+int64_t RowOutputs::width(size_t output) const { return program_->plan().shape(program_->find(names_[output])).cols; }
+
+void RowOutputs::each_batch(const See& see) {
+  std::vector<std::vector<float>> outputs(names_.size());
+  for (int64_t first = 0; first < rows_; first += batch_) {
+    const int64_t n = std::min(batch_, rows_ - first);
+    for (int64_t i = 0; i < batch_; ++i)
+      row_[static_cast<size_t>(i)] = static_cast<int32_t>((first + std::min(i, n - 1)) * table_.rows / rows_);
+    program_->run(1);
+    table_.relax();
+    for (size_t k = 0; k < names_.size(); ++k) outputs[k] = program_->read<float>(program_->find(names_[k]));
+    see(first, n, outputs);
+    context_.monitor.check_cancelled("prior");
   }
-  return out;
 }
 
 }  // namespace tessera

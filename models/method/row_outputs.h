@@ -1,6 +1,7 @@
 // Outputs of a plan for rows of the encoded table.
 #pragma once
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,11 +9,28 @@
 
 namespace tessera {
 
-// The outputs `names` of a plan, row by row, for evenly spaced rows of the table, at most `most` of them. The plan
-// reads table rows from the bound leaf "row" [batch, 1]; `states` are put into it.
-std::vector<std::vector<float>> outputs_of_rows(const EncodedTable& table, int64_t most, const States& states,
-                                                const std::vector<std::string>& names, Purpose purpose,
-                                                const RunContext& context,
-                                                const std::function<void(Recorder& r, int64_t batch)>& record);
+// The outputs `names` of a plan for evenly spaced rows of the table, at most `most` of them. The plan reads table rows
+// from the bound leaf "row" [batch, 1]; `states` are put into it.
+class RowOutputs {
+ public:
+  RowOutputs(const EncodedTable& table, int64_t most, const States& states, std::vector<std::string> names,
+             Purpose purpose, const RunContext& context, const std::function<void(Recorder& r, int64_t batch)>& record);
+
+  int64_t rows() const { return rows_; }
+  int64_t width(size_t output) const;
+
+  // All rows in order, a batch at a time: `count` rows from `first`, row by row in each output. The values are gone
+  // with the next batch.
+  using See = std::function<void(int64_t first, int64_t count, const std::vector<std::vector<float>>& outputs)>;
+  void each_batch(const See& see);
+
+ private:
+  const EncodedTable& table_;
+  const std::vector<std::string> names_;
+  const RunContext& context_;
+  const int64_t rows_, batch_;
+  std::vector<int32_t> row_;
+  std::unique_ptr<Program> program_;
+};
 
 }  // namespace tessera

@@ -17,8 +17,10 @@ namespace {
 
 std::string megabytes(int64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
 
-// Rounded up, so that a limit that is given as it is printed does.
-std::string limit_of(int64_t bytes) { return fmt::format("{}MB", bytes / 1'000'000 + 1); }
+// A limit that has room for a step of that many bytes, where this one has `room`. Rounded up, so that it does as printed.
+std::string limit_with(int64_t bytes, int64_t room, const RunContext& context) {
+  return fmt::format("{}MB", (context.team.limit()->bytes() - room + bytes) / 1'000'000 + 1);
+}
 
 // `fits`: what has room as it is, " --micro-batch 64 has room as it is;", or takes least, or nothing.
 void check_room(int64_t bytes, int64_t room, const Device& device, const FitOptions& options, const RunContext& context,
@@ -26,14 +28,14 @@ void check_room(int64_t bytes, int64_t room, const Device& device, const FitOpti
   if (bytes <= room) return;
   const std::string more = options.recompute == Recompute::off ? " or --recompute auto" : "";
   const bool here = device.is_processor();
-  throw Error(ErrorCode::memory,
-              fmt::format("A training step takes {}, and {} has {} left beside the table.\n  {}{} a smaller "
-                          "--batch-size{} needs less.",
-                          megabytes(bytes), here ? "memory_limit" : device.describe(), megabytes(room),
-                          here ? fmt::format("--memory-limit {} has room for it;",
-                                             limit_of(context.team.limit()->held() + bytes))
-                               : "--device cpu may have room for it;",
-                          fits, more));
+  throw Error(
+      ErrorCode::memory,
+      fmt::format("A training step takes {}, and {} has {} left beside the table.\n  {}{} a smaller "
+                  "--batch-size{} needs less.",
+                  megabytes(bytes), here ? "memory_limit" : device.describe(), megabytes(std::max<int64_t>(room, 0)),
+                  here ? fmt::format("--memory-limit {} has room for it;", limit_with(bytes, room, context))
+                       : "--device cpu may have room for it;",
+                  fits, more));
 }
 
 int64_t bytes_of_bound(const Plan& plan) {
@@ -79,13 +81,35 @@ Plan step_plan(const Method& method, size_t phase, int64_t steps, const FitOptio
   return plan;
 }
 
-int64_t room_for(const Plan& plan, const Device& device, const Team& team) {
+int64_t bytes_of(const States& states) {
+  int64_t bytes = 0;
+  for (const auto& [leaf, values] : states) bytes += static_cast<int64_t>(values.size() * sizeof(float));
+  return bytes;
+}
+
+int64_t beside_step(const Plan& plan, const Device& device, const States& carried, const FitOptions& options) {
+  const int64_t weights = bytes_of(carried);
+  // Copies are made leaf by leaf, each of which is whole before it takes the place of the one of the same name.
+  int64_t state = 0, held = weights, most = weights;
+  for (const Leaf& leaf : plan.leaves) {
+    if (leaf.kind != Leaf::state) continue;
+    const int64_t bytes = static_cast<int64_t>(sizeof(float)) * plan.shape(leaf.value).count();
+    const auto same = carried.find(leaf.name);
+    most = std::max(most, held + bytes);
+    if (same == carried.end()) held += bytes;
+    state += bytes;
+  }
+  return weights + (device.is_processor() ? state : 0) + (options.keep_best ? weights : 0) + most;
+}
+
+int64_t room_for(const Plan& plan, const Device& device, const Team& team, int64_t beside) {
   constexpr int64_t kReserve = 20;  // a part of a device's memory: recorded steps, and blocks that do not join
   if (!device.is_processor()) {
     const int64_t free = device.free_memory();
     return free - free / kReserve - bytes_of_bound(plan);
   }
-  return team.limit() != nullptr ? team.limit()->room() : INT64_MAX;
+  const auto& limit = team.limit();
+  return limit != nullptr && limit->bytes() > 0 ? limit->room() - beside : INT64_MAX;
 }
 
 RecomputeReport recompute_within(int64_t room, Plan& plan, const Device& device, const FitOptions& options,
@@ -95,8 +119,9 @@ RecomputeReport recompute_within(int64_t room, Plan& plan, const Device& device,
                    [&](const Plan& p) { return footprint(p, device, threads, reuse).total(); });
 }
 
-RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions& options, const RunContext& context) {
-  const int64_t room = room_for(plan, device, context.team);
+RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions& options, const RunContext& context,
+                              int64_t beside) {
+  const int64_t room = room_for(plan, device, context.team, beside);
   RecomputeReport report = recompute_within(room, plan, device, options, context.passes_off, context.team.size());
   check_room(report.bytes_after, room, device, options, context);
   if (!report.values.empty())
@@ -119,10 +144,12 @@ Tightest tightest_phase(const Method& method, const Device& device, const FitOpt
                         const RunContext& context) {
   const std::vector<Phase> phases = method.phases();
   Tightest found;
+  States carried = method.start(context.seed);
   for (size_t i = 0; i < phases.size(); ++i) {
     if (phases[i].steps == 0) continue;
+    method.enter(i, carried);
     Plan plan = step_plan(method, i, phases[i].steps, options, context.passes_off);
-    Tightest phase{0, room_for(plan, device, context.team)};
+    Tightest phase{0, room_for(plan, device, context.team, beside_step(plan, device, carried, options))};
     phase.bytes =
         recompute_within(phase.room, plan, device, options, context.passes_off, context.team.size()).bytes_after;
     if (phase.room - phase.bytes < found.room - found.bytes) found = phase;
@@ -136,7 +163,8 @@ constexpr int kMostParts = 32;
 
 // Of halves of the batch: the largest that has room, and where none has the one that takes least.
 struct MicroBatchChoice {
-  int64_t fits = 0, least = 0, least_bytes = INT64_MAX;
+  int64_t fits = 0, least = 0;
+  Tightest with_least{INT64_MAX, INT64_MAX};
 };
 MicroBatchChoice micro_batch_within(const Method& method, const Device& device, const FitOptions& options,
                                     const RunContext& context) {
@@ -150,7 +178,7 @@ MicroBatchChoice micro_batch_within(const Method& method, const Device& device, 
        less.micro_batch /= 2)
     try {
       const Tightest phase = tightest_phase(method, device, less, context);
-      if (phase.bytes < choice.least_bytes) choice.least = less.micro_batch, choice.least_bytes = phase.bytes;
+      if (phase.bytes < choice.with_least.bytes) choice.least = less.micro_batch, choice.with_least = phase;
       if (!phase.fits()) continue;
       choice.fits = less.micro_batch;
       break;
@@ -179,25 +207,25 @@ int64_t micro_batch_for(const Method& method, const Device& device, const FitOpt
                         const RunContext& context) {
   const auto& limit = context.team.limit();
   const bool here = device.is_processor();
-  if (here && limit == nullptr) return options.micro_batch;
+  if (here && (limit == nullptr || limit->bytes() == 0)) return options.micro_batch;
   const Tightest phase = tightest_phase(method, device, options, context);
   if (phase.fits()) return options.micro_batch;
   const MicroBatchChoice choice = micro_batch_within(method, device, options, context);
   const int64_t fits = choice.fits;
   if (fits == 0)
-    check_room(
-        phase.bytes, phase.room, device, options, context,
-        here && choice.least_bytes < phase.bytes
-            ? fmt::format(" {} has with --micro-batch {};", limit_of(limit->held() + choice.least_bytes), choice.least)
-            : "");
+    check_room(phase.bytes, phase.room, device, options, context,
+               here && choice.with_least.bytes < phase.bytes
+                   ? fmt::format(" {} has with --micro-batch {};",
+                                 limit_with(choice.with_least.bytes, choice.with_least.room, context), choice.least)
+                   : "");
   if (options.micro_batch > 0 || !rows_are_apart(method, options, context))
     check_room(phase.bytes, phase.room, device, options, context,
                fmt::format(" --micro-batch {} has room as it is;", fits));
   notice(context.monitor,
          fmt::format("A training step takes {}, and {} has {} left: each batch goes through it in parts of {} at most, "
                      "as with --micro-batch {}. The model differs at rounding from one with room for all.",
-                     megabytes(phase.bytes), here ? "the memory limit" : device.describe(), megabytes(phase.room), fits,
-                     fits));
+                     megabytes(phase.bytes), here ? "the memory limit" : device.describe(),
+                     megabytes(std::max<int64_t>(phase.room, 0)), fits, fits));
   return fits;
 }
 

@@ -23,9 +23,15 @@ struct ColumnPart {
 Plan step_plan(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
                const std::set<std::string>& passes_off, ColumnPart* columns = nullptr);
 
-// Bytes that are left for a step: of the host's limit; of a device what is free, less a part that is kept free and what
-// the plan binds. INT64_MAX where nothing bounds it.
-int64_t room_for(const Plan& plan, const Device& device, const Team& team);
+int64_t bytes_of(const States& states);
+
+// Bytes of the host that the trainer holds beside the program of a step: `carried`, the states of start() and enter(), a
+// copy of all states while it measures or saves, and one for the search of a NaN.
+int64_t beside_step(const Plan& plan, const Device& device, const States& carried, const FitOptions& options);
+
+// Bytes that are left for a step: of the host's limit, less those `beside` it, or below 0; of a device what is free, less
+// a part that is kept free and what the plan binds. INT64_MAX where nothing bounds it.
+int64_t room_for(const Plan& plan, const Device& device, const Team& team, int64_t beside);
 
 // Recomputation as the options ask for it, to take at most `room` bytes on the device.
 RecomputeReport recompute_within(int64_t room, Plan& plan, const Device& device, const FitOptions& options,
@@ -33,7 +39,8 @@ RecomputeReport recompute_within(int64_t room, Plan& plan, const Device& device,
 
 // Makes values again where the options ask for it or room_for() has none for them, and tells so. Error(memory) before
 // any allocation if the step does not fit even so, with the limit that has room for it.
-RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions& options, const RunContext& context);
+RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions& options, const RunContext& context,
+                              int64_t beside);
 
 // The micro-batch of a run, before its first phase: as asked for. Where none was, the batch has no room (room_for) and
 // its rows do not depend on one another, the largest half, quarter, … that has, which a notice tells.

@@ -74,7 +74,7 @@ void repeat(Communicator& rank, Program& program) {
 }  // namespace
 
 TrainingProgram training_program(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
-                                 const RunContext& context, const Communicator& rank) {
+                                 const RunContext& context, const Communicator& rank, const States& carried) {
   const bool by_columns = options.ranks.by_columns();
   Device& device = device_of(options);
   ColumnPart part{{options.ranks.shards, rank.size(), rank.rank(), rank.wires(), !device.is_processor()}};
@@ -82,12 +82,14 @@ TrainingProgram training_program(const Method& method, size_t phase, int64_t ste
   // What calibration may take as well, which no number of ranks changes.
   const double flops = flops_of(by_columns ? step_plan(method, phase, steps, options, context.passes_off) : plan);
   if (options.ranks.shards > 0 && !by_columns) shard(plan, part.cut);
-  fit_to_memory(plan, device, options, context);
+  const int64_t beside = beside_step(plan, device, carried, options);
+  fit_to_memory(plan, device, options, context, beside);
   release_freed_memory();  // of the passes, and of the phase before: the arenas do not fit into their gaps
   auto program = std::make_unique<Program>(std::move(plan), device, context.team, context.seed,
                                            wanted(context.passes_off, "liveness"));
   method.bind(*program);
-  return {std::move(program), flops, RankStates(std::move(part.states))};
+  return {std::move(program), flops, RankStates(std::move(part.states)),
+          context.team.share(beside, "copies of weights and optimizer state")};
 }
 
 namespace {
@@ -98,13 +100,16 @@ bool part_has_room(const Method& method, const FitOptions& options, const RunCon
   const bool by_columns = options.ranks.by_columns(), threads = !options.ranks.world;
   Device& device = device_of(options);
   const Wires nowhere{};
+  States carried = rank == 0 ? method.start(context.seed) : States{};
   for (size_t i = 0; i < phases.size(); ++i) {
     if (phases[i].steps == 0) continue;
+    if (rank == 0) method.enter(i, carried);
     ColumnPart part{{options.ranks.shards, ranks, rank, &nowhere, !device.is_processor()}};
     Plan plan = step_plan(method, i, phases[i].steps, options, context.passes_off, by_columns ? &part : nullptr);
     if (!by_columns) shard(plan, part.cut);
     // ranks that are threads share the host's limit
-    const int64_t room = room_for(plan, device, context.team) / (threads && device.is_processor() ? ranks : 1);
+    const int64_t room = room_for(plan, device, context.team, 0) / (threads && device.is_processor() ? ranks : 1) -
+                         (device.is_processor() ? beside_step(plan, device, carried, options) : 0);
     const int team = std::max(1, context.team.size() / (threads ? ranks : 1));
     if (recompute_within(room, plan, device, options, context.passes_off, team).bytes_after > room) return false;
   }
@@ -294,7 +299,7 @@ void obey(const Method& method, const FitOptions& options, const RunContext& con
     switch (c.what) {
       case Command::open:
         own = {};
-        own = training_program(method, static_cast<size_t>(c.phase), c.steps, options, context, rank);
+        own = training_program(method, static_cast<size_t>(c.phase), c.steps, options, context, rank, {});
         own.program->step().step = c.step;
         share_states(rank, *own.program, own.states, {});
         break;

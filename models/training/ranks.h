@@ -23,14 +23,15 @@ constexpr int usual_shards(int ranks) {
   return kUsual % ranks == 0 ? kUsual : ranks;
 }
 
-// The training plan of a phase of `steps` steps, as one rank runs it.
+// The training plan of a phase of `steps` steps, as one rank runs it that has the states `carried`.
 struct TrainingProgram {
   std::unique_ptr<Program> program;
   double flops = 0;  // of a step of all ranks
   RankStates states;
+  MemoryShare beside;  // what the trainer holds beside the program
 };
 TrainingProgram training_program(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
-                                 const RunContext& context, const Communicator& rank);
+                                 const RunContext& context, const Communicator& rank, const States& carried);
 
 // Parallel::automatic becomes one of the others: the same on every rank, which all call it before train() or follow().
 void settle_parallel(const Method& method, const RunContext& context, FitOptions& options);

@@ -11,12 +11,6 @@
 namespace tessera {
 namespace {
 
-int64_t bytes_of(const States& states) {
-  int64_t bytes = 0;
-  for (const auto& [leaf, values] : states) bytes += static_cast<int64_t>(values.size() * sizeof(float));
-  return bytes;
-}
-
 int64_t bytes_of_state(const Plan& plan, bool moments) {
   int64_t bytes = 0;
   for (const Leaf& leaf : plan.leaves) {
@@ -24,22 +18,6 @@ int64_t bytes_of_state(const Plan& plan, bool moments) {
       bytes += static_cast<int64_t>(sizeof(float)) * plan.shape(leaf.value).count();
   }
   return bytes;
-}
-
-// What the trainer holds beside a step's program, while it measures or saves: copies that are made leaf by leaf, each
-// of which is whole before it takes the place of the one of the same name.
-int64_t beside_step(const Plan& plan, const States& carried, const FitOptions& options) {
-  const int64_t weights = bytes_of(carried);
-  int64_t held = weights, most = weights;
-  for (const Leaf& leaf : plan.leaves) {
-    if (leaf.kind != Leaf::state) continue;
-    const int64_t bytes = static_cast<int64_t>(sizeof(float)) * plan.shape(leaf.value).count();
-    const auto same = carried.find(leaf.name);
-    most = std::max(most, held + bytes);
-    held += bytes - (same == carried.end() ? 0 : static_cast<int64_t>(same->second.size() * sizeof(float)));
-  }
-  const int64_t snapshot = bytes_of_state(plan, false) + bytes_of_state(plan, true);  // for the search of a NaN
-  return snapshot + (options.keep_best ? weights : 0) + most;
 }
 
 }  // namespace
@@ -62,17 +40,18 @@ Trained rehearse(const Method& method, HeldOut* held_out, const FitOptions& opti
     if (phases[i].steps == 0) continue;
     method.enter(i, carried);
     Plan plan = step_plan(method, i, phases[i].steps, options, context.passes_off);
-    const RecomputeReport made_again = recompute_within(room_for(plan, device, context.team), plan, device, options,
-                                                        context.passes_off, context.team.size());
+    const int64_t beside = beside_step(plan, device, carried, options);
+    const RecomputeReport made_again = recompute_within(room_for(plan, device, context.team, beside), plan, device,
+                                                        options, context.passes_off, context.team.size());
     const Footprint takes = footprint(plan, device, context.team.size(), wanted(context.passes_off, "liveness"));
     r.step = std::max(r.step, takes.total());
+    r.held = std::max(r.held, (here ? takes.total() : 0) + beside);
     Plan own = plan;
     const Arranged arranged =  // a program's, which is there while its size is looked at
         here ? arrange(own, device, table_of(device), wanted(context.passes_off, "liveness")) : Arranged{};
     release_freed_memory();  // as the trainer does before it allocates arenas
-    const int64_t now = process_memory().resident;
-    const int64_t program = here ? takes.total() + call_bytes(own, arranged.layout) : 0;
-    r.training = std::max(r.training, now + program + beside_step(plan, carried, options));
+    const int64_t others = process_memory().resident - bytes_of(carried);
+    r.training = std::max(r.training, others + (here ? takes.total() : 0) + beside);
     r.phases.push_back({{"phase", phases[i].name},
                         {"batch", phases[i].batch},
                         {"weights_bytes", bytes_of_state(plan, false)},
@@ -80,6 +59,7 @@ Trained rehearse(const Method& method, HeldOut* held_out, const FitOptions& opti
                         {"state_bytes", takes.state},
                         {"activation_bytes", takes.activations},
                         {"scratch_bytes", takes.scratch},
+                        {"calls_bytes", takes.calls},
                         {"bytes", takes.total()},
                         {"made_again", made_again.values.size()},
                         {"bytes_without_recompute", made_again.bytes_before}});

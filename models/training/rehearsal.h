@@ -13,7 +13,8 @@ struct Rehearsal {
   nlohmann::json phases = nlohmann::json::array();
   int64_t encoded = 0, held_out = 0;  // bytes of the rows, or sequences, that are learned from, and of those held out
   int64_t arrays = 0;                 // bytes that a limit counts as training begins: those, lists of rows, a measure
-  int64_t step = 0;                   // of the largest step: what a limit counts of it
+  int64_t step = 0;                   // of the largest step
+  int64_t held = 0;                   // what a limit counts of it, with the copies of states beside it
   int64_t resident = 0;               // bytes of the process as training begins
   int64_t training = 0;               // and while it trains, at most, copies of the weights included
   bool reached = false;               // the steps: of what follows, only the memory counts

@@ -170,7 +170,7 @@ class Trainer {
   // What is kept of the weights, those of start() and enter(). Training is over: what follows has its memory.
   FittedState keep(const Deadline& until) {
     States weights = options_.keep_best && run_.best ? std::move(run_.best_weights) : this->weights();
-    program_.reset();
+    program_.reset(), beside_.reset();
     release_freed_memory();
     return ranks_.keep(method_, std::move(weights), until);
   }
@@ -201,11 +201,12 @@ class Trainer {
     load();
   }
   void make_program() {
-    program_.reset();
+    program_.reset(), beside_.reset();
     method_.enter(stage().index, carried_);
     TrainingProgram made = training_program(method_, stage().index, end() - stage().begin, options_, ranks_.context(),
-                                            ranks_.communicator());
+                                            ranks_.communicator(), carried_);
     program_ = std::move(made.program), step_flops_ = made.flops, rank_states_ = std::move(made.states);
+    beside_ = std::move(made.beside);
     width_ = static_cast<size_t>(program_->plan().shape(program_->plan().find_leaf("losses")).cols);
     if (!options_.device || options_.device->is_processor())  // others have their own copy of the table
       relaxed_every_ = std::max<int64_t>(1, method_.random_rows() / phase().batch);
@@ -451,6 +452,7 @@ class Trainer {
   States carried_;  // of start() and enter(), as the stages before left them
   RunState run_;
   std::unique_ptr<Program> program_;
+  MemoryShare beside_;  // of what is here beside it
   RankStates rank_states_;
 };
 

@@ -18,7 +18,7 @@ constexpr int64_t kMostBlock = 128, kLeastBlock = kGaussianBlock;  // points who
 constexpr int64_t kBlockBytes = 384 << 10;
 constexpr int64_t kGroup = 512;         // points summed by one thread before the groups are added
 constexpr int64_t kPartials = 64;       // sums that are added at the end: groups beyond share one, in order
-constexpr int64_t kSumsAtOnce = 8;      // of those, kept side by side, or one a thread
+constexpr int64_t kSumsAtOnce = 2;      // of those, kept side by side, or one a thread
 constexpr int64_t kStartPoints = 8192;  // that k-means++ looks at
 constexpr int kLloyd = 10;
 constexpr double kLogTwoPi = 1.8378770664093453;

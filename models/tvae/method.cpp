@@ -26,30 +26,47 @@ constexpr int64_t kMostActive = 48;        // dimensions a full covariance is fi
 // step of the prior 19).
 constexpr double kPriorCost = 1.5, kPriorSteps = 100;
 
-// The posteriors of evenly spaced training rows, row by row.
-struct Posteriors {
-  int64_t rows = 0, dimensions = 0;
-  std::vector<float> mean, stddev;
-};
-
-Posteriors posteriors(const Tvae& m, const EncodedTable& table, const std::vector<float>& encoder,
-                      const RunContext& context) {
-  auto out = outputs_of_rows(table, kPosteriorRows, {{"encoder", encoder}}, {"mean", "stddev"}, Purpose::posterior,
-                             context, [&](Recorder& r, int64_t batch) { record_posterior(r, m, table.rows, batch); });
-  const int64_t dimensions = m.config.embedding_dim, rows = static_cast<int64_t>(out[0].size()) / dimensions;
-  return {rows, dimensions, std::move(out[0]), std::move(out[1])};
+// The posteriors of evenly spaced training rows: outputs 0 and 1 are their means and standard deviations.
+std::unique_ptr<RowOutputs> posteriors(const Tvae& m, const EncodedTable& table, const std::vector<float>& encoder,
+                                       const RunContext& context) {
+  return std::make_unique<RowOutputs>(table, kPosteriorRows, States{{"encoder", encoder}},
+                                      std::vector<std::string>{"mean", "stddev"}, Purpose::posterior, context,
+                                      [&](Recorder& r, int64_t batch) { record_posterior(r, m, table.rows, batch); });
 }
 
 // Mean KL divergence of each dimension from N(0, 1), in nats.
-std::vector<double> kl_of_dimensions(const Posteriors& q) {
-  std::vector<double> kl(static_cast<size_t>(q.dimensions), 0);
-  for (int64_t i = 0; i < q.rows; ++i)
-    for (int64_t j = 0; j < q.dimensions; ++j) {
-      const double mean = static_cast<double>(q.mean[static_cast<size_t>(i * q.dimensions + j)]),
-                   s = static_cast<double>(q.stddev[static_cast<size_t>(i * q.dimensions + j)]);
-      kl[static_cast<size_t>(j)] += 0.5 * (mean * mean + s * s - 2 * std::log(s) - 1) / static_cast<double>(q.rows);
-    }
+std::vector<double> kl_of_dimensions(RowOutputs& q) {
+  const auto dimensions = static_cast<size_t>(q.width(0));
+  std::vector<double> kl(dimensions, 0);
+  q.each_batch([&](int64_t, int64_t count, const std::vector<std::vector<float>>& out) {
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i)
+      for (size_t j = 0; j < dimensions; ++j) {
+        const double mean = static_cast<double>(out[0][i * dimensions + j]),
+                     s = static_cast<double>(out[1][i * dimensions + j]);
+        kl[j] += 0.5 * (mean * mean + s * s - 2 * std::log(s) - 1) / static_cast<double>(q.rows());
+      }
+  });
   return kl;
+}
+
+// A draw of each posterior in the first `active` dimensions of `order`, row by row.
+std::vector<double> draws(RowOutputs& q, const std::vector<size_t>& order, int64_t active, const RunContext& context) {
+  std::vector<double> points(static_cast<size_t>(q.rows() * active));
+  const int64_t dimensions = q.width(0);
+  q.each_batch([&](int64_t first, int64_t count, const std::vector<std::vector<float>>& out) {
+    context.team.for_each(count, [&](int64_t i) {
+      for (int64_t j = 0; j < active; ++j) {
+        const size_t at = static_cast<size_t>(i * dimensions) + order[static_cast<size_t>(j)];
+        const Philox w =
+            random_words(context.seed, Purpose::posterior, static_cast<uint32_t>(j), static_cast<uint64_t>(first + i));
+        const double normal = std::sqrt(-2 * std::log(open_uniform(w.word[0], w.word[1]))) *
+                              std::cos(6.283185307179586 * open_uniform(w.word[2], w.word[3]));
+        points[static_cast<size_t>((first + i) * active + j)] =
+            static_cast<double>(out[0][at]) + static_cast<double>(out[1][at]) * normal;
+      }
+    });
+  });
+  return points;
 }
 
 class TvaeMethod : public RowMethod {
@@ -133,29 +150,19 @@ class TvaeMethod : public RowMethod {
   // A mixture fitted to one draw of q(z | row) for every row, in the dimensions that carry something
   // (docs/methods/fidelity.md). The decoder's inputs are put in falling order of KL, so that these come first.
   void fit_prior(FittedState& kept, const std::vector<float>& encoder, const RunContext& context) const {
-    Posteriors q = posteriors(network_, *table_, encoder, context);
-    const std::vector<double> kl = kl_of_dimensions(q);
+    // Rows pass through the encoder twice: posteriors in all dimensions take several times the memory of the points.
+    std::unique_ptr<RowOutputs> q = posteriors(network_, *table_, encoder, context);
+    const std::vector<double> kl = kl_of_dimensions(*q);
     std::vector<size_t> order(kl.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return kl[a] > kl[b]; });
     int64_t active = 0;
-    while (active < std::min(q.dimensions, kMostActive) &&
+    while (active < std::min(q->width(0), kMostActive) &&
            (context.rehearsal || kl[order[static_cast<size_t>(active)]] > network_.config.active_kl))
       ++active;
 
-    std::vector<double> points(static_cast<size_t>(q.rows * active));
-    context.team.for_each(q.rows, [&](int64_t i) {
-      for (int64_t j = 0; j < active; ++j) {
-        const size_t at = static_cast<size_t>(i * q.dimensions) + order[static_cast<size_t>(j)];
-        const Philox w =
-            random_words(context.seed, Purpose::posterior, static_cast<uint32_t>(j), static_cast<uint64_t>(i));
-        const double normal = std::sqrt(-2 * std::log(open_uniform(w.word[0], w.word[1]))) *
-                              std::cos(6.283185307179586 * open_uniform(w.word[2], w.word[3]));
-        points[static_cast<size_t>(i * active + j)] =
-            static_cast<double>(q.mean[at]) + static_cast<double>(q.stddev[at]) * normal;
-      }
-    });
-    q = {};  // several times the points' memory
+    std::vector<double> points = draws(*q, order, active, context);
+    q.reset();
     const LatentMixture mixture = fit_mixture(std::move(points), active, context);
     if (active == 0) return;
 

@@ -77,6 +77,7 @@ class ContextOptions(_Options):
         text device
         int64 memory_limit
         text scratch
+        int64 memory_held
         """
     )
 

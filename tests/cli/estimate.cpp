@@ -7,15 +7,17 @@ namespace {
 
 using Line = std::vector<std::string>;
 
-// Above the peak an estimate may be a tenth, and this much, below which shares mean nothing.
-// 3 MiB are the estimate's own margin; a process of two threads has used 3 MB more or less from run to run.
-constexpr int64_t kSmall = 9 << 20;
+// Above the peak an estimate may be a twentieth, and this much, below which shares mean nothing.
+constexpr int64_t kSmall = 1 << 20;
 
 class CliEstimate : public Cli {
  protected:
   void table(const std::string& name, int rows) { must({"example", name, "--rows", std::to_string(rows)}); }
 
   void expect_bounded(const std::string& table, const Line& options) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "another allocator, with memory of its own beside each block";
+#endif
     Line estimate{"estimate", table, "--json", "--quiet"},
         fit{"fit", table, "--json", "--quiet", "--model", "m.bin", "--force"};
     estimate.insert(estimate.end(), options.begin(), options.end());
@@ -25,7 +27,7 @@ class CliEstimate : public Cli {
     const Outcome said = must(estimate), done = must(fit);
     const auto bytes = [](const Outcome& o) { return nlohmann::json::parse(o.out).at("peak_bytes").get<int64_t>(); };
     EXPECT_GE(bytes(said), bytes(done)) << line;
-    EXPECT_LE(bytes(said), bytes(done) + bytes(done) / 10 + kSmall) << line;
+    EXPECT_LE(bytes(said), bytes(done) + bytes(done) / 20 + kSmall) << line;
   }
 };
 
@@ -79,6 +81,25 @@ TEST_F(CliEstimate, OfSequencesIsNeverBelowAndHardlyAboveThePeak) {
     line.insert(line.end(), more.begin(), more.end());
     expect_bounded("t.csv", line);
   }
+}
+
+// What a limit counts is what a step and the trainer take; the rest of the process is in kProgramBytes of it.
+TEST_F(CliEstimate, ThePeakOfAFitStaysUnderTheLimit) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "another allocator, with memory of its own beside each block";
+#endif
+  table("t.csv", 600);
+  const Line line{
+      "t.csv",   "--json", "--quiet", "--method",     "timegan", "--iterations",      "1",   "--threads",    "2",
+      "--model", "m.bin",  "--force", "--hidden-dim", "24",      "--sequence-length", "160", "--batch-size", "32"};
+  const auto peak = [&](const Line& more) {
+    Line fit{"fit"};
+    fit.insert(fit.end(), line.begin(), line.end());
+    fit.insert(fit.end(), more.begin(), more.end());
+    return nlohmann::json::parse(must(fit).out).at("peak_bytes").get<int64_t>();
+  };
+  const int64_t free = peak({}), limit = free / 10 * 8;
+  EXPECT_LE(peak({"--memory-limit", std::to_string(limit)}), limit) << free << " bytes without a limit";
 }
 
 TEST_F(CliEstimate, NeedsNoTable) {

@@ -268,6 +268,7 @@ void run_as_follower(const Program& program, const FitCommand& a, const tessera_
 }
 
 void run(const Program& program, const FitCommand& given) {
+  use_one_heap();
   FitCommand a = given;
   if (a.devices.empty() && program.place.ranks > 1) a.devices = "launched";
   tessera_fit_options options = a.options();

@@ -205,6 +205,7 @@ std::string estimate_page(const Json& e) {
 }
 
 void run_estimate(const SharedOptions& given, const PlanCommand& a) {
+  use_one_heap();  // as `fit` does
   tessera_fit_options options = a.fit.options();
   options.source = a.data.c_str();
   tessera::check_fit_options(options);

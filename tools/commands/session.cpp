@@ -12,6 +12,10 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#ifdef __GLIBC__  // any header of the C library says so
+#include <malloc.h>
+#endif
+
 #include "interrupt.h"
 #include "terminal/text.h"
 
@@ -27,6 +31,9 @@ std::string chosen_device(const std::string& wish) {
   return name;
 }
 
+// Of --memory-limit: the program's code, its libraries, and small blocks, which the library does not count.
+constexpr int64_t kProgramBytes = 16'000'000;
+
 bool reader_is_gone() {
   pollfd out{STDOUT_FILENO, POLLOUT, 0};
   return ::poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
@@ -41,10 +48,17 @@ Session::Session(const SharedOptions& options) : progress_(ProgressPrinter::styl
   o.progress = &ProgressPrinter::callback;
   o.user = &progress_;
   o.memory_limit = static_cast<int64_t>(std::min<uint64_t>(options.memory_limit, INT64_MAX));
+  o.memory_held = kProgramBytes;
   o.scratch = options.scratch.c_str();
   context_ = std::make_unique<tessera::Context>(o);
   cancel_on_signals(context_->get());
   if (options.device != "cpu") progress_.line("device", chosen_device(options.device));
+}
+
+void use_one_heap() {
+#ifdef __GLIBC__
+  (void)::mallopt(M_ARENA_MAX, 1);
+#endif
 }
 
 Session::~Session() {
@@ -117,7 +131,7 @@ char parse_delimiter(const std::string& text) {
 }
 
 void MemoryArguments::add_to(CLI::App& command, const std::string& help) {
-  CLI::Option* most = command.add_option("--memory-limit", limit, help)->transform(CLI::AsSizeValue(false));
+  CLI::Option* most = command.add_option("--memory-limit", limit, help)->transform(CLI::AsSizeValue(true));
   command
       .add_option("--memory-fraction", fraction,
                   "--memory-limit as a share of the memory that this machine, or the process's cgroup, has available")

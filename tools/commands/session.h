@@ -18,6 +18,10 @@ struct SharedOptions {
   std::string scratch;        // folder; empty: none
 };
 
+// One heap for all threads, called before there are any: what they leave in heaps of their own depends on who computed
+// what, and the peak of a fit, which `estimate` bounds, with it.
+void use_one_heap();
+
 class Session {
  public:
   explicit Session(const SharedOptions& options);

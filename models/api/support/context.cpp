@@ -98,11 +98,17 @@ tessera_status tessera_context_new(const tessera_context_options* options, tesse
     if (state->options.memory_limit < 0)
       throw Error(ErrorCode::usage, fmt::format("memory_limit is {}; it must be 0 (none) or a number of bytes.",
                                                 state->options.memory_limit));
+    if (state->options.memory_held < 0)
+      throw Error(ErrorCode::usage, fmt::format("memory_held is {}; it must be 0 (none) or a number of bytes.",
+                                                state->options.memory_held));
     const std::string scratch = text_or(state->options.scratch, "");
     state->options.scratch = nullptr;  // the caller's text need not live on
     if (!scratch.empty()) (void)open_scratch(scratch);
-    if (state->options.memory_limit > 0 || !scratch.empty())
+    if (state->options.memory_limit > 0 || !scratch.empty() || state->options.memory_held > 0)
       state->memory = std::make_shared<MemoryLimit>(state->options.memory_limit, scratch);
+    if (state->memory != nullptr)
+      state->memory->count_array(state->options.memory_held / 2);  // half of the rest is theirs
+    state->held = {state->memory, state->options.memory_held, "the process itself"};
     out = give_handle(new tessera_context(std::move(state)));
   });
 }

@@ -22,6 +22,7 @@ struct ContextState {
   std::string device = "cpu";
   std::atomic<bool> cancel{false};
   std::shared_ptr<MemoryLimit> memory;
+  MemoryShare held;  // by the caller
 };
 
 // That of a live context. Throws Error(usage); Error(cancelled) if the context was cancelled.

@@ -139,28 +139,28 @@ TEST_F(CliDisks, ALargeTableIsFittedInLittleMemory) {
   must(line({}));
   const std::string whole = read("m.tessera");
   drop("m.tessera");
-  Outcome o = run(line({"--memory-limit", "6MB", "--scratch", "off"}));
+  Outcome o = run(line({"--memory-limit", "22MB", "--scratch", "off"}));
   EXPECT_EQ(o.code, 5) << o.err;
   EXPECT_HAS(o.err, "--memory-limit");
   std::filesystem::create_directory(folder_ / "scratch");
-  must(line({"--memory-limit", "6MB", "--scratch", "scratch"}));
+  must(line({"--memory-limit", "22MB", "--scratch", "scratch"}));
   EXPECT_TRUE(read("m.tessera") == whole);
-  must(line({"--memory-limit", "6MB"}));
+  must(line({"--memory-limit", "22MB"}));
   EXPECT_TRUE(read("m.tessera") == whole);
   drop("m.tessera");
 
-  o = run(line({"--memory-limit", "6MB", "--scratch", "nowhere"}));
+  o = run(line({"--memory-limit", "22MB", "--scratch", "nowhere"}));
   EXPECT_EQ(o.code, 4);
   EXPECT_HAS(o.err, "nowhere: no scratch file can be created in this folder: there is no such folder");
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   EXPECT_EQ(
-      failing(folder_ / "scratch", "posix_fallocate", ENOSPC, line({"--memory-limit", "6MB", "--scratch", "scratch"})),
+      failing(folder_ / "scratch", "posix_fallocate", ENOSPC, line({"--memory-limit", "22MB", "--scratch", "scratch"})),
       4);
   EXPECT_HAS(read("err"), "the disk is full");
   EXPECT_HAS(read("err"), "--scratch");
 #endif
   EXPECT_FALSE(exists("m.tessera"));
-  Line forever = line({"--memory-limit", "6MB", "--scratch", "scratch"});
+  Line forever = line({"--memory-limit", "22MB", "--scratch", "scratch"});
   forever[7] = "1000000";
   for (const int number : {SIGKILL, SIGTERM}) {
     Running begun(folder_, forever, "");
