@@ -217,7 +217,7 @@ class ShardTile {
            shard_begin(op_, rows, s + 1) - shard_begin(op_, rows, s) <= Shape<T>::kDepth * F::kFactors;
   }
   void shard(int s, const View& to, bool first) {
-    const bool added = op_.addend && op_.first + s == 0;
+    const bool added = op_.addend && s == 0;
     const Mat<T> none(View{}), addend(added ? part(call_.in[2 * op_.pairs], w_.row, w_.rows, w_.col, w_.cols) : View{});
     for (int p = 0; p < op_.pairs; ++p, first = false) {
       const View &a = call_.in[2 * p], &b = call_.in[2 * p + 1];

@@ -165,7 +165,7 @@ class ShardSums {
       in[i].data = static_cast<char*>(in[i].data) + begin * in[i].ld * in[i].item_bytes;
       in[i].rows = shard_begin(op_, rows, s + 1) - begin;
     }
-    const bool added = op_.addend && op_.first + s == 0;
+    const bool added = op_.addend && s == 0;
     if (added) in[2 * op_.pairs] = call_.in[2 * op_.pairs];
     const Matmul whole{true, false, op_.pairs, added, 0, op_.factors};
     const BlockMatmul blocks{BlockMatmul::weight, op_.blocks, false, op_.factors};
