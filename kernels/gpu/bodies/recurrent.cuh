@@ -280,19 +280,35 @@ __device__ inline void recurrent_input_element(const RecurrentInput& s, int b, i
 struct RecurrentWeights {
   Mat<const float> x, length;
   Mat<float> saved, slopes, out;
+  bool wide;  // 16-byte reads of saved and slopes
   Cell cell;
   int steps, in, hidden;
 };
 inline RecurrentWeights recurrent_weights(const Call& call) {
   const auto& op = *static_cast<const RecurrentWgrad*>(call.op);
   const int64_t hidden = call.in[2].rows / (call.out[0].rows * op.steps * saved_of(op.cell));
-  return {Mat<const float>(call.in[0]), Mat<const float>(call.in[1]),
-          Mat<float>(call.in[2]),       Mat<float>(call.in[3]),
-          Mat<float>(call.out[0]),      op.cell,
-          static_cast<int>(op.steps),   static_cast<int>(call.in[0].cols / op.steps),
+  return {Mat<const float>(call.in[0]),
+          Mat<const float>(call.in[1]),
+          Mat<float>(call.in[2]),
+          Mat<float>(call.in[3]),
+          Mat<float>(call.out[0]),
+          aligned16(call.in[2]) && aligned16(call.in[3]),
+          op.cell,
+          static_cast<int>(op.steps),
+          static_cast<int>(call.in[0].cols / op.steps),
           static_cast<int>(hidden)};
 }
-// Weight `at` of a tile's share: one chain over its steps and sequences.
+__device__ inline void load_lanes(const float* from, bool wide, float (&to)[kTile]) {
+#pragma unroll
+  for (int lane = 0; lane < kTile; lane += kChunk) {
+    float v[kChunk];
+    load_chunk({from, 0, 1, wide}, 0, lane, kChunk, v);
+#pragma unroll
+    for (int q = 0; q < kChunk; ++q) to[lane + q] = v[q];
+  }
+}
+// Weight `at` of a tile's share: one chain over its steps and sequences. The sixteen lanes of a step are on their way
+// at a time.
 __device__ inline void recurrent_weight(const RecurrentWeights& s, int tile, int at) {
   const int H = s.hidden, gates = static_cast<int>(gates_of(s.cell)) * H, B = s.x.rows, b = tile * kTile;
   const int k = at / gates, j = at % gates, parts = static_cast<int>(saved_of(s.cell)),
@@ -301,19 +317,33 @@ __device__ inline void recurrent_weight(const RecurrentWeights& s, int tile, int
   // The rows of W_h for n: with gru they multiply into q, with reset before they multiply r⊙h.
   const int slope = s.cell == Cell::gru && (of_h || of_h_bias) && j >= 2 * H ? j + H : j;
   const bool reset = s.cell == Cell::gru_reset_before && of_h && j >= 2 * H;
-  int most = 0;
-  for (int lane = 0; lane < kTile; ++lane) most = max(most, length_of(s.length, b + lane, B, s.steps));
+  int steps[kTile], most = 0;
+#pragma unroll
+  for (int lane = 0; lane < kTile; ++lane) {
+    steps[lane] = length_of(s.length, b + lane, B, s.steps);
+    most = max(most, steps[lane]);
+  }
   float sum = 0.0f;
   for (int t = 0; t < most; ++t) {
-    const float* d = cell_of(s.slopes, b, t, s.steps, slope_parts, 0, H, slope);
-    for (int lane = 0; lane < kTile; ++lane) {
-      float v = 1.0f;
-      if (of_x) v = t < length_of(s.length, b + lane, B, s.steps) ? s.x.row(b + lane)[t * s.in + k] : 0.0f;
-      if (of_h)
-        v = cell_of(s.saved, b, t, s.steps, parts, parts - 1, H, k - s.in)[lane] *
-            (reset ? cell_of(s.saved, b, t, s.steps, parts, 0, H, k - s.in)[lane] : 1.0f);
-      sum = fmaf(v, d[lane], sum);
+    float d[kTile], v[kTile];
+    load_lanes(cell_of(s.slopes, b, t, s.steps, slope_parts, 0, H, slope), s.wide, d);
+    if (of_h) {
+      load_lanes(cell_of(s.saved, b, t, s.steps, parts, parts - 1, H, k - s.in), s.wide, v);
+    } else {
+#pragma unroll
+      for (int lane = 0; lane < kTile; ++lane) {
+        v[lane] = 1.0f;
+        if (of_x) v[lane] = t < steps[lane] ? s.x.row(b + lane)[t * s.in + k] : 0.0f;
+      }
     }
+    if (reset) {
+      float r[kTile];
+      load_lanes(cell_of(s.saved, b, t, s.steps, parts, 0, H, k - s.in), s.wide, r);
+#pragma unroll
+      for (int lane = 0; lane < kTile; ++lane) v[lane] *= r[lane];
+    }
+#pragma unroll
+    for (int lane = 0; lane < kTile; ++lane) sum = fmaf(v[lane], d[lane], sum);
   }
   s.out.row(tile)[at] = sum;
 }
