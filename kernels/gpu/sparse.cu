@@ -91,17 +91,14 @@ void matmul_run(const Call& call, int64_t, void* scratch) {
          op.addend ? whole(call.in[3]) : Operand{}, target(out));
 }
 
-__global__ void __launch_bounds__(32 * kWarps) sparse_wgrad_kernel(Entries e, Operand d, Operand addend, Target out) {
-  const int w = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.y);
-  if (w < out.rows) sparse_wgrad(e, d, addend, out, w, static_cast<int>(blockIdx.y));
+__global__ void __launch_bounds__(kThreads) sparse_wgrad_kernel(SparseStep x) {
+  TESS_SHARED(room, float[sizeof(WgradRoom) / sizeof(float)]);
+  sparse_wgrad(x, static_cast<int>(blockIdx.x), room);
 }
 void wgrad_run(const Call& call, int64_t, void* scratch) {
-  const auto& op = *static_cast<const SparseWgrad*>(call.op);
-  const View& out = call.out[0];
-  launch({dim3(grid_of(out.rows, kWarps), grid_of(out.cols, 32 * kChunk)), dim3(32, kWarps), 0,
+  launch({dim3(static_cast<unsigned>(Fused<SparseWgrad>::tiling(call).blocks)), dim3(kThreads), 0,
           gpu_context(scratch).stream},
-         "sparse_wgrad", sparse_wgrad_kernel, Entries(call, op), whole(call.in[2]),
-         op.addend ? whole(call.in[3]) : Operand{}, target(out));
+         "sparse_wgrad", sparse_wgrad_kernel, sparse_step<SparseWgrad>(call));
 }
 
 }  // namespace

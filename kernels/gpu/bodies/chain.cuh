@@ -95,9 +95,21 @@ struct TilesPart {
   FusedStep::Part part;
   char* workspace;
   float* shared;
-  // By rows: a warp owns 32 chunks of a row.
+};
+// The same by rows: `row_warps` warps share 32 chunks of a row.
+struct WarpRows {
+  int block, rows, cols, row_warps;
   __device__ int parts() const { return tiles_of(cols, 32 * kChunk); }
-  __device__ int item() const { return block * kBlockWarps + static_cast<int>(threadIdx.x) / 32; }
+  __device__ int warp() const { return static_cast<int>(threadIdx.x) / 32; }
+  __device__ int item() const { return block * (kBlockWarps / row_warps) + warp() / row_warps; }
+  __device__ bool any() const { return item() < rows * parts(); }
+  __device__ int row() const { return item() / parts(); }
+  __device__ int column() const { return (item() % parts() * 32 + lane_id()) * kChunk; }
+  // f(row, first of four columns, end of columns), by the first of the warps that share them.
+  template <class F>
+  __device__ void each_chunk(F&& f) const {
+    if (warp() % row_warps == 0 && any() && column() < cols) f(row(), column(), cols);
+  }
 };
 // Packed rows at position `number` of a chain of cells, with `width` columns each.
 struct PackedPart {
@@ -109,8 +121,11 @@ struct PackedPart {
 };
 struct Tiling {
   int64_t blocks;
-  bool by_rows;  // rows of a scatter; else tiles of 64 × 64
+  int row_warps;  // by rows, of a scatter or a sum of slices (WarpRows); 0: tiles of 64 × 64
 };
+inline Tiling tiles_by_rows(const View& out, int row_warps) {
+  return {blocks_for(out.rows * blocks_for(out.cols, 32 * kChunk), kBlockWarps / row_warps), row_warps};
+}
 
 // ---- shared by many ops ---------------------------------------------------------------------------------------------
 // Elementwise ops: Self::map(step, walk), where walk(out, f) calls f(row, first column, end of columns).

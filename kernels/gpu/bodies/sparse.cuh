@@ -58,10 +58,9 @@ __device__ inline void sparse_pick(const Pick& x, int p, int j) {
 // sparse_matmul: out = dense·weight (+ addend [rows, N] or [1, N]), four columns of one row.   2·rows·entries·N FLOP
 // instead of 2·rows·blocks·width·N
 //   reads `entries` weight rows per row, from L2: bandwidth-bound there
-//   eight weight rows are on their way at a time: one by one, each would wait for the one before
+//   eight weight rows are on their way at a time
 //   a row's sum runs over its entries in order, so it has the same bits in any batch; what is no entry adds 0·0, which
 //   changes no bit of a sum that began with 0
-constexpr int kInFlight = 8;
 __device__ inline void sparse_matmul_chunk(const Entries& e, const Operand& weight, const Operand& addend,
                                            const Target& out, int p, int c) {
   const int n = min(kChunk, out.cols - c);
@@ -90,30 +89,81 @@ __device__ inline void sparse_matmul_chunk(const Entries& e, const Operand& weig
 }
 
 // sparse_wgrad: out = denseᵀ·d (+ addend [blocks·width, N]).   d [rows, N] · out [blocks·width, N]
-//   one warp per row of out and 128 columns: it scans the entries of its block 32 at a time, and adds the matching rows
-//   of d · 4·(blocks·width·N + matches·N) bytes and rows·per index reads per warp, all from cache: bandwidth-bound · no
-//   barrier and no atomics: matches are found by ballot and added in the order of the entries
-__device__ inline void sparse_wgrad(const Entries& e, const Operand& d, const Operand& addend, const Target& out, int w,
-                                    int part) {
-  const int lane = lane_id(), c = (part * 32 + lane) * kChunk, n = min(kChunk, out.cols - c);
-  const int block = w / e.width, wanted = w % e.width, count = e.index.rows * e.per;
-  float acc[kChunk] = {};
-  if (n > 0 && addend.data != nullptr) load_chunk(addend, w, c, n, acc);
-  for (int first = 0; first < count; first += 32) {
-    const int i = first + lane, p = i / e.per, j = block * e.per + i % e.per;
-    unsigned matches = __ballot_sync(kWholeWarp, i < count && e.index.row(p)[j] == wanted);
-    while (matches != 0) {
-      const int at = first + __ffs(static_cast<int>(matches)) - 1, row = at / e.per;
-      matches &= matches - 1;
-      if (n <= 0) continue;
-      const float v = e.weight(row, block * e.per + at % e.per);
-      float x[kChunk];
-      load_chunk(d, row, c, n, x);
+//   a warp owns a row of out and 128 columns: it scans the entries of its block 64 at a time, puts those that match
+//   into a queue in shared memory, and adds their rows of d, six on their way at a time
+//   4·(blocks·width·N + matches·N) bytes and rows·per index reads per warp, all from cache: bandwidth-bound
+//   many entries (wgrad_warps) are divided among the warps of a block, whose sums are added in order: one barrier then ·
+//   no atomics: entries are added in their order, so bits depend on shapes alone
+// As many as leave the fused kernel its registers.
+constexpr int kScanned = 2, kMatches = 6, kQueue = 32 * kScanned + kMatches;
+struct WgradRoom {
+  struct Queue {
+    int row[kQueue];
+    float weight[kQueue];
+  } queue[kBlockWarps];
+  float sums[kBlockWarps][32 * kChunk];
+};
+static_assert(sizeof(WgradRoom) <= sizeof(float) * kSharedFloats);
+
+// How many warps share the entries of a row of out: one for each 1024, in powers of two.
+__host__ __device__ inline int wgrad_warps(int64_t entries) {
+  int warps = 1;
+  while (warps < kBlockWarps && entries >= 1024 * warps) warps *= 2;
+  return warps;
+}
+
+// Adds the rows of d at the first `count` elements of a queue, four columns of each.
+__device__ inline void add_matches(const int* row, const float* weight, int count, const Operand& d, int c, int n,
+                                   float (&acc)[kChunk]) {
+  float x[kMatches][kChunk];
 #pragma unroll
-      for (int q = 0; q < kChunk; ++q) acc[q] += v * x[q];
+  for (int k = 0; k < kMatches; ++k)
+    if (k < count) load_chunk(d, row[k], c, n, x[k]);
+#pragma unroll
+  for (int k = 0; k < kMatches; ++k)
+    if (k < count)
+#pragma unroll
+      for (int q = 0; q < kChunk; ++q) acc[q] += weight[k] * x[k][q];
+}
+
+// Adds to acc the rows of d at entries begin … end − 1 of its block that stand for row w of out.
+__device__ inline void add_row(const Entries& e, const Operand& d, int w, int begin, int end, int c, int n,
+                               WgradRoom::Queue& queue, float (&acc)[kChunk]) {
+  const int lane = lane_id(), block = w / e.width * e.per, wanted = w % e.width, rows = 32 / e.per, more = 32 % e.per;
+  int p = (begin + lane) / e.per, j = (begin + lane) % e.per, waiting = 0;
+  for (int first = begin; first < end; first += 32 * kScanned) {
+    int row[kScanned], index[kScanned];
+    float weight[kScanned];
+#pragma unroll
+    for (int k = 0; k < kScanned; ++k) {
+      row[k] = p;
+      index[k] = first + 32 * k + lane < end ? e.index.row(p)[block + j] : -1;
+      weight[k] = index[k] == wanted ? e.weight(p, block + j) : 0.0f;
+      p += rows, j += more;
+      if (j >= e.per) j -= e.per, ++p;
     }
+#pragma unroll
+    for (int k = 0; k < kScanned; ++k) {
+      const unsigned matches = __ballot_sync(kWholeWarp, index[k] == wanted);
+      if (index[k] == wanted) {
+        const int at = waiting + __popc(matches & ((1u << lane) - 1));
+        queue.row[at] = row[k];
+        queue.weight[at] = weight[k];
+      }
+      waiting += __popc(matches);
+    }
+    __syncwarp();
+    const int least = first + 32 * kScanned < end ? kMatches : 1;  // the last ones go alone
+    int done = 0;
+    for (; waiting - done >= least; done += kMatches)
+      if (n > 0) add_matches(queue.row + done, queue.weight + done, waiting - done, d, c, n, acc);
+    waiting -= done;
+    const bool stays = done > 0 && lane < waiting;
+    const int kept = stays ? queue.row[done + lane] : 0;
+    const float kept_weight = stays ? queue.weight[done + lane] : 0.0f;
+    __syncwarp();
+    if (stays) queue.row[lane] = kept, queue.weight[lane] = kept_weight;
   }
-  if (n > 0) store_chunk(out, w, c, n, acc);
 }
 
 // ---- as steps of a fused launch -------------------------------------------------------------------------------------
@@ -158,18 +208,38 @@ struct Fused<SparseMatmul> {
     p.each_chunk(x.out.cols, [&](int r, int c) { sparse_matmul_chunk(x.entries, x.weight, x.addend, x.out, r, c); });
   }
 };
+// A block's rows of out. noinline: inlined into one kernel this would spill its registers.
+__attribute__((noinline)) __device__ inline void sparse_wgrad(const SparseStep& x, int block, float* shared) {
+  WgradRoom& room = *reinterpret_cast<WgradRoom*>(shared);
+  const int count = x.entries.index.rows * x.entries.per, row_warps = wgrad_warps(count);
+  const WarpRows p{block, x.out.rows, x.out.cols, row_warps};
+  const int member = p.warp() % row_warps, c = p.column(), n = min(kChunk, x.out.cols - c),
+            each = tiles_of(tiles_of(count, 32), row_warps) * 32;  // entries of a warp
+  float acc[kChunk] = {};
+  if (p.any()) {
+    if (member == 0 && n > 0 && x.addend.data != nullptr) load_chunk(x.addend, p.row(), c, n, acc);
+    add_row(x.entries, x.weight, p.row(), min(count, member * each), min(count, (member + 1) * each), c, n,
+            room.queue[p.warp()], acc);
+  }
+  if (row_warps > 1) {
+#pragma unroll
+    for (int q = 0; q < kChunk; ++q) room.sums[p.warp()][q * 32 + lane_id()] = acc[q];
+    __syncthreads();
+    for (int other = 1; member == 0 && other < row_warps; ++other)
+#pragma unroll
+      for (int q = 0; q < kChunk; ++q) acc[q] += room.sums[p.warp() + other][q * 32 + lane_id()];
+  }
+  p.each_chunk([&](int r, int, int) { store_chunk(x.out, r, c, n, acc); });
+}
 template <>
 struct Fused<SparseWgrad> {
   using Step = SparseStep;
   static Step pack(const Call& call, Packing&) { return sparse_step<SparseWgrad>(call); }
-  static Tiling tiling(const FusedStep& s) {
-    const View& out = s.call.out[0];
-    return {blocks_for(out.rows * blocks_for(out.cols, 32 * kChunk), kBlockWarps), true};
+  static Tiling tiling(const Call& call) {
+    return tiles_by_rows(call.out[0], wgrad_warps(call.in[0].rows * static_cast<const SparseWgrad*>(call.op)->per));
   }
-  __device__ static void tiles(const Step& x, const TilesPart& p) {
-    if (p.item() < p.rows * p.parts())
-      sparse_wgrad(x.entries, x.weight, x.addend, x.out, p.item() / p.parts(), p.item() % p.parts());
-  }
+  static Tiling tiling(const FusedStep& s) { return tiling(s.call); }
+  __device__ static void tiles(const Step& x, const TilesPart& p) { sparse_wgrad(x, p.block, p.shared); }
 };
 
 }  // namespace tessera::gpu

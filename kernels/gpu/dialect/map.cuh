@@ -9,6 +9,8 @@
 namespace tessera::gpu {
 
 constexpr int kChunk = 4;  // columns per thread
+// loads that a thread starts before it uses the first: one by one, each would wait for the one before
+constexpr int kInFlight = 8;
 
 struct Operand {
   const float* data;

@@ -23,7 +23,7 @@ struct FusedTable {
     int end;  // blocks of this chain and all before
     int units, per_block, first_step, steps;
     int parts, width;  // cells; tiles: rows and columns of the value that its tiles compute
-    bool by_rows;      // tiles: of a scatter, one row per warp
+    int row_warps;     // tiles: see Tiling
   } chain[kMaxChains];
   struct Step {
     OpKind kind;
@@ -111,17 +111,12 @@ __attribute__((noinline)) __device__ void do_flat(OpKind kind, const unsigned ch
   }
 }
 
-__attribute__((noinline)) __device__ void do_tiles(OpKind kind, const unsigned char* step, TilesPart part, bool by_rows,
-                                                   const StepState& state) {
+__attribute__((noinline)) __device__ void do_tiles(OpKind kind, const unsigned char* step, TilesPart part,
+                                                   int row_warps, const StepState& state) {
   // The block's elements of the value that the chain's first step computes.
   const auto walk = [&](int, int, auto&& f) {
     const int rows = part.rows, cols = part.cols;
-    if (by_rows) {
-      const int item = part.item(), parts = part.parts();
-      if (const int c = (item % parts * 32 + lane_id()) * kChunk; item < rows * parts && c < cols)
-        f(item / parts, c, cols);
-      return;
-    }
+    if (row_warps > 0) return WarpRows{part.block, rows, cols, row_warps}.each_chunk(f);
     const int across = tiles_of(cols, 64), row0 = part.block / across * 64, col0 = part.block % across * 64;
     each_item(64 * (64 / kChunk), [&](int i) {
       if (const int r = row0 + i / (64 / kChunk), c = col0 + i % (64 / kChunk) * kChunk; r < rows && c < cols)

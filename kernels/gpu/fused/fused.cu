@@ -12,13 +12,19 @@ namespace {
 __global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__ Constants<FusedTable> table) {
   const FusedTable& t = *table;
   TESS_SHARED(shared, float[kSharedFloats]);
-  int c = 0;
-  while (static_cast<int>(blockIdx.x) >= t.chain[c].end) ++c;
-  const FusedTable::Chain& chain = t.chain[c];
-  const int block = static_cast<int>(blockIdx.x) - (c == 0 ? 0 : t.chain[c - 1].end);
+  TESS_SHARED(own, int[2]);  // the block's chain and its number there: in registers they would be spilled at each call
+  if (threadIdx.x == 0) {
+    int c = 0;
+    while (static_cast<int>(blockIdx.x) >= t.chain[c].end) ++c;
+    own[0] = c;
+    own[1] = static_cast<int>(blockIdx.x) - (c == 0 ? 0 : t.chain[c - 1].end);
+  }
+  __syncthreads();
   const StepState state{t.state->seed, t.last ? t.state->running : t.state->step, -1};
-  for (int i = chain.first_step; i < chain.first_step + chain.steps; ++i) {
-    const FusedTable::Step& step = t.step[i];
+  for (int i = 0; i < t.chain[own[0]].steps; ++i) {
+    const FusedTable::Chain& chain = t.chain[own[0]];
+    const int block = own[1];
+    const FusedTable::Step& step = t.step[chain.first_step + i];
     const unsigned char* data = t.pool + step.offset;
     if (chain.cut == FusedChain::rows) {
       const int first = block * chain.per_block, count = min(chain.per_block, chain.units - first),
@@ -38,13 +44,13 @@ __global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__
     } else if (chain.cut == FusedChain::flat) {
       do_flat(step.kind, data, block, state, shared);
     } else {
-      do_tiles(step.kind, data, {block, chain.parts, chain.width, step.part, t.workspace, shared}, chain.by_rows,
+      do_tiles(step.kind, data, {block, chain.parts, chain.width, step.part, t.workspace, shared}, chain.row_warps,
                state);
     }
     __syncthreads();
   }
   // By the block that may have reported in this launch, so that it sees the report.
-  if (block == 0 && c == t.counting && threadIdx.x == 0) {
+  if (own[1] == 0 && own[0] == t.counting && threadIdx.x == 0) {
     if (t.first) t.state->running = state.step;
     if (t.last) t.state->step = after_step(*t.state, state.step);
   }
@@ -64,7 +70,7 @@ class Builder {
     FusedTable::Chain& c = t_.chain[t_.chains];
     c = {chain.cut, 0,           static_cast<int>(chain.units), 1,
          t_.steps,  chain.count, static_cast<int>(chain.parts), static_cast<int>(chain.width),
-         false};
+         0};
     cut_ = chain.cut;
     int64_t blocks = 0;
     switch (chain.cut) {
@@ -83,7 +89,7 @@ class Builder {
         c.parts = static_cast<int>(out.rows);
         c.width = static_cast<int>(out.cols);
         const Tiling tiling = tiling_of(chain.steps[0]);
-        c.by_rows = tiling.by_rows;
+        c.row_warps = tiling.row_warps;
         blocks = tiling.blocks;
         break;
       }
