@@ -23,4 +23,11 @@ inline Slices slices_of(int64_t depth, int64_t cut) {
   return {static_cast<int>((depth + cut - 1) / cut), static_cast<int>(cut)};
 }
 
+// Whether a GPU gives each slice of a product [rows, cols] blocks of its own: its tiles of 64 × 64 are fewer than the
+// multiprocessors of a large device. Either way gives the same bits.
+inline bool worth_cutting(int64_t slices, int64_t rows, int64_t cols) {
+  constexpr int64_t kTile = 64, kFullGrid = 128;
+  return slices > 1 && (rows + kTile - 1) / kTile * ((cols + kTile - 1) / kTile) < kFullGrid;
+}
+
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "engine/schedule/levels.h"
 #include "engine/schedule/split_optimizer.h"
@@ -16,6 +17,9 @@ namespace {
 constexpr int64_t kChainWeight = 1 << 17;
 constexpr int64_t kDeep =
     384;  // from this depth on there are too few blocks of tiles, and each slice gets its own block
+// The same of a weight's gradient: with fewer slices its sum and update in the next launch would take what they save.
+constexpr int64_t kDeepGradient = 1024;
+
 // How the rows of a value are arranged in units: `segments` times, one unit after the other, `run` rows per unit.
 struct RowLayout {
   int64_t run = 0, segments = 0;
@@ -42,8 +46,10 @@ struct Made {
 
 class Fuser {
  public:
-  explicit Fuser(const Plan& plan)
+  // `cut`: gradients of weights whose slices have a launch before that of their sum.
+  Fuser(const Plan& plan, const std::set<int>& cut)
       : plan_(plan),
+        cut_(cut),
         levels_(plan),
         made_(plan.values.size()),
         level_of_(plan.nodes.size(), kLeafLevel),
@@ -65,7 +71,7 @@ class Fuser {
     Cut cut = Cut::none;
     int64_t width = 0;
     RowLayout rows;
-    bool sliced = false;
+    bool sliced = false;  // of rows, or, with Cut::tile, of a weight's gradient
     int slices_at = 0;
     int slices_with = -1;  // the node whose chain of cells computes the slices; −1: separate tiles
   };
@@ -155,6 +161,7 @@ class Fuser {
     const Node& x = node(n);
     if (move_of(x.op).join())  // what placement leaves to move is moved right after its source
       return finish(n, std::max(highest(x), 0), {Placed::alone, Cut::none, 0, {}, false});
+    if (cut_.contains(n)) return place_gradient_slices(n, least);
     if (sliced_depth(x) > 0 && layout_of_output(x).known()) return place_slices(n, least);
     const bool tile = made_by_tiles(x);
     finish(n, std::max(least, highest(x) + 1), {tile ? Placed::tile : Placed::alone, Cut::none, 0, {}, false});
@@ -183,6 +190,19 @@ class Fuser {
     }
     finish(n, level, p);
     set_made(n, Cut::rows, 0, p.rows);
+  }
+
+  // A deep gradient of a weight: the slices in this launch; their sum, with what it is added to and the update, in the
+  // next.
+  void place_gradient_slices(int n, int least) {
+    const Node& x = node(n);
+    const DenseProduct m = traits(x).product;
+    Placed p{Placed::tile, Cut::tile, 0, {}, true};
+    p.slices_at = least;
+    for (size_t i = 0; i < static_cast<size_t>(2 * m.pairs); ++i)
+      p.slices_at = std::max(p.slices_at, levels_.of(x.in[i]) + 1);
+    finish(n, std::max(p.slices_at, m.addend ? levels_.of(x.in.back()) : 0) + 1, p);
+    set_made(n, Cut::tile, 0, {});
   }
 
   void finish(int n, int level, const Placed& p) {
@@ -431,8 +451,10 @@ class Fuser {
         else
           all[static_cast<size_t>(p.slices_at)].chains.push_back(
               {FusedChain::tiles, 0, 0, 0, {{n, FusedStep::slices, 0, 0}}});
-        group(level, n, FusedChain::rows, unit_)
-            .nodes.push_back({n, FusedStep::sum, p.rows.run, p.rows.segments > 1 ? unit_ * p.rows.run : 0});
+        if (p.cut == Cut::tile) group(level, n, FusedChain::tiles, 0).nodes.push_back({n, FusedStep::sum, 1, 0});
+        else
+          group(level, n, FusedChain::rows, unit_)
+              .nodes.push_back({n, FusedStep::sum, p.rows.run, p.rows.segments > 1 ? unit_ * p.rows.run : 0});
       } else if (p.how == Placed::tile) {
         group(level, n, FusedChain::tiles, 0).nodes.push_back({n, FusedStep::all, 1, 0});
       } else if (p.how == Placed::chained) {
@@ -463,6 +485,7 @@ class Fuser {
   }
 
   const Plan& plan_;
+  const std::set<int>& cut_;
   Levels levels_;
   int64_t unit_ = 0;
   std::vector<Made> made_;
@@ -472,11 +495,33 @@ class Fuser {
   std::vector<Placed> placed_;
 };
 
+// Gradients of weights, products that reduce over the batch, which one block would make of many slices in series.
+bool deep_gradient(const Plan& plan, const Node& x) {
+  const DenseProduct m = traits(x).product;
+  int64_t depth = 0, slices = 0;
+  for (int p = 0; m.trans_a && p < m.pairs; ++p) {
+    const int64_t rows = plan.shape(x.in[static_cast<size_t>(2 * p)]).rows;
+    depth += rows;
+    slices += slices_of(rows, m.cut).count;
+  }
+  const Shape out = plan.shape(x.out[0]);
+  return depth >= kDeepGradient && worth_cutting(slices, out.rows, out.cols);
+}
+
 }  // namespace
 
+// A deep gradient is cut if its sum finds a launch that is there anyway.
 Fusion fuse(Plan& plan) {
   split_updates(plan);
-  return Fuser(plan).run();
+  std::set<int> cut;
+  Fusion best = Fuser(plan, cut).run();
+  for (size_t n = 0; n < plan.nodes.size(); ++n) {
+    if (!deep_gradient(plan, plan.nodes[n])) continue;
+    cut.insert(static_cast<int>(n));
+    if (Fusion with = Fuser(plan, cut).run(); with.size() <= best.size()) best = std::move(with);
+    else cut.erase(static_cast<int>(n));
+  }
+  return best;
 }
 
 std::vector<std::vector<int>> phases_of(const Fusion& fusion) {

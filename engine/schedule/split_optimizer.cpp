@@ -67,10 +67,13 @@ class Splitter {
     Pieces grads;
     int64_t start = 0;
     parts_of(n.in[3], start, grads);
-    if (n.in.size() > 4 || plan_.shape(n.in[0]).rows != 1 || grads.size() < 2) return append(n);
+    // A loss that was scaled waits for all of its gradients anyway.
+    if (n.in.size() > 6 || plan_.shape(n.in[0]).rows != 1 || grads.size() < 2) return append(n);
     Pieces next[3];
     for (const Piece& g : grads) {
-      const auto out = emit(n.op, {at(n.in[0], g), at(n.in[1], g), at(n.in[2], g), g.value});
+      std::vector<Id> in{at(n.in[0], g), at(n.in[1], g), at(n.in[2], g), g.value};
+      in.insert(in.end(), n.in.begin() + 4, n.in.end());  // the gate
+      const auto out = emit(n.op, in);
       for (size_t k = 0; k < 3; ++k) next[k].push_back({g.start, out[k]});
     }
     for (size_t k = 0; k < 3; ++k) whole(n.out[k], next[k]);

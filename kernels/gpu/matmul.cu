@@ -4,7 +4,7 @@
 //   2·M·N·K FLOP; 4·(M·K + K·N + M·N) bytes: compute-bound for M ≥ ~30 (fp32), latency-bound at the sizes of a step
 //   One block makes a 64 × 64 tile (matmul_tile.cuh) with two stages of shared memory (36 KiB): one is multiplied while
 //   the other is brought.
-//   k is cut into slices (slices.h), by K alone; a slice's sum is one chain over k, slices are added in order. Where
+//   k is cut into slices (split_k.h), by K alone; a slice's sum is one chain over k, slices are added in order. Where
 //   there are too few tiles to fill a device each slice gets blocks of its own, writes its sums to the workspace, and a
 //   second kernel adds them in the same order: cutting changes no bit, and a row has the same bits in any batch.
 //   two block barriers a stage · deterministic, no atomics
@@ -13,9 +13,6 @@
 
 namespace tessera::gpu {
 namespace {
-
-// blocks; about the multiprocessors of a large device. A constant, so that every device of one kind gives the same bits
-constexpr int kFullGrid = 128;
 
 template <class Tile, bool trans_a, bool trans_b>
 __global__ void __launch_bounds__(Tile::kThreads) matmul_kernel(Problem p, float* part) {
@@ -26,18 +23,16 @@ __global__ void __launch_bounds__(Tile::kThreads) matmul_kernel(Problem p, float
                                     part != nullptr ? static_cast<int>(blockIdx.z) : kAllSlices, out, shared);
 }
 
-// matmul_slices: the slices' sums added in order. 4·(slices + 1)·M·N bytes from L2: bandwidth-bound · a thread an
-// element, no barrier
-__global__ void __launch_bounds__(kThreads) matmul_slices_kernel(const float* part, Problem p) {
+// matmul_slices: the slices' sums added in order. 4·(slices + 1)·M·N bytes from L2: bandwidth-bound · a thread four
+// columns, no barrier
+__global__ void __launch_bounds__(kThreads) matmul_slices_kernel(const float* part, Problem p, int chunks) {
   const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (item < static_cast<int64_t>(p.rows) * p.cols)
-    add_slices(p, part, static_cast<int>(item / p.cols), static_cast<int>(item % p.cols));
+  if (item < static_cast<int64_t>(p.rows) * chunks)
+    add_slices(p, part, static_cast<int>(item / chunks), static_cast<int>(item % chunks) * kChunk);
 }
 
 // Whether each slice gets blocks of its own.
-bool is_cut(const Problem& p) {  // either way gives the same bits
-  return p.slices > 1 && blocks_for(p.rows, 64) * blocks_for(p.cols, 64) < kFullGrid;
-}
+bool is_cut(const Problem& p) { return worth_cutting(p.slices, p.rows, p.cols); }
 
 template <class F>
 void each_launch(const Call& call, F&& f) {
@@ -63,9 +58,10 @@ void launch_tiles(const GpuContext& context, const Problem& p) {
                part != nullptr ? static_cast<unsigned>(p.slices) : 1),
           dim3(T::kThreads), 0, context.stream},
          "matmul", matmul_kernel<T, trans_a, trans_b>, p, part);
-  if (part != nullptr)
-    launch({dim3(grid_of(static_cast<int64_t>(p.rows) * p.cols, kThreads)), dim3(kThreads), 0, context.stream},
-           "matmul_slices", matmul_slices_kernel, static_cast<const float*>(part), p);
+  if (part == nullptr) return;
+  const int chunks = static_cast<int>(blocks_for(p.cols, kChunk));
+  launch({dim3(grid_of(static_cast<int64_t>(p.rows) * chunks, kThreads)), dim3(kThreads), 0, context.stream},
+         "matmul_slices", matmul_slices_kernel, static_cast<const float*>(part), p, chunks);
 }
 
 template <template <bool, bool> class Tile>

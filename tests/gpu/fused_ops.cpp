@@ -16,9 +16,10 @@ namespace {
 // How the launches of the test at hand are cut.
 struct Way {
   FusedChain::Cut cut;
-  int64_t run;        // rows: of a unit · cells: of each unit of the output
-  bool sliced;        // a product: its slices first, then their sum
-  int64_t apart = 0;  // rows: of stacked parts
+  int64_t run;                // rows: of a unit · cells: of each unit of the output
+  bool sliced;                // a product: its slices first, then their sum
+  int64_t apart = 0;          // rows: of stacked parts
+  bool sum_by_tiles = false;  // sliced: the sum is by tiles, not by rows
 };
 Way way_now;
 OpKind kind_now;
@@ -46,7 +47,7 @@ void enqueue_fused(const Kernel&, const Call& call, int64_t, void*) {
       is_product(kind_now) ? static_cast<size_t>(fused_kernels_cuda().slices_bytes(call)) / 4 + 16 : 16);
   GpuContext context{nullptr, workspace.data()};
   const View& out = call.out[rows_output(traits_now)];
-  const auto [cut, run, sliced, apart] = way_now;
+  const auto [cut, run, sliced, apart, sum_by_tiles] = way_now;
   FusedStep step{kind_now, call, run, apart, FusedStep::all, 64};  // the sums of slices lie behind something else's
   FusedChain chain{cut, 0, 0, 0, &step, 1};
   if (cut == FusedChain::rows) chain.units = (apart > 0 ? apart : out.rows) / run;
@@ -62,7 +63,7 @@ void enqueue_fused(const Kernel&, const Call& call, int64_t, void*) {
     FusedStep sum = step;
     step.part = FusedStep::slices, sum.part = FusedStep::sum;
     launch_chains({chain}, call.state, context);
-    const FusedChain rows{FusedChain::rows, out.rows, 0, 0, &sum, 1};
+    const FusedChain rows{sum_by_tiles ? FusedChain::tiles : FusedChain::rows, out.rows, 0, 0, &sum, 1};
     if (fitted) launch_chains({rows}, call.state, context);
     return;
   }
@@ -98,6 +99,7 @@ std::vector<Way> ways_of(const Case& c, int64_t rows) {
   if ((parts & Parts::elements) != 0 && t.elements) all.push_back({FusedChain::flat, 0, false});
   if ((parts & Parts::tiles) == 0) return all;
   all.push_back({FusedChain::tiles, 1, false});
+  if (is_product(kind_now)) all.push_back({FusedChain::tiles, 1, true, 0, true});
   if ((parts & Parts::packed) == 0 || !t.rows) return all;
   all.push_back({FusedChain::cells, 1, false});
   for (const FusedChain::Cut cut : {FusedChain::tiles, FusedChain::cells}) all.push_back({cut, 1, true});
@@ -118,7 +120,7 @@ void has_the_bits_of_a_launch_of_its_own(const Case& c) {
     if (alone.out[0].empty()) continue;
     for (const Way& s : ways_of(c, rows)) {
       const auto* product = std::get_if<Matmul>(&c.op);
-      if (product != nullptr && s.sliced && in[0].cols == 0) continue;
+      if (product != nullptr && s.sliced && (product->trans_a ? in[0].rows : in[0].cols) == 0) continue;
       way_now = s;
       emulation::set_schedule(emulation::parse_schedule(l.pad > 0 ? "random:3" : "sequential"));
       const Ran fused = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, l, enqueue_fused);

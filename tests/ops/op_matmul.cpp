@@ -68,6 +68,9 @@ void linear_cases(Cases& cases) {
       cases.push_back(product("two pairs and a matrix", {ta, tb, 2, true}, 29, 37, {11, 300}, 29));
       cases.push_back(product("three pairs and a row", {ta, tb, 3, true}, 7, 67, {2, 1, 31}, 1));
     }
+  // Gradients of small weights over many rows.
+  cases.push_back(product("deep and small", {true, false, 1, false}, 24, 23, {1300}));
+  cases.push_back(product("deep and small", {true, false, 3, true}, 32, 5, {700, 0, 2500}, 32));
   // Whole tiles, in both directions and in several slices: one tile more would be one too many.
   cases.push_back(product("whole tiles", {false, true, 1, false}, 128, 64, {32}));
   cases.push_back(product("whole tiles", {true, false, 1, false}, 64, 128, {512}));

@@ -29,7 +29,7 @@ void each(const Entries& e, const Grid& index, const Grid& value, F&& f) {
 void sparse_cases(Cases& cases) {
   // the last two: more than a warp has lanes; so many in a block that a device divides them among warps
   for (const Entries e : {Entries{1, 1, 1, 1}, Entries{31, 1, 1, 7}, Entries{33, 1, 5, 29}, Entries{17, 3, 4, 13},
-                          Entries{5, 10, 2, 65}, Entries{6, 9, 8, 11}, Entries{331, 1, 7, 9}})
+                          Entries{5, 10, 2, 65}, Entries{6, 9, 8, 11}, Entries{33, 1, 63, 9}})
     for (const bool given : {true, false}) {
       const char* note = given ? "with values" : "ones";
       cases.push_back({note, SparseDense{e.width, e.per}, {e.indices(), e.values(given)}, [e](const Grids& in) {

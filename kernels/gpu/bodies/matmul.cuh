@@ -1,6 +1,7 @@
 // matmul as a step of a fused launch: rows, columns or tiles of a product, slices of a deep one and their sum.
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
+#include "kernels/gpu/bodies/matmul_deep.cuh"
 
 namespace tessera::gpu {
 
@@ -82,6 +83,12 @@ __attribute__((noinline)) __device__ void make_square(const ProductStep& x, int 
       out, shared);
 }
 
+// The sum of slices whose tiles had blocks of their own.
+__attribute__((noinline)) __device__ inline void add_slices_by_rows(const Problem& p, int block, const char* part) {
+  WarpRows{block, p.rows, p.cols, 1}.each_chunk(
+      [&](int r, int c, int) { add_slices(p, reinterpret_cast<const float*>(part), r, c); });
+}
+
 template <>
 struct Fused<Matmul> {
   using Step = ProductStep;
@@ -97,8 +104,9 @@ struct Fused<Matmul> {
   }
   static Tiling tiling(const FusedStep& s) {
     const View& out = s.call.out[0];
+    if (s.part == FusedStep::sum) return tiles_by_rows(out, 1);
     return {blocks_for(out.rows, 64) * blocks_for(out.cols, 64) * (s.part == FusedStep::slices ? slices(s.call) : 1),
-            false};
+            0};
   }
   __device__ static void rows(const Step& x, const RowsPart& p) {
     if (p.part != FusedStep::sum)
@@ -106,7 +114,7 @@ struct Fused<Matmul> {
         make_product<decltype(tiles)>(x, p.rows, 0, x.problem.cols, kAllSlices, x.problem.out, p.shared);
       });
     const float* part = reinterpret_cast<const float*>(p.workspace + x.part);
-    p.each_element(x.problem.cols, [&](int r, int c) { add_slices(x.problem, part, r, c); });
+    p.each_chunk(x.problem.cols, [&](int r, int c) { add_slices(x.problem, part, r, c); });
   }
   __device__ static void cols(const Step& x, const ColsPart& p) {
     const Problem& all = x.problem;
@@ -120,7 +128,10 @@ struct Fused<Matmul> {
     });
   }
   __device__ static void tiles(const Step& x, const TilesPart& p) {
+    if (p.part == FusedStep::sum) return add_slices_by_rows(x.problem, p.block, p.workspace + x.part);
     float* part = p.part == FusedStep::slices ? reinterpret_cast<float*>(p.workspace + x.part) : nullptr;
+    if (p.part == FusedStep::all && x.trans_a && !x.trans_b && x.factors == Precision::fp32 && is_deep(x.problem))
+      return make_deep(x.problem, p.shared);
     with_tiles(x.factors, [&](auto tiles) {
       using Tiles = decltype(tiles);
       if (x.trans_a)

@@ -1,6 +1,7 @@
 // The slices of a product and a block's loop over them, shared by a launch of matmul and a fused launch.
 #pragma once
 #include "kernels/gpu/bodies/matmul_tile.cuh"
+#include "kernels/gpu/dialect/map.cuh"
 #include "kernels/split_k.h"
 
 namespace tessera::gpu {
@@ -80,6 +81,14 @@ struct Walk {
   }
 };
 
+// The beginning of a slice, counted over all pairs.
+__device__ inline Walk begin_of(const Problem& p, int slice) {
+  Walk at{0, slice, 0};
+  while (at.slice >= p.pair[at.pair].slices.count) at.slice -= p.pair[at.pair++].slices.count;
+  at.k = at.slice * p.pair[at.pair].slices.length;
+  return at;
+}
+
 // The elements of a tile: rows from `row0` of `rows`, columns col0 up to col_end; all slices, or a single one, whose
 // sum goes to `out`, a separate [rows, cols]. Every thread of the block calls it; two barriers per stage, one of them
 // last. `shared` holds shared_floats<Tile>.
@@ -99,11 +108,7 @@ __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, i
   const bool cut = slice != kAllSlices;
   Walk at{0, 0, 0};  // position of the product
   at.skip_empty(p);
-  if (cut) {
-    at.slice = slice;
-    while (at.slice >= p.pair[at.pair].slices.count) at.slice -= p.pair[at.pair++].slices.count;
-    at.k = at.slice * p.pair[at.pair].slices.length;
-  }
+  if (cut) at = begin_of(p, slice);
   Walk ahead = at;  // position of the loads
   int left = 0;     // stages to load
   if (cut) {
@@ -151,13 +156,35 @@ __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, i
   });
 }
 
-// out[r, c] = Σ_s part[s][r][c] in order (+ addend).
+// out[r, c] = total (+ addend), four columns of one row.
+__device__ inline void finish_sum(const Problem& p, int r, int c, float (&total)[kChunk]) {
+  const int n = min(kChunk, p.cols - c);
+  if (p.addend != nullptr) {
+    float more[kChunk];
+    load_chunk({p.addend, p.ld_addend, 1, false}, r, c, n, more);
+#pragma unroll
+    for (int q = 0; q < kChunk; ++q) total[q] += more[q];
+  }
+  store_chunk({p.out, p.ld_out, p.rows, p.cols, false}, r, c, n, total);
+}
+
+// out[r, c] = Σ_s part[s][r][c] in order (+ addend), four columns of one row. Eight slices are on their way at a time;
+// what is no slice adds 0, which changes no bit of a sum that began with 0.
 __device__ inline void add_slices(const Problem& p, const float* part, int r, int c) {
-  const int64_t size = static_cast<int64_t>(p.rows) * p.cols, item = static_cast<int64_t>(r) * p.cols + c;
-  float total = 0;
-  for (int s = 0; s < p.slices; ++s) total += part[s * size + item];
-  if (p.addend != nullptr) total += p.addend[r * p.ld_addend + c];
-  p.out[r * p.ld_out + c] = total;
+  const int n = min(kChunk, p.cols - c);
+  const Operand slices{part, p.cols, 1, p.cols % kChunk == 0};
+  float total[kChunk] = {};
+  for (int first = 0; first < p.slices; first += kInFlight) {
+    float x[kInFlight][kChunk] = {};
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k)
+      if (first + k < p.slices) load_chunk(slices, (first + k) * p.rows + r, c, n, x[k]);
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k)
+#pragma unroll
+      for (int q = 0; q < kChunk; ++q) total[q] += x[k][q];
+  }
+  finish_sum(p, r, c, total);
 }
 
 }  // namespace tessera::gpu
