@@ -17,7 +17,8 @@ namespace {
 
 std::string megabytes(int64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
 
-// A limit that has room for a step of that many bytes, where this one has `room`. Rounded up, so that it does as printed.
+// A limit that has room for a step of that many bytes, where this one has `room`. Rounded up, so that it does as
+// printed.
 std::string limit_with(int64_t bytes, int64_t room, const RunContext& context) {
   return fmt::format("{}MB", (context.team.limit()->bytes() - room + bytes) / 1'000'000 + 1);
 }

@@ -25,12 +25,12 @@ Plan step_plan(const Method& method, size_t phase, int64_t steps, const FitOptio
 
 int64_t bytes_of(const States& states);
 
-// Bytes of the host that the trainer holds beside the program of a step: `carried`, the states of start() and enter(), a
-// copy of all states while it measures or saves, and one for the search of a NaN.
+// Bytes of the host that the trainer holds beside the program of a step: `carried`, the states of start() and enter(),
+// a copy of all states while it measures or saves, and one for the search of a NaN.
 int64_t beside_step(const Plan& plan, const Device& device, const States& carried, const FitOptions& options);
 
-// Bytes that are left for a step: of the host's limit, less those `beside` it, or below 0; of a device what is free, less
-// a part that is kept free and what the plan binds. INT64_MAX where nothing bounds it.
+// Bytes that are left for a step: of the host's limit, less those `beside` it, or below 0; of a device what is free,
+// less a part that is kept free and what the plan binds. INT64_MAX where nothing bounds it.
 int64_t room_for(const Plan& plan, const Device& device, const Team& team, int64_t beside);
 
 // Recomputation as the options ask for it, to take at most `room` bytes on the device.

@@ -283,6 +283,15 @@ TEST(Memory, ALimitIsAnErrorAndEverythingIsGivenBack) {
   EXPECT_NO_THROW(tessera::Model::fit(roomy, tessera::example(roomy, "people", 2000, 1), quick()));
   o.memory_limit = -1;
   EXPECT_THROW(tessera::Context{o}, tessera::Error);
+  // What the caller holds of it the calls have not.
+  o.memory_limit = 3 << 20, o.memory_held = -1;
+  EXPECT_THROW(tessera::Context{o}, tessera::Error);
+  o.memory_held = o.memory_limit + 1;
+  EXPECT_THROW(tessera::Context{o}, tessera::Error);
+  o.memory_held = o.memory_limit;
+  const tessera::Context full(o);
+  EXPECT_THROW(tessera::inspect(full, tessera::example(full, "people", 2000, 1)), tessera::Error);
+  o.memory_held = 0;
   // With a folder for scratch files the arrays of a table go there, its texts do not; a missing folder is
   // an error at once.
   o.memory_limit = 12 << 20;
