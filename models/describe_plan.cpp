@@ -86,6 +86,17 @@ nlohmann::json describe_op(const Plan& plan, const Node& node, const Cost& c, co
   return op;
 }
 
+nlohmann::json describe_chain(const Plan& plan, const Placement& placed, const RowChain& c, int threads) {
+  const int64_t rows = c.tiles ? kSequenceTile : block_rows(plan, c.rows, threads);  // of a block
+  nlohmann::json chain{{"rows", c.tiles ? c.rows * kSequenceTile : c.rows},
+                       {"block_rows", rows},
+                       {"block_bytes", c.row_bytes * (c.tiles ? 1 : rows)},
+                       {"ops", nlohmann::json::array()}};
+  for (const int n : c.nodes)
+    if (placed.runs[static_cast<size_t>(n)]) chain["ops"].push_back(op_name(plan.nodes[static_cast<size_t>(n)].op));
+  return chain;
+}
+
 }  // namespace
 
 nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
@@ -129,16 +140,8 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
                          {"without_reuse_bytes", placed.unplaced_bytes}});
   json["barriers"] = placed.phases.size();
   json["row_chains"] = nlohmann::json::array();
-  for (const RowChain& c : layout.chains.chains) {
-    const int64_t rows = c.tiles ? kSequenceTile : block_rows(plan, c.rows, team.size());  // of a block
-    nlohmann::json chain{{"rows", c.tiles ? c.rows * kSequenceTile : c.rows},
-                         {"block_rows", rows},
-                         {"block_bytes", c.row_bytes * (c.tiles ? 1 : rows)},
-                         {"ops", nlohmann::json::array()}};
-    for (const int n : c.nodes)
-      if (placed.runs[static_cast<size_t>(n)]) chain["ops"].push_back(op_name(plan.nodes[static_cast<size_t>(n)].op));
-    json["row_chains"].push_back(std::move(chain));
-  }
+  for (const RowChain& c : layout.chains.chains)
+    json["row_chains"].push_back(describe_chain(plan, placed, c, team.size()));
   const Ceilings ceilings = measure_ceilings(team, placed.state_bytes + placed.activation_bytes);
   json["ceilings"] = {{"bytes_per_second", ceilings.bytes_per_second},
                       {"flops_per_second", ceilings.flops_per_second},

@@ -36,7 +36,7 @@ bool is_product(const Op& op) {
 
 bool makes_weight_gradient(const Op& op) {
   if (std::holds_alternative<ShardedWgrad>(op)) return true;
-  if (const auto* m = std::get_if<Matmul>(&op)) return m->trans_a;
+  if (const DenseProduct p = traits(op, 0).product; p.pairs > 0) return p.trans_a;
   const auto* b = std::get_if<BlockMatmul>(&op);
   return b != nullptr && b->form == BlockMatmul::weight;
 }

@@ -263,7 +263,8 @@ int64_t sharded_tiles(const Call& call) {
 template <class T>
 int64_t sharded_scratch(const Call& call) {
   const auto& op = *static_cast<const ShardedWgrad*>(call.op);
-  return kProductScratch<T> + shard_rooms(op.count) * kShardRows<T> * Shape<T>::kTileCols * static_cast<int64_t>(sizeof(T));
+  return kProductScratch<T> +
+         shard_rooms(op.count) * kShardRows<T> * Shape<T>::kTileCols * static_cast<int64_t>(sizeof(T));
 }
 
 // ---- narrow -------------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ void narrow_run(const Call& call, int64_t, void* scratch) {
          static_cast<const Narrow*>(call.op)->to == Precision::bf16);
 }
 
-// sharded_wgrad: a product for each shard, then the sums of neighbours, a launch each. The step of a device has separate
+// sharded_wgrad: a product for each shard, then the sums of neighbours, a launch each. A device's step has separate
 // products instead, which a fused launch makes side by side (engine/passes/batch/shard.h); this is here to compare.
 //   the FLOP and bytes of its products, 12·M·N bytes a sum, one after another
 __global__ void __launch_bounds__(kThreads) add_shard_kernel(Mat<float> sum, const float* more) {

@@ -1,4 +1,5 @@
-// block_matmul: its three forms, and sharded_wgrad, over staircases, over products side by side and over blocks with gaps between them.
+// block_matmul: its three forms, and sharded_wgrad, over staircases, over products side by side and over blocks with
+// gaps between them.
 #include "engine/plan/blocks.h"
 #include "op_case.h"
 
