@@ -92,7 +92,7 @@ __device__ inline void sparse_matmul_chunk(const Entries& e, const Operand& weig
 //   a warp owns a row of out and 128 columns: it scans the entries of its block 64 at a time, puts those that match
 //   into a queue in shared memory, and adds their rows of d, six on their way at a time
 //   4·(blocks·width·N + matches·N) bytes and rows·per index reads per warp, all from cache: bandwidth-bound
-//   many entries (wgrad_warps) are divided among the warps of a block, whose sums are added in order: one barrier then ·
+//   many entries (wgrad_warps) are divided among the warps of a block, whose sums are added in order: one barrier
 //   no atomics: entries are added in their order, so bits depend on shapes alone
 // As many as leave the fused kernel its registers.
 constexpr int kScanned = 2, kMatches = 6, kQueue = 32 * kScanned + kMatches;
