@@ -100,10 +100,13 @@ class AutoencoderMethod : public RowMethod {
       r.output(encoder_(dense(spans, gather_rows(spans, table_input(r, spans, table_->rows), row))), "z");
     };
     const States encoder{{"encoder", std::move(end.at("encoder"))}};
-    const auto z = outputs_of_rows(*table_, 50000, encoder, {"z"}, Purpose::posterior, context, record)[0];
+    RowOutputs z(*table_, 50000, encoder, {"z"}, Purpose::posterior, context, record);
+    std::vector<double> points;
+    z.each_batch([&](int64_t, int64_t count, const auto& out) {
+      points.insert(points.end(), out[0].begin(), out[0].begin() + count * z.width(0));
+    });
     const LatentMixtureOptions one{.components = 1, .until = context.until};
-    const LatentMixture gaussian =
-        fit_latent_mixture({z.begin(), z.end()}, config_.latent, one, context.team, context.monitor);
+    const LatentMixture gaussian = fit_latent_mixture(points, config_.latent, one, context.team, context.monitor);
     return {.states = {{"decoder", std::move(end.at("decoder"))},
                        {"latent.mean", {gaussian.mean.begin(), gaussian.mean.end()}},
                        {"latent.factor", {gaussian.factor.begin(), gaussian.factor.end()}}}};
