@@ -61,6 +61,7 @@ void DeviceRun::place_arrays(ProfileTable& t) {
 
 template <class Table>
 void DeviceRun::place_table(std::map<const Table*, Table>& placed, const Table*& table) {
+  if (table == nullptr) return;
   const auto [at, fresh] = placed.try_emplace(table, *table);
   if (fresh) place_arrays(at->second);
   table = &at->second;
