@@ -302,6 +302,7 @@ class Trainer {
       program_->start(n, true);
       queued_ += n;
     }
+    if (flying_ == 0) return;  // a checkpoint has waited for the last of them
     const int64_t before = run_.step;
     const LossRow row = collect();
     method_.relax();

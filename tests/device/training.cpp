@@ -125,19 +125,37 @@ TEST(DeviceTraining, CalibratedRowsAreTheProcessors) {
   EXPECT_EQ(rows(true, 5, 0, "gender = 'male'").size(), 5u);
 }
 
+FitOptions on_device(int epochs, int batch) {
+  FitOptions o = whole::quick(epochs, batch);
+  o.as<CtganConfig>().embedding_dim = 6;
+  o.as<CtganConfig>().generator_dim = {12};
+  o.as<CtganConfig>().discriminator_dim = {10};
+  o.device = std::shared_ptr<Device>(&float_device(), [](Device*) {});
+  return o;
+}
+void checkpoint_every_epoch(FitOptions& o, const std::string& path) {
+  o.checkpoint.path = path;
+  o.checkpoint.every_seconds = 0, o.checkpoint.every_epochs = 1;
+}
+
+// A checkpoint waits for all steps under way, which may be those up to the end.
+TEST(DeviceTraining, ACheckpointBeforeTheLastStepChangesNothing) {
+  TESSERA_NEEDS_DEVICE();
+  const whole::Folder folder;
+  FitOptions o = on_device(2, 60);
+  const std::string bytes = whole::fit(example_people(60, 1), o).bytes();
+  checkpoint_every_epoch(o, folder / "m.checkpoint");
+  EXPECT_TRUE(whole::fit(example_people(60, 1), o).bytes() == bytes);
+}
+
 // Cancelled at every event of training, cancelled again, then let go to its end: the bytes of the run that nobody
 // stopped.
 TEST(DeviceTraining, ARunThatWasStoppedEndsAsOneThatWasNot) {
   TESSERA_NEEDS_DEVICE();
   const whole::Folder folder;
-  FitOptions o = whole::quick(4, 20);
-  o.as<CtganConfig>().embedding_dim = 6;
-  o.as<CtganConfig>().generator_dim = {12};
-  o.as<CtganConfig>().discriminator_dim = {10};
-  o.device = std::shared_ptr<Device>(&float_device(), [](Device*) {});
+  FitOptions o = on_device(4, 20);
   const std::string bytes = whole::fit(example_people(60, 1), o).bytes();
-  o.checkpoint.path = folder / "m.checkpoint";
-  o.checkpoint.every_seconds = 0, o.checkpoint.every_epochs = 1;
+  checkpoint_every_epoch(o, folder / "m.checkpoint");
   for (int event = 0; event < 4; ++event) {
     o.checkpoint.resume = false;
     for (int stops = 0; stops < 3; ++stops) {
