@@ -77,42 +77,53 @@ meet ./meet 2 bash -c 'exec "$0" fit people.csv --model none "$@" --seed $TESSER
 [[ $status == 2 && ! -e none ]] || { cat said-*; fail "other options ended with $status"; }
 grep -q "rank 1 of 2 has other options than rank 0: --seed was 0, now 1" said-0 || { cat said-0; fail "untold"; }
 
+# Two ranks in the background: $first, whose words are in said, and $other.
+pair() {  # command
+  export TESSERA_RENDEZVOUS=./meet TESSERA_WORLD_SIZE=2
+  TESSERA_RANK=1 "$@" 2> /dev/null &
+  other=$!
+  TESSERA_RANK=0 "$@" 2> said &
+  first=$!
+  unset TESSERA_RENDEZVOUS TESSERA_WORLD_SIZE
+}
+# Rank 1 is killed, and the job comes to its end.
+kill_one() {
+  status=0
+  kill -9 $other 2> /dev/null || true
+  wait $first || status=$?
+}
+# Who ended was told, and nothing of the model is at this path.
+lost_one() {
+  [[ $status == 4 && ! -e $1 ]] || { cat said; fail "$1 without one of its ranks ended with $status"; }
+  grep -q "rank 1 of 2 has ended" said || { cat said; fail "$1: who ended was not told"; }
+}
+
 # A rank that is killed ends the job within seconds; the last checkpoint continues, with another number of ranks.
 long=("$program" fit people.csv --model met --epochs 300 --batch-size 96 --threads 1 --calibrate off --method tvae
   --virtual-shards 4 --quiet --checkpoint-every 1epochs)
-export TESSERA_RENDEZVOUS=./meet TESSERA_WORLD_SIZE=2
-TESSERA_RANK=1 "${long[@]}" 2> /dev/null &
-other=$!
-TESSERA_RANK=0 "${long[@]}" 2> said &
-first=$!
-unset TESSERA_RENDEZVOUS TESSERA_WORLD_SIZE
+pair "${long[@]}"
 await_checkpoint met
-kill -9 $other
-! wait $first || fail "a job without one of its ranks came to its end"
-grep -q "rank 1 of 2 has ended" said || { cat said; fail "who ended was not told"; }
-[[ ! -e met && (-e met.checkpoint || -e met.checkpoint.previous) ]] || fail "what was there is lost"
+kill_one
+lost_one met
+[[ -e met.checkpoint || -e met.checkpoint.previous ]] || fail "what was there is lost"
 meet ./meet 4 "${long[@]}" --resume || { cat said-*; fail "four ranks did not resume"; }
 mv met some
 "${long[@]}"
 cmp met some || fail "the run that lost a rank came to another model"
 
-# So is one that dies while the ranks share the fit of the prior, after training.
-"$program" example many.csv --rows 12000 --quiet
-prior=("$program" fit many.csv --model prior --epochs 2 --batch-size 100 --learning-rate 0.003 --threads 1 --calibrate off
-  --method tvae --virtual-shards 4 --checkpoint-every 1epochs)
-export TESSERA_RENDEZVOUS=./meet TESSERA_WORLD_SIZE=2
-TESSERA_RANK=1 "${prior[@]}" 2> /dev/null &
-other=$!
-TESSERA_RANK=0 "${prior[@]}" 2> said &
-first=$!
-unset TESSERA_RENDEZVOUS TESSERA_WORLD_SIZE
-for _ in $(seq 1200); do ! grep -sq '^train *2 epochs' said || break; sleep 0.05; done
-sleep 0.3
-kill -9 $other
-status=0
-wait $first || status=$?
-[[ $status == 4 && ! -e prior ]] || { cat said; fail "a prior without one of its ranks ended with $status"; }
-grep -q "rank 1 of 2 has ended" said || { cat said; fail "who ended in the prior was not told"; }
+# So is one that dies while the ranks share the fit of the prior, after training. A job may be at its end before the
+# signal comes, on a machine that is fast or has a lot else to do: then again.
+"$program" example many.csv --rows 40000 --quiet
+prior=("$program" fit many.csv --model prior --epochs 1 --batch-size 500 --threads 1 --calibrate off --method tvae
+  --virtual-shards 4 --checkpoint-every 1epochs)
+for attempt in 1 2 3 4 5; do
+  pair "${prior[@]}"
+  for _ in $(seq 6000); do ! grep -sq '^train *1 epoch ' said || break; sleep 0.01; done
+  kill_one
+  [[ $status == 0 ]] || break
+  rm prior
+done
+lost_one prior
 meet ./meet 4 "${prior[@]}" --resume || { cat said-*; fail "four ranks did not go on with the prior"; }
 mv prior some
 "${prior[@]}" --quiet
