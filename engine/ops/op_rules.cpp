@@ -79,6 +79,7 @@ std::vector<Result> infer(const Op& op, const Plan& plan, const std::vector<Id>&
   return visit_op(op, [&](const auto& o) {
     std::vector<Result> results = Rule<std::decay_t<decltype(o)>>::infer(o, shapes);
     if (move_of(op).kind != Move::none) results[0].dtype = plan[in[0]].dtype;  // moves keep what they move
+    if (std::holds_alternative<AllGather>(op)) results[1].dtype = plan[in[1]].dtype;
     return results;
   });
 }

@@ -89,6 +89,22 @@ TEST(Shard, SumsShareExchanges) {
   EXPECT_EQ(count<AllGather>(plan), 3);
 }
 
+// The critic's first layer is large beside the five packs that are scattered into its gradient, of which one rank has
+// two and the other three: each of them scatters all.
+TEST(Shard, AScatterOfFewRowsExchangesTheRows) {
+  const Training t(1, 0.9, Size::wide);
+  check(t, 4);
+  Plan plan = t.with();
+  shard(plan, {4, 2, 0, SelfCommunicator().wires()});
+  int whole = 0;
+  for (const auto& [op, node] : ops<SparseWgrad>(plan)) {
+    const bool large = plan.shape(node.out[0]).cols == 63;
+    EXPECT_TRUE(!large || plan.shape(node.in[2]).rows == 5);
+    whole += large;
+  }
+  EXPECT_GE(whole, 2);
+}
+
 // A step that loses a rank ends there, and says so.
 TEST(Shard, ALostRankEndsTheStep) {
   const TvaeTraining t;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -58,22 +59,22 @@ class CutStep {
   //   Shards are added as neighbours, (s0 + s1) + (s2 + s3): the same bits for every number of ranks.
   std::vector<Var> total(const std::vector<std::vector<Var>>& sums) {
     std::vector<std::vector<Var>> sent(adds_its_shards() ? 1 : static_cast<size_t>(own_shards()));
-    std::vector<size_t> order;  // of the values in what is sent: first those that are added here, in one piece
-    const auto open = [&](size_t i) { return sums[i].size() > sent.size(); };
-    for (const bool first : {true, false})
-      for (size_t i = 0; i < sums.size(); ++i)
-        if (open(i) == first) order.push_back(i);
-    std::vector<Var> pieces;
-    for (int s = 0; s < own_shards(); ++s) {
-      std::vector<Var> flat;
-      for (size_t i = 0; i < sums.size(); ++i)
-        if (open(i)) flat.push_back(flattened(sums[i][static_cast<size_t>(s)]));
-      if (!flat.empty()) pieces.push_back(concat_cols(flat));
+    // in what is sent stand first, in one piece, the values that are added here
+    std::vector<size_t> order(sums.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    const auto closed = std::stable_partition(order.begin(), order.end(),
+                                              [&](size_t i) { return sums[i].size() > sent.size(); });
+    if (closed != order.begin()) {
+      std::vector<Var> pieces;
+      for (size_t s = 0; s < static_cast<size_t>(own_shards()); ++s) {
+        std::vector<Var> flat;
+        for (auto i = order.begin(); i != closed; ++i) flat.push_back(flattened(sums[*i][s]));
+        pieces.push_back(concat_cols(flat));
+      }
+      sent[0].push_back(added(pieces));
     }
-    if (!pieces.empty()) sent[0].push_back(added(pieces));
     for (size_t k = 0; k < sent.size(); ++k)
-      for (size_t i = 0; i < sums.size(); ++i)
-        if (!open(i)) sent[k].push_back(flattened(sums[i][k]));
+      for (auto i = closed; i != order.end(); ++i) sent[k].push_back(flattened(sums[*i][k]));
     return taken_apart(sums, order, exchanged(sent));
   }
 
@@ -83,6 +84,10 @@ class CutStep {
     for (int s = 0; s < own_shards(); ++s) out.push_back(make(s));
     return out;
   }
+
+  static Var flattened(Var v) { return reshape(v, {1, v.shape().count()}); }
+  // What every rank sends, one row for each of them.
+  Var gathered(Var sent) { return r_.emit(AllGather{cut_.wires, cut_.ranks}, {order(), sent})[1]; }
 
   // Linear ops on sums that are still open stay open, so that more of them share an exchange.
   // Sums that an op has added up are exact to move only: what they are multiplied by would be rounded elsewhere.
@@ -112,7 +117,6 @@ class CutStep {
   std::map<Id, Part> parts_;
 
  private:
-  static Var flattened(Var v) { return reshape(v, {1, v.shape().count()}); }
   static Var added(const std::vector<Var>& terms, size_t from, size_t end) {
     if (end - from == 1) return terms[from];
     const size_t half = from + (end - from) / 2;
@@ -127,10 +131,7 @@ class CutStep {
     for (const std::vector<Var>& pieces : sent) rows.push_back(concat_cols(pieces));
     Var all = concat_rows(rows);
     const Shape own = all.shape();
-    if (cut_.ranks > 1) {
-      all = r_.emit(AllGather{cut_.wires, cut_.ranks}, {order(), reshape(all, {1, own.count()})})[1];
-      all = reshape(all, {cut_.ranks * own.rows, own.cols});
-    }
+    if (cut_.ranks > 1) all = reshape(gathered(flattened(all)), {cut_.ranks * own.rows, own.cols});
     rows.clear();
     for (int64_t k = 0; k < all.rows(); ++k) rows.push_back(slice_rows(all, k, 1));
     return {added(rows)};

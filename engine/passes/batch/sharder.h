@@ -270,6 +270,7 @@ class Sharder : private CutStep<Part> {
   // Each shard adds up its own rows. What is added besides belongs to the first shard; zeros stand for it in the
   // others.
   void reduce(const Node& x) {
+    if (scatters_all(x)) return scatter_all(x);
     const OperandSet summed = traits(x).sums;
     std::vector<Var> in;
     std::vector<Stretches> stretches;
@@ -289,6 +290,63 @@ class Sharder : private CutStep<Part> {
                                                                   : fill(r_, in[i].shape(), 0));
                return r_.emit1(x.op, own);
              }));
+  }
+
+  // Few rows scattered into a large gradient: instead of the sums of its shards, ranks exchange the rows, and each of
+  // them scatters all, in their order. The plan of the whole batch decides: the same for every number of ranks.
+  bool scatters_all(const Node& x) const {
+    if (apart_ || !std::holds_alternative<SparseWgrad>(x.op)) return false;
+    int64_t numbers = 0;
+    for (size_t i = 0; i < 3; ++i)
+      if (x.in[i] != kNone) numbers += old_.shape(x.in[i]).count();
+    return numbers < old_.shape(x.out[0]).count();
+  }
+  void scatter_all(const Node& x) {
+    std::vector<Id> open;
+    for (size_t i = 0; i < 3; ++i)
+      if (is(x.in[i], Part::rows) && all_rows_.count(x.in[i]) == 0) open.push_back(x.in[i]);
+    for (const DType type : {DType::real, DType::index}) {
+      std::vector<Id> alike;
+      std::copy_if(open.begin(), open.end(), std::back_inserter(alike), [&](Id v) { return old_[v].dtype == type; });
+      if (!alike.empty()) exchange_rows(alike);
+    }
+    std::vector<Var> in;
+    for (const Id v : x.in) in.push_back(is(v, Part::rows) ? all_rows_.at(v) : settled(v));
+    put(x.out[0], {.value = r_.emit1(x.op, in)});
+  }
+  // All ranks' rows of some values of one type, in one exchange.
+  void exchange_rows(const std::vector<Id>& values) {
+    if (cut_.ranks == 1) {
+      for (const Id v : values) all_rows_[v] = part(v).value;
+      return;
+    }
+    const auto rows = [&](int64_t stretch, int rank) {
+      return begin(stretch, (rank + 1) * own_shards()) - begin(stretch, rank * own_shards());
+    };
+    std::vector<int64_t> count(static_cast<size_t>(cut_.ranks));
+    for (int rank = 0; rank < cut_.ranks; ++rank)
+      for (const Id v : values)
+        for (const int64_t s : part(v).stretches) count[static_cast<size_t>(rank)] += rows(s, rank) * old_.shape(v).cols;
+    std::vector<Var> own;
+    for (const Id v : values) own.push_back(flattened(part(v).value));
+    Var sent = concat_cols(own);
+    // ranks send alike: who has a row less sends its first numbers again
+    if (const int64_t more = *std::max_element(count.begin(), count.end()) - sent.cols(); more > 0)
+      sent = concat_cols({sent, slice_cols(sent, 0, more)});
+    const Var all = gathered(sent);
+    std::vector<int64_t> at(static_cast<size_t>(cut_.ranks));
+    for (const Id v : values) {
+      std::vector<Var> pieces;
+      const int64_t cols = old_.shape(v).cols;
+      for (const int64_t s : part(v).stretches)
+        for (int rank = 0; rank < cut_.ranks; ++rank) {
+          const int64_t n = rows(s, rank);
+          int64_t& from = at[static_cast<size_t>(rank)];
+          pieces.push_back(reshape(slice_cols(slice_rows(all, rank, 1), from, n * cols), {n, cols}));
+          from += n * cols;
+        }
+      all_rows_[v] = concat_rows(pieces);
+    }
   }
 
   // The op that adds up the shards of a weight's gradient; none: another op, or shards are to stay apart.
@@ -463,6 +521,7 @@ class Sharder : private CutStep<Part> {
   }
 
   const int64_t units_;
+  std::map<Id, Var> all_rows_{};    // of all ranks, by value of the whole plan
   bool apart_ = false;              // of a micro-batch, and by it:
   std::map<Id, Var> statistics_{};  // a batch norm's own mean and variance, by value of the whole plan
 };
