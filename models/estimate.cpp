@@ -50,7 +50,7 @@ nlohmann::json estimate_memory(Table&& table, const FitOptions& asked, Team& ask
     throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
   const int64_t around = process_memory().peak;  // of reading, encoding, and what follows training
   // The columns of a table are given back one by one while it is encoded.
-  const int64_t limit = std::max(outside + table_bytes + found.encoded, found.arrays + found.held);
+  const int64_t limit = std::max({outside + table_bytes + found.encoded, found.arrays + found.held, found.after});
   return {{"method", options.method},
           {"preset", options.preset},
           {"rows", rows},

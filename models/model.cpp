@@ -10,6 +10,8 @@
 #include "models/model_state.h"
 #include "models/preparation.h"
 #include "models/registry.h"
+#include "models/sampling/calibration/candidate_pool.h"
+#include "models/training/fit_to_memory.h"
 #include "models/training/protection.h"
 #include "models/training/ranks.h"
 #include "models/training/rehearsal.h"
@@ -114,6 +116,24 @@ std::optional<Trained> train_rows(Model::State& state, RowModel& model, EncodedT
   return trained;
 }
 
+// The encoded rows are gone by the time of a calibration, and those that it looks at are here from now on.
+void check_room_to_calibrate(const RowModel& model, const Table& sample, const EncodedTable& table,
+                             const FitOptions& options, const Team& team) {
+  // and the program that makes candidates, whose batch is halved until it has room
+  const int64_t sampling = static_cast<int64_t>(sizeof(float)) * model.method()->parameters() + (int64_t{4} << 20);
+  const auto bytes = [&](Tier most) { return Calibration::bytes(model.encoder, sample, most) + sampling; };
+  const int64_t held = team.limit() ? team.limit()->held() - bytes_of(table) : 0;
+  if (options.rehearsal) options.rehearsal->after = held + bytes(options.calibrate);
+  const double marginals = static_cast<double>(bytes(Tier::marginals)) / 1e6;
+  check_room_after(
+      bytes(options.calibrate), held, "A calibration",
+      options.calibrate == Tier::full
+          ? fmt::format(" --calibrate marginals takes {:.1f} MB, --calibrate off nothing; rows are less true.",
+                        marginals)
+          : std::string(" --calibrate off takes nothing; rows are less true."),
+      team);
+}
+
 void check_calibrates(const MethodSpec& method, Tier tier) {
   if (tier == Tier::off || !method.bins) return;
   throw Error(ErrorCode::usage, fmt::format("--calibrate {}: rows of --method {} are not calibrated.\n  Omit it.",
@@ -132,7 +152,10 @@ void fit_rows(Model::State& state, Table&& table, const FitOptions& options, Che
   const std::shared_ptr<RowModel> model = state.rows();
   check_room_in_file(model->encoder.to_json());
   if (model->learnt()) {
+    const MemoryShare looked_at = team.share(sample.rows * bytes_of_row(sample), "rows that a calibration looks at");
+    if (calibrate) check_room_to_calibrate(*model, sample, encoded, options, team);
     const auto trained = train_rows(state, *model, std::move(encoded), options, checkpoints, team, monitor);
+    encoded = {};  // as the check of the room counts on
     if (calibrate && trained) model->calibration = learn_calibration(model, sample, options, *trained, team, monitor);
   }
   // From here on its rows are those of the table; a calibration compares what is learnt.

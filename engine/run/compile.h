@@ -24,5 +24,7 @@ struct Target {
 
 // The random tensors that `record` asks for take their streams from `purpose`.
 std::unique_ptr<Program> compile(const Target& target, Purpose purpose, const std::function<void(Recorder&)>& record);
+// What such a program would allocate.
+int64_t bytes_of_program(const Target& target, Purpose purpose, const std::function<void(Recorder&)>& record);
 
 }  // namespace tessera

@@ -169,6 +169,12 @@ class CtganMethod : public RowMethod {
     return kept;
   }
 
+  int64_t bytes_after(const RunContext& context) const override {
+    return network_.config.population_norm
+               ? bytes_of_program(context.target(), Purpose::second_plan, [this](Recorder& r) { record_normed(r); })
+               : 0;
+  }
+
   std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
     return sampled_distance(*this, layout_, rows, context);
   }
@@ -214,13 +220,15 @@ class CtganMethod : public RowMethod {
   bool averaged() const { return network_.config.average_decay > 0; }
 
   // Batch-norm statistics over many training-style conditions at once, for the weights that will sample.
-  void measure_population(States& states, const RunContext& context) const {
+  void record_normed(Recorder& r) const {
     // Twenty thousand rows, fewer where their activations would take more than a quarter of a gigabyte.
     int64_t width = network_.config.embedding_dim + network_.cond;
     for (const int w : network_.config.generator_dim) width += 3 * w;
     const int64_t batch = std::clamp<int64_t>((int64_t{1} << 26) / width, 2, 20000);
-    const auto p = compile(context.target(), Purpose::second_plan,
-                           [&](Recorder& r) { record_population(r, network_, batch, bound_->conditions.columns()); });
+    record_population(r, network_, batch, bound_->conditions.columns());
+  }
+  void measure_population(States& states, const RunContext& context) const {
+    const auto p = compile(context.target(), Purpose::second_plan, [this](Recorder& r) { record_normed(r); });
     bound_->bind(*p);
     p->put("generator", states.at("generator").data());
     p->run(1);

@@ -135,6 +135,8 @@ class Method {
   virtual FittedState keep(States end, const RunContext& context) const = 0;
   // the part of the other ranks in rank 0's keep(): they take part in what it shares, in the same order
   virtual void assist(const RunContext&) const {}
+  // what keep() takes of the host's memory, at most
+  virtual int64_t bytes_after(const RunContext&) const { return 0; }
   virtual double rows_after() const { return 0; }  // the time keep() takes, in rows of a step: --max-time leaves it
 
   // The model file: every tensor it holds of FittedState::states. kept.active is known.

@@ -7,16 +7,23 @@ namespace {
 
 constexpr int64_t kBatch = 2048;
 
+int64_t batch_of(int64_t rows) { return std::max<int64_t>(std::min(rows, kBatch), 2); }
+
 }  // namespace
 
+int64_t RowOutputs::bytes(const EncodedTable& table, int64_t most, Purpose purpose, const RunContext& context,
+                          const Record& record) {
+  const int64_t batch = batch_of(std::min(table.rows, most));
+  return bytes_of_program(context.target(), purpose, [&](Recorder& r) { record(r, batch); });
+}
+
 RowOutputs::RowOutputs(const EncodedTable& table, int64_t most, const States& states, std::vector<std::string> names,
-                       Purpose purpose, const RunContext& context,
-                       const std::function<void(Recorder& r, int64_t batch)>& record)
+                       Purpose purpose, const RunContext& context, const Record& record)
     : table_(table),
       names_(std::move(names)),
       context_(context),
       rows_(std::min(table.rows, most)),
-      batch_(std::max<int64_t>(std::min(rows_, kBatch), 2)),
+      batch_(batch_of(rows_)),
       row_(static_cast<size_t>(batch_)),
       program_(compile(context.target(), purpose, [&](Recorder& r) { record(r, batch_); })) {
   bind_rows(*program_, table);

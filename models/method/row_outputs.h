@@ -13,8 +13,12 @@ namespace tessera {
 // from the bound leaf "row" [batch, 1]; `states` are put into it.
 class RowOutputs {
  public:
+  using Record = std::function<void(Recorder& r, int64_t batch)>;
   RowOutputs(const EncodedTable& table, int64_t most, const States& states, std::vector<std::string> names,
-             Purpose purpose, const RunContext& context, const std::function<void(Recorder& r, int64_t batch)>& record);
+             Purpose purpose, const RunContext& context, const Record& record);
+  // What its program takes of memory.
+  static int64_t bytes(const EncodedTable& table, int64_t most, Purpose purpose, const RunContext& context,
+                       const Record& record);
 
   int64_t rows() const { return rows_; }
   int64_t width(size_t output) const;

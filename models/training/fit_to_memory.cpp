@@ -17,10 +17,9 @@ namespace {
 
 std::string megabytes(int64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
 
-// A limit that has room for a step of that many bytes, where this one has `room`. Rounded up, so that it does as
-// printed.
-std::string limit_with(int64_t bytes, int64_t room, const RunContext& context) {
-  return fmt::format("{}MB", (context.team.limit()->bytes() - room + bytes) / 1'000'000 + 1);
+// A limit that has room for that many bytes, where this one has `room`. Rounded up, so that it does as printed.
+std::string limit_with(int64_t bytes, int64_t room, const Team& team) {
+  return fmt::format("{}MB", (team.limit()->bytes() - room + bytes) / 1'000'000 + 1);
 }
 
 // `fits`: what has room as it is, " --micro-batch 64 has room as it is;", or takes least, or nothing.
@@ -34,7 +33,7 @@ void check_room(int64_t bytes, int64_t room, const Device& device, const FitOpti
       fmt::format("A training step takes {}, and {} has {} left beside the table.\n  {}{} a smaller "
                   "--batch-size{} needs less.",
                   megabytes(bytes), here ? "memory_limit" : device.describe(), megabytes(std::max<int64_t>(room, 0)),
-                  here ? fmt::format("--memory-limit {} has room for it;", limit_with(bytes, room, context))
+                  here ? fmt::format("--memory-limit {} has room for it;", limit_with(bytes, room, context.team))
                        : "--device cpu may have room for it;",
                   fits, more));
 }
@@ -214,11 +213,12 @@ int64_t micro_batch_for(const Method& method, const Device& device, const FitOpt
   const MicroBatchChoice choice = micro_batch_within(method, device, options, context);
   const int64_t fits = choice.fits;
   if (fits == 0)
-    check_room(phase.bytes, phase.room, device, options, context,
-               here && choice.with_least.bytes < phase.bytes
-                   ? fmt::format(" {} has with --micro-batch {};",
-                                 limit_with(choice.with_least.bytes, choice.with_least.room, context), choice.least)
-                   : "");
+    check_room(
+        phase.bytes, phase.room, device, options, context,
+        here && choice.with_least.bytes < phase.bytes
+            ? fmt::format(" {} has with --micro-batch {};",
+                          limit_with(choice.with_least.bytes, choice.with_least.room, context.team), choice.least)
+            : "");
   if (options.micro_batch > 0 || !rows_are_apart(method, options, context))
     check_room(phase.bytes, phase.room, device, options, context,
                fmt::format(" --micro-batch {} has room as it is;", fits));
@@ -228,6 +228,24 @@ int64_t micro_batch_for(const Method& method, const Device& device, const FitOpt
                      megabytes(phase.bytes), here ? "the memory limit" : device.describe(),
                      megabytes(std::max<int64_t>(phase.room, 0)), fits, fits));
   return fits;
+}
+
+int64_t bytes_after(const Method& method, const States& carried, const RunContext& context) {
+  const int64_t bytes = method.bytes_after(context);
+  return bytes == 0 ? 0 : bytes + 2 * bytes_of(carried);  // as they are left, and as they are kept
+}
+
+void check_room_after(int64_t bytes, int64_t held, const char* what, const std::string& instead, const Team& team) {
+  const auto& limit = team.limit();
+  if (bytes == 0 || limit == nullptr || limit->bytes() == 0) return;
+  const int64_t room = limit->bytes() - held;
+  if (bytes <= room) return;
+  throw Error(
+      ErrorCode::memory,
+      fmt::format("{} takes up to {} after training, and memory_limit has {} left then.\n  --memory-limit {} has "
+                  "room for it.{}",
+                  what, megabytes(bytes), megabytes(std::max<int64_t>(room, 0)), limit_with(bytes, room, team),
+                  instead));
 }
 
 }  // namespace tessera

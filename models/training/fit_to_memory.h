@@ -48,4 +48,10 @@ RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions
 int64_t micro_batch_for(const Method& method, const Device& device, const FitOptions& options,
                         const RunContext& context);
 
+// What a method keeps of a training takes so much at most, with the states that training leaves.
+int64_t bytes_after(const Method& method, const States& carried, const RunContext& context);
+// What follows the steps has room, too: `bytes` of `what`, beside what the limit holds by then. Error(memory) before
+// any work, with the limit that has room and `instead`, a sentence.
+void check_room_after(int64_t bytes, int64_t held, const char* what, const std::string& instead, const Team& team);
+
 }  // namespace tessera

@@ -34,6 +34,7 @@ Trained rehearse(const Method& method, HeldOut* held_out, const FitOptions& opti
   const bool here = device.is_processor();
   const auto& limit = context.team.limit();
   r.arrays = std::max(r.arrays, limit->held());
+  r.after = std::max(r.after, limit->held() + bytes_after(method, carried, context));
   r.resident = std::max(r.resident, process_memory().resident);
   const std::vector<Phase> phases = method.phases();
   for (size_t i = 0; i < phases.size(); ++i) {

@@ -15,6 +15,7 @@ struct Rehearsal {
   int64_t arrays = 0;                 // bytes that a limit counts as training begins: those, lists of rows, a measure
   int64_t step = 0;                   // of the largest step
   int64_t held = 0;                   // what a limit counts of it, with the copies of states beside it
+  int64_t after = 0;                  // what a limit counts of what follows the steps, at most
   int64_t resident = 0;               // bytes of the process as training begins
   int64_t training = 0;               // and while it trains, at most, copies of the weights included
   bool reached = false;               // the steps: of what follows, only the memory counts

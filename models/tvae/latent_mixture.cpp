@@ -26,13 +26,15 @@ constexpr double kLogTwoPi = 1.8378770664093453;
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Vector = Eigen::VectorXd;
 
+int64_t features_of(int64_t d) { return 1 + d + d * (d + 1) / 2; }
+
 class Fit {
  public:
   Fit(const std::vector<double>& points, int64_t d, const LatentMixtureOptions& o, Team& team)
       : x_(points), n_(static_cast<int64_t>(points.size()) / d), d_(d), options_(o), team_(team) {
     count_ = std::clamp<int64_t>(n_ / (10 * d), 1, o.components);
     padded_ = (count_ + 3) / 4 * 4;
-    features_ = 1 + d + d * (d + 1) / 2;
+    features_ = features_of(d);
     while (block_ > kLeastBlock && block_ * features_ * static_cast<int64_t>(sizeof(double)) > kBlockBytes) block_ /= 2;
     mixture_.components = count_, mixture_.dimensions = d;
     mixture_.share.resize(static_cast<size_t>(count_)), mixture_.mean.resize(static_cast<size_t>(count_ * d)),
@@ -251,6 +253,13 @@ class Fit {
 LatentMixture fit_latent_mixture(const std::vector<double>& points, int64_t dimensions,
                                  const LatentMixtureOptions& options, Team& team, const Monitor& monitor) {
   return Fit(points, dimensions, options, team).run(monitor);
+}
+
+int64_t latent_mixture_bytes(int64_t n, int64_t d, int components, int threads) {
+  // coefficients, their sums, and those of each thread; features and responsibilities of its block
+  const int64_t sums = (components + 3) * features_of(d) * (2 + std::max<int64_t>(threads, kSumsAtOnce));
+  const int64_t blocks = threads * (kBlockBytes / static_cast<int64_t>(sizeof(double)) + (components + 3) * kMostBlock);
+  return static_cast<int64_t>(sizeof(double)) * (n * d + sums + blocks);
 }
 
 MixtureDensity::MixtureDensity(int64_t d, std::vector<double> share, std::vector<double> mean,

@@ -35,6 +35,9 @@ struct LatentMixture {
 LatentMixture fit_latent_mixture(const std::vector<double>& points, int64_t dimensions,
                                  const LatentMixtureOptions& options, Team& team, const Monitor& monitor);
 
+// What a fit to n points takes of memory, the points included, at most.
+int64_t latent_mixture_bytes(int64_t n, int64_t dimensions, int components, int threads);
+
 // ln of a mixture's density at a point.
 class MixtureDensity {
  public:

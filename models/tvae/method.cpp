@@ -19,7 +19,6 @@ namespace tessera {
 namespace {
 
 constexpr double kLeastElbo = 0.01;  // nats a row
-constexpr int64_t kPosteriorBatch = 2048;
 constexpr int64_t kPosteriorRows = 50000;  // rows encoded for the prior; of a longer table, evenly spaced ones
 constexpr int64_t kMostActive = 48;        // dimensions a full covariance is fitted in; those beyond carry the least
 // The time of the prior, in rows of a training step (measured on Adult: a row of a training step took 13 µs, a row of a
@@ -27,11 +26,14 @@ constexpr int64_t kMostActive = 48;        // dimensions a full covariance is fi
 constexpr double kPriorCost = 1.5, kPriorSteps = 100;
 
 // The posteriors of evenly spaced training rows: outputs 0 and 1 are their means and standard deviations.
+RowOutputs::Record record_posteriors(const Tvae& m, const EncodedTable& table) {
+  return [&](Recorder& r, int64_t batch) { record_posterior(r, m, table.rows, batch); };
+}
 std::unique_ptr<RowOutputs> posteriors(const Tvae& m, const EncodedTable& table, const std::vector<float>& encoder,
                                        const RunContext& context) {
   return std::make_unique<RowOutputs>(table, kPosteriorRows, States{{"encoder", encoder}},
                                       std::vector<std::string>{"mean", "stddev"}, Purpose::posterior, context,
-                                      [&](Recorder& r, int64_t batch) { record_posterior(r, m, table.rows, batch); });
+                                      record_posteriors(m, table));
 }
 
 // Mean KL divergence of each dimension from N(0, 1), in nats.
@@ -106,6 +108,14 @@ class TvaeMethod : public RowMethod {
     if (network_.config.prior_components > 0) (void)fit_mixture({}, 0, context);
   }
 
+  int64_t bytes_after(const RunContext& context) const override {
+    const TvaeConfig& c = network_.config;
+    if (c.prior_components == 0) return 0;
+    return RowOutputs::bytes(*table_, kPosteriorRows, Purpose::posterior, context,
+                             record_posteriors(network_, *table_)) +
+           latent_mixture_bytes(std::min(table_->rows, kPosteriorRows), std::min<int64_t>(c.embedding_dim, kMostActive),
+                                c.prior_components, context.team.size());
+  }
   double rows_after() const override {
     if (network_.config.prior_components == 0) return 0;
     return kPriorCost * kPriorSteps * static_cast<double>(std::min(table_->rows, kPosteriorRows));
@@ -161,6 +171,9 @@ class TvaeMethod : public RowMethod {
            (context.rehearsal || kl[order[static_cast<size_t>(active)]] > network_.config.active_kl))
       ++active;
 
+    const MemoryShare held = context.team.share(
+        latent_mixture_bytes(q->rows(), active, network_.config.prior_components, context.team.size()),
+        "the points of a prior");
     std::vector<double> points = draws(*q, order, active, context);
     q.reset();
     const LatentMixture mixture = fit_mixture(std::move(points), active, context);

@@ -102,6 +102,40 @@ TEST_F(CliEstimate, ThePeakOfAFitStaysUnderTheLimit) {
   EXPECT_LE(peak({"--memory-limit", std::to_string(limit)}), limit) << free << " bytes without a limit";
 }
 
+// A calibration's candidates and the points of a prior count before the first step, not when they are there.
+TEST_F(CliEstimate, ALimitHoldsForWhatFollowsTraining) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "another allocator, with memory of its own beside each block";
+#endif
+  table("t.csv", 6000);
+  const char *calibration = "A calibration takes up to ", *kept = "What is fitted to the trained network takes up to ";
+  for (const auto& [more, refusal] :
+       {std::pair{Line{"--method", "tvae"}, calibration},
+        {{"--method", "tvae", "--calibrate", "marginals"}, calibration},
+        {{"--method", "ctgan", "--calibrate", "off"}, kept},
+        {{"--method", "tvae", "--calibrate", "off", "--encoder-dim", "8", "--decoder-dim", "8"}, kept}}) {
+    Line line{"t.csv", "--json", "--quiet", "--epochs", "1", "--threads", "2"};
+    line.insert(line.end(), more.begin(), more.end());
+    Line estimate{"estimate"}, fit{"fit", "--model", "m.bin", "--force", "--memory-limit"};
+    estimate.insert(estimate.end(), line.begin(), line.end());
+    const auto limit = nlohmann::json::parse(must(estimate).out).at("limit_bytes").get<int64_t>();
+    const auto within = [&](int64_t bytes) {
+      Line command = fit;
+      command.push_back(std::to_string(bytes));
+      command.insert(command.end(), line.begin(), line.end());
+      return run(command);
+    };
+    const Outcome enough = within(limit);
+    ASSERT_EQ(enough.code, 0) << enough.err;
+    EXPECT_LE(nlohmann::json::parse(enough.out).at("peak_bytes").get<int64_t>(), limit) << more[1];
+    const Outcome less = within(limit - 100'000);
+    EXPECT_EQ(less.code, 5) << more[1];
+    EXPECT_HAS(less.err, refusal);
+    EXPECT_HAS(less.err, "--memory-limit ");
+    EXPECT_EQ(less.err.find("--calibrate off") != std::string::npos, refusal == calibration) << less.err;
+  }
+}
+
 TEST_F(CliEstimate, NeedsNoTable) {
   const auto of = [&](int64_t rows, const char* columns) {
     return nlohmann::json::parse(

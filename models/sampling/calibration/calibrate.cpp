@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/storage/memory.h"
 #include "kernels/math/philox.h"
 #include "models/data/notice.h"
 #include "models/sampling/calibration/calibration.h"
@@ -17,6 +18,46 @@ namespace {
 constexpr int64_t kLeastPool = 20000, kMostPool = 100000;  // of model rows the ratio learns from
 constexpr int64_t kLeastRaking = 60000;  // and for the factors: at the minimum yield a tenth of them counts
 constexpr double kQuantiles = 1001;
+
+// Rows of the model for the map and the ratio, and for the factors; the trials have as many as these.
+struct Pools {
+  int64_t first, raking;
+  static Pools of(int64_t sample_rows) {
+    const int64_t first = std::clamp(3 * sample_rows, kLeastPool, kMostPool);
+    return {first, std::max(first, kLeastRaking)};
+  }
+  int64_t all() const { return first + 2 * raking; }
+};
+
+bool wants_ratio(const Table& sample, Tier most) { return most >= Tier::full && sample.rows >= Calibration::kFewRows; }
+
+// Candidates, and real rows, as the calibration keeps them. Networks count their own memory.
+int64_t bytes_of_pools(const Encoder& encoder, const Table& sample, Tier most) {
+  int64_t entries = 0;  // of 4 bytes, of an encoded row
+  for (size_t j = 0; j < sample.columns.size(); ++j)
+    if (encoder.codes(static_cast<int>(j)).code >= 0)
+      entries += 1 + (is_numeric(sample.columns[j].type) ? ColumnProfile::kInputs : 0);
+  const Pools pools = Pools::of(sample.rows);
+  const int64_t encoded = 2 * pools.raking + (wants_ratio(sample, most) ? pools.first + sample.rows : 0);
+  // the trials' rows, a batch as the model makes it, and what two trials compare
+  const int64_t rows = pools.raking + 3 * CandidatePool::kAtOnce + sample.rows / 4;
+  constexpr int64_t kLogits = 4;  // of both pools, and sorted
+  return 4 * entries * encoded + bytes_of_row(sample) * rows +
+         static_cast<int64_t>(sizeof(double)) * kLogits * pools.raking;
+}
+
+// At most: the cells and inputs of a row, side by side.
+int64_t most_width(const Encoder& encoder, const Table& sample) {
+  int64_t width = 0;
+  for (size_t j = 0; j < sample.columns.size(); ++j) {
+    const auto column = static_cast<int>(j);
+    if (encoder.codes(column).code < 0) continue;
+    width += is_numeric(sample.columns[j].type)
+                 ? ColumnProfile::kInputs + ColumnProfile::kBins + ColumnProfile::kMostHeaped + 1
+                 : std::min<int64_t>(encoder.levels(column), ColumnProfile::kMostTexts) + 2;
+  }
+  return width;
+}
 
 // The model's side of the map: quantiles of its numbers. Columns with few free numbers on either side are not mapped.
 void learn_map(Calibration& c, const Encoder& encoder, const CandidatePool& pool, Team& team) {
@@ -100,10 +141,8 @@ class Calibrator {
 
   Calibration fit(const Calibration::RowSource& model) {
     if (c_.profile.columns.empty() || sample_.rows < Calibration::kLeastRows) return {};
+    const MemoryShare held = team_.share(bytes_of_pools(encoder_, sample_, o_.most), "candidates of a calibration");
     if (!draw(model)) return left_out("a calibration"), Calibration{};
-    learn_map(c_, encoder_, pool_, team_);
-    pool_.map(c_, o_.seed, team_);
-    raking_.map(c_, o_.seed, team_);
     try_raw_rows();
     if (!trying_.next()) return left_out("a calibration"), Calibration{};
     if (o_.most >= Tier::marginals) c_.marginals = learn(Tier::marginals, 0);
@@ -113,34 +152,41 @@ class Calibrator {
   }
 
  private:
-  bool wants_ratio() const { return o_.most >= Tier::full && sample_.rows >= Calibration::kFewRows; }
-
   // One pool for the map and the ratio, one for the factors, one for the trials, so that each is measured on rows it
-  // was not learned from.
+  // was not learned from. Of the first two only what the ratio and the factors read of them stays in memory.
   bool draw(const Calibration::RowSource& model) {
-    const int64_t pool_rows = std::clamp(3 * sample_.rows, kLeastPool, kMostPool);
-    const int64_t raking_rows = std::max(pool_rows, kLeastRaking), all = pool_rows + 2 * raking_rows;
+    const Pools pools = Pools::of(sample_.rows);
     Deadline until = o_.until;
-    const auto rows = [&](int64_t first, int64_t count) {
-      return CandidatePool::draw(model, first, count, all, until, team_, monitor_);
+    CandidatePool pool;
+    const auto next = [&](int64_t first, int64_t count) {
+      pool = {};
+      pool = CandidatePool::draw(model, first, count, pools.all(), until, team_, monitor_);
+      return pool.rows() > 0;
     };
-    pool_ = rows(0, pool_rows);
-    if (pool_.rows() > 0) raking_ = rows(pool_rows, raking_rows);
-    if (raking_.rows() > 0) trial_ = rows(pool_rows + raking_rows, raking_rows);
-    return trial_.rows() > 0;
+    if (!next(0, pools.first)) return false;
+    learn_map(c_, encoder_, pool, team_);
+    pool.map(c_, o_.seed, team_);
+    if (wants_ratio(sample_, o_.most)) modelled_ = pool.encode(c_.profile, team_);
+    if (!next(pools.first, pools.raking)) return false;
+    pool.map(c_, o_.seed, team_);
+    raked_ = pool.encode(c_.profile, team_);
+    if (!next(pools.first + pools.raking, pools.raking)) return false;
+    trial_ = std::move(pool);
+    return true;
   }
 
   void try_raw_rows() {
     // Where no ratio is learned, no row has been seen.
-    const int64_t held_out =
-        wants_ratio() ? static_cast<int64_t>(Calibration::kHeldOut * static_cast<double>(sample_.rows)) : sample_.rows;
+    const int64_t held_out = wants_ratio(sample_, o_.most)
+                                 ? static_cast<int64_t>(Calibration::kHeldOut * static_cast<double>(sample_.rows))
+                                 : sample_.rows;
     unseen_ = rows_of(sample_, sample_.rows - held_out, held_out);
     // The same number of rows in every trial: fewer would look worse by chance alone.
     trial_rows_ = std::min(sample_.rows, static_cast<int64_t>(kMinYield * static_cast<double>(trial_.rows())));
     (void)trying_.next();
     add_trial(Tier::off, 0, 1, trial_.select(trial_rows_, [](int64_t) { return true; }));
     trial_.map(c_, o_.seed, team_);
-    raked_ = raking_.encode(c_.profile, team_), tried_ = trial_.encode(c_.profile, team_);
+    tried_ = trial_.encode(c_.profile, team_);
     raked_logits_.assign(static_cast<size_t>(raked_.rows), 0.0);
     tried_logits_.assign(static_cast<size_t>(tried_.rows), 0.0);
   }
@@ -167,7 +213,7 @@ class Calibrator {
   }
 
   void fit_full() {
-    if (!wants_ratio()) {
+    if (!wants_ratio(sample_, o_.most)) {
       c_.note = fmt::format("{} rows are too few for a density ratio (it would memorize them); {} are needed",
                             sample_.rows, Calibration::kFewRows);
       return;
@@ -195,8 +241,8 @@ class Calibrator {
     c_.profile.encode(sample_, own.cells.data(), own.inputs.data());
     c_.ratio = Ratio(c_.profile.spans(), config);
     c_.held_out_loss =
-        c_.ratio.fit(own, pool_.encode(c_.profile, team_), Calibration::kHeldOut, o_.seed, device, team_, monitor_)
-            .held_out_loss;
+        c_.ratio.fit(own, modelled_, Calibration::kHeldOut, o_.seed, device, team_, monitor_).held_out_loss;
+    modelled_ = {}, own = {};
     Ratio::Evaluator evaluator(c_.ratio, 4096, device, team_);
     evaluator.run(raked_.cells.data(), raked_.inputs.data(), raked_.rows, raked_logits_.data());
     evaluator.run(tried_.cells.data(), tried_.inputs.data(), tried_.rows, tried_logits_.data());
@@ -232,14 +278,20 @@ class Calibrator {
   const Monitor& monitor_;
   Deadline trying_;
   Calibration c_;
-  CandidatePool pool_, raking_, trial_;
+  CandidatePool trial_;
   Table unseen_;
   int64_t trial_rows_ = 0;
-  RatioRows raked_, tried_;
+  RatioRows modelled_, raked_, tried_;
   std::vector<double> raked_logits_, tried_logits_;  // 0 until there is a ratio
 };
 
 }  // namespace
+
+int64_t Calibration::bytes(const Encoder& encoder, const Table& sample, Tier most) {
+  if (most == Tier::off || sample.rows < kLeastRows) return 0;
+  return bytes_of_pools(encoder, sample, most) +
+         (wants_ratio(sample, most) ? Ratio::bytes(most_width(encoder, sample)) : 0);
+}
 
 Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const RowSource& model,
                              const CalibrateOptions& options, Team& team, const Monitor& monitor) {

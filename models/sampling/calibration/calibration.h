@@ -58,6 +58,9 @@ class Calibration {
   static Calibration fit(const Encoder& encoder, const Table& sample, const RowSource& model,
                          const CalibrateOptions& options, Team& team, const Monitor& monitor);
 
+  // What fit() takes of the host's memory beside `sample`, at most, for tiers up to `most`.
+  static int64_t bytes(const Encoder& encoder, const Table& sample, Tier most);
+
   bool empty() const { return profile.columns.empty(); }
   bool holds(Tier tier) const {
     return tier == Tier::off || (tier == Tier::marginals ? !marginals.empty() : !full.empty());

@@ -7,10 +7,16 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kSlice = 1024;    // rows per piece of work
-constexpr int64_t kAtOnce = 16384;  // rows requested from the model at once
+constexpr int64_t kSlice = 1024;  // rows per piece of work
 
 }  // namespace
+
+int64_t bytes_of_row(const Table& table) {
+  int64_t bytes = 0;
+  for (const Column& c : table.columns)
+    bytes += static_cast<int64_t>(is_numeric(c.type) ? sizeof(double) : sizeof(int32_t));
+  return bytes;
+}
 
 Table rows_of(const Table& t, int64_t begin, int64_t rows) {
   Table out;

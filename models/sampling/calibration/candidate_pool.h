@@ -12,8 +12,13 @@ namespace tessera {
 // Rows [begin, begin + rows) of a table.
 Table rows_of(const Table& table, int64_t begin, int64_t rows);
 
+// Bytes of a row in memory, without the texts of its columns.
+int64_t bytes_of_row(const Table& table);
+
 class CandidatePool {
  public:
+  static constexpr int64_t kAtOnce = 16384;  // rows requested from the model at once
+
   // Rows [first, first + rows) of the model. `all`: rows of this pool and the previous ones, for progress. Empty if
   // sampling them, and learning from them, which takes as long again, would exceed the time limit.
   static CandidatePool draw(const Calibration::RowSource& model, int64_t first, int64_t rows, int64_t all,

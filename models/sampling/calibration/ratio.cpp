@@ -36,6 +36,16 @@ Ratio::Network::Network(int64_t in, const RatioConfig& config)
 Ratio::Ratio(std::shared_ptr<const Spans> spans, RatioConfig config)
     : spans_(std::move(spans)), config_(std::move(config)), network_(std::in_place, spans_->table()->width, config_) {}
 
+int64_t Ratio::bytes(int64_t width) {
+  const RatioConfig config;
+  const int64_t weights = Network(width, config).size;
+  int64_t units = 0;
+  for (const int n : config.hidden) units += n;
+  // weights, their gradients, moments and averages, and those of an evaluator and of the best network; outputs, masks
+  // and derivatives of both sides' rows
+  return static_cast<int64_t>(sizeof(float)) * (7 * weights + 2 * config.batch * 5 * units);
+}
+
 Var Ratio::gather(Recorder& r, const std::string& side, int64_t table_rows, Var row) const {
   const SpanTable& t = *spans_->table();
   const Var codes = r.input("cells." + side, {table_rows, t.softmaxes}, DType::index),

@@ -51,6 +51,9 @@ class Ratio {
   Ratio() = default;
   Ratio(std::shared_ptr<const Spans> spans, RatioConfig config);
 
+  // What training one for rows of that width takes of memory, at most.
+  static int64_t bytes(int64_t width);
+
   // Trains on real against model rows. The last `held_out` rows of each side are only for validation. Returns the final
   // held-out loss (ln 2: indistinguishable).
   struct Fitted {
