@@ -39,6 +39,7 @@ typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
 
 #define TESSERA_UNTRAINED (-1)
 #define TESSERA_KEEP_RARE (-1)
+#define TESSERA_NO_PATIENCE (-1)
 
 /* How a table is cut into sequences (docs/data/sequences.md): windows of one long table (length), or the rows that
  * share a key (key), or windows of those (both). Texts are names of columns. */
@@ -101,7 +102,8 @@ typedef struct tessera_fit_options {
   const char* checkpoint_every;
   /* 1: continue from `checkpoint`; start from scratch if there is no intact one. 0: an existing one is removed */
   int32_t resume;
-  /* epochs without a better held-out measure after which training is ended; 0: not before `epochs`; Made: 1 */
+  /* epochs without a better held-out measure after which training is ended. 0: the method's own, made 1 ·
+   * TESSERA_NO_PATIENCE, of the others the default: training is not ended before `epochs` */
   int32_t patience;
   /* "best": the weights with the best held-out measure · "last". NULL: "best" if patience is set, else "last" */
   const char* keep;

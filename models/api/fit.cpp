@@ -231,9 +231,10 @@ void set_ending(FitOptions& out, const tessera_fit_options& o) {
   if (const std::string every = text_or(o.checkpoint_every, ""); !every.empty())
     parse_interval(every, "--checkpoint-every", out.checkpoint);
   out.checkpoint.resume = o.resume != 0;
-  if (o.patience < 0)
-    throw Error(ErrorCode::usage, fmt::format("--patience {}: it must be 1 epoch or more.", o.patience));
-  if (o.patience > 0) out.patience = o.patience, out.keep_best = true, out.patience_if_possible = false;
+  if (o.patience < TESSERA_NO_PATIENCE)
+    throw Error(ErrorCode::usage, fmt::format("--patience {}: it must be 0 (none) or a number of epochs.", o.patience));
+  if (o.patience != 0)
+    out.patience = std::max(o.patience, 0), out.keep_best = out.patience > 0, out.patience_if_possible = false;
   if (const std::string keep = text_or(o.keep, ""); !keep.empty()) {
     if (keep != "best" && keep != "last")
       throw Error(ErrorCode::usage, fmt::format("--keep {}: known are best and last.", keep));

@@ -45,7 +45,7 @@ int64_t RowsOfRanks::count_of(int64_t block) const {
   return std::min(range_.block, range_.count - block * range_.block);
 }
 
-// What there is to say is said once: of the first block.
+// Notices of the first block stand for all.
 std::unique_ptr<RowStream> RowsOfRanks::open(int64_t block) {
   quiet_.on_progress = block > 0 ? nullptr : std::function<void(const Progress&)>([this](const Progress& p) {
     if (std::string(p.phase) == "notice") monitor_.report(p);

@@ -18,7 +18,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kLeastElbo = 0.01;  // nats a row
+constexpr double kLeastElbo = 0.01;        // nats a row
 constexpr int64_t kPosteriorRows = 50000;  // rows encoded for the prior; of a longer table, evenly spaced ones
 constexpr int64_t kMostActive = 48;        // dimensions a full covariance is fitted in; those beyond carry the least
 // The time of the prior, in rows of a training step (measured on Adult: a row of a training step took 13 µs, a row of a

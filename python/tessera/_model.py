@@ -31,6 +31,7 @@ from ._progress import ProgressOption
 from ._schema import Schema
 
 _KEEP_RARE = -1
+_NO_PATIENCE = -1
 _BATCH = 65_536
 
 
@@ -105,7 +106,7 @@ def fit(
     sequence_length, sequence_key, sequence_index, stride, static
         What makes sequences of the table, for methods that learn sequences.
     patience : int, optional
-        Epochs without a better held-out measure after which training ends.
+        Epochs without a better held-out measure after which training ends; 0: not before `epochs`.
     keep : {"best", "last"}, optional
         Which weights; ``"best"`` where `patience` is given.
     max_time : str or float, optional
@@ -185,7 +186,7 @@ def fit(
         checkpoint=_encoded_path(checkpoint),
         checkpoint_every=checkpoint_every,
         resume=resume,
-        patience=patience,
+        patience=_NO_PATIENCE if patience == 0 else patience,
         keep=keep,
         max_time=f"{max_time}s" if isinstance(max_time, (int, float)) else max_time,
         rare_categories=_KEEP_RARE if rare_categories == "keep" else rare_categories,

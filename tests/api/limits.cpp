@@ -81,8 +81,8 @@ auto count(Field field, const char* method) {
 auto from_one(Field field, const char* method) {
   return [=](int64_t n) { return count(field, method)(n == 0 ? -1 : n); };
 }
-// Where 0 is told apart from the default.
-auto untrained(Field field, const char* method) {
+// Where 0 is told apart from the default: −1 in the interface.
+auto zero_apart(Field field, const char* method) {
   return [=](int64_t n) { return count(field, method)(n <= 0 ? n - 1 : n); };
 }
 auto real(double tessera_fit_options::*field, const char* method) {
@@ -278,7 +278,7 @@ const std::vector<Try>& tries() {
        [](int64_t n) { return fit_options([text = std::to_string(n)](O& o) { o.devices = text.c_str(); }); }},
       {"`--virtual-shards` (0: chosen)", count(&O::virtual_shards, "tvae")},
       {"`--memory-limit`, in bytes (0: none)", [](int64_t n) { return context([&](auto& o) { o.memory_limit = n; }); }},
-      {"`--epochs`", untrained(&O::epochs, "tvae")},
+      {"`--epochs`", zero_apart(&O::epochs, "tvae")},
       {"`--batch-size` of `fit`", from_one(&O::batch_size, "tvae")},
       {"`--pac`",
        [](int64_t n) {
@@ -321,7 +321,7 @@ const std::vector<Try>& tries() {
       {"`--joint-iterations`", of_timegan(&O::joint_iterations)},
       {"`--hidden-dim`", of_timegan(&O::hidden_dim)},
       {"`--layers`", of_timegan(&O::layers)},
-      {"`--patience`", count(&O::patience, "tvae")},
+      {"`--patience`", zero_apart(&O::patience, "tvae")},
       {"`--max-time`, in seconds",
        [](int64_t n) { return fit_options([text = std::to_string(n) + "s"](O& o) { o.max_time = text.c_str(); }); }},
       {"`--checkpoint-every`, in epochs",

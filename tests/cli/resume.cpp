@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 #include <tuple>
@@ -345,6 +346,20 @@ TEST_F(CliResume, OptionsAreJudgedFirst) {
   for (const char* value : {"2", "two hours", "0h"}) refused("--max-time", value);
   refused("--keep", "worst");
   refused("--patience", "-1");
+}
+
+// Made has patience unless it is told to have none.
+TEST_F(CliResume, WithoutPatienceTrainingGoesOnToItsEnd) {
+  const auto steps = [&](const Line& more) {
+    Line line{"fit", "people.csv", "--model", "m.tessera", "--force", "--method", "made", "--epochs", "60"};
+    line.insert(line.end(), more.begin(), more.end());
+    must(line);
+    return nlohmann::json::parse(must({"info", "m.tessera", "--json"}).out).at("provenance");
+  };
+  const auto patient = steps({}), none = steps({"--patience", "0"});
+  EXPECT_EQ(patient.value("stopped", ""), "patience");
+  EXPECT_FALSE(none.contains("stopped") || none.contains("held_out"));
+  EXPECT_GT(none.at("steps"), patient.at("steps"));
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ void EffortArguments::add_to(CLI::App& command) {
 }
 
 void EffortArguments::set(tessera_fit_options& options) const {
-  options.patience = patience;
+  options.patience = !patience ? 0 : *patience == 0 ? TESSERA_NO_PATIENCE : *patience;
   options.keep = keep.c_str();
   options.max_time = max_time.c_str();
 }

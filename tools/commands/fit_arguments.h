@@ -2,6 +2,7 @@
 #pragma once
 #include <CLI/App.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "sequence_arguments.h"
@@ -26,7 +27,7 @@ struct FitArguments {
 
 // How much of the table a fit learns from, and for how long.
 struct EffortArguments {
-  int patience = 0;
+  std::optional<int32_t> patience;
   std::string keep, max_time;
   int64_t max_rows = 0;
 

@@ -62,8 +62,8 @@ class CutStep {
     // in what is sent stand first, in one piece, the values that are added here
     std::vector<size_t> order(sums.size());
     std::iota(order.begin(), order.end(), size_t{0});
-    const auto closed = std::stable_partition(order.begin(), order.end(),
-                                              [&](size_t i) { return sums[i].size() > sent.size(); });
+    const auto closed =
+        std::stable_partition(order.begin(), order.end(), [&](size_t i) { return sums[i].size() > sent.size(); });
     if (closed != order.begin()) {
       std::vector<Var> pieces;
       for (size_t s = 0; s < static_cast<size_t>(own_shards()); ++s) {

@@ -326,7 +326,8 @@ class Sharder : private CutStep<Part> {
     std::vector<int64_t> count(static_cast<size_t>(cut_.ranks));
     for (int rank = 0; rank < cut_.ranks; ++rank)
       for (const Id v : values)
-        for (const int64_t s : part(v).stretches) count[static_cast<size_t>(rank)] += rows(s, rank) * old_.shape(v).cols;
+        for (const int64_t s : part(v).stretches)
+          count[static_cast<size_t>(rank)] += rows(s, rank) * old_.shape(v).cols;
     std::vector<Var> own;
     for (const Id v : values) own.push_back(flattened(part(v).value));
     Var sent = concat_cols(own);
