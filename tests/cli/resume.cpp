@@ -354,7 +354,7 @@ TEST_F(CliResume, WithoutPatienceTrainingGoesOnToItsEnd) {
     Line line{"fit", "people.csv", "--model", "m.tessera", "--force", "--method", "made", "--epochs", "60"};
     line.insert(line.end(), more.begin(), more.end());
     must(line);
-    return nlohmann::json::parse(must({"info", "m.tessera", "--json"}).out).at("provenance");
+    return nlohmann::json::parse(must({"inspect", "m.tessera", "--json"}).out).at("provenance");
   };
   const auto patient = steps({}), none = steps({"--patience", "0"});
   EXPECT_EQ(patient.value("stopped", ""), "patience");
