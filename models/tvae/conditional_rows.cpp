@@ -162,14 +162,14 @@ class TvaeRows : public RowGenerator {
     const double mass = pilot.mass();
     double squares = 0;
     for (const double x : pilot.probability) squares += x * x;
-    std::vector<double> points;
+    std::vector<float> points;
     double sum = 0;
     size_t at = 0;
     for (int64_t j = 0; j < kFitRows; ++j) {
       const double target = (static_cast<double>(j) + 0.5) / static_cast<double>(kFitRows) * mass;
       while (at + 1 < pilot.probability.size() && sum + pilot.probability[at] < target) sum += pilot.probability[at++];
       for (int64_t a = 0; a < d; ++a)
-        points.push_back(static_cast<double>(pilot.latent[at * static_cast<size_t>(d) + static_cast<size_t>(a)]));
+        points.push_back(pilot.latent[at * static_cast<size_t>(d) + static_cast<size_t>(a)]);
     }
     LatentMixtureOptions options;
     options.components = static_cast<int>(std::clamp(mass * mass / squares / static_cast<double>(10 * d), 1.0, 30.0));

@@ -30,7 +30,7 @@ int64_t features_of(int64_t d) { return 1 + d + d * (d + 1) / 2; }
 
 class Fit {
  public:
-  Fit(const std::vector<double>& points, int64_t d, const LatentMixtureOptions& o, Team& team)
+  Fit(const std::vector<float>& points, int64_t d, const LatentMixtureOptions& o, Team& team)
       : x_(points), n_(static_cast<int64_t>(points.size()) / d), d_(d), options_(o), team_(team) {
     count_ = std::clamp<int64_t>(n_ / (10 * d), 1, o.components);
     padded_ = (count_ + 3) / 4 * 4;
@@ -72,12 +72,15 @@ class Fit {
     const Philox w = random_words(options_.seed, Purpose::mixture, draw, 0, 1);
     return open_uniform(w.word[0], w.word[1]);
   }
-  double distance(const double* a, const double* b) const {
+  double distance(const float* a, const double* b) const {
     double s = 0;
-    for (int64_t j = 0; j < d_; ++j) s += (a[j] - b[j]) * (a[j] - b[j]);
+    for (int64_t j = 0; j < d_; ++j) {
+      const double gap = static_cast<double>(a[j]) - b[j];
+      s += gap * gap;
+    }
     return s;
   }
-  const double* point(int64_t i) const { return x_.data() + i * d_; }
+  const float* point(int64_t i) const { return x_.data() + i * d_; }
 
   // Moments of a hard partition: k-means++ on evenly spaced points, then Lloyd's steps.
   std::vector<double> start() const {
@@ -102,7 +105,8 @@ class Fit {
         double best = INFINITY;
         for (int64_t k = 0; k < count_; ++k)
           if (const double s = distance(point(at[i]), centre.data() + k * d_); s < best) best = s, label[i] = k;
-        for (int64_t j = 0; j < d_; ++j) sum[static_cast<size_t>(label[i] * d_ + j)] += point(at[i])[j];
+        for (int64_t j = 0; j < d_; ++j)
+          sum[static_cast<size_t>(label[i] * d_ + j)] += static_cast<double>(point(at[i])[j]);
         ++rows[static_cast<size_t>(label[i])];
       }
       for (int64_t k = 0; k < count_; ++k)
@@ -121,12 +125,13 @@ class Fit {
   // Features of points [first, first + rows), feature f of point r at to[f·stride + r].
   void fill_features(int64_t first, int64_t rows, int64_t stride, double* to) const {
     for (int64_t r = 0; r < rows; ++r) {
-      const double* p = point(first + r);
+      const float* p = point(first + r);
+      const auto x = [&](int64_t j) { return static_cast<double>(p[j]); };
       int64_t f = 0;
       to[f++ * stride + r] = 1;
-      for (int64_t a = 0; a < d_; ++a) to[f++ * stride + r] = p[a];
+      for (int64_t a = 0; a < d_; ++a) to[f++ * stride + r] = x(a);
       for (int64_t a = 0; a < d_; ++a)
-        for (int64_t b = 0; b <= a; ++b) to[f++ * stride + r] = p[a] * p[b];
+        for (int64_t b = 0; b <= a; ++b) to[f++ * stride + r] = x(a) * x(b);
     }
   }
 
@@ -241,7 +246,7 @@ class Fit {
     for (double& share : mixture_.share) share /= left;
   }
 
-  const std::vector<double>& x_;
+  const std::vector<float>& x_;
   int64_t n_, d_, count_ = 0, padded_ = 0, features_ = 0, block_ = kMostBlock;
   LatentMixtureOptions options_;
   Team& team_;
@@ -250,7 +255,7 @@ class Fit {
 
 }  // namespace
 
-LatentMixture fit_latent_mixture(const std::vector<double>& points, int64_t dimensions,
+LatentMixture fit_latent_mixture(const std::vector<float>& points, int64_t dimensions,
                                  const LatentMixtureOptions& options, Team& team, const Monitor& monitor) {
   return Fit(points, dimensions, options, team).run(monitor);
 }
@@ -259,7 +264,7 @@ int64_t latent_mixture_bytes(int64_t n, int64_t d, int components, int threads) 
   // coefficients, their sums, and those of each thread; features and responsibilities of its block
   const int64_t sums = (components + 3) * features_of(d) * (2 + std::max<int64_t>(threads, kSumsAtOnce));
   const int64_t blocks = threads * (kBlockBytes / static_cast<int64_t>(sizeof(double)) + (components + 3) * kMostBlock);
-  return static_cast<int64_t>(sizeof(double)) * (n * d + sums + blocks);
+  return static_cast<int64_t>(sizeof(float)) * n * d + static_cast<int64_t>(sizeof(double)) * (sums + blocks);
 }
 
 MixtureDensity::MixtureDensity(int64_t d, std::vector<double> share, std::vector<double> mean,

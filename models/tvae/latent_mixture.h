@@ -32,7 +32,7 @@ struct LatentMixture {
 };
 
 // points [n, d], row by row; n ≥ 1, d ≥ 1. Fewer components than asked for where there are not five points a component.
-LatentMixture fit_latent_mixture(const std::vector<double>& points, int64_t dimensions,
+LatentMixture fit_latent_mixture(const std::vector<float>& points, int64_t dimensions,
                                  const LatentMixtureOptions& options, Team& team, const Monitor& monitor);
 
 // What a fit to n points takes of memory, the points included, at most.

@@ -52,8 +52,8 @@ std::vector<double> kl_of_dimensions(RowOutputs& q) {
 }
 
 // A draw of each posterior in the first `active` dimensions of `order`, row by row.
-std::vector<double> draws(RowOutputs& q, const std::vector<size_t>& order, int64_t active, const RunContext& context) {
-  std::vector<double> points(static_cast<size_t>(q.rows() * active));
+std::vector<float> draws(RowOutputs& q, const std::vector<size_t>& order, int64_t active, const RunContext& context) {
+  std::vector<float> points(static_cast<size_t>(q.rows() * active));
   const int64_t dimensions = q.width(0);
   q.each_batch([&](int64_t first, int64_t count, const std::vector<std::vector<float>>& out) {
     context.team.for_each(count, [&](int64_t i) {
@@ -64,7 +64,7 @@ std::vector<double> draws(RowOutputs& q, const std::vector<size_t>& order, int64
         const double normal = std::sqrt(-2 * std::log(open_uniform(w.word[0], w.word[1]))) *
                               std::cos(6.283185307179586 * open_uniform(w.word[2], w.word[3]));
         points[static_cast<size_t>((first + i) * active + j)] =
-            static_cast<double>(out[0][at]) + static_cast<double>(out[1][at]) * normal;
+            static_cast<float>(static_cast<double>(out[0][at]) + static_cast<double>(out[1][at]) * normal);
       }
     });
   });
@@ -174,7 +174,7 @@ class TvaeMethod : public RowMethod {
     const MemoryShare held = context.team.share(
         latent_mixture_bytes(q->rows(), active, network_.config.prior_components, context.team.size()),
         "the points of a prior");
-    std::vector<double> points = draws(*q, order, active, context);
+    std::vector<float> points = draws(*q, order, active, context);
     q.reset();
     const LatentMixture mixture = fit_mixture(std::move(points), active, context);
     if (active == 0) return;
@@ -198,7 +198,7 @@ class TvaeMethod : public RowMethod {
   }
 
   // Of points [rows, active], which rank 0 has; without a dimension there is none.
-  LatentMixture fit_mixture(std::vector<double> points, int64_t active, const RunContext& context) const {
+  LatentMixture fit_mixture(std::vector<float> points, int64_t active, const RunContext& context) const {
     points = context.shared.given(std::move(points));
     active = context.shared.agreed(active);
     if (active == 0) return {};

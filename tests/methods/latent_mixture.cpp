@@ -19,18 +19,19 @@ using whole::uniform;
 constexpr int64_t kPoints = 6000;
 
 // Three Gaussians in the plane with shares .5, .3, .2, the first one slanted.
-std::vector<double> three() {
-  std::vector<double> x;
+std::vector<float> three() {
+  std::vector<float> x;
+  const auto add = [&](double a, double b) { x.insert(x.end(), {static_cast<float>(a), static_cast<float>(b)}); };
   for (int64_t i = 0; i < kPoints; ++i) {
     const double u = uniform(i, 1), a = normal(i, 2), b = normal(i, 3);
-    if (u < 0.5) x.insert(x.end(), {a, 0.9 * a + 0.3 * b});
-    else if (u < 0.8) x.insert(x.end(), {6 + 0.5 * a, -4 + 0.5 * b});
-    else x.insert(x.end(), {-5 + 0.2 * a, 5 + b});
+    if (u < 0.5) add(a, 0.9 * a + 0.3 * b);
+    else if (u < 0.8) add(6 + 0.5 * a, -4 + 0.5 * b);
+    else add(-5 + 0.2 * a, 5 + b);
   }
   return x;
 }
 
-LatentMixture fit(const std::vector<double>& x, int64_t d, int components, int threads = 1, int iterations = 100) {
+LatentMixture fit(const std::vector<float>& x, int64_t d, int components, int threads = 1, int iterations = 100) {
   Team team(threads);
   LatentMixtureOptions o;
   o.components = components;
@@ -60,10 +61,13 @@ TEST(LatentMixture, FindsWhatItsPointsAreMadeOf) {
 }
 
 TEST(LatentMixture, OneComponentIsMeanAndCovariance) {
-  const std::vector<double> x = three();
+  const std::vector<float> x = three();
   const LatentMixture m = fit(x, 2, 1);
   double mean = 0, square = 0;
-  for (size_t i = 0; i < x.size(); i += 2) mean += x[i] / kPoints, square += x[i] * x[i] / kPoints;
+  for (size_t i = 0; i < x.size(); i += 2) {
+    const auto at = static_cast<double>(x[i]);
+    mean += at / kPoints, square += at * at / kPoints;
+  }
   EXPECT_NEAR(m.mean[0], mean, 1e-9);
   EXPECT_NEAR(m.factor[0] * m.factor[0], square - mean * mean, 1e-3);
   EXPECT_EQ(m.share[0], 1);
@@ -110,14 +114,11 @@ TEST(LatentMixture, TellsEveryStepAndStopsWhenAsked) {
 }
 
 TEST(LatentMixture, ItsDensityIsWhatItWasFittedBy) {
-  const std::vector<double> x = three();
+  const std::vector<float> x = three();
   const LatentMixture m = fit(x, 2, 5, 1, 200);
   const MixtureDensity density(2, m.share, m.mean, m.factor);
   double mean = 0;
-  for (size_t i = 0; i < x.size(); i += 2) {
-    const float point[] = {static_cast<float>(x[i]), static_cast<float>(x[i + 1])};
-    mean += density.log_at(point) / kPoints;
-  }
+  for (size_t i = 0; i < x.size(); i += 2) { mean += density.log_at(x.data() + i) / kPoints; }
   EXPECT_NEAR(mean, m.mean_log_likelihood, 2e-3)
       << "parameters are one step ahead of the likelihood they were judged by";
   const MixtureDensity standard(2, {1, 0}, {0, 0, 9, 9}, {1, 0, 0, 1, 0, 0, 0, 0});
@@ -130,8 +131,10 @@ TEST(LatentMixture, ItsDensityIsWhatItWasFittedBy) {
 TEST(LatentMixture, PointsAtTheEdges) {
   for (const int64_t n : {1, 2, 19, 129, 700})
     for (const bool equal : {true, false}) {
-      std::vector<double> x;
-      for (int64_t i = 0; i < n; ++i) x.insert(x.end(), {equal ? 2.0 : normal(i, 1), 3.0, equal ? 2.0 : normal(i, 2)});
+      std::vector<float> x;
+      for (int64_t i = 0; i < n; ++i)
+        for (const double c : {equal ? 2.0 : normal(i, 1), 3.0, equal ? 2.0 : normal(i, 2)})
+          x.push_back(static_cast<float>(c));
       const LatentMixture m = fit(x, 3, 30);
       EXPECT_LE(m.components, std::max<int64_t>(n / 30, 1));
       double sum = 0;

@@ -60,9 +60,9 @@ TEST(SharedWork, WhatRankZeroHasIsOnEveryRank) {
   EXPECT_EQ(SharedWork().given(std::vector<float>{4}), std::vector<float>{4});
 }
 
-std::vector<double> points() {
-  std::vector<double> x;
-  for (int64_t i = 0; i < 12000; ++i) x.push_back(whole::normal(i, 1) + (i % 3 == 0 ? 4.0 : 0.0));
+std::vector<float> points() {
+  std::vector<float> x;
+  for (int64_t i = 0; i < 12000; ++i) x.push_back(static_cast<float>(whole::normal(i, 1) + (i % 3 == 0 ? 4.0 : 0.0)));
   return x;
 }
 
