@@ -12,7 +12,7 @@ jobs=$(nproc)
 run() {
   local preset=$1
   echo "== $preset"
-  cmake --preset "$preset" ${CI:+-DTESSERA_CUDA_ARCHITECTURES=90} > "build/$preset.log" || { cat "build/$preset.log"; exit 1; }
+  cmake --preset "$preset" ${CI:+"-DTESSERA_CUDA_ARCHITECTURES=80-virtual;90"} > "build/$preset.log" || { cat "build/$preset.log"; exit 1; }
   cmake --build --preset "$preset" -j "$jobs"
   ctest --preset "$preset" "${@:2}"
 }

@@ -1,6 +1,6 @@
 // What the emulated runtime says it found; tests change it, or the environment: TESSERA_EMULATED_GPUS, how many, or
 // no-driver; TESSERA_EMULATED_FULL_GPU, the number of one that has no memory left; TESSERA_EMULATED_MEMORY, the bytes
-// of each.
+// of each; TESSERA_EMULATED_CAPABILITY, as 8.0, what they can do.
 #pragma once
 #include <cstddef>
 

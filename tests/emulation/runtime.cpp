@@ -198,6 +198,8 @@ Device& device() {
     Device from;
     if (const char* full = std::getenv("TESSERA_EMULATED_FULL_GPU")) from.full = std::atoi(full);
     if (const char* memory = std::getenv("TESSERA_EMULATED_MEMORY")) from.memory = std::stoull(memory);
+    if (const char* capability = std::getenv("TESSERA_EMULATED_CAPABILITY"))
+      if (std::sscanf(capability, "%d.%d", &from.major, &from.minor) != 2) std::abort();
     if (t == nullptr) return from;
     from.driver = std::string(t) != "no-driver";
     from.count = std::atoi(t);
