@@ -101,7 +101,7 @@ class AutoencoderMethod : public RowMethod {
     };
     const States encoder{{"encoder", std::move(end.at("encoder"))}};
     RowOutputs z(*table_, 50000, encoder, {"z"}, Purpose::posterior, context, record);
-    std::vector<double> points;
+    std::vector<float> points;
     z.each_batch([&](int64_t, int64_t count, const auto& out) {
       points.insert(points.end(), out[0].begin(), out[0].begin() + count * z.width(0));
     });
