@@ -94,6 +94,10 @@ TEST_F(BadInput, OptionsAreJudgedBeforeTheTableIsRead) {
   fit(2, "--threads: 4097 is not a whole number from 1 to 4,096", {"--threads", "4097"});
   refused(2, {"--rows: 9223372036854775808 is not a whole number from 0"},
           {"sample", "nowhere.tessera", "--output", "-", "--rows", "9223372036854775808"});
+  for (const char* seed : {"-1", "18446744073709551616", "1.5", "--json"})
+    fit(2, std::string(seed) + " is not a seed: a whole number from 0", {"--seed", seed});
+  for (const char* bytes : {"-1", "99999999999999999999", "1.5G", "much"})
+    fit(2, std::string(bytes) + " is not a number of bytes", {"--memory-limit", bytes});
   fit(2, "--batch-size 1", {"--batch-size", "1", "--pac", "1"});
   fit(2, "--learning-rate nan", {"--learning-rate", "nan"});
   fit(2, "--generator-dim", {"--generator-dim", "256,0"});

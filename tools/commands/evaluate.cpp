@@ -376,6 +376,7 @@ void add_evaluate(Program& program) {
   command
       ->add_option("--seed", a->seed,
                    "Seed of every draw: folds, subsets of large tables, the random baseline rows of distances")
+      ->check(any_seed())
       ->capture_default_str();
   a->csv.add_to(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });

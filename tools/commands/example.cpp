@@ -43,7 +43,9 @@ void add_example(Program& program) {
                    "CSV, .json, .parquet or other file by its ending, or - for CSV on standard output")
       ->required();
   command->add_option("--rows", a->rows, "How many rows")->check(whole_number(0))->capture_default_str();
-  command->add_option("--seed", a->seed, "The same seed gives the same table")->capture_default_str();
+  command->add_option("--seed", a->seed, "The same seed gives the same table")
+      ->check(any_seed())
+      ->capture_default_str();
   command->add_flag("--force", a->force, "Replace an existing output");
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

@@ -21,6 +21,7 @@ void FitArguments::add_to(CLI::App& command) {
                   "best: the paper's networks with measured improvements; paper: the published model")
       ->capture_default_str();
   command.add_option("--seed", seed, "The same seed gives the same model, for any number of threads")
+      ->check(any_seed())
       ->capture_default_str();
   for (const nlohmann::json& option : options) {
     const auto text = [&](const char* key) { return option.at(key).get<std::string>(); };

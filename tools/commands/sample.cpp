@@ -174,7 +174,7 @@ void add_sample(Program& program) {
                    "output")
       ->required();
   command->add_flag("--force", a->force, "Replace an existing output");
-  command->add_option("--seed", a->seed, "Another seed gives another table")->capture_default_str();
+  command->add_option("--seed", a->seed, "Another seed gives another table")->check(any_seed())->capture_default_str();
   command->add_option("--offset", a->offset, "First row (or sequence): row i depends on model, seed and i only")
       ->check(natural)
       ->capture_default_str();

@@ -18,6 +18,7 @@
 
 #include "interrupt.h"
 #include "terminal/text.h"
+#include "whole_number.h"
 
 namespace {
 
@@ -132,6 +133,7 @@ char parse_delimiter(const std::string& text) {
 
 void MemoryArguments::add_to(CLI::App& command, const std::string& help) {
   CLI::Option* most = command.add_option("--memory-limit", limit, help)->transform(CLI::AsSizeValue(true));
+  most->transform(whole_bytes());  // which comes first: what is put in last is
   command
       .add_option("--memory-fraction", fraction,
                   "--memory-limit as a share of the memory that this machine, or the process's cgroup, has available")

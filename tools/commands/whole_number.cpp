@@ -20,3 +20,26 @@ CLI::Validator whole_number(int64_t low, int64_t high) {
   };
   return CLI::Validator(check, high == INT32_MAX ? open : range, range);
 }
+
+CLI::Validator any_seed() {
+  const auto check = [](const std::string& given) {
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
+    if (error == std::errc() && end == given.data() + given.size()) return std::string();
+    return fmt::format("{} is not a seed: a whole number from 0 to {}.", given.empty() ? "an empty text" : given,
+                       UINT64_MAX);
+  };
+  return CLI::Validator(check, "", "seed");
+}
+
+CLI::Validator whole_bytes() {
+  const auto check = [](const std::string& given) {
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
+    const bool fraction = end < given.data() + given.size() && (*end == '.' || *end == ',');
+    if (error == std::errc() && value >= 0 && !fraction) return std::string();
+    return fmt::format("{} is not a number of bytes: write whole ones, or with a unit (500MB, 4G, 1536MiB).",
+                       given.empty() ? "an empty text" : given);
+  };
+  return CLI::Validator(check, "", "bytes");
+}
