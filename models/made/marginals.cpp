@@ -53,6 +53,11 @@ double rows_of_matching(int64_t table_rows) {
   return kDrawing * static_cast<double>((first + second) * kPassRows);
 }
 
+int64_t bytes_of_matching(const Made& m, const RunContext& context) {
+  return bytes_of_program(context.target(), Purpose::pilot,
+                          [&](Recorder& r) { record_expected_counts(r, m, kPassRows); });
+}
+
 void match_marginals(const Made& m, const std::vector<double>& frequencies, int64_t table_rows,
                      std::vector<float>& weights, const RunContext& context) {
   weights = context.shared.given(std::move(weights));

@@ -14,6 +14,8 @@ namespace tessera {
 void match_marginals(const Made& m, const std::vector<double>& frequencies, int64_t table_rows,
                      std::vector<float>& weights, const RunContext& context);
 
+// What that takes of memory.
+int64_t bytes_of_matching(const Made& m, const RunContext& context);
 // The work, in rows of a training step.
 double rows_of_matching(int64_t table_rows);
 

@@ -80,6 +80,9 @@ class MadeMethod : public RowMethod {
     std::vector<float> network;
     if (matches()) match_marginals(network_, frequencies_, table_->rows, network, context);
   }
+  int64_t bytes_after(const RunContext& context) const override {
+    return matches() ? bytes_of_matching(network_, context) : 0;
+  }
   double rows_after() const override { return matches() ? rows_of_matching(table_->rows) : 0; }
   std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
     return recorded_loss(
