@@ -8,6 +8,7 @@
 #include "engine/schedule/placement.h"
 #include "models/describe_launches.h"
 #include "support/ctgan_training.h"
+#include "support/made_training.h"
 #include "support/random_plan.h"
 #include "support/timegan_training.h"
 #include "support/tvae_training.h"
@@ -121,6 +122,18 @@ TEST(Fused, AStepOfTvaeHasTheBitsOfItsComposition) {
   EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 3}), composed), 1e-3) << "beside the processor in double";
 }
 
+TEST(Fused, AStepOfMadeHasTheBitsOfItsComposition) {
+  Device device(*tessera_device_backend(), 0);
+  for (const Sees sees : {Sees::columns_before, Sees::shown_columns}) {
+    const MadeTraining t(sees);
+    const Values composed = t.run(on_device(device, {"fuse"}, 2));
+    emulation::set_schedule(emulation::parse_schedule("random:9"));
+    EXPECT_EQ(difference(composed, t.run(on_device(device, {}, 2))), 0);
+    emulation::set_schedule({});
+    EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 2}), composed), 1e-3) << "beside the processor in double";
+  }
+}
+
 // Products of rounded factors on tensor cores, inside the launches that hold fp32's.
 template <class T>
 void rounded_steps(const T& t, int64_t steps) {
@@ -147,6 +160,12 @@ TEST_P(FusedRounded, AWideStepOfCtganHasTheBitsOfItsComposition) {
   rounded_steps(Training(2, 0.9, Size::wide, 40, GetParam()), 1);
 }
 TEST_P(FusedRounded, AStepOfTvaeHasTheBitsOfItsComposition) { rounded_steps(TvaeTraining(false, 40, GetParam()), 2); }
+TEST_P(FusedRounded, AStepOfMadeHasTheBitsOfItsComposition) {
+  rounded_steps(MadeTraining(Sees::columns_before, GetParam()), 1);
+}
+TEST_P(FusedRounded, AnIterationOfTimeganHasTheBitsOfItsComposition) {
+  rounded_steps(SequenceTraining({Cell::gru, 16, 2, 2, 0, 4, 1}, TimeganPhase::joint, GetParam()), 1);
+}
 
 INSTANTIATE_TEST_SUITE_P(Of, FusedRounded, testing::Values(Precision::tf32, Precision::bf16, Precision::fp16),
                          [](const auto& test) { return std::string(name_of(test.param)); });

@@ -4,6 +4,8 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "emulation/runtime.h"
 #include "ptx/cudart/cudart.h"
@@ -24,28 +26,35 @@ const char* const kTwoKernels =
     ".visible .entry wrong(\n.param .u64 wrong_param_0\n)\n{\n.reg .b64 %rd<3>;\n"
     "ld.param.u64 %rd1, [wrong_param_0];\nld.global.u64 %rd2, [%rd1+4];\nret;\n}\n";
 
-// A fat binary of one image of text, for sm_90, as nvcc lays it out.
+using Texts = std::vector<std::pair<uint32_t, std::string>>;  // each for an architecture: 90 of sm_90
+
+// A fat binary of them, as nvcc lays it out.
 struct FatBinary {
   std::string bytes;
   struct {
     uint32_t magic = 0x466243B1u, version = 1;
     const char* images = nullptr;
   } wrapper;
-  explicit FatBinary(const std::string& text) {
+  explicit FatBinary(const Texts& texts) {
+    const auto room = [](const std::string& text) { return uint64_t{(text.size() + 8) / 8 * 8}; };
     const auto put = [&](auto x) { bytes.append(reinterpret_cast<const char*>(&x), sizeof x); };
-    const uint64_t room = (text.size() + 8) / 8 * 8;
-    put(uint32_t{0xBA55ED50u}), put(uint16_t{1}), put(uint16_t{16}), put(uint64_t{64 + room});
-    put(uint16_t{1}), put(uint16_t{0x101}), put(uint32_t{64}), put(room), put(uint32_t{0}), put(uint32_t{0});
-    put(uint32_t{0}), put(uint32_t{90});
-    bytes.resize(16 + 64);
-    bytes += text;
-    bytes.resize(16 + 64 + room);
+    uint64_t all = 0;
+    for (const auto& [architecture, text] : texts) all += 64 + room(text);
+    put(uint32_t{0xBA55ED50u}), put(uint16_t{1}), put(uint16_t{16}), put(all);
+    for (const auto& [architecture, text] : texts) {
+      const size_t at = bytes.size();
+      put(uint16_t{1}), put(uint16_t{0x101}), put(uint32_t{64}), put(room(text)), put(uint32_t{0}), put(uint32_t{0});
+      put(uint32_t{0}), put(architecture);
+      bytes.resize(at + 64);
+      bytes += text;
+      bytes.resize(at + 64 + room(text));
+    }
     wrapper.images = bytes.data();
   }
 };
 
 struct Loaded {
-  FatBinary fat{kTwoKernels};
+  FatBinary fat{Texts{{90, kTwoKernels}}};
   char good = 0, wrong = 0;  // their addresses stand for host functions
   void* memory = nullptr;
   Loaded() {
@@ -61,10 +70,18 @@ struct Loaded {
 };
 
 TEST(Cudart, TextForTheGpuIsTakenFromTheFatBinary) {
-  const FatBinary fat(kTwoKernels);
+  const FatBinary fat(Texts{{90, kTwoKernels}});
   EXPECT_EQ(ptx_of(&fat.wrapper, 90), kTwoKernels);
   EXPECT_EQ(ptx_of(&fat.wrapper, 100), kTwoKernels);
   EXPECT_EQ(ptx_of(&fat.wrapper, 80), "") << "made for newer ones";
+  for (const Texts& texts : {Texts{{80, "of 80"}, {90, "of 90"}}, Texts{{90, "of 90"}, {80, "of 80"}}}) {
+    const FatBinary both(texts);
+    EXPECT_EQ(ptx_of(&both.wrapper, 75), "");
+    EXPECT_EQ(ptx_of(&both.wrapper, 80), "of 80");
+    EXPECT_EQ(ptx_of(&both.wrapper, 89), "of 80");
+    EXPECT_EQ(ptx_of(&both.wrapper, 90), "of 90");
+    EXPECT_EQ(ptx_of(&both.wrapper, 100), "of 90");
+  }
 }
 
 TEST(Cudart, KernelsRunAndSharedMemoryBeyond48KiBIsAskedFor) {

@@ -16,10 +16,12 @@ struct SequenceSizes {
 // Sixty sequences, every third one shorter than the rest.
 class SequenceTraining : public Sandbox {
  public:
-  explicit SequenceTraining(const SequenceSizes& s = {}, TimeganPhase phase = TimeganPhase::joint)
+  explicit SequenceTraining(const SequenceSizes& s = {}, TimeganPhase phase = TimeganPhase::joint,
+                            Precision precision = Precision::fp32)
       : model_(s.features, s.attributes, s.steps, config(s)) {
     constexpr int64_t kSequences = 60;
     r.start_purposes(Purpose::step);
+    plan.precision = precision;
     record_training(r, model_, phase, kSequences * s.steps, kSequences, 1000);
     values["features"] = draw({kSequences * s.steps, s.features}, 0, 1);
     values["attributes"] = draw({kSequences, s.attributes}, 0, 1);
