@@ -472,9 +472,12 @@ Trained train(const Method& method, HeldOut* held_out, const FitOptions& given, 
   const std::set<std::string> off(given.passes_off.begin(), given.passes_off.end());
   const RunContext context{given.seed, off, team, monitor};
   if (given.rehearsal) return rehearse(method, held_out, given, context);
-  if (const auto& limit = team.limit(); limit && limit->bytes() > 0)
-    check_room_after(bytes_after(method, method.start(given.seed), context), limit->held(),
-                     "What is fitted to the trained network", "", team);
+  if (const auto& limit = team.limit(); limit && limit->bytes() > 0) {
+    States first = method.start(given.seed);
+    if (held_out != nullptr) (void)held_out->measure(first);  // its memory is taken with its first run
+    check_room_after(bytes_after(method, first, context), limit->held(), "What is fitted to the trained network", "",
+                     team);
+  }
   const double start = seconds_now();
   std::optional<RunState> kept;
   if (given.checkpoint.resume) kept = checkpoints.newest();
