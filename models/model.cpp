@@ -119,10 +119,12 @@ std::optional<Trained> train_rows(Model::State& state, RowModel& model, EncodedT
 // The encoded rows are gone by the time of a calibration, and those that it looks at are here from now on.
 void check_room_to_calibrate(const RowModel& model, const Table& sample, const EncodedTable& table,
                              const FitOptions& options, const Team& team) {
+  const auto& limit = team.limit();
+  if (limit == nullptr || (limit->bytes() == 0 && !options.rehearsal)) return;
   // and the program that makes candidates, whose batch is halved until it has room
   const int64_t sampling = static_cast<int64_t>(sizeof(float)) * model.method()->parameters() + (int64_t{4} << 20);
   const auto bytes = [&](Tier most) { return Calibration::bytes(model.encoder, sample, most) + sampling; };
-  const int64_t held = team.limit() ? team.limit()->held() - bytes_of(table) : 0;
+  const int64_t held = limit->held() - bytes_of(table);
   if (options.rehearsal) options.rehearsal->after = held + bytes(options.calibrate);
   const double marginals = static_cast<double>(bytes(Tier::marginals)) / 1e6;
   check_room_after(

@@ -210,8 +210,7 @@ class ShardTile {
       for (int64_t j = 0; j < width(); ++j) row[j] += added[j];
     }
   }
-  // Whether a shard's sum is one chain of additions over k: begun with what is there already, it has the same bits as
-  // made apart.
+  // Whether a shard's sum is one chain of additions over k. Then adding it to other sums in place keeps its bits.
   bool is_one_chain(int s) const {
     const int64_t rows = call_.in[0].rows;
     return op_.pairs == 1 &&

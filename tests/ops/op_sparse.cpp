@@ -27,7 +27,7 @@ void each(const Entries& e, const Grid& index, const Grid& value, F&& f) {
 }  // namespace
 
 void sparse_cases(Cases& cases) {
-  // the last two have more entries than a warp has lanes, and so many of a block that a device shares them out to warps
+  // the last two: more entries than lanes in a warp; a block of so many entries that a device divides them among warps
   for (const Entries e : {Entries{1, 1, 1, 1}, Entries{31, 1, 1, 7}, Entries{33, 1, 5, 29}, Entries{17, 3, 4, 13},
                           Entries{5, 10, 2, 65}, Entries{6, 9, 8, 11}, Entries{33, 1, 63, 9}})
     for (const bool given : {true, false}) {

@@ -94,7 +94,10 @@ class Sharder : private CutStep<Part> {
   // Where shard `s` of a stretch of `rows` rows begins.
   int64_t begin(int64_t rows, int s) const { return rows / units_ * shard_begin(units_, cut_.shards, s); }
   int64_t own_begin(int64_t rows) const { return begin(rows, first_shard()); }
-  int64_t own_rows(int64_t rows) const { return begin(rows, first_shard() + own_shards()) - own_begin(rows); }
+  int64_t rows_of_rank(int64_t rows, int rank) const {
+    return begin(rows, (rank + 1) * own_shards()) - begin(rows, rank * own_shards());
+  }
+  int64_t own_rows(int64_t rows) const { return rows_of_rank(rows, cut_.rank); }
   int64_t own_rows(const Stretches& stretches) const {
     int64_t rows = 0;
     for (const int64_t s : stretches) rows += own_rows(s);
@@ -320,14 +323,11 @@ class Sharder : private CutStep<Part> {
       for (const Id v : values) all_rows_[v] = part(v).value;
       return;
     }
-    const auto rows = [&](int64_t stretch, int rank) {
-      return begin(stretch, (rank + 1) * own_shards()) - begin(stretch, rank * own_shards());
-    };
     std::vector<int64_t> count(static_cast<size_t>(cut_.ranks));
     for (int rank = 0; rank < cut_.ranks; ++rank)
       for (const Id v : values)
         for (const int64_t s : part(v).stretches)
-          count[static_cast<size_t>(rank)] += rows(s, rank) * old_.shape(v).cols;
+          count[static_cast<size_t>(rank)] += rows_of_rank(s, rank) * old_.shape(v).cols;
     std::vector<Var> own;
     for (const Id v : values) own.push_back(flattened(part(v).value));
     Var sent = concat_cols(own);
@@ -341,7 +341,7 @@ class Sharder : private CutStep<Part> {
       const int64_t cols = old_.shape(v).cols;
       for (const int64_t s : part(v).stretches)
         for (int rank = 0; rank < cut_.ranks; ++rank) {
-          const int64_t n = rows(s, rank);
+          const int64_t n = rows_of_rank(s, rank);
           int64_t& from = at[static_cast<size_t>(rank)];
           pieces.push_back(reshape(slice_cols(slice_rows(all, rank, 1), from, n * cols), {n, cols}));
           from += n * cols;
