@@ -1,5 +1,10 @@
 #include "engine/run/cpu_features.h"
 
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include <cstdlib>
 #include <string>
 
@@ -16,11 +21,28 @@ constexpr bool built(Isa isa) {
 #ifdef TESSERA_HAS_avx512
   if (isa == Isa::avx512) return true;
 #endif
+#ifdef TESSERA_HAS_amx_bf16
+  if (isa == Isa::amx_bf16) return true;
+#endif
 #ifdef TESSERA_HAS_avx512_bf16
   if (isa == Isa::avx512_bf16) return true;
 #endif
   return isa == Isa::plain;
 }
+
+#if defined(__x86_64__)
+// Linux keeps 8 KB of a thread's state for tiles only for a process that has asked (its Documentation/arch/x86/xstate.rst).
+// It refuses where a thread's stack for signals would be too small for them.
+bool may_use_tiles() {
+#if defined(__linux__)
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // of asm/prctl.h, which older systems have without them
+  static const bool granted = syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  return granted;
+#else
+  return false;
+#endif
+}
+#endif
 
 bool cpu_has(Isa isa) {
 #if defined(__x86_64__)
@@ -29,6 +51,9 @@ bool cpu_has(Isa isa) {
     return cpu_has(Isa::avx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
   if (isa == Isa::avx512_bf16) return cpu_has(Isa::avx512) && __builtin_cpu_supports("avx512bf16");
+  if (isa == Isa::amx_bf16)
+    return cpu_has(Isa::avx512_bf16) && __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16") &&
+           may_use_tiles();
 #endif
   return isa == Isa::plain;
 }
@@ -36,7 +61,7 @@ bool cpu_has(Isa isa) {
 }  // namespace
 
 const char* name_of(Isa isa) {
-  constexpr const char* kNames[] = {"plain", "avx2", "avx512", "avx512_bf16"};
+  constexpr const char* kNames[] = {"plain", "avx2", "avx512", "avx512_bf16", "amx_bf16"};
   return kNames[static_cast<int>(isa)];
 }
 
@@ -46,12 +71,20 @@ Isa best_isa() {
   const char* wish = std::getenv("TESSERA_CPU");
   const bool free = wish == nullptr || *wish == '\0';
   for (const Isa isa : kBestFirst)
-    if (runs(isa) && (free || std::string(wish) == name_of(isa))) return isa;
+    if ((free || std::string(wish) == name_of(isa)) && runs(isa)) return isa;
   std::string known;
   for (const Isa isa : kBestFirst) known += (known.empty() ? "" : ", ") + std::string(name_of(isa));
   throw Error(ErrorCode::unsupported,
               std::string("TESSERA_CPU=") + wish +
                   ": this CPU or this build does not have that instruction set. Known: " + known + ".");
+}
+
+bool slow_bf16_vectors() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("intel");
+#else
+  return false;
+#endif
 }
 
 std::vector<const ArrayKernels*> runnable_array_kernels() {

@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "engine/run/cpu_features.h"
+#include "engine/run/program.h"
 
 namespace tessera {
 namespace {
@@ -15,7 +16,11 @@ constexpr const char* kAuto = "auto";
 
 ChosenPrecision fastest(const Device& device) {
   if (!device.is_processor()) return {Precision::fp32, "bf16 has not been timed on a GPU"};
-  if (best_isa() >= Isa::avx512_bf16) return {Precision::bf16, "this processor multiplies bf16 (AVX-512 BF16)"};
+  if (best_isa() >= Isa::amx_bf16) return {Precision::bf16, "this processor multiplies bf16 (AMX)"};
+  if (best_isa() >= Isa::avx512_bf16) {
+    if (slow_bf16_vectors()) return {Precision::fp32, "this processor's AVX-512 BF16 is slower than fp32"};
+    return {Precision::bf16, "this processor multiplies bf16 (AVX-512 BF16)"};
+  }
   return {Precision::fp32, "this processor multiplies nothing faster"};
 }
 
@@ -39,6 +44,11 @@ ChosenPrecision choose_precision(const std::string& name, const Device& device) 
   if (name == kAuto) return fastest(device);
   const auto found = std::find(std::begin(kNames), std::end(kNames), name);
   return {static_cast<Precision>(found - std::begin(kNames)), ""};
+}
+
+std::string kernels_by_bits(Precision precision) {
+  if (precision == Precision::bf16 && best_isa() == Isa::amx_bf16) return name_of(Isa::amx_bf16);
+  return cpu_kernels().name;
 }
 
 }  // namespace tessera

@@ -23,4 +23,7 @@ struct ChosenPrecision {
 // "auto": the fastest that the device multiplies natively. Throws as check_precision().
 ChosenPrecision choose_precision(const std::string& name, const Device& device);
 
+// The processor's kernels by a name that steps of one precision share if they have the same bits.
+std::string kernels_by_bits(Precision precision);
+
 }  // namespace tessera

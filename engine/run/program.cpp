@@ -345,6 +345,9 @@ const KernelTable* cpu_kernels(const std::string& name) {
 #ifdef TESSERA_HAS_avx512
   if (name == "avx512" && runs(Isa::avx512)) return &isa_avx512::kernels_f32();
 #endif
+#ifdef TESSERA_HAS_amx_bf16
+  if (name == "amx_bf16" && runs(Isa::amx_bf16)) return &isa_amx_bf16::kernels_f32();
+#endif
 #ifdef TESSERA_HAS_avx512_bf16
   if (name == "avx512_bf16" && runs(Isa::avx512_bf16)) return &isa_avx512_bf16::kernels_f32();
 #endif

@@ -185,7 +185,7 @@ class Program {
   bool ready_ = false, kept_ = false;  // kept_: there is a snapshot
 };
 
-// The best table this CPU can run; TESSERA_CPU=plain|avx2|avx512|avx512_bf16 selects a lower one.
+// The best table this CPU can run; TESSERA_CPU (cpu_features.h) selects a lower one.
 const KernelTable& cpu_kernels();
 // A table by name, "double" included; nullptr if this build or CPU lacks it.
 const KernelTable* cpu_kernels(const std::string& name);

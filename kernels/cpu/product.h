@@ -5,8 +5,8 @@
 //   Bf16:  rounded to bf16 (the upper half of a float, to nearest even; subnormals become 0). In float an item is a
 //          pair (k, k + 1) in an int32, k in its lower half. A step adds the product of k + 1, then that of k; both are
 //          exact in float, so it rounds where vdpbf16ps rounds and every instruction set gives the same bits, unless a
-//          product or a sum is subnormal, which vdpbf16ps takes as 0. In double, the oracle, an item is one rounded
-//          factor.
+//          product or a sum is subnormal, which vdpbf16ps takes as 0. AMX alone sums in an order of its own
+//          (product_amx.h). In double, the oracle, an item is one rounded factor.
 //   Narrow factors (view.h) have been rounded; in bf16 their rows are pairs.
 //   Rounded: one factor an item, rounded where it is packed, in any scalar. Two factors of 11 bits have an exact
 //          product, so a fused multiply-add and a product with a sum after it give the same bits, unless a product of
@@ -138,6 +138,24 @@ struct Corner {
   int64_t ld_addend;
 };
 
+// Row i of the output from its sums.
+template <class T, int V>
+[[gnu::always_inline]] inline void put_row(const Corner<T>& out, int64_t i, Vec<T>* sums) {
+  constexpr int L = Shape<T>::kLanes;
+  T* row = out.c + i * out.ld;
+  const T* more = out.first ? (out.addend == nullptr ? nullptr : out.addend + i * out.ld_addend) : row;
+  for (int v = 0; v < V; ++v) {
+    const int64_t left_over = out.cols - v * L;
+    if (left_over >= L) {
+      if (more != nullptr) sums[v] += load(more + v * L);
+      store(row + v * L, sums[v]);
+    } else if (left_over > 0) {
+      if (more != nullptr) sums[v] += load_part(more + v * L, left_over);
+      store_part(row + v * L, sums[v], left_over);
+    }
+  }
+}
+
 // One block of R rows × V vectors of columns. si, sk: the strides of A if they are constants, else 0.
 template <class T, class Item, int R, int V, int si, int sk>
 void micro(int64_t depth, const Factors<Item>& left, const Item* b, const Corner<T>& out) {
@@ -160,18 +178,7 @@ void micro(int64_t depth, const Factors<Item>& left, const Item* b, const Corner
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
     if (i >= out.rows) break;
-    T* row = out.c + i * out.ld;
-    const T* more = out.first ? (out.addend == nullptr ? nullptr : out.addend + i * out.ld_addend) : row;
-    for (int v = 0; v < V; ++v) {
-      const int64_t left_over = out.cols - v * L;
-      if (left_over >= L) {
-        if (more != nullptr) acc[i][v] += load(more + v * L);
-        store(row + v * L, acc[i][v]);
-      } else {
-        if (more != nullptr) acc[i][v] += load_part(more + v * L, left_over);
-        store_part(row + v * L, acc[i][v], left_over);
-      }
-    }
+    put_row<T, V>(out, i, acc[i]);
   }
 }
 
@@ -432,11 +439,32 @@ struct Product {
   int64_t row = 0, col = 0;  // of the product, where `out` begins
 };
 
+// r rows from i on and c columns from j on of what is written.
+template <class T>
+Corner<T> corner(const Product<T>& p, int64_t i, int64_t r, int64_t j, int64_t c, bool first) {
+  const T* more = p.addend ? p.addend.row(p.addend.rows == 1 ? 0 : i) + j : nullptr;
+  const int64_t ld_more = p.addend && p.addend.rows != 1 ? p.addend.ld : 0;
+  return {p.out.row(i - p.row) + (j - p.col), p.out.ld, r, c, first, more, ld_more};
+}
+
+// Factors whose products are made by the tiles of AMX.
+template <class F>
+constexpr bool kByTiles = false;
+#if defined(__AMX_BF16__)
+template <>
+inline constexpr bool kByTiles<Bf16<float>> = true;
+constexpr int64_t kTileScratch = 32 * (Shape<float>::kStride + 32);  // items: rows of A, and sums (product_amx.h)
+#else
+constexpr int64_t kTileScratch = 0;
+#endif
+
 // Bytes that multiply() works in.
 template <class T>
+constexpr int64_t kCopyOfA = Shape<T>::kMr* Shape<T>::kStride + Shape<T>::kSpan;
+template <class T>
 constexpr int64_t kProductScratch = static_cast<int64_t>(sizeof(T)) *
-                                        (Shape<T>::kDepth * Shape<T>::kTileCols + Shape<T>::kMr * Shape<T>::kStride +
-                                         Shape<T>::kSpan) +
+                                        (Shape<T>::kDepth * Shape<T>::kTileCols +
+                                         (kCopyOfA<T> > kTileScratch ? kCopyOfA<T> : kTileScratch)) +
                                     64;
 
 // Rows of A lie so far apart that the lines of a micro-kernel's rows would meet in one set of a first-level cache.
@@ -462,9 +490,8 @@ void in_place(const Product<T>& p, int64_t i, int64_t k0, int64_t depth, const T
   else vectors_of<T, T, kMr, 0, 1>(depth, {a.row(i) + k0, a.ld, 1}, panel, out);
 }
 
-// These rows and columns (kTileCols at most) of `out`, of factors F: written if `first`, else added to.
 template <class T, class F>
-void multiply(const Product<T>& p, const Range& rows, const Range& cols, bool first, void* scratch) {
+void multiply_by_vectors(const Product<T>& p, const Range& rows, const Range& cols, bool first, void* scratch) {
   using S = Shape<T>;
   using Item = typename F::Item;
   static_assert(sizeof(Item) <= sizeof(T), "kProductScratch");
@@ -492,9 +519,7 @@ void multiply(const Product<T>& p, const Range& rows, const Range& cols, bool fi
       }
       for (int64_t j = cols.begin; j < cols.end; j += S::kNr) {
         const Item* panel = packed_b + (j - cols.begin) * depth;
-        const T* more = p.addend ? p.addend.row(p.addend.rows == 1 ? 0 : i) + j : nullptr;
-        const int64_t ld_more = p.addend && p.addend.rows != 1 ? p.addend.ld : 0;
-        const Corner<T> out{p.out.row(i - p.row) + (j - p.col), p.out.ld, r, cols.end - j, first, more, ld_more};
+        const Corner<T> out = corner(p, i, r, j, cols.end - j, first);
         if constexpr (F::kAsTheyAre) {
           if (!copied) {
             in_place(p, i, k0, depth, panel, out);
@@ -507,6 +532,13 @@ void multiply(const Product<T>& p, const Range& rows, const Range& cols, bool fi
     }
     first = false;
   }
+}
+
+// These rows and columns (kTileCols at most) of `out`, of factors F: written if `first`, else added to.
+template <class T, class F>
+void multiply(const Product<T>& p, const Range& rows, const Range& cols, bool first, void* scratch) {
+  if constexpr (kByTiles<F>) multiply_by_tiles(p, rows, cols, first, scratch);
+  else multiply_by_vectors<T, F>(p, rows, cols, first, scratch);
 }
 
 }  // namespace

@@ -4,15 +4,20 @@ namespace tessera::TESSERA_ISA {
 namespace {
 
 #if defined(__AVX512BF16__)
-// What rounds to bf16 has use for these instructions. The other kernels are those of AVX-512, and so is the name: every
-// value has the same bits (product.h).
+// What rounds to bf16 has use for these instructions, what multiplies bf16 for tiles of AMX. The other kernels are those
+// of AVX-512, and so is the name: fp32 has the same bits, and bf16 has them with AVX-512 BF16 (product.h).
 template <class T>
 KernelTable make(const char*) {
+#if defined(__AMX_BF16__)
+  KernelTable t = isa_avx512_bf16::kernels_f32();
+#else
   KernelTable t = isa_avx512::kernels_f32();
-  t.matmul = matmul_entry<T>();
-  t.block_matmul = block_matmul_entry<T>();
   t.narrow = narrow_entry<T>();
   t.recurrent = recurrent_entry<T>();
+#endif
+  t.matmul = matmul_entry<T>();
+  t.block_matmul = block_matmul_entry<T>();
+  t.sharded_wgrad = sharded_wgrad_entry<T>();
   return t;
 }
 #else

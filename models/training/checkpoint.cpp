@@ -12,7 +12,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "engine/run/program.h"
+#include "engine/run/precision.h"
 #include "engine/storage/files.h"
 #include "engine/storage/fingerprint.h"
 #include "engine/storage/safetensors.h"
@@ -50,9 +50,13 @@ class Checksum {
   std::vector<std::string> parts_;
 };
 
+std::string kernels_of(const RunIdentity& identity) {
+  return kernels_by_bits(choose_precision(identity.options.value("--precision", "fp32"), Device::processor()).precision);
+}
+
 nlohmann::json document_of(const RunState& run, const RunIdentity& identity) {
   nlohmann::json d{
-      {"format", kFormat},  {"run", identity.to_json()}, {"kernels", cpu_kernels().name}, {"step", run.step},
+      {"format", kFormat},  {"run", identity.to_json()}, {"kernels", kernels_of(identity)}, {"step", run.step},
       {"steps", run.steps}, {"seconds", run.seconds},    {"loss_steps", run.loss_steps},  {"stopped", run.stopped}};
   if (run.left_out > 0) d["left_out"] = run.left_out;
   if (run.micro_batch > 0) d["micro_batch"] = run.micro_batch;
@@ -232,10 +236,10 @@ std::optional<RunState> Checkpoints::newest() {
       identity_.check_same(
           found.identity, path,
           "Give the same table and options to go on with it, or start afresh: leave --resume away and say --force.");
-      if (found.kernels != cpu_kernels().name && identity_.options.value("--device", "cpu") == "cpu")
+      if (found.kernels != kernels_of(identity_) && identity_.options.value("--device", "cpu") == "cpu")
         notice(monitor_, fmt::format("{} was written with {} kernels; these are {}: the model will be as good, but not "
                                      "equal bit for bit to a run on one machine.",
-                                     path, found.kernels, cpu_kernels().name));
+                                     path, found.kernels, kernels_of(identity_)));
       if (damaged) notice(monitor_, fmt::format("Going on from the generation before, {}.", path));
       // The next write makes the newest name the older one: it must not put what is damaged in the place of what is
       // whole.

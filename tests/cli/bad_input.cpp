@@ -224,7 +224,7 @@ TEST_F(BadInput, APrecisionThatIsNotThere) {
 TEST_F(BadInput, AnInstructionSetThatIsNotThere) {
   example();
   EXPECT_EQ(shell("TESSERA_CPU=mmx $tessera plan people.csv --quiet"), 9);
-  EXPECT_HAS(read("err"), "Known: avx512_bf16, avx512, avx2, plain");
+  EXPECT_HAS(read("err"), "Known: amx_bf16, avx512_bf16, avx512, avx2, plain");
   EXPECT_EQ(shell("TESSERA_CPU=plain $tessera plan people.csv --quiet > plan"), 0);
   EXPECT_HAS(read("plan"), "plain kernels");
 }

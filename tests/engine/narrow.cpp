@@ -76,7 +76,7 @@ TEST(Narrowing, TakesLittleMoreThanHalfOfTheMemory) {
 
 TEST(Narrowing, ChangesNoBitOfProductsAndGates) {
   for (const Precision precision : {Precision::bf16, Precision::fp16})
-    for (const char* kernels : {"plain", "avx2", "avx512", "avx512_bf16", "double"}) {
+    for (const char* kernels : {"plain", "avx2", "avx512", "avx512_bf16", "amx_bf16", "double"}) {
       if (cpu_kernels(kernels) == nullptr) continue;
       for (const bool fuse : {true, false}) {  // in chains, and op by op
         const Layers net(precision);

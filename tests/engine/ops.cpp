@@ -9,13 +9,6 @@
 namespace tessera::oracle {
 namespace {
 
-std::vector<const KernelTable*> float_tables() {
-  std::vector<const KernelTable*> tables;
-  for (const char* name : {"plain", "avx2", "avx512", "avx512_bf16"})
-    if (const KernelTable* t = cpu_kernels(name)) tables.push_back(t);
-  return tables;
-}
-
 class Ops : public OpTest {};
 
 const Layout kLayouts[] = {{0, 0, 0}, {3, 1, 1}, {7, 5, 2}};

@@ -31,7 +31,7 @@ TEST_P(InstructionSets, TablesAtTheEdgesAndBitsHold) {
   EXPECT_EQ(run_under(GetParam(), "Shapes.OneColumn:Bits.FarRows*:Bits.RowsOfEveryModel*"), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cpu, InstructionSets, ::testing::Values("plain", "avx2", "avx512", "avx512_bf16"),
+INSTANTIATE_TEST_SUITE_P(Cpu, InstructionSets, ::testing::Values("plain", "avx2", "avx512", "avx512_bf16", "amx_bf16"),
                          [](const auto& set) { return std::string(set.param); });
 
 TEST(InstructionSet, AnUnknownOneIsAnError) {

@@ -66,6 +66,13 @@ void compare(const Grids& want, const Ran& got, double eps, double tiny, double 
   }
 }
 
+std::vector<const KernelTable*> float_tables() {
+  std::vector<const KernelTable*> tables;
+  for (const char* name : {"plain", "avx2", "avx512", "avx512_bf16", "amx_bf16"})
+    if (const KernelTable* t = cpu_kernels(name)) tables.push_back(t);
+  return tables;
+}
+
 void same_bits(const Ran& a, const Ran& b, const std::string& what) {
   for (size_t k = 0; k < a.out.size(); ++k) {
     ASSERT_EQ(a.out[k].size(), b.out[k].size()) << what;

@@ -25,6 +25,9 @@ class OpTest : public testing::TestWithParam<std::string> {
   }
 };
 
+// The tables in float that this processor and build have, the fastest last.
+std::vector<const KernelTable*> float_tables();
+
 // |error| ≤ units·eps·e for every element (number.h), finite where the reference is, nothing written beside.
 void compare(const Grids& want, const Ran& got, double eps, double tiny, double units = 4);
 // The same bits, or NaN in both.
