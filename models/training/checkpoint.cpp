@@ -51,13 +51,14 @@ class Checksum {
 };
 
 std::string kernels_of(const RunIdentity& identity) {
-  return kernels_by_bits(choose_precision(identity.options.value("--precision", "fp32"), Device::processor()).precision);
+  return kernels_by_bits(
+      choose_precision(identity.options.value("--precision", "fp32"), Device::processor()).precision);
 }
 
 nlohmann::json document_of(const RunState& run, const RunIdentity& identity) {
   nlohmann::json d{
       {"format", kFormat},  {"run", identity.to_json()}, {"kernels", kernels_of(identity)}, {"step", run.step},
-      {"steps", run.steps}, {"seconds", run.seconds},    {"loss_steps", run.loss_steps},  {"stopped", run.stopped}};
+      {"steps", run.steps}, {"seconds", run.seconds},    {"loss_steps", run.loss_steps},    {"stopped", run.stopped}};
   if (run.left_out > 0) d["left_out"] = run.left_out;
   if (run.micro_batch > 0) d["micro_batch"] = run.micro_batch;
   if (run.best) d["best"] = {{"step", run.best->step}, {"value", run.best->value}};
