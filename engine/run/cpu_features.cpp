@@ -31,8 +31,8 @@ constexpr bool built(Isa isa) {
 }
 
 #if defined(__x86_64__)
-// Linux keeps 8 KB of a thread's state for tiles only for a process that has asked (its Documentation/arch/x86/xstate.rst).
-// It refuses where a thread's stack for signals would be too small for them.
+// Linux keeps 8 KB of a thread's state for tiles only for a process that has asked (its
+// Documentation/arch/x86/xstate.rst). It refuses where a thread's stack for signals would be too small for them.
 bool may_use_tiles() {
 #if defined(__linux__)
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // of asm/prctl.h, which older systems have without them
