@@ -86,9 +86,11 @@ Calibration learn_calibration(const std::shared_ptr<const RowModel>& fitted, con
     while (rows->next(batch)) append(all, fitted->encoder.pick(batch, every_row(batch)));
     return all;
   };
-  return Calibration::fit(fitted->encoder, sample, model,
-                          {options.calibrate, options.seed, trained.flops, options.device.get(), trained.until}, team,
-                          monitor);
+  // In fp16 a loss is scaled and updates are left out, which nothing would count here.
+  const std::string precision = options.precision == "fp16" ? "fp32" : options.precision;
+  return Calibration::fit(
+      fitted->encoder, sample, model,
+      {options.calibrate, options.seed, trained.flops, options.device.get(), trained.until, precision}, team, monitor);
 }
 
 // Nothing on a rank that follows.

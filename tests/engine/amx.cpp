@@ -1,5 +1,5 @@
-// Products of bf16 by AMX have the bits that Intel's description of TDPBF16PS gives (product_amx.h), computed here one
-// number at a time.
+// Products of bf16 by AMX have the bits that Intel's description of TDPBF16PS gives, computed here one number at a time
+// (kernels/cpu/product/amx.h).
 #include <cmath>
 #include <cstring>
 

@@ -134,14 +134,14 @@ RatioRows cells_of(int64_t rows, uint32_t stream, bool real) {
   return out;
 }
 
-TEST(Ratio, IsTheLogarithmOfBothShares) {
+void learns_both_shares(const std::string& precision, std::vector<float>& weights) {
   const auto spans = std::make_shared<const Spans>(std::vector<Spans::Item>{{0, 3, true, -1}, {3, 2, true, -1}});
   RatioConfig config;
   config.hidden = {32, 32};
   config.dropout = 0;  // which draws logits towards 0
   config.most_steps = 4000;
+  config.precision = precision;
   const RatioRows real = cells_of(30000, 1, true), model = cells_of(30000, 2, false);
-  std::vector<float> weights;
   for (const int threads : {1, 2}) {
     Team team(threads);
     Ratio ratio(spans, config);
@@ -168,6 +168,12 @@ TEST(Ratio, IsTheLogarithmOfBothShares) {
     if (threads == 1) weights = ratio.weights;
     else EXPECT_EQ(ratio.weights, weights) << "bits do not depend on threads";
   }
+}
+
+TEST(Ratio, IsTheLogarithmOfBothSharesInEitherPrecision) {
+  std::vector<float> exact, rounded;
+  learns_both_shares("fp32", exact), learns_both_shares("bf16", rounded);
+  EXPECT_NE(rounded, exact);
 }
 
 // ---- repair -------------------------------------------------------------------------------------

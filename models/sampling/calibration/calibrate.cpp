@@ -236,6 +236,7 @@ class Calibrator {
     RatioConfig config;
     config.dropout = dropout_of(sample_.rows);
     config.most_steps = steps_within(o_.training_flops, config, c_.profile);
+    config.precision = o_.precision;
     config.until = o_.until.earlier(2 * trying_.longest());
     RatioRows own = RatioRows::sized(sample_.rows, c_.profile.codes(), c_.profile.inputs());
     c_.profile.encode(sample_, own.cells.data(), own.inputs.data());

@@ -39,9 +39,10 @@ struct TierTrial {
 struct CalibrateOptions {
   Tier most = Tier::full;
   uint64_t seed = 0;
-  double training_flops = 0;  // the density ratio may use this much
-  Device* device = nullptr;   // where the ratio is trained; null: the CPU
-  Deadline until = {};        // tiers that would end later are omitted
+  double training_flops = 0;       // the density ratio may use this much
+  Device* device = nullptr;        // where the ratio is trained; null: the CPU
+  Deadline until = {};             // tiers that would end later are omitted
+  std::string precision = "fp32";  // of the products that train the density ratio
 };
 
 class Calibration {

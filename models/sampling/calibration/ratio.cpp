@@ -93,7 +93,8 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
   const int64_t real_rows = training_rows(real), model_rows = training_rows(model);
   const int64_t per_epoch = std::max<int64_t>((real_rows + model_rows) / (2 * config_.batch), 1);
   const int most = static_cast<int>(std::clamp<int64_t>(config_.most_steps / per_epoch, 1, config_.most_epochs));
-  const auto program = training(real, model, real_rows, model_rows, most * per_epoch, {team, seed, device});
+  const auto program =
+      training(real, model, real_rows, model_rows, most * per_epoch, {team, seed, device, {}, config_.precision});
 
   // Logits of the held-out rows of both sides; if nothing is held out, of all rows.
   const auto look = [&] {

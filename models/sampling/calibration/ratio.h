@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/device/device.h"
@@ -44,6 +45,7 @@ struct RatioConfig {
   int patience = 200;   // steps without a decrease of the held-out loss by `least`
   Deadline until = {};  // deadline of training, after the first steps
   double least = 5e-4;
+  std::string precision = "fp32";  // of the products of training (engine/run/precision.h)
 };
 
 class Ratio {
