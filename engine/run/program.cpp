@@ -94,10 +94,12 @@ char* Program::state_address(const std::string& leaf, size_t item) const {
 
 void* Program::host_state(const std::string& leaf, size_t item) {
   if (device_) throw Error(ErrorCode::internal, "state " + leaf + " is on a device");
+  starts_since_kept_ = 0;
   return state_address(leaf, item);
 }
 
 void Program::put_state(const std::string& leaf, const void* from, size_t item) {
+  starts_since_kept_ = 0;
   char* to = state_address(leaf, item);
   const int64_t bytes = plan_.shape(plan_.find_leaf(leaf)).count() * static_cast<int64_t>(item);
   if (device_) device_->upload(to, from, bytes);

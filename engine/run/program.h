@@ -78,8 +78,8 @@ class Program {
   int64_t run(int64_t n);
 
   // Work in flight, so that a device has its next steps before the host reads the results of the last ones. start()
-  // queues up to n steps and, after them, downloads of the step's state and of the watched values (`keep`: before them
-  // a snapshot for diagnose()); finish() waits for the oldest start only and returns its steps.
+  // queues up to n steps and, after them, downloads of the step's state and of the watched values (`keep`: diagnose()
+  // will have a snapshot, before these steps or, on the CPU, some starts earlier); finish() waits for the oldest start only and returns its steps.
   // At most flights() starts may be in flight. The CPU does the work in start().
   int flights() const { return device_ ? 2 : 1; }
   void watch(const std::vector<Id>& values);  // contiguous ones: states, outputs
@@ -181,6 +181,7 @@ class Program {
   std::unique_ptr<StepState> step_;
   std::vector<Id> watched_;
   int64_t started_ = 0;  // on the CPU: steps of the unfinished start
+  int starts_since_kept_ = 0;
   std::vector<std::unique_ptr<Arena>> scratch_;
   bool ready_ = false, kept_ = false;  // kept_: there is a snapshot
 };

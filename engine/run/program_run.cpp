@@ -30,6 +30,13 @@ std::vector<View> Program::watched_views() const {
   return views;
 }
 
+namespace {
+
+// A copy of the state takes milliseconds, a start some tens of them. What looks for a NaN repeats these starts.
+constexpr int kStartsAKept = 8;
+
+}  // namespace
+
 void Program::start(int64_t n, bool keep) {
   prepare();
   fetched_.clear();
@@ -38,7 +45,7 @@ void Program::start(int64_t n, bool keep) {
     kept_ = kept_ || keep;
     return;
   }
-  if (keep) snapshot();
+  if (keep && starts_since_kept_++ % kStartsAKept == 0) snapshot();
   started_ = run(n);
 }
 

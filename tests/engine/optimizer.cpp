@@ -96,6 +96,26 @@ TEST(Report, StopsAtTheFirstStepThatIsNotFiniteAndNamesTheCause) {
   }
 }
 
+// The state is kept before some starts only: the cause is looked for from the last of them on.
+TEST(Report, NamesTheCauseHoweverManyStartsItTook) {
+  for (const float steps : {0.5f, 1.5f, 14.5f, 41.5f}) {
+    Plan plan;
+    Recorder r(plan);
+    const Var left = r.state("left", {1, 1}), ring = r.state("ring", {4, 1});
+    r.advance(ring, r.emit1(Report{4}, {ring, r.name(log(left), "logarithm")}));
+    r.advance(left, r.emit1(Average{0}, {left, left + -1.0}));
+    Team team(1);
+    Program p(plan, cpu_kernels(), team, 0);
+    const float zeros[4] = {};
+    p.put("left", &steps), p.put("ring", zeros);
+    int64_t ran = 0;
+    for (int64_t n = 1; n > 0 && ran < 100; ran += n) p.start(2, true), n = p.finish();
+    EXPECT_EQ(ran, static_cast<int64_t>(steps) + 2);
+    EXPECT_EQ(p.step().bad, static_cast<int64_t>(steps) + 1);
+    EXPECT_NE(p.diagnose().find("logarithm"), std::string::npos) << p.diagnose();
+  }
+}
+
 TEST(Average, FollowsTheWeightsAndForgetsItsStart) {
   Sandbox s;
   const Var average = s.state("average", {1, 3}), param = s.real("param", {1, 3});
