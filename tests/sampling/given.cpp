@@ -328,6 +328,33 @@ TEST(Given, RowsKeepTheRulesOfTheTable) {
   EXPECT_TRUE(broken.says("row 1") && broken.says("rules")) << broken.message;
 }
 
+// utc = at - 2 / 24; due >= at; cost = 3.99 * weight. What is drawn says a given number to its bin, or not at all.
+TEST(Given, ColumnsFollowFromTheGivenCells) {
+  const auto at = [](int64_t i) { return 1.6e9 + std::floor(3e7 * uniform(i, 1)); };
+  const auto weight = [](int64_t i) { return std::round(100 * std::exp(3 + normal(i, 2))) / 100; };
+  const Table real =
+      table({numbers_by("at", ColumnType::datetime, 1500, at),
+             numbers_by("utc", ColumnType::datetime, 1500, [&](int64_t i) { return at(i) - 7200; }),
+             numbers_by("due", ColumnType::datetime, 1500,
+                        [&](int64_t i) { return at(i) + std::floor(9e4 * uniform(i, 3)); }),
+             numbers_by("weight", ColumnType::decimal, 1500, weight, 2),
+             numbers_by(
+                 "cost", ColumnType::decimal, 1500, [&](int64_t i) { return std::round(399 * weight(i)) / 100; }, 2)});
+  for (const FitOptions& o : {quick_made(2), quick_tvae(2), quick(2)}) {
+    const Model m = fit(real, o, 2);
+    ASSERT_GE(m.shared_rows()->rules.found().size(), 3u);
+    for (const GivenOptions& options : {GivenOptions{}, completes()}) {
+      const Table made = complete(m, repeated(real, 40, 1, {"at", "weight"}), options);
+      for (int64_t i = 0; i < 40; ++i) {
+        EXPECT_EQ(number(made, "at", i), at(i));
+        EXPECT_EQ(number(made, "utc", i), at(i) - 7200);
+        EXPECT_GE(number(made, "due", i), at(i));
+        EXPECT_NEAR(number(made, "cost", i), 3.99 * weight(i), 0.0051);
+      }
+    }
+  }
+}
+
 TEST(Given, BalancedAndCountedRowsSayHowManyThereAre) {
   const Model& m = model_by("made");
   const Table balanced = complete(m, balanced_rows(*m.shared_rows(), "c", 400));

@@ -171,9 +171,12 @@ class Given : public GivenStream {
       std::vector<int64_t> of;
       for (int64_t i = 0; i < count; ++i) of.push_back(candidates[static_cast<size_t>(from + i)].row);
       if (nearest) {
-        const std::vector<double> far = rules_.distances(rows, of);
+        Table drawn = rows;
+        columns_.restore(drawn);
+        const std::vector<double> far = rules_.distances(drawn, of);
         for (int64_t i = 0; i < count; ++i) weights[static_cast<size_t>(from + i)] = -far[static_cast<size_t>(i)];
       }
+      restore(rows, of);
       const std::vector<Keeps> keeps = rules_.kept(std::move(rows), of, !nearest, team_);
       for (int64_t i = 0; i < count; ++i)
         if (const Keeps k = keeps[static_cast<size_t>(i)]; k != Keeps::all)
@@ -210,14 +213,18 @@ class Given : public GivenStream {
   }
   int first_candidates() const { return generator_ != nullptr ? generator_->first_candidates() : kNearestOf; }
 
+  // Rows of the model.
   Table decode(std::span<const Candidate> candidates, const int32_t* codes, const float* alphas) const {
     std::vector<int64_t> ids;
     std::vector<int32_t> tries;
     for (const Candidate& c : candidates) ids.push_back(c.row), tries.push_back(c.attempt);
-    Table rows = model_->encoder.decode(alphas, codes, ids.data(), static_cast<int64_t>(ids.size()), options_.seed,
-                                        tries.data());
+    return model_->encoder.decode(alphas, codes, ids.data(), static_cast<int64_t>(ids.size()), options_.seed,
+                                  tries.data());
+  }
+  // They become rows of the table in which what follows from other columns follows from the given cells of these.
+  void restore(Table& rows, const std::vector<int64_t>& of) const {
+    cells_.put(rows, of);
     columns_.restore(rows);
-    return rows;
   }
 
   Table taken(const std::vector<Row>& rows, int64_t first) const {
@@ -241,6 +248,7 @@ class Given : public GivenStream {
     }
     codes.resize(codes.size() + 1), alphas.resize(alphas.size() + 1);  // memory that pointers may be offset into
     Table out = decode(candidates, codes.data(), alphas.data());
+    restore(out, of);
     rules_.put_given(out, of);
     return out;
   }

@@ -65,28 +65,7 @@ std::vector<Keeps> KeptRules::kept(Table rows, const std::vector<int64_t>& of, b
   return keep;
 }
 
-void KeptRules::put_given(Table& rows, const std::vector<int64_t>& of) const {
-  for (size_t c = 0; c < rows.columns.size(); ++c) {
-    const Column& given = cells_.table().columns[c];
-    Column& to = rows.columns[c];
-    std::vector<int32_t> code(given.values.size(), -1);  // of the given texts among those of the rows
-    for (size_t i = 0; i < of.size(); ++i) {
-      if (given.is_missing(of[i])) continue;
-      const auto at = static_cast<size_t>(of[i]);
-      if (is_numeric(to.type)) {
-        to.numbers[i] = given.numbers[at];
-        continue;
-      }
-      const auto text = static_cast<size_t>(given.codes[at]);
-      if (code[text] < 0) {
-        const auto found = std::find(to.values.begin(), to.values.end(), given.values[text]);
-        code[text] = static_cast<int32_t>(found - to.values.begin());
-        if (found == to.values.end()) to.values.push_back(given.values[text]);
-      }
-      to.codes[i] = code[text];
-    }
-  }
-}
+void KeptRules::put_given(Table& rows, const std::vector<int64_t>& of) const { put_cells(cells_.table(), rows, of); }
 
 std::vector<double> KeptRules::distances(const Table& rows, const std::vector<int64_t>& of) const {
   std::vector<double> far(of.size(), 0);

@@ -46,6 +46,29 @@ bool same_cell(const Column& a, int64_t i, const Column& b, int64_t k, double to
   return x == y || std::abs(x - y) <= tolerance * std::max(1.0, std::abs(x));
 }
 
+void put_cells(const Table& given, Table& rows, const std::vector<int64_t>& of) {
+  for (size_t c = 0; c < rows.columns.size(); ++c) {
+    const Column& from = given.columns[c];
+    Column& to = rows.columns[c];
+    std::vector<int32_t> code(from.values.size(), -1);  // of the given texts among those of the rows
+    for (size_t i = 0; i < of.size(); ++i) {
+      if (from.is_missing(of[i])) continue;
+      const auto at = static_cast<size_t>(of[i]);
+      if (is_numeric(to.type)) {
+        to.numbers[i] = from.numbers[at];
+        continue;
+      }
+      const auto text = static_cast<size_t>(from.codes[at]);
+      if (code[text] < 0) {
+        const auto found = std::find(to.values.begin(), to.values.end(), from.values[text]);
+        code[text] = static_cast<int32_t>(found - to.values.begin());
+        if (found == to.values.end()) to.values.push_back(from.values[text]);
+      }
+      to.codes[i] = code[text];
+    }
+  }
+}
+
 void unknown_column(const std::string& column, const Table& schema, const std::string& file) {
   std::vector<std::string> names;
   for (const Column& c : schema.columns) names.push_back(c.name);
@@ -216,6 +239,7 @@ void KnownCells::encode(Team& team) {
     for (size_t i = 0; i < ignored_[c].size(); ++i)
       if (ignored_[c][i] != 0) set_missing(reduced.columns[c], i);
   model_.rules.reduce(reduced, team);
+  learnt_ = reduced;
   std::vector<std::vector<char>> told(reduced.columns.size());
   for (size_t j = 0; j < reduced.columns.size(); ++j) {
     Column& c = reduced.columns[j];
@@ -239,6 +263,7 @@ void KnownCells::encode(Team& team) {
       } else if (told[j].back() == 0) {
         c.codes[at] = head.values.empty() ? -1 : static_cast<int32_t>(c.values.size()) - 1;
       }
+      if (told[j].back() == 0) set_missing(learnt_.columns[j], at);
     }
   }
   const EncodedTable codes = model_.encoder.encode(std::move(reduced), team, Monitor{});
