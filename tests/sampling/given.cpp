@@ -355,6 +355,43 @@ TEST(Given, ColumnsFollowFromTheGivenCells) {
   }
 }
 
+// Columns that are mostly missing, so that hardly a candidate has all of them; bills of which half are paid exactly.
+TEST(Given, CellsToBeFilledAreNotMissing) {
+  constexpr int64_t kSparse = 1500;
+  const auto mostly = [](int64_t i, uint32_t stream, const char* value) {
+    return std::string(uniform(i, stream) < 0.9 ? "" : value);
+  };
+  const auto bill = [](int64_t i) { return std::round(100 * std::exp(4 + normal(i, 2))) / 100; };
+  const Table real = table(
+      {numbers_by("bill", ColumnType::decimal, kSparse, bill, 2),
+       numbers_by(
+           "paid", ColumnType::decimal, kSparse,
+           [&](int64_t i) { return uniform(i, 3) < 0.5 ? bill(i) : std::round(100 * bill(i) * uniform(i, 4)) / 100; },
+           2),
+       texts_by("flag", ColumnType::boolean, kSparse,
+                [&](int64_t i) { return mostly(i, 5, i % 2 == 0 ? "yes" : "no"); }),
+       texts_by("city", ColumnType::category, kSparse,
+                [&](int64_t i) { return mostly(i, 6, i % 3 == 0 ? "Ulm" : "Jena"); }),
+       texts_by("job", ColumnType::category, kSparse,
+                [&](int64_t i) { return mostly(i, 7, i % 5 == 0 ? "cook" : "smith"); }),
+       numbers_by("age", ColumnType::integer, kSparse,
+                  [](int64_t i) { return uniform(i, 8) < 0.9 ? kMissing : std::floor(80 * uniform(i, 9)); })});
+  for (const FitOptions& o : {quick(2), quick_tvae(2), quick_made(2)}) {
+    const Model m = fit(real, o, 2);
+    ASSERT_TRUE(m.shared_rows()->rules.repeats("paid")) << o.method;
+    GivenReport report;
+    const Table made = complete(m, repeated(real, 200, 1, {"bill"}), completes(), 2, &report);
+    for (const Column& c : made.columns)
+      EXPECT_EQ(share(made, [&](int64_t i) { return c.is_missing(i); }), 0) << o.method << ' ' << c.name;
+    EXPECT_EQ(report.empty, std::vector<int64_t>(6, 0));
+    const double exact = share(made, [&](int64_t i) { return number(made, "paid", i) == number(made, "bill", i); });
+    EXPECT_TRUE(exact > 0.02 && exact < 0.9) << o.method << ' ' << exact;
+    GivenOptions small = completes();
+    small.batch = 37;
+    EXPECT_EQ(lines(complete(m, repeated(real, 200, 1, {"bill"}), small, 1)), lines(made)) << o.method;
+  }
+}
+
 TEST(Given, BalancedAndCountedRowsSayHowManyThereAre) {
   const Model& m = model_by("made");
   const Table balanced = complete(m, balanced_rows(*m.shared_rows(), "c", 400));

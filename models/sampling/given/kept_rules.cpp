@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/rules/kinds/missing.h"
+
 namespace tessera {
 namespace {
 
@@ -20,13 +22,18 @@ KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const K
     double low = INFINITY, high = -INFINITY;
     for (const double x : given.numbers)
       if (x == x) low = std::min(low, x), high = std::max(high, x);
-    if (const int source = columns.source(static_cast<int>(c));
-        source >= 0 && is_numeric(columns.learnt().columns[static_cast<size_t>(source)].type)) {
+    const int source = columns.source(static_cast<int>(c));
+    if (source >= 0 && is_numeric(columns.learnt().columns[static_cast<size_t>(source)].type)) {
       const Encoder::Reach reach = model.encoder.reach(source);
       low = std::min(low, reach.low), high = std::max(high, reach.high);
     }
     extent_.push_back(high > low ? high - low : 1);
+    fillable_.push_back(source < 0 || model.encoder.reach(source).present ? 1 : 0);
   }
+  for (const FoundRule& f : model.rules.found())
+    if (const auto* rule = dynamic_cast<const MissingRule*>(f.rule.get()))
+      for (size_t c = 0; c < fillable_.size(); ++c)
+        if (columns.table().columns[c].name == rule->target()) fillable_[c] = 0;
 }
 
 std::vector<Keeps> KeptRules::kept(Table rows, const std::vector<int64_t>& of, bool settled, Team& team) const {
@@ -66,6 +73,21 @@ std::vector<Keeps> KeptRules::kept(Table rows, const std::vector<int64_t>& of, b
 }
 
 void KeptRules::put_given(Table& rows, const std::vector<int64_t>& of) const { put_cells(cells_.table(), rows, of); }
+
+std::vector<int> KeptRules::empty(const Table& rows, const std::vector<int64_t>& of,
+                                  std::vector<int64_t>* by_column) const {
+  std::vector<int> out(of.size(), 0);
+  for (size_t c = 0; c < rows.columns.size(); ++c) {
+    if (fillable_[c] == 0) continue;
+    for (size_t i = 0; i < of.size(); ++i) {
+      if (!rows.columns[c].is_missing(static_cast<int64_t>(i)) || !cells_.table().columns[c].is_missing(of[i]))
+        continue;
+      ++out[i];
+      if (by_column != nullptr) ++(*by_column)[c];
+    }
+  }
+  return out;
+}
 
 std::vector<double> KeptRules::distances(const Table& rows, const std::vector<int64_t>& of) const {
   std::vector<double> far(of.size(), 0);

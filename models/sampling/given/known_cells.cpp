@@ -211,7 +211,9 @@ void KnownCells::lay_out() {
       continue;
     }
     const Encoder::Codes codes = model_.encoder.codes(span.column);
-    Choice choice{span.start, span.width, span.column, model_.encoder.reach(span.column).missing};
+    const Encoder::Reach reach = model_.encoder.reach(span.column);
+    const std::string& name = columns_.learnt().columns[static_cast<size_t>(span.column)].name;
+    Choice choice{span.start, span.width, span.column, reach.missing && reach.present && !model_.rules.repeats(name)};
     choice.alpha = codes.alpha, choice.modes = static_cast<int32_t>(codes.mean.size());
     choices_.push_back(choice);
   }
@@ -275,6 +277,20 @@ void KnownCells::encode(Team& team) {
         code_[static_cast<size_t>(i) * choices_.size() + k] = -1;
 }
 
+bool KnownCells::lacks(int64_t row, size_t choice, int32_t code) const {
+  const Choice& c = choices_[choice];
+  return c.may_miss && code == c.width - 1 && code_[static_cast<size_t>(row) * choices_.size() + choice] < 0;
+}
+
+bool KnownCells::fills(int64_t row, size_t choice, int32_t code) const {
+  const Choice& c = choices_[choice];
+  if (!c.may_miss || code == c.width - 1) return false;
+  if (c.combinations < 0) return true;
+  const std::vector<char>* left = combinations_[static_cast<size_t>(c.combinations)].of_row[static_cast<size_t>(row)];
+  const auto level = static_cast<size_t>(code);
+  return left == nullptr || (code < model_.encoder.levels(c.column) && (*left)[level] != 0);
+}
+
 void KnownCells::write(int64_t row, float* levels, float* alphas, float* known) const {
   std::fill_n(levels, model_.encoder.layout().data_width, 0.0f);
   std::fill_n(known, alphas_, 0.0f);
@@ -296,7 +312,7 @@ void KnownCells::write(int64_t row, float* levels, float* alphas, float* known) 
       std::fill_n(own, c.width, kImpossible);
       for (size_t v = 0; v < left->size(); ++v)
         if ((*left)[v] != 0) own[std::min(static_cast<int>(v), rare)] = 0;
-    } else if (options_.completes && c.may_miss && model_.encoder.reach(c.column).present) {
+    } else if (options_.completes && c.may_miss) {
       own[c.width - 1] = kImpossible;
     }
   }

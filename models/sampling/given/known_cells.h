@@ -35,6 +35,10 @@ class KnownCells {
   // Writes what the given cells say of the model's columns over candidates, each of row of[i], before rules make rows
   // of the table of them: what follows from a given cell then follows from it to the last digit.
   void put(Table& learnt, const std::vector<int64_t>& of) const { put_cells(learnt_, learnt, of); }
+  // Of a code of a candidate of the row: whether it is a missing cell that should be filled, and whether it fills one.
+  bool lacks(int64_t row, size_t choice, int32_t code) const;
+  bool fills(int64_t row, size_t choice, int32_t code) const;
+  int alpha_of(size_t choice) const { return choices_[choice].alpha; }  // −1: none
   // Whether no column that is drawn stands before one that is given: then no candidate weighs more than another.
   bool leads(int64_t row) const;
   // The given columns that no column of the model decides alone as a single value: candidates are checked for them.
@@ -68,7 +72,7 @@ class KnownCells {
   // A choice of the layout: where its levels begin, its code in a row, and where its number is.
   struct Choice {
     int start, width, column;
-    bool may_miss;      // its last level is missing
+    bool may_miss;      // its last level is a missing cell, and it has others
     int alpha = -1;     // beside it, its place among the alphas
     int32_t modes = 0;  // levels that have one
     int combinations = -1;
