@@ -47,7 +47,8 @@ class RuleFinder {
   void exhaust(std::optional<FoundRule> (*find)(const RuleSearch&)) {
     while (auto found = find(RuleSearch(table_, options_, team_))) {
       monitor_.check_cancelled("rules");
-      keep(std::move(*found));
+      auto total = find_total(RuleSearch(table_, options_, team_), *found);
+      keep(std::move(total ? *total : *found));
     }
   }
 
