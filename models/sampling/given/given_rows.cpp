@@ -290,7 +290,9 @@ class Given : public GivenStream {
                                 "Leave more of its cells empty (tessera inspect MODEL lists the rules){}.",
                                 cells_.place(row), r.tried, options_.where.empty() ? " and" : ",",
                                 options_.where.empty() ? "" : " and meets --where",
-                                options_.where.empty() ? "" : ", ask for less, or give more --max-tries"));
+                                options_.where.empty()  ? ""
+                                : generator_ == nullptr ? ", or ask for less"
+                                                        : ", ask for less, or give more --max-tries"));
       candidates.push_back({row, r.attempt}), of.push_back(row);
       codes.insert(codes.end(), r.codes.begin(), r.codes.end());
       alphas.insert(alphas.end(), r.alphas.begin(), r.alphas.end());

@@ -1,8 +1,12 @@
 #include "models/sampling/given/kept_rules.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "engine/error.h"
+#include "models/data/sequence/cell_text.h"
 #include "models/rules/kinds/missing.h"
 
 namespace tessera {
@@ -16,6 +20,7 @@ KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const K
                      const std::string& where)
     : model_(model), columns_(columns), cells_(cells) {
   if (!where.empty()) where_ = parse_where(where, columns.table());
+  check_given();
   for (const std::string& rule : model.rules.checked()) broken_.push_back(broken_where(rule, columns.table()));
   for (size_t c = 0; c < columns.table().columns.size(); ++c) {
     const Column& given = cells.table().columns[c];
@@ -34,6 +39,30 @@ KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const K
     if (const auto* rule = dynamic_cast<const MissingRule*>(f.rule.get()))
       for (size_t c = 0; c < fillable_.size(); ++c)
         if (columns.table().columns[c].name == rule->target()) fillable_[c] = 0;
+}
+
+// No candidate of a row meets a term that the row's given cells decide otherwise.
+void KeptRules::check_given() const {
+  const Table& given = cells_.table();
+  for (const WhereTerm& term : where_.terms) {
+    std::vector<char> meets;
+    std::vector<int64_t> failed;
+    match_where({{term}}, given, meets, failed);
+    const std::vector<int> columns = columns_of(term);
+    for (int64_t i = 0; i < given.rows; ++i) {
+      const auto absent = [&](int c) { return given.columns[static_cast<size_t>(c)].is_missing(i); };
+      if (meets[static_cast<size_t>(i)] != 0 || std::any_of(columns.begin(), columns.end(), absent)) continue;
+      std::string cells;
+      for (const int c : columns) {
+        const Column& of = given.columns[static_cast<size_t>(c)];
+        cells += fmt::format("{}\"{}\" is {}", cells.empty() ? "" : ", ", of.name, cell_text(of, i));
+      }
+      throw Error(ErrorCode::condition,
+                  fmt::format("{}: the given cells contradict --where `{}`: {}.\n  Change the cells or the condition: "
+                              "nothing was sampled.",
+                              cells_.place(i), term.text, cells));
+    }
+  }
 }
 
 std::vector<Keeps> KeptRules::kept(Table rows, const std::vector<int64_t>& of, bool settled, Team& team) const {

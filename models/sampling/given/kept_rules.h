@@ -12,7 +12,8 @@ enum class Keeps : char { all, not_the_rules, not_the_condition };
 
 class KeptRules {
  public:
-  // They outlive the result. `where`: an expression of --where, or "". Errors as parse_where().
+  // They outlive the result. `where`: an expression of --where, or "". Errors as parse_where(), and Error(condition) for
+  // a row whose given cells contradict it.
   KeptRules(const RowModel& model, const ShownColumns& columns, const KnownCells& cells, const std::string& where);
 
   bool any() const { return !model_.rules.empty() || !where_.empty(); }
@@ -29,6 +30,8 @@ class KeptRules {
   std::vector<double> distances(const Table& rows, const std::vector<int64_t>& of) const;
 
  private:
+  void check_given() const;
+
   const RowModel& model_;
   const ShownColumns& columns_;
   const KnownCells& cells_;
