@@ -387,6 +387,13 @@ Where parse_where(const std::string& text, const Table& schema, const char* what
   return Parser(text, schema, what).parse();
 }
 
+std::vector<int> columns_of(const WhereTerm& term) {
+  std::vector<int> columns = columns_of(term.left), right = columns_of(term.right);
+  columns.insert(columns.end(), right.begin(), right.end());
+  if (term.column >= 0) columns.push_back(term.column);
+  return columns;
+}
+
 std::vector<double> numbers_of(const WhereTerm& term) {
   std::vector<double> numbers = term.numbers;
   if (term.kind == WhereTerm::Kind::range) numbers.insert(numbers.end(), {term.low, term.high});

@@ -30,6 +30,7 @@ struct WhereTerm {
 };
 
 std::vector<double> numbers_of(const WhereTerm& term);  // that it compares a column with, ends of a range included
+std::vector<int> columns_of(const WhereTerm& term);
 
 struct Where {
   std::vector<WhereTerm> terms;

@@ -46,6 +46,13 @@ std::vector<std::string> Rules::rising() const {
   return out;
 }
 
+bool Rules::repeats(const std::string& learnt) const {
+  return std::any_of(found_.begin(), found_.end(), [&](const FoundRule& f) {
+    const auto* rule = dynamic_cast<const RepeatRule*>(f.rule.get());
+    return rule != nullptr && rule->column() == learnt;
+  });
+}
+
 void Rules::reduce(Table& table, Team& team) const {
   if (empty()) return;
   std::vector<std::string> names;

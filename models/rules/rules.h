@@ -31,6 +31,8 @@ class Rules {
   bool empty() const { return found_.empty() && checked_.empty(); }
   const std::vector<FoundRule>& found() const { return found_; }
   std::vector<std::string> rising() const;  // columns that never fall, or whose negative does not
+  // Whether a missing cell of a column of the model is a present one of the table: it repeats another column.
+  bool repeats(const std::string& learnt) const;
   // Expressions that sampled rows are checked against; rows that break one are drawn again.
   const std::vector<std::string>& checked() const { return checked_; }
   std::vector<std::string> checked_alone() const;  // those that are not the text of a rule in found()

@@ -409,12 +409,18 @@ class Rows : public RowStream {
       if (failed_[t] > failed_[rarest]) rarest = t;
     const bool rule = rarest >= where_.terms.size();
     const std::string& text = rule ? model_->rules.checked()[rarest - where_.terms.size()] : where_.terms[rarest].text;
+    // rejection meets a number of many only by chance; as a given cell it is there from the start
+    const bool equals =
+        !rule && where_.terms[rarest].kind == WhereTerm::Kind::in && !where_.terms[rarest].numbers.empty();
     throw Error(ErrorCode::condition,
                 fmt::format("{}: {} of {} rows were found; row {} found none in {} candidates.\n  The rare {} is `{}`: "
-                            "{} of {} candidates met it. {}, or allow more candidates with --max-tries.",
+                            "{} of {} candidates met it. {}, or allow more candidates with --max-tries.{}",
                             where_.empty() ? "sample" : "--where", report_.rows + found, end_ - offset_, row, tries,
                             rule ? "rule" : "term", text, tried_ - failed_[rarest], tried_,
-                            rule ? "Fit without this --rule" : "Relax the condition"));
+                            rule ? "Fit without this --rule" : "Relax the condition",
+                            equals ? "\n  For rows that hold this value, write it into a CSV file and give that to "
+                                     "--given instead."
+                                   : ""));
   }
 
   void append(Table& to, const Table& from, int64_t row) {

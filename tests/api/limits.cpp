@@ -76,10 +76,11 @@ auto count(Field field, const char* method) {
     return fit_options([&](tessera_fit_options& o) { o.method = method, o.*field = static_cast<int32_t>(n); });
   };
 }
-// Where 0 leaves the default: at the least value of 1, a value of 0 is what the command line refuses itself, and −1
-// stands for what lies below.
+// Where 0 leaves the default: at the least value of 1, a value of 0 is what the command line refuses itself
+// (CliErrors.ZeroIsNoDefault), and −1 stands for what lies below.
+int32_t zero_below(int64_t n) { return static_cast<int32_t>(n == 0 ? -1 : n); }
 auto from_one(Field field, const char* method) {
-  return [=](int64_t n) { return count(field, method)(n == 0 ? -1 : n); };
+  return [=](int64_t n) { return count(field, method)(zero_below(n)); };
 }
 // Where 0 is told apart from the default: −1 in the interface.
 auto zero_apart(Field field, const char* method) {
@@ -103,9 +104,7 @@ std::string timegan(
   });
 }
 auto of_timegan(Field field) {
-  return [=](int64_t n) {
-    return timegan([&](tessera_fit_options& o) { o.*field = static_cast<int32_t>(n == 0 ? -1 : n); });
-  };
+  return [=](int64_t n) { return timegan([&](tessera_fit_options& o) { o.*field = zero_below(n); }); };
 }
 
 const tessera::Model& model() {
@@ -272,19 +271,17 @@ const std::vector<Try>& tries() {
       {"digits of an integer",
        [](int64_t n) { return type_of("a\n" + std::string(static_cast<size_t>(n), '9') + "\n1\n"); }},
       {"different texts of an identifier", texts},
-      {"`--threads` (0: every processor)",
-       [](int64_t n) { return context([&](auto& o) { o.threads = static_cast<int32_t>(n); }); }},
+      {"`--threads`", [](int64_t n) { return context([&](auto& o) { o.threads = zero_below(n); }); }},
       {"`--devices`",
        [](int64_t n) { return fit_options([text = std::to_string(n)](O& o) { o.devices = text.c_str(); }); }},
-      {"`--virtual-shards` (0: chosen)", count(&O::virtual_shards, "tvae")},
+      {"`--virtual-shards`", from_one(&O::virtual_shards, "tvae")},
       {"`--memory-limit`, in bytes (0: none)", [](int64_t n) { return context([&](auto& o) { o.memory_limit = n; }); }},
       {"`--epochs`", zero_apart(&O::epochs, "tvae")},
       {"`--batch-size` of `fit`", from_one(&O::batch_size, "tvae")},
       {"`--pac`",
        [](int64_t n) {
          return fit_options([&](O& o) {
-           o.method = "ctgan", o.pac = static_cast<int32_t>(n == 0 ? -1 : n),
-           o.batch_size = static_cast<int32_t>(2 * std::max<int64_t>(n, 1));
+           o.method = "ctgan", o.pac = zero_below(n), o.batch_size = static_cast<int32_t>(2 * std::max<int64_t>(n, 1));
          });
        }},
       {"`--embedding-dim`", from_one(&O::embedding_dim, "tvae")},
@@ -320,7 +317,9 @@ const std::vector<Try>& tries() {
       {"`--supervised-iterations`", of_timegan(&O::supervised_iterations)},
       {"`--joint-iterations`", of_timegan(&O::joint_iterations)},
       {"`--hidden-dim`", of_timegan(&O::hidden_dim)},
-      {"`--layers`", of_timegan(&O::layers)},
+      {"`--layers` of `made`", from_one(&O::layers, "made")},
+      {"`--layers` of `timegan` (0: chosen)",
+       [](int64_t n) { return timegan([&](O& o) { o.layers = static_cast<int32_t>(n); }); }},
       {"`--patience`", zero_apart(&O::patience, "tvae")},
       {"`--max-time`, in seconds",
        [](int64_t n) { return fit_options([text = std::to_string(n) + "s"](O& o) { o.max_time = text.c_str(); }); }},
@@ -330,10 +329,7 @@ const std::vector<Try>& tries() {
        }},
       {"`--sequence-length`",
        [](int64_t n) { return timegan([](O&) {}, [&](auto& s) { s.length = static_cast<int32_t>(n); }); }},
-      {"`--stride`",
-       [](int64_t n) {
-         return timegan([](O&) {}, [&](auto& s) { s.stride = static_cast<int32_t>(n == 0 ? -1 : n); });
-       }},
+      {"`--stride`", [](int64_t n) { return timegan([](O&) {}, [&](auto& s) { s.stride = zero_below(n); }); }},
       {"`--judges`",
        [](int64_t n) {
          tessera_sequence_options s{};
@@ -348,10 +344,9 @@ const std::vector<Try>& tries() {
       {"rows of `fit` with `--patience`", patient},
       {"`--rows` of `sample`", [](int64_t n) { return sample(0, n); }},
       {"`--offset` of `sample`, one row", [](int64_t n) { return sample(n, 1); }},
-      {"`--batch-size` of `sample` (0: chosen)",
-       [](int64_t n) { return sample(0, 1, [&](auto& o) { o.batch_size = static_cast<int32_t>(n); }); }},
-      {"`--max-tries` (0: 65,536)",
-       [](int64_t n) { return sample(0, 1, [&](auto& o) { o.max_tries = static_cast<int32_t>(n); }); }},
+      {"`--batch-size` of `sample`",
+       [](int64_t n) { return sample(0, 1, [&](auto& o) { o.batch_size = zero_below(n); }); }},
+      {"`--max-tries`", [](int64_t n) { return sample(0, 1, [&](auto& o) { o.max_tries = zero_below(n); }); }},
       {"`--min-yield`, 0 to 1",
        [](int64_t n) { return sample(0, 1, [&](auto& o) { o.min_yield = static_cast<double>(n); }); }},
       {"`--rows` of `example`",

@@ -38,6 +38,16 @@ TEST_F(CliErrors, Usage) {
   expect(2, "--threads", {"info", "--threads", "0"});
 }
 
+// 0 leaves the default in the C interface; on the command line, who wants it omits the option (docs/use/limits.md).
+TEST_F(CliErrors, ZeroIsNoDefault) {
+  model();
+  for (const char* option : {"--threads", "--batch-size", "--max-tries"})
+    expect(2, option, {"sample", "m.tessera", "--rows", "3", "--output", "-", option, "0"});
+  for (const char* option : {"--threads", "--virtual-shards", "--layers"})
+    expect(2, option, {"plan", "people.csv", option, "0"});
+  must({"plan", "people.csv", "--method", "timegan", "--sequence-length", "4", "--layers", "0"});
+}
+
 TEST_F(CliErrors, InputThatIsNotThere) {
   expect(4, "nowhere.csv", {"inspect", "nowhere.csv"});
   expect(4, "nowhere.csv", {"fit", "nowhere.csv", "--model", "m.tessera"});

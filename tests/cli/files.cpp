@@ -57,12 +57,25 @@ TEST_F(Files, SeveralFilesMustFitTogether) {
   write("a.csv", "x,y\n1,2\n3,4\n");
   write("b.csv", "x,z\n1,2\n");
   write("c.csv", "x,y,z\n1,2,3\n");
-  for (const char* other : {"b.csv", "c.csv"}) {
+  write("d.csv", "y,x\n1,2\n");
+  write("e.csv", "x\n1\n");
+  std::string wide = "x,y";
+  for (int j = 0; j < 20; ++j) wide += ",z" + std::to_string(j);
+  write("f.csv", wide + "\n");
+  const std::pair<const char*, const char*> differences[] = {{"b.csv", "only this one has \"z\"; it lacks \"y\"."},
+                                                             {"c.csv", "only this one has \"z\"."},
+                                                             {"d.csv", "column 1 is \"y\", there \"x\"."},
+                                                             {"e.csv", "it lacks \"y\"."},
+                                                             {"f.csv", "\"z7\" and 12 more."}};
+  for (const auto& [other, difference] : differences) {
     const Outcome o = run({"fit", "a.csv", other, "--model", "m.tessera"});
     EXPECT_EQ(o.code, 3) << o.err;
     EXPECT_HAS(o.err, other);
+    EXPECT_HAS(o.err, difference);
   }
-  Outcome o = run({"fit", "a.csv", "missing-*.csv", "--model", "m.tessera"});
+  Outcome o = run({"fit", "a.csv", "c.csv", "--header", "no", "--model", "m.tessera"});
+  EXPECT_HAS(o.err, "3 here, 2 there");
+  o = run({"fit", "a.csv", "missing-*.csv", "--model", "m.tessera"});
   EXPECT_EQ(o.code, 4);
   EXPECT_HAS(o.err, "no file matches");
   write("p.parquet", "PAR1 but not really");

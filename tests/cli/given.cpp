@@ -28,6 +28,22 @@ TEST_F(CliGiven, OnlyMissingCellsOfAFileChange) {
   EXPECT_FALSE(has(full, ",\r\n")) << full;
 }
 
+// A rule that no value keeps: only a missing cell does.
+TEST_F(CliGiven, CellsThatNothingFillsAreCounted) {
+  std::string csv = "x,flag,y\n";
+  for (int i = 0; i < 300; ++i)
+    csv += std::to_string(i * 7919 % 1009) + (i % 2 == 0 ? ",true," : ",,") +
+           (i % 3 == 0 ? "\n" : std::to_string(i) + "\n");
+  write("real.csv", csv);
+  must({"fit", "real.csv", "--model", "m.tessera", "--method", "ctgan", "--epochs", "1", "--batch-size", "100",
+        "--calibrate", "off", "--rule", "y * 0 > 1"});
+  write("gaps.csv", "x,flag,y\n5,,3\n6,true,\n7,,\n");
+  const Outcome o = must({"sample", "m.tessera", "--impute", "gaps.csv", "--output", "full.csv"});
+  const std::string full = read("full.csv");
+  EXPECT_EQ(full, "x,flag,y\n5,true,3\n6,true,\n7,true,\n");
+  EXPECT_HAS(o.err, "2 cells stay empty, as no candidate of their rows fills them: \"y\" 2.");
+}
+
 TEST_F(CliGiven, SharesAndCountsAreMet) {
   model();
   must({"sample", "m.tessera", "--balance", "gender", "--rows", "40", "--output", "b.csv"});
@@ -66,7 +82,12 @@ TEST_F(CliGiven, MistakesAreSaidAndLoseNothing) {
   refused(3, {"counts.csv:3", "\"wanted\" holds -2"}, {"--counts", "counts.csv"});
   write("partial.csv", "city,age\nWeston,40\n");
   refused(2, {"--where", "Omit it"}, {"--impute", "partial.csv", "--where", "age > 3"});
-  refused(7, {"partial.csv:2", "meets --where"}, {"--given", "partial.csv", "--where", "age > 50"});
+  write("partial.csv", "city,age\nWeston,60\n,40\n");
+  refused(7, {"partial.csv:3", "contradict --where `age > 50`: \"age\" is 40.", "Change"},
+          {"--given", "partial.csv", "--where", "city = 'Weston' and age > 50"});
+  refused(7, {"partial.csv:2", "contradict --where `city is null`: \"city\" is \"Weston\"."},
+          {"--given", "partial.csv", "--where", "city is null"});
+  refused(7, {"row 2", "contradict --where"}, {"--balance", "gender", "--rows", "4", "--where", "gender = 'female'"});
   refused(2, {"exclude"}, {"--given", "partial.csv", "--balance", "city"});
   refused(2, {"--rows"}, {"--balance", "city"});
   refused(2, {"--rows"}, {"--given", "partial.csv", "--rows", "3"});

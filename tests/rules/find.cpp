@@ -7,6 +7,7 @@ namespace tessera::whole {
 namespace {
 
 using Texts = std::vector<std::string>;
+using Columns = std::vector<std::pair<std::string, std::function<double(int64_t)>>>;
 
 Column scaled(const std::string& name, int64_t rows, uint32_t stream, double range, int decimals = 0) {
   const double unit = std::pow(10.0, decimals);
@@ -161,6 +162,38 @@ TEST(FindRules, ProductsOfProducts) {
            numbers_by(
                "gross", ColumnType::decimal, kRows, [=](int64_t i) { return net(i) + due(i); }, 2)}))),
       (Texts{"due = net * tax / 100", "gross = net + due", "net = count * price * (1 - off / 100)"}));
+}
+
+// Tax and total follow from the amount alone, but for rounding, and from each other to the cent: where a half cent is
+// rounded, only the sum says it.
+TEST(FindRules, SumsOfColumnsThatAreRounded) {
+  constexpr int64_t kRows = 900;
+  const auto cents = [](double x) { return std::nearbyint(x * 100) / 100; };
+  const auto amount = [=](int64_t i) { return cents(std::floor(9e4 * uniform(i, 1)) / 100 + 0.5); };
+  const auto part = [=](int64_t i) { return cents(0.19 * amount(i) - 1e-9); };  // rounds half cents down
+  const auto fee = [=](int64_t i) { return cents(30 * uniform(i, 2)); };
+  // Of a table of these columns: its rules, and what restored rows keep.
+  const auto expect = [&](const Columns& columns, const Texts& rules, auto kept) {
+    Table t;
+    t.rows = kRows;
+    for (const auto& [name, of] : columns) t.columns.push_back(numbers_by(name, ColumnType::decimal, kRows, of, 2));
+    const Rules all = reduced(t);
+    EXPECT_EQ(said(all), rules);
+    all.restore(t);
+    for (int64_t i = 0; i < kRows; ++i)
+      EXPECT_NEAR(kept([&](const char* name) { return column(t, name).numbers[static_cast<size_t>(i)]; }), 0, 1e-9);
+  };
+  const auto total = [=](int64_t i) { return amount(i) + part(i); };
+  const auto taxed = [](auto value) { return value("total") - value("amount") - value("tax"); };
+  expect({{"amount", amount}, {"tax", part}, {"total", total}}, {"tax = 0.19 * amount", "total = amount + tax"}, taxed);
+  expect({{"total", total}, {"tax", part}, {"amount", amount}}, {"tax = 0.19 * amount", "total = tax + amount"}, taxed);
+  expect({{"fee", fee}, {"amount", amount}, {"total", [=](int64_t i) { return total(i) + fee(i); }}, {"tax", part}},
+         {"tax = 0.19 * amount", "total = fee + amount + tax"},
+         [](auto value) { return value("total") - value("amount") - value("tax") - value("fee"); });
+  // what a discount leaves, the amount being the sum of both
+  expect({{"amount", amount}, {"off", part}, {"left", [=](int64_t i) { return amount(i) - part(i); }}},
+         {"left = amount - off", "left >= 0", "off = 0.19 * amount"},
+         [](auto value) { return value("amount") - value("off") - value("left"); });
 }
 
 TEST(FindRules, DatesAndTheDaysBetween) {

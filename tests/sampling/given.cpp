@@ -257,7 +257,8 @@ TEST(Given, RowsMeetAConditionToo) {
     o.where = "c = 'a'";
     const Thrown t = thrown([&] { complete(m, table({texts("c", ColumnType::category, {"b"})}), o); });
     EXPECT_EQ(t.code, ErrorCode::condition) << t.message;
-    EXPECT_TRUE(t.says("--where")) << t.message;
+    EXPECT_TRUE(t.says("row 1: the given cells contradict --where `c = 'a'`: \"c\" is \"b\".")) << t.message;
+    EXPECT_FALSE(t.says("--max-tries")) << t.message;
     o.where = "c = ";
     EXPECT_EQ(thrown([&] { complete(m, table({texts("c", ColumnType::category, {"b"})}), o); }).code, ErrorCode::usage);
   }
@@ -326,6 +327,70 @@ TEST(Given, RowsKeepTheRulesOfTheTable) {
   });
   EXPECT_EQ(broken.code, ErrorCode::condition);
   EXPECT_TRUE(broken.says("row 1") && broken.says("rules")) << broken.message;
+}
+
+// utc = at - 2 / 24; due >= at; cost = 3.99 * weight. What is drawn says a given number to its bin, or not at all.
+TEST(Given, ColumnsFollowFromTheGivenCells) {
+  const auto at = [](int64_t i) { return 1.6e9 + std::floor(3e7 * uniform(i, 1)); };
+  const auto weight = [](int64_t i) { return std::round(100 * std::exp(3 + normal(i, 2))) / 100; };
+  const Table real =
+      table({numbers_by("at", ColumnType::datetime, 1500, at),
+             numbers_by("utc", ColumnType::datetime, 1500, [&](int64_t i) { return at(i) - 7200; }),
+             numbers_by("due", ColumnType::datetime, 1500,
+                        [&](int64_t i) { return at(i) + std::floor(9e4 * uniform(i, 3)); }),
+             numbers_by("weight", ColumnType::decimal, 1500, weight, 2),
+             numbers_by(
+                 "cost", ColumnType::decimal, 1500, [&](int64_t i) { return std::round(399 * weight(i)) / 100; }, 2)});
+  for (const FitOptions& o : {quick_made(2), quick_tvae(2), quick(2)}) {
+    const Model m = fit(real, o, 2);
+    ASSERT_GE(m.shared_rows()->rules.found().size(), 3u);
+    for (const GivenOptions& options : {GivenOptions{}, completes()}) {
+      const Table made = complete(m, repeated(real, 40, 1, {"at", "weight"}), options);
+      for (int64_t i = 0; i < 40; ++i) {
+        EXPECT_EQ(number(made, "at", i), at(i));
+        EXPECT_EQ(number(made, "utc", i), at(i) - 7200);
+        EXPECT_GE(number(made, "due", i), at(i));
+        EXPECT_NEAR(number(made, "cost", i), 3.99 * weight(i), 0.0051);
+      }
+    }
+  }
+}
+
+// Columns that are mostly missing, so that hardly a candidate has all of them; bills of which half are paid exactly.
+TEST(Given, CellsToBeFilledAreNotMissing) {
+  constexpr int64_t kSparse = 1500;
+  const auto mostly = [](int64_t i, uint32_t stream, const char* value) {
+    return std::string(uniform(i, stream) < 0.9 ? "" : value);
+  };
+  const auto bill = [](int64_t i) { return std::round(100 * std::exp(4 + normal(i, 2))) / 100; };
+  const Table real = table(
+      {numbers_by("bill", ColumnType::decimal, kSparse, bill, 2),
+       numbers_by(
+           "paid", ColumnType::decimal, kSparse,
+           [&](int64_t i) { return uniform(i, 3) < 0.5 ? bill(i) : std::round(100 * bill(i) * uniform(i, 4)) / 100; },
+           2),
+       texts_by("flag", ColumnType::boolean, kSparse,
+                [&](int64_t i) { return mostly(i, 5, i % 2 == 0 ? "yes" : "no"); }),
+       texts_by("city", ColumnType::category, kSparse,
+                [&](int64_t i) { return mostly(i, 6, i % 3 == 0 ? "Ulm" : "Jena"); }),
+       texts_by("job", ColumnType::category, kSparse,
+                [&](int64_t i) { return mostly(i, 7, i % 5 == 0 ? "cook" : "smith"); }),
+       numbers_by("age", ColumnType::integer, kSparse,
+                  [](int64_t i) { return uniform(i, 8) < 0.9 ? kMissing : std::floor(80 * uniform(i, 9)); })});
+  for (const FitOptions& o : {quick(2), quick_tvae(2), quick_made(2)}) {
+    const Model m = fit(real, o, 2);
+    ASSERT_TRUE(m.shared_rows()->rules.repeats("paid")) << o.method;
+    GivenReport report;
+    const Table made = complete(m, repeated(real, 200, 1, {"bill"}), completes(), 2, &report);
+    for (const Column& c : made.columns)
+      EXPECT_EQ(share(made, [&](int64_t i) { return c.is_missing(i); }), 0) << o.method << ' ' << c.name;
+    EXPECT_EQ(report.empty, std::vector<int64_t>(6, 0));
+    const double exact = share(made, [&](int64_t i) { return number(made, "paid", i) == number(made, "bill", i); });
+    EXPECT_TRUE(exact > 0.02 && exact < 0.9) << o.method << ' ' << exact;
+    GivenOptions small = completes();
+    small.batch = 37;
+    EXPECT_EQ(lines(complete(m, repeated(real, 200, 1, {"bill"}), small, 1)), lines(made)) << o.method;
+  }
 }
 
 TEST(Given, BalancedAndCountedRowsSayHowManyThereAre) {

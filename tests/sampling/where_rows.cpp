@@ -169,6 +169,16 @@ TEST(WhereRows, WhatCannotBeMetEndsWithCountsAndTheRareTerm) {
   EXPECT_TRUE(t.says("--max-tries")) << t.message;
 }
 
+// A number of many is met by chance only; as a given cell it is met in every row.
+TEST(WhereRows, ARareNumberIsBetterGiven) {
+  const auto message = [](const std::string& condition) {
+    return thrown([&] { sample(model_of_people(), 3, where(condition, 4)); }).message;
+  };
+  EXPECT_TRUE(message("income = 38123").find("to --given instead") != std::string::npos) << message("income = 38123");
+  const std::string range = message("income between 38123 and 38124");
+  EXPECT_TRUE(range.find("rare term") != std::string::npos && range.find("--given") == std::string::npos) << range;
+}
+
 TEST(WhereRows, TheRareTermIsJudgedByAllCandidates) {
   const Model m = fit(two_kinds(), quick(2));
   const Thrown t = thrown([&] { sample(m, 200, where("kind in ('common') and (level - 9) / (level - 9) < -5", 4)); });

@@ -62,6 +62,28 @@ void check_names(const std::string& file, int64_t line, const std::vector<std::s
                                    "first row holds values.");
 }
 
+// The names of `these` that are not among `those`, in quotes, the first few of them.
+std::string names_without(const std::vector<std::string>& these, const std::vector<std::string>& those) {
+  constexpr size_t kMostSaid = 8;
+  std::string out;
+  size_t count = 0;
+  for (const std::string& name : these)
+    if (std::find(those.begin(), those.end(), name) == those.end() && ++count <= kMostSaid)
+      out += (out.empty() ? "\"" : ", \"") + name + '"';
+  return count > kMostSaid ? out + " and " + std::to_string(count - kMostSaid) + " more" : out;
+}
+
+// How the names of two files that are read together differ.
+std::string difference(const std::vector<std::string>& here, const std::vector<std::string>& there) {
+  const std::string added = names_without(here, there), lacked = names_without(there, here);
+  if (!added.empty() || !lacked.empty())
+    return (added.empty() ? "" : "only this one has " + added) + (added.empty() || lacked.empty() ? "" : "; ") +
+           (lacked.empty() ? "" : "it lacks " + lacked);
+  const auto at = std::mismatch(here.begin(), here.end(), there.begin(), there.end());
+  return "column " + std::to_string(at.first - here.begin() + 1) + " is \"" + *at.first + "\", there \"" + *at.second +
+         '"';
+}
+
 std::vector<std::string> texts_of(const CsvScanner& row) {
   std::vector<std::string> out;
   std::string scratch;
@@ -130,10 +152,11 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
   }
   if (first != nullptr && !header && frame.names.size() == first->names.size()) frame.names = first->names;
   if (first != nullptr && frame.names != first->names)
-    throw Error(ErrorCode::data,
-                source.name() + ":1: its columns differ from those of the previous file (" +
-                    std::to_string(first->names.size()) +
-                    " there).\n  Files that are read together need the same columns in the same order.");
+    throw Error(ErrorCode::data, source.name() + ":1: its columns differ from those of the previous file: " +
+                                     (header ? difference(frame.names, first->names)
+                                             : std::to_string(frame.names.size()) + " here, " +
+                                                   std::to_string(first->names.size()) + " there") +
+                                     ".\n  Files that are read together need the same columns in the same order.");
   frame.data = header ? scanner.position() : row;
   frame.first_line = (header ? scanner.lines() : scanner.line()) + 1 + lines_above;
   frame.comments = named != begin;

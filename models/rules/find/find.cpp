@@ -47,7 +47,8 @@ class RuleFinder {
   void exhaust(std::optional<FoundRule> (*find)(const RuleSearch&)) {
     while (auto found = find(RuleSearch(table_, options_, team_))) {
       monitor_.check_cancelled("rules");
-      keep(std::move(*found));
+      auto total = find_total(RuleSearch(table_, options_, team_), *found);
+      keep(std::move(total ? *total : *found));
     }
   }
 
@@ -104,7 +105,7 @@ class RuleFinder {
       throw Error(ErrorCode::usage, fmt::format("--rule: \"{}\" is {} rules; give each by a --rule of its own.", text,
                                                 where.terms.size()));
     const WhereTerm& term = where.terms.front();
-    check_apart(term);
+    check_apart(columns_of(term));
     if (!computes(term) && !orders(term)) check(term.text);
   }
 
@@ -140,13 +141,6 @@ class RuleFinder {
                       "or name fewer columns.",
                       text, options_.least_rows));
     keep(std::move(*found));
-  }
-
-  void check_apart(const WhereTerm& term) const {
-    std::vector<int> columns = columns_of(term.left), right = columns_of(term.right);
-    columns.insert(columns.end(), right.begin(), right.end());
-    if (term.column >= 0) columns.push_back(term.column);
-    check_apart(columns);
   }
 
   void check_apart(const std::vector<int>& columns) const {

@@ -224,9 +224,14 @@ std::optional<FoundRule> tried_alone(const RuleSearch& search, const std::vector
   return {};
 }
 
-}  // namespace
+// Columns of numbers in proposing rows that have all of them.
+struct Sample {
+  std::vector<Centred> columns;  // those that vary
+  size_t rows = 0;
+  double tried = 0;
+};
 
-std::optional<FoundRule> find_sum(const RuleSearch& search) {
+Sample sample_of(const RuleSearch& search) {
   std::vector<int> columns;
   for (size_t j = 0; j < search.columns() && columns.size() < kMostSumColumns; ++j)
     if (search.usable(static_cast<int>(j)) && is_numeric(search.column(static_cast<int>(j)).type))
@@ -248,27 +253,105 @@ std::optional<FoundRule> find_sum(const RuleSearch& search) {
     rows = search.proposing;
   }
   if (columns.size() < 2 || rows.size() < std::max(kLeastRows, 3 * columns.size())) return {};
-
-  std::vector<Centred> all;
+  Sample out{{}, rows.size(), static_cast<double>(columns.size())};
   for (const int j : columns) {
-    all.push_back(centred(search.column(j), j, rows));
+    out.columns.push_back(centred(search.column(j), j, rows));
     search.column(j).relax();
-    if (all.back().deviation == 0) all.pop_back();
+    if (out.columns.back().deviation == 0) out.columns.pop_back();
   }
-  Regression regression(rows.size());
+  return out;
+}
+
+// The identity c = Σ ±x of columns that were looked at before, if the factors say one: all its terms, c's factor −1.
+std::vector<Term> whole_terms(const std::vector<const Centred*>& before, const Centred& c,
+                              const std::vector<double>& factors) {
+  constexpr double kWhole = 0.01;  // columns that are proportional but for rounding have uncertain factors
+  std::vector<Term> out{{c.column, -1}};
+  for (size_t k = 0; k < factors.size(); ++k) {
+    const double whole = std::nearbyint(factors[k]);
+    if (std::abs(factors[k] - whole) > kWhole || std::abs(whole) > 1) return {};
+    if (whole != 0) out.push_back({before[k]->column, whole});
+  }
+  return out.size() < 3 || out.size() > kMostTerms + 1 ? std::vector<Term>() : out;
+}
+
+// The identity as the rule of one of its columns.
+Computed solved_for(const RuleSearch& search, const std::vector<Term>& identity, int target) {
+  double factor = 0;
+  std::vector<Term> others;
+  for (const Term& t : identity) {
+    if (t.column == target) factor = -t.factor;
+    else others.push_back(t);
+  }
+  for (Term& t : others) t.factor /= factor;
+  std::sort(others.begin(), others.end(), [](const Term& a, const Term& b) { return a.column < b.column; });
+  return {target, sum_text(search, std::move(others), 0)};
+}
+
+// Of the columns of an identity, the total if there is one, else the last: such that one of the others still follows
+// from another one alone. −1: none is such.
+int target_of(const RuleSearch& search, const Sample& sample, const std::vector<Term>& identity) {
+  std::vector<int> targets;
+  for (const Term& t : identity) targets.push_back(t.column);
+  const std::vector<Term> terms(identity.begin() + 1, identity.end());
+  const int total = solved(search, terms, identity.front().column, 0).target;
+  std::sort(targets.begin(), targets.end(),
+            [=](int a, int b) { return std::pair(a == total, a) > std::pair(b == total, b); });
+  std::vector<const Centred*> all;
+  for (const Centred& c : sample.columns)
+    if (std::find(targets.begin(), targets.end(), c.column) != targets.end()) all.push_back(&c);
+  for (const int target : targets)
+    for (const Centred* c : all)
+      for (const Centred* of : all)
+        if (c != of && c->column != target && of->column != target && tried_alone(search, {of}, *c, sample.tried))
+          return target;
+  return -1;
+}
+
+}  // namespace
+
+std::optional<FoundRule> find_sum(const RuleSearch& search) {
+  const Sample sample = sample_of(search);
+  Regression regression(sample.rows);
   std::vector<const Centred*> before;
-  const auto tried = static_cast<double>(columns.size());
-  for (const Centred& c : all) {
+  for (const Centred& c : sample.columns) {
     Regression::Residual rest = regression.residual(c);
     const bool exact = regression.exact(rest, c);
     if (exact || regression.but_for_rounding(rest, c, half_unit(search.column(c.column)))) {
-      if (auto found = tried_alone(search, before, c, tried)) return found;
-      if (auto found = tried_sum(search, before, c, regression.factors(rest.along), tried)) return found;
+      if (auto found = tried_alone(search, before, c, sample.tried)) return found;
+      if (auto found = tried_sum(search, before, c, regression.factors(rest.along), sample.tried)) return found;
     }
     if (exact) continue;
     // Also a column that others explain but for rounding, and do not give: a copy of it is explained by it.
     regression.add(std::move(rest));
     before.push_back(&c);
+  }
+  return {};
+}
+
+std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& alone) {
+  const std::vector<std::string> pair = alone.rule->columns(search.table);
+  if (pair.size() != 2) return {};
+  const int lost = place_of(search.table, pair[0]);
+  if (is_instant(search.column(lost)) || !is_numeric(search.column(lost).type)) return {};
+  const Sample sample = sample_of(search);
+  Regression regression(sample.rows);
+  std::vector<const Centred*> before;
+  for (const Centred& c : sample.columns) {
+    Regression::Residual rest = regression.residual(c);
+    if (!regression.exact(rest, c)) {
+      regression.add(std::move(rest));
+      before.push_back(&c);
+      continue;
+    }
+    const std::vector<Term> identity = whole_terms(before, c, regression.factors(rest.along));
+    const bool has_it = std::any_of(identity.begin(), identity.end(), [&](const Term& t) { return t.column == lost; });
+    const bool dated = std::any_of(identity.begin(), identity.end(),
+                                   [&](const Term& t) { return is_instant(search.column(t.column)); });
+    if (!has_it || dated) continue;
+    const int target = target_of(search, sample, identity);
+    if (target < 0) continue;
+    if (auto found = computed_rule(search, solved_for(search, identity, target), sample.tried)) return found;
   }
   return {};
 }

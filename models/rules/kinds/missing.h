@@ -18,6 +18,7 @@ class MissingRule : public TableRule {
   MissingRule(std::string target, MissingWhere where) : target_(std::move(target)), where_(std::move(where)) {}
 
   const char* kind() const override { return "missing"; }
+  const std::string& target() const { return target_; }
   std::string text() const override;
   std::vector<std::string> columns(const Table& rows) const override;
   std::vector<char> broken(const Table& rows, const Table& learnt) const override;

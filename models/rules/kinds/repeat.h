@@ -12,6 +12,7 @@ class RepeatRule : public TableRule {
       : column_(std::move(column)), of_(std::move(of)), share_(share), low_(low), high_(high) {}
 
   const char* kind() const override { return "repeat"; }
+  const std::string& column() const { return column_; }
   std::string text() const override;
   std::string_view kept() const override { return "in its share"; }
   std::vector<std::string> columns(const Table&) const override { return {column_, of_}; }

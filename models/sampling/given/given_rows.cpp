@@ -18,12 +18,21 @@ namespace {
 constexpr int64_t kBatch = 4096, kBlock = 1024;  // candidates made, and rows completed, at a time
 constexpr int64_t kMostBatch = 1 << 15;          // of which what is given of each row has room
 constexpr int kNearestOf = 256;                  // candidates of a row where they cannot be weighed
+constexpr double kEmpty = 1e3;     // distance of a missing cell that is to be filled: more than all others
 constexpr uint32_t kResample = 1;  // the use of Purpose::propose; conditions that CTGAN asks for are use 0
 
 // What is kept of the candidates of one row: the one that is taken if there are no more, and sums of their weights.
 struct Row {
   bool leads = false, done = false;
   int tried = 0, kept = 0;  // candidates, and those that keep the rules
+  int empty = 0;            // of the one that is taken, cells that are to be filled and are missing
+  // Of each code, the nearest candidate that fills such a cell.
+  struct Donor {
+    double near = -INFINITY;
+    int32_t code = 0;
+    float alpha = 0;
+  };
+  std::vector<Donor> donors;
   double key = -INFINITY;
   int32_t attempt = 0;
   std::vector<int32_t> codes;
@@ -52,6 +61,7 @@ class Given : public GivenStream {
         columns_(*model_),
         cells_(*model_, columns_, std::move(given), {options.completes, place_of(options)}, team),
         rules_(*model_, columns_, cells_, options.where) {
+    report_.empty.assign(columns_.table().columns.size(), 0);
     if (model_->learnt()) build();
   }
 
@@ -74,6 +84,7 @@ class Given : public GivenStream {
          wanted = candidates_of(rows, first))
       for (size_t at = 0; at < wanted.size(); at += static_cast<size_t>(batch_))
         consider({wanted.data() + at, std::min(static_cast<size_t>(batch_), wanted.size() - at)}, rows, first);
+    fill(rows, first);
     batch = taken(rows, first);
     next_ += n;
     note(rows);
@@ -116,10 +127,9 @@ class Given : public GivenStream {
     for (size_t i = 0; i < rows.size(); ++i) {
       Row& r = rows[i];
       if (r.done) continue;
-      const int most = generator_ == nullptr ? kNearestOf : options_.most_candidates;
       const int more = !model_->learnt() || (r.leads && !rules_.any()) ? 1
-                       : r.tried == 0                                  ? std::min(first_candidates(), most)
-                                                                       : std::min(r.tried, most - r.tried);
+                       : r.tried == 0                                  ? std::min(first_candidates(), most())
+                                                                       : std::min(r.tried, most() - r.tried);
       for (int k = 0; k < more; ++k) out.push_back({first + static_cast<int64_t>(i), r.tried + k});
     }
     return out;
@@ -130,14 +140,15 @@ class Given : public GivenStream {
     std::vector<float> alphas(static_cast<size_t>(batch_ * alpha_width_));
     if (program_ != nullptr) run(candidates, codes, alphas);
     std::vector<double> weights(candidates.size(), 0);
+    std::vector<int> empty(candidates.size(), 0);
     if (generator_ != nullptr)
       for (size_t k = 0; k < weights.size(); ++k)
         weights[k] = generator_->log_weight(*program_, static_cast<int64_t>(k));
     const bool nearest = program_ != nullptr && generator_ == nullptr;
-    if (rules_.any() || nearest) check(candidates, codes, alphas, nearest, weights);
+    if (rules_.any() || nearest) check(candidates, codes, alphas, nearest, weights, empty);
     report_.candidates += static_cast<int64_t>(candidates.size());
     for (size_t k = 0; k < candidates.size(); ++k)
-      add(rows[static_cast<size_t>(candidates[k].row - first)], candidates[k], weights[k],
+      add(rows[static_cast<size_t>(candidates[k].row - first)], candidates[k], weights[k], empty[k],
           codes.data() + static_cast<int64_t>(k) * code_width_, alphas.data() + static_cast<int64_t>(k) * alpha_width_,
           nearest);
     for (const Candidate& c : candidates) settle(rows[static_cast<size_t>(c.row - first)]);
@@ -161,7 +172,7 @@ class Given : public GivenStream {
   // Candidates that break a rule with the given cells weigh nothing; where a method weighs none, what counts is how far
   // a candidate is from the given cells.
   void check(std::span<const Candidate> candidates, const std::vector<int32_t>& codes, const std::vector<float>& alphas,
-             bool nearest, std::vector<double>& weights) {
+             bool nearest, std::vector<double>& weights, std::vector<int>& empty) {
     constexpr int64_t kSlice = 256;
     const auto n = static_cast<int64_t>(candidates.size());
     team_.for_each((n + kSlice - 1) / kSlice, [&](int64_t s) {
@@ -171,8 +182,16 @@ class Given : public GivenStream {
       std::vector<int64_t> of;
       for (int64_t i = 0; i < count; ++i) of.push_back(candidates[static_cast<size_t>(from + i)].row);
       if (nearest) {
-        const std::vector<double> far = rules_.distances(rows, of);
+        Table drawn = rows;
+        columns_.restore(drawn);
+        const std::vector<double> far = rules_.distances(drawn, of);
         for (int64_t i = 0; i < count; ++i) weights[static_cast<size_t>(from + i)] = -far[static_cast<size_t>(i)];
+      }
+      restore(rows, of);
+      if (nearest && options_.completes) {
+        std::ranges::copy(rules_.empty(rows, of, nullptr), empty.begin() + from);
+        for (int64_t i = from; i < from + count; ++i)
+          weights[static_cast<size_t>(i)] -= kEmpty * empty[static_cast<size_t>(i)];
       }
       const std::vector<Keeps> keeps = rules_.kept(std::move(rows), of, !nearest, team_);
       for (int64_t i = 0; i < count; ++i)
@@ -183,23 +202,55 @@ class Given : public GivenStream {
   }
 
   // A candidate of a row; the likeliest of the keys ln w + Gumbel noise is one drawn by weight, whatever comes later.
-  void add(Row& r, const Candidate& c, double log_weight, const int32_t* codes, const float* alphas,
+  void add(Row& r, const Candidate& c, double log_weight, int empty, const int32_t* codes, const float* alphas,
            bool nearest) const {
     ++r.tried;
     if (!(log_weight > static_cast<double>(kImpossible) / 2)) return;
     ++r.kept;
+    if (nearest && options_.completes) keep_donors(r, c.row, log_weight + kEmpty * empty, codes, alphas);
     r.weigh(log_weight);
     const Philox w = random_words(options_.seed, Purpose::propose, kResample, static_cast<uint64_t>(c.row),
                                   static_cast<uint32_t>(c.attempt));
     const double noise = nearest ? 0 : -std::log(-std::log(open_uniform(w.word[0], w.word[1])));
     if (!(log_weight + noise > r.key)) return;
-    r.key = log_weight + noise, r.attempt = c.attempt;
+    r.key = log_weight + noise, r.attempt = c.attempt, r.empty = empty;
     r.codes.assign(codes, codes + code_width_), r.alphas.assign(alphas, alphas + alpha_width_);
   }
 
+  void keep_donors(Row& r, int64_t row, double near, const int32_t* codes, const float* alphas) const {
+    r.donors.resize(static_cast<size_t>(code_width_));
+    for (size_t k = 0; k < r.donors.size(); ++k)
+      if (near > r.donors[k].near && cells_.fills(row, k, codes[k]))
+        r.donors[k] = {near, codes[k], cells_.alpha_of(k) < 0 ? 0 : alphas[cells_.alpha_of(k)]};
+  }
+
+  // Cells that the nearest candidate lacks become those of the nearest one that has them, unless this breaks a rule.
+  void fill(std::vector<Row>& rows, int64_t first) const {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      Row& r = rows[i];
+      if (r.empty == 0) continue;
+      const int64_t row = first + static_cast<int64_t>(i);
+      std::vector<int32_t> codes = r.codes;
+      std::vector<float> alphas = r.alphas;
+      for (size_t k = 0; k < r.donors.size(); ++k) {
+        const Row::Donor& donor = r.donors[k];
+        if (!(donor.near > -INFINITY) || !cells_.lacks(row, k, codes[k])) continue;
+        codes[k] = donor.code;
+        if (const int alpha = cells_.alpha_of(k); alpha >= 0) alphas[static_cast<size_t>(alpha)] = donor.alpha;
+      }
+      codes.push_back(0), alphas.push_back(0);  // memory that pointers may be offset into
+      const Candidate taken{row, r.attempt};
+      Table filled = decode({&taken, 1}, codes.data(), alphas.data());
+      restore(filled, {row});
+      const bool broken = r.key < kBroken / 2;
+      if (!broken && rules_.kept(std::move(filled), {row}, false, team_).front() != Keeps::all) continue;
+      codes.pop_back(), alphas.pop_back();
+      r.codes = std::move(codes), r.alphas = std::move(alphas);
+    }
+  }
+
   void settle(Row& r) const {
-    const int most = generator_ == nullptr ? kNearestOf : options_.most_candidates;
-    if (!model_->learnt() || r.tried >= most) r.done = true;
+    if (!model_->learnt() || r.tried >= most()) r.done = true;
     else if (r.leads) r.done = r.kept > 0;
     else r.done = generator_ != nullptr && ends_a_round(r.tried) && 2 * r.effective() >= first_candidates();
   }
@@ -208,19 +259,24 @@ class Given : public GivenStream {
     const int first = first_candidates();
     return tried >= first && tried % first == 0 && (tried / first & (tried / first - 1)) == 0;
   }
+  int most() const { return generator_ != nullptr ? options_.most_candidates : kNearestOf; }
   int first_candidates() const { return generator_ != nullptr ? generator_->first_candidates() : kNearestOf; }
 
+  // Rows of the model.
   Table decode(std::span<const Candidate> candidates, const int32_t* codes, const float* alphas) const {
     std::vector<int64_t> ids;
     std::vector<int32_t> tries;
     for (const Candidate& c : candidates) ids.push_back(c.row), tries.push_back(c.attempt);
-    Table rows = model_->encoder.decode(alphas, codes, ids.data(), static_cast<int64_t>(ids.size()), options_.seed,
-                                        tries.data());
+    return model_->encoder.decode(alphas, codes, ids.data(), static_cast<int64_t>(ids.size()), options_.seed,
+                                  tries.data());
+  }
+  // They become rows of the table in which what follows from other columns follows from the given cells of these.
+  void restore(Table& rows, const std::vector<int64_t>& of) const {
+    cells_.put(rows, of);
     columns_.restore(rows);
-    return rows;
   }
 
-  Table taken(const std::vector<Row>& rows, int64_t first) const {
+  Table taken(const std::vector<Row>& rows, int64_t first) {
     std::vector<Candidate> candidates;
     std::vector<int32_t> codes;
     std::vector<float> alphas;
@@ -234,14 +290,18 @@ class Given : public GivenStream {
                                 "Leave more of its cells empty (tessera inspect MODEL lists the rules){}.",
                                 cells_.place(row), r.tried, options_.where.empty() ? " and" : ",",
                                 options_.where.empty() ? "" : " and meets --where",
-                                options_.where.empty() ? "" : ", ask for less, or give more --max-tries"));
+                                options_.where.empty()  ? ""
+                                : generator_ == nullptr ? ", or ask for less"
+                                                        : ", ask for less, or give more --max-tries"));
       candidates.push_back({row, r.attempt}), of.push_back(row);
       codes.insert(codes.end(), r.codes.begin(), r.codes.end());
       alphas.insert(alphas.end(), r.alphas.begin(), r.alphas.end());
     }
     codes.resize(codes.size() + 1), alphas.resize(alphas.size() + 1);  // memory that pointers may be offset into
     Table out = decode(candidates, codes.data(), alphas.data());
+    restore(out, of);
     rules_.put_given(out, of);
+    if (options_.completes) rules_.empty(out, of, &report_.empty);
     return out;
   }
 

@@ -24,10 +24,11 @@ struct GivenOptions {
 
 struct GivenReport {
   int64_t rows = 0, candidates = 0;
-  double effective = 0;   // candidates, mean over the rows that were resampled: (Σ w)² / Σ w²
-  int64_t resampled = 0;  // rows whose candidates did not all weigh the same
-  int64_t few = 0;        // of them, rows with fewer than kFewEffective effective candidates
-  bool nearest = false;   // the method cannot weigh candidates: the nearest one was taken
+  double effective = 0;        // candidates, mean over the rows that were resampled: (Σ w)² / Σ w²
+  int64_t resampled = 0;       // rows whose candidates did not all weigh the same
+  int64_t few = 0;             // of them, rows with fewer than kFewEffective effective candidates
+  std::vector<int64_t> empty;  // by column of the table: cells that were to be drawn and are missing in all candidates
+  bool nearest = false;        // the method cannot weigh candidates: the nearest one was taken
   static constexpr double kFewEffective = 4;
 };
 

@@ -8,6 +8,7 @@
 #include "engine/storage/files.h"
 #include "models/data/csv/raw_rows.h"
 #include "models/data/csv/writer.h"
+#include "models/data/notice.h"
 #include "models/data/table/number_writer.h"
 
 namespace tessera {
@@ -51,6 +52,21 @@ class Copy {
   const char* at_;  // what stands before it is copied
   std::string out_;
 };
+
+// Says which cells nothing fills.
+void note_empty(const GivenReport& report, const std::vector<FileColumn>& columns, const Monitor& monitor) {
+  int64_t cells = 0;
+  std::string of;
+  for (const FileColumn& c : columns)
+    if (const int64_t n = report.empty[c.drawn]; n > 0) {
+      cells += n;
+      of += fmt::format("{}\"{}\" {}", of.empty() ? "" : ", ", c.read->name, n);
+    }
+  if (cells > 0)
+    notice(monitor,
+           fmt::format("{} cell{} empty, as no candidate of {} fills {}: {}.", cells, cells == 1 ? " stays" : "s stay",
+                       cells == 1 ? "its row" : "their rows", cells == 1 ? "it" : "them", of));
+}
 
 }  // namespace
 
@@ -108,6 +124,7 @@ Imputed impute(std::shared_ptr<const RowModel> model, const CsvOptions& csv, con
       }
   write_file(output, copy.finish(), overwrite);
   out.report = stream->report();
+  note_empty(out.report, columns, monitor);
   return out;
 }
 

@@ -1,7 +1,13 @@
 #include "models/sampling/given/kept_rules.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include "engine/error.h"
+#include "models/data/sequence/cell_text.h"
+#include "models/rules/kinds/missing.h"
 
 namespace tessera {
 namespace {
@@ -14,18 +20,48 @@ KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const K
                      const std::string& where)
     : model_(model), columns_(columns), cells_(cells) {
   if (!where.empty()) where_ = parse_where(where, columns.table());
+  check_given();
   for (const std::string& rule : model.rules.checked()) broken_.push_back(broken_where(rule, columns.table()));
   for (size_t c = 0; c < columns.table().columns.size(); ++c) {
     const Column& given = cells.table().columns[c];
     double low = INFINITY, high = -INFINITY;
     for (const double x : given.numbers)
       if (x == x) low = std::min(low, x), high = std::max(high, x);
-    if (const int source = columns.source(static_cast<int>(c));
-        source >= 0 && is_numeric(columns.learnt().columns[static_cast<size_t>(source)].type)) {
+    const int source = columns.source(static_cast<int>(c));
+    if (source >= 0 && is_numeric(columns.learnt().columns[static_cast<size_t>(source)].type)) {
       const Encoder::Reach reach = model.encoder.reach(source);
       low = std::min(low, reach.low), high = std::max(high, reach.high);
     }
     extent_.push_back(high > low ? high - low : 1);
+    fillable_.push_back(source < 0 || model.encoder.reach(source).present ? 1 : 0);
+  }
+  for (const FoundRule& f : model.rules.found())
+    if (const auto* rule = dynamic_cast<const MissingRule*>(f.rule.get()))
+      for (size_t c = 0; c < fillable_.size(); ++c)
+        if (columns.table().columns[c].name == rule->target()) fillable_[c] = 0;
+}
+
+// No candidate of a row meets a term that the row's given cells decide otherwise.
+void KeptRules::check_given() const {
+  const Table& given = cells_.table();
+  for (const WhereTerm& term : where_.terms) {
+    std::vector<char> meets;
+    std::vector<int64_t> failed;
+    match_where({{term}}, given, meets, failed);
+    const std::vector<int> columns = columns_of(term);
+    for (int64_t i = 0; i < given.rows; ++i) {
+      const auto absent = [&](int c) { return given.columns[static_cast<size_t>(c)].is_missing(i); };
+      if (meets[static_cast<size_t>(i)] != 0 || std::any_of(columns.begin(), columns.end(), absent)) continue;
+      std::string cells;
+      for (const int c : columns) {
+        const Column& of = given.columns[static_cast<size_t>(c)];
+        cells += fmt::format("{}\"{}\" is {}", cells.empty() ? "" : ", ", of.name, cell_text(of, i));
+      }
+      throw Error(ErrorCode::condition,
+                  fmt::format("{}: the given cells contradict --where `{}`: {}.\n  Change the cells or the condition: "
+                              "nothing was sampled.",
+                              cells_.place(i), term.text, cells));
+    }
   }
 }
 
@@ -65,27 +101,21 @@ std::vector<Keeps> KeptRules::kept(Table rows, const std::vector<int64_t>& of, b
   return keep;
 }
 
-void KeptRules::put_given(Table& rows, const std::vector<int64_t>& of) const {
+void KeptRules::put_given(Table& rows, const std::vector<int64_t>& of) const { put_cells(cells_.table(), rows, of); }
+
+std::vector<int> KeptRules::empty(const Table& rows, const std::vector<int64_t>& of,
+                                  std::vector<int64_t>* by_column) const {
+  std::vector<int> out(of.size(), 0);
   for (size_t c = 0; c < rows.columns.size(); ++c) {
-    const Column& given = cells_.table().columns[c];
-    Column& to = rows.columns[c];
-    std::vector<int32_t> code(given.values.size(), -1);  // of the given texts among those of the rows
+    if (fillable_[c] == 0) continue;
     for (size_t i = 0; i < of.size(); ++i) {
-      if (given.is_missing(of[i])) continue;
-      const auto at = static_cast<size_t>(of[i]);
-      if (is_numeric(to.type)) {
-        to.numbers[i] = given.numbers[at];
+      if (!rows.columns[c].is_missing(static_cast<int64_t>(i)) || !cells_.table().columns[c].is_missing(of[i]))
         continue;
-      }
-      const auto text = static_cast<size_t>(given.codes[at]);
-      if (code[text] < 0) {
-        const auto found = std::find(to.values.begin(), to.values.end(), given.values[text]);
-        code[text] = static_cast<int32_t>(found - to.values.begin());
-        if (found == to.values.end()) to.values.push_back(given.values[text]);
-      }
-      to.codes[i] = code[text];
+      ++out[i];
+      if (by_column != nullptr) ++(*by_column)[c];
     }
   }
+  return out;
 }
 
 std::vector<double> KeptRules::distances(const Table& rows, const std::vector<int64_t>& of) const {

@@ -12,7 +12,8 @@ enum class Keeps : char { all, not_the_rules, not_the_condition };
 
 class KeptRules {
  public:
-  // They outlive the result. `where`: an expression of --where, or "". Errors as parse_where().
+  // They outlive the result. `where`: an expression of --where, or "". Errors as parse_where(), and Error(condition) for
+  // a row whose given cells contradict it.
   KeptRules(const RowModel& model, const ShownColumns& columns, const KnownCells& cells, const std::string& where);
 
   bool any() const { return !model_.rules.empty() || !where_.empty(); }
@@ -21,17 +22,23 @@ class KeptRules {
   std::vector<Keeps> kept(Table rows, const std::vector<int64_t>& of, bool settled, Team& team) const;
   // Writes the given cells over those of the rows.
   void put_given(Table& rows, const std::vector<int64_t>& of) const;
+  // empty[i]: cells of row i that should have been drawn and are missing, though no rule says so. `by_column`, unless
+  // null: the count of each column is added.
+  std::vector<int> empty(const Table& rows, const std::vector<int64_t>& of, std::vector<int64_t>* by_column) const;
   // How far each row is from what is given (Gower 1971): the sum over given cells of the difference of two numbers
   // beside their column's range, or 1 for two texts that differ.
   std::vector<double> distances(const Table& rows, const std::vector<int64_t>& of) const;
 
  private:
+  void check_given() const;
+
   const RowModel& model_;
   const ShownColumns& columns_;
   const KnownCells& cells_;
   Where where_;
   std::vector<Where> broken_;   // of each rule that rows are checked against, the rows that break it
   std::vector<double> extent_;  // of each column of the table that holds numbers
+  std::vector<char> fillable_;  // whether a drawn cell of a column need not be missing
 };
 
 }  // namespace tessera

@@ -46,6 +46,29 @@ bool same_cell(const Column& a, int64_t i, const Column& b, int64_t k, double to
   return x == y || std::abs(x - y) <= tolerance * std::max(1.0, std::abs(x));
 }
 
+void put_cells(const Table& given, Table& rows, const std::vector<int64_t>& of) {
+  for (size_t c = 0; c < rows.columns.size(); ++c) {
+    const Column& from = given.columns[c];
+    Column& to = rows.columns[c];
+    std::vector<int32_t> code(from.values.size(), -1);  // of the given texts among those of the rows
+    for (size_t i = 0; i < of.size(); ++i) {
+      if (from.is_missing(of[i])) continue;
+      const auto at = static_cast<size_t>(of[i]);
+      if (is_numeric(to.type)) {
+        to.numbers[i] = from.numbers[at];
+        continue;
+      }
+      const auto text = static_cast<size_t>(from.codes[at]);
+      if (code[text] < 0) {
+        const auto found = std::find(to.values.begin(), to.values.end(), from.values[text]);
+        code[text] = static_cast<int32_t>(found - to.values.begin());
+        if (found == to.values.end()) to.values.push_back(from.values[text]);
+      }
+      to.codes[i] = code[text];
+    }
+  }
+}
+
 void unknown_column(const std::string& column, const Table& schema, const std::string& file) {
   std::vector<std::string> names;
   for (const Column& c : schema.columns) names.push_back(c.name);
@@ -188,7 +211,9 @@ void KnownCells::lay_out() {
       continue;
     }
     const Encoder::Codes codes = model_.encoder.codes(span.column);
-    Choice choice{span.start, span.width, span.column, model_.encoder.reach(span.column).missing};
+    const Encoder::Reach reach = model_.encoder.reach(span.column);
+    const std::string& name = columns_.learnt().columns[static_cast<size_t>(span.column)].name;
+    Choice choice{span.start, span.width, span.column, reach.missing && reach.present && !model_.rules.repeats(name)};
     choice.alpha = codes.alpha, choice.modes = static_cast<int32_t>(codes.mean.size());
     choices_.push_back(choice);
   }
@@ -216,6 +241,7 @@ void KnownCells::encode(Team& team) {
     for (size_t i = 0; i < ignored_[c].size(); ++i)
       if (ignored_[c][i] != 0) set_missing(reduced.columns[c], i);
   model_.rules.reduce(reduced, team);
+  learnt_ = reduced;
   std::vector<std::vector<char>> told(reduced.columns.size());
   for (size_t j = 0; j < reduced.columns.size(); ++j) {
     Column& c = reduced.columns[j];
@@ -239,6 +265,7 @@ void KnownCells::encode(Team& team) {
       } else if (told[j].back() == 0) {
         c.codes[at] = head.values.empty() ? -1 : static_cast<int32_t>(c.values.size()) - 1;
       }
+      if (told[j].back() == 0) set_missing(learnt_.columns[j], at);
     }
   }
   const EncodedTable codes = model_.encoder.encode(std::move(reduced), team, Monitor{});
@@ -248,6 +275,20 @@ void KnownCells::encode(Team& team) {
     for (size_t k = 0; k < choices_.size(); ++k)
       if (told[static_cast<size_t>(choices_[k].column)][static_cast<size_t>(i)] == 0)
         code_[static_cast<size_t>(i) * choices_.size() + k] = -1;
+}
+
+bool KnownCells::lacks(int64_t row, size_t choice, int32_t code) const {
+  const Choice& c = choices_[choice];
+  return c.may_miss && code == c.width - 1 && code_[static_cast<size_t>(row) * choices_.size() + choice] < 0;
+}
+
+bool KnownCells::fills(int64_t row, size_t choice, int32_t code) const {
+  const Choice& c = choices_[choice];
+  if (!c.may_miss || code == c.width - 1) return false;
+  if (c.combinations < 0) return true;
+  const std::vector<char>* left = combinations_[static_cast<size_t>(c.combinations)].of_row[static_cast<size_t>(row)];
+  const auto level = static_cast<size_t>(code);
+  return left == nullptr || (code < model_.encoder.levels(c.column) && (*left)[level] != 0);
 }
 
 void KnownCells::write(int64_t row, float* levels, float* alphas, float* known) const {
@@ -271,7 +312,7 @@ void KnownCells::write(int64_t row, float* levels, float* alphas, float* known) 
       std::fill_n(own, c.width, kImpossible);
       for (size_t v = 0; v < left->size(); ++v)
         if ((*left)[v] != 0) own[std::min(static_cast<int>(v), rare)] = 0;
-    } else if (options_.completes && c.may_miss && model_.encoder.reach(c.column).present) {
+    } else if (options_.completes && c.may_miss) {
       own[c.width - 1] = kImpossible;
     }
   }

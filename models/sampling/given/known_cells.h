@@ -17,6 +17,9 @@ struct KnownCellsOptions {
   std::function<std::string(int64_t row)> place;  // of a row, for messages: "partial.csv:3"
 };
 
+// Writes the present cells of `given`, row of[i] over row i; both have the same columns.
+void put_cells(const Table& given, Table& rows, const std::vector<int64_t>& of);
+
 class KnownCells {
  public:
   // `given` has some of the table's columns, in any order; a missing cell is to be drawn. Throws Error(data) naming the
@@ -29,6 +32,13 @@ class KnownCells {
 
   // What is given of a row, where it begins in GivenCells.
   void write(int64_t row, float* levels, float* alphas, float* known) const;
+  // Writes what the given cells say of the model's columns over candidates, each of row of[i], before rules make rows
+  // of the table of them: what follows from a given cell then follows from it to the last digit.
+  void put(Table& learnt, const std::vector<int64_t>& of) const { put_cells(learnt_, learnt, of); }
+  // Of a code of a candidate of the row: whether it is a missing cell that should be filled, and whether it fills one.
+  bool lacks(int64_t row, size_t choice, int32_t code) const;
+  bool fills(int64_t row, size_t choice, int32_t code) const;
+  int alpha_of(size_t choice) const { return choices_[choice].alpha; }  // −1: none
   // Whether no column that is drawn stands before one that is given: then no candidate weighs more than another.
   bool leads(int64_t row) const;
   // The given columns that no column of the model decides alone as a single value: candidates are checked for them.
@@ -55,14 +65,14 @@ class KnownCells {
   const RowModel& model_;
   const ShownColumns& columns_;
   KnownCellsOptions options_;
-  Table table_;
+  Table table_, learnt_;  // learnt_: columns of the model; missing: not given, or decided by levels or rules
   std::vector<Combinations> combinations_;
   std::vector<int> unsettled_;
   std::vector<std::vector<char>> ignored_;  // by column of the table: cells that tell nothing
   // A choice of the layout: where its levels begin, its code in a row, and where its number is.
   struct Choice {
     int start, width, column;
-    bool may_miss;      // its last level is missing
+    bool may_miss;      // its last level is a missing cell, and it has others
     int alpha = -1;     // beside it, its place among the alphas
     int32_t modes = 0;  // levels that have one
     int combinations = -1;
