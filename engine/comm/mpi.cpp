@@ -135,8 +135,10 @@ class MpiCommunicator : public Communicator {
         throw Error(ErrorCode::io, fmt::format("{} has not answered for {:.4g} s; the job ends.",
                                                name_of_rank(requests.front().other, size()), patience));
       }
-      // The cores are for the ranks that still compute; who waits long sleeps.
-      if (turn > 10000) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      // The cores are for the ranks that still compute, and for other work: who waits longer than an exchange takes
+      // sleeps, because a process that only yields is not passed over for long.
+      if (waited > 0.01) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      else if (waited > 3e-4) std::this_thread::sleep_for(std::chrono::microseconds(20));
       else if (turn > 200) std::this_thread::yield();
     }
   }

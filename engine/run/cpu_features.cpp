@@ -1,5 +1,8 @@
 #include "engine/run/cpu_features.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #if defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -31,6 +34,13 @@ constexpr bool built(Isa isa) {
 }
 
 #if defined(__x86_64__)
+// __builtin_cpu_supports() of older compilers knows no AMX.
+bool has_tiles() {
+  constexpr unsigned kFeatures = 7, kBf16 = 1u << 22, kTiles = 1u << 24;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(kFeatures, 0, &a, &b, &c, &d) != 0 && (d & kBf16) != 0 && (d & kTiles) != 0;
+}
+
 // Linux keeps 8 KB of a thread's state for tiles only for a process that has asked (its
 // Documentation/arch/x86/xstate.rst). It refuses where a thread's stack for signals would be too small for them.
 bool may_use_tiles() {
@@ -51,9 +61,7 @@ bool cpu_has(Isa isa) {
     return cpu_has(Isa::avx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
   if (isa == Isa::avx512_bf16) return cpu_has(Isa::avx512) && __builtin_cpu_supports("avx512bf16");
-  if (isa == Isa::amx_bf16)
-    return cpu_has(Isa::avx512_bf16) && __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16") &&
-           may_use_tiles();
+  if (isa == Isa::amx_bf16) return cpu_has(Isa::avx512_bf16) && has_tiles() && may_use_tiles();
 #endif
   return isa == Isa::plain;
 }
