@@ -79,7 +79,8 @@ class Program {
 
   // Work in flight, so that a device has its next steps before the host reads the results of the last ones. start()
   // queues up to n steps and, after them, downloads of the step's state and of the watched values (`keep`: diagnose()
-  // will have a snapshot, before these steps or, on the CPU, some starts earlier); finish() waits for the oldest start only and returns its steps.
+  // will have a snapshot, before these steps or, on the CPU, some starts earlier); finish() waits for the oldest start
+  // only and returns its steps.
   // At most flights() starts may be in flight. The CPU does the work in start().
   int flights() const { return device_ ? 2 : 1; }
   void watch(const std::vector<Id>& values);  // contiguous ones: states, outputs

@@ -12,8 +12,8 @@ enum class Keeps : char { all, not_the_rules, not_the_condition };
 
 class KeptRules {
  public:
-  // They outlive the result. `where`: an expression of --where, or "". Errors as parse_where(), and Error(condition) for
-  // a row whose given cells contradict it.
+  // They outlive the result. `where`: an expression of --where, or "". Errors as parse_where(), and Error(condition)
+  // for a row whose given cells contradict it.
   KeptRules(const RowModel& model, const ShownColumns& columns, const KnownCells& cells, const std::string& where);
 
   bool any() const { return !model_.rules.empty() || !where_.empty(); }
