@@ -169,6 +169,13 @@ void NumberFormat::write(double value, std::string& out) const {
   write_parts(value < 0 && !zero, zero, digits + power, out);
 }
 
+double NumberFormat::with_its_digits(double value) const {
+  char text[40];
+  const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific, most).ptr;
+  double said = value;
+  return read_finite({text, static_cast<size_t>(end - text)}, said) ? said : value;
+}
+
 Reading NumberFormat::read(std::string_view text, double& value) const {
   NumberAffix affix;
   std::string plain;

@@ -34,6 +34,8 @@ struct NumberFormat {
   // Appends the number; `decimals`: of the column.
   void write(double value, std::string& out) const;
   Reading read(std::string_view text, double& value) const;
+  // The number that a text with an exponent says: `most` + 1 significant digits of it.
+  double with_its_digits(double value) const;
 
   bool operator==(const NumberFormat&) const = default;
 
