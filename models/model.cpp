@@ -112,8 +112,8 @@ std::optional<Trained> train_rows(Model::State& state, RowModel& model, EncodedT
     follow(*method, options, context, *options.ranks.world);
     return {};
   }
-  const auto held_out = measures(options) ? method->held_out(held, context) : nullptr;
-  Trained trained = train(*method, held_out.get(), options, checkpoints, team, monitor, state.provenance);
+  auto held_out = measures(options) ? method->held_out(held, context) : nullptr;
+  Trained trained = train(*method, std::move(held_out), options, checkpoints, team, monitor, state.provenance);
   model.kept = std::move(trained.kept);
   return trained;
 }
@@ -183,8 +183,8 @@ void fit_sequences(Model::State& state, Table&& table, const FitOptions& options
   const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
   const RunContext context{options.seed, off, team, monitor};
   if (follows(options)) return follow(*method, options, context, *options.ranks.world);
-  const auto held_out = measures(options) ? method->held_out(held, context) : nullptr;
-  model.steps = train(*method, held_out.get(), options, checkpoints, team, monitor, state.provenance).kept;
+  auto held_out = measures(options) ? method->held_out(held, context) : nullptr;
+  model.steps = train(*method, std::move(held_out), options, checkpoints, team, monitor, state.provenance).kept;
 }
 
 // While a phase runs, its note says which follow, and what is left of --max-time.

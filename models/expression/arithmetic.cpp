@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "models/data/table/number_writer.h"
 #include "models/expression/where_parser.h"
 
 namespace tessera {
@@ -20,12 +21,6 @@ void collect(const Arithmetic& a, std::vector<int>& columns) {
 }
 
 }  // namespace
-
-double as_written(const Column& column, double x) {
-  if (column.type != ColumnType::decimal || column.decimals > 15 || column.format == "%g") return x;
-  const double scale = std::pow(10.0, column.decimals), scaled = x * scale;
-  return std::abs(scaled) < 0x1p53 ? std::nearbyint(scaled) / scale : x;
-}
 
 double evaluate(const Arithmetic& a, const Table& batch, size_t row) {
   if (a.op == Arithmetic::Op::column) return value_of(batch.columns[static_cast<size_t>(a.column)], row);

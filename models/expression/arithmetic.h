@@ -32,9 +32,6 @@ double evaluate(const Arithmetic& a, const Table& batch, size_t row);
 // The columns it names, ascending, each once.
 std::vector<int> columns_of(const Arithmetic& a);
 
-// A number of a column as it is printed, with the column's decimals, so that a condition holds for the written text.
-double as_written(const Column& column, double x);
-
 // The name of a column as an expression writes it: bare, or in double quotes.
 std::string quoted_name(const std::string& column);
 

@@ -10,6 +10,7 @@
 #include "engine/error.h"
 #include "models/data/formats/moments.h"
 #include "models/data/formats/values.h"
+#include "models/data/table/number_writer.h"
 #include "models/data/table/suggestions.h"
 #include "models/expression/arithmetic_parser.h"
 #include "models/expression/where_parser.h"
@@ -245,9 +246,11 @@ class Parser {
     if (std::floor(x) != x && (c.type == ColumnType::integer || c.type == ColumnType::date))
       reject(c,
              fmt::format("holds {}, never {}.", c.type == ColumnType::date ? "whole days" : "whole numbers", v.text));
-    if (c.type == ColumnType::decimal && as_written(c, x) != x)
-      reject(c, fmt::format("has {} decimals, never {}. Use a range: \"{}\" between … and ….", c.decimals, v.text,
-                            c.name));
+    if (c.type == ColumnType::decimal && as_written(c, x) != x) {
+      std::string written;
+      NumberWriter(c).write(x, written);
+      reject(c, fmt::format("writes {} as {}. Use a range: \"{}\" between … and ….", v.text, written, c.name));
+    }
     t.numbers.push_back(x);
   }
 

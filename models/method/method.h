@@ -81,6 +81,8 @@ class HeldOut {
   virtual double measure(const States& weights) = 0;
   virtual double least() const = 0;  // the smallest difference that is worth training for
   virtual int64_t size() const = 0;  // rows, or sequences
+  // Bytes that the limit counts between two measures though they are free: what a measure takes for its time.
+  virtual int64_t reserved() const { return 0; }
 };
 
 // Added to the training's seed for rows that a user who samples with that seed does not get.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/text/json_fields.h"
+#include "models/data/table/number_writer.h"
 #include "models/expression/where.h"
 #include "models/rules/kinds/band.h"
 #include "models/rules/kinds/bound.h"
@@ -72,8 +73,10 @@ void Rules::fill(Table& table, uint64_t seed) const {
 }
 
 void Rules::restore(Table& rows) const {
+  for (Column& c : rows.columns) round_to_exponent_format(c);  // what rules compute from
   if (found_.empty()) return;
   for (auto f = found_.rbegin(); f != found_.rend(); ++f) f->rule->restore(rows);
+  for (Column& c : rows.columns) round_to_exponent_format(c);  // and what they compute
   Table ordered;
   ordered.rows = rows.rows;
   for (const std::string& name : columns_) ordered.columns.push_back(std::move(column_of(rows, name)));

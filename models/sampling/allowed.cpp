@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/data/table/number_writer.h"
+
 namespace tessera {
 namespace {
 

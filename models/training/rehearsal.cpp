@@ -26,15 +26,17 @@ int64_t bytes_of(const EncodedTable& t) {
   return static_cast<int64_t>(t.alphas.capacity() * sizeof(float) + t.codes.capacity() * sizeof(int32_t));
 }
 
-Trained rehearse(const Method& method, HeldOut* held_out, const FitOptions& options, const RunContext& context) {
+Trained rehearse(const Method& method, std::unique_ptr<HeldOut> held_out, const FitOptions& options,
+                 const RunContext& context) {
   Rehearsal& r = *options.rehearsal;
   States carried = method.start(context.seed);
+  const auto& limit = context.team.limit();
+  r.after = std::max(r.after, limit->held() + bytes_after(method, carried, context));
   if (held_out != nullptr) (void)held_out->measure(carried);  // its memory is taken with its first run
+  const int64_t reserved = held_out != nullptr ? held_out->reserved() : 0;
   const Device& device = options.device ? *options.device : Device::processor();
   const bool here = device.is_processor();
-  const auto& limit = context.team.limit();
-  r.arrays = std::max(r.arrays, limit->held());
-  r.after = std::max(r.after, limit->held() + bytes_after(method, carried, context));
+  r.arrays = std::max(r.arrays, limit->held() - reserved);
   r.resident = std::max(r.resident, process_memory().resident);
   const std::vector<Phase> phases = method.phases();
   for (size_t i = 0; i < phases.size(); ++i) {
@@ -46,13 +48,13 @@ Trained rehearse(const Method& method, HeldOut* held_out, const FitOptions& opti
                                                         options, context.passes_off, context.team.size());
     const Footprint takes = footprint(plan, device, context.team.size(), wanted(context.passes_off, "liveness"));
     r.step = std::max(r.step, takes.total());
-    r.held = std::max(r.held, (here ? takes.total() : 0) + beside);
+    r.held = std::max(r.held, (here ? takes.total() : 0) + beside + reserved);
     Plan own = plan;
     const Arranged arranged =  // a program's, which is there while its size is looked at
         here ? arrange(own, device, table_of(device), wanted(context.passes_off, "liveness")) : Arranged{};
     release_freed_memory();  // as the trainer does before it allocates arenas
     const int64_t others = process_memory().resident - bytes_of(carried);
-    r.training = std::max(r.training, others + (here ? takes.total() : 0) + beside);
+    r.training = std::max(r.training, others + (here ? takes.total() : 0) + beside + reserved);
     r.phases.push_back({{"phase", phases[i].name},
                         {"batch", phases[i].batch},
                         {"weights_bytes", bytes_of_state(plan, false)},
@@ -66,6 +68,7 @@ Trained rehearse(const Method& method, HeldOut* held_out, const FitOptions& opti
                         {"bytes_without_recompute", made_again.bytes_before}});
   }
   r.reached = true;
+  held_out.reset();
   release_freed_memory();  // as the trainer does
   Trained out;
   const Deadline at_once(0, options.now);  // the steps of a prior end after the first

@@ -59,10 +59,10 @@ double six_digits(double x) { return std::stod(fmt::format("{:.5e}", x)); }
 // Steps are counted through all stages; the program counts those of its own.
 class Trainer {
  public:
-  Trainer(const Method& method, HeldOut* held_out, const FitOptions& options, Checkpoints& checkpoints,
+  Trainer(const Method& method, std::unique_ptr<HeldOut> held_out, const FitOptions& options, Checkpoints& checkpoints,
           const RunContext& context)
       : method_(method),
-        held_out_(held_out),
+        held_out_(std::move(held_out)),
         options_(options),
         checkpoints_(checkpoints),
         context_(context),
@@ -167,10 +167,11 @@ class Trainer {
     say_scales();
   }
 
-  // What is kept of the weights, those of start() and enter(). Training is over: what follows has its memory.
+  // What is kept of the weights, those of start() and enter(). Training is over: what follows has its memory, and that
+  // of the held-out measure.
   FittedState keep(const Deadline& until) {
     States weights = options_.keep_best && run_.best ? std::move(run_.best_weights) : this->weights();
-    program_.reset(), beside_.reset();
+    program_.reset(), beside_.reset(), held_out_.reset();
     release_freed_memory();
     return ranks_.keep(method_, std::move(weights), until);
   }
@@ -437,7 +438,7 @@ class Trainer {
   }
 
   const Method& method_;
-  HeldOut* held_out_;
+  std::unique_ptr<HeldOut> held_out_;
   const FitOptions& options_;
   Checkpoints& checkpoints_;
   const RunContext& context_;
@@ -463,20 +464,20 @@ bool measures(const FitOptions& options) {
   return options.config->trains() && (options.patience > 0 || options.keep_best);
 }
 
-Trained train(const Method& method, HeldOut* held_out, const FitOptions& given, Checkpoints& checkpoints, Team& team,
-              const Monitor& monitor, nlohmann::json& provenance) {
+Trained train(const Method& method, std::unique_ptr<HeldOut> held_out, const FitOptions& given,
+              Checkpoints& checkpoints, Team& team, const Monitor& monitor, nlohmann::json& provenance) {
   if (measures(given) && held_out == nullptr)
     throw Error(ErrorCode::usage, fmt::format("--patience and --keep best: the {} has no held-out measure.\n  Omit "
                                               "them; its steps and --max-time bound its training.",
                                               method.spec().name));
   const std::set<std::string> off(given.passes_off.begin(), given.passes_off.end());
   const RunContext context{given.seed, off, team, monitor};
-  if (given.rehearsal) return rehearse(method, held_out, given, context);
+  if (given.rehearsal) return rehearse(method, std::move(held_out), given, context);
   if (const auto& limit = team.limit(); limit && limit->bytes() > 0) {
-    States first = method.start(given.seed);
-    if (held_out != nullptr) (void)held_out->measure(first);  // its memory is taken with its first run
+    const States first = method.start(given.seed);
     check_room_after(bytes_after(method, first, context), limit->held(), "What is fitted to the trained network", "",
                      team);
+    if (held_out != nullptr) (void)held_out->measure(first);  // its memory is taken with its first run
   }
   const double start = seconds_now();
   std::optional<RunState> kept;
@@ -486,7 +487,8 @@ Trained train(const Method& method, HeldOut* held_out, const FitOptions& given, 
   if (options.ranks.shards == 0)  // else each rank checks its part of a phase as that begins
     options.micro_batch =
         micro_batch_for(method, options.device ? *options.device : Device::processor(), options, context);
-  Trainer trainer(method, held_out, options, checkpoints, context);
+  const int64_t held_rows = held_out != nullptr ? held_out->size() : 0;
+  Trainer trainer(method, std::move(held_out), options, checkpoints, context);
   if (!options.checkpoint.resume && !options.checkpoint.path.empty()) Checkpoints::remove(options.checkpoint.path);
   if (kept) {
     trainer.resume(std::move(*kept));
@@ -501,8 +503,8 @@ Trained train(const Method& method, HeldOut* held_out, const FitOptions& given, 
   provenance["steps"] = end.step - end.left_out;
   if (end.micro_batch > 0) provenance["micro_batch"] = end.micro_batch;
   if (!end.losses.empty()) provenance["training"] = trainer.loss_curves();
-  if (held_out != nullptr)
-    provenance["held_out"] = {{"rows", held_out->size()},
+  if (held_rows > 0)
+    provenance["held_out"] = {{"rows", held_rows},
                               {"last", end.measures.empty() ? 0 : end.measures.back().value},
                               {"best", end.best ? end.best->value : 0},
                               {"best_step", end.best ? end.best->step : 0}};

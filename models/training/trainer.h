@@ -20,8 +20,8 @@ bool measures(const FitOptions& options);
 // Trains a method that is prepared, from where the checkpoints stand if the options say so. `held_out`: null where
 // measures() is false. `provenance` receives what is to be said of it.
 // What was trained is in a checkpoint when this returns, and when it throws.
-Trained train(const Method& method, HeldOut* held_out, const FitOptions& options, Checkpoints& checkpoints, Team& team,
-              const Monitor& monitor, nlohmann::json& provenance);
+Trained train(const Method& method, std::unique_ptr<HeldOut> held_out, const FitOptions& options,
+              Checkpoints& checkpoints, Team& team, const Monitor& monitor, nlohmann::json& provenance);
 
 // A method's training on a table of its own beside another model's: no checkpoints, no log.
 FittedState train_aside(RowMethod& method, const EncodedTable& table, const FitOptions& options, Team& team,

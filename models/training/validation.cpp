@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/storage/process_memory.h"
 #include "models/data/identifiers/permutation.h"
 
 namespace tessera {
@@ -81,10 +82,24 @@ class SampledDistance : public HeldOut {
 
   double least() const override { return kLeastDistance; }
   int64_t size() const override { return held_.rows(); }
+  int64_t reserved() const override { return reserved_; }
   double measure(const States& weights) override {
+    reserve_.reset();
+    release_freed_memory();  // of the step's copies
+    const double found = distance(rows_made(weights), held_, context_.team);
+    reserve_ = context_.team.share(reserved_, "programs that make rows to measure");
+    return found;
+  }
+
+ private:
+  Cells rows_made(const States& weights) {
     const FittedState kept = method_.keep(weights, context_);
+    release_freed_memory();  // of its program, before the next
     const std::unique_ptr<RowGenerator> rows = method_.row_generator(kept, {}, context_.seed, context_.team);
-    const auto program = compile(context_.target(), Purpose::step, [&](Recorder& r) { rows->record(r, kRowsMade); });
+    const auto record = [&](Recorder& r) { rows->record(r, kRowsMade); };
+    if (reserved_ == 0)
+      reserved_ = std::max(method_.bytes_after(context_), bytes_of_program(context_.target(), Purpose::step, record));
+    const auto program = compile(context_.target(), Purpose::step, record);
     Program& p = *program;
     std::vector<int32_t> identity(static_cast<size_t>(3 * kRowsMade), 0);
     for (int64_t i = 0; i < kRowsMade; ++i) identity[static_cast<size_t>(3 * i)] = static_cast<int32_t>(i);
@@ -96,14 +111,15 @@ class SampledDistance : public HeldOut {
     Cells made;
     add_cells(made, layout_, p.read<int32_t>(codes).data(), alphas == kNone ? nullptr : p.read<float>(alphas).data(),
               kRowsMade);
-    return distance(made, held_, context_.team);
+    return made;
   }
 
- private:
   const RowMethod& method_;
   const RowLayout& layout_;
   const RunContext context_;
   Cells held_;
+  int64_t reserved_ = 0;  // what keep() takes, or the program of the rows; known from the first measure on
+  MemoryShare reserve_;
 };
 
 class RecordedLoss : public HeldOut {

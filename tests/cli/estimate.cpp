@@ -60,6 +60,16 @@ TEST_F(CliEstimate, OfStatisticsOfAPopulationIsNeverBelowAndHardlyAboveThePeak) 
     expect_bounded("large.csv", {"--method", "ctgan", "--epochs", "1", "--calibrate", "off", "--batch-size", batch});
 }
 
+TEST_F(CliEstimate, OfHeldOutRowsIsNeverBelowAndHardlyAboveThePeak) {
+  table("large.csv", 20000);
+  for (const Line& more :
+       {Line{"--method", "ctgan", "--calibrate", "off", "--keep", "best"}, {"--method", "made", "--patience", "3"}}) {
+    Line line{"--epochs", "2", "--threads", "2"};
+    line.insert(line.end(), more.begin(), more.end());
+    expect_bounded("large.csv", line);
+  }
+}
+
 // Without a training the encoder's latent dimensions carry nothing, and no prior would be fitted; after few epochs many
 // still do not, and the prior is smaller than estimated.
 TEST_F(CliEstimate, OfAPriorIsNeverBelowAndHardlyAboveThePeak) {
@@ -133,6 +143,35 @@ TEST_F(CliEstimate, ALimitHoldsForWhatFollowsTraining) {
     EXPECT_HAS(less.err, refusal);
     EXPECT_HAS(less.err, "--memory-limit ");
     EXPECT_EQ(less.err.find("--calibrate off") != std::string::npos, refusal == calibration) << less.err;
+  }
+}
+
+// CTGAN measures held-out rows with programs of their own beside the step's: they count before the first step.
+TEST_F(CliEstimate, ALimitHoldsForMeasuresOfHeldOutRows) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "another allocator, with memory of its own beside each block";
+#endif
+  table("t.csv", 2000);
+  for (const Line& ending : {Line{"--keep", "best"}, {"--patience", "3"}, {"--keep", "best", "--preset", "paper"}}) {
+    Line line{"t.csv",    "--json", "--quiet",   "--method", "ctgan",       "--calibrate", "off",
+              "--epochs", "2",      "--threads", "2",        "--recompute", "off"};
+    line.insert(line.end(), ending.begin(), ending.end());
+    Line estimate{"estimate"};
+    estimate.insert(estimate.end(), line.begin(), line.end());
+    const auto limit = nlohmann::json::parse(must(estimate).out).at("limit_bytes").get<int64_t>();
+    const auto within = [&](int64_t bytes) {
+      Line fit{"fit", "--model", "m.bin", "--force", "--memory-limit", std::to_string(bytes)};
+      fit.insert(fit.end(), line.begin(), line.end());
+      return run(fit);
+    };
+    const Outcome enough = within(limit);
+    ASSERT_EQ(enough.code, 0) << enough.err;
+    EXPECT_LE(nlohmann::json::parse(enough.out).at("peak_bytes").get<int64_t>(), limit) << ending[1];
+    for (const int64_t less : {int64_t{100'000}, limit / 6, limit / 3}) {
+      const Outcome refused = within(limit - less);
+      EXPECT_EQ(refused.code, 5) << ending[1];
+      EXPECT_EQ(refused.err.find("What was trained"), std::string::npos) << refused.err;
+    }
   }
 }
 

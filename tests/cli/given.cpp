@@ -1,4 +1,9 @@
 // Given cells on the command line: files that are completed, equal shares, counts.
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
 #include "cli/program.h"
 
 class CliGiven : public Cli {};
@@ -42,6 +47,38 @@ TEST_F(CliGiven, CellsThatNothingFillsAreCounted) {
   const std::string full = read("full.csv");
   EXPECT_EQ(full, "x,flag,y\n5,true,3\n6,true,\n7,true,\n");
   EXPECT_HAS(o.err, "2 cells stay empty, as no candidate of their rows fills them: \"y\" 2.");
+}
+
+// What the text says is the number, in every output, in conditions, and where a sample's own cells are given.
+TEST_F(CliGiven, NumbersWithAnExponentAreTheSameEverywhere) {
+  std::string table = "dose,kind\n";
+  for (int i = 0; i < 400; ++i) {
+    char line[40];
+    std::snprintf(line, sizeof line, "%.3e,%c\n", std::exp(0.011 * ((i * 7919) % 401)), "abc"[i % 3]);
+    table += line;
+  }
+  write("t.csv", table);
+  for (const char* method : {"ctgan", "made"}) {
+    must({"fit", "t.csv", "--model", "m.tessera", "--force", "--method", method, "--epochs", "2", "--quiet"});
+    const auto sample = [&](const std::string& file, std::vector<std::string> more) {
+      more.insert(more.begin(), {"sample", "m.tessera", "--output", file, "--force"});
+      must(more);
+      return read(file);
+    };
+    const std::string text = sample("o.csv", {"--rows", "200"}), json = sample("o.jsonl", {"--rows", "200"});
+    std::istringstream csv(text), lines(json), plain(sample("p.csv", {"--rows", "200", "--format", "plain"}));
+    std::string cell, number, line;
+    std::getline(csv, cell), std::getline(plain, number);
+    while (std::getline(csv, cell)) {
+      ASSERT_TRUE(std::getline(lines, line) && std::getline(plain, number));
+      EXPECT_EQ(nlohmann::json::parse(line).at("dose"), std::stod(cell)) << method;
+      EXPECT_EQ(std::stod(number), std::stod(cell)) << method;
+    }
+    std::istringstream below(sample("b.csv", {"--rows", "200", "--where", "dose < 10.005"}));
+    std::getline(below, cell);
+    while (std::getline(below, cell)) EXPECT_LT(std::stod(cell), 10.005) << method;
+    EXPECT_EQ(sample("again.csv", {"--given", "o.csv"}), text) << method;
+  }
 }
 
 TEST_F(CliGiven, SharesAndCountsAreMet) {

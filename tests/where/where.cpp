@@ -98,7 +98,19 @@ TEST(Where, DecimalsCompareAsTheyAreWritten) {
   EXPECT_EQ(kept("height = 1.7"), "0");
   EXPECT_EQ(kept("height <= 1.70"), "01");
   EXPECT_EQ(kept("height > 1.7"), "3");
-  expect_error("height = 1.705", ErrorCode::condition, {"2 decimals", "1.705", "between"});
+  expect_error("height = 1.705", ErrorCode::condition, {"writes 1.705 as 1.70", "between"});
+}
+
+TEST(Where, NumbersWithAnExponentCompareAsTheyAreWritten) {
+  Table t;
+  t.rows = 3;
+  t.columns = {numbers("dose", ColumnType::decimal, {118.76, 118.84, 1.1884e-5}, "0.000e+00", 9)};
+  EXPECT_EQ(tessera::rows_kept(t, "dose = 118.8"), "01");
+  EXPECT_EQ(tessera::rows_kept(t, "dose < 118.79"), "2");
+  EXPECT_EQ(tessera::rows_kept(t, "dose in (1.188e-5)"), "2");
+  EXPECT_EQ(tessera::rows_kept(t, "2 * dose = 237.6"), "01");
+  tessera::expect_where_error(t, "dose = 118.76", "--where", ErrorCode::condition,
+                              {"writes 118.76 as 1.188e+02", "between"});
 }
 
 TEST(Where, BooleansInAnySpelling) {

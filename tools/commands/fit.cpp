@@ -223,8 +223,7 @@ void write_page(Session& session, const FitCommand& a, const tessera::Model& mod
 
 void train(Session& session, const FitCommand& a, tessera_fit_options options, bool json, const LossLog& log) {
   tessera_csv_options reading = a.csv.options();
-  reading.max_rows = a.effort.max_rows;
-  reading.sample_seed = options.seed;
+  a.effort.set(reading, options.seed);
   auto rows = tessera::read_table(session.context(), a.data, reading);
   options.seconds_used = session.seconds();
   bool finished = false;

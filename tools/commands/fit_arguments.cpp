@@ -127,3 +127,8 @@ void EffortArguments::set(tessera_fit_options& options) const {
   options.keep = keep.c_str();
   options.max_time = max_time.c_str();
 }
+
+void EffortArguments::set(tessera_csv_options& reading, uint64_t seed) const {
+  reading.max_rows = max_rows;
+  reading.sample_seed = seed;
+}

@@ -33,4 +33,5 @@ struct EffortArguments {
 
   void add_to(CLI::App& command);
   void set(tessera_fit_options& options) const;  // which then point into this struct
+  void set(tessera_csv_options& reading, uint64_t seed) const;
 };

@@ -25,6 +25,7 @@ struct PlanCommand {
   std::string devices, link;
   int virtual_shards = 0;
   MemoryArguments memory;
+  EffortArguments effort;
   std::string columns;  // of the table to estimate where there is none
   int64_t rows = 0;
 };
@@ -207,15 +208,18 @@ std::string estimate_page(const Json& e) {
 void run_estimate(const SharedOptions& given, const PlanCommand& a) {
   use_one_heap();  // as `fit` does
   tessera_fit_options options = a.fit.options();
+  a.effort.set(options);
   options.source = a.data.c_str();
   tessera::check_fit_options(options);
   SharedOptions shared = given;
   shared.memory_limit = a.memory.bytes();
   Session session(shared);
+  tessera_csv_options reading = a.csv.options();
+  a.effort.set(reading, options.seed);
   const Json estimate = Json::parse(
-      a.data.empty() ? tessera::estimate_columns(session.context(), a.columns, a.rows, options)
-                     : tessera::estimate(session.context(),
-                                         tessera::read_table(session.context(), {a.data}, a.csv.options()), options));
+      a.data.empty()
+          ? tessera::estimate_columns(session.context(), a.columns, a.rows, options)
+          : tessera::estimate(session.context(), tessera::read_table(session.context(), {a.data}, reading), options));
   session.progress().clear();
   if (shared.json) print_json(estimate);
   else print_page(estimate_page(estimate));
@@ -264,6 +268,8 @@ void add_estimate(Program& program) {
   rows->needs(columns);
   a->fit.add_to(*command);
   a->csv.add_to(*command);
+  a->effort.add_to(*command);
+  command->get_option("--max-rows")->excludes(rows);
   a->memory.add_to(*command, "Limit that training repeats values for, as for fit: 500MB, 4G (default: none)");
   program.add_device(*command);
   command->callback([&program, a] {

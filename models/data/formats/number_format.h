@@ -2,7 +2,7 @@
 //
 // As text (Column::format) a number format is a picture as in spreadsheets: "$"#,##0.00 · 0,0# "%" · +0 · 0.000e+00.
 // Quoted text stands before and behind the number; # groups name the separator of thousands; zeros behind the mark are
-// always written, # only where they are needed; a + demands the sign of positive numbers. A - behind the quoted prefix
+// always written, # only where they are needed; a + demands the sign of positive numbers, ++ that of zero too. A - behind the quoted prefix
 // puts the sign there ($-5 instead of -$5), one behind the digits there (505,99-); brackets stand around negative
 // numbers ((0.00) around all of the text, "$"(0.00) around the digits). "" means fixed decimals, "%g" the shortest
 // text that reads back equal.
@@ -22,8 +22,8 @@ enum class SignPlace { front, inside, behind, around, brackets };  // -$5, $-5, 
 struct NumberFormat {
   std::string prefix, suffix, group;  // group: between thousands
   char mark = '.';
-  int least = 0, most = 0;  // digits behind the mark: zeros at the end are written up to `least`
-  bool plus = false;
+  int least = 0, most = 0;               // digits behind the mark: zeros at the end are written up to `least`
+  bool plus = false, plus_zero = false;  // positive numbers have a +; zero too
   SignPlace sign = SignPlace::front;
   int exponent = 0;  // its fewest digits; 0: none
   bool upper_exponent = false, plus_exponent = false;
@@ -34,6 +34,8 @@ struct NumberFormat {
   // Appends the number; `decimals`: of the column.
   void write(double value, std::string& out) const;
   Reading read(std::string_view text, double& value) const;
+  // The number that a text with an exponent says: `most` + 1 significant digits of it.
+  double with_its_digits(double value) const;
 
   bool operator==(const NumberFormat&) const = default;
 

@@ -1,6 +1,7 @@
 #include "models/data/table/number_writer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/data/formats/durations.h"
 #include "models/data/formats/moments.h"
@@ -31,6 +32,27 @@ void NumberWriter::write(double value, std::string& out) const {
     case Kind::date: write_date(value, format_, out); break;
     case Kind::datetime: write_datetime(value, format_, decimals_, out); break;
   }
+}
+
+namespace {
+
+bool has_exponent(const Column& c, NumberFormat& f) {
+  return c.type == ColumnType::decimal && c.format.find_first_of("eE") != std::string::npos &&
+         NumberFormat::parse(c.format, f) && f.exponent > 0;
+}
+
+}  // namespace
+
+double as_written(const Column& column, double x) {
+  if (column.type != ColumnType::decimal || column.decimals > 15 || column.format == "%g") return x;
+  if (NumberFormat f; has_exponent(column, f)) return f.with_its_digits(x);
+  const double scale = std::pow(10.0, column.decimals), scaled = x * scale;
+  return std::abs(scaled) < 0x1p53 ? std::nearbyint(scaled) / scale : x;
+}
+
+void round_to_exponent_format(Column& column) {
+  if (NumberFormat f; has_exponent(column, f))
+    for (double& x : column.numbers) x = f.with_its_digits(x);
 }
 
 void limit_digits(Column& column) {

@@ -23,6 +23,12 @@ class NumberWriter {
   NumberFormat picture_;
 };
 
+// A number of a column as its text says it: rounded to the column's decimals, or to the digits of a format with an
+// exponent (0.000e+00), so that every output and every condition sees the same number.
+double as_written(const Column& column, double x);
+// All numbers of a column whose format has an exponent; others have their decimals already.
+void round_to_exponent_format(Column& column);
+
 // Takes digits beyond the column's decimals out of its format.
 void limit_digits(Column& column);
 

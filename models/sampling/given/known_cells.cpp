@@ -145,12 +145,12 @@ void KnownCells::check_cells(int column) {
   const bool direct = source >= 0 && is_numeric(columns_.learnt().columns[static_cast<size_t>(source)].type);
   if (!direct || options_.completes) return;
   const Encoder::Reach reach = model_.encoder.reach(source);
+  Column ends = c;
+  ends.numbers = std::vector<double>{as_written(c, reach.low), as_written(c, reach.high)};
   for (int64_t i = 0; i < c.size(); ++i) {
     const double x = c.numbers[static_cast<size_t>(i)];
     if (x != x) continue;
-    if (x >= reach.low && x <= reach.high) continue;
-    Column ends = c;
-    ends.numbers = std::vector<double>{reach.low, reach.high};
+    if (x >= ends.numbers[0] && x <= ends.numbers[1]) continue;
     refuse(i, fmt::format("column \"{}\" holds {}, and in the model {} to {}.", c.name, cell_text(c, i),
                           cell_text(ends, 0), cell_text(ends, 1)));
   }
