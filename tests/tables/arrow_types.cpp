@@ -233,6 +233,13 @@ TEST(ArrowTypes, DictionariesOfEveryIndexAndOfAnything) {
   check("I", uint32_t{});
   check("l", int64_t{});
   check("L", uint64_t{});
+  for (const char* bytes : {"z", "Z"}) {  // as Parquet's binary columns are read
+    const std::vector<std::string> two{"a", "b"};
+    const Node of = *bytes == 'z' ? texts<int32_t>("z", two) : texts<int64_t>("Z", two);
+    const Column c = import(dictionary(column<int32_t>("i", {1, 0, 1}), of));
+    EXPECT_EQ(out_of(c).values, "z");
+    EXPECT_EQ(out_of(c, true).format, bytes);
+  }
   const Column numbers = import(dictionary(column<int8_t>("c", {1, 0, 1}), column<int32_t>("i", {40, 50})));
   EXPECT_EQ(numbers.type, ColumnType::integer);
   EXPECT_EQ(numbers.numbers, (std::vector<double>{50, 40, 50}));

@@ -60,6 +60,8 @@ TEST(Formats, NumbersGoOutAsTheyCameIn) {
   expect_kept(decimal, "#'##0.00", {"1'234.50", "7.25"});
   expect_kept(integer, "#,##0", {"1,061", "12", "12,345,678"});
   expect_kept(integer, "+0", {"+3", "-4", "0"});
+  expect_kept(integer, "++0", {"+3", "-4", "+0"});
+  expect_kept(decimal, "++\"$\"0.00", {"+$1.50", "+$0.00", "-$2.25"});
   expect_kept(integer, "0.0", {"3.0", "4.0"});
   expect_kept(decimal, "0.0##", {"3.0", "2.5", "2.125"});
   expect_kept(decimal, "0.##", {"3", "2.5", "2.25"});
@@ -206,7 +208,7 @@ TEST(Formats, TheFormatDoesNotDependOnThePieces) {
 
 TEST(Formats, PicturesReadBackAsTheSameFormat) {
   for (const char* text : {"0", "+0.00", "\"$\"#,##0.00", "\"a\"\"b\"-0.0#\"x\"", "#.##0,0##", "0.000E+00\" m\"",
-                           "0e00", "(0.00)", "\"$\"(0)", "+(\"$\"0\" x\")", "0,00-", "0-\" x\""}) {
+                           "0e00", "(0.00)", "\"$\"(0)", "+(\"$\"0\" x\")", "0,00-", "0-\" x\"", "++0.0", "\"$\"++0"}) {
     NumberFormat f;
     EXPECT_TRUE(NumberFormat::parse(text, f)) << text;
     EXPECT_EQ(f.text(), text);

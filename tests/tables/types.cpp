@@ -81,6 +81,16 @@ TEST(Types, Booleans) {
   EXPECT_EQ(column_of({"yes", "N", "no", "y"}, options).codes, (std::vector<int32_t>{0, 1, 1, 0}));
 }
 
+TEST(Types, AGivenTypeKeepsTheFormat) {
+  for (const std::vector<std::string>& cells :
+       {std::vector<std::string>{"3.0", "-4.0"}, {"+3", "+0"}, {"5 kg", "7 kg"}}) {
+    CsvOptions options;
+    options.types = {{"c", "integer"}};
+    EXPECT_EQ(column_of(cells, options).format, column_of(cells).format) << cells[0];
+    EXPECT_FALSE(column_of(cells).format.empty()) << cells[0];
+  }
+}
+
 TEST(Types, MissingWordsAreValuesOfText) {
   const Column c = column_of({"red", "?", "None", "NA", ""});
   EXPECT_EQ(c.type, ColumnType::category);

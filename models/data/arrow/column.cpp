@@ -107,7 +107,9 @@ Column ColumnImport::finish(bool whole) {
   column_.codes = std::exchange(codes_, codes_.empty_like());
   column_.numbers = std::exchange(numbers_, numbers_.empty_like());
   const char* format = ArrowValues::values_of(*schema_).format;
-  const std::string_view arrow = schema_->dictionary != nullptr && type_.kind == ArrowKind::text ? "" : format;
+  // dictionaries of text are the default; those of bytes are what Parquet files with binary columns are read as
+  const bool usual = schema_->dictionary != nullptr && type_.kind == ArrowKind::text && !type_.bytes;
+  const std::string_view arrow = usual ? "" : format;
   Column out;
   if (ours_) {
     if (as_text_) column_.values = dictionary_.take_values();

@@ -60,10 +60,11 @@ void insert_groups(std::string& digits, const std::string& group) {
 
 std::string NumberFormat::text() const {
   std::string out;
-  if (plus && sign != SignPlace::inside) out += '+';
+  const char* positive = plus_zero ? "++" : plus ? "+" : "";
+  if (sign != SignPlace::inside) out += positive;
   if (sign == SignPlace::around) out += '(';
   append_quoted(prefix, out);
-  if (sign == SignPlace::inside) out += plus ? '+' : '-';
+  if (sign == SignPlace::inside) out += plus ? positive : "-";
   if (sign == SignPlace::brackets) out += '(';
   out += group.empty() ? "0" : '#' + group + "##0";
   if (most > 0) {
@@ -84,13 +85,14 @@ std::string NumberFormat::text() const {
 
 bool NumberFormat::parse(std::string_view rest, NumberFormat& f) {
   f = NumberFormat{};
-  f.plus = take(rest, "+");
+  const auto take_plus = [&] { f.plus = take(rest, "+"), f.plus_zero = f.plus && take(rest, "+"); };
+  take_plus();
   if (take(rest, "(")) f.sign = SignPlace::around;
   if (!take_quoted(rest, f.prefix)) return false;
   if (!f.prefix.empty() && !rest.empty() && f.sign == SignPlace::front) {
     if (take(rest, "(")) f.sign = SignPlace::brackets;
-    else if (rest[0] == '-' || (rest[0] == '+' && !f.plus))
-      f.sign = SignPlace::inside, f.plus = rest[0] == '+', rest.remove_prefix(1);
+    else if (take(rest, "-")) f.sign = SignPlace::inside, f.plus = f.plus_zero = false;
+    else if (rest[0] == '+' && !f.plus) f.sign = SignPlace::inside, take_plus();
   }
   if (take(rest, "#")) {
     const size_t end = rest.find("##0");
@@ -122,7 +124,7 @@ bool NumberFormat::parse(std::string_view rest, NumberFormat& f) {
 
 void NumberFormat::write_parts(bool negative, bool zero, std::string_view number, std::string& out) const {
   const bool closed = negative && (sign == SignPlace::around || sign == SignPlace::brackets);
-  const std::string_view shown = zero || closed ? "" : negative ? "-" : plus ? "+" : "";
+  const std::string_view shown = closed ? "" : negative ? "-" : (zero ? plus_zero : plus) ? "+" : "";
   if (closed && sign == SignPlace::around) out += '(';
   if (sign != SignPlace::inside && (sign != SignPlace::behind || !negative)) out += shown;
   out += prefix;

@@ -141,6 +141,7 @@ NumberFormat number_format(const TypeEvidence& e, NumberStyle style) {
                                               : "";
   set_digits(e, comma, f);
   f.plus = (e.facts & fact::kPlus) != 0 && (e.facts & fact::kNoPlus) == 0;
+  f.plus_zero = f.plus && (e.facts & fact::kPlusZero) != 0;
   f.sign = sign_place(e.facts);
   if ((e.facts & fact::kExponent) == 0 || (e.facts & fact::kNoExponent) != 0) return f;
   f.exponent = std::clamp<int>(e.exponent_digits.low, 1, 3);
@@ -171,7 +172,8 @@ ColumnPlan plan_number(const TypeEvidence& e, uint32_t kinds, char delimiter, bo
   } else {
     plan.number.most = std::min(std::max(plan.number.most, plan.number.exponent > 0 ? 0 : plan.decimals), kMaxDigits);
     plan.number.least = std::min(plan.number.least, plan.number.most);
-    if (whole && plan.number.exponent == 0) plan.number.least = plan.number.most = 0;
+    // digits of whole numbers are zeros (3.0), unless a value that is none will be refused
+    if (whole && plan.number.exponent == 0 && e.decimals[comma] > 0) plan.number.least = plan.number.most = 0;
     plan.format = plan.number == plain ? "" : plan.number.text();
   }
   return plan;

@@ -35,8 +35,9 @@ void note_fraction(const char* first, const char* last, int exponent, int readin
 }
 
 void note_sign(std::string_view text, Reads& r) {
-  if (text[0] == '+') r.facts |= fact::kPlus;
-  else if (text[0] != '-' && text.find_first_of("123456789") != std::string_view::npos) r.facts |= fact::kNoPlus;
+  const bool zero = text.find_first_of("123456789") == std::string_view::npos;
+  if (text[0] == '+') r.facts |= zero ? fact::kPlus | fact::kPlusZero : fact::kPlus;
+  else if (text[0] != '-' && !zero) r.facts |= fact::kNoPlus;
 }
 
 // An exponent at p, and what it looks like.
