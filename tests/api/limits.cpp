@@ -353,7 +353,7 @@ const std::vector<Try>& tries() {
       {"`--max-tries` (0: 65,536)",
        [](int64_t n) { return sample(0, 1, [&](auto& o) { o.max_tries = static_cast<int32_t>(n); }); }},
       {"`--min-yield`, 0 to 1",
-       [](int64_t n) { return sample(0, 1, [&](auto& o) { o.min_yield = static_cast<double>(n); }); }},
+       [](int64_t n) { return sample(0, 1, [&](auto& o) { o.min_yield = static_cast<double>(n <= 0 ? n - 1 : n); }); }},
       {"`--rows` of `example`",
        [](int64_t n) { return outcome_of([&] { (void)tessera::example(tessera::Context(), "people", n, 1); }); }},
       {"categories of `--target`", target},
