@@ -19,6 +19,8 @@ typedef struct tessera_sample_report {
   const char* calibration; /* the tier the rows went through: "off", "marginals", "full". Static */
 } tessera_sample_report;
 
+#define TESSERA_NO_MIN_YIELD (-1)
+
 typedef struct tessera_sample_options {
   size_t struct_size;
   uint64_t seed;
@@ -31,7 +33,8 @@ typedef struct tessera_sample_options {
   /* "off", "marginals" or "full"; NULL: the best tier measured when the model was fitted. USAGE if the model does not
    * hold it */
   const char* calibrate;
-  /* minimum share of candidates that calibration accepts; 0: 0.1. Higher is faster and less exact */
+  /* minimum share of candidates that calibration accepts; 0: 0.1 · TESSERA_NO_MIN_YIELD: none. Higher is faster and
+   * less exact */
   double min_yield;
   /* NULL, "dictionary": columns of text as dictionary<int32, utf8>, with the same dictionary in every batch except for
    * identifiers · "plain": as in the fitted rows: utf8, large_utf8, utf8_view, binary; dictionaries stay dictionaries.

@@ -94,9 +94,10 @@ SampleOptions sample_options(const tessera_sample_options& o) {
   }
   if (const std::string precision = text_or(o.precision, ""); !precision.empty()) out.precision = precision;
   check_precision(out.precision);
-  if (!(o.min_yield >= 0 && o.min_yield <= 1))
-    throw Error(ErrorCode::usage, fmt::format("--min-yield {}: it must be above 0 and at most 1.", o.min_yield));
-  if (o.min_yield > 0) out.min_yield = o.min_yield;
+  const bool none = o.min_yield == TESSERA_NO_MIN_YIELD;
+  if (!none && !(o.min_yield >= 0 && o.min_yield <= 1))
+    throw Error(ErrorCode::usage, fmt::format("--min-yield {}: it must be 0 (none) to 1.", o.min_yield));
+  if (o.min_yield != 0) out.min_yield = none ? 0 : o.min_yield;
   return out;
 }
 

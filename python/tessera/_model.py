@@ -31,7 +31,7 @@ from ._progress import ProgressOption
 from ._schema import Schema
 
 _KEEP_RARE = -1
-_NO_PATIENCE = -1
+_NO_PATIENCE = _NO_MIN_YIELD = -1
 _BATCH = 65_536
 
 
@@ -302,7 +302,7 @@ class Model:
         calibrate : {"off", "marginals", "full"}, optional
             The tier of calibration; if not given, the one that served best when the model was fitted.
         min_yield : float, optional
-            Share of candidates that calibration keeps at least (0.1). Higher is faster and less exact.
+            Share of candidates that calibration keeps at least (0.1; 0: none). Higher is faster and less exact.
         max_tries : int, optional
             Candidates a row may take under `where` (65,536).
         batch_size : int, optional
@@ -332,7 +332,7 @@ class Model:
             raise _errors.UsageError(f"n is {n} and offset {offset}; both must be 0 or more.")
         options = SampleOptions(
             seed=seed, where=where, batch_size=batch_size, max_tries=max_tries, calibrate=calibrate,
-            min_yield=min_yield, texts="plain", precision=precision,
+            min_yield=_NO_MIN_YIELD if min_yield == 0 else min_yield, texts="plain", precision=precision,
         )  # fmt: skip
 
         def rows(context: Context) -> Rows:

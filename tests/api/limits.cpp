@@ -348,7 +348,7 @@ const std::vector<Try>& tries() {
        [](int64_t n) { return sample(0, 1, [&](auto& o) { o.batch_size = zero_below(n); }); }},
       {"`--max-tries`", [](int64_t n) { return sample(0, 1, [&](auto& o) { o.max_tries = zero_below(n); }); }},
       {"`--min-yield`, 0 to 1",
-       [](int64_t n) { return sample(0, 1, [&](auto& o) { o.min_yield = static_cast<double>(n); }); }},
+       [](int64_t n) { return sample(0, 1, [&](auto& o) { o.min_yield = static_cast<double>(n <= 0 ? n - 1 : n); }); }},
       {"`--rows` of `example`",
        [](int64_t n) { return outcome_of([&] { (void)tessera::example(tessera::Context(), "people", n, 1); }); }},
       {"categories of `--target`", target},

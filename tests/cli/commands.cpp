@@ -206,6 +206,21 @@ TEST_F(Cli, TheSameRowsInAnyCut) {
       << "another seed, another table";
 }
 
+// Weights that were hardly trained: the default minimum accepts candidates that the calibration would not.
+TEST_F(Cli, NoMinimumYieldIsNotTheDefault) {
+  must({"example", "t.csv", "--rows", "1500", "--quiet"});
+  must({"fit", "t.csv", "--model", "m", "--method", "ctgan", "--epochs", "1", "--learning-rate", "1e-9"});
+  const auto candidates = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"sample", "m", "--rows", "60", "--calibrate", "full", "--output", "o.csv", "--force",
+                               "--quiet", "--json"});
+    return nlohmann::json::parse(must(more).out).at("candidates").get<int64_t>();
+  };
+  const int64_t usual = candidates({}), least = candidates({"--min-yield", "0.1"}),
+                none = candidates({"--min-yield", "0"});
+  EXPECT_EQ(least, usual);
+  EXPECT_GT(none, usual);
+}
+
 TEST_F(Cli, TheSameModelForAnyNumberOfThreads) {
   example();
   for (const char* threads : {"1", "2", "3"})

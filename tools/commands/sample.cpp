@@ -7,6 +7,7 @@
 #include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "commands.h"
 #include "sample/given.h"
@@ -21,7 +22,7 @@ struct SampleCommand {
   int64_t rows = 0, offset = 0;
   uint64_t seed = 0;
   int batch_size = 0, max_tries = 0;
-  double min_yield = 0;
+  std::optional<double> min_yield;
   bool force = false, one_file = false;
   MemoryArguments memory;
   GivenArguments given;
@@ -117,7 +118,7 @@ void run(const SharedOptions& given, SampleCommand a, const Place& launched) {
   options.batch_size = a.batch_size;
   options.max_tries = a.max_tries;
   options.calibrate = a.calibrate.c_str();
-  options.min_yield = a.min_yield;
+  options.min_yield = !a.min_yield ? 0 : *a.min_yield == 0 ? TESSERA_NO_MIN_YIELD : *a.min_yield;
   options.precision = a.precision.c_str();
   options.report = &report;
   options.together = a.one_file ? 1 : 0;
@@ -193,9 +194,9 @@ void add_sample(Program& program) {
   command->add_option("--calibrate", a->calibrate,
                       "off, marginals or full (default: the best tier measured when the model was fitted)");
   command
-      ->add_option(
-          "--min-yield", a->min_yield,
-          "Minimum share of candidates that calibration accepts: higher is faster and less exact (default: 0.1)")
+      ->add_option("--min-yield", a->min_yield,
+                   "Minimum share of candidates that calibration accepts: higher is faster and less exact (default: "
+                   "0.1; 0: none)")
       ->check(CLI::Range(0.0, 1.0));
   command
       ->add_option("--batch-size", a->batch_size,

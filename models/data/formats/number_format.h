@@ -2,10 +2,10 @@
 //
 // As text (Column::format) a number format is a picture as in spreadsheets: "$"#,##0.00 · 0,0# "%" · +0 · 0.000e+00.
 // Quoted text stands before and behind the number; # groups name the separator of thousands; zeros behind the mark are
-// always written, # only where they are needed; a + demands the sign of positive numbers, ++ that of zero too. A - behind the quoted prefix
-// puts the sign there ($-5 instead of -$5), one behind the digits there (505,99-); brackets stand around negative
-// numbers ((0.00) around all of the text, "$"(0.00) around the digits). "" means fixed decimals, "%g" the shortest
-// text that reads back equal.
+// always written, # only where they are needed; a + demands the sign of positive numbers, ++ that of zero too. A -
+// behind the quoted prefix puts the sign there ($-5 instead of -$5), one behind the digits there (505,99-); brackets
+// stand around negative numbers ((0.00) around all of the text, "$"(0.00) around the digits). "" means fixed decimals,
+// "%g" the shortest text that reads back equal.
 // Times of day and durations are numbers of seconds; their formats are those of moments.h and durations.h.
 #pragma once
 #include <cstdint>
@@ -22,8 +22,9 @@ enum class SignPlace { front, inside, behind, around, brackets };  // -$5, $-5, 
 struct NumberFormat {
   std::string prefix, suffix, group;  // group: between thousands
   char mark = '.';
-  int least = 0, most = 0;               // digits behind the mark: zeros at the end are written up to `least`
-  bool plus = false, plus_zero = false;  // positive numbers have a +; zero too
+  int least = 0, most = 0;  // digits behind the mark: zeros at the end are written up to `least`
+  // positive numbers have a +; zero too
+  bool plus = false, plus_zero = false;
   SignPlace sign = SignPlace::front;
   int exponent = 0;  // its fewest digits; 0: none
   bool upper_exponent = false, plus_exponent = false;
