@@ -42,6 +42,7 @@ class Model {
   static Model from_bytes(const std::string& bytes, const std::string& path);  // `path` is for messages
 
   Table schema() const;             // columns with names, types, values' spelling; no rows
+  Table sampled_schema() const;     // the same, without reasons that tell of the fitted table's rows
   nlohmann::json describe() const;  // method, preset, configuration, columns, encoders, sizes, provenance
 
   // The stream keeps what it needs of the model alive; team and monitor must outlive it.

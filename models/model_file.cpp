@@ -133,6 +133,12 @@ Table Model::schema() const {
   return schema;
 }
 
+Table Model::sampled_schema() const {
+  Table out = schema();
+  for (Column& c : out.columns) c.reason = "as in the table that the model was fitted on";
+  return out;
+}
+
 nlohmann::json Model::describe() const {
   const FittedModel& fitted = *state_->fitted;
   nlohmann::json out{{"method", fitted.config.method().name},

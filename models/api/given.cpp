@@ -144,7 +144,7 @@ tessera_status tessera_sample_given(const tessera_context* context, const tesser
     const tessera_given_options o = read_options(options);
     auto completing = std::make_shared<Completing>(context, source, incoming.get(), o);
     table_stream(
-        source.schema(), [completing](Table& batch) { return completing->next(batch); }, &out);
+        source.sampled_schema(), [completing](Table& batch) { return completing->next(batch); }, &out);
   });
 }
 

@@ -121,6 +121,6 @@ tessera_status tessera_sample(const tessera_context* context, const tessera_mode
     auto sampling =
         std::make_shared<Sampling>(context, source, offset, count, sample_options(o), o.together != 0, o.report);
     table_stream(
-        source.schema(), [sampling](Table& batch) { return sampling->next(batch); }, &out, texts == "plain");
+        source.sampled_schema(), [sampling](Table& batch) { return sampling->next(batch); }, &out, texts == "plain");
   });
 }

@@ -5,6 +5,7 @@
 #include "engine/error.h"
 #include "models/data/formats/moments.h"
 #include "models/data/table/suggestions.h"
+#include "models/data/table/types.h"
 
 namespace tessera {
 namespace {
@@ -48,9 +49,9 @@ int known_column(const WhereScanner& scan, const WhereToken& token, const Table&
     std::vector<std::string> names;
     for (const Column& c : schema.columns) names.push_back(c.name);
     throw Error(ErrorCode::condition,
-                fmt::format("{}: the table has no column \"{}\".{} Its {} columns: {}.", scan.what(), token.text,
-                            names.empty() ? "" : " Nearest: " + nearest_names(token.text, names) + ".", names.size(),
-                            listed_names(schema)));
+                fmt::format("{}: the table has no column \"{}\".{} Its {}: {}.", scan.what(), token.text,
+                            names.size() < 2 ? "" : " Nearest: " + nearest_names(token.text, names) + ".",
+                            counted(static_cast<int64_t>(names.size()), "column"), listed_names(schema)));
   }
   const Column& c = schema.columns[static_cast<size_t>(found)];
   if (c.type == ColumnType::identifier)

@@ -55,10 +55,27 @@ void AttributeSampler::parse(const std::string& where) {
   try {
     where_ = parse_where(where, schema);
   } catch (const Error& e) {
-    throw Error(e.code(), fmt::format("{}\n  Conditions on sequences are on what is decided once for each: {}.",
-                                      e.what(), fmt::join(names, ", ")));
+    const std::string column = column_of_steps(where, schema);
+    throw Error(
+        e.code(),
+        fmt::format("{}\n  Conditions on sequences are on what is decided once for each: {}.",
+                    column.empty()
+                        ? e.what()
+                        : fmt::format("--where: column \"{}\" has a value for every row of a sequence.", column),
+                    fmt::join(names, ", ")));
   }
   failed_.assign(where_.terms.size(), 0);
+}
+
+// A column of the condition that has a value for every row; "": it names none.
+std::string AttributeSampler::column_of_steps(const std::string& where, const Table& attributes) const {
+  const Table all = model_->schema();
+  try {
+    for (const WhereTerm& t : parse_where(where, all).terms)
+      if (t.column >= 0 && attributes.find(all.columns[static_cast<size_t>(t.column)].name) == nullptr)
+        return all.columns[static_cast<size_t>(t.column)].name;
+  } catch (const Error&) {}
+  return "";
 }
 
 void AttributeSampler::run(const std::vector<Candidate>& candidates) {

@@ -24,6 +24,7 @@ class AttributeSampler {
 
  private:
   void parse(const std::string& where);
+  std::string column_of_steps(const std::string& where, const Table& attributes) const;
   void run(const std::vector<Candidate>& candidates);  // at most a batch
   // Of the candidates that were run last, with the names that conditions use; and which of them meet the condition.
   Table rows_of(const std::vector<Candidate>& candidates) const;

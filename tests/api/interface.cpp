@@ -313,6 +313,15 @@ TEST_F(Interface, TypesAndMissingWordsArePassedOn) {
   EXPECT_EQ(report["columns"][1]["type"], "decimal");
 }
 
+TEST_F(Interface, SampledRowsTellNothingOfTheNumberOfFittedOnes) {
+  tessera_fit_options options{};
+  options.method = "made", options.epochs = 1;
+  const tessera::Model model = tessera::Model::fit(context_, tessera::example(context_, "people", 300, 1), options);
+  const json sampled = json::parse(tessera::inspect(context_, model.sample(context_, 0, 20)));
+  for (const json& c : sampled["columns"])
+    EXPECT_EQ(c["reason"].get<std::string>().find("300"), std::string::npos) << c.dump();
+}
+
 TEST_F(Interface, RulesOfASchemaFileComeWithTheRows) {
   FILE* file = std::fopen(at("t.csv").c_str(), "w");
   std::fputs("low,high,kind\n", file);

@@ -94,6 +94,9 @@ TEST_F(BadInput, OptionsAreJudgedBeforeTheTableIsRead) {
   fit(2, "--threads: 4097 is not a whole number from 1 to 4,096", {"--threads", "4097"});
   refused(2, {"--rows: 9223372036854775808 is not a whole number from 0"},
           {"sample", "nowhere.tessera", "--output", "-", "--rows", "9223372036854775808"});
+  refused(2, {"--batch-size: 16777217 is not a whole number from 1 to 16,777,216"},
+          {"sample", "nowhere.tessera", "--output", "-", "--rows", "1", "--batch-size", "16777217"});
+  fit(5, "A memory limit of 1 byte leaves nothing: the program itself takes 16.0 MB", {"--memory-limit", "1"});
   for (const char* seed : {"-1", "18446744073709551616", "1.5", "--json"})
     fit(2, std::string(seed) + " is not a seed: a whole number from 0", {"--seed", seed});
   for (const char* bytes : {"-1", "99999999999999999999", "1.5G", "much"})

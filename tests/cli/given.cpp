@@ -117,6 +117,8 @@ TEST_F(CliGiven, MistakesAreSaidAndLoseNothing) {
   refused(3, {"counts.csv:3", "\"city\" holds \"Western\"", "Nearest: \"Weston\""}, {"--counts", "counts.csv"});
   write("counts.csv", "city,wanted\nWeston,3\nMidbury,-2\n");
   refused(3, {"counts.csv:3", "\"wanted\" holds -2"}, {"--counts", "counts.csv"});
+  write("counts.csv", "wanted\n3\n4\n");
+  refused(2, {"counts.csv: \"wanted\" says how many rows", "no column says of what"}, {"--counts", "counts.csv"});
   write("partial.csv", "city,age\nWeston,40\n");
   refused(2, {"--where", "Omit it"}, {"--impute", "partial.csv", "--where", "age > 3"});
   write("partial.csv", "city,age\nWeston,60\n,40\n");

@@ -362,4 +362,16 @@ TEST_F(CliResume, WithoutPatienceTrainingGoesOnToItsEnd) {
   EXPECT_GT(none.at("steps"), patient.at("steps"));
 }
 
+// A patience that is given keeps the best weights; but for that, giving the default changes nothing.
+TEST_F(CliResume, TheDefaultPatienceGivenKeepsTheBestWeights) {
+  must({"example", "t.csv", "--rows", "300", "--quiet"});
+  const auto model = [&](const Line& more) {
+    must(with({"fit", "t.csv", "--model", "m", "--force", "--method", "made", "--epochs", "4", "--quiet"}, more));
+    return read("m");
+  };
+  const std::string usual = model({}), given = model({"--patience", "1"});
+  EXPECT_EQ(model({"--patience", "1", "--keep", "last"}), usual);
+  EXPECT_EQ(model({"--keep", "best"}), given);
+}
+
 }  // namespace

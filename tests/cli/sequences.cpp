@@ -259,8 +259,11 @@ TEST_F(CliSequences, OptionsOfTimegan) {
   fit({"--method", "timegan", "--sequence-length", "8", "--static", "price"}, {"--static needs --sequence-key"});
   EXPECT_FALSE(exists("m.tessera"));
   must(with({"fit", "t.csv", "--model", "m.tessera", "--sequence-length", "8"}, kSmall));
-  refused(7, {"--where", "\"price\"", "decided once for each: length"},
-          {"sample", "m.tessera", "--rows", "3", "--output", "s.csv", "--where", "price > 3"});
+  const auto where = [&](const char* condition, const std::vector<std::string>& parts) {
+    refused(7, parts, {"sample", "m.tessera", "--rows", "3", "--output", "s.csv", "--where", condition});
+  };
+  where("price > 3", {"column \"price\" has a value for every row of a sequence", "decided once for each: length"});
+  where("weight > 3", {"no column \"weight\". Its 1 column: length.", "decided once for each: length"});
   must({"fit", "t.csv", "--model", "u.tessera", "--method", "timegan", "--sequence-length", "8", "--iterations", "0",
         "--quiet"});
   must({"sample", "u.tessera", "--rows", "3", "--output", "u.csv", "--quiet"});

@@ -36,14 +36,14 @@ TEST(Memory, SharesAddUpAndAreGivenBack) {
 }
 
 TEST(Memory, TheMessageSaysWhatIsInUse) {
-  const auto limit = std::make_shared<MemoryLimit>(int64_t{10} << 20);
-  const MemoryShare held(limit, int64_t{8} << 20, "something");
+  const auto limit = std::make_shared<MemoryLimit>(10'000'000);
+  const MemoryShare held(limit, 8'000'000, "something");
   try {
-    MemoryShare(limit, int64_t{3} << 20, "activations");
+    MemoryShare(limit, 3'000'000, "activations");
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::memory);
-    for (const char* part : {"10.0 MiB", "3.0 MiB of activations", "8.0 MiB are in use", "memory_limit"})
+    for (const char* part : {"10.0 MB", "3.0 MB of activations", "8.0 MB are in use", "memory_limit"})
       EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
   }
 }

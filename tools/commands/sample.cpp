@@ -17,6 +17,8 @@
 
 namespace {
 
+constexpr int64_t kMostBatch = 1 << 24;  // of tessera_sample_options
+
 struct SampleCommand {
   std::string model, output, where, delimiter, calibrate, format, part, precision, profile;
   int64_t rows = 0, offset = 0;
@@ -201,7 +203,7 @@ void add_sample(Program& program) {
   command
       ->add_option("--batch-size", a->batch_size,
                    "Rows generated at a time; does not change any row (default: automatic)")
-      ->check(positive);
+      ->check(whole_number(1, kMostBatch));
   a->memory.add_to(
       *command,
       "Limit of host memory, such as 500MB or 4G: batches become smaller where it needs that (default: none)");

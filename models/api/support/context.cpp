@@ -10,6 +10,7 @@
 #include "engine/storage/files.h"
 #include "engine/text/printable.h"
 #include "models/api/support/handles.h"
+#include "models/data/table/types.h"
 #include "models/training/checkpoint.h"
 
 namespace tessera::api {
@@ -108,6 +109,11 @@ tessera_status tessera_context_new(const tessera_context_options* options, tesse
       state->memory = std::make_shared<MemoryLimit>(state->options.memory_limit, scratch);
     if (state->memory != nullptr)
       state->memory->count_array(state->options.memory_held / 2);  // half of the rest is theirs
+    if (const int64_t limit = state->options.memory_limit, held = state->options.memory_held; limit > 0 && limit < held)
+      throw Error(ErrorCode::memory,
+                  fmt::format("A memory limit of {} leaves nothing: the program itself takes {:.1f} MB of it.\n  Raise "
+                              "memory_limit (--memory-limit); tessera estimate says what a fit takes.",
+                              counted(limit, "byte"), static_cast<double>(held) / 1e6));
     state->held = {state->memory, state->options.memory_held, "the process itself"};
     out = give_handle(new tessera_context(std::move(state)));
   });

@@ -69,6 +69,10 @@ Table repeated_rows(const RowModel& model, const Table& conditions, const std::s
     throw Error(ErrorCode::usage, fmt::format("{}: no column says how many rows there are to be.\n  Add one that the "
                                               "model does not have, such as \"rows\".",
                                               file));
+  if (conditions.columns.size() == 1)
+    throw Error(ErrorCode::usage, fmt::format("{}: \"{}\" says how many rows there are to be, but no column says of "
+                                              "what.\n  Add columns of the model, or ask for --rows alone.",
+                                              file, counts->name));
   Table given, out;
   given.rows = conditions.rows;
   for (const Column& c : conditions.columns)
