@@ -8,9 +8,9 @@
 //   sharded_wgrad: TN by shards of the rows, which are added tile by tile while the tile is in the cache: the FLOP and
 //   bytes of one product, and an addition an element for each further shard.
 //   narrow: 6 bytes an element, bandwidth-bound; whole rows.
-#include "kernels/cpu/product/product.h"
+#include "kernels/cpu/product.h"
 #if defined(__AMX_BF16__)
-#include "kernels/cpu/product/amx.h"
+#include "kernels/cpu/product_amx.h"
 #endif
 #include "kernels/cpu/tables.h"
 

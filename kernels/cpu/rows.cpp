@@ -1,6 +1,5 @@
 // draw_conditions, gather_rows, gather_sequences, compact_rows, mixture_draw: the rows a step trains on, their codes,
 // the accepted ones, and latent rows drawn from a mixture.
-#include "kernels/cpu/random.h"
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {

@@ -7,7 +7,7 @@
 //   are not those of vdpbf16ps, which makes one chain of all (product.h). Subnormals are 0, as they are there.
 //   A row's sum is cut by K alone here too: every 16 pairs, and every `depth`.
 #pragma once
-#include "kernels/cpu/product/product.h"
+#include "kernels/cpu/product.h"
 
 namespace tessera::TESSERA_ISA {
 namespace {

@@ -6,7 +6,7 @@
 //          pair (k, k + 1) in an int32, k in its lower half. A step adds the product of k + 1, then that of k; both are
 //          exact in float, so it rounds where vdpbf16ps rounds and every instruction set gives the same bits, unless a
 //          product or a sum is subnormal, which vdpbf16ps takes as 0. AMX alone sums in an order of its own
-//          (amx.h). In double, the oracle, an item is one rounded factor.
+//          (product_amx.h). In double, the oracle, an item is one rounded factor.
 //   Narrow factors (view.h) have been rounded; in bf16 their rows are pairs.
 //   Rounded: one factor an item, rounded where it is packed, in any scalar. Two factors of 11 bits have an exact
 //          product, so a fused multiply-add and a product with a sum after it give the same bits, unless a product of
@@ -453,7 +453,7 @@ constexpr bool kByTiles = false;
 #if defined(__AMX_BF16__)
 template <>
 inline constexpr bool kByTiles<Bf16<float>> = true;
-constexpr int64_t kTileScratch = 32 * (Shape<float>::kStride + 32);  // items: rows of A, and sums (amx.h)
+constexpr int64_t kTileScratch = 32 * (Shape<float>::kStride + 32);  // items: rows of A, and sums (product_amx.h)
 #else
 constexpr int64_t kTileScratch = 0;
 #endif
