@@ -79,8 +79,8 @@ void concat_cols_run(const Call& call, int64_t tile, void*) {
   }
 }
 
-// The communicator moves the bytes; one thread waits for it. Where it fails, the rest of the step reads zeros: what lies
-// there may stand for rows that are read or written by number.
+// The communicator moves the bytes; one thread waits for it. Where it fails, the rest of the step reads zeros: what
+// lies there may stand for rows that are read or written by number.
 int64_t one_exchange(const Call&) { return 1; }
 void all_gather_run(const Call& call, int64_t, void*) {
   const Wires& wires = *static_cast<const AllGather*>(call.op)->wires;
