@@ -6,8 +6,8 @@
 
 namespace tessera {
 
-// In the order of preference; avx2: with FMA · avx512: F, VL, BW and DQ · avx512_bf16: avx512 with products of bf16 ·
-// amx_bf16: these by tiles of AMX.
+// In the order of preference; avx2: with FMA · avx512: F, VL, BW and DQ · avx512_bf16: avx512 with products of bf16
+// · amx_bf16: these by tiles of AMX.
 enum class Isa { plain, avx2, avx512, avx512_bf16, amx_bf16 };
 inline constexpr Isa kBestFirst[] = {Isa::amx_bf16, Isa::avx512_bf16, Isa::avx512, Isa::avx2, Isa::plain};
 

@@ -73,14 +73,21 @@ static inline Vec<float> add_products(Vec<uint32_t> a, Vec<uint32_t> b, Vec<floa
 }
 #endif
 
-// A vector of pairs (low[q], high[q]).
-static inline void store_pairs(uint32_t* to, const float* low, const float* high) {
 #if defined(__AVX512BF16__)
+// The pairs (low[q], high[q]).
+static inline __m512i pairs_of_lanes(__m512 low, __m512 high) {
   alignas(64) static constexpr uint16_t kInterleaved[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
                                                             21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
                                                             11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-  const __m512i both = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(_mm512_loadu_ps(high), _mm512_loadu_ps(low)));
-  _mm512_storeu_si512(to, _mm512_permutexvar_epi16(_mm512_load_si512(kInterleaved), both));
+  return _mm512_permutexvar_epi16(_mm512_load_si512(kInterleaved),
+                                  reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
+}
+#endif
+
+// A vector of pairs (low[q], high[q]).
+static inline void store_pairs(uint32_t* to, const float* low, const float* high) {
+#if defined(__AVX512BF16__)
+  _mm512_storeu_si512(to, pairs_of_lanes(_mm512_loadu_ps(low), _mm512_loadu_ps(high)));
 #else
   for (int q = 0; q < Simd<float>::kLanes; ++q) to[q] = bf16_pair(low[q], high[q]);
 #endif

@@ -49,14 +49,9 @@ static inline __m512i pairs_in_row(const Narrowed& m, int64_t row, int64_t k) {
 
 // Of rows k and k + 1, in n columns from `col` on; zeros beyond the last row and column.
 static inline __m512i pairs_in_columns(const Mat<float>& m, int64_t k, int64_t col, int64_t n) {
-  alignas(64) static constexpr uint16_t kInterleaved[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
-                                                            21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
-                                                            11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   const __mmask16 there = first16(n);
-  const __m512 low = _mm512_maskz_loadu_ps(k < m.rows ? there : 0, m.row(k) + col),
-               high = _mm512_maskz_loadu_ps(k + 1 < m.rows ? there : 0, m.row(k + 1) + col);
-  return _mm512_permutexvar_epi16(_mm512_load_si512(kInterleaved),
-                                  reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
+  return pairs_of_lanes(_mm512_maskz_loadu_ps(k < m.rows ? there : 0, m.row(k) + col),
+                        _mm512_maskz_loadu_ps(k + 1 < m.rows ? there : 0, m.row(k + 1) + col));
 }
 static inline __m512i pairs_in_columns(const Narrowed& m, int64_t k, int64_t col, int64_t n) {
   const __mmask16 there = first16(n);

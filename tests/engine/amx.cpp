@@ -30,7 +30,7 @@ struct Chain {
       first = product(2 * pair, first), second = product(2 * pair + 1, second);
     return add(first, second);
   }
-  // The whole sum: blocks of equal size, in whole tiles, each added to what is there.
+  // The pairs are cut into blocks of equal size, in whole tiles. Each block is summed from 0 and added to `sum`.
   float added_to(float sum, bool there) const {
     const int64_t blocks = std::max<int64_t>(1, (pairs() + kBlockPairs - 1) / kBlockPairs),
                   each = ((pairs() + blocks - 1) / blocks + kTilePairs - 1) / kTilePairs * kTilePairs;

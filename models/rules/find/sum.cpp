@@ -262,7 +262,8 @@ Sample sample_of(const RuleSearch& search) {
   return out;
 }
 
-// The identity c = Σ ±x of columns that were looked at before, if the factors say one: all its terms, c's factor −1.
+// The identity c = Σ ±x of columns that were looked at before, if the factors say one: all its terms, c's factor
+// −1.
 std::vector<Term> whole_terms(const std::vector<const Centred*>& before, const Centred& c,
                               const std::vector<double>& factors) {
   constexpr double kWhole = 0.01;  // columns that are proportional but for rounding have uncertain factors
