@@ -9,7 +9,7 @@
 //   bytes of one product, and an addition an element for each further shard.
 //   narrow: 6 bytes an element, bandwidth-bound; whole rows.
 #include "kernels/cpu/product.h"
-#if defined(__AMX_BF16__)
+#if defined(TESSERA_AMX)
 #include "kernels/cpu/product_amx.h"
 #endif
 #include "kernels/cpu/tables.h"

@@ -457,7 +457,7 @@ Corner<T> corner(const Product<T>& p, int64_t i, int64_t r, int64_t j, int64_t c
 // Factors whose products are made by the tiles of AMX.
 template <class F>
 constexpr bool kByTiles = false;
-#if defined(__AMX_BF16__)
+#if defined(TESSERA_AMX)
 template <>
 inline constexpr bool kByTiles<Bf16<float>> = true;
 constexpr int64_t kTileScratch = 32 * (Shape<float>::kStride + 32);  // items: rows of A, and sums (product_amx.h)

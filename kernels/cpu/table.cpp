@@ -9,7 +9,7 @@ namespace {
 // (product.h).
 template <class T>
 KernelTable make(const char*) {
-#if defined(__AMX_BF16__)
+#if defined(TESSERA_AMX)
   KernelTable t = isa_avx512_bf16::kernels_f32();
 #else
   KernelTable t = isa_avx512::kernels_f32();
