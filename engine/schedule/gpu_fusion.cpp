@@ -44,12 +44,17 @@ struct Made {
   int node = -1;  // the node to chain to; views inherit that of their source
 };
 
+// What is tried, and kept where it costs no launch (fuse()).
+struct Tried {
+  std::set<int> cut;    // gradients of weights whose slices have a launch before that of their sum
+  std::set<int> apart;  // ops that would join chains of columns, and wait for the next launch instead
+};
+
 class Fuser {
  public:
-  // `cut`: gradients of weights whose slices have a launch before that of their sum.
-  Fuser(const Plan& plan, const std::set<int>& cut)
+  Fuser(const Plan& plan, const Tried& tried)
       : plan_(plan),
-        cut_(cut),
+        tried_(tried),
         levels_(plan),
         made_(plan.values.size()),
         level_of_(plan.nodes.size(), kLeafLevel),
@@ -64,6 +69,9 @@ class Fuser {
     for (size_t n = 0; n < plan_.nodes.size(); ++n) place(static_cast<int>(n));
     return collect();
   }
+  // Ops that join chains of columns with a product or a norm each: running statistics of two batches would put these
+  // one after the other on the few blocks that a chain of columns has.
+  const std::vector<int>& joining() const { return joining_; }
 
  private:
   struct Placed {
@@ -131,8 +139,12 @@ class Fuser {
     const Node& x = node(n);
     if (is_view(x.op) && (!levels_.copies(x) || follows(x))) return view(n);
     const int least = levels_.after_others(x);
-    const Choice best = chained(x, least);
+    Choice best = chained(x, least);
     if (best.level > std::max(least, highest(x) + 1)) return place_apart(n, least);
+    if (best.placed.cut == Cut::cols && chains_of_batches(best.with) > 1) {
+      joining_.push_back(n);
+      if (tried_.apart.contains(n)) ++best.level, best.with.clear();
+    }
     for (const int other : best.with) join(n, other);
     finish(n, best.level, best.placed);
     set_made(n, best.placed.cut, best.placed.width, best.placed.rows);
@@ -156,12 +168,24 @@ class Fuser {
     return best;
   }
 
+  static bool reads_a_batch(const Node& x) { return made_by_tiles(x) || traits(x).normalises; }
+  // How many chains with such an op these nodes belong to.
+  size_t chains_of_batches(const std::vector<int>& with) {
+    std::set<int> roots;
+    for (const int n : with)
+      for (size_t i = 0; i < placed_.size(); ++i)
+        if (placed_[i].how == Placed::chained && level_of_[i] == level_of_[static_cast<size_t>(n)] &&
+            root(static_cast<int>(i)) == root(n) && reads_a_batch(node(static_cast<int>(i))))
+          roots.insert(root(n));
+    return roots.size();
+  }
+
   // An op outside the ordinary chains: by tiles, by slices, or by its own launch.
   void place_apart(int n, int least) {
     const Node& x = node(n);
     if (move_of(x.op).join())  // what placement leaves to move is moved right after its source
       return finish(n, std::max(highest(x), 0), {Placed::alone, Cut::none, 0, {}, false});
-    if (cut_.contains(n)) return place_gradient_slices(n, least);
+    if (tried_.cut.contains(n)) return place_gradient_slices(n, least);
     if (sliced_depth(x) > 0 && layout_of_output(x).known()) return place_slices(n, least);
     const bool tile = made_by_tiles(x);
     finish(n, std::max(least, highest(x) + 1), {tile ? Placed::tile : Placed::alone, Cut::none, 0, {}, false});
@@ -485,7 +509,8 @@ class Fuser {
   }
 
   const Plan& plan_;
-  const std::set<int>& cut_;
+  const Tried& tried_;
+  std::vector<int> joining_;
   Levels levels_;
   int64_t unit_ = 0;
   std::vector<Made> made_;
@@ -510,17 +535,19 @@ bool deep_gradient(const Plan& plan, const Node& x) {
 
 }  // namespace
 
-// A deep gradient is cut if its sum finds a launch that is there anyway.
 Fusion fuse(Plan& plan) {
   split_updates(plan);
-  std::set<int> cut;
-  Fusion best = Fuser(plan, cut).run();
-  for (size_t n = 0; n < plan.nodes.size(); ++n) {
-    if (!deep_gradient(plan, plan.nodes[n])) continue;
-    cut.insert(static_cast<int>(n));
-    if (Fusion with = Fuser(plan, cut).run(); with.size() <= best.size()) best = std::move(with);
-    else cut.erase(static_cast<int>(n));
-  }
+  Tried tried;
+  Fuser first(plan, tried);
+  Fusion best = first.run();
+  const auto attempt = [&](std::set<int>& choice, int n) {
+    choice.insert(n);
+    if (Fusion with = Fuser(plan, tried).run(); with.size() <= best.size()) best = std::move(with);
+    else choice.erase(n);
+  };
+  for (size_t n = 0; n < plan.nodes.size(); ++n)
+    if (deep_gradient(plan, plan.nodes[n])) attempt(tried.cut, static_cast<int>(n));
+  for (const int n : first.joining()) attempt(tried.apart, n);
   return best;
 }
 

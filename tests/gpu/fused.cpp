@@ -260,6 +260,23 @@ TEST(Fused, ChainsOfALaunchKnowNothingOfEachOther) {
   }
 }
 
+// A step of CTGAN makes two batches of rows. The running statistics that both update do not put them in one chain of
+// columns, whose few blocks would make one batch after the other.
+TEST(Fused, BatchesThatShareStatisticsAreMadeSideBySide) {
+  Plan plan = adult_step();
+  optimise(plan);
+  int chains = 0;
+  for (const FusedLaunch& l : fuse(plan))
+    for (const FusedGroup& g : l.chains) {
+      int norms = 0;
+      for (const FusedNode& n : g.nodes)
+        norms += std::holds_alternative<BatchNorm>(plan.nodes[static_cast<size_t>(n.node)].op) ? 1 : 0;
+      EXPECT_LE(norms, 1);
+      chains += norms;
+    }
+  EXPECT_EQ(chains, 4) << "two layers, two batches";
+}
+
 // The memory that a value takes: rows of an arena.
 struct Place {
   Slot::Where where;
