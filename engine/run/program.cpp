@@ -31,7 +31,7 @@ Arena::Arena(int64_t bytes, const char* what, const Team& team)
   const size_t size = static_cast<size_t>(bytes > 0 ? bytes : 64);
   data_ = static_cast<char*>(::operator new(size, alignment_of(bytes), std::nothrow));
   if (data_ == nullptr)
-    throw Error(ErrorCode::memory, "no memory for " + std::to_string(bytes >> 20) + " MiB of " + what +
+    throw Error(ErrorCode::memory, "no memory for " + std::to_string((bytes + 999'999) / 1'000'000) + " MB of " + what +
                                        ".\n  A smaller --batch-size needs less.");
   // if refused, small pages serve
   if (alignment_of(bytes) == std::align_val_t(kLargePage))

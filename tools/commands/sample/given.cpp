@@ -14,8 +14,8 @@ void say(Session& session, bool json, const GivenRun& run, const tessera_given_r
                   text::duration(session.seconds()));
   if (r.nearest != 0) summary += "; the method cannot weigh candidates: the nearest of 256 was taken";
   else if (r.resampled > 0)
-    summary += fmt::format("; {:.1f} effective of {:.0f} candidates a row", r.effective,
-                           static_cast<double>(r.candidates) / static_cast<double>(r.rows));
+    summary += fmt::format("; {} made, {:.1f} of them effective for a row that had to choose, on average",
+                           text::counted(r.candidates, "candidates"), r.effective);
   if (r.few > 0) summary += fmt::format("; {} had fewer than 4", text::counted(r.few, "rows"));
   session.progress().line("written", summary);
   if (json)
