@@ -2,12 +2,12 @@
 // matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend [M, N] or [1, N]). NN forward, NT towards the input, TN towards
 // the weights.
 //   2·M·N·K FLOP; 4·(M·K + K·N + M·N) bytes: compute-bound for M ≥ ~30 (fp32), latency-bound at the sizes of a step
-//   One block makes a 64 × 64 tile (matmul_tile.cuh) with two stages of shared memory (36 KiB): one is multiplied while
-//   the other is brought.
+//   One block makes a 64 × 64 tile (matmul_tile.cuh) with two stages of shared memory (36 KiB, 20 of 16 bits): one is
+//   multiplied while the other is brought.
 //   k is cut into slices (split_k.h), by K alone; a slice's sum is one chain over k, slices are added in order. Where
 //   there are too few tiles to fill a device each slice gets blocks of its own, writes its sums to the workspace, and a
 //   second kernel adds them in the same order: cutting changes no bit, and a row has the same bits in any batch.
-//   two block barriers a stage · deterministic, no atomics
+//   two block barriers a stage, one of 16 bits · deterministic, no atomics
 #include "kernels/gpu/bodies/product.cuh"
 #include "kernels/gpu/matmul.h"
 
@@ -78,13 +78,13 @@ void run(const Call& call, int64_t, void* scratch) {
 template <bool a, bool b>
 using Fp32 = FmaTile<64, 64, a, b>;
 template <bool a, bool b>
-using Tf32 = TensorTile<Tf32Math<false>, a, b>;
+using Tf32 = TensorTile<Tf32Math<false>, a, b, 64, 64, 2>;
 template <bool a, bool b>
-using Tf32x3 = TensorTile<Tf32Math<true>, a, b>;
+using Tf32x3 = TensorTile<Tf32Math<true>, a, b, 64, 64, 2>;
 template <bool a, bool b>
-using Bf16 = TensorTile<HalfMath<true>, a, b>;
+using Bf16 = TensorTile<HalfMath<true>, a, b, 64, 64, 2>;
 template <bool a, bool b>
-using Fp16 = TensorTile<HalfMath<false>, a, b>;
+using Fp16 = TensorTile<HalfMath<false>, a, b, 64, 64, 2>;
 
 // The tiles that the op's factors ask for.
 void run_factors(const Call& call, int64_t tile, void* scratch) {

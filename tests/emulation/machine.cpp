@@ -443,6 +443,12 @@ void copy_async(void* shared, const void* global, int bytes, bool in, Place plac
     fault("a cp.async whose target is not in the block's shared memory");
   machine->current->copies.add(shared, in ? global : nullptr, bytes, place);
 }
+void matrix_line(const void* line) {
+  if (reinterpret_cast<uintptr_t>(line) % 16 != 0)
+    fault("an ldmatrix of a line at an address that is no multiple of 16");
+  if (!machine->current->block->shared.holds(line, 16))
+    fault("an ldmatrix of a line that is not in the block's shared memory");
+}
 void copy_commit() { machine->current->copies.commit(); }
 void copy_wait(int pending) { machine->current->copies.wait(pending); }
 

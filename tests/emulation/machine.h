@@ -90,5 +90,6 @@ void preempt();  // continues later: other threads run first
 void copy_async(void* shared, const void* global, int bytes, bool in, Place place);
 void copy_commit();
 void copy_wait(int pending);
+void matrix_line(const void* line);  // of ldmatrix: a fault unless 16 bytes of shared memory at a multiple of 16
 
 }  // namespace tessera::emulation

@@ -45,6 +45,19 @@ TEST(Faults, GridBarrierWithoutACooperativeLaunch) {
   expect_fault([] { launch({2, 64}, "alone", grid_barrier_alone); }, "not launched as a cooperative one");
 }
 
+// ---- matrices ----------------------------------------------------------------------------------
+__global__ void lines_at(int first, int apart) {
+  TESS_SHARED(stage, uint16_t[256]);
+  stage[threadIdx.x] = 0;
+  __syncthreads();
+  uint32_t m[4];
+  ldmatrix_4<false>(m[0], m[1], m[2], m[3], stage + first + apart * static_cast<int>(threadIdx.x));
+}
+TEST(Faults, AMatrixLineThatIsNotAlignedOrNotThere) {
+  expect_fault([] { launch({1, 32}, "lines", lines_at, 0, 4); }, "no multiple of 16");
+  expect_fault([] { launch({1, 32}, "lines", lines_at, 1024 * 1024, 8); }, "not in the block's shared memory");
+}
+
 // ---- masks --------------------------------------------------------------------------------------
 __global__ void not_in_mask(int* x) { x[threadIdx.x] = __shfl_sync(0xFFFFu, static_cast<int>(threadIdx.x), 0); }
 __global__ void absent_lanes(int* x) { x[threadIdx.x] = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x), 0); }

@@ -279,6 +279,35 @@ TEST_P(Machine, TensorCoreFragments) {
   check_tile(16, fp16_tile);
 }
 
+// Four matrices of 8 × 8, a line of each lane's choice: here in reverse order, so that no lane reads its own.
+template <bool transposed>
+__global__ void matrices(uint32_t* out) {
+  TESS_SHARED(stage, uint16_t[32 * 8]);
+  const int lane = lane_id();
+  for (int c = 0; c < 8; ++c) stage[lane * 8 + c] = static_cast<uint16_t>(100 * lane + c);
+  __syncwarp();
+  uint32_t m[4];
+  ldmatrix_4<transposed>(m[0], m[1], m[2], m[3], stage + (31 - lane) * 8);
+  for (int i = 0; i < 4; ++i) out[lane * 4 + i] = m[i];
+}
+TEST_P(Machine, MatricesOfSharedMemory) {
+  const auto element = [](int matrix, int line, int column) {
+    return static_cast<uint32_t>(100 * (31 - (8 * matrix + line)) + column);
+  };
+  for (const bool transposed : {false, true}) {
+    const Buffer<uint32_t> out(128);
+    launch({1, 32}, "matrices", transposed ? matrices<true> : matrices<false>, out.data());
+    const std::vector<uint32_t> got = out.read();
+    for (int lane = 0; lane < 32; ++lane)
+      for (int m = 0; m < 4; ++m) {
+        const int g = lane / 4, t = 2 * (lane % 4);
+        const uint32_t low = transposed ? element(m, t, g) : element(m, g, t),
+                       high = transposed ? element(m, t + 1, g) : element(m, g, t + 1);
+        ASSERT_EQ(got[static_cast<size_t>(lane * 4 + m)], low | high << 16) << transposed << " " << lane << " " << m;
+      }
+  }
+}
+
 TEST(MachineRounding, Tf32KeepsTenBitsAndBfloatSeven) {
   EXPECT_EQ(__uint_as_float(to_tf32(1.0f + 0x1p-11f)), 1.0f + 0x1p-10f) << "ties go away from zero";
   EXPECT_EQ(__uint_as_float(to_tf32(1.0f + 0x1p-12f)), 1.0f);

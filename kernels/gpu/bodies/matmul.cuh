@@ -29,13 +29,13 @@ template <class Math>
 struct TensorTiles {
   static constexpr int kFewRows = 0;
   template <bool a, bool b>
-  using Low = TensorTile<Math, a, b, 16, 64, kThreads, 1>;
+  using Low = TensorTile<Math, a, b, 16, 64, 1>;
   template <bool a, bool b>
   using Few = Low<a, b>;
   template <bool a, bool b>
-  using Tall = TensorTile<Math, a, b, 128, 8, kThreads, 8>;
+  using Tall = TensorTile<Math, a, b, 128, 8, 8>;
   template <bool a, bool b>
-  using Square = TensorTile<Math, a, b, 64, 64, kThreads, 2>;
+  using Square = TensorTile<Math, a, b, 64, 64, 2>;
 };
 
 // f(the tiles that multiply these factors).

@@ -1,25 +1,34 @@
 // A tile of op(A)·op(B), shared by all matmul kernels: how operands reach shared memory and how a thread multiplies
 // them.
-//   A stage is kStep = 32 of k. An operand keeps its orientation in shared memory, so that 16-byte copies need no
-//   transposition: [side][36] if k runs along rows, [32][side + 8] if the tile's side does. Both strides make the
-//   fragment reads below free of bank conflicts.
-//   Copies are asynchronous (cp.async): the next stage is in flight while one is multiplied.
+//   A stage is kStep = 32 of k. An operand keeps its orientation in shared memory, so that copies need no
+//   transposition: k runs along the lines of a stage, or the tile's side does. A line is longer than what it holds by
+//   as much as makes the fragment reads below free of bank conflicts.
+//   fp32 and tf32: copies are asynchronous (cp.async), the next stage is in flight while one is multiplied.
+//   16 bits: the next stage is on its way into registers meanwhile, and rounded once, where it is put down. Fragments
+//   are read by ldmatrix.
 #pragma once
 #include "kernels/gpu/dialect/view.cuh"
 
 namespace tessera::gpu {
 
-constexpr int kStep = 32, kAlongK = kStep + 4;
+constexpr int kStep = 32;
 
-// Floats of one stage of an operand with `side` rows or columns in the tile.
-template <int side>
-constexpr int kStageRoom = side* kAlongK > kStep*(side + 8) ? side* kAlongK : kStep*(side + 8);
-
-// Element (i, k) of an operand's stage: i along the tile's side.
-template <int side, bool along_k>
-__device__ inline int stage_index(int i, int k) {
-  return along_k ? i * kAlongK + k : k * (side + 8) + i;
-}
+// How an operand with `side` rows or columns in the tile lies in a stage, as Stored (float or 16 bits).
+template <class Stored, int side, bool along_k>
+struct StageLayout {
+  static constexpr int kLines = along_k ? side : kStep, kPosts = along_k ? kStep : side;
+  // of 16 bits: an odd number of 16-byte words, so that the eight lines of a matrix lie in different banks
+  static constexpr int kPitch = sizeof(Stored) == 2 ? (kPosts / 8 | 1) * 8 : along_k ? kStep + 4 : side + 8;
+  static constexpr int kRoom = kLines * kPitch;
+  __device__ static int at(int i, int k) { return along_k ? i * kPitch + k : k * kPitch + i; }  // i along the side
+};
+// Elements of one stage, either way.
+template <class Stored, int side>
+constexpr int kStageRoom = StageLayout<Stored, side, true>::kRoom > StageLayout<Stored, side, false>::kRoom
+                               ? StageLayout<Stored, side, true>::kRoom
+                               : StageLayout<Stored, side, false>::kRoom;
+template <class Stored, int side>
+constexpr int kStageFloats = kStageRoom<Stored, side>* static_cast<int>(sizeof(Stored)) / 4;
 
 // One operand in global memory: element (i, k) at data[i·ld + k] if along_k, else at data[k·ld + i].
 struct Panel {
@@ -35,29 +44,80 @@ struct Rows {
 };
 __device__ inline Rows rows_between(int first, int end) { return {first, end - first, end - first, 0}; }
 
-// Loads i in [first, first + side) of `rows` and k in [k0, k0 + 32) into shared memory; zeros beyond rows.count and
-// `depth`.
-template <int side, bool along_k, int threads>
-__device__ inline void bring(const Panel& p, const Rows& rows, int first, int k0, int depth, float* stage) {
-  constexpr int kLines = along_k ? side : kStep, kPosts = along_k ? kStep : side,
-                kStride = along_k ? kAlongK : side + 8, kChunks = kLines * kPosts / 4;
+// An operand's stage on its way from global to shared memory: i in [first, first + side) of `rows` and k in
+// [k0, k0 + 32), zeros beyond rows.count and `depth`. A thread carries chunks of four neighbours of a line.
+template <class Layout, bool along_k, int threads>
+struct Chunks {
+  static constexpr int kAll = Layout::kLines * Layout::kPosts / 4, kOwn = (kAll + threads - 1) / threads;
+  __device__ static int number(int own) { return own * threads + static_cast<int>(threadIdx.x); }
+  __device__ static bool any(int own) { return kAll % threads == 0 || number(own) < kAll; }
+  __device__ static int line(int own) { return number(own) / (Layout::kPosts / 4); }
+  __device__ static int post(int own) { return number(own) % (Layout::kPosts / 4) * 4; }
+  __device__ static int target(int own) { return line(own) * Layout::kPitch + post(own); }
+
+  // f(number of the thread's chunk, its first element, how many of it are there (≤ 0: none), whether 16 bytes may be
+  // read at once).
+  template <class F>
+  __device__ static void each(const Panel& p, const Rows& rows, int first, int k0, int depth, F&& f) {
 #pragma unroll
-  for (int chunk = 0; chunk < (kChunks + threads - 1) / threads; ++chunk) {
-    const int at = chunk * threads + static_cast<int>(threadIdx.x), r = at / (kPosts / 4), c = at % (kPosts / 4) * 4;
-    if (kChunks % threads != 0 && at >= kChunks) break;
-    const int valid =
-        along_k ? (first + r < rows.count ? depth - (k0 + c) : 0) : (k0 + r < depth ? rows.count - (first + c) : 0);
-    const int64_t line = along_k ? rows.at(first + r) : k0 + r, column = along_k ? k0 + c : rows.first + first + c;
-    const float* from = p.data + (valid > 0 ? line * p.ld + column : 0);
-    float* to = stage + r * kStride + c;
-    if (p.wide && (along_k ? k0 : rows.first + first) % 4 == 0 && (valid >= 4 || valid <= 0)) {
-      cp_async_16(to, from, valid > 0);
-    } else {
-#pragma unroll
-      for (int q = 0; q < 4; ++q) cp_async_4(to + q, q < valid ? from + q : p.data, q < valid);
+    for (int own = 0; own < kOwn; ++own) {
+      if (!any(own)) break;
+      const int r = line(own), c = post(own);
+      const int valid =
+          along_k ? (first + r < rows.count ? depth - (k0 + c) : 0) : (k0 + r < depth ? rows.count - (first + c) : 0);
+      const int64_t row = along_k ? rows.at(first + r) : k0 + r, column = along_k ? k0 + c : rows.first + first + c;
+      const bool whole = p.wide && (along_k ? k0 : rows.first + first) % 4 == 0 && (valid >= 4 || valid <= 0);
+      f(own, p.data + (valid > 0 ? row * p.ld + column : 0), valid, whole);
     }
   }
-}
+};
+
+// As floats, by asynchronous copies: start() copies to `stage`, where the bytes are after cp_async_wait and a barrier.
+template <class Math, int side, bool along_k, int threads>
+struct Carrier {
+  using Layout = StageLayout<float, side, along_k>;
+  using Own = Chunks<Layout, along_k, threads>;
+  __device__ void start(const Panel& p, const Rows& rows, int first, int k0, int depth, float* stage) {
+    Own::each(p, rows, first, k0, depth, [&](int own, const float* from, int valid, bool whole) {
+      float* to = stage + Own::target(own);
+      if (whole) {
+        cp_async_16(to, from, valid > 0);
+      } else {
+#pragma unroll
+        for (int q = 0; q < 4; ++q) cp_async_4(to + q, q < valid ? from + q : p.data, q < valid);
+      }
+    });
+  }
+};
+
+// As 16 bits, through registers: start() begins to load, put_down() rounds and stores.
+template <class Math, int side, bool along_k, int threads>
+struct RoundingCarrier {
+  using Layout = StageLayout<uint16_t, side, along_k>;
+  using Own = Chunks<Layout, along_k, threads>;
+  float x[Own::kOwn][4] = {};  // undefined, ptxas would keep registers for it in every caller
+  __device__ void start(const Panel& p, const Rows& rows, int first, int k0, int depth, uint16_t*) {
+    Own::each(p, rows, first, k0, depth, [&](int own, const float* from, int valid, bool whole) {
+      float4 v = make_float4(0, 0, 0, 0);
+      if (whole) {
+        if (valid > 0) v = *reinterpret_cast<const float4*>(from);
+      } else {
+        if (valid > 0) v.x = from[0];
+        if (valid > 1) v.y = from[1];
+        if (valid > 2) v.z = from[2];
+        if (valid > 3) v.w = from[3];
+      }
+      x[own][0] = v.x, x[own][1] = v.y, x[own][2] = v.z, x[own][3] = v.w;
+    });
+  }
+  __device__ void put_down(uint16_t* stage) const {
+#pragma unroll
+    for (int own = 0; own < Own::kOwn; ++own)
+      if (Own::any(own))
+        *reinterpret_cast<uint2*>(stage + Own::target(own)) =
+            make_uint2(Math::pack(x[own][0], x[own][1]), Math::pack(x[own][2], x[own][3]));
+  }
+};
 
 // ---- fp32 on the FMA units ----------------------------------------------------------------------
 // 256 threads; a thread's elements are adjacent if they are contiguous in shared memory, and evenly spaced if k is
@@ -66,6 +126,9 @@ __device__ inline void bring(const Panel& p, const Rows& rows, int first, int k0
 template <int down, int across, bool a_along_k, bool b_along_k>
 struct FmaTile {
   static constexpr int kThreads = 256, kRows = down, kCols = across;
+  using Stored = float;
+  template <int side, bool along_k>
+  using Carrier = gpu::Carrier<void, side, along_k, kThreads>;
   static constexpr int kOwn = down * across / kThreads;  // elements per thread
   static constexpr int kDown = down < 64 ? 1 : 4, kRight = kOwn / kDown;
   static_assert(kRight == 1 || kRight == 4);
@@ -82,15 +145,15 @@ struct FmaTile {
     if constexpr (along_k || n == 4) {
 #pragma unroll
       for (int q = 0; q < (along_k ? n : 4); ++q) {
-        const float* p = along_k ? stage + stage_index<side, true>(first + side / n * q, k)
-                                 : stage + stage_index<side, false>(first, k + q);
+        const float* p = along_k ? stage + StageLayout<float, side, true>::at(first + side / n * q, k)
+                                 : stage + StageLayout<float, side, false>::at(first, k + q);
         const float4 w = *reinterpret_cast<const float4*>(p);
         if constexpr (along_k) v[q][0] = w.x, v[q][1] = w.y, v[q][2] = w.z, v[q][3] = w.w;
         else v[0][q] = w.x, v[n > 1 ? 1 : 0][q] = w.y, v[n > 2 ? 2 : 0][q] = w.z, v[n > 3 ? 3 : 0][q] = w.w;
       }
     } else {
 #pragma unroll
-      for (int q = 0; q < 4; ++q) v[0][q] = stage[stage_index<side, false>(first, k + q)];
+      for (int q = 0; q < 4; ++q) v[0][q] = stage[StageLayout<float, side, false>::at(first, k + q)];
     }
   }
 
@@ -121,14 +184,17 @@ struct FmaTile {
 };
 
 // ---- tensor cores -------------------------------------------------------------------------------
-// Warps of fragments of 16 × 8. A Math turns floats into fragments and multiplies them; sums are fp32. An element is
-// one chain over k, a fragment's depth at a time, so the tile it is in changes no bit.
+// Warps of fragments of 16 × 8. A Math takes kDepth of k at a time from a stage and multiplies them; sums are fp32. An
+// element is one chain over k, a fragment's depth at a time, so the tile it is in changes no bit.
 
 // tf32: 10 bits of mantissa. 3×tf32: each factor is split in two and the product of the small parts is omitted, which
 // restores fp32's accuracy.
 template <bool split>
 struct Tf32Math {
   static constexpr int kDepth = 8, kParts = split ? 2 : 1;
+  using Stored = float;
+  template <int side, bool along_k, int threads>
+  using Carrier = gpu::Carrier<Tf32Math, side, along_k, threads>;
   using A = uint32_t[kParts][4];
   using B = uint32_t[kParts][2];
   __device__ static void part(float x, uint32_t& high, uint32_t* low) {
@@ -140,13 +206,14 @@ struct Tf32Math {
     const int g = lane_id() / 4, t = lane_id() % 4;
 #pragma unroll
     for (int q = 0; q < 4; ++q)
-      part(s[stage_index<side, along_k>(i + g + q % 2 * 8, k + t + q / 2 * 4)], a[0][q], &a[kParts - 1][q]);
+      part(s[StageLayout<float, side, along_k>::at(i + g + q % 2 * 8, k + t + q / 2 * 4)], a[0][q], &a[kParts - 1][q]);
   }
   template <int side, bool along_k>
   __device__ static void load_b(const float* s, int j, int k, B& b) {
     const int g = lane_id() / 4, t = lane_id() % 4;
 #pragma unroll
-    for (int q = 0; q < 2; ++q) part(s[stage_index<side, along_k>(j + g, k + t + q * 4)], b[0][q], &b[kParts - 1][q]);
+    for (int q = 0; q < 2; ++q)
+      part(s[StageLayout<float, side, along_k>::at(j + g, k + t + q * 4)], b[0][q], &b[kParts - 1][q]);
   }
   __device__ static void multiply(float (&d)[4], const A& a, const B& b) {
     if constexpr (split) {  // small terms first
@@ -157,52 +224,64 @@ struct Tf32Math {
   }
 };
 
-// bf16 (8 bits of mantissa, fp32's range) and fp16 (11 bits, up to 65504): rounded when read from shared memory.
+// bf16 (8 bits of mantissa, fp32's range) and fp16 (11 bits, up to 65504). A whole stage at a time: two fragments of 16
+// of k. Where the side runs along a stage's lines, ldmatrix transposes.
 template <bool bfloat>
 struct HalfMath {
-  static constexpr int kDepth = 16;
-  using A = uint32_t[4];
-  using B = uint32_t[2];
+  static constexpr int kDepth = 32;
+  using Stored = uint16_t;
+  template <int side, bool along_k, int threads>
+  using Carrier = RoundingCarrier<HalfMath, side, along_k, threads>;
+  using A = uint32_t[2][4];
+  using B = uint32_t[2][2];
   __device__ static uint32_t pack(float low, float high) {
     if constexpr (bfloat) return pack_bf16(low, high);
     else return pack_fp16(low, high);
   }
+  // 16 of the side: matrices (i, k), (i + 8, k), (i, k + 8), (i + 8, k + 8).
   template <int side, bool along_k>
-  __device__ static uint32_t pair(const float* s, int i, int k) {
-    return pack(s[stage_index<side, along_k>(i, k)], s[stage_index<side, along_k>(i, k + 1)]);
-  }
-  template <int side, bool along_k>
-  __device__ static void load_a(const float* s, int i, int k, A& a) {
-    const int g = lane_id() / 4, t = lane_id() % 4;
+  __device__ static void load_a(const uint16_t* s, int i, int k, A& a) {
+    const int line = lane_id() % 8, down = lane_id() / 8 % 2 * 8, deep = lane_id() / 16 * 8;
+    using L = StageLayout<uint16_t, side, along_k>;
 #pragma unroll
-    for (int q = 0; q < 4; ++q) a[q] = pair<side, along_k>(s, i + g + q % 2 * 8, k + 2 * t + q / 2 * 8);
+    for (int h = 0; h < 2; ++h)
+      ldmatrix_4<!along_k>(
+          a[h][0], a[h][1], a[h][2], a[h][3],
+          s + (along_k ? L::at(i + down + line, k + 16 * h + deep) : L::at(i + down, k + 16 * h + deep + line)));
   }
+  // 8 of the side: matrices (j, k), (j, k + 8), (j, k + 16), (j, k + 24).
   template <int side, bool along_k>
-  __device__ static void load_b(const float* s, int j, int k, B& b) {
-    const int g = lane_id() / 4, t = lane_id() % 4;
-#pragma unroll
-    for (int q = 0; q < 2; ++q) b[q] = pair<side, along_k>(s, j + g, k + 2 * t + q * 8);
+  __device__ static void load_b(const uint16_t* s, int j, int k, B& b) {
+    const int line = lane_id() % 8, deep = lane_id() / 8 * 8;
+    using L = StageLayout<uint16_t, side, along_k>;
+    ldmatrix_4<!along_k>(b[0][0], b[0][1], b[1][0], b[1][1],
+                         s + (along_k ? L::at(j + line, k + deep) : L::at(j, k + deep + line)));
   }
   __device__ static void multiply(float (&d)[4], const A& a, const B& b) {
-    if constexpr (bfloat) mma_bf16(d, a, b);
-    else mma_fp16(d, a, b);
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      if constexpr (bfloat) mma_bf16(d, a[h], b[h]);
+      else mma_fp16(d, a[h], b[h]);
+    }
   }
 };
 
-template <class Math, bool a_along_k, bool b_along_k, int down = 64, int across = 64, int threads = 128,
-          int warps_down = 2>
+template <class Math, bool a_along_k, bool b_along_k, int down, int across, int warps_down>
 struct TensorTile {
-  static constexpr int kThreads = threads, kRows = down, kCols = across, kWarpsAcross = threads / 32 / warps_down;
+  static constexpr int kThreads = 256, kRows = down, kCols = across, kWarpsAcross = kThreads / 32 / warps_down;
   static constexpr int kWarpRows = down / warps_down, kWarpCols = across / kWarpsAcross;
   static constexpr int kDown = kWarpRows / 16, kRight = kWarpCols / 8;  // fragments of a warp
   static_assert(kDown * 16 * warps_down == down && kRight * 8 * kWarpsAcross == across);
+  using Stored = typename Math::Stored;
+  template <int side, bool along_k>
+  using Carrier = typename Math::template Carrier<side, along_k, kThreads>;
   float acc[kDown][kRight][4] = {};
 
   __device__ static int warp() { return static_cast<int>(threadIdx.x) / 32; }
   __device__ static int warp_row() { return warp() / kWarpsAcross * kWarpRows; }
   __device__ static int warp_col() { return warp() % kWarpsAcross * kWarpCols; }
 
-  __device__ void multiply(const float* a_stage, const float* b_stage) {
+  __device__ void multiply(const Stored* a_stage, const Stored* b_stage) {
 #pragma unroll
     for (int k = 0; k < kStep; k += Math::kDepth) {
       typename Math::A a[kDown];

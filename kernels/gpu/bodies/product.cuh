@@ -90,20 +90,22 @@ __device__ inline Walk begin_of(const Problem& p, int slice) {
 }
 
 // The elements of a tile: rows from `row0` of `rows`, columns col0 up to col_end; all slices, or a single one, whose
-// sum goes to `out`, a separate [rows, cols]. Every thread of the block calls it; two barriers per stage, one of them
-// last. `shared` holds shared_floats<Tile>.
+// sum goes to `out`, a separate [rows, cols]. Every thread of the block calls it; two barriers per stage, of 16 bits
+// one, and one last. `shared` holds shared_floats<Tile>.
 //   Tile: how elements are computed (FmaTile or TensorTile of the same orientations).
 template <class Tile>
-constexpr int shared_floats = 2 * (kStageRoom<Tile::kRows> + kStageRoom<Tile::kCols>);
+constexpr int shared_floats = 2 * (kStageFloats<typename Tile::Stored, Tile::kRows> +
+                                   kStageFloats<typename Tile::Stored, Tile::kCols>);
 
 constexpr int kAllSlices = -1;
 
 template <class Tile, bool trans_a, bool trans_b>
 __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, int col0, int col_end, int slice,
                                  float* out, float* shared) {
-  constexpr bool a_along_k = !trans_a, b_along_k = trans_b;
-  constexpr int kRoomA = kStageRoom<Tile::kRows>, kRoomB = kStageRoom<Tile::kCols>;
-  float *a_stage = shared, *b_stage = shared + 2 * kRoomA;
+  using Stored = typename Tile::Stored;
+  constexpr bool kThroughRegisters = sizeof(Stored) == 2;
+  constexpr int kRoomA = kStageRoom<Stored, Tile::kRows>, kRoomB = kStageRoom<Stored, Tile::kCols>;
+  Stored *a_stage = reinterpret_cast<Stored*>(shared), *b_stage = a_stage + 2 * kRoomA;
   const Rows cols = rows_between(0, col_end);
   const bool cut = slice != kAllSlices;
   Walk at{0, 0, 0};  // position of the product
@@ -116,26 +118,34 @@ __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, i
   } else {
     for (int i = 0; i < p.pairs; ++i) left += stages_of(p.pair[i].slices, p.pair[i].depth);
   }
-  auto bring_next = [&](int room) {
+  typename Tile::template Carrier<Tile::kRows, !trans_a> a_carrier;
+  typename Tile::template Carrier<Tile::kCols, trans_b> b_carrier;
+  auto start_next = [&](int room) {
     const Problem::Pair& pair = p.pair[ahead.pair];
-    bring<Tile::kRows, a_along_k, Tile::kThreads>(pair.a, rows, row0, ahead.k, ahead.end(p), a_stage + room * kRoomA);
-    bring<Tile::kCols, b_along_k, Tile::kThreads>(pair.b, cols, col0, ahead.k, ahead.end(p), b_stage + room * kRoomB);
-    cp_async_commit();
+    a_carrier.start(pair.a, rows, row0, ahead.k, ahead.end(p), a_stage + room * kRoomA);
+    b_carrier.start(pair.b, cols, col0, ahead.k, ahead.end(p), b_stage + room * kRoomB);
+    if constexpr (!kThroughRegisters) cp_async_commit();
     ahead.next(p);
   };
   float total[Tile::kElements];
 #pragma unroll
   for (float& v : total) v = 0;
   Tile tile;
-  if (left > 0) bring_next(0);
+  if (left > 0) start_next(0);
   for (int room = 0; left > 0; room ^= 1, --left) {
-    if (left > 1) {
-      bring_next(room ^ 1);
+    if constexpr (kThroughRegisters) {
+      a_carrier.put_down(a_stage + room * kRoomA);
+      b_carrier.put_down(b_stage + room * kRoomB);
+      __syncthreads();  // nobody reads the other room any more
+      if (left > 1) start_next(room ^ 1);
+    } else if (left > 1) {
+      start_next(room ^ 1);
       cp_async_wait<1>();
+      __syncthreads();
     } else {
       cp_async_wait<0>();
+      __syncthreads();
     }
-    __syncthreads();
     tile.multiply(a_stage + room * kRoomA, b_stage + room * kRoomB);
     if (at.last_of_slice(p))
       tile.each([&](int, int, float& v, int i) {
@@ -143,7 +153,7 @@ __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, i
         v = 0;
       });
     at.next(p);
-    __syncthreads();  // the room may be reused
+    if (!kThroughRegisters || left == 1) __syncthreads();  // the room may be reused
   }
   const float* addend = cut ? nullptr : p.addend;
   const int64_t ld = cut ? p.cols : p.ld_out;

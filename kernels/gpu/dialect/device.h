@@ -126,6 +126,21 @@ __device__ inline void mma_fp16(float (&d)[4], const uint32_t (&a)[4], const uin
                : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+// Four matrices of 8 × 8 of 16 bits from shared memory: lane l names line l % 8 of matrix l / 8, 16 bytes at a multiple
+// of 16, and gets the pair of line g, columns 2t and 2t + 1 of each; transposed, of column g, lines 2t and 2t + 1.
+template <bool transposed>
+__device__ inline void ldmatrix_4(uint32_t& m0, uint32_t& m1, uint32_t& m2, uint32_t& m3, const void* line) {
+  if constexpr (transposed)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(m0), "=r"(m1), "=r"(m2), "=r"(m3)
+                 : "r"(shared_address(line))
+                 : "memory");
+  else
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(m0), "=r"(m1), "=r"(m2), "=r"(m3)
+                 : "r"(shared_address(line))
+                 : "memory");
+}
 __device__ inline uint32_t pack_bf16(float low, float high) {
   const __nv_bfloat162 p = __floats2bfloat162_rn(low, high);
   return *reinterpret_cast<const uint32_t*>(&p);

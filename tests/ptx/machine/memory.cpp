@@ -1,7 +1,8 @@
-// ld, st and cp.async: each lane's address is looked up and checked (its space, its bounds, its alignment) before a
-// byte moves.
+// ld, st, ldmatrix and cp.async: each lane's address is looked up and checked (its space, its bounds, its alignment)
+// before a byte moves.
 #include <cstring>
 
+#include "emulation/mma.h"
 #include "ptx/machine/warp.h"
 
 namespace tessera::ptx {
@@ -163,6 +164,17 @@ void wait(Warp& w, const Instruction& i, Mask mask) {
     if ((mask >> l & 1) != 0) w.copies(l).wait(pending);
 }
 
+// ldmatrix.x4 {d0, d1, d2, d3}, [line]: what tests/emulation/mma.h says of its lines.
+template <bool transposed>
+void load_matrices(Warp& w, const Instruction& i, Mask mask) {
+  if (mask != kAll) w.fault(i, mask, "ldmatrix by a part of the warp");
+  char* lines[kLanes];
+  w.resolve(i, i.count, i.offset, i.space, mask, 16, lines);
+  for (int m = 0; m < i.count; ++m)
+    for (int l = 0; l < kLanes; ++l)
+      w.lanes<uint32_t>(i.operand[m])[l] = emulation::matrix_pair(lines, m, l, transposed);
+}
+
 }  // namespace
 
 int bytes_of(const std::string& type) {
@@ -185,6 +197,11 @@ Handler access(bool store, const std::string& type) {
     case -8: return store ? save<int64_t> : load<int64_t>;
     default: return nullptr;
   }
+}
+
+Handler matrices(const std::string& opcode) {
+  if (opcode == "ldmatrix.sync.aligned.m8n8.x4.shared.b16") return load_matrices<false>;
+  return opcode == "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16" ? load_matrices<true> : nullptr;
 }
 
 Handler asynchronous(const std::string& opcode) {

@@ -190,6 +190,17 @@ void Body::memory(Instruction& i, const std::string& opcode, const std::vector<s
   if (i.space == Space::parameter && !header_.entry) i.space = Space::call;
 }
 
+void Body::matrix(Instruction& i, const std::string& opcode, const std::vector<std::string>& a, const Statement& s) {
+  i.run = matrices(opcode);
+  if (i.run == nullptr) throw Unreadable(s.line, s.text, "an unknown opcode " + opcode);
+  i.flow = Flow::whole_mask;
+  i.space = Space::shared;
+  const std::vector<std::string> each = split(std::string_view(a.at(0)).substr(1, a.at(0).size() - 2));
+  i.count = static_cast<uint8_t>(each.size());
+  for (size_t k = 0; k < each.size(); ++k) operand(i, static_cast<int>(k), each[k], 4, s);
+  address(i, i.count, a.at(1), i.offset, s);
+}
+
 void Body::copy(Instruction& i, const std::vector<std::string>& a, const Statement& s) {
   if (a.size() == 4) {
     address(i, 0, a[0], i.offset, s);
@@ -271,6 +282,8 @@ void Body::operands(Instruction& i, const std::string& opcode, std::string argum
     i.flow = Flow::block_barrier;
   } else if (starts(opcode, "ld.") || starts(opcode, "st.")) {
     memory(i, opcode, a, s);
+  } else if (starts(opcode, "ldmatrix.")) {
+    matrix(i, opcode, a, s);
   } else if (starts(opcode, "cvta.")) {
     address_space(i, opcode, a, s);
   } else if (starts(opcode, "cp.")) {

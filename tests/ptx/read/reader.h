@@ -78,6 +78,7 @@ class Body {
   void instruction(const Statement& s);
   void operands(Instruction& i, const std::string& opcode, std::string arguments, const Statement& s);
   void memory(Instruction& i, const std::string& opcode, const std::vector<std::string>& a, const Statement& s);
+  void matrix(Instruction& i, const std::string& opcode, const std::vector<std::string>& a, const Statement& s);
   void copy(Instruction& i, const std::vector<std::string>& a, const Statement& s);
   void address_space(Instruction& i, const std::string& opcode, const std::vector<std::string>& a, const Statement& s);
   void moves(Instruction& i, const std::string& opcode, const std::vector<std::string>& a, const Statement& s);
