@@ -27,12 +27,16 @@ void Program::rewind() {
   *step_ = snapshot_step_;
 }
 
+std::vector<double> Program::numbers(Id value) const {
+  return table_.scalar_bytes == 4 ? widened(read<float>(value)) : read<double>(value);
+}
+
 std::string Program::first_bad(const Phase& phase) const {
   for (const Ready& r : phase.calls)
     for (int k = 0; k < r.call.outputs; ++k) {
       const Id id = plan_.nodes[static_cast<size_t>(r.node)].out[static_cast<size_t>(k)];
       if (plan_[id].dtype != DType::real) continue;
-      const std::vector<double> x = table_.scalar_bytes == 4 ? widened(read<float>(id)) : read<double>(id);
+      const std::vector<double> x = numbers(id);
       const auto bad = std::find_if(x.begin(), x.end(), [](double e) { return !std::isfinite(e); });
       if (bad == x.end()) continue;
       const int64_t at = bad - x.begin(), cols = plan_.shape(id).cols;
@@ -44,19 +48,42 @@ std::string Program::first_bad(const Phase& phase) const {
   return "";
 }
 
-std::string Program::diagnose() {
+int Program::first_bad_part(const Phase& phase) const {
+  for (const Ready& r : phase.calls) {
+    const Node& x = plan_.nodes[static_cast<size_t>(r.node)];
+    if (r.chain >= 0 || !std::holds_alternative<AllGather>(x.op)) continue;
+    const std::vector<double> all = numbers(x.out[1]);  // a row of each rank
+    const auto bad = std::find_if(all.begin(), all.end(), [](double e) { return !std::isfinite(e); });
+    if (bad != all.end()) return static_cast<int>((bad - all.begin()) / plan_.shape(x.out[1]).cols);
+  }
+  return -1;
+}
+
+template <class F>
+void Program::repeat_bad_step(F&& stops) {
   const int64_t bad = step_->bad;
-  if (bad < 0 || !kept_) return "";
-  if (!chains_.phases.empty()) return diagnose_apart();
   rewind();
   run(bad - step_->step);
   if (device_) device_->set_step(*step_);
-  std::string found;
   for (const Phase& phase : phases_) {
     run_phase(phase);
-    if (found = first_bad(phase); !found.empty()) break;
+    if (stops(phase)) break;
   }
   step_->bad = bad;
+}
+
+std::string Program::diagnose() {
+  if (step_->bad < 0 || !kept_) return "";
+  if (!chains_.phases.empty()) return diagnose_apart();
+  std::string found;
+  repeat_bad_step([&](const Phase& phase) { return !(found = first_bad(phase)).empty(); });
+  return found;
+}
+
+int Program::bad_rank() {
+  int found = -1;
+  if (step_->bad >= 0 && kept_)
+    repeat_bad_step([&](const Phase& phase) { return (found = first_bad_part(phase)) >= 0; });
   return found;
 }
 

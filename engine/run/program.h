@@ -114,6 +114,10 @@ class Program {
   void snapshot();
   void rewind();  // back to it, with the step it was taken at
   std::string diagnose();
+  // The same on a device of several ranks, on all of them at once: whose part of the step's exchanges is the first that
+  // is not finite; −1: nobody's.
+  int bad_rank();
+  bool on_device() const { return device_ != nullptr; }
 
  private:
   struct Ready {  // a call and its tiles
@@ -155,7 +159,12 @@ class Program {
   std::vector<View> watched_views() const;
   void copy_out(Id value, void* to, size_t item) const;
   void prepare();
+  std::vector<double> numbers(Id value) const;
   std::string first_bad(const Phase& phase) const;
+  int first_bad_part(const Phase& phase) const;
+  // f(phase) of the failing step, which is repeated phase by phase, until it tells to stop.
+  template <class F>
+  void repeat_bad_step(F&& stops);
 
   // The calls of a step on the device: fused launches if the plan is fused, else one per op.
   std::vector<DeviceCall> device_calls(int64_t& scratch);

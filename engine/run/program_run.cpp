@@ -52,7 +52,7 @@ void Program::start(int64_t n, bool keep) {
 int64_t Program::finish() {
   if (!device_) return std::exchange(started_, 0);
   const int64_t first = step_->step;
-  snapshot_step_ = *step_;
+  if (step_->bad < 0) snapshot_step_ = *step_;  // steps that follow a failing one do nothing, and keep nothing
   device_->finish(*step_);
   return step_->step - first;
 }

@@ -63,12 +63,14 @@ void share_states(Communicator& rank, Program& program, const RankStates& states
   }
 }
 
-// A run from its snapshot once more, as far as it went.
-void repeat(Communicator& rank, Program& program) {
+// A run from its snapshot once more, as far as it went: the rank whose part of an exchange was not finite; −1: none.
+int repeat(Communicator& rank, Program& program) {
+  if (program.on_device()) return program.bad_rank();
   const int64_t end = program.step().step;
   program.rewind();
   rank.look_for_bad(true);
   program.run(end - program.step().step);
+  return rank.bad_rank();
 }
 
 }  // namespace
@@ -267,8 +269,7 @@ FittedState Ranks::keep(const Method& method, States weights, const Deadline& un
 std::string Ranks::blame(Program& program) {
   Command c{Command::repeat};
   communicator_->broadcast(&c, sizeof c);
-  repeat(*communicator_, program);
-  const int bad = communicator_->bad_rank();
+  const int bad = repeat(*communicator_, program);
   return bad < 0 ? "" : fmt::format("the part of {}", name_of_rank(bad, communicator_->size()));
 }
 
@@ -304,7 +305,7 @@ void obey(const Method& method, const FitOptions& options, const RunContext& con
         share_states(rank, *own.program, own.states, {});
         break;
       case Command::run:
-        own.program->start(c.steps, true);
+        own.program->start(c.steps, own.program->step().bad < 0);
         own.program->finish();
         rank.check();
         method.relax();

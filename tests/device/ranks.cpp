@@ -54,6 +54,19 @@ TEST(GpuRanks, ARankThatFailsEndsTheJob) {
   } catch (const Error& e) { EXPECT_NE(std::string(e.what()).find("rank 1 of 2"), std::string::npos) << e.what(); }
 }
 
+TEST(GpuRanks, AValueThatIsNotFiniteNamesItsRank) {
+  TESSERA_NEEDS_DEVICES(2);
+  FitOptions o = on_gpus(shortest("ctgan"), 2);
+  o.as<CtganConfig>().penalty_weight = 1e39;
+  try {
+    trained(o);
+    FAIL() << "no float holds such a penalty";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::numeric);
+    EXPECT_NE(std::string(e.what()).find("the part of rank"), std::string::npos) << e.what();
+  }
+}
+
 // A program of one exchange, on the rank's GPU: the parts of all ranks, or what failed.
 std::vector<double> exchanged(Communicator& c, int64_t width) {
   Device device("cuda:" + std::to_string(c.rank()));
