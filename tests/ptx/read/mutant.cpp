@@ -9,7 +9,7 @@ namespace tessera::ptx {
 
 std::string mutated(const std::string& text) {
   const char* wish = std::getenv("TESSERA_PTX_BUG");
-  if (wish == nullptr) return text;
+  if (wish == nullptr || *wish == '\0') return text;
   std::istringstream parts(wish);
   std::string kernel, opcode, number, instead, line, result;
   std::getline(parts, kernel, ':'), std::getline(parts, opcode, ':'), std::getline(parts, number, ':');
