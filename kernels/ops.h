@@ -156,10 +156,23 @@ struct ShardedWgrad {
 };
 // The first of `units` that shard s of `shards` has.
 TESSERA_HD constexpr int64_t shard_begin(int64_t units, int shards, int s) { return units * s / shards; }
-// Where shard s of a rank, counted from its first one, begins in its `rows` rows.
-inline int64_t shard_begin(const ShardedWgrad& op, int64_t rows, int s) {
-  const auto at = [&](int i) { return shard_begin(op.units, op.shards, op.first + i); };
-  return rows / (at(op.count) - at(0)) * (at(s) - at(0));
+// Where shard s of a rank, counted from its first one, begins in its `rows` rows. `op` has units, shards, first, count.
+template <class Sharded>
+TESSERA_HD constexpr int64_t shard_begin(const Sharded& op, int64_t rows, int s) {
+  const int64_t begin = shard_begin(op.units, op.shards, op.first),
+                end = shard_begin(op.units, op.shards, op.first + op.count);
+  return rows / (end - begin) * (shard_begin(op.units, op.shards, op.first + s) - begin);
+}
+// How many times the last two of the sums that wait are added once that of shard s of `count` is there: neighbours are
+// halves of halves.
+TESSERA_HD constexpr int shards_joined(int count, int s) {
+  int from = 0, end = count, joined = 0;
+  while (end - from > 1) {
+    const int half = from + (end - from) / 2;
+    if (s < half) end = half, joined = 0;
+    else from = half, ++joined;
+  }
+  return joined;
 }
 // Sums of shards that are held at a time beside the result.
 inline int shard_rooms(int count) {
@@ -329,6 +342,26 @@ struct BatchNormGrad {  // in x, gamma, beta, mean, var, d_y · out d_x [r, c], 
   int64_t groups;
   bool relu;
   bool operator==(const BatchNormGrad&) const = default;
+};
+// Of the shards of a batch that a rank has (as in ShardedWgrad), what batch norm sums over rows: of each shard by
+// itself, times `scale`; then shards are added as neighbours.
+//   mean      in x [r, c] · out Σ x [1, c]
+//   variance  in x, mean [1, c] · out Σ (x − mean)² [1, c]
+//   gradient  in x, gamma, beta, mean, var [1, c], d_y [r, c] · out Σ d and Σ d·x̂ [1, 2·c], d behind the ReLU if relu
+struct BatchNormSums {
+  enum Form : int { mean, variance, gradient } form;
+  double scale, eps;
+  bool relu;
+  int64_t units;
+  int shards, first, count;
+  bool operator==(const BatchNormSums&) const = default;
+};
+// d_x of rows of a batch by the sums of all: (d − share·Σ d − x̂·share·Σ d·x̂)·rstd·gamma. in as of a gradient's sums,
+// sums [1, 2·c] · out d_x [r, c]
+struct BatchNormRowsGrad {
+  double eps, share;
+  bool relu;
+  bool operator==(const BatchNormRowsGrad&) const = default;
 };
 // y = act((x − mean)/√(var + eps)·gamma + beta) with given statistics [1, c]. in x, gamma, beta, mean, var
 struct NormEval {
@@ -536,6 +569,8 @@ struct Parts {
   X(SpanDraw, span_draw, Parts::blocks) \
   X(BatchNorm, batch_norm, Parts::cols) \
   X(BatchNormGrad, batch_norm_grad, Parts::cols) \
+  X(BatchNormSums, batch_norm_sums, Parts::whole) \
+  X(BatchNormRowsGrad, batch_norm_rows_grad, Parts::whole) \
   X(NormEval, norm_eval, Parts::blocks) \
   X(RunningStats, running_stats, Parts::cols) \
   X(Recurrent, recurrent, Parts::rows) \

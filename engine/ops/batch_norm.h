@@ -1,4 +1,4 @@
-// batch_norm, its derivative, evaluation and running statistics.
+// batch_norm, its derivative, both by shards of a batch, evaluation and running statistics.
 #pragma once
 #include "engine/ops/rule.h"
 
@@ -99,6 +99,37 @@ struct Rule<NormEval> {
   }
   static double flops(const NormEval&, const Shapes& in, const Shapes&) {
     return 5 * static_cast<double>(in[0].count());
+  }
+};
+
+// Put in after differentiation (engine/passes/batch/shard.h).
+template <>
+struct Rule<BatchNormSums> : NoGradient {
+  static constexpr Traits traits{
+      .rows = Follows::never(), .cols = Follows::never(), .elements = Follows::never(), .normalises = true};
+  static std::vector<Result> infer(const BatchNormSums& op, const Shapes& in) {
+    const int64_t own =
+        shard_begin(op.units, op.shards, op.first + op.count) - shard_begin(op.units, op.shards, op.first);
+    require(own > 0 && in[0].rows % own == 0, "batch_norm_sums rows");
+    const size_t inputs = op.form == BatchNormSums::mean ? 1 : op.form == BatchNormSums::variance ? 2 : 6;
+    require(in.size() == inputs && (inputs < 6 || in[5] == in[0]), "batch_norm_sums inputs");
+    return {{{1, op.form == BatchNormSums::gradient ? 2 * in[0].cols : in[0].cols}}};
+  }
+  static double flops(const BatchNormSums& op, const Shapes& in, const Shapes&) {
+    const int each = op.form == BatchNormSums::mean ? 1 : op.form == BatchNormSums::variance ? 3 : 8;
+    return each * static_cast<double>(in[0].count());
+  }
+};
+
+template <>
+struct Rule<BatchNormRowsGrad> : NoGradient {
+  static constexpr Traits traits{.rows = Follows::of({0, 5}), .cols = Follows::never(), .elements = Follows::never()};
+  static std::vector<Result> infer(const BatchNormRowsGrad&, const Shapes& in) {
+    require(in.size() == 7 && in[0] == in[5] && in[6] == Shape{1, 2 * in[0].cols}, "batch_norm_rows_grad");
+    return {{in[0]}};
+  }
+  static double flops(const BatchNormRowsGrad&, const Shapes& in, const Shapes&) {
+    return 10 * static_cast<double>(in[0].count());
   }
 };
 

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "engine/device/device_api.h"
+#include "engine/passes/batch/shard.h"
 #include "engine/passes/passes.h"
 #include "engine/run/program.h"
+#include "engine/schedule/split_optimizer.h"
 
 namespace tessera {
 namespace {
@@ -77,6 +79,9 @@ Kernel kernel_of(const KernelTable& table, const Op& op) {
 Arranged arrange(Plan& plan, const Device& device, const KernelTable& table, bool reuse) {
   if (device.is_processor()) {
     narrow_values(plan);
+    // The sums of ranks come out of exchanges: put side by side for one update of a set, all of them would be copied.
+    if (std::any_of(plan.leaves.begin(), plan.leaves.end(), [](const Leaf& l) { return l.name == kRankOrder; }))
+      split_updates(plan);
     return {{}, lay_out(plan, table.scalar_bytes, reuse)};
   }
   if (!plan.fuse || table.fused == nullptr) return {{}, {{}, place(plan, table.scalar_bytes, reuse)}};

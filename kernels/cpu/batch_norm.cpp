@@ -3,6 +3,8 @@
 //   forward 3 reads + 1 write of x; backward 2 reads of x and d_y + 1 write · one tile owns kColumns columns of all
 //       rows: no sum crosses a tile
 //   d_x = gamma·rstd·(d − mean(d) − x̂·mean(d·x̂)) with d = d_y where act passed it, else 0.
+// batch_norm_sums, batch_norm_rows_grad: the same for shards of a batch, in two ops between which ranks exchange sums.
+//   1 read of x (gradient: and d_y) by tiles of kSumColumns columns; 2 reads and 1 write by tiles of kRows rows
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {
@@ -118,21 +120,147 @@ void backward_run(const Call& call, int64_t tile, void*) {
 constexpr int64_t kRows = 32;
 int64_t row_tiles(const Call& call) { return div_up(call.out[0].rows, kRows); }
 
+constexpr int64_t kAtOnce = 256;  // columns whose constants are held at a time
+
 template <class T>
 void eval_run(const Call& call, int64_t tile, void*) {
   const auto& op = *static_cast<const NormEval*>(call.op);
   const Mat<T> x(call.in[0]), gamma(call.in[1]), beta(call.in[2]), mean(call.in[3]), var(call.in[4]), y(call.out[0]);
   const T eps = static_cast<T>(op.eps), floor = op.relu ? T(0) : -static_cast<T>(__builtin_inf());
-  const T *m = mean.data, *v = var.data, *g = gamma.data, *b = beta.data;
-  const int64_t n = x.cols;
   const Range r = piece(tile, kRows, x.rows);
-  for (int64_t i = r.begin; i < r.end; ++i) {
-    const T* p = x.row(i);
-    T* to = y.row(i);
+  T deviation[kAtOnce];  // a root for each column, not for each element
+  for (int64_t first = 0; first < x.cols; first += kAtOnce) {
+    const int64_t n = least(kAtOnce, x.cols - first);
+    const T *m = mean.data + first, *v = var.data + first, *g = gamma.data + first, *b = beta.data + first;
+    for (int64_t k = 0; k < n; ++k) deviation[k] = sqrt_of(v[k] + eps);
+    for (int64_t i = r.begin; i < r.end; ++i) {
+      const T* p = x.row(i) + first;
+      T* to = y.row(i) + first;
+#pragma GCC ivdep
+      for (int64_t k = 0; k < n; ++k) {
+        const T z = mul_add((p[k] - m[k]) / deviation[k], g[k], b[k]);
+        to[k] = z < floor ? floor : z;
+      }
+    }
+  }
+}
+
+// ---- shards ---------------------------------------------------------------------------------------
+// Values are rounded as by the elementwise ops of which a device's shards are composed (engine/passes/batch/sharder.h).
+constexpr int64_t kSumColumns = 64;
+constexpr int kMostSums = 32;  // that wait for their neighbours: the depth of a tree whose leaves an int counts
+
+int64_t sums_tiles(const Call& call) { return div_up(call.in[0].cols, kSumColumns); }
+
+// What normalises n columns from `first` on.
+template <class T, int64_t kMost>
+struct Normal {
+  T centre[kMost] = {}, rstd[kMost] = {}, gamma[kMost] = {}, beta[kMost] = {};
+  bool relu;
+
+  Normal(const Call& call, double eps, bool behind_relu, int64_t first, int64_t n) : relu(behind_relu) {
+    const Mat<T> g(call.in[1]), b(call.in[2]), mean(call.in[3]), var(call.in[4]);
+    for (int64_t k = 0; k < n; ++k) {
+      const T v = var.data[first + k] + static_cast<T>(eps);
+      centre[k] = mean.data[first + k], gamma[k] = g.data[first + k], beta[k] = b.data[first + k];
+      rstd[k] = v == T(0) ? T(0) : T(1) / sqrt_of(v);
+    }
+  }
+  T hat(T x, int64_t k) const { return (x - centre[k]) * rstd[k]; }
+  T passed(T normal, T d, int64_t k) const {  // 0·NaN is NaN, as in Binary::gate
+    return relu ? d * (normal * gamma[k] + beta[k] > T(0) ? T(1) : T(0)) : d;
+  }
+};
+
+// Sums over the rows of each shard of what terms(row, columns, term) writes, for one tile of columns.
+template <class T, int kSums, class Terms>
+void sum_shards(const Call& call, const Range& c, Terms&& terms) {
+  const auto& op = *static_cast<const BatchNormSums*>(call.op);
+  const int64_t rows = call.in[0].rows, n = c.end - c.begin;
+  T waiting[kMostSums][kSums][kSumColumns], term[kSums][kSumColumns] = {};
+  int count = 0;
+  for (int s = 0; s < op.count; ++s) {
+    double sum[kSums][kSumColumns] = {};
+    for (int64_t i = shard_begin(op, rows, s); i < shard_begin(op, rows, s + 1); ++i) {
+      terms(i, n, term);
+      for (int q = 0; q < kSums; ++q)
+        for (int64_t k = 0; k < kSumColumns; ++k) sum[q][k] += static_cast<double>(term[q][k]);
+    }
+    for (int q = 0; q < kSums; ++q)
+      for (int64_t k = 0; k < kSumColumns; ++k) waiting[count][q][k] = static_cast<T>(sum[q][k] * op.scale);
+    ++count;
+    for (int m = shards_joined(op.count, s); m > 0; --m, --count)
+      for (int q = 0; q < kSums; ++q)
+        for (int64_t k = 0; k < kSumColumns; ++k) waiting[count - 2][q][k] += waiting[count - 1][q][k];
+  }
+  for (int q = 0; q < kSums; ++q)
+    memcpy(static_cast<T*>(call.out[0].data) + q * call.in[0].cols + c.begin, waiting[0][q],
+           static_cast<size_t>(n) * sizeof(T));
+}
+
+template <class T>
+void sums_run(const Call& call, int64_t tile, void*) {
+  const auto& op = *static_cast<const BatchNormSums*>(call.op);
+  const Mat<T> x(call.in[0]);
+  const Range c = piece(tile, kSumColumns, x.cols);
+  constexpr int64_t kAhead = 12;  // rows of prefetch distance, as in sum_rows
+  const auto row_of = [&](const Mat<T>& from, int64_t i) {
+    const T* row = from.row(i) + c.begin;
+    for (int64_t k = 0; k < kSumColumns; k += 64 / static_cast<int64_t>(sizeof(T)))
+      __builtin_prefetch(row + kAhead * from.ld + k);
+    return row;
+  };
+  if (op.form == BatchNormSums::mean)
+    return sum_shards<T, 1>(call, c, [&](int64_t i, int64_t n, T(&term)[1][kSumColumns]) {
+      memcpy(term[0], row_of(x, i), static_cast<size_t>(n) * sizeof(T));
+    });
+  if (op.form == BatchNormSums::variance) {
+    const T* mean = static_cast<const T*>(call.in[1].data) + c.begin;
+    return sum_shards<T, 1>(call, c, [&](int64_t i, int64_t n, T(&term)[1][kSumColumns]) {
+      const T* p = row_of(x, i);
+#pragma GCC ivdep
+      for (int64_t k = 0; k < n; ++k) {
+        const T centred = p[k] - mean[k];
+        term[0][k] = centred * centred;
+      }
+    });
+  }
+  const Mat<T> d_y(call.in[5]);
+  const Normal<T, kSumColumns> by(call, op.eps, op.relu, c.begin, c.end - c.begin);
+  sum_shards<T, 2>(call, c, [&](int64_t i, int64_t n, T(&term)[2][kSumColumns]) {
+    const T *p = row_of(x, i), *d = row_of(d_y, i);
 #pragma GCC ivdep
     for (int64_t k = 0; k < n; ++k) {
-      const T z = mul_add((p[k] - m[k]) / sqrt_of(v[k] + eps), g[k], b[k]);
-      to[k] = z < floor ? floor : z;
+      const T normal = by.hat(p[k], k), passed = by.passed(normal, d[k], k);
+      term[0][k] = passed;
+      term[1][k] = passed * normal;
+    }
+  });
+}
+
+template <class T>
+void rows_grad_run(const Call& call, int64_t tile, void*) {
+  const auto& op = *static_cast<const BatchNormRowsGrad*>(call.op);
+  const Mat<T> x(call.in[0]), d_y(call.in[5]), d_x(call.out[0]);
+  const T *sum_d = static_cast<const T*>(call.in[6].data), *sum_dx = sum_d + x.cols, share = static_cast<T>(op.share);
+  const Range r = piece(tile, kRows, x.rows);
+  for (int64_t first = 0; first < x.cols; first += kAtOnce) {
+    const int64_t n = least(kAtOnce, x.cols - first);
+    const Normal<T, kAtOnce> by(call, op.eps, op.relu, first, n);
+    T mean_d[kAtOnce], mean_dx[kAtOnce], scale[kAtOnce];
+    for (int64_t k = 0; k < n; ++k) {
+      // as Unary::affine: the sum with 0 makes −0 a 0
+      mean_d[k] = mul_add(share, sum_d[first + k], T(0)), mean_dx[k] = mul_add(share, sum_dx[first + k], T(0));
+      scale[k] = by.rstd[k] * by.gamma[k];
+    }
+    for (int64_t i = r.begin; i < r.end; ++i) {
+      const T *p = x.row(i) + first, *d = d_y.row(i) + first;
+      T* to = d_x.row(i) + first;
+#pragma GCC ivdep
+      for (int64_t k = 0; k < n; ++k) {
+        const T normal = by.hat(p[k], k);
+        to[k] = (by.passed(normal, d[k], k) - mean_d[k] - normal * mean_dx[k]) * scale[k];
+      }
     }
   }
 }
@@ -157,6 +285,8 @@ int64_t one_tile(const Call&) { return 1; }
 
 TESSERA_KERNEL(batch_norm, column_tiles, forward_run<T>, nullptr)
 TESSERA_KERNEL(batch_norm_grad, column_tiles, backward_run<T>, nullptr)
+TESSERA_KERNEL(batch_norm_sums, sums_tiles, sums_run<T>, nullptr)
+TESSERA_KERNEL(batch_norm_rows_grad, row_tiles, rows_grad_run<T>, nullptr)
 TESSERA_KERNEL(norm_eval, row_tiles, eval_run<T>, nullptr)
 TESSERA_KERNEL(running_stats, one_tile, running_run<T>, nullptr)
 

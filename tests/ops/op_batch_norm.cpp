@@ -1,4 +1,4 @@
-// batch_norm, batch_norm_grad, norm_eval, running_stats.
+// batch_norm, batch_norm_grad, both by shards (batch_norm_sums, batch_norm_rows_grad), norm_eval, running_stats.
 #include "op_case.h"
 
 namespace tessera::oracle {
@@ -45,6 +45,54 @@ Grids backward(const BatchNormGrad& op, const Grids& in) {
   return {d_x, d_gamma, d_beta};
 }
 
+// The sums of all shards are those of the rows.
+Grids sums(const BatchNormSums& op, const Grids& in) {
+  const Grid& x = in[0];
+  Grid out(1, op.form == BatchNormSums::gradient ? 2 * x.cols : x.cols);
+  for (int64_t c = 0; c < x.cols; ++c)
+    for (int64_t r = 0; r < x.rows; ++r) {
+      if (op.form == BatchNormSums::mean) out(0, c) += x(r, c) * Number(op.scale);
+      if (op.form == BatchNormSums::variance)
+        out(0, c) += (x(r, c) - in[1](0, c)) * (x(r, c) - in[1](0, c)) * Number(op.scale);
+      if (op.form != BatchNormSums::gradient) continue;
+      const Number hat = (x(r, c) - in[3](0, c)) * rounded(1 / std::sqrt(in[4](0, c).v + op.eps), 0);
+      const bool passed = !op.relu || (hat * in[1](0, c) + in[2](0, c)).v > 0;
+      const Number d = passed ? in[5](r, c) : Number(0) * in[5](r, c);
+      out(0, c) += d * Number(op.scale), out(0, x.cols + c) += d * hat * Number(op.scale);
+    }
+  return {out};
+}
+Grids rows_grad(const BatchNormRowsGrad& op, const Grids& in) {
+  const Grid& x = in[0];
+  return {grid(x.rows, x.cols, [&](int64_t r, int64_t c) {
+    const Number rstd = rounded(1 / std::sqrt(in[4](0, c).v + op.eps), 0), hat = (x(r, c) - in[3](0, c)) * rstd;
+    const bool passed = !op.relu || (hat * in[1](0, c) + in[2](0, c)).v > 0;
+    const Number d = passed ? in[5](r, c) : Number(0) * in[5](r, c), share = op.share;
+    return rstd * in[1](0, c) * (d - share * in[6](0, c) - hat * (share * in[6](0, x.cols + c)));
+  })};
+}
+
+// `rows` for each unit that the rank has.
+void shard_cases(Cases& cases, BatchNormSums op, int64_t rows, int64_t cols) {
+  const int64_t own =
+      rows * (shard_begin(op.units, op.shards, op.first + op.count) - shard_begin(op.units, op.shards, op.first));
+  const Input x = real(own, cols), row = real(1, cols), var = row.range(0.1, 3);
+  const std::vector<Input> given{x, row.range(0.5, 1.5), row.range(-1, 1), row, var, x};
+  for (const BatchNormSums::Form form : {BatchNormSums::mean, BatchNormSums::variance, BatchNormSums::gradient}) {
+    op.form = form;
+    Case c{"of shards", op, given, [op](const Grids& in) { return sums(op, in); }};
+    if (form != BatchNormSums::gradient) c.in.resize(form == BatchNormSums::mean ? 1 : 2, row);
+    c.derived = false;
+    cases.push_back(c);
+  }
+  const BatchNormRowsGrad of_rows{op.eps, op.scale, op.relu};
+  Case c{"by sums of shards", of_rows, given, [of_rows](const Grids& in) { return rows_grad(of_rows, in); }};
+  c.in.push_back(real(1, 2 * cols).lying(Input::whole));
+  c.derived = false, c.by_rows = true;
+  for (size_t k = 1; k < 5; ++k) c.in[k] = c.in[k].lying(Input::whole);
+  cases.push_back(c);
+}
+
 Law column_law(const char* sentence, int64_t groups,
                std::function<double(const Grids&, const Grids&, int64_t row, int64_t column)> term) {
   return {sentence, [=](const Grids& in, const Grids& out) {
@@ -66,6 +114,12 @@ Law column_law(const char* sentence, int64_t groups,
 }  // namespace
 
 void batch_norm_cases(Cases& cases) {
+  for (const bool relu : {false, true}) {
+    shard_cases(cases, {{}, 0.125, kEps, relu, 2, 1, 0, 1}, 1, 1);
+    shard_cases(cases, {{}, 0.25, kEps, relu, 50, 8, 0, 8}, 1, 65);
+    shard_cases(cases, {{}, 1, kEps, relu, 13, 6, 3, 3}, 4, 259);
+    shard_cases(cases, {{}, 0.5, kEps, relu, 8, 4, 2, 1}, 15, 64);
+  }
   for (const auto& [rows, cols, groups] :
        {std::tuple{2, 1, 1}, {31, 33, 1}, {65, 31, 1}, {66, 35, 2}, {33, 2, 3}, {500, 3, 1}})
     for (const bool relu : {false, true}) {

@@ -47,6 +47,7 @@ void sharded_cases(Cases& cases) {
   cases.push_back(sharded("the last three of six, two pairs", {2, true, 13, 6, 3, 3}, 15, 9, {4, 1}));
   cases.push_back(sharded("deeper than a block", {1, false, 4, 4, 0, 4}, 9, 37, {300}));
   cases.push_back(sharded("larger than a tile", {2, true, 8, 4, 0, 2}, 130, 290, {2, 3}));
+  cases.push_back(sharded("shards of several lengths, ragged", {3, true, 11, 3, 0, 3}, 59, 49, {3, 1, 2}));
 }
 
 }  // namespace

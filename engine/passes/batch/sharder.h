@@ -413,14 +413,35 @@ class Sharder : private CutStep<Part> {
     }
     return out;
   }
-  // Σ over each group's rows, for all groups in one exchange.
-  std::vector<Var> sums_over(const std::vector<Group>& groups, double scale, const std::function<Var(size_t)>& rows) {
+  // Σ over each group's rows, for all groups in one exchange. `op`: one that adds the shards of a group itself;
+  // `rows`: what is summed otherwise, on a device or where a shard's rows of a group stand apart.
+  std::vector<Var> sums_over(const std::vector<Group>& groups, const BatchNormSums& op,
+                             const std::function<std::vector<Var>(size_t)>& inputs,
+                             const std::function<Var(size_t)>& rows) {
     std::vector<std::vector<Var>> sums;
     for (size_t g = 0; g < groups.size(); ++g) {
-      const Var own = rows(g);
-      sums.push_back(each_shard([&](int s) { return sum_rows(piece(own, groups[g].stretches, s), scale); }));
+      if (!fuses(groups[g])) {
+        const Var own = rows(g);
+        sums.push_back(each_shard([&](int s) { return sum_rows(piece(own, groups[g].stretches, s), op.scale); }));
+        continue;
+      }
+      const auto some = [&](int first, int count) {
+        BatchNormSums own = op;
+        own.first = first_shard() + first, own.count = count;
+        std::vector<Var> in = inputs(g);
+        const int64_t each = groups[g].rows, from = begin(each, own.first), n = begin(each, own.first + count) - from;
+        for (const size_t k : {size_t{0}, size_t{5}})
+          if (k < in.size()) in[k] = slice_rows(in[k], from - own_begin(each), n);
+        return r_.emit1(own, in);
+      };
+      sums.push_back(adds_its_shards() ? std::vector<Var>{some(0, own_shards())}
+                                       : each_shard([&](int s) { return some(s, 1); }));
     }
     return total(sums);
+  }
+  bool fuses(const Group& g) const { return !cut_.apart && g.stretches.size() == 1; }
+  BatchNormSums sums_op(BatchNormSums::Form form, double scale) const {
+    return {form, scale, 0, false, units_, cut_.shards, 0, 0};
   }
 
   // A micro-batch is normalised by itself. Who else reads the statistics reads their mean over all of them.
@@ -446,8 +467,15 @@ class Sharder : private CutStep<Part> {
     const std::vector<Group> groups = groups_of(x, op.groups, kNone);
     const Var gamma = settled(x.in[1]), beta = settled(x.in[2]);
     const double share = 1.0 / static_cast<double>(groups[0].rows);
-    const std::vector<Var> mean = sums_over(groups, share, [&](size_t g) { return groups[g].x; });
-    const std::vector<Var> var = sums_over(groups, share, [&](size_t g) { return square(groups[g].x - mean[g]); });
+    const std::vector<Var> mean = sums_over(
+        groups, sums_op(BatchNormSums::mean, share), [&](size_t g) { return std::vector<Var>{groups[g].x}; },
+        [&](size_t g) { return groups[g].x; });
+    const std::vector<Var> var = sums_over(
+        groups, sums_op(BatchNormSums::variance, share),
+        [&](size_t g) {
+          return std::vector<Var>{groups[g].x, mean[g]};
+        },
+        [&](size_t g) { return square(groups[g].x - mean[g]); });
     std::vector<Var> y;
     for (size_t g = 0; g < groups.size(); ++g)
       y.push_back(r_.emit1(NormEval{op.eps, op.relu}, {groups[g].x, gamma, beta, mean[g], var[g]}));
@@ -461,14 +489,19 @@ class Sharder : private CutStep<Part> {
     if (apart_) return normalise_apart(x);
     const std::vector<Group> groups = groups_of(x, op.groups, x.in[5]);
     const Var gamma = settled(x.in[1]), beta = settled(x.in[2]), mean = settled(x.in[3]), var = settled(x.in[4]);
-    std::vector<Var> rstd, normal, d;
-    for (size_t g = 0; g < groups.size(); ++g) {
-      const int64_t row = static_cast<int64_t>(g);
-      rstd.push_back(rsqrt(slice_rows(var, row, 1) + op.eps));
-      normal.push_back((groups[g].x - slice_rows(mean, row, 1)) * rstd[g]);
-      d.push_back(op.relu ? gate(groups[g].d_y, normal[g] * gamma + beta, 0) : groups[g].d_y);
-    }
-    const std::vector<Var> both = sums_over(groups, 1, [&](size_t g) { return concat_cols({d[g], d[g] * normal[g]}); });
+    const auto of_group = [&](Var statistics, size_t g) { return slice_rows(statistics, static_cast<int64_t>(g), 1); };
+    const auto inputs = [&](size_t g) {
+      return std::vector<Var>{groups[g].x, gamma, beta, of_group(mean, g), of_group(var, g), groups[g].d_y};
+    };
+    std::vector<Var> rstd(groups.size()), normal(groups.size()), d(groups.size());
+    BatchNormSums sums = sums_op(BatchNormSums::gradient, 1);
+    sums.eps = op.eps, sums.relu = op.relu;
+    const std::vector<Var> both = sums_over(groups, sums, inputs, [&](size_t g) {
+      rstd[g] = rsqrt(of_group(var, g) + op.eps);
+      normal[g] = (groups[g].x - of_group(mean, g)) * rstd[g];
+      d[g] = op.relu ? gate(groups[g].d_y, normal[g] * gamma + beta, 0) : groups[g].d_y;
+      return concat_cols({d[g], d[g] * normal[g]});
+    });
     const int64_t cols = gamma.cols();
     const double share = 1.0 / static_cast<double>(groups[0].rows);
     std::vector<Var> d_x;
@@ -477,7 +510,11 @@ class Sharder : private CutStep<Part> {
       const Var b = slice_cols(both[g], 0, cols), a = slice_cols(both[g], cols, cols);
       d_beta = d_beta ? d_beta + b : b;
       d_gamma = d_gamma ? d_gamma + a : a;
-      d_x.push_back((d[g] - share * b - normal[g] * (share * a)) * (rstd[g] * gamma));
+      if (fuses(groups[g])) {
+        std::vector<Var> in = inputs(g);
+        in.push_back(both[g]);
+        d_x.push_back(r_.emit1(BatchNormRowsGrad{op.eps, share, op.relu}, in));
+      } else d_x.push_back((d[g] - share * b - normal[g] * (share * a)) * (rstd[g] * gamma));
     }
     put_rows(x.out[0], concat_rows(d_x), stretches_of(x, [](size_t i) { return i == 0 || i == 5; }));
     put(x.out[1], {.value = d_gamma});
