@@ -46,7 +46,7 @@ __device__ void batch_norm_sums(const ShardNorm& x, const BatchNormSums& op, flo
   const bool inside = c < cols, gradient = op.form == BatchNormSums::gradient;
   const float centre = inside && op.form == BatchNormSums::variance ? x.mean[c] : 0.0f;
   const Norm norm = inside && gradient ? x.at(c) : Norm{0, 0, 0, 0, false};
-  float waiting[kMostSums][2];
+  float waiting[kMostSums][2] = {};
   int count = 0;
   for (int s = 0; s < op.count; ++s) {
     const int end = inside ? static_cast<int>(shard_begin(op, rows, s + 1)) : 0;
