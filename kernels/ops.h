@@ -156,12 +156,15 @@ struct ShardedWgrad {
 };
 // The first of `units` that shard s of `shards` has.
 TESSERA_HD constexpr int64_t shard_begin(int64_t units, int shards, int s) { return units * s / shards; }
-// Where shard s of a rank, counted from its first one, begins in its `rows` rows. `op` has units, shards, first, count.
+// The units of the first s shards of a rank. `op` has units, shards, first, count.
+template <class Sharded>
+TESSERA_HD constexpr int64_t shard_units(const Sharded& op, int s) {
+  return shard_begin(op.units, op.shards, op.first + s) - shard_begin(op.units, op.shards, op.first);
+}
+// Where shard s of a rank, counted from its first one, begins in its `rows` rows.
 template <class Sharded>
 TESSERA_HD constexpr int64_t shard_begin(const Sharded& op, int64_t rows, int s) {
-  const int64_t begin = shard_begin(op.units, op.shards, op.first),
-                end = shard_begin(op.units, op.shards, op.first + op.count);
-  return rows / (end - begin) * (shard_begin(op.units, op.shards, op.first + s) - begin);
+  return rows / shard_units(op, op.count) * shard_units(op, s);
 }
 // How many times the last two of the sums that wait are added once that of shard s of `count` is there: neighbours are
 // halves of halves.

@@ -108,8 +108,7 @@ struct Rule<BatchNormSums> : NoGradient {
   static constexpr Traits traits{
       .rows = Follows::never(), .cols = Follows::never(), .elements = Follows::never(), .normalises = true};
   static std::vector<Result> infer(const BatchNormSums& op, const Shapes& in) {
-    const int64_t own =
-        shard_begin(op.units, op.shards, op.first + op.count) - shard_begin(op.units, op.shards, op.first);
+    const int64_t own = shard_units(op, op.count);
     require(own > 0 && in[0].rows % own == 0, "batch_norm_sums rows");
     const size_t inputs = op.form == BatchNormSums::mean ? 1 : op.form == BatchNormSums::variance ? 2 : 6;
     require(in.size() == inputs && (inputs < 6 || in[5] == in[0]), "batch_norm_sums inputs");

@@ -148,8 +148,7 @@ struct Rule<ShardedWgrad> : NoGradient {
     require(op.pairs > 0 && in.size() == static_cast<size_t>(2 * op.pairs + (op.addend ? 1 : 0)),
             "sharded_wgrad inputs");
     require(op.blocks == nullptr || (op.pairs == 1 && !op.addend), "sharded_wgrad of blocks");
-    const int64_t own =
-        shard_begin(op.units, op.shards, op.first + op.count) - shard_begin(op.units, op.shards, op.first);
+    const int64_t own = shard_units(op, op.count);
     for (size_t p = 0; p < static_cast<size_t>(2 * op.pairs); p += 2) {
       require(in[p].rows == in[p + 1].rows && own > 0 && in[p].rows % own == 0, "sharded_wgrad rows");
       require(in[p].cols == in[0].cols && in[p + 1].cols == in[1].cols, "sharded_wgrad pairs");

@@ -80,8 +80,7 @@ Arranged arrange(Plan& plan, const Device& device, const KernelTable& table, boo
   if (device.is_processor()) {
     narrow_values(plan);
     // The sums of ranks come out of exchanges: put side by side for one update of a set, all of them would be copied.
-    if (std::any_of(plan.leaves.begin(), plan.leaves.end(), [](const Leaf& l) { return l.name == kRankOrder; }))
-      split_updates(plan);
+    if (plan.find_leaf(kRankOrder) != kNone) split_updates(plan);
     return {{}, lay_out(plan, table.scalar_bytes, reuse)};
   }
   if (!plan.fuse || table.fused == nullptr) return {{}, {{}, place(plan, table.scalar_bytes, reuse)}};

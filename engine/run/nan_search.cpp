@@ -51,7 +51,7 @@ std::string Program::first_bad(const Phase& phase) const {
 int Program::first_bad_part(const Phase& phase) const {
   for (const Ready& r : phase.calls) {
     const Node& x = plan_.nodes[static_cast<size_t>(r.node)];
-    if (r.chain >= 0 || !std::holds_alternative<AllGather>(x.op)) continue;
+    if (!std::holds_alternative<AllGather>(x.op)) continue;
     const std::vector<double> all = numbers(x.out[1]);  // a row of each rank
     const auto bad = std::find_if(all.begin(), all.end(), [](double e) { return !std::isfinite(e); });
     if (bad != all.end()) return static_cast<int>((bad - all.begin()) / plan_.shape(x.out[1]).cols);

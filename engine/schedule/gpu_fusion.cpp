@@ -141,7 +141,7 @@ class Fuser {
     const int least = levels_.after_others(x);
     Choice best = chained(x, least);
     if (best.level > std::max(least, highest(x) + 1)) return place_apart(n, least);
-    if (best.placed.cut == Cut::cols && chains_of_batches(best.with) > 1) {
+    if (best.placed.cut == Cut::cols && best.with.size() > 1 && chains_of_batches(best.with) > 1) {
       joining_.push_back(n);
       if (tried_.apart.contains(n)) ++best.level, best.with.clear();
     }
@@ -168,15 +168,21 @@ class Fuser {
     return best;
   }
 
+  // The nodes of the launch that are in n's chain.
+  std::vector<int> chain_of(int n) {
+    std::vector<int> chain;
+    for (size_t i = 0; i < plan_.nodes.size(); ++i)
+      if (level_of_[i] == level_of_[static_cast<size_t>(n)] && root(static_cast<int>(i)) == root(n))
+        chain.push_back(static_cast<int>(i));
+    return chain;
+  }
   static bool reads_a_batch(const Node& x) { return made_by_tiles(x) || traits(x).normalises; }
   // How many chains with such an op these nodes belong to.
   size_t chains_of_batches(const std::vector<int>& with) {
     std::set<int> roots;
     for (const int n : with)
-      for (size_t i = 0; i < placed_.size(); ++i)
-        if (placed_[i].how == Placed::chained && level_of_[i] == level_of_[static_cast<size_t>(n)] &&
-            root(static_cast<int>(i)) == root(n) && reads_a_batch(node(static_cast<int>(i))))
-          roots.insert(root(n));
+      for (const int k : chain_of(n))
+        if (placed_[static_cast<size_t>(k)].how == Placed::chained && reads_a_batch(node(k))) roots.insert(root(n));
     return roots.size();
   }
 
@@ -263,11 +269,9 @@ class Fuser {
   // single large product of packed rows.
   bool can_be(int n, const Cells& c) {
     if (cells_of(n).parts > 0) return cells_of(n) == c;
-    const int level = level_of_[static_cast<size_t>(n)];
-    for (size_t i = 0; i < plan_.nodes.size(); ++i) {
-      const int k = static_cast<int>(i);
-      if (level_of_[i] != level || root(k) != root(n) || is_view(node(k).op)) continue;
-      const Placed& p = placed_[i];
+    for (const int k : chain_of(n)) {
+      if (is_view(node(k).op)) continue;
+      const Placed& p = placed_[static_cast<size_t>(k)];
       const Shape s = shape(node(k).out[0]);
       const bool packed = p.how == Placed::tile && traits(node(k)).rows && s.rows == unit_ &&
                           (c.parts - 1) * c.width < s.cols && s.cols <= c.parts * c.width;

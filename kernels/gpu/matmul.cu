@@ -50,9 +50,9 @@ int64_t scratch_bytes(const Call& call) {
   return most;
 }
 
-template <template <bool, bool> class Tile, bool trans_a, bool trans_b>
+template <class Tiles, bool trans_a, bool trans_b>
 void launch_tiles(const GpuContext& context, const Problem& p) {
-  using T = Tile<!trans_a, trans_b>;
+  using T = typename Tiles::template Square<!trans_a, trans_b>;
   float* part = is_cut(p) ? static_cast<float*>(context.workspace) : nullptr;
   launch({dim3(grid_of(p.rows, T::kRows), grid_of(p.cols, T::kCols),
                part != nullptr ? static_cast<unsigned>(p.slices) : 1),
@@ -64,35 +64,24 @@ void launch_tiles(const GpuContext& context, const Problem& p) {
          "matmul_slices", matmul_slices_kernel, static_cast<const float*>(part), p, chunks);
 }
 
-template <template <bool, bool> class Tile>
+template <class Tiles>
 void run(const Call& call, int64_t, void* scratch) {
   const auto& op = *static_cast<const Matmul*>(call.op);
   const GpuContext& context = gpu_context(scratch);
   each_launch(call, [&](const Problem& p) {
     if (op.trans_a)
-      op.trans_b ? launch_tiles<Tile, true, true>(context, p) : launch_tiles<Tile, true, false>(context, p);
-    else op.trans_b ? launch_tiles<Tile, false, true>(context, p) : launch_tiles<Tile, false, false>(context, p);
+      op.trans_b ? launch_tiles<Tiles, true, true>(context, p) : launch_tiles<Tiles, true, false>(context, p);
+    else op.trans_b ? launch_tiles<Tiles, false, true>(context, p) : launch_tiles<Tiles, false, false>(context, p);
   });
 }
-
-template <bool a, bool b>
-using Fp32 = FmaTile<64, 64, a, b>;
-template <bool a, bool b>
-using Tf32 = TensorTile<Tf32Math<false>, a, b, 64, 64, 2>;
-template <bool a, bool b>
-using Tf32x3 = TensorTile<Tf32Math<true>, a, b, 64, 64, 2>;
-template <bool a, bool b>
-using Bf16 = TensorTile<HalfMath<true>, a, b, 64, 64, 2>;
-template <bool a, bool b>
-using Fp16 = TensorTile<HalfMath<false>, a, b, 64, 64, 2>;
 
 // The tiles that the op's factors ask for.
 void run_factors(const Call& call, int64_t tile, void* scratch) {
   switch (static_cast<const Matmul*>(call.op)->factors) {
-    case Precision::fp32: return run<Fp32>(call, tile, scratch);
-    case Precision::tf32: return run<Tf32>(call, tile, scratch);
-    case Precision::bf16: return run<Bf16>(call, tile, scratch);
-    case Precision::fp16: return run<Fp16>(call, tile, scratch);
+    case Precision::fp32: return run<FmaTiles>(call, tile, scratch);
+    case Precision::tf32: return run<TensorTiles<Tf32Math<false>>>(call, tile, scratch);
+    case Precision::bf16: return run<TensorTiles<HalfMath<true>>>(call, tile, scratch);
+    case Precision::fp16: return run<TensorTiles<HalfMath<false>>>(call, tile, scratch);
   }
 }
 
@@ -189,7 +178,9 @@ Kernel sharded_wgrad_entry() { return {one_if_any, sharded_run, sharded_bytes}; 
 Kernel narrow_entry() { return {one_if_any, narrow_run, nullptr}; }
 
 Kernel matmul_kernel(Math math) {
-  void (*const runs[kMaths])(const Call&, int64_t, void*) = {run_factors, run<Tf32x3>, run<Tf32>, run<Bf16>, run<Fp16>};
+  void (*const runs[kMaths])(const Call&, int64_t, void*) = {
+      run_factors, run<TensorTiles<Tf32Math<true>>>, run<TensorTiles<Tf32Math<false>>>,
+      run<TensorTiles<HalfMath<true>>>, run<TensorTiles<HalfMath<false>>>};
   return {one_if_any, runs[static_cast<int>(math)], scratch_bytes};
 }
 Kernel matmul_entry() { return matmul_kernel(Math::fp32); }

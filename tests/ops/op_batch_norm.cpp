@@ -74,8 +74,7 @@ Grids rows_grad(const BatchNormRowsGrad& op, const Grids& in) {
 
 // `rows` for each unit that the rank has.
 void shard_cases(Cases& cases, BatchNormSums op, int64_t rows, int64_t cols) {
-  const int64_t own =
-      rows * (shard_begin(op.units, op.shards, op.first + op.count) - shard_begin(op.units, op.shards, op.first));
+  const int64_t own = rows * shard_units(op, op.count);
   const Input x = real(own, cols), row = real(1, cols), var = row.range(0.1, 3);
   const std::vector<Input> given{x, row.range(0.5, 1.5), row.range(-1, 1), row, var, x};
   for (const BatchNormSums::Form form : {BatchNormSums::mean, BatchNormSums::variance, BatchNormSums::gradient}) {

@@ -32,8 +32,7 @@ Case product(const char* note, Matmul op, int64_t m, int64_t n, std::vector<int6
 // Rows of the pairs: `rows` for each unit that the rank has.
 Case sharded(const char* note, ShardedWgrad op, int64_t m, int64_t n, std::vector<int64_t> rows) {
   Case c{note, op, {}, [op](const Grids& in) { return reference({true, false, op.pairs, op.addend}, in); }};
-  const int64_t units =
-      shard_begin(op.units, op.shards, op.first + op.count) - shard_begin(op.units, op.shards, op.first);
+  const int64_t units = shard_units(op, op.count);
   for (const int64_t r : rows) c.in.insert(c.in.end(), {real(units * r, m), real(units * r, n)});
   if (op.addend) c.in.push_back(real(m, n));
   c.derived = false;

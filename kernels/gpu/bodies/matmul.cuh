@@ -12,32 +12,6 @@ struct ProductStep {
   Precision factors;
 };
 
-// The tiles of a fused launch: fp32 on the FMA units, rounded factors on tensor cores, whose fragments have
-// 16 rows.
-struct FmaTiles {
-  static constexpr int kFewRows = 8;
-  template <bool a, bool b>
-  using Few = FmaTile<8, 128, a, b>;
-  template <bool a, bool b>
-  using Low = FmaTile<16, 64, a, b>;
-  template <bool a, bool b>
-  using Tall = FmaTile<128, 8, a, b>;
-  template <bool a, bool b>
-  using Square = FmaTile<64, 64, a, b>;
-};
-template <class Math>
-struct TensorTiles {
-  static constexpr int kFewRows = 0;
-  template <bool a, bool b>
-  using Low = TensorTile<Math, a, b, 16, 64, 1>;
-  template <bool a, bool b>
-  using Few = Low<a, b>;
-  template <bool a, bool b>
-  using Tall = TensorTile<Math, a, b, 128, 8, 8>;
-  template <bool a, bool b>
-  using Square = TensorTile<Math, a, b, 64, 64, 2>;
-};
-
 // f(the tiles that multiply these factors).
 template <class F>
 __device__ inline void with_tiles(Precision factors, F&& f) {

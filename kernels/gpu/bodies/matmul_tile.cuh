@@ -73,8 +73,8 @@ struct Chunks {
 };
 
 // As floats, by asynchronous copies: start() copies to `stage`, where the bytes are after cp_async_wait and a barrier.
-template <class Math, int side, bool along_k, int threads>
-struct Carrier {
+template <int side, bool along_k, int threads>
+struct CopyingCarrier {
   using Layout = StageLayout<float, side, along_k>;
   using Own = Chunks<Layout, along_k, threads>;
   __device__ void start(const Panel& p, const Rows& rows, int first, int k0, int depth, float* stage) {
@@ -128,7 +128,7 @@ struct FmaTile {
   static constexpr int kThreads = 256, kRows = down, kCols = across;
   using Stored = float;
   template <int side, bool along_k>
-  using Carrier = gpu::Carrier<void, side, along_k, kThreads>;
+  using Carrier = CopyingCarrier<side, along_k, kThreads>;
   static constexpr int kOwn = down * across / kThreads;  // elements per thread
   static constexpr int kDown = down < 64 ? 1 : 4, kRight = kOwn / kDown;
   static_assert(kRight == 1 || kRight == 4);
@@ -194,7 +194,7 @@ struct Tf32Math {
   static constexpr int kDepth = 8, kParts = split ? 2 : 1;
   using Stored = float;
   template <int side, bool along_k, int threads>
-  using Carrier = gpu::Carrier<Tf32Math, side, along_k, threads>;
+  using Carrier = CopyingCarrier<side, along_k, threads>;
   using A = uint32_t[kParts][4];
   using B = uint32_t[kParts][2];
   __device__ static void part(float x, uint32_t& high, uint32_t* low) {
@@ -310,6 +310,32 @@ struct TensorTile {
             (i * kRight + j) * 4 + q);
   }
   static constexpr int kElements = kDown * kRight * 4;
+};
+
+// ---- the tiles of a product ---------------------------------------------------------------------
+// fp32 on the FMA units, rounded factors on tensor cores, whose fragments have 16 rows.
+struct FmaTiles {
+  static constexpr int kFewRows = 8;
+  template <bool a, bool b>
+  using Few = FmaTile<8, 128, a, b>;
+  template <bool a, bool b>
+  using Low = FmaTile<16, 64, a, b>;
+  template <bool a, bool b>
+  using Tall = FmaTile<128, 8, a, b>;
+  template <bool a, bool b>
+  using Square = FmaTile<64, 64, a, b>;
+};
+template <class Math>
+struct TensorTiles {
+  static constexpr int kFewRows = 0;
+  template <bool a, bool b>
+  using Low = TensorTile<Math, a, b, 16, 64, 1>;
+  template <bool a, bool b>
+  using Few = Low<a, b>;
+  template <bool a, bool b>
+  using Tall = TensorTile<Math, a, b, 128, 8, 8>;
+  template <bool a, bool b>
+  using Square = TensorTile<Math, a, b, 64, 64, 2>;
 };
 
 }  // namespace tessera::gpu

@@ -136,16 +136,14 @@ __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, i
     if constexpr (kThroughRegisters) {
       a_carrier.put_down(a_stage + room * kRoomA);
       b_carrier.put_down(b_stage + room * kRoomB);
-      __syncthreads();  // nobody reads the other room any more
-      if (left > 1) start_next(room ^ 1);
     } else if (left > 1) {
       start_next(room ^ 1);
       cp_async_wait<1>();
-      __syncthreads();
     } else {
       cp_async_wait<0>();
-      __syncthreads();
     }
+    __syncthreads();
+    if (kThroughRegisters && left > 1) start_next(room ^ 1);  // nobody reads the other room any more
     tile.multiply(a_stage + room * kRoomA, b_stage + room * kRoomB);
     if (at.last_of_slice(p))
       tile.each([&](int, int, float& v, int i) {
