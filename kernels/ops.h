@@ -418,17 +418,20 @@ struct Recurrent {
   Cell cell;
   int64_t steps;
   double forget_bias;  // lstm
+  Precision factors = Precision::fp32;
   bool operator==(const Recurrent&) const = default;
 };
 // in (length), saved, W_h, (d_y), (d_h_last), (d_c_last, lstm) · out slopes, d_h0 [sequences, H], (d_c0, lstm)
 struct RecurrentGrad {
   Cell cell;
   int64_t steps, sequences;
+  Precision factors = Precision::fp32;
   bool operator==(const RecurrentGrad&) const = default;
 };
 struct RecurrentInputGrad {  // in slopes, W_x · out d_x [sequences, steps·in]
   Cell cell;
   int64_t steps, sequences;
+  Precision factors = Precision::fp32;
   bool operator==(const RecurrentInputGrad&) const = default;
 };
 // Each tile's share of the weights' gradients. in x, (length), saved, slopes · out [tiles, (in + H + 2)·gates·H]:
@@ -436,6 +439,7 @@ struct RecurrentInputGrad {  // in slopes, W_x · out d_x [sequences, steps·in]
 struct RecurrentWgrad {
   Cell cell;
   int64_t steps;
+  Precision factors = Precision::fp32;
   bool operator==(const RecurrentWgrad&) const = default;
 };
 

@@ -1,6 +1,6 @@
-// precision: products read rounded factors and sum in fp32. Everything else reads and stores fp32: master weights, the
-// optimizer's state, statistics of a batch, softmax, Gumbel noise and log-sum-exp, losses, every sum, and the states of
-// recurrent cells.
+// precision: products read rounded factors and sum in fp32, those within recurrent cells too. Everything else reads and
+// stores fp32: master weights, the optimizer's state, statistics of a batch, softmax, Gumbel noise and log-sum-exp,
+// losses, every sum, the states and gates of recurrent cells.
 //   The second-order path of a gradient penalty stays fp32 too: the derivative of a derivative. Such a penalty holds
 //   the norms of a derivative's rows, sqrt(row_dot(g, g)); the path is all that reads g, the norms or what follows from
 //   them before an optimizer has used it. g itself is a derivative like others.
@@ -26,7 +26,6 @@ constexpr Reason kReasons[] = {{"narrow", "kept for a weight's gradient in 16 bi
                                {"span_", "softmax, Gumbel noise and log-sum-exp"},
                                {"batch_norm", "statistics of a batch"},
                                {"norm_eval", "statistics of a batch"},
-                               {"recurrent", "states of a recurrent cell"},
                                {"sparse_", "a sum of gathered rows"},
                                {"sum_", "a sum"},
                                {"row_dot", "a sum"},

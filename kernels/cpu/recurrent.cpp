@@ -14,28 +14,41 @@ int64_t tiles(const Call& call) { return call.out[1].cols == 0 ? 0 : sequence_ti
 
 template <class T>
 int64_t scratch_bytes(const Call& call) {
-  const int64_t in = call.in[4].rows, hidden = call.in[5].rows, wide = in > hidden ? in : hidden;
-  return static_cast<int64_t>(sizeof(T)) * (kTile * (in + 7 * hidden) + wide) + 64;
+  const auto& op = *static_cast<const Recurrent*>(call.op);
+  const int64_t in = call.in[4].rows, hidden = call.in[5].rows, wide = in > hidden ? in : hidden,
+                gates = call.in[5].cols;
+  const int64_t copies = with_items<T>(op.factors, [&](auto item) {
+    const CellFactors<T, decltype(item)> factors{op.factors};
+    return factors.room(in, gates + kTile) + factors.room(hidden, gates + kTile);
+  });
+  return static_cast<int64_t>(sizeof(T)) * (kTile * (in + 7 * hidden) + wide + copies) + 64;
 }
 
 // Operands of a step, lane-major. S: in what it saves.
-template <class T, class S>
+template <class T, class S, class Item>
 struct Step {
-  const T* x;
   const T* h;
   T *next, *c, *a, *more;  // next: the state after the step, may alias the state before it; more: r⊙h
   S* saved;                // nullptr: not wanted
   bool past;
   int64_t ld, in, hidden;
-  const T *w_x, *w_h, *b_x, *b_h;
-  int64_t ld_x, ld_h;
+  const T *b_x, *b_h;
   T forget_bias;
+  CellFactors<T, Item> factors;
+  Lines<Item> w_x, w_h, x_items;
+  Item *room_x, *room_h;  // of copies of the step's values
+
+  Term<Item> of_x(int64_t column) const { return {{w_x.data + column, w_x.ld}, x_items, factors.items(in)}; }
+  Term<Item> of_h(int64_t column, const T* h_lanes) const {
+    return {
+        {w_h.data + column, w_h.ld}, factors.across({h_lanes, kTile}, hidden, kTile, room_h), factors.items(hidden)};
+  }
 };
 
 // Saves what the derivative reads of unit u: values if the sequence has the step, else 0. If `saved` stays in the
 // cache, the next step's lines are prefetched.
-template <class T, bool kRagged, int parts, class S>
-void keep(const Step<T, S>& s, int64_t u, int64_t lane, Vec<T> on, const Vec<T> (&values)[parts]) {
+template <class T, bool kRagged, int parts, class S, class Item>
+void keep(const Step<T, S, Item>& s, int64_t u, int64_t lane, Vec<T> on, const Vec<T> (&values)[parts]) {
   if (s.saved == nullptr) return;
   S* const to = s.saved + u * s.ld + lane;
   const int64_t part = s.hidden * s.ld;
@@ -61,8 +74,8 @@ bool goes_past(const View& saved) {
          reinterpret_cast<uintptr_t>(saved.data) % kVectorBytes == 0;
 }
 
-template <class T, bool kRagged, class S>
-void gru_units(const Step<T, S>& s, const Active<T>& active) {
+template <class T, bool kRagged, class S, class Item>
+void gru_units(const Step<T, S, Item>& s, const Active<T>& active) {
   constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, gate = H * kTile;
   for (int64_t u = 0; u < H; ++u)
@@ -77,8 +90,8 @@ void gru_units(const Step<T, S>& s, const Active<T>& active) {
     }
 }
 
-template <class T, bool kRagged, class S>
-void reset_before_units(const Step<T, S>& s, const Active<T>& active) {
+template <class T, bool kRagged, class S, class Item>
+void reset_before_units(const Step<T, S, Item>& s, const Active<T>& active) {
   constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, gate = H * kTile;
   for (int64_t k = 0; k < gate; k += L) {
@@ -86,7 +99,7 @@ void reset_before_units(const Step<T, S>& s, const Active<T>& active) {
     store(s.a + k, r);
     store(s.more + k, r * load(s.h + k));
   }
-  const Term<T> n_terms[2] = {{s.w_x + 2 * H, s.ld_x, s.x, kTile, s.in}, {s.w_h + 2 * H, s.ld_h, s.more, kTile, H}};
+  const Term<Item> n_terms[2] = {s.of_x(2 * H), s.of_h(2 * H, s.more)};
   product<T, false>(H, n_terms, 2, s.a + 2 * gate, kTile, s.b_x + 2 * H, nullptr, false);
   for (int64_t u = 0; u < H; ++u)
     for (int64_t l = 0; l < kTile; l += L) {
@@ -98,8 +111,8 @@ void reset_before_units(const Step<T, S>& s, const Active<T>& active) {
     }
 }
 
-template <class T, bool kRagged, class S>
-void lstm_units(const Step<T, S>& s, const Active<T>& active) {
+template <class T, bool kRagged, class S, class Item>
+void lstm_units(const Step<T, S, Item>& s, const Active<T>& active) {
   constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, gate = H * kTile;
   for (int64_t u = 0; u < H; ++u)
@@ -116,7 +129,7 @@ void lstm_units(const Step<T, S>& s, const Active<T>& active) {
     }
 }
 
-template <class T, class S>
+template <class T, class S, class Item>
 void run_saving(const Call& call, int64_t tile, void* scratch) {
   const auto& op = *static_cast<const Recurrent*>(call.op);
   const Mat<T> w_x(call.in[4]), w_h(call.in[5]), h_last(call.out[1]);
@@ -124,7 +137,7 @@ void run_saving(const Call& call, int64_t tile, void* scratch) {
   const Lengths length = lengths_of<T>(call.in[1], tile, B, op.steps);
   const Parts<S> saved(call.out[2], op.steps, saved_of(op.cell), H);
 
-  Step<T, S> s{};
+  Step<T, S, Item> s{};
   T* x = static_cast<T*>(scratch);
   T* const state = x + in * kTile;
   s.c = state + H * kTile;
@@ -134,7 +147,12 @@ void run_saving(const Call& call, int64_t tile, void* scratch) {
   for (int64_t k = 0; k < wide; ++k) zeros[k] = T(0);
   s.past = goes_past(call.out[2]);
   s.ld = saved.ld, s.in = in, s.hidden = H;
-  s.w_x = w_x.data, s.w_h = w_h.data, s.ld_x = w_x.ld, s.ld_h = w_h.ld;
+  s.factors = {op.factors};
+  s.room_x = reinterpret_cast<Item*>(zeros + wide);
+  s.room_h = s.room_x + s.factors.room(in, kTile);
+  Item* const weights = s.room_h + s.factors.room(H, kTile);
+  s.w_x = s.factors.across({w_x.data, w_x.ld}, in, w_x.cols, weights);
+  s.w_h = s.factors.across({w_h.data, w_h.ld}, H, w_h.cols, weights + s.factors.room(in, w_x.cols));
   s.b_x = static_cast<const T*>(call.in[6].data), s.b_h = static_cast<const T*>(call.in[7].data);
   s.forget_bias = static_cast<T>(op.forget_bias);
 
@@ -150,13 +168,15 @@ void run_saving(const Call& call, int64_t tile, void* scratch) {
     }
     const Active<T> active(length, t);
     if (saved.data != nullptr) s.saved = saved.at(tile, t, 0);
-    s.x = step_in_lanes(call.in[0], tile, t, in, length, zeros, x);
+    s.x_items =
+        s.factors.across({step_in_lanes(call.in[0], tile, t, in, length, zeros, x), kTile}, in, kTile, s.room_x);
     // the layer above may use the state in place
     T* const lanes = active.all ? lanes_at<T>(call.out[0], tile, t, H) : nullptr;
     s.next = lanes != nullptr ? lanes : state;
-    const Term<T> both[2] = {{s.w_x, s.ld_x, s.x, kTile, in}, {s.w_h, s.ld_h, s.h, kTile, H}};
+    const Term<Item> both[2] = {s.of_x(0), s.of_h(0, s.h)};
     if (op.cell == Cell::gru) {
-      const Term<T> xn{s.w_x + 2 * H, s.ld_x, s.x, kTile, in}, hn{s.w_h + 2 * H, s.ld_h, s.h, kTile, H};
+      Term<Item> xn = both[0], hn = both[1];
+      xn.w.data += 2 * H, hn.w.data += 2 * H;
       product<T, false>(2 * H, both, 2, s.a, kTile, s.b_x, s.b_h, false);
       product<T, false>(H, &xn, 1, s.a + 2 * H * kTile, kTile, s.b_x + 2 * H, nullptr, false);
       product<T, false>(H, &hn, 1, s.a + 3 * H * kTile, kTile, s.b_h == nullptr ? nullptr : s.b_h + 2 * H, nullptr,
@@ -180,7 +200,10 @@ void run_saving(const Call& call, int64_t tile, void* scratch) {
 
 template <class T>
 void run(const Call& call, int64_t tile, void* scratch) {
-  as_stored<T>(call.out[2], [&](auto saved) { run_saving<T, decltype(saved)>(call, tile, scratch); });
+  as_stored<T>(call.out[2], [&](auto saved) {
+    with_items<T>(static_cast<const Recurrent*>(call.op)->factors,
+                  [&](auto item) { run_saving<T, decltype(saved), decltype(item)>(call, tile, scratch); });
+  });
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // [weights]·[values of 16 sequences] and gate arithmetic is vectorised over lanes; and the conversion between rows of
 // sequences and lanes. Weights are read in place: [in, gates·H] suits a broadcast of neighbouring elements.
 #pragma once
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/product/factors.h"
 
 namespace tessera::TESSERA_ISA {
 
@@ -241,14 +241,95 @@ Vec<T> where(Vec<T> on, Vec<T> a, Vec<T> b) {
   return on != 0 ? a : b;
 }
 
-// ---- products -----------------------------------------------------------------------------------
-// One summand of a product: Σ_k w(j, k)·v[k·ldv + lane], k < depth.
+// ---- factors ------------------------------------------------------------------------------------
+// Line i of items at data + i·ld.
+template <class Item>
+struct Lines {
+  const Item* data;
+  int64_t ld;
+};
+
 template <class T>
+void round_line(Precision to, const T* from, int64_t n, T* out) {
+#pragma GCC ivdep
+  for (int64_t k = 0; to == Precision::tf32 && k < n; ++k) out[k] = Rounded<T, Precision::tf32>::rounded(from[k]);
+#pragma GCC ivdep
+  for (int64_t k = 0; to == Precision::bf16 && k < n; ++k) out[k] = Rounded<T, Precision::bf16>::rounded(from[k]);
+#pragma GCC ivdep
+  for (int64_t k = 0; to == Precision::fp16 && k < n; ++k) out[k] = Rounded<T, Precision::fp16>::rounded(from[k]);
+}
+
+template <class Item>
+constexpr bool kIsPair = false;
+template <>
+inline constexpr bool kIsPair<uint32_t> = true;
+
+// What a layer's products multiply: weights and values where they lie, or rounded copies of them. An item is a factor,
+// or with vdpbf16ps a pair of bf16. Where it is one, copies of bf16 lie in the order in which vdpbf16ps adds products.
+template <class T, class Item>
+struct CellFactors {
+  static constexpr bool kPairs = kIsPair<Item>;
+  Precision precision;
+  bool copied() const { return precision != Precision::fp32; }
+  // Items of n factors that are added up.
+  static int64_t items(int64_t n) { return kPairs ? div_up(n, 2) : n; }
+  int64_t room(int64_t n, int64_t m) const { return copied() ? items(n) * m : 0; }
+  // Where factor k of n lies in a copy.
+  int64_t place(int64_t k, int64_t n) const { return precision == Precision::bf16 && (k | 1) < n ? k ^ 1 : k; }
+
+  // n lines of m; a sum goes over the lines. Lines of the copy are `apart`.
+  Lines<Item> across(const Lines<T>& from, int64_t n, int64_t m, Item* room, int64_t apart) const {
+    if constexpr (kPairs) {
+      constexpr int64_t L = Simd<T>::kLanes;
+      for (int64_t k = 0; k < n; k += 2) {
+        const T *low = from.data + k * from.ld, *high = low + from.ld;
+        Item* to = room + k / 2 * apart;
+        int64_t j = 0;
+        for (; k + 1 < n && j + L <= m; j += L) store_pairs(to + j, low + j, high + j);
+        for (; j < m; ++j) to[j] = bf16_pair(low[j], k + 1 < n ? high[j] : 0);
+      }
+    } else {
+      if (!copied()) return from;
+      for (int64_t k = 0; k < n; ++k) round_line(precision, from.data + k * from.ld, m, room + place(k, n) * apart);
+    }
+    return {room, apart};
+  }
+  Lines<Item> across(const Lines<T>& from, int64_t n, int64_t m, Item* room) const {
+    return across(from, n, m, room, m);
+  }
+  // m lines of n; a sum goes along a line.
+  Lines<Item> along(const Lines<T>& from, int64_t n, int64_t m, Item* room) const {
+    if constexpr (kPairs) {
+      for (int64_t j = 0; j < m; ++j) pairs_along(from.data + j * from.ld, n, room + j * items(n));
+    } else {
+      if (!copied()) return from;
+      for (int64_t j = 0; j < m; ++j) {
+        Item* to = room + j * n;
+        round_line(precision, from.data + j * from.ld, n, to);
+        for (int64_t k = 0; k + 1 < n && precision == Precision::bf16; k += 2) {
+          const Item low = to[k];
+          to[k] = to[k + 1], to[k + 1] = low;
+        }
+      }
+    }
+    return {room, items(n)};
+  }
+};
+// f(an item, as its type) for products of such factors.
+template <class T, class F>
+auto with_items([[maybe_unused]] Precision factors, F&& f) {
+#if defined(__AVX512BF16__)
+  if (factors == Precision::bf16) return f(uint32_t{});
+#endif
+  return f(T{});
+}
+
+// ---- products -----------------------------------------------------------------------------------
+// One summand of a product: Σ_k w(j, k)·v(k, lane), k < depth, in items.
+template <class Item>
 struct Term {
-  const T* w;
-  int64_t ld;  // stride of the weights' rows
-  const T* v;
-  int64_t ldv, depth;
+  Lines<Item> w, v;
+  int64_t depth;
 };
 
 template <class T>
@@ -273,8 +354,8 @@ struct Nothing {
 
 // R rows of out, from row j: out = start + Σ terms, for all lanes. Weights are stored as w[k·ld + j], or transposed as
 // w[j·ld + k]. `beside` prefetches at every k.
-template <class T, int R, bool kTransposed, class Beside>
-void product_rows(const Term<T>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias, const T* more_bias,
+template <class T, class Item, int R, bool kTransposed, class Beside>
+void product_rows(const Term<Item>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias, const T* more_bias,
                   bool add, Beside& beside) {
   constexpr int L = Simd<T>::kLanes, V = Block<T>::kVectors;
   for (int64_t lane = 0; lane < kTile; lane += V * L) {
@@ -285,18 +366,18 @@ void product_rows(const Term<T>* terms, int count, int64_t j, T* out, int64_t ld
       for (int q = 0; q < V; ++q) acc[i][q] = add ? load(out + (j + i) * ldo + lane + q * L) : lanes_of(start);
     }
     for (int n = 0; n < count; ++n) {
-      const Term<T>& term = terms[n];
-      const T* v = term.v + lane;
-      const T* w = kTransposed ? term.w + j * term.ld : term.w + j;
-      const int64_t depth = term.depth, ldv = term.ldv, ld = term.ld;
+      const Term<Item>& term = terms[n];
+      const Item* v = term.v.data + lane;
+      const Item* w = kTransposed ? term.w.data + j * term.w.ld : term.w.data + j;
+      const int64_t depth = term.depth, ldv = term.v.ld, ld = term.w.ld;
       for (int64_t k = 0; k < depth; ++k, v += ldv) {
-        Vec<T> x[V];
+        Vec<Item> x[V];
         for (int q = 0; q < V; ++q) x[q] = load(v + q * L);
         beside.ask();
 #pragma GCC unroll 16
         for (int i = 0; i < R; ++i) {
-          const Vec<T> wi = lanes_of(kTransposed ? w[i * ld] : w[i]);
-          for (int q = 0; q < V; ++q) acc[i][q] = mul_add(wi, x[q], acc[i][q]);
+          const Vec<Item> wi = lanes_of(kTransposed ? w[i * ld] : w[i]);
+          for (int q = 0; q < V; ++q) acc[i][q] = add_products(wi, x[q], acc[i][q]);
         }
         w += kTransposed ? 1 : ld;
       }
@@ -307,23 +388,24 @@ void product_rows(const Term<T>* terms, int count, int64_t j, T* out, int64_t ld
   }
 }
 
-template <class T, bool kTransposed, class Beside, int R = Block<T>::kRows>
-void product_of(int64_t rows, const Term<T>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias,
+template <class T, class Item, bool kTransposed, class Beside, int R = Block<T>::kRows>
+void product_of(int64_t rows, const Term<Item>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias,
                 const T* more_bias, bool add, Beside& beside) {
   if constexpr (R >= 1) {
-    if (rows == R) return product_rows<T, R, kTransposed>(terms, count, j, out, ldo, bias, more_bias, add, beside);
-    product_of<T, kTransposed, Beside, R - 1>(rows, terms, count, j, out, ldo, bias, more_bias, add, beside);
+    if (rows == R)
+      return product_rows<T, Item, R, kTransposed>(terms, count, j, out, ldo, bias, more_bias, add, beside);
+    product_of<T, Item, kTransposed, Beside, R - 1>(rows, terms, count, j, out, ldo, bias, more_bias, add, beside);
   }
 }
 
 // out [rows, kTile] = (add ? out : biases) + Σ terms, in blocks of nearly equal height.
-template <class T, bool kTransposed, class Beside = Nothing>
-void product(int64_t rows, const Term<T>* terms, int count, T* out, int64_t ldo, const T* bias, const T* more_bias,
+template <class T, bool kTransposed, class Item, class Beside = Nothing>
+void product(int64_t rows, const Term<Item>* terms, int count, T* out, int64_t ldo, const T* bias, const T* more_bias,
              bool add, Beside beside = {}) {
   const int64_t blocks = div_up(rows, Block<T>::kRows);
   for (int64_t b = 0; b < blocks; ++b) {
     const int64_t from = b * rows / blocks, to = (b + 1) * rows / blocks;
-    product_of<T, kTransposed>(to - from, terms, count, from, out, ldo, bias, more_bias, add, beside);
+    product_of<T, Item, kTransposed>(to - from, terms, count, from, out, ldo, bias, more_bias, add, beside);
   }
 }
 

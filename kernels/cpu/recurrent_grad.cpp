@@ -22,26 +22,44 @@ namespace {
 // ---- through time -------------------------------------------------------------------------------
 int64_t grad_tiles(const Call& call) { return call.out[1].cols == 0 ? 0 : sequence_tiles(call.out[1].rows); }
 
+// Columns of W_h that the first parts of the slopes multiply; those of n, where there is a reset gate, others do.
+int64_t first_columns(Cell cell, int64_t hidden) { return (cell == Cell::lstm ? 4 : 2) * hidden; }
+
 template <class T>
 int64_t grad_scratch_bytes(const Call& call) {
-  return static_cast<int64_t>(sizeof(T)) * (5 * kTile + 1) * call.in[2].rows + 64;
+  const auto& op = *static_cast<const RecurrentGrad*>(call.op);
+  const int64_t H = call.in[2].rows, first = first_columns(op.cell, H);
+  const int64_t copies = with_items<T>(op.factors, [&](auto item) {
+    const CellFactors<T, decltype(item)> factors{op.factors};
+    return factors.room(first, H + kTile) + factors.room(call.in[2].cols - first, H + kTile);
+  });
+  return static_cast<int64_t>(sizeof(T)) * ((5 * kTile + 1) * H + copies) + 64;
 }
 
-template <class T, class S>
+template <class T, class S, class Item>
 struct Back {
   const S* saved;
   const T* d_y;
   T *slopes, *d_h, *d_c, *more;  // d_h, d_c: of the state after the step, then of the state before it
   int64_t ld_saved, ld_slopes, hidden;
-  const T* w_h;
-  int64_t ld_h;
+  CellFactors<T, Item> factors;
+  Lines<Item> w_first, w_rest;
+  Item *room_first, *room_rest;  // of copies of the step's slopes
+
+  Term<Item> first(int64_t n) const {
+    return {w_first, factors.across({slopes, ld_slopes}, n, kTile, room_first), factors.items(n)};
+  }
+  Term<Item> rest(int64_t part) const {
+    return {w_rest, factors.across({slopes + part * hidden * ld_slopes, ld_slopes}, hidden, kTile, room_rest),
+            factors.items(hidden)};
+  }
 };
 
 // Prefetches the reads of the previous step during the product with W_h: time runs backwards here, which the hardware
 // prefetcher does not predict. Before the first step these are addresses only. (Gate gradients overwrite those of the
 // previous layer, which are in the cache.)
-template <class T, class S>
-Ahead ahead(const Back<T, S>& s, int64_t parts) {
+template <class T, class S, class Item>
+Ahead ahead(const Back<T, S, Item>& s, int64_t parts) {
   const auto bytes = static_cast<uintptr_t>(parts * s.hidden * s.ld_saved) * sizeof(S);
   return {reinterpret_cast<uintptr_t>(s.saved) - bytes, static_cast<int64_t>(bytes / 64)};
 }
@@ -52,8 +70,8 @@ Vec<T> tanh_slope(Vec<T> y) {
   return mul_add(-y, y, lanes_of(T(1)));
 }
 
-template <class T, class S>
-void gru_back(const Back<T, S>& s) {
+template <class T, class S, class Item>
+void gru_back(const Back<T, S, Item>& s) {
   constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, part = H * s.ld_saved, slope = H * s.ld_slopes;
   for (int64_t u = 0; u < H; ++u)
@@ -69,13 +87,12 @@ void gru_back(const Back<T, S>& s) {
       store(out + 3 * slope, dn * r);
       store(d_h, d * z);
     }
-  const Term<T> terms[2] = {{s.w_h, s.ld_h, s.slopes, s.ld_slopes, 2 * H},
-                            {s.w_h + 2 * H, s.ld_h, s.slopes + 3 * slope, s.ld_slopes, H}};
+  const Term<Item> terms[2] = {s.first(2 * H), s.rest(3)};
   product<T, true>(H, terms, 2, s.d_h, kTile, nullptr, nullptr, true, ahead(s, 5));
 }
 
-template <class T, class S>
-void reset_before_back(const Back<T, S>& s) {
+template <class T, class S, class Item>
+void reset_before_back(const Back<T, S, Item>& s) {
   constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, part = H * s.ld_saved, slope = H * s.ld_slopes;
   for (int64_t u = 0; u < H; ++u)
@@ -88,7 +105,7 @@ void reset_before_back(const Back<T, S>& s) {
       store(out + 2 * slope, d * (T(1) - z) * tanh_slope<T>(n));
       store(d_h, d * z);
     }
-  const Term<T> candidate{s.w_h + 2 * H, s.ld_h, s.slopes + 2 * slope, s.ld_slopes, H};
+  const Term<Item> candidate = s.rest(2);
   product<T, true>(H, &candidate, 1, s.more, kTile, nullptr, nullptr, false);
   for (int64_t u = 0; u < H; ++u)
     for (int64_t l = 0; l < kTile; l += L) {
@@ -98,12 +115,12 @@ void reset_before_back(const Back<T, S>& s) {
       store(s.slopes + u * s.ld_slopes + l, d_s * h * (r * (T(1) - r)));
       store(d_h, mul_add(d_s, r, load(d_h)));
     }
-  const Term<T> gates{s.w_h, s.ld_h, s.slopes, s.ld_slopes, 2 * H};
+  const Term<Item> gates = s.first(2 * H);
   product<T, true>(H, &gates, 1, s.d_h, kTile, nullptr, nullptr, true, ahead(s, 4));
 }
 
-template <class T, class S>
-void lstm_back(const Back<T, S>& s) {
+template <class T, class S, class Item>
+void lstm_back(const Back<T, S, Item>& s) {
   constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, part = H * s.ld_saved, slope = H * s.ld_slopes;
   for (int64_t u = 0; u < H; ++u)
@@ -120,11 +137,11 @@ void lstm_back(const Back<T, S>& s) {
       store(out + 3 * slope, d * t * (o * (T(1) - o)));
       store(d_c, e * f);
     }
-  const Term<T> gates{s.w_h, s.ld_h, s.slopes, s.ld_slopes, 4 * H};
+  const Term<Item> gates = s.first(4 * H);
   product<T, true>(H, &gates, 1, s.d_h, kTile, nullptr, nullptr, false, ahead(s, 7));
 }
 
-template <class T, class S>
+template <class T, class S, class Item>
 void grad_reading(const Call& call, int64_t tile, void* scratch) {
   const auto& op = *static_cast<const RecurrentGrad*>(call.op);
   const Mat<T> w_h(call.in[2]), d_h0(call.out[1]);
@@ -133,7 +150,7 @@ void grad_reading(const Call& call, int64_t tile, void* scratch) {
   const Parts<S> saved(call.in[1], op.steps, saved_of(op.cell), H);
   const Parts<T> slopes(call.out[0], op.steps, slopes_of(op.cell), H);
 
-  Back<T, S> s{};
+  Back<T, S, Item> s{};
   T* dy = static_cast<T*>(scratch);
   s.d_y = dy;
   s.d_h = dy + H * kTile;
@@ -142,7 +159,14 @@ void grad_reading(const Call& call, int64_t tile, void* scratch) {
   T *before = s.more + H * kTile, *zeros = before + H * kTile;
   for (int64_t k = 0; k < H; ++k) zeros[k] = T(0);
   for (int64_t k = 0; k < H * kTile; ++k) dy[k] = T(0);
-  s.ld_saved = saved.ld, s.ld_slopes = slopes.ld, s.hidden = H, s.w_h = w_h.data, s.ld_h = w_h.ld;
+  s.ld_saved = saved.ld, s.ld_slopes = slopes.ld, s.hidden = H;
+  const int64_t first = first_columns(op.cell, H), rest = w_h.cols - first;
+  s.factors = {op.factors};
+  s.room_first = reinterpret_cast<Item*>(zeros + H);
+  s.room_rest = s.room_first + s.factors.room(first, kTile);
+  Item* const weights = s.room_rest + s.factors.room(rest, kTile);
+  s.w_first = s.factors.along({w_h.data, w_h.ld}, first, H, weights);
+  s.w_rest = s.factors.along({w_h.data + first, w_h.ld}, rest, H, weights + s.factors.room(first, H));
 
   load_state(call.in[4], tile, B, H, zeros, s.d_h);
   const bool lstm = op.cell == Cell::lstm;
@@ -179,7 +203,10 @@ void grad_reading(const Call& call, int64_t tile, void* scratch) {
 
 template <class T>
 void grad_run(const Call& call, int64_t tile, void* scratch) {
-  as_stored<T>(call.in[1], [&](auto saved) { grad_reading<T, decltype(saved)>(call, tile, scratch); });
+  as_stored<T>(call.in[1], [&](auto saved) {
+    with_items<T>(static_cast<const RecurrentGrad*>(call.op)->factors,
+                  [&](auto item) { grad_reading<T, decltype(saved), decltype(item)>(call, tile, scratch); });
+  });
 }
 
 // ---- gradient of the input -----------------------------------------------------------------------
@@ -187,22 +214,36 @@ int64_t input_tiles(const Call& call) { return call.out[0].cols == 0 ? 0 : seque
 
 template <class T>
 int64_t input_scratch_bytes(const Call& call) {
-  return static_cast<int64_t>(sizeof(T)) * kTile * call.in[1].rows + 64;
+  const Precision precision = static_cast<const RecurrentInputGrad*>(call.op)->factors;
+  const int64_t in = call.in[1].rows, gates = call.in[1].cols;
+  const int64_t copies = with_items<T>(
+      precision, [&](auto item) { return CellFactors<T, decltype(item)>{precision}.room(gates, in + kTile); });
+  return static_cast<int64_t>(sizeof(T)) * (kTile * in + copies) + 64;
 }
 
-template <class T>
-void input_run(const Call& call, int64_t tile, void* scratch) {
+template <class T, class Item>
+void input_of(const Call& call, int64_t tile, void* scratch) {
   const auto& op = *static_cast<const RecurrentInputGrad*>(call.op);
   const Mat<T> w_x(call.in[1]);
   const int64_t in = w_x.rows, gates = w_x.cols, H = gates / gates_of(op.cell);
   const Parts<T> slopes(call.in[0], op.steps, slopes_of(op.cell), H);
   T* d = static_cast<T*>(scratch);
+  const CellFactors<T, Item> factors{op.factors};
+  Item* const room = reinterpret_cast<Item*>(d + kTile * in);
+  const Lines<Item> w = factors.along({w_x.data, w_x.ld}, gates, in, room + factors.room(gates, kTile));
   for (int64_t t = 0; t < op.steps; ++t) {
-    const Term<T> term{w_x.data, w_x.ld, slopes.at(tile, t, 0), slopes.ld, gates};
+    const Term<Item> term{w, factors.across({slopes.at(tile, t, 0), slopes.ld}, gates, kTile, room),
+                          factors.items(gates)};
     T* lanes = lanes_at<T>(call.out[0], tile, t, in);
     product<T, true>(in, &term, 1, lanes != nullptr ? lanes : d, kTile, nullptr, nullptr, false);
     if (lanes == nullptr) store_step(call.out[0], tile, t, in, d);
   }
+}
+
+template <class T>
+void input_run(const Call& call, int64_t tile, void* scratch) {
+  with_items<T>(static_cast<const RecurrentInputGrad*>(call.op)->factors,
+                [&](auto item) { input_of<T, decltype(item)>(call, tile, scratch); });
 }
 
 // ---- gradient of the weights ---------------------------------------------------------------------
@@ -233,31 +274,31 @@ Vec<T> lane_sums(Vec<T>* a) {
 }
 
 // A matrix of lanes over time: row k of step t at data + t·step + k·ld.
-template <class T>
+template <class Item>
 struct Lanes {
-  const T* data;
+  const Item* data;
   int64_t step, ld;
 };
 
 // out[k·ldo + j] += Σ over steps and lanes of v[k]·d[j], for K × J elements that fill a vector of sums exactly.
-template <class T, int K, int J>
-void outer(int64_t steps, const Lanes<T>& v, int64_t k, int64_t rows, const Lanes<T>& d, int64_t j, int64_t cols,
+template <class T, class Item, int K, int J>
+void outer(int64_t steps, const Lanes<Item>& v, int64_t k, int64_t rows, const Lanes<Item>& d, int64_t j, int64_t cols,
            T* out, int64_t ldo) {
   constexpr int L = Simd<T>::kLanes;
   static_assert(K * J == L);
   Vec<T> acc[K * J] = {};
-  const T *a = v.data + k * v.ld, *b = d.data + j * d.ld;
+  const Item *a = v.data + k * v.ld, *b = d.data + j * d.ld;
   // beyond the edge the last row is repeated; its sums are not stored
   const int64_t last_row = rows - 1, last_col = cols - 1;
   for (int64_t t = 0; t < steps; ++t, a += v.step, b += d.step)
     for (int64_t lane = 0; lane < kTile; lane += L) {
-      Vec<T> x[K], s[J];
+      Vec<Item> x[K], s[J];
       for (int q = 0; q < K; ++q) x[q] = load(a + (q < last_row ? q : last_row) * v.ld + lane);
       for (int q = 0; q < J; ++q) s[q] = load(b + (q < last_col ? q : last_col) * d.ld + lane);
 #pragma GCC unroll 4
       for (int p = 0; p < K; ++p)
 #pragma GCC unroll 4
-        for (int q = 0; q < J; ++q) acc[p * J + q] = mul_add(x[p], s[q], acc[p * J + q]);
+        for (int q = 0; q < J; ++q) acc[p * J + q] = add_products(x[p], s[q], acc[p * J + q]);
     }
   T sums[L];
   store(sums, lane_sums<T>(acc));
@@ -265,12 +306,14 @@ void outer(int64_t steps, const Lanes<T>& v, int64_t k, int64_t rows, const Lane
     for (int64_t q = 0; q < least(J, cols); ++q) out[p * ldo + q] += sums[p * J + q];
 }
 
-template <class T>
-void outer_products(int64_t steps, const Lanes<T>& v, int64_t rows, const Lanes<T>& d, int64_t cols, T* out,
+// `steps`: items of steps.
+template <class T, class Item>
+void outer_products(int64_t steps, const Lanes<Item>& v, int64_t rows, const Lanes<Item>& d, int64_t cols, T* out,
                     int64_t ldo) {
   constexpr int L = Simd<T>::kLanes, K = L >= 8 ? 4 : 2, J = L / K;
   for (int64_t k = 0; k < rows; k += K)
-    for (int64_t j = 0; j < cols; j += J) outer<T, K, J>(steps, v, k, rows - k, d, j, cols - j, out + k * ldo + j, ldo);
+    for (int64_t j = 0; j < cols; j += J)
+      outer<T, Item, K, J>(steps, v, k, rows - k, d, j, cols - j, out + k * ldo + j, ldo);
 }
 
 // out[j] += Σ over steps and lanes of d[j]
@@ -302,9 +345,15 @@ int64_t wgrad_tiles(const Call& call) { return call.out[0].cols == 0 ? 0 : call.
 
 template <class T>
 int64_t wgrad_scratch_bytes(const Call& call) {
+  const auto& op = *static_cast<const RecurrentWgrad*>(call.op);
   const WgradSizes s = wgrad_sizes(call);
   const int64_t widened = call.in[2].narrow() ? 2 : 1;  // states, beside what a reset gate lets through of them
-  return static_cast<int64_t>(sizeof(T)) * (kBlock * kTile * (s.in + widened * s.hidden) + s.in) + 64;
+  const int64_t copies = with_items<T>(op.factors, [&](auto item) {
+    return CellFactors<T, decltype(item)>{op.factors}.room(
+        kBlock,
+        kTile * (s.in + (op.cell == Cell::gru_reset_before ? 2 : 1) * s.hidden + slopes_of(op.cell) * s.hidden));
+  });
+  return static_cast<int64_t>(sizeof(T)) * (kBlock * kTile * (s.in + widened * s.hidden) + s.in + copies) + 64;
 }
 
 // A part of n steps of what a layer saved, as T: where it lies, or widened in `room`.
@@ -322,7 +371,37 @@ Lanes<T> part_of(const Parts<S>& saved, int64_t tile, int64_t t0, int64_t n, int
   }
 }
 
-template <class T, class S>
+// n steps of `rows` rows as the factors of sums over steps.
+template <class T, class Item>
+Lanes<Item> over_steps(const CellFactors<T, Item>& factors, const Lanes<T>& v, int64_t n, int64_t rows, Item* room) {
+  if constexpr (!kIsPair<Item>)
+    if (!factors.copied()) return v;
+  for (int64_t r = 0; r < rows; ++r)
+    factors.across({v.data + r * v.ld, v.step}, n, kTile, room + r * kTile, rows * kTile);
+  return {room, rows * kTile, kTile};
+}
+
+// The same of a part of what a layer saved. `widened`: room for it as T.
+template <class T, class S, class Item>
+Lanes<Item> over_steps(const CellFactors<T, Item>& factors, const Parts<S>& saved, int64_t tile, int64_t t0, int64_t n,
+                       int64_t part, T* widened, Item* room) {
+  if constexpr (kIsPair<Item> && kStoredAs<S> == Precision::bf16) {
+    static_assert(Simd<T>::kLanes == kTile);
+    const int64_t rows = saved.hidden;
+    for (int64_t t = 0; t < n; t += 2)
+      for (int64_t u = 0; u < rows; ++u) {
+        auto bits = [&](int64_t step) {
+          return reinterpret_cast<Vec<Item>>(load_stored<T>(saved.at(tile, t0 + step, part) + u * saved.ld));
+        };
+        store(room + (t / 2 * rows + u) * kTile, (t + 1 < n ? bits(t + 1) : Vec<Item>{}) | bits(t) >> 16);
+      }
+    return {room, rows * kTile, kTile};
+  } else {
+    return over_steps(factors, part_of(saved, tile, t0, n, part, widened), n, saved.hidden, room);
+  }
+}
+
+template <class T, class S, class Item>
 void wgrad_reading(const Call& call, int64_t tile, void* scratch) {
   const auto& op = *static_cast<const RecurrentWgrad*>(call.op);
   const Mat<T> out(call.out[0]);
@@ -333,6 +412,10 @@ void wgrad_reading(const Call& call, int64_t tile, void* scratch) {
   const Parts<T> slopes(call.in[3], op.steps, slopes_of(op.cell), H);
   T *lanes = static_cast<T*>(scratch), *reset = lanes + kBlock * kTile * in, *zeros = reset + kBlock * kTile * H,
     *widened = zeros + in;
+  const CellFactors<T, Item> factors{op.factors};
+  Item *x_room = reinterpret_cast<Item*>(widened + (call.in[2].narrow() ? kBlock * kTile * H : 0)),
+       *h_room = x_room + factors.room(kBlock, kTile * in), *d_room = h_room + factors.room(kBlock, kTile * H),
+       *reset_room = d_room + factors.room(kBlock, kTile * H * slopes.parts);
   for (int64_t k = 0; k < in; ++k) zeros[k] = T(0);
   T *d_wx = out.row(tile), *d_wh = d_wx + in * gates, *d_bx = d_wh + H * gates, *d_bh = d_bx + gates;
   for (int64_t k = 0; k < out.cols; ++k) d_wx[k] = T(0);
@@ -346,27 +429,35 @@ void wgrad_reading(const Call& call, int64_t tile, void* scratch) {
       const T* step = step_in_lanes(x, tile, t0 + t, in, length, zeros, lanes + t * in * kTile);
       if (t == 0) values = step;
     }
-    const Lanes<T> v{values, in * kTile, kTile}, h = part_of(saved, tile, t0, n, h_part, widened);
+    const Lanes<T> v{values, in * kTile, kTile};
     const Lanes<T> d{slopes.at(tile, t0, 0), slopes.parts * H * slopes.ld, slopes.ld};
-    // clang 14 captures no structured binding
-    auto slope = [&, hidden = H](int64_t part) { return Lanes<T>{d.data + part * hidden * d.ld, d.step, d.ld}; };
-    outer_products(n, v, in, d, gates, d_wx, gates);
+    const int64_t steps = factors.items(n);
+    const Lanes<Item> vs = over_steps(factors, v, n, in, x_room),
+                      hs = over_steps(factors, saved, tile, t0, n, h_part, widened, h_room),
+                      ds = over_steps(factors, d, n, slopes.parts * H, d_room);
+    auto part = [](const auto& of, int64_t row) {
+      auto from = of;
+      from.data += row * of.ld;
+      return from;
+    };
+    outer_products(steps, vs, in, ds, gates, d_wx, gates);
     totals(n, d, gates, d_bx);
     if (op.cell == Cell::lstm) {
-      outer_products(n, h, H, d, gates, d_wh, gates);
+      outer_products(steps, hs, H, ds, gates, d_wh, gates);
     } else if (op.cell == Cell::gru) {
-      outer_products(n, h, H, d, 2 * H, d_wh, gates);
-      outer_products(n, h, H, slope(3), H, d_wh + 2 * H, gates);
-      totals(n, slope(3), H, d_bh + 2 * H);
+      outer_products(steps, hs, H, ds, 2 * H, d_wh, gates);
+      outer_products(steps, hs, H, part(ds, 3 * H), H, d_wh + 2 * H, gates);
+      totals(n, part(d, 3 * H), H, d_bh + 2 * H);
     } else {
-      const Lanes<T> gate = part_of(saved, tile, t0, n, 0, reset);
+      const Lanes<T> gate = part_of(saved, tile, t0, n, 0, reset), h = part_of(saved, tile, t0, n, h_part, widened);
       for (int64_t t = 0; t < n; ++t)
         for (int64_t u = 0; u < H; ++u) {
           const T *r = gate.data + t * gate.step + u * gate.ld, *was = h.data + t * h.step + u * h.ld;
           for (int64_t l = 0; l < kTile; ++l) reset[(t * H + u) * kTile + l] = r[l] * was[l];
         }
-      outer_products(n, h, H, d, 2 * H, d_wh, gates);
-      outer_products(n, Lanes<T>{reset, H * kTile, kTile}, H, slope(2), H, d_wh + 2 * H, gates);
+      outer_products(steps, hs, H, ds, 2 * H, d_wh, gates);
+      outer_products(steps, over_steps(factors, Lanes<T>{reset, H * kTile, kTile}, n, H, reset_room), H,
+                     part(ds, 2 * H), H, d_wh + 2 * H, gates);
     }
   }
   // A gate that adds its two biases first has one gradient for both.
@@ -376,7 +467,10 @@ void wgrad_reading(const Call& call, int64_t tile, void* scratch) {
 
 template <class T>
 void wgrad_run(const Call& call, int64_t tile, void* scratch) {
-  as_stored<T>(call.in[2], [&](auto saved) { wgrad_reading<T, decltype(saved)>(call, tile, scratch); });
+  as_stored<T>(call.in[2], [&](auto saved) {
+    with_items<T>(static_cast<const RecurrentWgrad*>(call.op)->factors,
+                  [&](auto item) { wgrad_reading<T, decltype(saved), decltype(item)>(call, tile, scratch); });
+  });
 }
 
 }  // namespace

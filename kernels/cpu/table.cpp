@@ -6,15 +6,19 @@ namespace {
 #if defined(__AVX512BF16__)
 // What rounds to bf16 has use for these instructions, what multiplies bf16 for tiles of AMX. The other kernels are
 // those of AVX-512, and so is the name: fp32 has the same bits, and bf16 has them with AVX-512 BF16
-// (product.h).
+// (product/factors.h).
 template <class T>
 KernelTable make(const char*) {
-#if defined(TESSERA_AMX)
-  KernelTable t = isa_avx512_bf16::kernels_f32();
+#if defined(TESSERA_AMX)  // Intel's, whose vdpbf16ps is slower than two multiply-adds
+  KernelTable t = isa_avx512::kernels_f32();
+  t.narrow = isa_avx512_bf16::kernels_f32().narrow;
 #else
   KernelTable t = isa_avx512::kernels_f32();
   t.narrow = narrow_entry<T>();
   t.recurrent = recurrent_entry<T>();
+  t.recurrent_grad = recurrent_grad_entry<T>();
+  t.recurrent_input_grad = recurrent_input_grad_entry<T>();
+  t.recurrent_wgrad = recurrent_wgrad_entry<T>();
 #endif
   t.matmul = matmul_entry<T>();
   t.block_matmul = block_matmul_entry<T>();

@@ -20,12 +20,6 @@ struct Operands {
   Precision factors;
 };
 
-__device__ inline float rounded(float x, Precision factors) {
-  if (factors == Precision::tf32) return __uint_as_float(to_tf32(x));  // the same for every thread
-  if (factors == Precision::bf16) return __uint_as_float(pack_bf16(0, x));
-  return factors == Precision::fp16 ? rounded_fp16(x) : x;
-}
-
 // One block as the form sees it: which rows and columns of the result it has a part in, and how deep it is.
 struct Meeting {
   int row, rows, col, cols, depth;

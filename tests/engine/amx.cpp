@@ -1,5 +1,5 @@
 // Products of bf16 by AMX have the bits that Intel's description of TDPBF16PS gives, computed here one number at a time
-// (kernels/cpu/product_amx.h).
+// (kernels/cpu/product/amx.h).
 #include <cmath>
 #include <cstring>
 
@@ -62,9 +62,10 @@ TEST(Amx, ProductsHaveTheBitsOfTheInstructionsDescription) {
   const KernelTable* table = cpu_kernels("amx_bf16");
   if (table == nullptr) GTEST_SKIP() << "this processor, system or build has no AMX for bf16";
   int products = 0;
-  each_rounded_case([&](const Case& c, const Grids& in, const Grids& rounded) {
+  each_rounded_case(Precision::bf16, [&](const Case& c, const Grids& in, const Grids&) {
     const auto* op = std::get_if<Matmul>(&c.op);
-    if (op == nullptr || op->factors != Precision::bf16) return;
+    if (op == nullptr) return;
+    const Grids rounded = rounded_factors(in, static_cast<size_t>(2 * op->pairs), op->factors);
     const Ran ran = run_kernel(*table, c, in, {3, 1, 1});
     const int64_t cols = op->trans_b ? in[1].rows : in[1].cols;
     for (size_t e = 0; e < ran.out[0].size(); ++e) {

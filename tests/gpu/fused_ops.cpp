@@ -141,8 +141,11 @@ void has_the_bits_of_a_launch_of_its_own(const Case& c) {
 TEST_P(FusedOps, HaveTheBitsOfALaunchOfTheirOwn) { each_case(has_the_bits_of_a_launch_of_its_own); }
 
 // On tensor cores.
-TEST(FusedProducts, OfRoundedFactorsHaveTheBitsOfALaunchOfTheirOwn) {
-  each_rounded_case([](const Case& c, const Grids&, const Grids&) {
+class FusedProducts : public OfPrecision {};
+TESSERA_OF_EACH_PRECISION(FusedProducts);
+
+TEST_P(FusedProducts, HaveTheBitsOfALaunchOfTheirOwn) {
+  each_rounded_case(GetParam(), [](const Case& c, const Grids&, const Grids&) {
     has_the_bits_of_a_launch_of_its_own(c);
     emulation::set_schedule({});
   });

@@ -68,9 +68,11 @@ INSTANTIATE_TEST_SUITE_P(Each, Maths,
                          [](const auto& test) { return std::get<2>(test.param); });
 
 // The op says to what its factors are rounded; the reference multiplies what is left of them.
-TEST(GpuProducts, AreThoseOfRoundedFactors) {
-  each_rounded_case([](const Case& c, const Grids& in, const Grids& seen) {
-    const Grids want = c.reference(seen);
+class GpuProducts : public OfPrecision {};
+TESSERA_OF_EACH_PRECISION(GpuProducts);
+
+TEST_P(GpuProducts, AreThoseOfRoundedFactors) {
+  each_rounded_case(GetParam(), [](const Case& c, const Grids& in, const Grids& want) {
     for (const Layout& l : {Layout{}, Layout{3, 1}, Layout{5, 4, 0, 4}})
       compare(want, run_gpu(c, in, Math::fp32, l), FLT_EPSILON, 2 * FLT_MIN, 8);
   });

@@ -3,9 +3,12 @@
 // A reference is written once, as the formula on paper, and its tolerance follows from it: |error| ≤ c·eps·e, where e
 // of a sum of products is Σ|a||b|.
 #pragma once
+#include <cfloat>
 #include <cmath>
 #include <cstdint>
 #include <vector>
+
+#include "kernels/view.h"
 
 namespace tessera::oracle {
 
@@ -34,6 +37,21 @@ inline Number exp(Number x) { return apply(std::exp(x.v), std::exp(x.v), x); }
 inline Number log(Number x) { return apply(std::log(x.v), 1 / x.v, x); }
 inline Number tanh(Number x) { return apply(std::tanh(x.v), 1 - std::tanh(x.v) * std::tanh(x.v), x); }
 inline Number sqrt(Number x) { return apply(std::sqrt(x.v), x.v == 0 ? 0 : 0.5 / std::sqrt(x.v), x); }
+
+// The nearest number of the format. Of two it is the even one, in tf32 the one away from 0 (cvt.rna).
+inline double rounded(double x, Precision precision) {
+  if (x == 0 || !std::isfinite(x) || precision == Precision::fp32) return x;
+  const int lowest = precision == Precision::fp16 ? -14 : -126, bits = precision == Precision::bf16 ? 7 : 10;
+  const double unit = std::ldexp(1, std::max(std::ilogb(x), lowest) - bits);
+  return (precision == Precision::tf32 ? std::round(x / unit) : std::nearbyint(x / unit)) * unit;
+}
+// A factor that was computed in float before it is rounded: one near the middle of two numbers may become either.
+inline Number rounded(Number x, Precision precision) {
+  const double near = rounded(x.v, precision), slack = 16 * FLT_EPSILON * x.e;
+  if (precision == Precision::fp32) return x;
+  const double away = std::fmax(rounded(x.v + slack, precision) - near, near - rounded(x.v - slack, precision));
+  return {near, away / FLT_EPSILON};
+}
 
 // A matrix of them.
 struct Grid {

@@ -74,6 +74,8 @@ struct Case {
   std::vector<Input> in;
   std::function<Grids(const Grids&)> reference;
   std::vector<Law> laws{};
+  // of an op that also multiplies factors which it makes itself: all are rounded
+  std::function<Grids(const Grids&, Precision)> of_rounded{};
   // row i of each output needs row i of the inputs with as many rows and nothing of the others: it has the same bits in
   // every batch
   bool by_rows = false;

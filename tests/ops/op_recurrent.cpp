@@ -28,15 +28,16 @@ bool active(const Grid& length, int64_t b, int64_t t) {
   return length.cells.empty() || static_cast<double>(t) < length(b, 0).v;
 }
 
-// Σ_k x(row, from + k)·w(k, column), k < depth.
-Number dot(const std::vector<Number>& x, const Grid& w, int64_t column) {
-  Number sum;
-  for (size_t k = 0; k < x.size(); ++k) sum += x[k] * w(static_cast<int64_t>(k), column);
-  return sum;
-}
+Number product(Number a, Number b, Precision factors) { return rounded(a, factors) * rounded(b, factors); }
 
 Grids forward(const Recurrent& op, const Sizes& s, const Grids& in) {
   const Grid &x = in[0], &length = in[1], &w_x = in[4], &w_h = in[5], &b_x = in[6], &b_h = in[7];
+  // Σ_k v(k)·w(k, column)
+  auto dot = [&](const std::vector<Number>& v, const Grid& w, int64_t column) {
+    Number sum;
+    for (size_t k = 0; k < v.size(); ++k) sum += product(v[k], w(static_cast<int64_t>(k), column), op.factors);
+    return sum;
+  };
   const int64_t H = s.hidden, parts = saved_of(op.cell);
   Grid y(s.sequences, s.steps * H), h_last(s.sequences, H), saved(s.tile_rows(parts), kLanes), c_last(s.sequences, H);
   for (int64_t b = 0; b < s.sequences; ++b) {
@@ -117,7 +118,7 @@ Grids backward(const RecurrentGrad& op, const Sizes& s, const Grids& in) {
       // Σ_j w_h(u, j)·(slope of the gate's units), over one gate.
       auto through = [&](int64_t gate, int64_t part, int64_t u) {
         Number sum;
-        for (int64_t j = 0; j < H; ++j) sum += w_h(u, gate * H + j) * slope(part, j);
+        for (int64_t j = 0; j < H; ++j) sum += product(w_h(u, gate * H + j), slope(part, j), op.factors);
         return sum;
       };
       std::vector<Number> before(static_cast<size_t>(H));
@@ -168,7 +169,7 @@ Grids towards_input(const RecurrentInputGrad& op, const Sizes& s, const Grids& i
     for (int64_t g = 0; g < gates_of(op.cell); ++g)
       for (int64_t u = 0; u < s.hidden; ++u) {
         const Place at = place(s, slopes_of(op.cell), b, t, g, u);
-        sum += in[1](k, g * s.hidden + u) * in[0](at.row, at.col);
+        sum += product(in[1](k, g * s.hidden + u), in[0](at.row, at.col), op.factors);
       }
     return sum;
   })};
@@ -199,11 +200,11 @@ Grids towards_weights(const RecurrentWgrad& op, const Sizes& s, const Grids& in)
             const int64_t column = g * H + u;
             const bool there = b < s.sequences && active(length, b, t);
             for (int64_t k = 0; k < s.in; ++k)
-              out(tile, k * gates + column) += (there ? x(b, t * s.in + k) : Number()) * d;
+              out(tile, k * gates + column) += product(there ? x(b, t * s.in + k) : Number(), d, op.factors);
             for (int64_t k = 0; k < H; ++k) {
               Number h = kept(saved_of(op.cell) - 1, k);
               if (op.cell == Cell::gru_reset_before && g == 2) h = kept(0, k) * h;
-              out(tile, (s.in + k) * gates + column) += h * d_of_h;
+              out(tile, (s.in + k) * gates + column) += product(h, d_of_h, op.factors);
             }
             out(tile, (s.in + H) * gates + column) += d;
             if (biases == 2) out(tile, (s.in + H + 1) * gates + column) += d_of_h;
@@ -228,6 +229,16 @@ std::vector<double> tiled(const Sizes& s, int64_t parts, const std::vector<doubl
   return v;
 }
 
+template <class Op, class Reference>
+void add(Cases& cases, const std::string& note, const Op& op, const Sizes& s, std::vector<Input> in, Reference f) {
+  cases.push_back({note, op, std::move(in), [=](const Grids& given) { return f(op, s, given); }});
+  cases.back().of_rounded = [=](const Grids& given, Precision factors) {
+    Op like = op;
+    like.factors = factors;
+    return f(like, s, given);
+  };
+}
+
 void add_cell(Cases& cases, Cell cell, const Sizes& s, bool ragged, bool with_states, bool only_weights = false) {
   const int64_t B = s.sequences, T = s.steps, H = s.hidden, gates = gates_of(cell) * H;
   const bool lstm = cell == Cell::lstm, two_biases = cell != Cell::gru_reset_before;
@@ -249,19 +260,15 @@ void add_cell(Cases& cases, Cell cell, const Sizes& s, bool ragged, bool with_st
   const Input saved = in_tiles(saved_of(cell), 5), slopes = in_tiles(slopes_of(cell), 6);
   const RecurrentWgrad to_weights{cell, T};
   // That there are no slopes past the end is what the op is told, not what it checks.
-  cases.push_back({note,
-                   to_weights,
-                   {real(B, T * s.in), length, ragged ? saved.constant() : saved, ragged ? slopes.constant() : slopes},
-                   [=](const Grids& in) { return towards_weights(to_weights, s, in); }});
+  add(cases, note, to_weights, s,
+      {real(B, T * s.in), length, ragged ? saved.constant() : saved, ragged ? slopes.constant() : slopes},
+      towards_weights);
   if (only_weights) return;
 
   auto by_sequence = [&](int tiled_output) { cases.back().by_rows = true, cases.back().tiled_output = tiled_output; };
   const Recurrent layer{cell, T, lstm ? 0.75 : 0};
-  cases.push_back(
-      {note,
-       layer,
-       {real(B, T * s.in), length, state, lstm ? state : none(), w_x, w_h, bias, two_biases ? bias : none()},
-       [=](const Grids& in) { return forward(layer, s, in); }});
+  add(cases, note, layer, s,
+      {real(B, T * s.in), length, state, lstm ? state : none(), w_x, w_h, bias, two_biases ? bias : none()}, forward);
   by_sequence(2);
   if (ragged)
     cases.back().laws.push_back({"outputs past the end are 0", [=](const Grids& in, const Grids& out) {
@@ -273,21 +280,16 @@ void add_cell(Cases& cases, Cell cell, const Sizes& s, bool ragged, bool with_st
                                  }});
 
   const RecurrentGrad grad{cell, T, B};
-  cases.push_back(
-      {note, grad, {length, saved, w_h, real(B, T * H), state, lstm ? state : none()}, [=](const Grids& in) {
-         return backward(grad, s, in);
-       }});
+  add(cases, note, grad, s, {length, saved, w_h, real(B, T * H), state, lstm ? state : none()}, backward);
   by_sequence(0);
   if (!with_states) {
-    cases.push_back({note + ", only the last state is wanted",
-                     grad,
-                     {length, saved, w_h, none(), real(B, H), lstm ? real(B, H) : none()},
-                     [=](const Grids& in) { return backward(grad, s, in); }});
+    add(cases, note + ", only the last state is wanted", grad, s,
+        {length, saved, w_h, none(), real(B, H), lstm ? real(B, H) : none()}, backward);
     by_sequence(0);
   }
 
   const RecurrentInputGrad to_input{cell, T, B};
-  cases.push_back({note, to_input, {slopes, w_x}, [=](const Grids& in) { return towards_input(to_input, s, in); }});
+  add(cases, note, to_input, s, {slopes, w_x}, towards_input);
   by_sequence(-1);
 }
 

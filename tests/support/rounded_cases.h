@@ -1,7 +1,5 @@
 // Cases of products with rounded factors, and their inputs as a product sees them.
 #pragma once
-#include <cmath>
-
 #include "engine/run/precision.h"
 #include "ops/op_check.h"
 
@@ -9,21 +7,13 @@ namespace tessera::oracle {
 
 constexpr Precision kRounded[] = {Precision::tf32, Precision::bf16, Precision::fp16};
 
-// The nearest number of the format. Of two it is the even one, in tf32 the one away from 0 (cvt.rna).
-inline double rounded(double x, Precision precision) {
-  if (x == 0 || !std::isfinite(x) || precision == Precision::fp32) return x;
-  const int lowest = precision == Precision::fp16 ? -14 : -126, bits = precision == Precision::bf16 ? 7 : 10;
-  const double unit = std::ldexp(1, std::max(std::ilogb(x), lowest) - bits);
-  return (precision == Precision::tf32 ? std::round(x / unit) : std::nearbyint(x / unit)) * unit;
-}
-
-// Whether the case is of a product; its factors are then inputs 0, 1, … `count`.
+// Whether the case is of a product; its factors are then inputs 0, 1, … `count`, unless it says what it rounds.
 inline bool with_factors(Case& c, Precision precision, size_t& count) {
   return std::visit(
       [&](auto& op) {
         if constexpr (requires { op.factors; }) {
           op.factors = precision;
-          count = 2;
+          count = c.of_rounded ? 0 : 2;
           if constexpr (requires { op.pairs; }) count = static_cast<size_t>(2 * op.pairs);
           return true;
         } else {
@@ -33,23 +23,31 @@ inline bool with_factors(Case& c, Precision precision, size_t& count) {
       c.op);
 }
 
-// f(case of a product whose factors are rounded, its inputs, and those inputs with rounded factors), in each precision.
-template <class F>
-void each_rounded_case(F&& f) {
-  int count = 0;
-  for (Case c : all_cases())
-    for (const Precision precision : kRounded) {
-      size_t factors = 0;
-      if (!with_factors(c, precision, factors)) continue;
-      const Grids in = draw_inputs(c, true);
-      Grids seen = in;
-      for (size_t i = 0; i < factors; ++i)
-        for (Number& x : seen[i].cells) x = rounded(x.v, precision);
-      SCOPED_TRACE(c.note + ", " + name_of(precision));
-      f(c, in, seen);
-      ++count;
-    }
-  EXPECT_GT(count, 120);
+inline Grids rounded_factors(Grids in, size_t factors, Precision precision) {
+  for (size_t i = 0; i < factors; ++i)
+    for (Number& x : in[i].cells) x = rounded(x.v, precision);
+  return in;
 }
+
+// f(case of a product whose factors are rounded, its inputs, and what it must make of them).
+template <class F>
+void each_rounded_case(Precision precision, F&& f) {
+  int count = 0;
+  for (Case c : all_cases()) {
+    size_t factors = 0;
+    if (!with_factors(c, precision, factors)) continue;
+    const Grids in = draw_inputs(c, true);
+    SCOPED_TRACE(c.note + ", " + op_name(c.op));
+    f(c, in, c.of_rounded ? c.of_rounded(in, precision) : c.reference(rounded_factors(in, factors, precision)));
+    ++count;
+  }
+  EXPECT_GT(count, 90);
+}
+
+class OfPrecision : public testing::TestWithParam<Precision> {};
+// Instantiates a suite of it.
+#define TESSERA_OF_EACH_PRECISION(Suite) \
+  INSTANTIATE_TEST_SUITE_P(Of, Suite, testing::ValuesIn(kRounded), \
+                           [](const auto& test) { return std::string(name_of(test.param)); })
 
 }  // namespace tessera::oracle

@@ -37,10 +37,16 @@ __device__ inline void clear_beyond(const Mat<float>& m, const Rows& rows, int s
     m.row(first + i / beyond)[used + i % beyond] = 0.0f;
 }
 
-// Σ_k w(k)·v[k][lane], k < depth: weights of one unit, `step` apart; the lanes of a value are contiguous.
-__device__ inline float chain_of(const float* w, int64_t step, const float* v, int lanes, int depth, int lane,
-                                 float sum) {
-  for (int k = 0; k < depth; ++k) sum = fmaf(w[k * step], v[k * lanes + lane], sum);
+// sum + Σ_k w(k)·v[k][lane], k < depth, of rounded factors: weights of one unit, `step` apart; the lanes of a value are
+// contiguous.
+__device__ inline float chain_of(Precision factors, const float* w, int64_t step, const float* v, int lanes, int depth,
+                                 int lane, float sum) {
+  if (factors == Precision::fp32) {
+    for (int k = 0; k < depth; ++k) sum = fmaf(w[k * step], v[k * lanes + lane], sum);
+  } else {
+    for (int k = 0; k < depth; ++k)
+      sum = fmaf(rounded(w[k * step], factors), rounded(v[k * lanes + lane], factors), sum);
+  }
   return sum;
 }
 
@@ -48,6 +54,7 @@ struct RecurrentLayer {
   Mat<const float> x, length, h0, c0, w_x, w_h, b_x, b_h;
   Mat<float> y, h_last, saved, c_last;
   Cell cell;
+  Precision factors;
   int steps, in, hidden;
   float forget_bias;
 };
@@ -67,6 +74,7 @@ inline RecurrentLayer recurrent_layer(const Call& call) {
           Mat<float>(call.out[2]),
           Mat<float>(op.cell == Cell::lstm ? call.out[3] : none),
           op.cell,
+          op.factors,
           static_cast<int>(op.steps),
           static_cast<int>(in[4].rows),
           static_cast<int>(in[5].rows),
@@ -98,13 +106,13 @@ __device__ inline void recurrent_forwards(const RecurrentLayer& s, const Rows& r
     for (int i = first; i < gates * L && t < most; i += kThreads) {
       const int j = i / L, lane = i % L;
       if (s.cell == Cell::gru && j >= 3 * H) {  // q, from h alone
-        a[i] = chain_of(s.w_h.data + j - H, s.w_h.ld, h, L, H, lane, s.b_h.data[j - H]);
+        a[i] = chain_of(s.factors, s.w_h.data + j - H, s.w_h.ld, h, L, H, lane, s.b_h.data[j - H]);
       } else if (s.cell == Cell::gru && j >= 2 * H) {  // the part of n from x
-        a[i] = chain_of(s.w_x.data + j, s.w_x.ld, x, L, s.in, lane, s.b_x.data[j]);
+        a[i] = chain_of(s.factors, s.w_x.data + j, s.w_x.ld, x, L, s.in, lane, s.b_x.data[j]);
       } else {
         const float start = s.b_x.data[j] + (s.b_h ? s.b_h.data[j] : 0.0f);
-        a[i] = chain_of(s.w_h.data + j, s.w_h.ld, h, L, H, lane,
-                        chain_of(s.w_x.data + j, s.w_x.ld, x, L, s.in, lane, start));
+        a[i] = chain_of(s.factors, s.w_h.data + j, s.w_h.ld, h, L, H, lane,
+                        chain_of(s.factors, s.w_x.data + j, s.w_x.ld, x, L, s.in, lane, start));
       }
     }
     __syncthreads();
@@ -116,8 +124,8 @@ __device__ inline void recurrent_forwards(const RecurrentLayer& s, const Rows& r
       __syncthreads();
       for (int i = first; i < H * L && t < most; i += kThreads) {
         const int j = 2 * H + i / L, lane = i % L;
-        a[2 * H * L + i] = chain_of(s.w_h.data + j, s.w_h.ld, more, L, H, lane,
-                                    chain_of(s.w_x.data + j, s.w_x.ld, x, L, s.in, lane, s.b_x.data[j]));
+        a[2 * H * L + i] = chain_of(s.factors, s.w_h.data + j, s.w_h.ld, more, L, H, lane,
+                                    chain_of(s.factors, s.w_x.data + j, s.w_x.ld, x, L, s.in, lane, s.b_x.data[j]));
       }
       __syncthreads();
     }
@@ -160,6 +168,7 @@ struct RecurrentBack {
   Mat<const float> length, w_h, d_y, d_h_last, d_c_last;
   Mat<float> saved, slopes, d_h0, d_c0;
   Cell cell;
+  Precision factors;
   int steps, sequences;
 };
 inline RecurrentBack recurrent_back(const Call& call) {
@@ -175,6 +184,7 @@ inline RecurrentBack recurrent_back(const Call& call) {
           Mat<float>(call.out[1]),
           Mat<float>(op.cell == Cell::lstm ? call.out[2] : none),
           op.cell,
+          op.factors,
           static_cast<int>(op.steps),
           static_cast<int>(op.sequences)};
 }
@@ -224,7 +234,7 @@ __device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& r
     __syncthreads();
     if (s.cell == Cell::gru_reset_before) {
       for (int i = first; i < gate; i += kThreads)
-        more[i] = chain_of(s.w_h.row(i / L) + 2 * H, 1, d + 2 * gate, L, H, i % L, 0.0f);
+        more[i] = chain_of(s.factors, s.w_h.row(i / L) + 2 * H, 1, d + 2 * gate, L, H, i % L, 0.0f);
       for (int i = first; i < gate; i += kThreads) {
         const int u = i / L, b = rows.at(i % L);
         const bool on = t < length_of(s.length, b, B, s.steps);
@@ -240,8 +250,8 @@ __device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& r
       for (int p = 0; p < slope_parts; ++p) *cell_of(s.slopes, b, t, s.steps, slope_parts, p, H, u) = d[p * gate + i];
       if (t >= length_of(s.length, b, B, s.steps)) continue;  // padding holds the state, and also its gradient
       const float* w = s.w_h.row(u);
-      float sum = chain_of(w, 1, d, L, lstm ? 4 * H : 2 * H, lane, d_h[i]);
-      if (s.cell == Cell::gru) sum = chain_of(w + 2 * H, 1, d + 3 * gate, L, H, lane, sum);
+      float sum = chain_of(s.factors, w, 1, d, L, lstm ? 4 * H : 2 * H, lane, d_h[i]);
+      if (s.cell == Cell::gru) sum = chain_of(s.factors, w + 2 * H, 1, d + 3 * gate, L, H, lane, sum);
       d_h[i] = sum;
     }
     __syncthreads();
@@ -259,6 +269,7 @@ struct RecurrentInput {
   Mat<float> slopes;
   Mat<const float> w_x;
   Mat<float> d_x;
+  Precision factors;
   int steps, parts, hidden;
 };
 inline RecurrentInput recurrent_input(const Call& call) {
@@ -266,15 +277,14 @@ inline RecurrentInput recurrent_input(const Call& call) {
   return {Mat<float>(call.in[0]),
           Mat<const float>(call.in[1]),
           Mat<float>(call.out[0]),
+          op.factors,
           static_cast<int>(op.steps),
           static_cast<int>(slopes_of(op.cell)),
           static_cast<int>(call.in[1].cols / gates_of(op.cell))};
 }
 __device__ inline void recurrent_input_element(const RecurrentInput& s, int b, int t, int k) {
   const float *w = s.w_x.row(k), *v = cell_of(s.slopes, b, t, s.steps, s.parts, 0, s.hidden, 0);
-  float sum = 0.0f;
-  for (int j = 0; j < s.w_x.cols; ++j) sum = fmaf(w[j], v[j * s.slopes.ld], sum);
-  s.d_x.row(b)[t * s.w_x.rows + k] = sum;
+  s.d_x.row(b)[t * s.w_x.rows + k] = chain_of(s.factors, w, 1, v, static_cast<int>(s.slopes.ld), s.w_x.cols, 0, 0.0f);
 }
 
 struct RecurrentWeights {
@@ -282,6 +292,7 @@ struct RecurrentWeights {
   Mat<float> saved, slopes, out;
   bool wide;  // 16-byte reads of saved and slopes
   Cell cell;
+  Precision factors;
   int steps, in, hidden;
 };
 inline RecurrentWeights recurrent_weights(const Call& call) {
@@ -294,6 +305,7 @@ inline RecurrentWeights recurrent_weights(const Call& call) {
           Mat<float>(call.out[0]),
           aligned16(call.in[2]) && aligned16(call.in[3]),
           op.cell,
+          op.factors,
           static_cast<int>(op.steps),
           static_cast<int>(call.in[0].cols / op.steps),
           static_cast<int>(hidden)};
@@ -341,6 +353,11 @@ __device__ inline void recurrent_weight(const RecurrentWeights& s, int tile, int
       load_lanes(cell_of(s.saved, b, t, s.steps, parts, 0, H, k - s.in), s.wide, r);
 #pragma unroll
       for (int lane = 0; lane < kTile; ++lane) v[lane] *= r[lane];
+    }
+    if (s.factors != Precision::fp32 && (of_x || of_h)) {
+#pragma unroll
+      for (int lane = 0; lane < kTile; ++lane)
+        v[lane] = rounded(v[lane], s.factors), d[lane] = rounded(d[lane], s.factors);
     }
 #pragma unroll
     for (int lane = 0; lane < kTile; ++lane) sum = fmaf(v[lane], d[lane], sum);

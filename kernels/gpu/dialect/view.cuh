@@ -31,6 +31,13 @@ inline bool contiguous(const View& v) { return v.rows <= 1 || v.ld == v.cols; }
 // The same elements as one row; of a contiguous view.
 inline View as_row(const View& v) { return {v.data, 1, v.rows * v.cols, v.rows * v.cols, v.item_bytes}; }
 
+// x as a product of such factors reads it. The same for every thread.
+__device__ inline float rounded(float x, Precision factors) {
+  if (factors == Precision::tf32) return __uint_as_float(to_tf32(x));
+  if (factors == Precision::bf16) return __uint_as_float(pack_bf16(0, x));
+  return factors == Precision::fp16 ? rounded_fp16(x) : x;
+}
+
 // The number of a call's tiles: run() enqueues everything at once, unless there is no work.
 inline int64_t one_if_any(const Call& call) { return empty(call.out[0]) ? 0 : 1; }
 inline int64_t one(const Call&) { return 1; }
