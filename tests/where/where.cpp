@@ -176,7 +176,7 @@ TEST(Where, PointsAtWhatDoesNotParse) {
   expect_error("age ; 1", ErrorCode::usage, {"\";\""});
   expect_error("and", ErrorCode::condition, {"no column"});
   expect_error("'age' = 1", ErrorCode::usage, {"double quotes"});
-  expect_error(std::string(5000, ' ') + "age =", ErrorCode::usage, {"position 5006"});
+  expect_error(std::string(5000, ' ').append("age ="), ErrorCode::usage, {"position 5006"});
 }
 
 // Random pieces, bytes and cuts of good expressions: an Error or a Where, never anything else.
