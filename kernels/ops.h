@@ -8,6 +8,7 @@
 
 #include "kernels/math/host_device.h"
 #include "kernels/view.h"
+#include "kernels/wires.h"
 
 namespace tessera {
 
@@ -480,19 +481,26 @@ struct Report {
 };
 
 // ---- between ranks ------------------------------------------------------------------------------
-// How a step reaches the other ranks (engine/comm/communicator.h owns it). `stream`: a device's, on which the call is
-// queued; nullptr on the processor. False: another rank is gone or has failed, and the step stops.
-struct Wires {
-  void* communicator;
-  // the bytes of rank r go to `to` + r·apart
-  bool (*all_gather)(void* communicator, const void* from, void* to, int64_t bytes, int64_t apart, void* stream);
-};
 // The rows of all ranks, one below the other. in order [1, 1] (in place and unchanged: ops that share it run one after
 // the other, on every rank in the same order), x [1, n] · out order, all [ranks, n]
 struct AllGather {
   const Wires* wires;
   int64_t ranks;
   bool operator==(const AllGather&) const = default;
+};
+// A sum over ranks that they share out: each receives its part of what all have, and adds it up as neighbours.
+// in order, x [1, n] · out order, Σ x [1, the part]
+struct ReduceParts {
+  const Wires* wires;
+  int64_t ranks, rank, part;  // numbers that a rank owns; the last one less
+  bool operator==(const ReduceParts&) const = default;
+};
+// A state that ranks update in parts: each of them gets the others'. In place.
+// in order, the parts in the order of ranks [1, c], side by side in one state · out order, the parts
+struct GatherParts {
+  const Wires* wires;
+  int64_t ranks, rank;
+  bool operator==(const GatherParts&) const = default;
 };
 
 // A row's spans, as kernels read them (the engine owns the arrays).
@@ -585,6 +593,8 @@ struct Parts {
   X(RecurrentInputGrad, recurrent_input_grad, Parts::rows) \
   X(RecurrentWgrad, recurrent_wgrad, Parts::cols) \
   X(AllGather, all_gather, Parts::whole) \
+  X(ReduceParts, reduce_parts, Parts::whole) \
+  X(GatherParts, gather_parts, Parts::whole) \
   X(Adam, adam, Parts::cols | Parts::elements) \
   X(CountAbove, count_above, Parts::cols) \
   X(Average, average, Parts::cols | Parts::elements) \

@@ -23,8 +23,8 @@ void describe_part(nlohmann::json& json, const Plan& plan, Plan on_device, const
   double floor = 0;
   for (const Node& node : plan.nodes) {
     floor += here.floor(cost(node.op, plan, node.in, node.out));
-    if (std::holds_alternative<AllGather>(node.op))
-      json["exchanges"].push_back(plan.shape(node.in[1]).count() * static_cast<int64_t>(sizeof(float)));
+    if (is_exchange(node.op))
+      json["exchanges"].push_back(sent_numbers(plan, node) * static_cast<int64_t>(sizeof(float)));
   }
   json["floor_us"] = 1e6 * floor;
   int64_t state = 0;
@@ -66,7 +66,7 @@ nlohmann::json describe_numbers(const Plan& whole, const RankPlan& part, int ran
 nlohmann::json describe_ranks(const Plan& plan, int ranks, int shards, const Ceilings& here) {
   const RankPlan part = [&](const RankCut& cut) {
     Plan own = plan;
-    shard(own, cut);
+    (void)shard(own, cut);
     return own;
   };
   return describe_numbers(plan, part, ranks, shards, usual_shards, here);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "engine/comm/waiting.h"
+
 namespace tessera {
 
 std::string name_of_rank(int rank, int size) { return fmt::format("rank {} of {}", rank, size); }
@@ -100,28 +102,159 @@ void Communicator::check() const {
   if (links_) links_->check();
 }
 
+Error Communicator::no_answer(int rank) const {
+  return Error(ErrorCode::io,
+               fmt::format("{} has not answered for {:.4g} s; the job ends.", name_of_rank(rank, size_), patience));
+}
+
+// ---- within a step --------------------------------------------------------------------------------
+
+bool Communicator::has_window(int64_t bytes) {
+  if (apart_ || size_ == 1) return false;
+  if (window_ && window_->capacity() >= bytes) return true;
+  window_ = open_window(SharedWindow::whole_lines(bytes));
+  apart_ = window_ == nullptr;
+  return !apart_;
+}
+
+const char* Communicator::await(int rank) {
+  for (Waiting waiting; !window_->posted(rank);) {
+    if (waiting.turn() > patience) {
+      give_up();
+      throw no_answer(rank);
+    }
+    if (waiting.rests()) look_around();
+  }
+  return window_->sent_by(rank);
+}
+
+void Communicator::gather(const void* mine, void* all, int64_t bytes, int64_t apart) {
+  if (!has_window(bytes)) return all_gather(mine, all, bytes, apart);
+  const auto put = [&](int rank, const void* from) {
+    std::memcpy(static_cast<char*>(all) + rank * apart, from, static_cast<size_t>(bytes));
+  };
+  std::memcpy(window_->begin(), mine, static_cast<size_t>(bytes));
+  window_->post();
+  put(rank_, mine);
+  for (int r = 0; r < size_; ++r)
+    if (r != rank_) put(r, await(r));
+}
+
+void Communicator::take_parts(const void* from, int64_t total, int64_t part, const void** at) {
+  const auto* data = static_cast<const char*>(from);
+  const int64_t own = part_bytes(total, part, rank_), begin = rank_ * part;
+  at[rank_] = data + begin;
+  if (has_window((size_ - 1) * part)) {
+    // the parts of the others, without a gap for its own
+    char* sent = window_->begin();
+    std::memcpy(sent, data, static_cast<size_t>(begin));
+    std::memcpy(sent + begin, data + begin + own, static_cast<size_t>(total - begin - own));
+    window_->post();
+    for (int r = 0; r < size_; ++r)
+      if (r != rank_) at[r] = await(r) + (rank_ < r ? rank_ : rank_ - 1) * part;
+    return;
+  }
+  room_.resize(static_cast<size_t>(size_) * static_cast<size_t>(own));
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  for (int r = 0; r < size_; ++r) {
+    if (r == rank_) continue;
+    char* to = room_.data() + r * own;
+    at[r] = to;
+    out.push_back({r, data + r * part, part_bytes(total, part, r)});
+    in.push_back({r, to, own});
+  }
+  exchange(out, in);
+}
+
+void Communicator::gather_parts(void* data, int64_t total, int64_t part) {
+  const auto place = [&](int rank) { return static_cast<char*>(data) + rank * part; };
+  const auto bytes = [&](int rank) { return part_bytes(total, part, rank); };
+  if (has_window(part)) {
+    std::memcpy(window_->begin(), place(rank_), static_cast<size_t>(bytes(rank_)));
+    window_->post();
+    for (int r = 0; r < size_; ++r)
+      if (r != rank_) std::memcpy(place(r), await(r), static_cast<size_t>(bytes(r)));
+    return;
+  }
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  for (int r = 0; r < size_; ++r) {
+    if (r == rank_) continue;
+    out.push_back({r, place(rank_), bytes(rank_)});
+    in.push_back({r, place(r), bytes(r)});
+  }
+  exchange(out, in);
+}
+
+void Communicator::note_bad(const void* sent, int64_t bytes) {
+  ++exchanges_;
+  if (!looks_ || bad_exchange_ != kNoExchange) return;
+  const auto* values = static_cast<const float*>(sent);
+  const auto finite = [](float x) { return std::isfinite(x); };
+  if (!std::all_of(values, values + bytes / static_cast<int64_t>(sizeof(float)), finite)) bad_exchange_ = exchanges_;
+}
+
+int Communicator::first_of(int64_t exchange) {
+  std::vector<int64_t> all(static_cast<size_t>(size_));
+  all_gather(&exchange, all.data(), sizeof exchange);
+  const auto least = std::min_element(all.begin(), all.end());
+  return *least == kNoExchange ? -1 : static_cast<int>(least - all.begin());
+}
+
+// Steps cannot throw: the first failure is kept, and what follows does nothing.
+template <class Exchange>
+bool Communicator::in_step(Exchange&& exchange) {
+  if (failure_) return false;
+  try {
+    exchange();
+    return true;
+  } catch (const Error& e) {
+    failure_ = std::make_unique<Error>(e);
+    return false;
+  }
+}
+
+namespace {
+
+DeviceLinks& linked(const std::unique_ptr<DeviceLinks>& links) {
+  if (!links) throw Error(ErrorCode::internal, "ranks on devices that are not linked");
+  return *links;
+}
+
+}  // namespace
+
 bool Communicator::gather_in_step(void* communicator, const void* from, void* to, int64_t bytes, int64_t apart,
                                   void* stream) {
   auto& self = *static_cast<Communicator*>(communicator);
-  if (self.failure_) return false;
-  try {
-    if (stream != nullptr) {
-      if (!self.links_) throw Error(ErrorCode::internal, "ranks on devices that are not linked");
-      self.links_->all_gather(from, to, bytes, apart, stream);
-      return true;
+  return self.in_step([&] {
+    if (stream != nullptr) return linked(self.links_).all_gather(from, to, bytes, apart, stream);
+    self.note_bad(from, bytes);
+    self.gather(from, to, bytes, apart);
+  });
+}
+
+bool Communicator::take_parts_in_step(void* communicator, const void* from, int64_t total, int64_t part, void* room,
+                                      const void** at, void* stream) {
+  auto& self = *static_cast<Communicator*>(communicator);
+  return self.in_step([&] {
+    if (stream == nullptr) {
+      self.note_bad(from, total);
+      return self.take_parts(from, total, part, at);
     }
-    self.all_gather(from, to, bytes, apart);
-  } catch (const Error& e) {
-    self.failure_ = std::make_unique<Error>(e);
-    return false;
-  }
-  if (!self.looks_ || self.bad_rank_ >= 0) return true;
-  for (int r = 0; r < self.size_ && self.bad_rank_ < 0; ++r) {
-    const auto* values = reinterpret_cast<const float*>(static_cast<const char*>(to) + r * apart);
-    const auto finite = [](float x) { return std::isfinite(x); };
-    if (!std::all_of(values, values + bytes / static_cast<int64_t>(sizeof(float)), finite)) self.bad_rank_ = r;
-  }
-  return true;
+    linked(self.links_).take_parts(from, total, part, room, stream);
+    for (int r = 0; r < self.size_; ++r)
+      at[r] = static_cast<const char*>(room) + r * part_bytes(total, part, self.rank_);
+  });
+}
+
+bool Communicator::gather_parts_in_step(void* communicator, void* data, int64_t total, int64_t part, void* stream) {
+  auto& self = *static_cast<Communicator*>(communicator);
+  return self.in_step([&] {
+    if (stream != nullptr) return linked(self.links_).gather_parts(data, total, part, stream);
+    self.note_bad(static_cast<char*>(data) + self.rank_ * part, part_bytes(total, part, self.rank_));
+    self.gather_parts(data, total, part);
+  });
 }
 
 }  // namespace tessera

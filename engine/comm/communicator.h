@@ -2,6 +2,7 @@
 // them, and the only way in which they meet. Transports move messages; what is built of messages is written here once,
 // in the order of ranks, so that it gives the same bits over every transport.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "engine/comm/device_links.h"
+#include "engine/comm/shared_window.h"
 #include "engine/error.h"
 #include "kernels/ops.h"
 
@@ -60,10 +62,13 @@ class Communicator {
   bool failed() const { return failure_ != nullptr || (links_ && links_->failed()); }
   // How steps on this rank's device reach the others' (engine/comm/nccl.h); null: they do not.
   void link(std::unique_ptr<DeviceLinks> links) { links_ = std::move(links); }
-  // Notes the first rank whose numbers in an exchange of a step were not finite; looking costs time. What devices
-  // exchange is not looked at.
-  void look_for_bad(bool on) { looks_ = on, bad_rank_ = -1; }
-  int bad_rank() const { return bad_rank_; }  // −1: none was seen
+  // Notes the first exchange of the steps that follow in which this rank sends a number that is not finite; looking
+  // costs time. What devices exchange is not looked at.
+  void look_for_bad(bool on) { looks_ = on, exchanges_ = 0, bad_exchange_ = kNoExchange; }
+  static constexpr int64_t kNoExchange = std::numeric_limits<int64_t>::max();
+  int64_t bad_exchange() const { return bad_exchange_; }
+  // Collective. The rank whose number is the least; −1: all have kNoExchange.
+  int first_of(int64_t exchange);
 
  protected:
   struct Outgoing {
@@ -76,21 +81,42 @@ class Communicator {
     void* data;
     int64_t bytes;
   };
-  Communicator(int rank, int size) : rank_(rank), size_(size), wires_{this, &gather_in_step} {}
+  Communicator(int rank, int size)
+      : rank_(rank), size_(size), wires_{this, &gather_in_step, &take_parts_in_step, &gather_parts_in_step} {}
 
   // Sends and receives all of these at once; at most one message each way between two ranks.
   virtual void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) = 0;
+  // Memory that all ranks have in common; nothing: they have none, or not all of them. Collective.
+  virtual std::unique_ptr<SharedWindow> open_window(int64_t /*capacity*/) { return nullptr; }
+  // Called now and then while the window is waited for: throws what a rank ended the job with.
+  virtual void look_around() {}
+  Error no_answer(int rank) const;
 
  private:
   static bool gather_in_step(void* communicator, const void* from, void* to, int64_t bytes, int64_t apart,
                              void* stream);
+  static bool take_parts_in_step(void* communicator, const void* from, int64_t total, int64_t part, void* room,
+                                 const void** at, void* stream);
+  static bool gather_parts_in_step(void* communicator, void* data, int64_t total, int64_t part, void* stream);
+  template <class Exchange>
+  bool in_step(Exchange&& exchange);
+  void note_bad(const void* sent, int64_t bytes);
+  // Whether exchanges of so many bytes of each rank go through the window.
+  bool has_window(int64_t bytes);
+  const char* await(int rank);
+  void gather(const void* mine, void* all, int64_t bytes, int64_t apart);
+  void take_parts(const void* from, int64_t total, int64_t part, const void** at);
+  void gather_parts(void* data, int64_t total, int64_t part);
 
   const int rank_, size_;
   Wires wires_;
   std::unique_ptr<Error> failure_;
   std::unique_ptr<DeviceLinks> links_;
+  std::unique_ptr<SharedWindow> window_;
+  bool apart_ = false;      // there is no window
+  std::vector<char> room_;  // for parts that come in messages
   bool looks_ = false;
-  int bad_rank_ = -1;
+  int64_t exchanges_ = 0, bad_exchange_ = kNoExchange;
 };
 
 // One rank, which waits for no other.
@@ -103,6 +129,11 @@ class SelfCommunicator : public Communicator {
  private:
   void exchange(std::span<const Outgoing>, std::span<const Incoming>) override {}
 };
+
+// Bytes of rank r's part of `total`, of which each rank has `part` and the last one less.
+constexpr int64_t part_bytes(int64_t total, int64_t part, int r) {
+  return std::clamp<int64_t>(total - r * part, 0, part);
+}
 
 // "rank 2 of 4".
 std::string name_of_rank(int rank, int size);

@@ -5,17 +5,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
+
+#include "engine/comm/process_window.h"
+#include "engine/comm/waiting.h"
 
 namespace tessera {
 namespace {
 
 // What we use of Open MPI's binary interface: handles are pointers to objects that the library exports.
 using Handle = void*;
-constexpr int kSerialized = 2, kSuccess = 0, kTag = 0x7e55;
+constexpr int kSerialized = 2, kSuccess = 0, kTag = 0x7e55, kAnyRank = -1;
 // Counts are ints.
 constexpr int64_t kMostBytes = int64_t{1} << 30;
 
@@ -27,6 +28,7 @@ struct Mpi {
   int (*isend)(const void*, int, Handle, int, int, Handle, Handle*) = nullptr;
   int (*irecv)(void*, int, Handle, int, int, Handle, Handle*) = nullptr;
   int (*test)(Handle*, int*, void*) = nullptr;
+  int (*probe)(int, int, Handle, int*, void*) = nullptr;
   int (*abort)(Handle, int) = nullptr;
   int (*set_errors)(Handle, Handle) = nullptr;
   Handle world = nullptr, byte = nullptr, errors_return = nullptr;
@@ -65,6 +67,7 @@ Mpi open_mpi() {
   function(m.init, "MPI_Init_thread"), function(m.finalize, "MPI_Finalize");
   function(m.rank, "MPI_Comm_rank"), function(m.size, "MPI_Comm_size");
   function(m.isend, "MPI_Isend"), function(m.irecv, "MPI_Irecv"), function(m.test, "MPI_Test");
+  function(m.probe, "MPI_Iprobe");
   function(m.abort, "MPI_Abort"), function(m.set_errors, "MPI_Comm_set_errhandler");
   return m;
 }
@@ -115,32 +118,25 @@ class MpiCommunicator : public Communicator {
   }
 
   void wait(std::vector<Request>& requests) {
-    using Clock = std::chrono::steady_clock;
-    // A process that was stopped itself has not waited meanwhile: a turn counts for a second at most.
-    constexpr double kMostOfATurn = 1;
-    double waited = 0;
-    auto last = Clock::now();
-    for (int64_t turn = 0;; ++turn) {
+    for (Waiting waiting;;) {
       std::erase_if(requests, [&](Request& r) {
         int done = 0;
         must(mpi_.test(&r.handle, &done, nullptr), r.other);
         return done != 0;
       });
       if (requests.empty()) return;
-      const auto now = Clock::now();
-      waited += std::min(kMostOfATurn, std::chrono::duration<double>(now - last).count());
-      last = now;
-      if (waited > patience) {
+      if (waiting.turn() > patience) {
         failed_ = true;
-        throw Error(ErrorCode::io, fmt::format("{} has not answered for {:.4g} s; the job ends.",
-                                               name_of_rank(requests.front().other, size()), patience));
+        throw no_answer(requests.front().other);
       }
-      // The cores are for the ranks that still compute, and for other work: who waits longer than an exchange takes
-      // sleeps, because a process that only yields is not passed over for long.
-      if (waited > 0.01) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      else if (waited > 3e-4) std::this_thread::sleep_for(std::chrono::microseconds(20));
-      else if (turn > 200) std::this_thread::yield();
     }
+  }
+
+  std::unique_ptr<SharedWindow> open_window(int64_t capacity) override { return window_of_processes(*this, capacity); }
+  // What was sent before may be under way still: it moves while one of MPI's functions is called.
+  void look_around() override {
+    int there = 0;
+    (void)mpi_.probe(kAnyRank, kTag, mpi_.world, &there, nullptr);
   }
 
   void must(int status, int other) {

@@ -42,6 +42,8 @@ struct Nccl {
   const char* (*text)(Result) = nullptr;
   Result (*all_gather)(const void*, void*, size_t, int, NcclHandle, void*) = nullptr;
   Result (*broadcast)(const void*, void*, size_t, int, int, NcclHandle, void*) = nullptr;
+  Result (*send)(const void*, size_t, int, int, NcclHandle, void*) = nullptr;
+  Result (*receive)(void*, size_t, int, int, NcclHandle, void*) = nullptr;
   Result (*begin_group)() = nullptr;
   Result (*end_group)() = nullptr;
 };
@@ -81,6 +83,7 @@ Nccl open_nccl() {
   function(n.async_error, "ncclCommGetAsyncError"), function(n.finalize, "ncclCommFinalize");
   function(n.destroy, "ncclCommDestroy"), function(n.abort, "ncclCommAbort"), function(n.text, "ncclGetErrorString");
   function(n.all_gather, "ncclAllGather"), function(n.broadcast, "ncclBroadcast");
+  function(n.send, "ncclSend"), function(n.receive, "ncclRecv");
   function(n.begin_group, "ncclGroupStart"), function(n.end_group, "ncclGroupEnd");
   return n;
 }
@@ -129,14 +132,32 @@ class NcclLinks : public DeviceLinks {
       return;
     }
     // Rows with gaps between them: a broadcast of each rank, as one launch.
-    must(nccl().begin_group(), "queueing an exchange");
-    Result first = kNcclSuccess;
-    for (int r = 0; r < rank_.size(); ++r) {
-      const Result each = nccl().broadcast(mine, static_cast<char*>(all) + r * apart, count, kInt8, r, handle_, stream);
-      if (first == kNcclSuccess && each != kInProgress) first = each;
-    }
-    settle(nccl().end_group(), "queueing an exchange");
-    must(first, "queueing an exchange");
+    group([&](auto&& add) {
+      for (int r = 0; r < rank_.size(); ++r)
+        add(nccl().broadcast(mine, static_cast<char*>(all) + r * apart, count, kInt8, r, handle_, stream));
+    });
+  }
+  void take_parts(const void* from, int64_t total, int64_t part, void* room, void* stream) override {
+    const std::lock_guard lock(mutex_);
+    if (failure_) throw Error(*failure_);
+    const auto own = static_cast<size_t>(part_bytes(total, part, rank_.rank()));
+    group([&](auto&& add) {
+      for (int r = 0; r < rank_.size(); ++r) {
+        add(nccl().send(static_cast<const char*>(from) + r * part, static_cast<size_t>(part_bytes(total, part, r)),
+                        kInt8, r, handle_, stream));
+        add(nccl().receive(static_cast<char*>(room) + static_cast<size_t>(r) * own, own, kInt8, r, handle_, stream));
+      }
+    });
+  }
+  void gather_parts(void* data, int64_t total, int64_t part, void* stream) override {
+    const std::lock_guard lock(mutex_);
+    if (failure_) throw Error(*failure_);
+    group([&](auto&& add) {
+      for (int r = 0; r < rank_.size(); ++r) {
+        char* at = static_cast<char*>(data) + r * part;
+        add(nccl().broadcast(at, at, static_cast<size_t>(part_bytes(total, part, r)), kInt8, r, handle_, stream));
+      }
+    });
   }
 
   void check() override {
@@ -154,6 +175,17 @@ class NcclLinks : public DeviceLinks {
     return Error(ErrorCode::io, fmt::format("{}: NCCL failed {}: {}.\n  NCCL_DEBUG=WARN says more; the last checkpoint "
                                             "continues with --resume.",
                                             name_of_rank(rank_.rank(), rank_.size()), doing, nccl().text(result)));
+  }
+  // Queues as one launch what `calls` adds; caller holds the lock.
+  template <class Calls>
+  void group(Calls&& calls) {
+    must(nccl().begin_group(), "queueing an exchange");
+    Result first = kNcclSuccess;
+    calls([&](Result each) {
+      if (first == kNcclSuccess && each != kInProgress) first = each;
+    });
+    settle(nccl().end_group(), "queueing an exchange");
+    must(first, "queueing an exchange");
   }
   void must(Result result, const char* doing) const {
     if (result != kNcclSuccess) throw error_of(result, doing);

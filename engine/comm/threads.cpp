@@ -73,9 +73,35 @@ class ThreadCommunicator : public Communicator {
     // no clock holds an infinite time: a day at a time
     const auto most = std::chrono::duration<double>(std::min(patience, 86400.0));
     while (!world_->changed_.wait_for(lock, most, ready))
-      if (patience < kForever)
-        throw Error(ErrorCode::io, fmt::format("{} has not answered for {:.4g} s; the job ends.",
-                                               name_of_rank(other, size()), patience));
+      if (patience < kForever) throw no_answer(other);
+    if (world_->aborted_) throw Error(*world_->aborted_);
+  }
+
+  // Memory of this process.
+  std::unique_ptr<SharedWindow> open_window(int64_t capacity) override {
+    struct Memory {
+      explicit Memory(int64_t bytes) : line(static_cast<size_t>(bytes / SharedWindow::kLine)) {}
+      struct alignas(SharedWindow::kLine) Line {
+        char bytes[SharedWindow::kLine] = {};
+      };
+      std::vector<Line> line;
+    };
+    // each rank keeps its own until the others have let go of it
+    std::vector<std::shared_ptr<void>*> shared(static_cast<size_t>(size()));
+    std::shared_ptr<void> own = std::make_shared<Memory>(SharedWindow::bytes(capacity));
+    std::shared_ptr<void>* const at = &own;
+    all_gather(&at, shared.data(), sizeof at);
+    auto all = std::make_shared<std::vector<std::shared_ptr<void>>>();
+    std::vector<char*> memory;
+    for (const std::shared_ptr<void>* of : shared) {
+      all->push_back(*of);
+      memory.push_back(static_cast<Memory*>(of->get())->line.data()->bytes);
+    }
+    barrier();
+    return std::make_unique<SharedWindow>(rank(), std::move(memory), capacity, std::move(all));
+  }
+  void look_around() override {
+    const std::lock_guard lock(world_->mutex_);
     if (world_->aborted_) throw Error(*world_->aborted_);
   }
 

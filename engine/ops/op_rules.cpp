@@ -172,6 +172,12 @@ bool updated_state(const Plan& plan, Id v) {
   return x != nullptr && plan[v].output < in_place(x->op);
 }
 
+int64_t sent_numbers(const Plan& plan, const Node& x) {
+  const Traits t = traits(x);
+  if (t.sends < 0) return 0;
+  return t.sent_to_each > 0 ? t.sent_to_each : plan.shape(x.in[static_cast<size_t>(t.sends)]).count();
+}
+
 int parts_of(const Op& op) {
   static constexpr int kParts[] = {
 #define TESSERA_PARTS(type, field, parts) parts,

@@ -44,7 +44,9 @@ inline Move move_of(const Op& op) { return traits(op, 0).move; }
 bool updated_state(const Plan& plan, Id v);
 inline bool is_view(const Op& op) { return move_of(op).view(); }  // reshape, slices
 
-int64_t sequences_of(const Plan& plan, const Node& x);   // 0: not an op over sequences
-int64_t row_floats_of(const Plan& plan, const Node& x);  // of shared memory, for each of them
+inline bool is_exchange(const Op& op) { return traits(op, 0).sends >= 0; }  // of ranks
+int64_t sent_numbers(const Plan& plan, const Node& x);                      // by one of them to each other one
+int64_t sequences_of(const Plan& plan, const Node& x);                      // 0: not an op over sequences
+int64_t row_floats_of(const Plan& plan, const Node& x);                     // of shared memory, for each of them
 
 }  // namespace tessera

@@ -87,27 +87,47 @@ void schedule(Plan& plan) {
     after[static_cast<size_t>(from)].push_back(to);
     ++waits[static_cast<size_t>(to)];
   };
-  // The state version a value shows: itself, or through views the leaf (or in-place output) below.
-  std::vector<Id> shows(plan.values.size());
-  for (size_t v = 0; v < shows.size(); ++v) shows[v] = static_cast<Id>(v);
-  std::map<Id, std::vector<int>> readers;
+  // The elements of a state version that a value shows: itself, or through views the leaf (or in-place output) below.
+  struct Shown {
+    Id version;
+    int64_t begin, end;
+  };
+  std::vector<Shown> shows;
+  for (size_t v = 0; v < plan.values.size(); ++v)
+    shows.push_back({static_cast<Id>(v), 0, plan.shape(static_cast<Id>(v)).count()});
+  std::map<Id, std::vector<std::pair<int, Shown>>> readers;
   for (int i = 0; i < n; ++i) {
     const Node& node = plan.nodes[static_cast<size_t>(i)];
-    if (is_view(node.op)) shows[static_cast<size_t>(node.out[0])] = shows[static_cast<size_t>(node.in[0])];
+    if (!is_view(node.op)) continue;
+    const Shown from = shows[static_cast<size_t>(node.in[0])];
+    const Shape whole = plan.shape(node.in[0]);
+    Shown& part = shows[static_cast<size_t>(node.out[0])];
+    part = from;
+    if (from.end - from.begin != whole.count()) continue;  // columns of several rows: taken for all of them
+    const Move move = move_of(node.op);
+    const int64_t count = plan.shape(node.out[0]).count();
+    if (move.kind == Move::slice_rows) part.begin += move.start * whole.cols;
+    else if (move.kind == Move::slice_cols && whole.rows == 1) part.begin += move.start;
+    else continue;
+    part.end = part.begin + count;
   }
   for (int i = 0; i < n; ++i)
     for (const Id v : plan.nodes[static_cast<size_t>(i)].in) {
       if (v == kNone) continue;
       if (plan[v].node >= 0) edge(plan[v].node, i);
-      readers[shows[static_cast<size_t>(v)]].push_back(i);
+      const Shown& what = shows[static_cast<size_t>(v)];
+      readers[what.version].emplace_back(i, what);
     }
   for (int i = 0; i < n; ++i)
     for (const Id v : plan.nodes[static_cast<size_t>(i)].after)
       if (plan[v].node >= 0) edge(plan[v].node, i);
   for (int i = 0; i < n; ++i) {
     const Node& node = plan.nodes[static_cast<size_t>(i)];
-    for (int k = 0; k < in_place(node.op); ++k)
-      for (const int reader : readers[shows[static_cast<size_t>(node.in[static_cast<size_t>(k)])]]) edge(reader, i);
+    for (int k = 0; k < in_place(node.op); ++k) {
+      const Shown& changed = shows[static_cast<size_t>(node.in[static_cast<size_t>(k)])];
+      for (const auto& [reader, read] : readers[changed.version])
+        if (read.begin < changed.end && changed.begin < read.end) edge(reader, i);
+    }
   }
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
   for (int i = 0; i < n; ++i)

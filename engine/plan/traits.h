@@ -109,6 +109,9 @@ struct Traits {
   OperandSet kept{};        // inputs of a derivative that were made long before, by the forward pass
   bool scalars = false;     // works on numbers, [1, 1] each: cut by columns, it counts as one
   Tiles tiles{};
+  // of an exchange of ranks: the input that this one sends, and its numbers that go to each other rank, 0: all
+  int sends = -1;
+  int64_t sent_to_each = 0;
 };
 
 }  // namespace tessera

@@ -48,17 +48,6 @@ std::string Program::first_bad(const Phase& phase) const {
   return "";
 }
 
-int Program::first_bad_part(const Phase& phase) const {
-  for (const Ready& r : phase.calls) {
-    const Node& x = plan_.nodes[static_cast<size_t>(r.node)];
-    if (!std::holds_alternative<AllGather>(x.op)) continue;
-    const std::vector<double> all = numbers(x.out[1]);  // a row of each rank
-    const auto bad = std::find_if(all.begin(), all.end(), [](double e) { return !std::isfinite(e); });
-    if (bad != all.end()) return static_cast<int>((bad - all.begin()) / plan_.shape(x.out[1]).cols);
-  }
-  return -1;
-}
-
 template <class F>
 void Program::repeat_bad_step(F&& stops) {
   const int64_t bad = step_->bad;
@@ -80,10 +69,28 @@ std::string Program::diagnose() {
   return found;
 }
 
-int Program::bad_rank() {
-  int found = -1;
-  if (step_->bad >= 0 && kept_)
-    repeat_bad_step([&](const Phase& phase) { return (found = first_bad_part(phase)) >= 0; });
+// Ends at the first exchange that gives what is not finite to all ranks alike: they wait for one another in each. Of a
+// sum that is shared out, each has another part: what went wrong there shows in the next exchange.
+int64_t Program::bad_exchange() {
+  int64_t exchanges = 0, found = -1;
+  const auto bad = [&](Id v) {
+    const std::vector<double> all = numbers(v);
+    return !std::all_of(all.begin(), all.end(), [](double x) { return std::isfinite(x); });
+  };
+  const auto look = [&](const Phase& phase) {
+    for (const Ready& r : phase.calls) {
+      const Node& x = plan_.nodes[static_cast<size_t>(r.node)];
+      if (!is_exchange(x.op)) continue;
+      ++exchanges;
+      const Id sent = x.in[static_cast<size_t>(traits(x).sends)];
+      if (plan_[sent].dtype != DType::real || traits(x).sent_to_each > 0) continue;
+      if (std::none_of(x.out.begin() + 1, x.out.end(), bad)) continue;
+      if (bad(sent)) found = exchanges;
+      return true;
+    }
+    return false;
+  };
+  if (step_->bad >= 0 && kept_) repeat_bad_step(look);
   return found;
 }
 

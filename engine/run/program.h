@@ -114,9 +114,9 @@ class Program {
   void snapshot();
   void rewind();  // back to it, with the step it was taken at
   std::string diagnose();
-  // The same on a device of several ranks, on all of them at once: whose part of the step's exchanges is the first that
-  // is not finite; −1: nobody's.
-  int bad_rank();
+  // The same on a device of several ranks, on all of them at once: the number of the failing step's first exchange in
+  // which this one sends what is not finite; −1: none.
+  int64_t bad_exchange();
   bool on_device() const { return device_ != nullptr; }
 
  private:
@@ -161,7 +161,6 @@ class Program {
   void prepare();
   std::vector<double> numbers(Id value) const;
   std::string first_bad(const Phase& phase) const;
-  int first_bad_part(const Phase& phase) const;
   // f(phase) of the failing step, which is repeated phase by phase, until it tells to stop.
   template <class F>
   void repeat_bad_step(F&& stops);

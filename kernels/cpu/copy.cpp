@@ -1,4 +1,5 @@
-// fill, reshape, slice_rows, slice_cols, concat_rows, concat_cols, all_gather: moves. Placement turns most of them into
+// fill, reshape, slice_rows, slice_cols, concat_rows, concat_cols, all_gather, gather_parts: moves, and reduce_parts,
+// which adds what it gets. Placement turns most of them into
 // views of other storage; those are not run.
 #include "kernels/cpu/tables.h"
 
@@ -91,6 +92,54 @@ void all_gather_run(const Call& call, int64_t, void*) {
   call.state->bad = call.state->step;
 }
 
+constexpr int64_t kAdded = 1024;  // numbers that are added at a time, so that their sums stay in the first-level cache
+constexpr int kMostRooms = 6;
+static_assert(kMostRanks <= 1 << kMostRooms);
+
+// Numbers [from, from + n) of all parts, added as neighbours.
+template <class T>
+void add_parts(const void* const* parts, int ranks, int64_t from, int64_t n, T* to) {
+  T waiting[kMostRooms + 1][kAdded];
+  int count = 0;  // of the sums that wait for their neighbours
+  for (int r = 0; r < ranks; ++r) {
+    const T* last = static_cast<const T*>(parts[r]) + from;
+    for (int joined = shards_joined(ranks, r); joined > 0; --joined) {
+      const T* before = waiting[--count];
+      T* sum = r + 1 == ranks && joined == 1 ? to : waiting[count];
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; ++i) sum[i] = before[i] + last[i];
+      last = sum;
+    }
+    T* kept = r + 1 == ranks ? to : waiting[count++];
+    if (last != kept) memcpy(kept, last, static_cast<size_t>(n) * sizeof(T));
+  }
+}
+
+template <class T>
+void reduce_parts_run(const Call& call, int64_t, void*) {
+  const auto& op = *static_cast<const ReduceParts*>(call.op);
+  const Mat<T> x(call.in[1]), out(call.out[1]);
+  constexpr auto kItem = static_cast<int64_t>(sizeof(T));
+  const void* parts[kMostRanks];
+  if (op.wires->take_parts(op.wires->communicator, x.data, x.cols * kItem, op.part * kItem, nullptr, parts, nullptr)) {
+    for (int64_t from = 0; from < out.cols; from += kAdded)
+      add_parts(parts, static_cast<int>(op.ranks), from, least(kAdded, out.cols - from), out.data + from);
+    return;
+  }
+  memset(out.data, 0, static_cast<size_t>(out.cols * kItem));
+  call.state->bad = call.state->step;
+}
+
+void gather_parts_run(const Call& call, int64_t, void*) {
+  const auto& op = *static_cast<const GatherParts*>(call.op);
+  const View& first = call.in[1];
+  int64_t total = 0;
+  for (int i = 1; i < call.inputs; ++i) total += call.in[i].cols;
+  if (!op.wires->gather_parts(op.wires->communicator, first.data, total * first.item_bytes,
+                              first.cols * first.item_bytes, nullptr))
+    call.state->bad = call.state->step;
+}
+
 }  // namespace
 
 TESSERA_KERNEL(fill, row_tiles, fill_run<T>, nullptr)
@@ -100,5 +149,7 @@ TESSERA_KERNEL(slice_cols, row_tiles, slice_cols_run, nullptr)
 TESSERA_KERNEL(concat_rows, row_tiles, concat_rows_run, nullptr)
 TESSERA_KERNEL(concat_cols, row_tiles, concat_cols_run, nullptr)
 TESSERA_KERNEL(all_gather, one_exchange, all_gather_run, nullptr)
+TESSERA_KERNEL(reduce_parts, one_exchange, reduce_parts_run<T>, nullptr)
+TESSERA_KERNEL(gather_parts, one_exchange, gather_parts_run, nullptr)
 
 }  // namespace tessera::TESSERA_ISA

@@ -1,5 +1,5 @@
-// fill, reshape, slice_rows, slice_cols, concat_rows, concat_cols, all_gather: moves. Placement turns most of them into
-// views of other storage; those are not run.
+// fill, reshape, slice_rows, slice_cols, concat_rows, concat_cols, all_gather, gather_parts: moves, and reduce_parts,
+// which adds what it gets. Placement turns most of them into views of other storage; those are not run.
 //   8 bytes per element, bandwidth-bound; no synchronisation, exact. Indices and reals are both moved as 4-byte words.
 #include "kernels/gpu/dialect/map.cuh"
 
@@ -149,6 +149,44 @@ void all_gather_run(const Call& call, int64_t, void* scratch) {
   (void)wires.all_gather(wires.communicator, x.data, out.data, x.cols * x.item_bytes, out.ld * out.item_bytes,
                          gpu_context(scratch).stream);
 }
+void gather_parts_run(const Call& call, int64_t, void* scratch) {
+  const auto& op = *static_cast<const GatherParts*>(call.op);
+  const View& first = call.in[1];
+  int64_t total = 0;
+  for (int i = 1; i < call.inputs; ++i) total += call.in[i].cols;
+  (void)op.wires->gather_parts(op.wires->communicator, first.data, total * first.item_bytes,
+                               first.cols * first.item_bytes, gpu_context(scratch).stream);
+}
+
+// One thread per number: a part of each rank, added as neighbours.
+__global__ void __launch_bounds__(kThreads) add_parts_kernel(const float* parts, int ranks, float* sum, int64_t count) {
+  constexpr int kMostRooms = 7;
+  static_assert(kMostRanks <= 1 << (kMostRooms - 1));
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= count) return;
+  float waiting[kMostRooms];
+  int n = 0;
+  for (int r = 0; r < ranks; ++r) {
+    float last = parts[r * count + i];
+    for (int joined = shards_joined(ranks, r); joined > 0; --joined) last = waiting[--n] + last;
+    waiting[n++] = last;
+  }
+  sum[i] = waiting[0];
+}
+int64_t reduce_parts_bytes(const Call& call) {
+  return static_cast<const ReduceParts*>(call.op)->ranks * call.out[1].cols * call.out[1].item_bytes;
+}
+void reduce_parts_run(const Call& call, int64_t, void* scratch) {
+  const auto& op = *static_cast<const ReduceParts*>(call.op);
+  const View &x = call.in[1], &out = call.out[1];
+  const GpuContext& context = gpu_context(scratch);
+  const void* at[kMostRanks];
+  (void)op.wires->take_parts(op.wires->communicator, x.data, x.cols * x.item_bytes, op.part * x.item_bytes,
+                             context.workspace, at, context.stream);
+  launch({dim3(grid_of(out.cols, kThreads)), dim3(kThreads), 0, context.stream}, "reduce_parts", add_parts_kernel,
+         static_cast<const float*>(context.workspace), static_cast<int>(op.ranks), static_cast<float*>(out.data),
+         out.cols);
+}
 
 }  // namespace
 
@@ -159,5 +197,7 @@ Kernel slice_cols_entry() { return {one_if_any, slice_cols_run, nullptr}; }
 Kernel concat_rows_entry() { return {one_if_any, concat_rows_run, nullptr}; }
 Kernel concat_cols_entry() { return {one_if_any, concat_cols_run, nullptr}; }
 Kernel all_gather_entry() { return {one_if_any, all_gather_run, nullptr}; }
+Kernel reduce_parts_entry() { return {one_if_any, reduce_parts_run, reduce_parts_bytes}; }
+Kernel gather_parts_entry() { return {one_if_any, gather_parts_run, nullptr}; }
 
 }  // namespace tessera::gpu

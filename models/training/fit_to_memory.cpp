@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/comm/shared_window.h"
 #include "engine/error.h"
 #include "engine/passes/batch/micro_batches.h"
 #include "engine/passes/passes.h"
@@ -43,6 +44,17 @@ int64_t bytes_of_bound(const Plan& plan) {
   for (const Leaf& leaf : plan.leaves)
     if (leaf.kind == Leaf::bound) bytes += static_cast<int64_t>(sizeof(float)) * plan.shape(leaf.value).count();
   return bytes;
+}
+
+// A rank's own part of the memory through which processes and threads exchange: room for two of the largest exchange.
+int64_t window_bytes(const Plan& plan) {
+  int64_t most = 0;
+  for (const Node& x : plan.nodes) {
+    if (!is_exchange(x.op)) continue;
+    const int64_t own = traits(x).sent_to_each > 0 ? plan.shape(x.out[1]).cols : 0;  // goes to nobody
+    most = std::max(most, plan.shape(x.in[1]).cols - own);
+  }
+  return most == 0 ? 0 : SharedWindow::bytes(SharedWindow::whole_lines(most * static_cast<int64_t>(sizeof(float))));
 }
 
 // The micro-batches of at most `most` rows, or sequences, that a batch is cut into.
@@ -87,7 +99,8 @@ int64_t bytes_of(const States& states) {
   return bytes;
 }
 
-int64_t beside_step(const Plan& plan, const Device& device, const States& carried, const FitOptions& options) {
+int64_t beside_step(const Plan& plan, const Device& device, const States& carried, const FitOptions& options,
+                    const StateCuts& cuts) {
   const int64_t weights = bytes_of(carried);
   // Copies are made leaf by leaf, each of which is whole before it takes the place of the one of the same name.
   int64_t state = 0, held = weights, most = weights;
@@ -95,11 +108,13 @@ int64_t beside_step(const Plan& plan, const Device& device, const States& carrie
     if (leaf.kind != Leaf::state) continue;
     const int64_t bytes = static_cast<int64_t>(sizeof(float)) * plan.shape(leaf.value).count();
     const auto same = carried.find(leaf.name);
-    most = std::max(most, held + bytes);
-    if (same == carried.end()) held += bytes;
+    const auto cut = cuts.find(leaf.name);
+    const int64_t whole = cut == cuts.end() ? bytes : static_cast<int64_t>(sizeof(float)) * cut->second.whole;
+    most = std::max(most, held + whole);
+    if (same == carried.end()) held += whole;
     state += bytes;
   }
-  return weights + (device.is_processor() ? state : 0) + (options.keep_best ? weights : 0) + most;
+  return weights + (device.is_processor() ? state + window_bytes(plan) : 0) + (options.keep_best ? weights : 0) + most;
 }
 
 int64_t room_for(const Plan& plan, const Device& device, const Team& team, int64_t beside) {

@@ -26,8 +26,10 @@ Plan step_plan(const Method& method, size_t phase, int64_t steps, const FitOptio
 int64_t bytes_of(const States& states);
 
 // Bytes of the host that the trainer holds beside the program of a step: `carried`, the states of start() and enter(),
-// a copy of all states while it measures or saves, and one for the search of a NaN.
-int64_t beside_step(const Plan& plan, const Device& device, const States& carried, const FitOptions& options);
+// a copy of all states while it measures or saves, those that ranks have parts of whole (`cuts`), one for the search of
+// a NaN, and what ranks exchange through shared memory.
+int64_t beside_step(const Plan& plan, const Device& device, const States& carried, const FitOptions& options,
+                    const StateCuts& cuts = {});
 
 // Bytes that are left for a step: of the host's limit, less those `beside` it, or below 0; of a device what is free,
 // less a part that is kept free and what the plan binds. INT64_MAX where nothing bounds it.

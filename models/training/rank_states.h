@@ -1,8 +1,8 @@
-// The states of a step that ranks share by columns: rank 0 has them whole between steps, each rank its part of them in
-// its program.
+// The states of a step that ranks share, by columns or in parts of a set: rank 0 has them whole between steps, each
+// rank its part of them in its program.
 #pragma once
 #include "engine/comm/communicator.h"
-#include "engine/passes/columns/columns.h"
+#include "engine/passes/batch/shard.h"
 #include "engine/run/program.h"
 #include "models/method/method.h"
 
@@ -16,6 +16,7 @@ class RankStates {
   RankStates() = default;
   explicit RankStates(StateCuts cuts) : cuts_(std::move(cuts)) {}
 
+  bool cut() const { return !cuts_.empty(); }
   bool cut(const std::string& leaf) const { return cuts_.count(leaf) > 0; }
   // Elements of the state, of which the program may have a part.
   int64_t elements(const Program& program, const std::string& leaf) const;

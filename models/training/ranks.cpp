@@ -63,14 +63,19 @@ void share_states(Communicator& rank, Program& program, const RankStates& states
   }
 }
 
-// A run from its snapshot once more, as far as it went: the rank whose part of an exchange was not finite; −1: none.
+// A run from its snapshot once more, as far as it went: the first rank that sent what is not finite; −1: none.
 int repeat(Communicator& rank, Program& program) {
-  if (program.on_device()) return program.bad_rank();
+  if (program.on_device()) {
+    const int64_t exchange = program.bad_exchange();
+    return rank.first_of(exchange < 0 ? Communicator::kNoExchange : exchange);
+  }
   const int64_t end = program.step().step;
   program.rewind();
   rank.look_for_bad(true);
   program.run(end - program.step().step);
-  return rank.bad_rank();
+  const int64_t exchange = rank.bad_exchange();
+  rank.look_for_bad(false);
+  return rank.first_of(exchange);
 }
 
 }  // namespace
@@ -83,8 +88,8 @@ TrainingProgram training_program(const Method& method, size_t phase, int64_t ste
   Plan plan = step_plan(method, phase, steps, options, context.passes_off, by_columns ? &part : nullptr);
   // What calibration may take as well, which no number of ranks changes.
   const double flops = flops_of(by_columns ? step_plan(method, phase, steps, options, context.passes_off) : plan);
-  if (options.ranks.shards > 0 && !by_columns) shard(plan, part.cut);
-  const int64_t beside = beside_step(plan, device, carried, options);
+  if (options.ranks.shards > 0 && !by_columns) part.states = shard(plan, part.cut);
+  const int64_t beside = beside_step(plan, device, carried, options, by_columns ? StateCuts{} : part.states);
   fit_to_memory(plan, device, options, context, beside);
   release_freed_memory();  // of the passes, and of the phase before: the arenas do not fit into their gaps
   auto program = std::make_unique<Program>(std::move(plan), device, context.team, context.seed,
@@ -108,10 +113,10 @@ bool part_has_room(const Method& method, const FitOptions& options, const RunCon
     if (rank == 0) method.enter(i, carried);
     ColumnPart part{{options.ranks.shards, ranks, rank, &nowhere, !device.is_processor()}};
     Plan plan = step_plan(method, i, phases[i].steps, options, context.passes_off, by_columns ? &part : nullptr);
-    if (!by_columns) shard(plan, part.cut);
+    const StateCuts cuts = by_columns ? StateCuts{} : shard(plan, part.cut);
     // ranks that are threads share the host's limit
     const int64_t room = room_for(plan, device, context.team, 0) / (threads && device.is_processor() ? ranks : 1) -
-                         (device.is_processor() ? beside_step(plan, device, carried, options) : 0);
+                         (device.is_processor() ? beside_step(plan, device, carried, options, cuts) : 0);
     const int team = std::max(1, context.team.size() / (threads ? ranks : 1));
     if (recompute_within(room, plan, device, options, context.passes_off, team).bytes_after > room) return false;
   }

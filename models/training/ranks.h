@@ -16,7 +16,6 @@
 
 namespace tessera {
 
-constexpr int kMostRanks = 64;
 // The default of --virtual-shards: the parts of a batch that ranks sum apart.
 constexpr int usual_shards(int ranks) {
   constexpr int kUsual = 8;

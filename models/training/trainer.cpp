@@ -265,7 +265,7 @@ class Trainer {
   }
   // Those that ranks have parts of.
   States shared_states(bool moments) {
-    return options_.ranks.by_columns() ? ranks_.fetch(*program_, rank_states_, moments) : States{};
+    return rank_states_.cut() ? ranks_.fetch(*program_, rank_states_, moments) : States{};
   }
   // All that the next step needs: every state of the program, and what it does not hold.
   void save() {

@@ -1,4 +1,6 @@
 // Ranks with a GPU each, over NCCL: any number of them trains the model that one trains.
+#include <algorithm>
+
 #include "device.h"
 #include "engine/comm/nccl.h"
 #include "models/data/csv/example.h"
@@ -95,6 +97,35 @@ TEST(NcclLinks, PartsArriveInTheOrderOfRanks) {
       std::vector<double> want;
       for (int r = 0; r < c.size(); ++r) want.insert(want.end(), static_cast<size_t>(width), r + 1);
       EXPECT_EQ(exchanged(c, width), want) << width;
+    });
+}
+
+// Of parts that ranks share out, the last one less: the sum of this rank's, and then each rank's in all of them.
+TEST(NcclLinks, SharesOutASumAndGathersIt) {
+  TESSERA_NEEDS_DEVICES(3);
+  for (const int64_t width : {5, 64, 100000})
+    as_ranks(3, [&](Communicator& c) {
+      Device device("cuda:" + std::to_string(c.rank()));
+      link_devices(c, device);
+      const int64_t part = (width + 2) / 3, own = std::min(part, width - c.rank() * part);
+      sandbox::Sandbox s;
+      const Var order = s.state("order", {1, 1}, 0, 0), mine = s.state("mine", {1, width}, c.rank() + 1, c.rank() + 1),
+                all = s.state("all", {1, width}, 0, 0);
+      const std::vector<Var> sum = s.r.emit(ReduceParts{c.wires(), 3, c.rank(), part}, {order, mine});
+      std::vector<Var> parts{sum[0]};
+      for (int r = 0; r < 3; ++r) parts.push_back(slice_cols(all, r * part, std::min(part, width - r * part)));
+      Var& updated = parts[static_cast<size_t>(c.rank()) + 1];
+      updated = s.r.emit1(Average{0}, {updated, static_cast<double>(c.rank() + 1) * sum[1]});
+      const std::vector<Var> gathered = s.r.emit(GatherParts{c.wires(), 3, c.rank()}, parts);
+      s.see(sum[1], "sum"), s.see(concat_cols({gathered.begin() + 1, gathered.end()}), "all");
+      sandbox::Setting setting;
+      setting.device = &device;
+      const sandbox::Values got = s.run(setting);
+      c.check();
+      c.link(nullptr);
+      EXPECT_EQ(got.at("sum"), std::vector<double>(static_cast<size_t>(own), 6)) << width;
+      for (int64_t i = 0; i < width; ++i)
+        ASSERT_EQ(got.at("all")[static_cast<size_t>(i)], 6 * static_cast<double>(i / part + 1)) << i << " of " << width;
     });
 }
 

@@ -9,11 +9,19 @@ namespace {
 
 // Ranks that all hold the same.
 int echoing_ranks = 3;
-const Wires kEcho{&echoing_ranks, [](void* ranks, const void* from, void* to, int64_t bytes, int64_t apart, void*) {
+const Wires kEcho{&echoing_ranks,
+                  [](void* ranks, const void* from, void* to, int64_t bytes, int64_t apart, void*) {
                     for (int r = 0; r < *static_cast<int*>(ranks); ++r)
                       std::memcpy(static_cast<char*>(to) + r * apart, from, static_cast<size_t>(bytes));
                     return true;
-                  }};
+                  },
+                  [](void* ranks, const void* from, int64_t total, int64_t part, void*, const void** at, void*) {
+                    // the one that asks is the last
+                    for (int r = 0; r < total / part + (total % part != 0); ++r)
+                      at[r] = static_cast<const char*>(from) + (total - 1) / part * part;
+                    return ranks != nullptr;
+                  },
+                  [](void* ranks, void*, int64_t, int64_t, void*) { return ranks != nullptr; }};
 
 }  // namespace
 
@@ -23,6 +31,23 @@ void view_cases(Cases& cases) {
         {"of ranks that hold the same", AllGather{&kEcho, 3}, {real(1, 1), real(1, n)}, [](const Grids& in) {
            return Grids{in[0], grid(3, in[1].cols, [&](int64_t, int64_t k) { return in[1](0, k); })};
          }});
+  // Σ over 3 and 5 ranks that all have the same, in the part of the last one
+  for (const auto& [n, part, ranks] : {std::tuple{3, 1, 3}, {70, 32, 3}, {5000, 1111, 5}}) {
+    const int64_t from = part * (ranks - 1);
+    cases.push_back({"of ranks that hold the same",
+                     ReduceParts{&kEcho, ranks, ranks - 1, part},
+                     {real(1, 1), real(1, n)},
+                     [n = n, ranks = ranks, from](const Grids& in) {
+                       return Grids{in[0], grid(1, n - from, [&](int64_t, int64_t k) {
+                                      const auto x = in[1](0, from + k);
+                                      return ranks == 3 ? x + (x + x) : (x + x) + (x + (x + x));
+                                    })};
+                     }});
+  }
+  cases.push_back(
+      {"as their owners have them", GatherParts{&kEcho, 1, 0}, {real(1, 1), real(1, 40)}, [](const Grids& in) {
+         return in;
+       }});
   for (const auto& [r, c, p, q] : {std::tuple{6, 35, 21, 10}, {1, 65, 65, 1}, {31, 2, 1, 62}, {10, 33, 1, 330}})
     cases.push_back({"same elements", Reshape{p, q}, {real(r, c)}, [p = p, q = q](const Grids& in) {
                        Grid y = in[0];

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/run/footprint.h"
+#include "ranks/parts.h"
 #include "ranks/world.h"
 #include "support/ctgan_training.h"
 #include "support/timegan_training.h"
@@ -14,22 +15,6 @@ namespace {
 
 constexpr int64_t kSteps = 3;
 
-// A rank's elements of whole states, and back.
-std::vector<double> taken(const std::vector<double>& whole, const std::vector<StateStretch>& stretches) {
-  std::vector<double> own;
-  for (const StateStretch& s : stretches)
-    own.insert(own.end(), whole.begin() + s.start, whole.begin() + s.start + s.count);
-  return own;
-}
-void put_back(std::vector<double>& whole, const std::vector<double>& own, const std::vector<StateStretch>& stretches) {
-  auto from = own.begin();
-  for (const StateStretch& s : stretches) {
-    std::copy(from, from + s.count, whole.begin() + s.start);
-    from += s.count;
-  }
-  EXPECT_EQ(from, own.end());
-}
-
 // What the ranks have after the steps, states put together; what several have is the same.
 Values run_as_ranks(const Sandbox& training, int ranks, int shards, Setting setting) {
   setting.steps = kSteps;
@@ -39,28 +24,11 @@ Values run_as_ranks(const Sandbox& training, int ranks, int shards, Setting sett
     const auto r = static_cast<size_t>(c.rank());
     Sandbox own = training;
     cuts[r] = cut_columns(own.plan, {shards, ranks, c.rank(), c.wires()});
-    for (const auto& [leaf, cut] : cuts[r])
-      if (const auto at = own.values.find(leaf); at != own.values.end()) at->second = taken(at->second, cut.own);
+    take_parts(own.values, cuts[r]);
     out[r] = own.run(setting);
     c.check();
   });
-  Values whole;
-  for (size_t r = 0; r < out.size(); ++r)
-    for (const auto& [name, values] : out[r]) {
-      const std::string leaf = name.starts_with("state ") ? name.substr(6) : "";
-      const auto cut = cuts[r].find(leaf);
-      if (cut == cuts[r].end()) {
-        const auto [at, fresh] = whole.emplace(name, values);
-        if (!fresh) { EXPECT_EQ(at->second, values) << name << " of rank " << r; }
-        continue;
-      }
-      const auto elements = static_cast<size_t>(training.plan.shape(training.plan.find_leaf(leaf)).cols);
-      EXPECT_EQ(cut->second.whole, static_cast<int64_t>(elements));
-      EXPECT_EQ(values.size() < elements, ranks > 1) << name;
-      whole[name].resize(elements);
-      put_back(whole[name], values, cut->second.own);
-    }
-  return whole;
+  return put_together(training.plan, out, cuts);
 }
 
 Values whole(const Sandbox& training, Setting setting) {

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
+#include "engine/comm/process_window.h"
+#include "ranks/parts_in_steps.h"
 #include "ranks/world.h"
 
 namespace tessera {
@@ -38,6 +41,24 @@ TEST_P(Ranks, BroadcastFromEveryRoot) {
       std::vector<int> values(500, c.rank());
       c.broadcast(values.data(), static_cast<int64_t>(values.size() * sizeof(int)), root);
       EXPECT_EQ(values, std::vector<int>(500, root));
+    }
+  });
+}
+
+TEST_P(Ranks, ShareOutWhatAStepSends) { as_ranks(GetParam(), expect_parts); }
+
+// Of processes, which threads of one are as well: each rank's memory is mapped by the others.
+TEST_P(Ranks, OpenOneAnothersMemory) {
+  as_ranks(GetParam(), [](Communicator& c) {
+    const auto window = window_of_processes(c, 128);
+    ASSERT_NE(window, nullptr);
+    for (int turn = 0; turn < 5; ++turn) {
+      std::memset(window->begin(), c.rank() * 10 + turn, 128);
+      window->post();
+      for (int r = 0; r < c.size(); ++r) {
+        while (!window->posted(r)) std::this_thread::yield();
+        EXPECT_EQ(std::string(window->sent_by(r), 128), std::string(128, static_cast<char>(r * 10 + turn)));
+      }
     }
   });
 }
@@ -125,7 +146,7 @@ TEST(RankFaults, ANumberThatIsNotFiniteIsTracedToItsRank) {
     float all[8];
     const Wires& w = *c.wires();
     EXPECT_TRUE(w.all_gather(w.communicator, mine, all, sizeof mine, sizeof mine, nullptr));
-    EXPECT_EQ(c.bad_rank(), 2);
+    EXPECT_EQ(c.first_of(c.bad_exchange()), 2);
   });
 }
 

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "engine/passes/batch/shard.h"
+#include "engine/run/footprint.h"
+#include "ranks/parts.h"
 #include "ranks/world.h"
 #include "support/ctgan_training.h"
 #include "support/timegan_training.h"
@@ -17,10 +19,11 @@ constexpr int64_t kSteps = 3;
 
 // What was received of an exchange that failed may be rows by number: the step ends with zeros instead of it.
 TEST(FailedExchange, LeavesZerosForTheRestOfItsStep) {
-  const Wires wires{nullptr, [](void*, const void*, void* to, int64_t bytes, int64_t apart, void*) {
-                      for (int r = 0; r < 3; ++r) std::memset(static_cast<char*>(to) + r * apart, 0x7f, bytes);
-                      return false;
-                    }};
+  Wires wires{};
+  wires.all_gather = [](void*, const void*, void* to, int64_t bytes, int64_t apart, void*) {
+    for (int r = 0; r < 3; ++r) std::memset(static_cast<char*>(to) + r * apart, 0x7f, bytes);
+    return false;
+  };
   for (const Setting& setting : {Setting{}, Setting{.table = &cpu_kernels(), .steps = 4}}) {
     Sandbox s;
     const Var order = s.state("order", {1, 1}, 0, 0), mine = s.state("mine", {1, 5}, 1, 2);
@@ -29,19 +32,23 @@ TEST(FailedExchange, LeavesZerosForTheRestOfItsStep) {
   }
 }
 
-// What every rank has after the steps; all of them have the same.
-Values run_as_ranks(const Sandbox& training, int ranks, int shards, Setting setting) {
+// What the ranks have after the steps, shared states put together; what each has is the same. Updates of sets of
+// `least` numbers or more are shared.
+Values run_as_ranks(const Sandbox& training, int ranks, int shards, Setting setting,
+                    int64_t least = RankCut{}.least_shared) {
   setting.steps = kSteps;
   std::vector<Values> out(static_cast<size_t>(ranks));
+  std::vector<StateCuts> cuts(static_cast<size_t>(ranks));
   as_ranks(ranks, [&](Communicator& c) {
-    Plan plan = training.plan;
-    optimise(plan, setting.off);
-    shard(plan, {shards, ranks, c.rank(), c.wires()});
-    out[static_cast<size_t>(c.rank())] = training.run(std::move(plan), setting);
+    const auto r = static_cast<size_t>(c.rank());
+    Sandbox own = training;
+    optimise(own.plan, setting.off);
+    cuts[r] = shard(own.plan, {shards, ranks, c.rank(), c.wires(), false, least});
+    take_parts(own.values, cuts[r]);
+    out[r] = own.run(setting);
     c.check();
   });
-  for (const Values& other : out) EXPECT_EQ(other, out[0]) << "a rank has other values";
-  return out[0];
+  return put_together(training.plan, out, cuts);
 }
 
 Values whole(const Sandbox& training, Setting setting) {
@@ -62,6 +69,55 @@ void check(const Sandbox& training, int shards) {
     if (shards % ranks != 0) continue;
     EXPECT_EQ(run_as_ranks(training, ranks, shards, quick), one) << ranks << " ranks of " << shards << " shards";
   }
+}
+
+// Updates that are shared give the bits of those that each rank makes, whatever the part of a rank begins and ends
+// with; only the moments are held in parts.
+TEST(SharedUpdates, ChangeNoBit) {
+  const Setting quick{.table = &cpu_kernels()};
+  const Training ctgan(2, 0.9);
+  const TvaeTraining tvae;
+  const SequenceTraining timegan({}, TimeganPhase::joint);
+  const auto same = [&](const Sandbox& training, int shards, const char* what) {
+    const Values one = run_as_ranks(training, 1, shards, quick);
+    for (int ranks = 2; ranks <= shards; ++ranks) {
+      if (shards % ranks != 0) continue;
+      EXPECT_EQ(run_as_ranks(training, ranks, shards, quick, 32), one) << what << ", " << ranks << " ranks";
+    }
+  };
+  same(ctgan, 4, "ctgan"), same(tvae, 6, "tvae"), same(tvae, 3, "tvae"), same(timegan, 2, "timegan");
+}
+
+TEST(SharedUpdates, AreThoseOfLargeSets) {
+  const auto parts = [](const Sandbox& training, int ranks, int shards, int64_t least) {
+    Plan plan = training.plan;
+    optimise(plan);
+    const StateCuts cuts = shard(plan, {shards, ranks, ranks - 1, SelfCommunicator().wires(), false, least});
+    EXPECT_EQ(count<ReduceParts>(plan), count<GatherParts>(plan));
+    return std::pair(cuts, count<ReduceParts>(plan));
+  };
+  const Training training(2, 0.9);
+  EXPECT_EQ(parts(training, 2, 4, 32).second, 3);  // two steps of the critic, one of the generator
+  EXPECT_EQ(parts(training, 2, 4, 32).first.size(), 5) << "moments of two sets, the average of one";
+  EXPECT_EQ(parts(training, 2, 4, 1 << 15).second, 0);
+  EXPECT_EQ(parts(training, 1, 4, 32).second, 0) << "there is nobody to share with";
+  EXPECT_EQ(parts(training, 3, 6, 32).second, 0) << "two shards of a rank are no branch of the tree";
+  const Training scaled(1, 0.9, Size::small, 40, Precision::fp16);
+  EXPECT_EQ(parts(scaled, 2, 4, 32).second, 0) << "every rank looks at all gradients";
+}
+
+// Of weights, two moments and an average, half of three is gone.
+TEST(SharedUpdates, TwoRanksHoldHalfOfTheMoments) {
+  const auto state_of = [](int64_t least) {
+    const Training training(1, 0.9, Size::adult);
+    Plan plan = training.with();
+    (void)shard(plan, {8, 2, 0, SelfCommunicator().wires(), false, least});
+    return footprint(plan, Device::processor(), 1);
+  };
+  const Footprint shared = state_of(1 << 15), whole = state_of(INT64_MAX);
+  EXPECT_LT(shared.state, whole.state * 7 / 10);
+  EXPECT_GT(shared.state, whole.state * 6 / 10);
+  EXPECT_LE(shared.total(), whole.total() * 9 / 10);
 }
 
 TEST(Shard, Tvae) {
@@ -88,7 +144,7 @@ TEST(Shard, ABatchWithTooFewPartsIsRefused) {
   Plan plan = t.plan;
   optimise(plan);
   try {
-    shard(plan, {4, 1, 0, nullptr});
+    (void)shard(plan, {4, 1, 0, nullptr});
     FAIL() << "two tiles were cut into four";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::usage);

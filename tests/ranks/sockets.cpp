@@ -11,6 +11,7 @@
 
 #include "engine/comm/launched.h"
 #include "engine/comm/sockets.h"
+#include "ranks/parts_in_steps.h"
 #include "ranks/world.h"
 
 namespace tessera {
@@ -69,6 +70,7 @@ TEST_P(SocketRanks, GatherWhatEachHas) {
       for (float& w : want) w += 1.0f / static_cast<float>(r + 3);
     c.all_reduce(values);
     EXPECT_EQ(values, want);
+    expect_parts(c);
     c.barrier();
   });
   for (const std::string& s : said) EXPECT_EQ(s, "");

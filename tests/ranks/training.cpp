@@ -52,6 +52,21 @@ TEST_P(RankTraining, EveryNumberOfRanksTrainsTheSameModel) {
 
 TEST_P(RankTraining, AStoppedRunGoesOnWithAnyNumberOfRanks) { expect_resumed_by_any_ranks(rank_options(GetParam())); }
 
+// Networks that are large enough for ranks to share their updates: the same model, also where another number of ranks
+// goes on, and where the averages of the best step are kept.
+TEST(RankTraining, SharedUpdatesTrainTheSameModel) {
+  FitOptions o = rank_options("ctgan");
+  o.as<CtganConfig>().generator_dim = o.as<CtganConfig>().discriminator_dim = {160, 160};
+  const std::string one = file_of(trained(o, 1));
+  for (const int ranks : {2, 4}) EXPECT_TRUE(file_of(trained(o, ranks)) == one) << ranks << " ranks";
+  expect_resumed_by_any_ranks(o);
+  FitOptions best = rank_options("tvae");
+  best.as<TvaeConfig>().encoder_dim = best.as<TvaeConfig>().decoder_dim = {256, 160};
+  best.patience = 1, best.keep_best = true;
+  EXPECT_TRUE(file_of(trained(best, 4)) == file_of(trained(best, 1)));
+  expect_resumed_by_any_ranks(best);
+}
+
 // After training, ranks share the sums of the prior's fit. A run that is cancelled there goes on.
 TEST(RankTraining, ThePriorIsThatOfOneRank) {
   const Folder folder;

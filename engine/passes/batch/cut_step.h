@@ -85,7 +85,15 @@ class CutStep {
     return out;
   }
 
+  static Var added(const std::vector<Var>& terms) { return added(terms, 0, terms.size()); }
   static Var flattened(Var v) { return reshape(v, {1, v.shape().count()}); }
+  // The state that orders exchanges, as the last of them left it.
+  Var order() {
+    for (size_t n = next_.nodes.size(); n-- > 0;)
+      if (is_exchange(next_.nodes[n].op)) return r_.var(next_.nodes[n].out[0]);
+    return order_;
+  }
+
   // What every rank sends, one row for each of them.
   Var gathered(Var sent) { return r_.emit(AllGather{cut_.wires, cut_.ranks}, {order(), sent})[1]; }
 
@@ -122,8 +130,6 @@ class CutStep {
     const size_t half = from + (end - from) / 2;
     return added(terms, from, half) + added(terms, half, end);
   }
-  static Var added(const std::vector<Var>& terms) { return added(terms, 0, terms.size()); }
-
   // The sum over all ranks of the sums that each of them sends: one in all, or one for each of its shards. In pieces.
   std::vector<Var> exchanged(const std::vector<std::vector<Var>>& sent) {
     if (cut_.ranks == 1 && sent.size() == 1) return sent[0];
@@ -149,13 +155,6 @@ class CutStep {
       if (at == pieces[piece].cols()) ++piece, at = 0;
     }
     return out;
-  }
-
-  // The state that orders exchanges, as the last of them left it.
-  Var order() {
-    for (size_t n = next_.nodes.size(); n-- > 0;)
-      if (std::holds_alternative<AllGather>(next_.nodes[n].op)) return r_.var(next_.nodes[n].out[0]);
-    return order_;
   }
 
   Var order_;

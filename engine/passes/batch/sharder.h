@@ -10,52 +10,11 @@
 
 #include "engine/error.h"
 #include "engine/passes/batch/cut_step.h"
+#include "engine/passes/batch/parts.h"
+#include "engine/passes/batch/shared_updates.h"
 #include "engine/passes/rewrite.h"
 
 namespace tessera::batch_parts {
-
-// Rows of each stretch of the batch that a value was put together from: every stretch is cut by itself.
-using Stretches = std::vector<int64_t>;
-
-inline int64_t sum_of(const Stretches& rows) { return std::accumulate(rows.begin(), rows.end(), int64_t{0}); }
-
-// A value of the whole plan as this rank has it.
-struct Part {
-  enum Kind {
-    whole,  // all of it, the same on every rank
-    rows,   // its own rows of each stretch
-    sums    // what each of its shards adds to it
-  } kind = whole;
-  Var value{};
-  Stretches stretches{};        // rows: those of the whole batch
-  std::vector<Var> by_shard{};  // sums: of the shards of this rank, or one of all of them
-  bool added = false;           // sums: by an op that adds shards itself
-};
-
-inline bool over_sequences(const Op& op) {
-  return std::holds_alternative<Recurrent>(op) || std::holds_alternative<RecurrentGrad>(op) ||
-         std::holds_alternative<RecurrentInputGrad>(op) || std::holds_alternative<RecurrentWgrad>(op);
-}
-
-// Rows that an op draws for each row of a batch; 0: none.
-inline int64_t drawn_rows(const Node& x) {
-  int64_t rows = 0;
-  if (const auto* r = std::get_if<Random>(&x.op)) rows = r->rows;
-  if (const auto* d = std::get_if<DrawConditions>(&x.op)) rows = d->rows;
-  return rows > 1 ? rows : 0;
-}
-
-// The pieces that a batch can be cut into without a pack or a tile of sequences in two of them.
-inline int64_t units_of(const Plan& plan) {
-  int64_t units = 0;
-  bool sequences = false;
-  for (const Node& x : plan.nodes) {
-    units = std::gcd(units, drawn_rows(x));
-    sequences = sequences || over_sequences(x.op);
-  }
-  if (!sequences) return units;
-  return units % kSequenceTile == 0 ? units / kSequenceTile : 0;
-}
 
 // One rank's part of a plan. Or one micro-batch's: then all of them are in one new plan (MicroBatches).
 class Sharder : private CutStep<Part> {
@@ -70,13 +29,24 @@ class Sharder : private CutStep<Part> {
                                         ".\n  Ask for fewer, or for a --batch-size that holds more of them.");
   }
 
-  void run() {
-    for (const Leaf& leaf : old_.leaves)
-      put(leaf.value,
-          {.value = r_.var(next_.leaf(leaf.kind, leaf.name, old_.shape(leaf.value), old_[leaf.value].dtype))});
+  // What the rank has of the states that it has not whole.
+  StateCuts run() {
+    if (cut_.ranks > 1 && (adds_its_shards() || own_shards() == 1))
+      shared_.emplace(old_, cut_.ranks, cut_.least_shared);
+    StateCuts cuts;
+    for (const Leaf& leaf : old_.leaves) {
+      Shape own = old_.shape(leaf.value);
+      if (shared_ && shared_->cuts(leaf.value)) {
+        const StateStretch mine = share_of(cut_.rank, own.cols);
+        cuts[leaf.name] = {own.cols, {mine}};
+        own.cols = mine.count;
+      }
+      put(leaf.value, {.value = r_.var(next_.leaf(leaf.kind, leaf.name, own, old_[leaf.value].dtype))});
+    }
     open_exchanges();
     for (const Node& x : old_.nodes) take(x);
     finish();
+    return cuts;
   }
 
  private:
@@ -164,6 +134,8 @@ class Sharder : private CutStep<Part> {
     return std::any_of(x.in.begin(), x.in.end(), [&](Id v) { return is(v, Part::rows); });
   }
   void take(const Node& x) {
+    if (shared_ && shared_->omits(x)) return;
+    if (shared_ && shared_->shares(x)) return std::holds_alternative<Adam>(x.op) ? share_update(x) : share_average(x);
     if (drawn_rows(x) > 0) return draw(x);
     if (stays_open(x)) return on_sums(x);
     settle(x.in);
@@ -388,6 +360,64 @@ class Sharder : private CutStep<Part> {
     put(x.out[0], std::move(p));
   }
 
+  // ---- updates that ranks share -------------------------------------------------------------------
+  StateStretch share_of(int rank, int64_t count) const {
+    const int64_t each = shared_->part(count);
+    return {rank * each, std::min(each, count - rank * each)};
+  }
+  Var own_share(Var flat) const {
+    const StateStretch own = share_of(cut_.rank, flat.cols());
+    return slice_cols(flat, own.start, own.count);
+  }
+  // This rank's share of a set's gradient, summed over all ranks.
+  Var own_gradient(const Node& adam) {
+    const int64_t count = old_.shape(adam.in[3]).cols;
+    const StateStretch own = share_of(cut_.rank, count);
+    std::vector<Var> sent;
+    for (const SharedUpdates::Piece& p : shared_->gradient(adam)) {
+      if (is(p.value, Part::rows)) refuse(adam, "a value of every row is needed as a whole");
+      std::vector<Var> shards{part(p.value).value};
+      if (is(p.value, Part::sums)) shards = part(p.value).by_shard;
+      for (Var& s : shards) s = flattened(s);  // as total() adds them
+      sent.push_back(added(shards));
+    }
+    const Var sum =
+        r_.emit(ReduceParts{cut_.wires, cut_.ranks, cut_.rank, shared_->part(count)}, {order(), concat_cols(sent)})[1];
+    // pieces that every rank has whole are no summands
+    std::vector<Var> pieces;
+    int64_t summed = 0;  // of `sum`: what is taken
+    for (size_t i = 0; i < sent.size(); ++i) {
+      const SharedUpdates::Piece& p = shared_->gradient(adam)[i];
+      const int64_t from = std::max(p.start, own.start) - own.start,
+                    end = std::min(p.start + sent[i].cols(), own.start + own.count) - own.start;
+      if (from >= end || is(p.value, Part::sums)) continue;
+      if (from > summed) pieces.push_back(slice_cols(sum, summed, from - summed));
+      pieces.push_back(slice_cols(sent[i], own.start + from - p.start, end - from));
+      summed = end;
+    }
+    if (summed < own.count) pieces.push_back(slice_cols(sum, summed, own.count - summed));
+    return concat_cols(pieces);
+  }
+  void share_update(const Node& x) {
+    const Var weights = part(x.in[0]).value;
+    std::vector<Var> waits;
+    for (size_t i = 4; i < x.in.size(); ++i) waits.push_back(settled(x.in[i]));
+    std::vector<Var> in{own_share(weights), part(x.in[1]).value, part(x.in[2]).value, own_gradient(x)};
+    in.insert(in.end(), waits.begin(), waits.end());
+    const std::vector<Var> own = r_.emit(x.op, in);
+    std::vector<Var> parts{order()};
+    for (int r = 0; r < cut_.ranks; ++r) {
+      const StateStretch theirs = share_of(r, weights.cols());
+      parts.push_back(r == cut_.rank ? own[0] : slice_cols(weights, theirs.start, theirs.count));
+    }
+    const std::vector<Var> all = r_.emit(GatherParts{cut_.wires, cut_.ranks, cut_.rank}, parts);
+    put(x.out[0], {.value = concat_cols({all.begin() + 1, all.end()})});
+    for (const size_t moment : {size_t{1}, size_t{2}}) put(x.out[moment], {.value = own[moment]});
+  }
+  void share_average(const Node& x) {
+    put(x.out[0], {.value = r_.emit1(x.op, {part(x.in[0]).value, own_share(settled(x.in[1]))})});
+  }
+
   // ---- batch norm -------------------------------------------------------------------------------
   // The stretches that each group of rows consists of, and where this rank's rows of it begin.
   struct Group {
@@ -559,6 +589,7 @@ class Sharder : private CutStep<Part> {
   }
 
   const int64_t units_;
+  std::optional<SharedUpdates> shared_{};
   std::map<Id, Var> all_rows_{};    // of all ranks, by value of the whole plan
   bool apart_ = false;              // of a micro-batch, and by it:
   std::map<Id, Var> statistics_{};  // a batch norm's own mean and variance, by value of the whole plan

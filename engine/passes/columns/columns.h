@@ -7,23 +7,9 @@
 // shard and in their order, so the bits follow the number of shards, as long as the pass `scale`, whose choices depend
 // on widths, is off.
 #pragma once
-#include <map>
-#include <string>
-#include <vector>
-
 #include "engine/passes/batch/shard.h"
 
 namespace tessera {
-
-// What a rank has of a state.
-struct StateStretch {
-  int64_t start, count;
-};
-struct StateCut {
-  int64_t whole;                  // elements of the state
-  std::vector<StateStretch> own;  // the rank's, in its order
-};
-using StateCuts = std::map<std::string, StateCut>;  // by leaf; a leaf that is not here is whole on every rank
 
 // Rewrites a plan as recorded, before other passes. Error(unsupported) for a step without spans of a row, and for one
 // that uses its columns otherwise than tvae and ctgan do; Error(usage) where there are fewer spans than shards.

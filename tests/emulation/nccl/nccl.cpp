@@ -16,12 +16,15 @@
 #include <deque>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace {
 
 enum Result { success = 0, system_error = 2, invalid_argument = 4, invalid_usage = 5, in_progress = 7 };
 constexpr int kMostRanks = 64, kInt8 = 0;
 constexpr size_t kSlot = size_t{1} << 18;  // bytes that a rank hands over at a time
+constexpr int kMessages = -2;
 
 struct Place {  // of a rank; a new file is zeros
   std::atomic<uint64_t> posted, taken;
@@ -44,6 +47,13 @@ struct Config {
 
 thread_local int groups = 0;
 
+// What a group sends to each rank and receives from it.
+struct Message {
+  const void* from = nullptr;
+  void* to = nullptr;
+  size_t sent = 0, received = 0;
+};
+
 }  // namespace
 
 struct ncclComm {
@@ -58,9 +68,11 @@ struct ncclComm {
     const void* from;
     void* to;
     size_t bytes;
-    int root;  // −1: all
+    int root;  // −1: all; kMessages: a message of each rank to each
+    std::vector<Message> messages;
   };
   std::deque<Work> recorded;  // graphs refer to them
+  Work group{};               // of the messages that a group has so far
 };
 
 namespace {
@@ -100,9 +112,40 @@ bool exchange(const ncclComm::Work& w, size_t at) {
   return true;
 }
 
+// The next piece of every message of a group; false: the communicator has failed.
+bool exchange_messages(const ncclComm::Work& w, size_t at) {
+  ncclComm& c = *w.comm;
+  const size_t each = kSlot / static_cast<size_t>(c.size);
+  const auto piece = [&](size_t bytes) { return std::min(each, bytes - std::min(at, bytes)); };
+  const uint64_t turn = ++c.turn;
+  Place& own = c.world->place[c.rank];
+  own.what = static_cast<uint64_t>(kMostRanks + 1), own.bytes = w.bytes;
+  for (size_t r = 0; r < w.messages.size(); ++r)
+    if (const Message& m = w.messages[r]; piece(m.sent) > 0)
+      std::memcpy(c.world->slot[c.rank] + r * each, static_cast<const char*>(m.from) + at, piece(m.sent));
+  own.posted = turn;
+  for (size_t r = 0; r < w.messages.size(); ++r) {
+    Place& other = c.world->place[r];
+    if (!wait(c, [&] { return other.posted >= turn; })) return false;
+    if (other.what != static_cast<uint64_t>(kMostRanks + 1) || other.bytes != w.bytes) {
+      c.world->failed = invalid_usage;
+      return false;
+    }
+    if (const Message& m = w.messages[r]; piece(m.received) > 0)
+      std::memcpy(static_cast<char*>(m.to) + at, c.world->slot[r] + static_cast<size_t>(c.rank) * each,
+                  piece(m.received));
+  }
+  own.taken = turn;
+  for (int r = 0; r < c.size; ++r)
+    if (!wait(c, [&] { return c.world->place[r].taken >= turn; })) return false;
+  return true;
+}
+
 void carry_out(void* argument) {
   const auto& w = *static_cast<ncclComm::Work*>(argument);
-  for (size_t at = 0; at < w.bytes && exchange(w, at); at += kSlot) {}
+  const size_t step = w.root == kMessages ? kSlot / static_cast<size_t>(w.comm->size) : kSlot;
+  for (size_t at = 0; at < w.bytes; at += step)
+    if (!(w.root == kMessages ? exchange_messages(w, at) : exchange(w, at))) return;
 }
 
 // The emulated runtime is within the plugin that the library has opened.
@@ -119,7 +162,25 @@ Wire wire() {
 int queue(ncclComm* c, const void* from, void* to, size_t count, int type, int root, void* stream) {
   if (c == nullptr || c->aborted || wire() == nullptr) return invalid_usage;
   if (type != kInt8 || stream == nullptr || root >= c->size) return invalid_argument;
-  c->recorded.push_back({c, from, to, count, root});
+  c->recorded.push_back({c, from, to, count, root, {}});
+  wire()(stream, carry_out, &c->recorded.back());
+  return success;
+}
+
+// Messages are queued with the last of their group, which has one of every rank to every rank, itself included.
+int add_message(ncclComm* c, int peer, const Message& m, int type, void* stream) {
+  if (c == nullptr || c->aborted || wire() == nullptr || groups == 0) return invalid_usage;
+  if (type != kInt8 || stream == nullptr || peer < 0 || peer >= c->size) return invalid_argument;
+  ncclComm::Work& group = c->group;
+  group.comm = c, group.root = kMessages;
+  group.messages.resize(static_cast<size_t>(c->size));
+  Message& own = group.messages[static_cast<size_t>(peer)];
+  if (m.from != nullptr) own.from = m.from, own.sent = m.sent;
+  if (m.to != nullptr) own.to = m.to, own.received = m.received;
+  group.bytes = std::max({group.bytes, m.sent, m.received});
+  for (const Message& other : group.messages)
+    if (other.from == nullptr || other.to == nullptr) return success;
+  c->recorded.push_back(std::exchange(group, {}));
   wire()(stream, carry_out, &c->recorded.back());
   return success;
 }
@@ -191,6 +252,12 @@ NCCL int ncclAllGather(const void* from, void* to, size_t count, int type, ncclC
 }
 NCCL int ncclBroadcast(const void* from, void* to, size_t count, int type, int root, ncclComm* c, void* stream) {
   return root < 0 ? static_cast<int>(invalid_argument) : queue(c, from, to, count, type, root, stream);
+}
+NCCL int ncclSend(const void* from, size_t count, int type, int peer, ncclComm* c, void* stream) {
+  return add_message(c, peer, {from, nullptr, count, 0}, type, stream);
+}
+NCCL int ncclRecv(void* to, size_t count, int type, int peer, ncclComm* c, void* stream) {
+  return add_message(c, peer, {nullptr, to, 0, count}, type, stream);
 }
 NCCL int ncclGroupStart() { return ++groups, success; }
 NCCL int ncclGroupEnd() { return groups-- > 0 ? success : invalid_usage; }

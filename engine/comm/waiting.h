@@ -1,0 +1,47 @@
+// How a rank waits for another one within a step.
+#pragma once
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace tessera {
+
+// The cores are for the ranks that still compute, and for other work: who waits longer than an exchange takes sleeps,
+// because a process that only yields is not passed over for long.
+class Waiting {
+ public:
+  // Another turn of looking; how long it has been, in seconds.
+  double turn() {
+    constexpr int64_t kSpins = 200;
+    if (++turns_ <= kSpins) {
+#if defined(__x86_64__)
+      _mm_pause();
+#endif
+      return waited_;
+    }
+    // A process that was stopped itself has not waited meanwhile: a turn counts for a second at most.
+    constexpr double kMostOfATurn = 1;
+    const auto now = Clock::now();
+    if (turns_ > kSpins + 1) waited_ += std::min(kMostOfATurn, std::chrono::duration<double>(now - last_).count());
+    last_ = now;
+    if (waited_ > 0.01) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    else if (waited_ > 3e-4) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    else std::this_thread::yield();
+    return waited_;
+  }
+  // Whether the last turn was no spin: time for what is done besides.
+  bool rests() const { return turns_ % 64 == 0; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  int64_t turns_ = 0;
+  double waited_ = 0;
+  Clock::time_point last_{};
+};
+
+}  // namespace tessera
