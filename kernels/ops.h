@@ -155,35 +155,6 @@ struct ShardedWgrad {
   Precision factors = Precision::fp32;
   bool operator==(const ShardedWgrad&) const = default;
 };
-// The first of `units` that shard s of `shards` has.
-TESSERA_HD constexpr int64_t shard_begin(int64_t units, int shards, int s) { return units * s / shards; }
-// The units of the first s shards of a rank. `op` has units, shards, first, count.
-template <class Sharded>
-TESSERA_HD constexpr int64_t shard_units(const Sharded& op, int s) {
-  return shard_begin(op.units, op.shards, op.first + s) - shard_begin(op.units, op.shards, op.first);
-}
-// Where shard s of a rank, counted from its first one, begins in its `rows` rows.
-template <class Sharded>
-TESSERA_HD constexpr int64_t shard_begin(const Sharded& op, int64_t rows, int s) {
-  return rows / shard_units(op, op.count) * shard_units(op, s);
-}
-// How many times the last two of the sums that wait are added once that of shard s of `count` is there: neighbours are
-// halves of halves.
-TESSERA_HD constexpr int shards_joined(int count, int s) {
-  int from = 0, end = count, joined = 0;
-  while (end - from > 1) {
-    const int half = from + (end - from) / 2;
-    if (s < half) end = half, joined = 0;
-    else from = half, ++joined;
-  }
-  return joined;
-}
-// Sums of shards that are held at a time beside the result.
-inline int shard_rooms(int count) {
-  int rooms = 0;
-  for (int n = 1; n < count; n *= 2) ++rooms;
-  return rooms;
-}
 
 // out = x in 16 bits an element, rounded as a product of these factors rounds what it reads: bf16 or fp16.
 struct Narrow {

@@ -1,6 +1,7 @@
 // batch_norm, its derivative, both by shards of a batch, evaluation and running statistics.
 #pragma once
 #include "engine/ops/rule.h"
+#include "kernels/shards.h"
 
 namespace tessera {
 

@@ -1,6 +1,7 @@
 // matmul, block_matmul, sharded_wgrad, narrow and the sparse products.
 #pragma once
 #include "engine/ops/rule.h"
+#include "kernels/shards.h"
 
 namespace tessera {
 

@@ -6,6 +6,7 @@
 // batch_norm_sums, batch_norm_rows_grad: the same for shards of a batch, in two ops between which ranks exchange sums.
 //   1 read of x (gradient: and d_y) by tiles of kSumColumns columns; 2 reads and 1 write by tiles of kRows rows
 #include "kernels/cpu/tables.h"
+#include "kernels/shards.h"
 
 namespace tessera::TESSERA_ISA {
 namespace {

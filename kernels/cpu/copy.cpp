@@ -2,6 +2,7 @@
 // which adds what it gets. Placement turns most of them into
 // views of other storage; those are not run.
 #include "kernels/cpu/tables.h"
+#include "kernels/shards.h"
 
 namespace tessera::TESSERA_ISA {
 namespace {

@@ -13,6 +13,7 @@
 #include "kernels/cpu/product/amx.h"
 #endif
 #include "kernels/cpu/tables.h"
+#include "kernels/shards.h"
 
 namespace tessera::TESSERA_ISA {
 namespace {

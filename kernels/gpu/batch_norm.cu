@@ -2,6 +2,7 @@
 // batch_norm_rows_grad.
 #include "kernels/gpu/bodies/batch_norm.cuh"
 #include "kernels/gpu/dialect/map.cuh"
+#include "kernels/shards.h"
 
 namespace tessera::gpu {
 namespace {

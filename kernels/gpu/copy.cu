@@ -2,6 +2,7 @@
 // which adds what it gets. Placement turns most of them into views of other storage; those are not run.
 //   8 bytes per element, bandwidth-bound; no synchronisation, exact. Indices and reals are both moved as 4-byte words.
 #include "kernels/gpu/dialect/map.cuh"
+#include "kernels/shards.h"
 
 namespace tessera::gpu {
 namespace {

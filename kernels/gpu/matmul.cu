@@ -10,6 +10,7 @@
 //   two block barriers a stage, one of 16 bits · deterministic, no atomics
 #include "kernels/gpu/bodies/product.cuh"
 #include "kernels/gpu/matmul.h"
+#include "kernels/shards.h"
 
 namespace tessera::gpu {
 namespace {

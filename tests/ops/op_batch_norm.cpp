@@ -1,4 +1,5 @@
 // batch_norm, batch_norm_grad, both by shards (batch_norm_sums, batch_norm_rows_grad), norm_eval, running_stats.
+#include "kernels/shards.h"
 #include "op_case.h"
 
 namespace tessera::oracle {

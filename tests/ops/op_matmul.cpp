@@ -1,4 +1,5 @@
 // matmul: NN, NT, TN, TT, several pairs, with and without addend. sharded_wgrad: all shards of a batch, and some.
+#include "kernels/shards.h"
 #include "op_run.h"
 
 namespace tessera::oracle {

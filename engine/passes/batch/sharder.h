@@ -13,6 +13,7 @@
 #include "engine/passes/batch/parts.h"
 #include "engine/passes/batch/shared_updates.h"
 #include "engine/passes/rewrite.h"
+#include "kernels/shards.h"
 
 namespace tessera::batch_parts {
 
