@@ -1,16 +1,16 @@
 // matmul, block_matmul, sharded_wgrad, narrow.
 //   matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend). NN forward, NT towards the input, TN towards the weights;
 //   every product accumulates in k order. 2·M·N·K FLOP; compute-bound for M ≥ ~30. A tile of the output is one product
-//   of product/product.h, its factors as they are or rounded.
+//   of product.h, its factors as they are or rounded.
 //   block_matmul: products with a weight that is there in blocks only, one product a block. 2·M FLOP an element of the
 //   blocks, in every form. A row's sum starts with the addend or 0 and takes the blocks in their order; of the form
 //   `weight` a tile is a block, or zeros everything outside.
 //   sharded_wgrad: TN by shards of the rows, which are added tile by tile while the tile is in the cache: the FLOP and
 //   bytes of one product, and an addition an element for each further shard.
 //   narrow: 6 bytes an element, bandwidth-bound; whole rows.
-#include "kernels/cpu/product/product.h"
+#include "kernels/cpu/product.h"
 #if defined(TESSERA_AMX)
-#include "kernels/cpu/product/amx.h"
+#include "kernels/cpu/product_amx.h"
 #endif
 #include "kernels/cpu/tables.h"
 #include "kernels/shards.h"

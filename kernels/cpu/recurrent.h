@@ -2,7 +2,7 @@
 // [weights]·[values of 16 sequences] and gate arithmetic is vectorised over lanes; and the conversion between rows of
 // sequences and lanes. Weights are read in place: [in, gates·H] suits a broadcast of neighbouring elements.
 #pragma once
-#include "kernels/cpu/product/factors.h"
+#include "kernels/cpu/product.h"
 
 namespace tessera::TESSERA_ISA {
 

@@ -6,7 +6,7 @@ namespace {
 #if defined(__AVX512BF16__)
 // What rounds to bf16 has use for these instructions, what multiplies bf16 for tiles of AMX. The other kernels are
 // those of AVX-512, and so is the name: fp32 has the same bits, and bf16 has them with AVX-512 BF16
-// (product/factors.h).
+// (product.h).
 template <class T>
 KernelTable make(const char*) {
 #if defined(TESSERA_AMX)  // Intel's, whose vdpbf16ps is slower than two multiply-adds

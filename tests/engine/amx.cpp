@@ -1,5 +1,5 @@
 // Products of bf16 by AMX have the bits that Intel's description of TDPBF16PS gives, computed here one number at a time
-// (kernels/cpu/product/amx.h).
+// (kernels/cpu/product_amx.h).
 #include <cmath>
 #include <cstring>
 

@@ -15,10 +15,15 @@ const Wires kEcho{&echoing_ranks,
                       std::memcpy(static_cast<char*>(to) + r * apart, from, static_cast<size_t>(bytes));
                     return true;
                   },
-                  [](void* ranks, const void* from, int64_t total, int64_t part, void*, const void** at, void*) {
+                  [](void* ranks, const void* from, int64_t total, int64_t part, void* room, const void** at, void*) {
                     // the one that asks is the last
-                    for (int r = 0; r < total / part + (total % part != 0); ++r)
-                      at[r] = static_cast<const char*>(from) + (total - 1) / part * part;
+                    const int64_t before = (total - 1) / part * part, own = total - before;
+                    const char* mine = static_cast<const char*>(from) + before;
+                    for (int64_t r = 0; r <= before / part; ++r) {
+                      at[r] = mine;
+                      if (room != nullptr)
+                        std::memcpy(static_cast<char*>(room) + r * own, mine, static_cast<size_t>(own));
+                    }
                     return ranks != nullptr;
                   },
                   [](void* ranks, void*, int64_t, int64_t, void*) { return ranks != nullptr; }};

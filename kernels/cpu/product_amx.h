@@ -4,10 +4,10 @@
 //   copied as pairs, zeros beyond the last: A row by row, B with the pairs of 16 columns side by side.
 //   A tile has an order of its own (Intel SDM, TDPBF16PS): 16 pairs make two chains from 0, of their first products and
 //   of their second, each product added by a fused multiply-add. The chains' sum is added to the tile. So its bits
-//   are not those of vdpbf16ps, which makes one chain of all (factors.h). Subnormals are 0, as they are there.
+//   are not those of vdpbf16ps, which makes one chain of all (product.h). Subnormals are 0, as they are there.
 //   A row's sum is cut by K alone here too: every 16 pairs, and every `depth`.
 #pragma once
-#include "kernels/cpu/product/product.h"
+#include "kernels/cpu/product.h"
 
 namespace tessera::TESSERA_ISA {
 namespace {
