@@ -90,7 +90,7 @@ class ThreadCommunicator : public Communicator {
     std::vector<std::shared_ptr<void>*> shared(static_cast<size_t>(size()));
     std::shared_ptr<void> own = std::make_shared<Memory>(SharedWindow::bytes(capacity));
     std::shared_ptr<void>* const at = &own;
-    all_gather(&at, shared.data(), sizeof at);
+    all_gather(&at, shared.data(), sizeof(void*));
     auto all = std::make_shared<std::vector<std::shared_ptr<void>>>();
     std::vector<char*> memory;
     for (const std::shared_ptr<void>* of : shared) {
