@@ -30,7 +30,7 @@ TESSERA_HD constexpr int shards_joined(int count, int s) {
   return joined;
 }
 // Sums of shards that are held at a time beside the result.
-inline int shard_rooms(int count) {
+TESSERA_HD constexpr int shard_rooms(int count) {
   int rooms = 0;
   for (int n = 1; n < count; n *= 2) ++rooms;
   return rooms;

@@ -21,4 +21,10 @@ struct Wires {
 
 constexpr int kMostRanks = 64;
 
+// What rank r owns of `total`, of which each rank owns `part`, the last ones less or nothing.
+constexpr int64_t owned_by(int64_t total, int64_t part, int64_t r) {
+  const int64_t left = total - r * part;
+  return left < 0 ? 0 : left < part ? left : part;
+}
+
 }  // namespace tessera

@@ -12,18 +12,30 @@ namespace tessera {
 
 std::string name_of_rank(int rank, int size) { return fmt::format("rank {} of {}", rank, size); }
 
-void Communicator::all_gather(const void* mine, void* all, int64_t bytes, int64_t apart) {
-  if (apart < 0) apart = bytes;
-  char* to = static_cast<char*>(all);
+// One message to each other rank, and one from it.
+template <class Sent, class Received>
+void Communicator::exchange_with_all(Sent&& sent, Received&& received) {
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
   for (int r = 0; r < size_; ++r) {
     if (r == rank_) continue;
-    out.push_back({r, mine, bytes});
-    in.push_back({r, to + r * apart, bytes});
+    out.push_back(sent(r));
+    in.push_back(received(r));
   }
-  if (bytes > 0) std::memcpy(to + rank_ * apart, mine, static_cast<size_t>(bytes));
   exchange(out, in);
+}
+
+void Communicator::all_gather(const void* mine, void* all, int64_t bytes, int64_t apart) {
+  if (apart < 0) apart = bytes;
+  char* to = static_cast<char*>(all);
+  if (bytes > 0) std::memcpy(to + rank_ * apart, mine, static_cast<size_t>(bytes));
+  exchange_with_all(
+      [&](int r) {
+        return Outgoing{r, mine, bytes};
+      },
+      [&](int r) {
+        return Incoming{r, to + r * apart, bytes};
+      });
 }
 
 void Communicator::broadcast(void* data, int64_t bytes, int root) {
@@ -55,18 +67,15 @@ void Communicator::reduce_scatter(std::span<const float> values, std::span<float
     throw Error(ErrorCode::internal, "reduce_scatter: the ranks' shares are not the whole");
   std::vector<float> parts(values.size());
   const auto bytes = static_cast<int64_t>(n * sizeof(float));
-  std::vector<Outgoing> out;
-  std::vector<Incoming> in;
-  for (int r = 0; r < size_; ++r) {
-    const size_t at = static_cast<size_t>(r) * n;
-    if (r == rank_) {
-      std::copy_n(values.data() + at, n, parts.data() + at);
-      continue;
-    }
-    out.push_back({r, values.data() + at, bytes});
-    in.push_back({r, parts.data() + at, bytes});
-  }
-  exchange(out, in);
+  const auto at = [&](int r) { return static_cast<size_t>(r) * n; };
+  std::copy_n(values.data() + at(rank_), n, parts.data() + at(rank_));
+  exchange_with_all(
+      [&](int r) {
+        return Outgoing{r, values.data() + at(r), bytes};
+      },
+      [&](int r) {
+        return Incoming{r, parts.data() + at(r), bytes};
+      });
   std::copy_n(parts.data(), n, share.data());
   for (int r = 1; r < size_; ++r)
     for (size_t i = 0; i < n; ++i) share[i] += parts[static_cast<size_t>(r) * n + i];
@@ -142,7 +151,7 @@ void Communicator::gather(const void* mine, void* all, int64_t bytes, int64_t ap
 
 void Communicator::take_parts(const void* from, int64_t total, int64_t part, const void** at) {
   const auto* data = static_cast<const char*>(from);
-  const int64_t own = part_bytes(total, part, rank_), begin = rank_ * part;
+  const int64_t own = owned_by(total, part, rank_), begin = rank_ * part;
   at[rank_] = data + begin;
   if (has_window((size_ - 1) * part)) {
     // the parts of the others, without a gap for its own
@@ -155,21 +164,19 @@ void Communicator::take_parts(const void* from, int64_t total, int64_t part, con
     return;
   }
   room_.resize(static_cast<size_t>(size_) * static_cast<size_t>(own));
-  std::vector<Outgoing> out;
-  std::vector<Incoming> in;
-  for (int r = 0; r < size_; ++r) {
-    if (r == rank_) continue;
-    char* to = room_.data() + r * own;
-    at[r] = to;
-    out.push_back({r, data + r * part, part_bytes(total, part, r)});
-    in.push_back({r, to, own});
-  }
-  exchange(out, in);
+  exchange_with_all(
+      [&](int r) {
+        return Outgoing{r, data + r * part, owned_by(total, part, r)};
+      },
+      [&](int r) {
+        at[r] = room_.data() + r * own;
+        return Incoming{r, room_.data() + r * own, own};
+      });
 }
 
 void Communicator::gather_parts(void* data, int64_t total, int64_t part) {
   const auto place = [&](int rank) { return static_cast<char*>(data) + rank * part; };
-  const auto bytes = [&](int rank) { return part_bytes(total, part, rank); };
+  const auto bytes = [&](int rank) { return owned_by(total, part, rank); };
   if (has_window(part)) {
     std::memcpy(window_->begin(), place(rank_), static_cast<size_t>(bytes(rank_)));
     window_->post();
@@ -177,14 +184,13 @@ void Communicator::gather_parts(void* data, int64_t total, int64_t part) {
       if (r != rank_) std::memcpy(place(r), await(r), static_cast<size_t>(bytes(r)));
     return;
   }
-  std::vector<Outgoing> out;
-  std::vector<Incoming> in;
-  for (int r = 0; r < size_; ++r) {
-    if (r == rank_) continue;
-    out.push_back({r, place(rank_), bytes(rank_)});
-    in.push_back({r, place(r), bytes(r)});
-  }
-  exchange(out, in);
+  exchange_with_all(
+      [&](int r) {
+        return Outgoing{r, place(rank_), bytes(rank_)};
+      },
+      [&](int r) {
+        return Incoming{r, place(r), bytes(r)};
+      });
 }
 
 void Communicator::note_bad(const void* sent, int64_t bytes) {
@@ -243,8 +249,7 @@ bool Communicator::take_parts_in_step(void* communicator, const void* from, int6
       return self.take_parts(from, total, part, at);
     }
     linked(self.links_).take_parts(from, total, part, room, stream);
-    for (int r = 0; r < self.size_; ++r)
-      at[r] = static_cast<const char*>(room) + r * part_bytes(total, part, self.rank_);
+    for (int r = 0; r < self.size_; ++r) at[r] = static_cast<const char*>(room) + r * owned_by(total, part, self.rank_);
   });
 }
 
@@ -252,7 +257,7 @@ bool Communicator::gather_parts_in_step(void* communicator, void* data, int64_t 
   auto& self = *static_cast<Communicator*>(communicator);
   return self.in_step([&] {
     if (stream != nullptr) return linked(self.links_).gather_parts(data, total, part, stream);
-    self.note_bad(static_cast<char*>(data) + self.rank_ * part, part_bytes(total, part, self.rank_));
+    self.note_bad(static_cast<char*>(data) + self.rank_ * part, owned_by(total, part, self.rank_));
     self.gather_parts(data, total, part);
   });
 }

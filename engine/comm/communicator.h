@@ -2,7 +2,6 @@
 // them, and the only way in which they meet. Transports move messages; what is built of messages is written here once,
 // in the order of ranks, so that it gives the same bits over every transport.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -98,10 +97,12 @@ class Communicator {
   static bool take_parts_in_step(void* communicator, const void* from, int64_t total, int64_t part, void* room,
                                  const void** at, void* stream);
   static bool gather_parts_in_step(void* communicator, void* data, int64_t total, int64_t part, void* stream);
+  template <class Sent, class Received>
+  void exchange_with_all(Sent&& sent, Received&& received);
   template <class Exchange>
   bool in_step(Exchange&& exchange);
   void note_bad(const void* sent, int64_t bytes);
-  // Whether exchanges of so many bytes of each rank go through the window.
+  // Opens a window, or a larger one, if an exchange of `bytes` from each rank needs it. False: there is none.
   bool has_window(int64_t bytes);
   const char* await(int rank);
   void gather(const void* mine, void* all, int64_t bytes, int64_t apart);
@@ -129,11 +130,6 @@ class SelfCommunicator : public Communicator {
  private:
   void exchange(std::span<const Outgoing>, std::span<const Incoming>) override {}
 };
-
-// Bytes of rank r's part of `total`, of which each rank has `part` and the last one less.
-constexpr int64_t part_bytes(int64_t total, int64_t part, int r) {
-  return std::clamp<int64_t>(total - r * part, 0, part);
-}
 
 // "rank 2 of 4".
 std::string name_of_rank(int rank, int size);

@@ -140,11 +140,11 @@ class NcclLinks : public DeviceLinks {
   void take_parts(const void* from, int64_t total, int64_t part, void* room, void* stream) override {
     const std::lock_guard lock(mutex_);
     if (failure_) throw Error(*failure_);
-    const auto own = static_cast<size_t>(part_bytes(total, part, rank_.rank()));
+    const auto own = static_cast<size_t>(owned_by(total, part, rank_.rank()));
     group([&](auto&& add) {
       for (int r = 0; r < rank_.size(); ++r) {
-        add(nccl().send(static_cast<const char*>(from) + r * part, static_cast<size_t>(part_bytes(total, part, r)),
-                        kInt8, r, handle_, stream));
+        add(nccl().send(static_cast<const char*>(from) + r * part, static_cast<size_t>(owned_by(total, part, r)), kInt8,
+                        r, handle_, stream));
         add(nccl().receive(static_cast<char*>(room) + static_cast<size_t>(r) * own, own, kInt8, r, handle_, stream));
       }
     });
@@ -155,7 +155,7 @@ class NcclLinks : public DeviceLinks {
     group([&](auto&& add) {
       for (int r = 0; r < rank_.size(); ++r) {
         char* at = static_cast<char*>(data) + r * part;
-        add(nccl().broadcast(at, at, static_cast<size_t>(part_bytes(total, part, r)), kInt8, r, handle_, stream));
+        add(nccl().broadcast(at, at, static_cast<size_t>(owned_by(total, part, r)), kInt8, r, handle_, stream));
       }
     });
   }

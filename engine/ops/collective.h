@@ -1,16 +1,17 @@
 // all_gather, reduce_parts, gather_parts: what the ranks exchange within a step (engine/passes/batch/shard.h puts it
 // into a plan). All of them take and return the state that orders them.
 #pragma once
-#include <algorithm>
-
 #include "engine/ops/rule.h"
 
 namespace tessera {
 
 inline Traits exchange_of(int in_place, int sends, int64_t to_each) {
-  Traits t{.rows = Follows::never(), .cols = Follows::never(), .elements = Follows::never(), .in_place = in_place};
-  t.sends = sends, t.sent_to_each = to_each;
-  return t;
+  return {.rows = Follows::never(),
+          .cols = Follows::never(),
+          .elements = Follows::never(),
+          .in_place = in_place,
+          .sends = sends,
+          .sent_to_each = to_each};
 }
 
 template <>
@@ -29,7 +30,7 @@ struct Rule<ReduceParts> : NoGradient {
     require(in.size() == 2 && in[0] == Shape{1, 1} && in[1].rows == 1, "reduce_parts");
     require(op.ranks > 0 && op.ranks <= kMostRanks && op.rank < op.ranks, "reduce_parts ranks");
     require(op.part * (op.ranks - 1) < in[1].cols && in[1].cols <= op.part * op.ranks, "reduce_parts parts");
-    return {{in[0]}, {{1, std::min(op.part, in[1].cols - op.rank * op.part)}}};
+    return {{in[0]}, {{1, owned_by(in[1].cols, op.part, op.rank)}}};
   }
   static double flops(const ReduceParts& op, const Shapes&, const Shapes& out) {
     return static_cast<double>((op.ranks - 1) * out[1].count());

@@ -115,7 +115,7 @@ class Program {
   void rewind();  // back to it, with the step it was taken at
   std::string diagnose();
   // The same on a device of several ranks, on all of them at once: the number of the failing step's first exchange in
-  // which this one sends what is not finite; −1: none. Of a sum that ranks share out it is the rank that owns the part.
+  // which this one sends what is not finite; −1: none. Of a sum that ranks share out, the owner of the part sends it.
   int64_t bad_exchange();
   bool on_device() const { return device_ != nullptr; }
 

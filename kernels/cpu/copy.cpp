@@ -1,6 +1,5 @@
 // fill, reshape, slice_rows, slice_cols, concat_rows, concat_cols, all_gather, gather_parts: moves, and reduce_parts,
-// which adds what it gets. Placement turns most of them into
-// views of other storage; those are not run.
+// which adds what it gets. Placement turns most of them into views of other storage; those are not run.
 #include "kernels/cpu/tables.h"
 #include "kernels/shards.h"
 
@@ -94,13 +93,11 @@ void all_gather_run(const Call& call, int64_t, void*) {
 }
 
 constexpr int64_t kAdded = 1024;  // numbers that are added at a time, so that their sums stay in the first-level cache
-constexpr int kMostRooms = 6;
-static_assert(kMostRanks <= 1 << kMostRooms);
 
 // Numbers [from, from + n) of all parts, added as neighbours.
 template <class T>
 void add_parts(const void* const* parts, int ranks, int64_t from, int64_t n, T* to) {
-  T waiting[kMostRooms + 1][kAdded];
+  T waiting[shard_rooms(kMostRanks) + 1][kAdded];
   int count = 0;  // of the sums that wait for their neighbours
   for (int r = 0; r < ranks; ++r) {
     const T* last = static_cast<const T*>(parts[r]) + from;

@@ -268,18 +268,17 @@ inline constexpr bool kIsPair<uint32_t> = true;
 // or with vdpbf16ps a pair of bf16. Where it is one, copies of bf16 lie in the order in which vdpbf16ps adds products.
 template <class T, class Item>
 struct CellFactors {
-  static constexpr bool kPairs = kIsPair<Item>;
   Precision precision;
   bool copied() const { return precision != Precision::fp32; }
   // Items of n factors that are added up.
-  static int64_t items(int64_t n) { return kPairs ? div_up(n, 2) : n; }
+  static int64_t items(int64_t n) { return kIsPair<Item> ? div_up(n, 2) : n; }
   int64_t room(int64_t n, int64_t m) const { return copied() ? items(n) * m : 0; }
   // Where factor k of n lies in a copy.
   int64_t place(int64_t k, int64_t n) const { return precision == Precision::bf16 && (k | 1) < n ? k ^ 1 : k; }
 
   // n lines of m; a sum goes over the lines. Lines of the copy are `apart`.
   Lines<Item> across(const Lines<T>& from, int64_t n, int64_t m, Item* room, int64_t apart) const {
-    if constexpr (kPairs) {
+    if constexpr (kIsPair<Item>) {
       constexpr int64_t L = Simd<T>::kLanes;
       for (int64_t k = 0; k < n; k += 2) {
         const T *low = from.data + k * from.ld, *high = low + from.ld;
@@ -299,7 +298,7 @@ struct CellFactors {
   }
   // m lines of n; a sum goes along a line.
   Lines<Item> along(const Lines<T>& from, int64_t n, int64_t m, Item* room) const {
-    if constexpr (kPairs) {
+    if constexpr (kIsPair<Item>) {
       for (int64_t j = 0; j < m; ++j) pairs_along(from.data + j * from.ld, n, room + j * items(n));
     } else {
       if (!copied()) return from;

@@ -161,11 +161,9 @@ void gather_parts_run(const Call& call, int64_t, void* scratch) {
 
 // One thread per number: a part of each rank, added as neighbours.
 __global__ void __launch_bounds__(kThreads) add_parts_kernel(const float* parts, int ranks, float* sum, int64_t count) {
-  constexpr int kMostRooms = 7;
-  static_assert(kMostRanks <= 1 << (kMostRooms - 1));
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= count) return;
-  float waiting[kMostRooms];
+  float waiting[shard_rooms(kMostRanks) + 1];
   int n = 0;
   for (int r = 0; r < ranks; ++r) {
     float last = parts[r * count + i];

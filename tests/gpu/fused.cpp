@@ -3,12 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "emulation/gpu.h"
-#include "engine/run/precision.h"
 #include "engine/schedule/gpu_fusion.h"
 #include "engine/schedule/placement.h"
 #include "models/describe_launches.h"
 #include "support/ctgan_training.h"
 #include "support/made_training.h"
+#include "support/of_precision.h"
 #include "support/random_plan.h"
 #include "support/timegan_training.h"
 #include "support/tvae_training.h"
@@ -151,7 +151,8 @@ void rounded_steps(const T& t, int64_t steps) {
   emulation::set_schedule({});
 }
 
-class FusedRounded : public testing::TestWithParam<Precision> {};
+class FusedRounded : public OfPrecision {};
+TESSERA_OF_EACH_PRECISION(FusedRounded);
 
 TEST_P(FusedRounded, AStepOfCtganHasTheBitsOfItsComposition) {
   rounded_steps(Training(1, 0.9, Size::small, 40, GetParam()), 2);
@@ -166,9 +167,6 @@ TEST_P(FusedRounded, AStepOfMadeHasTheBitsOfItsComposition) {
 TEST_P(FusedRounded, AnIterationOfTimeganHasTheBitsOfItsComposition) {
   rounded_steps(SequenceTraining({Cell::gru, 16, 2, 2, 0, 4, 1}, TimeganPhase::joint, GetParam()), 1);
 }
-
-INSTANTIATE_TEST_SUITE_P(Of, FusedRounded, testing::Values(Precision::tf32, Precision::bf16, Precision::fp16),
-                         [](const auto& test) { return std::string(name_of(test.param)); });
 
 TEST(Fused, AStepOfTvaeTakesFewLaunches) {
   for (const bool adult : {false, true}) {

@@ -1,19 +1,17 @@
 // Cases of products with rounded factors, and their inputs as a product sees them.
 #pragma once
-#include "engine/run/precision.h"
 #include "ops/op_check.h"
+#include "support/of_precision.h"
 
 namespace tessera::oracle {
 
-constexpr Precision kRounded[] = {Precision::tf32, Precision::bf16, Precision::fp16};
-
-// Whether the case is of a product; its factors are then inputs 0, 1, … `count`, unless it says what it rounds.
+// Whether the case is of a product; its factors are then inputs 0, 1, … `count`.
 inline bool with_factors(Case& c, Precision precision, size_t& count) {
   return std::visit(
       [&](auto& op) {
         if constexpr (requires { op.factors; }) {
           op.factors = precision;
-          count = c.of_rounded ? 0 : 2;
+          count = 2;
           if constexpr (requires { op.pairs; }) count = static_cast<size_t>(2 * op.pairs);
           return true;
         } else {
@@ -43,11 +41,5 @@ void each_rounded_case(Precision precision, F&& f) {
   }
   EXPECT_GT(count, 90);
 }
-
-class OfPrecision : public testing::TestWithParam<Precision> {};
-// Instantiates a suite of it.
-#define TESSERA_OF_EACH_PRECISION(Suite) \
-  INSTANTIATE_TEST_SUITE_P(Of, Suite, testing::ValuesIn(kRounded), \
-                           [](const auto& test) { return std::string(name_of(test.param)); })
 
 }  // namespace tessera::oracle

@@ -364,7 +364,7 @@ class Sharder : private CutStep<Part> {
   // ---- updates that ranks share -------------------------------------------------------------------
   StateStretch share_of(int rank, int64_t count) const {
     const int64_t each = shared_->part(count);
-    return {rank * each, std::min(each, count - rank * each)};
+    return {rank * each, owned_by(count, each, rank)};
   }
   Var own_share(Var flat) const {
     const StateStretch own = share_of(cut_.rank, flat.cols());

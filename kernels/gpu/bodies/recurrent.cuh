@@ -37,7 +37,7 @@ __device__ inline void clear_beyond(const Mat<float>& m, const Rows& rows, int s
     m.row(first + i / beyond)[used + i % beyond] = 0.0f;
 }
 
-// sum + Σ_k w(k)·v[k][lane], k < depth, of rounded factors: weights of one unit, `step` apart; the lanes of a value are
+// sum + Σ_k w(k)·v[k][lane], k < depth, of rounded factors: weights of one unit, `step` apart; a value's lanes are
 // contiguous.
 __device__ inline float chain_of(Precision factors, const float* w, int64_t step, const float* v, int lanes, int depth,
                                  int lane, float sum) {
