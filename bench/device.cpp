@@ -1,7 +1,7 @@
 // The performance of a device, through the plugin: ceilings first (copies, the gap between launches, products), then
 // the work: a training step of CTGAN and of TVAE at Adult's size, TimeGAN's joint iteration at the published one, a
 // recurrent layer forward and backward, 4,096 candidates of calibrated sampling; op by op and fused, launch by launch
-// and replayed, and each op alone beside its floor. Prints tables, and JSON to the given file.
+// and replayed, training in each precision too, and each op alone beside its floor. Prints tables, and JSON to the given file.
 //   bench_device [file.json [ctgan] [tvae] [timegan] [gru_24] [gru_112] [sampling]]           all by default; the
 //       device is "cuda", or TESSERA_TEST_DEVICE
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -23,6 +24,7 @@
 #include "engine/error.h"
 #include "engine/passes/passes.h"
 #include "engine/plan/op_rules.h"
+#include "engine/run/precision.h"
 #include "engine/run/program.h"
 #include "models/data/csv/example.h"
 #include "models/method/method.h"
@@ -38,15 +40,19 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Seconds per step of a program, the best of a few runs; a run is long enough that its start and end do not matter.
+double seconds_of(Program& p, int64_t steps) {
+  const double start = seconds_now();
+  const int64_t ran = p.run(steps);
+  return (seconds_now() - start) / static_cast<double>(std::max<int64_t>(ran, 1));
+}
+// Seconds per step of a program, the best of a few runs; a run is long enough that its start and end do not matter: at
+// most `steps`, or about a twentieth of a second.
 double step_seconds(Program& p, int64_t steps) {
   p.run(16);
+  const auto enough = static_cast<int64_t>(0.05 / seconds_of(p, 16));
+  steps = std::min(steps, std::max<int64_t>(16, enough / 16 * 16));
   double best = 1e30;
-  for (int i = 0; i < 3; ++i) {
-    const double start = seconds_now();
-    const int64_t ran = p.run(steps);
-    best = std::min(best, (seconds_now() - start) / static_cast<double>(std::max<int64_t>(ran, 1)));
-  }
+  for (int i = 0; i < 3; ++i) best = std::min(best, seconds_of(p, steps));
   return best;
 }
 
@@ -106,13 +112,20 @@ double matmul_rate(Device& device, Team& team, int64_t n) {
   return 2.0 * static_cast<double>(n * n * n) / step_seconds(p, 32);
 }
 
-// A timed step: its optimised plan, and what a program of it needs before it runs.
+// A timed step: its plan as it was recorded, and what a program of it needs before it runs.
 struct Workload {
   Plan plan;
   std::function<void(Program&)> start;
 
-  double seconds(Device& device, Team& team, bool fuse, bool recorded, int64_t steps) const {
+  Plan optimised(Precision precision = Precision::fp32) const {
     Plan copy = plan;
+    copy.precision = precision;
+    optimise(copy);
+    return copy;
+  }
+  double seconds(Device& device, Team& team, bool fuse, bool recorded, int64_t steps,
+                 Precision precision = Precision::fp32) const {
+    Plan copy = optimised(precision);
     copy.fuse = fuse;
     Program p(std::move(copy), device, team, 1);
     start(p);
@@ -168,7 +181,6 @@ Workload tabular(const std::string& name, int64_t rows, Team& team) {
              }};
   Recorder r(w.plan);
   t->method->record_training(r, 0, std::numeric_limits<int32_t>::max());
-  optimise(w.plan);
   return w;
 }
 
@@ -194,7 +206,6 @@ Workload timegan(int64_t sequences, int64_t steps) {
              }};
   Recorder r(w.plan);
   record_training(r, *s->model, TimeganPhase::joint, sequences * steps, sequences, std::numeric_limits<int32_t>::max());
-  optimise(w.plan);
   return w;
 }
 
@@ -220,7 +231,6 @@ Workload gru_layer(int64_t batch, int64_t steps, int64_t units) {
   std::vector<Var> wrt{x};
   for (const Parameter& p : l->set.parameters) wrt.push_back(r(l->set, p.name));
   for (const Var d : pullback(r, {y}, {x}, wrt)) w.plan.outputs.push_back(d.id);
-  optimise(w.plan);
   return w;
 }
 
@@ -255,7 +265,6 @@ Workload sampling(int64_t rows, int64_t batch, Team& team) {
   const Var codes = r.var(w.plan.find("codes")), alphas = r.var(w.plan.find("alphas"));
   const auto closed = r.emit(CompactRows{}, {s->acceptance->record(r, codes, alphas), codes, alphas});
   for (size_t i = 0; i < closed.size(); ++i) r.output(closed[i], "closed." + std::to_string(i));
-  optimise(w.plan);
   return w;
 }
 
@@ -324,12 +333,19 @@ int run(const char* path, const std::set<std::string>& wanted) {
     nlohmann::json& figures = out["steps"][workload];
     for (const bool recorded : {false, true})
       for (const bool fuse : {false, true}) {
-        const double s = w.seconds(device, team, fuse, recorded, recorded ? steps : steps / 8 + 1);
+        const double s = w.seconds(device, team, fuse, recorded, recorded ? steps : steps / 32 + 1);
         figures[fmt::format("{}{}_seconds", recorded ? "" : "eager_", fuse ? "fused" : "composed")] = s;
         fmt::print("{}, {}, {}: {:.1f} us\n", workload, recorded ? "replayed" : "eager", fuse ? "fused" : "op by op",
                    1e6 * s);
       }
-    if (!small) figures["ops"] = bench_ops(device, team, w.plan, gap, cached, products);
+    for (const Precision precision : {Precision::tf32, Precision::bf16, Precision::fp16}) {
+      if (std::string(workload) == "sampling") break;  // candidates are drawn in the model's precision, fp32 here
+      const std::string of(name_of(precision));
+      const double s = w.seconds(device, team, true, true, steps, precision);
+      figures[of + "_fused_seconds"] = s;
+      fmt::print("{}, replayed, fused, {}: {:.1f} us\n", workload, of, 1e6 * s);
+    }
+    if (!small) figures["ops"] = bench_ops(device, team, w.optimised(), gap, cached, products);
   }
   if (path != nullptr) std::ofstream(path) << out.dump(2) << "\n";
   return 0;
@@ -338,6 +354,7 @@ int run(const char* path, const std::set<std::string>& wanted) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was measured is seen though the rest takes too long
   try {
     return run(argc > 1 ? argv[1] : nullptr, {argv + std::min(argc, 2), argv + argc});
   } catch (const tessera::Error& e) {

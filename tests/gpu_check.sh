@@ -28,7 +28,7 @@ grep -q '"passed": false, .*"golden": {"code": 1,' "$OUT/gpu_check.json" || { ca
 # What is packed is all that a configure needs where no system prefix is searched.
 command -v dpkg > /dev/null || { echo "no dpkg here: packing is not tried"; exit 0; }
 touch "$work/golden/ctgan_none.safetensors"
-TESSERA_GOLDEN=$work/golden bash tools/gpu_check.sh pack
+BUILT=$build_dir TESSERA_GOLDEN=$work/golden bash tools/gpu_check.sh pack
 CMAKE_PREFIX_PATH=$PACK/usr cmake -S . -B "$work/build" -G Ninja -DTESSERA_CUDA=OFF -DTESSERA_ARROW=OFF -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 foreign=$(grep -E '^(nlohmann_json|fmt|CLI11|GTest|benchmark)_DIR:' "$work/build/CMakeCache.txt" | grep -v "$PACK" || true)
 [[ -z $foreign ]] || { echo "not taken from the pack: $foreign"; exit 1; }

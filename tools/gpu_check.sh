@@ -2,7 +2,8 @@
 # The first minute on a real GPU: builds for the card that is there, measures its ceilings, runs every op, whole training steps and the golden vectors on it, then the benches.
 #   bash tools/gpu_check.sh [--dry-run] [build] [ceilings] [tests] [golden] [math] [sanitizer] [bench] [peers]     all by default; each can be run by itself, build first
 #   bash tools/gpu_check.sh pack         before going to a machine that has nvcc, CMake and Ninja but no packages and no network: copies the headers and libraries of the
-#                                        Debian packages that the build wants, and the golden vectors, into build/gpu_pack, which travels with the tree
+#                                        Debian packages that the build wants, and the golden vectors, into build/gpu_pack, which travels with the tree; and what is
+#                                        built in BUILT (build/release), if it is: then nothing is built there
 #   --dry-run says what would be run and how long it may take at most, and needs no GPU · PYTHON=an interpreter with torch, for peers
 #   OUT=folder for summary.txt, gpu_check.json and logs.tar.gz, nothing else (build/gpu_check/results) · BUILD, WORK, PACK: folders of the build, of logs, of what was packed
 #   GPU="name, compute capability" is believed instead of nvidia-smi: for a plugin on the emulated machine, named by TESSERA_CUDA_PLUGIN
@@ -10,7 +11,7 @@
 # Ends with a code other than 0 where anything differs, or where a test is skipped. Takes under 9 minutes with 16 cores.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-BUILD=${BUILD:-build/gpu} WORK=${WORK:-build/gpu_check} PACK=${PACK:-build/gpu_pack}
+WORK=${WORK:-build/gpu_check} PACK=${PACK:-build/gpu_pack} BUILT=${BUILT:-build/release}
 OUT=${OUT:-$WORK/results}
 all=(build ceilings tests golden math sanitizer bench peers)
 
@@ -24,9 +25,15 @@ if [[ ${1:-} == pack ]]; then
   golden=${TESSERA_GOLDEN:-../shared/golden}
   mkdir -p "$PACK/golden"
   cp "$golden"/ctgan_*.safetensors "$PACK/golden/" || { echo "gpu_check: there are no golden vectors in $golden; TESSERA_GOLDEN names their folder" >&2; exit 1; }
+  if [[ -x $BUILT/bench/bench_device ]]; then
+    mkdir -p "$PACK"/build/{tests,bench}
+    for file in tessera libtessera.so.1 libtessera_cuda.so tests/test_device bench/bench_device; do strip -o "$PACK/build/$file" "$(realpath "$BUILT/$file")" || exit 1; done
+  fi
   echo "gpu_check: $(du -sh "$PACK" | cut -f1) in $PACK"
   exit 0
 fi
+[[ -n ${BUILD:-} ]] || { BUILD=build/gpu; [[ ! -d $PACK/build ]] || BUILD=$(realpath "$PACK/build"); }
+export LD_LIBRARY_PATH=$(realpath -m "$BUILD"):${LD_LIBRARY_PATH:-}  # the program looks for its library where it was built
 [[ ! -d $PACK ]] || export CMAKE_PREFIX_PATH=$(realpath "$PACK")/usr TESSERA_GOLDEN=${TESSERA_GOLDEN:-$(realpath "$PACK")/golden}
 
 dry=false
@@ -60,7 +67,9 @@ $dry && card="dry run, 9.0"
 [[ -n $card ]] || { echo "gpu_check: nvidia-smi shows no GPU" >&2; exit 9; }
 say "$card"
 
-if wants build; then
+if wants build && [[ $BUILD == $(realpath -m "$PACK/build") ]]; then
+  say "What was built elsewhere is taken"
+elif wants build; then
   say "Building for it"
   capability=$(cut -d, -f2 <<< "$card" | tr -d ' .')
   configure=(cmake -S . -B "$BUILD" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTESSERA_CUDA=ON "-DTESSERA_CUDA_ARCHITECTURES=$capability-real")
@@ -70,11 +79,18 @@ fi
 # Tests and benches hold the library themselves, so they would look for the plugin beside them.
 export TESSERA_CUDA_PLUGIN=${TESSERA_CUDA_PLUGIN:-$(realpath -m "$BUILD")/libtessera_cuda.so}
 export TESSERA_TEST_DEVICE=cuda
-# A test that is skipped, for want of a device or of golden vectors, would pass, and so would a filter that names none: here both are failures.
+# A test that is skipped, for want of a device or of golden vectors, would pass, and so would a filter that names none: here both are failures. Processes share out the
+# tests, for most of their time is the processor's.
 tests() {
-  "$BUILD/tests/test_device" --gtest_filter="$1" | tee "$WORK/tests.txt"
-  local code=${PIPESTATUS[0]}
-  if grep -q 'SKIPPED' "$WORK/tests.txt" || ! grep -qE 'PASSED  \] [1-9]' "$WORK/tests.txt"; then echo "gpu_check: tests of '$1' were skipped, or there are none"; return 1; fi
+  local filter=$1 shards=$(($(nproc) / 2 + 1)) code=0 jobs=() i
+  rm -f "$WORK"/tests.*.txt
+  for ((i = 0; i < shards; i++)); do
+    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i "$BUILD/tests/test_device" --gtest_filter="$filter" > "$WORK/tests.$i.txt" 2>&1 &
+    jobs+=($!)
+  done
+  for i in "${jobs[@]}"; do wait "$i" || code=$?; done
+  cat "$WORK"/tests.*.txt
+  if grep -q 'SKIPPED' "$WORK"/tests.*.txt || ! grep -qE 'PASSED  \] [1-9]' "$WORK"/tests.*.txt; then echo "gpu_check: tests of '$filter' were skipped, or there are none"; return 1; fi
   return "$code"
 }
 export -f tests
@@ -90,8 +106,10 @@ if wants ceilings; then
 fi
 if wants tests; then
   say "Ops and training steps, beside the processor"
-  part ops 200 bash -c "tests '*DeviceOps*'"
-  part steps 100 bash -c "tests '*DeviceTraining*'"
+  # What ranks exchange needs several GPUs.
+  part ops 120 bash -c "tests '*DeviceOps*:*DeviceProducts*:*DeviceRows*-*all_gather:*_parts'"
+  part steps 80 bash -c "tests '*DeviceTraining*'"
+  part fused 80 bash -c "tests '*DeviceFused*'"
 fi
 if wants golden; then
   say "Golden vectors"

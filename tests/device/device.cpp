@@ -26,6 +26,7 @@ const Opened& opened() {
 }  // namespace
 
 std::string no_device() { return opened().reason; }
+bool is_emulated() { return float_device().describe().find("Emulated") != std::string::npos; }
 Device& float_device() {
   if (opened().device == nullptr) throw Error(ErrorCode::unsupported, opened().reason);
   return *opened().device;

@@ -13,4 +13,11 @@ std::string no_device();
 #define TESSERA_NEEDS_DEVICE() \
   if (!no_device().empty()) GTEST_SKIP() << no_device()
 
+// Whether it is the machine of tests/emulation, on which tests/gpu runs the same at length.
+bool is_emulated();
+
+#define TESSERA_NEEDS_A_REAL_GPU() \
+  TESSERA_NEEDS_DEVICE();          \
+  if (is_emulated()) GTEST_SKIP() << "On the emulated device test_gpu runs this."
+
 }  // namespace tessera

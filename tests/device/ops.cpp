@@ -1,10 +1,11 @@
 // Every op through a program on the device, from the description that serves the processor: values in the bound of the
-// arithmetic, and the same bits again.
+// arithmetic, in every precision of factors, and the same bits again.
 #include <cfloat>
 
 #include "device.h"
 #include "engine/run/program.h"
 #include "ops/op_check.h"
+#include "support/rounded_cases.h"
 
 namespace tessera::oracle {
 namespace {
@@ -64,6 +65,18 @@ TEST_P(DeviceOps, ValueAndTheSameBitsAgain) {
     const Grids in = draw_inputs(c, true);
     const Ran first = run_program(float_device(), c, in);
     compare(c.reference(in), first, FLT_EPSILON, 2 * FLT_MIN, 16);
+    same_bits(first, run_program(float_device(), c, in), "again");
+  });
+}
+
+class DeviceProducts : public OfPrecision {};
+TESSERA_OF_EACH_PRECISION(DeviceProducts);
+
+TEST_P(DeviceProducts, AreThoseOfRoundedFactors) {
+  TESSERA_NEEDS_A_REAL_GPU();
+  each_rounded_case(GetParam(), [](const Case& c, const Grids& in, const Grids& want) {
+    const Ran first = run_program(float_device(), c, in);
+    compare(want, first, FLT_EPSILON, 2 * FLT_MIN, 8);
     same_bits(first, run_program(float_device(), c, in), "again");
   });
 }
