@@ -6,9 +6,6 @@
 //   cols   columns of values of equal width
 //   flat   elements of [1, n]
 //   tiles  a product's tiles or the rows of a scatter, and the update of the parameter whose gradient they are
-//   cells  packed rows: unit u of the `units` is row u of a packed value and rows [u·parts, (u + 1)·parts) of the
-//          unpacked one. A block owns some units and one of the `parts`: columns [j·width, (j + 1)·width) of a packed
-//          value, or row u·parts + j of every unit of the unpacked one
 // The engine decides which ops form which chain (engine/schedule/gpu_fusion.h); fits() tells whether a launch is small
 // enough for the kernel's parameters.
 #pragma once
@@ -29,18 +26,17 @@ constexpr int64_t kFusedFloats = 4096;
 struct FusedStep {
   OpKind kind;
   Call call;
-  // rows: as above, of the outputs; apart 0: not stacked · cells: run 1 for a packed value, `parts` for an unpacked one
+  // rows: as above, of the outputs; apart 0: not stacked
   int64_t run, apart;
   // A deep product whose slices run in separate blocks is two steps: `slices` writes their sums to `workspace`, `sum`,
-  // in a later launch, adds them. In a chain of cells a block computes slice j of its packed rows.
+  // in a later launch, adds them.
   enum Part : int { all, slices, sum } part;
   int64_t workspace;  // bytes from the start of the context's workspace
 };
 
 struct FusedChain {
-  enum Cut : int { rows, cols, flat, tiles, cells } cut;
-  int64_t units;         // rows, cells: units; cols: columns; flat: elements
-  int64_t parts, width;  // cells
+  enum Cut : int { rows, cols, flat, tiles } cut;
+  int64_t units;  // rows: units; cols: columns; flat: elements
   const FusedStep* steps;
   int count;
   const FusedStep* begin() const { return steps; }

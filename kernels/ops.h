@@ -508,7 +508,6 @@ struct Parts {
     cols = 4,
     elements = 8,  // in a chain `flat`, and of tiles that the chain has made
     tiles = 16,    // tiles of a product or rows of a scatter
-    packed = 32,   // packed rows, in a chain of cells
   };
 };
 
@@ -521,7 +520,7 @@ struct Parts {
   X(ProfileRows, profile_rows, Parts::whole) \
   X(CompactRows, compact_rows, Parts::whole) \
   X(MixtureDraw, mixture_draw, Parts::blocks | Parts::rows) \
-  X(Matmul, matmul, Parts::blocks | Parts::rows | Parts::cols | Parts::tiles | Parts::packed) \
+  X(Matmul, matmul, Parts::blocks | Parts::rows | Parts::cols | Parts::tiles) \
   X(BlockMatmul, block_matmul, Parts::blocks) \
   X(ShardedWgrad, sharded_wgrad, Parts::whole) \
   X(Narrow, narrow, Parts::blocks) \
@@ -530,8 +529,8 @@ struct Parts {
   X(SparseSlice, sparse_slice, Parts::blocks) \
   X(SparseMatmul, sparse_matmul, Parts::blocks | Parts::rows) \
   X(SparseWgrad, sparse_wgrad, Parts::tiles) \
-  X(Unary, unary, Parts::blocks | Parts::rows | Parts::cols) \
-  X(Binary, binary, Parts::blocks | Parts::rows | Parts::cols) \
+  X(Unary, unary, Parts::blocks | Parts::rows | Parts::cols | Parts::elements) \
+  X(Binary, binary, Parts::blocks | Parts::rows | Parts::cols | Parts::elements) \
   X(LerpRows, lerp_rows, Parts::blocks | Parts::rows) \
   X(Broadcast, broadcast, Parts::blocks | Parts::rows | Parts::cols) \
   X(SumRows, sum_rows, Parts::cols) \

@@ -23,11 +23,24 @@ inline Slices slices_of(int64_t depth, int64_t cut) {
   return {static_cast<int>((depth + cut - 1) / cut), static_cast<int>(cut)};
 }
 
-// Whether a GPU gives each slice of a product [rows, cols] blocks of its own: its tiles of 64 × 64 are fewer than the
-// multiprocessors of a large device. Either way gives the same bits.
+// The side of a GPU's tiles of a product [rows, cols] of which `parts` slices have blocks of their own: 64, whose threads
+// read least, unless there would be fewer blocks than a large device has multiprocessors. Either way gives the same bits.
+constexpr int64_t kFullGrid = 128;
+inline int64_t product_blocks(int64_t parts, int64_t rows, int64_t cols, int64_t side) {
+  return parts * ((rows + side - 1) / side) * ((cols + side - 1) / side);
+}
+inline int64_t product_tile(int64_t parts, int64_t rows, int64_t cols) {
+  return product_blocks(parts, rows, cols, 64) < kFullGrid ? 32 : 64;
+}
+
+// Whether a GPU gives each slice of a product [rows, cols] blocks of its own: if that takes it less time, in slices that
+// a multiprocessor makes one after another; a launch that adds them takes about as long as one. Either way gives the
+// same bits.
 inline bool worth_cutting(int64_t slices, int64_t rows, int64_t cols) {
-  constexpr int64_t kTile = 64, kFullGrid = 128;
-  return slices > 1 && (rows + kTile - 1) / kTile * ((cols + kTile - 1) / kTile) < kFullGrid;
+  const auto in_series = [&](int64_t parts) {
+    return (product_blocks(parts, rows, cols, product_tile(parts, rows, cols)) + kFullGrid - 1) / kFullGrid;
+  };
+  return slices > 1 && in_series(1) == 1 && in_series(slices) + 1 < slices;
 }
 
 }  // namespace tessera

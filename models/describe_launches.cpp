@@ -20,7 +20,6 @@ const char* name_of(FusedChain::Cut cut) {
     case FusedChain::cols: return "columns";
     case FusedChain::flat: return "elements";
     case FusedChain::tiles: return "tiles";
-    case FusedChain::cells: return "cells";
   }
   return "";
 }

@@ -34,7 +34,7 @@ void FusedCalls::add(const FusedLaunch& launch, const std::vector<DeviceCall>& o
     }
     if (steps.empty()) continue;
     steps_.push_back(std::move(steps));
-    pieces.push_back({{g.cut, g.units, g.parts, g.width, steps_.back().data(), static_cast<int>(steps_.back().size())},
+    pieces.push_back({{g.cut, g.units, steps_.back().data(), static_cast<int>(steps_.back().size())},
                       std::move(nodes)});
   }
   while (!pieces.empty()) pieces = add(pieces, own);
@@ -103,7 +103,7 @@ void FusedCalls::single(const FusedNode& n, const std::vector<DeviceCall>& own) 
   }
   // A later launch needs the slices, so they are computed by tiles; if even they do not fit, neither does that launch.
   steps_.push_back({step(n, c.call)});
-  const FusedChain slices{FusedChain::tiles, 0, 0, 0, steps_.back().data(), 1};
+  const FusedChain slices{FusedChain::tiles, 0, steps_.back().data(), 1};
   if (kernels_.fits({&slices, 1})) launch({slices});
 }
 

@@ -13,8 +13,10 @@ namespace tessera {
 namespace {
 
 // A product whose weight is larger than this is computed tile by tile by all blocks: in a chain every block would read
-// the whole weight.
-constexpr int64_t kChainWeight = 1 << 17;
+// the whole weight, and the few blocks of a chain would multiply it. On an H100 a step of CTGAN at Adult's size takes
+// 960 µs in 14 launches with chains of up to 2^17, 771 in 26 launches with this
+// (bench/results/h100_2026-11-26.md).
+constexpr int64_t kChainWeight = (1 << 15) - 1;
 constexpr int64_t kDeep =
     384;  // from this depth on there are too few blocks of tiles, and each slice gets its own block
 // The same of a weight's gradient: with fewer slices its sum and update in the next launch would take what they save.
@@ -29,12 +31,6 @@ struct RowLayout {
 
 // none: of a leaf, or computed in a way no chain can continue · tile: a large product, computed tile by tile
 enum class Cut { none, rows, cols, flat, tile };
-
-// Parameters of a chain of cells (kernels/fused.h): packed rows split into `parts` of `width` columns.
-struct Cells {
-  int64_t parts = 0, width = 0;
-  bool operator==(const Cells&) const = default;
-};
 
 // Where a value is computed.
 struct Made {
@@ -59,7 +55,6 @@ class Fuser {
         made_(plan.values.size()),
         level_of_(plan.nodes.size(), kLeafLevel),
         chain_(plan.nodes.size()),
-        cells_(plan.nodes.size()),
         placed_(plan.nodes.size()) {
     std::iota(chain_.begin(), chain_.end(), 0);
   }
@@ -81,7 +76,6 @@ class Fuser {
     RowLayout rows;
     bool sliced = false;  // of rows, or, with Cut::tile, of a weight's gradient
     int slices_at = 0;
-    int slices_with = -1;  // the node whose chain of cells computes the slices; −1: separate tiles
   };
   const Node& node(int n) const { return plan_.nodes[static_cast<size_t>(n)]; }
   Made& made(Id v) { return made_[static_cast<size_t>(v)]; }
@@ -120,6 +114,8 @@ class Fuser {
   bool can_cols(const Node& x) const {
     return (parts_of(x.op) & Parts::cols) != 0 && traits(x).cols && weight_of(x) <= kChainWeight;
   }
+  // Of a parameter set, [1, n], whose pieces are updated element by element.
+  static bool updates(const Node& x) { return in_place(x.op) > 0; }
   static bool can_elements(const Node& x) { return (parts_of(x.op) & Parts::elements) != 0 && traits(x).elements; }
   // The depth of a product of rows that is split into slices; 0: another op, or one that is not split.
   int64_t sliced_depth(const Node& x) const {
@@ -159,7 +155,7 @@ class Fuser {
     };
     const bool cols_first = shape(x.out[0]).rows == 1 || normalised(x);
     if (can_elements(x)) {
-      try_flat(x, least, offer);
+      if (updates(x)) try_flat(x, least, offer);
       try_tile(x, least, offer);
     }
     if (cols_first) try_cols(x, least, offer);
@@ -205,11 +201,6 @@ class Fuser {
     Placed p{Placed::tile, Cut::none, 0, layout_of_output(x), true};
     int level = least;
     for (size_t i = 0; i < static_cast<size_t>(2 * m.pairs); ++i) level = std::max(level, levels_.of(x.in[i]) + 1);
-    if (m.pairs == 1 && levels_.of(x.in[0]) + 1 == level && levels_.of(x.in[1]) + 1 < level &&
-        slice_in_cells(x, least)) {
-      p.slices_with = made(x.in[0]).node;
-      --level;
-    }
     p.slices_at = level++;
     if (m.addend) {
       const Id addend = x.in.back();
@@ -259,49 +250,13 @@ class Fuser {
     for (const Id v : x.in)
       if (v != kNone && levels_.of(v) == level && made(v).node >= 0) with.push_back(made(v).node);
     if (!joinable(p, with)) ++level, with.clear();
-    offer(level, p, with);
+    if (p.cut != Cut::tile || !with.empty()) offer(level, p, with);  // tiles begin with what is made by tiles
   }
 
-  // ---- chains of cells --------------------------------------------------------------------------
-  Cells& cells_of(int n) { return cells_[static_cast<size_t>(root(n))]; }
-
-  // Whether the chain of a node is a chain of such cells, or can become one: rows of one position in a pack each, or a
-  // single large product of packed rows.
-  bool can_be(int n, const Cells& c) {
-    if (cells_of(n).parts > 0) return cells_of(n) == c;
-    for (const int k : chain_of(n)) {
-      if (is_view(node(k).op)) continue;
-      const Placed& p = placed_[static_cast<size_t>(k)];
-      const Shape s = shape(node(k).out[0]);
-      const bool packed = p.how == Placed::tile && traits(node(k)).rows && s.rows == unit_ &&
-                          (c.parts - 1) * c.width < s.cols && s.cols <= c.parts * c.width;
-      const bool apart = p.how == Placed::chained && p.cut == Cut::rows && p.rows == RowLayout{c.parts, 1};
-      if (p.sliced || !(packed || apart)) return false;
-    }
-    return true;
-  }
-  // Whether an op with this placement can join these chains.
+  // Whether an op with this placement can join these chains: a block has the tiles of one product.
   bool joinable(const Placed& p, const std::vector<int>& with) {
-    Cells cells;
-    for (const int n : with) {
-      if (p.cut == Cut::tile && root(n) != root(with[0])) return false;
-      if (cells_of(n).parts > 0) cells = cells_of(n);
-    }
-    if (cells.parts == 0) return true;
-    return p.cut == Cut::rows && p.rows == RowLayout{cells.parts, 1} &&
-           std::all_of(with.begin(), with.end(), [&](int n) { return can_be(n, cells); });
-  }
-  // Whether the slices of a product can be computed in the chain of its packed rows.
-  bool slice_in_cells(const Node& x, int least) {
-    const Made a = made(x.in[0]);
-    if (levels_.of(x.in[0]) < least || a.node < 0 ||
-        !(a.cut == Cut::tile || (a.cut == Cut::rows && a.rows == RowLayout{1, 1})) || shape(x.out[0]).rows != unit_)
-      return false;
-    const Slices s = slices_of(sliced_depth(x), traits(x).product.cut);
-    const Cells cells{s.count, s.length};
-    if (s.count < 2 || !can_be(a.node, cells)) return false;
-    cells_of(a.node) = cells;
-    return true;
+    return p.cut != Cut::tile ||
+           std::all_of(with.begin(), with.end(), [&](int n) { return root(n) == root(with[0]); });
   }
 
   bool normalised(const Node& x) const {
@@ -369,16 +324,14 @@ class Fuser {
         },
         offer);
   }
-  // The update of a parameter continues in the tiles of its gradient.
+  // The update of a parameter continues in the tiles of its gradient, and a function of a product in the product's.
   template <class Offer>
   void try_tile(const Node& x, int least, Offer&& offer) {
     const Shape s = shape(x.out[0]);
     if (std::none_of(x.in.begin(), x.in.end(), [&](Id v) { return made(v).cut == Cut::tile; })) return;
     try_cut(
         x, least, {Placed::chained, Cut::tile, 0, {}, false},
-        [&](size_t i, const Made& m) {
-          return m.cut == Cut::tile && shape(x.in[i]) == s && cells_of(m.node).parts == 0;
-        },
+        [&](size_t i, const Made& m) { return m.cut == Cut::tile && shape(x.in[i]) == s; },
         offer);
   }
 
@@ -416,12 +369,6 @@ class Fuser {
       to.rows = rows;
       if (!rows.known()) to.cut = Cut::none;
       else p = {Placed::chained, Cut::rows, 0, rows, false};
-    } else if (from.cut == Cut::tile && move.kind == Move::reshape && a.rows == unit_ && unit_ > 1 &&
-               b.rows % unit_ == 0 && b.rows > unit_ && can_be(from.node, {b.rows / unit_, b.cols})) {
-      cells_of(from.node) = {b.rows / unit_, b.cols};  // packed rows unpacked
-      to.cut = Cut::rows;
-      to.rows = {b.rows / unit_, 1};
-      p = {Placed::chained, Cut::rows, 0, to.rows, false};
     } else if (from.cut == Cut::cols) {
       if (!(move.kind == Move::slice_rows || a == b)) to.cut = Cut::none;
     } else {
@@ -447,9 +394,7 @@ class Fuser {
     return n;
   }
   void join(int a, int b) {
-    const Cells one = cells_of(a), other = cells_of(b);
     chain_[static_cast<size_t>(root(a))] = root(b);
-    cells_of(b) = one.parts > 0 ? one : other;
   }
 
   // ---- launches ---------------------------------------------------------------------------------
@@ -461,11 +406,7 @@ class Fuser {
     const auto group = [&](int level, int n, FusedChain::Cut cut, int64_t units) -> FusedGroup& {
       std::vector<FusedGroup>& chains = all[static_cast<size_t>(level)].chains;
       auto [it, fresh] = group_of.emplace(std::pair{level, root(n)}, chains.size());
-      const Cells c = cells_of(n);
-      if (fresh)
-        chains.push_back(c.parts > 0 && cut != FusedChain::cols && cut != FusedChain::flat
-                             ? FusedGroup{FusedChain::cells, unit_, c.parts, c.width, {}}
-                             : FusedGroup{cut, units, 0, 0, {}});
+      if (fresh) chains.push_back({cut, units, {}});
       return chains[it->second];
     };
     for (size_t i = 0; i < plan_.nodes.size(); ++i) {
@@ -474,11 +415,7 @@ class Fuser {
       if (level == kLeafLevel) continue;
       if (p.how == Placed::alone) all[static_cast<size_t>(level)].alone.push_back(n);
       if (p.sliced) {
-        if (p.slices_with >= 0)
-          group(p.slices_at, p.slices_with, FusedChain::rows, unit_).nodes.push_back({n, FusedStep::slices, 1, 0});
-        else
-          all[static_cast<size_t>(p.slices_at)].chains.push_back(
-              {FusedChain::tiles, 0, 0, 0, {{n, FusedStep::slices, 0, 0}}});
+        all[static_cast<size_t>(p.slices_at)].chains.push_back({FusedChain::tiles, 0, {{n, FusedStep::slices, 0, 0}}});
         if (p.cut == Cut::tile) group(level, n, FusedChain::tiles, 0).nodes.push_back({n, FusedStep::sum, 1, 0});
         else
           group(level, n, FusedChain::rows, unit_)
@@ -500,16 +437,18 @@ class Fuser {
     return all;
   }
 
-  // A chain of values with several rows per unit has smaller units.
-  static void refine(FusedGroup& g) {
+  // A chain of values with several rows per unit has smaller units. Views in it have no work.
+  void refine(FusedGroup& g) const {
     if (g.cut != FusedChain::rows) return;
+    const auto works = [&](const FusedNode& n) { return !is_view(node(n.node).op) || levels_.copies(node(n.node)); };
     int64_t common = 0;
-    for (const FusedNode& n : g.nodes) common = n.apart > 0 ? 1 : std::gcd(common, n.run);
+    for (const FusedNode& n : g.nodes)
+      if (works(n)) common = n.apart > 0 ? 1 : std::gcd(common, n.run);
     for (const FusedNode& n : g.nodes)
       if (n.apart > 0) common = 1;
     if (common <= 1) return;
     g.units *= common;
-    for (FusedNode& n : g.nodes) n.run /= common;
+    for (FusedNode& n : g.nodes) n.run = works(n) ? n.run / common : 1;
   }
 
   const Plan& plan_;
@@ -519,8 +458,7 @@ class Fuser {
   int64_t unit_ = 0;
   std::vector<Made> made_;
   std::vector<int> level_of_;
-  std::vector<int> chain_;    // union-find over nodes
-  std::vector<Cells> cells_;  // of a chain, by its root
+  std::vector<int> chain_;  // union-find over nodes
   std::vector<Placed> placed_;
 };
 

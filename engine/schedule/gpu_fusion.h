@@ -12,12 +12,12 @@ namespace tessera {
 struct FusedNode {
   int node;
   FusedStep::Part part;
-  int64_t run, apart;  // rows and cells: see FusedStep
+  int64_t run, apart;  // rows: see FusedStep
 };
 
 struct FusedGroup {
   FusedChain::Cut cut;
-  int64_t units, parts, width;
+  int64_t units;
   std::vector<FusedNode> nodes;  // in order
 };
 

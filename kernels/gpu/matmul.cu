@@ -2,12 +2,12 @@
 // matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend [M, N] or [1, N]). NN forward, NT towards the input, TN towards
 // the weights.
 //   2·M·N·K FLOP; 4·(M·K + K·N + M·N) bytes: compute-bound for M ≥ ~30 (fp32), latency-bound at the sizes of a step
-//   One block makes a 64 × 64 tile (matmul_tile.cuh) with two stages of shared memory (36 KiB, 20 of 16 bits): one is
-//   multiplied while the other is brought.
+//   One block makes a tile of 64 × 64, or of 32 × 32 where those would be too few for a device (matmul_tile.cuh), with
+//   two to four stages of shared memory (40 KiB at most): one is multiplied while the others are brought.
 //   k is cut into slices (split_k.h), by K alone; a slice's sum is one chain over k, slices are added in order. Where
 //   there are too few tiles to fill a device each slice gets blocks of its own, writes its sums to the workspace, and a
 //   second kernel adds them in the same order: cutting changes no bit, and a row has the same bits in any batch.
-//   two block barriers a stage, one of 16 bits · deterministic, no atomics
+//   one block barrier a stage · deterministic, no atomics
 #include "kernels/gpu/bodies/product.cuh"
 #include "kernels/gpu/matmul.h"
 #include "kernels/shards.h"
@@ -51,9 +51,8 @@ int64_t scratch_bytes(const Call& call) {
   return most;
 }
 
-template <class Tiles, bool trans_a, bool trans_b>
+template <class T, bool trans_a, bool trans_b>
 void launch_tiles(const GpuContext& context, const Problem& p) {
-  using T = typename Tiles::template Square<!trans_a, trans_b>;
   float* part = is_cut(p) ? static_cast<float*>(context.workspace) : nullptr;
   launch({dim3(grid_of(p.rows, T::kRows), grid_of(p.cols, T::kCols),
                part != nullptr ? static_cast<unsigned>(p.slices) : 1),
@@ -65,14 +64,21 @@ void launch_tiles(const GpuContext& context, const Problem& p) {
          "matmul_slices", matmul_slices_kernel, static_cast<const float*>(part), p, chunks);
 }
 
+template <class Tiles, bool trans_a, bool trans_b>
+void launch_product(const GpuContext& context, const Problem& p) {
+  if (product_tile(is_cut(p) ? p.slices : 1, p.rows, p.cols) == 64)
+    launch_tiles<typename Tiles::template Square<!trans_a, trans_b>, trans_a, trans_b>(context, p);
+  else launch_tiles<typename Tiles::template Small<!trans_a, trans_b>, trans_a, trans_b>(context, p);
+}
+
 template <class Tiles>
 void run(const Call& call, int64_t, void* scratch) {
   const auto& op = *static_cast<const Matmul*>(call.op);
   const GpuContext& context = gpu_context(scratch);
   each_launch(call, [&](const Problem& p) {
     if (op.trans_a)
-      op.trans_b ? launch_tiles<Tiles, true, true>(context, p) : launch_tiles<Tiles, true, false>(context, p);
-    else op.trans_b ? launch_tiles<Tiles, false, true>(context, p) : launch_tiles<Tiles, false, false>(context, p);
+      op.trans_b ? launch_product<Tiles, true, true>(context, p) : launch_product<Tiles, true, false>(context, p);
+    else op.trans_b ? launch_product<Tiles, false, true>(context, p) : launch_product<Tiles, false, false>(context, p);
   });
 }
 

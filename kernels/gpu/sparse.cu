@@ -91,14 +91,14 @@ void matmul_run(const Call& call, int64_t, void* scratch) {
          op.addend ? whole(call.in[3]) : Operand{}, target(out));
 }
 
-__global__ void __launch_bounds__(kThreads) sparse_wgrad_kernel(SparseStep x) {
+__global__ void __launch_bounds__(kThreads) sparse_wgrad_kernel(SparseStep x, Tiling tiling) {
   TESS_SHARED(room, float[sizeof(WgradRoom) / sizeof(float)]);
-  sparse_wgrad(x, static_cast<int>(blockIdx.x), room);
+  sparse_wgrad(x, {static_cast<int>(blockIdx.x), tiling, FusedStep::all, nullptr, room});
 }
 void wgrad_run(const Call& call, int64_t, void* scratch) {
-  launch({dim3(static_cast<unsigned>(Fused<SparseWgrad>::tiling(call).blocks)), dim3(kThreads), 0,
-          gpu_context(scratch).stream},
-         "sparse_wgrad", sparse_wgrad_kernel, sparse_step<SparseWgrad>(call));
+  const TiledBlocks all = Fused<SparseWgrad>::tiling(call);
+  launch({dim3(static_cast<unsigned>(all.blocks)), dim3(kThreads), 0, gpu_context(scratch).stream}, "sparse_wgrad",
+         sparse_wgrad_kernel, sparse_step<SparseWgrad>(call), all.tiling);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ TEST(Fused, AStepOfCtganHasTheBitsOfItsComposition) {
   EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 2}), composed), 1e-3) << "beside the processor in double";
 }
 
-// A critic whose first layer no block can hold: products are cut into cells, sliced, and updated tile by tile.
+// A critic whose first layer no block can hold: products are made by tiles, sliced, and updated tile by tile.
 TEST(Fused, AWideStepOfCtganHasTheBitsOfItsComposition) {
   Device device(*tessera_device_backend(), 0);
   const Training t(2, 0.9, Size::wide);
@@ -53,8 +53,7 @@ TEST(Fused, AWideStepOfCtganHasTheBitsOfItsComposition) {
   std::map<FusedChain::Cut, int> cuts;
   for (const FusedLaunch& l : fuse(plan))
     for (const FusedGroup& g : l.chains) ++cuts[g.cut];
-  for (const FusedChain::Cut cut :
-       {FusedChain::rows, FusedChain::cols, FusedChain::flat, FusedChain::tiles, FusedChain::cells})
+  for (const FusedChain::Cut cut : {FusedChain::rows, FusedChain::cols, FusedChain::flat, FusedChain::tiles})
     EXPECT_GT(cuts[cut], 0) << cut;
   const Values composed = t.run(on_device(device, {"fuse"}, 2));
   for (const char* schedule : {"sequential", "random:5"}) {

@@ -16,7 +16,7 @@ namespace {
 // How the launches of the test at hand are cut.
 struct Way {
   FusedChain::Cut cut;
-  int64_t run;                // rows: of a unit · cells: of each unit of the output
+  int64_t run;                // rows: of a unit
   bool sliced;                // a product: its slices first, then their sum
   int64_t apart = 0;          // rows: of stacked parts
   bool sum_by_tiles = false;  // sliced: the sum is by tiles, not by rows
@@ -49,21 +49,15 @@ void enqueue_fused(const Kernel&, const Call& call, int64_t, void*) {
   const View& out = call.out[rows_output(traits_now)];
   const auto [cut, run, sliced, apart, sum_by_tiles] = way_now;
   FusedStep step{kind_now, call, run, apart, FusedStep::all, 64};  // the sums of slices lie behind something else's
-  FusedChain chain{cut, 0, 0, 0, &step, 1};
+  FusedChain chain{cut, 0, &step, 1};
   if (cut == FusedChain::rows) chain.units = (apart > 0 ? apart : out.rows) / run;
   if (cut == FusedChain::cols) chain.units = traits_now.scalars ? 1 : out.cols;
   if (cut == FusedChain::flat) chain.units = out.rows * out.cols;
-  if (cut == FusedChain::cells) {
-    chain.units = out.rows / run;
-    chain.parts = run > 1 ? run : std::min<int64_t>(3, out.cols);
-    chain.width = (out.cols + chain.parts - 1) / chain.parts;
-    if (sliced) chain.parts = fused_kernels_cuda().slices_bytes(call) / 4 / (out.rows * out.cols);
-  }
   if (sliced) {
     FusedStep sum = step;
     step.part = FusedStep::slices, sum.part = FusedStep::sum;
     launch_chains({chain}, call.state, context);
-    const FusedChain rows{sum_by_tiles ? FusedChain::tiles : FusedChain::rows, out.rows, 0, 0, &sum, 1};
+    const FusedChain rows{sum_by_tiles ? FusedChain::tiles : FusedChain::rows, out.rows, &sum, 1};
     if (fitted) launch_chains({rows}, call.state, context);
     return;
   }
@@ -91,18 +85,17 @@ std::vector<Way> ways_of(const Case& c, int64_t rows) {
     for (const int64_t run : {3, 2})
       if (rows % run == 0 && rows > run) {
         all.push_back({FusedChain::rows, run, false});
-        all.push_back({FusedChain::cells, run, false});
         break;
       }
   }
   if ((parts & Parts::cols) != 0 && t.cols) all.push_back({FusedChain::cols, 0, false});
-  if ((parts & Parts::elements) != 0 && t.elements) all.push_back({FusedChain::flat, 0, false});
+  // of one row: others are elements of tiles, which steps of models have (fused.cpp)
+  if ((parts & Parts::elements) != 0 && t.elements && (t.in_place > 0 || rows == 1))
+    all.push_back({FusedChain::flat, 0, false});
   if ((parts & Parts::tiles) == 0) return all;
   all.push_back({FusedChain::tiles, 1, false});
   if (is_product(kind_now)) all.push_back({FusedChain::tiles, 1, true, 0, true});
-  if ((parts & Parts::packed) == 0 || !t.rows) return all;
-  all.push_back({FusedChain::cells, 1, false});
-  for (const FusedChain::Cut cut : {FusedChain::tiles, FusedChain::cells}) all.push_back({cut, 1, true});
+  if (is_product(kind_now) && t.rows) all.push_back({FusedChain::tiles, 1, true});
   return all;
 }
 
@@ -201,7 +194,7 @@ TEST(FusedLaunches, TakeSequencesInGroupsWhereTheRoomIsSmall) {
 // A launch that holds `chains` chains of `steps` steps each.
 bool holds(int chains, int steps, const FusedStep& step, FusedChain::Cut cut = FusedChain::rows) {
   const std::vector<FusedStep> all(static_cast<size_t>(steps), step);
-  const std::vector<FusedChain> many(static_cast<size_t>(chains), FusedChain{cut, 4, 1, 1, all.data(), steps});
+  const std::vector<FusedChain> many(static_cast<size_t>(chains), FusedChain{cut, 4, all.data(), steps});
   return fused_kernels_cuda().fits({many.data(), chains});
 }
 
@@ -243,7 +236,11 @@ TEST(FusedLaunches, RefuseWhatTheyCannotHold) {
     EXPECT_FALSE(holds(1, 1, step(OpKind::adam, &adam, 4), FusedChain::flat)) << k;
     v.ld = 2;
   }
-  EXPECT_FALSE(holds(1, 1, filled, FusedChain::cells)) << "of packed rows there are only products";
+  const Unary twice{Unary::affine, 2, 0};
+  out[0].rows = 1;
+  EXPECT_TRUE(holds(1, 1, step(OpKind::unary, &twice, 1), FusedChain::flat));
+  out[0].rows = 2;
+  EXPECT_FALSE(holds(1, 1, step(OpKind::unary, &twice, 1), FusedChain::flat)) << "rows of elements";
   for (const FusedChain::Cut cut : {FusedChain::flat, FusedChain::tiles})
     EXPECT_FALSE(holds(1, 1, filled, cut)) << "a cut that the op has no device code for";
   const SliceRows slice{0, 1};

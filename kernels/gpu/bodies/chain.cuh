@@ -6,8 +6,7 @@
 //   __device__ static void cols(const Step&, const ColsPart&)
 //   __device__ static void elements(const Step&, const StepState&, float* shared, Walk&& walk)
 //       where walk(rows, columns, f) calls f(row, first column, end of columns)
-//   __device__ static void tiles(const Step&, const TilesPart&), static Tiling tiling(const FusedStep&)
-//   __device__ static void packed(const Step&, const PackedPart&)
+//   __device__ static void tiles(const Step&, const TilesPart&), static TiledBlocks tiling(const FusedStep&)
 // An op has the functions that TESSERA_OPS lists for it; fused.cu and gpu/fused/chains.cuh are generated from that list
 // and do not compile without them.
 #pragma once
@@ -28,10 +27,9 @@ struct Packing {
 };
 
 // The largest room of any tile; column sums and rates need less, sequences use all of it.
-constexpr int kSharedFloats = shared_floats<FmaTile<128, 8, true, true>>;
-static_assert(kSharedFloats >= shared_floats<FmaTile<64, 64, true, true>> &&
-              kSharedFloats >= shared_floats<FmaTile<16, 64, true, true>> &&
-              kSharedFloats >= shared_floats<FmaTile<8, 128, true, true>> && kSharedFloats >= kFusedFloats);
+constexpr int kSharedFloats = kStagesRoom;
+static_assert(kRooms<FmaTile<64, 64, true, true>> >= 2 && kRooms<FmaTile<128, 8, true, true>> >= 2 &&
+              kRooms<FmaTile<8, 128, true, true>> >= 2 && kSharedFloats >= kFusedFloats);
 
 // ---- loops over a block's part --------------------------------------------------------------------------------------
 constexpr int kBlockWarps = kThreads / 32;
@@ -89,44 +87,35 @@ struct ColsPart {
 
 __host__ __device__ inline int tiles_of(int size, int tile) { return (size + tile - 1) / tile; }
 
-// Of a value [rows, cols] that a chain of tiles computes.
+// A value [rows, cols] that a chain of tiles computes, cut into tiles of down × across, row by row of tiles.
+struct Tiling {
+  int rows, cols, down, across;
+  __host__ __device__ int tiles_across() const { return tiles_of(cols, across); }
+  __host__ __device__ int64_t blocks() const { return static_cast<int64_t>(tiles_of(rows, down)) * tiles_across(); }
+  __device__ int row_of(int block) const { return block / tiles_across() * down; }
+  __device__ int column_of(int block) const { return block % tiles_across() * across; }
+};
+struct TiledBlocks {
+  Tiling tiling;
+  int64_t blocks;  // as many as tiles, or as tiles of each slice
+};
 struct TilesPart {
-  int block, rows, cols;
+  int block;
+  Tiling tiling;
   FusedStep::Part part;
   char* workspace;
   float* shared;
-};
-// The same by rows: `row_warps` warps share 32 chunks of a row.
-struct WarpRows {
-  int block, rows, cols, row_warps;
-  __device__ int parts() const { return tiles_of(cols, 32 * kChunk); }
-  __device__ int warp() const { return static_cast<int>(threadIdx.x) / 32; }
-  __device__ int item() const { return block * (kBlockWarps / row_warps) + warp() / row_warps; }
-  __device__ bool any() const { return item() < rows * parts(); }
-  __device__ int row() const { return item() / parts(); }
-  __device__ int column() const { return (item() % parts() * 32 + lane_id()) * kChunk; }
-  // f(row, first of four columns, end of columns), by the first of the warps that share them.
+
+  // f(row, first of four columns, end of columns) for the elements of the block's tile.
   template <class F>
   __device__ void each_chunk(F&& f) const {
-    if (warp() % row_warps == 0 && any() && column() < cols) f(row(), column(), cols);
+    const int across = tiling.across / kChunk, row0 = tiling.row_of(block), col0 = tiling.column_of(block),
+              end = min(tiling.cols, col0 + tiling.across);
+    each_item(tiling.down * across, [&](int i) {
+      if (const int r = row0 + i / across, c = col0 + i % across * kChunk; r < tiling.rows && c < end) f(r, c, end);
+    });
   }
 };
-// Packed rows at position `number` of a chain of cells, with `width` columns each.
-struct PackedPart {
-  Rows rows;
-  int number, width;
-  FusedStep::Part part;
-  char* workspace;
-  float* shared;
-};
-struct Tiling {
-  int64_t blocks;
-  int row_warps;  // by rows, of a scatter or a sum of slices (WarpRows); 0: tiles of 64 × 64
-};
-inline Tiling tiles_by_rows(const View& out, int row_warps) {
-  return {blocks_for(out.rows * blocks_for(out.cols, 32 * kChunk), kBlockWarps / row_warps), row_warps};
-}
-
 // ---- shared by many ops ---------------------------------------------------------------------------------------------
 // Elementwise ops: Self::map(step, walk), where walk(out, f) calls f(row, first column, end of columns).
 template <class Self>
@@ -139,6 +128,10 @@ struct FusedMap {
   template <class Step>
   __device__ static void cols(const Step& x, const ColsPart& p) {
     Self::map(x, [&](const Target& out, auto&& f) { p.each_chunk(out.rows, f); });
+  }
+  template <class Step, class Walk>
+  __device__ static void elements(const Step& x, const StepState&, float*, Walk&& walk) {
+    Self::map(x, [&](const Target& out, auto&& f) { walk(out.rows, out.cols, f); });
   }
 };
 // Updates: their columns are processed like their elements.

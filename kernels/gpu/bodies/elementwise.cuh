@@ -127,9 +127,10 @@ struct MapStep {
 template <class Op, int inputs>
 struct FusedFunction : FusedMap<Fused<Op>> {
   using Step = MapStep<Op>;
-  static Step pack(const Call& call, Packing&) {
+  static Step pack(const Call& call, Packing& packing) {
     Step m{*static_cast<const Op*>(call.op), {}, target(call.out[0])};
     for (int i = 0; i < inputs; ++i) m.x[i] = operand(call.in[i], call.out[0]);
+    packing.fits = packing.cut != FusedChain::flat || m.out.rows == 1;
     return m;
   }
 };

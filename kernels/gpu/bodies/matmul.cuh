@@ -23,44 +23,41 @@ __device__ inline void with_tiles(Precision factors, F&& f) {
   }
 }
 
-// noinline: inlined into one kernel these would spill its registers.
-template <class Tile, bool trans_a, bool trans_b>
-__attribute__((noinline)) __device__ void make_rows(const Problem& p, const Rows& rows, int first, int end, int slice,
-                                                    float* out, float* shared) {
+// Columns first … end − 1 of rows of a product. noinline: inlined into one kernel these would spill its registers.
+template <class Tile, bool trans_b>
+__attribute__((noinline)) __device__ void make_rows(const Problem& p, const Rows& rows, int first, int end,
+                                                    float* shared) {
   for (int r = 0; r < rows.count; r += Tile::kRows)
     for (int c = first; c < end; c += Tile::kCols)
-      make_tile<Tile, trans_a, trans_b>(p, rows, r, c, end, slice, out, shared);
+      make_tile<Tile, false, trans_b>(p, rows, r, c, end, kAllSlices, p.out, shared);
 }
-// Rows of a product in columns [first, end): low tiles if there are few rows.
-template <class Tiles>
-__device__ inline void make_product(const ProductStep& x, const Rows& rows, int first, int end, int slice, float* out,
-                                    float* shared) {
-  const Problem& p = x.problem;
+// All columns of rows of a product: low tiles if there are few rows.
+template <class Tiles, bool trans_b>
+__device__ inline void make_product(const Problem& p, const Rows& rows, float* shared) {
   if (rows.count <= Tiles::kFewRows)
-    x.trans_b
-        ? make_rows<typename Tiles::template Few<true, true>, false, true>(p, rows, first, end, slice, out, shared)
-        : make_rows<typename Tiles::template Few<true, false>, false, false>(p, rows, first, end, slice, out, shared);
-  else
-    x.trans_b
-        ? make_rows<typename Tiles::template Low<true, true>, false, true>(p, rows, first, end, slice, out, shared)
-        : make_rows<typename Tiles::template Low<true, false>, false, false>(p, rows, first, end, slice, out, shared);
+    make_rows<typename Tiles::template Few<true, trans_b>, trans_b>(p, rows, 0, p.cols, shared);
+  else make_rows<typename Tiles::template Low<true, trans_b>, trans_b>(p, rows, 0, p.cols, shared);
 }
 
-template <class Tiles, bool trans_a, bool trans_b>
-__attribute__((noinline)) __device__ void make_square(const ProductStep& x, int block, float* part, float* shared) {
+// A tile of the block's slice, or of all slices.
+template <class Tile, bool trans_a, bool trans_b>
+__attribute__((noinline)) __device__ void make_block(const ProductStep& x, const TilesPart& at, float* part) {
   const Problem& p = x.problem;
-  const int across = tiles_of(p.cols, 64), tiles = across * tiles_of(p.rows, 64), tile = block % tiles,
-            slice = block / tiles;
+  const int tiles = static_cast<int>(at.tiling.blocks()), tile = at.block % tiles, slice = at.block / tiles;
   float* out = part != nullptr ? part + static_cast<int64_t>(slice) * p.rows * p.cols : p.out;
-  make_tile<typename Tiles::template Square<!trans_a, trans_b>, trans_a, trans_b>(
-      p, rows_between(0, p.rows), tile / across * 64, tile % across * 64, p.cols, part != nullptr ? slice : kAllSlices,
-      out, shared);
+  make_tile<Tile, trans_a, trans_b>(p, rows_between(0, p.rows), at.tiling.row_of(tile), at.tiling.column_of(tile),
+                                    p.cols, part != nullptr ? slice : kAllSlices, out, at.shared);
+}
+template <class Tiles, bool trans_a, bool trans_b>
+__device__ inline void make_block_of(const ProductStep& x, const TilesPart& at, float* part) {
+  if (at.tiling.down == 64) make_block<typename Tiles::template Square<!trans_a, trans_b>, trans_a, trans_b>(x, at, part);
+  else make_block<typename Tiles::template Small<!trans_a, trans_b>, trans_a, trans_b>(x, at, part);
 }
 
 // The sum of slices whose tiles had blocks of their own.
-__attribute__((noinline)) __device__ inline void add_slices_by_rows(const Problem& p, int block, const char* part) {
-  WarpRows{block, p.rows, p.cols, 1}.each_chunk(
-      [&](int r, int c, int) { add_slices(p, reinterpret_cast<const float*>(part), r, c); });
+__attribute__((noinline)) __device__ inline void add_slices_by_rows(const Problem& p, const TilesPart& at,
+                                                                    const char* part) {
+  at.each_chunk([&](int r, int c, int) { add_slices(p, reinterpret_cast<const float*>(part), r, c); });
 }
 
 template <>
@@ -76,16 +73,20 @@ struct Fused<Matmul> {
     const auto& op = *static_cast<const Matmul*>(call.op);
     return problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs).slices;
   }
-  static Tiling tiling(const FusedStep& s) {
+  static TiledBlocks tiling(const FusedStep& s) {
     const View& out = s.call.out[0];
-    if (s.part == FusedStep::sum) return tiles_by_rows(out, 1);
-    return {blocks_for(out.rows, 64) * blocks_for(out.cols, 64) * (s.part == FusedStep::slices ? slices(s.call) : 1),
-            0};
+    const int rows = static_cast<int>(out.rows), cols = static_cast<int>(out.cols);
+    const int64_t parts = s.part == FusedStep::slices ? slices(s.call) : 1;
+    Tiling t{rows, cols, 8, 128};
+    if (s.part != FusedStep::sum) t.down = t.across = static_cast<int>(product_tile(parts, rows, cols));
+    return {t, t.blocks() * parts};
   }
   __device__ static void rows(const Step& x, const RowsPart& p) {
     if (p.part != FusedStep::sum)
       return with_tiles(x.factors, [&](auto tiles) {
-        make_product<decltype(tiles)>(x, p.rows, 0, x.problem.cols, kAllSlices, x.problem.out, p.shared);
+        using Tiles = decltype(tiles);
+        x.trans_b ? make_product<Tiles, true>(x.problem, p.rows, p.shared)
+                  : make_product<Tiles, false>(x.problem, p.rows, p.shared);
       });
     const float* part = reinterpret_cast<const float*>(p.workspace + x.part);
     p.each_chunk(x.problem.cols, [&](int r, int c) { add_slices(x.problem, part, r, c); });
@@ -95,39 +96,20 @@ struct Fused<Matmul> {
     const Rows rows = rows_between(0, all.rows);
     with_tiles(x.factors, [&](auto tiles) {
       using Tiles = decltype(tiles);
-      x.trans_b ? make_rows<typename Tiles::template Tall<true, true>, false, true>(all, rows, p.first, p.end,
-                                                                                    kAllSlices, all.out, p.shared)
-                : make_rows<typename Tiles::template Tall<true, false>, false, false>(all, rows, p.first, p.end,
-                                                                                      kAllSlices, all.out, p.shared);
+      x.trans_b ? make_rows<typename Tiles::template Tall<true, true>, true>(all, rows, p.first, p.end, p.shared)
+                : make_rows<typename Tiles::template Tall<true, false>, false>(all, rows, p.first, p.end, p.shared);
     });
   }
   __device__ static void tiles(const Step& x, const TilesPart& p) {
-    if (p.part == FusedStep::sum) return add_slices_by_rows(x.problem, p.block, p.workspace + x.part);
+    if (p.part == FusedStep::sum) return add_slices_by_rows(x.problem, p, p.workspace + x.part);
     float* part = p.part == FusedStep::slices ? reinterpret_cast<float*>(p.workspace + x.part) : nullptr;
     if (p.part == FusedStep::all && x.trans_a && !x.trans_b && x.factors == Precision::fp32 && is_deep(x.problem))
       return make_deep(x.problem, p.shared);
     with_tiles(x.factors, [&](auto tiles) {
       using Tiles = decltype(tiles);
       if (x.trans_a)
-        x.trans_b ? make_square<Tiles, true, true>(x, p.block, part, p.shared)
-                  : make_square<Tiles, true, false>(x, p.block, part, p.shared);
-      else
-        x.trans_b ? make_square<Tiles, false, true>(x, p.block, part, p.shared)
-                  : make_square<Tiles, false, false>(x, p.block, part, p.shared);
-    });
-  }
-  __device__ static void packed(const Step& x, const PackedPart& at) {
-    const Problem& p = x.problem;
-    with_tiles(x.factors, [&](auto tiles) {
-      using Tiles = decltype(tiles);
-      if (at.part == FusedStep::slices) {
-        float* out =
-            reinterpret_cast<float*>(at.workspace + x.part) + static_cast<int64_t>(at.number) * p.rows * p.cols;
-        make_product<Tiles>(x, at.rows, 0, p.cols, at.number, out, at.shared);
-      } else {
-        make_product<Tiles>(x, at.rows, at.number * at.width, min(p.cols, (at.number + 1) * at.width), kAllSlices,
-                            p.out, at.shared);
-      }
+        x.trans_b ? make_block_of<Tiles, true, true>(x, p, part) : make_block_of<Tiles, true, false>(x, p, part);
+      else x.trans_b ? make_block_of<Tiles, false, true>(x, p, part) : make_block_of<Tiles, false, false>(x, p, part);
     });
   }
 };

@@ -1,8 +1,8 @@
 // A deep product towards a small weight as a step of a fused launch: op(A) = Aᵀ, out [≤ 32, ≤ 32], several slices. One
 // tile of 64 × 64 would make its slices one after the other, with most of its threads idle.
-//   a warp makes a slice, eight side by side; a thread has 4 × 8 elements and reads its factors where they lie, two of
-//   k on their way at a time · an element of a slice is one chain over k and slices are added in order: the bits of
-//   make_tile · two block barriers per eight slices
+//   a warp makes a slice, eight side by side; eight of k are in its part of shared memory while the next eight are on
+//   their way there; a thread has 4 × 8 elements · an element of a slice is one chain over k and slices are added in
+//   order: the bits of make_tile · two warp barriers per eight of k, two block barriers per eight slices
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 
@@ -15,29 +15,54 @@ __host__ __device__ inline bool is_deep(const Problem& p) {
   return p.slices > 1 && p.rows <= kDeepSide && p.cols <= kDeepSide;
 }
 
+// How many of k a warp has in shared memory at a time, of both factors; twice: one is multiplied, the next one brought.
+constexpr int kDeepStep = 8, kDeepStage = 2 * kDeepStep * kDeepSide;
+static_assert(2 * kDeepStage * kBlockWarps <= kDeepFloats);
+
+// Brings k … k + 7 of both factors, zeros beyond `end`, [factor][k][side].
+__device__ inline void bring_deep(const Problem::Pair& pair, int rows, int cols, int k, int end, float* stage) {
+  for (int i = lane_id(); i < kDeepStage / 4; i += 32) {
+    const bool second = i >= kDeepStage / 8;
+    const Panel& from = second ? pair.b : pair.a;
+    const int at = k + i / (kDeepSide / 4) % kDeepStep, side = i % (kDeepSide / 4) * 4,
+              there = at < end ? (second ? cols : rows) - side : 0;
+    const float* x = from.data + (there > 0 ? at * from.ld + side : 0);
+    if (from.wide && (there >= 4 || there <= 0)) {
+      cp_async_16(stage + 4 * i, x, there > 0);
+    } else {
+#pragma unroll
+      for (int q = 0; q < 4; ++q) cp_async_4(stage + 4 * i + q, x + (q < there ? q : 0), q < there);
+    }
+  }
+}
+
 // Elements row … row + 3, column … column + 7 of one slice.
-__device__ inline void make_deep_slice(const Problem& p, int slice, int row, int column, float (&acc)[4][8]) {
-  constexpr int kAhead = 2;  // as many as leave the fused kernel its registers
+__device__ inline void make_deep_slice(const Problem& p, int slice, int row, int column, float* stage,
+                                       float (&acc)[4][8]) {
   const Walk at = begin_of(p, slice);
   const Problem::Pair& pair = p.pair[at.pair];
-  const Operand a{pair.a.data, pair.a.ld, 1, pair.a.wide}, b{pair.b.data, pair.b.ld, 1, pair.b.wide};
-  const int down = min(kChunk, p.rows - row), left = min(kChunk, p.cols - column),
-            right = min(kChunk, p.cols - column - kChunk), end = at.end(p);
-  for (int k = at.k; k < end; k += kAhead) {
-    float x[kAhead][kChunk] = {}, y[kAhead][2][kChunk] = {};
-#pragma unroll
-    for (int q = 0; q < kAhead; ++q)
-      if (k + q < end) {
-        load_chunk(a, k + q, row, down, x[q]);
-        load_chunk(b, k + q, column, left, y[q][0]);
-        load_chunk(b, k + q, column + kChunk, right, y[q][1]);
-      }
-#pragma unroll
-    for (int q = 0; q < kAhead; ++q)
+  const int end = at.end(p);
+  bring_deep(pair, p.rows, p.cols, at.k, end, stage);
+  cp_async_commit();
+  for (int k = at.k, room = 0; k < end; k += kDeepStep, room ^= 1) {
+    if (k + kDeepStep < end)
+      bring_deep(pair, p.rows, p.cols, k + kDeepStep, end, stage + (room ^ 1) * kDeepStage);
+    cp_async_commit();  // also an empty group: the wait counts groups
+    cp_async_wait<1>();
+    __syncwarp();
+    const float *a = stage + room * kDeepStage + row, *b = stage + room * kDeepStage + kDeepStage / 2 + column;
+#pragma unroll 4
+    for (int q = 0; q < kDeepStep; ++q) {
+      const float4 x = *reinterpret_cast<const float4*>(a + q * kDeepSide),
+                   y = *reinterpret_cast<const float4*>(b + q * kDeepSide),
+                   z = *reinterpret_cast<const float4*>(b + q * kDeepSide + 4);
+      const float of_a[4] = {x.x, x.y, x.z, x.w}, of_b[8] = {y.x, y.y, y.z, y.w, z.x, z.y, z.z, z.w};
 #pragma unroll
       for (int i = 0; i < 4; ++i)
 #pragma unroll
-        for (int j = 0; j < 8; ++j) acc[i][j] += x[q][i] * y[q][j / kChunk][j % kChunk];
+        for (int j = 0; j < 8; ++j) acc[i][j] += of_a[i] * of_b[j];
+    }
+    __syncwarp();  // the room may be filled again
   }
 }
 
@@ -49,7 +74,8 @@ __attribute__((noinline)) __device__ inline void make_deep(const Problem& p, flo
   float total[kChunk] = {};
   for (int first = 0; first < p.slices; first += kBlockWarps) {
     float acc[4][8] = {};
-    if (first + warp < p.slices) make_deep_slice(p, first + warp, row, column, acc);
+    if (first + warp < p.slices)
+      make_deep_slice(p, first + warp, row, column, shared + warp * kDeepSide * kDeepSide, acc);
 #pragma unroll
     for (int i = 0; i < 4; ++i)
 #pragma unroll

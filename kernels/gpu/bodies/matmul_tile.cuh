@@ -3,9 +3,10 @@
 //   A stage is kStep = 32 of k. An operand keeps its orientation in shared memory, so that copies need no
 //   transposition: k runs along the lines of a stage, or the tile's side does. A line is longer than what it holds by
 //   as much as makes the fragment reads below free of bank conflicts.
-//   fp32 and tf32: copies are asynchronous (cp.async), the next stage is in flight while one is multiplied.
-//   16 bits: the next stage is on its way into registers meanwhile, and rounded once, where it is put down. Fragments
-//   are read by ldmatrix.
+//   fp32 and tf32: copies are asynchronous (cp.async); the next stages, as many as the room holds, are in flight while
+//   one is multiplied.
+//   16 bits: the next one or two stages are on their way into registers meanwhile, and rounded once, where they are put
+//   down. Fragments are read by ldmatrix.
 #pragma once
 #include "kernels/gpu/dialect/view.cuh"
 
@@ -44,30 +45,46 @@ struct Rows {
 };
 __device__ inline Rows rows_between(int first, int end) { return {first, end - first, end - first, 0}; }
 
-// An operand's stage on its way from global to shared memory: i in [first, first + side) of `rows` and k in
-// [k0, k0 + 32), zeros beyond rows.count and `depth`. A thread carries chunks of four neighbours of a line.
+// The chunks of an operand's stages that a thread brings from global to shared memory: four neighbours of a line each, of
+// i in [first, first + side) of `rows`, zeros beyond rows.count. What does not change from stage to stage is found once,
+// at the beginning of a slice.
 template <class Layout, bool along_k, int threads>
 struct Chunks {
   static constexpr int kAll = Layout::kLines * Layout::kPosts / 4, kOwn = (kAll + threads - 1) / threads;
+  const float* from[kOwn];  // of the next stage
+  int there[kOwn];          // how many of the four there are at most (≤ 0: none)
+  int64_t step;             // to the stage after it
+  bool wide;                // 16 bytes may be read at once
+
   __device__ static int number(int own) { return own * threads + static_cast<int>(threadIdx.x); }
   __device__ static bool any(int own) { return kAll % threads == 0 || number(own) < kAll; }
   __device__ static int line(int own) { return number(own) / (Layout::kPosts / 4); }
   __device__ static int post(int own) { return number(own) % (Layout::kPosts / 4) * 4; }
   __device__ static int target(int own) { return line(own) * Layout::kPitch + post(own); }
 
+  __device__ void begin(const Panel& p, const Rows& rows, int first, int k0) {
+    wide = p.wide && (along_k ? k0 : rows.first + first) % 4 == 0;
+    step = along_k ? kStep : kStep * p.ld;
+#pragma unroll
+    for (int own = 0; own < kOwn; ++own) {
+      const int i = first + (along_k ? line(own) : post(own));
+      there[own] = along_k ? (i < rows.count ? 4 : 0) : rows.count - i;
+      from[own] = p.data;
+      if (there[own] > 0)
+        from[own] += along_k ? rows.at(i) * p.ld + k0 + post(own) : (k0 + line(own)) * p.ld + rows.first + i;
+    }
+  }
   // f(number of the thread's chunk, its first element, how many of it are there (≤ 0: none), whether 16 bytes may be
-  // read at once).
+  // read at once) of a stage with `depth` of k.
   template <class F>
-  __device__ static void each(const Panel& p, const Rows& rows, int first, int k0, int depth, F&& f) {
+  __device__ void next(int depth, F&& f) {
 #pragma unroll
     for (int own = 0; own < kOwn; ++own) {
       if (!any(own)) break;
-      const int r = line(own), c = post(own);
-      const int valid =
-          along_k ? (first + r < rows.count ? depth - (k0 + c) : 0) : (k0 + r < depth ? rows.count - (first + c) : 0);
-      const int64_t row = along_k ? rows.at(first + r) : k0 + r, column = along_k ? k0 + c : rows.first + first + c;
-      const bool whole = p.wide && (along_k ? k0 : rows.first + first) % 4 == 0 && (valid >= 4 || valid <= 0);
-      f(own, p.data + (valid > 0 ? row * p.ld + column : 0), valid, whole);
+      int valid = there[own];
+      if (depth < kStep) valid = along_k ? min(valid, depth - post(own)) : line(own) < depth ? valid : 0;
+      f(own, from[own], valid, wide && (valid >= 4 || valid <= 0));
+      from[own] += step;
     }
   }
 };
@@ -77,14 +94,14 @@ template <int side, bool along_k, int threads>
 struct CopyingCarrier {
   using Layout = StageLayout<float, side, along_k>;
   using Own = Chunks<Layout, along_k, threads>;
-  __device__ void start(const Panel& p, const Rows& rows, int first, int k0, int depth, float* stage) {
-    Own::each(p, rows, first, k0, depth, [&](int own, const float* from, int valid, bool whole) {
+  __device__ void start(Own& chunks, int depth, float* stage) {
+    chunks.next(depth, [&](int own, const float* from, int valid, bool whole) {
       float* to = stage + Own::target(own);
       if (whole) {
         cp_async_16(to, from, valid > 0);
       } else {
 #pragma unroll
-        for (int q = 0; q < 4; ++q) cp_async_4(to + q, q < valid ? from + q : p.data, q < valid);
+        for (int q = 0; q < 4; ++q) cp_async_4(to + q, from + (q < valid ? q : 0), q < valid);
       }
     });
   }
@@ -96,8 +113,8 @@ struct RoundingCarrier {
   using Layout = StageLayout<uint16_t, side, along_k>;
   using Own = Chunks<Layout, along_k, threads>;
   float x[Own::kOwn][4] = {};  // undefined, ptxas would keep registers for it in every caller
-  __device__ void start(const Panel& p, const Rows& rows, int first, int k0, int depth, uint16_t*) {
-    Own::each(p, rows, first, k0, depth, [&](int own, const float* from, int valid, bool whole) {
+  __device__ void start(Own& chunks, int depth, uint16_t*) {
+    chunks.next(depth, [&](int own, const float* from, int valid, bool whole) {
       float4 v = make_float4(0, 0, 0, 0);
       if (whole) {
         if (valid > 0) v = *reinterpret_cast<const float4*>(from);
@@ -121,8 +138,9 @@ struct RoundingCarrier {
 
 // ---- fp32 on the FMA units ----------------------------------------------------------------------
 // 256 threads; a thread's elements are adjacent if they are contiguous in shared memory, and evenly spaced if k is
-// contiguous. At 64 × 64 a thread has 4 × 4 elements: per four k it reads eight 16-byte words and does 64 FMA. 16 × 64
-// and 128 × 8 serve blocks with few rows or few columns. Every element is one chain over k.
+// contiguous. At 64 × 64 a thread has 4 × 4 elements: per four k it reads eight 16-byte words and does 64 FMA. 32 × 32
+// serves products with too few tiles of 64 × 64 for a device, 16 × 64 and 128 × 8 blocks with few rows or few columns.
+// Every element is one chain over k.
 template <int down, int across, bool a_along_k, bool b_along_k>
 struct FmaTile {
   static constexpr int kThreads = 256, kRows = down, kCols = across;
@@ -317,6 +335,8 @@ struct TensorTile {
 struct FmaTiles {
   static constexpr int kFewRows = 8;
   template <bool a, bool b>
+  using Small = FmaTile<32, 32, a, b>;
+  template <bool a, bool b>
   using Few = FmaTile<8, 128, a, b>;
   template <bool a, bool b>
   using Low = FmaTile<16, 64, a, b>;
@@ -328,6 +348,8 @@ struct FmaTiles {
 template <class Math>
 struct TensorTiles {
   static constexpr int kFewRows = 0;
+  template <bool a, bool b>
+  using Small = TensorTile<Math, a, b, 32, 32, 2>;
   template <bool a, bool b>
   using Low = TensorTile<Math, a, b, 16, 64, 1>;
   template <bool a, bool b>

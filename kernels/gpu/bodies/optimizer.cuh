@@ -27,11 +27,18 @@ __device__ inline bool shut(const AdamGate& gate, const Adam& op) {
   return gate.value != nullptr && !(static_cast<double>(gate.value[0]) > op.above);
 }
 
-// Of a block, by one thread.
+// Of a block, by one thread: powers by squaring, some twenty multiplications each; pow took more time than all else of
+// a small update (bench/results/h100_2026-11-26.md).
 __device__ inline void set_rates(Rates& rates, const Adam& op, int64_t step, const AdamGate& gate) {
   const double t =
       gate.done != nullptr ? static_cast<double>(gate.done[0]) : static_cast<double>(step * op.updates + op.index + 1);
-  const double fix1 = 1 - pow(op.beta1, t), root2 = sqrt(1 - pow(op.beta2, t));
+  const bool counted = t < 1e15;  // else the powers are 0, or NaN
+  double power1 = counted ? 1 : t > 0 ? 0 : t, power2 = power1, base1 = op.beta1, base2 = op.beta2;
+  for (int64_t left = counted ? static_cast<int64_t>(t) : 0; left > 0; left /= 2) {
+    if (left % 2 != 0) power1 *= base1, power2 *= base2;
+    base1 *= base1, base2 *= base2;
+  }
+  const double fix1 = 1 - power1, root2 = sqrt(1 - power2);
   double lr = op.lr;
   if (op.decay_steps > 0 && step > op.decay_from) {
     const double left = 1 - static_cast<double>(step - op.decay_from) / static_cast<double>(op.decay_steps);

@@ -63,15 +63,10 @@ struct Walk {
   __device__ int end(const Problem& p) const {
     return min(p.pair[pair].depth, (slice + 1) * p.pair[pair].slices.length);
   }
-  __device__ bool last_of_slice(const Problem& p) const { return k + kStep >= end(p); }
   __device__ void skip_empty(const Problem& p) {
     while (pair < p.pairs && p.pair[pair].slices.count == 0) ++pair;
   }
-  __device__ void next(const Problem& p) {
-    if (!last_of_slice(p)) {
-      k += kStep;
-      return;
-    }
+  __device__ void next_slice(const Problem& p) {
     if (++slice == p.pair[pair].slices.count) {
       slice = 0;
       ++pair;
@@ -89,70 +84,134 @@ __device__ inline Walk begin_of(const Problem& p, int slice) {
   return at;
 }
 
-// The elements of a tile: rows from `row0` of `rows`, columns col0 up to col_end; all slices, or a single one, whose
-// sum goes to `out`, a separate [rows, cols]. Every thread of the block calls it; two barriers per stage, of 16 bits
-// one, and one last. `shared` holds shared_floats<Tile>.
-//   Tile: how elements are computed (FmaTile or TensorTile of the same orientations).
+// Floats of shared memory that the stages of any tile fit into, and how many a tile has of them.
+constexpr int kStagesRoom = 10240;
 template <class Tile>
-constexpr int shared_floats = 2 * (kStageFloats<typename Tile::Stored, Tile::kRows> +
-                                   kStageFloats<typename Tile::Stored, Tile::kCols>);
+constexpr int kStageOf = kStageFloats<typename Tile::Stored, Tile::kRows> +
+                         kStageFloats<typename Tile::Stored, Tile::kCols>;
+template <class Tile>
+constexpr int kRooms = sizeof(typename Tile::Stored) == 2          ? 2
+                       : kStagesRoom / kStageOf<Tile> < 4 ? kStagesRoom / kStageOf<Tile>
+                                                          : 4;
+template <class Tile>
+constexpr int shared_floats = kRooms<Tile>* kStageOf<Tile>;
 
 constexpr int kAllSlices = -1;
 
+// Stages of a tile on their way from global memory, the next one first.
+template <class Tile, bool trans_a, bool trans_b>
+struct Loads {
+  using Stored = typename Tile::Stored;
+  using A = typename Tile::template Carrier<Tile::kRows, !trans_a>;
+  using B = typename Tile::template Carrier<Tile::kCols, trans_b>;
+  static constexpr int kRoomA = kStageRoom<Stored, Tile::kRows>, kRoomB = kStageRoom<Stored, Tile::kCols>;
+
+  const Problem& p;
+  const Rows &rows, cols;
+  int row0, col0;
+  Stored *a_stage, *b_stage;
+  Walk ahead;
+  int left;  // stages to load
+  bool fresh = true;  // the next one begins a slice
+  int end = 0;        // of that slice
+  typename A::Own of_a{};
+  typename B::Own of_b{};
+
+  __device__ Stored* a(int room) const { return a_stage + room * kRoomA; }
+  __device__ Stored* b(int room) const { return b_stage + room * kRoomB; }
+  __device__ void start(A& a_carrier, B& b_carrier, int room) {
+    if (left <= 0) return;
+    --left;
+    if (fresh) {
+      const Problem::Pair& pair = p.pair[ahead.pair];
+      of_a.begin(pair.a, rows, row0, ahead.k);
+      of_b.begin(pair.b, cols, col0, ahead.k);
+      end = ahead.end(p);
+    }
+    const int depth = end - ahead.k;
+    a_carrier.start(of_a, depth, a(room));
+    b_carrier.start(of_b, depth, b(room));
+    fresh = depth <= kStep;
+    if (fresh) ahead.next_slice(p);
+    else ahead.k += kStep;
+  }
+};
+
+// The elements of a tile: rows from `row0` of `rows`, columns col0 up to col_end; all slices, or a single one, whose
+// sum goes to `out`, a separate [rows, cols]. Every thread of the block calls it; a barrier per stage and one last.
+// `shared` holds shared_floats<Tile>.
+//   Tile: how elements are computed (FmaTile or TensorTile of the same orientations).
 template <class Tile, bool trans_a, bool trans_b>
 __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, int col0, int col_end, int slice,
                                  float* out, float* shared) {
   using Stored = typename Tile::Stored;
-  constexpr bool kThroughRegisters = sizeof(Stored) == 2;
-  constexpr int kRoomA = kStageRoom<Stored, Tile::kRows>, kRoomB = kStageRoom<Stored, Tile::kCols>;
-  Stored *a_stage = reinterpret_cast<Stored*>(shared), *b_stage = a_stage + 2 * kRoomA;
-  const Rows cols = rows_between(0, col_end);
+  using In = Loads<Tile, trans_a, trans_b>;
   const bool cut = slice != kAllSlices;
   Walk at{0, 0, 0};  // position of the product
   at.skip_empty(p);
   if (cut) at = begin_of(p, slice);
-  Walk ahead = at;  // position of the loads
-  int left = 0;     // stages to load
+  int stages = 0;
   if (cut) {
-    left = stages_of(at.end(p) - at.k);
+    stages = stages_of(at.end(p) - at.k);
   } else {
-    for (int i = 0; i < p.pairs; ++i) left += stages_of(p.pair[i].slices, p.pair[i].depth);
+    for (int i = 0; i < p.pairs; ++i) stages += stages_of(p.pair[i].slices, p.pair[i].depth);
   }
-  typename Tile::template Carrier<Tile::kRows, !trans_a> a_carrier;
-  typename Tile::template Carrier<Tile::kCols, trans_b> b_carrier;
-  auto start_next = [&](int room) {
-    const Problem::Pair& pair = p.pair[ahead.pair];
-    a_carrier.start(pair.a, rows, row0, ahead.k, ahead.end(p), a_stage + room * kRoomA);
-    b_carrier.start(pair.b, cols, col0, ahead.k, ahead.end(p), b_stage + room * kRoomB);
-    if constexpr (!kThroughRegisters) cp_async_commit();
-    ahead.next(p);
-  };
+  Stored* const first_stage = reinterpret_cast<Stored*>(shared);
+  In in{p, rows, rows_between(0, col_end), row0, col0, first_stage, first_stage + kRooms<Tile> * In::kRoomA, at, stages};
   float total[Tile::kElements];
 #pragma unroll
   for (float& v : total) v = 0;
   Tile tile;
-  if (left > 0) start_next(0);
-  for (int room = 0; left > 0; room ^= 1, --left) {
-    if constexpr (kThroughRegisters) {
-      a_carrier.put_down(a_stage + room * kRoomA);
-      b_carrier.put_down(b_stage + room * kRoomB);
-    } else if (left > 1) {
-      start_next(room ^ 1);
-      cp_async_wait<1>();
-    } else {
-      cp_async_wait<0>();
+  int end = stages > 0 ? at.end(p) : 0;
+  const auto multiply = [&](int room) {
+    tile.multiply(in.a(room), in.b(room));
+    at.k += kStep;
+    if (at.k < end) return;
+    tile.each([&](int, int, float& v, int i) {
+      total[i] += v;
+      v = 0;
+    });
+    at.next_slice(p);
+    if (at.pair < p.pairs) end = at.end(p);
+  };
+  // One copy of the code that loads: a launch runs it once or a few times, and instructions come from memory too.
+  if constexpr (sizeof(Stored) == 2) {
+    // Two stages in registers where a thread has a chunk of each operand.
+    constexpr int kAhead = Tile::kRows * kStep <= 1024 && Tile::kCols * kStep <= 1024 ? 2 : 1;
+    typename In::A a[kAhead];
+    typename In::B b[kAhead];
+    for (int first = -kAhead; first < stages; first += kAhead) {
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i) {
+        const int room = kAhead == 2 ? i : first & 1;
+        if (first >= 0) {
+          if (first + i >= stages) break;
+          a[i].put_down(in.a(room));
+          b[i].put_down(in.b(room));
+          __syncthreads();  // nobody reads the other room any more
+        }
+        in.start(a[i], b[i], room);
+        if (first >= 0) multiply(room);
+      }
     }
-    __syncthreads();
-    if (kThroughRegisters && left > 1) start_next(room ^ 1);  // nobody reads the other room any more
-    tile.multiply(a_stage + room * kRoomA, b_stage + room * kRoomB);
-    if (at.last_of_slice(p))
-      tile.each([&](int, int, float& v, int i) {
-        total[i] += v;
-        v = 0;
-      });
-    at.next(p);
-    if (!kThroughRegisters || left == 1) __syncthreads();  // the room may be reused
+  } else {
+    constexpr int kAhead = kRooms<Tile> - 1;
+    typename In::A a;
+    typename In::B b;
+    for (int i = -kAhead, room = 0, free = 0; i < stages; ++i) {
+      if (i >= 0) {
+        cp_async_wait<kAhead - 1>();
+        __syncthreads();  // the stage is there, and nobody reads the free room any more
+      }
+      in.start(a, b, free);
+      cp_async_commit();  // also an empty group: the wait counts groups
+      free = free + 1 == kRooms<Tile> ? 0 : free + 1;
+      if (i < 0) continue;
+      multiply(room);
+      room = room + 1 == kRooms<Tile> ? 0 : room + 1;
+    }
   }
+  __syncthreads();  // the rooms may be used again
   const float* addend = cut ? nullptr : p.addend;
   const int64_t ld = cut ? p.cols : p.ld_out;
   tile.each([&](int i, int c, float&, int number) {

@@ -58,111 +58,92 @@ __device__ inline void sparse_pick(const Pick& x, int p, int j) {
 // sparse_matmul: out = dense·weight (+ addend [rows, N] or [1, N]), four columns of one row.   2·rows·entries·N FLOP
 // instead of 2·rows·blocks·width·N
 //   reads `entries` weight rows per row, from L2: bandwidth-bound there
-//   eight weight rows are on their way at a time
+//   eight weight rows are on their way at a time; their numbers and weights are found by all threads of the block before,
+//   and kept in shared memory: found one after another by the threads that wait for them, they took most of the time
 //   a row's sum runs over its entries in order, so it has the same bits in any batch; what is no entry adds 0·0, which
 //   changes no bit of a sum that began with 0
-__device__ inline void sparse_matmul_chunk(const Entries& e, const Operand& weight, const Operand& addend,
-                                           const Target& out, int p, int c) {
-  const int n = min(kChunk, out.cols - c);
-  float acc[kChunk] = {};
-  for (int first = 0; first < e.index.cols; first += kInFlight) {
+struct ListedEntry {
+  int column;  // of the dense row; −1: none
+  float weight;
+};
+__device__ inline void add_listed(const ListedEntry* entry, int count, const Operand& weight, int c, int n,
+                                  float (&acc)[kChunk]) {
+  for (int first = 0; first < count; first += kInFlight) {
     float v[kInFlight] = {}, x[kInFlight][kChunk] = {};
 #pragma unroll
     for (int k = 0; k < kInFlight; ++k) {
-      const int j = first + k, row = j < e.index.cols ? e.column(p, j) : -1;
-      if (row < 0) continue;
-      v[k] = e.weight(p, j);
-      load_chunk(weight, row, c, n, x[k]);
+      if (first + k >= count || entry[first + k].column < 0) continue;
+      v[k] = entry[first + k].weight;
+      load_chunk(weight, entry[first + k].column, c, n, x[k]);
     }
 #pragma unroll
     for (int k = 0; k < kInFlight; ++k)
 #pragma unroll
       for (int q = 0; q < kChunk; ++q) acc[q] += v[k] * x[k][q];
   }
-  if (addend.data != nullptr) {
-    float x[kChunk];
-    load_chunk(addend, p, c, n, x);
-#pragma unroll
-    for (int q = 0; q < kChunk; ++q) acc[q] += x[q];
-  }
-  store_chunk(out, p, c, n, acc);
 }
 
 // sparse_wgrad: out = denseᵀ·d (+ addend [blocks·width, N]).   d [rows, N] · out [blocks·width, N]
-//   a warp owns a row of out and 128 columns: it scans the entries of its block 64 at a time, puts those that match
-//   into a queue in shared memory, and adds their rows of d, six on their way at a time
-//   4·(blocks·width·N + matches·N) bytes and rows·per index reads per warp, all from cache: bandwidth-bound
-//   many entries (wgrad_warps) are divided among the warps of a block, whose sums are added in order: one barrier
-//   no atomics: entries are added in their order, so bits depend on shapes alone
-// As many as leave the fused kernel its registers.
-constexpr int kScanned = 2, kMatches = 6, kQueue = 32 * kScanned + kMatches;
+//   a block owns 16 rows and 32 columns of out; its eight warps share the rows of d, each a run of them. A warp takes 32
+//   of its rows at a time: lane p puts the weights of row p's entries for the 16 rows of out into shared memory and notes
+//   in a mask which are there; then the rows with any are multiplied, six on their way at a time, a lane 4 × 4 elements
+//   4·(blocks·width·N + rows·N·tiles) bytes and rows·per index reads per block, all from cache: latency-bound, and by at
+//   most rows / 48 loads in series, however often a value occurs
+//   what is no entry is not multiplied, so that a NaN of d reaches the rows of its entries alone
+//   an element is one chain over the rows of each warp, whose sums are added in order: bits depend on shapes alone · two
+//   warp barriers per 32 rows, one block barrier
+constexpr int kWgradRows = 16, kWgradCols = 32, kMatches = 6;
 struct WgradRoom {
-  struct Queue {
-    int row[kQueue];
-    float weight[kQueue];
-  } queue[kBlockWarps];
-  float sums[kBlockWarps][32 * kChunk];
+  float weight[kBlockWarps][32][kWgradRows + 4];
+  float sums[kBlockWarps][kWgradRows][kWgradCols];
 };
 static_assert(sizeof(WgradRoom) <= sizeof(float) * kSharedFloats);
 
-// How many warps share the entries of a row of out: one for each 1024, in powers of two.
-__host__ __device__ inline int wgrad_warps(int64_t entries) {
-  int warps = 1;
-  while (warps < kBlockWarps && entries >= 1024 * warps) warps *= 2;
-  return warps;
+// The weights of row p's entries in rows w0 … w0 + 15 of the dense row, to `own`; their mask. Entries of one column are
+// added in order.
+__device__ inline unsigned own_weights(const Entries& e, int p, int w0, int last, float* own) {
+  unsigned mask = 0;
+#pragma unroll
+  for (int r = 0; r < kWgradRows; ++r) own[r] = 0;
+  for (int block = w0 / e.width; block <= last / e.width; ++block)
+    for (int first = 0; first < e.per; first += kInFlight) {
+      int i[kInFlight];
+#pragma unroll
+      for (int k = 0; k < kInFlight; ++k) i[k] = first + k < e.per ? e.index.row(p)[block * e.per + first + k] : -1;
+#pragma unroll
+      for (int k = 0; k < kInFlight; ++k)
+        if (const int r = block * e.width + i[k] - w0; i[k] >= 0 && r >= 0 && r < kWgradRows) {
+          own[r] += e.weight(p, block * e.per + first + k);
+          mask |= 1u << r;
+        }
+    }
+  return mask;
 }
 
-// Adds the rows of d at the first `count` elements of a queue, four columns of each.
-__device__ inline void add_matches(const int* row, const float* weight, int count, const Operand& d, int c, int n,
-                                   float (&acc)[kChunk]) {
-  float x[kMatches][kChunk];
+// Adds to acc rows p0 … p0 + 31 of d, of which lane p has `mask` of weights.
+__device__ inline void add_rows(const Operand& d, int p0, unsigned mask, const float (*weight)[kWgradRows + 4], int row,
+                                int c, int n, float (&acc)[4][kChunk]) {
+  for (unsigned left = __ballot_sync(kWholeWarp, mask != 0); left != 0;) {
+    int k[kMatches];
+    float x[kMatches][kChunk];
 #pragma unroll
-  for (int k = 0; k < kMatches; ++k)
-    if (k < count) load_chunk(d, row[k], c, n, x[k]);
-#pragma unroll
-  for (int k = 0; k < kMatches; ++k)
-    if (k < count)
-#pragma unroll
-      for (int q = 0; q < kChunk; ++q) acc[q] += weight[k] * x[k][q];
-}
-
-// Adds to acc the rows of d at entries begin … end − 1 of its block that stand for row w of out.
-__device__ inline void add_row(const Entries& e, const Operand& d, int w, int begin, int end, int c, int n,
-                               WgradRoom::Queue& queue, float (&acc)[kChunk]) {
-  const int lane = lane_id(), block = w / e.width * e.per, wanted = w % e.width, rows = 32 / e.per, more = 32 % e.per;
-  int p = (begin + lane) / e.per, j = (begin + lane) % e.per, waiting = 0;
-  for (int first = begin; first < end; first += 32 * kScanned) {
-    int row[kScanned], index[kScanned];
-    float weight[kScanned];
-#pragma unroll
-    for (int k = 0; k < kScanned; ++k) {
-      row[k] = p;
-      index[k] = first + 32 * k + lane < end ? e.index.row(p)[block + j] : -1;
-      weight[k] = index[k] == wanted ? e.weight(p, block + j) : 0.0f;
-      p += rows, j += more;
-      if (j >= e.per) j -= e.per, ++p;
+    for (int q = 0; q < kMatches; ++q) {
+      k[q] = left == 0 ? -1 : __ffs(static_cast<int>(left)) - 1;
+      left &= left - 1;
+      if (k[q] >= 0) load_chunk(d, p0 + k[q], c, n, x[q]);
     }
 #pragma unroll
-    for (int k = 0; k < kScanned; ++k) {
-      const unsigned matches = __ballot_sync(kWholeWarp, index[k] == wanted);
-      if (index[k] == wanted) {
-        const int at = waiting + __popc(matches & ((1u << lane) - 1));
-        queue.row[at] = row[k];
-        queue.weight[at] = weight[k];
-      }
-      waiting += __popc(matches);
+    for (int q = 0; q < kMatches; ++q) {
+      if (k[q] < 0) break;
+      const unsigned own = __shfl_sync(kWholeWarp, mask, k[q]) >> row;
+      const float4 w = *reinterpret_cast<const float4*>(weight[k[q]] + row);
+      const float of[4] = {w.x, w.y, w.z, w.w};
+#pragma unroll
+      for (int r = 0; r < 4; ++r)
+        if ((own >> r & 1) != 0)
+#pragma unroll
+          for (int j = 0; j < kChunk; ++j) acc[r][j] += of[r] * x[q][j];
     }
-    __syncwarp();
-    const int least = first + 32 * kScanned < end ? kMatches : 1;  // the last ones go alone
-    int done = 0;
-    for (; waiting - done >= least; done += kMatches)
-      if (n > 0) add_matches(queue.row + done, queue.weight + done, waiting - done, d, c, n, acc);
-    waiting -= done;
-    const bool stays = done > 0 && lane < waiting;
-    const int kept = stays ? queue.row[done + lane] : 0;
-    const float kept_weight = stays ? queue.weight[done + lane] : 0.0f;
-    __syncwarp();
-    if (stays) queue.row[lane] = kept, queue.weight[lane] = kept_weight;
   }
 }
 
@@ -204,42 +185,85 @@ template <>
 struct Fused<SparseMatmul> {
   using Step = SparseStep;
   static Step pack(const Call& call, Packing&) { return sparse_step<SparseMatmul>(call); }
-  __device__ static void rows(const Step& x, const RowsPart& p) {
-    p.each_chunk(x.out.cols, [&](int r, int c) { sparse_matmul_chunk(x.entries, x.weight, x.addend, x.out, r, c); });
+  // noinline: inlined into one kernel this would spill its registers.
+  __attribute__((noinline)) __device__ static void rows(const Step& x, const RowsPart& p) {
+    ListedEntry* const list = reinterpret_cast<ListedEntry*>(p.shared);
+    constexpr int kListed = kSharedFloats / 2;
+    const int all = x.entries.index.cols, chunks = tiles_of(x.out.cols, kChunk);
+    const int rows = max(1, min(p.rows.count, kListed / max(all, 1))), part = min(all, kListed / rows);
+    for (int first_row = 0; first_row < p.rows.count; first_row += rows) {  // those whose entries the room holds
+      const int count = min(rows, p.rows.count - first_row);
+      for (int item0 = 0; item0 < count * chunks; item0 += kThreads) {
+        const int item = item0 + static_cast<int>(threadIdx.x), row = item / chunks, c = item % chunks * kChunk,
+                  r = p.rows.at(first_row + min(row, count - 1)), n = row < count ? min(kChunk, x.out.cols - c) : 0;
+        float acc[kChunk] = {};
+        for (int first = 0; first < all; first += part) {
+          const int width = min(part, all - first);
+          if (item0 == 0 || part < all) {
+            __syncthreads();  // the list before is read
+            each_item(count * width, [&](int i) {
+              const int from = p.rows.at(first_row + i / width), j = first + i % width,
+                        column = x.entries.column(from, j);
+              list[i] = {column, column < 0 ? 0.0f : x.entries.weight(from, j)};
+            });
+            __syncthreads();
+          }
+          if (n > 0) add_listed(list + row * width, width, x.weight, c, n, acc);
+        }
+        if (n <= 0) continue;
+        if (x.addend.data != nullptr) {
+          float more[kChunk];
+          load_chunk(x.addend, r, c, n, more);
+#pragma unroll
+          for (int q = 0; q < kChunk; ++q) acc[q] += more[q];
+        }
+        store_chunk(x.out, r, c, n, acc);
+      }
+    }
   }
 };
-// A block's rows of out. noinline: inlined into one kernel this would spill its registers.
-__attribute__((noinline)) __device__ inline void sparse_wgrad(const SparseStep& x, int block, float* shared) {
-  WgradRoom& room = *reinterpret_cast<WgradRoom*>(shared);
-  const int count = x.entries.index.rows * x.entries.per, row_warps = wgrad_warps(count);
-  const WarpRows p{block, x.out.rows, x.out.cols, row_warps};
-  const int member = p.warp() % row_warps, c = p.column(), n = min(kChunk, x.out.cols - c),
-            each = tiles_of(tiles_of(count, 32), row_warps) * 32;  // entries of a warp
-  float acc[kChunk] = {};
-  if (p.any()) {
-    if (member == 0 && n > 0 && x.addend.data != nullptr) load_chunk(x.addend, p.row(), c, n, acc);
-    add_row(x.entries, x.weight, p.row(), min(count, member * each), min(count, (member + 1) * each), c, n,
-            room.queue[p.warp()], acc);
+// A block's tile of out. noinline: inlined into one kernel this would spill its registers.
+__attribute__((noinline)) __device__ inline void sparse_wgrad(const SparseStep& x, const TilesPart& at) {
+  WgradRoom& room = *reinterpret_cast<WgradRoom*>(at.shared);
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = lane_id(), row = lane / 8 * 4, col = lane % 8 * kChunk;
+  const int w0 = at.tiling.row_of(at.block), last = min(w0 + kWgradRows, x.out.rows) - 1,
+            c0 = at.tiling.column_of(at.block), n = max(0, min(kChunk, x.out.cols - c0 - col));
+  const int rows = x.entries.index.rows, each = tiles_of(rows, kBlockWarps), end = min(rows, (warp + 1) * each);
+  float acc[4][kChunk] = {};
+  for (int p0 = warp * each; p0 < end; p0 += 32) {
+    const unsigned mask =
+        p0 + lane < end ? own_weights(x.entries, p0 + lane, w0, last, room.weight[warp][lane]) : 0;
+    __syncwarp();
+    add_rows(x.weight, p0, mask, room.weight[warp], row, c0 + col, n, acc);
+    __syncwarp();
   }
-  if (row_warps > 1) {
 #pragma unroll
-    for (int q = 0; q < kChunk; ++q) room.sums[p.warp()][q * 32 + lane_id()] = acc[q];
-    __syncthreads();
-    for (int other = 1; member == 0 && other < row_warps; ++other)
+  for (int r = 0; r < 4; ++r)
 #pragma unroll
-      for (int q = 0; q < kChunk; ++q) acc[q] += room.sums[p.warp() + other][q * 32 + lane_id()];
-  }
-  p.each_chunk([&](int r, int, int) { store_chunk(x.out, r, c, n, acc); });
+    for (int j = 0; j < kChunk; ++j) room.sums[warp][row + r][col + j] = acc[r][j];
+  __syncthreads();
+  at.each_chunk([&](int r, int c, int) {
+    const int count = min(kChunk, x.out.cols - c);
+    float total[kChunk] = {};
+    if (x.addend.data != nullptr) load_chunk(x.addend, r, c, count, total);
+#pragma unroll
+    for (int w = 0; w < kBlockWarps; ++w)
+#pragma unroll
+      for (int j = 0; j < kChunk; ++j) total[j] += room.sums[w][r - w0][c - c0 + j];
+    store_chunk(x.out, r, c, count, total);
+  });
 }
 template <>
 struct Fused<SparseWgrad> {
   using Step = SparseStep;
   static Step pack(const Call& call, Packing&) { return sparse_step<SparseWgrad>(call); }
-  static Tiling tiling(const Call& call) {
-    return tiles_by_rows(call.out[0], wgrad_warps(call.in[0].rows * static_cast<const SparseWgrad*>(call.op)->per));
+  static TiledBlocks tiling(const Call& call) {
+    const View& out = call.out[0];
+    const Tiling t{static_cast<int>(out.rows), static_cast<int>(out.cols), kWgradRows, kWgradCols};
+    return {t, t.blocks()};
   }
-  static Tiling tiling(const FusedStep& s) { return tiling(s.call); }
-  __device__ static void tiles(const Step& x, const TilesPart& p) { sparse_wgrad(x, p.block, p.shared); }
+  static TiledBlocks tiling(const FusedStep& s) { return tiling(s.call); }
+  __device__ static void tiles(const Step& x, const TilesPart& p) { sparse_wgrad(x, p); }
 };
 
 }  // namespace tessera::gpu

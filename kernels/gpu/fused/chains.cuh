@@ -22,8 +22,7 @@ struct FusedTable {
     FusedChain::Cut cut;
     int end;  // blocks of this chain and all before
     int units, per_block, first_step, steps;
-    int parts, width;  // cells; tiles: rows and columns of the value that its tiles compute
-    int row_warps;     // tiles: see Tiling
+    Tiling tiling;  // tiles
   } chain[kMaxChains];
   struct Step {
     OpKind kind;
@@ -53,10 +52,6 @@ __device__ inline void rows_of_op(const unsigned char* step, const RowsPart& par
 template <class Op, int parts>
 __device__ inline void cols_of_op(const unsigned char* step, const ColsPart& part) {
   if constexpr ((parts & Parts::cols) != 0) Fused<Op>::cols(told<Op>(step), part);
-}
-template <class Op, int parts>
-__device__ inline void packed_of_op(const unsigned char* step, const PackedPart& part) {
-  if constexpr ((parts & Parts::packed) != 0) Fused<Op>::packed(told<Op>(step), part);
 }
 template <class Op, int parts, class Walk>
 __device__ inline void elements_of_op(const unsigned char* step, const StepState& state, float* shared, Walk&& walk) {
@@ -88,15 +83,6 @@ __attribute__((noinline)) __device__ void do_cols(OpKind kind, const unsigned ch
   }
 }
 
-__device__ inline void do_packed(OpKind kind, const unsigned char* step, const PackedPart& part) {
-  switch (kind) {
-#define TESSERA_STEP(type, field, parts) \
-  case OpKind::field: return packed_of_op<type, parts>(step, part);
-    TESSERA_OPS(TESSERA_STEP)
-#undef TESSERA_STEP
-  }
-}
-
 __attribute__((noinline)) __device__ void do_flat(OpKind kind, const unsigned char* step, int block,
                                                   const StepState& state, float* shared) {
   const int c = (block * kThreads + static_cast<int>(threadIdx.x)) * kChunk;
@@ -112,17 +98,8 @@ __attribute__((noinline)) __device__ void do_flat(OpKind kind, const unsigned ch
 }
 
 __attribute__((noinline)) __device__ void do_tiles(OpKind kind, const unsigned char* step, TilesPart part,
-                                                   int row_warps, const StepState& state) {
-  // The block's elements of the value that the chain's first step computes.
-  const auto walk = [&](int, int, auto&& f) {
-    const int rows = part.rows, cols = part.cols;
-    if (row_warps > 0) return WarpRows{part.block, rows, cols, row_warps}.each_chunk(f);
-    const int across = tiles_of(cols, 64), row0 = part.block / across * 64, col0 = part.block % across * 64;
-    each_item(64 * (64 / kChunk), [&](int i) {
-      if (const int r = row0 + i / (64 / kChunk), c = col0 + i % (64 / kChunk) * kChunk; r < rows && c < cols)
-        f(r, c, min(cols, col0 + 64));
-    });
-  };
+                                                   const StepState& state) {
+  const auto walk = [&](int, int, auto&& f) { part.each_chunk(f); };
   switch (kind) {
 #define TESSERA_STEP(type, field, parts) \
   case OpKind::field: return tiles_of_op<type, parts>(step, part, state, walk);

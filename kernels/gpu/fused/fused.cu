@@ -31,21 +31,12 @@ __global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__
                 run = count * step.run;
       do_rows(step.kind, data,
               {{first * step.run, run * step.repeats, run, step.apart}, step.part, state, t.workspace, shared});
-    } else if (chain.cut == FusedChain::cells) {
-      const int first = block / chain.parts * chain.per_block, count = min(chain.per_block, chain.units - first),
-                number = block % chain.parts;
-      if (step.run == 1)
-        do_packed(step.kind, data, {{first, count, count, 0}, number, chain.width, step.part, t.workspace, shared});
-      else
-        do_rows(step.kind, data,
-                {{first * chain.parts + number, count, 1, chain.parts}, step.part, state, t.workspace, shared});
     } else if (chain.cut == FusedChain::cols) {
       do_cols(step.kind, data, {block * kAcross, min((block + 1) * kAcross, chain.units), state, t.state, shared});
     } else if (chain.cut == FusedChain::flat) {
       do_flat(step.kind, data, block, state, shared);
     } else {
-      do_tiles(step.kind, data, {block, chain.parts, chain.width, step.part, t.workspace, shared}, chain.row_warps,
-               state);
+      do_tiles(step.kind, data, {block, chain.tiling, step.part, t.workspace, shared}, state);
     }
     __syncthreads();
   }
@@ -68,9 +59,7 @@ class Builder {
       return;
     }
     FusedTable::Chain& c = t_.chain[t_.chains];
-    c = {chain.cut, 0,           static_cast<int>(chain.units), 1,
-         t_.steps,  chain.count, static_cast<int>(chain.parts), static_cast<int>(chain.width),
-         0};
+    c = {chain.cut, 0, static_cast<int>(chain.units), 1, t_.steps, chain.count, {}};
     cut_ = chain.cut;
     int64_t blocks = 0;
     switch (chain.cut) {
@@ -85,19 +74,11 @@ class Builder {
       case FusedChain::cols: blocks = blocks_for(chain.units, kAcross); break;
       case FusedChain::flat: blocks = blocks_for(chain.units, kThreads * kChunk); break;
       case FusedChain::tiles: {
-        const View& out = chain.steps[0].call.out[0];
-        c.parts = static_cast<int>(out.rows);
-        c.width = static_cast<int>(out.cols);
-        const Tiling tiling = tiling_of(chain.steps[0]);
-        c.row_warps = tiling.row_warps;
-        blocks = tiling.blocks;
+        const TiledBlocks all = tiling_of(chain.steps[0]);
+        c.tiling = all.tiling;
+        blocks = all.blocks;
         break;
       }
-      case FusedChain::cells:
-        c.per_block = 16;
-        while (c.per_block > 4 && blocks_for(chain.units, c.per_block) * chain.parts < 64) c.per_block /= 2;
-        blocks = blocks_for(chain.units, c.per_block) * chain.parts;
-        break;
     }
     c.end = (t_.chains == 0 ? 0 : t_.chain[t_.chains - 1].end) + static_cast<int>(blocks);
     ++t_.chains;
@@ -108,11 +89,11 @@ class Builder {
  private:
   // ---- by op, from the list ----
   template <class Op, int parts>
-  static void tile(const FusedStep& s, Tiling& tiling) {
+  static void tile(const FusedStep& s, TiledBlocks& tiling) {
     if constexpr ((parts & Parts::tiles) != 0) tiling = Fused<Op>::tiling(s);
   }
-  static Tiling tiling_of(const FusedStep& s) {
-    Tiling tiling{};
+  static TiledBlocks tiling_of(const FusedStep& s) {
+    TiledBlocks tiling{};
     switch (s.kind) {
 #define TESSERA_STEP(type, field, parts) \
   case OpKind::field: tile<type, parts>(s, tiling); break;
@@ -122,11 +103,11 @@ class Builder {
     return tiling;
   }
   // The parts that a chain needs of its steps.
-  static int parts_of(FusedChain::Cut cut, const FusedStep& s) {
+  static int parts_of(FusedChain::Cut cut) {
     if (cut == FusedChain::cols) return Parts::cols;
     if (cut == FusedChain::flat) return Parts::elements;
     if (cut == FusedChain::tiles) return Parts::tiles | Parts::elements;
-    return cut == FusedChain::cells && s.run == 1 ? Parts::packed : Parts::rows;
+    return Parts::rows;
   }
   template <class Op, int parts>
   void put(const FusedStep& s, FusedTable::Step& step) {
@@ -135,7 +116,7 @@ class Builder {
       if constexpr (requires { Fused<Op>::kCounts; }) t_.counting = t_.chains - 1;
       Packing packing{cut_, s.workspace};
       pack(Fused<Op>::pack(s.call, packing));
-      fits_ = fits_ && packing.fits && (parts & parts_of(cut_, s)) != 0;
+      fits_ = fits_ && packing.fits && (parts & parts_of(cut_)) != 0;
     } else {
       fits_ = false;
     }
