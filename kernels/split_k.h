@@ -24,13 +24,16 @@ inline Slices slices_of(int64_t depth, int64_t cut) {
 }
 
 // The side of a GPU's tiles of a product [rows, cols] of which `parts` slices have blocks of their own: 64, whose threads
-// read least, unless there would be fewer blocks than a large device has multiprocessors. Either way gives the same bits.
+// read least, unless there would be fewer blocks than a large device has multiprocessors; down to `least`. Any side gives
+// the same bits.
 constexpr int64_t kFullGrid = 128;
 inline int64_t product_blocks(int64_t parts, int64_t rows, int64_t cols, int64_t side) {
   return parts * ((rows + side - 1) / side) * ((cols + side - 1) / side);
 }
-inline int64_t product_tile(int64_t parts, int64_t rows, int64_t cols) {
-  return product_blocks(parts, rows, cols, 64) < kFullGrid ? 32 : 64;
+inline int64_t product_tile(int64_t parts, int64_t rows, int64_t cols, int64_t least) {
+  int64_t side = 64;
+  while (side > least && product_blocks(parts, rows, cols, side) < kFullGrid) side /= 2;
+  return side;
 }
 
 // Whether a GPU gives each slice of a product [rows, cols] blocks of its own: if that takes it less time, in slices that
@@ -38,7 +41,7 @@ inline int64_t product_tile(int64_t parts, int64_t rows, int64_t cols) {
 // same bits.
 inline bool worth_cutting(int64_t slices, int64_t rows, int64_t cols) {
   const auto in_series = [&](int64_t parts) {
-    return (product_blocks(parts, rows, cols, product_tile(parts, rows, cols)) + kFullGrid - 1) / kFullGrid;
+    return (product_blocks(parts, rows, cols, product_tile(parts, rows, cols, 32)) + kFullGrid - 1) / kFullGrid;
   };
   return slices > 1 && in_series(1) == 1 && in_series(slices) + 1 < slices;
 }

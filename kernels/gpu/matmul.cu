@@ -2,8 +2,8 @@
 // matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend [M, N] or [1, N]). NN forward, NT towards the input, TN towards
 // the weights.
 //   2·M·N·K FLOP; 4·(M·K + K·N + M·N) bytes: compute-bound for M ≥ ~30 (fp32), latency-bound at the sizes of a step
-//   One block makes a tile of 64 × 64, or of 32 × 32 where those would be too few for a device (matmul_tile.cuh), with
-//   two to four stages of shared memory (40 KiB at most): one is multiplied while the others are brought.
+//   One block makes a tile of 64 × 64, or of 32 × 32 or 16 × 16 where those would be too few for a device
+//   (matmul_tile.cuh), with two to four stages of shared memory (40 KiB at most): one is multiplied while the others are brought.
 //   k is cut into slices (split_k.h), by K alone; a slice's sum is one chain over k, slices are added in order. Where
 //   there are too few tiles to fill a device each slice gets blocks of its own, writes its sums to the workspace, and a
 //   second kernel adds them in the same order: cutting changes no bit, and a row has the same bits in any batch.
@@ -66,9 +66,11 @@ void launch_tiles(const GpuContext& context, const Problem& p) {
 
 template <class Tiles, bool trans_a, bool trans_b>
 void launch_product(const GpuContext& context, const Problem& p) {
-  if (product_tile(is_cut(p) ? p.slices : 1, p.rows, p.cols) == 64)
-    launch_tiles<typename Tiles::template Square<!trans_a, trans_b>, trans_a, trans_b>(context, p);
-  else launch_tiles<typename Tiles::template Small<!trans_a, trans_b>, trans_a, trans_b>(context, p);
+  const int64_t side = product_tile(is_cut(p) ? p.slices : 1, p.rows, p.cols, Tiles::kLeast);
+  if (side == 64) launch_tiles<typename Tiles::template Square<64, !trans_a, trans_b>, trans_a, trans_b>(context, p);
+  if (side == 32) launch_tiles<typename Tiles::template Square<32, !trans_a, trans_b>, trans_a, trans_b>(context, p);
+  if constexpr (Tiles::kLeast == 16)
+    if (side == 16) launch_tiles<typename Tiles::template Square<16, !trans_a, trans_b>, trans_a, trans_b>(context, p);
 }
 
 template <class Tiles>

@@ -91,11 +91,12 @@ TEST(Fused, ALongChainGoesOnInTheNextLaunch) {
 
 Plan adult_step() { return Training(1, 0.9, Size::adult, 32561).plan; }
 
+// Fewer are possible, and take longer: products in chains of few blocks (engine/schedule/gpu_fusion.cpp).
 TEST(Fused, AStepOfCtganTakesFewLaunches) {
   Plan plan = adult_step();
   optimise(plan);
   const nlohmann::json fused = describe_launches(plan);
-  EXPECT_LE(fused["launches"].get<int>(), 14) << fused.dump(2);
+  EXPECT_LE(fused["launches"].get<int>(), 29) << fused.dump(2);
   size_t ops = 0;
   for (const auto& group : fused["groups"])
     for (const auto& chain : group["chains"]) {
@@ -207,7 +208,7 @@ TEST(Fused, AGradientThatOverflowsLeavesTheUpdateOut) {
 TEST(Fused, AStepWithScaledLossesTakesFewMore) {
   const Plan of[] = {Training(1, 0.9, Size::adult, 32561, Precision::fp16).plan,
                      TvaeTraining(true, 32561, Precision::fp16).plan};
-  const int most[] = {20, 7};
+  const int most[] = {36, 8};
   for (size_t i = 0; i < 2; ++i) {
     Plan plan = of[i];
     optimise(plan);

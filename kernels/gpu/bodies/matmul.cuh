@@ -50,8 +50,12 @@ __attribute__((noinline)) __device__ void make_block(const ProductStep& x, const
 }
 template <class Tiles, bool trans_a, bool trans_b>
 __device__ inline void make_block_of(const ProductStep& x, const TilesPart& at, float* part) {
-  if (at.tiling.down == 64) make_block<typename Tiles::template Square<!trans_a, trans_b>, trans_a, trans_b>(x, at, part);
-  else make_block<typename Tiles::template Small<!trans_a, trans_b>, trans_a, trans_b>(x, at, part);
+  if (at.tiling.down == 64)
+    return make_block<typename Tiles::template Square<64, !trans_a, trans_b>, trans_a, trans_b>(x, at, part);
+  if constexpr (Tiles::kLeast == 16)
+    if (at.tiling.down == 16)
+      return make_block<typename Tiles::template Square<16, !trans_a, trans_b>, trans_a, trans_b>(x, at, part);
+  make_block<typename Tiles::template Square<32, !trans_a, trans_b>, trans_a, trans_b>(x, at, part);
 }
 
 // The sum of slices whose tiles had blocks of their own.
@@ -78,8 +82,19 @@ struct Fused<Matmul> {
     const int rows = static_cast<int>(out.rows), cols = static_cast<int>(out.cols);
     const int64_t parts = s.part == FusedStep::slices ? slices(s.call) : 1;
     Tiling t{rows, cols, 8, 128};
-    if (s.part != FusedStep::sum) t.down = t.across = static_cast<int>(product_tile(parts, rows, cols));
+    if (s.part != FusedStep::sum) t.down = t.across = tile_of(s, parts);
     return {t, t.blocks() * parts};
+  }
+  static int tile_of(const FusedStep& s, int64_t parts) {
+    Packing packing{FusedChain::tiles, 0};
+    const Step x = pack(s.call, packing);
+    if (s.part == FusedStep::all && by_warps(x)) return kDeepSide;
+    const int64_t least = x.factors == Precision::fp32 ? FmaTiles::kLeast : TensorTiles<HalfMath<true>>::kLeast;
+    return static_cast<int>(product_tile(parts, x.problem.rows, x.problem.cols, least));
+  }
+  // Whether the warps of one block make it (matmul_deep.cuh).
+  __host__ __device__ static bool by_warps(const Step& x) {
+    return x.trans_a && !x.trans_b && x.factors == Precision::fp32 && is_deep(x.problem);
   }
   __device__ static void rows(const Step& x, const RowsPart& p) {
     if (p.part != FusedStep::sum)
@@ -103,8 +118,7 @@ struct Fused<Matmul> {
   __device__ static void tiles(const Step& x, const TilesPart& p) {
     if (p.part == FusedStep::sum) return add_slices_by_rows(x.problem, p, p.workspace + x.part);
     float* part = p.part == FusedStep::slices ? reinterpret_cast<float*>(p.workspace + x.part) : nullptr;
-    if (p.part == FusedStep::all && x.trans_a && !x.trans_b && x.factors == Precision::fp32 && is_deep(x.problem))
-      return make_deep(x.problem, p.shared);
+    if (p.part == FusedStep::all && by_warps(x)) return make_deep(x.problem, p.shared);
     with_tiles(x.factors, [&](auto tiles) {
       using Tiles = decltype(tiles);
       if (x.trans_a)

@@ -138,9 +138,10 @@ struct RoundingCarrier {
 
 // ---- fp32 on the FMA units ----------------------------------------------------------------------
 // 256 threads; a thread's elements are adjacent if they are contiguous in shared memory, and evenly spaced if k is
-// contiguous. At 64 × 64 a thread has 4 × 4 elements: per four k it reads eight 16-byte words and does 64 FMA. 32 × 32
-// serves products with too few tiles of 64 × 64 for a device, 16 × 64 and 128 × 8 blocks with few rows or few columns.
-// Every element is one chain over k.
+// contiguous. At 64 × 64 a thread has 4 × 4 elements: per four k it reads eight 16-byte words and does 64 FMA. What shared
+// memory delivers, 32 floats a cycle, bounds it: half the peak at 4 × 4 a thread, a fifth at 1 × 4, an eighth at 1 × 1.
+// 32 × 32 and 16 × 16 serve products with too few larger tiles for a device, 16 × 64 and 128 × 8 blocks with few rows or
+// few columns. Every element is one chain over k.
 template <int down, int across, bool a_along_k, bool b_along_k>
 struct FmaTile {
   static constexpr int kThreads = 256, kRows = down, kCols = across;
@@ -331,33 +332,29 @@ struct TensorTile {
 };
 
 // ---- the tiles of a product ---------------------------------------------------------------------
-// fp32 on the FMA units, rounded factors on tensor cores, whose fragments have 16 rows.
+// fp32 on the FMA units, rounded factors on tensor cores, whose fragments have 16 rows. kLeast: the smallest square.
 struct FmaTiles {
-  static constexpr int kFewRows = 8;
-  template <bool a, bool b>
-  using Small = FmaTile<32, 32, a, b>;
+  static constexpr int kFewRows = 8, kLeast = 16;
+  template <int side, bool a, bool b>
+  using Square = FmaTile<side, side, a, b>;
   template <bool a, bool b>
   using Few = FmaTile<8, 128, a, b>;
   template <bool a, bool b>
   using Low = FmaTile<16, 64, a, b>;
   template <bool a, bool b>
   using Tall = FmaTile<128, 8, a, b>;
-  template <bool a, bool b>
-  using Square = FmaTile<64, 64, a, b>;
 };
 template <class Math>
 struct TensorTiles {
-  static constexpr int kFewRows = 0;
-  template <bool a, bool b>
-  using Small = TensorTile<Math, a, b, 32, 32, 2>;
+  static constexpr int kFewRows = 0, kLeast = 32;
+  template <int side, bool a, bool b>
+  using Square = TensorTile<Math, a, b, side, side, 2>;
   template <bool a, bool b>
   using Low = TensorTile<Math, a, b, 16, 64, 1>;
   template <bool a, bool b>
   using Few = Low<a, b>;
   template <bool a, bool b>
   using Tall = TensorTile<Math, a, b, 128, 8, 8>;
-  template <bool a, bool b>
-  using Square = TensorTile<Math, a, b, 64, 64, 2>;
 };
 
 }  // namespace tessera::gpu

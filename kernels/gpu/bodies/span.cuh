@@ -45,6 +45,14 @@ __device__ inline void span_activation(const SpanPlace& p, const Mat<const float
     if (p.lane == 0) y[0] = tanhf(logit[0]);
     return;
   }
+  if (p.span.width <= 32) {  // a lane keeps its only column: memory would be waited for three times
+    const bool any = p.lane < p.span.width;
+    const float own = any ? (logit[p.lane] + gumbel(noise[p.lane], low, high)) * inverse_tau : kLowest,
+                top = warp_max(own > kLowest ? own : kLowest), e = any ? expf(own - top) : 0.0f,
+                scale = 1.0f / warp_sum(e);
+    if (any) y[p.lane] = e * scale;
+    return;
+  }
   float m = kLowest;
   for (int k = p.lane; k < p.span.width; k += 32) {
     y[k] = (logit[k] + gumbel(noise[k], low, high)) * inverse_tau;
@@ -71,10 +79,12 @@ __device__ inline void span_activation_grad(const SpanPlace& p, const Mat<const 
     if (p.lane == 0) to[0] = (1.0f - a[0] * a[0]) * b[0];
     return;
   }
-  float dot = 0;
-  for (int k = p.lane; k < p.span.width; k += 32) dot += a[k] * b[k];
+  float dot = 0, first_a = 0, first_b = 0;  // a lane keeps its first column
+  if (p.lane < p.span.width) first_a = a[p.lane], first_b = b[p.lane], dot = first_a * first_b;
+  for (int k = p.lane + 32; k < p.span.width; k += 32) dot += a[k] * b[k];
   dot = warp_sum(dot);
-  for (int k = p.lane; k < p.span.width; k += 32) to[k] = a[k] * (b[k] - dot) * inverse_tau;
+  if (p.lane < p.span.width) to[p.lane] = first_a * (first_b - dot) * inverse_tau;
+  for (int k = p.lane + 32; k < p.span.width; k += 32) to[k] = a[k] * (b[k] - dot) * inverse_tau;
 }
 
 __device__ inline float log_sum_exp(const float* x, int width, int lane) {
