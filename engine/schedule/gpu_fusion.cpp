@@ -17,9 +17,8 @@ namespace {
 // 960 µs in 14 launches with chains of up to 2^17, 771 in 26 launches with this
 // (bench/results/h100_2026-11-26.md).
 constexpr int64_t kChainWeight = (1 << 15) - 1;
-constexpr int64_t kDeep =
-    384;  // from this depth on there are too few blocks of tiles, and each slice gets its own block
-// The same of a weight's gradient: with fewer slices its sum and update in the next launch would take what they save.
+// From this depth on the gradient of a weight is split: with fewer slices its sum and update in the next launch would
+// take what they save.
 constexpr int64_t kDeepGradient = 1024;
 
 // How the rows of a value are arranged in units: `segments` times, one unit after the other, `run` rows per unit.
@@ -117,12 +116,13 @@ class Fuser {
   // Of a parameter set, [1, n], whose pieces are updated element by element.
   static bool updates(const Node& x) { return in_place(x.op) > 0; }
   static bool can_elements(const Node& x) { return (parts_of(x.op) & Parts::elements) != 0 && traits(x).elements; }
-  // The depth of a product of rows that is split into slices; 0: another op, or one that is not split.
-  int64_t sliced_depth(const Node& x) const {
+  // Whether a product of rows is split: its slices then have blocks of their own, and are added in the next launch.
+  bool sliced(const Node& x) const {
     const DenseProduct m = traits(x).product;
-    int64_t depth = 0;
-    for (int p = 0; !m.trans_a && p < m.pairs; ++p) depth += shape(x.in[static_cast<size_t>(2 * p)]).cols;
-    return depth >= kDeep ? depth : 0;
+    int64_t slices = 0;
+    for (int p = 0; !m.trans_a && p < m.pairs; ++p)
+      slices += slices_of(shape(x.in[static_cast<size_t>(2 * p)]).cols, m.cut).count;
+    return worth_cutting(slices, shape(x.out[0]).rows, shape(x.out[0]).cols);
   }
 
   // ---- placing one op ---------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class Fuser {
     if (move_of(x.op).join())  // what placement leaves to move is moved right after its source
       return finish(n, std::max(highest(x), 0), {Placed::alone, Cut::none, 0, {}, false});
     if (tried_.cut.contains(n)) return place_gradient_slices(n, least);
-    if (sliced_depth(x) > 0 && layout_of_output(x).known()) return place_slices(n, least);
+    if (sliced(x) && layout_of_output(x).known()) return place_slices(n, least);
     const bool tile = made_by_tiles(x);
     finish(n, std::max(least, highest(x) + 1), {tile ? Placed::tile : Placed::alone, Cut::none, 0, {}, false});
     set_made(n, tile ? Cut::tile : Cut::none, 0, {});
