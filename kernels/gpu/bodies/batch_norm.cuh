@@ -29,14 +29,15 @@ struct NormOut {
 __device__ inline void batch_norm(const NormIn& in, const NormOut& out, int first_column, int g, ColumnRoom& room) {
   const int c = first_column + column_lane();
   const int first = g * in.rows + row_lane(), end = c < in.x.cols ? (g + 1) * in.rows : 0;
+  const auto x = [&](int r) { return in.x.row(r)[c]; };
   double sum = 0;
-  for (int r = first; r < end; r += kDown) sum += static_cast<double>(in.x.row(r)[c]);
+  rows_ahead(first, end, x, [&](int, float at) { sum += static_cast<double>(at); });
   const double m = column_sum(sum, room) / in.rows;
   double square = 0;
-  for (int r = first; r < end; r += kDown) {
-    const double d = static_cast<double>(in.x.row(r)[c]) - m;
+  rows_ahead(first, end, x, [&](int, float at) {
+    const double d = static_cast<double>(at) - m;
     square += d * d;
-  }
+  });
   const double v = column_sum(square, room) / in.rows;
   if (c >= in.x.cols) return;
   if (row_lane() == 0) {
@@ -46,7 +47,8 @@ __device__ inline void batch_norm(const NormIn& in, const NormOut& out, int firs
   const float centre = static_cast<float>(m),
               scale = static_cast<float>(static_cast<double>(in.gamma[c]) / sqrt(v + in.eps)), shift = in.beta[c];
   const float floor = in.relu ? 0.0f : -__builtin_inff();
-  for (int r = first; r < end; r += kDown) out.y.row(r)[c] = at_least((in.x.row(r)[c] - centre) * scale + shift, floor);
+  rows_ahead(first, end, x,
+             [&](int r, float at) { out.y.row(r)[c] = at_least((at - centre) * scale + shift, floor); });
 }
 
 // Backward, all groups one after the other. d_x = gamma·rstd·(d − mean(d) − x̂·mean(d·x̂)) with d = d_y where ReLU
@@ -79,22 +81,24 @@ __device__ inline void batch_norm_grad(const NormIn& in, const NormGrad& d, int 
       n.scale = n.rstd * in.gamma[c];
       n.shift = in.beta[c];
     }
+    struct Both {
+      float x, d;
+    };
+    const auto load = [&](int r) { return Both{in.x.row(r)[c], d.d_y.row(r)[c]}; };
     double sum = 0, dot = 0;
-    for (int r = first; r < end; r += kDown) {
-      const float p = in.x.row(r)[c];
-      const double v = static_cast<double>(n.passed(p, d.d_y.row(r)[c]));
+    rows_ahead(first, end, load, [&](int, const Both& at) {
+      const double v = static_cast<double>(n.passed(at.x, at.d));
       sum += v;
-      dot += v * static_cast<double>(n.hat(p));
-    }
+      dot += v * static_cast<double>(n.hat(at.x));
+    });
     sum = column_sum(sum, room);
     dot = column_sum(dot, room);
     total_beta += sum;
     total_gamma += dot;
     const float mean_d = static_cast<float>(sum / in.rows), mean_dx = static_cast<float>(dot / in.rows);
-    for (int r = first; r < end; r += kDown) {
-      const float p = in.x.row(r)[c];
-      d.d_x.row(r)[c] = n.scale * (n.passed(p, d.d_y.row(r)[c]) - mean_d - n.hat(p) * mean_dx);
-    }
+    rows_ahead(first, end, load, [&](int r, const Both& at) {
+      d.d_x.row(r)[c] = n.scale * (n.passed(at.x, at.d) - mean_d - n.hat(at.x) * mean_dx);
+    });
   }
   if (inside && row_lane() == 0) {
     d.d_gamma[c] = static_cast<float>(total_gamma);

@@ -101,7 +101,7 @@ struct TiledBlocks {
 };
 struct TilesPart {
   int block;
-  Tiling tiling;
+  const Tiling& tiling;
   FusedStep::Part part;
   char* workspace;
   float* shared;

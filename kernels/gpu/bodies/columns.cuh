@@ -27,14 +27,31 @@ __device__ inline double column_sum(double v, ColumnRoom& room) {
   return sum;
 }
 
+// use(row, load(row)) for this thread's rows first, first + 32, … before `end`, in order; eight of them are loaded before
+// the first is used: one after another, each would wait for the one before.
+template <class Load, class Use>
+__device__ inline void rows_ahead(int first, int end, Load&& load, Use&& use) {
+  constexpr int kAhead = 8;
+  for (int r = first; r < end; r += kDown * kAhead) {
+    decltype(load(0)) v[kAhead] = {};
+#pragma unroll
+    for (int k = 0; k < kAhead; ++k)
+      if (r + k * kDown < end) v[k] = load(r + k * kDown);
+#pragma unroll
+    for (int k = 0; k < kAhead; ++k)
+      if (r + k * kDown < end) use(r + k * kDown, v[k]);
+  }
+}
+
 // sum_rows: out[0, c] = scale·Σ_r x[r, c].   x [rows, cols] · out [1, cols]
 //   4·rows·cols bytes, 1 FLOP per element: bandwidth-bound · a block owns 8 columns from `first` · two block barriers ·
 //   lanes and warps in a fixed order
 __device__ inline void sum_rows(const Mat<const float>& x, float* out, double scale, int first, ColumnRoom& room) {
   const int c = first + column_lane();
   double sum = 0;
-  if (c < x.cols)
-    for (int r = row_lane(); r < x.rows; r += kDown) sum += static_cast<double>(x.row(r)[c]);
+  rows_ahead(
+      row_lane(), c < x.cols ? x.rows : 0, [&](int r) { return x.row(r)[c]; },
+      [&](int, float v) { sum += static_cast<double>(v); });
   sum = column_sum(sum, room);
   if (c < x.cols && row_lane() == 0) out[c] = static_cast<float>(sum * scale);
 }
