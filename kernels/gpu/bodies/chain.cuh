@@ -29,7 +29,7 @@ struct Packing {
 // The largest room of any tile; column sums and rates need less, sequences use all of it.
 constexpr int kSharedFloats = kStagesRoom;
 static_assert(kRooms<FmaTile<64, 64, true, true>> >= 2 && kRooms<FmaTile<128, 8, true, true>> >= 2 &&
-              kRooms<FmaTile<8, 128, true, true>> >= 2 && kSharedFloats >= kFusedFloats);
+              kSharedFloats >= kFusedFloats);
 
 // ---- loops over a block's part --------------------------------------------------------------------------------------
 constexpr int kBlockWarps = kThreads / 32;

@@ -2,6 +2,7 @@
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 #include "kernels/gpu/bodies/matmul_deep.cuh"
+#include "kernels/gpu/bodies/matmul_few.cuh"
 
 namespace tessera::gpu {
 
@@ -31,12 +32,14 @@ __attribute__((noinline)) __device__ void make_rows(const Problem& p, const Rows
     for (int c = first; c < end; c += Tile::kCols)
       make_tile<Tile, false, trans_b>(p, rows, r, c, end, kAllSlices, p.out, shared);
 }
-// All columns of rows of a product: low tiles if there are few rows.
+// All columns of rows of a product.
 template <class Tiles, bool trans_b>
 __device__ inline void make_product(const Problem& p, const Rows& rows, float* shared) {
-  if (rows.count <= Tiles::kFewRows)
-    make_rows<typename Tiles::template Few<true, trans_b>, trans_b>(p, rows, 0, p.cols, shared);
-  else make_rows<typename Tiles::template Low<true, trans_b>, trans_b>(p, rows, 0, p.cols, shared);
+  if constexpr (Tiles::kLeast == 16) {  // fp32
+    if (rows.count <= 4) return make_few<4, trans_b>(p, rows, shared);
+    if (rows.count <= 8) return make_few<8, trans_b>(p, rows, shared);
+  }
+  make_rows<typename Tiles::template Low<true, trans_b>, trans_b>(p, rows, 0, p.cols, shared);
 }
 
 // A tile of the block's slice, or of all slices.

@@ -334,11 +334,9 @@ struct TensorTile {
 // ---- the tiles of a product ---------------------------------------------------------------------
 // fp32 on the FMA units, rounded factors on tensor cores, whose fragments have 16 rows. kLeast: the smallest square.
 struct FmaTiles {
-  static constexpr int kFewRows = 8, kLeast = 16;
+  static constexpr int kLeast = 16;
   template <int side, bool a, bool b>
   using Square = FmaTile<side, side, a, b>;
-  template <bool a, bool b>
-  using Few = FmaTile<8, 128, a, b>;
   template <bool a, bool b>
   using Low = FmaTile<16, 64, a, b>;
   template <bool a, bool b>
@@ -346,13 +344,11 @@ struct FmaTiles {
 };
 template <class Math>
 struct TensorTiles {
-  static constexpr int kFewRows = 0, kLeast = 32;
+  static constexpr int kLeast = 32;
   template <int side, bool a, bool b>
   using Square = TensorTile<Math, a, b, side, side, 2>;
   template <bool a, bool b>
   using Low = TensorTile<Math, a, b, 16, 64, 1>;
-  template <bool a, bool b>
-  using Few = Low<a, b>;
   template <bool a, bool b>
   using Tall = TensorTile<Math, a, b, 128, 8, 8>;
 };
