@@ -10,7 +10,7 @@
 namespace tessera::gpu {
 namespace {
 
-constexpr int64_t kMostShared = 96 * 1024;  // bytes: allows two blocks per multiprocessor, and fits smaller GPUs
+constexpr int64_t kMostShared = 96 * 1024;   // bytes: allows two blocks per multiprocessor, and fits smaller GPUs
 constexpr int64_t kInputShared = 40 * 1024;  // bytes up to which the inputs' part is computed for more steps at a time:
                                              // what is left is the L1 cache, which holds the weights
 
@@ -20,17 +20,18 @@ __device__ inline float* room_of(float* shared, float* workspace, int block, int
 }
 __device__ inline Rows lanes_of_block(int lanes) { return {static_cast<int>(blockIdx.x) * lanes, lanes, lanes, 0}; }
 
-__global__ void __launch_bounds__(kThreads, 2)
-    recurrent_kernel(RecurrentLayer s, int lanes, float* workspace, int64_t floats) {
+__global__ void __launch_bounds__(kThreads, 2) recurrent_kernel(const __grid_constant__ Constants<RecurrentLayer> layer,
+                                                                int lanes, float* workspace, int64_t floats) {
   TESS_DYN_SHARED(float, shared);
-  recurrent_rows(s, lanes_of_block(lanes), room_of(shared, workspace, static_cast<int>(blockIdx.x), floats),
+  recurrent_rows(*layer, lanes_of_block(lanes), room_of(shared, workspace, static_cast<int>(blockIdx.x), floats),
                  static_cast<int>(floats));
 }
 
 __global__ void __launch_bounds__(kThreads, 2)
-    recurrent_grad_kernel(RecurrentBack s, int lanes, float* workspace, int64_t floats) {
+    recurrent_grad_kernel(const __grid_constant__ Constants<RecurrentBack> back, int lanes, float* workspace,
+                          int64_t floats) {
   TESS_DYN_SHARED(float, shared);
-  recurrent_grad_rows(s, lanes_of_block(lanes), room_of(shared, workspace, static_cast<int>(blockIdx.x), floats));
+  recurrent_grad_rows(*back, lanes_of_block(lanes), room_of(shared, workspace, static_cast<int>(blockIdx.x), floats));
 }
 
 __global__ void __launch_bounds__(kThreads, 2)
@@ -78,19 +79,17 @@ Blocks forward_blocks(const Call& call) {
 int64_t recurrent_scratch(const Call& call) { return forward_blocks(call).workspace(); }
 void recurrent_run(const Call& call, int64_t, void* scratch) {
   const Blocks blocks = forward_blocks(call);
-  launch(blocks.launch(scratch), "recurrent", recurrent_kernel, recurrent_layer(call), blocks.lanes,
-         blocks.workspace(scratch), blocks.floats);
+  launch(blocks.launch(scratch), "recurrent", recurrent_kernel, Constants<RecurrentLayer>{recurrent_layer(call)},
+         blocks.lanes, blocks.workspace(scratch), blocks.floats);
 }
 
-Blocks grad_blocks(const Call& call) {
-  return blocks_of(call.out[1].rows, recurrent_grad_floats(call.in[2].rows));
-}
+Blocks grad_blocks(const Call& call) { return blocks_of(call.out[1].rows, recurrent_grad_floats(call.in[2].rows)); }
 int64_t grad_tiles(const Call& call) { return empty(call.out[1]) ? 0 : 1; }
 int64_t grad_scratch(const Call& call) { return grad_blocks(call).workspace(); }
 void grad_run(const Call& call, int64_t, void* scratch) {
   const Blocks blocks = grad_blocks(call);
-  launch(blocks.launch(scratch), "recurrent_grad", recurrent_grad_kernel, recurrent_back(call), blocks.lanes,
-         blocks.workspace(scratch), blocks.floats);
+  launch(blocks.launch(scratch), "recurrent_grad", recurrent_grad_kernel,
+         Constants<RecurrentBack>{recurrent_back(call)}, blocks.lanes, blocks.workspace(scratch), blocks.floats);
 }
 
 Blocks input_blocks(const Call& call) {

@@ -50,60 +50,158 @@ inline RecurrentLayer recurrent_layer(const Call& call) {
 struct RecurrentRoom {
   float *h, *more, *state;
   Lane* lanes;
-  float *x, *a;  // [input][step][lane] and [step][gate][unit][lane] of `span` steps
-  int all;       // floats of each state
-  int span, columns;
+  float *x, *a;       // [input][step][lane] and [step][gate][unit][lane] of `span` steps
+  int L, all;         // lanes, and floats of each state
+  int span, columns;  // columns: lanes of these steps
+  int most;           // steps of any lane
 };
-template <int V>
-__device__ inline RecurrentRoom recurrent_room(const RecurrentLayer& s, int gates, int L, float* room, int floats) {
-  const int all = padded(s.hidden) * L, left = floats - 4 * all - kLaneFloats * L,
-            fit = left / ((padded(s.in) + gates * s.hidden) * L);
+__device__ inline RecurrentRoom recurrent_room(const RecurrentLayer& s, int lanes, float* room, int floats) {
+  const int L = lanes == 1 ? 1 : padded(lanes), all = padded(s.hidden) * L, left = floats - 4 * all - kLaneFloats * L,
+            fit = left / ((padded(s.in) + s.w_x.cols) * L);
   // One lane's products with W_x take four steps at a time.
-  const int span = V == 4 ? min(fit, s.steps) : fit < 4 ? 1 : min(fit / 4 * 4, padded(s.steps));
-  float *more = room + 2 * all, *state = more + all, *lanes = state + all, *x = lanes + kLaneFloats * L;
-  return {room,          more, state, reinterpret_cast<Lane*>(lanes), x, x + padded(s.in) * span * L, all, span,
-          span * L};
+  const int span = L > 1 ? min(fit, s.steps) : fit < 4 ? 1 : min(fit / 4 * 4, padded(s.steps));
+  float *more = room + 2 * all, *state = more + all, *lane = state + all, *x = lane + kLaneFloats * L;
+  return {room, more, state, reinterpret_cast<Lane*>(lane), x, x + padded(s.in) * span * L, L, all, span, span * L, 0};
 }
 
-// The inputs of the steps from t on, and then their part of the gates.
-template <int V>
-__device__ inline void take_inputs(const RecurrentLayer& s, const RecurrentRoom& room, int L, int t) {
+// The inputs of the steps from t on.
+__attribute__((noinline)) __device__ inline void take_inputs(const RecurrentLayer& s, const RecurrentRoom& room,
+                                                             int t) {
   for (int i = thread(), depth = padded(s.in); i < depth * room.columns; i += kThreads) {
-    const int k = i % depth, column = i / depth, step = t + (V == 1 ? column : column / L);
-    const Lane& lane = room.lanes[V == 1 ? 0 : column % L];
+    const int k = i % depth, column = i / depth, step = t + column / room.L;
+    const Lane& lane = room.lanes[column % room.L];
     room.x[k * room.columns + column] =
         k < s.in && step < lane.steps ? rounded(s.x.row(lane.row)[step * s.in + k], s.factors) : 0.0f;
   }
 }
-template <Cell cell, int V, int at_a_time>
-__device__ inline void input_gates(const RecurrentLayer& s, const RecurrentRoom& room, int L) {
+// Their part of the gates. noinline, here and below: a fused launch has 128 registers, and each of these needs most.
+template <Cell cell, int at_a_time>
+__attribute__((noinline)) __device__ void input_gates(const RecurrentLayer& s, const RecurrentRoom& at) {
   constexpr int G = static_cast<int>(gates_of(cell));
-  const int H = s.hidden, groups = room.columns / at_a_time;
-  for (Items at(thread(), kThreads, H); at.group < groups; at.next()) {
+  const RecurrentRoom room = at;
+  const int H = s.hidden, L = room.L, groups = room.columns / at_a_time;
+  for (Items item(thread(), kThreads, H); item.group < groups; item.next()) {
     float sum[G][at_a_time];
-    column_sums<G, at_a_time>(s.w_x.data + at.u, static_cast<int>(s.w_x.ld), H, room.x + at.group * at_a_time,
+    column_sums<G, at_a_time>(s.w_x.data + item.u, static_cast<int>(s.w_x.ld), H, room.x + item.group * at_a_time,
                               room.columns, s.in, s.factors, sum);
-    const int step = V == 1 ? at.group * at_a_time : at.group / (L / 4), lane = V == 1 ? 0 : at.group % (L / 4) * 4;
+    const int column = item.group * at_a_time, step = column / L, lane = column % L, next = L == 1 ? G * H : 1;
 #pragma unroll
     for (int g = 0; g < G; ++g) {
-      const int j = g * H + at.u;
+      const int j = g * H + item.u;
       const bool both = cell == Cell::lstm || (cell == Cell::gru && g < 2);  // n has b_h in q
       const float bias = both ? s.b_x.data[j] + s.b_h.data[j] : s.b_x.data[j];
-      float* to = room.a + ((step * G + g) * H + at.u) * L + lane;
+      float* to = room.a + ((step * G + g) * H + item.u) * L + lane;
 #pragma unroll
-      for (int i = 0; i < at_a_time; ++i) to[V == 1 ? i * G * H : i] = bias + sum[g][i];
+      for (int i = 0; i < at_a_time; ++i) to[i * next] = bias + sum[g][i];
     }
   }
 }
 
-// All steps of the sequences `rows`, with V = 1 one, `held` if a thread has one unit. Every thread of the block calls
-// it.
+// The steps from `first` to before `end`, whose inputs' part is in the room; one lane (V = 1) or groups of four. `held`:
+// a thread has one unit.
 template <Cell cell, int V, bool held>
-__device__ inline void recurrent_forwards(const RecurrentLayer& s, const Rows& rows, float* floats, int count) {
+__attribute__((noinline)) __device__ void recurrent_steps(const RecurrentLayer& s, const RecurrentRoom& at, int first,
+                                                          int end) {
   constexpr int G = static_cast<int>(gates_of(cell)), parts = static_cast<int>(saved_of(cell));
   constexpr bool lstm = cell == Cell::lstm, reset = cell == Cell::gru_reset_before;
-  const int L = V == 1 ? 1 : padded(rows.count), H = s.hidden, B = s.y.rows, ld = static_cast<int>(s.w_h.ld);
-  const RecurrentRoom room = recurrent_room<V>(s, G, L, floats, count);
+  constexpr bool kKept = held && cell == Cell::gru;
+  Kept<kKept, RecurrentRoom> room = at;
+  Kept<kKept, Mat<float>> saved = s.saved, y = s.y;
+  const float* const b_h = s.b_h.data;
+  const Precision factors = s.factors;
+  const int L = V == 1 ? 1 : room.L, H = s.hidden, B = y.rows, ld = static_cast<int>(s.w_h.ld), steps = s.steps;
+
+  // of the threads that share a unit: which this is, and whether it owns a lane of it
+  const int p = held ? thread() % kColumnThreads : 0;
+  const Items mine(held ? thread() / kColumnThreads : thread(), kThreads, H);
+  const bool owner = !held || (mine.group < L / V && (V == 4 || p == 0));
+  float own[held ? G * kHeldColumn : 1];
+  if constexpr (held) hold_columns<G>(s.w_h.data + mine.u, ld, H, H, p, factors, own);
+  // take(u, lane, sums) of n gates from `gate` on, each Σ_k W_h[k, gate·H + u]·v[k][lane].
+  const auto each_unit = [&]<int gate, int n>(const float* v, auto&& take) {
+    if constexpr (held) {
+      float sum[n];
+      const int group = owner ? mine.group * V : 0;
+      held_column_sums<V, gate, n>(own, v + group, L, H, p, sum);
+      if (owner) take(mine.u, group + (V == 4 ? p : 0), sum);
+    } else {
+      for (Items item = mine; item.group < L / V; item.next()) {
+        float sum[n][V];
+        column_sums<n, V>(s.w_h.data + gate * H + item.u, ld, H, v + item.group * V, L, H, factors, sum);
+        constexpr int kLanes = V == 1 || lstm ? 1 : 2;
+#pragma unroll 1  // four at a time would take too many registers
+        for (int lane = 0; lane < V; lane += kLanes)
+#pragma unroll
+          for (int i = 0; i < kLanes; ++i) {
+            float of_lane[n];
+#pragma unroll
+            for (int g = 0; g < n; ++g) {
+              of_lane[g] = sum[g][i];
+#pragma unroll
+              for (int k = kLanes; k < V; k += kLanes) of_lane[g] = lane == k ? sum[g][k + i] : of_lane[g];
+            }
+            take(item.u, item.group * V + lane + i, of_lane);
+          }
+      }
+    }
+  };
+
+  for (int t = first; t < end; ++t) {
+    const float* now = room.h + (t % 2) * room.all;
+    float *next = room.h + (1 - t % 2) * room.all, *a = room.a + (t - first) * G * H * L;
+    const int gate = H * L;
+    const auto keep = [&](int u, int lane, const float(&values)[parts], float state) {
+      const Lane& of = room.lanes[lane];
+      if (of.row < 0) return;
+      const bool on = t < of.steps;
+      float* to = cell_of(saved, of, t, steps, parts, H, u);
+#pragma unroll
+      for (int i = 0; i < parts; ++i) to[i * H * saved.ld] = on ? values[i] : 0.0f;
+      if (of.row < B) y.row(of.row)[t * H + u] = on ? state : 0.0f;
+      const float kept = on ? state : values[parts - 1];
+      room.state[u * L + lane] = kept;
+      next[u * L + lane] = rounded(kept, factors);
+    };
+    if constexpr (lstm) {
+      each_unit.template operator()<0, 4>(now, [&](int u, int lane, const float(&sum)[4]) {
+        const int i = u * L + lane;
+        const float in = gate_of(a[i] + sum[0]), forget = gate_of((a[i + gate] + sum[1]) + s.forget_bias),
+                    g = tanhf(a[i + 2 * gate] + sum[2]), out = gate_of(a[i + 3 * gate] + sum[3]);
+        const float was = room.more[i], c = fmaf(forget, was, in * g), squashed = tanhf(c);
+        if (t < room.lanes[lane].steps) room.more[i] = c;
+        keep(u, lane, {in, forget, g, out, squashed, was, room.state[i]}, out * squashed);
+      });
+    } else if constexpr (!reset) {
+      each_unit.template operator()<0, 3>(now, [&](int u, int lane, const float(&sum)[3]) {
+        const int i = u * L + lane;
+        const float r = gate_of(a[i] + sum[0]), z = gate_of(a[i + gate] + sum[1]), q = b_h[2 * H + u] + sum[2],
+                    n = tanhf(fmaf(r, q, a[i + 2 * gate])), was = room.state[i];
+        keep(u, lane, {r, z, n, q, was}, fmaf(z, was - n, n));
+      });
+    } else {
+      each_unit.template operator()<0, 2>(now, [&](int u, int lane, const float(&sum)[2]) {
+        const int i = u * L + lane;
+        const float r = gate_of(a[i] + sum[0]);
+        a[i] = r;
+        a[i + gate] = gate_of(a[i + gate] + sum[1]);
+        room.more[i] = rounded(r * room.state[i], factors);
+      });
+      __syncthreads();
+      each_unit.template operator()<2, 1>(room.more, [&](int u, int lane, const float(&sum)[1]) {
+        const int i = u * L + lane;
+        const float z = a[i + gate], n = tanhf(a[i + 2 * gate] + sum[0]), was = room.state[i];
+        keep(u, lane, {a[i], z, n, was}, fmaf(z, was - n, n));
+      });
+    }
+    __syncthreads();
+  }
+}
+
+// The lanes and their states.
+__attribute__((noinline)) __device__ inline void start_lanes(const RecurrentLayer& s, const Rows& rows,
+                                                             RecurrentRoom& at) {
+  const RecurrentRoom room = at;
+  const int L = room.L, H = s.hidden, B = s.y.rows;
   put_lanes(room.lanes, L, rows, s.length, B, s.steps);
   __syncthreads();
   for (int i = thread(); i < room.all; i += kThreads) {
@@ -113,98 +211,18 @@ __device__ inline void recurrent_forwards(const RecurrentLayer& s, const Rows& r
     room.h[i] = rounded(h, s.factors);
     room.h[room.all + i] = 0.0f;
     room.state[i] = h;
-    room.more[i] = lstm && any && s.c0 ? s.c0.row(b)[u] : 0.0f;
+    room.more[i] = s.cell == Cell::lstm && any && s.c0 ? s.c0.row(b)[u] : 0.0f;
   }
   int most = 0;
   for (int lane = 0; lane < L; ++lane) most = max(most, room.lanes[lane].steps);
-
-  // of the threads that share a unit: which this is, and whether it owns a lane of it
-  const int p = held ? thread() % kColumnThreads : 0;
-  const Items mine(held ? thread() / kColumnThreads : thread(), kThreads, H);
-  const bool owner = !held || (mine.group < L / V && (V == 4 || p == 0));
-  float own[held ? G * kHeldColumn : 1];
-  if constexpr (held) hold_columns<G>(s.w_h.data + mine.u, ld, H, H, p, s.factors, own);
-  // take(u, lane, sums) of n gates from `gate` on, each Σ_k W_h[k, gate·H + u]·v[k][lane].
-  const auto each_unit = [&]<int gate, int n>(const float* v, auto&& take) {
-    if constexpr (held) {
-      float sum[n];
-      const int first = owner ? mine.group * V : 0;
-      held_column_sums<V, gate, n>(own, v + first, L, H, p, sum);
-      if (owner) take(mine.u, first + (V == 4 ? p : 0), sum);
-    } else {
-      for (Items at = mine; at.group < L / V; at.next()) {
-        float sum[n][V];
-        column_sums<n, V>(s.w_h.data + gate * H + at.u, ld, H, v + at.group * V, L, H, s.factors, sum);
-#pragma unroll
-        for (int lane = 0; lane < V; ++lane) {
-          float of_lane[n];
-#pragma unroll
-          for (int g = 0; g < n; ++g) of_lane[g] = sum[g][lane];
-          take(at.u, at.group * V + lane, of_lane);
-        }
-      }
-    }
-  };
-
-  for (int t = 0, slot = room.span; t < most; ++t, ++slot) {
-    if (slot == room.span) {
-      slot = 0;
-      take_inputs<V>(s, room, L, t);
-      __syncthreads();
-      if (V == 4 || room.span > 1) input_gates<cell, V, 4>(s, room, L);
-      else input_gates<cell, V, 1>(s, room, L);
-      __syncthreads();
-    }
-    const float* now = room.h + (t % 2) * room.all;
-    float *next = room.h + (1 - t % 2) * room.all, *a = room.a + slot * G * H * L;
-    const int gate = H * L;
-    const auto keep = [&](int u, int lane, const float (&values)[parts], float state) {
-      const Lane& of = room.lanes[lane];
-      if (of.row < 0) return;
-      const bool on = t < of.steps;
-      float* to = cell_of(s.saved, of, t, s.steps, parts, H, u);
-#pragma unroll
-      for (int i = 0; i < parts; ++i) to[i * H * s.saved.ld] = on ? values[i] : 0.0f;
-      if (of.row < B) s.y.row(of.row)[t * H + u] = on ? state : 0.0f;
-      const float kept = on ? state : values[parts - 1];
-      room.state[u * L + lane] = kept;
-      next[u * L + lane] = rounded(kept, s.factors);
-    };
-    if constexpr (lstm) {
-      each_unit.template operator()<0, 4>(now, [&](int u, int lane, const float (&sum)[4]) {
-        const int i = u * L + lane;
-        const float in = gate_of(a[i] + sum[0]), forget = gate_of((a[i + gate] + sum[1]) + s.forget_bias),
-                    g = tanhf(a[i + 2 * gate] + sum[2]), out = gate_of(a[i + 3 * gate] + sum[3]);
-        const float was = room.more[i], c = fmaf(forget, was, in * g), squashed = tanhf(c);
-        if (t < room.lanes[lane].steps) room.more[i] = c;
-        keep(u, lane, {in, forget, g, out, squashed, was, room.state[i]}, out * squashed);
-      });
-    } else if constexpr (!reset) {
-      each_unit.template operator()<0, 3>(now, [&](int u, int lane, const float (&sum)[3]) {
-        const int i = u * L + lane;
-        const float r = gate_of(a[i] + sum[0]), z = gate_of(a[i + gate] + sum[1]), q = s.b_h.data[2 * H + u] + sum[2],
-                    n = tanhf(fmaf(r, q, a[i + 2 * gate])), was = room.state[i];
-        keep(u, lane, {r, z, n, q, was}, fmaf(z, was - n, n));
-      });
-    } else {
-      each_unit.template operator()<0, 2>(now, [&](int u, int lane, const float (&sum)[2]) {
-        const int i = u * L + lane;
-        const float r = gate_of(a[i] + sum[0]);
-        a[i] = r;
-        a[i + gate] = gate_of(a[i + gate] + sum[1]);
-        room.more[i] = rounded(r * room.state[i], s.factors);
-      });
-      __syncthreads();
-      each_unit.template operator()<2, 1>(room.more, [&](int u, int lane, const float (&sum)[1]) {
-        const int i = u * L + lane;
-        const float z = a[i + gate], n = tanhf(a[i + 2 * gate] + sum[0]), was = room.state[i];
-        keep(u, lane, {a[i], z, n, was}, fmaf(z, was - n, n));
-      });
-    }
-    __syncthreads();
-  }
-
-  // where no lane has a step
+  at.most = most;
+}
+// The last states, and zeros where no lane has a step.
+template <Cell cell>
+__attribute__((noinline)) __device__ void end_lanes(const RecurrentLayer& s, const RecurrentRoom& at) {
+  constexpr int parts = static_cast<int>(saved_of(cell));
+  const RecurrentRoom room = at;
+  const int L = room.L, H = s.hidden, B = s.y.rows, most = room.most;
   for (int i = thread(); i < (s.steps - most) * H * L; i += kThreads) {
     const int u = i / L % H, t = most + i / L / H;
     const Lane& lane = room.lanes[i % L];
@@ -217,26 +235,35 @@ __device__ inline void recurrent_forwards(const RecurrentLayer& s, const Rows& r
     const int b = room.lanes[i % L].row, u = i / L;
     if (b < 0 || b >= B) continue;
     s.h_last.row(b)[u] = room.state[i];
-    if (lstm) s.c_last.row(b)[u] = room.more[i];
+    if (cell == Cell::lstm) s.c_last.row(b)[u] = room.more[i];
   }
 }
 
+// All steps of the sequences `rows`. Every thread of the block calls it.
 template <Cell cell>
-__device__ inline void recurrent_of(const RecurrentLayer& s, const Rows& rows, float* room, int floats) {
-  const int lanes = rows.count == 1 ? 1 : padded(rows.count) / 4;
-  const bool held = s.hidden <= kHeldUnits && s.hidden * lanes * kColumnThreads <= kThreads;
-  if (rows.count == 1) {
-    if (held) recurrent_forwards<cell, 1, true>(s, rows, room, floats);
-    else recurrent_forwards<cell, 1, false>(s, rows, room, floats);
-  } else {
-    if (held) recurrent_forwards<cell, 4, true>(s, rows, room, floats);
-    else recurrent_forwards<cell, 4, false>(s, rows, room, floats);
+__attribute__((noinline)) __device__ void recurrent_forwards(const RecurrentLayer& s, const Rows& rows, float* floats,
+                                                             int count) {
+  RecurrentRoom room = recurrent_room(s, rows.count, floats, count);
+  start_lanes(s, rows, room);
+  for (int t = 0; t < room.most; t += room.span) {
+    const bool held = s.hidden <= kHeldUnits && s.hidden * ((room.L + 3) / 4) * kColumnThreads <= kThreads;
+    const int end = min(t + room.span, room.most);
+    take_inputs(s, room, t);
+    __syncthreads();
+    if (room.columns > 1) input_gates<cell, 4>(s, room);
+    else input_gates<cell, 1>(s, room);
+    __syncthreads();
+    if (room.L == 1 && held) recurrent_steps<cell, 1, true>(s, room, t, end);
+    else if (room.L == 1) recurrent_steps<cell, 1, false>(s, room, t, end);
+    else if (held) recurrent_steps<cell, 4, true>(s, room, t, end);
+    else recurrent_steps<cell, 4, false>(s, room, t, end);
   }
+  end_lanes<cell>(s, room);
 }
 __device__ inline void recurrent_rows(const RecurrentLayer& s, const Rows& rows, float* room, int floats) {
-  if (s.cell == Cell::lstm) recurrent_of<Cell::lstm>(s, rows, room, floats);
-  else if (s.cell == Cell::gru) recurrent_of<Cell::gru>(s, rows, room, floats);
-  else recurrent_of<Cell::gru_reset_before>(s, rows, room, floats);
+  if (s.cell == Cell::lstm) recurrent_forwards<Cell::lstm>(s, rows, room, floats);
+  else if (s.cell == Cell::gru) recurrent_forwards<Cell::gru>(s, rows, room, floats);
+  else recurrent_forwards<Cell::gru_reset_before>(s, rows, room, floats);
 }
 
 // ---- as a step of a fused launch ------------------------------------------------------------------------------------
@@ -244,11 +271,10 @@ __device__ inline void recurrent_rows(const RecurrentLayer& s, const Rows& rows,
 template <class Go>
 __device__ inline void each_group(const Rows& rows, int64_t floats, Go&& go) {
   const int fit = kSharedFloats / static_cast<int>(floats), most = fit < 4 ? 1 : fit / 4 * 4;
-  if (rows.count <= most) return go(rows);
   for (int first = 0, n = 0; first < rows.count; first += n) {
-    n = min(most, rows.run - first % rows.run);
-    go(Rows{rows.at(first), n, n, 0});
-    __syncthreads();
+    if (first > 0) __syncthreads();
+    n = rows.count <= most ? rows.count : min(most, rows.run - first % rows.run);
+    go(n == rows.count ? rows : Rows{rows.at(first), n, n, 0});
   }
 }
 template <>
@@ -259,9 +285,9 @@ struct Fused<Recurrent> {
     return recurrent_layer(call);
   }
   __attribute__((noinline)) __device__ static void rows(const Step& x, const RowsPart& p) {
+    clear_beyond(x.saved, p.rows, x.y.rows, x.steps, static_cast<int>(saved_of(x.cell)) * x.hidden);
     each_group(p.rows, recurrent_floats(x.in, x.hidden),
                [&](const Rows& some) { recurrent_rows(x, some, p.shared, kSharedFloats); });
-    clear_beyond(x.saved, p.rows, x.y.rows, x.steps, static_cast<int>(saved_of(x.cell)) * x.hidden);
   }
 };
 

@@ -41,17 +41,22 @@ inline RecurrentBack recurrent_back(const Call& call) {
 
 // All steps of the sequences `rows`, last to first; as recurrent_forwards.
 template <Cell cell, int V, bool held>
-__device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& rows, float* room) {
+__attribute__((noinline)) __device__ void recurrent_backwards(const RecurrentBack& s, const Rows& rows, float* room) {
   constexpr int G = static_cast<int>(gates_of(cell)), parts = static_cast<int>(saved_of(cell)),
                 slope_parts = static_cast<int>(slopes_of(cell));
   constexpr bool lstm = cell == Cell::lstm, reset = cell == Cell::gru_reset_before;
   const int L = V == 1 ? 1 : padded(rows.count), H = s.w_h.rows, B = s.sequences, all = H * L,
             depth = reset ? 2 * H : G * H, n_at = padded(2 * H),  // reset before: where n's gradients begin
       each = value_floats(reset ? n_at + H : depth, L);
+  constexpr bool kKept = held && V == 1 && cell == Cell::gru;
+  Kept<kKept, Mat<float>> saved = s.saved, slopes = s.slopes;
+  Kept<kKept, Mat<const float>> d_y = s.d_y;
+  const Precision factors = s.factors;
+  const int steps = s.steps;
   float* d = room;
   Lane* lanes = reinterpret_cast<Lane*>(room + 2 * each);
   float *by = room + 2 * each + kLaneFloats * L, *more = by + all, *state = more + all;  // more: d_c or r; state: h
-  put_lanes(lanes, L, rows, s.length, B, s.steps);
+  put_lanes(lanes, L, rows, s.length, B, steps);
   for (int i = thread(); i < 2 * each; i += kThreads) d[i] = 0.0f;
   __syncthreads();
 
@@ -64,8 +69,8 @@ __device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& r
   constexpr int kOwn = (reset ? 2 : G) * kHeldUnits / (kRowThreads * kChunk) * kChunk, kOwnMore = reset ? kChunk : 1;
   float own[held ? kOwn : 1], own_n[held ? kOwnMore : 1];
   if constexpr (held) {
-    hold_row<kOwn / kChunk>(s.w_h.row(mine.u), depth, p, s.factors, own);
-    if constexpr (reset) hold_row<1>(s.w_h.row(mine.u) + 2 * H, H, p, s.factors, own_n);
+    hold_row<kOwn / kChunk>(s.w_h.row(mine.u), depth, p, factors, own);
+    if constexpr (reset) hold_row<1>(s.w_h.row(mine.u) + 2 * H, H, p, factors, own_n);
   }
   // take(u, lane, sum) by the owner; before(u, lane) while the sum is under way
   const auto each_unit = [&]<bool n>(const float* values, auto&& before, auto&& take) {
@@ -77,8 +82,9 @@ __device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& r
       float sum;
       if constexpr (held && n) sum = held_row_sums<V>(own_n, values + value_at<V>(n_at, L) + first, L, H, p);
       else if constexpr (held) sum = held_row_sums<V>(own, values + first, L, depth, p);
-      else if constexpr (n) sum = row_sums<V>(s.w_h.row(at.u) + 2 * H, values + value_at<V>(n_at, L) + first, L, H, p, s.factors);
-      else sum = row_sums<V>(s.w_h.row(at.u), values + first, L, depth, p, s.factors);
+      else if constexpr (n)
+        sum = row_sums<V>(s.w_h.row(at.u) + 2 * H, values + value_at<V>(n_at, L) + first, L, H, p, factors);
+      else sum = row_sums<V>(s.w_h.row(at.u), values + first, L, depth, p, factors);
       if (any && sole) take(at.u, lane, sum, early);
     }
   };
@@ -91,10 +97,10 @@ __device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& r
     Saved was{};
     const Lane& of = lanes[lane];
     if (!wanted || t < 0 || t >= of.steps) return was;
-    const float* from = cell_of(s.saved, of, t, s.steps, parts, H, u);
+    const float* from = cell_of(saved, of, t, steps, parts, H, u);
 #pragma unroll
-    for (int i = 0; i < parts; ++i) was.part[i] = from[i * H * s.saved.ld];
-    if (s.d_y) was.up = s.d_y.row(of.row)[t * H + u];
+    for (int i = 0; i < parts; ++i) was.part[i] = from[i * H * saved.ld];
+    if (d_y) was.up = d_y.row(of.row)[t * H + u];
     return was;
   };
   // The gates' gradients of step t, d_h after it given; of reset before, r's must wait for those of n.
@@ -134,11 +140,11 @@ __device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& r
 #pragma unroll
     for (int g = 0; g < G; ++g)  // gru: W_hn multiplies into q
       to[value_at<V>((reset && g == 2 ? n_at : g * H) + u, L)] =
-          rounded(slope[cell == Cell::gru && g == 2 ? 3 : g], s.factors);
+          rounded(slope[cell == Cell::gru && g == 2 ? 3 : g], factors);
     if (of.row < 0) return;
-    float* out = cell_of(s.slopes, of, t, s.steps, slope_parts, H, u);
+    float* out = cell_of(slopes, of, t, steps, slope_parts, H, u);
 #pragma unroll
-    for (int k = 0; k < slope_parts; ++k) out[k * H * s.slopes.ld] = slope[k];
+    for (int k = 0; k < slope_parts; ++k) out[k * H * slopes.ld] = slope[k];
   };
 
   Items at = mine;
@@ -147,11 +153,11 @@ __device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& r
     const int lane = at.group * V + (V == 4 ? p : 0), b = lanes[lane].row;
     const bool any = b >= 0 && b < B;
     if (lstm) more[at.u * L + lane] = s.d_c_last && any ? s.d_c_last.row(b)[at.u] : 0.0f;
-    gates_at(s.steps - 1, at.u, lane, s.d_h_last && any ? s.d_h_last.row(b)[at.u] : 0.0f,
-             saved_at(s.steps - 1, at.u, lane, true));
+    gates_at(steps - 1, at.u, lane, s.d_h_last && any ? s.d_h_last.row(b)[at.u] : 0.0f,
+             saved_at(steps - 1, at.u, lane, true));
   }
   __syncthreads();
-  for (int t = s.steps - 1; t >= 0; --t) {
+  for (int t = steps - 1; t >= 0; --t) {
     const float* now = d + (t % 2) * each;
     if constexpr (reset) {
       each_unit.template operator()<true>(
@@ -162,8 +168,8 @@ __device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& r
             const int i = u * L + lane;
             const float r = more[i], d_r = sum * state[i] * sigmoid_slope(r);
             by[i] = fmaf(sum, r, by[i]);
-            d[(t % 2) * each + lane + value_at<V>(u, L)] = rounded(d_r, s.factors);
-            cell_of(s.slopes, of, t, s.steps, slope_parts, H, u)[0] = d_r;
+            d[(t % 2) * each + lane + value_at<V>(u, L)] = rounded(d_r, factors);
+            cell_of(slopes, of, t, steps, slope_parts, H, u)[0] = d_r;
           });
       __syncthreads();
     }
@@ -336,9 +342,9 @@ struct Fused<RecurrentGrad> {
     return recurrent_back(call);
   }
   __attribute__((noinline)) __device__ static void rows(const Step& x, const RowsPart& p) {
+    clear_beyond(x.slopes, p.rows, x.sequences, x.steps, static_cast<int>(slopes_of(x.cell)) * x.w_h.rows);
     each_group(p.rows, recurrent_grad_floats(x.w_h.rows),
                [&](const Rows& some) { recurrent_grad_rows(x, some, p.shared); });
-    clear_beyond(x.slopes, p.rows, x.sequences, x.steps, static_cast<int>(slopes_of(x.cell)) * x.w_h.rows);
   }
 };
 template <>

@@ -35,6 +35,19 @@ __device__ inline void round_all(Precision factors, float (&x)[n]) {
   else round_to<Precision::fp16>(x);
 }
 
+// What the steps of a GRU with held weights keep in registers. Others read it again after every store: they need the
+// registers for their sums.
+template <bool kept, class T>
+struct KeptAs {
+  using Type = const T&;
+};
+template <class T>
+struct KeptAs<true, T> {
+  using Type = const T;
+};
+template <bool kept, class T>
+using Kept = typename KeptAs<kept, T>::Type;
+
 // ---- lanes ----------------------------------------------------------------------------------------------------------
 // The number of steps of sequence b.
 __device__ inline int length_of(const Mat<const float>& length, int b, int sequences, int steps) {
@@ -124,6 +137,7 @@ __device__ inline void sums_of_gates(const float* w, int ld, int gate, const flo
       for (int g = 0; g < n; ++g) next[q * n + g] = k + q < depth ? row[g * gate] : 0.0f;
   };
   load(0);
+#pragma unroll 1  // more would take more registers than a fused launch has
   for (int k = 0; k < depth; k += 4) {
     float now[4 * n], x[4];
 #pragma unroll
@@ -235,7 +249,7 @@ __device__ inline float across_eight(const float (&part)[4][V], int p) {
 // value_at lays them out, a multiple of four values with zeros at the end. Every thread of a warp calls it.
 template <int V>
 __device__ inline float row_sums(const float* w, const float* v, int lanes, int depth, int p, Precision factors) {
-  constexpr int kAtATime = 4, kApart = kRowThreads * kChunk;
+  constexpr int kAtATime = 2, kApart = kRowThreads * kChunk;
   const bool wide = reinterpret_cast<uintptr_t>(w) % 16 == 0;
   float part[4][V] = {}, next[kAtATime * kChunk];
   const auto load = [&](int j) {
@@ -243,6 +257,7 @@ __device__ inline float row_sums(const float* w, const float* v, int lanes, int 
     for (int i = 0; i < kAtATime; ++i) load_row(w, j + i * kApart, depth, wide, next + i * kChunk);
   };
   load(p * kChunk);
+#pragma unroll 1
   for (int j = p * kChunk; j < depth; j += kAtATime * kApart) {
     float now[kAtATime * kChunk];
 #pragma unroll
