@@ -377,10 +377,20 @@ TESSERA_HD constexpr int64_t saved_of(Cell c) { return c == Cell::lstm ? 7 : c =
 // after them.
 TESSERA_HD constexpr int64_t slopes_of(Cell c) { return c == Cell::gru_reset_before ? 3 : 4; }
 
-// Floats that a GPU's block holds of each sequence while it takes it through a layer, forward and backward.
-constexpr int64_t kRecurrentParts = 7;  // of the layer's state and gates, `hidden` each
-TESSERA_HD constexpr int64_t recurrent_floats(int64_t in, int64_t hidden) { return in + kRecurrentParts * hidden; }
-TESSERA_HD constexpr int64_t recurrent_grad_floats(int64_t hidden) { return kRecurrentParts * hidden; }
+// Floats that a GPU's block holds of each sequence while it takes it through a layer, at least: forward its state (four
+// times, for the products in multiples of four), a step's input and the input's part of the gates; backward the gates'
+// gradients of two steps, with a quarter of padding, and three of the state's.
+TESSERA_HD constexpr int64_t recurrent_padded(int64_t n) { return (n + 3) / 4 * 4; }
+TESSERA_HD constexpr int64_t recurrent_floats(int64_t in, int64_t hidden) {
+  return 4 * recurrent_padded(hidden) + recurrent_padded(in) + 4 * hidden + 4;
+}
+TESSERA_HD constexpr int64_t recurrent_grad_floats(int64_t hidden) {
+  return 10 * recurrent_padded(hidden) + 3 * hidden + 4;
+}
+// Of `columns` steps, a multiple of four: the gates' gradients, `gates` of each, with their padding, and which they are.
+TESSERA_HD constexpr int64_t recurrent_input_floats(int64_t gates, int64_t columns) {
+  return recurrent_padded(gates) * (columns + 1) + 2 * columns;
+}
 
 //   in  x [B, steps·in], (length [B, 1]), (h0 [B, H]), (c0 [B, H], lstm), W_x [in, gates·H], W_h [H, gates·H], b_x [1,
 //       gates·H], (b_h, not gru_reset_before)

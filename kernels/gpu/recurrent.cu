@@ -1,36 +1,45 @@
 // recurrent, recurrent_grad, recurrent_input_grad, recurrent_wgrad, one launch per pass over time
-// (gpu/bodies/recurrent.cuh): a block owns a tile of 16 sequences through all steps, with its state and the current
-// step in shared memory ([unit][16 lanes]: a warp reads two weights, each broadcast to 16 lanes, without bank
-// conflicts); if they do not fit (in + 7·H > ~1,500), they are in the workspace.
-//   2·B·steps·(in + H)·gates·H FLOP; latency-bound for few tiles · weights come from the L1 and L2 caches
-//   recurrent_input_grad has a block for each tile and step, recurrent_wgrad one for 256 weights of a tile
-#include "kernels/gpu/bodies/recurrent.cuh"
+// (gpu/bodies/recurrent.cuh, recurrent_grad.cuh): a block owns one sequence, or four of a large batch, through all
+// steps, with its state and the current steps in shared memory; if they do not fit (in + 8·H or 13·H > 24,576), they are
+// in the workspace.
+//   2·B·steps·(in + H)·gates·H FLOP; latency-bound, as a step needs the last one · weights of at most 32 units are in
+//   registers, others come from the L1 and L2 caches: 4·gates·H² bytes a step and block
+//   recurrent_input_grad has a block for each tile of sequences and step, recurrent_wgrad one for 256 weights of a tile
+#include "kernels/gpu/bodies/recurrent_grad.cuh"
 
 namespace tessera::gpu {
 namespace {
 
-constexpr int64_t kMostShared = 96 * 1024;  // bytes: allows two blocks per multiprocessor, and fits smaller GPUs
-
-__device__ inline Rows tile_rows(int tile) { return {tile * kTile, kTile, kTile, 0}; }
+constexpr int64_t kMostShared = 96 * 1024;   // bytes: allows two blocks per multiprocessor, and fits smaller GPUs
+constexpr int64_t kInputShared = 40 * 1024;  // bytes up to which the inputs' part is computed for more steps at a time:
+                                             // what is left is the L1 cache, which holds the weights
 
 // `workspace`: nullptr if shared memory holds a block's floats.
-__global__ void __launch_bounds__(kThreads, 2) recurrent_kernel(RecurrentLayer s, float* workspace, int64_t floats) {
-  TESS_DYN_SHARED(float, room);
-  const int tile = static_cast<int>(blockIdx.x);
-  recurrent_forwards<kTile>(s, tile_rows(tile), workspace == nullptr ? room : workspace + tile * floats);
+__device__ inline float* room_of(float* shared, float* workspace, int block, int64_t floats) {
+  return workspace == nullptr ? shared : workspace + block * floats;
+}
+__device__ inline Rows lanes_of_block(int lanes) { return {static_cast<int>(blockIdx.x) * lanes, lanes, lanes, 0}; }
+
+__global__ void __launch_bounds__(kThreads, 2) recurrent_kernel(const __grid_constant__ Constants<RecurrentLayer> layer,
+                                                                int lanes, float* workspace, int64_t floats) {
+  TESS_DYN_SHARED(float, shared);
+  recurrent_rows(*layer, lanes_of_block(lanes), room_of(shared, workspace, static_cast<int>(blockIdx.x), floats),
+                 static_cast<int>(floats));
 }
 
 __global__ void __launch_bounds__(kThreads, 2)
-    recurrent_grad_kernel(RecurrentBack s, float* workspace, int64_t floats) {
-  TESS_DYN_SHARED(float, room);
-  const int tile = static_cast<int>(blockIdx.x);
-  recurrent_backwards<kTile>(s, tile_rows(tile), workspace == nullptr ? room : workspace + tile * floats);
+    recurrent_grad_kernel(const __grid_constant__ Constants<RecurrentBack> back, int lanes, float* workspace,
+                          int64_t floats) {
+  TESS_DYN_SHARED(float, shared);
+  recurrent_grad_rows(*back, lanes_of_block(lanes), room_of(shared, workspace, static_cast<int>(blockIdx.x), floats));
 }
 
-__global__ void __launch_bounds__(kThreads) recurrent_input_grad_kernel(RecurrentInput s) {
-  const int tile = static_cast<int>(blockIdx.x), t = static_cast<int>(blockIdx.y);
-  for (int i = static_cast<int>(threadIdx.x); i < s.w_x.rows * kTile; i += kThreads)
-    if (const int b = tile * kTile + i % kTile; b < s.d_x.rows) recurrent_input_element(s, b, t, i / kTile);
+__global__ void __launch_bounds__(kThreads, 2)
+    recurrent_input_grad_kernel(RecurrentInput s, float* workspace, int64_t floats) {
+  TESS_DYN_SHARED(float, shared);
+  const int block = static_cast<int>(blockIdx.x), tile = block / s.steps, t = block % s.steps;
+  const auto cell = [&](int i) { return SequenceStep{tile * kTile + i < s.d_x.rows ? tile * kTile + i : -1, t}; };
+  input_gradients(s, kTile, cell, room_of(shared, workspace, block, floats));
 }
 
 __global__ void __launch_bounds__(kThreads) recurrent_wgrad_kernel(RecurrentWeights s) {
@@ -39,35 +48,59 @@ __global__ void __launch_bounds__(kThreads) recurrent_wgrad_kernel(RecurrentWeig
 }
 
 bool is_shared(int64_t floats) { return floats * 4 <= kMostShared; }
-int64_t workspace_of(int64_t floats, int64_t tiles) { return is_shared(floats) ? 0 : floats * 4 * tiles; }
 
-template <class Kernel, class Pass>
-void launch_tiles(const char* name, Kernel kernel, const Pass& pass, int64_t floats, int64_t sequences, void* scratch) {
-  const bool shared = is_shared(floats);
-  launch({dim3(static_cast<unsigned>(sequence_tiles(sequences))), dim3(kThreads),
-          shared ? static_cast<size_t>(floats * 4) : 0, gpu_context(scratch).stream},
-         name, kernel, pass, shared ? nullptr : static_cast<float*>(gpu_context(scratch).workspace), floats);
+// Blocks that have `floats` each.
+struct Blocks {
+  int64_t count, floats, lanes;
+  size_t shared() const { return is_shared(floats) ? static_cast<size_t>(floats * 4) : 0; }
+  int64_t workspace() const { return is_shared(floats) ? 0 : floats * 4 * count; }
+  float* workspace(void* scratch) const {
+    return is_shared(floats) ? nullptr : static_cast<float*>(gpu_context(scratch).workspace);
+  }
+  Launch launch(void* scratch) const {
+    return {dim3(static_cast<unsigned>(count)), dim3(kThreads), shared(), gpu_context(scratch).stream};
+  }
+};
+// Of whole tiles of sequences. One lane per block as long as each has a multiprocessor of its own; four share weights.
+constexpr int64_t kMostSingle = 128;
+Blocks blocks_of(int64_t sequences, int64_t floats) {
+  const int64_t lanes = sequences > kMostSingle && is_shared(4 * floats) ? 4 : 1;
+  return {sequence_tiles(sequences) * kSequenceTile / lanes, lanes * floats, lanes};
 }
 
-int64_t floats_of(const Call& call) { return kTile * recurrent_floats(call.in[4].rows, call.in[5].rows); }
-int64_t recurrent_scratch(const Call& call) { return workspace_of(floats_of(call), sequence_tiles(call.out[0].rows)); }
+Blocks forward_blocks(const Call& call) {
+  const int64_t in = call.in[4].rows, hidden = call.in[5].rows, steps = static_cast<const Recurrent*>(call.op)->steps;
+  Blocks blocks = blocks_of(call.out[0].rows, recurrent_floats(in, hidden));
+  const int64_t step = blocks.lanes * (recurrent_padded(in) + call.in[5].cols),
+                more = (kInputShared / 4 - blocks.floats) / step, most = recurrent_padded(steps) - 1;
+  if (more > 0) blocks.floats += (more < most ? more : most) * step;
+  return blocks;
+}
+int64_t recurrent_scratch(const Call& call) { return forward_blocks(call).workspace(); }
 void recurrent_run(const Call& call, int64_t, void* scratch) {
-  launch_tiles("recurrent", recurrent_kernel, recurrent_layer(call), floats_of(call), call.out[0].rows, scratch);
+  const Blocks blocks = forward_blocks(call);
+  launch(blocks.launch(scratch), "recurrent", recurrent_kernel, Constants<RecurrentLayer>{recurrent_layer(call)},
+         blocks.lanes, blocks.workspace(scratch), blocks.floats);
 }
 
+Blocks grad_blocks(const Call& call) { return blocks_of(call.out[1].rows, recurrent_grad_floats(call.in[2].rows)); }
 int64_t grad_tiles(const Call& call) { return empty(call.out[1]) ? 0 : 1; }
-int64_t grad_floats(const Call& call) { return kTile * recurrent_grad_floats(call.in[2].rows); }
-int64_t grad_scratch(const Call& call) { return workspace_of(grad_floats(call), sequence_tiles(call.out[1].rows)); }
+int64_t grad_scratch(const Call& call) { return grad_blocks(call).workspace(); }
 void grad_run(const Call& call, int64_t, void* scratch) {
-  launch_tiles("recurrent_grad", recurrent_grad_kernel, recurrent_back(call), grad_floats(call), call.out[1].rows,
-               scratch);
+  const Blocks blocks = grad_blocks(call);
+  launch(blocks.launch(scratch), "recurrent_grad", recurrent_grad_kernel,
+         Constants<RecurrentBack>{recurrent_back(call)}, blocks.lanes, blocks.workspace(scratch), blocks.floats);
 }
 
+Blocks input_blocks(const Call& call) {
+  const int64_t steps = static_cast<const RecurrentInputGrad*>(call.op)->steps;
+  return {sequence_tiles(call.out[0].rows) * steps, recurrent_input_floats(call.in[1].cols, kTile), 0};
+}
+int64_t input_scratch(const Call& call) { return input_blocks(call).workspace(); }
 void input_run(const Call& call, int64_t, void* scratch) {
-  const RecurrentInput input = recurrent_input(call);
-  launch({dim3(static_cast<unsigned>(sequence_tiles(call.out[0].rows)), static_cast<unsigned>(input.steps)),
-          dim3(kThreads), 0, gpu_context(scratch).stream},
-         "recurrent_input_grad", recurrent_input_grad_kernel, input);
+  const Blocks blocks = input_blocks(call);
+  launch(blocks.launch(scratch), "recurrent_input_grad", recurrent_input_grad_kernel, recurrent_input(call),
+         blocks.workspace(scratch), blocks.floats);
 }
 
 void wgrad_run(const Call& call, int64_t, void* scratch) {
@@ -80,7 +113,7 @@ void wgrad_run(const Call& call, int64_t, void* scratch) {
 
 Kernel recurrent_entry() { return {one_if_any, recurrent_run, recurrent_scratch}; }
 Kernel recurrent_grad_entry() { return {grad_tiles, grad_run, grad_scratch}; }
-Kernel recurrent_input_grad_entry() { return {one_if_any, input_run, nullptr}; }
+Kernel recurrent_input_grad_entry() { return {one_if_any, input_run, input_scratch}; }
 Kernel recurrent_wgrad_entry() { return {one_if_any, wgrad_run, nullptr}; }
 
 }  // namespace tessera::gpu

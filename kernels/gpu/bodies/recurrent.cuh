@@ -1,54 +1,19 @@
-// The layers of kernels/cpu/recurrent.cpp on a GPU, with the same formulae, layouts and order of arithmetic: a block's
-// work on some of the sequences, in its own launch (recurrent.cu) or as a step of a fused one (gpu/fused/chains.cuh).
-// One sequence per lane and no lane reads another, so any partition of the sequences gives the same bits.
-//   the lanes' state and the current step are in the block's room, [unit][lane]: recurrent takes in + 7·H floats per
-//   lane, recurrent_grad 7·H · block barriers per step: two forward (four: reset before), two backward (three); values
-//   that a thread wrote itself need none · none within recurrent_input_grad and recurrent_wgrad, where an element is
-//   one chain
+// The layers of kernels/cpu/recurrent.cpp on a GPU, with the same formulae and layouts: a block's work on some of the
+// sequences, in its own launch (recurrent.cu) or as a step of a fused one (gpu/fused/chains.cuh). The derivatives are in
+// recurrent_grad.cuh, the products and the order of their sums in recurrent_sums.cuh.
+// One sequence per lane and no lane reads another, so any partition of the sequences gives the same bits. Blocks with
+// one lane, or with a multiple of four.
+//   a gate is (bias + Σ x·W_x) + Σ h·W_h · the input's part does not depend on the state: it is computed for as many
+//   steps at a time as the room holds · a thread, or four of them if the weights of W_h are held in registers, computes
+//   all gates of a unit and its next state · in the room: the state, twice for the products (the step reads one and
+//   writes the other), once as it is (only its owner reads it), c or r⊙h; the lanes; x and the gates' part of it
+//   block barriers per step: one (reset before: two); two more where x is taken
 #pragma once
-#include "kernels/gpu/bodies/chain.cuh"
+#include "kernels/gpu/bodies/recurrent_sums.cuh"
 
 namespace tessera::gpu {
 
-constexpr int kTile = static_cast<int>(kSequenceTile);
-
-__device__ inline float sigmoid_slope(float y) { return y * (1.0f - y); }
 __device__ inline float gate_of(float x) { return 1.0f / (1.0f + expf(-x)); }
-
-// The number of steps of sequence b.
-__device__ inline int length_of(const Mat<const float>& length, int b, int sequences, int steps) {
-  if (b >= sequences) return 0;
-  if (!length) return steps;
-  const float own = length.row(b)[0];
-  return !(own > 0.0f) ? 0 : own < static_cast<float>(steps) ? static_cast<int>(own) : steps;
-}
-
-// Part `part`, unit u of sequence b at step t in a tile-major matrix.
-__device__ inline float* cell_of(const Mat<float>& m, int b, int t, int steps, int parts, int part, int hidden, int u) {
-  return m.row(((b / kTile * steps + t) * parts + part) * hidden + u) + b % kTile;
-}
-
-// Padding lanes of the last tile are zeroed by the block that owns the last sequence. `rows_a_step`: rows of a
-// tile-major matrix per step of a tile.
-__device__ inline void clear_beyond(const Mat<float>& m, const Rows& rows, int sequences, int steps, int rows_a_step) {
-  const int used = sequences % kTile, beyond = kTile - used, first = sequences / kTile * steps * rows_a_step;
-  if (used == 0 || rows.at(rows.count - 1) != sequences - 1) return;
-  for (int i = static_cast<int>(threadIdx.x); i < steps * rows_a_step * beyond; i += kThreads)
-    m.row(first + i / beyond)[used + i % beyond] = 0.0f;
-}
-
-// sum + Σ_k w(k)·v[k][lane], k < depth, of rounded factors: weights of one unit, `step` apart; a value's lanes are
-// contiguous.
-__device__ inline float chain_of(Precision factors, const float* w, int64_t step, const float* v, int lanes, int depth,
-                                 int lane, float sum) {
-  if (factors == Precision::fp32) {
-    for (int k = 0; k < depth; ++k) sum = fmaf(w[k * step], v[k * lanes + lane], sum);
-  } else {
-    for (int k = 0; k < depth; ++k)
-      sum = fmaf(rounded(w[k * step], factors), rounded(v[k * lanes + lane], factors), sum);
-  }
-  return sum;
-}
 
 struct RecurrentLayer {
   Mat<const float> x, length, h0, c0, w_x, w_h, b_x, b_h;
@@ -81,300 +46,235 @@ inline RecurrentLayer recurrent_layer(const Call& call) {
           static_cast<float>(op.forget_bias)};
 }
 
-// All steps of the sequences `rows`. Every thread of the block calls it. `fixed`: the number of lanes, where lanes
-// beyond the batch have no steps; 0: rows.count.
-template <int fixed>
-__device__ inline void recurrent_forwards(const RecurrentLayer& s, const Rows& rows, float* room) {
-  const int L = fixed > 0 ? fixed : rows.count, H = s.hidden, B = s.y.rows, parts = static_cast<int>(saved_of(s.cell)),
-            first = static_cast<int>(threadIdx.x);
-  float *x = room, *h = x + s.in * L, *c = h + H * L, *a = c + H * L, *more = a + 4 * H * L;
-  const bool lstm = s.cell == Cell::lstm;
-  for (int i = first; i < H * L; i += kThreads) {
-    const int b = rows.at(i % L), u = i / L;
-    h[i] = s.h0 && b < B ? s.h0.row(b)[u] : 0.0f;
-    c[i] = lstm && s.c0 && b < B ? s.c0.row(b)[u] : 0.0f;
+// A block's room while it takes sequences through a layer.
+struct RecurrentRoom {
+  float *h, *more, *state;
+  Lane* lanes;
+  float *x, *a;       // [input][step][lane] and [step][gate][unit][lane] of `span` steps
+  int L, all;         // lanes, and floats of each state
+  int span, columns;  // columns: lanes of these steps
+  int most;           // steps of any lane
+};
+__device__ inline RecurrentRoom recurrent_room(const RecurrentLayer& s, int lanes, float* room, int floats) {
+  const int L = lanes == 1 ? 1 : padded(lanes), all = padded(s.hidden) * L, left = floats - 4 * all - kLaneFloats * L,
+            fit = left / ((padded(s.in) + s.w_x.cols) * L);
+  // One lane's products with W_x take four steps at a time.
+  const int span = L > 1 ? min(fit, s.steps) : fit < 4 ? 1 : min(fit / 4 * 4, padded(s.steps));
+  float *more = room + 2 * all, *state = more + all, *lane = state + all, *x = lane + kLaneFloats * L;
+  return {room, more, state, reinterpret_cast<Lane*>(lane), x, x + padded(s.in) * span * L, L, all, span, span * L, 0};
+}
+
+// The inputs of the steps from t on.
+__attribute__((noinline)) __device__ inline void take_inputs(const RecurrentLayer& s, const RecurrentRoom& room,
+                                                             int t) {
+  for (int i = thread(), depth = padded(s.in); i < depth * room.columns; i += kThreads) {
+    const int k = i % depth, column = i / depth, step = t + column / room.L;
+    const Lane& lane = room.lanes[column % room.L];
+    room.x[k * room.columns + column] =
+        k < s.in && step < lane.steps ? rounded(s.x.row(lane.row)[step * s.in + k], s.factors) : 0.0f;
+  }
+}
+// Their part of the gates. noinline, here and below: a fused launch has 128 registers, and each of these needs most.
+template <Cell cell, int at_a_time>
+__attribute__((noinline)) __device__ void input_gates(const RecurrentLayer& s, const RecurrentRoom& at) {
+  constexpr int G = static_cast<int>(gates_of(cell));
+  const RecurrentRoom room = at;
+  const int H = s.hidden, L = room.L, groups = room.columns / at_a_time;
+  for (Items item(thread(), kThreads, H); item.group < groups; item.next()) {
+    float sum[G][at_a_time];
+    column_sums<G, at_a_time>(s.w_x.data + item.u, static_cast<int>(s.w_x.ld), H, room.x + item.group * at_a_time,
+                              room.columns, s.in, s.factors, sum);
+    const int column = item.group * at_a_time, step = column / L, lane = column % L, next = L == 1 ? G * H : 1;
+#pragma unroll
+    for (int g = 0; g < G; ++g) {
+      const int j = g * H + item.u;
+      const bool both = cell == Cell::lstm || (cell == Cell::gru && g < 2);  // n has b_h in q
+      const float bias = both ? s.b_x.data[j] + s.b_h.data[j] : s.b_x.data[j];
+      float* to = room.a + ((step * G + g) * H + item.u) * L + lane;
+#pragma unroll
+      for (int i = 0; i < at_a_time; ++i) to[i * next] = bias + sum[g][i];
+    }
+  }
+}
+
+// The steps from `first` to before `end`, whose inputs' part is in the room; one lane (V = 1) or groups of four. `held`:
+// a thread has one unit.
+template <Cell cell, int V, bool held>
+__attribute__((noinline)) __device__ void recurrent_steps(const RecurrentLayer& s, const RecurrentRoom& at, int first,
+                                                          int end) {
+  constexpr int G = static_cast<int>(gates_of(cell)), parts = static_cast<int>(saved_of(cell));
+  constexpr bool lstm = cell == Cell::lstm, reset = cell == Cell::gru_reset_before;
+  constexpr bool kKept = held && cell == Cell::gru;
+  Kept<kKept, RecurrentRoom> room = at;
+  Kept<kKept, Mat<float>> saved = s.saved, y = s.y;
+  const float* const b_h = s.b_h.data;
+  const Precision factors = s.factors;
+  const int L = V == 1 ? 1 : room.L, H = s.hidden, B = y.rows, ld = static_cast<int>(s.w_h.ld), steps = s.steps;
+
+  // of the threads that share a unit: which this is, and whether it owns a lane of it
+  const int p = held ? thread() % kColumnThreads : 0;
+  const Items mine(held ? thread() / kColumnThreads : thread(), kThreads, H);
+  const bool owner = !held || (mine.group < L / V && (V == 4 || p == 0));
+  float own[held ? G * kHeldColumn : 1];
+  if constexpr (held) hold_columns<G>(s.w_h.data + mine.u, ld, H, H, p, factors, own);
+  // take(u, lane, sums) of n gates from `gate` on, each Σ_k W_h[k, gate·H + u]·v[k][lane].
+  const auto each_unit = [&]<int gate, int n>(const float* v, auto&& take) {
+    if constexpr (held) {
+      float sum[n];
+      const int group = owner ? mine.group * V : 0;
+      held_column_sums<V, gate, n>(own, v + group, L, H, p, sum);
+      if (owner) take(mine.u, group + (V == 4 ? p : 0), sum);
+    } else {
+      for (Items item = mine; item.group < L / V; item.next()) {
+        float sum[n][V];
+        column_sums<n, V>(s.w_h.data + gate * H + item.u, ld, H, v + item.group * V, L, H, factors, sum);
+        constexpr int kLanes = V == 1 || lstm ? 1 : 2;
+#pragma unroll 1  // four at a time would take too many registers
+        for (int lane = 0; lane < V; lane += kLanes)
+#pragma unroll
+          for (int i = 0; i < kLanes; ++i) {
+            float of_lane[n];
+#pragma unroll
+            for (int g = 0; g < n; ++g) {
+              of_lane[g] = sum[g][i];
+#pragma unroll
+              for (int k = kLanes; k < V; k += kLanes) of_lane[g] = lane == k ? sum[g][k + i] : of_lane[g];
+            }
+            take(item.u, item.group * V + lane + i, of_lane);
+          }
+      }
+    }
+  };
+
+  for (int t = first; t < end; ++t) {
+    const float* now = room.h + (t % 2) * room.all;
+    float *next = room.h + (1 - t % 2) * room.all, *a = room.a + (t - first) * G * H * L;
+    const int gate = H * L;
+    const auto keep = [&](int u, int lane, const float(&values)[parts], float state) {
+      const Lane& of = room.lanes[lane];
+      if (of.row < 0) return;
+      const bool on = t < of.steps;
+      float* to = cell_of(saved, of, t, steps, parts, H, u);
+#pragma unroll
+      for (int i = 0; i < parts; ++i) to[i * H * saved.ld] = on ? values[i] : 0.0f;
+      if (of.row < B) y.row(of.row)[t * H + u] = on ? state : 0.0f;
+      const float kept = on ? state : values[parts - 1];
+      room.state[u * L + lane] = kept;
+      next[u * L + lane] = rounded(kept, factors);
+    };
+    if constexpr (lstm) {
+      each_unit.template operator()<0, 4>(now, [&](int u, int lane, const float(&sum)[4]) {
+        const int i = u * L + lane;
+        const float in = gate_of(a[i] + sum[0]), forget = gate_of((a[i + gate] + sum[1]) + s.forget_bias),
+                    g = tanhf(a[i + 2 * gate] + sum[2]), out = gate_of(a[i + 3 * gate] + sum[3]);
+        const float was = room.more[i], c = fmaf(forget, was, in * g), squashed = tanhf(c);
+        if (t < room.lanes[lane].steps) room.more[i] = c;
+        keep(u, lane, {in, forget, g, out, squashed, was, room.state[i]}, out * squashed);
+      });
+    } else if constexpr (!reset) {
+      each_unit.template operator()<0, 3>(now, [&](int u, int lane, const float(&sum)[3]) {
+        const int i = u * L + lane;
+        const float r = gate_of(a[i] + sum[0]), z = gate_of(a[i + gate] + sum[1]), q = b_h[2 * H + u] + sum[2],
+                    n = tanhf(fmaf(r, q, a[i + 2 * gate])), was = room.state[i];
+        keep(u, lane, {r, z, n, q, was}, fmaf(z, was - n, n));
+      });
+    } else {
+      each_unit.template operator()<0, 2>(now, [&](int u, int lane, const float(&sum)[2]) {
+        const int i = u * L + lane;
+        const float r = gate_of(a[i] + sum[0]);
+        a[i] = r;
+        a[i + gate] = gate_of(a[i + gate] + sum[1]);
+        room.more[i] = rounded(r * room.state[i], factors);
+      });
+      __syncthreads();
+      each_unit.template operator()<2, 1>(room.more, [&](int u, int lane, const float(&sum)[1]) {
+        const int i = u * L + lane;
+        const float z = a[i + gate], n = tanhf(a[i + 2 * gate] + sum[0]), was = room.state[i];
+        keep(u, lane, {a[i], z, n, was}, fmaf(z, was - n, n));
+      });
+    }
+    __syncthreads();
+  }
+}
+
+// The lanes and their states.
+__attribute__((noinline)) __device__ inline void start_lanes(const RecurrentLayer& s, const Rows& rows,
+                                                             RecurrentRoom& at) {
+  const RecurrentRoom room = at;
+  const int L = room.L, H = s.hidden, B = s.y.rows;
+  put_lanes(room.lanes, L, rows, s.length, B, s.steps);
+  __syncthreads();
+  for (int i = thread(); i < room.all; i += kThreads) {
+    const int u = i / L, b = room.lanes[i % L].row;
+    const bool any = u < H && b >= 0 && b < B;
+    const float h = any && s.h0 ? s.h0.row(b)[u] : 0.0f;
+    room.h[i] = rounded(h, s.factors);
+    room.h[room.all + i] = 0.0f;
+    room.state[i] = h;
+    room.more[i] = s.cell == Cell::lstm && any && s.c0 ? s.c0.row(b)[u] : 0.0f;
   }
   int most = 0;
-  for (int lane = 0; lane < L; ++lane) most = max(most, length_of(s.length, rows.at(lane), B, s.steps));
-  for (int t = 0; t < s.steps; ++t) {
-    for (int i = first; i < s.in * L; i += kThreads) {
-      const int b = rows.at(i % L);
-      x[i] = t < length_of(s.length, b, B, s.steps) ? s.x.row(b)[t * s.in + i / L] : 0.0f;
-    }
+  for (int lane = 0; lane < L; ++lane) most = max(most, room.lanes[lane].steps);
+  at.most = most;
+}
+// The last states, and zeros where no lane has a step.
+template <Cell cell>
+__attribute__((noinline)) __device__ void end_lanes(const RecurrentLayer& s, const RecurrentRoom& at) {
+  constexpr int parts = static_cast<int>(saved_of(cell));
+  const RecurrentRoom room = at;
+  const int L = room.L, H = s.hidden, B = s.y.rows, most = room.most;
+  for (int i = thread(); i < (s.steps - most) * H * L; i += kThreads) {
+    const int u = i / L % H, t = most + i / L / H;
+    const Lane& lane = room.lanes[i % L];
+    if (lane.row < 0) continue;
+    float* to = cell_of(s.saved, lane, t, s.steps, parts, H, u);
+    for (int part = 0; part < parts; ++part) to[part * H * s.saved.ld] = 0.0f;
+    if (lane.row < B) s.y.row(lane.row)[t * H + u] = 0.0f;
+  }
+  for (int i = thread(); i < H * L; i += kThreads) {
+    const int b = room.lanes[i % L].row, u = i / L;
+    if (b < 0 || b >= B) continue;
+    s.h_last.row(b)[u] = room.state[i];
+    if (cell == Cell::lstm) s.c_last.row(b)[u] = room.more[i];
+  }
+}
+
+// All steps of the sequences `rows`. Every thread of the block calls it.
+template <Cell cell>
+__attribute__((noinline)) __device__ void recurrent_forwards(const RecurrentLayer& s, const Rows& rows, float* floats,
+                                                             int count) {
+  RecurrentRoom room = recurrent_room(s, rows.count, floats, count);
+  start_lanes(s, rows, room);
+  for (int t = 0; t < room.most; t += room.span) {
+    const bool held = s.hidden <= kHeldUnits && s.hidden * ((room.L + 3) / 4) * kColumnThreads <= kThreads;
+    const int end = min(t + room.span, room.most);
+    take_inputs(s, room, t);
     __syncthreads();
-    const int gates = s.cell == Cell::gru_reset_before ? 2 * H : 4 * H;
-    for (int i = first; i < gates * L && t < most; i += kThreads) {
-      const int j = i / L, lane = i % L;
-      if (s.cell == Cell::gru && j >= 3 * H) {  // q, from h alone
-        a[i] = chain_of(s.factors, s.w_h.data + j - H, s.w_h.ld, h, L, H, lane, s.b_h.data[j - H]);
-      } else if (s.cell == Cell::gru && j >= 2 * H) {  // the part of n from x
-        a[i] = chain_of(s.factors, s.w_x.data + j, s.w_x.ld, x, L, s.in, lane, s.b_x.data[j]);
-      } else {
-        const float start = s.b_x.data[j] + (s.b_h ? s.b_h.data[j] : 0.0f);
-        a[i] = chain_of(s.factors, s.w_h.data + j, s.w_h.ld, h, L, H, lane,
-                        chain_of(s.factors, s.w_x.data + j, s.w_x.ld, x, L, s.in, lane, start));
-      }
-    }
+    if (room.columns > 1) input_gates<cell, 4>(s, room);
+    else input_gates<cell, 1>(s, room);
     __syncthreads();
-    if (s.cell == Cell::gru_reset_before) {
-      for (int i = first; i < H * L && t < most; i += kThreads) {
-        a[i] = gate_of(a[i]);
-        more[i] = a[i] * h[i];
-      }
-      __syncthreads();
-      for (int i = first; i < H * L && t < most; i += kThreads) {
-        const int j = 2 * H + i / L, lane = i % L;
-        a[2 * H * L + i] = chain_of(s.factors, s.w_h.data + j, s.w_h.ld, more, L, H, lane,
-                                    chain_of(s.factors, s.w_x.data + j, s.w_x.ld, x, L, s.in, lane, s.b_x.data[j]));
-      }
-      __syncthreads();
-    }
-    for (int i = first; i < H * L; i += kThreads) {
-      const int u = i / L, gate = H * L, b = rows.at(i % L);
-      const bool on = t < length_of(s.length, b, B, s.steps);
-      auto keep = [&](int part, float v) { *cell_of(s.saved, b, t, s.steps, parts, part, H, u) = on ? v : 0.0f; };
-      float now = h[i];
-      if (!on) {
-        for (int p = 0; p < parts; ++p) keep(p, 0.0f);
-      } else if (lstm) {
-        const float in = gate_of(a[i]), forget = gate_of(a[i + gate] + s.forget_bias), g = tanhf(a[i + 2 * gate]),
-                    out = gate_of(a[i + 3 * gate]);
-        const float state = forget * c[i] + in * g, squashed = tanhf(state);
-        keep(0, in), keep(1, forget), keep(2, g), keep(3, out), keep(4, squashed), keep(5, c[i]), keep(6, now);
-        c[i] = state;
-        now = out * squashed;
-      } else {
-        const bool before = s.cell == Cell::gru_reset_before;
-        const float r = before ? a[i] : gate_of(a[i]), z = gate_of(a[i + gate]), q = before ? 0.0f : a[i + 3 * gate],
-                    n = tanhf(before ? a[i + 2 * gate] : a[i + 2 * gate] + r * q);
-        keep(0, r), keep(1, z), keep(2, n);
-        if (!before) keep(3, q);
-        keep(parts - 1, now);
-        now = n + z * (now - n);
-      }
-      h[i] = now;
-      if (b < B) s.y.row(b)[t * H + u] = on ? now : 0.0f;
-    }
+    if (room.L == 1 && held) recurrent_steps<cell, 1, true>(s, room, t, end);
+    else if (room.L == 1) recurrent_steps<cell, 1, false>(s, room, t, end);
+    else if (held) recurrent_steps<cell, 4, true>(s, room, t, end);
+    else recurrent_steps<cell, 4, false>(s, room, t, end);
   }
-  for (int i = first; i < H * L; i += kThreads) {
-    const int b = rows.at(i % L), u = i / L;
-    if (b >= B) continue;
-    s.h_last.row(b)[u] = h[i];
-    if (lstm) s.c_last.row(b)[u] = c[i];
-  }
+  end_lanes<cell>(s, room);
+}
+__device__ inline void recurrent_rows(const RecurrentLayer& s, const Rows& rows, float* room, int floats) {
+  if (s.cell == Cell::lstm) recurrent_forwards<Cell::lstm>(s, rows, room, floats);
+  else if (s.cell == Cell::gru) recurrent_forwards<Cell::gru>(s, rows, room, floats);
+  else recurrent_forwards<Cell::gru_reset_before>(s, rows, room, floats);
 }
 
-struct RecurrentBack {
-  Mat<const float> length, w_h, d_y, d_h_last, d_c_last;
-  Mat<float> saved, slopes, d_h0, d_c0;
-  Cell cell;
-  Precision factors;
-  int steps, sequences;
-};
-inline RecurrentBack recurrent_back(const Call& call) {
-  const auto& op = *static_cast<const RecurrentGrad*>(call.op);
-  const View *in = call.in, none{};
-  return {Mat<const float>(in[0]),
-          Mat<const float>(in[2]),
-          Mat<const float>(in[3]),
-          Mat<const float>(in[4]),
-          Mat<const float>(in[5]),
-          Mat<float>(in[1]),
-          Mat<float>(call.out[0]),
-          Mat<float>(call.out[1]),
-          Mat<float>(op.cell == Cell::lstm ? call.out[2] : none),
-          op.cell,
-          op.factors,
-          static_cast<int>(op.steps),
-          static_cast<int>(op.sequences)};
-}
-
-template <int fixed>
-__device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& rows, float* room) {
-  const int L = fixed > 0 ? fixed : rows.count, H = s.w_h.rows, B = s.sequences, first = static_cast<int>(threadIdx.x),
-            gate = H * L;
-  const int parts = static_cast<int>(saved_of(s.cell)), slope_parts = static_cast<int>(slopes_of(s.cell));
-  // d: the gate gradients of the step, as stored in the output
-  float *d_h = room, *d_c = d_h + gate, *d = d_c + gate, *more = d + slope_parts * gate;
-  const bool lstm = s.cell == Cell::lstm;
-  for (int i = first; i < gate; i += kThreads) {
-    const int b = rows.at(i % L), u = i / L;
-    d_h[i] = s.d_h_last && b < B ? s.d_h_last.row(b)[u] : 0.0f;
-    d_c[i] = lstm && s.d_c_last && b < B ? s.d_c_last.row(b)[u] : 0.0f;
-  }
-  for (int t = s.steps - 1; t >= 0; --t) {
-    for (int i = first; i < gate; i += kThreads) {
-      const int u = i / L, b = rows.at(i % L);
-      if (t >= length_of(s.length, b, B, s.steps)) {
-        for (int p = 0; p < slope_parts; ++p) d[p * gate + i] = 0.0f;
-        continue;
-      }
-      auto was = [&](int part) { return *cell_of(s.saved, b, t, s.steps, parts, part, H, u); };
-      const float up = d_h[i] + (s.d_y ? s.d_y.row(b)[t * H + u] : 0.0f);
-      if (lstm) {
-        const float in = was(0), forget = was(1), g = was(2), out = was(3), squashed = was(4);
-        const float e = d_c[i] + up * out * (1.0f - squashed * squashed);
-        d[i] = e * g * sigmoid_slope(in);
-        d[gate + i] = e * was(5) * sigmoid_slope(forget);
-        d[2 * gate + i] = e * in * (1.0f - g * g);
-        d[3 * gate + i] = up * squashed * sigmoid_slope(out);
-        d_c[i] = e * forget;
-        d_h[i] = 0.0f;
-      } else {
-        const float r = was(0), z = was(1), n = was(2), h = was(parts - 1), d_n = up * (1.0f - z) * (1.0f - n * n);
-        d[gate + i] = up * (h - n) * sigmoid_slope(z);
-        d[2 * gate + i] = d_n;
-        d_h[i] = up * z;
-        if (s.cell == Cell::gru) {
-          d[i] = d_n * was(3) * sigmoid_slope(r);
-          d[3 * gate + i] = d_n * r;
-        }
-      }
-    }
-    __syncthreads();
-    if (s.cell == Cell::gru_reset_before) {
-      for (int i = first; i < gate; i += kThreads)
-        more[i] = chain_of(s.factors, s.w_h.row(i / L) + 2 * H, 1, d + 2 * gate, L, H, i % L, 0.0f);
-      for (int i = first; i < gate; i += kThreads) {
-        const int u = i / L, b = rows.at(i % L);
-        const bool on = t < length_of(s.length, b, B, s.steps);
-        const float r = *cell_of(s.saved, b, t, s.steps, parts, 0, H, u),
-                    h = *cell_of(s.saved, b, t, s.steps, parts, 3, H, u);
-        d[i] = on ? more[i] * h * sigmoid_slope(r) : 0.0f;
-        if (on) d_h[i] += more[i] * r;
-      }
-      __syncthreads();
-    }
-    for (int i = first; i < gate; i += kThreads) {
-      const int u = i / L, lane = i % L, b = rows.at(lane);
-      for (int p = 0; p < slope_parts; ++p) *cell_of(s.slopes, b, t, s.steps, slope_parts, p, H, u) = d[p * gate + i];
-      if (t >= length_of(s.length, b, B, s.steps)) continue;  // padding holds the state, and also its gradient
-      const float* w = s.w_h.row(u);
-      float sum = chain_of(s.factors, w, 1, d, L, lstm ? 4 * H : 2 * H, lane, d_h[i]);
-      if (s.cell == Cell::gru) sum = chain_of(s.factors, w + 2 * H, 1, d + 3 * gate, L, H, lane, sum);
-      d_h[i] = sum;
-    }
-    __syncthreads();
-  }
-  for (int i = first; i < gate; i += kThreads) {
-    const int b = rows.at(i % L), u = i / L;
-    if (b >= B) continue;
-    s.d_h0.row(b)[u] = d_h[i];
-    if (lstm) s.d_c0.row(b)[u] = d_c[i];
-  }
-}
-
-// d_x of sequence b at step t, input k.
-struct RecurrentInput {
-  Mat<float> slopes;
-  Mat<const float> w_x;
-  Mat<float> d_x;
-  Precision factors;
-  int steps, parts, hidden;
-};
-inline RecurrentInput recurrent_input(const Call& call) {
-  const auto& op = *static_cast<const RecurrentInputGrad*>(call.op);
-  return {Mat<float>(call.in[0]),
-          Mat<const float>(call.in[1]),
-          Mat<float>(call.out[0]),
-          op.factors,
-          static_cast<int>(op.steps),
-          static_cast<int>(slopes_of(op.cell)),
-          static_cast<int>(call.in[1].cols / gates_of(op.cell))};
-}
-__device__ inline void recurrent_input_element(const RecurrentInput& s, int b, int t, int k) {
-  const float *w = s.w_x.row(k), *v = cell_of(s.slopes, b, t, s.steps, s.parts, 0, s.hidden, 0);
-  s.d_x.row(b)[t * s.w_x.rows + k] = chain_of(s.factors, w, 1, v, static_cast<int>(s.slopes.ld), s.w_x.cols, 0, 0.0f);
-}
-
-struct RecurrentWeights {
-  Mat<const float> x, length;
-  Mat<float> saved, slopes, out;
-  bool wide;  // 16-byte reads of saved and slopes
-  Cell cell;
-  Precision factors;
-  int steps, in, hidden;
-};
-inline RecurrentWeights recurrent_weights(const Call& call) {
-  const auto& op = *static_cast<const RecurrentWgrad*>(call.op);
-  const int64_t hidden = call.in[2].rows / (call.out[0].rows * op.steps * saved_of(op.cell));
-  return {Mat<const float>(call.in[0]),
-          Mat<const float>(call.in[1]),
-          Mat<float>(call.in[2]),
-          Mat<float>(call.in[3]),
-          Mat<float>(call.out[0]),
-          aligned16(call.in[2]) && aligned16(call.in[3]),
-          op.cell,
-          op.factors,
-          static_cast<int>(op.steps),
-          static_cast<int>(call.in[0].cols / op.steps),
-          static_cast<int>(hidden)};
-}
-__device__ inline void load_lanes(const float* from, bool wide, float (&to)[kTile]) {
-#pragma unroll
-  for (int lane = 0; lane < kTile; lane += kChunk) {
-    float v[kChunk];
-    load_chunk({from, 0, 1, wide}, 0, lane, kChunk, v);
-#pragma unroll
-    for (int q = 0; q < kChunk; ++q) to[lane + q] = v[q];
-  }
-}
-// Weight `at` of a tile's share: one chain over its steps and sequences. The sixteen lanes of a step are on their way
-// at a time.
-__device__ inline void recurrent_weight(const RecurrentWeights& s, int tile, int at) {
-  const int H = s.hidden, gates = static_cast<int>(gates_of(s.cell)) * H, B = s.x.rows, b = tile * kTile;
-  const int k = at / gates, j = at % gates, parts = static_cast<int>(saved_of(s.cell)),
-            slope_parts = static_cast<int>(slopes_of(s.cell));
-  const bool of_x = k < s.in, of_h = !of_x && k < s.in + H, of_h_bias = k == s.in + H + 1;
-  // The rows of W_h for n: with gru they multiply into q, with reset before they multiply r⊙h.
-  const int slope = s.cell == Cell::gru && (of_h || of_h_bias) && j >= 2 * H ? j + H : j;
-  const bool reset = s.cell == Cell::gru_reset_before && of_h && j >= 2 * H;
-  int steps[kTile], most = 0;
-#pragma unroll
-  for (int lane = 0; lane < kTile; ++lane) {
-    steps[lane] = length_of(s.length, b + lane, B, s.steps);
-    most = max(most, steps[lane]);
-  }
-  float sum = 0.0f;
-  for (int t = 0; t < most; ++t) {
-    float d[kTile], v[kTile];
-    load_lanes(cell_of(s.slopes, b, t, s.steps, slope_parts, 0, H, slope), s.wide, d);
-    if (of_h) {
-      load_lanes(cell_of(s.saved, b, t, s.steps, parts, parts - 1, H, k - s.in), s.wide, v);
-    } else {
-#pragma unroll
-      for (int lane = 0; lane < kTile; ++lane) {
-        v[lane] = 1.0f;
-        if (of_x) v[lane] = t < steps[lane] ? s.x.row(b + lane)[t * s.in + k] : 0.0f;
-      }
-    }
-    if (reset) {
-      float r[kTile];
-      load_lanes(cell_of(s.saved, b, t, s.steps, parts, 0, H, k - s.in), s.wide, r);
-#pragma unroll
-      for (int lane = 0; lane < kTile; ++lane) v[lane] *= r[lane];
-    }
-    if (s.factors != Precision::fp32 && (of_x || of_h)) {
-#pragma unroll
-      for (int lane = 0; lane < kTile; ++lane)
-        v[lane] = rounded(v[lane], s.factors), d[lane] = rounded(d[lane], s.factors);
-    }
-#pragma unroll
-    for (int lane = 0; lane < kTile; ++lane) sum = fmaf(v[lane], d[lane], sum);
-  }
-  s.out.row(tile)[at] = sum;
-}
-
-// ---- as steps of a fused launch -------------------------------------------------------------------------------------
-// Processes as many sequences at a time as the room holds, `floats` each.
+// ---- as a step of a fused launch ------------------------------------------------------------------------------------
+// Processes as many sequences at a time as the room holds, `floats` each: one, or a multiple of four.
 template <class Go>
 __device__ inline void each_group(const Rows& rows, int64_t floats, Go&& go) {
-  const int most = kSharedFloats / static_cast<int>(floats);
-  if (rows.count <= most) return go(rows);
+  const int fit = kSharedFloats / static_cast<int>(floats), most = fit < 4 ? 1 : fit / 4 * 4;
   for (int first = 0, n = 0; first < rows.count; first += n) {
-    n = min(most, rows.run - first % rows.run);
-    go(Rows{rows.at(first), n, n, 0});
-    __syncthreads();
+    if (first > 0) __syncthreads();
+    n = rows.count <= most ? rows.count : min(most, rows.run - first % rows.run);
+    go(n == rows.count ? rows : Rows{rows.at(first), n, n, 0});
   }
 }
 template <>
@@ -385,40 +285,9 @@ struct Fused<Recurrent> {
     return recurrent_layer(call);
   }
   __attribute__((noinline)) __device__ static void rows(const Step& x, const RowsPart& p) {
-    each_group(p.rows, recurrent_floats(x.in, x.hidden),
-               [&](const Rows& some) { recurrent_forwards<0>(x, some, p.shared); });
     clear_beyond(x.saved, p.rows, x.y.rows, x.steps, static_cast<int>(saved_of(x.cell)) * x.hidden);
-  }
-};
-template <>
-struct Fused<RecurrentGrad> {
-  using Step = RecurrentBack;
-  static constexpr int kRowsOutput = 1;  // the first is lane-major
-  static Step pack(const Call& call, Packing& packing) {
-    packing.fits = recurrent_grad_floats(call.in[2].rows) <= kSharedFloats;
-    return recurrent_back(call);
-  }
-  __attribute__((noinline)) __device__ static void rows(const Step& x, const RowsPart& p) {
-    each_group(p.rows, recurrent_grad_floats(x.w_h.rows),
-               [&](const Rows& some) { recurrent_backwards<0>(x, some, p.shared); });
-    clear_beyond(x.slopes, p.rows, x.sequences, x.steps, static_cast<int>(slopes_of(x.cell)) * x.w_h.rows);
-  }
-};
-template <>
-struct Fused<RecurrentInputGrad> {
-  using Step = RecurrentInput;
-  static Step pack(const Call& call, Packing&) { return recurrent_input(call); }
-  __device__ static void rows(const Step& x, const RowsPart& p) {
-    p.each_element(x.d_x.cols, [&](int r, int c) { recurrent_input_element(x, r, c / x.w_x.rows, c % x.w_x.rows); });
-  }
-};
-template <>
-struct Fused<RecurrentWgrad> {
-  using Step = RecurrentWeights;
-  static Step pack(const Call& call, Packing&) { return recurrent_weights(call); }
-  __device__ static void cols(const Step& x, const ColsPart& p) {
-    each_item(x.out.rows * (p.end - p.first),
-              [&](int i) { recurrent_weight(x, i / (p.end - p.first), p.first + i % (p.end - p.first)); });
+    each_group(p.rows, recurrent_floats(x.in, x.hidden),
+               [&](const Rows& some) { recurrent_rows(x, some, p.shared, kSharedFloats); });
   }
 };
 

@@ -6,7 +6,7 @@
 #include "kernels/gpu/bodies/elementwise.cuh"
 #include "kernels/gpu/bodies/matmul.cuh"
 #include "kernels/gpu/bodies/optimizer.cuh"
-#include "kernels/gpu/bodies/recurrent.cuh"
+#include "kernels/gpu/bodies/recurrent_grad.cuh"
 #include "kernels/gpu/bodies/rows.cuh"
 #include "kernels/gpu/bodies/sampling.cuh"
 #include "kernels/gpu/bodies/span.cuh"

@@ -12,15 +12,17 @@ namespace {
 __global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__ Constants<FusedTable> table) {
   const FusedTable& t = *table;
   TESS_SHARED(shared, float[kSharedFloats]);
-  TESS_SHARED(own, int[2]);  // the block's chain and its number there: in registers they would be spilled at each call
+  // The block's chain, its number there, and the step: in registers they would be spilled at each call.
+  TESS_SHARED(own, int[2]);
+  TESS_SHARED(state, StepState);
   if (threadIdx.x == 0) {
     int c = 0;
     while (static_cast<int>(blockIdx.x) >= t.chain[c].end) ++c;
     own[0] = c;
     own[1] = static_cast<int>(blockIdx.x) - (c == 0 ? 0 : t.chain[c - 1].end);
+    state = {t.state->seed, t.last ? t.state->running : t.state->step, -1};
   }
   __syncthreads();
-  const StepState state{t.state->seed, t.last ? t.state->running : t.state->step, -1};
   for (int i = 0; i < t.chain[own[0]].steps; ++i) {
     const FusedTable::Chain& chain = t.chain[own[0]];
     const int block = own[1];

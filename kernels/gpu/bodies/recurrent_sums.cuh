@@ -1,0 +1,293 @@
+// The products of a recurrent layer (gpu/bodies/recurrent.cuh, recurrent_grad.cuh): weights times values of a block's
+// lanes, which are in its room, [k][lane]. A product's lanes are 1 (V = 1) or come in groups of four (V = 4), whose
+// values are one 16-byte word and whose sums share each weight.
+//   The order of a sum depends on nothing but its depth, so its bits are the same for any V, any number of lanes, and
+//   held or streamed weights:
+//     down the columns of W (column_sums)  four partial sums, of k ≡ 0, 1, 2, 3 (mod 4), added as (0 + 1) + (2 + 3)
+//     along the rows of W (row_sums)       eight threads take four neighbours j at a time in turn, each in four partial
+//                                          sums by j mod 4, added as above; the threads' sums are added by a butterfly
+//   Held: the weights of at most 32 units stay in registers through all steps. Streamed: they come from L1, the next
+//   ones on their way while a thread uses the last.
+//   Factors are rounded once: values where they are put into the room, weights as they arrive in registers.
+#pragma once
+#include "kernels/gpu/bodies/chain.cuh"
+
+namespace tessera::gpu {
+
+constexpr int kTile = static_cast<int>(kSequenceTile);
+constexpr int kHeldUnits = 32;
+constexpr int kColumnThreads = 4, kRowThreads = 8;  // that share a unit's product: of held columns, and of rows
+
+__host__ __device__ constexpr int padded(int n) { return static_cast<int>(recurrent_padded(n)); }
+
+__device__ inline int thread() { return static_cast<int>(threadIdx.x); }
+
+template <Precision factors, int n>
+__device__ inline void round_to(float (&x)[n]) {
+#pragma unroll
+  for (int i = 0; i < n; ++i) x[i] = rounded(x[i], factors);
+}
+template <int n>
+__device__ inline void round_all(Precision factors, float (&x)[n]) {
+  if (factors == Precision::fp32) return;
+  if (factors == Precision::tf32) round_to<Precision::tf32>(x);
+  else if (factors == Precision::bf16) round_to<Precision::bf16>(x);
+  else round_to<Precision::fp16>(x);
+}
+
+// What the steps of a GRU with held weights keep in registers. Others read it again after every store: they need the
+// registers for their sums.
+template <bool kept, class T>
+struct KeptAs {
+  using Type = const T&;
+};
+template <class T>
+struct KeptAs<true, T> {
+  using Type = const T;
+};
+template <bool kept, class T>
+using Kept = typename KeptAs<kept, T>::Type;
+
+// ---- lanes ----------------------------------------------------------------------------------------------------------
+// The number of steps of sequence b.
+__device__ inline int length_of(const Mat<const float>& length, int b, int sequences, int steps) {
+  if (b >= sequences) return 0;
+  if (!length) return steps;
+  const float own = length.row(b)[0];
+  return !(own > 0.0f) ? 0 : own < static_cast<float>(steps) ? static_cast<int>(own) : steps;
+}
+
+// A lane's sequence, in the room: row −1 is none, one beyond the batch fills the last tile.
+struct __align__(16) Lane {
+  int row, steps, tile, place;
+};
+constexpr int kLaneFloats = sizeof(Lane) / sizeof(float);
+
+// Fills the room's lanes. A barrier must follow.
+__device__ inline void put_lanes(Lane* lanes, int count, const Rows& rows, const Mat<const float>& length,
+                                 int sequences, int steps) {
+  for (int i = thread(); i < count; i += kThreads) {
+    const int b = i < rows.count ? rows.at(i) : -1;
+    lanes[i] = {b, b < 0 ? 0 : length_of(length, b, sequences, steps), b / kTile, b % kTile};
+  }
+}
+
+// Part 0, unit u of a lane's step t in a tile-major matrix; the parts are `hidden` rows apart.
+__device__ inline float* cell_of(const Mat<float>& m, const Lane& lane, int t, int steps, int parts, int hidden,
+                                 int u) {
+  return m.row((lane.tile * steps + t) * parts * hidden + u) + lane.place;
+}
+
+// Padding lanes of the last tile are zeroed by the block that owns the last sequence. `rows_a_step`: rows of a
+// tile-major matrix per step of a tile.
+__device__ inline void clear_beyond(const Mat<float>& m, const Rows& rows, int sequences, int steps, int rows_a_step) {
+  const int used = sequences % kTile, beyond = kTile - used, first = sequences / kTile * steps * rows_a_step;
+  if (used == 0 || rows.at(rows.count - 1) != sequences - 1) return;
+  for (int i = thread(); i < steps * rows_a_step * beyond; i += kThreads)
+    m.row(first + i / beyond)[used + i % beyond] = 0.0f;
+}
+
+// Items (u, group), u < units, in turn: number `first`, and those `step` further on. Divides once.
+struct Items {
+  int u, group, step_u, step_group, units;
+  __device__ Items(int first, int step, int n)
+      : u(first % n), group(first / n), step_u(step % n), step_group(step / n), units(n) {}
+  __device__ void next() {
+    u += step_u;
+    group += step_group;
+    if (u >= units) u -= units, ++group;
+  }
+};
+
+// ---- sums over neighbouring threads ---------------------------------------------------------------------------------
+// The sum of four neighbours' parts: (0 + 1) + (2 + 3). Every thread of a warp calls it. With V = 4, thread p of them
+// gets lane p.
+template <int V>
+__device__ inline float across_four(const float (&part)[V], int p) {
+  if constexpr (V == 1) {
+    float sum = part[0];
+    sum += __shfl_xor_sync(kWholeWarp, sum, 1);
+    return sum + __shfl_xor_sync(kWholeWarp, sum, 2);
+  } else {
+    const bool odd = (p & 1) != 0, upper = (p & 2) != 0;
+    const float low = (odd ? part[1] : part[0]) + __shfl_xor_sync(kWholeWarp, odd ? part[0] : part[1], 1),
+                high = (odd ? part[3] : part[2]) + __shfl_xor_sync(kWholeWarp, odd ? part[2] : part[3], 1);
+    return (upper ? high : low) + __shfl_xor_sync(kWholeWarp, upper ? low : high, 2);
+  }
+}
+
+// ---- down the columns of a weight -----------------------------------------------------------------------------------
+// V lanes of value k. V = 1: of values k … k + 3.
+__device__ inline void load_lanes(const float* from, float (&to)[4]) {
+  const float4 v = *reinterpret_cast<const float4*>(from);
+  to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+}
+
+// sum[first + g][lane] = Σ_k w[k·ld + g·gate]·v[k·lanes + lane], k < depth, g < n, by one thread. v has a multiple of
+// four values, zeros at the end.
+template <int n, int first, int V, int G>
+__device__ inline void sums_of_gates(const float* w, int ld, int gate, const float* v, int lanes, int depth,
+                                     Precision factors, float (&sum)[G][V]) {
+  float part[4][n][V] = {}, next[4 * n];
+  const auto load = [&](int k) {
+    const float* row = w + k * ld;
+#pragma unroll
+    for (int q = 0; q < 4; ++q, row += ld)
+#pragma unroll
+      for (int g = 0; g < n; ++g) next[q * n + g] = k + q < depth ? row[g * gate] : 0.0f;
+  };
+  load(0);
+#pragma unroll 1  // more would take more registers than a fused launch has
+  for (int k = 0; k < depth; k += 4) {
+    float now[4 * n], x[4];
+#pragma unroll
+    for (int i = 0; i < 4 * n; ++i) now[i] = next[i];
+    if (k + 4 < depth) load(k + 4);
+    round_all(factors, now);
+    if constexpr (V == 1) load_lanes(v + k, x);
+#pragma unroll
+    for (int q = 0; q < 4; ++q) {
+      if constexpr (V == 4) load_lanes(v + (k + q) * lanes, x);
+#pragma unroll
+      for (int g = 0; g < n; ++g)
+#pragma unroll
+        for (int lane = 0; lane < V; ++lane)
+          part[q][g][lane] = fmaf(now[q * n + g], x[V == 1 ? q : lane], part[q][g][lane]);
+    }
+  }
+#pragma unroll
+  for (int g = 0; g < n; ++g)
+#pragma unroll
+    for (int lane = 0; lane < V; ++lane)
+      sum[first + g][lane] = (part[0][g][lane] + part[1][g][lane]) + (part[2][g][lane] + part[3][g][lane]);
+}
+// Of G gates: of four lanes two gates at a time, as a thread has 128 registers.
+template <int G, int V>
+__device__ inline void column_sums(const float* w, int ld, int gate, const float* v, int lanes, int depth,
+                                   Precision factors, float (&sum)[G][V]) {
+  constexpr int n = V == 1 || G < 2 ? G : 2;
+  sums_of_gates<n, 0>(w, ld, gate, v, lanes, depth, factors, sum);
+  if constexpr (n < G) sums_of_gates<G - n, n>(w + n * gate, ld, gate, v, lanes, depth, factors, sum);
+}
+
+// The same by four threads, thread p with the weights k ≡ p (mod 4), which it holds: own[g·kHeldColumn + k / 4].
+constexpr int kHeldColumn = kHeldUnits / kColumnThreads;
+template <int G>
+__device__ inline void hold_columns(const float* w, int ld, int gate, int depth, int p, Precision factors,
+                                    float (&own)[G * kHeldColumn]) {
+#pragma unroll
+  for (int g = 0; g < G; ++g)
+#pragma unroll
+    for (int i = 0; i < kHeldColumn; ++i) {
+      const int k = i * kColumnThreads + p;
+      own[g * kHeldColumn + i] = k < depth ? w[k * ld + g * gate] : 0.0f;
+    }
+  round_all(factors, own);
+}
+// sum[g], of the gates first … first + n − 1 of those held. `v`: of thread p's lanes.
+template <int V, int first, int n, int held>
+__device__ inline void held_column_sums(const float (&own)[held], const float* v, int lanes, int depth, int p,
+                                        float (&sum)[n]) {
+  float part[n][V] = {};
+#pragma unroll
+  for (int i = 0; i < kHeldColumn; ++i) {
+    if (i * kColumnThreads >= depth) break;
+    const float* at = v + (i * kColumnThreads + p) * lanes;
+    float x[4];
+    if constexpr (V == 4) load_lanes(at, x);
+    else x[0] = at[0];
+#pragma unroll
+    for (int g = 0; g < n; ++g)
+#pragma unroll
+      for (int lane = 0; lane < V; ++lane)
+        part[g][lane] = fmaf(own[(first + g) * kHeldColumn + i], x[lane], part[g][lane]);
+  }
+#pragma unroll
+  for (int g = 0; g < n; ++g) sum[g] = across_four<V>(part[g], p);
+}
+
+// ---- along the rows of a weight -------------------------------------------------------------------------------------
+// Where value j of the room begins. Sixteen bytes after every fourth one: without them the eight threads of a row would
+// read from the same banks.
+template <int V>
+__device__ inline int value_at(int j, int lanes) {
+  return j * lanes + (V == 1 ? 0 : j & ~3);
+}
+__host__ __device__ constexpr int value_floats(int depth, int lanes) {
+  return padded(depth) * (lanes == 1 ? 1 : lanes + 1);
+}
+
+// four neighbours, 0 from `depth` on
+__device__ inline void load_row(const float* w, int j, int depth, bool wide, float* to) {
+  float v[kChunk] = {};
+  if (j < depth) load_chunk({w, 0, 1, wide}, 0, j, min(kChunk, depth - j), v);
+#pragma unroll
+  for (int q = 0; q < kChunk; ++q) to[q] = v[q];
+}
+template <int V>
+__device__ inline void add_row(const float* w, const float* v, int j, int lanes, float (&part)[4][V]) {
+  const float* at = v + value_at<V>(j, lanes);
+  float x[4];
+  if constexpr (V == 1) load_lanes(at, x);
+#pragma unroll
+  for (int q = 0; q < 4; ++q) {
+    if constexpr (V == 4) load_lanes(at + q * lanes, x);
+#pragma unroll
+    for (int lane = 0; lane < V; ++lane) part[q][lane] = fmaf(w[q], x[V == 1 ? q : lane], part[q][lane]);
+  }
+}
+template <int V>
+__device__ inline float across_eight(const float (&part)[4][V], int p) {
+  float own[V];
+#pragma unroll
+  for (int lane = 0; lane < V; ++lane) own[lane] = (part[0][lane] + part[1][lane]) + (part[2][lane] + part[3][lane]);
+  const float sum = across_four<V>(own, p);
+  return sum + __shfl_xor_sync(kWholeWarp, sum, 4);
+}
+
+// Σ_j w[j]·v[j][lane], j < depth, by eight threads, p of them this one; lane p % 4 with V = 4. `v`: of their lanes, as
+// value_at lays them out, a multiple of four values with zeros at the end. Every thread of a warp calls it.
+template <int V>
+__device__ inline float row_sums(const float* w, const float* v, int lanes, int depth, int p, Precision factors) {
+  constexpr int kAtATime = 2, kApart = kRowThreads * kChunk;
+  const bool wide = reinterpret_cast<uintptr_t>(w) % 16 == 0;
+  float part[4][V] = {}, next[kAtATime * kChunk];
+  const auto load = [&](int j) {
+#pragma unroll
+    for (int i = 0; i < kAtATime; ++i) load_row(w, j + i * kApart, depth, wide, next + i * kChunk);
+  };
+  load(p * kChunk);
+#pragma unroll 1
+  for (int j = p * kChunk; j < depth; j += kAtATime * kApart) {
+    float now[kAtATime * kChunk];
+#pragma unroll
+    for (int i = 0; i < kAtATime * kChunk; ++i) now[i] = next[i];
+    if (j + kAtATime * kApart < depth) load(j + kAtATime * kApart);
+    round_all(factors, now);
+#pragma unroll
+    for (int i = 0; i < kAtATime; ++i)
+      if (j + i * kApart < depth) add_row<V>(now + i * kChunk, v, j + i * kApart, lanes, part);
+  }
+  return across_eight<V>(part, p);
+}
+
+// The same with weights that a thread holds, those of `n` rows of 32.
+template <int n>
+__device__ inline void hold_row(const float* w, int depth, int p, Precision factors, float (&own)[n * kChunk]) {
+  const bool wide = reinterpret_cast<uintptr_t>(w) % 16 == 0;
+#pragma unroll
+  for (int i = 0; i < n; ++i) load_row(w, (i * kRowThreads + p) * kChunk, depth, wide, own + i * kChunk);
+  round_all(factors, own);
+}
+template <int V, int n>
+__device__ inline float held_row_sums(const float (&own)[n], const float* v, int lanes, int depth, int p) {
+  float part[4][V] = {};
+#pragma unroll
+  for (int i = 0; i < n / kChunk; ++i) {
+    const int j = (i * kRowThreads + p) * kChunk;
+    if (j < depth) add_row<V>(own + i * kChunk, v, j, lanes, part);
+  }
+  return across_eight<V>(part, p);
+}
+
+}  // namespace tessera::gpu
