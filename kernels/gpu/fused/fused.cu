@@ -9,20 +9,35 @@
 namespace tessera::gpu {
 namespace {
 
+// Brings what a chain's steps are told into the first-level cache, all lines at once; step by step, each would be waited
+// for. It is kept where nobody reads it, or the loads would be left out. noinline: of a parameter that it knows, the
+// compiler reads from the constant cache.
+constexpr int kTableLine = 128;
+__attribute__((noinline)) __device__ void touch(const unsigned char* from, int bytes, int* to) {
+  const int line = static_cast<int>(threadIdx.x);
+  if (line * kTableLine < bytes) to[line] = *reinterpret_cast<const int*>(from + line * kTableLine);
+}
+
 __global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__ Constants<FusedTable> table) {
   const FusedTable& t = *table;
   TESS_SHARED(shared, float[kSharedFloats]);
   // The block's chain, its number there, and the step: in registers they would be spilled at each call.
   TESS_SHARED(own, int[2]);
   TESS_SHARED(state, StepState);
+  TESS_SHARED(touched, int[kPoolBytes / kTableLine]);
   if (threadIdx.x == 0) {
     int c = 0;
     while (static_cast<int>(blockIdx.x) >= t.chain[c].end) ++c;
     own[0] = c;
     own[1] = static_cast<int>(blockIdx.x) - (c == 0 ? 0 : t.chain[c - 1].end);
-    state = {t.state->seed, t.last ? t.state->running : t.state->step, -1};
   }
+  if (threadIdx.x == 32) state = {t.state->seed, t.last ? t.state->running : t.state->step, -1};  // meanwhile
   __syncthreads();
+  {
+    const FusedTable::Chain& chain = t.chain[own[0]];
+    const int after = chain.first_step + chain.steps, begin = t.step[chain.first_step].offset;
+    touch(t.pool + begin, (after < t.steps ? t.step[after].offset : t.used) - begin, touched);
+  }
   for (int i = 0; i < t.chain[own[0]].steps; ++i) {
     const FusedTable::Chain& chain = t.chain[own[0]];
     const int block = own[1];
