@@ -31,7 +31,8 @@ __global__ void __launch_bounds__(kThreads, 2)
     recurrent_grad_kernel(const __grid_constant__ Constants<RecurrentBack> back, int lanes, float* workspace,
                           int64_t floats) {
   TESS_DYN_SHARED(float, shared);
-  recurrent_grad_rows(*back, lanes_of_block(lanes), room_of(shared, workspace, static_cast<int>(blockIdx.x), floats));
+  recurrent_grad_rows(*back, lanes_of_block(lanes), room_of(shared, workspace, static_cast<int>(blockIdx.x), floats),
+                      static_cast<int>(floats));
 }
 
 __global__ void __launch_bounds__(kThreads, 2)

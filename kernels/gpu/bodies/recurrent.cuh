@@ -65,8 +65,7 @@ __device__ inline RecurrentRoom recurrent_room(const RecurrentLayer& s, int lane
 }
 
 // The inputs of the steps from t on.
-__attribute__((noinline)) __device__ inline void take_inputs(const RecurrentLayer& s, const RecurrentRoom& room,
-                                                             int t) {
+__device__ inline void take_inputs(const RecurrentLayer& s, const RecurrentRoom& room, int t) {
   for (int i = thread(), depth = padded(s.in); i < depth * room.columns; i += kThreads) {
     const int k = i % depth, column = i / depth, step = t + column / room.L;
     const Lane& lane = room.lanes[column % room.L];
@@ -74,9 +73,9 @@ __attribute__((noinline)) __device__ inline void take_inputs(const RecurrentLaye
         k < s.in && step < lane.steps ? rounded(s.x.row(lane.row)[step * s.in + k], s.factors) : 0.0f;
   }
 }
-// Their part of the gates. noinline, here and below: a fused launch has 128 registers, and each of these needs most.
+// Their part of the gates.
 template <Cell cell, int at_a_time>
-__attribute__((noinline)) __device__ void input_gates(const RecurrentLayer& s, const RecurrentRoom& at) {
+__device__ inline void input_gates(const RecurrentLayer& s, const RecurrentRoom& at) {
   constexpr int G = static_cast<int>(gates_of(cell));
   const RecurrentRoom room = at;
   const int H = s.hidden, L = room.L, groups = room.columns / at_a_time;
@@ -100,8 +99,7 @@ __attribute__((noinline)) __device__ void input_gates(const RecurrentLayer& s, c
 // The steps from `first` to before `end`, whose inputs' part is in the room; one lane (V = 1) or groups of four. `held`:
 // a thread has one unit.
 template <Cell cell, int V, bool held>
-__attribute__((noinline)) __device__ void recurrent_steps(const RecurrentLayer& s, const RecurrentRoom& at, int first,
-                                                          int end) {
+__device__ inline void recurrent_steps(const RecurrentLayer& s, const RecurrentRoom& at, int first, int end) {
   constexpr int G = static_cast<int>(gates_of(cell)), parts = static_cast<int>(saved_of(cell));
   constexpr bool lstm = cell == Cell::lstm, reset = cell == Cell::gru_reset_before;
   constexpr bool kKept = held && cell == Cell::gru;
@@ -109,14 +107,15 @@ __attribute__((noinline)) __device__ void recurrent_steps(const RecurrentLayer& 
   Kept<kKept, Mat<float>> saved = s.saved, y = s.y;
   const float* const b_h = s.b_h.data;
   const Precision factors = s.factors;
-  const int L = V == 1 ? 1 : room.L, H = s.hidden, B = y.rows, ld = static_cast<int>(s.w_h.ld), steps = s.steps;
+  const int L = V == 1 ? 1 : room.L, H = s.hidden, B = y.rows, steps = s.steps;
 
   // of the threads that share a unit: which this is, and whether it owns a lane of it
   const int p = held ? thread() % kColumnThreads : 0;
   const Items mine(held ? thread() / kColumnThreads : thread(), kThreads, H);
   const bool owner = !held || (mine.group < L / V && (V == 4 || p == 0));
   float own[held ? G * kHeldColumn : 1];
-  if constexpr (held) hold_columns<G>(s.w_h.data + mine.u, ld, H, H, p, factors, own);
+  if constexpr (held)
+    hold_columns<G>(s.w_h.data + mine.u, static_cast<int>(s.w_h.ld), s.hidden, s.hidden, p, factors, own);
   // take(u, lane, sums) of n gates from `gate` on, each Σ_k W_h[k, gate·H + u]·v[k][lane].
   const auto each_unit = [&]<int gate, int n>(const float* v, auto&& take) {
     if constexpr (held) {
@@ -127,7 +126,8 @@ __attribute__((noinline)) __device__ void recurrent_steps(const RecurrentLayer& 
     } else {
       for (Items item = mine; item.group < L / V; item.next()) {
         float sum[n][V];
-        column_sums<n, V>(s.w_h.data + gate * H + item.u, ld, H, v + item.group * V, L, H, factors, sum);
+        column_sums<n, V>(s.w_h.data + gate * H + item.u, static_cast<int>(s.w_h.ld), H, v + item.group * V, L, H,
+                          factors, sum);
         constexpr int kLanes = V == 1 || lstm ? 1 : 2;
 #pragma unroll 1  // four at a time would take too many registers
         for (int lane = 0; lane < V; lane += kLanes)
@@ -198,8 +198,7 @@ __attribute__((noinline)) __device__ void recurrent_steps(const RecurrentLayer& 
 }
 
 // The lanes and their states.
-__attribute__((noinline)) __device__ inline void start_lanes(const RecurrentLayer& s, const Rows& rows,
-                                                             RecurrentRoom& at) {
+__device__ inline void start_lanes(const RecurrentLayer& s, const Rows& rows, RecurrentRoom& at) {
   const RecurrentRoom room = at;
   const int L = room.L, H = s.hidden, B = s.y.rows;
   put_lanes(room.lanes, L, rows, s.length, B, s.steps);
@@ -219,7 +218,7 @@ __attribute__((noinline)) __device__ inline void start_lanes(const RecurrentLaye
 }
 // The last states, and zeros where no lane has a step.
 template <Cell cell>
-__attribute__((noinline)) __device__ void end_lanes(const RecurrentLayer& s, const RecurrentRoom& at) {
+__device__ inline void end_lanes(const RecurrentLayer& s, const RecurrentRoom& at) {
   constexpr int parts = static_cast<int>(saved_of(cell));
   const RecurrentRoom room = at;
   const int L = room.L, H = s.hidden, B = s.y.rows, most = room.most;
@@ -239,44 +238,41 @@ __attribute__((noinline)) __device__ void end_lanes(const RecurrentLayer& s, con
   }
 }
 
-// All steps of the sequences `rows`. Every thread of the block calls it.
+// All steps of the sequences `rows`, in groups that the room holds. Every thread of the block calls it. noinline: each
+// variant has the registers it needs, and calls nothing, for which its callers would save theirs.
+template <Cell cell, int V, bool held>
+__attribute__((noinline)) __device__ void recurrent_forwards(const RecurrentLayer& s, const Rows& rows, int most,
+                                                             float* floats, int count) {
+  each_group(rows, most, [&](const Rows& some) {
+    RecurrentRoom room = recurrent_room(s, V == 1 ? 1 : padded(some.count), floats, count);
+    start_lanes(s, some, room);
+    for (int t = 0; t < room.most; t += room.span) {
+      take_inputs(s, room, t);
+      __syncthreads();
+      if (V == 4 || room.columns > 1) input_gates<cell, 4>(s, room);
+      else input_gates<cell, 1>(s, room);
+      __syncthreads();
+      recurrent_steps<cell, V, held>(s, room, t, min(t + room.span, room.most));
+    }
+    end_lanes<cell>(s, room);
+  });
+}
 template <Cell cell>
-__attribute__((noinline)) __device__ void recurrent_forwards(const RecurrentLayer& s, const Rows& rows, float* floats,
-                                                             int count) {
-  RecurrentRoom room = recurrent_room(s, rows.count, floats, count);
-  start_lanes(s, rows, room);
-  for (int t = 0; t < room.most; t += room.span) {
-    const bool held = s.hidden <= kHeldUnits && s.hidden * ((room.L + 3) / 4) * kColumnThreads <= kThreads;
-    const int end = min(t + room.span, room.most);
-    take_inputs(s, room, t);
-    __syncthreads();
-    if (room.columns > 1) input_gates<cell, 4>(s, room);
-    else input_gates<cell, 1>(s, room);
-    __syncthreads();
-    if (room.L == 1 && held) recurrent_steps<cell, 1, true>(s, room, t, end);
-    else if (room.L == 1) recurrent_steps<cell, 1, false>(s, room, t, end);
-    else if (held) recurrent_steps<cell, 4, true>(s, room, t, end);
-    else recurrent_steps<cell, 4, false>(s, room, t, end);
-  }
-  end_lanes<cell>(s, room);
+__device__ inline void recurrent_of(const RecurrentLayer& s, const Rows& rows, float* room, int floats) {
+  const int most = most_lanes(recurrent_floats(s.in, s.hidden), floats), lanes = min(most, rows.count);
+  const bool held = s.hidden <= kHeldUnits && s.hidden * blocks_of_four(lanes) * kColumnThreads <= kThreads;
+  if (lanes == 1 && held) return recurrent_forwards<cell, 1, true>(s, rows, most, room, floats);
+  if (lanes == 1) return recurrent_forwards<cell, 1, false>(s, rows, most, room, floats);
+  if (held) return recurrent_forwards<cell, 4, true>(s, rows, most, room, floats);
+  return recurrent_forwards<cell, 4, false>(s, rows, most, room, floats);
 }
 __device__ inline void recurrent_rows(const RecurrentLayer& s, const Rows& rows, float* room, int floats) {
-  if (s.cell == Cell::lstm) recurrent_forwards<Cell::lstm>(s, rows, room, floats);
-  else if (s.cell == Cell::gru) recurrent_forwards<Cell::gru>(s, rows, room, floats);
-  else recurrent_forwards<Cell::gru_reset_before>(s, rows, room, floats);
+  if (s.cell == Cell::lstm) return recurrent_of<Cell::lstm>(s, rows, room, floats);
+  if (s.cell == Cell::gru) return recurrent_of<Cell::gru>(s, rows, room, floats);
+  return recurrent_of<Cell::gru_reset_before>(s, rows, room, floats);
 }
 
 // ---- as a step of a fused launch ------------------------------------------------------------------------------------
-// Processes as many sequences at a time as the room holds, `floats` each: one, or a multiple of four.
-template <class Go>
-__device__ inline void each_group(const Rows& rows, int64_t floats, Go&& go) {
-  const int fit = kSharedFloats / static_cast<int>(floats), most = fit < 4 ? 1 : fit / 4 * 4;
-  for (int first = 0, n = 0; first < rows.count; first += n) {
-    if (first > 0) __syncthreads();
-    n = rows.count <= most ? rows.count : min(most, rows.run - first % rows.run);
-    go(n == rows.count ? rows : Rows{rows.at(first), n, n, 0});
-  }
-}
 template <>
 struct Fused<Recurrent> {
   using Step = RecurrentLayer;
@@ -284,10 +280,9 @@ struct Fused<Recurrent> {
     packing.fits = recurrent_floats(call.in[4].rows, call.in[5].rows) <= kSharedFloats;
     return recurrent_layer(call);
   }
-  __attribute__((noinline)) __device__ static void rows(const Step& x, const RowsPart& p) {
+  __device__ static void rows(const Step& x, const RowsPart& p) {
     clear_beyond(x.saved, p.rows, x.y.rows, x.steps, static_cast<int>(saved_of(x.cell)) * x.hidden);
-    each_group(p.rows, recurrent_floats(x.in, x.hidden),
-               [&](const Rows& some) { recurrent_rows(x, some, p.shared, kSharedFloats); });
+    recurrent_rows(x, p.rows, p.shared, kSharedFloats);
   }
 };
 

@@ -41,7 +41,7 @@ inline RecurrentBack recurrent_back(const Call& call) {
 
 // All steps of the sequences `rows`, last to first; as recurrent_forwards.
 template <Cell cell, int V, bool held>
-__attribute__((noinline)) __device__ void recurrent_backwards(const RecurrentBack& s, const Rows& rows, float* room) {
+__device__ inline void group_backwards(const RecurrentBack& s, const Rows& rows, float* room) {
   constexpr int G = static_cast<int>(gates_of(cell)), parts = static_cast<int>(saved_of(cell)),
                 slope_parts = static_cast<int>(slopes_of(cell));
   constexpr bool lstm = cell == Cell::lstm, reset = cell == Cell::gru_reset_before;
@@ -187,22 +187,24 @@ __attribute__((noinline)) __device__ void recurrent_backwards(const RecurrentBac
   }
 }
 
-template <Cell cell>
-__device__ inline void recurrent_grad_of(const RecurrentBack& s, const Rows& rows, float* room) {
-  const int H = s.w_h.rows, lanes = rows.count == 1 ? 1 : padded(rows.count) / 4;
-  const bool held = H * lanes * kRowThreads <= kThreads;
-  if (rows.count == 1) {
-    if (held) recurrent_backwards<cell, 1, true>(s, rows, room);
-    else recurrent_backwards<cell, 1, false>(s, rows, room);
-  } else {
-    if (held) recurrent_backwards<cell, 4, true>(s, rows, room);
-    else recurrent_backwards<cell, 4, false>(s, rows, room);
-  }
+template <Cell cell, int V, bool held>
+__attribute__((noinline)) __device__ void recurrent_backwards(const RecurrentBack& s, const Rows& rows, int most,
+                                                              float* room) {
+  each_group(rows, most, [&](const Rows& some) { group_backwards<cell, V, held>(s, some, room); });
 }
-__device__ inline void recurrent_grad_rows(const RecurrentBack& s, const Rows& rows, float* room) {
-  if (s.cell == Cell::lstm) recurrent_grad_of<Cell::lstm>(s, rows, room);
-  else if (s.cell == Cell::gru) recurrent_grad_of<Cell::gru>(s, rows, room);
-  else recurrent_grad_of<Cell::gru_reset_before>(s, rows, room);
+template <Cell cell>
+__device__ inline void recurrent_grad_of(const RecurrentBack& s, const Rows& rows, float* room, int floats) {
+  const int most = most_lanes(recurrent_grad_floats(s.w_h.rows), floats), lanes = min(most, rows.count);
+  const bool held = s.w_h.rows * blocks_of_four(lanes) * kRowThreads <= kThreads;
+  if (lanes == 1 && held) return recurrent_backwards<cell, 1, true>(s, rows, most, room);
+  if (lanes == 1) return recurrent_backwards<cell, 1, false>(s, rows, most, room);
+  if (held) return recurrent_backwards<cell, 4, true>(s, rows, most, room);
+  return recurrent_backwards<cell, 4, false>(s, rows, most, room);
+}
+__device__ inline void recurrent_grad_rows(const RecurrentBack& s, const Rows& rows, float* room, int floats) {
+  if (s.cell == Cell::lstm) return recurrent_grad_of<Cell::lstm>(s, rows, room, floats);
+  if (s.cell == Cell::gru) return recurrent_grad_of<Cell::gru>(s, rows, room, floats);
+  return recurrent_grad_of<Cell::gru_reset_before>(s, rows, room, floats);
 }
 
 // d_x.
@@ -341,10 +343,9 @@ struct Fused<RecurrentGrad> {
     packing.fits = recurrent_grad_floats(call.in[2].rows) <= kSharedFloats;
     return recurrent_back(call);
   }
-  __attribute__((noinline)) __device__ static void rows(const Step& x, const RowsPart& p) {
+  __device__ static void rows(const Step& x, const RowsPart& p) {
     clear_beyond(x.slopes, p.rows, x.sequences, x.steps, static_cast<int>(slopes_of(x.cell)) * x.w_h.rows);
-    each_group(p.rows, recurrent_grad_floats(x.w_h.rows),
-               [&](const Rows& some) { recurrent_grad_rows(x, some, p.shared); });
+    recurrent_grad_rows(x, p.rows, p.shared, kSharedFloats);
   }
 };
 template <>

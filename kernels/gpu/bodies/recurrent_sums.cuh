@@ -87,6 +87,21 @@ __device__ inline void clear_beyond(const Mat<float>& m, const Rows& rows, int s
     m.row(first + i / beyond)[used + i % beyond] = 0.0f;
 }
 
+// How many sequences, of `floats` each, a room holds at a time: one, or a multiple of four.
+__device__ inline int most_lanes(int64_t floats, int room) {
+  const int fit = room / static_cast<int>(floats);
+  return fit < 4 ? 1 : fit / 4 * 4;
+}
+__device__ inline int blocks_of_four(int lanes) { return (lanes + 3) / 4; }
+template <class Go>
+__device__ inline void each_group(const Rows& rows, int most, Go&& go) {
+  for (int first = 0, n = 0; first < rows.count; first += n) {
+    if (first > 0) __syncthreads();
+    n = rows.count <= most ? rows.count : min(most, rows.run - first % rows.run);
+    go(n == rows.count ? rows : Rows{rows.at(first), n, n, 0});
+  }
+}
+
 // Items (u, group), u < units, in turn: number `first`, and those `step` further on. Divides once.
 struct Items {
   int u, group, step_u, step_group, units;
@@ -123,51 +138,48 @@ __device__ inline void load_lanes(const float* from, float (&to)[4]) {
   to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
 }
 
-// sum[first + g][lane] = Σ_k w[k·ld + g·gate]·v[k·lanes + lane], k < depth, g < n, by one thread. v has a multiple of
-// four values, zeros at the end.
-template <int n, int first, int V, int G>
-__device__ inline void sums_of_gates(const float* w, int ld, int gate, const float* v, int lanes, int depth,
-                                     Precision factors, float (&sum)[G][V]) {
-  float part[4][n][V] = {}, next[4 * n];
-  const auto load = [&](int k) {
-    const float* row = w + k * ld;
-#pragma unroll
-    for (int q = 0; q < 4; ++q, row += ld)
-#pragma unroll
-      for (int g = 0; g < n; ++g) next[q * n + g] = k + q < depth ? row[g * gate] : 0.0f;
-  };
-  load(0);
-#pragma unroll 1  // more would take more registers than a fused launch has
-  for (int k = 0; k < depth; k += 4) {
-    float now[4 * n], x[4];
-#pragma unroll
-    for (int i = 0; i < 4 * n; ++i) now[i] = next[i];
-    if (k + 4 < depth) load(k + 4);
-    round_all(factors, now);
-    if constexpr (V == 1) load_lanes(v + k, x);
-#pragma unroll
-    for (int q = 0; q < 4; ++q) {
-      if constexpr (V == 4) load_lanes(v + (k + q) * lanes, x);
-#pragma unroll
-      for (int g = 0; g < n; ++g)
-#pragma unroll
-        for (int lane = 0; lane < V; ++lane)
-          part[q][g][lane] = fmaf(now[q * n + g], x[V == 1 ? q : lane], part[q][g][lane]);
-    }
-  }
-#pragma unroll
-  for (int g = 0; g < n; ++g)
-#pragma unroll
-    for (int lane = 0; lane < V; ++lane)
-      sum[first + g][lane] = (part[0][g][lane] + part[1][g][lane]) + (part[2][g][lane] + part[3][g][lane]);
-}
-// Of G gates: of four lanes two gates at a time, as a thread has 128 registers.
+// sum[g][lane] = Σ_k w[k·ld + g·gate]·v[k·lanes + lane], k < depth, by one thread. v has a multiple of four values,
+// zeros at the end. Of four lanes one gate after the other: a step of a fused launch has about 90 registers.
 template <int G, int V>
 __device__ inline void column_sums(const float* w, int ld, int gate, const float* v, int lanes, int depth,
                                    Precision factors, float (&sum)[G][V]) {
-  constexpr int n = V == 1 || G < 2 ? G : 2;
-  sums_of_gates<n, 0>(w, ld, gate, v, lanes, depth, factors, sum);
-  if constexpr (n < G) sums_of_gates<G - n, n>(w + n * gate, ld, gate, v, lanes, depth, factors, sum);
+  constexpr int n = V == 1 ? G : 1, kDeep = V == 1 ? 4 : 8;
+#pragma unroll
+  for (int first = 0; first < G; first += n) {
+    float part[4][n][V] = {}, next[kDeep * n];
+    const auto load = [&](int k) {
+      const float* row = w + k * ld + first * gate;
+#pragma unroll
+      for (int q = 0; q < kDeep; ++q, row += ld)
+#pragma unroll
+        for (int g = 0; g < n; ++g) next[q * n + g] = k + q < depth ? row[g * gate] : 0.0f;
+    };
+    load(0);
+#pragma unroll 1
+    for (int k = 0; k < depth; k += kDeep) {
+      float now[kDeep * n], x[4];
+#pragma unroll
+      for (int i = 0; i < kDeep * n; ++i) now[i] = next[i];
+      if (k + kDeep < depth) load(k + kDeep);
+      round_all(factors, now);
+      if constexpr (V == 1) load_lanes(v + k, x);
+#pragma unroll
+      for (int q = 0; q < kDeep; ++q) {
+        if (q == 4 && k + 4 >= depth) break;
+        if constexpr (V == 4) load_lanes(v + (k + q) * lanes, x);
+#pragma unroll
+        for (int g = 0; g < n; ++g)
+#pragma unroll
+          for (int lane = 0; lane < V; ++lane)
+            part[q % 4][g][lane] = fmaf(now[q * n + g], x[V == 1 ? q % 4 : lane], part[q % 4][g][lane]);
+      }
+    }
+#pragma unroll
+    for (int g = 0; g < n; ++g)
+#pragma unroll
+      for (int lane = 0; lane < V; ++lane)
+        sum[first + g][lane] = (part[0][g][lane] + part[1][g][lane]) + (part[2][g][lane] + part[3][g][lane]);
+  }
 }
 
 // The same by four threads, thread p with the weights k ≡ p (mod 4), which it holds: own[g·kHeldColumn + k / 4].
