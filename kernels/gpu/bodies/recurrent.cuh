@@ -102,7 +102,7 @@ template <Cell cell, int V, bool held>
 __device__ inline void recurrent_steps(const RecurrentLayer& s, const RecurrentRoom& at, int first, int end) {
   constexpr int G = static_cast<int>(gates_of(cell)), parts = static_cast<int>(saved_of(cell));
   constexpr bool lstm = cell == Cell::lstm, reset = cell == Cell::gru_reset_before;
-  constexpr bool kKept = held && cell == Cell::gru;
+  constexpr bool kKept = held && V == 1 && cell == Cell::gru;
   Kept<kKept, RecurrentRoom> room = at;
   Kept<kKept, Mat<float>> saved = s.saved, y = s.y;
   const float* const b_h = s.b_h.data;
@@ -113,7 +113,7 @@ __device__ inline void recurrent_steps(const RecurrentLayer& s, const RecurrentR
   const int p = held ? thread() % kColumnThreads : 0;
   const Items mine(held ? thread() / kColumnThreads : thread(), kThreads, H);
   const bool owner = !held || (mine.group < L / V && (V == 4 || p == 0));
-  float own[held ? G * kHeldColumn : 1];
+  float own[held ? G * kHeldColumn<G> : 1];
   if constexpr (held)
     hold_columns<G>(s.w_h.data + mine.u, static_cast<int>(s.w_h.ld), s.hidden, s.hidden, p, factors, own);
   // take(u, lane, sums) of n gates from `gate` on, each Σ_k W_h[k, gate·H + u]·v[k][lane].
@@ -121,27 +121,24 @@ __device__ inline void recurrent_steps(const RecurrentLayer& s, const RecurrentR
     if constexpr (held) {
       float sum[n];
       const int group = owner ? mine.group * V : 0;
-      held_column_sums<V, gate, n>(own, v + group, L, H, p, sum);
+      held_column_sums<G, V, gate, n>(own, v + group, L, H, p, sum);
       if (owner) take(mine.u, group + (V == 4 ? p : 0), sum);
     } else {
       for (Items item = mine; item.group < L / V; item.next()) {
         float sum[n][V];
         column_sums<n, V>(s.w_h.data + gate * H + item.u, static_cast<int>(s.w_h.ld), H, v + item.group * V, L, H,
                           factors, sum);
-        constexpr int kLanes = V == 1 || lstm ? 1 : 2;
-#pragma unroll 1  // four at a time would take too many registers
-        for (int lane = 0; lane < V; lane += kLanes)
+#pragma unroll 1  // one lane after the other: four at a time would take too many registers
+        for (int lane = 0; lane < V; ++lane) {
+          float of_lane[n];
 #pragma unroll
-          for (int i = 0; i < kLanes; ++i) {
-            float of_lane[n];
+          for (int g = 0; g < n; ++g) {
+            of_lane[g] = sum[g][0];
 #pragma unroll
-            for (int g = 0; g < n; ++g) {
-              of_lane[g] = sum[g][i];
-#pragma unroll
-              for (int k = kLanes; k < V; k += kLanes) of_lane[g] = lane == k ? sum[g][k + i] : of_lane[g];
-            }
-            take(item.u, item.group * V + lane + i, of_lane);
+            for (int k = 1; k < V; ++k) of_lane[g] = lane == k ? sum[g][k] : of_lane[g];
           }
+          take(item.u, item.group * V + lane, of_lane);
+        }
       }
     }
   };
@@ -260,7 +257,8 @@ __attribute__((noinline)) __device__ void recurrent_forwards(const RecurrentLaye
 template <Cell cell>
 __device__ inline void recurrent_of(const RecurrentLayer& s, const Rows& rows, float* room, int floats) {
   const int most = most_lanes(recurrent_floats(s.in, s.hidden), floats), lanes = min(most, rows.count);
-  const bool held = s.hidden <= kHeldUnits && s.hidden * blocks_of_four(lanes) * kColumnThreads <= kThreads;
+  const bool held = s.hidden <= kHeldColumn<static_cast<int>(gates_of(cell))> * kColumnThreads &&
+                    s.hidden * blocks_of_four(lanes) * kColumnThreads <= kThreads;
   if (lanes == 1 && held) return recurrent_forwards<cell, 1, true>(s, rows, most, room, floats);
   if (lanes == 1) return recurrent_forwards<cell, 1, false>(s, rows, most, room, floats);
   if (held) return recurrent_forwards<cell, 4, true>(s, rows, most, room, floats);

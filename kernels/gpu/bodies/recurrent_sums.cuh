@@ -143,7 +143,7 @@ __device__ inline void load_lanes(const float* from, float (&to)[4]) {
 template <int G, int V>
 __device__ inline void column_sums(const float* w, int ld, int gate, const float* v, int lanes, int depth,
                                    Precision factors, float (&sum)[G][V]) {
-  constexpr int n = V == 1 ? G : 1, kDeep = V == 1 ? 4 : 8;
+  constexpr int n = V == 4 ? 1 : G == 4 ? 2 : G, kDeep = V == 1 ? 4 : 8;
 #pragma unroll
   for (int first = 0; first < G; first += n) {
     float part[4][n][V] = {}, next[kDeep * n];
@@ -182,27 +182,28 @@ __device__ inline void column_sums(const float* w, int ld, int gate, const float
   }
 }
 
-// The same by four threads, thread p with the weights k ≡ p (mod 4), which it holds: own[g·kHeldColumn + k / 4].
-constexpr int kHeldColumn = kHeldUnits / kColumnThreads;
+// The same by four threads, thread p with the weights k ≡ p (mod 4), which it holds: own[g·kHeldColumn<G> + k / 4].
+template <int G>
+constexpr int kHeldColumn = (G == 4 ? 24 : kHeldUnits) / kColumnThreads;
 template <int G>
 __device__ inline void hold_columns(const float* w, int ld, int gate, int depth, int p, Precision factors,
-                                    float (&own)[G * kHeldColumn]) {
+                                    float (&own)[G * kHeldColumn<G>]) {
 #pragma unroll
   for (int g = 0; g < G; ++g)
 #pragma unroll
-    for (int i = 0; i < kHeldColumn; ++i) {
+    for (int i = 0; i < kHeldColumn<G>; ++i) {
       const int k = i * kColumnThreads + p;
-      own[g * kHeldColumn + i] = k < depth ? w[k * ld + g * gate] : 0.0f;
+      own[g * kHeldColumn<G> + i] = k < depth ? w[k * ld + g * gate] : 0.0f;
     }
   round_all(factors, own);
 }
 // sum[g], of the gates first … first + n − 1 of those held. `v`: of thread p's lanes.
-template <int V, int first, int n, int held>
+template <int G, int V, int first, int n, int held>
 __device__ inline void held_column_sums(const float (&own)[held], const float* v, int lanes, int depth, int p,
                                         float (&sum)[n]) {
   float part[n][V] = {};
 #pragma unroll
-  for (int i = 0; i < kHeldColumn; ++i) {
+  for (int i = 0; i < kHeldColumn<G>; ++i) {
     if (i * kColumnThreads >= depth) break;
     const float* at = v + (i * kColumnThreads + p) * lanes;
     float x[4];
@@ -212,7 +213,7 @@ __device__ inline void held_column_sums(const float (&own)[held], const float* v
     for (int g = 0; g < n; ++g)
 #pragma unroll
       for (int lane = 0; lane < V; ++lane)
-        part[g][lane] = fmaf(own[(first + g) * kHeldColumn + i], x[lane], part[g][lane]);
+        part[g][lane] = fmaf(own[(first + g) * kHeldColumn<G> + i], x[lane], part[g][lane]);
   }
 #pragma unroll
   for (int g = 0; g < n; ++g) sum[g] = across_four<V>(part[g], p);
