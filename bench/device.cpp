@@ -346,7 +346,8 @@ int run(const char* path, const std::set<std::string>& wanted) {
       figures[of + "_fused_seconds"] = s;
       fmt::print("{}, replayed, fused, {}: {:.1f} us\n", workload, of, 1e6 * s);
     }
-    if (!small && (wanted.empty() || wanted.contains("ops"))) figures["ops"] = bench_ops(device, team, w.optimised(), gap, cached, products);
+    if (!small && (wanted.empty() || wanted.contains("ops")))
+      figures["ops"] = bench_ops(device, team, w.optimised(), gap, cached, products);
   }
   if (path != nullptr) std::ofstream(path) << out.dump(2) << "\n";
   return 0;

@@ -387,7 +387,8 @@ TESSERA_HD constexpr int64_t recurrent_floats(int64_t in, int64_t hidden) {
 TESSERA_HD constexpr int64_t recurrent_grad_floats(int64_t hidden) {
   return 10 * recurrent_padded(hidden) + 3 * hidden + 4;
 }
-// Of `columns` steps, a multiple of four: the gates' gradients, `gates` of each, with their padding, and which they are.
+// Of `columns` steps, a multiple of four: the gates' gradients, `gates` of each, with their padding, and which they
+// are.
 TESSERA_HD constexpr int64_t recurrent_input_floats(int64_t gates, int64_t columns) {
   return recurrent_padded(gates) * (columns + 1) + 2 * columns;
 }

@@ -34,8 +34,8 @@ void FusedCalls::add(const FusedLaunch& launch, const std::vector<DeviceCall>& o
     }
     if (steps.empty()) continue;
     steps_.push_back(std::move(steps));
-    pieces.push_back({{g.cut, g.units, steps_.back().data(), static_cast<int>(steps_.back().size())},
-                      std::move(nodes)});
+    pieces.push_back(
+        {{g.cut, g.units, steps_.back().data(), static_cast<int>(steps_.back().size())}, std::move(nodes)});
   }
   while (!pieces.empty()) pieces = add(pieces, own);
   for (const int n : launch.alone)

@@ -255,8 +255,7 @@ class Fuser {
 
   // Whether an op with this placement can join these chains: a block has the tiles of one product.
   bool joinable(const Placed& p, const std::vector<int>& with) {
-    return p.cut != Cut::tile ||
-           std::all_of(with.begin(), with.end(), [&](int n) { return root(n) == root(with[0]); });
+    return p.cut != Cut::tile || std::all_of(with.begin(), with.end(), [&](int n) { return root(n) == root(with[0]); });
   }
 
   bool normalised(const Node& x) const {
@@ -331,8 +330,7 @@ class Fuser {
     if (std::none_of(x.in.begin(), x.in.end(), [&](Id v) { return made(v).cut == Cut::tile; })) return;
     try_cut(
         x, least, {Placed::chained, Cut::tile, 0, {}, false},
-        [&](size_t i, const Made& m) { return m.cut == Cut::tile && shape(x.in[i]) == s; },
-        offer);
+        [&](size_t i, const Made& m) { return m.cut == Cut::tile && shape(x.in[i]) == s; }, offer);
   }
 
   // How the rows of a reshaped value are arranged in units: unknown if a row would span two units.
@@ -393,9 +391,7 @@ class Fuser {
     while (chain_[static_cast<size_t>(n)] != n) n = chain_[static_cast<size_t>(n)];
     return n;
   }
-  void join(int a, int b) {
-    chain_[static_cast<size_t>(root(a))] = root(b);
-  }
+  void join(int a, int b) { chain_[static_cast<size_t>(root(a))] = root(b); }
 
   // ---- launches ---------------------------------------------------------------------------------
   Fusion collect() {

@@ -10,9 +10,9 @@
 namespace tessera::gpu {
 namespace {
 
-constexpr int64_t kMostShared = 96 * 1024;   // bytes: allows two blocks per multiprocessor, and fits smaller GPUs
-constexpr int64_t kInputShared = 40 * 1024;  // bytes up to which the inputs' part is computed for more steps at a time:
-                                             // what is left is the L1 cache, which holds the weights
+constexpr int64_t kMostShared = 96 * 1024;  // bytes: allows two blocks per multiprocessor, and fits smaller GPUs
+// bytes up to which the inputs' part is computed for more steps at a time: the rest is the L1 cache with the weights
+constexpr int64_t kInputShared = 40 * 1024;
 
 // `workspace`: nullptr if shared memory holds a block's floats.
 __device__ inline float* room_of(float* shared, float* workspace, int block, int64_t floats) {

@@ -17,7 +17,7 @@ std::string no_device();
 bool is_emulated();
 
 #define TESSERA_NEEDS_A_REAL_GPU() \
-  TESSERA_NEEDS_DEVICE();          \
+  TESSERA_NEEDS_DEVICE(); \
   if (is_emulated()) GTEST_SKIP() << "On the emulated device test_gpu runs this."
 
 }  // namespace tessera

@@ -47,8 +47,7 @@ __device__ inline void batch_norm(const NormIn& in, const NormOut& out, int firs
   const float centre = static_cast<float>(m),
               scale = static_cast<float>(static_cast<double>(in.gamma[c]) / sqrt(v + in.eps)), shift = in.beta[c];
   const float floor = in.relu ? 0.0f : -__builtin_inff();
-  rows_ahead(first, end, x,
-             [&](int r, float at) { out.y.row(r)[c] = at_least((at - centre) * scale + shift, floor); });
+  rows_ahead(first, end, x, [&](int r, float at) { out.y.row(r)[c] = at_least((at - centre) * scale + shift, floor); });
 }
 
 // Backward, all groups one after the other. d_x = gamma·rstd·(d − mean(d) − x̂·mean(d·x̂)) with d = d_y where ReLU

@@ -45,8 +45,7 @@ __device__ inline void make_deep_slice(const Problem& p, int slice, int row, int
   bring_deep(pair, p.rows, p.cols, at.k, end, stage);
   cp_async_commit();
   for (int k = at.k, room = 0; k < end; k += kDeepStep, room ^= 1) {
-    if (k + kDeepStep < end)
-      bring_deep(pair, p.rows, p.cols, k + kDeepStep, end, stage + (room ^ 1) * kDeepStage);
+    if (k + kDeepStep < end) bring_deep(pair, p.rows, p.cols, k + kDeepStep, end, stage + (room ^ 1) * kDeepStage);
     cp_async_commit();  // also an empty group: the wait counts groups
     cp_async_wait<1>();
     __syncwarp();

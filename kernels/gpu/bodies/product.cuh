@@ -87,10 +87,10 @@ __device__ inline Walk begin_of(const Problem& p, int slice) {
 // Floats of shared memory that the stages of any tile fit into, and how many a tile has of them.
 constexpr int kStagesRoom = 10240;
 template <class Tile>
-constexpr int kStageOf = kStageFloats<typename Tile::Stored, Tile::kRows> +
-                         kStageFloats<typename Tile::Stored, Tile::kCols>;
+constexpr int kStageOf =
+    kStageFloats<typename Tile::Stored, Tile::kRows> + kStageFloats<typename Tile::Stored, Tile::kCols>;
 template <class Tile>
-constexpr int kRooms = sizeof(typename Tile::Stored) == 2          ? 2
+constexpr int kRooms = sizeof(typename Tile::Stored) == 2 ? 2
                        : kStagesRoom / kStageOf<Tile> < 4 ? kStagesRoom / kStageOf<Tile>
                                                           : 4;
 template <class Tile>
@@ -111,7 +111,7 @@ struct Loads {
   int row0, col0;
   Stored *a_stage, *b_stage;
   Walk ahead;
-  int left;  // stages to load
+  int left;           // stages to load
   bool fresh = true;  // the next one begins a slice
   int end = 0;        // of that slice
   typename A::Own of_a{};
@@ -157,7 +157,8 @@ __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, i
     for (int i = 0; i < p.pairs; ++i) stages += stages_of(p.pair[i].slices, p.pair[i].depth);
   }
   Stored* const first_stage = reinterpret_cast<Stored*>(shared);
-  In in{p, rows, rows_between(0, col_end), row0, col0, first_stage, first_stage + kRooms<Tile> * In::kRoomA, at, stages};
+  In in{p,  rows,  rows_between(0, col_end), row0, col0, first_stage, first_stage + kRooms<Tile> * In::kRoomA,
+        at, stages};
   float total[Tile::kElements];
 #pragma unroll
   for (float& v : total) v = 0;

@@ -231,8 +231,7 @@ __attribute__((noinline)) __device__ inline void sparse_wgrad(const SparseStep& 
   const int rows = x.entries.index.rows, each = tiles_of(rows, kBlockWarps), end = min(rows, (warp + 1) * each);
   float acc[4][kChunk] = {};
   for (int p0 = warp * each; p0 < end; p0 += 32) {
-    const unsigned mask =
-        p0 + lane < end ? own_weights(x.entries, p0 + lane, w0, last, room.weight[warp][lane]) : 0;
+    const unsigned mask = p0 + lane < end ? own_weights(x.entries, p0 + lane, w0, last, room.weight[warp][lane]) : 0;
     __syncwarp();
     add_rows(x.weight, p0, mask, room.weight[warp], row, c0 + col, n, acc);
     __syncwarp();
