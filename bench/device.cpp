@@ -1,7 +1,8 @@
 // The performance of a device, through the plugin: ceilings first (copies, the gap between launches, products), then
 // the work: a training step of CTGAN and of TVAE at Adult's size, TimeGAN's joint iteration at the published one, a
 // recurrent layer forward and backward, 4,096 candidates of calibrated sampling; op by op and fused, launch by launch
-// and replayed, training in each precision too, and each op alone beside its floor. Prints tables, and JSON to the given file.
+// and replayed, training in each precision too, and each op alone beside its floor. Prints tables, and JSON to the
+// given file.
 //   bench_device [file.json [ctgan] [tvae] [timegan] [gru_24] [gru_112] [sampling] [ops]]     all by default; ops: each
 //       op alone · the device is "cuda", or TESSERA_TEST_DEVICE
 #include <fmt/format.h>

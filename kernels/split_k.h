@@ -23,9 +23,9 @@ inline Slices slices_of(int64_t depth, int64_t cut) {
   return {static_cast<int>((depth + cut - 1) / cut), static_cast<int>(cut)};
 }
 
-// The side of a GPU's tiles of a product [rows, cols] of which `parts` slices have blocks of their own: 64, whose threads
-// read least, unless there would be fewer blocks than a large device has multiprocessors; down to `least`. Any side gives
-// the same bits.
+// The side of a GPU's tiles of a product [rows, cols] of which `parts` slices have blocks of their own: 64, whose
+// threads read least, unless there would be fewer blocks than a large device has multiprocessors; down to `least`.
+// Any side gives the same bits.
 constexpr int64_t kFullGrid = 128;
 inline int64_t product_blocks(int64_t parts, int64_t rows, int64_t cols, int64_t side) {
   return parts * ((rows + side - 1) / side) * ((cols + side - 1) / side);
@@ -36,9 +36,9 @@ inline int64_t product_tile(int64_t parts, int64_t rows, int64_t cols, int64_t l
   return side;
 }
 
-// Whether a GPU gives each slice of a product [rows, cols] blocks of its own: if that takes it less time, in slices that
-// a multiprocessor makes one after another; a launch that adds them takes about as long as one. Either way gives the
-// same bits.
+// Whether a GPU gives each slice of a product [rows, cols] blocks of its own: if that takes it less time, in slices
+// that a multiprocessor makes one after another; a launch that adds them takes about as long as one. Either way gives
+// the same bits.
 inline bool worth_cutting(int64_t slices, int64_t rows, int64_t cols) {
   const auto in_series = [&](int64_t parts) {
     return (product_blocks(parts, rows, cols, product_tile(parts, rows, cols, 32)) + kFullGrid - 1) / kFullGrid;

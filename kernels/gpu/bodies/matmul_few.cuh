@@ -1,8 +1,8 @@
-// A product of at most eight rows as a step of a fused launch, in fp32. Tiles would bring the weight through shared memory
-// for rows that are hardly there.
-//   a thread has a column of the product, of four or eight rows: the rows' factors are in shared memory, k by k, read by
-//   all threads at once; the weight comes straight from the caches, sixteen of k on their way at a time
-//   what shared memory delivers bounds it: rows · 4 bytes a multiply-add column; the weight is read once a block
+// A product of at most eight rows as a step of a fused launch, in fp32. Tiles would bring the weight through shared
+// memory for rows that are hardly there.
+//   a thread has a column of the product, of four or eight rows: the rows' factors are in shared memory, k by k, read
+//   by all threads at once; the weight comes straight from the caches, sixteen of k on their way at a time
+//   4·(rows + K·N) bytes: what shared memory delivers bounds it, a float for each multiplication
 //   an element of a slice is one chain over k and slices are added in order: the bits of make_tile · two block barriers
 //   per slice of k and 256 columns
 #pragma once

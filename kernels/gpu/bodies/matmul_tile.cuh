@@ -45,9 +45,9 @@ struct Rows {
 };
 __device__ inline Rows rows_between(int first, int end) { return {first, end - first, end - first, 0}; }
 
-// The chunks of an operand's stages that a thread brings from global to shared memory: four neighbours of a line each, of
-// i in [first, first + side) of `rows`, zeros beyond rows.count. What does not change from stage to stage is found once,
-// at the beginning of a slice.
+// The chunks of an operand's stages that a thread brings from global to shared memory: four neighbours of a line
+// each, of i in [first, first + side) of `rows`, zeros beyond rows.count. What does not change from stage to stage is
+// found once, at the beginning of a slice.
 template <class Layout, bool along_k, int threads>
 struct Chunks {
   static constexpr int kAll = Layout::kLines * Layout::kPosts / 4, kOwn = (kAll + threads - 1) / threads;
@@ -138,10 +138,10 @@ struct RoundingCarrier {
 
 // ---- fp32 on the FMA units ----------------------------------------------------------------------
 // 256 threads; a thread's elements are adjacent if they are contiguous in shared memory, and evenly spaced if k is
-// contiguous. At 64 × 64 a thread has 4 × 4 elements: per four k it reads eight 16-byte words and does 64 FMA. What shared
-// memory delivers, 32 floats a cycle, bounds it: half the peak at 4 × 4 a thread, a fifth at 1 × 4, an eighth at 1 × 1.
-// 32 × 32 and 16 × 16 serve products with too few larger tiles for a device, 16 × 64 and 128 × 8 blocks with few rows or
-// few columns. Every element is one chain over k.
+// contiguous. At 64 × 64 a thread has 4 × 4 elements: per four k it reads eight 16-byte words and does 64 FMA. What
+// shared memory delivers, 32 floats a cycle, bounds it: half the peak at 4 × 4 a thread, a fifth at 1 × 4, an eighth
+// at 1 × 1. 32 × 32 and 16 × 16 serve products with too few larger tiles for a device, 16 × 64 and 128 × 8 blocks
+// with few rows or few columns. Every element is one chain over k.
 template <int down, int across, bool a_along_k, bool b_along_k>
 struct FmaTile {
   static constexpr int kThreads = 256, kRows = down, kCols = across;

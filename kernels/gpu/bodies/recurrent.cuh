@@ -1,6 +1,6 @@
 // The layers of kernels/cpu/recurrent.cpp on a GPU, with the same formulae and layouts: a block's work on some of the
-// sequences, in its own launch (recurrent.cu) or as a step of a fused one (gpu/fused/chains.cuh). The derivatives are in
-// recurrent_grad.cuh, the products and the order of their sums in recurrent_sums.cuh.
+// sequences, in its own launch (recurrent.cu) or as a step of a fused one (gpu/fused/chains.cuh). The derivatives are
+// in recurrent_grad.cuh, the products and the order of their sums in recurrent_sums.cuh.
 // One sequence per lane and no lane reads another, so any partition of the sequences gives the same bits. Blocks with
 // one lane, or with a multiple of four.
 //   a gate is (bias + Σ x·W_x) + Σ h·W_h · the input's part does not depend on the state: it is computed for as many
@@ -96,8 +96,8 @@ __device__ inline void input_gates(const RecurrentLayer& s, const RecurrentRoom&
   }
 }
 
-// The steps from `first` to before `end`, whose inputs' part is in the room; one lane (V = 1) or groups of four. `held`:
-// a thread has one unit.
+// The steps from `first` to before `end`, whose inputs' part is in the room; one lane (V = 1) or groups of four.
+// `held`: a thread has one unit.
 template <Cell cell, int V, bool held>
 __device__ inline void recurrent_steps(const RecurrentLayer& s, const RecurrentRoom& at, int first, int end) {
   constexpr int G = static_cast<int>(gates_of(cell)), parts = static_cast<int>(saved_of(cell));

@@ -58,8 +58,9 @@ __device__ inline void sparse_pick(const Pick& x, int p, int j) {
 // sparse_matmul: out = dense·weight (+ addend [rows, N] or [1, N]), four columns of one row.   2·rows·entries·N FLOP
 // instead of 2·rows·blocks·width·N
 //   reads `entries` weight rows per row, from L2: bandwidth-bound there
-//   eight weight rows are on their way at a time; their numbers and weights are found by all threads of the block before,
-//   and kept in shared memory: found one after another by the threads that wait for them, they took most of the time
+//   eight weight rows are on their way at a time; their numbers and weights are found by all threads of the block
+//   before, and kept in shared memory: found one after another by the threads that wait for them, they took most of
+//   the time
 //   a row's sum runs over its entries in order, so it has the same bits in any batch; what is no entry adds 0·0, which
 //   changes no bit of a sum that began with 0
 struct ListedEntry {
@@ -84,14 +85,15 @@ __device__ inline void add_listed(const ListedEntry* entry, int count, const Ope
 }
 
 // sparse_wgrad: out = denseᵀ·d (+ addend [blocks·width, N]).   d [rows, N] · out [blocks·width, N]
-//   a block owns 16 rows and 32 columns of out; its eight warps share the rows of d, each a run of them. A warp takes 32
-//   of its rows at a time: lane p puts the weights of row p's entries for the 16 rows of out into shared memory and notes
-//   in a mask which are there; then the rows with any are multiplied, six on their way at a time, a lane 4 × 4 elements
-//   4·(blocks·width·N + rows·N·tiles) bytes and rows·per index reads per block, all from cache: latency-bound, and by at
-//   most rows / 48 loads in series, however often a value occurs
+//   a block owns 16 rows and 32 columns of out; its eight warps share the rows of d, each a run of them. A warp takes
+//   32 of its rows at a time: lane p puts the weights of row p's entries for the 16 rows of out into shared memory
+//   and notes in a mask which are there; then the rows with any are multiplied, six on their way at a time, a lane
+//   4 × 4 elements
+//   4·(blocks·width·N + rows·N·tiles) bytes and rows·per index reads per block, all from cache: latency-bound, and by
+//   at most rows / 48 loads in series, however often a value occurs
 //   what is no entry is not multiplied, so that a NaN of d reaches the rows of its entries alone
-//   an element is one chain over the rows of each warp, whose sums are added in order: bits depend on shapes alone · two
-//   warp barriers per 32 rows, one block barrier
+//   an element is one chain over the rows of each warp, whose sums are added in order: bits depend on shapes alone ·
+//   two warp barriers per 32 rows, one block barrier
 constexpr int kWgradRows = 16, kWgradCols = 32, kMatches = 6;
 struct WgradRoom {
   float weight[kBlockWarps][32][kWgradRows + 4];

@@ -9,9 +9,9 @@
 namespace tessera::gpu {
 namespace {
 
-// Brings what a chain's steps are told into the first-level cache, all lines at once; step by step, each would be waited
-// for. It is kept where nobody reads it, or the loads would be left out. noinline: of a parameter that it knows, the
-// compiler reads from the constant cache.
+// Brings what a chain's steps are told into the first-level cache, all lines at once; step by step, each would be
+// waited for. It is kept where nobody reads it, or the loads would be left out. noinline: of a parameter that it
+// knows, the compiler reads from the constant cache.
 constexpr int kTableLine = 128;
 __attribute__((noinline)) __device__ void touch(const unsigned char* from, int bytes, int* to) {
   const int line = static_cast<int>(threadIdx.x);
