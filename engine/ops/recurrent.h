@@ -240,6 +240,9 @@ struct Rule<RecurrentInputGrad> {
                                  .elements = Follows::never(),
                                  .tiles = {.inputs = {slopes}, .lanes_out = {0}, .tiled_in = {slopes}}};
   static int64_t sequences(const RecurrentInputGrad& op, const Shapes&) { return op.sequences; }
+  static int64_t row_floats(const RecurrentInputGrad&, const Shapes& in) {
+    return recurrent_input_floats(in[w_x].cols, 4);  // of four steps
+  }
   static std::vector<Result> infer(const RecurrentInputGrad& op, const Shapes& in) {
     const int64_t H = in[1].cols / gates_of(op.cell);
     require(in[0] == Shape{sequence_tiles(op.sequences) * op.steps * slopes_of(op.cell) * H, kSequenceTile},

@@ -4,7 +4,7 @@
 //   (recurrent_sums.cuh: along rows) · eight threads share a unit; one of them owns each of its lanes, and takes it
 //   from that sum to the gates of the step before, whose `saved` are on their way meanwhile · in the room: d of two
 //   steps (one is read, the other written), the lanes, the part of d_h that passes by, d_c or r, h
-//   block barriers per step: one (reset before: three)
+//   block barriers per step: one (reset before: two)
 //   recurrent_input_grad: a product with W_x along its rows, of as many steps at a time as the room holds; two barriers
 //   for each · recurrent_wgrad: a weight is one chain over steps and sequences, no barrier
 #pragma once

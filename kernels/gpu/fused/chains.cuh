@@ -44,10 +44,17 @@ template <class Op>
 __device__ inline const typename Fused<Op>::Step& told(const unsigned char* step) {
   return *reinterpret_cast<const typename Fused<Op>::Step*>(step);
 }
+template <class Op>
+constexpr bool kLayer = false;  // its rows are those of do_layers
+template <>
+constexpr bool kLayer<Recurrent> = true;
+template <>
+constexpr bool kLayer<RecurrentGrad> = true;
+
 // An op without this partition does not get here: the host does not put it into such a chain (fused.cu).
 template <class Op, int parts>
 __device__ inline void rows_of_op(const unsigned char* step, const RowsPart& part) {
-  if constexpr ((parts & Parts::rows) != 0) Fused<Op>::rows(told<Op>(step), part);
+  if constexpr ((parts & Parts::rows) != 0 && !kLayer<Op>) Fused<Op>::rows(told<Op>(step), part);
 }
 template <class Op, int parts>
 __device__ inline void cols_of_op(const unsigned char* step, const ColsPart& part) {
@@ -64,7 +71,12 @@ __device__ inline void tiles_of_op(const unsigned char* step, const TilesPart& p
   else elements_of_op<Op, parts>(step, state, part.shared, walk);
 }
 
-// noinline, here and below: inlined into one kernel these would spill its registers.
+// noinline, here and below: inlined into one kernel these would spill its registers. Whole recurrent layers are apart
+// from other rows, because their variants are many calls.
+__attribute__((noinline)) __device__ void do_layers(OpKind kind, const unsigned char* step, const RowsPart& part) {
+  if (kind == OpKind::recurrent) Fused<Recurrent>::rows(told<Recurrent>(step), part);
+  else Fused<RecurrentGrad>::rows(told<RecurrentGrad>(step), part);
+}
 __attribute__((noinline)) __device__ void do_rows(OpKind kind, const unsigned char* step, RowsPart part) {
   switch (kind) {
 #define TESSERA_STEP(type, field, parts) \
@@ -72,6 +84,12 @@ __attribute__((noinline)) __device__ void do_rows(OpKind kind, const unsigned ch
     TESSERA_OPS(TESSERA_STEP)
 #undef TESSERA_STEP
   }
+}
+
+// A step of a chain that partitions rows.
+__device__ inline void do_rows_or_layers(OpKind kind, const unsigned char* step, const RowsPart& part) {
+  if (kind == OpKind::recurrent || kind == OpKind::recurrent_grad) do_layers(kind, step, part);
+  else do_rows(kind, step, part);
 }
 
 __attribute__((noinline)) __device__ void do_cols(OpKind kind, const unsigned char* step, ColsPart part) {

@@ -46,8 +46,9 @@ __global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__
     if (chain.cut == FusedChain::rows) {
       const int first = block * chain.per_block, count = min(chain.per_block, chain.units - first),
                 run = count * step.run;
-      do_rows(step.kind, data,
-              {{first * step.run, run * step.repeats, run, step.apart}, step.part, state, t.workspace, shared});
+      do_rows_or_layers(
+          step.kind, data,
+          {{first * step.run, run * step.repeats, run, step.apart}, step.part, state, t.workspace, shared});
     } else if (chain.cut == FusedChain::cols) {
       do_cols(step.kind, data, {block * kAcross, min((block + 1) * kAcross, chain.units), state, t.state, shared});
     } else if (chain.cut == FusedChain::flat) {
