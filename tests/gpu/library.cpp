@@ -161,7 +161,7 @@ TEST_F(Cli, ABatchWithoutRoomOnTheGpuGoesInPartsOrIsRefusedBeforeItsFirstStep) {
     EXPECT_EQ(has(r.out, "as with --micro-batch"), kilobytes < 4000) << r.out;
   }
   EXPECT_EQ(fitted("ctgan", ctgan, 4000).code, 0);
-  const Ran refused = fitted("ctgan", ctgan, 2000);  // batch norm sees the whole batch
+  const Ran refused = fitted("ctgan", ctgan, 1800);  // batch norm sees the whole batch
   EXPECT_EQ(refused.code, 5) << refused.out;
   EXPECT_TRUE(has(refused.out, "--micro-batch 250 has room") && has(refused.out, "--device cpu")) << refused.out;
 }
