@@ -191,6 +191,48 @@ TEST(FusedLaunches, TakeSequencesInGroupsWhereTheRoomIsSmall) {
   }
 }
 
+void has_the_bits_of_its_own_launch(const Case& c, const Way& way) {
+  set_now(c);
+  way_now = way;
+  const Grids in = draw_inputs(c, true);
+  const Ran alone = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, {}, enqueue_alone),
+            fused = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, {}, enqueue_fused);
+  ASSERT_TRUE(fitted) << op_name(c.op);
+  same_bits(alone, fused, op_name(c.op));
+  EXPECT_EQ(fused.damage, "");
+}
+
+// Layers so wide that one step's inputs fill the room, and that a tile's gradients do not fit shared memory.
+TEST(FusedLaunches, TakeLayersThatHardlyFit) {
+  constexpr int64_t kIn = 100, kHidden = 500, kGates = 3 * kHidden;
+  const Input bias = real(1, kGates);
+  has_the_bits_of_its_own_launch({"",
+                                  Recurrent{Cell::gru, 1, 1},
+                                  {real(1, kIn), none(), real(1, kHidden), none(), real(kIn, kGates),
+                                   real(kHidden, kGates).range(-0.1, 0.1), bias, bias},
+                                  nullptr},
+                                 {FusedChain::rows, 1, false});
+  has_the_bits_of_its_own_launch(
+      {"",
+       RecurrentInputGrad{Cell::gru, 1, 1},
+       {real(sequence_tiles(1) * slopes_of(Cell::gru) * kHidden, kSequenceTile), real(2, kGates)},
+       nullptr},
+      {FusedChain::rows, 1, false});
+}
+
+// So many tiles that they are large.
+TEST(FusedLaunches, MakeManyTiles) {
+  constexpr int64_t kRows = 770, kCols = 700, kDepth = 5;
+  for (const bool trans_a : {false, true})
+    for (const bool trans_b : {false, true})
+      has_the_bits_of_its_own_launch(
+          {"",
+           Matmul{trans_a, trans_b, 1, false},
+           {trans_a ? real(kDepth, kRows) : real(kRows, kDepth), trans_b ? real(kCols, kDepth) : real(kDepth, kCols)},
+           nullptr},
+          {FusedChain::tiles, 1, false});
+}
+
 // A launch that holds `chains` chains of `steps` steps each.
 bool holds(int chains, int steps, const FusedStep& step, FusedChain::Cut cut = FusedChain::rows) {
   const std::vector<FusedStep> all(static_cast<size_t>(steps), step);
