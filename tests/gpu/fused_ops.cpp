@@ -204,18 +204,18 @@ void has_the_bits_of_its_own_launch(const Case& c, const Way& way) {
 
 // Layers so wide that one step's inputs fill the room, and that a tile's gradients do not fit shared memory.
 TEST(FusedLaunches, TakeLayersThatHardlyFit) {
-  constexpr int64_t kIn = 100, kHidden = 500, kGates = 3 * kHidden;
-  const Input bias = real(1, kGates);
-  has_the_bits_of_its_own_launch({"",
-                                  Recurrent{Cell::gru, 1, 1},
-                                  {real(1, kIn), none(), real(1, kHidden), none(), real(kIn, kGates),
-                                   real(kHidden, kGates).range(-0.1, 0.1), bias, bias},
-                                  nullptr},
-                                 {FusedChain::rows, 1, false});
+  constexpr int64_t kIn = 100, kHidden = 500, kGates = 4 * kHidden;
+  const Input bias = real(1, kGates), state = real(1, kHidden);
+  has_the_bits_of_its_own_launch(
+      {"",
+       Recurrent{Cell::lstm, 1, 1},
+       {real(1, kIn), none(), state, state, real(kIn, kGates), real(kHidden, kGates).range(-0.1, 0.1), bias, bias},
+       nullptr},
+      {FusedChain::rows, 1, false});
   has_the_bits_of_its_own_launch(
       {"",
        RecurrentInputGrad{Cell::gru, 1, 1},
-       {real(sequence_tiles(1) * slopes_of(Cell::gru) * kHidden, kSequenceTile), real(2, kGates)},
+       {real(sequence_tiles(1) * slopes_of(Cell::gru) * kHidden, kSequenceTile), real(2, 3 * kHidden)},
        nullptr},
       {FusedChain::rows, 1, false});
 }
