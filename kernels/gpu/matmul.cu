@@ -4,10 +4,11 @@
 //   2·M·N·K FLOP; 4·(M·K + K·N + M·N) bytes: compute-bound for M ≥ ~30 (fp32), latency-bound at the sizes of a step
 //   One block makes a tile of 64 × 64, or of 32 × 32 or 16 × 16 where those would be too few for a device
 //   (matmul_tile.cuh), with two to four stages of shared memory (40 KiB at most): one is multiplied while the others
-//   are brought. k is cut into slices (split_k.h), by K alone; a slice's sum is one chain over k, slices are added in
-//   order. Where there are too few tiles to fill a device each slice gets blocks of its own, writes its sums to the
-//   workspace, and a second kernel adds them in the same order: cutting changes no bit, and a row has the same bits
-//   in any batch. one block barrier a stage · deterministic, no atomics
+//   are brought.
+//   k is cut into slices (split_k.h), by K alone; a slice's sum is one chain over k, slices are added in order. Where
+//   there are too few tiles to fill a device each slice gets blocks of its own, writes its sums to the workspace, and a
+//   second kernel adds them in the same order: cutting changes no bit, and a row has the same bits in any batch.
+//   one block barrier a stage · deterministic, no atomics
 #include "kernels/gpu/bodies/product.cuh"
 #include "kernels/gpu/matmul.h"
 #include "kernels/shards.h"

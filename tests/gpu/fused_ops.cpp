@@ -220,17 +220,18 @@ TEST(FusedLaunches, TakeLayersThatHardlyFit) {
       {FusedChain::rows, 1, false});
 }
 
-// So many tiles that they are large.
+// So many tiles that they are of 64, or of 32.
 TEST(FusedLaunches, MakeManyTiles) {
-  constexpr int64_t kRows = 770, kCols = 700, kDepth = 5;
-  for (const bool trans_a : {false, true})
-    for (const bool trans_b : {false, true})
-      has_the_bits_of_its_own_launch(
-          {"",
-           Matmul{trans_a, trans_b, 1, false},
-           {trans_a ? real(kDepth, kRows) : real(kRows, kDepth), trans_b ? real(kCols, kDepth) : real(kDepth, kCols)},
-           nullptr},
-          {FusedChain::tiles, 1, false});
+  constexpr int64_t kDepth = 5;
+  for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{770, 700}, {420, 380}})
+    for (const bool trans_a : {false, true})
+      for (const bool trans_b : {false, true})
+        has_the_bits_of_its_own_launch(
+            {"",
+             Matmul{trans_a, trans_b, 1, false},
+             {trans_a ? real(kDepth, rows) : real(rows, kDepth), trans_b ? real(cols, kDepth) : real(kDepth, cols)},
+             nullptr},
+            {FusedChain::tiles, 1, false});
 }
 
 // A launch that holds `chains` chains of `steps` steps each.

@@ -129,5 +129,28 @@ TEST(GpuMatmul, IdentityGivesTheOtherFactorBackInEveryArithmetic) {
         }
 }
 
+// Small integers, which every arithmetic multiplies exactly, in products that are made by tiles of 16, 32 and 64.
+TEST(GpuMatmul, TilesOfEverySideAreExact) {
+  constexpr int64_t kDepth = 37;
+  for (const Math math : {Math::fp32, Math::tf32x3, Math::tf32, Math::bf16, Math::fp16})
+    for (const bool ta : {false, true})
+      for (const bool tb : {false, true})
+        for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{40, 36}, {420, 380}, {770, 700}}) {
+          const Case c = random_product(ta, tb, rows, cols, {kDepth});
+          Grids in = draw_inputs(c, true);
+          for (size_t k = 0; k < 2; ++k)
+            for (size_t i = 0; i < in[k].cells.size(); ++i)
+              in[k].cells[i] = static_cast<double>((i * (k == 0 ? 37 : 53)) % 15) - 7;
+          const Ran got = run_gpu(c, in, math);
+          for (int64_t i = 0; i < rows; ++i)
+            for (int64_t j = 0; j < cols; ++j) {
+              double want = 0;
+              for (int64_t k = 0; k < kDepth; ++k)
+                want += (ta ? in[0](k, i) : in[0](i, k)).v * (tb ? in[1](j, k) : in[1](k, j)).v;
+              ASSERT_EQ(got.out[0][static_cast<size_t>(i * cols + j)], want) << rows << " rows, " << i << ", " << j;
+            }
+        }
+}
+
 }  // namespace
 }  // namespace tessera::oracle
