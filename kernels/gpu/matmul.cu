@@ -52,26 +52,21 @@ int64_t scratch_bytes(const Call& call) {
   return most;
 }
 
-template <class T, bool trans_a, bool trans_b>
-void launch_tiles(const GpuContext& context, const Problem& p) {
-  float* part = is_cut(p) ? static_cast<float*>(context.workspace) : nullptr;
-  launch({dim3(grid_of(p.rows, T::kRows), grid_of(p.cols, T::kCols),
-               part != nullptr ? static_cast<unsigned>(p.slices) : 1),
-          dim3(T::kThreads), 0, context.stream},
-         "matmul", matmul_kernel<T, trans_a, trans_b>, p, part);
-  if (part == nullptr) return;
+template <class Tiles, bool trans_a, bool trans_b>
+void launch_product(const GpuContext& context, const Problem& p) {
+  const bool cut = is_cut(p);
+  const int64_t parts = cut ? p.slices : 1;
+  float* part = cut ? static_cast<float*>(context.workspace) : nullptr;
+  with_square<Tiles, trans_a, trans_b>(product_tile(parts, p.rows, p.cols, Tiles::kLeast), [&](auto tile) {
+    using T = typename decltype(tile)::Type;
+    launch({dim3(grid_of(p.rows, T::kRows), grid_of(p.cols, T::kCols), static_cast<unsigned>(parts)), dim3(T::kThreads),
+            0, context.stream},
+           "matmul", matmul_kernel<T, trans_a, trans_b>, p, part);
+  });
+  if (!cut) return;
   const int chunks = static_cast<int>(blocks_for(p.cols, kChunk));
   launch({dim3(grid_of(static_cast<int64_t>(p.rows) * chunks, kThreads)), dim3(kThreads), 0, context.stream},
          "matmul_slices", matmul_slices_kernel, static_cast<const float*>(part), p, chunks);
-}
-
-template <class Tiles, bool trans_a, bool trans_b>
-void launch_product(const GpuContext& context, const Problem& p) {
-  const int64_t side = product_tile(is_cut(p) ? p.slices : 1, p.rows, p.cols, Tiles::kLeast);
-  if (side == 64) launch_tiles<typename Tiles::template Square<64, !trans_a, trans_b>, trans_a, trans_b>(context, p);
-  if (side == 32) launch_tiles<typename Tiles::template Square<32, !trans_a, trans_b>, trans_a, trans_b>(context, p);
-  if constexpr (Tiles::kLeast == 16)
-    if (side == 16) launch_tiles<typename Tiles::template Square<16, !trans_a, trans_b>, trans_a, trans_b>(context, p);
 }
 
 template <class Tiles>

@@ -2,8 +2,8 @@
 // (gpu/bodies/recurrent.cuh, recurrent_grad.cuh): a block owns one sequence, or four of a large batch, through all
 // steps, with its state and the current steps in shared memory; if they do not fit (in + 8·H or 13·H > 24,576), they
 // are in the workspace.
-//   2·B·steps·(in + H)·gates·H FLOP; latency-bound, as a step needs the last one · weights of at most 32 units are in
-//   registers, others come from the L1 and L2 caches: 4·gates·H² bytes a step and block
+//   2·B·steps·(in + H)·gates·H FLOP; latency-bound, as a step needs the last one · weights of at most 32 units
+//   are in registers, others come from the L1 and L2 caches: 4·gates·H² bytes a step and block
 //   recurrent_input_grad has a block for each tile of sequences and step, recurrent_wgrad one for 256 weights of a tile
 #include "kernels/gpu/bodies/recurrent_grad.cuh"
 

@@ -40,55 +40,15 @@ void slice_run(const Call& call, int64_t, void* scratch) {
          Mat<const int32_t>(call.in[0]), Mat<int32_t>(call.out[0]));
 }
 
-// sparse_matmul in its own launch: as sparse_matmul_chunk, with the entries of a block's rows staged 32 at a time in
-// shared memory.
-//   a block: 32 chunks of four columns × 4 rows; entries of the block's rows are staged 32 at a time in shared memory
-//   two block barriers per stage · a row's sum runs over its entries in order, so it has the same bits in any batch
-constexpr int kEntryRows = 4, kStage = 32;
-__global__ void __launch_bounds__(32 * kEntryRows)
-    sparse_matmul_kernel(Entries e, Operand weight, Operand addend, Target out) {
-  TESS_SHARED(column, int[kEntryRows][kStage]);
-  TESS_SHARED(value, float[kEntryRows][kStage]);
-  const int lane = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y),
-            p = static_cast<int>(blockIdx.y) * kEntryRows + y;
-  const int c = (static_cast<int>(blockIdx.x) * 32 + lane) * kChunk, n = min(kChunk, out.cols - c);
-  const bool row = p < out.rows, in = row && n > 0;
-  float acc[kChunk] = {};
-  for (int first = 0; first < e.index.cols; first += kStage) {
-    const int j = first + lane;
-    const bool entry = row && j < e.index.cols;
-    column[y][lane] = entry ? e.column(p, j) : -1;
-    value[y][lane] = entry ? e.weight(p, j) : 0.0f;
-    __syncthreads();
-    if (in) {
-      const int count = min(kStage, e.index.cols - first);
-      for (int k = 0; k < count; ++k) {
-        if (column[y][k] < 0) continue;
-        float w[kChunk];
-        load_chunk(weight, column[y][k], c, n, w);
-#pragma unroll
-        for (int q = 0; q < kChunk; ++q) acc[q] += value[y][k] * w[q];
-      }
-    }
-    __syncthreads();
-  }
-  if (!in) return;
-  if (addend.data != nullptr) {
-    float more[kChunk];
-    load_chunk(addend, p, c, n, more);
-#pragma unroll
-    for (int q = 0; q < kChunk; ++q) acc[q] += more[q];
-  }
-  store_chunk(out, p, c, n, acc);
+constexpr int kBlockRows = 4;
+__global__ void __launch_bounds__(kThreads) sparse_matmul_kernel(SparseStep x) {
+  TESS_SHARED(list, float[kSharedFloats]);
+  const int first = static_cast<int>(blockIdx.x) * kBlockRows;
+  sparse_matmul(x, rows_between(first, min(first + kBlockRows, x.out.rows)), list);
 }
-
 void matmul_run(const Call& call, int64_t, void* scratch) {
-  const auto& op = *static_cast<const SparseMatmul*>(call.op);
-  const View& out = call.out[0];
-  launch({dim3(grid_of(out.cols, 32 * kChunk), grid_of(out.rows, kEntryRows)), dim3(32, kEntryRows), 0,
-          gpu_context(scratch).stream},
-         "sparse_matmul", sparse_matmul_kernel, Entries(call, op), whole(call.in[2]),
-         op.addend ? whole(call.in[3]) : Operand{}, target(out));
+  launch({dim3(grid_of(call.out[0].rows, kBlockRows)), dim3(kThreads), 0, gpu_context(scratch).stream}, "sparse_matmul",
+         sparse_matmul_kernel, sparse_step<SparseMatmul>(call));
 }
 
 __global__ void __launch_bounds__(kThreads) sparse_wgrad_kernel(SparseStep x, Tiling tiling) {

@@ -146,6 +146,17 @@ TEST_P(FusedProducts, HaveTheBitsOfALaunchOfTheirOwn) {
 
 INSTANTIATE_TEST_SUITE_P(Each, FusedOps, testing::ValuesIn(op_names()), [](const auto& test) { return test.param; });
 
+// A fused launch cut this way has the bits of the op's own.
+void has_bits(const Ran& alone, const Case& c, const Grids& in, const Way& way, const char* schedule = "sequential") {
+  way_now = way;
+  emulation::set_schedule(emulation::parse_schedule(schedule));
+  const Ran fused = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, {}, enqueue_fused);
+  emulation::set_schedule({});
+  ASSERT_TRUE(fitted) << op_name(c.op);
+  same_bits(alone, fused, op_name(c.op));
+  EXPECT_EQ(fused.damage, "");
+}
+
 // Layers so wide that a block's room holds the state of only some of its sequences, some of them in two stacked parts:
 // they are taken through the layer in groups.
 TEST(FusedLaunches, TakeSequencesInGroupsWhereTheRoomIsSmall) {
@@ -177,29 +188,17 @@ TEST(FusedLaunches, TakeSequencesInGroupsWhereTheRoomIsSmall) {
       set_now(*c);
       const Grids in = draw_inputs(*c, true);
       const Ran alone = run_kernel(kernels_cuda(gpu::Math::fp32), *c, in, {}, enqueue_alone);
-      for (const char* schedule : {"sequential", "random:7"}) {
-        emulation::set_schedule(emulation::parse_schedule(schedule));
-        const bool stacked = sequences == 2 * kSequenceTile;
-        way_now = {FusedChain::rows, stacked ? kSequenceTile : sequences, false, stacked ? kSequenceTile : 0};
-        const Ran fused = run_kernel(kernels_cuda(gpu::Math::fp32), *c, in, {}, enqueue_fused);
-        ASSERT_TRUE(fitted);
-        same_bits(alone, fused, op_name(c->op));
-        EXPECT_EQ(fused.damage, "");
-      }
-      emulation::set_schedule({});
+      const bool stacked = sequences == 2 * kSequenceTile;
+      const Way way{FusedChain::rows, stacked ? kSequenceTile : sequences, false, stacked ? kSequenceTile : 0};
+      for (const char* schedule : {"sequential", "random:7"}) has_bits(alone, *c, in, way, schedule);
     }
   }
 }
 
 void has_the_bits_of_its_own_launch(const Case& c, const Way& way) {
   set_now(c);
-  way_now = way;
   const Grids in = draw_inputs(c, true);
-  const Ran alone = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, {}, enqueue_alone),
-            fused = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, {}, enqueue_fused);
-  ASSERT_TRUE(fitted) << op_name(c.op);
-  same_bits(alone, fused, op_name(c.op));
-  EXPECT_EQ(fused.damage, "");
+  has_bits(run_kernel(kernels_cuda(gpu::Math::fp32), c, in, {}, enqueue_alone), c, in, way);
 }
 
 // Layers so wide that one step's inputs fill the room, and that a tile's gradients do not fit shared memory.
@@ -220,7 +219,7 @@ TEST(FusedLaunches, TakeLayersThatHardlyFit) {
       {FusedChain::rows, 1, false});
 }
 
-// So many tiles that they are of 64, or of 32.
+// Products with enough tiles for sides of 64, and of 32.
 TEST(FusedLaunches, MakeManyTiles) {
   constexpr int64_t kDepth = 5;
   for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{770, 700}, {420, 380}})

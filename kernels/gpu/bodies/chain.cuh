@@ -97,8 +97,9 @@ struct Tiling {
 };
 struct TiledBlocks {
   Tiling tiling;
-  int64_t blocks;  // as many as tiles, or as tiles of each slice
+  int64_t blocks;  // as many as tiles, or as tiles of each part
 };
+inline TiledBlocks tiled(const Tiling& tiling, int64_t parts) { return {tiling, tiling.blocks() * parts}; }
 struct TilesPart {
   int block;
   const Tiling& tiling;

@@ -53,12 +53,8 @@ __attribute__((noinline)) __device__ void make_block(const ProductStep& x, const
 }
 template <class Tiles, bool trans_a, bool trans_b>
 __device__ inline void make_block_of(const ProductStep& x, const TilesPart& at, float* part) {
-  if (at.tiling.down == 64)
-    return make_block<typename Tiles::template Square<64, !trans_a, trans_b>, trans_a, trans_b>(x, at, part);
-  if constexpr (Tiles::kLeast == 16)
-    if (at.tiling.down == 16)
-      return make_block<typename Tiles::template Square<16, !trans_a, trans_b>, trans_a, trans_b>(x, at, part);
-  make_block<typename Tiles::template Square<32, !trans_a, trans_b>, trans_a, trans_b>(x, at, part);
+  with_square<Tiles, trans_a, trans_b>(
+      at.tiling.down, [&](auto tile) { make_block<typename decltype(tile)::Type, trans_a, trans_b>(x, at, part); });
 }
 
 // The sum of slices whose tiles had blocks of their own.
@@ -76,24 +72,16 @@ struct Fused<Matmul> {
     return {problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs), packing.workspace, op.trans_a,
             op.trans_b, op.factors};
   }
-  static int64_t slices(const Call& call) {
-    const auto& op = *static_cast<const Matmul*>(call.op);
-    return problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs).slices;
-  }
   static TiledBlocks tiling(const FusedStep& s) {
-    const View& out = s.call.out[0];
-    const int rows = static_cast<int>(out.rows), cols = static_cast<int>(out.cols);
-    const int64_t parts = s.part == FusedStep::slices ? slices(s.call) : 1;
-    Tiling t{rows, cols, 8, 128};
-    if (s.part != FusedStep::sum) t.down = t.across = tile_of(s, parts);
-    return {t, t.blocks() * parts};
-  }
-  static int tile_of(const FusedStep& s, int64_t parts) {
     Packing packing{FusedChain::tiles, 0};
     const Step x = pack(s.call, packing);
-    if (s.part == FusedStep::all && by_warps(x)) return kDeepSide;
-    const int64_t least = x.factors == Precision::fp32 ? FmaTiles::kLeast : TensorTiles<HalfMath<true>>::kLeast;
-    return static_cast<int>(product_tile(parts, x.problem.rows, x.problem.cols, least));
+    const Problem& p = x.problem;
+    if (s.part == FusedStep::sum) return tiled({p.rows, p.cols, 8, 128}, 1);
+    if (s.part == FusedStep::all && by_warps(x)) return tiled({p.rows, p.cols, kDeepSide, kDeepSide}, 1);
+    const int64_t parts = s.part == FusedStep::slices ? p.slices : 1,
+                  least = x.factors == Precision::fp32 ? FmaTiles::kLeast : TensorTiles<HalfMath<true>>::kLeast;
+    const int side = static_cast<int>(product_tile(parts, p.rows, p.cols, least));
+    return tiled({p.rows, p.cols, side, side}, parts);
   }
   // Whether the warps of one block make it (matmul_deep.cuh).
   __host__ __device__ static bool by_warps(const Step& x) {
@@ -132,7 +120,8 @@ struct Fused<Matmul> {
 };
 
 inline int64_t slices_bytes(const Call& call) {
-  return int64_t{4} * Fused<Matmul>::slices(call) * call.out[0].rows * call.out[0].cols;
+  Packing packing{FusedChain::tiles, 0};
+  return int64_t{4} * Fused<Matmul>::pack(call, packing).problem.slices * call.out[0].rows * call.out[0].cols;
 }
 
 }  // namespace tessera::gpu

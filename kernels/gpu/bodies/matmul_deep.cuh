@@ -52,14 +52,14 @@ __device__ inline void make_deep_slice(const Problem& p, int slice, int row, int
     const float *a = stage + room * kDeepStage + row, *b = stage + room * kDeepStage + kDeepStage / 2 + column;
 #pragma unroll 4
     for (int q = 0; q < kDeepStep; ++q) {
-      const float4 x = *reinterpret_cast<const float4*>(a + q * kDeepSide),
-                   y = *reinterpret_cast<const float4*>(b + q * kDeepSide),
-                   z = *reinterpret_cast<const float4*>(b + q * kDeepSide + 4);
-      const float of_a[4] = {x.x, x.y, x.z, x.w}, of_b[8] = {y.x, y.y, y.z, y.w, z.x, z.y, z.z, z.w};
+      float x[kChunk], y[2][kChunk];
+      load_four(a + q * kDeepSide, x);
+      load_four(b + q * kDeepSide, y[0]);
+      load_four(b + q * kDeepSide + kChunk, y[1]);
 #pragma unroll
       for (int i = 0; i < 4; ++i)
 #pragma unroll
-        for (int j = 0; j < 8; ++j) acc[i][j] += of_a[i] * of_b[j];
+        for (int j = 0; j < 8; ++j) acc[i][j] += x[i] * y[j / kChunk][j % kChunk];
     }
     __syncwarp();  // the room may be filled again
   }

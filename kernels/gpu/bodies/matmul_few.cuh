@@ -2,9 +2,9 @@
 // memory for rows that are hardly there.
 //   a thread has a column of the product, of four or eight rows: the rows' factors are in shared memory, k by k, read
 //   by all threads at once; the weight comes straight from the caches, sixteen of k on their way at a time
-//   4·(rows + K·N) bytes: what shared memory delivers bounds it, a float for each multiplication
-//   an element of a slice is one chain over k and slices are added in order: the bits of make_tile · two block barriers
-//   per slice of k and 256 columns
+//   4·(rows·K + K·N) bytes; what shared memory delivers bounds it, a float for each multiplication
+//   an element of a slice is one chain over k and slices are added in order: the bits of make_tile · two block
+//   barriers per slice of k and 256 columns
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 
@@ -17,11 +17,12 @@ static_assert(8 * kFewDepth <= kSharedFloats);
 template <bool trans_b>
 __device__ inline void few_weights(const Panel& b, int c, int k, int end, float (&w)[kFewAhead]) {
   if (trans_b && b.wide && k % 4 == 0 && k + kFewAhead <= end) {
-    const float4* from = reinterpret_cast<const float4*>(b.data + c * b.ld + k);
 #pragma unroll
-    for (int q = 0; q < kFewAhead / 4; ++q) {
-      const float4 v = from[q];
-      w[4 * q] = v.x, w[4 * q + 1] = v.y, w[4 * q + 2] = v.z, w[4 * q + 3] = v.w;
+    for (int q = 0; q < kFewAhead; q += 4) {
+      float v[4];
+      load_four(b.data + c * b.ld + k + q, v);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) w[q + i] = v[i];
     }
     return;
   }
@@ -51,8 +52,10 @@ __device__ inline void few_columns(const Problem::Pair& pair, const Rows& rows, 
         if (k + q >= count) break;
 #pragma unroll
         for (int r = 0; r < height; r += 4) {
-          const float4 a = *reinterpret_cast<const float4*>(shared + (k + q) * height + r);
-          acc[r] += a.x * w[q], acc[r + 1] += a.y * w[q], acc[r + 2] += a.z * w[q], acc[r + 3] += a.w * w[q];
+          float a[4];
+          load_four(shared + (k + q) * height + r, a);
+#pragma unroll
+          for (int i = 0; i < 4; ++i) acc[r + i] += a[i] * w[q];
         }
       }
     }

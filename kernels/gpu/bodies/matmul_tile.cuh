@@ -353,4 +353,18 @@ struct TensorTiles {
   using Tall = TensorTile<Math, a, b, 128, 8, 8>;
 };
 
+template <class T>
+struct Is {
+  using Type = T;
+};
+// f(Is<the square tile with this side, of a product with these orientations>).
+#pragma nv_exec_check_disable
+template <class Tiles, bool trans_a, bool trans_b, class F>
+__host__ __device__ inline void with_square(int64_t side, F&& f) {
+  if (side == 64) return f(Is<typename Tiles::template Square<64, !trans_a, trans_b>>{});
+  if constexpr (Tiles::kLeast == 16)
+    if (side == 16) return f(Is<typename Tiles::template Square<16, !trans_a, trans_b>>{});
+  f(Is<typename Tiles::template Square<32, !trans_a, trans_b>>{});
+}
+
 }  // namespace tessera::gpu

@@ -3,10 +3,11 @@
 // in recurrent_grad.cuh, the products and the order of their sums in recurrent_sums.cuh.
 // One sequence per lane and no lane reads another, so any partition of the sequences gives the same bits. Blocks with
 // one lane, or with a multiple of four.
-//   a gate is (bias + Σ x·W_x) + Σ h·W_h · the input's part does not depend on the state: it is computed for as many
-//   steps at a time as the room holds · a thread, or four of them if the weights of W_h are held in registers, computes
-//   all gates of a unit and its next state · in the room: the state, twice for the products (the step reads one and
-//   writes the other), once as it is (only its owner reads it), c or r⊙h; the lanes; x and the gates' part of it
+//   a gate is (bias + Σ x·W_x) + Σ h·W_h · the input's part does not depend on the state: it is computed for as
+//   many steps at a time as the room holds · a thread, or four of them if the weights of W_h are held in registers,
+//   computes all gates of a unit and its next state · in the room: the state, twice for the products (the step reads
+//   one and writes the other), once as it is (only its owner reads it), c or r⊙h; the lanes; x and the gates' part of
+//   it
 //   block barriers per step: one (reset before: two); two more where x is taken
 #pragma once
 #include "kernels/gpu/bodies/recurrent_sums.cuh"

@@ -323,10 +323,9 @@ __device__ inline void recurrent_weight(const RecurrentWeights& s, int tile, int
 #pragma unroll
       for (int lane = 0; lane < kTile; ++lane) v[lane] *= r[lane];
     }
-    if (s.factors != Precision::fp32 && (of_x || of_h)) {
-#pragma unroll
-      for (int lane = 0; lane < kTile; ++lane)
-        v[lane] = rounded(v[lane], s.factors), d[lane] = rounded(d[lane], s.factors);
+    if (of_x || of_h) {
+      round_all(s.factors, v);
+      round_all(s.factors, d);
     }
 #pragma unroll
     for (int lane = 0; lane < kTile; ++lane) sum = fmaf(v[lane], d[lane], sum);

@@ -132,14 +132,9 @@ __device__ inline float across_four(const float (&part)[V], int p) {
 }
 
 // ---- down the columns of a weight -----------------------------------------------------------------------------------
-// V lanes of value k. V = 1: of values k … k + 3.
-__device__ inline void load_lanes(const float* from, float (&to)[4]) {
-  const float4 v = *reinterpret_cast<const float4*>(from);
-  to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
-}
-
-// sum[g][lane] = Σ_k w[k·ld + g·gate]·v[k·lanes + lane], k < depth, by one thread. v has a multiple of four values,
-// zeros at the end. Of four lanes one gate after the other: a step of a fused launch has about 90 registers.
+// sum[g][lane] = Σ_k w[k·ld + g·gate]·v[k·lanes + lane], k < depth, by one thread. v has a multiple of four values
+// (V = 1: they are read four at a time), zeros at the end. Of four lanes one gate after the other: a step of a fused
+// launch has about 90 registers.
 template <int G, int V>
 __device__ inline void column_sums(const float* w, int ld, int gate, const float* v, int lanes, int depth,
                                    Precision factors, float (&sum)[G][V]) {
@@ -162,11 +157,11 @@ __device__ inline void column_sums(const float* w, int ld, int gate, const float
       for (int i = 0; i < kDeep * n; ++i) now[i] = next[i];
       if (k + kDeep < depth) load(k + kDeep);
       round_all(factors, now);
-      if constexpr (V == 1) load_lanes(v + k, x);
+      if constexpr (V == 1) load_four(v + k, x);
 #pragma unroll
       for (int q = 0; q < kDeep; ++q) {
         if (q == 4 && k + 4 >= depth) break;
-        if constexpr (V == 4) load_lanes(v + (k + q) * lanes, x);
+        if constexpr (V == 4) load_four(v + (k + q) * lanes, x);
 #pragma unroll
         for (int g = 0; g < n; ++g)
 #pragma unroll
@@ -207,7 +202,7 @@ __device__ inline void held_column_sums(const float (&own)[held], const float* v
     if (i * kColumnThreads >= depth) break;
     const float* at = v + (i * kColumnThreads + p) * lanes;
     float x[4];
-    if constexpr (V == 4) load_lanes(at, x);
+    if constexpr (V == 4) load_four(at, x);
     else x[0] = at[0];
 #pragma unroll
     for (int g = 0; g < n; ++g)
@@ -241,10 +236,10 @@ template <int V>
 __device__ inline void add_row(const float* w, const float* v, int j, int lanes, float (&part)[4][V]) {
   const float* at = v + value_at<V>(j, lanes);
   float x[4];
-  if constexpr (V == 1) load_lanes(at, x);
+  if constexpr (V == 1) load_four(at, x);
 #pragma unroll
   for (int q = 0; q < 4; ++q) {
-    if constexpr (V == 4) load_lanes(at + q * lanes, x);
+    if constexpr (V == 4) load_four(at + q * lanes, x);
 #pragma unroll
     for (int lane = 0; lane < V; ++lane) part[q][lane] = fmaf(w[q], x[V == 1 ? q : lane], part[q][lane]);
   }
@@ -258,8 +253,8 @@ __device__ inline float across_eight(const float (&part)[4][V], int p) {
   return sum + __shfl_xor_sync(kWholeWarp, sum, 4);
 }
 
-// Σ_j w[j]·v[j][lane], j < depth, by eight threads, p of them this one; lane p % 4 with V = 4. `v`: of their lanes, as
-// value_at lays them out, a multiple of four values with zeros at the end. Every thread of a warp calls it.
+// Σ_j w[j]·v[j][lane], j < depth, by eight threads, p of them this one; lane p % 4 with V = 4. `v`: of their lanes,
+// as value_at lays them out, a multiple of four values with zeros at the end. Every thread of a warp calls it.
 template <int V>
 __device__ inline float row_sums(const float* w, const float* v, int lanes, int depth, int p, Precision factors) {
   constexpr int kAtATime = 2, kApart = kRowThreads * kChunk;

@@ -23,8 +23,8 @@ struct Entries {
   __device__ float weight(int p, int j) const { return value ? value.row(p)[j] : 1.0f; }
 };
 
-// sparse_dense: out = the dense rows, entries of one column added in order.   4·rows·(blocks·width + 2·entries) bytes:
-// bandwidth-bound
+// sparse_dense: out = the dense rows, entries of one column added in order.   4·rows·(blocks·width + 2·entries)
+// bytes: bandwidth-bound
 //   one warp per row: its lanes write zeros, then each adds the entries of whole blocks, which no other lane touches ·
 //       one warp barrier
 __device__ inline void sparse_dense(const Entries& e, const Mat<float>& out, int p) {
@@ -55,12 +55,12 @@ __device__ inline void sparse_pick(const Pick& x, int p, int j) {
   x.out.row(p)[j] = i < 0 ? 0.0f : x.dense.row(p)[j / x.per * x.width + i];
 }
 
-// sparse_matmul: out = dense·weight (+ addend [rows, N] or [1, N]), four columns of one row.   2·rows·entries·N FLOP
-// instead of 2·rows·blocks·width·N
+// sparse_matmul: out = dense·weight (+ addend [rows, N] or [1, N]), four columns of one row.   2·rows·entries·N
+// FLOP instead of 2·rows·blocks·width·N
 //   reads `entries` weight rows per row, from L2: bandwidth-bound there
 //   eight weight rows are on their way at a time; their numbers and weights are found by all threads of the block
 //   before, and kept in shared memory: found one after another by the threads that wait for them, they took most of
-//   the time
+//   the time · two block barriers per list of at most 5,120
 //   a row's sum runs over its entries in order, so it has the same bits in any batch; what is no entry adds 0·0, which
 //   changes no bit of a sum that began with 0
 struct ListedEntry {
@@ -89,8 +89,8 @@ __device__ inline void add_listed(const ListedEntry* entry, int count, const Ope
 //   32 of its rows at a time: lane p puts the weights of row p's entries for the 16 rows of out into shared memory
 //   and notes in a mask which are there; then the rows with any are multiplied, six on their way at a time, a lane
 //   4 × 4 elements
-//   4·(blocks·width·N + rows·N·tiles) bytes and rows·per index reads per block, all from cache: latency-bound, and by
-//   at most rows / 48 loads in series, however often a value occurs
+//   4·(blocks·width·N + rows·N·tiles) bytes and rows·per index reads per block, all from cache: latency-bound,
+//   by at most rows / 48 loads in series, however often a value occurs
 //   what is no entry is not multiplied, so that a NaN of d reaches the rows of its entries alone
 //   an element is one chain over the rows of each warp, whose sums are added in order: bits depend on shapes alone ·
 //   two warp barriers per 32 rows, one block barrier
@@ -101,8 +101,8 @@ struct WgradRoom {
 };
 static_assert(sizeof(WgradRoom) <= sizeof(float) * kSharedFloats);
 
-// The weights of row p's entries in rows w0 … w0 + 15 of the dense row, to `own`; their mask. Entries of one column are
-// added in order.
+// The weights of row p's entries in rows w0 … w0 + 15 of the dense row, to `own`; their mask. Entries of one column
+// are added in order.
 __device__ inline unsigned own_weights(const Entries& e, int p, int w0, int last, float* own) {
   unsigned mask = 0;
 #pragma unroll
@@ -138,8 +138,8 @@ __device__ inline void add_rows(const Operand& d, int p0, unsigned mask, const f
     for (int q = 0; q < kMatches; ++q) {
       if (k[q] < 0) break;
       const unsigned own = __shfl_sync(kWholeWarp, mask, k[q]) >> row;
-      const float4 w = *reinterpret_cast<const float4*>(weight[k[q]] + row);
-      const float of[4] = {w.x, w.y, w.z, w.w};
+      float of[4];
+      load_four(weight[k[q]] + row, of);
 #pragma unroll
       for (int r = 0; r < 4; ++r)
         if ((own >> r & 1) != 0)
@@ -183,46 +183,48 @@ SparseStep sparse_step(const Call& call) {
   const auto& op = *static_cast<const Op*>(call.op);
   return {Entries(call, op), whole(call.in[2]), op.addend ? whole(call.in[3]) : Operand{}, target(call.out[0])};
 }
+// Rows of a product. noinline: inlined into one kernel this would spill its registers.
+__attribute__((noinline)) __device__ inline void sparse_matmul(const SparseStep& x, const Rows& all_rows,
+                                                               float* shared) {
+  ListedEntry* const list = reinterpret_cast<ListedEntry*>(shared);
+  constexpr int kListed = kSharedFloats / 2;
+  const int all = x.entries.index.cols, chunks = tiles_of(x.out.cols, kChunk);
+  const int rows = max(1, min(all_rows.count, kListed / max(all, 1))), part = min(all, kListed / rows);
+  for (int first_row = 0; first_row < all_rows.count; first_row += rows) {  // those whose entries the room holds
+    const int count = min(rows, all_rows.count - first_row);
+    for (int item0 = 0; item0 < count * chunks; item0 += kThreads) {
+      const int item = item0 + static_cast<int>(threadIdx.x), row = item / chunks, c = item % chunks * kChunk,
+                r = all_rows.at(first_row + min(row, count - 1)), n = row < count ? min(kChunk, x.out.cols - c) : 0;
+      float acc[kChunk] = {};
+      for (int first = 0; first < all; first += part) {
+        const int width = min(part, all - first);
+        if (item0 == 0 || part < all) {
+          __syncthreads();  // the list before is read
+          each_item(count * width, [&](int i) {
+            const int from = all_rows.at(first_row + i / width), j = first + i % width,
+                      column = x.entries.column(from, j);
+            list[i] = {column, column < 0 ? 0.0f : x.entries.weight(from, j)};
+          });
+          __syncthreads();
+        }
+        if (n > 0) add_listed(list + row * width, width, x.weight, c, n, acc);
+      }
+      if (n <= 0) continue;
+      if (x.addend.data != nullptr) {
+        float more[kChunk];
+        load_chunk(x.addend, r, c, n, more);
+#pragma unroll
+        for (int q = 0; q < kChunk; ++q) acc[q] += more[q];
+      }
+      store_chunk(x.out, r, c, n, acc);
+    }
+  }
+}
 template <>
 struct Fused<SparseMatmul> {
   using Step = SparseStep;
   static Step pack(const Call& call, Packing&) { return sparse_step<SparseMatmul>(call); }
-  // noinline: inlined into one kernel this would spill its registers.
-  __attribute__((noinline)) __device__ static void rows(const Step& x, const RowsPart& p) {
-    ListedEntry* const list = reinterpret_cast<ListedEntry*>(p.shared);
-    constexpr int kListed = kSharedFloats / 2;
-    const int all = x.entries.index.cols, chunks = tiles_of(x.out.cols, kChunk);
-    const int rows = max(1, min(p.rows.count, kListed / max(all, 1))), part = min(all, kListed / rows);
-    for (int first_row = 0; first_row < p.rows.count; first_row += rows) {  // those whose entries the room holds
-      const int count = min(rows, p.rows.count - first_row);
-      for (int item0 = 0; item0 < count * chunks; item0 += kThreads) {
-        const int item = item0 + static_cast<int>(threadIdx.x), row = item / chunks, c = item % chunks * kChunk,
-                  r = p.rows.at(first_row + min(row, count - 1)), n = row < count ? min(kChunk, x.out.cols - c) : 0;
-        float acc[kChunk] = {};
-        for (int first = 0; first < all; first += part) {
-          const int width = min(part, all - first);
-          if (item0 == 0 || part < all) {
-            __syncthreads();  // the list before is read
-            each_item(count * width, [&](int i) {
-              const int from = p.rows.at(first_row + i / width), j = first + i % width,
-                        column = x.entries.column(from, j);
-              list[i] = {column, column < 0 ? 0.0f : x.entries.weight(from, j)};
-            });
-            __syncthreads();
-          }
-          if (n > 0) add_listed(list + row * width, width, x.weight, c, n, acc);
-        }
-        if (n <= 0) continue;
-        if (x.addend.data != nullptr) {
-          float more[kChunk];
-          load_chunk(x.addend, r, c, n, more);
-#pragma unroll
-          for (int q = 0; q < kChunk; ++q) acc[q] += more[q];
-        }
-        store_chunk(x.out, r, c, n, acc);
-      }
-    }
-  }
+  __device__ static void rows(const Step& x, const RowsPart& p) { sparse_matmul(x, p.rows, p.shared); }
 };
 // A block's tile of out. noinline: inlined into one kernel this would spill its registers.
 __attribute__((noinline)) __device__ inline void sparse_wgrad(const SparseStep& x, const TilesPart& at) {
@@ -260,8 +262,7 @@ struct Fused<SparseWgrad> {
   static Step pack(const Call& call, Packing&) { return sparse_step<SparseWgrad>(call); }
   static TiledBlocks tiling(const Call& call) {
     const View& out = call.out[0];
-    const Tiling t{static_cast<int>(out.rows), static_cast<int>(out.cols), kWgradRows, kWgradCols};
-    return {t, t.blocks()};
+    return tiled({static_cast<int>(out.rows), static_cast<int>(out.cols), kWgradRows, kWgradCols}, 1);
   }
   static TiledBlocks tiling(const FusedStep& s) { return tiling(s.call); }
   __device__ static void tiles(const Step& x, const TilesPart& p) { sparse_wgrad(x, p); }
