@@ -2,6 +2,7 @@
 // features and with 28; and one recurrent layer alone.
 //   bench_sequences --benchmark_filter=joint/      peers/timegan_step.py is the same iteration in PyTorch; joint_best
 //                                                  is what `fit` runs by default
+//   bench_sequences --benchmark_filter=bf16        the default's joint iteration in bf16 beside fp32, in turn
 // Beside each figure stands its floor: arithmetic of products and recurrent layers at the multiply-add peak, and bytes
 // of all other ops at the copy rate of the cache, measured in the same run. `share` is floor / figure; figures are the
 // best block of iterations, because other work only adds time. No floor counts the gates: a sigmoid or tanh of 20 to 30
@@ -9,14 +10,15 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "engine/passes/passes.h"
 #include "engine/run/program.h"
 #include "engine/run/roofline.h"
 #include "floor.h"
+#include "in_turn.h"
 #include "models/method/method.h"
 #include "models/model_state.h"
 #include "models/timegan/network.h"
@@ -28,10 +30,6 @@ using namespace tessera;
 
 constexpr int64_t kSteps = 24, kSequences = 1024, kBlock = 4;
 constexpr int64_t kCacheBlock = 1 << 20;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Waves of different length, concatenated: the learned model does not matter, but nothing must overflow.
 std::vector<float> waves(int64_t features) {
@@ -65,35 +63,59 @@ TimeganConfig best() {
   return options.as<TimeganConfig>();
 }
 
+// A phase's step, ready to run.
+class Iteration {
+ public:
+  Iteration(TimeganPhase phase, const TimeganConfig& config, int64_t features, Team& team,
+            Precision precision = Precision::fp32)
+      : x_(waves(features)), first_(kSequences), length_(kSequences, kSteps) {
+    const Timegan m(features, 0, kSteps, config);
+    Plan plan;
+    Recorder r(plan);
+    record_training(r, m, phase, kSequences * kSteps, kSequences, std::numeric_limits<int32_t>::max());
+    plan.precision = precision;
+    optimise(plan);
+    work_ = work_of(plan);
+    program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), team, 1);
+    for (int32_t i = 0; i < kSequences; ++i) first_[static_cast<size_t>(i)] = i * static_cast<int32_t>(kSteps);
+    program_->bind_if("features", x_.data());
+    program_->bind_if("first", first_.data());
+    program_->bind_if("length", length_.data());
+    for (const SequenceNetwork* n : m.all) program_->put(n->weights.name, initial_weights(n->weights, 1, 0).data());
+  }
+  // A block of iterations; false: a loss is not finite.
+  bool run() { return program_->run(kBlock) == kBlock && program_->step().bad < 0; }
+  const Work& work() const { return work_; }
+
+ private:
+  std::vector<float> x_;
+  std::vector<int32_t> first_, length_;
+  Work work_;
+  std::unique_ptr<Program> program_;
+};
+
 void iteration(benchmark::State& state, TimeganPhase phase, const TimeganConfig& config) {
   Team team(static_cast<int>(state.range(0)));
-  const int64_t features = state.range(1);
-  const Timegan m(features, 0, kSteps, config);
-  Plan plan;
-  Recorder r(plan);
-  record_training(r, m, phase, kSequences * kSteps, kSequences, std::numeric_limits<int32_t>::max());
-  optimise(plan);
-  const Work work = work_of(plan);
-  Program p(std::move(plan), cpu_kernels(), team, 1);
-  const std::vector<float> x = waves(features);
-  std::vector<int32_t> first(kSequences), length(kSequences, kSteps);
-  for (int32_t i = 0; i < kSequences; ++i) first[static_cast<size_t>(i)] = i * static_cast<int32_t>(kSteps);
-  p.bind_if("features", x.data());
-  p.bind_if("first", first.data());
-  p.bind_if("length", length.data());
-  for (const SequenceNetwork* n : m.all) p.put(n->weights.name, initial_weights(n->weights, 1, 0).data());
-
+  Iteration step(phase, config, state.range(1), team);
   const Ceilings ceilings = measure_ceilings(team, 2 * kCacheBlock * team.size());
-  p.run(kBlock);
+  step.run();
   double best = std::numeric_limits<double>::infinity();
   for (auto _ : state) {
     const double start = seconds_now();
-    if (p.run(kBlock) != kBlock || p.step().bad >= 0) return state.SkipWithError("a loss is not finite");
+    if (!step.run()) return state.SkipWithError("a loss is not finite");
     const double block = seconds_now() - start;
     state.SetIterationTime(block);
     best = std::min(best, block / kBlock);
   }
-  report(state, work, ceilings, best);
+  report(state, step.work(), ceilings, best);
+}
+
+void joint_bf16(benchmark::State& state) {
+  Team team(static_cast<int>(state.range(0)));
+  Iteration exact(TimeganPhase::joint, best(), state.range(1), team),
+      rounded(TimeganPhase::joint, best(), state.range(1), team, Precision::bf16);
+  bf16_in_turn(
+      state, kBlock, [&] { return exact.run(); }, [&] { return rounded.run(); });
 }
 
 // A layer forward, and forward and backward, at the published size.
@@ -139,6 +161,7 @@ const auto kLayers = [](benchmark::internal::Benchmark* b) {
 };
 BENCHMARK_CAPTURE(iteration, joint, TimeganPhase::joint, authors(Cell::gru))->Apply(kSizes);
 BENCHMARK_CAPTURE(iteration, joint_best, TimeganPhase::joint, best())->Apply(kSizes);
+BENCHMARK(joint_bf16)->Apply(kSizes)->Iterations(60);
 BENCHMARK_CAPTURE(iteration, joint_reset_before, TimeganPhase::joint, authors(Cell::gru_reset_before))->Apply(kSizes);
 BENCHMARK_CAPTURE(iteration, joint_lstm, TimeganPhase::joint, authors(Cell::lstm))->Apply(kSizes);
 BENCHMARK_CAPTURE(iteration, embedding, TimeganPhase::embedding, authors(Cell::gru))->Apply(kSizes);

@@ -10,7 +10,6 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <ctime>
 #include <limits>
@@ -22,6 +21,7 @@
 #include "engine/run/program.h"
 #include "engine/run/roofline.h"
 #include "floor.h"
+#include "in_turn.h"
 #include "models/data/arrow/export.h"
 #include "models/data/csv/writer.h"
 #include "models/method/method.h"
@@ -35,10 +35,6 @@ using namespace tessera;
 constexpr int64_t kBlock = 3;             // steps timed together, per iteration
 constexpr int64_t kCacheBlock = 1 << 20;  // bytes: about a layer's activations
 constexpr int64_t kSampledRows = 100000;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // TESSERA_PASSES_OFF=fuse,gather: measures the effect of a pass.
 std::set<std::string> passes_off() {
@@ -115,35 +111,11 @@ void step(benchmark::State& state, const FitOptions& options) {
   state.counters["copy_GB/s"] = 1e-9 * ceilings.bytes_per_second;
 }
 
-// The same training in fp32 and in bf16, a block of each in turn, so that other work meets both alike.
 void step_in_bf16(benchmark::State& state, const FitOptions& options) {
   Team team(static_cast<int>(state.range(0)));
   Training exact(options, adult(team), team), rounded(options, adult(team), team, Precision::bf16);
-  Training* const both[] = {&exact, &rounded};
-  std::vector<double> seconds[2], processor[2];  // of a step; the processor's: of all threads
-  for (Training* t : both)
-    if (!t->run(kBlock)) return state.SkipWithError("a loss is not finite");
-  for (auto _ : state) {
-    const double begun = seconds_now();
-    for (int i : {0, 1}) {
-      const double start = seconds_now();
-      const std::clock_t used = std::clock();
-      if (!both[i]->run(kBlock)) return state.SkipWithError("a loss is not finite");
-      seconds[i].push_back((seconds_now() - start) / kBlock);
-      processor[i].push_back(static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC / kBlock);
-    }
-    state.SetIterationTime(seconds_now() - begun);
-  }
-  for (auto* times : {seconds, processor})
-    for (int i : {0, 1}) std::sort(times[i].begin(), times[i].end());
-  const size_t middle = seconds[0].size() / 2;
-  state.counters["fp32_best_ms"] = 1e3 * seconds[0].front();
-  state.counters["bf16_best_ms"] = 1e3 * seconds[1].front();
-  state.counters["ratio_of_best"] = seconds[0].front() / seconds[1].front();
-  state.counters["ratio_of_medians"] = seconds[0][middle] / seconds[1][middle];
-  state.counters["fp32_cpu_ms"] = 1e3 * processor[0][middle];
-  state.counters["bf16_cpu_ms"] = 1e3 * processor[1][middle];
-  state.counters["ratio_of_cpu"] = processor[0][middle] / processor[1][middle];
+  bf16_in_turn(
+      state, kBlock, [&] { return exact.run(kBlock); }, [&] { return rounded.run(kBlock); });
 }
 
 FitOptions best(const std::string& method) {

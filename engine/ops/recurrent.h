@@ -166,6 +166,7 @@ struct Rule<RecurrentGrad> {
       .cols = Follows::never(),
       .elements = Follows::never(),
       .narrow = {saved},
+      .narrow_out = {0},
       .tiles = {.inputs = OperandSet::but({w_h}), .lanes_in = {d_y}, .tiled_in = {saved}, .tiled_out = {0}}};
   static int64_t sequences(const RecurrentGrad& op, const Shapes&) { return op.sequences; }
   static int64_t row_floats(const RecurrentGrad&, const Shapes& in) { return recurrent_grad_floats(in[w_h].rows); }
@@ -238,6 +239,7 @@ struct Rule<RecurrentInputGrad> {
   static constexpr Traits traits{.rows = Follows::of({slopes}),
                                  .cols = Follows::never(),
                                  .elements = Follows::never(),
+                                 .narrow = {slopes},
                                  .tiles = {.inputs = {slopes}, .lanes_out = {0}, .tiled_in = {slopes}}};
   static int64_t sequences(const RecurrentInputGrad& op, const Shapes&) { return op.sequences; }
   static int64_t row_floats(const RecurrentInputGrad&, const Shapes& in) {
@@ -273,7 +275,7 @@ struct Rule<RecurrentWgrad> {
       .rows = Follows::never(),
       .cols = Follows::alone(),
       .elements = Follows::never(),
-      .narrow = {saved},
+      .narrow = {saved, slopes},
       .tiles = {.inputs = OperandSet::all(), .lanes_in = {x}, .tiled_in = {saved, slopes}, .shares = true}};
   static int64_t sequences(const RecurrentWgrad&, const Shapes& in) { return in[x].rows; }
   static int64_t hidden(const RecurrentWgrad& op, Shape x_shape, Shape saved_shape) {

@@ -1,5 +1,5 @@
 // unary, binary, lerp_rows, broadcast: one output element from one element of each input; bandwidth-bound.
-// Rows are processed one by one, so a row's bits do not depend on the number of rows.
+// An element's bits depend on its inputs alone, so rows that lie one behind the other are processed as one.
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {
@@ -14,19 +14,27 @@ int64_t tiles(const Call& call) {
   return call.out[0].cols == 0 ? 0 : div_up(call.out[0].rows, rows_per_tile(call.out[0]));
 }
 
-template <class T, class F>
-void each_row(const Call& call, int64_t tile, F&& body) {
-  const Range r = piece(tile, rows_per_tile(call.out[0]), call.out[0].rows);
-  for (int64_t i = r.begin; i < r.end; ++i) body(i);
+// Whether the rows of such views lie one behind the other.
+bool one_behind_the_other(const View& v) { return v.ld == v.cols; }
+bool one_behind_the_other(const View& x, const View& out) {
+  return one_behind_the_other(x) && one_behind_the_other(out) && x.cols == out.cols;
+}
+
+// body(row, columns) for each row of a tile, or once for all of them if they are `one`.
+template <class F>
+void each_row(const Call& call, int64_t tile, bool one, F&& body) {
+  const View& out = call.out[0];
+  const Range r = piece(tile, rows_per_tile(out), out.rows);
+  if (one) return body(r.begin, (r.end - r.begin) * out.cols);
+  for (int64_t i = r.begin; i < r.end; ++i) body(i, out.cols);
 }
 
 template <class T, class F>
 void map_rows(const Call& call, int64_t tile, F f) {
   const Mat<T> x(call.in[0]), out(call.out[0]);
-  each_row<T>(call, tile, [&](int64_t i) {
+  each_row(call, tile, one_behind_the_other(call.in[0], call.out[0]), [&](int64_t i, int64_t n) {
     const T* from = x.row(i);
     T* to = out.row(i);
-    const int64_t n = out.cols;
 #pragma GCC ivdep
     for (int64_t c = 0; c < n; ++c) to[c] = f(from[c]);
   });
@@ -37,10 +45,10 @@ template <class T, class F>
 void map_rows_whole(const Call& call, int64_t tile, F f) {
   constexpr int64_t L = Simd<T>::kLanes;
   const Mat<T> x(call.in[0]), out(call.out[0]);
-  each_row<T>(call, tile, [&](int64_t i) {
+  each_row(call, tile, one_behind_the_other(call.in[0], call.out[0]), [&](int64_t i, int64_t n) {
     const T* from = x.row(i);
     T* to = out.row(i);
-    const int64_t n = out.cols, whole = n / L * L;
+    const int64_t whole = n / L * L;
 #pragma GCC ivdep
     for (int64_t c = 0; c < whole; ++c) to[c] = f(from[c]);
     if (whole == n) return;
@@ -72,14 +80,19 @@ void unary_run(const Call& call, int64_t tile, void*) {
   }
 }
 
+// Whether x, y and out have one shape and rows one behind the other.
+bool zipped_as_one(const Call& call) {
+  const View &x = call.in[0], &y = call.in[1], &out = call.out[0];
+  return one_behind_the_other(x, out) && one_behind_the_other(y, out) && y.rows == out.rows;
+}
+
 template <class T, class F>
 void zip_rows(const Call& call, int64_t tile, F f) {
   const Mat<T> x(call.in[0]), y(call.in[1]), out(call.out[0]);
   const bool one_row = y.rows == 1, one_col = y.cols == 1 && out.cols != 1;
-  each_row<T>(call, tile, [&](int64_t i) {
+  each_row(call, tile, zipped_as_one(call), [&](int64_t i, int64_t n) {
     const T *p = x.row(i), *q = y.row(one_row ? 0 : i);
     T* to = out.row(i);
-    const int64_t n = out.cols;
     if (one_col) {
       const T v = q[0];
 #pragma GCC ivdep
@@ -100,9 +113,9 @@ void zip_stored(const Call& call, int64_t tile, F f) {
   const Mat<T> x(call.in[0]), out(call.out[0]);
   const bool one_row = y.rows == 1, one_col = y.cols == 1 && out.cols != 1;
   T room[kAtOnce];
-  each_row<T>(call, tile, [&](int64_t i) {
-    for (int64_t first = 0; first < out.cols; first += kAtOnce) {
-      const int64_t n = least(kAtOnce, out.cols - first);
+  each_row(call, tile, zipped_as_one(call), [&](int64_t i, int64_t cols) {
+    for (int64_t first = 0; first < cols; first += kAtOnce) {
+      const int64_t n = least(kAtOnce, cols - first);
       read_row(y, one_row ? 0 : i, one_col ? 0 : first, one_col ? 1 : n, room);
       for (int64_t c = 1; c < n && one_col; ++c) room[c] = room[0];
       const T* p = x.row(i) + first;
@@ -132,11 +145,10 @@ void binary_run(const Call& call, int64_t tile, void*) {
 template <class T>
 void lerp_run(const Call& call, int64_t tile, void*) {
   const Mat<T> a(call.in[0]), x(call.in[1]), y(call.in[2]), out(call.out[0]);
-  each_row<T>(call, tile, [&](int64_t i) {
+  each_row(call, tile, false, [&](int64_t i, int64_t n) {
     const T s = a.row(i)[0], t = T(1) - s;
     const T *p = x.row(i), *q = y.row(i);
     T* to = out.row(i);
-    const int64_t n = out.cols;
 #pragma GCC ivdep
     for (int64_t c = 0; c < n; ++c) to[c] = mul_add(s, p[c], t * q[c]);
   });
@@ -145,9 +157,9 @@ void lerp_run(const Call& call, int64_t tile, void*) {
 template <class T>
 void broadcast_run(const Call& call, int64_t tile, void*) {
   const Mat<T> x(call.in[0]), out(call.out[0]);
-  each_row<T>(call, tile, [&](int64_t i) {
+  each_row(call, tile, false, [&](int64_t i, int64_t n) {
     const T* from = x.row(x.rows == 1 ? 0 : i);
-    for (int64_t c = 0; c < out.cols; ++c) out.row(i)[c] = from[x.cols == 1 ? 0 : c];
+    for (int64_t c = 0; c < n; ++c) out.row(i)[c] = from[x.cols == 1 ? 0 : c];
   });
 }
 

@@ -74,13 +74,15 @@ static inline Vec<float> add_products(Vec<uint32_t> a, Vec<uint32_t> b, Vec<floa
 #endif
 
 #if defined(__AVX512BF16__)
+// The pairs (x[q], x[16 + q]) of bf16.
+static inline __m512i interleaved(__m512i x) {
+  alignas(64) static constexpr uint16_t kHalves[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                                                       8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  return _mm512_permutexvar_epi16(_mm512_load_si512(kHalves), x);
+}
 // The pairs (low[q], high[q]).
 static inline __m512i pairs_of_lanes(__m512 low, __m512 high) {
-  alignas(64) static constexpr uint16_t kInterleaved[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
-                                                            21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
-                                                            11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-  return _mm512_permutexvar_epi16(_mm512_load_si512(kInterleaved),
-                                  reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
+  return interleaved(reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
 }
 #endif
 
@@ -93,16 +95,31 @@ static inline void store_pairs(uint32_t* to, const float* low, const float* high
 #endif
 }
 
+// n pairs (low[q], high[q]); high: nullptr for zeros.
+static inline void pairs_across(const float* low, const float* high, int64_t n, uint32_t* to) {
+  constexpr int64_t L = Simd<float>::kLanes;
+  int64_t q = 0;
+  for (; high != nullptr && q + L <= n; q += L) store_pairs(to + q, low + q, high + q);
+#if defined(__AVX512BF16__)
+  for (; q < n; q += L) {
+    const __mmask16 lanes = first_lanes(n - q < L ? n - q : L);
+    const __m512 upper = high != nullptr ? _mm512_maskz_loadu_ps(lanes, high + q) : _mm512_setzero_ps();
+    _mm512_mask_storeu_epi32(to + q, lanes, pairs_of_lanes(_mm512_maskz_loadu_ps(lanes, low + q), upper));
+  }
+#endif
+  for (; q < n; ++q) to[q] = bf16_pair(low[q], high != nullptr ? high[q] : 0);
+}
+
 // n factors in a row become div_up(n, 2) pairs; the last one is filled with 0.
 static inline void pairs_along(const float* from, int64_t n, uint32_t* to) {
   int64_t i = 0;
 #if defined(__AVX512BF16__)
-  for (; i + 32 <= n; i += 32)
-    _mm512_storeu_si512(to + i / 2, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + i + 16),
-                                                                                  _mm512_loadu_ps(from + i))));
-#endif
+  for (; i + 32 <= n; i += 32) _mm512_storeu_si512(to + i / 2, bf16_of(from + i));
+  if (i < n) _mm512_mask_storeu_epi32(to + i / 2, first_lanes((n - i + 1) / 2), bf16_of(from + i, n - i));
+#else
   for (; i + 2 <= n; i += 2) to[i / 2] = bf16_pair(from[i], from[i + 1]);
   if (i < n) to[i / 2] = bf16_pair(from[i], 0);
+#endif
 }
 
 template <class T>

@@ -43,55 +43,51 @@ struct Active {
 template <class T>
 void rows_to_lanes(const T* const* rows, int64_t n, T* to) {
   int64_t k = 0;
-  if constexpr (sizeof(T) == 4) {
-    typedef float F __attribute__((vector_size(16)));
-    typedef float U __attribute__((vector_size(16), aligned(4), may_alias));
-    for (; k + 4 <= n; k += 4)
-      for (int64_t l = 0; l < kTile; l += 4) {
-        F r[4];
-        for (int q = 0; q < 4; ++q) r[q] = *reinterpret_cast<const U*>(rows[l + q] + k);
-        const F a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5),
-                b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
-        const F c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5),
-                d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
-        T* at = to + k * kTile + l;
-        *reinterpret_cast<U*>(at) = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-        *reinterpret_cast<U*>(at + kTile) = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-        *reinterpret_cast<U*>(at + 2 * kTile) = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-        *reinterpret_cast<U*>(at + 3 * kTile) = __builtin_shufflevector(b, d, 2, 3, 6, 7);
-      }
+#if defined(__AVX512F__)
+  for (; sizeof(T) == 4 && k + 4 <= n; k += 4) {
+    __m512 r[4];
+    for (int i = 0; i < 4; ++i) {
+      const auto four = [&](int block) {
+        return _mm_loadu_ps(reinterpret_cast<const float*>(rows[4 * block + i] + k));
+      };
+      const __m512 half = _mm512_insertf32x4(_mm512_castps128_ps512(four(0)), four(1), 1);
+      r[i] = _mm512_insertf32x4(_mm512_insertf32x4(half, four(2), 2), four(3), 3);
+    }
+    exchange(r);
+    for (int i = 0; i < 4; ++i) _mm512_storeu_ps(to + (k + i) * kTile, r[i]);
   }
-  for (; k < n; ++k)
-    for (int64_t l = 0; l < kTile; ++l) to[k * kTile + l] = rows[l][k];
+#endif
+  for (int64_t l = 0; k < n && l < kTile; l += 4) {
+    const T* const four[4] = {rows[l] + k, rows[l + 1] + k, rows[l + 2] + k, rows[l + 3] + k};
+    transpose4(four, n - k, to + k * kTile + l, kTile);
+  }
 }
 
 // rows[l][k] = from[k·kTile + l] for the lanes l < lanes
 template <class T>
 void lanes_to_rows(const T* from, int64_t n, T* const* rows, int64_t lanes) {
-  int64_t done = 0;
-  if constexpr (sizeof(T) == 4) {
-    typedef float F __attribute__((vector_size(16)));
-    typedef float U __attribute__((vector_size(16), aligned(4), may_alias));
-    for (; done + 4 <= lanes; done += 4) {
-      int64_t k = 0;
-      for (; k + 4 <= n; k += 4) {
-        F r[4];
-        for (int q = 0; q < 4; ++q) r[q] = *reinterpret_cast<const U*>(from + (k + q) * kTile + done);
-        const F a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5),
-                b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
-        const F c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5),
-                d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
-        *reinterpret_cast<U*>(rows[done] + k) = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-        *reinterpret_cast<U*>(rows[done + 1] + k) = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-        *reinterpret_cast<U*>(rows[done + 2] + k) = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-        *reinterpret_cast<U*>(rows[done + 3] + k) = __builtin_shufflevector(b, d, 2, 3, 6, 7);
-      }
-      for (; k < n; ++k)
-        for (int64_t q = done; q < done + 4; ++q) rows[q][k] = from[k * kTile + q];
+  int64_t k = 0;
+#if defined(__AVX512F__)
+  for (; sizeof(T) == 4 && lanes == kTile && k + 4 <= n; k += 4) {
+    __m512 r[4];
+    for (int i = 0; i < 4; ++i) r[i] = _mm512_loadu_ps(from + (k + i) * kTile);
+    exchange(r);
+    for (int i = 0; i < 4; ++i) {
+      const auto at = [&](int block) { return reinterpret_cast<float*>(rows[4 * block + i] + k); };
+      _mm_storeu_ps(at(0), _mm512_castps512_ps128(r[i]));
+      _mm_storeu_ps(at(1), _mm512_extractf32x4_ps(r[i], 1));
+      _mm_storeu_ps(at(2), _mm512_extractf32x4_ps(r[i], 2));
+      _mm_storeu_ps(at(3), _mm512_extractf32x4_ps(r[i], 3));
     }
   }
-  for (int64_t l = done; l < lanes; ++l)
-    for (int64_t k = 0; k < n; ++k) rows[l][k] = from[k * kTile + l];
+#endif
+  int64_t l = 0;
+  for (; k < n && l + 4 <= lanes; l += 4) {
+    T* const four[4] = {rows[l] + k, rows[l + 1] + k, rows[l + 2] + k, rows[l + 3] + k};
+    transpose4_back<4>(from + k * kTile + l, kTile, n - k, four);
+  }
+  for (; l < lanes; ++l)
+    for (int64_t c = k; c < n; ++c) rows[l][c] = from[c * kTile + l];
 }
 
 // Step t of the tile's rows, `width` columns per step, as lanes; 0 for lanes without that step. `zeros`: width zeros.
@@ -264,6 +260,15 @@ constexpr bool kIsPair = false;
 template <>
 inline constexpr bool kIsPair<uint32_t> = true;
 
+#if defined(__AVX512BF16__)
+// The pairs (low[q], high[q]) of elements stored in bf16; high: nullptr for zeros.
+inline void store_pairs(uint32_t* to, const StoredBf16* low, const StoredBf16* high) {
+  const auto lanes = [](const StoredBf16* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); };
+  const __m256i upper = high != nullptr ? lanes(high) : _mm256_setzero_si256();
+  _mm512_storeu_si512(to, interleaved(_mm512_inserti64x4(_mm512_castsi256_si512(lanes(low)), upper, 1)));
+}
+#endif
+
 // What a layer's products multiply: weights and values where they lie, or rounded copies of them. An item is a factor,
 // or with vdpbf16ps a pair of bf16. Where it is one, copies of bf16 lie in the order in which vdpbf16ps adds products.
 template <class T, class Item>
@@ -279,13 +284,9 @@ struct CellFactors {
   // n lines of m; a sum goes over the lines. Lines of the copy are `apart`.
   Lines<Item> across(const Lines<T>& from, int64_t n, int64_t m, Item* room, int64_t apart) const {
     if constexpr (kIsPair<Item>) {
-      constexpr int64_t L = Simd<T>::kLanes;
       for (int64_t k = 0; k < n; k += 2) {
-        const T *low = from.data + k * from.ld, *high = low + from.ld;
-        Item* to = room + k / 2 * apart;
-        int64_t j = 0;
-        for (; k + 1 < n && j + L <= m; j += L) store_pairs(to + j, low + j, high + j);
-        for (; j < m; ++j) to[j] = bf16_pair(low[j], k + 1 < n ? high[j] : 0);
+        const T* low = from.data + k * from.ld;
+        pairs_across(low, k + 1 < n ? low + from.ld : nullptr, m, room + k / 2 * apart);
       }
     } else {
       if (!copied()) return from;
@@ -295,6 +296,25 @@ struct CellFactors {
   }
   Lines<Item> across(const Lines<T>& from, int64_t n, int64_t m, Item* room) const {
     return across(from, n, m, room, m);
+  }
+  // n lines of kTile as they are stored. `widened`: room for them as T.
+  template <class S>
+  Lines<Item> across_stored(const Lines<S>& from, int64_t n, T* widened, Item* room) const {
+    if constexpr (kIsPair<Item> && kStoredAs<S> == Precision::bf16) {
+      static_assert(Simd<T>::kLanes == kTile);
+      for (int64_t k = 0; k < n; k += 2) {
+        const S* low = from.data + k * from.ld;
+        store_pairs(room + k / 2 * kTile, low, k + 1 < n ? low + from.ld : nullptr);
+      }
+      return {room, kTile};
+    } else if constexpr (kStoredAs<S> == Precision::fp32) {
+      return across(from, n, kTile, room);
+    } else {
+      for (int64_t k = 0; k < n; ++k)
+        for (int64_t l = 0; l < kTile; l += Simd<T>::kLanes)
+          store(widened + k * kTile + l, load_stored<T>(from.data + k * from.ld + l));
+      return across({widened, kTile}, n, kTile, room);
+    }
   }
   // m lines of n; a sum goes along a line.
   Lines<Item> along(const Lines<T>& from, int64_t n, int64_t m, Item* room) const {
@@ -357,12 +377,18 @@ template <class T, class Item, int R, bool kTransposed, class Beside>
 void product_rows(const Term<Item>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias, const T* more_bias,
                   bool add, Beside& beside) {
   constexpr int L = Simd<T>::kLanes, V = Block<T>::kVectors;
+  static constexpr T kNone[R] = {};
+  const T *start = bias != nullptr ? bias + j : kNone, *more = more_bias != nullptr ? more_bias + j : kNone;
   for (int64_t lane = 0; lane < kTile; lane += V * L) {
     Vec<T> acc[R][V];
+    if (add) {
 #pragma GCC unroll 16
-    for (int i = 0; i < R; ++i) {
-      const T start = (bias != nullptr ? bias[j + i] : T(0)) + (more_bias != nullptr ? more_bias[j + i] : T(0));
-      for (int q = 0; q < V; ++q) acc[i][q] = add ? load(out + (j + i) * ldo + lane + q * L) : lanes_of(start);
+      for (int i = 0; i < R; ++i)
+        for (int q = 0; q < V; ++q) acc[i][q] = load(out + (j + i) * ldo + lane + q * L);
+    } else {
+#pragma GCC unroll 16
+      for (int i = 0; i < R; ++i)
+        for (int q = 0; q < V; ++q) acc[i][q] = lanes_of(start[i] + more[i]);
     }
     for (int n = 0; n < count; ++n) {
       const Term<Item>& term = terms[n];

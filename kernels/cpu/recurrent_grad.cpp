@@ -33,7 +33,8 @@ int64_t grad_scratch_bytes(const Call& call) {
     const CellFactors<T, decltype(item)> factors{op.factors};
     return factors.room(first, H + kTile) + factors.room(call.in[2].cols - first, H + kTile);
   });
-  return static_cast<int64_t>(sizeof(T)) * ((5 * kTile + 1) * H + copies) + 64;
+  const int64_t slopes = call.out[0].narrow() ? slopes_of(op.cell) * H * kTile : 0;  // of a step
+  return static_cast<int64_t>(sizeof(T)) * ((5 * kTile + 1) * H + slopes + copies) + 64;
 }
 
 template <class T, class S, class Item>
@@ -46,12 +47,29 @@ struct Back {
   Lines<Item> w_first, w_rest;
   Item *room_first, *room_rest;  // of copies of the step's slopes
 
-  Term<Item> first(int64_t n) const {
-    return {w_first, factors.across({slopes, ld_slopes}, n, kTile, room_first), factors.items(n)};
+  // Slopes that are kept in 16 bits: those of the step; nullptr: `slopes` are where they are kept.
+  uint16_t* kept;
+  int64_t ld_kept;
+  Precision kept_as;
+
+  void keep(int64_t row, int64_t rows) const {
+    if (kept == nullptr) return;
+    const int64_t together = ld_kept == kTile ? rows : 1;
+    for (int64_t k = row; k < row + rows; k += together)
+      narrow_to(slopes + k * ld_slopes, together * kTile, kept_as, kept + k * ld_kept);
   }
+  // n rows of the slopes, which are complete, as factors; they are kept too.
+  Lines<Item> take(int64_t row, int64_t n, Item* room) const {
+    keep(row, n);
+    if constexpr (kIsPair<Item>)
+      if (kept != nullptr && kept_as == Precision::bf16)
+        return factors.across_stored(
+            Lines<StoredBf16>{reinterpret_cast<const StoredBf16*>(kept) + row * ld_kept, ld_kept}, n, slopes, room);
+    return factors.across({slopes + row * ld_slopes, ld_slopes}, n, kTile, room);
+  }
+  Term<Item> first(int64_t n) const { return {w_first, take(0, n, room_first), factors.items(n)}; }
   Term<Item> rest(int64_t part) const {
-    return {w_rest, factors.across({slopes + part * hidden * ld_slopes, ld_slopes}, hidden, kTile, room_rest),
-            factors.items(hidden)};
+    return {w_rest, take(part * hidden, hidden, room_rest), factors.items(hidden)};
   }
 };
 
@@ -87,6 +105,7 @@ void gru_back(const Back<T, S, Item>& s) {
       store(out + 3 * slope, dn * r);
       store(d_h, d * z);
     }
+  s.keep(2 * H, H);
   const Term<Item> terms[2] = {s.first(2 * H), s.rest(3)};
   product<T, true>(H, terms, 2, s.d_h, kTile, nullptr, nullptr, true, ahead(s, 5));
 }
@@ -148,7 +167,10 @@ void grad_reading(const Call& call, int64_t tile, void* scratch) {
   const int64_t H = w_h.rows, B = op.sequences;
   const Lengths length = lengths_of<T>(call.in[0], tile, B, op.steps);
   const Parts<S> saved(call.in[1], op.steps, saved_of(op.cell), H);
-  const Parts<T> slopes(call.out[0], op.steps, slopes_of(op.cell), H);
+  const View& out = call.out[0];
+  const Parts<T> slopes(out, op.steps, slopes_of(op.cell), H);
+  const Parts<uint16_t> narrow_slopes(out, op.steps, slopes_of(op.cell), H);
+  const int64_t slope_rows = slopes.parts * H;
 
   Back<T, S, Item> s{};
   T* dy = static_cast<T*>(scratch);
@@ -159,10 +181,12 @@ void grad_reading(const Call& call, int64_t tile, void* scratch) {
   T *before = s.more + H * kTile, *zeros = before + H * kTile;
   for (int64_t k = 0; k < H; ++k) zeros[k] = T(0);
   for (int64_t k = 0; k < H * kTile; ++k) dy[k] = T(0);
-  s.ld_saved = saved.ld, s.ld_slopes = slopes.ld, s.hidden = H;
+  s.slopes = zeros + H;  // of a step, if they are kept in 16 bits
+  s.ld_kept = narrow_slopes.ld, s.kept_as = out.stored;
+  s.ld_saved = saved.ld, s.ld_slopes = out.narrow() ? kTile : slopes.ld, s.hidden = H;
   const int64_t first = first_columns(op.cell, H), rest = w_h.cols - first;
   s.factors = {op.factors};
-  s.room_first = reinterpret_cast<Item*>(zeros + H);
+  s.room_first = reinterpret_cast<Item*>(s.slopes + (out.narrow() ? slope_rows * kTile : 0));
   s.room_rest = s.room_first + s.factors.room(first, kTile);
   Item* const weights = s.room_rest + s.factors.room(rest, kTile);
   s.w_first = s.factors.along({w_h.data, w_h.ld}, first, H, weights);
@@ -173,13 +197,14 @@ void grad_reading(const Call& call, int64_t tile, void* scratch) {
   if (lstm) load_state(call.in[5], tile, B, H, zeros, s.d_c);
   for (int64_t t = op.steps - 1; t >= 0; --t) {
     if (t >= length.most) {
-      slopes.clear(tile, t);
+      out.narrow() ? narrow_slopes.clear(tile, t) : slopes.clear(tile, t);
       continue;
     }
     const Active<T> active(length, t);
     if (call.in[3].data != nullptr) s.d_y = step_in_lanes(call.in[3], tile, t, H, length, zeros, dy, -1);
     s.saved = saved.at(tile, t, 0);
-    s.slopes = slopes.at(tile, t, 0);
+    if (out.narrow()) s.kept = narrow_slopes.at(tile, t, 0);
+    else s.slopes = slopes.at(tile, t, 0);
     // If the step holds the state (padding), it also holds the gradient.
     const int64_t states = active.all ? 0 : lstm ? 2 : 1;
     T *const d_state[2] = {s.d_h, s.d_c}, *const kept[2] = {before, s.more};
@@ -193,9 +218,10 @@ void grad_reading(const Call& call, int64_t tile, void* scratch) {
         for (int64_t l = 0; l < kTile; ++l)
           if (active.lane[l] == T(0)) d_state[n][k * kTile + l] = kept[n][k * kTile + l];
     // … and its gate gradients are 0: `saved` is 0 there, which leaves only a product with z = 0.
-    for (int64_t k = 0; k < slopes.parts * H && !active.all; ++k)
+    for (int64_t k = 0; k < slope_rows && !active.all; ++k)
       for (int64_t l = 0; l < kTile; ++l)
-        if (active.lane[l] == T(0)) s.slopes[k * slopes.ld + l] = T(0);
+        if (active.lane[l] == T(0)) s.slopes[k * s.ld_slopes + l] = T(0);
+    if (!active.all) s.keep(0, slope_rows);
   }
   store_state(d_h0, tile, H, s.d_h);
   if (lstm) store_state(Mat<T>(call.out[2]), tile, H, s.d_c);
@@ -218,22 +244,23 @@ int64_t input_scratch_bytes(const Call& call) {
   const int64_t in = call.in[1].rows, gates = call.in[1].cols;
   const int64_t copies = with_items<T>(
       precision, [&](auto item) { return CellFactors<T, decltype(item)>{precision}.room(gates, in + kTile); });
-  return static_cast<int64_t>(sizeof(T)) * (kTile * in + copies) + 64;
+  const int64_t widened = call.in[0].narrow() ? gates : 0;
+  return static_cast<int64_t>(sizeof(T)) * (kTile * (in + widened) + copies) + 64;
 }
 
-template <class T, class Item>
+template <class T, class S, class Item>
 void input_of(const Call& call, int64_t tile, void* scratch) {
   const auto& op = *static_cast<const RecurrentInputGrad*>(call.op);
   const Mat<T> w_x(call.in[1]);
   const int64_t in = w_x.rows, gates = w_x.cols, H = gates / gates_of(op.cell);
-  const Parts<T> slopes(call.in[0], op.steps, slopes_of(op.cell), H);
-  T* d = static_cast<T*>(scratch);
+  const Parts<S> slopes(call.in[0], op.steps, slopes_of(op.cell), H);
+  T *d = static_cast<T*>(scratch), *widened = d + kTile * in;
   const CellFactors<T, Item> factors{op.factors};
-  Item* const room = reinterpret_cast<Item*>(d + kTile * in);
+  Item* const room = reinterpret_cast<Item*>(widened + (call.in[0].narrow() ? kTile * gates : 0));
   const Lines<Item> w = factors.along({w_x.data, w_x.ld}, gates, in, room + factors.room(gates, kTile));
   for (int64_t t = 0; t < op.steps; ++t) {
-    const Term<Item> term{w, factors.across({slopes.at(tile, t, 0), slopes.ld}, gates, kTile, room),
-                          factors.items(gates)};
+    const Lines<S> step{slopes.at(tile, t, 0), slopes.ld};
+    const Term<Item> term{w, factors.across_stored(step, gates, widened, room), factors.items(gates)};
     T* lanes = lanes_at<T>(call.out[0], tile, t, in);
     product<T, true>(in, &term, 1, lanes != nullptr ? lanes : d, kTile, nullptr, nullptr, false);
     if (lanes == nullptr) store_step(call.out[0], tile, t, in, d);
@@ -242,35 +269,43 @@ void input_of(const Call& call, int64_t tile, void* scratch) {
 
 template <class T>
 void input_run(const Call& call, int64_t tile, void* scratch) {
-  with_items<T>(static_cast<const RecurrentInputGrad*>(call.op)->factors,
-                [&](auto item) { input_of<T, decltype(item)>(call, tile, scratch); });
+  as_stored<T>(call.in[0], [&](auto slopes) {
+    with_items<T>(static_cast<const RecurrentInputGrad*>(call.op)->factors,
+                  [&](auto item) { input_of<T, decltype(slopes), decltype(item)>(call, tile, scratch); });
+  });
 }
 
 // ---- gradient of the weights ---------------------------------------------------------------------
 constexpr int64_t kBlock = kStepBlock;  // their inputs are held as lanes at a time
 
-// Lane i of the result is the sum over all lanes of a[i]; as many vectors as lanes.
-template <class T>
-Vec<T> lane_sums(Vec<T>* a) {
+// The first n/2 of n vectors become sums of neighbours: lanes of the even ones, then lanes of the odd ones.
+template <class T, int n>
+[[gnu::always_inline]] inline void add_neighbours(Vec<T>* a) {
   constexpr int L = Simd<T>::kLanes;
-  for (int n = L; n > 1; n /= 2)
 // the sanitizers unroll the loop first, and the compiler warns that there is none
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #pragma GCC unroll 8
 #endif
-    for (int i = 0; i < n / 2; ++i) {
-      const Vec<T> p = a[2 * i], q = a[2 * i + 1];
-      if constexpr (L == 16)
-        a[i] = __builtin_shufflevector(p, q, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30) +
-               __builtin_shufflevector(p, q, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-      else if constexpr (L == 8)
-        a[i] = __builtin_shufflevector(p, q, 0, 2, 4, 6, 8, 10, 12, 14) +
-               __builtin_shufflevector(p, q, 1, 3, 5, 7, 9, 11, 13, 15);
-      else if constexpr (L == 4)
-        a[i] = __builtin_shufflevector(p, q, 0, 2, 4, 6) + __builtin_shufflevector(p, q, 1, 3, 5, 7);
-      else a[i] = __builtin_shufflevector(p, q, 0, 2) + __builtin_shufflevector(p, q, 1, 3);
-    }
-  return a[0];
+  for (int i = 0; i < n / 2; ++i) {
+    const Vec<T> p = a[2 * i], q = a[2 * i + 1];
+    if constexpr (L == 16)
+      a[i] = __builtin_shufflevector(p, q, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30) +
+             __builtin_shufflevector(p, q, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    else if constexpr (L == 8)
+      a[i] = __builtin_shufflevector(p, q, 0, 2, 4, 6, 8, 10, 12, 14) +
+             __builtin_shufflevector(p, q, 1, 3, 5, 7, 9, 11, 13, 15);
+    else if constexpr (L == 4)
+      a[i] = __builtin_shufflevector(p, q, 0, 2, 4, 6) + __builtin_shufflevector(p, q, 1, 3, 5, 7);
+    else a[i] = __builtin_shufflevector(p, q, 0, 2) + __builtin_shufflevector(p, q, 1, 3);
+  }
+}
+// Lane i of the result is the sum over all lanes of a[i]; as many vectors as lanes. By recursion, because vectors that a
+// loop indexes are in memory.
+template <class T, int n = Simd<T>::kLanes>
+[[gnu::always_inline]] inline Vec<T> lane_sums(Vec<T>* a) {
+  add_neighbours<T, n>(a);
+  if constexpr (n > 2) return lane_sums<T, n / 2>(a);
+  else return a[0];
 }
 
 // A matrix of lanes over time: row k of step t at data + t·step + k·ld.
@@ -286,7 +321,9 @@ void outer(int64_t steps, const Lanes<Item>& v, int64_t k, int64_t rows, const L
            T* out, int64_t ldo) {
   constexpr int L = Simd<T>::kLanes;
   static_assert(K * J == L);
-  Vec<T> acc[K * J] = {};
+  Vec<T> acc[K * J];
+#pragma GCC unroll 16
+  for (int i = 0; i < K * J; ++i) acc[i] = Vec<T>{};
   const Item *a = v.data + k * v.ld, *b = d.data + j * d.ld;
   // beyond the edge the last row is repeated; its sums are not stored
   const int64_t last_row = rows - 1, last_col = cols - 1;
@@ -302,6 +339,12 @@ void outer(int64_t steps, const Lanes<Item>& v, int64_t k, int64_t rows, const L
     }
   T sums[L];
   store(sums, lane_sums<T>(acc));
+  if (rows >= K && cols >= J) {
+    for (int64_t p = 0; p < K; ++p)
+#pragma GCC ivdep
+      for (int64_t q = 0; q < J; ++q) out[p * ldo + q] += sums[p * J + q];
+    return;
+  }
   for (int64_t p = 0; p < least(K, rows); ++p)
     for (int64_t q = 0; q < least(J, cols); ++q) out[p * ldo + q] += sums[p * J + q];
 }
@@ -317,14 +360,19 @@ void outer_products(int64_t steps, const Lanes<Item>& v, int64_t rows, const Lan
 }
 
 // out[j] += Σ over steps and lanes of d[j]
-template <class T>
-void totals(int64_t steps, const Lanes<T>& d, int64_t cols, T* out) {
+template <class T, class S>
+void totals(int64_t steps, const Lanes<S>& d, int64_t cols, T* out) {
   constexpr int L = Simd<T>::kLanes;
   for (int64_t j = 0; j < cols; j += L) {
-    Vec<T> acc[L] = {};
-    for (int q = 0; q < L && j + q < cols; ++q)
-      for (int64_t t = 0; t < steps; ++t)
-        for (int64_t lane = 0; lane < kTile; lane += L) acc[q] += load(d.data + t * d.step + (j + q) * d.ld + lane);
+    Vec<T> acc[L];
+#pragma GCC unroll 16
+    for (int q = 0; q < L; ++q) acc[q] = Vec<T>{};
+    const int64_t last = cols - 1 - j;  // beyond the edge the last row is repeated; its sums are not stored
+    for (int64_t t = 0; t < steps; ++t)
+      for (int64_t lane = 0; lane < kTile; lane += L)
+#pragma GCC unroll 16
+        for (int q = 0; q < L; ++q)
+          acc[q] += load_stored<T>(d.data + t * d.step + (j + (q < last ? q : last)) * d.ld + lane);
     T sums[L];
     store(sums, lane_sums<T>(acc));
     for (int q = 0; q < L && j + q < cols; ++q) out[j + q] += sums[q];
@@ -347,13 +395,15 @@ template <class T>
 int64_t wgrad_scratch_bytes(const Call& call) {
   const auto& op = *static_cast<const RecurrentWgrad*>(call.op);
   const WgradSizes s = wgrad_sizes(call);
-  const int64_t widened = call.in[2].narrow() ? 2 : 1;  // states, beside what a reset gate lets through of them
+  // states, beside what a reset gate lets through of them; slopes
+  const int64_t states = (call.in[2].narrow() ? 2 : 1) * s.hidden,
+                slopes = call.in[3].narrow() ? slopes_of(op.cell) * s.hidden : 0;
   const int64_t copies = with_items<T>(op.factors, [&](auto item) {
     return CellFactors<T, decltype(item)>{op.factors}.room(
         kBlock,
         kTile * (s.in + (op.cell == Cell::gru_reset_before ? 2 : 1) * s.hidden + slopes_of(op.cell) * s.hidden));
   });
-  return static_cast<int64_t>(sizeof(T)) * (kBlock * kTile * (s.in + widened * s.hidden) + s.in + copies) + 64;
+  return static_cast<int64_t>(sizeof(T)) * (kBlock * kTile * (s.in + states + slopes) + s.in + copies) + 64;
 }
 
 // A part of n steps of what a layer saved, as T: where it lies, or widened in `room`.
@@ -390,10 +440,8 @@ Lanes<Item> over_steps(const CellFactors<T, Item>& factors, const Parts<S>& save
     const int64_t rows = saved.hidden;
     for (int64_t t = 0; t < n; t += 2)
       for (int64_t u = 0; u < rows; ++u) {
-        auto bits = [&](int64_t step) {
-          return reinterpret_cast<Vec<Item>>(load_stored<T>(saved.at(tile, t0 + step, part) + u * saved.ld));
-        };
-        store(room + (t / 2 * rows + u) * kTile, (t + 1 < n ? bits(t + 1) : Vec<Item>{}) | bits(t) >> 16);
+        auto at = [&](int64_t step) { return saved.at(tile, t0 + step, part) + u * saved.ld; };
+        store_pairs(room + (t / 2 * rows + u) * kTile, at(t), t + 1 < n ? at(t + 1) : nullptr);
       }
     return {room, rows * kTile, kTile};
   } else {
@@ -401,7 +449,7 @@ Lanes<Item> over_steps(const CellFactors<T, Item>& factors, const Parts<S>& save
   }
 }
 
-template <class T, class S, class Item>
+template <class T, class S, class Slope, class Item>
 void wgrad_reading(const Call& call, int64_t tile, void* scratch) {
   const auto& op = *static_cast<const RecurrentWgrad*>(call.op);
   const Mat<T> out(call.out[0]);
@@ -409,13 +457,13 @@ void wgrad_reading(const Call& call, int64_t tile, void* scratch) {
   const auto [in, H, gates, all] = wgrad_sizes(call);
   const Lengths length = lengths_of<T>(call.in[1], tile, x.rows, op.steps);
   const Parts<S> saved(call.in[2], op.steps, saved_of(op.cell), H);
-  const Parts<T> slopes(call.in[3], op.steps, slopes_of(op.cell), H);
+  const Parts<Slope> slopes(call.in[3], op.steps, 1, slopes_of(op.cell) * H);  // all parts as one
   T *lanes = static_cast<T*>(scratch), *reset = lanes + kBlock * kTile * in, *zeros = reset + kBlock * kTile * H,
-    *widened = zeros + in;
+    *widened = zeros + in, *wide_slopes = widened + (call.in[2].narrow() ? kBlock * kTile * H : 0);
   const CellFactors<T, Item> factors{op.factors};
-  Item *x_room = reinterpret_cast<Item*>(widened + (call.in[2].narrow() ? kBlock * kTile * H : 0)),
+  Item *x_room = reinterpret_cast<Item*>(wide_slopes + (call.in[3].narrow() ? kBlock * kTile * slopes.hidden : 0)),
        *h_room = x_room + factors.room(kBlock, kTile * in), *d_room = h_room + factors.room(kBlock, kTile * H),
-       *reset_room = d_room + factors.room(kBlock, kTile * H * slopes.parts);
+       *reset_room = d_room + factors.room(kBlock, kTile * slopes.hidden);
   for (int64_t k = 0; k < in; ++k) zeros[k] = T(0);
   T *d_wx = out.row(tile), *d_wh = d_wx + in * gates, *d_bx = d_wh + H * gates, *d_bh = d_bx + gates;
   for (int64_t k = 0; k < out.cols; ++k) d_wx[k] = T(0);
@@ -430,24 +478,24 @@ void wgrad_reading(const Call& call, int64_t tile, void* scratch) {
       if (t == 0) values = step;
     }
     const Lanes<T> v{values, in * kTile, kTile};
-    const Lanes<T> d{slopes.at(tile, t0, 0), slopes.parts * H * slopes.ld, slopes.ld};
+    const Lanes<Slope> d{slopes.at(tile, t0, 0), slopes.hidden * slopes.ld, slopes.ld};
     const int64_t steps = factors.items(n);
     const Lanes<Item> vs = over_steps(factors, v, n, in, x_room),
                       hs = over_steps(factors, saved, tile, t0, n, h_part, widened, h_room),
-                      ds = over_steps(factors, d, n, slopes.parts * H, d_room);
+                      ds = over_steps(factors, slopes, tile, t0, n, 0, wide_slopes, d_room);
     auto part = [](const auto& of, int64_t row) {
       auto from = of;
       from.data += row * of.ld;
       return from;
     };
     outer_products(steps, vs, in, ds, gates, d_wx, gates);
-    totals(n, d, gates, d_bx);
+    totals<T>(n, d, gates, d_bx);
     if (op.cell == Cell::lstm) {
       outer_products(steps, hs, H, ds, gates, d_wh, gates);
     } else if (op.cell == Cell::gru) {
       outer_products(steps, hs, H, ds, 2 * H, d_wh, gates);
       outer_products(steps, hs, H, part(ds, 3 * H), H, d_wh + 2 * H, gates);
-      totals(n, part(d, 3 * H), H, d_bh + 2 * H);
+      totals<T>(n, part(d, 3 * H), H, d_bh + 2 * H);
     } else {
       const Lanes<T> gate = part_of(saved, tile, t0, n, 0, reset), h = part_of(saved, tile, t0, n, h_part, widened);
       for (int64_t t = 0; t < n; ++t)
@@ -468,8 +516,11 @@ void wgrad_reading(const Call& call, int64_t tile, void* scratch) {
 template <class T>
 void wgrad_run(const Call& call, int64_t tile, void* scratch) {
   as_stored<T>(call.in[2], [&](auto saved) {
-    with_items<T>(static_cast<const RecurrentWgrad*>(call.op)->factors,
-                  [&](auto item) { wgrad_reading<T, decltype(saved), decltype(item)>(call, tile, scratch); });
+    as_stored<T>(call.in[3], [&](auto slope) {
+      with_items<T>(static_cast<const RecurrentWgrad*>(call.op)->factors, [&](auto item) {
+        wgrad_reading<T, decltype(saved), decltype(slope), decltype(item)>(call, tile, scratch);
+      });
+    });
   });
 }
 

@@ -10,8 +10,7 @@ constexpr int64_t kColumns = 64, kRows = 16, kWays = 16;
 int64_t column_tiles(const Call& call) { return div_up(call.out[0].cols, kColumns); }
 int64_t row_tiles(const Call& call) { return div_up(call.out[0].rows, kRows); }
 
-// Sums of kGroup columns at a time stay in registers.
-constexpr int kDoubles = kVectorBytes / 8, kSums = 8, kGroup = kSums * kDoubles;
+constexpr int kDoubles = kVectorBytes / 8;
 
 static inline Vec<double> doubles(const double* p) { return load(p); }
 static inline Vec<double> doubles(const float* p) {
@@ -35,17 +34,26 @@ static inline Vec<double> doubles(const uint16_t* bf16) {
 #endif
 }
 
-template <class T>
-void sum_group(const T* row, int64_t rows, int64_t ld, double* sum) {
+// The sums of columns, as many vectors of them as stay in registers at a time, while there are whole vectors. Returns
+// how many were summed.
+template <int vectors = 8, class T>
+int64_t sum_vectors(const T* row, int64_t rows, int64_t ld, int64_t cols, double* sum) {
   constexpr int64_t kAhead = 12;  // rows of prefetch distance: they come from the outer caches
-  Vec<double> acc[kSums] = {};
-  for (int64_t i = 0; i < rows; ++i, row += ld) {
-    for (int64_t k = 0; k < kGroup; k += 64 / static_cast<int64_t>(sizeof(T)))
-      __builtin_prefetch(row + kAhead * ld + k);
+  constexpr int64_t kWidth = vectors * kDoubles;
+  int64_t done = 0;
+  for (; done + kWidth <= cols; done += kWidth) {
+    Vec<double> acc[vectors] = {};
+    const T* at = row + done;
+    for (int64_t i = 0; i < rows; ++i, at += ld) {
+      for (int64_t k = 0; k < kWidth; k += 64 / static_cast<int64_t>(sizeof(T)))
+        __builtin_prefetch(at + kAhead * ld + k);
 #pragma GCC unroll 8
-    for (int q = 0; q < kSums; ++q) acc[q] += doubles(row + q * kDoubles);
+      for (int q = 0; q < vectors; ++q) acc[q] += doubles(at + q * kDoubles);
+    }
+    for (int q = 0; q < vectors; ++q) store(sum + done + q * kDoubles, acc[q]);
   }
-  for (int q = 0; q < kSums; ++q) store(sum + q * kDoubles, acc[q]);
+  if constexpr (vectors > 1) done += sum_vectors<vectors / 2>(row + done, rows, ld, cols - done, sum + done);
+  return done;
 }
 
 template <class T>
@@ -58,9 +66,9 @@ void sum_rows_run(const Call& call, int64_t tile, void*) {
   int64_t done = 0;
   if (stored == Precision::bf16) {
     const Mat<uint16_t> narrow(call.in[0]);
-    for (; done + kGroup <= n; done += kGroup) sum_group(narrow.data + c.begin + done, x.rows, x.ld, sum + done);
+    done = sum_vectors(narrow.data + c.begin, x.rows, x.ld, n, sum);
   } else if (stored == Precision::fp32) {
-    for (; done + kGroup <= n; done += kGroup) sum_group(x.data + c.begin + done, x.rows, x.ld, sum + done);
+    done = sum_vectors(x.data + c.begin, x.rows, x.ld, n, sum);
   }
   T room[kColumns];
   for (int64_t i = 0; i < x.rows && done < n; ++i) {

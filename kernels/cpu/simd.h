@@ -46,13 +46,14 @@ static inline void store(T* p, Vec<T> v) {
   *reinterpret_cast<typename Simd<T>::U*>(p) = v;
 }
 
-// The first n lanes of a vector, n below its width: memory beyond them is not touched, lanes beyond them are 0.
+// The first n lanes of a vector, n at most its width: memory beyond them is not touched, lanes beyond them are 0.
 #if defined(__AVX512F__)
+static inline __mmask16 first_lanes(int64_t n) { return static_cast<__mmask16>((1u << n) - 1); }
 static inline Vec<float> load_part(const float* p, int64_t n) {
-  return reinterpret_cast<Vec<float>>(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p));
+  return reinterpret_cast<Vec<float>>(_mm512_maskz_loadu_ps(first_lanes(n), p));
 }
 static inline void store_part(float* p, Vec<float> v, int64_t n) {
-  _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1), reinterpret_cast<__m512>(v));
+  _mm512_mask_storeu_ps(p, first_lanes(n), reinterpret_cast<__m512>(v));
 }
 #elif defined(__AVX2__)
 static inline __m256i first_lanes(int64_t n) {
@@ -196,6 +197,21 @@ static inline void exchange(Four* r) {
   r[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
+#if defined(__AVX512F__)
+// The same of each block of four lanes.
+static inline void exchange(__m512* r) {
+  const __m512 a = _mm512_unpacklo_ps(r[0], r[1]), b = _mm512_unpackhi_ps(r[0], r[1]),
+               c = _mm512_unpacklo_ps(r[2], r[3]), d = _mm512_unpackhi_ps(r[2], r[3]);
+  const auto low = [](__m512 x, __m512 y) {
+    return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(x), _mm512_castps_pd(y)));
+  };
+  const auto high = [](__m512 x, __m512 y) {
+    return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(x), _mm512_castps_pd(y)));
+  };
+  r[0] = low(a, c), r[1] = high(a, c), r[2] = low(b, d), r[3] = high(b, d);
+}
+#endif
+
 // Four rows of n elements become n rows of four, `stride` apart.
 template <class T>
 static inline void transpose4(const T* const* rows, int64_t n, T* to, int64_t stride) {
@@ -284,15 +300,28 @@ static inline void widen(const uint16_t* from, int64_t n, Precision stored, T* t
     for (int64_t k = 0; k < n; ++k) to[k] = static_cast<T>(number_of_fp16(from[k]));
   }
 }
+#if defined(__AVX512BF16__)
+// The first n floats at p, 0 ≤ n ≤ 32, as bf16, and zeros after them.
+static inline __m512i bf16_of(const float* p, int64_t n) {
+  const int64_t low = n < 16 ? n : 16;
+  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(first_lanes(n - low), p + low),
+                                                       _mm512_maskz_loadu_ps(first_lanes(low), p)));
+}
+static inline __m512i bf16_of(const float* p) {
+  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(_mm512_loadu_ps(p + 16), _mm512_loadu_ps(p)));
+}
+#endif
 // n elements into a narrow row.
 template <class T>
 static inline void narrow_to(const T* from, int64_t n, Precision stored, uint16_t* to) {
   if (stored == Precision::bf16) {
     int64_t k = 0;
 #if defined(__AVX512BF16__)
-    for (; sizeof(T) == 4 && k + 32 <= n; k += 32)
-      _mm512_storeu_si512(to + k, reinterpret_cast<__m512i>(
-                                      _mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + k + 16), _mm512_loadu_ps(from + k))));
+    if constexpr (sizeof(T) == 4) {
+      for (; k + 32 <= n; k += 32) _mm512_storeu_si512(to + k, bf16_of(from + k));
+      if (k < n) _mm512_mask_storeu_epi16(to + k, (1u << (n - k)) - 1, bf16_of(from + k, n - k));
+      return;
+    }
 #endif
 #pragma GCC ivdep
     for (; k < n; ++k) to[k] = static_cast<uint16_t>(bf16_bits(static_cast<float>(from[k])));
