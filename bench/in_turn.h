@@ -15,8 +15,8 @@ inline double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// What the precision bf16 is worth: `exact` and `rounded` run a block of `steps` steps, false: a loss is not finite. The
-// counters are of one step; the processor's time is that of all threads.
+// What the precision bf16 is worth: `exact` and `rounded` run a block of `steps` steps, false: a loss is not finite.
+// The counters are of one step; the processor's time is that of all threads.
 inline void bf16_in_turn(benchmark::State& state, int64_t steps, const std::function<bool()>& exact,
                          const std::function<bool()>& rounded) {
   const std::function<bool()>* const both[] = {&exact, &rounded};

@@ -1,7 +1,7 @@
 // narrow: a value that a derivative reads long after it was made, as the rounded factor of a weight's gradient or as
 // what a batch norm, a sigmoid, a tanh or a recurrent layer left for it, waits in 16 bits. All who can read those do,
-// and the value itself is gone once it was narrowed. What a recurrent layer keeps, and the gradients of its gates, are made in 16 bits at
-// once.
+// and the value itself is gone once it was narrowed. What a recurrent layer keeps, and the gradients of its gates, are
+// made in 16 bits at once.
 //   A product of rounded factors reads the same numbers either way. Sums of rows, scatters and gates that read a kept
 //   value read it rounded: the gradients of biases, of sparse layers, and the sign of an activation; so do the
 //   derivatives of batch norms, sigmoids and recurrent layers. Forwards all of them read and hand on fp32.

@@ -299,8 +299,8 @@ template <class T, int n>
     else a[i] = __builtin_shufflevector(p, q, 0, 2) + __builtin_shufflevector(p, q, 1, 3);
   }
 }
-// Lane i of the result is the sum over all lanes of a[i]; as many vectors as lanes. By recursion, because vectors that a
-// loop indexes are in memory.
+// Lane i of the result is the sum over all lanes of a[i]; as many vectors as lanes. By recursion, because vectors that
+// a loop indexes are in memory.
 template <class T, int n = Simd<T>::kLanes>
 [[gnu::always_inline]] inline Vec<T> lane_sums(Vec<T>* a) {
   add_neighbours<T, n>(a);
