@@ -4,6 +4,7 @@
 #include "engine/error.h"
 #include "engine/passes/passes.h"
 #include "engine/plan/op_rules.h"
+#include "engine/run/footprint.h"
 #include "engine/run/precision.h"
 #include "engine/run/program.h"
 #include "engine/run/roofline.h"
@@ -132,8 +133,7 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
   const Plan whole = several ? plan : Plan();  // before a smaller memory changes it
   json["recompute"] = describe_recompute(plan, carried, options, team);
   const Plan on_device = plan;
-  narrow_values(plan);
-  const Layout layout = lay_out(plan, 4, wanted(off, "liveness"));
+  const Layout layout = arrange(plan, Device::processor(), cpu_kernels(), wanted(off, "liveness")).layout;
   const Placement& placed = layout.placement;
   json["memory"].update({{"state_bytes", placed.state_bytes},
                          {"activation_bytes", placed.activation_bytes},

@@ -1,12 +1,15 @@
-// narrow: a value that a derivative reads long after it was made, as the rounded factor of a weight's gradient or as
-// what a batch norm, a sigmoid, a tanh or a recurrent layer left for it, waits in 16 bits. All who can read those do,
-// and the value itself is gone once it was narrowed. What a recurrent layer keeps, and the gradients of its gates, are
-// made in 16 bits at once.
-//   A product of rounded factors reads the same numbers either way. Sums of rows, scatters and gates that read a kept
-//   value read it rounded: the gradients of biases, of sparse layers, and the sign of an activation; so do the
-//   derivatives of batch norms, sigmoids and recurrent layers. Forwards all of them read and hand on fp32.
+// narrow: stores in 16 bits what a derivative reads long after it was computed: the rounded factors of a weight's
+// gradient, the gradient that a sparse layer scatters (a product with one-hot rows), and what a batch norm, a sigmoid, a
+// tanh or a recurrent layer keeps for its derivative. Every op that can read the 16-bit copy reads it, and the wide value
+// is dropped after its last other reader. Recurrent layers write what they keep, and the gradients of their gates, in 16
+// bits directly.
+//   A product of rounded factors reads the same numbers either way. Other readers of a kept value read it rounded: sums
+//   of rows (the gradients of biases), scatters (the gradients of sparse layers), gates (the sign of an activation), the
+//   derivatives of batch norms, sigmoids and recurrent layers. In the forward pass these ops read and write fp32, and so
+//   does the second-order path of a gradient penalty.
 //   For the processor, whose kernels read such values; done where a plan is arranged (engine/run/footprint.h), so that
 //   passes and ranks see values of one type only.
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <variant>
@@ -44,10 +47,15 @@ bool makes_weight_gradient(const Op& op) {
 
 class Narrower {
  public:
-  explicit Narrower(Plan& plan) : plan_(plan), base_(plan.values.size()), uses_(plan.values.size()) {
+  explicit Narrower(Plan& plan)
+      : plan_(plan),
+        late_(static_cast<int>(plan.nodes.size())),
+        exact_(second_order_path(plan)),
+        base_(plan.values.size()),
+        uses_(plan.values.size()) {
     for (size_t v = 0; v < base_.size(); ++v) base_[v] = static_cast<Id>(v);
     for (size_t n = 0; n < plan.nodes.size(); ++n) see(plan.nodes[n], static_cast<int>(n));
-    for (const Id v : plan.outputs) uses_of(v).wide = static_cast<int>(plan.nodes.size());
+    for (const Id v : plan.outputs) uses_of(v).wide = 2 * late_;
   }
 
   void run() {
@@ -88,13 +96,17 @@ class Narrower {
       base_[static_cast<size_t>(x.out[0])] = base_[static_cast<size_t>(x.in[0])];
       return;
     }
+    const bool scatters = std::holds_alternative<SparseWgrad>(x.op);
+    const int place = scatters || makes_weight_gradient(x.op) ? late_ + n : n;
     for (size_t i = 0; i < x.in.size(); ++i) {
       if (x.in[i] == kNone) continue;
       Uses& uses = uses_of(x.in[i]);
-      (can_read(x, i) ? uses.narrow : uses.wide) = n;
-      const bool factor = read_as_factor(x, i);
+      int& last = can_read(x, i) ? uses.narrow : uses.wide;
+      last = std::max(last, place);
+      const bool factor = read_as_factor(x, i), scattered = scatters && i == 2 && !exact_[static_cast<size_t>(n)];
       rounded_ = rounded_ || factor;
-      uses.kept = uses.kept || traits(x.op, x.in.size()).kept.has(i) || (factor && makes_weight_gradient(x.op));
+      uses.kept =
+          uses.kept || traits(x.op, x.in.size()).kept.has(i) || scattered || (factor && makes_weight_gradient(x.op));
     }
   }
 
@@ -121,6 +133,9 @@ class Narrower {
   }
 
   Plan& plan_;
+  // Added to the place of a gradient of weights: where rows are taken in blocks, it is computed after all else.
+  int late_;
+  std::vector<bool> exact_;  // nodes
   std::vector<Id> base_;
   std::vector<Uses> uses_;  // of values that are no views
   bool rounded_ = false;    // any product's factors are

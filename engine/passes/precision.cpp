@@ -79,9 +79,11 @@ class SecondOrder {
 
 }  // namespace
 
+std::vector<bool> second_order_path(const Plan& plan) { return SecondOrder(plan).run(); }
+
 void round_factors(Plan& plan) {
   if (plan.precision == Precision::fp32) return;
-  const std::vector<bool> second_order = SecondOrder(plan).run();
+  const std::vector<bool> second_order = second_order_path(plan);
   for (size_t n = 0; n < plan.nodes.size(); ++n)
     if (Precision* factors = factors_of(plan.nodes[n].op); factors != nullptr && !second_order[n])
       *factors = plan.precision;

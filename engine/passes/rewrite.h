@@ -55,4 +55,7 @@ void stack(Plan& plan);
 void pack(Plan& plan);
 void round_factors(Plan& plan);
 
+// By node: whether it is on the second-order path of a gradient penalty, which stays fp32 (precision.cpp).
+std::vector<bool> second_order_path(const Plan& plan);
+
 }  // namespace tessera

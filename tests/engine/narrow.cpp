@@ -178,6 +178,55 @@ TEST(Narrowing, RoundsWhatGradientsReadAndNotTheLoss) {
   }
 }
 
+// Gradients of weights wait for all rows, so a gradient that a residual sum reads too is narrow for them.
+TEST(Narrowing, KeepsTheGradientOfAResidualSum) {
+  Sandbox s;
+  ParameterSet set;
+  set.name = "net";
+  const Weight in = set.add("in", {8, 64}), a = set.add("a", {64, 64}), b = set.add("b", {64, 64});
+  s.own(set);
+  const Var h = matmul(s.real("x", {512, 8}), s.r(in)), y = h + matmul(relu(matmul(h, s.r(a))), s.r(b));
+  s.r.minimise(mean(square(y)), set, {});
+  s.plan.precision = Precision::bf16;
+  Plan plan = s.plan;
+  optimise(plan);
+  arrange(plan, Device::processor(), *cpu_kernels("plain"), true);
+  int gradients = 0;
+  for (const Node& x : plan.nodes) {
+    const auto* product = std::get_if<Matmul>(&x.op);
+    if (product == nullptr || !product->trans_a) continue;
+    ++gradients;
+    EXPECT_EQ(plan[x.in[1]].dtype, DType::bf16);
+  }
+  EXPECT_EQ(gradients, 3);
+}
+
+// What a sparse layer scatters is the factor of a product with one-hot rows, which is exact on a penalty's path.
+TEST(Narrowing, KeepsWhatSparseLayersScatter) {
+  for (const bool penalty : {false, true}) {
+    Sandbox s;
+    ParameterSet set;
+    set.name = "critic";
+    const Weight w = set.add("w", {9, 64}), v = set.add("v", {64, 8}), u = set.add("u", {8, 1});
+    s.own(set);
+    const Var hot = sparse_dense(s.index("i", {512, 3}, 0, 8), Var{}, 9, 3);
+    const Var y = matmul(tanh(matmul(tanh(matmul(hot, s.r(w))), s.r(v))), s.r(u));
+    const Var slope = pullback(s.r, {y}, {fill(s.r, y.shape(), 1)}, {hot})[0];
+    s.r.minimise(penalty ? mean(square(sqrt(row_dot(slope, slope)) + -1.0)) : mean(square(y)), set, {});
+    s.plan.precision = Precision::bf16;
+    Plan plan = s.plan;
+    optimise(plan);
+    narrow_values(plan);
+    int scatters = 0;
+    for (const Node& n : plan.nodes) {
+      if (!std::holds_alternative<SparseWgrad>(n.op)) continue;
+      ++scatters;
+      EXPECT_EQ(plan[n.in[2]].dtype, penalty ? DType::real : DType::bf16);
+    }
+    EXPECT_EQ(scatters, 1);
+  }
+}
+
 // A gradient that the penalty's path reads again by exact products is not gone once it was narrowed.
 TEST(Narrowing, LeavesTheSecondOrderPathAsItIs) {
   Sandbox s;
