@@ -1,12 +1,12 @@
 // narrow: stores in 16 bits what a derivative reads long after it was computed: the rounded factors of a weight's
-// gradient, the gradient that a sparse layer scatters (a product with one-hot rows), and what a batch norm, a sigmoid, a
-// tanh or a recurrent layer keeps for its derivative. Every op that can read the 16-bit copy reads it, and the wide value
-// is dropped after its last other reader. Recurrent layers write what they keep, and the gradients of their gates, in 16
-// bits directly.
+// gradient, the gradient that a sparse layer scatters (a product with one-hot rows), and what a batch norm, a sigmoid,
+// a tanh or a recurrent layer keeps for its derivative. Every op that can read the 16-bit copy reads it, and the wide
+// value is dropped after its last other reader. Recurrent layers write what they keep, and the gradients of their
+// gates, in 16 bits directly.
 //   A product of rounded factors reads the same numbers either way. Other readers of a kept value read it rounded: sums
-//   of rows (the gradients of biases), scatters (the gradients of sparse layers), gates (the sign of an activation), the
-//   derivatives of batch norms, sigmoids and recurrent layers. In the forward pass these ops read and write fp32, and so
-//   does the second-order path of a gradient penalty.
+//   of rows (the gradients of biases), scatters (the gradients of sparse layers), gates (the sign of an activation),
+//   the derivatives of batch norms, sigmoids and recurrent layers. In the forward pass these ops read and write fp32,
+//   and so does the second-order path of a gradient penalty.
 //   For the processor, whose kernels read such values; done where a plan is arranged (engine/run/footprint.h), so that
 //   passes and ranks see values of one type only.
 #include <algorithm>
