@@ -53,13 +53,15 @@ void keep(const Step<T, S, Item>& s, int64_t u, int64_t lane, Vec<T> on, const V
   S* const to = s.saved + u * s.ld + lane;
   const int64_t part = s.hidden * s.ld;
   const uintptr_t next = reinterpret_cast<uintptr_t>(to) + static_cast<uintptr_t>(parts * part) * sizeof(S);
+  const bool first_of_line = next % 64 < sizeof(Vec<T>) / sizeof(T) * sizeof(S);
 #pragma GCC unroll 8
   for (int k = 0; k < parts; ++k) {
     const Vec<T> value = kRagged ? where<T>(on, values[k], Vec<T>{}) : values[k];
     if (s.past) {
       if constexpr (kStoredAs<S> == Precision::fp32) store_past(to + k * part, value);
     } else {
-      __builtin_prefetch(reinterpret_cast<const void*>(next + static_cast<uintptr_t>(k * part) * sizeof(S)), 1);
+      if (first_of_line)
+        __builtin_prefetch(reinterpret_cast<const void*>(next + static_cast<uintptr_t>(k * part) * sizeof(S)), 1);
       store_stored<T>(to + k * part, value);
     }
   }

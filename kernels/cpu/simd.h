@@ -358,9 +358,14 @@ template <class T, class S>
   if constexpr (kStoredAs<S> == Precision::fp32) {
     return load(p);
   } else if constexpr (sizeof(T) == 4 && kStoredAs<S> == Precision::bf16) {
+#if defined(__AVX512F__)  // written out: __builtin_convertvector splits the halves
+    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+    return reinterpret_cast<Vec<T>>(_mm512_slli_epi32(wide, 16));
+#else
     typedef uint16_t Half __attribute__((vector_size(kVectorBytes / 2), aligned(2), may_alias));
     typedef uint32_t Whole __attribute__((vector_size(kVectorBytes)));
     return reinterpret_cast<Vec<T>>(__builtin_convertvector(*reinterpret_cast<const Half*>(p), Whole) << 16);
+#endif
   } else {
     T room[Simd<T>::kLanes];
     widen(&p->bits, Simd<T>::kLanes, kStoredAs<S>, room);
