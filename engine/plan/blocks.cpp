@@ -10,11 +10,11 @@ namespace {
 
 using Item = BlockTable::Item;
 
-// Columns that the processor's widest micro-kernel makes at once. The rows that all columns of a panel share are one
-// block; where the stairs are, each tread is one.
+// Columns of the processor's widest micro-kernel. The rows that all columns of a panel share are one block; beyond
+// them, each step of the staircase is one.
 constexpr int kPanel = 32;
 
-// The rest of a weight: between two neighbouring edges of blocks every column is there in the same rows.
+// The elements of a weight outside its blocks: between two neighbouring block edges all columns have the same rows.
 std::vector<Item> holes_between(int rows, int cols, const std::vector<Item>& items) {
   std::set<int> edges{0, cols};
   for (const Item& b : items) edges.insert({b.col, b.col + b.cols});

@@ -9,9 +9,9 @@ namespace tessera {
 
 class Blocks {
  public:
-  // Column c of a weight [depth, limits.size()] is there in its first limits[c] rows; limits ascend.
+  // Column c of a weight [depth, limits.size()] is nonzero in its first limits[c] rows only; limits ascend.
   static std::shared_ptr<const Blocks> staircase(int depth, const std::vector<int>& limits);
-  // Products side by side: columns of the weight in groups, of which group j meets depth [rows·j, rows·(j + 1)).
+  // Products side by side: columns of the weight in groups; group j multiplies depth [rows·j, rows·(j + 1)).
   static std::shared_ptr<const Blocks> side_by_side(int rows, const std::vector<int>& widths);
 
   const BlockTable* table() const { return &table_; }

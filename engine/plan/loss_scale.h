@@ -1,7 +1,7 @@
 // Dynamic loss scaling (Micikevicius et al. 2018), which products of fp16 factors need: gradients below 6·10⁻⁸ would be
-// 0 there. An optimiser minimises its loss times a scale, divides the gradients by it, and leaves an update out where
-// one of them is not finite. All of it is ops of the step, on numbers [1, 1] that are states of the plan: a recorded
-// step is never patched, and checkpoints hold them.
+// 0 there. An optimiser minimises its loss times a scale, divides the gradients by the scale, and skips the update if
+// one of them is not finite. All of this is done by ops of the step on [1, 1] states of the plan: a recorded step is
+// never patched, and checkpoints hold the states.
 #pragma once
 #include <functional>
 #include <string>
@@ -13,16 +13,16 @@ namespace tessera {
 
 class LossScale {
  public:
-  static constexpr double kFirst = 65536, kLeast = 1, kMost = 0x1p24;  // powers of two: scaling changes no bit
-  static constexpr double kRaisedAfter = 2000;                         // good steps, which double it
+  static constexpr double kFirst = 65536, kLeast = 1, kMost = 0x1p24;  // powers of two: scaling is exact
+  static constexpr double kRaisedAfter = 2000;                         // consecutive good steps, after which it doubles
 
-  // Of the optimiser whose first set has that name. States: "<name>.scale", "<name>.good", "<name>.skipped".
+  // For the optimiser whose first set has that name. States: "<name>.scale", "<name>.good", "<name>.skipped".
   LossScale(Recorder& r, const std::string& name);
   Var scaled(Var loss) const;
   Var value() const { return scale_; }  // which the update divides its gradients by
-  // What the update waits for, `other` (where it has a value) included; halves or raises the scale for the next one.
-  // At the least scale an update is made in any case: what is not finite then is no matter of range, and the next loss
-  // shows it. `gradients`: scaled ones, all.
+  // The gate of the update, combined with `other` (if it has a value); halves or raises the scale for the next update.
+  // At the least scale the update is always made: a value that is not finite then is not caused by the range, and the
+  // next loss shows it. `gradients`: all of them, scaled.
   Gate judge(const std::vector<Var>& gradients, const Gate& other) const;
 
  private:
@@ -30,7 +30,7 @@ class LossScale {
   Var held_, good_, skipped_, scale_;  // held_: scale / kFirst − 1, since states begin with 0
 };
 
-// What became of an optimiser's scale.
+// The state of an optimiser's scale after training.
 struct ScaleReport {
   std::string optimiser;
   double scale;

@@ -87,7 +87,8 @@ void schedule(Plan& plan) {
     after[static_cast<size_t>(from)].push_back(to);
     ++waits[static_cast<size_t>(to)];
   };
-  // The elements of a state version that a value shows: itself, or through views the leaf (or in-place output) below.
+  // The elements of a state version that a value refers to: itself, or through views the leaf (or in-place output)
+  // below.
   struct Shown {
     Id version;
     int64_t begin, end;

@@ -1,5 +1,5 @@
-// A plan: one training (or sampling) step as a list of ops over values, in static single assignment. It knows shapes,
-// not addresses, scalars or devices.
+// A plan: one training (or sampling) step as a list of ops over values, in static single assignment. It has shapes, but
+// no addresses, scalar types or devices.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -35,7 +35,7 @@ inline Precision stored_as(DType type) {
 using Op = std::variant<std::monostate TESSERA_OPS(TESSERA_VARIANT)>;
 #undef TESSERA_VARIANT
 
-struct Result {  // what an op's output is
+struct Result {  // description of an op's output
   Shape shape;
   DType dtype = DType::real;
 };
@@ -43,14 +43,14 @@ struct Result {  // what an op's output is
 struct Value {
   Shape shape;
   DType dtype = DType::real;
-  int node = -1;   // who makes it; −1: a leaf
+  int node = -1;   // that computes it; −1: a leaf
   int output = 0;  // which of its outputs
 };
 
 struct Node {
   Op op;
   std::vector<Id> in, out;  // an input may be kNone where the op allows it
-  std::vector<Id> after{};  // not read, but made in an earlier phase (engine/passes/recompute.h)
+  std::vector<Id> after{};  // not read, but computed in an earlier phase (engine/passes/recompute.h)
 };
 
 // A leaf: memory from outside the step.
@@ -79,8 +79,8 @@ class Spans {
   SpanTable table_;
 };
 
-// Where and how the processor does ops in chains on blocks of rows (engine/schedule/cpu_row_fusion.h). Work, not
-// values: no bit depends on it.
+// Where and how the processor runs ops in chains on blocks of rows (engine/schedule/cpu_row_fusion.h). It changes the
+// schedule only: no bit depends on it.
 struct RowCut {
   int64_t fewest_rows = 256;  // of a batch
   int64_t gain = 3;           // chains are used only if they reduce the phases at least by this factor
@@ -95,10 +95,10 @@ class Plan {
   std::vector<Id> outputs;                          // read from outside after the step
   std::map<Id, std::string> names;                  // for printing and for binding
   std::vector<std::shared_ptr<const void>> tables;  // what ops point into
-  // many ops a launch, where the device has kernels for that (engine/schedule/gpu_fusion.h); chains of rows on the
+  // several ops per launch, if the device has kernels for that (engine/schedule/gpu_fusion.h); chains of rows on the
   // processor
   bool fuse = false;
-  bool narrow = false;  // values kept for long are stored in 16 bits where factors are rounded to them (narrow.cpp)
+  bool narrow = false;  // long-lived values are stored in 16 bits where factors are rounded to 16 bits (narrow.cpp)
   RowCut row_cut;
   Precision precision = Precision::fp32;  // asked for; engine/passes/precision.cpp decides it op by op
 
@@ -111,24 +111,24 @@ class Plan {
     const int n = id == kNone ? -1 : values[static_cast<size_t>(id)].node;
     return n < 0 ? nullptr : &nodes[static_cast<size_t>(n)];
   }
-  // The op that makes a value, if it is of that kind.
+  // The op that computes a value, if it is of that kind.
   template <class T>
   const T* made_by(Id id) const {
     const Node* n = maker(id);
     return n == nullptr ? nullptr : std::get_if<T>(&n->op);
   }
-  // Appends an op; shapes follow from its rule. With `share`, an equal pure op that is already there is used instead.
+  // Appends an op; shapes follow from its rule. With `share`, an existing equal pure op is used instead.
   std::vector<Id> emit(const Op& op, const std::vector<Id>& in, bool share = false);
-  // Appends a node whose values exist; from here on it is the maker of its outputs.
+  // Appends a node whose values exist; it becomes the maker of its outputs.
   void append(Node node);
 
  private:
   std::map<std::pair<size_t, std::vector<Id>>, std::vector<int>> made_;  // (kind, inputs) → nodes
 };
 
-// Puts the nodes into an order in which every op comes after what it reads or waits for, and an op that changes state
-// in place after all who read the old state.
-// Stable: equal choices keep their order. Throws Error(internal) if there is none.
+// Orders the nodes so that every op follows the values it reads or waits for, and an op that changes a state in place
+// follows all readers of the old state. Stable: equal choices keep their order. Throws Error(internal) if there is no
+// such order.
 void schedule(Plan& plan);
 
 }  // namespace tessera

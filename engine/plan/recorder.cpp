@@ -72,7 +72,7 @@ Var Recorder::flat(const ParameterSet& set) { return current(set.name); }
 Var Recorder::operator()(const Weight& weight) {
   const Parameter& p = weight.parameter;
   const bool before = share;
-  share = true;  // one view a version, so that gradients meet in it
+  share = true;  // one view per version, so that its gradients are accumulated there
   const Var row = slice_cols(current(weight.set), p.offset, p.shape.count());
   const Var view = name(reshape(row, p.shape), weight.set + "." + p.name);
   share = before;
@@ -99,7 +99,7 @@ void Recorder::minimise(Var loss, const std::vector<const ParameterSet*>& sets, 
   if (plan.precision == Precision::fp16) scale.emplace(*this, sets[0]->name);
   const std::vector<Var> grads = gradients(scale ? scale->scaled(loss) : loss, sets);
   const Gate gate = scale ? scale->judge(grads, asked) : asked;
-  std::vector<Var> waits;  // what the updates read of the gate
+  std::vector<Var> waits;  // the inputs of the updates for the gate
   if (gate.value) {
     const Var done = state(sets[0]->name + ".done", {1, 1}),
               counted = emit1(CountAbove{gate.above}, {done, gate.value});
@@ -207,7 +207,7 @@ Var slice_cols(Var x, int64_t start, int64_t cols) {
 Var concat_rows(const std::vector<Var>& x) { return x.size() == 1 ? x[0] : x[0].r->emit1(ConcatRows{}, x); }
 namespace {
 
-// The value and the first column of it that x shows; reshapes of a row and back are looked through.
+// The value that x is a slice of, and the first column; reshapes of a row and back are skipped.
 struct Shown {
   Var of;
   int64_t start;
@@ -224,8 +224,8 @@ Shown shown(Var x) {
 
 }  // namespace
 
-// Neighbouring columns of one value are put together again by showing them at once: the gradient of a recurrent layer,
-// whose parameters are made as one row.
+// Adjacent slices of one value are joined by a single slice: the gradients of a recurrent layer's parameters are
+// computed as one row.
 Var concat_cols(const std::vector<Var>& x) {
   std::vector<Var> parts;
   for (size_t i = 0; i < x.size();) {
@@ -267,12 +267,12 @@ std::vector<Var> pullback(Recorder& r, const std::vector<Var>& outputs, const st
   std::set<Id> stop;
   for (const Var v : wrt) stop.insert(v.id);
   for (size_t i = 0; i < outputs.size(); ++i) add(outputs[i].id, seeds[i]);
-  // Weights are leaves for every derivative: going on into the flat state would only make gradients that no op reads,
-  // unless the flat state itself is asked for.
+  // Weights are leaves for every derivative: continuing into the flat state would only compute gradients that no op
+  // reads, unless the flat state itself is requested.
   auto is_weight = [&](const Node& n) {
     if (!is_view(n.op) || r.plan.shape(n.in[0]).rows != 1 || stop.count(n.in[0]) != 0) return false;
     const Node* maker = r.plan.maker(n.in[0]);
-    return maker == nullptr || in_place(maker->op) > 0;  // as they came, or updated earlier in this step
+    return maker == nullptr || in_place(maker->op) > 0;  // as at the start of the step, or updated earlier in it
   };
   for (int n = static_cast<int>(r.plan.nodes.size()) - 1; n >= 0; --n) {
     const Node node = r.plan.nodes[static_cast<size_t>(n)];  // a copy: the list grows below

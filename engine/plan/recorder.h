@@ -1,5 +1,5 @@
-// Recording: a Var is a value of a plan being written, and the functions here append ops to it. What a model's
-// description of its step is made of.
+// Recording: a Var is a value of a plan under construction, and the functions here append ops to the plan. Models
+// describe their steps with them.
 #pragma once
 #include <set>
 #include <string>
@@ -21,10 +21,10 @@ struct Var {
   int64_t cols() const { return shape().cols; }
 };
 
-// What elements of a weight start from: a uniform draw from centre ± spread.
+// Initial values of a weight's elements: a uniform draw from centre ± spread.
 struct Start {
   double centre = 0, spread = 0;
-  int64_t columns = 0;  // of the weight, from the left; of its last Start: those that are left
+  int64_t columns = 0;  // of the weight, from the left; for its last Start: the remaining ones
 };
 
 // A named weight [rows, cols] inside a flat set.
@@ -56,7 +56,7 @@ struct AdamOptions {
   int64_t updates = 1, index = 0, decay_from = 0, decay_steps = 0;
 };
 
-// What an update may wait for: a value of the step [1, 1] above a bound, decided where the step runs.
+// Condition of an update: a [1, 1] value of the step is above a bound, decided within the step.
 struct Gate {
   Var value;
   double above = 0;
@@ -64,7 +64,7 @@ struct Gate {
 
 class Recorder {
  public:
-  // Random tensors whose name is in `bound` become bound leaves: that is how tests feed theirs.
+  // Random tensors whose name is in `bound` become bound leaves, so that tests can supply them.
   explicit Recorder(Plan& p, std::set<std::string> bound = {}) : plan(p), bound_(std::move(bound)) {}
   Plan& plan;
   bool share = false;  // reuse equal ops (passes do; recording does not)
@@ -88,7 +88,7 @@ class Recorder {
   void start_purposes(Purpose purpose) {
     purpose_ = static_cast<int>(purpose), end_purpose_ = static_cast<int>(end_of(purpose));
   }
-  Var rows;  // identities [n, 3] of the rows, if they are not (place in batch, step)
+  Var rows;  // identities [n, 3] of the rows, if not (index in the batch, step)
 
   // Weights: the current version of a set's parameters; minimise() makes a new version.
   void own(const ParameterSet& set);
@@ -99,7 +99,7 @@ class Recorder {
   Var flat(const ParameterSet& set);
   // Gradients of `loss` [1, 1] for every parameter of the sets, then Adam on each, as part of the plan. States of a
   // set: "<set>", "<set>.m", "<set>.v".
-  // With a gate, the updates that were made are counted in the state "<first set>.done".
+  // With a gate, the state "<first set>.done" counts the updates that were made.
   void minimise(Var loss, const std::vector<const ParameterSet*>& sets, const AdamOptions& adam, const Gate& gate = {});
   void minimise(Var loss, const ParameterSet& set, const AdamOptions& adam) { minimise(loss, std::vector{&set}, adam); }
   // in the order of sets and their parameters
@@ -116,15 +116,15 @@ class Recorder {
   std::map<std::string, Id> current_;
 };
 
-// d outputs·seeds / d wrt, as ops. Entries are empty where nothing depends.
+// d outputs·seeds / d wrt, as ops. Entries are empty if the outputs do not depend on them.
 std::vector<Var> pullback(Recorder& r, const std::vector<Var>& outputs, const std::vector<Var>& seeds,
                           const std::vector<Var>& wrt);
 
 // ---- the vocabulary -----------------------------------------------------------------------------
 Var matmul(Var a, Var b, bool trans_a = false, bool trans_b = false);
-// A product with a weight that is there in blocks only; forward may have an addend.
+// A product with a weight that is nonzero in blocks only; the forward form may have an addend.
 Var block_matmul(BlockMatmul::Form form, const BlockTable* blocks, Var x, Var y, Var addend = {});
-Var operator+(Var x, Var y);  // y may be [r, c], [1, c], [r, 1] or [1, 1]; x too, then they change sides
+Var operator+(Var x, Var y);  // y may be [r, c], [1, c], [r, 1] or [1, 1]; x too, then the operands are swapped
 Var operator-(Var x, Var y);
 Var operator*(Var x, Var y);
 Var operator/(Var x, Var y);

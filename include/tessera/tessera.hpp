@@ -94,7 +94,7 @@ class Rows {
     if (const int error = stream_.get_schema(&stream_, &out)) throw Error(status_of(error), message());
     return Schema(out);
   }
-  // The next batch; one that is false at the end.
+  // The next batch; false at the end.
   Batch next() {
     ArrowArray out{};
     if (const int error = stream_.get_next(&stream_, &out)) throw Error(status_of(error), message());
@@ -410,7 +410,7 @@ inline void remove_checkpoint(const std::string& path) { check(tessera_checkpoin
 inline std::string inspect(const Context& context, Rows rows) {
   return detail::text([&](char** out) { return tessera_inspect(context.get(), rows.get(), out); });
 }
-// A schema file of what inspect() gave; tessera_schema_write().
+// Writes a schema file from inspect()'s JSON; tessera_schema_write().
 inline void write_schema(const std::string& json, const std::string& path, bool overwrite) {
   check(tessera_schema_write(json.c_str(), path.c_str(), overwrite));
 }
@@ -464,7 +464,7 @@ inline std::string evaluate_tables(const Context& context, Rows real, std::vecto
                                    std::min(streams.size(), texts.size()), unseen, out);
   });
 }
-// The page that shows what evaluate() or evaluate_tables() found; tessera_report_html().
+// The page for the JSON of evaluate() or evaluate_tables(); tessera_report_html().
 inline std::string report_html(const std::string& json) {
   return detail::text([&](char** out) { return tessera_report_html(json.c_str(), out); });
 }

@@ -1,4 +1,4 @@
-/* Versions, statuses and messages. Part of tessera.h, which says what holds for all. */
+/* Versions, statuses and messages. Part of tessera.h, which documents the common rules. */
 #ifndef TESSERA_TESSERA_BASE_H_
 #define TESSERA_TESSERA_BASE_H_
 

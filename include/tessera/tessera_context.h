@@ -1,4 +1,4 @@
-/* Threads, progress and cancellation. Part of tessera.h, which says what holds for all. */
+/* Threads, progress and cancellation. Part of tessera.h, which documents the common rules. */
 #ifndef TESSERA_TESSERA_CONTEXT_H_
 #define TESSERA_TESSERA_CONTEXT_H_
 
@@ -48,7 +48,7 @@ typedef struct tessera_context_options {
    * or "": none, and exceeding the limit returns TESSERA_E_MEMORY. A missing folder is TESSERA_E_IO at once, a full
    * disk TESSERA_E_IO when it occurs. Since ABI 1, unstable */
   const char* scratch;
-  /* bytes of memory_limit that the calls leave free: for what the caller holds itself and wants to be in the limit. 0:
+  /* bytes of memory_limit that the calls leave free, for memory of the caller that should count toward the limit. 0:
    * none. Since ABI 1, unstable */
   int64_t memory_held;
 } tessera_context_options;

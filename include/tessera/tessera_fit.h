@@ -1,4 +1,4 @@
-/* Fitting a model, at once or in the background. Part of tessera.h, which says what holds for all. */
+/* Fitting a model, at once or in the background. Part of tessera.h, which documents the common rules. */
 #ifndef TESSERA_TESSERA_FIT_H_
 #define TESSERA_TESSERA_FIT_H_
 
@@ -22,7 +22,7 @@ typedef struct tessera_losses {
   double penalty;
   double seconds;
   /* TVAE: with its loss factor; critic, generator and penalty are CTGAN's, and 0 for the other method */
-  double reconstruction; /* Made: nats a row */
+  double reconstruction; /* Made: nats per row */
   double divergence;     /* TVAE: KL(q(z | row) || N(0, I)) */
   /* TimeGAN: root mean square error of the next latent step; its critic is the discriminator, its reconstruction the
    * root mean square error of a step */
@@ -57,7 +57,7 @@ typedef struct tessera_sequence_options {
 /* 0 or NULL in any field: the preset's value. Ranges are checked; messages call a field as the command line does. */
 typedef struct tessera_fit_options {
   size_t struct_size;
-  /* "made" · "tvae" · "ctgan" · "timegan": sequences. NULL: the first that has all these options ask for */
+  /* "made" · "tvae" · "ctgan" · "timegan": sequences. NULL: the first that supports all these options */
   const char* method;
   /* NULL, "best": the paper's networks and steps with measured improvements · "paper": the published model */
   const char* preset;
@@ -76,8 +76,8 @@ typedef struct tessera_fit_options {
   const char* source;       /* where the rows came from, for the provenance kept in the model */
   tessera_losses_fn losses; /* at least once an epoch */
   void* losses_user;
-  /* correction learned after training: "off", "marginals" or "full" (docs/methods/calibration.md). NULL: of tvae and
-   * ctgan under preset "best" "full", else "off" */
+  /* correction learned after training: "off", "marginals" or "full" (docs/methods/calibration.md). NULL: "full" for
+   * tvae and ctgan under preset "best", else "off" */
   const char* calibrate;
   const int32_t* encoder_dim; /* TVAE: widths of the hidden layers */
   size_t encoder_layers;
@@ -102,8 +102,8 @@ typedef struct tessera_fit_options {
   const char* checkpoint_every;
   /* 1: continue from `checkpoint`; start from scratch if there is no intact one. 0: an existing one is removed */
   int32_t resume;
-  /* epochs without a better held-out measure after which training is ended. 0: the method's own, made 1 ·
-   * TESSERA_NO_PATIENCE, of the others the default: training is not ended before `epochs` */
+  /* epochs without a better held-out measure after which training is ended. 0: the method's default: made 1, the others
+   * none · TESSERA_NO_PATIENCE: training is not ended before `epochs` */
   int32_t patience;
   /* "best": the weights with the best held-out measure · "last". NULL: "best" if patience is set, else "last" */
   const char* keep;
@@ -122,25 +122,25 @@ typedef struct tessera_fit_options {
   const char* settings;
   const char* recompute; /* values of a step made again, not kept: "off" · "auto", NULL · "all" (engine/memory.md) */
   /* ranks that train together (docs/engine/devices.md): "4", "all" or GPUs "0,2,5" in this process · "launched": the
-   * processes of a launcher, which all make this call; but rank 0, they get a NULL model. NULL: one */
+   * processes of a launcher, which all make this call; all but rank 0 get a NULL model. NULL: one */
   const char* devices;
   int32_t virtual_shards; /* parts of a batch summed apart, of which ranks take equal numbers: 1 to 64; 0: chosen */
   const char* rules; /* that rows keep (docs/use/rules.md). "find" · "off". NULL: "find"; "off" of preset "paper" */
   const char* rule;  /* further ones, one a line, as tessera_sample_options.where: "end >= start". NULL: none */
   const char* precision; /* of training's products: NULL, "fp32" · "bf16" · "auto" · … (docs/methods/precision.md) */
   int32_t micro_batch;   /* rows or sequences of a step in memory at once (docs/engine/memory.md); 0: the batch */
-  /* how ctgan and tvae hold numbers (docs/data/encoding.md): modes of a mixture, "modes" · quantile bins, "bins".
-   * NULL: as the method's preset does */
+  /* how ctgan and tvae encode numbers (docs/data/encoding.md): modes of a mixture, "modes" · quantile bins, "bins".
+   * NULL: the preset's choice */
   const char* numbers;
-  /* what ranks share: the rows of a batch, "data", NULL · the columns of the table, "model": weights, moments and
-   * gradients of tvae and ctgan that are as wide as a row · "auto", columns where only they leave each rank room
-   * (docs/engine/devices.md) */
+  /* what is divided among ranks: the rows of a batch, "data", NULL · the columns of the table, "model": weights,
+   * moments and gradients of tvae and ctgan that are as wide as a row · "auto": columns if each rank has room only with
+   * them (docs/engine/devices.md) */
   const char* parallel;
 } tessera_fit_options;
 
 /* Rank and number of the processes of mpirun, srun or TESSERA_RENDEZVOUS, else 0 and 1. NULL is allowed. Unstable */
 TESSERA_API void tessera_launched(int32_t* rank, int32_t* ranks);
-/* USAGE if variables of a launcher are incomplete or contradict each other: tessera_launched() then says 0 and 1. */
+/* USAGE if variables of a launcher are incomplete or contradict each other: tessera_launched() then gives 0 and 1. */
 TESSERA_API TESSERA_UNSTABLE tessera_status tessera_check_launched(void);
 
 /* The options of every method: a JSON list of {option, kind, value, help, default, methods: [{method, help, default,

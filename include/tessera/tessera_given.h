@@ -1,4 +1,4 @@
-/* Rows with given cells (docs/use/given.md). Part of tessera.h, which says what holds for all. */
+/* Rows with given cells (docs/use/given.md). Part of tessera.h, which documents the common rules. */
 #ifndef TESSERA_TESSERA_GIVEN_H_
 #define TESSERA_TESSERA_GIVEN_H_
 
@@ -27,14 +27,14 @@ typedef struct tessera_given_options {
   int32_t batch_size;     /* candidates made at a time; 0: chosen. Never changes a row */
   int32_t max_candidates; /* of a row; 0: 1024 */
   /* 1: the rows are real ones to be completed. A value that the model has not seen is kept, not an error, and a drawn
-   * cell is never missing but where a rule of the table says so */
+   * cell is never missing unless a rule of the table requires it */
   int completes;
   const char* file;      /* NULL, or the CSV file the given rows are from: messages name it and the line */
   const char* precision; /* as in tessera_sample_options. NULL: "fp32" */
   /* may be NULL; its struct_size is set by the caller. Updated with every batch; lives until the stream is released */
   tessera_given_report* report;
   /* NULL, or a condition (tessera_sample_options.where) that every row meets, given cells included: other candidates
-   * weigh nothing. Not for tessera_impute() */
+   * have weight 0. Not for tessera_impute() */
   const char* where;
 } tessera_given_options;
 
@@ -45,31 +45,31 @@ TESSERA_API tessera_status tessera_given_open(const tessera_context* context, co
                                               const char* path, const tessera_csv_options* options,
                                               struct ArrowArrayStream* given);
 
-/* Given rows for equal shares of the values of a column: row i of `count` has value i mod n of its n values; what is
- * missing is none of them. Errors: CONDITION for an unknown column, or one without a list of values; USAGE. */
+/* Given rows for equal shares of the values of a column: row i of `count` has value i mod n of its n values, which do
+ * not include missing. Errors: CONDITION for an unknown column, or one without a list of values; USAGE. */
 TESSERA_API tessera_status tessera_given_balanced(const tessera_context* context, const tessera_model* model,
                                                   const char* column, int64_t count, struct ArrowArrayStream* given);
 
-/* Given rows from a file of conditions: columns of the model, and one further column that holds whole numbers: how many
- * rows there are to be of each condition. Errors: as tessera_given_open(). */
+/* Given rows from a file of conditions: columns of the model, and one further column of whole numbers: the number of
+ * rows to draw for each condition. Errors: as tessera_given_open(). */
 TESSERA_API tessera_status tessera_given_counts(const tessera_context* context, const tessera_model* model,
                                                 const char* path, const tessera_csv_options* options,
                                                 struct ArrowArrayStream* given);
 
-/* Draws the missing cells of given rows from the model's law under the others.
+/* Draws the missing cells of given rows from the model's distribution conditional on the others.
  *   given  consumed: columns of the model, any of them. Row i of the result has the given cells of row i and depends on
  *          (model, seed, these cells, i) only: not on batches or threads.
  *   rows   receives a stream of all columns, as tessera_sample() does. Every row keeps the rules of the table.
  * Errors: USAGE, also for a model of sequences and a column that the model does not have; DATA for a value that the
- * model has not seen or beyond its range, with its place; CONDITION for options->where, as tessera_sample() says. The
- * stream fails with TESSERA_E_CONDITION's message at a row of which no candidate keeps the rules and meets the
+ * model has not seen or beyond its range, with its place; CONDITION for options->where, as in tessera_sample(). The
+ * stream fails with TESSERA_E_CONDITION's message at a row for which no candidate keeps the rules and meets the
  * condition. */
 TESSERA_API tessera_status tessera_sample_given(const tessera_context* context, const tessera_model* model,
                                                 struct ArrowArrayStream* given, const tessera_given_options* options,
                                                 struct ArrowArrayStream* rows);
 
-/* Fills the missing cells of a CSV file with a header; every other byte of it is copied as it is. Columns that the
- * model does not have stay as they are. options->completes is taken as 1, options->file as `path`.
+/* Fills the missing cells of a CSV file with a header; every other byte of it is copied unchanged, including columns
+ * that the model does not have. options->completes is taken as 1, options->file as `path`.
  *   csv   how the file is read; NULL: detected. overwrite 0: an existing output is TESSERA_E_IO.
  * Errors: as tessera_given_open() and tessera_sample_given(), with the output untouched. */
 TESSERA_API tessera_status tessera_impute(const tessera_context* context, const tessera_model* model, const char* path,

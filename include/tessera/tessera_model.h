@@ -1,4 +1,4 @@
-/* A fitted model: its file, its columns. Part of tessera.h, which says what holds for all. */
+/* A fitted model: its file, its columns. Part of tessera.h, which documents the common rules. */
 #ifndef TESSERA_TESSERA_MODEL_H_
 #define TESSERA_TESSERA_MODEL_H_
 

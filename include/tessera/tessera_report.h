@@ -1,4 +1,4 @@
-/* Reports on tables, fits and synthetic rows, as JSON and HTML. Part of tessera.h, which says what holds for all. */
+/* Reports on tables, fits and synthetic rows, as JSON and HTML. Part of tessera.h, which documents the common rules. */
 #ifndef TESSERA_TESSERA_REPORT_H_
 #define TESSERA_TESSERA_REPORT_H_
 
@@ -13,19 +13,19 @@ extern "C" {
 /* How a table was read, column by column: why it has its type. Consumes rows. Errors: DATA, MEMORY, CANCELLED. */
 TESSERA_API tessera_status tessera_inspect(const tessera_context* context, struct ArrowArrayStream* rows, char** json);
 
-/* Writes the columns of what tessera_inspect() gave as a schema file (docs/data/schema.md), to be edited and read by
+/* Writes the columns in the JSON of tessera_inspect() as a schema file (docs/data/schema.md), to be edited and read by
  * tessera_csv_options.schema. A file is written whole or not at all. Errors: FORMAT for other JSON; IO. Since ABI 1 */
 TESSERA_API tessera_status tessera_schema_write(const char* json, const char* path, int overwrite);
 
-/* The rules that a table shows and fit keeps (docs/use/rules.md). Consumes rows. Errors: as tessera_fit. */
+/* The rules that a table keeps and that fit would learn (docs/use/rules.md). Consumes rows. Errors: as tessera_fit. */
 TESSERA_API tessera_status tessera_find_rules(const tessera_context* context, const tessera_fit_options* options,
                                               struct ArrowArrayStream* rows, char** json);
 
 /* The training step that these rows and options would run: ops, shapes, bytes, FLOPs, the effect of each pass, the
- * memory, the floor; with options->devices also what each of these ranks would compute and exchange, in "ranks" and, of
- * ranks that share the columns of the table, "ranks_by_columns" (empty: the method has none). Trains nothing. Consumes
- * rows. Errors: as tessera_fit.
- * tessera_estimate(): what such a fit takes of memory, by part and phase (docs/engine/memory.md). */
+ * memory, the floor; with options->devices also what each of these ranks would compute and exchange, in "ranks" and,
+ * for ranks that divide the columns of the table, "ranks_by_columns" (empty: the method does not support it). Trains
+ * nothing. Consumes rows. Errors: as tessera_fit.
+ * tessera_estimate(): the memory of such a fit, by part and phase (docs/engine/memory.md). */
 TESSERA_API tessera_status tessera_plan(const tessera_context* context, const tessera_fit_options* options,
                                         struct ArrowArrayStream* rows, char** json);
 TESSERA_API tessera_status tessera_estimate(const tessera_context* context, const tessera_fit_options* options,
@@ -46,7 +46,7 @@ typedef struct tessera_evaluate_options {
   /* sequences: training runs of the discriminative and of the predictive judge; 0: 10, TESSERA_NO_JUDGES: none */
   int32_t judges;
   int32_t drawings; /* 1: also what tessera_report_html() draws: counts, none of them of 1 to 4 real rows */
-  /* rules of the real table that synthetic rows may break, in "rules". "find": those that it shows · "off". NULL:
+  /* rules of the real table that synthetic rows may break, in "rules". "find": those that it keeps · "off". NULL:
    * "find" */
   const char* rules;
   const char* rule; /* further ones, one a line, as tessera_fit_options.rule. NULL: none */
@@ -84,10 +84,10 @@ TESSERA_API tessera_status tessera_evaluate_tables(const tessera_context* contex
                                                    struct ArrowArrayStream* const* synthetic, const char* const* names,
                                                    size_t count, struct ArrowArrayStream* holdout, char** json);
 
-/* An HTML page, which loads nothing, of JSON alone:
- *   what tessera_evaluate() gave; it may have the members "model", which tessera_model_describe() gave, and "training",
- *     a list of one object for each line of losses: "step", "epoch", "seconds" and the losses by name
- *   what tessera_evaluate_tables() gave: the tables side by side
+/* A self-contained HTML page made from JSON alone:
+ *   the JSON of tessera_evaluate(); it may have the members "model", from tessera_model_describe(), and "training", a
+ *     list of one object for each line of losses: "step", "epoch", "seconds" and the losses by name
+ *   the JSON of tessera_evaluate_tables(): the tables side by side
  *   {"model", "training"}: how the model was trained
  * A file is written whole or not at all. Errors: FORMAT for other JSON; IO; MEMORY. */
 TESSERA_API tessera_status tessera_report_html(const char* json, char** html);

@@ -1,4 +1,4 @@
-/* Drawing rows from a model, as Arrow streams or into arrays. Part of tessera.h, which says what holds for all. */
+/* Drawing rows from a model, as Arrow streams or into arrays. Part of tessera.h, which documents the common rules. */
 #ifndef TESSERA_TESSERA_SAMPLE_H_
 #define TESSERA_TESSERA_SAMPLE_H_
 
@@ -31,7 +31,7 @@ typedef struct tessera_sample_options {
   /* may be NULL; updated with every batch, and must live until the stream is released */
   tessera_sample_report* report;
   /* "off", "marginals" or "full"; NULL: the best tier measured when the model was fitted. USAGE if the model does not
-   * hold it */
+   * have it */
   const char* calibrate;
   /* minimum share of candidates that calibration accepts; 0: 0.1 · TESSERA_NO_MIN_YIELD: none. Higher is faster and
    * less exact */
@@ -42,8 +42,8 @@ typedef struct tessera_sample_options {
   const char* texts;
   const char* precision; /* of the generator's products, as in tessera_fit_options. NULL: "fp32" */
   /* 1: the processes of a launcher (tessera_launched()) make the rows in turn. The stream of rank 0 has all of them;
-   * that of another rank has none, and ends when rank 0 has taken what it made. All must ask for the same: USAGE. 0:
-   * each process by itself. Unstable */
+   * the stream of any other rank has none, and ends when rank 0 has received that rank's rows. USAGE if the ranks'
+   * requests differ. 0: each process by itself. Unstable */
   int32_t together;
 } tessera_sample_options;
 

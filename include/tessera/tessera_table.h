@@ -1,4 +1,4 @@
-/* Tables in files. Part of tessera.h, which says what holds for all. */
+/* Tables in files. Part of tessera.h, which documents the common rules. */
 #ifndef TESSERA_TESSERA_TABLE_H_
 #define TESSERA_TESSERA_TABLE_H_
 
@@ -68,8 +68,8 @@ TESSERA_API tessera_status tessera_table_open(const tessera_context* context, co
 TESSERA_API tessera_status tessera_table_write(const tessera_context* context, struct ArrowArrayStream* rows,
                                                const char* path, const tessera_csv_write_options* options);
 
-/* The error that writing to this path would return, before hours are spent on the contents; of any ending, since a
- * model or a report may be written there. */
+/* The error that writing to this path would return, before hours are spent on the contents. Any extension is allowed,
+ * because a model or a report may be written there. */
 TESSERA_API tessera_status tessera_check_output(const char* path, int overwrite);
 
 typedef enum tessera_file_use {
