@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-// The blocks of rows that batch norm treats apart.
+// The blocks of rows that batch norm normalises separately.
 template <class F>
 Var each_group(int64_t groups, int64_t rows, F&& block) {
   std::vector<Var> parts;
@@ -103,7 +103,7 @@ struct Rule<NormEval> {
   }
 };
 
-// Put in after differentiation (engine/passes/batch/shard.h).
+// Inserted after differentiation (engine/passes/batch/shard.h).
 template <>
 struct Rule<BatchNormSums> : NoGradient {
   static constexpr Traits traits{

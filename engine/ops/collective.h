@@ -1,5 +1,5 @@
-// all_gather, reduce_parts, gather_parts: what the ranks exchange within a step (engine/passes/batch/shard.h puts it
-// into a plan). All of them take and return the state that orders them.
+// all_gather, reduce_parts, gather_parts: the exchanges of ranks within a step (engine/passes/batch/shard.h inserts
+// them into a plan). All of them take and return the state that orders them.
 #pragma once
 #include "engine/ops/rule.h"
 

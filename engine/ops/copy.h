@@ -1,4 +1,4 @@
-// reshape, slice_rows, slice_cols, concat_rows, concat_cols: where elements lie, not what they are.
+// reshape, slice_rows, slice_cols, concat_rows, concat_cols: they move elements and compute nothing.
 #pragma once
 #include "engine/ops/rule.h"
 

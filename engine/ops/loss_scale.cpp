@@ -11,8 +11,8 @@ constexpr const char *kScale = ".scale", *kGood = ".good", *kSkipped = ".skipped
 
 double scale_of(double held) { return LossScale::kFirst * (held + 1); }
 
-// 1 if every gradient is finite, else 0: whether their sum is, which is infinite or NaN if one of them is. Sums by
-// columns continue in the launch of a gradient that is made column by column. Finite numbers whose sum is beyond
+// 1 if every gradient is finite, else 0. It tests their sum, which is infinite or NaN if one of them is. Sums by
+// columns run in the launch of a gradient that is computed column by column. Finite numbers whose sum is beyond
 // kLargest count as overflowed: products of fp16 factors are far below it.
 Var all_finite(const std::vector<Var>& gradients) {
   constexpr double kLargest = 1e38;
@@ -35,7 +35,7 @@ Var LossScale::scaled(Var loss) const { return loss * scale_; }
 
 Gate LossScale::judge(const std::vector<Var>& gradients, const Gate& other) const {
   const Var finite = all_finite(gradients), made = step(finite + step(2 * kLeast - scale_));
-  const Var raised = step(good_ + (1.5 - kRaisedAfter));  // with this step there are that many
+  const Var raised = step(good_ + (1.5 - kRaisedAfter));  // this step is the kRaisedAfter-th good one
   const Var factor = finite * (raised + 0.5) + 0.5;       // 1/2, or 1, or 2
   assign(r_, good_, finite * (good_ + 1.0) * (1.0 - raised));
   assign(r_, held_, (1 / kFirst) * clamp(scale_ * factor, kLeast, kMost) + -1.0);

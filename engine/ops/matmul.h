@@ -8,7 +8,7 @@ namespace tessera {
 template <>
 struct Rule<Matmul> {
   // Rows of the result are rows of the left factors, columns those of the right ones. A product with a transposed left
-  // factor is made whole or tile by tile, and so is a sum of more products than a set of operands can tell apart.
+  // factor is computed whole or tile by tile, and so is a sum of more products than an OperandSet can distinguish.
   static Traits traits(const Matmul& op, size_t inputs) {
     const OperandSet addend = OperandSet{}.with(static_cast<size_t>(2 * op.pairs));
     const Follows none = Follows::never();
@@ -22,7 +22,7 @@ struct Rule<Matmul> {
             .over = op.addend && op.cut == 0 ? 2 * op.pairs : -1,
             .narrow = factors(op.pairs)};
   }
-  // Pairs with a factor of zeros add nothing.
+  // Pairs with a zero factor are dropped.
   static Var fold(Recorder& r, const Matmul& op, const std::vector<Var>& in) {
     std::vector<Var> left;
     for (int p = 0; p < op.pairs; ++p) {
@@ -107,7 +107,7 @@ struct Rule<BlockMatmul> {
       require(in[2].cols == out.cols && (in[2].rows == out.rows || in[2].rows == 1), "block_matmul addend");
     return {{out}};
   }
-  // The three forms are one trilinear function's derivatives: of x, of the weight and of the result.
+  // The three forms are the derivatives of one trilinear function of x, the weight and the result.
   static std::vector<Var> vjp(Recorder&, const BlockMatmul& op, const Vjp& v) {
     const Var d = v.d_out[0], a = v.in[0], b = v.in[1];
     switch (op.form) {
@@ -135,7 +135,7 @@ struct Rule<BlockMatmul> {
   }
 };
 
-// Put in after differentiation (engine/passes/batch/shard.h).
+// Inserted after differentiation (engine/passes/batch/shard.h).
 template <>
 struct Rule<ShardedWgrad> : NoGradient {
   static Traits traits(const ShardedWgrad& op, size_t) {
@@ -168,7 +168,7 @@ struct Rule<ShardedWgrad> : NoGradient {
   }
 };
 
-// Put in after differentiation (engine/passes/narrow.cpp).
+// Inserted after differentiation (engine/passes/narrow.cpp).
 template <>
 struct Rule<Narrow> : Light, NoGradient {
   static constexpr Traits traits{.rows = Follows::each(), .cols = Follows::each(), .elements = Follows::each()};

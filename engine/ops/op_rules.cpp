@@ -78,7 +78,7 @@ std::vector<Result> infer(const Op& op, const Plan& plan, const std::vector<Id>&
   const Shapes shapes = shapes_of(plan, in);
   return visit_op(op, [&](const auto& o) {
     std::vector<Result> results = Rule<std::decay_t<decltype(o)>>::infer(o, shapes);
-    if (move_of(op).kind != Move::none) results[0].dtype = plan[in[0]].dtype;  // moves keep what they move
+    if (move_of(op).kind != Move::none) results[0].dtype = plan[in[0]].dtype;  // moves keep the type of their input
     if (std::holds_alternative<AllGather>(op)) results[1].dtype = plan[in[1]].dtype;
     return results;
   });

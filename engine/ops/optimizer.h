@@ -42,7 +42,7 @@ struct Rule<Average> : NoGradient {
   }
 };
 
-// The state becomes x: an average that forgets what it was.
+// Sets the state to x: an average with decay 0.
 inline void assign(Recorder& r, Var state, Var x) { r.advance(state, r.emit1(Average{0}, {state, x})); }
 
 template <>

@@ -61,7 +61,7 @@ struct Rule<ProfileRows> : NoGradient {
     const Shape s{in[0].rows, op.profile->entries};
     return {{s, DType::index}, {s}};
   }
-  // Ten comparisons a search among the 1,001 quantiles, three searches a number; half of the entries' sines are
+  // Ten comparisons per search among the 1,001 quantiles, three searches per number; half of the entries' sines are
   // products.
   static double flops(const ProfileRows& op, const Shapes& in, const Shapes&) {
     return 50.0 * static_cast<double>(in[0].rows * op.profile->column_count);

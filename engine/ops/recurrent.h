@@ -77,7 +77,7 @@ struct Rule<Recurrent> {
   }
 
   static std::vector<Var> vjp(Recorder& r, const Recurrent& op, const Vjp& v) {
-    if (v.d_out[saved]) {  // a second derivative: what was kept for the first is differentiated
+    if (v.d_out[saved]) {  // a second derivative: the values kept for the first are differentiated
       const std::vector<Var> all = compose(r, op, v.in);
       std::vector<Var> outputs, seeds, wrt, d_in;
       for (size_t i = 0; i < all.size(); ++i)

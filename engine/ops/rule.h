@@ -1,6 +1,6 @@
 // The shape of a rule. A specialisation gives
 //   static constexpr Traits traits{…}, or static Traits traits(const Op&, size_t inputs)   see engine/plan/traits.h
-//   static std::vector<Result> infer(const Op&, const Shapes& in)                  what comes out
+//   static std::vector<Result> infer(const Op&, const Shapes& in)                  shapes of the outputs
 //   static std::vector<Var> vjp(Recorder&, const Op&, const Vjp&)                   gradients of the inputs, or
 //   static std::vector<Var> compose(Recorder&, const Op&, const std::vector<Var>&)  the op as simpler ones, from which
 //                                                                                   the derivative follows
@@ -8,8 +8,8 @@
 // an op that is simpler where inputs are constants
 //   static Var fold(Recorder&, const Op&, const std::vector<Var>& in)   the simpler value; empty: there is none
 // and an op over sequences
-//   static int64_t sequences(const Op&, const Shapes& in)    how many there are
-//   static int64_t row_floats(const Op&, const Shapes& in)   of shared memory, held for each in a fused launch
+//   static int64_t sequences(const Op&, const Shapes& in)    their number
+//   static int64_t row_floats(const Op&, const Shapes& in)   of shared memory, for each in a fused launch
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -40,7 +40,7 @@ struct NoGradient {
     return {};
   }
 };
-// One FLOP an output element.
+// One FLOP per output element.
 struct Light {
   template <class T>
   static double flops(const T&, const Shapes&, const Shapes& out) {

@@ -1,4 +1,4 @@
-// The span ops: fused forms with their compositions, and the pieces.
+// The span ops: fused forms with their compositions, and the simple ops.
 #pragma once
 #include "engine/ops/rule.h"
 
@@ -61,7 +61,7 @@ struct Rule<SpanCrossEntropy> : PerSpan {
   static std::vector<Var> vjp(Recorder& r, const SpanCrossEntropy& op, const Vjp& v) {
     return {r.emit1(SpanCrossEntropyGrad{op.spans}, {v.in[0], v.in[1], v.d_out[0]}), Var{}};
   }
-  // The category spans side by side, in the order of the condition vector; `full` brings [B, cond_width] back to [B,
+  // The category spans side by side, in the order of the condition vector; `full` maps [B, cond_width] back to [B,
   // width].
   static Var conditional(const SpanTable* s, Var x) {
     std::vector<Var> parts;
@@ -172,7 +172,7 @@ struct Rule<SpanReduce> : Light {
   static constexpr Traits traits{.rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never()};
   static std::vector<Result> infer(const SpanReduce& op, const Shapes& in) { return {{{in[0].rows, op.spans->count}}}; }
   static std::vector<Var> vjp(Recorder&, const SpanReduce& op, const Vjp& v) {
-    if (op.max) return {};  // only ever a shift under softmax, which does not change it
+    if (op.max) return {};  // used only as a shift inside softmax, which does not depend on it
     return {span_spread(v.d_out[0], op.spans)};
   }
 };

@@ -8,7 +8,7 @@ namespace {
 
 Matmul with(const Matmul& m, int pairs, bool addend) { return {m.trans_a, m.trans_b, pairs, addend}; }
 
-// x + y, where `own_x`, `own_y` tell that nothing else reads them; empty if there is no product to add into.
+// x + y; `own_x`, `own_y`: nothing else reads x, y. Empty if there is no product to add into.
 std::optional<Var> join(Recorder& r, Var x, Var y, bool own_x, bool own_y) {
   const Matmul* a = own_x ? made_by<Matmul>(x) : nullptr;
   const Matmul* b = own_y ? made_by<Matmul>(y) : nullptr;

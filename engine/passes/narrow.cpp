@@ -20,7 +20,7 @@
 namespace tessera {
 namespace {
 
-// The format of a rounded product's factors; fp32: the op is none, or reads none.
+// The format of a rounded product's factors; fp32: the op is not a product, or its factors are not rounded.
 Precision factors_of_product(const Op& op) {
   return std::visit(
       [](const auto& x) {
@@ -76,7 +76,7 @@ class Narrower {
 
  private:
   struct Uses {
-    int narrow = -1, wide = -1;  // the last nodes that could read it narrow, and that could not
+    int narrow = -1, wide = -1;  // the last nodes that can, and that cannot, read it narrow
     bool kept = false;           // for a derivative
     bool viewed = false;
   };
@@ -84,7 +84,7 @@ class Narrower {
   bool read_as_factor(const Node& x, size_t i) const {
     return sixteen_bits(factors_of_product(x.op)) && traits(x.op, x.in.size()).narrow.has(i);
   }
-  // Whether x could read its input i narrow. An exact product reads what was not rounded.
+  // Whether x can read its input i narrow. An exact product must read unrounded values.
   bool can_read(const Node& x, size_t i) const {
     const bool can = traits(x.op, x.in.size()).narrow.has(i);
     return can && (!is_product(x.op) || sixteen_bits(factors_of_product(x.op)));
@@ -114,7 +114,7 @@ class Narrower {
     const Uses& uses = uses_[static_cast<size_t>(v)];
     return plan_[v].dtype == DType::real && uses.kept && uses.narrow > uses.wide;
   }
-  // Whether the op that makes v makes it in 16 bits, and all who read it can read those.
+  // Whether the op that computes v can store it in 16 bits, and all its readers can read 16 bits.
   bool made_narrow(Id v) const {
     const Node* maker = plan_.maker(v);
     const Uses& uses = uses_[static_cast<size_t>(v)];
@@ -124,7 +124,7 @@ class Narrower {
   bool reads_narrow(const Node& x, size_t i) {
     return !is_view(x.op) && narrow_.count(base_[static_cast<size_t>(x.in[i])]) != 0 && can_read(x, i);
   }
-  // v in 16 bits: a view of what its base became.
+  // v in 16 bits; for a view, the same view of its narrowed base.
   Id narrow(Id v) {
     if (const auto found = narrow_.find(v); found != narrow_.end()) return found->second;
     const Node view = *plan_.maker(v);
@@ -137,8 +137,8 @@ class Narrower {
   int late_;
   std::vector<bool> exact_;  // nodes
   std::vector<Id> base_;
-  std::vector<Uses> uses_;  // of values that are no views
-  bool rounded_ = false;    // any product's factors are
+  std::vector<Uses> uses_;  // of values that are not views
+  bool rounded_ = false;    // whether any product's factors are rounded
   std::map<Id, Id> narrow_;
 };
 

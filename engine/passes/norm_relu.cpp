@@ -35,7 +35,7 @@ void norm_relu(Plan& plan) {
         return std::vector<Var>{s.in[0]};
     }
     if (const auto* g = std::get_if<BatchNormGrad>(&s.node.op); g != nullptr && !g->relu) {
-      // d = d_h where h > 0, with h the output of the norm these statistics are of
+      // d = d_h where h > 0, with h the output of the norm with these statistics
       const auto* relu = made_by<Binary>(s.in[5]);
       if (relu == nullptr || relu->fn != Binary::gate || relu->a != 0) return std::nullopt;
       const Var h = input_of(s.in[5], 1);

@@ -56,7 +56,7 @@ std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off) {
     if (!wanted(off, p.name)) continue;
     PassReport r{p.name, plan.nodes.size(), 0, flops_of(plan), 0};
     // liveness is placement's (engine/schedule/placement.h), fusion the device's (engine/schedule/gpu_fusion.h), narrow
-    // comes where a plan is arranged (engine/run/footprint.h)
+    // runs when a plan is arranged (engine/run/footprint.h)
     if (p.run != nullptr) p.run(plan);
     // Ops that a pass made unnecessary are removed; otherwise they would be computed beside their replacement.
     if (wanted(off, "dead")) drop_dead(plan);

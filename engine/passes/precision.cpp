@@ -2,8 +2,8 @@
 // stores fp32: master weights, the optimizer's state, statistics of a batch, softmax, Gumbel noise and log-sum-exp,
 // losses, every sum, the states and gates of recurrent cells.
 //   The second-order path of a gradient penalty stays fp32 too: the derivative of a derivative. Such a penalty holds
-//   the norms of a derivative's rows, sqrt(row_dot(g, g)); the path is all that reads g, the norms or what follows from
-//   them before an optimizer has used it. g itself is a derivative like others.
+//   the norms of a derivative's rows, sqrt(row_dot(g, g)); the path is every op that reads g, the norms or values
+//   computed from them, up to an optimizer. g itself is a derivative like any other.
 //   Rounding is no identity: the tests compare products with those of rounded factors in double
 //   (tests/engine/precision.cpp).
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace tessera {
 namespace {
 
-// Why an op that multiplies no rounded factors does not: by what its name begins with.
+// Why an op does not multiply rounded factors, by the beginning of its name.
 struct Reason {
   std::string_view begins;
   const char* why;
@@ -31,7 +31,7 @@ constexpr Reason kReasons[] = {{"narrow", "kept for a weight's gradient in 16 bi
                                {"row_dot", "a sum"},
                                {"", "between products"}};
 
-// Those of a product, const where the op is; nullptr: another op.
+// The factor precision of a product, const if the op is; nullptr: another op.
 template <class AnyOp>
 auto factors_of(AnyOp& op) {
   using Factors = std::conditional_t<std::is_const_v<AnyOp>, const Precision, Precision>;
@@ -55,7 +55,7 @@ class SecondOrder {
   }
 
  private:
-  // g of sqrt(row_dot(g, g)); kNone: x is no such norm.
+  // g of sqrt(row_dot(g, g)); kNone: x is not such a norm.
   Id rows_of_norms(const Node& x) const {
     const auto* root = std::get_if<Unary>(&x.op);
     if (root == nullptr || root->fn != Unary::sqrt || plan_.made_by<RowDot>(x.in[0]) == nullptr) return kNone;
@@ -63,7 +63,7 @@ class SecondOrder {
     return rows[0] == rows[1] ? rows[0] : kNone;
   }
 
-  // Forwards from the derivative, up to what changes a state.
+  // Forward from the derivative, up to ops that change a state.
   void follow(size_t n) {
     const Node& x = plan_.nodes[n];
     bool reads = false;

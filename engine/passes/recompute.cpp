@@ -16,18 +16,18 @@ namespace tessera {
 namespace {
 
 constexpr size_t kMostRepeated = 12;  // ops for one value
-constexpr int64_t kLooks = 50'000;    // ops that are placed at most, to find what is worth it
+constexpr int64_t kLooks = 50'000;    // limit of ops placed in the search for candidates
 constexpr int kNever = std::numeric_limits<int>::max();
 
-// A value that is read again long after it was made, and what it takes to make it again.
+// A value that is read again long after it was computed, and the cost to compute it again.
 struct Candidate {
   Id value;
-  int from, to;  // phases: read or made last before the gap, read first after it
+  int from, to;  // phases: last read or computed before the gap, first read after it
   int64_t bytes;
   double flops = 0;
 };
 
-// When the values of a plan live, by the phases in which the processor runs it.
+// Lifetimes of the values of a plan, in phases of the processor's schedule.
 class Lives {
  public:
   explicit Lives(const Plan& plan) : plan_(plan), layout_(lay_out(plan, 4)), of_(plan.values.size()) {
@@ -42,11 +42,11 @@ class Lives {
   }
 
   int phase(size_t node) const { return phase_[node]; }
-  // What a view shows.
+  // The base of a view.
   Id base(Id v) const { return base_[at(v)]; }
   bool in_arena(Id v) const { return layout_.placement.slots[at(v)].where == Slot::activation; }
   int last(Id v) const { return of_[at(base(v))].empty() ? -1 : *of_[at(base(v))].rbegin(); }
-  // The first phase that changes the memory of a state as it is in this version; kNever: none does.
+  // The first phase that overwrites this version of a state; kNever: none does.
   int overwritten(Id v) const {
     const auto found = overwritten_.find(base(v));
     return found == overwritten_.end() ? kNever : found->second;
@@ -64,7 +64,7 @@ class Lives {
     return live;
   }
 
-  // Values that no op touches while memory is fullest.
+  // Values that no op reads or writes at the memory peak.
   std::vector<Candidate> candidates() const {
     const std::vector<int64_t> live = profile();
     const int peak = static_cast<int>(std::max_element(live.begin(), live.end()) - live.begin());
@@ -101,23 +101,23 @@ class Lives {
   const Layout layout_;
   std::vector<int> phase_;
   std::vector<Id> base_;
-  std::vector<std::set<int>> of_;  // by value that is no view: the phases that make or read it
+  std::vector<std::set<int>> of_;  // by value that is not a view: the phases that compute or read it
   std::map<Id, int> overwritten_;
 };
 
-// Making a value again for those that read it after the gap.
+// Recomputes a value for its readers after the gap.
 class Repeater {
  public:
   Repeater(const Plan& plan, const Lives& lives, const Candidate& candidate)
       : old_(plan), lives_(lives), candidate_(candidate) {}
 
-  // FLOPs of all that has to be recomputed; none: too much, or an input no longer exists.
+  // FLOPs of all that has to be recomputed; none: too many ops, or an input no longer exists.
   std::optional<double> price() {
     const double flops = price_of(candidate_.value);
     return seen_.size() > kMostRepeated || flops < 0 ? std::nullopt : std::optional(flops);
   }
 
-  // The plan that does so, where there is a price.
+  // The plan that recomputes the value, if it has a price.
   Plan run() {
     next_ = old_;
     anchor_ = anchor();
@@ -143,7 +143,7 @@ class Repeater {
   }
 
  private:
-  // A value of the last phase before the gap ends: what is repeated waits for it.
+  // A value of the last phase before the gap ends: repeated ops wait for it.
   Id anchor() const {
     Id found = kNone;
     for (size_t n = 0; n < old_.nodes.size(); ++n) {
@@ -190,7 +190,7 @@ class Repeater {
   const Candidate& candidate_;
   Plan next_;
   Id anchor_ = kNone;
-  std::set<int> seen_;  // nodes that have a price
+  std::set<int> seen_;  // nodes counted in the price
   std::map<Id, Id> made_;
 };
 
@@ -211,7 +211,7 @@ class Chooser {
   }
 
  private:
-  // How full the arena is: beside its peak, what is alive about as long.
+  // How full the arena is: live bytes above three quarters of the peak, summed over the phases.
   static int64_t crowd(const Lives& lives) {
     const std::vector<int64_t> live = lives.profile();
     const int64_t peak = *std::max_element(live.begin(), live.end());
@@ -271,7 +271,7 @@ RecomputeReport recompute(Plan& plan, Recompute mode, int64_t most, const std::f
   Plan made = plan;
   Chooser single(made, bytes);
   if (!all) single.run(most, report.values);
-  if (all || single.now() > most) {  // recurrent layers take most where there are some, and cost most
+  if (all || single.now() > most) {  // recurrent layers, if any, take the most memory and cost the most
     Plan cut = plan;
     std::vector<Recomputed> layers = cut_recurrent_layers(cut);
     if (!layers.empty()) {

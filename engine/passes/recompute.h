@@ -1,5 +1,5 @@
-// Recomputation (gradient checkpointing): a value that backward ops read long after it was made is made again before
-// they do, and its memory is free in between. Runs after all other passes, on a plan in order.
+// Recomputation (gradient checkpointing): a value that backward ops read long after it was computed is computed again
+// before they read it, and its memory is free in between. Runs after all other passes, on a plan in order.
 //   the identity: a pure op of the same inputs gives the same bits; random numbers come from counters, and ops that
 //       change state are never repeated
 #pragma once
@@ -13,15 +13,15 @@
 
 namespace tessera {
 
-// off · automatic: as little as meets the limit · all: whatever lowers the memory
+// off · automatic: as little as meets the limit · all: every value that lowers the memory
 enum class Recompute : uint8_t { off, automatic, all };
 std::optional<Recompute> parse_recompute(const std::string& name);  // "off", "auto", "all"
 
-struct Recomputed {  // a value, with all that has to be made again for it
+struct Recomputed {  // a value, with everything that must be recomputed for it
   std::string what;  // its name, or that of its op
   Shape shape;
   int64_t bytes;
-  double flops;  // that are done again
+  double flops;  // that are repeated
 };
 
 struct RecomputeReport {
@@ -30,7 +30,7 @@ struct RecomputeReport {
   std::vector<Recomputed> values;  // in the order in which they were chosen
 };
 
-// `bytes` says what a plan takes where it will run; `most`: the limit of Recompute::automatic, which stops there.
+// `bytes` computes the memory of a plan on its device; `most`: the limit of Recompute::automatic, which stops there.
 RecomputeReport recompute(Plan& plan, Recompute mode, int64_t most, const std::function<int64_t(const Plan&)>& bytes);
 
 }  // namespace tessera

@@ -37,19 +37,19 @@ class Cutter {
   }
 
  private:
-  // A layer, by its node, and its blocks once they are there.
+  // A layer, by its node, and its blocks once they are created.
   struct Layer {
     Recurrent op;
     std::vector<Id> in, out;
-    int below = -1;                               // the layer that makes its x, block by block
-    std::vector<std::vector<Id>> at{}, out_of{};  // by block: what its op reads, and what it makes
+    int below = -1;                               // the layer that computes its x, block by block
+    std::vector<std::vector<Id>> at{}, out_of{};  // by block: the inputs and outputs of its op
   };
   // A derivative of a layer, by its recurrent_grad.
   struct Gradient {
     int layer;
     int input = -1, weights = -1;   // recurrent_input_grad, recurrent_wgrad
-    int above = -1, below = -1;     // the gradient whose d_x is this one's d_y, and the other way round
-    std::vector<Id> last{}, d_x{};  // outputs of recurrent_grad for the block after; by block
+    int above = -1, below = -1;     // the gradient whose d_x is this one's d_y, and vice versa
+    std::vector<Id> last{}, d_x{};  // outputs of recurrent_grad for the next block; by block
     Id sum = kNone;                 // of the weights' gradients so far
   };
 
@@ -130,7 +130,7 @@ class Cutter {
     if (fresh) at->second = emit1(SliceCols{block * kStepBlock * width, steps(op, block) * width}, {of});
     return at->second;
   }
-  // What is left of the sequences' lengths where a block begins.
+  // The sequences' remaining lengths at the start of a block.
   Id length_at(Id length, int64_t block) {
     if (length == kNone || block == 0) return length;
     const auto [at, fresh] = lengths_.try_emplace({length, block}, kNone);
@@ -140,7 +140,7 @@ class Cutter {
     }
     return at->second;
   }
-  // A value of the plan as recorded is this one now.
+  // Replaces a value of the recorded plan.
   void is_now(Id was, Id now) {
     if (was != kNone) plan_.append({Reshape{plan_.shape(now).rows, plan_.shape(now).cols}, {now}, {was}});
   }
@@ -180,14 +180,14 @@ class Cutter {
     l.out_of.push_back(plan_.emit(of_block(l.op, b), in));
   }
 
-  // The gradients of layers on each other, from the top one on: each block is made again, from the lowest layer up, and
+  // The gradients of stacked layers, from the top one: each block is recomputed, from the lowest layer up, and
   // differentiated, from the highest down.
   void backward(int top) {
     if (gradients_[top].above >= 0) return;  // with the layer above
     std::vector<int> stack;
     for (int n = top; n >= 0; n = gradients_[n].below) stack.push_back(n);
     const Node& first = old(top);
-    Id begin = kNone;  // not before the first gradient is there
+    Id begin = kNone;  // not before the first gradient is computed
     for (const int i : {Back::d_c_last, Back::d_h_last, Back::d_y})
       if (static_cast<size_t>(i) < first.in.size() && first.in[static_cast<size_t>(i)] != kNone)
         begin = first.in[static_cast<size_t>(i)];

@@ -1,7 +1,6 @@
-// Recomputation of recurrent layers: a layer over T steps becomes one over each block of kStepBlock steps, which hands
-// its state to the next. Only these states are kept: backwards, a block's forward pass is repeated before its
-// derivative. Layers that follow each other go through a block together, so that what is between them is never there
-// for more than a block.
+// Recomputation of recurrent layers: a layer over T steps becomes one over each block of kStepBlock steps, which passes
+// its state to the next. Only these states are kept: in the backward pass, a block's forward pass is repeated before
+// its derivative. Stacked layers process a block together, so the tensors between them exist for one block only.
 //   the identity: a layer over T steps is its blocks one after the other, and the weights' gradients are summed block
 //       by block, the last first (kernels/cpu/recurrent_grad.cpp). A GPU sums them step by step: there the sums differ
 //       by rounding

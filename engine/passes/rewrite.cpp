@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-// Without values, for the same ops: what a plan says beside them.
+// An empty plan with the same tables and settings.
 Plan empty_like(const Plan& plan) {
   Plan next;
   next.tables = plan.tables;

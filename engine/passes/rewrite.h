@@ -31,7 +31,7 @@ std::vector<std::vector<int>> readers_of(const Plan& plan);
 // Nodes whose results reach no output and no state are omitted.
 void drop_dead(Plan& plan);
 
-// The maker of a Var, if it is of that kind: op and inputs.
+// The op that computes a Var, if it is of that kind, and its inputs.
 template <class T>
 const T* made_by(Var v) {
   return v ? v.r->plan.made_by<T>(v.id) : nullptr;

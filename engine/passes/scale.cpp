@@ -1,5 +1,5 @@
 // scale: (s·X)·W = s·(X·W) and (s·X)ᵀ·Y = Xᵀ·(s·Y) with one s per row. The factor moves to the narrower rows, and a
-// product need not wait for it: the penalty's gradient scales rows of thousands of inputs by the gradient's norm,
+// product does not wait for it: the penalty's gradient scales rows of thousands of inputs by the gradient's norm,
 // which is known only when all of them are computed.
 #include "engine/passes/rewrite.h"
 

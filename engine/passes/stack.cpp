@@ -44,7 +44,7 @@ class Stacker {
     return elementwise(x);
   }
 
-  // Whether the two can be one op on stacked rows.
+  // Whether the two ops can be one op on stacked rows.
   bool alike(int a, int b) const {
     const Node &x = node(a), &y = node(b);
     if (!(x.op == y.op) || plan_.shape(x.out[0]).cols != plan_.shape(y.out[0]).cols) return false;
@@ -63,7 +63,7 @@ class Stacker {
   Id stack_of(Id v) const {
     const Node* m = plan_.maker(v);
     if (m == nullptr || !std::holds_alternative<SliceRows>(m->op)) return kNone;
-    const Node* parent = plan_.maker(m->in[0]);  // a slice of a weight or state is no stack
+    const Node* parent = plan_.maker(m->in[0]);  // a slice of a weight or state is not a stack
     return parent == nullptr ? kNone : m->in[0];
   }
   int64_t start_of(Id v) const { return std::get<SliceRows>(plan_.maker(v)->op).start; }

@@ -69,7 +69,7 @@ bool only_sliced(const Site& s, Id v) {
 struct Columns {
   int64_t low, high;
 };
-// The columns of v of which the plan reads anything, where v is read through slices of them; else all.
+// The range of columns of v that the plan reads, if v is read through slices only; else all columns.
 Columns columns_read(const Site& s, Id v) {
   const Columns all{0, s.old.shape(v).cols};
   if (!only_sliced(s, v)) return all;
@@ -85,8 +85,8 @@ Columns columns_read(const Site& s, Id v) {
   return read;
 }
 
-// Whether two slices share the columns of a value, all of which are read: cut, a product would be made twice over its
-// rows, and nothing saved.
+// Whether two slices divide a value whose columns are all read: cutting a product there would read its rows twice and
+// save nothing.
 bool cut_in_two(const Site& s, Id v) {
   const std::vector<int>& readers = s.readers[static_cast<size_t>(v)];
   if (readers.size() != 2) return false;

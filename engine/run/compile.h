@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// What a program is compiled for. Team and device must outlive the program.
+// The target of a compilation. Team and device must outlive the program.
 struct Target {
   Team& team;
   uint64_t seed = 0;
@@ -22,9 +22,9 @@ struct Target {
   std::string precision = "fp32";  // engine/run/precision.h
 };
 
-// The random tensors that `record` asks for take their streams from `purpose`.
+// The random tensors that `record` declares take their streams from `purpose`.
 std::unique_ptr<Program> compile(const Target& target, Purpose purpose, const std::function<void(Recorder&)>& record);
-// What such a program would allocate.
+// The bytes that such a program would allocate.
 int64_t bytes_of_program(const Target& target, Purpose purpose, const std::function<void(Recorder&)>& record);
 
 }  // namespace tessera

@@ -16,7 +16,7 @@
 namespace tessera {
 namespace {
 
-// Whether this build has kernels for it: with TESSERA_NATIVE those that its machine does not need are left out.
+// Whether this build has kernels for it: TESSERA_NATIVE omits those that the build machine does not need.
 constexpr bool built(Isa isa) {
 #ifdef TESSERA_HAS_avx2
   if (isa == Isa::avx2) return true;
@@ -41,11 +41,11 @@ bool has_tiles() {
   return __get_cpuid_count(kFeatures, 0, &a, &b, &c, &d) != 0 && (d & kBf16) != 0 && (d & kTiles) != 0;
 }
 
-// Linux keeps 8 KB of a thread's state for tiles only for a process that has asked (its
-// Documentation/arch/x86/xstate.rst). It refuses where a thread's stack for signals would be too small for them.
+// Linux saves the 8 KB of a thread's tile state only for a process that has requested it (its
+// Documentation/arch/x86/xstate.rst). It refuses if a thread's signal stack would be too small for it.
 bool may_use_tiles() {
 #if defined(__linux__)
-  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // of asm/prctl.h, which older systems have without them
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // from asm/prctl.h, which lacks them on older systems
   static const bool granted = syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
   return granted;
 #else

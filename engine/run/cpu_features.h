@@ -6,21 +6,21 @@
 
 namespace tessera {
 
-// In the order of preference; avx2: with FMA · avx512: F, VL, BW and DQ · avx512_bf16: avx512 with products of bf16
-// · amx_bf16: these by tiles of AMX.
+// In the order of preference; avx2: with FMA · avx512: F, VL, BW and DQ · avx512_bf16: avx512 with bf16 products ·
+// amx_bf16: bf16 products by AMX tiles.
 enum class Isa { plain, avx2, avx512, avx512_bf16, amx_bf16 };
 inline constexpr Isa kBestFirst[] = {Isa::amx_bf16, Isa::avx512_bf16, Isa::avx512, Isa::avx2, Isa::plain};
 
 const char* name_of(Isa isa);
-// Whether this build has its kernels, and this CPU its instructions. The first call for amx_bf16 asks Linux for this
-// process's leave to use tiles.
+// Whether this build has its kernels, and this CPU its instructions. The first call for amx_bf16 asks Linux to let this
+// process use tiles.
 bool runs(Isa isa);
 
 // The best one this CPU supports; the environment variable TESSERA_CPU=plain|avx2|avx512|avx512_bf16|amx_bf16 selects a
 // lower one. Throws Error(unsupported) if that is not available.
 Isa best_isa();
 
-// Whether vdpbf16ps adds two products in more time than two multiply-adds take: Intel's processors issue it every four
+// Whether vdpbf16ps, which adds two products, is slower than two multiply-adds: Intel's processors issue it every four
 // cycles, AMD's every cycle (measured on one of each, bench/results/precision).
 bool slow_bf16_vectors();
 

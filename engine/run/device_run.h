@@ -64,11 +64,11 @@ class DeviceRun {
 
  private:
   template <class T>
-  void place(const T*& array, int count, const char* what);  // makes it the device's copy
+  void place(const T*& array, int count, const char* what);  // replaces it by the device's copy
   void place_arrays(SpanTable& t);
   void place_arrays(BlockTable& t);
   void place_arrays(ProfileTable& t);
-  // Copies a host table that an op points to, with its arrays, to the device; ops with the same table share the copy.
+  // Copies a host table of an op, with its arrays, to the device; ops with the same table share the copy.
   template <class Table>
   void place_table(std::map<const Table*, Table>& placed, const Table*& table);
   void forget();

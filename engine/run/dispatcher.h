@@ -16,7 +16,7 @@ class Dispatcher {
   }
 
   // Takes a tile of an open phase, whose shares are shares(epoch), for `thread`; waits if none is left. False: the run
-  // is over.
+  // has ended.
   struct Taken {
     uint64_t epoch;
     int64_t tile;
@@ -62,7 +62,7 @@ class Dispatcher {
     std::atomic<uint64_t> next;  // epoch, and the number of tiles taken of the share
   };
 
-  // A short phase may be over, and the next open, before its opener has updated all claims: newer values stay.
+  // A short phase may be over, and the next open, before its opener has updated all claims: it keeps newer values.
   static void raise(std::atomic<uint64_t>& x, uint64_t to) {
     for (uint64_t was = x.load(std::memory_order_relaxed);
          was < to && !x.compare_exchange_weak(was, to, std::memory_order_seq_cst);) {}

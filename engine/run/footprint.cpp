@@ -15,7 +15,8 @@ namespace {
 
 int64_t whole_lines(int64_t bytes) { return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine; }
 
-// Views with the shapes and layouts of a program, without its memory: all that the size of a kernel's scratch needs.
+// Views with the shapes and layouts of a program, without its memory: they are enough to compute the size of a kernel's
+// scratch.
 class Shapes {
  public:
   Shapes(const Plan& plan, const KernelTable& table, const Layout& layout)
@@ -79,7 +80,8 @@ Kernel kernel_of(const KernelTable& table, const Op& op) {
 Arranged arrange(Plan& plan, const Device& device, const KernelTable& table, bool reuse) {
   if (device.is_processor()) {
     narrow_values(plan);
-    // The sums of ranks come out of exchanges: put side by side for one update of a set, all of them would be copied.
+    // The sums of ranks are outputs of exchanges: one update of a whole set would have to copy all of them side by
+    // side.
     if (plan.find_leaf(kRankOrder) != kNone) split_updates(plan);
     return {{}, lay_out(plan, table.scalar_bytes, reuse)};
   }
@@ -92,7 +94,7 @@ Arranged arrange(Plan& plan, const Device& device, const KernelTable& table, boo
 
 int64_t call_bytes(const Plan& plan, const Layout& layout) {
   constexpr int64_t kCall = sizeof(Kernel) + sizeof(Call) + 2 * sizeof(int64_t);
-  constexpr int64_t kOfChain = 2 * sizeof(int64_t) + 1;  // of a value: what a chain knows of its place
+  constexpr int64_t kOfChain = 2 * sizeof(int64_t) + 1;  // per value: what a chain stores about its location
   int64_t bytes = 0;
   for (size_t n = 0; n < plan.nodes.size(); ++n) {
     if (!layout.placement.runs[n]) continue;

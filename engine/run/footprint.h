@@ -10,19 +10,19 @@
 
 namespace tessera {
 
-// Bytes. On a device they are the device's; `scratch` are then those of its launches.
+// Bytes. On a device, of device memory; `scratch` is then that of its launches.
 struct Footprint {
   int64_t state = 0;        // weights, moments, averages
-  int64_t activations = 0;  // whatever a step makes, gradients included
+  int64_t activations = 0;  // all values that a step computes, gradients included
   int64_t scratch = 0;      // of all threads
-  int64_t copies = 0;       // of the state, which a device keeps two of while it trains (Program::snapshot)
+  int64_t copies = 0;       // of the state: a device keeps two while it trains (Program::snapshot)
   int64_t calls = 0;        // of the processor
   int64_t total() const { return state + activations + scratch + copies + calls; }
 };
 Footprint footprint(const Plan& plan, const Device& device, int threads, bool reuse = true);
 
-// How a plan is run there: what a Program is made from, and what is counted of it. Narrows values of a plan that the
-// processor runs, and splits the updates of one that a device runs fused.
+// How a plan runs on a device: a Program is built from it, and its memory is computed from it. Narrows values of a plan
+// for the processor, and splits the updates of one that a device runs fused.
 struct Arranged {
   Fusion fusion;  // of a device's launches; empty: one launch per op
   Layout layout;
@@ -31,7 +31,7 @@ Arranged arrange(Plan& plan, const Device& device, const KernelTable& table, boo
 const KernelTable& table_of(const Device& device);
 Kernel kernel_of(const KernelTable& table, const Op& op);
 
-// Bytes of a program's calls on the processor, at most: their vectors grow by doubling. They matter where recomputation
+// Bytes of a program's calls on the processor, at most: their vectors grow by doubling. They matter if recomputation
 // cuts long sequences into thousands of ops.
 int64_t call_bytes(const Plan& plan, const Layout& layout);
 

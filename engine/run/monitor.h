@@ -13,7 +13,7 @@ struct Progress {
   // "evaluate"
   const char* phase = "";
   double done = 0;        // in units of `unit`
-  double total = 0;       // 0: not known
+  double total = 0;       // 0: unknown
   const char* unit = "";  // "rows", "columns", "epochs", "bytes"
   std::string note;       // text beside the progress bar: "critic −0.41  generator −1.20"
   bool finished = false;  // the last event of this phase

@@ -69,8 +69,9 @@ std::string Program::diagnose() {
   return found;
 }
 
-// Ends at the first exchange that gives what is not finite to all ranks alike: they wait for one another in each. Of a
-// sum that is shared out, each has another part: what went wrong there shows in the next exchange.
+// Stops at the first exchange that gives all ranks the same non-finite values, because the ranks wait for one another
+// in each exchange. Exchanges that give each rank a different part are skipped: their non-finite values appear in the
+// next exchange.
 int64_t Program::bad_exchange() {
   int64_t exchanges = 0, found = -1;
   const auto bad = [&](Id v) {

@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-// What every device multiplies, fp32 first: GPUs that have the kernels have tensor cores, and processors round where
-// they cannot multiply.
+// The formats that every device supports, fp32 first: GPUs with the kernels have tensor cores, and processors round
+// factors in formats that they cannot multiply.
 const std::vector<Precision>& precisions();
 const char* name_of(Precision precision);
 
@@ -20,10 +20,10 @@ struct ChosenPrecision {
   Precision precision = Precision::fp32;
   std::string why;  // why "auto" chose it
 };
-// "auto": the fastest that the device multiplies natively. Throws as check_precision().
+// "auto": the fastest format that the device multiplies natively. Throws as check_precision().
 ChosenPrecision choose_precision(const std::string& name, const Device& device);
 
-// The processor's kernels by a name that steps of one precision share if they have the same bits.
+// A name of the processor's kernels: equal for kernels that give the same bits in this precision.
 std::string kernels_by_bits(Precision precision);
 
 }  // namespace tessera

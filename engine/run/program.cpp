@@ -33,7 +33,7 @@ Arena::Arena(int64_t bytes, const char* what, const Team& team)
   if (data_ == nullptr)
     throw Error(ErrorCode::memory, "no memory for " + std::to_string((bytes + 999'999) / 1'000'000) + " MB of " + what +
                                        ".\n  A smaller --batch-size needs less.");
-  // if refused, small pages serve
+  // if refused, small pages are used
   if (alignment_of(bytes) == std::align_val_t(kLargePage))
     ::madvise(data_, size / kLargePage * kLargePage, MADV_HUGEPAGE);
   std::memset(data_, 0, size);
@@ -71,7 +71,7 @@ void Program::bind(const std::string& leaf, const void* data) {
   for (size_t i = 0; i < plan_.leaves.size(); ++i)
     if (plan_.leaves[i].name == leaf && plan_.leaves[i].kind == Leaf::bound) {
       const Value& v = plan_[plan_.leaves[i].value];
-      static const char nothing = 0;  // behind a leaf without elements
+      static const char nothing = 0;  // the address of a leaf without elements
       if (v.shape.count() == 0) data = &nothing;
       const void* was = bound_[i];
       source_[i] = data;
@@ -146,7 +146,7 @@ View Program::view(Id v) const {
     return View{data, shape.rows, shape.cols, s.ld, item_bytes(value), in_lanes, false, stored_as(value.dtype)};
   };
   if (s.where == Slot::unread) return at(nullptr, false);
-  // in no arena: see run_block()
+  // not in an arena: see run_block()
   if (s.where == Slot::block) return at(reinterpret_cast<void*>(static_cast<intptr_t>(s.offset)), lanes);
   if (base == nullptr)
     throw Error(ErrorCode::internal, "no memory is bound to " + plan_.leaves[static_cast<size_t>(s.leaf)].name);

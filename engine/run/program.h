@@ -1,5 +1,5 @@
 // A plan with addresses: three plain allocations and a list of calls, replayed on the CPU or on a device. A step
-// allocates nothing, and the host decides nothing within it.
+// allocates nothing, and needs no decision by the host.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -77,10 +77,10 @@ class Program {
   // infinite loss. Returns the steps run.
   int64_t run(int64_t n);
 
-  // Work in flight, so that a device has its next steps before the host reads the results of the last ones. start()
-  // queues up to n steps and, after them, downloads of the step's state and of the watched values (`keep`: diagnose()
-  // will have a snapshot, before these steps or, on the CPU, some starts earlier); finish() waits for the oldest start
-  // only and returns its steps.
+  // Work in flight: a device has its next steps before the host reads the results of the previous ones. start() queues
+  // up to n steps and, after them, downloads of the step's state and of the watched values (`keep`: diagnose() will
+  // have a snapshot, before these steps or, on the CPU, some starts earlier); finish() waits for the oldest start only
+  // and returns its steps.
   // At most flights() starts may be in flight. The CPU does the work in start().
   int flights() const { return device_ ? 2 : 1; }
   void watch(const std::vector<Id>& values);  // contiguous ones: states, outputs
@@ -106,8 +106,8 @@ class Program {
     return out;
   }
   Id find(const std::string& name) const { return plan_.find(name); }
-  View view(Id value) const;   // with the addresses of where the program runs
-  View fetch(Id value) const;  // with addresses of the host: on a device a copy, made once and valid until the next run
+  View view(Id value) const;   // with addresses on the program's device
+  View fetch(Id value) const;  // with host addresses: on a device a copy, made once and valid until the next run
 
   // The state before a run of steps, to find the cause of a NaN: replays up to the failing step and names the first
   // value that is not finite.
@@ -115,7 +115,8 @@ class Program {
   void rewind();  // back to it, with the step it was taken at
   std::string diagnose();
   // The same on a device of several ranks, on all of them at once: the number of the failing step's first exchange in
-  // which this one sends what is not finite; −1: none. Of a sum that ranks share out, the owner of the part sends it.
+  // which this one sends non-finite values; −1: none. For a sum of which each rank computes a part, the owner of the
+  // part sends it.
   int64_t bad_exchange();
   bool on_device() const { return device_ != nullptr; }
 
@@ -134,8 +135,8 @@ class Program {
     std::vector<Ready> links;
     std::vector<Visibility> visibility;  // of the links' views, contiguous
     std::vector<int64_t> own_bytes;      // of one tile of the values private to a tile
-    std::vector<int64_t> inside;         // bytes of a row before the columns that a private value has of another
-    size_t views = 0;                    // most of a link
+    std::vector<int64_t> inside;         // bytes of a row before a private value that is a slice of another
+    size_t views = 0;                    // maximum over the links
     bool tiles = false;                  // a block is a tile, which its links' kernels address by number
   };
   struct Phase {
@@ -161,7 +162,7 @@ class Program {
   void prepare();
   std::vector<double> numbers(Id value) const;
   std::string first_bad(const Phase& phase) const;
-  // f(phase) of the failing step, which is repeated phase by phase, until it tells to stop.
+  // Calls f(phase) for each phase of the failing step, which is repeated phase by phase, until f returns true.
   template <class F>
   void repeat_bad_step(F&& stops);
 
@@ -175,12 +176,12 @@ class Program {
   const Fusion& fusion_ = arranged_.fusion;
   const Placement& placement_ = arranged_.layout.placement;
   const RowChains& chains_ = arranged_.layout.chains;
-  std::unique_ptr<DeviceRun> device_;  // nullptr: here, in the arenas
+  std::unique_ptr<DeviceRun> device_;  // nullptr: on the processor, in the arenas
   Arena state_, activations_;
-  MemoryShare calls_;  // of them in views_, phases_ and row_chains_
+  MemoryShare calls_;  // of the calls in views_, phases_ and row_chains_
   std::vector<char> snapshot_;
   StepState snapshot_step_{};
-  std::vector<const void*> bound_, source_;  // by leaf: where calls read it, and the host's memory
+  std::vector<const void*> bound_, source_;  // by leaf: the address that calls read, and the host's memory
   mutable std::map<Id, std::vector<char>> fetched_;
   std::vector<View> views_;
   std::vector<Phase> phases_;

@@ -32,7 +32,7 @@ std::vector<View> Program::watched_views() const {
 
 namespace {
 
-// A copy of the state takes milliseconds, a start some tens of them. What looks for a NaN repeats these starts.
+// A copy of the state takes milliseconds, a start some tens of them. The search for a NaN repeats these starts.
 constexpr int kStartsAKept = 8;
 
 }  // namespace
@@ -52,7 +52,7 @@ void Program::start(int64_t n, bool keep) {
 int64_t Program::finish() {
   if (!device_) return std::exchange(started_, 0);
   const int64_t first = step_->step;
-  if (step_->bad < 0) snapshot_step_ = *step_;  // steps that follow a failing one do nothing, and keep nothing
+  if (step_->bad < 0) snapshot_step_ = *step_;  // steps after a failing one are no-ops and keep no snapshot
   device_->finish(*step_);
   return step_->step - first;
 }

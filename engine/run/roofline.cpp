@@ -63,7 +63,7 @@ Burst best_burst() {
 }
 
 // The team's rate of `work(thread)`, `amount` per call and thread: the fastest call of each thread, because the machine
-// may be busy otherwise, with all threads working, because they share caches and memory.
+// may be loaded; with all threads working, because they share caches and memory.
 double best_rate(Team& team, double amount, const std::function<void(int)>& work) {
   using Clock = std::chrono::steady_clock;
   const auto since = [](Clock::time_point start) {

@@ -31,7 +31,7 @@ Team::Team(int threads, std::shared_ptr<MemoryLimit> limit)
     for (int t = 1; t < size_; ++t) crew_->threads.emplace_back([this, t] { work(*crew_, t); });
   } catch (const std::system_error& e) {
     const size_t started = crew_->threads.size() + 1;
-    stop();  // a thread that is not joined ends the process
+    stop();  // destroying an unjoined thread would end the process
     throw Error(ErrorCode::memory, "Thread " + std::to_string(started + 1) + " of " + std::to_string(size_) +
                                        " cannot be started (" + e.code().message() + ").\n  --threads " +
                                        std::to_string(started) + " needs no additional thread.");

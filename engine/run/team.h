@@ -35,8 +35,8 @@ class Team {
   // The first exception of any thread is rethrown here.
   void run(const std::function<void(int)>& body);
 
-  // Runs body(i) for i in [0, count), assigned to threads one by one in no fixed way. Exceptions as in run(); remaining
-  // i are skipped.
+  // Runs body(i) for i in [0, count), assigned to threads dynamically, one by one. Exceptions as in run(); remaining i
+  // are skipped.
   void for_each(int64_t count, const std::function<void(int64_t)>& body);
 
  private:

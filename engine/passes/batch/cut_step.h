@@ -1,5 +1,5 @@
-// What steps cut by rows (sharder.h) and by columns (engine/passes/columns/) share: the values of the whole plan as a
-// rank has them, and sums that shards make apart, added up over all ranks.
+// Common parts of steps cut by rows (sharder.h) and by columns (engine/passes/columns/): a rank's view of the values of
+// the whole plan, and sums that shards compute separately, added over all ranks.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -15,8 +15,8 @@
 
 namespace tessera {
 
-// Part: a value as a rank has it, of a kind. Of kind `whole` it is `value`, the same on every rank; of kind `sums` it
-// is what each shard of the rank adds to it, `by_shard`; `added` if one op adds shards, and then it may be one sum.
+// Part: a rank's view of a value. Kind `whole`: `value`, the same on every rank. Kind `sums`: `by_shard`, the summands
+// of the rank's shards; `added` if one op adds shards, and then it may be one sum.
 template <class Part>
 class CutStep {
  public:
@@ -39,7 +39,7 @@ class CutStep {
   void put(Id old, Part p) { parts_[old] = std::move(p); }
   void put_sums(Id old, std::vector<Var>&& sums) { put(old, {.kind = Part::sums, .by_shard = std::move(sums)}); }
 
-  // Values as wholes: sums are added up, all that are asked for in one exchange.
+  // Makes values whole: adds up their sums, all in one exchange.
   void settle(const std::vector<Id>& values) {
     std::vector<Id> open;
     for (const Id v : values)
@@ -51,15 +51,15 @@ class CutStep {
     for (size_t i = 0; i < open.size(); ++i) put(open[i], {.value = totals[i]});
   }
 
-  // Whether this rank's shards are a branch of the tree in which all shards are added: then the rank adds them itself,
+  // Whether this rank's shards are a subtree of the tree in which all shards are added: then the rank adds them itself
   // and sends their sum.
   bool adds_its_shards() const { return std::has_single_bit(static_cast<unsigned>(cut_.ranks)); }
 
-  // Σ over all shards of several values at once. sums[i]: value i by shard of this rank, or what they add up to.
+  // Σ over all shards of several values at once. sums[i]: value i by shard of this rank, or their sum.
   //   Shards are added as neighbours, (s0 + s1) + (s2 + s3): the same bits for every number of ranks.
   std::vector<Var> total(const std::vector<std::vector<Var>>& sums) {
     std::vector<std::vector<Var>> sent(adds_its_shards() ? 1 : static_cast<size_t>(own_shards()));
-    // in what is sent stand first, in one piece, the values that are added here
+    // the values that are added here are sent first, in one piece
     std::vector<size_t> order(sums.size());
     std::iota(order.begin(), order.end(), size_t{0});
     const auto closed =
@@ -78,7 +78,7 @@ class CutStep {
     return taken_apart(sums, order, exchanged(sent));
   }
 
-  // What each shard of this rank makes, by its number among them.
+  // The values that make(s) gives for each shard s of this rank, numbered within the rank.
   std::vector<Var> each_shard(const std::function<Var(int)>& make) const {
     std::vector<Var> out;
     for (int s = 0; s < own_shards(); ++s) out.push_back(make(s));
@@ -87,18 +87,18 @@ class CutStep {
 
   static Var added(const std::vector<Var>& terms) { return added(terms, 0, terms.size()); }
   static Var flattened(Var v) { return reshape(v, {1, v.shape().count()}); }
-  // The state that orders exchanges, as the last of them left it.
+  // The state that orders exchanges, after the last of them.
   Var order() {
     for (size_t n = next_.nodes.size(); n-- > 0;)
       if (is_exchange(next_.nodes[n].op)) return r_.var(next_.nodes[n].out[0]);
     return order_;
   }
 
-  // What every rank sends, one row for each of them.
+  // The values sent by every rank, one row per rank.
   Var gathered(Var sent) { return r_.emit(AllGather{cut_.wires, cut_.ranks}, {order(), sent})[1]; }
 
-  // Linear ops on sums that are still open stay open, so that more of them share an exchange.
-  // Sums that an op has added up are exact to move only: what they are multiplied by would be rounded elsewhere.
+  // Results of linear ops on open sums stay open, so that more of them share an exchange. Sums that an op has added up
+  // may only be moved: a factor would change where they are rounded.
   bool stays_open(const Node& x) const {
     const Traits t = traits(x);
     const bool moves = t.move.kind == Move::reshape || t.move.kind == Move::slice_cols;
@@ -130,7 +130,7 @@ class CutStep {
     const size_t half = from + (end - from) / 2;
     return added(terms, from, half) + added(terms, half, end);
   }
-  // The sum over all ranks of the sums that each of them sends: one in all, or one for each of its shards. In pieces.
+  // The sum over all ranks of the sums that each of them sends: one per rank, or one per shard. In pieces.
   std::vector<Var> exchanged(const std::vector<std::vector<Var>>& sent) {
     if (cut_.ranks == 1 && sent.size() == 1) return sent[0];
     std::vector<Var> rows;
@@ -142,7 +142,7 @@ class CutStep {
     for (int64_t k = 0; k < all.rows(); ++k) rows.push_back(slice_rows(all, k, 1));
     return {added(rows)};
   }
-  // The values whose sums stand in `pieces` one after another.
+  // The values whose sums are in `pieces`, one after another.
   std::vector<Var> taken_apart(const std::vector<std::vector<Var>>& sums, const std::vector<size_t>& order,
                                const std::vector<Var>& pieces) const {
     std::vector<Var> out(sums.size());

@@ -10,9 +10,9 @@
 namespace tessera {
 namespace batch_parts {
 
-// The micro-batches of a step, in one plan. Each is cut out as a rank's rows would be, all of them op by op; then edges
-// of order let a micro-batch begin where the one before has all its sums. A stage is what lies between two points at
-// which the step needs sums of all rows: each micro-batch goes through a stage as a whole.
+// The micro-batches of a step, in one plan. Each is cut out like a rank's rows, all of them op by op; then ordering
+// edges start a micro-batch after the previous one has all its sums. A stage is the part of the step between two points
+// that need sums over all rows: a micro-batch runs a whole stage at once.
 class MicroBatches {
  public:
   MicroBatches(const Plan& plan, int count) : old_(plan), r_(next_) {
@@ -56,7 +56,7 @@ class MicroBatches {
       owned_by(static_cast<int>(k));
     }
   }
-  // Sums are added up in the order of the micro-batches, each as soon as it is there.
+  // Sums are added in the order of the micro-batches, each as soon as it is computed.
   void settle(const std::vector<Id>& values) {
     for (const Id v : values) {
       if (!parts_[0]->is(v, Part::sums)) continue;
@@ -67,7 +67,7 @@ class MicroBatches {
     owned_by(kWhole);
   }
 
-  // What a value shows: itself, or the state below views and updates in place.
+  // The base of a value: itself, or the state below views and updates in place.
   Id shown(Id v) const {
     for (const Node* x = next_.maker(v); x != nullptr && is_view(x->op); x = next_.maker(v)) v = x->in[0];
     return v;
@@ -95,7 +95,7 @@ class MicroBatches {
   }
   void put_in_order() {
     const std::vector<int> stage = stages();
-    std::map<std::pair<int, int>, std::vector<Id>> sums;  // of a stage and a micro-batch: what the others wait for
+    std::map<std::pair<int, int>, std::vector<Id>> sums;  // by stage and micro-batch: those that others wait for
     for (size_t n = 0; n < stage.size(); ++n) {
       if (owner_[n] != kWhole) continue;
       for (const Id v : next_.nodes[n].in) {
@@ -126,7 +126,7 @@ int64_t units_of_batch(const Plan& plan) { return batch_parts::units_of(plan); }
 void micro_batches(Plan& plan, int count) {
   if (count < 2) return;
   plan = batch_parts::MicroBatches(plan, count).run();
-  schedule(plan);  // drop_dead() keeps only edges to what comes before
+  schedule(plan);  // drop_dead() keeps only edges to earlier nodes
   drop_dead(plan);
   schedule(plan);
 }

@@ -1,4 +1,4 @@
-// What a batch is cut into, and the values of a step as a rank, or a micro-batch, has them.
+// The pieces of a batch, and a rank's (or micro-batch's) view of the values of a step.
 #pragma once
 #include <cstdint>
 #include <numeric>
@@ -9,22 +9,22 @@
 
 namespace tessera::batch_parts {
 
-// Rows of each stretch of the batch that a value was put together from: every stretch is cut by itself.
+// A value's rows are joined from stretches of the batch: the rows of each. Every stretch is cut separately.
 using Stretches = std::vector<int64_t>;
 
 inline int64_t sum_of(const Stretches& rows) { return std::accumulate(rows.begin(), rows.end(), int64_t{0}); }
 
-// A value of the whole plan as this rank has it.
+// This rank's view of a value of the whole plan.
 struct Part {
   enum Kind {
     whole,  // all of it, the same on every rank
     rows,   // its own rows of each stretch
-    sums    // what each of its shards adds to it
+    sums    // the summands of its shards
   } kind = whole;
   Var value{};
   Stretches stretches{};        // rows: those of the whole batch
-  std::vector<Var> by_shard{};  // sums: of the shards of this rank, or one of all of them
-  bool added = false;           // sums: by an op that adds shards itself
+  std::vector<Var> by_shard{};  // sums: of the shards of this rank, or one over all of them
+  bool added = false;           // sums: computed by an op that adds shards itself
 };
 
 inline bool over_sequences(const Op& op) {
@@ -40,7 +40,7 @@ inline int64_t drawn_rows(const Node& x) {
   return rows > 1 ? rows : 0;
 }
 
-// The pieces that a batch can be cut into without a pack or a tile of sequences in two of them.
+// The number of pieces into which a batch can be cut without splitting a pack or a tile of sequences.
 inline int64_t units_of(const Plan& plan) {
   int64_t units = 0;
   bool sequences = false;

@@ -17,7 +17,7 @@
 
 namespace tessera::batch_parts {
 
-// One rank's part of a plan. Or one micro-batch's: then all of them are in one new plan (MicroBatches).
+// One rank's part of a plan, or one micro-batch's: then all micro-batches are in one new plan (MicroBatches).
 class Sharder : private CutStep<Part> {
  public:
   Sharder(const Plan& plan, const RankCut& cut, Plan& next, Recorder& recorder)
@@ -30,7 +30,7 @@ class Sharder : private CutStep<Part> {
                                         ".\n  Ask for fewer, or for a --batch-size that holds more of them.");
   }
 
-  // What the rank has of the states that it has not whole.
+  // Returns the rank's parts of the states that it does not have whole.
   StateCuts run() {
     if (cut_.ranks > 1 && (adds_its_shards() || own_shards() == 1))
       shared_.emplace(old_, cut_.ranks, cut_.least_shared);
@@ -89,14 +89,14 @@ class Sharder : private CutStep<Part> {
   void put_rows(Id old, Var value, Stretches stretches) {
     put(old, {.kind = Part::rows, .value = value, .stretches = std::move(stretches)});
   }
-  // A value as a whole.
+  // A value, made whole.
   Var settled(Id old) {
     if (old == kNone) return {};
     settle({old});
     if (is(old, Part::rows)) refuse(*old_.maker(old), "a value of every row is needed as a whole");
     return part(old).value;
   }
-  // This rank's rows of a value; of one that it has as a whole, those of the stretches given.
+  // This rank's rows of a value; for a value that it has whole, its rows of the given stretches.
   Var rows_of(const Node& x, Id old, const Stretches& stretches) {
     if (is(old, Part::rows)) {
       if (part(old).stretches != stretches) refuse(x, "its inputs are put together from different batches");
@@ -225,7 +225,7 @@ class Sharder : private CutStep<Part> {
     put_rows(x.out[0], slice_rows(from.value, start, own_rows(taken)), taken);
   }
 
-  // The zeros beside a slice's gradient may stand for several batches at once.
+  // The zeros beside a slice's gradient may cover several batches at once.
   Stretches like(int64_t rows, int64_t batch) const {
     if (rows % batch != 0) return {rows};
     return Stretches(static_cast<size_t>(rows / batch), batch);
@@ -243,8 +243,7 @@ class Sharder : private CutStep<Part> {
   }
 
   // ---- sums over rows ---------------------------------------------------------------------------
-  // Each shard adds up its own rows. What is added besides belongs to the first shard; zeros stand for it in the
-  // others.
+  // Each shard adds up its own rows. An addend belongs to the first shard; the others get zeros instead.
   void reduce(const Node& x) {
     if (scatters_all(x)) return scatter_all(x);
     const OperandSet summed = traits(x).sums;
@@ -268,8 +267,9 @@ class Sharder : private CutStep<Part> {
              }));
   }
 
-  // Few rows scattered into a large gradient: instead of the sums of its shards, ranks exchange the rows, and each of
-  // them scatters all, in their order. The plan of the whole batch decides: the same for every number of ranks.
+  // If few rows are scattered into a large gradient, ranks exchange the rows instead of the shards' sums, and each rank
+  // scatters all of them, in order. This is decided from the plan of the whole batch, so it is the same for every
+  // number of ranks.
   bool scatters_all(const Node& x) const {
     if (apart_ || !std::holds_alternative<SparseWgrad>(x.op)) return false;
     int64_t numbers = 0;
@@ -304,7 +304,7 @@ class Sharder : private CutStep<Part> {
     std::vector<Var> own;
     for (const Id v : values) own.push_back(flattened(part(v).value));
     Var sent = concat_cols(own);
-    // ranks send alike: who has a row less sends its first numbers again
+    // all ranks send the same amount: a rank with a row less sends its first numbers again
     if (const int64_t more = *std::max_element(count.begin(), count.end()) - sent.cols(); more > 0)
       sent = concat_cols({sent, slice_cols(sent, 0, more)});
     const Var all = gathered(sent);
@@ -323,7 +323,7 @@ class Sharder : private CutStep<Part> {
     }
   }
 
-  // The op that adds up the shards of a weight's gradient; none: another op, or shards are to stay apart.
+  // The op that adds up the shards of a weight's gradient; none: another op, or shards must stay separate.
   std::optional<ShardedWgrad> wgrad_of(const Node& x, const std::vector<Stretches>& stretches) const {
     if (apart_ || cut_.apart) return {};
     ShardedWgrad op{0, false, units_, cut_.shards, first_shard(), own_shards()};
@@ -384,9 +384,9 @@ class Sharder : private CutStep<Part> {
     }
     const Var sum =
         r_.emit(ReduceParts{cut_.wires, cut_.ranks, cut_.rank, shared_->part(count)}, {order(), concat_cols(sent)})[1];
-    // pieces that every rank has whole are no summands
+    // pieces that every rank has whole are not summed
     std::vector<Var> pieces;
-    int64_t summed = 0;  // of `sum`: what is taken
+    int64_t summed = 0;  // numbers of `sum` taken so far
     for (size_t i = 0; i < sent.size(); ++i) {
       const SharedUpdates::Piece& p = shared_->gradient(adam)[i];
       const int64_t from = std::max(p.start, own.start) - own.start,
@@ -444,8 +444,8 @@ class Sharder : private CutStep<Part> {
     }
     return out;
   }
-  // Σ over each group's rows, for all groups in one exchange. `op`: one that adds the shards of a group itself;
-  // `rows`: what is summed otherwise, on a device or where a shard's rows of a group stand apart.
+  // Σ over each group's rows, for all groups in one exchange. `op`: an op that adds the shards of a group itself;
+  // `rows`: the rows to sum otherwise, on a device or if a shard's rows of a group are not contiguous.
   std::vector<Var> sums_over(const std::vector<Group>& groups, const BatchNormSums& op,
                              const std::function<std::vector<Var>(size_t)>& inputs,
                              const std::function<Var(size_t)>& rows) {
@@ -475,7 +475,7 @@ class Sharder : private CutStep<Part> {
     return {form, scale, 0, false, units_, cut_.shards, 0, 0};
   }
 
-  // A micro-batch is normalised by itself. Who else reads the statistics reads their mean over all of them.
+  // A micro-batch is normalised by itself. Other readers of the statistics read their mean over all micro-batches.
   void normalise_apart(const Node& x) {
     const Stretches stretches = stretches_of(x, [](size_t i) { return i == 0 || i == 5; });
     const bool gradient = std::holds_alternative<BatchNormGrad>(x.op);
@@ -515,7 +515,8 @@ class Sharder : private CutStep<Part> {
     put(x.out[2], {.value = concat_rows(var)});
   }
 
-  // d_x = (d − mean(d) − x̂·mean(d·x̂))·rstd·gamma, where means are over a group's rows and d is behind the ReLU.
+  // d_x = (d − mean(d) − x̂·mean(d·x̂))·rstd·gamma, where means are over a group's rows and d is the gradient after the
+  // ReLU's mask.
   void normalise_grad(const Node& x, const BatchNormGrad& op) {
     if (apart_) return normalise_apart(x);
     const std::vector<Group> groups = groups_of(x, op.groups, x.in[5]);
@@ -553,7 +554,7 @@ class Sharder : private CutStep<Part> {
   }
 
   // ---- sequences --------------------------------------------------------------------------------
-  // Rows of a tensor that lies tile by tile follow its sequences: each tile has the same number of rows.
+  // In a tensor stored tile by tile, each tile of sequences has the same number of rows.
   void sequences(const Node& x) {
     const Traits t = traits(x);
     const int64_t count =
@@ -592,7 +593,7 @@ class Sharder : private CutStep<Part> {
   const int64_t units_;
   std::optional<SharedUpdates> shared_{};
   std::map<Id, Var> all_rows_{};    // of all ranks, by value of the whole plan
-  bool apart_ = false;              // of a micro-batch, and by it:
+  bool apart_ = false;              // of a micro-batch, for which:
   std::map<Id, Var> statistics_{};  // a batch norm's own mean and variance, by value of the whole plan
 };
 

@@ -1,5 +1,5 @@
-// Which updates of a step ranks share out: each updates its part of a set of parameters, has the moments and averages
-// of that part alone, and gets the others' weights (engine/passes/batch/sharder.h).
+// The updates of a step that are divided among ranks: each rank updates its part of a set of parameters, holds the
+// moments and averages of that part only, and receives the others' weights (engine/passes/batch/sharder.h).
 //   the identity: Adam and averages are elementwise, so the parts of an update are the updates of the parts
 #pragma once
 #include <cstdint>
@@ -39,15 +39,15 @@ class SharedUpdates {
     return (std::holds_alternative<Adam>(x.op) || std::holds_alternative<Average>(x.op)) &&
            cut_.count(first_version(x.in[std::holds_alternative<Adam>(x.op) ? 1 : 0])) != 0;
   }
-  // Whether a rank has its part alone of a state.
+  // Whether a rank has only its part of a state.
   bool cuts(Id leaf) const { return cut_.count(leaf) != 0; }
-  // The numbers that each rank but the last has of `count`: whole lines of the cache.
+  // The size of each rank's part of `count` numbers, except the last rank's: whole cache lines.
   int64_t part(int64_t count) const {
     constexpr int64_t kLine = 16;
     return ((count + ranks_ - 1) / ranks_ + kLine - 1) / kLine * kLine;
   }
   const std::vector<Piece>& gradient(const Node& adam) const { return gradients_.at(adam.out[0]); }
-  // Ops that only put a gradient together of its pieces.
+  // Ops that only join a gradient from its pieces.
   bool omits(const Node& x) const { return omitted_.count(x.out[0]) != 0; }
 
  private:
@@ -78,7 +78,7 @@ class SharedUpdates {
 
   void share(Id set, const std::vector<const Node*>& updates) {
     for (const Node* x : updates) {
-      // A loss that is scaled has its gradients looked at by every rank, whole.
+      // With a scaled loss every rank checks all gradients.
       if (x->in.size() > 6) return;
       for (const size_t moment : {size_t{1}, size_t{2}})
         if (!is_read_by<Adam>(first_version(x->in[moment]), moment)) return;

@@ -8,11 +8,11 @@
 namespace tessera::column_parts {
 namespace {
 
-// Columns of a span in the weights: those of the row, and of the condition vector.
+// Columns of a span in the weights: in the row, and in the condition vector.
 int64_t weight_of(const SpanTable::Item& s) { return s.cond_start < 0 ? s.width : 2 * static_cast<int64_t>(s.width); }
 
-// The shard of each span, in order: each takes spans up to its share of what is left, and leaves one for each behind
-// it.
+// The shard of each span, in order: each shard takes spans up to its share of the remaining columns, and leaves at
+// least one span for each later shard.
 std::vector<int> shards_of(const SpanTable& spans, int shards) {
   int64_t left = 0;
   for (int k = 0; k < spans.count; ++k) left += weight_of(spans.items[k]);

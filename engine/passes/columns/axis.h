@@ -1,4 +1,4 @@
-// How the columns of a table are shared out among ranks, and an axis of a value that follows them.
+// How the columns of a table are divided among ranks, and an axis of a value that follows them.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace tessera::column_parts {
 
-// The rows or columns of a value in stretches, each of a shard; none: the axis is whole on every rank.
+// The rows or columns of a value in stretches, each belonging to a shard; none: the axis is whole on every rank.
 struct Stretch {
   int shard;
   int64_t size;
@@ -29,16 +29,16 @@ inline Axis repeated(const Axis& axis, int64_t times) {
   return out;
 }
 
-// The spans of a table by shard, whole spans and at least one each; and what of them a rank has.
+// The spans of a table by shard, at least one whole span each, and the part of a rank.
 class SpanShares {
  public:
-  // Throws Error(usage) where there are fewer spans than shards.
+  // Throws Error(usage) if there are fewer spans than shards.
   SpanShares(const SpanTable& spans, const RankCut& cut);
 
   const Axis& data() const { return data_; }              // columns of a row
-  const Axis& conditions() const { return conditions_; }  // of the condition vector; none where it has no columns
+  const Axis& conditions() const { return conditions_; }  // of the condition vector; none if it has no columns
   const Axis& spans() const { return spans_; }
-  const Axis& numbers() const { return numbers_; }  // tanh spans; none where there are none
+  const Axis& numbers() const { return numbers_; }  // tanh spans; none if there are none
 
   bool own(int shard) const { return shard >= first_shard_ && shard < first_shard_ + own_shards_; }
   int first_shard() const { return first_shard_; }
@@ -48,7 +48,7 @@ class SpanShares {
     for (const Stretch& s : axis) size += own(s.shard) ? s.size : 0;
     return size;
   }
-  // Where the rank's part begins, on an axis of one stretch a shard.
+  // Where the rank's part begins, on an axis with one stretch per shard.
   int64_t own_start(const Axis& axis) const {
     int64_t start = 0;
     for (const Stretch& s : axis) start += s.shard < first_shard_ ? s.size : 0;

@@ -27,7 +27,7 @@ Op with_spans(Op op, const SpanTable* spans) {
   return op;
 }
 
-// The spans of a row that a step activates or judges.
+// The spans of a row that a step activates or compares.
 const SpanTable& spans_of_step(const Plan& plan) {
   for (const Node& x : plan.nodes)
     if (traits(x).wide.any()) return *spans_of(x.op);
@@ -119,12 +119,12 @@ Var ColumnCutter::shard_index(Var index, const Axis& axis) {
   return r_.emit1(SparseSlice{shares_.own_start(axis), shares_.own_size(axis)}, {index});
 }
 
-// The rank's spans of what has a column for each span.
+// The rank's columns of a value with one column per span.
 Var ColumnCutter::own_spans(Var all) const {
   return slice_cols(all, shares_.own_start(shares_.spans()), shares_.own_size(shares_.spans()));
 }
 
-// A one-hot condition is made again for the rank's columns alone, where it was packed like `made`.
+// A one-hot condition is computed again for the rank's columns only, packed like `made`.
 Var ColumnCutter::own_condition(const Node& made, const Axis& cols) {
   const Node* x = &made;
   while (move_of(x->op).kind == Move::reshape) x = old_.maker(x->in[0]);
@@ -160,7 +160,7 @@ std::vector<Var> ColumnCutter::by_shard(const std::function<Var(int shard)>& mak
   return each_shard([&](int s) { return make(first_shard() + s); });
 }
 
-// The columns that a shard of this rank has of a value of the rank; none: it has none.
+// A shard's columns of a value of this rank; none: it has none.
 Var ColumnCutter::shard_cols(Var own, const Axis& cols, int shard) const {
   std::vector<Var> parts;
   for (const auto& [start, s] : own_stretches(cols, false))
@@ -206,7 +206,7 @@ void ColumnCutter::keep(const Node& x) {
   for (size_t k = 0; k < out.size(); ++k) put(x.out[k], {.value = out[k]});
 }
 
-// Rows of the table, and noise as wide as they are.
+// Rows of the table, and noise of the same width.
 bool ColumnCutter::takes_sources(const Node& x) {
   const Axis& data = shares_.data();
   if (const auto* random = std::get_if<Random>(&x.op); random != nullptr && weights_.drawn_by_columns(x.out[0])) {
@@ -252,13 +252,13 @@ void ColumnCutter::on_spans(const Node& x) {
   }
 }
 
-// A condition is of one span: the other ranks add 0.
+// A condition belongs to one span: the other ranks add 0.
 void ColumnCutter::put_sums_of_rank(Id old, Var value) {
   put_sums(old, by_shard([&](int s) { return s == shares_.first_shard() ? value : fill(r_, value.shape(), 0); }));
 }
 
-// A product along the columns of the table is what each shard's columns add to it; any other has the rows and columns
-// of its factors.
+// A product along the columns of the table is a sum with one summand per shard; any other product is cut as the rows
+// and columns of its factors are.
 void ColumnCutter::multiply(const Node& x, const DenseProduct& op) {
   if (!op.single()) refuse(x, "it is a sum of products");
   const auto rows = [&](Id v) { return is(v, Part::cut) ? part(v).rows : Axis{}; };
@@ -276,7 +276,7 @@ void ColumnCutter::multiply(const Node& x, const DenseProduct& op) {
   const Var own_a = op.trans_a ? own(x, a, depth, {}) : own(x, a, {}, depth);
   const Var own_b = op.trans_b ? own(x, b, {}, depth) : own(x, b, depth, {});
   put_sums(x.out[0], by_shard([&](int shard) {
-             Var sum;  // one product in the end (engine/passes/accumulate.cpp)
+             Var sum;  // becomes one product (engine/passes/accumulate.cpp)
              for (const auto& [start, s] : own_stretches(depth, false)) {
                if (s.shard != shard) continue;
                const Var left = op.trans_a ? slice_rows(own_a, start, s.size) : slice_cols(own_a, start, s.size);
@@ -288,7 +288,7 @@ void ColumnCutter::multiply(const Node& x, const DenseProduct& op) {
            }));
 }
 
-// An op whose rows and columns follow those of its inputs makes the rank's of the rank's.
+// An op whose rows and columns follow those of its inputs computes the rank's part from the rank's parts.
 void ColumnCutter::follow(const Node& x) {
   const Traits t = traits(x);
   const Shape shape = old_.shape(x.out[0]);
@@ -338,7 +338,7 @@ void ColumnCutter::sum_over_cols(const Node& x) {
            }));
 }
 
-// Updates of a flat set: the rank's elements, each by itself.
+// Updates of a flat set: elementwise, on the rank's elements.
 void ColumnCutter::on_flat(const Node& x) {
   if (!traits(x).elements) refuse(x, "it reads weights of all columns");
   Op op = x.op;
@@ -393,7 +393,7 @@ void ColumnCutter::reshape_part(const Node& x) {
   const Node* slice = old_.maker(x.in[0]);
   if (from.rows == 1 && slice != nullptr && move_of(slice->op).kind == Move::slice_cols &&
       weights_.set_of(slice->in[0]))
-    return put(x.out[0], p);  // a weight, which has its shape since it was taken out of its set
+    return put(x.out[0], p);  // a weight: it got its shape when it was taken from its set
   if (to.rows == 1) return put(x.out[0], {.kind = Part::flat, .value = reshape(p.value, {1, p.value.shape().count()})});
   if (!p.rows.empty() || (to.cols % from.cols != 0 && from.cols % to.cols != 0))
     refuse(x, "an op joins columns of different ranks");

@@ -13,13 +13,13 @@
 
 namespace tessera::column_parts {
 
-// A value of the whole plan as this rank has it.
+// This rank's view of a value of the whole plan.
 struct Part {
   enum Kind {
     whole,  // all of it, the same on every rank
     cut,    // its own rows or columns
-    flat,   // its own elements of a flat set, or of what is as long
-    sums    // what each of its shards adds to it
+    flat,   // its own elements of a flat set, or of a value as long
+    sums    // the summands of its shards
   } kind = whole;
   Var value{};
   Axis rows{}, cols{};          // cut
@@ -39,13 +39,13 @@ class ColumnCutter : private CutStep<Part> {
 
   // Values.
   void put_cut(Id old, Var value, Axis rows, Axis cols);
-  Var whole(const Node& x, Id old) const;  // refuses one that is cut
-  // This rank's rows and columns of a value, of one that is whole too.
+  Var whole(const Node& x, Id old) const;  // throws if the value is cut
+  // This rank's rows and columns of a value, also of a whole one.
   Var own(const Node& x, Id old, const Axis& rows, const Axis& cols);
   Var own_condition(const Node& made, const Axis& cols);
   Var own_spans(Var all) const;
   Var shard_index(Var index, const Axis& axis);
-  // What a rank has of an axis, by stretch: where it begins there.
+  // The rank's stretches of an axis, each with the position where it begins.
   std::vector<std::pair<int64_t, Stretch>> own_stretches(const Axis& axis, bool in_whole) const;
   std::vector<Var> by_shard(const std::function<Var(int shard)>& make) const;
   Var shard_cols(Var own, const Axis& cols, int shard) const;

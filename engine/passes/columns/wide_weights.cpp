@@ -31,7 +31,7 @@ void WideWeights::find_sets() {
     if (move.kind == Move::reshape)
       if (const auto v = view(x.in[0])) sets_.at(v->set).at(v->offset).shape = plan_.shape(x.out[0]);
   }
-  // What an update reads or changes beside a set, and is as long, lies as the set does: moments, averages.
+  // Operands of an update that are as long as the set have its layout: moments, averages.
   for (const Node& x : plan_.nodes) {
     if (in_place(x.op) == 0) continue;
     std::vector<Id> alike;
@@ -106,7 +106,7 @@ Axis WideWeights::beside(Id value) const {
   return condition ? repeated(shares_.conditions(), cols / width) : Axis{{0, cols}};
 }
 
-// The columns of what an op makes of rows of the table; none: they are not theirs.
+// The columns of an op's result that correspond to columns of the table; none: they do not.
 Axis WideWeights::forward(const Node& x, const std::map<Id, Axis>& cols) const {
   const auto axis = [&](Id v) {
     const auto at = cols.find(v);

@@ -1,4 +1,4 @@
-// Which weights of a step are as wide as a row of the table, and how they lie in their flat sets.
+// Which weights of a step are as wide as a row of the table, and their layout in their flat sets.
 #pragma once
 #include <map>
 #include <optional>
@@ -18,25 +18,25 @@ struct WideWeight {
   bool cut() const { return !rows.empty() || !cols.empty(); }
 };
 
-// Found before anything is cut: backward from what is activated or judged span by span to the layer that made it,
-// forward from rows of the table to the layer that reads them.
+// Found before anything is cut: backward from outputs that are activated or compared span by span to the layer that
+// computes them, forward from rows of the table to the layer that reads them.
 class WideWeights {
  public:
   WideWeights(const Plan& plan, const SpanShares& shares);
 
-  // Random values whose columns are the row's.
+  // Whether a random value's columns are the row's.
   bool drawn_by_columns(Id value) const { return wide_draws_.count(value) > 0; }
   // Whether a value is rows of the table, dense.
   bool rows_of_table(Id value) const;
-  // How a whole value is cut where it stands beside one that is: a one-hot condition by its columns, anything else
-  // belongs to the first shard.
+  // How a whole value is cut when it is concatenated with a cut one: a one-hot condition by its columns; any other
+  // value belongs to the first shard.
   Axis beside(Id value) const;
 
-  // Flat states: the leaf whose layout a value has; none: it is no flat state with a weight that is cut.
+  // Flat states: the leaf whose layout a value has; none: it is not a flat state with a cut weight.
   std::optional<Id> set_of(Id value) const;
-  // The weight that a view of a flat state shows.
+  // The weight to which a view of a flat state refers.
   const WideWeight& weight(Id set, int64_t offset) const { return sets_.at(set).at(offset); }
-  // Elements of the set that a rank has, of those before `offset`.
+  // The number of the rank's elements of the set before `offset`.
   int64_t own_before(Id set, int64_t offset) const;
   int64_t own_count(const WideWeight& w) const;
   std::vector<StateStretch> stretches(Id set) const;
