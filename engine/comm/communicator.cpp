@@ -154,7 +154,7 @@ void Communicator::take_parts(const void* from, int64_t total, int64_t part, con
   const int64_t own = owned_by(total, part, rank_), begin = rank_ * part;
   at[rank_] = data + begin;
   if (has_window((size_ - 1) * part)) {
-    // the parts of the others, without a gap for its own
+    // the others' parts, without a gap for this rank's own
     char* sent = window_->begin();
     std::memcpy(sent, data, static_cast<size_t>(begin));
     std::memcpy(sent + begin, data + begin + own, static_cast<size_t>(total - begin - own));
@@ -208,7 +208,7 @@ int Communicator::first_of(int64_t exchange) {
   return *least == kNoExchange ? -1 : static_cast<int>(least - all.begin());
 }
 
-// Steps cannot throw: the first failure is kept, and what follows does nothing.
+// Steps cannot throw: the first failure is kept, and later exchanges are no-ops.
 template <class Exchange>
 bool Communicator::in_step(Exchange&& exchange) {
   if (failure_) return false;

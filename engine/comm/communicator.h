@@ -1,6 +1,6 @@
-// Ranks: programs that train one model together, each on its part of a batch. A communicator is one rank's place among
-// them, and the only way in which they meet. Transports move messages; what is built of messages is written here once,
-// in the order of ranks, so that it gives the same bits over every transport.
+// Ranks: programs that train one model together, each on its part of a batch. A communicator is a rank's only interface
+// to the others. Transports move messages; collectives are built on messages here, once, in the order of ranks, so they
+// give the same bits over every transport.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -29,14 +29,14 @@ class Communicator {
   virtual const char* transport() const = 0;  // "self", "threads", "MPI", "sockets"
 
   // Collectives: every rank calls the same ones in the same order, with the same sizes; one thread at a time. They
-  // throw Error(io) naming the rank that is gone or that has not answered for `patience` seconds, or what a rank
-  // ended the job with.
-  // `bytes` of every rank, to all + rank·apart; without `apart` one right behind the other
+  // throw Error(io) naming the rank that has ended or has not answered for `patience` seconds, or the error with which
+  // a rank ended the job.
+  // `bytes` of every rank, to all + rank·apart; without `apart` contiguous
   void all_gather(const void* mine, void* all, int64_t bytes, int64_t apart = -1);
   void broadcast(void* data, int64_t bytes, int root = 0);
   std::string broadcast(std::string text, int root = 0);
-  std::vector<std::string> gather(const std::string& text);  // of every rank, on every rank
-  // The sum of values of all ranks, added in their order: the whole on each of them, or to each its share [n / size].
+  std::vector<std::string> gather(const std::string& text);  // the texts of all ranks, on every rank
+  // The sum of values of all ranks, added in their order: the whole sum on each, or each rank's share [n / size].
   void all_reduce(std::span<float> values);
   void reduce_scatter(std::span<const float> values, std::span<float> share);
   void barrier();
@@ -44,29 +44,29 @@ class Communicator {
   void send(int to, const void* data, int64_t bytes);
   void receive(int from, void* data, int64_t bytes);
 
-  // Ends the job of all ranks: whatever they wait for throws `why`, or their processes end after it was printed.
+  // Ends the job of all ranks: their waits throw `why`, or their processes end after it was printed.
   virtual void abort(const Error& why) noexcept = 0;
-  // This rank leaves with an error of its own: its end waits for no other rank.
+  // This rank ends with its own error, without waiting for other ranks.
   virtual void give_up() noexcept {}
-  // What a rank ended the job with, where that can be known without waiting.
+  // The error with which a rank ended the job, if it can be determined without waiting.
   virtual std::optional<Error> ended() const { return {}; }
 
   static constexpr double kForever = std::numeric_limits<double>::infinity();
   double patience = 60;
 
-  // For the steps of a plan, which cannot throw: the first failure is kept, what follows does nothing, and check()
-  // throws it.
+  // For the steps of a plan, which cannot throw: the first failure is kept, later exchanges are no-ops, and check()
+  // throws the failure.
   const Wires* wires() const { return &wires_; }
   void check() const;
   bool failed() const { return failure_ != nullptr || (links_ && links_->failed()); }
-  // How steps on this rank's device reach the others' (engine/comm/nccl.h); null: they do not.
+  // The links of steps on this rank's device to the others' devices (engine/comm/nccl.h); null: none.
   void link(std::unique_ptr<DeviceLinks> links) { links_ = std::move(links); }
-  // Notes the first exchange of the steps that follow in which this rank sends a number that is not finite; looking
-  // costs time. What devices exchange is not looked at.
+  // Records the first exchange of the following steps in which this rank sends a non-finite number. The checks cost
+  // time. Exchanges between devices are not checked.
   void look_for_bad(bool on) { looks_ = on, exchanges_ = 0, bad_exchange_ = kNoExchange; }
   static constexpr int64_t kNoExchange = std::numeric_limits<int64_t>::max();
   int64_t bad_exchange() const { return bad_exchange_; }
-  // Collective. The rank whose number is the least; −1: all have kNoExchange.
+  // Collective. The rank whose `exchange` is the smallest; −1: all have kNoExchange.
   int first_of(int64_t exchange);
 
  protected:
@@ -85,9 +85,9 @@ class Communicator {
 
   // Sends and receives all of these at once; at most one message each way between two ranks.
   virtual void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) = 0;
-  // Memory that all ranks have in common; nothing: they have none, or not all of them. Collective.
+  // Memory shared by all ranks; nullptr: at least one rank cannot share it. Collective.
   virtual std::unique_ptr<SharedWindow> open_window(int64_t /*capacity*/) { return nullptr; }
-  // Called now and then while the window is waited for: throws what a rank ended the job with.
+  // Called now and then while waiting for the window: throws the error with which a rank ended the job.
   virtual void look_around() {}
   Error no_answer(int rank) const;
 
@@ -115,7 +115,7 @@ class Communicator {
   std::unique_ptr<DeviceLinks> links_;
   std::unique_ptr<SharedWindow> window_;
   bool apart_ = false;      // there is no window
-  std::vector<char> room_;  // for parts that come in messages
+  std::vector<char> room_;  // for parts received in messages
   bool looks_ = false;
   int64_t exchanges_ = 0, bad_exchange_ = kNoExchange;
 };

@@ -1,4 +1,4 @@
-// The wires between the devices of ranks: what an exchange of a step is queued on when the step runs on a device.
+// Links between the devices of ranks: exchanges of a step that runs on a device are queued on them.
 #pragma once
 #include <cstdint>
 
@@ -13,11 +13,11 @@ class DeviceLinks {
 
   // Queues on `stream`, which may be recording: `bytes` of every rank, to all + rank·apart. Throws Error.
   virtual void all_gather(const void* mine, void* all, int64_t bytes, int64_t apart, void* stream) = 0;
-  // The same of bytes that ranks share out, `part` of `total` each (kernels/wires.h): of this rank's part what each of
-  // them has, into `room`; or each part as its rank has it, in place.
+  // The same for `total` bytes divided among ranks, `part` each (kernels/wires.h). take_parts: every rank's bytes of
+  // this rank's part, into `room`; gather_parts: each part from the rank that owns it, in place.
   virtual void take_parts(const void* from, int64_t total, int64_t part, void* room, void* stream) = 0;
   virtual void gather_parts(void* data, int64_t total, int64_t part, void* stream) = 0;
-  // Throws what has gone wrong since the exchanges were queued: their results are then worth nothing.
+  // Throws an error that occurred since the exchanges were queued: their results are then invalid.
   virtual void check() = 0;
   virtual bool failed() const = 0;
 };

@@ -23,7 +23,7 @@ int number_or(const char* name, int missing) {
   return text == nullptr ? missing : std::atoi(text);
 }
 
-// The variables of a launcher that leaves it to its processes to find one another.
+// The variables of a launcher whose processes must find one another.
 struct Names {
   const char *rank, *size, *local;
 };
@@ -48,14 +48,14 @@ Launched meets_at(std::string meeting, const Names& names) {
   return out;
 }
 
-// torchrun's own store listens on MASTER_PORT; the ports next to it are ours.
+// If torchrun's own store listens on MASTER_PORT, we use the next port.
 std::string beside_torchrun() {
   const int port = number_or("MASTER_PORT", 0);
   const bool taken = variable("TORCHELASTIC_USE_AGENT_STORE") != nullptr;
   return fmt::format("{}:{}", variable("MASTER_ADDR"), taken ? port + 1 : port);
 }
 
-// Some of the variables of a launcher without one that says where its processes meet: each would take itself for all.
+// Incomplete variables of a launcher, without the meeting address: each process would take itself for the only one.
 Launched unmet() {
   const auto without = [](const char* there, const char* missing) {
     Launched out;
@@ -70,7 +70,7 @@ Launched unmet() {
   for (const char* name : {"RANK", "MASTER_ADDR", "MASTER_PORT"})
     if (variable(name)) ++found;
     else if (missing == nullptr) missing = name;
-  // A number of processes by itself may be another program's.
+  // WORLD_SIZE alone may belong to another program.
   return found > 0 ? without("WORLD_SIZE", missing) : Launched{};
 }
 

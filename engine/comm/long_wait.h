@@ -1,4 +1,5 @@
-// While ranks read, plan or measure, for which they take unequally long: a rank that has stopped still ends the job.
+// A longer timeout while ranks read, plan or measure, which takes them different times: a stopped rank still ends the
+// job.
 #pragma once
 #include "engine/comm/communicator.h"
 

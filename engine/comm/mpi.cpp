@@ -43,7 +43,7 @@ Mpi open_mpi() {
   std::string why;
   for (const char* name : {wish, "libmpi.so.40", "libmpi.so"}) {
     if (name == nullptr || *name == '\0') continue;
-    // Its own plugins look its functions up by name. Never closed: it runs until the process ends.
+    // Open MPI's plugins look up its functions by name. Never closed: it runs until the process ends.
     library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
     if (library != nullptr) break;
     if (const char* error = dlerror(); error != nullptr && why.empty()) why = error;
@@ -72,7 +72,7 @@ Mpi open_mpi() {
   return m;
 }
 
-// Messages under way, and the ranks they go to or come from.
+// Messages in flight, and their other ranks.
 struct Request {
   Handle handle;
   int other;
@@ -82,7 +82,7 @@ class MpiCommunicator : public Communicator {
  public:
   MpiCommunicator(const Mpi& mpi, int rank, int size) : Communicator(rank, size), mpi_(mpi), process_(::getpid()) {}
   ~MpiCommunicator() override {
-    // The end waits for all ranks: not after a failure, and not in a child of fork().
+    // MPI_Finalize waits for all ranks: it is not called after a failure, nor in a child of fork().
     if (!failed_ && process_ == ::getpid()) (void)mpi_.finalize();
   }
   const char* transport() const override { return "MPI"; }
@@ -133,7 +133,7 @@ class MpiCommunicator : public Communicator {
   }
 
   std::unique_ptr<SharedWindow> open_window(int64_t capacity) override { return window_of_processes(*this, capacity); }
-  // What was sent before may be under way still: it moves while one of MPI's functions is called.
+  // Earlier sends may still be in flight: they progress only while one of MPI's functions is called.
   void look_around() override {
     int there = 0;
     (void)mpi_.probe(kAnyRank, kTag, mpi_.world, &there, nullptr);

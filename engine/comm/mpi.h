@@ -6,8 +6,8 @@
 
 namespace tessera {
 
-// This process among all that its launcher started; to be called once: MPI begins with the call and ends with the
-// communicator. Error(unsupported) where there is no Open MPI.
+// This process among all that its launcher started; to be called once: MPI is initialised by the call and finalised
+// with the communicator. Throws Error(unsupported) without Open MPI.
 std::shared_ptr<Communicator> mpi_communicator();
 
 }  // namespace tessera

@@ -24,7 +24,7 @@ constexpr int kInt8 = 0, kOldest = 21400;  // 10000·major + 100·minor + patch
 struct UniqueId {
   char bytes[128];
 };
-struct Config {  // as 2.14 has it; newer libraries go by `version`
+struct Config {  // as in 2.14; newer libraries read `version`
   size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef, version = kOldest;
   int blocking = 0;
@@ -93,8 +93,8 @@ const Nccl& nccl() {
   return library;
 }
 
-// Calls return at once and are then in progress, so that a rank that is gone hangs nobody. Until the end a thread of
-// its own looks for failures: kernels that wait for a rank that is gone end only when their communicator is aborted.
+// Calls are non-blocking, so a rank that has ended blocks no other. A thread checks for failures until the end: kernels
+// that wait for a rank that has ended stop only when their communicator is aborted.
 class NcclLinks : public DeviceLinks {
  public:
   NcclLinks(const Communicator& rank, const UniqueId& id) : rank_(rank) {
@@ -162,7 +162,7 @@ class NcclLinks : public DeviceLinks {
 
   void check() override {
     const std::lock_guard lock(mutex_);
-    look();  // the last look may have been before the step's end
+    look();  // the last check may have been before the step's end
     if (failure_) throw Error(*failure_);
   }
   bool failed() const override {
@@ -176,7 +176,7 @@ class NcclLinks : public DeviceLinks {
                                             "continues with --resume.",
                                             name_of_rank(rank_.rank(), rank_.size()), doing, nccl().text(result)));
   }
-  // Queues as one launch what `calls` adds; caller holds the lock.
+  // Queues everything that `calls` adds as one launch; the caller holds the lock.
   template <class Calls>
   void group(Calls&& calls) {
     must(nccl().begin_group(), "queueing an exchange");
@@ -191,7 +191,7 @@ class NcclLinks : public DeviceLinks {
     if (result != kNcclSuccess) throw error_of(result, doing);
   }
 
-  // Waits until what was called is no longer in progress.
+  // Waits until the last call is no longer in progress.
   void settle(Result result, const char* doing) const {
     using Clock = std::chrono::steady_clock;
     const auto begun = Clock::now();
@@ -208,7 +208,7 @@ class NcclLinks : public DeviceLinks {
     throw error_of(result, doing);
   }
 
-  // Ends what waits on the device where there is nothing to wait for.
+  // Aborts the communicator if a rank ended the job or NCCL failed, because the device's kernels would wait forever.
   void look() {
     if (failure_) return;
     std::optional<Error> why = rank_.ended();

@@ -1,5 +1,5 @@
-// Each process makes a file in memory, without a name, and the others open it through /proc. What is mapped there
-// counts as the processes' memory and goes with the last of them, however they end.
+// Each process creates an unnamed file in memory, and the others open it through /proc. Its mapped pages count as
+// memory of the processes and are freed with the last of them, however they end.
 #include "engine/comm/process_window.h"
 
 #include <fcntl.h>
@@ -36,8 +36,8 @@ class Mapping {
   std::vector<void*> mapped_;
 };
 
-// What a rank says of its file. Numbers of processes and files may mean others on another machine: the one that opens
-// it compares what is written in it.
+// A rank's description of its file. On another machine the process and file numbers may refer to a different file, so
+// the rank that opens it compares the secret written in it.
 struct Offer {
   int64_t process = 0, file = -1;
   uint64_t secret = 0;
@@ -55,7 +55,7 @@ std::unique_ptr<SharedWindow> window_of_processes(Communicator& rank, int64_t ca
     char* mine = mapping->add(file, PROT_READ | PROT_WRITE);
     if (mine != nullptr && ::getentropy(&own.secret, sizeof own.secret) == 0) {
       own.process = ::getpid(), own.file = file;
-      *reinterpret_cast<uint64_t*>(mine + sizeof(uint64_t)) = own.secret;  // beside the count of exchanges
+      *reinterpret_cast<uint64_t*>(mine + sizeof(uint64_t)) = own.secret;  // after the count of exchanges
       memory[static_cast<size_t>(rank.rank())] = mine;
     }
   }
@@ -65,7 +65,7 @@ std::unique_ptr<SharedWindow> window_of_processes(Communicator& rank, int64_t ca
     const Offer& o = offers[r];
     if (o.file < 0 || memory[r] != nullptr) continue;
     const std::string path = fmt::format("/proc/{}/fd/{}", o.process, o.file);
-    // elsewhere the number may be that of a file whose opening waits
+    // on another machine the number may be that of a file that blocks when opened
     const int theirs = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat found {};
     if (theirs >= 0 && ::fstat(theirs, &found) == 0 && S_ISREG(found.st_mode) && found.st_size == bytes) {
@@ -78,7 +78,7 @@ std::unique_ptr<SharedWindow> window_of_processes(Communicator& rank, int64_t ca
   char all_there = 1;
   for (const char* m : memory) all_there = all_there != 0 && m != nullptr ? 1 : 0;
   std::vector<char> everywhere(memory.size());
-  rank.all_gather(&all_there, everywhere.data(), 1);  // from here on no rank opens this one's file
+  rank.all_gather(&all_there, everywhere.data(), 1);  // after this no rank opens this rank's file
   if (file >= 0) ::close(file);
   for (const char there : everywhere)
     if (there == 0) return nullptr;

@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-// Collective. Nothing where a rank cannot map the memory of all others: on another machine, or in another container.
+// Collective. nullptr if a rank cannot map the memory of all others, on another machine or in another container.
 std::unique_ptr<SharedWindow> window_of_processes(Communicator& rank, int64_t capacity);
 
 }  // namespace tessera

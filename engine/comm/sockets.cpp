@@ -23,7 +23,7 @@ namespace {
 
 using SocketClock = std::chrono::steady_clock;
 
-// Closes with its end.
+// Closed by the destructor.
 class Socket {
  public:
   explicit Socket(int number = -1) : number_(number) {}
@@ -42,7 +42,7 @@ class Socket {
   int number_;
 };
 
-// Where a rank listens, as the system's calls take it; ranks tell it one another in these bytes.
+// The address at which a rank listens, as the system calls take it; ranks send it to one another in these bytes.
 struct Address {
   sockaddr_storage at{};
   int64_t size = 0;
@@ -50,15 +50,15 @@ struct Address {
   int family() const { return at.ss_family; }
 };
 
-// What a rank says first to one that it connects to.
+// The first message on a connection.
 struct Hello {
-  uint64_t magic = 0x3165'7265'7373'6574;  // of this order of messages; who says something else is not of ours
+  uint64_t magic = 0x3165'7265'7373'6574;  // of this protocol; a connection with another value is not one of our ranks
   int32_t rank = 0, size = 0;
   Address listens;
 };
 
-constexpr int64_t kLongestText = 1 << 16;      // of an error that one rank tells the others
-constexpr std::chrono::seconds kShortWait{5};  // for what is sent at once
+constexpr int64_t kLongestText = 1 << 16;      // of an error text sent to other ranks
+constexpr std::chrono::seconds kShortWait{5};  // for data that is sent without delay
 
 Address address_of(const std::string& meeting) {
   Address out;
@@ -94,14 +94,14 @@ Address address_of(const std::string& meeting) {
 
 Socket new_socket(const Address& a) { return Socket(::socket(a.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)); }
 
-// Steps send small messages and wait for the answer.
+// Steps send small messages and wait for the answers.
 void prepare(const Socket& s) {
   const int on = 1;
   (void)::setsockopt(s.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // fails on local ones, which need it not
   (void)::fcntl(s.number(), F_SETFL, O_NONBLOCK);
 }
 
-// All of these bytes, one way; false: the other end is gone or too slow.
+// Moves all of these bytes one way; false: the other end has closed or is too slow.
 bool move_all(const Socket& s, void* data, int64_t bytes, bool out, SocketClock::time_point until) {
   char* at = static_cast<char*>(data);
   while (bytes > 0) {
@@ -132,8 +132,8 @@ bool receive_text(const Socket& s, std::string& text, SocketClock::time_point un
   return move_all(s, text.data(), bytes, false, until);
 }
 
-// How the ranks find one another: all connect to rank 0 and say where they listen themselves; rank 0 tells all of them
-// who is where; each connects to those before it.
+// How ranks connect: all connect to rank 0 and send their own addresses; rank 0 sends all addresses to each; each rank
+// connects to those before it.
 class Meeting {
  public:
   Meeting(const std::string& where, int rank, int size, double patience)
@@ -225,7 +225,7 @@ class Meeting {
     const int on = 1;
     (void)::setsockopt(listener_.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     const char* path = a.family() == AF_UNIX ? reinterpret_cast<const sockaddr_un*>(&a.at)->sun_path : nullptr;
-    // what a job that was killed left there
+    // a socket left by a killed job
     struct stat there {};
     if (path != nullptr && ::lstat(path, &there) == 0 && S_ISSOCK(there.st_mode)) (void)::unlink(path);
     if (::bind(listener_.number(), a.get(), static_cast<socklen_t>(a.size)) != 0 ||
@@ -257,7 +257,7 @@ class Meeting {
     }
   }
 
-  // Who is not one of ours is not listened to.
+  // Ignores connections that are not from our ranks.
   template <class Missing>
   Socket accept_one(Hello& h, Missing&& missing) {
     for (;;) {
@@ -291,7 +291,7 @@ class Meeting {
   std::string own_path_;
 };
 
-// A message is its number of bytes and these bytes. A negative number, −1 − code, is the end of the job, with a text.
+// A message is its number of bytes and these bytes. A negative number, −1 − code, ends the job; a text follows.
 constexpr int64_t kHeader = sizeof(int64_t);
 
 struct Transfer {
@@ -299,7 +299,7 @@ struct Transfer {
   bool out;
   char* data;
   int64_t bytes, header, done = 0;
-  bool broken = false;  // the other end is gone, and what it said before was not yet read
+  bool broken = false;  // the other end has closed, and its last messages are not yet read
 };
 
 class SocketCommunicator : public Communicator {
@@ -312,7 +312,8 @@ class SocketCommunicator : public Communicator {
   void give_up() noexcept override { tell(end_of(rank()), {}); }
 
  private:
-  // The others' first sight of a rank that leaves is why. In the middle of a message (`open`) they see the end alone.
+  // A rank that ends sends the reason to the others first. A rank in the middle of a message from it (`open`) only sees
+  // the connection close.
   void tell(const Error& why, std::span<const Transfer> open) noexcept {
     if (std::exchange(told_, true)) return;
     const auto soon = SocketClock::now() + kShortWait;
@@ -323,10 +324,11 @@ class SocketCommunicator : public Communicator {
       try {
         if (std::none_of(open.begin(), open.end(), halfway) && move_all(socket(r), &end, sizeof end, true, soon))
           (void)send_text(socket(r), why.what(), soon);
-      } catch (const std::bad_alloc&) {}  // the end of the connection has to do
+      } catch (const std::bad_alloc&) {}  // the others only see the connection close
       (void)::shutdown(socket(r).number(), SHUT_WR);
     }
-    // Closing with something unread may take back what was told: the others leave as well, or compute meanwhile.
+    // Closing a socket with unread data may discard the reason that was sent. So read until the others close too, for
+    // at most a second.
     const auto enough = SocketClock::now() + std::chrono::seconds(1);
     char unread = 0;
     for (int r = 0; r < size(); ++r)
@@ -334,7 +336,7 @@ class SocketCommunicator : public Communicator {
   }
 
   void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
-    // What comes first: it may be the end of the job.
+    // Incoming messages first: one may end the job.
     std::vector<Transfer> open;
     for (const Incoming& i : in) open.push_back({i.from, false, static_cast<char*>(i.data), i.bytes, 0});
     for (const Outgoing& o : out)  // only read from
@@ -348,7 +350,7 @@ class SocketCommunicator : public Communicator {
   }
 
   void move(std::vector<Transfer>& open) {
-    // A process that was stopped itself has not waited meanwhile: a turn counts for a second at most.
+    // Time during which this process itself was stopped does not count: a turn counts as at most a second.
     constexpr double kMostOfATurn = 1;
     double waited = 0;
     auto last = SocketClock::now();
@@ -380,7 +382,7 @@ class SocketCommunicator : public Communicator {
     (void)::poll(ready.data(), ready.size(), static_cast<int>(std::max(1.0, most)));
   }
 
-  // As far as it goes without waiting; true: all of it.
+  // Moves as much as possible without waiting; true: complete.
   bool advance(Transfer& t, bool& moved) const {
     for (;;) {
       const bool head = t.done < kHeader;
@@ -406,7 +408,7 @@ class SocketCommunicator : public Communicator {
                                                  name_of_rank(t.other, size()), t.header, t.bytes));
   }
 
-  // Throws what a rank ended the job with, if its header says so.
+  // Throws the error with which a rank ended the job, if the header says so.
   void check_end(int other, int64_t header) const {
     std::string text;
     const int64_t code = -1 - header;
@@ -415,7 +417,7 @@ class SocketCommunicator : public Communicator {
       throw Error(static_cast<ErrorCode>(code), text);
   }
 
-  // Of a rank that takes nothing more: whatever is still received from it says more.
+  // A rank that no longer accepts data may have sent the reason: reads it.
   void hear_last_words(int other, const std::vector<Transfer>& open) const {
     if (std::any_of(open.begin(), open.end(), [&](const Transfer& t) { return t.other == other && !t.out; })) return;
     int64_t header = 0;

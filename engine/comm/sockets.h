@@ -1,4 +1,4 @@
-// Ranks that are processes which find one another by an address: TCP between machines, local sockets on one.
+// Ranks that are processes connected through an address: TCP between machines, local sockets on one machine.
 #pragma once
 #include <memory>
 #include <string>
@@ -8,9 +8,9 @@
 namespace tessera {
 
 // Rank `rank` of `size`, once all of them have met at `meeting`: "host:port", where rank 0 listens, or the path of a
-// local socket (with a '/'), which rank 0 makes; the others add ".<rank>" for theirs. Anyone who reaches the address
-// can join: it is for networks whose members are trusted. Error(usage): an address that is none, ranks that contradict
-// each other; Error(io): an address in use, ranks that did not come within `patience` seconds.
+// local socket (with a '/'), which rank 0 creates; the others append ".<rank>" for theirs. Anyone who reaches the
+// address can join: use it in trusted networks only. Error(usage): an invalid address, ranks that contradict each
+// other; Error(io): an address in use, ranks that did not connect within `patience` seconds.
 std::shared_ptr<Communicator> socket_communicator(const std::string& meeting, int rank, int size, double patience);
 
 }  // namespace tessera

@@ -70,7 +70,7 @@ class ThreadCommunicator : public Communicator {
   template <class Done>
   void wait(std::unique_lock<std::mutex>& lock, int other, Done&& done) {
     const auto ready = [&] { return done() || world_->aborted_; };
-    // no clock holds an infinite time: a day at a time
+    // the clock cannot represent an infinite time: wait a day at a time
     const auto most = std::chrono::duration<double>(std::min(patience, 86400.0));
     while (!world_->changed_.wait_for(lock, most, ready))
       if (patience < kForever) throw no_answer(other);
@@ -86,7 +86,7 @@ class ThreadCommunicator : public Communicator {
       };
       std::vector<Line> line;
     };
-    // each rank keeps its own until the others have let go of it
+    // each rank keeps its own memory until the others have released it
     std::vector<std::shared_ptr<void>*> shared(static_cast<size_t>(size()));
     std::shared_ptr<void> own = std::make_shared<Memory>(SharedWindow::bytes(capacity));
     std::shared_ptr<void>* const at = &own;

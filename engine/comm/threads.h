@@ -18,7 +18,7 @@ class ThreadWorld : public std::enable_shared_from_this<ThreadWorld> {
 
  private:
   friend class ThreadCommunicator;
-  struct Message {  // between two ranks, while the sender waits for its end
+  struct Message {  // between two ranks, while the sender waits for its completion
     const void* data = nullptr;
     int64_t bytes = 0;
     bool there = false, copied = false;  // copied: the receiver is reading it

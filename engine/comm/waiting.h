@@ -11,11 +11,11 @@
 
 namespace tessera {
 
-// The cores are for the ranks that still compute, and for other work: who waits longer than an exchange takes sleeps,
-// because a process that only yields is not passed over for long.
+// Leaves the cores to ranks that still compute and to other work: a wait longer than an exchange sleeps, because the
+// scheduler soon resumes a process that only yields.
 class Waiting {
  public:
-  // Another turn of looking; how long it has been, in seconds.
+  // One more turn of polling; returns the time waited, in seconds.
   double turn() {
     constexpr int64_t kSpins = 200;
     if (++turns_ <= kSpins) {
@@ -24,7 +24,7 @@ class Waiting {
 #endif
       return waited_;
     }
-    // A process that was stopped itself has not waited meanwhile: a turn counts for a second at most.
+    // Time during which this process itself was stopped does not count: a turn counts as at most a second.
     constexpr double kMostOfATurn = 1;
     const auto now = Clock::now();
     if (turns_ > kSpins + 1) waited_ += std::min(kMostOfATurn, std::chrono::duration<double>(now - last_).count());
@@ -34,7 +34,7 @@ class Waiting {
     else std::this_thread::yield();
     return waited_;
   }
-  // Whether the last turn was no spin: time for what is done besides.
+  // Whether it is time for other checks: every 64th turn.
   bool rests() const { return turns_ % 64 == 0; }
 
  private:

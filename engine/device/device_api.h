@@ -33,7 +33,7 @@ struct DeviceCall {
   const char* name;  // of the op
 };
 
-struct DeviceSession;    // a device in use: its stream and what belongs to it
+struct DeviceSession;    // a device in use: its stream and resources
 struct DeviceRecording;  // steps to be replayed
 
 struct DeviceApi {

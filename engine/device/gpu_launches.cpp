@@ -58,7 +58,7 @@ void FusedCalls::launch(std::vector<FusedChain> chains) {
   calls_.push_back({kernels_.kernel, {nullptr, nullptr, 0, 0, &ops_.back(), nullptr}, names_.back().c_str()});
 }
 
-// As much of it as one launch holds; the rest is returned. Chains are independent, so each may be in any launch. A long
+// Adds as much as one launch holds; returns the rest. Chains are independent, so each may be in any launch. A long
 // chain by rows or columns continues in the next launch, because its results are in memory. If another chain, or a
 // step, fits into no launch, each of its ops gets its own launch.
 std::vector<FusedCalls::Piece> FusedCalls::add(const std::vector<Piece>& pieces, const std::vector<DeviceCall>& own) {

@@ -20,7 +20,7 @@ class FusedCalls {
   bool count_steps() const { return counts_; }  // the calls advance the state themselves
 
  private:
-  struct Piece {  // a chain, or what is left of it
+  struct Piece {  // a chain, or the rest of one
     FusedChain chain;
     std::vector<const FusedNode*> nodes;  // of its steps
     bool divisible() const { return chain.cut == FusedChain::rows || chain.cut == FusedChain::cols; }

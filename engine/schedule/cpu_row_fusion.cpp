@@ -91,9 +91,9 @@ class Chainer {
     for (const Id v : x.out) made(v) = {rows, moves || (move.view() && made(x.in[0]).moved)};
   }
 
-  // Values drawn at random or gathered from tables, and values computed element by element from others that are there
-  // anyway (the slope of a KL term from the mean), are computed on the level of their first use: they need not wait in
-  // memory, and can be private to the chain that reads them.
+  // Values drawn at random or gathered from tables, and elementwise functions of values that exist anyway (the slope of
+  // a KL term from the mean), are computed on the level of their first use: they need not stay in memory, and can be
+  // private to the chain that reads them.
   void sink() {
     for (size_t n = plan_.nodes.size(); n-- > 0;) {
       const Node& x = node(n);
@@ -106,7 +106,7 @@ class Chainer {
       if (level != kNever && there) level_[n] = std::max(level_[n], level);
     }
   }
-  // The level on which node n can make v for those who read it; 0: they do not say.
+  // The level on which node n can compute v for its readers; 0: undetermined.
   int first_use(size_t n, Id v) const {
     int level = consumers_[static_cast<size_t>(v)].empty() ? 0 : kNever;
     for (const int c : consumers_[static_cast<size_t>(v)]) {

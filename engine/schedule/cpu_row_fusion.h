@@ -10,10 +10,10 @@
 
 namespace tessera {
 
-constexpr int64_t kCacheLine = 64;  // bytes; what a thread writes alone begins on one
+constexpr int64_t kCacheLine = 64;  // bytes; memory that one thread writes begins on one
 
 struct RowChain {
-  int64_t rows = 0;        // of tiles (engine/schedule/cpu_recurrent_tiles.h): their number, one block per tile
+  int64_t rows = 0;        // a chain of tiles (engine/schedule/cpu_recurrent_tiles.h): their number, one block per tile
   std::vector<int> nodes;  // in order
   int64_t row_bytes = 0;   // a block's own memory, for each of its rows
   bool tiles = false;
@@ -22,7 +22,7 @@ struct RowChain {
 // A value private to its chain: its position in the block's own memory. Row i of the block is at block_rows·offset +
 // i·pitch + inside.
 struct LocalValue {
-  int64_t offset = -1;  // bytes for each row of the block; −1: it is in an arena
+  int64_t offset = -1;  // bytes for each row of the block; −1: in an arena
   int64_t pitch = 0;    // bytes from row to row
   int64_t inside = 0;   // columns of another local value: bytes of a row before them
 };

@@ -18,7 +18,7 @@ namespace {
 // (bench/results/h100_2026-11-26.md).
 constexpr int64_t kChainWeight = (1 << 15) - 1;
 // From this depth on the gradient of a weight is split: with fewer slices its sum and update in the next launch would
-// take what they save.
+// cost as much as they save.
 constexpr int64_t kDeepGradient = 1024;
 
 // How the rows of a value are arranged in units: `segments` times, one unit after the other, `run` rows per unit.
@@ -39,10 +39,10 @@ struct Made {
   int node = -1;  // the node to chain to; views inherit that of their source
 };
 
-// What is tried, and kept where it costs no launch (fuse()).
+// Changes that fuse() tries, and keeps if they add no launch.
 struct Tried {
-  std::set<int> cut;    // gradients of weights whose slices have a launch before that of their sum
-  std::set<int> apart;  // ops that would join chains of columns, and wait for the next launch instead
+  std::set<int> cut;    // gradients of weights whose slices run in the launch before their sum
+  std::set<int> apart;  // ops that would join chains of columns, moved to the next launch instead
 };
 
 class Fuser {
@@ -63,8 +63,8 @@ class Fuser {
     for (size_t n = 0; n < plan_.nodes.size(); ++n) place(static_cast<int>(n));
     return collect();
   }
-  // Ops that join chains of columns with a product or a norm each: running statistics of two batches would put these
-  // one after the other on the few blocks that a chain of columns has.
+  // Ops that join chains of columns, each with a product or a norm: the running statistics of two batches would
+  // serialise these on the few blocks of a column chain.
   const std::vector<int>& joining() const { return joining_; }
 
  private:
@@ -113,10 +113,10 @@ class Fuser {
   bool can_cols(const Node& x) const {
     return (parts_of(x.op) & Parts::cols) != 0 && traits(x).cols && weight_of(x) <= kChainWeight;
   }
-  // Of a parameter set, [1, n], whose pieces are updated element by element.
+  // Whether x updates a parameter set, [1, n], element by element.
   static bool updates(const Node& x) { return in_place(x.op) > 0; }
   static bool can_elements(const Node& x) { return (parts_of(x.op) & Parts::elements) != 0 && traits(x).elements; }
-  // Whether a product of rows is split: its slices then have blocks of their own, and are added in the next launch.
+  // Whether a product of rows is split: its slices are then computed by separate blocks, and added in the next launch.
   bool sliced(const Node& x) const {
     const DenseProduct m = traits(x).product;
     int64_t slices = 0;
@@ -185,7 +185,7 @@ class Fuser {
   // An op outside the ordinary chains: by tiles, by slices, or by its own launch.
   void place_apart(int n, int least) {
     const Node& x = node(n);
-    if (move_of(x.op).join())  // what placement leaves to move is moved right after its source
+    if (move_of(x.op).join())  // an input that placement does not compute in place is moved right after its source
       return finish(n, std::max(highest(x), 0), {Placed::alone, Cut::none, 0, {}, false});
     if (tried_.cut.contains(n)) return place_gradient_slices(n, least);
     if (sliced(x) && layout_of_output(x).known()) return place_slices(n, least);
@@ -213,8 +213,7 @@ class Fuser {
     set_made(n, Cut::rows, 0, p.rows);
   }
 
-  // A deep gradient of a weight: the slices in this launch; their sum, with what it is added to and the update, in the
-  // next.
+  // A deep gradient of a weight: the slices in this launch; their sum, with its addend and the update, in the next.
   void place_gradient_slices(int n, int least) {
     const Node& x = node(n);
     const DenseProduct m = traits(x).product;
@@ -250,7 +249,7 @@ class Fuser {
     for (const Id v : x.in)
       if (v != kNone && levels_.of(v) == level && made(v).node >= 0) with.push_back(made(v).node);
     if (!joinable(p, with)) ++level, with.clear();
-    if (p.cut != Cut::tile || !with.empty()) offer(level, p, with);  // tiles begin with what is made by tiles
+    if (p.cut != Cut::tile || !with.empty()) offer(level, p, with);  // tiles begin with ops computed by tiles
   }
 
   // Whether an op with this placement can join these chains: a block has the tiles of one product.
@@ -345,7 +344,7 @@ class Fuser {
   // A copy that continues in the chain of its source.
   bool follows(const Node& x) { return reshaped(x).known(); }
 
-  // A view takes the place of its input. If a chain cannot continue from it, or it turns out to be a copy, it is done
+  // A view has the position of its input. If a chain cannot continue from it, or it turns out to be a copy, it runs
   // after that launch.
   void view(int n) {
     const Node& x = node(n);
@@ -374,7 +373,7 @@ class Fuser {
       if (was == kLeafLevel) to.rows = {};
       if (const Node* pieces = plan_.maker(x.in[0]);
           move.kind == Move::slice_cols && pieces != nullptr && levels_.updated_pieces(*pieces)) {
-        level = kLeafLevel;  // the last of the pieces it shows
+        level = kLeafLevel;  // of the last piece that it overlaps
         for (const Id piece : pieces->in)
           if (levels_.extent(piece).meets(levels_.extent(x.out[0]))) level = std::max(level, levels_.of(piece));
       }
@@ -458,7 +457,7 @@ class Fuser {
   std::vector<Placed> placed_;
 };
 
-// Gradients of weights, products that reduce over the batch, which one block would make of many slices in series.
+// Gradients of weights: products that reduce over the batch, of which one block would compute many slices in series.
 bool deep_gradient(const Plan& plan, const Node& x) {
   const DenseProduct m = traits(x).product;
   int64_t depth = 0, slices = 0;

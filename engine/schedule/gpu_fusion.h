@@ -31,7 +31,7 @@ using Fusion = std::vector<FusedLaunch>;
 // Splits the plan's updates by parameters (engine/schedule/split_optimizer.h), then puts its ops into launches.
 Fusion fuse(Plan& plan);
 
-// The phases of place(): nodes of one launch may run in parallel, so nothing they touch may share memory.
+// The phases of place(): nodes of one launch may run in parallel, so none of their values may share memory.
 std::vector<std::vector<int>> phases_of(const Fusion& fusion);
 
 }  // namespace tessera

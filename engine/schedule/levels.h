@@ -1,7 +1,7 @@
 // The level rule that every scheduler shares (gpu_fusion.h, cpu_row_fusion.h, cpu_recurrent_tiles.h, placement.h):
-// an op is on the level of an input that it can continue from, one above any other input and whatever it waits for, and
-// above all readers of the memory it overwrites. Each scheduler defines what an op can continue from: the same rows,
-// columns or elements of a block, or the same tile.
+// an op is on the level of an input that it can continue from, one above any other input and the values it waits for,
+// and above all readers of the memory it overwrites. Each scheduler defines what an op can continue from: the same
+// rows, columns or elements of a block, or the same tile.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -36,9 +36,10 @@ class Levels {
       if (x.in[i] != kNone && of(x.in[i]) != kLeafLevel) level = std::max(level, of(x.in[i]) + (goes_on(i) ? 0 : 1));
     return level;
   }
-  // The lowest level on which all readers of the memory that x overwrites are done, and what it waits for is made.
+  // The lowest level on which all readers of the memory that x overwrites have finished, and the values it waits for
+  // are computed.
   int after_others(const Node& x) const;
-  // Puts x on that level: its inputs are read and its results computed there. A view of a leaf is a leaf: `made` tells
+  // Puts x on that level: its inputs are read and its results computed there. A view of a leaf is a leaf: `made` says
   // so.
   void put(const Node& x, int level) { put(x, level, level); }
   void put(const Node& x, int level, int made);

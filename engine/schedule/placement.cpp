@@ -125,8 +125,8 @@ class Placer {
     }
   }
 
-  // A sum takes the memory of its addend, which nobody else reads: such are the gradients of a weight that several
-  // products use.
+  // A sum takes the memory of its addend if nothing else reads the addend, for example the gradients of a weight that
+  // several products use.
   void write_over() {
     for (size_t n = 0; n < plan_.nodes.size(); ++n) {
       const Node& x = plan_.nodes[n];
@@ -172,7 +172,7 @@ class Placer {
       const Slot f = slot(from);
       const Shape in = plan_.shape(from), out = plan_.shape(v);
       if (move.kind == Move::reshape && f.ld != in.cols && in.rows > 1) {
-        new_root(v);  // not in one piece: copied
+        new_root(v);  // not contiguous: copied
         return;
       }
       s = f;
@@ -331,7 +331,7 @@ Layout lay_out(const Plan& plan, int scalar_bytes, bool reuse) {
   if (rows.chains.empty()) return {{}, std::move(single)};
   Layout made = placed(std::move(rows));
   if (!sixteen_bits(plan.precision)) return made;
-  // weights of 16 bits take half the cache: chains with larger ones, if fewer values then wait between chains
+  // 16-bit weights take half the cache: chains with larger weights, if that lowers the memory of values between chains
   Layout larger = placed(row_chains(plan, scalar_bytes, 2 * kLargestWeight));
   return larger.placement.activation_bytes < made.placement.activation_bytes ? larger : made;
 }

@@ -22,15 +22,15 @@ struct Slot {
 
 struct Placement {
   std::vector<Slot> slots;               // by value
-  std::vector<bool> runs;                // by node: false where placement made it a view
+  std::vector<bool> runs;                // by node: false if placement made it a view
   std::vector<std::vector<int>> phases;  // nodes that may run in parallel; a barrier between phases
   int64_t state_bytes = 0, activation_bytes = 0;
   int64_t unplaced_bytes = 0;  // bytes of activations without reuse
 };
 
 // Nodes in phases, in their order: a node joins the last phase unless an op in it writes what the node reads, or reads
-// what it changes. `goes_on(node, i)`: the node may run right after the producer of its input i, and then joins the
-// producer's phase if nothing else prevents it.
+// a value that the node changes. `goes_on(node, i)`: the node may run right after the producer of its input i, and then
+// joins the producer's phase if nothing else prevents it.
 std::vector<std::vector<int>> phases_in_order(const Plan& plan,
                                               const std::function<bool(const Node&, size_t)>& goes_on = {});
 

@@ -67,7 +67,7 @@ class Splitter {
     Pieces grads;
     int64_t start = 0;
     parts_of(n.in[3], start, grads);
-    // A loss that was scaled waits for all of its gradients anyway.
+    // The update of a scaled loss waits for all gradients anyway.
     if (n.in.size() > 6 || plan_.shape(n.in[0]).rows != 1 || grads.size() < 2) return append(n);
     Pieces next[3];
     for (const Piece& g : grads) {

@@ -124,7 +124,7 @@ const Zstd& zstd(const std::string& file) {
   throw Error(ErrorCode::memory, fmt::format("{}: there is not enough memory for {}.", file, name(c)));
 }
 
-// Counts what goes in and out, and stops bytes that were made to fill a disk.
+// Counts the bytes in and out, and stops data crafted to fill a disk.
 struct Expansion {
   const std::string& file;
   Compression kind;

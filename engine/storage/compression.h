@@ -10,20 +10,21 @@ namespace tessera {
 enum class Compression { none, gzip, zstd };
 
 const char* name(Compression c);  // "gzip", "Zstandard"
-// By the first bytes of a file.
+// Determined by the first bytes of a file.
 Compression compression_of(std::string_view bytes);
-// Error(unsupported) naming `file` and the package to install, if the library is missing. Nothing for none.
+// Error(unsupported) naming `file` and the package to install, if the library is missing. Does nothing for
+// Compression::none.
 void check_compression(Compression c, const std::string& file);
 
 using ByteSink = std::function<void(std::string_view)>;
 
 // Passes the decompressed bytes on in pieces: all members of a gzip file, all frames of a Zstandard file. Error(data)
 // naming `file` and the byte if they are damaged or end early, or if they expand to more than kMostExpansion times
-// their size (bytes made to fill a disk); Error(memory | unsupported).
+// their size (data crafted to fill a disk); Error(memory | unsupported).
 constexpr size_t kMostExpansion = 250, kExpansionChecked = size_t{1} << 26;
 void decompress(Compression c, std::string_view bytes, const std::string& file, const ByteSink& sink);
 
-// Compresses what it is given; the same bytes give the same file.
+// A compressor; the same bytes give the same file.
 class Compressor {
  public:
   virtual ~Compressor() = default;

@@ -107,7 +107,7 @@ Target find_target(const std::string& path, bool overwrite) {
   struct stat about {};
   char resolved[PATH_MAX];
   if (::realpath(path.c_str(), resolved) != nullptr) t.path = resolved;
-  // A pipe that /dev/stdout leads to exists, but has no path that can be resolved.
+  // A pipe behind /dev/stdout exists, but has no path that can be resolved.
   t.exists = ::stat(t.path.c_str(), &about) == 0;
   t.mode = about.st_mode;
   if (t.exists) {
@@ -138,7 +138,8 @@ std::string hidden_name(const std::string& target) {
   return fmt::format("{}{}.{}.part", hidden_stem(target), ::getpid(), counter++);
 }
 
-// Removes what a process left that was killed while it wrote `target`; only for files that are named from the start.
+// Removes the hidden files of a process that was killed while it wrote `target`; only for files that are named from the
+// start.
 void remove_stale(const std::string& directory, const std::string& target) {
   const std::string begin = hidden_stem(target), end = ".part";
   DIR* folder = ::opendir(directory.c_str());

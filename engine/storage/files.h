@@ -42,7 +42,7 @@ void check_writable(const std::string& path, bool overwrite);
 // Bytes go to an unnamed file in the same directory (to a hidden one if the file system has no unnamed files), which is
 // synced and linked to its name in one step; then the directory is synced. Pipes, devices and standard output are
 // written directly, and a closed reader is an error, not a SIGPIPE.
-// A symbolic link keeps pointing where it did.
+// A symbolic link keeps its target.
 class AtomicFile {
  public:
   // Error(io) as check_writable(). `sync` off: a machine that stops within seconds may lose the file.
@@ -61,7 +61,7 @@ class AtomicFile {
   void take_name();
   [[noreturn]] void fail(const char* doing, int error) const;
 
-  std::string path_;    // as the caller gave it
+  std::string path_;    // as given by the caller
   std::string target_;  // after symbolic links
   std::string directory_;
   std::string temporary_;  // name of the hidden file while there is one

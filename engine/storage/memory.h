@@ -30,14 +30,14 @@ class MemoryLimit {
   bool fits_in_memory(int64_t bytes) const {
     return scratch_.empty() || arrays_.load(std::memory_order_relaxed) + bytes <= arrays_limit_;
   }
-  // What reads at random places may leave resident of one array in scratch: training reads three at most.
+  // Bytes of one array in scratch that random reads may leave resident: training reads at most three arrays.
   int64_t random_bytes() const { return arrays_limit_ / 12; }
   void count_array(int64_t bytes) noexcept { arrays_.fetch_add(bytes, std::memory_order_relaxed); }
 
  private:
   const int64_t limit_, arrays_limit_;
   const std::string scratch_;
-  std::atomic<int64_t> held_{0}, arrays_{0};  // arrays_: of what is held
+  std::atomic<int64_t> held_{0}, arrays_{0};  // arrays_: the part of held_ in arrays
 };
 
 // A share of the limit, released on destruction. A copy holds no share.

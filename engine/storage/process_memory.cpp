@@ -5,14 +5,14 @@
 #include <fstream>
 #include <string_view>
 
-#ifdef __GLIBC__  // any header of the C library says so
+#ifdef __GLIBC__  // defined by any header of the C library
 #include <malloc.h>
 #endif
 
 namespace tessera {
 namespace {
 
-// The number behind `key` in lines of "key: 12 kB" or "key 12"; -1: there is none.
+// The number after `key` in lines of "key: 12 kB" or "key 12"; -1: there is none.
 int64_t field(const std::string& path, std::string_view key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -29,7 +29,7 @@ int64_t kilobytes(const std::string& path, std::string_view key) {
   return std::max<int64_t>(field(path, key), 0) << 10;
 }
 
-// What a cgroup's limit leaves; -1: it has none. Pages of files not used lately can be reclaimed.
+// The bytes that a cgroup's limit leaves; -1: it has none. Pages of files not used lately can be reclaimed.
 int64_t left_of(const std::string& folder, const char* limit, const char* usage) {
   const int64_t most = field(folder + limit, "");
   if (most < 0) return -1;
@@ -38,7 +38,7 @@ int64_t left_of(const std::string& folder, const char* limit, const char* usage)
   return std::max<int64_t>(most - std::max<int64_t>(used - files, 0), 0);
 }
 
-// The least that a cgroup of the process leaves, from its own up to the root.
+// The minimum over the process's cgroups, from its own up to the root.
 int64_t left_of_cgroups(const std::string& root) {
   int64_t least = -1;
   const auto look = [&](const std::string& mount, std::string path, const char* limit, const char* usage) {

@@ -5,17 +5,17 @@
 
 namespace tessera {
 
-// Bytes; 0 where the kernel does not say.
+// Bytes; 0 if the kernel does not report them.
 struct ProcessMemory {
   int64_t resident = 0;   // now: VmRSS
   int64_t peak = 0;       // the most so far: VmHWM
-  int64_t available = 0;  // that can still be taken: of the machine, or of the process's cgroups if they have less
+  int64_t available = 0;  // still available: in the machine, or in the process's cgroups if they have less
 };
-// `root`: where /proc and /sys are found.
+// `root`: the folder that contains /proc and /sys.
 ProcessMemory process_memory(const std::string& root = "");
 
-// Gives pages that the allocator keeps of freed blocks back to the system: what follows may not fit into their gaps.
-// Milliseconds; nothing where the C library has no such call.
+// Returns pages of freed blocks that the allocator keeps to the system, because later blocks may not fit into their
+// gaps. Takes milliseconds; does nothing if the C library has no such call.
 void release_freed_memory();
 
 }  // namespace tessera

@@ -26,7 +26,7 @@ constexpr Dtype kDtypes[] = {{"F64", 8}, {"I64", 8}, {"U64", 8},  {"F32", 4},   
                              {"U32", 4}, {"F16", 2}, {"BF16", 2}, {"I16", 2},     {"U16", 2},
                              {"I8", 1},  {"U8", 1},  {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
 
-int64_t element_size(const std::string& dtype) {  // 0: not known
+int64_t element_size(const std::string& dtype) {  // 0: unknown
   for (const Dtype& d : kDtypes)
     if (dtype == d.name) return d.size;
   return 0;

@@ -16,7 +16,7 @@
 
 namespace tessera {
 
-constexpr size_t kMostHeaderBytes = 100'000'000;  // what the reference implementation accepts
+constexpr size_t kMostHeaderBytes = 100'000'000;  // the limit of the reference implementation
 
 template <class T>
 constexpr const char* safetensor_dtype() {
@@ -60,7 +60,7 @@ struct SafeTensors {
   const SafeTensor& at(const std::string& name) const;  // Error(format): there is no such tensor
 };
 
-// The same contents give the same bytes: tensors by falling element size, then by name, each at a multiple of its
+// The same contents give the same bytes: tensors by descending element size, then by name, each at a multiple of its
 // element size.
 // Error(internal): bytes that do not fit the shape; Error(unsupported): header over 100 MB
 std::string format_safetensors(const SafeTensors& contents);

@@ -30,7 +30,7 @@ void BulkBytes::reserve(size_t bytes) {
     try {
       share_.resize(static_cast<int64_t>(bytes), what_);
       return true;
-    } catch (const Error&) {  // other users hold the share of arrays
+    } catch (const Error&) {  // other users hold the arrays' share
       if (!scratch) throw;
       return false;
     }
@@ -70,7 +70,7 @@ void BulkBytes::free() noexcept {
   data_ = nullptr, capacity_ = 0;
 }
 
-// A read of cached scratch maps the pages around it as well: 64 kB unless the kernel is told otherwise.
+// A read of cached scratch maps the pages around it as well: 64 kB unless the kernel is configured otherwise.
 int64_t BulkBytes::random_reads(size_t bytes) const {
   return in_scratch() ? limit_->random_bytes() / static_cast<int64_t>(kPage + bytes) : INT64_MAX;
 }

@@ -53,7 +53,7 @@ class BulkBytes {
   void relax(size_t from, size_t to) const noexcept;
 
  private:
-  std::shared_ptr<MemoryLimit> limit_;  // null: whatever there is
+  std::shared_ptr<MemoryLimit> limit_;  // null: unlimited
   const char* what_ = "an array";       // for messages
   void* data_ = nullptr;
   size_t capacity_ = 0;
@@ -93,7 +93,7 @@ class Bulk {
     out.bytes_ = bytes_.empty_like();
     return out;
   }
-  operator std::vector<T>() const { return {begin(), end()}; }  // NOLINT: for those that go on with a list
+  operator std::vector<T>() const { return {begin(), end()}; }  // NOLINT: for callers that need a vector
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -162,11 +162,11 @@ class Bulk {
     bytes_.free();
   }
   void relax() const noexcept { bytes_.relax(0, bytes_.capacity()); }
-  // Before it is filled: elements will be read in no order. Scratch is then cached in small pages, because the kernel
-  // maps the whole of a large one (2 MB) for each element that is read.
+  // Call before it is filled: elements will be read in random order. Scratch is then cached in small pages, because the
+  // kernel maps the whole of a large one (2 MB) for each element that is read.
   void expect_random_reads() { bytes_.expect_random_reads(); }
-  // How many times `n` elements in a row may be read at random places between two calls of relax(), for what stays
-  // resident to have room beside the limit. INT64_MAX in memory.
+  // How many times `n` consecutive elements may be read at random positions between two calls of relax(), so that the
+  // resident pages stay within their share of the limit. INT64_MAX in memory.
   int64_t random_reads(size_t n) const { return bytes_.random_reads(n * sizeof(T)); }
 
   // Calls body(values, first) piece by piece, in order; processed pieces do not stay resident.
@@ -183,7 +183,7 @@ class Bulk {
   friend bool operator==(const Bulk& a, const Bulk& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
  private:
-  // By a quarter, so that appending one by one does not move the contents every time.
+  // Grows by a quarter, so that appending one by one does not move the contents every time.
   void grow(size_t n) {
     if (n > capacity()) reserve(std::max(n, capacity() + capacity() / 4));
   }

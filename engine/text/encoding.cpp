@@ -26,7 +26,7 @@ char32_t windows_1252(unsigned char byte) { return byte < 0x80 || byte > 0x9F ? 
                                    ".\n  Save or copy it again, or save it as UTF-8.");
 }
 
-// The character at `at`, which moves behind it.
+// The character at `at`, which is advanced past it.
 char32_t next_utf16(std::string_view text, bool big, size_t& at, const std::string& file) {
   const size_t start = at;
   const auto unit = [&]() -> char32_t {
@@ -61,7 +61,7 @@ Encoding marked_encoding(std::string_view text) {
 }
 
 bool may_be_windows_1252(std::string_view text) {
-  constexpr size_t kNeighbours = 4;  // at most one of four has one
+  constexpr size_t kNeighbours = 4;  // at most one byte in four may have one
   size_t beyond = 0, neighbours = 0;
   bool before = false;
   const char* const end = text.data() + text.size();

@@ -10,7 +10,7 @@ namespace tessera {
 enum class Encoding { utf8, utf16_little, utf16_big, windows_1252 };
 const char* name(Encoding encoding);
 
-// By its byte-order mark; without one, or with that of UTF-8: utf8.
+// Determined by its byte-order mark; without one, or with that of UTF-8: utf8.
 Encoding marked_encoding(std::string_view text);
 
 // Whether text that is not UTF-8 can be Windows-1252: every byte is a character there, no character of UTF-8 occurs
@@ -18,8 +18,8 @@ Encoding marked_encoding(std::string_view text);
 // are neighbours).
 bool may_be_windows_1252(std::string_view text);
 
-// Gives `put` the text as UTF-8, without a byte-order mark, in pieces of about 64 KiB. Throws Error(data) naming `file`
-// and the byte for UTF-16 that is damaged.
+// Passes the text to `put` as UTF-8, without a byte-order mark, in pieces of about 64 KiB. Throws Error(data) naming
+// `file` and the byte if UTF-16 is damaged.
 void to_utf8(Encoding from, std::string_view text, const std::string& file,
              const std::function<void(std::string_view)>& put);
 

@@ -10,7 +10,7 @@ namespace tessera {
 
 nlohmann::json parse_json(std::string_view text, int max_depth, const std::string& what) {
   using Event = nlohmann::json::parse_event_t;
-  std::vector<std::set<std::string>> keys;  // of every object that is open; arrays hold an empty set
+  std::vector<std::set<std::string>> keys;  // of every open object; arrays hold an empty set
   const auto check = [&](int, Event event, nlohmann::json& value) {
     if (event == Event::object_start || event == Event::array_start) {
       keys.emplace_back();

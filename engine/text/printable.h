@@ -1,4 +1,4 @@
-// Texts from files, arguments and paths appear in messages; none of them may move a terminal's cursor or forge a line.
+// Texts from files, arguments and paths appear in messages; they must not move a terminal's cursor or forge a line.
 #pragma once
 #include <string>
 #include <string_view>

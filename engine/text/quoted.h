@@ -1,4 +1,4 @@
-// Texts in quotes, as CSV has them.
+// Quoted texts as in CSV.
 #pragma once
 #include <string>
 #include <string_view>

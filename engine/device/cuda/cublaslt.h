@@ -1,4 +1,4 @@
-// Products by cuBLASLt behind the same kernel table: a yardstick for our own (TESSERA_CUDA_MATH=cublaslt,
+// Products by cuBLASLt behind the same kernel table: for comparison with our own (TESSERA_CUDA_MATH=cublaslt,
 // cublaslt_tf32). The library is opened on request, after a device was found; nothing else needs it.
 #pragma once
 #include <string>
