@@ -1,12 +1,12 @@
-// Kernels over plain arrays, outside any plan: what preparing a table, fitting the latent mixture and searching for
-// nearest rows spend their time in. One table per instruction set, like the ops' (kernels/table.h).
+// Kernels over plain arrays, outside any plan: the inner loops of table preparation, of fitting the latent mixture and
+// of the search for nearest rows. One table per instruction set, like the ops' (kernels/table.h).
 #pragma once
 #include <cstdint>
 
 namespace tessera {
 
 // ---- mixtures of a column's numbers (cpu/arrays/mode_mixture.cpp) -------------------------------------------
-constexpr int kMixturePadding = 16;  // arrays are padded to a multiple of it, the lanes of the widest register
+constexpr int kMixturePadding = 16;  // arrays are padded to a multiple of this, the lanes of the widest register
 constexpr int kMaxComponents = 64;
 
 // ln ρ_k(x) = offset[k] − ((x − mean[k])·steepness[k])², with steepness = 1/√(2C_k).
@@ -16,7 +16,7 @@ struct LogDensity {
   Real offset[kMaxComponents], mean[kMaxComponents], steepness[kMaxComponents];
 };
 
-// Sums over groups with w = count·r_k: what the M step needs of component k, about its current mean.
+// Sums over groups with w = count·r_k: the sums of the M step for component k, about its current mean.
 struct ComponentSums {
   double weight = 0;  // Σ w
   double first = 0;   // Σ w (x − mean)
@@ -30,8 +30,8 @@ template <class Real>
 using Expectation = double (*)(const LogDensity<Real>&, const Real* value, const Real* count, const Real* spread,
                                int64_t padded, ComponentSums* sums);
 
-// Draws the mode of each of n values: k with probability (r_k + floor)/(1 + K·floor), by the uniform in (0, 1) of the
-// same place.
+// Draws the mode of each of n values: k with probability (r_k + floor)/(1 + K·floor), by the uniform in (0, 1) at the
+// same index.
 using DrawModes = void (*)(const LogDensity<double>&, double floor, const double* value, const float* uniform,
                            int64_t n, int32_t* mode);
 

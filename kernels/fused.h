@@ -1,5 +1,5 @@
 // A fused launch: many ops in one kernel. Its blocks are divided among chains. A chain partitions all its ops the same
-// way: of the chain's own results a block reads only those it wrote itself, so a block barrier is the only
+// way: a block reads only those of the chain's results that it wrote itself, so a block barrier is the only
 // synchronisation. Chains of one launch are independent.
 //   rows   units of rows: unit u of a value is its rows [u·run, (u + 1)·run), repeated every `apart` rows (stacked
 //          rows)
@@ -49,7 +49,7 @@ struct FusedLaunchOp {
   int count;
   // A step whose first and last launch are fused advances the step counter itself: the first launch copies
   // StepState::step to `running`, the last reads that and advances `step`. No block reads what another one writes. The
-  // last launch receives the state, because its steps need not have it.
+  // last launch receives the state, because its steps may not have it.
   bool first = false, last = false;
   StepState* state = nullptr;
   const FusedChain* begin() const { return chains; }

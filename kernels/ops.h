@@ -1,8 +1,7 @@
 // The closed set of ops: attributes only. Shape rules and derivatives are in engine/ops/, kernels in kernels/cpu/ and
-// kernels/*.cu.
-// The list at the end is the only place where an op is enrolled. An op without a rule (engine/ops/), or without a
-// device case that the list promises (gpu/fused/chain.cuh), does not compile; one without a kernel of some backend does
-// not link.
+// kernels/gpu/. The list at the end is the only place where an op is registered. An op without a rule (engine/ops/), or
+// without a device case that the list promises (gpu/bodies/chain.cuh), does not compile; one without a kernel of some
+// backend does not link.
 #pragma once
 #include <cstdint>
 
@@ -63,8 +62,8 @@ struct GatherSequences {
   bool operator==(const GatherSequences&) const = default;
 };
 
-// Rows of codes and alphas as calibration's density ratio takes them (kernels/math/profile.h): sparse rows, what a
-// number is in the model's units decided on the way.
+// Rows of codes and alphas as inputs of calibration's density ratio (kernels/math/profile.h): sparse rows; numbers are
+// decoded on the way.
 //   in codes [B, C] int32, alphas [B, A], rows [B, 3] int32 · out index [B, entries] int32, value [B, entries]
 struct ProfileTable;
 struct ProfileRows {
@@ -72,14 +71,14 @@ struct ProfileRows {
   bool operator==(const ProfileRows&) const = default;
 };
 
-// The rows whose `keep` exceeds 0, in order and closed up. in keep [B, 1], codes [B, C] int32, alphas [B, A]
-//   out count [1, 1] int32, row [B, 1] int32: which they were, codes [B, C], alphas [B, A]; beyond the count −1, 0, 0
+// The rows whose `keep` exceeds 0, in order and without gaps. in keep [B, 1], codes [B, C] int32, alphas [B, A]
+//   out count [1, 1] int32, row [B, 1] int32: their indices, codes [B, C], alphas [B, A]; beyond the count −1, 0, 0
 struct CompactRows {
   bool operator==(const CompactRows&) const = default;
 };
 
-// A draw from a Gaussian mixture, the component given: out [B, d] = mean_k + F_k·noise.
-//   in noise [B, d], component k [B, 1] int32, mean [K, d], factor [K·d, d]: the K matrices F_k one below the other
+// A draw from a Gaussian mixture with a given component: out [B, d] = mean_k + F_k·noise.
+//   in noise [B, d], component k [B, 1] int32, mean [K, d], factor [K·d, d]: the K matrices F_k stacked
 struct MixtureDraw {
   bool operator==(const MixtureDraw&) const = default;
 };
@@ -124,8 +123,8 @@ struct SparseWgrad {  // in index, (value), d [rows, N], (addend [blocks·width,
   bool operator==(const SparseWgrad&) const = default;
 };
 
-// A product with a weight that is there in blocks only: masks as structure (blocks that make a staircase), or products
-// side by side (a block each). What lies outside the blocks is not read, is no factor 0, and comes out as 0.
+// A product with a weight that is nonzero in blocks only: masks as structure (a staircase of blocks), or products side
+// by side (one block each). Elements outside the blocks are not read or multiplied, and are 0 in results.
 //   forward  in x [M, depth], weight [rows, cols], (addend [M, cols] or [1, cols])
 //            out [M, cols] = x·weight (+ addend)
 //   input    in d [M, cols], weight · out [M, depth] = d·weightᵀ
@@ -140,10 +139,10 @@ struct BlockMatmul {
 };
 
 // The gradient of a weight over a rank's shards of a batch (engine/passes/batch/shard.h): out [M, N] = Σ_s Σ_i
-// A_i[rows of s]ᵀ·B_i[rows of s] (+ addend [M, N]). The sum of a shard is made by itself, the addend with the first
-// one's, and shards are added as neighbours: (s0 + s1) + (s2 + s3). Ranks that have two or four of the shards each and
-// add their sums likewise get the same bits.
-//   in A_1 [R_1, M], B_1 [R_1, N], A_2, B_2, …, (addend) · blocks: of a weight that is there in blocks only, one pair
+// A_i[rows of s]ᵀ·B_i[rows of s] (+ addend [M, N]). Each shard's sum is computed separately, the first one with the
+// addend, and shards are added pairwise: (s0 + s1) + (s2 + s3). Ranks that have two or four of the shards each and add
+// their sums in the same way get the same bits.
+//   in A_1 [R_1, M], B_1 [R_1, N], A_2, B_2, …, (addend) · blocks: of a weight that is nonzero in blocks only; one pair
 //   The rank has shards [first, first + count) of `shards`. Shards are cut from `units`: R_i has a multiple of the
 //   rank's units.
 struct ShardedWgrad {
@@ -156,7 +155,7 @@ struct ShardedWgrad {
   bool operator==(const ShardedWgrad&) const = default;
 };
 
-// out = x in 16 bits an element, rounded as a product of these factors rounds what it reads: bf16 or fp16.
+// out = x in 16 bits per element, rounded as a product with these factors rounds its inputs: bf16 or fp16.
 struct Narrow {
   Precision to;
   bool operator==(const Narrow&) const = default;
@@ -259,7 +258,7 @@ struct SpanCrossEntropyGrad {
   const SpanTable* spans;
   bool operator==(const SpanCrossEntropyGrad&) const = default;
 };
-// What the fused span ops are made of. A tanh span counts as a span of one column.
+// The parts of the fused span ops. A tanh span counts as a span of one column.
 struct SpanReduce {  // [B, W] → [B, S]: sum or max over each span
   const SpanTable* spans;
   bool max;
@@ -294,8 +293,8 @@ struct SpanSample {
   double u_low, u_high;
   bool operator==(const SpanSample&) const = default;
 };
-// Draws a level of each span, softmax spans all, by inversion: the lowest k whose share of softmax(x), with the shares
-// before it, exceeds u. A level of share 0 is never drawn, and NaN draws 0. in x [B, W], u [B, S]
+// Draws a level of each span, all of them softmax spans, by inversion: the lowest k at which the cumulative share of
+// softmax(x) exceeds u. A level of share 0 is never drawn, and NaN draws 0. in x [B, W], u [B, S]
 //   out [B, S] int32
 struct SpanDraw {
   const SpanTable* spans;
@@ -318,11 +317,12 @@ struct BatchNormGrad {  // in x, gamma, beta, mean, var, d_y · out d_x [r, c], 
   bool relu;
   bool operator==(const BatchNormGrad&) const = default;
 };
-// Of the shards of a batch that a rank has (as in ShardedWgrad), what batch norm sums over rows: of each shard by
-// itself, times `scale`; then shards are added as neighbours.
+// Batch norm's sums over the rows of a rank's shards (as in ShardedWgrad): each shard's sum separately, times `scale`;
+// then shards are added pairwise.
 //   mean      in x [r, c] · out Σ x [1, c]
 //   variance  in x, mean [1, c] · out Σ (x − mean)² [1, c]
-//   gradient  in x, gamma, beta, mean, var [1, c], d_y [r, c] · out Σ d and Σ d·x̂ [1, 2·c], d behind the ReLU if relu
+//   gradient  in x, gamma, beta, mean, var [1, c], d_y [r, c] · out Σ d and Σ d·x̂ [1, 2·c], d masked by the ReLU if
+//   relu
 struct BatchNormSums {
   enum Form : int { mean, variance, gradient } form;
   double scale, eps;
@@ -331,8 +331,8 @@ struct BatchNormSums {
   int shards, first, count;
   bool operator==(const BatchNormSums&) const = default;
 };
-// d_x of rows of a batch by the sums of all: (d − share·Σ d − x̂·share·Σ d·x̂)·rstd·gamma. in as of a gradient's sums,
-// sums [1, 2·c] · out d_x [r, c]
+// d_x of rows of a batch from the sums over all rows: (d − share·Σ d − x̂·share·Σ d·x̂)·rstd·gamma. in as of a
+// gradient's sums, sums [1, 2·c] · out d_x [r, c]
 struct BatchNormRowsGrad {
   double eps, share;
   bool relu;
@@ -354,32 +354,31 @@ struct RunningStats {
 
 // ---- recurrent layers ---------------------------------------------------------------------------
 // One layer over `steps` steps; row b is sequence b, its step t the columns [t·in, (t + 1)·in) of x and [t·H, (t +
-// 1)·H) of y. Gates stand side by side, H columns each.
+// 1)·H) of y. Gates are side by side, H columns each.
 //   gru               r, z = σ(x·W_x + b_x + h·W_h + b_h), n = tanh(x·W_xn + b_xn + r⊙(h·W_hn + b_hn)), h′ = (1 − z)⊙n
 //                     + z⊙h: reset after, as torch and cuDNN
 //   gru_reset_before  r, z = σ(x·W_x + h·W_h + b_x), n = tanh(x·W_xn + (r⊙h)·W_hn + b_xn), h′ as above: Cho et al.
 //                     2014, TF1
 //   lstm              i, f, g, o = x·W_x + b_x + h·W_h + b_h, c′ = σ(f + forget_bias)⊙c + σ(i)⊙tanh(g), h′ =
 //                     σ(o)⊙tanh(c′)
-// From its length on a sequence holds its state, its outputs are 0, and nothing of its rows is read there.
+// Beyond its length a sequence keeps its state, its outputs are 0, and its inputs are not read.
 enum class Cell : int { gru, gru_reset_before, lstm };
 
-// Sequences are treated in tiles; what only the derivative reads stands tile by tile, a sequence a column:
-// [tiles·steps·parts·H, kSequenceTile], in the order (tile, step, part, unit), 0 where there is no sequence or it has
-// ended.
+// Sequences are processed in tiles; tensors that only the derivative reads are stored tile by tile, one sequence per
+// column: [tiles·steps·parts·H, kSequenceTile], in the order (tile, step, part, unit), 0 for padding sequences and past
+// a sequence's end.
 constexpr int64_t kSequenceTile = 16;
 constexpr int64_t sequence_tiles(int64_t sequences) { return (sequences + kSequenceTile - 1) / kSequenceTile; }
 TESSERA_HD constexpr int64_t gates_of(Cell c) { return c == Cell::lstm ? 4 : 3; }
 // Parts of `saved`: gru r, z, n, q = h·W_hn + b_hn, h · gru_reset_before r, z, n, h · lstm i, f, g, o, tanh c′, c, h; c
 // and h as they were before the step.
 TESSERA_HD constexpr int64_t saved_of(Cell c) { return c == Cell::lstm ? 7 : c == Cell::gru ? 5 : 4; }
-// Parts of `slopes`, the gradients of what the gates' functions are applied to: in the order of the gates; gru has q's
-// after them.
+// Parts of `slopes`, the gradients of the gates' pre-activations: in the order of the gates; gru has q's after them.
 TESSERA_HD constexpr int64_t slopes_of(Cell c) { return c == Cell::gru_reset_before ? 3 : 4; }
 
-// Floats that a GPU's block holds of each sequence while it takes it through a layer, at least: forward its state (four
-// times, for the products in multiples of four), a step's input and the input's part of the gates; backward the gates'
-// gradients of two steps, with a quarter of padding, and three of the state's.
+// Minimum floats that a GPU block holds per sequence in a layer: forward its state (four times, padded to multiples of
+// four for the products), a step's input and the input's part of the gates; backward the gates' gradients of two steps,
+// with a quarter of padding, and three of the state's.
 TESSERA_HD constexpr int64_t recurrent_padded(int64_t n) { return (n + 3) / 4 * 4; }
 TESSERA_HD constexpr int64_t recurrent_floats(int64_t in, int64_t hidden) {
   return 4 * recurrent_padded(hidden) + recurrent_padded(in) + 4 * hidden + 4;
@@ -387,8 +386,8 @@ TESSERA_HD constexpr int64_t recurrent_floats(int64_t in, int64_t hidden) {
 TESSERA_HD constexpr int64_t recurrent_grad_floats(int64_t hidden) {
   return 10 * recurrent_padded(hidden) + 3 * hidden + 4;
 }
-// Of `columns` steps, a multiple of four: the gates' gradients, `gates` of each, with their padding, and which they
-// are.
+// For `columns` steps, a multiple of four: the gradients of `gates` gates each, with padding, and the steps'
+// identities.
 TESSERA_HD constexpr int64_t recurrent_input_floats(int64_t gates, int64_t columns) {
   return recurrent_padded(gates) * (columns + 1) + 2 * columns;
 }
@@ -396,7 +395,7 @@ TESSERA_HD constexpr int64_t recurrent_input_floats(int64_t gates, int64_t colum
 //   in  x [B, steps·in], (length [B, 1]), (h0 [B, H]), (c0 [B, H], lstm), W_x [in, gates·H], W_h [H, gates·H], b_x [1,
 //       gates·H], (b_h, not gru_reset_before)
 //       no length: all steps; no h0, c0: zero
-//   out y [B, steps·H], h_last [B, H], saved (on the processor empty where no op reads it), (c_last [B, H], lstm)
+//   out y [B, steps·H], h_last [B, H], saved (on the processor empty if no op reads it), (c_last [B, H], lstm)
 struct Recurrent {
   Cell cell;
   int64_t steps;
@@ -429,13 +428,14 @@ struct RecurrentWgrad {
 // ---- the end of a step --------------------------------------------------------------------------
 // Adam (Kingma & Ba 2015) over a flat parameter set [1, n] or a parameter [r, c], in place. in param, m, v, grad. t =
 // step·updates + index + 1 is read from the device.
-// With two more inputs, gate [1, 1] and done [1, 1], nothing happens unless gate > above, and t = done, this update
-// included: the step itself decides on it. With one more, scale [1, 1], the gradient is divided by it: a power of two.
+// With two more inputs, gate [1, 1] and done [1, 1], the update is skipped unless gate > above, and t = done, including
+// this update: the decision is made within the step. With one more, scale [1, 1], the gradient is divided by it: a
+// power of two.
 struct Adam {
   enum Form : int { torch, tf1 } form;
   double lr, beta1, beta2, eps, weight_decay;
   int64_t updates, index;  // this is update `index` of `updates` in a step
-  // lr falls linearly from step decay_from to 0 at decay_from + decay_steps; decay_steps 0: never
+  // lr falls linearly from step decay_from to 0 at decay_from + decay_steps; decay_steps 0: constant
   int64_t decay_from, decay_steps;
   double above = 0;
   bool operator==(const Adam&) const = default;
@@ -450,34 +450,34 @@ struct Average {
   double decay;
   bool operator==(const Average&) const = default;
 };
-struct ClampRange {  // elements start … start + count − 1 of param [1, n] are brought to [low, high], in place
+struct ClampRange {  // elements start … start + count − 1 of param [1, n] are clamped to [low, high], in place
   int64_t start, count;
   double low, high;
   bool operator==(const ClampRange&) const = default;
 };
-// Writes scalars [1, 1] into row step mod slots of the ring [slots, n], in place, and notes the first step with one
-// that is not finite. in ring, x_1 … x_n
+// Writes scalars [1, 1] into row step mod slots of the ring [slots, n], in place, and records the first step with a
+// non-finite one. in ring, x_1 … x_n
 struct Report {
   int64_t slots;
   bool operator==(const Report&) const = default;
 };
 
 // ---- between ranks ------------------------------------------------------------------------------
-// The rows of all ranks, one below the other. in order [1, 1] (in place and unchanged: ops that share it run one after
-// the other, on every rank in the same order), x [1, n] · out order, all [ranks, n]
+// The rows of all ranks, stacked. in order [1, 1] (in place and unchanged: ops that share it run one after the other,
+// on every rank in the same order), x [1, n] · out order, all [ranks, n]
 struct AllGather {
   const Wires* wires;
   int64_t ranks;
   bool operator==(const AllGather&) const = default;
 };
-// A sum over ranks that they share out: each receives its part of what all have, and adds it up as neighbours.
+// A sum over ranks, divided among them: each rank receives all ranks' values of its part and adds them pairwise.
 // in order, x [1, n] · out order, Σ x [1, the part]
 struct ReduceParts {
   const Wires* wires;
-  int64_t ranks, rank, part;  // numbers that a rank owns; the last one less
+  int64_t ranks, rank, part;  // numbers that a rank owns; the last rank owns fewer
   bool operator==(const ReduceParts&) const = default;
 };
-// A state that ranks update in parts: each of them gets the others'. In place.
+// A state that ranks update in parts: each rank receives the others' parts. In place.
 // in order, the parts in the order of ranks [1, c], side by side in one state · out order, the parts
 struct GatherParts {
   const Wires* wires;
@@ -500,7 +500,7 @@ struct SpanTable {  // spans lie side by side, in order
 
 // The blocks of a weight [rows, cols], as kernels read them (the engine owns the arrays).
 struct BlockTable {
-  struct Item {  // rows [row, row + rows) and columns [col, col + cols) of the weight meet depth [from, from + rows)
+  struct Item {  // rows [row, row + rows), columns [col, col + cols) of the weight; depth [from, from + rows)
     int row, rows, col, cols, from;
   };
   const Item* items;  // in the order in which a sum takes them; they share no element
@@ -508,16 +508,16 @@ struct BlockTable {
   int count, hole_count, depth, rows, cols;
 };
 
-// In which parts a backend's kernels can be asked for an op. Which inputs are then cut the same way the op's traits say
-// (engine/ops/rule.h).
+// The parts in which a backend's kernels can compute an op. The op's traits (engine/plan/traits.h) say which inputs are
+// cut in the same way.
 struct Parts {
   enum : int {
     whole = 0,
     blocks = 1,  // CPU: a block of rows (Call::block)
-    // CUDA: a step of a fused launch (fused.h), whose device code is Fused<Op> (gpu/fused/chain.cuh)
+    // CUDA: a step of a fused launch (fused.h), whose device code is Fused<Op> (gpu/bodies/chain.cuh)
     rows = 2,
     cols = 4,
-    elements = 8,  // in a chain `flat`, and of tiles that the chain has made
+    elements = 8,  // in a chain `flat`, and on tiles that the chain has computed
     tiles = 16,    // tiles of a product or rows of a scatter
   };
 };

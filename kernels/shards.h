@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-// The first of `units` that shard s of `shards` has.
+// The first of the `units` of shard s of `shards`.
 TESSERA_HD constexpr int64_t shard_begin(int64_t units, int shards, int s) { return units * s / shards; }
 // The units of the first s shards of a rank. `op` has units, shards, first, count.
 template <class Sharded>
@@ -18,8 +18,8 @@ template <class Sharded>
 TESSERA_HD constexpr int64_t shard_begin(const Sharded& op, int64_t rows, int s) {
   return rows / shard_units(op, op.count) * shard_units(op, s);
 }
-// How many times the last two of the sums that wait are added once that of shard s of `count` is there: neighbours are
-// halves of halves.
+// How many times the last two pending sums are added after the sum of shard s of `count` is complete: shards are paired
+// by repeated halving.
 TESSERA_HD constexpr int shards_joined(int count, int s) {
   int from = 0, end = count, joined = 0;
   while (end - from > 1) {
@@ -29,7 +29,7 @@ TESSERA_HD constexpr int shards_joined(int count, int s) {
   }
   return joined;
 }
-// Sums of shards that are held at a time beside the result.
+// Shard sums held at a time besides the result.
 TESSERA_HD constexpr int shard_rooms(int count) {
   int rooms = 0;
   for (int n = 1; n < count; n *= 2) ++rooms;

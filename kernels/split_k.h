@@ -9,8 +9,8 @@ struct Slices {
   int count, length;
 };
 
-// `cut` > 0: slices of that length, whatever the depth. Otherwise about 256, or about 128 if a product is so deep that
-// its slices are its only parallelism.
+// `cut` > 0: slices of that length for any depth. Otherwise about 256, or about 128 if a product is so deep that its
+// slices are its only parallelism.
 inline Slices slices_of(int64_t depth, int64_t cut) {
   constexpr int64_t kStage = 32;
   if (depth == 0) return {0, 0};
@@ -23,8 +23,8 @@ inline Slices slices_of(int64_t depth, int64_t cut) {
   return {static_cast<int>((depth + cut - 1) / cut), static_cast<int>(cut)};
 }
 
-// The side of a GPU's tiles of a product [rows, cols] of which `parts` slices have blocks of their own: 64, whose
-// threads read least, unless there would be fewer blocks than a large device has multiprocessors; down to `least`.
+// The side of a GPU's tiles of a product [rows, cols] with `parts` slices in separate blocks: 64, which reads least per
+// thread, unless there would be fewer blocks than a large device has multiprocessors; down to `least`.
 // Any side gives the same bits.
 constexpr int64_t kFullGrid = 128;
 inline int64_t product_blocks(int64_t parts, int64_t rows, int64_t cols, int64_t side) {
@@ -36,8 +36,8 @@ inline int64_t product_tile(int64_t parts, int64_t rows, int64_t cols, int64_t l
   return side;
 }
 
-// Whether a GPU gives each slice of a product [rows, cols] blocks of its own: if that takes it less time, in slices
-// that a multiprocessor makes one after another; a launch that adds them takes about as long as one. Either way gives
+// Whether a GPU gives each slice of a product [rows, cols] its own blocks: if that takes less time, counted in slices
+// that a multiprocessor computes in series; the launch that adds them takes about as long as one slice. Both ways give
 // the same bits.
 inline bool worth_cutting(int64_t slices, int64_t rows, int64_t cols) {
   const auto in_series = [&](int64_t parts) {

@@ -35,7 +35,7 @@ const KernelTable& kernels_f32();
 namespace isa_avx512_bf16 {  // isa_avx512's, with the products of matmul.cpp in this instruction set
 const KernelTable& kernels_f32();
 }
-namespace isa_amx_bf16 {  // the same with products of bf16 by tiles of AMX
+namespace isa_amx_bf16 {  // the same with bf16 products by AMX tiles
 const KernelTable& kernels_f32();
 }
 

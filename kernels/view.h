@@ -1,11 +1,11 @@
-// What a kernel sees: views and one call. Plain data, the same for every backend.
+// The arguments of a kernel: views and one call. Plain data, the same for every backend.
 #pragma once
 #include <cstdint>
 
 namespace tessera {
 
-// To what the factors of a product are rounded: the nearest number with 10 bits of mantissa (tf32; of two the one away
-// from 0), 7 (bf16; the even one) or 10 and |x| ≤ 65504 (fp16; likewise). fp32: they keep the program's scalar.
+// The format to which the factors of a product are rounded, to nearest: 10 bits of mantissa (tf32; ties away from 0), 7
+// (bf16; ties to even) or 10 and |x| ≤ 65504 (fp16; likewise). fp32: the program's scalar.
 enum class Precision : uint8_t { fp32, tf32, bf16, fp16 };
 
 // A row-major matrix [rows, cols]; element (r, c) at data[r·ld + c]. Real views hold the program's scalar type, index
@@ -32,7 +32,7 @@ struct StepState {
   int64_t running = 0;
 };
 
-// One op of a program with its addresses. An input that an op may leave out has data == nullptr.
+// One op of a program with its addresses. An omitted optional input has data == nullptr.
 struct Call {
   const View* in;
   const View* out;

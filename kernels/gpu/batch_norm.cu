@@ -28,10 +28,11 @@ void backward_run(const Call& call, int64_t, void* scratch) {
          batch_norm_grad_kernel, norm_in(call, op.eps, op.relu, op.groups), norm_grad(call));
 }
 
-// batch_norm_sums, batch_norm_rows_grad: shards of a batch one after another. A device's step is composed of other ops
-// instead, which fused launches make side by side (engine/passes/batch/shard.h); these are here to compare.
-//   1 read of x (gradient: and d_y), two block barriers a sum of a shard · 2 reads and 1 write, a thread an element
-constexpr int kMostSums = 32;  // that wait for their neighbours: the depth of a tree whose leaves an int counts
+// batch_norm_sums, batch_norm_rows_grad: shards of a batch one after another. A device's step uses other ops instead,
+// which fused launches run side by side (engine/passes/batch/shard.h); these kernels serve for comparison.
+//   1 read of x (gradient: and d_y), two block barriers per sum of a shard · 2 reads and 1 write, one thread per
+//   element
+constexpr int kMostSums = 32;  // pending sums: the maximum depth of a tree with an int number of leaves
 struct ShardNorm {
   NormIn in;
   const float *mean, *var;

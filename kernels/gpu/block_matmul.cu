@@ -1,10 +1,10 @@
-// block_matmul: products with a weight that is there in blocks only (ops.h).
+// block_matmul: products with a weight that is nonzero in blocks only (ops.h).
 //   2·M FLOP an element of the blocks, in every form; each block of the weight is read once for every 32 rows
-//   A block of threads makes a 32 × 32 tile of the result, a thread four elements of a column; it walks over the blocks
-//   that meet the tile, 32 of their depth at a time in shared memory (8.25 KiB)
+//   A thread block computes a 32 × 32 tile of the result, a thread four elements of a column; it loops over the
+//   weight's blocks that overlap the tile, with 32 of their depth at a time in shared memory (8.25 KiB)
 //   Factors are rounded on their way into shared memory, and multiplied by the FMA units.
-//   two block barriers a stage · an element is one chain over its blocks in order and their depth: the same bits in any
-//   batch, no atomics
+//   two block barriers per stage · an element is one chain over its blocks in order and their depth: the same bits in
+//   any batch, no atomics
 #include "kernels/gpu/dialect/view.cuh"
 
 namespace tessera::gpu {
@@ -20,7 +20,7 @@ struct Operands {
   Precision factors;
 };
 
-// One block as the form sees it: which rows and columns of the result it has a part in, and how deep it is.
+// One block in the given form: the rows and columns of the result to which it contributes, and its depth.
 struct Meeting {
   int row, rows, col, cols, depth;
   __device__ bool holds(int i, int j) const { return i >= row && i < row + rows && j >= col && j < col + cols; }

@@ -1,5 +1,5 @@
 // fill, reshape, slice_rows, slice_cols, concat_rows, concat_cols, all_gather, gather_parts: moves, and reduce_parts,
-// which adds what it gets. Placement turns most of them into views of other storage; those are not run.
+// which adds received parts. Placement turns most moves into views; those are not run.
 //   8 bytes per element, bandwidth-bound; no synchronisation, exact. Indices and reals are both moved as 4-byte words.
 #include "kernels/gpu/dialect/map.cuh"
 #include "kernels/shards.h"
@@ -26,7 +26,7 @@ struct Parts {
     int64_t ld_from, ld_to;
     int chunks, cols;  // of a row
     bool wide;
-    int64_t end;  // chunks of this part and all before
+    int64_t end;  // chunks of this part and all previous ones
   } part[kParts];
 };
 
@@ -52,7 +52,7 @@ class Copies {
  public:
   Copies(void* scratch, const char* name) : stream_(gpu_context(scratch).stream), name_(name) {}
 
-  // A part that placement already put in its destination needs no copy.
+  // A part that was computed in its destination needs no copy.
   void add(View from, View to) {
     if (empty(to) || (from.data == to.data && (from.ld == to.ld || to.rows == 1))) return;
     if (contiguous(from) && contiguous(to) && to.rows * to.cols < (int64_t{1} << 31)) {
@@ -143,7 +143,7 @@ void reshape_run(const Call& call, int64_t, void* scratch) {
   }
 }
 
-// Queued on the step's stream by the communicator: there is no kernel of ours.
+// The communicator queues it on the step's stream: there is no kernel of ours.
 void all_gather_run(const Call& call, int64_t, void* scratch) {
   const Wires& wires = *static_cast<const AllGather*>(call.op)->wires;
   const View &x = call.in[1], &out = call.out[1];
@@ -159,7 +159,7 @@ void gather_parts_run(const Call& call, int64_t, void* scratch) {
                                first.cols * first.item_bytes, gpu_context(scratch).stream);
 }
 
-// One thread per number: a part of each rank, added as neighbours.
+// One thread per number: the parts of all ranks, added pairwise.
 __global__ void __launch_bounds__(kThreads) add_parts_kernel(const float* parts, int ranks, float* sum, int64_t count) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= count) return;

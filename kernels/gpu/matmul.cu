@@ -1,14 +1,15 @@
 // matmul, sharded_wgrad, narrow.
-// matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend [M, N] or [1, N]). NN forward, NT towards the input, TN towards
-// the weights.
+// matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend [M, N] or [1, N]). NN forward, NT for the input's gradient, TN for
+// the weights' gradient.
 //   2·M·N·K FLOP; 4·(M·K + K·N + M·N) bytes: compute-bound for M ≥ ~30 (fp32), latency-bound at the sizes of a step
-//   One block makes a tile of 64 × 64, or of 32 × 32 or 16 × 16 where those would be too few for a device
+//   One block computes a tile of 64 × 64, or of 32 × 32 or 16 × 16 if those would be too few for a device
 //   (matmul_tile.cuh), with two to four stages of shared memory (40 KiB at most): one is multiplied while the others
-//   are brought.
-//   k is cut into slices (split_k.h), by K alone; a slice's sum is one chain over k, slices are added in order. Where
-//   there are too few tiles to fill a device each slice gets blocks of its own, writes its sums to the workspace, and a
-//   second kernel adds them in the same order: cutting changes no bit, and a row has the same bits in any batch.
-//   one block barrier a stage · deterministic, no atomics
+//   are loaded.
+//   k is cut into slices (split_k.h), by K alone; a slice's sum is one chain over k, slices are added in order. If
+//   there are too few tiles to fill a device, each slice gets its own blocks, which write its sums to the workspace,
+//   and a second kernel adds them in the same order: splitting changes no bit, and a row has the same bits in any
+//   batch.
+//   one block barrier per stage · deterministic, no atomics
 #include "kernels/gpu/bodies/product.cuh"
 #include "kernels/gpu/matmul.h"
 #include "kernels/shards.h"
@@ -25,15 +26,15 @@ __global__ void __launch_bounds__(Tile::kThreads) matmul_kernel(Problem p, float
                                     part != nullptr ? static_cast<int>(blockIdx.z) : kAllSlices, out, shared);
 }
 
-// matmul_slices: the slices' sums added in order. 4·(slices + 1)·M·N bytes from L2: bandwidth-bound · a thread four
-// columns, no barrier
+// matmul_slices: the slices' sums added in order. 4·(slices + 1)·M·N bytes from L2: bandwidth-bound · four columns per
+// thread, no barrier
 __global__ void __launch_bounds__(kThreads) matmul_slices_kernel(const float* part, Problem p, int chunks) {
   const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (item < static_cast<int64_t>(p.rows) * chunks)
     add_slices(p, part, static_cast<int>(item / chunks), static_cast<int>(item % chunks) * kChunk);
 }
 
-// Whether each slice gets blocks of its own.
+// Whether each slice gets its own blocks.
 bool is_cut(const Problem& p) { return worth_cutting(p.slices, p.rows, p.cols); }
 
 template <class F>
@@ -80,7 +81,7 @@ void run(const Call& call, int64_t, void* scratch) {
   });
 }
 
-// The tiles that the op's factors ask for.
+// The tiles for the op's factors.
 void run_factors(const Call& call, int64_t tile, void* scratch) {
   switch (static_cast<const Matmul*>(call.op)->factors) {
     case Precision::fp32: return run<FmaTiles>(call, tile, scratch);
@@ -90,7 +91,7 @@ void run_factors(const Call& call, int64_t tile, void* scratch) {
   }
 }
 
-// narrow: 16 bits an element, for the processor; here to compare. A thread an element.
+// narrow: 16 bits per element. Used on the processor; this kernel serves for comparison. One thread per element.
 __global__ void __launch_bounds__(kThreads) narrow_kernel(Mat<const float> x, Mat<uint16_t> out, bool bfloat) {
   const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (item >= static_cast<int64_t>(out.rows) * out.cols) return;
@@ -106,9 +107,9 @@ void narrow_run(const Call& call, int64_t, void* scratch) {
          static_cast<const Narrow*>(call.op)->to == Precision::bf16);
 }
 
-// sharded_wgrad: a product for each shard, then the sums of neighbours, a launch each. A device's step has separate
-// products instead, which a fused launch makes side by side (engine/passes/batch/shard.h); this is here to compare.
-//   the FLOP and bytes of its products, 12·M·N bytes a sum, one after another
+// sharded_wgrad: a product for each shard, then pairwise sums, one launch each. A device's step has separate products
+// instead, which a fused launch runs side by side (engine/passes/batch/shard.h); this kernel serves for comparison.
+//   the FLOP and bytes of its products, 12·M·N bytes per sum, one after another
 __global__ void __launch_bounds__(kThreads) add_shard_kernel(Mat<float> sum, const float* more) {
   const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (item >= static_cast<int64_t>(sum.rows) * sum.cols) return;

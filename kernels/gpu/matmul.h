@@ -1,4 +1,4 @@
-// The arithmetic of every product of a step, for study: with fp32, each product has that of its op (Matmul::factors).
+// The arithmetic of every product of a step, for study; with fp32, each product uses that of its op (Matmul::factors).
 // Everything else of a step is fp32, and so are weights, sums and results in all modes.
 #pragma once
 #include "kernels/gpu/dialect/table.h"

@@ -1,9 +1,9 @@
 // recurrent, recurrent_grad, recurrent_input_grad, recurrent_wgrad, one launch per pass over time
-// (gpu/bodies/recurrent.cuh, recurrent_grad.cuh): a block owns one sequence, or four of a large batch, through all
+// (gpu/bodies/recurrent.cuh, recurrent_grad.cuh): a block owns one sequence, or four in a large batch, through all
 // steps, with its state and the current steps in shared memory; if they do not fit (in + 8·H or 13·H > 24,576), they
 // are in the workspace.
 //   2·B·steps·(in + H)·gates·H FLOP; latency-bound, as a step needs the last one · weights of at most 32 units
-//   are in registers, others come from the L1 and L2 caches: 4·gates·H² bytes a step and block
+//   are in registers, others come from the L1 and L2 caches: 4·gates·H² bytes per step and block
 //   recurrent_input_grad has a block for each tile of sequences and step, recurrent_wgrad one for 256 weights of a tile
 #include "kernels/gpu/bodies/recurrent_grad.cuh"
 
@@ -11,10 +11,10 @@ namespace tessera::gpu {
 namespace {
 
 constexpr int64_t kMostShared = 96 * 1024;  // bytes: allows two blocks per multiprocessor, and fits smaller GPUs
-// bytes up to which the inputs' part is computed for more steps at a time: the rest is the L1 cache with the weights
+// bytes up to which the inputs' part is computed for more steps at a time: the rest serves as L1 cache for the weights
 constexpr int64_t kInputShared = 40 * 1024;
 
-// `workspace`: nullptr if shared memory holds a block's floats.
+// `workspace`: nullptr if a block's floats fit in shared memory.
 __device__ inline float* room_of(float* shared, float* workspace, int block, int64_t floats) {
   return workspace == nullptr ? shared : workspace + block * floats;
 }
@@ -62,7 +62,8 @@ struct Blocks {
     return {dim3(static_cast<unsigned>(count)), dim3(kThreads), shared(), gpu_context(scratch).stream};
   }
 };
-// Of whole tiles of sequences. One lane per block as long as each has a multiprocessor of its own; four share weights.
+// For whole tiles of sequences. One lane per block while each block can have its own multiprocessor; otherwise four
+// lanes share weights.
 constexpr int64_t kMostSingle = 128;
 Blocks blocks_of(int64_t sequences, int64_t floats) {
   const int64_t lanes = sequences > kMostSingle && is_shared(4 * floats) ? 4 : 1;

@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(32 * kWarps)
     number_kept_kernel(Mat<const float> keep, Mat<int32_t> count, Mat<int32_t> row) {
   TESS_SHARED(of_warp, int[kWarps]);
   const int lane = lane_id(), warp = static_cast<int>(threadIdx.x) / 32;
-  int before = 0;  // kept rows of the rounds before
+  int before = 0;  // kept rows of previous rounds
   for (int first = 0; first < keep.rows; first += 32 * kWarps) {
     const int i = first + static_cast<int>(threadIdx.x);
     const bool kept = i < keep.rows && keep.row(i)[0] > 0;

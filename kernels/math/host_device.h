@@ -1,4 +1,4 @@
-// The attributes of a function that kernels call too.
+// The attributes of a function that is also called by kernels.
 #pragma once
 
 #if defined(__CUDACC__)

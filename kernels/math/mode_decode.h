@@ -9,13 +9,13 @@ namespace tessera {
 
 // x rounded to the grid of 1/unit, ties to even; unchanged if it has no finer digits (|x|·unit ≥ 2^51) or unit is 0.
 TESSERA_HD static inline double on_grid(double x, double unit) {
-  constexpr double kShift = 6755399441055744.0;  // 1.5·2^52: a sum with it has no bits left for a fraction
+  constexpr double kShift = 6755399441055744.0;  // 1.5·2^52: a sum with it has no fraction bits
   const double y = x * unit;
   return unit > 0 && fabs(y) < 2251799813685248.0 ? ((y + kShift) - kShift) / unit : x;
 }
 
 struct NumberRange {
-  double scale[2];   // their product scales a mode's numbers to the column's; two, as one may overflow
+  double scale[2];   // their product scales a mode's numbers to the column's; two factors, as one may overflow
   double low, high;  // of the column: results are clipped to it
   double unit;       // 10^digits; 0: not rounded
 };

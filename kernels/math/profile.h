@@ -1,4 +1,4 @@
-// A row of codes and alphas as calibration sees it: decoded and mapped numbers, cells, and the inputs of the density
+// A row of codes and alphas as used by calibration: decoded and mapped numbers, cells, and the inputs of the density
 // ratio (models/sampling/calibration/profile.h defines and learns them). One value per thread, the same on the host and
 // on every device: compiled without fused multiply-adds, so that a number has the same cell before and after decoding.
 #pragma once
@@ -11,7 +11,7 @@
 namespace tessera {
 
 struct ProfileTable {
-  static constexpr int kBins = 32;  // of a column's numbers that are not repeated often
+  static constexpr int kBins = 32;  // of a column's numbers, except frequent values
   static constexpr int kWaves = 4;  // sin(π·2^k·u), k < kWaves: lets a linear layer resolve the range finely
   static constexpr int kInputs = 1 + kWaves;
 
@@ -34,7 +34,7 @@ struct ProfileTable {
     NumberRange range;
     Distribution model, free;  // source and target of the map; model without points: numbers are not mapped
     Stretch fixed;             // not mapped
-    double unit;               // that mapped numbers are rounded to
+    double unit;               // rounding of mapped numbers
     Distribution real;
     Stretch heaped;  // numbers with their own cell
   };
@@ -85,7 +85,7 @@ TESSERA_HD static inline int number_cell(const double* heaped, int heaps, double
 template <class T>
 TESSERA_HD static inline void number_inputs(double u, T* out) {
   out[0] = static_cast<T>(u);
-  // sin 2a = 2 sin a cos a: one sine and one cosine serve all waves.
+  // sin 2a = 2 sin a cos a: one sine and one cosine are enough for all waves.
   double s = sin(3.14159265358979323846 * u), c = cos(3.14159265358979323846 * u);
   for (int k = 0; k < ProfileTable::kWaves; ++k) {
     out[1 + k] = static_cast<T>(s);

@@ -9,7 +9,7 @@
 
 namespace tessera::gpu {
 
-// NaN is not below the floor, so it stays.
+// NaN is not below the floor, so it is kept.
 __device__ inline float at_least(float v, float floor) { return v < floor ? floor : v; }
 inline float floor_of(bool relu) { return relu ? 0.0f : -__builtin_inff(); }
 
@@ -51,7 +51,7 @@ __device__ inline void batch_norm(const NormIn& in, const NormOut& out, int firs
 }
 
 // Backward, all groups one after the other. d_x = gamma·rstd·(d − mean(d) − x̂·mean(d·x̂)) with d = d_y where ReLU
-// passed it, else 0 (recomputed, not stored);
+// passed x, else 0 (recomputed, not stored);
 //   d_gamma = Σ d·x̂, d_beta = Σ d
 //   4 reads and 1 write of x (20·rows·cols bytes, two of the reads from cache), 14 FLOP per element: bandwidth-bound ·
 //   four block barriers per group

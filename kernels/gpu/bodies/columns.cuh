@@ -28,7 +28,7 @@ __device__ inline double column_sum(double v, ColumnRoom& room) {
 }
 
 // use(row, load(row)) for this thread's rows first, first + 32, … before `end`, in order; eight of them are loaded
-// before the first is used: one after another, each would wait for the one before.
+// before the first is used, so that their latencies overlap.
 template <class Load, class Use>
 __device__ inline void rows_ahead(int first, int end, Load&& load, Use&& use) {
   constexpr int kAhead = 8;

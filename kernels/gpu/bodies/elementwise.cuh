@@ -1,5 +1,5 @@
-// The functions of the elementwise ops, one struct each. CUDA's accurate ones (1–2 units in the last place), not the
-// fast ones.
+// The functions of the elementwise ops, one struct each. They use CUDA's accurate functions (1–2 units in the last
+// place), not the fast ones.
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 

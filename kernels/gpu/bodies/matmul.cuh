@@ -57,7 +57,7 @@ __device__ inline void make_block_of(const ProductStep& x, const TilesPart& at, 
       at.tiling.down, [&](auto tile) { make_block<typename decltype(tile)::Type, trans_a, trans_b>(x, at, part); });
 }
 
-// The sum of slices whose tiles had blocks of their own.
+// The sum of slices that were computed by separate blocks.
 __attribute__((noinline)) __device__ inline void add_slices_by_rows(const Problem& p, const TilesPart& at,
                                                                     const char* part) {
   at.each_chunk([&](int r, int c, int) { add_slices(p, reinterpret_cast<const float*>(part), r, c); });
@@ -83,7 +83,7 @@ struct Fused<Matmul> {
     const int side = static_cast<int>(product_tile(parts, p.rows, p.cols, least));
     return tiled({p.rows, p.cols, side, side}, parts);
   }
-  // Whether the warps of one block make it (matmul_deep.cuh).
+  // Whether the warps of one block compute the slices (matmul_deep.cuh).
   __host__ __device__ static bool by_warps(const Step& x) {
     return x.trans_a && !x.trans_b && x.factors == Precision::fp32 && is_deep(x.problem);
   }

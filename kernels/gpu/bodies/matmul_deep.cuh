@@ -1,8 +1,8 @@
-// A deep product towards a small weight as a step of a fused launch: op(A) = Aᵀ, out [≤ 32, ≤ 32], several slices. One
-// tile of 64 × 64 would make its slices one after the other, with most of its threads idle.
-//   a warp makes a slice, eight side by side; eight of k are in its part of shared memory while the next eight are on
-//   their way there; a thread has 4 × 8 elements · an element of a slice is one chain over k and slices are added in
-//   order: the bits of make_tile · two warp barriers per eight of k, two block barriers per eight slices
+// The deep product of a small weight's gradient as a step of a fused launch: op(A) = Aᵀ, out [≤ 32, ≤ 32], several
+// slices. A tile of 64 × 64 would compute the slices one after the other, with most threads idle.
+//   each of eight warps computes a slice; eight of k are in its part of shared memory while the next eight are being
+//   copied; a thread has 4 × 8 elements · an element of a slice is one chain over k and slices are added in order: same
+//   bits as make_tile · two warp barriers per eight of k, two block barriers per eight slices
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 
@@ -15,11 +15,12 @@ __host__ __device__ inline bool is_deep(const Problem& p) {
   return p.slices > 1 && p.rows <= kDeepSide && p.cols <= kDeepSide;
 }
 
-// How many of k a warp has in shared memory at a time, of both factors; twice: one is multiplied, the next one brought.
+// Depth that a warp has in shared memory at a time, for both factors; double-buffered: one is multiplied while the next
+// is copied.
 constexpr int kDeepStep = 8, kDeepStage = 2 * kDeepStep * kDeepSide;
 static_assert(2 * kDeepStage * kBlockWarps <= kDeepFloats);
 
-// Brings k … k + 7 of both factors, zeros beyond `end`, [factor][k][side].
+// Copies k … k + 7 of both factors, zeros beyond `end`, [factor][k][side].
 __device__ inline void bring_deep(const Problem::Pair& pair, int rows, int cols, int k, int end, float* stage) {
   for (int i = lane_id(); i < kDeepStage / 4; i += 32) {
     const bool second = i >= kDeepStage / 8;
@@ -61,7 +62,7 @@ __device__ inline void make_deep_slice(const Problem& p, int slice, int row, int
 #pragma unroll
         for (int j = 0; j < 8; ++j) acc[i][j] += x[i] * y[j / kChunk][j % kChunk];
     }
-    __syncwarp();  // the room may be filled again
+    __syncwarp();  // the stage may be overwritten
   }
 }
 

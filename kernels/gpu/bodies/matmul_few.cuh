@@ -1,9 +1,9 @@
-// A product of at most eight rows as a step of a fused launch, in fp32. Tiles would bring the weight through shared
-// memory for rows that are hardly there.
-//   a thread has a column of the product, of four or eight rows: the rows' factors are in shared memory, k by k, read
-//   by all threads at once; the weight comes straight from the caches, sixteen of k on their way at a time
-//   4·(rows·K + K·N) bytes; what shared memory delivers bounds it, a float for each multiplication
-//   an element of a slice is one chain over k and slices are added in order: the bits of make_tile · two block
+// A product of at most eight rows as a step of a fused launch, in fp32. Tiles would copy the weight through shared
+// memory for a few rows only.
+//   a thread computes a column of four or eight rows: the rows' factors are in shared memory, k by k, and broadcast to
+//   all threads; the weight is read directly from the caches, with sixteen loads along k in flight
+//   4·(rows·K + K·N) bytes; bound by shared-memory bandwidth, one float per multiplication
+//   an element of a slice is one chain over k and slices are added in order: same bits as make_tile · two block
 //   barriers per slice of k and 256 columns
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
@@ -37,7 +37,7 @@ __device__ inline void few_columns(const Problem::Pair& pair, const Rows& rows, 
                                    float* shared, float (&acc)[height]) {
   for (int first = k0; first < end; first += kFewDepth) {
     const int count = min(kFewDepth, end - first);
-    __syncthreads();  // what was there before is read
+    __syncthreads();  // the previous contents have been read
 #pragma unroll
     for (int r = 0; r < height; ++r)
       for (int k = static_cast<int>(threadIdx.x); k < count; k += kThreads)

@@ -1,12 +1,11 @@
-// A tile of op(A)·op(B), shared by all matmul kernels: how operands reach shared memory and how a thread multiplies
-// them.
+// A tile of op(A)·op(B), shared by all matmul kernels: how operands are copied to shared memory and multiplied.
 //   A stage is kStep = 32 of k. An operand keeps its orientation in shared memory, so that copies need no
-//   transposition: k runs along the lines of a stage, or the tile's side does. A line is longer than what it holds by
-//   as much as makes the fragment reads below free of bank conflicts.
-//   fp32 and tf32: copies are asynchronous (cp.async); the next stages, as many as the room holds, are in flight while
-//   one is multiplied.
-//   16 bits: the next one or two stages are on their way into registers meanwhile, and rounded once, where they are put
-//   down. Fragments are read by ldmatrix.
+//   transposition: the lines of a stage run along k or along the tile's side. Lines are padded so that the fragment
+//   reads below have no bank conflicts.
+//   fp32 and tf32: copies are asynchronous (cp.async); as many further stages as fit are in flight while one is
+//   multiplied.
+//   16 bits: the next one or two stages are loaded into registers meanwhile, and rounded once, when they are stored to
+//   shared memory. Fragments are read by ldmatrix.
 #pragma once
 #include "kernels/gpu/dialect/view.cuh"
 
@@ -14,16 +13,16 @@ namespace tessera::gpu {
 
 constexpr int kStep = 32;
 
-// How an operand with `side` rows or columns in the tile lies in a stage, as Stored (float or 16 bits).
+// Layout in a stage of an operand with `side` rows or columns in the tile, as Stored (float or 16 bits).
 template <class Stored, int side, bool along_k>
 struct StageLayout {
   static constexpr int kLines = along_k ? side : kStep, kPosts = along_k ? kStep : side;
-  // of 16 bits: an odd number of 16-byte words, so that the eight lines of a matrix lie in different banks
+  // 16 bits: an odd number of 16-byte words, so that the eight lines of a matrix are in different banks
   static constexpr int kPitch = sizeof(Stored) == 2 ? (kPosts / 8 | 1) * 8 : along_k ? kStep + 4 : side + 8;
   static constexpr int kRoom = kLines * kPitch;
   __device__ static int at(int i, int k) { return along_k ? i * kPitch + k : k * kPitch + i; }  // i along the side
 };
-// Elements of one stage, either way.
+// Elements of one stage, for either orientation.
 template <class Stored, int side>
 constexpr int kStageRoom = StageLayout<Stored, side, true>::kRoom > StageLayout<Stored, side, false>::kRoom
                                ? StageLayout<Stored, side, true>::kRoom
@@ -45,15 +44,15 @@ struct Rows {
 };
 __device__ inline Rows rows_between(int first, int end) { return {first, end - first, end - first, 0}; }
 
-// The chunks of an operand's stages that a thread brings from global to shared memory: four neighbours of a line
-// each, of i in [first, first + side) of `rows`, zeros beyond rows.count. What does not change from stage to stage is
-// found once, at the beginning of a slice.
+// The chunks of an operand's stages that a thread copies from global to shared memory: four adjacent elements of a line
+// each, for i in [first, first + side) of `rows`, zeros beyond rows.count. Addresses and bounds are computed once, at
+// the beginning of a slice.
 template <class Layout, bool along_k, int threads>
 struct Chunks {
   static constexpr int kAll = Layout::kLines * Layout::kPosts / 4, kOwn = (kAll + threads - 1) / threads;
   const float* from[kOwn];  // of the next stage
-  int there[kOwn];          // how many of the four there are at most (≤ 0: none)
-  int64_t step;             // to the stage after it
+  int there[kOwn];          // at most this many of the four exist (≤ 0: none)
+  int64_t step;             // to the following stage
   bool wide;                // 16 bytes may be read at once
 
   __device__ static int number(int own) { return own * threads + static_cast<int>(threadIdx.x); }
@@ -74,8 +73,8 @@ struct Chunks {
         from[own] += along_k ? rows.at(i) * p.ld + k0 + post(own) : (k0 + line(own)) * p.ld + rows.first + i;
     }
   }
-  // f(number of the thread's chunk, its first element, how many of it are there (≤ 0: none), whether 16 bytes may be
-  // read at once) of a stage with `depth` of k.
+  // Calls f(number of the thread's chunk, its first element, how many elements exist (≤ 0: none), whether 16 bytes may
+  // be read at once) for a stage with `depth` of k.
   template <class F>
   __device__ void next(int depth, F&& f) {
 #pragma unroll
@@ -89,7 +88,7 @@ struct Chunks {
   }
 };
 
-// As floats, by asynchronous copies: start() copies to `stage`, where the bytes are after cp_async_wait and a barrier.
+// As floats, by asynchronous copies: start() copies to `stage`; the data are valid after cp_async_wait and a barrier.
 template <int side, bool along_k, int threads>
 struct CopyingCarrier {
   using Layout = StageLayout<float, side, along_k>;
@@ -107,12 +106,12 @@ struct CopyingCarrier {
   }
 };
 
-// As 16 bits, through registers: start() begins to load, put_down() rounds and stores.
+// As 16 bits, through registers: start() loads, put_down() rounds and stores.
 template <class Math, int side, bool along_k, int threads>
 struct RoundingCarrier {
   using Layout = StageLayout<uint16_t, side, along_k>;
   using Own = Chunks<Layout, along_k, threads>;
-  float x[Own::kOwn][4] = {};  // undefined, ptxas would keep registers for it in every caller
+  float x[Own::kOwn][4] = {};  // if uninitialised, ptxas would reserve registers for it in every caller
   __device__ void start(Own& chunks, int depth, uint16_t*) {
     chunks.next(depth, [&](int own, const float* from, int valid, bool whole) {
       float4 v = make_float4(0, 0, 0, 0);
@@ -138,10 +137,10 @@ struct RoundingCarrier {
 
 // ---- fp32 on the FMA units ----------------------------------------------------------------------
 // 256 threads; a thread's elements are adjacent if they are contiguous in shared memory, and evenly spaced if k is
-// contiguous. At 64 × 64 a thread has 4 × 4 elements: per four k it reads eight 16-byte words and does 64 FMA. What
-// shared memory delivers, 32 floats a cycle, bounds it: half the peak at 4 × 4 a thread, a fifth at 1 × 4, an eighth
-// at 1 × 1. 32 × 32 and 16 × 16 serve products with too few larger tiles for a device, 16 × 64 and 128 × 8 blocks
-// with few rows or few columns. Every element is one chain over k.
+// contiguous. At 64 × 64 a thread has 4 × 4 elements: per four k it reads eight 16-byte words and does 64 FMA. It is
+// bound by shared-memory bandwidth, 32 floats per cycle: half the peak at 4 × 4 elements per thread, a fifth at 1 × 4,
+// an eighth at 1 × 1. 32 × 32 and 16 × 16 are for products with too few larger tiles to fill a device, 16 × 64 and 128
+// × 8 for blocks with few rows or few columns. Every element is one chain over k.
 template <int down, int across, bool a_along_k, bool b_along_k>
 struct FmaTile {
   static constexpr int kThreads = 256, kRows = down, kCols = across;
@@ -204,7 +203,7 @@ struct FmaTile {
 
 // ---- tensor cores -------------------------------------------------------------------------------
 // Warps of fragments of 16 × 8. A Math takes kDepth of k at a time from a stage and multiplies them; sums are fp32. An
-// element is one chain over k, a fragment's depth at a time, so the tile it is in changes no bit.
+// element is one chain over k, a fragment's depth at a time, so the size of its tile changes no bit.
 
 // tf32: 10 bits of mantissa. 3×tf32: each factor is split in two and the product of the small parts is omitted, which
 // restores fp32's accuracy.
@@ -244,7 +243,7 @@ struct Tf32Math {
 };
 
 // bf16 (8 bits of mantissa, fp32's range) and fp16 (11 bits, up to 65504). A whole stage at a time: two fragments of 16
-// of k. Where the side runs along a stage's lines, ldmatrix transposes.
+// of k. If the lines of a stage run along the side, ldmatrix transposes.
 template <bool bfloat>
 struct HalfMath {
   static constexpr int kDepth = 32;

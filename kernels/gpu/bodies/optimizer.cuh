@@ -20,15 +20,15 @@ inline AdamGate adam_gate(const Call& call) {
   const auto number = [&](int i) { return call.inputs > i ? static_cast<const float*>(call.in[i].data) : nullptr; };
   return {number(4), number(5), number(6)};
 }
-// Of the gradient, for every thread.
+// The factor for the gradient, the same for every thread.
 __device__ inline float unscale_of(const AdamGate& gate) { return gate.scale != nullptr ? 1.0f / gate.scale[0] : 1.0f; }
 // The same for every thread.
 __device__ inline bool shut(const AdamGate& gate, const Adam& op) {
   return gate.value != nullptr && !(static_cast<double>(gate.value[0]) > op.above);
 }
 
-// Of a block, by one thread: powers by squaring, some twenty multiplications each; pow took more time than all else of
-// a small update (bench/results/h100_2026-11-26.md).
+// Computed by one thread of a block: powers by squaring, some twenty multiplications each; pow took more time than the
+// rest of a small update (bench/results/h100_2026-11-26.md).
 __device__ inline void set_rates(Rates& rates, const Adam& op, int64_t step, const AdamGate& gate) {
   const double t =
       gate.done != nullptr ? static_cast<double>(gate.done[0]) : static_cast<double>(step * op.updates + op.index + 1);
@@ -239,7 +239,7 @@ struct ReportStep {
 template <>
 struct Fused<Report> {
   using Step = ReportStep;
-  static constexpr bool kCounts = true;  // the block that counts the step must see what was recorded
+  static constexpr bool kCounts = true;  // the block that counts the step must see the report
   static Step pack(const Call& call, Packing& packing) {
     ReportStep r{Mat<float>(call.out[0]), {}, call.inputs - 1, static_cast<const Report*>(call.op)->slots};
     packing.fits = r.count <= kScalars;

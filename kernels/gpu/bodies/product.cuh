@@ -9,7 +9,7 @@ namespace tessera::gpu {
 constexpr int kMaxPairs = 6;
 
 __device__ constexpr int stages_of(int depth) { return (depth + kStep - 1) / kStep; }
-// How often shared memory is filled for a product split this way: a slice begins with a new stage.
+// The number of stages of a product split this way: each slice begins with a new stage.
 __device__ inline int stages_of(Slices slices, int depth) {
   if (slices.count == 0) return 0;
   const int whole = slices.count - 1;
@@ -84,7 +84,7 @@ __device__ inline Walk begin_of(const Problem& p, int slice) {
   return at;
 }
 
-// Floats of shared memory that the stages of any tile fit into, and how many a tile has of them.
+// Floats of shared memory that are enough for the stages of any tile, and a tile's number of stages.
 constexpr int kStagesRoom = 10240;
 template <class Tile>
 constexpr int kStageOf =
@@ -98,7 +98,7 @@ constexpr int shared_floats = kRooms<Tile>* kStageOf<Tile>;
 
 constexpr int kAllSlices = -1;
 
-// Stages of a tile on their way from global memory, the next one first.
+// Loads a tile's stages from global memory, in order.
 template <class Tile, bool trans_a, bool trans_b>
 struct Loads {
   using Stored = typename Tile::Stored;
@@ -175,9 +175,9 @@ __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, i
     at.next_slice(p);
     if (at.pair < p.pairs) end = at.end(p);
   };
-  // One copy of the code that loads: a launch runs it once or a few times, and instructions come from memory too.
+  // Only one copy of the loading code: a launch runs it a few times only, and instructions are fetched from memory too.
   if constexpr (sizeof(Stored) == 2) {
-    // Two stages in registers where a thread has a chunk of each operand.
+    // Two stages in registers if a thread has one chunk of each operand.
     constexpr int kAhead = Tile::kRows * kStep <= 1024 && Tile::kCols * kStep <= 1024 ? 2 : 1;
     typename In::A a[kAhead];
     typename In::B b[kAhead];
@@ -189,7 +189,7 @@ __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, i
           if (first + i >= stages) break;
           a[i].put_down(in.a(room));
           b[i].put_down(in.b(room));
-          __syncthreads();  // nobody reads the other room any more
+          __syncthreads();  // no thread reads the other stage any more
         }
         in.start(a[i], b[i], room);
         if (first >= 0) multiply(room);
@@ -202,7 +202,7 @@ __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, i
     for (int i = -kAhead, room = 0, free = 0; i < stages; ++i) {
       if (i >= 0) {
         cp_async_wait<kAhead - 1>();
-        __syncthreads();  // the stage is there, and nobody reads the free room any more
+        __syncthreads();  // the stage has arrived, and no thread reads the free one any more
       }
       in.start(a, b, free);
       cp_async_commit();  // also an empty group: the wait counts groups
@@ -212,7 +212,7 @@ __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, i
       room = room + 1 == kRooms<Tile> ? 0 : room + 1;
     }
   }
-  __syncthreads();  // the rooms may be used again
+  __syncthreads();  // shared memory may be reused
   const float* addend = cut ? nullptr : p.addend;
   const int64_t ld = cut ? p.cols : p.ld_out;
   tile.each([&](int i, int c, float&, int number) {
@@ -236,8 +236,8 @@ __device__ inline void finish_sum(const Problem& p, int r, int c, float (&total)
   store_chunk({p.out, p.ld_out, p.rows, p.cols, false}, r, c, n, total);
 }
 
-// out[r, c] = Σ_s part[s][r][c] in order (+ addend), four columns of one row. Eight slices are on their way at a time;
-// what is no slice adds 0, which changes no bit of a sum that began with 0.
+// out[r, c] = Σ_s part[s][r][c] in order (+ addend), four columns of one row. Eight slices are in flight at a time;
+// absent slices add 0, which changes no bit of a sum that began with 0.
 __device__ inline void add_slices(const Problem& p, const float* part, int r, int c) {
   const int n = min(kChunk, p.cols - c);
   const Operand slices{part, p.cols, 1, p.cols % kChunk == 0};

@@ -3,12 +3,12 @@
 // in recurrent_grad.cuh, the products and the order of their sums in recurrent_sums.cuh.
 // One sequence per lane and no lane reads another, so any partition of the sequences gives the same bits. Blocks with
 // one lane, or with a multiple of four.
-//   a gate is (bias + Σ x·W_x) + Σ h·W_h · the input's part does not depend on the state: it is computed for as
-//   many steps at a time as the room holds · a thread, or four of them if the weights of W_h are held in registers,
-//   computes all gates of a unit and its next state · in the room: the state, twice for the products (the step reads
-//   one and writes the other), once as it is (only its owner reads it), c or r⊙h; the lanes; x and the gates' part of
-//   it
-//   block barriers per step: one (reset before: two); two more where x is taken
+//   a gate is (bias + Σ x·W_x) + Σ h·W_h · the input's part does not depend on the state: it is computed for as many
+//   steps at a time as fit in the room · a thread, or four threads if the weights of W_h are held in registers,
+//   computes all gates of a unit and its next state · the room holds the state, twice for the products (the step reads
+//   one and writes the other) and once unrounded (only its owner reads it), c or r⊙h; the lanes; x and its part of the
+//   gates
+//   block barriers per step: one (reset before: two); two more when x is loaded
 #pragma once
 #include "kernels/gpu/bodies/recurrent_sums.cuh"
 
@@ -47,7 +47,7 @@ inline RecurrentLayer recurrent_layer(const Call& call) {
           static_cast<float>(op.forget_bias)};
 }
 
-// A block's room while it takes sequences through a layer.
+// A block's memory while it runs sequences through a layer.
 struct RecurrentRoom {
   float *h, *more, *state;
   Lane* lanes;
@@ -59,13 +59,13 @@ struct RecurrentRoom {
 __device__ inline RecurrentRoom recurrent_room(const RecurrentLayer& s, int lanes, float* room, int floats) {
   const int L = lanes == 1 ? 1 : padded(lanes), all = padded(s.hidden) * L, left = floats - 4 * all - kLaneFloats * L,
             fit = left / ((padded(s.in) + s.w_x.cols) * L);
-  // One lane's products with W_x take four steps at a time.
+  // With one lane, the products with W_x process four steps at a time.
   const int span = L > 1 ? min(fit, s.steps) : fit < 4 ? 1 : min(fit / 4 * 4, padded(s.steps));
   float *more = room + 2 * all, *state = more + all, *lane = state + all, *x = lane + kLaneFloats * L;
   return {room, more, state, reinterpret_cast<Lane*>(lane), x, x + padded(s.in) * span * L, L, all, span, span * L, 0};
 }
 
-// The inputs of the steps from t on.
+// Loads the inputs of the steps from t on.
 __device__ inline void take_inputs(const RecurrentLayer& s, const RecurrentRoom& room, int t) {
   for (int i = thread(), depth = padded(s.in); i < depth * room.columns; i += kThreads) {
     const int k = i % depth, column = i / depth, step = t + column / room.L;
@@ -74,7 +74,7 @@ __device__ inline void take_inputs(const RecurrentLayer& s, const RecurrentRoom&
         k < s.in && step < lane.steps ? rounded(s.x.row(lane.row)[step * s.in + k], s.factors) : 0.0f;
   }
 }
-// Their part of the gates.
+// Computes their part of the gates.
 template <Cell cell, int at_a_time>
 __device__ inline void input_gates(const RecurrentLayer& s, const RecurrentRoom& at) {
   constexpr int G = static_cast<int>(gates_of(cell));
@@ -97,8 +97,8 @@ __device__ inline void input_gates(const RecurrentLayer& s, const RecurrentRoom&
   }
 }
 
-// The steps from `first` to before `end`, whose inputs' part is in the room; one lane (V = 1) or groups of four.
-// `held`: a thread has one unit.
+// Runs the steps from `first` to before `end`, whose inputs' part of the gates is in the room; one lane (V = 1) or
+// groups of four. `held`: a thread has one unit.
 template <Cell cell, int V, bool held>
 __device__ inline void recurrent_steps(const RecurrentLayer& s, const RecurrentRoom& at, int first, int end) {
   constexpr int G = static_cast<int>(gates_of(cell)), parts = static_cast<int>(saved_of(cell));
@@ -110,7 +110,7 @@ __device__ inline void recurrent_steps(const RecurrentLayer& s, const RecurrentR
   const Precision factors = s.factors;
   const int L = V == 1 ? 1 : room.L, H = s.hidden, B = y.rows, steps = s.steps;
 
-  // of the threads that share a unit: which this is, and whether it owns a lane of it
+  // this thread's index among those that share a unit, and whether it owns a lane of the unit
   const int p = held ? thread() % kColumnThreads : 0;
   const Items mine(held ? thread() / kColumnThreads : thread(), kThreads, H);
   const bool owner = !held || (mine.group < L / V && (V == 4 || p == 0));
@@ -237,7 +237,7 @@ __device__ inline void end_lanes(const RecurrentLayer& s, const RecurrentRoom& a
 }
 
 // All steps of the sequences `rows`, in groups that the room holds. Every thread of the block calls it. noinline: each
-// variant has the registers it needs, and calls nothing, for which its callers would save theirs.
+// variant gets the registers that it needs, and makes no calls that would make its callers save theirs.
 template <Cell cell, int V, bool held>
 __attribute__((noinline)) __device__ void recurrent_forwards(const RecurrentLayer& s, const Rows& rows, int most,
                                                              float* floats, int count) {

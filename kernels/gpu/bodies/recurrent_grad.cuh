@@ -1,12 +1,12 @@
-// The derivatives of a recurrent layer (gpu/bodies/recurrent.cuh): the gates' gradients step by step, and what they are
-// to the input and to the weights.
-//   recurrent_grad: d_h before a step is what passes by the gates, plus Σ_j d_j·W_h[u, j] over the gates' gradients d
-//   (recurrent_sums.cuh: along rows) · eight threads share a unit; one of them owns each of its lanes, and takes it
-//   from that sum to the gates of the step before, whose `saved` are on their way meanwhile · in the room: d of two
-//   steps (one is read, the other written), the lanes, the part of d_h that passes by, d_c or r, h
+// The derivatives of a recurrent layer (gpu/bodies/recurrent.cuh): the gates' gradients step by step, and from them the
+// gradients of the input and of the weights.
+//   recurrent_grad: d_h before a step is the part that bypasses the gates plus Σ_j d_j·W_h[u, j] over the gates'
+//   gradients d (recurrent_sums.cuh: along rows) · eight threads share a unit; one of them owns each of its lanes, and
+//   computes from that sum the gates' gradients of the step before, whose `saved` are loaded meanwhile · the room holds
+//   d of two steps (one is read, the other written), the lanes, the part of d_h that bypasses the gates, d_c or r, h
 //   block barriers per step: one (reset before: two)
-//   recurrent_input_grad: a product with W_x along its rows, of as many steps at a time as the room holds; two barriers
-//   for each · recurrent_wgrad: a weight is one chain over steps and sequences, no barrier
+//   recurrent_input_grad: a product with W_x along its rows, for as many steps at a time as fit in the room; two
+//   barriers each · recurrent_wgrad: a weight is one chain over steps and sequences, no barrier
 #pragma once
 #include "kernels/gpu/bodies/recurrent.cuh"
 
@@ -65,14 +65,14 @@ __device__ inline void group_backwards(const RecurrentBack& s, const Rows& rows,
   const bool sole = p < V;  // owns a lane of its unit
   // 32 units of a product at a time, by whole warps
   const int passes = held ? 1 : static_cast<int>(blocks_for(all / V, kThreads / kRowThreads));
-  // weights of 32·rows gates; reset before: those of n apart, as r⊙h is what they multiply
+  // weights of 32·rows gates; reset before: those of n separately, because they multiply r⊙h
   constexpr int kOwn = (reset ? 2 : G) * kHeldUnits / (kRowThreads * kChunk) * kChunk, kOwnMore = reset ? kChunk : 1;
   float own[held ? kOwn : 1], own_n[held ? kOwnMore : 1];
   if constexpr (held) {
     hold_row<kOwn / kChunk>(s.w_h.row(mine.u), depth, p, factors, own);
     if constexpr (reset) hold_row<1>(s.w_h.row(mine.u) + 2 * H, H, p, factors, own_n);
   }
-  // take(u, lane, sum) by the owner; before(u, lane) while the sum is under way
+  // calls take(u, lane, sum) in the owner, and before(u, lane) while the sum is being computed
   const auto each_unit = [&]<bool n>(const float* values, auto&& before, auto&& take) {
     Items at = mine;
     for (int pass = 0; pass < passes; ++pass, at.next()) {
@@ -92,7 +92,7 @@ __device__ inline void group_backwards(const RecurrentBack& s, const Rows& rows,
   struct Saved {
     float part[parts], up;
   };
-  // What a lane's step t saved, and d_y; nothing past its end.
+  // The saved values of a lane's step t, and d_y; zeros past its end.
   const auto saved_at = [&](int t, int u, int lane, bool wanted) {
     Saved was{};
     const Lane& of = lanes[lane];
@@ -103,7 +103,7 @@ __device__ inline void group_backwards(const RecurrentBack& s, const Rows& rows,
     if (d_y) was.up = d_y.row(of.row)[t * H + u];
     return was;
   };
-  // The gates' gradients of step t, d_h after it given; of reset before, r's must wait for those of n.
+  // The gates' gradients of step t, given d_h after it; with reset before, r's must wait for those of n.
   const auto gates_at = [&](int t, int u, int lane, float d_h, const Saved& was) {
     const Lane& of = lanes[lane];
     const bool on = t < of.steps;
@@ -225,7 +225,7 @@ inline RecurrentInput recurrent_input(const Call& call) {
           static_cast<int>(slopes_of(op.cell)),
           static_cast<int>(call.in[1].cols / gates_of(op.cell))};
 }
-// Of the steps cell(i), i < columns, a multiple of four; row −1 is none. The room: recurrent_input_floats.
+// For the steps cell(i), i < columns, a multiple of four; row −1: none. Memory: recurrent_input_floats.
 struct SequenceStep {
   int row, step;
 };
@@ -287,8 +287,8 @@ __device__ inline void load_tile(const float* from, bool wide, float (&to)[kTile
     for (int q = 0; q < kChunk; ++q) to[lane + q] = v[q];
   }
 }
-// Weight `at` of a tile's share: one chain over its steps and sequences. The sixteen lanes of a step are on their way
-// at a time.
+// Weight `at` of a tile's share: one chain over its steps and sequences. The sixteen lanes of a step are loaded at a
+// time.
 __device__ inline void recurrent_weight(const RecurrentWeights& s, int tile, int at) {
   const int H = s.hidden, gates = static_cast<int>(gates_of(s.cell)) * H, B = s.x.rows, b = tile * kTile;
   const int k = at / gates, j = at % gates, parts = static_cast<int>(saved_of(s.cell)),

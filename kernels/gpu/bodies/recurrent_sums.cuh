@@ -1,14 +1,14 @@
 // The products of a recurrent layer (gpu/bodies/recurrent.cuh, recurrent_grad.cuh): weights times values of a block's
-// lanes, which are in its room, [k][lane]. A product's lanes are 1 (V = 1) or come in groups of four (V = 4), whose
-// values are one 16-byte word and whose sums share each weight.
-//   The order of a sum depends on nothing but its depth, so its bits are the same for any V, any number of lanes, and
-//   held or streamed weights:
+// lanes, which are in its room, [k][lane]. A product has one lane (V = 1) or groups of four lanes (V = 4), whose values
+// are one 16-byte word and whose sums share each weight.
+//   The order of a sum depends only on its depth, so its bits are the same for any V, any number of lanes, and held or
+//   streamed weights:
 //     down the columns of W (column_sums)  four partial sums, of k ≡ 0, 1, 2, 3 (mod 4), added as (0 + 1) + (2 + 3)
 //     along the rows of W (row_sums)       eight threads take four neighbours j at a time in turn, each in four partial
 //                                          sums by j mod 4, added as above; the threads' sums are added by a butterfly
-//   Held: the weights of at most 32 units stay in registers through all steps. Streamed: they come from L1, the next
-//   ones on their way while a thread uses the last.
-//   Factors are rounded once: values where they are put into the room, weights as they arrive in registers.
+//   Held: the weights of at most 32 units stay in registers through all steps. Streamed: they are read from L1, the
+//   next ones being loaded while a thread uses the last.
+//   Factors are rounded once: values when they are stored to the room, weights when they are loaded into registers.
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 
@@ -16,7 +16,7 @@ namespace tessera::gpu {
 
 constexpr int kTile = static_cast<int>(kSequenceTile);
 constexpr int kHeldUnits = 32;
-constexpr int kColumnThreads = 4, kRowThreads = 8;  // that share a unit's product: of held columns, and of rows
+constexpr int kColumnThreads = 4, kRowThreads = 8;  // threads that share a unit's product: of held columns, and of rows
 
 __host__ __device__ constexpr int padded(int n) { return static_cast<int>(recurrent_padded(n)); }
 
@@ -35,8 +35,8 @@ __device__ inline void round_all(Precision factors, float (&x)[n]) {
   else round_to<Precision::fp16>(x);
 }
 
-// What the steps of a GRU with held weights keep in registers. Others read it again after every store: they need the
-// registers for their sums.
+// Parameters that the steps of a GRU with held weights keep in registers. Other variants read them again after every
+// store, because they need the registers for their sums.
 template <bool kept, class T>
 struct KeptAs {
   using Type = const T&;
@@ -57,7 +57,7 @@ __device__ inline int length_of(const Mat<const float>& length, int b, int seque
   return !(own > 0.0f) ? 0 : own < static_cast<float>(steps) ? static_cast<int>(own) : steps;
 }
 
-// A lane's sequence, in the room: row −1 is none, one beyond the batch fills the last tile.
+// A lane's sequence, in the room: row −1: none; a row beyond the batch pads the last tile.
 struct __align__(16) Lane {
   int row, steps, tile, place;
 };
@@ -87,7 +87,7 @@ __device__ inline void clear_beyond(const Mat<float>& m, const Rows& rows, int s
     m.row(first + i / beyond)[used + i % beyond] = 0.0f;
 }
 
-// How many sequences, of `floats` each, a room holds at a time: one, or a multiple of four.
+// The number of sequences, of `floats` each, that fit in a room: one, or a multiple of four.
 __device__ inline int most_lanes(int64_t floats, int room) {
   const int fit = room / static_cast<int>(floats);
   return fit < 4 ? 1 : fit / 4 * 4;
@@ -102,7 +102,7 @@ __device__ inline void each_group(const Rows& rows, int most, Go&& go) {
   }
 }
 
-// Items (u, group), u < units, in turn: number `first`, and those `step` further on. Divides once.
+// Iterates over items (u, group), u < units: number `first`, then every `step`-th. Divides once.
 struct Items {
   int u, group, step_u, step_group, units;
   __device__ Items(int first, int step, int n)
@@ -133,7 +133,7 @@ __device__ inline float across_four(const float (&part)[V], int p) {
 
 // ---- down the columns of a weight -----------------------------------------------------------------------------------
 // sum[g][lane] = Σ_k w[k·ld + g·gate]·v[k·lanes + lane], k < depth, by one thread. v has a multiple of four values
-// (V = 1: they are read four at a time), zeros at the end. Of four lanes one gate after the other: a step of a fused
+// (V = 1: they are read four at a time), zeros at the end. With four lanes, one gate after the other: a step of a fused
 // launch has about 90 registers.
 template <int G, int V>
 __device__ inline void column_sums(const float* w, int ld, int gate, const float* v, int lanes, int depth,
@@ -192,7 +192,7 @@ __device__ inline void hold_columns(const float* w, int ld, int gate, int depth,
     }
   round_all(factors, own);
 }
-// sum[g], of the gates first … first + n − 1 of those held. `v`: of thread p's lanes.
+// sum[g] for gates first … first + n − 1 of those held. `v`: values of thread p's lanes.
 template <int G, int V, int first, int n, int held>
 __device__ inline void held_column_sums(const float (&own)[held], const float* v, int lanes, int depth, int p,
                                         float (&sum)[n]) {
@@ -215,8 +215,8 @@ __device__ inline void held_column_sums(const float (&own)[held], const float* v
 }
 
 // ---- along the rows of a weight -------------------------------------------------------------------------------------
-// Where value j of the room begins. Sixteen bytes after every fourth one: without them the eight threads of a row would
-// read from the same banks.
+// The position of value j in the room. Sixteen bytes of padding follow every fourth value: without them the eight
+// threads of a row would read from the same banks.
 template <int V>
 __device__ inline int value_at(int j, int lanes) {
   return j * lanes + (V == 1 ? 0 : j & ~3);
@@ -253,8 +253,8 @@ __device__ inline float across_eight(const float (&part)[4][V], int p) {
   return sum + __shfl_xor_sync(kWholeWarp, sum, 4);
 }
 
-// Σ_j w[j]·v[j][lane], j < depth, by eight threads, p of them this one; lane p % 4 with V = 4. `v`: of their lanes,
-// as value_at lays them out, a multiple of four values with zeros at the end. Every thread of a warp calls it.
+// Σ_j w[j]·v[j][lane], j < depth, by eight threads, of which this is number p; lane p % 4 with V = 4. `v`: of their
+// lanes, as value_at lays them out, a multiple of four values with zeros at the end. Every thread of a warp calls it.
 template <int V>
 __device__ inline float row_sums(const float* w, const float* v, int lanes, int depth, int p, Precision factors) {
   constexpr int kAtATime = 2, kApart = kRowThreads * kChunk;
@@ -279,7 +279,7 @@ __device__ inline float row_sums(const float* w, const float* v, int lanes, int 
   return across_eight<V>(part, p);
 }
 
-// The same with weights that a thread holds, those of `n` rows of 32.
+// The same with held weights, those of `n` rows of 32.
 template <int n>
 __device__ inline void hold_row(const float* w, int depth, int p, Precision factors, float (&own)[n * kChunk]) {
   const bool wide = reinterpret_cast<uintptr_t>(w) % 16 == 0;

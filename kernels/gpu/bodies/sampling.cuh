@@ -39,7 +39,7 @@ __device__ inline void draw_condition(const ConditionTables& in, const Mat<int32
     else low = middle + 1;
   }
   condition.row(i)[0] = low;
-  if (op.table_rows == 0) {  // sampling: only the condition is wanted
+  if (op.table_rows == 0) {  // sampling: only the condition is needed
     row.row(i)[0] = -1;
     return;
   }

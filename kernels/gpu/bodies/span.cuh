@@ -1,9 +1,9 @@
 // The spans of a row: tanh for positions, Gumbel softmax for choices (Jang et al. 2017), the condition's cross-entropy,
 // and their parts.
 //   x, y [rows, W], the spans adjacent; SpanTable (ops.h) is passed by value, its arrays are in device memory
-//   One warp per (row, span), one lane per column in 32: a span has between one column and as many as a table's largest
-//   category, and spans do not wait for each other. No barrier; sums over lanes by a butterfly, whose order depends
-//   only on the span, so a row has the same bits in any batch.
+//   One warp per (row, span), one lane per column in 32: spans differ in width, from one column to the size of a
+//   table's largest category, and do not wait for each other. No barrier; sums over lanes by a butterfly, whose order
+//   depends only on the span, so a row has the same bits in any batch.
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 
@@ -45,7 +45,7 @@ __device__ inline void span_activation(const SpanPlace& p, const Mat<const float
     if (p.lane == 0) y[0] = tanhf(logit[0]);
     return;
   }
-  if (p.span.width <= 32) {  // a lane keeps its only column: memory would be waited for three times
+  if (p.span.width <= 32) {  // a lane keeps its only column: otherwise it would wait for memory three times
     const bool any = p.lane < p.span.width;
     const float own = any ? (logit[p.lane] + gumbel(noise[p.lane], low, high)) * inverse_tau : kLowest,
                 top = warp_max(own > kLowest ? own : kLowest), e = any ? expf(own - top) : 0.0f,
@@ -246,8 +246,8 @@ __device__ inline void span_sample(const SpanPlace& p, const Mat<const float>& x
 
 // span_draw: the lowest level whose e^(x − m), with those before it, exceeds u times the whole.   x [rows, W],
 // u [rows, S] · codes [rows, S]
-//   4·rows·W bytes, two exponentials per element: bandwidth-bound · a lane sums adjacent levels; the sums of the lanes
-//   are added in their order, so a row has the same draw in any batch
+//   4·rows·W bytes, two exponentials per element: bandwidth-bound · a lane sums adjacent levels; the lanes' sums are
+//   added in order, so a row has the same draw in any batch
 __device__ inline void span_draw(const SpanPlace& p, const Mat<const float>& x, const Mat<const float>& u,
                                  const Mat<int32_t>& codes) {
   const float* logit = x.row(p.row) + p.span.start;

@@ -58,10 +58,10 @@ __device__ inline void sparse_pick(const Pick& x, int p, int j) {
 // sparse_matmul: out = dense·weight (+ addend [rows, N] or [1, N]), four columns of one row.   2·rows·entries·N
 // FLOP instead of 2·rows·blocks·width·N
 //   reads `entries` weight rows per row, from L2: bandwidth-bound there
-//   eight weight rows are on their way at a time; their numbers and weights are found by all threads of the block
-//   before, and kept in shared memory: found one after another by the threads that wait for them, they took most of
-//   the time · two block barriers per list of at most 5,120
-//   a row's sum runs over its entries in order, so it has the same bits in any batch; what is no entry adds 0·0, which
+//   eight weight rows are in flight at a time; all threads of the block first compute the rows' indices and factors and
+//   store them in shared memory: computed one after another by the threads that need them, they took most of the time ·
+//   two block barriers per list of at most 5,120
+//   a row's sum runs over its entries in order, so it has the same bits in any batch; absent entries add 0·0, which
 //   changes no bit of a sum that began with 0
 struct ListedEntry {
   int column;  // of the dense row; −1: none
@@ -85,13 +85,12 @@ __device__ inline void add_listed(const ListedEntry* entry, int count, const Ope
 }
 
 // sparse_wgrad: out = denseᵀ·d (+ addend [blocks·width, N]).   d [rows, N] · out [blocks·width, N]
-//   a block owns 16 rows and 32 columns of out; its eight warps share the rows of d, each a run of them. A warp takes
-//   32 of its rows at a time: lane p puts the weights of row p's entries for the 16 rows of out into shared memory
-//   and notes in a mask which are there; then the rows with any are multiplied, six on their way at a time, a lane
-//   4 × 4 elements
+//   a block owns 16 rows and 32 columns of out; each of its eight warps processes a run of the rows of d, 32 rows at a
+//   time: lane p stores the weights of row p's entries for the 16 rows of out in shared memory and marks them in a
+//   mask; then the rows with any entries are multiplied, six in flight at a time, 4 × 4 elements per lane
 //   4·(blocks·width·N + rows·N·tiles) bytes and rows·per index reads per block, all from cache: latency-bound,
 //   by at most rows / 48 loads in series, however often a value occurs
-//   what is no entry is not multiplied, so that a NaN of d reaches the rows of its entries alone
+//   absent entries are not multiplied, so a NaN of d reaches only the rows of its entries
 //   an element is one chain over the rows of each warp, whose sums are added in order: bits depend on shapes alone ·
 //   two warp barriers per 32 rows, one block barrier
 constexpr int kWgradRows = 16, kWgradCols = 32, kMatches = 6;
@@ -101,8 +100,8 @@ struct WgradRoom {
 };
 static_assert(sizeof(WgradRoom) <= sizeof(float) * kSharedFloats);
 
-// The weights of row p's entries in rows w0 … w0 + 15 of the dense row, to `own`; their mask. Entries of one column
-// are added in order.
+// Stores the weights of row p's entries in columns w0 … w0 + 15 of the dense row to `own`; returns their mask. Entries
+// of one column are added in order.
 __device__ inline unsigned own_weights(const Entries& e, int p, int w0, int last, float* own) {
   unsigned mask = 0;
 #pragma unroll
@@ -122,7 +121,7 @@ __device__ inline unsigned own_weights(const Entries& e, int p, int w0, int last
   return mask;
 }
 
-// Adds to acc rows p0 … p0 + 31 of d, of which lane p has `mask` of weights.
+// Adds rows p0 … p0 + 31 of d to acc; `mask`: the weights of lane p's row.
 __device__ inline void add_rows(const Operand& d, int p0, unsigned mask, const float (*weight)[kWgradRows + 4], int row,
                                 int c, int n, float (&acc)[4][kChunk]) {
   for (unsigned left = __ballot_sync(kWholeWarp, mask != 0); left != 0;) {
@@ -190,7 +189,7 @@ __attribute__((noinline)) __device__ inline void sparse_matmul(const SparseStep&
   constexpr int kListed = kSharedFloats / 2;
   const int all = x.entries.index.cols, chunks = tiles_of(x.out.cols, kChunk);
   const int rows = max(1, min(all_rows.count, kListed / max(all, 1))), part = min(all, kListed / rows);
-  for (int first_row = 0; first_row < all_rows.count; first_row += rows) {  // those whose entries the room holds
+  for (int first_row = 0; first_row < all_rows.count; first_row += rows) {  // those whose entries fit in shared memory
     const int count = min(rows, all_rows.count - first_row);
     for (int item0 = 0; item0 < count * chunks; item0 += kThreads) {
       const int item = item0 + static_cast<int>(threadIdx.x), row = item / chunks, c = item % chunks * kChunk,
@@ -199,7 +198,7 @@ __attribute__((noinline)) __device__ inline void sparse_matmul(const SparseStep&
       for (int first = 0; first < all; first += part) {
         const int width = min(part, all - first);
         if (item0 == 0 || part < all) {
-          __syncthreads();  // the list before is read
+          __syncthreads();  // the previous list has been read
           each_item(count * width, [&](int i) {
             const int from = all_rows.at(first_row + i / width), j = first + i % width,
                       column = x.entries.column(from, j);

@@ -1,4 +1,4 @@
-// The dialect of gpu.h as nvcc sees it. Its twin is tests/emulation/gpu.h.
+// The dialect (dialect.h) for nvcc. Its counterpart is tests/emulation/gpu.h.
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

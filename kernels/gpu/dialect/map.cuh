@@ -9,7 +9,7 @@
 namespace tessera::gpu {
 
 constexpr int kChunk = 4;  // columns per thread
-// loads that a thread starts before it uses the first: one by one, each would wait for the one before
+// loads that a thread starts before it uses the first, so that their latencies overlap
 constexpr int kInFlight = 8;
 
 struct Operand {

@@ -28,10 +28,10 @@ inline bool aligned16(const View& v) {
 // Whether the elements are contiguous.
 inline bool contiguous(const View& v) { return v.rows <= 1 || v.ld == v.cols; }
 
-// The same elements as one row; of a contiguous view.
+// The elements of a contiguous view as one row.
 inline View as_row(const View& v) { return {v.data, 1, v.rows * v.cols, v.rows * v.cols, v.item_bytes}; }
 
-// x as a product of such factors reads it. The same for every thread.
+// x rounded as a product with such factors reads it. `factors` is the same for every thread.
 __device__ inline float rounded(float x, Precision factors) {
   if (factors == Precision::tf32) return __uint_as_float(to_tf32(x));
   if (factors == Precision::bf16) return __uint_as_float(pack_bf16(0, x));

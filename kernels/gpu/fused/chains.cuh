@@ -20,7 +20,7 @@ constexpr int kMaxChains = 32, kMaxSteps = 96, kPoolBytes = 28 * 1024;
 struct FusedTable {
   struct Chain {
     FusedChain::Cut cut;
-    int end;  // blocks of this chain and all before
+    int end;  // blocks of this chain and all previous ones
     int units, per_block, first_step, steps;
     Tiling tiling;  // tiles
   } chain[kMaxChains];
@@ -51,7 +51,7 @@ constexpr bool kLayer<Recurrent> = true;
 template <>
 constexpr bool kLayer<RecurrentGrad> = true;
 
-// An op without this partition does not get here: the host does not put it into such a chain (fused.cu).
+// Never called for an op without this partition: the host does not put it into such a chain (fused.cu).
 template <class Op, int parts>
 __device__ inline void rows_of_op(const unsigned char* step, const RowsPart& part) {
   if constexpr ((parts & Parts::rows) != 0 && !kLayer<Op>) Fused<Op>::rows(told<Op>(step), part);
@@ -71,8 +71,8 @@ __device__ inline void tiles_of_op(const unsigned char* step, const TilesPart& p
   else elements_of_op<Op, parts>(step, state, part.shared, walk);
 }
 
-// noinline, here and below: inlined into one kernel these would spill its registers. Whole recurrent layers are apart
-// from other rows, because their variants are many calls.
+// noinline, here and below: inlined into one kernel these would spill its registers. Whole recurrent layers are
+// separate from other rows, because their variants need many calls.
 __attribute__((noinline)) __device__ void do_layers(OpKind kind, const unsigned char* step, const RowsPart& part) {
   if (kind == OpKind::recurrent) Fused<Recurrent>::rows(told<Recurrent>(step), part);
   else Fused<RecurrentGrad>::rows(told<RecurrentGrad>(step), part);

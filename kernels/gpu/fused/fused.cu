@@ -9,9 +9,9 @@
 namespace tessera::gpu {
 namespace {
 
-// Brings what a chain's steps are told into the first-level cache, all lines at once; step by step, each would be
-// waited for. It is kept where nobody reads it, or the loads would be left out. noinline: of a parameter that it
-// knows, the compiler reads from the constant cache.
+// Loads the parameters of a chain's steps into the first-level cache, all lines at once; otherwise each step would wait
+// for its own. The values are stored, though never read, so that the compiler keeps the loads. noinline: if the
+// compiler knew that the source is a kernel parameter, it would read through the constant cache.
 constexpr int kTableLine = 128;
 __attribute__((noinline)) __device__ void touch(const unsigned char* from, int bytes, int* to) {
   const int line = static_cast<int>(threadIdx.x);
@@ -21,7 +21,7 @@ __attribute__((noinline)) __device__ void touch(const unsigned char* from, int b
 __global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__ Constants<FusedTable> table) {
   const FusedTable& t = *table;
   TESS_SHARED(shared, float[kSharedFloats]);
-  // The block's chain, its number there, and the step: in registers they would be spilled at each call.
+  // The block's chain, its number in it, and the step: in registers they would be spilled at each call.
   TESS_SHARED(own, int[2]);
   TESS_SHARED(state, StepState);
   TESS_SHARED(touched, int[kPoolBytes / kTableLine]);
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__
     }
     __syncthreads();
   }
-  // By the block that may have reported in this launch, so that it sees the report.
+  // Done by the block that may have run `report` in this launch, so that it sees the report.
   if (own[1] == 0 && own[0] == t.counting && threadIdx.x == 0) {
     if (t.first) t.state->running = state.step;
     if (t.last) t.state->step = after_step(*t.state, state.step);
