@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// What an H200 is published to reach: floors for a card that need not be there.
+// Published rates of an H200: floors can be computed without the card.
 constexpr double kBytesPerSecond = 4.8e12, kFlopsPerSecond = 67e12;
 
 const char* name_of(FusedChain::Cut cut) {
@@ -77,7 +77,7 @@ nlohmann::json describe_launches(Plan plan) {
     group["floor_us"] = 1e6 * std::max(flops / kFlopsPerSecond, bytes / kBytesPerSecond);
     groups.push_back(std::move(group));
   }
-  // Who counts the step: its first and last launch, where those are fused ones; else a launch of its own.
+  // The step is counted by its first and last launch if these are fused, else by a separate launch.
   const bool counts =
       plan.fuse && launches > 1 && std::none_of(fusion.back().alone.begin(), fusion.back().alone.end(), runs);
   return {{"launches", launches + (counts ? 0 : 1)},

@@ -1,4 +1,4 @@
-// The training step of a table and options, as `tessera plan` shows it.
+// The description of a training step for `tessera plan`.
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
@@ -17,7 +17,7 @@
 namespace tessera {
 namespace {
 
-// A step of the last phase, which is nearly all of a method's time.
+// A step of the last phase, which takes nearly all of a method's time.
 void record_step(Plan& plan, const Method& method, nlohmann::json& json) {
   const std::vector<Phase> phases = method.phases();
   Recorder r(plan);
@@ -43,7 +43,7 @@ void plan_of_rows(Plan& plan, const Prepared& p, nlohmann::json& json) {
   json["memory"]["table_bytes"] = static_cast<int64_t>(p.rows.codes.size() * 4 + p.rows.alphas.size() * 4);
 }
 
-// What is made again, with the bytes it saves and the FLOPs it costs.
+// The recomputed values, with the bytes saved and the FLOPs added.
 nlohmann::json describe_recompute(Plan& plan, const States& carried, const FitOptions& options, const Team& team) {
   const Device& here = Device::processor();
   const int64_t room = room_for(plan, here, team, beside_step(plan, here, carried, options));
@@ -130,7 +130,7 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
                               {"flops_before", p.flops_before},
                               {"flops_after", p.flops_after}});
   }
-  const Plan whole = several ? plan : Plan();  // before a smaller memory changes it
+  const Plan whole = several ? plan : Plan();  // before recomputation changes it
   json["recompute"] = describe_recompute(plan, carried, options, team);
   const Plan on_device = plan;
   const Layout layout = arrange(plan, Device::processor(), cpu_kernels(), wanted(off, "liveness")).layout;

@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-// The part of a rank of several; Error(usage): there are fewer parts than shards.
+// The plan of one of several ranks; Error(usage): there are fewer parts than shards.
 using RankPlan = std::function<Plan(const RankCut& cut)>;
 
 // `on_device`: the part as a GPU runs it.
@@ -37,10 +37,10 @@ void describe_part(nlohmann::json& json, const Plan& plan, Plan on_device, const
   json["cuda"] = {{"floor_us", cuda_floor}, {"launches", cuda["launches"]}};
 }
 
-// `usual`: the shards of a number of ranks where nobody asks for their number.
+// `usual`: the default number of shards for a number of ranks.
 nlohmann::json describe_numbers(const Plan& whole, const RankPlan& part, int ranks, int shards, int (*usual)(int),
                                 const Ceilings& here) {
-  static const SelfCommunicator unused;  // a plan of several ranks needs wires, which are not used before it runs
+  static const SelfCommunicator unused;  // a plan of several ranks needs wires, which are unused until it runs
   std::set<int> sizes{ranks};
   for (int n = 1; n <= kMostRanks; n *= 2) sizes.insert(n);
   nlohmann::json all = nlohmann::json::array();

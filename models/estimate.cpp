@@ -18,21 +18,22 @@ int64_t bytes_of(const Table& t) {
   return bytes;
 }
 
-// What is added, as some of it differs from run to run: pages of the program that only training runs, and gaps that it
-// leaves to the allocator.
+// Adds a margin for memory that varies from run to run: pages of the program that only training uses, and gaps in the
+// allocator.
 int64_t peak_of(int64_t training, int64_t around) {
   const int64_t most = std::max(training, around);
   return most + most / 100 + (int64_t{3} << 18);
 }
 
-// Beyond what a calibration, a prior and held-out rows look at, memory is a line over the rows: these two are on it.
+// Beyond the rows used by a calibration, a prior and held-out rows, memory is linear in the rows: these two points
+// define the line.
 constexpr int64_t kShorter = 150'000, kLonger = 450'000;
 
 }  // namespace
 
 nlohmann::json estimate_memory(Table&& table, const FitOptions& asked, Team& asked_team, const Monitor& monitor,
                                int64_t outside) {
-  std::optional<Team> counting;  // what arrays take is known where a limit counts them
+  std::optional<Team> counting;  // arrays are counted only if there is a limit
   Team& team = asked_team.limit() ? asked_team : counting.emplace(asked_team.size(), std::make_shared<MemoryLimit>());
   FitOptions options = asked;
   options.rehearsal = std::make_shared<Rehearsal>();
@@ -48,8 +49,8 @@ nlohmann::json estimate_memory(Table&& table, const FitOptions& asked, Team& ask
   (void)Model::fit(std::move(table), options, team, before);
   if (!found.reached)
     throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
-  const int64_t around = process_memory().peak;  // of reading, encoding, and what follows training
-  // The columns of a table are given back one by one while it is encoded.
+  const int64_t around = process_memory().peak;  // of reading, encoding, and the stages after training
+  // The columns of a table are released one by one while it is encoded.
   const int64_t limit = std::max({outside + table_bytes + found.encoded, found.arrays + found.held, found.after});
   return {{"method", options.method},
           {"preset", options.preset},
@@ -74,7 +75,7 @@ nlohmann::json estimate_columns(const std::string& columns, int64_t rows, const 
                                 const Monitor& monitor, int64_t outside) {
   const auto of = [&](int64_t n) {
     nlohmann::json e = estimate_memory(table_of_columns(columns, n), options, team, monitor, outside);
-    release_freed_memory();  // what one estimate leaves to the allocator is no memory of the next
+    release_freed_memory();  // memory freed by one estimate must not count in the next
     return e;
   };
   if (rows <= kLonger) return of(rows);

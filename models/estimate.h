@@ -6,14 +6,14 @@
 
 namespace tessera {
 
-// Reads, encodes and ends as fit() does, but neither allocates nor runs the steps (models/training/rehearsal.h). Bytes,
-// by part; "limit_bytes" is the smallest memory limit that reading, encoding and training keep to, "peak_bytes" what
-// the process holds at most, as the kernel counts it (docs/engine/memory.md).
+// Does the same as fit() before and after the steps, but neither allocates nor runs the steps
+// (models/training/rehearsal.h). Bytes, by part; "limit_bytes" is the smallest memory limit that is enough for reading,
+// encoding and training, "peak_bytes" the maximum of the process, as the kernel counts it (docs/engine/memory.md).
 // `outside`: bytes of the limit that the caller holds.
 nlohmann::json estimate_memory(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor,
                                int64_t outside = 0);
-// The same where there is no table yet: of one that has such columns (models/data/table/column_spec.h), which is made
-// and not read. More rows than are worth making are extrapolated.
+// The same without a table: for a generated one with these columns (models/data/table/column_spec.h). Large numbers of
+// rows are extrapolated.
 nlohmann::json estimate_columns(const std::string& columns, int64_t rows, const FitOptions& options, Team& team,
                                 const Monitor& monitor, int64_t outside = 0);
 

@@ -57,7 +57,7 @@ std::vector<int64_t> every_row(const Table& t) {
   return rows;
 }
 
-// Behind a table of the same columns and the same numbering of texts.
+// Appends to a table with the same columns and the same text codes.
 void append(Table& to, Table&& rows) {
   if (to.columns.empty()) {
     to = std::move(rows);
@@ -86,14 +86,14 @@ Calibration learn_calibration(const std::shared_ptr<const RowModel>& fitted, con
     while (rows->next(batch)) append(all, fitted->encoder.pick(batch, every_row(batch)));
     return all;
   };
-  // In fp16 a loss is scaled and updates are left out, which nothing would count here.
+  // In fp16 a loss is scaled and updates are skipped, which would not be reported here.
   const std::string precision = options.precision == "fp16" ? "fp32" : options.precision;
   return Calibration::fit(
       fitted->encoder, sample, model,
       {options.calibrate, options.seed, trained.flops, options.device.get(), trained.until, precision}, team, monitor);
 }
 
-// Nothing on a rank that follows.
+// Returns nothing on a rank that follows.
 std::optional<Trained> train_rows(Model::State& state, RowModel& model, EncodedTable&& table, const FitOptions& given,
                                   Checkpoints& checkpoints, Team& team, const Monitor& monitor) {
   const std::unique_ptr<RowMethod> method = model.method();
@@ -118,12 +118,12 @@ std::optional<Trained> train_rows(Model::State& state, RowModel& model, EncodedT
   return trained;
 }
 
-// The encoded rows are gone by the time of a calibration, and those that it looks at are here from now on.
+// At the time of a calibration the encoded rows are freed; the rows that it uses are held from now on.
 void check_room_to_calibrate(const RowModel& model, const Table& sample, const EncodedTable& table,
                              const FitOptions& options, const Team& team) {
   const auto& limit = team.limit();
   if (limit == nullptr || (limit->bytes() == 0 && !options.rehearsal)) return;
-  // and the program that makes candidates, whose batch is halved until it has room
+  // plus the program that generates candidates, whose batch is halved until it fits
   const int64_t sampling = static_cast<int64_t>(sizeof(float)) * model.method()->parameters() + (int64_t{4} << 20);
   const auto bytes = [&](Tier most) { return Calibration::bytes(model.encoder, sample, most) + sampling; };
   const int64_t held = limit->held() - bytes_of(table);
@@ -159,10 +159,10 @@ void fit_rows(Model::State& state, Table&& table, const FitOptions& options, Che
     const MemoryShare looked_at = team.share(sample.rows * bytes_of_row(sample), "rows that a calibration looks at");
     if (calibrate) check_room_to_calibrate(*model, sample, encoded, options, team);
     const auto trained = train_rows(state, *model, std::move(encoded), options, checkpoints, team, monitor);
-    encoded = {};  // as the check of the room counts on
+    encoded = {};  // check_room_to_calibrate() assumes this
     if (calibrate && trained) model->calibration = learn_calibration(model, sample, options, *trained, team, monitor);
   }
-  // From here on its rows are those of the table; a calibration compares what is learnt.
+  // Set last: a calibration compares rows of the learned columns, before the rules restore the table's.
   model->rules = std::move(rules);
 }
 
@@ -187,7 +187,7 @@ void fit_sequences(Model::State& state, Table&& table, const FitOptions& options
   model.steps = train(*method, std::move(held_out), options, checkpoints, team, monitor, state.provenance).kept;
 }
 
-// While a phase runs, its note says which follow, and what is left of --max-time.
+// Adds to a phase's note the phases that follow and the time left of --max-time.
 Monitor outlined(const Monitor& monitor, const FitOptions& options) {
   Monitor out = monitor;
   if (!monitor.on_progress) return out;
@@ -208,7 +208,7 @@ Monitor outlined(const Monitor& monitor, const FitOptions& options) {
   return out;
 }
 
-// Training; an error's message says what of it is kept.
+// Runs the training; error messages say what is saved.
 template <class F>
 void keeping(Checkpoints& checkpoints, F&& training) {
   try {
@@ -221,8 +221,7 @@ void keeping(Checkpoints& checkpoints, F&& training) {
 
 }  // namespace
 
-// A model in memory holds to the rules of its file: what could not be opened is found while the checkpoints of its
-// training are there.
+// Checks that the model's file could be opened, while the checkpoints of its training still exist.
 void Model::check_opens() const {
   try {
     (void)from_bytes(bytes(), "The model that was trained");
@@ -265,7 +264,7 @@ std::optional<Model> Model::finished(const std::string& path, const Table& table
                   fmt::format("{}: this model does not say which run it is of.\n  {}", path, way_out));
     Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
     checkpoints.identity().check_same(RunIdentity::from_json(provenance["run"]), path, way_out);
-    checkpoints.remove_own();  // a kill between the last write of the model and their removal left them
+    checkpoints.remove_own();  // left by a kill between the last write of the model and their removal
     return model;
   } catch (const Error& e) {
     if (!other || e.code() == ErrorCode::memory) throw;

@@ -27,29 +27,29 @@ class Model {
   // Releases the table's memory while it encodes. Throws Error(data | usage | numeric | cancelled | memory).
   static Model fit(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor);
 
-  // The model at `path`, if it is what fit() with this table and these options would make: then there is nothing left
-  // to do. None where there is no file.
-  // Throws Error(data | usage) naming the difference when it is another, unless `other` says that others may be there.
+  // The model at `path`, if fit() with this table and these options would give the same one: then the run is finished.
+  // None if there is no file. Throws Error(data | usage) naming the difference if it is another model, unless `other`
+  // allows that.
   static std::optional<Model> finished(const std::string& path, const Table& table, const FitOptions& options,
                                        bool other, Team& team, const Monitor& monitor);
 
-  // The same model, calibrated anew on the rows it was fitted on; of the options, seed and calibrate count.
+  // The same model, recalibrated on the rows it was fitted on; uses only the options seed and calibrate.
   Model calibrated(const Table& table, const FitOptions& options, Team& team, const Monitor& monitor) const;
 
   void save(const std::string& path, bool overwrite) const;  // whole or not at all
-  static Model load(const std::string& path);                // Error(format) names what is wrong and where
+  static Model load(const std::string& path);                // Error(format) names the defect and its place
   std::string bytes() const;                                 // of the file
   static Model from_bytes(const std::string& bytes, const std::string& path);  // `path` is for messages
 
   Table schema() const;             // columns with names, types, values' spelling; no rows
-  Table sampled_schema() const;     // the same, without reasons that tell of the fitted table's rows
+  Table sampled_schema() const;     // the same, without reasons that reveal rows of the fitted table
   nlohmann::json describe() const;  // method, preset, configuration, columns, encoders, sizes, provenance
 
-  // The stream keeps what it needs of the model alive; team and monitor must outlive it.
+  // The stream keeps the parts of the model that it needs alive; team and monitor must outlive it.
   std::unique_ptr<RowStream> sample(int64_t offset, int64_t count, const SampleOptions& options, Team& team,
                                     const Monitor& monitor) const;
 
-  // The model of rows, for what reads it directly; null: it is of sequences.
+  // The model of rows, for direct access; null: a model of sequences.
   std::shared_ptr<const RowModel> shared_rows() const;
 
   struct State;  // models/model_state.h
@@ -60,8 +60,8 @@ class Model {
   std::shared_ptr<const State> state_;
 };
 
-// The training step of this table and these options: ops, shapes, bytes, FLOPs, what each pass did, memory, the floor.
-// Trains nothing.
+// The training step of this table and these options: ops, shapes, bytes, FLOPs, the effect of each pass, memory, the
+// floor. Trains nothing.
 nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor);
 
 }  // namespace tessera

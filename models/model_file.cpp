@@ -1,5 +1,5 @@
 // The model file: safetensors with the weights that sampling uses under the names and layouts of
-// docs/engine/file-format.md, and one JSON document in the metadata. models/fitted/ writes and reads what is learnt.
+// docs/engine/file-format.md, and one JSON document in the metadata. models/fitted/ writes and reads the learned parts.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -17,8 +17,8 @@ namespace {
 // A model without rules is of format 1: an older version reads it. With rules its columns are not those of the table.
 constexpr int kFormat = 1, kFormatOfRules = 2;
 
-// Tessera writes no document of more than 8 levels. The bound keeps foreign documents from exhausting the stack of the
-// parser.
+// Tessera writes no document of more than 8 levels. The bound prevents foreign documents from exhausting the parser's
+// stack.
 nlohmann::json parse_document(const std::string& text) {
   try {
     return parse_json(text, 16, "its document");
@@ -32,7 +32,7 @@ nlohmann::json parse_document(const std::string& text) {
 
 void check_room_in_file(const nlohmann::json& encoder) {
   constexpr size_t kRest = 10'000'000;  // for the tensors' places, settings, calibration
-  // a text within a text
+  // JSON stored as a string within JSON
   const auto in_file = [](const nlohmann::json& json) { return nlohmann::json(json.dump()).dump().size(); };
   if (in_file(encoder) <= kMostHeaderBytes - kRest) return;
   std::string column;
@@ -56,7 +56,7 @@ std::string Model::bytes() const {
                           {"provenance", state_->provenance}};
   fitted.write(document, file);
   if (!fitted.rules.empty()) document["rules"] = fitted.rules.to_json();
-  // How long training took is for the reader of the terminal; in the file it would make equal models differ.
+  // The training time is shown in the terminal only; in the file it would make equal models differ.
   document["provenance"].erase("train_seconds");
   file.metadata["tessera"] = document.dump();
   return format_safetensors(file);
@@ -66,7 +66,7 @@ void Model::save(const std::string& path, bool overwrite) const { write_file(pat
 
 namespace {
 
-// Of the kind that the method makes, with nothing but its configuration.
+// A model of the method's kind that has only its configuration.
 std::shared_ptr<FittedModel> unfitted(MethodConfig config) {
   std::shared_ptr<FittedModel> out;
   if (config.method().sequences()) out = std::make_shared<SequenceModel>();

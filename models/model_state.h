@@ -16,13 +16,13 @@ struct Model::State {
   nlohmann::json provenance;
   std::shared_ptr<FittedModel> fitted;
 
-  // null: of the other kind
+  // null: a model of the other kind
   std::shared_ptr<RowModel> rows() const { return std::dynamic_pointer_cast<RowModel>(fitted); }
   std::shared_ptr<SequenceModel> sequences() const { return std::dynamic_pointer_cast<SequenceModel>(fitted); }
 };
 
-// What a model keeps of its columns goes into the header of its file. Before training: Error(data) naming the column
-// that takes most of it, where there is no room for all.
+// The description of a model's columns is stored in the header of its file. Checked before training: throws Error(data)
+// naming the largest column if it does not fit.
 void check_room_in_file(const nlohmann::json& encoder);
 
 }  // namespace tessera

@@ -15,7 +15,7 @@ namespace tessera {
 
 namespace {
 
-// rows, or keys, that must share what a model file stores of texts
+// rows, or keys, that must share a text or part of one for the model file to store it
 int64_t least_shared(const FitOptions& options) { return std::max(options.rare_rows, kRareRows); }
 
 }  // namespace
@@ -64,7 +64,8 @@ Kind& begin(Model::State& state, const Table& table, const FitOptions& options) 
   return *model;
 }
 
-// Rows of one patient are learnt as if they were of several, and the names of patients with many rows as categories.
+// Otherwise the rows of one patient are learned as if they belonged to several, and the names of patients with many
+// rows as categories.
 void tell_likely_key(const Table& table, const Monitor& monitor) {
   const LikelyKey key = likely_key(table);
   if (key.column.empty()) return;
@@ -77,7 +78,8 @@ void tell_likely_key(const Table& table, const Monitor& monitor) {
                               key.column));
 }
 
-// What does not vary within a key is learnt once per sequence: at every step it would vary in what is sampled.
+// Columns that do not vary within a key are learned once per sequence; learned at every step, they would vary in
+// samples.
 FitOptions with_statics(FitOptions options, const Table& table, const Monitor& monitor) {
   SequenceOptions& s = options.sequences;
   if (!s.find_statics || !s.statics.empty()) return options;

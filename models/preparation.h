@@ -1,19 +1,19 @@
-// Turns a table into training data: reduced by rules, protected, encoded. Shared by fit and plan. Of the model it makes
-// the parts other than weights: options, columns, provenance.
+// Turns a table into training data: reduced by rules, protected, encoded. Shared by fit and plan. It sets all parts of
+// the model except weights: options, columns, provenance.
 #pragma once
 #include "models/model_state.h"
 
 namespace tessera {
 
-// The rules of a table, which it is reduced by.
+// Finds the rules of a table and reduces the table by them.
 Rules take_rules(Table& table, const FitOptions& options, Team& team, const Monitor& monitor);
-void say(const Rules& rules, const Monitor& monitor);  // a notice each
+void say(const Rules& rules, const Monitor& monitor);  // one notice per rule
 
-// Of a table reduced by `rules`. `sample`, unless null, receives the rows a calibration looks at: they are gone
-// afterwards.
+// For a table reduced by `rules`. `sample`, unless null, receives the rows that a calibration uses, because the table
+// is consumed.
 EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules, const FitOptions& options,
                           Table* sample, Team& team, const Monitor& monitor);
-// Real rows in random order, all of them or as many as a calibration looks at.
+// Real rows in random order: all, or as many as a calibration uses.
 Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed);
 
 EncodedSequences prepare_sequences(Model::State& state, Table&& table, const FitOptions& options, Team& team,

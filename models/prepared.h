@@ -12,14 +12,14 @@ struct Prepared {
   EncodedSequences sequences;
   std::unique_ptr<RowMethod> row_method;
   std::unique_ptr<SequenceMethod> sequence_method;
-  std::unique_ptr<RowMethod> attribute_method;  // trained aside, before the steps of sequences; may be null
+  std::unique_ptr<RowMethod> attribute_method;  // trained separately, before the steps of sequences; may be null
 
   const Method& method() const {
     return row_method ? static_cast<const Method&>(*row_method) : static_cast<const Method&>(*sequence_method);
   }
 };
 
-// Error(data) where there is nothing to train.
+// Error(data) if there is nothing to train.
 std::unique_ptr<Prepared> prepare(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor);
 
 }  // namespace tessera

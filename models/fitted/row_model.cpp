@@ -19,7 +19,7 @@ void RowModel::write(nlohmann::json& document, SafeTensors& file) const {
   calibration.write(document, file);
 }
 
-// The sizes of tensors follow from the document alone: nothing is allocated that the file's own tensors do not fill.
+// The sizes of tensors follow from the document alone: nothing is allocated beyond the file's own tensors.
 void RowModel::read(const nlohmann::json& document, const SafeTensors& file) {
   encoder = Encoder::from_json(Fields(document, "its document").at("encoder"));
   if (learnt()) {
@@ -44,7 +44,7 @@ void RowModel::describe(nlohmann::json& out) const {
   describe_method(*own, learnt(), out);
   if (calibration.empty()) return;
   out["calibration"] = calibration.describe();
-  // what of the real rows it holds, column by column
+  // the numbers of the real rows that it stores, column by column
   nlohmann::json& held = out["calibration"]["numbers"] = nlohmann::json::array();
   const Table schema = encoder.schema();
   for (const ColumnProfile& p : calibration.profile.columns)

@@ -12,7 +12,7 @@ namespace tessera {
 struct RowModel : FittedModel {
   Encoder encoder;
   FittedState kept;
-  Calibration calibration;  // empty: rows come as the model makes them
+  Calibration calibration;  // empty: rows are not calibrated
 
   std::unique_ptr<RowMethod> method() const { return config.method().make_rows(encoder.layout(), config); }
   bool learnt() const { return encoder.layout().data_width > 0; }  // false: constants and identifiers only

@@ -31,7 +31,7 @@ void SequenceModel::write(nlohmann::json& document, SafeTensors& file) const {
   write_prior(document, attributes);
 }
 
-// The sizes of tensors follow from the document alone: nothing is allocated that the file's own tensors do not fill.
+// The sizes of tensors follow from the document alone: nothing is allocated beyond the file's own tensors.
 void SequenceModel::read(const nlohmann::json& document, const SafeTensors& file) {
   encoder = SequenceEncoder::from_json(Fields(document, "its document").at("encoder"));
   read_prior(document, attribute_method().get(), attributes);

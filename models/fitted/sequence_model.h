@@ -1,5 +1,5 @@
-// A fitted model of sequences: its method for the steps, and for what is decided once a sequence (statics, length,
-// start) a method of rows.
+// A fitted model of sequences: its method for the steps, and a method of rows for the attributes of a sequence
+// (statics, length, start).
 #pragma once
 #include <functional>
 #include <memory>
@@ -13,7 +13,7 @@ namespace tessera {
 struct SequenceModel : FittedModel {
   SequenceEncoder encoder;
   FittedState steps;
-  FittedState attributes;  // where they vary
+  FittedState attributes;  // if any vary
 
   std::unique_ptr<SequenceMethod> method() const { return config.method().make_sequences(encoder, config); }
   // Null: a sequence has no attributes to learn. `sequences`: number of sequences to learn from.

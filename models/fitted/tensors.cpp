@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// Where element i of a row-major tensor is: "[3, 17]".
+// The index of element i of a row-major tensor: "[3, 17]".
 std::string place(const std::vector<int64_t>& shape, size_t i) {
   std::string at;
   for (size_t d = shape.size(); d-- > 0; i /= static_cast<size_t>(shape[d]))

@@ -11,7 +11,7 @@ namespace tessera {
 
 void write_tensor(SafeTensors& file, const TensorSpec& spec, const States& states);
 
-// A file's tensors, checked against what its document says of them. All throw Error(format) naming the tensor.
+// A file's tensors, checked against its document. All throw Error(format) naming the tensor.
 struct CheckedTensors {
   const SafeTensors& file;
   const SafeTensor& get(const std::string& name, const std::vector<int64_t>& shape) const;

@@ -1,5 +1,5 @@
-// A method as the rest of the program knows it, and its hyper-parameters as presets and callers set them. What is not
-// here is in the method's own folder; models/registry.h lists the methods.
+// The description of a method for the rest of the program, and its hyper-parameters. Everything else is in the method's
+// own folder; models/registry.h lists the methods.
 #pragma once
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -21,16 +21,16 @@ struct RowLayout;
 struct Hyperparameters {
   virtual ~Hyperparameters() = default;
   virtual std::unique_ptr<Hyperparameters> copy() const = 0;
-  virtual std::vector<Option> options() = 0;         // they point into it. Options that set several others come first
-  virtual void check() const {}                      // of the options with each other; Error(usage) names one
-  virtual bool trains() const = 0;                   // false: an untrained model is asked for
+  virtual std::vector<Option> options() = 0;         // pointing into this. Options that set several others come first
+  virtual void check() const {}                      // checks combinations of options; Error(usage) names one
+  virtual bool trains() const = 0;                   // false: an untrained model is requested
   virtual bool fits_prior() const { return false; }  // after training
 };
 
-// What is the same for every model of a method.
+// Common to all models of a method.
 struct MethodSpec {
   const char* name;
-  int integer_levels;  // of preset best: most distinct values at which a numeric column is a category
+  int integer_levels;  // of preset best: maximum distinct values of a numeric column that becomes a category
   std::unique_ptr<Hyperparameters> (*preset)(bool best);  // of preset best, or of paper
   std::span<const LossSpec> losses;                       // by column of the ring
   // one of them: a method learns rows, or sequences
@@ -38,8 +38,8 @@ struct MethodSpec {
   std::unique_ptr<SequenceMethod> (*make_sequences)(const SequenceEncoder& encoder,
                                                     const MethodConfig& config) = nullptr;
   bool bins = false;       // every column is one choice: numbers are quantile bins, and rows are not calibrated
-  int patience = 0;        // of both presets: training ends by itself
-  bool best_bins = false;  // of preset best: numbers are quantile bins, unless modes are asked for
+  int patience = 0;        // of both presets; not 0: training ends by itself
+  bool best_bins = false;  // of preset best: numbers are quantile bins, unless modes are requested
 
   bool sequences() const { return make_sequences != nullptr; }
   MethodConfig config(bool best) const;
@@ -48,7 +48,7 @@ struct MethodSpec {
 // A method and its hyper-parameters: a value.
 class MethodConfig {
  public:
-  MethodConfig() = default;  // of no method
+  MethodConfig() = default;  // without a method
   MethodConfig(const MethodSpec& method, std::unique_ptr<Hyperparameters> values)
       : method_(&method), values_(std::move(values)) {}
   MethodConfig(const MethodConfig& other)
@@ -78,11 +78,11 @@ class MethodConfig {
 };
 inline MethodConfig MethodSpec::config(bool best) const { return {*this, preset(best)}; }
 
-// Every option within its range, and the options with each other. Error(usage) names the option.
+// Checks every option's range and the combinations. Error(usage) names the option.
 void check_config(const MethodConfig& config);
 
 nlohmann::json config_json(const MethodConfig& config);
-// What config_json() wrote, or somebody else: throws Error(format) for what no configuration holds.
+// Reads untrusted output of config_json(): throws Error(format) for an impossible configuration.
 MethodConfig read_config(const MethodSpec& method, const nlohmann::json& json);
 
 }  // namespace tessera

@@ -14,20 +14,20 @@ inline double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Until when a phase after training may work. What it cannot do without it does whatever the clock says.
+// The deadline of a phase after training. Work that it cannot omit is done even after the deadline.
 class Deadline {
  public:
-  Deadline() = default;  // as long as it takes
+  Deadline() = default;  // none
   Deadline(double at, Clock now) : at_(at), now_(std::move(now)) {}
 
   double left() const { return now_ ? at_ - now_() : std::numeric_limits<double>::infinity(); }
-  // when that share of what is left is over
+  // after that share of the time left
   Deadline sooner(double share) const { return now_ ? Deadline(now_() + share * left(), now_) : Deadline(); }
 
   Deadline earlier(double seconds) const { return now_ ? Deadline(at_ - seconds, now_) : Deadline(); }
 
-  // Before each of several pieces of work of one kind: whether there is time for this many, each as long as the longest
-  // so far. The first is always done.
+  // Call before each of several similar pieces of work: whether there is time for `pieces` more, each as long as the
+  // longest so far. True for the first.
   bool next(double pieces = 1) {
     if (!now_) return true;
     const double now = now_();
@@ -36,7 +36,7 @@ class Deadline {
     last_ = now;
     return first || now + pieces * longest_ <= at_;
   }
-  double longest() const { return longest_; }  // piece so far, in seconds
+  double longest() const { return longest_; }  // longest piece so far, in seconds
 
  private:
   double at_ = 0, last_ = -1, longest_ = 0;

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kClipped = 0.01;  // share of the mass that may lie above the weight accepted in full
+constexpr double kClipped = 0.01;  // share of the mass that may exceed the bound
 
 }  // namespace
 

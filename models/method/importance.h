@@ -1,4 +1,4 @@
-// Draws of a proposal and what they weigh in the law that is wanted.
+// Draws from a proposal and their importance weights for the target distribution.
 #pragma once
 #include <span>
 #include <vector>
@@ -8,22 +8,22 @@
 namespace tessera {
 
 struct WeighedDraw {
-  double weight;       // the wanted law's density beside the proposal's, up to a factor
-  double density = 1;  // proposals for each draw that this one stands for
+  double weight;       // target density / proposal density, up to a factor
+  double density = 1;  // number of proposals that this draw represents
 };
 
-// The weight that is accepted in full, so that candidates accepted with probability weight / bound follow the law. The
-// largest seen would be set by one odd draw; below this bound all but a hundredth of the mass lies, and what exceeds it
-// counts as the bound. `mass`: the sum of weight · density.
+// The bound for which candidates accepted with probability min(1, weight / bound) follow the target. The largest weight
+// would depend on a single outlier; all but a hundredth of the mass lies below this bound, and larger weights are
+// clipped to it. `mass`: the sum of weight · density.
 double acceptance_bound(std::vector<WeighedDraw> draws, double mass);
 
-// (Σ w)² / (n · Σ w²): the share of n draws that an estimate has the precision of (Kish 1965). 0 without weight.
+// (Σ w)² / (n · Σ w²): the effective share of n draws (Kish 1965). 0 if all weights are 0.
 double effective_share(std::span<const double> weights);
 
-// Row i of a value of one column, such as "log_weight", that a program has made.
+// Row i of a one-column value of a program, such as "log_weight".
 double row_value(const Program& p, Id value, int64_t i);
 
-// Accepts a candidate with probability min(1, exp(log_weight)), by a number of its own.
+// Accepts a candidate with probability min(1, exp(log_weight)), with its own random number.
 bool accepts_weight(double log_weight, uint64_t seed, const Candidate& c);
 
 }  // namespace tessera

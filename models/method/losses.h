@@ -1,4 +1,5 @@
-// What a method reports while it trains. The method names its losses; code that prints them knows no name.
+// The losses that a method reports during training. The method names them; code that prints them is independent of the
+// names.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,10 +23,10 @@ struct LossRow {
     const char* name;
     double value;
   };
-  std::vector<Loss> losses;  // all that the method has; 0 where the phase has none
-  std::string note;          // the same for a person
+  std::vector<Loss> losses;  // all losses of the method; 0 if the phase does not have one
+  std::string note;          // the same as text
 
-  double operator[](std::string_view name) const {  // 0: there is none
+  double operator[](std::string_view name) const {  // 0: no such loss
     for (const Loss& l : losses)
       if (name == l.name) return l.value;
     return 0;

@@ -21,7 +21,7 @@ void bind_rows(Program& p, const EncodedTable& table) {
 void load_states(Program& p, const States& states) {
   for (const auto& [leaf, values] : states) {
     const Id id = p.plan().find_leaf(leaf);
-    // A method that samples under conditions may have a state of another size in the place of a kept one, and loads it
+    // A method that samples under conditions may use a state of another size instead of a kept one; it then loads it
     // itself.
     if (id != kNone && p.plan().shape(id).count() == static_cast<int64_t>(values.size())) p.put(leaf, values.data());
   }

@@ -1,5 +1,5 @@
-// What fit, sample and the model file ask of a method. Each method answers in a folder of its own; what goes around
-// them is written once: training/trainer.cpp (the loop), sampling/ (the streams), model_file.cpp.
+// The interface of a method for fit, sample and the model file. Each method implements it in its own folder; the code
+// around them is written once: training/trainer.cpp (the loop), sampling/ (the streams), model_file.cpp.
 #pragma once
 #include <functional>
 #include <map>
@@ -26,66 +26,66 @@ namespace tessera {
 // Contents of states of a plan, by leaf.
 using States = std::map<std::string, std::vector<float>>;
 
-// What is left of training: all that sampling needs.
+// The result of training: everything that sampling needs.
 struct FittedState {
   States states{};                        // of the sampling plan
-  std::vector<int64_t> condition_rows{};  // CTGAN: of each condition, by position, the rows that had it
+  std::vector<int64_t> condition_rows{};  // CTGAN: number of rows with each condition, by position
   int64_t active = 0;                     // TVAE: latent dimensions of the fitted prior
 };
 
-// A tensor of the model file and where it lies in FittedState::states.
+// A tensor of the model file and its place in FittedState::states.
 struct TensorSpec {
   std::string name;
   std::vector<int64_t> shape;
   std::string state;
   int64_t state_size;
   std::function<int64_t(int64_t)> element;  // element i of the tensor → index in the state
-  // what a negative element would be ("a negative variance"); nullptr: a number like others
+  // the error for a negative element ("a negative variance"); nullptr: negative elements are allowed
   const char* negative = nullptr;
 };
 
-// A row that is tried, and the number of the try.
+// A row and the number of the attempt to draw it.
 struct Candidate {
   int64_t row;
   int32_t attempt;
 };
 
-// What the conditions on a column leave of the levels of its choice.
+// The levels of a column that its conditions allow.
 struct AllowedLevels {
   const Span* span;
-  std::vector<float> share;  // of each level, the share of its values that meets them: 0 … 1
+  std::vector<float> share;  // of each level, the share of its values that meets the conditions: 0 … 1
 };
 
-// Makes the candidates of one stream.
+// Generates the candidates of one stream.
 class RowGenerator {
  public:
   virtual ~RowGenerator() = default;
-  // outputs "codes" and "alphas"; bound "rows" [batch, 3] says who each row is
+  // outputs "codes" and "alphas"; bound "rows" [batch, 3]: the identity of each row
   virtual void record(Recorder& r, int64_t batch) const = 0;
-  virtual void bind(Program& program) = 0;  // the bound leaves that are the method's own
-  // Before a run: what is chosen for each of the batch's rows (candidates beyond the list repeat the last one), in what
-  // is bound to the program.
+  virtual void bind(Program& program) = 0;  // binds the method's own leaves
+  // Call before a run: chooses inputs for each of the batch's rows (candidates beyond the list repeat the last one) and
+  // writes them to the bound memory.
   virtual void choose(Program&, std::span<const Candidate>) {}
-  // After a run: whether candidate i, row i of the batch, may be a row. A candidate that is refused costs a try.
+  // After a run: whether candidate i, row i of the batch, is accepted. A rejected candidate counts as an attempt.
   virtual bool accepts(const Program&, int64_t, const Candidate&) const { return true; }
-  // Where candidates are weighed against each other: the effective share of them (Kish 1965), by a pilot.
+  // If candidates are weighted: their effective share (Kish 1965), from a pilot.
   virtual double effective() const { return 1; }
 };
 class GivenGenerator;  // models/method/given.h
 
-// How well weights do on rows, or sequences, that training does not see.
+// A measure of weights on rows, or sequences, that training does not see.
 class HeldOut {
  public:
   virtual ~HeldOut() = default;
-  // of the leaves of start(); lower is better, and the same weights give the same number
+  // `weights`: the leaves of start(). Lower is better; the same weights give the same number
   virtual double measure(const States& weights) = 0;
-  virtual double least() const = 0;  // the smallest difference that is worth training for
+  virtual double least() const = 0;  // the smallest difference that counts as an improvement
   virtual int64_t size() const = 0;  // rows, or sequences
-  // Bytes that the limit counts between two measures though they are free: what a measure takes for its time.
+  // Bytes that the limit counts between two measures although they are free: the memory that a measure needs.
   virtual int64_t reserved() const { return 0; }
 };
 
-// Added to the training's seed for rows that a user who samples with that seed does not get.
+// Added to the training's seed for rows that differ from those sampled with that seed.
 constexpr uint64_t kOtherRows = 0x9E3779B97F4A7C15;
 
 struct RunContext {
@@ -93,23 +93,23 @@ struct RunContext {
   const std::set<std::string>& passes_off;
   Team& team;
   const Monitor& monitor;
-  Deadline until = {};     // of what follows training
-  bool rehearsal = false;  // nothing was trained: what follows takes the most memory that it may take after a training
+  Deadline until = {};     // of the stages after training
+  bool rehearsal = false;  // nothing was trained: later stages take the most memory that they can
   SharedWork shared = {};  // of the ranks, after training
 
-  Target target() const { return {team, seed, Device::processor(), passes_off}; }  // of plans beside the training's
+  Target target() const { return {team, seed, Device::processor(), passes_off}; }  // of plans other than the training's
 };
 
-// A stretch of training: one step, replayed. Each phase is a plan of its own over the states that those before it left.
+// A phase of training: one step, replayed. Each phase has its own plan over the states that the previous phases left.
 struct Phase {
   std::string name;                 // in progress: "train"
-  int64_t steps = 0;                // 0: left out
+  int64_t steps = 0;                // 0: skipped
   int64_t batch = 1;                // rows of a step
-  int64_t epoch = 1;                // steps that a row of losses stands for; patience and checkpoints count them
-  bool in_epochs = false;           // how progress counts: epochs, or steps
+  int64_t epoch = 1;                // steps per row of losses; the unit of patience and checkpoints
+  bool in_epochs = false;           // whether progress counts epochs; else steps
   double decay_from = 1;            // share of the steps after which the learning rate falls to 0
-  double cost = 1;                  // of a step beside one of the other phases
-  std::vector<size_t> losses = {};  // columns of the ring that it has; none: all
+  double cost = 1;                  // of a step, relative to the other phases
+  std::vector<size_t> losses = {};  // its columns of the ring; none: all
   const char* unit() const { return in_epochs ? "epochs" : "steps"; }
   double units(double n) const { return n / static_cast<double>(in_epochs ? epoch : 1); }  // of n steps
 };
@@ -121,48 +121,48 @@ class Method {
   virtual ~Method() = default;
   virtual const MethodSpec& spec() const = 0;
 
-  // Training, on what prepare() of RowMethod or SequenceMethod was given.
+  // Training, on the data given to prepare() of RowMethod or SequenceMethod.
   virtual std::vector<Phase> phases() const = 0;
   virtual double learning_rate() const = 0;
-  virtual States start(uint64_t seed) const = 0;  // what states begin with, those that do not begin with 0
-  // before a phase: the states that it has beside those of start()
+  virtual States start(uint64_t seed) const = 0;  // initial values of the states that do not begin with 0
+  // before a phase: adds its states beyond those of start()
   virtual void enter(size_t /*phase*/, States&) const {}
   // of `steps` steps; losses into the ring "losses", a column for each of spec().losses
   virtual void record_training(Recorder& r, size_t phase, int64_t steps) const = 0;
   virtual void bind(Program& program) const = 0;
-  virtual void relax() const {}  // what training has touched of arrays in scratch need not stay in memory
+  virtual void relax() const {}  // releases the pages of scratch arrays that training has touched
   // the rows that steps on the processor may touch between two calls of relax()
   virtual int64_t random_rows() const { return INT64_MAX; }
   // from the states of start() and enter(), as training left them
   virtual FittedState keep(States end, const RunContext& context) const = 0;
-  // the part of the other ranks in rank 0's keep(): they take part in what it shares, in the same order
+  // the other ranks' part of rank 0's keep(): they do their share of its work, in the same order
   virtual void assist(const RunContext&) const {}
-  // what keep() takes of the host's memory, at most
+  // maximum host memory of keep()
   virtual int64_t bytes_after(const RunContext&) const { return 0; }
-  virtual double rows_after() const { return 0; }  // the time keep() takes, in rows of a step: --max-time leaves it
+  virtual double rows_after() const { return 0; }  // the time of keep(), in rows of a step: --max-time reserves it
 
-  // The model file: every tensor it holds of FittedState::states. kept.active is known.
+  // The model file: visits every tensor that it stores of FittedState::states. kept.active is known.
   virtual void visit_tensors(const FittedState& kept, const std::function<void(const TensorSpec&)>& visit) const = 0;
   virtual int64_t most_active() const { return 1; }       // FittedState::active at most
-  virtual void check_fitted(const FittedState&) const {}  // Error(format) for what no training leaves
+  virtual void check_fitted(const FittedState&) const {}  // Error(format) for an impossible result of training
 
   // For `plan` and `inspect`.
   virtual int64_t parameters() const = 0;                 // weights that sampling uses
-  virtual std::vector<std::string> networks() const = 0;  // that have them: "generator"
+  virtual std::vector<std::string> networks() const = 0;  // the networks with these weights: "generator"
 };
 
 // A method whose model is of rows.
 class RowMethod : public Method {
  public:
   virtual void prepare(const EncodedTable& table, Team& team) = 0;  // the table outlives the method
-  // On the rows given; they and the context outlive the result. Null: the method has no such measure, and neither
-  // --patience nor --keep best may be asked of it.
+  // On the given rows; they and the context outlive the result. Null: the method has no such measure, and does not
+  // support --patience or --keep best.
   virtual std::unique_ptr<HeldOut> held_out(const EncodedTable&, const RunContext&) const { return nullptr; }
   // `allowed` holds the columns of categories and bins that have conditions.
   virtual std::unique_ptr<RowGenerator> row_generator(const FittedState& kept,
                                                       const std::vector<AllowedLevels>& allowed, uint64_t seed,
                                                       Team& team) const = 0;
-  // Candidates of rows with given cells. Null: the method cannot tell how likely given cells are.
+  // Candidates of rows with given cells. Null: the method cannot compute the likelihood of given cells.
   virtual std::unique_ptr<GivenGenerator> given_generator(const FittedState& kept, uint64_t seed, Team& team) const;
   // Width of the condition vector: how many conditions
   // FittedState::condition_rows counts.
@@ -174,8 +174,8 @@ class SequenceMethod : public Method {
  public:
   virtual void prepare(const EncodedSequences& sequences, Team& team) = 0;  // they outlive the method
   virtual std::unique_ptr<HeldOut> held_out(const EncodedSequences&, const RunContext&) const { return nullptr; }
-  // Sequences: output "x" [batch, steps·features]. Bound: "rows" [batch, 3] (who each sequence is), "length" [batch,
-  // 1], "attributes" [batch, attributes].
+  // Sequences: output "x" [batch, steps·features]. Bound: "rows" [batch, 3] (the identity of each sequence), "length"
+  // [batch, 1], "attributes" [batch, attributes].
   virtual void record_sampling(Recorder& r, int64_t batch) const = 0;
   // The method of rows that learns the attributes of this number of sequences.
   virtual MethodConfig attribute_config(int64_t sequences) const = 0;
@@ -183,7 +183,7 @@ class SequenceMethod : public Method {
 
 // The leaves "codes" and "alphas".
 void bind_rows(Program& p, const EncodedTable& table);
-// Copies into those states of a program that it has in the same size.
+// Copies the states that a program has in the same size.
 void load_states(Program& p, const States& states);
 
 }  // namespace tessera

@@ -16,14 +16,14 @@ class Fields;  // engine/text/json_fields.h
 
 struct Range {
   double low, high;
-  bool open = false;  // low itself is outside
+  bool open = false;  // low itself is excluded
 };
 
-// A key as the command line has it: "batch_size" is "--batch-size".
+// A key's name on the command line: "batch_size" is "--batch-size".
 std::string option_name(std::string_view key);
 
 struct Option {
-  // Where the value is. Several counts: an option that sets all of them, and has no value of its own.
+  // The location of the value. Several counts: an option that sets all of them and has no value of its own.
   using Target = std::variant<int*, double*, bool*, Cell*, std::vector<int>*, std::vector<int*>>;
 
   const char* key;  // in JSON: "batch_size"
@@ -37,7 +37,7 @@ struct Option {
   std::string text() const;       // its value as it is written on the command line
   bool is_group() const { return std::holds_alternative<std::vector<int*>>(target); }
 
-  // as written on the command line. Error(usage) names the option, the text and what is possible
+  // `text` as on the command line. Error(usage) names the option, the text and the valid values
   void set(const std::string& text) const;
   void check() const;  // Error(usage) likewise
   nlohmann::json json() const;
@@ -47,7 +47,7 @@ struct Option {
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 inline constexpr int kMostWidth = 1 << 16, kMostLayers = 64;
 
-// What the methods' lists of options have alike.
+// Ranges shared by the methods' lists of options.
 namespace ranges {
 inline constexpr Range kEpochs{0, 1 << 30}, kBatch{2, 1 << 24}, kUnits{1, kMostWidth}, kRate{0, 1, true},
     kPositive{0, 1e6, true}, kShare{0, 1}, kAny{-kUnbounded, kUnbounded}, kAbove0{0, kUnbounded, true};

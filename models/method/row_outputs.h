@@ -16,15 +16,15 @@ class RowOutputs {
   using Record = std::function<void(Recorder& r, int64_t batch)>;
   RowOutputs(const EncodedTable& table, int64_t most, const States& states, std::vector<std::string> names,
              Purpose purpose, const RunContext& context, const Record& record);
-  // What its program takes of memory.
+  // The memory of its program.
   static int64_t bytes(const EncodedTable& table, int64_t most, Purpose purpose, const RunContext& context,
                        const Record& record);
 
   int64_t rows() const { return rows_; }
   int64_t width(size_t output) const;
 
-  // All rows in order, a batch at a time: `count` rows from `first`, row by row in each output. The values are gone
-  // with the next batch.
+  // All rows in order, a batch at a time: `count` rows from `first`, row by row in each output. The values are valid
+  // until the next batch.
   using See = std::function<void(int64_t first, int64_t count, const std::vector<std::vector<float>>& outputs)>;
   void each_batch(const See& see);
 

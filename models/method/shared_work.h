@@ -1,6 +1,6 @@
-// Work after training that ranks share: independent pieces, each made by one rank, whose results every rank takes in
-// the order of the pieces. So nothing that is made of them depends on the number of ranks. A rank alone makes all
-// pieces and waits for nobody.
+// Work after training that is divided among ranks: independent pieces, each computed by one rank, whose results every
+// rank receives in the order of the pieces. So the outcome does not depend on the number of ranks. A single rank
+// computes all pieces.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -17,14 +17,14 @@ class SharedWork {
   SharedWork() = default;
   explicit SharedWork(Communicator& ranks) : ranks_(&ranks) {}
 
-  // What rank 0 has, on every rank.
+  // Rank 0's value, on every rank.
   template <class T>
   T agreed(T value) const {
     static_assert(std::is_trivially_copyable_v<T>);
     if (ranks_ != nullptr) ranks_->broadcast(&value, sizeof value);
     return value;
   }
-  // The others may wait long for it.
+  // The same for vectors; the other ranks may wait long.
   template <class T>
   std::vector<T> given(std::vector<T> values) const {
     if (ranks_ == nullptr) return values;
@@ -34,8 +34,8 @@ class SharedWork {
     return values;
   }
 
-  // Results of `size` numbers of each of `pieces` pieces. A rank makes its pieces by make(first, count, results), at
-  // most `most` at once (rank 0's counts); then take(result) sees the result of every piece.
+  // Results of `size` numbers of each of `pieces` pieces. A rank computes its pieces by make(first, count, results), at
+  // most `most` at once (rank 0's value counts); then take(result) is called with the result of every piece.
   template <class T, class Make, class Take>
   void in_order(int64_t pieces, int64_t most, int64_t size, Make&& make, Take&& take) const {
     const int64_t ranks = ranks_ != nullptr ? ranks_->size() : 1, rank = ranks_ != nullptr ? ranks_->rank() : 0;
@@ -57,7 +57,7 @@ class SharedWork {
   }
 
  private:
-  Communicator* ranks_ = nullptr;  // null: this rank is alone
+  Communicator* ranks_ = nullptr;  // null: a single rank
 };
 
 }  // namespace tessera

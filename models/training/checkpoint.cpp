@@ -1,6 +1,6 @@
 // The file: safetensors. Metadata "checkpoint" holds a JSON document; tensors "state.<leaf>" and "best.<leaf>" F32,
-// "losses.sums", "losses.rows", "measures" F64, and "checksum", a fingerprint of all the others and the document: a bit
-// that flipped on the disk must not go into a model unseen.
+// "losses.sums", "losses.rows", "measures" F64, and "checksum", a fingerprint of all the others and the document, so
+// that bit errors of the disk are detected.
 #include "models/training/checkpoint.h"
 
 #include <fmt/format.h>
@@ -65,8 +65,8 @@ nlohmann::json document_of(const RunState& run, const RunIdentity& identity) {
   return d;
 }
 
-// Told by how it begins: a length of 8 bytes that ends in zeros, then the header. A disk may have torn it, or flipped
-// bits: of a whole beginning two bytes may differ. An empty file holds nothing.
+// Recognised by its first bytes: an 8-byte length that ends in zeros, then the header. It may be truncated or have bit
+// errors: in a complete prefix two bytes may differ. An empty file counts as one.
 bool is_checkpoint(const std::string& path) {
   using namespace std::string_view_literals;
   constexpr std::string_view kBegin = "\0\0\0\0{\"__metadata__\":{\"checkpoint\":\""sv;
@@ -84,7 +84,7 @@ void save(const std::string& path, const RunState& run, const RunIdentity& ident
   const std::string document = document_of(run, identity).dump();
   std::vector<double> rows, measures;
   const size_t first = run.losses.size() - std::min(run.losses.size(), kMostLossRows);
-  size_t width = 0;  // phases have losses of their own, some more than others
+  size_t width = 0;  // phases have different numbers of losses
   for (size_t i = first; i < run.losses.size(); ++i) width = std::max(width, run.losses[i].size());
   for (size_t i = first; i < run.losses.size(); ++i) {
     rows.insert(rows.end(), run.losses[i].begin(), run.losses[i].end());
@@ -125,7 +125,7 @@ struct Loaded {
   std::string kernels;
 };
 
-// Throws Error(format) for what is not whole, Error(unsupported) for another format.
+// Throws Error(format) for a damaged file, Error(unsupported) for another format.
 Loaded load(const std::string& path) {
   const SafeTensors file = read_safetensors(path);
   const auto found = file.metadata.find("checkpoint");
@@ -212,7 +212,7 @@ void Checkpoints::check_ours(const std::string& path) {
   for (const std::string& generation : {path, older(path)}) {
     struct stat about {};
     if (::lstat(generation.c_str(), &about) != 0 || (S_ISREG(about.st_mode) && is_checkpoint(generation))) continue;
-    // Another fit may have moved it to the older name meanwhile: only what is still there is foreign.
+    // Another fit may have renamed it meanwhile: only a file that is still there is foreign.
     const ino_t seen = about.st_ino;
     if (::lstat(generation.c_str(), &about) != 0 || about.st_ino != seen) continue;
     throw Error(ErrorCode::io, generation +
@@ -242,11 +242,10 @@ std::optional<RunState> Checkpoints::newest() {
                                      "equal bit for bit to a run on one machine.",
                                      path, found.kernels, kernels_of(identity_)));
       if (damaged) notice(monitor_, fmt::format("Going on from the generation before, {}.", path));
-      // The next write makes the newest name the older one: it must not put what is damaged in the place of what is
-      // whole.
+      // The next write renames the newest file to the older name: a damaged file must not replace the intact one.
       if (path != options_.path) (void)!std::rename(path.c_str(), options_.path.c_str());
       last_step_ = tried_step_ = found.run.step;
-      kept_epoch_ = 0;  // known exactly with the next write
+      kept_epoch_ = 0;  // the next write sets the exact value
       return std::move(found.run);
     } catch (const Error& e) {
       if (e.code() != ErrorCode::format && e.code() != ErrorCode::io) throw;
@@ -264,7 +263,7 @@ void Checkpoints::remove_own() {
     try {
       identity_.check_same(load(path).identity, path, "");
       remove_file(path);
-    } catch (const Error&) {  // another run's, or damaged: not ours to take away
+    } catch (const Error&) {  // another run's, or damaged: keep it
     }
   }
 }

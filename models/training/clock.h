@@ -1,5 +1,5 @@
-// The seconds a run has taken, over all the runs it was stopped and resumed in, from before its table was read, and the
-// bound of --max-time on them.
+// The seconds that a run has taken, summed over all its resumed parts, from before its table was read, and the bound of
+// --max-time.
 #pragma once
 #include <algorithm>
 #include <utility>
@@ -10,29 +10,29 @@ namespace tessera {
 
 class TrainingClock {
  public:
-  // of the time that reading left: what the phases after training may be promised
+  // maximum share, of the time left after reading, that is reserved for the phases after training
   static constexpr double kMostAfter = 0.4;
 
-  // seconds; 0: as long as it takes
+  // seconds; 0: unlimited
   explicit TrainingClock(double most, Clock now = seconds_now) : now_(std::move(now)), most_(most) {}
 
-  // `before`: seconds of the runs before this one, which began at `begin`.
+  // `before`: seconds of the previous runs; this one began at `begin`.
   void start(double before, double begin) { before_ = before, begin_ = begin; }
   void start(double before) { start(before, now_()); }
   double used() const { return before_ + now_() - begin_; }
 
-  // Training begins here: shares of its time count from now on. `after`: seconds to be left for what follows it.
+  // Training begins: shares of its time count from now on. `after`: seconds to reserve for the phases after it.
   void begin_training() { from_ = used(); }
   void keep_back(double after) { after_ = std::min(after, kMostAfter * std::max(most_ - from_, 0.0)); }
   bool up(double share = 1) const { return most_ > 0 && used() >= end(share); }
   // For the phases after training.
   Deadline deadline() const { return most_ > 0 ? Deadline(begin_ + most_ - before_, now_) : Deadline(); }
 
-  // From here on the rate counts: a phase begins, of which `done` steps are done.
+  // Starts measuring the rate: at the start of a phase, of which `done` steps are done.
   void mark(double done) { mark_ = done, mark_used_ = used(); }
-  // Seconds a step since mark(); 0 while nothing is known.
+  // Seconds per step since mark(); 0 while unknown.
   double each(double done) const { return done > mark_ ? std::max(used() - mark_used_, 0.0) / (done - mark_) : 0; }
-  // How many of its `steps` there will be when that share of the time is up, at the rate since mark().
+  // How many of the phase's `steps` will be done when that share of the time is used, at the rate since mark().
   double expected(double done, double steps, double share = 1) const {
     const double now = used(), step = each(done);
     if (most_ <= 0 || step <= 0) return steps;

@@ -18,12 +18,13 @@ namespace {
 
 std::string megabytes(int64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
 
-// A limit that has room for that many bytes, where this one has `room`. Rounded up, so that it does as printed.
+// A limit with room for that many bytes, given that this one has `room`. Rounded up, so that the printed limit is
+// enough.
 std::string limit_with(int64_t bytes, int64_t room, const Team& team) {
   return fmt::format("{}MB", (team.limit()->bytes() - room + bytes) / 1'000'000 + 1);
 }
 
-// `fits`: what has room as it is, " --micro-batch 64 has room as it is;", or takes least, or nothing.
+// `fits`: a way out that fits the limit (" --micro-batch 64 has room as it is;"), the one that takes least, or empty.
 void check_room(int64_t bytes, int64_t room, const Device& device, const FitOptions& options, const RunContext& context,
                 const std::string& fits = "") {
   if (bytes <= room) return;
@@ -46,18 +47,18 @@ int64_t bytes_of_bound(const Plan& plan) {
   return bytes;
 }
 
-// A rank's own part of the memory through which processes and threads exchange: room for two of the largest exchange.
+// A rank's own part of the shared memory for exchanges: room for two of the largest exchange.
 int64_t window_bytes(const Plan& plan) {
   int64_t most = 0;
   for (const Node& x : plan.nodes) {
     if (!is_exchange(x.op)) continue;
-    const int64_t own = traits(x).sent_to_each > 0 ? plan.shape(x.out[1]).cols : 0;  // goes to nobody
+    const int64_t own = traits(x).sent_to_each > 0 ? plan.shape(x.out[1]).cols : 0;  // not sent
     most = std::max(most, plan.shape(x.in[1]).cols - own);
   }
   return most == 0 ? 0 : SharedWindow::bytes(SharedWindow::whole_lines(most * static_cast<int64_t>(sizeof(float))));
 }
 
-// The micro-batches of at most `most` rows, or sequences, that a batch is cut into.
+// The number of micro-batches of at most `most` rows, or sequences, into which a batch is cut.
 int count_of_parts(const Plan& plan, int64_t batch, int64_t most) {
   const int64_t units = units_of_batch(plan), each = units > 0 ? batch / units : 0;
   if (each == 0 || most < each)
@@ -102,7 +103,7 @@ int64_t bytes_of(const States& states) {
 int64_t beside_step(const Plan& plan, const Device& device, const States& carried, const FitOptions& options,
                     const StateCuts& cuts) {
   const int64_t weights = bytes_of(carried);
-  // Copies are made leaf by leaf, each of which is whole before it takes the place of the one of the same name.
+  // States are copied leaf by leaf; a new copy is complete before it replaces the old one of the same name.
   int64_t state = 0, held = weights, most = weights;
   for (const Leaf& leaf : plan.leaves) {
     if (leaf.kind != Leaf::state) continue;
@@ -118,7 +119,7 @@ int64_t beside_step(const Plan& plan, const Device& device, const States& carrie
 }
 
 int64_t room_for(const Plan& plan, const Device& device, const Team& team, int64_t beside) {
-  constexpr int64_t kReserve = 20;  // a part of a device's memory: recorded steps, and blocks that do not join
+  constexpr int64_t kReserve = 20;  // a twentieth of a device's memory: recorded steps and fragmentation
   if (!device.is_processor()) {
     const int64_t free = device.free_memory();
     return free - free / kReserve - bytes_of_bound(plan);
@@ -150,7 +151,7 @@ RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions
 
 namespace {
 
-// The phase that has the least room, or lacks the most, with recomputation as asked for.
+// The phase with the least spare room, or the largest shortage, with recomputation according to the options.
 struct Tightest {
   int64_t bytes = 0, room = INT64_MAX;
   bool fits() const { return bytes <= room; }
@@ -172,11 +173,11 @@ Tightest tightest_phase(const Method& method, const Device& device, const FitOpt
   return found;
 }
 
-// Each part of a batch is in the plan, which takes longer to make the more of them there are; what stays of a step with
-// many parts is hardly less.
+// The plan contains each part of a batch, so it takes longer to compile with more parts, and more parts hardly lower
+// the memory further.
 constexpr int kMostParts = 32;
 
-// Of halves of the batch: the largest that has room, and where none has the one that takes least.
+// Among halves, quarters, … of the batch: the largest that fits, and the one that takes the least memory.
 struct MicroBatchChoice {
   int64_t fits = 0, least = 0;
   Tightest with_least{INT64_MAX, INT64_MAX};
@@ -184,7 +185,7 @@ struct MicroBatchChoice {
 MicroBatchChoice micro_batch_within(const Method& method, const Device& device, const FitOptions& options,
                                     const RunContext& context) {
   FitOptions less = options;
-  less.recompute = Recompute::off;  // looking for what to make again takes longer than all else here
+  less.recompute = Recompute::off;  // the search for values to recompute would take the most time here
   int64_t batch = 0;
   for (const Phase& p : method.phases()) batch = std::max(batch, p.batch);
   const int64_t most = options.micro_batch > 0 ? std::min(batch, options.micro_batch) : batch;
@@ -204,7 +205,7 @@ MicroBatchChoice micro_batch_within(const Method& method, const Device& device, 
   return choice;
 }
 
-// Whether micro-batches compute what the batch does: batch norm would see each by itself.
+// Whether micro-batches give the same result as the batch: batch norm would normalise each separately.
 bool rows_are_apart(const Method& method, const FitOptions& options, const RunContext& context) {
   const std::vector<Phase> phases = method.phases();
   for (size_t i = 0; i < phases.size(); ++i) {
@@ -247,7 +248,7 @@ int64_t micro_batch_for(const Method& method, const Device& device, const FitOpt
 
 int64_t bytes_after(const Method& method, const States& carried, const RunContext& context) {
   const int64_t bytes = method.bytes_after(context);
-  return bytes == 0 ? 0 : bytes + 2 * bytes_of(carried);  // as they are left, and as they are kept
+  return bytes == 0 ? 0 : bytes + 2 * bytes_of(carried);  // as training leaves them, and as they are kept
 }
 
 void check_room_after(int64_t bytes, int64_t held, const char* what, const std::string& instead, const Team& team) {

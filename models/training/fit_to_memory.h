@@ -1,4 +1,4 @@
-// A training step within the memory that is left of the limit.
+// A training step within the memory that the limit leaves.
 #pragma once
 #include <set>
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace tessera {
 
-// A rank's columns of a plan as recorded, through all passes but those that are off.
+// Cuts a recorded plan to a rank's columns and runs all passes except those that are off.
 StateCuts cut_and_optimise(Plan& recorded, const RankCut& cut, std::set<std::string> passes_off);
 
-// The plan of one phase's step of `steps` as it runs: recorded, in the options' precision, through all passes but those
-// that are off, in micro-batches. Error(usage) for one that is smaller than what a step is made of.
-// With `columns`, the part of that rank, and what it has of the states.
+// The final plan of a phase's step: recorded, in the options' precision, after all passes except those that are off, in
+// micro-batches. Throws Error(usage) for a micro-batch that is smaller than a pack or tile. With `columns`, the part of
+// that rank, and its parts of the states.
 struct ColumnPart {
   RankCut cut;
   StateCuts states{};
@@ -26,34 +26,34 @@ Plan step_plan(const Method& method, size_t phase, int64_t steps, const FitOptio
 int64_t bytes_of(const States& states);
 
 // Bytes of the host that the trainer holds beside the program of a step: `carried`, the states of start() and enter(),
-// a copy of all states while it measures or saves, those that ranks have parts of whole (`cuts`), one for the search of
-// a NaN, and what ranks exchange through shared memory.
+// a copy of all states while it measures or saves (whole, also for states that ranks divide: `cuts`), one for the
+// search for a NaN, and the shared memory for exchanges.
 int64_t beside_step(const Plan& plan, const Device& device, const States& carried, const FitOptions& options,
                     const StateCuts& cuts = {});
 
-// Bytes that are left for a step: of the host's limit, less those `beside` it, or below 0; of a device what is free,
-// less a part that is kept free and what the plan binds. INT64_MAX where nothing bounds it.
+// Bytes that are left for a step: on the host, the limit's rest less `beside`, possibly below 0; on a device, its free
+// memory less a reserve and the plan's bound leaves. INT64_MAX: unlimited.
 int64_t room_for(const Plan& plan, const Device& device, const Team& team, int64_t beside);
 
-// Recomputation as the options ask for it, to take at most `room` bytes on the device.
+// Recomputation according to the options, to take at most `room` bytes on the device.
 RecomputeReport recompute_within(int64_t room, Plan& plan, const Device& device, const FitOptions& options,
                                  const std::set<std::string>& passes_off, int threads);
 
-// Makes values again where the options ask for it or room_for() has none for them, and tells so. Error(memory) before
-// any allocation if the step does not fit even so, with the limit that has room for it.
+// Recomputes values if the options require it or the step does not fit room_for(), and reports it. Throws Error(memory)
+// before any allocation if the step still does not fit, naming the limit that is enough.
 RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions& options, const RunContext& context,
                               int64_t beside);
 
-// The micro-batch of a run, before its first phase: as asked for. Where none was, the batch has no room (room_for) and
-// its rows do not depend on one another, the largest half, quarter, … that has, which a notice tells.
-// 0: the batch. Error(memory) as above, with the --micro-batch that has room.
+// The micro-batch of a run, determined before its first phase: the given one. If none is given, the batch does not fit
+// (room_for) and its rows are independent: the largest half, quarter, … that fits, with a notice. 0: the batch. Throws
+// Error(memory) as above, naming the --micro-batch that fits.
 int64_t micro_batch_for(const Method& method, const Device& device, const FitOptions& options,
                         const RunContext& context);
 
-// What a method keeps of a training takes so much at most, with the states that training leaves.
+// Maximum bytes of Method::keep(), including the states that training leaves.
 int64_t bytes_after(const Method& method, const States& carried, const RunContext& context);
-// What follows the steps has room, too: `bytes` of `what`, beside what the limit holds by then. Error(memory) before
-// any work, with the limit that has room and `instead`, a sentence.
+// Checks that a stage after the steps fits too: `bytes` for `what`, beside the `held` bytes that the limit counts by
+// then. Throws Error(memory) before any work, with the limit that is enough and the sentence `instead`.
 void check_room_after(int64_t bytes, int64_t held, const char* what, const std::string& instead, const Team& team);
 
 }  // namespace tessera

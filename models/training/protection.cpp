@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-// `of`: the key whose values count; empty: rows do.
+// `of`: the key whose values are counted; empty: rows are counted.
 nlohmann::json describe(const std::vector<RareColumn>& found, const std::string& of, const FitOptions& options,
                         const Monitor& monitor) {
   nlohmann::json out{{"least_rows", options.rare_rows}, {"columns", nlohmann::json::array()}};
@@ -37,7 +37,7 @@ nlohmann::json describe(const std::vector<RareColumn>& found, const std::string&
   return out;
 }
 
-// By name, because nothing of such a column is learned; then what to do about it.
+// Names each column, because nothing of it is learned, and the way to change that.
 void tell_regenerated(const Table& table, const std::vector<RareColumn>& found, const FitOptions& options,
                       const Monitor& monitor) {
   std::vector<std::string> names;
@@ -60,7 +60,7 @@ void tell_regenerated(const Table& table, const std::vector<RareColumn>& found, 
                               names.size() == 1 ? "the column holds" : "one of the columns holds", names[0]));
 }
 
-// Columns for which the user wants another number of rows.
+// Columns with their own number of rows, set by the user.
 void describe_own(const Table& table, nlohmann::json& out) {
   for (const Column& c : table.columns)
     if (c.least_rows != 0) out["own"].push_back({{"column", c.name}, {"least_rows", c.least_rows}});
@@ -123,7 +123,7 @@ Sequences cut_protected(Table&& table, const FitOptions& options, Team& team, co
     throw Error(ErrorCode::data, fmt::format("The table has {} rows: whatever is learnt from fewer than {} tells of "
                                              "single rows.\n  --rare-categories keep learns from them as they are.",
                                              sequences.steps.rows, options.rare_rows));
-  // before lengths change: it finds each row's key by them
+  // before lengths change, because they determine each row's key
   provenance["rare_categories"] = leave_out_rare(sequences, options, team, monitor);
   provenance["protected_numbers"] = describe_protection(
       protect_numbers(sequences, index ? &*index : nullptr, options.rare_rows, options.seed, team), options, monitor);

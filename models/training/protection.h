@@ -1,4 +1,4 @@
-// Rare values removed from a table before training: for the progress, and for the model's provenance.
+// Removes rare values from a table before training; reports them in the progress and in the model's provenance.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
@@ -10,14 +10,14 @@
 namespace tessera {
 
 nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& team, const Monitor& monitor);
-// Of steps and statics alike. Where a key tells sequences apart a category must occur in `rare_rows` keys; of windows
-// of one series rows count.
+// Applies to steps and statics. If sequences have a key, a category must occur in `rare_rows` keys; in windows of one
+// series rows are counted.
 nlohmann::json leave_out_rare(Sequences& sequences, const FitOptions& options, Team& team, const Monitor& monitor);
-// `emptied`: what protect_numbers() said.
+// `emptied`: the result of protect_numbers().
 nlohmann::json describe_protection(const std::vector<EmptiedColumn>& emptied, const FitOptions& options,
                                    const Monitor& monitor);
 
-// The table cut into sequences, protected. `provenance` receives what is to be said of it.
+// The table cut into sequences, protected. `provenance` receives a description of the protection.
 Sequences cut_protected(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor,
                         nlohmann::json& provenance);
 

@@ -16,7 +16,7 @@ int64_t bytes_of_all(const std::vector<T>& v) {
   return static_cast<int64_t>(v.size() * sizeof(T));
 }
 
-// What another rank has of a state.
+// Another rank's parts of a state.
 std::vector<StateStretch> receive_stretches(Communicator& rank, int from) {
   int64_t count = 0;
   rank.receive(from, &count, sizeof count);

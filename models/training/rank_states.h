@@ -1,5 +1,5 @@
-// The states of a step that ranks share, by columns or in parts of a set: rank 0 has them whole between steps, each
-// rank its part of them in its program.
+// The states of a step that are divided among ranks, by columns or in parts of a set: rank 0 has them whole between
+// steps, each rank its part in its program.
 #pragma once
 #include "engine/comm/communicator.h"
 #include "engine/passes/batch/shard.h"
@@ -18,13 +18,13 @@ class RankStates {
 
   bool cut() const { return !cuts_.empty(); }
   bool cut(const std::string& leaf) const { return cuts_.count(leaf) > 0; }
-  // Elements of the state, of which the program may have a part.
+  // Elements of the whole state, of which the program may have a part.
   int64_t elements(const Program& program, const std::string& leaf) const;
 
-  // Collective. To the programs of all ranks, from rank 0's `whole`; a state that is not there is 0.
+  // Collective. From rank 0's `whole` to the programs of all ranks; a missing state is 0.
   void put(Communicator& rank, Program& program, const States& whole) const;
-  // Collective. The states that are cut, put together on rank 0; of the others nothing. Without `moments`, weights and
-  // their averages alone.
+  // Collective. The divided states, joined on rank 0; empty on the others. Without `moments`, only weights and their
+  // averages.
   States get(Communicator& rank, const Program& program, bool moments) const;
 
  private:

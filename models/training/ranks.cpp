@@ -22,7 +22,7 @@
 namespace tessera {
 namespace {
 
-// What rank 0 has the others do next.
+// A command from rank 0 to the others.
 struct Command {
   enum What : int64_t { open, run, repeat, fetch, keep, end } what;
   int64_t phase = 0, steps = 0,
@@ -63,7 +63,7 @@ void share_states(Communicator& rank, Program& program, const RankStates& states
   }
 }
 
-// A run from its snapshot once more, as far as it went: the first rank that sent what is not finite; −1: none.
+// Repeats a run from its snapshot as far as it went; returns the first rank that sent non-finite values; −1: none.
 int repeat(Communicator& rank, Program& program) {
   if (program.on_device()) {
     const int64_t exchange = program.bad_exchange();
@@ -86,12 +86,12 @@ TrainingProgram training_program(const Method& method, size_t phase, int64_t ste
   Device& device = device_of(options);
   ColumnPart part{{options.ranks.shards, rank.size(), rank.rank(), rank.wires(), !device.is_processor()}};
   Plan plan = step_plan(method, phase, steps, options, context.passes_off, by_columns ? &part : nullptr);
-  // What calibration may take as well, which no number of ranks changes.
+  // Also the budget of calibration, which must not depend on the number of ranks.
   const double flops = flops_of(by_columns ? step_plan(method, phase, steps, options, context.passes_off) : plan);
   if (options.ranks.shards > 0 && !by_columns) part.states = shard(plan, part.cut);
   const int64_t beside = beside_step(plan, device, carried, options, by_columns ? StateCuts{} : part.states);
   fit_to_memory(plan, device, options, context, beside);
-  release_freed_memory();  // of the passes, and of the phase before: the arenas do not fit into their gaps
+  release_freed_memory();  // of the passes and of the previous phase: the arenas do not fit into their gaps
   auto program = std::make_unique<Program>(std::move(plan), device, context.team, context.seed,
                                            wanted(context.passes_off, "liveness"));
   method.bind(*program);
@@ -101,7 +101,7 @@ TrainingProgram training_program(const Method& method, size_t phase, int64_t ste
 
 namespace {
 
-// Whether a rank's part of each phase's step has room.
+// Whether a rank's part of each phase's step fits.
 bool part_has_room(const Method& method, const FitOptions& options, const RunContext& context, int ranks, int rank) {
   const std::vector<Phase> phases = method.phases();
   const bool by_columns = options.ranks.by_columns(), threads = !options.ranks.world;
@@ -123,7 +123,7 @@ bool part_has_room(const Method& method, const FitOptions& options, const RunCon
   return true;
 }
 
-// The same, by columns; a method whose rows have none has no room.
+// The same, by columns; false for a method that cannot be cut by columns.
 bool columns_have_room(const Method& method, const FitOptions& options, const RunContext& context, int ranks,
                        int rank) {
   try {
@@ -152,7 +152,7 @@ void settle_parallel(const Method& method, const RunContext& context, FitOptions
     return std::none_of(all.begin(), all.end(), [](const std::string& said) { return said.empty(); });
   };
   if (everywhere(part_has_room(method, options, context, ranks, rank))) return;
-  // where the columns leave none either, the error says what rows lack
+  // if it does not fit by columns either, the error is that of the rows
   if (!everywhere(columns_have_room(method, by_columns, context, ranks, rank))) return;
   own = by_columns.ranks;
   if (rank == 0)
@@ -187,7 +187,7 @@ void Ranks::start_threads(const Method& method, const FitOptions& options, int r
       FitOptions of_rank = options;
       if (!options.ranks.gpus.empty()) of_rank.device = gpu_of(options, *rank);
       follow(method, of_rank, own.context, *rank);
-    } catch (const Error& e) { rank->abort(e); }  // the first that was told stays
+    } catch (const Error& e) { rank->abort(e); }  // the first error is kept
   };
   try {
     for (int r = 1; r < ranks; ++r) threads_.emplace_back(as_rank, r);
@@ -201,7 +201,7 @@ void Ranks::start_threads(const Method& method, const FitOptions& options, int r
   }
 }
 
-// A thread that is not joined ends the process.
+// Destroying an unjoined thread would end the process.
 void Ranks::join() noexcept {
   for (std::thread& t : threads_) t.join();
   threads_.clear();
@@ -209,7 +209,7 @@ void Ranks::join() noexcept {
 
 Ranks::~Ranks() {
   end();
-  communicator_->link(nullptr);  // the others leave at the same time
+  communicator_->link(nullptr);  // the other ranks do the same
   join();
 }
 
@@ -222,7 +222,7 @@ void Ranks::end() noexcept {
   } catch (const Error& e) { leave(e); }
 }
 
-// The others stop waiting; of launched ones the launcher, or the end of this process, tells them.
+// The other threads stop waiting; launched processes are notified by the launcher or by the end of this process.
 void Ranks::leave(const Error& why) noexcept {
   left_ = true;
   if (world_) communicator_->abort(why);
@@ -233,7 +233,7 @@ void Ranks::open(size_t phase, int64_t steps, Program& program, const RankStates
   if (communicator_->size() == 1) return states.put(*communicator_, program, whole);
   Command c{Command::open, static_cast<int64_t>(phase), steps, program.step().step};
   communicator_->broadcast(&c, sizeof c);
-  // The others make their plans now, which takes as long as the plan is large.
+  // The others compile their plans now, which takes long for a large plan.
   const LongWait wait(*communicator_);
   share_states(*communicator_, program, states, whole);
 }
@@ -280,7 +280,7 @@ std::string Ranks::blame(Program& program) {
 
 namespace {
 
-// While this lives, steps on the device reach the other ranks'.
+// During its lifetime, steps on the device can exchange with the other ranks' devices.
 class Linked {
  public:
   Linked(Communicator& rank, Device& device) : rank_(rank) { link_devices(rank, device); }
@@ -291,7 +291,7 @@ class Linked {
   Communicator& rank_;
 };
 
-// Of rank 0's keep(), with no word of its own.
+// A rank's part of rank 0's keep(), without messages of its own.
 void assist(const Method& method, const RunContext& context, Communicator& rank) {
   const Monitor quiet;
   method.assist({context.seed, context.passes_off, context.team, quiet, {}, false, SharedWork(rank)});
@@ -318,7 +318,7 @@ void obey(const Method& method, const FitOptions& options, const RunContext& con
       case Command::repeat: repeat(rank, *own.program); break;
       case Command::fetch: (void)own.states.get(rank, *own.program, c.moments != 0); break;
       case Command::keep:
-        own = {};  // training is over: what follows has its memory
+        own = {};  // training has ended: frees its memory for the next stages
         assist(method, context, rank);
         break;
       case Command::end: return;
@@ -346,7 +346,7 @@ void follow(const Method& method, const FitOptions& options, const RunContext& c
 
 bool follows(const FitOptions& options) { return options.ranks.world && options.ranks.world->rank() > 0; }
 
-// What each rank computes with is compared with rank 0's. Every rank finds the same, and stops.
+// Compares each rank's settings with rank 0's. Every rank finds the same difference, and stops.
 void check_ranks(const FitOptions& options, const RunIdentity& identity) {
   if (!options.ranks.world) return;
   Communicator& rank = *options.ranks.world;

@@ -1,5 +1,5 @@
 // The ranks of a training run. Rank 0 leads it: it alone decides (how many steps, when a phase ends), measures, writes
-// and reports. The others run the same steps on their parts of the batch, as it commands.
+// and reports. The others run the same steps on their parts of the batch, on its commands.
 #pragma once
 #include <memory>
 #include <string>
@@ -16,26 +16,26 @@
 
 namespace tessera {
 
-// The default of --virtual-shards: the parts of a batch that ranks sum apart.
+// The default of --virtual-shards: the parts of a batch that are summed separately.
 constexpr int usual_shards(int ranks) {
   constexpr int kUsual = 8;
   return kUsual % ranks == 0 ? kUsual : ranks;
 }
 
-// The training plan of a phase of `steps` steps, as one rank runs it that has the states `carried`.
+// One rank's training program of a phase of `steps` steps, with the states `carried`.
 struct TrainingProgram {
   std::unique_ptr<Program> program;
   double flops = 0;  // of a step of all ranks
   RankStates states;
-  MemoryShare beside;  // what the trainer holds beside the program
+  MemoryShare beside;  // memory that the trainer holds beside the program
 };
 TrainingProgram training_program(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
                                  const RunContext& context, const Communicator& rank, const States& carried);
 
-// Parallel::automatic becomes one of the others: the same on every rank, which all call it before train() or follow().
+// Replaces Parallel::automatic by one of the others, the same on every rank; all call it before train() or follow().
 void settle_parallel(const Method& method, const RunContext& context, FitOptions& options);
 
-// Rank 0's hold of the others; with one rank it does nothing. Its threads end with it.
+// Rank 0's control of the others; with one rank it does nothing. The destructor ends its threads.
 class Ranks {
  public:
   // Method, options and context outlive it.
@@ -44,21 +44,21 @@ class Ranks {
   Ranks(const Ranks&) = delete;
 
   Communicator& communicator() { return *communicator_; }
-  // The context of the steps: the processors are shared out among ranks that are threads.
+  // The context of the steps: the processors are divided among ranks that are threads.
   const RunContext& context() const { return own_ ? own_->context : context_; }
-  // Whether a rank was lost within a step, whose states are then worth nothing.
+  // Whether a rank was lost within a step; the states are then invalid.
   bool lost() const { return communicator_->failed(); }
 
-  // Before the first run of a program: the others get its states and its step. Those that ranks have parts of are
-  // taken from `whole`.
+  // Before the first run of a program: sends its states and its step to the others. Divided states are taken from
+  // `whole`.
   void open(size_t phase, int64_t steps, Program& program, const RankStates& states, const States& whole);
-  // The states that ranks have parts of, whole; without `moments`, weights and averages alone.
+  // The divided states, joined; without `moments`, only weights and averages.
   States fetch(const Program& program, const RankStates& states, bool moments);
-  void run(int64_t steps);  // the others run as many
-  // What is kept of the weights; the others assist.
+  void run(int64_t steps);  // the others run the same number
+  // Method::keep() of the weights; the others assist.
   FittedState keep(const Method& method, States weights, const Deadline& until);
-  // After a run that ended with a value that is not finite: repeats it, and names the rank that made it. "": none was
-  // seen.
+  // After a run that ended with a non-finite value: repeats it, and names the rank that computed the value. "": none
+  // was found.
   std::string blame(Program& program);
 
  private:
@@ -78,16 +78,17 @@ class Ranks {
   std::shared_ptr<Communicator> communicator_;
   std::unique_ptr<OwnTeam> own_;
   std::vector<std::thread> threads_;
-  bool left_ = false;  // in the middle of an exchange: there is no command that the others would hear
+  bool left_ = false;  // in the middle of an exchange: the others cannot receive a command
 };
 
-// The part of every rank but 0: until rank 0 ends the run.
+// The loop of every rank except 0, until rank 0 ends the run.
 void follow(const Method& method, const FitOptions& options, const RunContext& context, Communicator& rank);
 
 // Whether this process is a rank that follows.
 bool follows(const FitOptions& options);
 
-// That all ranks of a launcher train the same: Error(usage) on each of them, naming the rank that differs and in what.
+// Checks that all ranks of a launcher train the same: Error(usage) on each of them, naming the rank that differs and
+// the difference.
 void check_ranks(const FitOptions& options, const RunIdentity& identity);
 
 }  // namespace tessera

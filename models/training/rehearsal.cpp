@@ -32,7 +32,7 @@ Trained rehearse(const Method& method, std::unique_ptr<HeldOut> held_out, const 
   States carried = method.start(context.seed);
   const auto& limit = context.team.limit();
   r.after = std::max(r.after, limit->held() + bytes_after(method, carried, context));
-  if (held_out != nullptr) (void)held_out->measure(carried);  // its memory is taken with its first run
+  if (held_out != nullptr) (void)held_out->measure(carried);  // allocates its memory, as its first run in training does
   const int64_t reserved = held_out != nullptr ? held_out->reserved() : 0;
   const Device& device = options.device ? *options.device : Device::processor();
   const bool here = device.is_processor();
@@ -50,7 +50,7 @@ Trained rehearse(const Method& method, std::unique_ptr<HeldOut> held_out, const 
     r.step = std::max(r.step, takes.total());
     r.held = std::max(r.held, (here ? takes.total() : 0) + beside + reserved);
     Plan own = plan;
-    const Arranged arranged =  // a program's, which is there while its size is looked at
+    const Arranged arranged =  // as in a program; alive while the resident size is read
         here ? arrange(own, device, table_of(device), wanted(context.passes_off, "liveness")) : Arranged{};
     release_freed_memory();  // as the trainer does before it allocates arenas
     const int64_t others = process_memory().resident - bytes_of(carried);
@@ -71,8 +71,8 @@ Trained rehearse(const Method& method, std::unique_ptr<HeldOut> held_out, const 
   held_out.reset();
   release_freed_memory();  // as the trainer does
   Trained out;
-  const Deadline at_once(0, options.now);  // the steps of a prior end after the first
-  out.kept = method.keep(carried,          // a copy: the trainer still has its own
+  const Deadline at_once(0, options.now);  // a prior ends after its first step
+  out.kept = method.keep(carried,          // a copy: the trainer still holds its own
                          {context.seed, context.passes_off, context.team, context.monitor, at_once, true});
   return out;
 }

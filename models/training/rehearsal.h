@@ -1,5 +1,5 @@
-// A fit that trains nothing, to know what one takes of memory: all that goes before and after the steps is done, on
-// the method's first weights, and the steps are placed and added up, but neither allocated nor run.
+// A fit without training, to compute its memory: all stages before and after the steps are run, with the method's
+// initial weights; the steps are placed and their memory is added up, but they are neither allocated nor run.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -8,17 +8,17 @@
 
 namespace tessera {
 
-// What it finds; FitOptions::rehearsal asks for it.
+// The result; FitOptions::rehearsal requests it.
 struct Rehearsal {
   nlohmann::json phases = nlohmann::json::array();
   int64_t encoded = 0, held_out = 0;  // bytes of the rows, or sequences, that are learned from, and of those held out
-  int64_t arrays = 0;                 // bytes that a limit counts as training begins: those, lists of rows, a measure
+  int64_t arrays = 0;                 // bytes that a limit counts when training begins: these, lists of rows, a measure
   int64_t step = 0;                   // of the largest step
-  int64_t held = 0;                   // what a limit counts of it, with the copies of states beside it and a measure
-  int64_t after = 0;                  // what a limit counts of what follows the steps, at most
-  int64_t resident = 0;               // bytes of the process as training begins
-  int64_t training = 0;               // and while it trains, at most, copies of the weights included
-  bool reached = false;               // the steps: of what follows, only the memory counts
+  int64_t held = 0;                   // that a limit counts: of the step, the copies of states beside it and a measure
+  int64_t after = 0;                  // maximum that a limit counts for the stages after the steps
+  int64_t resident = 0;               // bytes of the process when training begins
+  int64_t training = 0;               // and their maximum during training, copies of the weights included
+  bool reached = false;               // whether the steps were reached: of later stages, only the memory counts
 };
 
 int64_t bytes_of(const EncodedTable& table);

@@ -41,9 +41,9 @@ nlohmann::json options_of(const FitOptions& o) {
                       {"levels of a category", o.encoder.max_categories}};
   // a run of a version without rules had none
   if (o.rules.any()) json.update({{"--rules", o.rules.find ? "find" : "off"}, {"--rule", o.rules.given}});
-  // numbers as the method's presets hold them go without saying, for the same reason
+  // the encoding of numbers is omitted if it is the method's default, for the same reason
   if (!o.config.method().bins && o.encoder.numbers == EncoderOptions::Numbers::bins) json["--numbers"] = "bins";
-  // fp32 goes without saying: it is what runs had before there was a choice
+  // fp32 is omitted: runs of earlier versions had no other precision
   const Precision precision = choose_precision(o.precision, o.device ? *o.device : Device::processor()).precision;
   if (precision != Precision::fp32) json["--precision"] = name_of(precision);
   const nlohmann::json config = config_json(o.config);
@@ -74,7 +74,7 @@ std::string spoken(const nlohmann::json& value) {
   return out.empty() ? "none" : out;
 }
 
-// The first thing in which the tables differ.
+// The first difference between the tables.
 std::string table_difference(const RunIdentity& was, const RunIdentity& now) {
   if (was.rows != now.rows) return fmt::format("it had {} rows, now there are {}", was.rows, now.rows);
   if (!was.columns.is_array() || !now.columns.is_array()) return "its columns or values are others";

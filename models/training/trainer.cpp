@@ -1,4 +1,4 @@
-// The training run: initial weights, the phases' closed steps replayed, losses out, what is kept.
+// The training run: sets initial weights, replays the phases' self-contained steps, reports losses, keeps the result.
 #include "models/training/trainer.h"
 
 #include <fmt/format.h>
@@ -21,21 +21,21 @@
 namespace tessera {
 namespace {
 
-// What calibration takes, in rows of a training step (measured on Adult: a row of a training step took 13 µs, a
-// candidate of the calibration with all that is learnt of it 55). --max-time keeps as much back.
+// The cost of calibration, in rows of a training step (measured on Adult: a row of a training step took 13 µs, a
+// calibration candidate, including everything learned from it, 55). --max-time reserves this time.
 constexpr double kCalibrationCost = 4, kCandidates = 250000;
-constexpr double kAsideShare = 0.2;  // of --max-time: a model beside the one that is asked for
-constexpr double kPriorShare = 0.6;  // of the time left after training, where a calibration follows
+constexpr double kAsideShare = 0.2;  // of --max-time: for a model trained beside the requested one
+constexpr double kPriorShare = 0.6;  // of the time left after training, if a calibration follows
 
 constexpr size_t kCurveRows = 200;  // of losses that a model file keeps
-constexpr int64_t kMeasures = 60;   // held-out measures a run without patience takes, at most one an epoch
+constexpr int64_t kMeasures = 60;   // held-out measures of a run without patience, at most one per epoch
 
-// A phase in the run's steps.
+// A phase, in steps of the run.
 struct Stage {
   Phase phase;
   size_t index;                // of the method's phases
   int64_t begin = 0, end = 0;  // as scheduled
-  double from = 0, until = 1;  // share of the time at its begin and end: what it costs of the whole schedule
+  double from = 0, until = 1;  // shares of the time at which it begins and ends, by its cost in the whole schedule
 };
 
 std::vector<Stage> stages_of(const Method& method) {
@@ -55,8 +55,8 @@ std::vector<Stage> stages_of(const Method& method) {
 
 double six_digits(double x) { return std::stod(fmt::format("{:.5e}", x)); }
 
-// The training run. Between two steps it is `run_` and `carried_`, the program's states apart until they are fetched.
-// Steps are counted through all stages; the program counts those of its own.
+// The training run. Between two steps its state is `run_` and `carried_`, plus the program's states until they are
+// fetched. Steps are counted over all stages; the program counts only its own.
 class Trainer {
  public:
   Trainer(const Method& method, std::unique_ptr<HeldOut> held_out, const FitOptions& options, Checkpoints& checkpoints,
@@ -96,7 +96,7 @@ class Trainer {
     }
     return {{"step", std::move(steps)}, {"epoch", std::move(epochs)}, {"losses", std::move(losses)}};
   }
-  // Of the stage that runs, or ran last. Empty but with fp16.
+  // For the current or last stage. Empty except with fp16.
   std::vector<ScaleReport> scales() const {
     if (!program_) return {};
     return scale_reports(program_->plan(), [&](const std::string& leaf) { return program_->get<float>(leaf).front(); });
@@ -116,7 +116,7 @@ class Trainer {
     carried_ = method_.start(context_.seed);
     if (!stages_.empty()) open();
   }
-  // The state of a run; its rows of losses are reported again.
+  // Restores the state of a run; its rows of losses are reported again.
   void resume(RunState&& from) {
     check_own(
         !stages_.empty() && from.step <= from.steps && from.steps <= run_.steps && from.steps >= stages_.back().begin,
@@ -155,8 +155,7 @@ class Trainer {
         watch_clock();
       }
     } catch (const Error& e) {
-      // A step that went bad, or lost a rank, leaves nothing to go on from; whatever else stopped the run leaves it
-      // whole.
+      // After a non-finite step or the loss of a rank the state is invalid; after any other error it is intact.
       if (e.code() != ErrorCode::numeric && !ranks_.lost()) rescue();
       throw;
     } catch (...) {
@@ -167,8 +166,8 @@ class Trainer {
     say_scales();
   }
 
-  // What is kept of the weights, those of start() and enter(). Training is over: what follows has its memory, and that
-  // of the held-out measure.
+  // Method::keep() of the weights of start() and enter(). Training has ended: its memory, and that of the held-out
+  // measure, is free for the next stages.
   FittedState keep(const Deadline& until) {
     States weights = options_.keep_best && run_.best ? std::move(run_.best_weights) : this->weights();
     program_.reset(), beside_.reset(), held_out_.reset();
@@ -183,8 +182,8 @@ class Trainer {
   int64_t end() const { return last() ? run_.steps : stage().end; }  // of the stage, in steps of the run
   double done() const { return static_cast<double>(run_.step - stage().begin); }
 
-  // A checkpoint with a checksum may still have been made by anybody: all that is read from it later must be there, in
-  // the plan's sizes.
+  // The checksum does not authenticate a checkpoint: everything that is read from it later must be present, in the
+  // plan's sizes.
   void check_fits() {
     if (!run_.states.empty()) check_states(*program_, rank_states_, run_.states);
     check_own(run_.loss_sums.empty() || run_.loss_sums.size() == width_, "it has steps or losses");
@@ -196,7 +195,7 @@ class Trainer {
     }
   }
 
-  // The stage's plan, with the steps it has now, then the states of `run_` into it.
+  // Compiles the stage's plan with its current number of steps, then loads the states of `run_`.
   void open() {
     make_program();
     load();
@@ -209,13 +208,13 @@ class Trainer {
     program_ = std::move(made.program), step_flops_ = made.flops, rank_states_ = std::move(made.states);
     beside_ = std::move(made.beside);
     width_ = static_cast<size_t>(program_->plan().shape(program_->plan().find_leaf("losses")).cols);
-    if (!options_.device || options_.device->is_processor())  // others have their own copy of the table
+    if (!options_.device || options_.device->is_processor())  // other devices have their own copy of the table
       relaxed_every_ = std::max<int64_t>(1, method_.random_rows() / phase().batch);
   }
   void load() {
     load_states(*program_, carried_);
     load_states(*program_, run_.states);
-    States shared;  // of which ranks have parts
+    States shared;  // those divided among ranks
     for (auto& [leaf, values] : run_.states)
       if (rank_states_.cut(leaf)) shared.emplace(leaf, std::move(values));
     for (const auto& [leaf, values] : carried_)
@@ -263,11 +262,11 @@ class Trainer {
       else if (program_->plan().find_leaf(leaf) != kNone) values = program_->get<float>(leaf);
     return w;
   }
-  // Those that ranks have parts of.
+  // The states that are divided among ranks.
   States shared_states(bool moments) {
     return rank_states_.cut() ? ranks_.fetch(*program_, rank_states_, moments) : States{};
   }
-  // All that the next step needs: every state of the program, and what it does not hold.
+  // Saves everything that the next step needs: every state of the program, and the states outside it.
   void save() {
     if (!program_) return;
     drain();
@@ -278,7 +277,7 @@ class Trainer {
     run_.states.clear();
   }
 
-  // On the way out with an error: another one must not take its place.
+  // Called during an error's unwinding: another error must not replace it.
   void rescue() noexcept {
     try {
       save();
@@ -291,7 +290,7 @@ class Trainer {
   }
   bool measured() const { return held_out_ != nullptr && last(); }
 
-  // A device has its next steps before the last ones are looked at, up to where the weights are wanted.
+  // A device gets its next steps before the results of the last ones are read, up to the step whose weights are needed.
   void advance() {
     const int64_t wanted =
         measured()
@@ -303,14 +302,14 @@ class Trainer {
       program_->start(n, true);
       queued_ += n;
     }
-    if (flying_ == 0) return;  // a checkpoint has waited for the last of them
+    if (flying_ == 0) return;  // a checkpoint has waited for all of them
     const int64_t before = run_.step;
     const LossRow row = collect();
     method_.relax();
     report(clock_.expected(done(), static_cast<double>(end() - stage().begin), stage().until), row.note,
            run_.step == end());
-    // Runs of about a tenth of a second: short enough to be stopped at once, long enough that looking costs nothing.
-    // The result does not depend on it.
+    // Runs of about a tenth of a second: short enough to stop quickly, long enough that the checks cost nothing. The
+    // result does not depend on it.
     const double took = std::max(seconds_now() - std::exchange(looked_, seconds_now()), 1e-6);
     chunk_ =
         std::clamp<int64_t>(static_cast<int64_t>(0.1 / took * static_cast<double>(run_.step - before)), 1, kLossSlots);
@@ -319,11 +318,11 @@ class Trainer {
     context_.monitor.report(
         {phase().name.c_str(), phase().units(done()), phase().units(steps), phase().unit(), note, finished});
   }
-  // What is under way is finished: before the state is read.
+  // Finishes all starts in flight, before the state is read.
   void drain() {
     while (flying_ > 0) collect();
   }
-  // The oldest steps under way, and their losses.
+  // Finishes the oldest start in flight; returns its losses.
   LossRow collect() {
     const int64_t row_end = end_of_row(run_.step), from = run_.step - stage().begin;
     --flying_;
@@ -349,7 +348,7 @@ class Trainer {
     return row;
   }
 
-  // Of a row that ends with that step.
+  // The row of losses that ends with that step.
   LossRow loss_row(int64_t step, double seconds, const std::vector<double>& means) const {
     const auto holds = [&](const Stage& s) { return step <= s.end; };
     const Phase& phase = std::find_if(stages_.begin(), stages_.end() - 1, holds)->phase;
@@ -366,7 +365,7 @@ class Trainer {
   }
 
   [[noreturn]] void fail_numeric() {
-    flying_ = 0;  // diagnose() passes over what is under way
+    flying_ = 0;  // diagnose() ignores starts in flight
     const int64_t bad = program_->step().bad;
     const std::string culprit = ranks_.communicator().size() > 1 ? ranks_.blame(*program_) : program_->diagnose();
     const std::string where =
@@ -379,7 +378,8 @@ class Trainer {
                                                 where, culprit.empty() ? "a loss" : culprit, method_.learning_rate()));
   }
 
-  // What the held-out rows say, at fixed steps: it is part of the run, not of how it is watched.
+  // Measures the held-out rows, at fixed steps: the measures are part of the run and do not depend on how it is
+  // observed.
   void measure() {
     const int64_t done = run_.step - stage().begin;
     if (!measured() || done == 0 || (done % measured_every_ != 0 && run_.step != run_.steps)) return;
@@ -392,7 +392,7 @@ class Trainer {
       if (options_.keep_best) run_.best_weights = std::move(now);
     }
     if (options_.patience <= 0 || !run_.stopped.empty()) return;
-    // Patience counts from the last measure that was better than the best before it by a difference worth the time.
+    // Patience counts from the last measure that improved on the previous best by more than least().
     double reference = run_.measures.front().value;
     int64_t since = run_.measures.front().step;
     for (const auto& past : run_.measures)
@@ -400,8 +400,8 @@ class Trainer {
     if (run_.step - since >= options_.patience * phase().epoch) shorten("patience");
   }
 
-  // The last stage becomes the one that would have begun to lower its learning rate here: with a share f of the steps
-  // at full rate, it ends at step / f.
+  // Shortens the last stage so that its learning rate begins to fall here: with a share f of the steps at full rate, it
+  // ends at step / f.
   void shorten(const char* why) {
     drain();
     const int64_t steps = stage().begin + static_cast<int64_t>(done() / std::clamp(phase().decay_from, 1e-3, 1.0));
@@ -419,8 +419,8 @@ class Trainer {
     if (last() && phase().decay_from < 1 && clock_.up(decay) && run_.stopped.empty()) shorten("max-time");
     if (run_.step < end() && clock_.up(s.until)) end_stage();
   }
-  // Time that is up ends the stage. Of one that others follow the rest counts as passed, so that a run which goes on
-  // from there begins with the next one.
+  // Ends the stage because its time is used up. If other stages follow, its remaining steps count as done, so that a
+  // resumed run begins with the next stage.
   void end_stage() {
     drain();
     if (run_.step >= end()) return;
@@ -444,17 +444,17 @@ class Trainer {
   const RunContext& context_;
   const std::vector<Stage> stages_;
   Ranks ranks_;
-  size_t at_ = 0;  // the stage that runs
+  size_t at_ = 0;  // the current stage
   TrainingClock clock_;
   int64_t measured_every_ = 1, chunk_ = 1, queued_ = 0;  // queued_: steps started
-  int64_t relaxed_every_ = kLossSlots;                   // steps after which what they read need not stay in memory
-  int flying_ = 0;                                       // starts that are not finished
+  int64_t relaxed_every_ = kLossSlots;                   // steps after which the pages that they read are released
+  int flying_ = 0;                                       // starts in flight
   size_t width_ = 0;
   double step_flops_ = 0, looked_ = 0, steps_after_ = 0;
-  States carried_;  // of start() and enter(), as the stages before left them
+  States carried_;  // of start() and enter(), as left by the previous stages
   RunState run_;
   std::unique_ptr<Program> program_;
-  MemoryShare beside_;  // of what is here beside it
+  MemoryShare beside_;  // of the memory here beside the program
   RankStates rank_states_;
 };
 
@@ -477,14 +477,14 @@ Trained train(const Method& method, std::unique_ptr<HeldOut> held_out, const Fit
     const States first = method.start(given.seed);
     check_room_after(bytes_after(method, first, context), limit->held(), "What is fitted to the trained network", "",
                      team);
-    if (held_out != nullptr) (void)held_out->measure(first);  // its memory is taken with its first run
+    if (held_out != nullptr) (void)held_out->measure(first);  // its first run allocates its memory
   }
   const double start = seconds_now();
   std::optional<RunState> kept;
   if (given.checkpoint.resume) kept = checkpoints.newest();
   FitOptions options = given;
   if (kept && kept->micro_batch > 0) options.micro_batch = kept->micro_batch;
-  if (options.ranks.shards == 0)  // else each rank checks its part of a phase as that begins
+  if (options.ranks.shards == 0)  // else each rank checks its part of a phase when it begins
     options.micro_batch =
         micro_batch_for(method, options.device ? *options.device : Device::processor(), options, context);
   const int64_t held_rows = held_out != nullptr ? held_out->size() : 0;

@@ -12,13 +12,13 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kFewest = 20, kMost = 5000, kMostSequences = 500, kShare = 20;  // a twentieth
-constexpr uint64_t kHoldOutKey = 0x48454C44;  // apart from the order in which calibration takes rows
+constexpr uint64_t kHoldOutKey = 0x48454C44;  // different from the order in which calibration takes rows
 constexpr int64_t kRowsMade = 4096;
-constexpr int kCells = 32;           // of a column; levels beyond share the last
+constexpr int kCells = 32;           // of a column; further levels share the last one
 constexpr size_t kMostPairs = 1000;  // of a wide table, evenly spaced
 constexpr double kLeastDistance = 0.0005;
 
-// What a column of a row is, by cell, row after row. A number's cell is its mode and a quarter of it.
+// The cell of each column, row after row. A number's cell is its mode and a quarter of the mode.
 struct Cells {
   size_t columns = 0;
   std::vector<uint8_t> cell;
@@ -44,7 +44,7 @@ void add_cells(Cells& cells, const RowLayout& layout, const int32_t* codes, cons
 
 // Total variation distances of columns and of pairs, each averaged.
 double distance(const Cells& a, const Cells& b, Team& team) {
-  const size_t columns = a.columns, all = columns * (columns + 1) / 2;  // a column with itself: the column
+  const size_t columns = a.columns, all = columns * (columns + 1) / 2;  // a pair of equal columns: the column
   std::vector<std::pair<size_t, size_t>> chosen;
   const size_t stride = std::max<size_t>(1, (all - columns) / kMostPairs);
   for (size_t j = 0; j < columns; ++j) chosen.emplace_back(j, j);
@@ -118,7 +118,7 @@ class SampledDistance : public HeldOut {
   const RowLayout& layout_;
   const RunContext context_;
   Cells held_;
-  int64_t reserved_ = 0;  // what keep() takes, or the program of the rows; known from the first measure on
+  int64_t reserved_ = 0;  // memory of keep(), or of the program of the rows; known after the first measure
   MemoryShare reserve_;
 };
 
@@ -201,7 +201,7 @@ EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t see
 
 namespace {
 
-// Where sequences that share rows end and others begin: the first sequence of each block, then their number.
+// The first sequence of each block of sequences that share rows, then the number of sequences.
 std::vector<size_t> disjoint_blocks(const EncodedSequences& s) {
   std::vector<size_t> starts;
   int32_t end = 0;
@@ -257,7 +257,7 @@ EncodedSequences hold_out(EncodedSequences& s, const SequenceEncoder& encoder, u
   const std::vector<char> chosen = chosen_sequences(s, std::clamp(s.size() / kShare, kFewest, kMostSequences), seed);
   EncodedSequences held, rest;
   std::vector<int32_t> held_rows, held_number, rest_number;
-  // the last windows of a table: nothing that training sees reaches into them
+  // the last windows of a table: training windows must not overlap them
   const auto first_held = std::find(chosen.begin(), chosen.end(), 1) - chosen.begin();
   const int32_t reached = s.first[static_cast<size_t>(first_held)];
   const bool tail = std::find(chosen.begin() + first_held, chosen.end(), 0) == chosen.end();
