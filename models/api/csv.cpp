@@ -23,7 +23,7 @@ using namespace tessera::api;
 
 namespace {
 
-// A schema this library made, as a table without rows.
+// A schema made by this library, as a table without rows.
 Table schema_table(const ArrowSchema& schema) {
   Table table;
   for (int64_t i = 0; i < schema.n_children; ++i) {

@@ -28,7 +28,7 @@
 namespace tessera::api {
 namespace {
 
-// An option of a method that the caller gave, as text.
+// An option of a method given by the caller, as text.
 struct GivenOption {
   std::string key, text;
 };
@@ -52,7 +52,8 @@ void add_settings(std::vector<GivenOption>& out, const std::string& settings) {
   }
 }
 
-// The fields of the options that name an option of a method. Options that came later have none: they come as settings.
+// The fields of the options that name an option of a method. Options added later have no field: they are given as
+// settings.
 using FitFields = tessera_fit_options;
 struct OptionField {
   struct Widths {
@@ -91,7 +92,7 @@ std::string text_of(const OptionField& field, const tessera_fit_options& o) {
         if constexpr (std::is_same_v<Place, OptionField::Widths>) {
           const size_t layers = o.*place.layers;
           if (o.*place.values == nullptr || layers == 0) return {};
-          if (layers > kMostLayers)  // before any is read
+          if (layers > kMostLayers)  // check before reading any
             throw Error(ErrorCode::usage,
                         fmt::format("{} has {} layers; the limit is {}.", option_name(field.key), layers, kMostLayers));
           return widths_text(o.*place.values, layers);
@@ -160,8 +161,8 @@ constexpr const char* kSequenceOptions = "The sequence options (--sequence-lengt
 
 constexpr const char *kModes = "modes", *kBins = "bins";  // of --numbers
 
-// Whether a method does what is asked for beside its own options: a model of bins has no calibration, no modes and no
-// published preset.
+// Whether a method supports the requested features besides its own options: a model of bins has no calibration, no
+// modes and no published preset.
 bool serves(const MethodSpec& method, const tessera_fit_options& o) {
   if (o.sequences != nullptr) return method.sequences();
   Tier tier = Tier::off;
@@ -170,7 +171,7 @@ bool serves(const MethodSpec& method, const tessera_fit_options& o) {
   return !method.bins || (!calibrated && !modes && text_or(o.preset, "best") == "best");
 }
 
-// Without a name, the first method that has every option given; if none has, the first that has the first of them.
+// Without a name, the first method that has all given options; if none does, the first that has the first of them.
 std::string method_of(const tessera_fit_options& o, const std::vector<GivenOption>& given) {
   if (std::string name = text_or(o.method, ""); !name.empty()) return name;
   const MethodSpec* nearest = nullptr;
@@ -269,7 +270,7 @@ std::vector<int> numbers_in(const std::string& text) {
   }
 }
 
-// The ranks, and in how many parts they sum a batch. They meet where a launcher's processes are asked for.
+// Sets the ranks and the number of shards. For a launcher's processes, connects them.
 void set_ranks(FitOptions& out, const tessera_fit_options& o, const Team* team) {
   const std::string devices = text_or(o.devices, "");
   const bool on_gpus = out.device && !out.device->is_processor();
@@ -309,7 +310,7 @@ void set_ranks(FitOptions& out, const tessera_fit_options& o, const Team* team) 
   if (shards > 0 || ranks > 1) out.ranks.shards = shards > 0 ? shards : by_columns ? ranks : usual_shards(ranks);
 }
 
-// The losses that have a field of their own: those of the first three methods.
+// The losses with their own field: those of the first three methods.
 struct LossField {
   const char* name;
   double tessera_losses::*place;
@@ -347,7 +348,7 @@ FitOptions fit_options(const tessera_fit_options* given) {
   out.preset = text_or(o.preset, "best");
   apply_preset(out);
   out.seed = out.encoder.seed = o.seed;
-  out.source = printable(text_or(o.source, ""));  // it goes into the model's JSON
+  out.source = printable(text_or(o.source, ""));  // it is stored in the model's JSON
   if (o.calibrate != nullptr && *o.calibrate != 0 && !parse_tier(o.calibrate, out.calibrate))
     throw Error(ErrorCode::usage, fmt::format("--calibrate {}: known are off, marginals and full.", o.calibrate));
   if (o.rare_categories < TESSERA_KEEP_RARE)
@@ -416,7 +417,7 @@ tessera_status tessera_check_fit_options(const tessera_fit_options* options) {
 
 namespace {
 
-// Each rank gets a GPU of its own: those of the list, else 0, 1, … on each machine.
+// Each rank gets its own GPU: from the list, else 0, 1, … on each machine.
 void place_ranks(FitOptions& fit) {
   RankOptions& ranks = fit.ranks;
   if (fit.device->is_processor()) {
@@ -443,7 +444,7 @@ void place_ranks(FitOptions& fit) {
   if (wanted[0] != fit.device->number()) fit.device = std::make_shared<Device>(fit.device->api(), wanted[0]);
 }
 
-// The options of a call that trains, with the device and the ranks it runs on.
+// The options of a training call, with its device and ranks.
 FitOptions training_options(const tessera_fit_options* given, api::Call& call) {
   FitOptions fit = fit_options(given);
   fit.device = call.device(fit.precision);
@@ -453,7 +454,7 @@ FitOptions training_options(const tessera_fit_options* given, api::Call& call) {
   return fit;
 }
 
-// What fails on one rank ends all of them: rank 0 tells what failed where, the others end as it does.
+// An error on one rank ends all of them: each throws it, with the name of the failed rank.
 template <class F>
 auto on_all_ranks(const FitOptions& fit, F&& prepare) -> decltype(prepare()) {
   if (!fit.ranks.world) return prepare();
@@ -475,7 +476,7 @@ auto on_all_ranks(const FitOptions& fit, F&& prepare) -> decltype(prepare()) {
   return std::move(*made);
 }
 
-// A launched rank that fails does not wait for the others at its end: its launcher then ends them.
+// A launched rank that fails does not wait for the others when it ends: its launcher then ends them.
 template <class F>
 auto with_ranks(const FitOptions& fit, F&& train) -> decltype(train()) {
   try {
@@ -548,7 +549,7 @@ tessera_status tessera_checkpoint_remove(const char* path) {
 
 namespace {
 
-// A report on a fit that is not made.
+// A report on a fit that is not run.
 using Describe = std::function<nlohmann::json(Table&&, const FitOptions&, Team&, const Monitor&)>;
 tessera_status describe_fit(const Describe& describe, bool with_ranks, const tessera_context* context,
                             const tessera_fit_options* options, ArrowArrayStream* rows, char** json) {
@@ -560,7 +561,7 @@ tessera_status describe_fit(const Describe& describe, bool with_ranks, const tes
     api::Call call(context);
     fit.device = call.device(fit.precision);
     if (with_ranks) set_ranks(fit, read_options(options), nullptr);
-    fit.ranks.shards = with_ranks ? read_options(options).virtual_shards : 0;  // 0: as each number of ranks chooses
+    fit.ranks.shards = with_ranks ? read_options(options).virtual_shards : 0;  // 0: each number's default
     Table table = import_table(incoming, types, fit, call);
     out = give_json(describe(std::move(table), fit, call.team(), call.monitor()));
   });

@@ -11,7 +11,7 @@ namespace tessera::api {
 // Applies the preset, then what the caller set. Throws Error(usage) naming the field, its value and its range.
 FitOptions fit_options(const tessera_fit_options* given);
 
-// The table of a fit. Its rules join those that the options give.
+// The table of a fit. Its rules are added to those of the options.
 Table import_table(IncomingRows& rows, const GivenTypes& types, FitOptions& fit, Call& call);
 
 // The types the caller gave to columns. Throws Error(usage) for an unknown type.

@@ -67,7 +67,7 @@ void put_report(tessera_given_report* to, const GivenReport& r) {
 GivenTypes types_in(ArrowArrayStream* stream, const Table& model) {
   GivenTypes types;
   ArrowSchema schema{};
-  if (stream->get_schema(stream, &schema) != 0) return types;  // table_import() says why
+  if (stream->get_schema(stream, &schema) != 0) return types;  // table_import() reports the reason
   for (int64_t i = 0; i < schema.n_children; ++i) {
     const Column* known = schema.children[i]->name == nullptr ? nullptr : model.find(schema.children[i]->name);
     if (known != nullptr && known->type != ColumnType::constant) types.emplace_back(known->name, known->type);

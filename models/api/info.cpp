@@ -24,7 +24,7 @@ nlohmann::json instruction_sets() {
   return sets;
 }
 
-// What --precision may say on the processor, and what "auto" chooses.
+// The values of --precision on the processor, and the choice of "auto".
 nlohmann::json known_precisions() {
   const ChosenPrecision chosen = choose_precision("auto", Device::processor());
   nlohmann::json known = nlohmann::json::array();
@@ -32,7 +32,7 @@ nlohmann::json known_precisions() {
   return {{"cpu", known}, {"auto", name_of(chosen.precision)}, {"why", chosen.why}};
 }
 
-// GPUs, or what is missing for them.
+// GPUs, or the reason why there is none.
 nlohmann::json gpu() {
   const DeviceLibrary& library = device_library();
   const auto version = [](int v) {
@@ -73,7 +73,7 @@ nlohmann::json method_names() {
   return out;
 }
 
-// What stands for its value in --help and the docs.
+// The placeholder of its value in --help and the docs.
 std::string value_sign(const Option& o) {
   if (o.kind() == "choice") return fmt::format("{}", fmt::join(choices(), "|"));
   return o.kind() == "flag" ? "on|off" : o.kind() == "number" ? "X" : o.kind() == "widths" ? "N,N" : "N";

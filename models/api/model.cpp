@@ -93,7 +93,7 @@ tessera_status tessera_check_files(const tessera_file* files, size_t count) {
     if (count == 0) return;
     required(files, "files");
     std::vector<FileUse> uses;
-    const size_t stride = files->struct_size;  // of a caller with another header
+    const size_t stride = files->struct_size;  // of the caller's header, which may be another version
     for (size_t i = 0; i < count; ++i) {
       const auto* given = reinterpret_cast<const tessera_file*>(reinterpret_cast<const char*>(files) + i * stride);
       const tessera_file file = read_options(given);

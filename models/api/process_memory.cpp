@@ -1,4 +1,4 @@
-// What this process has of the machine's memory.
+// The memory of this process and of the machine.
 #include "engine/storage/process_memory.h"
 
 #include "models/api/support/guard.h"

@@ -20,7 +20,7 @@ using namespace tessera::api;
 
 namespace {
 
-// Options that only one kind of evaluation has must not be ignored silently.
+// Options of the other kind of evaluation must not be ignored silently.
 EvaluateSequencesOptions sequence_evaluation(const tessera_evaluate_options& o, bool holdout) {
   auto refuse = [](bool given, const char* what) {
     if (given)
@@ -43,7 +43,7 @@ EvaluateSequencesOptions sequence_evaluation(const tessera_evaluate_options& o, 
   return out;
 }
 
-// The rules that are looked for, and those that are given.
+// Sets whether rules are searched for, and the given rules.
 template <class Options>
 void take_rules(const tessera_evaluate_options& o, Options& out) {
   out.rules = finds_rules(text_or(o.rules, ""), true);
@@ -66,7 +66,7 @@ EvaluateOptions row_evaluation(const tessera_evaluate_options& o) {
 // One synthetic table after the other, against the same real one.
 class Evaluation {
  public:
-  // Refuses options that do not go together before a table is read.
+  // Refuses options that cannot be combined, before a table is read.
   Evaluation(const tessera_evaluate_options& o, bool holdout) : sequences_(o.sequences != nullptr) {
     if (sequences_) of_sequences_ = sequence_evaluation(o, holdout), take_rules(o, of_sequences_);
     else of_rows_ = row_evaluation(o), take_rules(o, of_rows_);

@@ -20,17 +20,17 @@ using namespace tessera::api;
 
 namespace {
 
-// Whatever the rows depend on.
+// Everything that the rows depend on.
 std::string identity_of(const Model& model, int64_t offset, int64_t count, const SampleOptions& o) {
   return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", tessera_version(), name_of(best_isa()),
                      o.device->is_processor(), o.precision, fingerprint_of(model.bytes()), offset, count, o.seed,
                      o.max_tries, o.calibrate ? name(*o.calibrate) : "", o.min_yield, o.where);
 }
 
-// Of all processes of the launcher, blocks of rows in turn.
+// The rows of all processes of the launcher, which make blocks in turn.
 std::unique_ptr<RowStream> rows_of_ranks(const Model& model, int64_t offset, int64_t count,
                                          const SampleOptions& options, Team& team, const Monitor& monitor) {
-  constexpr int64_t kBlockRows = 16384;  // so that opening a block costs little beside its rows
+  constexpr int64_t kBlockRows = 16384;  // so that opening a block costs little compared with its rows
   const std::shared_ptr<Communicator> ranks = launched_communicator();
   const auto rows = model.state().rows();
   const auto sequences = model.state().sequences();
@@ -56,7 +56,7 @@ struct Sampling {
       return here.any() ? rows_of_ranks(model, offset, count, options, call.team(), monitor)
                         : model.sample(offset, count, options, call.team(), monitor);
     };
-    // A device works ahead of the host as it is, and belongs to the thread that opened it.
+    // A device already works ahead of the host, and belongs to the thread that opened it.
     const bool ahead = call.team().size() > 1 && options.device->is_processor() && here.rank == 0;
     rows = ahead ? std::make_unique<RowsAhead>(open, call.team(), call.monitor()) : open(call.monitor());
   }

@@ -16,7 +16,7 @@
 namespace tessera {
 namespace {
 
-// Host memory behind the bound leaves of the training plan.
+// Host memory of the bound leaves of the training plan.
 struct Bound {
   ConditionTable conditions;
   std::vector<int32_t> start, offset;
@@ -39,16 +39,16 @@ struct Bound {
   }
 };
 
-// What a condition's column may show so that its terms can hold, by position in the condition vector, and their share
-// of the real rows.
+// The values of a column for which its conditions can hold, by position in the condition vector, and their share of the
+// real rows.
 struct Proposal {
   std::vector<int32_t> positions;
   std::vector<double> cumulative;  // ends at 1
   double share = 1;
 };
 
-// The column whose conditions can meet its terms with the smallest share of real rows is proposed through the condition
-// vector.
+// Chooses the column to propose through the condition vector: the one whose allowed values have the smallest share of
+// real rows.
 Proposal propose(const FittedState& kept, const std::vector<AllowedLevels>& allowed) {
   Proposal best;
   for (const AllowedLevels& a : allowed) {
@@ -219,9 +219,9 @@ class CtganMethod : public RowMethod {
  private:
   bool averaged() const { return network_.config.average_decay > 0; }
 
-  // Batch-norm statistics over many training-style conditions at once, for the weights that will sample.
+  // Batch-norm statistics over many training-style conditions at once, for the weights used in sampling.
   void record_normed(Recorder& r) const {
-    // Twenty thousand rows, fewer where their activations would take more than a quarter of a gigabyte.
+    // Twenty thousand rows, fewer if their activations would take more than a quarter of a gigabyte.
     int64_t width = network_.config.embedding_dim + network_.cond;
     for (const int w : network_.config.generator_dim) width += 3 * w;
     const int64_t batch = std::clamp<int64_t>((int64_t{1} << 26) / width, 2, 20000);

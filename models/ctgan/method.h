@@ -1,4 +1,4 @@
-// CTGAN as a method, and properties of its model that other code reads.
+// CTGAN as a method, and functions for other code that uses its model.
 #pragma once
 #include <memory>
 #include <string>

@@ -147,8 +147,8 @@ void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t co
     const Var z = r.normal("z.critic" + n, {batch, m.config.embedding_dim});
     const Var logits = generate(m, z, drawn.condition, Norm::training);
     const Var fake = activate(r, m, logits, "u.critic" + n);
-    // Real rows with conditions of their own: with the fake rows' conditions the generator learns too sharp a joint
-    // (docs/methods/fidelity.md).
+    // Real rows have their own conditions: with the fake rows' conditions the generator learns a too sharp joint
+    // distribution (docs/methods/fidelity.md).
     const Drawn seen = draw(r, m, batch, columns, table_rows);
     const Var real = dense(spans, gather_rows(spans, table, seen.row));
     critic = critic_loss(r, m, pack(m, real, seen.condition), pack(m, fake, drawn.condition), n);

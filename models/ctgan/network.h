@@ -49,8 +49,8 @@ struct Ctgan {
   Critic discriminator;
 };
 
-// A batch's condition as an index into the condition vector (−1: none) and, for the networks, as the one-hot rows it
-// stands for ([batch, 0 columns]: empty Var).
+// A batch's condition as an index into the condition vector (−1: none) and, for the networks, as one-hot rows ([batch,
+// 0 columns]: empty Var).
 struct Condition {
   Var index, one_hot;
 };
@@ -63,8 +63,8 @@ Var activate(Recorder& r, const Ctgan& m, Var logits, const std::string& noise);
 // conditions.
 Var pack(const Ctgan& m, Var rows, const Condition& c);
 
-// As visit_weights(set, visit), where files have the critic's first layer row of the table by row: its memory has the
-// data of all pac rows first, then their conditions.
+// As visit_weights(set, visit), but the critic's first layer is stored in files row by row of the pack; in memory the
+// data of all pac rows come first, then their conditions.
 void visit_weights(const Ctgan& m, const ParameterSet& set, const WeightVisitor& visit);
 
 struct CriticLoss {
@@ -91,8 +91,8 @@ AdamOptions generator_adam(const Ctgan& m, int64_t steps);
 void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t columns, int64_t steps);
 // Batch-norm statistics of the averaged weights over `batch` training-style conditions, into the running ones.
 void record_population(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns);
-// Rows: outputs "codes", "alphas". Bound: "rows" [batch, 3] (who each row is), "condition" [batch, 1] int32 or, without
-// it, drawn from "cumulative", "start".
+// Rows: outputs "codes", "alphas". Bound: "rows" [batch, 3] (the identity of each row), "condition" [batch, 1] int32
+// or, without it, drawn from "cumulative", "start".
 void record_sampling(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns, bool given_condition);
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// Arithmetic over the columns of a row, as --where and rules write it: + - * /, numbers, dates and times.
+// Arithmetic over the columns of a row, in --where and rules: + - * /, numbers, dates and times.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -26,7 +26,7 @@ struct Arithmetic {
 Arithmetic parse_arithmetic(const std::string& text, const Table& schema, const char* what);
 int parse_column(const std::string& text, const Table& schema, const char* what);
 
-// The value in a row of a batch; NaN where a column of it is missing, or something is divided by 0.
+// The value in a row of a batch; NaN if one of its columns is missing, or on division by 0.
 double evaluate(const Arithmetic& a, const Table& batch, size_t row);
 
 // The columns it names, ascending, each once.

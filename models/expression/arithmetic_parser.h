@@ -9,12 +9,12 @@
 
 namespace tessera {
 
-inline constexpr int kDeepest = 64;  // parentheses and signs within each other
+inline constexpr int kDeepest = 64;  // maximum nesting of parentheses and signs
 
 // The first twelve, in a message.
 std::string listed(const std::vector<std::string>& values);
 
-// The column a token names, in any case where no column has exactly this name; −1 if there is none, or several.
+// The column a token names, ignoring case if no column has exactly this name; −1 if there is none, or several.
 int column_named(const WhereToken& token, const Table& schema);
 // The same. Throws Error(condition) with the nearest names; for an identifier, whose values are regenerated.
 int known_column(const WhereScanner& scan, const WhereToken& token, const Table& schema);

@@ -156,7 +156,7 @@ class Parser {
     return t;
   }
 
-  // An equality of a column of numbers with a calculation holds for its digits.
+  // An equality of a column of numbers with a calculation holds to the column's digits.
   double half_unit(const WhereTerm& t) const {
     if (t.left.is_column() == t.right.is_column() || t.left.instant) return 0;
     const Column& c = schema_.columns[static_cast<size_t>((t.left.is_column() ? t.left : t.right).column)];

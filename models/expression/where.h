@@ -22,14 +22,14 @@ struct WhereTerm {
   std::vector<double> numbers;      // in, not_in on numeric columns (dates as in Column::numbers)
   double low = 0, high = 0;         // range, with open or closed ends; ±infinity where not given
   bool low_open = false, high_open = false;
-  bool negated = false;    // `not` before a term: met where nothing is missing and the term is not met
+  bool negated = false;    // `not` before a term: met if no value is missing and the term is not met
   Arithmetic left, right;  // compare; same_text: two text columns
   std::string left_text, right_text;
   Relation relation = Relation::equal;
   double tolerance = 0;  // compare: of an equality, half a unit of the last digit of the column on one side
 };
 
-std::vector<double> numbers_of(const WhereTerm& term);  // that it compares a column with, ends of a range included
+std::vector<double> numbers_of(const WhereTerm& term);  // numbers in the term, ends of a range included
 std::vector<int> columns_of(const WhereTerm& term);
 
 struct Where {
@@ -39,7 +39,7 @@ struct Where {
 
 // Parses against a schema (columns, types, values). Throws Error(condition) for an unknown column or value (with the
 // nearest names and the number of values), Error(usage) for a syntax error (with the position and a caret line).
-// `what` is what messages call the expression.
+// `what` names the expression in messages.
 Where parse_where(const std::string& text, const Table& schema, const char* what = "--where");
 
 // keep[i] = row i of the batch meets every term; failed[t] counts the rows that miss term t. Sizes: batch.rows, terms.

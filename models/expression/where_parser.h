@@ -23,8 +23,8 @@ struct WhereToken {
   }
 };
 
-// Splits an expression into tokens, one at a time. Throws Error(usage) with the position and a caret line. A copy looks
-// ahead.
+// Splits an expression into tokens, one at a time. Throws Error(usage) with the position and a caret line. Copy the
+// scanner to look ahead.
 class WhereScanner {
  public:
   explicit WhereScanner(const std::string& expression, const char* what = "--where");
@@ -33,7 +33,7 @@ class WhereScanner {
   WhereToken take();
   size_t last_end() const { return last_end_; }
   std::string between(size_t begin, size_t end) const { return expression_.substr(begin, end - begin); }
-  const char* what() const { return what_; }  // how messages call the expression
+  const char* what() const { return what_; }  // the name of the expression in messages
   [[noreturn]] void fail(const std::string& what, size_t at) const;
 
  private:

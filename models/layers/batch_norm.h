@@ -5,7 +5,7 @@
 
 namespace tessera::layers {
 
-// Which statistics a BatchNorm takes.
+// The statistics that a BatchNorm uses.
 enum class Norm {
   training,    // this batch's; the running ones move towards them
   population,  // this batch's; they become the running ones
@@ -17,7 +17,7 @@ enum class Norm {
 struct BatchNorm {
   Weight gamma, beta;
   double eps, momentum;
-  std::string running;  // what the names of its states begin with
+  std::string running;  // prefix of its states' names
 
   BatchNorm(ParameterSet& set, const std::string& name, int64_t width, double eps, double momentum);
   Var operator()(Var x, Norm norm) const;

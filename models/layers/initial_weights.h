@@ -1,4 +1,4 @@
-// Initial values of weights, as Parameter::start has them. Draw k of a set depends on (seed, purpose, stream, k)
+// Initial values of weights, according to Parameter::start. Draw k of a set depends on (seed, purpose, stream, k)
 // alone.
 #pragma once
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-// Number k of a stream, uniform in (0, 1): for weights that start from more than a Start can say.
+// Number k of a stream, uniform in (0, 1): for weights whose initial values a Start cannot describe.
 float initial_draw(int64_t k, uint32_t stream, uint64_t seed);
 
 std::vector<float> initial_weights(const ParameterSet& set, uint64_t seed, uint32_t stream,
@@ -17,7 +17,7 @@ std::vector<float> initial_weights(const ParameterSet& set, uint64_t seed, uint3
 
 namespace layers {
 
-// Whose custom a layer begins by.
+// The convention for a layer's initial weights.
 enum class Initial {
   torch,  // weights and biases uniform in ±1/√fan_in
   tf1     // weights Glorot-uniform, biases 0

@@ -24,7 +24,7 @@ struct Mlp {
   double slope, dropout;
 
   Mlp(ParameterSet& set, int64_t in, const std::vector<int>& widths, double slope = 0, double dropout = 0);
-  // The dropout masks are the random tensors "mask.<masks>.<i>". Without a name for them nothing is dropped.
+  // The dropout masks are the random tensors "mask.<masks>.<i>". Without a name there is no dropout.
   Var operator()(Var x, const std::string& masks = "") const;
 };
 

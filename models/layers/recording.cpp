@@ -54,7 +54,7 @@ void decay_linearly(AdamOptions& adam, double from, int64_t steps) {
 
 void record_average(Recorder& r, const ParameterSet& set, double decay, int64_t steps) {
   const Var average = r.state("average." + set.name, {1, set.size});
-  // The initial weights must have left the average by the end: in a short run it looks back over a tenth of the steps.
+  // The initial weights must not influence the average at the end: in a short run it spans a tenth of the steps.
   r.advance(average,
             r.emit1(Average{std::clamp(1 - 10.0 / static_cast<double>(steps), 0.0, decay)}, {average, r.flat(set)}));
 }

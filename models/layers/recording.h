@@ -1,4 +1,4 @@
-// Recordings that methods share: the spans of a row, draws of table rows, the end of a step.
+// Recordings shared by methods: the spans of a row, draws of table rows, the end of a step.
 #pragma once
 #include <memory>
 #include <vector>
@@ -21,7 +21,7 @@ struct TableInput {
 };
 TableInput table_input(Recorder& r, const SpanTable& spans, int64_t table_rows);
 
-// Rows of it, one entry a span; and as wide as the networks read them.
+// Rows of the table: sparse, with one entry per span; and dense, as the networks read them.
 struct SparseRows {
   Var index, value;
 };
@@ -36,13 +36,13 @@ struct DrawnCells {
   Var codes, alphas;
 };
 DrawnCells draw_cells(Recorder& r, const SpanTable& spans, Var logits);
-// ln Σ exp of each span [rows, spans], beside the span's own largest element: nothing is lost to rounding to 0.
+// ln Σ exp of each span [rows, spans], relative to the span's largest element, so that nothing underflows.
 Var log_sum_exp(Var x, const SpanTable* spans);
 
 // The losses [1, 1] of a step into the ring "losses" [kLossSlots, losses].
 void report_losses(Recorder& r, std::vector<Var> losses);
 
-// The learning rate falls linearly to 0 after the share `from` of the steps; 1: never.
+// The learning rate falls linearly to 0 after the share `from` of the steps; 1: constant.
 void decay_linearly(AdamOptions& adam, double from, int64_t steps);
 
 // Exponential average of a set's weights after the step: the state "average.<set>".

@@ -5,7 +5,8 @@
 namespace tessera::layers {
 namespace {
 
-// Of the columns of a weight or bias [·, gates·H]: a GRU's two gates and its candidate, or an LSTM's four gates.
+// Initial values of the columns of a weight or bias [·, gates·H]: a GRU's two gates and its candidate, or an LSTM's
+// four gates.
 std::vector<Start> by_gates(Cell cell, int64_t hidden, Start gates, Start candidate) {
   if (cell == Cell::lstm) return {candidate};
   gates.columns = 2 * hidden;

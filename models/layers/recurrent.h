@@ -19,8 +19,8 @@ struct RecurrentStates {
 };
 
 // Weights "<prefix>layer.<l>.weight_ih", "weight_hh", "bias_ih" and "bias_hh" ("bias" alone for reset before). They
-// begin as TF1 has them: Glorot-uniform over the concatenated input [x, h] of what is drawn together (a GRU's two
-// gates, its candidate; an LSTM's four gates), biases 0, but 1 for a GRU's gates.
+// begin as in TF1: Glorot-uniform over the concatenated input [x, h] of each jointly drawn group (a GRU's two gates,
+// its candidate; an LSTM's four gates); biases 0, but 1 for a GRU's gates.
 struct Recurrent {
   struct Layer {
     Weight weight_ih, weight_hh, bias_ih, bias_hh;  // no bias_hh for reset before
@@ -29,7 +29,7 @@ struct Recurrent {
   std::vector<Layer> layers;
 
   Recurrent(ParameterSet& set, const std::string& prefix, const RecurrentSizes& sizes);
-  // x [B, steps·in]: one sequence per row. length [B, 1]: how many of its steps a sequence has; absent: all. h0, c0:
+  // x [B, steps·in]: one sequence per row. length [B, 1]: the number of steps of each sequence; absent: all. h0, c0:
   // by layer; empty: 0.
   RecurrentStates operator()(Var x, Var length = {}, const std::vector<Var>& h0 = {},
                              const std::vector<Var>& c0 = {}) const;

@@ -1,4 +1,4 @@
-// Weights between a program's memory ([in, out]) and files and golden vectors ([out, in], row after row).
+// Converts weights between a program's memory ([in, out]) and files and golden vectors ([out, in], row-major).
 #pragma once
 #include <functional>
 #include <string>
@@ -12,7 +12,7 @@ using WeightVisitor = std::function<void(const std::string& name, const std::vec
                                          const std::function<int64_t(int64_t)>& element)>;
 void visit_weights(const ParameterSet& set, const WeightVisitor& visit);
 
-// The same, where row k of a parameter's matrix as files have it is row `row(parameter, k)` of its memory.
+// The same, if row k of a parameter's matrix in files is row `row(parameter, k)` in memory.
 using RowInMemory = std::function<int64_t(const Parameter&, int64_t)>;
 void visit_weights(const ParameterSet& set, const WeightVisitor& visit, const RowInMemory& row);
 

@@ -11,18 +11,18 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kPassRows = 256, kMostDrawn = 512 * kPassRows;
-constexpr int64_t kPassesAtOnce = 8;  // of a rank, before the counts are added
-constexpr int64_t kDrawnPerRow = 4;   // so that what chance draws is small beside the table's own
+constexpr int64_t kPassesAtOnce = 8;  // per rank, before the counts are added
+constexpr int64_t kDrawnPerRow = 4;   // so that the sampling error is small compared with the table's
 constexpr double kDrawing = 1.0 / 3;  // of a step: it has no gradients
-constexpr double kPrior = 8;          // rows that a level is taken to have as predicted: rare levels move little
+constexpr double kPrior = 8;          // pseudo-rows with the predicted frequency: rare levels move little
 
-// Two rounds: the first comes near, the second decides.
+// Two rounds: a coarse one, then the final one.
 std::array<int64_t, 2> passes(int64_t table_rows) {
   const int64_t all = (std::min(kDrawnPerRow * table_rows, kMostDrawn) + kPassRows - 1) / kPassRows;
   return {(all + 3) / 4, all};
 }
 
-// How often each level is expected among drawn rows.
+// The expected share of each level among drawn rows.
 std::vector<double> expected_shares(Program& program, std::vector<int32_t>& rows, int64_t count,
                                     const RunContext& context) {
   const Id expected = program.find("expected");

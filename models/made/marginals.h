@@ -1,6 +1,6 @@
-// Training sees units left out, and rows that it has fitted; sampling sees all units, weights that are averages, and
-// rows that the network draws. Its mean probabilities then differ from the frequencies that it was fitted to. So after
-// training each level's logit is shifted until the column's mean probabilities over drawn rows are these frequencies.
+// Training uses dropout and conditions on the table's rows; sampling uses all units, averaged weights, and rows that
+// the network draws. Its mean probabilities therefore differ from the table's frequencies. So after training each
+// level's logit is shifted until the column's mean probabilities over drawn rows equal these frequencies.
 #pragma once
 #include <vector>
 
@@ -9,12 +9,12 @@
 
 namespace tessera {
 
-// `weights` of the network, rank 0's, changed in their head's bias. `frequencies` of the levels, column by column,
-// among `table_rows` rows.
+// Changes the head's bias in the network's `weights`, which are rank 0's. `frequencies` of the levels, column by
+// column, among `table_rows` rows.
 void match_marginals(const Made& m, const std::vector<double>& frequencies, int64_t table_rows,
                      std::vector<float>& weights, const RunContext& context);
 
-// What that takes of memory.
+// The memory for it.
 int64_t bytes_of_matching(const Made& m, const RunContext& context);
 // The work, in rows of a training step.
 double rows_of_matching(int64_t table_rows);

@@ -13,10 +13,10 @@
 namespace tessera {
 namespace {
 
-constexpr double kLeastSurprise = 0.002;  // nats a row
+constexpr double kLeastSurprise = 0.002;  // nats per row
 constexpr int kLeastBatch = 32, kStepsOfEpoch = 30;
-constexpr double kCostOfAnyOrder = 1.8;  // of a step: no weight is left out
-constexpr double kUnseen = 0.1;          // rows that every level counts for before any is looked at
+constexpr double kCostOfAnyOrder = 1.8;  // of a step: no weight is masked
+constexpr double kUnseen = 0.1;          // pseudo-rows of every level in the frequencies
 
 class MadeMethod : public RowMethod {
  public:

@@ -26,7 +26,7 @@ void Made::add(const Layer& layer, bool bias) {
   if (bias) network.add(layer.name + ".bias", {1, t.cols});
 }
 
-// Unit u of n has degree ⌊u·(columns − 1)/n⌋; without an order all have the last one, and contexts see them all.
+// Unit u of n has degree ⌊u·(columns − 1)/n⌋; without an order, all have the last one, and contexts see all of them.
 void Made::lay_out_masks() {
   const int n = config.hidden, e = config.embedding_dim, r = config.context_dim, most = std::max(count() - 1, 1);
   std::vector<int> degree, seen_columns, seen_units, units_before, columns_before;
@@ -37,7 +37,7 @@ void Made::lay_out_masks() {
   for (int j = 1; j <= std::max(count(), 1); ++j)
     units.push_back(static_cast<int>(std::lower_bound(degree.begin(), degree.end(), j) - degree.begin()));
   for (const int d : degree) {
-    seen_columns.push_back(std::min(d + 1, count()) * e);  // no column at all: nothing is seen
+    seen_columns.push_back(std::min(d + 1, count()) * e);  // without columns, nothing is seen
     seen_units.push_back(units[static_cast<size_t>(d) + 1]);
   }
   for (int j = 0; j < count(); ++j) {
@@ -87,7 +87,7 @@ Var dropped(Recorder& r, const Made& m, Var x, bool dropout) {
   return x * ((1 / keep) * r.bernoulli("dropout", x.shape(), keep));
 }
 
-// The levels of table rows [batch, columns], among all levels.
+// The levels of table rows [batch, columns], numbered among all levels.
 Var levels_of(Recorder& r, const Made& m, int64_t table_rows, Var row) {
   const SpanTable& spans = *m.spans->table();
   return gather_rows(spans, table_input(r, spans, table_rows), row).index;

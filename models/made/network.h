@@ -3,9 +3,9 @@
 // Yang et al. 2019, arXiv 1905.04278) as plans: training step, surprise of rows, sampling.
 //   Each column is one choice. p(row) = Π p(column j | columns before j), all factors from one network: a hidden unit
 //   of degree d sees columns 0 … d; the context of column j sees units of degrees below j.
-// Beside it, where it is asked for, a network of any order (Uria, Murray, Larochelle 2014, arXiv 1310.1757; Hoogeboom
-// et al. 2022, arXiv 2110.02037): p(column | any others), with every unit before every context and hidden columns left
-// out. It proposes rows whose columns are known in another order than the table's (models/made/sampling.h).
+// Optionally, a second network of any order (Uria, Murray, Larochelle 2014, arXiv 1310.1757; Hoogeboom et al. 2022,
+// arXiv 2110.02037): p(column | any others), in which every context sees every unit, and hidden columns are omitted
+// from the input. It proposes rows whose columns are known in an order other than the table's (models/made/sampling.h).
 #pragma once
 #include <memory>
 #include <string>
@@ -20,8 +20,9 @@ namespace tessera {
 
 enum class Sees { columns_before, shown_columns };
 
-// Weights are [in, out]: y = x·W + b, of which only those that a unit may see are there. Units and columns are in the
-// order of their degrees, so that these are blocks (engine/blocks.h). One that sees shown columns has all weights.
+// Weights are [in, out]: y = x·W + b, with only the weights between units that may see each other. Units and columns
+// are sorted by degree, so that these weights are blocks (engine/plan/blocks.h). A network of any order
+// (Sees::shown_columns) has all weights.
 struct Made {
   struct Layer {
     std::string name;
@@ -32,11 +33,11 @@ struct Made {
 
   MadeConfig config;
   Sees sees;
-  std::vector<Span> columns;  // a choice each
+  std::vector<Span> columns;  // one choice each
   std::shared_ptr<const Spans> spans;
   int64_t levels = 0;                  // of all columns together
-  std::vector<int> units;              // units of degrees below j: of column j's context; ascends from 0
-  Layer input, context, skip, head;    // skip: from the columns straight to the contexts
+  std::vector<int> units;              // number of units that column j's context sees; ascends from 0
+  Layer input, context, skip, head;    // skip: from the columns directly to the contexts
   std::vector<Layer> rising, falling;  // of each residual block: falling(silu(rising(silu(h))))
   ParameterSet network;
 
@@ -50,27 +51,28 @@ struct Made {
 
 void own(Recorder& r, const Made& m);
 
-// Of the levels in `index` [batch, columns] among all levels, −1: none: their embeddings side by side [batch,
-// columns·embedding_dim], times `shown` [batch, columns] if there is any.
+// The embeddings of the levels in `index` [batch, columns] (numbered among all levels, −1: none), side by side [batch,
+// columns·embedding_dim], times `shown` [batch, columns] if given.
 Var embed(Recorder& r, const Made& m, Var index, Var shown);
 
-// Nats of a row, column by column: −log p(column j | columns before) [batch, columns]. `index` [batch, columns]: the
-// level of each column among all levels. With dropout, as in training.
+// Surprise of a row in nats, column by column: −log p(column j | columns before) [batch, columns]. `index` [batch,
+// columns]: the level of each column, numbered among all levels. `dropout`: as in training.
 Var surprises(Recorder& r, const Made& m, Var index, bool dropout);
-// Of a network of any order: −log p(column j | columns shown), for columns that are not. `shown` [batch, columns]: 1
-// or 0.
+// For a network of any order: −log p(column j | columns shown), for the hidden columns. `shown` [batch, columns]: 1 or
+// 0.
 Var surprises_beside(Recorder& r, const Made& m, Var index, Var shown, bool dropout);
 
 // One iteration on a batch of table rows: loss, update, average, loss into the ring "losses" [kLossSlots, 1]. `steps`
 // are the phase's. Bound leaves: "codes", "alphas" (the encoded table).
-//   In any order: of each row a share ρ of the columns, uniform in [0, 1 − 1/columns], is shown, and the loss is the
-// sum of the others' surprises / (1 − ρ): on average the surprise of a row whose columns come in random order.
+//   In any order: a share ρ of each row's columns, uniform in [0, 1 − 1/columns], is shown, and the loss is the sum of
+// the others' surprises / (1 − ρ): in expectation the surprise of a row with its columns in random order.
 void record_training(Recorder& r, const Made& m, int64_t table_rows, int64_t steps);
 
 // The surprise of the rows bound to "row" [batch, 1]: output "surprise" [batch, 1], in nats.
 void record_surprise(Recorder& r, const Made& m, int64_t table_rows, int64_t batch);
 
-// What the network starts from: column by column its levels' frequencies; levels that are numbers lie smoothly by rank.
+// The initial network: each column predicts its levels' frequencies; levels that are numbers start as smooth functions
+// of their rank.
 std::vector<float> initial_network(const Made& m, const std::vector<double>& frequencies, uint64_t seed);
 
 }  // namespace tessera

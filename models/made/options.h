@@ -5,18 +5,19 @@ namespace tessera {
 
 // Made (models/made/network.h).
 struct MadeConfig : Hyperparameters {
-  int epochs = 30;         // at most; 0: an untrained model
-  int batch = 512;         // rows at most, drawn with replacement
+  int epochs = 30;         // maximum; 0: an untrained model
+  int batch = 512;         // maximum rows, drawn with replacement
   int hidden = 256;        // units of every hidden layer
   int layers = 2;          // residual blocks, of two hidden layers each
   int embedding_dim = 16;  // of a column's level
-  int context_dim = 32;    // of what is known before a column: rank of its logits
-  // with more columns, contexts do not see embeddings directly: these weights grow with the square of the columns
+  int context_dim = 32;    // of the context of a column: rank of its logits
+  // with more columns, contexts do not see embeddings directly, because these weights grow with the square of the
+  // columns
   int skip_columns = 1 << 16;
   double learning_rate = 2e-3;
   double beta1 = 0.9, beta2 = 0.99, adam_eps = 1e-8, weight_decay = 0;
   double dropout = 0.1;
-  bool any_order = false;  // a second network, for rows whose columns are known in another order than the table's
+  bool any_order = false;  // a second network, for rows whose columns are known in an order other than the table's
   // exponential average of the weights, used for sampling, and the share of the steps after which the learning rate
   // falls linearly to 0
   double average_decay = 0.998, decay_from = 0.5;

@@ -20,10 +20,10 @@ OneSpan span_alone(Recorder& r, const Span& span) {
 Var surprise(Recorder& r, const SpanTable* one, Var logits, Var level) {
   return r.emit1(SpanReconstruction{one}, {logits, level, fill(r, level.shape(), 1), Var{}});
 }
-// ln of the probability of what evidence leaves.
+// ln of the probability of the levels that the evidence allows.
 Var log_left(const SpanTable* one, Var logits, Var left) { return log_sum_exp(left, one) - log_sum_exp(logits, one); }
 
-// The columns of a layer's result that still wait for inputs; those that wait for none are taken from the left.
+// The columns of a layer's result that still need inputs; complete ones are taken from the left.
 struct Waiting {
   Var sum;  // bias and the inputs so far; none: no column is left
   Var take(int64_t count) {
@@ -34,7 +34,7 @@ struct Waiting {
   }
 };
 
-// What both networks read weights and levels by.
+// Access to weights and levels for both networks.
 class Reading {
  public:
   Reading(Recorder& r, const Made& m, int64_t batch) : r_(r), m_(m), batch_(batch) { own(r, m); }
@@ -43,8 +43,8 @@ class Reading {
   Var weight(const std::string& layer) { return r_(m_.network, layer + ".weight"); }
   Var bias(const std::string& layer) { return r_(m_.network, layer + ".bias"); }
 
-  // What a column's levels give to those columns of a layer that wait: a row of the product of embeddings and weight,
-  // which is made once a batch if it is not large. `value` [batch, 1]: times what; none: 1.
+  // Adds the contribution of a column's levels to the waiting columns of a layer: a row of the product of embeddings
+  // and weight, which is computed once per batch if it is not large. `value` [batch, 1]: a factor; none: 1.
   void add_level(const Made::Layer& layer, Waiting& waiting, int j, Var level, Var value) {
     if (!waiting.sum) return;
     const Span& span = m_.columns[static_cast<size_t>(j)];
@@ -56,7 +56,7 @@ class Reading {
     else
       waiting.sum = matmul(r_.emit1(SparseMatmul{span.width, 1, false}, {level, value, embeddings}), to) + waiting.sum;
   }
-  // Rows [first, first + count) of a layer's weight, of the columns that wait.
+  // Rows [first, first + count) of a layer's weight, for the waiting columns.
   Var rows_of(const Made::Layer& layer, const Waiting& waiting, int64_t first, int64_t count) {
     const Var all = weight(layer.name);
     return slice_cols(slice_rows(all, first, count), all.cols() - waiting.sum.cols(), waiting.sum.cols());
@@ -74,8 +74,8 @@ class Reading {
   int64_t batch_;
 };
 
-// The network in the columns' order. What a column or a group of units gives to the layers above is added to all that
-// waits for it as soon as it is known: products of few rows of the weights and many of their columns.
+// The network in the columns' order. The contribution of a column or of a group of units is added to all consumers as
+// soon as it is known: products of few rows of the weights and many of their columns.
 class Ordered : Reading {
  public:
   Ordered(Recorder& r, const Made& m, int64_t batch) : Reading(r, m, batch) {
@@ -84,10 +84,10 @@ class Ordered : Reading {
     for (const Made::Layer& l : m.falling) falling_.push_back({bias(l.name)});
   }
 
-  // Of the next column, given those before.
+  // The logits of the next column, given those before.
   Var logits(int j) { return logits_of(j, contexts_.take(m_.config.context_dim)); }
 
-  // What column j's level [batch, 1] adds: its embedding, then the units that waited for it.
+  // Adds the contributions of column j's level [batch, 1]: its embedding, then the units that waited for it.
   void extend(int j, Var level) {
     const int first = m_.units[static_cast<size_t>(j)], units = m_.units[static_cast<size_t>(j) + 1] - first;
     add_level(m_.input, input_, j, level, {});
@@ -103,7 +103,7 @@ class Ordered : Reading {
   }
 
  private:
-  // Units from `first` on.
+  // Adds the contributions of the units from `first` on.
   void add(const Made::Layer& layer, Waiting& waiting, int64_t first, Var units) {
     if (waiting.sum) waiting.sum = matmul(units, rows_of(layer, waiting, first, units.cols())) + waiting.sum;
   }
@@ -112,10 +112,10 @@ class Ordered : Reading {
   std::vector<Waiting> rising_, falling_;  // of each residual block
 };
 
-// The network of any order: a pass for each column, beside the columns that are shown by then.
+// The network of any order: one pass per column, conditional on the columns shown so far.
 class AnyOrder : Reading {
  public:
-  // `shown` [batch, columns]: the levels that are shown from the beginning, among all levels, −1 for hidden
+  // `shown` [batch, columns]: the levels that are shown from the beginning, numbered among all levels, −1 for hidden
   // columns.
   AnyOrder(Recorder& r, const Made& m, int64_t batch, Var shown) : Reading(r, m, batch) {
     const Var x = embed(r, m, shown, {});
@@ -126,7 +126,7 @@ class AnyOrder : Reading {
     contexts_.sum = m.skips() ? of_shown(m.skip, bias(m.context.name)) : bias(m.context.name);
   }
 
-  // Of the next column, beside those that are shown.
+  // The logits of the next column, given those that are shown.
   Var logits(int j) {
     Var h = input_.sum;
     for (size_t i = 0; i < m_.rising.size(); ++i) {
@@ -138,7 +138,7 @@ class AnyOrder : Reading {
     return logits_of(j, matmul(silu(h), slice_cols(weight(m_.context.name), r * j, r)) + contexts_.take(r));
   }
 
-  // `value` [batch, 1]: 1 where column j is shown from now on, 0 where it was already.
+  // `value` [batch, 1]: 1 if column j is shown from now on, 0 if it was already shown.
   void show(int j, Var level, Var value) {
     add_level(m_.input, input_, j, level, value);
     if (m_.skips()) add_level(m_.skip, contexts_, j, level, value);
@@ -201,8 +201,8 @@ void record_expected_counts(Recorder& r, const Made& m, int64_t batch) {
   r.output(concat_cols(expected), "expected");
 }
 
-// ln w = ln p(row) + Σ evidence − ln q(row). Of a column, ln q = l[level] + evidence − ln Σ exp(l + evidence), so that
-// the evidence of the drawn level cancels.
+// ln w = ln p(row) + Σ evidence − ln q(row). For a column, ln q = l[level] + evidence − ln Σ exp(l + evidence), so the
+// evidence of the drawn level cancels.
 void record_any_order(Recorder& r, const Made& ordered, const Made& any, int64_t batch) {
   const Rows rows = start(r, any, batch, {batch});
   const int n = any.count();

@@ -1,6 +1,6 @@
-// What the network starts from. Levels that are numbers begin as smooth functions of their rank (random Fourier
-// features; Rahimi, Recht 2007): neighbours begin alike, in embeddings and in logits. That was the largest
-// single effect in the trials behind this model (docs/methods/made.md).
+// The initial network. Levels that are numbers begin as smooth functions of their rank (random Fourier features;
+// Rahimi, Recht 2007): neighbours have similar embeddings and logits. That was the largest single effect in the trials
+// behind this model (docs/methods/made.md).
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr double kLowest = 0.25, kHighest = 8;  // frequencies, in periods over all ranks
-constexpr double kRough = 0.1;                  // noise beside the smooth functions
+constexpr double kRough = 0.1;                  // noise added to the smooth functions
 constexpr double kHeadScale = 0.3;
 constexpr double kFallingScale = 0.5, kContextScale = 0.3, kSkipScale = 0.1;
 
@@ -36,7 +36,7 @@ class Starter {
 
  private:
   void set(int64_t k, double x) { flat_[static_cast<size_t>(k)] = static_cast<float>(x); }
-  // Of mean 0 and variance 1, for element k of the set.
+  // Noise of mean 0 and variance 1, for element k of the set.
   double noise(int64_t k) const {
     return std::numbers::sqrt3 * (2 * static_cast<double>(initial_draw(k, 0, seed_)) - 1);
   }
@@ -60,7 +60,7 @@ class Starter {
     });
   }
 
-  // A vector for every level: smooth in the rank of those that ascend, random for the others. One row a level, or one
+  // A vector for every level: smooth in the rank of those that ascend, random for the others. One row per level, or one
   // column.
   void levels(const char* name, double scale, bool by_rows) {
     const Parameter& p = m_.network.find(name);

@@ -15,8 +15,8 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kRowEvery = 100;  // iterations a row of losses stands for
-// of an iteration, in joint iterations (measured: 6.1, 3.1 and 54 ms of one thread)
+constexpr int64_t kRowEvery = 100;  // iterations per row of losses
+// cost of an iteration, in joint iterations (measured: 6.1, 3.1 and 54 ms on one thread)
 constexpr double kEmbeddingCost = 0.11, kSupervisedCost = 0.06;
 constexpr int kAttributeDimensions = 16;  // latent, of the attributes' TVAE
 
@@ -30,12 +30,12 @@ class TimeganMethod : public SequenceMethod {
   const MethodSpec& spec() const override { return kTimegan; }
   std::vector<Phase> phases() const override {
     const TimeganConfig& c = network_.config;
-    // by column of the ring
+    // columns of the ring
     constexpr size_t kDiscriminator = 0, kGenerator = 1, kSupervised = 2, kMoments = 3, kReconstruction = 4;
     const auto phase = [&](const char* name, int steps, double cost, std::vector<size_t> losses) {
       return Phase{name, steps, c.batch, kRowEvery, false, 1, cost, std::move(losses)};
     };
-    // as TimeganPhase has them
+    // in the order of TimeganPhase
     return {phase("embedding", c.embedding_iterations, kEmbeddingCost, {kReconstruction}),
             phase("supervised", c.supervised_iterations, kSupervisedCost, {kSupervised}),
             phase("joint", c.joint_iterations, 1, {kDiscriminator, kGenerator, kSupervised, kMoments})};
@@ -77,8 +77,8 @@ class TimeganMethod : public SequenceMethod {
 
   void record_sampling(Recorder& r, int64_t batch) const override { tessera::record_sampling(r, network_, batch); }
 
-  // Attributes are few and tables of them short: a small TVAE with the prior fitted, for a number of steps that does
-  // not depend on the table, but is small beside the iterations of the sequences themselves.
+  // Attributes are few and their tables are short: a small TVAE with a fitted prior, trained for a number of steps that
+  // does not depend on the table and is small compared with the iterations of the sequences.
   MethodConfig attribute_config(int64_t sequences) const override {
     const int64_t steps = std::clamp<int64_t>(2 * network_.config.iterations(), 200, 4000);
     auto config = std::make_unique<TvaeConfig>();

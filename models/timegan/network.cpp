@@ -8,11 +8,11 @@ namespace tessera {
 namespace {
 
 constexpr double kMomentEps = 1e-6;  // inside the roots of the variances
-constexpr double kGate = 0.15;       // the discriminator learns while its loss is above
+constexpr double kGate = 0.15;       // the discriminator is updated while its loss is above this
 
-// Without attributes the adversarial losses suffice: the scores of windows are those of the authors' losses. Windows of
-// one series differ by where they begin, which says little of their steps: they train as if they had no attributes.
-// With one layer and the loss of correlations a judge told them apart more often
+// Without attributes the adversarial losses are enough: the scores of windows are those of the authors' losses. The
+// only attribute of windows of one series is where they begin, which says little about their steps: they train as if
+// they had no attributes. With one layer and the loss of correlations a judge separated them more often
 // (bench/results/timegan_statics_2026-11-23.md).
 TimeganConfig settled(TimeganConfig c, bool follows_attributes) {
   if (c.layers == 0) c.layers = follows_attributes ? 1 : kDeepLayers;
@@ -50,13 +50,13 @@ Var in_rows(Var steps_as_rows, int64_t steps) {
 }
 Var valid_steps(const SequenceBatch& b) { return reshape(b.valid, {b.valid.shape().count(), 1}); }
 
-// Σ over the steps that are there ÷ (their number·width).
+// Σ over valid steps ÷ (their number·width).
 Var mean_over(Var each, Var valid) {
   const Var total = sum(each * valid), count = clamp(sum(valid), 1, 1e30);
   return (1.0 / static_cast<double>(each.cols())) * (total / count);
 }
 
-// `x` [B, n] beside each of the sequence's steps, [B·steps, n].
+// `x` [B, n] repeated for each step of the sequence, [B·steps, n].
 Var beside_steps(Var x, int64_t steps) {
   return each_step(concat_cols(std::vector<Var>(static_cast<size_t>(steps), x)), steps);
 }
@@ -112,7 +112,7 @@ MomentLoss moment_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch
 
 namespace {
 
-// Columns less their means, as 0 where `valid` is 0.
+// Columns minus their means, 0 where `valid` is 0.
 Var centred_columns(Var x, Var valid, Var inverse_count) { return (x - sum_rows(x * valid) * inverse_count) * valid; }
 Var column_deviations(Var centred, Var inverse_count) {
   return sqrt(sum_rows(square(centred)) * inverse_count + kMomentEps);
@@ -150,8 +150,8 @@ SequenceBatch repeated(const SequenceBatch& b, size_t times) {
   return {again(b.x), again(b.length), again(b.valid), again(b.attributes)};
 }
 
-// One network for several inputs of a batch: their rows one below the other, so that its weights are read once and all
-// cores have work.
+// One network for several inputs of a batch: their rows are stacked, so that its weights are read once and all cores
+// have work.
 std::vector<Var> apply_to_all(const SequenceNetwork& n, const std::vector<Var>& x, const SequenceBatch& batch) {
   const Var all = n(concat_rows(x), repeated(batch, x.size()));
   std::vector<Var> out;
@@ -259,7 +259,7 @@ void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t 
     EmbeddingLoss e;
     for (twice.index = 0; twice.index < 2; ++twice.index) {
       const SequenceBatch b = draw_batch(r, m, from);
-      const Var hidden = m.embedder(b.x, b);  // neither step changes what this is made of before both have used it
+      const Var hidden = m.embedder(b.x, b);  // shared: the embedder changes only after both steps have used it
       g = generator_loss(r, m, b, make(m, b, hidden, draw_noise(r, m, c.batch)));
       r.minimise(g.loss, {&m.generator.weights, &m.supervisor.weights}, twice);
       e = embedding_loss(r, m, b, m.recovery(hidden, b));

@@ -1,6 +1,6 @@
 // TimeGAN (Yoon, Jarrett, van der Schaar: Time-series Generative Adversarial Networks, NeurIPS 2019) as plans: its
 // three phases, and sampling. The networks, losses and schedule are those of the authors' code, with masks for
-// sequences that end early; what a sequence is beside its steps (attributes) is given to the networks at every step.
+// sequences that end early; the attributes of a sequence are given to the networks at every step.
 #pragma once
 #include <string>
 
@@ -18,7 +18,7 @@ struct SequenceBatch {
   Var x;           // [B, steps·features]
   Var length;      // [B, 1]
   Var valid;       // [B, steps]: 1 where the sequence has the step
-  Var attributes;  // [B, attributes]; empty where there are none
+  Var attributes;  // [B, attributes]; empty if there are none
 };
 
 // Recurrent layers over time and a linear layer at each step, squashed to [0, 1] except for the discriminator's logit.
@@ -31,8 +31,8 @@ struct SequenceNetwork {
 
   SequenceNetwork(const std::string& name, int64_t in, int64_t attributes, int64_t out, const TimeganConfig& config,
                   int64_t depth, bool squashed = true);
-  // The network's output at every step, [B, steps·width]; 0 past the end where `batch.valid` is there. start [B,
-  // hidden]: the first layer's state before the first step; nothing: 0.
+  // The network's output at every step, [B, steps·width]; 0 past the end if `batch.valid` is set. start [B, hidden]:
+  // the first layer's state before the first step; empty: 0.
   Var operator()(Var x, const SequenceBatch& batch, Var start = {}) const;
 };
 
@@ -41,7 +41,7 @@ struct Timegan {
   // key.
   Timegan(int64_t features, int64_t attributes, int64_t steps, const TimeganConfig& config, bool windows = false);
 
-  TimeganConfig config;  // with the number of layers; correlations: 0 where they are not asked of the generator
+  TimeganConfig config;  // with the number of layers resolved; correlations: 0 if not part of the generator's loss
   int64_t features, attributes, steps, noise;
   SequenceNetwork embedder, recovery, generator, supervisor, discriminator;
   const SequenceNetwork* all[5] = {&embedder, &recovery, &generator, &supervisor, &discriminator};
@@ -49,7 +49,7 @@ struct Timegan {
   Timegan& operator=(const Timegan&) = delete;
 };
 
-// Means are over steps that are there. All [1, 1].
+// Means are over valid steps. All [1, 1].
 struct EmbeddingLoss {
   Var error;  // R0 = mean (X − X̃)²
   Var loss;   // 10·√(R0 + 1e-8)
@@ -57,16 +57,16 @@ struct EmbeddingLoss {
 EmbeddingLoss embedding_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var recovered);
 // S = mean (H_t − s(H)_{t−1})²
 Var supervised_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var hidden, Var supervised);
-// V3: root mean square of the differences of correlations, over steps that are there: every feature of a step with
-// every feature of the same step, of the sequence's first, of the step before, and with every attribute. Deviations are
-// in units of the real steps' standard deviations. Needs attributes.
+// V3: root mean square of the differences of correlations, over valid steps: every feature of a step with every feature
+// of the same step, of the sequence's first, of the step before, and with every attribute. Deviations are in units of
+// the real steps' standard deviations. Needs attributes.
 Var correlation_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var made);
 struct MomentLoss {
   Var stddev, mean;  // V1, V2: over the batch, for every step that two sequences have, and every feature
   Var sum;           // V = V1 + V2, with attributes + correlations·V3
 };
 MomentLoss moment_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var made);
-// mean softplus(∓logit): how far the discriminator is from calling them real (or made)
+// mean softplus(∓logit): the discriminator's cross-entropy for the label real (or made)
 Var verdict(Recorder& r, const SequenceBatch& batch, Var logits, bool real);
 
 struct SequenceGeneratorLoss {
@@ -76,13 +76,13 @@ struct SequenceGeneratorLoss {
 struct SequenceDiscriminatorLoss {
   Var real, made, made_early, loss;  // loss = real + made + γ·made_early
 };
-// What a sequence is made of. The authors' code has z alone: then all that a sequence keeps from its first step to its
-// last has to be gathered from the noise of its steps.
+// The noise from which a sequence is generated. The authors' code has only z: then everything that persists over a
+// sequence must come from the noise of its steps.
 struct Noise {
   Var z;      // [B, steps·noise] in [0, 1)
   Var start;  // [B, hidden] in [−1, 1): the generator's `start`, under random_start
 };
-// What the networks make of a batch and of noise.
+// The outputs of the networks for a batch and noise.
 struct JointOutputs {
   Var hidden;                // H = e(X)
   Var supervised;            // s(H)
@@ -104,19 +104,19 @@ constexpr Purpose purpose_of(TimeganPhase phase) {
                                              : Purpose::fourth_plan;
 }
 
-// One iteration of a phase. Bound leaves: "features" [rows, features], "first", "length" [sequences, 1] (where each
-// sequence lies in them), "attributes" [sequences, attributes], "own.row" (0, 1, 2, …) and "own.step" (1, 1, 1, …)
-// [sequences, 1] beside them.
-// Losses into the ring "losses" [kLossSlots, kTimeganLosses]: D_loss, U, √S, V, √R0; 0 for what a phase has not
-// (embedding has the last, supervised √S).
+// One iteration of a phase. Bound leaves: "features" [rows, features], "first", "length" [sequences, 1] (the rows of
+// each sequence), "attributes" [sequences, attributes], "own.row" (0, 1, 2, …) and "own.step" (1, 1, 1, …) [sequences,
+// 1] beside them.
+// Losses into the ring "losses" [kLossSlots, kTimeganLosses]: D_loss, U, √S, V, √R0; 0 for losses that a phase does not
+// have (embedding has the last, supervised √S).
 //   joint: twice { a batch; the generator's and supervisor's step, then the embedder's and recovery's on the same batch
-//   }, then on a batch of its own the discriminator's step, if its loss is above 0.15
+//   }, then the discriminator's step on a separate batch, if its loss is above 0.15
 void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t rows, int64_t sequences,
                      int64_t iterations);
 constexpr int64_t kTimeganLosses = 5;
 
-// Sequences: output "x" [batch, steps·features]. Bound: "rows" [batch, 3] (who each sequence is), "length" [batch, 1],
-// "attributes" [batch, attributes].
+// Sequences: output "x" [batch, steps·features]. Bound: "rows" [batch, 3] (the identity of each sequence), "length"
+// [batch, 1], "attributes" [batch, attributes].
 void record_sampling(Recorder& r, const Timegan& m, int64_t batch);
 
 }  // namespace tessera

@@ -7,20 +7,19 @@ constexpr int kDeepLayers = 3;  // recurrent layers of the authors' networks
 
 // TimeGAN (Yoon et al. 2019, as their code has it).
 struct TimeganConfig : Hyperparameters {
-  // of each phase; 0: left out
+  // of each phase; 0: skipped
   int embedding_iterations = 10000, supervised_iterations = 10000, joint_iterations = 10000;
   int batch = 128;  // sequences, drawn with replacement
   int hidden = 24;  // units of a recurrent layer
-  // recurrent, of every network, the supervisor has one less; 0: one where sequences have attributes, else three.
-  // Attributes enter the generator's first layer and hardly come through three in each network that follows.
+  // recurrent layers of every network, one less in the supervisor; 0: one if sequences have attributes, else three.
+  // Attributes enter the generator's first layer and hardly pass through three layers in each following network.
   int layers = kDeepLayers;
-  int noise = 0;  // wide at each step; 0: as wide as a step of the data, but at least least_noise
+  int noise = 0;  // numbers per step; 0: as many as a step of the data, but at least least_noise
   int least_noise = 0;
-  // the generator's first layer begins in a random state instead of 0: what tells sequences apart is there from the
-  // first step on
+  // the generator's first layer begins in a random state instead of 0: sequences differ from the first step on
   bool random_start = false;
-  // Where sequences have attributes: the weight, beside those of moments, of how steps go with attributes and with
-  // earlier steps; 0: the authors' losses.
+  // If sequences have attributes: the weight, relative to the moments, of the correlations of steps with attributes and
+  // with earlier steps; 0: the authors' losses.
   double correlations = 0;
   Cell cell = Cell::gru;
   double gamma = 1;  // weight of the discriminator's verdict on latent steps before they are supervised

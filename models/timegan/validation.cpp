@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kMostBatch = 128;
 constexpr double kLeastError = 1e-3;  // in units of a column's range
 
-// Output "error" [1, 1] of the sequences bound to "sequence" [batch, 1].
+// Output "error" [1, 1] for the sequences bound to "sequence" [batch, 1].
 void record_errors(Recorder& r, const Timegan& m, int64_t rows, int64_t sequences, int64_t batch) {
   for (const SequenceNetwork* n : {&m.embedder, &m.recovery, &m.generator, &m.supervisor}) r.own(n->weights);
   const Var sequence = r.input("sequence", {batch, 1}, DType::index);

@@ -21,8 +21,8 @@ class SequenceLeaves {
   std::vector<int32_t> own_row_, own_step_;
 };
 
-// The mean over batches of √R0 + √S + V: how far held-out sequences come back from the latent space, how far their next
-// latent steps are missed, and how far the moments of sequences made from one fixed noise lie from theirs. Of the
+// The mean over batches of √R0 + √S + V: the reconstruction error of held-out sequences, the error of their next latent
+// steps, and the differences between their moments and those of sequences generated from one fixed noise. For the
 // weights that sampling uses.
 std::unique_ptr<HeldOut> timegan_validation(const Timegan& network, const SequenceEncoder& encoder,
                                             const EncodedSequences& sequences, const RunContext& context);

@@ -1,7 +1,7 @@
-// Conditions on a TVAE's categories. The decoder says P(c | z), the probability that a row from z shows allowed levels
-// only; so rows of the conditional law are z from p(z)·P(c | z), then levels among the allowed ones. Such z are drawn
-// from a proposal q(z) that lies where they do, and accepted with probability P(c | z)·p(z) / q(z) over a bound. q is
-// half the prior, which keeps every weight below 2, and half a mixture fitted to what a pilot found.
+// Conditions on a TVAE's categories. The decoder gives P(c | z), the probability that a row from z has allowed levels
+// only; so rows of the conditional distribution are z from p(z)·P(c | z), then levels among the allowed ones. Such z
+// are drawn from a proposal q(z) that covers them, and accepted with probability P(c | z)·p(z) / q(z) over a bound. q
+// is half the prior, which keeps every weight below 2, and half a mixture fitted to the draws of a pilot.
 #include "models/tvae/conditional_rows.h"
 
 #include <algorithm>
@@ -18,10 +18,10 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kPilotRows = 16384;
-constexpr int64_t kFitRows = 4096;  // the pilot's draws, resampled by P(c | z), that the proposal is fitted to
-constexpr double kWider = 1.25;     // its deviations, so that the tails of what it stands for lie inside
+constexpr int64_t kFitRows = 4096;  // the proposal is fitted to so many of the pilot's draws, resampled by P(c | z)
+constexpr double kWider = 1.25;     // factor of its deviations, so that it covers the tails of its target
 
-// Gaussians with their shares: what z is drawn from.
+// The mixture of Gaussians from which z is drawn.
 struct Components {
   int64_t dimensions = 0;
   std::vector<double> share, mean, factor;
@@ -32,7 +32,7 @@ struct Components {
     mean.insert(mean.end(), other.mean.begin(), other.mean.end());
     factor.insert(factor.end(), other.factor.begin(), other.factor.end());
   }
-  // As DrawConditions takes them: running sums that end at 1 with the last component that has a share.
+  // As inputs of DrawConditions: running sums that reach 1 at the last component with a positive share.
   std::vector<float> cumulative() const {
     std::vector<float> c(share.size(), 1);
     double sum = 0;
@@ -57,7 +57,7 @@ Components prior_of(const FittedState& kept) {
   c.dimensions = kept.active;
   c.share = doubles("prior.share"), c.mean = doubles("prior.mean"), c.factor = doubles("prior.factor");
   const double total = std::accumulate(c.share.begin(), c.share.end(), 0.0);
-  // without shares a file is foreign: its first component
+  // if all shares are 0, in a foreign file, use the first component
   for (size_t k = 0; k < c.share.size(); ++k) c.share[k] = total > 0 ? c.share[k] / total : k == 0;
   return c;
 }
@@ -72,7 +72,7 @@ void bind_prior(Program& p, const Components& c, const std::vector<float>& cumul
               {{"prior.mean", {c.mean.begin(), c.mean.end()}}, {"prior.factor", {c.factor.begin(), c.factor.end()}}});
 }
 
-// What the pilot found: latent draws of the prior and P(c | z) of each.
+// The pilot's latent draws from the prior, and P(c | z) of each.
 struct Pilot {
   std::vector<float> latent;        // [draws, dimensions]
   std::vector<double> probability;  // [draws]
@@ -136,7 +136,7 @@ class TvaeRows : public RowGenerator {
     return pilot;
   }
 
-  // What the pilot finds impossible is left to plain rejection, which says which term is the rare one.
+  // If no draw of the pilot can meet the condition, plain rejection is used: it reports the rare term.
   void survey(std::vector<float> barrier, const FittedState& kept, Team& team) {
     const Pilot pilot = draw_pilot(barrier, kept, team);
     if (!(pilot.mass() > 0)) return;
@@ -155,8 +155,8 @@ class TvaeRows : public RowGenerator {
     barrier_ = std::move(barrier);
   }
 
-  // Evenly spaced quantiles of the pilot's draws weighted by P(c | z), and a mixture of as many components as that many
-  // different draws can tell apart.
+  // Fits a mixture to evenly spaced quantiles of the pilot's draws weighted by P(c | z); the effective number of draws
+  // limits its number of components.
   Components fitted_to(const Pilot& pilot, Team& team) const {
     const int64_t d = prior_.dimensions;
     const double mass = pilot.mass();
@@ -182,7 +182,7 @@ class TvaeRows : public RowGenerator {
     return c;
   }
 
-  // Of P(c | z)·p/q.
+  // The bound of P(c | z)·p/q.
   static double bound(const Pilot& pilot, const std::vector<double>& ratio) {
     std::vector<WeighedDraw> draws;
     for (size_t i = 0; i < ratio.size(); ++i) draws.push_back({pilot.probability[i] * ratio[i], 1 / ratio[i]});
@@ -192,7 +192,7 @@ class TvaeRows : public RowGenerator {
   const Tvae& network_;
   Components prior_, proposal_;
   uint64_t seed_;
-  std::vector<float> barrier_;  // [data]: 0 or kImpossible; empty: nothing to bar
+  std::vector<float> barrier_;  // [data]: 0 or kImpossible; empty: no level is excluded
   double log_bound_ = 0;
   std::optional<MixtureDensity> prior_density_, proposal_density_;
   std::vector<float> cumulative_;

@@ -1,6 +1,6 @@
 // The log-density of a Gaussian is linear in the features (1, x_a, x_a·x_b): so the E step is a product of features and
-// parameters, the M step one of responsibilities and features. Points are taken in blocks, blocks in groups of fixed
-// extent whose sums are added in order.
+// parameters, the M step one of responsibilities and features. Points are processed in blocks, and blocks in groups of
+// fixed size whose sums are added in order.
 #include "models/tvae/latent_mixture.h"
 
 #include <Eigen/Cholesky>
@@ -14,12 +14,12 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMostBlock = 128, kLeastBlock = kGaussianBlock;  // points whose features lie in the cache together
+constexpr int64_t kMostBlock = 128, kLeastBlock = kGaussianBlock;  // points whose features fit in the cache together
 constexpr int64_t kBlockBytes = 384 << 10;
 constexpr int64_t kGroup = 512;         // points summed by one thread before the groups are added
-constexpr int64_t kPartials = 64;       // sums that are added at the end: groups beyond share one, in order
-constexpr int64_t kSumsAtOnce = 2;      // of those, kept side by side, or one a thread
-constexpr int64_t kStartPoints = 8192;  // that k-means++ looks at
+constexpr int64_t kPartials = 64;       // partial sums that are added at the end; further groups share them, in order
+constexpr int64_t kSumsAtOnce = 2;      // of these held at the same time, or one per thread
+constexpr int64_t kStartPoints = 8192;  // used by k-means++
 constexpr int kLloyd = 10;
 constexpr double kLogTwoPi = 1.8378770664093453;
 
@@ -170,7 +170,7 @@ class Fit {
     double total = 0;
     const auto make = [&](int64_t begin, int64_t count, double* parts) {
       team_.for_each(count, [&](int64_t i) {
-        double* to = parts + i * (size + 1);  // behind the sums, the likelihood
+        double* to = parts + i * (size + 1);  // the likelihood follows the sums
         std::fill_n(to, size, 0.0);
         const int64_t first = (begin + i) * groups / partials, end = (begin + i + 1) * groups / partials;
         to[size] = add_moments(theta, first * kGroup, std::min(end * kGroup, n_), to);
@@ -201,7 +201,7 @@ class Fit {
     return likelihood;
   }
 
-  // Log-densities → responsibilities, in place; rows beyond `rows` become 0. Returns Σ ln p(x).
+  // Log-densities → responsibilities, in place; points beyond `rows` become 0. Returns Σ ln p(x).
   double to_shares(double* s, int64_t rows) const {
     double total = 0;
     for (int64_t r = 0; r < block_; ++r) {
@@ -217,7 +217,7 @@ class Fit {
     return total;
   }
 
-  // Shares, means and covariances from the moments; a component without points, or without a factor, stays out.
+  // Shares, means and covariances from the moments; a component without points, or without a factor, is dropped.
   void maximise(const std::vector<double>& sums) {
     Matrix covariance(d_, d_);
     double all = 0;

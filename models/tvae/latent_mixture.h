@@ -15,11 +15,11 @@ namespace tessera {
 struct LatentMixtureOptions {
   int components = 30;
   int max_iterations = 100;
-  double tolerance = 1e-3;         // stops when the mean log-likelihood of a point rises by less
+  double tolerance = 1e-3;         // stops when the mean log-likelihood per point rises by less
   double covariance_floor = 1e-4;  // added to the diagonal
   uint64_t seed = 0;
-  Deadline until = {};     // the steps end there, after the first; rank 0's
-  SharedWork shared = {};  // of ranks that all have the points
+  Deadline until = {};     // the iterations end then, after at least one; rank 0's counts
+  SharedWork shared = {};  // among ranks that all have the points
 };
 
 // K components in d dimensions. Component k: share, mean [d], and the lower triangular L with covariance L·Lᵀ, row by
@@ -31,11 +31,12 @@ struct LatentMixture {
   int iterations = 0;
 };
 
-// points [n, d], row by row; n ≥ 1, d ≥ 1. Fewer components than asked for where there are not five points a component.
+// points [n, d], row by row; n ≥ 1, d ≥ 1. Fewer components than requested if there are fewer than five points per
+// component.
 LatentMixture fit_latent_mixture(const std::vector<float>& points, int64_t dimensions,
                                  const LatentMixtureOptions& options, Team& team, const Monitor& monitor);
 
-// What a fit to n points takes of memory, the points included, at most.
+// Maximum memory of a fit to n points, the points included.
 int64_t latent_mixture_bytes(int64_t n, int64_t dimensions, int components, int threads);
 
 // ln of a mixture's density at a point.
@@ -46,7 +47,7 @@ class MixtureDensity {
 
  private:
   int64_t dimensions_;
-  // log_scale: ln share − ln |factor| − ½·d·ln 2π; components without a share are left out
+  // log_scale: ln share − ln |factor| − ½·d·ln 2π; without the components of share 0
   std::vector<double> mean_, factor_, log_scale_;
 };
 

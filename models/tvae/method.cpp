@@ -18,9 +18,9 @@
 namespace tessera {
 namespace {
 
-constexpr double kLeastElbo = 0.01;        // nats a row
-constexpr int64_t kPosteriorRows = 50000;  // rows encoded for the prior; of a longer table, evenly spaced ones
-constexpr int64_t kMostActive = 48;        // dimensions a full covariance is fitted in; those beyond carry the least
+constexpr double kLeastElbo = 0.01;        // nats per row
+constexpr int64_t kPosteriorRows = 50000;  // rows encoded for the prior; evenly spaced in a longer table
+constexpr int64_t kMostActive = 48;        // of the fitted covariances; further dimensions carry least
 // The time of the prior, in rows of a training step (measured on Adult: a row of a training step took 13 µs, a row of a
 // step of the prior 19).
 constexpr double kPriorCost = 1.5, kPriorSteps = 100;
@@ -121,7 +121,7 @@ class TvaeMethod : public RowMethod {
     return kPriorCost * kPriorSteps * static_cast<double>(std::min(table_->rows, kPosteriorRows));
   }
 
-  // The negative evidence lower bound, in nats a row, under one fixed draw of the latent for each.
+  // The negative evidence lower bound, in nats per row, under one fixed draw of the latent for each.
   std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
     return recorded_loss(
         rows, {"elbo_loss", averaged() ? "average." : "", {"encoder", "decoder"}, kLeastElbo},
@@ -157,8 +157,8 @@ class TvaeMethod : public RowMethod {
  private:
   bool averaged() const { return network_.config.average_decay > 0; }
 
-  // A mixture fitted to one draw of q(z | row) for every row, in the dimensions that carry something
-  // (docs/methods/fidelity.md). The decoder's inputs are put in falling order of KL, so that these come first.
+  // A mixture fitted to one draw of q(z | row) for every row, in the informative dimensions (docs/methods/fidelity.md).
+  // The decoder's inputs are sorted by descending KL, so that these come first.
   void fit_prior(FittedState& kept, const std::vector<float>& encoder, const RunContext& context) const {
     // Rows pass through the encoder twice: posteriors in all dimensions take several times the memory of the points.
     std::unique_ptr<RowOutputs> q = posteriors(network_, *table_, encoder, context);
@@ -185,7 +185,7 @@ class TvaeMethod : public RowMethod {
     for (size_t j = 0; j < order.size(); ++j)
       std::copy_n(before.begin() + first.offset + static_cast<int64_t>(order[j]) * first.shape.cols, first.shape.cols,
                   kept.states["decoder"].begin() + first.offset + static_cast<int64_t>(j) * first.shape.cols);
-    // As many components as configured; those that were not needed have no share.
+    // As many components as configured; unused ones have share 0.
     auto padded = [&](const std::vector<double>& v, int64_t each) {
       std::vector<float> out(static_cast<size_t>(network_.config.prior_components * each), 0);
       std::transform(v.begin(), v.end(), out.begin(), [](double x) { return static_cast<float>(x); });
@@ -197,7 +197,7 @@ class TvaeMethod : public RowMethod {
     kept.states["prior.factor"] = padded(mixture.factor, active * active);
   }
 
-  // Of points [rows, active], which rank 0 has; without a dimension there is none.
+  // `points` [rows, active] and `active` are rank 0's; no mixture if no dimension is active.
   LatentMixture fit_mixture(std::vector<float> points, int64_t active, const RunContext& context) const {
     points = context.shared.given(std::move(points));
     active = context.shared.agreed(active);

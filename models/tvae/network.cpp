@@ -102,11 +102,11 @@ void record_elbo(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch) 
 
 namespace {
 
-// Latent points of the prior. `watched`: the mixture's part is an output, "latent".
+// Latent points of the prior. `watched`: the mixture's part is the output "latent".
 Var draw_latent(Recorder& r, const Tvae& m, int64_t batch, const Prior& prior, bool watched) {
   Var z = r.normal("z", {batch, m.config.embedding_dim});
   if (prior.components > 0) {
-    // Which component, then where in it; the first `active` dimensions are the mixture's.
+    // Draws the component, then the point in it; the first `active` dimensions are the mixture's.
     const Var share = r.input("prior.cumulative", {1, prior.components}),
               start = r.input("prior.start", {2, 1}, DType::index);
     const Var component =
@@ -120,7 +120,7 @@ Var draw_latent(Recorder& r, const Tvae& m, int64_t batch, const Prior& prior, b
   return z;
 }
 
-// ln Σ over the levels left − ln Σ over all, span by span [batch, spans].
+// ln Σ over the allowed levels − ln Σ over all, span by span [batch, spans].
 Var log_share(Var left, Var all, const SpanTable* s) {
   const Var top = span_spread(span_max(all, s), s);
   return log(span_sum(exp(left - top), s)) - log(span_sum(exp(all - top), s));
@@ -146,7 +146,7 @@ void record_sampling(Recorder& r, const Tvae& m, int64_t batch, const Prior& pri
   const Var z = draw_latent(r, m, batch, prior, conditioned);
   Var logits = m.decoder(z);
   if (conditioned) {
-    // ln P(every span shows an allowed level | z); then the levels are drawn among the allowed ones.
+    // ln P(every span has an allowed level | z); then the levels are drawn among the allowed ones.
     const Var barred = logits + r.input("barrier", {1, m.data});
     r.output(sum_cols(log_share(barred, logits, m.spans->table())), "log_probability");
     logits = barred;

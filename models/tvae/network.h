@@ -29,7 +29,7 @@ struct Tvae {
     Encoder(int64_t in, const TvaeConfig& config);
     Posterior operator()(Var rows) const;
   };
-  // p(row | z): hidden layers, then logits [batch, data]; beside them σ of every number.
+  // p(row | z): hidden layers, then logits [batch, data]; also σ of every number.
   struct Decoder : ParameterSet {
     layers::Mlp hidden;
     layers::Linear output;
@@ -67,24 +67,24 @@ void record_training(Recorder& r, const Tvae& m, int64_t table_rows, int64_t ste
 // q(z | row) of the rows bound to "row" [batch, 1]: outputs "mean" and "stddev".
 void record_posterior(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch);
 
-// The negative evidence lower bound of the rows bound to "row" [batch, 1], loss_factor aside: output "elbo_loss"
+// The negative evidence lower bound of the rows bound to "row" [batch, 1], without loss_factor: output "elbo_loss"
 // [batch, 1], in nats.
 void record_elbo(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch);
 
-// What rows are sampled from. States "prior.mean" [components, active], "prior.factor" [components·active, active];
-// bound "prior.cumulative", "prior.start" (cumulative shares of the components, as DrawConditions takes them); the
-// other latent dimensions are N(0, 1). No component: N(0, I).
+// The prior from which rows are sampled. States "prior.mean" [components, active], "prior.factor" [components·active,
+// active]; bound "prior.cumulative", "prior.start" (cumulative shares of the components, as DrawConditions takes them);
+// the other latent dimensions are N(0, 1). Without components: N(0, I).
 struct Prior {
   int64_t components = 0, active = 0;
 };
-// Rows: outputs "codes", "alphas". Bound: "rows" [batch, 3] (who each row is). With `conditioned`, also bound "barrier"
-// [1, data]: 0, or a number far below zero at the levels a row must not have; and outputs "log_probability" [batch, 1]
-// that a row from this z has none of them, "latent" [batch, active] where there is a mixture.
+// Rows: outputs "codes", "alphas". Bound: "rows" [batch, 3] (the identity of each row). With `conditioned`, also bound
+// "barrier" [1, data]: 0, or a large negative number at forbidden levels; and outputs "log_probability" [batch, 1] that
+// a row from this z has none of them, "latent" [batch, active] if there is a mixture.
 void record_sampling(Recorder& r, const Tvae& m, int64_t batch, const Prior& prior, bool conditioned);
 
-// Rows with given cells: as record_sampling(), with bound "given.levels" [batch, data], ln of what is left of
-// each level, "given.alphas" and "given.known" [batch, numbers], a position and 1 where it is given; and output
-// "log_weight" [batch, 1]: ln p(what is given | z), up to what rows with the same cells given share.
+// Rows with given cells: as record_sampling(), with bound "given.levels" [batch, data], ln of the allowed share of each
+// level, "given.alphas" and "given.known" [batch, numbers], a position and 1 if it is given; and output "log_weight"
+// [batch, 1]: ln p(given cells | z), up to a constant of the given cells.
 void record_given(Recorder& r, const Tvae& m, int64_t batch, const Prior& prior);
 
 }  // namespace tessera

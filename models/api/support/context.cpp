@@ -39,7 +39,7 @@ Call::Call(std::shared_ptr<ContextState> context, JobHooks hooks)
 
 namespace {
 
-// Processes of a launcher share out the GPUs of their machine where none is named by number.
+// If no GPU is named by number, the processes of a launcher divide the GPUs of their machine.
 std::string device_of_process(const std::string& name) {
   if (name != "cuda" && name != "auto") return name;
   const Launched here = launched();
@@ -108,7 +108,7 @@ tessera_status tessera_context_new(const tessera_context_options* options, tesse
     if (state->options.memory_limit > 0 || !scratch.empty() || state->options.memory_held > 0)
       state->memory = std::make_shared<MemoryLimit>(state->options.memory_limit, scratch);
     if (state->memory != nullptr)
-      state->memory->count_array(state->options.memory_held / 2);  // half of the rest is theirs
+      state->memory->count_array(state->options.memory_held / 2);  // half of the rest is for arrays
     if (const int64_t limit = state->options.memory_limit, held = state->options.memory_held; limit > 0 && limit < held)
       throw Error(ErrorCode::memory,
                   fmt::format("A memory limit of {} leaves nothing: the program itself takes {:.1f} MB of it.\n  Raise "

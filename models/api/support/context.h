@@ -1,4 +1,4 @@
-// The contents of a context, and what one call uses of it.
+// The contents of a context, and the part of it that one call uses.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -46,8 +46,7 @@ class Call {
   Team& team() { return team_; }
   const Monitor& monitor() const { return monitor_; }
   // The device of this call: calls may run in parallel. "cuda" and "auto" are a GPU for each process of a launcher.
-  // Throws Error(unsupported) if it does not multiply this
-  // precision; a notice tells what "auto" chose.
+  // Throws Error(unsupported) if it does not support this precision; a notice reports the choice of "auto".
   std::shared_ptr<Device> device(const std::string& precision);
 
  private:

@@ -1,4 +1,4 @@
-// How a CSV file is read, as callers of the C interface say it.
+// The options for reading a CSV file, from the C interface.
 #pragma once
 #include "models/data/csv/reader.h"
 #include "tessera/tessera.h"

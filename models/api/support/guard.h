@@ -39,7 +39,7 @@ Options read_options(const Options* given) {
   options.struct_size = sizeof options;
   if (given == nullptr) return options;
   size_t size;
-  std::memcpy(&size, given, sizeof size);  // the minimum of any struct
+  std::memcpy(&size, given, sizeof size);  // every struct begins with its size
   const char* bytes = reinterpret_cast<const char*>(given);
   if (size < sizeof size || size > (size_t{1} << 16))
     throw Error(ErrorCode::usage, "An options struct has no plausible struct_size; set it to sizeof of the struct.");

@@ -1,5 +1,5 @@
-// The live handles. A pointer is looked up before it is dereferenced, so that a freed handle, one of another kind or no
-// handle at all gives a message instead of a crash.
+// The live handles. A pointer is looked up before it is dereferenced, so that a freed handle, one of another kind or an
+// arbitrary pointer gives a message instead of a crash.
 #pragma once
 #include <string>
 #include <type_traits>
@@ -25,7 +25,7 @@ inline constexpr HandleKind kind_of<tessera_job> = HandleKind::job;
 
 void note_handle(const void* handle, HandleKind kind);  // if it throws bad_alloc, the handle is not recorded
 bool forget_handle(const void* handle, HandleKind kind) noexcept;
-HandleKind kind_of_handle(const void* handle) noexcept;  // none: no live one
+HandleKind kind_of_handle(const void* handle) noexcept;  // none: not a live handle
 
 [[noreturn]] void fail_handle(const char* name, HandleKind wanted, HandleKind found);
 
@@ -50,7 +50,7 @@ T* give_handle(T* made) {
   return made;
 }
 
-// The body of the …_free functions. Anything but a live handle is not touched, and tessera_last_error() reports it.
+// The body of the …_free functions. Anything except a live handle is not accessed; tessera_last_error() reports it.
 template <class T>
 void free_handle(T* handle, const char* name) noexcept {
   if (handle == nullptr) return;

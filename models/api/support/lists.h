@@ -12,8 +12,7 @@ std::vector<std::string> split_list(const std::string& list);
 // The lines of a text, without blanks around them and without empty ones.
 std::vector<std::string> split_lines(const std::string& text);
 
-// Whether rules are looked for, as the option rules says: "find" or "off"; `otherwise` where it is empty. Throws
-// Error(usage).
+// Whether the option `rules` enables the search, "find" or "off"; `otherwise` if it is empty. Throws Error(usage).
 bool finds_rules(const std::string& option, bool otherwise);
 
 // "zip=category,\"a,b\"=id" → pairs. Throws Error(usage) naming `option` and the part that is not name=value.
