@@ -23,7 +23,7 @@ int kind_of(const Column& c) {
   return is_numeric(c.type) ? -1 : -2;
 }
 
-// A synthetic column as one of the real one's kind. A constant of digits is a number where the real ones are.
+// A synthetic column converted to the real one's kind. A constant of digits is a number if the real column is numeric.
 std::optional<Column> as_kind(const Column& real, const Column& synthetic) {
   if (kind_of(real) == kind_of(synthetic)) return synthetic;
   if (kind_of(real) != -1 || is_numeric(synthetic.type)) return {};
@@ -37,8 +37,8 @@ std::optional<Column> as_kind(const Column& real, const Column& synthetic) {
   return out;
 }
 
-// The synthetic rows with the columns of the real table in its order. `apart`: those that cannot be looked at, which
-// are missing.
+// The synthetic rows with the columns of the real table in its order. `apart` receives the columns that cannot be
+// compared; their values are missing.
 Table aligned(const Table& real, const Table& synthetic, std::vector<std::string>& apart) {
   Table out;
   out.rows = synthetic.rows;
@@ -68,7 +68,7 @@ class BrokenRules {
  public:
   BrokenRules(const Table& real, const Table& synthetic) : real_(real), synthetic_(synthetic) {}
 
-  // A rule as it may be given to fit; comparisons that are joined by "and", each by itself.
+  // Checks a rule in the form that fit accepts; comparisons joined by "and" are checked separately.
   void check_given(const std::string& text, Team& team) {
     const std::vector<std::string> columns = JointRule::columns_in(text);
     if (columns.empty()) {
@@ -84,7 +84,7 @@ class BrokenRules {
     add(text, "given", rule.broken(synthetic_, learnt), columns);
   }
 
-  // An expression that every row is to meet.
+  // Checks an expression that every row should meet.
   void check(const std::string& text, const char* kind) {
     const Where breaks = broken_where(text, real_);
     std::vector<std::string> columns;
@@ -98,7 +98,7 @@ class BrokenRules {
     out_.back()["real_broken"] = std::count(real.begin(), real.end(), 1);
   }
 
-  // Each rule looks at the rows that those before it have reduced, as it was found.
+  // Each rule is checked on the rows reduced by the previous ones, as when it was found.
   void check(const Rules& rules, const Table& learnt, Table rows, Team& team, const Monitor& monitor) {
     for (const FoundRule& f : rules.found()) {
       monitor.check_cancelled("rules");
@@ -137,7 +137,7 @@ class BrokenRules {
     out_.push_back(std::move(entry));
   }
 
-  const Table &real_, &synthetic_;  // of the same columns in one order, as expressions name columns by their places
+  const Table &real_, &synthetic_;  // same columns in the same order, because expressions store column indices
   json out_ = json::array();
 };
 

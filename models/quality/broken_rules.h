@@ -11,15 +11,15 @@
 namespace tessera::quality {
 
 struct RuleCheck {
-  bool find = true;                // rules that the real table shows (docs/use/rules.md)
-  std::vector<std::string> given;  // further ones, as --where writes them
-  std::vector<std::string> apart;  // columns of found rules that are not looked at
+  bool find = true;                // search for rules of the real table (docs/use/rules.md)
+  std::vector<std::string> given;  // further rules, in the language of --where
+  std::vector<std::string> apart;  // columns that are ignored in the search
   std::string key, index;          // of sequences
   uint64_t seed = 0;
 };
 
-// A list of {rule, kind, broken, share, real_broken, example}: in which rows a rule is broken, and one of them.
-// Columns that are of another kind in the synthetic table have no rules. Throws as parse_where() for a given rule.
+// A list of {rule, kind, broken, share, real_broken, example}: the number of rows that break a rule, and one of them.
+// Columns of another kind in the synthetic table are not checked. Throws as parse_where() for a given rule.
 nlohmann::json broken_rules(const Table& real, const Table& synthetic, const RuleCheck& check, Team& team,
                             const Monitor& monitor);
 

@@ -120,7 +120,7 @@ void describe_l1(const Comparison& c, const EvaluateOptions& options, bool holdo
   const L1Nearest holdout_to_real = l1_nearest(c, kHoldout, kReal, workers);
   if (options.drawings) out["drawings"]["distances"]["holdout"] = draw_percentiles(holdout_to_real.first);
   l1["share_closer_to_real"] = share_closer(to_real.first, to_holdout.first, 0);
-  // A larger table has nearer rows by its size alone, so the fair share uses the same number of rows of both.
+  // A larger table has nearer rows just because of its size, so the fair share uses the same number of rows of both.
   const int64_t rows = std::min(c.tables[kReal].rows, c.tables[kHoldout].rows);
   const std::vector<double> real = c.tables[kReal].rows == rows
                                        ? to_real.first
@@ -188,7 +188,7 @@ json class_name(const Comparison& c, const Table& real, const Target& target, si
 void describe_utility(const Comparison& c, const Table& real, const EvaluateOptions& options, const Workers& workers,
                       json& out) {
   const Target target = choose_target(c, options.target);
-  if (target.reason.empty()) return;  // nothing here can be predicted
+  if (target.reason.empty()) return;  // no column can be predicted
   json& entry = out["utility"];
   entry = {{"target", c.facts[target.column].name},
            {"reason", target.reason},
@@ -217,7 +217,7 @@ nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* 
                 "a target is given, but utility is not measured: a model trained on the synthetic rows is tested on "
                 "holdout rows.\n  Give a holdout table, or no target.");
   Comparison c = compare_tables(tables, true);
-  // a wrong name is reported before the long parts
+  // first, so that a wrong name is reported before the long parts
   if (options.utility && holdout != nullptr) choose_target(c, options.target);
   const Workers workers{team, monitor};
 

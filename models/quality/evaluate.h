@@ -24,9 +24,9 @@ struct EvaluateOptions {
   double correlation_threshold = 0.5, association_threshold = 0.3;
   // NewRowSynthesis: numbers within this share of the synthetic value
   double match_tolerance = 0.01;
-  bool rules = true;              // rules that the real table shows, and the synthetic rows that break them
-  std::vector<std::string> rule;  // further ones, as --where writes them
-  bool drawings = false;          // what a page draws (models/quality/drawings/), under "drawings"
+  bool rules = true;              // rules of the real table, and the synthetic rows that break them
+  std::vector<std::string> rule;  // further rules, in the language of --where
+  bool drawings = false;          // data for the page's drawings (models/quality/drawings/), under "drawings"
   // of all draws: rows, folds, the random baseline of DCR
   uint64_t seed = 0;
 };

@@ -40,11 +40,11 @@ Sequences cut_synthetic(Table&& table, const Table& real, const SequenceOptions&
   const bool counted = o.index.empty() && table.find(index) != nullptr;
   if (counted) own.index = index;
   Sequences out = cut_named("synthetic", std::move(table), own);
-  if (counted) out.steps.columns.pop_back(), out.attributes.columns.pop_back();  // the steps' numbers add nothing
+  if (counted) out.steps.columns.pop_back(), out.attributes.columns.pop_back();  // step numbers carry no information
   return out;
 }
 
-// Null where none are asked for. Keys, indices and statics have no rules.
+// Null if not requested. Keys, indices and statics have no rules.
 json rules_of_steps(const Table& real, const Table& synthetic, const EvaluateSequencesOptions& o, Team& team,
                     const Monitor& monitor) {
   if (!o.rules && o.rule.empty()) return nullptr;

@@ -27,7 +27,7 @@ std::vector<double> shares(const Json& counts) {
   return share;
 }
 
-// The outline of bars, from the base line up and back to it.
+// The outline of bars, from the base line and back to it.
 std::string outline(const std::vector<double>& edges, const std::vector<double>& heights, double base) {
   std::string path = fmt::format("M{} {}", coordinate(edges.front()), coordinate(base));
   for (size_t i = 0; i < heights.size(); ++i)
@@ -35,7 +35,7 @@ std::string outline(const std::vector<double>& edges, const std::vector<double>&
   return path + fmt::format("V{}", coordinate(base));
 }
 
-// Where the bins' edges are drawn: the open ones as far out as a bin is wide.
+// The positions of the bins' edges; open bins are drawn one bin wide.
 std::vector<double> edges_of(const Json& column) {
   std::vector<double> edges;
   for (const Json& cut : column.at("cuts")) edges.push_back(cut.get<double>());
@@ -66,7 +66,7 @@ std::string histogram(const Json& column) {
   d.path("real", outline(x, real_height, kBase));
   d.path("synthetic", outline(x, synthetic_height, kBase));
   d.path("axis", fmt::format("M{} {}H{}", coordinate(kLeft), coordinate(kBase), coordinate(kWidth - kLeft)));
-  // A number of whole ones stands under its bin, others under the edge.
+  // An integer's label is under its bin, other labels are under the edge.
   const auto label = [&](size_t i, const char* anchor) {
     const double under = column.value("integer", false) ? (x[i] + x[i + 1]) / 2 : x[i];
     d.text(under, kBase + 15, anchor, escape(tick(column, edges[i])));
@@ -77,7 +77,7 @@ std::string histogram(const Json& column) {
   return d.str();
 }
 
-// A bar of either table for each value.
+// One bar per table for each value.
 std::string bars(const std::vector<std::string>& names, const std::vector<double>& real,
                  const std::vector<double>& synthetic, const std::vector<char>& withheld) {
   constexpr double kPitch = 27, kStart = 118, kEnd = 272;
@@ -115,7 +115,8 @@ std::vector<std::string> slot_names(const Json& axis) {
   return names;
 }
 
-// Cells as one path for each of eight shades, relative to the fullest cell of both; the root shows the rare ones.
+// Cells as one path for each of eight shades, relative to the fullest cell of both; the square root makes rare ones
+// visible.
 void draw_cells(Drawing& d, const char* style, const Json& counts, size_t rows, size_t cols, double left, double top,
                 double width, double height, double highest, bool upwards) {
   constexpr size_t kShades = 8;
@@ -146,7 +147,7 @@ double fullest(const Cells& cells) {
   return highest;
 }
 
-// Each stretch without a gap forwards along its upper and back along its lower edge.
+// Each stretch without a gap is drawn forward along its upper edge and back along its lower edge.
 template <class XAt, class YAt>
 std::string band_path(const Band& b, XAt&& x_at, YAt&& y_at) {
   std::string path, back;

@@ -1,4 +1,4 @@
-// Several synthetic tables side by side: which is closest to the real one, by what, and what each looks like.
+// Several synthetic tables side by side: which is closest to the real one, by which measures, and the charts of each.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 namespace tessera::report {
 namespace {
 
-constexpr double kEqualDetection = 0.01;  // AUC: what another seed changes
+constexpr double kEqualDetection = 0.01;  // AUC: differences that another seed can cause
 constexpr size_t kListedPairs = 20;
 
-// A figure that every report has, and how far it is from what it should be.
+// A figure of every report, and its gap from the ideal.
 struct Measure {
   const char* name;
   const char* pointer;
@@ -105,7 +105,7 @@ double smallest(const std::vector<double>& gaps) {
   return least;
 }
 
-// The tables that are best by a measure, as far as its figure shows: all of them where they are equal.
+// The tables that are best by a measure, all those within `equal` of the best.
 std::vector<size_t> leaders(const Measure& m, const Tables& t, double equal) {
   const std::vector<double> gap = gaps(m, t);
   const double least = smallest(gap);
@@ -200,7 +200,7 @@ std::vector<std::string> cautions(const Tables& t) {
   return out;
 }
 
-// What draw() makes of each report, under its table's name; nothing where it makes nothing of any.
+// The result of draw() for each report, under its table's name; empty if all are empty.
 std::string side_by_side(const Tables& t, const std::function<std::string(const Json& report)>& draw) {
   std::string out;
   bool drawn = false;
@@ -227,11 +227,11 @@ const Json* find_entry(const Json& entries, const std::string& name) {
 struct Compared {
   std::string name;
   size_t place;
-  std::vector<double> scores;  // NaN where a report does not have it
+  std::vector<double> scores;  // NaN if a report does not have it
   double worst = INFINITY;
 };
 
-// The entries of a list of all reports, those first of which some table has the lowest score.
+// The entries of a list of all reports, sorted by the lowest score of any table.
 std::vector<Compared> compare(const Tables& t, const char* list, const char* score) {
   std::vector<Compared> out;
   if (!t.reports.front()->contains(list)) return out;
@@ -300,7 +300,7 @@ std::string pairs_of_several(const Tables& t) {
          listed + pair_terms();
 }
 
-// How many rows of a table break a rule, or that it was not looked at.
+// The share of rows of a table that break a rule, or that it was not checked.
 std::string broken_share(const Json& report, const Json& rule, std::string& example) {
   if (report.contains("rules"))
     for (const Json& other : report.at("rules"))

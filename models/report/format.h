@@ -1,4 +1,4 @@
-// Texts, numbers and times as the page writes them.
+// Formats texts, numbers and times for the page.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -9,22 +9,22 @@ namespace tessera::report {
 
 using Json = nlohmann::json;
 
-// Safe in elements and in quoted attributes; characters that no document may hold show as U+FFFD.
+// Safe in elements and in quoted attributes; characters that are invalid in documents become U+FFFD.
 std::string escape(std::string_view text);
-// The same as an element of its own, so that a text that runs from right to left turns nothing around it.
+// The same in its own element, so that right-to-left text does not affect its surroundings.
 std::string isolated(std::string_view text);
 // At most `characters`, the end replaced by …, escaped.
 std::string clipped(std::string_view text, size_t characters);
 
-// The number at a path; not a number where there is none, which every printer here shows as a dash.
+// The number at a path; NaN if there is none, which every formatter here shows as a dash.
 double at(const Json& json, const char* pointer);
 
-std::string percent(double share, int decimals = 1);  // 92.1 %, in one piece
+std::string percent(double share, int decimals = 1);  // 92.1 %, without a line break
 std::string area(double x);                           // 0.503: areas under a curve need the third digit
-std::string number(double x);                         // four digits that matter
-std::string coordinate(double x);                     // of a drawing: a tenth at most, no zeros behind the point
-std::string moment(double nanoseconds, double step);  // 2024, 2024-05, 2024-05-08 … as the step is
-// A value on an axis that describe_axis() made.
+std::string number(double x);                         // four significant digits
+std::string coordinate(double x);                     // of a drawing: at most one decimal, no trailing zeros
+std::string moment(double nanoseconds, double step);  // 2024, 2024-05, 2024-05-08 … according to the step
+// A value on an axis from describe_axis().
 std::string tick(const Json& axis, double value);
 
 }  // namespace tessera::report

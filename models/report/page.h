@@ -1,4 +1,4 @@
-// The page that shows an evaluation, several beside each other, or a training: one HTML file, a function of JSON alone
+// The page of an evaluation, of several side by side, or of a training: one HTML file, a function of JSON alone
 // (docs/quality/metrics.md#the-page).
 #pragma once
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace tessera {
 
-// Throws Error(format) where the text is not what evaluate() or evaluate_sequences() gave, nor {"tables": [{name,
-// report}]} of several of them, nor {"model", "training"} of a fit.
+// Throws Error(format) if the text is not the JSON of evaluate() or evaluate_sequences(), {"tables": [{name, report}]}
+// of several of them, or {"model", "training"} of a fit.
 std::string report_html(std::string_view json);
 
 }  // namespace tessera

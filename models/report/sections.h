@@ -1,4 +1,4 @@
-// The parts of the page. Each is one <section>, or nothing where the report has nothing for it.
+// The parts of the page. Each is one <section>, or empty if the report has no data for it.
 #pragma once
 #include <initializer_list>
 #include <string>
@@ -12,11 +12,11 @@ namespace tessera::report {
 struct Section {
   const char* id;
   const char* title;
-  std::string html;  // empty: left out
+  std::string html;  // empty: omitted
 };
 
-// A table whose first column heads its rows; cells are HTML. Columns from `first_number` on are numbers, but for one of
-// words that is headed "meaning".
+// A table whose first column heads its rows; cells are HTML. Columns from `first_number` on are numbers, except a
+// column of text headed "meaning".
 struct Table {
   std::string caption;
   std::vector<std::string> head;
@@ -25,14 +25,14 @@ struct Table {
   std::string str() const;
 };
 
-std::string mark(Mark mark);      // a sign, and the same in a word for who does not see it
+std::string mark(Mark mark);      // a sign, and a word for screen readers
 std::string style_of(Mark mark);  // its class
 std::string key(
     std::initializer_list<std::pair<const char*, const char*>> entries);  // class of the colour, its meaning
-// What is behind a summary that opens.
+// The expandable content of a summary.
 std::string terms(const std::string& summary, const std::vector<std::pair<const char*, const char*>>& explained);
 
-// Drawings of one report; a page of several puts them side by side.
+// Drawings of one report; a page of several reports shows them side by side.
 std::string column_order();  // buttons that sort the cards of columns
 std::string column_figure(const Json& drawn);
 std::string error_figure(const Json& report);
@@ -40,7 +40,7 @@ std::string plane_figure(const Json& report);
 std::string roc_figure(const Json& judge);
 std::string used_table(const Json& judge);
 std::string distance_figure(const Json& distances);
-// What utility is measured by, of classes or of a number.
+// The measure of utility, for classes or for a number.
 struct UtilityMeasure {
   const char* name;
   const char* key;  // in "synthetic" and "real"
@@ -49,11 +49,11 @@ struct UtilityMeasure {
 };
 std::vector<UtilityMeasure> utility_measures(const Json& utility);
 std::string training_figures(const Json& report);
-// Of sequences: the features that are drawn, by name, and what is drawn of one.
+// For sequences: the names of the drawn features, and the drawing of one.
 std::vector<std::string> drawn_features(const Json& report);
 std::string feature_figures(const Json& report, const std::string& name);
 std::string sequence_terms();  // with the key of the colours
-// What the figures of a section mean.
+// The meanings of a section's figures.
 std::string column_terms();
 std::string pair_terms();
 std::string plane_terms();
@@ -64,10 +64,10 @@ std::string verdict_box(const Statement& headline, const std::vector<Statement>&
 std::string cautions_box(const std::vector<std::string>& cautions);
 std::string limits_box();  // how marks are set
 
-// The verdict on rules: a reason where all are kept, else a caution.
+// The verdict on rules: a reason if all are kept, else a caution.
 void add_rules(const Json& report, Verdict& verdict);
-std::string rule_code(const Json& rule);       // as it is written
-std::string broken_example(const Json& rule);  // "row 17: total = 5, items = 2"; nothing where no row breaks it
+std::string rule_code(const Json& rule);       // the rule's text
+std::string broken_example(const Json& rule);  // "row 17: total = 5, items = 2"; empty if no row breaks it
 
 std::string columns_section(const Json& report);
 std::string pairs_section(const Json& report);
@@ -80,14 +80,14 @@ std::string sequences_section(const Json& report);
 std::string training_section(const Json& report);
 std::string model_section(const Json& report);
 
-// What a page consists of.
+// The parts of a page.
 struct Page {
   std::string question;  // its heading
   std::string about;     // the line below it
   std::string first;     // the verdict
   std::vector<Section> sections;
 };
-// Of a list of {name, report}; of a report that has nothing but a model and its training.
+// The page of a list of {name, report}; the page of a report that has only a model and its training.
 Page page_of_several(const Json& tables);
 Page page_of_fit(const Json& report);
 

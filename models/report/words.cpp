@@ -12,7 +12,7 @@
 namespace tessera::report {
 namespace {
 
-constexpr int64_t kFewRows = 500;      // every figure is rough
+constexpr int64_t kFewRows = 500;      // with fewer rows every figure is rough
 constexpr int64_t kLeastJudged = 100;  // of either table, for a verdict by a classifier
 
 std::string rows_of(int64_t n) { return counted(n, "row"); }

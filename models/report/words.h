@@ -28,11 +28,11 @@ inline constexpr double kFairDetection = 0.05, kPoorDetection = 0.2;  // AUC abo
 inline constexpr double kFairUtility = 0.02, kPoorUtility = 0.1;      // AUC or R² lost
 inline constexpr double kFairNearness = 0.03, kPoorNearness = 0.1;    // share above one half
 inline constexpr double kFairBroken = 0.01, kPoorBroken = 0.05;  // share of rows that break a rule of the real table
-inline constexpr double kFairColumn = 0.05, kPoorColumn = 0.15;  // one less a score
+inline constexpr double kFairColumn = 0.05, kPoorColumn = 0.15;  // 1 − score
 
-// How far a score is from what it should be, for marks: good below `fair`, poor from `poor` on.
+// The mark for a score's gap from the ideal: good below `fair`, poor from `poor` on.
 Mark mark_of(double gap, double fair, double poor);
-// The marks' limits, told to the reader.
+// The marks' limits, explained to the reader.
 std::string limits_in_words();
 
 // Indices into `entries`, the lowest number at `pointer` first, undefined ones last.

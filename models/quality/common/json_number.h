@@ -1,4 +1,4 @@
-// Numbers of a report as JSON. Apart from statistics.h: most of the metrics know nothing of JSON.
+// Numbers of a report as JSON. Separate from statistics.h, because most metrics do not use JSON.
 #pragma once
 #include <cmath>
 #include <nlohmann/json.hpp>

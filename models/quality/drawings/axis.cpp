@@ -14,12 +14,12 @@ namespace {
 
 constexpr double kSecond = 1e9, kMinute = 60 * kSecond, kHour = 60 * kMinute, kDay = 24 * kHour;
 constexpr double kMonth = 365.2425 / 12 * kDay;
-constexpr double kCalendar = 8030 * 12 * kMonth;  // from 1970 to 9999: beyond it there are no months
+constexpr double kCalendar = 8030 * 12 * kMonth;  // from 1970 to 9999: later times are not cut by months
 constexpr double kTimeSteps[] = {kSecond,   5 * kSecond, 15 * kSecond, kMinute,  5 * kMinute, 15 * kMinute, kHour,
                                  3 * kHour, 6 * kHour,   kDay,         2 * kDay, 7 * kDay,    14 * kDay};
 constexpr int kMonthSteps[] = {1, 3, 6, 12, 24, 60, 120, 240, 600, 1200};
 
-// The cuts there can be: multiples of a width, or of some months that begin with the first day.
+// The spacing of cuts: multiples of a width, or of a number of months, at the first day.
 struct Step {
   double width;
   int months = 0;
@@ -58,7 +58,8 @@ std::vector<double> sorted_present(std::span<const double> numbers) {
   return sorted;
 }
 
-// Takes the spikes out of `sorted`, unless the values are so few that bins show each, or the rest too few to be drawn.
+// Removes the spikes from `sorted` and returns them, unless there are so few values that each has a bin, or too few
+// others to be drawn.
 std::vector<double> take_spikes(std::vector<double>& sorted, int bins) {
   const auto least = std::max(static_cast<double>(kLeastDrawn), 0.1 * static_cast<double>(sorted.size()));
   std::vector<double> spikes, rest;
@@ -77,7 +78,7 @@ std::vector<double> take_spikes(std::vector<double>& sorted, int bins) {
   return spikes;
 }
 
-// Cuts between round multiples of the step, over all but the outermost rows of either side.
+// Cuts at round multiples of the step, over all but the outermost rows of either side.
 void cut(const std::vector<double>& sorted, const ColumnFacts& facts, int bins, Axis& axis) {
   const size_t n = sorted.size();
   const size_t outside = std::min(std::max<size_t>(kLeastDrawn - 1, n / 200), (n - 1) / 2);
@@ -86,7 +87,7 @@ void cut(const std::vector<double>& sorted, const ColumnFacts& facts, int bins, 
   if (!(low < high)) return;
   const Step step = step_for(facts, (high - low) / wanted, std::max(std::abs(low), std::abs(high)));
   const double first = std::floor(low / step.width), shift = facts.integer ? 0.5 : 0;
-  if (!(step.width > 0)) return;  // of numbers that differ in the last bits above 0
+  if (!(step.width > 0)) return;  // numbers so near 0 that the width underflows
   axis.step = step.width;
   for (int i = 1; i <= bins; ++i) {
     const double at = step.cut(first + i) - shift;
@@ -95,7 +96,7 @@ void cut(const std::vector<double>& sorted, const ColumnFacts& facts, int bins, 
   }
 }
 
-// Removes the cuts beside bins of too few real rows; empty bins say of no row what it is, and stay.
+// Removes the cuts beside bins of too few real rows; empty bins reveal no row, and stay.
 void join_bins(const std::vector<double>& sorted, std::vector<double>& cuts) {
   const auto below = [&](double x) { return std::lower_bound(sorted.begin(), sorted.end(), x) - sorted.begin(); };
   std::vector<double> kept;
@@ -191,8 +192,9 @@ int64_t withhold(const std::vector<int64_t>& counts, size_t cols, nlohmann::json
   const auto hide = [&](size_t i) { hidden[i] = 1, ++in_line[i / cols], ++in_col[i % cols]; };
   for (size_t i = 0; i < counts.size(); ++i)
     if (counts[i] > 0 && counts[i] < kLeastDrawn) hide(i);
-  // Hides one more of `count` cells from `first` on if what is hidden of them is too little. It takes the smallest, but
-  // first those whose other line has hidden cells too: no other must follow them there. `across`: of these lines.
+  // Hides one more of `count` cells from `first` on if too little of them is hidden. It chooses the smallest,
+  // preferring cells whose other line already has hidden cells, because that line then needs no further one. `across`:
+  // the number of hidden cells in the other line.
   const auto hide_another = [&](size_t first, size_t stride, size_t count, auto&& across) {
     int64_t rows = 0, cells = 0;
     size_t best = counts.size();

@@ -46,7 +46,7 @@ json draw_pair(const Comparison& c, const Table& real, const PairTrend& p) {
   return out;
 }
 
-// draw(i) of each, in order, by all threads.
+// draw(i) for each i, in order, computed by all threads.
 template <class Draw>
 json draw_each(size_t count, const char* note, const char* unit, const Workers& workers, Draw&& draw) {
   std::vector<json> drawn(count);

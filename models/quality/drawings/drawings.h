@@ -1,5 +1,5 @@
-// What a page draws of two tables (docs/quality/metrics.md, `drawings`): counts in bins and cells, never a real row's
-// values. No count is of one to four real rows. Same numbers for any team size.
+// Data for a page's drawings of two tables (docs/quality/metrics.md, `drawings`): counts in bins and cells, never a
+// real row's values. No count is of one to four real rows. Same numbers for any team size.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
@@ -19,17 +19,17 @@ nlohmann::json draw_columns(const Comparison& c, const Table& real, const Worker
 nlohmann::json draw_worst_pairs(const Comparison& c, const Table& real, const std::vector<PairTrend>& pairs,
                                 const Workers& workers);
 
-// Both tables in the plane that shows most of the real one's variance: the first two principal components of numbers
+// Both tables in the plane of the largest variance of the real one: the first two principal components of numbers
 // divided by their standard deviation and of levels by the root of their share. At most kProjectedRows rows of either,
-// drawn by seed; null where there are no two components.
+// drawn by seed; null if there are fewer than two components.
 constexpr int64_t kProjectedRows = 5000;
 nlohmann::json draw_projection(const Comparison& c, uint64_t seed);
 
 // Values at 1 %, 2 %, … 99 %.
 nlohmann::json draw_percentiles(std::vector<double> values);
 
-// Sequences over time: the features with the largest `differ` first, but for statics and times: quantiles by step, or
-// shares of what is 0 or 1, and paths.
+// Sequences over time: the features with the largest `differ` first, except statics and times: quantiles by step, or
+// shares of 0/1 features, and paths.
 nlohmann::json draw_sequences(const StepFeatures& features, const std::vector<double>& differ, const Workers& workers);
 
 }  // namespace tessera::quality

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kDrawnFeatures = 24, kDrawnPaths = 4, kTogether = kLeastDrawn;
-constexpr int64_t kMostSteps = 60, kMostSequences = 2000;  // steps drawn; sequences that paths are looked for in
+constexpr int64_t kMostSteps = 60, kMostSequences = 2000;  // steps drawn; sequences among which paths are chosen
 constexpr int64_t kMostCounted = 20'000;                   // sequences whose quantiles are drawn
 constexpr std::pair<const char*, double> kQuantiles[] = {
     {"p10", 0.1}, {"p25", 0.25}, {"p50", 0.5}, {"p75", 0.75}, {"p90", 0.9}};
@@ -27,7 +27,7 @@ std::vector<int64_t> evenly(int64_t count, int64_t most) {
   return out;
 }
 
-// One feature of one set at the steps that are drawn.
+// One feature of one set at the drawn steps.
 class Drawn {
  public:
   Drawn(const StepSet& set, const StepFeature& feature, size_t k, const std::vector<int64_t>& steps)
@@ -50,7 +50,7 @@ class Drawn {
     return out;
   }
 
-  // Of a feature that is 0 or 1: how many sequences have it.
+  // For a 0/1 feature: the share of sequences that have it.
   json shares(bool protect) const {
     json out = json::array();
     for (const int64_t t : steps_) {
@@ -100,7 +100,7 @@ class Drawn {
   }
 
   // The mean of a sequence and those nearest to it, over the steps that all of them have. No sequence is in two paths,
-  // whose difference would tell of single ones.
+  // because their difference would reveal single sequences.
   void add_path(size_t centre, std::vector<char>& used, json& out) const {
     std::vector<int64_t> lengths;
     for (size_t s = 0; s < some_.size(); ++s)
@@ -133,7 +133,7 @@ class Drawn {
   const StepFeature& feature_;
   size_t k_;
   const std::vector<int64_t>& steps_;
-  std::vector<int64_t> counted_, some_;  // sequences: of quantiles and shares, among which paths are looked for
+  std::vector<int64_t> counted_, some_;  // sequences: for quantiles and shares; among which paths are chosen
 };
 
 // Evenly spaced, from the first to the last step of the longest sequence.

@@ -1,4 +1,4 @@
-// Principal components by subspace iteration: the covariance, wide where levels are many, is never made.
+// Principal components by subspace iteration: the covariance, which is wide with many levels, is never formed.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -16,11 +16,12 @@ using nlohmann::json;
 
 constexpr int kIterations = 100, kCells = 24;
 constexpr size_t kFeatureLevels = 12;  // of one column, the commonest
-constexpr double kOutermost = 4;       // standard deviations: a few huge values must not be the plane
+constexpr double kOutermost = 4;       // standard deviations: a few huge values must not determine the plane
 
 using Vector = std::vector<double>;
 
-// A number less its mean, by its standard deviation; or whether a row has a level, less the level's share, by its root.
+// A number minus its mean, divided by its standard deviation; or whether a row has a level, minus the level's share,
+// divided by the root of the share.
 struct Feature {
   size_t column;
   int32_t level;  // −1: a number
@@ -62,7 +63,7 @@ std::vector<Feature> features(const Comparison& c) {
   return out;
 }
 
-// Features of some rows of a table, a row's side by side.
+// Features of some rows of a table, row-major.
 struct Matrix {
   size_t rows, width;
   Vector values;
@@ -86,7 +87,7 @@ double dot(const double* a, const double* b, size_t n) {
   return sum;
 }
 
-// Of unit length, or false where nothing is left.
+// Scales to unit length; false for a zero vector.
 bool normalise(Vector& v) {
   const double length = std::sqrt(dot(v.data(), v.data(), v.size()));
   if (!(length > 1e-9)) return false;
@@ -110,7 +111,7 @@ Vector times_covariance(const Matrix& m, const Vector& v) {
   return out;
 }
 
-// The two directions of the largest variance; empty where there are none. The largest part of each is positive.
+// The two directions of the largest variance; empty if there are none. The largest component of each is positive.
 std::vector<Vector> components(const Matrix& m, uint64_t seed) {
   std::vector<Vector> v(2, Vector(m.width));
   for (uint32_t k = 0; k < 2; ++k)
@@ -133,7 +134,7 @@ std::vector<Vector> components(const Matrix& m, uint64_t seed) {
   return v;
 }
 
-// The columns that a direction is made of: squares of its parts, summed over a column's levels.
+// The columns that contribute most to a direction: squares of its components, summed over a column's levels.
 json main_columns(const Comparison& c, const std::vector<Feature>& f, const Vector& direction) {
   std::vector<double> part(c.facts.size(), 0);
   for (size_t j = 0; j < f.size(); ++j) part[f[j].column] += direction[j] * direction[j];
@@ -153,7 +154,7 @@ struct Range {
   }
 };
 
-// All but the outermost rows of the real table, and as much again around them.
+// The 2 % to 98 % quantiles of the real table, with a margin of 15 % of their distance.
 Range range_of(Vector along) {
   std::sort(along.begin(), along.end());
   const double low = quantile_sorted(along, 0.02), high = quantile_sorted(along, 0.98), margin = 0.15 * (high - low);

@@ -14,7 +14,7 @@ namespace {
 
 // pseudo-H of a level with the node's own G/H, so that a rare level is not first in the order by chance
 constexpr double kLevelSetSmoothing = 10;
-constexpr double kLevelSetL2 = 10;  // on top of l2: a set is chosen among many
+constexpr double kLevelSetL2 = 10;  // added to l2, because a set is chosen among many
 constexpr double kFinest = 0x1p30;  // the largest derivative as an integer: 2³¹ rows cannot overflow 63 bits
 
 // G and H of some rows, as integers in two lanes of one register: a histogram update is one load, addition and store
@@ -49,7 +49,7 @@ struct Split {
 
 }  // namespace
 
-// Grows one tree after another on the derivatives it is given.
+// Grows one tree after another on the given derivatives.
 class TreeGrower {
  public:
   TreeGrower(BoostedTrees& model, const BinnedRows& x, const TreeOptions& options)
@@ -228,7 +228,7 @@ class TreeGrower {
         best.take(found, column, sum);
         for (int v = missing_left ? 0 : 1; v <= b; ++v) best.add(v);
       };
-      take(left, !has_missing);  // without missing values here, later ones go to the low side
+      take(left, !has_missing);  // without missing values here, later missing values go to the low side
       if (!has_missing) continue;
       Sum with = left;
       with += missing;
@@ -246,8 +246,8 @@ class TreeGrower {
     }
   }
 
-  // The best of two sets is among the prefixes of the levels ordered by G/H (Fisher 1958), which makes rare levels fit
-  // by chance: hence smoothing and more l2.
+  // The best of two sets is among the prefixes of the levels ordered by G/H (Fisher 1958), in which rare levels would
+  // fit by chance: hence smoothing and more l2.
   void split_level_set(int32_t column, const Sum* sums, int bins, const Sum& total, Split& best) {
     levels_.clear();
     const double common = g(total) / h(total);
@@ -317,7 +317,7 @@ std::pair<std::vector<int64_t>, std::vector<int64_t>> separate(std::span<const i
   return out;
 }
 
-// At least one column, the ones of the smallest numbers drawn.
+// The columns with the smallest random numbers, at least one.
 std::vector<int32_t> draw_columns(size_t columns, const TreeOptions& o, uint32_t tree) {
   std::vector<std::pair<double, int32_t>> drawn;
   for (size_t k = 0; k < columns; ++k)
@@ -343,7 +343,7 @@ BoostedTrees BoostedTrees::fit(const BinnedRows& x, std::span<const int64_t> row
       rows, [&](uint64_t r) { return o.held_out <= 0 || uniform(o.seed, Draw::tree_held_out, 0, r) >= o.held_out; });
   if (learning.empty()) std::swap(learning, judging);
   model.base_ = start(loss, learning, target);
-  start(loss, judging, target);  // for its check of the targets
+  start(loss, judging, target);  // only to check the targets
   std::vector<double> score(static_cast<size_t>(x.rows()), model.base_);
   TreeGrower grower(model, x, o);
   double best = judging.empty() ? 0 : loss_of(loss, judging, target, score);

@@ -1,8 +1,9 @@
 // Gradient-boosted decision trees on histograms: second-order boosting (Chen and Guestrin, XGBoost, KDD 2016) of the
 // logistic or the squared loss.
 //   leaf −G/(H + l2) · split gain G_L²/(H_L + l2) + G_R²/(H_R + l2) − G²/(H + l2), G and H the sums of the loss's
-//   derivatives over a node's rows numbers split at a bin's upper end, missing values going to the better side;
-//       categories by one level against the rest, or by a set of levels
+//   derivatives over a node's rows
+//   numbers split at a bin's upper end, missing values going to the better side; categories by one level against the
+//   rest, or by a set of levels
 // Derivatives are summed as integers (31 bits below the largest), so that every order of rows gives the same sums, a
 // larger child's histogram is exactly its parent's minus its sibling's, and the same rows give the same trees.
 #pragma once

@@ -12,13 +12,13 @@ namespace tessera::quality {
 double roc_auc(std::span<const double> score, std::span<const char> positive);
 
 // The ROC curve at false positive rates 0, 1/steps, … 1: the share of positives above the score that this share of
-// negatives reach, ties by straight lines. Empty where roc_auc() is undefined.
+// negatives reach, ties by straight lines. Empty if roc_auc() is undefined.
 std::vector<double> roc_curve(std::span<const double> score, std::span<const char> positive, int steps);
 
 struct BinaryCounts {
   int64_t true_positives = 0, false_positives = 0, false_negatives = 0, true_negatives = 0;
   double accuracy() const;
-  double f1() const;  // 2·TP / (2·TP + FP + FN); 0 where there is none of them, as scikit-learn has it
+  double f1() const;  // 2·TP / (2·TP + FP + FN); 0 if all three are 0, as in scikit-learn
 };
 
 // Positive is predicted if score > threshold.

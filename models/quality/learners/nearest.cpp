@@ -8,7 +8,7 @@
 namespace tessera::quality {
 namespace {
 
-// a leaf's levels are stored modulo this: a set that is too large only loosens the bound
+// a leaf's levels are stored modulo this: collisions only loosen the bound
 constexpr int kMissRows = 64;
 constexpr int64_t kSpreadRows = 512;  // rows of a node used to choose its split column
 

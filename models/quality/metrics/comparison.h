@@ -51,7 +51,7 @@ struct RegeneratedColumn {
   double real_texts;  // share of the synthetic texts that the real column has
 };
 
-// Places in Comparison::tables; of several synthetic tables each is compared alone.
+// Indices in Comparison::tables; several synthetic tables are compared one at a time.
 inline constexpr size_t kReal = 0, kSynthetic = 1, kHoldout = 2;
 
 // Views into the tables it was made from, which must outlive it, and into its own storage.
@@ -74,7 +74,7 @@ struct NamedTable {
 // Throws Error(data) naming the column if a table lacks one, has an additional one, holds another type, or has no rows.
 Comparison compare_tables(const std::vector<NamedTable>& tables, bool regenerated_apart = false);
 
-// A level that rows of the real table have, as its column spells it.
+// A level of the real table, as its column spells it.
 std::string level_text(const Comparison& c, const Table& real, size_t column, int32_t level);
 
 }  // namespace tessera::quality

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kPiece = 128;  // query rows per piece of work
 
-// Reference and query in the form of the index, with the memory for it.
+// Reference and query in the form of the index, with their memory.
 struct DistancePair {
   DistanceTable query, reference;
   std::vector<std::vector<double>> numbers;
@@ -36,7 +36,7 @@ L1Nearest search_all(const DistancePair& pair, const DistanceForm& form, bool wa
   return result;
 }
 
-// A reference column without a range: only equality counts.
+// For a reference column without a range, only equality counts.
 std::vector<int32_t> equal_to(std::span<const double> numbers, double value) {
   std::vector<int32_t> codes(numbers.size());
   std::transform(numbers.begin(), numbers.end(), codes.begin(), [&](double x) {

@@ -36,8 +36,7 @@ class RowIndex {
   bool matches(const ComparedTable& queries, size_t row) const {
     const uint64_t k = key(queries, row);
     const double value = sort_value(queries, row), reach = tolerance_ * std::abs(value);
-    // One ulp of slack on the window: agrees(), which rounds as the definition does, decides whether a value is near
-    // enough.
+    // One ulp of slack on the window: agrees(), which rounds as in the definition, makes the final decision.
     const double first = std::nextafter(value - reach, -INFINITY), last = std::nextafter(value + reach, INFINITY);
     auto e = std::lower_bound(entries_.begin(), entries_.end(), 0,
                               [&](const Entry& x, int) { return x.key != k ? x.key < k : x.value < first; });

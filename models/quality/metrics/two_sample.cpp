@@ -21,7 +21,7 @@ struct Fold {
   std::vector<int64_t> learning, judged;
 };
 
-// Mean of vectors of one length; the empty ones are left out.
+// Mean of vectors of equal length; empty ones are ignored.
 std::vector<double> mean_of(const std::vector<std::vector<double>>& all) {
   std::vector<double> sum;
   double count = 0;

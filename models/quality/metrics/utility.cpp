@@ -26,7 +26,7 @@ std::vector<int32_t> levels_of(const Comparison& c, size_t column) {
   return out;
 }
 
-// The two values of a real column that has no others, most common first; empty for other columns.
+// The values of a real column with exactly two, most common first; empty for other columns.
 std::vector<double> two_values(const ComparedColumn& column) {
   int64_t low = 0, high = 0;
   for (const double x : column.numbers) {
@@ -91,7 +91,7 @@ struct Task {
 
 UtilityScores classify(const Task& task, const std::vector<int>& learning, const std::vector<int>& test, size_t classes,
                        const Workers& workers, const char* note) {
-  // For two classes one model serves both.
+  // One model is enough for two classes.
   const size_t models = classes == 2 ? 1 : classes;
   std::vector<std::vector<double>> share(classes);
   workers.for_each_part(note, "trees", static_cast<int64_t>(models), task.options.trees,

@@ -23,7 +23,7 @@ std::string share_missing(const Json& report, const Json& column) {
   return fmt::format(" · missing {} real, {} synthetic", percent(real), percent(synthetic));
 }
 
-// What a histogram cannot show beside its bins: values that a tenth of the rows have.
+// Values of at least a tenth of the rows, which are listed besides the histogram's bins.
 std::string spikes(const Json& drawn) {
   if (!drawn.contains("spikes") || drawn.at("spikes").empty()) return "";
   const auto total = [](const Json& counts) {

@@ -1,4 +1,4 @@
-// How well classifiers distinguish the rows from real ones, and how near they are to them.
+// How well classifiers distinguish the rows from real ones, and how near the rows are to real ones.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The model that made the rows: how its training went, and a card of what its file says of itself.
+// The model that made the rows: its training, and a card of its file's description.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::string value_text(const Json& value) {
   return isolated(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
-// Columns that protection took values from, with how many rows each lost.
+// Columns from which protection removed values, with the number of rows of each.
 std::string losers(const Json& columns) {
   std::string out;
   for (const Json& column : columns)
@@ -32,7 +32,7 @@ const Json& list_at(const Json& json, const char* pointer) {
   return json.contains(path) && json[path].is_array() ? json[path] : kNone;
 }
 
-// The losses of the lines, by what the model says they are; those of a model that says nothing have no meaning.
+// The losses of the lines, with the model's explanations; without them, the meanings are empty.
 std::vector<std::pair<std::string, std::string>> losses_of(const Json& report) {
   std::vector<std::pair<std::string, std::string>> found;
   for (const Json& loss : list_at(report, "/model/losses"))
@@ -40,7 +40,7 @@ std::vector<std::pair<std::string, std::string>> losses_of(const Json& report) {
   return found;
 }
 
-// The lines of losses: those that were heard while it trained, else those that the model file keeps.
+// The lines of losses: those received during training, else those stored in the model file.
 Json lines_of(const Json& report) {
   if (report.contains("training") && !report.at("training").empty()) return report.at("training");
   Json lines = Json::array();
@@ -55,7 +55,7 @@ Json lines_of(const Json& report) {
   return lines;
 }
 
-// One loss over the steps. A phase that does not have it leaves zeros, which are no values.
+// One loss over the steps. Zeros of phases without this loss are not values.
 Curve loss_curve(const Json& lines, const std::string& name) {
   Curve curve{"synthetic", {}, {}};
   const size_t stride = std::max<size_t>(1, (lines.size() + kMostPoints - 1) / kMostPoints);

@@ -19,7 +19,7 @@ struct Matrices {
   std::vector<double> dependence, error;  // real below the diagonal and synthetic above it · below it
 };
 
-// The columns whose pairs are shown, in the table's order: the weakest by their mean score, where there are too many.
+// The columns whose pairs are shown, in the table's order: the weakest by their mean score if there are too many.
 std::map<std::string, size_t> shown_columns(const Json& report) {
   std::map<std::string, std::pair<double, double>> sums;
   for (const Json& p : report.at("pairs")) {

@@ -42,7 +42,7 @@ std::string autocorrelation(const Json& feature) {
                                                   curves);
 }
 
-// Axes that hold all that is drawn over the steps; nothing where nothing is.
+// Axes that fit all curves and bands over the steps; none if there are none.
 std::optional<CurveAxes> axes_over(const std::vector<double>& steps, const std::vector<Curve>& curves,
                                    const std::vector<Band>& bands, const std::string& label) {
   double low = INFINITY, high = -INFINITY;
