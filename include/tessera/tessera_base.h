@@ -32,12 +32,12 @@ TESSERA_API const char* tessera_version(void);
 /* The values are also the exit codes of the program `tessera`. */
 typedef enum tessera_status {
   TESSERA_OK = 0,
-  TESSERA_E_USAGE = 2,       /* an option or argument makes no sense */
-  TESSERA_E_DATA = 3,        /* a table, value or type is not what was promised */
+  TESSERA_E_USAGE = 2,       /* an invalid option or argument */
+  TESSERA_E_DATA = 3,        /* an invalid table, value or type */
   TESSERA_E_IO = 4,          /* a file cannot be read or written */
   TESSERA_E_MEMORY = 5,      /* an allocation or a memory limit failed */
   TESSERA_E_NUMERIC = 6,     /* NaN or infinity in a training step */
-  TESSERA_E_CONDITION = 7,   /* a condition names what was never seen, or cannot be met within the bound */
+  TESSERA_E_CONDITION = 7,   /* a condition names an unknown column or value, or cannot be met within the bound */
   TESSERA_E_FORMAT = 8,      /* a model file is damaged, foreign or hostile */
   TESSERA_E_UNSUPPORTED = 9, /* this build or machine cannot do it */
   TESSERA_E_CANCELLED = 10,  /* tessera_context_cancel() was called */

@@ -20,9 +20,9 @@ typedef struct tessera_progress {
    * "sample", "write", "evaluate" */
   const char* phase;
   double done;      /* in units of `unit` */
-  double total;     /* 0: not known */
+  double total;     /* 0: unknown */
   const char* unit; /* "rows", "columns", "epochs", "bytes", "trees", "folds", "steps", "sequences" */
-  const char* note; /* what a person wants to see beside the bar: "critic -0.41  generator -1.20"; may be "" */
+  const char* note; /* text beside the progress bar: "critic -0.41  generator -1.20"; may be "" */
   int finished;     /* 1: the last event of this phase */
 } tessera_progress;
 
@@ -33,10 +33,10 @@ typedef void (*tessera_log_fn)(const char* line, void* user);
 
 typedef struct tessera_context_options {
   size_t struct_size;
-  int32_t threads; /* 0: every processor this process may run on */
+  int32_t threads; /* 0: all processors available to this process */
   tessera_progress_fn progress;
   tessera_log_fn log;
-  void* user; /* handed to both callbacks */
+  void* user; /* passed to both callbacks */
   /* where it runs: NULL or "cpu" · "cuda", "cuda:1" · "auto": the first GPU, else the CPU (tessera_info() tells why) */
   const char* device;
   /* limit in bytes of the host memory that all calls and streams of this context hold together: tables, encoded rows,

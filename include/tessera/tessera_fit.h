@@ -28,11 +28,11 @@ typedef struct tessera_losses {
    * root mean square error of a step */
   double supervised;
   double moments;     /* TimeGAN: differences of means and deviations over a batch */
-  const char* method; /* "made", "tvae", "ctgan" or "timegan": what is trained, and so which of these are not 0 */
+  const char* method; /* "made", "tvae", "ctgan" or "timegan": the method, which determines the fields that are not 0 */
   /* all losses of the method, by name: "critic", "reconstruction"; 0 where the phase has none */
   const char* const* names;
   const double* values;
-  size_t count; /* how many there are in names and values */
+  size_t count; /* number of names and values */
 } tessera_losses;
 
 typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
@@ -45,10 +45,10 @@ typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
  * share a key (key), or windows of those (both). Texts are names of columns. */
 typedef struct tessera_sequence_options {
   size_t struct_size;
-  int32_t length;    /* rows of a window, 2 to 4096; 0: sequences stay whole, which needs a key */
+  int32_t length;    /* rows of a window, 2 to 4096; 0: whole sequences; needs a key */
   int32_t stride;    /* rows between the starts of windows; 0: 1 */
-  const char* key;   /* rows with one value are one sequence; NULL: the table is one */
-  const char* index; /* number, date or time that orders the rows of a sequence; NULL: the order they come in */
+  const char* key;   /* rows with the same value form a sequence; NULL: the table is one */
+  const char* index; /* number, date or time that orders the rows of a sequence; NULL: the order of the rows */
   /* comma-separated: columns that do not vary within a key; "none": no column. NULL or "": with the preset "best", a
    * fit finds them. */
   const char* statics;
@@ -64,17 +64,17 @@ typedef struct tessera_fit_options {
   uint64_t seed;
   int32_t epochs;               /* TESSERA_UNTRAINED: encoders and initial weights only */
   int32_t batch_size;           /* rows; CTGAN: a multiple of pac */
-  int32_t pac;                  /* CTGAN: rows the critic sees at once */
+  int32_t pac;                  /* CTGAN: rows packed into a critic row */
   int32_t embedding_dim;        /* length of the noise; TVAE: latent dimensions; Made: of a level */
   const int32_t* generator_dim; /* CTGAN: widths of the hidden layers */
-  size_t generator_layers;      /* how many there are in generator_dim */
+  size_t generator_layers;      /* number of widths in generator_dim */
   const int32_t* discriminator_dim;
   size_t discriminator_layers;
-  int32_t discriminator_steps; /* CTGAN: critic steps a generator step */
+  int32_t discriminator_steps; /* CTGAN: critic steps per generator step */
   double learning_rate;
-  const char* passes_off;   /* plan passes to leave out, comma-separated, for study: see tessera_plan() */
-  const char* source;       /* where the rows came from, for the provenance kept in the model */
-  tessera_losses_fn losses; /* at least once an epoch */
+  const char* passes_off;   /* plan passes to disable, comma-separated, for study: see tessera_plan() */
+  const char* source;       /* source of the rows, stored in the model's provenance */
+  tessera_losses_fn losses; /* called at least once per epoch */
   void* losses_user;
   /* correction learned after training: "off", "marginals" or "full" (docs/methods/calibration.md). NULL: "full" for
    * tvae and ctgan under preset "best", else "off" */
@@ -83,11 +83,11 @@ typedef struct tessera_fit_options {
   size_t encoder_layers;
   const int32_t* decoder_dim;
   size_t decoder_layers;
-  double loss_factor;                        /* TVAE: weight of the reconstruction loss beside the divergence */
-  const tessera_sequence_options* sequences; /* TimeGAN needs them, no other method takes them */
+  double loss_factor;                        /* TVAE: weight of the reconstruction loss relative to the divergence */
+  const tessera_sequence_options* sequences; /* required by TimeGAN, refused by other methods */
   /* TimeGAN: steps of each of its three phases; TESSERA_UNTRAINED: none. Instead of epochs */
   int32_t iterations;
-  int32_t embedding_iterations; /* TimeGAN: of one phase, whatever `iterations` says */
+  int32_t embedding_iterations; /* TimeGAN: of one phase, overrides `iterations` */
   int32_t supervised_iterations;
   int32_t joint_iterations;
   int32_t hidden_dim; /* TimeGAN: units of a recurrent layer; Made: of a hidden one */
@@ -116,19 +116,19 @@ typedef struct tessera_fit_options {
    * others and rarer numbers by means over at least this many rows (docs/quality/privacy.md). 0: 5, under preset
    * "paper" all are kept · TESSERA_KEEP_RARE: all */
   int32_t rare_categories;
-  double seconds_used; /* of max_time, before this call: what it took to read the table */
+  double seconds_used; /* part of max_time that passed before this call, for reading the table */
   /* "pac=10;generator-dim=256,256": options of the method by name, those above and all others that
    * tessera_method_options() lists. NULL: none */
   const char* settings;
-  const char* recompute; /* values of a step made again, not kept: "off" · "auto", NULL · "all" (engine/memory.md) */
+  const char* recompute; /* recomputation of values of a step: "off" · "auto", NULL · "all" (engine/memory.md) */
   /* ranks that train together (docs/engine/devices.md): "4", "all" or GPUs "0,2,5" in this process · "launched": the
    * processes of a launcher, which all make this call; all but rank 0 get a NULL model. NULL: one */
   const char* devices;
-  int32_t virtual_shards; /* parts of a batch summed apart, of which ranks take equal numbers: 1 to 64; 0: chosen */
-  const char* rules; /* that rows keep (docs/use/rules.md). "find" · "off". NULL: "find"; "off" of preset "paper" */
-  const char* rule;  /* further ones, one a line, as tessera_sample_options.where: "end >= start". NULL: none */
-  const char* precision; /* of training's products: NULL, "fp32" · "bf16" · "auto" · … (docs/methods/precision.md) */
-  int32_t micro_batch;   /* rows or sequences of a step in memory at once (docs/engine/memory.md); 0: the batch */
+  int32_t virtual_shards; /* parts of a batch summed separately, equally many per rank: 1 to 64; 0: chosen */
+  const char* rules; /* search for rules (docs/use/rules.md): "find" · "off". NULL: "find"; "off" for preset "paper" */
+  const char* rule;  /* further rules, one per line, as tessera_sample_options.where: "end >= start". NULL: none */
+  const char* precision; /* of products in training: NULL, "fp32" · "bf16" · "auto" · … (docs/methods/precision.md) */
+  int32_t micro_batch; /* rows or sequences of a step in memory at once (docs/engine/memory.md); 0: the batch */
   /* how ctgan and tvae encode numbers (docs/data/encoding.md): modes of a mixture, "modes" · quantile bins, "bins".
    * NULL: the preset's choice */
   const char* numbers;
@@ -181,12 +181,12 @@ typedef struct tessera_job tessera_job; /* the same in the background */
 
 typedef struct tessera_job_state {
   size_t struct_size; /* set by the caller */
-  int finished;       /* 1: it has ended, well or not: tessera_job_take_model() says which */
+  int finished;       /* 1: it has ended, with or without success: see tessera_job_take_model() */
   const char* phase;  /* as in tessera_progress; static; "" before the first */
   double done;
   double total;
   const char* unit;
-  char note[160]; /* cut where it does not fit */
+  char note[160]; /* truncated if too long */
 } tessera_job_state;
 
 /* Starts tessera_fit() on a thread of its own and returns at once.

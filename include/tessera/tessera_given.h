@@ -13,23 +13,23 @@ extern "C" {
 
 typedef struct tessera_given_report {
   size_t struct_size;
-  int64_t rows;       /* given out so far */
-  int64_t candidates; /* made for them */
-  int64_t resampled;  /* rows whose candidates did not all weigh the same: one of them was taken by its weight */
-  double effective;   /* effective candidates of such a row, mean: (sum w)^2 / sum w^2 */
-  int64_t few;        /* of them, rows with fewer than 4 effective candidates: their law is approximate */
-  int nearest;        /* 1: the method cannot weigh candidates, and the nearest of 256 was taken (CTGAN) */
+  int64_t rows;       /* returned so far */
+  int64_t candidates; /* generated for them */
+  int64_t resampled;  /* rows whose candidates had different weights: one was drawn by weight */
+  double effective;   /* mean number of effective candidates of these rows: (sum w)^2 / sum w^2 */
+  int64_t few;        /* of these, rows with fewer than 4: their distribution is approximate */
+  int nearest;        /* 1: the method cannot weight candidates: the nearest of 256 was taken (CTGAN) */
 } tessera_given_report;
 
 typedef struct tessera_given_options {
   size_t struct_size;
   uint64_t seed;
-  int32_t batch_size;     /* candidates made at a time; 0: chosen. Never changes a row */
-  int32_t max_candidates; /* of a row; 0: 1024 */
+  int32_t batch_size;     /* candidates generated at a time; 0: chosen. Does not change rows */
+  int32_t max_candidates; /* per row; 0: 1024 */
   /* 1: the rows are real ones to be completed. A value that the model has not seen is kept, not an error, and a drawn
    * cell is never missing unless a rule of the table requires it */
   int completes;
-  const char* file;      /* NULL, or the CSV file the given rows are from: messages name it and the line */
+  const char* file;      /* NULL, or the CSV file of the given rows: messages name it and the line */
   const char* precision; /* as in tessera_sample_options. NULL: "fp32" */
   /* may be NULL; its struct_size is set by the caller. Updated with every batch; lives until the stream is released */
   tessera_given_report* report;

@@ -35,21 +35,21 @@ typedef struct tessera_evaluate_options {
   size_t struct_size;
   /* of every draw: folds, subsets of large tables, the random baseline rows of distances */
   uint64_t seed;
-  int without_distances; /* 1: leave out distances to the closest record, by far the longest part of large tables */
+  int without_distances; /* 1: omit distances to the closest record, by far the slowest part for large tables */
   /* column that utility predicts; NULL: the last one with two or a few values, else the last number */
   const char* target;
-  int without_c2st;    /* 1: leave out the classifier two-sample tests */
+  int without_c2st;    /* 1: omit the classifier two-sample tests */
   int without_utility; /* 1: do not train on synthetic and test on holdout rows */
   /* NULL: rows are compared. Else sequences, cut from the real table by these options; holdout, target and without_… do
    * not apply */
   const tessera_sequence_options* sequences;
   /* sequences: training runs of the discriminative and of the predictive judge; 0: 10, TESSERA_NO_JUDGES: none */
   int32_t judges;
-  int32_t drawings; /* 1: also what tessera_report_html() draws: counts, none of them of 1 to 4 real rows */
+  int32_t drawings; /* 1: add the data of tessera_report_html()'s drawings: counts, never of 1 to 4 real rows */
   /* rules of the real table that synthetic rows may break, in "rules". "find": those that it keeps · "off". NULL:
    * "find" */
   const char* rules;
-  const char* rule; /* further ones, one a line, as tessera_fit_options.rule. NULL: none */
+  const char* rule; /* further rules, one per line, as tessera_fit_options.rule. NULL: none */
 } tessera_evaluate_options;
 
 #define TESSERA_NO_JUDGES (-1)

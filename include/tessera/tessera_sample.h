@@ -12,11 +12,11 @@ extern "C" {
 /* ---- Sample -------------------------------------------------------------------------------------- */
 
 typedef struct tessera_sample_report {
-  int64_t rows;       /* given out so far */
-  int64_t candidates; /* made for them, rows or sequences: their share is the yield of condition and calibration */
+  int64_t rows;       /* returned so far */
+  int64_t candidates; /* generated for them; rows / candidates is the yield of condition and calibration */
   /* rows for which, under calibration, the most likely of 64 candidates was taken because none was accepted */
   int64_t settled;
-  const char* calibration; /* the tier the rows went through: "off", "marginals", "full". Static */
+  const char* calibration; /* the tier applied: "off", "marginals", "full". Static */
 } tessera_sample_report;
 
 #define TESSERA_NO_MIN_YIELD (-1)
@@ -25,7 +25,7 @@ typedef struct tessera_sample_options {
   size_t struct_size;
   uint64_t seed;
   const char* where;  /* NULL: no condition · "education = 'Masters' and age >= 40" (docs/use/command-line.md) */
-  int32_t batch_size; /* rows made at a time; 0: chosen. Never changes a row */
+  int32_t batch_size; /* rows generated at a time; 0: chosen. Does not change rows */
   /* maximum candidates per row under `where`; 0: 65,536, fewer if none of the first million meets it */
   int32_t max_tries;
   /* may be NULL; updated with every batch, and must live until the stream is released */
@@ -66,16 +66,16 @@ typedef enum tessera_value {
   TESSERA_FLOAT64 = 1,
   /* int64_t; a date in days, a date with time in microseconds since 1970-01-01; a boolean 0 or 1; missing: 0 */
   TESSERA_INT64 = 2,
-  TESSERA_TEXT = 3 /* char[width], ending in a zero byte: as a CSV file would hold it; missing: "" */
+  TESSERA_TEXT = 3 /* char[width], zero-terminated, as in a CSV file; missing: "" */
 } tessera_value;
 
 typedef struct tessera_column_buffer {
   size_t struct_size;
-  const char* name; /* the column's; NULL: the column at this place */
+  const char* name; /* of the column; NULL: the column at this index */
   tessera_value type;
   void* values;     /* room for `capacity` values */
   size_t width;     /* TESSERA_TEXT: bytes of a value, its zero included */
-  uint8_t* missing; /* may be NULL; receives 1 where a value is missing, else 0 */
+  uint8_t* missing; /* may be NULL; receives 1 for each missing value, else 0 */
 } tessera_column_buffer;
 
 /* Reads at most `capacity` rows of a stream into the arrays of columns[0 … count) and releases it.

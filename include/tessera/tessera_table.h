@@ -15,9 +15,9 @@ typedef enum tessera_header { TESSERA_HEADER_DETECT = 0, TESSERA_HEADER_YES = 1,
 
 typedef struct tessera_csv_options {
   size_t struct_size;
-  const char* types;   /* "zip=category,id=identifier": overrides what the rules of docs/data/tables.md find */
+  const char* types;   /* "zip=category,id=identifier": overrides the types by the rules of docs/data/tables.md */
   const char* missing; /* further spellings of a missing value, comma-separated: "3O,-99" */
-  char delimiter;      /* 0: found among , ; tab | */
+  char delimiter;      /* 0: detected among , ; tab | */
   tessera_header header;
   /* NULL, or the schema of a stream or model of this library: its columns, in its order and types. Borrowed */
   const struct ArrowSchema* like;
@@ -74,15 +74,15 @@ TESSERA_API tessera_status tessera_check_output(const char* path, int overwrite)
 
 typedef enum tessera_file_use {
   TESSERA_FILE_READ = 0,       /* a table or a model; names with * ? [ ] as in tessera_table_open() */
-  TESSERA_FILE_WRITTEN = 1,    /* rows, in the format of the path's ending; may be a pipe or a device */
-  TESSERA_FILE_REGULAR = 2,    /* a model, a lock: no pipe and no device */
+  TESSERA_FILE_WRITTEN = 1,    /* rows, in the format of the path's extension; may be a pipe or a device */
+  TESSERA_FILE_REGULAR = 2,    /* a model, a lock: not a pipe or a device */
   TESSERA_FILE_CHECKPOINT = 3, /* the checkpoint of tessera_fit_options, both generations */
-  TESSERA_FILE_TEXT = 4        /* losses, a report: as WRITTEN, whatever the ending */
+  TESSERA_FILE_TEXT = 4        /* losses, a report: as WRITTEN, with any extension */
 } tessera_file_use;
 
 typedef struct tessera_file {
   size_t struct_size;
-  const char* name; /* what messages call it: "--log", "the table" */
+  const char* name; /* its name in messages: "--log", "the table" */
   const char* path; /* "-": a standard stream */
   tessera_file_use use;
   /* 0: an existing file is TESSERA_E_IO, except for one that is read and for a checkpoint */

@@ -35,17 +35,17 @@ TESSERA_HD static inline Philox philox(uint32_t c0, uint32_t c1, uint32_t c2, ui
       each(second_plan, 0x1000, 0x100)  /* CTGAN's population statistics; TimeGAN's embedding phase */ \
       each(third_plan, 0x1100, 0x100)   /* TimeGAN's supervised phase */ \
       each(fourth_plan, 0x1200, 0x100)  /* TimeGAN's joint phase */ \
-      each(posterior, 0x1400, 0x400)    /* TVAE: latent points the prior is fitted to */ \
+      each(posterior, 0x1400, 0x400)    /* TVAE: latent points for fitting the prior */ \
       each(ratio, 0x1800, 0x400)        /* training the density ratio of calibration */ \
-      each(held_out, 0x1C00, 0x400)     /* TVAE: the evidence of held-out rows */ \
+      each(held_out, 0x1C00, 0x400)     /* measures on held-out rows and sequences */ \
       each(sample, 0x2000, 0x400)       /* sampled rows; the attributes of sampled sequences */ \
       each(sample_steps, 0x2400, 0x400) /* the steps of sampled sequences */ \
-      each(pilot, 0x2800, 0x800)        /* TVAE under a condition: what the proposal is fitted to */ \
-      each(propose, 0x3000, 1)          /* CTGAN under a condition: values it asks for */ \
-      each(accept_latent, 0x3800, 1)    /* TVAE under a condition: whether a latent is kept */ \
+      each(pilot, 0x2800, 0x800)        /* TVAE and Made under a condition: the pilot's draws; Made's marginals */ \
+      each(propose, 0x3000, 1)          /* CTGAN under a condition: proposed values; use 1: given rows */ \
+      each(accept_latent, 0x3800, 1)    /* TVAE and Made under a condition: whether a candidate is kept */ \
       each(mixture, 0x4000, 1)          /* k-means++ starts; use 0: columns, 1: latents */ \
-      each(encode, 0x5000, 1)           /* which mode a value takes */ \
-      each(decode, 0x6000, 1)           /* rare categories, which identifiers are missing */ \
+      each(encode, 0x5000, 1)           /* the mode of a value */ \
+      each(decode, 0x6000, 1)           /* rare categories, missing identifiers */ \
       each(example, 0x7000, 1)          /* the example table */ \
       each(evaluate, 0x7100, 1)         /* metrics; the uses are listed in models/quality/common/sampling.h */ \
       each(init, 0x7200, 1)             /* initial weights */ \
@@ -54,7 +54,7 @@ TESSERA_HD static inline Philox philox(uint32_t c0, uint32_t c1, uint32_t c2, ui
       each(rare, 0x7500, 1)             /* replacements of rare categories before training */ \
       each(identifier, 0x7600, \
            1)                 /* regenerated texts; the uses are listed in models/data/identifiers/identifier.cpp */ \
-      each(sorted, 0x7700, 1) /* which values of a long column are sorted */
+      each(sorted, 0x7700, 1) /* the values of a long column that are sorted */
 
 enum class Purpose : uint32_t {
 #define TESSERA_PURPOSE(name, first, count) name = first,
