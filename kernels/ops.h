@@ -486,7 +486,7 @@ struct GatherParts {
 };
 
 // A row's spans, as kernels read them (the engine owns the arrays).
-struct SpanTable {  // spans lie side by side, in order
+struct SpanTable {  // spans are adjacent, in order
   struct Item {
     int start, width;
     int softmax;     // 0: tanh

@@ -29,7 +29,7 @@ void check_passes(const std::set<std::string>& names);
 // Runs all passes except those named in `off`, then sorts the plan. Throws as check_passes().
 std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off = {});
 
-// The pass `narrow`, if the plan asks for it.
+// Runs the pass `narrow` if Plan::narrow is set.
 void narrow_values(Plan& plan);
 
 double flops_of(const Plan& plan);  // of all its ops

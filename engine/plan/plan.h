@@ -100,7 +100,7 @@ class Plan {
   bool fuse = false;
   bool narrow = false;  // long-lived values are stored in 16 bits where factors are rounded to 16 bits (narrow.cpp)
   RowCut row_cut;
-  Precision precision = Precision::fp32;  // asked for; engine/passes/precision.cpp decides it op by op
+  Precision precision = Precision::fp32;  // requested; engine/passes/precision.cpp decides it op by op
 
   const Value& operator[](Id id) const { return values[static_cast<size_t>(id)]; }
   const Shape& shape(Id id) const { return values[static_cast<size_t>(id)].shape; }

@@ -34,7 +34,7 @@ constexpr bool built(Isa isa) {
 }
 
 #if defined(__x86_64__)
-// __builtin_cpu_supports() of older compilers knows no AMX.
+// __builtin_cpu_supports() of older compilers does not support AMX.
 bool has_tiles() {
   constexpr unsigned kFeatures = 7, kBf16 = 1u << 22, kTiles = 1u << 24;
   unsigned a = 0, b = 0, c = 0, d = 0;

@@ -113,7 +113,7 @@ class Fuser {
   bool can_cols(const Node& x) const {
     return (parts_of(x.op) & Parts::cols) != 0 && traits(x).cols && weight_of(x) <= kChainWeight;
   }
-  // Whether x updates a parameter set, [1, n], element by element.
+  // Whether x updates a state in place: parameter sets, [1, n], are updated element by element.
   static bool updates(const Node& x) { return in_place(x.op) > 0; }
   static bool can_elements(const Node& x) { return (parts_of(x.op) & Parts::elements) != 0 && traits(x).elements; }
   // Whether a product of rows is split: its slices are then computed by separate blocks, and added in the next launch.

@@ -1,5 +1,5 @@
 // block_matmul: products with a weight that is nonzero in blocks only (ops.h).
-//   2·M FLOP an element of the blocks, in every form; each block of the weight is read once for every 32 rows
+//   2·M FLOP per element of the blocks, in every form; each block of the weight is read once for every 32 rows
 //   A thread block computes a 32 × 32 tile of the result, a thread four elements of a column; it loops over the
 //   weight's blocks that overlap the tile, with 32 of their depth at a time in shared memory (8.25 KiB)
 //   Factors are rounded on their way into shared memory, and multiplied by the FMA units.

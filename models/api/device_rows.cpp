@@ -1,4 +1,4 @@
-// Rows that lie on a device.
+// Rows in the memory of a device.
 #include <fmt/format.h>
 
 #include "engine/device/device.h"

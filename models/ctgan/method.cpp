@@ -91,7 +91,7 @@ class CtganRows : public RowGenerator {
     if (draw_.cumulative.empty()) draw_.cumulative.push_back(1);
     p.bind_if("cumulative", draw_.cumulative.data());
     p.bind_if("start", draw_.start.data());
-    for (const char* leaf : {"row_offset", "row_index"}) {  // no table row is drawn, so no op reads them
+    for (const char* leaf : {"row_offset", "row_index"}) {  // no table rows are drawn, so no op reads them
       const Id id = p.plan().find_leaf(leaf);
       if (id != kNone) nothing_.resize(std::max(nothing_.size(), static_cast<size_t>(p.plan().shape(id).count())), 0);
     }

@@ -13,7 +13,7 @@ namespace tessera {
 
 constexpr double kRootEps = 1e-8;  // inside the roots of the squared errors
 
-// A batch of sequences, one a row. Steps past the end hold 0.
+// A batch of sequences, one per row. Steps past the end hold 0.
 struct SequenceBatch {
   Var x;           // [B, steps·features]
   Var length;      // [B, 1]

@@ -62,7 +62,7 @@ struct FitOptions {
   int64_t rare_rows = 1;
   RuleOptions rules;
   std::string source;                             // where the rows came from, for the provenance
-  std::function<void(const LossRow&)> on_losses;  // at least once an epoch; may be empty
+  std::function<void(const LossRow&)> on_losses;  // at least once per epoch; may be empty
   std::vector<std::string> passes_off;            // disabled plan passes, for study; see `tessera plan`
   Recompute recompute = Recompute::automatic;     // of training steps; no bit of a model depends on it
   std::shared_ptr<Device> device;                 // where training steps run; null: the processor

@@ -18,7 +18,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kPilotRows = 16384;
-constexpr int64_t kFitRows = 4096;  // the proposal is fitted to so many of the pilot's draws, resampled by P(c | z)
+constexpr int64_t kFitRows = 4096;  // draws of the pilot, resampled by P(c | z), to which the proposal is fitted
 constexpr double kWider = 1.25;     // factor of its deviations, so that it covers the tails of its target
 
 // The mixture of Gaussians from which z is drawn.

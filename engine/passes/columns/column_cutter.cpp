@@ -406,7 +406,7 @@ void ColumnCutter::reshape_part(const Node& x) {
 void ColumnCutter::concat_cols_of(const Node& x) {
   const auto flat = [&](Id v) { return is(v, Part::flat) || old_.shape(v).rows == 1; };
   std::vector<Var> parts;
-  if (std::all_of(x.in.begin(), x.in.end(), flat)) {  // gradients of a set's weights, one behind the other
+  if (std::all_of(x.in.begin(), x.in.end(), flat)) {  // gradients of a set's weights, concatenated
     for (const Id v : x.in)
       if (part(v).value.cols() > 0) parts.push_back(part(v).value);
     return put(x.out[0], {.kind = Part::flat, .value = concat_cols(parts)});

@@ -25,8 +25,8 @@ std::vector<const Json*> most_broken_first(const Json& rules) {
 
 int64_t broken_among(const Json& rules) { return std::count_if(rules.begin(), rules.end(), is_broken); }
 
-// A rule that every real row keeps and many synthetic ones break tells the tables apart by itself, whatever the
-// classifiers find.
+// A rule that every real row keeps and many synthetic ones break distinguishes the tables by itself, regardless of the
+// classifiers.
 void lower_headline(const Json& rules, Statement& headline) {
   double most = 0;
   for (const Json& rule : rules)
