@@ -39,7 +39,7 @@ std::vector<std::vector<int>> phases_in_order(const Plan& plan,
 Placement place(const Plan& plan, int scalar_bytes, bool reuse = true,
                 const std::vector<std::vector<int>>* phases = nullptr);
 
-// How the CPU runs a plan: with row fusion if it saves enough phases (TVAE's step: 5 instead of 58), else with
+// How the CPU runs a plan: with row fusion if it saves enough phases (TVAE's step: 5 instead of 55), else with
 // recurrent layers fused over tiles, or without `plan.fuse`, as single ops.
 struct Layout {
   RowChains chains;  // no phases: single ops
