@@ -376,7 +376,9 @@ TEST(Given, CellsToBeFilledAreNotMissing) {
        texts_by("job", ColumnType::category, kSparse,
                 [&](int64_t i) { return mostly(i, 7, i % 5 == 0 ? "cook" : "smith"); }),
        numbers_by("age", ColumnType::integer, kSparse,
-                  [](int64_t i) { return uniform(i, 8) < 0.9 ? kMissing : std::floor(80 * uniform(i, 9)); })});
+                  [](int64_t i) { return uniform(i, 8) < 0.9 ? kMissing : std::floor(80 * uniform(i, 9)); }),
+       texts_by("card", ColumnType::identifier, kSparse,
+                [&](int64_t i) { return mostly(i, 10, ("C-" + std::to_string(10000 + 7 * i)).c_str()); })});
   for (const FitOptions& o : {quick(2), quick_tvae(2), quick_made(2)}) {
     const Model m = fit(real, o, 2);
     ASSERT_TRUE(m.shared_rows()->rules.repeats("paid")) << o.method;
@@ -384,7 +386,7 @@ TEST(Given, CellsToBeFilledAreNotMissing) {
     const Table made = complete(m, repeated(real, 200, 1, {"bill"}), completes(), 2, &report);
     for (const Column& c : made.columns)
       EXPECT_EQ(share(made, [&](int64_t i) { return c.is_missing(i); }), 0) << o.method << ' ' << c.name;
-    EXPECT_EQ(report.empty, std::vector<int64_t>(6, 0));
+    EXPECT_EQ(report.empty, std::vector<int64_t>(7, 0));
     const double exact = share(made, [&](int64_t i) { return number(made, "paid", i) == number(made, "bill", i); });
     EXPECT_TRUE(exact > 0.02 && exact < 0.9) << o.method << ' ' << exact;
     GivenOptions small = completes();

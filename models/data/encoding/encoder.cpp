@@ -139,8 +139,8 @@ void decode_levels(const LevelCode& l, uint32_t index, const int32_t* code, int6
   }
 }
 
-void decode_identifiers(const IdentifierCode& id, uint32_t index, const int64_t* row_ids, int64_t rows, uint64_t seed,
-                        uint64_t condition, Column& out) {
+void decode_identifiers(const IdentifierCode& id, double missing_share, uint32_t index, const int64_t* row_ids,
+                        int64_t rows, uint64_t seed, uint64_t condition, Column& out) {
   const IdentifierKey key = identifier_key(seed, condition, fingerprint_of(out.name));
   out.codes.resize(static_cast<size_t>(rows));
   out.values.reserve(static_cast<size_t>(rows));
@@ -149,9 +149,9 @@ void decode_identifiers(const IdentifierCode& id, uint32_t index, const int64_t*
   for (int64_t i = 0; i < rows; ++i) {
     int32_t& code = out.codes[static_cast<size_t>(i)];
     code = -1;
-    if (id.missing_share > 0) {
+    if (missing_share > 0) {
       const Philox p = random_words(seed, Purpose::decode, index, static_cast<uint64_t>(row_ids[i]));
-      if (open_uniform(p.word[0], p.word[1]) < id.missing_share) continue;
+      if (open_uniform(p.word[0], p.word[1]) < missing_share) continue;
     }
     std::string text = id.pattern.text(static_cast<uint64_t>(row_ids[i]), key);
     const auto [entry, fresh] = repeated.try_emplace(std::move(text), static_cast<int32_t>(out.values.size()));
@@ -250,7 +250,7 @@ EncodedTable Encoder::encode(Table&& table, Team& team, const Monitor& monitor) 
 }
 
 Table Encoder::decode(const float* alphas, const int32_t* codes, const int64_t* row_ids, int64_t rows, uint64_t seed,
-                      const int32_t* tries, uint64_t condition, const BinParts* parts) const {
+                      const int32_t* tries, uint64_t condition, const BinParts* parts, Identifiers identifiers) const {
   const State& s = *state_;
   const int64_t alpha_stride = s.layout.alphas(), code_stride = s.layout.codes();
   Table out;
@@ -274,7 +274,8 @@ Table Encoder::decode(const float* alphas, const int32_t* codes, const int64_t* 
     } else if (const auto* l = std::get_if<LevelCode>(&column.code)) {
       decode_levels(*l, index, code, code_stride, row_ids, tries, rows, seed, c);
     } else if (const auto* id = std::get_if<IdentifierCode>(&column.code)) {
-      decode_identifiers(*id, index, row_ids, rows, seed, condition, c);
+      const double missing_share = identifiers == Identifiers::all ? 0 : id->missing_share;
+      decode_identifiers(*id, missing_share, index, row_ids, rows, seed, condition, c);
     } else {
       decode_constant(std::get<ConstantCode>(column.code), rows, c);
     }

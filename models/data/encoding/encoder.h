@@ -106,8 +106,11 @@ class Encoder {
   // the same. Identifiers are also keyed by `condition`, the fingerprint of the rows' condition (0: none), so that
   // samples under two conditions do not share them.
   // Numbers of bins come from those parts of them that `parts` leaves (null: from all).
+  // `identifiers`: all, or as many as in the fitted table; whether one is missing depends on its row alone.
+  enum class Identifiers { as_fitted, all };
   Table decode(const float* alphas, const int32_t* codes, const int64_t* row_ids, int64_t rows, uint64_t seed,
-               const int32_t* tries = nullptr, uint64_t condition = 0, const BinParts* parts = nullptr) const;
+               const int32_t* tries = nullptr, uint64_t condition = 0, const BinParts* parts = nullptr,
+               Identifiers identifiers = Identifiers::as_fitted) const;
 
   // The given rows of a table it was fitted on or of decode(), with texts numbered by level; those without a level of
   // their own share the number after the last.

@@ -268,7 +268,8 @@ class Given : public GivenStream {
     std::vector<int32_t> tries;
     for (const Candidate& c : candidates) ids.push_back(c.row), tries.push_back(c.attempt);
     return model_->encoder.decode(alphas, codes, ids.data(), static_cast<int64_t>(ids.size()), options_.seed,
-                                  tries.data());
+                                  tries.data(), 0, nullptr,
+                                  options_.completes ? Encoder::Identifiers::all : Encoder::Identifiers::as_fitted);
   }
   // They become rows of the table in which what follows from other columns follows from the given cells of these.
   void restore(Table& rows, const std::vector<int64_t>& of) const {
