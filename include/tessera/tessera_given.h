@@ -36,6 +36,7 @@ typedef struct tessera_given_options {
   /* NULL, or a condition (tessera_sample_options.where) that every row meets, given cells included: other candidates
    * have weight 0. Not for tessera_impute() */
   const char* where;
+  const char* texts; /* as in tessera_sample_options. Not for tessera_impute() */
 } tessera_given_options;
 
 /* Reads a file of given cells as the model's columns: any of them, in any order; empty cells are to be drawn.

@@ -37,7 +37,8 @@ typedef struct tessera_sample_options {
    * less exact */
   double min_yield;
   /* NULL, "dictionary": columns of text as dictionary<int32, utf8>, with the same dictionary in every batch except for
-   * identifiers · "plain": as in the fitted rows: utf8, large_utf8, utf8_view, binary; dictionaries stay dictionaries.
+   * identifiers; numbers, booleans and dates that were texts in the fitted rows are these · "plain": as in the fitted
+   * rows: utf8, large_utf8, utf8_view, binary; dictionaries stay dictionaries, numbers that were texts are texts.
    * Other columns always have the type of the fitted rows */
   const char* texts;
   const char* precision; /* of the generator's products, as in tessera_fit_options. NULL: "fp32" */

@@ -9,6 +9,7 @@
 #include "models/api/support/handles.h"
 #include "models/api/support/lists.h"
 #include "models/data/arrow/export.h"
+#include "models/data/arrow/import.h"
 #include "models/data/arrow/metadata.h"
 #include "models/data/csv/example.h"
 #include "models/data/csv/reader.h"
@@ -85,6 +86,24 @@ void write_text(const tessera_context* context, ArrowArrayStream* rows, const ch
   if (o.written != nullptr) *o.written = written.rows;
 }
 
+// Whether a column was another text in the fitted table than it is in the stream, a number for instance.
+bool texts_differ(ArrowArrayStream* rows) {
+  ArrowSchema schema{};
+  if (rows->get_schema(rows, &schema) != 0) return false;  // who reads the stream says why
+  bool differ = false;
+  for (int64_t j = 0; j < schema.n_children; ++j)
+    differ |= decode_metadata(schema.children[j]->metadata).contains(kArrowKey);
+  schema.release(&schema);
+  return differ;
+}
+
+// The rows with the texts of the fitted table.
+void as_fitted(const std::shared_ptr<api::Call>& call, ArrowArrayStream* rows, ArrowArrayStream* out) {
+  const auto tables = std::make_shared<TableStream>(rows, call->team(), call->monitor());
+  table_stream(
+      tables->schema(), [call, tables](Table& batch) { return tables->next(batch); }, out, true);
+}
+
 }  // namespace
 
 tessera_status tessera_csv_open(const tessera_context* context, const char* path, const tessera_csv_options* options,
@@ -154,9 +173,12 @@ tessera_status tessera_table_write(const tessera_context* context, ArrowArrayStr
     const tessera_csv_write_options o = read_options(options);
     if (kind_of_output(&required(path, "path")) == FileKind::csv) return write_text(context, incoming.get(), path, o);
     if (o.delimiter != '\0') throw Error(ErrorCode::usage, fmt::format("{}: --delimiter is for CSV files.", path));
-    api::Call call(context);
-    call.monitor().check_cancelled("write");
-    const int64_t written = write_arrow_file(incoming.get(), path, o.overwrite != 0);
+    const auto call = std::make_shared<api::Call>(context);
+    call->monitor().check_cancelled("write");
+    ArrowArrayStream fitted{};
+    const bool differ = texts_differ(incoming.get());
+    if (differ) as_fitted(call, incoming.get(), &fitted);
+    const int64_t written = write_arrow_file(differ ? &fitted : incoming.get(), path, o.overwrite != 0);
     if (o.written != nullptr) *o.written = written;
   });
 }

@@ -142,9 +142,10 @@ tessera_status tessera_sample_given(const tessera_context* context, const tesser
     auto& out = required(rows, "rows");
     const Model& source = live(model, "model").model;
     const tessera_given_options o = read_options(options);
+    const bool plain = plain_texts(o.texts);
     auto completing = std::make_shared<Completing>(context, source, incoming.get(), o);
     table_stream(
-        source.sampled_schema(), [completing](Table& batch) { return completing->next(batch); }, &out);
+        source.sampled_schema(), [completing](Table& batch) { return completing->next(batch); }, &out, plain);
   });
 }
 

@@ -1,8 +1,18 @@
-// Input streams: taken over at once, so that they are released on every path.
+// Input streams: taken over at once, so that they are released on every path; texts of output streams.
 #pragma once
+#include <fmt/format.h>
+
 #include "models/api/support/guard.h"
 
 namespace tessera::api {
+
+// Option `texts`: whether texts go out as in the fitted rows, instead of as dictionaries.
+inline bool plain_texts(const char* option) {
+  const std::string texts = text_or(option, "dictionary");
+  if (texts != "dictionary" && texts != "plain")
+    throw Error(ErrorCode::usage, fmt::format("texts is \"{}\"; there are \"dictionary\" and \"plain\".", texts));
+  return texts == "plain";
+}
 
 class IncomingRows {
  public:

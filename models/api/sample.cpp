@@ -7,6 +7,7 @@
 #include "engine/run/cpu_features.h"
 #include "engine/run/precision.h"
 #include "models/api/model.h"
+#include "models/api/rows.h"
 #include "models/api/support/context.h"
 #include "models/api/support/handles.h"
 #include "models/data/arrow/export.h"
@@ -115,12 +116,10 @@ tessera_status tessera_sample(const tessera_context* context, const tessera_mode
           fmt::format(
               "Rows {} to {} + {} do not exist: offset and count must not be negative, nor their sum leave 63 bits.",
               offset, offset, count));
-    const std::string texts = text_or(o.texts, "dictionary");
-    if (texts != "dictionary" && texts != "plain")
-      throw Error(ErrorCode::usage, fmt::format("texts is \"{}\"; there are \"dictionary\" and \"plain\".", texts));
+    const bool plain = plain_texts(o.texts);
     auto sampling =
         std::make_shared<Sampling>(context, source, offset, count, sample_options(o), o.together != 0, o.report);
     table_stream(
-        source.sampled_schema(), [sampling](Table& batch) { return sampling->next(batch); }, &out, texts == "plain");
+        source.sampled_schema(), [sampling](Table& batch) { return sampling->next(batch); }, &out, plain);
   });
 }

@@ -196,7 +196,7 @@ class GivenOptions(_Options):
         int32 batch_size max_candidates completes
         text file precision
         pointer report
-        text where
+        text where texts
         """
     )
 

@@ -430,7 +430,7 @@ class Model:
             raise _errors.UsageError("complete takes one file.")
         options = GivenOptions(
             seed=seed, batch_size=batch_size, max_candidates=max_candidates, completes=1, precision=precision,
-            where=where, file=path[0] if path else None,
+            where=where, file=path[0] if path else None, texts="plain",
         )  # fmt: skip
 
         def completed(context: Context) -> tuple[Any, Rows]:

@@ -77,6 +77,8 @@ TEST_F(MisuseGiven, Arguments) {
   usage("tessera_sample_given", "a batch below 0", tessera_sample_given(context_, model_, rows(), &o, &out));
   o.batch_size = 0, o.max_candidates = -1;
   usage("tessera_sample_given", "candidates below 0", tessera_sample_given(context_, model_, rows(), &o, &out));
+  o.max_candidates = 0, o.texts = "large";
+  usage("tessera_sample_given", "unknown texts", tessera_sample_given(context_, model_, rows(), &o, &out));
 }
 
 }  // namespace

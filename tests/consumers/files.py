@@ -85,6 +85,20 @@ for kind in WRITERS:
             if COLUMNS[name][1] is not None:
                 assert back.schema.field(name).type == alike.schema.field(name).type, f"{kind} to {to}: {name} is {back.schema.field(name).type}"
 
+# Texts that are numbers, dates or booleans stay texts.
+texts = {"n": ["7", "12"], "on": ["31.12.2023", "01.02.2024"], "is": ["True", "False"], "code": ["007", "x"]}
+spelled = pa.table({n: pa.array(v * 30) for n, v in texts.items()})
+for kind in WRITERS:
+    WRITERS[kind](spelled, f"spelled.{kind}")
+    fit([f"spelled.{kind}"])
+    for to in READERS:
+        sample(f"back.{to}", 60)
+        back = READERS[to](f"back.{to}")
+        assert back.schema.types == spelled.schema.types, f"{kind} to {to}: {back.schema}"
+        for name in ("is", "code"):
+            assert set(back[name].to_pylist()) == set(texts[name]), f"{kind} to {to}: {name}"
+        assert {int(n) for n in back["n"].to_pylist()} == {7, 12}, f"{kind} to {to}"
+
 # Whatever fit accepts can be sampled to every kind of file; what could not is refused by fit, naming the column.
 def spread(kind, low, high):
     """The ends of a type's range among small values, missing ones, and 40 different ones."""

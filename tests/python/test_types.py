@@ -92,6 +92,17 @@ class Arrow(unittest.TestCase):
             self.assertTrue(pa.types.is_dictionary(found.schema.field("c").type))
             self.assertEqual(plain(found), {"c": ["always"] * ROWS})
 
+    def test_numbers_and_dates_that_are_texts_stay_texts(self):
+        for type_ in (pa.string(), pa.large_string(), pa.string_view()):
+            texts = {"n": ["7", "12"], "x": ["0.50", "2.25"], "on": ["31.12.2023", "01.02.2024"], "is": ["True", "False"]}
+            table = pa.table({name: pa.array(values * 30, type_) for name, values in texts.items()})
+            model = tessera.fit(table, epochs=0)
+            for found in (model.sample(60), model.complete(table.select(["n", "on"]))):
+                self.assertEqual(found.schema.types, table.schema.types)
+                days = [dt.datetime.strptime(day, "%d.%m.%Y").year for day in found["on"].to_pylist()]
+                self.assertEqual(set(days), {2023, 2024})
+            self.assertEqual(found["n"].to_pylist(), table["n"].to_pylist())
+
     def test_chunks_and_runs(self):
         runs = pa.RunEndEncodedArray.from_arrays(pa.array([ROWS], pa.int32()), pa.array([2.5]))
         self.assertEqual(plain(again(pa.table({"r": runs}))), {"r": [2.5] * ROWS})

@@ -213,6 +213,40 @@ TEST(ArrowTypes, TextsOfEveryLayout) {
   }
 }
 
+// Texts that are numbers, dates or booleans are these within, and texts again where the reader wants what was fitted.
+TEST(ArrowTypes, NumbersThatCameAsTextsGoOutAsTexts) {
+  const auto check = [](std::vector<std::string> cells, ColumnType type, const char* number) {
+    SCOPED_TRACE(cells[0]);
+    const auto valid = bits_of({1, 1, 0, 1});
+    std::vector<Node> nodes{texts<int32_t>("u", cells, valid), texts<int64_t>("U", cells, valid),
+                            views("vu", cells, valid), texts<int64_t>("Z", cells, valid)};
+    nodes.push_back(dictionary(column<int8_t>("c", {0, 1, 0, 1}, valid), texts<int32_t>("u", {cells[0], cells[1]})));
+    cells[2] = "-";
+    for (const Node& n : nodes) {
+      const Column c = import(n);
+      ASSERT_STREQ(name(c.type), name(type)) << c.reason;
+      EXPECT_EQ(out_of(c).format, number);
+      EXPECT_EQ(out_of(c, true).format, n.dictionary == nullptr ? n.format : "u");
+      EXPECT_EQ(out_of(c, true).cells, cells);
+      Table t;
+      t.rows = c.size();
+      t.columns.push_back(c);
+      ArrowArrayStream stream;
+      table_export(Table(t), &stream);
+      Team team(1);
+      const Table back = table_import(&stream, team, Monitor{});
+      expect_equal(back, t);
+      EXPECT_EQ(back.columns[0].arrow, c.arrow);
+    }
+  };
+  check({"12", "7", "", "7"}, ColumnType::integer, "l");
+  check({"12.50", "7.25", "", "7.25"}, ColumnType::decimal, "g");
+  check({"$1,200,300", "$7", "", "$7"}, ColumnType::integer, "l");
+  check({"31.12.2023", "01.02.2024", "", "01.02.2024"}, ColumnType::date, "tdD");
+  check({"2023-12-31 23:59", "2024-02-01 00:00", "", "2024-02-01 00:00"}, ColumnType::datetime, "tss:");
+  check({"True", "False", "", "False"}, ColumnType::boolean, "b");
+}
+
 TEST(ArrowTypes, DictionariesOfEveryIndexAndOfAnything) {
   const Node values = texts<int32_t>("u", {"a", "b", "c"}, bits_of({1, 1, 0}));
   const auto check = [&](const char* format, auto zero) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <type_traits>
+#include <unordered_map>
 
 #include "engine/error.h"
 #include "models/data/arrow/float16.h"
@@ -14,6 +15,7 @@
 #include "models/data/arrow/wide_decimal.h"
 #include "models/data/formats/moments.h"
 #include "models/data/formats/values.h"
+#include "models/data/table/number_writer.h"
 
 namespace tessera {
 namespace {
@@ -296,18 +298,42 @@ int64_t lay_out_as(const ArrowType& t, const std::string& column, size_t count, 
 
 ArrowFormat arrow_format(const Column& c, bool plain_texts, bool large) {
   const std::optional<ArrowType> came = c.arrow.empty() ? std::nullopt : ArrowType::parse(c.arrow);
-  const bool fits = came && fits_arrow(c.type, *came), came_as_text = fits && came->kind == ArrowKind::text;
-  const bool texts = !is_numeric(c.type) && c.type != ColumnType::boolean && (!fits || came_as_text);
+  const bool fits = came && fits_arrow(c.type, *came), as_text = fits && came->kind == ArrowKind::text;
+  if (came_as_text(c)) return {plain_texts ? c.arrow : default_arrow(c), ""};
+  const bool texts = !is_numeric(c.type) && c.type != ColumnType::boolean && (!fits || as_text);
   if (!texts) return {fits ? c.arrow : default_arrow(c), ""};
-  if (plain_texts && came_as_text) return {large && came->offset == 4 ? came->bytes ? "Z" : "U" : c.arrow, ""};
-  const char* values = came_as_text && came->bytes ? large ? "Z" : "z" : large ? "U" : "u";
+  if (plain_texts && as_text) return {large && came->offset == 4 ? came->bytes ? "Z" : "U" : c.arrow, ""};
+  const char* values = as_text && came->bytes ? large ? "Z" : "z" : large ? "U" : "u";
   return {"i", values};
 }
+
+namespace {
+
+// Numbers become texts in the column's format, each different one written once.
+void spell_numbers(Column& c) {
+  const NumberWriter writer(c);
+  std::unordered_map<double, int32_t> known;
+  c.codes.reserve(c.numbers.size());
+  for (const double v : c.numbers) {
+    if (v != v) {
+      c.codes.push_back(-1);
+      continue;
+    }
+    const auto [entry, fresh] = known.try_emplace(v, static_cast<int32_t>(c.values.size()));
+    if (fresh) writer.write(v, c.values.emplace_back());
+    c.codes.push_back(entry->second);
+  }
+  c.numbers.release();
+  c.type = ColumnType::category;
+}
+
+}  // namespace
 
 void make_column_array(Column&& c, const ArrowFormat& format, ArrowArray* out) {
   auto holder = std::make_unique<ArrayHolder>();
   const int64_t rows = c.size();
   const ArrowType type = format.values.empty() ? ArrowType::parse(format.format).value() : ArrowType{};
+  if (is_numeric(c.type) && type.kind == ArrowKind::text) spell_numbers(c);
   if (is_numeric(c.type)) {
     holder->numbers = std::move(c.numbers);
     const Bulk<double>& numbers = holder->numbers;

@@ -61,7 +61,9 @@ ColumnImport::ColumnImport(const ArrowSchema& schema, std::string name, std::opt
                   "The metadata of column \"" + name + "\" give it the type \"" + given->second.substr(0, 60) +
                       "\".\n  Types are integer, decimal, boolean, category, date, datetime, identifier and constant.");
   }
-  ours_ = !wanted_ && restore_column(metadata, column_) && (is_coded(column_.type) || fits_arrow(column_.type, type_));
+  // Numbers as texts are read by the rules for text, as they were before.
+  ours_ = !wanted_ && restore_column(metadata, column_) &&
+          (is_coded(column_.type) || (type_.kind != ArrowKind::text && fits_arrow(column_.type, type_)));
   if (!ours_) {
     column_ = Column{};
     column_.name = std::move(name);
@@ -107,9 +109,6 @@ Column ColumnImport::finish(bool whole) {
   column_.codes = std::exchange(codes_, codes_.empty_like());
   column_.numbers = std::exchange(numbers_, numbers_.empty_like());
   const char* format = ArrowValues::values_of(*schema_).format;
-  // dictionaries of text are the default; those of bytes are what Parquet files with binary columns are read as
-  const bool usual = schema_->dictionary != nullptr && type_.kind == ArrowKind::text && !type_.bytes;
-  const std::string_view arrow = usual ? "" : format;
   Column out;
   if (ours_) {
     if (as_text_) column_.values = dictionary_.take_values();
@@ -121,7 +120,10 @@ Column ColumnImport::finish(bool whole) {
   } else {
     out = type_.kind == ArrowKind::text || as_text_ ? finish_text() : finish_foreign();
   }
-  remember_arrow(arrow, out);
+  if (ours_ && !out.arrow.empty()) return out;
+  // dictionaries of text are the default; those of bytes are what Parquet files with binary columns are read as
+  const bool usual = schema_->dictionary != nullptr && type_.kind == ArrowKind::text && !type_.bytes;
+  remember_arrow(usual && is_coded(out.type) ? "" : format, out);
   return out;
 }
 

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "models/data/arrow/type.h"
+
 namespace tessera {
 namespace {
 
@@ -30,6 +32,13 @@ int32_t take_int(const char*& p) {
         ErrorCode::data,
         "The Arrow stream's column metadata has a negative length.\n  The program that made the stream is at fault.");
   return n;
+}
+
+// The text that a column was read as, where streams with dictionaries of texts have something else.
+std::string other_text(const Column& column) {
+  const std::optional<ArrowType> arrow = ArrowType::parse(column.arrow);
+  const bool text = arrow && arrow->kind == ArrowKind::text;
+  return text && (came_as_text(column) || (column.arrow != "u" && column.arrow != "z")) ? column.arrow : "";
 }
 
 std::string take_text(const char*& p) {
@@ -66,6 +75,7 @@ std::map<std::string, std::string> describe_column(const Column& column) {
   std::map<std::string, std::string> pairs{{"tessera.type", name(column.type)}, {"tessera.reason", column.reason}};
   if (column.decimals != 0) pairs["tessera.decimals"] = std::to_string(column.decimals);
   if (!column.format.empty()) pairs["tessera.format"] = column.format;
+  if (const std::string arrow = other_text(column); !arrow.empty()) pairs[kArrowKey] = arrow;
   if (!column.kind.empty()) pairs["tessera.kind"] = column.kind;
   if (column.least_rows != 0) pairs["tessera.least_rows"] = std::to_string(column.least_rows);
   // Arrow's bool has no spelling, so the spelling is stored here; invalid UTF-8 cannot get here, `replace` only keeps
@@ -84,6 +94,7 @@ bool restore_column(const std::map<std::string, std::string>& pairs, Column& col
   if (!parse_column_type(get("tessera.type"), column.type)) return false;
   column.reason = get("tessera.reason");
   column.format = get("tessera.format");
+  column.arrow = get(kArrowKey);
   column.kind = get("tessera.kind");
   column.least_rows = std::max(0, std::atoi(get("tessera.least_rows").c_str()));
   const std::string decimals = get("tessera.decimals");
@@ -97,7 +108,7 @@ bool restore_column(const std::map<std::string, std::string>& pairs, Column& col
       column.values.push_back(v.get<std::string>());
     }
   }
-  return true;
+  return column.arrow == other_text(column);
 }
 
 std::map<std::string, std::string> describe_table(const Table& table) {

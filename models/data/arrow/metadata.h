@@ -17,6 +17,9 @@ std::string encode_metadata(const std::map<std::string, std::string>& pairs);
 // against.
 std::map<std::string, std::string> decode_metadata(const char* metadata);
 
+// The text that a column was read as, if its stream has it as a number or as another text.
+constexpr const char* kArrowKey = "tessera.arrow";
+
 // A column without its rows, as metadata and back. False for a foreign stream, whose metadata has no "tessera.type".
 std::map<std::string, std::string> describe_column(const Column& column);
 bool restore_column(const std::map<std::string, std::string>& pairs, Column& column);

@@ -84,6 +84,7 @@ std::string default_arrow(const Column& c) {
 
 bool fits_arrow(ColumnType type, const ArrowType& arrow) {
   const ArrowKind k = arrow.kind;
+  if (k == ArrowKind::text) return true;
   switch (type) {
     case ColumnType::integer:
     case ColumnType::decimal:
@@ -93,9 +94,15 @@ bool fits_arrow(ColumnType type, const ArrowType& arrow) {
     case ColumnType::date: return k == ArrowKind::day;
     case ColumnType::datetime: return k == ArrowKind::moment;
     // Regenerated place by place: the digits remain a number, but not a valid date.
-    case ColumnType::identifier: return k == ArrowKind::text || k == ArrowKind::whole || k == ArrowKind::exact;
+    case ColumnType::identifier: return k == ArrowKind::whole || k == ArrowKind::exact;
     default: return true;
   }
+}
+
+bool came_as_text(const Column& column) {
+  if (!is_numeric(column.type) && column.type != ColumnType::boolean) return false;
+  const std::optional<ArrowType> arrow = ArrowType::parse(column.arrow);
+  return arrow && arrow->kind == ArrowKind::text;
 }
 
 void remember_arrow(std::string_view format, Column& column) {

@@ -43,8 +43,12 @@ struct ArrowType {
 // The default Arrow format of a column: int64, float64, bool, date32, timestamp; "" for texts, which are dictionaries.
 std::string default_arrow(const Column& column);
 
-// Whether a column of this type can be exported in this format.
+// Whether a column of this type can be exported in this format. Everything can be as text.
 bool fits_arrow(ColumnType type, const ArrowType& arrow);
+
+// Whether numbers, dates or booleans came as text (Column::arrow): they are numbers within, and in streams that hold
+// texts as dictionaries.
+bool came_as_text(const Column& column);
 
 // Stores the imported format of a column in Column::arrow, so that it is exported in the same. A format that the
 // column's type cannot be written as is dropped; numbers that became identifiers are widened to 64 bits, because they
