@@ -395,10 +395,10 @@ GivenTypes given_types(const tessera_fit_options* given) {
                   fmt::format("--types: there is no type \"{}\" (for column \"{}\").\n  Types are integer, decimal, "
                               "boolean, category, date, datetime, identifier and constant.",
                               type, column));
-    for (const auto& [other, unused] : out)
-      if (other == column)
+    for (const GivenType& other : out)
+      if (other.column == column)
         throw Error(ErrorCode::usage, fmt::format("--types: column \"{}\" is given two types.", column));
-    out.emplace_back(column, t);
+    out.push_back({column, t});
   }
   return out;
 }

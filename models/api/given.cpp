@@ -70,7 +70,8 @@ GivenTypes types_in(ArrowArrayStream* stream, const Table& model) {
   if (stream->get_schema(stream, &schema) != 0) return types;  // table_import() reports the reason
   for (int64_t i = 0; i < schema.n_children; ++i) {
     const Column* known = schema.children[i]->name == nullptr ? nullptr : model.find(schema.children[i]->name);
-    if (known != nullptr && known->type != ColumnType::constant) types.emplace_back(known->name, known->type);
+    if (known != nullptr && known->type != ColumnType::constant)
+      types.push_back({known->name, known->type, known->format});
   }
   schema.release(&schema);
   return types;

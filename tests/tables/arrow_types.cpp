@@ -438,6 +438,16 @@ TEST(ArrowTypes, SlicesAndChunksAndEmptyBatches) {
   EXPECT_EQ(import_table({batch(0, 0)}).rows, 0);
 }
 
+TEST(ArrowTypes, TextsOfSeveralReadingsAreReadByTheFormatThatIsGiven) {
+  const auto first = [](const std::string& text, const GivenType& type) {
+    return import_table({table_of({texts<int32_t>("u", {text, text, text})})}, {type}).columns[0].numbers[0];
+  };
+  EXPECT_EQ(first("03/04/2024", {"c", ColumnType::date, "%m/%d/%Y"}), 19786);
+  EXPECT_EQ(first("03/04/2024", {"c", ColumnType::date, "%d/%m/%Y"}), 19816);
+  EXPECT_EQ(first("1,500", {"c", ColumnType::decimal, "#,##0.0#"}), 1500);
+  EXPECT_EQ(first("1,500", {"c", ColumnType::decimal, "0,0##"}), 1.5);
+}
+
 TEST(ArrowTypes, TypesThatTheUserGave) {
   const auto given = [](Node n, ColumnType type) {
     return std::move(import_table({table_of({std::move(n)})}, {{"c", type}}).columns[0]);

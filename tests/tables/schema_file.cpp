@@ -35,6 +35,17 @@ TEST(SchemaFile, SetsTypesFormatsAndWhatIsProtected) {
   EXPECT_TRUE(t.columns[2].is_missing(0));
 }
 
+TEST(SchemaFile, TheFormatOfANumberDecidesWhatItsMarksAre) {
+  const auto first = [](const char* type, const char* format) {
+    const std::string schema =
+        std::string(R"({"columns": [{"name": "n", "type": ")") + type + R"(", "format": ")" + format + R"("}]})";
+    return read_text("n;x\n1,234;a\n5,678;b\n", read_schema(schema)).columns[0].numbers[0];
+  };
+  EXPECT_EQ(first("integer", "#,##0"), 1234);
+  EXPECT_EQ(first("decimal", "#,##0.0#"), 1234);
+  EXPECT_EQ(first("decimal", "0,000"), 1.234);
+}
+
 TEST(SchemaFile, IsWrittenOfWhatInspectGave) {
   const Table t = read_text("day,\"code, \"\"x\"\"\"\n05/28/2023,a\n06/09/2023,b\n");
   const std::string text = schema_text(inspect(t).dump());

@@ -68,6 +68,38 @@ TEST(Types, CommasAndThousands) {
   EXPECT_EQ(read_text("c,d\n\"1,234\",1\n\"5,678\",2\n").columns[0].numbers, (std::vector<double>{1234, 5678}));
   expect_type(ColumnType::category, {"1,5", "1.5"});
   expect_type(ColumnType::category, {"12,34,56", "1"});
+  // Groups of three alone: between thousands, where smaller numbers without a mark and no larger ones are beside them.
+  for (const char* mark : {",", "."}) {
+    const auto marked = [&](std::vector<std::string> values) {
+      for (std::string& v : values) std::ranges::replace(v, '_', *mark);
+      return column_of(values);
+    };
+    EXPECT_EQ(marked({"1_234", "950", "12_000", "-3_500"}).numbers, (std::vector<double>{1234, 950, 12000, -3500}));
+    EXPECT_EQ(marked({"$1_234", "$950", "$7"}).numbers, (std::vector<double>{1234, 950, 7}));
+    EXPECT_EQ(marked({"1_234", "950", "12000"}).numbers, (std::vector<double>{1.234, 950, 12000}));
+    EXPECT_EQ(marked({"0_234", "950"}).numbers, (std::vector<double>{.234, 950}));
+    EXPECT_EQ(marked({"1_234", "950", "2_5"}).numbers, (std::vector<double>{1.234, 950, 2.5}));
+    EXPECT_EQ(marked({"1_234", "5", "0"}).numbers, (std::vector<double>{1.234, 5, 0}));
+  }
+}
+
+TEST(Types, ValuesOfSeveralReadingsAreReadAsInTheOtherTable) {
+  const Table known =
+      read_text("d;x;y;t\n12/31/2024;1.234,5;1,234.5;12/31/2024 10:00\n01/30/2024;2;3;1/30/2024 10:00\n");
+  ASSERT_EQ(known.columns[0].format, "%m/%d/%Y");
+  CsvOptions options;
+  options.like = &known;
+  options.fewer_columns = true;
+  const Table table = read_text("d;x;y;t\n03/04/2024;1.500;1,500;03/04/2024 10:00\n", options);
+  const double day = 19786;  // 2024-03-04
+  EXPECT_EQ(table.columns[0].numbers[0], day);
+  EXPECT_EQ(table.columns[1].numbers[0], 1500);
+  EXPECT_EQ(table.columns[2].numbers[0], 1500);
+  EXPECT_EQ(table.columns[3].numbers[0], day * 86400 + 36000);
+  // where they say otherwise, they are read as they are
+  const Table other = read_text("d;x\n2024-03-04;1.5\n", options);
+  EXPECT_EQ(other.columns[0].numbers[0], day);
+  EXPECT_EQ(other.columns[1].numbers[0], 1.5);
 }
 
 TEST(Types, Booleans) {

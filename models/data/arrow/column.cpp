@@ -8,6 +8,7 @@
 #include "engine/error.h"
 #include "engine/text/utf8.h"
 #include "models/data/arrow/float16.h"
+#include "models/data/arrow/import.h"
 #include "models/data/arrow/metadata.h"
 #include "models/data/arrow/wide_decimal.h"
 #include "models/data/formats/moments.h"
@@ -43,11 +44,12 @@ double widened(float f) {
 
 }  // namespace
 
-ColumnImport::ColumnImport(const ArrowSchema& schema, std::string name, std::optional<ColumnType> wanted,
+ColumnImport::ColumnImport(const ArrowSchema& schema, std::string name, const GivenType* wanted,
                            std::shared_ptr<MemoryLimit> limit)
     : schema_(&schema),
       type_(ArrowValues::type_of(schema, name)),
-      wanted_(wanted),
+      wanted_(wanted == nullptr ? std::nullopt : std::optional(wanted->type)),
+      format_(wanted == nullptr ? std::nullopt : wanted->format),
       limit_(std::move(limit)),
       numbers_(limit_, "the table"),
       codes_(limit_, "the table") {
@@ -410,7 +412,7 @@ Column ColumnImport::finish_text() {
     });
   }
   ColumnPlan plan;
-  if (wanted_) plan = force_type(*wanted_, evidence, 0, "the type was given");
+  if (wanted_) plan = force_type(*wanted_, evidence, 0, "the type was given", format_ ? &*format_ : nullptr);
   else if (!as_text_) plan = decide_type(evidence, 0, "row");
   else plan.reason = "numbers, some with more than 15 digits: kept as text, so that no digit is lost";
   const Bulk<int32_t> codes = std::move(column_.codes);

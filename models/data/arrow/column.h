@@ -10,11 +10,13 @@
 
 namespace tessera {
 
+struct GivenType;  // models/data/arrow/import.h
+
 class ColumnImport {
  public:
-  // `limit`: of its numbers and codes. `wanted`: the type the user gave. Our own columns carry it in their metadata
-  // with all other properties; a foreign one may carry "tessera.type" alone.
-  ColumnImport(const ArrowSchema& schema, std::string name, std::optional<ColumnType> wanted,
+  // `limit`: of its numbers and codes. `wanted`: the type the user gave, or null. Our own columns carry it in their
+  // metadata with all other properties; a foreign one may carry "tessera.type" alone.
+  ColumnImport(const ArrowSchema& schema, std::string name, const GivenType* wanted,
                std::shared_ptr<MemoryLimit> limit = nullptr);
 
   // Rows [start, start + length) of `array`, which it does not release. row_validity: of the batch itself, or null.
@@ -54,6 +56,7 @@ class ColumnImport {
   Column column_;
   ArrowType type_;
   std::optional<ColumnType> wanted_;
+  std::optional<std::string> format_;  // of texts of that type
   bool ours_ = false, as_text_ = false;
   std::shared_ptr<MemoryLimit> limit_;
   Bulk<double> numbers_;

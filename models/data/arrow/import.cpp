@@ -27,10 +27,10 @@ constexpr int64_t kMostColumns = 1 << 20;
                                   : std::string("The Arrow stream failed: ") + std::strerror(error) + ".");
 }
 
-std::optional<ColumnType> wanted_type(const GivenTypes& types, const std::string& column) {
-  for (const auto& [name, type] : types)
-    if (name == column) return type;
-  return {};
+const GivenType* wanted_type(const GivenTypes& types, const std::string& column) {
+  for (const GivenType& given : types)
+    if (given.column == column) return &given;
+  return nullptr;
 }
 
 std::vector<ColumnImport> open_columns(const ArrowSchema& schema, const GivenTypes& types,
@@ -64,10 +64,10 @@ std::vector<ColumnImport> open_columns(const ArrowSchema& schema, const GivenTyp
     columns.emplace_back(*child, name, wanted_type(types, name), limit);
     names.push_back(name);
   }
-  for (const auto& [column, type] : types)
-    if (seen.count(column) == 0)
-      throw Error(ErrorCode::usage, "--types: there is no column \"" + column + "\". Nearest: " +
-                                        nearest_names(column, names) + ".\n  Name a column of the stream.");
+  for (const GivenType& given : types)
+    if (seen.count(given.column) == 0)
+      throw Error(ErrorCode::usage, "--types: there is no column \"" + given.column + "\". Nearest: " +
+                                        nearest_names(given.column, names) + ".\n  Name a column of the stream.");
   return columns;
 }
 

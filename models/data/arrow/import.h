@@ -1,8 +1,8 @@
 // Arrow C streams as tables.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "engine/run/monitor.h"
@@ -24,7 +24,12 @@ namespace tessera {
 // Errors: data (unsupported format, lengths, infinities, text that is not UTF-8; column and row named), or the stream's
 // own error with its message, or memory if the table exceeds the team's limit. `types`: given by the user; usage for an
 // unknown column.
-using GivenTypes = std::vector<std::pair<std::string, ColumnType>>;  // of columns by name
+struct GivenType {
+  std::string column;
+  ColumnType type;
+  std::optional<std::string> format = {};  // of texts that can be read in several ways
+};
+using GivenTypes = std::vector<GivenType>;
 Table table_import(ArrowArrayStream* stream, Team& team, const Monitor& monitor, const GivenTypes& types = {});
 
 // The same batch by batch, in constant memory. Batches are independent, so a foreign stream's texts stay texts and its

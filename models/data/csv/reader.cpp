@@ -232,8 +232,12 @@ std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& op
                                                 [&](const auto& t) { return t.first == frame.names[j]; });
     // A column that is constant in one table may vary in the other.
     const ColumnType type = by_schema && *wished[j] == ColumnType::constant ? ColumnType::category : *wished[j];
+    const auto given = std::ranges::find(options.formats, frame.names[j], &std::pair<std::string, std::string>::first);
+    const std::string* format = by_schema                        ? &options.like->find(frame.names[j])->format
+                                : given != options.formats.end() ? &given->second
+                                                                 : nullptr;
     plans.push_back(force_type(type, evidence, frame.delimiter,
-                               by_schema ? "the type it has in the other table" : "the type was given"));
+                               by_schema ? "the type it has in the other table" : "the type was given", format));
   }
   for (const auto& [column, format] : options.formats) {
     ColumnPlan& plan = plans[column_named(frame, column, "--schema")];

@@ -79,7 +79,7 @@ class SchemaReader {
     }
     if (json.contains("format")) {
       const std::string format = text(json["format"], place + "\"format\"");
-      if (type == ColumnType::date || type == ColumnType::datetime) options_.formats.emplace_back(name, format);
+      if (is_numeric(type)) options_.formats.emplace_back(name, format);
     }
     if (json.contains("rare_categories"))
       options_.least_rows.emplace_back(name, least_rows(json["rare_categories"], place));

@@ -40,11 +40,31 @@ std::string shown(const std::string& value) {
   return std::string("\"").append(value, 0, cut).append(cut < value.size() ? "…\"" : "\"");
 }
 
-NumberStyle style_of(uint32_t kinds, char delimiter) {
-  if (kinds & form::kPoint) return NumberStyle::point;
+// Whether marks stand before three digits alone, beside whole numbers of three digits without one and none of more:
+// 950 and 1,200. Fractions would also have one digit or two.
+bool marks_are_groups(const TypeEvidence& e, bool comma) {
+  const DigitRange written = e.written[comma];
+  return written.low == 0 && written.high == 3 && (e.facts & fact::kHundreds) != 0 &&
+         (e.facts & (fact::kUngrouped | fact::kExponent)) == 0;
+}
+
+// The reading of numbers in a column's format.
+uint32_t kind_of_format(const std::string& format) {
+  NumberFormat f;
+  if (!NumberFormat::parse(format, f)) return form::kPoint;
+  if (f.mark == ',') return f.group == "." ? form::kDots : form::kComma;
+  return f.group == "," ? form::kThousands : form::kPoint;
+}
+
+NumberStyle style_of(const TypeEvidence& e, uint32_t kinds, char delimiter, const std::string* format) {
+  if (const uint32_t known = format == nullptr ? 0 : kinds & kind_of_format(*format)) kinds = known;
+  const bool dots = (kinds & form::kDots) != 0 && marks_are_groups(e, false);
+  if (kinds & form::kPoint && !dots) return NumberStyle::point;
   // "1,234" alone can be either; if ',' is the delimiter, a quoted one is seldom the decimal mark.
   const bool both = (kinds & form::kThousands) != 0 && (kinds & form::kComma) != 0;
-  if (kinds & form::kComma && !(both && delimiter == ',')) return NumberStyle::comma;
+  if (kinds & form::kComma && !dots && !(both && (delimiter == ',' || marks_are_groups(e, true))))
+    return NumberStyle::comma;
+  if (dots) return NumberStyle::dots;
   if (kinds & form::kThousands) return NumberStyle::thousands;
   if (kinds & form::kDots) return NumberStyle::dots;
   return NumberStyle::point;
@@ -150,9 +170,9 @@ NumberFormat number_format(const TypeEvidence& e, NumberStyle style) {
   return f;
 }
 
-ColumnPlan plan_number(const TypeEvidence& e, uint32_t kinds, char delimiter, bool whole = false) {
+ColumnPlan plan_number(const TypeEvidence& e, char delimiter, bool whole = false, const std::string* format = nullptr) {
   ColumnPlan plan;
-  plan.style = style_of(kinds, delimiter);
+  plan.style = style_of(e, e.forms.kinds, delimiter, format);
   const bool comma = plan.style == NumberStyle::comma || plan.style == NumberStyle::dots;
   plan.decimals = whole ? 0 : e.decimals[comma];
   // R writes 200000 as 2e+05 among whole numbers; a column of exponents only holds measurements.
@@ -317,7 +337,7 @@ bool are_compact_days(const TypeEvidence& e) {
 
 ColumnPlan decide_number(const TypeEvidence& e, char delimiter) {
   const std::string all = "all " + counted(e.values, "value");
-  ColumnPlan plan = plan_number(e, e.forms.kinds, delimiter);
+  ColumnPlan plan = plan_number(e, delimiter);
   if (plan.type == ColumnType::integer && (e.facts & fact::kLong) != 0) {
     plan = ColumnPlan{};
     plan.reason =
@@ -379,7 +399,8 @@ ColumnPlan decide_type(const TypeEvidence& e, char delimiter, const char* place)
   return plan_text(e, place);
 }
 
-ColumnPlan force_type(ColumnType type, const TypeEvidence& e, char delimiter, const std::string& reason) {
+ColumnPlan force_type(ColumnType type, const TypeEvidence& e, char delimiter, const std::string& reason,
+                      const std::string* format) {
   ColumnPlan plan;
   // If the values disagree, the first one determines the type, and the first value that differs is the odd one.
   TypeEvidence of = e;
@@ -387,11 +408,13 @@ ColumnPlan force_type(ColumnType type, const TypeEvidence& e, char delimiter, co
   if (of.forms.kinds == 0 || e.first.empty()) of.forms = Forms{.kinds = form::kLocal | form::kTwentyFour};
   if (type == ColumnType::integer || type == ColumnType::decimal) {
     const bool clock = (of.forms.kinds & (form::kClock | form::kSpans)) != 0;
-    plan = clock ? plan_clock(of) : plan_number(of, of.forms.kinds, delimiter, type == ColumnType::integer);
+    plan = clock ? plan_clock(of) : plan_number(of, delimiter, type == ColumnType::integer, format);
   }
   if (type == ColumnType::date || type == ColumnType::datetime) {
     const bool any = (of.forms.kinds & (form::kDate | form::kDatetime)) != 0;
-    plan.layout = any ? layout_in(of.forms.layouts) : 0;
+    const int known = format == nullptr ? 0 : layout_of(*format);
+    const bool fits = format != nullptr && (of.forms.layouts >> known & 1) != 0;
+    plan.layout = !any ? 0 : fits ? known : layout_in(of.forms.layouts);
     plan.format =
         type == ColumnType::date ? date_format(plan.layout, of.forms, e.facts) : datetime_format(plan.layout, of);
     plan.decimals = type == ColumnType::date ? 0 : e.second_digits;

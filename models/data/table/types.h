@@ -90,6 +90,8 @@ std::string counted(int64_t n, const std::string& one, const std::string& many =
 
 // `place` names what odd_line counts.
 ColumnPlan decide_type(const TypeEvidence& evidence, char delimiter, const char* place = "line");
-ColumnPlan force_type(ColumnType type, const TypeEvidence& evidence, char delimiter, const std::string& reason);
+// `format`, unless null: of the same column elsewhere, for values that can be read in several ways.
+ColumnPlan force_type(ColumnType type, const TypeEvidence& evidence, char delimiter, const std::string& reason,
+                      const std::string* format = nullptr);
 
 }  // namespace tessera

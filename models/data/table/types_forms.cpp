@@ -40,6 +40,14 @@ void note_sign(std::string_view text, Reads& r) {
   else if (text[0] != '-' && !zero) r.facts |= fact::kNoPlus;
 }
 
+// What the first digits of a number say about groups of three; `alone`: nothing follows them.
+void note_groups(std::ptrdiff_t digits, bool alone, char first, Reads& r) {
+  if (!alone && first == '0') r.facts |= fact::kUngrouped;
+  if (!alone) return;
+  if (digits > 3) r.facts |= fact::kUngrouped;
+  if (digits == 3) r.facts |= fact::kHundreds;
+}
+
 // An exponent at p, and what it looks like.
 bool read_exponent(const char*& p, const char* end, int& exponent, Reads& r) {
   r.facts |= fact::kExponent;
@@ -123,6 +131,7 @@ bool read_number_forms(std::string_view text, Reads& r) {
     r.facts |= fact::kLeadingZero;  // 007 is a code, not the number 7
     r.forms.kinds = 0;
   }
+  note_groups(whole_end - body, m.points + m.commas == 0, *body, r);
   if (whole_end - body > kMaxDigits) r.facts |= fact::kLong;
   if (whole_end - body + exponent > kMaxDigits) r.facts |= fact::kLarge;
   note_sign(text, r);
@@ -142,6 +151,7 @@ bool read_simple(std::string_view text, Reads& r) {
   r.facts = fact::kNoExponent;
   if (!negative && (whole > 1 || *body != '0')) r.facts |= fact::kNoPlus;
   r.forms.affix = 1;
+  note_groups(whole, p == end, *body, r);
   if (p == end) {
     r.forms.kinds = form::kNumber;
     return true;

@@ -31,6 +31,8 @@ constexpr uint32_t kLedgerSigns = kSignBehind | kSignAround | kSignBrackets;
 constexpr uint32_t kUnpadded = 1u << 16, kSpace = 1u << 17, kLetterT = 1u << 18, kSeconds = 1u << 19, kTimes = 1u << 20,
                    kBareHour = 1u << 21, kHalfSpace = 1u << 22, kHalfLower = 1u << 23, kCommaSpace = 1u << 24,
                    kLetterZ = 1u << 25, kColon = 1u << 26, kManyZones = 1u << 27;
+// Of numbers: a whole part that no mark divides into groups of three, as 1200 or 0.125; three digits alone.
+constexpr uint32_t kUngrouped = 1u << 28, kHundreds = 1u << 29;
 }  // namespace fact
 
 struct Forms {
