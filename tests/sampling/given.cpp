@@ -356,6 +356,54 @@ TEST(Given, ColumnsFollowFromTheGivenCells) {
   }
 }
 
+// utc = at - 2 / 24; total = items + extras; moment = day + clock / 86400; city = town; tens = 0.1 * score. What they
+// are computed from follows from them, but for the score, of which the tens leave ten.
+TEST(Given, GivenCellsAreSolvedForWhatTheyAreComputedFrom) {
+  constexpr int64_t kSeen = 1500;
+  const auto at = [](int64_t i) { return 1.6e9 + std::floor(3e7 * uniform(i, 1)); };
+  const auto items = [](int64_t i) { return std::floor(50 * uniform(i, 2)); };
+  const auto extras = [](int64_t i) { return std::floor(40 * uniform(i, 3)); };
+  const auto day = [](int64_t i) { return 19000 + std::floor(500 * uniform(i, 4)); };
+  const auto clock = [](int64_t i) { return 300 * std::floor(288 * uniform(i, 5)); };
+  const auto score = [](int64_t i) { return std::floor(100 * uniform(i, 6)); };
+  const auto town = [](int64_t i) { return "T" + std::to_string(i * 7 % 40); };
+  Column times = numbers_by("clock", ColumnType::integer, kSeen, clock);
+  times.format = "%H:%M:%S";
+  const Table real = table(
+      {numbers_by("at", ColumnType::datetime, kSeen, at),
+       numbers_by("utc", ColumnType::datetime, kSeen, [&](int64_t i) { return at(i) - 7200; }),
+       numbers_by("items", ColumnType::integer, kSeen, items), numbers_by("extras", ColumnType::integer, kSeen, extras),
+       numbers_by("total", ColumnType::integer, kSeen, [&](int64_t i) { return items(i) + extras(i); }),
+       numbers_by("day", ColumnType::date, kSeen, day), times,
+       numbers_by("moment", ColumnType::datetime, kSeen, [&](int64_t i) { return day(i) * 86400 + clock(i); }),
+       numbers_by("score", ColumnType::integer, kSeen, score),
+       numbers_by("tens", ColumnType::integer, kSeen, [&](int64_t i) { return std::floor(score(i) / 10 + 0.5); }),
+       texts_by("town", ColumnType::category, kSeen, town), texts_by("city", ColumnType::category, kSeen, town)});
+  for (const FitOptions& o : {quick_made(2), quick_tvae(2), quick(2)}) {
+    const Model m = fit(real, o, 2);
+    for (const char* place : {"town", "city"}) {
+      const Table made = complete(m, repeated(real, 40, 1, {"utc", "total", "items", "moment", place}));
+      for (int64_t i = 0; i < 40; ++i) {
+        EXPECT_EQ(number(made, "at", i), at(i)) << o.method;
+        EXPECT_EQ(number(made, "extras", i), extras(i));
+        EXPECT_EQ(number(made, "day", i), day(i));
+        EXPECT_EQ(number(made, "clock", i), clock(i));
+        for (const char* name : {"town", "city"}) EXPECT_EQ(cell(column(made, name), i), town(i));
+      }
+    }
+  }
+  const Model m = fit(real, quick_made(2), 2);
+  const Table drawn = complete(m, repeated(real, 40, 1, {"tens"}));
+  double spread = 0;
+  for (int64_t i = 0; i < 40; ++i) {
+    EXPECT_EQ(number(drawn, "tens", i), std::floor(score(i) / 10 + 0.5));
+    spread += std::abs(number(drawn, "score", i) - 10 * number(drawn, "tens", i));
+  }
+  EXPECT_GT(spread, 40);
+  const Thrown beyond = thrown([&] { complete(m, table({numbers("utc", ColumnType::datetime, {2e9})})); });
+  EXPECT_TRUE(beyond.says("\"at\"") && beyond.says("follows")) << beyond.message;
+}
+
 // Columns that are mostly missing, so that hardly a candidate has all of them; bills of which half are paid exactly.
 TEST(Given, CellsToBeFilledAreNotMissing) {
   constexpr int64_t kSparse = 1500;

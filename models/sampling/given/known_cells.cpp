@@ -10,6 +10,7 @@
 #include "models/data/sequence/cell_text.h"
 #include "models/data/table/number_writer.h"
 #include "models/data/table/suggestions.h"
+#include "models/sampling/given/solved_cells.h"
 
 namespace tessera {
 namespace {
@@ -82,6 +83,7 @@ KnownCells::KnownCells(const RowModel& model, const ShownColumns& columns, Table
   table_.rows = given.rows;
   ignored_.resize(columns.table().columns.size());
   arrange(std::move(given));
+  solved_ = solve_cells(model_, columns_, table_);
   for (size_t c = 0; c < table_.columns.size(); ++c) check_cells(static_cast<int>(c));
   encode(team);
 }
@@ -151,7 +153,11 @@ void KnownCells::check_cells(int column) {
     const double x = c.numbers[static_cast<size_t>(i)];
     if (x != x) continue;
     if (x >= ends.numbers[0] && x <= ends.numbers[1]) continue;
-    refuse(i, fmt::format("column \"{}\" holds {}, and in the model {} to {}.", c.name, cell_text(c, i),
+    const std::vector<char>& solved = solved_[static_cast<size_t>(column)];
+    const bool follows = !solved.empty() && solved[static_cast<size_t>(i)] != 0;
+    refuse(i, fmt::format("column \"{}\" {} {}, and in the model {} to {}.\n  Give a number between them, or leave the "
+                          "cell empty.",
+                          c.name, follows ? "follows from the given cells, as" : "holds", cell_text(c, i),
                           cell_text(ends, 0), cell_text(ends, 1)));
   }
 }

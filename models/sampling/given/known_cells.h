@@ -26,7 +26,8 @@ class KnownCells {
   // place, column and value of what the model cannot show, Error(usage) for a column that it does not have.
   KnownCells(const RowModel& model, const ShownColumns& columns, Table given, KnownCellsOptions options, Team& team);
 
-  const Table& table() const { return table_; }  // all columns of the table; missing: not given
+  // all columns of the table; missing: not given, and not solved from given cells
+  const Table& table() const { return table_; }
   int64_t rows() const { return table_.rows; }
   std::string place(int64_t row) const { return options_.place(row); }
 
@@ -69,6 +70,7 @@ class KnownCells {
   std::vector<Combinations> combinations_;
   std::vector<int> unsettled_;
   std::vector<std::vector<char>> ignored_;  // by column of the table: cells that tell nothing
+  std::vector<std::vector<char>> solved_;   // and cells that solve_cells() wrote
   // A choice of the layout: where its levels begin, its code in a row, and where its number is.
   struct Choice {
     int start, width, column;

@@ -1,0 +1,214 @@
+#include "models/sampling/given/solved_cells.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/data/formats/number_format.h"
+#include "models/data/table/number_writer.h"
+#include "models/rules/kinds/computed.h"
+#include "models/rules/kinds/rate.h"
+#include "models/rules/rule/columns.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kMostSteps = 40;
+constexpr double kMet = 1.0 / 256;  // share of a column's range that enough of 1,024 candidates meet
+
+bool computes(const TableRule& rule) {
+  return dynamic_cast<const ComputedRule*>(&rule) != nullptr || dynamic_cast<const RateRule*>(&rule) != nullptr;
+}
+
+// How a column is computed.
+struct Chain {
+  std::string target;
+  std::vector<const TableRule*> rules;  // in the order in which they restore
+  std::vector<std::string> leaves;      // columns that they start from
+};
+
+class Solver {
+ public:
+  Solver(const RowModel& model, const ShownColumns& columns, Table& given)
+      : model_(model), columns_(columns), given_(given), solved_(given.columns.size()) {
+    for (const FoundRule& f : model.rules.found())
+      if (computes(*f.rule)) rules_.push_back({f.rule.get(), f.rule->columns(given)});
+  }
+
+  // From one column to the next first: what a given sum leaves is exact, what a rounded rate of it leaves is not.
+  std::vector<std::vector<char>> run() {
+    for (const bool whole : {false, true})
+      for (bool more = true; more;) {
+        more = false;
+        for (const Computed& c : rules_) {
+          Chain chain{c.columns.front(), {}, {}};
+          expand(c, whole, chain);
+          for (const std::string& leaf : chain.leaves) more |= solve(chain, leaf);
+          more |= split(chain);
+        }
+      }
+    return std::move(solved_);
+  }
+
+ private:
+  struct Computed {
+    const TableRule* rule;
+    std::vector<std::string> columns;  // the one that is computed first
+  };
+
+  void expand(const Computed& c, bool whole, Chain& chain) const {
+    const auto add = [](auto& list, const auto& value) {
+      if (std::ranges::find(list, value) == list.end()) list.push_back(value);
+    };
+    for (size_t k = 1; k < c.columns.size(); ++k) {
+      const auto before = std::ranges::find_if(rules_, [&](const Computed& r) { return r.columns[0] == c.columns[k]; });
+      if (whole && before != rules_.end()) expand(*before, whole, chain);
+      else add(chain.leaves, c.columns[k]);
+    }
+    add(chain.rules, c.rule);
+  }
+
+  // Rows that lack this leaf alone.
+  std::vector<int64_t> rows_of(const Chain& chain, const std::string& leaf) const {
+    std::vector<int64_t> rows;
+    const auto has = [&](const std::string& name, int64_t i) { return !column_of(given_, name).is_missing(i); };
+    for (int64_t i = 0; i < given_.rows; ++i)
+      if (has(chain.target, i) &&
+          std::ranges::all_of(chain.leaves, [&](const std::string& name) { return has(name, i) == (name != leaf); }))
+        rows.push_back(i);
+    return rows;
+  }
+
+  bool solve(const Chain& chain, const std::string& leaf) {
+    const std::vector<int64_t> rows = rows_of(chain, leaf);
+    if (rows.empty()) return false;
+    if (is_numeric(column_of(given_, leaf).type)) return solve_numbers(chain, leaf, rows);
+    if (is_numeric(column_of(given_, chain.target).type) || chain.leaves.size() > 1) return false;
+    const Column& same = column_of(given_, chain.target);  // a copy
+    Column& to = column_of(given_, leaf);
+    std::vector<int32_t> code = codes_in(to, same);
+    for (const int64_t i : rows) {
+      const auto text = static_cast<size_t>(same.codes[static_cast<size_t>(i)]);
+      if (code[text] < 0) {
+        code[text] = static_cast<int32_t>(to.values.size());
+        to.values.push_back(same.values[text]);
+      }
+      to.codes[static_cast<size_t>(i)] = code[text];
+      mark(leaf, i);
+    }
+    return true;
+  }
+
+  // The secant method, on all rows together.
+  bool solve_numbers(const Chain& chain, const std::string& leaf, const std::vector<int64_t>& rows) {
+    const size_t n = rows.size();
+    Column& to = column_of(given_, leaf);
+    const Column& target = column_of(given_, chain.target);
+    const auto [low, high, known] = range_of(leaf);
+    std::vector<double> a(n, low), b(n, high), slope(n, 0), at_a = computed(chain, leaf, rows, a),
+                                                            at_b = computed(chain, leaf, rows, b);
+    std::vector<char> done(n, 0);
+    for (int step = 0; step < kMostSteps && std::ranges::count(done, 0) > 0; ++step) {
+      for (size_t i = 0; i < n; ++i) {
+        if (done[i] != 0) continue;
+        const double wanted = target.numbers[static_cast<size_t>(rows[i])];
+        if (at_b[i] != at_a[i]) slope[i] = (at_b[i] - at_a[i]) / (b[i] - a[i]);
+        const double next = rounded(b[i] + (wanted - at_b[i]) / slope[i], digits_of(to));
+        if (at_b[i] == wanted && step > 0) done[i] = 1;
+        else if (!std::isfinite(next)) done[i] = 2;
+        else a[i] = b[i], b[i] = next;
+      }
+      at_a = std::exchange(at_b, computed(chain, leaf, rows, b));
+    }
+    bool any = false;
+    for (size_t i = 0; i < n; ++i) {
+      const double width = unit_of(target) / std::abs(slope[i]);  // of the numbers that the given one is computed from
+      if (done[i] != 1 || !(width <= 1.0001 * unit_of(to) || !known || width <= kMet * (high - low))) continue;
+      to.numbers[static_cast<size_t>(rows[i])] = b[i];
+      mark(leaf, rows[i]);
+      any = true;
+    }
+    return any;
+  }
+
+  // A time that is computed from a date and a time of day says both.
+  bool split(const Chain& chain) {
+    if (chain.leaves.size() != 2 || column_of(given_, chain.target).type != ColumnType::datetime) return false;
+    const bool first = column_of(given_, chain.leaves[0]).type == ColumnType::date;
+    const std::string &date = chain.leaves[first ? 0 : 1], &clock = chain.leaves[first ? 1 : 0];
+    const Column& time = column_of(given_, chain.target);
+    Column &days = column_of(given_, date), &seconds = column_of(given_, clock);
+    if (days.type != ColumnType::date || !is_clock_format(seconds.format)) return false;
+    std::vector<int64_t> rows;
+    for (int64_t i = 0; i < given_.rows; ++i)
+      if (!time.is_missing(i) && days.is_missing(i) && seconds.is_missing(i)) rows.push_back(i);
+    for (const int64_t i : rows)
+      days.numbers[static_cast<size_t>(i)] = std::floor(time.numbers[static_cast<size_t>(i)] / kSecondsPerDay);
+    if (!rows.empty()) solve(chain, clock);
+    bool any = false;
+    for (const int64_t i : rows) {
+      double &day = days.numbers[static_cast<size_t>(i)], &second = seconds.numbers[static_cast<size_t>(i)];
+      const bool within = second >= 0 && second < kSecondsPerDay;
+      if (within) mark(date, i);
+      else day = second = kMissing;
+      any |= within;
+    }
+    return any;
+  }
+
+  struct Range {
+    double low, high;
+    bool known;
+  };
+  Range range_of(const std::string& leaf) const {
+    const int source = columns_.source(place_of(given_, leaf));
+    if (source < 0 || !is_numeric(columns_.learnt().columns[static_cast<size_t>(source)].type)) return {1, 1000, false};
+    const Encoder::Reach reach = model_.encoder.reach(source);
+    return reach.high > reach.low ? Range{reach.low, reach.high, true} : Range{reach.low, reach.low + 1, true};
+  }
+
+  static double unit_of(const Column& c) {
+    const int digits = digits_of(c);
+    return digits == kAllDigits ? 0 : std::pow(10.0, -digits);
+  }
+
+  // The target of rows whose leaf is x.
+  std::vector<double> computed(const Chain& chain, const std::string& leaf, const std::vector<int64_t>& rows,
+                               const std::vector<double>& x) const {
+    Table trial;
+    trial.rows = static_cast<int64_t>(rows.size());
+    for (const std::string& name : chain.leaves) {
+      const Column& from = column_of(given_, name);
+      Column c = head_of(from);
+      c.values = from.values;
+      for (const int64_t i : rows)
+        if (is_numeric(c.type)) c.numbers.push_back(from.numbers[static_cast<size_t>(i)]);
+        else c.codes.push_back(from.codes[static_cast<size_t>(i)]);
+      if (name == leaf) std::ranges::copy(x, c.numbers.begin());
+      trial.columns.push_back(std::move(c));
+    }
+    for (const TableRule* rule : chain.rules) rule->restore(trial);
+    Column& target = column_of(trial, chain.target);
+    round_to_exponent_format(target);
+    return {target.numbers.begin(), target.numbers.end()};
+  }
+
+  void mark(const std::string& column, int64_t row) {
+    std::vector<char>& of = solved_[static_cast<size_t>(place_of(given_, column))];
+    of.resize(static_cast<size_t>(given_.rows), 0);
+    of[static_cast<size_t>(row)] = 1;
+  }
+
+  const RowModel& model_;
+  const ShownColumns& columns_;
+  Table& given_;
+  std::vector<std::vector<char>> solved_;
+  std::vector<Computed> rules_;
+};
+
+}  // namespace
+
+std::vector<std::vector<char>> solve_cells(const RowModel& model, const ShownColumns& columns, Table& given) {
+  return Solver(model, columns, given).run();
+}
+
+}  // namespace tessera
