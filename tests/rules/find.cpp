@@ -38,6 +38,28 @@ TEST(FindRules, FindsNoneInRandomTables) {
     EXPECT_EQ(said(found(random_table(seed, 300 + 97 * seed))), Texts{}) << seed;
 }
 
+// Their squares are infinite, or zero.
+TEST(FindRules, NumbersOfAnySizeAreReadWithoutAnError) {
+  constexpr int64_t kRows = 600;
+  const auto of = [](uint32_t stream, double low, double high) {
+    return [=](int64_t i) {
+      const double u = uniform(i, stream);
+      return u < 0.3 ? low : u < 0.6 ? high : 5.5;
+    };
+  };
+  Table t = table({numbers_by("huge", ColumnType::decimal, kRows, of(1, 1e-300, 1e300)),
+                   numbers_by("both", ColumnType::decimal, kRows, of(2, -1.7e308, 1.7e308)),
+                   numbers_by("tiny", ColumnType::decimal, kRows, of(3, 1e-300, 1e-290)), scaled("items", kRows, 4, 50),
+                   scaled("extras", kRows, 5, 900)});
+  t.columns.push_back(numbers_by("total", ColumnType::integer, kRows, [&](int64_t i) {
+    return t.columns[3].numbers[static_cast<size_t>(i)] + t.columns[4].numbers[static_cast<size_t>(i)];
+  }));
+  for (Column& c : t.columns)
+    if (c.type == ColumnType::decimal) c.format = "%g", c.decimals = 15;
+  const Texts rules = said(found(t));
+  EXPECT_EQ(std::ranges::count(rules, "total = items + extras"), 1);
+}
+
 TEST(FindRules, OneRowThatBreaksARuleIsEnough) {
   Table t = orders(1500);
   for (Column& c : t.columns) {

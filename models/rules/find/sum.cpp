@@ -257,7 +257,9 @@ Sample sample_of(const RuleSearch& search) {
   for (const int j : columns) {
     out.columns.push_back(centred(search.column(j), j, rows));
     search.column(j).relax();
-    if (out.columns.back().deviation == 0) out.columns.pop_back();
+    // numbers whose squares leave the range of a double take no part
+    const double deviation = out.columns.back().deviation;
+    if (!(deviation > 0 && std::isfinite(deviation))) out.columns.pop_back();
   }
   return out;
 }
