@@ -9,6 +9,7 @@
 
 #include "engine/error.h"
 #include "models/data/formats/moments.h"
+#include "models/data/formats/number_format.h"
 #include "models/data/formats/values.h"
 #include "models/data/table/number_writer.h"
 #include "models/data/table/suggestions.h"
@@ -265,13 +266,22 @@ class Parser {
                           c.values.size(), c.values.size() == 1 ? "" : "s", listed(c.values)));
   }
 
+  // A text as the column writes its numbers: '€1,000.00', '10:00 PM'.
+  static bool reads_as(const Column& c, const std::string& text, double& x) {
+    if (is_clock_format(c.format)) return read_clock(text, x);
+    NumberFormat f;
+    return !c.format.empty() && NumberFormat::parse(c.format, f) && f.read(text, x) == Reading::ok;
+  }
+
   // A number, or a date in the units of Column::numbers.
   double number(const Column& c, const WhereToken& v) const {
     double x = v.number;
     if (c.type == ColumnType::integer || c.type == ColumnType::decimal) {
-      if (v.kind == WhereToken::Kind::number || read_finite(v.text, x)) return x;
-      reject(c, fmt::format("holds {}; \"{}\" is not a number.",
-                            c.type == ColumnType::integer ? "whole numbers" : "decimal numbers", v.text));
+      if (v.kind == WhereToken::Kind::number || reads_as(c, v.text, x) || read_finite(v.text, x)) return x;
+      reject(c, fmt::format(
+                    "holds {}; \"{}\" is not a number{}.",
+                    c.type == ColumnType::integer ? "whole numbers" : "decimal numbers", v.text,
+                    c.format.empty() || c.format == "%g" ? "" : ", nor is it written as the column's: " + c.format));
     }
     if (v.kind == WhereToken::Kind::number)
       scan_.fail(fmt::format("column \"{}\" holds dates, written in single quotes: '2020-01-31'", c.name), v.begin);

@@ -146,6 +146,25 @@ TEST(Where, CountsWhatEachTermMisses) {
   EXPECT_EQ(where.terms[0].column, 0);
 }
 
+TEST(Where, NumbersInQuotesAreReadAsTheColumnWritesThem) {
+  Table t;
+  t.rows = 3;
+  t.columns = {numbers("price", ColumnType::decimal, {999.5, 1000, 1234.5}, "\"€\"#,##0.00", 2),
+               numbers("net", ColumnType::decimal, {999.5, 1000, 1234.5}, "#.##0,0", 1),
+               numbers("at", ColumnType::integer, {79199, 79200, 100}, "%I:%M %p"),
+               numbers("took", ColumnType::integer, {11099, 11100, 11101}, "%-Hh %Mm")};
+  const auto kept = [&](const char* expression) { return tessera::rows_kept(t, expression); };
+  EXPECT_EQ(kept("price >= '€1,000.00'"), "12");
+  EXPECT_EQ(kept("price = '€1,234.50'"), "2");
+  EXPECT_EQ(kept("price >= 1000"), "12");
+  EXPECT_EQ(kept("net > '1.000'"), "2");
+  EXPECT_EQ(kept("net between '999,5' and '1.000,0'"), "01");
+  EXPECT_EQ(kept("at >= '10:00 PM'"), "1");
+  EXPECT_EQ(kept("at in ('10:00 PM', 100)"), "12");
+  EXPECT_EQ(kept("took <= '3h 05m'"), "01");
+  tessera::expect_where_error(t, "price > '$5'", "--where", ErrorCode::condition, {"written as the column's: \"€\""});
+}
+
 TEST(Where, NamesWhatTheSchemaDoesNotKnow) {
   expect_error("educaton = 'Masters'", ErrorCode::condition,
                {"no column \"educaton\"", "Nearest: \"education\"", "10 columns"});
