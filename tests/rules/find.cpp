@@ -234,6 +234,22 @@ TEST(FindRules, DatesAndTheDaysBetween) {
             Texts{"ended = begun + minutes / 1440"});
 }
 
+TEST(FindRules, NumbersThatCountFromADate) {
+  constexpr int64_t kRows = 600;
+  const auto at = [](int64_t i) { return 1.6e9 + std::floor(5e7 * uniform(i, 1)); };
+  const auto day = [](int64_t i) { return 18000 + std::floor(uniform(i, 2) * 900); };
+  const Column times = numbers_by("at", ColumnType::datetime, kRows, at),
+               seconds = numbers_by("seconds", ColumnType::integer, kRows, at),
+               millis = numbers_by("millis", ColumnType::integer, kRows, [&](int64_t i) { return 1000 * at(i); });
+  EXPECT_EQ(said(found(table({times, seconds}))), Texts{"seconds = 86400 * (at - '1970-01-01')"});
+  EXPECT_EQ(said(found(table({seconds, times}))), Texts{"seconds = 86400 * (at - '1970-01-01')"});
+  EXPECT_EQ(said(found(table({millis, times}))), Texts{"millis = 86400000 * (at - '1970-01-01')"});
+  const Column days = numbers_by("on", ColumnType::date, kRows, day),
+               serial = numbers_by("serial", ColumnType::integer, kRows, [&](int64_t i) { return day(i) + 25569; });
+  EXPECT_EQ(said(found(table({days, serial}))), Texts{"serial = (on - '1970-01-01') + 25569"});
+  EXPECT_EQ(said(found(table({serial, days}))), Texts{"serial = (on - '1970-01-01') + 25569"});
+}
+
 TEST(FindRules, AChainOfBoundsNeedsEachOnce) {
   constexpr int64_t kRows = 700;
   const auto low = [](int64_t i) { return std::floor(uniform(i, 1) * 100); };

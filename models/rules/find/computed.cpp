@@ -14,7 +14,13 @@ bool is_rest(const Arithmetic& a) {
   return a.op == Arithmetic::Op::subtract && a.operands[0].op == Arithmetic::Op::number && a.operands[0].number > 0;
 }
 
+// What a date counts from 1970 on: no date of a sampled row is before those of the table.
+bool is_count(const Arithmetic& a) {
+  return a.op == Arithmetic::Op::subtract && a.operands[1].op == Arithmetic::Op::number && a.operands[1].instant;
+}
+
 bool negative_terms(const Arithmetic& a) {
+  if (is_count(a)) return false;
   if (a.op == Arithmetic::Op::subtract || (a.op == Arithmetic::Op::number && a.number < 0)) return true;
   const bool product = a.op == Arithmetic::Op::multiply || a.op == Arithmetic::Op::divide;
   return std::any_of(a.operands.begin(), a.operands.end(), [=](const Arithmetic& operand) {

@@ -120,10 +120,15 @@ std::string days_text(double days) {
   return fmt::format("{}", days);
 }
 
-// "3.99 * items + extras - 5", "start + days", "start + 2 / 24", "(end - start) * 24".
-std::string sum_text(const RuleSearch& search, std::vector<Term> terms, double constant) {
+// "3.99 * items + extras - 5", "start + days", "start + 2 / 24", "(end - start) * 24",
+// "86400 * (start - '1970-01-01')". `calendar`: the sum is a date or a time.
+std::string sum_text(const RuleSearch& search, std::vector<Term> terms, double constant, bool calendar) {
   const auto instant = [&](const Term& t) { return is_instant(search.column(t.column)); };
-  const auto name = [&](const Term& t) { return quoted_name(search.column(t.column).name); };
+  const bool counted = !calendar && std::count_if(terms.begin(), terms.end(), instant) == 1;
+  const auto name = [&](const Term& t) {
+    const std::string bare = quoted_name(search.column(t.column).name);
+    return counted && instant(t) ? fmt::format("({} - '1970-01-01')", bare) : bare;
+  };
   std::stable_partition(terms.begin(), terms.end(), [](const Term& t) { return t.factor > 0; });
   std::stable_partition(terms.begin(), terms.end(), instant);
   std::string out;
@@ -137,20 +142,19 @@ std::string sum_text(const RuleSearch& search, std::vector<Term> terms, double c
     out += out.empty() ? (t.factor < 0 ? "-" : "") : t.factor < 0 ? " - " : " + ";
     out += product_text(std::abs(t.factor), name(t));
   }
-  const bool days = std::count_if(terms.begin(), terms.end(), instant) == 1;
   if (constant != 0 && !first)
     out += fmt::format(" {} {}", constant < 0 ? "-" : "+",
-                       days ? days_text(std::abs(constant)) : fmt::format("{}", std::abs(constant)));
+                       calendar ? days_text(std::abs(constant)) : fmt::format("{}", std::abs(constant)));
   return out;
 }
 
-// Whether an expression can say it: days are added to a date, and two dates subtracted.
+// Whether an expression can say it: days are added to a date, two dates subtracted, and numbers count from 1970.
 bool has_text(const RuleSearch& search, const std::vector<Term>& terms, bool calendar) {
   std::vector<double> factors;
   for (const Term& t : terms)
     if (is_instant(search.column(t.column))) factors.push_back(t.factor);
   if (calendar) return factors.size() == 1 && factors[0] == 1;
-  return factors.empty() || (factors.size() == 2 && factors[0] == -factors[1]);
+  return factors.size() < 2 || (factors.size() == 2 && factors[0] == -factors[1]);
 }
 
 // An identity Σ factor·column = constant as the rule of its best target: the column that is the sum of the others, if
@@ -168,7 +172,8 @@ Computed solved(const RuleSearch& search, std::vector<Term> terms, int target, d
       target = sum.column;
     }
   }
-  return {target, sum_text(search, std::move(terms), constant)};
+  const bool calendar = is_instant(search.column(target));
+  return {target, sum_text(search, std::move(terms), constant, calendar)};
 }
 
 // hours = 24 * (end - start) as end = start + hours / 24: a date cannot come out too early.
@@ -180,6 +185,16 @@ std::optional<Computed> later_date(const RuleSearch& search, const std::vector<T
   const auto name = [&](int column) { return quoted_name(search.column(column).name); };
   const std::string days = later.factor == 1 ? name(target) : fmt::format("{} / {}", name(target), later.factor);
   return Computed{later.column, fmt::format("{} + {}", name(earlier.column), days)};
+}
+
+// at = seconds / 86400 days after 1970 as seconds = 86400 * (at - '1970-01-01'): the time keeps what times have, such
+// as weekdays and an order with other times.
+std::optional<Computed> count_of(const RuleSearch& search, const std::vector<Term>& terms, int target,
+                                 double constant) {
+  if (terms.size() != 1 || !is_instant(search.column(target)) || is_instant(search.column(terms[0].column))) return {};
+  const double inverse = std::nearbyint(1 / terms[0].factor);
+  const double factor = terms[0].factor == 1 / inverse ? inverse : 1 / terms[0].factor;
+  return Computed{terms[0].column, sum_text(search, {{target, factor}}, -constant * factor, false)};
 }
 
 // The rule that the factors make of a column, tried on all rows.
@@ -200,6 +215,7 @@ std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<c
   if (terms.empty() || terms.size() > kMostTerms) return {};
   // the mean of the rounding errors of half the rows: well within half a unit
   constant = short_number(constant, std::max(0.4 * half, 1e-9 * std::abs(c.mean)));
+  if (auto count = count_of(search, terms, c.column, constant)) return computed_rule(search, *count, tried);
   if (!has_text(search, terms, is_instant(search.column(c.column)))) return {};
   if (auto later = later_date(search, terms, c.column, constant))
     if (auto found = computed_rule(search, *later, tried)) return found;
@@ -288,7 +304,7 @@ Computed solved_for(const RuleSearch& search, const std::vector<Term>& identity,
   }
   for (Term& t : others) t.factor /= factor;
   std::sort(others.begin(), others.end(), [](const Term& a, const Term& b) { return a.column < b.column; });
-  return {target, sum_text(search, std::move(others), 0)};
+  return {target, sum_text(search, std::move(others), 0, false)};
 }
 
 // Of the columns of an identity, the total if there is one, else the last: such that one of the others still follows
