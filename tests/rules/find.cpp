@@ -248,6 +248,13 @@ TEST(FindRules, NumbersThatCountFromADate) {
                serial = numbers_by("serial", ColumnType::integer, kRows, [&](int64_t i) { return day(i) + 25569; });
   EXPECT_EQ(said(found(table({days, serial}))), Texts{"serial = (on - '1970-01-01') + 25569"});
   EXPECT_EQ(said(found(table({serial, days}))), Texts{"serial = (on - '1970-01-01') + 25569"});
+  // two numbers beside two dates go together by some factor, and count nothing
+  const auto two = [&](const char* name, ColumnType type, double low, double high) {
+    return numbers_by(name, type, kRows, [=](int64_t i) { return uniform(i, 3) < 0.5 ? low : high; });
+  };
+  const Column plan = two("plan", ColumnType::integer, 7, 12), from = two("from", ColumnType::date, 19722, 19754);
+  for (const Table& t : {table({plan, from, times}), table({from, plan, times})})
+    for (const std::string& rule : said(found(t))) EXPECT_EQ(rule.find("1970"), std::string::npos) << rule;
 }
 
 TEST(FindRules, AChainOfBoundsNeedsEachOnce) {

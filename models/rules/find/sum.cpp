@@ -148,13 +148,17 @@ std::string sum_text(const RuleSearch& search, std::vector<Term> terms, double c
   return out;
 }
 
+// Units of which a day has a whole number: others are chance, such as that of two numbers beside two dates.
+bool is_whole(double factor) { return factor == std::nearbyint(factor); }
+
 // Whether an expression can say it: days are added to a date, two dates subtracted, and numbers count from 1970.
 bool has_text(const RuleSearch& search, const std::vector<Term>& terms, bool calendar) {
   std::vector<double> factors;
   for (const Term& t : terms)
     if (is_instant(search.column(t.column))) factors.push_back(t.factor);
   if (calendar) return factors.size() == 1 && factors[0] == 1;
-  return factors.size() < 2 || (factors.size() == 2 && factors[0] == -factors[1]);
+  if (factors.size() == 1) return is_whole(factors[0]);
+  return factors.empty() || (factors.size() == 2 && factors[0] == -factors[1]);
 }
 
 // An identity Σ factor·column = constant as the rule of its best target: the column that is the sum of the others, if
@@ -192,8 +196,8 @@ std::optional<Computed> later_date(const RuleSearch& search, const std::vector<T
 std::optional<Computed> count_of(const RuleSearch& search, const std::vector<Term>& terms, int target,
                                  double constant) {
   if (terms.size() != 1 || !is_instant(search.column(target)) || is_instant(search.column(terms[0].column))) return {};
-  const double inverse = std::nearbyint(1 / terms[0].factor);
-  const double factor = terms[0].factor == 1 / inverse ? inverse : 1 / terms[0].factor;
+  const double factor = std::nearbyint(1 / terms[0].factor);
+  if (terms[0].factor != 1 / factor) return {};
   return Computed{terms[0].column, sum_text(search, {{target, factor}}, -constant * factor, false)};
 }
 

@@ -122,7 +122,8 @@ class Solver {
     bool any = false;
     for (size_t i = 0; i < n; ++i) {
       const double width = unit_of(target) / std::abs(slope[i]);  // of the numbers that the given one is computed from
-      if (done[i] != 1 || !(width <= 1.0001 * unit_of(to) || !known || width <= kMet * (high - low))) continue;
+      const bool one = width <= 1.0001 * unit_of(to), few = known && width <= kMet * (high - low);
+      if (done[i] != 1 || !(one || few)) continue;
       to.numbers[static_cast<size_t>(rows[i])] = b[i];
       mark(leaf, rows[i]);
       any = true;
@@ -157,13 +158,13 @@ class Solver {
 
   struct Range {
     double low, high;
-    bool known;
+    bool known;  // all numbers of it can be drawn
   };
   Range range_of(const std::string& leaf) const {
     const int source = columns_.source(place_of(given_, leaf));
     if (source < 0 || !is_numeric(columns_.learnt().columns[static_cast<size_t>(source)].type)) return {1, 1000, false};
     const Encoder::Reach reach = model_.encoder.reach(source);
-    return reach.high > reach.low ? Range{reach.low, reach.high, true} : Range{reach.low, reach.low + 1, true};
+    return {reach.low, reach.high > reach.low ? reach.high : reach.low + 1, reach.only.empty()};
   }
 
   static double unit_of(const Column& c) {
