@@ -154,7 +154,10 @@ SafeTensors parse_safetensors(const std::string& bytes, const std::string& path)
     bad(path, "it has " + std::to_string(bytes.size()) + " bytes, too few for a header.");
   const auto is_text = [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t'; };
   if (std::all_of(bytes.begin(), bytes.begin() + kLengthBytes, is_text))
-    bad(path, "it begins with text, not with the length of a header.");
+    throw Error(ErrorCode::format,
+                path +
+                    ": it begins with text, not with the length of a header.\n  It is no safetensors file, as "
+                    "models are, but perhaps a table.");
   uint64_t length;
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > kMostHeaderBytes || length > bytes.size() - kLengthBytes)

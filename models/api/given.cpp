@@ -77,6 +77,19 @@ GivenTypes types_in(ArrowArrayStream* stream, const Table& model) {
   return types;
 }
 
+// Given cells of a file: CSV or JSON, or Parquet or Arrow. `others`: it may have columns that the model does not have.
+Table given_cells(const RowModel& model, const CsvOptions& csv, bool others, api::Call& call) {
+  if (kind_of_input(csv.path) == FileKind::csv) return read_given(model, csv, others, call.team(), call.monitor());
+  ArrowArrayStream stream{};
+  open_arrow_files(
+      {csv.path}, {}, [&](int64_t, bool) { call.monitor().check_cancelled("read"); }, &stream);
+  const Table schema = model.schema();
+  Table read = table_import(&stream, call.team(), call.monitor(), types_in(&stream, schema));
+  for (const Column& c : read.columns)
+    if (!others && schema.find(c.name) == nullptr) unknown_column(c.name, schema, csv.path);
+  return read;
+}
+
 // The objects that a stream of completed rows keeps alive.
 struct Completing {
   Completing(const tessera_context* context, const Model& model, ArrowArrayStream* rows, const tessera_given_options& o)
@@ -108,7 +121,7 @@ tessera_status tessera_given_open(const tessera_context* context, const tessera_
     const Model& source = live(model, "model").model;
     const CsvOptions csv = named_columns(options, &required(path, "path"));
     api::Call call(context);  // tessera::Call is an op of a program
-    table_export(read_given(*rows_of(source), csv, false, call.team(), call.monitor()), &out);
+    table_export(given_cells(*rows_of(source), csv, false, call), &out);
   });
 }
 
@@ -131,7 +144,7 @@ tessera_status tessera_given_counts(const tessera_context* context, const tesser
     const CsvOptions csv = named_columns(options, &required(path, "path"));
     api::Call call(context);
     const std::shared_ptr<const RowModel> rows = rows_of(source);
-    const Table conditions = read_given(*rows, csv, true, call.team(), call.monitor());
+    const Table conditions = given_cells(*rows, csv, true, call);
     table_export(repeated_rows(*rows, conditions, csv.path, call.team()), &out);
   });
 }

@@ -99,6 +99,20 @@ for kind in WRITERS:
             assert set(back[name].to_pylist()) == set(texts[name]), f"{kind} to {to}: {name}"
         assert {int(n) for n in back["n"].to_pylist()} == {7, 12}, f"{kind} to {to}"
 
+# Given cells of every kind of file, as they were.
+fit(["spelled.parquet"])
+for kind in WRITERS:
+    WRITERS[kind](spelled.select(["n", "on"]).slice(0, 6), f"given.{kind}")
+    run("sample", "m.tessera", "--given", f"given.{kind}", "--output", "back.parquet", "--quiet", "--force")
+    back = pq.read_table("back.parquet")
+    assert back.select(["n", "on"]).equals(spelled.select(["n", "on"]).slice(0, 6)), f"{kind}: {back}"
+WRITERS["parquet"](pa.table({"n": ["7", "8"]}), "given.parquet")
+said = run("sample", "m.tessera", "--given", "given.parquet", "--output", "back.parquet", "--quiet", "--force", code=3).stderr
+assert "given.parquet, row 2" in said, said
+WRITERS["parquet"](pa.table({"code": ["x", "007"], "rows": [3, 2]}), "counts.parquet")
+run("sample", "m.tessera", "--counts", "counts.parquet", "--output", "back.parquet", "--quiet", "--force")
+assert pq.read_table("back.parquet")["code"].to_pylist() == ["x"] * 3 + ["007"] * 2
+
 # Whatever fit accepts can be sampled to every kind of file; what could not is refused by fit, naming the column.
 def spread(kind, low, high):
     """The ends of a type's range among small values, missing ones, and 40 different ones."""

@@ -8,6 +8,7 @@
 #include "engine/storage/files.h"
 #include "models/data/csv/raw_rows.h"
 #include "models/data/csv/writer.h"
+#include "models/data/files/table_file.h"
 #include "models/data/notice.h"
 #include "models/data/table/number_writer.h"
 
@@ -85,6 +86,7 @@ Table read_given(const RowModel& model, CsvOptions csv, bool others, Team& team,
 std::function<std::string(int64_t)> place_in(const std::string& file, const std::string& dialect, int64_t rows) {
   return [=](int64_t row) {
     if (row < 0) return file;
+    if (kind_of_input(file) != FileKind::csv) return fmt::format("{}, row {}", file, row + 1);
     RawRows raw(file, dialect, rows, Monitor{});
     for (int64_t i = 0; i <= row; ++i) raw.next();
     return raw.place(row);

@@ -34,13 +34,13 @@ void say(Session& session, bool json, const GivenRun& run, const tessera_given_r
 
 void GivenArguments::add_to(CLI::App& command) {
   command.add_option("--given", given,
-                     "CSV file of given cells: some columns of the model, empty cells are drawn under the others; row "
+                     "File of given cells: some columns of the model, empty cells are drawn under the others; row "
                      "i of the output keeps the cells of row i");
   command.add_option("--impute", impute,
                      "CSV file whose missing cells are filled; every other byte is copied as it is");
   command.add_option("--balance", balance, "Equal shares of the values of this column");
   command.add_option("--counts", counts,
-                     "CSV file of conditions, one a row: columns of the model, and one further column that says how "
+                     "File of conditions, one a row: columns of the model, and one further column that says how "
                      "many rows there are to be");
 }
 
