@@ -212,7 +212,7 @@ void set_kind(FitOptions& out, const tessera_fit_options& o) {
                                               out.config.method().name));
   if (!out.config.method().sequences()) {
     if (o.sequences != nullptr)
-      throw Error(ErrorCode::usage, fmt::format("{} belongs to --method {}.", kSequenceOptions, methods_of(true)));
+      throw Error(ErrorCode::usage, fmt::format("{} belong to --method {}.", kSequenceOptions, methods_of(true)));
     return;
   }
   const auto refuse = [&](bool given, const char* option) {

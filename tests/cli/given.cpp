@@ -33,6 +33,22 @@ TEST_F(CliGiven, OnlyMissingCellsOfAFileChange) {
   EXPECT_FALSE(has(full, ",\r\n")) << full;
 }
 
+TEST_F(CliGiven, FilledNumbersHaveTheirDigitsWhereThoseOfTheFileAreWhole) {
+  std::string table = "price;kind\n";
+  for (int i = 0; i < 400; ++i) {
+    char line[40];
+    std::snprintf(line, sizeof line, "%d,%02d;%c\n", i * 7919 % 401, i % 89 + 10, "abc"[i % 3]);
+    table += line;
+  }
+  write("t.csv", table);
+  must({"fit", "t.csv", "--model", "m.tessera", "--epochs", "1"});
+  write("gaps.csv", "price;kind\n;a\n12;b\n;c\n;a\n;b\n");
+  must({"sample", "m.tessera", "--impute", "gaps.csv", "--output", "full.csv"});
+  const std::string full = read("full.csv");
+  EXPECT_EQ(std::count(full.begin(), full.end(), ','), 4) << full;
+  EXPECT_HAS(full, "\n12;b\n");
+}
+
 // A rule that no value keeps: only a missing cell does.
 TEST_F(CliGiven, CellsThatNothingFillsAreCounted) {
   std::string csv = "x,flag,y\n";

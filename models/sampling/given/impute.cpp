@@ -24,7 +24,9 @@ struct FileColumn {
 
 std::string filled_text(const Column& drawn, const Column& read, size_t row) {
   std::string text;
-  const bool has_numbers = is_numeric(read.type) && read.type == drawn.type;
+  // Whole numbers alone show neither the mark of the file's column nor its digits.
+  const bool shows_digits = drawn.type != ColumnType::decimal || read.decimals > 0 || drawn.decimals == 0;
+  const bool has_numbers = is_numeric(read.type) && read.type == drawn.type && shows_digits;
   if (is_numeric(drawn.type)) NumberWriter(has_numbers ? read : drawn).write(drawn.numbers[row], text);
   else text = drawn.values[static_cast<size_t>(drawn.codes[row])];
   return text;
