@@ -49,6 +49,24 @@ TEST_F(CliGiven, FilledNumbersHaveTheirDigitsWhereThoseOfTheFileAreWhole) {
   EXPECT_HAS(full, "\n12;b\n");
 }
 
+// Spellings of booleans, times that a rule rounds to whole minutes, and the smallest and largest numbers among them.
+TEST_F(CliGiven, ASamplesOwnRowsAreTaken) {
+  std::string table = "at,paid,share,n\n";
+  for (int i = 0; i < 700; ++i) {
+    char line[80];
+    const int minute = i * 7919 % 40009;
+    std::snprintf(line, sizeof line, "2024-01-%02d %02d:%02d:00,%s,%d%%,%d\n", minute / 1440 + 1, minute / 60 % 24,
+                  minute % 60, i % 3 == 0 ? "TRUE" : "FALSE", i % 97, i * i % 1000);
+    table += line;
+  }
+  write("t.csv", table);
+  must({"fit", "t.csv", "--model", "m.tessera", "--epochs", "1"});
+  EXPECT_HAS(must({"inspect", "m.tessera"}).out, "at is a multiple of");
+  must({"sample", "m.tessera", "--rows", "1500", "--output", "own.csv"});
+  must({"sample", "m.tessera", "--given", "own.csv", "--output", "again.csv"});
+  EXPECT_EQ(read("again.csv"), read("own.csv"));
+}
+
 // A rule that no value keeps: only a missing cell does.
 TEST_F(CliGiven, CellsThatNothingFillsAreCounted) {
   std::string csv = "x,flag,y\n";

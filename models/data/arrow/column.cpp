@@ -64,7 +64,8 @@ ColumnImport::ColumnImport(const ArrowSchema& schema, std::string name, const Gi
                       "\".\n  Types are integer, decimal, boolean, category, date, datetime, identifier and constant.");
   }
   // Numbers as texts are read by the rules for text, as they were before.
-  ours_ = !wanted_ && restore_column(metadata, column_) &&
+  ours_ = metadata.contains("tessera.reason") && restore_column(metadata, column_) &&
+          (!wanted_ || *wanted_ == column_.type) &&
           (is_coded(column_.type) || (type_.kind != ArrowKind::text && fits_arrow(column_.type, type_)));
   if (!ours_) {
     column_ = Column{};

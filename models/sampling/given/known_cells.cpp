@@ -7,9 +7,11 @@
 #include <unordered_set>
 
 #include "engine/error.h"
+#include "models/data/arrow/type.h"
 #include "models/data/sequence/cell_text.h"
 #include "models/data/table/number_writer.h"
 #include "models/data/table/suggestions.h"
+#include "models/rules/rule/columns.h"
 #include "models/sampling/given/solved_cells.h"
 
 namespace tessera {
@@ -121,6 +123,26 @@ void KnownCells::arrange(Table given) {
   }
 }
 
+// The smallest and the largest number of a column that a column of the model decides: as they are learnt, and as rules
+// show them, such as rounded to whole minutes.
+Column KnownCells::ends_of(int column, int source) const {
+  const Encoder::Reach reach = model_.encoder.reach(source);
+  Table rows = columns_.first_levels(2);
+  rows.columns[static_cast<size_t>(source)].numbers = std::vector<double>{reach.low, reach.high};
+  columns_.restore(rows);
+  Column ends = head_of(columns_.table().columns[static_cast<size_t>(column)]);
+  const auto& shown = rows.columns[static_cast<size_t>(column)].numbers;
+  ends.numbers = std::vector<double>{std::fmin(as_written(ends, reach.low), std::fmin(shown[0], shown[1])),
+                                     std::fmax(as_written(ends, reach.high), std::fmax(shown[0], shown[1]))};
+  // streams round to the type that the fitted table had
+  const std::optional<ArrowType> arrow = ArrowType::parse(ends.arrow);
+  if (arrow && arrow->kind == ArrowKind::real && arrow->width < 8) {
+    const double step = arrow->is_float32() ? 0x1p-23 : 0x1p-10;
+    ends.numbers[0] -= step * std::abs(ends.numbers[0]), ends.numbers[1] += step * std::abs(ends.numbers[1]);
+  }
+  return ends;
+}
+
 // Every given cell is one that the model can show.
 void KnownCells::check_cells(int column) {
   const Column& c = table_.columns[static_cast<size_t>(column)];
@@ -146,9 +168,7 @@ void KnownCells::check_cells(int column) {
   }
   const bool direct = source >= 0 && is_numeric(columns_.learnt().columns[static_cast<size_t>(source)].type);
   if (!direct || options_.completes) return;
-  const Encoder::Reach reach = model_.encoder.reach(source);
-  Column ends = c;
-  ends.numbers = std::vector<double>{as_written(c, reach.low), as_written(c, reach.high)};
+  const Column ends = ends_of(column, source);
   for (int64_t i = 0; i < c.size(); ++i) {
     const double x = c.numbers[static_cast<size_t>(i)];
     if (x != x) continue;

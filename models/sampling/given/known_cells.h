@@ -57,6 +57,7 @@ class KnownCells {
 
   void arrange(Table given);
   void check_cells(int column);
+  Column ends_of(int column, int source) const;
   void take_combinations(int column, const std::vector<int>& parts);
   const std::vector<char>* levels_with(Combinations& c, int64_t row) const;
   void encode(Team& team);
