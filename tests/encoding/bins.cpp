@@ -97,6 +97,26 @@ TEST(Bins, LevelsAscendAndValuesComeBackWithinTheirBin) {
   }
 }
 
+// A frequent number within the first or the last bin stands before or behind it, and is not the end of the range.
+TEST(Bins, EveryNumberIsWithinTheReach) {
+  Team team(2);
+  for (const double sign : {1.0, -1.0}) {
+    std::vector<double> values;
+    std::mt19937_64 random(5);
+    std::exponential_distribution<double> spent(0.01);
+    for (int i = 0; i < 4000; ++i)
+      values.push_back(sign * (i % 300 == 0 ? -1 : i % 2 == 0 ? 0 : std::round(1e6 * spent(random)) / 1e6));
+    Table t;
+    t.rows = 4000;
+    t.columns.push_back(numbers("spent", ColumnType::decimal, values, 6));
+    const Encoder e = Encoder::fit(copy(t), bins(), team, Monitor{});
+    const Encoder::Reach reach = e.reach(0);
+    const Table again = back(e, e.encode(std::move(t), team, Monitor{}), 3);
+    for (const double x : again.columns[0].numbers) ASSERT_TRUE(x >= reach.low && x <= reach.high) << x;
+    EXPECT_EQ(sign > 0 ? reach.low : reach.high, -sign);
+  }
+}
+
 TEST(Bins, TheDistributionComesBack) {
   Team team(2);
   const Table t = shop(20000);

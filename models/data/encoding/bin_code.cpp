@@ -87,6 +87,16 @@ double BinCode::value(int32_t level, double uniform) const {
   return on_grid_of_column(body_.at(low + uniform * (high - low)));
 }
 
+double BinCode::low() const {
+  const double bin = on_grid_of_column(body_.at(0));
+  return spikes.empty() ? bin : std::min(bin, spikes.front());
+}
+
+double BinCode::high() const {
+  const double bin = on_grid_of_column(body_.at(1));
+  return spikes.empty() ? bin : std::max(bin, spikes.back());
+}
+
 double BinCode::on_grid_of_column(double x) const {
   return step > 1 ? step * std::nearbyint(x / step) : round_decimals(x, decimals);
 }

@@ -38,6 +38,9 @@ class BinCode {
   int64_t encode(const double* x, int64_t n, int32_t* code, int64_t stride) const;
   // The value of a level; `uniform` in (0, 1) says where in a bin. NaN for missing.
   double value(int32_t level, double uniform) const;
+  // The smallest and the largest value of all levels. The first level may be a spike within the first bin.
+  double low() const;
+  double high() const;
 
  private:
   void arrange();

@@ -297,8 +297,7 @@ Encoder::Reach Encoder::reach(int column) const {
   const ColumnCode& c = state_->columns[static_cast<size_t>(column)];
   if (const auto* n = std::get_if<NumberCode>(&c.code)) return {n->low, n->high, {}, n->missing};
   if (const auto* r = std::get_if<RangeCode>(&c.code)) return {r->low, r->high, r->grid, r->missing};
-  if (const auto* b = std::get_if<BinCode>(&c.code))
-    return {b->value(0, 0), b->value(b->levels() - 1, 1), {}, b->missing};
+  if (const auto* b = std::get_if<BinCode>(&c.code)) return {b->low(), b->high(), {}, b->missing};
   if (const auto* l = std::get_if<LevelCode>(&c.code)) {
     if (l->numbers.empty()) return {0, 0, {}, l->missing, !l->texts.empty() || !l->rare.empty()};
     return {l->numbers.front(), l->numbers.back(), l->numbers, l->missing};
