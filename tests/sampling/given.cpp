@@ -443,6 +443,27 @@ TEST(Given, CellsToBeFilledAreNotMissing) {
   }
 }
 
+// Only small bills are paid exactly, and sampled copies are small: a large one that is given is kept nevertheless.
+TEST(Given, EqualCellsAreKeptWhereNoSampledOneRepeats) {
+  const auto bill = [](int64_t i) { return std::round(100 * std::exp(4 + normal(i, 2))) / 100; };
+  const Table real = table({numbers_by("bill", ColumnType::decimal, 1500, bill, 2),
+                            numbers_by(
+                                "paid", ColumnType::decimal, 1500,
+                                [&](int64_t i) {
+                                  const bool exactly = bill(i) < 60 && uniform(i, 3) < 0.8;
+                                  return exactly ? bill(i) : std::round(100 * bill(i) * uniform(i, 4)) / 100;
+                                },
+                                2)});
+  for (const FitOptions& o : {quick_made(2), quick_tvae(2)}) {
+    const Model m = fit(real, o, 2);
+    ASSERT_TRUE(m.shared_rows()->rules.repeats("paid")) << o.method;
+    const std::vector<double> paid{20, 300.5};
+    const Table made = complete(
+        m, table({numbers("bill", ColumnType::decimal, paid, 2), numbers("paid", ColumnType::decimal, paid, 2)}));
+    for (int64_t i = 0; i < 2; ++i) EXPECT_EQ(number(made, "paid", i), paid[static_cast<size_t>(i)]) << o.method;
+  }
+}
+
 TEST(Given, BalancedAndCountedRowsSayHowManyThereAre) {
   const Model& m = model_by("made");
   const Table balanced = complete(m, balanced_rows(*m.shared_rows(), "c", 400));

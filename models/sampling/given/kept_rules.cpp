@@ -8,6 +8,8 @@
 #include "engine/error.h"
 #include "models/data/sequence/cell_text.h"
 #include "models/rules/kinds/missing.h"
+#include "models/rules/kinds/repeat.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 namespace {
@@ -36,7 +38,10 @@ KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const K
     fillable_.push_back(source < 0 || model.encoder.reach(source).present ? 1 : 0);
   }
   for (const FoundRule& f : model.rules.found())
-    if (const auto* rule = dynamic_cast<const MissingRule*>(f.rule.get()))
+    if (dynamic_cast<const RepeatRule*>(f.rule.get()) != nullptr) {
+      const std::vector<std::string> pair = f.rule->columns(columns.table());
+      repeats_.emplace_back(place_of(columns.table(), pair[0]), place_of(columns.table(), pair[1]));
+    } else if (const auto* rule = dynamic_cast<const MissingRule*>(f.rule.get()))
       for (size_t c = 0; c < fillable_.size(); ++c)
         if (columns.table().columns[c].name == rule->target()) fillable_[c] = 0;
 }
@@ -91,7 +96,8 @@ std::vector<Keeps> KeptRules::kept(Table rows, const std::vector<int64_t>& of, b
   columns_.restore(again);
   for (size_t c = 0; c < rows.columns.size(); ++c)
     for (size_t i = 0; i < keep.size(); ++i)
-      if (!same_cell(rows.columns[c], static_cast<int64_t>(i), again.columns[c], static_cast<int64_t>(i), kTolerance))
+      if (!same_cell(rows.columns[c], static_cast<int64_t>(i), again.columns[c], static_cast<int64_t>(i), kTolerance) &&
+          !is_copy(rows, static_cast<int>(c), static_cast<int64_t>(i)))
         keep[i] = Keeps::not_the_rules;
   if (where_.empty()) return keep;
   std::vector<char> meets;
@@ -99,6 +105,13 @@ std::vector<Keeps> KeptRules::kept(Table rows, const std::vector<int64_t>& of, b
   for (size_t i = 0; i < keep.size(); ++i)
     if (meets[i] == 0) keep[i] = Keeps::not_the_condition;
   return keep;
+}
+
+bool KeptRules::is_copy(const Table& rows, int column, int64_t row) const {
+  return std::ranges::any_of(repeats_, [&](const std::pair<int, int>& r) {
+    return r.first == column &&
+           same_cell(rows.columns[static_cast<size_t>(column)], row, rows.columns[static_cast<size_t>(r.second)], row);
+  });
 }
 
 void KeptRules::put_given(Table& rows, const std::vector<int64_t>& of) const { put_cells(cells_.table(), rows, of); }

@@ -31,14 +31,17 @@ class KeptRules {
 
  private:
   void check_given() const;
+  // A cell that equals that of the column it often repeats: a sampled one only within the range of the copies.
+  bool is_copy(const Table& rows, int column, int64_t row) const;
 
   const RowModel& model_;
   const ShownColumns& columns_;
   const KnownCells& cells_;
   Where where_;
-  std::vector<Where> broken_;   // of each rule that rows are checked against, the rows that break it
-  std::vector<double> extent_;  // of each column of the table that holds numbers
-  std::vector<char> fillable_;  // whether a drawn cell of a column need not be missing
+  std::vector<Where> broken_;                 // of each rule that rows are checked against, the rows that break it
+  std::vector<double> extent_;                // of each column of the table that holds numbers
+  std::vector<char> fillable_;                // whether a drawn cell of a column need not be missing
+  std::vector<std::pair<int, int>> repeats_;  // columns that repeat another one in some rows
 };
 
 }  // namespace tessera
