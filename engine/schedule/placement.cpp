@@ -5,6 +5,7 @@
 
 #include "engine/schedule/cpu_recurrent_tiles.h"
 #include "engine/schedule/levels.h"
+#include "engine/schedule/update_order.h"
 
 namespace tessera {
 namespace {
@@ -329,11 +330,22 @@ Layout lay_out(const Plan& plan, int scalar_bytes, bool reuse) {
     return tiles.chains.empty() ? Layout{{}, std::move(single)} : placed(std::move(tiles));
   }
   if (rows.chains.empty()) return {{}, std::move(single)};
-  Layout made = placed(std::move(rows));
+  const auto smaller = [](Layout a, Layout b) {
+    return b.placement.activation_bytes < a.placement.activation_bytes ? std::move(b) : std::move(a);
+  };
+  const auto in_turn = [&](RowChains chains) {
+    std::vector<std::vector<int>> phases = updates_in_turn(plan, chains);
+    if (phases.empty()) return placed(std::move(chains));
+    RowChains turned = chains;
+    turned.phases = std::move(phases);
+    Layout together = placed(std::move(chains)), apart = placed(std::move(turned));
+    // more barriers, and fewer tiles between them, for a little less memory are no gain
+    return 8 * apart.placement.activation_bytes > 7 * together.placement.activation_bytes ? together : apart;
+  };
+  Layout made = in_turn(std::move(rows));
   if (!sixteen_bits(plan.precision)) return made;
   // 16-bit weights take half the cache: chains with larger weights, if that lowers the memory of values between chains
-  Layout larger = placed(row_chains(plan, scalar_bytes, 2 * kLargestWeight));
-  return larger.placement.activation_bytes < made.placement.activation_bytes ? larger : made;
+  return smaller(std::move(made), in_turn(row_chains(plan, scalar_bytes, 2 * kLargestWeight)));
 }
 
 }  // namespace tessera
