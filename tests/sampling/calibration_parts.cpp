@@ -1,12 +1,81 @@
 // The parts of a calibration: distribution functions, raking, and the correction of models with a known flaw.
 #include "engine/run/program.h"
 #include "models/sampling/calibration/calibration.h"
+#include "models/sampling/calibration/choose_tier.h"
 #include "models/sampling/calibration/profile_arrays.h"
 #include "models/sampling/calibration/raking.h"
 #include "models/tables.h"
 
 namespace tessera::whole {
 namespace {
+
+// ---- what trials of a tier differ by --------------------------------------------------------------
+
+// Columns of normal numbers, any two of which have this correlation.
+std::vector<Column> correlated(int columns, int rows, double correlation, int seed) {
+  std::vector<Column> all;
+  const auto draw = [&](int j, int i) { return normal(i, static_cast<uint32_t>(seed * 100 + j)); };
+  for (int j = 0; j < columns; ++j) {
+    all.emplace_back();
+    all.back().type = ColumnType::decimal;
+    for (int i = 0; i < rows; ++i)
+      all.back().numbers.push_back(std::sqrt(correlation) * draw(columns, i) + std::sqrt(1 - correlation) * draw(j, i));
+  }
+  return all;
+}
+
+TEST(TrialNoise, CorrelatedColumnsCountLess) {
+  const auto independent = [](double correlation) {
+    const std::vector<Column> columns = correlated(8, 4000, correlation, 1);
+    std::vector<const Column*> of;
+    for (const Column& c : columns) of.push_back(&c);
+    return independent_columns(of);
+  };
+  EXPECT_NEAR(independent(0), 8, 0.8);
+  EXPECT_NEAR(independent(0.7), 64 / (8 + 56 * 0.47), 0.4);  // the square of the rank correlation is .47
+  EXPECT_NEAR(independent(1), 1, 1e-9);
+  EXPECT_EQ(independent_columns({}), 0);
+}
+
+// Of two tiers that are equal, one is rarely worse than the other by more than the noise, which is not far more than
+// they differ by.
+TEST(TrialNoise, BoundsTheDifferenceOfEqualTiers) {
+  constexpr int kColumns = 6, kTrial = 200, kSample = 500, kRepeats = 200;
+  const auto distance = [](std::vector<double> a, std::vector<double> b) {  // of Kolmogorov and Smirnov
+    std::sort(a.begin(), a.end()), std::sort(b.begin(), b.end());
+    double most = 0;
+    for (size_t i = 0; i < a.size(); ++i) {
+      const double share = static_cast<double>(std::upper_bound(b.begin(), b.end(), a[i]) - b.begin());
+      const double of_b = share / static_cast<double>(b.size()), n = static_cast<double>(a.size());
+      most = std::max(
+          {most, std::abs(of_b - static_cast<double>(i + 1) / n), std::abs(of_b - static_cast<double>(i) / n)});
+    }
+    return most;
+  };
+  for (const double correlation : {0.0, 0.9}) {
+    double squares = 0;
+    int beyond = 0;
+    std::vector<const Column*> of;
+    const std::vector<Column> first = correlated(kColumns, kSample, correlation, 1);
+    for (const Column& c : first) of.push_back(&c);
+    const TrialNoise noise(kTrial, kSample, kSample, independent_columns(of));
+    for (int k = 0; k < kRepeats; ++k) {
+      const std::vector<Column> real = correlated(kColumns, kSample, correlation, 3 * k),
+                                one = correlated(kColumns, kTrial, correlation, 3 * k + 1),
+                                other = correlated(kColumns, kTrial, correlation, 3 * k + 2);
+      double difference = 0;
+      for (size_t j = 0; j < kColumns; ++j) {
+        const auto numbers = [&](const Column& c) { return std::vector<double>(c.numbers.begin(), c.numbers.end()); };
+        difference += distance(numbers(one[j]), numbers(real[j])) - distance(numbers(other[j]), numbers(real[j]));
+      }
+      difference /= kColumns;
+      squares += difference * difference;
+      beyond += difference > noise.shape;
+    }
+    EXPECT_LE(beyond, kRepeats * 5 / 100) << correlation;
+    EXPECT_LE(noise.shape, 3 * std::sqrt(squares / kRepeats)) << correlation;
+  }
+}
 
 // ---- quantiles ----------------------------------------------------------------------------------
 

@@ -183,6 +183,9 @@ class Calibrator {
     unseen_ = rows_of(sample_, sample_.rows - held_out, held_out);
     // The same number of rows in every trial: fewer would look worse by chance alone.
     trial_rows_ = std::min(sample_.rows, static_cast<int64_t>(kMinYield * static_cast<double>(trial_.rows())));
+    std::vector<const Column*> judged;
+    for (const ColumnProfile& p : c_.profile.columns) judged.push_back(&sample_.columns[static_cast<size_t>(p.column)]);
+    independent_ = independent_columns(judged);
     (void)trying_.next();
     add_trial(Tier::off, 0, 1, trial_.select(trial_rows_, [](int64_t) { return true; }));
     trial_.map(c_, o_.seed, team_);
@@ -249,9 +252,7 @@ class Calibrator {
     evaluator.run(tried_.cells.data(), tried_.inputs.data(), tried_.rows, tried_logits_.data());
   }
 
-  TrialNoise noise() const {
-    return {std::min(trial_rows_, trial_.rows()), sample_.rows, unseen_.rows, c_.profile.columns.size()};
-  }
+  TrialNoise noise() const { return {std::min(trial_rows_, trial_.rows()), sample_.rows, unseen_.rows, independent_}; }
 
   void choose() {
     const TierTrial &raw = c_.trials.front(), &best = best_trial(c_.trials, c_.full.temperature, noise());
@@ -282,6 +283,7 @@ class Calibrator {
   CandidatePool trial_;
   Table unseen_;
   int64_t trial_rows_ = 0;
+  double independent_ = 1;  // columns
   RatioRows modelled_, raked_, tried_;
   std::vector<double> raked_logits_, tried_logits_;  // 0 until there is a ratio
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "models/quality/metrics/column_shapes.h"
 #include "models/quality/metrics/pair_trends.h"
@@ -36,14 +37,53 @@ TierTrial measure_tier(Tier tier, double temperature, double yield, const Table&
   return t;
 }
 
+double independent_columns(const std::vector<const Column*>& columns) {
+  constexpr int64_t kRows = 500;
+  const int64_t all = columns.empty() ? 0 : columns[0]->size(), rows = std::min(all, kRows);
+  // by column: standardised ranks of rows at equal distances; 0 where a number is missing
+  std::vector<std::vector<double>> ranks;
+  for (const Column* c : columns) {
+    if (!is_numeric(c->type) || rows < 3) continue;
+    std::vector<double> x(static_cast<size_t>(rows)), sorted;
+    for (int64_t i = 0; i < rows; ++i) {
+      const double v = c->numbers[static_cast<size_t>(i * all / rows)];
+      x[static_cast<size_t>(i)] = v;
+      if (v == v) sorted.push_back(v);
+    }
+    std::sort(sorted.begin(), sorted.end());
+    double sum = 0;
+    for (double& v : x) {
+      if (v != v) {
+        v = 0;
+        continue;
+      }
+      const auto [low, high] = std::equal_range(sorted.begin(), sorted.end(), v);
+      v = 0.5 *
+          static_cast<double>((low - sorted.begin()) + (high - sorted.begin()) - static_cast<int64_t>(sorted.size()));
+      sum += v * v;
+    }
+    for (double& v : x) v /= sum > 0 ? std::sqrt(sum) : 1;
+    if (sum > 0) ranks.push_back(std::move(x));
+  }
+  // Σρ² over pairs of different columns, less what chance gives it
+  double squares = 0;
+  for (size_t j = 0; j < ranks.size(); ++j)
+    for (size_t k = 0; k < j; ++k) {
+      const double r = std::inner_product(ranks[j].begin(), ranks[j].end(), ranks[k].begin(), 0.0);
+      squares += 2 * (r * r - (1 - r * r) / static_cast<double>(rows - 2));
+    }
+  const auto count = static_cast<double>(columns.size());
+  return count * count / std::max(count + std::max(squares, 0.0), 1.0);
+}
+
 // Of two trials against one sample: √2 times one trial's. A column's Kolmogorov-Smirnov distance has the standard
 // deviation .26·√(1/n + 1/m) under the null (Kolmogorov's distribution), and columns are averaged; pairs share columns,
 // so Trend, whose cells are coarser, gets the same bound as Shape. C2ST: √(1/6n) if the sides are indistinguishable
 // (Mann and Whitney), n the rows of the smaller side.
-TrialNoise::TrialNoise(int64_t rows, int64_t sample, int64_t unseen, size_t columns) {
+TrialNoise::TrialNoise(int64_t rows, int64_t sample, int64_t unseen, double columns) {
   const auto n = static_cast<double>(std::max<int64_t>(rows, 1)), m = static_cast<double>(std::max<int64_t>(sample, 1));
   const double two_errors = 2 * std::sqrt(2.0);
-  shape = trend = two_errors * 0.26 * std::sqrt((1 / n + 1 / m) / static_cast<double>(std::max<size_t>(columns, 1)));
+  shape = trend = two_errors * 0.26 * std::sqrt((1 / n + 1 / m) / std::max(columns, 1.0));
   c2st = two_errors / std::sqrt(6 * std::min(n, static_cast<double>(std::max<int64_t>(unseen, 1))));
 }
 

@@ -9,10 +9,14 @@ namespace tessera {
 TierTrial measure_tier(Tier tier, double temperature, double yield, const Table& sample, const Table& unseen,
                        const Table& rows, uint64_t seed, Team& team);
 
+// How many independent columns have a mean as variable as that of these columns: (Σλ)²/Σλ² of the eigenvalues λ
+// of the rank correlations of their numbers. Columns of texts count as independent.
+double independent_columns(const std::vector<const Column*>& columns);
+
 // The noise between the figures of two equal tiers: two standard errors.
 struct TrialNoise {
-  // For trials of `rows` model rows against a sample and unseen rows, of a table with this many columns.
-  TrialNoise(int64_t rows, int64_t sample, int64_t unseen, size_t columns);
+  // For trials of `rows` model rows against a sample and unseen rows, of a table with as many independent columns.
+  TrialNoise(int64_t rows, int64_t sample, int64_t unseen, double columns);
   double shape, trend, c2st;
 };
 
