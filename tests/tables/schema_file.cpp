@@ -55,6 +55,13 @@ TEST(SchemaFile, IsWrittenOfWhatInspectGave) {
   EXPECT_EQ(again.columns[0].format, t.columns[0].format);  // ambiguous without the schema
 }
 
+TEST(SchemaFile, SecondsKeepTheirZeros) {
+  const char* rows = "at\n2023-05-28T10:00:00.000Z\n2023-06-09T11:30:07.000Z\n";
+  const Table t = read_text(rows), again = read_text(rows, read_schema(schema_text(inspect(t).dump())));
+  EXPECT_EQ(again.columns[0].decimals, 3);
+  EXPECT_EQ(again.columns[0].decimals, t.columns[0].decimals);
+}
+
 TEST(SchemaFile, IsNotWrittenOfOtherJson) {
   for (const char* other : {"", "{}", "[1]", R"({"columns": [{"name": "a"}]})"}) try {
       schema_text(other);

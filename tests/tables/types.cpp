@@ -102,6 +102,14 @@ TEST(Types, ValuesOfSeveralReadingsAreReadAsInTheOtherTable) {
   EXPECT_EQ(other.columns[1].numbers[0], 1.5);
 }
 
+TEST(Types, SecondsKeepTheDigitsThatAllHave) {
+  const auto digits = [](const std::vector<std::string>& values) { return column_of(values).decimals; };
+  EXPECT_EQ(digits({"08:30:00.000", "21:45:07.000"}), 3);
+  EXPECT_EQ(digits({"08:30:00.00", "21:45:07.5"}), 1);
+  EXPECT_EQ(digits({"103:30:00.25", "21:45:07"}), 2);
+  EXPECT_EQ(digits({"08:30:00", "21:45:07"}), 0);
+}
+
 TEST(Types, Booleans) {
   const Column c = column_of({"TRUE", "false", "True", ""});
   EXPECT_EQ(c.type, ColumnType::boolean);

@@ -199,12 +199,18 @@ ColumnPlan plan_number(const TypeEvidence& e, char delimiter, bool whole = false
   return plan;
 }
 
+// All that are written, zeros too, if every value has as many; else those that are needed.
+int digits_of_seconds(const TypeEvidence& e) {
+  return e.second_written.low == e.second_written.high ? std::max(e.second_written.high, e.second_digits)
+                                                       : e.second_digits;
+}
+
 // Seconds, written as times of day or durations.
 ColumnPlan plan_clock(const TypeEvidence& e) {
   ColumnPlan plan;
   const bool time = (e.forms.kinds & form::kClock) != 0;
   plan.clock = true;
-  plan.decimals = e.second_digits;
+  plan.decimals = digits_of_seconds(e);
   plan.type = plan.decimals == 0 ? ColumnType::integer : ColumnType::decimal;
   const auto kind = static_cast<Duration::Kind>(layout_in((e.forms.kinds & form::kSpans) / form::kSpanClock));
   plan.format = time ? clock_format(e.forms.kinds, e.facts)
@@ -366,7 +372,7 @@ ColumnPlan decide_moment(const TypeEvidence& e) {
   plan.type = date ? ColumnType::date : ColumnType::datetime;
   plan.layout = layout_in(bits);
   plan.format = date ? date_format(plan.layout, e.forms, e.facts) : datetime_format(plan.layout, e);
-  plan.decimals = date ? 0 : e.second_written.low == e.second_written.high ? e.second_written.high : e.second_digits;
+  plan.decimals = date ? 0 : digits_of_seconds(e);
   plan.reason =
       "all " + counted(e.values, "value") + (date ? " are dates like " : " are dates with a time like ") + plan.format;
   if ((bits & kShortYears) != 0) plan.reason += ", in the years 1969 to 2068";
@@ -417,7 +423,7 @@ ColumnPlan force_type(ColumnType type, const TypeEvidence& e, char delimiter, co
     plan.layout = !any ? 0 : fits ? known : layout_in(of.forms.layouts);
     plan.format =
         type == ColumnType::date ? date_format(plan.layout, of.forms, e.facts) : datetime_format(plan.layout, of);
-    plan.decimals = type == ColumnType::date ? 0 : e.second_digits;
+    plan.decimals = type == ColumnType::date ? 0 : digits_of_seconds(e);
   }
   plan.type = type;
   plan.forced = true;
