@@ -475,8 +475,8 @@ Trained train(const Method& method, std::unique_ptr<HeldOut> held_out, const Fit
   if (given.rehearsal) return rehearse(method, std::move(held_out), given, context);
   if (const auto& limit = team.limit(); limit && limit->bytes() > 0) {
     const States first = method.start(given.seed);
-    check_room_after(bytes_after(method, first, context), limit->held(), "What is fitted to the trained network", "",
-                     team);
+    check_room_after(bytes_after(method, first, context), limit->held(), "What is fitted to the trained network",
+                     " A step may take more: tessera estimate says what limit the whole fit keeps to.", team);
     if (held_out != nullptr) (void)held_out->measure(first);  // its first run allocates its memory
   }
   const double start = seconds_now();
