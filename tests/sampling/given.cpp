@@ -404,6 +404,36 @@ TEST(Given, GivenCellsAreSolvedForWhatTheyAreComputedFrom) {
   EXPECT_TRUE(beyond.says("\"at\"") && beyond.says("follows")) << beyond.message;
 }
 
+// euros = price, third = price / 3 and twice = 2 * price; at are whole minutes, on is their day. Of several cells that
+// say something of a number the one that says most is solved, and the number is one that rows show.
+TEST(Given, RoundedCellsAreSolvedAfterExactOnes) {
+  constexpr int64_t kSeen = 1500;
+  const auto price = [](int64_t i) { return std::floor(500000 * uniform(i, 1)) / 100; };
+  const auto at = [](int64_t i) { return 60 * std::floor(2.6e7 + 6e5 * uniform(i, 2)); };
+  const Table real =
+      table({numbers_by("price", ColumnType::decimal, kSeen, price, 2),
+             numbers_by("third", ColumnType::integer, kSeen, [&](int64_t i) { return std::round(price(i) / 3); }),
+             numbers_by("euros", ColumnType::integer, kSeen, [&](int64_t i) { return std::round(price(i)); }),
+             numbers_by(
+                 "twice", ColumnType::decimal, kSeen, [&](int64_t i) { return std::round(200 * price(i)) / 100; }, 2),
+             numbers_by("at", ColumnType::datetime, kSeen, at),
+             numbers_by("on", ColumnType::date, kSeen, [&](int64_t i) { return std::floor(at(i) / 86400); })});
+  const Model m = fit(real, quick_made(2), 2);
+  const Table exact = complete(m, repeated(real, 40, 1, {"third", "euros", "twice", "on"}));
+  const Table rounded = complete(m, repeated(real, 40, 1, {"third", "euros", "on"}));
+  for (int64_t i = 0; i < 40; ++i) {
+    EXPECT_NEAR(number(exact, "price", i), price(i), 1e-9);
+    EXPECT_NEAR(number(rounded, "price", i), price(i), 1);
+    for (const Table* made : {&exact, &rounded}) {
+      EXPECT_EQ(number(*made, "euros", i), number(real, "euros", i));
+      EXPECT_EQ(number(*made, "third", i), number(real, "third", i));
+      EXPECT_EQ(number(*made, "on", i), std::floor(at(i) / 86400));
+      EXPECT_EQ(std::floor(number(*made, "at", i) / 86400), std::floor(at(i) / 86400));
+      EXPECT_EQ(std::fmod(number(*made, "at", i), 60), 0);
+    }
+  }
+}
+
 // Columns that are mostly missing, so that hardly a candidate has all of them; bills of which half are paid exactly.
 TEST(Given, CellsToBeFilledAreNotMissing) {
   constexpr int64_t kSparse = 1500;

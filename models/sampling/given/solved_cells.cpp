@@ -34,22 +34,29 @@ class Solver {
       if (computes(*f.rule)) rules_.push_back({f.rule.get(), f.rule->columns(given)});
   }
 
-  // From one column to the next first: what a given sum leaves is exact, what a rounded rate of it leaves is not.
+  // What leaves one number first, then what leaves more and more of them; and from one column to the next before whole
+  // chains of them.
   std::vector<std::vector<char>> run() {
-    for (const bool whole : {false, true})
-      for (bool more = true; more;) {
-        more = false;
-        for (const Computed& c : rules_) {
-          Chain chain{c.columns.front(), {}, {}};
-          expand(c, whole, chain);
-          for (const std::string& leaf : chain.leaves) more |= solve(chain, leaf);
-          more |= split(chain);
-        }
+    for (const double most : {0.0, kMet / 4096, kMet / 64, kMet})
+      for (const bool whole : {false, true}) {
+        most_ = most;
+        while (pass(whole)) {}
       }
     return std::move(solved_);
   }
 
  private:
+  bool pass(bool whole) {
+    bool any = false;
+    for (const Computed& c : rules_) {
+      Chain chain{c.columns.front(), {}, {}};
+      expand(c, whole, chain);
+      for (const std::string& leaf : chain.leaves) any |= solve(chain, leaf);
+      any |= split(chain);
+    }
+    return any;
+  }
+
   struct Computed {
     const TableRule* rule;
     std::vector<std::string> columns;  // the one that is computed first
@@ -119,16 +126,31 @@ class Solver {
       }
       at_a = std::exchange(at_b, computed(chain, leaf, rows, b));
     }
+    for (size_t i = 0; i < n; ++i)
+      if (done[i] != 1) b[i] = low;
+    const std::vector<double> seen = shown(leaf, b), at_seen = computed(chain, leaf, rows, seen);
     bool any = false;
     for (size_t i = 0; i < n; ++i) {
+      const auto row = static_cast<size_t>(rows[i]);
       const double width = unit_of(target) / std::abs(slope[i]);  // of the numbers that the given one is computed from
-      const bool one = width <= 1.0001 * unit_of(to), few = known && width <= kMet * (high - low);
+      const bool one = width <= 1.0001 * unit_of(to);
+      const bool few = known && width <= most_ * (high - low) && at_seen[i] == target.numbers[row];
       if (done[i] != 1 || !(one || few)) continue;
-      to.numbers[static_cast<size_t>(rows[i])] = b[i];
+      to.numbers[row] = one ? b[i] : seen[i];
       mark(leaf, rows[i]);
       any = true;
     }
     return any;
+  }
+
+  // Numbers as rules show them, such as whole minutes.
+  std::vector<double> shown(const std::string& leaf, const std::vector<double>& x) const {
+    const int source = columns_.source(place_of(given_, leaf));
+    if (source < 0 || !is_numeric(columns_.learnt().columns[static_cast<size_t>(source)].type)) return x;
+    Table rows = columns_.first_levels(static_cast<int64_t>(x.size()));
+    rows.columns[static_cast<size_t>(source)].numbers = x;
+    columns_.restore(rows);
+    return column_of(rows, leaf).numbers;
   }
 
   // A time that is computed from a date and a time of day says both.
@@ -161,7 +183,8 @@ class Solver {
     bool known;  // all numbers of it can be drawn
   };
   Range range_of(const std::string& leaf) const {
-    const int source = columns_.source(place_of(given_, leaf));
+    int source = columns_.source(place_of(given_, leaf));
+    if (source < 0) source = place_of(columns_.learnt(), leaf);  // what others decide too
     if (source < 0 || !is_numeric(columns_.learnt().columns[static_cast<size_t>(source)].type)) return {1, 1000, false};
     const Encoder::Reach reach = model_.encoder.reach(source);
     return {reach.low, reach.high > reach.low ? reach.high : reach.low + 1, reach.only.empty()};
@@ -204,6 +227,7 @@ class Solver {
   Table& given_;
   std::vector<std::vector<char>> solved_;
   std::vector<Computed> rules_;
+  double most_ = 0;  // share of a column's range that a number may be one of
 };
 
 }  // namespace
