@@ -153,9 +153,9 @@ class Solver {
     return column_of(rows, leaf).numbers;
   }
 
-  // A time that is computed from a date and a time of day says both.
+  // What is computed from a date and a time of day, a time or the seconds since 1970, says both.
   bool split(const Chain& chain) {
-    if (chain.leaves.size() != 2 || column_of(given_, chain.target).type != ColumnType::datetime) return false;
+    if (chain.leaves.size() != 2 || !is_numeric(column_of(given_, chain.target).type)) return false;
     const bool first = column_of(given_, chain.leaves[0]).type == ColumnType::date;
     const std::string &date = chain.leaves[first ? 0 : 1], &clock = chain.leaves[first ? 1 : 0];
     const Column& time = column_of(given_, chain.target);
@@ -164,9 +164,17 @@ class Solver {
     std::vector<int64_t> rows;
     for (int64_t i = 0; i < given_.rows; ++i)
       if (!time.is_missing(i) && days.is_missing(i) && seconds.is_missing(i)) rows.push_back(i);
-    for (const int64_t i : rows)
-      days.numbers[static_cast<size_t>(i)] = std::floor(time.numbers[static_cast<size_t>(i)] / kSecondsPerDay);
-    if (!rows.empty()) solve(chain, clock);
+    if (rows.empty()) return false;
+    for (const int64_t i : rows) seconds.numbers[static_cast<size_t>(i)] = 0;
+    const std::vector<double> at = computed(chain, date, rows, std::vector<double>(rows.size(), 0)),
+                              next = computed(chain, date, rows, std::vector<double>(rows.size(), 1));
+    for (size_t k = 0; k < rows.size(); ++k) {
+      const auto row = static_cast<size_t>(rows[k]);
+      days.numbers[row] = std::floor((time.numbers[row] - at[k]) / (next[k] - at[k]));
+      seconds.numbers[row] = kMissing;
+      if (!std::isfinite(days.numbers[row])) days.numbers[row] = kMissing;
+    }
+    solve(chain, clock);
     bool any = false;
     for (const int64_t i : rows) {
       double &day = days.numbers[static_cast<size_t>(i)], &second = seconds.numbers[static_cast<size_t>(i)];
