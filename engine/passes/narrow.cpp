@@ -7,6 +7,8 @@
 //   of rows (the gradients of biases), scatters (the gradients of sparse layers), gates (the sign of an activation),
 //   the derivatives of batch norms, sigmoids and recurrent layers. In the forward pass these ops read and write fp32,
 //   and so does the second-order path of a gradient penalty.
+//   In a step that ranks or shards divide, a value that only a sparse layer scatters or that a residual sum reads stays
+//   fp32: ranks exchange such values where one process scatters them, and both must read the same numbers.
 //   For the processor, whose kernels read such values; done where a plan is arranged (engine/run/footprint.h), so that
 //   passes and ranks see values of one type only.
 #include <algorithm>
@@ -45,17 +47,26 @@ bool makes_weight_gradient(const Op& op) {
   return b != nullptr && b->form == BlockMatmul::weight;
 }
 
+// Whether ranks share the step, or its rows are summed by shards.
+bool is_cut(const Plan& plan) {
+  const auto by_shards = [](const auto& op) {
+    return requires { op.shards; };
+  };
+  return std::any_of(plan.nodes.begin(), plan.nodes.end(),
+                     [&](const Node& x) { return is_exchange(x.op) || std::visit(by_shards, x.op); });
+}
+
 class Narrower {
  public:
   explicit Narrower(Plan& plan)
       : plan_(plan),
-        late_(static_cast<int>(plan.nodes.size())),
+        late_(is_cut(plan) ? 0 : static_cast<int>(plan.nodes.size())),
         exact_(second_order_path(plan)),
         base_(plan.values.size()),
         uses_(plan.values.size()) {
     for (size_t v = 0; v < base_.size(); ++v) base_[v] = static_cast<Id>(v);
     for (size_t n = 0; n < plan.nodes.size(); ++n) see(plan.nodes[n], static_cast<int>(n));
-    for (const Id v : plan.outputs) uses_of(v).wide = 2 * late_;
+    for (const Id v : plan.outputs) uses_of(v).wide = 2 * static_cast<int>(plan.nodes.size());
   }
 
   void run() {
@@ -96,7 +107,7 @@ class Narrower {
       base_[static_cast<size_t>(x.out[0])] = base_[static_cast<size_t>(x.in[0])];
       return;
     }
-    const bool scatters = std::holds_alternative<SparseWgrad>(x.op);
+    const bool scatters = late_ > 0 && std::holds_alternative<SparseWgrad>(x.op);
     const int place = scatters || makes_weight_gradient(x.op) ? late_ + n : n;
     for (size_t i = 0; i < x.in.size(); ++i) {
       if (x.in[i] == kNone) continue;
@@ -133,7 +144,8 @@ class Narrower {
   }
 
   Plan& plan_;
-  // Added to the place of a gradient of weights: where rows are taken in blocks, it is computed after all else.
+  // Added to the place of a gradient of weights: where rows are taken in blocks, it is computed after all else. 0 in a
+  // cut step, whose ops depend on the number of ranks.
   int late_;
   std::vector<bool> exact_;  // nodes
   std::vector<Id> base_;

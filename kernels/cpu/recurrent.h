@@ -358,6 +358,9 @@ struct Block {
   static constexpr int kRows = kVectors == 1 ? 12 : 6;
 };
 
+template <class T>
+static constexpr T kNoBias[Block<T>::kRows] = {};
+
 // Cache lines to prefetch one by one during a computation: prefetched all at once they would queue and stall it. They
 // go to the second-level cache, because the first is full of operands.
 struct Ahead {
@@ -377,8 +380,7 @@ template <class T, class Item, int R, bool kTransposed, class Beside>
 void product_rows(const Term<Item>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias, const T* more_bias,
                   bool add, Beside& beside) {
   constexpr int L = Simd<T>::kLanes, V = Block<T>::kVectors;
-  static constexpr T kNone[R] = {};
-  const T *start = bias != nullptr ? bias + j : kNone, *more = more_bias != nullptr ? more_bias + j : kNone;
+  const T *start = bias != nullptr ? bias + j : kNoBias<T>, *more = more_bias != nullptr ? more_bias + j : kNoBias<T>;
   for (int64_t lane = 0; lane < kTile; lane += V * L) {
     Vec<T> acc[R][V];
     if (add) {
