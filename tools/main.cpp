@@ -1,5 +1,6 @@
 // The program: a command line over the C interface.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -12,6 +13,7 @@
 #include <filesystem>
 #include <new>
 #include <sstream>
+#include <string_view>
 #include <thread>
 
 #include "commands/commands.h"
@@ -26,6 +28,21 @@ constexpr const char* kExitCodes =
     "not "
     "met · 8 model file · 9 not supported here · "
     "70 internal · 130, 143 interrupted.";
+
+// Runs before the constructors of static objects: an allocation that fails in them, or in a destructor that cleans up
+// after one, would abort the program.
+[[gnu::constructor(101)]] void check_room_to_begin() {
+  constexpr size_t kRoom = 2'000'000;
+  void* const room = ::mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room != MAP_FAILED) {
+    ::munmap(room, kRoom);
+    return;
+  }
+  constexpr std::string_view kSaid =
+      "tessera: out of memory: less than the 2 MB that the program needs to begin.\n  Raise the limit (ulimit -v).\n";
+  (void)!::write(STDERR_FILENO, kSaid.data(), kSaid.size());
+  ::_exit(TESSERA_E_MEMORY);
+}
 
 int complain(int status, const std::string& message) {
   std::fprintf(stderr, "tessera: %s\n", text::printable(message, true).c_str());
