@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -27,6 +26,7 @@
 #include "engine/plan/op_rules.h"
 #include "engine/run/precision.h"
 #include "engine/run/program.h"
+#include "floor.h"
 #include "models/data/csv/example.h"
 #include "models/method/method.h"
 #include "models/model_state.h"
@@ -36,10 +36,7 @@
 namespace {
 
 using namespace tessera;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+using bench::seconds_now;
 
 double seconds_of(Program& p, int64_t steps) {
   const double start = seconds_now();

@@ -1,6 +1,8 @@
 // The work of a training step, from which its floor follows by the machine's ceilings (engine/run/roofline.h), measured
-// in the same run as the figure.
+// in the same run as the figure; and the clock of the figures.
 #pragma once
+#include <chrono>
+
 #include "engine/plan/plan.h"
 #include "engine/run/roofline.h"
 
@@ -16,5 +18,9 @@ struct Work {
   }
 };
 Work work_of(const tessera::Plan& plan);
+
+inline double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 }  // namespace bench

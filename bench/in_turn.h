@@ -3,17 +3,14 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <functional>
 #include <string>
 #include <vector>
 
-namespace bench {
+#include "floor.h"
 
-inline double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+namespace bench {
 
 // What the precision bf16 is worth: `exact` and `rounded` run a block of `steps` steps, false: a loss is not finite.
 // The counters are of one step; the processor's time is that of all threads.

@@ -8,11 +8,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "data.h"
 #include "engine/run/roofline.h"
+#include "floor.h"
 #include "models/data/csv/reader.h"
 #include "models/data/encoding/encoder.h"
 
@@ -24,10 +24,6 @@ using namespace tessera;
 constexpr int64_t kMemoryBlock = 64 << 20;
 constexpr int64_t kMillion = 1'000'000;
 constexpr int kColumns = 50;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 CsvOptions reading(const std::string& path) {
   CsvOptions options;

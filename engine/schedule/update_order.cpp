@@ -50,9 +50,9 @@ class Sets {
   int set_of_readers(const Node& x, const std::vector<std::vector<size_t>>& readers) const {
     int set = kNoSet;
     for (const Id v : x.out) {
-      const bool output = std::find(plan_.outputs.begin(), plan_.outputs.end(), v) != plan_.outputs.end();
+      if (std::find(plan_.outputs.begin(), plan_.outputs.end(), v) != plan_.outputs.end()) return kNoSet;
       for (const size_t n : readers[static_cast<size_t>(v)]) {
-        if (output || of_[n] == kNoSet || (set != kNoSet && of_[n] != set)) return kNoSet;
+        if (of_[n] == kNoSet || (set != kNoSet && of_[n] != set)) return kNoSet;
         set = of_[n];
       }
     }

@@ -1,5 +1,5 @@
 // unary, binary, lerp_rows, broadcast: one output element from one element of each input; bandwidth-bound.
-// An element's bits depend on its inputs alone, so rows that lie one behind the other are processed as one.
+// An element's bits depend on its inputs alone, so the rows of contiguous matrices are processed as one.
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {
@@ -14,12 +14,6 @@ int64_t tiles(const Call& call) {
   return call.out[0].cols == 0 ? 0 : div_up(call.out[0].rows, rows_per_tile(call.out[0]));
 }
 
-// Whether the rows of such views lie one behind the other.
-bool one_behind_the_other(const View& v) { return v.ld == v.cols; }
-bool one_behind_the_other(const View& x, const View& out) {
-  return one_behind_the_other(x) && one_behind_the_other(out) && x.cols == out.cols;
-}
-
 // body(row, columns) for each row of a tile, or once for all of them if they are `one`.
 template <class F>
 void each_row(const Call& call, int64_t tile, bool one, F&& body) {
@@ -32,7 +26,7 @@ void each_row(const Call& call, int64_t tile, bool one, F&& body) {
 template <class T, class F>
 void map_rows(const Call& call, int64_t tile, F f) {
   const Mat<T> x(call.in[0]), out(call.out[0]);
-  each_row(call, tile, one_behind_the_other(call.in[0], call.out[0]), [&](int64_t i, int64_t n) {
+  each_row(call, tile, contiguous(call.in[0], call.out[0]), [&](int64_t i, int64_t n) {
     const T* from = x.row(i);
     T* to = out.row(i);
 #pragma GCC ivdep
@@ -45,7 +39,7 @@ template <class T, class F>
 void map_rows_whole(const Call& call, int64_t tile, F f) {
   constexpr int64_t L = Simd<T>::kLanes;
   const Mat<T> x(call.in[0]), out(call.out[0]);
-  each_row(call, tile, one_behind_the_other(call.in[0], call.out[0]), [&](int64_t i, int64_t n) {
+  each_row(call, tile, contiguous(call.in[0], call.out[0]), [&](int64_t i, int64_t n) {
     const T* from = x.row(i);
     T* to = out.row(i);
     const int64_t whole = n / L * L;
@@ -80,10 +74,10 @@ void unary_run(const Call& call, int64_t tile, void*) {
   }
 }
 
-// Whether x, y and out have one shape and rows one behind the other.
+// Whether x, y and out are contiguous and have one shape.
 bool zipped_as_one(const Call& call) {
   const View &x = call.in[0], &y = call.in[1], &out = call.out[0];
-  return one_behind_the_other(x, out) && one_behind_the_other(y, out) && y.rows == out.rows;
+  return contiguous(x, out) && contiguous(y, out) && y.rows == out.rows;
 }
 
 template <class T, class F>

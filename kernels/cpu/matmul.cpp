@@ -285,7 +285,7 @@ void narrow_run(const Call& call, int64_t tile, void*) {
   const Mat<T> x(call.in[0]);
   const Mat<uint16_t> out(call.out[0]);
   const Range rows = piece(tile, narrow_rows(call.out[0]), out.rows);
-  const int64_t together = x.ld == out.cols && out.ld == out.cols ? rows.end - rows.begin : 1;
+  const int64_t together = contiguous(call.in[0], call.out[0]) ? rows.end - rows.begin : 1;
   for (int64_t i = rows.begin; i < rows.end; i += together)
     narrow_to(x.row(i), together * out.cols, static_cast<const Narrow*>(call.op)->to, out.row(i));
 }

@@ -339,7 +339,7 @@ void outer(int64_t steps, const Lanes<Item>& v, int64_t k, int64_t rows, const L
     }
   T sums[L];
   store(sums, lane_sums<T>(acc));
-  if (rows >= K && cols >= J) {
+  if (rows >= K && cols >= J) {  // constant bounds: a row of sums is one vector
     for (int64_t p = 0; p < K; ++p)
 #pragma GCC ivdep
       for (int64_t q = 0; q < J; ++q) out[p * ldo + q] += sums[p * J + q];

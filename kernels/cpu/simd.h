@@ -164,6 +164,11 @@ struct Mat {
   explicit operator bool() const { return data != nullptr; }
 };
 
+// Whether x and out have rows of one width, stored without gaps.
+static inline bool contiguous(const View& x, const View& out) {
+  return x.ld == x.cols && out.ld == out.cols && x.cols == out.cols;
+}
+
 // The identity of a row for the random number generator: its index in the batch, of which the op's first row is row
 // `first`, and the step; or its own identity if `rows` is given.
 using RowKey = Counter;

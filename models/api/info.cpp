@@ -73,7 +73,7 @@ nlohmann::json method_names() {
   return out;
 }
 
-// The placeholder of its value in --help and the docs.
+// How --help and the docs write its value.
 std::string value_sign(const Option& o) {
   if (o.kind() == "choice") return fmt::format("{}", fmt::join(choices(), "|"));
   return o.kind() == "flag" ? "on|off" : o.kind() == "number" ? "X" : o.kind() == "widths" ? "N,N" : "N";

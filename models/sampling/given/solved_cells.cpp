@@ -76,11 +76,14 @@ class Solver {
 
   // Rows that lack this leaf alone.
   std::vector<int64_t> rows_of(const Chain& chain, const std::string& leaf) const {
+    const Column &target = column_of(given_, chain.target), &lacking = column_of(given_, leaf);
+    std::vector<const Column*> others;
+    for (const std::string& name : chain.leaves)
+      if (name != leaf) others.push_back(&column_of(given_, name));
     std::vector<int64_t> rows;
-    const auto has = [&](const std::string& name, int64_t i) { return !column_of(given_, name).is_missing(i); };
     for (int64_t i = 0; i < given_.rows; ++i)
-      if (has(chain.target, i) &&
-          std::ranges::all_of(chain.leaves, [&](const std::string& name) { return has(name, i) == (name != leaf); }))
+      if (!target.is_missing(i) && lacking.is_missing(i) &&
+          std::ranges::none_of(others, [&](const Column* c) { return c->is_missing(i); }))
         rows.push_back(i);
     return rows;
   }
