@@ -140,20 +140,36 @@ if wants bench; then
   for tier in off full; do part "sample_cuda_$tier" 60 "$BUILD/tessera" sample "$WORK/people.tessera" --rows 1000000 --output "$WORK/rows.csv" --force --calibrate $tier --device cuda --json; done
 fi
 if wants peers; then
-  say "Eager PyTorch on the same card"
+  say "PyTorch and JAX on the same card"
   python=${PYTHON:-python3}
+  # Writes "method: ours, theirs, ratio" of bench.json beside a peer's file.
+  compare() {
+    [[ -s $WORK/$2.json && -s $WORK/bench.json ]] || return 0
+    "$python" -c 'import json, sys; a, b = (json.load(open(f)) for f in sys.argv[3:]); own = b["steps"][sys.argv[1]]["fused_seconds"]; print("   %s: %.1f us a step, %s %.0f, %.2f times as long" % (sys.argv[1], 1e6 * own, sys.argv[2], 1e6 * a["step_seconds"], a["step_seconds"] / own))' \
+      "$1" "$2" "$WORK/$2.json" "$WORK/bench.json" | tee -a "$WORK/summary.txt"
+  }
   if $dry || "$python" -c 'import torch; assert torch.cuda.is_available()' 2> /dev/null; then
-    for method in ctgan tvae; do part "torch_$method" 60 "$python" bench/peers/torch_step.py --method $method --device cuda --steps 100 --json "$WORK/torch_$method.json"; done
+    for method in ctgan tvae; do
+      for mode in eager graph compiled; do
+        limit=40; [[ $mode == compiled ]] && limit=100
+        part torch_${method}_$mode $limit "$python" bench/peers/torch_step.py --method $method --mode $mode --device cuda --steps 100 --json "$WORK/torch_${method}_$mode.json"
+        $dry || compare $method torch_${method}_$mode
+      done
+    done
     part torch_timegan 60 "$python" bench/peers/timegan_step.py --device cuda --json "$WORK/torch_timegan.json"
+    $dry || compare timegan torch_timegan
     part cudnn 40 "$python" bench/peers/gru_layer.py --device cuda --json "$WORK/cudnn.json"
     [[ -s $WORK/cudnn.log ]] && sed 's/^/   /' "$WORK/cudnn.log" >> "$WORK/summary.txt"
-    for method in ctgan tvae timegan; do
-      [[ -s $WORK/torch_$method.json && -s $WORK/bench.json ]] || continue
-      "$python" -c 'import json, sys; a, b = (json.load(open(f)) for f in sys.argv[2:]); print("   %s: %.1f us a step, PyTorch %.0f, %.0f times as long" % (sys.argv[1], 1e6 * b["steps"][sys.argv[1]]["fused_seconds"], 1e6 * a["step_seconds"], a["step_seconds"] / b["steps"][sys.argv[1]]["fused_seconds"]))' \
-        $method "$WORK/torch_$method.json" "$WORK/bench.json" | tee -a "$WORK/summary.txt"
-    done
   else
     say "$python has no torch that sees the card"
+  fi
+  if $dry || "$python" -c 'import jax; assert jax.default_backend() == "gpu"' 2> /dev/null; then
+    for method in ctgan tvae; do
+      part jax_$method 60 "$python" bench/peers/jax_step.py --method $method --json "$WORK/jax_$method.json"
+      $dry || compare $method jax_$method
+    done
+  else
+    say "$python has no JAX that sees the card"
   fi
 fi
 if $dry; then echo "at most $longest s in all"; exit 0; fi
@@ -163,8 +179,9 @@ json() { [[ -s $WORK/$1.json ]] && cat "$WORK/$1.json" || echo null; }
 passed=true
 grep -qs '"code": [^0]' "$WORK"/*.result && passed=false
 mkdir -p "$OUT"
-printf '{"card": "%s", "passed": %s, "parts": {%s}, "ceilings": %s, "bench": %s, "bench_cublaslt": %s, "torch": {"ctgan": %s, "tvae": %s, "timegan": %s}, "cudnn": %s}\n' "$card" $passed \
-  "$(cat "$WORK"/*.result | paste -sd,)" "$(json ceilings)" "$(json bench)" "$(json bench_cublaslt)" "$(json torch_ctgan)" "$(json torch_tvae)" "$(json torch_timegan)" "$(json cudnn)" > "$OUT/gpu_check.json"
+peers=$(for name in torch_{ctgan,tvae}_{eager,graph,compiled} torch_timegan jax_{ctgan,tvae}; do printf '"%s": %s,' $name "$(json $name)"; done)
+printf '{"card": "%s", "passed": %s, "parts": {%s}, "ceilings": %s, "bench": %s, "bench_cublaslt": %s, "peers": {%s}, "cudnn": %s}\n' "$card" $passed \
+  "$(cat "$WORK"/*.result | paste -sd,)" "$(json ceilings)" "$(json bench)" "$(json bench_cublaslt)" "${peers%,}" "$(json cudnn)" > "$OUT/gpu_check.json"
 if (( ${#failed[@]} )); then say "FAILED: ${failed[*]}"; else say "All of it passed: ${parts[*]}"; fi
 cp "$WORK/summary.txt" "$OUT/"
 tar -C "$WORK" -czf "$OUT/logs.tar.gz" --wildcards $(cd "$WORK" && ls -- *.log *.json 2> /dev/null)
