@@ -149,10 +149,11 @@ void fit_rows(Model::State& state, Table&& table, const FitOptions& options, Che
   check_calibrates(options.config.method(), options.calibrate);
   const bool calibrate = options.calibrate != Tier::off && options.config->trains();
   Table sample;
+  const nlohmann::json own = own_numbers(table);
   Rules rules = take_rules(table, options, team, monitor);
   say(rules, monitor);
   EncodedTable encoded =
-      prepare_rows(state, std::move(table), rules, options, calibrate ? &sample : nullptr, team, monitor);
+      prepare_rows(state, std::move(table), rules, own, options, calibrate ? &sample : nullptr, team, monitor);
   const std::shared_ptr<RowModel> model = state.rows();
   check_room_in_file(model->encoder.to_json());
   if (model->learnt()) {

@@ -32,7 +32,7 @@ Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
 Rules take_rules(Table& table, const FitOptions& options, Team& team, const Monitor& monitor) {
   RuleOptions asked = options.rules;
   asked.seed = options.seed;
-  asked.least_rows = least_shared(options);
+  asked.least_rows = options.rare_rows;
   const SequenceOptions& s = options.sequences;
   if (options.config.method().sequences()) {
     asked.by_rejection = false;
@@ -41,6 +41,13 @@ Rules take_rules(Table& table, const FitOptions& options, Team& team, const Moni
     asked.key = s.key, asked.index = s.index;
   }
   return Rules::find(table, asked, team, monitor);
+}
+
+nlohmann::json own_numbers(const Table& table) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const Column& c : table.columns)
+    if (c.least_rows != 0) out.push_back({{"column", c.name}, {"least_rows", c.least_rows}});
+  return out;
 }
 
 void say(const Rules& rules, const Monitor& monitor) {
@@ -93,11 +100,12 @@ FitOptions with_statics(FitOptions options, const Table& table, const Monitor& m
 
 }  // namespace
 
-EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules, const FitOptions& options,
-                          Table* sample, Team& team, const Monitor& monitor) {
+EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules, const nlohmann::json& own,
+                          const FitOptions& options, Table* sample, Team& team, const Monitor& monitor) {
   RowModel& model = begin<RowModel>(state, table, options);
   tell_likely_key(table, monitor);
   state.provenance["rare_categories"] = leave_out_rare(table, options, team, monitor);
+  if (!own.empty()) state.provenance["rare_categories"]["own"] = own;
   state.provenance["protected_numbers"] =
       describe_protection(protect_numbers(table, options.rare_rows, options.seed, team), options, monitor);
   rules.fill(table, options.seed);
@@ -116,9 +124,11 @@ EncodedSequences prepare_sequences(Model::State& state, Table&& table, const Fit
                                    const Monitor& monitor) {
   SequenceModel& model = begin<SequenceModel>(state, table, asked);
   FitOptions options = with_statics(asked, table, monitor);
+  const nlohmann::json own = own_numbers(table);
   Rules rules = take_rules(table, options, team, monitor);
   options.sequences.rising = rules.rising();
   Sequences sequences = cut_protected(std::move(table), options, team, monitor, state.provenance);
+  if (!own.empty()) state.provenance["rare_categories"]["own"] = own;
   rules.fill(sequences.steps, options.seed);
   model.rules = std::move(rules);
   model.encoder = SequenceEncoder::fit(sequences, least_shared(options), options.seed, team, monitor);

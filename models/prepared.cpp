@@ -15,8 +15,9 @@ std::unique_ptr<Prepared> prepare(Table&& table, const FitOptions& options, Team
     if (p->attribute_method) p->attribute_method->prepare(p->sequences.attributes, team);
     return p;
   }
+  const nlohmann::json own = own_numbers(table);
   const Rules rules = take_rules(table, options, team, monitor);
-  p->rows = prepare_rows(p->state, std::move(table), rules, options, nullptr, team, monitor);
+  p->rows = prepare_rows(p->state, std::move(table), rules, own, options, nullptr, team, monitor);
   if (!p->state.rows()->learnt())
     throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
   p->row_method = p->state.rows()->method();

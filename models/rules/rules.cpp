@@ -8,37 +8,11 @@
 #include "engine/text/json_fields.h"
 #include "models/data/table/number_writer.h"
 #include "models/expression/where.h"
-#include "models/rules/kinds/band.h"
-#include "models/rules/kinds/bound.h"
-#include "models/rules/kinds/computed.h"
-#include "models/rules/kinds/cycle.h"
-#include "models/rules/kinds/grid.h"
-#include "models/rules/kinds/joint.h"
-#include "models/rules/kinds/missing.h"
-#include "models/rules/kinds/rate.h"
 #include "models/rules/kinds/repeat.h"
 #include "models/rules/kinds/rising.h"
 #include "models/rules/rule/columns.h"
 
 namespace tessera {
-
-std::unique_ptr<const TableRule> read_rule(const Fields& f) {
-  const std::string kind = f.text("kind");
-  if (kind == "computed") return ComputedRule::read(f);
-  if (kind == "combinations") return JointRule::read(f);
-  if (kind == "bound") return BoundRule::read(f);
-  if (kind == "loose bound") return LooseBoundRule::read(f);
-  if (kind == "bands") return BandRule::read(f);
-  if (kind == "missing") return MissingRule::read(f);
-  if (kind == "grid") return GridRule::read(f);
-  if (kind == "month") return MonthRule::read(f);
-  if (kind == "rates") return RateRule::read(f);
-  if (kind == "repeat") return RepeatRule::read(f);
-  if (kind == "cycle") return CycleRule::read(f);
-  if (kind == "rising") return RisingRule::read(f);
-  if (kind == "falling") return FallingRule::read(f);
-  f.fail("has a rule of the kind \"" + kind + "\", which this version does not know");
-}
 
 std::vector<std::string> Rules::rising() const {
   std::vector<std::string> out;

@@ -60,12 +60,6 @@ void tell_regenerated(const Table& table, const std::vector<RareColumn>& found, 
                               names.size() == 1 ? "the column holds" : "one of the columns holds", names[0]));
 }
 
-// Columns with their own number of rows, set by the user.
-void describe_own(const Table& table, nlohmann::json& out) {
-  for (const Column& c : table.columns)
-    if (c.least_rows != 0) out["own"].push_back({{"column", c.name}, {"least_rows", c.least_rows}});
-}
-
 }  // namespace
 
 nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& team, const Monitor& monitor) {
@@ -75,9 +69,7 @@ nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& tea
                                 counted(table.rows, "row"), options.rare_rows));
   const std::vector<RareColumn> found = protect_rare_categories(table, options.rare_rows, options.seed, team);
   tell_regenerated(table, found, options, monitor);
-  nlohmann::json out = describe(found, "", options, monitor);
-  describe_own(table, out);
-  return out;
+  return describe(found, "", options, monitor);
 }
 
 nlohmann::json leave_out_rare(Sequences& sequences, const FitOptions& options, Team& team, const Monitor& monitor) {
@@ -90,10 +82,7 @@ nlohmann::json leave_out_rare(Sequences& sequences, const FitOptions& options, T
   found.insert(found.end(), fixed.begin(), fixed.end());
   tell_regenerated(sequences.steps, found, options, monitor);
   tell_regenerated(sequences.attributes, found, options, monitor);
-  nlohmann::json out = describe(found, sequences.options.key, options, monitor);
-  describe_own(sequences.steps, out);
-  describe_own(sequences.attributes, out);
-  return out;
+  return describe(found, sequences.options.key, options, monitor);
 }
 
 nlohmann::json describe_protection(const std::vector<EmptiedColumn>& emptied, const FitOptions& options,
@@ -116,7 +105,8 @@ Sequences cut_protected(Table&& table, const FitOptions& options, Team& team, co
   if (const Column* c = options.sequences.index.empty() ? nullptr : table.find(options.sequences.index);
       c != nullptr && is_numeric(c->type)) {
     const auto present = std::count_if(c->numbers.begin(), c->numbers.end(), [](double x) { return x == x; });
-    index.emplace(sorted_values(c->numbers, present, 0, options.seed), options.rare_rows, decimals_of(*c));
+    index.emplace(sorted_values(c->numbers, present, 0, options.seed),
+                  c->least_rows != 0 ? c->least_rows : options.rare_rows, decimals_of(*c));
   }
   Sequences sequences = cut(std::move(table), options.sequences);
   if (sequences.steps.rows < options.rare_rows)

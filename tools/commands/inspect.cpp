@@ -148,6 +148,13 @@ std::string protected_numbers(const Json& provenance) {
       least, gone.empty() ? "" : "; learned as empty, having fewer values: " + text::list(gone, 12));
 }
 
+// Kinds of rules that store more of the table than their text shows.
+const std::map<std::string, const char*> kRuleValues{
+    {"rates", "each category with its rate"},
+    {"bands", "the value of each band"},
+    {"missing", "the values that it names"},
+    {"repeat", "the mean of its smallest repeated numbers, and of its largest"}};
+
 std::string privacy_page(const Json& model) {
   const Json& columns = model["encoder"]["columns"];
   const Json numbers =
@@ -155,6 +162,9 @@ std::string privacy_page(const Json& model) {
   text::Table t({{"column"}, {"the file stores of its rows", text::Table::Side::left, 90}});
   for (const Json& c : columns) t.add({c["name"].get<std::string>(), told(c, numbers)});
   std::string out = "\nprivacy\n" + t.str() + protected_numbers(model["provenance"]);
+  for (const Json& rule : model.value("rules", Json::array()))
+    if (const auto values = kRuleValues.find(rule.value("kind", "")); values != kRuleValues.end())
+      out += fmt::format("  the rule \"{}\" stores {}\n", inline_text(rule["rule"]), values->second);
   const Json rare = model["provenance"].value("rare_categories", Json());
   if (!rare.is_object()) return out;
   for (const Json& c : rare.value("own", Json::array()))

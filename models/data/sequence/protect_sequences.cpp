@@ -11,7 +11,7 @@ ProtectedNumbers of_present(const std::vector<double>& values, const Column& col
   std::vector<double> ascending;
   std::copy_if(values.begin(), values.end(), std::back_inserter(ascending), [](double x) { return x == x; });
   sort_numbers(ascending);
-  return {ascending, least, decimals_of(column)};
+  return {ascending, column.least_rows != 0 ? column.least_rows : least, decimals_of(column)};
 }
 
 // The values of a static, once per key.

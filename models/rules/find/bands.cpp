@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <queue>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "models/data/formats/calendar.h"
+#include "models/rules/find/factors.h"
 #include "models/rules/find/search.h"
 #include "models/rules/rule/columns.h"
 
@@ -40,65 +40,46 @@ double simple_between(ColumnType type, double below, double above, bool from_bel
       if (const double first = std::floor(above / part) * part; lies_between(first) && unit > 1) return first;
     return kMissing;
   }
-  for (int digits = -kMostCutDigits; digits <= kMostCutDigits; ++digits) {
-    const double tens = std::pow(10.0, std::abs(digits));
-    for (const double part : {10, 5, 2}) {
-      const double parts = (digits < 0 ? below / tens : below * tens) / part;
-      const double whole = (from_below ? std::ceil(parts) : std::floor(parts) + 1) * part;
-      if (const double cut = digits < 0 ? whole * tens : whole / tens; lies_between(cut)) return cut;
-    }
-  }
-  return kMissing;
+  return simplest_between(below, above, from_below ? Ends::below : Ends::above, kMostCutDigits);
 }
-
-// The outermost numbers of a band, as many as may be known of one.
-class Edge {
- public:
-  Edge(double sign, int64_t least) : sign_(sign), least_(static_cast<size_t>(std::max<int64_t>(least, 1))) {}
-  void add(double x) {
-    if (inner_.size() == least_ && sign_ * x >= inner_.top()) return;
-    inner_.push(sign_ * x);
-    if (inner_.size() > least_) inner_.pop();
-    outer_ = inner_.size() == 1 ? sign_ * x : std::min(outer_, sign_ * x);
-  }
-  bool full() const { return inner_.size() == least_; }
-  double outermost() const { return sign_ * outer_; }
-  double innermost() const { return sign_ * inner_.top(); }
-
- private:
-  double sign_, outer_ = INFINITY;
-  size_t least_;
-  std::priority_queue<double> inner_;
-};
 
 struct Band {
   int32_t value;  // numbered as the proposing rows show them
   double low, high;
-  Edge lowest, highest;
+  Outermost lowest, highest;
 };
 
-// A target of few values, numbered.
+constexpr int32_t kNoValue = -1, kNewValue = -2, kRareValue = -3;
+
+// A target of few values, numbered as proposing rows show them.
 class Values {
  public:
-  explicit Values(const Column& c) : column_(c) {}
-  // −1: missing; −2: a value that proposing rows do not have.
-  int32_t of(int64_t row, bool fresh) {
-    if (column_.is_missing(row)) return -1;
-    const auto i = static_cast<size_t>(row);
-    const double key = is_numeric(column_.type) ? column_.numbers[i] + 0.0 : column_.codes[i];
-    if (!fresh) {
-      const auto at = known_.find(key);
-      return at == known_.end() ? -2 : at->second;
-    }
-    const auto [at, added] = known_.try_emplace(key, static_cast<int32_t>(texts_.size()));
-    if (added) texts_.push_back(band_value(column_, i));
-    return at->second;
+  Values(const Column& c, const Holders& holders) : column_(c) {
+    if (!is_numeric(c.type)) held_ = &holders.of_values(c);
+  }
+  void add(int64_t row) {
+    if (column_.is_missing(row)) return;
+    if (known_.try_emplace(key_of(row), static_cast<int32_t>(texts_.size())).second)
+      texts_.push_back(band_value(column_, static_cast<size_t>(row)));
+  }
+  // kNoValue: missing; kRareValue: a text of fewer holders, which protection replaces; kNewValue: proposing rows do not have it.
+  int32_t of(int64_t row, int64_t least) const {
+    if (column_.is_missing(row)) return kNoValue;
+    if (held_ != nullptr && (*held_)[static_cast<size_t>(column_.codes[static_cast<size_t>(row)])].holders < least)
+      return kRareValue;
+    const auto at = known_.find(key_of(row));
+    return at == known_.end() ? kNewValue : at->second;
   }
   size_t size() const { return texts_.size(); }
   const std::string& text(int32_t value) const { return texts_[static_cast<size_t>(value)]; }
 
  private:
+  double key_of(int64_t row) const {
+    const auto i = static_cast<size_t>(row);
+    return is_numeric(column_.type) ? column_.numbers[i] + 0.0 : column_.codes[i];
+  }
   const Column& column_;
+  const std::vector<Held>* held_ = nullptr;
   std::unordered_map<double, int32_t> known_;
   std::vector<std::string> texts_;
 };
@@ -106,7 +87,6 @@ class Values {
 struct Target {
   int column;
   Values values;
-  std::vector<int32_t> proposing;
 };
 
 // What bands may be of: a column, or a part of it.
@@ -121,22 +101,27 @@ struct Proposal {
   Bands cuts;
 };
 
-std::vector<Band> proposed(const RuleSearch& search, const Source& source, const std::vector<size_t>& order,
+int64_t least_of(const RuleSearch& search, const Source& source, const Target& target) {
+  return search.holders.least({&search.column(target.column), &source.column});
+}
+
+std::vector<Band> proposed(const RuleSearch& search, const Source& source, const std::vector<int64_t>& order,
                            const Target& target) {
   const size_t most = source.part == DatePart::itself ? kMostBands : kMostPartBands;
   std::vector<Band> out;
   std::unordered_set<double> numbers;
   double last = kMissing;
-  for (const size_t i : order) {
-    const int32_t value = target.proposing[i];
-    const double x = source.of(search.proposing[i]);
+  const int64_t least = least_of(search, source, target);
+  for (const int64_t row : order) {
+    const int32_t value = target.values.of(row, least);
+    const double x = source.of(row);
+    if (value == kRareValue) continue;
     if (value < 0) return {};
     if (numbers.size() < kNumbersPerBand * kMostPartBands)
-      numbers.insert(source.column.numbers[static_cast<size_t>(search.proposing[i])]);
+      numbers.insert(source.column.numbers[static_cast<size_t>(row)]);
     if (out.empty() || out.back().value != value) {
-      const int64_t least = search.options.least_rows;
       if (x == last || out.size() == most) return {};
-      out.push_back({value, x, x, Edge(1, least), Edge(-1, least)});
+      out.push_back({value, x, x, Outermost(1, least), Outermost(-1, least)});
     }
     out.back().high = last = x;
   }
@@ -145,36 +130,41 @@ std::vector<Band> proposed(const RuleSearch& search, const Source& source, const
 }
 
 // Extends the bands by all rows; false: a row is in none.
-bool extend(const RuleSearch& search, const Source& source, Target& target, std::vector<Band>& bands) {
+bool extend(const RuleSearch& search, const Source& source, const Target& target, std::vector<Band>& bands) {
   const Column& c = search.column(target.column);
-  for (int64_t row = 0; row < search.table.rows; ++row) {
+  const int64_t least = least_of(search, source, target);
+  bool all = true;
+  search.holders.each([&](int64_t row, int64_t holder) {
+    if (!all) return;
     const double x = source.of(row);
-    const int32_t value = target.values.of(row, false);
-    if ((x != x) != c.is_missing(row)) return false;
-    if (x != x) continue;
+    const int32_t value = target.values.of(row, least);
+    if (value == kRareValue) return;
+    all = (x != x) == c.is_missing(row);
+    if (x != x || !all) return;
     auto band = std::lower_bound(bands.begin(), bands.end(), x, [](const Band& b, double v) { return b.high < v; });
     if (band == bands.end() || (x < band->low && band != bands.begin() && band->value != value)) --band;
-    if (band->value != value) return false;
+    all = band->value == value;
     band->low = std::min(band->low, x), band->high = std::max(band->high, x);
-    band->lowest.add(x), band->highest.add(x);
-  }
-  return true;
+    band->lowest.add(x, holder), band->highest.add(x, holder);
+  });
+  return all;
 }
 
-// Where each band ends: the same numbers for all tables that lack fewer rows than may be known at either end.
-std::optional<Bands> cut(const Source& source, const Target& target, const std::vector<Band>& bands, bool with_cut) {
+// Where each band ends.
+std::optional<Bands> cut(const Source& source, const Target& target, std::vector<Band>& bands, bool with_cut) {
   Bands out;
   out.part = source.part, out.with_cut = with_cut;
-  for (const Band& b : bands) {
+  for (Band& b : bands) {
     if (!b.lowest.full()) return {};
     out.values.push_back(target.values.text(b.value));
   }
   const ColumnType type = source.part == DatePart::itself ? source.column.type : ColumnType::integer;
   for (size_t k = 1; k < bands.size(); ++k) {
-    const Edge &below = bands[k - 1].highest, &above = bands[k].lowest;
-    const double cut = simple_between(type, below.outermost(), above.outermost(), with_cut);
-    if (!(cut == simple_between(type, below.innermost(), above.innermost(), with_cut))) return {};
-    out.cuts.push_back(cut);
+    const auto cut = stable_between(bands[k - 1].highest, bands[k].lowest, [&](double below, double above) {
+      return simple_between(type, below, above, with_cut);
+    });
+    if (!cut) return {};
+    out.cuts.push_back(*cut);
   }
   return out;
 }
@@ -185,8 +175,8 @@ size_t letters(const Bands& bands) {
   return out;
 }
 
-std::optional<Proposal> proposal(const RuleSearch& search, const Source& source, const std::vector<size_t>& order,
-                                 Target& target) {
+std::optional<Proposal> proposal(const RuleSearch& search, const Source& source, const std::vector<int64_t>& order,
+                                 const Target& target) {
   std::vector<Band> bands = proposed(search, source, order, target);
   if (bands.empty() || !extend(search, source, target, bands)) return {};
   std::optional<Bands> cuts = cut(source, target, bands, false), with_cut = cut(source, target, bands, true);
@@ -196,11 +186,12 @@ std::optional<Proposal> proposal(const RuleSearch& search, const Source& source,
 }
 
 std::optional<FoundRule> rule_of(const RuleSearch& search, const Source& source, const Proposal& proposal,
-                                 Target& target, double tried) {
+                                 const Target& target, double tried) {
+  const int64_t least = least_of(search, source, target);
   const auto holds = [&](int64_t row, int64_t other) {
     const double x = source.of(row);
-    const int32_t value = target.values.of(other, false);
-    if (x != x || value == -1) return -1;
+    const int32_t value = target.values.of(other, least);
+    if (x != x || value == kNoValue || value == kRareValue) return -1;
     return proposal.bands[proposal.cuts.of(x)].value == value ? 1 : 0;
   };
   const auto evidence = search.evidence_of(holds, tried);
@@ -210,12 +201,11 @@ std::optional<FoundRule> rule_of(const RuleSearch& search, const Source& source,
                    c.name};
 }
 
-std::vector<size_t> order_of(const RuleSearch& search, const Source& source) {
-  std::vector<size_t> out;
-  for (size_t i = 0; i < search.proposing.size(); ++i)
-    if (!source.column.is_missing(search.proposing[i])) out.push_back(i);
-  std::sort(out.begin(), out.end(),
-            [&](size_t a, size_t b) { return source.of(search.proposing[a]) < source.of(search.proposing[b]); });
+// Proposing rows by their number.
+std::vector<int64_t> order_of(const RuleSearch& search, const Source& source) {
+  std::vector<int64_t> out = search.proposing;
+  std::erase_if(out, [&](int64_t row) { return source.column.is_missing(row); });
+  std::sort(out.begin(), out.end(), [&](int64_t a, int64_t b) { return source.of(a) < source.of(b); });
   return out;
 }
 
@@ -228,9 +218,9 @@ std::optional<FoundRule> find_bands(const RuleSearch& search) {
     const Column& c = search.column(j);
     if (!search.usable(j)) continue;
     if (is_numeric(c.type) && numbers.size() < kMostBandColumns) numbers.push_back(j);
-    Target target{j, Values(c), {}};
+    Target target{j, Values(c, search.holders)};
     for (const int64_t row : search.proposing) {
-      target.proposing.push_back(target.values.of(row, true));
+      target.values.add(row);
       if (target.values.size() > kMostPartBands) break;
     }
     c.relax();
@@ -245,7 +235,7 @@ std::optional<FoundRule> find_bands(const RuleSearch& search) {
     const Column& c = search.column(j);
     for (const DatePart part : parts_of(c.type)) {
       const Source source{c, part};
-      const std::vector<size_t> order = order_of(search, source);
+      const std::vector<int64_t> order = order_of(search, source);
       for (size_t t = 0; t < targets.size(); ++t) {
         if (targets[t].column == j) continue;
         const auto bands = proposal(search, source, order, targets[t]);

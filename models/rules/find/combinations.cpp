@@ -115,30 +115,30 @@ std::optional<Evidence> evidence_of_pair(const Labels& a, const Labels& b, doubl
 std::optional<int64_t> rows_in_levels(const RuleSearch& search, const std::vector<int>& columns) {
   size_t most = kMostLevels;
   int64_t rare_anyway = 0;
+  const int64_t least = search.holders.least(search.columns_at(columns));
   for (const int j : columns) {
     const Column& c = search.column(j);
     most = std::max(most, c.values.size());
-    std::vector<int64_t> rows(c.values.size());
-    for (const int32_t code : c.codes)
-      if (code >= 0) ++rows[static_cast<size_t>(code)];
+    if (is_numeric(c.type)) continue;
     int64_t rare = 0;
-    for (const int64_t n : rows) rare += n < search.options.least_rows ? n : 0;
+    for (const Held& value : search.holders.of_values(c)) rare += value.holders < least ? value.rows : 0;
     rare_anyway = std::max(rare_anyway, rare);
   }
-  std::unordered_map<uint64_t, int64_t> rows;
-  for (int64_t i = 0; i < search.table.rows; ++i) {
+  std::unordered_map<uint64_t, Held> held;
+  search.holders.each([&](int64_t row, int64_t holder) {
+    if (held.size() > 8 * most) return;
     uint64_t key = 0;
     for (const int j : columns) {
-      key = (key ^ value_key(search.column(j), i)) * 0x9e3779b97f4a7c15ull;
+      key = (key ^ value_key(search.column(j), row)) * 0x9e3779b97f4a7c15ull;
       key ^= key >> 29;
     }
-    ++rows[key];
-    if (rows.size() > 8 * most) return {};
-  }
+    held[key].add(holder);
+  });
+  if (held.size() > 8 * most || search.holders.hide_texts()) return {};
   int64_t rare = 0;
   size_t levels = 0;
-  for (const auto& [key, n] : rows) {
-    if (n < search.options.least_rows) rare += n;
+  for (const auto& [key, combination] : held) {
+    if (combination.holders < least) rare += combination.rows;
     else ++levels;
   }
   const auto share = [&](int64_t n) { return static_cast<double>(n) / static_cast<double>(search.table.rows); };

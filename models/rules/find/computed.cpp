@@ -2,12 +2,16 @@
 #include "models/rules/kinds/computed.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "models/rules/find/factors.h"
 #include "models/rules/find/search.h"
 #include "models/rules/rule/columns.h"
 
 namespace tessera {
 namespace {
+
+constexpr int kMostNumberDigits = 15;
 
 // The part of a whole that a product takes, as 1 - discount / 100: no value of the table makes it negative.
 bool is_rest(const Arithmetic& a) {
@@ -25,6 +29,55 @@ bool negative_terms(const Arithmetic& a) {
   const bool product = a.op == Arithmetic::Op::multiply || a.op == Arithmetic::Op::divide;
   return std::any_of(a.operands.begin(), a.operands.end(), [=](const Arithmetic& operand) {
     return !(product && is_rest(operand)) && negative_terms(operand);
+  });
+}
+
+struct NumberInside {
+  double* number;
+  bool divides;  // the reciprocal is what a value is linear in
+};
+
+// Of dates and times, what they count from is no number of the table.
+void numbers_in(Arithmetic& a, bool divides, std::vector<NumberInside>& out) {
+  if (a.op == Arithmetic::Op::number && !a.instant) out.push_back({&a.number, divides});
+  for (Arithmetic& operand : a.operands)
+    numbers_in(operand, a.op == Arithmetic::Op::divide && &operand != a.operands.data(), out);
+}
+
+// Whether each number of an expression, given the others, is the simplest one that rows allow, also without as many
+// holders as a rule may not tell of: a factor of a column that is 0 in all rows but one would be that row's.
+bool has_stable_numbers(const RuleSearch& search, Arithmetic expression, const Column& target) {
+  std::vector<int> places = columns_of(expression);
+  std::vector<const Column*> columns = search.columns_at(places);
+  columns.push_back(&target);
+  const int64_t least = search.holders.least(columns);
+  std::vector<NumberInside> numbers;
+  numbers_in(expression, false, numbers);
+  std::vector<int64_t> rows = search.proposing;
+  rows.insert(rows.end(), search.testing.begin(), search.testing.end());
+  rows = search.holders.together(std::move(rows));
+  return std::all_of(numbers.begin(), numbers.end(), [&](const NumberInside& inside) {
+    const double own = *inside.number, at = inside.divides ? 1 / own : own, change = 1e-3 * std::abs(at);
+    const auto value = [&](int64_t row, double x) {
+      *inside.number = inside.divides ? 1 / x : x;
+      const double out = exact_value(expression, search.table, static_cast<size_t>(row), target);
+      *inside.number = own;
+      return out;
+    };
+    Outermost low(-1, least), high(1, least);
+    for (const int64_t row : rows) {
+      const double t = target.numbers[static_cast<size_t>(row)], here = value(row, at);
+      const double slope = (value(row, at + change) - here) / change;
+      if (t != t || !(std::abs(slope) > 0)) continue;
+      const double middle = at + (t - here) / slope, reach = reach_of(t, here, target) / std::abs(slope);
+      low.add(middle - reach, search.holders.of(row)), high.add(middle + reach, search.holders.of(row));
+    }
+    const auto stable = stable_between(low, high, [&](double a, double b) {
+      if (inside.divides && !(a > 0)) return kMissing;
+      return inside.divides ? simplest_between(1 / b, 1 / a, Ends::both, kMostNumberDigits)
+                            : simplest_between(a, b, Ends::both, kMostNumberDigits);
+    });
+    return stable && *stable == own;
   });
 }
 
@@ -74,7 +127,7 @@ std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed&
     }
   } else {
     const auto evidence = search.evidence_of(holds, tried);
-    if (!evidence) return {};
+    if (!evidence || !has_stable_numbers(search, expression, target)) return {};
     found.evidence = *evidence;
   }
   // A difference of columns may come out below zero where no real one does.

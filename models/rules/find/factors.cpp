@@ -25,6 +25,27 @@ double short_number(double x, double near) {
   return x;
 }
 
+double simplest_between(double below, double above, Ends ends, int most) {
+  constexpr int kFew = 3;
+  const auto lies_between = [=](double x) {
+    return (ends == Ends::above ? below < x : below <= x) && (ends == Ends::below ? x < above : x <= above);
+  };
+  for (int digits = -most; digits <= most; ++digits) {
+    const double tens = std::pow(10.0, std::abs(digits));
+    for (const double part : {10, 5, 2}) {
+      const double parts = (digits < 0 ? below / tens : below * tens) / part;
+      const double whole = (ends == Ends::above ? std::floor(parts) + 1 : std::ceil(parts)) * part;
+      // the next one too, as a quotient may be rounded away from a whole number
+      for (const double near : {whole - part, whole, whole + part})
+        if (const double x = digits < 0 ? near * tens : near / tens; lies_between(x)) return x + 0.0;
+    }
+    if (digits == kFew && ends == Ends::both && below > 0)
+      for (const double n : {std::ceil(1 / above), std::ceil(1 / above) + 1})
+        if (n > 1 && lies_between(1 / n)) return 1 / n;
+  }
+  return kMissing;
+}
+
 double half_unit(const Column& column) {
   const int digits = digits_of(column);
   if (digits == kAllDigits) return 0;

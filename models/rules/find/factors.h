@@ -11,6 +11,11 @@ double dot(const std::vector<double>& a, const std::vector<double>& b);
 // The number of fewest digits within `near` of x, or one over a whole number; x itself if there is none.
 double short_number(double x, double near);
 
+// The first number of a range in a fixed order: of fewest digits, and rather a multiple of 5 or 2; then the smallest.
+// Between 3 and 4 digits come those over which 1 is whole. NaN: none has up to `digits` digits after the point.
+enum class Ends { below, above, both };  // which ends belong to the range
+double simplest_between(double below, double above, Ends ends, int digits);
+
 inline bool is_instant(const Column& c) { return c.type == ColumnType::date || c.type == ColumnType::datetime; }
 
 // The numbers among them that differ.

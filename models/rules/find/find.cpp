@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "engine/error.h"
+#include "models/data/table/decimals.h"
+#include "models/data/table/number_writer.h"
 #include "models/expression/where.h"
 #include "models/rules/find/search.h"
 #include "models/rules/kinds/joint.h"
@@ -15,8 +17,11 @@ namespace tessera {
 class RuleFinder {
  public:
   RuleFinder(Table& table, const RuleOptions& options, Team& team, const Monitor& monitor)
-      : table_(table), options_(options), team_(team), monitor_(monitor) {
-    for (const Column& c : table.columns) out_.columns_.push_back(c.name);
+      : table_(table), options_(options), team_(team), monitor_(monitor), holders_(table, options) {
+    for (Column& c : table.columns) {
+      out_.columns_.push_back(c.name);
+      limit_to_shared(c);
+    }
   }
 
   Rules run() {
@@ -34,20 +39,40 @@ class RuleFinder {
       find_steps();
       find_in_place();
     }
-    if (find || !bounds_.empty()) keep(find_bounds(RuleSearch(table_, options_, team_), given_bounds()));
+    if (find || !bounds_.empty()) keep(find_bounds(search(), given_bounds()));
     if (find && options_.by_rejection) find_cycles_and_orders();
     // of rows: a step of a sequence is not drawn from the steps before it as a column is from other columns
-    if (find && options_.by_rejection) keep(find_repeats(RuleSearch(table_, options_, team_), out_.found_));
-    if (find) keep(find_grids(RuleSearch(table_, options_, team_), out_.found_));
+    if (find && options_.by_rejection) keep(find_repeats(search(), out_.found_));
+    if (find) keep(find_grids(search(), out_.found_));
     monitor_.check_cancelled("rules");
     return std::move(out_);
   }
 
  private:
+  RuleSearch search() { return {table_, options_, holders_, team_}; }
+
+  // A digit that fewer rows or keys need than a number must have would stand in a rule, as the format of its column.
+  void limit_to_shared(Column& c) const {
+    const int64_t least = c.least_rows != 0 ? c.least_rows : options_.least_rows;
+    if (!is_numeric(c.type) || least <= 1 || !c.arrow.empty() || digits_of(c) == kAllDigits) return;
+    const auto is_shared = [&](int digits) {
+      Held finer;
+      holders_.each([&](int64_t row, int64_t holder) {
+        if (finer.holders >= least) return;
+        const double x = c.numbers[static_cast<size_t>(row)];
+        if (x == x && round_decimals(x, digits - 1) != x) finer.add(holder);
+      });
+      c.relax();
+      return finer.holders >= least;
+    };
+    const int fewest = c.type == ColumnType::decimal ? 1 : 0;
+    while (decimals_of(c) > fewest && !is_shared(c.decimals)) --c.decimals, limit_digits(c);
+  }
+
   void exhaust(std::optional<FoundRule> (*find)(const RuleSearch&)) {
-    while (auto found = find(RuleSearch(table_, options_, team_))) {
+    while (auto found = find(search())) {
       monitor_.check_cancelled("rules");
-      auto total = find_total(RuleSearch(table_, options_, team_), *found);
+      auto total = find_total(search(), *found);
       keep(std::move(total ? *total : *found));
     }
   }
@@ -55,7 +80,7 @@ class RuleFinder {
   // What is learnt as differences between steps is in no other rule; one that is given comes first.
   void find_steps() {
     for (const GivenOrder& given : bounds_) options_.apart.insert(options_.apart.end(), {given.lower, given.upper});
-    std::vector<FoundRule> rising = find_rising(RuleSearch(table_, options_, team_));
+    std::vector<FoundRule> rising = find_rising(search());
     options_.apart.resize(options_.apart.size() - 2 * bounds_.size());
     keep(std::move(rising));
     const std::vector<std::string> names = out_.rising();
@@ -63,11 +88,11 @@ class RuleFinder {
   }
 
   void find_in_place() {
-    RuleSearch search(table_, options_, team_);
-    std::vector<FoundRule> missing = find_missing(search);
-    keep(find_months(search));
-    for (const FoundRule& f : missing) search.filled.push_back(f.column);
-    std::vector<FoundRule> combinations = find_combinations(search);
+    RuleSearch in_place = search();
+    std::vector<FoundRule> missing = find_missing(in_place);
+    keep(find_months(in_place));
+    for (const FoundRule& f : missing) in_place.filled.push_back(f.column);
+    std::vector<FoundRule> combinations = find_combinations(in_place);
     keep(std::move(missing));
     keep(std::move(combinations));
   }
@@ -75,21 +100,34 @@ class RuleFinder {
   // Times become days first, which may be ordered with dates, and all dates weeks: a step of a sequence has neither.
   void find_cycles_and_orders() {
     std::vector<std::string> days;
-    std::vector<FoundRule> times = find_cycles(RuleSearch(table_, options_, team_), ColumnType::datetime);
+    std::vector<FoundRule> times = find_cycles(search(), ColumnType::datetime);
     for (const FoundRule& f : times) days.push_back(f.rule->columns(table_).front());
     keep(std::move(times));
-    if (!days.empty()) keep(find_bounds(RuleSearch(table_, options_, team_), {}, days));
-    keep(find_cycles(RuleSearch(table_, options_, team_), ColumnType::date));
+    if (!days.empty()) keep(find_bounds(search(), {}, days));
+    keep(find_cycles(search(), ColumnType::date));
   }
 
   void keep(std::vector<FoundRule> found) {
     for (FoundRule& f : found) keep(std::move(f));
   }
   void keep(FoundRule found) {
+    const int64_t own = own_least(found.rule->columns(table_));
     found.rule->reduce(table_, team_);
     table_.relax();
+    for (Column& c : table_.columns)  // that the rule put in the place of others
+      if (c.reason == found.rule->text()) c.least_rows = own;
     if (!found.check.empty()) out_.checked_.push_back(found.check);
     out_.found_.push_back(std::move(found));
+  }
+
+  // What is made of several columns needs as many rows as each of them; 0: as all columns do.
+  int64_t own_least(const std::vector<std::string>& names) const {
+    int64_t out = 0, most = 0;
+    for (const std::string& name : names) {
+      const int64_t own = column_of(table_, name).least_rows;
+      most = std::max(most, own), out = std::max(out, own != 0 ? own : options_.least_rows);
+    }
+    return most == 0 ? 0 : out;
   }
 
   // A rule that the user gives: by construction if it computes a column or orders two, and the table keeps it; else
@@ -132,14 +170,14 @@ class RuleFinder {
     }
     check_apart(places);
     if (places.size() < 2) return;
-    std::optional<FoundRule> found = joint_rule(RuleSearch(table_, options_, team_), places);
+    std::optional<FoundRule> found = joint_rule(search(), places);
     if (!found)
       throw Error(
           ErrorCode::usage,
           fmt::format("--rule: \"{}\": the table has more than 1,000 combinations, or more than 2 % of its rows "
-                      "have one that fewer than {} rows share, which a model may not hold.\n  Omit the rule, "
-                      "or name fewer columns.",
-                      text, options_.least_rows));
+                      "have one that fewer than {} {} share, which a model may not hold.\n  Omit the rule, or name "
+                      "fewer columns.",
+                      text, holders_.least(search().columns_at(places)), options_.key.empty() ? "rows" : "keys"));
     keep(std::move(*found));
   }
 
@@ -160,8 +198,7 @@ class RuleFinder {
       const Arithmetic &target = left ? term.left : term.right, &other = left ? term.right : term.left;
       const std::vector<int> of = columns_of(other);
       if (!target.is_column() || std::find(of.begin(), of.end(), target.column) != of.end()) continue;
-      auto found = computed_rule(RuleSearch(table_, options_, team_),
-                                 {target.column, left ? term.right_text : term.left_text}, 1, true);
+      auto found = computed_rule(search(), {target.column, left ? term.right_text : term.left_text}, 1, true);
       if (!found || !place_in_order(std::move(*found), target.column, of)) continue;
       return true;
     }
@@ -224,6 +261,7 @@ class RuleFinder {
   RuleOptions options_;
   Team& team_;
   const Monitor& monitor_;
+  Holders holders_;
   Rules out_;
   std::vector<GivenColumn> computed_;  // of each rule in out_ while rules are given
   std::vector<GivenOrder> bounds_;

@@ -17,6 +17,24 @@ namespace {
 constexpr size_t kLeastValues = 17;
 constexpr double kMostUnits = 0x1p51;
 
+// How many groups of rows without a common holder lie on no coarser grid: if `least` do, the grid is the same without
+// any least − 1 holders, as one group is left as it is.
+int64_t groups_on(const RuleSearch& search, const Column& c, double unit, int64_t wanted) {
+  int64_t groups = 0, step = 0, closed = -1;
+  std::optional<int64_t> first;
+  for (const int64_t row : search.holders.together(search.proposing)) {
+    const double x = c.numbers[static_cast<size_t>(row)];
+    if (x != x || search.holders.of(row) == closed) continue;
+    const int64_t v = std::llround(x * unit);
+    if (!first) first = v;
+    step = std::gcd(step, v - *first);
+    if (step != wanted) continue;
+    ++groups, step = 0, closed = search.holders.of(row);
+    first.reset();
+  }
+  return groups;
+}
+
 // The values in units of their last digit, of some rows; empty if they are too large.
 std::vector<int64_t> units_of(const Column& c, const std::vector<int64_t>& rows, double unit) {
   std::vector<int64_t> out;
@@ -52,6 +70,7 @@ std::optional<FoundRule> grid_of_column(const RuleSearch& search, const Column& 
   for (const int64_t row : search.testing) e.held_out += holds(row, row) > 0;
   // The same value again says nothing: distinct ones count.
   if (!RuleSearch::beyond_chance(static_cast<int64_t>(values.size()) - 1, e.chance, tried)) return {};
+  if (groups_on(search, c, unit, step) < search.holders.least({&c})) return {};
   for (int64_t row = 0; row < search.table.rows; ++row) {
     const int here = holds(row, row);
     if (here == 0) return {};

@@ -10,11 +10,12 @@ namespace {
 
 constexpr size_t kMostValues = 100;  // of a column that says so
 
-int64_t missing_in(const Column& c) {
-  int64_t n = 0;
-  for (int64_t i = 0; i < c.size(); ++i) n += c.is_missing(i);
+// The fewer of those who lack a value of a column and those who have one.
+int64_t fewer_of(const RuleSearch& search, const Column& c) {
+  Held with, without;
+  search.holders.each([&](int64_t row, int64_t holder) { (c.is_missing(row) ? without : with).add(holder); });
   c.relax();
-  return n;
+  return std::min(with.holders, without.holders);
 }
 
 // Whether column `target` is missing in `row` if `other` says so by being missing or present.
@@ -29,60 +30,75 @@ std::optional<MissingWhere> by_presence(const RuleSearch& search, const Column& 
   return {};
 }
 
-// By the values of a column of texts: each has the target always, or never. Values of fewer rows than a category needs
-// are protected and do not enter the rule; they must be few.
-std::optional<MissingWhere> by_values(const RuleSearch& search, const Column& target, const Column& other) {
+// The rows of a value of a column of texts, or of its missing cells, and those of them that lack the target.
+struct Lacking {
+  Held held;
+  int64_t missing = 0;
+};
+
+// By the values of a column of texts: each has the target always, or never. Values of fewer holders than a category
+// needs are replaced by protection: their rows say nothing, and must be few.
+std::optional<MissingWhere> by_values(const RuleSearch& search, const Column& target, const Column& other,
+                                      std::vector<Lacking>& values) {
   if (is_numeric(other.type) || other.values.size() > kMostValues) return {};
-  std::vector<int64_t> rows(other.values.size() + 1), missing(other.values.size() + 1);
-  for (int64_t i = 0; i < search.table.rows; ++i) {
-    const int32_t code = other.codes[static_cast<size_t>(i)];
-    const size_t v = code < 0 ? other.values.size() : static_cast<size_t>(code);
-    ++rows[v];
-    missing[v] += target.is_missing(i);
+  values.assign(other.values.size() + 1, {});
+  search.holders.each([&](int64_t row, int64_t holder) {
+    const int32_t code = other.codes[static_cast<size_t>(row)];
+    Lacking& v = values[code < 0 ? other.values.size() : static_cast<size_t>(code)];
+    v.held.add(holder);
+    v.missing += target.is_missing(row);
+  });
+  const std::vector<Held>& held = search.holders.of_values(other);
+  MissingWhere where{other.name, MissingWhere::Says::values, {}, false};
+  const int64_t least = search.holders.least({&target, &other});
+  int64_t rare = 0;
+  for (size_t v = 0; v < values.size(); ++v) {
+    const bool text = v < held.size();
+    if ((text ? held[v] : values[v].held).holders < least) {
+      rare += values[v].held.rows;
+      values[v] = {};
+      continue;
+    }
+    if (values[v].missing != 0 && values[v].missing != values[v].held.rows) return {};
+    if (text && values[v].missing > 0) where.values.push_back(other.values[v]);
+    if (!text) where.or_missing = values[v].missing > 0;
   }
-  MissingWhere where{other.name, MissingWhere::Says::values, {}, missing.back() > 0};
-  for (size_t v = 0; v < rows.size(); ++v) {
-    if (missing[v] != 0 && missing[v] != rows[v]) return {};
-    if (rows[v] > 0 && rows[v] < search.options.least_rows) return {};
-    if (v < other.values.size() && missing[v] > 0) where.values.push_back(other.values[v]);
-  }
+  if (rare > search.table.rows / 10) return {};
   return where;
 }
 
-bool says_missing(const MissingWhere& where, const Column& other, int64_t row) {
+// Whether a row's other column says that a cell is missing; −1: nothing.
+int says_missing(const MissingWhere& where, const Column& other, const std::vector<Lacking>& values, int64_t row) {
   const bool none = other.is_missing(row);
-  if (where.says != MissingWhere::Says::values) return none == (where.says == MissingWhere::Says::missing);
-  if (none) return where.or_missing;
-  const std::string& value = other.values[static_cast<size_t>(other.codes[static_cast<size_t>(row)])];
-  return std::find(where.values.begin(), where.values.end(), value) != where.values.end();
+  if (where.says != MissingWhere::Says::values) return none == (where.says == MissingWhere::Says::missing) ? 1 : 0;
+  const Lacking& v = none ? values.back() : values[static_cast<size_t>(other.codes[static_cast<size_t>(row)])];
+  return v.held.rows == 0 ? -1 : v.missing > 0 ? 1 : 0;
 }
 
 }  // namespace
 
 std::vector<FoundRule> find_missing(const RuleSearch& search) {
   const auto columns = static_cast<int>(search.columns());
-  std::vector<int64_t> missing;
-  for (int j = 0; j < columns; ++j) missing.push_back(missing_in(search.column(j)));
   std::vector<FoundRule> out;
   std::vector<char> ruled(static_cast<size_t>(columns), 0), asked(static_cast<size_t>(columns), 0);
   const auto tried = static_cast<double>(columns) * static_cast<double>(columns) * 2;
   for (int t = 0; t < columns; ++t) {
     const Column& target = search.column(t);
-    const int64_t gaps = missing[static_cast<size_t>(t)];
     // Neither its missing nor its present values may be of single rows.
-    if (!search.usable(t) || gaps < search.options.least_rows || target.size() - gaps < search.options.least_rows)
-      continue;
+    if (!search.usable(t) || fewer_of(search, target) < search.holders.least({&target})) continue;
     for (int o = 0; o < columns && ruled[static_cast<size_t>(t)] == 0; ++o) {
       // A column that is asked keeps its own missing values, so that rules do not depend on each other.
       if (o == t || !search.usable(o) || ruled[static_cast<size_t>(o)] != 0 || asked[static_cast<size_t>(t)] != 0)
         continue;
       const Column& other = search.column(o);
       auto where = by_presence(search, target, other);
-      if (!where) where = by_values(search, target, other);
+      std::vector<Lacking> values;
+      if (!where) where = by_values(search, target, other, values);
       other.relax(), target.relax();
       if (!where) continue;
       const auto holds = [&](int64_t row, int64_t in) {
-        return says_missing(*where, other, row) == target.is_missing(in);
+        const int missing = says_missing(*where, other, values, row);
+        return missing < 0 ? -1 : (missing > 0) == target.is_missing(in) ? 1 : 0;
       };
       const auto evidence = search.evidence_of(holds, tried);
       if (!evidence) continue;

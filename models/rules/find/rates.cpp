@@ -1,5 +1,5 @@
 // Numbers that another one gives at a rate, or a difference, of each category. In the rows of a category all rates that
-// rounding allows must have a number in common: the shortest of them is the rate.
+// rounding allows must have a number in common: the simplest of them is the rate.
 #include "models/rules/kinds/rate.h"
 
 #include <algorithm>
@@ -15,18 +15,18 @@ namespace {
 
 constexpr size_t kMostNumbers = 60, kMostCategories = 30;  // the work grows with numbers² · categories
 constexpr size_t kMostRateLevels = 20'000;
+constexpr int kMostRateDigits = 15;
 constexpr size_t kLeastNumbers = 3;  // distinct ones: of fewer, the category alone gives the target
 
 // The rates that give a value but for rounding.
 struct Interval {
   double low = -INFINITY, high = INFINITY;
-  int64_t rows = 0;
+  int64_t rows = 0;  // that say something of the rate
 
   bool empty() const { return !(low <= high); }
-  bool has(double rate) const { return low <= rate && rate <= high; }
   void meet(const Interval& other) {
     low = std::max(low, other.low), high = std::min(high, other.high);
-    ++rows;
+    rows += std::isfinite(other.low) || std::isfinite(other.high);
   }
 };
 
@@ -48,57 +48,99 @@ struct RatedPair {
   bool missing(int64_t row, int64_t other) const { return target.is_missing(other) || of.is_missing(row); }
 };
 
-// Of each level; empty where a row has no rate in common with the others.
-std::vector<Interval> rates_in(const std::vector<int64_t>& rows, const RatedPair& pair, const Column& by) {
-  std::vector<Interval> out(by.values.size());
-  for (const int64_t row : rows) {
-    const int32_t code = by.codes[static_cast<size_t>(row)];
-    if (pair.target.is_missing(row) != (pair.of.is_missing(row) || code < 0)) return {};
-    if (pair.target.is_missing(row)) continue;
-    Interval& level = out[static_cast<size_t>(code)];
-    level.meet(pair.of_row(row, row));
-    if (level.empty()) return {};
+// What the rows of a level say of its rate.
+struct Level {
+  Interval rate;
+  Outermost low, high;
+};
+
+// A category, and its values of as many holders as a rule may tell of. Protection replaces the others: their rows say
+// nothing.
+struct RatedBy {
+  const Column& column;
+  const std::vector<Held>& held;
+  int64_t least;
+
+  RatedBy(const RuleSearch& search, const RatedPair& pair, const Column& by)
+      : column(by), held(search.holders.of_values(by)), least(search.holders.least({&pair.target, &pair.of, &by})) {}
+  int32_t code(int64_t row) const { return column.codes[static_cast<size_t>(row)]; }
+  bool is_rare(int32_t code) const { return code >= 0 && held[static_cast<size_t>(code)].holders < least; }
+};
+
+// Narrows the rate of the row's level; false: it has none in common with the others.
+bool narrows(const RatedPair& pair, const RatedBy& by, int64_t row, Interval& level) {
+  if (pair.target.is_missing(row) != (pair.of.is_missing(row) || by.code(row) < 0)) return false;
+  if (!pair.target.is_missing(row)) level.meet(pair.of_row(row, row));
+  return !level.empty();
+}
+
+// By proposing rows; empty where a row has no rate in common with the others of its level.
+std::vector<Interval> proposed_rates(const RuleSearch& search, const RatedPair& pair, const RatedBy& by) {
+  std::vector<Interval> out(by.held.size());
+  Interval none;
+  for (const int64_t row : search.proposing) {
+    const int32_t code = by.code(row);
+    if (!by.is_rare(code) && !narrows(pair, by, row, code < 0 ? none : out[static_cast<size_t>(code)])) return {};
   }
   return out;
 }
 
-// The rate of each level that as many rows have as may be known.
-Rates rates_of(const RuleSearch& search, const RatedPair& pair, const Column& by, const std::vector<Interval>& all) {
+// Of all rows: the simplest rate of each level that would be the same without some holders. The others get one of these
+// in sampled rows, so they must be few.
+std::optional<Rates> stable_rates(const RuleSearch& search, const RatedPair& pair, const RatedBy& by) {
+  std::vector<Level> levels(by.held.size(), {{}, Outermost(-1, by.least), Outermost(1, by.least)});
+  Interval none;
+  bool all = true;
+  search.holders.each([&](int64_t row, int64_t holder) {
+    const int32_t code = by.code(row);
+    if (!all || by.is_rare(code)) return;
+    if (code < 0) {
+      all = narrows(pair, by, row, none);
+      return;
+    }
+    Level& level = levels[static_cast<size_t>(code)];
+    all = narrows(pair, by, row, level.rate);
+    if (!all || pair.target.is_missing(row)) return;
+    const Interval here = pair.of_row(row, row);
+    level.low.add(here.low, holder), level.high.add(here.high, holder);
+  });
+  if (!all) return {};
   Rates out;
   out.factors = pair.factors;
-  for (size_t v = 0; v < all.size(); ++v) {
-    if (all[v].rows < search.options.least_rows) continue;
-    const double middle = (all[v].low + all[v].high) / 2;
-    out.levels.push_back(by.values[v]);
-    out.rates.push_back(std::isfinite(middle) ? short_number(middle, (all[v].high - all[v].low) / 2) : 0);
+  int64_t others = 0;
+  for (size_t v = 0; v < levels.size(); ++v) {
+    const auto rate = stable_between(levels[v].low, levels[v].high, [](double low, double high) {
+      return simplest_between(low, high, Ends::both, kMostRateDigits);
+    });
+    if (by.held[v].holders < by.least || !rate) {
+      others += by.held[v].rows;
+      continue;
+    }
+    out.levels.push_back(by.column.values[v]);
+    out.rates.push_back(*rate);
   }
+  if (out.levels.empty() || others > search.table.rows / 10) return {};
   return out;
 }
 
-std::optional<FoundRule> rule_of_rates(const RuleSearch& search, const RatedPair& pair, const Column& by,
+std::optional<FoundRule> rule_of_rates(const RuleSearch& search, const RatedPair& pair, const RatedBy& by,
                                        double tried) {
-  const std::vector<Interval> seen = rates_in(search.proposing, pair, by);
+  const std::vector<Interval> seen = proposed_rates(search, pair, by);
   if (seen.empty()) return {};
-  std::vector<int64_t> rows(static_cast<size_t>(search.table.rows));
-  std::iota(rows.begin(), rows.end(), 0);
-  const std::vector<Interval> all = rates_in(rows, pair, by);
-  if (all.empty()) return {};
   const auto holds = [&](int64_t row, int64_t other) {
-    const int32_t code = by.codes[static_cast<size_t>(row)];
+    const int32_t code = by.code(row);
     // a row alone in its level, or of a level that proposing rows do not have, says nothing
-    if (code < 0 || pair.missing(row, other) || seen[static_cast<size_t>(code)].rows == 0) return -1;
+    if (code < 0 || by.is_rare(code) || pair.missing(row, other) || seen[static_cast<size_t>(code)].rows == 0)
+      return -1;
     Interval level = seen[static_cast<size_t>(code)];
     level.meet(pair.of_row(row, other));
     return level.empty() ? 0 : 1;
   };
-  auto evidence = search.evidence_of(holds, tried);
-  if (!evidence) return {};
-  Rates rates = rates_of(search, pair, by, all);
-  int64_t rare = 0;
-  for (const Interval& level : all) rare += level.rows < search.options.least_rows ? level.rows : 0;
-  if (rates.levels.empty() || rare > search.table.rows / 10) return {};
-  return FoundRule{std::make_shared<RateRule>(head_of(pair.target), pair.of.name, by.name, std::move(rates)), *evidence,
-                   "", pair.target.name};
+  const auto evidence = search.evidence_of(holds, tried);
+  auto rates = evidence ? stable_rates(search, pair, by) : std::nullopt;
+  if (!rates) return {};
+  return FoundRule{std::make_shared<RateRule>(head_of(pair.target), pair.of.name, by.column.name, std::move(*rates)),
+                   *evidence, "", pair.target.name};
 }
 
 // A column in the proposing rows.
@@ -131,10 +173,12 @@ Category category_in(const RuleSearch& search, int column) {
 }
 
 // Whether the rows of each category have a rate in common, and not all rows have.
-bool rates_proposed(const RatedPair& pair, const RatedNumbers& target, const RatedNumbers& of, const Category& by) {
+bool rates_proposed(const RatedPair& pair, const RatedNumbers& target, const RatedNumbers& of, const Category& by,
+                    const RatedBy& rated) {
   Interval level, all;
   for (size_t k = 0; k < by.by_code.size(); ++k) {
     const size_t i = by.by_code[k];
+    if (rated.is_rare(by.codes[i])) continue;
     const double t = target.x[i], x = of.x[i];
     if ((t != t) != (x != x || by.codes[i] < 0)) return false;
     if (k == 0 || by.codes[i] != by.codes[by.by_code[k - 1]]) level = {};
@@ -177,8 +221,9 @@ std::optional<FoundRule> find_rates(const RuleSearch& search) {
         const bool exact = !factors && digits_of(x) <= digits;
         const RatedPair pair{target, x, factors, exact ? 0 : half};
         for (const Category& by : categories) {
-          if (!rates_proposed(pair, t, of, by)) continue;
-          auto found = rule_of_rates(search, pair, search.column(by.column), tried);
+          const RatedBy rated(search, pair, search.column(by.column));
+          if (!rates_proposed(pair, t, of, by, rated)) continue;
+          auto found = rule_of_rates(search, pair, rated, tried);
           search.column(by.column).relax(), target.relax(), x.relax();
           if (found) return found;
         }

@@ -124,7 +124,7 @@ class Repeats {
     c.relax(), of.relax();
     // Means over as many rows as any number of a model is, and not to the digit: other numbers of the model are means
     // of some of these rows.
-    const auto some = static_cast<size_t>(std::max<int64_t>(search_.options.least_rows, 1));
+    const auto some = static_cast<size_t>(search_.holders.least({&c, &of}));
     if (copied.size() < 2 * some) return {};
     std::sort(copied.begin(), copied.end());
     const auto mean = [&](auto from) {

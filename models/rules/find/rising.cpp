@@ -102,12 +102,12 @@ std::vector<FoundRule> find_rising(const RuleSearch& search) {
   const RuleOptions& o = search.options;
   if (o.key.empty()) return {};
   const std::vector<int32_t> previous = previous_rows(search.table, o.key, o.index);
-  // Each key has a first value, which a model holds: of fewer keys they would tell of single ones.
-  if (std::count(previous.begin(), previous.end(), -1) < o.least_rows) return {};
+  const auto keys = std::count(previous.begin(), previous.end(), -1);
   std::vector<FoundRule> out;
   for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
     const Column& c = search.column(j);
-    if (!search.usable(j) || !is_numeric(c.type) || !is_complete(c)) continue;
+    // Each key has a first value, which a model holds: of fewer keys they would tell of single ones.
+    if (!search.usable(j) || !is_numeric(c.type) || keys < search.holders.least({&c}) || !is_complete(c)) continue;
     auto found = monotone(search, c, previous, 1);
     if (!found && !is_instant(c)) found = monotone(search, c, previous, -1);
     if (found) out.push_back(std::move(*found));

@@ -23,12 +23,18 @@ std::string unit_of(const Column& c) {
 
 }  // namespace
 
-RuleSearch::RuleSearch(Table& searched, const RuleOptions& given, Team& workers)
-    : table(searched), options(given), team(workers) {
+RuleSearch::RuleSearch(Table& searched, const RuleOptions& given, const Holders& held, Team& workers)
+    : table(searched), options(given), holders(held), team(workers) {
   const Permutation order(static_cast<uint64_t>(std::max<int64_t>(table.rows, 1)), options.seed);
   const int64_t half = std::min(table.rows / 2, kProposing), end = std::min(table.rows, half + kTesting);
   for (int64_t i = 0; i < end; ++i)
     (i < half ? proposing : testing).push_back(static_cast<int64_t>(order(static_cast<uint64_t>(i))));
+}
+
+std::vector<const Column*> RuleSearch::columns_at(const std::vector<int>& places) const {
+  std::vector<const Column*> out;
+  for (const int j : places) out.push_back(&column(j));
+  return out;
 }
 
 bool RuleSearch::usable(int j) const {

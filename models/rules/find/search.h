@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/expression/arithmetic.h"
+#include "models/rules/find/holders.h"
 #include "models/rules/rules.h"
 
 namespace tessera {
@@ -18,16 +19,18 @@ class RuleSearch {
   // A rule that holds by chance in more of the rows than this restricts too little to be worth its place.
   static constexpr double kMostChance = 0.98;
 
-  RuleSearch(Table& table, const RuleOptions& options, Team& team);
+  RuleSearch(Table& table, const RuleOptions& options, const Holders& holders, Team& team);
 
   Table& table;
   const RuleOptions& options;
+  const Holders& holders;
   Team& team;
   std::vector<int64_t> proposing, testing;  // rows in random order; no row is in both
   std::vector<std::string> filled;          // columns whose missing cells follow from others
 
   size_t columns() const { return table.columns.size(); }
   const Column& column(int j) const { return table.columns[static_cast<size_t>(j)]; }
+  std::vector<const Column*> columns_at(const std::vector<int>& places) const;
   // Whether rules may use a column: neither constant nor regenerated, and not set apart.
   bool usable(int j) const;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "models/rules/find/factors.h"
 #include "models/rules/find/search.h"
@@ -201,22 +202,81 @@ std::optional<Computed> count_of(const RuleSearch& search, const std::vector<Ter
   return Computed{terms[0].column, sum_text(search, {{target, factor}}, -constant * factor, false)};
 }
 
+// Columns of numbers in proposing rows that have all of them.
+struct Sample {
+  std::vector<Centred> columns;  // those that vary
+  std::vector<int64_t> rows = {};
+  double tried = 0;
+};
+
+Centred without(const Centred& c, const std::vector<char>& left_out) {
+  Centred out{c.column, 0, 0, {}};
+  for (size_t i = 0; i < c.x.size(); ++i)
+    if (left_out[i] == 0) out.x.push_back(c.x[i]);
+  const auto n = static_cast<double>(out.x.size());
+  out.mean = std::accumulate(out.x.begin(), out.x.end(), 0.0) / n;
+  for (double& v : out.x) v -= out.mean;
+  out.deviation = std::sqrt(dot(out.x, out.x) / n);
+  return out;
+}
+
+// What the other columns of a sum leave of one of them, in the rows that are not left out.
+Regression::Residual apart_from(const std::vector<const Centred*>& columns, size_t k,
+                                const std::vector<char>& left_out) {
+  const auto rows = static_cast<size_t>(std::count(left_out.begin(), left_out.end(), 0));
+  Regression others(rows);
+  for (size_t o = 0; o < columns.size(); ++o) {
+    if (o == k) continue;
+    const Centred of = without(*columns[o], left_out);
+    if (auto rest = others.residual(of); rest.deviation > kExact * columns[o]->deviation) others.add(std::move(rest));
+  }
+  return others.residual(without(*columns[k], left_out));
+}
+
+// Whether each column takes part in a sum without the holders that say most of its factor, too: two columns may differ
+// in few rows alone, which would tell their factors apart. `least_weight`: of a factor times a deviation.
+bool has_shared_factors(const RuleSearch& search, const Sample& sample, const std::vector<const Centred*>& columns,
+                        const std::vector<double>& factors, int64_t least, double least_weight) {
+  for (size_t k = 0; k < columns.size(); ++k) {
+    std::vector<char> left_out(sample.rows.size(), 0);
+    const std::vector<double> rest = apart_from(columns, k, left_out).rest;
+    std::vector<size_t> order(rest.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return std::abs(rest[a]) > std::abs(rest[b]); });
+    std::set<int64_t> holders;
+    for (const size_t i : order) {
+      if (static_cast<int64_t>(holders.size()) == least - 1) break;
+      holders.insert(search.holders.of(sample.rows[i]));
+    }
+    for (size_t i = 0; i < rest.size(); ++i) left_out[i] = holders.contains(search.holders.of(sample.rows[i])) ? 1 : 0;
+    if (!(std::abs(factors[k]) * apart_from(columns, k, left_out).deviation >= least_weight)) return false;
+  }
+  return true;
+}
+
 // The rule that the factors make of a column, tried on all rows.
 std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<const Centred*>& before,
-                                   const Centred& c, const std::vector<double>& factors, double tried) {
+                                   const Centred& c, const std::vector<double>& factors, const Sample& sample) {
   const double half = std::max(half_unit(search.column(c.column)), kExact * c.deviation);
   // rounding errors of deviation 0.58 halves, over the rows: three of their deviations
   const double sure = 1.8 / std::sqrt(static_cast<double>(c.x.size()));
+  const double least_weight = std::max(0.1 * half, 1e-7 * c.deviation), tried = sample.tried;
   std::vector<Term> terms;
+  std::vector<const Centred*> columns;
+  std::vector<double> weights;
   double constant = c.mean;
   for (size_t k = 0; k < factors.size(); ++k) {
-    const double weight = std::abs(factors[k]) * before[k]->deviation;
-    if (weight < std::max(0.1 * half, 1e-7 * c.deviation)) continue;
+    if (std::abs(factors[k]) * before[k]->deviation < least_weight) continue;
+    columns.push_back(before[k]), weights.push_back(factors[k]);
     const double factor = short_number(factors[k], sure * half / before[k]->deviation);
     terms.push_back({before[k]->column, factor});
     constant -= factor * before[k]->mean;
   }
   if (terms.empty() || terms.size() > kMostTerms) return {};
+  std::vector<int> places{c.column};
+  for (const Term& t : terms) places.push_back(t.column);
+  const int64_t least = search.holders.least(search.columns_at(places));
+  if (!has_shared_factors(search, sample, columns, weights, least, least_weight)) return {};
   // the mean of the rounding errors of half the rows: well within half a unit
   constant = short_number(constant, std::max(0.4 * half, 1e-9 * std::abs(c.mean)));
   if (auto count = count_of(search, terms, c.column, constant)) return computed_rule(search, *count, tried);
@@ -229,7 +289,7 @@ std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<c
 // One column may give another one alone, as a time gives its day. It is tried first: others that go together with it
 // would share its factor, where sums are rounded.
 std::optional<FoundRule> tried_alone(const RuleSearch& search, const std::vector<const Centred*>& before,
-                                     const Centred& c, double tried) {
+                                     const Centred& c, const Sample& sample) {
   const double half = half_unit(search.column(c.column));
   std::vector<double> factors(before.size(), 0);
   for (size_t k = 0; k < before.size(); ++k) {
@@ -238,18 +298,11 @@ std::optional<FoundRule> tried_alone(const RuleSearch& search, const std::vector
     const double rest = std::sqrt(std::max(0.0, c.deviation * c.deviation - std::pow(factor * b.deviation, 2)));
     if (rest > std::max(0.7 * half, 1e-6 * c.deviation)) continue;
     factors[k] = factor;
-    if (auto found = tried_sum(search, before, c, factors, tried)) return found;
+    if (auto found = tried_sum(search, before, c, factors, sample)) return found;
     factors[k] = 0;
   }
   return {};
 }
-
-// Columns of numbers in proposing rows that have all of them.
-struct Sample {
-  std::vector<Centred> columns;  // those that vary
-  size_t rows = 0;
-  double tried = 0;
-};
 
 Sample sample_of(const RuleSearch& search) {
   std::vector<int> columns;
@@ -273,7 +326,7 @@ Sample sample_of(const RuleSearch& search) {
     rows = search.proposing;
   }
   if (columns.size() < 2 || rows.size() < std::max(kLeastRows, 3 * columns.size())) return {};
-  Sample out{{}, rows.size(), static_cast<double>(columns.size())};
+  Sample out{{}, rows, static_cast<double>(columns.size())};
   for (const int j : columns) {
     out.columns.push_back(centred(search.column(j), j, rows));
     search.column(j).relax();
@@ -326,7 +379,7 @@ int target_of(const RuleSearch& search, const Sample& sample, const std::vector<
   for (const int target : targets)
     for (const Centred* c : all)
       for (const Centred* of : all)
-        if (c != of && c->column != target && of->column != target && tried_alone(search, {of}, *c, sample.tried))
+        if (c != of && c->column != target && of->column != target && tried_alone(search, {of}, *c, sample))
           return target;
   return -1;
 }
@@ -335,14 +388,14 @@ int target_of(const RuleSearch& search, const Sample& sample, const std::vector<
 
 std::optional<FoundRule> find_sum(const RuleSearch& search) {
   const Sample sample = sample_of(search);
-  Regression regression(sample.rows);
+  Regression regression(sample.rows.size());
   std::vector<const Centred*> before;
   for (const Centred& c : sample.columns) {
     Regression::Residual rest = regression.residual(c);
     const bool exact = regression.exact(rest, c);
     if (exact || regression.but_for_rounding(rest, c, half_unit(search.column(c.column)))) {
-      if (auto found = tried_alone(search, before, c, sample.tried)) return found;
-      if (auto found = tried_sum(search, before, c, regression.factors(rest.along), sample.tried)) return found;
+      if (auto found = tried_alone(search, before, c, sample)) return found;
+      if (auto found = tried_sum(search, before, c, regression.factors(rest.along), sample)) return found;
     }
     if (exact) continue;
     // Also a column that others explain but for rounding, and do not give: a copy of it is explained by it.
@@ -358,7 +411,7 @@ std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& a
   const int lost = place_of(search.table, pair[0]);
   if (is_instant(search.column(lost)) || !is_numeric(search.column(lost).type)) return {};
   const Sample sample = sample_of(search);
-  Regression regression(sample.rows);
+  Regression regression(sample.rows.size());
   std::vector<const Centred*> before;
   for (const Centred& c : sample.columns) {
     Regression::Residual rest = regression.residual(c);

@@ -19,10 +19,14 @@ double computed_value(const Arithmetic& expression, const Table& rows, size_t ro
   return rounded(exact_value(expression, rows, row, target), digits_of(target));
 }
 
-bool same_number(double value, double exact, const Column& c) {
+double reach_of(double value, double exact, const Column& c) {
   const int digits = digits_of(c);
   const double bits = 1e-12 * std::max(std::abs(value), std::abs(exact));
-  return std::abs(value - exact) <= std::max(bits, digits == kAllDigits ? 0 : 0.5000001 * std::pow(10.0, -digits));
+  return std::max(bits, digits == kAllDigits ? 0 : 0.5000001 * std::pow(10.0, -digits));
+}
+
+bool same_number(double value, double exact, const Column& c) {
+  return std::abs(value - exact) <= reach_of(value, exact, c);
 }
 
 std::vector<int32_t> codes_in(const Column& b, const Column& a) {

@@ -28,6 +28,8 @@ class ComputedRule : public TableRule {
 double exact_value(const Arithmetic& expression, const Table& rows, size_t row, const Column& target);
 // The same, rounded to the column's digits.
 double computed_value(const Arithmetic& expression, const Table& rows, size_t row, const Column& target);
+// How far a value may be from the exact one for its digits.
+double reach_of(double value, double exact, const Column& c);
 // Whether a value is the exact one within the digits of the column. A half is rounded up by some and down by others.
 bool same_number(double value, double exact, const Column& c);
 // The code in `b` of each text of `a`; −2 for texts that it does not have.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/text/json_fields.h"
 #include "models/expression/arithmetic.h"
 #include "models/rules/kinds/computed.h"
@@ -9,12 +11,20 @@
 
 namespace tessera {
 
+RateRule::RateRule(Column target, std::string of, std::string by, Rates rates)
+    : target_(std::move(target)), of_(std::move(of)), by_(std::move(by)), rates_(std::move(rates)) {
+  std::vector<double> all = rates_.rates;
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::nth_element(all.begin(), middle, all.end());
+  median_ = *middle;
+}
+
 std::string RateRule::text() const {
   return fmt::format("{} {} {} follows from {}", quoted_name(target_.name), rates_.factors ? '/' : '-',
                      quoted_name(of_), quoted_name(by_));
 }
 
-std::vector<double> RateRule::values_in(const Table& rows) const {
+std::vector<double> RateRule::values_in(const Table& rows, double otherwise) const {
   const Column &of = numbers_of(rows, of_), &by = column_of(rows, by_);
   Column known;
   known.values = rates_.levels;
@@ -27,7 +37,7 @@ std::vector<double> RateRule::values_in(const Table& rows) const {
   std::vector<double> out;
   for (size_t i = 0; i < of.numbers.size(); ++i) {
     const int32_t code = by.codes[i], at = code < 0 ? -1 : level[static_cast<size_t>(code)];
-    const double rate = at < 0 ? kMissing : rates_.rates[static_cast<size_t>(at)];
+    const double rate = code < 0 ? kMissing : at < 0 ? otherwise : rates_.rates[static_cast<size_t>(at)];
     out.push_back(rates_.factors ? of.numbers[i] * rate : of.numbers[i] + rate);
   }
   return out;
@@ -35,7 +45,7 @@ std::vector<double> RateRule::values_in(const Table& rows) const {
 
 std::vector<char> RateRule::broken(const Table& rows, const Table&) const {
   const Column& c = numbers_of(rows, target_.name);
-  const std::vector<double> values = values_in(rows);
+  const std::vector<double> values = values_in(rows, kMissing);
   std::vector<char> out;
   for (size_t i = 0; i < values.size(); ++i) {
     const double x = c.numbers[i];
@@ -48,7 +58,7 @@ void RateRule::reduce(Table& table, Team&) const { remove_column(table, target_.
 
 void RateRule::restore(Table& rows) const {
   Column out = target_;
-  for (const double x : values_in(rows)) out.numbers.push_back(x == x ? rounded(x, digits_of(out)) : kMissing);
+  for (const double x : values_in(rows, median_)) out.numbers.push_back(x == x ? rounded(x, digits_of(out)) : kMissing);
   out.reason = text();
   rows.columns.push_back(std::move(out));
 }

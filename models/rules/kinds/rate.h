@@ -7,14 +7,13 @@ namespace tessera {
 
 struct Rates {
   bool factors = true;              // false: differences
-  std::vector<std::string> levels;  // of the category, each held by as many rows as a category needs
+  std::vector<std::string> levels;  // of the category, each of as many rows as a category needs to say its rate
   std::vector<double> rates;        // of each level
 };
 
 class RateRule : public TableRule {
  public:
-  RateRule(Column target, std::string of, std::string by, Rates rates)
-      : target_(std::move(target)), of_(std::move(of)), by_(std::move(by)), rates_(std::move(rates)) {}
+  RateRule(Column target, std::string of, std::string by, Rates rates);
 
   const char* kind() const override { return "rates"; }
   std::string text() const override;
@@ -26,12 +25,14 @@ class RateRule : public TableRule {
   static std::unique_ptr<const TableRule> read(const Fields& f);
 
  private:
-  // The target's value by each row's number and category, not rounded; NaN: one of them is missing or has no rate.
-  std::vector<double> values_in(const Table& rows) const;
+  // The target's value by each row's number and category, not rounded; NaN: one of them is missing. `otherwise`: the
+  // rate of categories without one.
+  std::vector<double> values_in(const Table& rows, double otherwise) const;
 
   Column target_;  // without rows
   std::string of_, by_;
   Rates rates_;
+  double median_ = 0;  // rate
 };
 
 }  // namespace tessera

@@ -1,0 +1,390 @@
+// What rules store of a table, of every kind of rule: neither a text nor a number of fewer rows, or keys of sequences,
+// than protection asks for. Each case plants something in the rows of four of them that would be in a rule if rows were
+// only required to keep it.
+#include <functional>
+
+#include "models/rules/kinds/kinds.h"
+#include "rules/orders.h"
+
+namespace tessera::whole {
+namespace {
+
+constexpr int64_t kStoredRows = 1000, kRowsPerKey = 10;
+
+// Rows of a table, and who holds something planted: nobody, four holders, or a fifth of them.
+struct Planting {
+  enum class By { nobody, four, many };
+  bool keyed;
+  By by;
+  std::vector<int64_t> rows;
+
+  Planting(bool with_key, By who, bool omitted = false) : keyed(with_key), by(who) {
+    for (int64_t i = 0; i < kStoredRows; ++i)
+      if (!omitted || !at(i)) rows.push_back(i);
+  }
+  int64_t holder(int64_t i) const { return keyed ? i / kRowsPerKey : i; }
+  bool at(int64_t i) const {
+    const int64_t h = holder(i);
+    return by == By::many ? h % 5 == 3 : by == By::four && (h == 3 || h == 17 || h == 31 || h == 95);
+  }
+  template <class Of>
+  Column numbers(const char* name, Of&& of, int decimals = 0, ColumnType type = ColumnType::decimal) const {
+    return numbers_by(
+        name, decimals == 0 && type == ColumnType::decimal ? ColumnType::integer : type,
+        static_cast<int64_t>(rows.size()), [&](int64_t k) { return of(rows[static_cast<size_t>(k)]); }, decimals);
+  }
+  template <class Of>
+  Column categories(const char* name, Of&& of) const {
+    return texts_by(name, ColumnType::category, static_cast<int64_t>(rows.size()),
+                    [&](int64_t k) { return std::string(of(rows[static_cast<size_t>(k)])); });
+  }
+};
+
+double to(double x, int decimals) {
+  const double tens = std::pow(10, decimals);
+  return std::nearbyint(x * tens) / tens;
+}
+// A number with two more digits where something is planted.
+double finer(const Planting& p, int64_t i, double x) { return p.at(i) ? to(x, 1) + 0.003 : to(x, 1); }
+
+struct StoredCase {
+  const char* kind;
+  std::function<std::vector<Column>(const Planting&)> columns;
+  std::string secret;  // in the rules' JSON where many hold what is planted; "": nothing is
+  bool of_rows = true, of_keys = true;
+};
+
+std::vector<StoredCase> cases() {
+  const auto one = [](int64_t i) { return whole_between(i, 1, 1, 99); };
+  const auto status = [](const Planting& p, int64_t i) {
+    return p.at(i) ? "SECRET" : uniform(i, 2) < 0.3 ? "open" : uniform(i, 2) < 0.6 ? "sent" : "back";
+  };
+  const auto temperature = [](const Planting& p, int64_t i) {
+    return to(p.at(i) ? between(i, 3, 41, 42) : between(i, 3, 35, 40.9), 1);
+  };
+  const auto product = [](const Planting& p, int64_t i) {
+    return p.at(i) ? 40 : static_cast<int>(whole_between(i, 4, 0, 9));
+  };
+  const auto price = [](int k) { return k == 40 ? 7913.37 : to(1 + 60 * uniform(k, 9), 2); };
+  const std::vector<double> firsts{18262, 18293, 18322, 18353, 18383, 18414, 18444, 18475};  // of months of 2020
+  const auto common = [](int64_t i) { return i % 10 == 3 || i % 10 == 7; };
+  return {
+      {"computed",  // a factor that few rows need
+       [=](const Planting& p) {
+         const auto fee = [&](int64_t i) { return p.at(i) ? whole_between(i, 5, 1, 50) : 0; };
+         return std::vector<Column>{p.numbers("a", one), p.numbers("fee", fee),
+                                    p.numbers(
+                                        "total", [&](int64_t i) { return one(i) + 3.217 * fee(i); }, 3)};
+       },
+       "3.217"},
+      {"computed",  // two factors that few rows tell apart
+       [=](const Planting& p) {
+         const auto b = [&](int64_t i) { return whole_between(i, 5, 1, 50) + (p.at(i) ? 7 : 0); };
+         return std::vector<Column>{
+             p.numbers("a", one), p.numbers("b", b),
+             p.numbers("c", [&](int64_t i) { return whole_between(i, 5, 1, 50); }),
+             p.numbers(
+                 "total", [&](int64_t i) { return one(i) + 2.417 * b(i) + 1.173 * whole_between(i, 5, 1, 50); }, 3)};
+       },
+       "2.417"},
+      {"computed",  // a constant factor that rounding hides where amounts are small
+       [=](const Planting& p) {
+         const auto x = [&](int64_t i) { return p.at(i) ? 1e5 + one(i) : whole_between(i, 5, 1, 20); };
+         return std::vector<Column>{p.numbers("x", x),
+                                    p.numbers("y", [&](int64_t i) { return std::nearbyint(3.771934 * x(i)); })};
+       },
+       "3.771934"},
+      {"combinations",
+       [=](const Planting& p) {
+         const auto place = [](int64_t i) { return static_cast<int>(whole_between(i, 1, 0, 8)); };
+         return std::vector<Column>{
+             p.categories("city", [&](int64_t i) { return "city " + std::to_string(place(i)); }),
+             p.categories("country", [&](int64_t i) { return "country " + std::to_string(place(i) % 3); })};
+       },
+       ""},
+      {"bound",
+       [=](const Planting& p) {
+         const auto low = [&](int64_t i) { return finer(p, i, between(i, 1, 0, 900)); };
+         return std::vector<Column>{
+             p.numbers("low", low, 3),
+             p.numbers(
+                 "high", [&](int64_t i) { return to(low(i) + between(i, 2, 1, 60), 1) + (p.at(i) ? 0.003 : 0); }, 3)};
+       },
+       "\"decimals\":3"},
+      {"loose bound",
+       [=](const Planting& p) {
+         return std::vector<Column>{
+             p.numbers(
+                 "small", [&](int64_t i) { return finer(p, i, between(i, 1, 0, 100)); }, 3),
+             p.numbers(
+                 "larger",
+                 [&](int64_t i) { return finer(p, i, std::max(between(i, 1, 0, 100), between(i, 4, 60, 200))); }, 3)};
+       },
+       "\"decimals\":3", true, false},
+      {"bands",  // a band of its own
+       [=](const Planting& p) {
+         return std::vector<Column>{p.numbers(
+                                        "x", [&](int64_t i) { return temperature(p, i); }, 1),
+                                    p.categories("label", [&](int64_t i) {
+                                      const double x = temperature(p, i);
+                                      return x >= 41 ? "SECRET" : x >= 37.5 ? "fever" : "normal";
+                                    })};
+       },
+       "SECRET"},
+      {"bands",  // an end of one
+       [=](const Planting& p) {
+         const auto x = [&](int64_t i) {
+           return p.at(i)       ? 36.87 + one(i) / 100
+                  : one(i) < 50 ? to(between(i, 2, 1, 30), 2)
+                                : to(between(i, 2, 50, 90), 2);
+         };
+         return std::vector<Column>{p.numbers("x", x, 2),
+                                    p.categories("label", [&](int64_t i) { return x(i) < 36.87 ? "low" : "high"; })};
+       },
+       ""},
+      {"missing",
+       [=](const Planting& p) {
+         return std::vector<Column>{p.categories("status", [&](int64_t i) { return status(p, i); }),
+                                    p.numbers("delivered", [&](int64_t i) {
+                                      const std::string is = status(p, i);
+                                      return is == "open" || is == "SECRET" ? kMissing : one(i);
+                                    })};
+       },
+       "SECRET"},
+      {"grid",
+       [=](const Planting& p) {
+         return std::vector<Column>{
+             p.numbers("fee", [&](int64_t i) { return 25 * whole_between(i, 1, 4, 80) + (p.at(i) ? 5 : 0); })};
+       },
+       "\"step\":5}"},
+      {"month",
+       [=](const Planting& p) {
+         return std::vector<Column>{
+             p.numbers(
+                 "month", [&](int64_t i) { return firsts[static_cast<size_t>(whole_between(i, 1, 0, 7))]; }, 0,
+                 ColumnType::date),
+             p.numbers("x", one)};
+       },
+       ""},
+      {"rates",  // of a category of its own
+       [=](const Planting& p) {
+         return std::vector<Column>{
+             p.categories(
+                 "product",
+                 [&](int64_t i) { return p.at(i) ? std::string("SECRET") : "p" + std::to_string(product(p, i)); }),
+             p.numbers("quantity", one),
+             p.numbers(
+                 "amount", [&](int64_t i) { return to(one(i) * price(product(p, i)), 2); }, 2)};
+       },
+       "7913.37"},
+      {"rates",  // of a common category, by the few rows that say it
+       [=](const Planting& p) {
+         const auto quantity = [&](int64_t i) { return common(i) && !p.at(i) ? 0 : one(i); };
+         const auto is = [&](int64_t i) { return common(i) ? 40 : static_cast<int>(whole_between(i, 4, 0, 9)); };
+         return std::vector<Column>{p.categories("product", [&](int64_t i) { return "p" + std::to_string(is(i)); }),
+                                    p.numbers("quantity", quantity),
+                                    p.numbers(
+                                        "amount", [&](int64_t i) { return to(quantity(i) * price(is(i)), 2); }, 2)};
+       },
+       "7913.37"},
+      {"rates",  // of a common category, to the digits that few rows give
+       [=](const Planting& p) {
+         const auto quantity = [&](int64_t i) { return p.at(i) ? 1e5 + one(i) : whole_between(i, 5, 1, 9); };
+         const auto is = [&](int64_t i) { return p.at(i) ? 3 : static_cast<int>(whole_between(i, 4, 0, 9)); };
+         const auto rate = [](int k) { return k == 3 ? 3.771934 : 5.5 + k; };
+         return std::vector<Column>{p.categories("product", [&](int64_t i) { return "p" + std::to_string(is(i)); }),
+                                    p.numbers("quantity", quantity), p.numbers("amount", [&](int64_t i) {
+                                      return std::nearbyint(quantity(i) * rate(is(i)));
+                                    })};
+       },
+       "3.771934"},
+      {"repeat",
+       [=](const Planting& p) {
+         const auto bill = [&](int64_t i) { return to(between(i, 1, 10, 900), 2) + (p.at(i) ? 1234567.89 : 0); };
+         return std::vector<Column>{
+             p.numbers("bill", bill, 2),
+             p.numbers(
+                 "paid",
+                 [&](int64_t i) {
+                   return p.at(i) || uniform(i, 2) < 0.4 ? bill(i) : to(bill(i) * between(i, 3, 0.5, 1.5), 2);
+                 },
+                 2)};
+       },
+       "", true, false},
+      {"cycle",
+       [=](const Planting& p) {
+         return std::vector<Column>{p.numbers(
+             "at",
+             [&](int64_t i) {
+               return 1.6e9 + 86400 * whole_between(i, 1, 0, 300) + 3600 * whole_between(i, 2, 8, 16) +
+                      (p.at(i) ? 0.125 : 0);
+             },
+             3, ColumnType::datetime)};
+       },
+       "\"decimals\":3", true, false},
+      {"rising",
+       [=](const Planting& p) {
+         return std::vector<Column>{p.numbers(
+             "reading",
+             [&](int64_t i) {
+               return to(1000 * uniform(i / kRowsPerKey, 1), 1) + static_cast<double>(i % kRowsPerKey);
+             },
+             1)};
+       },
+       "", false},
+      {"falling",
+       [=](const Planting& p) {
+         return std::vector<Column>{p.numbers(
+             "left",
+             [&](int64_t i) {
+               return to(finer(p, i, 1000 * uniform(i / kRowsPerKey, 1)) - static_cast<double>(i % kRowsPerKey), 3);
+             },
+             3)};
+       },
+       "\"decimals\":3", false}};
+}
+
+Rules rules_of(const StoredCase& c, const Planting& p) {
+  RuleOptions options;
+  std::vector<Column> columns = c.columns(p);
+  if (p.keyed) {
+    options.key = "who", options.apart = {"who"}, options.by_rejection = false;
+    columns.push_back(p.categories("who", [&](int64_t i) { return "k" + std::to_string(p.holder(i)); }));
+  }
+  return found(table(std::move(columns)), options);
+}
+
+// What the rules store, without counts of rows and without means over enough of them.
+std::vector<std::string> stored(const Rules& rules) {
+  std::vector<std::string> out;
+  for (nlohmann::json rule : rules.to_json()["found"]) {
+    for (const char* key : {"rows", "held_out", "chance", "share", "low", "high"}) rule.erase(key);
+    for (size_t k = 0; rule.contains("levels") && k < rule["levels"].size(); ++k)
+      out.push_back(rule["levels"][k].dump() + " has the rate " + rule["rates"][k].dump());
+    rule.erase("levels"), rule.erase("rates");
+    out.push_back(rule.dump());
+  }
+  return out;
+}
+
+bool has_kind(const Rules& rules, const std::string& kind) {
+  return std::any_of(rules.found().begin(), rules.found().end(),
+                     [&](const FoundRule& f) { return f.rule->kind() == kind; });
+}
+
+TEST(StoredByRules, EveryKindHasACase) {
+  for (const std::string& kind : rule_kinds()) {
+    const auto all = cases();
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const StoredCase& c) { return kind == c.kind; })) << kind;
+  }
+}
+
+TEST(StoredByRules, NothingIsOfFewerThanFiveRowsOrKeys) {
+  int number = 0;
+  for (const StoredCase& c : cases())
+    for (const bool keyed : {false, true}) {
+      number += !keyed;
+      if (keyed ? !c.of_keys : !c.of_rows) continue;
+      const std::string name = "case " + std::to_string(number) + ", " + c.kind + (keyed ? " of keys" : " of rows");
+      const Rules nobody = rules_of(c, {keyed, Planting::By::nobody}), many = rules_of(c, {keyed, Planting::By::many}),
+                  four = rules_of(c, {keyed, Planting::By::four});
+      EXPECT_TRUE(has_kind(nobody, c.kind) || has_kind(many, c.kind)) << name << " is not tested";
+      if (!c.secret.empty()) {
+        EXPECT_NE(many.to_json().dump().find(c.secret), std::string::npos) << name << " would not be seen";
+        EXPECT_EQ(four.to_json().dump().find(c.secret), std::string::npos) << name << ": " << four.to_json().dump();
+      }
+      const std::vector<std::string> same = stored(rules_of(c, {keyed, Planting::By::four, true}));
+      for (const std::string& rule : stored(four))
+        EXPECT_NE(std::find(same.begin(), same.end(), rule), same.end())
+            << name << ": " << rule << " is not in the table without the four";
+    }
+}
+
+// A column's own number of rows holds for rules that it is part of.
+TEST(StoredByRules, ColumnsHaveTheirOwnNumberOfRows) {
+  for (const StoredCase& c : cases()) {
+    if (!c.of_rows) continue;
+    const auto of = [&](int64_t least) {
+      std::vector<Column> columns = c.columns({false, Planting::By::many});
+      for (Column& column : columns)
+        if (&column == &columns.front() || c.secret.starts_with("\"decimals")) column.least_rows = least;
+      return found(table(std::move(columns))).to_json().dump();
+    };
+    if (c.secret.empty()) continue;
+    EXPECT_NE(of(7).find(c.secret), std::string::npos) << c.kind << " with " << c.secret;
+    EXPECT_EQ(of(201).find(c.secret), std::string::npos) << c.kind << ": 200 rows hold it";
+  }
+}
+// Steps of 60 patients; one of them stays in a ward of its own, at a price of its own, and has a temperature and a
+// label of its own. Each patient lives in one or two cities, of which no five patients share one.
+Table wards() {
+  const auto patient = [](int64_t i) { return i / kRowsPerKey; };
+  const auto ward = [=](int64_t i) { return patient(i) == 17 ? 12 : static_cast<int>(whole_between(i, 1, 0, 11)); };
+  const auto price = [](int w) { return w == 12 ? 7913.37 : to(between(w, 9, 1, 9), 2); };
+  const auto hours = [](int64_t i) { return whole_between(i, 2, 1, 30); };
+  const auto heat = [=](int64_t i) {
+    return to(patient(i) == 17 ? between(i, 3, 41, 42.9) : between(i, 3, 35, 40.9), 1);
+  };
+  const auto city = [=](int64_t i) { return static_cast<int>((patient(i) + (uniform(i, 4) < 0.1 ? 1 : 0)) % 60); };
+  constexpr int64_t kSteps = 60 * kRowsPerKey;
+  const auto text = [](const char* name, auto of) { return texts_by(name, ColumnType::category, kSteps, of); };
+  return table(
+      {text("patient", [=](int64_t i) { return "pat" + std::to_string(patient(i)); }),
+       numbers_by("day", ColumnType::integer, kSteps, [](int64_t i) { return static_cast<double>(i % kRowsPerKey); }),
+       text("ward", [=](int64_t i) { return ward(i) == 12 ? "SECRETWARD" : "ward" + std::to_string(ward(i)); }),
+       text("floor", [=](int64_t i) { return "floor" + std::to_string(ward(i) % 4); }),
+       numbers_by("hours", ColumnType::integer, kSteps, hours),
+       numbers_by(
+           "cost", ColumnType::decimal, kSteps, [=](int64_t i) { return to(hours(i) * price(ward(i)), 2); }, 2),
+       numbers_by("temperature", ColumnType::decimal, kSteps, heat, 1),
+       text("label", [=](int64_t i) { return heat(i) >= 41     ? "SECRETBAND"
+                                             : heat(i) >= 37.5 ? "fever"
+                                                               : "normal"; }),
+       numbers_by("score", ColumnType::integer, kSteps,
+                  [=](int64_t i) { return ward(i) % 4 == 0 ? kMissing : whole_between(i, 5, 1, 900); }),
+       text("city", [=](int64_t i) { return "city" + std::to_string(city(i)); }),
+       text("country", [=](int64_t i) { return "country" + std::to_string(city(i) % 4); })});
+}
+
+TEST(StoredByRules, OnePatientIsNotInAModelOfSequences) {
+  FitOptions options = quick_of("timegan", {0, "2", "8", "16"});
+  options.sequences.key = "patient", options.sequences.index = "day";
+  options.rules.find = true;
+  const Model model = fit(wards(), options);
+  std::vector<std::string> kinds;
+  const nlohmann::json described = model.describe();
+  for (const nlohmann::json& rule : described["rules"]) kinds.push_back(rule["kind"]);
+  for (const char* kind : {"rates", "bands", "missing"})
+    EXPECT_NE(std::find(kinds.begin(), kinds.end(), kind), kinds.end()) << kind << " of the others' rows";
+  const std::string file = file_of(model);
+  for (const char* secret : {"SECRETWARD", "SECRETBAND", "7913.37", "city | country"})
+    EXPECT_EQ(file.find(secret), std::string::npos) << secret;
+  // Cities are made up, countries are learned.
+  const Table rows = sample(model, 30);
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    const std::string country = cell(column(rows, "country"), i);
+    EXPECT_TRUE(country >= "country0" && country <= "country3" && country.size() == 8) << country;
+  }
+}
+
+TEST(StoredByRules, ASchemasNumberHoldsInCombinations) {
+  const auto ward = [](int64_t i) { return i % 100 == 7 ? 12 : static_cast<int>(whole_between(i, 1, 0, 11)); };
+  Table real = table(
+      {texts_by("ward", ColumnType::category, 1200,
+                [=](int64_t i) { return ward(i) == 12 ? "SECRET" : "ward" + std::to_string(ward(i)); }),
+       texts_by("floor", ColumnType::category, 1200, [=](int64_t i) { return "floor" + std::to_string(ward(i) % 4); }),
+       numbers_by("x", ColumnType::integer, 1200, [](int64_t i) { return whole_between(i, 2, 1, 99); })});
+  real.columns[0].least_rows = 50;
+  FitOptions options = quick_made(1);
+  options.rules.find = true;
+  const Model model = fit(real, options);
+  ASSERT_EQ(model.describe()["rules"][0]["kind"], "combinations");
+  EXPECT_EQ(file_of(model).find("SECRET"), std::string::npos);
+  const nlohmann::json own = model.describe()["provenance"]["rare_categories"]["own"];
+  EXPECT_EQ(own, nlohmann::json::parse(R"([{"column": "ward", "least_rows": 50}])"));
+  real.columns[0].least_rows = 0;
+  EXPECT_NE(file_of(fit(real, options)).find("SECRET"), std::string::npos) << "twelve rows are enough by default";
+}
+
+}  // namespace
+}  // namespace tessera::whole
