@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "models/data/protection/rare_categories.h"
 #include "models/data/protection/sort_numbers.h"
@@ -37,6 +38,15 @@ nlohmann::json describe(const std::vector<RareColumn>& found, const std::string&
   return out;
 }
 
+// Of a column: rows per value, where values repeat; else 0.
+double rows_per_value(const Column& c) {
+  std::vector<char> seen(c.values.size(), 0);
+  int64_t rows = 0, values = 0;
+  for (const int32_t code : c.codes)
+    if (code >= 0) ++rows, values += std::exchange(seen[static_cast<size_t>(code)], 1) == 0;
+  return rows > values ? static_cast<double>(rows) / static_cast<double>(values) : 0;
+}
+
 // Names each column, because nothing of it is learned, and the way to change that.
 void tell_regenerated(const Table& table, const std::vector<RareColumn>& found, const FitOptions& options,
                       const Monitor& monitor) {
@@ -50,7 +60,11 @@ void tell_regenerated(const Table& table, const std::vector<RareColumn>& found, 
                         rare->rows == 1 ? "has" : "have", options.rare_rows);
       if (TextKind kind; parse_text_kind(c.kind, kind)) why += fmt::format(" ({})", described(kind));
     }
-    notice(monitor, fmt::format("Column \"{}\" is regenerated, not learned: {}.", c.name, why));
+    if (const double mean = rows_per_value(c); mean > 0)
+      notice(monitor, fmt::format("Column \"{}\" repeats ({:.3g} rows per value): regenerated with repeats, not "
+                                  "learned: {}.",
+                                  c.name, mean, why));
+    else notice(monitor, fmt::format("Column \"{}\" is regenerated, not learned: {}.", c.name, why));
     names.push_back(c.name);
   }
   if (names.empty()) return;

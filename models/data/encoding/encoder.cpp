@@ -144,16 +144,21 @@ void decode_identifiers(const IdentifierCode& id, double missing_share, uint32_t
   const IdentifierKey key = identifier_key(seed, condition, fingerprint_of(out.name));
   out.codes.resize(static_cast<size_t>(rows));
   out.values.reserve(static_cast<size_t>(rows));
-  // only patterns without room repeat; a repeated text is listed once
+  // a repeated text is listed once
   std::unordered_map<std::string, int32_t> repeated;
   for (int64_t i = 0; i < rows; ++i) {
     int32_t& code = out.codes[static_cast<size_t>(i)];
     code = -1;
-    if (missing_share > 0) {
-      const Philox p = random_words(seed, Purpose::decode, index, static_cast<uint64_t>(row_ids[i]));
+    auto number = static_cast<uint64_t>(row_ids[i]);
+    if (id.repeats) {
+      const Repeats::Place place = id.repeats->at(number, key.order);
+      if (place.missing && missing_share > 0) continue;
+      number = place.group;
+    } else if (missing_share > 0) {
+      const Philox p = random_words(seed, Purpose::decode, index, number);
       if (open_uniform(p.word[0], p.word[1]) < missing_share) continue;
     }
-    std::string text = id.pattern.text(static_cast<uint64_t>(row_ids[i]), key);
+    std::string text = id.pattern.text(number, key);
     const auto [entry, fresh] = repeated.try_emplace(std::move(text), static_cast<int32_t>(out.values.size()));
     if (fresh) out.values.push_back(entry->first);
     code = entry->second;

@@ -202,10 +202,15 @@ void fit_texts(const Column& column, const EncoderOptions& o, ColumnCode& out) {
 }
 
 void fit_identifiers(const Column& column, const EncoderOptions& o, ColumnCode& out) {
-  int64_t missing = 0;
+  int64_t missing = 0, adjacent = 0;
+  int32_t before = -1;
   std::vector<int64_t> rows_with(column.values.size());
   column.codes.each_part([&](std::span<const int32_t> codes, size_t) {
-    for (const int32_t c : codes) ++(c < 0 ? missing : rows_with.at(static_cast<size_t>(c)));
+    for (const int32_t c : codes) {
+      ++(c < 0 ? missing : rows_with.at(static_cast<size_t>(c)));
+      adjacent += c >= 0 && c == before;
+      before = c;
+    }
   });
   std::vector<std::string_view> texts;
   std::vector<int64_t> rows;
@@ -215,9 +220,12 @@ void fit_identifiers(const Column& column, const EncoderOptions& o, ColumnCode& 
     out.code = ConstantCode{kMissing, {}, true};
     return;
   }
+  const int64_t again = column.size() - missing - static_cast<int64_t>(texts.size());  // rows that repeat a text
+  const bool sorted = 10 * adjacent > 9 * again;
   const IdentifierOptions options{o.least_rows, o.seed, fingerprint_of(column.name)};
   out.code = IdentifierCode{Identifier::learn(texts, rows, options),
-                            static_cast<double>(missing) / static_cast<double>(column.codes.size())};
+                            static_cast<double>(missing) / static_cast<double>(column.codes.size()),
+                            Repeats::learn(rows, missing, sorted, o.least_rows)};
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // The encoder in a model file. Files are not trusted: everything read is checked.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/text/json_fields.h"
@@ -48,10 +50,14 @@ nlohmann::json write(const BinCode& b, ColumnType) {
 }
 
 nlohmann::json write(const IdentifierCode& id, ColumnType) {
-  return {{"coding", "identifier"},
-          {"pattern", id.pattern.to_json()},
-          {"missing_share", id.missing_share},
-          {"description", id.pattern.describe()}};
+  nlohmann::json out{{"coding", "identifier"},
+                     {"pattern", id.pattern.to_json()},
+                     {"missing_share", id.missing_share},
+                     {"description", id.pattern.describe()}};
+  if (!id.repeats) return out;
+  out["repeats"] = id.repeats->to_json();
+  out["description"] = fmt::format("{}, {:.3g} rows per value", id.pattern.describe(), id.repeats->mean());
+  return out;
 }
 
 ConstantCode read_constant(const Fields& f, ColumnType type) {
@@ -141,6 +147,7 @@ BinCode read_bins(const Fields& f) {
 
 IdentifierCode read_identifier(const Fields& f) {
   IdentifierCode id{Identifier::from_json(f.at("pattern")), f.number("missing_share")};
+  if (f.has("repeats")) id.repeats = Repeats::from_json(f.at("repeats"));
   f.check(id.missing_share >= 0 && id.missing_share <= 1, "has a share of missing values outside 0 … 1");
   return id;
 }

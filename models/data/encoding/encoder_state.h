@@ -1,5 +1,6 @@
 // The state of an encoder: the encoding of each column. Shared by the encoder's source files only.
 #pragma once
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "models/data/encoding/number_code.h"
 #include "models/data/encoding/range_code.h"
 #include "models/data/identifiers/identifier.h"
+#include "models/data/identifiers/repeats.h"
 
 namespace tessera {
 
@@ -24,6 +26,7 @@ struct ConstantCode {
 struct IdentifierCode {
   Identifier pattern;
   double missing_share = 0;
+  std::optional<Repeats> repeats = {};  // none: every row has a text of its own
 };
 
 struct ColumnCode {
