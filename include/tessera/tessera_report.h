@@ -50,13 +50,17 @@ typedef struct tessera_evaluate_options {
    * "find" */
   const char* rules;
   const char* rule; /* further rules, one per line, as tessera_fit_options.rule. NULL: none */
+  /* compares only the rows that meet this condition (docs/use/where.md), in all tables: for rows that were sampled under
+   * it. NULL: all. Not for sequences */
+  const char* where;
 } tessera_evaluate_options;
 
 #define TESSERA_NO_JUDGES (-1)
 
 /* How close the synthetic rows are to the real ones, and how close to copies of them: Column Shapes, Column Pair
  * Trends, diagnostics, new rows, classifier two-sample tests, utility of a model trained on the synthetic rows,
- * distances (docs/quality/metrics.md defines each entry).
+ * distances, written form; "figures" are those that sum it up, "verdict" is it in words (docs/quality/metrics.md
+ * defines each entry).
  *   real      the rows the model was fitted on
  *   holdout   rows of the same source it has not seen; may be NULL: then there is no utility, and no reference for
  *             distances
@@ -64,7 +68,7 @@ typedef struct tessera_evaluate_options {
  * judges. A synthetic table of windows from tessera_sample() has the columns "sequence" and "step" in addition to the
  * real one's.
  * Consumes all streams. Errors: DATA if the columns differ, the target cannot be predicted or a table cannot be cut
- * into sequences, naming them; USAGE for a target without a holdout; MEMORY; CANCELLED. */
+ * into sequences, naming them; CONDITION if no row of a table meets options->where; USAGE for a target without a holdout; MEMORY; CANCELLED. */
 TESSERA_API tessera_status tessera_evaluate(const tessera_context* context, const tessera_evaluate_options* options,
                                             struct ArrowArrayStream* real, struct ArrowArrayStream* synthetic,
                                             struct ArrowArrayStream* holdout, char** json);

@@ -13,6 +13,7 @@
 #include "models/data/table/inspect.h"
 #include "models/quality/evaluate.h"
 #include "models/quality/evaluate_sequences.h"
+#include "models/report/measures.h"
 #include "models/report/page.h"
 
 using namespace tessera;
@@ -30,6 +31,7 @@ EvaluateSequencesOptions sequence_evaluation(const tessera_evaluate_options& o, 
   };
   refuse(holdout, "--holdout");
   refuse(o.target != nullptr && *o.target != 0, "--target");
+  refuse(o.where != nullptr && *o.where != 0, "--where");
   refuse(o.without_distances != 0, "--without-distances");
   refuse(o.without_c2st != 0, "--without-c2st");
   refuse(o.without_utility != 0, "--without-utility");
@@ -59,6 +61,7 @@ EvaluateOptions row_evaluation(const tessera_evaluate_options& o) {
   out.c2st = o.without_c2st == 0;
   out.utility = o.without_utility == 0;
   out.target = text_or(o.target, "");
+  out.where = text_or(o.where, "");
   out.drawings = o.drawings != 0;
   return out;
 }
@@ -79,10 +82,13 @@ class Evaluation {
   }
   // `last`: the real table is not needed again.
   nlohmann::json of(Table&& synthetic, bool last, api::Call& call) {
-    if (sequences_)
-      return evaluate_sequences(last ? std::move(real_) : Table(real_), std::move(synthetic), of_sequences_,
-                                call.team(), call.monitor());
-    return evaluate(real_, synthetic, holdout_ ? &*holdout_ : nullptr, of_rows_, call.team(), call.monitor());
+    nlohmann::json out =
+        sequences_ ? evaluate_sequences(last ? std::move(real_) : Table(real_), std::move(synthetic), of_sequences_,
+                                        call.team(), call.monitor())
+                   : evaluate(real_, synthetic, holdout_ ? &*holdout_ : nullptr, of_rows_, call.team(), call.monitor());
+    out["figures"] = report::figures_of(out);
+    out["verdict"] = report::verdict_of(out);
+    return out;
   }
 
  private:

@@ -1,9 +1,12 @@
 #include "models/quality/broken_rules.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
+#include "models/data/formats/calendar.h"
 #include "models/data/formats/values.h"
 #include "models/data/sequence/cell_text.h"
 #include "models/expression/where.h"
@@ -37,31 +40,42 @@ std::optional<Column> as_kind(const Column& real, const Column& synthetic) {
   return out;
 }
 
-// The synthetic rows with the columns of the real table in its order. `apart` receives the columns that cannot be
-// compared; their values are missing.
-Table aligned(const Table& real, const Table& synthetic, std::vector<std::string>& apart) {
-  Table out;
-  out.rows = synthetic.rows;
-  for (const Column& c : real.columns) {
-    const Column* other = synthetic.find(c.name);
-    std::optional<Column> column = other == nullptr ? std::nullopt : as_kind(c, *other);
-    if (!column) {
-      apart.push_back(c.name);
-      column = Column{};
-      column->name = c.name, column->type = c.type;
-      if (is_numeric(c.type)) column->numbers.assign(static_cast<size_t>(out.rows), kMissing);
-      else column->codes.assign(static_cast<size_t>(out.rows), -1);
-    }
-    out.columns.push_back(std::move(*column));
-  }
-  return out;
-}
-
 std::vector<int> named_in(const WhereTerm& term) {
   std::vector<int> out = columns_of(term.left), right = columns_of(term.right);
   out.insert(out.end(), right.begin(), right.end());
   if (term.column >= 0) out.push_back(term.column);
   return out;
+}
+
+// Whole numbers that are dates or times of day: all real ones are, which is no chance.
+struct CalendarNumber {
+  const char* what;
+  double low, high;
+  bool (*valid)(int64_t);
+};
+constexpr CalendarNumber kCalendarNumbers[] = {
+    {"is a date (YYYYMMDD)", 18000101, 29991231,
+     [](int64_t x) {
+       return is_day(static_cast<int>(x / 10000), static_cast<int>(x / 100 % 100), static_cast<int>(x % 100));
+     }},
+    {"is a month (YYYYMM)", 190001, 210012, [](int64_t x) { return x % 100 >= 1 && x % 100 <= 12; }},
+    {"is a time of day (HHMM)", 0, 2400, [](int64_t x) { return x % 100 < 60; }},
+    {"is a time of day (HHMMSS)", 0, 240000, [](int64_t x) { return x % 100 < 60 && x / 100 % 100 < 60; }}};
+constexpr size_t kCalendarValues = 30;  // distinct ones: fewer may be valid by chance
+
+const CalendarNumber* calendar_number(const Column& c) {
+  if (c.type != ColumnType::integer && (c.type != ColumnType::decimal || c.decimals > 0)) return nullptr;
+  for (const CalendarNumber& n : kCalendarNumbers) {
+    std::set<double> values, hundreds;
+    const bool all = std::all_of(c.numbers.begin(), c.numbers.end(), [&](double x) {
+      if (std::isnan(x)) return true;
+      if (values.size() < kCalendarValues) values.insert(x), hundreds.insert(std::floor(x / 100));
+      return x >= n.low && x <= n.high && x == std::floor(x) && n.valid(static_cast<int64_t>(x));
+    });
+    // From 100 to 159, any number is a time of day.
+    if (all && values.size() == kCalendarValues && hundreds.size() > 2) return &n;
+  }
+  return nullptr;
 }
 
 class BrokenRules {
@@ -114,6 +128,20 @@ class BrokenRules {
     for (const std::string& text : rules.checked_alone()) check(text, "condition");
   }
 
+  void check_calendar(const std::vector<std::string>& apart) {
+    for (size_t j = 0; j < real_.columns.size(); ++j) {
+      const Column &real = real_.columns[j], &synthetic = synthetic_.columns[j];
+      if (std::find(apart.begin(), apart.end(), real.name) != apart.end()) continue;
+      const CalendarNumber* number = calendar_number(real);
+      if (number == nullptr) continue;
+      std::vector<char> broken;
+      for (const double x : synthetic.numbers)
+        broken.push_back(!std::isnan(x) &&
+                         !(x >= 0 && x < 1e9 && x == std::floor(x) && number->valid(static_cast<int64_t>(x))));
+      add(quoted_name(real.name) + " " + number->what, "calendar", broken, {real.name});
+    }
+  }
+
   json take() { return std::move(out_); }
 
  private:
@@ -143,6 +171,24 @@ class BrokenRules {
 
 }  // namespace
 
+Table aligned(const Table& real, const Table& synthetic, std::vector<std::string>& apart) {
+  Table out;
+  out.rows = synthetic.rows;
+  for (const Column& c : real.columns) {
+    const Column* other = synthetic.find(c.name);
+    std::optional<Column> column = other == nullptr ? std::nullopt : as_kind(c, *other);
+    if (!column) {
+      apart.push_back(c.name);
+      column = Column{};
+      column->name = c.name, column->type = c.type;
+      if (is_numeric(c.type)) column->numbers.assign(static_cast<size_t>(out.rows), kMissing);
+      else column->codes.assign(static_cast<size_t>(out.rows), -1);
+    }
+    out.columns.push_back(std::move(*column));
+  }
+  return out;
+}
+
 nlohmann::json broken_rules(const Table& real, const Table& synthetic, const RuleCheck& check, Team& team,
                             const Monitor& monitor) {
   RuleOptions options;
@@ -157,6 +203,7 @@ nlohmann::json broken_rules(const Table& real, const Table& synthetic, const Rul
     Table learnt = real;
     const Rules rules = Rules::find(learnt, options, team, monitor);
     out.check(rules, learnt, rows, team, monitor);
+    out.check_calendar(options.apart);
   }
   return out.take();
 }

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
+#include "models/data/sequence/sequences.h"
 #include "models/data/table/types.h"
+#include "models/expression/where.h"
 #include "models/quality/broken_rules.h"
 #include "models/quality/common/json_number.h"
 #include "models/quality/common/statistics.h"
@@ -14,10 +16,12 @@
 #include "models/quality/metrics/column_report.h"
 #include "models/quality/metrics/comparison.h"
 #include "models/quality/metrics/distances.h"
+#include "models/quality/metrics/narrowed.h"
 #include "models/quality/metrics/new_rows.h"
 #include "models/quality/metrics/pair_trends.h"
 #include "models/quality/metrics/two_sample.h"
 #include "models/quality/metrics/utility.h"
+#include "models/quality/metrics/written_form.h"
 
 namespace tessera {
 namespace quality {
@@ -25,7 +29,13 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int64_t kJudgedRows = 300;  // of holdout rows, for a classifier to learn from
+
 double mean_of_two(double a, double b) { return mean_defined({a, b}); }
+
+double beyond_chance(const PairTrend& p) {
+  return std::isnan(p.score_real_edges) ? kUndefined : std::min(1.0, p.score_real_edges + p.chance);
+}
 
 void describe_pairs(const Comparison& c, const Table& real, const EvaluateOptions& options, double shapes,
                     const Workers& workers, json& out) {
@@ -39,6 +49,7 @@ void describe_pairs(const Comparison& c, const Table& real, const EvaluateOption
                             {"metric", p.metric},
                             {"score", number_or_null(p.score)},
                             {"score_real_edges", number_or_null(p.score_real_edges)},
+                            {"score_beyond_chance", number_or_null(beyond_chance(p))},
                             {"real_correlation", number_or_null(p.real_correlation)},
                             {"synthetic_correlation", number_or_null(p.synthetic_correlation)},
                             {"real_association", number_or_null(p.real_association)},
@@ -73,7 +84,10 @@ void describe_new_rows(const Comparison& c, const EvaluateOptions& options, bool
                               {"tolerance", options.match_tolerance}};
   const int64_t copies = count(match_rows(c, kSynthetic, kReal, 0, workers));
   json& exact = out["exact_copies"];
-  exact = {{"rows", copies}, {"share", static_cast<double>(copies) / static_cast<double>(rows)}};
+  exact = {{"rows", copies},
+           {"share", static_cast<double>(copies) / static_cast<double>(rows)},
+           {"real_share", static_cast<double>(count(match_rows(c, kReal, kReal, 0, workers))) /
+                              static_cast<double>(c.tables[kReal].rows)}};
   if (holdout)
     exact["holdout_share"] = static_cast<double>(count(match_rows(c, kHoldout, kReal, 0, workers))) /
                              static_cast<double>(c.tables[kHoldout].rows);
@@ -134,11 +148,13 @@ void describe_l1(const Comparison& c, const EvaluateOptions& options, bool holdo
   l1["holdout_nndr"] = describe_quantiles(nearest_ratios(holdout_to_real));
 }
 
-json describe(const Detection& d, const Detection& floor) {
-  return {{"auc", number_or_null(d.auc)},
-          {"score", number_or_null(d.score)},
-          {"floor_auc", number_or_null(floor.auc)},
-          {"floor_score", number_or_null(floor.score)}};
+json describe(const Detection& d, const Detection& floor, const Detection* training) {
+  json out{{"auc", number_or_null(d.auc)},
+           {"score", number_or_null(d.score)},
+           {"floor_auc", number_or_null(floor.auc)},
+           {"floor_score", number_or_null(floor.score)}};
+  if (training != nullptr) out["training_auc"] = number_or_null(training->auc);
+  return out;
 }
 
 json draw_judge(const Comparison& c, const Detection& d, const Detection& floor) {
@@ -147,9 +163,13 @@ json draw_judge(const Comparison& c, const Detection& d, const Detection& floor)
   return {{"steps", kRocSteps}, {"roc", d.roc}, {"floor_roc", floor.roc}, {"used", std::move(used)}};
 }
 
+// Against rows that the model has not seen, if there are enough: its rows lie nearer to those it learned from, which
+// hides a part of what distinguishes them.
 void describe_c2st(const Comparison& c, const EvaluateOptions& options, bool holdout, const Workers& workers,
                    json& out) {
-  const TwoSamples samples = two_samples(c, kReal, kSynthetic, options.seed, options.learner_rows);
+  const bool unseen = holdout && c.tables[kHoldout].rows >= kJudgedRows;
+  const TwoSamples samples = two_samples(c, unseen ? kHoldout : kReal, kSynthetic, options.seed, options.learner_rows);
+  const TwoSamples training = unseen ? two_samples(c, kReal, kSynthetic, options.seed, samples.rows) : TwoSamples{};
   const TwoSamples floor = holdout ? two_samples(c, kReal, kHoldout, options.seed, options.learner_rows)
                                    : two_halves(c, kReal, options.seed, options.learner_rows);
   TreeOptions trees;
@@ -157,13 +177,36 @@ void describe_c2st(const Comparison& c, const EvaluateOptions& options, bool hol
   json& c2st = out["c2st"];
   c2st["folds"] = kFolds;
   c2st["rows"] = samples.rows;
+  c2st["against"] = unseen ? "holdout" : "real";
   c2st["floor"] = {{"of", holdout ? "real and holdout" : "halves of real"}, {"rows", floor.rows}};
   const Detection found = c2st_trees(samples, trees, workers, "c2st trees"),
-                  found_in_real = c2st_trees(floor, trees, workers, "c2st trees, real rows");
-  c2st["trees"] = describe(found, found_in_real);
+                  found_in_real = c2st_trees(floor, trees, workers, "c2st trees, real rows"),
+                  found_in_training = c2st_trees(training, trees, workers, "c2st trees, training rows");
+  c2st["trees"] = describe(found, found_in_real, unseen ? &found_in_training : nullptr);
   if (options.drawings) out["drawings"]["judge"] = draw_judge(c, found, found_in_real);
   c2st["logistic"] = describe(c2st_logistic(samples, workers, "c2st logistic"),
-                              c2st_logistic(floor, workers, "c2st logistic, real rows"));
+                              c2st_logistic(floor, workers, "c2st logistic, real rows"), nullptr);
+}
+
+void describe_forms(const Comparison& c, const Table& real, const Table& synthetic, const Workers& workers, json& out) {
+  json& forms = out["written_form"];
+  forms = {{"forms", json::array()}, {"rules", json::array()}};
+  std::vector<double> kept;
+  for (const WrittenForm& f : written_form(c, real, synthetic, workers)) {
+    forms["forms"].push_back({{"column", f.column},
+                              {"form", f.form},
+                              {"level", f.level},
+                              {"real", f.real},
+                              {"synthetic", f.synthetic},
+                              {"difference", f.difference},
+                              {"gap", f.gap}});
+    kept.push_back(1 - f.gap);
+  }
+  for (const NearRule& r : near_rules(c, real, workers)) {
+    forms["rules"].push_back({{"rule", r.rule}, {"real", r.real}, {"synthetic", r.synthetic}, {"gap", r.gap}});
+    kept.push_back(1 - r.gap);
+  }
+  forms["score"] = number_or_null(mean_defined(kept));
 }
 
 void describe_rules(const Comparison& c, const Table& real, const Table& synthetic, const EvaluateOptions& options,
@@ -204,6 +247,42 @@ void describe_utility(const Comparison& c, const Table& real, const EvaluateOpti
                target.classes);
 }
 
+// The rows of a table that meet a condition on columns of the real table.
+Table rows_that_meet(const Where& where, const Table& real, const Table& rows) {
+  std::vector<std::string> apart;
+  std::vector<char> keep;
+  std::vector<int64_t> failed;
+  match_where(where, &real == &rows ? real : aligned(real, rows, apart), keep, failed);
+  std::vector<int32_t> kept;
+  for (size_t i = 0; i < keep.size(); ++i)
+    if (keep[i] != 0) kept.push_back(static_cast<int32_t>(i));
+  Table out;
+  out.rows = static_cast<int64_t>(kept.size());
+  out.dialect = rows.dialect, out.rules = rows.rules;
+  for (const Column& c : rows.columns) out.columns.push_back(pick_rows(c, kept));
+  return out;
+}
+
+json evaluate_part(std::vector<NamedTable> tables, EvaluateOptions options, Team& team, const Monitor& monitor) {
+  const std::string text = std::move(options.where);
+  options.where.clear();
+  const Table& real = *tables[kReal].table;
+  const Where where = parse_where(text, real);
+  std::vector<Table> parts(3);
+  json rows;
+  for (size_t t = 0; t < tables.size(); ++t) {
+    rows[tables[t].name] = tables[t].table->rows;
+    parts[t] = rows_that_meet(where, real, *tables[t].table);
+    if (parts[t].rows == 0)
+      throw Error(ErrorCode::condition, std::string("--where: no row of the ") + tables[t].name + " table meets " +
+                                            text + ".\n  Compare with a condition that rows of every table meet.");
+  }
+  json out = evaluate(parts[kReal], parts[kSynthetic], tables.size() > kHoldout ? &parts[kHoldout] : nullptr, options,
+                      team, monitor);
+  out["where"] = {{"condition", text}, {"of", std::move(rows)}};
+  return out;
+}
+
 }  // namespace
 }  // namespace quality
 
@@ -217,6 +296,7 @@ nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* 
                 "a target is given, but utility is not measured: a model trained on the synthetic rows is tested on "
                 "holdout rows.\n  Give a holdout table, or no target.");
   Comparison c = compare_tables(tables, true);
+  if (!options.where.empty()) return evaluate_part(tables, options, team, monitor);
   // first, so that a wrong name is reported before the long parts
   if (options.utility && holdout != nullptr) choose_target(c, options.target);
   const Workers workers{team, monitor};
@@ -234,6 +314,8 @@ nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* 
                                {"real_texts", r.real_texts}});
   const double shapes = describe_columns(c, workers, out);
   out["scores"]["column_shapes"] = number_or_null(shapes);
+  if (json narrow = narrowed(c, real, synthetic); !narrow.is_null()) out["narrowed"] = std::move(narrow);
+  if (options.forms) describe_forms(c, real, synthetic, workers, out);
   if (options.rules || !options.rule.empty()) describe_rules(c, real, synthetic, options, workers, out);
   if (options.drawings) out["drawings"]["columns"] = draw_columns(c, real, workers);
   if (options.pairs) describe_pairs(c, real, options, shapes, workers, out);

@@ -26,6 +26,8 @@ struct EvaluateOptions {
   double match_tolerance = 0.01;
   bool rules = true;              // rules of the real table, and the synthetic rows that break them
   std::vector<std::string> rule;  // further rules, in the language of --where
+  bool forms = true;              // written form and near-rules
+  std::string where;              // compares only the rows that meet it; empty: all
   bool drawings = false;          // data for the page's drawings (models/quality/drawings/), under "drawings"
   // of all draws: rows, folds, the random baseline of DCR
   uint64_t seed = 0;
@@ -33,7 +35,8 @@ struct EvaluateOptions {
 
 // `real` is the table the model was fitted on; `holdout` (may be null) rows of the same source it has not seen. Columns
 // are matched by name; identifiers are excluded and listed. Throws Error(data) naming the column if the tables do not
-// match, Error(cancelled). The same numbers for any team size.
+// match, Error(condition) for a
+// condition that no row of a table meets, Error(cancelled). The same numbers for any team size.
 nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* holdout, const EvaluateOptions& options,
                         Team& team, const Monitor& monitor);
 

@@ -12,6 +12,7 @@ namespace tessera::report {
 namespace {
 
 constexpr double kWidth = 320;
+constexpr double kLetters = 12, kSmallLetters = 10.5;  // as in page.css
 
 std::string rest_name(const Json& rest) {
   const std::string what = rest.at("what");
@@ -87,7 +88,7 @@ std::string bars(const std::vector<std::string>& names, const std::vector<double
             "Shares of real and synthetic rows with each value");
   for (size_t i = 0; i < names.size(); ++i) {
     const double y = kPitch * static_cast<double>(i) + 2;
-    d.text(kStart - 6, y + 16, "end", clipped(names[i], 16));
+    d.text(kStart - 6, y + 16, "end", clipped(names[i], kStart - 8, kLetters));
     const auto bar = [&](const char* style, double share, double top) {
       d.rect(style, kStart, top, share / highest * (kEnd - kStart), 9);
     };
@@ -147,6 +148,17 @@ double fullest(const Cells& cells) {
   return highest;
 }
 
+// Two to five multiples of a round step on an axis.
+std::vector<double> round_ticks(double low, double high) {
+  const double span = high > low ? high - low : 1;
+  double step = std::pow(10.0, std::floor(std::log10(span)));
+  if (span / step > 4) step *= 2;
+  if (span / step < 2) step /= 2;
+  std::vector<double> out;
+  for (double i = std::ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) out.push_back(i * step);
+  return out;
+}
+
 // Each stretch without a gap is drawn forward along its upper edge and back along its lower edge.
 template <class XAt, class YAt>
 std::string band_path(const Band& b, XAt&& x_at, YAt&& y_at) {
@@ -189,14 +201,15 @@ std::string pair_chart(const Cells& cells, const Json& a, const Json& b) {
   const double highest = fullest(cells);
   Drawing d(kTotal, kTop + height + kBottom, "Real and synthetic rows by both columns");
   for (size_t i = 0; i < down.size(); ++i)
-    d.text(kLabels - 5, kTop + (static_cast<double>(i) + 0.5) * row + 4, "end", clipped(down[i], 15), "small");
+    d.text(kLabels - 5, kTop + (static_cast<double>(i) + 0.5) * row + 4, "end",
+           clipped(down[i], kLabels - 7, kSmallLetters), "small");
   for (const bool synthetic : {false, true}) {
     const double left = kLabels + (synthetic ? panel + kGap : 0);
     d.text(left + panel / 2, kTop - 6, "middle", synthetic ? "synthetic" : "real");
     draw_cells(d, synthetic ? "synthetic-fill" : "real-fill", synthetic ? cells.synthetic : cells.real, cells.rows,
                cells.cols, left, kTop, panel, height, highest, false);
     for (size_t i = 0; i < across.size(); ++i)
-      d.slanted(left + (static_cast<double>(i) + 0.5) * col, kTop + height + 10, clipped(across[i], 13));
+      d.slanted(left + (static_cast<double>(i) + 0.5) * col, kTop + height + 10, clipped(across[i], 92, kSmallLetters));
   }
   return d.str();
 }
@@ -223,12 +236,12 @@ std::string curve_chart(const CurveAxes& axes, const std::vector<Curve>& curves,
   Drawing d(kTotal, kHeight, axes.label);
   d.attributes("class=\"curves\"");
   const auto written = [&](double v) { return axes.shares ? percent(v, 0) : number(v); };
-  for (const double part : {0.0, 0.5, 1.0}) {
-    const double x = axes.x_low + part * (axes.x_high - axes.x_low), y = axes.y_low + part * (axes.y_high - axes.y_low);
+  for (const double y : round_ticks(axes.y_low, axes.y_high)) {
     d.path("grid", fmt::format("M{} {}H{}", coordinate(kLeft), coordinate(y_at(y)), coordinate(kTotal - kRight)));
     d.text(kLeft - 5, y_at(y) + 4, "end", written(y), "small");
-    d.text(x_at(x), kBase + 15, part == 0 ? "start" : part == 1 ? "end" : "middle", written(x), "small");
   }
+  for (const double x : round_ticks(axes.x_low, axes.x_high))
+    d.text(x_at(x), kBase + 15, x_at(x) > kTotal - 30 ? "end" : "middle", written(x), "small");
   d.text((kLeft + kTotal - kRight) / 2, kHeight - 6, "middle", axes.x);
   d.upwards(11, (kTop + kBase) / 2, axes.y);
   for (const Band& b : bands) {
@@ -263,12 +276,14 @@ std::string matrix_chart(const std::string& label, const std::vector<std::string
     if (i > 0) list += ',';
     if (std::isnan(v)) continue;
     list += fmt::format("{:.0f}", 100 * v + 0.0);
-    const auto shade = static_cast<size_t>(std::ceil(std::min(std::abs(v) / darkest, 1.0) * kShades - 1e-9));
+    // Most errors are small: by their square root they are told apart.
+    const double part = std::min(std::abs(v) / darkest, 1.0);
+    const auto shade = static_cast<size_t>(std::ceil((signed_values ? part : std::sqrt(part)) * kShades - 1e-9));
     (v < 0 ? minus : plus)[shade] += fmt::format(
         "M{} {}h{}v{}h-{}z", coordinate(left + static_cast<double>(column) * cell),
         coordinate(top + static_cast<double>(row) * cell), coordinate(cell), coordinate(cell), coordinate(cell));
   }
-  Drawing d(left + size + (labelled ? 40 : 0), top + size, label);
+  Drawing d(left + size + (labelled ? 48 : 0), top + size, label);
   d.attributes(fmt::format("class=\"matrix\" data-cell=\"{}\" data-left=\"{}\" data-top=\"{}\" data-values=\"{}\"",
                            coordinate(cell), coordinate(left), coordinate(top), list));
   d.rect("panel", left, top, size, size);
@@ -278,8 +293,8 @@ std::string matrix_chart(const std::string& label, const std::vector<std::string
   }
   for (size_t i = 0; labelled && i < n; ++i) {
     const double middle = (static_cast<double>(i) + 0.5) * cell;
-    d.text(left - 5, top + middle + 4, "end", clipped(names[i], 18), "small");
-    d.rising(left + middle, top - 5, clipped(names[i], 14));
+    d.text(left - 5, top + middle + 4, "end", clipped(names[i], left - 7, kSmallLetters), "small");
+    d.rising(left + middle, top - 5, clipped(names[i], 84, kSmallLetters));
   }
   return d.str();
 }

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "models/data/table/types.h"
+#include "models/report/measures.h"
 #include "models/report/sections.h"
 
 namespace tessera::report {
@@ -14,63 +15,6 @@ namespace {
 
 constexpr double kEqualDetection = 0.01;  // AUC: differences that another seed can cause
 constexpr size_t kListedPairs = 20;
-
-// A figure of every report, and its gap from the ideal.
-struct Measure {
-  const char* name;
-  const char* pointer;
-  std::function<std::string(double)> write;
-  std::function<double(const Json& report, double value)> gap;
-  double fair, poor;
-  const char* meaning;
-};
-
-std::string in_percent(double x) { return percent(x); }
-std::string in_hundredths(double x) { return percent(x, 2); }
-double lacking(const Json&, double score) { return 1 - score; }
-double itself(const Json&, double value) { return value; }
-
-double above_floor(double value, double ideal, double floor) {
-  return std::max(0.0, value - std::max(ideal, std::isnan(floor) ? ideal : floor));
-}
-double detection_gap(const Json& report, double auc) {
-  return above_floor(auc, 0.5, at(report, "/c2st/trees/floor_auc"));
-}
-double judge_gap(const Json& report, double score) {
-  return above_floor(score, 0, at(report, "/judges/discriminative/floor/mean"));
-}
-
-const std::vector<Measure>& measures() {
-  static const std::vector<Measure> kMeasures{
-      {"told apart, AUC", "/c2st/trees/auc", area, detection_gap, kFairDetection, kPoorDetection,
-       "how often a classifier picks the synthetic one of a real and a synthetic row; 0.5 is a coin"},
-      {"discriminative judge", "/judges/discriminative/mean", area, judge_gap, kFairDetection, kPoorDetection,
-       "accuracy above one half of a network that tells sequences apart; 0 cannot tell"},
-      {"predictive judge", "/judges/predictive/mean", area, itself, kFairUtility, kPoorUtility,
-       "error on real sequences of a network trained on these, by the column’s range"},
-      {"autocorrelation", "/scores/autocorrelation_difference", area, itself, kFairColumn, kPoorColumn,
-       "how far the dependence of steps on those before them is from the real one; 0 is the same"},
-      {"utility, AUC", "/utility/synthetic/auc", area,
-       [](const Json& report, double auc) { return std::max(0.0, at(report, "/utility/real/auc") - auc); },
-       kFairUtility, kPoorUtility, "of a classifier trained on these rows and tested on holdout rows"},
-      {"utility, R²", "/utility/synthetic/r2", area,
-       [](const Json& report, double r2) { return std::max(0.0, at(report, "/utility/real/r2") - r2); }, kFairUtility,
-       kPoorUtility, "of a model trained on these rows and tested on holdout rows"},
-      {"column shapes", "/scores/column_shapes", in_percent, lacking, kFairColumn, kPoorColumn,
-       "how alike single columns are; 100 % is the same distribution"},
-      {"pair trends", "/scores/pair_trends_real_edges", in_percent, lacking, kFairColumn, kPoorColumn,
-       "how alike the dependence of two columns is"},
-      {"copies", "/exact_copies/share", in_hundredths,
-       [](const Json& report, double share) {
-         const double chance = at(report, "/exact_copies/holdout_share");
-         return std::max(0.0, share - (std::isnan(chance) ? 0 : chance));
-       },
-       0.001, 0.01, "rows that equal a real one in every column"},
-      {"nearer to training", "/l1/share_closer_to_real_equal_rows", in_percent,
-       [](const Json&, double share) { return std::max(0.0, share - 0.5); }, kFairNearness, kPoorNearness,
-       "rows nearer to the rows the model learned from than to as many unseen ones; 50 % is ideal"}};
-  return kMeasures;
-}
 
 struct Tables {
   std::vector<std::string> names;  // HTML
@@ -91,10 +35,7 @@ Tables read(const Json& list) {
 
 std::vector<double> gaps(const Measure& m, const Tables& t) {
   std::vector<double> out;
-  for (const Json* report : t.reports) {
-    const double value = at(*report, m.pointer);
-    out.push_back(std::isnan(value) ? NAN : m.gap(*report, value));
-  }
+  for (const Json* report : t.reports) out.push_back(m.gap(*report));
   return out;
 }
 
@@ -142,7 +83,7 @@ Statement headline(const Tables& t) {
 // The value of a measure with the mark of its gap.
 std::string marked(const Measure& m, const Json& report, double gap) {
   const Mark sign = mark_of(gap, m.fair, m.poor);
-  return fmt::format("<span class=\"{}\">{}</span> {}", style_of(sign), mark(sign), m.write(at(report, m.pointer)));
+  return fmt::format("<span class=\"{}\">{}</span> {}", style_of(sign), mark(sign), m.write(m.in(report)));
 }
 
 std::vector<Statement> reasons(const Tables& t) {
@@ -151,16 +92,16 @@ std::vector<Statement> reasons(const Tables& t) {
   std::string values;
   const std::vector<double> gap = gaps(*first, t);
   for (size_t i = 0; i < t.names.size(); ++i)
-    values += fmt::format("{}<b>{}</b> for {}", values.empty() ? "" : ", ",
-                          first->write(at(*t.reports[i], first->pointer)), t.names[i]);
+    values += fmt::format("{}<b>{}</b> for {}", values.empty() ? "" : ", ", first->write(first->in(*t.reports[i])),
+                          t.names[i]);
   std::vector<Statement> out{
       {mark_of(smallest(gap), first->fair, first->poor),
-       fmt::format("What decides is the figure “{}”: {}. That is {}.", first->name, values, first->meaning)}};
+       fmt::format("What decides is the figure “{}”: {}. That is {}.", first->label, values, first->meaning)}};
   for (size_t i = 0; i < t.names.size() && t.names.size() > 1; ++i) {
     std::string best_in;
     for (const Measure& m : measures())
       if (&m != first && leaders(m, t, 0) == std::vector<size_t>{i})
-        best_in += (best_in.empty() ? "" : "; ") + std::string(m.name);
+        best_in += (best_in.empty() ? "" : "; ") + std::string(m.label);
     if (!best_in.empty()) out.push_back({Mark::plain, t.names[i] + " is better in: " + best_in + "."});
   }
   return out;
@@ -173,7 +114,7 @@ std::string score_table(const Tables& t) {
   for (const Measure& m : measures()) {
     const std::vector<double> gap = gaps(m, t);
     if (!std::isfinite(smallest(gap))) continue;
-    std::vector<std::string> row{m.name};
+    std::vector<std::string> row{m.label};
     for (size_t i = 0; i < gap.size(); ++i) row.push_back(marked(m, *t.reports[i], gap[i]));
     row.push_back(m.meaning);
     table.rows.push_back(row);
@@ -374,11 +315,11 @@ std::string utility_of_several(const Tables& t) {
   Table table{"Models trained on each table and tested on the same holdout rows", {"measure"}, 1, {}};
   table.head.insert(table.head.end(), t.names.begin(), t.names.end());
   table.head.insert(table.head.end(), {"real rows", "meaning"});
-  for (const UtilityMeasure& m : utility_measures(of)) {
-    std::vector<std::string> row{m.name};
-    for (const Json* report : t.reports)
-      row.push_back(m.write(at(*report, (std::string("/utility/synthetic/") + m.key).c_str())));
-    row.insert(row.end(), {m.write(at(of, (std::string("/real/") + m.key).c_str())), m.meaning});
+  for (const Measure& m : measures()) {
+    if (m.group != std::string("utility") || std::isnan(m.in(*first))) continue;
+    std::vector<std::string> row{m.label};
+    for (const Json* report : t.reports) row.push_back(m.write(m.in(*report)));
+    row.insert(row.end(), {m.write(m.reference_in(*first)), m.meaning});
     table.rows.push_back(std::move(row));
   }
   return fmt::format(

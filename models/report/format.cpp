@@ -25,6 +25,15 @@ bool forbidden(std::string_view c) {
   return (first < 0x20 && c[0] != '\t' && c[0] != '\n') || first == 0x7F || c == "\xEF\xBF\xBE" || c == "\xEF\xBF\xBF";
 }
 
+// The width of a character by the size of the letters, of the widest of the fonts that the page names (DejaVu Sans).
+double em_of(std::string_view c) {
+  if (c.size() > 2) return 1;  // of other scripts, many fill a square
+  if (std::string_view("ijl.,:;|!' ").find(c) != std::string_view::npos) return 0.34;
+  if (std::string_view("frt()[]-/").find(c) != std::string_view::npos) return 0.42;
+  if (std::string_view("mwMW%@").find(c) != std::string_view::npos) return 0.98;
+  return c[0] >= 'A' && c[0] <= 'Z' ? 0.72 : 0.64;
+}
+
 }  // namespace
 
 std::string escape(std::string_view text) {
@@ -45,13 +54,15 @@ std::string escape(std::string_view text) {
 
 std::string isolated(std::string_view text) { return "<bdi>" + escape(text) + "</bdi>"; }
 
-std::string clipped(std::string_view text, size_t characters) {
-  size_t end = 0, count = 0;
-  for (; end < text.size() && count < characters; ++count) end += character(text, end);
-  if (end == text.size()) return escape(text);
-  size_t kept = 0;
-  for (count = 1; count < characters; ++count) kept += character(text, kept);
-  return escape(text.substr(0, kept)) + "…";
+std::string clipped(std::string_view text, double pixels, double size) {
+  double width = 0;
+  size_t end = 0, kept = 0;
+  for (; end < text.size(); end += character(text, end)) {
+    width += size * em_of(text.substr(end, character(text, end)));
+    if (width > pixels) return escape(text.substr(0, kept)) + "…";
+    if (width <= pixels - size) kept = end + character(text, end);
+  }
+  return escape(text);
 }
 
 double at(const Json& json, const char* pointer) {

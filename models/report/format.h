@@ -13,8 +13,8 @@ using Json = nlohmann::json;
 std::string escape(std::string_view text);
 // The same in its own element, so that right-to-left text does not affect its surroundings.
 std::string isolated(std::string_view text);
-// At most `characters`, the end replaced by …, escaped.
-std::string clipped(std::string_view text, size_t characters);
+// At most `pixels` wide in letters of `size` pixels, the end replaced by …, escaped.
+std::string clipped(std::string_view text, double pixels, double size);
 
 // The number at a path; NaN if there is none, which every formatter here shows as a dash.
 double at(const Json& json, const char* pointer);

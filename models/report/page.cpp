@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
 #include "engine/text/json_guard.h"
 #include "models/data/table/types.h"
+#include "models/report/measures.h"
 #include "models/report/sections.h"
 #include "models/report/style.h"
 
@@ -27,41 +29,35 @@ std::string tables_line(const Json& report) {
   return line + fmt::format(" · {}", counted(static_cast<int64_t>(report.at("columns").size()), "column"));
 }
 
-struct Tile {
-  const char* name;
-  std::string figure, meaning;
-};
-
-std::vector<Tile> tiles(const Json& report) {
-  std::vector<Tile> out;
-  const auto add = [&](const char* name, const std::string& figure, const std::string& meaning) {
-    if (figure != "–") out.push_back({name, figure, meaning});
-  };
-  add("Column shapes", percent(at(report, "/scores/column_shapes")),
-      "how alike single columns are; 100 % is the same distribution");
-  add("Pair trends", percent(at(report, "/scores/pair_trends_real_edges")),
-      "how alike the dependence of two columns is");
-  add("Told apart", area(at(report, "/c2st/trees/auc")),
-      fmt::format("AUC of a classifier; 0.5 is a coin, real rows give {}", area(at(report, "/c2st/trees/floor_auc"))));
-  add("Discriminative judge", area(at(report, "/judges/discriminative/mean")),
-      "accuracy above one half; 0 cannot tell, 0.5 always");
-  const char* measure = at(report, "/utility/synthetic/auc") >= 0 ? "auc" : "r2";
-  add("Utility", area(at(report, (std::string("/utility/synthetic/") + measure).c_str())),
-      fmt::format("{} of a model trained on these rows; on real ones {}", measure[0] == 'a' ? "AUC" : "R²",
-                  area(at(report, (std::string("/utility/real/") + measure).c_str()))));
-  add("Copies", percent(at(report, "/exact_copies/share"), 2), "of the rows equal a real one");
-  add("Nearer to training", percent(at(report, "/l1/share_closer_to_real_equal_rows")),
-      "of the rows, than to unseen real rows; 50 % is ideal");
-  return out;
+std::string tile(const Measure& m, const Json& report) {
+  std::string label = m.label;
+  label[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(label[0])));
+  const double real = m.reference_in(report);
+  return fmt::format("<div class=\"tile\"><span>{}</span><b>{}</b><span>{}{}</span></div>", label,
+                     m.write(m.in(report)), m.meaning,
+                     std::isnan(real) ? "" : fmt::format(" (real rows: {})", m.write(real)));
 }
 
 std::string verdict_html(const Json& report, const Verdict& v) {
   std::string out = verdict_box(v.headline, v.reasons) + "<div class=\"tiles\">";
-  for (const Tile& t : tiles(report))
-    out +=
-        fmt::format("<div class=\"tile\"><span>{}</span><b>{}</b><span>{}</span></div>", t.name, t.figure, t.meaning);
+  for (const Measure& m : measures())
+    if (m.headline && std::isfinite(m.gap(report))) out += tile(m, report);
   out += "</div>";
   return out + cautions_box(v.cautions) + limits_box();
+}
+
+// The files and the day that the JSON names: "synthetic.csv against people.csv · model m.tessera · 2026-11-26".
+std::string about_line(const Json& report, bool html) {
+  if (!report.contains("about")) return "";
+  const Json& about = report.at("about");
+  std::string out;
+  const auto add = [&](const char* key, const char* before) {
+    const std::string text = about.value(key, "");
+    if (!text.empty()) out += (out.empty() ? "" : before) + (html ? "<b>" + isolated(text) + "</b>" : escape(text));
+  };
+  add("synthetic", ""), add("real", " against "), add("holdout", ", holdout "), add("model", " · model ");
+  add("date", " · "), add("program", " · Tessera ");
+  return out;
 }
 
 Page page_of_one(const Json& report) {
@@ -73,6 +69,7 @@ Page page_of_one(const Json& report) {
            {"pairs", "Pairs of columns", pairs_section(report)},
            {"sequences", "Steps over time", sequences_section(report)},
            {"rules", "Rules", rules_section(report)},
+           {"written", "Written form", written_section(report)},
            {"projection", "Both tables in two dimensions", projection_section(report)},
            {"judge", "Telling them apart", judge_section(report)},
            {"utility", "Utility", utility_section(report)},
@@ -81,12 +78,18 @@ Page page_of_one(const Json& report) {
            {"model", "Model", model_section(report)}}};
 }
 
-Page page_of(const Json& report) {
+Page page_of_kind(const Json& report) {
   if (report.contains("tables")) return page_of_several(report.at("tables"));
   if (!report.contains("scores") && report.contains("model")) return page_of_fit(report);
   if (!report.at("columns").is_array() || !report.at("scores").is_object())
     throw nlohmann::json::other_error::create(501, "it has no columns and scores", &report);
   return page_of_one(report);
+}
+
+Page page_of(const Json& report) {
+  Page page = page_of_kind(report);
+  page.named = about_line(report, true);
+  return page;
 }
 
 std::string body(const Page& page) {
@@ -96,10 +99,11 @@ std::string body(const Page& page) {
     contents += fmt::format("<li><a href=\"#{}\">{}</a></li>", s.id, s.title);
     all += section_html(s);
   }
+  const std::string named = page.named.empty() ? "" : "<p>" + page.named + "</p>";
   return fmt::format(
-      "<a class=\"skip\" href=\"#main\">Skip to the verdict</a><header><h1>{}</h1><p class=\"soft\">{}</p>"
+      "<a class=\"skip\" href=\"#main\">Skip to the verdict</a><header><h1>{}</h1>{}<p class=\"soft\">{}</p>"
       "<nav aria-label=\"Contents\"><ul>{}</ul></nav></header>\n<main id=\"main\">{}\n{}</main>",
-      page.question, page.about, contents, page.first, all);
+      page.question, named, page.about, contents, page.first, all);
 }
 
 }  // namespace
@@ -132,13 +136,15 @@ std::string limits_box() {
 std::string report_html(std::string_view json) {
   const nlohmann::json parsed = parse_json(json, report::kDeepest, "The report");
   try {
+    const std::string title = report::about_line(parsed, false);
     return fmt::format(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>Synthetic data report</title>"
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>{}</title>"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/><meta name=\"color-scheme\" "
         "content=\"light dark\"/><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
         "'unsafe-inline'; script-src 'unsafe-inline'\"/><style>{}</style></head>\n<body>{}\n<script>{}</script></body>"
         "</html>\n",
-        report::kStyle, report::body(report::page_of(parsed)), report::kScript);
+        title.empty() ? "Synthetic data report" : title, report::kStyle, report::body(report::page_of(parsed)),
+        report::kScript);
   } catch (const nlohmann::json::exception& e) {
     throw Error(ErrorCode::format, std::string("The report is not what an evaluation gave: ") + e.what() +
                                        ".\n  Give it the JSON of tessera evaluate --json as it is.");

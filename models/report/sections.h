@@ -40,14 +40,8 @@ std::string plane_figure(const Json& report);
 std::string roc_figure(const Json& judge);
 std::string used_table(const Json& judge);
 std::string distance_figure(const Json& distances);
-// The measure of utility, for classes or for a number.
-struct UtilityMeasure {
-  const char* name;
-  const char* key;  // in "synthetic" and "real"
-  const char* meaning;
-  std::string (*write)(double);
-};
-std::vector<UtilityMeasure> utility_measures(const Json& utility);
+// The measures of a group (measures.h) that a report has, beside those of real rows.
+std::string measures_table(const Json& report, const std::string& group, const std::string& caption);
 std::string training_figures(const Json& report);
 // For sequences: the names of the drawn features, and the drawing of one.
 std::vector<std::string> drawn_features(const Json& report);
@@ -72,6 +66,7 @@ std::string broken_example(const Json& rule);  // "row 17: total = 5, items = 2"
 std::string columns_section(const Json& report);
 std::string pairs_section(const Json& report);
 std::string rules_section(const Json& report);
+std::string written_section(const Json& report);
 std::string projection_section(const Json& report);
 std::string privacy_section(const Json& report);
 std::string judge_section(const Json& report);
@@ -86,6 +81,7 @@ struct Page {
   std::string about;     // the line below it
   std::string first;     // the verdict
   std::vector<Section> sections;
+  std::string named = {};  // the files and the day, if they are known
 };
 // The page of a list of {name, report}; the page of a report that has only a model and its training.
 Page page_of_several(const Json& tables);

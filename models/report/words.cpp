@@ -20,9 +20,17 @@ int64_t whole(const Json& report, const char* pointer) {
   const double x = at(report, pointer);
   return std::isfinite(x) ? static_cast<int64_t>(x) : 0;
 }
+// A text as a shell's argument.
+std::string quoted_argument(const std::string& text) {
+  const bool doubles = text.find_first_of("\"$`\\") != std::string::npos;
+  std::string out = doubles ? "'" : "\"";
+  for (const char c : text) out += doubles && c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + out.front();
+}
 std::string of_100(double share) { return fmt::format("{:.0f} of 100", 100 * share); }
 
 Statement headline(const Json& report) {
+  if (report.contains("narrowed")) return {Mark::plain, "These rows are of a part of the real table"};
   const double auc = at(report, "/c2st/trees/auc");
   if (std::isnan(auc)) {
     const double quality = at(report, "/scores/quality"), shapes = at(report, "/scores/column_shapes");
@@ -47,8 +55,90 @@ void add_detection(const Json& report, const Statement& verdict, std::vector<Sta
       "Shown one real and one synthetic row, a classifier picks out the synthetic one in <b>{}</b> cases; a coin would "
       "in 50",
       of_100(auc));
+  const double training = at(report, "/c2st/trees/training_auc");
   if (!std::isnan(floor)) text += fmt::format(", and real rows against other real rows give {}", of_100(floor));
+  if (!std::isnan(training))
+    text += fmt::format(". The real rows are unseen ones; beside those that the model learned from it is {}",
+                        of_100(training));
   out.push_back({verdict.mark, text + "."});
+}
+
+// Rows of a part of the table are judged by that part, or not at all.
+void add_narrowed(const Json& report, Verdict& v) {
+  if (!report.contains("narrowed")) return;
+  const Json& n = report.at("narrowed");
+  for (Statement& s : v.reasons) s.mark = Mark::plain;
+  std::string held;
+  for (const Json& c : n.at("columns"))
+    held += fmt::format("{}{}", held.empty() ? "" : ", ", isolated(c.at("name").get<std::string>()));
+  v.reasons.insert(
+      v.reasons.begin(),
+      {Mark::fair, fmt::format("They hold only a part of the real values of {}. If they were sampled under a "
+                               "condition, compare them with the {} that meet it: <code>--where {}</code>, in Python "
+                               "<code>where=</code>. If not, they lack the rest of the table.",
+                               held, counted(n.at("rows").get<int64_t>(), "real row"),
+                               escape(quoted_argument(n.at("where").get<std::string>())))});
+}
+
+void add_where(const Json& report, std::vector<std::string>& out) {
+  if (!report.contains("where")) return;
+  const Json& w = report.at("where");
+  std::string rows;
+  for (const auto& [table, all] : w.at("of").items())
+    rows += fmt::format("{}{} of {}", rows.empty() ? "" : ", ", grouped(report.at("rows").at(table).get<int64_t>()),
+                        counted(all.get<int64_t>(), table + " row"));
+  out.push_back(fmt::format("Only rows that meet <code>{}</code> are compared: {}.",
+                            escape(w.at("condition").get<std::string>()), rows));
+}
+
+// "price: 4 decimals in 73 % of the rows, 0.8 % of the real ones"
+std::string differs(const Json& form) {
+  return fmt::format("{}: {} in {} of the rows, {} of the real ones", isolated(form.at("column").get<std::string>()),
+                     escape(form.at("level").get<std::string>()), percent(at(form, "/synthetic")),
+                     percent(at(form, "/real")));
+}
+
+// What a classifier hardly sees and a person does.
+void add_written(const Json& report, Verdict& v) {
+  if (!report.contains("written_form")) return;
+  struct Seen {
+    double gap;
+    bool rule;
+    std::string text;
+  };
+  std::vector<Seen> found;
+  std::string sorted;
+  const Json& written = report.at("written_form");
+  for (const Json& f : written.at("forms"))
+    if (f.at("form") == "order") {
+      if (at(f, "/difference") > kFairWritten)
+        sorted += (sorted.empty() ? "" : ", ") + isolated(f.at("column").get<std::string>());
+    } else if (at(f, "/gap") >= kFairWritten) {
+      found.push_back({at(f, "/gap"), false, differs(f)});
+    }
+  for (const Json& r : written.at("rules"))
+    if (at(r, "/gap") >= kFairWritten)
+      found.push_back({at(r, "/gap"), true,
+                       fmt::format("{} in {} of the rows, {} of the real ones", rule_code(r),
+                                   percent(at(r, "/synthetic")), percent(at(r, "/real")))});
+  if (!sorted.empty())
+    v.cautions.push_back("The real table is sorted by " + sorted + "; synthetic rows come in no order. Sort them.");
+  if (found.empty()) {
+    if (!written.at("forms").empty())
+      v.reasons.push_back({Mark::good,
+                           "Decimals, multiples, times and days are written as in the real table, and what nearly "
+                           "always holds there holds here."});
+    return;
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Seen& a, const Seen& b) { return a.gap > b.gap; });
+  const Mark mark = mark_of(found.front().gap, kFairWritten, kPoorWritten);
+  std::string text = "A person sees: ";
+  for (size_t i = 0; i < std::min<size_t>(found.size(), 3); ++i) text += (i == 0 ? "" : "; ") + found[i].text;
+  if (found.size() > 3) text += fmt::format("; and {} more", found.size() - 3);
+  v.reasons.push_back({mark, text + "."});
+  if (v.headline.mark == Mark::plain || v.headline.mark >= mark) return;
+  v.headline.mark = mark;
+  v.headline.html += found.front().rule ? ", but a relation of the real table is lost" : ", but not written like them";
 }
 
 void add_utility(const Json& report, std::vector<Statement>& out) {
@@ -71,14 +161,16 @@ void add_utility(const Json& report, std::vector<Statement>& out) {
 void add_copies(const Json& report, std::vector<Statement>& out) {
   if (report.contains("exact_copies")) {
     const auto copies = whole(report, "/exact_copies/rows");
-    const double share = at(report, "/exact_copies/share"), chance = at(report, "/exact_copies/holdout_share");
+    const double share = at(report, "/exact_copies/share"), real = at(report, "/exact_copies/real_share"),
+                 unseen = at(report, "/exact_copies/holdout_share"), chance = std::isnan(unseen) ? real : unseen;
     const bool more = copies > 0 && (std::isnan(chance) || share > 2 * chance + 0.001);
     std::string text = copies == 0 ? "No synthetic row is a copy of a real one."
                                    : fmt::format("<b>{}</b> ({}) equal a real row in every column", rows_of(copies),
                                                  percent(share, 2));
     if (copies > 0)
-      text += std::isnan(chance) ? ". Whether that is more than chance needs holdout rows."
-                                 : fmt::format("; of holdout rows, which are no copies, {} do.", percent(chance, 2));
+      text += std::isnan(chance)   ? "."
+              : std::isnan(unseen) ? fmt::format("; of the real rows, {} equal another one.", percent(chance, 2))
+                                   : fmt::format("; of holdout rows, which are no copies, {} do.", percent(chance, 2));
     out.push_back({!more ? Mark::good : share < 0.01 || std::isnan(chance) ? Mark::fair : Mark::poor, text});
   }
   const double nearer = at(report, "/l1/share_closer_to_real_equal_rows");
@@ -100,15 +192,18 @@ void add_weakest(const Json& report, std::vector<Statement>& out) {
                                  isolated(worst.at("name").get<std::string>()), percent(score))});
   }
   if (!report.contains("pairs")) return;
-  const std::vector<size_t> pairs = lowest_first(report.at("pairs"), "/score_real_edges");
+  const std::vector<size_t> pairs = lowest_first(report.at("pairs"), "/score_beyond_chance");
   if (pairs.empty()) return;
   const Json& worst = report.at("pairs")[pairs.front()];
-  const double score = at(worst, "/score_real_edges");
-  if (std::isnan(score)) return;
-  out.push_back({mark_of(1 - score, kFairColumn, kPoorColumn),
+  const double score = at(worst, "/score_real_edges"), beyond = at(worst, "/score_beyond_chance");
+  if (std::isnan(beyond)) return;
+  out.push_back({mark_of(1 - beyond, kFairColumn, kPoorColumn),
                  fmt::format("Weakest pair: <b>{}</b> and <b>{}</b>, whose dependence is {} like the real one.",
                              isolated(worst.at("a").get<std::string>()), isolated(worst.at("b").get<std::string>()),
-                             percent(score))});
+                             percent(score)) +
+                     (beyond - score < 0.01
+                          ? std::string()
+                          : fmt::format(" Two samples of one table would be {}.", percent(1 - beyond + score)))});
 }
 
 void add_excluded(const Json& report, std::vector<std::string>& out) {
@@ -168,10 +263,12 @@ std::string limits_in_words() {
       "Detection is judged by how far the classifier's AUC is above that of real rows against real rows: good below "
       "{}, poor from {} on. Utility by the AUC or R² that is lost: {} and {}. Nearness by the share above one half: "
       "{} and {}. A column or pair by what its score lacks of 100 %: {} and {}. Rules by the share of rows that break "
-      "one which every real row keeps: {} and {}. The limits are conventions of this "
+      "one which every real row keeps: {} and {}. Written form and near-rules by the difference of their shares beyond "
+      "chance: {} and {}. The limits are conventions of this "
       "page, not of a standard.",
       kFairDetection, kPoorDetection, kFairUtility, kPoorUtility, percent(kFairNearness, 0), percent(kPoorNearness, 0),
-      percent(kFairColumn, 0), percent(kPoorColumn, 0), percent(kFairBroken, 0), percent(kPoorBroken, 0));
+      percent(kFairColumn, 0), percent(kPoorColumn, 0), percent(kFairBroken, 0), percent(kPoorBroken, 0),
+      percent(kFairWritten, 0), percent(kPoorWritten, 0));
 }
 
 std::vector<size_t> lowest_first(const Json& entries, const char* pointer) {
@@ -193,8 +290,11 @@ Verdict judge(const Json& report) {
   add_utility(report, v.reasons);
   add_copies(report, v.reasons);
   add_weakest(report, v.reasons);
+  add_where(report, v.cautions);
   add_rows(report, v.cautions);
+  add_written(report, v);
   add_rules(report, v);
+  add_narrowed(report, v);
   add_excluded(report, v.cautions);
   add_invalid(report, v.cautions);
   return v;

@@ -26,6 +26,8 @@ Verdict judge_sequences(const Json& report);
 // Gaps from the ideal at which a mark becomes fair, and poor.
 inline constexpr double kFairDetection = 0.05, kPoorDetection = 0.2;  // AUC above that of real rows against real rows
 inline constexpr double kFairUtility = 0.02, kPoorUtility = 0.1;      // AUC or R² lost
+inline constexpr double kFairCopies = 0.001, kPoorCopies = 0.01;      // share above that of real rows
+inline constexpr double kFairWritten = 0.05, kPoorWritten = 0.2;      // of a form or a near-rule, beyond chance
 inline constexpr double kFairNearness = 0.03, kPoorNearness = 0.1;    // share above one half
 inline constexpr double kFairBroken = 0.01, kPoorBroken = 0.05;  // share of rows that break a rule of the real table
 inline constexpr double kFairColumn = 0.05, kPoorColumn = 0.15;  // 1 − score

@@ -242,7 +242,7 @@ class EvaluateOptions(_Options):
         int32 without_c2st without_utility
         pointer sequences
         int32 judges drawings
-        text rules rule
+        text rules rule where
         """
     )
 

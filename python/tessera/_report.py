@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as c
+import datetime
 import html
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, overload
@@ -11,34 +12,13 @@ from . import _frames
 from ._arrow import Incoming
 from ._context import Context
 from ._files import Path
-from ._library import EvaluateOptions, checked, lib, read_json
+from ._library import EvaluateOptions, checked, lib, read_json, version
 from ._model import Model, _take
 from ._options import rule_options, sequence_options
 from ._page import page
 from ._progress import ProgressOption
 
 _NO_JUDGES = -1
-
-# Where a headline score stands in the document, and what it says.
-_HEADLINES = (
-    ("column_shapes", "scores/column_shapes", "how alike each column's distribution is; 1: equal"),
-    ("pair_trends", "scores/pair_trends", "how alike the dependence of each pair of columns is; 1: equal"),
-    ("quality", "scores/quality", "mean of the two"),
-    ("c2st_auc", "c2st/trees/auc", "boosted trees that tell synthetic from real rows; 0.5: they cannot"),
-    ("c2st_floor_auc", "c2st/trees/floor_auc", "the same for real rows against real rows"),
-    ("utility_auc", "utility/synthetic/auc", "of a classifier trained on the synthetic rows, on the holdout"),
-    ("utility_auc_real", "utility/real/auc", "of the same classifier trained on the real rows"),
-    ("utility_r2", "utility/synthetic/r2", "of a regressor trained on the synthetic rows, on the holdout"),
-    ("utility_r2_real", "utility/real/r2", "of the same regressor trained on the real rows"),
-    ("exact_copies", "exact_copies/share", "synthetic rows that equal a real one"),
-    ("new_rows", "new_row_synthesis/score", "synthetic rows that match no real one within 1 %"),
-    ("discriminative", "judges/discriminative/mean", "judges that tell synthetic from real sequences; 0: they cannot"),
-    ("predictive", "judges/predictive/mean", "error of a predictor trained on synthetic sequences, on real ones"),
-    ("predictive_floor", "judges/predictive/floor/mean", "the same predictor trained on real sequences"),
-    ("autocorrelation", "scores/autocorrelation_difference", "difference of autocorrelations; 0: none"),
-    ("closer_to_real", "l1/share_closer_to_real_equal_rows", "rows nearer to real than to holdout rows; 0.5: ideal"),
-)
-
 
 class Report:
     """How near synthetic rows are to real ones. It shows itself in a notebook.
@@ -61,6 +41,26 @@ class Report:
         1.0
         """
         return {name: score for name, score, _ in self._headlines()}
+
+    @property
+    def verdict(self) -> str:
+        """The verdict of the page in words, with its reasons and what to be careful with.
+
+        >>> tessera.evaluate(people, people, distances=False).verdict.splitlines()[0]
+        'Hard to tell from real rows'
+        """
+        found = self.document["verdict"]
+        signs = {"good": "✓", "fair": "~", "poor": "✗", "plain": "•"}
+        reasons = [f"  {signs[reason['mark']]} {reason['text']}" for reason in found["reasons"]]
+        return "\n".join([found["text"], *reasons, *(f"  ! {caution}" for caution in found["cautions"])])
+
+    @property
+    def written_form(self) -> Any:
+        """How often each column is written in some way, and relations that nearly always hold: real and synthetic."""
+        found = self.document.get("written_form", {"forms": [], "rules": []})
+        rules = [{"column": rule["rule"], "form": "relation", **rule} for rule in found["rules"]]
+        names = ("column", "form", "level", "real", "synthetic", "gap")
+        return self._kind.from_records([{name: entry.get(name) for name in names} for entry in found["forms"] + rules])
 
     @property
     def columns(self) -> Any:
@@ -91,14 +91,22 @@ class Report:
         >>> "Column shapes" in report.to_html()
         True
         """
-        return page({**self.document, **(model._card() if model else {})}, path, overwrite)
+        about = {"date": datetime.date.today().isoformat(), "program": version()}
+        return page({"about": about, **self.document, **(model._card() if model else {})}, path, overwrite)
 
     def _headlines(self) -> list[tuple[str, float, str]]:
-        found = [(name, _at(self.document, path), means) for name, path, means in _HEADLINES]
-        return [(name, score, means) for name, score, means in found if score is not None]
+        found = []
+        for figure in self.document.get("figures", []):
+            if not figure["headline"]:
+                continue
+            found.append((figure["key"], figure["value"], figure["meaning"]))
+            if real := figure.get("reference"):
+                found.append((real["key"], real["value"], "the same of real rows"))
+        return found
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name:<18}{score:>8.4f}  {means}" for name, score, means in self._headlines())
+        lines = (f"{name:<18}{score:>8.4f}  {means}" for name, score, means in self._headlines())
+        return "\n".join([*lines, "", self.verdict])
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -106,7 +114,8 @@ class Report:
             for name, score, means in self._headlines()
         )
         head = "<tr><th>score</th><th>value</th><th>meaning</th></tr>"
-        return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+        verdict = html.escape(self.verdict).replace("\n", "<br>")
+        return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table><p>{verdict}</p>"
 
 
 class Comparison(Mapping[str, Report]):
@@ -157,7 +166,8 @@ class Comparison(Mapping[str, Report]):
 def evaluate(
     real: Any, synthetic: Mapping[str, Any], *, holdout: Any = ..., target: str | None = ..., seed: int = ...,
     distances: bool = ..., c2st: bool = ..., utility: bool = ..., rules: str | Iterable[str] | None = ...,
-    rule: str | Iterable[str] | None = ..., drawings: bool = ..., index: bool = ..., sequence_length: int | None = ...,
+    rule: str | Iterable[str] | None = ..., where: str | None = ..., drawings: bool = ...,
+    index: bool = ..., sequence_length: int | None = ...,
     sequence_key: str | None = ..., sequence_index: str | None = ..., stride: int | None = ...,
     static: str | Iterable[str] | None = ..., judges: int | None = ..., device: str | None = ..., threads: int = ...,
     memory_limit: int = ..., progress: ProgressOption = ...,
@@ -166,7 +176,8 @@ def evaluate(
 def evaluate(
     real: Any, synthetic: Any, *, holdout: Any = ..., target: str | None = ..., seed: int = ...,
     distances: bool = ..., c2st: bool = ..., utility: bool = ..., rules: str | Iterable[str] | None = ...,
-    rule: str | Iterable[str] | None = ..., drawings: bool = ..., index: bool = ..., sequence_length: int | None = ...,
+    rule: str | Iterable[str] | None = ..., where: str | None = ..., drawings: bool = ...,
+    index: bool = ..., sequence_length: int | None = ...,
     sequence_key: str | None = ..., sequence_index: str | None = ..., stride: int | None = ...,
     static: str | Iterable[str] | None = ..., judges: int | None = ..., device: str | None = ..., threads: int = ...,
     memory_limit: int = ..., progress: ProgressOption = ...,
@@ -184,6 +195,7 @@ def evaluate(
     utility: bool = True,
     rules: str | Iterable[str] | None = None,
     rule: str | Iterable[str] | None = None,
+    where: str | None = None,
     drawings: bool = True,
     index: bool = False,
     sequence_length: int | None = None,
@@ -218,6 +230,8 @@ def evaluate(
     rules, rule
         As in :func:`tessera.fit`: rules of the real table, and how many synthetic rows break each
         (:attr:`Report.rules`).
+    where : str, optional
+        Compares only the rows that meet this condition: for rows that were sampled under it.
     drawings : bool
         Whether to compute what :meth:`Report.to_html` draws: counts in bins and cells, none of one to four real rows.
     index, sequence_length, sequence_key, sequence_index, stride, static
@@ -253,6 +267,7 @@ def evaluate(
         sequences=None if all(x is None for x in sequences) else sequence_options(*sequences),
         judges=_NO_JUDGES if judges == 0 else judges,
         drawings=drawings,
+        where=where,
         **rule_options(rules, rule),
     )
     context = Context(progress, device, threads, memory_limit)
@@ -310,12 +325,6 @@ def _incoming(table: tuple[_frames.Frames, _frames.Taken]) -> Incoming:
     """The stream of one of several tables that are read together."""
     kind, taken = table
     return Incoming(kind.apart(taken.rows))
-
-
-def _at(document: Any, path: str) -> float | None:
-    for key in path.split("/"):
-        document = document.get(key) if isinstance(document, dict) else None
-    return document if isinstance(document, (int, float)) else None
 
 
 def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

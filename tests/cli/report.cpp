@@ -92,6 +92,25 @@ TEST_F(Cli, RulesThatRowsBreakAreSaid) {
   EXPECT_HAS(o.out, "start >= 3");
 }
 
+TEST_F(Cli, RowsOfAPartAreJudgedByThatPart) {
+  must({"example", "real.csv", "--rows", "900", "--seed", "1"});
+  std::string part, real = read("real.csv");
+  for (size_t i = 0; i < real.size();) {
+    const std::string row = real.substr(i, real.find('\n', i) + 1 - i);
+    if (i == 0 || row.find(",bachelor,") != std::string::npos) part += row;
+    i += row.size();
+  }
+  write("part.csv", part);
+  const std::string whole = must({"evaluate", "real.csv", "part.csv", "--without-distances"}).out;
+  EXPECT_HAS(whole, "These rows are of a part of the real table");
+  EXPECT_HAS(whole, "--where \"education = 'bachelor'\"");
+  const Outcome judged = must({"evaluate", "real.csv", "part.csv", "--where", "education = 'bachelor'", "--report",
+                               "r.html", "--without-distances"});
+  EXPECT_HAS(judged.out, "Only rows that meet education = 'bachelor' are compared");
+  EXPECT_HAS(read("r.html"), "<bdi>part.csv</bdi>");
+  EXPECT_EQ(run({"evaluate", "real.csv", "part.csv", "--where", "age > 500"}).code, 7);
+}
+
 TEST_F(Cli, AFitHasAPage) {
   must({"example", "people.csv", "--rows", "300"});
   std::string table = read("people.csv");

@@ -43,7 +43,7 @@ TEST_F(CliSweep, EveryCombinationIsTheModelOfItsOptions) {
   int best = 0;
   for (const Json& fit : report["fits"]) {
     best += fit.at("best").get<bool>();
-    EXPECT_GT(fit.at("shapes").get<double>(), 0.5);
+    EXPECT_GT(fit.at("column_shapes").get<double>(), 0.5);
     EXPECT_EQ(fit.at("learned"), 200);
   }
   EXPECT_EQ(best, 1);
@@ -61,7 +61,7 @@ TEST_F(CliSweep, AFitThatFailsIsOneRow) {
   for (const Json& fit : fits) {
     const bool good = fit.at("table") == "people.csv";
     EXPECT_EQ(fit.at("status"), good ? 0 : 3);
-    EXPECT_EQ(fit.contains("shapes"), good);
+    EXPECT_EQ(fit.contains("column_shapes"), good);
     EXPECT_EQ(has(fit.value("error", ""), "ragged.csv:2"), !good);
   }
 }

@@ -1,10 +1,14 @@
 // tessera evaluate real.csv synthetic.csv [another.csv …]
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -21,7 +25,7 @@ namespace {
 using Json = nlohmann::json;
 
 struct EvaluateCommand {
-  std::string real, holdout, target, report, method = "table", rules, rule;  // rule: one a line
+  std::string real, holdout, target, report, method = "table", rules, rule, where;  // rule: one a line
   std::vector<std::string> synthetic, models;
   uint64_t seed = 0;
   int worst = 10, judges = -1;  // −1: not given
@@ -37,117 +41,78 @@ double at(const Json& json, const char* pointer) {
                                                        : std::numeric_limits<double>::quiet_NaN();
 }
 
-std::string scores(const Json& report) {
-  text::Table t({{"fidelity"}, {"score", text::Table::Side::right}, {"", text::Table::Side::left, 100}});
-  const auto row = [&](const char* name, const char* pointer, const std::string& means) {
-    t.add({name, text::percent(at(report, pointer)), means});
-  };
-  row("column shapes", "/scores/column_shapes", "similarity of each column's distribution");
-  row("column pair trends", "/scores/pair_trends",
-      "similarity of each pair's dependence, numbers binned by each table's own range");
-  row("  real table's bins", "/scores/pair_trends_real_edges", "the same, both tables binned by the real one's range");
-  row("  dependent pairs", "/scores/pair_trends_thresholded",
-      fmt::format("the same over the {} dependent pairs", text::number(at(report, "/scores/pairs_thresholded"))));
-  row("quality", "/scores/quality", "mean of shapes and trends");
-  row("validity", "/diagnostics/adherence", "values within the range or the categories of the real column");
-  row("coverage", "/diagnostics/coverage", "share of that range or those categories that is covered");
-  row("missing values", "/diagnostics/missing_value_similarity", "similarity of the shares of missing values");
-  return t.str(0);
-}
-
-using Cells = std::vector<std::string>;
-
-// Areas under a curve need the third digit: .503 and .530 are far apart.
-std::string area(double x) { return std::isnan(x) ? "–" : fmt::format("{:.3f}", x); }
-
-std::string detection(const Json& report) {
-  if (!report.contains("c2st")) return "";
+// The figures of a group, beside those of real rows.
+std::string figures(const Json& report, const std::string& group) {
   using Side = text::Table::Side;
-  text::Table t({{"detection"}, {"AUC", Side::right}, {"real rows", Side::right}, {"", Side::left, 100}});
-  const auto add = [&](const char* name, const char* at_name, const char* means) {
-    t.add({name, area(at(report, (std::string("/c2st/") + at_name + "/auc").c_str())),
-           area(at(report, (std::string("/c2st/") + at_name + "/floor_auc").c_str())), means});
-  };
-  add("boosted trees", "trees", "0.5: indistinguishable from real rows; 1: always told apart");
-  add("logistic", "logistic", "the same with a linear model, which sees only single columns");
-  return "\n" + t.str(0) +
-         (report["c2st"]["floor"]["of"] == "halves of real"
-              ? "  real rows: one half of the real table against the other\n"
-              : "  real rows: the real table against the holdout\n");
-}
-
-std::string utility(const Json& report) {
-  if (!report.contains("utility")) return "";
-  using Side = text::Table::Side;
-  const Json& u = report["utility"];
-  text::Table t({{"utility"}, {"synthetic", Side::right}, {"real", Side::right}, {"", Side::left, 100}});
-  const auto add = [&](const char* name, const char* key, const std::string& means, auto&& print) {
-    t.add({name, print(at(u, (std::string("/synthetic/") + key).c_str())),
-           print(at(u, (std::string("/real/") + key).c_str())), means});
-  };
-  if (u["kind"] == "classes") {
-    const bool two = u.contains("positive");
-    const std::string positive =
-        two ? (u["positive"].is_string() ? u["positive"].get<std::string>() : text::number(u["positive"].get<double>()))
-            : "";
-    add("AUC", "auc",
-        two ? "boosted trees trained on synthetic (or real) rows, tested on the holdout"
-            : "boosted trees trained on synthetic (or real) rows, tested on the holdout: mean over classes",
-        area);
-    add("F1", "f1", two ? fmt::format("of {} = {}", u["target"].get<std::string>(), positive) : "mean over classes",
-        area);
-    add("accuracy", "accuracy", "", [](double x) { return text::percent(x); });
-  } else {
-    add("R²", "r2", "boosted trees trained on synthetic (or real) rows, tested on the holdout", area);
-    add("RMSE", "rmse", "in units of the column", text::number);
-  }
-  return "\n" + t.str(0) +
-         fmt::format("  target: {} ({})\n", u["target"].get<std::string>(), u["reason"].get<std::string>());
-}
-
-std::string privacy(const Json& report) {
-  using Side = text::Table::Side;
-  const bool holdout = report["rows"].contains("holdout");
-  std::vector<text::Table::Heading> headings{{"privacy"}, {"synthetic", Side::right}};
-  if (holdout) headings.push_back({"holdout", Side::right});
-  headings.push_back({"", Side::left, 100});
+  std::vector<Json> shown;
+  bool beside = false;
+  for (const Json& f : report["figures"])
+    if (f["group"] == group) shown.push_back(f), beside = beside || f.contains("reference");
+  std::vector<text::Table::Heading> headings{{group}, {beside ? "synthetic" : "score", Side::right}};
+  if (beside) headings.push_back({"real rows", Side::right});
+  headings.push_back({"", Side::left, 110});
   text::Table t(headings);
-  const auto add = [&](const char* name, std::string synthetic, std::string unseen, std::string means) {
-    Cells cells{name, std::move(synthetic)};
-    if (holdout) cells.push_back(std::move(unseen));
-    cells.push_back(std::move(means));
+  for (const Json& f : shown) {
+    std::vector<std::string> cells{f["label"].get<std::string>(), f["shown"].get<std::string>()};
+    if (beside) cells.push_back(f.contains("reference") ? f["reference"]["shown"].get<std::string>() : "");
+    cells.push_back(f["meaning"].get<std::string>());
     t.add(std::move(cells));
-  };
-  const auto number = [&](const char* name, const char* synthetic, const char* unseen, const char* means) {
-    add(name, text::number(at(report, synthetic)), text::number(at(report, unseen)), means);
-  };
-  if (report.contains("l1") && holdout)
-    add("nearer to training", text::percent(at(report, "/l1/share_closer_to_real_equal_rows")), "",
-        "of the rows are nearer to training than to holdout rows (equal numbers of both); 50 % is ideal");
-  if (report.contains("exact_copies"))
-    add("exact copies", text::percent(at(report, "/exact_copies/share"), 2),
-        text::percent(at(report, "/exact_copies/holdout_share"), 2),
-        fmt::format("of the rows equal a real one ({} rows)",
-                    text::count(static_cast<int64_t>(at(report, "/exact_copies/rows")))));
-  if (report.contains("new_row_synthesis"))
-    add("new rows", text::percent(at(report, "/new_row_synthesis/score")), "",
-        fmt::format("match no real row within {}", text::percent(at(report, "/new_row_synthesis/tolerance"), 0)));
-  if (report.contains("l1")) {
-    number("distance, 5 %", "/l1/dcr/p05", "/l1/holdout_dcr/p05",
-           "to the nearest real row: numbers by range, 2 for a level that differs; one row in 20 is nearer");
-    number("distance, median", "/l1/dcr/median", "/l1/holdout_dcr/median",
-           "small compared with the holdout's: rows cluster around real ones");
-    number("ratio, 5 %", "/l1/nndr/p05", "/l1/holdout_nndr/p05",
-           "nearest to second nearest distance; near 0: a single real row is imitated");
-    number("ratio, median", "/l1/nndr/median", "/l1/holdout_nndr/median", "");
   }
-  if (report.contains("dcr")) {
-    number("Gower, median", "/dcr/synthetic_to_real/median", "/dcr/holdout_to_real/median",
-           fmt::format("the distance of sdmetrics, 0 to 1; of rows drawn at random {}",
-                       text::number(at(report, "/dcr/baseline_protection/median_random")))
-               .c_str());
-  }
-  return t.empty() ? "" : "\n" + t.str(0);
+  return t.empty() ? "" : t.str(0) + "\n";
+}
+
+std::string notes(const Json& report) {
+  std::string out;
+  if (report.contains("c2st"))
+    out += fmt::format(
+        "detection against {}; real rows: {}\n",
+        report["c2st"]["against"] == "holdout" ? "holdout rows, which the model has not seen" : "the real table",
+        report["c2st"]["floor"]["of"] == "halves of real" ? "one half of the real table against the other"
+                                                          : "the real table against the holdout");
+  if (report.contains("utility"))
+    out += fmt::format("target: {} ({})\n", report["utility"]["target"].get<std::string>(),
+                       report["utility"]["reason"].get<std::string>());
+  return out;
+}
+
+// What the page lists under "Written form", where it differs from the real table.
+std::string written(const Json& report, size_t most) {
+  if (!report.contains("written_form")) return "";
+  using Side = text::Table::Side;
+  text::Table t(
+      {{"as written", Side::left, 60}, {"", Side::left, 40}, {"real", Side::right}, {"synthetic", Side::right}});
+  std::vector<std::pair<double, std::vector<std::string>>> rows;
+  const auto add = [&](const Json& entry, std::string what, std::string level) {
+    if (at(entry, "/gap") > 0)
+      rows.push_back({-at(entry, "/gap"),
+                      {std::move(what), std::move(level), text::percent(at(entry, "/real")),
+                       text::percent(at(entry, "/synthetic"))}});
+  };
+  for (const Json& f : report["written_form"]["forms"])
+    add(f, f["column"].get<std::string>(), f["level"].get<std::string>());
+  for (const Json& r : report["written_form"]["rules"]) add(r, r["rule"].get<std::string>(), "");
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (size_t i = 0; i < std::min(most, rows.size()); ++i) t.add(std::move(rows[i].second));
+  return t.empty() ? "" : "\nwritten form and relations that nearly always hold, those that differ\n" + t.str();
+}
+
+std::string marked(const Json& statement) {
+  const std::string mark = statement["mark"];
+  return fmt::format("{} {}",
+                     mark == "good"   ? "✓"
+                     : mark == "fair" ? "~"
+                     : mark == "poor" ? "✗"
+                                      : "•",
+                     text::printable(statement["text"].get<std::string>()));
+}
+
+// The page's verdict, last, where a reader of a terminal looks.
+std::string verdict(const Json& report) {
+  const Json& v = report["verdict"];
+  std::string out = "\n" + marked(v) + "\n";
+  for (const Json& reason : v["reasons"]) out += "  " + marked(reason) + "\n";
+  for (const Json& caution : v["cautions"]) out += "  ! " + text::printable(caution.get<std::string>()) + "\n";
+  return out;
 }
 
 // Undefined scores come last.
@@ -195,15 +160,15 @@ std::string pairs(const Json& report, size_t most) {
   using Side = text::Table::Side;
   text::Table t({{"pair", Side::left, 60},
                  {"trend", Side::right},
-                 {"real's bins", Side::right},
+                 {"own bins", Side::right},
                  {"correlation real", Side::right},
                  {"synthetic", Side::right}});
-  const auto rows = worst_first(report["pairs"], "/score");
+  const auto rows = worst_first(report["pairs"], "/score_real_edges");
   const size_t shown = std::min(most, rows.size());
   for (size_t i = 0; i < shown; ++i) {
     const Json& p = rows[i];
-    t.add({p["a"].get<std::string>() + " × " + p["b"].get<std::string>(), text::percent(at(p, "/score")),
-           text::percent(at(p, "/score_real_edges")), text::number(at(p, "/real_correlation")),
+    t.add({p["a"].get<std::string>() + " × " + p["b"].get<std::string>(), text::percent(at(p, "/score_real_edges")),
+           text::percent(at(p, "/score")), text::number(at(p, "/real_correlation")),
            text::number(at(p, "/synthetic_correlation"))});
   }
   return t.empty() ? "" : heading("pairs", shown, rows.size()) + t.str();
@@ -254,12 +219,25 @@ void check(const EvaluateCommand& a, bool sequences) {
   tessera::check_files(files);
 }
 
+std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
+// SOURCE_DATE_EPOCH: a page that can be made again.
+std::string today() {
+  const char* fixed = std::getenv("SOURCE_DATE_EPOCH");
+  const std::time_t now = fixed != nullptr ? std::strtoll(fixed, nullptr, 10) : std::time(nullptr);
+  return fmt::format("{:%Y-%m-%d}", fmt::gmtime(now));
+}
+
 // The page of what was found, with what the model files say of themselves where they are given.
 void write_page(const EvaluateCommand& a, const std::string& json, const std::vector<std::string>& models,
                 Session& session) {
   Json found = Json::parse(json);
   for (size_t i = 0; i < models.size(); ++i)
     (a.synthetic.size() > 1 ? found["tables"][i]["report"] : found)["model"] = Json::parse(models[i]);
+  found["about"] = {{"real", file_name(a.real)}, {"date", today()}, {"program", tessera_version()}};
+  if (a.synthetic.size() == 1) found["about"]["synthetic"] = file_name(a.synthetic[0]);
+  if (!a.holdout.empty()) found["about"]["holdout"] = file_name(a.holdout);
+  if (a.models.size() == 1) found["about"]["model"] = file_name(a.models[0]);
   tessera::write_report(found.dump(), a.report, a.force);
   session.progress().line("report", a.report + " shows this in any browser");
 }
@@ -291,6 +269,7 @@ void run(const SharedOptions& shared, const EvaluateCommand& a) {
   options.drawings = !a.report.empty();
   options.rules = a.rules.empty() ? nullptr : a.rules.c_str();
   options.rule = rule.c_str();
+  options.where = a.where.c_str();
   options.target = a.target.empty() ? nullptr : a.target.c_str();
   if (sequences) {
     options.sequences = a.sequences.options();
@@ -320,9 +299,11 @@ void run(const SharedOptions& shared, const EvaluateCommand& a) {
   const Json report = Json::parse(json);
   if (!one) return print_page(comparison_page(report));
   const size_t most = a.worst == 0 ? SIZE_MAX : static_cast<size_t>(a.worst);
-  if (sequences) return print_page(sequence_page(report, most));
-  print_page(scores(report) + detection(report) + utility(report) + privacy(report) + rules_page(report) +
-             columns(report, most) + pairs(report, most) + excluded(report));
+  if (sequences) return print_page(sequence_page(report, most) + verdict(report));
+  std::string page;
+  for (const char* group : {"fidelity", "detection", "utility", "privacy"}) page += figures(report, group);
+  print_page(page + notes(report) + rules_page(report) + written(report, most) + columns(report, most) +
+             pairs(report, most) + excluded(report) + verdict(report));
 }
 
 }  // namespace
@@ -340,6 +321,9 @@ void add_evaluate(Program& program) {
                       "File of real rows the model has not seen: reference for distances, test set for utility");
   command->add_option("--target", a->target,
                       "Column that utility predicts (default: the last one with two or a few values)");
+  command->add_option(
+      "--where", a->where,
+      "Compare only the rows that meet this condition, as --where of sample: for rows sampled under it");
   command->add_option("--worst", a->worst, "Number of columns and pairs listed, worst first; 0: all")
       ->check(whole_number(0, INT32_MAX))
       ->capture_default_str();

@@ -17,22 +17,18 @@ using Json = nlohmann::json;
 
 constexpr double kEqual = 0.01;  // of AUC, as on the page that compares tables (docs/quality/metrics.md)
 
-const Figure& figure(const std::string& key) {
-  return *std::find_if(figures().begin(), figures().end(), [&](const Figure& f) { return f.key == key; });
-}
-
 // How far the rows are from real ones: by the trees, beyond what they find between real rows; by the judge of
 // sequences; without either by shapes and trends.
 double gap_of(const Json& record) {
   if (!record.contains("evaluation")) return std::numeric_limits<double>::infinity();
   const Json& report = record["evaluation"];
-  const auto value = [&](const char* key) { return figure(key).in(report); };
-  if (const double auc = value("auc"); std::isfinite(auc)) {
-    const double real = value("real_auc");
+  const auto value = [&](const char* key) { return figure(report, key); };
+  if (const double auc = value("c2st_auc"); std::isfinite(auc)) {
+    const double real = value("c2st_floor_auc");
     return std::max(0.0, auc - (std::isfinite(real) ? real : 0.5));
   }
   if (const double judge = value("discriminative"); std::isfinite(judge)) return std::abs(judge);
-  const double shapes = value("shapes"), trends = value("trends");
+  const double shapes = value("column_shapes"), trends = value("pair_trends");
   return 1 - (std::isfinite(trends) ? (shapes + trends) / 2 : shapes);
 }
 
@@ -53,6 +49,7 @@ std::string quoted(const std::string& field) {
   return out + "\"";
 }
 
+std::string trimmed(const std::string& text) { return text.substr(std::min(text.find_first_not_of(' '), text.size())); }
 std::string number(double x) { return std::isfinite(x) ? fmt::format("{}", x) : ""; }
 
 std::vector<std::string> option_names(const std::vector<Json>& records) {
@@ -81,14 +78,11 @@ std::string Results::mark(size_t i) const {
   return gaps_[i] <= gaps_[best_[i]] + kEqual ? "as close" : "";
 }
 
-std::vector<size_t> Results::measured() const {
-  std::vector<size_t> found;
-  for (size_t f = 0; f < figures().size(); ++f)
-    if (std::any_of(records_.begin(), records_.end(), [&](const Json& r) {
-          return r.contains("evaluation") && std::isfinite(figures()[f].in(r["evaluation"]));
-        }))
-      found.push_back(f);
-  return found;
+std::vector<Json> Results::measured() const {
+  std::vector<const Json*> reports;
+  for (const Json& r : records_)
+    if (is_good(r) && r.contains("evaluation")) reports.push_back(&r["evaluation"]);
+  return headlines(reports);
 }
 
 std::string Results::page() const {
@@ -99,8 +93,8 @@ std::string Results::page() const {
   if (tables) headings.push_back({"table"});
   const std::vector<std::string> options = option_names(records_);
   for (const std::string& name : options) headings.push_back({name});
-  const std::vector<size_t> shown = measured();
-  for (const size_t f : shown) headings.push_back({figures()[f].heading, Side::right});
+  const std::vector<Json> shown = measured();
+  for (const Json& f : shown) headings.push_back({trimmed(f["label"].get<std::string>()), Side::right});
   headings.push_back({"time", Side::right});
   headings.push_back({"", Side::left, 100});
   text::Table t(headings);
@@ -109,8 +103,8 @@ std::string Results::page() const {
     std::vector<std::string> cells;
     if (tables) cells.push_back(std::filesystem::path(r.at("table").get<std::string>()).filename().string());
     for (const std::string& name : options) cells.push_back(r.at("options").at(name).get<std::string>());
-    for (const size_t f : shown)
-      cells.push_back(figures()[f].shown(is_good(r) ? figures()[f].in(r["evaluation"]) : NAN));
+    for (const Json& f : shown)
+      cells.push_back(is_good(r) ? figure_text(r["evaluation"], f["key"].get<std::string>()) : "–");
     cells.push_back(text::duration(seconds_of(r)));
     cells.push_back(is_good(r) ? mark(i) : "failed: " + first_line(r.at("error").get<std::string>()));
     t.add(std::move(cells));
@@ -122,13 +116,15 @@ std::string Results::csv() const {
   std::string out = "table";
   const std::vector<std::string> options = option_names(records_);
   for (const std::string& name : options) out += "," + name;
-  for (const Figure& f : figures()) out += std::string(",") + f.key;
+  const std::vector<Json> shown = measured();
+  for (const Json& f : shown) out += "," + f["key"].get<std::string>();
   out += ",seconds,mark,model,status,error\n";
   for (size_t i = 0; i < records_.size(); ++i) {
     const Json& r = records_[i];
     out += quoted(r.at("table").get<std::string>());
     for (const std::string& name : options) out += "," + quoted(r.at("options").at(name).get<std::string>());
-    for (const Figure& f : figures()) out += "," + (is_good(r) ? number(f.in(r["evaluation"])) : "");
+    for (const Json& f : shown)
+      out += "," + (is_good(r) ? number(figure(r["evaluation"], f["key"].get<std::string>())) : "");
     out += "," + number(seconds_of(r)) + "," + mark(i) + "," +
            (is_good(r) ? quoted(r.at("model").get<std::string>()) : "") + "," +
            std::to_string(r.at("status").get<int>()) + "," + quoted(r.value("error", "")) + "\n";
@@ -138,12 +134,13 @@ std::string Results::csv() const {
 
 Json Results::json() const {
   Json fits = Json::array();
+  const std::vector<Json> shown = measured();
   for (size_t i = 0; i < records_.size(); ++i) {
     Json fit = records_[i];
     fit.erase("of"), fit.erase("evaluation");
-    for (const Figure& f : figures())
-      if (const double x = is_good(records_[i]) ? f.in(records_[i]["evaluation"]) : NAN; std::isfinite(x))
-        fit[f.key] = x;
+    for (const Json& f : shown)
+      if (const std::string key = f["key"]; is_good(records_[i]))
+        if (const double x = figure(records_[i]["evaluation"], key); std::isfinite(x)) fit[key] = x;
     fit["best"] = mark(i) == "best", fit["as_close"] = mark(i) == "as close";
     fits.push_back(std::move(fit));
   }

@@ -20,7 +20,7 @@ class Results {
  private:
   // "": neither the best of its table nor as close to it.
   std::string mark(size_t fit) const;
-  std::vector<size_t> measured() const;  // of figures(): what any fit has
+  std::vector<nlohmann::json> measured() const;  // headlines() of all fits
 
   std::vector<nlohmann::json> records_;
   std::vector<double> gaps_;  // from the real table; infinite without an evaluation

@@ -1,5 +1,7 @@
 #include "comparison_page.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -13,15 +15,17 @@ std::string comparison_page(const nlohmann::json& evaluation) {
     headings.push_back({table.at("name").get<std::string>(), Side::right, 24});
   headings.push_back({"", Side::left, 100});
   text::Table t(headings);
-  for (const Figure& figure : figures()) {
-    std::vector<std::string> cells{figure.name};
-    bool measured = false;
-    for (const auto& table : evaluation.at("tables")) {
-      cells.push_back(figure.shown(figure.in(table.at("report"))));
-      measured = measured || cells.back() != "–";
-    }
-    cells.emplace_back(figure.means);
-    if (measured) t.add(std::move(cells));
+  std::vector<const nlohmann::json*> reports;
+  for (const auto& table : evaluation.at("tables")) reports.push_back(&table.at("report"));
+  for (const auto& f : headlines(reports)) {
+    std::vector<std::string> cells{f["label"].get<std::string>()};
+    for (const auto* report : reports) cells.push_back(figure_text(*report, f["key"].get<std::string>()));
+    cells.push_back(f["meaning"].get<std::string>());
+    t.add(std::move(cells));
   }
-  return t.str(0);
+  std::string verdicts;
+  for (const auto& table : evaluation.at("tables"))
+    verdicts += fmt::format("{}: {}\n", text::printable(table["name"].get<std::string>()),
+                            text::printable(table["report"]["verdict"]["text"].get<std::string>()));
+  return t.str(0) + "\n" + verdicts;
 }

@@ -1,50 +1,47 @@
 #include "figures.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "text.h"
-
 namespace {
 
-constexpr int kPlain = -1;
+using FigureJson = nlohmann::json;
+
+// The figure of a key, or the reference of another one.
+const FigureJson* find_figure(const FigureJson& report, const std::string& key) {
+  if (!report.contains("figures")) return nullptr;
+  for (const FigureJson& f : report["figures"]) {
+    if (f["key"] == key) return &f;
+    if (f.contains("reference") && f["reference"]["key"] == key) return &f["reference"];
+  }
+  return nullptr;
+}
 
 }  // namespace
 
-const std::vector<Figure>& figures() {
-  static const std::vector<Figure> all{
-      {"boosted trees, AUC", "AUC", "auc", "/c2st/trees/auc", kPlain,
-       "0.5: indistinguishable from real rows; 1: always told apart"},
-      {"  real rows", "real rows", "real_auc", "/c2st/trees/floor_auc", kPlain, "the same between real rows"},
-      {"discriminative judge", "judge", "discriminative", "/judges/discriminative/mean", kPlain,
-       "0: sequences cannot be told apart; 0.5: always"},
-      {"predictive judge", "predictor", "predictive", "/judges/predictive/mean", kPlain,
-       "error of a predictor trained on these sequences"},
-      {"utility, AUC", "utility", "utility_auc", "/utility/synthetic/auc", kPlain,
-       "of a classifier trained on these rows"},
-      {"utility, R²", "utility, R²", "utility_r2", "/utility/synthetic/r2", kPlain, "of a model trained on these rows"},
-      {"column shapes", "shapes", "shapes", "/scores/column_shapes", 1, "similarity of each column's distribution"},
-      {"column pair trends", "trends", "trends", "/scores/pair_trends_real_edges", 1,
-       "similarity of each pair's dependence"},
-      {"validity", "valid", "validity", "/diagnostics/adherence", 1,
-       "values within the range or the categories of the real column"},
-      {"exact copies", "copies", "copies", "/exact_copies/share", 2, "rows that equal a real one"},
-      {"nearer to training", "nearer", "nearer_to_training", "/l1/share_closer_to_real_equal_rows", 1,
-       "than to holdout rows; 50 % is ideal"}};
-  return all;
+std::vector<nlohmann::json> headlines(const std::vector<const nlohmann::json*>& reports) {
+  std::vector<FigureJson> out;
+  const auto add = [&](const FigureJson& f) {
+    if (std::none_of(out.begin(), out.end(), [&](const FigureJson& o) { return o["key"] == f["key"]; }))
+      out.push_back(f);
+  };
+  for (const FigureJson* report : reports)
+    for (const FigureJson& f : (*report)["figures"]) {
+      if (!f["headline"].get<bool>()) continue;
+      add(f);
+      if (f.contains("reference"))
+        add({{"key", f["reference"]["key"]}, {"label", "  real rows"}, {"meaning", "the same of real rows"}});
+    }
+  return out;
 }
 
-double Figure::in(const nlohmann::json& report) const {
-  const nlohmann::json::json_pointer path(pointer);
-  return report.contains(path) && report[path].is_number() ? report[path].get<double>()
-                                                           : std::numeric_limits<double>::quiet_NaN();
+double figure(const nlohmann::json& report, const std::string& key) {
+  const FigureJson* f = find_figure(report, key);
+  return f == nullptr ? std::numeric_limits<double>::quiet_NaN() : (*f)["value"].get<double>();
 }
 
-std::string Figure::shown(double value) const {
-  if (decimals != kPlain || std::isnan(value)) return text::percent(value, std::max(decimals, 0));
-  return fmt::format("{:.3f}", value);
+std::string figure_text(const nlohmann::json& report, const std::string& key) {
+  const FigureJson* f = find_figure(report, key);
+  return f == nullptr ? "–" : (*f)["shown"].get<std::string>();
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/quality/common/chance.h"
 #include "models/quality/common/statistics.h"
 #include "models/quality/metrics/pair_trends.h"
 
@@ -106,7 +107,7 @@ double cramers_v(const Joint& joint, const std::vector<int64_t>& count, int64_t 
 }  // namespace
 
 double contingency_similarity(const Levels& ra, const Levels& rb, const Levels& sa, const Levels& sb,
-                              Association* association) {
+                              Association* association, double* chance) {
   const int64_t stride = std::max(rb.count, sb.count) + int64_t{1};
   const int64_t levels_a = std::max(ra.count, sa.count) + int64_t{1};
   const bool dense = levels_a <= kDenseCells && stride <= kDenseCells && levels_a * stride <= kDenseCells;
@@ -117,6 +118,13 @@ double contingency_similarity(const Levels& ra, const Levels& rb, const Levels& 
   for (size_t k = 0; k < joint.key.size(); ++k)
     distance += std::abs(static_cast<double>(joint.real[k]) / real_rows -
                          static_cast<double>(joint.synthetic[k]) / synthetic_rows);
+  if (chance != nullptr) {
+    *chance = 0;
+    for (size_t k = 0; k < joint.key.size(); ++k) {
+      const double both = static_cast<double>(joint.real[k] + joint.synthetic[k]) / (real_rows + synthetic_rows);
+      *chance += mean_difference(both, real_rows, synthetic_rows) / 2;
+    }
+  }
   if (association != nullptr)
     *association = {cramers_v(joint, joint.real, stride, static_cast<size_t>(levels_a), real_rows),
                     cramers_v(joint, joint.synthetic, stride, static_cast<size_t>(levels_a), synthetic_rows)};

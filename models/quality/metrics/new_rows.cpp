@@ -33,7 +33,8 @@ class RowIndex {
     });
   }
 
-  bool matches(const ComparedTable& queries, size_t row) const {
+  // `apart`: a reference row that is not looked at; −1: none.
+  bool matches(const ComparedTable& queries, size_t row, int64_t apart = -1) const {
     const uint64_t k = key(queries, row);
     const double value = sort_value(queries, row), reach = tolerance_ * std::abs(value);
     // One ulp of slack on the window: agrees(), which rounds as in the definition, makes the final decision.
@@ -41,7 +42,7 @@ class RowIndex {
     auto e = std::lower_bound(entries_.begin(), entries_.end(), 0,
                               [&](const Entry& x, int) { return x.key != k ? x.key < k : x.value < first; });
     for (; e != entries_.end() && e->key == k && e->value <= last; ++e)
-      if (agrees(queries, row, static_cast<size_t>(e->row))) return true;
+      if (e->row != apart && agrees(queries, row, static_cast<size_t>(e->row))) return true;
     return false;
   }
 
@@ -115,7 +116,8 @@ std::vector<char> match_rows(const Comparison& c, size_t rows, size_t reference,
                    kQueries, [&](int64_t piece) {
                      const int64_t end = std::min(queries.rows, (piece + 1) * kQueries);
                      for (int64_t i = piece * kQueries; i < end; ++i)
-                       matched[static_cast<size_t>(i)] = index.matches(queries, static_cast<size_t>(i));
+                       matched[static_cast<size_t>(i)] =
+                           index.matches(queries, static_cast<size_t>(i), rows == reference ? i : -1);
                    });
   return matched;
 }

@@ -68,9 +68,10 @@ Levels levels(const Comparison& c, const std::vector<Bins>& bins, int column, si
 
 PairTrend compare_pair(const Comparison& c, const std::vector<Bins>& bins, int a, int b, const PairOptions& options) {
   const auto ka = static_cast<size_t>(a), kb = static_cast<size_t>(b);
-  PairTrend p{
-      a,     b,      "ContingencySimilarity", kUndefined, kUndefined, kUndefined, kUndefined, kUndefined, kUndefined,
-      false, nullptr};
+  PairTrend p{a,          b,          "ContingencySimilarity",
+              kUndefined, kUndefined, kUndefined,
+              kUndefined, kUndefined, kUndefined,
+              false,      nullptr,    0};
   const bool number_a = c.facts[ka].kind != Kind::categorical, number_b = c.facts[kb].kind != Kind::categorical;
   if (number_a && number_b) {
     p.metric = "CorrelationSimilarity";
@@ -78,20 +79,24 @@ PairTrend compare_pair(const Comparison& c, const std::vector<Bins>& bins, int a
     p.synthetic_correlation = correlation(c.tables[1].columns[ka].numbers, c.tables[1].columns[kb].numbers);
     p.score = p.score_real_edges = 1 - std::abs(p.real_correlation - p.synthetic_correlation) / 2;
     p.counts = std::abs(p.real_correlation) > options.correlation_threshold;
+    p.chance = (1 - p.real_correlation * p.real_correlation) *
+               std::sqrt(0.6366197723675814 *
+                         (1 / static_cast<double>(c.tables[0].rows) + 1 / static_cast<double>(c.tables[1].rows))) /
+               2;
     if (std::isnan(p.real_correlation))
       p.error = "no correlation in the real table: a column is constant, or fewer than two rows are complete";
     else if (std::isnan(p.synthetic_correlation))
       p.error = "no correlation in the synthetic table: a column is constant, or fewer than two rows are complete";
     return p;
   }
-  const auto similarity = [&](bool open, Association* association) {
+  const auto similarity = [&](bool open, Association* association, double* chance) {
     return contingency_similarity(levels(c, bins, a, 0, open), levels(c, bins, b, 0, open), levels(c, bins, a, 1, open),
-                                  levels(c, bins, b, 1, open), association);
+                                  levels(c, bins, b, 1, open), association, chance);
   };
   Association association;
-  p.score = similarity(false, &association);
+  p.score = similarity(false, &association, &p.chance);
   p.real_association = association.real, p.synthetic_association = association.synthetic;
-  p.score_real_edges = number_a || number_b ? similarity(true, nullptr) : p.score;
+  p.score_real_edges = number_a || number_b ? similarity(true, nullptr, &p.chance) : p.score;
   p.counts = p.real_association > options.association_threshold;
   return p;
 }

@@ -27,6 +27,7 @@ struct PairTrend {
   double real_association = 0, synthetic_association = 0;
   bool counts = false;          // above the threshold
   const char* error = nullptr;  // why the score is undefined
+  double chance = 0;            // 1 − score_real_edges that two samples of one table are expected to have
 };
 
 // Every pair a < b in column order, tables[0] against tables[1].
@@ -49,11 +50,12 @@ std::vector<int8_t> own_bins(std::span<const double> numbers, double low, double
 // Bins by another table's range, values outside in the first and last bin (0 and 9); missing is −1.
 std::vector<int8_t> open_bins(std::span<const double> numbers, double low, double high);
 
-// 1 − ½ Σ |R_ij − S_ij| of the joint shares; the association receives Cramér's V of both tables unless null.
+// 1 − ½ Σ |R_ij − S_ij| of the joint shares; unless null, the association receives Cramér's V of both tables, and
+// `chance` the expectation of ½ Σ |R_ij − S_ij| for two samples of one table, by the pooled shares.
 struct Association {
   double real, synthetic;
 };
 double contingency_similarity(const Levels& real_a, const Levels& real_b, const Levels& synthetic_a,
-                              const Levels& synthetic_b, Association* association);
+                              const Levels& synthetic_b, Association* association, double* chance = nullptr);
 
 }  // namespace tessera::quality

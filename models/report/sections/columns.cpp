@@ -196,32 +196,15 @@ std::string projection_section(const Json& report) {
          figure + plane_terms();
 }
 
-std::vector<UtilityMeasure> utility_measures(const Json& utility) {
-  if (utility.at("kind") == "classes")
-    return {
-        {"AUC", "auc", "chance that a row of a class gets a higher score for it than another row; 0.5 is a coin", area},
-        {"F1", "f1", "balance of what is found and what is right, of the rarer class or as a mean over classes", area},
-        {"accuracy", "accuracy", "share of right answers", [](double x) { return percent(x); }}};
-  return {{"R²", "r2", "share of the variance that is predicted; 1 is all", area},
-          {"RMSE", "rmse", "typical error, in units of the column", number}};
-}
-
 std::string utility_section(const Json& report) {
   if (!report.contains("utility")) return "";
   const Json& u = report.at("utility");
-  Table t{"A model trained on either table and tested on holdout rows",
-          {"measure", "trained on synthetic", "trained on real", "meaning"},
-          1,
-          {}};
-  for (const UtilityMeasure& m : utility_measures(u))
-    t.rows.push_back({m.name, m.write(at(u, (std::string("/synthetic/") + m.key).c_str())),
-                      m.write(at(u, (std::string("/real/") + m.key).c_str())), m.meaning});
   return fmt::format(
              "<p>What are the synthetic rows good for? Boosted trees learn to predict {} from all other columns, "
              "once from synthetic and once from real rows, and are tested on the same real rows that neither "
              "has seen. Target: {}.</p>",
              isolated(u.at("target").get<std::string>()), escape(u.at("reason").get<std::string>())) +
-         t.str();
+         measures_table(report, "utility", "A model trained on either table and tested on holdout rows");
 }
 
 }  // namespace tessera::report

@@ -5,6 +5,7 @@
 
 #include "models/data/table/types.h"
 #include "models/report/charts.h"
+#include "models/report/measures.h"
 #include "models/report/sections.h"
 
 namespace tessera::report {
@@ -74,6 +75,22 @@ std::string distance_figure(const Json& distances) {
          key({{"s", "synthetic rows"}, {"r", "holdout rows"}}) + "</figcaption></figure>";
 }
 
+std::string measures_table(const Json& report, const std::string& group, const std::string& caption) {
+  Table t{caption, {"measure", "synthetic", "real rows", "meaning"}, 1, {}};
+  bool beside = false;
+  for (const Measure& m : measures()) {
+    if (m.group != group || std::isnan(m.in(report))) continue;
+    const double real = m.reference_in(report);
+    beside = beside || !std::isnan(real);
+    t.rows.push_back({m.label, m.write(m.in(report)), std::isnan(real) ? "" : m.write(real), m.meaning});
+  }
+  if (!beside) {
+    t.head.erase(t.head.begin() + 2);
+    for (auto& row : t.rows) row.erase(row.begin() + 2);
+  }
+  return t.rows.empty() ? "" : t.str();
+}
+
 std::string judge_terms() {
   return terms("What AUC is",
                {{"AUC",
@@ -94,52 +111,28 @@ std::string distance_terms() {
 std::string judge_section(const Json& report) {
   if (!report.contains("c2st")) return "";
   const Json& c = report.at("c2st");
-  Table t{"Classifiers that were trained to tell synthetic rows from real ones",
-          {"classifier", "AUC", "real rows", "meaning"},
-          1,
-          {}};
-  t.rows.push_back({"boosted trees", area(at(c, "/trees/auc")), area(at(c, "/trees/floor_auc")),
-                    "sees dependences, repeated values and rounding"});
-  t.rows.push_back({"logistic", area(at(c, "/logistic/auc")), area(at(c, "/logistic/floor_auc")),
-                    "linear: sees little more than single columns"});
   std::string out = fmt::format(
       "<p>A classifier learns from {} rows of either table and is judged on rows that it has not "
-      "seen. Real rows: the same between {}, which no synthetic table can better.</p>",
-      grouped(c.at("rows").get<int64_t>()), escape(c.at("floor").at("of").get<std::string>()));
+      "seen, against {}. Real rows: the same between {}, which no synthetic table can better.</p>",
+      grouped(c.at("rows").get<int64_t>()),
+      c.value("against", "real") == "real" ? "the real table" : "real rows that the model has not seen",
+      escape(c.at("floor").at("of").get<std::string>()));
   const Json::json_pointer path("/drawings/judge");
   if (report.contains(path))
     out += "<div class=\"plots\">" + roc_figure(report[path]) + "<div>" + used_table(report[path]) + "</div></div>";
-  return out + t.str() + judge_terms();
+  return out +
+         measures_table(report, "detection", "Classifiers that were trained to tell synthetic rows from real ones") +
+         judge_terms();
 }
 
 std::string privacy_section(const Json& report) {
   if (!report.contains("exact_copies") && !report.contains("l1")) return "";
-  const bool holdout = report.at("rows").contains("holdout");
-  Table t{"How near synthetic rows are to real ones", {"measure", "synthetic", "holdout", "meaning"}, 1, {}};
-  if (!holdout) t.head.erase(t.head.begin() + 2);
-  const auto add = [&](const char* name, const std::string& synthetic, const std::string& unseen, const char* meaning) {
-    if (synthetic == "–") return;
-    t.rows.push_back({name, synthetic, unseen, meaning});
-    if (!holdout) t.rows.back().erase(t.rows.back().begin() + 2);
-  };
-  const auto value = [&](const char* pointer) { return at(report, pointer); };
-  add("exact copies", percent(value("/exact_copies/share"), 2), percent(value("/exact_copies/holdout_share"), 2),
-      "rows that equal a real one in every column");
-  add("new rows", percent(value("/new_row_synthesis/score")), "", "match no real row, numbers within 1 %");
-  add("nearer to training", percent(value("/l1/share_closer_to_real_equal_rows")), "",
-      "nearer to the rows it learned from than to as many holdout rows; 50 % is ideal");
-  add("distance, 5 %", number(value("/l1/dcr/p05")), number(value("/l1/holdout_dcr/p05")),
-      "one row in 20 is nearer than this to a real one");
-  add("distance, median", number(value("/l1/dcr/median")), number(value("/l1/holdout_dcr/median")),
-      "small beside the holdout’s: rows crowd around real ones");
-  add("ratio, 5 %", number(value("/l1/nndr/p05")), number(value("/l1/holdout_nndr/p05")),
-      "nearest by second nearest distance; near 0: a single real row is followed");
   std::string out =
       "<p>Whether rows repeat what the model learned from. These are measurements, not a proof: they cannot "
       "show that no person can be found.</p>";
   const Json::json_pointer path("/drawings/distances");
   if (report.contains(path)) out += distance_figure(report[path]);
-  return out + t.str() + distance_terms();
+  return out + measures_table(report, "privacy", "How near synthetic rows are to real ones") + distance_terms();
 }
 
 }  // namespace tessera::report

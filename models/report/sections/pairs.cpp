@@ -71,7 +71,8 @@ std::string names_script(const Matrices& m) {
 std::string error_figure(const Matrices& m) {
   return "<figure>" + names_script(m) +
          matrix_chart("Error of each pair of columns", m.names, m.error, kDarkestError, false) +
-         "<output></output><figcaption><b>Error.</b> One less the pair’s score; darkest from " +
+         "<output></output><figcaption><b>Error.</b> One less the pair’s score, darker by its square root; darkest "
+         "from " +
          percent(kDarkestError, 0) + " on. " + key({{"e", "the dependence differs"}}) + "</figcaption></figure>";
 }
 

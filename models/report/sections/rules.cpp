@@ -94,6 +94,36 @@ std::string broken_rules_table(const Json& report) {
 
 }  // namespace
 
+std::string written_section(const Json& report) {
+  if (!report.contains("written_form")) return "";
+  const Json& written = report.at("written_form");
+  std::vector<const Json*> forms, rules;
+  for (const Json& f : written.at("forms")) forms.push_back(&f);
+  for (const Json& r : written.at("rules")) rules.push_back(&r);
+  std::stable_sort(forms.begin(), forms.end(),
+                   [](const Json* a, const Json* b) { return at(*a, "/gap") > at(*b, "/gap"); });
+  const auto row = [](const Json& entry, const std::string& what, std::vector<std::string> cells) {
+    const Mark sign = mark_of(at(entry, "/gap"), kFairWritten, kPoorWritten);
+    cells.insert(cells.begin(), fmt::format("<span class=\"{}\">{}</span> {}", style_of(sign), mark(sign), what));
+    return cells;
+  };
+  Table seen{"The share of rows with what differs most in each column", {"column", "what", "real", "synthetic"}, 2, {}},
+      near{"Relations that hold in 95 % of the real rows or more", {"relation", "real", "synthetic"}, 1, {}};
+  for (const Json* f : forms)
+    if (seen.rows.size() < kListedRules)
+      seen.rows.push_back(
+          row(*f, isolated(f->at("column").get<std::string>()),
+              {escape(f->at("level").get<std::string>()), percent(at(*f, "/real")), percent(at(*f, "/synthetic"))}));
+  for (const Json* r : rules)
+    if (near.rows.size() < kListedRules)
+      near.rows.push_back(row(*r, rule_code(*r), {percent(at(*r, "/real")), percent(at(*r, "/synthetic"))}));
+  if (seen.rows.empty() && near.rows.empty()) return "";
+  return "<p>What a person sees at a glance and a classifier hardly does: decimals and multiples, times of day, days "
+         "of "
+         "the calendar, values that recur, the order of the file, and relations that nearly always hold.</p>" +
+         (seen.rows.empty() ? "" : seen.str()) + (near.rows.empty() ? "" : near.str());
+}
+
 std::string rules_section(const Json& report) {
   if (!report.contains("rules") || report.at("rules").empty()) return "";
   return "<p>What every row of the real table keeps, beyond what chance explains, and rules that were given: sums, "
