@@ -50,8 +50,8 @@ typedef struct tessera_evaluate_options {
    * "find" */
   const char* rules;
   const char* rule; /* further rules, one per line, as tessera_fit_options.rule. NULL: none */
-  /* compares only the rows that meet this condition (docs/use/where.md), in all tables: for rows that were sampled under
-   * it. NULL: all. Not for sequences */
+  /* compares only the rows that meet this condition (docs/use/where.md), in all tables: for rows that were sampled
+   * under it. NULL: all. Not for sequences */
   const char* where;
 } tessera_evaluate_options;
 
@@ -68,7 +68,8 @@ typedef struct tessera_evaluate_options {
  * judges. A synthetic table of windows from tessera_sample() has the columns "sequence" and "step" in addition to the
  * real one's.
  * Consumes all streams. Errors: DATA if the columns differ, the target cannot be predicted or a table cannot be cut
- * into sequences, naming them; CONDITION if no row of a table meets options->where; USAGE for a target without a holdout; MEMORY; CANCELLED. */
+ * into sequences, naming them; CONDITION if no row of a table meets options->where; USAGE for a target without a
+ * holdout; MEMORY; CANCELLED. */
 TESSERA_API tessera_status tessera_evaluate(const tessera_context* context, const tessera_evaluate_options* options,
                                             struct ArrowArrayStream* real, struct ArrowArrayStream* synthetic,
                                             struct ArrowArrayStream* holdout, char** json);

@@ -16,12 +16,12 @@
 #include "models/quality/metrics/column_report.h"
 #include "models/quality/metrics/comparison.h"
 #include "models/quality/metrics/distances.h"
-#include "models/quality/metrics/narrowed.h"
 #include "models/quality/metrics/new_rows.h"
 #include "models/quality/metrics/pair_trends.h"
 #include "models/quality/metrics/two_sample.h"
 #include "models/quality/metrics/utility.h"
-#include "models/quality/metrics/written_form.h"
+#include "models/quality/written/narrowed.h"
+#include "models/quality/written/written_form.h"
 
 namespace tessera {
 namespace quality {

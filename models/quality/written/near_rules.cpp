@@ -3,7 +3,7 @@
 
 #include "models/data/protection/rare_categories.h"
 #include "models/expression/arithmetic.h"
-#include "models/quality/metrics/written_form.h"
+#include "models/quality/written/written_form.h"
 
 namespace tessera::quality {
 namespace {

@@ -1,4 +1,4 @@
-#include "models/quality/metrics/narrowed.h"
+#include "models/quality/written/narrowed.h"
 
 #include <algorithm>
 #include <cmath>

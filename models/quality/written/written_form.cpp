@@ -1,4 +1,4 @@
-#include "models/quality/metrics/written_form.h"
+#include "models/quality/written/written_form.h"
 
 #include <fmt/format.h>
 
