@@ -43,7 +43,7 @@ std::vector<int> columns_of(const Arithmetic& a) {
 }
 
 std::string quoted_name(const std::string& column) {
-  constexpr std::array kKeywords{"and", "or", "not", "in", "is", "between", "null", "true", "false"};
+  constexpr std::array kKeywords{"and", "or", "not", "in", "is", "between", "like", "null", "true", "false"};
   const std::string lower = lower_case(column);
   const bool keyword = std::find(kKeywords.begin(), kKeywords.end(), lower) != kKeywords.end();
   if (!keyword && is_bare_name(column)) return column;

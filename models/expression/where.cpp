@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
+#include <string_view>
 #include <unordered_set>
 
 #include "engine/error.h"
@@ -23,36 +25,77 @@ std::string nearest(const std::string& wanted, const std::vector<std::string>& k
   return known.empty() ? "" : " Nearest: " + nearest_names(wanted, known) + ".";
 }
 
+// LIKE of SQL: % is any text, also none, and _ one character.
+bool is_like(std::string_view text, std::string_view pattern) {
+  const auto after_character = [&](size_t i) {
+    do ++i;
+    while (i < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80);
+    return i;
+  };
+  size_t i = 0, p = 0, star = std::string_view::npos, retry = 0;
+  while (i < text.size()) {
+    if (p < pattern.size() && pattern[p] == '%') star = ++p, retry = i;
+    else if (p < pattern.size() && pattern[p] == '_') ++p, i = after_character(i);
+    else if (p < pattern.size() && pattern[p] == text[i]) ++p, ++i;
+    else if (star != std::string_view::npos) p = star, i = retry = after_character(retry);
+    else return false;
+  }
+  return pattern.find_first_not_of('%', p) == std::string_view::npos;
+}
+
 class Parser {
  public:
   Parser(const std::string& text, const Table& schema, const char* what) : scan_(text, what), schema_(schema) {}
 
   Where parse() {
-    Where where;
-    if (scan_.peek().kind == WhereToken::Kind::end) return where;
-    where.terms.push_back(term());
-    while (scan_.peek().kind != WhereToken::Kind::end) {
-      if (scan_.peek().is_keyword("or"))
-        scan_.fail(
-            "\"or\" is not supported; write several values of one column as: column in ('a', 'b'); join terms by "
-            "\"and\"",
-            scan_.peek().begin);
-      if (!scan_.peek().is_keyword("and")) scan_.fail("expected \"and\" or the end", scan_.peek().begin);
-      scan_.take();
-      where.terms.push_back(term());
-    }
+    if (scan_.peek().kind == WhereToken::Kind::end) return {};
+    Where where = joined("or", false);
+    if (scan_.peek().kind != WhereToken::Kind::end)
+      scan_.fail("expected \"and\", \"or\" or the end", scan_.peek().begin);
     return where;
   }
 
  private:
-  WhereTerm term() {
+  // A level of the grammar: parts joined by `or`, each of them parts joined by `and`. By De Morgan, `negated` parts are
+  // joined by the other word, so that terms alone are negated.
+  Where joined(const char* word, bool negated) {
+    const bool alternatives = (std::string_view(word) == "or") != negated;
     const size_t begin = scan_.peek().begin;
-    bool negated = false;
+    std::vector<Where> parts;
+    do {
+      if (!parts.empty()) scan_.take();
+      parts.push_back(std::string_view(word) == "or" ? joined("and", negated) : operand(negated));
+    } while (scan_.peek().is_keyword(word));
+    if (parts.size() == 1) return std::move(parts[0]);
+    Where all;
+    if (alternatives) {
+      WhereTerm any;
+      any.kind = WhereTerm::Kind::any;
+      any.text = scan_.between(begin, scan_.last_end());
+      if (negated) any.text = "not (" + any.text + ")";
+      any.alternatives = std::move(parts);
+      const int first = any.alternatives[0].terms[0].column;
+      if (std::all_of(any.alternatives.begin(), any.alternatives.end(), [first](const Where& w) {
+            return std::all_of(w.terms.begin(), w.terms.end(), [=](const WhereTerm& t) { return t.column == first; });
+          }))
+        any.column = first;
+      all.terms.push_back(std::move(any));
+    } else {
+      for (Where& part : parts)
+        all.terms.insert(all.terms.end(), std::make_move_iterator(part.terms.begin()),
+                         std::make_move_iterator(part.terms.end()));
+    }
+    return all;
+  }
+
+  Where operand(bool negated) {
     while (scan_.peek().is_keyword("not")) scan_.take(), negated = !negated;
-    WhereTerm t = group_begins() ? group() : is_arithmetic(scan_, schema_) ? relation() : column_term();
-    t.text = scan_.between(begin, scan_.last_end());
+    if (group_begins()) return group(negated);
+    const size_t begin = scan_.peek().begin;
+    WhereTerm t = is_arithmetic(scan_, schema_) ? relation() : column_term();
+    t.text = (negated ? "not " : "") + scan_.between(begin, scan_.last_end());
     if (negated) negate(t);
-    return t;
+    return {{std::move(t)}};
   }
 
   WhereTerm column_term() {
@@ -78,21 +121,21 @@ class Parser {
       const WhereToken t = ahead.take();
       if (t.is_symbol("(")) ++depth;
       if (t.is_symbol(")")) --depth;
-      if (t.is_relation() || t.is_keyword("in") || t.is_keyword("between") || t.is_keyword("is")) return true;
+      if (t.is_relation()) return true;
+      for (const char* word : {"in", "between", "like", "is"})
+        if (t.is_keyword(word)) return true;
     }
     return false;
   }
 
-  WhereTerm group() {
+  Where group(bool negated) {
     const WhereToken open = scan_.take();
     if (++depth_ > kDeepest) scan_.fail("parentheses are nested too deeply", open.begin);
-    WhereTerm t = term();
+    Where inside = joined("or", negated);
     --depth_;
-    if (scan_.peek().is_keyword("and") || scan_.peek().is_keyword("or"))
-      scan_.fail("parentheses hold one comparison; join terms by \"and\" without parentheses", scan_.peek().begin);
-    if (!scan_.peek().is_symbol(")")) scan_.fail("expected \")\"", scan_.peek().begin);
+    if (!scan_.peek().is_symbol(")")) scan_.fail("expected \"and\", \"or\" or \")\"", scan_.peek().begin);
     scan_.take();
-    return t;
+    return inside;
   }
 
   static void negate(WhereTerm& t) {
@@ -180,14 +223,18 @@ class Parser {
         scan_.fail("expected \"null\" or \"not null\" after \"is\"", scan_.peek().begin);
       scan_.take();
       t.kind = negated ? WhereTerm::Kind::not_null : WhereTerm::Kind::is_null;
+    } else if (op.is_keyword("not")) {
+      const WhereToken word = scan_.peek();
+      if (!word.is_keyword("in") && !word.is_keyword("between") && !word.is_keyword("like"))
+        scan_.fail("expected \"in\", \"between\" or \"like\" after \"not\"", word.begin);
+      comparison(t);
+      if (t.kind == WhereTerm::Kind::in) t.kind = WhereTerm::Kind::not_in;
+      else t.negated = true;
     } else if (op.is_keyword("in")) {
       t.kind = WhereTerm::Kind::in;
       list(t);
-    } else if (op.is_keyword("not")) {
-      if (!scan_.peek().is_keyword("in")) scan_.fail("expected \"in\" after \"not\"", scan_.peek().begin);
-      scan_.take();
-      t.kind = WhereTerm::Kind::not_in;
-      list(t);
+    } else if (op.is_keyword("like")) {
+      pattern(t);
     } else if (op.is_keyword("between")) {
       range(t);
       t.low = bound(t);
@@ -210,8 +257,9 @@ class Parser {
       t.low_open = op.is_symbol(">");
       t.low = bound(t);
     } else {
-      scan_.fail(fmt::format("expected =, !=, <, <=, >, >=, in, between or is after the column \"{}\"", of(t).name),
-                 op.begin);
+      scan_.fail(
+          fmt::format("expected =, !=, <, <=, >, >=, in, between, like or is after the column \"{}\"", of(t).name),
+          op.begin);
     }
   }
 
@@ -223,6 +271,17 @@ class Parser {
     } while (scan_.peek().is_symbol(","));
     if (!scan_.peek().is_symbol(")")) scan_.fail("expected \",\" or \")\"", scan_.peek().begin);
     scan_.take();
+  }
+
+  void pattern(WhereTerm& t) {
+    const Column& c = of(t);
+    const WhereToken v = literal(c);
+    if (is_numeric(c.type)) reject(c, "holds no texts, which `like` compares. Use a range.");
+    t.kind = WhereTerm::Kind::like;
+    t.values = {v.text};
+    if (std::none_of(c.values.begin(), c.values.end(), [&](const std::string& x) { return is_like(x, v.text); }))
+      reject(c, fmt::format("has no value like \"{}\" (% is any text, _ any character). It has {} values: {}.", v.text,
+                            c.values.size(), listed(c.values)));
   }
 
   WhereToken literal(const Column& c) {
@@ -388,9 +447,13 @@ std::function<bool(size_t)> matcher(const WhereTerm& t, const Column& c) {
       return std::binary_search(sorted.begin(), sorted.end(), as_written(c, c.numbers[i])) == wanted;
     };
   }
-  const std::unordered_set<std::string> named(t.values.begin(), t.values.end());
   std::vector<char> meets(c.values.size());
-  for (size_t v = 0; v < meets.size(); ++v) meets[v] = (named.count(c.values[v]) != 0) == wanted;
+  if (t.kind == WhereTerm::Kind::like) {
+    for (size_t v = 0; v < meets.size(); ++v) meets[v] = is_like(c.values[v], t.values[0]);
+  } else {
+    const std::unordered_set<std::string> named(t.values.begin(), t.values.end());
+    for (size_t v = 0; v < meets.size(); ++v) meets[v] = (named.count(c.values[v]) != 0) == wanted;
+  }
   return [meets = std::move(meets), &c](size_t i) { return meets[static_cast<size_t>(c.codes[i])] != 0; };
 }
 
@@ -401,16 +464,39 @@ Where parse_where(const std::string& text, const Table& schema, const char* what
 }
 
 std::vector<int> columns_of(const WhereTerm& term) {
-  std::vector<int> columns = columns_of(term.left), right = columns_of(term.right);
-  columns.insert(columns.end(), right.begin(), right.end());
+  std::vector<int> columns = columns_of(term.left);
+  const auto add = [&](const std::vector<int>& more) { columns.insert(columns.end(), more.begin(), more.end()); };
+  add(columns_of(term.right));
+  for (const Where& w : term.alternatives)
+    for (const WhereTerm& t : w.terms) add(columns_of(t));
   if (term.column >= 0) columns.push_back(term.column);
+  std::sort(columns.begin(), columns.end());
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
   return columns;
 }
 
 std::vector<double> numbers_of(const WhereTerm& term) {
   std::vector<double> numbers = term.numbers;
   if (term.kind == WhereTerm::Kind::range) numbers.insert(numbers.end(), {term.low, term.high});
+  for (const Where& w : term.alternatives)
+    for (const WhereTerm& t : w.terms)
+      for (const double x : numbers_of(t)) numbers.push_back(x);
   return numbers;
+}
+
+std::optional<WhereTerm> projected(const WhereTerm& term, int column) {
+  if (term.column == column) return term;
+  if (term.kind != WhereTerm::Kind::any) return std::nullopt;
+  WhereTerm out;
+  out.kind = term.kind, out.column = column, out.text = term.text;
+  for (const Where& w : term.alternatives) {
+    Where own;
+    for (const WhereTerm& t : w.terms)
+      if (std::optional<WhereTerm> part = projected(t, column)) own.terms.push_back(std::move(*part));
+    if (own.empty()) return std::nullopt;
+    out.alternatives.push_back(std::move(own));
+  }
+  return out;
 }
 
 void match_where(const Where& where, const Table& batch, std::vector<char>& keep, std::vector<int64_t>& failed) {
@@ -422,6 +508,16 @@ void match_where(const Where& where, const Table& batch, std::vector<char>& keep
     const auto note = [&](size_t i, bool meets) {
       if (!meets) keep[i] = 0, ++failed[t];
     };
+    if (term.kind == WhereTerm::Kind::any) {
+      std::vector<char> met(rows), one;
+      std::vector<int64_t> missed;
+      for (const Where& alternative : term.alternatives) {
+        match_where(alternative, batch, one, missed);
+        for (size_t i = 0; i < rows; ++i) met[i] |= one[i];
+      }
+      for (size_t i = 0; i < rows; ++i) note(i, met[i] != 0);
+      continue;
+    }
     if (term.column < 0) {
       for (size_t i = 0; i < rows; ++i) note(i, meets_sides(term, batch, i));
       continue;

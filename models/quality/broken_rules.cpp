@@ -40,13 +40,6 @@ std::optional<Column> as_kind(const Column& real, const Column& synthetic) {
   return out;
 }
 
-std::vector<int> named_in(const WhereTerm& term) {
-  std::vector<int> out = columns_of(term.left), right = columns_of(term.right);
-  out.insert(out.end(), right.begin(), right.end());
-  if (term.column >= 0) out.push_back(term.column);
-  return out;
-}
-
 // Whole numbers that are dates or times of day: all real ones are, which is no chance.
 struct CalendarNumber {
   const char* what;
@@ -103,7 +96,7 @@ class BrokenRules {
     const Where breaks = broken_where(text, real_);
     std::vector<std::string> columns;
     for (const WhereTerm& term : breaks.terms)
-      for (const int j : named_in(term)) columns.push_back(real_.columns[static_cast<size_t>(j)].name);
+      for (const int j : columns_of(term)) columns.push_back(real_.columns[static_cast<size_t>(j)].name);
     std::vector<char> real, synthetic;
     std::vector<int64_t> failed;
     match_where(breaks, real_, real, failed);

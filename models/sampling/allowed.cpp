@@ -135,9 +135,13 @@ Allowed allowed_levels(const Where& where, const RowModel& model, const ShownCol
     const bool bin = span.part == Span::Part::bin && model.config.method().bins;
     if (span.part != Span::Part::category && !bin) continue;
     Where own;
-    for (size_t t = 0; t < where.terms.size(); ++t)
-      if (where.terms[t].column >= 0 && columns.decides(span.column, where.terms[t].column))
-        own.terms.push_back(where.terms[t]), out.terms.push_back(t);
+    for (size_t t = 0; t < where.terms.size(); ++t) {
+      const size_t before = own.terms.size();
+      for (const int c : columns_of(where.terms[t]))
+        if (columns.decides(span.column, c))
+          if (std::optional<WhereTerm> part = projected(where.terms[t], c)) own.terms.push_back(std::move(*part));
+      if (own.terms.size() > before) out.terms.push_back(t);
+    }
     if (own.empty()) continue;
     const OneColumn column(own, span, model, columns);
     out.levels.push_back({&span, bin ? column.of_bins(out.parts) : column.of_categories()});

@@ -72,8 +72,9 @@ std::string AttributeSampler::column_of_steps(const std::string& where, const Ta
   const Table all = model_->schema();
   try {
     for (const WhereTerm& t : parse_where(where, all).terms)
-      if (t.column >= 0 && attributes.find(all.columns[static_cast<size_t>(t.column)].name) == nullptr)
-        return all.columns[static_cast<size_t>(t.column)].name;
+      for (const int c : columns_of(t))
+        if (const std::string& name = all.columns[static_cast<size_t>(c)].name; attributes.find(name) == nullptr)
+          return name;
   } catch (const Error&) {}
   return "";
 }

@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <unordered_set>
 
 #include "engine/error.h"
 #include "models/data/table/decimals.h"
 #include "models/data/table/number_writer.h"
+#include "models/rules/kinds/computed.h"
+#include "models/rules/kinds/missing.h"
+#include "models/rules/rule/columns.h"
 #include "models/sampling/shown.h"
 
 namespace tessera {
@@ -37,6 +42,7 @@ class Checker {
     for (const WhereTerm& t : where_.terms) {
       if (t.kind == WhereTerm::Kind::compare) check_sides(t);
       if (t.kind == WhereTerm::Kind::same_text) check_texts(t);
+      if (t.kind == WhereTerm::Kind::any && t.column < 0) check_alternatives(t);
     }
   }
 
@@ -69,13 +75,48 @@ class Checker {
   // Those of one column of the table.
   Cells cells_of(int column) const {
     const int source = columns_.source(column);
-    if (source < 0) return {};
+    if (source < 0) return computed_cells(column);
     Shown shown = shown_by(source);
     if (!shown.known) return {};
     Cells cells{std::move(shown.rows.columns[static_cast<size_t>(column)]), true, shown.all};
     std::sort(cells.column.numbers.begin(), cells.column.numbers.end(),
               [](double a, double b) { return a == a && (b != b || a < b); });
     return cells;
+  }
+
+  // Ends of what a rule computes from the ends of its columns; that a row reaches them is not certain.
+  Cells computed_cells(int column) const {
+    const Column& of = schema_.columns[static_cast<size_t>(column)];
+    Cells cells{of, false, false};
+    if (!is_numeric(of.type)) return cells;
+    for (const FoundRule& f : model_.rules.found()) {
+      if (const auto* missing = dynamic_cast<const MissingRule*>(f.rule.get()))
+        if (missing->target() == of.name) return cells;
+      const auto* rule = dynamic_cast<const ComputedRule*>(f.rule.get());
+      if (rule == nullptr || rule->target() != of.name) continue;
+      const Arithmetic is = parse_arithmetic(rule->expression(), schema_, "a rule");
+      const Interval range = range_of(is);
+      if (!std::isfinite(range.low) || !std::isfinite(range.high)) return cells;
+      const double unit = of.type == ColumnType::datetime ? kSecondsPerDay : 1;
+      const double bits = 1e-12 * std::max(std::abs(range.low), std::abs(range.high));
+      const int digits = digits_of(of);
+      cells.column.numbers = {rounded((range.low - bits) * unit, digits), rounded((range.high + bits) * unit, digits)};
+      if (can_be_missing(is)) cells.column.numbers.push_back(kMissing);
+      cells.known = true;
+    }
+    return cells;
+  }
+  bool can_be_missing(const Arithmetic& a) const {
+    if (a.op == Arithmetic::Op::divide) {
+      const Interval by = range_of(a.operands[1]);
+      if (by.low <= 0 && by.high >= 0) return true;
+    }
+    if (a.is_column()) {
+      const Cells cells = cells_of(a.column);
+      return !cells.known ||
+             std::any_of(cells.column.numbers.begin(), cells.column.numbers.end(), [](double x) { return x != x; });
+    }
+    return std::any_of(a.operands.begin(), a.operands.end(), [&](const Arithmetic& o) { return can_be_missing(o); });
   }
 
   void check_column(int column) const {
@@ -176,11 +217,11 @@ class Checker {
   static std::string said(const Cells& cells) {
     const Column& c = cells.column;
     std::vector<std::string> values;
+    std::unordered_set<std::string> known;  // fixed combinations show a value several times
     bool missing = false;
     for (int64_t i = 0; i < c.size(); ++i) {
       if (c.is_missing(i)) missing = true;
-      else if (const std::string v = written(c, static_cast<size_t>(i)); values.empty() || values.back() != v)
-        values.push_back(v);
+      else if (const std::string v = written(c, static_cast<size_t>(i)); known.insert(v).second) values.push_back(v);
     }
     std::string out = fmt::format("column \"{}\" ", c.name);
     if (values.empty()) return out + "is always missing";
@@ -244,6 +285,26 @@ class Checker {
     NumberWriter(c).write(instant ? std::floor(x.low) : x.low, low);
     NumberWriter(c).write(instant ? std::floor(x.high) : x.high, high);
     return low == high ? low : fmt::format("{} to {}", low, high);
+  }
+
+  // Each alternative beside the terms that have none; of two terms with alternatives, combinations are not tried.
+  void check_alternatives(const WhereTerm& any) const {
+    std::string first;
+    for (const Where& alternative : any.alternatives) {
+      Where tried = alternative;
+      for (const WhereTerm& t : where_.terms)
+        if (t.kind != WhereTerm::Kind::any || t.column >= 0) tried.terms.push_back(t);
+      try {
+        Checker(tried, model_).run();
+        return;
+      } catch (const Error& e) {
+        if (e.code() != ErrorCode::condition) throw;
+        if (first.empty()) first = e.what();
+      }
+    }
+    constexpr std::string_view kBefore = "--where: ";
+    refuse(fmt::format("no row can meet `{}`: none of its alternatives; of the first, {}", any.text,
+                       first.substr(kBefore.size(), first.find('\n') - kBefore.size() - 1)));
   }
 
   void check_texts(const WhereTerm& t) const {

@@ -354,7 +354,7 @@ class Rows : public RowStream {
       for (size_t term = 0; term < failed.size(); ++term) failed_[term] += failed[term];
       for (size_t rule = 0; rule < rules_.size(); ++rule) {
         match_where(rules_[rule], t, broken, kept);
-        failed_[where_.terms.size() + rule] += t.rows - kept.front();
+        failed_[where_.terms.size() + rule] += std::count(broken.begin(), broken.end(), 1);
         for (size_t i = 0; i < broken.size(); ++i)
           if (broken[i] != 0) meets[i] = 0;
       }

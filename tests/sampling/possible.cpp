@@ -79,6 +79,9 @@ const Refused kRefused[] = {
     {"not price < day - start + 1000", {"the right side"}},
     {"colour = city", {"no value in common"}},
     {"not city != state", {"no value in common"}},
+    {"n > 69 or n < 10", {"`n > 69 or n < 10`", "column \"n\" holds"}},
+    {"(n > 60 or colour = 'red') and colour = 'blue' and n < 20", {"`n > 60 or colour = 'red'`", "alternatives"}},
+    {"city like 'B%' and city like 'K%'", {"both `city like 'B%'` and `city like 'K%'`"}},
 };
 
 TEST(Possible, WhatNoRowCanMeetIsRefusedWithTheTermToBlame) {
@@ -99,6 +102,36 @@ TEST(Possible, PartsOfFixedCombinationsExcludeEachOther) {
   EXPECT_EQ(t.code, ErrorCode::condition);
   EXPECT_TRUE(t.says("`city = 'Jena'` and `state = 'NRW'` together") && t.says("fixed combinations")) << t.message;
   EXPECT_EQ(sample(m, 5, where("city != 'Jena' and state = 'NRW'")).rows, 5);
+}
+
+TEST(Possible, AComputedColumnHoldsWhatItsRuleGives) {
+  const auto of = [](int64_t i) { return std::floor(1 + 9 * uniform(i, 1)); };
+  const auto gap = [](int64_t i) { return uniform(i, 2) < 0.2 ? kMissing : std::floor(10 * uniform(i, 3)); };
+  FitOptions options = quick_made(2);
+  options.rules.given = {"price = 3.99 * items", "twice = 2 * price", "sum = items + gap"};
+  const Model m = fit(
+      table({numbers_by("items", ColumnType::integer, kRows, of), numbers_by("gap", ColumnType::integer, kRows, gap),
+             numbers_by(
+                 "price", ColumnType::decimal, kRows, [&](int64_t i) { return std::round(399 * of(i)) / 100; }, 2),
+             numbers_by(
+                 "twice", ColumnType::decimal, kRows, [&](int64_t i) { return std::round(798 * of(i)) / 100; }, 2),
+             numbers_by("sum", ColumnType::integer, kRows, [&](int64_t i) { return of(i) + gap(i); })}),
+      options);
+  for (const char* condition : {"price > 1e9", "price is null", "twice < 7.98", "price = 36", "sum > 40"}) {
+    const Thrown t = thrown([&] { sample(m, 5, where(condition)); });
+    EXPECT_TRUE(t.code == ErrorCode::condition && t.says("nothing was sampled")) << condition << t.message;
+  }
+  for (const char* condition : {"price > 30", "price <= 3.99", "twice = 71.82", "sum is null", "sum >= 15"})
+    EXPECT_EQ(sample(m, 5, where(condition)).rows, 5) << condition;
+}
+
+TEST(Possible, AMessageNamesEachValueOnce) {
+  FitOptions options = quick_made(2);
+  options.rules.find = true;
+  const Model m = fit(things(), options);
+  const Thrown t = thrown([&] { sample(m, 5, where("state = 'NRW' and state = 'Thüringen'")); });
+  EXPECT_EQ(t.message.find("'NRW', ", t.message.find("holds")), t.message.rfind("'NRW', ")) << t.message;
+  EXPECT_TRUE(t.says("holds '") && t.says("'NRW'") && t.says("'Thüringen'")) << t.message;
 }
 
 TEST(Possible, WhatARowCanMeetIsSampled) {
@@ -123,7 +156,11 @@ TEST(Possible, WhatARowCanMeetIsSampled) {
                                 "city = 'Jena' and state = 'Thüringen'",
                                 "few < n",
                                 "n - 10 * few > 20",
-                                "city != state"})
+                                "city != state",
+                                "n > 69 or n < 20",
+                                "n > 69 or colour = 'red'",
+                                "(n > 69 or colour = 'red') and (day < '1999-01-01' or few = 5)",
+                                "city like '_ena'"})
     EXPECT_EQ(sample(model_by("made"), 20, where(condition, 20000)).rows, 20) << condition;
 }
 

@@ -62,8 +62,10 @@ std::vector<double> histogram(const Table& t, const std::vector<char>* keep = nu
 
 TEST(WhereMasked, RowsHaveTheLawThatRejectionGives) {
   static const Table free = sample(chained(), 120000, {}, {0, 2});
-  for (const char* condition : {"y > 1.237", "c = 'd'", "c in ('a', 'b') and y < 0.5", "x between 0.213 and 0.4",
-                                "y is null and x > 1", "y between 2.5 and 2.9 and c != 'd'", "x = 0.5", "k = 'rare'"}) {
+  for (const char* condition :
+       {"y > 1.237", "c = 'd'", "c in ('a', 'b') and y < 0.5", "x between 0.213 and 0.4", "y is null and x > 1",
+        "x < -1 or x > 1.513", "c like 'd%' or c = 'b'", "(c = 'a' and x > -1.2) or (c = 'd' and y > 2)",
+        "y between 2.5 and 2.9 and c != 'd'", "x = 0.5", "k = 'rare'"}) {
     std::vector<char> keep;
     std::vector<int64_t> failed;
     const Where parsed = parse_where(condition, chained().schema());

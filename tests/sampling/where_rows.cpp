@@ -212,7 +212,7 @@ TEST(WhereRows, AnExpressionTheModelDoesNotKnowNamesWhatIsNearest) {
         Mistake{"person_id = 'P-1'", ErrorCode::condition, "identifier"},
         Mistake{"age = 1.5", ErrorCode::condition, "whole numbers"},
         Mistake{"age between 5 and 4", ErrorCode::condition, "age"}, Mistake{"age >", ErrorCode::usage, "^"},
-        Mistake{"gender = 'male' or age > 3", ErrorCode::usage, "\"or\""}}) {
+        Mistake{"gender = 'male' xor age > 3", ErrorCode::usage, "\"or\""}}) {
     const Thrown t = thrown([&] { sample(m, 1, where(k.where)); });
     EXPECT_EQ(t.code, k.code) << k.where;
     EXPECT_TRUE(t.says(k.says)) << t.message;

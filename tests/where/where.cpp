@@ -85,6 +85,64 @@ TEST(Where, KeepsTheRowsThatMeetEveryTerm) {
   EXPECT_EQ(kept("education<>'Masters'"), "02");
 }
 
+TEST(Where, JoinsTermsByOrBelowAndAndNot) {
+  EXPECT_EQ(kept("age = 17 or age = 65"), "02");
+  EXPECT_EQ(kept("age = 17 or education = 'Masters' and age > 50"), "0");
+  EXPECT_EQ(kept("(age = 17 or education = 'Masters') and height > 1.6"), "01");
+  EXPECT_EQ(kept("age is null or größe = 'klein'"), "13");
+  EXPECT_EQ(kept("((age < 20) OR (age > 60 AND active = true))"), "02");
+  EXPECT_EQ(kept("age + 1 > 60 or age - 1 < 20"), "02");
+  EXPECT_EQ(kept("age = 17 or (height > 1.7 or born = '01.02.2020')"), "013");
+}
+
+// As in SQL: what is missing meets no comparison, negated or not, so `not` goes to the terms.
+TEST(Where, NotOfSeveralTermsNegatesEach) {
+  EXPECT_EQ(kept("not (age = 17 or age = 65)"), "1");
+  EXPECT_EQ(kept("not (age > 20 and education = 'Masters')"), "02");
+  EXPECT_EQ(kept("not (age > 20 and not (education = 'Masters' or height < 1))"), "01");
+  EXPECT_EQ(kept("not (age is null or größe = 'klein')"), "02");
+}
+
+TEST(Where, LikeMatchesTexts) {
+  EXPECT_EQ(kept("education like '%s%'"), "012");
+  EXPECT_EQ(kept("education like 'Doctor_s'"), "2");
+  EXPECT_EQ(kept("education not like 'Pre%'"), "12");
+  EXPECT_EQ(kept("größe like 'gro_'"), "02") << "_ is a character, not a byte";
+  EXPECT_EQ(kept("\"zip code\" like '80__'"), "013");
+  EXPECT_EQ(kept("not education like '%'"), "");
+  EXPECT_EQ(kept("age not between 18 and 50"), "02");
+  expect_error("education like 'x%'", ErrorCode::condition, {"no value like \"x%\"", "4 values"});
+  expect_error("age like '1%'", ErrorCode::condition, {"\"age\"", "no texts", "range"});
+}
+
+TEST(Where, TermsAreWrittenAsTheLanguageReadsThem) {
+  const Table t = people();
+  for (const char* text : {"age = 17 or age = 65", "not (age > 20 and education = 'Masters') and age > 3",
+                           "not (age = 3 or (not height > 1 and age > 4))"}) {
+    std::string joined;
+    for (const WhereTerm& term : tessera::parse_where(text, t).terms)
+      joined += (joined.empty() ? "(" : " and (") + term.text + ")";
+    EXPECT_EQ(kept(joined), kept(text)) << joined;
+  }
+}
+
+// What alternatives say of one column alone is met by every row that meets one of them.
+TEST(Where, ProjectsAlternativesOntoAColumn) {
+  const Table t = people();
+  const auto onto = [&](const char* text, int column) {
+    return tessera::projected(tessera::parse_where(text, t).terms[0], column);
+  };
+  EXPECT_EQ(tessera::parse_where("age = 17 or age > 60", t).terms[0].column, 0);
+  EXPECT_EQ(tessera::parse_where("age = 17 or age + 1 > 60", t).terms[0].column, -1);
+  const char* both = "(age > 20 and education = 'Masters') or (age < 18 and active = true)";
+  ASSERT_TRUE(onto(both, 0).has_value());
+  EXPECT_FALSE(onto(both, 2).has_value());
+  std::vector<char> keep;
+  std::vector<int64_t> failed;
+  match_where({{*onto(both, 0)}}, t, keep, failed);
+  EXPECT_EQ(keep, (std::vector<char>{1, 1, 1, 0}));
+}
+
 TEST(Where, TextsThatAreNumbersHaveAnOrder) {
   EXPECT_EQ(kept("\"zip code\" = '8001'"), "03");
   EXPECT_EQ(kept("\"zip code\" = 8001"), "03");
@@ -182,7 +240,8 @@ TEST(Where, PointsAtWhatDoesNotParse) {
   expect_error("age =", ErrorCode::usage, {"position 6: expected a value", "    age =\n         ^"});
   expect_error("größe = ", ErrorCode::usage, {"position 9", "\n            ^"});
   expect_error("age", ErrorCode::usage, {"expected =, !="});
-  expect_error("age = 3 or age = 4", ErrorCode::usage, {"\"or\" is not supported", "position 9"});
+  expect_error("age = 3 or", ErrorCode::usage, {"expected a column", "position 11"});
+  expect_error("(age = 3 or age = 4", ErrorCode::usage, {"expected \"and\", \"or\" or \")\""});
   expect_error("age = 3 age = 4", ErrorCode::usage, {"expected \"and\""});
   expect_error("education = Masters", ErrorCode::usage, {"'Masters'"});
   expect_error("education = \"Masters\"", ErrorCode::usage, {"double quotes are for column names"});
@@ -233,7 +292,9 @@ TEST(Where, SurvivesAnything) {
                                         "+.",
                                         "2nd",
                                         "\n",
-                                        "or"};
+                                        "or",
+                                        "like",
+                                        "'%s'"};
   std::mt19937 gen(7);
   const Table t = people();
   int accepted = 0;

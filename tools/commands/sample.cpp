@@ -182,9 +182,11 @@ void add_sample(Program& program) {
       ->check(natural)
       ->capture_default_str();
   command
-      ->add_option("--where", a->where,
-                   "Only rows that satisfy this: \"education = 'Masters' and age >= 40\" (=, !=, in (…), <, <=, >, "
-                   ">=, between … and …, is null, is not null, joined by and; arithmetic and columns on both sides)")
+      ->add_option(
+          "--where", a->where,
+          "Only rows that satisfy this: \"education = 'Masters' and age >= 40\" (=, !=, in (…), <, <=, >, "
+          ">=, between … and …, like, is null, is not null, joined by and, or, not and parentheses; arithmetic and "
+          "columns on both sides)")
       ->check([](const std::string& text) {
         return text.empty() ? "the condition is empty; omit the option for rows under no condition" : "";
       });

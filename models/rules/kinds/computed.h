@@ -11,6 +11,8 @@ class ComputedRule : public TableRule {
       : target_(std::move(target)), expression_(std::move(expression)) {}
 
   const char* kind() const override { return "computed"; }
+  const std::string& target() const { return target_.name; }
+  const std::string& expression() const { return expression_; }
   std::string text() const override;
   std::vector<std::string> columns(const Table& rows) const override;
   std::vector<char> broken(const Table& rows, const Table& learnt) const override;
