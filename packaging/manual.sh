@@ -10,9 +10,9 @@ things() {
   mapfile -t commands < <("$program" --help | awk '/^Subcommands:/ {on = 1; next} /^$/ {on = 0} on {print $1}')
   "$program" --help | awk '/^Subcommands:/ {on = 1; next} /^$/ {on = 0} on {name = $1; $1 = ""; sub(/^ /, ""); print "command\t" name "\t" $0}'
   for command in "${commands[@]}"; do
-    "$program" "$command" --help | awk -v command="$command" '
+    "$program" "$command" --help all | awk -v command="$command" '
       function flush() { if (name != "") print "option\t" command "\t" name "\t" value "\t" what; name = "" }
-      /^(Options|Positionals):/ {on = 1; next}
+      /^[A-Z][a-z]+:$/ {flush(); on = 1; next}
       /^$/ {flush(); on = 0}
       !on {next}
       /^  [^ ]/ {

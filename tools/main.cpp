@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "commands/commands.h"
+#include "commands/help.h"
 #include "commands/interrupt.h"
 #include "commands/whole_number.h"
 #include "terminal/text.h"
@@ -69,11 +70,23 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-// The parser knows the error; we add the usual pointer to --help.
+// The parser knows the error; we add the nearest name and the usual pointer to --help. An option that does not exist
+// comes before what lacks because of it.
 std::string misuse(const CLI::App* app, const CLI::Error& e) {
   std::string command = app->get_name(), listed = "the commands";
-  for (const CLI::App* chosen : app->get_subcommands()) command += " " + chosen->get_name(), listed = "what it takes";
-  return command + ": " + text::printable(e.what()) + "\n  " + command + " --help lists " + listed + ".\n";
+  const CLI::App* last = app;
+  for (const CLI::App* chosen : app->get_subcommands())
+    command += " " + chosen->get_name(), listed = "what it takes", last = chosen;
+  const std::string unknown = unknown_argument(*last);
+  return command + ": " + text::printable(unknown.empty() ? e.what() : unknown) + "\n  " + command + " --help lists " +
+         listed + ".\n";
+}
+
+// What follows --help on the command line; "": nothing.
+std::string help_topic(int argc, char** argv) {
+  for (int i = 1; i + 1 < argc; ++i)
+    if (std::string_view(argv[i]) == "--help" || std::string_view(argv[i]) == "-h") return argv[i + 1];
+  return "";
 }
 
 // A file that got the descriptor of a closed standard stream would receive that stream's output. /dev/null takes
@@ -138,6 +151,7 @@ int begin(int argc, char** argv) {
   app.require_subcommand(0, 1);
   app.footer(kExitCodes);
   app.failure_message(misuse);
+  app.formatter(help_formatter());
   Program program{app, {}, {}, {}, {}};
   tessera_launched(&program.place.rank, &program.place.ranks);
   for (int i = 0; i < argc; ++i) program.line += (i == 0 ? "" : " ") + quoted(argv[i]);
@@ -148,6 +162,7 @@ int begin(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version
     std::ostringstream page;
+    for (CLI::App* command : app.get_subcommands()) arrange_help(*command, help_topic(argc, argv));
     app.exit(e, page, page);
     return run([&] { print(page.str()); }, program.place);
   } catch (const CLI::ParseError& e) {

@@ -55,7 +55,7 @@ Cause cause_of_writing(int error) {
               "Choose another directory, or change its permissions with chmod."};
     case EROFS: return {"the file system is read-only", "Name an output on another disk."};
     case EEXIST:
-      return {"a file with that name appeared meanwhile", "Choose another name, or use --force to replace it."};
+      return {"a file with that name appeared meanwhile", "Choose another name, or replace it with overwrite (--force)."};
     case ENAMETOOLONG:
       return {"the name is too long",
               "Use a shorter one: most file systems allow 255 bytes for a name and 4095 for a path."};
@@ -99,7 +99,7 @@ void check_kind(const std::string& path, mode_t mode, bool overwrite) {
   if (S_ISSOCK(mode) || S_ISBLK(mode))
     io_error(path, S_ISSOCK(mode) ? "this is a socket" : "this is a disk, not a file on one", "Name a file.");
   if (S_ISREG(mode) && !overwrite)
-    io_error(path, "the file exists", "Choose another name, or use --force to replace it.");
+    io_error(path, "the file exists", "Choose another name, or replace it with overwrite (--force).");
 }
 
 Target find_target(const std::string& path, bool overwrite) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "engine/storage/files.h"
@@ -90,6 +91,20 @@ const SafeTensor& SafeTensors::at(const std::string& name) const {
 
 namespace {
 
+// Files that users take for models, by how they begin.
+void refuse_known_kinds(std::string_view bytes, const std::string& path) {
+  using namespace std::string_view_literals;
+  for (const auto& [magic, kind] : {std::pair{"PAR1"sv, "a Parquet file"},
+                                    {"ARROW1"sv, "an Arrow file"},
+                                    {"\xff\xff\xff\xff"sv, "an Arrow stream"},
+                                    {"\x1f\x8b"sv, "a gzip file"},
+                                    {"PK\x03\x04"sv, "a ZIP archive"}})
+    if (bytes.substr(0, magic.size()) == magic)
+      throw Error(ErrorCode::format, path + ": this is " + kind +
+                                         ", not a model (a safetensors file).\n  Name a file "
+                                         "that a fit has written.");
+}
+
 // Sorts the tensors into the order of the file and gives the bytes before them.
 std::string format_header(std::vector<TensorPlace>& tensors, const std::map<std::string, std::string>& metadata) {
   const auto order = [](const TensorPlace& t) { return std::make_pair(-element_size(t.dtype), std::cref(t.name)); };
@@ -160,9 +175,11 @@ SafeTensors parse_safetensors(const std::string& bytes, const std::string& path)
                     "models are, but perhaps a table.");
   uint64_t length;
   std::memcpy(&length, bytes.data(), kLengthBytes);
-  if (length > kMostHeaderBytes || length > bytes.size() - kLengthBytes)
+  if (length > kMostHeaderBytes || length > bytes.size() - kLengthBytes) {
+    refuse_known_kinds(bytes, path);
     bad(path, "its first 8 bytes declare a header of " + std::to_string(length) + " bytes, and " +
                   std::to_string(bytes.size() - kLengthBytes) + " follow.");
+  }
   const nlohmann::json header =
       parse_json(std::string_view(bytes).substr(kLengthBytes, length), 4, path + ": the header");
   if (!header.is_object()) bad(path, "the header is not a JSON object.");

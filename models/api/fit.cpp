@@ -19,6 +19,7 @@
 #include "models/api/support/durations.h"
 #include "models/api/support/handles.h"
 #include "models/api/support/lists.h"
+#include "models/data/notice.h"
 #include "models/data/table/suggestions.h"
 #include "models/estimate.h"
 #include "models/registry.h"
@@ -445,8 +446,24 @@ void place_ranks(FitOptions& fit) {
 }
 
 // The options of a training call, with its device and ranks.
+// Options can choose a method that is not the default: --calibrate full fits another model than a fit without it.
+void note_method(const tessera_fit_options& o, const FitOptions& fit, const Monitor& monitor) {
+  const std::string_view first = methods().front()->name;
+  if (!text_or(o.method, "").empty() || o.sequences != nullptr || fit.method == first) return;
+  std::vector<std::string> because;
+  const auto add = [&](const char* option, const char* value, std::string_view harmless) {
+    if (value != nullptr && *value != 0 && value != harmless) because.push_back(fmt::format("{} {}", option, value));
+  };
+  add("--calibrate", o.calibrate, "off"), add("--preset", o.preset, "best"), add("--numbers", o.numbers, kBins);
+  for (const GivenOption& g : given_options(o))
+    if (!takes(*methods().front(), g.key)) because.push_back("--" + g.key);
+  notice(monitor, fmt::format("The method is {}, not {}, the default, which does not have {}. Choose one by --method.",
+                              fit.method, first, fmt::join(because, ", ")));
+}
+
 FitOptions training_options(const tessera_fit_options* given, api::Call& call) {
   FitOptions fit = fit_options(given);
+  note_method(read_options(given), fit, call.monitor());
   fit.device = call.device(fit.precision);
   set_ranks(fit, read_options(given), &call.team());
   place_ranks(fit);

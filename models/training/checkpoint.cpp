@@ -18,6 +18,7 @@
 #include "engine/storage/safetensors.h"
 #include "engine/text/json_fields.h"
 #include "engine/text/json_guard.h"
+#include "engine/text/plain_number.h"
 
 namespace tessera {
 namespace {
@@ -289,8 +290,9 @@ void Checkpoints::write(const RunState& run, int64_t steps_per_epoch) {
     failure = "there is not enough memory to write one.";
   }
   if (!failure.empty() && failure != failure_)
-    notice(monitor_, fmt::format("No checkpoint of epoch {:.4g}: {} Training goes on.",
-                                 static_cast<double>(run.step) / static_cast<double>(steps_per_epoch), failure));
+    notice(monitor_,
+           fmt::format("No checkpoint of epoch {}: {} Training goes on.",
+                       plain_number(static_cast<double>(run.step) / static_cast<double>(steps_per_epoch)), failure));
   failure_ = std::move(failure);
   last_ = std::chrono::steady_clock::now();
 }
@@ -298,8 +300,8 @@ void Checkpoints::write(const RunState& run, int64_t steps_per_epoch) {
 std::string Checkpoints::kept() const {
   if (kept_epoch_ < 0) return "";
   if (kept_epochs_ == 0) return fmt::format("\n  What was trained before is kept in {}.", options_.path);
-  return fmt::format("\n  What was trained, {:.4g} of {:.4g} epochs, is kept in {}.", kept_epoch_, kept_epochs_,
-                     options_.path);
+  return fmt::format("\n  What was trained, {} of {} epochs, is kept in {}.", plain_number(kept_epoch_),
+                     plain_number(kept_epochs_), options_.path);
 }
 
 }  // namespace tessera

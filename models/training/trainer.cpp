@@ -11,6 +11,7 @@
 #include "engine/plan/loss_scale.h"
 #include "engine/run/program.h"
 #include "engine/storage/process_memory.h"
+#include "engine/text/plain_number.h"
 #include "models/data/table/types.h"
 #include "models/layers/recording.h"
 #include "models/training/clock.h"
@@ -105,10 +106,7 @@ class Trainer {
   Deadline deadline() const { return stages_.empty() ? Deadline() : clock_.deadline(); }
   // "12 of 300 epochs".
   std::string progress() const {
-    const auto text = [&](int64_t step) {
-      const double units = phase().units(static_cast<double>(step));
-      return units < 1000 ? fmt::format("{:.4g}", units) : fmt::format("{:.0f}", units);
-    };
+    const auto text = [&](int64_t step) { return plain_number(phase().units(static_cast<double>(step))); };
     return fmt::format("{} of {} {}", text(run_.step), text(run_.steps), phase().unit());
   }
 
@@ -425,8 +423,8 @@ class Trainer {
     drain();
     if (run_.step >= end()) return;
     report(done(),
-           fmt::format("time is up: {:.4g} of {:.4g} {}", phase().units(done()),
-                       phase().units(static_cast<double>(end() - stage().begin)), phase().unit()),
+           fmt::format("time is up: {} of {} {}", plain_number(phase().units(done())),
+                       plain_number(phase().units(static_cast<double>(end() - stage().begin))), phase().unit()),
            true);
     run_.stopped = "max-time";
     if (last()) {

@@ -63,7 +63,8 @@ void append(std::string& out, const OrderedJson& object, size_t most_rows, int i
       out += space + spoken(key) + "\n";
       append(out, value, most_rows, indent + 2);
     } else {
-      out += space + text::pad(spoken(key), widest) + "  " + inline_text(value) + "\n";
+      const bool none = value.is_null() || (value.is_array() && value.empty());
+      out += space + text::pad(spoken(key), widest) + "  " + (none ? "none" : inline_text(value)) + "\n";
     }
   }
 }

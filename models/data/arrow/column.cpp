@@ -4,6 +4,8 @@
 
 #include <charconv>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include "engine/error.h"
 #include "engine/text/utf8.h"
@@ -17,6 +19,19 @@
 
 namespace tessera {
 namespace {
+
+// A format of the Arrow C interface as data frames name the type.
+std::string type_in_words(std::string_view format) {
+  constexpr std::pair<std::string_view, const char*> kNames[] = {
+      {"b", "bool"},    {"c", "int8"},    {"C", "uint8"},    {"s", "int16"},     {"S", "uint16"},
+      {"i", "int32"},   {"I", "uint32"},  {"l", "int64"},    {"L", "uint64"},    {"e", "float16"},
+      {"f", "float32"}, {"g", "float64"}, {"u", "string"},   {"U", "string"},    {"vu", "string"},
+      {"z", "binary"},  {"Z", "binary"},  {"vz", "binary"},  {"tD", "duration"}, {"ts", "timestamp"},
+      {"td", "date"},   {"tt", "time"},   {"d:", "decimal"}, {"w:", "binary"},   {"ti", "interval"}};
+  for (const auto& [begin, name] : kNames)
+    if (format == begin || (begin.size() == 2 && begin[0] != 'v' && format.substr(0, 2) == begin)) return name;
+  return "\"" + std::string(format) + "\"";
+}
 
 constexpr int64_t kMaxExact = 999999999999999;  // 15 digits
 
@@ -448,8 +463,7 @@ Column ColumnImport::finish_foreign() {
   ColumnPlan plan;
   plan.forced = wanted_.has_value();
   plan.reason = plan.forced ? "the type was given"
-                            : "given by the Arrow stream (format \"" +
-                                  std::string(ArrowValues::values_of(*schema_).format) + "\")";
+                            : "the table gives it as " + type_in_words(ArrowValues::values_of(*schema_).format);
   Dictionary dictionary;
   switch (type_.kind) {
     case ArrowKind::none: plan.type = ColumnType::constant, plan.reason = "no row has a value"; break;
