@@ -311,7 +311,7 @@ TEST(StoredByRules, ColumnsHaveTheirOwnNumberOfRows) {
       return found(table(std::move(columns))).to_json().dump();
     };
     if (c.secret.empty()) continue;
-    EXPECT_NE(of(7).find(c.secret), std::string::npos) << c.kind << " with " << c.secret;
+    EXPECT_NE(of(6).find(c.secret), std::string::npos) << c.kind << " with " << c.secret;
     EXPECT_EQ(of(201).find(c.secret), std::string::npos) << c.kind << ": 200 rows hold it";
   }
 }
