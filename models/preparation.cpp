@@ -58,8 +58,19 @@ void say(const Rules& rules, const Monitor& monitor) {
 
 namespace {
 
+// Dates as text are learned as identifiers or shapes are: no calendar.
+void tell_unread_dates(const Table& table, const Monitor& monitor) {
+  for (const Column& c : table.columns)
+    if (c.type != ColumnType::date && c.type != ColumnType::datetime && c.reason.starts_with(kDatesButText))
+      notice(monitor,
+             fmt::format("Column \"{}\" is text: it holds dates, but in formats that exclude each other, or with "
+                         "days that may be months; `inspect` names the first. Write all of them alike, such as "
+                         "2024-12-31, or give the type, --types \"{}=date\".",
+                         c.name, c.name));
+}
+
 template <class Kind>  // RowModel or SequenceModel
-Kind& begin(Model::State& state, const Table& table, const FitOptions& options) {
+Kind& begin(Model::State& state, const Table& table, const FitOptions& options, const Monitor& monitor) {
   if (table.rows == 0) throw Error(ErrorCode::data, "the table has no rows: there is nothing to learn from.");
   const auto model = std::make_shared<Kind>();
   state.fitted = model;
@@ -67,6 +78,7 @@ Kind& begin(Model::State& state, const Table& table, const FitOptions& options) 
   model->config = options.config;
   check_config(model->config);
   state.provenance.update({{"source", options.source}, {"rows", table.rows}, {"seed", options.seed}});
+  tell_unread_dates(table, monitor);
   if (!table.dialect.empty()) state.provenance["csv"] = nlohmann::json::parse(table.dialect, nullptr, false);
   return *model;
 }
@@ -102,7 +114,7 @@ FitOptions with_statics(FitOptions options, const Table& table, const Monitor& m
 
 EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules, const nlohmann::json& own,
                           const FitOptions& options, Table* sample, Team& team, const Monitor& monitor) {
-  RowModel& model = begin<RowModel>(state, table, options);
+  RowModel& model = begin<RowModel>(state, table, options, monitor);
   tell_likely_key(table, monitor);
   state.provenance["rare_categories"] = leave_out_rare(table, options, team, monitor);
   if (!own.empty()) state.provenance["rare_categories"]["own"] = own;
@@ -122,7 +134,7 @@ EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules
 
 EncodedSequences prepare_sequences(Model::State& state, Table&& table, const FitOptions& asked, Team& team,
                                    const Monitor& monitor) {
-  SequenceModel& model = begin<SequenceModel>(state, table, asked);
+  SequenceModel& model = begin<SequenceModel>(state, table, asked, monitor);
   FitOptions options = with_statics(asked, table, monitor);
   const nlohmann::json own = own_numbers(table);
   Rules rules = take_rules(table, options, team, monitor);

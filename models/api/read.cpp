@@ -8,7 +8,7 @@
 #include "models/api/rows.h"
 #include "models/api/support/context.h"
 #include "models/data/arrow/import.h"
-#include "models/data/table/number_writer.h"
+#include "models/data/table/row_formats.h"
 
 using namespace tessera;
 using namespace tessera::api;
@@ -28,7 +28,7 @@ struct Binding {
 std::string spelled(const Column& c, size_t row) {
   if (!is_numeric(c.type)) return c.values[static_cast<size_t>(c.codes[row])];
   std::string text;
-  NumberWriter(c).write(c.numbers[row], text);
+  writer_of(c, row).write(c.numbers[row], text);
   return text;
 }
 

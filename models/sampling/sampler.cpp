@@ -16,6 +16,7 @@
 #include "kernels/math/philox.h"
 #include "models/data/identifiers/identifier.h"
 #include "models/data/notice.h"
+#include "models/data/table/row_formats.h"
 #include "models/expression/where.h"
 #include "models/fitted/row_model.h"
 #include "models/sampling/allowed.h"
@@ -431,6 +432,7 @@ class Rows : public RowStream {
       if (to.rows == 0) column.values = source.values;
       if (is_numeric(column.type)) {
         column.numbers.push_back(source.numbers[static_cast<size_t>(row)]);
+        if (by_row(source)) column.codes.push_back(source.codes[static_cast<size_t>(row)]);
         continue;
       }
       int32_t code = source.codes[static_cast<size_t>(row)];
@@ -461,7 +463,7 @@ class Rows : public RowStream {
     for (size_t c = 0; c < sorted.columns.size(); ++c)
       for (size_t i = 0; i < place.size(); ++i) {
         if (is_numeric(sorted.columns[c].type)) sorted.columns[c].numbers[i] = found.columns[c].numbers[place[i]];
-        else sorted.columns[c].codes[i] = found.columns[c].codes[place[i]];
+        if (!sorted.columns[c].codes.empty()) sorted.columns[c].codes[i] = found.columns[c].codes[place[i]];
       }
     return sorted;
   }

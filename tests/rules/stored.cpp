@@ -198,6 +198,12 @@ std::vector<StoredCase> cases() {
                                     })};
        },
        "3.771934"},
+      {"form",  // digits that few rows have
+       [=](const Planting& p) {
+         return std::vector<Column>{p.numbers(
+             "price", [&](int64_t i) { return to(between(i, 1, 1, 500), p.at(i) ? 4 : 2); }, 4)};
+       },
+       "\"digits\":4", true, false},
       {"repeat",
        [=](const Planting& p) {
          const auto bill = [&](int64_t i) { return to(between(i, 1, 10, 900), 2) + (p.at(i) ? 1234567.89 : 0); };
@@ -259,8 +265,11 @@ std::vector<std::string> stored(const Rules& rules) {
   std::vector<std::string> out;
   for (nlohmann::json rule : rules.to_json()["found"]) {
     for (const char* key : {"rows", "held_out", "chance", "share", "low", "high"}) rule.erase(key);
-    for (size_t k = 0; rule.contains("levels") && k < rule["levels"].size(); ++k)
-      out.push_back(rule["levels"][k].dump() + " has the rate " + rule["rates"][k].dump());
+    for (size_t k = 0; rule.contains("levels") && k < rule["levels"].size(); ++k) {
+      nlohmann::json level = rule["levels"][k];
+      if (level.is_object()) level.erase("share");
+      out.push_back(level.dump() + (rule.contains("rates") ? " has the rate " + rule["rates"][k].dump() : ""));
+    }
     rule.erase("levels"), rule.erase("rates");
     out.push_back(rule.dump());
   }

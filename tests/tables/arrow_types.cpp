@@ -495,5 +495,30 @@ TEST(ArrowTypes, AMemoryLimitIsAnErrorBeforeItIsExceeded) {
   EXPECT_EQ(made.live, 0);
 }
 
+// As in CSV files, and they leave in the type they came in.
+TEST(ArrowTypes, DayKeysAreDates) {
+  const std::vector<int64_t> keys{20240131, 20240229, 19991231, 20000101, 20230508};
+  const std::vector<std::string> written{"20240131", "20240229", "19991231", "20000101", "20230508"};
+  const auto first = static_cast<double>(days_from_civil(2024, 1, 31));
+  const std::vector<int32_t> small(keys.begin(), keys.end());
+  const std::vector<double> real(keys.begin(), keys.end());
+  const std::vector<float> coarse(keys.begin(), keys.end());
+  for (const auto& node : {column<int64_t>("l", keys), column<int64_t>("L", keys), column<int32_t>("i", small),
+                           column<int32_t>("I", small), column<double>("g", real)})
+    for (const bool given : {false, true}) {
+      GivenTypes types;
+      if (given) types.push_back({"c", ColumnType::date, {}});
+      Column c = std::move(import_table({table_of({node})}, types).columns.at(0));
+      EXPECT_EQ(c.type, ColumnType::date) << node.format;
+      EXPECT_EQ(c.numbers[0], first) << node.format;
+      const Out out = out_of(std::move(c));
+      EXPECT_EQ(out.format, node.format);
+      EXPECT_EQ(out.cells, written);
+    }
+  EXPECT_EQ(import(column<float>("f", coarse)).type, ColumnType::integer);
+  EXPECT_EQ(import(column<int64_t>("l", {20240131, 20240132, 19991231, 20000101, 20230508})).type, ColumnType::integer);
+  EXPECT_EQ(import(column<int64_t>("l", {20240131, 20240201})).type, ColumnType::integer);
+}
+
 }  // namespace
 }  // namespace tessera::test

@@ -4,6 +4,7 @@
 #include "models/data/formats/number_format.h"
 
 #include "models/data/arrow/export.h"
+#include "models/data/arrow/import.h"
 #include "support.h"
 
 namespace tessera::test {
@@ -161,11 +162,58 @@ TEST(Formats, MonthsAreDates) {
 }
 
 TEST(Formats, DatesOfSeveralFormatsAreNamedWithTheWayOut) {
-  const Column mixed = read_text("d,x\n2020-01-05,1\n25.02.2021,2\n").columns[0];
+  const Column mixed = read_text("d,x\n13/01/2020,1\n02/25/2021,2\n").columns[0];
   EXPECT_STREQ(name(mixed.type), "category");
-  EXPECT_NE(mixed.reason.find("line 3 holds \"25.02.2021\""), std::string::npos) << mixed.reason;
+  EXPECT_NE(mixed.reason.find("dates, but line 3 holds \"02/25/2021\""), std::string::npos) << mixed.reason;
   EXPECT_NE(mixed.reason.find("write all of them alike"), std::string::npos) << mixed.reason;
+  const Column unknown = read_text("d,x\n2020-01-05,1\n01/02/2021,2\n").columns[0];
+  EXPECT_STREQ(name(unknown.type), "category");
+  EXPECT_NE(unknown.reason.find("day and month are ambiguous"), std::string::npos) << unknown.reason;
   EXPECT_EQ(read_text("d,x\n2020-01-05,1\nsoon,2\n").columns[0].reason.find("alike"), std::string::npos);
+}
+
+// Each row has its own, through Arrow too.
+TEST(Formats, RowsKeepTheirFormats) {
+  using enum ColumnType;
+  struct Case {
+    ColumnType type;
+    std::vector<std::string> cells;
+    std::vector<double> numbers;  // of the first two cells
+  };
+  const auto day = [](int y, int m, int d) { return static_cast<double>(days_from_civil(y, m, d)); };
+  const std::vector<Case> cases{{date, {"2020-01-05", "25.02.2021", "2020-01-06"}, {day(2020, 1, 5), day(2021, 2, 25)}},
+                                {date, {"01/02/2020", "2020-02-01", "13/02/2020"}, {day(2020, 2, 1), day(2020, 2, 1)}},
+                                {date, {"1/2/2020", "2020-02-01", "13/2/2020"}, {day(2020, 2, 1), day(2020, 2, 1)}},
+                                {date, {"May 08, 2023", "2023-05-08", "20230508"}, {day(2023, 5, 8), day(2023, 5, 8)}},
+                                {datetime,
+                                 {"2020-01-05 10:00:00", "05/13/2021 11:30:00"},
+                                 {day(2020, 1, 5) * 86400 + 36000, day(2021, 5, 13) * 86400 + 41400}},
+                                {datetime,
+                                 {"2023-05-08T03:47:39+02:00", "2023-05-08T01:47:40Z", "2023-05-08T01:47:40-05:30"},
+                                 {day(2023, 5, 8) * 86400 + 6459, day(2023, 5, 8) * 86400 + 6460}}};
+  for (const Case& c : cases) {
+    std::string text = "c;d\n";
+    for (const std::string& cell : c.cells) text += cell + ";1\n";
+    const Kept kept = keep(c.cells);
+    EXPECT_STREQ(name(kept.type), name(c.type)) << c.cells[0];
+    EXPECT_EQ(kept.written, c.cells);
+    Table table = read_text(text);
+    ArrowArrayStream stream;
+    const Column before = table.columns[0];
+    table_export(std::move(table), &stream);
+    Team team(1);
+    const Column after = table_import(&stream, team, Monitor{}).columns[0];
+    for (const Column* read : {&before, &after}) {
+      EXPECT_STREQ(name(read->type), name(c.type));
+      EXPECT_EQ(read->numbers[0], c.numbers[0]) << c.cells[0];
+      EXPECT_EQ(read->numbers[1], c.numbers[1]) << c.cells[1];
+      EXPECT_EQ(read->values, before.values);
+      EXPECT_EQ(read->codes, before.codes);
+    }
+    EXPECT_EQ(after.reason, before.reason);
+  }
+  expect_kept(date, "%Y%m%d.0", {"20230508.0", "19991231.0", "20230509.0", "20230510.0", "20230511.0"});
+  EXPECT_STREQ(name(keep({"20230508.0", "19991231.0", "20230509.0", "20230532.0", "20230511.0"}).type), "decimal");
 }
 
 TEST(Formats, AnInstantIsInUtc) {

@@ -9,13 +9,14 @@
 #include <unordered_map>
 
 #include "engine/error.h"
+#include "models/data/arrow/day_key.h"
 #include "models/data/arrow/float16.h"
 #include "models/data/arrow/holder.h"
 #include "models/data/arrow/type.h"
 #include "models/data/arrow/wide_decimal.h"
 #include "models/data/formats/moments.h"
 #include "models/data/formats/values.h"
-#include "models/data/table/number_writer.h"
+#include "models/data/table/row_formats.h"
 
 namespace tessera {
 namespace {
@@ -200,6 +201,8 @@ void lay_out_numbers(const Column& c, const ArrowType& t, ArrayHolder& holder) {
     holder.buffers[1] = holder.bytes.data();
     return;
   }
+  if (c.type == ColumnType::date && t.kind != ArrowKind::day)
+    for (double& day : numbers) day = key_of_day(day);
   if (t.layout != 'g') {
     with_conversion(t, [&](auto convert) {
       using V = decltype(convert(0.0));
@@ -299,6 +302,7 @@ int64_t lay_out_as(const ArrowType& t, const std::string& column, size_t count, 
 ArrowFormat arrow_format(const Column& c, bool plain_texts, bool large) {
   const std::optional<ArrowType> came = c.arrow.empty() ? std::nullopt : ArrowType::parse(c.arrow);
   const bool fits = came && fits_arrow(c.type, *came), as_text = fits && came->kind == ArrowKind::text;
+  if (by_row(c)) return plain_texts && as_text ? ArrowFormat{c.arrow, ""} : ArrowFormat{"i", "u"};
   if (came_as_text(c)) return {plain_texts ? c.arrow : default_arrow(c), ""};
   const bool texts = !is_numeric(c.type) && c.type != ColumnType::boolean && (!fits || as_text);
   if (!texts) return {fits ? c.arrow : default_arrow(c), ""};
@@ -309,18 +313,22 @@ ArrowFormat arrow_format(const Column& c, bool plain_texts, bool large) {
 
 namespace {
 
-// Numbers become texts in the column's format, each different one written once.
+// Numbers become texts in the column's format, or the row's, each different one written once.
 void spell_numbers(Column& c) {
-  const NumberWriter writer(c);
-  std::unordered_map<double, int32_t> known;
+  std::vector<NumberWriter> writers{NumberWriter(c)};
+  const Bulk<int32_t> formats = by_row(c) ? std::exchange(c.codes, c.codes.empty_like()) : c.codes.empty_like();
+  for (const std::string& format : std::exchange(c.values, {})) writers.push_back(writer_in(c, format));
+  std::vector<std::unordered_map<double, int32_t>> known(writers.size());
   c.codes.reserve(c.numbers.size());
-  for (const double v : c.numbers) {
+  for (size_t i = 0; i < c.numbers.size(); ++i) {
+    const double v = c.numbers[i];
     if (v != v) {
       c.codes.push_back(-1);
       continue;
     }
-    const auto [entry, fresh] = known.try_emplace(v, static_cast<int32_t>(c.values.size()));
-    if (fresh) writer.write(v, c.values.emplace_back());
+    const size_t format = formats.empty() ? 0 : static_cast<size_t>(formats[i] + 1);
+    const auto [entry, fresh] = known[format].try_emplace(v, static_cast<int32_t>(c.values.size()));
+    if (fresh) writers[format].write(v, c.values.emplace_back());
     c.codes.push_back(entry->second);
   }
   c.numbers.release();
@@ -333,7 +341,7 @@ void make_column_array(Column&& c, const ArrowFormat& format, ArrowArray* out) {
   auto holder = std::make_unique<ArrayHolder>();
   const int64_t rows = c.size();
   const ArrowType type = format.values.empty() ? ArrowType::parse(format.format).value() : ArrowType{};
-  if (is_numeric(c.type) && type.kind == ArrowKind::text) spell_numbers(c);
+  if (by_row(c) || (is_numeric(c.type) && type.kind == ArrowKind::text)) spell_numbers(c);
   if (is_numeric(c.type)) {
     holder->numbers = std::move(c.numbers);
     const Bulk<double>& numbers = holder->numbers;

@@ -9,6 +9,7 @@
 
 #include "engine/error.h"
 #include "engine/text/utf8.h"
+#include "models/data/arrow/day_key.h"
 #include "models/data/arrow/float16.h"
 #include "models/data/arrow/import.h"
 #include "models/data/arrow/metadata.h"
@@ -83,6 +84,10 @@ ColumnImport::ColumnImport(const ArrowSchema& schema, std::string name, const Gi
           (!wanted_ || *wanted_ == column_.type) &&
           (is_coded(column_.type) || (type_.kind != ArrowKind::text && fits_arrow(column_.type, type_)));
   if (!ours_) {
+    // Dates of which each row has its own format travel as texts.
+    if (metadata.contains("tessera.reason") && !wanted_ && type_.kind == ArrowKind::text &&
+        (column_.type == ColumnType::date || column_.type == ColumnType::datetime))
+      wanted_ = column_.type, reason_ = column_.reason;
     column_ = Column{};
     column_.name = std::move(name);
     as_text_ = wanted_ && type_.kind != ArrowKind::text && !is_natural(*wanted_);
@@ -133,6 +138,7 @@ Column ColumnImport::finish(bool whole) {
     else if (is_coded(column_.type))
       column_.values = given_values_.empty() ? dictionary_.take_values() : std::move(given_values_);
     out = std::move(column_);
+    if (out.type == ColumnType::date && type_.kind != ArrowKind::day && !as_text_) read_day_keys(out.numbers);
   } else if (!whole) {
     out = finish_part();
   } else {
@@ -428,7 +434,7 @@ Column ColumnImport::finish_text() {
     });
   }
   ColumnPlan plan;
-  if (wanted_) plan = force_type(*wanted_, evidence, 0, "the type was given", format_ ? &*format_ : nullptr);
+  if (wanted_) plan = force_type(*wanted_, evidence, 0, reason_, format_ ? &*format_ : nullptr);
   else if (!as_text_) plan = decide_type(evidence, 0, "row");
   else plan.reason = "numbers, some with more than 15 digits: kept as text, so that no digit is lost";
   const Bulk<int32_t> codes = std::move(column_.codes);
@@ -447,7 +453,7 @@ Column ColumnImport::finish_text() {
     for (size_t i = 0; i < part.size(); ++i) {
       const int32_t c = part[i];
       if (is_numeric(plan.type)) column.numbers[first + i] = c < 0 ? kMissing : once.numbers[static_cast<size_t>(c)];
-      else column.codes[first + i] = c < 0 ? -1 : once.codes[static_cast<size_t>(c)];
+      if (!column.codes.empty()) column.codes[first + i] = c < 0 ? -1 : once.codes[static_cast<size_t>(c)];
     }
     column.relax();
   });
@@ -489,6 +495,10 @@ Column ColumnImport::finish_foreign() {
         }
       plan.type = *wanted_;
   }
+  if (!wanted_ && plan.type == ColumnType::integer && are_day_keys()) {
+    plan.type = ColumnType::date, plan.format = "%Y%m%d";
+    plan.reason = "whole numbers that are days, such as 20240131";
+  }
   column_.type = plan.type;
   column_.reason = plan.reason;
   column_.decimals = plan.decimals;
@@ -506,7 +516,32 @@ Column ColumnImport::finish_foreign() {
     }
   }
   finish_column(column_, plan, dictionary, first);
+  if (column_.type == ColumnType::date && type_.kind != ArrowKind::day) read_day_keys(column_.numbers);
   return std::move(column_);
+}
+
+// As five or more texts of a CSV file would be.
+bool ColumnImport::are_day_keys() const {
+  constexpr int64_t kFewest = 5;
+  int64_t days = 0;
+  if (!fits_arrow(ColumnType::date, type_)) return false;
+  for (const double key : column_.numbers) {
+    if (key != key) continue;
+    if (!is_recent_year(static_cast<int>(std::clamp(key / 10000, -1.0, 1e5))) || day_of_key(key) != day_of_key(key))
+      return false;
+    ++days;
+  }
+  return days >= kFewest;
+}
+
+void ColumnImport::read_day_keys(Bulk<double>& numbers) const {
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const double key = numbers[i];
+    numbers[i] = day_of_key(key);
+    if (key == key && numbers[i] != numbers[i])
+      fail_value(static_cast<int64_t>(i), fmt::format("{:.0f}, which is no day", key),
+                 "Give the column the type integer, or write days like 20240131.");
+  }
 }
 
 void ColumnImport::plan_real(ColumnType& type, int& decimals, std::string& format) const {

@@ -49,6 +49,8 @@ class ColumnImport {
   Column finish_part();
   Column finish_text();
   Column finish_foreign();
+  bool are_day_keys() const;
+  void read_day_keys(Bulk<double>& numbers) const;
   void plan_real(ColumnType& type, int& decimals, std::string& format) const;
   void plan_moment(int& decimals, std::string& format) const;
 
@@ -57,6 +59,7 @@ class ColumnImport {
   ArrowType type_;
   std::optional<ColumnType> wanted_;
   std::optional<std::string> format_;  // of texts of that type
+  std::string reason_ = "the type was given";
   bool ours_ = false, as_text_ = false;
   std::shared_ptr<MemoryLimit> limit_;
   Bulk<double> numbers_;

@@ -10,6 +10,7 @@
 #include "models/data/arrow/array.h"
 #include "models/data/arrow/holder.h"
 #include "models/data/arrow/metadata.h"
+#include "models/data/table/row_formats.h"
 
 namespace tessera {
 namespace {
@@ -148,7 +149,7 @@ void table_export(Table&& table, ArrowArrayStream* out) {
     Column& bare = schema.columns.emplace_back();
     bare.name = c.name, bare.type = c.type, bare.reason = c.reason, bare.decimals = c.decimals, bare.format = c.format,
     bare.arrow = c.arrow, bare.kind = c.kind, bare.least_rows = c.least_rows;
-    if (c.type == ColumnType::boolean) bare.values = c.values;
+    if (c.type == ColumnType::boolean || by_row(c)) bare.values = c.values;
     large.push_back(is_large(c));
   }
   auto whole = std::make_shared<Table>(std::move(table));

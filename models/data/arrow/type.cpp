@@ -91,7 +91,10 @@ bool fits_arrow(ColumnType type, const ArrowType& arrow) {
       return k == ArrowKind::whole || k == ArrowKind::real || k == ArrowKind::exact || k == ArrowKind::span;
     case ColumnType::boolean:
       return k == ArrowKind::boolean || k == ArrowKind::whole || k == ArrowKind::real || k == ArrowKind::exact;
-    case ColumnType::date: return k == ArrowKind::day;
+    // as a key: 20240131
+    case ColumnType::date:
+      return k == ArrowKind::day ||
+             ((k == ArrowKind::whole || k == ArrowKind::real) && arrow.width >= (k == ArrowKind::real ? 8 : 4));
     case ColumnType::datetime: return k == ArrowKind::moment;
     // Regenerated place by place: the digits remain a number, but not a valid date.
     case ColumnType::identifier: return k == ArrowKind::whole || k == ArrowKind::exact;

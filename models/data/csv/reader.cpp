@@ -243,7 +243,8 @@ std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& op
     ColumnPlan& plan = plans[column_named(frame, column, "--schema")];
     if (plan.type != ColumnType::date && plan.type != ColumnType::datetime) continue;
     plan.format = format;
-    plan.layout = layout_of(format);
+    const LayoutBits layout = LayoutBits{1} << layout_of(format);
+    if ((plan.layouts & layout) == 0) plan.layouts = layout, plan.date_formats.clear();
   }
   return plans;
 }
@@ -308,7 +309,8 @@ class Filler {
         fail_fill(r->why, source_->place(r->line, r->row - survey_->chunks[0].first_row), frame_->names[r->column],
                   r->value, plans_[r->column]);
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
-      if (!is_numeric(plans_[static_cast<size_t>(j)].type)) join_codes(first, count, static_cast<size_t>(j));
+      const ColumnPlan& plan = plans_[static_cast<size_t>(j)];
+      if (!is_numeric(plan.type) || plan.by_row()) join_codes(first, count, static_cast<size_t>(j));
     });
     const char* done = survey_->chunks[static_cast<size_t>(first + count - 1)].end;
     source_->release_behind(done, true);

@@ -81,12 +81,14 @@ std::string names_tag(const MonthNames& names, uint32_t cases) {
   return tag.empty() ? "" : '[' + tag + ']';
 }
 
-std::string date_format(int layout, const Forms& forms, uint32_t facts) {
+std::string date_format(int layout, const TypeEvidence& e) {
+  const Forms& forms = e.forms;
   std::string format = kDateLayouts[layout].format;
   const auto replace = [&](const char* what, const char* by) {
     if (const size_t at = format.find(what); at != std::string::npos) format.replace(at, 2, by);
   };
-  if ((facts & fact::kUnpadded) != 0) replace("%d", "%-d"), replace("%m", "%-m");
+  if ((e.unpadded >> layout & 1) != 0) replace("%d", "%-d"), replace("%m", "%-m");
+  if ((e.facts & fact::kPointZero) != 0 && layout_in(kCompactLayout) == layout) format += ".0";
   if (format.find("%b") == std::string::npos || forms.names == 0) return format;
   const MonthNames& names = kMonthNames[std::countr_zero(forms.names) % kMonthLists];
   if (names.whole) replace("%b", "%B");
@@ -113,13 +115,29 @@ std::string zone_format(const TypeEvidence& e) {
          two(minutes % 60);
 }
 
-std::string datetime_format(int layout, const TypeEvidence& e) {
+std::string time_format(const TypeEvidence& e) {
   const bool any_time = (e.facts & fact::kTimes) != 0;
   const char* between = (e.facts & fact::kCommaSpace) != 0           ? ", "
                         : (e.facts & fact::kSpace) != 0 || !any_time ? " "
                                                                      : "T";
-  return date_format(layout, e.forms, e.facts) + between +
-         clock_format(e.forms.kinds, any_time ? e.facts : e.facts | fact::kSeconds) + zone_format(e);
+  return between + clock_format(e.forms.kinds, any_time ? e.facts : e.facts | fact::kSeconds);
+}
+
+// Of a date or datetime: one layout, or one of each shape that its values have. False: there are several.
+bool set_layouts(const TypeEvidence& e, bool date, LayoutBits layouts, ColumnPlan& plan) {
+  bool single = true;
+  for (int i = 0; i < kDateLayoutCount; ++i)
+    if ((layouts >> i & 1) != 0) single &= std::has_single_bit(layouts & same_shape(i));
+  const LayoutBits first = e.first_forms.layouts & layouts;
+  const int layout = layout_in(first != 0 ? first : layouts);
+  if (!single) layouts = LayoutBits{1} << layout;
+  plan.layouts = layouts;
+  plan.clock_format = date ? "" : time_format(e);
+  plan.format = date_format(layout, e) + plan.clock_format + (date ? "" : zone_format(e));
+  if (std::has_single_bit(layouts) && (date || (e.facts & fact::kManyZones) == 0)) return single;
+  for (int i = 0; i < kDateLayoutCount; ++i)
+    plan.date_formats.push_back((layouts >> i & 1) != 0 ? date_format(i, e) : "");
+  return single;
 }
 
 const char* style_note(NumberStyle style) {
@@ -236,10 +254,10 @@ ColumnPlan plan_text(const TypeEvidence& e, const char* place) {
                                                       : "text, such as " + shown(e.first);
     return plan;
   }
-  plan.reason = std::string("text: ") + place + ' ' + std::to_string(e.odd_line) + " holds " + shown(e.odd) +
-                ", after " + counted(e.values, "value") + " such as " + shown(e.first);
-  if (are_dates_of_several_formats(e))
-    plan.reason += "; both are dates, in formats of their own: write all of them alike, such as 2024-12-31";
+  const bool dates = are_dates_of_several_formats(e);
+  plan.reason = (dates ? std::string(kDatesButText) : "text: ") + place + ' ' + std::to_string(e.odd_line) + " holds " +
+                shown(e.odd) + ", after " + counted(e.values, "value") + " such as " + shown(e.first);
+  if (dates) plan.reason += "; both are dates, in formats of their own: write all of them alike, such as 2024-12-31";
   return plan;
 }
 
@@ -263,6 +281,7 @@ void TypeEvidence::add_facts(const Reads& r) {
   }
   groups.add(r.groups);
   if (r.exponent_digits > 0) exponent_digits.add(r.exponent_digits);
+  unpadded |= r.unpadded;
   second_digits = std::max(second_digits, static_cast<int8_t>(r.second_digits));
   second_written.add(r.second_written);
   if ((r.forms.kinds & form::kZones) != form::kUtc) return;
@@ -279,6 +298,7 @@ void TypeEvidence::merge_facts(const TypeEvidence& next) {
   }
   groups.merge(next.groups);
   exponent_digits.merge(next.exponent_digits);
+  unpadded |= next.unpadded;
   second_digits = std::max(second_digits, next.second_digits);
   second_written.merge(next.second_written);
   if (next.offset == kNoOffset) return;
@@ -361,22 +381,23 @@ ColumnPlan decide_number(const TypeEvidence& e, char delimiter) {
 ColumnPlan decide_moment(const TypeEvidence& e) {
   ColumnPlan plan;
   const bool date = (e.forms.kinds & form::kDate) != 0;
-  const LayoutBits bits = e.forms.layouts;
-  if (!std::has_single_bit(bits)) {
-    plan.reason = "dates, but " +
-                  std::string((bits & kShortYears) != 0 ? "day, month and year are" : "day and month are") +
+  const LayoutBits bits = e.forms.date_layouts();
+  if (!set_layouts(e, date, bits, plan)) {
+    plan = ColumnPlan{};
+    plan.reason = std::string(kDatesButText) +
+                  ((bits & kShortYears) != 0 ? "day, month and year are" : "day and month are") +
                   " ambiguous (such as " + shown(e.first) + "): kept as text; with the type given as date, " +
-                  date_format(layout_in(bits), e.forms, e.facts) + " is used";
+                  date_format(layout_in(bits), e) + " is used";
     return plan;
   }
   plan.type = date ? ColumnType::date : ColumnType::datetime;
-  plan.layout = layout_in(bits);
-  plan.format = date ? date_format(plan.layout, e.forms, e.facts) : datetime_format(plan.layout, e);
   plan.decimals = date ? 0 : digits_of_seconds(e);
   plan.reason =
       "all " + counted(e.values, "value") + (date ? " are dates like " : " are dates with a time like ") + plan.format;
+  for (const std::string& format : plan.date_formats)
+    if (!format.empty() && plan.format.compare(0, format.size(), format) != 0) plan.reason += " or " + format;
   if ((bits & kShortYears) != 0) plan.reason += ", in the years 1969 to 2068";
-  if ((e.facts & fact::kManyZones) != 0) plan.reason += ", at several offsets from UTC: written with that of the first";
+  if ((e.facts & fact::kManyZones) != 0) plan.reason += ", at several offsets from UTC";
   return plan;
 }
 
@@ -418,11 +439,15 @@ ColumnPlan force_type(ColumnType type, const TypeEvidence& e, char delimiter, co
   }
   if (type == ColumnType::date || type == ColumnType::datetime) {
     const bool any = (of.forms.kinds & (form::kDate | form::kDatetime)) != 0;
+    const LayoutBits all = any ? of.forms.date_layouts() : 1;
     const int known = format == nullptr ? 0 : layout_of(*format);
-    const bool fits = format != nullptr && (of.forms.layouts >> known & 1) != 0;
-    plan.layout = !any ? 0 : fits ? known : layout_in(of.forms.layouts);
-    plan.format =
-        type == ColumnType::date ? date_format(plan.layout, of.forms, e.facts) : datetime_format(plan.layout, of);
+    const bool fits = format != nullptr && (all >> known & 1) != 0;
+    // of layouts of the same shape the known one, else the first
+    const LayoutBits chosen = fits ? all & ~(same_shape(known) & ~(LayoutBits{1} << known)) : all;
+    if (!set_layouts(of, type == ColumnType::date, chosen, plan)) {
+      of.first_forms.layouts = LayoutBits{1} << layout_in(chosen);
+      set_layouts(of, type == ColumnType::date, of.first_forms.layouts, plan);
+    }
     plan.decimals = type == ColumnType::date ? 0 : digits_of_seconds(e);
   }
   plan.type = type;

@@ -49,10 +49,11 @@ struct TypeEvidence {
   DigitRange groups, exponent_digits;
   int8_t second_digits = 0;  // digits of the second
   DigitRange second_written;
-  int offset = kNoOffset;  // of the first value that has one, in minutes
-  int64_t values = 0;      // not missing, before `odd`
-  Forms first_forms;       // the forms of the first value
-  std::string first;       // the first value
+  int offset = kNoOffset;   // of the first value that has one, in minutes
+  LayoutBits unpadded = 0;  // of dates: layouts with a day or month written 5, not 05
+  int64_t values = 0;       // not missing, before `odd`
+  Forms first_forms;        // the forms of the first value
+  std::string first;        // the first value
   int64_t first_line = -1;
   std::string odd;        // the value that made the column text
   int64_t odd_line = -1;  // its line; −1: the first value already was text, or none was
@@ -71,18 +72,25 @@ struct TypeEvidence {
 
 // How a column is read. `inspect` shows `reason`.
 struct ColumnPlan {
+  bool by_row() const { return !date_formats.empty(); }
+
   ColumnType type = ColumnType::category;
   NumberStyle style = NumberStyle::point;
   int decimals = 0;
   std::string format;
-  NumberFormat number;   // of integers and decimals; read by `style` alone unless `dressed`
-  bool dressed = false;  // something stands around the numbers, or blanks between their thousands
-  bool clock = false;    // integers and decimals: times of day or durations
-  std::string arrow;     // the Arrow format, if it is not the default
-  int layout = 0;        // of a date's format, in kDateLayouts
+  NumberFormat number;                    // of integers and decimals; read by `style` alone unless `dressed`
+  bool dressed = false;                   // something stands around the numbers, or blanks between their thousands
+  bool clock = false;                     // integers and decimals: times of day or durations
+  std::string arrow;                      // the Arrow format, if it is not the default
+  LayoutBits layouts = 1;                 // of dates: those that read them
+  std::vector<std::string> date_formats;  // of each layout, of a column of which each row has its own format
+  std::string clock_format;               // what stands behind a date then, without an offset
   std::string reason;
   bool forced = false;  // the type was given, not found: it is not refined to constant or identifier
 };
+
+// How the reason of a column of text begins that holds dates which cannot be read as such.
+constexpr const char* kDatesButText = "dates, but ";
 
 std::string grouped(int64_t n);  // 32561 → "32,561"
 // "1 row", "32,561 rows"; many: the plural, if it is not formed by an s

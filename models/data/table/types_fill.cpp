@@ -1,6 +1,7 @@
 #include "models/data/table/types_fill.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "engine/error.h"
@@ -39,6 +40,35 @@ std::string expected(const ColumnPlan& plan) {
     case ColumnType::datetime: return "a date with time in this column's format";
     default: return "a text";
   }
+}
+
+CellStatus fill_moment(std::string_view text, const ColumnPlan& plan, const MissingWords& missing, size_t at,
+                       Column& column, Dictionary& dictionary) {
+  Moment m;
+  const auto read = [&] {
+    if (!read_moment(without_point_zero(text), m) || (plan.type == ColumnType::date && m.has_time)) return false;
+    m.layouts &= plan.layouts | 1;  // ISO fits every format
+    return m.layouts != 0;
+  };
+  column.numbers[at] = kMissing;
+  if (plan.by_row()) column.codes[at] = -1;
+  if (missing.always(text)) return CellStatus::ok;
+  if (!read()) return MissingWords::usual(text) ? CellStatus::ok : CellStatus::wrong;
+  const LayoutBits own = m.layouts & plan.layouts;
+  const int layout = std::countr_zero(own != 0 ? own : m.layouts);
+  const double day = day_of(m, layout);
+  column.numbers[at] =
+      plan.type == ColumnType::date ? day : day * 86400 + m.time.seconds - static_cast<double>(m.offset) * 60;
+  if (!plan.by_row()) return CellStatus::ok;
+  if (own == 0 || (plan.type == ColumnType::datetime && !m.has_time)) {
+    column.codes[at] = dictionary.code(plan.format);
+    return CellStatus::ok;
+  }
+  std::string format = plan.date_formats[static_cast<size_t>(layout)] + plan.clock_format;
+  if (m.utc && text.back() == 'Z') format += 'Z';
+  else if (m.utc) format += text.substr(text.find_last_of("+-"));
+  column.codes[at] = dictionary.code(format);
+  return CellStatus::ok;
 }
 
 // One spelling each for true and false: the first one.
@@ -114,7 +144,7 @@ bool becomes_slots(Column& column) {
 
 void finish_numbers(Column& column, const ColumnPlan& plan, const std::string& first) {
   const auto rows = static_cast<int64_t>(column.numbers.size());
-  if (rows > 0 && is_same_throughout(column.numbers)) {
+  if (rows > 0 && column.values.empty() && is_same_throughout(column.numbers)) {
     column.type = ColumnType::constant;
     column.reason = rows == 1 ? "the only row holds \"" + first + '"' : "every row holds \"" + first + '"';
     column.values = {first};
@@ -183,7 +213,7 @@ Column make_column(const std::string& name, const ColumnPlan& plan, int64_t rows
   column.format = plan.format;
   column.arrow = plan.arrow;
   if (is_numeric(plan.type)) column.numbers.resize(static_cast<size_t>(rows));
-  else column.codes.resize(static_cast<size_t>(rows));
+  if (!is_numeric(plan.type) || plan.by_row()) column.codes.resize(static_cast<size_t>(rows));
   return column;
 }
 
@@ -208,15 +238,7 @@ CellStatus fill_cell(std::string_view text, const ColumnPlan& plan, const Missin
       column.numbers[at] = value;
       return CellStatus::ok;
     case ColumnType::date:
-    case ColumnType::datetime:
-      if (missing.always(text)) value = kMissing;
-      else if (!(plan.type == ColumnType::date ? read_date(text, plan.layout, value)
-                                               : read_datetime(text, plan.layout, value))) {
-        if (!MissingWords::usual(text)) return CellStatus::wrong;
-        value = kMissing;
-      }
-      column.numbers[at] = value;
-      return CellStatus::ok;
+    case ColumnType::datetime: return fill_moment(text, plan, missing, at, column, dictionary);
     case ColumnType::boolean:
       if (missing.always(text)) column.codes[at] = -1;
       else if (read_boolean(text, plan.forced, truth)) column.codes[at] = dictionary.code(text);
@@ -255,6 +277,12 @@ void fail_fill(CellStatus why, const std::string& place, const std::string& colu
 
 void finish_column(Column& column, const ColumnPlan& plan, Dictionary& dictionary, const std::string& first) {
   if (is_numeric(column.type)) {
+    if (dictionary.size() > 1) {
+      column.values = dictionary.take_values();
+    } else if (plan.by_row()) {
+      if (dictionary.size() == 1) column.format = dictionary.take_values().front();
+      column.codes = column.codes.empty_like();
+    }
     if (!plan.forced) finish_numbers(column, plan, first);
     return;
   }

@@ -1,6 +1,8 @@
 #include "models/data/table/types_forms.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <string>
 
 #include "engine/text/ascii.h"
@@ -168,10 +170,12 @@ bool read_simple(std::string_view text, Reads& r) {
 // Eight digits may be a day of our time.
 void add_compact_day(std::string_view text, Reads& r) {
   Moment m;
-  if (text[0] != '1' && text[0] != '2') return;
-  if (!read_moment(text, m) || m.layouts != kCompactLayout || !is_recent_year(m.parts[0])) return;
+  const std::string_view day = without_point_zero(text);
+  if (day.size() != 8 || (text[0] != '1' && text[0] != '2')) return;
+  if (!read_moment(day, m) || m.layouts != kCompactLayout || !is_recent_year(m.parts[0])) return;
   r.forms.kinds |= form::kDate | form::kZones | form::kHours;
-  r.forms.layouts = kCompactLayout;
+  r.forms.layouts = r.forms.seen = kCompactLayout;
+  if (day.size() != text.size()) r.facts |= fact::kPointZero;
 }
 
 uint32_t fact_of(SignPlace sign) {
@@ -234,10 +238,11 @@ bool read_moment_forms(std::string_view text, Reads& r) {
   Moment m;
   if (!read_moment(text, m)) return false;
   using namespace form;
-  r.forms.layouts = m.layouts, r.forms.names = m.names, r.forms.cases = m.cases;
+  r.forms.layouts = r.forms.seen = m.layouts, r.forms.names = m.names, r.forms.cases = m.cases;
+  r.forms.lacked = same_shape(std::countr_zero(m.layouts)) & ~m.layouts;
   r.forms.kinds = kDatetime | kHours | (m.utc ? kUtc : kLocal);
   if (!m.has_time) r.forms.kinds |= kDate | kUtc;
-  if (m.unpadded) r.facts |= fact::kUnpadded;
+  if (m.unpadded) r.unpadded = m.layouts;
   if (!m.has_time) return true;
   note_time(m.time, r);
   r.facts |= fact::kTimes | (m.between == "T" ? fact::kLetterT : m.between == " " ? fact::kSpace : fact::kCommaSpace);
@@ -267,16 +272,44 @@ bool read_clock_forms(std::string_view text, Reads& r) {
 
 }  // namespace
 
+LayoutBits same_shape(int layout) {
+  static const auto kShapes = [] {
+    const auto alike = [](const DateLayout& a, const DateLayout& b) {
+      return a.order[0] != 0 && a.separator == b.separator && a.short_year == b.short_year &&
+             (a.order[2] == 0) == (b.order[2] == 0) && (a.short_year || (a.order[0] == 'y') == (b.order[0] == 'y'));
+    };
+    std::array<LayoutBits, kDateLayoutCount> out{};
+    for (int i = 0; i < kDateLayoutCount; ++i)
+      for (int k = 0; k < kDateLayoutCount; ++k)
+        if (i == k || alike(kDateLayouts[i], kDateLayouts[k])) out[static_cast<size_t>(i)] |= LayoutBits{1} << k;
+    return out;
+  }();
+  return kShapes[static_cast<size_t>(layout)];
+}
+
+LayoutBits Forms::date_layouts() const {
+  if (layouts != 0) return layouts;
+  const LayoutBits left = seen & ~lacked;
+  for (int i = 0; i < kDateLayoutCount; ++i) {
+    if ((seen >> i & 1) == 0) continue;
+    // months among days are codes or seasons
+    if ((same_shape(i) & left) == 0 || std::string_view(kDateLayouts[i].format).find("%d") == std::string_view::npos)
+      return 0;
+  }
+  return left;
+}
+
 Forms agreed(const Forms& a, const Forms& b) {
   using namespace form;
   Forms out{a.kinds & b.kinds, a.layouts & b.layouts,      a.names & b.names,
-            a.cases & b.cases, std::max(a.affix, b.affix), std::max(a.separator, b.separator)};
+            a.cases & b.cases, std::max(a.affix, b.affix), std::max(a.separator, b.separator),
+            a.seen | b.seen,   a.lacked | b.lacked};
   const bool other_affix = a.affix != 0 && b.affix != 0 && a.affix != b.affix,
              other_separator = a.separator != 0 && b.separator != 0 && a.separator != b.separator;
   if (other_affix || other_separator) out.kinds &= ~kNumber;
-  // A day that only this layout reads and that layout does not, or a time without agreement on its zone or its hours,
+  // Days that no layout reads, or a time without agreement on its zone or its hours,
   // means nothing.
-  if (out.layouts == 0 || out.names == 0 || (out.kinds & kZones) == 0 || (out.kinds & kHours) == 0)
+  if (out.date_layouts() == 0 || out.names == 0 || (out.kinds & kZones) == 0 || (out.kinds & kHours) == 0)
     out.kinds &= ~(kDate | kDatetime);
   if ((out.kinds & kHours) == 0) out.kinds &= ~kClock;
   if ((out.kinds & kMeanings) == 0) out.kinds = 0;
@@ -289,7 +322,7 @@ void read_forms(std::string_view text, Reads& r) {
     return read(text, r);
   };
   if (attempt(read_simple)) {
-    if (text.size() == 8) add_compact_day(text, r);
+    if (text.size() == 8 || text.size() == 10) add_compact_day(text, r);
     return;
   }
   const bool address = is_address(text);

@@ -28,11 +28,13 @@ constexpr uint32_t kExponent = 1u << 0, kNoExponent = 1u << 1, kUpperExponent = 
                    kSignBrackets = 1u << 14, kPlusZero = 1u << 15;
 // Negative numbers as in ledgers.
 constexpr uint32_t kLedgerSigns = kSignBehind | kSignAround | kSignBrackets;
-constexpr uint32_t kUnpadded = 1u << 16, kSpace = 1u << 17, kLetterT = 1u << 18, kSeconds = 1u << 19, kTimes = 1u << 20,
-                   kBareHour = 1u << 21, kHalfSpace = 1u << 22, kHalfLower = 1u << 23, kCommaSpace = 1u << 24,
-                   kLetterZ = 1u << 25, kColon = 1u << 26, kManyZones = 1u << 27;
+constexpr uint32_t kSpace = 1u << 17, kLetterT = 1u << 18, kSeconds = 1u << 19, kTimes = 1u << 20, kBareHour = 1u << 21,
+                   kHalfSpace = 1u << 22, kHalfLower = 1u << 23, kCommaSpace = 1u << 24, kLetterZ = 1u << 25,
+                   kColon = 1u << 26, kManyZones = 1u << 27;
 // Of numbers: a whole part that no mark divides into groups of three, as 1200 or 0.125; three digits alone.
 constexpr uint32_t kUngrouped = 1u << 28, kHundreds = 1u << 29;
+// A day as a number with a zero behind the point, 20240131.0.
+constexpr uint32_t kPointZero = 1u << 30;
 }  // namespace fact
 
 struct Forms {
@@ -42,7 +44,14 @@ struct Forms {
   uint32_t cases = ~0u;                 // of these names, NameCase
   uint64_t affix = 0;                   // what stands around a number: 0 unknown, 1 nothing, else a hash
   int separator = 0;                    // of its thousands: group_separator(); 0: none seen
+  // of dates in several layouts: those that some value has, and those that some value of the same shape lacks
+  LayoutBits seen = 0, lacked = 0;
+
+  // The layouts that dates are read by: one that all have, or of each shape those that all its values have; 0: none.
+  LayoutBits date_layouts() const;
 };
+// Those that may read a text that this one reads: they have its separators and digits.
+LayoutBits same_shape(int layout);
 Forms agreed(const Forms& a, const Forms& b);  // those that values of both have
 
 struct Reads {
@@ -54,9 +63,15 @@ struct Reads {
   int exponent_digits = 0, groups = 0;
   int second_digits = 0, second_written = 0;  // digits of the second: needed, written
   int offset = 0;                             // from UTC in minutes, if the forms say kUtc alone
+  LayoutBits unpadded = 0;                    // layouts that read a day or month written 5, not 05
 };
 
 constexpr int kMaxDigits = 15;  // any whole number with this many digits is exact in a double
+
+// A day as a number: 20240131 of 20240131.0.
+inline std::string_view without_point_zero(std::string_view text) {
+  return text.size() == 10 && text.substr(8) == ".0" ? text.substr(0, 8) : text;
+}
 
 // Everything but missing values: the caller knows these.
 void read_forms(std::string_view text, Reads& reads);

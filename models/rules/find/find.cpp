@@ -7,8 +7,10 @@
 #include "engine/error.h"
 #include "models/data/table/decimals.h"
 #include "models/data/table/number_writer.h"
+#include "models/data/table/row_formats.h"
 #include "models/expression/where.h"
-#include "models/rules/find/search.h"
+#include "models/rules/find/forms.h"
+#include "models/rules/kinds/form.h"
 #include "models/rules/kinds/joint.h"
 #include "models/rules/rule/columns.h"
 
@@ -25,8 +27,11 @@ class RuleFinder {
   }
 
   Rules run() {
+    std::vector<FoundRule> formats = find_formats(search());
+    for (const FoundRule& f : formats) reduce_form(f);
     for (const std::string& text : options_.given) give(text);
     for (const FoundRule& f : out_.found_) f.rule->reduce(table_, team_);
+    out_.found_.insert(out_.found_.begin(), formats.begin(), formats.end());
     for (const auto& [text, columns] : combinations_) combine(text, columns);
     const bool find = options_.find && table_.rows >= RuleSearch::kLeastRows;
     if (find) {
@@ -37,9 +42,16 @@ class RuleFinder {
       exhaust(find_rates);
       exhaust(find_bands);
       find_steps();
+      // of rows, as repeats are
+      if (options_.by_rejection)
+        for (FoundRule& f : find_forms(search())) {
+          moved_.push_back(f.rule->columns(table_).front());
+          reduce_form(f);
+          out_.found_.push_back(std::move(f));
+        }
       find_in_place();
     }
-    if (find || !bounds_.empty()) keep(find_bounds(search(), given_bounds()));
+    if (find || !bounds_.empty()) keep(rechecked(find_bounds(search(), given_bounds())));
     if (find && options_.by_rejection) find_cycles_and_orders();
     // of rows: a step of a sequence is not drawn from the steps before it as a column is from other columns
     if (find && options_.by_rejection) keep(find_repeats(search(), out_.found_));
@@ -90,6 +102,9 @@ class RuleFinder {
   void find_in_place() {
     RuleSearch in_place = search();
     std::vector<FoundRule> missing = find_missing(in_place);
+    // Forms are missing where their columns are.
+    std::erase_if(
+        missing, [&](const FoundRule& f) { return std::find(forms_.begin(), forms_.end(), f.column) != forms_.end(); });
     keep(find_months(in_place));
     for (const FoundRule& f : missing) in_place.filled.push_back(f.column);
     std::vector<FoundRule> combinations = find_combinations(in_place);
@@ -103,8 +118,23 @@ class RuleFinder {
     std::vector<FoundRule> times = find_cycles(search(), ColumnType::datetime);
     for (const FoundRule& f : times) days.push_back(f.rule->columns(table_).front());
     keep(std::move(times));
-    if (!days.empty()) keep(find_bounds(search(), {}, days));
+    if (!days.empty()) keep(rechecked(find_bounds(search(), {}, days)));
     keep(find_cycles(search(), ColumnType::date));
+  }
+
+  void reduce_form(const FoundRule& found) {
+    forms_.push_back(dynamic_cast<const FormRule&>(*found.rule).form());
+    found.rule->reduce(table_, team_);
+    table_.relax();
+  }
+
+  // Forms move numbers after an order was restored: a midnight may be before the start of its day's shift.
+  std::vector<FoundRule> rechecked(std::vector<FoundRule> orders) const {
+    for (FoundRule& f : orders)
+      for (const std::string& name : f.rule->columns(table_))
+        if (f.check.empty() && options_.by_rejection && std::find(moved_.begin(), moved_.end(), name) != moved_.end())
+          f.check = f.rule->text();
+    return orders;
   }
 
   void keep(std::vector<FoundRule> found) {
@@ -263,13 +293,15 @@ class RuleFinder {
   const Monitor& monitor_;
   Holders holders_;
   Rules out_;
-  std::vector<GivenColumn> computed_;  // of each rule in out_ while rules are given
+  std::vector<std::string> forms_, moved_;  // columns that say how others are written; of these, those of numbers
+  std::vector<GivenColumn> computed_;       // of each rule in out_ while rules are given
   std::vector<GivenOrder> bounds_;
   std::vector<std::pair<std::string, std::vector<std::string>>> combinations_;  // given: the rule and its columns
 };
 
 Rules Rules::find(Table& table, const RuleOptions& options, Team& team, const Monitor& monitor) {
-  if (!options.any()) return {};
+  const bool formats = std::any_of(table.columns.begin(), table.columns.end(), by_row);
+  if (!options.any() && !formats) return {};
   return RuleFinder(table, options, team, monitor).run();
 }
 

@@ -15,7 +15,6 @@ namespace {
 
 // Columns of fewer values are learnt value by value.
 constexpr size_t kLeastValues = 17;
-constexpr double kMostUnits = 0x1p51;
 
 // How many groups of rows without a common holder lie on no coarser grid: if `least` do, the grid is the same without
 // any least − 1 holders, as one group is left as it is.
@@ -41,7 +40,7 @@ std::vector<int64_t> units_of(const Column& c, const std::vector<int64_t>& rows,
   for (const int64_t row : rows) {
     const double x = c.numbers[static_cast<size_t>(row)] * unit;
     if (x != x) continue;
-    if (std::abs(x) > kMostUnits) return {};
+    if (std::abs(x) > Grid::kMaxUnits) return {};
     out.push_back(std::llround(x));
   }
   return out;
@@ -63,7 +62,7 @@ std::optional<FoundRule> grid_of_column(const RuleSearch& search, const Column& 
   const auto holds = [&](int64_t row, int64_t) {
     const double x = c.numbers[static_cast<size_t>(row)] * unit;
     if (x != x) return -1;
-    return std::abs(x) <= kMostUnits && (std::llround(x) - first) % step == 0 ? 1 : 0;
+    return std::abs(x) <= Grid::kMaxUnits && (std::llround(x) - first) % step == 0 ? 1 : 0;
   };
   Evidence e;
   e.chance = 1 / static_cast<double>(step);
@@ -76,7 +75,7 @@ std::optional<FoundRule> grid_of_column(const RuleSearch& search, const Column& 
     if (here == 0) return {};
     e.rows += here > 0;
   }
-  return FoundRule{std::make_shared<GridRule>(c.name, said, step, first, digits), e};
+  return FoundRule{std::make_shared<GridRule>(c.name, said, Grid{step, first, digits}), e};
 }
 
 }  // namespace

@@ -18,43 +18,60 @@ Civil civil(double day) { return civil_from_days(day_in_calendar(day)); }
 
 }  // namespace
 
-std::string GridRule::text() const {
-  const double unit = grid_of(digits_), step = static_cast<double>(step_) / unit;
-  const std::string multiple = fmt::format("{} is a multiple of {:g}", said_, step);
-  return first_ == 0 ? multiple : fmt::format("{} plus {:g}", multiple, static_cast<double>(first_) / unit);
+double Grid::spacing() const { return static_cast<double>(step) / grid_of(digits); }
+
+std::string Grid::text() const {
+  const std::string multiple = fmt::format("{:g}", spacing());
+  return first == 0 ? multiple : fmt::format("{} plus {:g}", multiple, static_cast<double>(first) / grid_of(digits));
 }
+
+bool Grid::holds(double x) const {
+  const double units = x * grid_of(digits);
+  return std::abs(units) <= kMaxUnits && rounded(x, digits) == x && (std::llround(units) - first) % step == 0;
+}
+
+double Grid::nearest(double x) const {
+  const double unit = grid_of(digits), by = static_cast<double>(step), from = static_cast<double>(first);
+  return rounded((from + by * std::nearbyint((x * unit - from) / by)) / unit, digits);
+}
+
+std::string GridRule::text() const { return fmt::format("{} is a multiple of {}", said_, grid_.text()); }
 
 std::vector<std::string> GridRule::columns(const Table&) const { return {column_}; }
-
-double GridRule::nearest(double x) const {
-  const double unit = grid_of(digits_), step = static_cast<double>(step_), first = static_cast<double>(first_);
-  return rounded((first + step * std::nearbyint((x * unit - first) / step)) / unit, digits_);
-}
 
 std::vector<char> GridRule::broken(const Table& rows, const Table&) const {
   std::vector<char> out;
   for (const double x : numbers_of(rows, column_).numbers) {
-    const double point = nearest(x);
+    const double point = grid_.nearest(x);
     out.push_back(std::abs(x - point) > 1e-12 * std::max(1.0, std::abs(x)) ? 1 : 0);
   }
   return out;
 }
 
 void GridRule::restore(Table& rows) const {
-  for (double& x : numbers_of(rows, column_).numbers) x = nearest(x);
+  for (double& x : numbers_of(rows, column_).numbers) x = grid_.nearest(x);
 }
 
 nlohmann::json GridRule::to_json() const {
-  return {{"kind", kind()}, {"column", column_}, {"of", said_},
-          {"step", step_},  {"first", first_},   {"digits", digits_}};
+  nlohmann::json out = write_grid(grid_);
+  out["kind"] = kind(), out["column"] = column_, out["of"] = said_;
+  return out;
 }
 
 std::unique_ptr<const TableRule> GridRule::read(const Fields& f) {
+  return std::make_unique<GridRule>(f.text("column"), f.text("of"), read_grid(f));
+}
+
+nlohmann::json write_grid(const Grid& grid) {
+  return {{"step", grid.step}, {"first", grid.first}, {"digits", grid.digits}};
+}
+
+Grid read_grid(const Fields& f) {
   constexpr int64_t kMost = int64_t{1} << 52;
-  const int64_t step = f.integer("step", 2, kMost), first = f.integer("first", 0, kMost);
-  f.check(first < step, "has a grid that begins beyond its step");
-  return std::make_unique<GridRule>(f.text("column"), f.text("of"), step, first,
-                                    static_cast<int>(f.integer("digits", 0, 15)));
+  const Grid out{f.integer("step", 1, kMost), f.integer("first", 0, kMost),
+                 static_cast<int>(f.integer("digits", 0, 15))};
+  f.check(out.first < out.step, "has a grid that begins beyond its step");
+  return out;
 }
 
 bool MonthRule::on_first(double day) { return civil(day).day == 1; }

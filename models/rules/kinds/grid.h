@@ -1,14 +1,31 @@
 // A column whose values lie on a grid: multiples of 5, prices that end in .99, Mondays.
 #pragma once
+#include <cstdint>
+#include <optional>
+
 #include "models/rules/rule/rule.h"
 
 namespace tessera {
 
+// The numbers (first + k·step) / 10^digits; first in [0, step).
+struct Grid {
+  int64_t step = 1, first = 0;
+  int digits = 0;
+
+  static constexpr double kMaxUnits = 0x1p51;  // beyond, a number lies on no grid
+  double spacing() const;
+  bool holds(double x) const;
+  double nearest(double x) const;
+  std::string text() const;  // "5", "1 plus 0.99"
+};
+nlohmann::json write_grid(const Grid& grid);
+Grid read_grid(const Fields& f);  // Error(format)
+
 class GridRule : public TableRule {
  public:
-  // Values are (first + k·step) / 10^digits; first in [0, step). `said`: what they are, for people.
-  GridRule(std::string column, std::string said, int64_t step, int64_t first, int digits)
-      : column_(std::move(column)), said_(std::move(said)), step_(step), first_(first), digits_(digits) {}
+  // `said`: what its values are, for people.
+  GridRule(std::string column, std::string said, Grid grid)
+      : column_(std::move(column)), said_(std::move(said)), grid_(grid) {}
 
   const char* kind() const override { return "grid"; }
   std::string text() const override;
@@ -20,11 +37,8 @@ class GridRule : public TableRule {
   static std::unique_ptr<const TableRule> read(const Fields& f);
 
  private:
-  double nearest(double x) const;  // point of the grid
-
   std::string column_, said_;
-  int64_t step_, first_;  // in units of the last digit
-  int digits_;
+  Grid grid_;
 };
 
 // Dates that stand for months: each is the first day of one, or each the last.

@@ -5,6 +5,7 @@
 #include "models/rules/kinds/bound.h"
 #include "models/rules/kinds/computed.h"
 #include "models/rules/kinds/cycle.h"
+#include "models/rules/kinds/form.h"
 #include "models/rules/kinds/grid.h"
 #include "models/rules/kinds/joint.h"
 #include "models/rules/kinds/missing.h"
@@ -22,7 +23,7 @@ constexpr std::pair<const char*, std::unique_ptr<const TableRule> (*)(const Fiel
     {"grid", GridRule::read},         {"month", MonthRule::read},
     {"rates", RateRule::read},        {"repeat", RepeatRule::read},
     {"cycle", CycleRule::read},       {"rising", RisingRule::read},
-    {"falling", FallingRule::read}};
+    {"falling", FallingRule::read},   {"form", FormRule::read}};
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 #include "models/data/csv/writer.h"
 #include "models/data/files/table_file.h"
 #include "models/data/notice.h"
-#include "models/data/table/number_writer.h"
+#include "models/data/table/row_formats.h"
 
 namespace tessera {
 namespace {
@@ -27,7 +27,8 @@ std::string filled_text(const Column& drawn, const Column& read, size_t row) {
   // Whole numbers alone show neither the mark of the file's column nor its digits.
   const bool shows_digits = drawn.type != ColumnType::decimal || read.decimals > 0 || drawn.decimals == 0;
   const bool has_numbers = is_numeric(read.type) && read.type == drawn.type && shows_digits;
-  if (is_numeric(drawn.type)) NumberWriter(has_numbers ? read : drawn).write(drawn.numbers[row], text);
+  if (is_numeric(drawn.type))
+    (by_row(drawn) ? writer_of(drawn, row) : NumberWriter(has_numbers ? read : drawn)).write(drawn.numbers[row], text);
   else text = drawn.values[static_cast<size_t>(drawn.codes[row])];
   return text;
 }

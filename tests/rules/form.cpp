@@ -1,0 +1,175 @@
+// How rows write a column is part of what is learned: digits, wide grids and formats come back in their shares.
+#include <nlohmann/json.hpp>
+
+#include "rules/orders.h"
+
+namespace tessera::whole {
+namespace {
+
+double cut(double x, int digits) { return std::nearbyint(x * std::pow(10, digits)) / std::pow(10, digits); }
+
+// Prices with 0, 1, 2 and 4 decimals.
+double price(int64_t i) {
+  const double u = uniform(i, 1), x = between(i, 2, 10, 300);
+  return cut(x, u < 0.1 ? 0 : u < 0.3 ? 1 : u < 0.98 ? 2 : 4);
+}
+double five(int64_t i) { return uniform(i, 3) < 0.9 ? 5 * whole_between(i, 4, 0, 400) : whole_between(i, 4, 0, 2000); }
+double midnight(int64_t i) {
+  const double day = 86400 * whole_between(i, 5, 10000, 18000);
+  return uniform(i, 6) < 0.9 ? day : day + cut(between(i, 7, 0, 86399), 6);
+}
+double ending(int64_t i) {
+  const double u = uniform(i, 8);
+  return u < 0.7   ? whole_between(i, 9, 1, 900) - 0.01
+         : u < 0.9 ? whole_between(i, 9, 1, 900) - 0.05
+                   : cut(between(i, 9, 1, 900), 2);
+}
+// Measurements, some with the noise of floating point.
+double noisy(int64_t i) { return uniform(i, 10) < 0.1 ? between(i, 11, 20, 80) : cut(between(i, 11, 20, 80), 3); }
+
+struct FormCase {
+  const char* what;
+  ColumnType type;
+  double (*value)(int64_t);
+  int digits;
+  const char* format;
+  std::vector<double> steps;  // wider ones first; 0: none. Empty: no rule
+};
+const std::vector<FormCase> kCases{
+    {"price", ColumnType::decimal, price, 4, "", {1, 0.1, 0.01, 0.0001}},
+    {"five", ColumnType::integer, five, 0, "", {5, 1}},
+    {"midnight", ColumnType::datetime, midnight, 6, "%Y-%m-%d %H:%M:%S", {86400, 1e-6}},
+    {"ending", ColumnType::decimal, ending, 2, "", {1, 1, 0.01}},
+    {"noisy", ColumnType::decimal, noisy, 15, "%g", {0.001, 0}},
+    {"uniform", ColumnType::decimal, [](int64_t i) { return cut(between(i, 12, 0, 1000), 2); }, 2, "", {}},
+    {"skewed", ColumnType::decimal, [](int64_t i) { return cut(-30 * std::log(uniform(i, 13)), 2); }, 2, "", {}},
+    {"count", ColumnType::integer, [](int64_t i) { return std::floor(-200 * std::log(uniform(i, 14))); }, 0, "", {}},
+    {"real", ColumnType::decimal, [](int64_t i) { return uniform(i, 15); }, 15, "%g", {}},
+    {"zeros",
+     ColumnType::integer,
+     [](int64_t i) { return uniform(i, 16) < 0.9 ? 0 : std::floor(between(i, 17, 1, 5000)); },
+     0,
+     "",
+     {}},
+    {"few",
+     ColumnType::integer,
+     [](int64_t i) { return 10 * std::floor(4 * uniform(i, 18)) + (uniform(i, 19) < .1); },
+     0,
+     "",
+     {}}};
+
+Table of(const FormCase& c, int64_t rows) {
+  Table t = table({numbers_by(c.what, c.type, rows, c.value, c.digits),
+                   texts_by("kind", ColumnType::category, rows, [](int64_t i) { return i % 3 == 0 ? "a" : "b"; })});
+  t.columns[0].format = c.format;
+  return t;
+}
+
+nlohmann::json form_in(const Rules& rules) {
+  for (const nlohmann::json& rule : rules.to_json()["found"])
+    if (rule["kind"] == "form") return rule;
+  return {};
+}
+
+double step_of(const nlohmann::json& level) {
+  return level.contains("step") ? level["step"].get<double>() / std::pow(10, level["digits"].get<int>()) : 0;
+}
+
+TEST(FormRules, LevelsAreThoseOfTheTable) {
+  for (const FormCase& c : kCases) {
+    const nlohmann::json rule = form_in(found(of(c, 2000)));
+    ASSERT_EQ(rule.is_null(), c.steps.empty()) << c.what << rule.dump();
+    if (rule.is_null()) continue;
+    std::vector<double> steps;
+    double shares = 0;
+    for (const nlohmann::json& level : rule["levels"])
+      steps.push_back(step_of(level)), shares += level["share"].get<double>();
+    EXPECT_EQ(steps, c.steps) << c.what;
+    EXPECT_NEAR(shares, 1, 1e-9);
+  }
+}
+
+TEST(FormRules, RestoreTheTable) {
+  for (const FormCase& c : kCases) {
+    const Table real = of(c, 500);
+    Table learnt = real;
+    const Rules rules = reduced(learnt);
+    expect_restored(rules, learnt, real);
+    expect_reduces_again(rules, real);
+    Table again = learnt;
+    Rules::from_json(rules.to_json()).restore(again);
+    EXPECT_EQ(lines(again), lines(real)) << c.what;
+  }
+}
+
+TEST(FormRules, FewRowsMakeNoLevel) {
+  Table t = table({numbers_by(
+      "x", ColumnType::decimal, 1000, [](int64_t i) { return cut(between(i, 1, 0, 90), i % 250 == 7 ? 4 : 2); }, 4)});
+  EXPECT_TRUE(form_in(found(std::move(t))).is_null());
+}
+
+// Shares of the levels in sampled rows, of every method.
+TEST(FormRules, SampledRowsAreWrittenAsOften) {
+  std::vector<Column> columns;
+  for (size_t k = 0; k < 4; ++k) columns.push_back(of(kCases[k], 1500).columns[0]);
+  const Table real = table(std::move(columns));
+  const auto shares = [](const Table& t) {
+    std::vector<double> out;
+    for (const int digits : {0, 1, 2})
+      out.push_back(share(t, [&](int64_t i) {
+        const double x = column(t, "price").numbers[static_cast<size_t>(i)];
+        return cut(x, digits) == x;
+      }));
+    out.push_back(
+        share(t, [&](int64_t i) { return std::fmod(column(t, "five").numbers[static_cast<size_t>(i)], 5) == 0; }));
+    out.push_back(share(
+        t, [&](int64_t i) { return std::fmod(column(t, "midnight").numbers[static_cast<size_t>(i)], 86400) == 0; }));
+    return out;
+  };
+  const std::vector<double> wanted = shares(real);
+  for (const FitOptions& options : {quick_made(30), quick(4), quick_tvae(4)}) {
+    const std::vector<double> got = shares(sample(fit(Table(real), options), 2000));
+    const double tolerance = options.method == "made" ? 0.05 : 0.4;  // of short fits
+    for (size_t k = 0; k < wanted.size(); ++k) EXPECT_NEAR(got[k], wanted[k], tolerance) << options.method << ' ' << k;
+  }
+}
+
+// Regions write times at their own offsets; one offset has too few rows to be told of.
+TEST(FormRules, RowsKeepTheOffsetsOfTheirRegion) {
+  constexpr int64_t kRows = 1000;
+  const std::vector<std::string> regions{"EU", "UK", "IN"}, offsets{"+01:00", "+00:00", "+05:30", "-09:30"};
+  const auto region = [](int64_t i) { return static_cast<size_t>(3 * uniform(i, 1)); };
+  Table real = table({texts_by("region", ColumnType::category, kRows, [&](int64_t i) { return regions[region(i)]; }),
+                      numbers_by("at", ColumnType::datetime, kRows,
+                                 [](int64_t i) { return 1.6e9 + std::floor(1e7 * uniform(i, 2)); })});
+  for (const std::string& offset : offsets) real.columns[1].values.push_back("%Y-%m-%dT%H:%M:%S" + offset);
+  for (int64_t i = 0; i < kRows; ++i) real.columns[1].codes.push_back(i < 3 ? 3 : static_cast<int32_t>(region(i)));
+  for (const bool find : {true, false}) {
+    FitOptions options = quick_made(find ? 20 : 1);
+    options.rules.find = find;
+    const Table rows = sample(fit(Table(real), options), 1000);
+    const Column& at = column(rows, "at");
+    ASSERT_EQ(at.codes.size(), at.numbers.size());
+    const double right = share(rows, [&](int64_t i) {
+      const std::string& format = at.values[static_cast<size_t>(at.codes[static_cast<size_t>(i)])];
+      EXPECT_FALSE(format.ends_with("-09:30"));
+      for (size_t r = 0; r < 3; ++r)
+        if (cell(column(rows, "region"), i) == regions[r]) return format.ends_with(offsets[r]);
+      return false;
+    });
+    if (find) EXPECT_GT(right, 0.99);
+  }
+}
+
+TEST(FormRules, DamagedOnesAreRefused) {
+  Table learnt = of(kCases[0], 500);
+  const nlohmann::json good = reduced(learnt).to_json();
+  expect_refused(good, 0, "column", "kind", learnt);
+  expect_refused(good, 0, "levels", nullptr, learnt);
+  expect_refused(good, 0, "low", "x", learnt);
+  expect_refused(good, 0, "levels", nlohmann::json::array({{{"step", 0}, {"first", 0}, {"digits", 0}, {"share", .5}}}),
+                 learnt);
+}
+
+}  // namespace
+}  // namespace tessera::whole
