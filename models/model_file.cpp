@@ -9,6 +9,7 @@
 #include "engine/text/json_fields.h"
 #include "engine/text/json_guard.h"
 #include "models/model_state.h"
+#include "models/provenance.h"
 #include "models/registry.h"
 
 namespace tessera {
@@ -106,7 +107,7 @@ Model Model::from_bytes(const std::string& bytes, const std::string& path) {
     state->preset = f.text("preset");
     state->fitted = unfitted(read_config(**known, f.at("config")));
     state->provenance = f.at("provenance");
-    f.check(state->provenance.is_object(), "\"provenance\" is not an object");
+    check_provenance(state->provenance);
     FittedModel& fitted = *state->fitted;
     fitted.read(document, file);
     if (document.contains("rules")) {

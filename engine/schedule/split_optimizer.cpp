@@ -30,23 +30,24 @@ class Splitter {
 
   void append(Node n) { plan_.append(std::move(n)); }
   std::vector<Id> emit(const Op& op, const std::vector<Id>& in) { return plan_.emit(op, in); }
-  Id reshaped(Id v, Shape s) { return plan_.shape(v) == s ? v : emit(Reshape{s.rows, s.cols}, {v})[0]; }
-  int64_t size(Id v) const { return plan_.shape(v).count(); }
+  Shape shape(Id v) const { return plan_.shape(v); }  // a copy: emit() moves the values
+  Id reshaped(Id v, Shape s) { return shape(v) == s ? v : emit(Reshape{s.rows, s.cols}, {v})[0]; }
+  int64_t size(Id v) const { return shape(v).count(); }
 
   // The elements at a piece's position in another flat value.
   Id at(Id flat, const Piece& p) {
     if (auto known = pieces_.find(flat); known != pieces_.end())
       for (const Piece& q : known->second)
-        if (q.start == p.start && plan_.shape(q.value) == plan_.shape(p.value)) return q.value;
-    return reshaped(emit(SliceCols{p.start, size(p.value)}, {flat})[0], plan_.shape(p.value));
+        if (q.start == p.start && shape(q.value) == shape(p.value)) return q.value;
+    return reshaped(emit(SliceCols{p.start, size(p.value)}, {flat})[0], shape(p.value));
   }
 
   // The pieces of a gradient: the parts of its column concatenation, and of their row concatenations.
   void parts_of(Id v, int64_t& start, Pieces& parts) const {
     const Node* n = plan_.maker(v);
-    if (n != nullptr && plan_.shape(v).rows == 1 && std::holds_alternative<Reshape>(n->op))
+    if (n != nullptr && shape(v).rows == 1 && std::holds_alternative<Reshape>(n->op))
       return parts_of(n->in[0], start, parts);
-    if (n != nullptr && (plan_.shape(v).rows == 1 ? std::holds_alternative<ConcatCols>(n->op)
+    if (n != nullptr && (shape(v).rows == 1 ? std::holds_alternative<ConcatCols>(n->op)
                                                   : std::holds_alternative<ConcatRows>(n->op))) {
       for (const Id part : n->in) parts_of(part, start, parts);
       return;
@@ -68,7 +69,7 @@ class Splitter {
     int64_t start = 0;
     parts_of(n.in[3], start, grads);
     // The update of a scaled loss waits for all gradients anyway.
-    if (n.in.size() > 6 || plan_.shape(n.in[0]).rows != 1 || grads.size() < 2) return append(n);
+    if (n.in.size() > 6 || shape(n.in[0]).rows != 1 || grads.size() < 2) return append(n);
     Pieces next[3];
     for (const Piece& g : grads) {
       std::vector<Id> in{at(n.in[0], g), at(n.in[1], g), at(n.in[2], g), g.value};

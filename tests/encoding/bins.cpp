@@ -1,6 +1,7 @@
 // Numbers as quantile bins: what comes back, what is kept of the rows, what a damaged file may hold.
 #include <gtest/gtest.h>
 
+#include <climits>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -204,6 +205,13 @@ TEST(Bins, ADamagedFileIsRefused) {
   refused("ends", nlohmann::json::array());
   refused("ends", {1000000});
   refused("ends", {5, 3});
+  // The last end is right, and one before it is no point.
+  for (const int beyond : {INT_MAX, 1 << 20, -1}) {
+    nlohmann::json ends = whole["columns"][0]["ends"];
+    ASSERT_GT(ends.size(), 2u);
+    ends[1] = beyond;
+    refused("ends", ends);
+  }
   refused("step", 0);
   refused("shares", {1});
   refused("spikes", {2, 1});

@@ -1,21 +1,32 @@
-// A fuzzer without its engine: every file named on the command line, or in a folder named there, is run once. Links
-// where libFuzzer is not.
+// A fuzzer without its engine: every file named on the command line, or in a folder named there, is run once, then with
+// the damage that the fuzzer can do to it. Links where libFuzzer is not.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
 #include <vector>
 
 #include "fuzz/input.h"
 
+// Damage of a fuzzer that has its own; the same seed gives the same.
+[[gnu::weak]] std::string mutant_of(const std::string& input, uint32_t seed);
+
 namespace {
 
-void run(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
+constexpr uint32_t kMutants = 100;
+
+void run(const std::string& bytes) {
   // A copy of exactly this size, so that a sanitizer sees what reads beyond it.
   const std::vector<uint8_t> input(bytes.begin(), bytes.end());
   LLVMFuzzerTestOneInput(input.data(), input.size());
+}
+
+void run(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  run(bytes);
+  for (uint32_t seed = 1; mutant_of != nullptr && seed <= kMutants; ++seed) run(mutant_of(bytes, seed));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "models/data/encoding/tails.h"
@@ -29,11 +30,11 @@ void BinCode::fit_bins(const std::vector<double>& ascending, int most) {
 
 bool BinCode::restore(Quantiles body, std::vector<int> ends) {
   const auto count = static_cast<int>(body.points().size());
+  // Ascending to the last point first: only then is every end a point.
   if (ends.empty() || ends.back() != count - 1 || ends.front() < 0) return false;
+  if (std::adjacent_find(ends.begin(), ends.end(), std::greater_equal<>()) != ends.end()) return false;
   for (size_t k = 1; k < ends.size(); ++k)
-    if (ends[k - 1] >= ends[k] ||
-        !(body.points()[static_cast<size_t>(ends[k - 1])] < body.points()[static_cast<size_t>(ends[k])]))
-      return false;
+    if (!(body.points()[static_cast<size_t>(ends[k - 1])] < body.points()[static_cast<size_t>(ends[k])])) return false;
   body_ = std::move(body), ends_ = std::move(ends);
   arrange();
   return true;
