@@ -167,6 +167,8 @@ void decompress_gzip(std::string_view bytes, Expansion& to) {
   size_t at = 0;  // consumed
   int status = kZOk;
   while (at < bytes.size() || status != kZEnd) {
+    // Tapes and block devices fill a file up with zeros; gzip(1) ignores them too.
+    if (status == kZEnd && bytes.find_first_not_of('\0', at) == std::string_view::npos) return;
     if (status == kZEnd && in.z.inflate_reset(&in.s) != kZOk) fail_memory(to.file, to.kind);
     const size_t some = std::min<size_t>(bytes.size() - at, UINT_MAX);
     in.s.next_in = reinterpret_cast<const unsigned char*>(bytes.data()) + at,
@@ -278,7 +280,9 @@ const char* name(Compression c) {
 
 Compression compression_of(std::string_view bytes) {
   if (bytes.substr(0, 2) == "\x1F\x8B") return Compression::gzip;
-  return bytes.substr(0, 4) == "\x28\xB5\x2F\xFD" ? Compression::zstd : Compression::none;
+  // A frame, or one that readers skip, with which pzstd and seekable files begin.
+  const bool skipped = bytes.size() >= 4 && (bytes[0] & 0xF0) == 0x50 && bytes.substr(1, 3) == "\x2A\x4D\x18";
+  return skipped || bytes.substr(0, 4) == "\x28\xB5\x2F\xFD" ? Compression::zstd : Compression::none;
 }
 
 void check_compression(Compression c, const std::string& file) {

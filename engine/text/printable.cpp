@@ -5,11 +5,14 @@
 namespace tessera {
 namespace {
 
-// C0, DEL, and C1, whose U+009B begins a terminal's commands as ESC [ does.
+// C0, DEL, and C1, whose U+009B begins a terminal's commands as ESC [ does; what ends a line or turns the direction of
+// the text behind it (U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069).
 bool is_control(std::string_view character) {
-  const auto first = static_cast<unsigned char>(character[0]);
-  return first < 0x20 || first == 0x7F ||
-         (first == 0xC2 && character.size() == 2 && static_cast<unsigned char>(character[1]) < 0xA0);
+  const auto byte = [&](size_t i) { return i < character.size() ? static_cast<unsigned char>(character[i]) : 0; };
+  if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
+  if (character.size() == 2) return (byte(0) == 0xC2 && byte(1) < 0xA0) || character == "\u061C";
+  return (character >= "\u200E" && character <= "\u200F") || (character >= "\u2028" && character <= "\u202E") ||
+         (character >= "\u2066" && character <= "\u2069");
 }
 
 std::string escaped(std::string_view text, bool lines) {

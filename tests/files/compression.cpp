@@ -59,6 +59,38 @@ TEST_P(Compressed, MembersAreOneText) {
   EXPECT_EQ(unpack(pack(a) + pack("") + pack(b)), a + b);
 }
 
+// Files of pzstd and seekable ones begin with a frame that readers skip, and may have more behind.
+TEST(Compression, SkippableFramesAreSkipped) {
+  const auto pack = [](std::string_view bytes) {
+    std::string out;
+    const auto to = [&](std::string_view some) { out += some; };
+    const auto compressor = make_compressor(Compression::zstd, "t");
+    compressor->write(bytes, to), compressor->finish(to);
+    return out;
+  };
+  for (const char kind : {'\x50', '\x5F'}) {
+    const std::string skipped = kind + std::string("\x2A\x4D\x18\x03\0\0\0abc", 10);
+    const std::string file = skipped + pack("one,") + skipped + pack("two") + skipped;
+    ASSERT_EQ(compression_of(file), Compression::zstd);
+    std::string out;
+    decompress(Compression::zstd, file, "t", [&](std::string_view some) { out += some; });
+    EXPECT_EQ(out, "one,two");
+  }
+}
+
+// Tapes and block devices fill up with zeros, and gzip(1) ignores them; anything else behind is damage.
+TEST(Compression, ZerosBehindAGzipMemberAreIgnored) {
+  std::string file;
+  const auto to = [&](std::string_view some) { file += some; };
+  const auto compressor = make_compressor(Compression::gzip, "t");
+  compressor->write("a,b\n", to), compressor->finish(to);
+  std::string out;
+  const auto take = [&](std::string_view some) { out += some; };
+  decompress(Compression::gzip, file + std::string(512, '\0'), "t", take);
+  EXPECT_EQ(out, "a,b\n");
+  EXPECT_THROW(decompress(Compression::gzip, file + std::string(9, '\0') + "x", "t", take), Error);
+}
+
 TEST_P(Compressed, EveryCutIsSaid) {
   const std::string packed = pack(text(300));
   for (size_t size = 1; size < packed.size(); ++size) {

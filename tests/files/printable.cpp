@@ -16,6 +16,14 @@ TEST(Printable, ControlsAndBrokenUtf8AreEscaped) {
   for (int c = 0; c < 0x20; ++c) EXPECT_EQ(printable(std::string(1, static_cast<char>(c))).size(), 4u) << c;
 }
 
+// Names of Hebrew or Arabic have their direction themselves; a mark that turns it makes "gpj.exe" of "exe.jpg".
+TEST(Printable, MarksOfDirectionAreEscaped) {
+  for (const char* mark : {"\u061C", "\u200E", "\u200F", "\u2028", "\u2029", "\u202A", "\u202E", "\u2066", "\u2069"})
+    EXPECT_EQ(printable(mark).substr(0, 2), "\\x") << mark;
+  const std::string kept = "\u05D0\u0627\u200C\u200D\u2027\u202F\u2065\u206A";
+  EXPECT_EQ(printable(kept), kept);
+}
+
 TEST(Printable, AMessageKeepsItsOwnLines) {
   EXPECT_EQ(printable_message("a\x1b: b\nforged\n  A way out."), "a\\x1b: b\\x0aforged\n  A way out.");
 }

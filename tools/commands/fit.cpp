@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
@@ -179,7 +180,7 @@ void check_unfinished(const FitCommand& a) {
 }
 
 // Hours of training must not be lost to a full disk: if the model cannot be written to its place, it goes to the folder
-// for temporary files.
+// for temporary files, which all users share: it is for its owner alone.
 void save(const tessera::Model& model, const FitCommand& a) {
   try {
     model.save(a.model, a.force);
@@ -191,9 +192,11 @@ void save(const tessera::Model& model, const FitCommand& a) {
     const auto elsewhere =
         folder /
         fmt::format("{}.{}.tessera", std::filesystem::path(a.model).stem().string().substr(0, kMostName), ::getpid());
+    const mode_t usual = ::umask(S_IRWXG | S_IRWXO);
     try {
       model.save(elsewhere.string());
     } catch (const tessera::Error&) { throw e; }
+    (void)::umask(usual);
     throw tessera::Error(e.status(),
                          fmt::format("{}\n  The model is saved in {} instead.", e.what(), elsewhere.string()));
   }

@@ -159,7 +159,17 @@ Work::~Work() {
   for (const std::string& passing : {files_.rows, files_.out}) fs::remove(passing, none);
 }
 
-void Work::end() { write_whole(files_.record, record_.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"); }
+// Where the record has no room on the disk, what it says is not lost: where a model was saved, for example.
+void Work::end() {
+  try {
+    write_whole(files_.record, record_.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  } catch (const tessera::Error& e) {
+    if (!record_.contains("error")) throw;
+    throw tessera::Error(
+        e.status(), fmt::format("{}\n  {} of {} failed: {}", e.what(), record_["stage"].get<std::string>(), fit_.name,
+                                record_["error"].get<std::string>()));
+  }
+}
 
 std::string Work::now() const {
   const std::string line = last_line(files_.log);

@@ -28,10 +28,12 @@ size_t character(const std::string& s, size_t at) {
              : size;
 }
 
-// C0 and DEL; C1, whose U+009B begins a terminal's commands as ESC [ does.
+// As engine/text/printable.cpp: C0, DEL, C1, ends of lines, changes of direction.
 bool is_control(const std::string& s, size_t at, size_t size) {
-  const auto c = static_cast<unsigned char>(s[at]);
-  return c < 0x20 || c == 0x7F || (size == 2 && c == 0xC2 && static_cast<unsigned char>(s[at + 1]) < 0xA0);
+  const std::string c = s.substr(at, size);
+  if (size == 1) return static_cast<unsigned char>(c[0]) < 0x20 || c[0] == 0x7F;
+  if (size == 2) return (c >= "\u0080" && c <= "\u009F") || c == "\u061C";
+  return (c >= "\u200E" && c <= "\u200F") || (c >= "\u2028" && c <= "\u202E") || (c >= "\u2066" && c <= "\u2069");
 }
 
 }  // namespace

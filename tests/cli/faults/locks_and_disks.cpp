@@ -74,6 +74,9 @@ TEST_F(CliDisks, AFailingDiskCostsNoTraining) {
     const size_t at = err.find("saved in ") + 9;
     const std::filesystem::path elsewhere = err.substr(at, err.find(" instead") - at);
     ASSERT_TRUE(std::filesystem::exists(elsewhere)) << err;
+    EXPECT_EQ(std::filesystem::status(elsewhere).permissions() & std::filesystem::perms(077),
+              std::filesystem::perms::none)
+        << "the folder is shared";
     std::filesystem::rename(elsewhere, folder_ / "found.tessera");
     EXPECT_TRUE(read("found.tessera") == bytes) << call;
     for (const char* name : {"found.tessera", "out", "err"}) drop(name);
