@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "models/api/rows.h"
 #include "models/api/support/context.h"
@@ -11,6 +12,7 @@
 #include "models/data/arrow/export.h"
 #include "models/data/arrow/import.h"
 #include "models/data/arrow/metadata.h"
+#include "models/data/arrow/type.h"
 #include "models/data/csv/example.h"
 #include "models/data/csv/reader.h"
 #include "models/data/csv/writer.h"
@@ -24,19 +26,30 @@ using namespace tessera::api;
 
 namespace {
 
-// A schema made by this library, as a table without rows.
+// The type of a column of another program, where its Arrow format alone decides it; empty: its values do too.
+std::optional<ColumnType> foreign_type(const ArrowSchema& column) {
+  const auto arrow = ArrowType::parse(column.format == nullptr || column.dictionary != nullptr ? "" : column.format);
+  switch (arrow ? arrow->kind : ArrowKind::none) {
+    case ArrowKind::boolean: return ColumnType::boolean;
+    case ArrowKind::whole: return ColumnType::integer;
+    case ArrowKind::day: return ColumnType::date;
+    case ArrowKind::moment: return ColumnType::datetime;
+    default: return {};
+  }
+}
+
+// A schema as a table without rows; columns of other programs whose type is open are left out.
 Table schema_table(const ArrowSchema& schema) {
   Table table;
   for (int64_t i = 0; i < schema.n_children; ++i) {
     const ArrowSchema& child = *schema.children[i];
     Column column;
     column.name = child.name == nullptr ? "" : child.name;
-    if (!restore_column(decode_metadata(child.metadata), column))
-      throw Error(
-          ErrorCode::usage,
-          fmt::format(
-              "like: column \"{}\" does not come from a stream or a model of Tessera, so its type is not known here.",
-              column.name));
+    if (!restore_column(decode_metadata(child.metadata), column)) {
+      const auto type = foreign_type(child);
+      if (!type) continue;
+      column.type = *type, column.format.clear();
+    }
     table.columns.push_back(std::move(column));
   }
   return table;
@@ -50,7 +63,7 @@ void open_csv(const tessera_context* context, const std::vector<std::string>& pa
   if (o.like != nullptr) {
     like = schema_table(*o.like);
     csv.like = &like;
-    csv.more_columns = o.more_columns != 0;
+    csv.more_columns = o.more_columns != 0 || static_cast<int64_t>(like.columns.size()) < o.like->n_children;
   }
   for (const std::string& path : paths) {
     check_is_text(path);

@@ -236,6 +236,9 @@ std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& op
     const std::string* format = by_schema                        ? &options.like->find(frame.names[j])->format
                                 : given != options.formats.end() ? &given->second
                                                                  : nullptr;
+    // A moment that is no text there.
+    if (format != nullptr && format->empty() && (type == ColumnType::date || type == ColumnType::datetime))
+      format = nullptr;
     plans.push_back(force_type(type, evidence, frame.delimiter,
                                by_schema ? "the type it has in the other table" : "the type was given", format));
   }
