@@ -329,6 +329,23 @@ TEST(Given, RowsKeepTheRulesOfTheTable) {
   EXPECT_TRUE(broken.says("row 1") && broken.says("rules")) << broken.message;
 }
 
+// A real table may hold a total that no items and extras reach: its row keeps the other rules, and is counted.
+TEST(Given, ARuleThatCannotBeMetBreaksNoOther) {
+  const Model m = fit(orders(), quick_made(5), 2);
+  std::vector<double> start, total;
+  for (int i = 0; i < 60; ++i) start.push_back(18000 + i), total.push_back(i % 2 == 0 ? 1e6 : 7);
+  GivenReport report;
+  const Table made =
+      complete(m, table({numbers("start", ColumnType::date, start), numbers("total", ColumnType::integer, total)}),
+               completes(), 2, &report);
+  for (int64_t i = 0; i < made.rows; ++i) {
+    EXPECT_GE(number(made, "end", i), number(made, "start", i)) << i;
+    EXPECT_EQ(number(made, "total", i) == number(made, "items", i) + number(made, "extras", i), i % 2 == 1) << i;
+  }
+  EXPECT_EQ(report.broken, 30);
+  EXPECT_EQ(report.first_broken, "row 1");
+}
+
 // utc = at - 2 / 24; due >= at; cost = 3.99 * weight. What is drawn says a given number to its bin, or not at all.
 TEST(Given, ColumnsFollowFromTheGivenCells) {
   const auto at = [](int64_t i) { return 1.6e9 + std::floor(3e7 * uniform(i, 1)); };

@@ -24,7 +24,8 @@ constexpr uint32_t kResample = 1;  // the use of Purpose::propose; conditions th
 // What is kept of the candidates of one row: the one that is taken if there are no more, and sums of their weights.
 struct Row {
   bool leads = false, done = false;
-  int tried = 0, kept = 0;  // candidates, and those that keep the rules
+  bool whole = false;       // nothing is to be drawn
+  int tried = 0, kept = 0;  // candidates, and those that keep all rules
   int empty = 0;            // of the one that is taken, cells that are to be filled and are missing
   // Of each code, the nearest candidate that fills such a cell.
   struct Donor {
@@ -77,9 +78,11 @@ class Given : public GivenStream {
     if (next_ >= cells_.rows()) return false;
     const int64_t first = next_, n = std::min(cells_.rows() - first, kBlock);
     std::vector<Row> rows(static_cast<size_t>(n));
-    for (int64_t i = 0; i < n; ++i)
-      rows[static_cast<size_t>(i)].leads =
-          generator_ != nullptr && generator_->draws_in_order() && cells_.leads(first + i);
+    for (int64_t i = 0; i < n; ++i) {
+      Row& r = rows[static_cast<size_t>(i)];
+      r.leads = generator_ != nullptr && generator_->draws_in_order() && cells_.leads(first + i);
+      r.whole = std::ranges::none_of(cells_.table().columns, [&](const Column& c) { return c.is_missing(first + i); });
+    }
     for (std::vector<Candidate> wanted = candidates_of(rows, first); !wanted.empty();
          wanted = candidates_of(rows, first))
       for (size_t at = 0; at < wanted.size(); at += static_cast<size_t>(batch_))
@@ -193,11 +196,11 @@ class Given : public GivenStream {
         for (int64_t i = from; i < from + count; ++i)
           weights[static_cast<size_t>(i)] -= kEmpty * empty[static_cast<size_t>(i)];
       }
-      const std::vector<Keeps> keeps = rules_.kept(std::move(rows), of, !nearest, team_);
+      const std::vector<int> broken = rules_.broken(std::move(rows), of, !nearest, team_);
       for (int64_t i = 0; i < count; ++i)
-        if (const Keeps k = keeps[static_cast<size_t>(i)]; k != Keeps::all)
+        if (const int rules = broken[static_cast<size_t>(i)]; rules > 0)
           weights[static_cast<size_t>(from + i)] +=
-              k == Keeps::not_the_rules && options_.completes ? kBroken : -INFINITY;
+              rules != KeptRules::kNotTheCondition && options_.completes ? kBroken * rules : -INFINITY;
     });
   }
 
@@ -206,9 +209,8 @@ class Given : public GivenStream {
            bool nearest) const {
     ++r.tried;
     if (!(log_weight > static_cast<double>(kImpossible) / 2)) return;
-    ++r.kept;
     if (nearest && options_.completes) keep_donors(r, c.row, log_weight + kEmpty * empty, codes, alphas);
-    r.weigh(log_weight);
+    if (log_weight > kBroken / 2) ++r.kept, r.weigh(log_weight);
     const Philox w = random_words(options_.seed, Purpose::propose, kResample, static_cast<uint64_t>(c.row),
                                   static_cast<uint32_t>(c.attempt));
     const double noise = nearest ? 0 : -std::log(-std::log(open_uniform(w.word[0], w.word[1])));
@@ -242,15 +244,14 @@ class Given : public GivenStream {
       const Candidate taken{row, r.attempt};
       Table filled = decode({&taken, 1}, codes.data(), alphas.data());
       restore(filled, {row});
-      const bool broken = r.key < kBroken / 2;
-      if (!broken && rules_.kept(std::move(filled), {row}, false, team_).front() != Keeps::all) continue;
+      if (r.kept > 0 && rules_.broken(std::move(filled), {row}, false, team_).front() > 0) continue;
       codes.pop_back(), alphas.pop_back();
       r.codes = std::move(codes), r.alphas = std::move(alphas);
     }
   }
 
   void settle(Row& r) const {
-    if (!model_->learnt() || r.tried >= most()) r.done = true;
+    if (!model_->learnt() || r.tried >= most() || (r.whole && options_.completes)) r.done = true;
     else if (r.leads) r.done = r.kept > 0;
     else r.done = generator_ != nullptr && ends_a_round(r.tried) && 2 * r.effective() >= first_candidates();
   }
@@ -285,7 +286,9 @@ class Given : public GivenStream {
     for (size_t i = 0; i < rows.size(); ++i) {
       const Row& r = rows[i];
       const int64_t row = first + static_cast<int64_t>(i);
-      if (r.kept == 0)
+      if (r.kept == 0 && r.key > -INFINITY && !r.whole && ++report_.broken == 1)
+        report_.first_broken = cells_.place(row);
+      if (!(r.key > -INFINITY))
         throw Error(ErrorCode::condition,
                     fmt::format("{}: none of {} candidates has the given cells{} keeps the rules of the table{}.\n  "
                                 "Leave more of its cells empty (tessera inspect MODEL lists the rules){}.",
@@ -317,8 +320,8 @@ class Given : public GivenStream {
     }
   }
 
-  static constexpr double kBroken =
-      -1e6;  // ln of what a candidate that breaks a rule weighs, where none may be refused
+  // ln of what a candidate weighs for each rule that it breaks, where none may be refused
+  static constexpr double kBroken = -1e6;
 
   std::shared_ptr<const RowModel> model_;
   GivenOptions options_;

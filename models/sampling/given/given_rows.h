@@ -28,6 +28,8 @@ struct GivenReport {
   int64_t resampled = 0;       // rows whose candidates did not all weigh the same
   int64_t few = 0;             // of them, rows with fewer than kFewEffective effective candidates
   std::vector<int64_t> empty;  // by column of the table: cells that were to be drawn and are missing in all candidates
+  int64_t broken = 0;  // completed rows of which no candidate keeps all rules; the one that breaks fewest is taken
+  std::string first_broken{};  // the place of the first
   bool nearest = false;        // the method cannot weigh candidates: the nearest one was taken
   static constexpr double kFewEffective = 4;
 };

@@ -10,7 +10,9 @@
 #include "models/data/csv/writer.h"
 #include "models/data/files/table_file.h"
 #include "models/data/notice.h"
+#include "models/data/table/number_writer.h"
 #include "models/data/table/row_formats.h"
+#include "models/data/table/types.h"
 
 namespace tessera {
 namespace {
@@ -72,6 +74,18 @@ void note_empty(const GivenReport& report, const std::vector<FileColumn>& column
                        cells == 1 ? "its row" : "their rows", cells == 1 ? "it" : "them", of));
 }
 
+// Says which rows break a rule.
+void note_broken(const GivenReport& report, const Monitor& monitor) {
+  if (report.broken == 0) return;
+  notice(
+      monitor,
+      fmt::format("{} a rule of the table, the first at {}: none of their candidates keeps all rules with the given "
+                  "cells, and the one that breaks the fewest was taken. Correct or empty their cells (tessera inspect "
+                  "MODEL lists the rules), or give more --max-tries.",
+                  report.broken == 1 ? "1 completed row breaks" : grouped(report.broken) + " completed rows break",
+                  report.first_broken));
+}
+
 }  // namespace
 
 Table read_given(const RowModel& model, CsvOptions csv, bool others, Team& team, const Monitor& monitor) {
@@ -130,6 +144,7 @@ Imputed impute(std::shared_ptr<const RowModel> model, const CsvOptions& csv, con
   write_file(output, copy.finish(), overwrite);
   out.report = stream->report();
   note_empty(out.report, columns, monitor);
+  note_broken(out.report, monitor);
   return out;
 }
 

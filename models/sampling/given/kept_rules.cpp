@@ -23,7 +23,7 @@ KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const K
     : model_(model), columns_(columns), cells_(cells) {
   if (!where.empty()) where_ = parse_where(where, columns.table());
   check_given();
-  for (const std::string& rule : model.rules.checked()) broken_.push_back(broken_where(rule, columns.table()));
+  for (const std::string& rule : model.rules.checked()) breaks_.push_back(broken_where(rule, columns.table()));
   for (size_t c = 0; c < columns.table().columns.size(); ++c) {
     const Column& given = cells.table().columns[c];
     double low = INFINITY, high = -INFINITY;
@@ -70,9 +70,9 @@ void KeptRules::check_given() const {
   }
 }
 
-std::vector<Keeps> KeptRules::kept(Table rows, const std::vector<int64_t>& of, bool settled, Team& team) const {
-  std::vector<Keeps> keep(of.size(), Keeps::all);
-  if (!any()) return keep;
+std::vector<int> KeptRules::broken(Table rows, const std::vector<int64_t>& of, bool settled, Team& team) const {
+  std::vector<int> count(of.size(), 0);
+  if (!any()) return count;
   if (settled)
     for (const int c : cells_.unsettled()) {
       const Column &given = cells_.table().columns[static_cast<size_t>(c)],
@@ -80,31 +80,30 @@ std::vector<Keeps> KeptRules::kept(Table rows, const std::vector<int64_t>& of, b
       if (is_numeric(given.type) && columns_.source(c) < 0) continue;  // the rules decide
       for (size_t i = 0; i < of.size(); ++i)
         if (!given.is_missing(of[i]) && !same_cell(given, of[i], drawn, static_cast<int64_t>(i), kTolerance))
-          keep[i] = Keeps::not_the_rules;
+          ++count[i];
     }
   put_given(rows, of);
-  std::vector<char> broken;
+  std::vector<char> breaks;
   std::vector<int64_t> failed;
-  for (const Where& rule : broken_) {
-    match_where(rule, rows, broken, failed);
-    for (size_t i = 0; i < keep.size(); ++i)
-      if (broken[i] != 0) keep[i] = Keeps::not_the_rules;
+  for (const Where& rule : breaks_) {
+    match_where(rule, rows, breaks, failed);
+    for (size_t i = 0; i < count.size(); ++i) count[i] += breaks[i] != 0 ? 1 : 0;
   }
   // What follows from the other columns is what stands there.
   Table again = rows;
   model_.rules.reduce(again, team);
   columns_.restore(again);
   for (size_t c = 0; c < rows.columns.size(); ++c)
-    for (size_t i = 0; i < keep.size(); ++i)
+    for (size_t i = 0; i < count.size(); ++i)
       if (!same_cell(rows.columns[c], static_cast<int64_t>(i), again.columns[c], static_cast<int64_t>(i), kTolerance) &&
           !is_copy(rows, static_cast<int>(c), static_cast<int64_t>(i)))
-        keep[i] = Keeps::not_the_rules;
-  if (where_.empty()) return keep;
+        ++count[i];
+  if (where_.empty()) return count;
   std::vector<char> meets;
   match_where(where_, rows, meets, failed);
-  for (size_t i = 0; i < keep.size(); ++i)
-    if (meets[i] == 0) keep[i] = Keeps::not_the_condition;
-  return keep;
+  for (size_t i = 0; i < count.size(); ++i)
+    if (meets[i] == 0) count[i] = kNotTheCondition;
+  return count;
 }
 
 bool KeptRules::is_copy(const Table& rows, int column, int64_t row) const {

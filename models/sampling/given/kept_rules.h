@@ -1,14 +1,13 @@
 // Whether a sampled row with the given cells put into it is a row of the table, and one that is asked for: it keeps the
 // rules, and meets the condition.
 #pragma once
+#include <climits>
 #include <vector>
 
 #include "models/expression/where.h"
 #include "models/sampling/given/known_cells.h"
 
 namespace tessera {
-
-enum class Keeps : char { all, not_the_rules, not_the_condition };
 
 class KeptRules {
  public:
@@ -17,9 +16,11 @@ class KeptRules {
   KeptRules(const RowModel& model, const ShownColumns& columns, const KnownCells& cells, const std::string& where);
 
   bool any() const { return !model_.rules.empty() || !where_.empty(); }
-  // Of rows of the table, each a candidate for row of[i] of the given ones: what it keeps once the given cells
-  // are in it. `settled`: the candidates were drawn under the given cells, so that parts of combinations agree.
-  std::vector<Keeps> kept(Table rows, const std::vector<int64_t>& of, bool settled, Team& team) const;
+  static constexpr int kNotTheCondition = INT_MAX;
+  // Of rows of the table, each a candidate for row of[i] of the given ones: how many rules it breaks once the given
+  // cells are in it, or kNotTheCondition. `settled`: the candidates were drawn under the given cells, so that parts of
+  // combinations agree.
+  std::vector<int> broken(Table rows, const std::vector<int64_t>& of, bool settled, Team& team) const;
   // Writes the given cells over those of the rows.
   void put_given(Table& rows, const std::vector<int64_t>& of) const;
   // empty[i]: cells of row i that should have been drawn and are missing, though no rule says so. `by_column`, unless
@@ -38,7 +39,7 @@ class KeptRules {
   const ShownColumns& columns_;
   const KnownCells& cells_;
   Where where_;
-  std::vector<Where> broken_;                 // of each rule that rows are checked against, the rows that break it
+  std::vector<Where> breaks_;                 // of each rule that rows are checked against, the rows that break it
   std::vector<double> extent_;                // of each column of the table that holds numbers
   std::vector<char> fillable_;                // whether a drawn cell of a column need not be missing
   std::vector<std::pair<int, int>> repeats_;  // columns that repeat another one in some rows
