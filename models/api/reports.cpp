@@ -31,7 +31,7 @@ EvaluateSequencesOptions sequence_evaluation(const tessera_evaluate_options& o, 
   };
   refuse(holdout, "--holdout");
   refuse(o.target != nullptr && *o.target != 0, "--target");
-  refuse(o.where != nullptr && *o.where != 0, "--where");
+  refuse(o.where != nullptr && *o.where != 0, "where");
   refuse(o.without_distances != 0, "--without-distances");
   refuse(o.without_c2st != 0, "--without-c2st");
   refuse(o.without_utility != 0, "--without-utility");

@@ -121,10 +121,10 @@ class BrokenRules {
     for (const std::string& text : rules.checked_alone()) check(text, "condition");
   }
 
-  void check_calendar(const std::vector<std::string>& apart) {
+  void check_calendar(const std::vector<std::string>& ignored) {
     for (size_t j = 0; j < real_.columns.size(); ++j) {
       const Column &real = real_.columns[j], &synthetic = synthetic_.columns[j];
-      if (std::find(apart.begin(), apart.end(), real.name) != apart.end()) continue;
+      if (std::find(ignored.begin(), ignored.end(), real.name) != ignored.end()) continue;
       const CalendarNumber* number = calendar_number(real);
       if (number == nullptr) continue;
       std::vector<char> broken;
@@ -164,14 +164,14 @@ class BrokenRules {
 
 }  // namespace
 
-Table aligned(const Table& real, const Table& synthetic, std::vector<std::string>& apart) {
+Table aligned(const Table& real, const Table& synthetic, std::vector<std::string>& ignored) {
   Table out;
   out.rows = synthetic.rows;
   for (const Column& c : real.columns) {
     const Column* other = synthetic.find(c.name);
     std::optional<Column> column = other == nullptr ? std::nullopt : as_kind(c, *other);
     if (!column) {
-      apart.push_back(c.name);
+      ignored.push_back(c.name);
       column = Column{};
       column->name = c.name, column->type = c.type;
       if (is_numeric(c.type)) column->numbers.assign(static_cast<size_t>(out.rows), kMissing);

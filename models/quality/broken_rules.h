@@ -18,9 +18,9 @@ struct RuleCheck {
   uint64_t seed = 0;
 };
 
-// The rows of another table with the columns of the real one in its order. `apart` receives the columns that cannot be
-// compared; their values are missing.
-Table aligned(const Table& real, const Table& synthetic, std::vector<std::string>& apart);
+// The rows of another table with the columns of the real one in its order. `ignored` receives the columns that cannot
+// be compared; their values are missing.
+Table aligned(const Table& real, const Table& synthetic, std::vector<std::string>& ignored);
 
 // A list of {rule, kind, broken, share, real_broken, example}: the number of rows that break a rule, and one of them.
 // Columns of another kind in the synthetic table are not checked. Throws as parse_where() for a given rule.

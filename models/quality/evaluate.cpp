@@ -249,10 +249,10 @@ void describe_utility(const Comparison& c, const Table& real, const EvaluateOpti
 
 // The rows of a table that meet a condition on columns of the real table.
 Table rows_that_meet(const Where& where, const Table& real, const Table& rows) {
-  std::vector<std::string> apart;
+  std::vector<std::string> ignored;
   std::vector<char> keep;
   std::vector<int64_t> failed;
-  match_where(where, &real == &rows ? real : aligned(real, rows, apart), keep, failed);
+  match_where(where, &real == &rows ? real : aligned(real, rows, ignored), keep, failed);
   std::vector<int32_t> kept;
   for (size_t i = 0; i < keep.size(); ++i)
     if (keep[i] != 0) kept.push_back(static_cast<int32_t>(i));
@@ -274,8 +274,8 @@ json evaluate_part(std::vector<NamedTable> tables, EvaluateOptions options, Team
     rows[tables[t].name] = tables[t].table->rows;
     parts[t] = rows_that_meet(where, real, *tables[t].table);
     if (parts[t].rows == 0)
-      throw Error(ErrorCode::condition, std::string("--where: no row of the ") + tables[t].name + " table meets " +
-                                            text + ".\n  Compare with a condition that rows of every table meet.");
+      throw Error(ErrorCode::condition, std::string("where: no row of the ") + tables[t].name + " table meets " + text +
+                                            ".\n  Compare with a condition that rows of every table meet.");
   }
   json out = evaluate(parts[kReal], parts[kSynthetic], tables.size() > kHoldout ? &parts[kHoldout] : nullptr, options,
                       team, monitor);

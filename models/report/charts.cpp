@@ -276,7 +276,7 @@ std::string matrix_chart(const std::string& label, const std::vector<std::string
     if (i > 0) list += ',';
     if (std::isnan(v)) continue;
     list += fmt::format("{:.0f}", 100 * v + 0.0);
-    // Most errors are small: by their square root they are told apart.
+    // Most errors are small: their square root shows differences.
     const double part = std::min(std::abs(v) / darkest, 1.0);
     const auto shade = static_cast<size_t>(std::ceil((signed_values ? part : std::sqrt(part)) * kShades - 1e-9));
     (v < 0 ? minus : plus)[shade] += fmt::format(

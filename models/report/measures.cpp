@@ -43,7 +43,7 @@ const std::vector<Measure>& measures() {
        "c2st_logistic_floor_auc", "/c2st/logistic/floor_auc"},
       {"discriminative", "detection", "discriminative judge", "/judges/discriminative/mean", Format::area,
        Ideal::above_reference, kFairDetection, kPoorDetection, true,
-       "accuracy above one half of a network that tells sequences apart; 0: it cannot, 0.5: always",
+       "accuracy above one half of a network that tells synthetic sequences from real ones; 0: it cannot, 0.5: always",
        "discriminative_floor", "/judges/discriminative/floor/mean"},
       {"predictive", "detection", "predictive judge", "/judges/predictive/mean", Format::area, Ideal::above_reference,
        kFairUtility, kPoorUtility, true,

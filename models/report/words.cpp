@@ -20,13 +20,6 @@ int64_t whole(const Json& report, const char* pointer) {
   const double x = at(report, pointer);
   return std::isfinite(x) ? static_cast<int64_t>(x) : 0;
 }
-// A text as a shell's argument.
-std::string quoted_argument(const std::string& text) {
-  const bool doubles = text.find_first_of("\"$`\\") != std::string::npos;
-  std::string out = doubles ? "'" : "\"";
-  for (const char c : text) out += doubles && c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + out.front();
-}
 std::string of_100(double share) { return fmt::format("{:.0f} of 100", 100 * share); }
 
 Statement headline(const Json& report) {
@@ -73,11 +66,11 @@ void add_narrowed(const Json& report, Verdict& v) {
     held += fmt::format("{}{}", held.empty() ? "" : ", ", isolated(c.at("name").get<std::string>()));
   v.reasons.insert(
       v.reasons.begin(),
-      {Mark::fair, fmt::format("They hold only a part of the real values of {}. If they were sampled under a "
-                               "condition, compare them with the {} that meet it: <code>--where {}</code>, in Python "
-                               "<code>where=</code>. If not, they lack the rest of the table.",
-                               held, counted(n.at("rows").get<int64_t>(), "real row"),
-                               escape(quoted_argument(n.at("where").get<std::string>())))});
+      {Mark::fair,
+       fmt::format("They hold only a part of the real values of {}. If they were sampled under a "
+                   "condition, compare them with the {} that meet it (where: <code>{}</code>). If not, "
+                   "they lack the rest of the table.",
+                   held, counted(n.at("rows").get<int64_t>(), "real row"), escape(n.at("where").get<std::string>()))});
 }
 
 void add_where(const Json& report, std::vector<std::string>& out) {

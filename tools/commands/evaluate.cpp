@@ -106,12 +106,23 @@ std::string marked(const Json& statement) {
                      text::printable(statement["text"].get<std::string>()));
 }
 
+// A text as a shell's argument.
+std::string quoted_argument(const std::string& text) {
+  const bool doubles = text.find_first_of("\"$`\\!") != std::string::npos;
+  std::string out = doubles ? "'" : "\"";
+  for (const char c : text) out += doubles && c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + out.front();
+}
+
 // The page's verdict, last, where a reader of a terminal looks.
 std::string verdict(const Json& report) {
   const Json& v = report["verdict"];
   std::string out = "\n" + marked(v) + "\n";
   for (const Json& reason : v["reasons"]) out += "  " + marked(reason) + "\n";
   for (const Json& caution : v["cautions"]) out += "  ! " + text::printable(caution.get<std::string>()) + "\n";
+  if (report.contains("narrowed"))
+    out += "\nThe real rows of this part: tessera evaluate … --where " +
+           text::printable(quoted_argument(report["narrowed"]["where"].get<std::string>())) + "\n";
   return out;
 }
 

@@ -33,8 +33,8 @@ class RowIndex {
     });
   }
 
-  // `apart`: a reference row that is not looked at; −1: none.
-  bool matches(const ComparedTable& queries, size_t row, int64_t apart = -1) const {
+  // `own`: a reference row that does not count; −1: none.
+  bool matches(const ComparedTable& queries, size_t row, int64_t own = -1) const {
     const uint64_t k = key(queries, row);
     const double value = sort_value(queries, row), reach = tolerance_ * std::abs(value);
     // One ulp of slack on the window: agrees(), which rounds as in the definition, makes the final decision.
@@ -42,7 +42,7 @@ class RowIndex {
     auto e = std::lower_bound(entries_.begin(), entries_.end(), 0,
                               [&](const Entry& x, int) { return x.key != k ? x.key < k : x.value < first; });
     for (; e != entries_.end() && e->key == k && e->value <= last; ++e)
-      if (e->row != apart && agrees(queries, row, static_cast<size_t>(e->row))) return true;
+      if (e->row != own && agrees(queries, row, static_cast<size_t>(e->row))) return true;
     return false;
   }
 
