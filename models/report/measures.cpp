@@ -149,6 +149,8 @@ Json figures_of(const Json& report) {
                 {"mark", name_of(mark_of(m.gap(report), m.fair, m.poor))},
                 {"headline", m.headline},
                 {"meaning", m.meaning}};
+    if (report.contains("narrowed") && m.headline)
+      figure["meaning"] = std::string(m.meaning) + "; of a part of the table, against all of it";
     if (!std::isnan(real))
       figure["reference"] = {{"key", m.reference_key}, {"value", real}, {"shown", plain(m.write(real))}};
     out.push_back(std::move(figure));

@@ -6,8 +6,6 @@ What it needs is in requirements.txt. Every warning is an error: a link that lea
 Exit code 77: Sphinx is missing.
 """
 
-import gzip
-import json
 import os
 import pathlib
 import re
@@ -15,6 +13,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import gallery
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FOLDERS = ("docs", "kernels", "engine", "models", "bench", "examples", "tests", "tools")
@@ -108,16 +108,9 @@ def stage_pages(stage):
 
 
 def make_gallery(stage, library):
-    """The report pages of the gallery, of the figures that stand in the repository."""
-    os.environ["TESSERA_LIBRARY"] = library
-    sys.path.insert(0, str(ROOT / "python"))
-    from tessera._page import page
-
-    for figures in sorted((ROOT / "docs/start/gallery").glob("*.json.gz")):
-        name = figures.name.replace(".json.gz", ".html")
-        page(json.loads(gzip.decompress(figures.read_bytes())), stage / "docs/start/gallery" / name, True)
-    gallery = stage / "docs/start/gallery.md"
-    gallery.write_text(gallery.read_text(encoding="utf-8").replace(".json.gz)", ".html)"), encoding="utf-8")
+    """The report pages of the gallery, by the program that builds the site."""
+    for name, text in gallery.pages(library).items():
+        (stage / "docs/start/gallery" / f"{name}.html").write_text(text, encoding="utf-8")
 
 
 def to_pages(page, text):

@@ -1,15 +1,18 @@
 """Writes the gallery: what came in, what came out, and the page of each table.
 
     gallery.py <program> <work folder> <table:target>...
+    gallery.py --pages <libtessera.so>
 
 The work folder holds TABLE.csv and TABLE_test.csv of each; what is there already is not made again. Everything is made
 with the defaults of the program. The page goes to docs/start/gallery.md, and beside it the figures of each table, of
-which build.py makes the pages: those of the site are always of the program that built it.
+which --pages makes the report pages again. tests/python/test_docs.py compares those in the repository with what the
+library makes of the figures today.
 """
 
 import csv
 import gzip
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -22,8 +25,8 @@ Real tables, each fitted, sampled and evaluated with the defaults (`tessera fit`
 *Told apart* is the AUC of boosted trees that look for the synthetic row, beside that of real rows against real rows;
 0.5 is a coin. *Utility* is the AUC or R² of a model trained on the synthetic rows and tested on unseen real ones,
 beside that of a model trained on the real rows. [metrics.md](../quality/metrics.md) defines each figure;
-`packaging/site/gallery.py` makes this page. The report pages are built with the site of the documentation
-(`packaging/site/build.py`); in the repository stand the figures that each is made of.
+`packaging/site/gallery.py` makes this page. The report pages are self-contained: save one and open it in a browser;
+in the site of the documentation they open as they are. The figures that each is made of stand beside it.
 """
 
 
@@ -54,6 +57,7 @@ def make(program, folder, name, target):
         tables = (f"{name}.csv", f"{name}_synthetic.csv", "--holdout", f"{name}_test.csv")
         page = ("--report", f"{name}.html", "--force", "--model", f"{name}.tessera", "--json")
         found = json.loads(run("evaluate", *tables, *(("--target", target) if target else ()), *page))
+        found["about"] = {"real": f"{name}.csv", "synthetic": f"{name}_synthetic.csv", "holdout": f"{name}_test.csv"}
         found["model"] = json.loads(run("inspect", f"{name}.tessera", "--json"))
         (folder / f"{name}.json").write_text(json.dumps(found), encoding="utf-8")
     return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
@@ -82,11 +86,26 @@ Out:
 
 {as_table(folder / f"{name}_synthetic.csv")}
 
-[The page of {name.capitalize()}](gallery/{name}.json.gz)
+[The page of {name.capitalize()}](gallery/{name}.html) · [its figures](gallery/{name}.json.gz)
 """
 
 
+def pages(library):
+    """The report pages of the figures in the repository, as texts by their names."""
+    os.environ["TESSERA_LIBRARY"] = os.path.abspath(library)
+    sys.path.insert(0, str(OUT.parent.parent / "python"))
+    from tessera._page import page
+
+    files = sorted((OUT / "gallery").glob("*.json.gz"))
+    figures = {file.name.split(".")[0]: json.loads(gzip.decompress(file.read_bytes())) for file in files}
+    return {name: page(found, None, False) for name, found in figures.items()}
+
+
 def main():
+    if sys.argv[1] == "--pages":
+        for name, text in pages(sys.argv[2]).items():
+            (OUT / "gallery" / f"{name}.html").write_text(text, encoding="utf-8")
+        return
     program, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     (OUT / "gallery").mkdir(exist_ok=True)
     text = HEAD

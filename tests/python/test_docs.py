@@ -59,6 +59,17 @@ class Pages(unittest.TestCase):
                 self.assertEqual(stored, now, "run examples/python/outputs.py: it stores what cells show today")
 
 
+    def test_the_pages_of_the_gallery_are_those_of_today(self):
+        sys.path.insert(0, str(ROOT / "packaging/site"))
+        import gallery
+
+        pages = gallery.pages(os.environ["TESSERA_LIBRARY"])
+        self.assertGreaterEqual(len(pages), 5)
+        for name, text in pages.items():
+            stored = (ROOT / f"docs/start/gallery/{name}.html").read_text(encoding="utf-8")
+            self.assertTrue(stored == text, f"{name}.html: run packaging/site/gallery.py --pages")
+
+
 def words(cell):
     """The first line of each output, without numbers: they may differ between processors."""
     texts = (output.get("text", output.get("data", {}).get("text/plain")) for output in cell.get("outputs", []))
