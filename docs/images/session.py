@@ -3,13 +3,14 @@
 
     session.py <tessera> [--check]
 
-It writes docs/images/session.svg. --check: writes nothing, and fails if the picture has other words than the program
+It writes docs/images/session.svg and, where there is Chromium, report.png. --check: writes nothing, and fails if the picture has other words than the program
 prints now; numbers and rows of tables may differ between processors.
 """
 
 import html
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,26 @@ def session(program):
     return lines
 
 
+def page(program):
+    """The top of the page of the same table, as a browser shows it."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for command in (
+            "example people.csv --rows 5000",
+            "fit people.csv",
+            "sample people.tessera --rows 5000 --output synthetic.csv",
+            "example unseen.csv --rows 2000 --seed 1",
+            "evaluate people.csv synthetic.csv --holdout unseen.csv --target employed --report page.html",
+        ):
+            line = [pathlib.Path(program).resolve(), *command.split(), "--quiet"]
+            subprocess.run(line, cwd=folder, check=True, capture_output=True)
+        size = ("--window-size=1280,1500", f"--screenshot={OUT.with_name('report.png')}")
+        line = [chromium, "--headless", "--no-sandbox", "--hide-scrollbars", *size, f"file://{folder}/page.html"]
+        subprocess.run(line, check=True, capture_output=True)
+
+
 def picture(lines):
     width = round(max(map(len, lines)) * CHARACTER) + 2 * MARGIN
     height = len(lines) * LINE + 2 * MARGIN + BAR - 8
@@ -85,6 +106,7 @@ def main():
     svg = picture(session(sys.argv[1]))
     if "--check" not in sys.argv:
         OUT.write_text(svg, encoding="utf-8")
+        page(sys.argv[1])
         return 0
     shown = words(OUT.read_text(encoding="utf-8"))
     for old, new in zip(shown, words(svg)):
