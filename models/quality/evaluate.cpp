@@ -29,6 +29,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr size_t kListedRelations = 100;
 constexpr int64_t kJudgedRows = 300;  // of holdout rows, for a classifier to learn from
 
 double mean_of_two(double a, double b) { return mean_defined({a, b}); }
@@ -203,7 +204,8 @@ void describe_forms(const Comparison& c, const Table& real, const Table& synthet
     kept.push_back(1 - f.gap);
   }
   for (const NearRule& r : near_rules(c, real, workers)) {
-    forms["rules"].push_back({{"rule", r.rule}, {"real", r.real}, {"synthetic", r.synthetic}, {"gap", r.gap}});
+    if (forms["rules"].size() < kListedRelations)
+      forms["rules"].push_back({{"rule", r.rule}, {"real", r.real}, {"synthetic", r.synthetic}, {"gap", r.gap}});
     kept.push_back(1 - r.gap);
   }
   forms["score"] = number_or_null(mean_defined(kept));
