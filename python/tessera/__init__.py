@@ -16,6 +16,7 @@ from ._errors import (
     NumericError,
     OutOfMemoryError,
     TesseraError,
+    TesseraWarning,
     UnsupportedError,
     UsageError,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "Synthesizer",
     "TVAE",
     "TesseraError",
+    "TesseraWarning",
     "TimeGAN",
     "UnsupportedError",
     "UsageError",

@@ -7,6 +7,7 @@ import ctypes as c
 import threading
 from typing import Any, Callable, TypeVar
 
+from . import _errors
 from ._library import LOSSES_FN, PROGRESS_FN, ContextOptions, lib
 from ._progress import Display, Progress, ProgressOption, listener
 
@@ -34,13 +35,20 @@ class Context:
         self._listener = listen = listener(progress)
         events: collections.deque[Callable[[], object]] = collections.deque()  # calls to make in the caller's thread
         self._events = events
+        self.notices: list[str] = []  # that the library gave, in the words of this package
 
         def heard(event: Any, _user: Any) -> None:
             e = event.contents
-            copy = Progress(e.phase.decode(), e.done, e.total, e.unit.decode(), e.note.decode(), bool(e.finished))
+            phase, note = e.phase.decode(), e.note.decode()
+            if phase == "notice":
+                note = _errors.in_python(note)
+                self.notices.append(note)
+            elif not listen:
+                return
+            copy = Progress(phase, e.done, e.total, e.unit.decode(), note, bool(e.finished))
             events.append(lambda: listen and listen(copy))
 
-        self._hear = PROGRESS_FN(heard) if listen else PROGRESS_FN(0)  # lives as long as the context
+        self._hear = PROGRESS_FN(heard)  # lives as long as the context
         self._hear_losses: Any = None
         options = ContextOptions(
             threads=threads, progress=c.cast(self._hear, c.c_void_p), device=device, memory_limit=memory_limit,
@@ -50,6 +58,11 @@ class Context:
 
     def __del__(self) -> None:
         lib.tessera_context_free(self.handle)
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody is shown the notices."""
+        return self._listener is not None
 
     def losses_callback(self, hear: Callable[[dict[str, float]], object]) -> c.c_void_p:
         """``hear`` as a function of the library; it gets each line of losses, in the caller's thread."""

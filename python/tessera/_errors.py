@@ -42,6 +42,10 @@ class UnsupportedError(TesseraError, RuntimeError):
     """This build, machine or environment cannot do it."""
 
 
+class TesseraWarning(UserWarning):
+    """What a fit changed or could not do, where nobody watches its progress; see :attr:`Model.notices`."""
+
+
 class CancelledError(TesseraError):
     """The call was cancelled."""
 
@@ -77,6 +81,6 @@ def in_python(message: str) -> str:
     >>> in_python("Read it as text with --types age=category, or replace it with --force. See --batch-size.")
     "Read it as text with types={'age': 'category'}, or replace it with overwrite=True. See batch_size."
     """
-    message = re.sub(r"--types (\S+)=(\w+)", r"types={'\1': '\2'}", message)
-    message = re.sub(r"--(force)\b", "overwrite=True", message)
+    message = re.sub(r"--types \"?([^\s\"=]+)=(\w+)\"?", r"types={'\1': '\2'}", message)
+    message = re.sub(r"overwrite \(--force\)|--force\b", "overwrite=True", message)
     return re.sub(r"(?<![\w-])--(?!build|target)([a-z][a-z0-9-]*)", lambda option: option[1].replace("-", "_"), message)

@@ -103,7 +103,7 @@ class Synthesizer:
         """As :meth:`Model.sample_iter`."""
         return self._fitted().sample_iter(*arguments, **options)
 
-    def save(self, path: Path, *, overwrite: bool = False) -> None:
+    def save(self, path: Path, *, overwrite: bool = True) -> None:
         """As :meth:`Model.save`; :func:`tessera.load` gives the :class:`Model`."""
         self._fitted().save(path, overwrite=overwrite)
 

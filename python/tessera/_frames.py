@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import importlib.util
 import json
+import numbers
 import sys
+import warnings
 from typing import Any, Callable, NamedTuple
 
 from . import _errors
@@ -73,9 +75,12 @@ class Pandas(Frames):
 
     def take(self, data: Any, index: bool) -> Taken:
         pyarrow = _pyarrow()
+        given, data = data, self._plain(data)
         try:
             table = pyarrow.Table.from_pandas(data, preserve_index=index)
             without_index = pyarrow.Table.from_pandas(data.iloc[:0].reset_index(drop=True))
+        except UnicodeEncodeError as error:
+            raise _errors.DataError(f"A text has half of a surrogate pair, which is no text: {error}") from error
         except Exception as error:  # of pyarrow, which names the column
             raise _errors.DataError(f"The DataFrame cannot be passed as an Arrow stream: {error}") from error
         note = json.loads(table.schema.metadata[b"pandas"])
@@ -83,9 +88,13 @@ class Pandas(Frames):
         for column in note["columns"]:
             if column["pandas_type"] == "categorical":  # the number of categories counts rare ones
                 column.update(numpy_type="int8", metadata=None)
-        dtypes = dict(zip(table.column_names, data.dtypes))
+        dtypes = dict(zip(table.column_names, given.dtypes))
         objects = [name for name, dtype in dtypes.items() if str(dtype) == "object"]
         categories = {name: known for name, known in map(self._categories, dtypes.items()) if known}
+        for place, name in enumerate(table.column_names[: len(data.columns)]):
+            if name in categories and categories[name]["ordered"]:  # a scale, of which some levels may have no rows
+                used = set(data.iloc[:, place].dropna().unique())
+                categories[name]["unused"] = [value for value in categories[name]["values"] if value not in used]
         # Integer categories must not be learned as numbers: a model makes numbers between those it saw.
         types = {name: "category" for name, known in categories.items() if not isinstance(known["values"][0], str)}
         return Taken(table, {"pandas": json.dumps(note), "objects": objects, "categories": categories}, types)
@@ -103,10 +112,38 @@ class Pandas(Frames):
             frame[column] = restore(frame[column])
         return frame
 
+    def _plain(self, data: Any) -> Any:
+        """The table with texts where Arrow has no type: in columns of texts and numbers, and for intervals."""
+        for place in range(data.shape[1]):
+            column = data.iloc[:, place]
+            if self._has_intervals(column.dtype):
+                column = column.cat.rename_categories(list(map(str, column.cat.categories)))
+            elif column.dtype == object and _is_mixed(column.dropna()):
+                column = column.map(str, na_action="ignore")
+                warnings.warn(
+                    f"Column {data.columns[place]!r} holds texts and numbers: all are learned as texts.",
+                    _errors.TesseraWarning,
+                    stacklevel=2,
+                )
+            else:
+                continue
+            data = data.copy(deep=False)
+            data.isetitem(place, column)
+        return data
+
+    def _has_intervals(self, dtype: Any) -> bool:
+        return isinstance(getattr(dtype, "categories", None), self._loaded().IntervalIndex)
+
     def _categories(self, column: tuple[str, Any]) -> tuple[str, dict[str, Any] | None]:
         """The categories of a column, if they are texts or integers; others come back as their values."""
         name, dtype = column
         values = dtype.categories.tolist() if isinstance(dtype, self._loaded().CategoricalDtype) else []
+        if values and self._has_intervals(dtype):
+            known = {"values": list(map(str, values)), "ordered": dtype.ordered}
+            if dtype.categories.dtype.subtype.kind in "iuf":
+                known["intervals"] = {str(value): [value.left, value.right] for value in values}
+                known["closed"] = dtype.categories.closed
+            return name, known
         known = values and any(all(type(value) is type_ for value in values) for type_ in (str, int))
         return name, {"values": values, "ordered": dtype.ordered} if known else None
 
@@ -118,6 +155,9 @@ class Pandas(Frames):
 
         values = known["values"] + sorted(set(column.dropna().unique()) - set(known["values"]))
         column = column.astype(pandas.CategoricalDtype(values, ordered=known["ordered"]))
+        if "intervals" in known:
+            bounds = [tuple(known["intervals"][value]) for value in values]
+            return column.cat.rename_categories(pandas.IntervalIndex.from_tuples(bounds, known["closed"]))
         return column.cat.set_categories(values)  # astype keeps the order of the same categories, if they have none
 
     def _nullable(self, table: Any) -> Callable[[Any], Any]:
@@ -193,6 +233,16 @@ class DuckDB(Frames):
         import duckdb
 
         return duckdb.from_arrow(_pyarrow().Table.from_pylist(records))
+
+
+def _is_mixed(values: Any) -> bool:
+    """
+    >>> _is_mixed(["P", 1, 1.0]), _is_mixed(["P", "1"]), _is_mixed([1, 2.5]), _is_mixed(["P", [1]])
+    (True, False, False, False)
+    """
+    texts = [isinstance(value, str) for value in values]
+    scalars = (isinstance(value, (str, numbers.Number)) or type(value).__name__ == "bool_" for value in values)
+    return any(texts) and not all(texts) and all(scalars)
 
 
 _ALL = (Pandas(), Polars(), DuckDB(), Arrow(), Frames())

@@ -36,7 +36,10 @@ def checked(name: str, kind: Any, value: Any) -> Any:
     if kind is c.c_char_p and not isinstance(value, bytes):
         if not isinstance(value, str) or "\0" in value:
             raise _errors.UsageError(f"{name} is {value!r}; it must be a text without NUL bytes.")
-        return value.encode()
+        try:
+            return value.encode()
+        except UnicodeEncodeError:
+            raise _errors.UsageError(f"{name} is {value!r}: it has half of a surrogate pair, which is no text.") from None
     if kind in (c.c_int32, c.c_int64, c.c_uint64):
         try:
             number = operator.index(value)
@@ -300,6 +303,7 @@ _declare("tessera_schema_write", _text, _text, c.c_int)
 _declare("tessera_report_html", _text, _pointer)
 _declare("tessera_report_write", _text, _text, c.c_int)
 _declare("tessera_info", _pointer)
+_declare("tessera_process_memory", _pointer, _pointer, _pointer)
 _declare("tessera_table_open", _pointer, _pointer, c.c_size_t, _pointer, _pointer)
 _declare("tessera_table_write", _pointer, _pointer, _text, _pointer)
 _declare("tessera_check_files", _pointer, c.c_size_t)
@@ -340,6 +344,13 @@ def type_list(types: Mapping[Any, str] | None) -> str | None:
     '"zip"=category,"a,b"=date'
     """
     return ",".join(f"{quoted(name)}={type_}" for name, type_ in types.items()) if types else None
+
+
+def available_memory() -> int:
+    """Bytes that the machine, or the group of the process, has left; 0: not known."""
+    resident, peak, available = c.c_int64(), c.c_int64(), c.c_int64()
+    lib.tessera_process_memory(c.byref(resident), c.byref(peak), c.byref(available))
+    return available.value
 
 
 def version() -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Callable
 
 from . import _frames
 
 
-def known_looks(looks: _frames.Looks, document: Any) -> _frames.Looks:
-    """Looks without the categories that the model does not know: rare ones must not stand in its file."""
+def known_looks(looks: _frames.Looks, document: Any, drawn: Callable[[], Any]) -> _frames.Looks:
+    """Looks without the categories that the model does not know: rare ones must not stand in its file.
+
+    `drawn` draws a row as a table of pyarrow: columns that a rule computes have their categories in it alone.
+    """
     if not looks.get("categories"):
         return looks
     known = dict(_levels(document))
@@ -19,12 +22,23 @@ def known_looks(looks: _frames.Looks, document: Any) -> _frames.Looks:
         if len(names) > 1 and all(len(parts) == len(names) for parts in cells):
             for place, part in enumerate(names):
                 known.setdefault(part, {parts[place] for parts in cells})
-    kept = {
-        name: {**given, "values": [value for value in given["values"] if str(value) in known[name]]}
-        for name, given in looks["categories"].items()
-        if name in known
-    }
+    if not known.keys() >= looks["categories"].keys() and "pandas" in looks:
+        for name, column in zip((row := drawn()).column_names, row.columns):
+            if hasattr(column.type, "index_type"):
+                known.setdefault(name, set(map(str, column.combine_chunks().dictionary.to_pylist())))
+    kept = {name: _known(given, known[name]) for name, given in looks["categories"].items() if name in known}
     return {**looks, "categories": kept}
+
+
+def _known(given: dict[str, Any], known: set[str | None]) -> dict[str, Any]:
+    """Of the categories of a column those that the model knows, and those that no row has."""
+    unused = given.get("unused", ())
+    values = [value for value in given["values"] if str(value) in known or value in unused]
+    kept = {**given, "values": values}
+    kept.pop("unused", None)
+    if "intervals" in given:
+        kept["intervals"] = {value: given["intervals"][value] for value in values}
+    return kept
 
 
 def _cells(level: str) -> list[str | None]:

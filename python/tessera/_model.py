@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes as c
 import io
 import os
+import warnings
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Callable
@@ -19,6 +20,7 @@ from ._library import (
     FitOptions,
     GivenOptions,
     SampleOptions,
+    available_memory,
     checked,
     lib,
     read_json,
@@ -203,14 +205,19 @@ def fit(
 
     def work(handle: c.c_void_p) -> Model:
         kind, taken = _take(data, index, handle, types)
-        options.types = (type_list(taken.types) or "").encode()
+        options.types = checked("types", c.c_char_p, type_list(taken.types) or "")
         model = c.c_void_p()
         lib.tessera_fit(handle, c.byref(options), Incoming(taken.rows), c.byref(model))
         return Model(model, kind, taken.looks)
 
     model = context.run(work)
-    model._looks = known_looks(model._looks, model.describe())
-    model._losses, model._checkpoint = losses, checkpoint
+    model._looks = known_looks(
+        model._looks, model.describe(), lambda: model.sample(1, out="arrow", threads=1, progress=False)
+    )
+    model._losses, model._checkpoint, model._notices = losses, checkpoint, context.notices
+    changes = [note for note in context.notices if not note.startswith("rule kept")]  # what is found is no reason to warn
+    if changes and not context.watched:
+        warnings.warn("\n".join(changes), _errors.TesseraWarning, stacklevel=2)
     return model
 
 
@@ -263,6 +270,7 @@ class Model:
         self._kind = kind
         self._looks = looks
         self._losses: list[dict[str, float]] = []
+        self._notices: list[str] = []
         self._checkpoint: Path | None = None
         weakref.finalize(self, lib.tessera_model_free, handle)
 
@@ -278,7 +286,7 @@ class Model:
         min_yield: float | None = None,
         max_tries: int | None = None,
         batch_size: int | None = None,
-        overwrite: bool = False,
+        overwrite: bool = True,
         precision: str | None = None,
         device: str | None = None,
         threads: int = 0,
@@ -308,7 +316,7 @@ class Model:
         batch_size : int, optional
             Rows made at a time.
         overwrite : bool
-            Whether `out` may replace a file.
+            Whether `out` replaces a file, as in pandas; False: an error.
         precision, device, threads, progress
             As in :func:`tessera.fit`; `precision` is that of the generator's products.
 
@@ -341,7 +349,7 @@ class Model:
 
             return Rows(open_stream)
 
-        return self._delivered(out, overwrite, (progress, device, threads), lambda context: (self._kind, rows(context)))
+        return self._delivered(out, overwrite, (progress, device, threads), lambda context: (self._kind, rows(context)), n)
 
     def sample_iter(
         self, batch: int = _BATCH, n: int | None = None, where: str | None = None, **options: Any
@@ -380,7 +388,7 @@ class Model:
         max_candidates: int | None = None,
         where: str | None = None,
         batch_size: int | None = None,
-        overwrite: bool = False,
+        overwrite: bool = True,
         precision: str | None = None,
         device: str | None = None,
         threads: int = 0,
@@ -450,7 +458,18 @@ class Model:
 
         return self._delivered(out, overwrite, (progress, device, threads), completed)
 
-    def _delivered(self, out: Any, overwrite: bool, run_as: tuple[Any, ...], rows: Callable[[Context], Any]) -> Any:
+    def _check_room(self, n: int) -> None:
+        """A frame has a byte for every cell at least."""
+        cells, room = n * len(self.schema), available_memory()
+        if room and cells > room:
+            raise _errors.OutOfMemoryError(
+                f"{n:,} rows of {len(self.schema)} columns are {cells / 1e9:,.0f} GB at least; {room / 1e9:,.1f} GB are "
+                "available.\n  Write them to a file, with out='rows.csv', or take them in parts, with sample_iter."
+            )
+
+    def _delivered(
+        self, out: Any, overwrite: bool, run_as: tuple[Any, ...], rows: Callable[[Context], Any], n: int = 0
+    ) -> Any:
         """What `rows` gives of a context, as `out` says: the kind that comes with the rows, another, or a file."""
         if out is not None and out not in _frames.names():
             path = _output(out)
@@ -459,6 +478,8 @@ class Model:
             return out
         kind = _frames.by_name(str(out)) if out else None
         lazy = (kind or self._kind).name == "rows"  # of which nothing is made yet
+        if not lazy:
+            self._check_room(n)
         context = Context(False if lazy else run_as[0], *run_as[1:])
 
         def made(_: Any) -> Any:
@@ -468,8 +489,11 @@ class Model:
 
         return context.run(made)
 
-    def save(self, path: Path, *, overwrite: bool = False) -> None:
-        """Writes a model file, whole or not at all, and removes the checkpoint of its training."""
+    def save(self, path: Path, *, overwrite: bool = True) -> None:
+        """Writes a model file, whole or not at all, and removes the checkpoint of its training.
+
+        A file of this name is replaced, as in pandas; ``overwrite=False`` refuses to.
+        """
         file_ = File(name="the model", path=os.fsencode(path), use=FILE_REGULAR, overwrite=overwrite)
         lib.tessera_check_files(c.byref(file_), 1)
         with _files.whole_file(path) as beside, open(beside, "wb") as file:
@@ -488,6 +512,17 @@ class Model:
         ['step', 'epoch', 'seconds', 'surprise']
         """
         return self._kind.from_records(self._lines())
+
+    @property
+    def notices(self) -> list[str]:
+        """What the fit said: rules that rows keep, columns that are regenerated, what was protected.
+
+        In a script all but the rules are also a warning (:class:`tessera.TesseraWarning`). A model file keeps none.
+
+        >>> [note for note in model.notices if "regenerated" in note][0][:19]
+        'Column "person_id" '
+        """
+        return list(self._notices)
 
     def _lines(self) -> list[dict[str, float]]:
         """The lines of losses that were heard while it trained, else those that are in the model file."""
@@ -514,7 +549,7 @@ class Model:
         """
         return str(self.describe()["method"])
 
-    def to_html(self, path: Path | None = None, *, overwrite: bool = False) -> str | None:
+    def to_html(self, path: Path | None = None, *, overwrite: bool = True) -> str | None:
         """The page of the training, and a card of the model for an audit; as text if there is no `path`.
 
         >>> "How was this model trained?" in model.to_html()

@@ -82,7 +82,7 @@ class Report:
         records = [{**rule, "example": _example(rule)} for rule in self.document.get("rules", [])]
         return self._kind.from_records(records)
 
-    def to_html(self, path: Path | None = None, *, model: Model | None = None, overwrite: bool = False) -> str | None:
+    def to_html(self, path: Path | None = None, *, model: Model | None = None, overwrite: bool = True) -> str | None:
         """The page to look at, in a file that loads nothing from elsewhere; as text if there is no `path`.
 
         With the `model` that made the rows it also shows its training and what it says of itself.
@@ -147,7 +147,7 @@ class Comparison(Mapping[str, Report]):
         return self._kind.from_records([{"table": name, **report.scores} for name, report in self.items()])
 
     def to_html(
-        self, path: Path | None = None, *, models: Mapping[str, Model] | None = None, overwrite: bool = False
+        self, path: Path | None = None, *, models: Mapping[str, Model] | None = None, overwrite: bool = True
     ) -> str | None:
         """The page that shows the tables side by side, as :meth:`Report.to_html`; `models` by the names of tables."""
         cards = {name: model._card() for name, model in (models or {}).items()}

@@ -27,4 +27,4 @@ os.environ["TESSERA_LIBRARY"] = os.path.abspath(library)
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(here.parent.parent / "python"))
 found = unittest.defaultTestLoader.discover(str(here), pattern)
-sys.exit(not unittest.TextTestRunner(verbosity=1).run(found).wasSuccessful())
+sys.exit(not unittest.TextTestRunner(verbosity=1, warnings="ignore").run(found).wasSuccessful())

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
 
 import duckdb
 import pandas
@@ -150,14 +151,58 @@ class Sampling(unittest.TestCase):
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
 
+class Notices(unittest.TestCase):
+    def test_a_fit_warns_once_of_what_it_changed(self):
+        with self.assertWarns(tessera.TesseraWarning) as caught:
+            model = tessera.fit(PEOPLE, epochs=0)
+        self.assertEqual(len(caught.warnings), 1)
+        self.assertTrue(any("regenerated" in note for note in model.notices))
+        self.assertNotIn("--", "".join(model.notices))
+
+    def test_rules_are_notices_and_no_warning(self):
+        table = tessera.example(300)[["age", "country"]]
+        table["twice"] = 2 * table["age"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", tessera.TesseraWarning)
+            model = tessera.fit(table, epochs=0)
+        self.assertTrue(any("twice = 2 * age" in note for note in model.notices), model.notices)
+
+    def test_the_method_that_options_choose_is_said(self):
+        model = tessera.fit(PEOPLE.head(60), calibrate="full", epochs=0)
+        self.assertTrue(any("tvae, not made" in note and "calibrate full" in note for note in model.notices))
+
+    def test_reasons_are_words(self):
+        found = tessera.inspect(PEOPLE)
+        self.assertIn("int64", found["reason"][list(found["name"]).index("age")])
+        self.assertNotIn("(format", "".join(found["reason"]))
+
+
+class Limits(unittest.TestCase):
+    def test_more_rows_than_memory_has_are_refused_at_once(self):
+        with self.assertRaisesRegex(tessera.OutOfMemoryError, "sample_iter"):
+            MODEL.sample(2**62)
+
+    def test_halves_of_surrogate_pairs_are_named(self):
+        with self.assertRaisesRegex(tessera.UsageError, "surrogate"):
+            MODEL.sample(1, where="city = '\ud800'")
+        with self.assertRaises(tessera.DataError):
+            tessera.fit(PEOPLE.assign(city=pandas.Series(["\ud800"] * len(PEOPLE), dtype=object)))
+
+    @in_folder
+    def test_a_table_is_no_model(self, folder):
+        PEOPLE.to_parquet(folder / "people.parquet")
+        with self.assertRaisesRegex(tessera.FormatError, "a Parquet file, not a model"):
+            tessera.load(folder / "people.parquet")
+
+
 class Files(unittest.TestCase):
     @in_folder
     def test_models_are_saved_and_loaded(self, folder):
         path = folder / "m.tessera"
         MODEL.save(path)
+        MODEL.save(path)  # as in a notebook whose cell runs again
         with self.assertRaisesRegex(tessera.FileError, "overwrite=True"):
-            MODEL.save(path)
-        MODEL.save(path, overwrite=True)
+            MODEL.save(path, overwrite=False)
         self.assertEqual(os.listdir(folder), ["m.tessera"])
         self.assertTrue(tessera.load(path).sample(20).equals(MODEL.sample(20)))
         again = pickle.loads(pickle.dumps(MODEL))
@@ -174,7 +219,7 @@ class Files(unittest.TestCase):
             path = folder / name
             self.assertEqual(MODEL.sample(50, out=path), path)
             with self.assertRaises(tessera.FileError):
-                MODEL.sample(50, out=str(path))
+                MODEL.sample(50, out=str(path), overwrite=False)
             read = tessera.fit(path, epochs=0)
             self.assertEqual(read.schema.names, names)
             self.assertIsInstance(read.sample(3), pandas.DataFrame)
@@ -194,7 +239,7 @@ for name in ("r.parquet", "r.arrow", "r.arrows"):
     assert again.schema.names == model.schema.names and again.schema["children"].type == "category"
     for path in (name, "no/" + name):
         try:
-            model.sample(5, out=path)
+            model.sample(5, out=path, overwrite=False)
             sys.exit(f"{path} was written")
         except tessera.FileError as error:
             assert name in str(error)
@@ -311,7 +356,7 @@ class Reports(unittest.TestCase):
             report.to_html(path)
             self.assertEqual(path.read_text(encoding="utf-8"), page)
             with self.assertRaises(tessera.FileError):
-                report.to_html(path)
+                report.to_html(path, overwrite=False)
         frame = polars.DataFrame(PEOPLE)
         self.assertIsInstance(tessera.evaluate(frame, PEOPLE, c2st=False, distances=False).columns, polars.DataFrame)
 

@@ -123,6 +123,20 @@ class Dtypes(unittest.TestCase):
         self.assertEqual(sorted(model.sample(9)["c"].cat.categories), ["high", "low"])
         self.assertNotIn(b"Lovelace", pickle.dumps(model))
 
+    def test_intervals_come_back(self):
+        for values in (pandas.Series(range(100)), pandas.Series(range(100)) / 7):
+            frame = pandas.DataFrame({"band": pandas.cut(values, 4), "x": values})
+            model = tessera.fit(frame, epochs=0)
+            for known in (model, pickle.loads(pickle.dumps(model))):
+                self.assertEqual(known.sample(30)["band"].dtype, frame["band"].dtype)
+
+    def test_a_scale_keeps_levels_without_rows(self):
+        scale = pandas.CategoricalDtype(["none", "low", "mid", "high"], ordered=True)
+        texts = pandas.Series(["low", "high"] * 50 + ["none"]).astype(scale)
+        model = tessera.fit(pandas.DataFrame({"c": texts}), epochs=0)
+        self.assertEqual(list(model.sample(9)["c"].cat.categories), ["low", "mid", "high"])
+        self.assertNotIn(b"none", pickle.dumps(model).split(b"looks")[-1])
+
     def test_integers_of_other_tables_stay_integers(self):
         import pyarrow
 
@@ -132,9 +146,15 @@ class Dtypes(unittest.TestCase):
 
 
 class Errors(unittest.TestCase):
-    def test_mixed_columns_are_named(self):
-        with self.assertRaisesRegex(tessera.DataError, "column a"):
-            tessera.fit(pandas.DataFrame({"a": [1, "x"]}))
+    def test_columns_of_texts_and_numbers_are_learned_as_texts(self):
+        frame = pandas.DataFrame({"a": pandas.Series(["P", 1, 1.0, None] * 20, dtype=object), "b": range(80)})
+        before = frame.copy()
+        with self.assertWarnsRegex(tessera.TesseraWarning, "'a' holds texts and numbers"):
+            model = tessera.fit(frame, epochs=0)
+        self.assertTrue(set(model.sample(200)["a"].dropna()) <= {"P", "1", "1.0"})
+        self.assertTrue(frame.equals(before))
+
+    def test_columns_of_lists_are_named(self):
         with self.assertRaisesRegex(tessera.DataError, "a"):
             tessera.fit(pandas.DataFrame({"a": [[1], [2]]}))
 

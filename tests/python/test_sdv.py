@@ -10,6 +10,7 @@ import pandas
 
 import tessera
 from tessera.sdv import cag
+from tessera.sdv.evaluation import single_table
 from tessera.sdv.metadata import Metadata, SingleTableMetadata
 from tessera.sdv.sampling import Condition
 from tessera.sdv.single_table import CTGANSynthesizer, TVAESynthesizer
@@ -232,6 +233,27 @@ class Synthesizers(unittest.TestCase):
             synthesizer.save(path)
             again = TVAESynthesizer.load(path).get_loss_values()
             self.assertEqual(list(again), [name for name in synthesizer.get_loss_values() if name != "seconds"])
+
+    def test_remaining_columns_are_drawn(self):
+        known = PEOPLE[["age", "day"]].head(20)
+        synthesizer = fitted()
+        rows = synthesizer.sample_remaining_columns(known)
+        self.assertEqual(list(rows), list(PEOPLE))
+        for name in known:
+            self.assertEqual(rows[name].tolist(), known[name].tolist())
+
+    def test_quality_has_sdvs_names(self):
+        report = single_table.evaluate_quality(PEOPLE, PEOPLE, metadata(), verbose=False)
+        self.assertEqual(report.get_properties()["Score"].tolist(), [1.0, 1.0])
+        self.assertEqual(len(report.get_details("Column Shapes")), len(PEOPLE.columns) - 1)
+        with self.assertRaisesRegex(tessera.UnsupportedError, "to_html"):
+            single_table.get_column_plot(PEOPLE, PEOPLE, "age")
+
+    def test_modules_that_are_not_here_name_the_way_out(self):
+        with self.assertRaisesRegex(tessera.UnsupportedError, "sequence_key"):
+            from tessera.sdv.sequential import PARSynthesizer  # noqa: F401
+        with self.assertRaisesRegex(tessera.UnsupportedError, "one table"):
+            from tessera.sdv.multi_table import HMASynthesizer  # noqa: F401
 
     def test_what_is_missing_says_so(self):
         synthesizer = TVAESynthesizer(metadata())

@@ -1,7 +1,7 @@
 """The class names and metadata of SDV over Tessera's models, so that one import can be changed.
 
 ``from sdv.single_table import CTGANSynthesizer`` becomes ``from tessera.sdv.single_table import CTGANSynthesizer``, and
-likewise for ``sdv.metadata``, ``sdv.sampling`` and ``sdv.cag``. Names and file formats follow SDV's public
+likewise for ``sdv.metadata``, ``sdv.sampling``, ``sdv.cag`` and ``sdv.evaluation``. Names and file formats follow SDV's public
 documentation; the code is Tessera's. What SDV has and this has not raises :class:`tessera.UnsupportedError` that names
 the way out.
 
@@ -14,6 +14,6 @@ the way out.
 20
 """
 
-from . import cag, metadata, sampling, single_table
+from . import cag, evaluation, metadata, sampling, single_table
 
-__all__ = ["cag", "metadata", "sampling", "single_table"]
+__all__ = ["cag", "evaluation", "metadata", "sampling", "single_table"]

@@ -96,6 +96,21 @@ class _Synthesizer:
         parts = [self._draw(c.get_num_rows(), Condition(c.get_column_values()).where(), batch_size) for c in conditions]
         return self._written(pandas.concat(parts, ignore_index=True), output_file_path)
 
+    def sample_remaining_columns(
+        self,
+        known_columns: Any,
+        max_tries_per_batch: int | None = None,
+        batch_size: int | None = None,
+        output_file_path: Path | None = None,
+    ) -> Any:
+        """Keeps the columns of a DataFrame and draws the others, row by row."""
+        known = known_columns.copy(deep=False)
+        for name in known.columns:
+            self.metadata._known(name)
+        known = self._with_times(known)
+        frame = self._fitted().complete(known, out="pandas", seed=self._samples, batch_size=batch_size)
+        return self._written(self._as_given(frame), output_file_path)
+
     def reset_sampling(self) -> None:
         """The next samples are those that the first calls drew."""
         self._samples = 0
@@ -184,6 +199,8 @@ class _Synthesizer:
 
         data = data.copy(deep=False)
         for name, format_ in self._formats.items():
+            if name not in data.columns:
+                continue
             try:
                 data[name] = pandas.to_datetime(data[name], format=format_)
             except (ValueError, TypeError) as error:
@@ -192,6 +209,10 @@ class _Synthesizer:
 
     def _draw(self, rows: int, where: str | None, batch_size: int | None) -> Any:
         frame = self._fitted().sample(rows, where, out="pandas", seed=self._samples, batch_size=batch_size)
+        return self._as_given(frame)
+
+    def _as_given(self, frame: Any) -> Any:
+        """Rows as the fitted table wrote them; the next call draws others."""
         self._samples += 1
         for name, format_ in self._formats.items():
             frame[name] = frame[name].dt.strftime(format_).astype(object).where(frame[name].notna(), None)
@@ -218,7 +239,6 @@ _MISSING = {
     "load_custom_constraint_classes": "constraints of your own are rules: tessera.fit(table, rule='end >= start').",
     "update_transformers": "Tessera encodes columns by their types; change them with metadata.update_column.",
     "get_transformers": "Tessera encodes columns by their types; tessera.load(path).describe() shows how.",
-    "sample_remaining_columns": "use sample_from_conditions with a condition for each row.",
     "get_loss_values_plot": "plot get_loss_values(), or write the page of tessera.load(path).to_html('page.html').",
     "get_learned_distributions": "these models have networks, not distributions of columns.",
 }
