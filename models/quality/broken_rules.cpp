@@ -11,6 +11,7 @@
 #include "models/data/sequence/cell_text.h"
 #include "models/expression/where.h"
 #include "models/rules/kinds/joint.h"
+#include "models/rules/kinds/key.h"
 #include "models/rules/rule/columns.h"
 #include "models/rules/rules.h"
 #include "models/sampling/shown.h"
@@ -77,7 +78,14 @@ class BrokenRules {
 
   // Checks a rule in the form that fit accepts; comparisons joined by "and" are checked separately.
   void check_given(const std::string& text, Team& team) {
-    const std::vector<std::string> columns = JointRule::columns_in(text);
+    const std::vector<std::string> columns = JointRule::columns_in(text), key = KeyRule::columns_in(text);
+    if (key.size() == 2) {
+      const auto head = [&](const std::string& name) {
+        return head_of(real_.columns[static_cast<size_t>(parse_column(quoted_name(name), real_, "a key"))]);
+      };
+      add(text, "given", KeyRule(head(key[0]), head(key[1]), 1, {}).broken(synthetic_, real_), key);
+      return;
+    }
     if (columns.empty()) {
       for (const WhereTerm& term : parse_where(text, real_, "--rule").terms) check(term.text, "given");
       return;

@@ -50,6 +50,7 @@ def fit(
     numbers: str | None = None,
     rules: str | Iterable[str] | None = None,
     rule: str | Iterable[str] | None = None,
+    unique: Iterable[Any] | None = None,
     sequence_length: int | None = None,
     sequence_key: str | None = None,
     sequence_index: str | None = None,
@@ -105,6 +106,8 @@ def fit(
         fixed combinations of columns. A list finds them, and is of further rules.
     rule : str or list of str, optional
         Further rules, as ``where`` of :meth:`Model.sample` writes them.
+    unique : pair of str, or list of pairs, optional
+        Columns of which no pair of values occurs twice: ``("user", "loan")``, the column of groups first.
     sequence_length, sequence_key, sequence_index, stride, static
         What makes sequences of the table, for methods that learn sequences.
     patience : int, optional
@@ -183,7 +186,7 @@ def fit(
         losses=context.losses_callback(hear),
         calibrate=calibrate,
         numbers=numbers,
-        **rule_options(rules, rule),
+        **rule_options(rules, rule, unique),
         sequences=None if all(x is None for x in sequences) else sequence_options(*sequences),
         checkpoint=_encoded_path(checkpoint),
         checkpoint_every=checkpoint_every,

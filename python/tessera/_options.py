@@ -56,15 +56,22 @@ def _text(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
-def rule_options(rules: str | Iterable[str] | None, rule: str | Iterable[str] | None) -> dict[str, str | None]:
-    """What the options `rules` and `rule` are in C: how rules are found, and those that are given, one a line.
+def rule_options(
+    rules: str | Iterable[str] | None, rule: str | Iterable[str] | None, unique: Iterable[Any] | None = None
+) -> dict[str, str | None]:
+    """What the options `rules`, `rule` and `unique` are in C: how rules are found, and those that are given, one a line.
 
     >>> rule_options(["end >= start"], "age >= 18")
     {'rules': None, 'rule': 'end >= start\\nage >= 18'}
+    >>> rule_options(None, None, ("user", "loan"))["rule"]
+    '"user" and "loan" are unique together'
     """
     how = rules if rules is None or isinstance(rules, str) else None
     given = [] if rules is how else list(rules or ())
     given += [rule] if isinstance(rule, str) else list(rule or ())
+    pairs = list(unique or ())
+    for pair in [pairs] if pairs and all(isinstance(name, str) for name in pairs) else pairs:
+        given.append(" and ".join('"' + name.replace('"', '""') + '"' for name in pair) + " are unique together")
     return {"rules": how, "rule": "\n".join(given) if given else None}
 
 

@@ -125,5 +125,16 @@ TEST(CombinationRules, ManyCategoriesThatDetermineOthers) {
   expect_restored(rules, std::move(t), real);
 }
 
+// Numbers that each category has one of are no rate of each other.
+TEST(RateRules, AreNotOfNumbersThatACategoryGivesAlone) {
+  const auto country = [](int64_t i) { return static_cast<int>(8 * uniform(i, 1)); };
+  const Table t = table(
+      {texts_by("country", ColumnType::category, 2000, [&](int64_t i) { return "c" + std::to_string(country(i)); }),
+       numbers_by("code", ColumnType::integer, 2000, [&](int64_t i) { return 100 + 37 * country(i); }),
+       numbers_by(
+           "latitude", ColumnType::decimal, 2000, [&](int64_t i) { return 7.5 + 3.1 * (country(i) * 5 % 8); }, 1)});
+  EXPECT_EQ(said(found(t)), std::vector<std::string>{"country, code and latitude occur in fixed combinations"});
+}
+
 }  // namespace
 }  // namespace tessera::whole

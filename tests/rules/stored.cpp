@@ -111,6 +111,37 @@ std::vector<StoredCase> cases() {
                  "high", [&](int64_t i) { return to(low(i) + between(i, 2, 1, 60), 1) + (p.at(i) ? 0.003 : 0); }, 3)};
        },
        "\"decimals\":3"},
+      {"bound",  // a value of its own
+       [=](const Planting& p) {
+         const auto from = [&](int64_t i) { return whole_between(i, 1, 17000, 19000); };
+         return std::vector<Column>{
+             p.numbers("from", from, 0, ColumnType::date),
+             p.numbers(
+                 "until", [&](int64_t i) { return p.at(i) ? 41234 : from(i) + whole_between(i, 2, 1, 900); }, 0,
+                 ColumnType::date)};
+       },
+       "41234", true, false},
+      {"function",
+       [=](const Planting& p) {
+         const auto day = [&](int64_t i) { return whole_between(i, 1, 17000, 19000); };
+         return std::vector<Column>{p.numbers("day", day, 0, ColumnType::date),
+                                    p.numbers("weekday", [&](int64_t i) { return std::fmod(day(i) + 3, 7); })};
+       },
+       ""},
+      {"spelled",
+       [=](const Planting& p) {
+         return std::vector<Column>{p.numbers(
+             "left", [&](int64_t i) { return 100 * whole_between(i, 1, 0, 23) + whole_between(i, 2, 0, 59); })};
+       },
+       "", true, false},
+      {"key",  // the last row of a user may be omitted
+       [=](const Planting& p) {
+         const auto place = [](int64_t i) { return static_cast<double>(i == 17 ? 3 : i == 19 ? 1 : i % 4); };
+         return std::vector<Column>{
+             p.numbers("user", [](int64_t i) { return 700 + std::floor(static_cast<double>(i) / 4); }),
+             p.numbers("loan", [=](int64_t i) { return 1 + place(i); })};
+       },
+       "", true, false},
       {"loose bound",
        [=](const Planting& p) {
          return std::vector<Column>{

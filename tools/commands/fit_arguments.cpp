@@ -74,6 +74,26 @@ void FitArguments::add_rule_to(CLI::App& command) {
           },
           "A rule that sampled rows keep, in the language of --where, such as \"end >= start\"; may be repeated")
       ->allow_extra_args(false);
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--unique",
+          [this](const std::vector<std::string>& given) {
+            for (const std::string& pair : given) {
+              const size_t comma = pair.find(',');
+              if (comma == std::string::npos)
+                throw tessera::Error(TESSERA_E_USAGE, "--unique " + pair + ": name two columns, such as user,loan.");
+              const auto quoted = [](const std::string& name) {
+                std::string out = "\"";
+                for (const char c : name) out += c == '"' ? "\"\"" : std::string(1, c);
+                return out + "\"";
+              };
+              rule +=
+                  quoted(pair.substr(0, comma)) + " and " + quoted(pair.substr(comma + 1)) + " are unique together\n";
+            }
+          },
+          "Two columns of which no pair of values occurs twice, such as user,loan: rows of a user, and their number "
+          "within it; may be repeated")
+      ->allow_extra_args(false);
 }
 
 int32_t FitArguments::rare_rows() const {

@@ -150,15 +150,17 @@ void decode_identifiers(const IdentifierCode& id, double missing_share, uint32_t
     int32_t& code = out.codes[static_cast<size_t>(i)];
     code = -1;
     auto number = static_cast<uint64_t>(row_ids[i]);
+    uint64_t position = 0;
     if (id.repeats) {
       const Repeats::Place place = id.repeats->at(number, key.order);
       if (place.missing && missing_share > 0) continue;
-      number = place.group;
+      number = place.group, position = place.position;
     } else if (missing_share > 0) {
       const Philox p = random_words(seed, Purpose::decode, index, number);
       if (open_uniform(p.word[0], p.word[1]) < missing_share) continue;
     }
     std::string text = id.pattern.text(number, key);
+    if (id.counts_rows) text += kRowMark + std::to_string(position);
     const auto [entry, fresh] = repeated.try_emplace(std::move(text), static_cast<int32_t>(out.values.size()));
     if (fresh) out.values.push_back(entry->first);
     code = entry->second;

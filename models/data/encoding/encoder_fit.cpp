@@ -221,11 +221,12 @@ void fit_identifiers(const Column& column, const EncoderOptions& o, ColumnCode& 
     return;
   }
   const int64_t again = column.size() - missing - static_cast<int64_t>(texts.size());  // rows that repeat a text
-  const bool sorted = 10 * adjacent > 9 * again;
+  const bool counts = column.kind == kCountsRows;  // without gaps in a part of a sample too: as if sorted
+  const bool sorted = counts || 10 * adjacent > 9 * again;
   const IdentifierOptions options{o.least_rows, o.seed, fingerprint_of(column.name)};
   out.code = IdentifierCode{Identifier::learn(texts, rows, options),
                             static_cast<double>(missing) / static_cast<double>(column.codes.size()),
-                            Repeats::learn(rows, missing, sorted, o.least_rows)};
+                            Repeats::learn(rows, missing, sorted, o.least_rows), counts};
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ nlohmann::json write(const IdentifierCode& id, ColumnType) {
                      {"pattern", id.pattern.to_json()},
                      {"missing_share", id.missing_share},
                      {"description", id.pattern.describe()}};
+  if (id.counts_rows) out["counts_rows"] = true;
   if (!id.repeats) return out;
   out["repeats"] = id.repeats->to_json();
   out["description"] = fmt::format("{}, {:.3g} rows per value", id.pattern.describe(), id.repeats->mean());
@@ -147,6 +148,7 @@ BinCode read_bins(const Fields& f) {
 
 IdentifierCode read_identifier(const Fields& f) {
   IdentifierCode id{Identifier::from_json(f.at("pattern")), f.number("missing_share")};
+  id.counts_rows = f.has("counts_rows") && f.flag("counts_rows");
   if (f.has("repeats")) id.repeats = Repeats::from_json(f.at("repeats"));
   f.check(id.missing_share >= 0 && id.missing_share <= 1, "has a share of missing values outside 0 … 1");
   return id;

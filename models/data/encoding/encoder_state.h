@@ -27,6 +27,7 @@ struct IdentifierCode {
   Identifier pattern;
   double missing_share = 0;
   std::optional<Repeats> repeats = {};  // none: every row has a text of its own
+  bool counts_rows = false;             // kCountsRows
 };
 
 struct ColumnCode {

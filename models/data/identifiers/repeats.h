@@ -16,6 +16,11 @@
 
 namespace tessera {
 
+// Column::kind of an identifier whose regenerated texts are followed by the number of their row among those of the text,
+// from 0, behind kRowMark: another column counts them.
+inline constexpr const char* kCountsRows = "counts its rows";
+inline constexpr char kRowMark = '\n';
+
 class Repeats {
  public:
   // `rows`: of each value of the table; `missing`: rows without one. `sorted`: equal values are adjacent. None if

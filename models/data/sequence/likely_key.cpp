@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/data/identifiers/repeats.h"
 #include "models/data/sequence/sequences.h"
 
 namespace tessera {
@@ -12,7 +13,7 @@ constexpr double kFewestRows = 2, kMostRows = 50;  // of a value, on average: pr
 constexpr size_t kFewestStatics = 2;
 
 bool may_be_key(const Column& c) {
-  if (c.type != ColumnType::category) return false;
+  if (c.type != ColumnType::category && c.kind != kCountsRows) return false;
   const auto values = static_cast<int64_t>(c.values.size());
   const double rows = static_cast<double>(c.codes.size()) / static_cast<double>(std::max<int64_t>(values, 1));
   return values >= kFewestValues && rows >= kFewestRows && rows <= kMostRows &&

@@ -92,8 +92,8 @@ struct Target {
 // What bands may be of: a column, or a part of it.
 struct Source {
   const Column& column;
-  DatePart part;
-  double of(int64_t row) const { return part_of(part, column.type, column.numbers[static_cast<size_t>(row)]); }
+  BandPart part;
+  double of(int64_t row) const { return part_of(part, column, column.numbers[static_cast<size_t>(row)]); }
 };
 
 struct Proposal {
@@ -107,7 +107,7 @@ int64_t least_of(const RuleSearch& search, const Source& source, const Target& t
 
 std::vector<Band> proposed(const RuleSearch& search, const Source& source, const std::vector<int64_t>& order,
                            const Target& target) {
-  const size_t most = source.part == DatePart::itself ? kMostBands : kMostPartBands;
+  const size_t most = source.part == nullptr ? kMostBands : kMostPartBands;
   std::vector<Band> out;
   std::unordered_set<double> numbers;
   double last = kMissing;
@@ -158,7 +158,10 @@ std::optional<Bands> cut(const Source& source, const Target& target, std::vector
     if (!b.lowest.full()) return {};
     out.values.push_back(target.values.text(b.value));
   }
-  const ColumnType type = source.part == DatePart::itself ? source.column.type : ColumnType::integer;
+  const bool clock = source.part != nullptr && source.part->name == std::string_view("time");
+  const ColumnType type = clock                    ? ColumnType::datetime  // seconds, cut at full hours
+                          : source.part == nullptr ? source.column.type
+                                                   : ColumnType::integer;
   for (size_t k = 1; k < bands.size(); ++k) {
     const auto cut = stable_between(bands[k - 1].highest, bands[k].lowest, [&](double below, double above) {
       return simple_between(type, below, above, with_cut);
@@ -233,7 +236,10 @@ std::optional<FoundRule> find_bands(const RuleSearch& search) {
   const auto tried = static_cast<double>(numbers.size() * targets.size());
   for (const int j : numbers) {
     const Column& c = search.column(j);
-    for (const DatePart part : parts_of(c.type)) {
+    std::vector<BandPart> parts{nullptr};
+    for (const TimeFunction& f : time_functions())
+      if (f.by_band && (when_parts(c) & f.needs) == f.needs) parts.push_back(&f);
+    for (const BandPart part : parts) {
       const Source source{c, part};
       const std::vector<int64_t> order = order_of(search, source);
       for (size_t t = 0; t < targets.size(); ++t) {

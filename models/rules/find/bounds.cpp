@@ -2,8 +2,13 @@
 #include "models/rules/kinds/bound.h"
 
 #include <algorithm>
+#include <cmath>
+#include <unordered_map>
 
+#include "models/data/sequence/sequences.h"
+#include "models/rules/find/factors.h"
 #include "models/rules/find/search.h"
+#include "models/rules/kinds/function.h"
 #include "models/rules/rule/columns.h"
 
 namespace tessera {
@@ -102,10 +107,110 @@ Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>&
   };
   for (size_t lower = 0; lower < n && search.options.by_rejection; ++lower)
     for (size_t upper = 0; upper < n; ++upper)
-      out.loose[lower][upper] = !instant(upper) && out.holds(lower, upper) && !asked(lower, upper) &&
-                                out.below[lower][upper]->chance > kLoose;
+      out.loose[lower][upper] = !instant(upper) && !is_spelled(search.column(out.columns[lower])) &&
+                                !is_spelled(search.column(out.columns[upper])) && out.holds(lower, upper) &&
+                                !asked(lower, upper) && out.below[lower][upper]->chance > kLoose;
   return out;
 }
+
+constexpr double kMinFixed = 0.005, kMinFixedDays = 0.02;  // of the rows
+constexpr size_t kMaxFixed = 100;
+constexpr size_t kFixedShifts = 4;  // pairings of rows with each other's distances
+
+// Whether more rows have something of a column than distances of other rows to the lower columns give.
+bool beyond_distances(double rows, double expected) {
+  return rows >= std::max(2 * expected, expected + 6 * std::sqrt(expected + 1));
+}
+
+// What a later column has whatever its distance is: seen in the rows of the search.
+class FixedSearch {
+ public:
+  FixedSearch(const RuleSearch& search, const Column& upper, const std::vector<const Column*>& lower)
+      : search_(search), upper_(upper) {
+    std::vector<const Column*> all = lower;
+    all.push_back(&upper);
+    least_holders_ = search.holders.least(all);
+    for (const std::vector<int64_t>* rows : {&search.proposing, &search.testing})
+      for (const int64_t row : *rows) {
+        double least = -INFINITY;
+        for (const Column* c : lower) least = std::max(least, c->numbers[static_cast<size_t>(row)]);
+        const double x = upper.numbers[static_cast<size_t>(row)];
+        if (x == x && std::isfinite(least)) least_.push_back(least), x_.push_back(x);
+      }
+  }
+
+  FixedValues find() const {
+    FixedValues out;
+    out.high = highest();
+    if (!search_.options.by_rejection || x_.empty()) return out;
+    out.values = values();
+    for (const FixedDay& day : FixedValues::all_days())
+      if (is_instant(upper_) && is_often(day, out)) out.days.push_back(&day);
+    if (!out.values.empty() || !out.days.empty()) out.column = free_name(search_.table, "fixed " + upper_.name);
+    return out;
+  }
+
+ private:
+  // The number of a row whose distance is that of another one.
+  double shifted(size_t i, size_t shift) const {
+    const size_t other = (i + shift) % x_.size();
+    return rounded(least_[i] + (x_[other] - least_[other]), digits_of(upper_));
+  }
+
+  std::vector<double> values() const {
+    const auto rows = static_cast<double>(x_.size());
+    std::unordered_map<double, double> seen, expected;
+    for (const double x : x_) ++seen[x];
+    for (size_t shift = 1; shift <= kFixedShifts; ++shift)
+      for (size_t i = 0; i < x_.size(); ++i) expected[shifted(i, shift)] += 1.0 / kFixedShifts;
+    std::vector<std::pair<double, double>> often;
+    const auto least = static_cast<double>(least_holders_);
+    for (const auto& [x, n] : seen) {
+      const auto by_distance = expected.find(x);
+      if (n >= std::max(kMinFixed * rows, least) &&
+          beyond_distances(n, by_distance == expected.end() ? 0 : by_distance->second))
+        often.emplace_back(-n, x);
+    }
+    std::sort(often.begin(), often.end());
+    std::vector<double> out;
+    for (const auto& [n, x] : often)
+      if (out.size() < kMaxFixed) out.push_back(x);
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+  // Rows with a fixed value do not count. That all rows end a month is a rule of its own.
+  bool is_often(const FixedDay& day, const FixedValues& fixed) const {
+    const auto lies_on = [&](double x) { return FixedValues::day_of(day, upper_, x) == x; };
+    double rows = 0, seen = 0, expected = 0;
+    for (size_t i = 0; i < x_.size(); ++i) {
+      if (std::binary_search(fixed.values.begin(), fixed.values.end(), x_[i])) continue;
+      ++rows, seen += lies_on(x_[i]);
+      for (size_t shift = 1; shift <= kFixedShifts; ++shift)
+        expected += lies_on(shifted(i, shift)) / (1.0 * kFixedShifts);
+    }
+    return (seen < rows || day.step > 31) &&
+           seen >= std::max(kMinFixedDays * rows, static_cast<double>(least_holders_)) &&
+           beyond_distances(seen, expected);
+  }
+
+  // The largest value, if as many rows or keys hold it as may be known: a limit, such as 100 points.
+  double highest() const {
+    double high = -INFINITY;
+    Held held;
+    search_.holders.each([&](int64_t row, int64_t holder) {
+      const double x = upper_.numbers[static_cast<size_t>(row)];
+      if (x > high) high = x, held = {};
+      if (x == high) held.add(holder);
+    });
+    return held.holders >= least_holders_ ? high : kMissing;
+  }
+
+  const RuleSearch& search_;
+  const Column& upper_;
+  int64_t least_holders_ = 0;
+  std::vector<double> least_, x_;  // the largest of the lower columns, and the upper one
+};
 
 }  // namespace
 
@@ -141,7 +246,10 @@ std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<s
       if (lower.empty() || e.chance > evidence.chance) evidence = e;  // of several, the weakest
       lower.push_back(column(k).name);
     }
-    out.push_back({std::make_shared<BoundRule>(head_of(column(upper)), std::move(lower)), evidence});
+    std::vector<const Column*> below;
+    for (const std::string& name : lower) below.push_back(search.table.find(name));
+    FixedValues fixed = FixedSearch(search, column(upper), below).find();
+    out.push_back({std::make_shared<BoundRule>(head_of(column(upper)), std::move(lower), std::move(fixed)), evidence});
   }
   return out;
 }

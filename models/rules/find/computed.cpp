@@ -6,6 +6,7 @@
 
 #include "models/rules/find/factors.h"
 #include "models/rules/find/search.h"
+#include "models/rules/kinds/function.h"
 #include "models/rules/rule/columns.h"
 
 namespace tessera {
@@ -133,7 +134,7 @@ std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed&
   // A difference of columns may come out below zero where no real one does.
   if ((target.type == ColumnType::integer || target.type == ColumnType::decimal) && negative_terms(expression) &&
       std::none_of(target.numbers.begin(), target.numbers.end(), [](double x) { return x < 0; })) {
-    if (!search.options.by_rejection) return {};
+    if (!search.options.by_rejection || is_spelled(target)) return {};
     found.check = quoted_name(target.name) + " >= 0";
   }
   found.rule = std::make_shared<ComputedRule>(head_of(target), rule.expression);

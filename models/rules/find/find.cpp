@@ -10,8 +10,11 @@
 #include "models/data/table/row_formats.h"
 #include "models/expression/where.h"
 #include "models/rules/find/forms.h"
+#include "models/rules/find/search.h"
 #include "models/rules/kinds/form.h"
+#include "models/rules/kinds/function.h"
 #include "models/rules/kinds/joint.h"
+#include "models/rules/kinds/key.h"
 #include "models/rules/rule/columns.h"
 
 namespace tessera {
@@ -32,13 +35,17 @@ class RuleFinder {
     for (const std::string& text : options_.given) give(text);
     for (const FoundRule& f : out_.found_) f.rule->reduce(table_, team_);
     out_.found_.insert(out_.found_.begin(), formats.begin(), formats.end());
+    for (const auto& [text, columns] : keys_) unite(text, columns);
     for (const auto& [text, columns] : combinations_) combine(text, columns);
     const bool find = options_.find && table_.rows >= RuleSearch::kLeastRows;
     if (find) {
+      if (options_.by_rejection && keys_.empty()) exhaust(find_keys);
       exhaust(find_copy);
+      find_times();
       exhaust(find_multiple);
       exhaust(find_sum);
       exhaust(find_product);
+      exhaust(find_between);
       exhaust(find_rates);
       exhaust(find_bands);
       find_steps();
@@ -87,6 +94,14 @@ class RuleFinder {
       auto total = find_total(search(), *found);
       keep(std::move(total ? *total : *found));
     }
+  }
+
+  // Parts of dates and times first: sums and bands would say some of them in other words.
+  void find_times() {
+    exhaust(find_functions);
+    if (!options_.by_rejection) return;
+    keep(find_spelled(search()));
+    exhaust(find_functions);
   }
 
   // What is learnt as differences between steps is in no other rule; one that is given comes first.
@@ -167,6 +182,10 @@ class RuleFinder {
       combinations_.emplace_back(text, columns);
       return;
     }
+    if (const std::vector<std::string> columns = KeyRule::columns_in(text); !columns.empty()) {
+      keys_.emplace_back(text, columns);
+      return;
+    }
     const Where where = parse_where(text, table_, "--rule");
     if (where.empty()) throw Error(ErrorCode::usage, "--rule: the rule is empty. Write one such as: end >= start");
     if (where.terms.size() > 1)
@@ -184,6 +203,18 @@ class RuleFinder {
                               "sequences cannot be drawn again.\n  Omit it.",
                               text));
     out_.checked_.push_back(text);
+  }
+
+  void unite(const std::string& text, const std::vector<std::string>& columns) {
+    if (columns.size() != 2 || !options_.by_rejection)
+      throw Error(ErrorCode::usage,
+                  fmt::format("\"{}\": a key is of two columns of a table of rows{}.\n  Name the "
+                              "column of groups, then the one that numbers or names rows within a group.",
+                              text, options_.by_rejection ? "" : ", not of sequences"));
+    std::vector<int> places;
+    for (const std::string& name : columns) places.push_back(parse_column(quoted_name(name), table_, "a key"));
+    check_apart(places);
+    keep(key_rule(search(), places[0], places[1]));
   }
 
   // Constants are in every combination as they are.
@@ -296,7 +327,7 @@ class RuleFinder {
   std::vector<std::string> forms_, moved_;  // columns that say how others are written; of these, those of numbers
   std::vector<GivenColumn> computed_;       // of each rule in out_ while rules are given
   std::vector<GivenOrder> bounds_;
-  std::vector<std::pair<std::string, std::vector<std::string>>> combinations_;  // given: the rule and its columns
+  std::vector<std::pair<std::string, std::vector<std::string>>> combinations_, keys_;  // given: the rule, its columns
 };
 
 Rules Rules::find(Table& table, const RuleOptions& options, Team& team, const Monitor& monitor) {

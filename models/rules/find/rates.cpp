@@ -176,18 +176,22 @@ Category category_in(const RuleSearch& search, int column) {
 bool rates_proposed(const RatedPair& pair, const RatedNumbers& target, const RatedNumbers& of, const Category& by,
                     const RatedBy& rated) {
   Interval level, all;
+  double first = kMissing;
+  bool varies = false;  // within a category: else the category alone gives the target
   for (size_t k = 0; k < by.by_code.size(); ++k) {
     const size_t i = by.by_code[k];
     if (rated.is_rare(by.codes[i])) continue;
     const double t = target.x[i], x = of.x[i];
     if ((t != t) != (x != x || by.codes[i] < 0)) return false;
-    if (k == 0 || by.codes[i] != by.codes[by.by_code[k - 1]]) level = {};
+    if (k == 0 || by.codes[i] != by.codes[by.by_code[k - 1]]) level = {}, first = kMissing;
     if (t != t) continue;
+    if (first != first) first = t;
+    varies = varies || t != first;
     const Interval here = pair.of_values(t, x);
     level.meet(here), all.meet(here);
     if (level.empty()) return false;
   }
-  return all.empty();
+  return varies && all.empty();
 }
 
 }  // namespace

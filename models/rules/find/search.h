@@ -78,17 +78,24 @@ struct Computed {
 
 // One of each kind, as the table shows them: those that take a column away return at the first one, so that the next is
 // looked for in what is left.
-std::optional<FoundRule> find_copy(const RuleSearch& search);      // a = b, of texts
-std::optional<FoundRule> find_multiple(const RuleSearch& search);  // a = c·b, or another power of b
-std::optional<FoundRule> find_sum(const RuleSearch& search);       // a = c0 + c1·b + …, a = b among them
-std::optional<FoundRule> find_product(const RuleSearch& search);   // a = c0·b·c, a = c0·b·(1 − c)/d²
-std::optional<FoundRule> find_rates(const RuleSearch& search);     // a = b·c0 or b + c0, with a c0 of each category
-std::optional<FoundRule> find_bands(const RuleSearch& search);     // a by the band that b lies in
+std::optional<FoundRule> find_copy(const RuleSearch& search);       // a = b, of texts
+std::optional<FoundRule> find_multiple(const RuleSearch& search);   // a = c·b, or another power of b
+std::optional<FoundRule> find_sum(const RuleSearch& search);        // a = c0 + c1·b + …, a = b among them
+std::optional<FoundRule> find_product(const RuleSearch& search);    // a = c0·b·c, a = c0·b·(1 − c)/d²
+std::optional<FoundRule> find_functions(const RuleSearch& search);  // a is the month of b, or another function of it
+std::optional<FoundRule> find_between(const RuleSearch& search);    // a is the whole days from b to c
+std::vector<FoundRule> find_spelled(const RuleSearch& search);      // numbers that spell dates or times: 1730
+std::optional<FoundRule> find_rates(const RuleSearch& search);      // a = b·c0 or b + c0, with a c0 of each category
+std::optional<FoundRule> find_bands(const RuleSearch& search);      // a by the band that b lies in
 // Of a column that another one gives alone but for rounding, as tax = 0.19·amount: a sum that it is part of and that
 // holds to the last digit, as total = amount + tax. Without the column, total = 1.19·amount would be all that is left.
 std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& alone);
 std::vector<FoundRule> find_missing(const RuleSearch& search);       // missing exactly where
 std::vector<FoundRule> find_combinations(const RuleSearch& search);  // few combinations of levels
+// A column that counts the rows of each value of another one: the lines of orders.
+std::optional<FoundRule> find_keys(const RuleSearch& search);
+// That no pair of these occurs twice. Error(data) where one does, or where a model may not know enough values.
+FoundRule key_rule(const RuleSearch& search, int outer, int inner);
 // The rule that these columns occur in fixed combinations, whatever chance says; none where these are too many, or too
 // many rows would lose theirs to protection.
 std::optional<FoundRule> joint_rule(const RuleSearch& search, std::vector<int> columns);

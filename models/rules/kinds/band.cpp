@@ -17,17 +17,10 @@ namespace {
 
 constexpr size_t kMostSaid = 6;  // cuts in a text
 
-constexpr std::pair<DatePart, const char*> kParts[] = {{DatePart::itself, ""},   {DatePart::month, "month"},
-                                                       {DatePart::day, "day"},   {DatePart::weekday, "weekday"},
-                                                       {DatePart::hour, "hour"}, {DatePart::minute, "minute"}};
-
-const char* name_of(DatePart part) {
-  return std::find_if(std::begin(kParts), std::end(kParts), [=](auto& p) { return p.first == part; })->second;
-}
-
-std::string cut_text(const Column& of, DatePart part, double cut) {
+std::string cut_text(const Column& of, BandPart part, double cut) {
   std::string out;
-  if (part != DatePart::itself) out = fmt::format("{}", cut);
+  if (part != nullptr && part->name == std::string_view("time")) write_datetime(cut, "%H:%M", 0, out);
+  else if (part != nullptr) out = fmt::format("{}", cut);
   else if (of.type == ColumnType::date) write_date(cut, "%Y-%m-%d", out);
   else if (of.type == ColumnType::datetime) write_datetime(cut, "%Y-%m-%d %H:%M", 0, out);
   else out = fmt::format("{}", cut);
@@ -47,22 +40,8 @@ std::vector<int32_t> codes_of(const std::vector<std::string>& values, std::vecto
 
 }  // namespace
 
-double part_of(DatePart part, ColumnType type, double x) {
-  if (part == DatePart::itself || x != x) return x;
-  const double day = std::floor(type == ColumnType::date ? x : x / kSecondsPerDay);
-  const double second = type == ColumnType::date ? 0 : x - day * kSecondsPerDay;
-  if (part == DatePart::hour) return std::floor(second / 3600);
-  if (part == DatePart::minute) return std::floor(std::fmod(second, 3600) / 60);
-  if (part == DatePart::weekday) return weekday_of(day_in_calendar(day)) + 1;
-  const Civil c = civil_from_days(day_in_calendar(day));
-  return part == DatePart::month ? c.month : c.day;
-}
-
-std::vector<DatePart> parts_of(ColumnType type) {
-  if (type != ColumnType::date && type != ColumnType::datetime) return {DatePart::itself};
-  std::vector<DatePart> out{DatePart::itself, DatePart::month, DatePart::day, DatePart::weekday};
-  if (type == ColumnType::datetime) out.insert(out.end(), {DatePart::hour, DatePart::minute});
-  return out;
+double part_of(BandPart part, const Column& column, double x) {
+  return part == nullptr ? x : part->value(column, x, ColumnType::integer);
 }
 
 std::string band_value(const Column& target, size_t row) {
@@ -95,8 +74,9 @@ std::string BandRule::text() const {
   for (const double cut : bands_.cuts) cuts += (cuts.empty() ? "" : ", ") + cut_text(of_, bands_.part, cut);
   const std::string bands = bands_.cuts.size() > kMostSaid ? fmt::format("in {} bands", bands_.values.size())
                                                            : (bands_.with_cut ? "cut after " : "cut at ") + cuts;
-  const std::string part = bands_.part == DatePart::itself ? "" : fmt::format("the {} of ", name_of(bands_.part));
-  return fmt::format("{} follows from {}{}, {}", quoted_name(target_.name), part, quoted_name(of_.name), bands);
+  const std::string of = quoted_name(of_.name);
+  return fmt::format("{} follows from {}, {}", quoted_name(target_.name),
+                     bands_.part == nullptr ? of : fmt::format(fmt::runtime(bands_.part->words), of), bands);
 }
 
 std::vector<char> BandRule::broken(const Table& rows, const Table&) const {
@@ -106,7 +86,7 @@ std::vector<char> BandRule::broken(const Table& rows, const Table&) const {
   std::vector<std::string> all = target.values;
   if (!is_numeric(target.type)) codes = codes_of(bands_.values, all);
   for (size_t i = 0; i < out.size(); ++i) {
-    const double x = part_of(bands_.part, of.type, of.numbers[i]);
+    const double x = part_of(bands_.part, of, of.numbers[i]);
     if (x != x || target.is_missing(static_cast<int64_t>(i))) continue;
     const size_t band = bands_.of(x);
     out[i] = is_numeric(target.type) ? band_value(target, i) != bands_.values[band] : target.codes[i] != codes[band];
@@ -122,7 +102,7 @@ void BandRule::restore(Table& rows) const {
   const std::vector<int32_t> codes =
       is_numeric(out.type) ? std::vector<int32_t>() : codes_of(bands_.values, out.values);
   for (const double number : of.numbers) {
-    const double x = part_of(bands_.part, of.type, number);
+    const double x = part_of(bands_.part, of, number);
     const size_t band = x == x ? bands_.of(x) : 0;
     if (is_numeric(out.type)) out.numbers.push_back(x == x ? numbers_[band] : kMissing);
     else out.codes.push_back(x == x ? codes[band] : -1);
@@ -132,19 +112,19 @@ void BandRule::restore(Table& rows) const {
 }
 
 nlohmann::json BandRule::to_json() const {
-  return {
-      {"kind", kind()},      {"column", write_head(target_)}, {"of", write_head(of_)},  {"part", name_of(bands_.part)},
-      {"cuts", bands_.cuts}, {"with_cut", bands_.with_cut},   {"values", bands_.values}};
+  return {{"kind", kind()},         {"column", write_head(target_)},
+          {"of", write_head(of_)},  {"part", bands_.part == nullptr ? "" : bands_.part->name},
+          {"cuts", bands_.cuts},    {"with_cut", bands_.with_cut},
+          {"values", bands_.values}};
 }
 
 std::unique_ptr<const TableRule> BandRule::read(const Fields& f) {
-  const std::string said = f.text("part");
-  const auto* part = std::find_if(std::begin(kParts), std::end(kParts), [&](auto& p) { return said == p.second; });
-  f.check(part != std::end(kParts), "has a rule of bands of an unknown part, \"" + said + "\"");
-  Bands bands{part->first, f.numbers("cuts"), f.flag("with_cut"), f.texts("values")};
+  const std::string part = f.text("part");
+  Bands bands{time_function(part), f.numbers("cuts"), f.flag("with_cut"), f.texts("values")};
+  f.check(part.empty() || (bands.part != nullptr && bands.part->by_band),
+          "has a rule of bands of an unknown part, \"" + part + "\"");
   Column of = read_head(Fields(f.at("of"), f.place()));
-  const std::vector<DatePart> parts = parts_of(of.type);
-  f.check(std::find(parts.begin(), parts.end(), bands.part) != parts.end(),
+  f.check(bands.part == nullptr || (when_parts(of) & bands.part->needs) == bands.part->needs,
           "has a rule of bands of a part that its column lacks");
   f.check(is_numeric(of.type) && !bands.cuts.empty() && bands.values.size() == bands.cuts.size() + 1 &&
               std::is_sorted(bands.cuts.begin(), bands.cuts.end()),

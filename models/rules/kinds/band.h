@@ -1,19 +1,17 @@
 // A column that a number decides by the band it lies in: age_group by age, grade by score, year by date; or by the band
 // of a part of a date: quarter by its month, weekend by its weekday.
 #pragma once
-#include <string_view>
-
+#include "models/rules/rule/functions.h"
 #include "models/rules/rule/rule.h"
 
 namespace tessera {
 
-// What of a number the bands are of.
-enum class DatePart { itself, month, day, weekday, hour, minute };  // of dates and times; weekdays from 1, Monday, to 7
-double part_of(DatePart part, ColumnType type, double x);           // NaN of NaN
-std::vector<DatePart> parts_of(ColumnType type);                    // those that a column has
+// What of a number the bands are of: itself (null), or a part of a date or time.
+using BandPart = const TimeFunction*;
+double part_of(BandPart part, const Column& column, double x);  // NaN of NaN
 
 struct Bands {
-  DatePart part = DatePart::itself;
+  BandPart part = nullptr;
   std::vector<double> cuts;         // ascending; band k has the numbers from cuts[k − 1] on and below cuts[k],
   bool with_cut = false;            // or, with it, those above cuts[k − 1] up to cuts[k]
   std::vector<std::string> values;  // one more than cuts; of a column of numbers, texts that give the number again

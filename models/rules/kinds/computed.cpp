@@ -1,5 +1,7 @@
 #include "models/rules/kinds/computed.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -40,7 +42,23 @@ std::vector<int32_t> codes_in(const Column& b, const Column& a) {
   return out;
 }
 
-std::string ComputedRule::text() const { return quoted_name(target_.name) + " = " + expression_; }
+// A time that is another one moved by hours says so: "local is 2 hours after utc", not "local = utc + 2 / 24".
+std::string ComputedRule::text() const {
+  constexpr std::pair<std::string_view, const char*> kUnits[] = {
+      {" / 24", "hour"}, {" / 1440", "minute"}, {" / 86400", "second"}};
+  for (const auto& [part, unit] : kUnits) {
+    if (target_.type != ColumnType::datetime || !expression_.ends_with(part)) continue;
+    const std::string moved = expression_.substr(0, expression_.size() - part.size());
+    const size_t number = moved.rfind(' ') + 1;
+    const bool whole =
+        number > 3 && number < moved.size() && moved.find_first_not_of("0123456789", number) == std::string::npos;
+    if (!whole || (moved[number - 2] != '+' && moved[number - 2] != '-')) continue;
+    const std::string count = moved.substr(number);
+    return fmt::format("{} is {} {}{} {} {}", quoted_name(target_.name), count, unit, count == "1" ? "" : "s",
+                       moved[number - 2] == '+' ? "after" : "before", moved.substr(0, number - 3));
+  }
+  return quoted_name(target_.name) + " = " + expression_;
+}
 
 std::vector<std::string> ComputedRule::columns(const Table& rows) const {
   std::vector<std::string> out{target_.name};

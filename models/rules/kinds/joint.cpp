@@ -17,8 +17,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::string_view kFixed = " occur in fixed combinations";
-
 [[noreturn]] void misfit(const std::string& name) {
   throw Error(ErrorCode::format, "The model file is damaged or foreign: the column \"" + name +
                                      "\" is not of the combinations that a rule makes of it. Fit the model again, or "
@@ -113,10 +111,10 @@ bool split_cells(const std::string& text, std::vector<std::string>& cells, std::
   return true;
 }
 
-std::vector<std::string> JointRule::columns_in(const std::string& text) {
+std::vector<std::string> JointRule::columns_in(const std::string& text, std::string_view what) {
   std::string list = text.substr(0, text.find_last_not_of(" \t") + 1);
-  if (!list.ends_with(kFixed)) return {};
-  list.resize(list.size() - kFixed.size());
+  if (!list.ends_with(what)) return {};
+  list.resize(list.size() - what.size());
   std::vector<std::string> out;
   WhereScanner scan(list, "--rule");
   for (bool more = true; more;) {
@@ -128,7 +126,7 @@ std::vector<std::string> JointRule::columns_in(const std::string& text) {
     if (more) scan.take();
   }
   if (scan.peek().kind != WhereToken::Kind::end) scan.fail("expected \",\" or \"and\"", scan.peek().begin);
-  if (out.size() < 2) scan.fail("combinations are of two columns or more", 0);
+  if (out.size() < 2) scan.fail("name two columns or more", 0);
   return out;
 }
 

@@ -23,7 +23,10 @@ class JointRule : public TableRule {
   nlohmann::json to_json() const override;
   static std::unique_ptr<const TableRule> read(const Fields& f);
   // The columns of the rule that a text() says; none where a text is of another rule. Error(usage) for a broken list.
-  static std::vector<std::string> columns_in(const std::string& text);
+  static std::vector<std::string> columns_in(const std::string& text) { return columns_in(text, kFixed); }
+  // The same of a rule that says another thing of a list of columns.
+  static std::vector<std::string> columns_in(const std::string& text, std::string_view what);
+  static constexpr std::string_view kFixed = " occur in fixed combinations";
 
  private:
   std::string name_;           // of the column of combinations

@@ -6,8 +6,10 @@
 #include "models/rules/kinds/computed.h"
 #include "models/rules/kinds/cycle.h"
 #include "models/rules/kinds/form.h"
+#include "models/rules/kinds/function.h"
 #include "models/rules/kinds/grid.h"
 #include "models/rules/kinds/joint.h"
+#include "models/rules/kinds/key.h"
 #include "models/rules/kinds/missing.h"
 #include "models/rules/kinds/rate.h"
 #include "models/rules/kinds/repeat.h"
@@ -17,13 +19,23 @@ namespace tessera {
 namespace {
 
 constexpr std::pair<const char*, std::unique_ptr<const TableRule> (*)(const Fields&)> kRuleKinds[] = {
-    {"computed", ComputedRule::read}, {"combinations", JointRule::read},
-    {"bound", BoundRule::read},       {"loose bound", LooseBoundRule::read},
-    {"bands", BandRule::read},        {"missing", MissingRule::read},
-    {"grid", GridRule::read},         {"month", MonthRule::read},
-    {"rates", RateRule::read},        {"repeat", RepeatRule::read},
-    {"cycle", CycleRule::read},       {"rising", RisingRule::read},
-    {"falling", FallingRule::read},   {"form", FormRule::read}};
+    {"computed", ComputedRule::read},
+    {"combinations", JointRule::read},
+    {"bound", BoundRule::read},
+    {"loose bound", LooseBoundRule::read},
+    {"bands", BandRule::read},
+    {"missing", MissingRule::read},
+    {"grid", GridRule::read},
+    {"month", MonthRule::read},
+    {"rates", RateRule::read},
+    {"repeat", RepeatRule::read},
+    {"cycle", CycleRule::read},
+    {"rising", RisingRule::read},
+    {"falling", FallingRule::read},
+    {"form", FormRule::read},
+    {"function", FunctionRule::read},
+    {"spelled", SpelledRule::read},
+    {"key", KeyRule::read}};
 
 }  // namespace
 

@@ -1,0 +1,299 @@
+// Columns that functions of dates and times give: one table of the functions' values, and the rules that name them.
+#include "models/rules/rule/functions.h"
+
+#include <nlohmann/json.hpp>
+
+#include "models/data/formats/moments.h"
+#include "rules/orders.h"
+
+namespace tessera::whole {
+namespace {
+
+Column head(ColumnType type, const std::string& format = "") {
+  Column c;
+  c.type = type, c.format = format;
+  return c;
+}
+const Column kDay = head(ColumnType::date, "%Y-%m-%d"), kTime = head(ColumnType::datetime, "%Y-%m-%d %H:%M:%S");
+
+double read(const std::string& text) {
+  double x = 0;
+  if (!(text.size() > 10 ? read_datetime(text, kTime.format, x) : read_date(text, kDay.format, x)))
+    ADD_FAILURE() << text;
+  return x;
+}
+
+struct FunctionCase {
+  const char *function, *of, *is;  // a number, a date or a time
+  const char* to = "";             // of functions of two
+};
+const FunctionCase kCases[] = {
+    {"date", "2024-02-29 17:05:09", "2024-02-29"},
+    {"second", "2024-02-29 17:05:09", "2024-02-29 17:05:09"},
+    {"minutes", "2024-02-29 17:05:09", "2024-02-29 17:05:00"},
+    {"5 minutes", "2024-02-29 17:09:59", "2024-02-29 17:05:00"},
+    {"10 minutes", "2024-02-29 17:19:59", "2024-02-29 17:10:00"},
+    {"15 minutes", "2024-02-29 17:44:09", "2024-02-29 17:30:00"},
+    {"30 minutes", "2024-02-29 17:31:09", "2024-02-29 17:30:00"},
+    {"hours", "1969-12-31 23:59:59", "1969-12-31 23:00:00"},
+    {"start of week", "2024-03-03", "2024-02-26"},
+    {"start of week on Sunday", "2024-03-02", "2024-02-25"},
+    {"end of week", "2024-02-26", "2024-03-03"},
+    {"end of week on Saturday", "2024-03-03", "2024-03-09"},
+    {"end of week on Friday", "2024-02-26", "2024-03-01"},
+    {"start of month", "2024-02-29", "2024-02-01"},
+    {"end of month", "2024-02-03", "2024-02-29"},
+    {"start of next month", "2023-12-31", "2024-01-01"},
+    {"start of quarter", "2024-12-31", "2024-10-01"},
+    {"end of quarter", "2024-10-01", "2024-12-31"},
+    {"start of year", "2024-12-31", "2024-01-01"},
+    {"end of year", "2024-01-01", "2024-12-31"},
+    {"seconds since 1970", "1970-01-02 00:00:01", "86401"},
+    {"milliseconds since 1970", "1970-01-02 00:00:01", "86401000"},
+    {"year, month and day", "2024-02-09", "20240209"},
+    {"year and month", "2024-02-09", "202402"},
+    {"year and week", "2024-12-30", "202501"},
+    {"year and quarter", "2024-12-30", "20244"},
+    {"quarter and year", "2024-12-30", "42024"},
+    {"week and year", "2024-12-30", "12025"},
+    {"year and day", "2024-12-31", "2024366"},
+    {"year", "2024-12-30", "2024"},
+    {"year of two digits", "2004-12-30", "4"},
+    {"year of week", "2024-12-30", "2025"},
+    {"quarter", "2024-07-01", "3"},
+    {"month", "2024-07-01", "7"},
+    {"day", "2024-07-31", "31"},
+    {"weekday", "2024-03-03", "7"},
+    {"weekday from 0", "2024-03-03", "6"},
+    {"weekday from Sunday", "2024-03-03", "1"},
+    {"weekday from Sunday, 0", "2024-03-02", "6"},
+    {"week", "2021-01-03", "53"},
+    {"week from Sunday", "2024-01-07", "1"},
+    {"week from Monday", "2024-01-07", "1"},
+    {"week from 1 January", "2024-01-08", "2"},
+    {"day of year", "2024-12-31", "366"},
+    {"whole time", "2024-02-29 01:00:09", "3609"},
+    {"time in minutes", "2024-02-29 01:00:09", "3600"},
+    {"clock", "2024-02-29 17:05:09", "1705"},
+    {"clock to the second", "2024-02-29 17:05:09", "170509"},
+    {"minute of day", "2024-02-29 01:05:09", "65"},
+    {"hour", "2024-02-29 17:05:09", "17"},
+    {"hour of twelve", "2024-02-29 00:05:09", "12"},
+    {"minute", "2024-02-29 17:05:09", "5"},
+    {"time", "2024-02-29 01:00:09", "3609"},
+    {"month and day", "2024-12-21", "1221"},
+    {"second of minute", "2024-02-29 17:05:09", "9"},
+    {"years between", "2000-02-29", "20", "2021-02-28"},
+    {"years of 365.25 days between", "2000-01-01", "20", "2021-01-01"},
+    {"years of 365 days between", "2000-01-01", "21", "2020-12-28"},
+    {"calendar years between", "2000-12-31", "1", "2001-01-01"},
+    {"months between", "2000-01-31", "0", "2000-02-29"},
+    {"calendar months between", "2000-01-31", "1", "2000-02-01"},
+    {"weeks between", "2000-01-01", "1", "2000-01-14"},
+    {"days between", "2000-01-01 12:00:00", "0", "2000-01-02 11:59:59"},
+    {"calendar days between", "2000-01-01 12:00:00", "1", "2000-01-02 11:59:59"},
+    {"days of both between", "2000-01-01", "3", "2000-01-03"},
+    {"hours between", "2000-01-01 12:00:00", "23", "2000-01-02 11:59:59"},
+    {"minutes between", "2000-01-01 12:00:00", "59", "2000-01-01 12:59:59"},
+    {"seconds between", "2000-01-01 12:00:00", "61", "2000-01-01 12:01:01"},
+    {"minutes over midnight", "2000-01-01 23:50:00", "20", "2000-01-01 00:10:59"},
+};
+
+TEST(Functions, HaveTheirValues) {
+  std::set<std::string> tried;
+  for (const FunctionCase& c : kCases) {
+    const TimeFunction* f = time_function(c.function);
+    ASSERT_NE(f, nullptr) << c.function;
+    const std::string of = c.of, is = c.is, to = *c.to == 0 ? of : c.to;
+    const Column &a = of.size() > 10 ? kTime : kDay, &b = to.size() > 10 ? kTime : kDay;
+    const ColumnType type = f->gives == TimeFunction::Gives::number ? ColumnType::integer
+                            : f->gives == TimeFunction::Gives::date ? ColumnType::date
+                                                                    : ColumnType::datetime;
+    const double expected = type == ColumnType::integer ? std::stod(is) : read(is);
+    EXPECT_EQ(f->value(a, read(of), b, read(to), type), expected) << c.function << " of " << c.of;
+    EXPECT_NE(f->value(a, kMissing, b, read(to), type), expected);
+    EXPECT_EQ(f->two, *c.to != 0) << c.function;
+    if (f->inverse != nullptr) {
+      const double spelled = f->inverse(expected);
+      if (expected > 1e5 || f->needs == kHasTime)
+        EXPECT_EQ(f->value(f->needs == kHasDay    ? kDay
+                           : f->needs == kHasTime ? head(ColumnType::integer, "%H:%M:%S")
+                                                  : kTime,
+                           spelled, ColumnType::integer),
+                  expected == 86401000 ? spelled : expected)
+            << c.function;
+    }
+    tried.insert(c.function);
+  }
+  EXPECT_EQ(tried.size(), time_functions().size());
+}
+
+TEST(Functions, SpellOnlyWhatExists) {
+  const auto spells = [](const char* function, double x) {
+    const double time = time_function(function)->inverse(x);
+    return time == time;
+  };
+  EXPECT_TRUE(spells("clock", 2359) && spells("clock", 0) && spells("clock", 2400));
+  EXPECT_FALSE(spells("clock", 1360) || spells("clock", 2401) || spells("clock", -1) || spells("clock", 12.5));
+  EXPECT_TRUE(spells("year, month and day", 20240229));
+  EXPECT_FALSE(spells("year, month and day", 20230229) || spells("year, month and day", 20241301));
+  EXPECT_TRUE(spells("year and month", 202412));
+  EXPECT_FALSE(spells("year and month", 202413));
+  EXPECT_TRUE(spells("year and week", 202053));
+  EXPECT_FALSE(spells("year and week", 202153) || spells("year and week", 202100));
+}
+
+constexpr int64_t kRows = 900;
+double instant(int64_t i) { return 1.6e9 + std::floor(1e8 * uniform(i, 1)); }
+double later(int64_t i) { return instant(i) + std::floor(1e7 * uniform(i, 2)); }
+
+// A table with a column that the function gives.
+Table given_by(const TimeFunction& f) {
+  Column at = numbers_by("at", ColumnType::datetime, kRows, instant),
+         to = numbers_by("to", ColumnType::datetime, kRows, later);
+  at.format = to.format = kTime.format;
+  const ColumnType type = f.gives == TimeFunction::Gives::number ? ColumnType::integer
+                          : f.gives == TimeFunction::Gives::date ? ColumnType::date
+                                                                 : ColumnType::datetime;
+  Column target =
+      numbers_by("target", type, kRows, [&](int64_t i) { return f.value(at, instant(i), to, later(i), type); });
+  if (type != ColumnType::integer) target.format = type == ColumnType::date ? kDay.format : kTime.format;
+  std::vector<Column> columns{at, target, texts_by("kind", ColumnType::category, kRows, [](int64_t i) {
+                                return uniform(i, 4) < .4 ? "a" : "b";
+                              })};
+  if (f.two) columns.insert(columns.begin() + 1, to);
+  return table(std::move(columns));
+}
+
+TEST(FunctionRules, AreFoundForEachFunction) {
+  for (const TimeFunction& f : time_functions()) {
+    const Table real = given_by(f);
+    Table t = real;
+    const Rules rules = reduced(t);
+    EXPECT_EQ(t.find("target"), nullptr) << f.name;
+    expect_restored(Rules::from_json(rules.to_json()), t, real);
+    expect_reduces_again(rules, real);
+    Table broken = real;
+    for (Column& c : broken.columns)
+      if (c.name == "target") c.numbers[7] += c.type == ColumnType::datetime ? 43 : 1;
+    const std::vector<std::string> left = said(found(broken));
+    EXPECT_TRUE(std::none_of(left.begin(), left.end(), [](const std::string& s) { return s.starts_with("target is"); }))
+        << f.name;
+  }
+}
+
+TEST(FunctionRules, AreSaidInWords) {
+  const auto first = [](const char* function) { return said(found(given_by(*time_function(function)))); };
+  const auto has = [](const std::vector<std::string>& all, const char* rule) {
+    return std::find(all.begin(), all.end(), rule) != all.end();
+  };
+  EXPECT_TRUE(has(first("date"), "target is the date of at"));
+  EXPECT_TRUE(has(first("start of month"), "target is the first day of the month of at"));
+  EXPECT_TRUE(has(first("years between"), "target is the whole years from at to to"));
+  EXPECT_TRUE(has(first("calendar years between"), "target is the year of to minus that of at"));
+}
+
+TEST(FunctionRules, MovedTimesAreSaidInHours) {
+  const Table t =
+      table({numbers_by("utc", ColumnType::datetime, kRows, instant),
+             numbers_by("local", ColumnType::datetime, kRows, [](int64_t i) { return instant(i) + 7200; })});
+  EXPECT_EQ(said(found(t)), std::vector<std::string>{"local is 2 hours after utc"});
+}
+
+TEST(FunctionRules, GiveTextsTheirDigits) {
+  Column at = numbers_by("at", ColumnType::datetime, kRows, instant);
+  const auto by = [&](const char* function, int64_t i) {
+    return static_cast<int>(time_function(function)->value(at, instant(i), ColumnType::integer));
+  };
+  const auto text = [](const char* format, auto... values) {
+    char out[32];
+    std::snprintf(out, sizeof out, format, values...);
+    return std::string(out);
+  };
+  const Table real =
+      table({at,
+             texts_by("week", ColumnType::category, kRows,
+                      [&](int64_t i) { return text("%04d-W%02d", by("year of week", i), by("week", i)); }),
+             texts_by("quarter", ColumnType::category, kRows,
+                      [&](int64_t i) { return text("%04dQ%d", by("year", i), by("quarter", i)); }),
+             texts_by("hour", ColumnType::category, kRows, [&](int64_t i) { return text("%d h", by("hour", i)); }),
+             texts_by("noise", ColumnType::category, kRows,
+                      [&](int64_t i) { return text("%d h", static_cast<int>(24 * uniform(i, 5))); })});
+  Table t = real;
+  const Rules rules = reduced(t);
+  std::vector<std::string> names;
+  for (const Column& c : t.columns) names.push_back(c.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"at", "noise"}));
+  EXPECT_EQ(lines(real), [&] {
+    Table again = t;
+    Rules::from_json(rules.to_json()).restore(again);
+    return lines(again);
+  }());
+}
+
+TEST(FunctionRules, MissingCellsAgree) {
+  Table real = given_by(*time_function("month"));
+  for (const size_t row : {3, 90, 500}) real.columns[0].numbers[row] = real.columns[1].numbers[row] = kMissing;
+  Table t = real;
+  expect_restored(reduced(t), t, real);
+  real.columns[1].numbers[7] = kMissing;  // though its time is known
+  EXPECT_NE(
+      [&] {
+        Table u = real;
+        reduced(u);
+        return u;
+      }()
+          .find("target"),
+      nullptr);
+}
+
+TEST(SpelledRules, LearnClocksAndDatesInParts) {
+  constexpr int64_t kMany = 4000;
+  const auto minute = [](int64_t i) { return std::floor(1440 * uniform(i, 1)); };
+  const auto day = [](int64_t i) { return 18993 + std::floor(1500 * uniform(i, 3)); };
+  const auto part = [&](const char* function) {
+    return [=](int64_t i) { return time_function(function)->value(kDay, day(i), ColumnType::integer); };
+  };
+  const Table real =
+      table({numbers_by("left", ColumnType::integer, kMany,
+                        [&](int64_t i) { return 100 * std::floor(minute(i) / 60) + std::fmod(minute(i), 60); }),
+             numbers_by("year", ColumnType::integer, kMany, part("year")),
+             numbers_by("month", ColumnType::integer, kMany, part("month")),
+             numbers_by("day", ColumnType::integer, kMany, part("day")),
+             numbers_by("weekday", ColumnType::integer, kMany, part("weekday")),
+             numbers_by("period", ColumnType::integer, kMany,
+                        [](int64_t i) {
+                          return 202000 + 100 * std::floor(5 * uniform(i, 6)) + 1 + std::floor(12 * uniform(i, 7));
+                        }),
+             numbers_by("price", ColumnType::integer, kMany,
+                        [](int64_t i) { return 100 * std::floor(20 * uniform(i, 8)); })});
+  Table t = real;
+  const Rules rules = reduced(t);
+  for (const char* name : {"left", "year", "month", "day", "weekday", "period"})
+    EXPECT_EQ(t.find(name), nullptr) << name;
+  EXPECT_NE(t.find("price"), nullptr);
+  const std::vector<std::string> all = said(rules);
+  for (const char* rule : {"left spells a time of day", "period spells a date", "year, month and day spell a date"})
+    EXPECT_NE(std::find(all.begin(), all.end(), rule), all.end()) << rule;
+  expect_restored(Rules::from_json(rules.to_json()), t, real);
+}
+
+TEST(SpelledRules, SecondsAreATimeWhereAnotherColumnSaysSo) {
+  const auto milliseconds = [](int64_t i) { return 1000 * instant(i) + std::floor(1000 * uniform(i, 9)); };
+  const auto of = [](const char* function, ColumnType type) {
+    return [=](int64_t i) { return time_function(function)->value(kTime, instant(i), type); };
+  };
+  Column epoch = numbers_by("epoch", ColumnType::integer, kRows, milliseconds);
+  EXPECT_EQ(said(found(table({epoch, texts_by("kind", ColumnType::category, kRows,
+                                              [](int64_t i) { return uniform(i, 4) < .4 ? "a" : "b"; })}))),
+            std::vector<std::string>{});
+  const Table real = table({epoch, numbers_by("date", ColumnType::date, kRows, of("date", ColumnType::date)),
+                            numbers_by("hour", ColumnType::integer, kRows, of("hour", ColumnType::integer))});
+  Table t = real;
+  const Rules rules = reduced(t);
+  for (const char* name : {"epoch", "date", "hour"}) EXPECT_EQ(t.find(name), nullptr) << name;
+  expect_restored(rules, t, real);
+}
+
+}  // namespace
+}  // namespace tessera::whole
