@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-constexpr int kMostNumberDigits = 15;
+constexpr int kMaxNumberDigits = 15;
 
 // The part of a whole that a product takes, as 1 - discount / 100: no value of the table makes it negative.
 bool is_rest(const Arithmetic& a) {
@@ -75,8 +75,8 @@ bool has_stable_numbers(const RuleSearch& search, Arithmetic expression, const C
     }
     const auto stable = stable_between(low, high, [&](double a, double b) {
       if (inside.divides && !(a > 0)) return kMissing;
-      return inside.divides ? simplest_between(1 / b, 1 / a, Ends::both, kMostNumberDigits)
-                            : simplest_between(a, b, Ends::both, kMostNumberDigits);
+      return inside.divides ? simplest_between(1 / b, 1 / a, Ends::both, kMaxNumberDigits)
+                            : simplest_between(a, b, Ends::both, kMaxNumberDigits);
     });
     return stable && *stable == own;
   });

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMostNumbers = 60, kMostCategories = 30;  // the work grows with numbers² · categories
 constexpr size_t kMostRateLevels = 20'000;
-constexpr int kMostRateDigits = 15;
+constexpr int kMaxRateDigits = 15;
 constexpr size_t kLeastNumbers = 3;  // distinct ones: of fewer, the category alone gives the target
 
 // The rates that give a value but for rounding.
@@ -110,7 +110,7 @@ std::optional<Rates> stable_rates(const RuleSearch& search, const RatedPair& pai
   int64_t others = 0;
   for (size_t v = 0; v < levels.size(); ++v) {
     const auto rate = stable_between(levels[v].low, levels[v].high, [](double low, double high) {
-      return simplest_between(low, high, Ends::both, kMostRateDigits);
+      return simplest_between(low, high, Ends::both, kMaxRateDigits);
     });
     if (by.held[v].holders < by.least || !rate) {
       others += by.held[v].rows;

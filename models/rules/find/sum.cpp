@@ -221,8 +221,8 @@ Centred without(const Centred& c, const std::vector<char>& left_out) {
 }
 
 // What the other columns of a sum leave of one of them, in the rows that are not left out.
-Regression::Residual apart_from(const std::vector<const Centred*>& columns, size_t k,
-                                const std::vector<char>& left_out) {
+Regression::Residual rest_beside(const std::vector<const Centred*>& columns, size_t k,
+                                 const std::vector<char>& left_out) {
   const auto rows = static_cast<size_t>(std::count(left_out.begin(), left_out.end(), 0));
   Regression others(rows);
   for (size_t o = 0; o < columns.size(); ++o) {
@@ -239,7 +239,7 @@ bool has_shared_factors(const RuleSearch& search, const Sample& sample, const st
                         const std::vector<double>& factors, int64_t least, double least_weight) {
   for (size_t k = 0; k < columns.size(); ++k) {
     std::vector<char> left_out(sample.rows.size(), 0);
-    const std::vector<double> rest = apart_from(columns, k, left_out).rest;
+    const std::vector<double> rest = rest_beside(columns, k, left_out).rest;
     std::vector<size_t> order(rest.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return std::abs(rest[a]) > std::abs(rest[b]); });
@@ -249,7 +249,7 @@ bool has_shared_factors(const RuleSearch& search, const Sample& sample, const st
       holders.insert(search.holders.of(sample.rows[i]));
     }
     for (size_t i = 0; i < rest.size(); ++i) left_out[i] = holders.contains(search.holders.of(sample.rows[i])) ? 1 : 0;
-    if (!(std::abs(factors[k]) * apart_from(columns, k, left_out).deviation >= least_weight)) return false;
+    if (!(std::abs(factors[k]) * rest_beside(columns, k, left_out).deviation >= least_weight)) return false;
   }
   return true;
 }
