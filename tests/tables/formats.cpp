@@ -213,7 +213,7 @@ TEST(Formats, RowsKeepTheirFormats) {
     EXPECT_EQ(after.reason, before.reason);
   }
   expect_kept(date, "%Y%m%d.0", {"20230508.0", "19991231.0", "20230509.0", "20230510.0", "20230511.0"});
-  EXPECT_STREQ(name(keep({"20230508.0", "19991231.0", "20230509.0", "20230532.0", "20230511.0"}).type), "decimal");
+  EXPECT_STREQ(name(keep({"20230508.0", "19991231.0", "20230509.0", "20230532.0", "20230511.0"}).type), "integer");
 }
 
 TEST(Formats, AnInstantIsInUtc) {
