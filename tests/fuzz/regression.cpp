@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kMutants = 100;
 
-void run(const std::string& bytes) {
+void run_bytes(const std::string& bytes) {
   // A copy of exactly this size, so that a sanitizer sees what reads beyond it.
   const std::vector<uint8_t> input(bytes.begin(), bytes.end());
   LLVMFuzzerTestOneInput(input.data(), input.size());
@@ -25,8 +25,8 @@ void run(const std::string& bytes) {
 void run(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  run(bytes);
-  for (uint32_t seed = 1; mutant_of != nullptr && seed <= kMutants; ++seed) run(mutant_of(bytes, seed));
+  run_bytes(bytes);
+  for (uint32_t seed = 1; mutant_of != nullptr && seed <= kMutants; ++seed) run_bytes(mutant_of(bytes, seed));
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   int count = 0;
   for (int i = 1; i < argc; ++i) {
     if (!std::filesystem::is_directory(argv[i])) {
-      run(argv[i]), ++count;
+      run(std::filesystem::path(argv[i])), ++count;
       continue;
     }
     for (const auto& entry : std::filesystem::directory_iterator(argv[i]))
