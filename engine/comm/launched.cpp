@@ -80,7 +80,12 @@ std::shared_ptr<Communicator> meet() {
     throw Error(ErrorCode::usage,
                 "No launcher started this process as one of several.\n  Start it with mpirun -n 2 tessera fit …, set "
                 "TESSERA_RANK, TESSERA_WORLD_SIZE and TESSERA_RENDEZVOUS, or use --devices 2.");
-  const auto patience = std::max(1, number_or("TESSERA_RANK_TIMEOUT", static_cast<int>(SelfCommunicator().patience)));
+  Launched timeout;
+  const int patience = variable("TESSERA_RANK_TIMEOUT") != nullptr ? whole("TESSERA_RANK_TIMEOUT", timeout)
+                                                                   : static_cast<int>(SelfCommunicator().patience);
+  if (!timeout.fault.empty() || patience < 1)
+    throw Error(ErrorCode::usage, fmt::format("{}.\n  It is in seconds, from 1.",
+                                              timeout.fault.empty() ? "TESSERA_RANK_TIMEOUT is 0" : timeout.fault));
   auto world =
       here.meeting.empty() ? mpi_communicator() : socket_communicator(here.meeting, here.rank, here.size, patience);
   world->patience = patience;

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <new>
@@ -79,12 +80,15 @@ Address address_of(const std::string& meeting) {
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM, hints.ai_flags = AI_NUMERICSERV;
-  const int status =
-      port.empty() || host.empty() ? EAI_NONAME : ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
+  // getaddrinfo() takes a number beyond 65535 modulo 65536.
+  int number = 0;
+  const auto [stop, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  const bool sound = error == std::errc() && stop == port.data() + port.size() && number > 0 && number < 65536;
+  const int status = !sound || host.empty() ? EAI_NONAME : ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
   if (status != 0)
     throw Error(ErrorCode::usage,
-                fmt::format("The ranks cannot meet at \"{}\" ({}).\n  Set TESSERA_RENDEZVOUS to host:port, or to the "
-                            "path of a local socket, with a /.",
+                fmt::format("The ranks cannot meet at \"{}\" ({}).\n  Set TESSERA_RENDEZVOUS to host:port (1 to "
+                            "65535), or to the path of a local socket, with a /.",
                             meeting, ::gai_strerror(status)));
   std::memcpy(&out.at, found->ai_addr, found->ai_addrlen);
   out.size = found->ai_addrlen;
@@ -225,11 +229,9 @@ class Meeting {
     const int on = 1;
     (void)::setsockopt(listener_.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     const char* path = a.family() == AF_UNIX ? reinterpret_cast<const sockaddr_un*>(&a.at)->sun_path : nullptr;
-    // a socket left by a killed job
-    struct stat there {};
-    if (path != nullptr && ::lstat(path, &there) == 0 && S_ISSOCK(there.st_mode)) (void)::unlink(path);
+    if (path != nullptr) remove_abandoned(path, a);
     if (::bind(listener_.number(), a.get(), static_cast<socklen_t>(a.size)) != 0 ||
-        ::listen(listener_.number(), size_) != 0)
+        ::listen(listener_.number(), SOMAXCONN) != 0)
       throw Error(ErrorCode::io, fmt::format("{} cannot listen at {}: {}.\n  Choose another TESSERA_RENDEZVOUS "
                                              "(MASTER_ADDR, MASTER_PORT).",
                                              own_name(), path != nullptr ? path : where_, std::strerror(errno)));
@@ -237,6 +239,15 @@ class Meeting {
     socklen_t size = sizeof listens_.at;
     (void)::getsockname(listener_.number(), reinterpret_cast<sockaddr*>(&listens_.at), &size);
     listens_.size = size;
+  }
+
+  // A socket left by a killed job: nobody listens there any more. Any other one belongs to a running program.
+  static void remove_abandoned(const char* path, const Address& a) {
+    struct stat there {};
+    if (::lstat(path, &there) != 0 || !S_ISSOCK(there.st_mode)) return;
+    const Socket s(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (::connect(s.number(), a.get(), static_cast<socklen_t>(a.size)) != 0 && errno == ECONNREFUSED)
+      (void)::unlink(path);
   }
 
   // Rank 0 may not listen yet.
@@ -257,7 +268,8 @@ class Meeting {
     }
   }
 
-  // Ignores connections that are not from our ranks.
+  // The next rank that connects. Connections that say nothing, or something else, hold nobody up: all are read side by
+  // side, and the oldest makes way for a new one.
   template <class Missing>
   Socket accept_one(Hello& h, Missing&& missing) {
     for (;;) {
@@ -265,13 +277,31 @@ class Meeting {
         throw Error(ErrorCode::io, fmt::format("{} within {:.4g} s ({}).\n  Start all of them; TESSERA_RANK_TIMEOUT "
                                                "sets the seconds.",
                                                missing(), patience_, where_));
-      pollfd ready{listener_.number(), POLLIN, 0};
-      if (::poll(&ready, 1, 100) <= 0) continue;
+      std::vector<pollfd> ready{{listener_.number(), POLLIN, 0}};
+      for (const Caller& c : callers_) ready.push_back({c.socket.number(), POLLIN, 0});
+      if (::poll(ready.data(), ready.size(), 100) <= 0) continue;
+      for (size_t i = callers_.size(); i-- > 0;) {
+        if (ready[i + 1].revents == 0) continue;
+        Caller& c = callers_[i];
+        const ssize_t n =
+            ::recv(c.socket.number(), reinterpret_cast<char*>(&c.hello) + c.got, sizeof c.hello - c.got, 0);
+        if (n > 0) c.got += static_cast<size_t>(n);
+        const bool waits = n < 0 && (errno == EAGAIN || errno == EINTR);
+        if (!waits && (n <= 0 || (c.got == sizeof c.hello && c.hello.magic != Hello{}.magic)))
+          callers_.erase(callers_.begin() + static_cast<std::ptrdiff_t>(i));
+        else if (c.got == sizeof c.hello) {
+          h = c.hello;
+          Socket s = std::move(c.socket);
+          callers_.erase(callers_.begin() + static_cast<std::ptrdiff_t>(i));
+          return s;
+        }
+      }
+      if (ready[0].revents == 0) continue;
       Socket s(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC));
       if (!s.open()) continue;
       prepare(s);
-      const auto soon = std::min(until_, SocketClock::now() + kShortWait);
-      if (move_all(s, &h, sizeof h, false, soon) && h.magic == Hello{}.magic) return s;
+      if (callers_.size() == kMaxCallers) callers_.erase(callers_.begin());
+      callers_.push_back({std::move(s), {}, 0});
     }
   }
 
@@ -281,10 +311,18 @@ class Meeting {
   static int64_t bytes_of(const std::vector<Address>& all) { return static_cast<int64_t>(all.size() * sizeof all[0]); }
   std::string own_name() const { return name_of_rank(rank_, size_); }
 
+  struct Caller {  // a connection whose hello is not complete
+    Socket socket;
+    Hello hello;
+    size_t got = 0;
+  };
+  static constexpr size_t kMaxCallers = 256;
+
   const std::string where_;
   const int rank_, size_;
   const double patience_;
   std::vector<Socket> peers_;
+  std::vector<Caller> callers_;
   const SocketClock::time_point until_;
   Socket listener_;
   Address listens_;
@@ -328,11 +366,11 @@ class SocketCommunicator : public Communicator {
       (void)::shutdown(socket(r).number(), SHUT_WR);
     }
     // Closing a socket with unread data may discard the reason that was sent. So read until the others close too, for
-    // at most a second.
+    // at most a second, also from one that does not stop sending.
     const auto enough = SocketClock::now() + std::chrono::seconds(1);
     char unread = 0;
     for (int r = 0; r < size(); ++r)
-      while (r != rank() && move_all(socket(r), &unread, 1, false, enough)) {}
+      while (r != rank() && SocketClock::now() < enough && move_all(socket(r), &unread, 1, false, enough)) {}
   }
 
   void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {

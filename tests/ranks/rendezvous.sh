@@ -55,6 +55,21 @@ meet ./meet 3 "$program" sample model --rows 1000 --output part.csv --quiet || {
 { cat part-00000.csv; tail -n +2 part-00001.csv; tail -n +2 part-00002.csv; } | cmp - whole.csv ||
   fail "the parts are not the whole"
 
+# A signal to rank 0 ends a sample into one file, however many rows are left; the other rank is told.
+export TESSERA_RENDEZVOUS=./meet TESSERA_WORLD_SIZE=2
+endless=("$program" sample model --rows 1000000000 --output endless.csv --one-file)
+TESSERA_RANK=1 timeout 120 "${endless[@]}" 2> said-1 & other=$!
+TESSERA_RANK=0 "${endless[@]}" 2> said-0 & first=$!
+unset TESSERA_RENDEZVOUS TESSERA_WORLD_SIZE
+for _ in $(seq 6000); do ! grep -q '^sample ' said-0 || break; sleep 0.01; done
+kill -TERM $first
+status=0
+wait $first || status=$?
+[[ $status == 143 && ! -e endless.csv ]] || { cat said-0; fail "a signal to rank 0: it ended with $status"; }
+status=0
+wait $other || status=$?
+[[ $status == 4 ]] || { cat said-1; fail "a signal to rank 0: rank 1 ended with $status"; }
+
 # Variables that are incomplete, before any work: each process would fit, or write, all of it. A part by hand needs none.
 incomplete() {  # message, variables
   for command in "fit people.csv --model none" "sample model --rows 9 --output none"; do

@@ -163,7 +163,8 @@ TEST(SocketMeetings, AnAddressThatIsNoneOrTakenIsTold) {
     } catch (const Error& e) { return e.code(); }
     return ErrorCode::internal;
   };
-  for (const std::string where : {"", "localhost", "localhost:", ":80", "localhost:port"})
+  for (const std::string where :
+       {"", "localhost", "localhost:", ":80", "localhost:port", "localhost:0", "localhost:99999", "localhost:80x"})
     EXPECT_EQ(code_of(where), ErrorCode::usage) << where;
   EXPECT_EQ(code_of("/" + std::string(200, 'x')), ErrorCode::usage);
   EXPECT_EQ(code_of(folder.path("no/such/folder")), ErrorCode::io);
@@ -171,6 +172,76 @@ TEST(SocketMeetings, AnAddressThatIsNoneOrTakenIsTold) {
   EXPECT_EQ(code_of(folder.path("file")), ErrorCode::io);
   EXPECT_EQ(std::filesystem::file_size(folder.path("file")), 4u) << "a file that is no socket was replaced";
   EXPECT_EQ(code_of(folder.path("alone")), ErrorCode::io);  // nobody comes
+}
+
+// A socket that listens at a path.
+class BoundSocket {
+ public:
+  explicit BoundSocket(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_STREAM, 0)) {
+    sockaddr_un at{};
+    at.sun_family = AF_UNIX;
+    std::memcpy(at.sun_path, path.c_str(), path.size() + 1);
+    EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
+    EXPECT_EQ(::listen(socket_, 5), 0);
+  }
+  ~BoundSocket() { ::close(socket_); }
+  BoundSocket(const BoundSocket&) = delete;
+
+ private:
+  int socket_;
+};
+
+TEST(SocketMeetings, TheSocketOfARunningProgramIsKept) {
+  const MeetingFolder folder;
+  const std::string where = folder.path("other");
+  const BoundSocket other(where);
+  try {
+    socket_communicator(where, 0, 2, kSeconds);
+    ADD_FAILURE();
+  } catch (const Error& e) { EXPECT_EQ(e.code(), ErrorCode::io) << e.what(); }
+  EXPECT_TRUE(std::filesystem::exists(where));
+}
+
+TEST(SocketMeetings, TheSocketOfAKilledJobIsReplaced) {
+  const MeetingFolder folder;
+  const std::string where = folder.path("left");
+  { const BoundSocket left(where); }
+  for (const std::string& said : meet_as(2, where, [](Communicator& c) { c.barrier(); })) EXPECT_EQ(said, "");
+}
+
+// One after another, these would take longer than the ranks wait.
+TEST(SocketMeetings, SilentConnectionsHoldNobodyUp) {
+  const MeetingFolder folder;
+  const std::string where = folder.path("meet");
+  std::vector<int> idle;
+  std::thread first([&] {
+    sockaddr_un at{};
+    at.sun_family = AF_UNIX;
+    std::memcpy(at.sun_path, where.c_str(), where.size() + 1);
+    while (idle.size() < 12) {
+      const int s = ::socket(AF_UNIX, SOCK_STREAM, 0);
+      if (::connect(s, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0) idle.push_back(s);
+      else ::close(s), std::this_thread::yield();
+    }
+    EXPECT_NO_THROW(socket_communicator(where, 1, 2, kSeconds));
+  });
+  EXPECT_NO_THROW(socket_communicator(where, 0, 2, kSeconds));
+  first.join();
+  for (const int s : idle) ::close(s);
+}
+
+TEST(SocketMeetings, WhoLeavesDoesNotWaitForWhoGoesOnSending) {
+  const MeetingFolder folder;
+  const auto said = meet_as(2, folder.path("meet"), [](Communicator& c) {
+    std::vector<char> block(1 << 16);
+    if (c.rank() == 0) {
+      c.receive(1, block.data(), static_cast<int64_t>(block.size()));
+      return c.give_up();
+    }
+    for (;;) c.send(0, block.data(), static_cast<int64_t>(block.size()));
+  });
+  EXPECT_EQ(said[0], "");
+  EXPECT_NE(said[1].find("has ended"), std::string::npos) << said[1];
 }
 
 // The variables of launchers, as long as the test runs.
@@ -206,6 +277,21 @@ TEST_F(Launchers, TellThePlaceOfAProcess) {
   EXPECT_EQ(here.size, 2);
   EXPECT_EQ(here.local, 1);
   EXPECT_EQ(here.meeting, "./meet");
+}
+
+TEST_F(Launchers, RefuseATimeoutThatIsNoNumber) {
+  const MeetingFolder folder;
+  set("TESSERA_RENDEZVOUS", folder.path("meet")), set("TESSERA_RANK", "0"), set("TESSERA_WORLD_SIZE", "2");
+  for (const char* text : {"abc", "-5", "1e9", "0"}) {
+    set("TESSERA_RANK_TIMEOUT", text);
+    try {
+      (void)launched_communicator();
+      ADD_FAILURE() << text;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::usage) << text;
+      EXPECT_NE(std::string(e.what()).find("TESSERA_RANK_TIMEOUT"), std::string::npos) << e.what();
+    }
+  }
 }
 
 TEST_F(Launchers, ThatAreIncompleteAreAFault) {
