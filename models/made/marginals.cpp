@@ -1,79 +1,138 @@
 #include "models/made/marginals.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 
+#include "models/data/notice.h"
+#include "models/data/table/types.h"
 #include "models/layers/recording.h"
 #include "models/made/sampling.h"
 
 namespace tessera {
 namespace {
 
-constexpr int64_t kPassRows = 256, kMostDrawn = 512 * kPassRows;
-constexpr int64_t kPassesAtOnce = 8;  // per rank, before the counts are added
-constexpr int64_t kDrawnPerRow = 4;   // so that the sampling error is small compared with the table's
-constexpr double kDrawing = 1.0 / 3;  // of a step: it has no gradients
-constexpr double kPrior = 8;          // pseudo-rows with the predicted frequency: rare levels move little
+constexpr int64_t kMostPassRows = 256, kMostPassCells = 400 * kMostPassRows, kMostDrawn = 512 * kMostPassRows;
+constexpr int64_t kPassesAtOnce = 8;      // per rank, before the counts are added
+constexpr int64_t kPassesUnwatched = 64;  // between two looks at the clock
+constexpr int64_t kDrawnPerRow = 4;       // so that the sampling error is small compared with the table's
+constexpr double kCoarse = 0.25;          // of the rows: the first round
+constexpr double kDrawing = 1.0 / 3;      // of a step: it has no gradients
+constexpr double kPrior = 8;              // pseudo-rows with the predicted frequency: rare levels move little
 
-// Two rounds: a coarse one, then the final one.
-std::array<int64_t, 2> passes(int64_t table_rows) {
-  const int64_t all = (std::min(kDrawnPerRow * table_rows, kMostDrawn) + kPassRows - 1) / kPassRows;
-  return {(all + 3) / 4, all};
+// Rows of a pass: fewer of a wide table, so that the clock is looked at often enough.
+int64_t pass_rows(const Made& m) {
+  return std::clamp<int64_t>(kMostPassCells / std::max(m.count(), 1) / 16 * 16, 16, kMostPassRows);
 }
 
-// The expected share of each level among drawn rows.
-std::vector<double> expected_shares(Program& program, std::vector<int32_t>& rows, int64_t count,
-                                    const RunContext& context) {
-  const Id expected = program.find("expected");
-  const int64_t levels = program.plan().shape(expected).count();
-  std::vector<double> shares(static_cast<size_t>(levels), 0.0);
-  const auto draw = [&](int64_t first, int64_t passes, float* counts) {
-    for (int64_t pass = first; pass < first + passes; ++pass, counts += levels) {
-      context.monitor.check_cancelled("train");
-      for (int64_t i = 0; i < kPassRows; ++i)
-        rows[static_cast<size_t>(3 * i)] = static_cast<int32_t>(pass * kPassRows + i);
-      program.refresh({"rows"});
-      program.run(1);
-      std::ranges::copy(program.read<float>(expected), counts);
+// Passes of two rounds: a coarse one, then the final one.
+std::array<int64_t, 2> passes(const Made& m, int64_t table_rows) {
+  const int64_t each = pass_rows(m), all = (std::min(kDrawnPerRow * table_rows, kMostDrawn) + each - 1) / each;
+  return {std::max<int64_t>(1, static_cast<int64_t>(kCoarse * static_cast<double>(all + 3))), all};
+}
+
+// Draws rows, and counts how often each level is expected in them.
+class Drawn {
+ public:
+  Drawn(const Made& m, const Target& target, int64_t all, const RunContext& context)
+      : each_(pass_rows(m)),
+        all_(all),
+        context_(context),
+        program_(compile(target, Purpose::pilot, [&](Recorder& r) { record_expected_counts(r, m, each_); })),
+        rows_(static_cast<size_t>(3 * each_), 0) {
+    program_->bind_if("rows", rows_.data());
+  }
+
+  // The expected share of each level in that number of passes, in fewer if the time is up; empty if it was up before.
+  std::vector<double> shares(const std::vector<float>& network, int64_t passes, Deadline until) {
+    load_states(*program_, {{"network", network}});
+    const Id expected = program_->find("expected");
+    const int64_t levels = program_->plan().shape(expected).count();
+    std::vector<double> shares(static_cast<size_t>(levels), 0.0);
+    const auto draw = [&](int64_t first, int64_t count, float* counts) {
+      for (int64_t pass = first; pass < first + count; ++pass, counts += levels) {
+        context_.monitor.check_cancelled("train");
+        for (int64_t i = 0; i < each_; ++i) rows_[static_cast<size_t>(3 * i)] = static_cast<int32_t>(pass * each_ + i);
+        program_->refresh({"rows"});
+        program_->run(1);
+        std::ranges::copy(program_->read<float>(expected), counts);
+      }
+    };
+    const auto add = [&](const float* counts) {
+      for (size_t k = 0; k < shares.size(); ++k) shares[k] += static_cast<double>(counts[k]);
+    };
+    int64_t done = 0;
+    for (int64_t next = 1; done < passes; next = std::min(2 * next, kPassesUnwatched)) {
+      // A look at the clock before each group; a group is at most twice as long as the one before.
+      const bool time = until.left() > 0 && until.next(2);
+      const int64_t count = context_.shared.agreed(time ? std::min(next, passes - done) : 0);
+      if (count == 0) break;
+      context_.shared.in_order<float>(
+          count, kPassesAtOnce, levels, [&](int64_t first, int64_t n, float* counts) { draw(done + first, n, counts); },
+          add);
+      done += count, done_ += count;
+      report(false);
     }
-  };
-  const auto add = [&](const float* counts) {
-    for (size_t k = 0; k < shares.size(); ++k)
-      shares[k] += static_cast<double>(counts[k]) / static_cast<double>(count * kPassRows);
-  };
-  context.shared.in_order<float>(count, kPassesAtOnce, levels, draw, add);
-  return shares;
-}
+    if (done == 0) return {};
+    for (double& share : shares) share /= static_cast<double>(done * each_);
+    return shares;
+  }
+
+  void end() const {
+    report(true);
+    if (done_ < all_)
+      notice(context_.monitor,
+             fmt::format("The time is up: single columns were matched over {} of {} drawn rows, and are less exact.",
+                         grouped(done_ * each_), grouped(all_ * each_)));
+  }
+
+ private:
+  void report(bool finished) const {
+    context_.monitor.report(
+        {"marginals", static_cast<double>(done_ * each_), static_cast<double>(all_ * each_), "rows", "", finished});
+  }
+
+  const int64_t each_, all_;
+  const RunContext& context_;
+  const std::unique_ptr<Program> program_;
+  std::vector<int32_t> rows_;
+  int64_t done_ = 0;  // passes
+};
 
 }  // namespace
 
-double rows_of_matching(int64_t table_rows) {
-  const auto [first, second] = passes(table_rows);
-  return kDrawing * static_cast<double>((first + second) * kPassRows);
+double rows_of_matching(const Made& m, int64_t table_rows) {
+  const auto [first, second] = passes(m, table_rows);
+  return kDrawing * static_cast<double>((first + second) * pass_rows(m));
 }
 
 int64_t bytes_of_matching(const Made& m, const RunContext& context) {
   return bytes_of_program(context.target(), Purpose::pilot,
-                          [&](Recorder& r) { record_expected_counts(r, m, kPassRows); });
+                          [&](Recorder& r) { record_expected_counts(r, m, pass_rows(m)); });
 }
 
 void match_marginals(const Made& m, const std::vector<double>& frequencies, int64_t table_rows,
                      std::vector<float>& weights, const RunContext& context) {
   weights = context.shared.given(std::move(weights));
+  if (!context.shared.agreed(context.until.left() > 0))  // not even the plan of a wide table is for nothing
+    return notice(context.monitor,
+                  "The time is up: single columns were not matched with those of the table, and are less exact.");
   Target target = context.target();
   target.seed += kOtherRows;
-  const auto program = compile(target, Purpose::pilot, [&](Recorder& r) { record_expected_counts(r, m, kPassRows); });
-  std::vector<int32_t> rows(static_cast<size_t>(3 * kPassRows), 0);
-  program->bind_if("rows", rows.data());
+  const auto [coarse, final] = passes(m, table_rows);
+  Drawn drawn(m, target, coarse + final, context);
   const auto bias = static_cast<size_t>(m.network.find("head.bias").offset);
   const double prior = kPrior / static_cast<double>(table_rows);
-  for (const int64_t count : passes(table_rows)) {
-    load_states(*program, {{"network", weights}});
-    const std::vector<double> expected = expected_shares(*program, rows, count, context);
-    for (size_t k = 0; k < frequencies.size(); ++k)
+  const auto shift = [&](const std::vector<double>& expected) {
+    for (size_t k = 0; k < expected.size(); ++k)
       weights[bias + k] += static_cast<float>(std::log((frequencies[k] + prior) / (expected[k] + prior)));
-  }
+  };
+  shift(drawn.shares(weights, coarse, context.until.sooner(kCoarse / (1 + kCoarse))));
+  shift(drawn.shares(weights, final, context.until));
+  drawn.end();
 }
 
 }  // namespace tessera

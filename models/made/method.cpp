@@ -83,7 +83,7 @@ class MadeMethod : public RowMethod {
   int64_t bytes_after(const RunContext& context) const override {
     return matches() ? bytes_of_matching(network_, context) : 0;
   }
-  double rows_after() const override { return matches() ? rows_of_matching(table_->rows) : 0; }
+  double rows_after() const override { return matches() ? rows_of_matching(network_, table_->rows) : 0; }
   std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
     return recorded_loss(
         rows, {"surprise", averaged() ? "average." : "", {"network"}, kLeastSurprise},

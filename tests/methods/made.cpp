@@ -290,6 +290,35 @@ TEST(Made, MarginalsAreMatched) {
   EXPECT_LT(furthest(), 0.012);  // three standard deviations of a share are .0106
 }
 
+// What is omitted is said; without a limit all of it is done and shown.
+TEST(Made, MatchingMarginalsHeedsTheTime) {
+  const Made m(layout_of({3, 4}), small());
+  const std::vector<double> asked{0.2, 0.3, 0.5, 0.1, 0.2, 0.3, 0.4};
+  Team team(1);
+  const std::set<std::string> off;
+  const auto drawn = [&](const Deadline& until, std::string& notices) {
+    Progress last;
+    Monitor monitor;
+    monitor.on_progress = [&](const Progress& p) {
+      if (std::string(p.phase) == "notice") notices += p.note;
+      else last = p;
+    };
+    std::vector<float> weights = start(m);
+    match_marginals(m, asked, 10'000, weights, {1, off, team, monitor, until});
+    EXPECT_TRUE(last.total == 0 || (std::string(last.phase) == "marginals" && last.finished));
+    return last.total == 0 ? 0 : last.done / last.total;
+  };
+  std::string in_time, short_time, late;
+  EXPECT_EQ(drawn({}, in_time), 1);
+  EXPECT_EQ(in_time, "");
+  double now = 0;  // every look at the clock takes a second
+  const double some = drawn(Deadline(20, [&now] { return now += 1; }), short_time);
+  EXPECT_TRUE(some > 0 && some < 1) << some;
+  EXPECT_NE(short_time.find("The time is up"), std::string::npos) << short_time;
+  EXPECT_EQ(drawn(Deadline(1, [] { return 2.0; }), late), 0);
+  EXPECT_NE(late.find("were not matched"), std::string::npos) << late;
+}
+
 // What earlier releases wrote does not say from how many columns on contexts see no embeddings: they always did.
 TEST(Made, FilesOfEarlierReleasesHaveTheWeightsOfAllColumns) {
   nlohmann::json json = config_json(kMade.config(true));
