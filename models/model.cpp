@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "engine/storage/files.h"
 #include "models/data/protection/rare_categories.h"
+#include "models/data/table/types.h"
 #include "models/model_state.h"
 #include "models/preparation.h"
 #include "models/registry.h"
@@ -93,11 +94,24 @@ Calibration learn_calibration(const std::shared_ptr<const RowModel>& fitted, con
       {options.calibrate, options.seed, trained.flops, options.device.get(), trained.until, precision}, team, monitor);
 }
 
+// Only held-out rows end a training that learns a small table by heart.
+void note_membership(const EncodedTable& table, const FitOptions& options, const Monitor& monitor) {
+  constexpr int64_t kSmall = 10'000;
+  if (!options.config.method().bins || !options.config->trains() || options.patience > 0 || table.rows >= kSmall ||
+      options.rehearsal != nullptr)
+    return;
+  notice(monitor, fmt::format("{} are few to learn from without --patience: nothing ends the training before it knows "
+                              "them by heart, and the model, or many of its rows, may then tell who was in the table. "
+                              "--patience 1 ends it in time (docs/quality/privacy.md).",
+                              counted(table.rows, "row")));
+}
+
 // Returns nothing on a rank that follows.
 std::optional<Trained> train_rows(Model::State& state, RowModel& model, EncodedTable&& table, const FitOptions& given,
                                   Checkpoints& checkpoints, Team& team, const Monitor& monitor) {
   const std::unique_ptr<RowMethod> method = model.method();
   FitOptions options = given;
+  note_membership(table, options, monitor);
   // A method that holds rows out by default does so if there are enough of them.
   if (options.patience_if_possible && !can_hold_out(table)) options.patience = 0;
   EncodedTable held;

@@ -18,6 +18,7 @@
 #include "models/training/fit_to_memory.h"
 #include "models/training/ranks.h"
 #include "models/training/rehearsal.h"
+#include "models/training/validation.h"
 
 namespace tessera {
 namespace {
@@ -27,6 +28,10 @@ namespace {
 constexpr double kCalibrationCost = 4, kCandidates = 250000;
 constexpr double kAsideShare = 0.2;  // of --max-time: for a model trained beside the requested one
 constexpr double kPriorShare = 0.6;  // of the time left after training, if a calibration follows
+
+// Training ends when the losses of its rows are told from those of held-out rows this well (MeasuresExposure): the bound
+// of docs/quality/privacy.md.
+constexpr double kMaxExposure = 0.55;
 
 constexpr size_t kCurveRows = 200;  // of losses that a model file keeps
 constexpr int64_t kMeasures = 60;   // held-out measures of a run without patience, at most one per epoch
@@ -78,6 +83,8 @@ class Trainer {
     steps_after_ = rows_after / static_cast<double>(std::max<int64_t>(last.batch, 1));
     measured_every_ = last.epoch * std::max<int64_t>(1, options.patience > 0 ? options.patience / 5
                                                                              : last.steps / last.epoch / kMeasures);
+    if (options.patience > 0 && options.rare_rows > 1 && exposure() > 0)
+      measured_every_ = std::max<int64_t>(1, last.epoch / 4);
   }
 
   RunState& state() { return run_; }
@@ -287,6 +294,10 @@ class Trainer {
     return std::min(stage().begin + ((step - stage().begin) / epoch + 1) * epoch, end());
   }
   bool measured() const { return held_out_ != nullptr && last(); }
+  double exposure() const {
+    const auto* measure = dynamic_cast<const MeasuresExposure*>(held_out_.get());
+    return measure != nullptr ? measure->exposure() : 0;
+  }
 
   // A device gets its next steps before the results of the last ones are read, up to the step whose weights are needed.
   void advance() {
@@ -389,7 +400,13 @@ class Trainer {
       run_.best = m;
       if (options_.keep_best) run_.best_weights = std::move(now);
     }
-    if (options_.patience <= 0 || !run_.stopped.empty()) return;
+    if (options_.patience <= 0) return;
+    // The file would tell who was in the table: no step more. Where single rows are kept anyway, that is no secret.
+    if (options_.rare_rows > 1 && exposure() > kMaxExposure) {
+      run_.steps = run_.step, run_.stopped = "membership";
+      return;
+    }
+    if (!run_.stopped.empty()) return;
     // Patience counts from the last measure that improved on the previous best by more than least().
     double reference = run_.measures.front().value;
     int64_t since = run_.measures.front().step;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <optional>
 
 #include "engine/storage/process_memory.h"
 #include "models/data/identifiers/permutation.h"
@@ -12,7 +14,8 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kFewest = 20, kMost = 5000, kMostSequences = 500, kShare = 20;  // a twentieth
-constexpr uint64_t kHoldOutKey = 0x48454C44;  // different from the order in which calibration takes rows
+constexpr int64_t kShareOfFew = 5, kMostOfFew = 500;  // of a short table, so that the measure has less noise
+constexpr uint64_t kHoldOutKey = 0x48454C44;          // different from the order in which calibration takes rows
 constexpr int64_t kRowsMade = 4096;
 constexpr int kCells = 32;           // of a column; further levels share the last one
 constexpr size_t kMostPairs = 1000;  // of a wide table, evenly spaced
@@ -122,56 +125,98 @@ class SampledDistance : public HeldOut {
   MemoryShare reserve_;
 };
 
-class RecordedLoss : public HeldOut {
+class RecordedLoss : public MeasuresExposure {
  public:
-  RecordedLoss(const EncodedTable& rows, const RowLoss& loss, const RecordRowLoss& record, const RunContext& context)
-      : rows_(rows.rows),
-        batch_(std::clamp<int64_t>(rows.rows, 2, kMostBatch)),
-        loss_(loss),
-        row_(static_cast<size_t>(batch_)) {
-    program_ = compile(context.target(), Purpose::held_out, [&](Recorder& r) { record(r, rows.rows, batch_); });
-    program_->bind_if("codes", rows.codes.data());
-    program_->bind_if("alphas", rows.alphas.data());
-    program_->bind_if("row", row_.data());
+  RecordedLoss(const EncodedTable& rows, RowLoss loss, const RecordRowLoss& record, const RunContext& context)
+      : loss_(std::move(loss)), held_(rows, record, context) {
+    if (loss_.training.rows == 0) return;
+    training_.emplace(loss_.training, record, context);
+    exposure_ = 0.5;
+    first_held_ = held_.losses(loss_, loss_.start), first_training_ = training_->losses(loss_, loss_.start);
+    loss_.start.clear();
   }
 
   double least() const override { return loss_.least; }
-  int64_t size() const override { return rows_; }
+  int64_t size() const override { return held_.rows(); }
   double measure(const States& weights) override {
-    for (const std::string& set : loss_.sets) load_states(*program_, {{set, weights.at(loss_.prefix + set)}});
-    program_->step().step = 0;  // the same draws every time
-    double sum = 0;
-    for (int64_t first = 0; first < rows_; first += batch_) {
-      const int64_t n = std::min(batch_, rows_ - first);
-      for (int64_t i = 0; i < batch_; ++i)
-        row_[static_cast<size_t>(i)] = static_cast<int32_t>(first + std::min(i, n - 1));
-      program_->refresh({"row"});
-      program_->run(1);
-      const std::vector<float> each = program_->read<float>(program_->find(loss_.output));
-      for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(each[static_cast<size_t>(i)]);
-    }
-    return sum / static_cast<double>(rows_);
+    const std::vector<float> held = held_.losses(loss_, weights);
+    if (training_) exposure_ = area_between(held, training_->losses(loss_, weights));
+    return Moments(held).mean;
   }
+  double exposure() const override { return exposure_; }
 
  private:
-  static constexpr int64_t kMostBatch = 2048;
-  int64_t rows_, batch_;
+  // The losses of some rows, in a program of their own.
+  class Rows {
+   public:
+    Rows(const EncodedTable& rows, const RecordRowLoss& record, const RunContext& context)
+        : rows_(rows.rows), batch_(std::clamp<int64_t>(rows.rows, 2, kMostBatch)), row_(static_cast<size_t>(batch_)) {
+      program_ = compile(context.target(), Purpose::held_out, [&](Recorder& r) { record(r, rows.rows, batch_); });
+      program_->bind_if("codes", rows.codes.data());
+      program_->bind_if("alphas", rows.alphas.data());
+      program_->bind_if("row", row_.data());
+    }
+    int64_t rows() const { return rows_; }
+    std::vector<float> losses(const RowLoss& loss, const States& weights) {
+      for (const std::string& set : loss.sets) load_states(*program_, {{set, weights.at(loss.prefix + set)}});
+      program_->step().step = 0;  // the same draws every time
+      std::vector<float> out;
+      for (int64_t first = 0; first < rows_; first += batch_) {
+        const int64_t n = std::min(batch_, rows_ - first);
+        for (int64_t i = 0; i < batch_; ++i)
+          row_[static_cast<size_t>(i)] = static_cast<int32_t>(first + std::min(i, n - 1));
+        program_->refresh({"row"});
+        program_->run(1);
+        const std::vector<float> each = program_->read<float>(program_->find(loss.output));
+        out.insert(out.end(), each.begin(), each.begin() + n);
+      }
+      return out;
+    }
+
+   private:
+    static constexpr int64_t kMostBatch = 2048;
+    int64_t rows_, batch_;
+    std::vector<int32_t> row_;
+    std::unique_ptr<Program> program_;
+  };
+
+  struct Moments {
+    double mean = 0, variance = 0;
+    explicit Moments(const std::vector<float>& x) {
+      const auto n = static_cast<double>(x.size());
+      for (const float v : x) mean += static_cast<double>(v) / n;
+      for (const float v : x) variance += (static_cast<double>(v) - mean) * (static_cast<double>(v) - mean) / n;
+    }
+  };
+
+  // For two normal distributions of losses. The distance of their means is that of the changes since the first weights,
+  // which saw neither set of rows: the sets' own difference, the larger part of the noise, cancels.
+  double area_between(const std::vector<float>& held, const std::vector<float>& training) const {
+    const Moments h(held), t(training);
+    const double gap = h.mean - t.mean - (Moments(first_held_).mean - Moments(first_training_).mean);
+    const double width = std::sqrt(h.variance + t.variance);
+    return width > 0 ? std::erfc(-gap / width / std::numbers::sqrt2) / 2 : 0.5;
+  }
+
   RowLoss loss_;
-  std::vector<int32_t> row_;
-  std::unique_ptr<Program> program_;
+  Rows held_;
+  std::optional<Rows> training_;
+  std::vector<float> first_held_, first_training_;
+  double exposure_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<HeldOut> recorded_loss(const EncodedTable& rows, const RowLoss& loss, const RecordRowLoss& record,
+std::unique_ptr<HeldOut> recorded_loss(const EncodedTable& rows, RowLoss loss, const RecordRowLoss& record,
                                        const RunContext& context) {
-  return std::make_unique<RecordedLoss>(rows, loss, record, context);
+  return std::make_unique<RecordedLoss>(rows, std::move(loss), record, context);
 }
 
 bool can_hold_out(const EncodedTable& table) { return table.rows >= 4 * kFewest; }
 
 EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t seed) {
-  const int64_t count = std::clamp(table.rows / kShare, kFewest, kMost);
+  const int64_t count =
+      std::max(std::clamp(table.rows / kShare, kFewest, kMost), std::min(table.rows / kShareOfFew, kMostOfFew));
   if (!can_hold_out(table))
     throw Error(ErrorCode::usage, fmt::format("--patience and --keep best hold at least {} rows back to measure on; {} "
                                               "rows are too few for that.\n  Omit them.",
@@ -244,6 +289,13 @@ EncodedTable rows_of(const EncodedTable& table, const std::vector<int32_t>& rows
 }
 
 }  // namespace
+
+EncodedTable some_rows(const EncodedTable& table, int64_t count, const RowLayout& layout) {
+  count = std::min(count, table.rows);
+  std::vector<int32_t> rows;
+  for (int64_t i = 0; i < count; ++i) rows.push_back(static_cast<int32_t>(i * table.rows / count));
+  return rows_of(table, rows, layout);
+}
 
 EncodedSequences hold_out(EncodedSequences& s, const SequenceEncoder& encoder, uint64_t seed) {
   const auto refuse = [&] {

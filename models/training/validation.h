@@ -7,12 +7,22 @@
 namespace tessera {
 
 bool can_hold_out(const EncodedTable& table);  // whether there are enough rows
-// Takes a twentieth of the rows (at least 20, at most 5,000) at random out of a table. Throws Error(usage) if too few
-// rows are left.
+// Takes a twentieth of the rows (at most 5,000) at random out of a table; of a short one a fifth, but no more than 500.
+// Throws Error(usage) if too few rows are left.
 EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t seed);
 // The same for sequences (at most 500): whole blocks that share no row with others, or the last windows of one long
 // series; then training also loses the windows that overlap them.
 EncodedSequences hold_out(EncodedSequences& sequences, const SequenceEncoder& encoder, uint64_t seed);
+
+// A measure that also says how well the losses of training rows are told from those of held-out ones.
+class MeasuresExposure : public HeldOut {
+ public:
+  // After a measure, as an area under the ROC curve (.5: not at all); 0: unknown.
+  virtual double exposure() const = 0;
+};
+
+// `count` of the table's rows, evenly spaced.
+EncodedTable some_rows(const EncodedTable& table, int64_t count, const RowLayout& layout);
 
 // For methods with a loss per row: its mean. The plan of `record` has an output [batch, 1] and the bound leaf "row"
 // [batch, 1], the table rows to evaluate; its random draws are the same every time.
@@ -21,9 +31,12 @@ struct RowLoss {
   std::string prefix;             // of the weights' leaves in Method::start(): "average." or empty
   std::vector<std::string> sets;  // that the plan has
   double least;                   // HeldOut::least()
+  // Training rows, whose losses are compared with those of the held-out ones; none: the exposure is unknown.
+  EncodedTable training{};
+  States start{};  // the weights of start()
 };
 using RecordRowLoss = std::function<void(Recorder& r, int64_t table_rows, int64_t batch)>;
-std::unique_ptr<HeldOut> recorded_loss(const EncodedTable& rows, const RowLoss& loss, const RecordRowLoss& record,
+std::unique_ptr<HeldOut> recorded_loss(const EncodedTable& rows, RowLoss loss, const RecordRowLoss& record,
                                        const RunContext& context);
 
 // For methods that only generate rows: the distance of generated rows from the held-out ones, as the mean of two total

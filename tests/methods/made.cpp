@@ -428,7 +428,7 @@ TEST(Made, HeldOutRowsEndTraining) {
   o.patience = 1;
   const Model m = fit(table({reals("x", 400, 1), reals("y", 400, 2), letters("z", 400, 7)}), o, 2);
   const nlohmann::json about = m.describe()["provenance"];
-  EXPECT_EQ(about["stopped"], "patience");
+  EXPECT_EQ(about["stopped"], "membership");
   EXPECT_LT(about["steps"].get<int>(), 300 * 3);
 }
 

@@ -37,6 +37,30 @@ TEST(Membership, Tvae) { attack_rows("tvae"); }
 TEST(Membership, Ctgan) { attack_rows("ctgan"); }
 TEST(Membership, Sequences) { attack(patients_apart().split(), wide(rows_of(of_patients(), 2000))); }
 
+// The default method at its defaults, on small tables, which it could learn by heart: the file gives ln p(row) exactly.
+Parts few_people(int64_t count) {
+  return {example_people(count, 11), example_people(kPeople, 12), example_people(kPeople, 13)};
+}
+
+TEST(Membership, MadeOfFewRows) {
+  for (const int64_t count : {300, 1000}) {
+    const Parts p = few_people(count);
+    FitOptions o = options("made", 30, Tier::off);
+    const Model m = whole::fit(example_people(count, 11), o);
+    EXPECT_EQ(m.describe()["provenance"]["stopped"], "membership");
+    expect_little("chain", by_chain(p.split(), m));
+    attack(p.split(), rows_of(m, kSampled));
+  }
+}
+
+TEST(Membership, AChainThatKnowsItsRowsIsFound) {
+  const Parts p = few_people(300);
+  FitOptions o = options("made", 40, Tier::off);
+  o.patience = 0;
+  const Interval a = by_chain(p.split(), whole::fit(example_people(300, 11), o)).area();
+  EXPECT_GT(a.low, 0.8) << a.value;
+}
+
 // Rows as the model makes them, before calibration keeps some of them.
 TEST(Membership, TvaeUncalibrated) {
   SampleOptions o;

@@ -5,6 +5,9 @@
 #include <numeric>
 #include <random>
 
+#include "engine/run/compile.h"
+#include "models/made/network.h"
+#include "models/method/method.h"
 #include "models/model_state.h"
 #include "privacy/attacks/model_file.h"
 #include "privacy/attacks/rows.h"
@@ -159,6 +162,29 @@ Scores by_decoder(const Split& split, const Model& model, int latents) {
       out.push_back(top + std::log(std::accumulate(term.begin(), term.end(), 0.0,
                                                    [&](double sum, double t) { return sum + std::exp(t - top); })));
     }
+    return out;
+  };
+  return {score(*split.members), score(*split.held_out)};
+}
+
+Scores by_chain(const Split& split, const Model& model) {
+  const RowModel& s = *model.shared_rows();
+  if (s.config.method().name != std::string("made")) return {};
+  const Made made(s.encoder.layout(), s.config.as<MadeConfig>());
+  const auto score = [&](const Table& table) {
+    Team team(1);
+    const EncodedTable rows = s.encoder.encode(with_known_values(table, model), team, {});
+    std::vector<int32_t> row(static_cast<size_t>(rows.rows));
+    std::iota(row.begin(), row.end(), 0);
+    const auto program = compile({team, 1, Device::processor()}, Purpose::held_out, [&](Recorder& r) {
+      record_surprise(r, made, rows.rows, static_cast<int64_t>(row.size()));
+    });
+    program->bind_if("codes", rows.codes.data());
+    program->bind_if("row", row.data());
+    load_states(*program, {{"network", s.kept.states.at("network")}});
+    program->run(1);
+    std::vector<double> out;
+    for (const float surprise : program->read<float>(program->find("surprise"))) out.push_back(-surprise);
     return out;
   };
   return {score(*split.members), score(*split.held_out)};

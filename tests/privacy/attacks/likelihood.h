@@ -15,4 +15,7 @@ Scores by_classifier(const Split& split, const Model& model);
 // Empty scores for other methods.
 Scores by_decoder(const Split& split, const Model& model, int latents);
 
+// ln p(row) under Made: the file's network gives it exactly. Empty scores for other methods.
+Scores by_chain(const Split& split, const Model& model);
+
 }  // namespace tessera::privacy
