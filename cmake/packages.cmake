@@ -1,13 +1,13 @@
 # What `cmake --install` and `cpack` put where: one tree that may be moved as a whole, found by find_package(tessera) and by pkg-config.
 #   runtime       the program, the shared library and its plugins, manual page, completions
 #   development   headers, the link to the shared library, the static library, CMake and pkg-config files, the reference of the C interface
-#   python        the shared library and its CUDA plugin in a folder tessera/, where the Python package looks for them; only when it is asked for
+#   python        the program, the shared library and its CUDA plugin in a folder tessera/, where the Python package looks for them; only when it is asked for
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # Plugins lie beside the library, which looks for them there; the program finds the library by its place relative to it.
 file(RELATIVE_PATH libraries_from_program /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
-set_target_properties(tessera_program PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries_from_program}")
+set_target_properties(tessera_program PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries_from_program}:$ORIGIN")  # beside it in a wheel
 target_include_directories(tessera INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(tessera INTERFACE c_std_99)
 
@@ -54,6 +54,7 @@ foreach(plugin tessera_cuda tessera_arrow)
 endforeach()
 
 install(FILES $<TARGET_FILE:tessera> DESTINATION tessera RENAME $<TARGET_SONAME_FILE_NAME:tessera> COMPONENT python EXCLUDE_FROM_ALL)
+install(TARGETS tessera_program RUNTIME DESTINATION tessera COMPONENT python EXCLUDE_FROM_ALL)
 if(TARGET tessera_cuda)
   install(FILES ${CMAKE_BINARY_DIR}/libtessera_cuda.so DESTINATION tessera COMPONENT python EXCLUDE_FROM_ALL)
 endif()

@@ -6,12 +6,26 @@ data=${1:+$(realpath "$1")}
 cd "$(dirname "$0")/.."
 say() { printf '\n── %s\n' "$*"; }
 
-say "Setting up and building the program: about 2 minutes with 2 cores the first time, $(nproc) are here; the rest takes seconds for the example table"
+# Builds a target of the preset demo; the log goes to build/demo.log, the number of files that are done to one line.
+build() {
+  local log=build/demo.log
+  cmake --preset demo > "$log" || { cat "$log"; exit 1; }
+  cmake --build --preset demo -j "$(nproc)" --target "$1" >> "$log" 2>&1 &
+  local builder=$! stage
+  while kill -0 $builder 2> /dev/null; do
+    sleep 1
+    stage=$(grep -oE '^\[[0-9]+/[0-9]+\]' "$log" | tail -n 1 || true)
+    [[ ! -t 1 ]] || printf '\r  compiling %s ' "$stage"
+  done
+  [[ ! -t 1 ]] || printf '\r\033[K'
+  wait $builder || { tail -n 40 "$log"; echo "demo: the build failed; all of its log is $log" >&2; exit 1; }
+}
+
+say "Setting up and building the program: 2 to 3 minutes with 2 cores the first time, $(nproc) are here; the rest takes seconds for the example table"
 bash tools/setup.sh
 command -v ccache > /dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 mkdir -p build
-cmake --preset demo > build/demo.log || { cat build/demo.log; exit 1; }
-cmake --build --preset demo -j "$(nproc)" --target tessera_program
+build tessera_program
 tessera=build/demo/tessera
 out=build/demo/tables
 rm -rf "$out" && mkdir -p "$out"

