@@ -55,7 +55,8 @@ Cause cause_of_writing(int error) {
               "Choose another directory, or change its permissions with chmod."};
     case EROFS: return {"the file system is read-only", "Name an output on another disk."};
     case EEXIST:
-      return {"a file with that name appeared meanwhile", "Choose another name, or replace it with overwrite (--force)."};
+      return {"a file with that name appeared meanwhile",
+              "Choose another name, or replace it with overwrite (--force)."};
     case ENAMETOOLONG:
       return {"the name is too long",
               "Use a shorter one: most file systems allow 255 bytes for a name and 4095 for a path."};

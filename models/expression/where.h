@@ -1,6 +1,6 @@
 // --where and rules: exact conditions on any columns. Terms joined by `and`, `or`, `not` and parentheses: col = v,
-// col != v, col in (v, …), <, <=, >, >=, between v and w, like 'pattern', is null, is not null; arithmetic on both sides
-// of a comparison.
+// col != v, col in (v, …), <, <=, >, >=, between v and w, like 'pattern', is null, is not null; arithmetic on both
+// sides of a comparison.
 // Names with other than letters, digits, _ in double quotes; texts and dates in single quotes ('' is a quote); numbers
 // bare.
 #pragma once

@@ -39,7 +39,7 @@ def checked(name: str, kind: Any, value: Any) -> Any:
         try:
             return value.encode()
         except UnicodeEncodeError:
-            raise _errors.UsageError(f"{name} is {value!r}: it has half of a surrogate pair, which is no text.") from None
+            raise _errors.UsageError(f"{name} is {value!r}: half of a surrogate pair is no text.") from None
     if kind in (c.c_int32, c.c_int64, c.c_uint64):
         try:
             number = operator.index(value)

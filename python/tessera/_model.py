@@ -218,7 +218,7 @@ def fit(
         model._looks, model.describe(), lambda: model.sample(1, out="arrow", threads=1, progress=False)
     )
     model._losses, model._checkpoint, model._notices = losses, checkpoint, context.notices
-    changes = [note for note in context.notices if not note.startswith("rule kept")]  # what is found is no reason to warn
+    changes = [note for note in context.notices if not note.startswith("rule kept")]  # a find is no reason to warn
     if changes and not context.watched:
         warnings.warn("\n".join(changes), _errors.TesseraWarning, stacklevel=2)
     return model
@@ -352,7 +352,8 @@ class Model:
 
             return Rows(open_stream)
 
-        return self._delivered(out, overwrite, (progress, device, threads), lambda context: (self._kind, rows(context)), n)
+        run_as = (progress, device, threads)
+        return self._delivered(out, overwrite, run_as, lambda context: (self._kind, rows(context)), n)
 
     def sample_iter(
         self, batch: int = _BATCH, n: int | None = None, where: str | None = None, **options: Any
@@ -466,8 +467,8 @@ class Model:
         cells, room = n * len(self.schema), available_memory()
         if room and cells > room:
             raise _errors.OutOfMemoryError(
-                f"{n:,} rows of {len(self.schema)} columns are {cells / 1e9:,.0f} GB at least; {room / 1e9:,.1f} GB are "
-                "available.\n  Write them to a file, with out='rows.csv', or take them in parts, with sample_iter."
+                f"{n:,} rows of {len(self.schema)} columns are {cells / 1e9:,.0f} GB at least, of which {room / 1e9:,.1f} "
+                "are available.\n  Write them to a file, with out='rows.csv', or take them in parts, with sample_iter."
             )
 
     def _delivered(
