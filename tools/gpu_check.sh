@@ -107,7 +107,7 @@ fi
 if wants tests; then
   say "Ops and training steps, beside the processor"
   # What ranks exchange needs several GPUs.
-  part ops 120 bash -c "tests '*DeviceOps*:*DeviceProducts*:*DeviceRows*-*all_gather:*_parts'"
+  part ops 120 bash -c "tests '*DeviceOps*:*DeviceProducts*-*all_gather:*_parts'"
   part steps 80 bash -c "tests '*DeviceTraining*'"
   part fused 80 bash -c "tests '*DeviceFused*'"
 fi

@@ -1,6 +1,6 @@
-/* The Arrow C data, stream and device interfaces, as the Arrow project publishes them for copying into other code
- * (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html and CDeviceDataInterface.html). The
- * guards are Arrow's own, so that a program may include both. */
+/* The Arrow C data and stream interfaces, as the Arrow project publishes them for copying into other code
+ * (https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html). The guards are Arrow's own, so
+ * that a program may include both. */
 #ifndef TESSERA_ARROW_H
 #define TESSERA_ARROW_H
 #include <stdint.h>
@@ -55,50 +55,6 @@ struct ArrowArrayStream {
 };
 
 #endif /* ARROW_C_STREAM_INTERFACE */
-
-#ifndef ARROW_C_DEVICE_DATA_INTERFACE
-#define ARROW_C_DEVICE_DATA_INTERFACE
-
-typedef int32_t ArrowDeviceType;
-
-#define ARROW_DEVICE_CPU 1
-#define ARROW_DEVICE_CUDA 2
-#define ARROW_DEVICE_CUDA_HOST 3
-#define ARROW_DEVICE_OPENCL 4
-#define ARROW_DEVICE_VULKAN 7
-#define ARROW_DEVICE_METAL 8
-#define ARROW_DEVICE_VPI 9
-#define ARROW_DEVICE_ROCM 10
-#define ARROW_DEVICE_ROCM_HOST 11
-#define ARROW_DEVICE_EXT_DEV 12
-#define ARROW_DEVICE_CUDA_MANAGED 13
-#define ARROW_DEVICE_ONEAPI 14
-#define ARROW_DEVICE_WEBGPU 15
-#define ARROW_DEVICE_HEXAGON 16
-
-struct ArrowDeviceArray {
-  struct ArrowArray array;
-  int64_t device_id;
-  ArrowDeviceType device_type;
-  void* sync_event;
-  int64_t reserved[3];
-};
-
-#endif /* ARROW_C_DEVICE_DATA_INTERFACE */
-
-#ifndef ARROW_C_DEVICE_STREAM_INTERFACE
-#define ARROW_C_DEVICE_STREAM_INTERFACE
-
-struct ArrowDeviceArrayStream {
-  ArrowDeviceType device_type;
-  int (*get_schema)(struct ArrowDeviceArrayStream* self, struct ArrowSchema* out);
-  int (*get_next)(struct ArrowDeviceArrayStream* self, struct ArrowDeviceArray* out);
-  const char* (*get_last_error)(struct ArrowDeviceArrayStream* self);
-  void (*release)(struct ArrowDeviceArrayStream* self);
-  void* private_data;
-};
-
-#endif /* ARROW_C_DEVICE_STREAM_INTERFACE */
 
 #ifdef __cplusplus
 }

@@ -88,21 +88,6 @@ TESSERA_API tessera_status tessera_rows_read(const tessera_context* context, str
                                              int64_t capacity, const tessera_column_buffer* columns, size_t count,
                                              int64_t* read);
 
-/* Rows of the Arrow C device interface, including batches in GPU memory, as rows for every function here.
- *   rows   consumed. Host memory, including pinned and managed memory of CUDA, passes without a copy; batches on a CUDA
- *          device are copied on request, column by column, by the plugin that the device "cuda" needs too.
- *   out    receives a stream; the caller releases it, or passes it to a function that does.
- * Errors: USAGE; DATA. The stream fails with TESSERA_E_UNSUPPORTED's message if a batch is on a GPU that cannot be used
- * (tessera_info() tells why), or on another kind of device. */
-TESSERA_API TESSERA_UNSTABLE tessera_status tessera_rows_from_device(const tessera_context* context,
-                                                                     struct ArrowDeviceArrayStream* rows,
-                                                                     struct ArrowArrayStream* out);
-
-/* The reverse: the rows of any stream, consumed, for programs that only take streams of the device interface. Its
- * batches are in host memory. Errors: USAGE. */
-TESSERA_API TESSERA_UNSTABLE tessera_status tessera_rows_to_device(struct ArrowArrayStream* rows,
-                                                                   struct ArrowDeviceArrayStream* out);
-
 #ifdef __cplusplus
 }
 #endif

@@ -374,51 +374,6 @@ TEST(Read, MissingValuesAndTimes) {
   }
 }
 
-// Batches that claim to be on a GPU, when no GPU is usable; and on an unknown device.
-TEST(DeviceRows, WithoutAGpuTheMessageSaysWhatIsMissing) {
-  if (tessera::info().find("\"available\": true") != std::string::npos) GTEST_SKIP() << "there is one";
-  const tessera::Context context = context_of(1);
-  struct Label {
-    ArrowArrayStream inner;
-    ArrowDeviceType type;
-  };
-  for (const auto& [type, words] : {std::pair<ArrowDeviceType, const char*>{ARROW_DEVICE_CUDA, "GPU 0"},
-                                    {ARROW_DEVICE_METAL, "type 8"},
-                                    {ARROW_DEVICE_CPU, ""}}) {
-    SmallStream source(10);
-    Label label{{}, type};
-    source.open(&label.inner);
-    ArrowDeviceArrayStream there{};
-    there.private_data = &label;
-    there.get_schema = [](ArrowDeviceArrayStream* s, ArrowSchema* out) {
-      auto& l = *static_cast<Label*>(s->private_data);
-      return l.inner.get_schema(&l.inner, out);
-    };
-    there.get_next = [](ArrowDeviceArrayStream* s, ArrowDeviceArray* out) {
-      auto& l = *static_cast<Label*>(s->private_data);
-      *out = {};
-      out->device_type = l.type;
-      return l.inner.get_next(&l.inner, &out->array);
-    };
-    there.get_last_error = [](ArrowDeviceArrayStream*) -> const char* { return "?"; };
-    there.release = [](ArrowDeviceArrayStream* s) {
-      auto& l = *static_cast<Label*>(s->private_data);
-      l.inner.release(&l.inner);
-      s->release = nullptr;
-    };
-    ArrowArrayStream here{};
-    ASSERT_EQ(tessera_rows_from_device(context.get(), &there, &here), TESSERA_OK);
-    char* json = nullptr;
-    const tessera_status status = tessera_inspect(context.get(), &here, &json);
-    EXPECT_EQ(status, type == ARROW_DEVICE_CPU ? TESSERA_OK : TESSERA_E_UNSUPPORTED) << tessera_last_error();
-    if (status != TESSERA_OK) {
-      EXPECT_NE(std::string(tessera_last_error()).find(words), std::string::npos) << tessera_last_error();
-    }
-    tessera_string_free(json);
-    EXPECT_EQ(source.released, 1);
-  }
-}
-
 TEST(Read, BatchesAreARange) {
   const tessera::Context context = context_of(1);
   SmallStream source(10, 3);

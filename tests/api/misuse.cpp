@@ -180,17 +180,6 @@ TEST_F(Misuse, Handles) {
   bad_handles(
       "tessera_sample",
       [&](const void* h) { return tessera_sample(as<tessera_context>(h), g.model, 0, 1, nullptr, &out); }, no_context);
-  ArrowDeviceArrayStream device{};
-  bad_handles(
-      "tessera_rows_from_device",
-      [&](const void* h) {
-        EXPECT_EQ(tessera_rows_to_device(rows(), &device), TESSERA_OK);
-        const tessera_status status = tessera_rows_from_device(as<tessera_context>(h), &device, &out);
-        EXPECT_EQ(device.release, nullptr) << "consumed all the same";
-        return status;
-      },
-      no_context);
-
   bad_handles(
       "tessera_sample",
       [&](const void* h) { return tessera_sample(g.context, as<tessera_model>(h), 0, 1, nullptr, &out); }, no_model);
@@ -305,13 +294,6 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_rows_read", "no columns", tessera_rows_read(g.context, rows(), 1, nullptr, 1, &read));
   usage("tessera_rows_read", "a negative capacity", tessera_rows_read(g.context, rows(), -1, nullptr, 0, &read));
   usage("tessera_rows_read", "no place for the number", tessera_rows_read(g.context, rows(), 1, nullptr, 0, nullptr));
-  ArrowDeviceArrayStream device{};
-  usage("tessera_rows_to_device", "no rows", tessera_rows_to_device(nullptr, &device));
-  usage("tessera_rows_to_device", "no stream", tessera_rows_to_device(rows(), nullptr));
-  usage("tessera_rows_from_device", "no rows", tessera_rows_from_device(g.context, nullptr, &out));
-  usage("tessera_rows_from_device", "released rows", tessera_rows_from_device(g.context, &device, &out));
-  ASSERT_EQ(tessera_rows_to_device(rows(), &device), TESSERA_OK);
-  usage("tessera_rows_from_device", "no stream", tessera_rows_from_device(g.context, &device, nullptr));
   usage("tessera_inspect", "no rows", tessera_inspect(g.context, nullptr, &text_));
   usage("tessera_inspect", "no place for the text", tessera_inspect(g.context, rows(), nullptr));
   usage("tessera_find_rules", "no rows", tessera_find_rules(g.context, nullptr, nullptr, &text_));
