@@ -21,6 +21,7 @@
 #include "models/api/support/lists.h"
 #include "models/data/notice.h"
 #include "models/data/table/suggestions.h"
+#include "models/data/table/types.h"
 #include "models/estimate.h"
 #include "models/registry.h"
 #include "models/training/checkpoint.h"
@@ -391,15 +392,15 @@ GivenTypes given_types(const tessera_fit_options* given) {
   GivenTypes out;
   for (const auto& [column, type] : split_pairs(text_or(read_options(given).types, ""), "--types")) {
     ColumnType t;
-    if (!parse_column_type(type, t))
+    std::string kind;
+    if (!parse_given_type(type, t, kind))
       throw Error(ErrorCode::usage,
-                  fmt::format("--types: there is no type \"{}\" (for column \"{}\").\n  Types are integer, decimal, "
-                              "boolean, category, date, datetime, identifier and constant.",
-                              type, column));
+                  fmt::format("--types: there is no type \"{}\" (for column \"{}\").\n  Types are {}.", type, column,
+                              given_type_names()));
     for (const GivenType& other : out)
       if (other.column == column)
         throw Error(ErrorCode::usage, fmt::format("--types: column \"{}\" is given two types.", column));
-    out.push_back({column, t});
+    out.push_back({column, t, {}, kind});
   }
   return out;
 }

@@ -69,6 +69,7 @@ class Rows : public RowStream {
                       name(tier_), calibration.note.empty() ? "" : " (" + calibration.note + ")", name(tier_),
                       name(calibration.chosen)));
     report_.tier = tier_;
+    for (const std::string& line : model_->encoder.narrow_identifiers(end_)) notice(monitor_, line);
     with_less_memory([] {});
   }
 

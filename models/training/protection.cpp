@@ -68,10 +68,14 @@ void tell_regenerated(const Table& table, const std::vector<RareColumn>& found, 
     names.push_back(c.name);
   }
   if (names.empty()) return;
-  notice(monitor, fmt::format("Regenerated values are made up by pattern and follow no other column. If {} numbers, "
-                              "dates or categories, give the type, for example --types \"{}=category\"; a schema file "
-                              "can keep texts that few rows share (docs/data/schema.md).",
-                              names.size() == 1 ? "the column holds" : "one of the columns holds", names[0]));
+  notice(
+      monitor,
+      fmt::format("Regenerated values are made up and follow no other column; texts of an unknown kind keep the shapes "
+                  "of the column, with letters that make no words. If {} numbers, dates or categories, give the type, "
+                  "for example --types \"{}=category\", and for names of persons =name (also address, email, phone); "
+                  "--rare-categories keep, or a schema file for one column (docs/data/schema.md), keeps texts that "
+                  "few rows share.",
+                  names.size() == 1 ? "the column holds" : "one of the columns holds", names[0]));
 }
 
 }  // namespace
@@ -81,6 +85,14 @@ nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& tea
     notice(monitor, fmt::format("The table has {}, and nothing is learned from fewer than {}: sampled rows will hardly "
                                 "have values. Add rows; --rare-categories keep learns from them as they are.",
                                 counted(table.rows, "row"), options.rare_rows));
+  else if (constexpr int64_t kFewGroups = 16; table.rows < kFewGroups * options.rare_rows)
+    notice(
+        monitor,
+        fmt::format("The table has {}, and nothing is learned that fewer than {} of them share: a column of numbers "
+                    "has {} at most, a text needs {} rows, and hardly anything can be said of pairs of columns. Add "
+                    "rows; --rare-categories keep learns from them as they are, and stores their values in the model.",
+                    counted(table.rows, "row"), options.rare_rows, counted(table.rows / options.rare_rows, "level"),
+                    options.rare_rows));
   const std::vector<RareColumn> found = protect_rare_categories(table, options.rare_rows, options.seed, team);
   tell_regenerated(table, found, options, monitor);
   return describe(found, "", options, monitor);

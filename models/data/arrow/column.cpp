@@ -16,6 +16,7 @@
 #include "models/data/arrow/wide_decimal.h"
 #include "models/data/formats/moments.h"
 #include "models/data/table/decimals.h"
+#include "models/data/table/types.h"
 #include "models/data/table/types_fill.h"
 
 namespace tessera {
@@ -66,6 +67,7 @@ ColumnImport::ColumnImport(const ArrowSchema& schema, std::string name, const Gi
       type_(ArrowValues::type_of(schema, name)),
       wanted_(wanted == nullptr ? std::nullopt : std::optional(wanted->type)),
       format_(wanted == nullptr ? std::nullopt : wanted->format),
+      kind_(wanted == nullptr ? "" : wanted->kind),
       limit_(std::move(limit)),
       numbers_(limit_, "the table"),
       codes_(limit_, "the table") {
@@ -74,10 +76,9 @@ ColumnImport::ColumnImport(const ArrowSchema& schema, std::string name, const Gi
   const auto given = metadata.find("tessera.type");
   if (given != metadata.end() && metadata.count("tessera.reason") == 0 && !wanted_) {
     wanted_.emplace();
-    if (!parse_column_type(given->second, *wanted_))
-      throw Error(ErrorCode::usage,
-                  "The metadata of column \"" + name + "\" give it the type \"" + given->second.substr(0, 60) +
-                      "\".\n  Types are integer, decimal, boolean, category, date, datetime, identifier and constant.");
+    if (!parse_given_type(given->second, *wanted_, kind_))
+      throw Error(ErrorCode::usage, "The metadata of column \"" + name + "\" give it the type \"" +
+                                        given->second.substr(0, 60) + "\".\n  Types are " + given_type_names() + ".");
   }
   // Numbers as texts are read by the rules for text, as they were before.
   ours_ = metadata.contains("tessera.reason") && restore_column(metadata, column_) &&
@@ -434,7 +435,7 @@ Column ColumnImport::finish_text() {
     });
   }
   ColumnPlan plan;
-  if (wanted_) plan = force_type(*wanted_, evidence, 0, reason_, format_ ? &*format_ : nullptr);
+  if (wanted_) plan = force_type(*wanted_, evidence, 0, reason_, format_ ? &*format_ : nullptr, kind_);
   else if (!as_text_) plan = decide_type(evidence, 0, "row");
   else plan.reason = "numbers, some with more than 15 digits: kept as text, so that no digit is lost";
   const Bulk<int32_t> codes = std::move(column_.codes);

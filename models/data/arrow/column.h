@@ -59,6 +59,7 @@ class ColumnImport {
   ArrowType type_;
   std::optional<ColumnType> wanted_;
   std::optional<std::string> format_;  // of texts of that type
+  std::string kind_;                   // of identifiers: what the texts are
   std::string reason_ = "the type was given";
   bool ours_ = false, as_text_ = false;
   std::shared_ptr<MemoryLimit> limit_;

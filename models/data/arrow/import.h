@@ -28,6 +28,7 @@ struct GivenType {
   std::string column;
   ColumnType type;
   std::optional<std::string> format = {};  // of texts that can be read in several ways
+  std::string kind = {};                   // of identifiers: what the texts are
 };
 using GivenTypes = std::vector<GivenType>;
 Table table_import(ArrowArrayStream* stream, Team& team, const Monitor& monitor, const GivenTypes& types = {});

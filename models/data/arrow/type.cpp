@@ -97,7 +97,7 @@ bool fits_arrow(ColumnType type, const ArrowType& arrow) {
              ((k == ArrowKind::whole || k == ArrowKind::real) && arrow.width >= (k == ArrowKind::real ? 8 : 4));
     case ColumnType::datetime: return k == ArrowKind::moment;
     // Regenerated place by place: the digits remain a number, but not a valid date.
-    case ColumnType::identifier: return k == ArrowKind::whole || k == ArrowKind::exact;
+    case ColumnType::identifier: return k == ArrowKind::whole || k == ArrowKind::exact || k == ArrowKind::real;
     default: return true;
   }
 }
@@ -113,7 +113,8 @@ void remember_arrow(std::string_view format, Column& column) {
   const std::optional<ArrowType> arrow = ArrowType::parse(format);
   if (!arrow || !fits_arrow(column.type, *arrow)) return;
   if (arrow->kind == ArrowKind::none && column.type != ColumnType::constant) return;
-  if (column.type == ColumnType::identifier && arrow->kind == ArrowKind::whole)
+  // new numbers stay in the range of the type, where it has room for them
+  if (column.type == ColumnType::identifier && arrow->kind == ArrowKind::whole && arrow->width < 4)
     format = arrow->layout == 'L' ? "L" : "l";
   if (format != default_arrow(column)) column.arrow = format;
 }

@@ -51,8 +51,8 @@ bool fits_arrow(ColumnType type, const ArrowType& arrow);
 bool came_as_text(const Column& column);
 
 // Stores the imported format of a column in Column::arrow, so that it is exported in the same. A format that the
-// column's type cannot be written as is dropped; numbers that became identifiers are widened to 64 bits, because they
-// continue beyond the column's range.
+// column's type cannot be written as is dropped; numbers of 8 or 16 bits that became identifiers are widened to 64,
+// because they continue beyond the column's range.
 void remember_arrow(std::string_view format, Column& column);
 
 }  // namespace tessera

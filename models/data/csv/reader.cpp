@@ -198,19 +198,23 @@ size_t column_named(const CsvFrame& frame, const std::string& column, const char
   return static_cast<size_t>(at - frame.names.begin());
 }
 
+struct WishedType {
+  ColumnType type;
+  std::string kind = {};
+};
+
 // The types of --types, per column; checked before the rows are read.
-std::vector<std::optional<ColumnType>> wished_types(const CsvFrame& frame, const CsvOptions& options) {
-  std::vector<std::optional<ColumnType>> wished(frame.names.size());
+std::vector<std::optional<WishedType>> wished_types(const CsvFrame& frame, const CsvOptions& options) {
+  std::vector<std::optional<WishedType>> wished(frame.names.size());
   if (options.like != nullptr)
     for (size_t j = 0; j < wished.size(); ++j)
-      if (const Column* known = options.like->find(frame.names[j])) wished[j] = known->type;
+      if (const Column* known = options.like->find(frame.names[j])) wished[j] = WishedType{known->type};
   for (const auto& [column, type] : options.types) {
     const size_t at = column_named(frame, column, "--types");
-    ColumnType t;
-    if (!parse_column_type(type, t))
-      throw Error(ErrorCode::usage,
-                  "--types: there is no type \"" + type + "\" (for column \"" + column +
-                      "\").\n  Types are integer, decimal, boolean, category, date, datetime, identifier, constant.");
+    WishedType t;
+    if (!parse_given_type(type, t.type, t.kind))
+      throw Error(ErrorCode::usage, "--types: there is no type \"" + type + "\" (for column \"" + column +
+                                        "\").\n  Types are " + given_type_names() + ".");
     wished[at] = t;
   }
   for (const auto& [column, least] : options.least_rows) column_named(frame, column, "--schema");
@@ -219,7 +223,7 @@ std::vector<std::optional<ColumnType>> wished_types(const CsvFrame& frame, const
 
 std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& options,
                                      const std::vector<TypeEvidence>& all,
-                                     const std::vector<std::optional<ColumnType>>& wished) {
+                                     const std::vector<std::optional<WishedType>>& wished) {
   std::vector<ColumnPlan> plans;
   for (size_t j = 0; j < wished.size(); ++j) {
     const TypeEvidence& evidence = all[j];
@@ -231,7 +235,8 @@ std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& op
         options.like != nullptr && std::none_of(options.types.begin(), options.types.end(),
                                                 [&](const auto& t) { return t.first == frame.names[j]; });
     // A column that is constant in one table may vary in the other.
-    const ColumnType type = by_schema && *wished[j] == ColumnType::constant ? ColumnType::category : *wished[j];
+    const ColumnType type =
+        by_schema && wished[j]->type == ColumnType::constant ? ColumnType::category : wished[j]->type;
     const auto given = std::ranges::find(options.formats, frame.names[j], &std::pair<std::string, std::string>::first);
     const std::string* format = by_schema                        ? &options.like->find(frame.names[j])->format
                                 : given != options.formats.end() ? &given->second
@@ -240,7 +245,8 @@ std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& op
     if (format != nullptr && format->empty() && (type == ColumnType::date || type == ColumnType::datetime))
       format = nullptr;
     plans.push_back(force_type(type, evidence, frame.delimiter,
-                               by_schema ? "the type it has in the other table" : "the type was given", format));
+                               by_schema ? "the type it has in the other table" : "the type was given", format,
+                               wished[j]->kind));
   }
   for (const auto& [column, format] : options.formats) {
     ColumnPlan& plan = plans[column_named(frame, column, "--schema")];
@@ -497,7 +503,7 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
   const MissingWords missing(options.missing);
   std::vector<Part> parts(1 + options.also.size());
   std::vector<TypeEvidence> evidence;  // of all files
-  std::vector<std::optional<ColumnType>> wished;
+  std::vector<std::optional<WishedType>> wished;
   double bytes = 0;
   int64_t rows = 0;
   for (size_t k = 0; k < parts.size(); ++k) {

@@ -91,6 +91,9 @@ class Encoder {
   // cannot be encoded.
   static Encoder fit(const Table& table, const EncoderOptions& options, Team& team, const Monitor& monitor);
 
+  // A sentence for each column of identifiers that has fewer new values of its form than so many rows need.
+  std::vector<std::string> narrow_identifiers(int64_t rows) const;
+
   const RowLayout& layout() const;
   const std::vector<int>& discrete_columns() const;  // table columns that have a category span, in span order
 

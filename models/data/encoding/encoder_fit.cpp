@@ -1,9 +1,13 @@
 // Learns the encoding of each column.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <mutex>
 
+#include "models/data/arrow/type.h"
 #include "models/data/encoding/encoder_state.h"
+#include "models/data/notice.h"
 #include "models/data/protection/sort_numbers.h"
 #include "models/data/table/decimals.h"
 #include "models/data/table/types.h"
@@ -201,6 +205,13 @@ void fit_texts(const Column& column, const EncoderOptions& o, ColumnCode& out) {
   }
 }
 
+// The largest number that a column of this Arrow format can hold.
+uint64_t largest_of(const std::string& format) {
+  const std::optional<ArrowType> arrow = ArrowType::parse(format);
+  if (!arrow || arrow->kind != ArrowKind::whole || arrow->width == 8) return NumberCounter::kLimit;
+  return (uint64_t{1} << (8 * arrow->width - (arrow->is_signed() ? 1 : 0))) - 1;
+}
+
 void fit_identifiers(const Column& column, const EncoderOptions& o, ColumnCode& out) {
   int64_t missing = 0, adjacent = 0;
   int32_t before = -1;
@@ -223,7 +234,8 @@ void fit_identifiers(const Column& column, const EncoderOptions& o, ColumnCode& 
   const int64_t again = column.size() - missing - static_cast<int64_t>(texts.size());  // rows that repeat a text
   const bool counts = column.kind == kCountsRows;  // without gaps in a part of a sample too: as if sorted
   const bool sorted = counts || 10 * adjacent > 9 * again;
-  const IdentifierOptions options{o.least_rows, o.seed, fingerprint_of(column.name)};
+  IdentifierOptions options{o.least_rows, largest_of(column.arrow)};
+  if (TextKind kind; parse_text_kind(column.kind, kind)) options.kind = kind;
   out.code = IdentifierCode{Identifier::learn(texts, rows, options),
                             static_cast<double>(missing) / static_cast<double>(column.codes.size()),
                             Repeats::learn(rows, missing, sorted, o.least_rows), counts};
@@ -263,6 +275,28 @@ Encoder Encoder::fit(const Table& table, const EncoderOptions& options, Team& te
                     done == total ? counted(parts, bins ? "bin" : "mode") : column.name, done == total});
   });
   out.state_->lay_out();
+  for (const std::string& line : out.narrow_identifiers(table.rows)) notice(monitor, line);
+  return out;
+}
+
+std::vector<std::string> Encoder::narrow_identifiers(int64_t rows) const {
+  std::vector<std::string> out;
+  for (const ColumnCode& column : state_->columns) {
+    const auto* id = std::get_if<IdentifierCode>(&column.code);
+    if (id == nullptr || (!id->pattern.distinct() && !id->repeats)) continue;
+    const uint64_t room = id->pattern.room(), all = static_cast<uint64_t>(rows),
+                   values = id->repeats ? id->repeats->groups_of(all) : all;
+    if (id->pattern.widened())
+      out.push_back(
+          fmt::format("Column \"{}\": its values take more than a fifth of all texts of their form, so new "
+                      "ones are longer: {}.",
+                      column.name, id->pattern.describe()));
+    else if (values > room)
+      out.push_back(fmt::format("Column \"{}\": there are {} new values of its form, and {} have {}: {}.", column.name,
+                                grouped(static_cast<int64_t>(room)), counted(rows, "row"),
+                                grouped(static_cast<int64_t>(values)),
+                                id->pattern.distinct() ? "those that follow are longer" : "those that follow repeat"));
+  }
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include "engine/storage/files.h"
 #include "engine/text/json_guard.h"
 #include "models/data/table/suggestions.h"
+#include "models/data/table/types.h"
 
 namespace tessera {
 namespace {
@@ -71,9 +72,8 @@ class SchemaReader {
     ColumnType type = ColumnType::category;
     if (json.contains("type")) {
       const std::string given = text(json["type"], place + "\"type\"");
-      if (!parse_column_type(given, type))
-        fail(fmt::format("{}there is no type \"{}\".", place, given),
-             "Types are integer, decimal, boolean, category, date, datetime, identifier, constant.");
+      if (std::string kind; !parse_given_type(given, type, kind))
+        fail(fmt::format("{}there is no type \"{}\".", place, given), "Types are " + given_type_names() + ".");
       const auto same = [&](const auto& t) { return t.first == name; };
       if (std::none_of(options_.types.begin(), options_.types.end(), same)) options_.types.emplace_back(name, given);
     }

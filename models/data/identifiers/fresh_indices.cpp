@@ -1,6 +1,7 @@
 #include "models/data/identifiers/fresh_indices.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "engine/text/json_fields.h"
@@ -23,8 +24,9 @@ bool FreshIndices::could_meet(uint64_t texts) const {
 void FreshIndices::leave_out(const std::vector<uint64_t>& taken) {
   const double n = static_cast<double>(taken.size());
   if (!could_meet(taken.size()) || n * static_cast<double>(kSpare) > static_cast<double>(size_)) return;
-  // With one bucket for every ln 2 texts, half of the buckets are taken: a set bit applies to half of all texts.
-  buckets_ = std::clamp<uint64_t>(static_cast<uint64_t>(n / 0.6931), 1, std::min<uint64_t>(size_ / kSpare, 0xffffffff));
+  // With one to two buckets per text, 39 to 63 % of them are taken: a set bit applies to about half of all texts.
+  buckets_ = std::min(std::bit_ceil(std::max<uint64_t>(taken.size(), 1)),
+                      std::bit_floor(std::min<uint64_t>(size_ / kSpare, 0x80000000)));
   const Permutation order(size_, salt_);
   std::vector<bool> used(buckets_);
   for (const uint64_t t : taken) used[order(t) % buckets_] = true;
@@ -53,7 +55,8 @@ nlohmann::json FreshIndices::to_json() const {
 
 FreshIndices FreshIndices::from_json(const nlohmann::json& json, uint64_t size) {
   const Fields f(json, "an identifier's buckets");
-  FreshIndices out(size, f.natural("salt"));
+  FreshIndices out(size);
+  out.salt_ = f.natural("salt");
   out.buckets_ = f.natural("buckets");
   const std::string bits = f.text("free");
   f.check(

@@ -1,7 +1,9 @@
-// The texts of a pattern by number, without those of the training table: a secret order of the numbers and, if a
-// training text could be drawn by chance, one bit per bucket of numbers, set if a training text lies in it. New texts
-// are drawn from the other buckets. A bucket holds at least five texts and half of the buckets are set, so a set bit
-// reveals little about any text. If a fifth of all texts are taken, nothing is stored and they are drawn by chance.
+// The texts of a pattern by number, without those of the training table: if a training text could be drawn by chance,
+// one bit per bucket of numbers, set if a training text lies in it. New texts are drawn from the other buckets. A bucket
+// holds at least five texts and about half of the buckets are set, so a set bit reveals little about any text. If a
+// fifth of all texts are taken, nothing is stored and they are drawn by chance.
+// Buckets are the same for every seed, and their number is a power of two: several models of one table, or of almost the
+// same rows, hold the same bits (or the same in halves) and tell together no more than one of them.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -16,7 +18,7 @@ class FreshIndices {
   static constexpr uint64_t kSpare = 5;
 
   FreshIndices() = default;
-  FreshIndices(uint64_t size, uint64_t salt) : size_(size), salt_(salt) {}  // nothing excluded; size in [1, kMost]
+  explicit FreshIndices(uint64_t size) : size_(size) {}  // nothing excluded; size in [1, kMost]
   // Whether a training text could be drawn by chance if there were `texts` of them.
   bool could_meet(uint64_t texts) const;
   void leave_out(const std::vector<uint64_t>& taken);
@@ -29,7 +31,7 @@ class FreshIndices {
   static FreshIndices from_json(const nlohmann::json& json, uint64_t size);
 
  private:
-  uint64_t size_ = 1, salt_ = 0, buckets_ = 1;
+  uint64_t size_ = 1, salt_ = 0x7465737365726121, buckets_ = 1;  // files may have another salt
   std::vector<uint32_t> free_{0};  // buckets without a training value; all of them if none is
 };
 

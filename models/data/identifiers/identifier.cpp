@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// The uses of Purpose::identifier. PatternLearner draws its salt with use 0.
+// The uses of Purpose::identifier; those of repeats.cpp follow.
 enum Use : uint32_t { kOfCondition = 1, kOfColumn = 2, kShape = 3, kFreePlaces = 4 };
 
 uint64_t word_pair(const Philox& p, int i) { return (static_cast<uint64_t>(p.word[i]) << 32) | p.word[i + 1]; }
@@ -27,16 +27,10 @@ IdentifierKey identifier_key(uint64_t seed, uint64_t condition, uint64_t column)
   const Philox sample = random_words(seed, Purpose::identifier, 0, condition, kOfCondition);
   IdentifierKey key;
   key.order = word_pair(random_words(word_pair(sample, 0), Purpose::identifier, 0, column, kOfColumn), 0);
-  const bool counted = condition == 0 && seed < Identifier::kSeedBlocks;
-  key.block =
-      counted ? seed : Identifier::kSeedBlocks + word_pair(sample, 2) % (Identifier::kBlocks - Identifier::kSeedBlocks);
+  key.block = condition == 0 && seed < NumberCounter::kSeedBlocks
+                  ? seed
+                  : NumberCounter::kSeedBlocks + (word_pair(sample, 2) >> 32);
   return key;
-}
-
-uint64_t Identifier::rounded_up(uint64_t highest) {
-  uint64_t step = 10;
-  while (highest / step >= 100) step *= 10;
-  return highest / step * step + (step - 1);
 }
 
 uint64_t Identifier::Places::plan() {
@@ -60,8 +54,9 @@ bool Identifier::Places::index_of(std::u32string_view text, uint64_t& index) con
 
 std::string Identifier::text(uint64_t row, const IdentifierKey& key) const {
   if (kind_ != Kind::places) {
-    const uint64_t n =
-        kind_ == Kind::sequence ? high_ + 1 + key.block * kBlock + row : low_ + numbers_.at(row, key.order);
+    const uint64_t n = kind_ == Kind::sequence               ? counter_.at(row, key.block)
+                       : distinct_ && row >= numbers_.room() ? beyond() + (row - numbers_.room())
+                                                             : low_ + numbers_.at(row, key.order);
     std::string digits = std::to_string(n);
     if (digits.size() < static_cast<size_t>(digits_))
       digits.insert(0, static_cast<size_t>(digits_) - digits.size(), '0');
@@ -80,7 +75,8 @@ std::string Identifier::text(uint64_t row, const IdentifierKey& key) const {
 
   const Places& p = places_[shape];
   std::u32string out(p.alphabet.size(), U' ');
-  uint64_t index = p.indices.at(row / weights * p.weight + turn, key.order);
+  const uint64_t in_shape = row / weights * p.weight + turn, again = distinct_ ? in_shape / p.indices.room() : 0;
+  uint64_t index = p.indices.at(in_shape, key.order);
   for (size_t i = p.alphabet.size(); i-- > p.spelled_from;) {
     out[i] = p.alphabet[i][index % p.alphabet[i].size()];
     index /= p.alphabet[i].size();
@@ -91,11 +87,18 @@ std::string Identifier::text(uint64_t row, const IdentifierKey& key) const {
       words = random_words(key.order, Purpose::identifier, static_cast<uint32_t>(i / 4), row, kFreePlaces);
     out[i] = p.alphabet[i][words.word[i % 4] % p.alphabet[i].size()];
   }
-  return prefix_ + decode_text(texts_, out) + suffix_;
+  return prefix_ + decode_text(texts_, out) + suffix_ + (again > 0 ? "#" + std::to_string(again + 1) : "");
+}
+
+// The first number with more digits than the pattern's.
+uint64_t Identifier::beyond() const {
+  uint64_t power = 10;
+  while (power <= high_) power *= 10;
+  return power;
 }
 
 uint64_t Identifier::room() const {
-  if (kind_ == Kind::sequence) return FreshIndices::kMost;
+  if (kind_ == Kind::sequence) return counter_.room();
   if (kind_ == Kind::number) return numbers_.room();
   uint64_t least = FreshIndices::kMost;
   for (const Places& p : places_) least = std::min(least, rows_of(p, all_weights()));
@@ -123,7 +126,7 @@ std::string Identifier::describe() const {
     middle = std::to_string(places_[0].alphabet.size()) + " characters" +
              (places_.size() > 1 ? " (" + std::to_string(places_.size()) + " shapes)" : "");
   else middle = digits_ > 0 ? "a number of " + std::to_string(digits_) + " digits" : "a number";
-  if (kind_ == Kind::sequence) middle += " that counts up from " + std::to_string(high_ + 1);
+  if (kind_ == Kind::sequence) middle += " that counts up from " + std::to_string(counter_.next());
   std::string out = prefix_.empty() ? middle : "\"" + prefix_ + "\", then " + middle;
   if (!suffix_.empty()) out += ", then \"" + suffix_ + "\"";
   return out;

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/data/identifiers/counter.h"
 #include "models/data/identifiers/fresh_indices.h"
 #include "models/data/protection/rare_categories.h"
 #include "models/data/texts/text_kind.h"
@@ -23,16 +24,16 @@ namespace tessera {
 // other draws.
 struct IdentifierKey {
   uint64_t order = 0;  // of places and numbers
-  uint64_t block = 0;  // of a sequence: each has numbers of its own
+  uint64_t block = 0;  // of a counter
 };
 uint64_t fingerprint_of(std::string_view text);  // of a column's name, of a condition
 // `condition` 0: none.
 IdentifierKey identifier_key(uint64_t seed, uint64_t condition, uint64_t column);
 
 struct IdentifierOptions {
-  int64_t least = kRareRows;  // distinct texts that must share a property for it to be kept
-  uint64_t seed = 0;          // keys the secret order
-  uint64_t column = 0;        // the fingerprint of the column's name
+  int64_t least = kRareRows;                 // distinct texts that must share a property for it to be kept
+  uint64_t highest = NumberCounter::kLimit;  // the largest number that the column's type has
+  std::optional<TextKind> kind = {};         // what the texts are, where it is known
 };
 
 class Identifier {
@@ -42,22 +43,18 @@ class Identifier {
   static Identifier learn(std::span<const std::string_view> texts, std::span<const int64_t> rows,
                           const IdentifierOptions& options);
   std::string text(uint64_t row, const IdentifierKey& key) const;
-  // this many successive rows have distinct identifiers, if those of the training table are distinct
+  // This many successive rows have distinct identifiers in the form of the table. Later ones are longer if those of the
+  // training table are distinct(), else the same again.
   uint64_t room() const;
-  std::string describe() const;  // description: "\"INV-\", then a number of 6 digits"
+  bool distinct() const { return distinct_; }
+  bool widened() const { return widened_; }  // by learn(): the form of the texts had too little room
+  std::string describe() const;              // description: "\"INV-\", then a number of 6 digits"
 
   nlohmann::json to_json() const;
   static Identifier from_json(const nlohmann::json& json);  // throws Error(format)
 
   enum class Kind { sequence, number, places };
   Kind kind() const { return kind_; }
-
-  // Numbers of a sequence are in blocks: seed s < kSeedBlocks without a condition has block s, others have a random
-  // block.
-  static constexpr uint64_t kBlock = 1'000'000'000, kSeedBlocks = 1000, kBlocks = 1'000'000;
-  // The upper end of the grid cell of `highest`: two significant digits, at least tens. It is stored instead of the
-  // largest number of a column.
-  static uint64_t rounded_up(uint64_t highest);
 
  private:
   friend class PatternLearner;
@@ -75,11 +72,14 @@ class Identifier {
 
   uint64_t all_weights() const;
   static uint64_t rows_of(const Places& p, uint64_t weights);
+  uint64_t beyond() const;
 
   Kind kind_ = Kind::places;
   TextKind texts_ = TextKind::plain;  // of places: what their symbols are
   std::string prefix_, suffix_;
-  uint64_t low_ = 0, high_ = 0;  // sequence, number
+  bool distinct_ = false, widened_ = false;
+  NumberCounter counter_;        // sequence
+  uint64_t low_ = 0, high_ = 0;  // number
   int digits_ = 0;               // sequence, number: digits of the zero padding; 0: not padded
   FreshIndices numbers_;
   std::vector<Places> places_;

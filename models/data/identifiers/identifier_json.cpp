@@ -12,6 +12,7 @@ constexpr size_t kMostStoredCharacters = 1024, kMostStoredShapes = 1024;
 
 nlohmann::json Identifier::to_json() const {
   nlohmann::json out{{"prefix", prefix_}, {"suffix", suffix_}};
+  if (distinct_) out["distinct"] = true;
   if (kind_ == Kind::places) {
     nlohmann::json shapes = nlohmann::json::array();
     for (const Places& p : places_) {
@@ -24,11 +25,13 @@ nlohmann::json Identifier::to_json() const {
     out["shapes"] = std::move(shapes);
     return out;
   }
-  out["kind"] = kind_ == Kind::sequence ? "sequence" : "number";
-  out["low"] = low_;
-  out["high"] = high_;
   out["digits"] = digits_;
-  if (kind_ == Kind::number) out["indices"] = numbers_.to_json();
+  if (kind_ == Kind::sequence) {
+    out["kind"] = "sequence";
+    out["numbers"] = counter_.to_json();
+    return out;
+  }
+  out.update({{"kind", "number"}, {"low", low_}, {"high", high_}, {"indices", numbers_.to_json()}});
   return out;
 }
 
@@ -37,14 +40,20 @@ Identifier Identifier::from_json(const nlohmann::json& json) {
   Identifier out;
   out.prefix_ = f.text("prefix");
   out.suffix_ = f.text("suffix");
+  out.distinct_ = f.has("distinct") && f.flag("distinct");
   const std::string kind = f.text("kind");
   if (kind == "sequence" || kind == "number") {
-    out.kind_ = kind == "sequence" ? Kind::sequence : Kind::number;
+    out.digits_ = static_cast<int>(f.integer("digits", 0, 18));
+    if (kind == "sequence") {
+      out.kind_ = Kind::sequence;
+      out.counter_ = NumberCounter::from_json(Fields(f.at("numbers"), f.place()));
+      return out;
+    }
+    out.kind_ = Kind::number;
     out.low_ = f.natural("low");
     out.high_ = f.natural("high");
-    out.digits_ = static_cast<int>(f.integer("digits", 0, 18));
-    f.check(out.low_ <= out.high_ && out.high_ < 1000000000000000000ull, "has a range of numbers that is none");
-    if (out.kind_ == Kind::number) out.numbers_ = FreshIndices::from_json(f.at("indices"), out.high_ - out.low_ + 1);
+    f.check(out.low_ <= out.high_ && out.high_ <= NumberCounter::kLimit, "has a range of numbers that is none");
+    out.numbers_ = FreshIndices::from_json(f.at("indices"), out.high_ - out.low_ + 1);
     return out;
   }
   f.check(kind == "places", "is of an unknown kind");

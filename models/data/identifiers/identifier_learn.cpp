@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "engine/text/ascii.h"
-#include "kernels/math/philox.h"
 #include "models/data/identifiers/identifier.h"
 #include "models/data/texts/characters.h"
 
@@ -28,7 +27,6 @@ constexpr uint64_t kSpare = FreshIndices::kSpare, kSpareOfRepeated = 2;
 // rows that a shape needs room for before it repeats a text, for each row of the table
 constexpr uint64_t kRowsAhead = 100;
 constexpr char32_t kAny = 0x110000;  // in a shape: a letter or digit that varies
-constexpr uint32_t kSaltUse = 0;     // of Purpose::identifier; the others are in identifier.cpp
 
 bool all_digits(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_digit); }
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
@@ -109,24 +107,19 @@ class PatternLearner {
  public:
   PatternLearner(std::span<const std::string_view> texts, std::span<const int64_t> rows,
                  const IdentifierOptions& options)
-      : texts_(texts), least_(static_cast<size_t>(std::max(options.least, kRareRows))) {
-    const Philox p = random_words(options.seed, Purpose::identifier, 0, options.column, kSaltUse);
-    salt_ = static_cast<uint64_t>(p.word[0]) << 32 | p.word[1];
+      : texts_(texts), least_(static_cast<size_t>(std::max(options.least, kRareRows))), highest_(options.highest) {
     unique_ = std::all_of(rows.begin(), rows.end(), [](int64_t n) { return n == 1; });
+    for (const int64_t n : rows) all_rows_ += n;
     if (texts.size() < least_) return;
-    out_.texts_ = text_kind_of(texts);
+    out_.texts_ = options.kind ? *options.kind : text_kind_of(texts);
+    encode(rows);
+    if (seen_.size() < least_) out_.texts_ = TextKind::plain, encode(rows);  // the kind was given, and is not theirs
     unique_ = unique_ && !may_repeat(out_.texts_);
-    if (out_.texts_ == TextKind::plain) ends_ = common_ends(texts);
-    const size_t n = std::min(texts.size(), kMostLearnt);
-    for (size_t i = 0; i < n; ++i) {
-      const size_t at = i * texts.size() / n;
-      seen_.push_back(encode_text(out_.texts_, ends_.middle(texts[at]), i));
-      rows_.push_back(rows.empty() ? 1 : rows[at]);
-    }
   }
 
   Identifier learn() {
-    if (texts_.size() < least_) {
+    out_.distinct_ = unique_;
+    if (texts_.size() < least_ || few_words()) {
       learn_nothing();
       return std::move(out_);
     }
@@ -139,16 +132,41 @@ class PatternLearner {
  private:
   using Places = Identifier::Places;
 
-  // Too few texts: eight digits or letters.
-  void learn_nothing() {
-    if (std::all_of(texts_.begin(), texts_.end(), all_digits)) {
-      out_.kind_ = Identifier::Kind::number;
-      out_.low_ = 10'000'000, out_.high_ = 99'999'999;
-      out_.numbers_ = FreshIndices(out_.high_ - out_.low_ + 1, salt_);
-      return;
+  void encode(std::span<const int64_t> rows) {
+    encoder_.emplace(out_.texts_, texts_, least_);
+    if (out_.texts_ == TextKind::plain) ends_ = common_ends(texts_);
+    const size_t n = std::min(texts_.size(), kMostLearnt);
+    for (size_t i = 0; i < n; ++i) {
+      const size_t at = i * texts_.size() / n;
+      std::optional<std::u32string> symbols = encoder_->encode(ends_.middle(texts_[at]), i);
+      if (!symbols) continue;
+      seen_.push_back(std::move(*symbols));
+      rows_.push_back(rows.empty() ? 1 : rows[at]);
     }
-    add({std::vector<std::u32string>(8, members_of(kLowerClass))}, 1);
-    take_indices();
+  }
+
+  // Words that repeat in a table of a few rows: letters by place would make no words.
+  bool few_words() const {
+    constexpr int64_t kFewRows = 80;
+    constexpr size_t kLongestWord = 20;
+    return all_rows_ < kFewRows && 2 * all_rows_ >= 3 * static_cast<int64_t>(texts_.size()) &&
+           out_.texts_ == TextKind::plain && std::all_of(texts_.begin(), texts_.end(), [](std::string_view t) {
+             return t.size() <= kLongestWord && std::none_of(t.begin(), t.end(), is_digit);
+           });
+  }
+
+  // Too few texts: eight digits, or "value 1", "value 2" …, as many as there are texts if they repeat.
+  void learn_nothing() {
+    constexpr std::string_view kOfNumbers = "0123456789.-";
+    out_.kind_ = Identifier::Kind::number, out_.texts_ = TextKind::plain;
+    if (std::all_of(texts_.begin(), texts_.end(),
+                    [&](std::string_view t) { return t.find_first_not_of(kOfNumbers) == t.npos; })) {
+      out_.low_ = 10'000'000, out_.high_ = 99'999'999;
+    } else {
+      out_.prefix_ = "value ", out_.suffix_.clear();
+      out_.low_ = 1, out_.high_ = unique_ ? 9999 : texts_.size();
+    }
+    out_.numbers_ = FreshIndices(out_.high_ - out_.low_ + 1);
   }
 
   bool learn_number() {
@@ -170,12 +188,13 @@ class PatternLearner {
     // numbered consecutively: new rows take the numbers that follow
     if (unique_ && numbers.back() - numbers.front() + 1 <= 2 * n) {
       out_.kind_ = Identifier::Kind::sequence;
-      out_.high_ = Identifier::rounded_up(numbers.back());
+      out_.counter_ = NumberCounter(numbers.front(), numbers.back(), n,
+                                    shortest == longest ? static_cast<int>(longest) : 0, leading_zero, highest_);
       return true;
     }
     out_.kind_ = Identifier::Kind::number;
     take_range(numbers);
-    out_.numbers_ = FreshIndices(out_.high_ - out_.low_ + 1, salt_);
+    out_.numbers_ = FreshIndices(out_.high_ - out_.low_ + 1);
     std::erase_if(numbers, [&](uint64_t x) { return x < out_.low_ || x > out_.high_; });
     for (uint64_t& x : numbers) x -= out_.low_;
     out_.numbers_.leave_out(numbers);
@@ -185,15 +204,24 @@ class PatternLearner {
   // The range of ascending numbers without those beyond the `least` smallest and largest, widened to two significant
   // digits, and until there is room for new ones.
   void take_range(const std::vector<uint64_t>& numbers) {
-    constexpr uint64_t kMost = 999'999'999'999'999'999;
     const uint64_t low = numbers[least_ - 1], high = numbers[numbers.size() - least_];
     uint64_t step = 10, magnitude = 1;
     while (std::max(low, high) / step >= 100) step *= 10;
     while (std::min(low, high) / magnitude >= 10) magnitude *= 10;
     out_.low_ = std::min(low, high) == 0 ? 0 : std::max(std::min(low, high) / step * step, magnitude);
-    out_.high_ = Identifier::rounded_up(std::max(low, high));
-    const uint64_t wanted = std::min(out_.low_ + (kSpare + 3) * numbers.size(), kMost);
-    if (unique_ && out_.high_ < wanted) out_.high_ = Identifier::rounded_up(wanted);
+    const uint64_t limit = std::clamp<uint64_t>(highest_, high, NumberCounter::kLimit), n = numbers.size();
+    out_.high_ = std::min(NumberCounter::rounded_up(std::max(low, high)), limit);
+    if (!unique_) return;
+    // More room: first above, within the width, then below, and beyond the width only if it is less than kSpare times.
+    uint64_t end = 10;
+    while (end <= out_.high_ || std::to_string(end - 1).size() < static_cast<size_t>(out_.digits_)) end *= 10;
+    const uint64_t wanted = (kSpare + 3) * n, first = out_.digits_ > 0 ? 0 : end / 10;
+    const auto room = [&] { return out_.high_ - out_.low_ + 1; };
+    if (room() < wanted) out_.high_ = std::min({NumberCounter::rounded_up(out_.low_ + wanted), end - 1, limit});
+    if (room() < wanted)
+      out_.low_ = std::min(out_.low_, std::max(first, out_.high_ < wanted ? 0 : (out_.high_ - wanted) / step * step));
+    if (room() >= std::min(kSpare * n, limit - out_.low_ + 1)) return;
+    out_.high_ = std::min(NumberCounter::rounded_up(out_.low_ + wanted), limit), out_.widened_ = true;
   }
 
   void learn_places() {
@@ -318,7 +346,7 @@ class PatternLearner {
       const auto last = std::find(shape.rbegin(), shape.rend(), kAny);
       const std::u32string more =
           last == shape.rend() ? members_of(kDigitClass) : choices[static_cast<size_t>(shape.rend() - last) - 1].any;
-      while (room_of(alphabet) < wanted) alphabet.push_back(more);
+      while (room_of(alphabet) < wanted) alphabet.push_back(more), out_.widened_ = true;
     }
     uint64_t rows = 0;
     for (const size_t i : group) rows += static_cast<uint64_t>(rows_[i]);
@@ -417,12 +445,12 @@ class PatternLearner {
     // of the shapes in which a training text could be drawn by chance
     std::vector<std::pair<Places*, std::vector<uint64_t>>> taken;
     for (Places& p : out_.places_) {
-      p.indices = FreshIndices(p.plan(), salt_);
+      p.indices = FreshIndices(p.plan());
       if (p.indices.could_meet(texts_.size())) taken.push_back({&p, {}});
     }
     if (taken.empty()) return;
     for (const std::string_view t : texts_) {
-      const std::optional<std::u32string> text = symbols_of(out_.texts_, ends_.middle(t));
+      const std::optional<std::u32string> text = encoder_->exact(ends_.middle(t));
       for (auto& [shape, indices] : taken)
         if (uint64_t index = 0; text && shape->index_of(*text, index)) indices.push_back(index);
     }
@@ -459,8 +487,10 @@ class PatternLearner {
 
   std::span<const std::string_view> texts_;
   size_t least_;
-  uint64_t salt_ = 0;
+  uint64_t highest_;
   bool unique_ = true;
+  int64_t all_rows_ = 0;
+  std::optional<TextEncoder> encoder_;
   Ends ends_;
   std::vector<std::u32string> seen_;  // the variable parts of kMostLearnt texts
   std::vector<int64_t> rows_;         // of each of them

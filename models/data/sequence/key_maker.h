@@ -1,5 +1,5 @@
 // Keys of sampled sequences: no key of the table is generated again. Numbers, dates and times continue after the last
-// one of the table (stored rounded up), numbers in a separate block per seed; texts follow the pattern of the table's
+// one of the table (stored rounded up), numbers in a separate block per seed (counter.h); texts follow the pattern of the table's
 // keys; if a pattern has no more room, "#2", "#3", … is appended.
 #pragma once
 #include <cstdint>
@@ -18,7 +18,7 @@ class KeyMaker {
   explicit KeyMaker(std::string name) {
     schema_.name = std::move(name), schema_.type = ColumnType::integer, schema_.reason = "number of the sequence";
   }
-  KeyMaker(const Column& keys, uint64_t seed, int64_t least_rows = kRareRows);  // one row per key
+  explicit KeyMaker(const Column& keys, int64_t least_rows = kRareRows);  // one row per key
 
   const Column& schema() const { return schema_; }
   // Appends the key of a sequence, `rows` times.
@@ -28,9 +28,9 @@ class KeyMaker {
   static KeyMaker from_json(const nlohmann::json& json);  // throws Error(format)
 
  private:
-  Column schema_;           // without rows
-  double last_ = 0;         // numbers follow it
-  bool in_blocks_ = false;  // numbers of each seed are its own
+  Column schema_;    // without rows
+  double last_ = 0;  // dates, times and numbers without a counter follow it
+  std::optional<NumberCounter> counter_;
   std::optional<Identifier> pattern_;
 };
 

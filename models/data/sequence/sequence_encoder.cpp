@@ -115,7 +115,7 @@ SequenceEncoder SequenceEncoder::fit(const Sequences& sequences, int64_t least_r
   s.options = sequences.options;
   s.longest = sequences.longest;
   s.keyed = !s.options.key.empty(), s.indexed = !s.options.index.empty();
-  s.key = s.keyed ? KeyMaker(sequences.keys, seed, least_rows) : KeyMaker(free_name(sequences.columns, "sequence"));
+  s.key = s.keyed ? KeyMaker(sequences.keys, least_rows) : KeyMaker(free_name(sequences.columns, "sequence"));
   if (!s.indexed) s.step_name = free_name(sequences.columns, "step");
   for (const Column& c : sequences.columns.columns) {
     if (c.name == s.options.key || c.name == s.options.index) continue;

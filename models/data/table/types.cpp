@@ -4,6 +4,7 @@
 
 #include "models/data/formats/durations.h"
 #include "models/data/formats/moments.h"
+#include "models/data/texts/text_kind.h"
 
 namespace tessera {
 namespace {
@@ -16,6 +17,21 @@ bool same_words(std::string_view text, std::string_view small) {
 }
 
 }  // namespace
+
+bool parse_given_type(const std::string& text, ColumnType& type, std::string& kind) {
+  kind.clear();
+  if (parse_column_type(text, type)) return true;
+  TextKind of = TextKind::plain;
+  if (!parse_text_kind(text, of) || of == TextKind::plain) return false;
+  type = ColumnType::identifier, kind = text;
+  return true;
+}
+
+std::string given_type_names() {
+  return "integer, decimal, boolean, category, date, datetime, identifier and constant; identifiers whose texts are "
+         "known: " +
+         text_kind_names();
+}
 
 std::string grouped(int64_t n) {
   const std::string digits = std::to_string(n);
@@ -427,7 +443,7 @@ ColumnPlan decide_type(const TypeEvidence& e, char delimiter, const char* place)
 }
 
 ColumnPlan force_type(ColumnType type, const TypeEvidence& e, char delimiter, const std::string& reason,
-                      const std::string* format) {
+                      const std::string* format, const std::string& kind) {
   ColumnPlan plan;
   // If the values disagree, the first one determines the type, and the first value that differs is the odd one.
   TypeEvidence of = e;
@@ -451,6 +467,7 @@ ColumnPlan force_type(ColumnType type, const TypeEvidence& e, char delimiter, co
     plan.decimals = type == ColumnType::date ? 0 : digits_of_seconds(e);
   }
   plan.type = type;
+  plan.kind = kind;
   plan.forced = true;
   plan.reason = reason;
   return plan;

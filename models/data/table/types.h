@@ -82,6 +82,7 @@ struct ColumnPlan {
   bool dressed = false;                   // something stands around the numbers, or blanks between their thousands
   bool clock = false;                     // integers and decimals: times of day or durations
   std::string arrow;                      // the Arrow format, if it is not the default
+  std::string kind;                       // of identifiers: what the texts are (texts/text_kind.h), if it was given
   LayoutBits layouts = 1;                 // of dates: those that read them
   std::vector<std::string> date_formats;  // of each layout, of a column of which each row has its own format
   std::string clock_format;               // what stands behind a date then, without an offset
@@ -92,6 +93,10 @@ struct ColumnPlan {
 // How the reason of a column of text begins that holds dates which cannot be read as such.
 constexpr const char* kDatesButText = "dates, but ";
 
+// A type that a user gives: of table.h, or what the texts of an identifier are ("name", "email"), which goes to `kind`.
+bool parse_given_type(const std::string& text, ColumnType& type, std::string& kind);
+std::string given_type_names();  // as a list
+
 std::string grouped(int64_t n);  // 32561 → "32,561"
 // "1 row", "32,561 rows"; many: the plural, if it is not formed by an s
 std::string counted(int64_t n, const std::string& one, const std::string& many = "");
@@ -99,7 +104,8 @@ std::string counted(int64_t n, const std::string& one, const std::string& many =
 // `place` names what odd_line counts.
 ColumnPlan decide_type(const TypeEvidence& evidence, char delimiter, const char* place = "line");
 // `format`, unless null: of the same column elsewhere, for values that can be read in several ways.
+// `kind`: of ColumnPlan.
 ColumnPlan force_type(ColumnType type, const TypeEvidence& evidence, char delimiter, const std::string& reason,
-                      const std::string* format = nullptr);
+                      const std::string* format = nullptr, const std::string& kind = "");
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/text/ascii.h"
 #include "engine/text/printable.h"
 #include "models/data/formats/moments.h"
 #include "models/data/table/number_writer.h"
@@ -92,21 +93,42 @@ void join_spellings(Column& column) {
 }
 
 bool named_like_key(const std::string& name) {
+  constexpr std::string_view kNames =
+      " id index key row rowid row_number no nr unnamed: 0 uid customer user client patient "
+      "member employee student subject ";
   std::string small;
-  for (const char c : name) small.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c);
-  for (const char* key : {"id", "index", "key", "row", "rowid", "row_number", "no", "nr", "unnamed: 0"})
-    if (small == key) return true;
-  const auto ends = [&](const std::string& tail) {
-    return small.size() > tail.size() && small.compare(small.size() - tail.size(), tail.size(), tail) == 0;
-  };
-  return ends("_id") || ends(" id") || ends("-id") || ends(".id") ||
-         (name.size() > 2 && name.compare(name.size() - 2, 2, "Id") == 0);
+  for (const char c : name) small.push_back(lower(c));
+  for (const char* moment : {"date", "time", "year", "month"})
+    if (small.find(moment) != small.npos) return false;
+  if (kNames.find(' ' + small + ' ') != kNames.npos) return true;
+  if (small.size() > 3)
+    for (const char* end : {"_id", " id", "-id", ".id", "_key", "_no", "_nr", "_uid"})
+      if (small.ends_with(end)) return true;
+  // customerId, CustomerID
+  return name.size() > 2 &&
+         (name.ends_with("Id") || (name.ends_with("ID") && lower(name[name.size() - 3]) == name[name.size() - 3]));
 }
 
-bool counts_up(const Bulk<double>& numbers) {
-  for (size_t i = 0; i < numbers.size(); ++i)
-    if (numbers[i] != numbers[0] + static_cast<double>(i)) return false;
-  return true;
+// Whole numbers that are keys, not quantities, of a column named like one: no two rows have one, or they repeat so that
+// as numbers they would be lost (most rows have a value that fewer than five share, or there are too many to be levels).
+// The reason, or nothing.
+std::string reason_of_key(const Column& column) {
+  constexpr size_t kFewestKeys = 20, kLevels = 256, kSharedBy = 5, kMaxRowsOfKey = 50, kMaxRows = 5'000'000;
+  if (!named_like_key(column.name) || column.numbers.size() > kMaxRows) return {};
+  std::vector<double> values;
+  for (const double v : column.numbers)
+    if (v == v) values.push_back(v);
+  std::sort(values.begin(), values.end());
+  if (values.size() < kFewestKeys || values.front() < 0) return {};
+  size_t distinct = 0, rare = 0;
+  for (size_t i = 0, end = 0; i < values.size(); i = end, ++distinct) {
+    while (end < values.size() && values[end] == values[i]) ++end;
+    if (end - i < kSharedBy) rare += end - i;
+  }
+  if (distinct < kFewestKeys || distinct * kMaxRowsOfKey < values.size()) return {};
+  if (distinct == values.size()) return "whole numbers, all distinct, and the name is that of a key";
+  if (2 * rare <= values.size() && distinct <= kLevels) return {};
+  return grouped(static_cast<int64_t>(distinct)) + " whole numbers that repeat, and the name is that of a key";
 }
 
 bool is_same_throughout(const Bulk<double>& numbers) {
@@ -115,17 +137,8 @@ bool is_same_throughout(const Bulk<double>& numbers) {
   return true;
 }
 
-// Times of day of which each stands in several rows, such as the quarters of an hour: no other time may come out.
-bool becomes_slots(Column& column) {
-  constexpr size_t kMostSlots = 256, kRowsOfEach = 5;
-  std::vector<double> distinct;
-  for (const double v : column.numbers) {
-    if (v != v) continue;
-    const auto at = std::lower_bound(distinct.begin(), distinct.end(), v);
-    if (at == distinct.end() || *at != v) distinct.insert(at, v);
-    if (distinct.size() > kMostSlots) return false;
-  }
-  if (distinct.empty() || distinct.size() * kRowsOfEach > column.numbers.size()) return false;
+// Numbers as their texts.
+void become_texts(Column& column, ColumnType type, std::string reason) {
   const NumberWriter writer(column);
   Dictionary texts;
   std::string text;
@@ -136,10 +149,28 @@ bool becomes_slots(Column& column) {
     column.codes[i] = text.empty() ? -1 : texts.code(text);
   }
   column.values = texts.take_values();
-  column.type = ColumnType::category;
-  column.reason = "times like " + column.format + ", " + counted(static_cast<int64_t>(distinct.size()), "value") +
-                  " that repeat: kept as categories";
-  return true;
+  column.type = type;
+  column.reason = std::move(reason);
+  column.numbers.release();
+  column.decimals = 0;
+  column.format.clear();
+  column.arrow.clear();
+}
+
+// Times of day of which each stands in several rows, such as the quarters of an hour: no other time may come out.
+void become_slots(Column& column) {
+  constexpr size_t kMostSlots = 256, kRowsOfEach = 5;
+  std::vector<double> distinct;
+  for (const double v : column.numbers) {
+    if (v != v) continue;
+    const auto at = std::lower_bound(distinct.begin(), distinct.end(), v);
+    if (at == distinct.end() || *at != v) distinct.insert(at, v);
+    if (distinct.size() > kMostSlots) return;
+  }
+  if (distinct.empty() || distinct.size() * kRowsOfEach > column.numbers.size()) return;
+  become_texts(column, ColumnType::category,
+               "times like " + column.format + ", " + counted(static_cast<int64_t>(distinct.size()), "value") +
+                   " that repeat: kept as categories");
 }
 
 void finish_numbers(Column& column, const ColumnPlan& plan, const std::string& first) {
@@ -149,17 +180,15 @@ void finish_numbers(Column& column, const ColumnPlan& plan, const std::string& f
     column.reason = rows == 1 ? "the only row holds \"" + first + '"' : "every row holds \"" + first + '"';
     column.values = {first};
     column.codes.assign(static_cast<size_t>(rows), 0);
-  } else if (column.type == ColumnType::integer && column.format.empty() && rows >= kFewestIdentifiers &&
-             named_like_key(column.name) && counts_up(column.numbers)) {
-    column.type = ColumnType::identifier;
-    column.reason = "counts the rows: each number is one more than the previous one, and the name is that of a key";
-    column.codes.resize(column.numbers.size());
-    column.values.reserve(column.numbers.size());
-    for (size_t i = 0; i < column.numbers.size(); ++i) {
-      column.codes[i] = static_cast<int32_t>(i);
-      column.values.push_back(std::to_string(static_cast<int64_t>(column.numbers[i])));
-    }
-  } else if (!plan.clock || !becomes_slots(column)) {
+  } else if (std::string why = column.type == ColumnType::integer && column.format.empty() && !plan.clock
+                                   ? reason_of_key(column)
+                                   : "";
+             !why.empty()) {
+    become_texts(column, ColumnType::identifier, std::move(why));
+    column.arrow = "l";
+    return;
+  } else {
+    if (plan.clock) become_slots(column);
     return;
   }
   column.numbers.release();
@@ -194,7 +223,7 @@ void recognise_texts(Column& column) {
       (column.type != ColumnType::category || distinct < kFewestIdentifiers || 2 * distinct < column.size()))
     return;
   const std::vector<std::string_view> texts(column.values.begin(), column.values.end());
-  const TextKind kind = text_kind_of(texts);
+  const TextKind kind = text_kind_of(texts, column.name);
   if (kind == TextKind::plain) return;
   column.kind = name(kind);
   if (column.reason != described(kind)) column.reason += std::string(": ") + described(kind);
@@ -208,6 +237,7 @@ Column make_column(const std::string& name, const ColumnPlan& plan, int64_t rows
   column.codes = Bulk<int32_t>(std::move(limit), "the table");
   column.name = name;
   column.type = plan.type;
+  column.kind = plan.kind;
   column.reason = plan.reason;
   column.decimals = plan.decimals;
   column.format = plan.format;

@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "models/data/texts/names.h"
 #include "models/data/texts/text_kind.h"
 
 #include "engine/text/utf8.h"
@@ -43,8 +44,6 @@ constexpr Script kScripts[] = {
     {0x1F300, 0x1FAFF, 0x1F600, 0x1F64F},                                              // emoji
     {0x20000, 0x2FFFF, 0x4E00, 0x4E7F},                                                // more Chinese characters
     {kFirstOctet, kFirstOctet + kOctets - 1, kFirstOctet, kFirstOctet + kOctets - 1},  // symbols of text_kind.h
-    {kFirstName, kFirstName + kNames - 1, kFirstName, kFirstName + kNames - 1},
-    {kFirstLastName, kFirstLastName + kNames - 1, kFirstLastName, kFirstLastName + kNames - 1},
     {kFirstLatitude, kFirstLatitude + 2 * kLatitudes - 1, kFirstLatitude, kFirstLatitude + 2 * kLatitudes - 1},
     {kFirstLongitude, kFirstLongitude + 2 * kLongitudes - 1, kFirstLongitude, kFirstLongitude + 2 * kLongitudes - 1},
     {kFirstVariant, kFirstVariant + kVariantSymbols - 1, kFirstVariant, kFirstVariant + kVariantSymbols - 1},
@@ -58,6 +57,7 @@ constexpr Script kScripts[] = {
     {kFirstStreet + 160, kFirstStreet + 191, kFirstStreet + 160, kFirstStreet + 191},
 };
 
+constexpr CharacterClass kNameClass = 0x8000;  // + the list of names
 constexpr CharacterClass kUnlisted = 0x10000;  // + the block of 128 characters
 
 // Punctuation, combining marks, and symbols.
@@ -116,6 +116,8 @@ CharacterClass class_of(char32_t c) {
            : c >= 'A' && c <= 'Z' ? kUpperClass
            : c >= 'a' && c <= 'z' ? kLowerClass
                                   : 0;
+  if (c >= kFirstName && c < kFirstName + kNameSymbols)
+    return kNameClass + static_cast<CharacterClass>((c - kFirstName) / kNamesOfAList);
   for (size_t i = 3; i < std::size(kScripts); ++i)
     if (c >= kScripts[i].first && c <= kScripts[i].last) return static_cast<CharacterClass>(i + 1);
   if (c >= 0xD8 && c <= 0xDE) return class_of(0xC0);
@@ -126,7 +128,11 @@ CharacterClass class_of(char32_t c) {
 std::u32string members_of(CharacterClass c) {
   const Script& s = kScripts[c >= 1 && c <= std::size(kScripts) ? c - 1 : kLowerClass - 1];
   std::u32string out;
-  for (char32_t member = s.first_member; member <= s.last_member; ++member) out += member;
+  if (c >= kNameClass && c < kUnlisted)
+    for (char32_t n = 0; n < kNamesOfAList; ++n)
+      out += static_cast<char32_t>(kFirstName + (c - kNameClass) * kNamesOfAList + n);
+  else
+    for (char32_t member = s.first_member; member <= s.last_member; ++member) out += member;
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,8 +21,11 @@ std::u32string url_symbols(std::string_view text);  // at a reserved domain
 
 // With a country code, or of North America: three, three and four digits.
 bool is_phone(std::string_view text);
-// A digit becomes a constant that no number of the country has there.
-std::u32string phone_symbols(std::string_view text);
+// What stands before the number itself: country and area, "+49 30 " or "(212) "; empty if they cannot be told apart.
+std::string_view phone_area(std::string_view text);
+// A digit becomes a constant that no number of the country has there: the first behind `area`, which replaces the
+// text's own and stays; where it is empty, the first behind the country.
+std::u32string phone_symbols(std::string_view text, std::string_view area);
 
 // Latitude and longitude in degrees with a point, as "48.8566, 2.3522", also in parentheses; "POINT(2.3522 48.8566)".
 bool is_coordinates(std::string_view text);
@@ -33,5 +37,14 @@ bool is_street_address(std::string_view text);
 // The street is a symbol of its language's list: the one in turn, or, without a turn, its own, if it is listed.
 std::optional<std::u32string> street_symbols(std::string_view text, std::optional<uint64_t> turn);
 std::string_view street_of(size_t symbol);
+
+bool is_name(std::string_view text);
+// Of texts: those of several words that look like names, and with a listed word at its place; single words.
+struct NameEvidence {
+  size_t shaped = 0, known = 0, single = 0, single_first = 0, single_last = 0;
+};
+NameEvidence name_evidence(std::span<const std::string_view> texts);
+std::optional<std::u32string> listed_symbols(std::string_view text, bool first_names);
+std::string name_of_symbol(char32_t symbol);
 
 }  // namespace tessera

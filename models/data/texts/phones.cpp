@@ -1,5 +1,6 @@
 // Telephone numbers that cannot be real. The numbers of a country do not begin with 0 behind the country code; those of
-// Italy may, but not with 1 at this length. In North America the second block of three does not begin with 1.
+// Italy may, but not with 1 at this length. In North America the second block of three does not begin with 1. Behind an
+// area, no number of a fixed line begins with 0.
 #include <algorithm>
 #include <iterator>
 #include <vector>
@@ -12,6 +13,7 @@
 namespace tessera {
 namespace {
 
+constexpr size_t kLongestArea = 5, kFewestOfNumber = 4;
 constexpr size_t kNorthAmerican = 10, kExchangeAt = 3;
 constexpr size_t kFewestAbroad = 8, kMostDigits = 15;  // with the country code
 
@@ -43,6 +45,7 @@ size_t end_of_number(std::string_view text) {
 struct Constant {
   size_t at;  // byte of the text
   char digit;
+  size_t number = 0;  // byte of the first digit behind the area; 0: the area cannot be told
 };
 
 // The digit that becomes a constant; none: the text is no telephone number of a known form.
@@ -66,25 +69,35 @@ std::optional<Constant> constant_of(std::string_view text) {
     // Blocks of three, three and four, or nothing between: "06 12 34 56 78" is a number of another country.
     const bool blocks =
         places[first + 2] == places[first] + 2 && places[first + 5] == at + 2 && places.back() == places[first + 6] + 3;
-    return blocks ? std::optional(Constant{at, '1'}) : std::nullopt;
+    return blocks ? std::optional(Constant{at, '1', at}) : std::nullopt;
   }
   if (!abroad || digits.size() < kFewestAbroad || digits[0] == '0') return {};
   size_t first = country_digits(digits);
   const size_t at = places[first];
   const bool trunk = digits[first] == '0' && at > 0 && number[at - 1] == '(' && number.substr(at + 1, 1) == ")";
   if (trunk) ++first;  // "+49 (0)30 …"
-  return Constant{places[first], digits.substr(0, 2) == "39" ? '1' : '0'};
+  size_t area = 1;     // digits of the first block
+  while (first + area < places.size() && places[first + area] == places[first + area - 1] + 1) ++area;
+  const bool told = area <= kLongestArea && first + area + kFewestOfNumber <= digits.size();
+  return Constant{places[first], digits.substr(0, 2) == "39" ? '1' : '0', told ? places[first + area] : 0};
 }
 
 }  // namespace
 
 bool is_phone(std::string_view text) { return constant_of(text).has_value(); }
 
-std::u32string phone_symbols(std::string_view text) {
+std::string_view phone_area(std::string_view text) {
+  const std::optional<Constant> constant = constant_of(text);
+  return text.substr(0, constant ? constant->number : 0);
+}
+
+std::u32string phone_symbols(std::string_view text, std::string_view area) {
   const std::optional<Constant> constant = constant_of(text);
   if (!constant) return code_points(text);
-  return code_points(text.substr(0, constant->at)) + constants(std::string_view(&constant->digit, 1)) +
-         code_points(text.substr(constant->at + 1));
+  const auto digit = constants(std::string_view(&constant->digit, 1));
+  if (!area.empty() && constant->number > 0)
+    return constants(area) + digit + code_points(text.substr(constant->number + 1));
+  return code_points(text.substr(0, constant->at)) + digit + code_points(text.substr(constant->at + 1));
 }
 
 }  // namespace tessera

@@ -2,18 +2,19 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <vector>
 
 #include "engine/text/utf8.h"
 #include "models/data/texts/characters.h"
 #include "models/data/texts/kinds.h"
-#include "models/data/texts/names.h"
 
 namespace tessera {
 namespace {
 
-constexpr const char* kKindNames[] = {"plain", "ipv4", "card", "iban",  "email",       "name",        "ipv6",
-                                      "uuid",  "hash", "url",  "phone", "coordinates", "postal_code", "address"};
+constexpr const char* kKindNames[] = {"plain", "ipv4",        "card",        "iban",    "email",
+                                      "name",  "ipv6",        "uuid",        "hash",    "url",
+                                      "phone", "coordinates", "postal_code", "address", "first_name"};
 constexpr const char* kDescribed[] = {"",
                                       "IPv4 addresses",
                                       "payment card numbers",
@@ -27,7 +28,8 @@ constexpr const char* kDescribed[] = {"",
                                       "telephone numbers",
                                       "coordinates",
                                       "postal codes",
-                                      "street addresses"};
+                                      "street addresses",
+                                      "first names"};
 static_assert(std::size(kKindNames) == std::size(kDescribed));
 constexpr std::u32string_view kReserved[] = {U"example.com", U"example.org", U"example.net"};
 constexpr size_t kIssuerDigits = 6, kBankAt = 4, kBankCharacters = 4;
@@ -138,64 +140,24 @@ bool is_email(std::string_view text) {
 
 // --- names ---
 
-// A word of a name: a capital and letters behind it. Titles end with a point and stay as they are.
-template <class Visit>
-bool for_each_word(std::u32string_view text, Visit&& visit) {
-  size_t words = 0;
-  for (size_t at = 0; at < text.size();) {
-    if (!is_letter(text[at])) {
-      if (is_digit(text[at])) return false;
-      ++at;
-      continue;
-    }
-    size_t end = at;
-    while (end < text.size() && is_letter(text[end])) ++end;
-    const bool title = end < text.size() && (text[end] == '.' || text[end] == '\'');
-    const bool capital = class_of(text[at]) != kLowerClass && end - at > 1 && !is_capital(text[at + 1]);
-    if (!title && !capital) return false;
-    if (!title) visit(at, end), ++words;
-    at = end;
-  }
-  return words > 0 && words <= 4;
+// Columns that hold names of persons, if their texts do not speak against it.
+bool is_name_column(std::string column) {
+  constexpr std::string_view kColumns =
+      " name full_name fullname customer customer_name patient patient_name passenger employee employee_name contact "
+      "contact_name author person first_name firstname given_name last_name lastname surname family_name vorname "
+      "nachname nom prenom prénom nombre apellido nome cognome sobrenome voornaam achternaam ";
+  for (char& c : column)
+    c = c == ' ' || c == '-' || c == '.' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return kColumns.find(' ' + column + ' ') != kColumns.npos;
 }
 
-// The last word is a family name, and so is one before a comma; "Last, First" has no other.
-bool is_last_name(std::u32string_view text, size_t end) {
-  if (text.find(U',') != std::u32string_view::npos) return end < text.size() && text[end] == ',';
-  return std::none_of(text.begin() + static_cast<std::ptrdiff_t>(end), text.end(), is_letter);
-}
-
-bool is_known(std::string_view word) {
-  return std::find(kFirstNames.begin(), kFirstNames.end(), word) != kFirstNames.end() ||
-         std::find(kLastNames.begin(), kLastNames.end(), word) != kLastNames.end();
-}
-
-bool are_names(std::span<const std::string_view> texts) {
-  size_t shaped = 0, known = 0;
-  for (const std::string_view t : texts) {
-    const std::u32string text = code_points(t);
-    bool any = false;
-    size_t words = 0;
-    const bool fits = for_each_word(text, [&](size_t at, size_t end) {
-      any |= is_known(utf8(std::u32string_view(text).substr(at, end - at)));
-      ++words;
-    });
-    shaped += fits && words >= 2;
-    known += fits && words >= 2 && any;
-  }
-  return shaped * 5 >= texts.size() * 4 && known * 4 >= texts.size();
-}
-
-template <class Symbol>
-std::u32string replace_words(std::u32string_view text, Symbol&& symbol) {
-  std::u32string out;
-  size_t done = 0;
-  const bool fits = for_each_word(text, [&](size_t at, size_t end) {
-    out += text.substr(done, at - done);
-    out += symbol(text.substr(at, end - at), is_last_name(text, end));
-    done = end;
-  });
-  return fits ? out + std::u32string(text.substr(done)) : std::u32string(text);
+TextKind kind_of_names(std::span<const std::string_view> texts, const std::string& column) {
+  const NameEvidence e = name_evidence(texts);
+  const bool told = is_name_column(column);
+  if ((e.shaped + e.single) * 5 < texts.size() * 4) return TextKind::plain;
+  if (2 * e.shaped >= e.single) return e.known * (told ? 10 : 4) >= e.shaped ? TextKind::name : TextKind::plain;
+  if ((e.single_first + e.single_last) * (told ? 10 : 2) < e.single) return TextKind::plain;
+  return e.single_first > e.single_last ? TextKind::first_name : TextKind::name;
 }
 
 std::u32string fixed(TextKind kind, std::u32string text) {
@@ -222,8 +184,7 @@ void append_symbol(char32_t c, std::string& out) {
     return (at >= most ? "-" : "") + std::to_string(at % most);
   };
   if (of(kFirstOctet, kOctets)) out += std::to_string(c - kFirstOctet);
-  else if (of(kFirstName, kNames)) out += kFirstNames[c - kFirstName];
-  else if (of(kFirstLastName, kNames)) out += kLastNames[c - kFirstLastName];
+  else if (of(kFirstName, kNameSymbols)) out += name_of_symbol(c);
   else if (of(kFirstLatitude, 2 * kLatitudes)) out += degrees(kFirstLatitude, kLatitudes);
   else if (of(kFirstLongitude, 2 * kLongitudes)) out += degrees(kFirstLongitude, kLongitudes);
   else if (of(kFirstVariant, kVariantSymbols)) out += "89ab"[c - kFirstVariant];
@@ -244,7 +205,13 @@ bool parse_text_kind(const std::string& text, TextKind& kind) {
   return false;
 }
 
-TextKind text_kind_of(std::span<const std::string_view> texts) {
+std::string text_kind_names() {
+  std::string out;
+  for (size_t k = 1; k < std::size(kKindNames); ++k) out += (k > 1 ? ", " : "") + std::string(kKindNames[k]);
+  return out;
+}
+
+TextKind text_kind_of(std::span<const std::string_view> texts, const std::string& column) {
   constexpr size_t kFewest = 5;
   if (texts.size() < kFewest) return TextKind::plain;
   const auto all = [&](auto is) { return std::all_of(texts.begin(), texts.end(), is); };
@@ -258,14 +225,14 @@ TextKind text_kind_of(std::span<const std::string_view> texts) {
   if (all(is_hash) && all([&](std::string_view t) { return t.size() == texts[0].size(); })) return TextKind::hash;
   if (all(is_coordinates)) return TextKind::coordinates;
   if (all(is_postal_code)) return TextKind::postal_code;
-  // What people write has exceptions.
+  // What people write has exceptions, which are not learned.
   const auto nearly_all = [&](auto is) {
-    return static_cast<size_t>(std::count_if(texts.begin(), texts.end(), is)) * 20 >= texts.size() * 19;
+    return static_cast<size_t>(std::count_if(texts.begin(), texts.end(), is)) * 5 >= texts.size() * 4;
   };
   if (nearly_all(is_url)) return TextKind::url;
   if (nearly_all(is_phone)) return TextKind::phone;
   if (nearly_all(is_street_address)) return TextKind::address;
-  return are_names(texts) ? TextKind::name : TextKind::plain;
+  return kind_of_names(texts, column);
 }
 
 std::u32string constants(std::string_view ascii) {
@@ -274,40 +241,46 @@ std::u32string constants(std::string_view ascii) {
   return out;
 }
 
-std::u32string encode_text(TextKind kind, std::string_view text, uint64_t turn) {
-  switch (kind) {
-    case TextKind::ipv4: return octets_of(text).value_or(std::u32string());
-    case TextKind::ipv6: return ipv6_digits(text);
-    case TextKind::uuid: return uuid_symbols(text);
-    case TextKind::url: return url_symbols(text);
-    case TextKind::phone: return phone_symbols(text);
-    case TextKind::coordinates: return coordinates_symbols(text);
-    case TextKind::address: return *street_symbols(text, turn);
-    case TextKind::name: break;
-    default: return fixed(kind, code_points(text));
-  }
-  uint64_t word = turn;
-  return replace_words(code_points(text), [&](std::u32string_view, bool last) {
-    const auto at = static_cast<char32_t>((word += 31) % kNames);
-    return last ? kFirstLastName + at : kFirstName + at;
-  });
+TextEncoder::TextEncoder(TextKind kind, std::span<const std::string_view> texts, size_t least) : kind_(kind) {
+  if (kind == TextKind::name || kind == TextKind::first_name) names_ = NameStyle(texts);
+  if (kind != TextKind::phone) return;
+  std::map<std::string_view, size_t> areas;
+  for (const std::string_view t : texts)
+    if (const std::string_view area = phone_area(t); !area.empty()) ++areas[area];
+  for (const auto& [area, n] : areas)
+    if (n >= least) areas_.emplace_back(area);
 }
 
-std::optional<std::u32string> symbols_of(TextKind kind, std::string_view text) {
-  if (kind == TextKind::plain) return code_points(text);
-  if (kind == TextKind::address) return street_symbols(text, {});
-  if (kind != TextKind::name) {
-    const std::u32string symbols = encode_text(kind, text, 0);
-    return decode_text(kind, symbols) == text ? std::optional(symbols) : std::nullopt;
+std::optional<std::u32string> TextEncoder::encode(std::string_view text, uint64_t turn) const {
+  const auto if_is = [&](bool is, auto&& symbols) { return is ? std::optional(symbols(text)) : std::nullopt; };
+  switch (kind_) {
+    case TextKind::ipv4: return octets_of(text);
+    case TextKind::ipv6: return if_is(is_ipv6(text), ipv6_digits);
+    case TextKind::uuid: return if_is(is_uuid(text), uuid_symbols);
+    case TextKind::url: return if_is(is_url(text), url_symbols);
+    case TextKind::coordinates: return if_is(is_coordinates(text), coordinates_symbols);
+    case TextKind::address: return is_street_address(text) ? street_symbols(text, turn) : std::nullopt;
+    case TextKind::phone: {
+      if (!is_phone(text)) return {};
+      const std::string_view own = phone_area(text);
+      if (areas_.empty() || own.empty()) return phone_symbols(text, "");
+      return if_is(std::binary_search(areas_.begin(), areas_.end(), own),
+                   [&](std::string_view t) { return phone_symbols(t, own); });
+    }
+    case TextKind::name:
+    case TextKind::first_name: return names_.encode(text, turn, kind_ == TextKind::first_name);
+    case TextKind::email: return is_email(text) ? std::optional(fixed(kind_, code_points(text))) : std::nullopt;
+    default: return fixed(kind_, code_points(text));
   }
-  bool known = true;
-  std::u32string out = replace_words(code_points(text), [&](std::u32string_view word, bool last) {
-    const auto& list = last ? kLastNames : kFirstNames;
-    const auto at = std::find(list.begin(), list.end(), utf8(word));
-    known &= at != list.end();
-    return (last ? kFirstLastName : kFirstName) + static_cast<char32_t>(known ? at - list.begin() : 0);
-  });
-  return known ? std::optional(out) : std::nullopt;
+}
+
+std::optional<std::u32string> TextEncoder::exact(std::string_view text) const {
+  if (kind_ == TextKind::plain) return code_points(text);
+  if (kind_ == TextKind::name || kind_ == TextKind::first_name)
+    return listed_symbols(text, kind_ == TextKind::first_name);
+  if (kind_ == TextKind::address) return is_street_address(text) ? street_symbols(text, {}) : std::nullopt;
+  std::optional<std::u32string> symbols = encode(text, 0);
+  return symbols && decode_text(kind_, *symbols) == text ? symbols : std::nullopt;
 }
 
 std::string decode_text(TextKind kind, std::u32string_view symbols) {

@@ -9,6 +9,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace tessera {
 
@@ -18,37 +20,66 @@ enum class TextKind : uint8_t {
   card,   // payment cards: 999999 for the issuer, check digit by Luhn
   iban,   // the bank's first four characters are 0, check digits modulo 97
   email,  // at a reserved domain (RFC 2606)
-  name,   // of persons: each word is a symbol, from the lists of names.h
+  name,   // of persons: each word is a symbol, from the lists of names.h; titles and particles stay
   ipv6,   // hexadecimal digits by place
   uuid,   // the variant is a symbol
   hash,
   url,          // at a reserved domain
-  phone,        // one digit is a constant, which makes it a number that cannot be
+  phone,        // common areas stay; one digit is a constant, which makes it a number that cannot be
   coordinates,  // whole degrees are symbols
   postal_code,
   address,  // of streets, which are symbols, from the lists of street_names.h
+  first_name,
 };
 
 const char* name(TextKind kind);                                // "plain", "ipv4" …
 bool parse_text_kind(const std::string& text, TextKind& kind);  // false: no such kind
+std::string text_kind_names();                                  // all but "plain", as a list
 const char* described(TextKind kind);                           // "IPv4 addresses"; "" for plain
 
 // Whether two rows may have the same text: two persons one name, or one address.
-inline bool may_repeat(TextKind kind) { return kind == TextKind::name || kind == TextKind::address; }
+inline bool may_repeat(TextKind kind) {
+  return kind == TextKind::name || kind == TextKind::first_name || kind == TextKind::address;
+}
 
 // The kind of all these texts, or of most of them where people write them; plain if there are fewer than five.
-TextKind text_kind_of(std::span<const std::string_view> texts);
+// `column`: the name of the column, which may tell that they are names of persons.
+TextKind text_kind_of(std::span<const std::string_view> texts, const std::string& column = "");
 
-// The symbols that a text is learned as. `turn` numbers the texts: words of names become symbols in turn, so that no
-// symbol tells a name.
-std::u32string encode_text(TextKind kind, std::string_view text, uint64_t turn);
-// The symbols that decode_text() would make this very text of; none if it cannot.
-std::optional<std::u32string> symbols_of(TextKind kind, std::string_view text);
+// Whose names a column holds: the languages whose lists have its words.
+class NameStyle {
+ public:
+  NameStyle() = default;
+  explicit NameStyle(std::span<const std::string_view> texts);
+  // A word becomes a name of the list of its language, sex and place, in turn, so that no symbol tells a name. The sex
+  // is that of the title, or of the first given name. None: the text is no name.
+  std::optional<std::u32string> encode(std::string_view text, uint64_t turn, bool first_names) const;
+
+ private:
+  std::vector<std::pair<size_t, double>> weights_;  // by language
+};
+
+// The symbols that texts of a column are learned as.
+class TextEncoder {
+ public:
+  // What at least `least` of the texts share may stay.
+  TextEncoder(TextKind kind, std::span<const std::string_view> texts, size_t least);
+  // None: the text is not of the kind. `turn` numbers the texts.
+  std::optional<std::u32string> encode(std::string_view text, uint64_t turn) const;
+  // The symbols that decode_text() would make this very text of; none if it cannot.
+  std::optional<std::u32string> exact(std::string_view text) const;
+
+ private:
+  TextKind kind_;
+  NameStyle names_;
+  std::vector<std::string> areas_;  // of telephone numbers, ascending
+};
 std::string decode_text(TextKind kind, std::u32string_view symbols);
 
-// Symbols: octets, first and last names, whole degrees (from 0, then from −0), variants of UUIDs, streets.
-constexpr char32_t kFirstOctet = 0x100000, kFirstName = 0x100200, kFirstLastName = 0x100300;
-constexpr char32_t kOctets = 256, kNames = 128;
+// Symbols: octets, names (as listed, in capitals, small), whole degrees (from 0, then from −0), variants of UUIDs,
+// streets.
+constexpr char32_t kFirstOctet = 0x100000, kFirstName = 0x102000;
+constexpr char32_t kOctets = 256, kNamesOfACase = 0x800, kNameSymbols = 3 * kNamesOfACase;
 constexpr char32_t kFirstLatitude = 0x100400, kFirstLongitude = 0x100500, kLatitudes = 90, kLongitudes = 180;
 constexpr char32_t kFirstVariant = 0x100700, kFirstCapitalVariant = 0x100704, kVariantSymbols = 4;
 constexpr char32_t kFirstStreet = 0x100800, kStreetSymbols = 192;
