@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
@@ -9,6 +10,7 @@
 #include "models/data/protection/rare_categories.h"
 #include "models/data/sequence/likely_key.h"
 #include "models/data/table/types.h"
+#include "models/rules/rule/columns.h"
 #include "models/training/protection.h"
 
 namespace tessera {
@@ -35,7 +37,7 @@ Rules take_rules(Table& table, const FitOptions& options, Team& team, const Moni
   asked.least_rows = options.rare_rows;
   const SequenceOptions& s = options.sequences;
   if (options.config.method().sequences()) {
-    asked.by_rejection = false;
+    asked.by_rejection = false, asked.steps = true;
     asked.apart = s.find_statics && s.statics.empty() ? static_columns(table, s) : s.statics;
     asked.apart.insert(asked.apart.end(), {s.key, s.index});
     asked.key = s.key, asked.index = s.index;
@@ -97,6 +99,21 @@ void tell_likely_key(const Table& table, const Monitor& monitor) {
                               key.column));
 }
 
+// A column that orders the rows is the index: learned at every step, it would be jumbled in samples.
+FitOptions with_index(FitOptions options, const Table& table, const Monitor& monitor) {
+  SequenceOptions& s = options.sequences;
+  if (s.find_index && s.index.empty() && !(s.index = likely_index(table, s)).empty())
+    notice(monitor, fmt::format("Column \"{0}\" rises from row to row and is taken as --sequence-index \"{0}\"; "
+                                "--sequence-index none learns it as any other column.",
+                                s.index));
+  s.find_index = false;
+  s.grid = find_grid(table, s, options.rare_rows);
+  if (s.grid.any())
+    notice(monitor,
+           fmt::format("index \"{}\": {}. Steps are counted so, and sampled ones keep it.", s.index, s.grid.text()));
+  return options;
+}
+
 // Columns that do not vary within a key are learned once per sequence; learned at every step, they would vary in
 // samples.
 FitOptions with_statics(FitOptions options, const Table& table, const Monitor& monitor) {
@@ -135,13 +152,18 @@ EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules
 EncodedSequences prepare_sequences(Model::State& state, Table&& table, const FitOptions& asked, Team& team,
                                    const Monitor& monitor) {
   SequenceModel& model = begin<SequenceModel>(state, table, asked, monitor);
-  FitOptions options = with_statics(asked, table, monitor);
+  FitOptions options = with_statics(with_index(asked, table, monitor), table, monitor);
   const nlohmann::json own = own_numbers(table);
   Rules rules = take_rules(table, options, team, monitor);
-  options.sequences.rising = rules.rising();
+  options.sequences.rising = rules.rising(), options.sequences.firsts = rules.firsts();
   Sequences sequences = cut_protected(std::move(table), options, team, monitor, state.provenance);
   if (!own.empty()) state.provenance["rare_categories"]["own"] = own;
   rules.fill(sequences.steps, options.seed);
+  // keys of one row have no differences
+  for (Column& c : sequences.steps.columns)
+    if (c.name == kDifferenceColumn || std::find(options.sequences.rising.begin(), options.sequences.rising.end(),
+                                                 c.name) != options.sequences.rising.end())
+      fill_missing(c, options.seed);
   model.rules = std::move(rules);
   model.encoder = SequenceEncoder::fit(sequences, least_shared(options), options.seed, team, monitor);
   return model.encoder.encode(std::move(sequences), team, monitor);

@@ -14,6 +14,8 @@ inline SequenceOptions sequence_options(const tessera_sequence_options* given) {
   out.stride = o.stride == 0 ? 1 : o.stride;
   out.key = text_or(o.key, "");
   out.index = text_or(o.index, "");
+  out.find_index = out.index.empty();
+  if (out.index == "none") out.index.clear();
   out.statics = split_list(text_or(o.statics, ""));
   out.find_statics = out.statics.empty() && !out.key.empty();
   if (out.statics == std::vector<std::string>{"none"}) out.statics.clear();

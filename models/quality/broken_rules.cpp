@@ -9,6 +9,7 @@
 #include "models/data/formats/calendar.h"
 #include "models/data/formats/values.h"
 #include "models/data/sequence/cell_text.h"
+#include "models/data/sequence/sequences.h"
 #include "models/expression/where.h"
 #include "models/rules/kinds/joint.h"
 #include "models/rules/kinds/key.h"
@@ -196,8 +197,10 @@ nlohmann::json broken_rules(const Table& real, const Table& synthetic, const Rul
   options.find = true;
   options.seed = check.seed;
   options.apart = check.apart;
-  options.key = check.key, options.index = check.index;
-  const Table rows = aligned(real, synthetic, options.apart);
+  options.steps = check.steps, options.key = check.key, options.index = check.index;
+  Table rows = aligned(real, synthetic, options.apart);
+  if (const Column* windows = check.steps && check.key.empty() ? synthetic.find(free_name(real, "sequence")) : nullptr)
+    rows.columns.push_back(*windows);
   BrokenRules out(real, rows);
   for (const std::string& text : check.given) out.check_given(text, team);
   if (check.find) {

@@ -16,6 +16,7 @@ struct RuleCheck {
   std::vector<std::string> apart;  // columns that are ignored in the search
   std::string key, index;          // of sequences
   uint64_t seed = 0;
+  bool steps = false;  // the rows are steps of sequences
 };
 
 // The rows of another table with the columns of the real one in its order. `ignored` receives the columns that cannot

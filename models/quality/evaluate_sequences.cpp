@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/error.h"
+#include "models/data/notice.h"
 #include "models/quality/broken_rules.h"
 #include "models/quality/common/json_number.h"
 #include "models/quality/common/statistics.h"
@@ -32,8 +33,13 @@ Sequences cut_named(const char* name, Table&& table, const SequenceOptions& o) {
 }
 
 // A table sampled from windows has columns that tell which rows form a sequence, and in which order.
-Sequences cut_synthetic(Table&& table, const Table& real, const SequenceOptions& o) {
+Sequences cut_synthetic(Table&& table, const Table& real, const SequenceOptions& o, const Monitor& monitor) {
   const std::string key = free_name(real, "sequence"), index = free_name(real, "step");
+  if (o.key.empty() && table.find(key) == nullptr)
+    notice(monitor, fmt::format("The synthetic table has no column \"{}\" that tells its sequences apart, as sample "
+                                "writes it: its rows are taken as one series, and windows may reach over the end of "
+                                "a sequence.",
+                                key));
   if (!o.key.empty() || table.find(key) == nullptr) return cut_named("synthetic", std::move(table), o);
   SequenceOptions own = o;
   own.key = key;
@@ -44,11 +50,20 @@ Sequences cut_synthetic(Table&& table, const Table& real, const SequenceOptions&
   return out;
 }
 
+// The index that fit takes by itself, if the synthetic table has it too.
+std::string index_of(const Table& real, const Table& synthetic, const SequenceOptions& o) {
+  if (!o.find_index || !o.index.empty()) return o.index;
+  SequenceOptions own = o;
+  if (o.key.empty() && synthetic.find(free_name(real, "sequence"))) own.key = free_name(real, "sequence");
+  const std::string index = likely_index(real, o);
+  return synthetic.find(index) != nullptr && rises(synthetic, own.key, index) ? index : "";
+}
+
 // Null if not requested. Keys, indices and statics have no rules.
 json rules_of_steps(const Table& real, const Table& synthetic, const EvaluateSequencesOptions& o, Team& team,
                     const Monitor& monitor) {
   if (!o.rules && o.rule.empty()) return nullptr;
-  RuleCheck check{o.rules, o.rule, o.sequences.statics, o.sequences.key, o.sequences.index, o.seed};
+  RuleCheck check{o.rules, o.rule, o.sequences.statics, o.sequences.key, o.sequences.index, o.seed, true};
   check.apart.insert(check.apart.end(), {o.sequences.key, o.sequences.index});
   return broken_rules(real, synthetic, check, team, monitor);
 }
@@ -144,19 +159,22 @@ void describe_judges(const StepFeatures& f, const JudgeOptions& o, const Workers
 }  // namespace
 }  // namespace quality
 
-nlohmann::json evaluate_sequences(Table&& real_table, Table&& synthetic_table, const EvaluateSequencesOptions& options,
+nlohmann::json evaluate_sequences(Table&& real_table, Table&& synthetic_table, const EvaluateSequencesOptions& asked,
                                   Team& team, const Monitor& monitor) {
   using namespace quality;
-  check_options(options.sequences);
+  check_options(asked.sequences);
   const Table columns = without_rows(real_table);
+  EvaluateSequencesOptions options = asked;
+  options.sequences.index = index_of(real_table, synthetic_table, asked.sequences);
   const nlohmann::json rules = rules_of_steps(real_table, synthetic_table, options, team, monitor);
   const Sequences real = cut_named("real", std::move(real_table), options.sequences);
-  const Sequences synthetic = cut_synthetic(std::move(synthetic_table), columns, options.sequences);
+  const Sequences synthetic = cut_synthetic(std::move(synthetic_table), columns, options.sequences, monitor);
   const Workers workers{team, monitor};
 
   nlohmann::json out;
   out["method"] = "sequence";
   if (!rules.is_null()) out["rules"] = rules;
+  if (!options.sequences.index.empty()) out["index"] = options.sequences.index;
   out["real"] = describe_lengths(real);
   out["synthetic"] = describe_lengths(synthetic);
   const StepFeatures features = step_features(real, synthetic);

@@ -10,6 +10,7 @@
 #include "models/expression/where.h"
 #include "models/rules/kinds/repeat.h"
 #include "models/rules/kinds/rising.h"
+#include "models/rules/kinds/running.h"
 #include "models/rules/rule/columns.h"
 
 namespace tessera {
@@ -18,6 +19,13 @@ std::vector<std::string> Rules::rising() const {
   std::vector<std::string> out;
   for (const FoundRule& f : found_)
     if (const auto* rule = dynamic_cast<const RisingRule*>(f.rule.get())) out.push_back(rule->column());
+  return out;
+}
+
+std::vector<std::string> Rules::firsts() const {
+  std::vector<std::string> out;
+  for (const FoundRule& f : found_)
+    if (const auto* rule = dynamic_cast<const RunningRule*>(f.rule.get())) out.push_back(rule->column());
   return out;
 }
 
@@ -53,6 +61,8 @@ void Rules::restore(Table& rows) const {
   for (Column& c : rows.columns) round_to_exponent_format(c);  // and what they compute
   Table ordered;
   ordered.rows = rows.rows;
+  for (Column& c : rows.columns)  // those that the table does not have: the numbers of sequences and of their steps
+    if (std::find(columns_.begin(), columns_.end(), c.name) == columns_.end()) ordered.columns.push_back(std::move(c));
   for (const std::string& name : columns_) ordered.columns.push_back(std::move(column_of(rows, name)));
   ordered.held = std::move(rows.held), ordered.dialect = std::move(rows.dialect);
   rows = std::move(ordered);

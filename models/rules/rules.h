@@ -15,7 +15,9 @@ struct RuleOptions {
   std::vector<std::string> given;  // expressions of --where that every row is to meet
   // columns that rules leave alone: keys, indices and statics of sequences
   std::vector<std::string> apart;
-  std::string key, index;    // of sequences: rules between steps are looked for too
+  // the rows are steps of sequences, of this key and index if they have one: rules between steps are looked for too
+  bool steps = false;
+  std::string key, index;
   bool by_rejection = true;  // rows can be drawn again until they keep a rule; false: sequences
   int64_t least_rows = kRareRows;
   uint64_t seed = 0;
@@ -31,6 +33,7 @@ class Rules {
   bool empty() const { return found_.empty() && checked_.empty(); }
   const std::vector<FoundRule>& found() const { return found_; }
   std::vector<std::string> rising() const;  // columns that never fall, or whose negative does not
+  std::vector<std::string> firsts() const;  // columns of which the first value of a sequence gives the others
   // Whether a missing cell of a column of the model is a present one of the table: it repeats another column.
   bool repeats(const std::string& learnt) const;
   // Expressions that sampled rows are checked against; rows that break one are drawn again.

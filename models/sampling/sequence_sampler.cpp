@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "engine/error.h"
 #include "engine/run/compile.h"
@@ -61,6 +62,7 @@ class SequenceRows : public RowStream {
     std::vector<float> alphas(static_cast<size_t>(n * longest() * layout.alphas()));
     std::vector<int32_t> codes(static_cast<size_t>(n * longest() * layout.codes()));
     from_features(layout, x.data(), n * longest(), alphas.data(), codes.data());
+    draw_modes(layout, x.data(), ids, codes.data());
     batch = model_->encoder.decode(alphas.data(), codes.data(), attributes, ids.data(), n, seed_, condition_);
     model_->rules.restore(batch);
     next_ += n;
@@ -74,6 +76,27 @@ class SequenceRows : public RowStream {
   SampleReport report() const override { return report_; }
 
  private:
+  // Whether a number is missing or its column's atom is drawn by the units of the choice: they match its shares long
+  // before one of them is the larger one in the right steps.
+  void draw_modes(const RowLayout& layout, const float* features, const std::vector<int64_t>& ids,
+                  int32_t* codes) const {
+    constexpr uint32_t kUse = 1;  // of Purpose::decode; 0: rare categories
+    uint32_t code = 0;
+    for (const Span& s : layout.spans) {
+      if (s.part == Span::Part::alpha) continue;
+      for (size_t row = 0; s.part == Span::Part::mode && row < ids.size() * static_cast<size_t>(longest()); ++row) {
+        const auto step = static_cast<int64_t>(row) % longest();
+        const int64_t id = ids[row / static_cast<size_t>(longest())] * longest() + step;
+        const Philox p = random_words(seed_, Purpose::decode, code, static_cast<uint64_t>(id), kUse);
+        const float* units = features + static_cast<int64_t>(row) * layout.data_width + s.start;
+        float left = open_uniform(p.word[0]) * std::accumulate(units, units + s.width, 0.0f);
+        int32_t& choice = codes[static_cast<int64_t>(row) * layout.codes() + code];
+        for (choice = 0; choice + 1 < s.width && left >= units[choice]; ++choice) left -= units[choice];
+      }
+      ++code;
+    }
+  }
+
   int64_t longest() const { return model_->encoder.longest(); }
 
   std::shared_ptr<const SequenceModel> model_;

@@ -109,7 +109,8 @@ def fit(
     unique : pair of str, or list of pairs, optional
         Columns of which no pair of values occurs twice: ``("user", "loan")``, the column of groups first.
     sequence_length, sequence_key, sequence_index, stride, static
-        What makes sequences of the table, for methods that learn sequences.
+        What makes sequences of the table, for methods that learn sequences. Without `sequence_index` a date or time
+        that rises in every row orders them; ``"none"``: the order of the rows.
     patience : int, optional
         Epochs without a better held-out measure after which training ends; 0: not before `epochs`.
     keep : {"best", "last"}, optional

@@ -101,7 +101,7 @@ TEST_F(CliSequences, WhatCannotBeCut) {
     refused(code, parts, arguments);
   };
   const std::vector<std::string> keyed{"--sequence-key", "k", "--sequence-index", "t"};
-  evaluate("k,t,x\na,1,5\na,2,6\nb,1,7\n", keyed, 3, {"real table", "k \"b\"", "row 3", "2 steps"});
+  evaluate("k,t,x\na,1,5\nb,1,7\n", keyed, 3, {"real table", "\"k\"", "one row", "--method made"});
   evaluate("k,x\na,5\na,6\nb,7\nb,8\na,9\n", {"--sequence-key", "k"}, 3,
            {"Row 5", "k \"a\"", "row 1", "--sequence-index"});
   evaluate("k,t,x\na,1,5\nb,1,6\na,1,7\nb,2,8\n", keyed, 3, {"\"t\"", "k \"a\"", "1 twice", "rows 1 and 3"});
@@ -223,6 +223,78 @@ TEST_F(CliSequences, UnitsLengthsTypesCategoriesAndMissingValuesComeBack) {
   for (const char* part : {"sequences of up to 6 steps, one patient each, ordered by date; static: sex, birth_year",
                            "(length)", "(start)", "(difference)"})
     EXPECT_HAS(page, part);
+}
+
+// Events of users on the hour; a third of the users have one.
+TEST_F(CliSequences, KeysOfOneRowAndPlacesOfTheIndexAreKept) {
+  std::string events = "user,at,event\n";
+  for (int user = 0; user < 90; ++user)
+    for (int t = 0; t <= user % 3 * 2; ++t)
+      events += "u" + std::to_string(1000 + user) + ",2024-05-" + std::to_string(10 + (user * 7 + t) % 20) + " " +
+                std::to_string(10 + (user * 3 + t) % 9) + ":00:00," + (t == 0 ? "visit" : "buy") + "\n";
+  write("events.csv", events);
+  const Outcome fitted =
+      must({"fit", "events.csv", "--model", "e.tessera", "--method", "timegan", "--sequence-key", "user",
+            "--sequence-index", "at", "--iterations", "40", "--hidden-dim", "8", "--batch-size", "16"});
+  EXPECT_HAS(fitted.err, "index \"at\": every 60 min");
+  must({"sample", "e.tessera", "--rows", "600", "--output", "e.csv", "--quiet"});
+  std::map<std::string, int> length;
+  const auto rows = rows_of(read("e.csv"));
+  for (size_t i = 1; i < rows.size(); ++i) {
+    ++length[rows[i][0]];
+    EXPECT_EQ(rows[i][1].substr(rows[i][1].find(':')), ":00:00");
+  }
+  std::map<int, int> users;
+  for (const auto& [user, steps] : length) ++users[steps];
+  for (const int steps : {1, 3, 5}) EXPECT_NEAR(users[steps] / 600.0, 1 / 3.0, 0.15) << steps;
+}
+
+// A date that rises from row to row is the index without being named; a window begins where the series was.
+TEST_F(CliSequences, DatesOfASeriesAreItsIndex) {
+  std::string series = "date,load\n";
+  for (int i = 0; i < 150; ++i)
+    series += "2022-0" + std::to_string(1 + i / 28) + "-" + (i % 28 < 9 ? "0" : "") + std::to_string(1 + i % 28) + "," +
+              std::to_string(50 + i * 37 % 11) + "\n";
+  write("t.csv", series);
+  const std::vector<std::string> how{"fit",          "t.csv", "--method",     "timegan", "--sequence-length", "8",
+                                     "--iterations", "2",     "--hidden-dim", "8",       "--batch-size",      "16",
+                                     "--model"};
+  const Outcome found = must(with(how, {"m.tessera"}));
+  EXPECT_HAS(found.err, "taken as --sequence-index \"date\"");
+  must({"sample", "m.tessera", "--rows", "20", "--output", "s.csv", "--quiet"});
+  const auto rows = rows_of(read("s.csv"));
+  EXPECT_EQ(rows[0], (std::vector<std::string>{"sequence", "date", "load"}));
+  ASSERT_EQ(rows.size(), 1u + 20 * 8);
+  for (size_t i = 2; i < rows.size(); ++i)
+    if (rows[i][0] == rows[i - 1][0]) { EXPECT_GT(rows[i][1], rows[i - 1][1]); }
+  const auto report = nlohmann::json::parse(
+      must({"evaluate", "t.csv", "s.csv", "--method", "sequence", "--sequence-length", "8", "--judges", "0", "--json"})
+          .out);
+  EXPECT_EQ(report["index"], "date");
+  EXPECT_EQ(report["synthetic"]["sequences"], 20) << "no window reaches over the end of another";
+  const Outcome off = must(with(how, {"off.tessera", "--sequence-index", "none"}));
+  EXPECT_EQ(off.err.find("taken as"), std::string::npos);
+  EXPECT_HAS(must({"sample", "off.tessera", "--rows", "2"}).out, "sequence,step,date,load");
+}
+
+TEST_F(CliSequences, WindowsKeepTheirColumnsWhereRulesAreFound) {
+  std::string table = "high,low\n";
+  for (int i = 0; i < 200; ++i)
+    table += std::to_string(40 + i * 37 % 23) + "," + std::to_string(40 + i * 37 % 23 - 1 - i * 11 % 7) + "\n";
+  write("t.csv", table);
+  for (const std::string rules : {"find", "off"}) {
+    must({"fit", "t.csv", "--method", "timegan", "--sequence-length", "12", "--iterations", "2", "--rules", rules,
+          "--model", rules, "--quiet"});
+    must({"sample", rules, "--rows", "2", "--output", "s.csv", "--quiet"});
+    EXPECT_EQ(read("s.csv").substr(0, 23), "sequence,step,high,low\n");
+    const auto report = nlohmann::json::parse(must({"evaluate", "t.csv", "s.csv", "--method", "sequence",
+                                                    "--sequence-length", "12", "--judges", "0", "--json"})
+                                                  .out);
+    EXPECT_EQ(report["synthetic"]["sequences"], 2);
+  }
+  const Outcome seams =
+      must({"evaluate", "t.csv", "t.csv", "--method", "sequence", "--sequence-length", "12", "--judges", "0"});
+  EXPECT_HAS(seams.err, "no column \"sequence\"");
 }
 
 TEST_F(CliSequences, SequencesAreTheSameInAnyCutAndForAnyThreads) {

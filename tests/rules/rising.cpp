@@ -163,7 +163,8 @@ TEST(Rising, AReportCountsTheStepsThatFall) {
   o.sequences.key = "meter", o.sequences.index = "day";
   o.judges.judges = 0;
   Team team(1);
-  for (const auto& rule : evaluate_sequences(meters(), std::move(synthetic), o, team, Monitor{})["rules"])
+  const auto report = evaluate_sequences(meters(), std::move(synthetic), o, team, Monitor{});
+  for (const auto& rule : report["rules"])
     EXPECT_EQ(rule["broken"], rule["rule"] == "reading never falls within a meter" ? 2 : 0) << rule;
 }
 

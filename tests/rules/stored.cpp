@@ -259,6 +259,21 @@ std::vector<StoredCase> cases() {
              3, ColumnType::datetime)};
        },
        "\"decimals\":3", true, false},
+      {"running",
+       [=](const Planting& p) {
+         const auto way = [=](int64_t i) {
+           return std::string(p.at(i) ? "SECRET" : uniform(i, 2) < 0.5 ? "in" : "out");
+         };
+         const auto moved = [](int64_t i) { return to(1 + 80 * uniform(i, 3), 2); };
+         const auto stock = [=](int64_t i) {
+           double x = to(1000 * uniform(i / kRowsPerKey, 1), 2);
+           for (int64_t k = i - i % kRowsPerKey; k <= i; ++k) x += way(k) == "out" ? -moved(k) : moved(k);
+           return to(x, 2);
+         };
+         return std::vector<Column>{p.categories("way", way), p.numbers("moved", moved, 2),
+                                    p.numbers("stock", stock, 2)};
+       },
+       "SECRET", false},
       {"rising",
        [=](const Planting& p) {
          return std::vector<Column>{p.numbers(
@@ -285,7 +300,7 @@ Rules rules_of(const StoredCase& c, const Planting& p) {
   RuleOptions options;
   std::vector<Column> columns = c.columns(p);
   if (p.keyed) {
-    options.key = "who", options.apart = {"who"}, options.by_rejection = false;
+    options.steps = true, options.key = "who", options.apart = {"who"}, options.by_rejection = false;
     columns.push_back(p.categories("who", [&](int64_t i) { return "k" + std::to_string(p.holder(i)); }));
   }
   return found(table(std::move(columns)), options);

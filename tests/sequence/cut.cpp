@@ -1,5 +1,6 @@
 // How a table becomes sequences: every row in its place, every window used; and what cannot be cut says where and what
 // to do.
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "models/data/sequence/likely_key.h"
@@ -106,6 +107,66 @@ TEST(Cut, KeysMayBeCutIntoWindowsAndShorterOnesStayWhole) {
       << "every window has a start of its own";
 }
 
+TEST(Cut, KeysOfOneRowAreSequencesOfOneStep) {
+  const Table t = table({texts("who", ColumnType::category, {"a", "b", "a", "c", "c", "c"}),
+                         numbers("t", ColumnType::integer, {1, 7, 3, 2, 5, 9}),
+                         numbers("x", ColumnType::decimal, {10, 20, 11, 30, 31, 32})});
+  SequenceOptions o = keyed("who", "t");
+  o.rising = {"x"};
+  const Sequences s = cut(Table(t), o);
+  EXPECT_EQ(s.length, (std::vector<int32_t>{2, 1, 3}));
+  EXPECT_EQ(cells(s.steps.columns[1]), (std::vector<std::string>{"2", "2", "nothing", "3", "3", "4"}));
+  EXPECT_EQ(cells(s.steps.columns[0]), (std::vector<std::string>{"1", "1", "nothing", "1", "1", "1"})) << "of x";
+  EXPECT_EQ(s.attributes.columns[1].numbers, (std::vector<double>{1, 7, 2}));
+}
+
+// A series of days with a counter, two clocks and a load; and the same of two keys.
+TEST(Cut, ADateThatRisesInEveryRowIsALikelyIndex) {
+  const auto days = [](auto of) {
+    std::vector<double> out;
+    for (int i = 0; i < 30; ++i) out.push_back(of(i));
+    return out;
+  };
+  std::vector<std::string> key;
+  for (int i = 0; i < 30; ++i) key.push_back(i < 15 ? "a" : "b");
+  const Column even = dates("even", days([](int i) { return 9000 + i % 15 + 100 * (i / 15); })),
+               uneven = dates("uneven", days([](int i) { return 9000 + i % 15 * 3 + i % 2 + 100 * (i / 15); })),
+               load = numbers("load", ColumnType::decimal, days([](int i) { return i * 7 % 13; })),
+               rising = numbers("rising", ColumnType::integer, days([](int i) { return i * i; })),
+               count = numbers("count", ColumnType::integer, days([](int i) { return 1 + i % 15; }));
+  const auto index_of = [](std::vector<Column> c, const SequenceOptions& o) {
+    return likely_index(table(std::move(c)), o);
+  };
+  const Column who = texts("who", ColumnType::category, key);
+  EXPECT_EQ(index_of({load, uneven, rising}, windows(4)), "uneven") << "numbers may rise by themselves";
+  EXPECT_EQ(index_of({who, load, uneven, even}, keyed("who")), "even") << "the most regular";
+  EXPECT_EQ(index_of({who, load, count}, keyed("who")), "count");
+  EXPECT_EQ(index_of({load, count}, windows(4)), "") << "it begins again";
+  EXPECT_EQ(index_of({uneven}, windows(4)), "") << "nothing else is left";
+  Column gap = uneven;
+  gap.numbers[3] = kMissing;
+  EXPECT_EQ(index_of({load, gap}, windows(4)), "");
+  gap.numbers[3] = gap.numbers[4];
+  EXPECT_EQ(index_of({load, gap}, windows(4)), "") << "twice the same";
+}
+
+// Days of a week of five are one place from the next, and a window may begin on any of them.
+TEST(Cut, StepsAreCountedInPlacesOfTheIndex) {
+  std::vector<double> days, load;
+  for (int day = 18000; days.size() < 100; ++day)
+    if ((day + 3) % 7 < 5) days.push_back(day), load.push_back(day * 7 % 13);
+  const Table t = table({dates("day", days), numbers("load", ColumnType::decimal, load)});
+  SequenceOptions o = windows(8);
+  o.index = "day", o.grid = find_grid(t, o, 5);
+  const Sequences s = cut(Table(t), o);
+  EXPECT_EQ(std::count(s.steps.columns.back().numbers.begin(), s.steps.columns.back().numbers.end(), 1), 100);
+  const Whole w = encode(Table(t), o);
+  const Table back = decode(w);
+  for (int64_t i = 0; i < back.rows; ++i)
+    EXPECT_EQ(back.columns[1].numbers[static_cast<size_t>(i)], days[static_cast<size_t>(i / 8 + i % 8)]);
+  EXPECT_EQ(SequenceEncoder::from_json(w.encoder.to_json()).to_json(), w.encoder.to_json());
+}
+
 TEST(Cut, WithoutAnIndexTheFileIsTheTimeOfEachKey) {
   const Table t =
       table({numbers("id", ColumnType::integer, {4, 4, 4, 2, 2}), numbers("x", ColumnType::decimal, {9, 8, 7, 6, 5})});
@@ -133,9 +194,9 @@ TEST(CutErrors, NameThePlaceAndAWayOut) {
   auto key = [](const std::vector<std::string>& v) { return texts("who", ColumnType::category, v); };
   auto x = [](size_t n) { return numbers("x", ColumnType::decimal, std::vector<double>(n, 1.5), 1); };
   auto time = [](std::vector<double> v) { return dates("day", std::move(v)); };
-  // Sequences of one row.
-  expect({table({key({"a", "a", "b"}), x(3)}), keyed("who"), data, {"who \"b\"", "one row (row 3)", "Omit it"}});
-  expect({table({x(1)}), windows(2), data, {"one row", "2 steps"}});
+  // Nothing but sequences of one row.
+  expect({table({key({"a", "b", "c"}), x(3)}), keyed("who"), data, {"\"who\" has one row", "--method made"}});
+  expect({table({x(1)}), windows(2), data, {"one row", "no next step"}});
   // Keys out of order, without an index that could put them right.
   expect({table({key({"a", "a", "b", "b", "a"}), x(5)}),
           keyed("who"),

@@ -314,7 +314,8 @@ void Encoder::State::lay_out() {
       layout.data_width += 1 + n->width();
     } else if (const auto* range = std::get_if<RangeCode>(&columns[j].code)) {
       layout.spans.push_back({column, Span::Part::alpha, layout.data_width, 1, -1});
-      if (range->missing) layout.spans.push_back({column, Span::Part::mode, layout.data_width + 1, range->width(), -1});
+      if (range->width() > 0)
+        layout.spans.push_back({column, Span::Part::mode, layout.data_width + 1, range->width(), -1});
       layout.data_width += 1 + range->width();
     } else if (const auto* b = std::get_if<BinCode>(&columns[j].code)) {
       layout.spans.push_back({column, Span::Part::bin, layout.data_width, b->width(), -1, b->levels()});

@@ -38,8 +38,10 @@ nlohmann::json write(const NumberCode& n, ColumnType) {
 }
 
 nlohmann::json write(const RangeCode& r, ColumnType) {
-  return {{"coding", "range"}, {"low", r.low},         {"high", r.high},     {"fill", r.fill},
-          {"grid", r.grid},    {"missing", r.missing}, {"round", r.decimals}};
+  nlohmann::json out{{"coding", "range"}, {"low", r.low},         {"high", r.high},     {"fill", r.fill},
+                     {"grid", r.grid},    {"missing", r.missing}, {"round", r.decimals}};
+  if (r.has_atom) out["atom"] = r.atom;
+  return out;
 }
 
 nlohmann::json write(const BinCode& b, ColumnType) {
@@ -123,7 +125,9 @@ NumberCode read_numbers(const Fields& f) {
 RangeCode read_range(const Fields& f) {
   RangeCode r;
   r.low = f.number("low"), r.high = f.number("high"), r.fill = f.number("fill"), r.grid = f.numbers("grid");
-  r.missing = f.flag("missing");
+  r.missing = f.flag("missing"), r.has_atom = f.has("atom");
+  if (r.has_atom) r.atom = f.number("atom");
+  f.check(!r.has_atom || (r.low <= r.atom && r.atom <= r.high), "has an atom outside its range");
   r.decimals = static_cast<int>(f.integer("round", -1, 15));
   f.check(r.low < r.high && r.low <= r.fill && r.fill <= r.high, "has a range that is none");
   check_ascending(f, r.grid, "values");

@@ -41,7 +41,7 @@ struct ColumnCode {
     return std::holds_alternative<NumberCode>(code) || std::holds_alternative<RangeCode>(code) ? 1 : 0;
   }
   int codes() const {
-    if (const auto* range = std::get_if<RangeCode>(&code)) return range->missing ? 1 : 0;
+    if (const auto* range = std::get_if<RangeCode>(&code)) return range->width() > 0 ? 1 : 0;
     return std::holds_alternative<NumberCode>(code) || std::holds_alternative<LevelCode>(code) ||
                    std::holds_alternative<BinCode>(code)
                ? 1

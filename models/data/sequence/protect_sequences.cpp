@@ -53,15 +53,16 @@ std::vector<EmptiedColumn> protect_numbers(Sequences& s, const ProtectedNumbers*
   // The numbers of rows and sequences are public, so the mean length is too.
   Column& length = s.attributes.columns[statics];
   replace_numbers(length, of_present(length.numbers, length, std::min(least, s.size())));
-  s.longest = static_cast<int32_t>(*std::max_element(length.numbers.begin(), length.numbers.end()));
+  s.longest = std::max(2, static_cast<int32_t>(*std::max_element(length.numbers.begin(), length.numbers.end())));
   for (int32_t& l : s.length) l = std::min(l, s.longest);
 
-  // First values of rising columns, by keys; there are enough of them (find_rising()).
-  const auto rising = s.attributes.columns.end() - static_cast<std::ptrdiff_t>(s.options.rising.size());
+  // First values, by keys if there are enough of them.
+  const auto rising =
+      s.attributes.columns.end() - static_cast<std::ptrdiff_t>(s.options.rising.size() + s.options.firsts.size());
   Table firsts;
   firsts.rows = s.size();
   firsts.columns.assign(std::make_move_iterator(rising), std::make_move_iterator(s.attributes.columns.end()));
-  protect_numbers(firsts, least, seed, team, s.key);
+  protect_numbers(firsts, least, seed, team, by_keys ? s.key : std::vector<int32_t>{});
   std::move(firsts.columns.begin(), firsts.columns.end(), rising);
 
   if (index == nullptr) return emptied;

@@ -46,14 +46,15 @@ void append_copies(const Column& from, int64_t row, int64_t count, Column& to) {
   else to.codes.insert(to.codes.end(), static_cast<size_t>(count), from.codes[static_cast<size_t>(row)]);
 }
 
-// A rising column of its first values and the differences between steps.
+// A rising column of its first values and the differences between steps. Differences are missing where so few keys have
+// any that none may be learned.
 void add_up(const Column& differences, const Column& first, const std::vector<int32_t>& lengths, Column& to) {
   const int decimals = decimals_of(to);
   to.numbers.reserve(differences.numbers.size());
   for (size_t i = 0, row = 0; i < lengths.size(); ++i) {
     double at = round_decimals(first.numbers[i], decimals);
     for (int32_t t = 0; t < lengths[i]; ++t, ++row) {
-      if (t > 0) at = round_decimals(at + std::max(differences.numbers[row], 0.0), decimals);
+      if (t > 0) at = round_decimals(at + std::max(0.0, differences.numbers[row]), decimals);
       to.numbers.push_back(at);
     }
   }
@@ -82,10 +83,16 @@ struct SequenceEncoder::State {
   std::string step_name;        // of the column that counts the steps, if there is no index
   std::vector<Source> sources;  // of the columns after key and index
   int length_at = 0;            // columns of the attributes; the start follows the length
+  int firsts_at = 0;            // of the attributes: the first values of options.firsts
   int difference_at = 0;        // of the steps
   Encoder steps, attributes;
 
   std::string index_name() const { return indexed ? options.index : step_name; }
+
+  void place_attributes() {
+    length_at = static_cast<int>(options.statics.size());
+    firsts_at = length_at + (indexed ? 2 : 1) + static_cast<int>(options.rising.size());
+  }
 
   // False: one of the rising columns is no column of numbers of the steps.
   bool find_rising(const Table& step_columns, const Table& attribute_columns) {
@@ -117,14 +124,17 @@ SequenceEncoder SequenceEncoder::fit(const Sequences& sequences, int64_t least_r
   s.keyed = !s.options.key.empty(), s.indexed = !s.options.index.empty();
   s.key = s.keyed ? KeyMaker(sequences.keys, least_rows) : KeyMaker(free_name(sequences.columns, "sequence"));
   if (!s.indexed) s.step_name = free_name(sequences.columns, "step");
+  s.place_attributes();
   for (const Column& c : sequences.columns.columns) {
     if (c.name == s.options.key || c.name == s.options.index) continue;
-    const auto fixed = std::find(s.options.statics.begin(), s.options.statics.end(), c.name);
-    if (fixed != s.options.statics.end())
-      s.sources.push_back({State::Part::fixed, static_cast<int>(fixed - s.options.statics.begin())});
+    const auto& [fixed, firsts] = std::tie(s.options.statics, s.options.firsts);
+    const auto in_fixed = std::find(fixed.begin(), fixed.end(), c.name) - fixed.begin();
+    const auto in_firsts = std::find(firsts.begin(), firsts.end(), c.name) - firsts.begin();
+    if (in_fixed < std::ssize(fixed)) s.sources.push_back({State::Part::fixed, static_cast<int>(in_fixed)});
+    else if (in_firsts < std::ssize(firsts))
+      s.sources.push_back({State::Part::fixed, s.firsts_at + static_cast<int>(in_firsts)});
     else s.sources.push_back({State::Part::step, s.difference_at++});
   }
-  s.length_at = static_cast<int>(s.options.statics.size());
   s.find_rising(sequences.steps, sequences.attributes);
   s.steps = Encoder::fit(sequences.steps, step_options(seed, least_rows), team, silent(monitor));
   s.attributes = Encoder::fit(sequences.attributes, attribute_options(seed ^ 0x9e3779b97f4a7c15ull, least_rows), team,
@@ -155,7 +165,11 @@ const SequenceOptions& SequenceEncoder::options() const { return state_->options
 
 Table SequenceEncoder::decode_attributes(const float* alphas, const int32_t* codes, const int64_t* sequence_ids,
                                          int64_t n, uint64_t seed) const {
-  return state_->attributes.decode(alphas, codes, sequence_ids, n, seed);
+  Table out = state_->attributes.decode(alphas, codes, sequence_ids, n, seed);
+  const IndexGrid& grid = state_->options.grid;
+  if (grid.any())
+    for (double& x : out.columns[static_cast<size_t>(state_->length_at) + 1].numbers) x = grid.at(grid.place(x));
+  return out;
 }
 
 std::vector<int32_t> SequenceEncoder::lengths(const Table& attributes) const {
@@ -198,12 +212,14 @@ Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const T
   for (int64_t i = 0, row = 0; i < n; ++i) {
     const int64_t steps_here = length[static_cast<size_t>(i)];
     s.key.append(sequence_ids[i], steps_here, seed, key, condition);
+    const IndexGrid& grid = s.options.grid;
     double at = s.indexed ? start->numbers[static_cast<size_t>(i)] : 1;
+    if (grid.any()) at = grid.place(at);
     for (int64_t t = 0; t < steps_here; ++t, ++row) {
-      if (t > 0)
-        at =
-            s.indexed ? round_decimals(at + difference->numbers[static_cast<size_t>(row)], decimals_of(index)) : at + 1;
-      index.numbers.push_back(at);
+      const double gap = s.indexed ? difference->numbers[static_cast<size_t>(row)] : 1;
+      if (t > 0) at += gap == gap ? gap : 1;  // missing if few keys have any
+      if (s.indexed && !grid.any()) at = round_decimals(at, decimals_of(index));
+      index.numbers.push_back(grid.any() ? round_decimals(grid.at(at), decimals_of(index)) : at);
     }
   }
   for (size_t j = 0; j < s.sources.size(); ++j) {
@@ -234,6 +250,8 @@ Table SequenceEncoder::schema() const {
   out.columns.push_back(std::move(index));
   for (const State::Source& source : s.sources) {
     Column c = (source.part == State::Part::step ? steps : attributes).columns[static_cast<size_t>(source.column)];
+    if (source.part == State::Part::fixed && source.column >= s.firsts_at)
+      c.name = s.options.firsts[static_cast<size_t>(source.column - s.firsts_at)];
     if (source.start >= 0) {
       const std::string name = std::move(c.name);
       c = attributes.columns[static_cast<size_t>(source.start)];
@@ -248,7 +266,10 @@ Table SequenceEncoder::schema() const {
 nlohmann::json SequenceEncoder::to_json() const {
   const State& s = *state_;
   nlohmann::json sources = nlohmann::json::array();
-  for (const State::Source& source : s.sources) sources.push_back(source.part == State::Part::step);
+  for (const State::Source& source : s.sources) {
+    if (source.part == State::Part::fixed && source.column >= s.firsts_at) sources.push_back(nullptr);
+    else sources.push_back(source.part == State::Part::step);
+  }
   nlohmann::json out{{"format", kFormat},          {"length", s.options.length},
                      {"stride", s.options.stride}, {"key", s.options.key},
                      {"index", s.options.index},   {"statics", s.options.statics},
@@ -256,6 +277,8 @@ nlohmann::json SequenceEncoder::to_json() const {
                      {"step_column", s.step_name}, {"varies", std::move(sources)},
                      {"steps", s.steps.to_json()}, {"attributes", s.attributes.to_json()}};
   if (!s.options.rising.empty()) out["rising"] = s.options.rising;
+  if (!s.options.firsts.empty()) out["firsts"] = s.options.firsts;
+  if (s.options.grid.any()) out["grid"] = s.options.grid.to_json();
   return out;
 }
 
@@ -269,7 +292,11 @@ SequenceEncoder SequenceEncoder::from_json(const nlohmann::json& json) {
   s.options.stride = static_cast<int>(f.integer("stride", 1, INT32_MAX));
   s.options.key = f.text("key"), s.options.index = f.text("index"), s.options.statics = f.texts("statics");
   if (f.has("rising")) s.options.rising = f.texts("rising");
+  if (f.has("firsts")) s.options.firsts = f.texts("firsts");
   s.keyed = !s.options.key.empty(), s.indexed = !s.options.index.empty();
+  if (f.has("grid")) s.options.grid = IndexGrid::from_json(f.at("grid"));
+  f.check(s.indexed || !s.options.grid.any(), "has a grid without an index");
+  s.place_attributes();
   s.longest = static_cast<int>(f.integer("longest", 2, kLongestSequence));
   s.key = KeyMaker::from_json(f.at("key_column"));
   s.step_name = f.text("step_column");
@@ -277,15 +304,16 @@ SequenceEncoder SequenceEncoder::from_json(const nlohmann::json& json) {
   s.attributes = Encoder::from_json(f.at("attributes"));
 
   const Table steps = s.steps.schema(), attributes = s.attributes.schema();
-  int fixed = 0;
+  int fixed = 0, firsts = s.firsts_at;
   for (const auto& varies : f.array("varies")) {
-    f.check(varies.is_boolean(), "\"varies\" holds something that is not true or false");
-    s.sources.push_back(varies.get<bool>() ? State::Source{State::Part::step, s.difference_at++}
-                                           : State::Source{State::Part::fixed, fixed++});
+    f.check(varies.is_boolean() || varies.is_null(), "\"varies\" holds something that is not true, false or null");
+    if (varies.is_null()) s.sources.push_back({State::Part::fixed, firsts++});
+    else
+      s.sources.push_back(varies.get<bool>() ? State::Source{State::Part::step, s.difference_at++}
+                                             : State::Source{State::Part::fixed, fixed++});
   }
-  s.length_at = static_cast<int>(s.options.statics.size());
-  f.check(fixed == s.length_at && attributes.columns.size() ==
-                                      static_cast<size_t>(s.length_at + (s.indexed ? 2 : 1)) + s.options.rising.size(),
+  f.check(fixed == s.length_at && firsts == s.firsts_at + static_cast<int>(s.options.firsts.size()) &&
+              attributes.columns.size() == static_cast<size_t>(firsts),
           "has attributes that do not fit its columns");
   f.check(static_cast<int>(steps.columns.size()) == s.difference_at + (s.indexed ? 1 : 0),
           "has steps that do not fit its columns");

@@ -7,11 +7,13 @@
 //        steps and attributes
 //
 // One table becomes two: `steps` has one row per step, `attributes` one row per sequence: the static columns, its
-// length ("length"), the index of its first step ("start") and the first values of the rising columns. Constants are
+// length ("length"), the index of its first step ("start") and the first values of the rising columns and of `firsts`.
+// Constants are
 // not seen by any network: windows of one long table without an index have no attributes to learn
 // (attribute_width() = 0).
 // The index of a later step is the previous one plus a difference ("difference", a column of `steps`): equal
-// differences (every day, 1, 2, 3, …) are constants too. A rising column is learned likewise.
+// differences (every day, 1, 2, 3, …) are constants too. If the index has a grid, differences count its places. A rising
+// column is learned likewise.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -23,6 +25,7 @@
 #include "engine/run/team.h"
 #include "models/data/encoding/encoder.h"
 #include "models/data/protection/protected_numbers.h"
+#include "models/data/sequence/index_grid.h"
 #include "models/data/table/table.h"
 
 namespace tessera {
@@ -34,10 +37,14 @@ struct SequenceOptions {
   std::string key;  // --sequence-key: rows of one value are one sequence; "": the table is one
   // --sequence-index: orders the rows of a sequence (number, date, datetime); "": the order of the file
   std::string index;
+  bool find_index = false;           // the one that likely_index() finds, if none is named
+  IndexGrid grid = {};               // of the index
   std::vector<std::string> statics;  // --static: columns that do not vary within a key
   bool find_statics = false;         // those that static_columns() finds, if none are named
   // columns of steps that never fall, which are learnt as differences, and as their first value once per sequence
   std::vector<std::string> rising;
+  // columns that are learned as their first value alone, once per sequence: the others follow from it by a rule
+  std::vector<std::string> firsts;
 };
 
 // Columns that are not in the file.
@@ -45,7 +52,7 @@ inline constexpr const char* kLengthColumn = "(length)";
 inline constexpr const char* kStartColumn = "(start)";
 inline constexpr const char* kDifferenceColumn = "(difference)";
 
-std::string start_of(const std::string& rising);  // of the attributes: its first value
+std::string start_of(const std::string& column);  // of the attributes: its first value
 
 constexpr int kLongestSequence = 4096;  // steps; longer ones are cut with --sequence-length
 
@@ -75,13 +82,24 @@ Column pick_rows(const Column& column, const std::vector<int32_t>& rows);  // a 
 // a key that the table does not have, Error(data) where it is missing in a row.
 std::vector<std::string> static_columns(const Table& table, const SequenceOptions& options);
 
-// Of each row the one before it within its key, by the index or, without one, by their order; −1: none. All are −1 in a
-// table without the key, or with rows that lack it.
+// A date, a time, or an integer of one step, that rises in every row of a key (without one, of the table) in the order
+// of the file, so that it would be jumbled if it were learned as any other column; of several the one with the fewest
+// different steps. "": none, or no other column is left.
+std::string likely_index(const Table& table, const SequenceOptions& options);
+
+// Whether a column is a number that rises in every row of a key, in the order of the file.
+bool rises(const Table& table, const std::string& key, const std::string& column);
+
+// The grid that the index lies on. A part of it that fewer than `least` keys (without a key: rows) have is not learned.
+IndexGrid find_grid(const Table& table, const SequenceOptions& options, int64_t least);
+
+// Of each row the one before it within its key (none is named: in the table), by the index or, without one, by their
+// order; −1: none. All are −1 in a table without the key, or with rows that lack it.
 std::vector<int32_t> previous_rows(const Table& table, const std::string& key, const std::string& index);
 
 // Error(data) with row, key and way out: rows of a key that are not adjacent without an index, a duplicate index within
-// a key, missing keys or index values, statics that vary, sequences of one row or longer than kLongestSequence, tables
-// shorter than a window.
+// a key, missing keys or index values, statics that vary, sequences longer than kLongestSequence, tables shorter than a
+// window, keys that all have one row.
 Sequences cut(Table&& table, const SequenceOptions& options);
 
 // Of each row of the steps, the key (a row of `keys`): all rows of a key from its first sequence on are its own, also

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "models/data/encoding/number_code.h"
 #include "models/data/sequence/cell_text.h"
@@ -36,7 +37,9 @@ struct Parts {
     for (const std::string& s : o.statics) statics.push_back(position(table, s, "--static"));
     std::sort(statics.begin(), statics.end());
     for (int j = 0; j < static_cast<int>(table.columns.size()); ++j)
-      if (j != key && j != index && std::find(statics.begin(), statics.end(), j) == statics.end()) steps.push_back(j);
+      if (j != key && j != index && std::find(statics.begin(), statics.end(), j) == statics.end() &&
+          std::find(o.firsts.begin(), o.firsts.end(), table.columns[static_cast<size_t>(j)].name) == o.firsts.end())
+        steps.push_back(j);
   }
 };
 
@@ -181,13 +184,7 @@ class Cutter {
   void windows(Sequences& out) {
     for (size_t k = 0; k + 1 < begin_.size(); ++k) {
       const int32_t begin = begin_[k], rows = begin_[k + 1] - begin, row = order_[static_cast<size_t>(begin)];
-      if (rows == 1) {
-        if (parts_.key < 0) refuse("The table has one row: a sequence has at least 2 steps.");
-        refuse(
-            fmt::format("{} has one row (row {}): a sequence has at least 2 steps. Omit it; if every key has one row, "
-                        "\"{}\" is not the key of the sequences.",
-                        sequence_name(row), row + 1, o_.key));
-      }
+      if (rows == 1 && parts_.key < 0) refuse("The table has one row: a sequence of one row has no next step.");
       if (o_.length == 0 && rows > kLongestSequence)
         refuse(
             fmt::format("{} has {} rows; a sequence has at most {} steps. Cut it into windows with --sequence-length "
@@ -209,6 +206,11 @@ class Cutter {
                             : fmt::format("Column \"{}\" has one value: a single sequence is not enough to learn from. "
                                           "Cut it into windows with --sequence-length.",
                                           o_.key));
+    if (out.longest == 1)
+      refuse(
+          fmt::format("Every value of \"{}\" has one row: it is not the key of sequences, or the table holds none. "
+                      "Name another key, or fit the rows alone with --method made.",
+                      o_.key));
   }
 
   void add(Sequences& out, int32_t first, int32_t length, int32_t key) {
@@ -239,9 +241,13 @@ class Cutter {
     Column difference;
     if (parts_.index >= 0) {
       add_start(parts_.index, kStartColumn);
-      difference = differences(column(parts_.index), kDifferenceColumn);
+      difference = o_.grid.any() ? differences(places(column(parts_.index)), kDifferenceColumn)
+                                 : differences(column(parts_.index), kDifferenceColumn);
+      if (o_.grid.any())  // rows between two places may have taken the same one
+        for (double& x : difference.numbers) x = std::max(x, 1.0);
     }
-    for (const std::string& name : o_.rising) add_start(position(table_, name, "rising"), start_of(name));
+    for (const auto* names : {&o_.rising, &o_.firsts})
+      for (const std::string& name : *names) add_start(position(table_, name, "rising"), start_of(name));
 
     const bool sorted = std::is_sorted(order_.begin(), order_.end());
     out.steps.rows = table_.rows;
@@ -254,7 +260,15 @@ class Cutter {
     if (parts_.index >= 0) out.steps.columns.push_back(std::move(difference));
   }
 
-  // From the previous row of the same key; a key's first row has no difference and repeats that of its second.
+  Column places(const Column& index) const {
+    Column out;
+    out.type = ColumnType::integer, out.least_rows = index.least_rows, out.numbers = index.numbers;
+    for (double& x : out.numbers) x = o_.grid.place(x);
+    return out;
+  }
+
+  // From the previous row of the same key; a key's first row has no difference and repeats that of its second, which is
+  // missing if there is none.
   Column differences(const Column& of, const std::string& name) const {
     Column c;
     c.name = name, c.least_rows = of.least_rows, c.decimals = decimals_of(of);
@@ -267,7 +281,8 @@ class Cutter {
             round_decimals(of.numbers[static_cast<size_t>(order_[static_cast<size_t>(i)])] -
                                of.numbers[static_cast<size_t>(order_[static_cast<size_t>(i) - 1])],
                            c.decimals);
-      c.numbers[static_cast<size_t>(begin_[k])] = c.numbers[static_cast<size_t>(begin_[k]) + 1];
+      const auto first = static_cast<size_t>(begin_[k]);
+      c.numbers[first] = begin_[k + 1] - begin_[k] > 1 ? c.numbers[first + 1] : kMissing;
     }
     return c;
   }
@@ -362,15 +377,62 @@ std::vector<std::string> static_columns(const Table& table, const SequenceOption
   return out.size() == parts.steps.size() ? std::vector<std::string>{} : out;
 }
 
-std::string start_of(const std::string& rising) { return "(start) " + rising; }
+std::string start_of(const std::string& column) { return "(start) " + column; }
+
+bool rises(const Table& table, const std::string& key, const std::string& column) {
+  const Column& c = *table.find(column);
+  const std::vector<int32_t> previous = previous_rows(table, key, "");
+  bool out = is_numeric(c.type);
+  for (size_t i = 0; out && i < previous.size(); ++i)
+    out = previous[i] < 0 ? c.numbers[i] == c.numbers[i] : c.numbers[i] > c.numbers[static_cast<size_t>(previous[i])];
+  return out;
+}
+
+std::string likely_index(const Table& table, const SequenceOptions& options) {
+  constexpr size_t kFewestSteps = 10;  // that rise by chance once in a thousand tables
+  const Parts parts(table, options);
+  std::string best;
+  size_t fewest = SIZE_MAX;
+  if (parts.steps.size() < 2) return best;
+  const std::vector<int32_t> previous = previous_rows(table, options.key, "");
+  for (const int j : parts.steps) {
+    const Column& c = table.columns[static_cast<size_t>(j)];
+    const bool instant = c.type == ColumnType::date || c.type == ColumnType::datetime;
+    if (!instant && c.type != ColumnType::integer) continue;
+    if (!rises(table, options.key, c.name)) continue;
+    std::unordered_set<double> gaps;
+    size_t steps = 0;
+    for (size_t i = 0; i < previous.size(); ++i)
+      if (previous[i] >= 0) gaps.insert(c.numbers[i] - c.numbers[static_cast<size_t>(previous[i])]), ++steps;
+    if (steps >= kFewestSteps && gaps.size() < fewest && (instant || gaps.size() == 1))
+      best = c.name, fewest = gaps.size();
+    c.relax();
+  }
+  return best;
+}
+
+IndexGrid find_grid(const Table& table, const SequenceOptions& options, int64_t least) {
+  const Parts parts(table, options);
+  if (parts.index < 0 || table.rows > INT32_MAX) return {};
+  const Column& index = table.columns[static_cast<size_t>(parts.index)];
+  if (!is_numeric(index.type)) return {};
+  const Keys keys(table, parts.key);
+  std::vector<double> values;
+  std::vector<int32_t> holders;
+  for (const int32_t row : rows_in_order(keys, nullptr)) {
+    values.push_back(index.numbers[static_cast<size_t>(row)]);
+    holders.push_back(parts.key < 0 ? row : keys.of_row[static_cast<size_t>(row)]);
+  }
+  return {index, values, holders, least};
+}
 
 std::vector<int32_t> previous_rows(const Table& table, const std::string& key, const std::string& index) {
   std::vector<int32_t> out(static_cast<size_t>(table.rows), -1);
   const Column *by = table.find(key), *at = index.empty() ? nullptr : table.find(index);
-  if (by == nullptr || table.rows > INT32_MAX) return out;
-  for (int64_t i = 0; i < table.rows; ++i)
+  if ((by == nullptr && !key.empty()) || table.rows > INT32_MAX) return out;
+  for (int64_t i = 0; by != nullptr && i < table.rows; ++i)
     if (by->is_missing(i)) return out;
-  const Keys keys(table, static_cast<int>(by - table.columns.data()));
+  const Keys keys(table, by == nullptr ? -1 : static_cast<int>(by - table.columns.data()));
   const std::vector<int32_t> order = rows_in_order(keys, at != nullptr && is_numeric(at->type) ? at : nullptr);
   for (size_t i = 1; i < order.size(); ++i) {
     const auto row = static_cast<size_t>(order[i]), before = static_cast<size_t>(order[i - 1]);

@@ -27,6 +27,11 @@ class RuleFinder {
       out_.columns_.push_back(c.name);
       limit_to_shared(c);
     }
+    const auto rank = [&](const std::string& name) {  // sampled sequences begin with their key and index
+      return name.empty() ? 2 : name == options.key ? 0 : name == options.index ? 1 : 2;
+    };
+    std::stable_sort(out_.columns_.begin(), out_.columns_.end(),
+                     [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
   }
 
   Rules run() {
@@ -47,6 +52,7 @@ class RuleFinder {
       exhaust(find_product);
       exhaust(find_between);
       exhaust(find_rates);
+      set_apart(find_running(search()), &Rules::firsts);
       exhaust(find_bands);
       find_steps();
       // of rows, as repeats are
@@ -109,8 +115,13 @@ class RuleFinder {
     for (const GivenOrder& given : bounds_) options_.apart.insert(options_.apart.end(), {given.lower, given.upper});
     std::vector<FoundRule> rising = find_rising(search());
     options_.apart.resize(options_.apart.size() - 2 * bounds_.size());
-    keep(std::move(rising));
-    const std::vector<std::string> names = out_.rising();
+    set_apart(std::move(rising), &Rules::rising);
+  }
+
+  // Of the columns that rules between steps take, other rules would see what is left.
+  void set_apart(std::vector<FoundRule> found, std::vector<std::string> (Rules::*columns)() const) {
+    keep(std::move(found));
+    const std::vector<std::string> names = (out_.*columns)();
     options_.apart.insert(options_.apart.end(), names.begin(), names.end());
   }
 

@@ -110,6 +110,8 @@ std::vector<FoundRule> find_cycles(const RuleSearch& search, ColumnType type);
 // a = b in many rows, but not in all; columns that `bounds` put distances in the place of have none. In the order in
 // which they reduce.
 std::vector<FoundRule> find_repeats(const RuleSearch& search, const std::vector<FoundRule>& bounds);
+// Columns of sequences that change by others from step to step.
+std::vector<FoundRule> find_running(const RuleSearch& search);
 // Columns that never fall within the key of sequences; none without a key.
 std::vector<FoundRule> find_rising(const RuleSearch& search);
 // Multiples; of distances that `bounds` put in the place of columns too.

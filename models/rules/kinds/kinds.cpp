@@ -14,6 +14,7 @@
 #include "models/rules/kinds/rate.h"
 #include "models/rules/kinds/repeat.h"
 #include "models/rules/kinds/rising.h"
+#include "models/rules/kinds/running.h"
 
 namespace tessera {
 namespace {
@@ -35,7 +36,8 @@ constexpr std::pair<const char*, std::unique_ptr<const TableRule> (*)(const Fiel
     {"form", FormRule::read},
     {"function", FunctionRule::read},
     {"spelled", SpelledRule::read},
-    {"key", KeyRule::read}};
+    {"key", KeyRule::read},
+    {"running", RunningRule::read}};
 
 }  // namespace
 

@@ -1,0 +1,183 @@
+// Numbers of sequences that change by other columns from step to step: found, computed in every sampled sequence,
+// counted in a report.
+#include <nlohmann/json.hpp>
+
+#include "models/quality/evaluate_sequences.h"
+#include "rules/orders.h"
+
+namespace tessera::whole {
+namespace {
+
+constexpr int64_t kAccounts = 60, kRows = kAccounts * 6;
+
+double cents(double x) { return std::nearbyint(x * 100) / 100; }
+
+// Of rows that belong to sequences of `length` rows, first + the sum of `of` over the rows up to each.
+template <class First, class Of>
+Column summed(const std::string& name, int64_t length, First first, Of of) {
+  std::vector<double> x;
+  for (int64_t i = 0; i < kRows; ++i) x.push_back(cents((i % length == 0 ? first(i) : x.back()) + of(i)));
+  Column c = numbers_by(
+      name, ColumnType::decimal, kRows, [&](int64_t i) { return x[static_cast<size_t>(i)]; }, 2);
+  return c;
+}
+
+double amount(int64_t i) { return cents(between(i, 1, -80, 100)); }
+double fee(int64_t i) { return cents(between(i, 2, 0, 3)); }
+bool is_deposit(int64_t i) { return uniform(i, 3) < 0.6; }
+template <uint32_t stream>
+double opening(int64_t i) {
+  return cents(between(i, stream, 100, 5000));
+}
+
+Table with_keys(int64_t length, std::vector<Column> columns) {
+  columns.insert(
+      columns.begin(),
+      {texts_by("account", ColumnType::category, kRows, [=](int64_t i) { return "A" + std::to_string(i / length); }),
+       numbers_by("n", ColumnType::integer, kRows, [=](int64_t i) { return 1 + i % length; })});
+  return table(std::move(columns));
+}
+
+// Balances by a signed amount and a fee, by an amount whose sign follows from its kind, what the shop has sold so far,
+// and what was there before each row.
+Table accounts() {
+  return with_keys(
+      6, {numbers_by("amount", ColumnType::decimal, kRows, amount, 2),
+          numbers_by("fee", ColumnType::decimal, kRows, fee, 2),
+          summed("balance", 6, opening<21>, [](int64_t i) { return amount(i) - fee(i); }),
+          texts_by("kind", ColumnType::category, kRows, [](int64_t i) { return is_deposit(i) ? "in" : "out"; }),
+          numbers_by(
+              "moved", ColumnType::decimal, kRows, [](int64_t i) { return cents(between(i, 5, 1, 90)); }, 2),
+          summed("stock", 6, opening<22>,
+                 [](int64_t i) { return (is_deposit(i) ? 1 : -1) * cents(between(i, 5, 1, 90)); }),
+          summed(
+              "so far", 6, [](int64_t) { return 0; }, fee),
+          summed("before", 6, opening<23>, [](int64_t i) { return i % 6 == 0 ? 0 : amount(i - 1); })});
+}
+
+RuleOptions of_accounts() {
+  RuleOptions o;
+  o.steps = true, o.key = "account", o.index = "n", o.apart = {"account", "n"};
+  return o;
+}
+
+const std::vector<std::string> kSaid{
+    "\"so far\" = \"so far\" of the step before + fee", "balance = balance of the step before + amount - fee",
+    "before = before of the step before + amount of it",
+    "stock = stock of the step before + \"change of stock\", where \"change of stock\" / moved follows from kind"};
+
+FitOptions quick() {
+  FitOptions o;
+  o.method = "timegan";
+  apply_preset(o);
+  for (const char* key : {"embedding_iterations", "supervised_iterations", "joint_iterations"}) set(o, key, "2");
+  set(o, "hidden_dim", "8"), set(o, "batch_size", "16");
+  return o;
+}
+
+// Rows whose rules a report finds broken.
+int64_t broken(const Table& synthetic, SequenceOptions sequences) {
+  EvaluateSequencesOptions o;
+  o.sequences = std::move(sequences), o.judges.judges = 0;
+  Team team(1);
+  int64_t out = 0;
+  Table real = accounts(), rows = synthetic;
+  if (o.sequences.key.empty()) real = without(real, "account");
+  const auto report = evaluate_sequences(std::move(real), std::move(rows), o, team, Monitor{});
+  for (const auto& rule : report["rules"])
+    if (rule["kind"] == "running") out += rule["broken"].get<int64_t>() + 1000;
+  return out;
+}
+
+TEST(Running, SumsOfStepsAreFound) {
+  EXPECT_EQ(said(found(accounts(), of_accounts())), kSaid);
+  const auto between_steps = [](const std::vector<std::string>& rules) {
+    return std::count_if(rules.begin(), rules.end(),
+                         [](const std::string& rule) { return rule.find("step before") != std::string::npos; });
+  };
+  EXPECT_EQ(between_steps(said(found(accounts()))), 0) << "rows of a table have no step before them";
+  Table one = accounts();
+  for (Column& c : one.columns)
+    if (c.name == "balance") c.numbers[9] += 0.5;
+  EXPECT_EQ(said(found(one, of_accounts())), (std::vector<std::string>{kSaid[0], kSaid[2], kSaid[3]}));
+  RuleOptions more = of_accounts();
+  more.least_rows = kAccounts + 1;
+  EXPECT_EQ(between_steps(said(found(accounts(), more))), 0) << "first values would tell of single accounts";
+}
+
+TEST(Running, RowsComeBackAsTheyWere) {
+  Table t = accounts();
+  const Rules rules = reduced(t, of_accounts());
+  EXPECT_EQ(rules.firsts(), (std::vector<std::string>{"balance", "stock", "so far", "before"}));
+  for (size_t i = 0; i < t.columns.size(); ++i)
+    if (t.columns[i].name == "so far") { EXPECT_EQ(t.columns[i].numbers[0], 0) << "a sum begins with nothing"; }
+  // a model has only what was before the first step
+  for (Column& c : t.columns)
+    if (c.name == "balance" || c.name == "stock" || c.name == "so far" || c.name == "before")
+      for (size_t i = 0; i < c.numbers.size(); ++i) c.numbers[i] = c.numbers[i - i % 6];
+  expect_restored(Rules::from_json(rules.to_json()), std::move(t), accounts());
+}
+
+TEST(Running, SampledSequencesKeepThem) {
+  FitOptions o = quick();
+  o.sequences.key = "account", o.sequences.index = "n";
+  const Model m = fit(accounts(), o);
+  EXPECT_EQ(m.describe()["rules"].size(), kSaid.size());
+  const Table rows = sample(m, 40);
+  ASSERT_EQ(rows.rows, 240);
+  EXPECT_EQ(broken(rows, o.sequences), 4000);
+  EXPECT_EQ(column(rows, "balance").decimals, 2);
+  EXPECT_EQ(column(rows, "so far").numbers[0], column(rows, "fee").numbers[0]);
+  EXPECT_EQ(lines(sample(Model::from_bytes(m.bytes(), "accounts.tessera"), 40)), lines(rows));
+  Table wrong = rows;
+  for (Column& c : wrong.columns)
+    if (c.name == "balance") c.numbers[3] += 7;
+  EXPECT_EQ(broken(wrong, o.sequences), 4002) << "a step and the next";
+}
+
+// One series: each window begins where the series was.
+TEST(Running, WindowsKeepThem) {
+  Table series = without(without(accounts(), "account"), "n");
+  for (const char* name : {"stock", "so far", "before"}) series = without(series, name);
+  for (Column& c : series.columns)
+    if (c.name == "balance") c = summed("balance", kRows, opening<21>, [](int64_t i) { return amount(i) - fee(i); });
+  FitOptions o = quick();
+  o.sequences.length = 8;
+  const Model m = fit(series, o);
+  EXPECT_EQ(m.describe()["rules"].size(), 1u);
+  const Table rows = sample(m, 30);
+  ASSERT_EQ(rows.rows, 240);
+  EXPECT_EQ(rows.columns[0].name, "sequence");
+  EXPECT_EQ(rows.columns[1].name, "step");
+  EvaluateSequencesOptions e;
+  e.sequences = o.sequences, e.judges.judges = 0;
+  Team team(1);
+  const auto report = evaluate_sequences(std::move(series), Table(rows), e, team, Monitor{});
+  ASSERT_EQ(report["rules"].size(), 1u);
+  EXPECT_EQ(report["rules"][0]["broken"], 0) << report["rules"][0];
+}
+
+// What is there after a row is what was there before it plus the amount, in the row and from row to row.
+TEST(Running, AgreesWithRulesOfARow) {
+  Table t = without(without(without(accounts(), "balance"), "stock"), "so far");
+  const std::vector<double> before(column(t, "before").numbers.begin(), column(t, "before").numbers.end());
+  t.columns.push_back(numbers_by(
+      "after", ColumnType::decimal, kRows, [&](int64_t i) { return cents(before[static_cast<size_t>(i)] + amount(i)); },
+      2));
+  EXPECT_EQ(said(found(t, of_accounts())),
+            (std::vector<std::string>{"after = amount + before", "before = before of the step before + amount of it"}));
+  Table learnt = t;
+  const Rules rules = reduced(learnt, of_accounts());
+  expect_restored(rules, std::move(learnt), t);
+}
+
+TEST(Running, IsNotFoundInRandomTables) {
+  for (uint32_t seed = 0; seed < 12; ++seed) {
+    RuleOptions o;
+    o.steps = true;
+    EXPECT_EQ(said(found(random_table(seed, 600), o)), std::vector<std::string>{}) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::whole
