@@ -45,10 +45,12 @@ typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
  * share a key (key), or windows of those (both). Texts are names of columns. */
 typedef struct tessera_sequence_options {
   size_t struct_size;
-  int32_t length;    /* rows of a window, 2 to 4096; 0: whole sequences; needs a key */
-  int32_t stride;    /* rows between the starts of windows; 0: 1 */
-  const char* key;   /* rows with the same value form a sequence; NULL: the table is one */
-  const char* index; /* number, date or time that orders the rows of a sequence; NULL: the order of the rows */
+  int32_t length;  /* rows of a window, 2 to 4096; 0: whole sequences; needs a key */
+  int32_t stride;  /* rows between the starts of windows; 0: 1 */
+  const char* key; /* rows with the same value form a sequence; NULL: the table is one */
+  /* number, date or time that orders the rows of a sequence; "none": the order of the rows. NULL or "": a date or time
+   * that rises in every row, else the order of the rows */
+  const char* index;
   /* comma-separated: columns that do not vary within a key; "none": no column. NULL or "": with the preset "best", a
    * fit finds them. */
   const char* statics;

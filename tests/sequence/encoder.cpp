@@ -225,6 +225,28 @@ TEST(SequenceEncoder, ConstantStepsAreAnError) {
   EXPECT_NE(t.message.find("Every column of the steps is constant"), std::string::npos) << t.message;
 }
 
+// No rain on most days, some days without a reading: the mean of the others stands in for both.
+TEST(SequenceEncoder, AtomsAndMissingValuesAreAChoice) {
+  std::vector<double> rain;
+  for (uint32_t i = 0; i < 200; ++i)
+    rain.push_back(i % 9 == 0 ? kMissing : uniform(i) < 0.8 ? 0 : std::round(10 * (3 + 5 * uniform(i, 1))) / 10);
+  const Whole w = encode(table({numbers("rain", ColumnType::decimal, rain, 1)}), windows(4));
+  ASSERT_EQ(w.encoder.steps().spans.size(), 2u);
+  EXPECT_EQ(w.encoder.steps().spans[1].width, 3) << "a position, the atom, missing";
+  const SequenceEncoder read = SequenceEncoder::from_json(w.encoder.to_json());
+  EXPECT_EQ(read.to_json(), w.encoder.to_json());
+  const Table back = decode(w);
+  for (size_t i = 0; i < back.columns[2].numbers.size(); ++i)
+    EXPECT_TRUE(columns::same(back.columns[2].numbers[i], rain[i / 4 + i % 4]));
+  for (size_t i = 0; i < rain.size(); ++i)
+    if (!(rain[i] > 0)) { EXPECT_GT(w.codes.steps.alphas[i], 0.3) << "of rain that falls"; }
+  EXPECT_EQ(encode(table({numbers("rain", ColumnType::decimal, {1, 2, 1, 2, 3, 3, 1, 2})}), windows(4))
+                .encoder.steps()
+                .codes(),
+            0)
+      << "no value is far more frequent than the others";
+}
+
 // Numbers of any size keep their order and their ends.
 TEST(SequenceEncoder, RangesOfAnySize) {
   for (const std::vector<double>& v : {std::vector<double>{-1e308, 1e308, 0, 5e307},
