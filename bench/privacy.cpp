@@ -2,7 +2,7 @@
 // per attack.
 //   bench_privacy tvae|ctgan TRAIN.csv UNSEEN.csv KNOWN,COLUMNS SECRET [epochs] [rows]     half of the unseen rows are
 //   the held-out ones, half are the attacker's reference bench_privacy timegan TABLE.csv STEPS KNOWN,COLUMNS SECRET
-//       [iterations]                 the table cut into blocks of this many rows: of four, two are learnt, one is held
+//       [iterations]                 the table cut into blocks of this many rows: of four, two are learned, one is held
 //       out
 // Threads: all; seed 1.
 #include <fmt/format.h>
@@ -171,9 +171,9 @@ void run_sequences(char** arguments, int count) {
   FitOptions o = defaults("timegan", count > 4 ? std::atoi(arguments[4]) : 0);
   o.sequences.key = "block";
   const auto begin = std::chrono::steady_clock::now();
-  const auto learnt = [](int64_t k) { return k % 2 == 0; };
-  const Model model = Model::fit(blocks(all, steps, learnt), o, team, {});
-  const Table members = blocks(all, steps, learnt), held_out = blocks(all, steps, [](int64_t k) { return k == 1; }),
+  const auto learned = [](int64_t k) { return k % 2 == 0; };
+  const Model model = Model::fit(blocks(all, steps, learned), o, team, {});
+  const Table members = blocks(all, steps, learned), held_out = blocks(all, steps, [](int64_t k) { return k == 1; }),
               reference = blocks(all, steps, [](int64_t k) { return k == 3; });
   head(fmt::format("timegan: {} blocks of {} rows of {}", members.rows / steps, steps, arguments[0]), model,
        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());

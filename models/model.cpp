@@ -170,7 +170,7 @@ void fit_rows(Model::State& state, Table&& table, const FitOptions& options, Che
       prepare_rows(state, std::move(table), rules, own, options, calibrate ? &sample : nullptr, team, monitor);
   const std::shared_ptr<RowModel> model = state.rows();
   check_room_in_file(model->encoder.to_json());
-  if (model->learnt()) {
+  if (model->learned()) {
     const MemoryShare looked_at = team.share(sample.rows * bytes_of_row(sample), "rows that a calibration looks at");
     if (calibrate) check_room_to_calibrate(*model, sample, encoded, options, team);
     const auto trained = train_rows(state, *model, std::move(encoded), options, checkpoints, team, monitor);
@@ -295,7 +295,7 @@ Model Model::calibrated(const Table& table, const FitOptions& options, Team& tea
   fitted->encoder = Encoder::from_json(raw->encoder.to_json());
   fitted->config = raw->config;
   fitted->kept = raw->kept;
-  if (fitted->learnt()) {
+  if (fitted->learned()) {
     Table own = table;
     raw->rules.reduce(own, team);
     (void)leave_out_rare(own, options, team, Monitor{});

@@ -91,7 +91,7 @@ void tell_likely_key(const Table& table, const Monitor& monitor) {
   const LikelyKey key = likely_key(table);
   if (key.column.empty()) return;
   notice(monitor, fmt::format("Column \"{}\" may identify sequences: {} values, within which {} not vary. Rows are "
-                              "learnt apart from each other; --sequence-key \"{}\" learns the rows of a value as one "
+                              "learned apart from each other; --sequence-key \"{}\" learns the rows of a value as one "
                               "sequence.",
                               key.column, grouped(key.values),
                               key.statics.size() > 3 ? fmt::format("{} columns do", key.statics.size())
@@ -121,7 +121,7 @@ FitOptions with_statics(FitOptions options, const Table& table, const Monitor& m
   if (!s.find_statics || !s.statics.empty()) return options;
   s.statics = static_columns(table, s), s.find_statics = false;
   if (!s.statics.empty())
-    notice(monitor, fmt::format("static, learnt once per sequence: \"{}\". Within a \"{}\" no other value occurs; "
+    notice(monitor, fmt::format("static, learned once per sequence: \"{}\". Within a \"{}\" no other value occurs; "
                                 "--static none learns one at every step.",
                                 fmt::join(s.statics, "\", \""), s.key));
   return options;

@@ -11,8 +11,8 @@ Rules take_rules(Table& table, const FitOptions& options, Team& team, const Moni
 nlohmann::json own_numbers(const Table& table);
 void say(const Rules& rules, const Monitor& monitor);  // one notice per rule
 
-// For a table reduced by `rules`, whose own_numbers() are `own`. `sample`, unless null, receives the rows that a calibration uses, because the table
-// is consumed.
+// For a table reduced by `rules`, whose own_numbers() are `own`. `sample`, unless null, receives the rows that a
+// calibration uses, because the table is consumed.
 EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules, const nlohmann::json& own,
                           const FitOptions& options, Table* sample, Team& team, const Monitor& monitor);
 // Real rows in random order: all, or as many as a calibration uses.

@@ -18,7 +18,7 @@ std::unique_ptr<Prepared> prepare(Table&& table, const FitOptions& options, Team
   const nlohmann::json own = own_numbers(table);
   const Rules rules = take_rules(table, options, team, monitor);
   p->rows = prepare_rows(p->state, std::move(table), rules, own, options, nullptr, team, monitor);
-  if (!p->state.rows()->learnt())
+  if (!p->state.rows()->learned())
     throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
   p->row_method = p->state.rows()->method();
   p->row_method->prepare(p->rows, team);

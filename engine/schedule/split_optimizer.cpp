@@ -47,8 +47,8 @@ class Splitter {
     const Node* n = plan_.maker(v);
     if (n != nullptr && shape(v).rows == 1 && std::holds_alternative<Reshape>(n->op))
       return parts_of(n->in[0], start, parts);
-    if (n != nullptr && (shape(v).rows == 1 ? std::holds_alternative<ConcatCols>(n->op)
-                                                  : std::holds_alternative<ConcatRows>(n->op))) {
+    if (n != nullptr &&
+        (shape(v).rows == 1 ? std::holds_alternative<ConcatCols>(n->op) : std::holds_alternative<ConcatRows>(n->op))) {
       for (const Id part : n->in) parts_of(part, start, parts);
       return;
     }

@@ -94,9 +94,9 @@ std::string text_of(const OptionField& field, const tessera_fit_options& o) {
         if constexpr (std::is_same_v<Place, OptionField::Widths>) {
           const size_t layers = o.*place.layers;
           if (o.*place.values == nullptr || layers == 0) return {};
-          if (layers > kMostLayers)  // check before reading any
+          if (layers > kMaxLayers)  // check before reading any
             throw Error(ErrorCode::usage,
-                        fmt::format("{} has {} layers; the limit is {}.", option_name(field.key), layers, kMostLayers));
+                        fmt::format("{} has {} layers; the limit is {}.", option_name(field.key), layers, kMaxLayers));
           return widths_text(o.*place.values, layers);
         } else if constexpr (std::is_same_v<Place, const char * FitFields::*>) {
           return text_or(o.*place, "");

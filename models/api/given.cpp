@@ -23,7 +23,7 @@ using namespace tessera::api;
 
 namespace {
 
-constexpr int kMostCandidates = 1 << 20, kMostBatch = 1 << 24;
+constexpr int kMaxCandidates = 1 << 20, kMaxBatch = 1 << 24;
 
 std::shared_ptr<const RowModel> rows_of(const Model& model) {
   std::shared_ptr<const RowModel> rows = model.shared_rows();
@@ -41,12 +41,12 @@ CsvOptions named_columns(const tessera_csv_options* options, const char* path) {
 GivenOptions given_options(const tessera_given_options& o, api::Call& call) {
   GivenOptions out;
   out.seed = o.seed;
-  if (o.batch_size < 0 || o.batch_size > kMostBatch)
+  if (o.batch_size < 0 || o.batch_size > kMaxBatch)
     throw Error(ErrorCode::usage,
-                fmt::format("--batch-size {}: it must be 0 (chosen) to {}.", o.batch_size, kMostBatch));
-  if (o.max_candidates < 0 || o.max_candidates > kMostCandidates)
+                fmt::format("--batch-size {}: it must be 0 (chosen) to {}.", o.batch_size, kMaxBatch));
+  if (o.max_candidates < 0 || o.max_candidates > kMaxCandidates)
     throw Error(ErrorCode::usage,
-                fmt::format("max_candidates {}: it must be 0 (1,024) to {}.", o.max_candidates, kMostCandidates));
+                fmt::format("max_candidates {}: it must be 0 (1,024) to {}.", o.max_candidates, kMaxCandidates));
   out.batch = o.batch_size;
   if (o.max_candidates > 0) out.most_candidates = o.max_candidates;
   out.completes = o.completes != 0;

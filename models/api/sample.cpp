@@ -76,13 +76,13 @@ struct Sampling {
 };
 
 SampleOptions sample_options(const tessera_sample_options& o) {
-  constexpr int kMostBatch = 1 << 24;
+  constexpr int kMaxBatch = 1 << 24;
   SampleOptions out;
   out.seed = o.seed;
   out.where = text_or(o.where, "");
-  if (o.batch_size < 0 || o.batch_size > kMostBatch)
+  if (o.batch_size < 0 || o.batch_size > kMaxBatch)
     throw Error(ErrorCode::usage,
-                fmt::format("--batch-size {}: it must be 0 (chosen) to {}.", o.batch_size, kMostBatch));
+                fmt::format("--batch-size {}: it must be 0 (chosen) to {}.", o.batch_size, kMaxBatch));
   if (o.max_tries < 0)
     throw Error(ErrorCode::usage, fmt::format("--max-tries {}: it must be 0 (65,536) or more.", o.max_tries));
   out.batch = o.batch_size;

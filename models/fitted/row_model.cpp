@@ -9,7 +9,7 @@ namespace tessera {
 
 void RowModel::write(nlohmann::json& document, SafeTensors& file) const {
   document["encoder"] = encoder.to_json();
-  if (learnt()) {
+  if (learned()) {
     method()->visit_tensors(kept, [&](const TensorSpec& s) { write_tensor(file, s, kept.states); });
     if (!kept.condition_rows.empty())
       file.tensors["conditions.rows"] =
@@ -22,7 +22,7 @@ void RowModel::write(nlohmann::json& document, SafeTensors& file) const {
 // The sizes of tensors follow from the document alone: nothing is allocated beyond the file's own tensors.
 void RowModel::read(const nlohmann::json& document, const SafeTensors& file) {
   encoder = Encoder::from_json(Fields(document, "its document").at("encoder"));
-  if (learnt()) {
+  if (learned()) {
     const std::unique_ptr<RowMethod> own = method();
     read_prior(document, own.get(), kept);
     const CheckedTensors tensors{file};
@@ -41,7 +41,7 @@ void RowModel::describe(nlohmann::json& out) const {
   out["data_width"] = encoder.layout().data_width;
   out["condition_width"] = own->conditions();
   out["encoder"] = encoder.to_json();
-  describe_method(*own, learnt(), out);
+  describe_method(*own, learned(), out);
   if (calibration.empty()) return;
   out["calibration"] = calibration.describe();
   // the numbers of the real rows that it stores, column by column

@@ -15,7 +15,7 @@ struct RowModel : FittedModel {
   Calibration calibration;  // empty: rows are not calibrated
 
   std::unique_ptr<RowMethod> method() const { return config.method().make_rows(encoder.layout(), config); }
-  bool learnt() const { return encoder.layout().data_width > 0; }  // false: constants and identifiers only
+  bool learned() const { return encoder.layout().data_width > 0; }  // false: constants and identifiers only
 
   Table encoded_schema() const override { return encoder.schema(); }
   void write(nlohmann::json& document, SafeTensors& file) const override;

@@ -63,9 +63,9 @@ void read_prior(const nlohmann::json& document, const Method* method, FittedStat
   kept.active = Fields(f.at("prior"), "its prior").integer("active", 1, method->most_active());
 }
 
-void describe_method(const Method& method, bool learnt, nlohmann::json& out) {
+void describe_method(const Method& method, bool learned, nlohmann::json& out) {
   out["networks"] = method.networks();
-  out["parameters"] = learnt ? method.parameters() : 0;
+  out["parameters"] = learned ? method.parameters() : 0;
   out[method.networks().front() + "_parameters"] = out["parameters"];
   for (const LossSpec& loss : method.spec().losses) out["losses"].push_back({{"name", loss.name}, {"help", loss.help}});
 }

@@ -23,6 +23,6 @@ void write_prior(nlohmann::json& document, const FittedState& kept);
 void read_prior(const nlohmann::json& document, const Method* method, FittedState& kept);
 
 // The networks that sampling uses, and how many weights they have; the losses of their training.
-void describe_method(const Method& method, bool learnt, nlohmann::json& out);
+void describe_method(const Method& method, bool learned, nlohmann::json& out);
 
 }  // namespace tessera

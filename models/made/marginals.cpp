@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMostPassRows = 256, kMostPassCells = 400 * kMostPassRows, kMostDrawn = 512 * kMostPassRows;
+constexpr int64_t kMaxPassRows = 256, kMaxPassCells = 400 * kMaxPassRows, kMaxDrawn = 512 * kMaxPassRows;
 constexpr int64_t kPassesAtOnce = 8;      // per rank, before the counts are added
 constexpr int64_t kPassesUnwatched = 64;  // between two looks at the clock
 constexpr int64_t kDrawnPerRow = 4;       // so that the sampling error is small compared with the table's
@@ -25,12 +25,12 @@ constexpr double kPrior = 8;              // pseudo-rows with the predicted freq
 
 // Rows of a pass: fewer of a wide table, so that the clock is looked at often enough.
 int64_t pass_rows(const Made& m) {
-  return std::clamp<int64_t>(kMostPassCells / std::max(m.count(), 1) / 16 * 16, 16, kMostPassRows);
+  return std::clamp<int64_t>(kMaxPassCells / std::max(m.count(), 1) / 16 * 16, 16, kMaxPassRows);
 }
 
 // Passes of two rounds: a coarse one, then the final one.
 std::array<int64_t, 2> passes(const Made& m, int64_t table_rows) {
-  const int64_t each = pass_rows(m), all = (std::min(kDrawnPerRow * table_rows, kMostDrawn) + each - 1) / each;
+  const int64_t each = pass_rows(m), all = (std::min(kDrawnPerRow * table_rows, kMaxDrawn) + each - 1) / each;
   return {std::max<int64_t>(1, static_cast<int64_t>(kCoarse * static_cast<double>(all + 3))), all};
 }
 

@@ -13,8 +13,8 @@
 namespace tessera {
 namespace {
 
-constexpr double kLeastSurprise = 0.002;  // nats per row
-constexpr int kLeastBatch = 32, kStepsOfEpoch = 30;
+constexpr double kMinSurprise = 0.002;  // nats per row
+constexpr int kMinBatch = 32, kStepsOfEpoch = 30;
 constexpr double kCostOfAnyOrder = 1.8;  // of a step: no weight is masked
 constexpr int64_t kFewRows = 9000;       // of a training that must not learn them by heart (10,000 with held-out ones)
 constexpr double kUnseen = 0.1;          // pseudo-rows of every level in the frequencies
@@ -39,7 +39,7 @@ class MadeMethod : public RowMethod {
   void prepare(const EncodedTable& table, Team&) override {
     table_ = &table;
     int& batch = network_.config.batch;
-    batch = static_cast<int>(std::min<int64_t>(batch, std::max<int64_t>(table.rows / kStepsOfEpoch, kLeastBatch)));
+    batch = static_cast<int>(std::min<int64_t>(batch, std::max<int64_t>(table.rows / kStepsOfEpoch, kMinBatch)));
     if (any_order_) any_order_->config.batch = batch;
     const size_t columns = network_.columns.size();
     frequencies_.assign(static_cast<size_t>(network_.levels), kUnseen);
@@ -86,7 +86,7 @@ class MadeMethod : public RowMethod {
   }
   double rows_after() const override { return matches() ? rows_of_matching(network_, table_->rows) : 0; }
   std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
-    RowLoss loss{"surprise", averaged() ? "average." : "", {"network"}, kLeastSurprise};
+    RowLoss loss{"surprise", averaged() ? "average." : "", {"network"}, kMinSurprise};
     if (table_->rows < kFewRows)
       loss.training = some_rows(*table_, rows.rows, layout_), loss.start = start(context.seed);
     return recorded_loss(

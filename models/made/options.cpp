@@ -11,7 +11,7 @@ std::vector<Option> MadeConfig::options() {
       {"batch_size", &batch, kBatch, "rows of a step at most; fewer where an epoch would have less than 30"},
       {"learning_rate", &learning_rate, kRate, "of the network"},
       {"hidden_dim", &hidden, {1, 4096}, "units of a hidden layer"},
-      {"layers", &layers, {1, kMostLayers}, "residual blocks"},
+      {"layers", &layers, {1, kMaxLayers}, "residual blocks"},
       {"embedding_dim", &embedding_dim, {1, 1024}, "numbers that stand for a level"},
       {"context_dim", &context_dim, {1, 1024}, "numbers that say what is known before a column"},
       {"skip_columns", &skip_columns, {0, 1 << 16}, nullptr, true},

@@ -52,8 +52,8 @@ std::string joined(const std::vector<int>& widths) { return fmt::format("{}", fm
 void check_widths(const Option& o, const std::vector<int>& widths) {
   if (widths.empty())
     refuse(fmt::format("{}: it needs the width of at least one layer, as in {} 256,256.", o.name(), o.name()));
-  if (widths.size() > kMostLayers)
-    refuse(fmt::format("{} has {} layers; at most {} are possible.", o.name(), widths.size(), kMostLayers));
+  if (widths.size() > kMaxLayers)
+    refuse(fmt::format("{} has {} layers; at most {} are possible.", o.name(), widths.size(), kMaxLayers));
   for (size_t i = 0; i < widths.size(); ++i)
     if (!inside(o.range, widths[i]))
       refuse(fmt::format("{} {}: layer {} has {} units; it must have {:.0f} to {:.0f}.", o.name(), joined(widths),
@@ -157,8 +157,8 @@ void Option::read(const Fields& f) const {
                           [&](std::vector<int>* v) {
                             v->clear();
                             for (const auto& w : f.array(key)) {
-                              f.check(w.is_number_integer() && w >= 1 && w <= kMostWidth,
-                                      fmt::format("\"{}\" has a layer that is not 1 … {} wide", key, kMostWidth));
+                              f.check(w.is_number_integer() && w >= 1 && w <= kMaxWidth,
+                                      fmt::format("\"{}\" has a layer that is not 1 … {} wide", key, kMaxWidth));
                               v->push_back(w.get<int>());
                             }
                           },

@@ -45,11 +45,11 @@ struct Option {
 };
 
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
-inline constexpr int kMostWidth = 1 << 16, kMostLayers = 64;
+inline constexpr int kMaxWidth = 1 << 16, kMaxLayers = 64;
 
 // Ranges shared by the methods' lists of options.
 namespace ranges {
-inline constexpr Range kEpochs{0, 1 << 30}, kBatch{2, 1 << 24}, kUnits{1, kMostWidth}, kRate{0, 1, true},
+inline constexpr Range kEpochs{0, 1 << 30}, kBatch{2, 1 << 24}, kUnits{1, kMaxWidth}, kRate{0, 1, true},
     kPositive{0, 1e6, true}, kShare{0, 1}, kAny{-kUnbounded, kUnbounded}, kAbove0{0, kUnbounded, true};
 inline constexpr const char* kEpochsHelp = "passes over the table; 0 writes an untrained model";
 }  // namespace ranges

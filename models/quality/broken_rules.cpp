@@ -95,9 +95,9 @@ class BrokenRules {
     for (const std::string& name : columns)
       parts.push_back(head_of(real_.columns[static_cast<size_t>(parse_column(quoted_name(name), real_, "--rule"))]));
     const JointRule rule(text, std::move(parts));
-    Table learnt = real_;
-    rule.reduce(learnt, team);
-    add(text, "given", rule.broken(synthetic_, learnt), columns);
+    Table learned = real_;
+    rule.reduce(learned, team);
+    add(text, "given", rule.broken(synthetic_, learned), columns);
   }
 
   // Checks an expression that every row should meet.
@@ -115,7 +115,7 @@ class BrokenRules {
   }
 
   // Each rule is checked on the rows reduced by the previous ones, as when it was found.
-  void check(const Rules& rules, const Table& learnt, Table rows, Team& team, const Monitor& monitor) {
+  void check(const Rules& rules, const Table& learned, Table rows, Team& team, const Monitor& monitor) {
     for (const FoundRule& f : rules.found()) {
       monitor.check_cancelled("rules");
       std::vector<std::string> columns;
@@ -124,7 +124,7 @@ class BrokenRules {
             synthetic_.find(name) == nullptr ? rules.shown(name) : std::vector<std::string>{name};
         columns.insert(columns.end(), shown.begin(), shown.end());
       }
-      if (f.rule->strict()) add(f.rule->text(), f.rule->kind(), f.rule->broken(rows, learnt), columns);
+      if (f.rule->strict()) add(f.rule->text(), f.rule->kind(), f.rule->broken(rows, learned), columns);
       f.rule->reduce(rows, team);
     }
     for (const std::string& text : rules.checked_alone()) check(text, "condition");
@@ -204,9 +204,9 @@ nlohmann::json broken_rules(const Table& real, const Table& synthetic, const Rul
   BrokenRules out(real, rows);
   for (const std::string& text : check.given) out.check_given(text, team);
   if (check.find) {
-    Table learnt = real;
-    const Rules rules = Rules::find(learnt, options, team, monitor);
-    out.check(rules, learnt, rows, team, monitor);
+    Table learned = real;
+    const Rules rules = Rules::find(learned, options, team, monitor);
+    out.check(rules, learned, rows, team, monitor);
     out.check_calendar(options.apart);
   }
   return out.take();

@@ -263,9 +263,9 @@ std::string curve_chart(const CurveAxes& axes, const std::vector<Curve>& curves,
 
 std::string matrix_chart(const std::string& label, const std::vector<std::string>& names,
                          const std::vector<double>& values, double darkest, bool signed_values) {
-  constexpr size_t kShades = 8, kMostLabelled = 60;
+  constexpr size_t kShades = 8, kMaxLabelled = 60;
   const size_t n = names.size();
-  const bool labelled = n <= kMostLabelled;
+  const bool labelled = n <= kMaxLabelled;
   const double cell = std::clamp(520 / static_cast<double>(n), 5.0, 30.0), left = labelled ? 126 : 0,
                top = labelled ? 84 : 0, size = cell * static_cast<double>(n);
   std::vector<std::string> plus(kShades + 1), minus(kShades + 1);

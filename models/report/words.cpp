@@ -12,8 +12,8 @@
 namespace tessera::report {
 namespace {
 
-constexpr int64_t kFewRows = 500;      // with fewer rows every figure is rough
-constexpr int64_t kLeastJudged = 100;  // of either table, for a verdict by a classifier
+constexpr int64_t kFewRows = 500;    // with fewer rows every figure is rough
+constexpr int64_t kMinJudged = 100;  // of either table, for a verdict by a classifier
 
 std::string rows_of(int64_t n) { return counted(n, "row"); }
 int64_t whole(const Json& report, const char* pointer) {
@@ -33,7 +33,7 @@ Statement headline(const Json& report) {
                   : mark == Mark::poor ? "Columns and pairs differ from the real ones"
                                        : "Nothing could be compared"};
   }
-  if (whole(report, "/c2st/rows") < kLeastJudged) return {Mark::plain, "Too few rows to tell"};
+  if (whole(report, "/c2st/rows") < kMinJudged) return {Mark::plain, "Too few rows to tell"};
   const double floor = at(report, "/c2st/trees/floor_auc");
   const Mark mark = mark_of(auc - std::max(0.5, std::isnan(floor) ? 0.5 : floor), kFairDetection, kPoorDetection);
   return {mark, mark == Mark::good   ? "Hard to tell from real rows"

@@ -29,10 +29,10 @@ std::vector<std::string> Rules::firsts() const {
   return out;
 }
 
-bool Rules::repeats(const std::string& learnt) const {
+bool Rules::repeats(const std::string& learned) const {
   return std::any_of(found_.begin(), found_.end(), [&](const FoundRule& f) {
     const auto* rule = dynamic_cast<const RepeatRule*>(f.rule.get());
-    return rule != nullptr && rule->column() == learnt;
+    return rule != nullptr && rule->column() == learned;
   });
 }
 
@@ -68,9 +68,9 @@ void Rules::restore(Table& rows) const {
   rows = std::move(ordered);
 }
 
-std::vector<std::string> Rules::shown(const std::string& learnt) const {
-  std::vector<std::string> columns{learnt};
-  for (const FoundRule& f : found_) f.rule->show(learnt, columns);
+std::vector<std::string> Rules::shown(const std::string& learned) const {
+  std::vector<std::string> columns{learned};
+  for (const FoundRule& f : found_) f.rule->show(learned, columns);
   return columns;
 }
 
@@ -103,8 +103,8 @@ void Rules::check_values(const Table& schema) const {
   for (const std::string& check : checked_) (void)parse_where(check, schema, "--rule");
 }
 
-void Rules::check_fits(const Table& learnt) const {
-  Table rows = learnt;
+void Rules::check_fits(const Table& learned) const {
+  Table rows = learned;
   try {
     restore(rows);
     std::vector<std::string> names;

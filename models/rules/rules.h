@@ -35,7 +35,7 @@ class Rules {
   std::vector<std::string> rising() const;  // columns that never fall, or whose negative does not
   std::vector<std::string> firsts() const;  // columns of which the first value of a sequence gives the others
   // Whether a missing cell of a column of the model is a present one of the table: it repeats another column.
-  bool repeats(const std::string& learnt) const;
+  bool repeats(const std::string& learned) const;
   // Expressions that sampled rows are checked against; rows that break one are drawn again.
   const std::vector<std::string>& checked() const { return checked_; }
   std::vector<std::string> checked_alone() const;  // those that are not the text of a rule in found()
@@ -44,7 +44,7 @@ class Rules {
   void fill(Table& table, uint64_t seed) const;
   void restore(Table& rows) const;
   // The columns of the table that a column of the model decides alone.
-  std::vector<std::string> shown(const std::string& learnt) const;
+  std::vector<std::string> shown(const std::string& learned) const;
 
   // Error(condition) if a value that checked() names is not one of this schema: protection left it out.
   void check_values(const Table& schema) const;
@@ -52,7 +52,7 @@ class Rules {
   nlohmann::json to_json() const;
   static Rules from_json(const nlohmann::json& json);  // Error(format)
   // Error(format) if they do not fit a model of these columns.
-  void check_fits(const Table& learnt) const;
+  void check_fits(const Table& learned) const;
   nlohmann::json describe() const;  // a list of {rule, kind, kept, rows, held_out, chance}
 
  private:

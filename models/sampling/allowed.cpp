@@ -81,7 +81,7 @@ class OneColumn {
   // 1 if one of the values that share the rare level meets the terms; in the schema they follow the `levels` values
   // with their own level.
   float rare_can_meet(int levels) const {
-    const Column& all = columns_.learnt().columns[static_cast<size_t>(span_.column)];
+    const Column& all = columns_.learned().columns[static_cast<size_t>(span_.column)];
     const auto rare = static_cast<int64_t>(all.values.size()) - levels;
     Table shown = columns_.first_levels(rare);
     Column& column = shown.columns[static_cast<size_t>(span_.column)];

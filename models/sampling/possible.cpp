@@ -38,7 +38,7 @@ class Checker {
 
   void run() const {
     for (size_t c = 0; c < schema_.columns.size(); ++c) check_column(static_cast<int>(c));
-    for (size_t c = 0; c < columns_.learnt().columns.size(); ++c) check_combinations(static_cast<int>(c));
+    for (size_t c = 0; c < columns_.learned().columns.size(); ++c) check_combinations(static_cast<int>(c));
     for (const WhereTerm& t : where_.terms) {
       if (t.kind == WhereTerm::Kind::compare) check_sides(t);
       if (t.kind == WhereTerm::Kind::same_text) check_texts(t);
@@ -53,17 +53,17 @@ class Checker {
     bool known = false, all = false;
   };
   Shown shown_by(int source) const {
-    const Column& learnt = columns_.learnt().columns[static_cast<size_t>(source)];
-    if (learnt.type == ColumnType::identifier) return {};
+    const Column& learned = columns_.learned().columns[static_cast<size_t>(source)];
+    if (learned.type == ColumnType::identifier) return {};
     const Encoder::Reach reach = model_.encoder.reach(source);
     std::vector<double> numbers = !reach.only.empty() ? reach.only : std::vector{reach.low, reach.high};
     if (!reach.present) numbers.clear();
-    const bool numeric = is_numeric(learnt.type);
-    const size_t present = numeric ? numbers.size() : reach.present ? learnt.values.size() : 0;
+    const bool numeric = is_numeric(learned.type);
+    const size_t present = numeric ? numbers.size() : reach.present ? learned.values.size() : 0;
     const size_t rows = present + (reach.missing ? 1 : 0);
     Table shown = columns_.first_levels(static_cast<int64_t>(rows));
     Column& c = shown.columns[static_cast<size_t>(source)];
-    c.values = learnt.values;
+    c.values = learned.values;
     for (size_t i = 0; i < rows; ++i) {
       if (numeric) c.numbers[i] = i < present ? numbers[i] : kMissing;
       else c.codes[i] = i < present ? static_cast<int32_t>(i) : -1;

@@ -33,7 +33,7 @@ struct SampleOptions {
 
 struct SampleReport {
   int64_t rows = 0, candidates = 0;
-  int64_t settled = 0;    // rows for which the likeliest of kMostTries candidates was taken
+  int64_t settled = 0;    // rows for which the likeliest of kMaxTries candidates was taken
   Tier tier = Tier::off;  // the calibration they went through
 };
 

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMostAhead = 4096;  // rows that wait: a batch, beside the one that is being made
+constexpr int64_t kMaxAhead = 4096;  // rows that wait: a batch, beside the one that is being made
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void RowsAhead::make(Shared& shared) {
     shared.rows_ready += made.rows.rows;
     shared.ready.push_back(std::move(made));
     shared.changed.notify_all();
-    shared.changed.wait(lock, [&] { return shared.stop || shared.rows_ready < kMostAhead; });
+    shared.changed.wait(lock, [&] { return shared.stop || shared.rows_ready < kMaxAhead; });
     return !shared.stop;
   };
   try {

@@ -29,7 +29,7 @@ namespace tessera {
 namespace {
 
 constexpr int kDefaultBatch = 4096;
-constexpr int64_t kLeastBatch = 16;                        // that a want of memory is tried with
+constexpr int64_t kMinBatch = 16;                          // that a want of memory is tried with
 constexpr int64_t kSlice = 512;                            // rows decoded at a time by one thread
 constexpr int64_t kBlock = 1024, kCalibratedBlock = 4096;  // rows searched for at a time
 constexpr double kFewEffective = 0.5;            // share of effective candidates below which a notice names it
@@ -114,7 +114,7 @@ class Rows : public RowStream {
       const std::vector<int64_t> failed = failed_;
       const int64_t tried = tried_;
       try {
-        if (program_ == nullptr && model_->learnt()) build();
+        if (program_ == nullptr && model_->learned()) build();
         work();
         return;
       } catch (const Error& e) {
@@ -128,7 +128,7 @@ class Rows : public RowStream {
     }
   }
   bool halve_batch() {
-    if (batch_ <= kLeastBatch) return false;
+    if (batch_ <= kMinBatch) return false;
     most_ = batch_ / 2;
     program_.reset();
     notice(monitor_, fmt::format("Memory has no room for a batch of {} rows: going on with {}.", batch_, most_));
@@ -341,7 +341,7 @@ class Rows : public RowStream {
       ++s.seen;
       if (kept != nullptr && !ends_search(candidates[k], log_weight[k], kept[k] > 0, s)) continue;
       s.done = true;
-      if (s.seen > kMostTries) continue;  // settle() takes the most likely one
+      if (s.seen > kMaxTries) continue;  // settle() takes the most likely one
       append(found, made.slice(at), Decoded::place(at));
       order.push_back(candidates[k].row);
     }
@@ -369,7 +369,7 @@ class Rows : public RowStream {
   static bool ends_search(const Candidate& c, float log_weight, bool kept, Search& s) {
     if (s.seen == 1 || log_weight > s.weight) s.weight = log_weight, s.likeliest = c.attempt;
     if (kept) return true;
-    if (s.seen < kMostTries) return false;
+    if (s.seen < kMaxTries) return false;
     ++s.seen;  // beyond the bound: marks the row for settle()
     return true;
   }
@@ -383,7 +383,7 @@ class Rows : public RowStream {
       const Search& s = searches[i];
       const int64_t row = begin + static_cast<int64_t>(i);
       if (!s.done && s.seen == 0) give_up(static_cast<int64_t>(order.size()), row, most);
-      if (!s.done || s.seen > kMostTries) likeliest.push_back({row, s.likeliest});
+      if (!s.done || s.seen > kMaxTries) likeliest.push_back({row, s.likeliest});
     }
     report_.settled += static_cast<int64_t>(likeliest.size());
     if (likeliest.empty()) return;

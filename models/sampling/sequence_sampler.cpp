@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMostBatch = 512, kBatchSteps = 1 << 16;
+constexpr int64_t kMaxBatch = 512, kBatchSteps = 1 << 16;
 
 class SequenceRows : public RowStream {
  public:
@@ -28,7 +28,7 @@ class SequenceRows : public RowStream {
         offset_(offset),
         end_(offset + count) {
     // At least two: with one row a bias and a batch have the same shape, and sums would be computed in another order.
-    batch_ = std::clamp<int64_t>(o.batch > 0 ? o.batch : std::min(kMostBatch, kBatchSteps / longest()), 2,
+    batch_ = std::clamp<int64_t>(o.batch > 0 ? o.batch : std::min(kMaxBatch, kBatchSteps / longest()), 2,
                                  std::max<int64_t>(count, 2));
     identity_.resize(static_cast<size_t>(3 * batch_));
     Device& device = o.device ? *o.device : Device::processor();

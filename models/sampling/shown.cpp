@@ -4,8 +4,8 @@
 
 namespace tessera {
 
-bool ShownColumns::decides(int learnt, int column) const {
-  const std::vector<std::string> shown = model_.rules.shown(learnt_.columns[static_cast<size_t>(learnt)].name);
+bool ShownColumns::decides(int learned, int column) const {
+  const std::vector<std::string> shown = model_.rules.shown(learnt_.columns[static_cast<size_t>(learned)].name);
   return std::find(shown.begin(), shown.end(), table_.columns[static_cast<size_t>(column)].name) != shown.end();
 }
 
@@ -15,8 +15,8 @@ int ShownColumns::source(int column) const {
   return -1;
 }
 
-bool ShownColumns::shows_itself(int learnt) const {
-  const std::string& name = learnt_.columns[static_cast<size_t>(learnt)].name;
+bool ShownColumns::shows_itself(int learned) const {
+  const std::string& name = learnt_.columns[static_cast<size_t>(learned)].name;
   return model_.rules.shown(name) == std::vector{name};
 }
 

@@ -10,13 +10,13 @@ class ShownColumns {
   explicit ShownColumns(const RowModel& model)
       : model_(model), table_(model.schema()), learnt_(model.encoder.schema()) {}
 
-  const Table& table() const { return table_; }    // columns of the table, without rows
-  const Table& learnt() const { return learnt_; }  // columns of the model
+  const Table& table() const { return table_; }     // columns of the table, without rows
+  const Table& learned() const { return learnt_; }  // columns of the model
   // Whether a column of the model decides a column of the table alone; the one that does, −1: none.
-  bool decides(int learnt, int column) const;
+  bool decides(int learned, int column) const;
   int source(int column) const;
   // Whether a column of the model is a column of the table as it is.
-  bool shows_itself(int learnt) const;
+  bool shows_itself(int learned) const;
 
   // Rows of the model with the first level of every column.
   Table first_levels(int64_t rows) const;

@@ -17,7 +17,7 @@ std::vector<Option> TimeganConfig::options() {
           {"hidden_dim", &hidden, {1, 4096}, "units of a recurrent layer; 4 times the features serves wide tables"},
           {"layers",
            &layers,
-           {0, kMostLayers},
+           {0, kMaxLayers},
            "recurrent layers of a network; 0: 1 for sequences of a key with attributes, else 3"},
           {"cell", &cell, kAny, "recurrent cell; gru-reset-before is the published one"},
           {"gamma", &gamma, kPositive, "weight of the adversarial loss on latent steps before the supervisor"},

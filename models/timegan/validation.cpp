@@ -8,8 +8,8 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMostBatch = 128;
-constexpr double kLeastError = 1e-3;  // in units of a column's range
+constexpr int64_t kMaxBatch = 128;
+constexpr double kMinError = 1e-3;  // in units of a column's range
 
 // Output "error" [1, 1] for the sequences bound to "sequence" [batch, 1].
 void record_errors(Recorder& r, const Timegan& m, int64_t rows, int64_t sequences, int64_t batch) {
@@ -40,7 +40,7 @@ class TimeganValidation : public HeldOut {
                     const RunContext& context)
       : network_(network),
         size_(sequences.size()),
-        sequence_(static_cast<size_t>(std::min(size_, kMostBatch))),
+        sequence_(static_cast<size_t>(std::min(size_, kMaxBatch))),
         leaves_(encoder, sequences) {
     program_ = compile(context.target(), Purpose::held_out, [&](Recorder& r) {
       record_errors(r, network, sequences.steps.rows, size_, static_cast<int64_t>(sequence_.size()));
@@ -50,7 +50,7 @@ class TimeganValidation : public HeldOut {
     error_ = program_->find("error");
   }
 
-  double least() const override { return kLeastError; }
+  double least() const override { return kMinError; }
   int64_t size() const override { return size_; }
   double measure(const States& weights) override {
     States used;

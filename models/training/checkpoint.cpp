@@ -84,7 +84,7 @@ bool is_checkpoint(const std::string& path) {
 void save(const std::string& path, const RunState& run, const RunIdentity& identity) {
   const std::string document = document_of(run, identity).dump();
   std::vector<double> rows, measures;
-  const size_t first = run.losses.size() - std::min(run.losses.size(), kMostLossRows);
+  const size_t first = run.losses.size() - std::min(run.losses.size(), kMaxLossRows);
   size_t width = 0;  // phases have different numbers of losses
   for (size_t i = first; i < run.losses.size(); ++i) width = std::max(width, run.losses[i].size());
   for (size_t i = first; i < run.losses.size(); ++i) {

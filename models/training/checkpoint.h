@@ -17,7 +17,7 @@
 
 namespace tessera {
 
-constexpr size_t kMostLossRows = size_t{1} << 16;  // kept in a checkpoint, the latest ones
+constexpr size_t kMaxLossRows = size_t{1} << 16;  // kept in a checkpoint, the latest ones
 
 // The complete state of a run between two steps: with it, the plan and the table, the next step gives the same result
 // as in an uninterrupted run.

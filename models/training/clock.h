@@ -11,7 +11,7 @@ namespace tessera {
 class TrainingClock {
  public:
   // maximum share, of the time left after reading, that is reserved for the phases after training
-  static constexpr double kMostAfter = 0.4;
+  static constexpr double kMaxAfter = 0.4;
 
   // seconds; 0: unlimited
   explicit TrainingClock(double most, Clock now = seconds_now) : now_(std::move(now)), most_(most) {}
@@ -23,7 +23,7 @@ class TrainingClock {
 
   // Training begins: shares of its time count from now on. `after`: seconds to reserve for the phases after it.
   void begin_training() { from_ = used(); }
-  void keep_back(double after) { after_ = std::min(after, kMostAfter * std::max(most_ - from_, 0.0)); }
+  void keep_back(double after) { after_ = std::min(after, kMaxAfter * std::max(most_ - from_, 0.0)); }
   bool up(double share = 1) const { return most_ > 0 && used() >= end(share); }
   // For the phases after training.
   Deadline deadline() const { return most_ > 0 ? Deadline(begin_ + most_ - before_, now_) : Deadline(); }

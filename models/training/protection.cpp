@@ -31,7 +31,7 @@ nlohmann::json describe(const std::vector<RareColumn>& found, const std::string&
   if (values > 0)
     monitor.report(
         {"protect", columns, columns, "columns",
-         fmt::format("{} of fewer than {} {} ({} in all) {} not learnt; --rare-categories",
+         fmt::format("{} of fewer than {} {} ({} in all) {} not learned; --rare-categories",
                      counted(values, "category", "categories"), options.rare_rows,
                      of.empty() ? "rows" : "values of " + of, counted(rows, "row"), values == 1 ? "is" : "are"),
          true});
@@ -117,7 +117,7 @@ nlohmann::json describe_protection(const std::vector<EmptiedColumn>& emptied, co
   for (const EmptiedColumn& c : emptied) {
     out["emptied"].push_back({{"column", c.name}, {"rows", c.rows}});
     notice(monitor,
-           fmt::format("Column \"{}\" is learnt as empty: {} a value, and fewer than {} tell of single "
+           fmt::format("Column \"{}\" is learned as empty: {} a value, and fewer than {} tell of single "
                        "{}; --rare-categories.",
                        c.name, c.holders ? "few keys have" : counted(c.rows, "row") + (c.rows == 1 ? " has" : " have"),
                        options.rare_rows, c.holders ? "keys" : "rows"));
@@ -136,7 +136,7 @@ Sequences cut_protected(Table&& table, const FitOptions& options, Team& team, co
   }
   Sequences sequences = cut(std::move(table), options.sequences);
   if (sequences.steps.rows < options.rare_rows)
-    throw Error(ErrorCode::data, fmt::format("The table has {} rows: whatever is learnt from fewer than {} tells of "
+    throw Error(ErrorCode::data, fmt::format("The table has {} rows: whatever is learned from fewer than {} tells of "
                                              "single rows.\n  --rare-categories keep learns from them as they are.",
                                              sequences.steps.rows, options.rare_rows));
   // before lengths change, because they determine each row's key

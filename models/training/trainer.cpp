@@ -29,8 +29,8 @@ constexpr double kCalibrationCost = 4, kCandidates = 250000;
 constexpr double kAsideShare = 0.2;  // of --max-time: for a model trained beside the requested one
 constexpr double kPriorShare = 0.6;  // of the time left after training, if a calibration follows
 
-// Training ends when the losses of its rows are told from those of held-out rows this well (MeasuresExposure): the bound
-// of docs/quality/privacy.md.
+// Training ends when the losses of its rows are told from those of held-out rows this well (MeasuresExposure): the
+// bound of docs/quality/privacy.md.
 constexpr double kMaxExposure = 0.55;
 
 constexpr size_t kCurveRows = 200;  // of losses that a model file keeps
@@ -91,7 +91,7 @@ class Trainer {
   // The losses over the steps, for the model file: a bounded number of rows with six digits, the last one always; no
   // durations, which would make equal models differ.
   nlohmann::json loss_curves() const {
-    const size_t first = run_.losses.size() - std::min(run_.losses.size(), kMostLossRows);
+    const size_t first = run_.losses.size() - std::min(run_.losses.size(), kMaxLossRows);
     const size_t rows = run_.losses.size() - first, stride = std::max<size_t>(1, (rows + kCurveRows - 1) / kCurveRows);
     nlohmann::json steps = nlohmann::json::array(), epochs = steps, losses = steps;
     for (const LossSpec& spec : method_.spec().losses)

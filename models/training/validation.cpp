@@ -13,13 +13,13 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kFewest = 20, kMost = 5000, kMostSequences = 500, kShare = 20;  // a twentieth
-constexpr int64_t kShareOfFew = 5, kMostOfFew = 500;  // of a short table, so that the measure has less noise
-constexpr uint64_t kHoldOutKey = 0x48454C44;          // different from the order in which calibration takes rows
+constexpr int64_t kMin = 20, kMost = 5000, kMaxSequences = 500, kShare = 20;  // a twentieth
+constexpr int64_t kShareOfFew = 5, kMaxOfFew = 500;  // of a short table, so that the measure has less noise
+constexpr uint64_t kHoldOutKey = 0x48454C44;         // different from the order in which calibration takes rows
 constexpr int64_t kRowsMade = 4096;
 constexpr int kCells = 32;           // of a column; further levels share the last one
 constexpr size_t kMostPairs = 1000;  // of a wide table, evenly spaced
-constexpr double kLeastDistance = 0.0005;
+constexpr double kMinDistance = 0.0005;
 
 // The cell of each column, row after row. A number's cell is its mode and a quarter of the mode.
 struct Cells {
@@ -83,7 +83,7 @@ class SampledDistance : public HeldOut {
     add_cells(held_, layout, rows.codes.data(), rows.alphas.data(), rows.rows);
   }
 
-  double least() const override { return kLeastDistance; }
+  double least() const override { return kMinDistance; }
   int64_t size() const override { return held_.rows(); }
   int64_t reserved() const override { return reserved_; }
   double measure(const States& weights) override {
@@ -150,7 +150,7 @@ class RecordedLoss : public MeasuresExposure {
   class Rows {
    public:
     Rows(const EncodedTable& rows, const RecordRowLoss& record, const RunContext& context)
-        : rows_(rows.rows), batch_(std::clamp<int64_t>(rows.rows, 2, kMostBatch)), row_(static_cast<size_t>(batch_)) {
+        : rows_(rows.rows), batch_(std::clamp<int64_t>(rows.rows, 2, kMaxBatch)), row_(static_cast<size_t>(batch_)) {
       program_ = compile(context.target(), Purpose::held_out, [&](Recorder& r) { record(r, rows.rows, batch_); });
       program_->bind_if("codes", rows.codes.data());
       program_->bind_if("alphas", rows.alphas.data());
@@ -174,7 +174,7 @@ class RecordedLoss : public MeasuresExposure {
     }
 
    private:
-    static constexpr int64_t kMostBatch = 2048;
+    static constexpr int64_t kMaxBatch = 2048;
     int64_t rows_, batch_;
     std::vector<int32_t> row_;
     std::unique_ptr<Program> program_;
@@ -212,15 +212,15 @@ std::unique_ptr<HeldOut> recorded_loss(const EncodedTable& rows, RowLoss loss, c
   return std::make_unique<RecordedLoss>(rows, std::move(loss), record, context);
 }
 
-bool can_hold_out(const EncodedTable& table) { return table.rows >= 4 * kFewest; }
+bool can_hold_out(const EncodedTable& table) { return table.rows >= 4 * kMin; }
 
 EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t seed) {
   const int64_t count =
-      std::max(std::clamp(table.rows / kShare, kFewest, kMost), std::min(table.rows / kShareOfFew, kMostOfFew));
+      std::max(std::clamp(table.rows / kShare, kMin, kMost), std::min(table.rows / kShareOfFew, kMaxOfFew));
   if (!can_hold_out(table))
     throw Error(ErrorCode::usage, fmt::format("--patience and --keep best hold at least {} rows back to measure on; {} "
                                               "rows are too few for that.\n  Omit them.",
-                                              kFewest, table.rows));
+                                              kMin, table.rows));
   const Permutation order(static_cast<uint64_t>(table.rows), seed ^ kHoldOutKey);
   std::vector<int64_t> away;  // ascending
   for (int64_t i = 0; i < count; ++i) away.push_back(static_cast<int64_t>(order(static_cast<uint64_t>(i))));
@@ -263,7 +263,7 @@ std::vector<char> chosen_sequences(const EncodedSequences& s, int64_t count, uin
   std::vector<char> held(s.first.size(), 0);
   const std::vector<size_t> blocks = disjoint_blocks(s);
   const auto most = static_cast<int64_t>(blocks.size()) - 1;
-  if (most < 4 * kFewest) {
+  if (most < 4 * kMin) {
     std::fill(held.end() - count, held.end(), 1);
     return held;
   }
@@ -303,10 +303,10 @@ EncodedSequences hold_out(EncodedSequences& s, const SequenceEncoder& encoder, u
         ErrorCode::usage,
         fmt::format("--patience and --keep best hold at least {} sequences back to measure on, and train on none "
                     "that shares a row with them; {} sequences are too few for that.\n  Omit them.",
-                    kFewest, s.size()));
+                    kMin, s.size()));
   };
-  if (s.size() < 4 * kFewest) refuse();
-  const std::vector<char> chosen = chosen_sequences(s, std::clamp(s.size() / kShare, kFewest, kMostSequences), seed);
+  if (s.size() < 4 * kMin) refuse();
+  const std::vector<char> chosen = chosen_sequences(s, std::clamp(s.size() / kShare, kMin, kMaxSequences), seed);
   EncodedSequences held, rest;
   std::vector<int32_t> held_rows, held_number, rest_number;
   // the last windows of a table: training windows must not overlap them
@@ -324,7 +324,7 @@ EncodedSequences hold_out(EncodedSequences& s, const SequenceEncoder& encoder, u
       rest_number.push_back(static_cast<int32_t>(i));
     }
   }
-  if (rest.size() < kFewest) refuse();
+  if (rest.size() < kMin) refuse();
   held.longest = s.longest;
   held.steps = rows_of(s.steps, held_rows, encoder.steps());
   held.attributes = rows_of(s.attributes, held_number, encoder.attributes());

@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMostBlock = 128, kLeastBlock = kGaussianBlock;  // points whose features fit in the cache together
+constexpr int64_t kMaxBlock = 128, kMinBlock = kGaussianBlock;  // points whose features fit in the cache together
 constexpr int64_t kBlockBytes = 384 << 10;
 constexpr int64_t kGroup = 512;         // points summed by one thread before the groups are added
 constexpr int64_t kPartials = 64;       // partial sums that are added at the end; further groups share them, in order
@@ -35,7 +35,7 @@ class Fit {
     count_ = std::clamp<int64_t>(n_ / (10 * d), 1, o.components);
     padded_ = (count_ + 3) / 4 * 4;
     features_ = features_of(d);
-    while (block_ > kLeastBlock && block_ * features_ * static_cast<int64_t>(sizeof(double)) > kBlockBytes) block_ /= 2;
+    while (block_ > kMinBlock && block_ * features_ * static_cast<int64_t>(sizeof(double)) > kBlockBytes) block_ /= 2;
     mixture_.components = count_, mixture_.dimensions = d;
     mixture_.share.resize(static_cast<size_t>(count_)), mixture_.mean.resize(static_cast<size_t>(count_ * d)),
         mixture_.factor.resize(static_cast<size_t>(count_ * d * d));
@@ -247,7 +247,7 @@ class Fit {
   }
 
   const std::vector<float>& x_;
-  int64_t n_, d_, count_ = 0, padded_ = 0, features_ = 0, block_ = kMostBlock;
+  int64_t n_, d_, count_ = 0, padded_ = 0, features_ = 0, block_ = kMaxBlock;
   LatentMixtureOptions options_;
   Team& team_;
   LatentMixture mixture_;
@@ -263,7 +263,7 @@ LatentMixture fit_latent_mixture(const std::vector<float>& points, int64_t dimen
 int64_t latent_mixture_bytes(int64_t n, int64_t d, int components, int threads) {
   // coefficients, their sums, and those of each thread; features and responsibilities of its block
   const int64_t sums = (components + 3) * features_of(d) * (2 + std::max<int64_t>(threads, kSumsAtOnce));
-  const int64_t blocks = threads * (kBlockBytes / static_cast<int64_t>(sizeof(double)) + (components + 3) * kMostBlock);
+  const int64_t blocks = threads * (kBlockBytes / static_cast<int64_t>(sizeof(double)) + (components + 3) * kMaxBlock);
   return static_cast<int64_t>(sizeof(float)) * n * d + static_cast<int64_t>(sizeof(double)) * (sums + blocks);
 }
 

@@ -18,9 +18,9 @@
 namespace tessera {
 namespace {
 
-constexpr double kLeastElbo = 0.01;        // nats per row
+constexpr double kMinElbo = 0.01;          // nats per row
 constexpr int64_t kPosteriorRows = 50000;  // rows encoded for the prior; evenly spaced in a longer table
-constexpr int64_t kMostActive = 48;        // of the fitted covariances; further dimensions carry least
+constexpr int64_t kMaxActive = 48;         // of the fitted covariances; further dimensions carry least
 // The time of the prior, in rows of a training step (measured on Adult: a row of a training step took 13 µs, a row of a
 // step of the prior 19).
 constexpr double kPriorCost = 1.5, kPriorSteps = 100;
@@ -113,7 +113,7 @@ class TvaeMethod : public RowMethod {
     if (c.prior_components == 0) return 0;
     return RowOutputs::bytes(*table_, kPosteriorRows, Purpose::posterior, context,
                              record_posteriors(network_, *table_)) +
-           latent_mixture_bytes(std::min(table_->rows, kPosteriorRows), std::min<int64_t>(c.embedding_dim, kMostActive),
+           latent_mixture_bytes(std::min(table_->rows, kPosteriorRows), std::min<int64_t>(c.embedding_dim, kMaxActive),
                                 c.prior_components, context.team.size());
   }
   double rows_after() const override {
@@ -124,7 +124,7 @@ class TvaeMethod : public RowMethod {
   // The negative evidence lower bound, in nats per row, under one fixed draw of the latent for each.
   std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
     return recorded_loss(
-        rows, {"elbo_loss", averaged() ? "average." : "", {"encoder", "decoder"}, kLeastElbo},
+        rows, {"elbo_loss", averaged() ? "average." : "", {"encoder", "decoder"}, kMinElbo},
         [this](Recorder& r, int64_t table_rows, int64_t batch) { record_elbo(r, network_, table_rows, batch); },
         context);
   }
@@ -167,7 +167,7 @@ class TvaeMethod : public RowMethod {
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return kl[a] > kl[b]; });
     int64_t active = 0;
-    while (active < std::min(q->width(0), kMostActive) &&
+    while (active < std::min(q->width(0), kMaxActive) &&
            (context.rehearsal || kl[order[static_cast<size_t>(active)]] > network_.config.active_kl))
       ++active;
 

@@ -60,7 +60,7 @@ TEST_F(Privacy, AColumnOfFewValuesIsLearntAsEmptyAndNamed) {
   for (int i = 0; i < 60; ++i)
     csv += std::to_string(i * 7 % 31) + ".5," + (i == 20 ? "417.25" : i == 30 ? "12.5" : "") + "\n";
   write("towns.csv", csv);
-  EXPECT_HAS(fit(), "\"once\" is learnt as empty: 2 rows");
+  EXPECT_HAS(fit(), "\"once\" is learned as empty: 2 rows");
   EXPECT_FALSE(has(read("m.tessera"), "417.25"));
   EXPECT_HAS(must({"inspect", "m.tessera"}).out, "learned as empty, having fewer values: once: 2 in total");
   must({"sample", "m.tessera", "--rows", "50", "--output", "s.csv", "--quiet"});

@@ -214,7 +214,7 @@ TEST_F(CliSequences, UnitsLengthsTypesCategoriesAndMissingValuesComeBack) {
       EXPECT_EQ(row[7], "north");
     }
   }
-  EXPECT_GT(lengths.size(), 1u) << "lengths are learnt";
+  EXPECT_GT(lengths.size(), 1u) << "lengths are learned";
   EXPECT_HAS(
       must(with({"evaluate", "visits.csv", "synthetic.csv", "--method", "sequence", "--judges", "0", "--quiet"}, how))
           .out,

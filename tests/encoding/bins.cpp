@@ -164,8 +164,8 @@ TEST(Bins, AFewRowsMakeFewBins) {
   t.rows = 300;
   t.columns.push_back(numbers("x", ColumnType::decimal, x, 9));
   const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
-  EXPECT_LE(e.layout().data_width, 300 / BinCode::kLeastBinRows);
-  EXPECT_GE(e.layout().data_width, 300 / BinCode::kLeastBinRows / 2);
+  EXPECT_LE(e.layout().data_width, 300 / BinCode::kMinBinRows);
+  EXPECT_GE(e.layout().data_width, 300 / BinCode::kMinBinRows / 2);
 }
 
 TEST(Bins, WhatIsKeptOfProtectedNumbersLiesBetweenTheirExtremes) {

@@ -206,7 +206,8 @@ TEST(Identifier, ANumberKeepsToTheRangeOfItsType) {
     for (uint64_t row = 0; row < 100; ++row) ASSERT_LE(std::stoll(id.text(row, identifier_key(seed, 0, 7))), INT32_MAX);
 }
 
-// Numbers of a width that is almost used up come from above and below, and are longer only if less than a fifth is free.
+// Numbers of a width that is almost used up come from above and below, and are longer only if less than a fifth is
+// free.
 TEST(Identifier, ScatteredNumbersKeepTheirWidth) {
   for (const uint64_t count : {1500u, 4000u}) {
     std::vector<std::string> training;

@@ -192,7 +192,7 @@ struct Planted {
 };
 
 // Every kind of column that can hold texts of few rows. The tables have 3,000 rows; a text in at least five of them may
-// be learnt.
+// be learned.
 const std::vector<Planted>& planted() {
   static const std::vector<Planted> all{
       {"identifiers of common words", ColumnType::identifier, 5,

@@ -143,7 +143,7 @@ Drawn draw(const Made& m, const std::vector<float>& weights, int64_t rows, const
                   [&](Program& p) { p.bind_if("evidence", evidence.data()); });
 }
 
-// Proposals of another network, which has learnt nothing of this one; columns of one level that is left are shown.
+// Proposals of another network, which has learned nothing of this one; columns of one level that is left are shown.
 Drawn draw_in_any_order(const Made& m, const std::vector<float>& weights, const std::vector<float>& evidence) {
   RowLayout layout;
   layout.spans = m.columns, layout.data_width = static_cast<int>(m.levels);
@@ -422,7 +422,7 @@ TEST(Made, ConditionsHoldExactly) {
   }
 }
 
-// A table of noise cannot be learnt, only learnt by heart: the held-out rows stop that.
+// A table of noise cannot be learned, only learned by heart: the held-out rows stop that.
 TEST(Made, HeldOutRowsEndTraining) {
   FitOptions o = quick_made(300);
   o.patience = 1;

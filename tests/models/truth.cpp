@@ -141,7 +141,7 @@ TEST(Truth, PeopleComeBack) {
   }
 }
 
-// The same bounds on a model that has learnt nothing: types, ranges and identifiers are the encoder's and hold, what
+// The same bounds on a model that has learned nothing: types, ranges and identifiers are the encoder's and hold, what
 // training gives is not there.
 TEST(Truth, AnUntrainedModelKeepsTypesAndNothingElse) {
   const Table real = example_people(4000, 1);

@@ -126,7 +126,7 @@ void rows_have_their_bits_anywhere(const Case& c, const Grids& in, const std::ve
   std::vector<std::vector<double>> alone;
   auto kind = [&](int64_t k) { return k * rows / kinds; };
   // of a batch of more than two rows: wide rows need no more, their tiles are cut across
-  constexpr int64_t kMostElements = 1 << 15;
+  constexpr int64_t kMaxElements = 1 << 15;
   int64_t width = 0;
   for (const Input& i : c.in) width += i.absent ? 0 : i.shape.cols;
   for (int64_t k = 0; k < kinds; ++k) {
@@ -135,7 +135,7 @@ void rows_have_their_bits_anywhere(const Case& c, const Grids& in, const std::ve
   }
   for (size_t s = 0; s < sizes.size(); ++s) {
     const int64_t n = sizes[s];
-    if (n > 2 && n * (width + static_cast<int64_t>(alone[0].size())) > kMostElements) continue;
+    if (n > 2 && n * (width + static_cast<int64_t>(alone[0].size())) > kMaxElements) continue;
     std::vector<int64_t> kinds_of, picks;
     for (int64_t i = 0; i < n; ++i) kinds_of.push_back((i * 5 + n) % kinds), picks.push_back(kind(kinds_of.back()));
     const Batch b = picked(c, in, picks);

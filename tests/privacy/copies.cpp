@@ -8,13 +8,13 @@ namespace {
 
 constexpr int64_t kSampled = 10000;
 // share of synthetic rows that may be nearer to a member, by the lower end of its interval; .5: nothing is given away
-constexpr double kMostNearer = 0.53;
+constexpr double kMaxNearer = 0.53;
 
 void expect_no_copies(const Parts& p, const Table& synthetic) {
   const Copies c = copies(p.split(), synthetic);
   EXPECT_GT(by_chance(c.of_members, c.of_held_out), 1e-3)
       << c.of_members.hits << " copies of members, " << c.of_held_out.hits << " of held-out rows";
-  EXPECT_LT(c.nearer.low, kMostNearer) << c.nearer.value << " nearer to members";
+  EXPECT_LT(c.nearer.low, kMaxNearer) << c.nearer.value << " nearer to members";
 }
 
 TEST(Copies, Tvae) { expect_no_copies(people(), rows_of(of_people("tvae"), kSampled)); }
@@ -45,7 +45,7 @@ TEST(Copies, ACopierIsFound) {
   EXPECT_EQ(all.of_held_out.hits, 0);
   EXPECT_EQ(all.nearer.value, 1);
   EXPECT_EQ(some.of_members.hits, 300);
-  EXPECT_GT(some.nearer.low, kMostNearer);
+  EXPECT_GT(some.nearer.low, kMaxNearer);
 }
 
 // Rows that are all alike lie nearer to a member or they do not: that is one observation.

@@ -10,12 +10,12 @@ namespace {
 
 constexpr int64_t kSampled = 3000;
 // of members' over held-out people's share of right guesses, by the lower end of a 99 % interval
-constexpr double kMostExcess = 0.03;
+constexpr double kMaxExcess = 0.03;
 
 void expect_nobody(const Split& split, const Table& synthetic, const LinkageOptions& o) {
   for (const Attack& a : linkage_attacks(split, synthetic, o)) {
     ASSERT_GT(a.members.trials, 50) << a.name;
-    EXPECT_LT(a.excess().low, kMostExcess)
+    EXPECT_LT(a.excess().low, kMaxExcess)
         << a.name << ": right about " << a.members.hits << " of " << a.members.trials << " members and "
         << a.held_out.hits << " of " << a.held_out.trials << " held-out people";
   }
@@ -31,7 +31,7 @@ TEST(Linkage, Sequences) {
 TEST(Linkage, AModelThatRepeatsItsRowsIsFound) {
   const Parts& p = people();
   for (const Attack& a : linkage_attacks(p.split(), p.members, known_of_people()))
-    EXPECT_GT(a.excess().low, kMostExcess) << a.name << ": " << a.members.share() << ", " << a.held_out.share();
+    EXPECT_GT(a.excess().low, kMaxExcess) << a.name << ": " << a.members.share() << ", " << a.held_out.share();
 }
 
 }  // namespace

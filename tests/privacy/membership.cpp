@@ -1,6 +1,6 @@
-// The attacker has a row and asks whether it was learnt. He scores it by the nearest synthetic row, by the ratio of two
-// densities, or by the networks in the model file (attacks/nearness.h, attacks/likelihood.h); the area under the ROC
-// curve says how well scores tell members from held-out rows: .5 is a coin.
+// The attacker has a row and asks whether it was learned. He scores it by the nearest synthetic row, by the ratio of
+// two densities, or by the networks in the model file (attacks/nearness.h, attacks/likelihood.h); the area under the
+// ROC curve says how well scores tell members from held-out rows: .5 is a coin.
 #include "privacy/attacks/likelihood.h"
 #include "privacy/people.h"
 
@@ -9,11 +9,11 @@ namespace {
 
 constexpr int64_t kSampled = 10000;
 // By the lower end of a 99 % interval; what is beyond is a defect. Synthetic rows and the decoder say next to nothing
-// of who was learnt. The density ratio's network, which the file of a calibrated model holds, knows more, and the more
+// of who was learned. The density ratio's network, which the file of a calibrated model holds, knows more, and the more
 // the fewer rows there were: docs/quality/privacy.md says how much.
-constexpr double kMostArea = 0.55, kMostAreaOfRatio = 0.72;
+constexpr double kMaxArea = 0.55, kMaxAreaOfRatio = 0.72;
 
-void expect_little(const char* how, const Scores& s, double most = kMostArea) {
+void expect_little(const char* how, const Scores& s, double most = kMaxArea) {
   if (s.members.empty()) return;
   const Interval a = s.area();
   EXPECT_LT(a.low, most) << how << ": an area of " << a.value << " [" << a.low << ", " << a.high << "]";
@@ -29,7 +29,7 @@ void attack_rows(const char* method) {
   const Split split = people().split();
   const Model& m = of_people(method);
   attack(split, rows_of(m, kSampled));
-  expect_little("classifier", by_classifier(split, m), kMostAreaOfRatio);
+  expect_little("classifier", by_classifier(split, m), kMaxAreaOfRatio);
   expect_little("decoder", by_decoder(split, m, 1000));
 }
 

@@ -31,7 +31,7 @@ struct Data {
     return x;
   }
   tq::BinnedRows binned() const { return tq::BinnedRows(tq::FeatureBins(features()), features()); }
-  std::vector<double> learnt(tq::TreeLoss loss, const tq::TreeOptions& options = {}) const {
+  std::vector<double> learned(tq::TreeLoss loss, const tq::TreeOptions& options = {}) const {
     const tq::BinnedRows x = binned();
     const std::vector<int64_t> rows = tq::every_row(x.rows());
     return tq::BoostedTrees::fit(x, rows, target, loss, options).predict(x, rows);
@@ -67,20 +67,20 @@ Data uniform_data(size_t rows, size_t numbers, uint32_t seed) {
 TEST(BoostedTrees, LearnKnownFunctions) {
   Data d = uniform_data(4000, 3, 1);
   for (size_t i = 0; i < 4000; ++i) d.target[i] = std::sin(3 * d.numbers[0][i]) + (d.numbers[1][i] > 0.2 ? 2 : 0) + 1e6;
-  EXPECT_GT(r2(d.learnt(tq::TreeLoss::squared), d.target), 0.99);
+  EXPECT_GT(r2(d.learned(tq::TreeLoss::squared), d.target), 0.99);
   for (size_t i = 0; i < 4000; ++i) d.target[i] = d.numbers[0][i] + d.numbers[2][i] > 0.3;
-  EXPECT_GT(auc(d.learnt(tq::TreeLoss::logistic), d.target), 0.995);
+  EXPECT_GT(auc(d.learned(tq::TreeLoss::logistic), d.target), 0.995);
 }
 
 TEST(BoostedTrees, LearnExclusiveOr) {
   Data d = uniform_data(2000, 2, 2);
   for (size_t i = 0; i < 2000; ++i) d.target[i] = (d.numbers[0][i] > 0) != (d.numbers[1][i] > 0);
-  EXPECT_GT(auc(d.learnt(tq::TreeLoss::logistic), d.target), 0.999);
+  EXPECT_GT(auc(d.learned(tq::TreeLoss::logistic), d.target), 0.999);
   d.codes.assign(2, {});
   for (size_t i = 0; i < 2000; ++i)
     for (size_t k = 0; k < 2; ++k) d.codes[k].push_back(d.numbers[k][i] > 0);
   d.numbers.clear();
-  EXPECT_EQ(auc(d.learnt(tq::TreeLoss::logistic), d.target), 1);
+  EXPECT_EQ(auc(d.learned(tq::TreeLoss::logistic), d.target), 1);
 }
 
 // Depth 1, one tree, no l2: the leaves are the means of the two sides of the best cut.
@@ -90,11 +90,11 @@ TEST(BoostedTrees, OneStumpIsTheBestCut) {
   d.target = {1, 1, 1, 1, 7, 9};
   tq::TreeOptions o;
   o.trees = 1, o.depth = 1, o.shrinkage = 1, o.l2 = 0;
-  const std::vector<double> answer = d.learnt(tq::TreeLoss::squared, o);
+  const std::vector<double> answer = d.learned(tq::TreeLoss::squared, o);
   for (size_t i = 0; i < 6; ++i) EXPECT_NEAR(answer[i], i < 4 ? 1 : 8, 1e-8) << i;
   d.numbers = {{1, 2, 3, kNaN, 5, kNaN}};  // missing values go where they fit
   d.target = {1, 1, 1, 9, 1, 9};
-  const std::vector<double> missing = d.learnt(tq::TreeLoss::squared, o);
+  const std::vector<double> missing = d.learned(tq::TreeLoss::squared, o);
   for (size_t i = 0; i < 6; ++i) EXPECT_NEAR(missing[i], d.target[i], 1e-8) << i;
 }
 
@@ -110,10 +110,10 @@ TEST(BoostedTrees, CategoriesSplitByOneLevelAndBySets) {
   one.trees = 1, one.depth = 1;
   tq::TreeOptions sets = one;
   sets.level_sets = true;
-  EXPECT_LT(auc(d.learnt(tq::TreeLoss::logistic, one), d.target), 0.6);  // a stump knows one level
-  EXPECT_EQ(auc(d.learnt(tq::TreeLoss::logistic, sets), d.target), 1);   // or all the even ones
+  EXPECT_LT(auc(d.learned(tq::TreeLoss::logistic, one), d.target), 0.6);  // a stump knows one level
+  EXPECT_EQ(auc(d.learned(tq::TreeLoss::logistic, sets), d.target), 1);   // or all the even ones
   one.trees = 150;
-  EXPECT_EQ(auc(d.learnt(tq::TreeLoss::logistic, one), d.target), 1);
+  EXPECT_EQ(auc(d.learned(tq::TreeLoss::logistic, one), d.target), 1);
 }
 
 TEST(BoostedTrees, ThousandsOfLevelsAndUnseenOnes) {
@@ -122,7 +122,7 @@ TEST(BoostedTrees, ThousandsOfLevelsAndUnseenOnes) {
   for (int i = 0; i < 6000; ++i)
     d.codes[0].push_back(i % 2 == 0 ? i % 20 : i),
         d.target.push_back(d.codes[0].back() < 20 && d.codes[0].back() % 4 == 0);
-  EXPECT_EQ(auc(d.learnt(tq::TreeLoss::logistic), d.target), 1);
+  EXPECT_EQ(auc(d.learned(tq::TreeLoss::logistic), d.target), 1);
   const tq::FeatureBins bins(d.features());
   const std::vector<int32_t> unseen{7000};
   const tq::BinnedRows other(bins, {1, {{{}, unseen, 7001}}}), seen(bins, d.features());
@@ -137,29 +137,29 @@ TEST(BoostedTrees, ConstantAndEmptyColumnsTeachNothing) {
   d.codes = {std::vector<int32_t>(50, 0)};
   d.target.assign(50, 0);
   for (size_t i = 0; i < 20; ++i) d.target[i] = 1;
-  for (const double p : d.learnt(tq::TreeLoss::logistic)) EXPECT_NEAR(p, 0.4, 1e-6);
-  for (const double p : d.learnt(tq::TreeLoss::squared)) EXPECT_NEAR(p, 0.4, 1e-6);
+  for (const double p : d.learned(tq::TreeLoss::logistic)) EXPECT_NEAR(p, 0.4, 1e-6);
+  for (const double p : d.learned(tq::TreeLoss::squared)) EXPECT_NEAR(p, 0.4, 1e-6);
 }
 
 TEST(BoostedTrees, OneClassAndNoSpreadGiveAConstant) {
   Data d = uniform_data(40, 2, 4);
   d.target.assign(40, 1);
-  const std::vector<double> sure = d.learnt(tq::TreeLoss::logistic);
+  const std::vector<double> sure = d.learned(tq::TreeLoss::logistic);
   for (const double p : sure) {
     EXPECT_GT(p, 0.95);
     EXPECT_LT(p, 1);
   }
   d.target.assign(40, -2.5);
-  for (const double v : d.learnt(tq::TreeLoss::squared)) EXPECT_NEAR(v, -2.5, 1e-12);
+  for (const double v : d.learned(tq::TreeLoss::squared)) EXPECT_NEAR(v, -2.5, 1e-12);
   EXPECT_TRUE(std::isnan(auc({0.5, 0.7}, {1, 1})));  // nothing to rank against
 }
 
 TEST(BoostedTrees, TargetsThatCannotBeLearntAreErrors) {
   Data d = uniform_data(5, 1, 4);
   d.target[3] = 2;
-  EXPECT_THROW(d.learnt(tq::TreeLoss::logistic), tessera::Error);
+  EXPECT_THROW(d.learned(tq::TreeLoss::logistic), tessera::Error);
   d.target[3] = kNaN;
-  EXPECT_THROW(d.learnt(tq::TreeLoss::squared), tessera::Error);
+  EXPECT_THROW(d.learned(tq::TreeLoss::squared), tessera::Error);
   EXPECT_THROW(tq::BoostedTrees::fit(d.binned(), {}, d.target, tq::TreeLoss::squared, {}), tessera::Error);
 }
 
@@ -182,11 +182,11 @@ TEST(BoostedTrees, SubsamplesAreDrawnBySeed) {
   for (size_t i = 0; i < 1500; ++i) d.target[i] = d.numbers[0][i] * d.numbers[1][i] > 0;
   tq::TreeOptions o;
   o.rows = 0.5, o.columns = 0.5, o.seed = 1;
-  const std::vector<double> a = d.learnt(tq::TreeLoss::logistic, o), again = d.learnt(tq::TreeLoss::logistic, o);
+  const std::vector<double> a = d.learned(tq::TreeLoss::logistic, o), again = d.learned(tq::TreeLoss::logistic, o);
   EXPECT_EQ(a, again);
   EXPECT_GT(auc(a, d.target), 0.98);
   o.seed = 2;
-  EXPECT_NE(a, d.learnt(tq::TreeLoss::logistic, o));
+  EXPECT_NE(a, d.learned(tq::TreeLoss::logistic, o));
 }
 
 // Sums are integers: in what order rows come cannot matter.

@@ -29,7 +29,7 @@ int64_t told(const Json& counts, bool real) {
       continue;
     }
     sum += n.get<int64_t>();
-    EXPECT_TRUE(!real || n == 0 || n >= tq::kLeastDrawn) << n;
+    EXPECT_TRUE(!real || n == 0 || n >= tq::kMinDrawn) << n;
   }
   return sum;
 }
@@ -38,7 +38,7 @@ void expect_whole(const Json& drawn, int64_t real_rows, int64_t synthetic_rows) 
   const auto withheld = drawn["withheld"].get<int64_t>();
   EXPECT_EQ(told(drawn["real"], true) + withheld, real_rows) << drawn;
   EXPECT_EQ(told(drawn["synthetic"], false), synthetic_rows) << drawn;
-  EXPECT_TRUE(withheld == 0 || withheld >= tq::kLeastDrawn || withheld == real_rows) << drawn;
+  EXPECT_TRUE(withheld == 0 || withheld >= tq::kMinDrawn || withheld == real_rows) << drawn;
 }
 
 TEST(Drawings, EveryRowIsInOneCellAndNoCountIsOfFewRealRows) {

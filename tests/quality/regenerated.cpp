@@ -1,4 +1,4 @@
-// Columns that fit regenerates on purpose are no fault of the synthetic rows: they are set apart. What was learnt is
+// Columns that fit regenerates on purpose are no fault of the synthetic rows: they are set apart. What was learned is
 // judged, however badly it went.
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST(Regenerated, WhatWasLearntIsJudged) {
   EXPECT_TRUE(judged(report(people(real_name), people([](int i) { return real_name(i * 7 % kRows); }))))
       << "real texts came back: --rare-categories keep";
   EXPECT_TRUE(judged(report(people([](int i) { return "Name " + std::to_string(i % 40); }), novel)))
-      << "five rows a text are enough to be learnt";
+      << "five rows a text are enough to be learned";
   EXPECT_TRUE(judged(report(people([](int i) { return i % 2 == 0 ? "Smith" : real_name(i); }), novel)))
       << "half of the rows hold a common text";
 }

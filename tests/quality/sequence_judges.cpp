@@ -96,7 +96,7 @@ TEST(SequenceJudges, PredictWhatTheStepBeforeTells) {
   for (size_t i = 3; i < shuffled.values.size(); i += 4)
     shuffled.values[i] = static_cast<float>(0.5 + 0.15 * std::normal_distribution<>()(gen));
   EXPECT_GT(judge(pair(process(400, 0.3, 3, 4, 0), shuffled), o).predictive.mean, 0.1)
-      << "nothing can be learnt of sequences that know nothing about it";
+      << "nothing can be learned of sequences that know nothing about it";
 }
 
 TEST(SequenceJudges, OneFeatureHasAJudgeToo) {

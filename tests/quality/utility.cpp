@@ -18,19 +18,19 @@ using tessera::Table;
 
 namespace {
 
-// A number, a category of it, a flag that depends on both (learnt = false: on neither), and a sum.
-Table table(int64_t rows, bool learnt, uint32_t seed) {
+// A number, a category of it, a flag that depends on both (learned = false: on neither), and a sum.
+Table table(int64_t rows, bool learned, uint32_t seed) {
   std::mt19937 gen(seed);
   std::normal_distribution<> normal;
   std::vector<double> x, sum;
   std::vector<std::string> group, flag;
   for (int64_t i = 0; i < rows; ++i) {
-    const double v = normal(gen), other = learnt ? v : normal(gen);
+    const double v = normal(gen), other = learned ? v : normal(gen);
     const auto g = static_cast<int>(gen() % 3);
     x.push_back(v);
     group.push_back(std::string(1, static_cast<char>('a' + g)));
     sum.push_back(3 * other + g + 0.1 * normal(gen));
-    flag.push_back(other + (learnt ? g : 1) > 1.5 ? "yes" : "no");
+    flag.push_back(other + (learned ? g : 1) > 1.5 ? "yes" : "no");
   }
   Table t;
   t.rows = rows;

@@ -273,7 +273,8 @@ TEST(FindRules, AChainOfBoundsNeedsEachOnce) {
             (Texts{"close >= low", "high >= open and high >= close", "open >= low"}));
 }
 
-// Two columns of which chance breaks the order seldom are learnt as they are; steps of sequences cannot be drawn again.
+// Two columns of which chance breaks the order seldom are learned as they are; steps of sequences cannot be drawn
+// again.
 TEST(FindRules, OrdersThatChanceHardlyBreaks) {
   constexpr int64_t kRows = 2000;
   const auto inside = [](int64_t i) { return std::floor(uniform(i, 1) * 100); };

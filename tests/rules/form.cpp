@@ -93,11 +93,11 @@ TEST(FormRules, LevelsAreThoseOfTheTable) {
 TEST(FormRules, RestoreTheTable) {
   for (const FormCase& c : kCases) {
     const Table real = of(c, 500);
-    Table learnt = real;
-    const Rules rules = reduced(learnt);
-    expect_restored(rules, learnt, real);
+    Table learned = real;
+    const Rules rules = reduced(learned);
+    expect_restored(rules, learned, real);
     expect_reduces_again(rules, real);
-    Table again = learnt;
+    Table again = learned;
     Rules::from_json(rules.to_json()).restore(again);
     EXPECT_EQ(lines(again), lines(real)) << c.what;
   }
@@ -167,13 +167,13 @@ TEST(FormRules, RowsKeepTheOffsetsOfTheirRegion) {
 }
 
 TEST(FormRules, DamagedOnesAreRefused) {
-  Table learnt = of(kCases[0], 500);
-  const nlohmann::json good = reduced(learnt).to_json();
-  expect_refused(good, 0, "column", "kind", learnt);
-  expect_refused(good, 0, "levels", nullptr, learnt);
-  expect_refused(good, 0, "low", "x", learnt);
+  Table learned = of(kCases[0], 500);
+  const nlohmann::json good = reduced(learned).to_json();
+  expect_refused(good, 0, "column", "kind", learned);
+  expect_refused(good, 0, "levels", nullptr, learned);
+  expect_refused(good, 0, "low", "x", learned);
   expect_refused(good, 0, "levels", nlohmann::json::array({{{"step", 0}, {"first", 0}, {"digits", 0}, {"share", .5}}}),
-                 learnt);
+                 learned);
 }
 
 }  // namespace

@@ -83,9 +83,9 @@ inline Rules reduced(Table& table, RuleOptions options = {}) {
 }
 inline Rules found(Table table, const RuleOptions& options = {}) { return reduced(table, options); }
 
-inline void expect_restored(const Rules& rules, Table learnt, const Table& real) {
-  rules.restore(learnt);
-  EXPECT_EQ(lines(learnt), lines(real));
+inline void expect_restored(const Rules& rules, Table learned, const Table& real) {
+  rules.restore(learned);
+  EXPECT_EQ(lines(learned), lines(real));
 }
 // Rules reduce another table as they did the one that they were found in.
 inline void expect_reduces_again(const Rules& rules, const Table& real) {
@@ -105,11 +105,11 @@ inline std::vector<std::string> said(const Rules& rules) {
 // Rules of which one has another value of a key, or none of it, are not read, or do not fit the table that they
 // reduced.
 inline void expect_refused(const nlohmann::json& good, size_t rule, const std::string& key, const nlohmann::json& value,
-                           const Table& learnt) {
+                           const Table& learned) {
   nlohmann::json bad = good;
   if (value.is_null()) bad["found"][rule].erase(key);
   else bad["found"][rule][key] = value;
-  const Thrown e = thrown([&] { Rules::from_json(bad).check_fits(learnt); });
+  const Thrown e = thrown([&] { Rules::from_json(bad).check_fits(learned); });
   EXPECT_EQ(static_cast<int>(e.code), static_cast<int>(ErrorCode::format)) << key << ": " << e.message;
 }
 

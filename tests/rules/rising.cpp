@@ -1,4 +1,4 @@
-// Columns that never fall within a key: found, learnt as differences, kept by every sampled sequence, counted in a
+// Columns that never fall within a key: found, learned as differences, kept by every sampled sequence, counted in a
 // report.
 #include <nlohmann/json.hpp>
 

@@ -166,9 +166,9 @@ TEST(Running, AgreesWithRulesOfARow) {
       2));
   EXPECT_EQ(said(found(t, of_accounts())),
             (std::vector<std::string>{"after = amount + before", "before = before of the step before + amount of it"}));
-  Table learnt = t;
-  const Rules rules = reduced(learnt, of_accounts());
-  expect_restored(rules, std::move(learnt), t);
+  Table learned = t;
+  const Rules rules = reduced(learned, of_accounts());
+  expect_restored(rules, std::move(learned), t);
 }
 
 TEST(Running, IsNotFoundInRandomTables) {

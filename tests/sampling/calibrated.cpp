@@ -130,7 +130,7 @@ TEST(Calibrated, TheBoundEndsWellAndIsCounted) {
   SampleReport report;
   const Table t = sample(m, 60, s, {0, 2}, &report);
   EXPECT_EQ(t.rows, 60);
-  EXPECT_LE(report.candidates, 60 * (kMostTries + 1));
+  EXPECT_LE(report.candidates, 60 * (kMaxTries + 1));
   EXPECT_EQ(report.rows, 60);
   SampleOptions other = s;
   other.batch = 77;

@@ -344,7 +344,7 @@ TEST(ArrowTypes, IdentifiersThatWereNumbersGoOnAsNumbers) {
   EXPECT_EQ(out_of(wide).cells[1], std::to_string(9999999999999999999u & 0x7FFFFFFFFFFFFFFFu));
 }
 
-// What a text of four digits a year cannot say would be learnt and come back as another time: years 1 and 9999 are
+// What a text of four digits a year cannot say would be learned and come back as another time: years 1 and 9999 are
 // read, their neighbours refused with their row.
 TEST(ArrowTypes, TimesAreOfTheYears1To9999) {
   const auto refused = [](const Node& n, const char* row) {

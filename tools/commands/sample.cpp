@@ -17,7 +17,7 @@
 
 namespace {
 
-constexpr int64_t kMostBatch = 1 << 24;  // of tessera_sample_options
+constexpr int64_t kMaxBatch = 1 << 24;  // of tessera_sample_options
 
 struct SampleCommand {
   std::string model, output, where, delimiter, calibrate, format, part, precision, profile;
@@ -205,7 +205,7 @@ void add_sample(Program& program) {
   command
       ->add_option("--batch-size", a->batch_size,
                    "Rows generated at a time; does not change any row (default: automatic)")
-      ->check(whole_number(1, kMostBatch));
+      ->check(whole_number(1, kMaxBatch));
   a->memory.add_to(
       *command,
       "Limit of host memory, such as 500MB or 4G: batches become smaller where it needs that (default: none)");

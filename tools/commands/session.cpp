@@ -97,10 +97,11 @@ void print_json(const nlohmann::json& report) {
 void print_page(const std::string& page) { print(text::printable(page, true)); }
 
 void CsvArguments::add_to(CLI::App& command) {
-  command.add_option("--types", types,
-                     "Types of columns, overriding the rules of docs/data/tables.md:\nzip=category,id=identifier "
-                     "(integer, decimal, boolean, category, date, datetime, identifier; for texts that are made up also name, "
-                     "address, email, phone …)");
+  command.add_option(
+      "--types", types,
+      "Types of columns, overriding the rules of docs/data/tables.md:\nzip=category,id=identifier "
+      "(integer, decimal, boolean, category, date, datetime, identifier; for texts that are made up also name, "
+      "address, email, phone …)");
   if (command.get_name() != "inspect")
     command.add_option("--schema", schema, "Schema file with types and more by column, as inspect --schema writes it");
   command.add_option("--missing", missing, "Additional spellings of a missing value, comma-separated");

@@ -16,7 +16,7 @@
 namespace sweep {
 namespace {
 
-constexpr size_t kMostFits = 10000;
+constexpr size_t kMaxFits = 10000;
 constexpr size_t kMostName = 200;  // bytes, of the 255 that file systems allow
 
 [[noreturn]] void refuse(const std::string& what) { throw tessera::Error(TESSERA_E_USAGE, what); }
@@ -69,7 +69,7 @@ std::vector<std::string> range(const std::string& text) {
   const auto low = std::from_chars(begin, begin + dots, first);
   const auto high = std::from_chars(begin + dots + 2, end, last);
   if (low.ec != std::errc() || low.ptr != begin + dots || high.ec != std::errc() || high.ptr != end) return {};
-  if (last < first || last - first >= kMostFits) refuse(fmt::format("--vary: {} is not a range of values.", text));
+  if (last < first || last - first >= kMaxFits) refuse(fmt::format("--vary: {} is not a range of values.", text));
   std::vector<std::string> all;
   for (uint64_t v = first; v <= last; ++v) all.push_back(std::to_string(v));
   return all;
@@ -215,8 +215,8 @@ std::vector<Fit> all_fits(const std::vector<std::string>& tables, const Varied& 
     const std::vector<std::string>& values = list.second;
     if (std::any_of(fixed.begin(), fixed.end(), [&](const auto& o) { return o.first == option; }))
       refuse(fmt::format("{} is both given and varied.\n  Omit one.", option));
-    if (fits.size() * values.size() > kMostFits)
-      refuse(fmt::format("These are more than {} fits.\n  Vary less.", text::count(kMostFits)));
+    if (fits.size() * values.size() > kMaxFits)
+      refuse(fmt::format("These are more than {} fits.\n  Vary less.", text::count(kMaxFits)));
     std::vector<Fit> more;
     for (const Fit& fit : fits)
       for (const std::string& value : values) {

@@ -160,10 +160,10 @@ class Sweep {
   }
 
   void tell() {
-    constexpr size_t kMostNamed = 3;
+    constexpr size_t kMaxNamed = 3;
     std::string note;
     for (const Running& r : running_) {
-      if (r.slot < kMostNamed)
+      if (r.slot < kMaxNamed)
         note += (note.empty() ? "" : " · ") + fits_[r.fit].name + ": " + text::printable(r.work->now());
     }
     tessera_progress event{};

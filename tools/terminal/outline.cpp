@@ -10,7 +10,7 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr int kMostDepth = 8;
+constexpr int kMaxDepth = 8;
 constexpr size_t kMostColumns = 12;
 
 bool is_table(const OrderedJson& value) {
@@ -59,7 +59,7 @@ void append(std::string& out, const OrderedJson& object, size_t most_rows, int i
   for (const auto& [key, value] : object.items()) {
     if (is_table(value)) {
       out += "\n" + space + spoken(key) + "\n" + table(value, most_rows, indent + 2);
-    } else if (value.is_object() && indent < 2 * kMostDepth) {
+    } else if (value.is_object() && indent < 2 * kMaxDepth) {
       out += space + spoken(key) + "\n";
       append(out, value, most_rows, indent + 2);
     } else {

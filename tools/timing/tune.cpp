@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 using Side = text::Table::Side;
 
 constexpr double kQuiet = 0.02;  // noise at which a measurement is good enough
-constexpr size_t kLeastRounds = 3;
+constexpr size_t kMinRounds = 3;
 
 struct TuneCommand {
   std::string data, profile;
@@ -78,8 +78,8 @@ void measure(std::vector<Setting>& all, const tessera::Model& model, const TuneC
       if (round > 0) s.timings.add(seconds);
     }
     const auto quiet = [](const Setting& s) { return s.timings.noise() < kQuiet; };
-    if (round >= kLeastRounds && std::all_of(all.begin(), all.end(), quiet)) break;
-    if (round >= kLeastRounds && watch.seconds() > a.seconds) {
+    if (round >= kMinRounds && std::all_of(all.begin(), all.end(), quiet)) break;
+    if (round >= kMinRounds && watch.seconds() > a.seconds) {
       progress.line("time", "is up before the noise of all settings is below 2 %: their intervals say how far it went");
       break;
     }

@@ -16,7 +16,7 @@
 namespace tessera::api {
 namespace {
 
-constexpr int kMostThreads = 4096;
+constexpr int kMaxThreads = 4096;
 
 }  // namespace
 
@@ -89,9 +89,9 @@ tessera_status tessera_context_new(const tessera_context_options* options, tesse
     auto state = std::make_shared<ContextState>();
     state->options = read_options(options);
     const int threads = state->options.threads;
-    if (threads < 0 || threads > kMostThreads)
+    if (threads < 0 || threads > kMaxThreads)
       throw Error(ErrorCode::usage,
-                  fmt::format("threads is {}; it must be 0 (every processor) to {}.", threads, kMostThreads));
+                  fmt::format("threads is {}; it must be 0 (every processor) to {}.", threads, kMaxThreads));
     if (state->options.device != nullptr) state->device = state->options.device;
     state->options.device = nullptr;  // the caller's text need not live on
     Device::check_name(state->device);

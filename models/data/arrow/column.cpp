@@ -170,9 +170,9 @@ void ColumnImport::fail_value(int64_t row, const std::string& what, const std::s
 
 void ColumnImport::check_text(std::string_view text) const {
   const char* end = text.data() + text.size();
-  if (text.size() > kMostTextBytes)
+  if (text.size() > kMaxTextBytes)
     fail_value(static_cast<int64_t>(codes_.size()),
-               "a text of " + std::to_string(text.size()) + " bytes; the limit is " + std::to_string(kMostTextBytes),
+               "a text of " + std::to_string(text.size()) + " bytes; the limit is " + std::to_string(kMaxTextBytes),
                "Shorten it, or omit the column.");
   if (find_bad_utf8(text.data(), end) != end)
     fail_value(static_cast<int64_t>(codes_.size()), "bytes that are not UTF-8",
@@ -523,7 +523,7 @@ Column ColumnImport::finish_foreign() {
 
 // As five or more texts of a CSV file would be.
 bool ColumnImport::are_day_keys() const {
-  constexpr int64_t kFewest = 5;
+  constexpr int64_t kMin = 5;
   int64_t days = 0;
   if (!fits_arrow(ColumnType::date, type_)) return false;
   for (const double key : column_.numbers) {
@@ -532,7 +532,7 @@ bool ColumnImport::are_day_keys() const {
       return false;
     ++days;
   }
-  return days >= kFewest;
+  return days >= kMin;
 }
 
 void ColumnImport::read_day_keys(Bulk<double>& numbers) const {

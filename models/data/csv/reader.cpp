@@ -64,13 +64,13 @@ void check_names(const std::string& file, int64_t line, const std::vector<std::s
 
 // The names of `these` that are not among `those`, in quotes, the first few of them.
 std::string names_without(const std::vector<std::string>& these, const std::vector<std::string>& those) {
-  constexpr size_t kMostSaid = 8;
+  constexpr size_t kMaxSaid = 8;
   std::string out;
   size_t count = 0;
   for (const std::string& name : these)
-    if (std::find(those.begin(), those.end(), name) == those.end() && ++count <= kMostSaid)
+    if (std::find(those.begin(), those.end(), name) == those.end() && ++count <= kMaxSaid)
       out += (out.empty() ? "\"" : ", \"") + name + '"';
-  return count > kMostSaid ? out + " and " + std::to_string(count - kMostSaid) + " more" : out;
+  return count > kMaxSaid ? out + " and " + std::to_string(count - kMaxSaid) + " more" : out;
 }
 
 // How the names of two files that are read together differ.
@@ -407,16 +407,16 @@ void order_like(Table& table, const Table& like) {
 
 // A few words among numbers make a column of text: "unknown", "#DIV/0!", the "Total" of a last line.
 void report_words_among_numbers(const Column& c, const std::function<void(const std::string&)>& said) {
-  constexpr size_t kMostWords = 10, kFewestNumbers = 10, kShown = 3;
+  constexpr size_t kMaxWords = 10, kMinNumbers = 10, kShown = 3;
   const auto is_number = [&](size_t v) {
     double value;
     return read_number(c.values[v], NumberStyle::point, value) == Reading::ok ||
            read_number(c.values[v], NumberStyle::comma, value) == Reading::ok;
   };
   std::vector<size_t> words;
-  for (size_t v = 0; v < c.values.size() && words.size() <= kMostWords; ++v)
+  for (size_t v = 0; v < c.values.size() && words.size() <= kMaxWords; ++v)
     if (!is_number(v)) words.push_back(v);
-  if (words.empty() || words.size() > kMostWords || c.values.size() - words.size() < kFewestNumbers) return;
+  if (words.empty() || words.size() > kMaxWords || c.values.size() - words.size() < kMinNumbers) return;
   int64_t rows = 0, in_words = 0;
   for (const int32_t code : c.codes) {
     rows += code >= 0;

@@ -14,7 +14,7 @@ void BinCode::fit_bins(const std::vector<double>& ascending, int most) {
   body_ = with_tails(Quantiles::of(ascending), ascending);
   const std::vector<double>&points = body_.points(), &shares = body_.shares();
   const double rows = static_cast<double>(ascending.size());
-  const int wanted = std::clamp(static_cast<int>(rows / kLeastBinRows), 1, most);
+  const int wanted = std::clamp(static_cast<int>(rows / kMinBinRows), 1, most);
   ends_.clear();
   const int last = static_cast<int>(points.size()) - 1;
   double filled = 0;  // share of the bins so far

@@ -14,7 +14,7 @@ namespace tessera {
 class BinCode {
  public:
   // Fewer rows than this share no bin, where there are two.
-  static constexpr double kLeastBinRows = 16;
+  static constexpr double kMinBinRows = 16;
 
   std::vector<double> spikes;  // ascending; come back exactly
   bool missing = false;        // the last level marks a missing value

@@ -33,8 +33,8 @@ struct Span {
 
 // Spans tile [0, data_width) in order; a numeric column is one alpha then its modes (mixture modes, then spike levels,
 // then the missing level);
-// under Numbers::range one alpha then, if it has an atom or missing values, a choice of them (range_code.h); under Numbers::bins one
-// choice among bins and spikes (bin_code.h).
+// under Numbers::range one alpha then, if it has an atom or missing values, a choice of them (range_code.h); under
+// Numbers::bins one choice among bins and spikes (bin_code.h).
 struct RowLayout {
   std::vector<Span> spans;
   int data_width = 0;

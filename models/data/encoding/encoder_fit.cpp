@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kLeastSpikeRows = 3;  // in a tiny table any value has a large share; a spike is a value that repeats
+constexpr double kMinSpikeRows = 3;    // in a tiny table any value has a large share; a spike is a value that repeats
 constexpr int64_t kRowsOfALevel = 10;  // on average, of numbers with decimals
 
 void check_options(const EncoderOptions& o) {
@@ -81,7 +81,7 @@ Spikes find_spikes(const Column& column, const std::vector<double>& sorted, int6
   const auto note = [&](double x) {
     if (out.rest.size() < 2 && (out.rest.empty() || out.rest[0] != x)) out.rest.push_back(x);
   };
-  const double enough = std::max(kLeastSpikeRows, share * static_cast<double>(present));
+  const double enough = std::max(kMinSpikeRows, share * static_cast<double>(present));
   const bool all = static_cast<int64_t>(sorted.size()) == present;
   // From a sample of the values: candidates near the share, recounted over all values.
   const double near = all ? enough : 0.5 * share * static_cast<double>(sorted.size());

@@ -132,7 +132,7 @@ RangeCode read_range(const Fields& f) {
   f.check(r.low < r.high && r.low <= r.fill && r.fill <= r.high, "has a range that is none");
   check_ascending(f, r.grid, "values");
   f.check(
-      r.grid.size() <= RangeCode::kMostGrid && (r.grid.empty() || (r.grid.front() == r.low && r.grid.back() == r.high)),
+      r.grid.size() <= RangeCode::kMaxGrid && (r.grid.empty() || (r.grid.front() == r.low && r.grid.back() == r.high)),
       "has values that do not fit its range");
   return r;
 }

@@ -17,7 +17,7 @@ void RangeCode::fit(std::span<const double> ascending) {
   fill = value(sum / count);
   for (const double x : ascending) {
     if (!grid.empty() && grid.back() == x) continue;
-    if (grid.size() == kMostGrid) {
+    if (grid.size() == kMaxGrid) {
       grid.clear();
       return;
     }

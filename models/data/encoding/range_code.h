@@ -10,7 +10,7 @@
 namespace tessera {
 
 struct RangeCode {
-  static constexpr size_t kMostGrid = 128;
+  static constexpr size_t kMaxGrid = 128;
 
   double low = 0, high = 1;  // range of the column, low < high; decoded values stay inside
   double fill = 0;  // the mean of the others: replaces a missing value and the atom, so that moments are not biased

@@ -7,9 +7,9 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kFewestRows = 10 * kTailRows;
-constexpr size_t kMostShared = 9;                     // rows of one mean: 5 to 9
-constexpr double kLeastShape = -1, kMostShape = 0.5;  // a uniform end; a tail whose variance is infinite
+constexpr size_t kMinRows = 10 * kTailRows;
+constexpr size_t kMostShared = 9;                  // rows of one mean: 5 to 9
+constexpr double kMinShape = -1, kMaxShape = 0.5;  // a uniform end; a tail whose variance is infinite
 // The rows of a tail that its points stand for, counted from the end; the last is where the end of about every other
 // table lies.
 constexpr std::array<double, 4> kRowsFromEnd{3, 1.5, 0.8, 0.5};
@@ -33,7 +33,7 @@ Excess excess_of(F&& from_end) {
     mean += x, weighted += (static_cast<double>(i) + 0.5) / kTailRows * x;
   }
   const double spread = mean - 2 * weighted;  // 0: all are equal
-  const double shape = spread > 0 ? std::clamp(2 - mean / spread, kLeastShape, kMostShape) : kLeastShape;
+  const double shape = spread > 0 ? std::clamp(2 - mean / spread, kMinShape, kMaxShape) : kMinShape;
   return {mean * (1 - shape), shape};
 }
 
@@ -41,7 +41,7 @@ Excess excess_of(F&& from_end) {
 std::vector<double> tail(std::span<const double> ascending, bool upper, double inner) {
   const size_t n = ascending.size();
   const auto from_end = [&](size_t i) { return upper ? ascending[n - 1 - i] : ascending[i]; };
-  if (n < kFewestRows || from_end(0) == from_end(kMostShared)) return {from_end(0)};
+  if (n < kMinRows || from_end(0) == from_end(kMostShared)) return {from_end(0)};
   const Excess excess = excess_of(from_end);
   std::vector<double> points;
   for (const double rows : kRowsFromEnd) {

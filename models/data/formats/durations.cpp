@@ -10,14 +10,14 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMostHours = 100'000'000;
-constexpr double kMostSeconds = 1e12;
+constexpr int64_t kMaxHours = 100'000'000;
+constexpr double kMaxSeconds = 1e12;
 
 // Digits; false for none, or too many.
 bool read_whole(const char*& p, const char* end, int64_t& value) {
   const char* first = p;
   for (value = 0; p < end && is_digit(*p) && p - first < 10; ++p) value = value * 10 + (*p - '0');
-  return p != first && (p == end || !is_digit(*p)) && value <= kMostHours;
+  return p != first && (p == end || !is_digit(*p)) && value <= kMaxHours;
 }
 
 bool read_two(const char*& p, const char* end, int64_t& value) {
@@ -153,7 +153,7 @@ void write_duration(double seconds, const std::string& format, int decimals, std
   const bool shows_seconds = format == "PT" || format.find("%S") != std::string::npos;
   const int digits = shows_seconds ? std::clamp(decimals, 0, 6) : 0;
   const double unit = shows_seconds ? 1 / kPowersOfTen[digits] : 60;
-  const double held = std::fmax(std::nearbyint(std::fmin(seconds, kMostSeconds) / unit), 0) * unit;
+  const double held = std::fmax(std::nearbyint(std::fmin(seconds, kMaxSeconds) / unit), 0) * unit;
   if (format == "PT") return write_iso(held, digits, out);
   const bool with_days = format.rfind("%D", 0) == 0;
   const auto whole = static_cast<int64_t>(held + 1e-9);

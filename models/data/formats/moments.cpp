@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kSecondsOfDay = 86400;
-constexpr int kMostFraction = 6;  // a double holds microseconds of this era, not more
+constexpr int kMaxFraction = 6;  // a double holds microseconds of this era, not more
 
 // Up to `most` digits; the number of digits read, 0 for none.
 int read_digits(const char*& p, const char* end, int most, int& value) {
@@ -187,12 +187,12 @@ bool read_time_of_day(const char*& p, const char* end, TimeOfDay& t) {
       int64_t scaled = 0;
       const char* first = ++p;
       for (; p < end && is_digit(*p); ++p) {
-        if (++n > kMostFraction) continue;
+        if (++n > kMaxFraction) continue;
         scaled = scaled * 10 + (*p - '0');
         if (*p != '0') t.fraction_digits = n;
       }
       if (p == first) return false;
-      t.written_digits = std::min(n, kMostFraction);
+      t.written_digits = std::min(n, kMaxFraction);
       fraction = static_cast<double>(scaled) / kPowersOfTen[t.written_digits];
     }
   }
@@ -386,7 +386,7 @@ void write_date(double days, const std::string& format, std::string& out) {
 }
 
 void write_datetime(double seconds, const std::string& format, int decimals, std::string& out) {
-  const int digits = std::min(std::max(decimals, 0), kMostFraction);
+  const int digits = std::min(std::max(decimals, 0), kMaxFraction);
   int offset = 0;
   offset_of(format, offset);
   const double low = static_cast<double>(kFirstDay * kSecondsOfDay),
@@ -404,7 +404,7 @@ void write_datetime(double seconds, const std::string& format, int decimals, std
 
 void write_time_of_day(double seconds, const std::string& format, int decimals, std::string& out) {
   const bool shows_seconds = format.find("%S") != std::string::npos;
-  const int digits = shows_seconds ? std::min(std::max(decimals, 0), kMostFraction) : 0;
+  const int digits = shows_seconds ? std::min(std::max(decimals, 0), kMaxFraction) : 0;
   const double unit = shows_seconds ? 1 / kPowersOfTen[digits] : 60;
   const double held =
       std::fmin(std::fmax(std::nearbyint(seconds / unit), 0), std::nearbyint(kSecondsOfDay / unit) - 1) * unit;

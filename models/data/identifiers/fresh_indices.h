@@ -1,9 +1,9 @@
 // The texts of a pattern by number, without those of the training table: if a training text could be drawn by chance,
-// one bit per bucket of numbers, set if a training text lies in it. New texts are drawn from the other buckets. A bucket
-// holds at least five texts and about half of the buckets are set, so a set bit reveals little about any text. If a
-// fifth of all texts are taken, nothing is stored and they are drawn by chance.
-// Buckets are the same for every seed, and their number is a power of two: several models of one table, or of almost the
-// same rows, hold the same bits (or the same in halves) and tell together no more than one of them.
+// one bit per bucket of numbers, set if a training text lies in it. New texts are drawn from the other buckets. A
+// bucket holds at least five texts and about half of the buckets are set, so a set bit reveals little about any text.
+// If a fifth of all texts are taken, nothing is stored and they are drawn by chance. Buckets are the same for every
+// seed, and their number is a power of two: several models of one table, or of almost the same rows, hold the same bits
+// (or the same in halves) and tell together no more than one of them.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostStoredCharacters = 1024, kMostStoredShapes = 1024;
+constexpr size_t kMaxStoredCharacters = 1024, kMaxStoredShapes = 1024;
 
 }  // namespace
 
@@ -66,13 +66,13 @@ Identifier Identifier::from_json(const nlohmann::json& json) {
     weights += p.weight;
     for (const std::string& a : s.texts("places")) {
       p.alphabet.push_back(code_points(a));
-      s.check(!a.empty() && p.alphabet.back().size() <= kMostStoredCharacters,
+      s.check(!a.empty() && p.alphabet.back().size() <= kMaxStoredCharacters,
               "has a place without a character, or with too many");
     }
     p.indices = FreshIndices::from_json(s.at("indices"), p.plan());
     out.places_.push_back(std::move(p));
   }
-  f.check(!out.places_.empty() && out.places_.size() <= kMostStoredShapes && weights < FreshIndices::kMost,
+  f.check(!out.places_.empty() && out.places_.size() <= kMaxStoredShapes && weights < FreshIndices::kMost,
           "has no shape, or too many");
   return out;
 }

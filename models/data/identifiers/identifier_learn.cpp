@@ -12,14 +12,14 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostLearnt = 65536;    // of more texts, this many, evenly spaced, are used
-constexpr size_t kMostShapes = 64;       // distinct shapes of texts
-constexpr size_t kMostCharacters = 256;  // that a place may take
+constexpr size_t kMaxLearnt = 65536;    // of more texts, this many, evenly spaced, are used
+constexpr size_t kMaxShapes = 64;       // distinct shapes of texts
+constexpr size_t kMaxCharacters = 256;  // that a place may take
 constexpr size_t kLongestShape = 1024;
 // texts that must have a word at the same place for it to be part of the pattern
 constexpr size_t kCommon = 20;
-constexpr size_t kMostWords = 6;  // maximum of such words per shape
-constexpr size_t kEnough = 8;     // number of common characters of a script above which only those are used
+constexpr size_t kMaxWords = 6;  // maximum of such words per shape
+constexpr size_t kEnough = 8;    // number of common characters of a script above which only those are used
 // share of a shape's texts that a place's common characters must cover for others to be omitted
 constexpr double kCovered = 0.8;
 // texts that a shape needs room for, of each that it was learned from: what repeats may do so again
@@ -135,7 +135,7 @@ class PatternLearner {
   void encode(std::span<const int64_t> rows) {
     encoder_.emplace(out_.texts_, texts_, least_);
     if (out_.texts_ == TextKind::plain) ends_ = common_ends(texts_);
-    const size_t n = std::min(texts_.size(), kMostLearnt);
+    const size_t n = std::min(texts_.size(), kMaxLearnt);
     for (size_t i = 0; i < n; ++i) {
       const size_t at = i * texts_.size() / n;
       std::optional<std::u32string> symbols = encoder_->encode(ends_.middle(texts_[at]), i);
@@ -233,7 +233,7 @@ class PatternLearner {
     std::erase_if(pending, [&](size_t i) { return seen_[i].size() > kLongestShape; });
     // Shapes with as many common words as the texts have; texts that do not form a shape this way give up the least
     // common word.
-    for (size_t kept = kMostWords + 1; kept-- > 0;) {
+    for (size_t kept = kMaxWords + 1; kept-- > 0;) {
       std::map<std::u32string, std::vector<size_t>> groups;
       for (const size_t i : pending)
         if (words[i].size() >= kept) groups[shape_of(seen_[i], words[i], kept)].push_back(i);
@@ -245,7 +245,7 @@ class PatternLearner {
     if (out_.places_.empty()) invent_shape();
     std::stable_sort(out_.places_.begin(), out_.places_.end(),
                      [](const Places& a, const Places& b) { return a.weight > b.weight; });
-    if (out_.places_.size() > kMostShapes) out_.places_.erase(out_.places_.begin() + kMostShapes, out_.places_.end());
+    if (out_.places_.size() > kMaxShapes) out_.places_.erase(out_.places_.begin() + kMaxShapes, out_.places_.end());
     if (unique_) widen_narrow(), drop_overlaps();
     take_indices();
     if (unique_) drop_narrow();
@@ -277,7 +277,7 @@ class PatternLearner {
         return a.first != b.first ? a.first > b.first : a.second < b.second;
       });
       std::u32string all;
-      for (size_t k = 0; k < std::min(characters.size(), kMostCharacters); ++k) all += characters[k].second;
+      for (size_t k = 0; k < std::min(characters.size(), kMaxCharacters); ++k) all += characters[k].second;
       if (all.size() < kEnough) all += members_of(cls);
       std::sort(all.begin(), all.end());
       all.erase(std::unique(all.begin(), all.end()), all.end());
@@ -309,7 +309,7 @@ class PatternLearner {
         if (const size_t n = count.at(key); n >= enough()) out[i].push_back({begin, key.second.size(), n});
       });
       std::stable_sort(out[i].begin(), out[i].end(), [](const Word& a, const Word& b) { return a.texts > b.texts; });
-      if (out[i].size() > kMostWords) out[i].resize(kMostWords);
+      if (out[i].size() > kMaxWords) out[i].resize(kMaxWords);
     }
     return out;
   }
@@ -380,7 +380,7 @@ class PatternLearner {
       if (n >= least_) out.seen += c, covered += n;
     const double enough = kCovered * static_cast<double>(group.size());
     if (static_cast<double>(covered) < enough) out.seen = common_at(place, classes, count, covered);
-    if (static_cast<double>(covered) < enough || out.seen.size() > kMostCharacters) out.seen = out.any;
+    if (static_cast<double>(covered) < enough || out.seen.size() > kMaxCharacters) out.seen = out.any;
     return out;
   }
 
@@ -492,7 +492,7 @@ class PatternLearner {
   int64_t all_rows_ = 0;
   std::optional<TextEncoder> encoder_;
   Ends ends_;
-  std::vector<std::u32string> seen_;  // the variable parts of kMostLearnt texts
+  std::vector<std::u32string> seen_;  // the variable parts of kMaxLearnt texts
   std::vector<int64_t> rows_;         // of each of them
   std::map<CharacterClass, size_t> common_;
   std::vector<std::map<char32_t, size_t>> at_place_;

@@ -16,8 +16,8 @@
 
 namespace tessera {
 
-// Column::kind of an identifier whose regenerated texts are followed by the number of their row among those of the text,
-// from 0, behind kRowMark: another column counts them.
+// Column::kind of an identifier whose regenerated texts are followed by the number of their row among those of the
+// text, from 0, behind kRowMark: another column counts them.
 inline constexpr const char* kCountsRows = "counts its rows";
 inline constexpr char kRowMark = '\n';
 

@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 constexpr size_t kBuffer = size_t{1} << 18, kMostColumns = size_t{1} << 20, kShown = 40;
 constexpr int64_t kCheckEvery = 4096;
 // A table whose rows have hardly any of its columns is a file of other things: its cells would outgrow its text.
-constexpr uint64_t kMostSparse = 64, kSparseChecked = uint64_t{1} << 20;
+constexpr uint64_t kMaxSparse = 64, kSparseChecked = uint64_t{1} << 20;
 
 std::string_view trimmed(std::string_view s) {
   const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
@@ -158,7 +158,7 @@ class Survey : public Records {
     if (names_.size() == 0)
       throw Error(ErrorCode::data, place_.file + ": the records have no values.\n  A table needs at least one column.");
     const auto cells = static_cast<uint64_t>(place_.record) * names_.size();
-    if (cells > kSparseChecked && cells / kMostSparse > values_)
+    if (cells > kSparseChecked && cells / kMaxSparse > values_)
       throw Error(ErrorCode::data,
                   fmt::format("{}: its {} records have {} different names, of which a record has {:.1f} on average.\n  "
                               "Rows of a table have the same columns: turn names that are values into values.",

@@ -15,11 +15,11 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kFewestPlaces = 10, kFewestMonths = 5;  // distinct ones, below which chance makes grids
-constexpr double kLogChance = 9;                         // of a grid that is none, at most 1e-4
-constexpr double kMostTicks = 0x1p51;
-constexpr int64_t kMostTimes = 1440;  // of a day, each known by itself
-constexpr double kSeconds = 86400;    // of a day
+constexpr size_t kMinPlaces = 10, kMinMonths = 5;  // distinct ones, below which chance makes grids
+constexpr double kLogChance = 9;                   // of a grid that is none, at most 1e-4
+constexpr double kMaxTicks = 0x1p51;
+constexpr int64_t kMaxTimes = 1440;  // of a day, each known by itself
+constexpr double kSeconds = 86400;   // of a day
 constexpr int kWeek = 7, kAllDays = (1 << kWeek) - 1, kWorkingDays = 0b11111, kLastFixedDay = 28;
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
@@ -85,11 +85,11 @@ IndexGrid::IndexGrid(const Column& index, std::span<const double> values, std::s
   std::vector<int64_t> ticks;
   ticks.reserve(values.size());
   for (const double x : values) {
-    if (!(std::abs(x * digits_) <= kMostTicks)) return;
+    if (!(std::abs(x * digits_) <= kMaxTicks)) return;
     ticks.push_back(std::llround(x * digits_));
   }
   const std::vector<int64_t> distinct = distinct_of(ticks);
-  if (distinct.size() < kFewestMonths || kSeconds * digits_ > kMostTicks) return;
+  if (distinct.size() < kMinMonths || kSeconds * digits_ > kMaxTicks) return;
   day_ticks_ = date ? 1 : time ? kSeconds * digits_ : 0;
   int64_t unit = common_step(distinct);
   const bool sure = static_cast<double>(distinct.size() - 1) * std::log(static_cast<double>(unit)) >= kLogChance;
@@ -104,7 +104,7 @@ IndexGrid::IndexGrid(const Column& index, std::span<const double> values, std::s
   if (!date) find_times(distinct, ticks, holders, least);
   const std::vector<int64_t> distinct_days = distinct_of(days);
   find_months(distinct_days);
-  if (months_ == 0 && distinct_days.size() >= kFewestPlaces) {
+  if (months_ == 0 && distinct_days.size() >= kMinPlaces) {
     const int64_t step = common_step(distinct_days);
     if (step > 1 && static_cast<double>(distinct_days.size() - 1) * std::log(static_cast<double>(step)) >= kLogChance)
       step_ = step, first_ = floor_mod(distinct_days[0], step);
@@ -118,7 +118,7 @@ IndexGrid::IndexGrid(const Column& index, std::span<const double> values, std::s
 void IndexGrid::find_times(std::span<const int64_t> distinct, std::span<const int64_t> ticks,
                            std::span<const int32_t> holders, int64_t least) {
   const auto day = static_cast<int64_t>(day_ticks_), unit = static_cast<int64_t>(unit_), all = day / unit;
-  if (all > kMostTimes || distinct.size() < kFewestPlaces) return;
+  if (all > kMaxTimes || distinct.size() < kMinPlaces) return;
   std::vector<int64_t> slots, days;
   for (const int64_t t : ticks) slots.push_back(floor_mod(t, day) / unit);
   for (const int64_t t : distinct)
@@ -131,7 +131,7 @@ void IndexGrid::find_times(std::span<const int64_t> distinct, std::span<const in
 }
 
 void IndexGrid::find_months(std::span<const int64_t> days) {
-  if (days.size() < kFewestMonths) return;
+  if (days.size() < kMinMonths) return;
   const auto all_on = [&] {
     return std::all_of(days.begin(), days.end(), [&](int64_t day) { return day_in_month(month_of(day)) == day; });
   };
@@ -197,9 +197,9 @@ double IndexGrid::day_place(int64_t day) const {
 
 double IndexGrid::day_at(double place) const {
   if (months_ > 0) {
-    constexpr double kMostMonths = 12 * 8000.0;  // year 9970
+    constexpr double kMaxMonths = 12 * 8000.0;  // year 9970
     const double month =
-        std::clamp(static_cast<double>(first_) + place * static_cast<double>(step_), -12 * 1969.0, kMostMonths);
+        std::clamp(static_cast<double>(first_) + place * static_cast<double>(step_), -12 * 1969.0, kMaxMonths);
     return static_cast<double>(day_in_month(static_cast<int64_t>(month)));
   }
   if (weekdays_ == 0) return static_cast<double>(first_) + place * static_cast<double>(step_);
@@ -226,7 +226,7 @@ double IndexGrid::place(double x) const {
 
 double IndexGrid::at(double place) const {
   if (place != place) return place;
-  place = std::clamp(std::nearbyint(place), -kMostTicks, kMostTicks);  // beyond, places are no longer exact
+  place = std::clamp(std::nearbyint(place), -kMaxTicks, kMaxTicks);  // beyond, places are no longer exact
   if (day_ticks_ == 0) return (phase_ + unit_ * place) / digits_;
   const double per_day = places_per_day(), days = std::floor(place / per_day), slot = place - days * per_day;
   const auto day = static_cast<double>(day_in_calendar(day_at(days)));
@@ -284,9 +284,9 @@ IndexGrid IndexGrid::from_json(const nlohmann::json& json) {
   out.month_day_ = static_cast<MonthDay>(f.integer("month_day", 0, static_cast<int>(MonthDay::last_working)));
   out.day_of_month_ = static_cast<int>(f.integer("of_month", 1, kLastFixedDay));
   out.weekdays_ = static_cast<int>(f.integer("weekdays", 0, kAllDays));
-  f.check(out.unit_ >= 1 && out.unit_ <= kMostTicks && out.phase_ >= 0 && out.phase_ < out.unit_ && out.digits_ >= 1 &&
+  f.check(out.unit_ >= 1 && out.unit_ <= kMaxTicks && out.phase_ >= 0 && out.phase_ < out.unit_ && out.digits_ >= 1 &&
               out.digits_ <= 1e15 &&
-              (out.day_ticks_ == 0 || (out.day_ticks_ >= out.unit_ && out.day_ticks_ <= kMostTicks)),
+              (out.day_ticks_ == 0 || (out.day_ticks_ >= out.unit_ && out.day_ticks_ <= kMaxTicks)),
           "has units that do not fit");
   f.check(std::is_sorted(out.times_.begin(), out.times_.end()) &&
               (out.times_.empty() || (out.times_.front() >= 0 && out.times_.back() < out.day_ticks_)),

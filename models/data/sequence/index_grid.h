@@ -1,5 +1,5 @@
-// The places that the index of sequences takes: every hour, Monday to Friday, the first of each month. Steps are counted
-// in places, so that sampled ones lie on them: a weekend is no longer a gap than a night.
+// The places that the index of sequences takes: every hour, Monday to Friday, the first of each month. Steps are
+// counted in places, so that sampled ones lie on them: a weekend is no longer a gap than a night.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

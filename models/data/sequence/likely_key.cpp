@@ -8,15 +8,15 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kFewestValues = 20;
-constexpr double kFewestRows = 2, kMostRows = 50;  // of a value, on average: products of an order table have more
-constexpr size_t kFewestStatics = 2;
+constexpr int64_t kMinValues = 20;
+constexpr double kMinRows = 2, kMostRows = 50;  // of a value, on average: products of an order table have more
+constexpr size_t kMinStatics = 2;
 
 bool may_be_key(const Column& c) {
   if (c.type != ColumnType::category && c.kind != kCountsRows) return false;
   const auto values = static_cast<int64_t>(c.values.size());
   const double rows = static_cast<double>(c.codes.size()) / static_cast<double>(std::max<int64_t>(values, 1));
-  return values >= kFewestValues && rows >= kFewestRows && rows <= kMostRows &&
+  return values >= kMinValues && rows >= kMinRows && rows <= kMostRows &&
          std::none_of(c.codes.begin(), c.codes.end(), [](int32_t code) { return code < 0; });
 }
 
@@ -29,7 +29,7 @@ LikelyKey likely_key(const Table& table) {
     SequenceOptions options;
     options.key = c.name;
     std::vector<std::string> statics = static_columns(table, options);
-    if (statics.size() >= std::max(kFewestStatics, best.statics.size() + 1))
+    if (statics.size() >= std::max(kMinStatics, best.statics.size() + 1))
       best = {c.name, static_cast<int64_t>(c.values.size()), std::move(statics)};
   }
   return best;

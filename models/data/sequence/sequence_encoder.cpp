@@ -14,13 +14,13 @@ namespace tessera {
 namespace {
 
 constexpr int kFormat = 1;
-constexpr int kMostCategories = 100;  // levels per column in the networks; rarer values share one
+constexpr int kMaxCategories = 100;  // levels per column in the networks; rarer values share one
 
 EncoderOptions step_options(uint64_t seed, int64_t least_rows) {
   EncoderOptions o;
   o.least_rows = least_rows;
   o.numbers = EncoderOptions::Numbers::range;
-  o.spike_share = 0, o.integer_levels = 0, o.max_categories = kMostCategories, o.seed = seed;
+  o.spike_share = 0, o.integer_levels = 0, o.max_categories = kMaxCategories, o.seed = seed;
   return o;
 }
 
@@ -28,7 +28,7 @@ EncoderOptions step_options(uint64_t seed, int64_t least_rows) {
 EncoderOptions attribute_options(uint64_t seed, int64_t least_rows) {
   EncoderOptions o;
   o.least_rows = least_rows;
-  o.max_categories = kMostCategories, o.seed = seed;
+  o.max_categories = kMaxCategories, o.seed = seed;
   return o;
 }
 

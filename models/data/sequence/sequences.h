@@ -12,8 +12,8 @@
 // not seen by any network: windows of one long table without an index have no attributes to learn
 // (attribute_width() = 0).
 // The index of a later step is the previous one plus a difference ("difference", a column of `steps`): equal
-// differences (every day, 1, 2, 3, …) are constants too. If the index has a grid, differences count its places. A rising
-// column is learned likewise.
+// differences (every day, 1, 2, 3, …) are constants too. If the index has a grid, differences count its places. A
+// rising column is learned likewise.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -41,7 +41,7 @@ struct SequenceOptions {
   IndexGrid grid = {};               // of the index
   std::vector<std::string> statics;  // --static: columns that do not vary within a key
   bool find_statics = false;         // those that static_columns() finds, if none are named
-  // columns of steps that never fall, which are learnt as differences, and as their first value once per sequence
+  // columns of steps that never fall, which are learned as differences, and as their first value once per sequence
   std::vector<std::string> rising;
   // columns that are learned as their first value alone, once per sequence: the others follow from it by a rule
   std::vector<std::string> firsts;

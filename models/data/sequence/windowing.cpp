@@ -389,7 +389,7 @@ bool rises(const Table& table, const std::string& key, const std::string& column
 }
 
 std::string likely_index(const Table& table, const SequenceOptions& options) {
-  constexpr size_t kFewestSteps = 10;  // that rise by chance once in a thousand tables
+  constexpr size_t kMinSteps = 10;  // that rise by chance once in a thousand tables
   const Parts parts(table, options);
   std::string best;
   size_t fewest = SIZE_MAX;
@@ -404,7 +404,7 @@ std::string likely_index(const Table& table, const SequenceOptions& options) {
     size_t steps = 0;
     for (size_t i = 0; i < previous.size(); ++i)
       if (previous[i] >= 0) gaps.insert(c.numbers[i] - c.numbers[static_cast<size_t>(previous[i])]), ++steps;
-    if (steps >= kFewestSteps && gaps.size() < fewest && (instant || gaps.size() == 1))
+    if (steps >= kMinSteps && gaps.size() < fewest && (instant || gaps.size() == 1))
       best = c.name, fewest = gaps.size();
     c.relax();
   }

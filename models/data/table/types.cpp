@@ -373,8 +373,8 @@ bool are_amounts(const TypeEvidence& e) {
 
 // Whole numbers that all are days: five or more of them are not so by chance.
 bool are_compact_days(const TypeEvidence& e) {
-  constexpr int64_t kFewest = 5;
-  return (e.forms.kinds & form::kDate) != 0 && e.values >= kFewest;
+  constexpr int64_t kMin = 5;
+  return (e.forms.kinds & form::kDate) != 0 && e.values >= kMin;
 }
 
 ColumnPlan decide_number(const TypeEvidence& e, char delimiter) {

@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kFewestIdentifiers = 20;
+constexpr int64_t kMinIdentifiers = 20;
 
 CellStatus fill_number(std::string_view text, const ColumnPlan& plan, double& value) {
   if (plan.clock) return read_clock(text, value) ? CellStatus::ok : CellStatus::wrong;
@@ -110,8 +110,8 @@ bool named_like_key(const std::string& name) {
 }
 
 // Whole numbers that are keys, not quantities, of a column named like one: no two rows have one, or they repeat so that
-// as numbers they would be lost (most rows have a value that fewer than five share, or there are too many to be levels).
-// The reason, or nothing.
+// as numbers they would be lost (most rows have a value that fewer than five share, or there are too many to be
+// levels). The reason, or nothing.
 std::string reason_of_key(const Column& column) {
   constexpr size_t kFewestKeys = 20, kLevels = 256, kSharedBy = 5, kMaxRowsOfKey = 50, kMaxRows = 5'000'000;
   if (!named_like_key(column.name) || column.numbers.size() > kMaxRows) return {};
@@ -159,13 +159,13 @@ void become_texts(Column& column, ColumnType type, std::string reason) {
 
 // Times of day of which each stands in several rows, such as the quarters of an hour: no other time may come out.
 void become_slots(Column& column) {
-  constexpr size_t kMostSlots = 256, kRowsOfEach = 5;
+  constexpr size_t kMaxSlots = 256, kRowsOfEach = 5;
   std::vector<double> distinct;
   for (const double v : column.numbers) {
     if (v != v) continue;
     const auto at = std::lower_bound(distinct.begin(), distinct.end(), v);
     if (at == distinct.end() || *at != v) distinct.insert(at, v);
-    if (distinct.size() > kMostSlots) return;
+    if (distinct.size() > kMaxSlots) return;
   }
   if (distinct.empty() || distinct.size() * kRowsOfEach > column.numbers.size()) return;
   become_texts(column, ColumnType::category,
@@ -207,7 +207,7 @@ void finish_codes(Column& column) {
     column.type = ColumnType::constant;
     column.reason =
         held == 1 ? "the only row holds \"" + column.values[0] + '"' : "every row holds \"" + column.values[0] + '"';
-  } else if (column.type == ColumnType::category && distinct == held && distinct >= kFewestIdentifiers) {
+  } else if (column.type == ColumnType::category && distinct == held && distinct >= kMinIdentifiers) {
     column.type = ColumnType::identifier;
     // no example: the reason is stored in the model, identifiers must not be
     column.reason = grouped(distinct) + " texts, all distinct";
@@ -220,7 +220,7 @@ void finish_codes(Column& column) {
 void recognise_texts(Column& column) {
   const auto distinct = static_cast<int64_t>(column.values.size());
   if (column.type != ColumnType::identifier &&
-      (column.type != ColumnType::category || distinct < kFewestIdentifiers || 2 * distinct < column.size()))
+      (column.type != ColumnType::category || distinct < kMinIdentifiers || 2 * distinct < column.size()))
     return;
   const std::vector<std::string_view> texts(column.values.begin(), column.values.end());
   const TextKind kind = text_kind_of(texts, column.name);
@@ -276,7 +276,7 @@ CellStatus fill_cell(std::string_view text, const ColumnPlan& plan, const Missin
       else return CellStatus::wrong;
       return CellStatus::ok;
     default:
-      if (text.size() > kMostTextBytes) return CellStatus::too_long;
+      if (text.size() > kMaxTextBytes) return CellStatus::too_long;
       column.codes[at] =
           missing.always(text) || (plan.type == ColumnType::constant && !plan.forced) ? -1 : dictionary.code(text);
       return CellStatus::ok;
@@ -287,7 +287,7 @@ void fail_fill(CellStatus why, const std::string& place, const std::string& colu
                const ColumnPlan& plan) {
   if (why == CellStatus::too_long)
     throw Error(ErrorCode::data, place + ": column \"" + column + "\" holds a text of " + std::to_string(value.size()) +
-                                     " bytes; the limit is " + std::to_string(kMostTextBytes) +
+                                     " bytes; the limit is " + std::to_string(kMaxTextBytes) +
                                      ".\n  Shorten it, or omit the column.");
   const std::string shown = printable(value.substr(0, 200));
   const std::string head = place + ": column \"" + column + "\" holds \"" + shown + "\", which is ",

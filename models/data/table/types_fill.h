@@ -13,7 +13,7 @@ Column make_column(const std::string& name, const ColumnPlan& plan, int64_t rows
                    std::shared_ptr<MemoryLimit> limit = nullptr);
 
 // Maximum bytes of a text in a column: a model stores texts, and they must fit into its file.
-constexpr size_t kMostTextBytes = size_t{1} << 20;
+constexpr size_t kMaxTextBytes = size_t{1} << 20;
 
 enum class CellStatus { ok, wrong, too_large, infinite, too_long };
 

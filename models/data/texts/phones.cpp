@@ -13,9 +13,9 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kLongestArea = 5, kFewestOfNumber = 4;
+constexpr size_t kLongestArea = 5, kMinOfNumber = 4;
 constexpr size_t kNorthAmerican = 10, kExchangeAt = 3;
-constexpr size_t kFewestAbroad = 8, kMostDigits = 15;  // with the country code
+constexpr size_t kMinAbroad = 8, kMostDigits = 15;  // with the country code
 
 // The digits of a country code: one for zones 1 and 7, three but for these of two (ITU-T E.164).
 size_t country_digits(std::string_view digits) {
@@ -71,14 +71,14 @@ std::optional<Constant> constant_of(std::string_view text) {
         places[first + 2] == places[first] + 2 && places[first + 5] == at + 2 && places.back() == places[first + 6] + 3;
     return blocks ? std::optional(Constant{at, '1', at}) : std::nullopt;
   }
-  if (!abroad || digits.size() < kFewestAbroad || digits[0] == '0') return {};
+  if (!abroad || digits.size() < kMinAbroad || digits[0] == '0') return {};
   size_t first = country_digits(digits);
   const size_t at = places[first];
   const bool trunk = digits[first] == '0' && at > 0 && number[at - 1] == '(' && number.substr(at + 1, 1) == ")";
   if (trunk) ++first;  // "+49 (0)30 …"
   size_t area = 1;     // digits of the first block
   while (first + area < places.size() && places[first + area] == places[first + area - 1] + 1) ++area;
-  const bool told = area <= kLongestArea && first + area + kFewestOfNumber <= digits.size();
+  const bool told = area <= kLongestArea && first + area + kMinOfNumber <= digits.size();
   return Constant{places[first], digits.substr(0, 2) == "39" ? '1' : '0', told ? places[first + area] : 0};
 }
 

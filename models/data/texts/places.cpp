@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kFewestDecimals = 2;  // "5.1, 3.2" may be anything
+constexpr size_t kMinDecimals = 2;  // "5.1, 3.2" may be anything
 
 // Reads degrees at the front of `text`: the symbol of the whole ones, and the digits behind the point as they are.
 bool take_degrees(std::string_view& text, char32_t first_symbol, char32_t most, std::u32string& out) {
@@ -24,7 +24,7 @@ bool take_degrees(std::string_view& text, char32_t first_symbol, char32_t most, 
   if (at == text.size() || text[at] != '.') return false;
   const size_t point = at++;
   while (at < text.size() && is_digit(text[at])) ++at;
-  if (at - point - 1 < kFewestDecimals) return false;
+  if (at - point - 1 < kMinDecimals) return false;
   out.push_back(first_symbol + degrees + (negative ? most : 0));
   out += code_points(text.substr(point, at - point));
   text.remove_prefix(at);

@@ -17,7 +17,7 @@ constexpr const Streets* kLanguages[] = {&kEnglishStreets, &kGermanStreets,  &kF
 static_assert(std::size(kLanguages) * kStreetsOfALanguage == kStreetSymbols);
 enum Language : size_t { english, german, french, spanish, italian, portuguese };
 
-constexpr size_t kMostWords = 6, kMostExtraWords = 2;
+constexpr size_t kMaxWords = 6, kMaxExtraWords = 2;
 
 struct Word {
   size_t begin, end;
@@ -86,7 +86,7 @@ std::optional<Street> behind_number(std::string_view text, const std::vector<Wor
   if (begins_street(word(first)) == french || (word(first) == "avenue" && words.size() > first + 1))
     return Street{words[first].begin, words.back().end, french};
   for (size_t i = first + 1; i < words.size(); ++i)
-    if (ends_street(word(i)) && words.size() - i - 1 <= kMostExtraWords) {
+    if (ends_street(word(i)) && words.size() - i - 1 <= kMaxExtraWords) {
       const bool sign = text[words[i].end - 1] == ',';
       return Street{words[first].begin, words[i].end - sign, english};
     }
@@ -111,7 +111,7 @@ std::optional<Street> before_number(std::string_view text, const std::vector<Wor
 
 std::optional<Street> find_street(std::string_view text) {
   const std::vector<Word> words = words_of(text);
-  if (words.size() < 2 || words.size() > kMostWords + kMostExtraWords) return {};
+  if (words.size() < 2 || words.size() > kMaxWords + kMaxExtraWords) return {};
   return is_house_number(text.substr(words[0].begin, words[0].end - words[0].begin)) ? behind_number(text, words)
                                                                                      : before_number(text, words);
 }

@@ -36,7 +36,6 @@ constexpr size_t kIssuerDigits = 6, kBankAt = 4, kBankCharacters = 4;
 
 bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
 bool is_capital(char32_t c) { return c >= 'A' && c <= 'Z'; }
-bool is_letter(char32_t c) { return class_of(c) != 0 && !is_digit(c); }
 
 // --- IPv4 ---
 
@@ -212,8 +211,8 @@ std::string text_kind_names() {
 }
 
 TextKind text_kind_of(std::span<const std::string_view> texts, const std::string& column) {
-  constexpr size_t kFewest = 5;
-  if (texts.size() < kFewest) return TextKind::plain;
+  constexpr size_t kMin = 5;
+  if (texts.size() < kMin) return TextKind::plain;
   const auto all = [&](auto is) { return std::all_of(texts.begin(), texts.end(), is); };
   const auto long_enough = [](std::string_view t) { return t.size() >= 13; };
   if (all([](std::string_view t) { return octets_of(t).has_value(); })) return TextKind::ipv4;

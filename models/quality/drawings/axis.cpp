@@ -61,7 +61,7 @@ std::vector<double> sorted_present(std::span<const double> numbers) {
 // Removes the spikes from `sorted` and returns them, unless there are so few values that each has a bin, or too few
 // others to be drawn.
 std::vector<double> take_spikes(std::vector<double>& sorted, int bins) {
-  const auto least = std::max(static_cast<double>(kLeastDrawn), 0.1 * static_cast<double>(sorted.size()));
+  const auto least = std::max(static_cast<double>(kMinDrawn), 0.1 * static_cast<double>(sorted.size()));
   std::vector<double> spikes, rest;
   int distinct = 0;
   for (size_t i = 0, end; i < sorted.size(); i = end) {
@@ -73,7 +73,7 @@ std::vector<double> take_spikes(std::vector<double>& sorted, int bins) {
       rest.insert(rest.end(), sorted.begin() + static_cast<std::ptrdiff_t>(i),
                   sorted.begin() + static_cast<std::ptrdiff_t>(end));
   }
-  if (distinct <= bins || static_cast<int64_t>(rest.size()) < kLeastDrawn) return {};
+  if (distinct <= bins || static_cast<int64_t>(rest.size()) < kMinDrawn) return {};
   sorted = std::move(rest);
   return spikes;
 }
@@ -81,7 +81,7 @@ std::vector<double> take_spikes(std::vector<double>& sorted, int bins) {
 // Cuts at round multiples of the step, over all but the outermost rows of either side.
 void cut(const std::vector<double>& sorted, const ColumnFacts& facts, int bins, Axis& axis) {
   const size_t n = sorted.size();
-  const size_t outside = std::min(std::max<size_t>(kLeastDrawn - 1, n / 200), (n - 1) / 2);
+  const size_t outside = std::min(std::max<size_t>(kMinDrawn - 1, n / 200), (n - 1) / 2);
   const double low = sorted[outside], high = sorted[n - 1 - outside];
   const double wanted = std::clamp(2 * std::cbrt(static_cast<double>(n)), 8.0, static_cast<double>(bins));
   if (!(low < high)) return;
@@ -103,12 +103,12 @@ void join_bins(const std::vector<double>& sorted, std::vector<double>& cuts) {
   int64_t begin = 0;
   for (const double at : cuts) {
     const int64_t rows = below(at) - begin;
-    if (rows > 0 && rows < kLeastDrawn) continue;
+    if (rows > 0 && rows < kMinDrawn) continue;
     kept.push_back(at);
     begin += rows;
   }
   const auto n = static_cast<int64_t>(sorted.size());
-  while (!kept.empty() && n - below(kept.back()) > 0 && n - below(kept.back()) < kLeastDrawn) kept.pop_back();
+  while (!kept.empty() && n - below(kept.back()) > 0 && n - below(kept.back()) < kMinDrawn) kept.pop_back();
   cuts = std::move(kept);
 }
 
@@ -131,7 +131,7 @@ void make_levels(const Comparison& c, size_t k, size_t most, Axis& axis) {
                    [&](int32_t a, int32_t b) { return rows[static_cast<size_t>(a)] > rows[static_cast<size_t>(b)]; });
   for (const int32_t level : order) {
     const int64_t n = rows[static_cast<size_t>(level)];
-    if (n >= kLeastDrawn && axis.shown.size() < most) axis.shown.push_back(level);
+    if (n >= kMinDrawn && axis.shown.size() < most) axis.shown.push_back(level);
     else ++(n > 0 ? axis.other_levels : axis.unknown_levels);
   }
   axis.slots = static_cast<int>(axis.shown.size());
@@ -191,7 +191,7 @@ int64_t withhold(const std::vector<int64_t>& counts, size_t cols, nlohmann::json
   std::vector<int> in_line(lines, 0), in_col(cols, 0);
   const auto hide = [&](size_t i) { hidden[i] = 1, ++in_line[i / cols], ++in_col[i % cols]; };
   for (size_t i = 0; i < counts.size(); ++i)
-    if (counts[i] > 0 && counts[i] < kLeastDrawn) hide(i);
+    if (counts[i] > 0 && counts[i] < kMinDrawn) hide(i);
   // Hides one more of `count` cells from `first` on if too little of them is hidden. It chooses the smallest,
   // preferring cells whose other line already has hidden cells, because that line then needs no further one. `across`:
   // the number of hidden cells in the other line.
@@ -203,7 +203,7 @@ int64_t withhold(const std::vector<int64_t>& counts, size_t cols, nlohmann::json
       if (hidden[at] != 0) rows += counts[at], ++cells;
       else if (counts[at] > 0 && (best == counts.size() || cost(at) < cost(best))) best = at;
     }
-    if (cells == 0 || (cells > 1 && rows >= kLeastDrawn) || best == counts.size()) return false;
+    if (cells == 0 || (cells > 1 && rows >= kMinDrawn) || best == counts.size()) return false;
     hide(best);
     return true;
   };

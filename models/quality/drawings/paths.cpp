@@ -1,5 +1,5 @@
 // Sequences over time: quantiles of each feature at each step, and a few paths. A real quantile has at least
-// kLeastDrawn sequences on either side, and a path is the mean of kLeastDrawn similar sequences, of both tables.
+// kMinDrawn sequences on either side, and a path is the mean of kMinDrawn similar sequences, of both tables.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -14,9 +14,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kDrawnFeatures = 24, kDrawnPaths = 4, kTogether = kLeastDrawn;
-constexpr int64_t kMostSteps = 60, kMostSequences = 2000;  // steps drawn; sequences among which paths are chosen
-constexpr int64_t kMostCounted = 20'000;                   // sequences whose quantiles are drawn
+constexpr size_t kDrawnFeatures = 24, kDrawnPaths = 4, kTogether = kMinDrawn;
+constexpr int64_t kMostSteps = 60, kMaxSequences = 2000;  // steps drawn; sequences among which paths are chosen
+constexpr int64_t kMaxCounted = 20'000;                   // sequences whose quantiles are drawn
 constexpr std::pair<const char*, double> kQuantiles[] = {
     {"p10", 0.1}, {"p25", 0.25}, {"p50", 0.5}, {"p75", 0.75}, {"p90", 0.9}};
 
@@ -32,7 +32,7 @@ class Drawn {
  public:
   Drawn(const StepSet& set, const StepFeature& feature, size_t k, const std::vector<int64_t>& steps)
       : set_(set), feature_(feature), k_(k), steps_(steps) {
-    counted_ = evenly(set.size(), kMostCounted), some_ = evenly(set.size(), kMostSequences);
+    counted_ = evenly(set.size(), kMaxCounted), some_ = evenly(set.size(), kMaxSequences);
   }
 
   json quantiles(bool protect) const {

@@ -17,7 +17,7 @@
 namespace tessera::quality {
 namespace {
 
-constexpr int64_t kFewestSequences = 10;
+constexpr int64_t kMinSequences = 10;
 constexpr int64_t kTestBatch = 512;
 constexpr int kPartSteps = 50;  // training steps between two progress reports
 
@@ -272,12 +272,12 @@ class Judging {
 
 JudgeReport judge_sequences(const StepFeatures& f, const JudgeOptions& o, const Workers& workers) {
   for (const auto& [set, name] : {std::pair{&f.real, "real"}, std::pair{&f.synthetic, "synthetic"}})
-    if (set->size() < kFewestSequences)
+    if (set->size() < kMinSequences)
       throw Error(
           ErrorCode::data,
           fmt::format(
               "The {} table makes {} sequences; judges need at least {}. Sample more, or disable them with --judges 0.",
-              name, set->size(), kFewestSequences));
+              name, set->size(), kMinSequences));
   const Judging judging(f, o);
   const auto judges = static_cast<size_t>(o.judges);
   std::vector<std::vector<double>> scores(kTasks, std::vector<double>(judges));

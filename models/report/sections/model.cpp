@@ -11,7 +11,7 @@
 namespace tessera::report {
 namespace {
 
-constexpr size_t kMostPoints = 400;  // of a curve
+constexpr size_t kMaxPoints = 400;  // of a curve
 
 std::string value_text(const Json& value) {
   return isolated(value.is_string() ? value.get<std::string>() : value.dump());
@@ -58,7 +58,7 @@ Json lines_of(const Json& report) {
 // One loss over the steps. Zeros of phases without this loss are not values.
 Curve loss_curve(const Json& lines, const std::string& name) {
   Curve curve{"synthetic", {}, {}};
-  const size_t stride = std::max<size_t>(1, (lines.size() + kMostPoints - 1) / kMostPoints);
+  const size_t stride = std::max<size_t>(1, (lines.size() + kMaxPoints - 1) / kMaxPoints);
   for (size_t i = 0; i < lines.size(); ++i) {
     if (i % stride != 0 && i + 1 != lines.size()) continue;
     const double value = lines[i].contains(name) && lines[i][name].is_number() ? lines[i][name].get<double>() : 0;

@@ -12,7 +12,7 @@
 namespace tessera::report {
 namespace {
 
-constexpr size_t kMostFeatures = 24;
+constexpr size_t kMaxFeatures = 24;
 
 std::vector<size_t> furthest_first(const Json& features) {
   Json negative = Json::array();
@@ -157,7 +157,7 @@ std::vector<std::string> drawn_features(const Json& report) {
   }
   const Json& features = report.at("features");
   for (const size_t k : furthest_first(features)) {
-    if (out.size() == kMostFeatures) break;
+    if (out.size() == kMaxFeatures) break;
     out.push_back(features[k].at("name").get<std::string>());
   }
   return out;

@@ -17,10 +17,10 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostBandColumns = 200;  // the work grows with their square
-constexpr size_t kMostBands = 24, kMostPartBands = 60;
+constexpr size_t kMaxBandColumns = 200;  // the work grows with their square
+constexpr size_t kMaxBands = 24, kMaxPartBands = 60;
 constexpr size_t kNumbersPerBand = 2;  // fewer are a list of pairs: combinations
-constexpr int kMostCutDigits = 9;
+constexpr int kMaxCutDigits = 9;
 
 // The first day of the year or month of a day; the day.
 double floor_day(double day, char to) {
@@ -40,7 +40,7 @@ double simple_between(ColumnType type, double below, double above, bool from_bel
       if (const double first = std::floor(above / part) * part; lies_between(first) && unit > 1) return first;
     return kMissing;
   }
-  return simplest_between(below, above, from_below ? Ends::below : Ends::above, kMostCutDigits);
+  return simplest_between(below, above, from_below ? Ends::below : Ends::above, kMaxCutDigits);
 }
 
 struct Band {
@@ -62,7 +62,8 @@ class Values {
     if (known_.try_emplace(key_of(row), static_cast<int32_t>(texts_.size())).second)
       texts_.push_back(band_value(column_, static_cast<size_t>(row)));
   }
-  // kNoValue: missing; kRareValue: a text of fewer holders, which protection replaces; kNewValue: proposing rows do not have it.
+  // kNoValue: missing; kRareValue: a text of fewer holders, which protection replaces; kNewValue: proposing rows do not
+  // have it.
   int32_t of(int64_t row, int64_t least) const {
     if (column_.is_missing(row)) return kNoValue;
     if (held_ != nullptr && (*held_)[static_cast<size_t>(column_.codes[static_cast<size_t>(row)])].holders < least)
@@ -107,7 +108,7 @@ int64_t least_of(const RuleSearch& search, const Source& source, const Target& t
 
 std::vector<Band> proposed(const RuleSearch& search, const Source& source, const std::vector<int64_t>& order,
                            const Target& target) {
-  const size_t most = source.part == nullptr ? kMostBands : kMostPartBands;
+  const size_t most = source.part == nullptr ? kMaxBands : kMaxPartBands;
   std::vector<Band> out;
   std::unordered_set<double> numbers;
   double last = kMissing;
@@ -117,7 +118,7 @@ std::vector<Band> proposed(const RuleSearch& search, const Source& source, const
     const double x = source.of(row);
     if (value == kRareValue) continue;
     if (value < 0) return {};
-    if (numbers.size() < kNumbersPerBand * kMostPartBands)
+    if (numbers.size() < kNumbersPerBand * kMaxPartBands)
       numbers.insert(source.column.numbers[static_cast<size_t>(row)]);
     if (out.empty() || out.back().value != value) {
       if (x == last || out.size() == most) return {};
@@ -220,19 +221,19 @@ std::optional<FoundRule> find_bands(const RuleSearch& search) {
   for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
     const Column& c = search.column(j);
     if (!search.usable(j)) continue;
-    if (is_numeric(c.type) && numbers.size() < kMostBandColumns) numbers.push_back(j);
+    if (is_numeric(c.type) && numbers.size() < kMaxBandColumns) numbers.push_back(j);
     Target target{j, Values(c, search.holders)};
     for (const int64_t row : search.proposing) {
       target.values.add(row);
-      if (target.values.size() > kMostPartBands) break;
+      if (target.values.size() > kMaxPartBands) break;
     }
     c.relax();
-    if (target.values.size() >= 2 && target.values.size() <= kMostPartBands && targets.size() < kMostBandColumns)
+    if (target.values.size() >= 2 && target.values.size() <= kMaxPartBands && targets.size() < kMaxBandColumns)
       targets.push_back(std::move(target));
   }
   // Of each target, what has the fewest bands: a quarter follows from the month, not from the date.
   std::vector<std::optional<FoundRule>> found(targets.size());
-  std::vector<size_t> fewest(targets.size(), kMostPartBands + 1);
+  std::vector<size_t> fewest(targets.size(), kMaxPartBands + 1);
   const auto tried = static_cast<double>(numbers.size() * targets.size());
   for (const int j : numbers) {
     const Column& c = search.column(j);

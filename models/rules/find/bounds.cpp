@@ -14,8 +14,8 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostBoundColumns = 300;  // the work grows with their square
-constexpr double kLoose = 0.6;             // chance keeps an order of numbers in more of the rows: few are drawn again
+constexpr size_t kMaxBoundColumns = 300;  // the work grows with their square
+constexpr double kLoose = 0.6;            // chance keeps an order of numbers in more of the rows: few are drawn again
 
 // Which columns are not above which, and by what evidence.
 struct Order {
@@ -75,7 +75,7 @@ void break_ties(Order& order, const RuleSearch& search) {
 Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>& given,
                const std::vector<std::string>& fresh) {
   Order out;
-  for (int j = 0; j < static_cast<int>(search.columns()) && out.columns.size() < kMostBoundColumns; ++j)
+  for (int j = 0; j < static_cast<int>(search.columns()) && out.columns.size() < kMaxBoundColumns; ++j)
     if (search.usable(j) && is_numeric(search.column(j).type)) out.columns.push_back(j);
   const auto asked = [&](size_t lower, size_t upper) {
     return std::find(given.begin(), given.end(), std::pair(out.columns[lower], out.columns[upper])) != given.end();

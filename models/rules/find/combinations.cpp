@@ -13,16 +13,16 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostJointColumns = 100;  // the work grows with their square
-constexpr size_t kMostLevels = 1000;       // of a column of numbers, and combinations of several that none determines
+constexpr size_t kMaxJointColumns = 100;  // the work grows with their square
+constexpr size_t kMostLevels = 1000;      // of a column of numbers, and combinations of several that none determines
 // Of rows whose combination would also occur by chance, where no text determines the other column: a number that is
 // joined to others becomes a list of levels, which has to be worth it.
-constexpr double kMostByChance = 0.5;
-constexpr double kMostByChanceOfMany = 0.1;  // where the list is long: what is near to a number is forgotten
+constexpr double kMaxByChance = 0.5;
+constexpr double kMaxByChanceOfMany = 0.1;  // where the list is long: what is near to a number is forgotten
 constexpr int32_t kManyNumbers = 32;
-constexpr double kMostUnseen = 0.002;  // of testing rows: combinations that the proposing rows did not have
+constexpr double kMaxUnseen = 0.002;  // of testing rows: combinations that the proposing rows did not have
 // In combinations that are protected because few rows have them: more than of the columns by themselves, and in all.
-constexpr double kMostRareRows = 0.02, kMostRareAnyway = 0.1;
+constexpr double kMaxRareRows = 0.02, kMaxRareAnyway = 0.1;
 constexpr int32_t kNotSeen = -1;
 
 uint64_t value_key(const Column& c, int64_t row) {
@@ -101,17 +101,17 @@ std::optional<Evidence> evidence_of_pair(const Labels& a, const Labels& b, doubl
     if (x != kNotSeen && other != kNotSeen) ++said, kept += seen.contains(x, other);
   }
   e.chance = kept / said;
-  const bool fixed = static_cast<double>(unseen) <= kMostUnseen * static_cast<double>(e.held_out);
+  const bool fixed = static_cast<double>(unseen) <= kMaxUnseen * static_cast<double>(e.held_out);
   const auto combinations = static_cast<int32_t>(seen.size());
   const bool determined = (a.text && combinations == a.levels) || (b.text && combinations == b.levels);
   const auto many = [](const Labels& l) { return !l.text && l.levels > kManyNumbers; };
-  const double most = many(a) || many(b) ? kMostByChanceOfMany : kMostByChance;
+  const double most = many(a) || many(b) ? kMaxByChanceOfMany : kMaxByChance;
   if (!fixed || (!determined && e.chance > most) || !RuleSearch::beyond_chance(e.held_out, e.chance, tried)) return {};
   return e;
 }
 
 // Whether the combinations of these columns can be the levels of one: rows in those that are kept, or none. Those that
-// a column of texts determines are no more than its own levels, which are learnt and protected anyway.
+// a column of texts determines are no more than its own levels, which are learned and protected anyway.
 std::optional<int64_t> rows_in_levels(const RuleSearch& search, const std::vector<int>& columns) {
   size_t most = kMostLevels;
   int64_t rare_anyway = 0;
@@ -142,7 +142,7 @@ std::optional<int64_t> rows_in_levels(const RuleSearch& search, const std::vecto
     else ++levels;
   }
   const auto share = [&](int64_t n) { return static_cast<double>(n) / static_cast<double>(search.table.rows); };
-  if (levels > most || share(rare - rare_anyway) > kMostRareRows || share(rare) > kMostRareAnyway) return {};
+  if (levels > most || share(rare - rare_anyway) > kMaxRareRows || share(rare) > kMaxRareAnyway) return {};
   return search.table.rows - rare;
 }
 
@@ -220,7 +220,7 @@ FoundRule rule_of(const RuleSearch& search, const Group& group) {
 
 std::vector<FoundRule> find_combinations(const RuleSearch& search) {
   std::vector<Labels> labels;
-  for (int j = 0; j < static_cast<int>(search.columns()) && labels.size() < kMostJointColumns; ++j) {
+  for (int j = 0; j < static_cast<int>(search.columns()) && labels.size() < kMaxJointColumns; ++j) {
     const auto& filled = search.filled;
     if (!search.usable(j) || std::find(filled.begin(), filled.end(), search.column(j).name) != filled.end()) continue;
     Labels one = labels_of(search, j);

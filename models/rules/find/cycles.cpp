@@ -12,9 +12,9 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kLeastCycles = 10;   // weeks or days that have dates: fewer are learnt one by one
-constexpr double kLeastUneven = .05;  // of the rows are in other parts of a cycle than evenly spread ones would be
-constexpr double kDeviations = 10;    // of χ², beyond its mean: once in a million tables
+constexpr size_t kMinCycles = 10;   // weeks or days that have dates: fewer are learned one by one
+constexpr double kMinUneven = .05;  // of the rows are in other parts of a cycle than evenly spread ones would be
+constexpr double kDeviations = 10;  // of χ², beyond its mean: once in a million tables
 constexpr double kHour = 3600;
 
 bool is_uneven(const std::vector<double>& counts) {
@@ -23,7 +23,7 @@ bool is_uneven(const std::vector<double>& counts) {
   const auto parts = static_cast<double>(counts.size());
   for (const double n : counts) uneven += std::abs(n - rows / parts) / 2;
   for (const double n : counts) chi += (n - rows / parts) * (n - rows / parts) / (rows / parts);
-  return rows > 0 && uneven > kLeastUneven * rows && chi > parts - 1 + kDeviations * std::sqrt(2 * (parts - 1));
+  return rows > 0 && uneven > kMinUneven * rows && chi > parts - 1 + kDeviations * std::sqrt(2 * (parts - 1));
 }
 
 constexpr double kMonthsByChance = 12 / 365.25;
@@ -69,10 +69,10 @@ std::optional<FoundRule> cycle_of(const RuleSearch& search, const Column& c) {
     for (const int64_t row : *rows) {
       const double x = c.numbers[static_cast<size_t>(row)];
       if (x != x) continue;
-      if (periods.size() < kLeastCycles) periods.insert(std::floor(x / period));
+      if (periods.size() < kMinCycles) periods.insert(std::floor(x / period));
       ++counts[static_cast<size_t>(CycleRule::phase_of(c, x) / (daily ? kHour : 1))];
     }
-  if (periods.size() < kLeastCycles || !is_uneven(counts)) return {};
+  if (periods.size() < kMinCycles || !is_uneven(counts)) return {};
   if (std::count(counts.begin(), counts.end(), 0.0) + 1 == static_cast<std::ptrdiff_t>(counts.size())) return {};
   Evidence e;
   for (const double x : c.numbers) e.rows += x == x;

@@ -110,7 +110,7 @@ class RuleFinder {
     exhaust(find_functions);
   }
 
-  // What is learnt as differences between steps is in no other rule; one that is given comes first.
+  // What is learned as differences between steps is in no other rule; one that is given comes first.
   void find_steps() {
     for (const GivenOrder& given : bounds_) options_.apart.insert(options_.apart.end(), {given.lower, given.upper});
     std::vector<FoundRule> rising = find_rising(search());
@@ -294,7 +294,7 @@ class RuleFinder {
     return true;
   }
 
-  // Kept with the orders that are found, as a <= b <= c is learnt in one order.
+  // Kept with the orders that are found, as a <= b <= c is learned in one order.
   bool orders(const WhereTerm& term) {
     using Relation = WhereTerm::Relation;
     if (term.kind != WhereTerm::Kind::compare || term.negated || !term.left.is_column() || !term.right.is_column())

@@ -1,4 +1,5 @@
-// Columns that functions of dates and times give: each function of the list is tried on each column until a row says no.
+// Columns that functions of dates and times give: each function of the list is tried on each column until a row says
+// no.
 #include "models/rules/kinds/function.h"
 
 #include <algorithm>

@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-// Columns of fewer values are learnt value by value.
+// Columns of fewer values are learned value by value.
 constexpr size_t kLeastValues = 17;
 
 // How many groups of rows without a common holder lie on no coarser grid: if `least` do, the grid is the same without

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostValues = 100;  // of a column that says so
+constexpr size_t kMaxValues = 100;  // of a column that says so
 
 // The fewer of those who lack a value of a column and those who have one.
 int64_t fewer_of(const RuleSearch& search, const Column& c) {
@@ -40,7 +40,7 @@ struct Lacking {
 // needs are replaced by protection: their rows say nothing, and must be few.
 std::optional<MissingWhere> by_values(const RuleSearch& search, const Column& target, const Column& other,
                                       std::vector<Lacking>& values) {
-  if (is_numeric(other.type) || other.values.size() > kMostValues) return {};
+  if (is_numeric(other.type) || other.values.size() > kMaxValues) return {};
   values.assign(other.values.size() + 1, {});
   search.holders.each([&](int64_t row, int64_t holder) {
     const int32_t code = other.codes[static_cast<size_t>(row)];

@@ -18,18 +18,18 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostFactorColumns = 200;  // the work grows with their square
-constexpr size_t kMostRows = 512, kLeastPreciseRows = 30;
-constexpr size_t kMostFactors = 4;
+constexpr size_t kMaxFactorColumns = 200;  // the work grows with their square
+constexpr size_t kMostRows = 512, kMinPreciseRows = 30;
+constexpr size_t kMaxFactors = 4;
 constexpr size_t kTakenAnyway = 2;  // factors that turn out to have no part
 constexpr int kAttempts = 6;        // each without a factor that the one before took
-constexpr double kMostExponent = 3;
+constexpr double kMaxExponent = 3;
 constexpr double kWhole = 0.02;      // how far an exponent may be from a whole number
-constexpr int kLeastUnits = 20;      // distinct values of the target: few are the product of many factors
+constexpr int kMinUnits = 20;        // distinct values of the target: few are the product of many factors
 constexpr double kPreciseUnits = 5;  // units of its last digit that a value has in the logarithms' rows
 constexpr int kMostDigits = 9;
-constexpr size_t kMostConstants = 6;  // are tried
-constexpr double kExactLogs = 1e-7;   // of logarithms: what is left of numbers that are not rounded
+constexpr size_t kMaxConstants = 6;  // are tried
+constexpr double kExactLogs = 1e-7;  // of logarithms: what is left of numbers that are not rounded
 
 // A column, or the share that it leaves or adds.
 enum class Form { itself, rest_of_1, rest_of_100, more_than_1, more_than_100 };
@@ -73,7 +73,7 @@ struct Constant {
 std::vector<Constant> constants_between(double low, double high) {
   std::vector<Constant> out;
   if (!(low <= high && low * high > 0)) return out;
-  for (int digits = -kMostDigits; digits <= kMostDigits && out.size() < kMostConstants; ++digits)
+  for (int digits = -kMostDigits; digits <= kMostDigits && out.size() < kMaxConstants; ++digits)
     for (const bool divides : {false, true}) {
       const double from = divides ? 1 / high : low, to = divides ? 1 / low : high;
       const double tens = std::pow(10.0, std::abs(digits));
@@ -94,7 +94,7 @@ class Logarithms {
   Logarithms(const std::vector<Numbers>& all, const Numbers& target) : target_(target) {
     for (size_t i = 0; i < target.x.size() && rows_.size() < kMostRows; ++i)
       if (std::abs(target.x[i]) > 2 * kPreciseUnits * target.half) rows_.push_back(i);
-    if (rows_.size() < kLeastPreciseRows) return;
+    if (rows_.size() < kMinPreciseRows) return;
     for (const size_t i : rows_) {
       logs_.push_back(std::log(std::abs(target.x[i])));
       allowed_ += std::pow(target.half / target.x[i], 2) / 3;  // variance of an evenly distributed rounding error
@@ -195,11 +195,11 @@ class Logarithms {
     double worst = kWhole;
     for (size_t k = 0; k < taken.size(); ++k) {
       const double exponent = parts[k] / taken[k]->norm;
-      const double nearest = std::clamp(std::nearbyint(exponent), -kMostExponent, kMostExponent);
+      const double nearest = std::clamp(std::nearbyint(exponent), -kMaxExponent, kMaxExponent);
       if (const double off = std::abs(exponent - nearest); off > worst) out.suspect = taken[k], worst = off;
       if (nearest != 0) whole.emplace_back(taken[k], static_cast<int>(nearest));
     }
-    if (worst > kWhole || whole.size() > kMostFactors) return;
+    if (worst > kWhole || whole.size() > kMaxFactors) return;
     // as the table has them, those that are multiplied first
     std::sort(whole.begin(), whole.end(), [](const auto& a, const auto& b) {
       return std::pair(a.second < 0, a.first->numbers->column) < std::pair(b.second < 0, b.first->numbers->column);
@@ -240,7 +240,7 @@ std::string text_of_product(const RuleSearch& search, const Logarithms::Product&
 
 std::vector<Numbers> possible_factors(const RuleSearch& search) {
   std::vector<Numbers> out;
-  for (int j = 0; j < static_cast<int>(search.columns()) && out.size() < kMostFactorColumns; ++j) {
+  for (int j = 0; j < static_cast<int>(search.columns()) && out.size() < kMaxFactorColumns; ++j) {
     const Column& c = search.column(j);
     if (!search.usable(j) || (c.type != ColumnType::integer && c.type != ColumnType::decimal)) continue;
     Numbers n{j, half_unit(c), INFINITY, -INFINITY, 0, {}};
@@ -296,7 +296,7 @@ std::optional<FoundRule> find_products(const RuleSearch& search, size_t most_tak
   std::vector<Found> found;
   std::vector<int> needed;  // by other products
   for (const Numbers& target : all) {
-    if (target.distinct < kLeastUnits) continue;
+    if (target.distinct < kMinUnits) continue;
     auto product = product_of(search, all, target, most_taken);
     if (!product) continue;
     needed.insert(needed.end(), product->of.begin(), product->of.end());
@@ -320,7 +320,7 @@ std::optional<FoundRule> find_products(const RuleSearch& search, size_t most_tak
 std::optional<FoundRule> find_multiple(const RuleSearch& search) { return find_products(search, 1); }
 
 std::optional<FoundRule> find_product(const RuleSearch& search) {
-  return find_products(search, kMostFactors + kTakenAnyway);
+  return find_products(search, kMaxFactors + kTakenAnyway);
 }
 
 }  // namespace tessera

@@ -13,8 +13,8 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostNumbers = 60, kMostCategories = 30;  // the work grows with numbers² · categories
-constexpr size_t kMostRateLevels = 20'000;
+constexpr size_t kMaxNumbers = 60, kMaxCategories = 30;  // the work grows with numbers² · categories
+constexpr size_t kMaxRateLevels = 20'000;
 constexpr int kMaxRateDigits = 15;
 constexpr size_t kLeastNumbers = 3;  // distinct ones: of fewer, the category alone gives the target
 
@@ -202,11 +202,11 @@ std::optional<FoundRule> find_rates(const RuleSearch& search) {
   for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
     const Column& c = search.column(j);
     if (!search.usable(j)) continue;
-    if (is_numeric(c.type) && numbers.size() < kMostNumbers) {
+    if (is_numeric(c.type) && numbers.size() < kMaxNumbers) {
       numbers.push_back(rated_numbers(search, j));
       if (numbers.back().distinct < kLeastNumbers) numbers.pop_back();
-    } else if (!is_numeric(c.type) && c.values.size() >= 2 && c.values.size() <= kMostRateLevels &&
-               categories.size() < kMostCategories) {
+    } else if (!is_numeric(c.type) && c.values.size() >= 2 && c.values.size() <= kMaxRateLevels &&
+               categories.size() < kMaxCategories) {
       categories.push_back(category_in(search, j));
     }
     c.relax();

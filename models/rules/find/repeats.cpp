@@ -12,12 +12,12 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostRepeatColumns = 300;  // the work grows with their square
-constexpr double kLeastRepeats = 0.02;      // of the rows; rarer copies are not worth a level
-constexpr double kOftenest = 0.01;          // of the rows that hold a number, for its repeats to count
-constexpr size_t kFew = 4;                  // rows that are no share of a small table
-constexpr double kOverChance = 4;           // times as many as among shuffled rows
-constexpr double kNear = 2;                 // units of the last digit
+constexpr size_t kMaxRepeatColumns = 300;  // the work grows with their square
+constexpr double kMinRepeats = 0.02;       // of the rows; rarer copies are not worth a level
+constexpr double kOftenest = 0.01;         // of the rows that hold a number, for its repeats to count
+constexpr size_t kFew = 4;                 // rows that are no share of a small table
+constexpr double kOverChance = 4;          // times as many as among shuffled rows
+constexpr double kNear = 2;                // units of the last digit
 
 std::vector<double> of_rows(const Column& c, const std::vector<int64_t>& rows) {
   std::vector<double> out;
@@ -51,7 +51,7 @@ struct SearchedNumbers {
 class Repeats {
  public:
   Repeats(const RuleSearch& search, const std::vector<FoundRule>& bounds) : search_(search) {
-    for (int j = 0; j < static_cast<int>(search.columns()) && all_.size() < kMostRepeatColumns; ++j) {
+    for (int j = 0; j < static_cast<int>(search.columns()) && all_.size() < kMaxRepeatColumns; ++j) {
       const Column& c = search.column(j);
       if (!search.usable(j) || !is_numeric(c.type) || bound_of(bounds, c.name) != nullptr) continue;
       SearchedNumbers numbers(search, j);
@@ -106,10 +106,10 @@ class Repeats {
       const SearchedNumbers& of = all_[before];
       if (!comparable(search_.column(x.column), search_.column(of.column))) continue;
       const auto proposing = static_cast<double>(x.proposing.size()), testing = static_cast<double>(x.testing.size());
-      if (equal_rows(x, x.proposing, of.proposing, 0) < kLeastRepeats * proposing) continue;
+      if (equal_rows(x, x.proposing, of.proposing, 0) < kMinRepeats * proposing) continue;
       const double equal = equal_rows(x, x.testing, of.testing, 0);
       const double chance = equal_rows(x, x.testing, of.testing, 1) + 1;  // shares of few rows are uncertain
-      if (equal < kLeastRepeats * testing || equal < kOverChance * chance || equal < near_rows(x, of)) continue;
+      if (equal < kMinRepeats * testing || equal < kOverChance * chance || equal < near_rows(x, of)) continue;
       if (equal / testing > searched_[k].share)
         searched_[k] = {of.column, equal / testing, chance / testing, static_cast<int64_t>(equal)};
     }

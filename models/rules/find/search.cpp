@@ -44,7 +44,7 @@ bool RuleSearch::usable(int j) const {
 }
 
 bool RuleSearch::beyond_chance(int64_t rows, double chance, double tried) {
-  return chance <= kMostChance &&
+  return chance <= kMaxChance &&
          static_cast<double>(rows) * -std::log(chance) >= kLogTables + std::log(std::max(tried, 1.0));
 }
 

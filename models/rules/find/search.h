@@ -17,7 +17,7 @@ class RuleSearch {
  public:
   static constexpr int64_t kLeastRows = 50;  // below, nothing can be told from chance
   // A rule that holds by chance in more of the rows than this restricts too little to be worth its place.
-  static constexpr double kMostChance = 0.98;
+  static constexpr double kMaxChance = 0.98;
 
   RuleSearch(Table& table, const RuleOptions& options, const Holders& holders, Team& team);
 

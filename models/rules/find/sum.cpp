@@ -15,10 +15,10 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostSumColumns = 256;  // the work grows with their square
-constexpr size_t kLeastRows = 30;        // complete ones; and three times the columns
-constexpr size_t kMostTerms = 12;        // longer sums are regressions, not rules
-constexpr double kExact = 1e-9;          // of a deviation: what sums of rounded products leave
+constexpr size_t kMaxSumColumns = 256;  // the work grows with their square
+constexpr size_t kLeastRows = 30;       // complete ones; and three times the columns
+constexpr size_t kMostTerms = 12;       // longer sums are regressions, not rules
+constexpr double kExact = 1e-9;         // of a deviation: what sums of rounded products leave
 
 // The values of a column in the units of expressions, centred.
 struct Centred {
@@ -306,7 +306,7 @@ std::optional<FoundRule> tried_alone(const RuleSearch& search, const std::vector
 
 Sample sample_of(const RuleSearch& search) {
   std::vector<int> columns;
-  for (size_t j = 0; j < search.columns() && columns.size() < kMostSumColumns; ++j)
+  for (size_t j = 0; j < search.columns() && columns.size() < kMaxSumColumns; ++j)
     if (search.usable(static_cast<int>(j)) && is_numeric(search.column(static_cast<int>(j)).type))
       columns.push_back(static_cast<int>(j));
   if (columns.size() < 2) return {};

@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostSaid = 6;  // cuts in a text
+constexpr size_t kMaxSaid = 6;  // cuts in a text
 
 std::string cut_text(const Column& of, BandPart part, double cut) {
   std::string out;
@@ -72,8 +72,8 @@ BandRule::BandRule(Column target, Column of, Bands bands)
 std::string BandRule::text() const {
   std::string cuts;
   for (const double cut : bands_.cuts) cuts += (cuts.empty() ? "" : ", ") + cut_text(of_, bands_.part, cut);
-  const std::string bands = bands_.cuts.size() > kMostSaid ? fmt::format("in {} bands", bands_.values.size())
-                                                           : (bands_.with_cut ? "cut after " : "cut at ") + cuts;
+  const std::string bands = bands_.cuts.size() > kMaxSaid ? fmt::format("in {} bands", bands_.values.size())
+                                                          : (bands_.with_cut ? "cut after " : "cut at ") + cuts;
   const std::string of = quoted_name(of_.name);
   return fmt::format("{} follows from {}, {}", quoted_name(target_.name),
                      bands_.part == nullptr ? of : fmt::format(fmt::runtime(bands_.part->words), of), bands);

@@ -27,7 +27,7 @@ class BandRule : public TableRule {
   const char* kind() const override { return "bands"; }
   std::string text() const override;
   std::vector<std::string> columns(const Table&) const override { return {target_.name, of_.name}; }
-  std::vector<char> broken(const Table& rows, const Table& learnt) const override;
+  std::vector<char> broken(const Table& rows, const Table& learned) const override;
   void reduce(Table& table, Team& team) const override;
   void restore(Table& rows) const override;
   nlohmann::json to_json() const override;

@@ -11,7 +11,7 @@ class OrderRule : public TableRule {
 
   std::string text() const override;
   std::vector<std::string> columns(const Table& rows) const override;
-  std::vector<char> broken(const Table& rows, const Table& learnt) const override;
+  std::vector<char> broken(const Table& rows, const Table& learned) const override;
   nlohmann::json to_json() const override;
   const std::string& target() const { return target_.name; }
 
@@ -50,7 +50,7 @@ class BoundRule : public OrderRule {
     if (learned == target_.name || learned == fixed_.column) columns.clear();
   }
   nlohmann::json to_json() const override;
-  std::string distance() const;  // what is learnt in the target's place, for people
+  std::string distance() const;  // what is learned in the target's place, for people
   static std::unique_ptr<const TableRule> read(const Fields& f);
 
  private:
@@ -62,8 +62,8 @@ class BoundRule : public OrderRule {
   FixedValues fixed_;
 };
 
-// Few rows would break it by chance: the column is learnt as it is, which says more of how the columns go together than
-// a distance, and rows that break the rule are drawn again.
+// Few rows would break it by chance: the column is learned as it is, which says more of how the columns go together
+// than a distance, and rows that break the rule are drawn again.
 class LooseBoundRule : public OrderRule {
  public:
   using OrderRule::OrderRule;

@@ -15,7 +15,7 @@ class ComputedRule : public TableRule {
   const std::string& expression() const { return expression_; }
   std::string text() const override;
   std::vector<std::string> columns(const Table& rows) const override;
-  std::vector<char> broken(const Table& rows, const Table& learnt) const override;
+  std::vector<char> broken(const Table& rows, const Table& learned) const override;
   void reduce(Table& table, Team& team) const override;
   void restore(Table& rows) const override;
   nlohmann::json to_json() const override;

@@ -1,5 +1,5 @@
 // Dates and times that come and go with the week or the day: shops are closed at night, fewer people buy on Sundays. A
-// date is learnt as its week and its weekday, a time as its day and its time of day.
+// date is learned as its week and its weekday, a time as its day and its time of day.
 #pragma once
 #include "models/rules/rule/rule.h"
 
@@ -19,8 +19,8 @@ class CycleRule : public TableRule {
   void reduce(Table& table, Team& team) const override;
   void fill(Table& table, uint64_t seed) const override;
   void restore(Table& rows) const override;
-  void show(const std::string& learnt, std::vector<std::string>& columns) const override {
-    if (learnt == target_.name || learnt == phase()) columns.clear();
+  void show(const std::string& learned, std::vector<std::string>& columns) const override {
+    if (learned == target_.name || learned == phase()) columns.clear();
   }
   nlohmann::json to_json() const override;
   static std::unique_ptr<const TableRule> read(const Fields& f);

@@ -29,8 +29,8 @@ class FormRule : public TableRule {
   void reduce(Table& table, Team& team) const override;  // form() comes before the column
   void fill(Table& table, uint64_t seed) const override;
   void restore(Table& rows) const override;
-  void show(const std::string& learnt, std::vector<std::string>& columns) const override {
-    if (learnt == form() || (learnt == column_ && !levels_.empty())) columns.clear();
+  void show(const std::string& learned, std::vector<std::string>& columns) const override {
+    if (learned == form() || (learned == column_ && !levels_.empty())) columns.clear();
   }
   nlohmann::json to_json() const override;
   static std::unique_ptr<const TableRule> read(const Fields& f);

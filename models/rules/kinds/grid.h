@@ -30,7 +30,7 @@ class GridRule : public TableRule {
   const char* kind() const override { return "grid"; }
   std::string text() const override;
   std::vector<std::string> columns(const Table& rows) const override;
-  std::vector<char> broken(const Table& rows, const Table& learnt) const override;
+  std::vector<char> broken(const Table& rows, const Table& learned) const override;
   void reduce(Table&, Team&) const override {}
   void restore(Table& rows) const override;
   nlohmann::json to_json() const override;
@@ -52,7 +52,7 @@ class MonthRule : public TableRule {
   const char* kind() const override { return "month"; }
   std::string text() const override;
   std::vector<std::string> columns(const Table&) const override { return {column_}; }
-  std::vector<char> broken(const Table& rows, const Table& learnt) const override;
+  std::vector<char> broken(const Table& rows, const Table& learned) const override;
   void reduce(Table&, Team&) const override {}
   // The day that the date's month has. Dates stay in order.
   void restore(Table& rows) const override;

@@ -143,8 +143,8 @@ std::vector<std::string> JointRule::columns(const Table&) const {
   return out;
 }
 
-std::vector<char> JointRule::broken(const Table& rows, const Table& learnt) const {
-  const Column& combinations = column_of(learnt, name_);
+std::vector<char> JointRule::broken(const Table& rows, const Table& learned) const {
+  const Column& combinations = column_of(learned, name_);
   const std::unordered_set<std::string_view> known(combinations.values.begin(), combinations.values.end());
   std::vector<char> out(static_cast<size_t>(rows.rows));
   for_each_row(rows, parts_, [&](size_t i, const std::vector<std::string>& cells, const std::vector<char>& missing) {

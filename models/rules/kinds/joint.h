@@ -1,5 +1,5 @@
 // Columns of which few combinations occur: country, city and state, or a product's number and its price. One column of
-// their combinations is learnt in place of them. Combinations of few rows are protected as any rare category is.
+// their combinations is learned in place of them. Combinations of few rows are protected as any rare category is.
 #pragma once
 #include "models/rules/rule/rule.h"
 
@@ -12,11 +12,11 @@ class JointRule : public TableRule {
   const char* kind() const override { return "combinations"; }
   std::string text() const override;
   std::vector<std::string> columns(const Table& rows) const override;
-  std::vector<char> broken(const Table& rows, const Table& learnt) const override;
+  std::vector<char> broken(const Table& rows, const Table& learned) const override;
   void reduce(Table& table, Team& team) const override;
   void restore(Table& rows) const override;
-  void show(const std::string& learnt, std::vector<std::string>& columns) const override {
-    if (learnt != name_) return;
+  void show(const std::string& learned, std::vector<std::string>& columns) const override {
+    if (learned != name_) return;
     columns.clear();
     for (const Column& part : parts_) columns.push_back(part.name);
   }

@@ -20,24 +20,15 @@ namespace tessera {
 namespace {
 
 constexpr std::pair<const char*, std::unique_ptr<const TableRule> (*)(const Fields&)> kRuleKinds[] = {
-    {"computed", ComputedRule::read},
-    {"combinations", JointRule::read},
-    {"bound", BoundRule::read},
-    {"loose bound", LooseBoundRule::read},
-    {"bands", BandRule::read},
-    {"missing", MissingRule::read},
-    {"grid", GridRule::read},
-    {"month", MonthRule::read},
-    {"rates", RateRule::read},
-    {"repeat", RepeatRule::read},
-    {"cycle", CycleRule::read},
-    {"rising", RisingRule::read},
-    {"falling", FallingRule::read},
-    {"form", FormRule::read},
-    {"function", FunctionRule::read},
-    {"spelled", SpelledRule::read},
-    {"key", KeyRule::read},
-    {"running", RunningRule::read}};
+    {"computed", ComputedRule::read}, {"combinations", JointRule::read},
+    {"bound", BoundRule::read},       {"loose bound", LooseBoundRule::read},
+    {"bands", BandRule::read},        {"missing", MissingRule::read},
+    {"grid", GridRule::read},         {"month", MonthRule::read},
+    {"rates", RateRule::read},        {"repeat", RepeatRule::read},
+    {"cycle", CycleRule::read},       {"rising", RisingRule::read},
+    {"falling", FallingRule::read},   {"form", FormRule::read},
+    {"function", FunctionRule::read}, {"spelled", SpelledRule::read},
+    {"key", KeyRule::read},           {"running", RunningRule::read}};
 
 }  // namespace
 

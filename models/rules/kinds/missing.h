@@ -21,13 +21,13 @@ class MissingRule : public TableRule {
   const std::string& target() const { return target_; }
   std::string text() const override;
   std::vector<std::string> columns(const Table& rows) const override;
-  std::vector<char> broken(const Table& rows, const Table& learnt) const override;
+  std::vector<char> broken(const Table& rows, const Table& learned) const override;
   void reduce(Table&, Team&) const override {}
   // A cell that restore() makes missing takes the value of another row.
   void fill(Table& table, uint64_t seed) const override;
   void restore(Table& rows) const override;
-  void show(const std::string& learnt, std::vector<std::string>& columns) const override {
-    if (learnt == target_) columns.clear();
+  void show(const std::string& learned, std::vector<std::string>& columns) const override {
+    if (learned == target_) columns.clear();
   }
   nlohmann::json to_json() const override;
   static std::unique_ptr<const TableRule> read(const Fields& f);

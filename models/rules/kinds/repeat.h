@@ -1,5 +1,5 @@
 // Numbers that often equal those of an earlier column: bills that are paid exactly. That a cell repeats the other one
-// is learnt in place of its value, so that sampled rows repeat it to the digit, and as often.
+// is learned in place of its value, so that sampled rows repeat it to the digit, and as often.
 #pragma once
 #include "models/rules/rule/rule.h"
 
@@ -19,8 +19,8 @@ class RepeatRule : public TableRule {
   std::vector<char> broken(const Table&, const Table&) const override { return {}; }
   void reduce(Table& table, Team& team) const override;  // cells that repeat become missing
   void restore(Table& rows) const override;
-  void show(const std::string& learnt, std::vector<std::string>& columns) const override {
-    if (learnt == column_) columns.clear();
+  void show(const std::string& learned, std::vector<std::string>& columns) const override {
+    if (learned == column_) columns.clear();
   }
   nlohmann::json to_json() const override;
   static std::unique_ptr<const TableRule> read(const Fields& f);

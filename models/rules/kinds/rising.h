@@ -1,5 +1,5 @@
 // A column of a sequence that never falls from one step to the next: the reading of a meter; or that never rises: what
-// is left of a budget. It is learnt as its first value, once per sequence, and as differences of 0 or more, as
+// is left of a budget. It is learned as its first value, once per sequence, and as differences of 0 or more, as
 // SequenceOptions::rising says to cut() and decode().
 #pragma once
 #include "models/rules/rule/rule.h"
@@ -14,7 +14,7 @@ class RisingRule : public TableRule {
   const char* kind() const override { return "rising"; }
   std::string text() const override;
   std::vector<std::string> columns(const Table&) const override { return {column_}; }
-  std::vector<char> broken(const Table& rows, const Table& learnt) const override;
+  std::vector<char> broken(const Table& rows, const Table& learned) const override;
   // The encoder of sequences does both: it knows where one begins.
   void reduce(Table&, Team&) const override {}
   void restore(Table& rows) const override;
@@ -34,7 +34,7 @@ class FallingRule : public RisingRule {
 
   const char* kind() const override { return "falling"; }
   std::string text() const override;
-  std::vector<char> broken(const Table& rows, const Table& learnt) const override;
+  std::vector<char> broken(const Table& rows, const Table& learned) const override;
   void reduce(Table& table, Team& team) const override;
   void restore(Table& rows) const override;
   nlohmann::json to_json() const override;

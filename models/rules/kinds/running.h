@@ -1,5 +1,5 @@
-// A number of sequences that changes by others from step to step: balance = balance of the step before + amount. What is
-// before the first step is learned, once per sequence (SequenceOptions::firsts); the rest is computed.
+// A number of sequences that changes by others from step to step: balance = balance of the step before + amount. What
+// is before the first step is learned, once per sequence (SequenceOptions::firsts); the rest is computed.
 #pragma once
 #include "models/rules/rule/rule.h"
 
@@ -23,7 +23,7 @@ class RunningRule : public TableRule {
   const char* kind() const override { return "running"; }
   std::string text() const override;
   std::vector<std::string> columns(const Table& rows) const override;
-  std::vector<char> broken(const Table& rows, const Table& learnt) const override;
+  std::vector<char> broken(const Table& rows, const Table& learned) const override;
   // The column becomes what it was before each step.
   void reduce(Table& table, Team& team) const override;
   // Rows of a sequence follow each other; what is before its first one counts.

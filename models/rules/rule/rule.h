@@ -1,7 +1,7 @@
 // A rule of a table: something that holds in every real row, and what makes it hold in every sampled one. A rule takes
 // out of a table what follows from it, so that a model learns the rest; restore() computes it again for sampled rows.
 //
-//   table ──reduce──► what is learnt ──protect, fill, encode──► model ──decode──► rows ──restore──► rows of the table
+//   table ──reduce──► what is learned ──protect, fill, encode──► model ──decode──► rows ──restore──► rows of the table
 //
 // restore() sees one row at a time and draws nothing: row i depends on (model, seed, i), as without rules.
 #pragma once
@@ -30,15 +30,15 @@ class TableRule {
   // The columns of rows, as they are before reduce(), that it is about.
   virtual std::vector<std::string> columns(const Table& rows) const = 0;
   // broken[i]: row i, as it is before reduce(), breaks the rule; a missing cell breaks none but that of missing cells.
-  // `learnt`: a table whose rows keep the rule, which it has reduced.
-  virtual std::vector<char> broken(const Table& rows, const Table& learnt) const = 0;
+  // `learned`: a table whose rows keep the rule, which it has reduced.
+  virtual std::vector<char> broken(const Table& rows, const Table& learned) const = 0;
   virtual void reduce(Table& table, Team& team) const = 0;  // of a table whose rows all keep the rule
   // After protection: cells that restore() overwrites get values that the networks can learn from.
   virtual void fill(Table&, uint64_t /*seed*/) const {}
   // The reverse of reduce(), on rows that lack what follows. Error(format) for columns that do not fit the rule.
   virtual void restore(Table& rows) const = 0;
   // The columns of the table that a column of the model decides alone: changed where the rule makes them other ones.
-  virtual void show(const std::string& /*learnt*/, std::vector<std::string>& /*columns*/) const {}
+  virtual void show(const std::string& /*learned*/, std::vector<std::string>& /*columns*/) const {}
   virtual nlohmann::json to_json() const = 0;
 };
 

@@ -15,16 +15,16 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kLeastPool = 20000, kMostPool = 100000;  // of model rows the ratio learns from
-constexpr int64_t kLeastRaking = 60000;  // and for the factors: at the minimum yield a tenth of them counts
+constexpr int64_t kMinPool = 20000, kMaxPool = 100000;  // of model rows the ratio learns from
+constexpr int64_t kMinRaking = 60000;  // and for the factors: at the minimum yield a tenth of them counts
 constexpr double kQuantiles = 1001;
 
 // Rows of the model for the map and the ratio, and for the factors; the trials have as many as these.
 struct Pools {
   int64_t first, raking;
   static Pools of(int64_t sample_rows) {
-    const int64_t first = std::clamp(3 * sample_rows, kLeastPool, kMostPool);
-    return {first, std::max(first, kLeastRaking)};
+    const int64_t first = std::clamp(3 * sample_rows, kMinPool, kMaxPool);
+    return {first, std::max(first, kMinRaking)};
   }
   int64_t all() const { return first + 2 * raking; }
 };
@@ -53,8 +53,8 @@ int64_t most_width(const Encoder& encoder, const Table& sample) {
     const auto column = static_cast<int>(j);
     if (encoder.codes(column).code < 0) continue;
     width += is_numeric(sample.columns[j].type)
-                 ? ColumnProfile::kInputs + ColumnProfile::kBins + ColumnProfile::kMostHeaped + 1
-                 : std::min<int64_t>(encoder.levels(column), ColumnProfile::kMostTexts) + 2;
+                 ? ColumnProfile::kInputs + ColumnProfile::kBins + ColumnProfile::kMaxHeaped + 1
+                 : std::min<int64_t>(encoder.levels(column), ColumnProfile::kMaxTexts) + 2;
   }
   return width;
 }

@@ -14,7 +14,7 @@ void profile_texts(ColumnProfile& p, const Column& values, int32_t levels) {
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](int32_t a, int32_t b) { return rows[static_cast<size_t>(a)] > rows[static_cast<size_t>(b)]; });
-  const auto own = std::min<size_t>(order.size(), ColumnProfile::kMostTexts);
+  const auto own = std::min<size_t>(order.size(), ColumnProfile::kMaxTexts);
   p.other = static_cast<int32_t>(own);
   p.cell_of_level.assign(rows.size(), p.other);
   for (size_t k = 0; k < own; ++k) p.cell_of_level[static_cast<size_t>(order[k])] = static_cast<int32_t>(k);
@@ -38,7 +38,7 @@ void profile_numbers(ColumnProfile& p, const Column& values) {
       runs.push_back({present[i], j - i});
   }
   std::stable_sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.rows > b.rows; });
-  if (runs.size() > ColumnProfile::kMostHeaped) runs.resize(ColumnProfile::kMostHeaped);
+  if (runs.size() > ColumnProfile::kMaxHeaped) runs.resize(ColumnProfile::kMaxHeaped);
   for (const Run& r : runs) {
     p.heaped.push_back(r.value);
     if (static_cast<double>(r.rows) >= ColumnProfile::kFixed * static_cast<double>(values.numbers.size()))

@@ -14,8 +14,8 @@ namespace tessera {
 
 struct ColumnProfile {
   static constexpr int kBins = ProfileTable::kBins, kInputs = ProfileTable::kInputs;
-  static constexpr int kMostTexts = 256;  // texts with their own cell; the rest share one
-  static constexpr int kMostHeaped = 64;
+  static constexpr int kMaxTexts = 256;  // texts with their own cell; the rest share one
+  static constexpr int kMaxHeaped = 64;
   static constexpr double kHeaped = 0.01, kFixed = 0.05;  // shares of the rows
 
   int column = 0;  // of the table

@@ -16,7 +16,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kBatch = 4096, kBlock = 1024;  // candidates made, and rows completed, at a time
-constexpr int64_t kMostBatch = 1 << 15;          // of which what is given of each row has room
+constexpr int64_t kMaxBatch = 1 << 15;           // of which what is given of each row has room
 constexpr int kNearestOf = 256;                  // candidates of a row where they cannot be weighed
 constexpr double kEmpty = 1e3;     // distance of a missing cell that is to be filled: more than all others
 constexpr uint32_t kResample = 1;  // the use of Purpose::propose; conditions that CTGAN asks for are use 0
@@ -63,14 +63,14 @@ class Given : public GivenStream {
         cells_(*model_, columns_, std::move(given), {options.completes, place_of(options)}, team),
         rules_(*model_, columns_, cells_, options.where) {
     report_.empty.assign(columns_.table().columns.size(), 0);
-    if (model_->learnt()) build();
+    if (model_->learned()) build();
   }
 
   const Table& schema() const override { return columns_.table(); }
   GivenReport report() const override {
     GivenReport r = report_;
     if (r.resampled > 0) r.effective /= static_cast<double>(r.resampled);
-    r.nearest = generator_ == nullptr && model_->learnt();
+    r.nearest = generator_ == nullptr && model_->learned();
     return r;
   }
 
@@ -107,7 +107,7 @@ class Given : public GivenStream {
     method_ = model_->method();
     generator_ = method_->given_generator(model_->kept, options_.seed, team_);
     if (generator_ == nullptr) plain_ = method_->row_generator(model_->kept, {}, options_.seed, team_);
-    const int64_t wanted = options_.batch > 0 ? std::min<int64_t>(options_.batch, kMostBatch) : kBatch;
+    const int64_t wanted = options_.batch > 0 ? std::min<int64_t>(options_.batch, kMaxBatch) : kBatch;
     batch_ = std::max<int64_t>(std::min(wanted, cells_.rows() * first_candidates()), 2);
     Device& device = options_.device ? *options_.device : Device::processor();
     program_ = compile({team_, options_.seed, device, {}, options_.precision}, Purpose::sample,
@@ -130,9 +130,9 @@ class Given : public GivenStream {
     for (size_t i = 0; i < rows.size(); ++i) {
       Row& r = rows[i];
       if (r.done) continue;
-      const int more = !model_->learnt() || (r.leads && !rules_.any()) ? 1
-                       : r.tried == 0                                  ? std::min(first_candidates(), most())
-                                                                       : std::min(r.tried, most() - r.tried);
+      const int more = !model_->learned() || (r.leads && !rules_.any()) ? 1
+                       : r.tried == 0                                   ? std::min(first_candidates(), most())
+                                                                        : std::min(r.tried, most() - r.tried);
       for (int k = 0; k < more; ++k) out.push_back({first + static_cast<int64_t>(i), r.tried + k});
     }
     return out;
@@ -251,7 +251,7 @@ class Given : public GivenStream {
   }
 
   void settle(Row& r) const {
-    if (!model_->learnt() || r.tried >= most() || (r.whole && options_.completes)) r.done = true;
+    if (!model_->learned() || r.tried >= most() || (r.whole && options_.completes)) r.done = true;
     else if (r.leads) r.done = r.kept > 0;
     else r.done = generator_ != nullptr && ends_a_round(r.tried) && 2 * r.effective() >= first_candidates();
   }

@@ -123,7 +123,7 @@ void KnownCells::arrange(Table given) {
   }
 }
 
-// The smallest and the largest number of a column that a column of the model decides: as they are learnt, and as rules
+// The smallest and the largest number of a column that a column of the model decides: as they are learned, and as rules
 // show them, such as rounded to whole minutes.
 Column KnownCells::ends_of(int column, int source) const {
   const Encoder::Reach reach = model_.encoder.reach(source);
@@ -166,7 +166,7 @@ void KnownCells::check_cells(int column) {
     }
     return;
   }
-  const bool direct = source >= 0 && is_numeric(columns_.learnt().columns[static_cast<size_t>(source)].type);
+  const bool direct = source >= 0 && is_numeric(columns_.learned().columns[static_cast<size_t>(source)].type);
   if (!direct || options_.completes) return;
   const Column ends = ends_of(column, source);
   for (int64_t i = 0; i < c.size(); ++i) {
@@ -185,11 +185,11 @@ void KnownCells::check_cells(int column) {
 void KnownCells::take_combinations(int column, const std::vector<int>& parts) {
   Combinations c;
   c.column = column, c.parts = parts;
-  const Column& learnt = columns_.learnt().columns[static_cast<size_t>(column)];
-  c.levels = columns_.first_levels(static_cast<int64_t>(learnt.values.size()));
+  const Column& learned = columns_.learned().columns[static_cast<size_t>(column)];
+  c.levels = columns_.first_levels(static_cast<int64_t>(learned.values.size()));
   Column& shown = c.levels.columns[static_cast<size_t>(column)];
-  shown.values = learnt.values;
-  for (size_t v = 0; v < learnt.values.size(); ++v) shown.codes[v] = static_cast<int32_t>(v);
+  shown.values = learned.values;
+  for (size_t v = 0; v < learned.values.size(); ++v) shown.codes[v] = static_cast<int32_t>(v);
   columns_.restore(c.levels);
   combinations_.push_back(std::move(c));
   Combinations& kept = combinations_.back();
@@ -238,17 +238,17 @@ void KnownCells::lay_out() {
     }
     const Encoder::Codes codes = model_.encoder.codes(span.column);
     const Encoder::Reach reach = model_.encoder.reach(span.column);
-    const std::string& name = columns_.learnt().columns[static_cast<size_t>(span.column)].name;
+    const std::string& name = columns_.learned().columns[static_cast<size_t>(span.column)].name;
     Choice choice{span.start, span.width, span.column, reach.missing && reach.present && !model_.rules.repeats(name)};
     choice.alpha = codes.alpha, choice.modes = static_cast<int32_t>(codes.mean.size());
     choices_.push_back(choice);
   }
   alphas_ = alpha;
-  for (size_t j = 0; j < columns_.learnt().columns.size(); ++j) {
+  for (size_t j = 0; j < columns_.learned().columns.size(); ++j) {
     std::vector<int> parts;
     for (size_t c = 0; c < table_.columns.size(); ++c)
       if (columns_.decides(static_cast<int>(j), static_cast<int>(c))) parts.push_back(static_cast<int>(c));
-    if (parts.empty() || columns_.shows_itself(static_cast<int>(j)) || is_numeric(columns_.learnt().columns[j].type))
+    if (parts.empty() || columns_.shows_itself(static_cast<int>(j)) || is_numeric(columns_.learned().columns[j].type))
       continue;
     for (Choice& choice : choices_)
       if (choice.column == static_cast<int>(j)) choice.combinations = static_cast<int>(combinations_.size());
@@ -271,7 +271,7 @@ void KnownCells::encode(Team& team) {
   std::vector<std::vector<char>> told(reduced.columns.size());
   for (size_t j = 0; j < reduced.columns.size(); ++j) {
     Column& c = reduced.columns[j];
-    const Column& head = columns_.learnt().columns[j];
+    const Column& head = columns_.learned().columns[j];
     const Encoder::Reach reach = model_.encoder.reach(static_cast<int>(j));
     const double any = reach.only.empty() ? reach.low : reach.only.front();
     c.type = head.type, c.name = head.name;

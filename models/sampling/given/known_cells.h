@@ -35,7 +35,7 @@ class KnownCells {
   void write(int64_t row, float* levels, float* alphas, float* known) const;
   // Writes what the given cells say of the model's columns over candidates, each of row of[i], before rules make rows
   // of the table of them: what follows from a given cell then follows from it to the last digit.
-  void put(Table& learnt, const std::vector<int64_t>& of) const { put_cells(learnt_, learnt, of); }
+  void put(Table& learned, const std::vector<int64_t>& of) const { put_cells(learnt_, learned, of); }
   // Of a code of a candidate of the row: whether it is a missing cell that should be filled, and whether it fills one.
   bool lacks(int64_t row, size_t choice, int32_t code) const;
   bool fills(int64_t row, size_t choice, int32_t code) const;

@@ -149,7 +149,7 @@ class Solver {
   // Numbers as rules show them, such as whole minutes.
   std::vector<double> shown(const std::string& leaf, const std::vector<double>& x) const {
     const int source = columns_.source(place_of(given_, leaf));
-    if (source < 0 || !is_numeric(columns_.learnt().columns[static_cast<size_t>(source)].type)) return x;
+    if (source < 0 || !is_numeric(columns_.learned().columns[static_cast<size_t>(source)].type)) return x;
     Table rows = columns_.first_levels(static_cast<int64_t>(x.size()));
     rows.columns[static_cast<size_t>(source)].numbers = x;
     columns_.restore(rows);
@@ -195,8 +195,9 @@ class Solver {
   };
   Range range_of(const std::string& leaf) const {
     int source = columns_.source(place_of(given_, leaf));
-    if (source < 0) source = place_of(columns_.learnt(), leaf);  // what others decide too
-    if (source < 0 || !is_numeric(columns_.learnt().columns[static_cast<size_t>(source)].type)) return {1, 1000, false};
+    if (source < 0) source = place_of(columns_.learned(), leaf);  // what others decide too
+    if (source < 0 || !is_numeric(columns_.learned().columns[static_cast<size_t>(source)].type))
+      return {1, 1000, false};
     const Encoder::Reach reach = model_.encoder.reach(source);
     return {reach.low, reach.high > reach.low ? reach.high : reach.low + 1, reach.only.empty()};
   }

@@ -6,7 +6,7 @@
 namespace tessera::privacy {
 
 // The logit of the calibration's density ratio, a classifier that was trained to tell training rows from the model's:
-// what it has learnt by heart it takes for real (LOGAN:
+// what it has learned by heart it takes for real (LOGAN:
 // Hayes et al. 2019). Empty scores where the model has none.
 Scores by_classifier(const Split& split, const Model& model);
 

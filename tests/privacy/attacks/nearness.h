@@ -1,5 +1,5 @@
 // Who was in the training table, guessed from how near synthetic rows come. The attacker has a large synthetic sample,
-// candidates, and a reference: rows of the same population that were not learnt. Distances are Gower's
+// candidates, and a reference: rows of the same population that were not learned. Distances are Gower's
 // (quality/distances.h) in units of the reference's ranges.
 #pragma once
 #include <vector>
