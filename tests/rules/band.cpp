@@ -56,11 +56,10 @@ TEST(BandRules, AreOfPartsOfDatesToo) {
            "fee", ColumnType::decimal, kRows, [=](int64_t i) { return hour(i) >= 20 || hour(i) < 6 ? 2.5 : 0; }, 2)});
   Table t = real;
   const Rules rules = reduced(t);
-  EXPECT_EQ(said(rules),
-            (Texts{"fee follows from the hour of at, cut at 6, 20", "month follows from the month of at, in 12 bands",
-                   "season follows from the month of at, cut at 3, 9, 12",
-                   "weekday follows from the weekday of at, cut at 2, 3, 4, 5, 6, 7",
-                   "weekend follows from the weekday of at, cut at 6"}));
+  EXPECT_EQ(said(rules), (Texts{"fee follows from the hour of at, cut at 6, 20", "month is the month of at",
+                                "season follows from the month of at, cut at 3, 9, 12",
+                                "weekday follows from the weekday of at, cut at 2, 3, 4, 5, 6, 7",
+                                "weekend follows from the weekday of at, cut at 6"}));
   expect_restored(Rules::from_json(rules.to_json()), std::move(t), real);
 }
 
@@ -156,6 +155,7 @@ TEST(BandRules, DamagedRulesAreRefused) {
   Table t = people(1500);
   const nlohmann::json good = reduced(t).to_json();
   for (size_t k = 0; k < good["found"].size(); ++k) {
+    if (good["found"][k]["kind"] != "bands") continue;
     const auto refused = [&](const std::string& key, const nlohmann::json& value) {
       expect_refused(good, k, key, value, t);
     };

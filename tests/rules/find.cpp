@@ -321,7 +321,7 @@ TEST(FindRules, TheDayOfOneOfTwoTimes) {
           {numbers_by("begun", ColumnType::datetime, kRows, time),
            numbers_by("ended", ColumnType::datetime, kRows, later), numbers_by("day", ColumnType::date, kRows, day),
            numbers_by("zone", ColumnType::datetime, kRows, [&](int64_t i) { return time(i) - 2 * 3600; })}))),
-      (Texts{"day = begun - 12 / 24", "ended >= begun", "zone = begun - 2 / 24"}));
+      (Texts{"day is the date of begun", "ended >= begun", "zone is 2 hours before begun"}));
 }
 
 // Half of the rows would keep it by chance; a text that has one value of another column is a rule all the same. A

@@ -110,7 +110,7 @@ TEST(FixedValues, NoDistanceLeadsBeyondALimit) {
   const auto mean = [](int64_t i) { return whole_between(i, 1, 20, 99); };
   const Table real = table({numbers_by("mean", ColumnType::integer, kRows, mean),
                             numbers_by("best", ColumnType::integer, kRows, [&](int64_t i) {
-                              return std::min(100.0, mean(i) + whole_between(i, 2, 0, 40));
+                              return std::min(100.0, mean(i) + whole_between(i, 2, 0, 12));
                             })});
   Table t = real;
   const Rules rules = reduced(t);

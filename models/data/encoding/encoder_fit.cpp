@@ -232,11 +232,12 @@ void fit_identifiers(const Column& column, const EncoderOptions& o, ColumnCode& 
     return;
   }
   const int64_t again = column.size() - missing - static_cast<int64_t>(texts.size());  // rows that repeat a text
-  const bool counts = column.kind == kCountsRows;  // without gaps in a part of a sample too: as if sorted
+  // Counted without gaps in a part of a sample too, as if sorted; its values do not come again in a long one.
+  const bool counts = column.kind == kCountsRows;
   const bool sorted = counts || 10 * adjacent > 9 * again;
   IdentifierOptions options{o.least_rows, largest_of(column.arrow)};
   if (TextKind kind; parse_text_kind(column.kind, kind)) options.kind = kind;
-  out.code = IdentifierCode{Identifier::learn(texts, rows, options),
+  out.code = IdentifierCode{Identifier::learn(texts, counts ? std::span<const int64_t>() : rows, options),
                             static_cast<double>(missing) / static_cast<double>(column.codes.size()),
                             Repeats::learn(rows, missing, sorted, o.least_rows), counts};
 }

@@ -1,5 +1,4 @@
-// Columns that functions of dates and times give: each function of the list is tried on each column until a row says
-// no.
+// Columns that functions of dates and times give: each of the list is tried on each column until a row breaks it.
 #include "models/rules/kinds/function.h"
 
 #include <algorithm>
@@ -76,6 +75,9 @@ std::optional<FoundRule> given_by(const RuleSearch& search, const FunctionTarget
                    c.name};
 }
 
+// A sum says so: seconds = 86400 * (at - '1970-01-01').
+bool counts_time(const TimeFunction& f) { return f.inverse != nullptr && f.needs == kHasBoth; }
+
 // Of one column each, or of two.
 std::optional<FoundRule> find_given(const RuleSearch& search, bool two) {
   const std::vector<int> times = times_in(search);
@@ -90,7 +92,7 @@ std::optional<FoundRule> find_given(const RuleSearch& search, bool two) {
         const Column &first = search.column(a), &second = search.column(b);
         const int parts = when_parts(first) & when_parts(second);
         for (const TimeFunction& f : time_functions())
-          if (f.two == two && (parts & f.needs) == f.needs && target.fits(f))
+          if (f.two == two && (parts & f.needs) == f.needs && target.fits(f) && !(counts_time(f) && !is_spelled(first)))
             if (auto found = given_by(search, target, f, first, second, tried)) return found;
       }
     search.table.relax();
