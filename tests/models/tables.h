@@ -57,7 +57,7 @@ inline Column texts(const std::string& name, ColumnType type, const std::vector<
 template <class F>
 Column numbers_by(const std::string& name, ColumnType type, int64_t rows, F value, int decimals = 0) {
   std::vector<double> v;
-  for (int64_t i = 0; i < rows; ++i) v.push_back(value(i));
+  for (int64_t i = 0; i < rows; ++i) v.push_back(static_cast<double>(value(i)));
   return numbers(name, type, std::move(v), decimals);
 }
 template <class F>

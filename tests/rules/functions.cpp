@@ -175,8 +175,10 @@ TEST(FunctionRules, AreFoundForEachFunction) {
     for (Column& c : broken.columns)
       if (c.name == "target") c.numbers[7] += c.type == ColumnType::datetime ? 43 : 1;
     const std::vector<std::string> left = said(found(broken));
-    EXPECT_TRUE(std::none_of(left.begin(), left.end(), [](const std::string& s) { return s.starts_with("target is"); }))
-        << f.name;
+    // Month and day of each row may be read as hour and minute: then the target gives itself, not the other column.
+    EXPECT_TRUE(std::none_of(left.begin(), left.end(), [](const std::string& s) {
+      return s.starts_with("target is") && s.find(" of target") == std::string::npos;
+    })) << f.name;
   }
 }
 

@@ -139,6 +139,8 @@ std::optional<FoundRule> spelled(const RuleSearch& search, const std::vector<int
     const Column time = rule->spelled(search.table);
     const auto follows = [&](int j) {
       if (!search.usable(j) || std::find(columns.begin(), columns.end(), j) != columns.end()) return false;
+      // seconds of a time in a column of its own are a sum
+      if (f.needs == kHasBoth && search.column(j).type == ColumnType::datetime) return false;
       const FunctionTarget target(search, j);
       const std::span<const TimeFunction> functions = time_functions();
       return std::any_of(functions.begin(), functions.end(), [&](const TimeFunction& g) {

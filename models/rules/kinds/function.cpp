@@ -207,6 +207,10 @@ void SpelledRule::reduce(Table& table, Team&) const {
   table.columns.insert(table.columns.begin() + place_of(table, columns_.front()), spelled(table));
 }
 
+void SpelledRule::restore(Table& rows) const {
+  std::erase_if(rows.columns, [&](const Column& c) { return c.name == learned_; });
+}
+
 void SpelledRule::show(const std::string& learned, std::vector<std::string>& columns) const {
   if (learned != learned_) return;
   columns.clear();

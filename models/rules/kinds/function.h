@@ -54,7 +54,7 @@ class SpelledRule : public TableRule {
   std::vector<std::string> columns(const Table&) const override { return columns_; }
   std::vector<char> broken(const Table& rows, const Table& learned) const override;
   void reduce(Table& table, Team& team) const override;  // adds spelled()
-  void restore(Table&) const override {}
+  void restore(Table& rows) const override;
   void show(const std::string& learned, std::vector<std::string>& columns) const override;
   nlohmann::json to_json() const override;
   static std::unique_ptr<const TableRule> read(const Fields& f);
