@@ -62,11 +62,9 @@ __device__ inline void few_columns(const Problem::Pair& pair, const Rows& rows, 
   }
 }
 
-// noinline: inlined into one kernel this would spill its registers. `rows` by value: a reference would be read from
-// local memory in the loops.
+// noinline: inlined into one kernel this would spill its registers.
 template <int height, bool trans_b>
-__attribute__((noinline)) __device__ void make_few(const Problem& p, Rows rows, float* shared) {
-  assume_shared(shared);
+__attribute__((noinline)) __device__ void make_few(const Problem& p, const Rows& rows, float* shared) {
   for (int c0 = 0; c0 < p.cols; c0 += kThreads) {
     const int c = c0 + static_cast<int>(threadIdx.x);
     const bool inside = c < p.cols;
