@@ -128,7 +128,8 @@ TEST_F(BadInput, ConditionsSayWhereAndWhatIsNear) {
     refused(code, parts, {"sample", "m.tessera", "--rows", "5", "--output", "-", "--where", condition});
   };
   where(2, {"position 6", "expected a value", "    age >\n         ^"}, "age >");
-  where(2, {"\"or\"", "in (", "position 10"}, "age = 40 or age = 50");
+  where(2, {"position 12", "expected a column"}, "age = 40 or");
+  where(2, {"position 10", "\"and\", \"or\""}, "age = 40 xor age = 50");
   where(7, {"\"agee\"", "Nearest: \"age\""}, "agee > 3");
   where(7, {"\"Northprt\"", "Nearest: \"Northport\"", "8 values"}, "city = 'Northprt'");
   where(7, {"\"age\"", "whole numbers"}, "age > 'x'");

@@ -53,7 +53,7 @@ TEST_F(Cli, WhatAUserDoes) {
   EXPECT_HAS(fitted.err, "m.tessera");
   const std::string losses = read("losses.csv");
   EXPECT_EQ(losses.rfind("step,epoch,surprise,seconds\n", 0), 0u);
-  EXPECT_GE(lines(losses), 3) << "a line an epoch at least";
+  EXPECT_GE(lines(losses), 2) << "a line an epoch that was trained at least";
 
   const Outcome sampled = must({"sample", "m.tessera", "--rows", "250", "--output", "out.csv"});
   EXPECT_EQ(sampled.out, "");

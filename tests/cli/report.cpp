@@ -112,7 +112,7 @@ TEST_F(Cli, RowsOfAPartAreJudgedByThatPart) {
 }
 
 TEST_F(Cli, AFitHasAPage) {
-  must({"example", "people.csv", "--rows", "300"});
+  must({"example", "people.csv", "--rows", "3000"});
   std::string table = read("people.csv");
   const std::string row = table.substr(table.rfind('\n', table.size() - 2) + 1);
   const size_t city = row.find(',', row.find(',', row.find(',') + 1) + 1) + 1;  // the fourth column

@@ -189,9 +189,7 @@ TEST(Identifier, ACounterKeepsItsWidth) {
         const std::string text = id.text(row, key);
         ASSERT_EQ(known.count(text), 0u) << text;
         ASSERT_TRUE(made.insert(text).second) << text;
-        if (row < id.room() && training[0].size() == width) {
-          ASSERT_EQ(text.size(), width) << text;
-        }
+        if (row < id.room() && training[0].size() == width) { ASSERT_EQ(text.size(), width) << text; }
         ASSERT_LE(text.size(), width + 1 + (training[0].size() != width)) << text;
       }
     }
@@ -222,9 +220,7 @@ TEST(Identifier, ScatteredNumbersKeepTheirWidth) {
       const std::string text = id.text(row, identifier_key(3, 0, 7));
       ASSERT_EQ(known.count(text), 0u) << text;
       ASSERT_TRUE(made.insert(text).second) << text;
-      if (count == 1500) {
-        ASSERT_EQ(text.size(), 4u + (row >= id.room())) << text;
-      }
+      if (count == 1500) { ASSERT_EQ(text.size(), 4u + (row >= id.room())) << text; }
     }
   }
 }

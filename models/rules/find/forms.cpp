@@ -126,7 +126,8 @@ class FormLevels {
     const std::vector<Grid> candidates = wider_than(grid);
     const double needed = kLogFalse + std::log(static_cast<double>(candidates.size() * search_.columns() + 1));
     for (const Grid& wide : candidates)
-      if (const Wider w = compared(grid, wide, proposing, false); w.gain > best.gain && w.gain * w.rows > needed)
+      if (const Wider w = compared(grid, wide, proposing, false);
+          w.gain > best.gain && w.gain * w.rows > needed + log_firsts(grid, wide))
         best = w;
     if (best.gain > kMinGain) {
       const Wider tested = compared(grid, best.grid, testing, true);
@@ -136,6 +137,11 @@ class FormLevels {
       }
     }
     levels_.push_back({grid, 0});
+  }
+
+  // The most frequent first of a wider grid is the best of so many that were tried.
+  static double log_firsts(const std::optional<Grid>& grid, const Grid& wide) {
+    return grid ? std::log(static_cast<double>(wide.step) / static_cast<double>(grid->step)) : 0;
   }
 
   static std::vector<double> split(std::vector<double> rows, const Grid& grid, bool on) {
@@ -148,6 +154,7 @@ class FormLevels {
     constexpr int kMaxEndings = 4, kMinEndings = 10;
     for (int k = 0; k < kMaxEndings && wide.step >= kMinEndings * grid.step; ++k) {
       const Wider found = compared(grid, wide, proposing, false), tested = compared(grid, found.grid, testing, true);
+      if (!(found.gain * found.rows > kLogFalse + log_firsts(grid, wide))) return;
       if (!(tested.gain > kMinGain && tested.gain * tested.rows > kLogFalse)) return;
       levels_.push_back({found.grid, 0});
       proposing = split(proposing, found.grid, false), testing = split(testing, found.grid, false);
