@@ -112,13 +112,13 @@ TEST_F(Cli, RowsOfAPartAreJudgedByThatPart) {
 }
 
 TEST_F(Cli, AFitHasAPage) {
-  must({"example", "people.csv", "--rows", "3000"});
+  must({"example", "people.csv", "--rows", "300"});
   std::string table = read("people.csv");
   const std::string row = table.substr(table.rfind('\n', table.size() - 2) + 1);
   const size_t city = row.find(',', row.find(',', row.find(',') + 1) + 1) + 1;  // the fourth column
   write("people.csv", table + row.substr(0, city) + "Rare Town" + row.substr(row.find(',', city)));
-  const std::vector<std::string> line{"fit",      "people.csv", "--model",  "m.tessera",
-                                      "--epochs", "2",          "--report", "f.html"};
+  const std::vector<std::string> line{"fit", "people.csv", "--model", "m.tessera", "--epochs",
+                                      "2",   "--patience", "0",       "--report",  "f.html"};
   EXPECT_HAS(must(line).err, "f.html");
   const std::string page = read("f.html");
   for (const char* part :

@@ -97,7 +97,8 @@ Table clumps(int inside, bool sequences) {
 TEST(Protected, TheFileIsAFunctionOfMeansOfGroups) {
   for (const std::string method : {"tvae", "ctgan", "timegan", "made"}) {
     SCOPED_TRACE(method);
-    const FitOptions o = quick_fit(method);
+    FitOptions o = quick_fit(method);
+    o.rules.find = false;  // rules tell what many rows have in common; StoredByRules tests their numbers
     const Opened a(fit(clumps(21, method == "timegan"), o, 2).bytes()),
         b(fit(clumps(37, method == "timegan"), o, 2).bytes());
     EXPECT_EQ(a.document, b.document);
