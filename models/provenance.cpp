@@ -48,7 +48,7 @@ void check_provenance(const nlohmann::json& provenance) {
   const auto is_long = [&](const nlohmann::json& list) { return list.size() == curves["step"].size(); };
   bool same = is_long(curves["epoch"]);
   for (const nlohmann::json& loss : curves["losses"]) same = same && is_long(loss["values"]);
-  Fields(curves, "its losses").check(same, "have lists of different lengths");
+  Fields(curves, "the losses of its provenance").check(same, "have lists of different lengths");
 }
 
 }  // namespace tessera

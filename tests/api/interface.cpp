@@ -130,6 +130,7 @@ TEST_F(Interface, LossesComeAtLeastOnceAnEpoch) {
   tessera_fit_options options{};
   options.epochs = 4;
   options.batch_size = 50;
+  options.patience = TESSERA_NO_PATIENCE;
   options.losses = [](const tessera_losses* l, void* user) {
     auto& s = *static_cast<Seen*>(user);
     s.rising = s.rising && l->step > s.last;
