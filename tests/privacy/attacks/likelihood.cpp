@@ -180,6 +180,7 @@ Scores by_chain(const Split& split, const Model& model) {
       record_surprise(r, made, rows.rows, static_cast<int64_t>(row.size()));
     });
     program->bind_if("codes", rows.codes.data());
+    program->bind_if("alphas", rows.alphas.data());
     program->bind_if("row", row.data());
     load_states(*program, {{"network", s.kept.states.at("network")}});
     program->run(1);
