@@ -6,6 +6,7 @@
 #include "models/data/formats/number_format.h"
 #include "models/data/table/number_writer.h"
 #include "models/rules/kinds/computed.h"
+#include "models/rules/kinds/function.h"
 #include "models/rules/kinds/rate.h"
 #include "models/rules/rule/columns.h"
 
@@ -16,7 +17,8 @@ constexpr int kMostSteps = 40;
 constexpr double kMet = 1.0 / 256;  // share of a column's range that enough of 1,024 candidates meet
 
 bool computes(const TableRule& rule) {
-  return dynamic_cast<const ComputedRule*>(&rule) != nullptr || dynamic_cast<const RateRule*>(&rule) != nullptr;
+  return dynamic_cast<const ComputedRule*>(&rule) != nullptr || dynamic_cast<const RateRule*>(&rule) != nullptr ||
+         dynamic_cast<const FunctionRule*>(&rule) != nullptr;
 }
 
 // How a column is computed.
