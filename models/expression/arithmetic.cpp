@@ -42,14 +42,22 @@ std::vector<int> columns_of(const Arithmetic& a) {
   return columns;
 }
 
+namespace {
+std::string in_quotes(const std::string& text, char quote) {
+  std::string out(1, quote);
+  for (const char c : text) out.append(c == quote ? 2 : 1, c);
+  return out + quote;
+}
+}  // namespace
+
 std::string quoted_name(const std::string& column) {
   constexpr std::array kKeywords{"and", "or", "not", "in", "is", "between", "like", "null", "true", "false"};
   const std::string lower = lower_case(column);
   const bool keyword = std::find(kKeywords.begin(), kKeywords.end(), lower) != kKeywords.end();
   if (!keyword && is_bare_name(column)) return column;
-  std::string out = "\"";
-  for (const char c : column) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
+  return in_quotes(column, '"');
 }
+
+std::string quoted_text(const std::string& text) { return in_quotes(text, '\''); }
 
 }  // namespace tessera

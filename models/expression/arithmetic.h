@@ -34,5 +34,7 @@ std::vector<int> columns_of(const Arithmetic& a);
 
 // The name of a column as an expression writes it: bare, or in double quotes.
 std::string quoted_name(const std::string& column);
+// A text as an expression writes it: in single quotes, doubled within.
+std::string quoted_text(const std::string& text);
 
 }  // namespace tessera

@@ -175,7 +175,7 @@ Tightest tightest_phase(const Method& method, const Device& device, const FitOpt
 
 // The plan contains each part of a batch, so it takes longer to compile with more parts, and more parts hardly lower
 // the memory further.
-constexpr int kMostParts = 32;
+constexpr int kMaxParts = 32;
 
 // Among halves, quarters, … of the batch: the largest that fits, and the one that takes the least memory.
 struct MicroBatchChoice {
@@ -190,7 +190,7 @@ MicroBatchChoice micro_batch_within(const Method& method, const Device& device, 
   for (const Phase& p : method.phases()) batch = std::max(batch, p.batch);
   const int64_t most = options.micro_batch > 0 ? std::min(batch, options.micro_batch) : batch;
   MicroBatchChoice choice;
-  for (less.micro_batch = most / 2; less.micro_batch > 0 && batch / less.micro_batch <= kMostParts;
+  for (less.micro_batch = most / 2; less.micro_batch > 0 && batch / less.micro_batch <= kMaxParts;
        less.micro_batch /= 2)
     try {
       const Tightest phase = tightest_phase(method, device, less, context);

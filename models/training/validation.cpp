@@ -17,8 +17,8 @@ constexpr int64_t kMin = 20, kMost = 5000, kMaxSequences = 500, kShare = 20;  //
 constexpr int64_t kShareOfFew = 5, kMaxOfFew = 500;  // of a short table, so that the measure has less noise
 constexpr uint64_t kHoldOutKey = 0x48454C44;         // different from the order in which calibration takes rows
 constexpr int64_t kRowsMade = 4096;
-constexpr int kCells = 32;           // of a column; further levels share the last one
-constexpr size_t kMostPairs = 1000;  // of a wide table, evenly spaced
+constexpr int kCells = 32;          // of a column; further levels share the last one
+constexpr size_t kMaxPairs = 1000;  // of a wide table, evenly spaced
 constexpr double kMinDistance = 0.0005;
 
 // The cell of each column, row after row. A number's cell is its mode and a quarter of the mode.
@@ -49,7 +49,7 @@ void add_cells(Cells& cells, const RowLayout& layout, const int32_t* codes, cons
 double distance(const Cells& a, const Cells& b, Team& team) {
   const size_t columns = a.columns, all = columns * (columns + 1) / 2;  // a pair of equal columns: the column
   std::vector<std::pair<size_t, size_t>> chosen;
-  const size_t stride = std::max<size_t>(1, (all - columns) / kMostPairs);
+  const size_t stride = std::max<size_t>(1, (all - columns) / kMaxPairs);
   for (size_t j = 0; j < columns; ++j) chosen.emplace_back(j, j);
   size_t number = 0;
   for (size_t j = 0; j < columns; ++j)

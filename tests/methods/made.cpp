@@ -290,7 +290,7 @@ TEST(Made, MarginalsAreMatched) {
   EXPECT_LT(furthest(), 0.012);  // three standard deviations of a share are .0106
 }
 
-// What is omitted is said; without a limit all of it is done and shown.
+// Omitted groups are reported; without a limit all groups are matched and shown.
 TEST(Made, MatchingMarginalsHeedsTheTime) {
   const Made m(layout_of({3, 4}), small());
   const std::vector<double> asked{0.2, 0.3, 0.5, 0.1, 0.2, 0.3, 0.4};

@@ -157,7 +157,7 @@ TEST(Running, WindowsKeepThem) {
   EXPECT_EQ(report["rules"][0]["broken"], 0) << report["rules"][0];
 }
 
-// What is there after a row is what was there before it plus the amount, in the row and from row to row.
+// The balance after a row is the balance before it plus the amount, within the row and from row to row.
 TEST(Running, AgreesWithRulesOfARow) {
   Table t = without(without(without(accounts(), "balance"), "stock"), "so far");
   const std::vector<double> before(column(t, "before").numbers.begin(), column(t, "before").numbers.end());

@@ -17,7 +17,7 @@ namespace sweep {
 namespace {
 
 constexpr size_t kMaxFits = 10000;
-constexpr size_t kMostName = 200;  // bytes, of the 255 that file systems allow
+constexpr size_t kMaxName = 200;  // bytes, of the 255 that file systems allow
 
 [[noreturn]] void refuse(const std::string& what) { throw tessera::Error(TESSERA_E_USAGE, what); }
 
@@ -100,7 +100,7 @@ std::string for_a_file(const std::string& text) {
 std::string file_name(const Fit& fit) {
   std::string name = for_a_file(std::filesystem::path(fit.table).stem().string());
   for (const auto& [option, value] : fit.varied) name += "_" + option.substr(2) + "-" + for_a_file(value);
-  if (name.size() > kMostName)
+  if (name.size() > kMaxName)
     refuse(
         fmt::format("{}: the files of this fit would have a name of {} bytes.\n  Vary fewer options, or shorter "
                     "values.",

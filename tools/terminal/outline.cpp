@@ -11,7 +11,7 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr int kMaxDepth = 8;
-constexpr size_t kMostColumns = 12;
+constexpr size_t kMaxColumns = 12;
 
 bool is_table(const OrderedJson& value) {
   return value.is_array() && !value.empty() &&
@@ -27,7 +27,7 @@ std::string table(const OrderedJson& rows, size_t most_rows, int indent) {
   std::vector<std::string> keys;
   for (const OrderedJson& row : rows)
     for (const auto& [key, value] : row.items())
-      if (keys.size() < kMostColumns && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+      if (keys.size() < kMaxColumns && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
   std::vector<text::Table::Heading> headings;
   for (const auto& key : keys) {
     const bool numbers = std::all_of(rows.begin(), rows.end(), [&](const OrderedJson& row) {

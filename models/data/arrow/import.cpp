@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMostColumns = 1 << 20;
+constexpr int64_t kMaxColumns = 1 << 20;
 
 [[noreturn]] void fail_producer(const std::string& what) {
   throw Error(ErrorCode::data, what + "\n  The program that made the stream is at fault.");
@@ -43,9 +43,9 @@ std::vector<ColumnImport> open_columns(const ArrowSchema& schema, const GivenTyp
                 "child per column.");
   if (schema.n_children == 0)
     throw Error(ErrorCode::data, "The Arrow stream's table has no columns.\n  Pass at least one column.");
-  if (schema.n_children > kMostColumns)
+  if (schema.n_children > kMaxColumns)
     throw Error(ErrorCode::data, "The Arrow stream's table has " + grouped(schema.n_children) +
-                                     " columns.\n  At most " + grouped(kMostColumns) + " are supported.");
+                                     " columns.\n  At most " + grouped(kMaxColumns) + " are supported.");
   std::vector<ColumnImport> columns;
   std::vector<std::string> names;
   std::unordered_set<std::string> seen;

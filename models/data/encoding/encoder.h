@@ -91,7 +91,7 @@ class Encoder {
   // cannot be encoded.
   static Encoder fit(const Table& table, const EncoderOptions& options, Team& team, const Monitor& monitor);
 
-  // A sentence for each column of identifiers that has fewer new values of its form than so many rows need.
+  // A sentence for each identifier column whose form has fewer new values than `rows` rows need.
   std::vector<std::string> narrow_identifiers(int64_t rows) const;
 
   const RowLayout& layout() const;

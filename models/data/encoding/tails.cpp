@@ -8,7 +8,7 @@ namespace tessera {
 namespace {
 
 constexpr size_t kMinRows = 10 * kTailRows;
-constexpr size_t kMostShared = 9;                  // rows of one mean: 5 to 9
+constexpr size_t kMaxShared = 9;                   // rows of one mean: 5 to 9
 constexpr double kMinShape = -1, kMaxShape = 0.5;  // a uniform end; a tail whose variance is infinite
 // The rows of a tail that its points stand for, counted from the end; the last is where the end of about every other
 // table lies.
@@ -41,7 +41,7 @@ Excess excess_of(F&& from_end) {
 std::vector<double> tail(std::span<const double> ascending, bool upper, double inner) {
   const size_t n = ascending.size();
   const auto from_end = [&](size_t i) { return upper ? ascending[n - 1 - i] : ascending[i]; };
-  if (n < kMinRows || from_end(0) == from_end(kMostShared)) return {from_end(0)};
+  if (n < kMinRows || from_end(0) == from_end(kMaxShared)) return {from_end(0)};
   const Excess excess = excess_of(from_end);
   std::vector<double> points;
   for (const double rows : kRowsFromEnd) {

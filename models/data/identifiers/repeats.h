@@ -37,7 +37,7 @@ class Repeats {
 
   double mean() const;                              // rows per value
   uint64_t rows() const { return starts_.back(); }  // of a cycle
-  uint64_t groups_of(uint64_t rows) const;          // the values that so many rows have, about
+  uint64_t groups_of(uint64_t rows) const;          // expected number of distinct values in `rows` rows
 
   nlohmann::json to_json() const;
   static Repeats from_json(const nlohmann::json& json);  // throws Error(format)

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kBuffer = size_t{1} << 18, kMostColumns = size_t{1} << 20, kShown = 40;
+constexpr size_t kBuffer = size_t{1} << 18, kMaxColumns = size_t{1} << 20, kShown = 40;
 constexpr int64_t kCheckEvery = 4096;
 // A table whose rows have hardly any of its columns is a file of other things: its cells would outgrow its text.
 constexpr uint64_t kMaxSparse = 64, kSparseChecked = uint64_t{1} << 20;
@@ -171,7 +171,7 @@ class Survey : public Records {
   void begin_value(const std::string& name) override {
     at_ = names_.find(name, at_);
     if (at_ == names_.size()) {
-      if (at_ == kMostColumns) fail("the records have more than 1,048,576 different names", "Check the file.");
+      if (at_ == kMaxColumns) fail("the records have more than 1,048,576 different names", "Check the file.");
       names_.add(name), seen_.push_back(0);
     }
     if (seen_[at_] == place_.record) fail(fmt::format("\"{}\" occurs twice", shown(name)), "Remove one of them.");

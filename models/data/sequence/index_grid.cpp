@@ -136,15 +136,13 @@ void IndexGrid::find_months(std::span<const int64_t> days) {
     return std::all_of(days.begin(), days.end(), [&](int64_t day) { return day_in_month(month_of(day)) == day; });
   };
   day_of_month_ = civil_from_days(days[0]).day;
-  for (const MonthDay kind :
-       {MonthDay::fixed, MonthDay::last, MonthDay::first_working, MonthDay::last_working, MonthDay::fixed}) {
+  for (const MonthDay kind : {MonthDay::fixed, MonthDay::last, MonthDay::first_working, MonthDay::last_working}) {
     month_day_ = kind;
-    if ((kind != MonthDay::fixed || day_of_month_ <= kLastFixedDay) && all_on()) {
-      months_ = 1;
-      break;
-    }
+    months_ = (kind != MonthDay::fixed || day_of_month_ <= kLastFixedDay) && all_on();
+    if (months_ > 0) break;
   }
-  if (month_day_ != MonthDay::fixed || months_ == 0) day_of_month_ = 1;
+  if (months_ == 0) month_day_ = MonthDay::fixed;
+  if (months_ == 0 || month_day_ != MonthDay::fixed) day_of_month_ = 1;
   if (months_ == 0) return;
   std::vector<int64_t> months;
   for (const int64_t day : days) months.push_back(month_of(day));

@@ -44,7 +44,7 @@ class IndexGrid {
   double day_ticks_ = 0;          // of a day; 0: numbers
   double digits_ = 1;             // ticks per unit of the column
   std::vector<double> times_;     // of a day, in ticks, ascending; empty: every unit
-  int64_t step_ = 1, first_ = 0;  // every so many days, or months if a day of them is given
+  int64_t step_ = 1, first_ = 0;  // in days, or in months if a day of the month is given
   int months_ = 0;                // 1: by months
   MonthDay month_day_ = MonthDay::fixed;
   int day_of_month_ = 1;  // fixed

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kLevels = 16, kMostColumns = 10000, kMostRows = 10'000'000'000;
+constexpr int64_t kLevels = 16, kMaxColumns = 10000, kMostRows = 10'000'000'000;
 
 struct Kind {
   int64_t columns = 1;
@@ -47,7 +47,7 @@ Kind kind_of(const std::string& part) {
     rest = trimmed(rest.substr(0, colon));
   }
   if (const size_t space = rest.find(' '); space != std::string::npos) {
-    kind.columns = count_in(rest.substr(0, space), kMostColumns);
+    kind.columns = count_in(rest.substr(0, space), kMaxColumns);
     if (kind.columns == 0) refuse(part, "does not begin with a number of columns from 1 to 10,000");
     rest = trimmed(rest.substr(space + 1));
   }

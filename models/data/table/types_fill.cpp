@@ -113,19 +113,19 @@ bool named_like_key(const std::string& name) {
 // as numbers they would be lost (most rows have a value that fewer than five share, or there are too many to be
 // levels). The reason, or nothing.
 std::string reason_of_key(const Column& column) {
-  constexpr size_t kFewestKeys = 20, kLevels = 256, kSharedBy = 5, kMaxRowsOfKey = 50, kMaxRows = 5'000'000;
+  constexpr size_t kMinKeys = 20, kLevels = 256, kSharedBy = 5, kMaxRowsOfKey = 50, kMaxRows = 5'000'000;
   if (!named_like_key(column.name) || column.numbers.size() > kMaxRows) return {};
   std::vector<double> values;
   for (const double v : column.numbers)
     if (v == v) values.push_back(v);
   std::sort(values.begin(), values.end());
-  if (values.size() < kFewestKeys || values.front() < 0) return {};
+  if (values.size() < kMinKeys || values.front() < 0) return {};
   size_t distinct = 0, rare = 0;
   for (size_t i = 0, end = 0; i < values.size(); i = end, ++distinct) {
     while (end < values.size() && values[end] == values[i]) ++end;
     if (end - i < kSharedBy) rare += end - i;
   }
-  if (distinct < kFewestKeys || distinct * kMaxRowsOfKey < values.size()) return {};
+  if (distinct < kMinKeys || distinct * kMaxRowsOfKey < values.size()) return {};
   if (distinct == values.size()) return "whole numbers, all distinct, and the name is that of a key";
   if (2 * rare <= values.size() && distinct <= kLevels) return {};
   return grouped(static_cast<int64_t>(distinct)) + " whole numbers that repeat, and the name is that of a key";

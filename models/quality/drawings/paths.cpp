@@ -15,8 +15,8 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kDrawnFeatures = 24, kDrawnPaths = 4, kTogether = kMinDrawn;
-constexpr int64_t kMostSteps = 60, kMaxSequences = 2000;  // steps drawn; sequences among which paths are chosen
-constexpr int64_t kMaxCounted = 20'000;                   // sequences whose quantiles are drawn
+constexpr int64_t kMaxSteps = 60, kMaxSequences = 2000;  // steps drawn; sequences among which paths are chosen
+constexpr int64_t kMaxCounted = 20'000;                  // sequences whose quantiles are drawn
 constexpr std::pair<const char*, double> kQuantiles[] = {
     {"p10", 0.1}, {"p25", 0.25}, {"p50", 0.5}, {"p75", 0.75}, {"p90", 0.9}};
 
@@ -138,7 +138,7 @@ class Drawn {
 
 // Evenly spaced, from the first to the last step of the longest sequence.
 std::vector<int64_t> drawn_steps(int64_t longest) {
-  const int64_t n = std::min(longest, kMostSteps);
+  const int64_t n = std::min(longest, kMaxSteps);
   std::vector<int64_t> out;
   for (int64_t i = 0; i < n; ++i) out.push_back(n == 1 ? 0 : i * (longest - 1) / (n - 1));
   return out;

@@ -1,5 +1,8 @@
 #include "models/quality/written/narrowed.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -94,17 +97,10 @@ class NarrowedColumn {
                                    : column.values[static_cast<size_t>(column.codes[row])];
   }
   std::string literal(const std::string& text) const {
-    if (facts_.kind == Kind::numerical) return text;
-    std::string out = "'";
-    for (const char ch : text) out += ch == '\'' ? std::string("''") : std::string(1, ch);
-    return out + "'";
+    return facts_.kind == Kind::numerical ? text : quoted_text(text);
   }
   std::string name() const { return quoted_name(facts_.name); }
-  static std::string list(const std::vector<std::string>& values) {
-    std::string out;
-    for (const std::string& v : values) out += (out.empty() ? "" : ", ") + v;
-    return out;
-  }
+  static std::string list(const std::vector<std::string>& values) { return fmt::format("{}", fmt::join(values, ", ")); }
 
   const ColumnFacts& facts_;
   const ComparedColumn &real_, &synthetic_;

@@ -11,7 +11,7 @@
 namespace tessera::report {
 namespace {
 
-constexpr size_t kMostColumns = 100, kListed = 20;
+constexpr size_t kMaxColumns = 100, kListed = 20;
 constexpr double kDarkestError = 0.4;
 
 struct Matrices {
@@ -36,7 +36,7 @@ std::map<std::string, size_t> shown_columns(const Json& report) {
     means.push_back({{"mean", found == sums.end() ? 2 : found->second.first / found->second.second}});
   }
   std::vector<size_t> order = lowest_first(means, "/mean");
-  order.resize(std::min(order.size(), kMostColumns));
+  order.resize(std::min(order.size(), kMaxColumns));
   std::sort(order.begin(), order.end());
   std::map<std::string, size_t> place;
   for (const size_t k : order) place.emplace(report.at("columns")[k].at("name").get<std::string>(), place.size());

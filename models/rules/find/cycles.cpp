@@ -27,7 +27,7 @@ bool is_uneven(const std::vector<double>& counts) {
 }
 
 constexpr double kMonthsByChance = 12 / 365.25;
-constexpr size_t kLeastMonths = 6;  // that differ: fewer may be at their ends by chance, in however many rows
+constexpr size_t kMinMonths = 6;  // that differ: fewer may be at their ends by chance, in however many rows
 
 // Whether all dates that propose and test are at one end of a month, and which.
 std::optional<bool> month_end(const RuleSearch& search, const Column& c) {
@@ -37,11 +37,11 @@ std::optional<bool> month_end(const RuleSearch& search, const Column& c) {
     for (const int64_t row : *rows) {
       const double x = c.numbers[static_cast<size_t>(row)];
       if (x != x) continue;
-      if (seen.size() < kLeastMonths) seen.insert(x);
+      if (seen.size() < kMinMonths) seen.insert(x);
       first = first && MonthRule::on_first(x), last = last && MonthRule::on_last(x);
       if (!first && !last) return {};
     }
-  return seen.size() >= kLeastMonths ? std::optional(last) : std::nullopt;
+  return seen.size() >= kMinMonths ? std::optional(last) : std::nullopt;
 }
 
 std::optional<FoundRule> month_of(const RuleSearch& search, const Column& c, double tried) {

@@ -139,7 +139,7 @@ class FormLevels {
     levels_.push_back({grid, 0});
   }
 
-  // The most frequent first of a wider grid is the best of so many that were tried.
+  // Log of the number of firsts that a wider grid may have, of which the most frequent is taken.
   static double log_firsts(const std::optional<Grid>& grid, const Grid& wide) {
     return grid ? std::log(static_cast<double>(wide.step) / static_cast<double>(grid->step)) : 0;
   }

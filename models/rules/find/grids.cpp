@@ -14,7 +14,7 @@ namespace tessera {
 namespace {
 
 // Columns of fewer values are learned value by value.
-constexpr size_t kLeastValues = 17;
+constexpr size_t kMinValues = 17;
 
 // How many groups of rows without a common holder lie on no coarser grid: if `least` do, the grid is the same without
 // any least − 1 holders, as one group is left as it is.
@@ -54,7 +54,7 @@ std::optional<FoundRule> grid_of_column(const RuleSearch& search, const Column& 
   std::vector<int64_t> values = units_of(c, search.proposing, unit);
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
-  if (values.size() < kLeastValues) return {};
+  if (values.size() < kMinValues) return {};
   int64_t step = 0;
   for (const int64_t v : values) step = std::gcd(step, v - values[0]);
   if (step < 2) return {};

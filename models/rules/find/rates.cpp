@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMaxNumbers = 60, kMaxCategories = 30;  // the work grows with numbers² · categories
 constexpr size_t kMaxRateLevels = 20'000;
 constexpr int kMaxRateDigits = 15;
-constexpr size_t kLeastNumbers = 3;  // distinct ones: of fewer, the category alone gives the target
+constexpr size_t kMinNumbers = 3;  // distinct ones: of fewer, the category alone gives the target
 
 // The rates that give a value but for rounding.
 struct Interval {
@@ -204,7 +204,7 @@ std::optional<FoundRule> find_rates(const RuleSearch& search) {
     if (!search.usable(j)) continue;
     if (is_numeric(c.type) && numbers.size() < kMaxNumbers) {
       numbers.push_back(rated_numbers(search, j));
-      if (numbers.back().distinct < kLeastNumbers) numbers.pop_back();
+      if (numbers.back().distinct < kMinNumbers) numbers.pop_back();
     } else if (!is_numeric(c.type) && c.values.size() >= 2 && c.values.size() <= kMaxRateLevels &&
                categories.size() < kMaxCategories) {
       categories.push_back(category_in(search, j));

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMaxSumColumns = 256;  // the work grows with their square
 constexpr size_t kLeastRows = 30;       // complete ones; and three times the columns
-constexpr size_t kMostTerms = 12;       // longer sums are regressions, not rules
+constexpr size_t kMaxTerms = 12;        // longer sums are regressions, not rules
 constexpr double kExact = 1e-9;         // of a deviation: what sums of rounded products leave
 
 // The values of a column in the units of expressions, centred.
@@ -272,7 +272,7 @@ std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<c
     terms.push_back({before[k]->column, factor});
     constant -= factor * before[k]->mean;
   }
-  if (terms.empty() || terms.size() > kMostTerms) return {};
+  if (terms.empty() || terms.size() > kMaxTerms) return {};
   std::vector<int> places{c.column};
   for (const Term& t : terms) places.push_back(t.column);
   const int64_t least = search.holders.least(search.columns_at(places));
@@ -348,7 +348,7 @@ std::vector<Term> whole_terms(const std::vector<const Centred*>& before, const C
     if (std::abs(factors[k] - whole) > kWhole || std::abs(whole) > 1) return {};
     if (whole != 0) out.push_back({before[k]->column, whole});
   }
-  return out.size() < 3 || out.size() > kMostTerms + 1 ? std::vector<Term>() : out;
+  return out.size() < 3 || out.size() > kMaxTerms + 1 ? std::vector<Term>() : out;
 }
 
 // The identity as the rule of one of its columns.

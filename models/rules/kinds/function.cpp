@@ -7,6 +7,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "engine/text/ascii.h"
 #include "engine/text/json_fields.h"
 #include "models/expression/arithmetic.h"
 #include "models/rules/kinds/computed.h"
@@ -16,8 +17,6 @@ namespace tessera {
 namespace {
 
 constexpr size_t kMaxDigits = 15;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // A column of dates or times that a rule names.
 const Column& times_of(const Table& rows, const std::string& name, const TimeFunction& function) {
@@ -207,9 +206,7 @@ void SpelledRule::reduce(Table& table, Team&) const {
   table.columns.insert(table.columns.begin() + place_of(table, columns_.front()), spelled(table));
 }
 
-void SpelledRule::restore(Table& rows) const {
-  std::erase_if(rows.columns, [&](const Column& c) { return c.name == learned_; });
-}
+void SpelledRule::restore(Table& rows) const { remove_column(rows, learned_); }
 
 void SpelledRule::show(const std::string& learned, std::vector<std::string>& columns) const {
   if (learned != learned_) return;

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "engine/text/json_fields.h"
 #include "models/data/identifiers/identifier.h"
 #include "models/data/identifiers/permutation.h"
 #include "models/data/identifiers/repeats.h"
+#include "models/data/table/types_dictionary.h"
 #include "models/expression/arithmetic.h"
 #include "models/rules/kinds/band.h"
 #include "models/rules/kinds/joint.h"
@@ -61,17 +61,10 @@ void KeyRule::reduce(Table& table, Team&) const {
   if (is_numeric(outer.type)) {
     Column texts;
     texts.name = outer.name;
-    std::unordered_map<std::string, int32_t> known;
-    for (int64_t i = 0; i < table.rows; ++i) {
-      if (outer.is_missing(i)) {
-        texts.codes.push_back(-1);
-        continue;
-      }
-      const auto [at, fresh] =
-          known.try_emplace(band_value(outer, static_cast<size_t>(i)), static_cast<int32_t>(texts.values.size()));
-      if (fresh) texts.values.push_back(at->first);
-      texts.codes.push_back(at->second);
-    }
+    Dictionary known;
+    for (int64_t i = 0; i < table.rows; ++i)
+      texts.codes.push_back(outer.is_missing(i) ? -1 : known.code(band_value(outer, static_cast<size_t>(i))));
+    texts.values = known.take_values();
     outer = std::move(texts);
   }
   outer.type = ColumnType::identifier, outer.kind = kCountsRows, outer.reason = text();
@@ -82,12 +75,7 @@ void KeyRule::reduce(Table& table, Team&) const {
 void KeyRule::restore(Table& rows) const {
   Column& counted = column_of(rows, outer_.name);
   Column outer = outer_, inner = inner_;
-  std::unordered_map<std::string, int32_t> known, known_inner;
-  const auto code_of = [](Column& c, std::unordered_map<std::string, int32_t>& all, const std::string& text) {
-    const auto [at, fresh] = all.try_emplace(text, static_cast<int32_t>(c.values.size()));
-    if (fresh) c.values.push_back(text);
-    return at->second;
-  };
+  Dictionary outer_texts, inner_texts;
   for (int64_t i = 0; i < rows.rows; ++i) {
     const int32_t code = is_numeric(counted.type) ? -1 : counted.codes[static_cast<size_t>(i)];
     const std::string both = code < 0 ? "" : counted.values[static_cast<size_t>(code)];
@@ -96,7 +84,7 @@ void KeyRule::restore(Table& rows) const {
     const double read = end < both.size() ? number_in(both.substr(end + 1), inner_.name) : 0;
     const double position = read >= 0 && read < 1e15 ? read : 0;  // a foreign file may hold anything
     if (is_numeric(outer.type)) outer.numbers.push_back(code < 0 ? kMissing : number_in(text, outer_.name));
-    else outer.codes.push_back(code < 0 ? -1 : code_of(outer, known, text));
+    else outer.codes.push_back(code < 0 ? -1 : outer_texts.code(text));
     if (values_.empty()) {
       inner.numbers.push_back(code < 0 ? kMissing : first_ + position);
       continue;
@@ -104,8 +92,9 @@ void KeyRule::restore(Table& rows) const {
     const Permutation order(values_.size(), fingerprint_of(text));
     const auto at = static_cast<size_t>(order(static_cast<uint64_t>(position) % values_.size()));
     if (is_numeric(inner.type)) inner.numbers.push_back(code < 0 ? kMissing : numbers_[at]);
-    else inner.codes.push_back(code < 0 ? -1 : code_of(inner, known_inner, values_[at]));
+    else inner.codes.push_back(code < 0 ? -1 : inner_texts.code(values_[at]));
   }
+  outer.values = outer_texts.take_values(), inner.values = inner_texts.take_values();
   outer.reason = inner.reason = this->text();
   counted = std::move(outer);
   rows.columns.push_back(std::move(inner));

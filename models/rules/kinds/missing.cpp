@@ -16,12 +16,6 @@ using Says = MissingWhere::Says;
 constexpr std::pair<Says, const char*> kSays[] = {
     {Says::missing, "missing"}, {Says::present, "present"}, {Says::values, "values"}};
 
-std::string in_quotes(const std::string& value) {
-  std::string out = "'";
-  for (const char c : value) out += c == '\'' ? "''" : std::string(1, c);
-  return out + "'";
-}
-
 }  // namespace
 
 std::string MissingRule::text() const {
@@ -30,7 +24,7 @@ std::string MissingRule::text() const {
   if (where_.says != Says::values) {
     when = other + (where_.says == Says::missing ? " is null" : " is not null");
   } else {
-    for (const std::string& value : where_.values) when += (when.empty() ? "" : ", ") + in_quotes(value);
+    for (const std::string& value : where_.values) when += (when.empty() ? "" : ", ") + quoted_text(value);
     if (!when.empty()) when = fmt::format("{} in ({})", other, when);
     if (where_.or_missing) when += (when.empty() ? "" : " or ") + other + " is null";
   }

@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-constexpr int kMostSteps = 40;
+constexpr int kMaxSteps = 40;
 constexpr double kMet = 1.0 / 256;  // share of a column's range that enough of 1,024 candidates meet
 
 bool computes(const TableRule& rule) {
@@ -119,7 +119,7 @@ class Solver {
     std::vector<double> a(n, low), b(n, high), slope(n, 0), at_a = computed(chain, leaf, rows, a),
                                                             at_b = computed(chain, leaf, rows, b);
     std::vector<char> done(n, 0);
-    for (int step = 0; step < kMostSteps && std::ranges::count(done, 0) > 0; ++step) {
+    for (int step = 0; step < kMaxSteps && std::ranges::count(done, 0) > 0; ++step) {
       for (size_t i = 0; i < n; ++i) {
         if (done[i] != 0) continue;
         const double wanted = target.numbers[static_cast<size_t>(rows[i])];
