@@ -1,4 +1,4 @@
-// Quoted texts as in CSV.
+// Quoted texts as in CSV and in expressions.
 #pragma once
 #include <string>
 #include <string_view>
@@ -6,13 +6,13 @@
 namespace tessera {
 
 // Quotes inside are doubled.
-inline void append_quoted(std::string_view text, std::string& out) {
-  out += '"';
+inline void append_quoted(std::string_view text, std::string& out, char quote = '"') {
+  out += quote;
   for (const char c : text) {
     out += c;
-    if (c == '"') out += c;
+    if (c == quote) out += c;
   }
-  out += '"';
+  out += quote;
 }
 
 }  // namespace tessera

@@ -32,6 +32,8 @@ nlohmann::json known_precisions() {
   return {{"cpu", known}, {"auto", name_of(chosen.precision)}, {"why", chosen.why}};
 }
 
+nlohmann::json text_or_null(const std::string& text) { return text.empty() ? nlohmann::json() : nlohmann::json(text); }
+
 // GPUs, or the reason why there is none.
 nlohmann::json gpu() {
   const DeviceLibrary& library = device_library();
@@ -39,8 +41,8 @@ nlohmann::json gpu() {
     return v == 0 ? nlohmann::json() : nlohmann::json(fmt::format("{}.{}", v / 1000, v % 1000 / 10));
   };
   nlohmann::json out{{"available", library.api != nullptr},
-                     {"reason", library.reason},
-                     {"plugin", library.path},
+                     {"reason", text_or_null(library.reason)},
+                     {"plugin", text_or_null(library.path)},
                      {"driver", version(library.driver)},
                      {"runtime", version(library.runtime)},
                      {"devices", nlohmann::json::array()}};
@@ -62,7 +64,9 @@ nlohmann::json gpu() {
 
 nlohmann::json files() {
   const FilesPluginState state = files_plugin_state();
-  nlohmann::json out{{"available", state.api != nullptr}, {"plugin", state.path}, {"reason", state.reason}};
+  nlohmann::json out{{"available", state.api != nullptr},
+                     {"plugin", text_or_null(state.path)},
+                     {"reason", text_or_null(state.reason)}};
   if (state.api != nullptr) out["through"] = state.api->name;
   return out;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "engine/text/quoted.h"
 #include "models/data/table/number_writer.h"
 #include "models/expression/where_parser.h"
 
@@ -42,22 +43,20 @@ std::vector<int> columns_of(const Arithmetic& a) {
   return columns;
 }
 
-namespace {
-std::string in_quotes(const std::string& text, char quote) {
-  std::string out(1, quote);
-  for (const char c : text) out.append(c == quote ? 2 : 1, c);
-  return out + quote;
-}
-}  // namespace
-
 std::string quoted_name(const std::string& column) {
   constexpr std::array kKeywords{"and", "or", "not", "in", "is", "between", "like", "null", "true", "false"};
   const std::string lower = lower_case(column);
   const bool keyword = std::find(kKeywords.begin(), kKeywords.end(), lower) != kKeywords.end();
   if (!keyword && is_bare_name(column)) return column;
-  return in_quotes(column, '"');
+  std::string out;
+  append_quoted(column, out);
+  return out;
 }
 
-std::string quoted_text(const std::string& text) { return in_quotes(text, '\''); }
+std::string quoted_text(const std::string& text) {
+  std::string out;
+  append_quoted(text, out, '\'');
+  return out;
+}
 
 }  // namespace tessera

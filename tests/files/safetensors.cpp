@@ -91,7 +91,7 @@ TEST(Safetensors, HostileHeaders) {
   const auto one = [](const std::string& inside) { return "{\"w\":{" + inside + "}}"; };
   expect_format_error("", "too few");
   expect_format_error("1234567", "too few");
-  expect_format_error(std::string(8, '\xff'), "declare a header");
+  expect_format_error(std::string(8, '\xfe'), "declare a header");
   expect_format_error(file("{}", 0).substr(0, 9), "declare a header");
   expect_format_error(file("{\"w\":", 0), "not JSON from byte");
   expect_format_error(file("[]", 0), "not a JSON object");

@@ -52,6 +52,15 @@ double half_unit(const Column& column) {
   return 0.5 * std::pow(10.0, -digits) / (column.type == ColumnType::datetime ? kSecondsPerDay : 1);
 }
 
+std::unordered_map<double, size_t> frequent_numbers(const std::vector<double>& numbers) {
+  constexpr double kShare = 0.01, kMaxOfSmallTable = 4;
+  const double most = std::max(kShare * static_cast<double>(numbers.size()), kMaxOfSmallTable);
+  std::unordered_map<double, size_t> out;
+  for (const double x : numbers) ++out[x];
+  std::erase_if(out, [&](const auto& held) { return static_cast<double>(held.second) <= most; });
+  return out;
+}
+
 size_t distinct_of(std::vector<double> numbers) {
   std::erase_if(numbers, [](double v) { return v != v; });
   std::sort(numbers.begin(), numbers.end());

@@ -1,5 +1,6 @@
 // Numbers that expressions hold, and how exactly columns say them.
 #pragma once
+#include <unordered_map>
 #include <vector>
 
 #include "models/data/table/table.h"
@@ -17,6 +18,9 @@ enum class Ends { below, above, both };  // which ends belong to the range
 double simplest_between(double below, double above, Ends ends, int digits);
 
 inline bool is_instant(const Column& c) { return c.type == ColumnType::date || c.type == ColumnType::datetime; }
+
+// Numbers that many rows hold, such as 0, and how many do: more than a hundredth of the rows, and than four.
+std::unordered_map<double, size_t> frequent_numbers(const std::vector<double>& numbers);
 
 // The numbers among them that differ.
 size_t distinct_of(std::vector<double> numbers);

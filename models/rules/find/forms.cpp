@@ -6,6 +6,7 @@
 
 #include "models/data/table/decimals.h"
 #include "models/data/table/row_formats.h"
+#include "models/rules/find/factors.h"
 #include "models/rules/find/forms.h"
 #include "models/rules/kinds/form.h"
 #include "models/rules/rule/columns.h"
@@ -13,13 +14,11 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kRowsPerBin = 16, kMaxBins = 128;  // columns of fewer values are learned value by value
-constexpr double kOftenest = 0.01;                  // of the rows that hold a number, for its form to count
-constexpr size_t kFew = 4;                          // rows that are no share of a small table
-constexpr double kMinCells = 10;                    // steps that numbers spread over: a peak is no grid
-constexpr double kMinGain = 0.05;                   // in nats a row: a weaker preference is not worth a category
-constexpr double kLogFalse = 7;                     // each half of a table shows a false level once in a thousand
-constexpr int kAllKnown = 15;                       // digits that numbers without a grid of their own have
+constexpr size_t kRowsPerBin = 16, kMinBins = 4, kMaxBins = 128;  // columns of fewer values are learned value by value
+constexpr double kMinCells = 10;                                  // steps that numbers spread over: a peak is no grid
+constexpr double kMinGain = 0.05;  // in nats a row: a weaker preference is not worth a category
+constexpr double kLogFalse = 7;    // each half of a table shows a false level once in a thousand
+constexpr int kAllKnown = 15;      // digits that numbers without a grid of their own have
 
 // Of rows on a grid, the share that is on a wider one.
 struct Wider {
@@ -41,7 +40,7 @@ class FormLevels {
     std::vector<double> distinct = some;
     std::sort(distinct.begin(), distinct.end());
     distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-    const size_t bins = std::clamp<size_t>(static_cast<size_t>(search_.table.rows) / kRowsPerBin, kFew, kMaxBins);
+    const size_t bins = std::clamp<size_t>(static_cast<size_t>(search_.table.rows) / kRowsPerBin, kMinBins, kMaxBins);
     if (distinct.size() <= bins) return {};
     const int digits = digits_of(column_);
     const bool all = digits != kAllDigits && std::all_of(distinct.begin(), distinct.end(), [&](double x) {
@@ -59,11 +58,10 @@ class FormLevels {
   // Numbers that many rows hold are learned as they are.
   std::vector<double> counted(const std::vector<int64_t>& rows) const {
     std::vector<double> out;
-    std::unordered_map<double, size_t> often;
     for (const int64_t row : rows)
-      if (const double x = column_.numbers[static_cast<size_t>(row)]; x == x) out.push_back(x), ++often[x];
-    const size_t most = std::max(static_cast<size_t>(kOftenest * static_cast<double>(out.size())), kFew);
-    std::erase_if(out, [&](double x) { return often[x] > most; });
+      if (const double x = column_.numbers[static_cast<size_t>(row)]; x == x) out.push_back(x);
+    const auto often = frequent_numbers(out);
+    std::erase_if(out, [&](double x) { return often.contains(x); });
     return out;
   }
 

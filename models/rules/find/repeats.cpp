@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "models/rules/find/factors.h"
 #include "models/rules/find/search.h"
 #include "models/rules/kinds/bound.h"
 #include "models/rules/kinds/repeat.h"
@@ -14,8 +15,6 @@ namespace {
 
 constexpr size_t kMaxRepeatColumns = 300;  // the work grows with their square
 constexpr double kMinRepeats = 0.02;       // of the rows; rarer copies are not worth a level
-constexpr double kOftenest = 0.01;         // of the rows that hold a number, for its repeats to count
-constexpr size_t kFew = 4;                 // rows that are no share of a small table
 constexpr double kOverChance = 4;          // times as many as among shuffled rows
 constexpr double kNear = 2;                // units of the last digit
 
@@ -41,11 +40,8 @@ struct SearchedNumbers {
   SearchedNumbers(const RuleSearch& search, int j)
       : column(j),
         proposing(of_rows(search.column(j), search.proposing)),
-        testing(of_rows(search.column(j), search.testing)) {
-    for (const double x : proposing) ++often[x];
-    const double most = std::max(kOftenest * static_cast<double>(proposing.size()), static_cast<double>(kFew));
-    std::erase_if(often, [&](const auto& held) { return static_cast<double>(held.second) <= most; });
-  }
+        testing(of_rows(search.column(j), search.testing)),
+        often(frequent_numbers(proposing)) {}
 };
 
 class Repeats {

@@ -1,6 +1,5 @@
 #include "models/rules/kinds/band.h"
 
-#include <fast_float/fast_float.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,15 +57,7 @@ size_t Bands::of(double x) const {
 BandRule::BandRule(Column target, Column of, Bands bands)
     : target_(std::move(target)), of_(std::move(of)), bands_(std::move(bands)) {
   if (!is_numeric(target_.type)) return;
-  for (const std::string& text : bands_.values) {
-    double x = 0;
-    const auto [end, error] = fast_float::from_chars(text.data(), text.data() + text.size(), x);
-    if (error != std::errc() || end != text.data() + text.size())
-      throw Error(ErrorCode::format, fmt::format("The model file is damaged or foreign: a rule gives the column \"{}\" "
-                                                 "the value \"{}\", which is not a number.",
-                                                 target_.name, text));
-    numbers_.push_back(x);
-  }
+  for (const std::string& text : bands_.values) numbers_.push_back(number_in(text, target_.name));
 }
 
 std::string BandRule::text() const {

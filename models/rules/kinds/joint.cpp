@@ -1,6 +1,5 @@
 #include "models/rules/kinds/joint.h"
 
-#include <fast_float/fast_float.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <unordered_set>
 
 #include "engine/text/json_fields.h"
+#include "models/data/formats/values.h"
 #include "models/data/table/types_dictionary.h"
 #include "models/expression/arithmetic.h"
 #include "models/expression/where_parser.h"
@@ -44,13 +44,6 @@ void for_each_row(const Table& table, const std::vector<Column>& heads, DoRow&& 
   }
 }
 
-double number_in(const std::string& text, const std::string& name) {
-  double x = 0;
-  const auto [end, error] = fast_float::from_chars(text.data(), text.data() + text.size(), x);
-  if (error != std::errc() || end != text.data() + text.size()) misfit(name);
-  return x;
-}
-
 // One part of every combination: its number, or the code of its text.
 struct Part {
   std::vector<double> numbers;
@@ -60,7 +53,9 @@ struct Part {
 
   void add(const Column& head, const std::string& text, bool missing, const std::string& name) {
     if (is_numeric(head.type)) {
-      numbers.push_back(missing ? kMissing : number_in(text, name));
+      double x = kMissing;
+      if (!missing && !read_finite(text, x)) misfit(name);
+      numbers.push_back(x);
       return;
     }
     if (missing) {

@@ -1,6 +1,5 @@
 #include "models/rules/kinds/key.h"
 
-#include <fast_float/fast_float.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,16 +19,6 @@ namespace tessera {
 namespace {
 
 constexpr std::string_view kTogether = " are unique together";
-
-double number_in(const std::string& text, const std::string& column) {
-  double x = 0;
-  const auto [end, error] = fast_float::from_chars(text.data(), text.data() + text.size(), x);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw Error(ErrorCode::format, fmt::format("The model file is damaged or foreign: a rule gives the column \"{}\" "
-                                               "the value \"{}\", which is not a number.",
-                                               column, text));
-  return x;
-}
 
 }  // namespace
 

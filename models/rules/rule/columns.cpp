@@ -1,11 +1,14 @@
 #include "models/rules/rule/columns.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "engine/text/json_fields.h"
 #include "kernels/math/philox.h"
 #include "models/data/arrow/type.h"
+#include "models/data/formats/values.h"
 #include "models/data/identifiers/identifier.h"
 #include "models/data/table/decimals.h"
 
@@ -79,6 +82,15 @@ Column& numbers_of(Table& table, const std::string& name) {
 
 void remove_column(Table& table, const std::string& name) {
   table.columns.erase(table.columns.begin() + place_of(table, name));
+}
+
+double number_in(const std::string& text, const std::string& column) {
+  double x = 0;
+  if (!read_finite(text, x))
+    throw Error(ErrorCode::format, fmt::format("The model file is damaged or foreign: a rule gives the column \"{}\" "
+                                               "the value \"{}\", which is not a number.",
+                                               column, text));
+  return x;
 }
 
 bool is_complete(const Column& numbers) {

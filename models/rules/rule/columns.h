@@ -26,6 +26,9 @@ const Column& numbers_of(const Table& table, const std::string& name);
 int place_of(const Table& table, const std::string& name);
 void remove_column(Table& table, const std::string& name);
 
+// A text of a model file that is a number of this column, or Error(format).
+double number_in(const std::string& text, const std::string& column);
+
 bool is_complete(const Column& numbers);  // none is missing
 
 // Missing cells get values of other rows.
