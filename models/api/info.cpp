@@ -40,12 +40,9 @@ nlohmann::json gpu() {
   const auto version = [](int v) {
     return v == 0 ? nlohmann::json() : nlohmann::json(fmt::format("{}.{}", v / 1000, v % 1000 / 10));
   };
-  nlohmann::json out{{"available", library.api != nullptr},
-                     {"reason", text_or_null(library.reason)},
-                     {"plugin", text_or_null(library.path)},
-                     {"driver", version(library.driver)},
-                     {"runtime", version(library.runtime)},
-                     {"devices", nlohmann::json::array()}};
+  nlohmann::json out{{"available", library.api != nullptr},  {"reason", text_or_null(library.reason)},
+                     {"plugin", text_or_null(library.path)}, {"driver", version(library.driver)},
+                     {"runtime", version(library.runtime)},  {"devices", nlohmann::json::array()}};
   for (int n = 0; n < library.devices && library.api != nullptr; ++n) {
     DeviceInfo info{};
     if (library.api->describe(n, &info) != DeviceStatus::ok) {
