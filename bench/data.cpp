@@ -6,10 +6,10 @@
 #include <cstdlib>
 
 #include "kernels/math/philox.h"
-#include "models/data/arrow/export.h"
-#include "models/data/csv/example.h"
-#include "models/data/csv/reader.h"
-#include "models/data/csv/writer.h"
+#include "tables/arrow/export.h"
+#include "tables/csv/example.h"
+#include "tables/csv/reader.h"
+#include "tables/csv/writer.h"
 
 namespace bench {
 namespace {

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
-#include "engine/run/team.h"
-#include "models/data/table/table.h"
+#include "base/threads/team.h"
+#include "tables/table/table.h"
 
 namespace bench {
 

@@ -19,19 +19,19 @@
 #include <random>
 #include <set>
 
+#include "base/error.h"
 #include "engine/device/device.h"
 #include "engine/device/device_api.h"
-#include "engine/error.h"
 #include "engine/passes/passes.h"
 #include "engine/plan/op_rules.h"
 #include "engine/run/precision.h"
 #include "engine/run/program.h"
 #include "floor.h"
-#include "models/data/csv/example.h"
 #include "models/method/method.h"
-#include "models/model_state.h"
+#include "models/model/model_state.h"
 #include "models/timegan/network.h"
 #include "models/tvae/options.h"
+#include "tables/csv/example.h"
 
 namespace {
 

@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "kernels/math/philox.h"
-#include "models/data/encoding/encoder.h"
-#include "models/data/mixture/mixture.h"
-#include "models/data/protection/sort_numbers.h"
+#include "tables/encoding/encoder.h"
+#include "tables/mixture/mixture.h"
+#include "tables/protection/sort_numbers.h"
 
 namespace tessera {
 namespace {

@@ -13,8 +13,8 @@
 #include "data.h"
 #include "engine/run/roofline.h"
 #include "floor.h"
-#include "models/data/csv/reader.h"
-#include "models/data/encoding/encoder.h"
+#include "tables/csv/reader.h"
+#include "tables/encoding/encoder.h"
 
 namespace bench {
 namespace {

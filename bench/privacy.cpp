@@ -12,13 +12,13 @@
 #include <cstring>
 #include <numeric>
 
-#include "models/data/csv/reader.h"
 #include "models/tables.h"
 #include "privacy/attacks/likelihood.h"
 #include "privacy/attacks/linkage.h"
 #include "privacy/attacks/reconstruction.h"
 #include "privacy/attacks/rows.h"
 #include "privacy/attacks/secrets.h"
+#include "tables/csv/reader.h"
 
 namespace {
 

@@ -20,7 +20,7 @@
 #include "floor.h"
 #include "in_turn.h"
 #include "models/method/method.h"
-#include "models/model_state.h"
+#include "models/model/model_state.h"
 #include "models/timegan/network.h"
 
 namespace bench {

@@ -22,10 +22,10 @@
 #include "engine/run/roofline.h"
 #include "floor.h"
 #include "in_turn.h"
-#include "models/data/arrow/export.h"
-#include "models/data/csv/writer.h"
 #include "models/method/method.h"
-#include "models/model_state.h"
+#include "models/model/model_state.h"
+#include "tables/arrow/export.h"
+#include "tables/csv/writer.h"
 
 namespace bench {
 namespace {

@@ -16,9 +16,9 @@ if(TESSERA_STATIC AND NOT TESSERA_SANITIZE)
   # One object of everything, in which only tessera_* is visible: what is linked with it can neither see nor disturb our C++.
   set(object ${CMAKE_BINARY_DIR}/tessera_static.o)
   set(fmt $<$<STREQUAL:$<TARGET_PROPERTY:tessera_fmt,TYPE>,STATIC_LIBRARY>:$<TARGET_FILE:tessera_fmt>>)
-  add_custom_command(OUTPUT ${object} DEPENDS tessera_models tessera_engine tessera_kernels tessera_fmt $<TARGET_OBJECTS:tessera> COMMENT "Linking ${object}" COMMAND_EXPAND_LISTS VERBATIM
+  add_custom_command(OUTPUT ${object} DEPENDS tessera_models tessera_tables tessera_engine tessera_base tessera_kernels tessera_fmt $<TARGET_OBJECTS:tessera> COMMENT "Linking ${object}" COMMAND_EXPAND_LISTS VERBATIM
     COMMAND ${CMAKE_LINKER} -r --force-group-allocation -o ${object}.all $<TARGET_OBJECTS:tessera>
-      --start-group $<TARGET_FILE:tessera_models> $<TARGET_FILE:tessera_engine> $<TARGET_FILE:tessera_kernels> ${fmt} --end-group
+      --start-group $<TARGET_FILE:tessera_models> $<TARGET_FILE:tessera_tables> $<TARGET_FILE:tessera_engine> $<TARGET_FILE:tessera_base> $<TARGET_FILE:tessera_kernels> ${fmt} --end-group
     COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=tessera_* ${object}.all ${object}
     COMMAND ${CMAKE_COMMAND} -E rm ${object}.all)
   set_source_files_properties(${object} PROPERTIES GENERATED ON EXTERNAL_OBJECT ON)

@@ -24,7 +24,7 @@ WORDS = {r"\bkMost\w*|\bkLeast\w*|\bkFewest\w*": 168, r"\broom(s)?\b": 437, r"\b
 # What the front ends spell, not the layers below them.
 FLAGS = (r'"[^"\n]*--[a-z]', 267)
 
-LAYERS = ["kernels", "engine", "models", "tools", "plugins"]
+LAYERS = ["kernels", "base", "engine", "tables", "models", "tools", "plugins"]
 CODE = {".h", ".hpp", ".c", ".cpp", ".cu", ".cuh"}
 failures = 0
 
@@ -44,7 +44,7 @@ def files_of(*folders):
 
 
 def folders_and_pages():
-    folders = ["kernels", "engine", "models", "include", "tools", "tests", "bench", "plugins", "examples", "docs"]
+    folders = ["kernels", "base", "engine", "tables", "models", "include", "tools", "tests", "bench", "plugins", "examples", "docs"]
     for folder, count in collections.Counter(p.parent for p in files_of(*folders)).items():
         if count > MAX_FILES:
             warn(f"{folder} holds {count} files (bound {MAX_FILES})")
@@ -178,7 +178,7 @@ def words(product, verbose):
         if count > bound:
             fail(f"{count} of {pattern}, {bound} were there: write max, min, scratch, learned, stride, ... (CONTRIBUTING.md)")
     pattern, bound = FLAGS
-    count = sum(len(re.findall(pattern, t)) for p, t in product.items() if p.parts[0] in ("engine", "models"))
+    count = sum(len(re.findall(pattern, t)) for p, t in product.items() if p.parts[0] in ("base", "engine", "tables", "models"))
     if verbose:
         print(f"{count} strings of engine and models with a flag (bound {bound})")
     if count > bound:
@@ -197,7 +197,7 @@ def layout(paths):
 
 def main(arguments):
     verbose = "--all" in arguments
-    texts = {p: p.read_text() for p in files_of("kernels", "engine", "models", "include", "tools", "tests", "bench", "plugins",
+    texts = {p: p.read_text() for p in files_of("kernels", "base", "engine", "tables", "models", "include", "tools", "tests", "bench", "plugins",
                                                 "examples") if p.suffix in CODE}
     product = {p: t for p, t in texts.items() if p.parts[0] in LAYERS}
     folders_and_pages()

@@ -19,11 +19,11 @@ sed -E 's/ -fno-gnu-unique| -Winvalid-pch| -Wno-subobject-linkage//g' "$build_di
 
 # Kernels of an instruction set are compiled more than once; one of them is enough.
 compiled() { sed -nE 's/^ *"file": "(.*)",?$/\1/p' "$build_dir/compile_commands.json" | sort -u; }
-product() { compiled | sed -nE "s|^$source_dir/((kernels\|engine\|models\|tools)/.*\.cpp)\$|\1|p"; }
+product() { compiled | sed -nE "s|^$source_dir/((kernels\|base\|engine\|tables\|models\|tools)/.*\.cpp)\$|\1|p"; }
 if [[ $what == all ]]; then
   mapfile -t files < <(compiled | grep '/Unity/'; product)
 else
-  changed() { git diff --name-only --diff-filter=d HEAD~1 -- 'kernels/*.cpp' 'engine/*.cpp' 'models/*.cpp' 'tools/*.cpp'; }
+  changed() { git diff --name-only --diff-filter=d HEAD~1 -- 'kernels/*.cpp' 'base/*.cpp' 'engine/*.cpp' 'tables/*.cpp' 'models/*.cpp' 'tools/*.cpp'; }
   git rev-parse -q --verify HEAD~1 > /dev/null 2>&1 || { echo "skipped: there is no history to tell what changed"; exit 77; }
   mapfile -t files < <(comm -12 <(changed | sort) <(product | sort) | head -n "$most")
 fi

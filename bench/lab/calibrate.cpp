@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "models/data/csv/reader.h"
-#include "models/model.h"
+#include "models/model/model.h"
+#include "tables/csv/reader.h"
 
 using namespace tessera;
 

@@ -11,9 +11,9 @@
 #include "engine/passes/passes.h"
 #include "engine/run/program.h"
 #include "models/ctgan/method.h"
-#include "models/data/arrow/export.h"
-#include "models/data/csv/writer.h"
-#include "models/model_state.h"
+#include "models/model/model_state.h"
+#include "tables/arrow/export.h"
+#include "tables/csv/writer.h"
 
 using namespace tessera;
 

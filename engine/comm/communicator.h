@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "engine/comm/device_links.h"
 #include "engine/comm/shared_window.h"
-#include "engine/error.h"
 #include "kernels/ops.h"
 
 namespace tessera {

@@ -4,9 +4,9 @@
 
 #include <cstdlib>
 
+#include "base/error.h"
+#include "base/plugin/plugin.h"
 #include "engine/device/device_api.h"
-#include "engine/device/plugin.h"
-#include "engine/error.h"
 
 namespace tessera {
 namespace {

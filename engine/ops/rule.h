@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "engine/plan/op_rules.h"
 #include "engine/plan/recorder.h"
 

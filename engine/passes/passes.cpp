@@ -1,6 +1,6 @@
 #include "engine/passes/passes.h"
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "engine/passes/rewrite.h"
 
 namespace tessera {

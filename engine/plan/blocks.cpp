@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/error.h"
+#include "base/error.h"
 
 namespace tessera {
 namespace {

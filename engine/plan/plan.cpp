@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <queue>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "engine/plan/op_rules.h"
 
 namespace tessera {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "engine/plan/loss_scale.h"
 #include "engine/plan/op_rules.h"
 

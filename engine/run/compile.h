@@ -6,10 +6,10 @@
 #include <set>
 #include <string>
 
+#include "base/threads/team.h"
 #include "engine/device/device.h"
 #include "engine/plan/recorder.h"
 #include "engine/run/program.h"
-#include "engine/run/team.h"
 
 namespace tessera {
 

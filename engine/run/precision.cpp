@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "engine/error.h"
-#include "engine/run/cpu_features.h"
+#include "base/cpu/cpu_features.h"
+#include "base/error.h"
 #include "engine/run/program.h"
 
 namespace tessera {

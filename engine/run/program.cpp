@@ -7,10 +7,10 @@
 #include <cstring>
 #include <new>
 
+#include "base/cpu/cpu_features.h"
+#include "base/error.h"
 #include "engine/device/gpu_launches.h"
-#include "engine/error.h"
 #include "engine/plan/op_rules.h"
-#include "engine/run/cpu_features.h"
 #include "engine/run/device_run.h"
 #include "engine/schedule/cpu_recurrent_tiles.h"
 

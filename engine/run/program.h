@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "base/monitor.h"
+#include "base/threads/team.h"
 #include "engine/device/device.h"
 #include "engine/device/device_api.h"
 #include "engine/plan/plan.h"
 #include "engine/run/footprint.h"
-#include "engine/run/monitor.h"
-#include "engine/run/team.h"
 #include "kernels/table.h"
 
 namespace tessera {

@@ -1,7 +1,7 @@
 // Running a program: steps on the CPU by the team, or replayed by the device.
 #include <utility>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "engine/run/device_run.h"
 #include "engine/run/dispatcher.h"
 #include "engine/run/program.h"

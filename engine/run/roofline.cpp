@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/run/cpu_features.h"
+#include "base/cpu/cpu_features.h"
 
 // Vectors are passed between functions that are always inlined, so the calling convention the warning is about is never
 // used.

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/threads/team.h"
 #include "engine/plan/op_rules.h"
-#include "engine/run/team.h"
 
 namespace tessera {
 

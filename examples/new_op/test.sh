@@ -5,7 +5,7 @@ set -euo pipefail
 source=$1 build=$2
 shift 2
 mkdir -p "$build/fresh" "$build/tree"
-cp -r "$source"/{kernels,engine,tests} "$build/fresh"
+cp -r "$source"/{kernels,base,engine,tests} "$build/fresh"
 cp -r "$source"/examples/new_op/{kernels,engine,tests} "$build/fresh"
 bash "$source/examples/new_op/enroll.sh" "$build/fresh"
 # Files that are as they were keep their time, so that a second run builds what has changed.

@@ -52,9 +52,8 @@ TESSERA_HD static inline Philox philox(uint32_t c0, uint32_t c1, uint32_t c2, ui
       each(map, 0x7300, 1)              /* ranks inside a repeated value, in calibration */ \
       each(accept, 0x7400, 1)           /* whether a candidate is kept */ \
       each(rare, 0x7500, 1)             /* replacements of rare categories before training */ \
-      each(identifier, 0x7600, \
-           1)                 /* regenerated texts; the uses are listed in models/data/identifiers/identifier.cpp */ \
-      each(sorted, 0x7700, 1) /* the values of a long column that are sorted */
+      each(identifier, 0x7600, 1) /* regenerated texts; the uses are listed in tables/identifiers/identifier.cpp */ \
+      each(sorted, 0x7700, 1)     /* the values of a long column that are sorted */
 
 enum class Purpose : uint32_t {
 #define TESSERA_PURPOSE(name, first, count) name = first,

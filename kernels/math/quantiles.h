@@ -1,5 +1,5 @@
 // A column's distribution function as points, and its inverse, for bins and calibration on the host and in kernels
-// (models/data/encoding/quantiles.h computes the points).
+// (tables/encoding/quantiles.h computes the points).
 //   exact: point k is a value that occurs, shares[k] the share of values up to it · else: points[k] is the quantile of
 //       level shares[k], linear in between
 #pragma once

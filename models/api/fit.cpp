@@ -8,24 +8,24 @@
 #include <nlohmann/json.hpp>
 #include <variant>
 
+#include "base/text/printable.h"
 #include "engine/comm/launched.h"
 #include "engine/comm/nccl.h"
 #include "engine/device/device.h"
 #include "engine/passes/passes.h"
 #include "engine/run/precision.h"
-#include "engine/text/printable.h"
 #include "models/api/model.h"
 #include "models/api/sequences.h"
 #include "models/api/support/durations.h"
 #include "models/api/support/handles.h"
 #include "models/api/support/lists.h"
-#include "models/data/notice.h"
-#include "models/data/table/suggestions.h"
-#include "models/data/table/types.h"
-#include "models/estimate.h"
-#include "models/registry.h"
+#include "models/model/registry.h"
+#include "models/plans/estimate.h"
 #include "models/training/checkpoint.h"
 #include "models/training/ranks.h"
+#include "tables/notice.h"
+#include "tables/table/suggestions.h"
+#include "tables/table/types.h"
 
 namespace tessera::api {
 namespace {

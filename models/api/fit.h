@@ -2,8 +2,8 @@
 #pragma once
 #include "models/api/rows.h"
 #include "models/api/support/context.h"
-#include "models/data/arrow/import.h"
-#include "models/model.h"
+#include "models/model/model.h"
+#include "tables/arrow/import.h"
 #include "tessera/tessera.h"
 
 namespace tessera::api {

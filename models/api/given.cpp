@@ -9,14 +9,14 @@
 #include "models/api/support/context.h"
 #include "models/api/support/csv_options.h"
 #include "models/api/support/handles.h"
-#include "models/data/arrow/export.h"
-#include "models/data/arrow/import.h"
-#include "models/data/csv/reader.h"
-#include "models/data/files/table_file.h"
-#include "models/data/text_endings.h"
-#include "models/model_state.h"
+#include "models/model/model_state.h"
 #include "models/sampling/given/impute.h"
 #include "models/sampling/given/targets.h"
+#include "tables/arrow/export.h"
+#include "tables/arrow/import.h"
+#include "tables/csv/reader.h"
+#include "tables/files/table_file.h"
+#include "tables/text_endings.h"
 
 using namespace tessera;
 using namespace tessera::api;

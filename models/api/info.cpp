@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/cpu/cpu_features.h"
+#include "base/threads/team.h"
 #include "engine/device/device.h"
 #include "engine/device/device_api.h"
-#include "engine/run/cpu_features.h"
 #include "engine/run/precision.h"
-#include "engine/run/team.h"
 #include "models/api/support/guard.h"
-#include "models/data/files/plugin.h"
-#include "models/registry.h"
+#include "models/model/registry.h"
+#include "tables/files/plugin.h"
 
 using namespace tessera;
 using namespace tessera::api;

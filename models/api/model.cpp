@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "models/api/rows.h"
+#include "models/api/support/file_uses.h"
 #include "models/api/support/handles.h"
-#include "models/data/arrow/export.h"
-#include "models/data/files/file_uses.h"
+#include "tables/arrow/export.h"
 
 using namespace tessera;
 using namespace tessera::api;

@@ -1,5 +1,5 @@
 #pragma once
-#include "models/model.h"
+#include "models/model/model.h"
 
 struct tessera_model {
   tessera::Model model;

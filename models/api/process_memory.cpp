@@ -1,5 +1,5 @@
 // The memory of this process and of the machine.
-#include "engine/storage/process_memory.h"
+#include "base/storage/process_memory.h"
 
 #include "models/api/support/guard.h"
 

@@ -7,8 +7,8 @@
 
 #include "models/api/rows.h"
 #include "models/api/support/context.h"
-#include "models/data/arrow/import.h"
-#include "models/data/table/row_formats.h"
+#include "tables/arrow/import.h"
+#include "tables/table/row_formats.h"
 
 using namespace tessera;
 using namespace tessera::api;

@@ -3,18 +3,18 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "engine/storage/files.h"
+#include "base/storage/files.h"
 #include "models/api/rows.h"
 #include "models/api/sequences.h"
 #include "models/api/support/context.h"
 #include "models/api/support/lists.h"
-#include "models/data/arrow/import.h"
-#include "models/data/files/schema_file.h"
-#include "models/data/table/inspect.h"
 #include "models/quality/evaluate.h"
 #include "models/quality/evaluate_sequences.h"
 #include "models/report/measures.h"
 #include "models/report/page.h"
+#include "tables/arrow/import.h"
+#include "tables/files/schema_file.h"
+#include "tables/table/inspect.h"
 
 using namespace tessera;
 using namespace tessera::api;

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/api/fit.h"
-#include "models/preparation.h"
+#include "models/model/preparation.h"
 
 using namespace tessera;
 using namespace tessera::api;

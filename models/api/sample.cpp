@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/cpu/cpu_features.h"
 #include "engine/comm/launched.h"
-#include "engine/run/cpu_features.h"
 #include "engine/run/precision.h"
 #include "models/api/model.h"
 #include "models/api/rows.h"
 #include "models/api/support/context.h"
 #include "models/api/support/handles.h"
-#include "models/data/arrow/export.h"
-#include "models/data/identifiers/identifier.h"
-#include "models/model_state.h"
+#include "models/model/model_state.h"
 #include "models/sampling/rows_ahead.h"
 #include "models/sampling/rows_of_ranks.h"
+#include "tables/arrow/export.h"
+#include "tables/identifiers/identifier.h"
 
 using namespace tessera;
 using namespace tessera::api;

@@ -2,7 +2,7 @@
 #pragma once
 #include "models/api/support/guard.h"
 #include "models/api/support/lists.h"
-#include "models/data/sequence/sequences.h"
+#include "tables/sequence/sequences.h"
 
 namespace tessera::api {
 

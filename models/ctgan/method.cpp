@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "kernels/math/philox.h"
 #include "models/ctgan/method.h"
-#include "models/data/encoding/conditions.h"
 #include "models/layers/initial_weights.h"
 #include "models/layers/weights.h"
 #include "models/method/method.h"
 #include "models/training/validation.h"
+#include "tables/encoding/conditions.h"
 
 namespace tessera {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "engine/plan/recorder.h"
 #include "models/ctgan/options.h"
-#include "models/data/encoding/encoder.h"
 #include "models/layers/batch_norm.h"
 #include "models/layers/linear.h"
 #include "models/layers/weights.h"
+#include "tables/encoding/encoder.h"
 
 namespace tessera {
 

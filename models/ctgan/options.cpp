@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "models/ctgan/method.h"
 
 namespace tessera {

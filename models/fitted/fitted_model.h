@@ -4,11 +4,11 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "models/method/config.h"
-#include "models/rules/rules.h"
+#include "tables/rules/rules.h"
 
 namespace tessera {
 
-struct SafeTensors;  // engine/storage/safetensors.h
+struct SafeTensors;  // base/storage/safetensors.h
 
 struct FittedModel {
   MethodConfig config;

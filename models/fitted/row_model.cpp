@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/text/json_fields.h"
+#include "base/text/json_fields.h"
 #include "models/fitted/tensors.h"
 
 namespace tessera {

@@ -2,10 +2,10 @@
 #pragma once
 #include <memory>
 
-#include "models/data/encoding/encoder.h"
 #include "models/fitted/fitted_model.h"
 #include "models/method/method.h"
 #include "models/sampling/calibration/calibration.h"
+#include "tables/encoding/encoder.h"
 
 namespace tessera {
 

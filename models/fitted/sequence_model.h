@@ -4,9 +4,9 @@
 #include <functional>
 #include <memory>
 
-#include "models/data/sequence/sequences.h"
 #include "models/fitted/fitted_model.h"
 #include "models/method/method.h"
+#include "tables/sequence/sequences.h"
 
 namespace tessera {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "engine/text/json_fields.h"
+#include "base/text/json_fields.h"
 
 namespace tessera {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/storage/safetensors.h"
+#include "base/storage/safetensors.h"
 #include "models/method/method.h"
 
 namespace tessera {

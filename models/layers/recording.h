@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/plan/recorder.h"
-#include "models/data/encoding/encoder.h"
+#include "tables/encoding/encoder.h"
 
 namespace tessera {
 

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <memory>
 
-#include "models/data/notice.h"
-#include "models/data/table/types.h"
 #include "models/layers/recording.h"
 #include "models/made/sampling.h"
+#include "tables/notice.h"
+#include "tables/table/types.h"
 
 namespace tessera {
 namespace {

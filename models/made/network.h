@@ -13,8 +13,8 @@
 
 #include "engine/plan/blocks.h"
 #include "engine/plan/recorder.h"
-#include "models/data/encoding/encoder.h"
 #include "models/made/options.h"
+#include "tables/encoding/encoder.h"
 
 namespace tessera {
 

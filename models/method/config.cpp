@@ -1,6 +1,6 @@
 #include "models/method/config.h"
 
-#include "engine/text/json_fields.h"
+#include "base/text/json_fields.h"
 
 namespace tessera {
 

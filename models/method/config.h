@@ -1,5 +1,5 @@
 // The description of a method for the rest of the program, and its hyper-parameters. Everything else is in the method's
-// own folder; models/registry.h lists the methods.
+// own folder; models/model/registry.h lists the methods.
 #pragma once
 #include <memory>
 #include <nlohmann/json_fwd.hpp>

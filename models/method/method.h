@@ -9,17 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "base/monitor.h"
+#include "base/threads/team.h"
 #include "engine/plan/recorder.h"
 #include "engine/run/compile.h"
-#include "engine/run/monitor.h"
 #include "engine/run/program.h"
-#include "engine/run/team.h"
-#include "models/data/encoding/encoder.h"
-#include "models/data/sequence/sequences.h"
 #include "models/method/config.h"
 #include "models/method/deadline.h"
 #include "models/method/losses.h"
 #include "models/method/shared_work.h"
+#include "tables/encoding/encoder.h"
+#include "tables/sequence/sequences.h"
 
 namespace tessera {
 

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "engine/text/json_fields.h"
+#include "base/text/json_fields.h"
 
 namespace tessera {
 namespace {

@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-class Fields;  // engine/text/json_fields.h
+class Fields;  // base/text/json_fields.h
 
 struct Range {
   double low, high;

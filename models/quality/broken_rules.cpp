@@ -6,16 +6,16 @@
 #include <optional>
 #include <set>
 
-#include "models/data/formats/calendar.h"
-#include "models/data/formats/values.h"
-#include "models/data/sequence/cell_text.h"
-#include "models/data/sequence/sequences.h"
-#include "models/expression/where.h"
-#include "models/rules/kinds/joint.h"
-#include "models/rules/kinds/key.h"
-#include "models/rules/rule/columns.h"
-#include "models/rules/rules.h"
 #include "models/sampling/shown.h"
+#include "tables/expression/where.h"
+#include "tables/formats/calendar.h"
+#include "tables/formats/values.h"
+#include "tables/rules/kinds/joint.h"
+#include "tables/rules/kinds/key.h"
+#include "tables/rules/rule/columns.h"
+#include "tables/rules/rules.h"
+#include "tables/sequence/cell_text.h"
+#include "tables/sequence/sequences.h"
 
 namespace tessera::quality {
 namespace {

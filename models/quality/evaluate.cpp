@@ -4,10 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "engine/error.h"
-#include "models/data/sequence/sequences.h"
-#include "models/data/table/types.h"
-#include "models/expression/where.h"
+#include "base/error.h"
 #include "models/quality/broken_rules.h"
 #include "models/quality/common/json_number.h"
 #include "models/quality/common/statistics.h"
@@ -22,6 +19,9 @@
 #include "models/quality/metrics/utility.h"
 #include "models/quality/written/narrowed.h"
 #include "models/quality/written/written_form.h"
+#include "tables/expression/where.h"
+#include "tables/sequence/sequences.h"
+#include "tables/table/types.h"
 
 namespace tessera {
 namespace quality {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/run/monitor.h"
-#include "engine/run/team.h"
-#include "models/data/table/table.h"
+#include "base/monitor.h"
+#include "base/threads/team.h"
+#include "tables/table/table.h"
 
 namespace tessera {
 

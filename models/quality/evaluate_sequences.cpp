@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/error.h"
-#include "models/data/notice.h"
+#include "base/error.h"
 #include "models/quality/broken_rules.h"
 #include "models/quality/common/json_number.h"
 #include "models/quality/common/statistics.h"
@@ -16,6 +15,7 @@
 #include "models/quality/metrics/pair_trends.h"
 #include "models/quality/sequences/sequence_metrics.h"
 #include "models/quality/sequences/step_features.h"
+#include "tables/notice.h"
 
 namespace tessera {
 namespace quality {

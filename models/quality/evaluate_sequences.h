@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "models/data/sequence/sequences.h"
 #include "models/quality/sequences/sequence_judges.h"
+#include "tables/sequence/sequences.h"
 
 namespace tessera {
 

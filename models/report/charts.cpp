@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/data/table/types.h"
 #include "models/report/drawing.h"
+#include "tables/table/types.h"
 
 namespace tessera::report {
 namespace {

@@ -6,9 +6,9 @@
 #include <functional>
 #include <map>
 
-#include "models/data/table/types.h"
 #include "models/report/measures.h"
 #include "models/report/sections.h"
+#include "tables/table/types.h"
 
 namespace tessera::report {
 namespace {

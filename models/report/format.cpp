@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "models/data/formats/moments.h"
-#include "models/data/formats/values.h"
+#include "tables/formats/moments.h"
+#include "tables/formats/values.h"
 
 namespace tessera::report {
 namespace {

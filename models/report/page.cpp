@@ -6,12 +6,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "engine/error.h"
-#include "engine/text/json_guard.h"
-#include "models/data/table/types.h"
+#include "base/error.h"
+#include "base/text/json_guard.h"
 #include "models/report/measures.h"
 #include "models/report/sections.h"
 #include "models/report/style.h"
+#include "tables/table/types.h"
 
 namespace tessera {
 namespace report {

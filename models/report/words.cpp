@@ -6,8 +6,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/data/table/types.h"
 #include "models/report/sections.h"
+#include "tables/table/types.h"
 
 namespace tessera::report {
 namespace {

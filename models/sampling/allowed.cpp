@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/data/table/number_writer.h"
+#include "tables/table/number_writer.h"
 
 namespace tessera {
 namespace {

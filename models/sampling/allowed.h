@@ -2,8 +2,8 @@
 #pragma once
 #include <vector>
 
-#include "models/expression/where.h"
 #include "models/sampling/shown.h"
+#include "tables/expression/where.h"
 
 namespace tessera {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "engine/run/compile.h"
 #include "models/sampling/identities.h"
 

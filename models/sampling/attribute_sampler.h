@@ -3,9 +3,9 @@
 #include <memory>
 #include <vector>
 
-#include "models/expression/where.h"
 #include "models/fitted/sequence_model.h"
 #include "models/sampling/row_stream.h"
+#include "tables/expression/where.h"
 
 namespace tessera {
 

@@ -7,13 +7,13 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "engine/error.h"
-#include "models/data/table/decimals.h"
-#include "models/data/table/number_writer.h"
-#include "models/rules/kinds/computed.h"
-#include "models/rules/kinds/missing.h"
-#include "models/rules/rule/columns.h"
+#include "base/error.h"
 #include "models/sampling/shown.h"
+#include "tables/rules/kinds/computed.h"
+#include "tables/rules/kinds/missing.h"
+#include "tables/rules/rule/columns.h"
+#include "tables/table/decimals.h"
+#include "tables/table/number_writer.h"
 
 namespace tessera {
 namespace {

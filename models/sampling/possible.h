@@ -1,7 +1,7 @@
 // Whether any row of a model can meet a condition: if not, an error names the term before a row is drawn.
 #pragma once
-#include "models/expression/where.h"
 #include "models/fitted/row_model.h"
+#include "tables/expression/where.h"
 
 namespace tessera {
 

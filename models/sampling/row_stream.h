@@ -5,14 +5,14 @@
 #include <optional>
 #include <string>
 
-#include "models/data/table/table.h"
 #include "models/sampling/calibration/tier.h"
+#include "tables/table/table.h"
 
 namespace tessera {
 
 class Device;          // engine/device/device.h
-class Team;            // engine/run/team.h
-struct Monitor;        // engine/run/monitor.h
+class Team;            // base/threads/team.h
+struct Monitor;        // base/monitor.h
 struct RowModel;       // models/fitted/row_model.h
 struct SequenceModel;  // models/fitted/sequence_model.h
 
@@ -20,7 +20,7 @@ constexpr int64_t kDefaultTries = 1 << 16;  // candidates that a row, or a seque
 
 struct SampleOptions {
   uint64_t seed = 0;
-  std::string where;               // "" or an expression, see models/expression/where.h
+  std::string where;               // "" or an expression, see tables/expression/where.h
   int batch = 0;                   // rows made at a time; 0: chosen. Never changes a row
   std::shared_ptr<Device> device;  // where rows are made; null: the processor
   std::string precision = "fp32";  // of the generator's products; engine/run/precision.h

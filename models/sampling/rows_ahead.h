@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "engine/run/monitor.h"
-#include "engine/run/team.h"
+#include "base/monitor.h"
+#include "base/threads/team.h"
 #include "models/sampling/row_stream.h"
 
 namespace tessera {

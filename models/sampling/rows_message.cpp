@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "engine/error.h"
-#include "models/data/table/row_formats.h"
+#include "base/error.h"
+#include "tables/table/row_formats.h"
 
 namespace tessera {
 namespace {

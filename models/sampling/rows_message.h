@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "models/data/table/table.h"
+#include "tables/table/table.h"
 
 namespace tessera {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "base/monitor.h"
 #include "engine/comm/communicator.h"
-#include "engine/run/monitor.h"
 #include "models/sampling/row_stream.h"
 
 namespace tessera {

@@ -14,16 +14,16 @@
 
 #include "engine/run/compile.h"
 #include "kernels/math/philox.h"
-#include "models/data/identifiers/identifier.h"
-#include "models/data/notice.h"
-#include "models/data/table/row_formats.h"
-#include "models/expression/where.h"
 #include "models/fitted/row_model.h"
 #include "models/sampling/allowed.h"
 #include "models/sampling/identities.h"
 #include "models/sampling/possible.h"
 #include "models/sampling/row_stream.h"
 #include "models/training/checkpoint.h"
+#include "tables/expression/where.h"
+#include "tables/identifiers/identifier.h"
+#include "tables/notice.h"
+#include "tables/table/row_formats.h"
 
 namespace tessera {
 namespace {

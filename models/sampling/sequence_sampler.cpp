@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "engine/run/compile.h"
-#include "models/data/identifiers/identifier.h"
 #include "models/sampling/attribute_sampler.h"
 #include "models/sampling/identities.h"
+#include "tables/identifiers/identifier.h"
 
 namespace tessera {
 namespace {

@@ -1,7 +1,7 @@
 // Columns of the model as columns of the table: rules may make several of one, or one of several.
 #pragma once
-#include "models/expression/where.h"
 #include "models/fitted/row_model.h"
+#include "tables/expression/where.h"
 
 namespace tessera {
 

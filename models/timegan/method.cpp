@@ -5,12 +5,12 @@
 #include <array>
 #include <numeric>
 
-#include "models/data/sequence/sequences.h"
 #include "models/layers/initial_weights.h"
 #include "models/layers/weights.h"
 #include "models/timegan/network.h"
 #include "models/timegan/validation.h"
 #include "models/tvae/options.h"
+#include "tables/sequence/sequences.h"
 
 namespace tessera {
 namespace {

@@ -12,13 +12,13 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/storage/files.h"
+#include "base/storage/fingerprint.h"
+#include "base/storage/safetensors.h"
+#include "base/text/json_fields.h"
+#include "base/text/json_guard.h"
+#include "base/text/plain_number.h"
 #include "engine/run/precision.h"
-#include "engine/storage/files.h"
-#include "engine/storage/fingerprint.h"
-#include "engine/storage/safetensors.h"
-#include "engine/text/json_fields.h"
-#include "engine/text/json_guard.h"
-#include "engine/text/plain_number.h"
 
 namespace tessera {
 namespace {

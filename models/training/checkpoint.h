@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "engine/run/monitor.h"
-#include "models/data/notice.h"
+#include "base/monitor.h"
 #include "models/method/method.h"
 #include "models/training/rank_states.h"
 #include "models/training/run_identity.h"
+#include "tables/notice.h"
 
 namespace tessera {
 

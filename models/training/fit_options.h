@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "engine/passes/recompute.h"
-#include "models/data/encoding/encoder.h"
-#include "models/data/sequence/sequences.h"
 #include "models/method/config.h"
 #include "models/method/deadline.h"
 #include "models/method/losses.h"
-#include "models/rules/rules.h"
 #include "models/sampling/calibration/tier.h"
+#include "tables/encoding/encoder.h"
+#include "tables/rules/rules.h"
+#include "tables/sequence/sequences.h"
 
 namespace tessera {
 
@@ -58,7 +58,7 @@ struct FitOptions {
   EncoderOptions encoder;
   uint64_t seed = 0;
   Tier calibrate = Tier::full;  // the highest tier that is learned after training
-  // rows that a category needs to be learned; see models/data/protection/rare_categories.h
+  // rows that a category needs to be learned; see tables/protection/rare_categories.h
   int64_t rare_rows = 1;
   RuleOptions rules;
   std::string source;                             // where the rows came from, for the provenance

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "engine/comm/shared_window.h"
-#include "engine/error.h"
 #include "engine/passes/batch/micro_batches.h"
 #include "engine/passes/passes.h"
 #include "engine/plan/op_rules.h"
 #include "engine/run/footprint.h"
 #include "engine/run/precision.h"
-#include "models/data/notice.h"
+#include "tables/notice.h"
 
 namespace tessera {
 namespace {

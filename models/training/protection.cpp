@@ -7,11 +7,11 @@
 #include <optional>
 #include <utility>
 
-#include "models/data/protection/rare_categories.h"
-#include "models/data/protection/sort_numbers.h"
-#include "models/data/table/types.h"
-#include "models/data/texts/text_kind.h"
 #include "models/training/checkpoint.h"
+#include "tables/protection/rare_categories.h"
+#include "tables/protection/sort_numbers.h"
+#include "tables/table/types.h"
+#include "tables/texts/text_kind.h"
 
 namespace tessera {
 namespace {

@@ -2,10 +2,10 @@
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
-#include "engine/run/monitor.h"
-#include "models/data/protection/protected_numbers.h"
-#include "models/data/sequence/sequences.h"
+#include "base/monitor.h"
 #include "models/training/fit_options.h"
+#include "tables/protection/protected_numbers.h"
+#include "tables/sequence/sequences.h"
 
 namespace tessera {
 

@@ -8,16 +8,16 @@
 #include <system_error>
 #include <utility>
 
+#include "base/cpu/cpu_features.h"
+#include "base/storage/process_memory.h"
 #include "engine/comm/nccl.h"
 #include "engine/device/device.h"
 #include "engine/device/device_api.h"
 #include "engine/passes/batch/shard.h"
 #include "engine/passes/passes.h"
-#include "engine/run/cpu_features.h"
 #include "engine/run/precision.h"
-#include "engine/storage/process_memory.h"
-#include "models/data/notice.h"
 #include "models/training/fit_to_memory.h"
+#include "tables/notice.h"
 
 namespace tessera {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/storage/process_memory.h"
 #include "engine/passes/passes.h"
 #include "engine/run/footprint.h"
-#include "engine/storage/process_memory.h"
 #include "models/training/fit_to_memory.h"
 #include "models/training/rank_states.h"
 

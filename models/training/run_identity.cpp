@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "base/storage/fingerprint.h"
+#include "base/text/json_fields.h"
 #include "engine/device/device.h"
 #include "engine/run/precision.h"
-#include "engine/storage/fingerprint.h"
-#include "engine/text/json_fields.h"
 
 namespace tessera {
 namespace {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "engine/run/team.h"
+#include "base/threads/team.h"
 #include "models/training/fit_options.h"
 
 namespace tessera {

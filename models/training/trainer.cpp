@@ -8,17 +8,17 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/storage/process_memory.h"
+#include "base/text/plain_number.h"
 #include "engine/plan/loss_scale.h"
 #include "engine/run/program.h"
-#include "engine/storage/process_memory.h"
-#include "engine/text/plain_number.h"
-#include "models/data/table/types.h"
 #include "models/layers/recording.h"
 #include "models/training/clock.h"
 #include "models/training/fit_to_memory.h"
 #include "models/training/ranks.h"
 #include "models/training/rehearsal.h"
 #include "models/training/validation.h"
+#include "tables/table/types.h"
 
 namespace tessera {
 namespace {

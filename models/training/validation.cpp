@@ -7,8 +7,8 @@
 #include <numbers>
 #include <optional>
 
-#include "engine/storage/process_memory.h"
-#include "models/data/identifiers/permutation.h"
+#include "base/storage/process_memory.h"
+#include "tables/identifiers/permutation.h"
 
 namespace tessera {
 namespace {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "engine/run/cpu_features.h"
+#include "base/cpu/cpu_features.h"
 #include "kernels/math/philox.h"
 
 namespace tessera {

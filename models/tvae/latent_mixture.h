@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/run/monitor.h"
-#include "engine/run/team.h"
+#include "base/monitor.h"
+#include "base/threads/team.h"
 #include "models/method/deadline.h"
 #include "models/method/shared_work.h"
 

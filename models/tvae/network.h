@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "engine/plan/recorder.h"
-#include "models/data/encoding/encoder.h"
 #include "models/layers/linear.h"
 #include "models/layers/recording.h"
 #include "models/tvae/options.h"
+#include "tables/encoding/encoder.h"
 
 namespace tessera {
 

@@ -17,7 +17,7 @@ import tempfile
 import gallery
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-FOLDERS = ("docs", "kernels", "engine", "models", "bench", "examples", "tests", "tools")
+FOLDERS = ("docs", "kernels", "base", "engine", "tables", "models", "bench", "examples", "tests", "tools")
 
 INDEX = """# Tessera
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "models/data/files/plugin_api.h"
+#include "tables/files/plugin_api.h"
 
 namespace tessera::arrow_files {
 

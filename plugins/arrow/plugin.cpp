@@ -1,4 +1,4 @@
-// libtessera_arrow.so: Parquet and Arrow files through Arrow C++, behind models/data/files/plugin_api.h.
+// libtessera_arrow.so: Parquet and Arrow files through Arrow C++, behind tables/files/plugin_api.h.
 #include <arrow/c/bridge.h>
 #include <arrow/config.h>
 #include <parquet/exception.h>

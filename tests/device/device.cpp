@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "engine/error.h"
+#include "base/error.h"
 
 namespace tessera {
 namespace {

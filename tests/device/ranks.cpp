@@ -3,11 +3,11 @@
 
 #include "device.h"
 #include "engine/comm/nccl.h"
-#include "models/data/csv/example.h"
 #include "models/tables.h"
 #include "ranks/options.h"
 #include "ranks/world.h"
 #include "support/sandbox.h"
+#include "tables/csv/example.h"
 
 namespace tessera::whole {
 namespace {

@@ -3,9 +3,9 @@
 #include <atomic>
 
 #include "device.h"
-#include "models/data/csv/example.h"
 #include "models/tables.h"
 #include "support/ctgan_training.h"
+#include "tables/csv/example.h"
 
 namespace tessera {
 namespace {

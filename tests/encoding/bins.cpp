@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "models/data/encoding/bin_code.h"
-#include "models/data/encoding/encoder.h"
-#include "models/data/protection/protected_numbers.h"
+#include "tables/encoding/bin_code.h"
+#include "tables/encoding/encoder.h"
+#include "tables/protection/protected_numbers.h"
 
 namespace tessera {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/run/monitor.h"
-#include "engine/run/team.h"
+#include "base/monitor.h"
+#include "base/threads/team.h"
 #include "kernels/math/philox.h"
-#include "models/data/encoding/encoder.h"
+#include "tables/encoding/encoder.h"
 
 namespace tessera::columns {
 

@@ -1,11 +1,11 @@
 // Training by sampling: equal to the published vectors; absent values cannot be drawn; the same for every team.
-#include "models/data/encoding/conditions.h"
+#include "tables/encoding/conditions.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "support/golden.h"
 
 namespace tessera {

@@ -1,6 +1,6 @@
 // Table → codes → table: what must come back exactly, what within the width of its digits, and that it is the same for
 // every team and batch.
-#include "models/data/encoding/encoder.h"
+#include "tables/encoding/encoder.h"
 
 #include <gtest/gtest.h>
 

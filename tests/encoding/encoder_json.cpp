@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "encoding/columns.h"
-#include "engine/error.h"
-#include "models/data/arrow/export.h"
+#include "tables/arrow/export.h"
 
 namespace tessera {
 namespace {

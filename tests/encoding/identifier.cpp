@@ -1,5 +1,5 @@
 // Identifiers: in the pattern of the column, no two alike, none of the training table.
-#include "models/data/identifiers/identifier.h"
+#include "tables/identifiers/identifier.h"
 
 #include <gtest/gtest.h>
 #include <regex.h>
@@ -9,7 +9,7 @@
 #include <set>
 
 #include "encoding/columns.h"
-#include "models/data/identifiers/permutation.h"
+#include "tables/identifiers/permutation.h"
 
 namespace tessera {
 namespace {

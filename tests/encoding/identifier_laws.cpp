@@ -8,9 +8,9 @@
 #include <set>
 
 #include "encoding/columns.h"
-#include "models/data/identifiers/identifier.h"
-#include "models/data/identifiers/permutation.h"
-#include "models/data/texts/characters.h"
+#include "tables/identifiers/identifier.h"
+#include "tables/identifiers/permutation.h"
+#include "tables/texts/characters.h"
 
 namespace tessera {
 namespace {

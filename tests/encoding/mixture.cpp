@@ -1,13 +1,13 @@
 // The mixture fit: equal to the published vectors from the same partition, as good as scikit-learn's own fits from its
 // own, exact on counts.
-#include "models/data/mixture/mixture.h"
+#include "tables/mixture/mixture.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numeric>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "kernels/math/philox.h"
 #include "support/golden.h"
 

@@ -1,5 +1,5 @@
 // Numbers that few rows share are not learned: laws of their replacements.
-#include "models/data/protection/protected_numbers.h"
+#include "tables/protection/protected_numbers.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <set>
 
 #include "encoding/columns.h"
-#include "models/data/encoding/number_code.h"
-#include "models/data/table/decimals.h"
+#include "tables/encoding/number_code.h"
+#include "tables/table/decimals.h"
 
 namespace tessera {
 namespace {

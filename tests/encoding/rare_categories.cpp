@@ -1,5 +1,5 @@
 // Categories that few rows hold are removed before anything is learned.
-#include "models/data/protection/rare_categories.h"
+#include "tables/protection/rare_categories.h"
 
 #include <gtest/gtest.h>
 

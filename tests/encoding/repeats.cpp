@@ -1,5 +1,5 @@
 // How often regenerated values repeat: as in the table, for any number of rows, whatever the seed.
-#include "models/data/identifiers/repeats.h"
+#include "tables/identifiers/repeats.h"
 
 #include <gtest/gtest.h>
 

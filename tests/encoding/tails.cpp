@@ -1,5 +1,5 @@
 // Ends of a column beyond protected means: where the outermost row of a table lies, what stays as it is.
-#include "models/data/encoding/tails.h"
+#include "tables/encoding/tails.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <functional>
 #include <random>
 
-#include "models/data/protection/protected_numbers.h"
+#include "tables/protection/protected_numbers.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // Kinds of regenerated texts: recognised, and regenerated so that nothing real comes out.
-#include "models/data/texts/text_kind.h"
+#include "tables/texts/text_kind.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "kernels/math/philox.h"
-#include "models/data/identifiers/identifier.h"
+#include "tables/identifiers/identifier.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // Limits of memory: what is taken is counted, what does not fit is an error, and everything is given back.
-#include "engine/storage/memory.h"
+#include "base/storage/memory.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "engine/error.h"
-#include "engine/run/team.h"
+#include "base/error.h"
+#include "base/threads/team.h"
 
 namespace tessera {
 namespace {

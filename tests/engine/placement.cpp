@@ -2,7 +2,7 @@
 // again only when free.
 #include <gtest/gtest.h>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "support/placement_check.h"
 #include "support/sandbox.h"
 

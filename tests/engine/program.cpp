@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "engine/run/compile.h"
 #include "support/random_plan.h"
 

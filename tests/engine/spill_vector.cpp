@@ -1,6 +1,6 @@
 // Long arrays: the same values in memory and in scratch, whatever is done to them; nothing is left in the folder;
 // errors name what cannot be done.
-#include "engine/storage/spill_vector.h"
+#include "base/storage/spill_vector.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -10,8 +10,8 @@
 #include <fstream>
 #include <numeric>
 
-#include "engine/error.h"
-#include "engine/storage/fingerprint.h"
+#include "base/error.h"
+#include "base/storage/fingerprint.h"
 
 namespace tessera {
 namespace {

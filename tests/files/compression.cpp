@@ -1,11 +1,11 @@
 // gzip and Zstandard: what is compressed comes back; every cut and every changed byte is an error or harmless.
-#include "engine/storage/compression.h"
+#include "base/storage/compression.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "engine/error.h"
+#include "base/error.h"
 
 namespace tessera {
 namespace {

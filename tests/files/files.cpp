@@ -1,5 +1,5 @@
 // Files: written atomically, and paths that cannot be written are reported before the work.
-#include "engine/storage/files.h"
+#include "base/storage/files.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "engine/error.h"
+#include "base/error.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // Fingerprints: equal for equal contents, different for every small change.
-#include "engine/storage/fingerprint.h"
+#include "base/storage/fingerprint.h"
 
 #include <gtest/gtest.h>
 

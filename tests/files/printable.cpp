@@ -1,7 +1,7 @@
 // What messages show of texts that strangers wrote.
 #include <gtest/gtest.h>
 
-#include "engine/text/printable.h"
+#include "base/text/printable.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // What a process has of the machine's memory: the least of what the machine and its cgroups leave.
-#include "engine/storage/process_memory.h"
+#include "base/storage/process_memory.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // safetensors: what is written comes back, and no file, however made, does more than raise Error(format).
-#include "engine/storage/safetensors.h"
+#include "base/storage/safetensors.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <random>
 
-#include "engine/storage/files.h"
+#include "base/storage/files.h"
 
 namespace tessera {
 namespace {

@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "fuzz/input.h"
-#include "models/data/arrow/export.h"
-#include "models/data/arrow/import.h"
+#include "tables/arrow/export.h"
+#include "tables/arrow/import.h"
 
 using namespace tessera;
 

@@ -3,11 +3,11 @@
 #include <memory>
 
 #include "fuzz/input.h"
-#include "models/data/arrow/export.h"
-#include "models/data/csv/dialect.h"
-#include "models/data/csv/reader.h"
-#include "models/data/csv/scan.h"
-#include "models/data/csv/writer.h"
+#include "tables/arrow/export.h"
+#include "tables/csv/dialect.h"
+#include "tables/csv/reader.h"
+#include "tables/csv/scan.h"
+#include "tables/csv/writer.h"
 
 using namespace tessera;
 

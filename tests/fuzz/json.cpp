@@ -1,8 +1,8 @@
 // JSON: any bytes are records or an error with a place. Records become CSV text whose rows all have the columns of its
 // header.
 #include "fuzz/input.h"
-#include "models/data/csv/scan.h"
-#include "models/data/json/records.h"
+#include "tables/csv/scan.h"
+#include "tables/json/records.h"
 
 using namespace tessera;
 

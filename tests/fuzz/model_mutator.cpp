@@ -1,7 +1,7 @@
 // Mutations of model files that go past their lengths: half of them change one value of a document and put header and
 // offsets right again.
-#include "engine/error.h"
-#include "engine/storage/safetensors.h"
+#include "base/error.h"
+#include "base/storage/safetensors.h"
 #include "support/model_mutants.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);

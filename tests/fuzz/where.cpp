@@ -1,6 +1,6 @@
 // --where: any text is a condition or an error with a place, and a condition can be asked of rows.
-#include "models/expression/where.h"
-#include "engine/error.h"
+#include "tables/expression/where.h"
+#include "base/error.h"
 #include "fuzz/input.h"
 
 using namespace tessera;

@@ -7,12 +7,12 @@
 #include <limits>
 #include <tuple>
 
+#include "base/error.h"
 #include "emulated_device.h"
 #include "emulation/machine.h"
 #include "emulation/memory.h"
 #include "emulation/runtime.h"
 #include "engine/device/device_api.h"
-#include "engine/error.h"
 #include "engine/passes/passes.h"
 #include "engine/plan/recorder.h"
 #include "engine/run/program.h"

@@ -5,7 +5,7 @@
 #include "emulation/gpu.h"
 #include "engine/schedule/gpu_fusion.h"
 #include "engine/schedule/placement.h"
-#include "models/describe_launches.h"
+#include "models/plans/describe_launches.h"
 #include "support/ctgan_training.h"
 #include "support/made_training.h"
 #include "support/of_precision.h"

@@ -5,7 +5,7 @@
 
 #include "emulation/gpu.h"
 #include "engine/schedule/gpu_fusion.h"
-#include "models/describe_launches.h"
+#include "models/plans/describe_launches.h"
 #include "support/timegan_training.h"
 
 extern "C" const tessera::DeviceApi* tessera_device_backend();

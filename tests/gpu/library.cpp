@@ -7,10 +7,10 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/error.h"
 #include "emulation/device.h"
 #include "engine/device/device.h"
 #include "engine/device/device_api.h"
-#include "engine/error.h"
 
 namespace tessera {
 namespace {

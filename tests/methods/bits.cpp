@@ -2,9 +2,9 @@
 // and slice.
 #include <memory>
 
-#include "models/data/csv/example.h"
-#include "models/model_state.h"
+#include "models/model/model_state.h"
 #include "models/tables.h"
+#include "tables/csv/example.h"
 
 namespace tessera::whole {
 namespace {

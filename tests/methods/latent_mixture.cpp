@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "models/tables.h"
 
 namespace tessera {

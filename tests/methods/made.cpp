@@ -4,12 +4,12 @@
 
 #include "engine/passes/passes.h"
 #include "engine/run/program.h"
-#include "models/data/csv/example.h"
 #include "models/made/marginals.h"
 #include "models/made/sampling.h"
 #include "models/method/given.h"
 #include "models/method/method.h"
 #include "models/tables.h"
+#include "tables/csv/example.h"
 
 namespace tessera::whole {
 namespace {

@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "models/data/csv/example.h"
 #include "models/tables.h"
+#include "tables/csv/example.h"
 
 namespace tessera::whole {
 namespace {

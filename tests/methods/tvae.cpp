@@ -2,9 +2,9 @@
 // finite.
 #include <nlohmann/json.hpp>
 
-#include "engine/storage/safetensors.h"
-#include "models/data/csv/example.h"
+#include "base/storage/safetensors.h"
 #include "models/tables.h"
+#include "tables/csv/example.h"
 
 namespace tessera::whole {
 namespace {

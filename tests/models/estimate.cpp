@@ -1,9 +1,9 @@
 // What an estimate says is what a fit takes.
-#include "models/estimate.h"
+#include "models/plans/estimate.h"
 
 #include <nlohmann/json.hpp>
 
-#include "models/model_state.h"
+#include "models/model/model_state.h"
 #include "models/tables.h"
 
 namespace tessera::whole {

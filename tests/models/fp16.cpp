@@ -1,10 +1,10 @@
 // Training in fp16: batches that overflow, runs that are stopped, and runs that diverge.
 #include <atomic>
 
-#include "models/data/csv/example.h"
-#include "models/model_state.h"
+#include "models/model/model_state.h"
 #include "models/tables.h"
 #include "models/training/checkpoint.h"
+#include "tables/csv/example.h"
 
 namespace tessera::whole {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "engine/passes/batch/micro_batches.h"
 #include "engine/run/footprint.h"
-#include "models/model_state.h"
-#include "models/prepared.h"
+#include "models/model/model_state.h"
+#include "models/model/prepared.h"
 #include "models/tables.h"
 #include "models/training/fit_to_memory.h"
 

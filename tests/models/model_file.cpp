@@ -9,9 +9,9 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
-#include "engine/storage/safetensors.h"
-#include "models/data/csv/example.h"
+#include "base/storage/safetensors.h"
 #include "models/tables.h"
+#include "tables/csv/example.h"
 
 namespace {
 std::atomic<int64_t> live{0}, peak{0};

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "engine/storage/safetensors.h"
+#include "base/storage/safetensors.h"
 #include "models/tables.h"
 
 namespace tessera::whole {

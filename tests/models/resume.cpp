@@ -3,11 +3,11 @@
 #include <atomic>
 #include <functional>
 
-#include "models/data/csv/example.h"
-#include "models/registry.h"
+#include "models/model/registry.h"
 #include "models/tables.h"
 #include "models/training/checkpoint.h"
 #include "models/training/clock.h"
+#include "tables/csv/example.h"
 
 namespace tessera::whole {
 namespace {

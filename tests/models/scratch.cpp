@@ -1,9 +1,9 @@
 // Tables larger than the memory they may take: the same model, bit for bit, as where all of it fits.
 #include <nlohmann/json.hpp>
 
-#include "models/data/arrow/export.h"
-#include "models/data/arrow/import.h"
 #include "models/tables.h"
+#include "tables/arrow/export.h"
+#include "tables/arrow/import.h"
 
 namespace tessera::whole {
 namespace {

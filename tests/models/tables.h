@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "kernels/math/philox.h"
 #include "models/ctgan/options.h"
 #include "models/made/options.h"
-#include "models/model.h"
+#include "models/model/model.h"
 #include "models/timegan/options.h"
 #include "models/tvae/options.h"
 

@@ -5,8 +5,8 @@
 #include <set>
 #include <thread>
 
-#include "models/data/csv/example.h"
 #include "models/tables.h"
+#include "tables/csv/example.h"
 
 namespace tessera::whole {
 namespace {

@@ -2,8 +2,8 @@
 // that the bounds mean something.
 #include <set>
 
-#include "models/data/csv/example.h"
 #include "models/tables.h"
+#include "tables/csv/example.h"
 
 namespace tessera::whole {
 namespace {

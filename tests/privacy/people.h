@@ -1,5 +1,5 @@
 // A population and three parts of it: members, which a model learns, held-out rows, and the attacker's reference.
-// Tables with a known law (models/data/csv/example.h), and the same for sequences, made one row a person.
+// Tables with a known law (tables/csv/example.h), and the same for sequences, made one row a person.
 #pragma once
 #include "privacy/attacks/linkage.h"
 #include "privacy/tables.h"

@@ -1,11 +1,11 @@
 // Tables with planted secrets, and populations of which a model sees one part: members, held-out rows that it does not
 // see, and a reference that the attacker has.
 #pragma once
-#include "models/data/csv/example.h"
-#include "models/data/csv/reader.h"
 #include "models/tables.h"
 #include "privacy/attacks/model_file.h"
 #include "privacy/attacks/statistics.h"
+#include "tables/csv/example.h"
+#include "tables/csv/reader.h"
 
 namespace tessera::privacy {
 

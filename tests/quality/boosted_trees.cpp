@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "models/quality/learners/classification.h"
 #include "models/quality/metrics/two_sample.h"
 #include "tables.h"

@@ -1,7 +1,7 @@
 // What a page draws of two tables: every row is in one cell, no count is of a few real rows, threads change nothing.
 #include <gtest/gtest.h>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "models/quality/drawings/drawings.h"
 #include "models/quality/evaluate.h"
 #include "quality/tables.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "tables.h"
 
 using namespace quality_test;

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "models/quality/evaluate.h"
 #include "models/quality/metrics/column_shapes.h"
 #include "models/quality/metrics/distances.h"

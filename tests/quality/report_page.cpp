@@ -3,13 +3,13 @@
 
 #include <fstream>
 
-#include "engine/error.h"
-#include "models/data/sequence/sequences.h"
+#include "base/error.h"
 #include "models/quality/evaluate.h"
 #include "models/quality/evaluate_sequences.h"
 #include "models/report/format.h"
 #include "models/report/page.h"
 #include "quality/tables.h"
+#include "tables/sequence/sequences.h"
 
 namespace {
 

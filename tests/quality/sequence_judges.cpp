@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "tables.h"
 
 namespace tq = tessera::quality;

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "models/quality/evaluate.h"
 #include "tables.h"
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "models/quality/evaluate.h"
 #include "models/report/measures.h"
 #include "quality/tables.h"

@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
-#include "models/data/csv/example.h"
 #include "models/tables.h"
+#include "tables/csv/example.h"
 
 namespace tessera::whole {
 

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "models/model_state.h"
+#include "models/model/model_state.h"
 #include "models/sampling/rows_message.h"
 #include "ranks/options.h"
 #include "ranks/world.h"

@@ -1,5 +1,5 @@
 // Columns that a number decides by the band it lies in.
-#include "models/rules/kinds/band.h"
+#include "tables/rules/kinds/band.h"
 
 #include <chrono>
 #include <nlohmann/json.hpp>

@@ -1,10 +1,10 @@
 // Weekdays and times of day: found, restored to the digit, and sampled as they come.
 #include <nlohmann/json.hpp>
 
-#include "models/data/formats/calendar.h"
-#include "models/rules/kinds/cycle.h"
-#include "models/rules/kinds/grid.h"
 #include "rules/orders.h"
+#include "tables/formats/calendar.h"
+#include "tables/rules/kinds/cycle.h"
+#include "tables/rules/kinds/grid.h"
 
 namespace tessera::whole {
 namespace {

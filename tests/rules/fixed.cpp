@@ -1,8 +1,8 @@
 // Orders whose later column has values of its own: they come back exactly as often, and the order holds in every row.
 #include <nlohmann/json.hpp>
 
-#include "models/rules/kinds/bound.h"
 #include "rules/orders.h"
+#include "tables/rules/kinds/bound.h"
 
 namespace tessera::whole {
 namespace {

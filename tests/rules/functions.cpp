@@ -1,10 +1,10 @@
 // Columns that functions of dates and times give: one table of the functions' values, and the rules that name them.
-#include "models/rules/rule/functions.h"
+#include "tables/rules/rule/functions.h"
 
 #include <nlohmann/json.hpp>
 
-#include "models/data/formats/moments.h"
 #include "rules/orders.h"
+#include "tables/formats/moments.h"
 
 namespace tessera::whole {
 namespace {

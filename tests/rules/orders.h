@@ -2,8 +2,8 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
-#include "models/rules/rules.h"
 #include "models/tables.h"
+#include "tables/rules/rules.h"
 
 namespace tessera::whole {
 

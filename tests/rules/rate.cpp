@@ -1,5 +1,5 @@
 // Numbers that another one gives at a rate of each category, and categories that determine others.
-#include "models/rules/kinds/rate.h"
+#include "tables/rules/kinds/rate.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,8 +1,8 @@
 // What a rule takes out of a table comes back, bit for bit; and the rules of a model file.
 #include <nlohmann/json.hpp>
 
-#include "models/rules/kinds/joint.h"
 #include "rules/orders.h"
+#include "tables/rules/kinds/joint.h"
 
 namespace tessera::whole {
 namespace {

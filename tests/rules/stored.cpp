@@ -4,9 +4,9 @@
 #include <functional>
 #include <set>
 
-#include "models/rules/kinds/kinds.h"
-#include "models/rules/rule/columns.h"
 #include "rules/orders.h"
+#include "tables/rules/kinds/kinds.h"
+#include "tables/rules/rule/columns.h"
 
 namespace tessera::whole {
 namespace {

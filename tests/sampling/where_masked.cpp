@@ -1,7 +1,7 @@
 // Conditions on columns of Made: levels that do not meet them are never drawn, and what is returned has the law that
 // rejection gives.
-#include "models/expression/where.h"
 #include "models/tables.h"
+#include "tables/expression/where.h"
 
 namespace tessera::whole {
 namespace {

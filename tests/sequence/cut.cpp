@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "models/data/sequence/likely_key.h"
 #include "sequence/sequences.h"
+#include "tables/sequence/likely_key.h"
 
 namespace tessera {
 namespace {

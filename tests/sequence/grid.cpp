@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "models/data/formats/calendar.h"
 #include "sequence/sequences.h"
+#include "tables/formats/calendar.h"
 
 namespace tessera {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "encoding/columns.h"
-#include "models/data/sequence/cell_text.h"
-#include "models/data/sequence/sequences.h"
+#include "tables/sequence/cell_text.h"
+#include "tables/sequence/sequences.h"
 
 namespace tessera::steps {
 

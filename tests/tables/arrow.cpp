@@ -1,10 +1,10 @@
 // Arrow streams: ours come back as they went, foreign ones are read by Arrow's types, broken ones are errors.
 #include "tessera/arrow.h"
 
-#include "models/data/arrow/export.h"
-#include "models/data/arrow/import.h"
-#include "models/data/csv/example.h"
 #include "support.h"
+#include "tables/arrow/export.h"
+#include "tables/arrow/import.h"
+#include "tables/csv/example.h"
 
 namespace tessera::test {
 namespace {

@@ -1,9 +1,9 @@
 // Streams that break the rules: each is an error with its column, never a crash, and nothing stays unreleased.
 #include "arrow_stream.h"
-#include "models/data/arrow/export.h"
-#include "models/data/arrow/import.h"
-#include "models/data/arrow/metadata.h"
 #include "support.h"
+#include "tables/arrow/export.h"
+#include "tables/arrow/import.h"
+#include "tables/arrow/metadata.h"
 
 namespace tessera::test {
 namespace {

@@ -2,15 +2,15 @@
 #include <cmath>
 
 #include "arrow_stream.h"
-#include "models/data/arrow/export.h"
-#include "models/data/arrow/float16.h"
-#include "models/data/arrow/import.h"
-#include "models/data/arrow/metadata.h"
-#include "models/data/arrow/values.h"
-#include "models/data/arrow/wide_decimal.h"
-#include "models/data/formats/calendar.h"
-#include "models/data/formats/values.h"
 #include "support.h"
+#include "tables/arrow/export.h"
+#include "tables/arrow/float16.h"
+#include "tables/arrow/import.h"
+#include "tables/arrow/metadata.h"
+#include "tables/arrow/values.h"
+#include "tables/arrow/wide_decimal.h"
+#include "tables/formats/calendar.h"
+#include "tables/formats/values.h"
 
 namespace tessera::test {
 namespace {

@@ -1,11 +1,11 @@
 // Formats of numbers, dates and times: what is read goes out as it came in (docs/data/tables.md).
-#include "models/data/csv/writer.h"
-#include "models/data/formats/moments.h"
-#include "models/data/formats/number_format.h"
+#include "tables/csv/writer.h"
+#include "tables/formats/moments.h"
+#include "tables/formats/number_format.h"
 
-#include "models/data/arrow/export.h"
-#include "models/data/arrow/import.h"
 #include "support.h"
+#include "tables/arrow/export.h"
+#include "tables/arrow/import.h"
 
 namespace tessera::test {
 namespace {

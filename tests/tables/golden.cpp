@@ -1,10 +1,10 @@
 // csv_encode: typing, missing values, labels and numbers of the golden tables, exactly.
 #include "support/golden.h"
 
-#include "models/data/arrow/import.h"
-#include "models/data/formats/moments.h"
-#include "models/data/formats/values.h"
 #include "support.h"
+#include "tables/arrow/import.h"
+#include "tables/formats/moments.h"
+#include "tables/formats/values.h"
 
 namespace tessera::test {
 namespace {

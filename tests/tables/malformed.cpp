@@ -1,8 +1,8 @@
 // Errors in CSV files and their messages: one test per line of the table in docs/data/tables.md.
 #include <sys/stat.h>
 
-#include "models/data/csv/scan.h"
 #include "support.h"
+#include "tables/csv/scan.h"
 
 namespace tessera::test {
 namespace {

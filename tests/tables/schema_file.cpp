@@ -1,10 +1,10 @@
 // Schema files (docs/data/schema.md): what they set, and what is refused.
-#include "models/data/files/schema_file.h"
+#include "tables/files/schema_file.h"
 
 #include <nlohmann/json.hpp>
 
-#include "models/data/table/inspect.h"
 #include "support.h"
+#include "tables/table/inspect.h"
 
 namespace tessera::test {
 namespace {

@@ -1,10 +1,10 @@
 // A table goes out in the style of the file it was read from: delimiter, quotes, line ends, byte-order mark.
-#include "models/data/csv/style.h"
+#include "tables/csv/style.h"
 
-#include "models/data/arrow/export.h"
-#include "models/data/csv/writer.h"
-#include "models/data/files/table_file.h"
 #include "support.h"
+#include "tables/arrow/export.h"
+#include "tables/csv/writer.h"
+#include "tables/files/table_file.h"
 
 namespace tessera::test {
 namespace {

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <string>
 
-#include "engine/error.h"
-#include "models/data/csv/reader.h"
+#include "base/error.h"
+#include "tables/csv/reader.h"
 
 namespace tessera::test {
 

@@ -1,7 +1,7 @@
 // The rules by which columns get their types (docs/data/tables.md).
-#include "models/data/table/types.h"
+#include "tables/table/types.h"
 
-#include "models/data/table/suggestions.h"
+#include "tables/table/suggestions.h"
 
 #include "support.h"
 

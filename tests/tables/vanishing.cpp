@@ -1,8 +1,8 @@
 // Files truncated while they are read: an error, never the end of the process.
 #include <csignal>
 
-#include "models/data/csv/source.h"
 #include "support.h"
+#include "tables/csv/source.h"
 
 namespace tessera::test {
 namespace {

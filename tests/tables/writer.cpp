@@ -1,5 +1,5 @@
 // Writing CSV: what comes out, and that nothing half-written ever does.
-#include "models/data/csv/writer.h"
+#include "tables/csv/writer.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/math/philox.h"
-#include "models/data/arrow/export.h"
-#include "models/data/csv/example.h"
-#include "models/data/table/inspect.h"
 #include "support.h"
+#include "tables/arrow/export.h"
+#include "tables/csv/example.h"
+#include "tables/table/inspect.h"
 
 namespace tessera::test {
 namespace {

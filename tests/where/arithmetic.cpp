@@ -1,5 +1,5 @@
 // Expressions on two sides: columns compared with each other, arithmetic, `not`.
-#include "models/expression/arithmetic.h"
+#include "tables/expression/arithmetic.h"
 
 #include <gtest/gtest.h>
 

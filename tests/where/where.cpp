@@ -1,5 +1,5 @@
 // --where: what parses, which rows it keeps, and the messages when it does not fit the schema.
-#include "models/expression/where.h"
+#include "tables/expression/where.h"
 
 #include <gtest/gtest.h>
 

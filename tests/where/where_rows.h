@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/error.h"
-#include "models/expression/where.h"
+#include "base/error.h"
+#include "tables/expression/where.h"
 
 namespace tessera {
 

@@ -28,7 +28,7 @@ size_t character(const std::string& s, size_t at) {
              : size;
 }
 
-// As engine/text/printable.cpp: C0, DEL, C1, ends of lines, changes of direction.
+// As base/text/printable.cpp: C0, DEL, C1, ends of lines, changes of direction.
 bool is_control(const std::string& s, size_t at, size_t size) {
   const std::string c = s.substr(at, size);
   if (size == 1) return static_cast<unsigned char>(c[0]) < 0x20 || c[0] == 0x7F;

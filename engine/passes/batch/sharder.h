@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "engine/passes/batch/cut_step.h"
 #include "engine/passes/batch/parts.h"
 #include "engine/passes/batch/shared_updates.h"

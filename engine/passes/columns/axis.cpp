@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "engine/error.h"
+#include "base/error.h"
 
 namespace tessera::column_parts {
 namespace {

@@ -1,6 +1,6 @@
 #include "engine/passes/columns/columns.h"
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "engine/passes/columns/column_cutter.h"
 
 namespace tessera {

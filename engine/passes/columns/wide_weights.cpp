@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "engine/plan/op_rules.h"
 
 namespace tessera::column_parts {

@@ -4,14 +4,14 @@
 
 #include <cstring>
 
+#include "base/storage/files.h"
+#include "base/text/printable.h"
 #include "engine/comm/launched.h"
 #include "engine/device/device.h"
 #include "engine/run/precision.h"
-#include "engine/storage/files.h"
-#include "engine/text/printable.h"
 #include "models/api/support/handles.h"
-#include "models/data/table/types.h"
 #include "models/training/checkpoint.h"
+#include "tables/table/types.h"
 
 namespace tessera::api {
 namespace {

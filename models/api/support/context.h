@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "engine/run/monitor.h"
-#include "engine/run/team.h"
+#include "base/monitor.h"
+#include "base/threads/team.h"
 #include "tessera/tessera.h"
 
 namespace tessera {

@@ -4,7 +4,7 @@
 
 #include "models/api/support/guard.h"
 #include "models/api/support/lists.h"
-#include "models/data/files/schema_file.h"
+#include "tables/files/schema_file.h"
 
 namespace tessera::api {
 

@@ -1,6 +1,6 @@
 // The options for reading a CSV file, from the C interface.
 #pragma once
-#include "models/data/csv/reader.h"
+#include "tables/csv/reader.h"
 #include "tessera/tessera.h"
 
 namespace tessera::api {

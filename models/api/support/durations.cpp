@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "engine/error.h"
+#include "base/error.h"
 
 namespace tessera::api {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "tessera/tessera.h"
 
 namespace tessera::api {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "engine/text/printable.h"
+#include "base/text/printable.h"
 #include "models/api/support/guard.h"
 
 namespace tessera::api {

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <functional>
 
-#include "engine/run/monitor.h"
-#include "engine/run/team.h"
+#include "base/monitor.h"
+#include "base/threads/team.h"
 
 namespace tessera::quality {
 

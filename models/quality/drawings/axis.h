@@ -4,8 +4,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-#include "models/data/protection/rare_categories.h"
 #include "models/quality/metrics/comparison.h"
+#include "tables/protection/rare_categories.h"
 
 namespace tessera::quality {
 

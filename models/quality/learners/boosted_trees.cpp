@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "models/quality/common/sampling.h"
 
 namespace tessera::quality {

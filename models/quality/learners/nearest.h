@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/run/cpu_features.h"
+#include "base/cpu/cpu_features.h"
 
 namespace tessera::quality {
 

@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "engine/error.h"
-#include "models/data/formats/moments.h"
-#include "models/data/formats/values.h"
-#include "models/data/protection/rare_categories.h"
+#include "base/error.h"
+#include "tables/formats/moments.h"
+#include "tables/formats/values.h"
+#include "tables/protection/rare_categories.h"
 
 namespace tessera::quality {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/data/table/table.h"
+#include "tables/table/table.h"
 
 namespace tessera::quality {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/run/team.h"
+#include "base/threads/team.h"
 #include "models/quality/common/workers.h"
 #include "models/quality/learners/boosted_trees.h"
 #include "models/quality/metrics/comparison.h"

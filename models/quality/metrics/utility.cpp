@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "models/quality/common/sampling.h"
 #include "models/quality/common/statistics.h"
 #include "models/quality/learners/classification.h"

@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "engine/run/compile.h"
 #include "kernels/math/philox.h"
-#include "models/data/identifiers/permutation.h"
 #include "models/layers/linear.h"
 #include "models/layers/recurrent.h"
 #include "models/quality/common/sampling.h"
 #include "models/quality/common/statistics.h"
+#include "tables/identifiers/permutation.h"
 
 namespace tessera::quality {
 namespace {

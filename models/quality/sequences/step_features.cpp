@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "models/quality/metrics/comparison.h"
 
 namespace tessera::quality {

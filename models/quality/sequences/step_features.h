@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "models/data/sequence/sequences.h"
 #include "models/quality/sequences/sequence_metrics.h"
+#include "tables/sequence/sequences.h"
 
 namespace tessera::quality {
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "models/data/sequence/cell_text.h"
-#include "models/expression/arithmetic.h"
+#include "tables/expression/arithmetic.h"
+#include "tables/sequence/cell_text.h"
 
 namespace tessera::quality {
 namespace {

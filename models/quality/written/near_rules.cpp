@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/data/protection/rare_categories.h"
-#include "models/expression/arithmetic.h"
 #include "models/quality/written/written_form.h"
+#include "tables/expression/arithmetic.h"
+#include "tables/protection/rare_categories.h"
 
 namespace tessera::quality {
 namespace {

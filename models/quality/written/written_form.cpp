@@ -8,10 +8,10 @@
 #include <functional>
 #include <map>
 
-#include "models/data/formats/calendar.h"
-#include "models/data/protection/rare_categories.h"
-#include "models/data/table/decimals.h"
 #include "models/quality/common/chance.h"
+#include "tables/formats/calendar.h"
+#include "tables/protection/rare_categories.h"
+#include "tables/table/decimals.h"
 
 namespace tessera::quality {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "models/data/table/types.h"
 #include "models/report/charts.h"
 #include "models/report/measures.h"
 #include "models/report/sections.h"
+#include "tables/table/types.h"
 
 namespace tessera::report {
 namespace {

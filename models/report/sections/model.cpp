@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/data/table/types.h"
 #include "models/report/charts.h"
 #include "models/report/sections.h"
+#include "tables/table/types.h"
 
 namespace tessera::report {
 namespace {

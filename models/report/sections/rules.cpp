@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "models/data/table/types.h"
 #include "models/report/sections.h"
+#include "tables/table/types.h"
 
 namespace tessera::report {
 namespace {

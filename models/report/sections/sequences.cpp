@@ -5,9 +5,9 @@
 #include <cmath>
 #include <optional>
 
-#include "models/data/table/types.h"
 #include "models/report/charts.h"
 #include "models/report/sections.h"
+#include "tables/table/types.h"
 
 namespace tessera::report {
 namespace {

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/storage/memory.h"
+#include "base/storage/memory.h"
 #include "kernels/math/philox.h"
-#include "models/data/notice.h"
 #include "models/sampling/calibration/calibration.h"
 #include "models/sampling/calibration/candidate_pool.h"
 #include "models/sampling/calibration/choose_tier.h"
 #include "models/sampling/calibration/raking.h"
+#include "tables/notice.h"
 
 namespace tessera {
 namespace {

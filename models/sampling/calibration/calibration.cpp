@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/math/philox.h"
-#include "models/data/encoding/number_code.h"
-#include "models/data/table/decimals.h"
 #include "models/method/method.h"
 #include "models/sampling/calibration/profile_arrays.h"
 #include "models/sampling/calibration/raking.h"
+#include "tables/encoding/number_code.h"
+#include "tables/table/decimals.h"
 
 namespace tessera {
 namespace {

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "models/data/encoding/encoder.h"
 #include "models/method/deadline.h"
 #include "models/sampling/calibration/profile.h"
 #include "models/sampling/calibration/ratio.h"
 #include "models/sampling/calibration/tier.h"
+#include "tables/encoding/encoder.h"
 
 namespace tessera {
 

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "engine/storage/safetensors.h"
-#include "engine/text/json_fields.h"
+#include "base/storage/safetensors.h"
+#include "base/text/json_fields.h"
 #include "models/sampling/calibration/calibration.h"
 
 namespace tessera {

@@ -7,8 +7,8 @@
 
 #include "engine/plan/plan.h"
 #include "kernels/math/profile.h"
-#include "models/data/encoding/quantiles.h"
-#include "models/data/table/table.h"
+#include "tables/encoding/quantiles.h"
+#include "tables/table/table.h"
 
 namespace tessera {
 

@@ -1,7 +1,7 @@
 #include "models/sampling/calibration/profile_arrays.h"
 
-#include "models/data/encoding/number_code.h"
-#include "models/data/table/decimals.h"
+#include "tables/encoding/number_code.h"
+#include "tables/table/decimals.h"
 
 namespace tessera {
 

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "base/monitor.h"
+#include "base/threads/team.h"
 #include "engine/device/device.h"
 #include "engine/plan/recorder.h"
 #include "engine/run/compile.h"
-#include "engine/run/monitor.h"
-#include "engine/run/team.h"
 #include "models/layers/linear.h"
 #include "models/method/deadline.h"
 

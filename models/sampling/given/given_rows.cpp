@@ -7,10 +7,10 @@
 
 #include "engine/run/compile.h"
 #include "kernels/math/philox.h"
-#include "models/data/notice.h"
 #include "models/sampling/given/kept_rules.h"
 #include "models/sampling/identities.h"
 #include "models/training/checkpoint.h"
+#include "tables/notice.h"
 
 namespace tessera {
 namespace {

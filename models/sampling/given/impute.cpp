@@ -4,15 +4,15 @@
 
 #include <algorithm>
 
-#include "engine/error.h"
-#include "engine/storage/files.h"
-#include "models/data/csv/raw_rows.h"
-#include "models/data/csv/writer.h"
-#include "models/data/files/table_file.h"
-#include "models/data/notice.h"
-#include "models/data/table/number_writer.h"
-#include "models/data/table/row_formats.h"
-#include "models/data/table/types.h"
+#include "base/error.h"
+#include "base/storage/files.h"
+#include "tables/csv/raw_rows.h"
+#include "tables/csv/writer.h"
+#include "tables/files/table_file.h"
+#include "tables/notice.h"
+#include "tables/table/number_writer.h"
+#include "tables/table/row_formats.h"
+#include "tables/table/types.h"
 
 namespace tessera {
 namespace {

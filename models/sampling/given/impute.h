@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
-#include "models/data/csv/reader.h"
 #include "models/sampling/given/given_rows.h"
+#include "tables/csv/reader.h"
 
 namespace tessera {
 

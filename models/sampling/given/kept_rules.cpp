@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/error.h"
-#include "models/data/sequence/cell_text.h"
-#include "models/rules/kinds/missing.h"
-#include "models/rules/kinds/repeat.h"
-#include "models/rules/rule/columns.h"
+#include "base/error.h"
+#include "tables/rules/kinds/missing.h"
+#include "tables/rules/kinds/repeat.h"
+#include "tables/rules/rule/columns.h"
+#include "tables/sequence/cell_text.h"
 
 namespace tessera {
 namespace {

@@ -4,8 +4,8 @@
 #include <climits>
 #include <vector>
 
-#include "models/expression/where.h"
 #include "models/sampling/given/known_cells.h"
+#include "tables/expression/where.h"
 
 namespace tessera {
 

@@ -6,13 +6,13 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "engine/error.h"
-#include "models/data/arrow/type.h"
-#include "models/data/sequence/cell_text.h"
-#include "models/data/table/number_writer.h"
-#include "models/data/table/suggestions.h"
-#include "models/rules/rule/columns.h"
+#include "base/error.h"
 #include "models/sampling/given/solved_cells.h"
+#include "tables/arrow/type.h"
+#include "tables/rules/rule/columns.h"
+#include "tables/sequence/cell_text.h"
+#include "tables/table/number_writer.h"
+#include "tables/table/suggestions.h"
 
 namespace tessera {
 namespace {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/data/formats/number_format.h"
-#include "models/data/table/number_writer.h"
-#include "models/rules/kinds/computed.h"
-#include "models/rules/kinds/function.h"
-#include "models/rules/kinds/rate.h"
-#include "models/rules/rule/columns.h"
+#include "tables/formats/number_format.h"
+#include "tables/rules/kinds/computed.h"
+#include "tables/rules/kinds/function.h"
+#include "tables/rules/kinds/rate.h"
+#include "tables/rules/rule/columns.h"
+#include "tables/table/number_writer.h"
 
 namespace tessera {
 namespace {

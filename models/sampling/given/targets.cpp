@@ -4,12 +4,12 @@
 
 #include <cmath>
 
-#include "engine/error.h"
-#include "models/data/sequence/cell_text.h"
-#include "models/data/table/suggestions.h"
+#include "base/error.h"
 #include "models/sampling/given/impute.h"
 #include "models/sampling/given/known_cells.h"
 #include "models/sampling/shown.h"
+#include "tables/sequence/cell_text.h"
+#include "tables/table/suggestions.h"
 
 namespace tessera {
 namespace {

@@ -1,7 +1,7 @@
 // Given rows for --balance and --counts: the number of rows for each value or combination.
 #pragma once
-#include "models/data/table/table.h"
 #include "models/fitted/row_model.h"
+#include "tables/table/table.h"
 
 namespace tessera {
 

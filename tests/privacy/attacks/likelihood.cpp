@@ -8,7 +8,7 @@
 #include "engine/run/compile.h"
 #include "models/made/network.h"
 #include "models/method/method.h"
-#include "models/model_state.h"
+#include "models/model/model_state.h"
 #include "privacy/attacks/model_file.h"
 #include "privacy/attacks/rows.h"
 

@@ -1,6 +1,6 @@
 // Membership in the training table, from the networks in the model file.
 #pragma once
-#include "models/model.h"
+#include "models/model/model.h"
 #include "privacy/attacks/nearness.h"
 
 namespace tessera::privacy {

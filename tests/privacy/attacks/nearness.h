@@ -4,9 +4,9 @@
 #pragma once
 #include <vector>
 
-#include "models/data/table/table.h"
 #include "models/quality/metrics/comparison.h"
 #include "privacy/attacks/statistics.h"
+#include "tables/table/table.h"
 
 namespace tessera::privacy {
 

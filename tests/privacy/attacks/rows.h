@@ -1,6 +1,6 @@
 // Parts of tables, which attacks hold against one another.
 #pragma once
-#include "models/data/table/table.h"
+#include "tables/table/table.h"
 
 namespace tessera::privacy {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "models/data/table/table.h"
 #include "privacy/attacks/model_file.h"
+#include "tables/table/table.h"
 
 namespace tessera::privacy {
 

@@ -1,0 +1,41 @@
+// Progress out, cancellation in: passed by reference through every long phase.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <string>
+
+#include "base/error.h"
+
+namespace tessera {
+
+struct Progress {
+  // "read", "types", "mixtures", "encode", "train", "prior", "candidates", "ratio", "calibrate", "save", "sample",
+  // "evaluate"
+  const char* phase = "";
+  double done = 0;        // in units of `unit`
+  double total = 0;       // 0: unknown
+  const char* unit = "";  // "rows", "columns", "epochs", "bytes"
+  std::string note;       // text beside the progress bar: "critic −0.41  generator −1.20"
+  bool finished = false;  // the last event of this phase
+};
+
+class Monitor {
+ public:
+  std::function<void(const Progress&)> on_progress;  // may be empty; called from one thread at a time
+  const std::atomic<bool>* cancel = nullptr;         // may be null; set from any thread or a signal handler
+  const std::atomic<bool>* cancel_job = nullptr;     // the same, for this call alone
+
+  void report(const Progress& p) const {
+    check_cancelled(p.phase);
+    if (on_progress) on_progress(p);
+  }
+  bool cancelled() const {
+    return (cancel != nullptr && cancel->load(std::memory_order_relaxed)) ||
+           (cancel_job != nullptr && cancel_job->load(std::memory_order_relaxed));
+  }
+  void check_cancelled(const char* phase) const {
+    if (cancelled()) throw Error(ErrorCode::cancelled, std::string("cancelled during ") + phase);
+  }
+};
+
+}  // namespace tessera

@@ -1,0 +1,27 @@
+#include "base/storage/memory.h"
+
+#include <string>
+
+#include "base/error.h"
+
+namespace tessera {
+namespace {
+
+std::string megabytes(int64_t bytes) {
+  const int64_t tenths = bytes / 100'000 + (bytes % 100'000 > 0 ? 1 : 0);
+  return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " MB";
+}
+
+}  // namespace
+
+void MemoryLimit::take(int64_t bytes, const char* what) {
+  const int64_t before = held_.fetch_add(bytes, std::memory_order_relaxed);
+  if (limit_ == 0 || before + bytes <= limit_) return;
+  give_back(bytes);
+  throw Error(ErrorCode::memory, "The memory limit of " + megabytes(limit_) + " has no room for " + megabytes(bytes) +
+                                     " of " + what + ": " + megabytes(before) +
+                                     " are in use.\n  Raise memory_limit (--memory-limit), or use fewer rows or "
+                                     "columns, or a smaller --batch-size.");
+}
+
+}  // namespace tessera

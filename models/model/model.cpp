@@ -1,0 +1,321 @@
+#include "models/model/model.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "base/error.h"
+#include "base/storage/files.h"
+#include "models/model/model_state.h"
+#include "models/model/preparation.h"
+#include "models/model/registry.h"
+#include "models/sampling/calibration/candidate_pool.h"
+#include "models/training/fit_to_memory.h"
+#include "models/training/protection.h"
+#include "models/training/ranks.h"
+#include "models/training/rehearsal.h"
+#include "models/training/trainer.h"
+#include "models/training/validation.h"
+#include "tables/protection/rare_categories.h"
+#include "tables/table/types.h"
+
+namespace tessera {
+
+Model::Model() = default;
+Model::~Model() = default;
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+
+void apply_preset(FitOptions& o) {
+  const MethodSpec& method = o.method.empty() ? *methods().front() : method_named(o.method);
+  o.method = method.name;
+  const bool best = o.preset == "best";
+  if (!best && o.preset != "paper")
+    throw Error(ErrorCode::usage,
+                fmt::format("--preset {}: there are \"best\" (the default) and \"paper\".", o.preset));
+  o.config = method.config(best);
+  if (best) {
+    o.rare_rows = kRareRows;
+    o.encoder.integer_levels = method.integer_levels;
+    if (method.best_bins) o.encoder.numbers = EncoderOptions::Numbers::bins;
+  } else {
+    // The published model without its reference's mistakes (docs/methods/fidelity.md). No column is treated specially.
+    o.encoder.spike_share = 0;
+    o.encoder.integer_levels = 0;
+    o.calibrate = Tier::off;
+  }
+  o.rules.find = best;
+  o.patience = method.patience;
+  o.patience_if_possible = method.patience > 0;
+  if (method.bins) o.encoder.numbers = EncoderOptions::Numbers::bins, o.calibrate = Tier::off;
+}
+
+namespace {
+
+std::vector<int64_t> every_row(const Table& t) {
+  std::vector<int64_t> rows(static_cast<size_t>(t.rows));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+// Appends to a table with the same columns and the same text codes.
+void append(Table& to, Table&& rows) {
+  if (to.columns.empty()) {
+    to = std::move(rows);
+    return;
+  }
+  for (size_t j = 0; j < to.columns.size(); ++j) {
+    to.columns[j].numbers.insert(to.columns[j].numbers.end(), rows.columns[j].numbers.begin(),
+                                 rows.columns[j].numbers.end());
+    to.columns[j].codes.insert(to.columns[j].codes.end(), rows.columns[j].codes.begin(), rows.columns[j].codes.end());
+  }
+  to.rows += rows.rows;
+}
+
+Calibration learn_calibration(const std::shared_ptr<const RowModel>& fitted, const Table& sample,
+                              const FitOptions& options, const Trained& trained, Team& team, const Monitor& monitor) {
+  Monitor silent;
+  silent.cancel = monitor.cancel;
+  silent.cancel_job = monitor.cancel_job;
+  SampleOptions raw;
+  raw.seed = options.seed + kOtherRows;
+  raw.calibrate = Tier::off;
+  raw.device = options.device;
+  const auto model = [&](int64_t offset, int64_t count) {
+    const auto rows = open_rows(fitted, offset, count, raw, team, silent);
+    Table all, batch;
+    while (rows->next(batch)) append(all, fitted->encoder.pick(batch, every_row(batch)));
+    return all;
+  };
+  // In fp16 a loss is scaled and updates are skipped, which would not be reported here.
+  const std::string precision = options.precision == "fp16" ? "fp32" : options.precision;
+  return Calibration::fit(
+      fitted->encoder, sample, model,
+      {options.calibrate, options.seed, trained.flops, options.device.get(), trained.until, precision}, team, monitor);
+}
+
+// Only held-out rows end a training that learns a small table by heart.
+void note_membership(const EncodedTable& table, const FitOptions& options, const Monitor& monitor) {
+  constexpr int64_t kSmall = 10'000;
+  if (!options.config.method().bins || !options.config->trains() || options.patience > 0 || table.rows >= kSmall ||
+      options.rehearsal != nullptr)
+    return;
+  notice(monitor, fmt::format("{} are few to learn from without --patience: nothing ends the training before it knows "
+                              "them by heart, and the model, or many of its rows, may then tell who was in the table. "
+                              "--patience 1 ends it in time (docs/quality/privacy.md).",
+                              counted(table.rows, "row")));
+}
+
+// Returns nothing on a rank that follows.
+std::optional<Trained> train_rows(Model::State& state, RowModel& model, EncodedTable&& table, const FitOptions& given,
+                                  Checkpoints& checkpoints, Team& team, const Monitor& monitor) {
+  const std::unique_ptr<RowMethod> method = model.method();
+  FitOptions options = given;
+  note_membership(table, options, monitor);
+  // A method that holds rows out by default does so if there are enough of them.
+  if (options.patience_if_possible && !can_hold_out(table)) options.patience = 0;
+  EncodedTable held;
+  if (options.rehearsal) options.rehearsal->encoded = bytes_of(table);
+  if (measures(options)) held = hold_out(table, model.encoder.layout(), options.seed);
+  if (options.rehearsal) options.rehearsal->held_out = bytes_of(held);
+  method->prepare(table, team);
+  const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
+  const RunContext context{options.seed, off, team, monitor};
+  settle_parallel(*method, context, options);
+  if (follows(options)) {
+    follow(*method, options, context, *options.ranks.world);
+    return {};
+  }
+  auto held_out = measures(options) ? method->held_out(held, context) : nullptr;
+  Trained trained = train(*method, std::move(held_out), options, checkpoints, team, monitor, state.provenance);
+  model.kept = std::move(trained.kept);
+  return trained;
+}
+
+// At the time of a calibration the encoded rows are freed; the rows that it uses are held from now on.
+void check_room_to_calibrate(const RowModel& model, const Table& sample, const EncodedTable& table,
+                             const FitOptions& options, const Team& team) {
+  const auto& limit = team.limit();
+  if (limit == nullptr || (limit->bytes() == 0 && !options.rehearsal)) return;
+  // plus the program that generates candidates, whose batch is halved until it fits
+  const int64_t sampling = static_cast<int64_t>(sizeof(float)) * model.method()->parameters() + (int64_t{4} << 20);
+  const auto bytes = [&](Tier most) { return Calibration::bytes(model.encoder, sample, most) + sampling; };
+  const int64_t held = limit->held() - bytes_of(table);
+  if (options.rehearsal) options.rehearsal->after = held + bytes(options.calibrate);
+  const double marginals = static_cast<double>(bytes(Tier::marginals)) / 1e6;
+  check_room_after(
+      bytes(options.calibrate), held, "A calibration",
+      options.calibrate == Tier::full
+          ? fmt::format(" --calibrate marginals takes {:.1f} MB, --calibrate off nothing; rows are less true.",
+                        marginals)
+          : std::string(" --calibrate off takes nothing; rows are less true."),
+      team);
+}
+
+void check_calibrates(const MethodSpec& method, Tier tier) {
+  if (tier == Tier::off || !method.bins) return;
+  throw Error(ErrorCode::usage, fmt::format("--calibrate {}: rows of --method {} are not calibrated.\n  Omit it.",
+                                            name(tier), method.name));
+}
+
+void fit_rows(Model::State& state, Table&& table, const FitOptions& options, Checkpoints& checkpoints, Team& team,
+              const Monitor& monitor) {
+  check_calibrates(options.config.method(), options.calibrate);
+  const bool calibrate = options.calibrate != Tier::off && options.config->trains();
+  Table sample;
+  const nlohmann::json own = own_numbers(table);
+  Rules rules = take_rules(table, options, team, monitor);
+  say(rules, monitor);
+  EncodedTable encoded =
+      prepare_rows(state, std::move(table), rules, own, options, calibrate ? &sample : nullptr, team, monitor);
+  const std::shared_ptr<RowModel> model = state.rows();
+  check_room_in_file(model->encoder.to_json());
+  if (model->learned()) {
+    const MemoryShare looked_at = team.share(sample.rows * bytes_of_row(sample), "rows that a calibration looks at");
+    if (calibrate) check_room_to_calibrate(*model, sample, encoded, options, team);
+    const auto trained = train_rows(state, *model, std::move(encoded), options, checkpoints, team, monitor);
+    encoded = {};  // check_room_to_calibrate() assumes this
+    if (calibrate && trained) model->calibration = learn_calibration(model, sample, options, *trained, team, monitor);
+  }
+  // Set last: a calibration compares rows of the learned columns, before the rules restore the table's.
+  model->rules = std::move(rules);
+}
+
+void fit_sequences(Model::State& state, Table&& table, const FitOptions& options, Checkpoints& checkpoints, Team& team,
+                   const Monitor& monitor) {
+  EncodedSequences sequences = prepare_sequences(state, std::move(table), options, team, monitor);
+  SequenceModel& model = *state.sequences();
+  say(model.rules, monitor);
+  check_room_in_file(model.encoder.to_json());
+  state.provenance["sequences"] = sequences.size();
+  EncodedSequences held;
+  if (options.rehearsal) options.rehearsal->encoded = bytes_of(sequences.steps) + bytes_of(sequences.attributes);
+  if (measures(options)) held = hold_out(sequences, model.encoder, options.seed);
+  if (const auto rows = model.attribute_method(sequences.size()); rows && !follows(options))
+    model.attributes = train_aside(*rows, sequences.attributes, options, team, monitor);
+  const std::unique_ptr<SequenceMethod> method = model.method();
+  method->prepare(sequences, team);
+  const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
+  const RunContext context{options.seed, off, team, monitor};
+  if (follows(options)) return follow(*method, options, context, *options.ranks.world);
+  auto held_out = measures(options) ? method->held_out(held, context) : nullptr;
+  model.steps = train(*method, std::move(held_out), options, checkpoints, team, monitor, state.provenance).kept;
+}
+
+// Adds to a phase's note the phases that follow and the time left of --max-time.
+Monitor outlined(const Monitor& monitor, const FitOptions& options) {
+  Monitor out = monitor;
+  if (!monitor.on_progress) return out;
+  const std::string calibration = options.calibrate != Tier::off ? "calibration" : "";
+  const std::string prior = options.config->fits_prior() ? "prior" : "";
+  const std::string both = prior + (prior.empty() || calibration.empty() ? "" : " and ") + calibration;
+  const double end = options.max_seconds > 0 && !options.checkpoint.resume ? *options.begun + options.max_seconds : 0;
+  out.on_progress = [tell = monitor.on_progress, now = options.now, calibration, both, end](const Progress& p) {
+    Progress more = p;
+    const std::string_view phase = p.phase;
+    const std::string& then = phase == "train" ? both : phase == "prior" ? calibration : std::string();
+    if (!p.finished && !then.empty()) more.note += (p.note.empty() ? "then " : "  then ") + then;
+    if (!p.finished && end > 0 && phase != "notice")
+      more.note +=
+          fmt::format("{}{:.0f} s of --max-time left", more.note.empty() ? "" : "  ", std::max(end - now(), 0.0));
+    tell(more);
+  };
+  return out;
+}
+
+// Runs the training; error messages say what is saved.
+template <class F>
+void keeping(Checkpoints& checkpoints, F&& training) {
+  try {
+    training();
+  } catch (const Error& e) { throw Error(e.code(), e.what() + checkpoints.kept()); } catch (const std::bad_alloc&) {
+    if (checkpoints.kept().empty()) throw;
+    throw Error(ErrorCode::memory, "There is not enough memory to go on." + checkpoints.kept());
+  }
+}
+
+}  // namespace
+
+// Checks that the model's file could be opened, while the checkpoints of its training still exist.
+void Model::check_opens() const {
+  try {
+    (void)from_bytes(bytes(), "The model that was trained");
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::format) throw;
+    throw Error(ErrorCode::internal,
+                std::string(e.what()) + " This is a defect of Tessera: please report it with the options of this run.");
+  }
+}
+
+Model Model::fit(Table&& table, const FitOptions& asked, Team& team, const Monitor& asking) {
+  FitOptions options = asked;
+  options.begun = asked.begun.value_or(asked.now());
+  const Monitor monitor = outlined(asking, options);
+  Model model;
+  Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
+  check_ranks(options, checkpoints.identity());
+  auto state = std::make_shared<State>();
+  state->provenance["run"] = checkpoints.identity().summary();
+  keeping(checkpoints, [&] {
+    if (options.config.method().sequences())
+      fit_sequences(*state, std::move(table), options, checkpoints, team, monitor);
+    else fit_rows(*state, std::move(table), options, checkpoints, team, monitor);
+    if (follows(options)) return;
+    model.state_ = std::move(state);
+    model.check_opens();
+  });
+  return model;
+}
+
+std::optional<Model> Model::finished(const std::string& path, const Table& table, const FitOptions& options, bool other,
+                                     Team& team, const Monitor& monitor) {
+  if (!file_exists(path)) return {};
+  const std::string way_out = "Name another file with --model, or --force to replace this one.";
+  try {
+    Model model = load(path);
+    const nlohmann::json& provenance = model.state_->provenance;
+    if (!provenance.contains("run"))
+      throw Error(ErrorCode::usage,
+                  fmt::format("{}: this model does not say which run it is of.\n  {}", path, way_out));
+    Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
+    checkpoints.identity().check_same(RunIdentity::from_json(provenance["run"]), path, way_out);
+    checkpoints.remove_own();  // left by a kill between the last write of the model and their removal
+    return model;
+  } catch (const Error& e) {
+    if (!other || e.code() == ErrorCode::memory) throw;
+    return {};
+  }
+}
+
+Model Model::calibrated(const Table& table, const FitOptions& options, Team& team, const Monitor& monitor) const {
+  const std::shared_ptr<const RowModel> raw = shared_rows();
+  if (raw == nullptr) throw Error(ErrorCode::usage, "models of sequences are not calibrated.");
+  check_calibrates(raw->config.method(), options.calibrate);
+  const auto fitted = std::make_shared<RowModel>();
+  fitted->encoder = Encoder::from_json(raw->encoder.to_json());
+  fitted->config = raw->config;
+  fitted->kept = raw->kept;
+  if (fitted->learned()) {
+    Table own = table;
+    raw->rules.reduce(own, team);
+    (void)leave_out_rare(own, options, team, Monitor{});
+    (void)protect_numbers(own, options.rare_rows, options.seed, team);
+    raw->rules.fill(own, options.seed);
+    fitted->calibration = learn_calibration(fitted, sample_rows(fitted->encoder, own, options.seed), options,
+                                            {{}, 1e15, {}}, team, monitor);
+  }
+  fitted->rules = raw->rules;
+  Model model;
+  model.state_ = std::make_shared<State>(State{state_->preset, state_->provenance, fitted});
+  return model;
+}
+
+std::shared_ptr<const RowModel> Model::shared_rows() const { return state_->rows(); }
+
+std::unique_ptr<RowStream> Model::sample(int64_t offset, int64_t count, const SampleOptions& options, Team& team,
+                                         const Monitor& monitor) const {
+  if (const auto rows = state_->rows()) return open_rows(rows, offset, count, options, team, monitor);
+  return open_sequences(state_->sequences(), offset, count, options, team, monitor);
+}
+
+}  // namespace tessera

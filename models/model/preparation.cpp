@@ -1,0 +1,172 @@
+#include "models/model/preparation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "models/training/protection.h"
+#include "tables/identifiers/permutation.h"
+#include "tables/protection/rare_categories.h"
+#include "tables/rules/rule/columns.h"
+#include "tables/sequence/likely_key.h"
+#include "tables/table/types.h"
+
+namespace tessera {
+
+namespace {
+
+// rows, or keys, that must share a text or part of one for the model file to store it
+int64_t least_shared(const FitOptions& options) { return std::max(options.rare_rows, kRareRows); }
+
+}  // namespace
+
+Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
+  const Permutation order(static_cast<uint64_t>(table.rows), seed);
+  std::vector<int64_t> rows(static_cast<size_t>(std::min(table.rows, Calibration::kMostRows)));
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(order(i));
+  Table picked = encoder.pick(table, rows);
+  table.relax();
+  return picked;
+}
+
+Rules take_rules(Table& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+  RuleOptions asked = options.rules;
+  asked.seed = options.seed;
+  asked.least_rows = options.rare_rows;
+  const SequenceOptions& s = options.sequences;
+  if (options.config.method().sequences()) {
+    asked.by_rejection = false, asked.steps = true;
+    asked.apart = s.find_statics && s.statics.empty() ? static_columns(table, s) : s.statics;
+    asked.apart.insert(asked.apart.end(), {s.key, s.index});
+    asked.key = s.key, asked.index = s.index;
+  }
+  return Rules::find(table, asked, team, monitor);
+}
+
+nlohmann::json own_numbers(const Table& table) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const Column& c : table.columns)
+    if (c.least_rows != 0) out.push_back({{"column", c.name}, {"least_rows", c.least_rows}});
+  return out;
+}
+
+void say(const Rules& rules, const Monitor& monitor) {
+  const nlohmann::json list = rules.describe();
+  for (const nlohmann::json& rule : list)
+    notice(monitor, fmt::format("rule kept {}: {}", rule["kept"].get<std::string>(), rule["rule"].get<std::string>()));
+}
+
+namespace {
+
+// Dates as text are learned as identifiers or shapes are: no calendar.
+void tell_unread_dates(const Table& table, const Monitor& monitor) {
+  for (const Column& c : table.columns)
+    if (c.type != ColumnType::date && c.type != ColumnType::datetime && c.reason.starts_with(kDatesButText))
+      notice(monitor,
+             fmt::format("Column \"{}\" is text: it holds dates, but in formats that exclude each other, or with "
+                         "days that may be months; `inspect` names the first. Write all of them alike, such as "
+                         "2024-12-31, or give the type, --types \"{}=date\".",
+                         c.name, c.name));
+}
+
+template <class Kind>  // RowModel or SequenceModel
+Kind& begin(Model::State& state, const Table& table, const FitOptions& options, const Monitor& monitor) {
+  if (table.rows == 0) throw Error(ErrorCode::data, "the table has no rows: there is nothing to learn from.");
+  const auto model = std::make_shared<Kind>();
+  state.fitted = model;
+  state.preset = options.preset;
+  model->config = options.config;
+  check_config(model->config);
+  state.provenance.update({{"source", options.source}, {"rows", table.rows}, {"seed", options.seed}});
+  tell_unread_dates(table, monitor);
+  if (!table.dialect.empty()) state.provenance["csv"] = nlohmann::json::parse(table.dialect, nullptr, false);
+  return *model;
+}
+
+// Otherwise the rows of one patient are learned as if they belonged to several, and the names of patients with many
+// rows as categories.
+void tell_likely_key(const Table& table, const Monitor& monitor) {
+  const LikelyKey key = likely_key(table);
+  if (key.column.empty()) return;
+  notice(monitor, fmt::format("Column \"{}\" may identify sequences: {} values, within which {} not vary. Rows are "
+                              "learned apart from each other; --sequence-key \"{}\" learns the rows of a value as one "
+                              "sequence.",
+                              key.column, grouped(key.values),
+                              key.statics.size() > 3 ? fmt::format("{} columns do", key.statics.size())
+                                                     : fmt::format("\"{}\" do", fmt::join(key.statics, "\", \"")),
+                              key.column));
+}
+
+// A column that orders the rows is the index: learned at every step, it would be jumbled in samples.
+FitOptions with_index(FitOptions options, const Table& table, const Monitor& monitor) {
+  SequenceOptions& s = options.sequences;
+  if (s.find_index && s.index.empty() && !(s.index = likely_index(table, s)).empty())
+    notice(monitor, fmt::format("Column \"{0}\" rises from row to row and is taken as --sequence-index \"{0}\"; "
+                                "--sequence-index none learns it as any other column.",
+                                s.index));
+  s.find_index = false;
+  s.grid = find_grid(table, s, options.rare_rows);
+  if (s.grid.any())
+    notice(monitor,
+           fmt::format("index \"{}\": {}. Steps are counted so, and sampled ones keep it.", s.index, s.grid.text()));
+  return options;
+}
+
+// Columns that do not vary within a key are learned once per sequence; learned at every step, they would vary in
+// samples.
+FitOptions with_statics(FitOptions options, const Table& table, const Monitor& monitor) {
+  SequenceOptions& s = options.sequences;
+  if (!s.find_statics || !s.statics.empty()) return options;
+  s.statics = static_columns(table, s), s.find_statics = false;
+  if (!s.statics.empty())
+    notice(monitor, fmt::format("static, learned once per sequence: \"{}\". Within a \"{}\" no other value occurs; "
+                                "--static none learns one at every step.",
+                                fmt::join(s.statics, "\", \""), s.key));
+  return options;
+}
+
+}  // namespace
+
+EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules, const nlohmann::json& own,
+                          const FitOptions& options, Table* sample, Team& team, const Monitor& monitor) {
+  RowModel& model = begin<RowModel>(state, table, options, monitor);
+  tell_likely_key(table, monitor);
+  state.provenance["rare_categories"] = leave_out_rare(table, options, team, monitor);
+  if (!own.empty()) state.provenance["rare_categories"]["own"] = own;
+  state.provenance["protected_numbers"] =
+      describe_protection(protect_numbers(table, options.rare_rows, options.seed, team), options, monitor);
+  rules.fill(table, options.seed);
+  EncoderOptions encoder = options.encoder;
+  encoder.seed = options.seed;
+  encoder.least_rows = least_shared(options);
+  model.encoder = Encoder::fit(table, encoder, team, monitor);
+  Table schema = model.encoder.schema();
+  rules.restore(schema);
+  rules.check_values(schema);
+  if (sample != nullptr) *sample = sample_rows(model.encoder, table, options.seed);
+  return model.encoder.encode(std::move(table), team, monitor);
+}
+
+EncodedSequences prepare_sequences(Model::State& state, Table&& table, const FitOptions& asked, Team& team,
+                                   const Monitor& monitor) {
+  SequenceModel& model = begin<SequenceModel>(state, table, asked, monitor);
+  FitOptions options = with_statics(with_index(asked, table, monitor), table, monitor);
+  const nlohmann::json own = own_numbers(table);
+  Rules rules = take_rules(table, options, team, monitor);
+  options.sequences.rising = rules.rising(), options.sequences.firsts = rules.firsts();
+  Sequences sequences = cut_protected(std::move(table), options, team, monitor, state.provenance);
+  if (!own.empty()) state.provenance["rare_categories"]["own"] = own;
+  rules.fill(sequences.steps, options.seed);
+  // keys of one row have no differences
+  for (Column& c : sequences.steps.columns)
+    if (c.name == kDifferenceColumn || std::find(options.sequences.rising.begin(), options.sequences.rising.end(),
+                                                 c.name) != options.sequences.rising.end())
+      fill_missing(c, options.seed);
+  model.rules = std::move(rules);
+  model.encoder = SequenceEncoder::fit(sequences, least_shared(options), options.seed, team, monitor);
+  return model.encoder.encode(std::move(sequences), team, monitor);
+}
+
+}  // namespace tessera

@@ -1,0 +1,24 @@
+// Turns a table into training data: reduced by rules, protected, encoded. Shared by fit and plan. It sets all parts of
+// the model except weights: options, columns, provenance.
+#pragma once
+#include "models/model/model_state.h"
+
+namespace tessera {
+
+// Finds the rules of a table and reduces the table by them.
+Rules take_rules(Table& table, const FitOptions& options, Team& team, const Monitor& monitor);
+// The columns with their own number of rows or keys that must share what is learned, before rules reduce the table.
+nlohmann::json own_numbers(const Table& table);
+void say(const Rules& rules, const Monitor& monitor);  // one notice per rule
+
+// For a table reduced by `rules`, whose own_numbers() are `own`. `sample`, unless null, receives the rows that a
+// calibration uses, because the table is consumed.
+EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules, const nlohmann::json& own,
+                          const FitOptions& options, Table* sample, Team& team, const Monitor& monitor);
+// Real rows in random order: all, or as many as a calibration uses.
+Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed);
+
+EncodedSequences prepare_sequences(Model::State& state, Table&& table, const FitOptions& options, Team& team,
+                                   const Monitor& monitor);
+
+}  // namespace tessera

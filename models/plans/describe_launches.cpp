@@ -1,0 +1,92 @@
+#include "models/plans/describe_launches.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/plan/op_rules.h"
+#include "engine/run/roofline.h"
+#include "engine/schedule/gpu_fusion.h"
+#include "engine/schedule/placement.h"
+
+namespace tessera {
+namespace {
+
+// Published rates of an H200: floors can be computed without the card.
+constexpr double kBytesPerSecond = 4.8e12, kFlopsPerSecond = 67e12;
+
+const char* name_of(FusedChain::Cut cut) {
+  switch (cut) {
+    case FusedChain::rows: return "rows";
+    case FusedChain::cols: return "columns";
+    case FusedChain::flat: return "elements";
+    case FusedChain::tiles: return "tiles";
+  }
+  return "";
+}
+
+}  // namespace
+
+nlohmann::json describe_launches(Plan plan) {
+  Fusion fusion;
+  if (plan.fuse) {
+    fusion = fuse(plan);
+  } else {
+    const Placement alone = place(plan, 4);
+    for (size_t n = 0; n < plan.nodes.size(); ++n)
+      if (alone.runs[n]) fusion.push_back({{}, {static_cast<int>(n)}});
+  }
+  const auto phases = phases_of(fusion);
+  const Placement placed = plan.fuse ? place(plan, 4, true, &phases) : place(plan, 4);
+  const auto runs = [&](int n) { return placed.runs[static_cast<size_t>(n)]; };
+  nlohmann::json groups = nlohmann::json::array();
+  int64_t launches = 0;
+  for (const FusedLaunch& l : fusion) {
+    nlohmann::json group{{"chains", nlohmann::json::array()}};
+    double flops = 0, bytes = 0;
+    int64_t ops = 0;
+    const auto count = [&](int n, nlohmann::json& chain, const char* part) {
+      const Node& node = plan.nodes[static_cast<size_t>(n)];
+      const Cost c = cost(node.op, plan, node.in, node.out);
+      const bool sum = std::string(part) == " (sum of slices)";
+      flops += sum ? 0 : c.flops;
+      bytes += sum ? 0 : c.bytes;
+      chain["ops"].push_back(op_name(node.op) + std::string(part));
+      ++ops;
+    };
+    for (const FusedGroup& g : l.chains) {
+      nlohmann::json chain{{"cut", name_of(g.cut)}, {"ops", nlohmann::json::array()}};
+      for (const FusedNode& n : g.nodes)
+        if (runs(n.node))
+          count(n.node, chain,
+                n.part == FusedStep::slices ? " (slices)"
+                : n.part == FusedStep::sum  ? " (sum of slices)"
+                                            : "");
+      if (!chain["ops"].empty()) group["chains"].push_back(std::move(chain));
+    }
+    launches += !group["chains"].empty();
+    for (const int n : l.alone) {
+      if (!runs(n)) continue;
+      nlohmann::json chain{{"cut", "whole"}, {"ops", nlohmann::json::array()}};
+      count(n, chain, "");
+      group["chains"].push_back(std::move(chain));
+      ++launches;
+    }
+    if (ops == 0) continue;
+    group["flops"] = flops;
+    group["bytes"] = bytes;
+    group["floor_us"] = 1e6 * std::max(flops / kFlopsPerSecond, bytes / kBytesPerSecond);
+    groups.push_back(std::move(group));
+  }
+  // The step is counted by its first and last launch if these are fused, else by a separate launch.
+  const bool counts =
+      plan.fuse && launches > 1 && std::none_of(fusion.back().alone.begin(), fusion.back().alone.end(), runs);
+  return {{"launches", launches + (counts ? 0 : 1)},
+          {"groups", groups},
+          {"memory", {{"state_bytes", placed.state_bytes}, {"activation_bytes", placed.activation_bytes}}},
+          {"ceilings",
+           {{"bytes_per_second", kBytesPerSecond},
+            {"flops_per_second", kFlopsPerSecond},
+            {"of", "NVIDIA H200, published"}}}};
+}
+
+}  // namespace tessera

@@ -1,0 +1,73 @@
+#include "tables/encoding/level_code.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+
+namespace tessera {
+
+LevelCode LevelCode::of_texts(const Column& column, int64_t limit) {
+  LevelCode out;
+  std::vector<uint64_t> rows(column.values.size());
+  column.codes.each_part([&](std::span<const int32_t> codes, size_t) {
+    for (const int32_t c : codes) {
+      if (c < 0) out.missing = true;
+      else ++rows[static_cast<size_t>(c)];
+    }
+  });
+  std::vector<int32_t> order;
+  for (size_t v = 0; v < rows.size(); ++v)
+    if (rows[v] > 0) order.push_back(static_cast<int32_t>(v));
+
+  size_t kept = order.size();
+  if (static_cast<int64_t>(order.size()) > limit) {
+    kept = static_cast<size_t>(limit - 1);
+    auto more = [&](int32_t a, int32_t b) {
+      return rows[static_cast<size_t>(a)] != rows[static_cast<size_t>(b)]
+                 ? rows[static_cast<size_t>(a)] > rows[static_cast<size_t>(b)]
+                 : a < b;
+    };
+    const auto middle = order.begin() + static_cast<std::ptrdiff_t>(kept);
+    std::nth_element(order.begin(), middle, order.end(), more);
+    std::sort(order.begin(), middle);
+    std::sort(middle, order.end());
+  }
+  uint64_t sum = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const size_t v = static_cast<size_t>(order[i]);
+    if (i < kept) {
+      out.texts.push_back(column.values[v]);
+      continue;
+    }
+    out.rare.push_back(column.values[v]);
+    out.rare_rows.push_back(sum += rows[v]);
+  }
+  return out;
+}
+
+std::vector<int32_t> LevelCode::levels_of(const std::vector<std::string>& values) const {
+  std::unordered_map<std::string_view, int32_t> known;
+  known.reserve(texts.size() + rare.size());
+  for (size_t i = 0; i < texts.size(); ++i) known.emplace(texts[i], static_cast<int32_t>(i));
+  for (const std::string& t : rare) known.emplace(t, rare_level());
+  std::vector<int32_t> out;
+  out.reserve(values.size());
+  for (const std::string& v : values) {
+    const auto found = known.find(v);
+    out.push_back(found != known.end() ? found->second : rare_level());
+  }
+  return out;
+}
+
+int32_t LevelCode::level_of(double number) const {
+  const auto found = std::lower_bound(numbers.begin(), numbers.end(), number);
+  return found != numbers.end() && *found == number ? static_cast<int32_t>(found - numbers.begin()) : -1;
+}
+
+size_t LevelCode::draw_rare(uint64_t uniform) const {
+  // The upper half of uniform · rows: every row has the same probability up to 2⁻⁶⁴·rows.
+  const uint64_t row = static_cast<uint64_t>((static_cast<unsigned __int128>(uniform) * rare_rows.back()) >> 64);
+  return static_cast<size_t>(std::upper_bound(rare_rows.begin(), rare_rows.end(), row) - rare_rows.begin());
+}
+
+}  // namespace tessera

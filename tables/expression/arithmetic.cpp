@@ -1,0 +1,62 @@
+#include "tables/expression/arithmetic.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/text/quoted.h"
+#include "tables/expression/where_parser.h"
+#include "tables/table/number_writer.h"
+
+namespace tessera {
+namespace {
+
+double value_of(const Column& c, size_t row) {
+  const double x = as_written(c, c.numbers[row]);
+  return c.type == ColumnType::datetime ? x / kSecondsPerDay : x;
+}
+
+void collect(const Arithmetic& a, std::vector<int>& columns) {
+  if (a.is_column()) columns.push_back(a.column);
+  for (const Arithmetic& operand : a.operands) collect(operand, columns);
+}
+
+}  // namespace
+
+double evaluate(const Arithmetic& a, const Table& batch, size_t row) {
+  if (a.op == Arithmetic::Op::column) return value_of(batch.columns[static_cast<size_t>(a.column)], row);
+  if (a.op == Arithmetic::Op::number) return a.number;
+  const double left = evaluate(a.operands[0], batch, row), right = evaluate(a.operands[1], batch, row);
+  switch (a.op) {
+    case Arithmetic::Op::add: return left + right;
+    case Arithmetic::Op::subtract: return left - right;
+    case Arithmetic::Op::multiply: return left * right;
+    default: return right == 0 ? kMissing : left / right;
+  }
+}
+
+std::vector<int> columns_of(const Arithmetic& a) {
+  std::vector<int> columns;
+  collect(a, columns);
+  std::sort(columns.begin(), columns.end());
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+  return columns;
+}
+
+std::string quoted_name(const std::string& column) {
+  constexpr std::array kKeywords{"and", "or", "not", "in", "is", "between", "like", "null", "true", "false"};
+  const std::string lower = lower_case(column);
+  const bool keyword = std::find(kKeywords.begin(), kKeywords.end(), lower) != kKeywords.end();
+  if (!keyword && is_bare_name(column)) return column;
+  std::string out;
+  append_quoted(column, out);
+  return out;
+}
+
+std::string quoted_text(const std::string& text) {
+  std::string out;
+  append_quoted(text, out, '\'');
+  return out;
+}
+
+}  // namespace tessera

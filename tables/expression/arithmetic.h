@@ -1,0 +1,40 @@
+// Arithmetic over the columns of a row, in --where and rules: + - * /, numbers, dates and times.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tables/table/table.h"
+
+namespace tessera {
+
+inline constexpr double kSecondsPerDay = 86400;
+
+// A tree. Dates and times are days since 1970-01-01, so that a difference of two is a number of days.
+struct Arithmetic {
+  enum class Op { column, number, add, subtract, multiply, divide };
+  Op op = Op::number;
+  int column = -1;  // of Op::column, in the schema
+  double number = 0;
+  bool instant = false;  // a date or a time, not a number
+  std::vector<Arithmetic> operands;
+
+  bool is_column() const { return op == Op::column; }
+};
+
+// Parses an expression that consists of arithmetic only, or the name of one column. Errors as parse_where().
+Arithmetic parse_arithmetic(const std::string& text, const Table& schema, const char* what);
+int parse_column(const std::string& text, const Table& schema, const char* what);
+
+// The value in a row of a batch; NaN if one of its columns is missing, or on division by 0.
+double evaluate(const Arithmetic& a, const Table& batch, size_t row);
+
+// The columns it names, ascending, each once.
+std::vector<int> columns_of(const Arithmetic& a);
+
+// The name of a column as an expression writes it: bare, or in double quotes.
+std::string quoted_name(const std::string& column);
+// A text as an expression writes it: in single quotes, doubled within.
+std::string quoted_text(const std::string& text);
+
+}  // namespace tessera

@@ -1,0 +1,123 @@
+#include "tables/files/schema_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/storage/files.h"
+#include "base/text/json_guard.h"
+#include "tables/table/suggestions.h"
+#include "tables/table/types.h"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::json;
+
+class SchemaReader {
+ public:
+  SchemaReader(std::string path, CsvOptions& options) : path_(std::move(path)), options_(options) {}
+
+  void read() {
+    open_to_read(path_);  // missing, a directory, no permission: the usual messages
+    std::ifstream file(path_, std::ios::binary);
+    std::ostringstream bytes;
+    bytes << file.rdbuf();
+    const Json json = Json::parse(bytes.str(), nullptr, false);
+    if (json.is_discarded()) fail("it is not JSON.", "Check its commas, quotes and brackets.");
+    check_keys(json, "the file", {"$schema", "columns", "missing", "rules"});
+    if (json.contains("missing"))
+      for (const Json& word : list(json, "missing")) options_.missing.push_back(text(word, "\"missing\""));
+    if (json.contains("rules"))
+      for (const Json& rule : list(json, "rules")) options_.rules.push_back(text(rule, "\"rules\""));
+    if (!json.contains("columns")) return;
+    std::set<std::string> seen;
+    for (const Json& column : list(json, "columns")) read_column(column, seen);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what, const std::string& way_out) const {
+    throw Error(ErrorCode::usage, fmt::format("--schema {}: {}\n  {}", path_, what, way_out));
+  }
+
+  void check_keys(const Json& json, const std::string& what, const std::vector<std::string>& known) const {
+    if (!json.is_object()) fail(what + " is not an object.", "Write it as { … }.");
+    for (const auto& item : json.items())
+      if (std::find(known.begin(), known.end(), item.key()) == known.end())
+        fail(fmt::format("{} has \"{}\", which means nothing here. Nearest: {}.", what, item.key(),
+                         nearest_names(item.key(), known)),
+             "docs/data/schema.md lists what a schema file holds.");
+  }
+
+  const Json& list(const Json& json, const char* key) const {
+    if (!json[key].is_array()) fail(fmt::format("\"{}\" is not a list.", key), "Write it as [ … ].");
+    return json[key];
+  }
+
+  std::string text(const Json& json, const std::string& what) const {
+    if (!json.is_string()) fail(what + " holds something that is not a text.", "Put it in double quotes.");
+    return json.get<std::string>();
+  }
+
+  void read_column(const Json& json, std::set<std::string>& seen) {
+    check_keys(json, "a column", {"name", "type", "format", "rare_categories", "reason"});
+    if (!json.contains("name")) fail("a column has no \"name\".", "Give every column the name it has in the table.");
+    const std::string name = text(json["name"], "\"name\""), place = fmt::format("column \"{}\": ", name);
+    if (!seen.insert(name).second) fail(place + "it is there twice.", "Keep one of the two.");
+    ColumnType type = ColumnType::category;
+    if (json.contains("type")) {
+      const std::string given = text(json["type"], place + "\"type\"");
+      if (std::string kind; !parse_given_type(given, type, kind))
+        fail(fmt::format("{}there is no type \"{}\".", place, given), "Types are " + given_type_names() + ".");
+      const auto same = [&](const auto& t) { return t.first == name; };
+      if (std::none_of(options_.types.begin(), options_.types.end(), same)) options_.types.emplace_back(name, given);
+    }
+    if (json.contains("format")) {
+      const std::string format = text(json["format"], place + "\"format\"");
+      if (is_numeric(type)) options_.formats.emplace_back(name, format);
+    }
+    if (json.contains("rare_categories"))
+      options_.least_rows.emplace_back(name, least_rows(json["rare_categories"], place));
+  }
+
+  int64_t least_rows(const Json& json, const std::string& place) const {
+    constexpr int64_t kMost = 1'000'000;
+    if (json == "keep") return 1;
+    if (!json.is_number_integer() || json.get<int64_t>() < 1 || json.get<int64_t>() > kMost)
+      fail(place + "\"rare_categories\" is neither \"keep\" nor a whole number from 1.",
+           "It is the number of rows that a value needs to be learned.");
+    return json.get<int64_t>();
+  }
+
+  std::string path_;
+  CsvOptions& options_;
+};
+
+}  // namespace
+
+void read_schema_file(const std::string& path, CsvOptions& options) { SchemaReader(path, options).read(); }
+
+std::string schema_text(std::string_view inspected) {
+  constexpr int kDeepest = 32;
+  const Json report = parse_json(inspected, kDeepest, "The description of a table");
+  try {
+    nlohmann::ordered_json schema{{"columns", Json::array()}};
+    for (const Json& c : report.at("columns")) {
+      nlohmann::ordered_json column{{"name", c.at("name")}, {"type", c.at("type")}};
+      if (c.contains("format")) column["format"] = c["format"];
+      column["reason"] = c.at("reason");
+      schema["columns"].push_back(std::move(column));
+    }
+    return schema.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  } catch (const Json::exception& e) {
+    throw Error(ErrorCode::format, std::string("This is not the description of a table: ") + e.what() +
+                                       ".\n  Give the JSON of tessera inspect --json as it is.");
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,67 @@
+// How a column writes its numbers, so that they go out as they came in.
+//
+// As text (Column::format) a number format is a picture as in spreadsheets: "$"#,##0.00 · 0,0# "%" · +0 · 0.000e+00.
+// Quoted text stands before and behind the number; # groups name the separator of thousands; zeros behind the mark are
+// always written, # only where they are needed; a + demands the sign of positive numbers, ++ that of zero too. A -
+// behind the quoted prefix puts the sign there ($-5 instead of -$5), one behind the digits there (505,99-); brackets
+// stand around negative numbers ((0.00) around all of the text, "$"(0.00) around the digits). "" means fixed decimals,
+// "%g" the shortest text that reads back equal.
+// Times of day and durations are numbers of seconds; their formats are those of moments.h and durations.h.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tables/formats/values.h"
+
+namespace tessera {
+
+// Where a negative number says that it is one.
+enum class SignPlace { front, inside, behind, around, brackets };  // -$5, $-5, $5-, ($5), $(5)
+
+struct NumberFormat {
+  std::string prefix, suffix, group;  // group: between thousands
+  char mark = '.';
+  int least = 0, most = 0;  // digits behind the mark: zeros at the end are written up to `least`
+  // positive numbers have a +; zero too
+  bool plus = false, plus_zero = false;
+  SignPlace sign = SignPlace::front;
+  int exponent = 0;  // its fewest digits; 0: none
+  bool upper_exponent = false, plus_exponent = false;
+
+  std::string text() const;
+  // False: not a picture.
+  static bool parse(std::string_view text, NumberFormat& format);
+  // Appends the number; `decimals`: of the column.
+  void write(double value, std::string& out) const;
+  Reading read(std::string_view text, double& value) const;
+  // The number that a text with an exponent says: `most` + 1 significant digits of it.
+  double with_its_digits(double value) const;
+
+  bool operator==(const NumberFormat&) const = default;
+
+ private:
+  void write_parts(bool negative, bool zero, std::string_view number, std::string& out) const;
+};
+
+// What stands around a number: currencies, per cent, units, and a sign that is not at the front. False: `text` is not a
+// number with such an affix. `number` has the sign at its front, wherever it was.
+struct NumberAffix {
+  std::string_view prefix, suffix;
+  SignPlace sign = SignPlace::front;
+  std::string number;
+};
+bool split_affix(std::string_view text, NumberAffix& affix);
+
+// The separators of thousands that are neither point nor comma, by number 1 …; 0: the text has none.
+// `out` is the text without them. False: they do not stand between groups of three digits.
+bool remove_groups(std::string_view text, int& separator, int& groups, std::string& out);
+std::string_view group_separator(int number);
+
+// The format of the same numbers for programs: a time of day by the 24-hour clock, others fixed decimals or "%g".
+std::string plain_number(const std::string& format);
+
+bool is_clock_format(const std::string& format);  // a time of day or a duration
+bool read_clock(std::string_view text, double& seconds);
+
+}  // namespace tessera

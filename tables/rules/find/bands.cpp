@@ -1,0 +1,261 @@
+// Columns of few values that a number decides by the band it lies in. What proposing rows show in turn, sorted by the
+// number, are bands; all rows then say where one ends and the next begins.
+#include "tables/rules/kinds/band.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "tables/formats/calendar.h"
+#include "tables/rules/find/factors.h"
+#include "tables/rules/find/search.h"
+#include "tables/rules/rule/columns.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMaxBandColumns = 200;  // the work grows with their square
+constexpr size_t kMaxBands = 24, kMaxPartBands = 60;
+constexpr size_t kNumbersPerBand = 2;  // fewer are a list of pairs: combinations
+constexpr int kMaxCutDigits = 9;
+
+// The first day of the year or month of a day; the day.
+double floor_day(double day, char to) {
+  const Civil c = civil_from_days(day_in_calendar(day));
+  return to == 'd' ? day : static_cast<double>(days_from_civil(c.year, to == 'y' ? 1 : c.month, 1));
+}
+
+// The simplest number above `below` and not above `above`: of fewest digits, and rather a multiple of 5 or 2. With
+// `from_below` it may be `below`, and not `above`. NaN: none is simple.
+double simple_between(ColumnType type, double below, double above, bool from_below) {
+  const auto lies_between = [=](double x) { return from_below ? below <= x && x < above : below < x && x <= above; };
+  if (type == ColumnType::date || type == ColumnType::datetime) {
+    const double unit = type == ColumnType::date ? 1 : kSecondsPerDay;
+    for (const char to : {'y', 'm', 'd'})
+      if (const double first = floor_day(std::floor(above / unit), to) * unit; lies_between(first)) return first;
+    for (const double part : {3600.0, 60.0})
+      if (const double first = std::floor(above / part) * part; lies_between(first) && unit > 1) return first;
+    return kMissing;
+  }
+  return simplest_between(below, above, from_below ? Ends::below : Ends::above, kMaxCutDigits);
+}
+
+struct Band {
+  int32_t value;  // numbered as the proposing rows show them
+  double low, high;
+  Outermost lowest, highest;
+};
+
+constexpr int32_t kNoValue = -1, kNewValue = -2, kRareValue = -3;
+
+// A target of few values, numbered as proposing rows show them.
+class Values {
+ public:
+  Values(const Column& c, const Holders& holders) : column_(c) {
+    if (!is_numeric(c.type)) held_ = &holders.of_values(c);
+  }
+  void add(int64_t row) {
+    if (column_.is_missing(row)) return;
+    if (known_.try_emplace(key_of(row), static_cast<int32_t>(texts_.size())).second)
+      texts_.push_back(band_value(column_, static_cast<size_t>(row)));
+  }
+  // kNoValue: missing; kRareValue: a text of fewer holders, which protection replaces; kNewValue: proposing rows do not
+  // have it.
+  int32_t of(int64_t row, int64_t least) const {
+    if (column_.is_missing(row)) return kNoValue;
+    if (held_ != nullptr && (*held_)[static_cast<size_t>(column_.codes[static_cast<size_t>(row)])].holders < least)
+      return kRareValue;
+    const auto at = known_.find(key_of(row));
+    return at == known_.end() ? kNewValue : at->second;
+  }
+  size_t size() const { return texts_.size(); }
+  const std::string& text(int32_t value) const { return texts_[static_cast<size_t>(value)]; }
+
+ private:
+  double key_of(int64_t row) const {
+    const auto i = static_cast<size_t>(row);
+    return is_numeric(column_.type) ? column_.numbers[i] + 0.0 : column_.codes[i];
+  }
+  const Column& column_;
+  const std::vector<Held>* held_ = nullptr;
+  std::unordered_map<double, int32_t> known_;
+  std::vector<std::string> texts_;
+};
+
+struct Target {
+  int column;
+  Values values;
+};
+
+// What bands may be of: a column, or a part of it.
+struct Source {
+  const Column& column;
+  BandPart part;
+  double of(int64_t row) const { return part_of(part, column, column.numbers[static_cast<size_t>(row)]); }
+};
+
+struct Proposal {
+  std::vector<Band> bands;
+  Bands cuts;
+};
+
+int64_t least_of(const RuleSearch& search, const Source& source, const Target& target) {
+  return search.holders.least({&search.column(target.column), &source.column});
+}
+
+std::vector<Band> proposed(const RuleSearch& search, const Source& source, const std::vector<int64_t>& order,
+                           const Target& target) {
+  const size_t most = source.part == nullptr ? kMaxBands : kMaxPartBands;
+  std::vector<Band> out;
+  std::unordered_set<double> numbers;
+  double last = kMissing;
+  const int64_t least = least_of(search, source, target);
+  for (const int64_t row : order) {
+    const int32_t value = target.values.of(row, least);
+    const double x = source.of(row);
+    if (value == kRareValue) continue;
+    if (value < 0) return {};
+    if (numbers.size() < kNumbersPerBand * kMaxPartBands)
+      numbers.insert(source.column.numbers[static_cast<size_t>(row)]);
+    if (out.empty() || out.back().value != value) {
+      if (x == last || out.size() == most) return {};
+      out.push_back({value, x, x, Outermost(1, least), Outermost(-1, least)});
+    }
+    out.back().high = last = x;
+  }
+  if (out.size() < 2 || numbers.size() < kNumbersPerBand * out.size()) return {};
+  return out;
+}
+
+// Extends the bands by all rows; false: a row is in none.
+bool extend(const RuleSearch& search, const Source& source, const Target& target, std::vector<Band>& bands) {
+  const Column& c = search.column(target.column);
+  const int64_t least = least_of(search, source, target);
+  bool all = true;
+  search.holders.each([&](int64_t row, int64_t holder) {
+    if (!all) return;
+    const double x = source.of(row);
+    const int32_t value = target.values.of(row, least);
+    if (value == kRareValue) return;
+    all = (x != x) == c.is_missing(row);
+    if (x != x || !all) return;
+    auto band = std::lower_bound(bands.begin(), bands.end(), x, [](const Band& b, double v) { return b.high < v; });
+    if (band == bands.end() || (x < band->low && band != bands.begin() && band->value != value)) --band;
+    all = band->value == value;
+    band->low = std::min(band->low, x), band->high = std::max(band->high, x);
+    band->lowest.add(x, holder), band->highest.add(x, holder);
+  });
+  return all;
+}
+
+// Where each band ends.
+std::optional<Bands> cut(const Source& source, const Target& target, std::vector<Band>& bands, bool with_cut) {
+  Bands out;
+  out.part = source.part, out.with_cut = with_cut;
+  for (Band& b : bands) {
+    if (!b.lowest.full()) return {};
+    out.values.push_back(target.values.text(b.value));
+  }
+  const bool clock = source.part != nullptr && source.part->name == std::string_view("time");
+  const ColumnType type = clock                    ? ColumnType::datetime  // seconds, cut at full hours
+                          : source.part == nullptr ? source.column.type
+                                                   : ColumnType::integer;
+  for (size_t k = 1; k < bands.size(); ++k) {
+    const auto cut = stable_between(bands[k - 1].highest, bands[k].lowest, [&](double below, double above) {
+      return simple_between(type, below, above, with_cut);
+    });
+    if (!cut) return {};
+    out.cuts.push_back(*cut);
+  }
+  return out;
+}
+
+size_t letters(const Bands& bands) {
+  size_t out = 0;
+  for (const double cut : bands.cuts) out += fmt::format("{}", cut).size();
+  return out;
+}
+
+std::optional<Proposal> proposal(const RuleSearch& search, const Source& source, const std::vector<int64_t>& order,
+                                 const Target& target) {
+  std::vector<Band> bands = proposed(search, source, order, target);
+  if (bands.empty() || !extend(search, source, target, bands)) return {};
+  std::optional<Bands> cuts = cut(source, target, bands, false), with_cut = cut(source, target, bands, true);
+  if (!cuts || (with_cut && letters(*with_cut) < letters(*cuts))) cuts = std::move(with_cut);
+  if (!cuts) return {};
+  return Proposal{std::move(bands), std::move(*cuts)};
+}
+
+std::optional<FoundRule> rule_of(const RuleSearch& search, const Source& source, const Proposal& proposal,
+                                 const Target& target, double tried) {
+  const int64_t least = least_of(search, source, target);
+  const auto holds = [&](int64_t row, int64_t other) {
+    const double x = source.of(row);
+    const int32_t value = target.values.of(other, least);
+    if (x != x || value == kNoValue || value == kRareValue) return -1;
+    return proposal.bands[proposal.cuts.of(x)].value == value ? 1 : 0;
+  };
+  const auto evidence = search.evidence_of(holds, tried);
+  if (!evidence) return {};
+  const Column& c = search.column(target.column);
+  return FoundRule{std::make_shared<BandRule>(head_of(c), head_of(source.column), proposal.cuts), *evidence, "",
+                   c.name};
+}
+
+// Proposing rows by their number.
+std::vector<int64_t> order_of(const RuleSearch& search, const Source& source) {
+  std::vector<int64_t> out = search.proposing;
+  std::erase_if(out, [&](int64_t row) { return source.column.is_missing(row); });
+  std::sort(out.begin(), out.end(), [&](int64_t a, int64_t b) { return source.of(a) < source.of(b); });
+  return out;
+}
+
+}  // namespace
+
+std::optional<FoundRule> find_bands(const RuleSearch& search) {
+  std::vector<Target> targets;
+  std::vector<int> numbers;
+  for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
+    const Column& c = search.column(j);
+    if (!search.usable(j)) continue;
+    if (is_numeric(c.type) && numbers.size() < kMaxBandColumns) numbers.push_back(j);
+    Target target{j, Values(c, search.holders)};
+    for (const int64_t row : search.proposing) {
+      target.values.add(row);
+      if (target.values.size() > kMaxPartBands) break;
+    }
+    c.relax();
+    if (target.values.size() >= 2 && target.values.size() <= kMaxPartBands && targets.size() < kMaxBandColumns)
+      targets.push_back(std::move(target));
+  }
+  // Of each target, what has the fewest bands: a quarter follows from the month, not from the date.
+  std::vector<std::optional<FoundRule>> found(targets.size());
+  std::vector<size_t> fewest(targets.size(), kMaxPartBands + 1);
+  const auto tried = static_cast<double>(numbers.size() * targets.size());
+  for (const int j : numbers) {
+    const Column& c = search.column(j);
+    std::vector<BandPart> parts{nullptr};
+    for (const TimeFunction& f : time_functions())
+      if (f.by_band && (when_parts(c) & f.needs) == f.needs) parts.push_back(&f);
+    for (const BandPart part : parts) {
+      const Source source{c, part};
+      const std::vector<int64_t> order = order_of(search, source);
+      for (size_t t = 0; t < targets.size(); ++t) {
+        if (targets[t].column == j) continue;
+        const auto bands = proposal(search, source, order, targets[t]);
+        if (bands && bands->bands.size() < fewest[t])
+          if (auto rule = rule_of(search, source, *bands, targets[t], tried))
+            found[t] = std::move(rule), fewest[t] = bands->bands.size();
+        search.column(targets[t].column).relax();
+      }
+    }
+    c.relax();
+  }
+  const auto first = std::find_if(found.begin(), found.end(), [](const auto& f) { return f.has_value(); });
+  return first == found.end() ? std::nullopt : std::move(*first);
+}
+
+}  // namespace tessera

@@ -1,0 +1,257 @@
+// Columns that are never below others. a <= b <= c needs two rules: those that follow from others are left out.
+#include "tables/rules/kinds/bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "tables/rules/find/factors.h"
+#include "tables/rules/find/search.h"
+#include "tables/rules/kinds/function.h"
+#include "tables/rules/rule/columns.h"
+#include "tables/sequence/sequences.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMaxBoundColumns = 300;  // the work grows with their square
+constexpr double kLoose = 0.6;            // chance keeps an order of numbers in more of the rows: few are drawn again
+
+// Which columns are not above which, and by what evidence.
+struct Order {
+  std::vector<int> columns;
+  std::vector<std::vector<std::optional<Evidence>>> below;  // [lower][upper]
+
+  std::vector<std::vector<char>> loose = {};
+
+  bool holds(size_t lower, size_t upper) const { return below[lower][upper].has_value(); }
+  bool holds_tightly(size_t lower, size_t upper) const { return holds(lower, upper) && !loose[lower][upper]; }
+  // From two others, which are kept by construction if this one would be.
+  bool follows(size_t lower, size_t upper) const {
+    for (size_t between = 0; between < columns.size(); ++between) {
+      if (between == lower || between == upper) continue;
+      const bool both = loose[lower][upper] ? holds(lower, between) && holds(between, upper)
+                                            : holds_tightly(lower, between) && holds_tightly(between, upper);
+      if (both) return true;
+    }
+    return false;
+  }
+};
+
+std::optional<Evidence> evidence_below(const RuleSearch& search, const Column& lower, const Column& upper,
+                                       double tried) {
+  const auto holds = [&](int64_t row, int64_t other) {
+    const double a = lower.numbers[static_cast<size_t>(row)], b = upper.numbers[static_cast<size_t>(other)];
+    // The distance is missing where the upper one is; it has to be known where it is not.
+    return b != b ? -1 : a <= b ? 1 : 0;
+  };
+  for (const int64_t row : search.proposing)
+    if (holds(row, row) == 0) return {};
+  return search.evidence_of(holds, tried);
+}
+
+// Without regard to chance.
+std::optional<Evidence> always_below(const Column& lower, const Column& upper) {
+  Evidence e;
+  for (size_t i = 0; i < upper.numbers.size(); ++i) {
+    if (upper.numbers[i] != upper.numbers[i]) continue;
+    if (!(lower.numbers[i] <= upper.numbers[i])) return {};
+    ++e.rows;
+  }
+  return e;
+}
+
+// Of two equal columns, which hold both ways, the first is the lower one: an order without circles.
+void break_ties(Order& order, const RuleSearch& search) {
+  for (size_t first = 0; first < order.columns.size(); ++first)
+    for (size_t second = first + 1; second < order.columns.size(); ++second) {
+      auto &up = order.below[first][second], &down = order.below[second][first];
+      if (!down || !always_below(search.column(order.columns[first]), search.column(order.columns[second]))) continue;
+      if (!up) up = down;
+      down.reset();
+    }
+}
+
+Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>& given,
+               const std::vector<std::string>& fresh) {
+  Order out;
+  for (int j = 0; j < static_cast<int>(search.columns()) && out.columns.size() < kMaxBoundColumns; ++j)
+    if (search.usable(j) && is_numeric(search.column(j).type)) out.columns.push_back(j);
+  const auto asked = [&](size_t lower, size_t upper) {
+    return std::find(given.begin(), given.end(), std::pair(out.columns[lower], out.columns[upper])) != given.end();
+  };
+  const auto is_fresh = [&](const Column& c) {
+    return fresh.empty() || std::find(fresh.begin(), fresh.end(), c.name) != fresh.end();
+  };
+  const size_t n = out.columns.size();
+  out.below.assign(n, std::vector<std::optional<Evidence>>(n));
+  search.team.for_each(static_cast<int64_t>(n), [&](int64_t i) {
+    const auto lower = static_cast<size_t>(i);
+    const Column& low = search.column(out.columns[lower]);
+    for (size_t upper = 0; upper < n; ++upper) {
+      const Column& up = search.column(out.columns[upper]);
+      if (upper == lower || !comparable(low, up) || !(is_fresh(low) || is_fresh(up))) continue;
+      auto& below = out.below[lower][upper];
+      if (search.options.find) below = evidence_below(search, low, up, static_cast<double>(n * n));
+      if (!below && asked(lower, upper)) below = always_below(low, up);
+      up.relax();
+    }
+    low.relax();
+  });
+  break_ties(out, search);
+  out.loose.assign(n, std::vector<char>(n));
+  // The time between two dates says more of a row than the later one; of two numbers, each says what it is.
+  const auto instant = [&](size_t k) {
+    const ColumnType type = search.column(out.columns[k]).type;
+    return type == ColumnType::date || type == ColumnType::datetime;
+  };
+  for (size_t lower = 0; lower < n && search.options.by_rejection; ++lower)
+    for (size_t upper = 0; upper < n; ++upper)
+      out.loose[lower][upper] = !instant(upper) && !is_spelled(search.column(out.columns[lower])) &&
+                                !is_spelled(search.column(out.columns[upper])) && out.holds(lower, upper) &&
+                                !asked(lower, upper) && out.below[lower][upper]->chance > kLoose;
+  return out;
+}
+
+constexpr double kMinFixed = 0.005, kMinFixedDays = 0.02;  // of the rows
+constexpr size_t kMaxFixed = 100;
+constexpr size_t kFixedShifts = 4;  // pairings of rows with each other's distances
+
+// Whether more rows have something of a column than distances of other rows to the lower columns give.
+bool beyond_distances(double rows, double expected) {
+  return rows >= std::max(2 * expected, expected + 6 * std::sqrt(expected + 1));
+}
+
+// What a later column has whatever its distance is: seen in the rows of the search.
+class FixedSearch {
+ public:
+  FixedSearch(const RuleSearch& search, const Column& upper, const std::vector<const Column*>& lower)
+      : search_(search), upper_(upper) {
+    std::vector<const Column*> all = lower;
+    all.push_back(&upper);
+    least_holders_ = search.holders.least(all);
+    for (const std::vector<int64_t>* rows : {&search.proposing, &search.testing})
+      for (const int64_t row : *rows) {
+        double least = -INFINITY;
+        for (const Column* c : lower) least = std::max(least, c->numbers[static_cast<size_t>(row)]);
+        const double x = upper.numbers[static_cast<size_t>(row)];
+        if (x == x && std::isfinite(least)) least_.push_back(least), x_.push_back(x);
+      }
+  }
+
+  FixedValues find() const {
+    FixedValues out;
+    out.high = highest();
+    if (!search_.options.by_rejection || x_.empty()) return out;
+    out.values = values();
+    for (const FixedDay& day : FixedValues::all_days())
+      if (is_instant(upper_) && is_often(day, out)) out.days.push_back(&day);
+    if (!out.values.empty() || !out.days.empty()) out.column = free_name(search_.table, "fixed " + upper_.name);
+    return out;
+  }
+
+ private:
+  // The number of a row whose distance is that of another one.
+  double shifted(size_t i, size_t shift) const {
+    const size_t other = (i + shift) % x_.size();
+    return rounded(least_[i] + (x_[other] - least_[other]), digits_of(upper_));
+  }
+
+  std::vector<double> values() const {
+    const auto rows = static_cast<double>(x_.size());
+    std::unordered_map<double, double> seen, expected;
+    for (const double x : x_) ++seen[x];
+    for (size_t shift = 1; shift <= kFixedShifts; ++shift)
+      for (size_t i = 0; i < x_.size(); ++i) expected[shifted(i, shift)] += 1.0 / kFixedShifts;
+    std::vector<std::pair<double, double>> often;
+    const auto least = static_cast<double>(least_holders_);
+    for (const auto& [x, n] : seen) {
+      const auto by_distance = expected.find(x);
+      if (n >= std::max(kMinFixed * rows, least) &&
+          beyond_distances(n, by_distance == expected.end() ? 0 : by_distance->second))
+        often.emplace_back(-n, x);
+    }
+    std::sort(often.begin(), often.end());
+    std::vector<double> out;
+    for (const auto& [n, x] : often)
+      if (out.size() < kMaxFixed) out.push_back(x);
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+  // Rows with a fixed value do not count. That all rows end a month is a rule of its own.
+  bool is_often(const FixedDay& day, const FixedValues& fixed) const {
+    const auto lies_on = [&](double x) { return FixedValues::day_of(day, upper_, x) == x; };
+    double rows = 0, seen = 0, expected = 0;
+    for (size_t i = 0; i < x_.size(); ++i) {
+      if (std::binary_search(fixed.values.begin(), fixed.values.end(), x_[i])) continue;
+      ++rows, seen += lies_on(x_[i]);
+      for (size_t shift = 1; shift <= kFixedShifts; ++shift)
+        expected += lies_on(shifted(i, shift)) / (1.0 * kFixedShifts);
+    }
+    return (seen < rows || day.step > 31) &&
+           seen >= std::max(kMinFixedDays * rows, static_cast<double>(least_holders_)) &&
+           beyond_distances(seen, expected);
+  }
+
+  // The largest value, if as many rows or keys hold it as may be known: a limit, such as 100 points.
+  double highest() const {
+    double high = -INFINITY;
+    Held held;
+    search_.holders.each([&](int64_t row, int64_t holder) {
+      const double x = upper_.numbers[static_cast<size_t>(row)];
+      if (x > high) high = x, held = {};
+      if (x == high) held.add(holder);
+    });
+    return held.holders >= least_holders_ ? high : kMissing;
+  }
+
+  const RuleSearch& search_;
+  const Column& upper_;
+  int64_t least_holders_ = 0;
+  std::vector<double> least_, x_;  // the largest of the lower columns, and the upper one
+};
+
+}  // namespace
+
+std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<std::pair<int, int>>& given,
+                                   const std::vector<std::string>& fresh) {
+  const Order order = order_of(search, given, fresh);
+  const size_t n = order.columns.size();
+  const auto column = [&](size_t k) -> const Column& { return search.column(order.columns[k]); };
+  std::vector<FoundRule> out;
+  // Those that reduce nothing come first: they are of columns as they are before others are distances.
+  for (size_t upper = 0; upper < n; ++upper)
+    for (size_t lower = 0; lower < n; ++lower) {
+      if (!order.loose[lower][upper] || order.follows(lower, upper)) continue;
+      const std::vector<std::string> one{column(lower).name};
+      FoundRule found{std::make_shared<LooseBoundRule>(head_of(column(upper)), one), *order.below[lower][upper]};
+      found.check = found.rule->text();
+      out.push_back(std::move(found));
+    }
+  // By the number of columns below, most first: a column is replaced before those that its distance is counted from.
+  std::vector<std::pair<size_t, size_t>> uppers;
+  for (size_t upper = 0; upper < n; ++upper) {
+    size_t lower = 0;
+    for (size_t k = 0; k < n; ++k) lower += order.holds_tightly(k, upper);
+    if (lower > 0) uppers.emplace_back(n - lower, upper);
+  }
+  std::sort(uppers.begin(), uppers.end());
+  for (const auto& [rank, upper] : uppers) {
+    std::vector<std::string> lower;
+    Evidence evidence;
+    for (size_t k = 0; k < n; ++k) {
+      if (!order.holds_tightly(k, upper) || order.follows(k, upper)) continue;
+      const Evidence& e = *order.below[k][upper];
+      if (lower.empty() || e.chance > evidence.chance) evidence = e;  // of several, the weakest
+      lower.push_back(column(k).name);
+    }
+    std::vector<const Column*> below;
+    for (const std::string& name : lower) below.push_back(search.table.find(name));
+    FixedValues fixed = FixedSearch(search, column(upper), below).find();
+    out.push_back({std::make_shared<BoundRule>(head_of(column(upper)), std::move(lower), std::move(fixed)), evidence});
+  }
+  return out;
+}
+
+}  // namespace tessera

@@ -1,0 +1,247 @@
+// Columns of which few combinations occur: each city lies in one country, each product has one price.
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "tables/rules/find/search.h"
+#include "tables/rules/kinds/joint.h"
+#include "tables/rules/rule/columns.h"
+#include "tables/sequence/sequences.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMaxJointColumns = 100;  // the work grows with their square
+constexpr size_t kMostLevels = 1000;      // of a column of numbers, and combinations of several that none determines
+// Of rows whose combination would also occur by chance, where no text determines the other column: a number that is
+// joined to others becomes a list of levels, which has to be worth it.
+constexpr double kMaxByChance = 0.5;
+constexpr double kMaxByChanceOfMany = 0.1;  // where the list is long: what is near to a number is forgotten
+constexpr int32_t kManyNumbers = 32;
+constexpr double kMaxUnseen = 0.002;  // of testing rows: combinations that the proposing rows did not have
+// In combinations that are protected because few rows have them: more than of the columns by themselves, and in all.
+constexpr double kMaxRareRows = 0.02, kMaxRareAnyway = 0.1;
+constexpr int32_t kNotSeen = -1;
+
+uint64_t value_key(const Column& c, int64_t row) {
+  const auto i = static_cast<size_t>(row);
+  if (!is_numeric(c.type)) return static_cast<uint64_t>(static_cast<int64_t>(c.codes[i]));
+  if (c.is_missing(row)) return ~uint64_t{0};
+  const double x = c.numbers[i] + 0.0;
+  uint64_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+// The values of a column in the rows that propose and test, numbered as the proposing rows show them.
+struct Labels {
+  int column;
+  bool text;
+  int32_t levels = 0;
+  std::vector<int32_t> proposing, testing;
+};
+
+Labels labels_of(const RuleSearch& search, int column) {
+  const Column& c = search.column(column);
+  Labels out{column, !is_numeric(c.type), 0, {}, {}};
+  std::unordered_map<uint64_t, int32_t> known;
+  for (const int64_t row : search.proposing) {
+    const auto [entry, fresh] = known.try_emplace(value_key(c, row), out.levels);
+    out.levels += fresh;
+    out.proposing.push_back(entry->second);
+    if (!out.text && known.size() > kMostLevels) return out;
+  }
+  for (const int64_t row : search.testing) {
+    const auto entry = known.find(value_key(c, row));
+    out.testing.push_back(entry == known.end() ? kNotSeen : entry->second);
+  }
+  return out;
+}
+
+// Which values of two columns occur together.
+class SeenPairs {
+ public:
+  SeenPairs(int32_t a, int32_t b) : wide_(b), few_(static_cast<int64_t>(a) * b <= kMatrix) {
+    if (few_) matrix_.assign(static_cast<size_t>(a) * static_cast<size_t>(b), 0);
+  }
+  void insert(int32_t x, int32_t y) {
+    if (few_) size_ += std::exchange(matrix_[place(x, y)], 1) == 0;
+    else size_ += set_.insert(place(x, y)).second;
+  }
+  bool contains(int32_t x, int32_t y) const { return few_ ? matrix_[place(x, y)] != 0 : set_.contains(place(x, y)); }
+  size_t size() const { return size_; }
+
+ private:
+  static constexpr int64_t kMatrix = 1 << 20;
+  size_t place(int32_t x, int32_t y) const {
+    return static_cast<size_t>(x) * static_cast<size_t>(wide_) + static_cast<size_t>(y);
+  }
+  int32_t wide_;
+  bool few_;
+  size_t size_ = 0;
+  std::vector<char> matrix_;
+  std::unordered_set<size_t> set_;
+};
+
+// What testing rows say of two columns: a row with a value that the proposing rows did not have says nothing.
+std::optional<Evidence> evidence_of_pair(const Labels& a, const Labels& b, double tried) {
+  const auto levels = [](const Labels& l) { return l.text ? static_cast<size_t>(l.levels) : 0; };
+  SeenPairs seen(a.levels, b.levels);
+  for (size_t i = 0; i < a.proposing.size(); ++i) seen.insert(a.proposing[i], b.proposing[i]);
+  if (seen.size() > std::max({kMostLevels, levels(a), levels(b)})) return {};
+  Evidence e;
+  int64_t unseen = 0;
+  double kept = 1, said = 1;
+  const size_t n = a.testing.size();
+  for (size_t i = 0; i < n; ++i) {
+    const int32_t x = a.testing[i], y = b.testing[i], other = b.testing[(i + 1) % n];
+    if (x != kNotSeen && y != kNotSeen) ++e.held_out, unseen += !seen.contains(x, y);
+    if (x != kNotSeen && other != kNotSeen) ++said, kept += seen.contains(x, other);
+  }
+  e.chance = kept / said;
+  const bool fixed = static_cast<double>(unseen) <= kMaxUnseen * static_cast<double>(e.held_out);
+  const auto combinations = static_cast<int32_t>(seen.size());
+  const bool determined = (a.text && combinations == a.levels) || (b.text && combinations == b.levels);
+  const auto many = [](const Labels& l) { return !l.text && l.levels > kManyNumbers; };
+  const double most = many(a) || many(b) ? kMaxByChanceOfMany : kMaxByChance;
+  if (!fixed || (!determined && e.chance > most) || !RuleSearch::beyond_chance(e.held_out, e.chance, tried)) return {};
+  return e;
+}
+
+// Whether the combinations of these columns can be the levels of one: rows in those that are kept, or none. Those that
+// a column of texts determines are no more than its own levels, which are learned and protected anyway.
+std::optional<int64_t> rows_in_levels(const RuleSearch& search, const std::vector<int>& columns) {
+  size_t most = kMostLevels;
+  int64_t rare_anyway = 0;
+  const int64_t least = search.holders.least(search.columns_at(columns));
+  for (const int j : columns) {
+    const Column& c = search.column(j);
+    most = std::max(most, c.values.size());
+    if (is_numeric(c.type)) continue;
+    int64_t rare = 0;
+    for (const Held& value : search.holders.of_values(c)) rare += value.holders < least ? value.rows : 0;
+    rare_anyway = std::max(rare_anyway, rare);
+  }
+  std::unordered_map<uint64_t, Held> held;
+  search.holders.each([&](int64_t row, int64_t holder) {
+    if (held.size() > 8 * most) return;
+    uint64_t key = 0;
+    for (const int j : columns) {
+      key = (key ^ value_key(search.column(j), row)) * 0x9e3779b97f4a7c15ull;
+      key ^= key >> 29;
+    }
+    held[key].add(holder);
+  });
+  if (held.size() > 8 * most || search.holders.hide_texts()) return {};
+  int64_t rare = 0;
+  size_t levels = 0;
+  for (const auto& [key, combination] : held) {
+    if (combination.holders < least) rare += combination.rows;
+    else ++levels;
+  }
+  const auto share = [&](int64_t n) { return static_cast<double>(n) / static_cast<double>(search.table.rows); };
+  if (levels > most || share(rare - rare_anyway) > kMaxRareRows || share(rare) > kMaxRareAnyway) return {};
+  return search.table.rows - rare;
+}
+
+struct Pair {
+  size_t a, b;  // of the labelled columns
+  Evidence evidence;
+};
+
+std::vector<Pair> fixed_pairs(const RuleSearch& search, const std::vector<Labels>& labels) {
+  const size_t n = labels.size();
+  std::vector<std::vector<Pair>> found(n);
+  search.team.for_each(static_cast<int64_t>(n), [&](int64_t i) {
+    const auto b = static_cast<size_t>(i);
+    for (size_t a = 0; a < b; ++a)
+      if (const auto e = evidence_of_pair(labels[a], labels[b], static_cast<double>(n * n)))
+        found[b].push_back({a, b, *e});
+  });
+  std::vector<Pair> out;
+  for (const auto& of : found) out.insert(out.end(), of.begin(), of.end());
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Pair& x, const Pair& y) { return x.evidence.chance < y.evidence.chance; });
+  return out;
+}
+
+struct Group {
+  std::vector<int> columns;
+  Evidence evidence;
+};
+
+// Pairs that share columns, together, as far as their combinations can be levels; the surest pairs first.
+std::vector<Group> groups_of(const RuleSearch& search, const std::vector<Labels>& labels,
+                             const std::vector<Pair>& pairs) {
+  std::vector<Group> groups;
+  const auto group_with = [&](int column) {
+    return std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
+      return std::find(g.columns.begin(), g.columns.end(), column) != g.columns.end();
+    });
+  };
+  for (const Pair& p : pairs) {
+    const int a = labels[p.a].column, b = labels[p.b].column;
+    const auto with_a = group_with(a), with_b = group_with(b);
+    if (with_a != groups.end() && with_a == with_b) continue;
+    Group joined{{}, p.evidence};
+    for (const auto& [group, column] : {std::pair{with_a, a}, std::pair{with_b, b}}) {
+      if (group == groups.end()) {
+        joined.columns.push_back(column);
+        continue;
+      }
+      joined.columns.insert(joined.columns.end(), group->columns.begin(), group->columns.end());
+      joined.evidence.chance = std::max(joined.evidence.chance, group->evidence.chance);
+    }
+    std::sort(joined.columns.begin(), joined.columns.end());
+    const auto rows = rows_in_levels(search, joined.columns);
+    if (!rows) continue;
+    joined.evidence.rows = *rows;
+    std::erase_if(groups, [&](const Group& g) {
+      return std::includes(joined.columns.begin(), joined.columns.end(), g.columns.begin(), g.columns.end());
+    });
+    groups.push_back(std::move(joined));
+  }
+  return groups;
+}
+
+FoundRule rule_of(const RuleSearch& search, const Group& group) {
+  std::vector<Column> parts;
+  std::string name;
+  for (const int j : group.columns) {
+    parts.push_back(head_of(search.column(j)));
+    name += (name.empty() ? "" : " | ") + parts.back().name;
+  }
+  return {std::make_shared<JointRule>(free_name(search.table, name), std::move(parts)), group.evidence};
+}
+
+}  // namespace
+
+std::vector<FoundRule> find_combinations(const RuleSearch& search) {
+  std::vector<Labels> labels;
+  for (int j = 0; j < static_cast<int>(search.columns()) && labels.size() < kMaxJointColumns; ++j) {
+    const auto& filled = search.filled;
+    if (!search.usable(j) || std::find(filled.begin(), filled.end(), search.column(j).name) != filled.end()) continue;
+    Labels one = labels_of(search, j);
+    search.column(j).relax();
+    if (one.levels >= 2 && (one.text || one.levels <= static_cast<int32_t>(kMostLevels)))
+      labels.push_back(std::move(one));
+  }
+  std::vector<FoundRule> out;
+  for (const Group& group : groups_of(search, labels, fixed_pairs(search, labels)))
+    out.push_back(rule_of(search, group));
+  return out;
+}
+
+std::optional<FoundRule> joint_rule(const RuleSearch& search, std::vector<int> columns) {
+  std::sort(columns.begin(), columns.end());
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+  const auto rows = rows_in_levels(search, columns);
+  if (!rows) return {};
+  Group group{std::move(columns), {}};
+  group.evidence.rows = *rows;
+  return rule_of(search, group);
+}
+
+}  // namespace tessera

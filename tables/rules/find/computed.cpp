@@ -1,0 +1,144 @@
+// Columns that others give: equal texts, and the test of an expression.
+#include "tables/rules/kinds/computed.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tables/rules/find/factors.h"
+#include "tables/rules/find/search.h"
+#include "tables/rules/kinds/function.h"
+#include "tables/rules/rule/columns.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kMaxNumberDigits = 15;
+
+// The part of a whole that a product takes, as 1 - discount / 100: no value of the table makes it negative.
+bool is_rest(const Arithmetic& a) {
+  return a.op == Arithmetic::Op::subtract && a.operands[0].op == Arithmetic::Op::number && a.operands[0].number > 0;
+}
+
+// What a date counts from 1970 on: no date of a sampled row is before those of the table.
+bool is_count(const Arithmetic& a) {
+  return a.op == Arithmetic::Op::subtract && a.operands[1].op == Arithmetic::Op::number && a.operands[1].instant;
+}
+
+bool negative_terms(const Arithmetic& a) {
+  if (is_count(a)) return false;
+  if (a.op == Arithmetic::Op::subtract || (a.op == Arithmetic::Op::number && a.number < 0)) return true;
+  const bool product = a.op == Arithmetic::Op::multiply || a.op == Arithmetic::Op::divide;
+  return std::any_of(a.operands.begin(), a.operands.end(), [=](const Arithmetic& operand) {
+    return !(product && is_rest(operand)) && negative_terms(operand);
+  });
+}
+
+struct NumberInside {
+  double* number;
+  bool divides;  // the reciprocal is what a value is linear in
+};
+
+// Of dates and times, what they count from is no number of the table.
+void numbers_in(Arithmetic& a, bool divides, std::vector<NumberInside>& out) {
+  if (a.op == Arithmetic::Op::number && !a.instant) out.push_back({&a.number, divides});
+  for (Arithmetic& operand : a.operands)
+    numbers_in(operand, a.op == Arithmetic::Op::divide && &operand != a.operands.data(), out);
+}
+
+// Whether each number of an expression, given the others, is the simplest one that rows allow, also without as many
+// holders as a rule may not tell of: a factor of a column that is 0 in all rows but one would be that row's.
+bool has_stable_numbers(const RuleSearch& search, Arithmetic expression, const Column& target) {
+  std::vector<int> places = columns_of(expression);
+  std::vector<const Column*> columns = search.columns_at(places);
+  columns.push_back(&target);
+  const int64_t least = search.holders.least(columns);
+  std::vector<NumberInside> numbers;
+  numbers_in(expression, false, numbers);
+  std::vector<int64_t> rows = search.proposing;
+  rows.insert(rows.end(), search.testing.begin(), search.testing.end());
+  rows = search.holders.together(std::move(rows));
+  return std::all_of(numbers.begin(), numbers.end(), [&](const NumberInside& inside) {
+    const double own = *inside.number, at = inside.divides ? 1 / own : own, change = 1e-3 * std::abs(at);
+    const auto value = [&](int64_t row, double x) {
+      *inside.number = inside.divides ? 1 / x : x;
+      const double out = exact_value(expression, search.table, static_cast<size_t>(row), target);
+      *inside.number = own;
+      return out;
+    };
+    Outermost low(-1, least), high(1, least);
+    for (const int64_t row : rows) {
+      const double t = target.numbers[static_cast<size_t>(row)], here = value(row, at);
+      const double slope = (value(row, at + change) - here) / change;
+      if (t != t || !(std::abs(slope) > 0)) continue;
+      const double middle = at + (t - here) / slope, reach = reach_of(t, here, target) / std::abs(slope);
+      low.add(middle - reach, search.holders.of(row)), high.add(middle + reach, search.holders.of(row));
+    }
+    const auto stable = stable_between(low, high, [&](double a, double b) {
+      if (inside.divides && !(a > 0)) return kMissing;
+      return inside.divides ? simplest_between(1 / b, 1 / a, Ends::both, kMaxNumberDigits)
+                            : simplest_between(a, b, Ends::both, kMaxNumberDigits);
+    });
+    return stable && *stable == own;
+  });
+}
+
+}  // namespace
+
+std::optional<FoundRule> find_copy(const RuleSearch& search) {
+  std::vector<int> texts;
+  for (size_t j = 0; j < search.columns(); ++j)
+    if (search.usable(static_cast<int>(j)) && !is_numeric(search.column(static_cast<int>(j)).type))
+      texts.push_back(static_cast<int>(j));
+  const double tried = static_cast<double>(texts.size() * texts.size()) / 2;
+  for (size_t b = 1; b < texts.size(); ++b)
+    for (size_t a = 0; a < b; ++a) {
+      const Column &kept = search.column(texts[a]), &copy = search.column(texts[b]);
+      const std::vector<int32_t> code = codes_in(kept, copy);
+      const auto holds = [&](int64_t row, int64_t other) {
+        const int32_t is = copy.codes[static_cast<size_t>(other)], of = kept.codes[static_cast<size_t>(row)];
+        return is < 0 && of < 0 ? -1 : (is < 0 ? -1 : code[static_cast<size_t>(is)]) == of ? 1 : 0;
+      };
+      const bool proposed =
+          std::all_of(search.proposing.begin(), search.proposing.end(), [&](int64_t r) { return holds(r, r) != 0; });
+      const auto evidence = proposed ? search.evidence_of(holds, tried) : std::nullopt;
+      kept.relax(), copy.relax();
+      if (evidence)
+        return FoundRule{std::make_shared<ComputedRule>(head_of(copy), quoted_name(kept.name)), *evidence, "",
+                         copy.name};
+    }
+  return {};
+}
+
+std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed& rule, double tried, bool given) {
+  const Column& target = search.column(rule.target);
+  const Arithmetic expression = parse_arithmetic(rule.expression, search.table, "a rule");
+  const auto holds = [&](int64_t row, int64_t other) {
+    const double value = target.numbers[static_cast<size_t>(other)];
+    const double computed = exact_value(expression, search.table, static_cast<size_t>(row), target);
+    if (value != value || computed != computed) return (value != value) == (computed != computed) ? -1 : 0;
+    return same_number(value, computed, target) ? 1 : 0;
+  };
+  FoundRule found;
+  found.column = target.name;
+  if (given) {
+    for (int64_t row = 0; row < search.table.rows; ++row) {
+      const int here = holds(row, row);
+      if (here == 0) return {};
+      found.evidence.rows += here > 0;
+    }
+  } else {
+    const auto evidence = search.evidence_of(holds, tried);
+    if (!evidence || !has_stable_numbers(search, expression, target)) return {};
+    found.evidence = *evidence;
+  }
+  // A difference of columns may come out below zero where no real one does.
+  if ((target.type == ColumnType::integer || target.type == ColumnType::decimal) && negative_terms(expression) &&
+      std::none_of(target.numbers.begin(), target.numbers.end(), [](double x) { return x < 0; })) {
+    if (!search.options.by_rejection || is_spelled(target)) return {};
+    found.check = quoted_name(target.name) + " >= 0";
+  }
+  found.rule = std::make_shared<ComputedRule>(head_of(target), rule.expression);
+  return found;
+}
+
+}  // namespace tessera

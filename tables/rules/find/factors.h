@@ -1,0 +1,31 @@
+// Numbers that expressions hold, and how exactly columns say them.
+#pragma once
+#include <unordered_map>
+#include <vector>
+
+#include "tables/table/table.h"
+
+namespace tessera {
+
+double dot(const std::vector<double>& a, const std::vector<double>& b);
+
+// The number of fewest digits within `near` of x, or one over a whole number; x itself if there is none.
+double short_number(double x, double near);
+
+// The first number of a range in a fixed order: of fewest digits, and rather a multiple of 5 or 2; then the smallest.
+// Between 3 and 4 digits come those over which 1 is whole. NaN: none has up to `digits` digits after the point.
+enum class Ends { below, above, both };  // which ends belong to the range
+double simplest_between(double below, double above, Ends ends, int digits);
+
+inline bool is_instant(const Column& c) { return c.type == ColumnType::date || c.type == ColumnType::datetime; }
+
+// Numbers that many rows hold, such as 0, and how many do: more than a hundredth of the rows, and than four.
+std::unordered_map<double, size_t> frequent_numbers(const std::vector<double>& numbers);
+
+// The numbers among them that differ.
+size_t distinct_of(std::vector<double> numbers);
+
+// Half a unit of the column's last digit, in the units of expressions (days, where it has times); 0: not rounded.
+double half_unit(const Column& column);
+
+}  // namespace tessera

@@ -1,0 +1,350 @@
+// Finds the rules of a table: those that are given first, then those that take most away. Each reduces the table before
+// the next is looked for, so that no rule needs a column that follows from another one.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "tables/expression/where.h"
+#include "tables/rules/find/forms.h"
+#include "tables/rules/find/search.h"
+#include "tables/rules/kinds/form.h"
+#include "tables/rules/kinds/function.h"
+#include "tables/rules/kinds/joint.h"
+#include "tables/rules/kinds/key.h"
+#include "tables/rules/rule/columns.h"
+#include "tables/table/decimals.h"
+#include "tables/table/number_writer.h"
+#include "tables/table/row_formats.h"
+
+namespace tessera {
+
+class RuleFinder {
+ public:
+  RuleFinder(Table& table, const RuleOptions& options, Team& team, const Monitor& monitor)
+      : table_(table), options_(options), team_(team), monitor_(monitor), holders_(table, options) {
+    for (Column& c : table.columns) {
+      out_.columns_.push_back(c.name);
+      limit_to_shared(c);
+    }
+    const auto rank = [&](const std::string& name) {  // sampled sequences begin with their key and index
+      return name.empty() ? 2 : name == options.key ? 0 : name == options.index ? 1 : 2;
+    };
+    std::stable_sort(out_.columns_.begin(), out_.columns_.end(),
+                     [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
+  }
+
+  Rules run() {
+    std::vector<FoundRule> formats = find_formats(search());
+    for (const FoundRule& f : formats) reduce_form(f);
+    for (const std::string& text : options_.given) give(text);
+    for (const FoundRule& f : out_.found_) f.rule->reduce(table_, team_);
+    out_.found_.insert(out_.found_.begin(), formats.begin(), formats.end());
+    for (const auto& [text, columns] : keys_) unite(text, columns);
+    for (const auto& [text, columns] : combinations_) combine(text, columns);
+    const bool find = options_.find && table_.rows >= RuleSearch::kLeastRows;
+    if (find) {
+      if (options_.by_rejection && keys_.empty()) exhaust(find_keys);
+      exhaust(find_copy);
+      find_times();
+      exhaust(find_multiple);
+      exhaust(find_sum);
+      exhaust(find_product);
+      exhaust(find_between);
+      exhaust(find_rates);
+      set_apart(find_running(search()), &Rules::firsts);
+      exhaust(find_bands);
+      find_steps();
+      // of rows, as repeats are
+      if (options_.by_rejection)
+        for (FoundRule& f : find_forms(search())) {
+          moved_.push_back(f.rule->columns(table_).front());
+          reduce_form(f);
+          out_.found_.push_back(std::move(f));
+        }
+      find_in_place();
+    }
+    if (find || !bounds_.empty()) keep(rechecked(find_bounds(search(), given_bounds())));
+    if (find && options_.by_rejection) find_cycles_and_orders();
+    // of rows: a step of a sequence is not drawn from the steps before it as a column is from other columns
+    if (find && options_.by_rejection) keep(find_repeats(search(), out_.found_));
+    if (find) keep(find_grids(search(), out_.found_));
+    monitor_.check_cancelled("rules");
+    return std::move(out_);
+  }
+
+ private:
+  RuleSearch search() { return {table_, options_, holders_, team_}; }
+
+  // A digit that fewer rows or keys need than a number must have would stand in a rule, as the format of its column.
+  void limit_to_shared(Column& c) const {
+    const int64_t least = c.least_rows != 0 ? c.least_rows : options_.least_rows;
+    if (!is_numeric(c.type) || least <= 1 || !c.arrow.empty() || digits_of(c) == kAllDigits) return;
+    const auto is_shared = [&](int digits) {
+      Held finer;
+      holders_.each([&](int64_t row, int64_t holder) {
+        if (finer.holders >= least) return;
+        const double x = c.numbers[static_cast<size_t>(row)];
+        if (x == x && round_decimals(x, digits - 1) != x) finer.add(holder);
+      });
+      c.relax();
+      return finer.holders >= least;
+    };
+    const int fewest = c.type == ColumnType::decimal ? 1 : 0;
+    while (decimals_of(c) > fewest && !is_shared(c.decimals)) --c.decimals, limit_digits(c);
+  }
+
+  void exhaust(std::optional<FoundRule> (*find)(const RuleSearch&)) {
+    while (auto found = find(search())) {
+      monitor_.check_cancelled("rules");
+      auto total = find_total(search(), *found);
+      keep(std::move(total ? *total : *found));
+    }
+  }
+
+  // Parts of dates and times first: sums and bands would say some of them in other words.
+  void find_times() {
+    exhaust(find_functions);
+    if (!options_.by_rejection) return;
+    keep(find_spelled(search()));
+    exhaust(find_functions);
+  }
+
+  // What is learned as differences between steps is in no other rule; one that is given comes first.
+  void find_steps() {
+    for (const GivenOrder& given : bounds_) options_.apart.insert(options_.apart.end(), {given.lower, given.upper});
+    std::vector<FoundRule> rising = find_rising(search());
+    options_.apart.resize(options_.apart.size() - 2 * bounds_.size());
+    set_apart(std::move(rising), &Rules::rising);
+  }
+
+  // Of the columns that rules between steps take, other rules would see what is left.
+  void set_apart(std::vector<FoundRule> found, std::vector<std::string> (Rules::*columns)() const) {
+    keep(std::move(found));
+    const std::vector<std::string> names = (out_.*columns)();
+    options_.apart.insert(options_.apart.end(), names.begin(), names.end());
+  }
+
+  void find_in_place() {
+    RuleSearch in_place = search();
+    std::vector<FoundRule> missing = find_missing(in_place);
+    // Forms are missing where their columns are.
+    std::erase_if(
+        missing, [&](const FoundRule& f) { return std::find(forms_.begin(), forms_.end(), f.column) != forms_.end(); });
+    keep(find_months(in_place));
+    for (const FoundRule& f : missing) in_place.filled.push_back(f.column);
+    std::vector<FoundRule> combinations = find_combinations(in_place);
+    keep(std::move(missing));
+    keep(std::move(combinations));
+  }
+
+  // Times become days first, which may be ordered with dates, and all dates weeks: a step of a sequence has neither.
+  void find_cycles_and_orders() {
+    std::vector<std::string> days;
+    std::vector<FoundRule> times = find_cycles(search(), ColumnType::datetime);
+    for (const FoundRule& f : times) days.push_back(f.rule->columns(table_).front());
+    keep(std::move(times));
+    if (!days.empty()) keep(rechecked(find_bounds(search(), {}, days)));
+    keep(find_cycles(search(), ColumnType::date));
+  }
+
+  void reduce_form(const FoundRule& found) {
+    forms_.push_back(dynamic_cast<const FormRule&>(*found.rule).form());
+    found.rule->reduce(table_, team_);
+    table_.relax();
+  }
+
+  // Forms move numbers after an order was restored: a midnight may be before the start of its day's shift.
+  std::vector<FoundRule> rechecked(std::vector<FoundRule> orders) const {
+    for (FoundRule& f : orders)
+      for (const std::string& name : f.rule->columns(table_))
+        if (f.check.empty() && options_.by_rejection && std::find(moved_.begin(), moved_.end(), name) != moved_.end())
+          f.check = f.rule->text();
+    return orders;
+  }
+
+  void keep(std::vector<FoundRule> found) {
+    for (FoundRule& f : found) keep(std::move(f));
+  }
+  void keep(FoundRule found) {
+    const int64_t own = own_least(found.rule->columns(table_));
+    found.rule->reduce(table_, team_);
+    table_.relax();
+    for (Column& c : table_.columns)  // that the rule put in the place of others
+      if (c.reason == found.rule->text()) c.least_rows = own;
+    if (!found.check.empty()) out_.checked_.push_back(found.check);
+    out_.found_.push_back(std::move(found));
+  }
+
+  // What is made of several columns needs as many rows as each of them; 0: as all columns do.
+  int64_t own_least(const std::vector<std::string>& names) const {
+    int64_t out = 0, most = 0;
+    for (const std::string& name : names) {
+      const int64_t own = column_of(table_, name).least_rows;
+      most = std::max(most, own), out = std::max(out, own != 0 ? own : options_.least_rows);
+    }
+    return most == 0 ? 0 : out;
+  }
+
+  // A rule that the user gives: by construction if it computes a column or orders two, and the table keeps it; else
+  // sampled rows are checked. The table is reduced after the last one, as rules may name each other's columns.
+  void give(const std::string& text) {
+    if (const std::vector<std::string> columns = JointRule::columns_in(text); !columns.empty()) {
+      combinations_.emplace_back(text, columns);
+      return;
+    }
+    if (const std::vector<std::string> columns = KeyRule::columns_in(text); !columns.empty()) {
+      keys_.emplace_back(text, columns);
+      return;
+    }
+    const Where where = parse_where(text, table_, "--rule");
+    if (where.empty()) throw Error(ErrorCode::usage, "--rule: the rule is empty. Write one such as: end >= start");
+    if (where.terms.size() > 1)
+      throw Error(ErrorCode::usage, fmt::format("--rule: \"{}\" is {} rules; give each by a --rule of its own.", text,
+                                                where.terms.size()));
+    const WhereTerm& term = where.terms.front();
+    check_apart(columns_of(term));
+    if (!computes(term) && !orders(term)) check(term.text);
+  }
+
+  void check(const std::string& text) {
+    if (!options_.by_rejection)
+      throw Error(ErrorCode::usage,
+                  fmt::format("--rule: \"{}\" does not compute a column or order two in every row, and steps of "
+                              "sequences cannot be drawn again.\n  Omit it.",
+                              text));
+    out_.checked_.push_back(text);
+  }
+
+  void unite(const std::string& text, const std::vector<std::string>& columns) {
+    if (columns.size() != 2 || !options_.by_rejection)
+      throw Error(ErrorCode::usage,
+                  fmt::format("\"{}\": a key is of two columns of a table of rows{}.\n  Name the "
+                              "column of groups, then the one that numbers or names rows within a group.",
+                              text, options_.by_rejection ? "" : ", not of sequences"));
+    std::vector<int> places;
+    for (const std::string& name : columns) places.push_back(parse_column(quoted_name(name), table_, "a key"));
+    check_apart(places);
+    keep(key_rule(search(), places[0], places[1]));
+  }
+
+  // Constants are in every combination as they are.
+  void combine(const std::string& text, const std::vector<std::string>& columns) {
+    std::vector<int> places;
+    for (const std::string& name : columns) {
+      const int j = parse_column(quoted_name(name), table_, "--rule");
+      const ColumnType type = table_.columns[static_cast<size_t>(j)].type;
+      if (type == ColumnType::identifier)
+        throw Error(ErrorCode::usage, fmt::format("--rule: \"{}\": column \"{}\" is an identifier, whose values are "
+                                                  "made up.\n  Omit it, or give it another type by --types.",
+                                                  text, name));
+      if (type != ColumnType::constant) places.push_back(j);
+    }
+    check_apart(places);
+    if (places.size() < 2) return;
+    std::optional<FoundRule> found = joint_rule(search(), places);
+    if (!found)
+      throw Error(
+          ErrorCode::usage,
+          fmt::format("--rule: \"{}\": the table has more than 1,000 combinations, or more than 2 % of its rows "
+                      "have one that fewer than {} {} share, which a model may not hold.\n  Omit the rule, or name "
+                      "fewer columns.",
+                      text, holders_.least(search().columns_at(places)), options_.key.empty() ? "rows" : "keys"));
+    keep(std::move(*found));
+  }
+
+  void check_apart(const std::vector<int>& columns) const {
+    for (const int j : columns) {
+      const std::string& name = table_.columns[static_cast<size_t>(j)].name;
+      if (std::find(options_.apart.begin(), options_.apart.end(), name) != options_.apart.end())
+        throw Error(ErrorCode::usage, fmt::format("--rule: column \"{}\" is the key, the index or static: rules of "
+                                                  "sequences are of the other columns.",
+                                                  name));
+    }
+  }
+
+  bool computes(const WhereTerm& term) {
+    if (term.kind != WhereTerm::Kind::compare || term.relation != WhereTerm::Relation::equal || term.negated)
+      return false;
+    for (const bool left : {true, false}) {
+      const Arithmetic &target = left ? term.left : term.right, &other = left ? term.right : term.left;
+      const std::vector<int> of = columns_of(other);
+      if (!target.is_column() || std::find(of.begin(), of.end(), target.column) != of.end()) continue;
+      auto found = computed_rule(search(), {target.column, left ? term.right_text : term.left_text}, 1, true);
+      if (!found || !place_in_order(std::move(*found), target.column, of)) continue;
+      return true;
+    }
+    return false;
+  }
+
+  // A rule is restored after those that give its own columns, which follow it in the list. False: it needs a column
+  // that needs it, or there is a rule for the column.
+  bool place_in_order(FoundRule found, int target, const std::vector<int>& of) {
+    auto& rules = out_.found_;
+    size_t at = 0, after = 0;
+    for (; at < rules.size() && std::find(of.begin(), of.end(), computed_[at].target) == of.end(); ++at) {}
+    for (size_t k = 0; k < rules.size(); ++k) {
+      if (computed_[k].target == target) return false;
+      if (std::find(computed_[k].of.begin(), computed_[k].of.end(), target) != computed_[k].of.end()) after = k + 1;
+    }
+    if (after > at) return false;
+    if (!found.check.empty()) out_.checked_.push_back(found.check);
+    rules.insert(rules.begin() + static_cast<std::ptrdiff_t>(at), std::move(found));
+    computed_.insert(computed_.begin() + static_cast<std::ptrdiff_t>(at), {target, of});
+    return true;
+  }
+
+  // Kept with the orders that are found, as a <= b <= c is learned in one order.
+  bool orders(const WhereTerm& term) {
+    using Relation = WhereTerm::Relation;
+    if (term.kind != WhereTerm::Kind::compare || term.negated || !term.left.is_column() || !term.right.is_column())
+      return false;
+    const bool above = term.relation == Relation::greater_equal, below = term.relation == Relation::less_equal;
+    const Column& left = table_.columns[static_cast<size_t>(term.left.column)];
+    const Column& right = table_.columns[static_cast<size_t>(term.right.column)];
+    if ((!above && !below) || !comparable(left, right)) return false;
+    const Column &lower = above ? right : left, &upper = above ? left : right;
+    for (size_t i = 0; i < lower.numbers.size(); ++i)
+      if (upper.numbers[i] == upper.numbers[i] && !(lower.numbers[i] <= upper.numbers[i])) return false;
+    bounds_.push_back({lower.name, upper.name, term.text});
+    return true;
+  }
+
+  // By their places in what is left of the table. A column that others give has no distance: its order is checked.
+  std::vector<std::pair<int, int>> given_bounds() {
+    std::vector<std::pair<int, int>> out;
+    for (const auto& [lower, upper, text] : bounds_) {
+      const int a = place_of(table_, lower), b = place_of(table_, upper);
+      if (a >= 0 && b >= 0) out.emplace_back(a, b);
+      else check(text);
+    }
+    return out;
+  }
+
+  struct GivenOrder {
+    std::string lower, upper, text;
+  };
+  struct GivenColumn {
+    int target;
+    std::vector<int> of;  // the columns that give it
+  };
+
+  Table& table_;
+  RuleOptions options_;
+  Team& team_;
+  const Monitor& monitor_;
+  Holders holders_;
+  Rules out_;
+  std::vector<std::string> forms_, moved_;  // columns that say how others are written; of these, those of numbers
+  std::vector<GivenColumn> computed_;       // of each rule in out_ while rules are given
+  std::vector<GivenOrder> bounds_;
+  std::vector<std::pair<std::string, std::vector<std::string>>> combinations_, keys_;  // given: the rule, its columns
+};
+
+Rules Rules::find(Table& table, const RuleOptions& options, Team& team, const Monitor& monitor) {
+  const bool formats = std::any_of(table.columns.begin(), table.columns.end(), by_row);
+  if (!options.any() && !formats) return {};
+  return RuleFinder(table, options, team, monitor).run();
+}
+
+}  // namespace tessera

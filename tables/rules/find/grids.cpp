@@ -1,0 +1,97 @@
+// Columns whose values lie on a grid coarser than their digits.
+#include "tables/rules/kinds/bound.h"
+#include "tables/rules/kinds/grid.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tables/rules/find/search.h"
+#include "tables/rules/rule/columns.h"
+#include "tables/table/decimals.h"
+
+namespace tessera {
+namespace {
+
+// Columns of fewer values are learned value by value.
+constexpr size_t kMinValues = 17;
+
+// How many groups of rows without a common holder lie on no coarser grid: if `least` do, the grid is the same without
+// any least − 1 holders, as one group is left as it is.
+int64_t groups_on(const RuleSearch& search, const Column& c, double unit, int64_t wanted) {
+  int64_t groups = 0, step = 0, closed = -1;
+  std::optional<int64_t> first;
+  for (const int64_t row : search.holders.together(search.proposing)) {
+    const double x = c.numbers[static_cast<size_t>(row)];
+    if (x != x || search.holders.of(row) == closed) continue;
+    const int64_t v = std::llround(x * unit);
+    if (!first) first = v;
+    step = std::gcd(step, v - *first);
+    if (step != wanted) continue;
+    ++groups, step = 0, closed = search.holders.of(row);
+    first.reset();
+  }
+  return groups;
+}
+
+// The values in units of their last digit, of some rows; empty if they are too large.
+std::vector<int64_t> units_of(const Column& c, const std::vector<int64_t>& rows, double unit) {
+  std::vector<int64_t> out;
+  for (const int64_t row : rows) {
+    const double x = c.numbers[static_cast<size_t>(row)] * unit;
+    if (x != x) continue;
+    if (std::abs(x) > Grid::kMaxUnits) return {};
+    out.push_back(std::llround(x));
+  }
+  return out;
+}
+
+std::optional<FoundRule> grid_of_column(const RuleSearch& search, const Column& c, const std::string& said,
+                                        double tried) {
+  const int digits = digits_of(c);
+  if (digits == kAllDigits) return {};
+  const double unit = grid_of(digits);
+  std::vector<int64_t> values = units_of(c, search.proposing, unit);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  if (values.size() < kMinValues) return {};
+  int64_t step = 0;
+  for (const int64_t v : values) step = std::gcd(step, v - values[0]);
+  if (step < 2) return {};
+  const int64_t first = ((values[0] % step) + step) % step;
+  const auto holds = [&](int64_t row, int64_t) {
+    const double x = c.numbers[static_cast<size_t>(row)] * unit;
+    if (x != x) return -1;
+    return std::abs(x) <= Grid::kMaxUnits && (std::llround(x) - first) % step == 0 ? 1 : 0;
+  };
+  Evidence e;
+  e.chance = 1 / static_cast<double>(step);
+  for (const int64_t row : search.testing) e.held_out += holds(row, row) > 0;
+  // The same value again says nothing: distinct ones count.
+  if (!RuleSearch::beyond_chance(static_cast<int64_t>(values.size()) - 1, e.chance, tried)) return {};
+  if (groups_on(search, c, unit, step) < search.holders.least({&c})) return {};
+  for (int64_t row = 0; row < search.table.rows; ++row) {
+    const int here = holds(row, row);
+    if (here == 0) return {};
+    e.rows += here > 0;
+  }
+  return FoundRule{std::make_shared<GridRule>(c.name, said, Grid{step, first, digits}), e};
+}
+
+}  // namespace
+
+std::vector<FoundRule> find_grids(const RuleSearch& search, const std::vector<FoundRule>& bounds) {
+  std::vector<FoundRule> out;
+  for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
+    const Column& c = search.column(j);
+    if (!search.usable(j) || !is_numeric(c.type)) continue;
+    const BoundRule* bound = bound_of(bounds, c.name);
+    const std::string said = bound != nullptr ? bound->distance() : quoted_name(c.name);
+    if (auto found = grid_of_column(search, c, said, static_cast<double>(search.columns())))
+      out.push_back(std::move(*found));
+    c.relax();
+  }
+  return out;
+}
+
+}  // namespace tessera

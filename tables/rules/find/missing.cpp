@@ -1,0 +1,112 @@
+// Columns that are missing exactly where another one says so.
+#include "tables/rules/kinds/missing.h"
+
+#include <algorithm>
+
+#include "tables/rules/find/search.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMaxValues = 100;  // of a column that says so
+
+// The fewer of those who lack a value of a column and those who have one.
+int64_t fewer_of(const RuleSearch& search, const Column& c) {
+  Held with, without;
+  search.holders.each([&](int64_t row, int64_t holder) { (c.is_missing(row) ? without : with).add(holder); });
+  c.relax();
+  return std::min(with.holders, without.holders);
+}
+
+// Whether column `target` is missing in `row` if `other` says so by being missing or present.
+std::optional<MissingWhere> by_presence(const RuleSearch& search, const Column& target, const Column& other) {
+  using Says = MissingWhere::Says;
+  const auto always = [&](bool same) {
+    return std::all_of(search.proposing.begin(), search.proposing.end(),
+                       [&](int64_t row) { return (target.is_missing(row) == other.is_missing(row)) == same; });
+  };
+  if (always(true)) return MissingWhere{other.name, Says::missing, {}, false};
+  if (always(false)) return MissingWhere{other.name, Says::present, {}, false};
+  return {};
+}
+
+// The rows of a value of a column of texts, or of its missing cells, and those of them that lack the target.
+struct Lacking {
+  Held held;
+  int64_t missing = 0;
+};
+
+// By the values of a column of texts: each has the target always, or never. Values of fewer holders than a category
+// needs are replaced by protection: their rows say nothing, and must be few.
+std::optional<MissingWhere> by_values(const RuleSearch& search, const Column& target, const Column& other,
+                                      std::vector<Lacking>& values) {
+  if (is_numeric(other.type) || other.values.size() > kMaxValues) return {};
+  values.assign(other.values.size() + 1, {});
+  search.holders.each([&](int64_t row, int64_t holder) {
+    const int32_t code = other.codes[static_cast<size_t>(row)];
+    Lacking& v = values[code < 0 ? other.values.size() : static_cast<size_t>(code)];
+    v.held.add(holder);
+    v.missing += target.is_missing(row);
+  });
+  const std::vector<Held>& held = search.holders.of_values(other);
+  MissingWhere where{other.name, MissingWhere::Says::values, {}, false};
+  const int64_t least = search.holders.least({&target, &other});
+  int64_t rare = 0;
+  for (size_t v = 0; v < values.size(); ++v) {
+    const bool text = v < held.size();
+    if ((text ? held[v] : values[v].held).holders < least) {
+      rare += values[v].held.rows;
+      values[v] = {};
+      continue;
+    }
+    if (values[v].missing != 0 && values[v].missing != values[v].held.rows) return {};
+    if (text && values[v].missing > 0) where.values.push_back(other.values[v]);
+    if (!text) where.or_missing = values[v].missing > 0;
+  }
+  if (rare > search.table.rows / 10) return {};
+  return where;
+}
+
+// Whether a row's other column says that a cell is missing; −1: nothing.
+int says_missing(const MissingWhere& where, const Column& other, const std::vector<Lacking>& values, int64_t row) {
+  const bool none = other.is_missing(row);
+  if (where.says != MissingWhere::Says::values) return none == (where.says == MissingWhere::Says::missing) ? 1 : 0;
+  const Lacking& v = none ? values.back() : values[static_cast<size_t>(other.codes[static_cast<size_t>(row)])];
+  return v.held.rows == 0 ? -1 : v.missing > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+std::vector<FoundRule> find_missing(const RuleSearch& search) {
+  const auto columns = static_cast<int>(search.columns());
+  std::vector<FoundRule> out;
+  std::vector<char> ruled(static_cast<size_t>(columns), 0), asked(static_cast<size_t>(columns), 0);
+  const auto tried = static_cast<double>(columns) * static_cast<double>(columns) * 2;
+  for (int t = 0; t < columns; ++t) {
+    const Column& target = search.column(t);
+    // Neither its missing nor its present values may be of single rows.
+    if (!search.usable(t) || fewer_of(search, target) < search.holders.least({&target})) continue;
+    for (int o = 0; o < columns && ruled[static_cast<size_t>(t)] == 0; ++o) {
+      // A column that is asked keeps its own missing values, so that rules do not depend on each other.
+      if (o == t || !search.usable(o) || ruled[static_cast<size_t>(o)] != 0 || asked[static_cast<size_t>(t)] != 0)
+        continue;
+      const Column& other = search.column(o);
+      auto where = by_presence(search, target, other);
+      std::vector<Lacking> values;
+      if (!where) where = by_values(search, target, other, values);
+      other.relax(), target.relax();
+      if (!where) continue;
+      const auto holds = [&](int64_t row, int64_t in) {
+        const int missing = says_missing(*where, other, values, row);
+        return missing < 0 ? -1 : (missing > 0) == target.is_missing(in) ? 1 : 0;
+      };
+      const auto evidence = search.evidence_of(holds, tried);
+      if (!evidence) continue;
+      out.push_back({std::make_shared<MissingRule>(target.name, *where), *evidence, "", target.name});
+      ruled[static_cast<size_t>(t)] = asked[static_cast<size_t>(o)] = 1;
+    }
+  }
+  return out;
+}
+
+}  // namespace tessera

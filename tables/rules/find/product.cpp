@@ -1,0 +1,326 @@
+// Columns that are products of powers of others, rounded: total = price * quantity, mean = total / count,
+// net = price * quantity * (1 - discount / 100), bmi = 10000 * weight / height / height.
+//
+// In logarithms such a product is a sum. Orthogonal matching pursuit (Pati, Rezaiifar, Krishnaprasad 1993) takes the
+// factor that explains most of what is left, one after another, until nothing but rounding is left; exponents are then
+// whole numbers, and the product is tried on every row.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+
+#include "tables/rules/find/factors.h"
+#include "tables/rules/find/search.h"
+#include "tables/rules/rule/columns.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMaxFactorColumns = 200;  // the work grows with their square
+constexpr size_t kMostRows = 512, kMinPreciseRows = 30;
+constexpr size_t kMaxFactors = 4;
+constexpr size_t kTakenAnyway = 2;  // factors that turn out to have no part
+constexpr int kAttempts = 6;        // each without a factor that the one before took
+constexpr double kMaxExponent = 3;
+constexpr double kWhole = 0.02;      // how far an exponent may be from a whole number
+constexpr int kMinUnits = 20;        // distinct values of the target: few are the product of many factors
+constexpr double kPreciseUnits = 5;  // units of its last digit that a value has in the logarithms' rows
+constexpr int kMostDigits = 9;
+constexpr size_t kMaxConstants = 6;  // are tried
+constexpr double kExactLogs = 1e-7;  // of logarithms: what is left of numbers that are not rounded
+
+// A column, or the share that it leaves or adds.
+enum class Form { itself, rest_of_1, rest_of_100, more_than_1, more_than_100 };
+
+double value_of(Form form, double x) {
+  switch (form) {
+    case Form::itself: return x;
+    case Form::rest_of_1: return 1 - x;
+    case Form::rest_of_100: return 1 - x / 100;
+    case Form::more_than_1: return 1 + x;
+    case Form::more_than_100: return 1 + x / 100;
+  }
+  return x;
+}
+
+struct Numbers {
+  int column;
+  double half, least, most;  // of a unit of the last digit; of all values
+  size_t distinct;
+  std::vector<double> x;  // of proposing rows
+};
+
+struct Factor {
+  const Numbers* numbers;
+  Form form;
+  std::vector<double> logs;  // centred, of length 1
+  double norm = 0;           // before
+};
+
+void centre(std::vector<double>& x) {
+  const double mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+  for (double& v : x) v -= mean;
+}
+
+// A factor that does not vary: the number, or one over it.
+struct Constant {
+  double number;
+  bool divides;
+};
+
+std::vector<Constant> constants_between(double low, double high) {
+  std::vector<Constant> out;
+  if (!(low <= high && low * high > 0)) return out;
+  for (int digits = -kMostDigits; digits <= kMostDigits && out.size() < kMaxConstants; ++digits)
+    for (const bool divides : {false, true}) {
+      const double from = divides ? 1 / high : low, to = divides ? 1 / low : high;
+      const double tens = std::pow(10.0, std::abs(digits));
+      const double whole = std::ceil(digits < 0 ? from / tens : from * tens);
+      const double number = digits < 0 ? whole * tens : whole / tens;
+      const auto same = [&](const Constant& c) {
+        return std::abs((c.divides ? 1 / c.number : c.number) * (divides ? number : 1 / number) - 1) < 1e-12;
+      };
+      if (number >= from && number <= to && number != 0 && std::none_of(out.begin(), out.end(), same))
+        out.push_back({number, divides});
+    }
+  return out;
+}
+
+// The target in logarithms, in the rows that say it precisely, and what can be a factor of it there.
+class Logarithms {
+ public:
+  Logarithms(const std::vector<Numbers>& all, const Numbers& target) : target_(target) {
+    for (size_t i = 0; i < target.x.size() && rows_.size() < kMostRows; ++i)
+      if (std::abs(target.x[i]) > 2 * kPreciseUnits * target.half) rows_.push_back(i);
+    if (rows_.size() < kMinPreciseRows) return;
+    for (const size_t i : rows_) {
+      logs_.push_back(std::log(std::abs(target.x[i])));
+      allowed_ += std::pow(target.half / target.x[i], 2) / 3;  // variance of an evenly distributed rounding error
+    }
+    centre(logs_);
+    // twice what is expected, as rows differ
+    allowed_ = 2 * allowed_ + std::pow(kExactLogs, 2) * static_cast<double>(rows_.size());
+    if (dot(logs_, logs_) <= 100 * allowed_) return;
+    for (const Numbers& n : all)
+      if (&n != &target) offer_forms(n);
+  }
+
+  // The factors by size of their part, as pursued without those that are `banned`; none if something is left.
+  struct Product {
+    std::vector<const Factor*> factors;
+    std::vector<int> exponents;
+    const Factor* suspect = nullptr;  // is to be left out next; null: nothing was taken
+  };
+  Product pursue(const std::vector<const Factor*>& banned, size_t most_taken) const {
+    Product out;
+    std::vector<const Factor*> taken;
+    std::vector<std::vector<double>> basis, triangle;
+    std::vector<double> rest = logs_, along;
+    while (taken.size() < most_taken && dot(rest, rest) > allowed_) {
+      const Factor* best = nullptr;
+      double most = 0;
+      for (const Factor& f : factors_) {
+        if (std::find(banned.begin(), banned.end(), &f) != banned.end()) continue;
+        // of the forms of a column of two values, which are the same here, the first
+        if (const double part = std::abs(dot(f.logs, rest)); part > most * (1 + 1e-9)) best = &f, most = part;
+      }
+      if (best == nullptr || std::find(taken.begin(), taken.end(), best) != taken.end()) return out;
+      std::vector<double> direction = best->logs, parts;
+      for (const auto& b : basis) {
+        parts.push_back(dot(b, direction));
+        for (size_t i = 0; i < direction.size(); ++i) direction[i] -= parts.back() * b[i];
+      }
+      const double norm = std::sqrt(dot(direction, direction));
+      if (norm < 1e-6) return out;
+      for (double& v : direction) v /= norm;
+      parts.push_back(norm);
+      along.push_back(dot(direction, rest));
+      for (size_t i = 0; i < rest.size(); ++i) rest[i] -= along.back() * direction[i];
+      basis.push_back(std::move(direction)), triangle.push_back(std::move(parts));
+      taken.push_back(best);
+      if (out.suspect == nullptr) out.suspect = best;
+    }
+    if (taken.empty() || dot(rest, rest) > allowed_) return out;
+    for (size_t k = taken.size(); k-- > 0;) {
+      along[k] /= triangle[k][k];
+      for (size_t i = 0; i < k; ++i) along[i] -= along[k] * triangle[k][i];
+    }
+    settle(taken, along, out);
+    return out;
+  }
+
+  // The constant factors that give every value but for rounding, those of fewest digits first.
+  std::vector<Constant> constants(const Product& product) const {
+    double low = -INFINITY, high = INFINITY;
+    for (size_t i = 0; i < target_.x.size(); ++i) {
+      double x = 1;
+      for (size_t k = 0; k < product.factors.size(); ++k)
+        x *= std::pow(value_of(product.factors[k]->form, product.factors[k]->numbers->x[i]), product.exponents[k]);
+      // a half is rounded up by some and down by others, as same_number() takes it
+      const double t = target_.x[i], half = std::max((1 + 1e-7) * target_.half, 1e-12 * std::abs(t));
+      if (!(std::abs(x) > 0 && std::abs(x) < INFINITY) || t != t) continue;
+      low = std::max(low, std::min((t - half) / x, (t + half) / x));
+      high = std::min(high, std::max((t - half) / x, (t + half) / x));
+    }
+    return constants_between(low, high);
+  }
+
+ private:
+  void offer_forms(const Numbers& n) {
+    offer(n, Form::itself);
+    if (n.least < 0 || n.most <= 0) return;
+    if (n.most <= 1) offer(n, Form::rest_of_1), offer(n, Form::more_than_1);
+    else if (n.most <= 100) offer(n, Form::rest_of_100), offer(n, Form::more_than_100);
+  }
+
+  void offer(const Numbers& n, Form form) {
+    Factor f{&n, form, {}};
+    for (const size_t i : rows_) {
+      const double x = value_of(form, n.x[i]);
+      if (!(std::abs(x) > 1e-9)) return;  // where it is 0 or missing, the product would be
+      f.logs.push_back(std::log(std::abs(x)));
+    }
+    centre(f.logs);
+    f.norm = std::sqrt(dot(f.logs, f.logs));
+    if (f.norm < 1e-6) return;
+    for (double& v : f.logs) v /= f.norm;
+    factors_.push_back(std::move(f));
+  }
+
+  // Whole exponents, without those that are 0.
+  static void settle(const std::vector<const Factor*>& taken, const std::vector<double>& parts, Product& out) {
+    std::vector<std::pair<const Factor*, int>> whole;
+    double worst = kWhole;
+    for (size_t k = 0; k < taken.size(); ++k) {
+      const double exponent = parts[k] / taken[k]->norm;
+      const double nearest = std::clamp(std::nearbyint(exponent), -kMaxExponent, kMaxExponent);
+      if (const double off = std::abs(exponent - nearest); off > worst) out.suspect = taken[k], worst = off;
+      if (nearest != 0) whole.emplace_back(taken[k], static_cast<int>(nearest));
+    }
+    if (worst > kWhole || whole.size() > kMaxFactors) return;
+    // as the table has them, those that are multiplied first
+    std::sort(whole.begin(), whole.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.second < 0, a.first->numbers->column) < std::pair(b.second < 0, b.first->numbers->column);
+    });
+    for (const auto& [factor, exponent] : whole) out.factors.push_back(factor), out.exponents.push_back(exponent);
+  }
+
+  const Numbers& target_;
+  std::vector<size_t> rows_;
+  std::vector<double> logs_;
+  double allowed_ = 0;  // sum of squares that rounding leaves
+  std::vector<Factor> factors_;
+};
+
+std::string text_of(const RuleSearch& search, const Factor& f) {
+  std::string name = quoted_name(search.column(f.numbers->column).name);
+  switch (f.form) {
+    case Form::itself: return name;
+    case Form::rest_of_1: return fmt::format("(1 - {})", name);
+    case Form::rest_of_100: return fmt::format("(1 - {} / 100)", name);
+    case Form::more_than_1: return fmt::format("(1 + {})", name);
+    case Form::more_than_100: return fmt::format("(1 + {} / 100)", name);
+  }
+  return name;
+}
+
+// "net * rate / 100", "10000 * weight / height / height".
+std::string text_of_product(const RuleSearch& search, const Logarithms::Product& product, const Constant& constant) {
+  std::string out = constant.number == 1 || constant.divides ? "" : fmt::format("{}", constant.number);
+  for (size_t k = 0; k < product.factors.size(); ++k)
+    for (int times = 0; times < std::abs(product.exponents[k]); ++times) {
+      if (product.exponents[k] < 0 && out.empty()) out = "1";
+      if (!out.empty()) out += product.exponents[k] < 0 ? " / " : " * ";
+      out += text_of(search, *product.factors[k]);
+    }
+  return constant.divides ? fmt::format("{} / {}", out, constant.number) : out;
+}
+
+std::vector<Numbers> possible_factors(const RuleSearch& search) {
+  std::vector<Numbers> out;
+  for (int j = 0; j < static_cast<int>(search.columns()) && out.size() < kMaxFactorColumns; ++j) {
+    const Column& c = search.column(j);
+    if (!search.usable(j) || (c.type != ColumnType::integer && c.type != ColumnType::decimal)) continue;
+    Numbers n{j, half_unit(c), INFINITY, -INFINITY, 0, {}};
+    for (const int64_t row : search.proposing) {
+      n.x.push_back(c.numbers[static_cast<size_t>(row)]);
+      n.least = std::fmin(n.least, n.x.back()), n.most = std::fmax(n.most, n.x.back());
+    }
+    c.relax();
+    n.distinct = distinct_of(n.x);
+    if (n.distinct >= 2) out.push_back(std::move(n));
+  }
+  return out;
+}
+
+struct Found {
+  FoundRule rule;
+  std::vector<int> of;  // columns
+  bool divides;
+};
+
+// One that people write, as 3.6 or 25.4: before sums are looked for, 1.00531 * a may be a + 4.
+bool is_plain(double x) {
+  constexpr int kDigits = 3;
+  const double tens = std::pow(10.0, kDigits - 1 - std::floor(std::log10(std::abs(x))));
+  return std::abs(std::nearbyint(x * tens) / tens - x) <= 1e-12 * std::abs(x);
+}
+
+std::optional<Found> product_of(const RuleSearch& search, const std::vector<Numbers>& all, const Numbers& target,
+                                size_t most_taken) {
+  const Logarithms logarithms(all, target);
+  std::vector<const Factor*> banned;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const Logarithms::Product product = logarithms.pursue(banned, most_taken);
+    if (product.suspect == nullptr) return {};
+    banned.push_back(product.suspect);
+    if (product.factors.empty()) continue;
+    const double tried = std::pow(static_cast<double>(3 * all.size()), static_cast<double>(product.factors.size()) + 1);
+    for (const Constant& constant : logarithms.constants(product)) {
+      if (most_taken == 1 && !is_plain(constant.number)) continue;
+      auto rule = computed_rule(search, {target.column, text_of_product(search, product, constant)}, tried);
+      if (!rule) continue;
+      Found out{std::move(*rule), {}, product.exponents.back() < 0};
+      for (const Factor* f : product.factors) out.of.push_back(f->numbers->column);
+      return out;
+    }
+  }
+  return {};
+}
+
+// The surest of those found.
+std::optional<FoundRule> find_products(const RuleSearch& search, size_t most_taken) {
+  const std::vector<Numbers> all = possible_factors(search);
+  std::vector<Found> found;
+  std::vector<int> needed;  // by other products
+  for (const Numbers& target : all) {
+    if (target.distinct < kMinUnits) continue;
+    auto product = product_of(search, all, target, most_taken);
+    if (!product) continue;
+    needed.insert(needed.end(), product->of.begin(), product->of.end());
+    found.push_back(std::move(*product));
+  }
+  if (found.empty()) return {};
+  // Products first: of a product rounded to cents, each factor is a quotient but for its digits. Of two columns that
+  // give each other, the later one follows. What others are computed from comes after them.
+  const auto order = [&](const Found& f) {
+    const int target = place_of(search.table, f.rule.column);
+    const bool backwards = f.of.size() == 1 && f.of.front() > target;
+    return std::tuple(f.divides, backwards, std::find(needed.begin(), needed.end(), target) != needed.end());
+  };
+  return std::min_element(found.begin(), found.end(),
+                          [&](const Found& a, const Found& b) { return order(a) < order(b); })
+      ->rule;
+}
+
+}  // namespace
+
+std::optional<FoundRule> find_multiple(const RuleSearch& search) { return find_products(search, 1); }
+
+std::optional<FoundRule> find_product(const RuleSearch& search) {
+  return find_products(search, kMaxFactors + kTakenAnyway);
+}
+
+}  // namespace tessera

@@ -1,0 +1,239 @@
+// Numbers that another one gives at a rate, or a difference, of each category. In the rows of a category all rates that
+// rounding allows must have a number in common: the simplest of them is the rate.
+#include "tables/rules/kinds/rate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tables/rules/find/factors.h"
+#include "tables/rules/find/search.h"
+#include "tables/rules/rule/columns.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMaxNumbers = 60, kMaxCategories = 30;  // the work grows with numbers² · categories
+constexpr size_t kMaxRateLevels = 20'000;
+constexpr int kMaxRateDigits = 15;
+constexpr size_t kMinNumbers = 3;  // distinct ones: of fewer, the category alone gives the target
+
+// The rates that give a value but for rounding.
+struct Interval {
+  double low = -INFINITY, high = INFINITY;
+  int64_t rows = 0;  // that say something of the rate
+
+  bool empty() const { return !(low <= high); }
+  void meet(const Interval& other) {
+    low = std::max(low, other.low), high = std::min(high, other.high);
+    rows += std::isfinite(other.low) || std::isfinite(other.high);
+  }
+};
+
+struct RatedPair {
+  const Column &target, &of;
+  bool factors;
+  double half;  // of a unit of the target's last digit; 0: not rounded, as differences of numbers of its digits
+
+  Interval of_row(int64_t row, int64_t other) const {
+    return of_values(target.numbers[static_cast<size_t>(other)], of.numbers[static_cast<size_t>(row)]);
+  }
+  // All rates where the number is 0.
+  Interval of_values(double t, double x) const {
+    const double reach = std::max((1 + 1e-7) * half, 1e-12 * std::max(std::abs(t), std::abs(x)));
+    if (!factors) return {t - x - reach, t - x + reach};
+    if (x == 0) return std::abs(t) <= reach ? Interval{} : Interval{1, -1};
+    return {std::min((t - reach) / x, (t + reach) / x), std::max((t - reach) / x, (t + reach) / x)};
+  }
+  bool missing(int64_t row, int64_t other) const { return target.is_missing(other) || of.is_missing(row); }
+};
+
+// What the rows of a level say of its rate.
+struct Level {
+  Interval rate;
+  Outermost low, high;
+};
+
+// A category, and its values of as many holders as a rule may tell of. Protection replaces the others: their rows say
+// nothing.
+struct RatedBy {
+  const Column& column;
+  const std::vector<Held>& held;
+  int64_t least;
+
+  RatedBy(const RuleSearch& search, const RatedPair& pair, const Column& by)
+      : column(by), held(search.holders.of_values(by)), least(search.holders.least({&pair.target, &pair.of, &by})) {}
+  int32_t code(int64_t row) const { return column.codes[static_cast<size_t>(row)]; }
+  bool is_rare(int32_t code) const { return code >= 0 && held[static_cast<size_t>(code)].holders < least; }
+};
+
+// Narrows the rate of the row's level; false: it has none in common with the others.
+bool narrows(const RatedPair& pair, const RatedBy& by, int64_t row, Interval& level) {
+  if (pair.target.is_missing(row) != (pair.of.is_missing(row) || by.code(row) < 0)) return false;
+  if (!pair.target.is_missing(row)) level.meet(pair.of_row(row, row));
+  return !level.empty();
+}
+
+// By proposing rows; empty where a row has no rate in common with the others of its level.
+std::vector<Interval> proposed_rates(const RuleSearch& search, const RatedPair& pair, const RatedBy& by) {
+  std::vector<Interval> out(by.held.size());
+  Interval none;
+  for (const int64_t row : search.proposing) {
+    const int32_t code = by.code(row);
+    if (!by.is_rare(code) && !narrows(pair, by, row, code < 0 ? none : out[static_cast<size_t>(code)])) return {};
+  }
+  return out;
+}
+
+// Of all rows: the simplest rate of each level that would be the same without some holders. The others get one of these
+// in sampled rows, so they must be few.
+std::optional<Rates> stable_rates(const RuleSearch& search, const RatedPair& pair, const RatedBy& by) {
+  std::vector<Level> levels(by.held.size(), {{}, Outermost(-1, by.least), Outermost(1, by.least)});
+  Interval none;
+  bool all = true;
+  search.holders.each([&](int64_t row, int64_t holder) {
+    const int32_t code = by.code(row);
+    if (!all || by.is_rare(code)) return;
+    if (code < 0) {
+      all = narrows(pair, by, row, none);
+      return;
+    }
+    Level& level = levels[static_cast<size_t>(code)];
+    all = narrows(pair, by, row, level.rate);
+    if (!all || pair.target.is_missing(row)) return;
+    const Interval here = pair.of_row(row, row);
+    level.low.add(here.low, holder), level.high.add(here.high, holder);
+  });
+  if (!all) return {};
+  Rates out;
+  out.factors = pair.factors;
+  int64_t others = 0;
+  for (size_t v = 0; v < levels.size(); ++v) {
+    const auto rate = stable_between(levels[v].low, levels[v].high, [](double low, double high) {
+      return simplest_between(low, high, Ends::both, kMaxRateDigits);
+    });
+    if (by.held[v].holders < by.least || !rate) {
+      others += by.held[v].rows;
+      continue;
+    }
+    out.levels.push_back(by.column.values[v]);
+    out.rates.push_back(*rate);
+  }
+  if (out.levels.empty() || others > search.table.rows / 10) return {};
+  return out;
+}
+
+std::optional<FoundRule> rule_of_rates(const RuleSearch& search, const RatedPair& pair, const RatedBy& by,
+                                       double tried) {
+  const std::vector<Interval> seen = proposed_rates(search, pair, by);
+  if (seen.empty()) return {};
+  const auto holds = [&](int64_t row, int64_t other) {
+    const int32_t code = by.code(row);
+    // a row alone in its level, or of a level that proposing rows do not have, says nothing
+    if (code < 0 || by.is_rare(code) || pair.missing(row, other) || seen[static_cast<size_t>(code)].rows == 0)
+      return -1;
+    Interval level = seen[static_cast<size_t>(code)];
+    level.meet(pair.of_row(row, other));
+    return level.empty() ? 0 : 1;
+  };
+  const auto evidence = search.evidence_of(holds, tried);
+  auto rates = evidence ? stable_rates(search, pair, by) : std::nullopt;
+  if (!rates) return {};
+  return FoundRule{std::make_shared<RateRule>(head_of(pair.target), pair.of.name, by.column.name, std::move(*rates)),
+                   *evidence, "", pair.target.name};
+}
+
+// A column in the proposing rows.
+struct RatedNumbers {
+  int column;
+  std::vector<double> x;
+  size_t distinct;
+};
+struct Category {
+  int column;
+  std::vector<int32_t> codes;
+  std::vector<size_t> by_code;  // places in codes, those of a code together
+};
+
+RatedNumbers rated_numbers(const RuleSearch& search, int column) {
+  RatedNumbers out{column, {}, 0};
+  for (const int64_t row : search.proposing) out.x.push_back(search.column(column).numbers[static_cast<size_t>(row)]);
+  out.distinct = distinct_of(out.x);
+  return out;
+}
+
+Category category_in(const RuleSearch& search, int column) {
+  Category out{column, {}, {}};
+  for (const int64_t row : search.proposing) out.codes.push_back(search.column(column).codes[static_cast<size_t>(row)]);
+  out.by_code.resize(out.codes.size());
+  std::iota(out.by_code.begin(), out.by_code.end(), size_t{0});
+  std::stable_sort(out.by_code.begin(), out.by_code.end(),
+                   [&](size_t a, size_t b) { return out.codes[a] < out.codes[b]; });
+  return out;
+}
+
+// Whether the rows of each category have a rate in common, and not all rows have.
+bool rates_proposed(const RatedPair& pair, const RatedNumbers& target, const RatedNumbers& of, const Category& by,
+                    const RatedBy& rated) {
+  Interval level, all;
+  double first = kMissing;
+  bool varies = false;  // within a category: else the category alone gives the target
+  for (size_t k = 0; k < by.by_code.size(); ++k) {
+    const size_t i = by.by_code[k];
+    if (rated.is_rare(by.codes[i])) continue;
+    const double t = target.x[i], x = of.x[i];
+    if ((t != t) != (x != x || by.codes[i] < 0)) return false;
+    if (k == 0 || by.codes[i] != by.codes[by.by_code[k - 1]]) level = {}, first = kMissing;
+    if (t != t) continue;
+    if (first != first) first = t;
+    varies = varies || t != first;
+    const Interval here = pair.of_values(t, x);
+    level.meet(here), all.meet(here);
+    if (level.empty()) return false;
+  }
+  return varies && all.empty();
+}
+
+}  // namespace
+
+std::optional<FoundRule> find_rates(const RuleSearch& search) {
+  std::vector<RatedNumbers> numbers;
+  std::vector<Category> categories;
+  for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
+    const Column& c = search.column(j);
+    if (!search.usable(j)) continue;
+    if (is_numeric(c.type) && numbers.size() < kMaxNumbers) {
+      numbers.push_back(rated_numbers(search, j));
+      if (numbers.back().distinct < kMinNumbers) numbers.pop_back();
+    } else if (!is_numeric(c.type) && c.values.size() >= 2 && c.values.size() <= kMaxRateLevels &&
+               categories.size() < kMaxCategories) {
+      categories.push_back(category_in(search, j));
+    }
+    c.relax();
+  }
+  const auto tried = static_cast<double>(2 * numbers.size() * numbers.size() * categories.size());
+  for (const RatedNumbers& t : numbers)
+    for (const RatedNumbers& of : numbers) {
+      if (t.column == of.column) continue;
+      const Column &target = search.column(t.column), &x = search.column(of.column);
+      const int digits = digits_of(target);
+      const double half = digits == kAllDigits ? 0 : 0.5 * std::pow(10.0, -digits);
+      for (const bool factors : {true, false}) {
+        if (factors ? is_instant(target) || is_instant(x) : !comparable(target, x)) continue;
+        // Of two that give each other, an amount follows from a quantity, and a later date from an earlier one.
+        if (factors ? t.distinct < of.distinct : t.column < of.column) continue;
+        const bool exact = !factors && digits_of(x) <= digits;
+        const RatedPair pair{target, x, factors, exact ? 0 : half};
+        for (const Category& by : categories) {
+          const RatedBy rated(search, pair, search.column(by.column));
+          if (!rates_proposed(pair, t, of, by, rated)) continue;
+          auto found = rule_of_rates(search, pair, rated, tried);
+          search.column(by.column).relax(), target.relax(), x.relax();
+          if (found) return found;
+        }
+      }
+    }
+  return {};
+}
+
+}  // namespace tessera

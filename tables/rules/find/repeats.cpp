@@ -1,0 +1,149 @@
+// Columns of numbers that often equal an earlier column. Numbers that many rows hold, such as 0, are equal by chance
+// and are levels of their columns anyway: others count.
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "tables/rules/find/factors.h"
+#include "tables/rules/find/search.h"
+#include "tables/rules/kinds/bound.h"
+#include "tables/rules/kinds/repeat.h"
+#include "tables/rules/rule/columns.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMaxRepeatColumns = 300;  // the work grows with their square
+constexpr double kMinRepeats = 0.02;       // of the rows; rarer copies are not worth a level
+constexpr double kOverChance = 4;          // times as many as among shuffled rows
+constexpr double kNear = 2;                // units of the last digit
+
+std::vector<double> of_rows(const Column& c, const std::vector<int64_t>& rows) {
+  std::vector<double> out;
+  for (const int64_t row : rows) out.push_back(c.numbers[static_cast<size_t>(row)]);
+  return out;
+}
+
+// The next number of two significant digits, away from others.
+double outwards(double x, bool up) {
+  if (x == 0) return 0;
+  const double unit = std::pow(10.0, std::floor(std::log10(std::abs(x))) - 1);
+  return (up ? std::ceil(x / unit) : std::floor(x / unit)) * unit;
+}
+
+// A column in the rows of a search.
+struct SearchedNumbers {
+  int column;
+  std::vector<double> proposing, testing;
+  std::unordered_map<double, size_t> often;  // rows that hold each number, where they are many
+
+  SearchedNumbers(const RuleSearch& search, int j)
+      : column(j),
+        proposing(of_rows(search.column(j), search.proposing)),
+        testing(of_rows(search.column(j), search.testing)),
+        often(frequent_numbers(proposing)) {}
+};
+
+class Repeats {
+ public:
+  Repeats(const RuleSearch& search, const std::vector<FoundRule>& bounds) : search_(search) {
+    for (int j = 0; j < static_cast<int>(search.columns()) && all_.size() < kMaxRepeatColumns; ++j) {
+      const Column& c = search.column(j);
+      if (!search.usable(j) || !is_numeric(c.type) || bound_of(bounds, c.name) != nullptr) continue;
+      SearchedNumbers numbers(search, j);
+      if (std::none_of(numbers.proposing.begin(), numbers.proposing.end(), [](double x) { return x != x; }))
+        all_.push_back(std::move(numbers));
+      c.relax();
+    }
+    searched_.resize(all_.size());
+  }
+
+  // The last columns first: a column is reduced before those that it repeats.
+  std::vector<FoundRule> find() {
+    search_.team.for_each(static_cast<int64_t>(all_.size()), [&](int64_t k) { look(static_cast<size_t>(k)); });
+    std::vector<FoundRule> out;
+    for (size_t k = all_.size(); k-- > 0;)
+      if (searched_[k].of >= 0)
+        if (auto found = rule_of(all_[k].column, searched_[k])) out.push_back(std::move(*found));
+    return out;
+  }
+
+ private:
+  struct Repeated {
+    int of = -1;  // the earlier column
+    double share = 0, chance = 0;
+    int64_t held_out = 0;
+  };
+
+  // Rows in which x repeats `of` of the row `shift` further on.
+  static double equal_rows(const SearchedNumbers& x, const std::vector<double>& numbers, const std::vector<double>& of,
+                           size_t shift) {
+    size_t rows = 0;
+    for (size_t i = 0, n = numbers.size(); i < n; ++i)
+      rows += numbers[i] == of[(i + shift) % n] && !x.often.contains(numbers[i]);
+    return static_cast<double>(rows);
+  }
+
+  // Neighbouring numbers are as frequent as equal ones where columns are close to each other.
+  double near_rows(const SearchedNumbers& x, const SearchedNumbers& of) const {
+    const int digits = digits_of(search_.column(x.column));
+    if (digits == kAllDigits) return 0;
+    const double reach = (kNear + .5) * std::pow(10.0, -digits);
+    double rows = 0;
+    for (size_t i = 0; i < x.testing.size(); ++i)
+      rows += x.testing[i] != of.testing[i] && std::abs(x.testing[i] - of.testing[i]) < reach;
+    return rows;
+  }
+
+  // Of the columns before it, the one that it repeats most.
+  void look(size_t k) {
+    const SearchedNumbers& x = all_[k];
+    for (size_t before = 0; before < k; ++before) {
+      const SearchedNumbers& of = all_[before];
+      if (!comparable(search_.column(x.column), search_.column(of.column))) continue;
+      const auto proposing = static_cast<double>(x.proposing.size()), testing = static_cast<double>(x.testing.size());
+      if (equal_rows(x, x.proposing, of.proposing, 0) < kMinRepeats * proposing) continue;
+      const double equal = equal_rows(x, x.testing, of.testing, 0);
+      const double chance = equal_rows(x, x.testing, of.testing, 1) + 1;  // shares of few rows are uncertain
+      if (equal < kMinRepeats * testing || equal < kOverChance * chance || equal < near_rows(x, of)) continue;
+      if (equal / testing > searched_[k].share)
+        searched_[k] = {of.column, equal / testing, chance / testing, static_cast<int64_t>(equal)};
+    }
+  }
+
+  std::optional<FoundRule> rule_of(int column, const Repeated& repeated) const {
+    const Column &c = search_.column(column), &of = search_.column(repeated.of);
+    if (!is_complete(c) || !is_complete(of)) return {};
+    std::vector<double> copied;
+    for (size_t i = 0; i < c.numbers.size(); ++i)
+      if (c.numbers[i] == of.numbers[i]) copied.push_back(c.numbers[i]);
+    c.relax(), of.relax();
+    // Means over as many rows as any number of a model is, and not to the digit: other numbers of the model are means
+    // of some of these rows.
+    const auto some = static_cast<size_t>(search_.holders.least({&c, &of}));
+    if (copied.size() < 2 * some) return {};
+    std::sort(copied.begin(), copied.end());
+    const auto mean = [&](auto from) {
+      double sum = 0;
+      for (size_t i = 0; i < some; ++i) sum += *from++;
+      return sum / static_cast<double>(some);
+    };
+    const auto rows = static_cast<int64_t>(copied.size());
+    const double share = static_cast<double>(rows) / static_cast<double>(search_.table.rows);
+    return FoundRule{std::make_shared<RepeatRule>(c.name, of.name, share, outwards(mean(copied.begin()), false),
+                                                  outwards(mean(copied.rbegin()), true)),
+                     {rows, repeated.held_out, repeated.chance}};
+  }
+
+  const RuleSearch& search_;
+  std::vector<SearchedNumbers> all_;
+  std::vector<Repeated> searched_;  // of each
+};
+
+}  // namespace
+
+std::vector<FoundRule> find_repeats(const RuleSearch& search, const std::vector<FoundRule>& bounds) {
+  return Repeats(search, bounds).find();
+}
+
+}  // namespace tessera

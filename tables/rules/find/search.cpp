@@ -1,0 +1,55 @@
+#include "tables/rules/find/search.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tables/formats/number_format.h"
+#include "tables/identifiers/permutation.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kProposing = 4096, kTesting = 20'000;  // rows, of a table that has them
+// A table is to show a false rule once in a million.
+constexpr double kLogTables = 13.8;
+
+// What a number counts: days, seconds, or what stands around it, such as a currency.
+std::string unit_of(const Column& c) {
+  if (c.type == ColumnType::date || c.type == ColumnType::datetime) return name(c.type);
+  if (is_clock_format(c.format)) return "clock";
+  NumberFormat format;
+  return NumberFormat::parse(c.format, format) ? format.prefix + '\n' + format.suffix : "\n";
+}
+
+}  // namespace
+
+RuleSearch::RuleSearch(Table& searched, const RuleOptions& given, const Holders& held, Team& workers)
+    : table(searched), options(given), holders(held), team(workers) {
+  const Permutation order(static_cast<uint64_t>(std::max<int64_t>(table.rows, 1)), options.seed);
+  const int64_t half = std::min(table.rows / 2, kProposing), end = std::min(table.rows, half + kTesting);
+  for (int64_t i = 0; i < end; ++i)
+    (i < half ? proposing : testing).push_back(static_cast<int64_t>(order(static_cast<uint64_t>(i))));
+}
+
+std::vector<const Column*> RuleSearch::columns_at(const std::vector<int>& places) const {
+  std::vector<const Column*> out;
+  for (const int j : places) out.push_back(&column(j));
+  return out;
+}
+
+bool RuleSearch::usable(int j) const {
+  const Column& c = column(j);
+  return c.type != ColumnType::identifier && c.type != ColumnType::constant &&
+         std::find(options.apart.begin(), options.apart.end(), c.name) == options.apart.end();
+}
+
+bool RuleSearch::beyond_chance(int64_t rows, double chance, double tried) {
+  return chance <= kMaxChance &&
+         static_cast<double>(rows) * -std::log(chance) >= kLogTables + std::log(std::max(tried, 1.0));
+}
+
+bool comparable(const Column& a, const Column& b) {
+  return is_numeric(a.type) && is_numeric(b.type) && unit_of(a) == unit_of(b);
+}
+
+}  // namespace tessera

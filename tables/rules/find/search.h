@@ -1,0 +1,127 @@
+// What finders of rules share: which rows propose a rule, which ones test it, and when chance explains it. A rule is
+// proposed by some rows of a table, must then hold in all of them, and is tested on rows that did not propose it: it
+// would have to be broken there if the columns had nothing to do with each other (evidence_of()).
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tables/expression/arithmetic.h"
+#include "tables/rules/find/holders.h"
+#include "tables/rules/rules.h"
+
+namespace tessera {
+
+class RuleSearch {
+ public:
+  static constexpr int64_t kLeastRows = 50;  // below, nothing can be told from chance
+  // A rule that holds by chance in more of the rows than this restricts too little to be worth its place.
+  static constexpr double kMaxChance = 0.98;
+
+  RuleSearch(Table& table, const RuleOptions& options, const Holders& holders, Team& team);
+
+  Table& table;
+  const RuleOptions& options;
+  const Holders& holders;
+  Team& team;
+  std::vector<int64_t> proposing, testing;  // rows in random order; no row is in both
+  std::vector<std::string> filled;          // columns whose missing cells follow from others
+
+  size_t columns() const { return table.columns.size(); }
+  const Column& column(int j) const { return table.columns[static_cast<size_t>(j)]; }
+  std::vector<const Column*> columns_at(const std::vector<int>& places) const;
+  // Whether rules may use a column: neither constant nor regenerated, and not set apart.
+  bool usable(int j) const;
+
+  // `holds` of (row, other): 1 if the rule holds in `row` with its column's value of `other`, 0 if not, −1 if the row
+  // says nothing. None if a testing row breaks it, or if chance explains it: `tried` rules were looked at.
+  template <class Holds>
+  std::optional<Evidence> evidence_of(Holds&& holds, double tried) const {
+    Evidence e;
+    for (const int64_t row : testing) {
+      const int said = holds(row, row);
+      if (said == 0) return {};
+      e.held_out += said > 0;
+    }
+    double kept = 1, said = 1;  // one row more that keeps it, as shares of few rows are uncertain
+    for (size_t shift = 1; shift <= kShifts && shift < testing.size(); ++shift)
+      for (size_t i = 0; i < testing.size(); ++i) {
+        const int by_chance = holds(testing[i], testing[(i + shift) % testing.size()]);
+        kept += by_chance > 0, said += by_chance >= 0;
+      }
+    e.chance = kept / said;
+    if (!beyond_chance(e.held_out, e.chance, tried)) return {};
+    for (int64_t row = 0; row < table.rows; ++row) {
+      const int here = holds(row, row);
+      if (here == 0) return {};
+      e.rows += here > 0;
+    }
+    return e;
+  }
+
+  // Whether this number of rows that keep a rule exceeds what chance gives one of `tried` rules.
+  static bool beyond_chance(int64_t rows, double chance, double tried);
+
+ private:
+  static constexpr size_t kShifts = 3;  // pairings of the testing rows with each other's values
+};
+
+// A column and the expression that gives it in every row.
+struct Computed {
+  int target = -1;
+  std::string expression;
+};
+
+// Rows of a search lie all over a table: a column in scratch is in memory as a whole once they were looked at. Finders
+// relax one column before they look at the next.
+
+// One of each kind, as the table shows them: those that take a column away return at the first one, so that the next is
+// looked for in what is left.
+std::optional<FoundRule> find_copy(const RuleSearch& search);       // a = b, of texts
+std::optional<FoundRule> find_multiple(const RuleSearch& search);   // a = c·b, or another power of b
+std::optional<FoundRule> find_sum(const RuleSearch& search);        // a = c0 + c1·b + …, a = b among them
+std::optional<FoundRule> find_product(const RuleSearch& search);    // a = c0·b·c, a = c0·b·(1 − c)/d²
+std::optional<FoundRule> find_functions(const RuleSearch& search);  // a is the month of b, or another function of it
+std::optional<FoundRule> find_between(const RuleSearch& search);    // a is the whole days from b to c
+std::vector<FoundRule> find_spelled(const RuleSearch& search);      // numbers that spell dates or times: 1730
+std::optional<FoundRule> find_rates(const RuleSearch& search);      // a = b·c0 or b + c0, with a c0 of each category
+std::optional<FoundRule> find_bands(const RuleSearch& search);      // a by the band that b lies in
+// Of a column that another one gives alone but for rounding, as tax = 0.19·amount: a sum that it is part of and that
+// holds to the last digit, as total = amount + tax. Without the column, total = 1.19·amount would be all that is left.
+std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& alone);
+std::vector<FoundRule> find_missing(const RuleSearch& search);       // missing exactly where
+std::vector<FoundRule> find_combinations(const RuleSearch& search);  // few combinations of levels
+// A column that counts the rows of each value of another one: the lines of orders.
+std::optional<FoundRule> find_keys(const RuleSearch& search);
+// That no pair of these occurs twice. Error(data) where one does, or where a model may not know enough values.
+FoundRule key_rule(const RuleSearch& search, int outer, int inner);
+// The rule that these columns occur in fixed combinations, whatever chance says; none where these are too many, or too
+// many rows would lose theirs to protection.
+std::optional<FoundRule> joint_rule(const RuleSearch& search, std::vector<int> columns);
+// a >= b, the upper columns first, as reduce() needs them; `given`: (lower, upper) that need no evidence
+// Unless `fresh` is empty, only those with a column of that name.
+std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<std::pair<int, int>>& given,
+                                   const std::vector<std::string>& fresh = {});
+// Dates that are all the first, or all the last, of a month.
+std::vector<FoundRule> find_months(const RuleSearch& search);
+// Dates (or times) that are more frequent on some weekdays (hours).
+std::vector<FoundRule> find_cycles(const RuleSearch& search, ColumnType type);
+// a = b in many rows, but not in all; columns that `bounds` put distances in the place of have none. In the order in
+// which they reduce.
+std::vector<FoundRule> find_repeats(const RuleSearch& search, const std::vector<FoundRule>& bounds);
+// Columns of sequences that change by others from step to step.
+std::vector<FoundRule> find_running(const RuleSearch& search);
+// Columns that never fall within the key of sequences; none without a key.
+std::vector<FoundRule> find_rising(const RuleSearch& search);
+// Multiples; of distances that `bounds` put in the place of columns too.
+std::vector<FoundRule> find_grids(const RuleSearch& search, const std::vector<FoundRule>& bounds);
+
+// The rule that a column is what the expression says, if it is in every row; `given`: chance does not matter.
+std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed& rule, double tried,
+                                       bool given = false);
+
+// Columns of numbers in the same units: numbers, dates, or times.
+bool comparable(const Column& a, const Column& b);
+
+}  // namespace tessera

@@ -1,0 +1,435 @@
+// Columns that are sums of others with fixed factors: total = items + extras, price = 3.99 * items, a = b, shares that
+// sum to 100. Each column in turn is regressed on those before it, by Gram–Schmidt orthogonalization; where nothing but
+// rounding is left, factors are rounded to few digits and the sum is tried on every row.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "tables/rules/find/factors.h"
+#include "tables/rules/find/search.h"
+#include "tables/rules/rule/columns.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMaxSumColumns = 256;  // the work grows with their square
+constexpr size_t kLeastRows = 30;       // complete ones; and three times the columns
+constexpr size_t kMaxTerms = 12;        // longer sums are regressions, not rules
+constexpr double kExact = 1e-9;         // of a deviation: what sums of rounded products leave
+
+// The values of a column in the units of expressions, centred.
+struct Centred {
+  int column;
+  double mean = 0, deviation = 0;
+  std::vector<double> x;
+};
+
+std::vector<double> values_of(const Column& c, const std::vector<int64_t>& rows) {
+  std::vector<double> out;
+  for (const int64_t row : rows) {
+    const double x = c.numbers[static_cast<size_t>(row)];
+    out.push_back(c.type == ColumnType::datetime ? x / kSecondsPerDay : x);
+  }
+  return out;
+}
+
+Centred centred(const Column& c, int column, const std::vector<int64_t>& rows) {
+  Centred out{column, 0, 0, values_of(c, rows)};
+  const auto n = static_cast<double>(rows.size());
+  out.mean = std::accumulate(out.x.begin(), out.x.end(), 0.0) / n;
+  for (double& v : out.x) v -= out.mean;
+  out.deviation = std::sqrt(dot(out.x, out.x) / n);
+  return out;
+}
+
+// Columns that are sums of others, with their factors.
+class Regression {
+ public:
+  explicit Regression(size_t rows) : rows_(static_cast<double>(rows)) {}
+
+  // What the columns added so far leave of a column, and their part of it.
+  struct Residual {
+    std::vector<double> rest, along;
+    double deviation = 0;  // of the rest
+  };
+  Residual residual(const Centred& c) const {
+    Residual out{c.x, std::vector<double>(basis_.size(), 0)};
+    for (int pass = 0; pass < 2; ++pass)  // the second removes the first one's rounding errors
+      for (size_t k = 0; k < basis_.size(); ++k) {
+        const double part = dot(basis_[k], out.rest);
+        out.along[k] += part;
+        for (size_t i = 0; i < out.rest.size(); ++i) out.rest[i] -= part * basis_[k][i];
+      }
+    out.deviation = std::sqrt(dot(out.rest, out.rest) / rows_);
+    return out;
+  }
+
+  bool exact(const Residual& r, const Centred& c) const {
+    return !basis_.empty() && r.deviation <= kExact * c.deviation;
+  }
+  // Rounding leaves a deviation of 0.58 half units; a column of few units would be explained by anything.
+  bool but_for_rounding(const Residual& r, const Centred& c, double half) const {
+    return !basis_.empty() && r.deviation <= 0.7 * half && c.deviation >= 10 * half;
+  }
+
+  void add(Residual r) {
+    const double norm = r.deviation * std::sqrt(rows_);
+    for (double& v : r.rest) v /= norm;
+    basis_.push_back(std::move(r.rest));
+    r.along.push_back(norm);
+    triangle_.push_back(std::move(r.along));
+  }
+
+  // The factors of the columns added so far that give all but the rest: R f = along, R upper triangular, held by
+  // columns.
+  std::vector<double> factors(std::vector<double> along) const {
+    for (size_t k = along.size(); k-- > 0;) {
+      along[k] /= triangle_[k][k];
+      for (size_t i = 0; i < k; ++i) along[i] -= along[k] * triangle_[k][i];
+    }
+    return along;
+  }
+
+ private:
+  double rows_;
+  std::vector<std::vector<double>> basis_, triangle_;
+};
+
+struct Term {
+  int column;
+  double factor;
+};
+
+std::string product_text(double factor, const std::string& name) {
+  const double inverse = std::nearbyint(1 / factor);
+  if (factor == 1) return name;
+  if (inverse > 1 && factor == 1 / inverse && factor * 1e3 != std::nearbyint(factor * 1e3))
+    return fmt::format("{} / {}", name, inverse);
+  return fmt::format("{} * {}", factor, name);
+}
+
+// Days, as hours, minutes or seconds where they are whole ones: "2 / 24".
+std::string days_text(double days) {
+  for (const int parts : {1, 24, 24 * 60, 24 * 60 * 60}) {
+    const double whole = std::nearbyint(days * parts);
+    if (whole > 0 && std::abs(days * parts - whole) <= kExact * whole)
+      return parts == 1 ? fmt::format("{}", whole) : fmt::format("{} / {}", whole, parts);
+  }
+  return fmt::format("{}", days);
+}
+
+// "3.99 * items + extras - 5", "start + days", "start + 2 / 24", "(end - start) * 24",
+// "86400 * (start - '1970-01-01')". `calendar`: the sum is a date or a time.
+std::string sum_text(const RuleSearch& search, std::vector<Term> terms, double constant, bool calendar) {
+  const auto instant = [&](const Term& t) { return is_instant(search.column(t.column)); };
+  const bool counted = !calendar && std::count_if(terms.begin(), terms.end(), instant) == 1;
+  const auto name = [&](const Term& t) {
+    const std::string bare = quoted_name(search.column(t.column).name);
+    return counted && instant(t) ? fmt::format("({} - '1970-01-01')", bare) : bare;
+  };
+  std::stable_partition(terms.begin(), terms.end(), [](const Term& t) { return t.factor > 0; });
+  std::stable_partition(terms.begin(), terms.end(), instant);
+  std::string out;
+  if (terms.size() > 1 && instant(terms[1])) {  // days between two dates
+    out = product_text(terms[0].factor, fmt::format("({} - {})", name(terms[0]), name(terms[1])));
+    terms.erase(terms.begin(), terms.begin() + 2);
+  }
+  const bool first = out.empty() && terms[0].factor < 0 && constant > 0;
+  if (first) out = fmt::format("{}", constant);
+  for (const Term& t : terms) {
+    out += out.empty() ? (t.factor < 0 ? "-" : "") : t.factor < 0 ? " - " : " + ";
+    out += product_text(std::abs(t.factor), name(t));
+  }
+  if (constant != 0 && !first)
+    out += fmt::format(" {} {}", constant < 0 ? "-" : "+",
+                       calendar ? days_text(std::abs(constant)) : fmt::format("{}", std::abs(constant)));
+  return out;
+}
+
+// Units of which a day has a whole number: others are chance, such as that of two numbers beside two dates.
+bool is_whole(double factor) { return factor == std::nearbyint(factor); }
+
+// Whether an expression can say it: days are added to a date, two dates subtracted, and numbers count from 1970.
+bool has_text(const RuleSearch& search, const std::vector<Term>& terms, bool calendar) {
+  std::vector<double> factors;
+  for (const Term& t : terms)
+    if (is_instant(search.column(t.column))) factors.push_back(t.factor);
+  if (calendar) return factors.size() == 1 && factors[0] == 1;
+  if (factors.size() == 1) return is_whole(factors[0]);
+  return factors.empty() || (factors.size() == 2 && factors[0] == -factors[1]);
+}
+
+// An identity Σ factor·column = constant as the rule of its best target: the column that is the sum of the others, if
+// there is one; else the last.
+Computed solved(const RuleSearch& search, std::vector<Term> terms, int target, double constant) {
+  const auto unit = [](const Term& t) { return std::abs(t.factor) == 1; };
+  if (std::all_of(terms.begin(), terms.end(), unit) && constant == 0 && terms.size() > 1) {
+    const auto negative = [](const Term& t) { return t.factor < 0; };
+    // target = b − c − d: then b = target + c + d
+    const auto minuend = std::find_if_not(terms.begin(), terms.end(), negative);
+    if (std::count_if(terms.begin(), terms.end(), negative) == static_cast<std::ptrdiff_t>(terms.size()) - 1) {
+      const Term sum = *minuend;
+      for (Term& t : terms) t.factor = 1;
+      *std::find_if(terms.begin(), terms.end(), [&](const Term& t) { return t.column == sum.column; }) = {target, 1};
+      target = sum.column;
+    }
+  }
+  const bool calendar = is_instant(search.column(target));
+  return {target, sum_text(search, std::move(terms), constant, calendar)};
+}
+
+// hours = 24 * (end - start) as end = start + hours / 24: a date cannot come out too early.
+std::optional<Computed> later_date(const RuleSearch& search, const std::vector<Term>& terms, int target,
+                                   double constant) {
+  if (terms.size() != 2 || constant != 0 || is_instant(search.column(target))) return {};
+  const Term &later = terms[terms[0].factor > 0 ? 0 : 1], &earlier = terms[terms[0].factor > 0 ? 1 : 0];
+  if (!is_instant(search.column(later.column)) || !is_instant(search.column(earlier.column))) return {};
+  const auto name = [&](int column) { return quoted_name(search.column(column).name); };
+  const std::string days = later.factor == 1 ? name(target) : fmt::format("{} / {}", name(target), later.factor);
+  return Computed{later.column, fmt::format("{} + {}", name(earlier.column), days)};
+}
+
+// at = seconds / 86400 days after 1970 as seconds = 86400 * (at - '1970-01-01'): the time keeps what times have, such
+// as weekdays and an order with other times.
+std::optional<Computed> count_of(const RuleSearch& search, const std::vector<Term>& terms, int target,
+                                 double constant) {
+  if (terms.size() != 1 || !is_instant(search.column(target)) || is_instant(search.column(terms[0].column))) return {};
+  const double factor = std::nearbyint(1 / terms[0].factor);
+  if (terms[0].factor != 1 / factor) return {};
+  return Computed{terms[0].column, sum_text(search, {{target, factor}}, -constant * factor, false)};
+}
+
+// Columns of numbers in proposing rows that have all of them.
+struct Sample {
+  std::vector<Centred> columns;  // those that vary
+  std::vector<int64_t> rows = {};
+  double tried = 0;
+};
+
+Centred without(const Centred& c, const std::vector<char>& left_out) {
+  Centred out{c.column, 0, 0, {}};
+  for (size_t i = 0; i < c.x.size(); ++i)
+    if (left_out[i] == 0) out.x.push_back(c.x[i]);
+  const auto n = static_cast<double>(out.x.size());
+  out.mean = std::accumulate(out.x.begin(), out.x.end(), 0.0) / n;
+  for (double& v : out.x) v -= out.mean;
+  out.deviation = std::sqrt(dot(out.x, out.x) / n);
+  return out;
+}
+
+// What the other columns of a sum leave of one of them, in the rows that are not left out.
+Regression::Residual rest_beside(const std::vector<const Centred*>& columns, size_t k,
+                                 const std::vector<char>& left_out) {
+  const auto rows = static_cast<size_t>(std::count(left_out.begin(), left_out.end(), 0));
+  Regression others(rows);
+  for (size_t o = 0; o < columns.size(); ++o) {
+    if (o == k) continue;
+    const Centred of = without(*columns[o], left_out);
+    if (auto rest = others.residual(of); rest.deviation > kExact * columns[o]->deviation) others.add(std::move(rest));
+  }
+  return others.residual(without(*columns[k], left_out));
+}
+
+// Whether each column takes part in a sum without the holders that say most of its factor, too: two columns may differ
+// in few rows alone, which would tell their factors apart. `least_weight`: of a factor times a deviation.
+bool has_shared_factors(const RuleSearch& search, const Sample& sample, const std::vector<const Centred*>& columns,
+                        const std::vector<double>& factors, int64_t least, double least_weight) {
+  for (size_t k = 0; k < columns.size(); ++k) {
+    std::vector<char> left_out(sample.rows.size(), 0);
+    const std::vector<double> rest = rest_beside(columns, k, left_out).rest;
+    std::vector<size_t> order(rest.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return std::abs(rest[a]) > std::abs(rest[b]); });
+    std::set<int64_t> holders;
+    for (const size_t i : order) {
+      if (static_cast<int64_t>(holders.size()) == least - 1) break;
+      holders.insert(search.holders.of(sample.rows[i]));
+    }
+    for (size_t i = 0; i < rest.size(); ++i) left_out[i] = holders.contains(search.holders.of(sample.rows[i])) ? 1 : 0;
+    if (!(std::abs(factors[k]) * rest_beside(columns, k, left_out).deviation >= least_weight)) return false;
+  }
+  return true;
+}
+
+// The rule that the factors make of a column, tried on all rows.
+std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<const Centred*>& before,
+                                   const Centred& c, const std::vector<double>& factors, const Sample& sample) {
+  const double half = std::max(half_unit(search.column(c.column)), kExact * c.deviation);
+  // rounding errors of deviation 0.58 halves, over the rows: three of their deviations
+  const double sure = 1.8 / std::sqrt(static_cast<double>(c.x.size()));
+  const double least_weight = std::max(0.1 * half, 1e-7 * c.deviation), tried = sample.tried;
+  std::vector<Term> terms;
+  std::vector<const Centred*> columns;
+  std::vector<double> weights;
+  double constant = c.mean;
+  for (size_t k = 0; k < factors.size(); ++k) {
+    if (std::abs(factors[k]) * before[k]->deviation < least_weight) continue;
+    columns.push_back(before[k]), weights.push_back(factors[k]);
+    const double factor = short_number(factors[k], sure * half / before[k]->deviation);
+    terms.push_back({before[k]->column, factor});
+    constant -= factor * before[k]->mean;
+  }
+  if (terms.empty() || terms.size() > kMaxTerms) return {};
+  std::vector<int> places{c.column};
+  for (const Term& t : terms) places.push_back(t.column);
+  const int64_t least = search.holders.least(search.columns_at(places));
+  if (!has_shared_factors(search, sample, columns, weights, least, least_weight)) return {};
+  // the mean of the rounding errors of half the rows: well within half a unit
+  constant = short_number(constant, std::max(0.4 * half, 1e-9 * std::abs(c.mean)));
+  if (auto count = count_of(search, terms, c.column, constant)) return computed_rule(search, *count, tried);
+  if (!has_text(search, terms, is_instant(search.column(c.column)))) return {};
+  if (auto later = later_date(search, terms, c.column, constant))
+    if (auto found = computed_rule(search, *later, tried)) return found;
+  return computed_rule(search, solved(search, std::move(terms), c.column, constant), tried);
+}
+
+// One column may give another one alone, as a time gives its day. It is tried first: others that go together with it
+// would share its factor, where sums are rounded.
+std::optional<FoundRule> tried_alone(const RuleSearch& search, const std::vector<const Centred*>& before,
+                                     const Centred& c, const Sample& sample) {
+  const double half = half_unit(search.column(c.column));
+  std::vector<double> factors(before.size(), 0);
+  for (size_t k = 0; k < before.size(); ++k) {
+    const Centred& b = *before[k];
+    const double factor = dot(b.x, c.x) / dot(b.x, b.x);
+    const double rest = std::sqrt(std::max(0.0, c.deviation * c.deviation - std::pow(factor * b.deviation, 2)));
+    if (rest > std::max(0.7 * half, 1e-6 * c.deviation)) continue;
+    factors[k] = factor;
+    if (auto found = tried_sum(search, before, c, factors, sample)) return found;
+    factors[k] = 0;
+  }
+  return {};
+}
+
+Sample sample_of(const RuleSearch& search) {
+  std::vector<int> columns;
+  for (size_t j = 0; j < search.columns() && columns.size() < kMaxSumColumns; ++j)
+    if (search.usable(static_cast<int>(j)) && is_numeric(search.column(static_cast<int>(j)).type))
+      columns.push_back(static_cast<int>(j));
+  if (columns.size() < 2) return {};
+  std::vector<int64_t> rows = search.proposing;
+  for (const int j : columns) {
+    std::erase_if(rows, [&](int64_t row) { return search.column(j).is_missing(row); });
+    search.column(j).relax();
+  }
+  if (rows.size() < std::max(kLeastRows, 3 * columns.size())) {
+    // Where no row has everything: the columns without missing values in the proposing rows.
+    std::erase_if(columns, [&](int j) {
+      const bool gaps = std::any_of(search.proposing.begin(), search.proposing.end(),
+                                    [&](int64_t row) { return search.column(j).is_missing(row); });
+      search.column(j).relax();
+      return gaps;
+    });
+    rows = search.proposing;
+  }
+  if (columns.size() < 2 || rows.size() < std::max(kLeastRows, 3 * columns.size())) return {};
+  Sample out{{}, rows, static_cast<double>(columns.size())};
+  for (const int j : columns) {
+    out.columns.push_back(centred(search.column(j), j, rows));
+    search.column(j).relax();
+    // numbers whose squares leave the range of a double take no part
+    const double deviation = out.columns.back().deviation;
+    if (!(deviation > 0 && std::isfinite(deviation))) out.columns.pop_back();
+  }
+  return out;
+}
+
+// The identity c = Σ ±x of columns that were looked at before, if the factors say one: all its terms, c's factor
+// −1.
+std::vector<Term> whole_terms(const std::vector<const Centred*>& before, const Centred& c,
+                              const std::vector<double>& factors) {
+  constexpr double kWhole = 0.01;  // columns that are proportional but for rounding have uncertain factors
+  std::vector<Term> out{{c.column, -1}};
+  for (size_t k = 0; k < factors.size(); ++k) {
+    const double whole = std::nearbyint(factors[k]);
+    if (std::abs(factors[k] - whole) > kWhole || std::abs(whole) > 1) return {};
+    if (whole != 0) out.push_back({before[k]->column, whole});
+  }
+  return out.size() < 3 || out.size() > kMaxTerms + 1 ? std::vector<Term>() : out;
+}
+
+// The identity as the rule of one of its columns.
+Computed solved_for(const RuleSearch& search, const std::vector<Term>& identity, int target) {
+  double factor = 0;
+  std::vector<Term> others;
+  for (const Term& t : identity) {
+    if (t.column == target) factor = -t.factor;
+    else others.push_back(t);
+  }
+  for (Term& t : others) t.factor /= factor;
+  std::sort(others.begin(), others.end(), [](const Term& a, const Term& b) { return a.column < b.column; });
+  return {target, sum_text(search, std::move(others), 0, false)};
+}
+
+// Of the columns of an identity, the total if there is one, else the last: such that one of the others still follows
+// from another one alone. −1: none is such.
+int target_of(const RuleSearch& search, const Sample& sample, const std::vector<Term>& identity) {
+  std::vector<int> targets;
+  for (const Term& t : identity) targets.push_back(t.column);
+  const std::vector<Term> terms(identity.begin() + 1, identity.end());
+  const int total = solved(search, terms, identity.front().column, 0).target;
+  std::sort(targets.begin(), targets.end(),
+            [=](int a, int b) { return std::pair(a == total, a) > std::pair(b == total, b); });
+  std::vector<const Centred*> all;
+  for (const Centred& c : sample.columns)
+    if (std::find(targets.begin(), targets.end(), c.column) != targets.end()) all.push_back(&c);
+  for (const int target : targets)
+    for (const Centred* c : all)
+      for (const Centred* of : all)
+        if (c != of && c->column != target && of->column != target && tried_alone(search, {of}, *c, sample))
+          return target;
+  return -1;
+}
+
+}  // namespace
+
+std::optional<FoundRule> find_sum(const RuleSearch& search) {
+  const Sample sample = sample_of(search);
+  Regression regression(sample.rows.size());
+  std::vector<const Centred*> before;
+  for (const Centred& c : sample.columns) {
+    Regression::Residual rest = regression.residual(c);
+    const bool exact = regression.exact(rest, c);
+    if (exact || regression.but_for_rounding(rest, c, half_unit(search.column(c.column)))) {
+      if (auto found = tried_alone(search, before, c, sample)) return found;
+      if (auto found = tried_sum(search, before, c, regression.factors(rest.along), sample)) return found;
+    }
+    if (exact) continue;
+    // Also a column that others explain but for rounding, and do not give: a copy of it is explained by it.
+    regression.add(std::move(rest));
+    before.push_back(&c);
+  }
+  return {};
+}
+
+std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& alone) {
+  const std::vector<std::string> pair = alone.rule->columns(search.table);
+  if (pair.size() != 2) return {};
+  const int lost = place_of(search.table, pair[0]);
+  if (is_instant(search.column(lost)) || !is_numeric(search.column(lost).type)) return {};
+  const Sample sample = sample_of(search);
+  Regression regression(sample.rows.size());
+  std::vector<const Centred*> before;
+  for (const Centred& c : sample.columns) {
+    Regression::Residual rest = regression.residual(c);
+    if (!regression.exact(rest, c)) {
+      regression.add(std::move(rest));
+      before.push_back(&c);
+      continue;
+    }
+    const std::vector<Term> identity = whole_terms(before, c, regression.factors(rest.along));
+    const bool has_it = std::any_of(identity.begin(), identity.end(), [&](const Term& t) { return t.column == lost; });
+    const bool dated = std::any_of(identity.begin(), identity.end(),
+                                   [&](const Term& t) { return is_instant(search.column(t.column)); });
+    if (!has_it || dated) continue;
+    const int target = target_of(search, sample, identity);
+    if (target < 0) continue;
+    if (auto found = computed_rule(search, solved_for(search, identity, target), sample.tried)) return found;
+  }
+  return {};
+}
+
+}  // namespace tessera

@@ -1,0 +1,122 @@
+#include "tables/rules/rule/columns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text/json_fields.h"
+#include "kernels/math/philox.h"
+#include "tables/arrow/type.h"
+#include "tables/formats/values.h"
+#include "tables/identifiers/identifier.h"
+#include "tables/table/decimals.h"
+
+namespace tessera {
+namespace {
+
+constexpr uint32_t kFill = 1;  // the use of Purpose::rare; replacements of rare categories are use 0
+
+}  // namespace
+
+Column head_of(const Column& column) {
+  Column head;
+  head.name = column.name, head.type = column.type, head.format = column.format, head.arrow = column.arrow,
+  head.decimals = column.decimals, head.kind = column.kind;
+  return head;
+}
+
+nlohmann::json write_head(const Column& head) {
+  nlohmann::json out{
+      {"name", head.name}, {"type", name(head.type)}, {"format", head.format}, {"decimals", head.decimals}};
+  if (!head.arrow.empty()) out["arrow"] = head.arrow;
+  if (!head.kind.empty()) out["kind"] = head.kind;
+  return out;
+}
+
+Column read_head(const Fields& f) {
+  Column head;
+  head.name = f.text("name"), head.format = f.text("format");
+  f.check(parse_column_type(f.text("type"), head.type), "has an unknown type");
+  head.decimals = static_cast<int>(f.integer("decimals", 0, 15));
+  if (f.has("kind")) head.kind = f.text("kind");
+  if (f.has("arrow")) {
+    head.arrow = f.text("arrow");
+    const auto arrow = ArrowType::parse(head.arrow);
+    f.check(arrow && fits_arrow(head.type, *arrow), "has an Arrow format that its type cannot have");
+  }
+  return head;
+}
+
+int place_of(const Table& table, const std::string& name) {
+  for (size_t j = 0; j < table.columns.size(); ++j)
+    if (table.columns[j].name == name) return static_cast<int>(j);
+  return -1;
+}
+
+const Column& column_of(const Table& table, const std::string& name) {
+  const int place = place_of(table, name);
+  if (place < 0)
+    throw Error(ErrorCode::format, "The model file is damaged or foreign: a rule names the column \"" + name +
+                                       "\", which the model does not have. Fit the model again, or take an intact copy "
+                                       "of the file.");
+  return table.columns[static_cast<size_t>(place)];
+}
+
+const Column& numbers_of(const Table& table, const std::string& name) {
+  const Column& c = column_of(table, name);
+  if (!is_numeric(c.type))
+    throw Error(ErrorCode::format, "The model file is damaged or foreign: a rule calculates with the column \"" + name +
+                                       "\", which holds texts. Fit the model again, or take an intact copy of the "
+                                       "file.");
+  return c;
+}
+
+Column& column_of(Table& table, const std::string& name) {
+  return const_cast<Column&>(column_of(std::as_const(table), name));
+}
+
+Column& numbers_of(Table& table, const std::string& name) {
+  return const_cast<Column&>(numbers_of(std::as_const(table), name));
+}
+
+void remove_column(Table& table, const std::string& name) {
+  table.columns.erase(table.columns.begin() + place_of(table, name));
+}
+
+double number_in(const std::string& text, const std::string& column) {
+  double x = 0;
+  if (!read_finite(text, x))
+    throw Error(ErrorCode::format, fmt::format("The model file is damaged or foreign: a rule gives the column \"{}\" "
+                                               "the value \"{}\", which is not a number.",
+                                               column, text));
+  return x;
+}
+
+bool is_complete(const Column& numbers) {
+  return std::all_of(numbers.numbers.begin(), numbers.numbers.end(), [](double x) { return x == x; });
+}
+
+void fill_missing(Column& c, uint64_t seed) {
+  std::vector<int64_t> present;
+  for (int64_t i = 0; i < c.size(); ++i)
+    if (!c.is_missing(i)) present.push_back(i);
+  if (present.empty()) return;
+  const auto column = static_cast<uint32_t>(fingerprint_of(c.name));
+  for (int64_t i = 0; i < c.size(); ++i) {
+    if (!c.is_missing(i)) continue;
+    const Philox p = random_words(seed, Purpose::rare, column, static_cast<uint64_t>(i), kFill);
+    const uint64_t any = (static_cast<uint64_t>(p.word[0]) << 32 | p.word[1]) % present.size();
+    const auto from = static_cast<size_t>(present[static_cast<size_t>(any)]), to = static_cast<size_t>(i);
+    if (is_numeric(c.type)) c.numbers[to] = c.numbers[from];
+    else c.codes[to] = c.codes[from];
+  }
+}
+
+int digits_of(const Column& column) {
+  return column.type == ColumnType::decimal && column.format == "%g" ? kAllDigits : decimals_of(column);
+}
+
+double rounded(double x, int digits) { return digits == kAllDigits ? x : round_decimals(x, digits); }
+
+}  // namespace tessera

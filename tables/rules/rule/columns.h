@@ -1,0 +1,42 @@
+// Columns as rules keep and find them.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "tables/table/table.h"
+
+namespace tessera {
+
+class Fields;
+
+// Name, type and formats, without rows: what restore() gives a column that the model does not have. Its reason, which
+// may quote a value, is not kept.
+Column head_of(const Column& column);
+nlohmann::json write_head(const Column& head);
+Column read_head(const Fields& f);  // Error(format)
+
+// The column of this name, or Error(format): a model's rules are not trusted to fit its columns.
+Column& column_of(Table& table, const std::string& name);
+const Column& column_of(const Table& table, const std::string& name);
+// The same, of numbers, dates or times.
+Column& numbers_of(Table& table, const std::string& name);
+const Column& numbers_of(const Table& table, const std::string& name);
+
+// Where the column of this name is; −1: nowhere.
+int place_of(const Table& table, const std::string& name);
+void remove_column(Table& table, const std::string& name);
+
+// A text of a model file that is a number of this column, or Error(format).
+double number_in(const std::string& text, const std::string& column);
+
+bool is_complete(const Column& numbers);  // none is missing
+
+// Missing cells get values of other rows.
+void fill_missing(Column& column, uint64_t seed);
+
+// The digits that a column's numbers are rounded to; none for numbers that are written with all of theirs.
+constexpr int kAllDigits = 99;
+int digits_of(const Column& column);
+double rounded(double x, int digits);
+
+}  // namespace tessera

@@ -1,0 +1,145 @@
+#include "tables/rules/rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text/json_fields.h"
+#include "tables/expression/where.h"
+#include "tables/rules/kinds/repeat.h"
+#include "tables/rules/kinds/rising.h"
+#include "tables/rules/kinds/running.h"
+#include "tables/rules/rule/columns.h"
+#include "tables/table/number_writer.h"
+
+namespace tessera {
+
+std::vector<std::string> Rules::rising() const {
+  std::vector<std::string> out;
+  for (const FoundRule& f : found_)
+    if (const auto* rule = dynamic_cast<const RisingRule*>(f.rule.get())) out.push_back(rule->column());
+  return out;
+}
+
+std::vector<std::string> Rules::firsts() const {
+  std::vector<std::string> out;
+  for (const FoundRule& f : found_)
+    if (const auto* rule = dynamic_cast<const RunningRule*>(f.rule.get())) out.push_back(rule->column());
+  return out;
+}
+
+bool Rules::repeats(const std::string& learned) const {
+  return std::any_of(found_.begin(), found_.end(), [&](const FoundRule& f) {
+    const auto* rule = dynamic_cast<const RepeatRule*>(f.rule.get());
+    return rule != nullptr && rule->column() == learned;
+  });
+}
+
+void Rules::reduce(Table& table, Team& team) const {
+  if (empty()) return;
+  std::vector<std::string> names;
+  for (const Column& c : table.columns) names.push_back(c.name);
+  if (names != columns_)
+    throw Error(ErrorCode::data,
+                "The table has other columns than the one that the model's rules were found in. Give "
+                "the table that the model was fitted on.");
+  for (const FoundRule& f : found_) f.rule->reduce(table, team);
+}
+
+void Rules::fill(Table& table, uint64_t seed) const {
+  for (const FoundRule& f : found_) {
+    f.rule->fill(table, seed);
+    table.relax();
+  }
+}
+
+void Rules::restore(Table& rows) const {
+  for (Column& c : rows.columns) round_to_exponent_format(c);  // what rules compute from
+  if (found_.empty()) return;
+  for (auto f = found_.rbegin(); f != found_.rend(); ++f) f->rule->restore(rows);
+  for (Column& c : rows.columns) round_to_exponent_format(c);  // and what they compute
+  Table ordered;
+  ordered.rows = rows.rows;
+  for (Column& c : rows.columns)  // those that the table does not have: the numbers of sequences and of their steps
+    if (std::find(columns_.begin(), columns_.end(), c.name) == columns_.end()) ordered.columns.push_back(std::move(c));
+  for (const std::string& name : columns_) ordered.columns.push_back(std::move(column_of(rows, name)));
+  ordered.held = std::move(rows.held), ordered.dialect = std::move(rows.dialect);
+  rows = std::move(ordered);
+}
+
+std::vector<std::string> Rules::shown(const std::string& learned) const {
+  std::vector<std::string> columns{learned};
+  for (const FoundRule& f : found_) f.rule->show(learned, columns);
+  return columns;
+}
+
+nlohmann::json Rules::to_json() const {
+  nlohmann::json found = nlohmann::json::array();
+  for (const FoundRule& f : found_) {
+    nlohmann::json rule = f.rule->to_json();
+    rule["rows"] = f.evidence.rows, rule["held_out"] = f.evidence.held_out, rule["chance"] = f.evidence.chance;
+    found.push_back(std::move(rule));
+  }
+  return {{"columns", columns_}, {"found", std::move(found)}, {"checked", checked_}};
+}
+
+Rules Rules::from_json(const nlohmann::json& json) {
+  const Fields f(json, "its rules");
+  Rules out;
+  out.columns_ = f.texts("columns"), out.checked_ = f.texts("checked");
+  for (const auto& one : f.array("found")) {
+    const Fields rule(one, "a rule");
+    FoundRule found{read_rule(rule)};
+    found.evidence.rows = rule.integer("rows", 0, INT64_MAX);
+    found.evidence.held_out = rule.integer("held_out", 0, INT64_MAX);
+    found.evidence.chance = rule.number("chance");
+    out.found_.push_back(std::move(found));
+  }
+  return out;
+}
+
+void Rules::check_values(const Table& schema) const {
+  for (const std::string& check : checked_) (void)parse_where(check, schema, "--rule");
+}
+
+void Rules::check_fits(const Table& learned) const {
+  Table rows = learned;
+  try {
+    restore(rows);
+    std::vector<std::string> names;
+    for (const Column& c : rows.columns) names.push_back(c.name);
+    std::sort(names.begin(), names.end());
+    const bool twice = std::adjacent_find(names.begin(), names.end()) != names.end();
+    if (twice || (!found_.empty() && std::find(names.begin(), names.end(), "") != names.end()))
+      throw Error(ErrorCode::format, "The model file is damaged or foreign: its rules name a column twice.");
+    check_values(rows);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::usage && e.code() != ErrorCode::condition) throw;
+    throw Error(ErrorCode::format, fmt::format("The model file is damaged or foreign: {}", e.what()));
+  }
+}
+
+std::vector<std::string> Rules::checked_alone() const {
+  std::vector<std::string> out = checked_;
+  std::erase_if(out, [&](const std::string& check) {
+    return std::any_of(found_.begin(), found_.end(), [&](const FoundRule& f) { return f.rule->text() == check; });
+  });
+  return out;
+}
+
+nlohmann::json Rules::describe() const {
+  nlohmann::json out = nlohmann::json::array();
+  for (const FoundRule& f : found_)
+    out.push_back({{"rule", f.rule->text()},
+                   {"kind", f.rule->kind()},
+                   {"kept", f.rule->kept()},
+                   {"rows", f.evidence.rows},
+                   {"held_out", f.evidence.held_out},
+                   {"chance", f.evidence.chance}});
+  for (const std::string& check : checked_alone())
+    out.push_back({{"rule", check}, {"kind", "given"}, {"kept", "by rejection"}});
+  return out;
+}
+
+}  // namespace tessera

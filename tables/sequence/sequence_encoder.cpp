@@ -1,0 +1,351 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text/json_fields.h"
+#include "tables/encoding/number_code.h"
+#include "tables/sequence/key_maker.h"
+#include "tables/sequence/sequences.h"
+#include "tables/table/decimals.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kFormat = 1;
+constexpr int kMaxCategories = 100;  // levels per column in the networks; rarer values share one
+
+EncoderOptions step_options(uint64_t seed, int64_t least_rows) {
+  EncoderOptions o;
+  o.least_rows = least_rows;
+  o.numbers = EncoderOptions::Numbers::range;
+  o.spike_share = 0, o.integer_levels = 0, o.max_categories = kMaxCategories, o.seed = seed;
+  return o;
+}
+
+// A sequence's attributes are encoded as a row of a table: modes, spikes and levels.
+EncoderOptions attribute_options(uint64_t seed, int64_t least_rows) {
+  EncoderOptions o;
+  o.least_rows = least_rows;
+  o.max_categories = kMaxCategories, o.seed = seed;
+  return o;
+}
+
+// The two encoders report no progress themselves: the total is reported.
+Monitor silent(const Monitor& monitor) {
+  Monitor out;
+  out.cancel = monitor.cancel;
+  return out;
+}
+
+// Appends a row of `from` to `to` `count` times; both number their texts the same way.
+void append_copies(const Column& from, int64_t row, int64_t count, Column& to) {
+  if (is_numeric(from.type))
+    to.numbers.insert(to.numbers.end(), static_cast<size_t>(count), from.numbers[static_cast<size_t>(row)]);
+  else to.codes.insert(to.codes.end(), static_cast<size_t>(count), from.codes[static_cast<size_t>(row)]);
+}
+
+// A rising column of its first values and the differences between steps. Differences are missing where so few keys have
+// any that none may be learned.
+void add_up(const Column& differences, const Column& first, const std::vector<int32_t>& lengths, Column& to) {
+  const int decimals = decimals_of(to);
+  to.numbers.reserve(differences.numbers.size());
+  for (size_t i = 0, row = 0; i < lengths.size(); ++i) {
+    double at = round_decimals(first.numbers[i], decimals);
+    for (int32_t t = 0; t < lengths[i]; ++t, ++row) {
+      if (t > 0) at = round_decimals(at + std::max(0.0, differences.numbers[row]), decimals);
+      to.numbers.push_back(at);
+    }
+  }
+}
+
+// Steps may exceed the range of the imported type.
+void widen(Column& c) {
+  if (c.type == ColumnType::integer || c.type == ColumnType::decimal) c.arrow.clear();
+}
+
+}  // namespace
+
+// The source of an output column.
+struct SequenceEncoder::State {
+  enum class Part { fixed, step };  // a column of the attributes, a column of the steps
+  struct Source {
+    Part part;
+    int column;
+    int start = -1;  // of a rising column, the column of the attributes with its first value
+  };
+
+  SequenceOptions options;
+  int longest = 0;
+  bool keyed = false, indexed = false;
+  KeyMaker key;
+  std::string step_name;        // of the column that counts the steps, if there is no index
+  std::vector<Source> sources;  // of the columns after key and index
+  int length_at = 0;            // columns of the attributes; the start follows the length
+  int firsts_at = 0;            // of the attributes: the first values of options.firsts
+  int difference_at = 0;        // of the steps
+  Encoder steps, attributes;
+
+  std::string index_name() const { return indexed ? options.index : step_name; }
+
+  void place_attributes() {
+    length_at = static_cast<int>(options.statics.size());
+    firsts_at = length_at + (indexed ? 2 : 1) + static_cast<int>(options.rising.size());
+  }
+
+  // False: one of the rising columns is no column of numbers of the steps.
+  bool find_rising(const Table& step_columns, const Table& attribute_columns) {
+    size_t found = 0;
+    for (Source& source : sources) {
+      if (source.part != Part::step) continue;
+      const Column& c = step_columns.columns[static_cast<size_t>(source.column)];
+      const auto at = std::find(options.rising.begin(), options.rising.end(), c.name);
+      if (at == options.rising.end()) continue;
+      source.start = length_at + (indexed ? 2 : 1) + static_cast<int>(at - options.rising.begin());
+      const Column& first = attribute_columns.columns[static_cast<size_t>(source.start)];
+      found += is_numeric(c.type) && is_numeric(first.type);
+    }
+    return found == options.rising.size();
+  }
+};
+
+SequenceEncoder::SequenceEncoder() : state_(std::make_unique<State>()) {}
+SequenceEncoder::~SequenceEncoder() = default;
+SequenceEncoder::SequenceEncoder(SequenceEncoder&&) noexcept = default;
+SequenceEncoder& SequenceEncoder::operator=(SequenceEncoder&&) noexcept = default;
+
+SequenceEncoder SequenceEncoder::fit(const Sequences& sequences, int64_t least_rows, uint64_t seed, Team& team,
+                                     const Monitor& monitor) {
+  SequenceEncoder out;
+  State& s = *out.state_;
+  s.options = sequences.options;
+  s.longest = sequences.longest;
+  s.keyed = !s.options.key.empty(), s.indexed = !s.options.index.empty();
+  s.key = s.keyed ? KeyMaker(sequences.keys, least_rows) : KeyMaker(free_name(sequences.columns, "sequence"));
+  if (!s.indexed) s.step_name = free_name(sequences.columns, "step");
+  s.place_attributes();
+  for (const Column& c : sequences.columns.columns) {
+    if (c.name == s.options.key || c.name == s.options.index) continue;
+    const auto& [fixed, firsts] = std::tie(s.options.statics, s.options.firsts);
+    const auto in_fixed = std::find(fixed.begin(), fixed.end(), c.name) - fixed.begin();
+    const auto in_firsts = std::find(firsts.begin(), firsts.end(), c.name) - firsts.begin();
+    if (in_fixed < std::ssize(fixed)) s.sources.push_back({State::Part::fixed, static_cast<int>(in_fixed)});
+    else if (in_firsts < std::ssize(firsts))
+      s.sources.push_back({State::Part::fixed, s.firsts_at + static_cast<int>(in_firsts)});
+    else s.sources.push_back({State::Part::step, s.difference_at++});
+  }
+  s.find_rising(sequences.steps, sequences.attributes);
+  s.steps = Encoder::fit(sequences.steps, step_options(seed, least_rows), team, silent(monitor));
+  s.attributes = Encoder::fit(sequences.attributes, attribute_options(seed ^ 0x9e3779b97f4a7c15ull, least_rows), team,
+                              silent(monitor));
+  if (s.steps.layout().data_width == 0)
+    throw Error(ErrorCode::data,
+                "Every column of the steps is constant or an identifier: nothing changes from one step to the next.\n"
+                "  Name static columns with --static; fit a table of static columns only with --method tvae.");
+  return out;
+}
+
+EncodedSequences SequenceEncoder::encode(Sequences&& sequences, Team& team, const Monitor& monitor) const {
+  EncodedSequences out;
+  const double columns = static_cast<double>(sequences.columns.columns.size());
+  out.steps = state_->steps.encode(std::move(sequences.steps), team, silent(monitor));
+  out.attributes = state_->attributes.encode(std::move(sequences.attributes), team, silent(monitor));
+  monitor.report({"encode", columns, columns, "columns",
+                  fmt::format("{} sequences of up to {} steps", sequences.size(), sequences.longest), true});
+  out.first = std::move(sequences.first), out.length = std::move(sequences.length);
+  out.longest = sequences.longest;
+  return out;
+}
+
+const RowLayout& SequenceEncoder::steps() const { return state_->steps.layout(); }
+const RowLayout& SequenceEncoder::attributes() const { return state_->attributes.layout(); }
+int SequenceEncoder::longest() const { return state_->longest; }
+const SequenceOptions& SequenceEncoder::options() const { return state_->options; }
+
+Table SequenceEncoder::decode_attributes(const float* alphas, const int32_t* codes, const int64_t* sequence_ids,
+                                         int64_t n, uint64_t seed) const {
+  Table out = state_->attributes.decode(alphas, codes, sequence_ids, n, seed);
+  const IndexGrid& grid = state_->options.grid;
+  if (grid.any())
+    for (double& x : out.columns[static_cast<size_t>(state_->length_at) + 1].numbers) x = grid.at(grid.place(x));
+  return out;
+}
+
+std::vector<int32_t> SequenceEncoder::lengths(const Table& attributes) const {
+  std::vector<int32_t> out;
+  for (const double length : attributes.columns[static_cast<size_t>(state_->length_at)].numbers)
+    out.push_back(length != length ? 1
+                                   : static_cast<int32_t>(
+                                         std::clamp(std::round(length), 1.0, static_cast<double>(state_->longest))));
+  return out;
+}
+
+Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const Table& attributes,
+                              const int64_t* sequence_ids, int64_t n, uint64_t seed, uint64_t condition) const {
+  const State& s = *state_;
+  const std::vector<int32_t> length = lengths(attributes);
+  const int64_t longest = s.longest, alpha_width = steps().alphas(), code_width = steps().codes();
+
+  // Steps after a sequence's end are not decoded: they hold no data.
+  int64_t rows = 0;
+  for (const int32_t l : length) rows += l;
+  std::vector<float> alpha(static_cast<size_t>(rows * alpha_width));
+  std::vector<int32_t> code(static_cast<size_t>(rows * code_width));
+  std::vector<int64_t> ids(static_cast<size_t>(rows));
+  for (int64_t i = 0, row = 0; i < n; ++i) {
+    const int64_t steps_here = length[static_cast<size_t>(i)];
+    if (alpha_width > 0)
+      std::copy_n(alphas + i * longest * alpha_width, steps_here * alpha_width, alpha.begin() + row * alpha_width);
+    if (code_width > 0)
+      std::copy_n(codes + i * longest * code_width, steps_here * code_width, code.begin() + row * code_width);
+    for (int64_t t = 0; t < steps_here; ++t) ids[static_cast<size_t>(row++)] = sequence_ids[i] * longest + t;
+  }
+  Table step = s.steps.decode(alpha.data(), code.data(), ids.data(), rows, seed, nullptr, condition);
+
+  Table out = schema();
+  out.rows = rows;
+  Column& key = out.columns[0];
+  Column& index = out.columns[1];
+  const Column* difference = s.indexed ? &step.columns[static_cast<size_t>(s.difference_at)] : nullptr;
+  const Column* start = s.indexed ? &attributes.columns[static_cast<size_t>(s.length_at) + 1] : nullptr;
+  for (int64_t i = 0, row = 0; i < n; ++i) {
+    const int64_t steps_here = length[static_cast<size_t>(i)];
+    s.key.append(sequence_ids[i], steps_here, seed, key, condition);
+    const IndexGrid& grid = s.options.grid;
+    double at = s.indexed ? start->numbers[static_cast<size_t>(i)] : 1;
+    if (grid.any()) at = grid.place(at);
+    for (int64_t t = 0; t < steps_here; ++t, ++row) {
+      const double gap = s.indexed ? difference->numbers[static_cast<size_t>(row)] : 1;
+      if (t > 0) at += gap == gap ? gap : 1;  // missing if few keys have any
+      if (s.indexed && !grid.any()) at = round_decimals(at, decimals_of(index));
+      index.numbers.push_back(grid.any() ? round_decimals(grid.at(at), decimals_of(index)) : at);
+    }
+  }
+  for (size_t j = 0; j < s.sources.size(); ++j) {
+    Column& to = out.columns[j + 2];
+    const auto from = static_cast<size_t>(s.sources[j].column);
+    if (s.sources[j].part == State::Part::step) {
+      if (s.sources[j].start < 0) to = std::move(step.columns[from]);
+      else add_up(step.columns[from], attributes.columns[static_cast<size_t>(s.sources[j].start)], length, to);
+      continue;
+    }
+    const Column& fixed = attributes.columns[from];
+    to.values = fixed.values;
+    for (int64_t i = 0; i < n; ++i) append_copies(fixed, i, length[static_cast<size_t>(i)], to);
+  }
+  return out;
+}
+
+Table SequenceEncoder::schema() const {
+  const State& s = *state_;
+  Table out;
+  out.columns.push_back(s.key.schema());
+  const Table steps = s.steps.schema(), attributes = s.attributes.schema();
+  Column index;
+  if (s.indexed) index = attributes.columns[static_cast<size_t>(s.length_at) + 1];
+  else index.type = ColumnType::integer, index.reason = "number of the step";
+  index.name = s.index_name();
+  widen(index);
+  out.columns.push_back(std::move(index));
+  for (const State::Source& source : s.sources) {
+    Column c = (source.part == State::Part::step ? steps : attributes).columns[static_cast<size_t>(source.column)];
+    if (source.part == State::Part::fixed && source.column >= s.firsts_at)
+      c.name = s.options.firsts[static_cast<size_t>(source.column - s.firsts_at)];
+    if (source.start >= 0) {
+      const std::string name = std::move(c.name);
+      c = attributes.columns[static_cast<size_t>(source.start)];
+      c.name = name;
+      widen(c);
+    }
+    out.columns.push_back(std::move(c));
+  }
+  return out;
+}
+
+nlohmann::json SequenceEncoder::to_json() const {
+  const State& s = *state_;
+  nlohmann::json sources = nlohmann::json::array();
+  for (const State::Source& source : s.sources) {
+    if (source.part == State::Part::fixed && source.column >= s.firsts_at) sources.push_back(nullptr);
+    else sources.push_back(source.part == State::Part::step);
+  }
+  nlohmann::json out{{"format", kFormat},          {"length", s.options.length},
+                     {"stride", s.options.stride}, {"key", s.options.key},
+                     {"index", s.options.index},   {"statics", s.options.statics},
+                     {"longest", s.longest},       {"key_column", s.key.to_json()},
+                     {"step_column", s.step_name}, {"varies", std::move(sources)},
+                     {"steps", s.steps.to_json()}, {"attributes", s.attributes.to_json()}};
+  if (!s.options.rising.empty()) out["rising"] = s.options.rising;
+  if (!s.options.firsts.empty()) out["firsts"] = s.options.firsts;
+  if (s.options.grid.any()) out["grid"] = s.options.grid.to_json();
+  return out;
+}
+
+SequenceEncoder SequenceEncoder::from_json(const nlohmann::json& json) {
+  const Fields f(json, "the encoder of its sequences");
+  if (const int64_t format = f.integer("format", 0, INT64_MAX); format != kFormat)
+    f.fail(fmt::format("is of format {}, and this version reads format {}", format, kFormat));
+  SequenceEncoder out;
+  State& s = *out.state_;
+  s.options.length = static_cast<int>(f.integer("length", 0, kLongestSequence));
+  s.options.stride = static_cast<int>(f.integer("stride", 1, INT32_MAX));
+  s.options.key = f.text("key"), s.options.index = f.text("index"), s.options.statics = f.texts("statics");
+  if (f.has("rising")) s.options.rising = f.texts("rising");
+  if (f.has("firsts")) s.options.firsts = f.texts("firsts");
+  s.keyed = !s.options.key.empty(), s.indexed = !s.options.index.empty();
+  if (f.has("grid")) s.options.grid = IndexGrid::from_json(f.at("grid"));
+  f.check(s.indexed || !s.options.grid.any(), "has a grid without an index");
+  s.place_attributes();
+  s.longest = static_cast<int>(f.integer("longest", 2, kLongestSequence));
+  s.key = KeyMaker::from_json(f.at("key_column"));
+  s.step_name = f.text("step_column");
+  s.steps = Encoder::from_json(f.at("steps"));
+  s.attributes = Encoder::from_json(f.at("attributes"));
+
+  const Table steps = s.steps.schema(), attributes = s.attributes.schema();
+  int fixed = 0, firsts = s.firsts_at;
+  for (const auto& varies : f.array("varies")) {
+    f.check(varies.is_boolean() || varies.is_null(), "\"varies\" holds something that is not true, false or null");
+    if (varies.is_null()) s.sources.push_back({State::Part::fixed, firsts++});
+    else
+      s.sources.push_back(varies.get<bool>() ? State::Source{State::Part::step, s.difference_at++}
+                                             : State::Source{State::Part::fixed, fixed++});
+  }
+  f.check(fixed == s.length_at && firsts == s.firsts_at + static_cast<int>(s.options.firsts.size()) &&
+              attributes.columns.size() == static_cast<size_t>(firsts),
+          "has attributes that do not fit its columns");
+  f.check(static_cast<int>(steps.columns.size()) == s.difference_at + (s.indexed ? 1 : 0),
+          "has steps that do not fit its columns");
+  f.check(s.find_rising(steps, attributes), "has rising columns that are no numbers of its steps");
+  f.check(s.steps.layout().data_width > 0, "has no column that varies");
+  f.check(attributes.columns[static_cast<size_t>(s.length_at)].type == ColumnType::integer,
+          "has a length that is not an integer");
+  f.check(!s.indexed || (is_numeric(attributes.columns[static_cast<size_t>(s.length_at) + 1].type) &&
+                         is_numeric(steps.columns.back().type)),
+          "has an index that is no number");
+  return out;
+}
+
+void to_features(const RowLayout& layout, const float* alphas, const int32_t* codes, int64_t rows, float* features) {
+  const int64_t width = layout.data_width;
+  std::fill_n(features, rows * width, 0.0f);
+  for (int64_t r = 0; r < rows; ++r) {
+    float* row = features + r * width;
+    for (const Span& s : layout.spans) {
+      if (s.part == Span::Part::alpha) row[s.start] = *alphas++;
+      else row[s.start + *codes++] = 1;
+    }
+  }
+}
+
+void from_features(const RowLayout& layout, const float* features, int64_t rows, float* alphas, int32_t* codes) {
+  for (int64_t r = 0; r < rows; ++r, features += layout.data_width)
+    for (const Span& s : layout.spans) {
+      const float* block = features + s.start;
+      if (s.part == Span::Part::alpha) *alphas++ = *block;
+      else *codes++ = static_cast<int32_t>(std::max_element(block, block + s.width) - block);
+    }
+}
+
+}  // namespace tessera

@@ -1,0 +1,35 @@
+// The numbers of a column as text.
+#pragma once
+#include <string>
+
+#include "tables/formats/number_format.h"
+#include "tables/table/table.h"
+
+namespace tessera {
+
+// Writes the numbers of a column, whatever its type and format.
+class NumberWriter {
+ public:
+  explicit NumberWriter(const Column& column);
+  void write(double value, std::string& out) const;
+  bool is_fixed() const { return kind_ == Kind::fixed; }  // write_decimal(value, decimals())
+  bool is_whole() const { return kind_ == Kind::whole; }
+  int decimals() const { return decimals_; }
+
+ private:
+  enum class Kind { whole, fixed, shortest, picture, time_of_day, duration, date, datetime } kind_;
+  int decimals_;
+  std::string format_;
+  NumberFormat picture_;
+};
+
+// A number of a column as its text says it: rounded to the column's decimals, or to the digits of a format with an
+// exponent (0.000e+00), so that every output and every condition sees the same number.
+double as_written(const Column& column, double x);
+// All numbers of a column whose format has an exponent; others have their decimals already.
+void round_to_exponent_format(Column& column);
+
+// Takes digits beyond the column's decimals out of its format.
+void limit_digits(Column& column);
+
+}  // namespace tessera

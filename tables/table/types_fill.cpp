@@ -1,0 +1,326 @@
+#include "tables/table/types_fill.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text/ascii.h"
+#include "base/text/printable.h"
+#include "tables/formats/moments.h"
+#include "tables/table/number_writer.h"
+#include "tables/texts/text_kind.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kMinIdentifiers = 20;
+
+CellStatus fill_number(std::string_view text, const ColumnPlan& plan, double& value) {
+  if (plan.clock) return read_clock(text, value) ? CellStatus::ok : CellStatus::wrong;
+  switch (plan.dressed ? plan.number.read(text, value) : read_number(text, plan.style, value)) {
+    case Reading::ok: break;
+    case Reading::too_large: return CellStatus::too_large;
+    case Reading::infinite: return CellStatus::infinite;
+    case Reading::no: return CellStatus::wrong;
+  }
+  constexpr double kExact = 9007199254740992.0;  // 2⁵³
+  if (plan.type == ColumnType::integer &&
+      !(std::fabs(value) <= kExact && static_cast<double>(static_cast<int64_t>(value)) == value))
+    return CellStatus::wrong;
+  return CellStatus::ok;
+}
+
+std::string expected(const ColumnPlan& plan) {
+  if (plan.dressed || plan.clock) return "written like " + plan.format;
+  switch (plan.type) {
+    case ColumnType::integer: return "an integer";
+    case ColumnType::decimal: return "a number";
+    case ColumnType::boolean: return "true or false";
+    case ColumnType::date: return "a date in this column's format";
+    case ColumnType::datetime: return "a date with time in this column's format";
+    default: return "a text";
+  }
+}
+
+CellStatus fill_moment(std::string_view text, const ColumnPlan& plan, const MissingWords& missing, size_t at,
+                       Column& column, Dictionary& dictionary) {
+  Moment m;
+  const auto read = [&] {
+    if (!read_moment(without_point_zero(text), m) || (plan.type == ColumnType::date && m.has_time)) return false;
+    m.layouts &= plan.layouts | 1;  // ISO fits every format
+    return m.layouts != 0;
+  };
+  column.numbers[at] = kMissing;
+  if (plan.by_row()) column.codes[at] = -1;
+  if (missing.always(text)) return CellStatus::ok;
+  if (!read()) return MissingWords::usual(text) ? CellStatus::ok : CellStatus::wrong;
+  const LayoutBits own = m.layouts & plan.layouts;
+  const int layout = std::countr_zero(own != 0 ? own : m.layouts);
+  const double day = day_of(m, layout);
+  column.numbers[at] =
+      plan.type == ColumnType::date ? day : day * 86400 + m.time.seconds - static_cast<double>(m.offset) * 60;
+  if (!plan.by_row()) return CellStatus::ok;
+  if (own == 0 || (plan.type == ColumnType::datetime && !m.has_time)) {
+    column.codes[at] = dictionary.code(plan.format);
+    return CellStatus::ok;
+  }
+  std::string format = plan.date_formats[static_cast<size_t>(layout)] + plan.clock_format;
+  if (m.utc && text.back() == 'Z') format += 'Z';
+  else if (m.utc) format += text.substr(text.find_last_of("+-"));
+  column.codes[at] = dictionary.code(format);
+  return CellStatus::ok;
+}
+
+// One spelling each for true and false: the first one.
+void join_spellings(Column& column) {
+  std::vector<std::string> values;
+  std::vector<int32_t> to(column.values.size());
+  int32_t code_of[2] = {-1, -1};
+  for (size_t i = 0; i < to.size(); ++i) {
+    bool truth = false;
+    read_boolean(column.values[i], true, truth);
+    if (code_of[truth] < 0) {
+      code_of[truth] = static_cast<int32_t>(values.size());
+      values.push_back(column.values[i]);
+    }
+    to[i] = code_of[truth];
+  }
+  if (values.size() == to.size()) return;
+  for (int32_t& code : column.codes)
+    if (code >= 0) code = to[static_cast<size_t>(code)];
+  column.values = std::move(values);
+}
+
+bool named_like_key(const std::string& name) {
+  constexpr std::string_view kNames =
+      " id index key row rowid row_number no nr unnamed: 0 uid customer user client patient "
+      "member employee student subject ";
+  std::string small;
+  for (const char c : name) small.push_back(lower(c));
+  for (const char* moment : {"date", "time", "year", "month"})
+    if (small.find(moment) != small.npos) return false;
+  if (kNames.find(' ' + small + ' ') != kNames.npos) return true;
+  if (small.size() > 3)
+    for (const char* end : {"_id", " id", "-id", ".id", "_key", "_no", "_nr", "_uid"})
+      if (small.ends_with(end)) return true;
+  // customerId, CustomerID
+  return name.size() > 2 &&
+         (name.ends_with("Id") || (name.ends_with("ID") && lower(name[name.size() - 3]) == name[name.size() - 3]));
+}
+
+// Whole numbers that are keys, not quantities, of a column named like one: no two rows have one, or they repeat so that
+// as numbers they would be lost (most rows have a value that fewer than five share, or there are too many to be
+// levels). The reason, or nothing.
+std::string reason_of_key(const Column& column) {
+  constexpr size_t kMinKeys = 20, kLevels = 256, kSharedBy = 5, kMaxRowsOfKey = 50, kMaxRows = 5'000'000;
+  if (!named_like_key(column.name) || column.numbers.size() > kMaxRows) return {};
+  std::vector<double> values;
+  for (const double v : column.numbers)
+    if (v == v) values.push_back(v);
+  std::sort(values.begin(), values.end());
+  if (values.size() < kMinKeys || values.front() < 0) return {};
+  size_t distinct = 0, rare = 0;
+  for (size_t i = 0, end = 0; i < values.size(); i = end, ++distinct) {
+    while (end < values.size() && values[end] == values[i]) ++end;
+    if (end - i < kSharedBy) rare += end - i;
+  }
+  if (distinct < kMinKeys || distinct * kMaxRowsOfKey < values.size()) return {};
+  if (distinct == values.size()) return "whole numbers, all distinct, and the name is that of a key";
+  if (2 * rare <= values.size() && distinct <= kLevels) return {};
+  return grouped(static_cast<int64_t>(distinct)) + " whole numbers that repeat, and the name is that of a key";
+}
+
+bool is_same_throughout(const Bulk<double>& numbers) {
+  for (const double v : numbers)
+    if (!(v == numbers[0])) return false;
+  return true;
+}
+
+// Numbers as their texts.
+void become_texts(Column& column, ColumnType type, std::string reason) {
+  const NumberWriter writer(column);
+  Dictionary texts;
+  std::string text;
+  column.codes.resize(column.numbers.size());
+  for (size_t i = 0; i < column.numbers.size(); ++i) {
+    text.clear();
+    if (column.numbers[i] == column.numbers[i]) writer.write(column.numbers[i], text);
+    column.codes[i] = text.empty() ? -1 : texts.code(text);
+  }
+  column.values = texts.take_values();
+  column.type = type;
+  column.reason = std::move(reason);
+  column.numbers.release();
+  column.decimals = 0;
+  column.format.clear();
+  column.arrow.clear();
+}
+
+// Times of day of which each stands in several rows, such as the quarters of an hour: no other time may come out.
+void become_slots(Column& column) {
+  constexpr size_t kMaxSlots = 256, kRowsOfEach = 5;
+  std::vector<double> distinct;
+  for (const double v : column.numbers) {
+    if (v != v) continue;
+    const auto at = std::lower_bound(distinct.begin(), distinct.end(), v);
+    if (at == distinct.end() || *at != v) distinct.insert(at, v);
+    if (distinct.size() > kMaxSlots) return;
+  }
+  if (distinct.empty() || distinct.size() * kRowsOfEach > column.numbers.size()) return;
+  become_texts(column, ColumnType::category,
+               "times like " + column.format + ", " + counted(static_cast<int64_t>(distinct.size()), "value") +
+                   " that repeat: kept as categories");
+}
+
+void finish_numbers(Column& column, const ColumnPlan& plan, const std::string& first) {
+  const auto rows = static_cast<int64_t>(column.numbers.size());
+  if (rows > 0 && column.values.empty() && is_same_throughout(column.numbers)) {
+    column.type = ColumnType::constant;
+    column.reason = rows == 1 ? "the only row holds \"" + first + '"' : "every row holds \"" + first + '"';
+    column.values = {first};
+    column.codes.assign(static_cast<size_t>(rows), 0);
+  } else if (std::string why = column.type == ColumnType::integer && column.format.empty() && !plan.clock
+                                   ? reason_of_key(column)
+                                   : "";
+             !why.empty()) {
+    become_texts(column, ColumnType::identifier, std::move(why));
+    column.arrow = "l";
+    return;
+  } else {
+    if (plan.clock) become_slots(column);
+    return;
+  }
+  column.numbers.release();
+  column.decimals = 0;
+  column.format.clear();
+  column.arrow.clear();
+}
+
+void finish_codes(Column& column) {
+  int64_t held = 0;
+  column.codes.each_part([&](std::span<const int32_t> codes, size_t) {
+    for (const int32_t code : codes) held += code >= 0;
+  });
+  const auto distinct = static_cast<int64_t>(column.values.size());
+  if (distinct == 1 && held == column.size()) {
+    column.type = ColumnType::constant;
+    column.reason =
+        held == 1 ? "the only row holds \"" + column.values[0] + '"' : "every row holds \"" + column.values[0] + '"';
+  } else if (column.type == ColumnType::category && distinct == held && distinct >= kMinIdentifiers) {
+    column.type = ColumnType::identifier;
+    // no example: the reason is stored in the model, identifiers must not be
+    column.reason = grouped(distinct) + " texts, all distinct";
+  } else if (column.type == ColumnType::category && distinct > 0 && column.reason.rfind("text, such", 0) == 0) {
+    column.reason = "text with " + grouped(distinct) + (distinct == 1 ? " value" : " distinct values");
+  }
+}
+
+// What its texts are, if they hardly repeat.
+void recognise_texts(Column& column) {
+  const auto distinct = static_cast<int64_t>(column.values.size());
+  if (column.type != ColumnType::identifier &&
+      (column.type != ColumnType::category || distinct < kMinIdentifiers || 2 * distinct < column.size()))
+    return;
+  const std::vector<std::string_view> texts(column.values.begin(), column.values.end());
+  const TextKind kind = text_kind_of(texts, column.name);
+  if (kind == TextKind::plain) return;
+  column.kind = name(kind);
+  if (column.reason != described(kind)) column.reason += std::string(": ") + described(kind);
+}
+
+}  // namespace
+
+Column make_column(const std::string& name, const ColumnPlan& plan, int64_t rows, std::shared_ptr<MemoryLimit> limit) {
+  Column column;
+  column.numbers = Bulk<double>(limit, "the table");
+  column.codes = Bulk<int32_t>(std::move(limit), "the table");
+  column.name = name;
+  column.type = plan.type;
+  column.kind = plan.kind;
+  column.reason = plan.reason;
+  column.decimals = plan.decimals;
+  column.format = plan.format;
+  column.arrow = plan.arrow;
+  if (is_numeric(plan.type)) column.numbers.resize(static_cast<size_t>(rows));
+  if (!is_numeric(plan.type) || plan.by_row()) column.codes.resize(static_cast<size_t>(rows));
+  return column;
+}
+
+CellStatus fill_cell(std::string_view text, const ColumnPlan& plan, const MissingWords& missing, int64_t row,
+                     Column& column, Dictionary& dictionary) {
+  const auto at = static_cast<size_t>(row);
+  bool truth;
+  double value;
+  CellStatus result;
+  switch (plan.type) {
+    case ColumnType::integer:
+    case ColumnType::decimal:
+      result = fill_number(text, plan, value);
+      // A few words look like infinities and NaNs: the user's missing values take precedence.
+      if (result != CellStatus::ok || missing.has_extra()) {
+        if (missing.always(text) || MissingWords::usual(text)) {
+          column.numbers[at] = kMissing;
+          return CellStatus::ok;
+        }
+        if (result != CellStatus::ok) return result;
+      }
+      column.numbers[at] = value;
+      return CellStatus::ok;
+    case ColumnType::date:
+    case ColumnType::datetime: return fill_moment(text, plan, missing, at, column, dictionary);
+    case ColumnType::boolean:
+      if (missing.always(text)) column.codes[at] = -1;
+      else if (read_boolean(text, plan.forced, truth)) column.codes[at] = dictionary.code(text);
+      else if (MissingWords::usual(text)) column.codes[at] = -1;
+      else return CellStatus::wrong;
+      return CellStatus::ok;
+    default:
+      if (text.size() > kMaxTextBytes) return CellStatus::too_long;
+      column.codes[at] =
+          missing.always(text) || (plan.type == ColumnType::constant && !plan.forced) ? -1 : dictionary.code(text);
+      return CellStatus::ok;
+  }
+}
+
+void fail_fill(CellStatus why, const std::string& place, const std::string& column, const std::string& value,
+               const ColumnPlan& plan) {
+  if (why == CellStatus::too_long)
+    throw Error(ErrorCode::data, place + ": column \"" + column + "\" holds a text of " + std::to_string(value.size()) +
+                                     " bytes; the limit is " + std::to_string(kMaxTextBytes) +
+                                     ".\n  Shorten it, or omit the column.");
+  const std::string shown = printable(value.substr(0, 200));
+  const std::string head = place + ": column \"" + column + "\" holds \"" + shown + "\", which is ",
+                    as_missing = "or mark it missing with --missing '" + shown + "'.";
+  switch (why) {
+    case CellStatus::infinite:
+      throw Error(ErrorCode::data,
+                  head + "infinite: no model can learn it.\n  Replace it by a number or leave it empty, " + as_missing);
+    case CellStatus::too_large:
+      throw Error(ErrorCode::data, head + "too large for a double (1.8e308).\n  Read the column as text with --types " +
+                                       column + "=category, " + as_missing);
+    default:
+      throw Error(ErrorCode::data, head + "not " + expected(plan) + ".\n  Read the column as text with --types " +
+                                       column + "=category, " + as_missing);
+  }
+}
+
+void finish_column(Column& column, const ColumnPlan& plan, Dictionary& dictionary, const std::string& first) {
+  if (is_numeric(column.type)) {
+    if (dictionary.size() > 1) {
+      column.values = dictionary.take_values();
+    } else if (plan.by_row()) {
+      if (dictionary.size() == 1) column.format = dictionary.take_values().front();
+      column.codes = column.codes.empty_like();
+    }
+    if (!plan.forced) finish_numbers(column, plan, first);
+    return;
+  }
+  column.values = dictionary.take_values();
+  if (column.type == ColumnType::boolean) join_spellings(column);
+  if (plan.forced) return;
+  finish_codes(column);
+  recognise_texts(column);
+}
+
+}  // namespace tessera

@@ -1,0 +1,309 @@
+#include "tables/texts/text_kind.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <vector>
+
+#include "base/text/utf8.h"
+#include "tables/texts/characters.h"
+#include "tables/texts/kinds.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kKindNames[] = {"plain", "ipv4",        "card",        "iban",    "email",
+                                      "name",  "ipv6",        "uuid",        "hash",    "url",
+                                      "phone", "coordinates", "postal_code", "address", "first_name"};
+constexpr const char* kDescribed[] = {"",
+                                      "IPv4 addresses",
+                                      "payment card numbers",
+                                      "IBANs",
+                                      "e-mail addresses",
+                                      "names of persons",
+                                      "IPv6 addresses",
+                                      "UUIDs",
+                                      "hashes in hexadecimal digits",
+                                      "URLs",
+                                      "telephone numbers",
+                                      "coordinates",
+                                      "postal codes",
+                                      "street addresses",
+                                      "first names"};
+static_assert(std::size(kKindNames) == std::size(kDescribed));
+constexpr std::u32string_view kReserved[] = {U"example.com", U"example.org", U"example.net"};
+constexpr size_t kIssuerDigits = 6, kBankAt = 4, kBankCharacters = 4;
+
+bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
+bool is_capital(char32_t c) { return c >= 'A' && c <= 'Z'; }
+
+// --- IPv4 ---
+
+std::optional<std::u32string> octets_of(std::string_view text) {
+  std::u32string out;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find('.', at), text.size());
+    const std::string_view octet = text.substr(at, end - at);
+    if (octet.empty() || octet.size() > 3 || (octet.size() > 1 && octet[0] == '0')) return {};
+    char32_t value = 0;
+    for (const char c : octet) {
+      if (!is_digit(static_cast<unsigned char>(c))) return {};
+      value = value * 10 + static_cast<char32_t>(c - '0');
+    }
+    if (value >= kOctets) return {};
+    out += kFirstOctet + value;
+    at = end + 1;
+  }
+  return out.size() == 4 ? std::optional(out) : std::nullopt;
+}
+
+// --- check digits ---
+
+// The digit that makes the sum of Luhn's formula a multiple of ten, for the digits before the last.
+char32_t luhn_digit(std::u32string_view text) {
+  int sum = 0, place = 0;
+  bool last = true;
+  for (size_t i = text.size(); i-- > 0;) {
+    if (!is_digit(text[i])) continue;
+    if (last) {
+      last = false;
+      continue;
+    }
+    int digit = static_cast<int>(text[i] - '0');
+    if (place++ % 2 == 0 && (digit *= 2) > 9) digit -= 9;
+    sum += digit;
+  }
+  return static_cast<char32_t>('0' + (10 - sum % 10) % 10);
+}
+
+size_t last_digit(std::u32string_view text) {
+  size_t at = text.size();
+  while (at > 0 && !is_digit(text[at - 1])) --at;
+  return at - 1;
+}
+
+bool is_card(std::u32string_view text) {
+  const auto digits = std::count_if(text.begin(), text.end(), is_digit);
+  if (digits < 13 || digits > 19 || text[0] < '2' || text[0] > '6') return false;
+  if (!std::all_of(text.begin(), text.end(), [](char32_t c) { return is_digit(c) || c == ' ' || c == '-'; }))
+    return false;
+  return luhn_digit(text) == text[last_digit(text)];
+}
+
+// ISO 13616: the country and the check digits count from the end.
+int remainder_97(std::u32string_view iban) {
+  std::u32string all;
+  for (const char32_t c : iban)
+    if (c != ' ') all += c;
+  std::rotate(all.begin(), all.begin() + 4, all.end());
+  int rest = 0;
+  for (const char32_t c : all)
+    rest =
+        is_digit(c) ? (rest * 10 + static_cast<int>(c - '0')) % 97 : (rest * 100 + static_cast<int>(c - 'A') + 10) % 97;
+  return rest;
+}
+
+bool is_iban(std::u32string_view text) {
+  const auto held = std::count_if(text.begin(), text.end(), [](char32_t c) { return c != ' '; });
+  return held >= 15 && held <= 34 && is_capital(text[0]) && is_capital(text[1]) && is_digit(text[2]) &&
+         is_digit(text[3]) &&
+         std::all_of(text.begin(), text.end(), [](char32_t c) { return is_digit(c) || is_capital(c) || c == ' '; }) &&
+         remainder_97(text) == 1;
+}
+
+// Sets the n-th … characters that are not blanks to `c`.
+void overwrite(std::u32string& text, size_t from, size_t count, char32_t c) {
+  size_t n = 0;
+  for (char32_t& held : text) {
+    if (held == ' ' || held == '-') continue;
+    if (n >= from && n < from + count) held = c;
+    ++n;
+  }
+}
+
+std::u32string finished_iban(std::u32string text) {
+  overwrite(text, 2, 2, '0');
+  const int check = 98 - remainder_97(text);
+  overwrite(text, 2, 1, static_cast<char32_t>('0' + check / 10));
+  overwrite(text, 3, 1, static_cast<char32_t>('0' + check % 10));
+  return text;
+}
+
+// --- mail addresses ---
+
+bool is_email(std::string_view text) {
+  const size_t at = text.find('@');
+  return at != std::string_view::npos && at > 0 && text.find('@', at + 1) == std::string_view::npos &&
+         text.find('.', at + 2) < text.size() - 1 && text.find_first_of(" ,;<>\"") == std::string_view::npos;
+}
+
+// --- names ---
+
+// Columns that hold names of persons, if their texts do not speak against it.
+bool is_name_column(std::string column) {
+  constexpr std::string_view kColumns =
+      " name full_name fullname customer customer_name patient patient_name passenger employee employee_name contact "
+      "contact_name author person first_name firstname given_name last_name lastname surname family_name vorname "
+      "nachname nom prenom prénom nombre apellido nome cognome sobrenome voornaam achternaam ";
+  for (char& c : column)
+    c = c == ' ' || c == '-' || c == '.' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return kColumns.find(' ' + column + ' ') != kColumns.npos;
+}
+
+TextKind kind_of_names(std::span<const std::string_view> texts, const std::string& column) {
+  const NameEvidence e = name_evidence(texts);
+  const bool told = is_name_column(column);
+  if ((e.shaped + e.single) * 5 < texts.size() * 4) return TextKind::plain;
+  if (2 * e.shaped >= e.single) return e.known * (told ? 10 : 4) >= e.shaped ? TextKind::name : TextKind::plain;
+  if ((e.single_first + e.single_last) * (told ? 10 : 2) < e.single) return TextKind::plain;
+  return e.single_first > e.single_last ? TextKind::first_name : TextKind::name;
+}
+
+std::u32string fixed(TextKind kind, std::u32string text) {
+  if (kind == TextKind::card) {
+    overwrite(text, 0, kIssuerDigits, '9');
+    text[last_digit(text)] = '0';
+  } else if (kind == TextKind::iban) {
+    overwrite(text, 2, 2, '0');
+    overwrite(text, kBankAt, kBankCharacters, '0');
+  } else if (kind == TextKind::email) {
+    const size_t domain = text.find(U'@') + 1;
+    const bool reserved = std::any_of(std::begin(kReserved), std::end(kReserved),
+                                      [&](std::u32string_view r) { return text.substr(domain) == r; });
+    if (!reserved) text.replace(domain, std::u32string::npos, kReserved[0]);
+  }
+  return text;
+}
+
+// What a symbol stands for; any other character stands for itself.
+void append_symbol(char32_t c, std::string& out) {
+  const auto of = [&](char32_t first, char32_t count) { return c >= first && c < first + count; };
+  const auto degrees = [&](char32_t first, char32_t most) {
+    const char32_t at = c - first;
+    return (at >= most ? "-" : "") + std::to_string(at % most);
+  };
+  if (of(kFirstOctet, kOctets)) out += std::to_string(c - kFirstOctet);
+  else if (of(kFirstName, kNameSymbols)) out += name_of_symbol(c);
+  else if (of(kFirstLatitude, 2 * kLatitudes)) out += degrees(kFirstLatitude, kLatitudes);
+  else if (of(kFirstLongitude, 2 * kLongitudes)) out += degrees(kFirstLongitude, kLongitudes);
+  else if (of(kFirstVariant, kVariantSymbols)) out += "89ab"[c - kFirstVariant];
+  else if (of(kFirstCapitalVariant, kVariantSymbols)) out += "89AB"[c - kFirstCapitalVariant];
+  else if (of(kFirstStreet, kStreetSymbols)) out += street_of(c - kFirstStreet);
+  else if (of(kFirstConstant, kConstants)) out += static_cast<char>(c - kFirstConstant);
+  else append_utf8(c, out);
+}
+
+}  // namespace
+
+const char* name(TextKind kind) { return kKindNames[static_cast<size_t>(kind)]; }
+const char* described(TextKind kind) { return kDescribed[static_cast<size_t>(kind)]; }
+
+bool parse_text_kind(const std::string& text, TextKind& kind) {
+  for (size_t k = 0; k < std::size(kKindNames); ++k)
+    if (text == kKindNames[k]) return kind = static_cast<TextKind>(k), true;
+  return false;
+}
+
+std::string text_kind_names() {
+  std::string out;
+  for (size_t k = 1; k < std::size(kKindNames); ++k) out += (k > 1 ? ", " : "") + std::string(kKindNames[k]);
+  return out;
+}
+
+TextKind text_kind_of(std::span<const std::string_view> texts, const std::string& column) {
+  constexpr size_t kMin = 5;
+  if (texts.size() < kMin) return TextKind::plain;
+  const auto all = [&](auto is) { return std::all_of(texts.begin(), texts.end(), is); };
+  const auto long_enough = [](std::string_view t) { return t.size() >= 13; };
+  if (all([](std::string_view t) { return octets_of(t).has_value(); })) return TextKind::ipv4;
+  if (all([&](std::string_view t) { return long_enough(t) && is_card(code_points(t)); })) return TextKind::card;
+  if (all([&](std::string_view t) { return long_enough(t) && is_iban(code_points(t)); })) return TextKind::iban;
+  if (all(is_email)) return TextKind::email;
+  if (all(is_ipv6)) return TextKind::ipv6;
+  if (all(is_uuid)) return TextKind::uuid;
+  if (all(is_hash) && all([&](std::string_view t) { return t.size() == texts[0].size(); })) return TextKind::hash;
+  if (all(is_coordinates)) return TextKind::coordinates;
+  if (all(is_postal_code)) return TextKind::postal_code;
+  // What people write has exceptions, which are not learned.
+  const auto nearly_all = [&](auto is) {
+    return static_cast<size_t>(std::count_if(texts.begin(), texts.end(), is)) * 5 >= texts.size() * 4;
+  };
+  if (nearly_all(is_url)) return TextKind::url;
+  if (nearly_all(is_phone)) return TextKind::phone;
+  if (nearly_all(is_street_address)) return TextKind::address;
+  return kind_of_names(texts, column);
+}
+
+std::u32string constants(std::string_view ascii) {
+  std::u32string out;
+  for (const char c : ascii) out.push_back(kFirstConstant + static_cast<unsigned char>(c));
+  return out;
+}
+
+TextEncoder::TextEncoder(TextKind kind, std::span<const std::string_view> texts, size_t least) : kind_(kind) {
+  if (kind == TextKind::name || kind == TextKind::first_name) names_ = NameStyle(texts);
+  if (kind != TextKind::phone) return;
+  std::map<std::string_view, size_t> areas;
+  for (const std::string_view t : texts)
+    if (const std::string_view area = phone_area(t); !area.empty()) ++areas[area];
+  for (const auto& [area, n] : areas)
+    if (n >= least) areas_.emplace_back(area);
+}
+
+std::optional<std::u32string> TextEncoder::encode(std::string_view text, uint64_t turn) const {
+  const auto if_is = [&](bool is, auto&& symbols) { return is ? std::optional(symbols(text)) : std::nullopt; };
+  switch (kind_) {
+    case TextKind::ipv4: return octets_of(text);
+    case TextKind::ipv6: return if_is(is_ipv6(text), ipv6_digits);
+    case TextKind::uuid: return if_is(is_uuid(text), uuid_symbols);
+    case TextKind::url: return if_is(is_url(text), url_symbols);
+    case TextKind::coordinates: return if_is(is_coordinates(text), coordinates_symbols);
+    case TextKind::address: return is_street_address(text) ? street_symbols(text, turn) : std::nullopt;
+    case TextKind::phone: {
+      if (!is_phone(text)) return {};
+      const std::string_view own = phone_area(text);
+      if (areas_.empty() || own.empty()) return phone_symbols(text, "");
+      return if_is(std::binary_search(areas_.begin(), areas_.end(), own),
+                   [&](std::string_view t) { return phone_symbols(t, own); });
+    }
+    case TextKind::name:
+    case TextKind::first_name: return names_.encode(text, turn, kind_ == TextKind::first_name);
+    case TextKind::email: return is_email(text) ? std::optional(fixed(kind_, code_points(text))) : std::nullopt;
+    default: return fixed(kind_, code_points(text));
+  }
+}
+
+std::optional<std::u32string> TextEncoder::exact(std::string_view text) const {
+  if (kind_ == TextKind::plain) return code_points(text);
+  if (kind_ == TextKind::name || kind_ == TextKind::first_name)
+    return listed_symbols(text, kind_ == TextKind::first_name);
+  if (kind_ == TextKind::address) return is_street_address(text) ? street_symbols(text, {}) : std::nullopt;
+  std::optional<std::u32string> symbols = encode(text, 0);
+  return symbols && decode_text(kind_, *symbols) == text ? symbols : std::nullopt;
+}
+
+std::string decode_text(TextKind kind, std::u32string_view symbols) {
+  constexpr size_t kIpv6Digits = 32;
+  if (kind == TextKind::ipv6 && symbols.size() == kIpv6Digits) return ipv6_of(symbols);
+  std::u32string text(symbols);
+  // Places that took whole classes of characters may have changed what is constant.
+  if (kind == TextKind::email) {
+    if (text.find(U'@') == std::u32string::npos) text += U'@';
+    text = fixed(kind, text);
+  } else if (kind == TextKind::card &&
+             std::count_if(text.begin(), text.end(), [](char32_t c) { return is_digit(c); }) > 1) {
+    text = fixed(kind, text);
+    text[last_digit(text)] = luhn_digit(text);
+  } else if (kind == TextKind::iban && text.size() > kBankAt + kBankCharacters) {
+    text = finished_iban(fixed(kind, text));
+  }
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool octet = text[i] >= kFirstOctet && text[i] < kFirstOctet + kOctets;
+    if (octet && i > 0) out += '.';
+    append_symbol(text[i], out);
+  }
+  return out;
+}
+
+}  // namespace tessera
