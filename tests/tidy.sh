@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # clang-tidy (.clang-tidy) over the product's sources.
-#   tidy.sh <source folder> <build folder> [all]
+#   tidy.sh <source folder> [all]
 # Checked are files that the last commit and the working tree changed, at most `most` of them, so that its time is
 # bounded; with "all" every folder, compiled as one file (preset demo): some four minutes on two cores.
 # 77: clang-tidy is missing.
 set -euo pipefail
-source_dir=$(realpath "$1") build_dir=$(realpath "$2") what=${3:-changed} most=4
+source_dir=$(realpath "$1") what=${2:-changed} most=4
 tidy=$(command -v clang-tidy || command -v clang-tidy-14) || { echo "skipped: there is no clang-tidy (Debian: clang-tidy)"; exit 77; }
 cd "$source_dir"
 commands=$(mktemp -d)
@@ -13,6 +13,9 @@ trap 'rm -rf "$commands"' EXIT
 if [[ $what == all ]]; then
   build_dir=$commands/demo
   cmake --preset demo -B "$build_dir" > /dev/null
+else
+  build_dir=$commands/dev  # each file by itself
+  cmake --preset dev -B "$build_dir" -DTESSERA_TESTS=OFF -DTESSERA_BENCH=OFF -DTESSERA_CUDA=OFF > /dev/null
 fi
 # options of GCC alone
 sed -E 's/ -fno-gnu-unique| -Winvalid-pch| -Wno-subobject-linkage//g' "$build_dir/compile_commands.json" > "$commands/compile_commands.json"
