@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
   must(tessera_context_new(&options, &context), "context");
 
   struct ArrowArrayStream in = {get_schema, get_next, last_error, release_stream, NULL};
-  tessera_fit_options fit = {.struct_size = sizeof fit, .method = "tvae", .epochs = 2, .batch_size = 50};
+  tessera_fit_options fit = {.struct_size = sizeof fit, .method = "tvae", .settings = "epochs=2;batch-size=50"};
   tessera_model* model = NULL;
   must(tessera_fit(context, &fit, &in, &model), "fit");
   expect(in.release == NULL, "the stream was consumed");

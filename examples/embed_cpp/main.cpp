@@ -33,8 +33,7 @@ int main(int argc, char** argv) try {
   tessera::write_csv(context, tessera::example(context, "people", 300, 1), table);
 
   tessera_fit_options options{};
-  options.epochs = 1;
-  options.batch_size = 50;
+  options.settings = "epochs=1;batch-size=50";
   tessera::Model::fit(context, tessera::read_csv(context, table), options).save(path, true);
   const auto model = tessera::Model::load(path);
   expect(model.describe().find("\"made\"") != std::string::npos, "the description names the method");

@@ -17,18 +17,8 @@ typedef struct tessera_losses {
   size_t struct_size;
   int64_t step;
   double epoch;
-  double critic;
-  double generator;
-  double penalty;
   double seconds;
-  /* TVAE: with its loss factor; critic, generator and penalty are CTGAN's, and 0 for the other method */
-  double reconstruction; /* Made: nats per row */
-  double divergence;     /* TVAE: KL(q(z | row) || N(0, I)) */
-  /* TimeGAN: root mean square error of the next latent step; its critic is the discriminator, its reconstruction the
-   * root mean square error of a step */
-  double supervised;
-  double moments;     /* TimeGAN: differences of means and deviations over a batch */
-  const char* method; /* "made", "tvae", "ctgan" or "timegan": the method, which determines the fields that are not 0 */
+  const char* method; /* "made", "tvae", "ctgan" or "timegan" */
   /* all losses of the method, by name: "critic", "reconstruction"; 0 where the phase has none */
   const char* const* names;
   const double* values;
@@ -37,7 +27,6 @@ typedef struct tessera_losses {
 
 typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
 
-#define TESSERA_UNTRAINED (-1)
 #define TESSERA_KEEP_RARE (-1)
 #define TESSERA_NO_PATIENCE (-1)
 
@@ -63,17 +52,10 @@ typedef struct tessera_fit_options {
   const char* method;
   /* NULL, "best": the paper's networks and steps with measured improvements · "paper": the published model */
   const char* preset;
+  /* "epochs=10;generator-dim=256,256": options of the method by name, those that tessera_method_options() lists.
+   * NULL: none. "epochs=0" of rows, "iterations=0" of sequences: encoders and initial weights only */
+  const char* settings;
   uint64_t seed;
-  int32_t epochs;               /* TESSERA_UNTRAINED: encoders and initial weights only */
-  int32_t batch_size;           /* rows; CTGAN: a multiple of pac */
-  int32_t pac;                  /* CTGAN: rows packed into a critic row */
-  int32_t embedding_dim;        /* length of the noise; TVAE: latent dimensions; Made: of a level */
-  const int32_t* generator_dim; /* CTGAN: widths of the hidden layers */
-  size_t generator_layers;      /* number of widths in generator_dim */
-  const int32_t* discriminator_dim;
-  size_t discriminator_layers;
-  int32_t discriminator_steps; /* CTGAN: critic steps per generator step */
-  double learning_rate;
   const char* passes_off;   /* plan passes to disable, comma-separated, for study: see tessera_plan() */
   const char* source;       /* source of the rows, stored in the model's provenance */
   tessera_losses_fn losses; /* called at least once per epoch */
@@ -81,21 +63,7 @@ typedef struct tessera_fit_options {
   /* correction learned after training: "off", "marginals" or "full" (docs/methods/calibration.md). NULL: "full" for
    * tvae and ctgan under preset "best", else "off" */
   const char* calibrate;
-  const int32_t* encoder_dim; /* TVAE: widths of the hidden layers */
-  size_t encoder_layers;
-  const int32_t* decoder_dim;
-  size_t decoder_layers;
-  double loss_factor;                        /* TVAE: weight of the reconstruction loss relative to the divergence */
   const tessera_sequence_options* sequences; /* required by TimeGAN, refused by other methods */
-  /* TimeGAN: steps of each of its three phases; TESSERA_UNTRAINED: none. Instead of epochs */
-  int32_t iterations;
-  int32_t embedding_iterations; /* TimeGAN: of one phase, overrides `iterations` */
-  int32_t supervised_iterations;
-  int32_t joint_iterations;
-  int32_t hidden_dim; /* TimeGAN: units of a recurrent layer; Made: of a hidden one */
-  int32_t layers;     /* TimeGAN: recurrent layers of a network; Made: residual blocks */
-  const char* cell;   /* TimeGAN: NULL, "gru" · "gru-reset-before" (the published one) · "lstm" */
-  double gamma;       /* TimeGAN: weight of the adversarial loss on latent steps before the supervisor */
   /* Checkpoints (docs/use/resuming.md). Files are written atomically; "<checkpoint>.previous" is the previous one. */
   /* NULL: none. Written during training, when it ends, and when it is cancelled or fails; the caller removes it once
    * the model is saved */
@@ -118,10 +86,7 @@ typedef struct tessera_fit_options {
    * others and rarer numbers by means over at least this many rows (docs/quality/privacy.md). 0: 5, under preset
    * "paper" all are kept · TESSERA_KEEP_RARE: all */
   int32_t rare_categories;
-  double seconds_used; /* part of max_time that passed before this call, for reading the table */
-  /* "pac=10;generator-dim=256,256": options of the method by name, those above and all others that
-   * tessera_method_options() lists. NULL: none */
-  const char* settings;
+  double seconds_used;   /* part of max_time that passed before this call, for reading the table */
   const char* recompute; /* recomputation of values of a step: "off" · "auto", NULL · "all" (engine/memory.md) */
   /* ranks that train together (docs/engine/devices.md): "4", "all" or GPUs "0,2,5" in this process · "launched": the
    * processes of a launcher, which all make this call; all but rank 0 get a NULL model. NULL: one */

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <variant>
 
 #include "base/text/printable.h"
 #include "engine/comm/launched.h"
@@ -35,85 +34,19 @@ struct GivenOption {
   std::string key, text;
 };
 
-std::string widths_text(const int32_t* widths, size_t layers) {
-  return fmt::format("{}", fmt::join(widths, widths + layers, ","));
-}
-
-// "pac=10;generator-dim=256,256".
-void add_settings(std::vector<GivenOption>& out, const std::string& settings) {
-  for (size_t at = 0; at < settings.size();) {
-    const size_t end = std::min(settings.find(';', at), settings.size());
-    const std::string pair = settings.substr(at, end - at);
+// "pac=10; generator-dim=256,256", or one a line.
+std::vector<GivenOption> given_options(const tessera_fit_options& o) {
+  std::string settings = text_or(o.settings, "");
+  std::replace(settings.begin(), settings.end(), ';', '\n');
+  std::vector<GivenOption> out;
+  for (const std::string& pair : split_lines(settings)) {
     const size_t equal = pair.find('=');
     if (equal == std::string::npos)
-      throw Error(ErrorCode::usage, fmt::format("settings: \"{}\" is not name=value.", pair));
+      throw Error(ErrorCode::usage, fmt::format("settings: \"{}\" is not name=value, as in epochs=10.", pair));
     std::string key = pair.substr(0, equal);
     std::replace(key.begin(), key.end(), '-', '_');
     out.push_back({std::move(key), pair.substr(equal + 1)});
-    at = end + 1;
   }
-}
-
-// The fields of the options that name an option of a method. Options added later have no field: they are given as
-// settings.
-using FitFields = tessera_fit_options;
-struct OptionField {
-  struct Widths {
-    const int32_t* FitFields::*values;
-    size_t FitFields::*layers;
-  };
-  const char* key;
-  std::variant<int32_t FitFields::*, double FitFields::*, const char * FitFields::*, Widths> place;
-  bool may_be_none = false;  // TESSERA_UNTRAINED is 0
-};
-constexpr OptionField kOptionFields[] = {
-    {"epochs", &FitFields::epochs, true},
-    {"iterations", &FitFields::iterations, true},
-    {"batch_size", &FitFields::batch_size},
-    {"pac", &FitFields::pac},
-    {"embedding_dim", &FitFields::embedding_dim},
-    {"discriminator_steps", &FitFields::discriminator_steps},
-    {"generator_dim", OptionField::Widths{&FitFields::generator_dim, &FitFields::generator_layers}},
-    {"discriminator_dim", OptionField::Widths{&FitFields::discriminator_dim, &FitFields::discriminator_layers}},
-    {"encoder_dim", OptionField::Widths{&FitFields::encoder_dim, &FitFields::encoder_layers}},
-    {"decoder_dim", OptionField::Widths{&FitFields::decoder_dim, &FitFields::decoder_layers}},
-    {"learning_rate", &FitFields::learning_rate},
-    {"loss_factor", &FitFields::loss_factor},
-    {"gamma", &FitFields::gamma},
-    {"embedding_iterations", &FitFields::embedding_iterations},
-    {"supervised_iterations", &FitFields::supervised_iterations},
-    {"joint_iterations", &FitFields::joint_iterations},
-    {"hidden_dim", &FitFields::hidden_dim},
-    {"layers", &FitFields::layers},
-    {"cell", &FitFields::cell}};
-
-// The text of a field; empty: it was not given.
-std::string text_of(const OptionField& field, const tessera_fit_options& o) {
-  return std::visit(
-      [&]<class Place>(const Place& place) -> std::string {
-        if constexpr (std::is_same_v<Place, OptionField::Widths>) {
-          const size_t layers = o.*place.layers;
-          if (o.*place.values == nullptr || layers == 0) return {};
-          if (layers > kMaxLayers)  // check before reading any
-            throw Error(ErrorCode::usage,
-                        fmt::format("{} has {} layers; the limit is {}.", option_name(field.key), layers, kMaxLayers));
-          return widths_text(o.*place.values, layers);
-        } else if constexpr (std::is_same_v<Place, const char * FitFields::*>) {
-          return text_or(o.*place, "");
-        } else {
-          if (o.*place == 0) return {};
-          return field.may_be_none && o.*place == TESSERA_UNTRAINED ? "0" : fmt::format("{}", o.*place);
-        }
-      },
-      field.place);
-}
-
-// The fields of the options that name an option of a method, and the settings.
-std::vector<GivenOption> given_options(const tessera_fit_options& o) {
-  std::vector<GivenOption> out;
-  for (const OptionField& field : kOptionFields)
-    if (std::string text = text_of(field, o); !text.empty()) out.push_back({field.key, std::move(text)});
-  add_settings(out, text_or(o.settings, ""));
   return out;
 }
 
@@ -312,21 +245,6 @@ void set_ranks(FitOptions& out, const tessera_fit_options& o, const Team* team) 
   if (shards > 0 || ranks > 1) out.ranks.shards = shards > 0 ? shards : by_columns ? ranks : usual_shards(ranks);
 }
 
-// The losses with their own field: those of the first three methods.
-struct LossField {
-  const char* name;
-  double tessera_losses::*place;
-};
-constexpr LossField kLossFields[] = {{"critic", &tessera_losses::critic},
-                                     {"discriminator", &tessera_losses::critic},
-                                     {"generator", &tessera_losses::generator},
-                                     {"penalty", &tessera_losses::penalty},
-                                     {"reconstruction", &tessera_losses::reconstruction},
-                                     {"divergence", &tessera_losses::divergence},
-                                     {"supervised", &tessera_losses::supervised},
-                                     {"moments", &tessera_losses::moments}};
-
-// These fields, then all losses by name.
 void tell(const LossRow& row, const std::string& method, tessera_losses_fn callback, void* user) {
   std::vector<const char*> names;
   std::vector<double> values;
@@ -334,7 +252,6 @@ void tell(const LossRow& row, const std::string& method, tessera_losses_fn callb
   tessera_losses losses{};
   losses.struct_size = sizeof losses;
   losses.step = row.step, losses.epoch = row.epoch, losses.seconds = row.seconds;
-  for (const LossField& field : kLossFields) losses.*field.place += row[field.name];
   losses.method = method.c_str();
   losses.names = names.data(), losses.values = values.data(), losses.count = names.size();
   callback(&losses, user);

@@ -104,7 +104,7 @@ class Losses(_Options):
     _fields_ = _fields(
         """
         int64 step
-        double epoch critic generator penalty seconds reconstruction divergence supervised moments
+        double epoch seconds
         text method
         pointer names values
         size count
@@ -131,40 +131,22 @@ class SequenceOptions(_Options):
 
 
 class FitOptions(_Options):
-    """``tessera_fit_options``.
-
-    Options of single methods are given by `settings`; their fields are here for the layout.
-    """
+    """``tessera_fit_options``; options of a method are in `settings`."""
 
     _fields_ = _fields(
         """
-        text method preset
+        text method preset settings
         uint64 seed
-        int32 epochs batch_size pac embedding_dim
-        pointer generator_dim
-        size generator_layers
-        pointer discriminator_dim
-        size discriminator_layers
-        int32 discriminator_steps
-        double learning_rate
         text passes_off source
         pointer losses losses_user
         text calibrate
-        pointer encoder_dim
-        size encoder_layers
-        pointer decoder_dim
-        size decoder_layers
-        double loss_factor
         pointer sequences
-        int32 iterations embedding_iterations supervised_iterations joint_iterations hidden_dim layers
-        text cell
-        double gamma
         text checkpoint checkpoint_every
         int32 resume patience
         text keep max_time types
         int32 rare_categories
         double seconds_used
-        text settings recompute devices
+        text recompute devices
         int32 virtual_shards
         text rules rule precision
         int32 micro_batch

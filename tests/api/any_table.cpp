@@ -100,6 +100,7 @@ struct Case {
   tessera_sequence_options sequences{};
   tessera_context_options context{};
   int least = 5;  // rows a value needs
+  std::string settings;
   std::string text;
 };
 
@@ -113,7 +114,6 @@ Case random_case(uint64_t number) {
     c.columns.push_back(random_column(r, c.rows, numeric));
     c.numeric.push_back(numeric);
   }
-  static const int32_t narrow[] = {8}, two[] = {8, 6};
   static const std::vector<const char*> methods{"tvae", "tvae", "made", "ctgan", "timegan"},
       presets{nullptr, nullptr, "best", "paper"}, tiers{nullptr, nullptr, "full", "marginals", "off"};
   tessera_fit_options& o = c.options;
@@ -123,25 +123,23 @@ Case random_case(uint64_t number) {
   const bool paper = o.preset != nullptr && std::string(o.preset) == "paper";
   o.rare_categories = r.of(std::vector<int>{0, 0, 0, TESSERA_KEEP_RARE, 2, 10, 40});
   c.least = o.rare_categories > 0 ? o.rare_categories : o.rare_categories == 0 && !paper ? 5 : 1;
-  o.batch_size = method == "ctgan" ? 20 : 8 + r.below(30);
+  c.settings = "batch-size=" + std::to_string(method == "ctgan" ? 20 : 8 + r.below(30));
   const bool untrained = r.one_in(12);
   if (method == "timegan") {
-    o.iterations = untrained ? TESSERA_UNTRAINED : 2;
-    o.hidden_dim = 8, o.layers = 2;
+    c.settings += std::string(";hidden-dim=8;layers=2;iterations=") + (untrained ? "0" : "2");
     c.sequences.struct_size = sizeof c.sequences;
     c.sequences.length = 2 + r.below(4);
     c.sequences.stride = r.below(3);
     if (r.one_in(3) && columns > 1) c.sequences.key = "c0";
     if (r.one_in(4) && columns > 2) c.sequences.index = "c1";
   } else {
-    o.epochs = untrained ? TESSERA_UNTRAINED : 1;
-    o.embedding_dim = 4 + r.below(8);
+    c.settings += std::string(";epochs=") + (untrained ? "0" : "1");
+    c.settings += ";embedding-dim=" + std::to_string(4 + r.below(8));
     o.calibrate = method == "made" ? nullptr : r.of(tiers);
     if (method == "ctgan")
-      o.generator_dim = two, o.generator_layers = 2, o.discriminator_dim = narrow, o.discriminator_layers = 1,
-      o.pac = r.one_in(2) ? 10 : 1;
-    else if (method == "made") o.hidden_dim = 12, o.layers = 1;
-    else o.encoder_dim = narrow, o.encoder_layers = 1, o.decoder_dim = two, o.decoder_layers = 2;
+      c.settings += std::string(";generator-dim=8,6;discriminator-dim=8;pac=") + (r.one_in(2) ? "10" : "1");
+    else if (method == "made") c.settings += ";hidden-dim=12;layers=1";
+    else c.settings += ";encoder-dim=8;decoder-dim=8,6";
     if (method == "tvae" && r.one_in(8)) o.keep = "best";
   }
   c.context.threads = 1 + r.below(2);
@@ -212,6 +210,7 @@ class AnyTable : public testing::Test {
     tessera_context_options context_options = c.context;
     const tessera::Context context(context_options);
     tessera_fit_options options = c.options;
+    options.settings = c.settings.c_str();
     if (std::string(options.method) == "timegan") options.sequences = &c.sequences;
     std::vector<tessera::Model> made;
     try {

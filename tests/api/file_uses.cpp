@@ -121,7 +121,7 @@ TEST_F(FileUses, AskingAndSavingAgree) {
   fs::create_directory(at("folder"));
   tessera::Context context;
   tessera_fit_options o{};
-  o.epochs = TESSERA_UNTRAINED;
+  o.settings = "epochs=0";
   const auto model = tessera::Model::fit(context, tessera::read_table(context, {at("table.csv")}), o);
   for (const std::string& name :
        {std::string("dangling"), std::string("folder"), std::string("none/x"), std::string("table.csv/x"),

@@ -31,10 +31,9 @@ class Interface : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
   std::string at(const std::string& name) const { return (folder_ / name).string(); }
   tessera::Rows people(int64_t rows = 200) { return tessera::example(context_, "people", rows, 1); }
-  tessera::Model quick(int epochs = 1) {
+  tessera::Model quick() {
     tessera_fit_options options{};
-    options.epochs = epochs;
-    options.batch_size = 50;
+    options.settings = "epochs=1;batch-size=50";
     return tessera::Model::fit(context_, people(), options);
   }
 
@@ -128,8 +127,7 @@ TEST_F(Interface, LossesComeAtLeastOnceAnEpoch) {
     bool rising = true;
   } seen;
   tessera_fit_options options{};
-  options.epochs = 4;
-  options.batch_size = 50;
+  options.settings = "epochs=4; batch-size=50";
   options.patience = TESSERA_NO_PATIENCE;
   options.losses = [](const tessera_losses* l, void* user) {
     auto& s = *static_cast<Seen*>(user);
@@ -155,7 +153,7 @@ TEST_F(Interface, ProgressAndLogAreTold) {
   const tessera::Context context(options);
   tessera::write_csv(context, people(), at("a.csv"));
   tessera_fit_options fit{};
-  fit.epochs = 1;
+  fit.settings = "epochs=1";
   tessera::Model::fit(context, tessera::read_csv(context, at("a.csv")), fit);
   EXPECT_GE(heard.finished, 3);
   EXPECT_EQ(heard.lines.size(), static_cast<size_t>(heard.finished));
@@ -175,8 +173,7 @@ TEST_F(Interface, CancelStopsAndResetGoesOn) {
 TEST_F(Interface, CancelFromAnotherThreadEndsATraining) {
   std::atomic<bool> training{false};
   tessera_fit_options options{};
-  options.epochs = 1'000'000;
-  options.batch_size = 50;
+  options.settings = "epochs=1000000;batch-size=50";
   options.losses = [](const tessera_losses*, void* user) { static_cast<std::atomic<bool>*>(user)->store(true); };
   options.losses_user = &training;
   std::thread other([&] {
@@ -215,7 +212,7 @@ TEST_F(Interface, OptionsMayComeFromAnOlderOrNewerHeader) {
     int64_t unknown = 0;
   } newer;
   newer.known.struct_size = sizeof newer;
-  newer.known.epochs = TESSERA_UNTRAINED;
+  newer.known.settings = "epochs=0";
   tessera_model* model = nullptr;
   tessera::Rows rows = people();
   EXPECT_EQ(tessera_fit(context_.get(), &newer.known, rows.get(), &model), TESSERA_OK) << tessera_last_error();
@@ -316,7 +313,7 @@ TEST_F(Interface, TypesAndMissingWordsArePassedOn) {
 
 TEST_F(Interface, SampledRowsTellNothingOfTheNumberOfFittedOnes) {
   tessera_fit_options options{};
-  options.method = "made", options.epochs = 1;
+  options.method = "made", options.settings = "epochs=1";
   const tessera::Model model = tessera::Model::fit(context_, tessera::example(context_, "people", 300, 1), options);
   const json sampled = json::parse(tessera::inspect(context_, model.sample(context_, 0, 20)));
   for (const json& c : sampled["columns"])
@@ -339,7 +336,7 @@ TEST_F(Interface, RulesOfASchemaFileComeWithTheRows) {
   };
   constexpr const char* kRules = R"_("high >= low", "kind in ('a', 'b')")_";
   tessera_fit_options options{};
-  options.method = "made", options.epochs = 1, options.rules = "off", options.rule = "low <= 5";
+  options.method = "made", options.settings = "epochs=1", options.rules = "off", options.rule = "low <= 5";
   const tessera::Model model = tessera::Model::fit(context_, rows(kRules), options);
   EXPECT_EQ(json::parse(model.describe())["rules"].size(), 3u);
   EXPECT_EQ(json::parse(tessera::find_rules(context_, rows(kRules), options))["rules"].size(), 3u);

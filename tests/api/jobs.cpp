@@ -19,10 +19,12 @@
 
 namespace {
 
-tessera_fit_options quick(int epochs = 2) {
+constexpr const char* kEndless = "epochs=1000000;batch-size=50";
+
+tessera_fit_options quick(const char* settings = "epochs=2;batch-size=50") {
   tessera_fit_options o{};
   o.method = "tvae";  // its training does not end by itself
-  o.epochs = epochs, o.batch_size = 50;
+  o.settings = settings;
   o.calibrate = "off";
   return o;
 }
@@ -58,12 +60,12 @@ TEST(Jobs, AJobEndsInTheModelThatFitMakes) {
 
 TEST(Jobs, OptionsAndContextNeedNotLiveOn) {
   auto context = std::make_unique<tessera::Context>(context_of(1));
-  auto widths = std::make_unique<std::vector<int32_t>>(std::vector<int32_t>{32, 32});
+  auto settings = std::make_unique<std::string>("epochs=2;batch-size=50;generator-dim=32,32");
   auto source = std::make_unique<std::string>("somewhere");
   tessera_fit_options o = quick();
-  o.method = "ctgan", o.generator_dim = widths->data(), o.generator_layers = 2, o.source = source->c_str();
+  o.method = "ctgan", o.settings = settings->c_str(), o.source = source->c_str();
   tessera::Job job(*context, tessera::example(*context, "people", 200, 1), o);
-  widths.reset(), source.reset(), context.reset();
+  settings.reset(), source.reset(), context.reset();
   EXPECT_NE(job.model().describe().find("somewhere"), std::string::npos);
 }
 
@@ -95,7 +97,7 @@ TEST(Jobs, ErrorsComeWithTheModelAndUsageAtOnce) {
 
 TEST(Jobs, CancellingStopsItSoonAndOnlyIt) {
   const tessera::Context context = context_of(1);
-  tessera::Job endless(context, tessera::example(context, "people", 300, 1), quick(1'000'000));
+  tessera::Job endless(context, tessera::example(context, "people", 300, 1), quick(kEndless));
   while (std::string(endless.poll().phase) != "train") std::this_thread::yield();
   EXPECT_FALSE(endless.wait_for(std::chrono::milliseconds(0)));
   tessera_model* model = nullptr;
@@ -105,7 +107,7 @@ TEST(Jobs, CancellingStopsItSoonAndOnlyIt) {
   EXPECT_EQ(tessera_job_take_model(endless.get(), &model), TESSERA_E_CANCELLED);
   EXPECT_NO_THROW(tessera::example(context, "people", 10, 1)) << "the context goes on";
 
-  tessera::Job other(context, tessera::example(context, "people", 300, 1), quick(1'000'000));
+  tessera::Job other(context, tessera::example(context, "people", 300, 1), quick(kEndless));
   while (other.poll().done == 0) std::this_thread::yield();
   const_cast<tessera::Context&>(context).cancel();
   other.wait();
@@ -114,12 +116,12 @@ TEST(Jobs, CancellingStopsItSoonAndOnlyIt) {
 
 TEST(Jobs, FreeingOneThatRunsStopsIt) {
   const tessera::Context context = context_of(1);
-  for (int i = 0; i < 3; ++i) tessera::Job job(context, tessera::example(context, "people", 300, 1), quick(1'000'000));
+  for (int i = 0; i < 3; ++i) tessera::Job job(context, tessera::example(context, "people", 300, 1), quick(kEndless));
 }
 
 TEST(Jobs, ManyThreadsMayAskAJob) {
   const tessera::Context context = context_of(2);
-  tessera::Job job(context, tessera::example(context, "people", 300, 1), quick(4));
+  tessera::Job job(context, tessera::example(context, "people", 300, 1), quick("epochs=4;batch-size=50"));
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&job] {
@@ -137,7 +139,7 @@ TEST(Jobs, ACallbackCannotWaitForItsOwnJob) {
     std::string freed;
   } told;
   const tessera::Context context = context_of(1);
-  tessera_fit_options o = quick(1);
+  tessera_fit_options o = quick("epochs=1;batch-size=50");
   o.losses_user = &told;
   o.losses = [](const tessera_losses*, void* user) {
     auto& t = *static_cast<Told*>(user);
@@ -206,7 +208,7 @@ TEST(Fork, ContextsAndModelsCrossStreamsAndJobsSaySo) {
   const tessera::Model model = tessera::Model::fit(context, tessera::example(context, "people", 300, 1), quick());
   const std::string expected = csv_free_text(context, model);
   tessera::Rows open = model.sample(context, 0, 100000);
-  tessera::Job job(context, tessera::example(context, "people", 300, 1), quick(1'000'000));
+  tessera::Job job(context, tessera::example(context, "people", 300, 1), quick(kEndless));
   EXPECT_EQ(in_child([&] {
               if (csv_free_text(context, model) != expected) return 1;
               ArrowArray batch{};

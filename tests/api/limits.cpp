@@ -70,27 +70,9 @@ std::string fit_options(const std::function<void(tessera_fit_options&)>& change)
   change(o);
   return outcome(tessera_check_fit_options(&o));
 }
-using Field = int32_t tessera_fit_options::*;
-auto count(Field field, const char* method) {
-  return [=](int64_t n) {
-    return fit_options([&](tessera_fit_options& o) { o.method = method, o.*field = static_cast<int32_t>(n); });
-  };
-}
 // Where 0 leaves the default: at the least value of 1, a value of 0 is what the command line refuses itself
 // (CliErrors.ZeroIsNoDefault), and −1 stands for what lies below.
 int32_t zero_below(int64_t n) { return static_cast<int32_t>(n == 0 ? -1 : n); }
-auto from_one(Field field, const char* method) {
-  return [=](int64_t n) { return count(field, method)(zero_below(n)); };
-}
-// Where 0 is told apart from the default: −1 in the interface.
-auto zero_apart(Field field, const char* method) {
-  return [=](int64_t n) { return count(field, method)(n <= 0 ? n - 1 : n); };
-}
-auto real(double tessera_fit_options::*field, const char* method) {
-  return [=](int64_t n) {
-    return fit_options([&](tessera_fit_options& o) { o.method = method, o.*field = static_cast<double>(n); });
-  };
-}
 
 std::string timegan(
     const std::function<void(tessera_fit_options&)>& change,
@@ -103,15 +85,20 @@ std::string timegan(
     change(o);
   });
 }
-auto of_timegan(Field field) {
-  return [=](int64_t n) { return timegan([&](tessera_fit_options& o) { o.*field = zero_below(n); }); };
+
+std::string with_settings(const std::string& method, const std::string& settings) {
+  const auto change = [&](tessera_fit_options& o) { o.method = method.c_str(), o.settings = settings.c_str(); };
+  return method == "timegan" ? timegan(change) : fit_options(change);
+}
+auto setting(const char* name, const char* method) {
+  return [=](int64_t n) { return with_settings(method, std::string(name) + "=" + std::to_string(n)); };
 }
 
 const tessera::Model& model() {
   static const tessera::Model untrained_model = [] {
     const tessera::Context context;
     tessera_fit_options o{};
-    o.epochs = TESSERA_UNTRAINED;
+    o.settings = "epochs=0";
     return tessera::Model::fit(context, tessera::example(context, "people", 60, 1), o);
   }();
   return untrained_model;
@@ -232,7 +219,7 @@ std::string patient(int64_t rows) {
   return outcome_of([&] {
     const tessera::Context context;
     tessera_fit_options o{};
-    o.epochs = 1, o.batch_size = 20, o.patience = 1, o.calibrate = "off";
+    o.settings = "epochs=1;batch-size=20", o.patience = 1, o.calibrate = "off";
     (void)tessera::Model::fit(context, tessera::example(context, "people", rows, 1), o);
   });
 }
@@ -264,7 +251,6 @@ struct Try {
 
 const std::vector<Try>& tries() {
   using O = tessera_fit_options;
-  static const std::vector<int32_t> many(100, 8);
   static const std::vector<Try> all{
       {"fields of a row of a CSV file", fields},
       {"year of a date or time in Arrow", [](int64_t n) { return year(n, n >= 9000); }},
@@ -274,53 +260,46 @@ const std::vector<Try>& tries() {
       {"`--threads`", [](int64_t n) { return context([&](auto& o) { o.threads = zero_below(n); }); }},
       {"`--devices`",
        [](int64_t n) { return fit_options([text = std::to_string(n)](O& o) { o.devices = text.c_str(); }); }},
-      {"`--virtual-shards`", from_one(&O::virtual_shards, "tvae")},
+      {"`--virtual-shards`", [](int64_t n) { return fit_options([&](O& o) { o.virtual_shards = zero_below(n); }); }},
       {"`--memory-limit`, in bytes (0: none)", [](int64_t n) { return context([&](auto& o) { o.memory_limit = n; }); }},
-      {"`--epochs`", zero_apart(&O::epochs, "tvae")},
-      {"`--batch-size` of `fit`", from_one(&O::batch_size, "tvae")},
+      {"`--epochs`", setting("epochs", "tvae")},
+      {"`--batch-size` of `fit`", setting("batch-size", "tvae")},
       {"`--pac`",
        [](int64_t n) {
-         return fit_options([&](O& o) {
-           o.method = "ctgan", o.pac = zero_below(n), o.batch_size = static_cast<int32_t>(2 * std::max<int64_t>(n, 1));
-         });
+         return with_settings(
+             "ctgan", "pac=" + std::to_string(n) + ";batch-size=" + std::to_string(std::max<int64_t>(2 * n, 2)));
        }},
-      {"`--embedding-dim`", from_one(&O::embedding_dim, "tvae")},
-      {"`--discriminator-steps`", from_one(&O::discriminator_steps, "ctgan")},
+      {"`--embedding-dim`", setting("embedding-dim", "tvae")},
+      {"`--discriminator-steps`", setting("discriminator-steps", "ctgan")},
       {"units of a hidden layer",
        [](int64_t n) {
-         const auto width = static_cast<int32_t>(n);
-         std::string said = fit_options([&](O& o) { o.method = "tvae", o.encoder_dim = &width, o.encoder_layers = 1; });
-         EXPECT_EQ(said, fit_options([&](O& o) { o.method = "tvae", o.decoder_dim = &width, o.decoder_layers = 1; }));
-         EXPECT_EQ(said,
-                   fit_options([&](O& o) { o.method = "ctgan", o.generator_dim = &width, o.generator_layers = 1; }));
-         EXPECT_EQ(said, fit_options([&](O& o) {
-                     o.method = "ctgan", o.discriminator_dim = &width, o.discriminator_layers = 1;
-                   }));
+         const std::string said = setting("encoder-dim", "tvae")(n);
+         EXPECT_EQ(said, setting("decoder-dim", "tvae")(n));
+         EXPECT_EQ(said, setting("generator-dim", "ctgan")(n));
+         EXPECT_EQ(said, setting("discriminator-dim", "ctgan")(n));
          return said;
        }},
       {"hidden layers of a network",
        [](int64_t n) {
-         const auto layers = static_cast<size_t>(n);
-         std::string said =
-             fit_options([&](O& o) { o.method = "tvae", o.encoder_dim = many.data(), o.encoder_layers = layers; });
-         EXPECT_EQ(said, fit_options([&](O& o) {
-                     o.method = "ctgan", o.generator_dim = many.data(), o.generator_layers = layers;
-                   }));
+         std::string widths = "8";
+         for (int64_t i = 1; i < n; ++i) widths += ",8";
+         const std::string said = with_settings("tvae", "encoder-dim=" + widths);
+         EXPECT_EQ(said, with_settings("ctgan", "generator-dim=" + widths));
          return said;
        }},
-      {"`--learning-rate`, above 0", real(&O::learning_rate, "tvae")},
-      {"`--loss-factor`, above 0", real(&O::loss_factor, "tvae")},
-      {"`--gamma`, above 0", [](int64_t n) { return timegan([&](O& o) { o.gamma = static_cast<double>(n); }); }},
-      {"`--iterations`",
-       [](int64_t n) { return timegan([&](O& o) { o.iterations = static_cast<int32_t>(n <= 0 ? n - 1 : n); }); }},
-      {"`--embedding-iterations`", of_timegan(&O::embedding_iterations)},
-      {"`--supervised-iterations`", of_timegan(&O::supervised_iterations)},
-      {"`--joint-iterations`", of_timegan(&O::joint_iterations)},
-      {"`--hidden-dim`", of_timegan(&O::hidden_dim)},
-      {"`--layers` of `made`", from_one(&O::layers, "made")},
-      {"`--layers` of `timegan` (0: chosen)",
-       [](int64_t n) { return timegan([&](O& o) { o.layers = static_cast<int32_t>(n); }); }},
-      {"`--patience`", zero_apart(&O::patience, "tvae")},
+      {"`--learning-rate`, above 0",
+       [](int64_t n) { return with_settings("tvae", "learning-rate=" + (n == 0 ? "1e-9" : std::to_string(n))); }},
+      {"`--loss-factor`, above 0", setting("loss-factor", "tvae")},
+      {"`--gamma`, above 0", setting("gamma", "timegan")},
+      {"`--iterations`", setting("iterations", "timegan")},
+      {"`--embedding-iterations`", setting("embedding-iterations", "timegan")},
+      {"`--supervised-iterations`", setting("supervised-iterations", "timegan")},
+      {"`--joint-iterations`", setting("joint-iterations", "timegan")},
+      {"`--hidden-dim`", setting("hidden-dim", "timegan")},
+      {"`--layers` of `made`", setting("layers", "made")},
+      {"`--layers` of `timegan` (0: chosen)", setting("layers", "timegan")},
+      {"`--patience`",  // 0 is told apart from the default: −1 in the interface
+       [](int64_t n) { return fit_options([&](O& o) { o.patience = static_cast<int32_t>(n <= 0 ? n - 1 : n); }); }},
       {"`--max-time`, in seconds",
        [](int64_t n) { return fit_options([text = std::to_string(n) + "s"](O& o) { o.max_time = text.c_str(); }); }},
       {"`--checkpoint-every`, in epochs",

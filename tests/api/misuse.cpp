@@ -38,7 +38,7 @@ class Misuse : public testing::Test {
   void SetUp() override {
     ASSERT_EQ(tessera_context_new(nullptr, &good_.context), TESSERA_OK);
     tessera_fit_options o{};
-    o.struct_size = sizeof o, o.epochs = TESSERA_UNTRAINED;
+    o.struct_size = sizeof o, o.settings = "epochs=0";
     rows();
     ASSERT_EQ(tessera_fit(good_.context, &o, &stream_, &good_.model), TESSERA_OK) << tessera_last_error();
     rows();
@@ -461,7 +461,7 @@ TEST_F(Misuse, OptionsThatMakeNoSense) {
   EXPECT_EQ(tessera_fit(g.context, &f, rows(), &model), TESSERA_E_DATA) << "colours differ";
   f.types = "number=category";
   f.rare_categories = TESSERA_KEEP_RARE;  // else the column is regenerated, and its digits need not fit an int32
-  f.epochs = TESSERA_UNTRAINED;
+  f.settings = "epochs=0";
   ASSERT_EQ(tessera_fit(g.context, &f, rows(), &model), TESSERA_OK) << tessera_last_error();
   ArrowSchema schema{};
   ASSERT_EQ(tessera_model_schema(model, &schema), TESSERA_OK);
@@ -504,7 +504,7 @@ TEST_F(Misuse, ManyHandlesFromManyThreads) {
         ArrowArrayStream stream;
         source.open(&stream);
         tessera_fit_options f{};
-        f.struct_size = sizeof f, f.epochs = TESSERA_UNTRAINED, f.seed = t;
+        f.struct_size = sizeof f, f.settings = "epochs=0", f.seed = t;
         tessera_model* model = nullptr;
         tessera_job* job = nullptr;
         if (i % 2 == 0) {

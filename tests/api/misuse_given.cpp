@@ -11,7 +11,7 @@ class MisuseGiven : public testing::Test {
   void SetUp() override {
     ASSERT_EQ(tessera_context_new(nullptr, &context_), TESSERA_OK);
     tessera_fit_options o{};
-    o.struct_size = sizeof o, o.epochs = TESSERA_UNTRAINED;
+    o.struct_size = sizeof o, o.settings = "epochs=0";
     ASSERT_EQ(tessera_fit(context_, &o, rows(), &model_), TESSERA_OK) << tessera_last_error();
   }
   void TearDown() override {

@@ -78,17 +78,18 @@ TEST(MethodOptions, WhatIsAskedForChoosesTheMethod) {
   const tessera::Context context;
   const auto method = [&](const char* settings, const char* calibrate, const char* preset) {
     tessera_fit_options o{};
-    o.struct_size = sizeof o, o.epochs = TESSERA_UNTRAINED;
-    o.settings = settings, o.calibrate = calibrate, o.preset = preset;
+    o.struct_size = sizeof o;
+    const std::string all = std::string("epochs=0;") + settings;
+    o.settings = all.c_str(), o.calibrate = calibrate, o.preset = preset;
     const auto model = tessera::Model::fit(context, tessera::example(context, "people", 60, 1), o);
     return json::parse(model.describe())["method"].get<std::string>();
   };
-  EXPECT_EQ(method(nullptr, nullptr, nullptr), "made");
+  EXPECT_EQ(method("", nullptr, nullptr), "made");
   EXPECT_EQ(method("batch-size=50", nullptr, nullptr), "made");
-  EXPECT_EQ(method(nullptr, "off", "best"), "made");
-  EXPECT_EQ(method(nullptr, "full", nullptr), "tvae");
-  EXPECT_EQ(method(nullptr, "marginals", nullptr), "tvae");
-  EXPECT_EQ(method(nullptr, nullptr, "paper"), "tvae");
+  EXPECT_EQ(method("", "off", "best"), "made");
+  EXPECT_EQ(method("", "full", nullptr), "tvae");
+  EXPECT_EQ(method("", "marginals", nullptr), "tvae");
+  EXPECT_EQ(method("", nullptr, "paper"), "tvae");
   EXPECT_EQ(method("encoder-dim=8", nullptr, nullptr), "tvae");
   EXPECT_EQ(method("pac=5", nullptr, nullptr), "ctgan");
 }

@@ -61,7 +61,7 @@ static void use(void* library, int round) {
   *(void**)&last_error = find(library, "tessera_last_error", round);
 
   tessera_context_options options = {.struct_size = sizeof options, .threads = 2};
-  tessera_fit_options untrained = {.struct_size = sizeof untrained, .epochs = TESSERA_UNTRAINED};
+  tessera_fit_options untrained = {.struct_size = sizeof untrained, .settings = "epochs=0"};
   tessera_context* context = NULL;
   tessera_model* model = NULL;
   struct ArrowArrayStream rows;

@@ -30,8 +30,7 @@ class ResumeInterface : public testing::Test {
   tessera_fit_options options() const {
     tessera_fit_options o{};
     o.method = "tvae";
-    o.epochs = 8;
-    o.batch_size = 50;
+    o.settings = "epochs=8;batch-size=50";
     o.calibrate = "off";
     o.checkpoint = checkpoint_.c_str();
     o.checkpoint_every = "off";

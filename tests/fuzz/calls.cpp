@@ -134,28 +134,26 @@ class Caller {
     tessera_fit_options o{};
     o.method = in_.byte() % 2 == 0 ? "tvae" : "ctgan";
     o.preset = in_.byte() % 4 == 0 ? "paper" : nullptr;
-    o.epochs = in_.byte() % 4 == 0 ? 1 : TESSERA_UNTRAINED;
-    o.batch_size = 10;
-    o.embedding_dim = 2;
-    static constexpr int32_t kWidths[] = {3, 2};
-    o.generator_dim = o.discriminator_dim = o.encoder_dim = o.decoder_dim = kWidths;
-    if (o.method[0] == 'c') o.generator_layers = o.discriminator_layers = 1;
-    else o.encoder_layers = o.decoder_layers = 2;
+    settings_ = in_.byte() % 4 == 0 ? "epochs=1" : "epochs=0";
+    settings_ += o.method[0] == 'c' ? ";embedding-dim=2;generator-dim=3;discriminator-dim=3"
+                                    : ";embedding-dim=2;encoder-dim=3,2;decoder-dim=3,2";
+    std::string batch = "10";
     o.calibrate = in_.byte() % 4 == 0 ? word() : "off";
     switch (in_.byte()) {  // mostly what works
       case 255: o.method = word(); break;
       case 254: o.preset = word(); break;
-      case 253: o.batch_size = number(); break;
-      case 252: o.pac = number(); break;
-      case 251: o.learning_rate = number(); break;
+      case 253: batch = std::to_string(std::min(number(), 100)); break;
+      case 252: settings_ += ";pac=" + std::to_string(number()); break;
+      case 251: settings_ += ";learning-rate=" + std::to_string(number()); break;
       case 250: o.passes_off = word(); break;
       case 249: o.source = word(); break;
-      case 248: o.loss_factor = 0.5; break;
-      case 247: o.discriminator_steps = number() % 3; break;
-      case 246: o.encoder_layers = 65; break;
+      case 248: settings_ += ";loss-factor=0.5"; break;
+      case 247: settings_ += ";discriminator-steps=" + std::to_string(number() % 3); break;
+      case 246: settings_ = in_.text(40) + ";" + settings_; break;  // the last value of an option counts
       default: break;
     }
-    if (o.epochs != 0 && o.batch_size > 100) o.batch_size = 20;
+    settings_ += ";batch-size=" + batch;
+    o.settings = settings_.c_str();
     return o;
   }
   void fit() {
@@ -295,6 +293,7 @@ class Caller {
   }
 
   Bytes& in_;
+  std::string settings_;  // of the last fit_options()
   std::vector<tessera_context*> contexts_;
   std::vector<tessera_model*> models_;
   std::vector<ArrowArrayStream> streams_;
