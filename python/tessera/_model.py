@@ -267,9 +267,17 @@ class Model:
 
     It can be pickled, which takes the bytes of its file and no checkpoint, passes to forked processes,
     and may be sampled by several threads at once.
+
+    Attributes
+    ----------
+    attrs : dict
+        Anything that JSON can express, saved with the model, as ``DataFrame.attrs`` of pandas.
     """
 
-    def __init__(self, handle: c.c_void_p, kind: _frames.Frames, looks: _frames.Looks) -> None:
+    def __init__(
+        self, handle: c.c_void_p, kind: _frames.Frames, looks: _frames.Looks, attrs: dict[str, Any] | None = None
+    ) -> None:
+        self.attrs = attrs or {}
         self._handle = handle
         self._kind = kind
         self._looks = looks
@@ -585,11 +593,7 @@ class Model:
             model = c.string_at(data.value or 0, size.value)
         finally:
             lib.tessera_memory_free(data)
-        return _model_file.annotated(model, self._note())
-
-    def _note(self) -> dict[str, Any]:
-        """What this package keeps in the file: how rows look as a frame."""
-        return {"kind": self._kind.name, "looks": self._looks}
+        return _model_file.annotated(model, {"kind": self._kind.name, "looks": self._looks, "attrs": self.attrs})
 
 
 def _from_bytes(model: bytes) -> Model:
@@ -600,9 +604,10 @@ def _from_bytes(model: bytes) -> Model:
 
 def _with_note(handle: c.c_void_p, note: dict[str, Any]) -> Model:
     kind = _frames.by_name(note["kind"]) if note.get("kind") in _frames.names() else _frames.default()
+    attrs = note.get("attrs", {})
     if not kind.installed():
-        return Model(handle, _frames.default(), {})
-    return Model(handle, kind, note.get("looks", {}))
+        return Model(handle, _frames.default(), {}, attrs)
+    return Model(handle, kind, note.get("looks", {}), attrs)
 
 
 def _take(data: Any, index: bool, context: Any, types: Mapping[str, str] | None = None) -> Any:

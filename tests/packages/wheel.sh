@@ -6,14 +6,14 @@ source_dir=$1 build_dir=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-cp -r "$source_dir"/{pyproject.toml,CMakeLists.txt,README.md,LICENSE,python,tools} "$work/"
+cp -r "$source_dir"/{pyproject.toml,CMakeLists.txt,README.md,LICENSE,packaging,python,tools} "$work/"
 [[ -x $source_dir/build/python-wheel/bin/auditwheel ]] || { echo "no auditwheel in build/python-wheel: tools/setup.sh installs it where CI is set"; exit 77; }
 mkdir "$work/build"
 ln -s "$source_dir/build/python-wheel" "$work/build/python-wheel"
 bash "$work/tools/wheel.sh" "$build_dir"
 cd "$work/dist"
 ls -l ./*.whl
-[[ $(ls) == tessera-*-py3-none-manylinux_*.whl ]] || { echo "one manylinux wheel for every Python 3 is expected"; exit 1; }
+[[ $(ls) == tessera-*-py3-none-manylinux_*.whl$'\n'tessera_sdv-*-py3-none-any.whl ]] || { echo "a manylinux wheel and that of tessera-sdv are expected, each for every Python 3"; exit 1; }
 
 python3 -m venv "$work/empty"
 "$work/empty/bin/pip" install --quiet --no-index --no-deps ./*.whl

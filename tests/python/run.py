@@ -25,6 +25,6 @@ except ImportError as missing:
 
 os.environ["TESSERA_LIBRARY"] = os.path.abspath(library)
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(here.parent.parent / "python"))
+sys.path[:0] = [str(here.parent.parent / folder) for folder in ("python", "packaging/tessera-sdv")]
 found = unittest.defaultTestLoader.discover(str(here), pattern)
 sys.exit(not unittest.TextTestRunner(verbosity=1, warnings="ignore").run(found).wasSuccessful())

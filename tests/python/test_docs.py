@@ -14,6 +14,7 @@ import tempfile
 import unittest
 
 import tessera
+import tessera_sdv
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "examples/python"))
@@ -24,9 +25,11 @@ def load_tests(_loader, tests, _pattern):
     people = tessera.example(500, seed=1)
     known = {"tessera": tessera, "people": people, "model": tessera.fit(people, epochs=1, calibrate="off")}
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    for module in pkgutil.walk_packages(tessera.__path__, "tessera."):
-        tests.addTests(doctest.DocTestSuite(importlib.import_module(module.name), extraglobs=known, optionflags=flags))
-    tests.addTests(doctest.DocTestSuite(tessera, extraglobs=known, optionflags=flags))
+    for package in (tessera, tessera_sdv):
+        names = [module.name for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
+        for name in [package.__name__, *names]:
+            module = importlib.import_module(name)
+            tests.addTests(doctest.DocTestSuite(module, extraglobs=known, optionflags=flags))
     return tests
 
 

@@ -9,11 +9,11 @@ import unittest
 import pandas
 
 import tessera
-from tessera.sdv import cag
-from tessera.sdv.evaluation import single_table
-from tessera.sdv.metadata import Metadata, SingleTableMetadata
-from tessera.sdv.sampling import Condition
-from tessera.sdv.single_table import CTGANSynthesizer, TVAESynthesizer
+from tessera_sdv import cag
+from tessera_sdv.evaluation import single_table
+from tessera_sdv.metadata import Metadata, SingleTableMetadata
+from tessera_sdv.sampling import Condition
+from tessera_sdv.single_table import CTGANSynthesizer, TVAESynthesizer
 
 PEOPLE = tessera.example(500, seed=1).drop(columns=["last_seen"])
 PEOPLE["day"] = pandas.to_datetime(PEOPLE["joined"]).dt.strftime("%d/%m/%Y")
@@ -48,7 +48,7 @@ class MetadataFormats(unittest.TestCase):
             again = Metadata.load_from_json(path)
             self.assertEqual(again.to_dict(), metadata().to_dict())
             self.assertEqual(json.loads(path.read_text())["METADATA_SPEC_VERSION"], "V1")
-            with self.assertRaises(tessera.FileError):
+            with self.assertRaises(FileExistsError):
                 again.save_to_json(path)
             again.save_to_json(path, mode="overwrite")
             path.write_text("[1]")
@@ -249,12 +249,6 @@ class Synthesizers(unittest.TestCase):
         with self.assertRaisesRegex(tessera.UnsupportedError, "to_html"):
             single_table.get_column_plot(PEOPLE, PEOPLE, "age")
 
-    def test_modules_that_are_not_here_name_the_way_out(self):
-        with self.assertRaisesRegex(tessera.UnsupportedError, "sequence_key"):
-            from tessera.sdv.sequential import PARSynthesizer  # noqa: F401
-        with self.assertRaisesRegex(tessera.UnsupportedError, "one table"):
-            from tessera.sdv.multi_table import HMASynthesizer  # noqa: F401
-
     def test_what_is_missing_says_so(self):
         synthesizer = TVAESynthesizer(metadata())
         with self.assertRaisesRegex(tessera.UnsupportedError, "rule="):
@@ -264,7 +258,7 @@ class Synthesizers(unittest.TestCase):
         with self.assertRaises(AttributeError):
             synthesizer.unheard_of  # noqa: B018
         with self.assertRaisesRegex(ImportError, "TVAESynthesizer"):
-            from tessera.sdv.single_table import GaussianCopulaSynthesizer  # noqa: F401
+            from tessera_sdv.single_table import GaussianCopulaSynthesizer  # noqa: F401
         with self.assertRaisesRegex(tessera.DataError, "'age'"):
             synthesizer.fit(PEOPLE.drop(columns=["age"]))
         with self.assertRaises(tessera.DataError):

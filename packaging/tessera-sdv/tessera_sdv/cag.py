@@ -7,24 +7,20 @@
 from __future__ import annotations
 
 import datetime
+import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .. import _errors
+import pandas
+from tessera import DataError, UnsupportedError, UsageError
+
 from .sampling import literal, quoted
 
-_RELATIONS = (">", ">=", "<", "<=")
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON writes it: a number of numpy as one of Python, a time as a text."""
-    if isinstance(value, (datetime.date, datetime.datetime)):
-        return str(value)
-    return value.item() if hasattr(value, "item") else value
+_RELATIONS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 
 
 class Constraint:
-    """What the constraints share: the columns that they name, and the rules that they are."""
+    """What the constraints share: their columns, parameters, rules and check."""
 
     def __init__(self, columns: Iterable[str], **parameters: Any) -> None:
         self.columns = tuple(columns)
@@ -32,18 +28,21 @@ class Constraint:
 
     def rules(self, data: Any) -> list[str]:
         """The rules, as ``tessera.fit(rule=)`` takes them, for a DataFrame that keeps them."""
-        raise NotImplementedError
+        return [
+            f"{quoted(name)} {relation} {quoted(than) if is_column else literal(than)}"
+            for name, relation, than, is_column in self._comparisons(data)
+        ]
 
     def check(self, data: Any) -> None:
-        """Raises :class:`tessera.DataError` where a row of a DataFrame breaks the constraint."""
+        """Raises :class:`tessera.DataError` if a row of a DataFrame breaks the constraint."""
         broken = self._broken(data)
         if not broken.any():
             return
         row = int(broken.to_numpy().argmax())
         cells = ", ".join(f"{name} = {data[name].iloc[row]}" for name in self.columns)
-        raise _errors.DataError(
+        raise DataError(
             f"{int(broken.sum())} of the rows break {self!r}; the first is row {row + 1}: {cells}. "
-            "Drop these rows, or leave the constraint out."
+            "Drop these rows, or omit the constraint."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -51,18 +50,18 @@ class Constraint:
         parameters = {name: _plain(value) for name, value in self._parameters.items()}
         return {"constraint_class": type(self).__name__, "constraint_parameters": parameters}
 
+    def _comparisons(self, data: Any) -> list[tuple[str, str, Any, bool]]:
+        """(column, relation, value or column, whether it is a column)."""
+        return []
+
     def _broken(self, data: Any) -> Any:
-        """A Series that says which rows break the constraint; what is missing breaks none."""
-        import pandas
-
-        return pandas.Series(False, index=data.index)
-
-    def _chain(self, data: Any, strict: bool | None) -> list[tuple[str, str, str]]:
-        """Neighbouring columns with the relation between them; one that is not said is strict where the data are."""
-        pairs = list(zip(self.columns, self.columns[1:]))
-        if strict is None:
-            strict = not any((data[low] == data[high]).any() for low, high in pairs)
-        return [(low, "<" if strict else "<=", high) for low, high in pairs]
+        """A Series: which rows break the constraint. Missing values break none."""
+        broken = pandas.Series(False, index=data.index)
+        for name, relation, than, is_column in self._comparisons(data):
+            other = data[than] if is_column else than
+            given = data[name].notna() & (other.notna() if is_column else True)
+            broken |= given & ~_RELATIONS[relation](data[name], other)
+        return broken
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items() if value is not None)
@@ -70,18 +69,13 @@ class Constraint:
 
 
 class _Ordered(Constraint):
-    def rules(self, data: Any) -> list[str]:
-        strict = self._parameters["strict_boundaries"]
-        return [
-            f"{quoted(high)} {'>' if is_ == '<' else '>='} {quoted(low)}"
-            for low, is_, high in self._chain(data, strict)
-        ]
+    """Columns each at or above the one before it; strictly, unless a row of the data has equal values."""
 
-    def _broken(self, data: Any) -> Any:
-        broken = super()._broken(data)
-        for low, relation, high in self._chain(data, self._parameters["strict_boundaries"]):
-            broken |= data[low] >= data[high] if relation == "<" else data[low] > data[high]
-        return broken
+    def _comparisons(self, data: Any) -> list[tuple[str, str, Any, bool]]:
+        pairs, strict = list(zip(self.columns, self.columns[1:])), self._parameters["strict_boundaries"]
+        if strict is None:
+            strict = not any((data[low] == data[high]).any() for low, high in pairs)
+        return [(high, ">" if strict else ">=", low, True) for low, high in pairs]
 
 
 class Inequality(_Ordered):
@@ -99,12 +93,8 @@ class Inequality(_Ordered):
         strict_boundaries: bool | None = None,
         table_name: str | None = None,
     ) -> None:
-        super().__init__(
-            (low_column_name, high_column_name),
-            low_column_name=low_column_name,
-            high_column_name=high_column_name,
-            strict_boundaries=strict_boundaries,
-        )
+        columns = {"low_column_name": low_column_name, "high_column_name": high_column_name}
+        super().__init__(columns.values(), **columns, strict_boundaries=strict_boundaries)
 
 
 class Range(_Ordered):
@@ -118,13 +108,12 @@ class Range(_Ordered):
         strict_boundaries: bool | None = None,
         table_name: str | None = None,
     ) -> None:
-        super().__init__(
-            (low_column_name, middle_column_name, high_column_name),
-            low_column_name=low_column_name,
-            middle_column_name=middle_column_name,
-            high_column_name=high_column_name,
-            strict_boundaries=strict_boundaries,
-        )
+        columns = {
+            "low_column_name": low_column_name,
+            "middle_column_name": middle_column_name,
+            "high_column_name": high_column_name,
+        }
+        super().__init__(columns.values(), **columns, strict_boundaries=strict_boundaries)
 
 
 class _Bounded(Constraint):
@@ -134,23 +123,10 @@ class _Bounded(Constraint):
         super().__init__((column_name,), column_name=column_name, **parameters)
         self._bounds = tuple(bounds)
 
-    def rules(self, data: Any) -> list[str]:
-        (column,) = self.columns
-        return [f"{quoted(column)} {is_} {literal(column, self._value(data, v))}" for is_, v in self._bounds]
-
-    def _broken(self, data: Any) -> Any:
-        broken, values = super()._broken(data), data[self.columns[0]]
-        for relation, bound in self._bounds:
-            value = self._value(data, bound)
-            kept = {">": values.gt, ">=": values.ge, "<": values.lt, "<=": values.le}[relation](value)
-            broken |= values.notna() & ~kept
-        return broken
-
-    def _value(self, data: Any, value: Any) -> Any:
-        import pandas
-
-        is_time = pandas.api.types.is_datetime64_any_dtype(data[self.columns[0]])
-        return pandas.to_datetime(value) if is_time else value
+    def _comparisons(self, data: Any) -> list[tuple[str, str, Any, bool]]:
+        (name,) = self.columns
+        is_time = pandas.api.types.is_datetime64_any_dtype(data[name])
+        return [(name, is_, pandas.to_datetime(v) if is_time else v, False) for is_, v in self._bounds]
 
 
 class ScalarInequality(_Bounded):
@@ -163,7 +139,7 @@ class ScalarInequality(_Bounded):
 
     def __init__(self, column_name: str, relation: str, value: Any) -> None:
         if relation not in _RELATIONS:
-            raise _errors.UsageError(f"ScalarInequality: the relation {relation!r} is none of {', '.join(_RELATIONS)}.")
+            raise UsageError(f"ScalarInequality: the relation {relation!r} is none of {', '.join(_RELATIONS)}.")
         super().__init__(column_name, [(relation, value)], relation=relation, value=value)
 
 
@@ -172,13 +148,9 @@ class ScalarRange(_Bounded):
 
     def __init__(self, column_name: str, low_value: Any, high_value: Any, strict_boundaries: bool = True) -> None:
         above, below = (">", "<") if strict_boundaries else (">=", "<=")
-        super().__init__(
-            column_name,
-            [(above, low_value), (below, high_value)],
-            low_value=low_value,
-            high_value=high_value,
-            strict_boundaries=strict_boundaries,
-        )
+        bounds = [(above, low_value), (below, high_value)]
+        given = {"low_value": low_value, "high_value": high_value, "strict_boundaries": strict_boundaries}
+        super().__init__(column_name, bounds, **given)
 
 
 class Positive(_Bounded):
@@ -205,7 +177,7 @@ class FixedCombinations(Constraint):
     def __init__(self, column_names: Iterable[str], table_name: str | None = None) -> None:
         names = list(column_names)
         if len(names) < 2:
-            raise _errors.UsageError(f"{type(self).__name__} needs two columns or more.")
+            raise UsageError(f"{type(self).__name__} needs two columns or more.")
         super().__init__(names, column_names=names)
 
     def rules(self, data: Any) -> list[str]:
@@ -226,32 +198,39 @@ class OneHotEncoding(FixedCombinations):
         return ~values.isin([0, 1]).all(axis=1) | (values.sum(axis=1) != 1)
 
 
-_CLASSES: dict[str, type[Constraint]] = {
+def _plain(value: Any) -> Any:
+    """A value as JSON writes it: a number of numpy as one of Python, a time as a text."""
+    if isinstance(value, (datetime.date, datetime.datetime)):
+        return str(value)
+    return value.item() if hasattr(value, "item") else value
+
+
+_CLASSES: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         FixedCombinations, Inequality, Negative, OneHotEncoding, Positive, Range, ScalarInequality, ScalarRange,
     )
 }  # fmt: skip
 _MISSING = {
-    "FixedIncrements": "Tessera keeps the steps of a column that its table shows; leave the constraint out.",
+    "FixedIncrements": "Tessera keeps the steps of a column that its table shows; omit the constraint.",
     "Unique": "metadata.set_primary_key(column) makes the values of a column unique.",
 }
 
 
 def constraint_of(given: Any) -> Constraint:
-    """A constraint, of an object of this module or of the older dictionary."""
+    """A constraint, from an object of this module or from the older dictionary."""
     if isinstance(given, Constraint):
         return given
     if not isinstance(given, Mapping) or "constraint_class" not in given:
-        raise _errors.UsageError(
-            f"A constraint is an object of tessera.sdv.cag or a dictionary of constraint_class and "
+        raise UsageError(
+            f"A constraint is an object of tessera_sdv.cag or a dictionary of constraint_class and "
             f"constraint_parameters, not {type(given).__name__}."
         )
     name = given["constraint_class"]
     if name not in _CLASSES:
         way_out = _MISSING.get(name, "tessera.fit(table, rule=...) takes rules of its own language.")
-        raise _errors.UnsupportedError(f"There is no constraint {name!r}: {way_out} There are {', '.join(_CLASSES)}.")
+        raise UnsupportedError(f"There is no constraint {name!r}: {way_out} There are {', '.join(_CLASSES)}.")
     try:
         return _CLASSES[name](**given.get("constraint_parameters", {}))
     except TypeError as error:
-        raise _errors.UsageError(f"The constraint {name}: {error}.") from None
+        raise UsageError(f"The constraint {name}: {error}.") from None

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import os
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from .. import _errors, _model_file
-from .._files import Path, whole_file
-from .._model import Model, fit, load
-from . import metadata as _metadata
+import pandas
+from tessera import DataError, FormatError, Model, UnsupportedError, UsageError, fit, load
+
 from .cag import Constraint, constraint_of
+from .metadata import Path, metadata_of
 from .sampling import Condition
 
-_NOTE = "sdv"
-
-# What Tessera decides for every model: a value other than SDV's default cannot be meant.
-_WITHOUT_EFFECT = {
-    "enforce_min_max_values": "values lie in the range that privacy leaves of the real one",
-    "enforce_rounding": "numbers have the digits of the real ones",
-    "locales": "names and addresses follow the real column",
-    "log_frequency": "conditions are drawn by the logarithm of frequencies",
-    "verbose": "progress is shown where somebody looks",
-}
+# What Tessera decides for every model: accepted, without effect.
+_WITHOUT_EFFECT = ("enforce_min_max_values", "enforce_rounding", "locales", "log_frequency", "verbose")
 
 
 class _Synthesizer:
@@ -34,7 +25,7 @@ class _Synthesizer:
     _names: ClassVar[dict[str, str]]  # a parameter of SDV: the option it is
 
     def __init__(self, metadata: Any, **parameters: Any) -> None:
-        self.metadata = _metadata.of(metadata)
+        self.metadata = metadata_of(metadata)
         self.metadata.validate()
         self._given = parameters
         self._settings = self._translated(parameters)
@@ -57,11 +48,11 @@ class _Synthesizer:
         self._samples = 0
 
     def add_constraints(self, constraints: Iterable[Any]) -> None:
-        """Adds what every row keeps: objects of :mod:`tessera.sdv.cag`, or dictionaries; before :meth:`fit`."""
+        """Adds what every row keeps: objects of :mod:`tessera_sdv.cag`, or dictionaries; before :meth:`fit`."""
         found = [constraint_of(given) for given in constraints]
         for constraint in found:
             for name in constraint.columns:
-                self.metadata._known(name)
+                self.metadata.check_column(name)
         self._constraints += found
 
     add_cag = add_constraints
@@ -88,11 +79,9 @@ class _Synthesizer:
         output_file_path: Path | None = None,
     ) -> Any:
         """Draws the rows of each condition, in their order."""
-        import pandas
-
         conditions = list(conditions)
         if not conditions:
-            raise _errors.UsageError("sample_from_conditions needs one condition or more.")
+            raise UsageError("sample_from_conditions needs one condition or more.")
         parts = [self._draw(c.get_num_rows(), Condition(c.get_column_values()).where(), batch_size) for c in conditions]
         return self._written(pandas.concat(parts, ignore_index=True), output_file_path)
 
@@ -106,7 +95,7 @@ class _Synthesizer:
         """Keeps the columns of a DataFrame and draws the others, row by row."""
         known = known_columns.copy(deep=False)
         for name in known.columns:
-            self.metadata._known(name)
+            self.metadata.check_column(name)
         known = self._with_times(known)
         frame = self._fitted().complete(known, out="pandas", seed=self._samples, batch_size=batch_size)
         return self._written(self._as_given(frame), output_file_path)
@@ -117,11 +106,8 @@ class _Synthesizer:
 
     def get_loss_values(self) -> Any:
         """The losses of the training: a row at regular intervals of steps."""
-        import pandas
-
-        return pandas.DataFrame(self._fitted()._lines()).rename(
-            columns={"epoch": "Epoch", "generator": "Generator Loss", "critic": "Discriminator Loss"}
-        )
+        names = {"epoch": "Epoch", "generator": "Generator Loss", "critic": "Discriminator Loss"}
+        return self._fitted().losses.rename(columns=names)
 
     def get_parameters(self) -> dict[str, Any]:
         """All parameters; None where Tessera's own default is used."""
@@ -134,31 +120,29 @@ class _Synthesizer:
     def validate(self, data: Any) -> None:
         """Raises :class:`tessera.DataError` where the columns are not those of the metadata."""
         if not hasattr(data, "columns") or not hasattr(data, "dtypes"):
-            raise _errors.DataError(f"A DataFrame of pandas is needed, not {type(data).__name__}.")
+            raise DataError(f"A DataFrame of pandas is needed, not {type(data).__name__}.")
         self.metadata.validate_data(data)
 
     def save(self, filepath: Path) -> None:
         """Writes a model file, which :func:`tessera.load` opens too; nothing in it is executed."""
-        note = {
+        model = self._fitted()
+        model.attrs["sdv"] = {
             "class": type(self).__name__, "parameters": self._given, "metadata": self.metadata.to_dict(),
             "formats": self._formats, "samples": self._samples,
             "constraints": [constraint.to_dict() for constraint in self._constraints],
         }  # fmt: skip
-        model = self._fitted()
-        with whole_file(filepath) as beside, open(beside, "wb") as file:
-            file.write(_model_file.annotated(model._bytes(), {**model._note(), _NOTE: note}))
+        model.save(filepath)
 
     @classmethod
     def load(cls, filepath: Path) -> Any:
         """Opens what :meth:`save` wrote."""
         model = load(filepath)
-        with open(filepath, "rb") as file:
-            note = _model_file.note(file).get(_NOTE)
+        note = model.attrs.get("sdv")
         if note is None or note["class"] != cls.__name__:
             written = note["class"] if note else "tessera.fit"
-            raise _errors.FormatError(f"{os.fspath(filepath)}: was written by {written}, not by {cls.__name__}.")
+            raise FormatError(f"{os.fspath(filepath)}: was written by {written}, not by {cls.__name__}.")
         synthesizer = cls(note["metadata"], **note["parameters"])
-        synthesizer._constraints = [constraint_of(given) for given in note.get("constraints", [])]
+        synthesizer._constraints = [constraint_of(given) for given in note["constraints"]]
         synthesizer._model, synthesizer._formats, synthesizer._samples = model, note["formats"], note["samples"]
         return synthesizer
 
@@ -172,9 +156,9 @@ class _Synthesizer:
                 settings["device"] = value if isinstance(value, str) else "auto" if value else "cpu"
             elif name not in cls._names:
                 known = ", ".join([*cls._names, *_WITHOUT_EFFECT, "cuda"])
-                raise _errors.UsageError(f"{cls.__name__} has no parameter {name!r} here. There are {known}.")
+                raise UsageError(f"{cls.__name__} has no parameter {name!r} here. There are {known}.")
             elif settings.setdefault(cls._names[name], value) != value:
-                raise _errors.UsageError(
+                raise UsageError(
                     f"{name} is {value!r}: both networks of {cls.__name__} have one learning rate."
                 )
         return settings
@@ -195,8 +179,6 @@ class _Synthesizer:
 
     def _with_times(self, data: Any) -> Any:
         """Times that are texts, as times."""
-        import pandas
-
         data = data.copy(deep=False)
         for name, format_ in self._formats.items():
             if name not in data.columns:
@@ -204,7 +186,7 @@ class _Synthesizer:
             try:
                 data[name] = pandas.to_datetime(data[name], format=format_)
             except (ValueError, TypeError) as error:
-                raise _errors.DataError(f"Column {name!r} is not written as {format_!r}: {error}") from error
+                raise DataError(f"Column {name!r} is not written as {format_!r}: {error}") from error
         return data
 
     def _draw(self, rows: int, where: str | None, batch_size: int | None) -> Any:
@@ -220,18 +202,17 @@ class _Synthesizer:
 
     def _written(self, frame: Any, path: Path | None) -> Any:
         if path is not None:
-            with contextlib.ExitStack() as stack:
-                frame.to_csv(stack.enter_context(whole_file(path)), index=False)
+            frame.to_csv(path, index=False)
         return frame
 
     def _fitted(self) -> Model:
         if self._model is None:
-            raise _errors.UsageError(f"This {type(self).__name__} is not fitted: call fit first.")
+            raise UsageError(f"This {type(self).__name__} is not fitted: call fit first.")
         return self._model
 
     def __getattr__(self, name: str) -> Any:
         if name in _MISSING:
-            raise _errors.UnsupportedError(f"{type(self).__name__}.{name}: {_MISSING[name]}")
+            raise UnsupportedError(f"{type(self).__name__}.{name}: {_MISSING[name]}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import _errors
-from ..._report import Report, evaluate
+import pandas
+from tessera import Report, UnsupportedError, UsageError, evaluate
 
 _PROPERTIES = {"Column Shapes": "column_shapes", "Column Pair Trends": "pair_trends"}
 
@@ -22,15 +22,13 @@ class QualityReport:
 
     def get_properties(self) -> Any:
         """A row for each property."""
-        import pandas
-
         scores = [self.report.scores[name] for name in _PROPERTIES.values()]
         return pandas.DataFrame({"Property": list(_PROPERTIES), "Score": scores})
 
     def get_details(self, property_name: str) -> Any:
         """A row for each column, or each pair of columns."""
         if property_name not in _PROPERTIES:
-            raise _errors.UsageError(f"There is no property {property_name!r}. There are {', '.join(_PROPERTIES)}.")
+            raise UsageError(f"There is no property {property_name!r}. There are {', '.join(_PROPERTIES)}.")
         return self.report.columns if property_name == "Column Shapes" else self.report.pairs
 
 
@@ -39,7 +37,7 @@ def evaluate_quality(
 ) -> QualityReport:
     """Shapes of columns and trends of pairs.
 
-    >>> from tessera.sdv.evaluation.single_table import evaluate_quality
+    >>> from tessera_sdv.evaluation.single_table import evaluate_quality
     >>> evaluate_quality(people, people, verbose=False).get_score()
     1.0
     """
@@ -58,5 +56,5 @@ _MISSING = {
 
 def __getattr__(name: str) -> Any:
     if name in _MISSING:
-        raise _errors.UnsupportedError(f"{name}: {_MISSING[name]}")
+        raise UnsupportedError(f"{name}: {_MISSING[name]}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

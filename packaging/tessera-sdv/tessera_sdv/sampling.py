@@ -1,4 +1,4 @@
-"""Conditions for :meth:`sample_from_conditions`."""
+"""Conditions for ``sample_from_conditions``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numbers
 from collections.abc import Mapping
 from typing import Any
 
-from .. import _errors
+from tessera import UsageError
 
 
 class Condition:
@@ -20,7 +20,7 @@ class Condition:
 
     def __init__(self, column_values: Mapping[str, Any], num_rows: int = 1) -> None:
         if not column_values:
-            raise _errors.UsageError("A condition needs column_values: {'column': value}.")
+            raise UsageError("A condition needs column_values: {'column': value}.")
         self.column_values = dict(column_values)
         self.num_rows = num_rows
 
@@ -32,28 +32,25 @@ class Condition:
 
     def where(self) -> str:
         """The same as Tessera writes it."""
-        return " and ".join(_term(name, value) for name, value in self.column_values.items())
+        return " and ".join(
+            f"{quoted(name)} is null" if value is None or value != value else f"{quoted(name)} = {literal(value)}"
+            for name, value in self.column_values.items()
+        )
 
 
 def quoted(name: Any) -> str:
-    """The name of a column, as an expression of Tessera names it."""
+    """The name of a column in an expression of Tessera."""
     return '"' + str(name).replace('"', '""') + '"'
 
 
-def literal(name: Any, value: Any) -> str:
-    """A value of the column `name`, as an expression of Tessera writes it."""
+def literal(value: Any) -> str:
+    """A value in an expression of Tessera."""
     if isinstance(value, bool) or type(value).__name__ == "bool_":
         return "true" if value else "false"
-    if isinstance(value, numbers.Number) and isinstance(value, numbers.Real):
+    if isinstance(value, numbers.Real):
         if math.isinf(value):
-            raise _errors.UsageError(f"The condition on {name!r} is infinite.")
+            raise UsageError("A value of a condition is infinite.")
         return str(value)
     if isinstance(value, datetime.datetime):  # a Timestamp of pandas is one
         value = value.strftime("%Y-%m-%d" if value.time() == datetime.time() else "%Y-%m-%d %H:%M:%S")
     return "'" + str(value).replace("'", "''") + "'"
-
-
-def _term(name: str, value: Any) -> str:
-    if value is None or value != value:  # as pandas writes what is missing
-        return f"{quoted(name)} is null"
-    return f"{quoted(name)} = {literal(name, value)}"
