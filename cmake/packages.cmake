@@ -27,7 +27,7 @@ if(TESSERA_STATIC AND NOT TESSERA_SANITIZE)
   add_library(tessera::static ALIAS tessera_static)
   target_include_directories(tessera_static INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(tessera_static INTERFACE c_std_99)
-  target_link_libraries(tessera_static INTERFACE Threads::Threads ${CMAKE_DL_LIBS} stdc++ m)  # named, since a C program is not linked by g++
+  target_link_libraries(tessera_static INTERFACE Threads::Threads ${CMAKE_DL_LIBS} stdc++ m z zstd)  # named, since a C program is not linked by g++
   list(APPEND exported tessera_static)
 endif()
 
@@ -95,8 +95,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME tessera)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "zlib1g, libzstd1")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME tessera-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "tessera (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "tessera (= ${PROJECT_VERSION}), zlib1g-dev, libzstd-dev")  # these for the static library
 include(CPack)

@@ -18,7 +18,7 @@ all=(build ceilings tests golden math sanitizer bench peers)
 # Files of installed packages, and what their links point to: no network is asked.
 if [[ ${1:-} == pack ]]; then
   rm -rf "$PACK" && mkdir -p "$PACK"
-  files=$(dpkg -L nlohmann-json3-dev libfmt-dev libfast-float-dev libcli11-dev libeigen3-dev libgtest-dev libbenchmark-dev) || { echo "gpu_check: run tools/setup.sh first" >&2; exit 1; }
+  files=$(dpkg -L nlohmann-json3-dev libfmt-dev libfast-float-dev libcli11-dev libeigen3-dev zlib1g-dev libzstd-dev libgtest-dev libbenchmark-dev) || { echo "gpu_check: run tools/setup.sh first" >&2; exit 1; }
   while read -r file; do
     [[ -d $file || ! -e $file || $file == /usr/share/doc/* ]] || printf '%s\n' "$file" "$(readlink -f "$file")"
   done <<< "$files" | sort -u | tar -C / -cf - --no-recursion -T - 2> /dev/null | tar -C "$PACK" -xf - || exit 1

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(g++ cmake ninja-build nlohmann-json3-dev libfmt-dev libfast-float-dev libcli11-dev libeigen3-dev libgtest-dev libbenchmark-dev pkgconf dpkg-dev)
+packages=(g++ cmake ninja-build nlohmann-json3-dev libfmt-dev libfast-float-dev libcli11-dev libeigen3-dev zlib1g-dev libzstd-dev libgtest-dev libbenchmark-dev pkgconf dpkg-dev)
 # What only some tests want, and skip without: abidiff, mpirun, and Python with the programs that tables go to and come from.
 [[ ${CI:-} == true ]] && packages+=(abigail-tools openmpi-bin python3-venv)
 

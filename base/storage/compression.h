@@ -1,4 +1,4 @@
-// Bytes compressed with gzip or Zstandard. zlib and libzstd are opened at run time: nothing depends on them.
+// Bytes compressed with gzip or Zstandard, by zlib and libzstd.
 #pragma once
 #include <functional>
 #include <memory>
@@ -12,15 +12,12 @@ enum class Compression { none, gzip, zstd };
 const char* name(Compression c);  // "gzip", "Zstandard"
 // Determined by the first bytes of a file.
 Compression compression_of(std::string_view bytes);
-// Error(unsupported) naming `file` and the package to install, if the library is missing. Does nothing for
-// Compression::none.
-void check_compression(Compression c, const std::string& file);
 
 using ByteSink = std::function<void(std::string_view)>;
 
 // Passes the decompressed bytes on in pieces: all members of a gzip file, all frames of a Zstandard file. Error(data)
 // naming `file` and the byte if they are damaged or end early, or if they expand to more than kMostExpansion times
-// their size (data crafted to fill a disk); Error(memory | unsupported).
+// their size (data crafted to fill a disk); Error(memory).
 constexpr size_t kMostExpansion = 250, kExpansionChecked = size_t{1} << 26;
 void decompress(Compression c, std::string_view bytes, const std::string& file, const ByteSink& sink);
 
@@ -32,7 +29,7 @@ class Compressor {
   virtual void finish(const ByteSink& sink) = 0;  // once, at the end
 };
 
-// gzip level 6, Zstandard level 3 with a checksum. Error(unsupported | memory).
+// gzip level 6, Zstandard level 3 with a checksum. Error(memory).
 std::unique_ptr<Compressor> make_compressor(Compression c, const std::string& file);
 
 }  // namespace tessera

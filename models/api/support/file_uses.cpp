@@ -12,7 +12,6 @@
 #include "models/training/checkpoint.h"
 #include "tables/files/plugin.h"
 #include "tables/files/table_file.h"
-#include "tables/text_endings.h"
 
 namespace tessera {
 namespace {
@@ -83,9 +82,7 @@ void check_one(const FileUse& file) {
                     file.path, file.name));
   check_writable(file.path, file.overwrite || file.how == FileUse::How::checkpoint);
   if (file.how == FileUse::How::checkpoint) Checkpoints::check_ours(file.path);
-  if (file.how != FileUse::How::written) return;
-  if (kind_of_output(file.path) != FileKind::csv) files_plugin(file.path.c_str());
-  else check_compression(text_ending(file.path).compression, file.path);
+  if (file.how == FileUse::How::written && kind_of_output(file.path) != FileKind::csv) files_plugin(file.path.c_str());
 }
 
 }  // namespace

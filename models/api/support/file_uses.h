@@ -22,7 +22,7 @@ struct FileUse {
 // Error(io) if an output is also another file of the command, by any path or link, or cannot be written
 // (check_writable());
 // or if a checkpoint would replace a file that is not a checkpoint. Error(usage) for an empty path, Error(unsupported)
-// as files_plugin() and check_compression() for an output that needs it.
+// as files_plugin() for an output that needs it.
 void check_file_uses(const std::vector<FileUse>& uses);
 
 }  // namespace tessera
