@@ -24,6 +24,10 @@ WORDS = {r"\bkMost\w*|\bkLeast\w*|\bkFewest\w*": 168, r"\broom(s)?\b": 437, r"\b
 # What the front ends spell, not the layers below them.
 FLAGS = (r'"[^"\n]*--[a-z]', 267)
 
+# A kind of column is one file of tables/kinds: how many other files name a kind, how many places ask whether a column
+# holds numbers, how many files know the seconds of a day. They may only fall.
+KIND_FILES, NUMERIC, DAY_FILES = 55, 176, 3
+
 LAYERS = ["kernels", "base", "engine", "tables", "models", "tools", "plugins"]
 CODE = {".h", ".hpp", ".c", ".cpp", ".cu", ".cuh"}
 failures = 0
@@ -181,6 +185,18 @@ def words(product, verbose):
         fail(f"{count} strings of engine and models hold a flag of the command line, {bound} were there")
 
 
+def kinds_of_columns(product):
+    tables = {p.as_posix(): t for p, t in product.items()
+              if p.parts[0] not in ("kernels", "engine") and not p.as_posix().startswith("tables/kinds/")}
+    files = sum("ColumnType::" in t for t in tables.values())
+    asked = sum(t.count("is_numeric(") for t in tables.values())
+    days = sum(bool(re.search(r"\b86400\b(?!.*\*/)", re.sub(r"//.*|\"[^\"\n]*\"", "", t))) for t in tables.values())
+    print(f"kinds of columns are named in {files} files beside tables/kinds (bound {KIND_FILES}), is_numeric() stands in "
+          f"{asked} places (bound {NUMERIC}), 86400 in {days} files (bound {DAY_FILES})")
+    if files > KIND_FILES or asked > NUMERIC or days > DAY_FILES:
+        fail("what differs from kind to kind of columns belongs into tables/kinds")
+
+
 def layout(paths):
     """By .clang-format, where the formatter of the release it was written with is there."""
     tool = shutil.which("clang-format")
@@ -202,6 +218,7 @@ def main(arguments):
     ops(product, verbose)
     options(texts)
     words(product, verbose)
+    kinds_of_columns(product)
     layout(texts)
     return int(failures > 0)
 

@@ -12,13 +12,13 @@
 #include "tables/arrow/export.h"
 #include "tables/arrow/import.h"
 #include "tables/arrow/metadata.h"
-#include "tables/arrow/type.h"
 #include "tables/csv/example.h"
 #include "tables/csv/reader.h"
 #include "tables/csv/writer.h"
 #include "tables/files/json_writer.h"
 #include "tables/files/schema_file.h"
 #include "tables/files/table_file.h"
+#include "tables/kinds/arrow_type.h"
 #include "tables/text_endings.h"
 
 using namespace tessera;

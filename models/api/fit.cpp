@@ -24,7 +24,7 @@
 #include "models/training/ranks.h"
 #include "tables/notice.h"
 #include "tables/table/suggestions.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera::api {
 namespace {

@@ -8,7 +8,7 @@
 #include "models/api/rows.h"
 #include "models/api/support/context.h"
 #include "tables/arrow/import.h"
-#include "tables/table/row_formats.h"
+#include "tables/kinds/row_formats.h"
 
 using namespace tessera;
 using namespace tessera::api;

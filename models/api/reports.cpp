@@ -14,7 +14,7 @@
 #include "models/report/page.h"
 #include "tables/arrow/import.h"
 #include "tables/files/schema_file.h"
-#include "tables/table/inspect.h"
+#include "tables/types/inspect.h"
 
 using namespace tessera;
 using namespace tessera::api;

@@ -10,7 +10,7 @@
 #include "models/layers/recording.h"
 #include "models/made/sampling.h"
 #include "tables/notice.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 namespace {

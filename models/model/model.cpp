@@ -17,7 +17,7 @@
 #include "models/training/trainer.h"
 #include "models/training/validation.h"
 #include "tables/protection/rare_categories.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 

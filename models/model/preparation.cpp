@@ -8,10 +8,11 @@
 #include "base/error.h"
 #include "models/training/protection.h"
 #include "tables/identifiers/permutation.h"
+#include "tables/kinds/kind.h"
 #include "tables/protection/rare_categories.h"
 #include "tables/rules/rule/columns.h"
 #include "tables/sequence/likely_key.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 
@@ -63,7 +64,7 @@ namespace {
 // Dates as text are learned as identifiers or shapes are: no calendar.
 void tell_unread_dates(const Table& table, const Monitor& monitor) {
   for (const Column& c : table.columns)
-    if (c.type != ColumnType::date && c.type != ColumnType::datetime && c.reason.starts_with(kDatesButText))
+    if (!is_instant(c.type) && c.reason.starts_with(kDatesButText))
       notice(monitor,
              fmt::format("Column \"{}\" is text: it holds dates, but in formats that exclude each other, or with "
                          "days that may be months; `inspect` names the first. Write all of them alike, such as "

@@ -6,7 +6,7 @@
 
 #include "base/storage/process_memory.h"
 #include "models/training/rehearsal.h"
-#include "tables/table/column_spec.h"
+#include "tables/types/column_spec.h"
 
 namespace tessera {
 namespace {

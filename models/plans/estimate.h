@@ -12,7 +12,7 @@ namespace tessera {
 // `outside`: bytes of the limit that the caller holds.
 nlohmann::json estimate_memory(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor,
                                int64_t outside = 0);
-// The same without a table: for a generated one with these columns (tables/table/column_spec.h). Large numbers of
+// The same without a table: for a generated one with these columns (tables/types/column_spec.h). Large numbers of
 // rows are extrapolated.
 nlohmann::json estimate_columns(const std::string& columns, int64_t rows, const FitOptions& options, Team& team,
                                 const Monitor& monitor, int64_t outside = 0);

@@ -10,11 +10,11 @@
 #include "tables/expression/where.h"
 #include "tables/formats/calendar.h"
 #include "tables/formats/values.h"
+#include "tables/kinds/kind.h"
 #include "tables/rules/kinds/joint.h"
 #include "tables/rules/kinds/key.h"
 #include "tables/rules/rule/columns.h"
 #include "tables/rules/rules.h"
-#include "tables/sequence/cell_text.h"
 #include "tables/sequence/sequences.h"
 
 namespace tessera::quality {
@@ -24,7 +24,7 @@ using nlohmann::json;
 
 // Dates, times, other numbers, texts.
 int kind_of(const Column& c) {
-  if (c.type == ColumnType::date || c.type == ColumnType::datetime) return static_cast<int>(c.type);
+  if (is_instant(c.type)) return static_cast<int>(c.type);
   return is_numeric(c.type) ? -1 : -2;
 }
 
@@ -183,8 +183,7 @@ Table aligned(const Table& real, const Table& synthetic, std::vector<std::string
       ignored.push_back(c.name);
       column = Column{};
       column->name = c.name, column->type = c.type;
-      if (is_numeric(c.type)) column->numbers.assign(static_cast<size_t>(out.rows), kMissing);
-      else column->codes.assign(static_cast<size_t>(out.rows), -1);
+      column->assign_missing(static_cast<size_t>(out.rows));
     }
     out.columns.push_back(std::move(*column));
   }

@@ -21,7 +21,7 @@
 #include "models/quality/written/written_form.h"
 #include "tables/expression/where.h"
 #include "tables/sequence/sequences.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 namespace quality {

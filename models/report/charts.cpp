@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "models/report/drawing.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera::report {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "models/report/measures.h"
 #include "models/report/sections.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera::report {
 namespace {

@@ -5,13 +5,14 @@
 #include <cmath>
 #include <limits>
 
+#include "tables/formats/calendar.h"
 #include "tables/formats/moments.h"
 #include "tables/formats/values.h"
 
 namespace tessera::report {
 namespace {
 
-constexpr double kNanosecondsPerSecond = 1e9, kSecondsPerDay = 86400;
+constexpr double kNanosecondsPerSecond = 1e9;
 
 // Length of the character that begins at `i` of valid UTF-8.
 size_t character(std::string_view text, size_t i) {

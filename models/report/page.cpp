@@ -11,7 +11,7 @@
 #include "models/report/measures.h"
 #include "models/report/sections.h"
 #include "models/report/style.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 namespace report {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tables/table/number_writer.h"
+#include "tables/kinds/number_writer.h"
 
 namespace tessera {
 namespace {

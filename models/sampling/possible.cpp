@@ -9,17 +9,17 @@
 
 #include "base/error.h"
 #include "models/sampling/shown.h"
+#include "tables/kinds/kind.h"
+#include "tables/kinds/number_writer.h"
 #include "tables/rules/kinds/computed.h"
 #include "tables/rules/kinds/missing.h"
 #include "tables/rules/rule/columns.h"
 #include "tables/table/decimals.h"
-#include "tables/table/number_writer.h"
 
 namespace tessera {
 namespace {
 
 constexpr size_t kShown = 12;  // values listed in a message
-constexpr double kSecondsPerDay = 86400;
 
 // Cells that a column of the table can show. `all`: there are no others; else numbers, the ends of their range.
 struct Cells {
@@ -97,7 +97,7 @@ class Checker {
       const Arithmetic is = parse_arithmetic(rule->expression(), schema_, "a rule");
       const Interval range = range_of(is);
       if (!std::isfinite(range.low) || !std::isfinite(range.high)) return cells;
-      const double unit = of.type == ColumnType::datetime ? kSecondsPerDay : 1;
+      const double unit = kind_of(of.type).unit;
       const double bits = 1e-12 * std::max(std::abs(range.low), std::abs(range.high));
       const int digits = digits_of(of);
       cells.column.numbers = {rounded((range.low - bits) * unit, digits), rounded((range.high + bits) * unit, digits)};
@@ -202,7 +202,7 @@ class Checker {
       points.insert(points.end(), {x, std::nextafter(x, -INFINITY), std::nextafter(x, INFINITY)});
       return;
     }
-    const bool whole = c.type == ColumnType::integer || c.type == ColumnType::date;
+    const bool whole = kind_of(c.type).whole;
     const double grid = grid_of(whole ? 0 : c.decimals), down = std::floor(x * grid);
     for (const double k : {-1.0, 0.0, 1.0, 2.0}) points.push_back((down + k) / grid);
   }
@@ -243,7 +243,7 @@ class Checker {
     for (const double x : cells.column.numbers)
       if (x == x) out = {std::min(out.low, x), std::max(out.high, x)};
     if (!(out.low <= out.high)) return {};
-    if (cells.column.type == ColumnType::datetime) out.low /= kSecondsPerDay, out.high /= kSecondsPerDay;
+    out.low /= kind_of(cells.column).unit, out.high /= kind_of(cells.column).unit;
     return out;
   }
 

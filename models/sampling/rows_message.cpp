@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "tables/table/row_formats.h"
+#include "tables/kinds/row_formats.h"
 
 namespace tessera {
 namespace {

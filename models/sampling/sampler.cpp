@@ -22,8 +22,8 @@
 #include "models/training/checkpoint.h"
 #include "tables/expression/where.h"
 #include "tables/identifiers/identifier.h"
+#include "tables/kinds/row_formats.h"
 #include "tables/notice.h"
-#include "tables/table/row_formats.h"
 
 namespace tessera {
 namespace {

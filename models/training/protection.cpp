@@ -10,8 +10,8 @@
 #include "models/training/checkpoint.h"
 #include "tables/protection/rare_categories.h"
 #include "tables/protection/sort_numbers.h"
-#include "tables/table/types.h"
 #include "tables/texts/text_kind.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 namespace {

@@ -18,7 +18,7 @@
 #include "models/training/ranks.h"
 #include "models/training/rehearsal.h"
 #include "models/training/validation.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 namespace {

@@ -12,11 +12,12 @@
 #include "tables/arrow/day_key.h"
 #include "tables/arrow/float16.h"
 #include "tables/arrow/holder.h"
-#include "tables/arrow/type.h"
 #include "tables/arrow/wide_decimal.h"
+#include "tables/formats/calendar.h"
 #include "tables/formats/moments.h"
 #include "tables/formats/values.h"
-#include "tables/table/row_formats.h"
+#include "tables/kinds/arrow_type.h"
+#include "tables/kinds/row_formats.h"
 
 namespace tessera {
 namespace {
@@ -103,7 +104,7 @@ void with_conversion(const ArrowType& t, Use use) {
              : t.width == 4 ? use([](double v) { return static_cast<float>(v); })
                             : use([](double v) { return v; });
     case ArrowKind::day:
-      return t.millis ? use([](double v) { return int64_t{saturated<int32_t>(v)} * 86400000; })
+      return t.millis ? use([](double v) { return int64_t{saturated<int32_t>(v)} * kSecondsOfDay * 1000; })
                       : use(saturated<int32_t>);
     case ArrowKind::moment: return use([=](double v) { return units_of(v, per_second); });
     case ArrowKind::span:

@@ -15,7 +15,7 @@ struct ArrowFormat {
 };
 
 // Texts: dictionary<int32, utf8>, or, if plain ones are requested, the imported format, else utf8. Everything else: the
-// imported format, or the default (tables/arrow/type.h). large: texts of more than 2 GiB.
+// imported format, or the default (tables/kinds/arrow_type.h). large: texts of more than 2 GiB.
 ArrowFormat arrow_format(const Column& column, bool plain_texts, bool large);
 
 // An array that owns the column's memory. Throws Error(unsupported | format | memory).

@@ -14,10 +14,12 @@
 #include "tables/arrow/import.h"
 #include "tables/arrow/metadata.h"
 #include "tables/arrow/wide_decimal.h"
+#include "tables/formats/calendar.h"
 #include "tables/formats/moments.h"
+#include "tables/kinds/kind.h"
 #include "tables/table/decimals.h"
-#include "tables/table/types.h"
-#include "tables/table/types_fill.h"
+#include "tables/types/types.h"
+#include "tables/types/types_fill.h"
 
 namespace tessera {
 namespace {
@@ -86,8 +88,7 @@ ColumnImport::ColumnImport(const ArrowSchema& schema, std::string name, const Gi
           (is_coded(column_.type) || (type_.kind != ArrowKind::text && fits_arrow(column_.type, type_)));
   if (!ours_) {
     // Dates of which each row has its own format travel as texts.
-    if (metadata.contains("tessera.reason") && !wanted_ && type_.kind == ArrowKind::text &&
-        (column_.type == ColumnType::date || column_.type == ColumnType::datetime))
+    if (metadata.contains("tessera.reason") && !wanted_ && type_.kind == ArrowKind::text && is_instant(column_))
       wanted_ = column_.type, reason_ = column_.reason;
     column_ = Column{};
     column_.name = std::move(name);
@@ -346,7 +347,7 @@ double ColumnImport::number(const ArrowValues& values, int64_t i) const {
 // Text has four digits for a year, and Parquet stores seconds as milliseconds, so other times could be learned but not
 // written.
 void ColumnImport::check_calendar(double v) const {
-  const double day = type_.kind == ArrowKind::day ? v : std::floor(v / 86400);
+  const double day = type_.kind == ArrowKind::day ? v : std::floor(v / kSecondsPerDay);
   if (v != v || (day >= static_cast<double>(kFirstDay) && day <= static_cast<double>(kLastDay))) return;
   const char* unit = type_.kind == ArrowKind::day ? "days" : "seconds";
   fail_value(static_cast<int64_t>(numbers_.size() + codes_.size()),

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tables/arrow/values.h"
-#include "tables/table/types_dictionary.h"
+#include "tables/types/types_dictionary.h"
 
 namespace tessera {
 

@@ -10,7 +10,7 @@
 #include "tables/arrow/array.h"
 #include "tables/arrow/holder.h"
 #include "tables/arrow/metadata.h"
-#include "tables/table/row_formats.h"
+#include "tables/kinds/row_formats.h"
 
 namespace tessera {
 namespace {

@@ -9,7 +9,7 @@
 #include "tables/arrow/holder.h"
 #include "tables/arrow/metadata.h"
 #include "tables/table/suggestions.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "tables/arrow/type.h"
+#include "tables/kinds/arrow_type.h"
 
 namespace tessera {
 namespace {

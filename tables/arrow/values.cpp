@@ -8,7 +8,8 @@
 #include "base/error.h"
 #include "tables/arrow/float16.h"
 #include "tables/arrow/wide_decimal.h"
-#include "tables/table/types.h"
+#include "tables/formats/calendar.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 namespace {
@@ -230,7 +231,7 @@ double ArrowValues::number(int64_t i) const {
              : type_.width == 4 ? static_cast<double>(load<float>(data_, at(i)))
                                 : load<double>(data_, at(i));
     case ArrowKind::day:
-      return type_.millis ? std::floor(static_cast<double>(load<int64_t>(data_, at(i))) / 86400000.0)
+      return type_.millis ? std::floor(static_cast<double>(load<int64_t>(data_, at(i))) / (kSecondsPerDay * 1e3))
                           : load<int32_t>(data_, at(i));
     case ArrowKind::span:
       return static_cast<double>(integer(type_.width == 4 ? 'i' : 'l', at(i))) / static_cast<double>(type_.per_second);

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "tables/arrow/type.h"
+#include "tables/kinds/arrow_type.h"
 #include "tessera/arrow.h"
 
 namespace tessera {

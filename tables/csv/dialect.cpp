@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tables/csv/scan.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 namespace {

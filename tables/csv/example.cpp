@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "kernels/math/philox.h"
 #include "tables/arrow/export.h"
+#include "tables/formats/calendar.h"
 
 namespace tessera {
 namespace {
@@ -137,7 +138,7 @@ void make_person(int64_t row, uint64_t seed, Table& t) {
   constexpr double kFirstDay = 16436;  // 2015-01-01
   const double day = kFirstDay + std::floor(d.uniform(joined) * 3287);
   number(joined, day);
-  number(last_seen, day * 86400 + std::floor(-std::log(d.uniform(last_seen)) * 200 * 86400));
+  number(last_seen, day * kSecondsPerDay + std::floor(-std::log(d.uniform(last_seen)) * 200 * kSecondsPerDay));
   code(country, 0);
 }
 

@@ -14,9 +14,10 @@
 #include "tables/csv/survey.h"
 #include "tables/formats/moments.h"
 #include "tables/formats/values.h"
+#include "tables/kinds/kind.h"
 #include "tables/notice.h"
 #include "tables/table/suggestions.h"
-#include "tables/table/types_fill.h"
+#include "tables/types/types_fill.h"
 
 namespace tessera {
 namespace {
@@ -250,7 +251,7 @@ std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& op
   }
   for (const auto& [column, format] : options.formats) {
     ColumnPlan& plan = plans[column_named(frame, column, "--schema")];
-    if (plan.type != ColumnType::date && plan.type != ColumnType::datetime) continue;
+    if (!is_instant(plan.type)) continue;
     plan.format = format;
     const LayoutBits layout = LayoutBits{1} << layout_of(format);
     if ((plan.layouts & layout) == 0) plan.layouts = layout, plan.date_formats.clear();

@@ -7,7 +7,7 @@
 
 #include "tables/csv/dialect.h"
 #include "tables/csv/scan.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/threads/team.h"
 #include "tables/csv/scan.h"
 #include "tables/csv/source.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 

@@ -12,8 +12,9 @@
 #include "tables/csv/style.h"
 #include "tables/formats/moments.h"
 #include "tables/formats/number_format.h"
-#include "tables/table/number_writer.h"
-#include "tables/table/types.h"
+#include "tables/kinds/kind.h"
+#include "tables/kinds/number_writer.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 
@@ -190,8 +191,7 @@ CsvStyle style_for(const Table& schema, const CsvWriteOptions& options) {
 }  // namespace
 
 void make_plain(Column& c) {
-  if (c.type == ColumnType::date) c.format = "%Y-%m-%d";
-  else if (c.type == ColumnType::datetime) c.format = plain_datetime(c.format);
+  if (is_instant(c)) c.format = has_time(c) ? plain_datetime(c.format) : kind_of(c).pattern;
   else if (is_numeric(c.type) && c.format != "%g") c.format = plain_number(c.format);
 }
 

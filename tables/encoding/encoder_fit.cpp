@@ -5,12 +5,12 @@
 #include <cmath>
 #include <mutex>
 
-#include "tables/arrow/type.h"
 #include "tables/encoding/encoder_state.h"
+#include "tables/kinds/arrow_type.h"
 #include "tables/notice.h"
 #include "tables/protection/sort_numbers.h"
 #include "tables/table/decimals.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 namespace {

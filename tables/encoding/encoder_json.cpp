@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/text/json_fields.h"
-#include "tables/arrow/type.h"
 #include "tables/encoding/encoder_state.h"
+#include "tables/kinds/arrow_type.h"
 
 namespace tessera {
 namespace {

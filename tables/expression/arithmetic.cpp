@@ -6,14 +6,15 @@
 
 #include "base/text/quoted.h"
 #include "tables/expression/where_parser.h"
-#include "tables/table/number_writer.h"
+#include "tables/kinds/kind.h"
+#include "tables/kinds/number_writer.h"
 
 namespace tessera {
 namespace {
 
 double value_of(const Column& c, size_t row) {
   const double x = as_written(c, c.numbers[row]);
-  return c.type == ColumnType::datetime ? x / kSecondsPerDay : x;
+  return x / kind_of(c).unit;
 }
 
 void collect(const Arithmetic& a, std::vector<int>& columns) {

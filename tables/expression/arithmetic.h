@@ -8,8 +8,6 @@
 
 namespace tessera {
 
-inline constexpr double kSecondsPerDay = 86400;
-
 // A tree. Dates and times are days since 1970-01-01, so that a difference of two is a number of days.
 struct Arithmetic {
   enum class Op { column, number, add, subtract, multiply, divide };

@@ -4,8 +4,9 @@
 
 #include "base/error.h"
 #include "tables/formats/moments.h"
+#include "tables/kinds/kind.h"
 #include "tables/table/suggestions.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 namespace {
@@ -15,8 +16,6 @@ Arithmetic constant(double number, bool instant = false) {
   a.number = number, a.instant = instant;
   return a;
 }
-
-bool is_instant(ColumnType type) { return type == ColumnType::date || type == ColumnType::datetime; }
 
 std::string listed_names(const Table& schema) {
   std::vector<std::string> names;

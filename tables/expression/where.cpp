@@ -15,7 +15,8 @@
 #include "tables/formats/moments.h"
 #include "tables/formats/number_format.h"
 #include "tables/formats/values.h"
-#include "tables/table/number_writer.h"
+#include "tables/kinds/kind.h"
+#include "tables/kinds/number_writer.h"
 #include "tables/table/suggestions.h"
 
 namespace tessera {
@@ -205,7 +206,7 @@ class Parser {
     if (t.left.is_column() == t.right.is_column() || t.left.instant) return 0;
     const Column& c = schema_.columns[static_cast<size_t>((t.left.is_column() ? t.left : t.right).column)];
     if (c.format == "%g" || c.decimals > 15) return 0;
-    return 0.5 * std::pow(10.0, c.type == ColumnType::integer ? 0 : -c.decimals);
+    return 0.5 * std::pow(10.0, -decimals_of(c));
   }
 
   const Column& of(const WhereTerm& t) const { return schema_.columns[static_cast<size_t>(t.column)]; }
@@ -303,10 +304,8 @@ class Parser {
     const WhereToken v = literal(c);
     if (!is_numeric(c.type)) return t.values.push_back(known_value(c, v));
     const double x = number(c, v);
-    if (std::floor(x) != x && (c.type == ColumnType::integer || c.type == ColumnType::date))
-      reject(c,
-             fmt::format("holds {}, never {}.", c.type == ColumnType::date ? "whole days" : "whole numbers", v.text));
-    if (c.type == ColumnType::decimal && as_written(c, x) != x) {
+    if (std::floor(x) != x && is_whole(c)) reject(c, fmt::format("holds {}, never {}.", kind_of(c).holds, v.text));
+    if (as_written(c, x) != x) {
       std::string written;
       NumberWriter(c).write(x, written);
       reject(c, fmt::format("writes {} as {}. Use a range: \"{}\" between … and ….", v.text, written, c.name));
@@ -325,32 +324,18 @@ class Parser {
                           c.values.size(), c.values.size() == 1 ? "" : "s", listed(c.values)));
   }
 
-  // A text as the column writes its numbers: '€1,000.00', '10:00 PM'.
-  static bool reads_as(const Column& c, const std::string& text, double& x) {
-    if (is_clock_format(c.format)) return read_clock(text, x);
-    NumberFormat f;
-    return !c.format.empty() && NumberFormat::parse(c.format, f) && f.read(text, x) == Reading::ok;
-  }
-
   // A number, or a date in the units of Column::numbers.
   double number(const Column& c, const WhereToken& v) const {
+    const ColumnKind& kind = kind_of(c);
     double x = v.number;
-    if (c.type == ColumnType::integer || c.type == ColumnType::decimal) {
-      if (v.kind == WhereToken::Kind::number || reads_as(c, v.text, x) || read_finite(v.text, x)) return x;
-      reject(c, fmt::format(
-                    "holds {}; \"{}\" is not a number{}.",
-                    c.type == ColumnType::integer ? "whole numbers" : "decimal numbers", v.text,
-                    c.format.empty() || c.format == "%g" ? "" : ", nor is it written as the column's: " + c.format));
+    if (v.kind == WhereToken::Kind::number) {
+      if (kind.quantity) return x;
+      scan_.fail(fmt::format("column \"{}\" holds {}, written in single quotes: {}", c.name, kind.holds, kind.example),
+                 v.begin);
     }
-    if (v.kind == WhereToken::Kind::number)
-      scan_.fail(fmt::format("column \"{}\" holds dates, written in single quotes: '2020-01-31'", c.name), v.begin);
-    if (c.type == ColumnType::date && read_date(v.text, c.format, x)) return x;
-    if (read_datetime(v.text, c.format, x)) return c.type == ColumnType::date ? x / kSecondsPerDay : x;
-    if (c.type == ColumnType::datetime && read_date(v.text, "%Y-%m-%d", x)) return x * kSecondsPerDay;
-    reject(c, fmt::format("holds {}; \"{}\" is not one. Write it as '2020-01-31'{}{}.",
-                          c.type == ColumnType::date ? "dates" : "dates with times", v.text,
-                          c.type == ColumnType::date ? "" : " or '2020-01-31T23:59:59'",
-                          c.format.empty() ? "" : ", or as the column does: " + c.format));
+    if (kind.read(c, v.text, x)) return x;
+    reject(c, fmt::format("holds {}; \"{}\" is not one. Write it as {}{}.", kind.holds, v.text, kind.example,
+                          c.format.empty() || c.format == "%g" ? "" : ", or as the column does: " + c.format));
   }
 
   void range(WhereTerm& t) {

@@ -10,7 +10,8 @@
 #include "tables/arrow/import.h"
 #include "tables/csv/style.h"
 #include "tables/formats/number_format.h"
-#include "tables/table/number_writer.h"
+#include "tables/kinds/kind.h"
+#include "tables/kinds/number_writer.h"
 
 namespace tessera {
 namespace {
@@ -78,8 +79,7 @@ class JsonColumn {
     return style.json && std::find(style.quoted.begin(), style.quoted.end(), column.name) != style.quoted.end();
   }
   static bool is_number(const Column& column, const CsvStyle& style) {
-    return (column.type == ColumnType::integer || column.type == ColumnType::decimal) &&
-           !is_clock_format(column.format) && !was_string(column, style);
+    return is_quantity(column) && !is_clock_format(column.format) && !was_string(column, style);
   }
   static const Column& formatted(Column& column, bool plain) {
     if (plain) make_plain(column);

@@ -12,7 +12,7 @@
 #include "base/storage/files.h"
 #include "base/text/json_guard.h"
 #include "tables/table/suggestions.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 namespace {

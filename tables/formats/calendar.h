@@ -6,6 +6,9 @@
 
 namespace tessera {
 
+inline constexpr int64_t kSecondsOfDay = 86400;
+inline constexpr double kSecondsPerDay = kSecondsOfDay;
+
 // 0001-01-01 and 9999-12-31 in days since 1970-01-01.
 constexpr int64_t kFirstDay = -719162, kLastDay = 2932896;
 

@@ -6,6 +6,7 @@
 
 #include "base/text/ascii.h"
 #include "base/text/powers_of_ten.h"
+#include "tables/formats/calendar.h"
 
 namespace tessera {
 namespace {
@@ -62,9 +63,9 @@ bool read_days(const char* p, const char* end, Duration& d) {
   const size_t word = rest.rfind(" days ", 0) == 0 ? 6 : rest.rfind(" day ", 0) == 0 ? 5 : 0;
   if (word == 0) return false;
   p += word;
-  if (!read_clock(p, end, d) || p != end || !d.has_seconds || d.seconds >= 86400 || d.bare_hour) return false;
+  if (!read_clock(p, end, d) || p != end || !d.has_seconds || d.seconds >= kSecondsPerDay || d.bare_hour) return false;
   d.kind = Duration::Kind::days;
-  d.seconds += static_cast<double>(days) * 86400;
+  d.seconds += static_cast<double>(days) * kSecondsPerDay;
   return true;
 }
 
@@ -89,7 +90,10 @@ bool read_iso(const char* p, const char* end, Duration& d) {
     Duration part;
     if (!read_whole(p, end, n) || !read_fraction(p, end, part) || p == end) return false;
     const char unit = *p++;
-    const double size = unit == 'D' && !time ? 86400 : unit == 'H' && time ? 3600 : unit == 'M' && time ? 60 : 1;
+    const double size = unit == 'D' && !time  ? kSecondsPerDay
+                        : unit == 'H' && time ? 3600
+                        : unit == 'M' && time ? 60
+                                              : 1;
     if (size == 1 && (unit != 'S' || !time)) return false;
     if (part.seconds > 0 && size != 1) return false;
     d.seconds += static_cast<double>(n) * size + part.seconds;
@@ -157,7 +161,7 @@ void write_duration(double seconds, const std::string& format, int decimals, std
   if (format == "PT") return write_iso(held, digits, out);
   const bool with_days = format.rfind("%D", 0) == 0;
   const auto whole = static_cast<int64_t>(held + 1e-9);
-  const int64_t hours = whole / 3600 - (with_days ? whole / 86400 * 24 : 0);
+  const int64_t hours = whole / 3600 - (with_days ? whole / kSecondsOfDay * 24 : 0);
   for (size_t i = 0; i < format.size(); ++i) {
     if (format[i] != '%' || i + 1 == format.size()) {
       out += format[i];
@@ -165,7 +169,7 @@ void write_duration(double seconds, const std::string& format, int decimals, std
     }
     const bool bare = format[++i] == '-' && i + 1 < format.size();
     if (bare) ++i;
-    if (format[i] == 'D') out += std::to_string(whole / 86400);
+    if (format[i] == 'D') out += std::to_string(whole / kSecondsOfDay);
     else if (format[i] == 'H') write_padded(hours, bare ? 1 : 2, out);
     else if (format[i] == 'M') write_padded(whole / 60 % 60, 2, out);
     else write_seconds(held - static_cast<double>(whole - whole % 60), digits, 2, out);

@@ -7,11 +7,11 @@
 
 #include "base/text/ascii.h"
 #include "base/text/powers_of_ten.h"
+#include "tables/formats/calendar.h"
 
 namespace tessera {
 namespace {
 
-constexpr int64_t kSecondsOfDay = 86400;
 constexpr int kMaxFraction = 6;  // a double holds microseconds of this era, not more
 
 // Up to `most` digits; the number of digits read, 0 for none.

@@ -7,9 +7,10 @@
 #include <optional>
 #include <set>
 
+#include "tables/kinds/kind.h"
+#include "tables/kinds/number_writer.h"
 #include "tables/protection/sort_numbers.h"
 #include "tables/table/decimals.h"
-#include "tables/table/number_writer.h"
 
 namespace tessera {
 namespace {
@@ -311,7 +312,7 @@ std::vector<EmptiedColumn> protect_numbers(Table& table, int64_t least, uint64_t
     const ProtectedNumbers numbers(x.values, wanted, decimals_of(column), x.holders);
     if (numbers.none()) {
       emptied[static_cast<size_t>(j)] = {column.name, present, !holder.empty()};
-      if (column.type == ColumnType::integer || column.type == ColumnType::decimal) column.format.clear();
+      if (is_quantity(column.type)) column.format.clear();
     }
     replace_numbers(column, numbers);
     // A digit that only few rows need would reveal them.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/math/philox.h"
-#include "tables/arrow/type.h"
+#include "tables/kinds/arrow_type.h"
 #include "tables/texts/text_kind.h"
 
 namespace tessera {

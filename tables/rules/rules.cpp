@@ -7,11 +7,11 @@
 
 #include "base/text/json_fields.h"
 #include "tables/expression/where.h"
+#include "tables/kinds/number_writer.h"
 #include "tables/rules/kinds/repeat.h"
 #include "tables/rules/kinds/rising.h"
 #include "tables/rules/kinds/running.h"
 #include "tables/rules/rule/columns.h"
-#include "tables/table/number_writer.h"
 
 namespace tessera {
 

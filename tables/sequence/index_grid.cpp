@@ -18,8 +18,8 @@ namespace {
 constexpr size_t kMinPlaces = 10, kMinMonths = 5;  // distinct ones, below which chance makes grids
 constexpr double kLogChance = 9;                   // of a grid that is none, at most 1e-4
 constexpr double kMaxTicks = 0x1p51;
-constexpr int64_t kMaxTimes = 1440;  // of a day, each known by itself
-constexpr double kSeconds = 86400;   // of a day
+constexpr int64_t kMaxTimes = 1440;          // of a day, each known by itself
+constexpr double kSeconds = kSecondsPerDay;  // of a day
 constexpr int kWeek = 7, kAllDays = (1 << kWeek) - 1, kWorkingDays = 0b11111, kLastFixedDay = 28;
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text/json_fields.h"
+#include "tables/kinds/kind.h"
 #include "tables/sequence/sequences.h"
 
 namespace tessera {
@@ -16,9 +17,9 @@ double end_of_cell(double last, double cell) {
 }
 
 double held_of_last(const Column& keys) {
-  constexpr double kDays = 10, kSeconds = 10 * 86400.0;
   const double last = *std::max_element(keys.numbers.begin(), keys.numbers.end());
-  return end_of_cell(last, keys.type == ColumnType::date ? kDays : kSeconds);
+  constexpr double kHeldDays = 10;
+  return end_of_cell(last, kHeldDays * kind_of(keys).day);
 }
 
 NumberCounter counter_of(const Column& keys) {
@@ -35,7 +36,7 @@ KeyMaker::KeyMaker(const Column& keys, int64_t least_rows) {
   schema_.arrow.clear();  // regenerated keys may exceed the range of the imported type
   if (is_numeric(keys.type)) {
     // blocks of dates and times would exceed the calendar
-    if (keys.type == ColumnType::date || keys.type == ColumnType::datetime) last_ = held_of_last(keys);
+    if (is_instant(keys.type)) last_ = held_of_last(keys);
     else counter_ = counter_of(keys);
     return;
   }

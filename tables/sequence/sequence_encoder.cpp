@@ -6,6 +6,7 @@
 
 #include "base/text/json_fields.h"
 #include "tables/encoding/number_code.h"
+#include "tables/kinds/kind.h"
 #include "tables/sequence/key_maker.h"
 #include "tables/sequence/sequences.h"
 #include "tables/table/decimals.h"
@@ -39,13 +40,6 @@ Monitor silent(const Monitor& monitor) {
   return out;
 }
 
-// Appends a row of `from` to `to` `count` times; both number their texts the same way.
-void append_copies(const Column& from, int64_t row, int64_t count, Column& to) {
-  if (is_numeric(from.type))
-    to.numbers.insert(to.numbers.end(), static_cast<size_t>(count), from.numbers[static_cast<size_t>(row)]);
-  else to.codes.insert(to.codes.end(), static_cast<size_t>(count), from.codes[static_cast<size_t>(row)]);
-}
-
 // A rising column of its first values and the differences between steps. Differences are missing where so few keys have
 // any that none may be learned.
 void add_up(const Column& differences, const Column& first, const std::vector<int32_t>& lengths, Column& to) {
@@ -62,7 +56,7 @@ void add_up(const Column& differences, const Column& first, const std::vector<in
 
 // Steps may exceed the range of the imported type.
 void widen(Column& c) {
-  if (c.type == ColumnType::integer || c.type == ColumnType::decimal) c.arrow.clear();
+  if (is_quantity(c.type)) c.arrow.clear();
 }
 
 }  // namespace
@@ -232,7 +226,8 @@ Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const T
     }
     const Column& fixed = attributes.columns[from];
     to.values = fixed.values;
-    for (int64_t i = 0; i < n; ++i) append_copies(fixed, i, length[static_cast<size_t>(i)], to);
+    for (int64_t i = 0; i < n; ++i)
+      to.push_from(fixed, static_cast<size_t>(i), static_cast<size_t>(length[static_cast<size_t>(i)]));
   }
   return out;
 }

@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "tables/encoding/number_code.h"
-#include "tables/sequence/cell_text.h"
+#include "tables/kinds/kind.h"
 #include "tables/sequence/sequences.h"
 #include "tables/table/decimals.h"
 #include "tables/table/suggestions.h"
@@ -87,7 +87,7 @@ std::vector<int32_t> rows_in_order(const Keys& keys, const Column* index) {
 bool same_value(const Column& c, size_t a, size_t b) {
   const auto i = static_cast<int64_t>(a), k = static_cast<int64_t>(b);
   if (c.is_missing(i) || c.is_missing(k)) return c.is_missing(i) == c.is_missing(k);
-  return is_numeric(c.type) ? c.numbers[a] == c.numbers[b] : c.codes[a] == c.codes[b];
+  return c.key(a) == c.key(b);
 }
 
 class Cutter {
@@ -344,13 +344,7 @@ Column pick_rows(const Column& from, const std::vector<int32_t>& rows) {
   to.name = from.name, to.type = from.type, to.reason = from.reason, to.decimals = from.decimals,
   to.format = from.format, to.arrow = from.arrow, to.values = from.values, to.kind = from.kind,
   to.least_rows = from.least_rows;
-  if (is_numeric(from.type)) {
-    to.numbers.reserve(rows.size());
-    for (const int32_t r : rows) to.numbers.push_back(from.numbers[static_cast<size_t>(r)]);
-  } else {
-    to.codes.reserve(rows.size());
-    for (const int32_t r : rows) to.codes.push_back(from.codes[static_cast<size_t>(r)]);
-  }
+  for (const int32_t r : rows) to.push_from(from, static_cast<size_t>(r));
   return to;
 }
 
@@ -397,7 +391,7 @@ std::string likely_index(const Table& table, const SequenceOptions& options) {
   const std::vector<int32_t> previous = previous_rows(table, options.key, "");
   for (const int j : parts.steps) {
     const Column& c = table.columns[static_cast<size_t>(j)];
-    const bool instant = c.type == ColumnType::date || c.type == ColumnType::datetime;
+    const bool instant = is_instant(c.type);
     if (!instant && c.type != ColumnType::integer) continue;
     if (!rises(table, options.key, c.name)) continue;
     std::unordered_set<double> gaps;

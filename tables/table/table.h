@@ -48,6 +48,27 @@ struct Column {
     return is_numeric(type) ? numbers[static_cast<size_t>(row)] != numbers[static_cast<size_t>(row)]
                             : codes[static_cast<size_t>(row)] < 0;
   }
+  // Cells whatever they hold. Where two columns meet, both number their texts the same way.
+  double key(size_t row) const {
+    return is_numeric(type) ? numbers[row] + 0.0 : codes[row];
+  }  // equal cells, equal keys
+  void push_from(const Column& from, size_t row, size_t times = 1) {
+    if (is_numeric(from.type)) numbers.insert(numbers.end(), times, from.numbers[row]);
+    else codes.insert(codes.end(), times, from.codes[row]);
+  }
+  void copy_cell(size_t from, size_t to) {
+    if (is_numeric(type)) numbers[to] = numbers[from];
+    else codes[to] = codes[from];
+  }
+  void set_missing(size_t row) {
+    if (is_numeric(type)) numbers[row] = kMissing;
+    else codes[row] = -1;
+  }
+  void assign_missing(size_t rows) {
+    numbers.clear(), codes.clear();
+    if (is_numeric(type)) numbers.assign(rows, kMissing);
+    else codes.assign(rows, -1);
+  }
 };
 
 // The decimals that a column's numbers are rounded to.

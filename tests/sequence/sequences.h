@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "encoding/columns.h"
-#include "tables/sequence/cell_text.h"
+#include "tables/kinds/kind.h"
 #include "tables/sequence/sequences.h"
 
 namespace tessera::steps {

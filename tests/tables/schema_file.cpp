@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support.h"
-#include "tables/table/inspect.h"
+#include "tables/types/inspect.h"
 
 namespace tessera::test {
 namespace {

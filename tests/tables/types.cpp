@@ -1,5 +1,5 @@
 // The rules by which columns get their types (docs/data/tables.md).
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 #include "tables/table/suggestions.h"
 

@@ -11,7 +11,7 @@
 #include "support.h"
 #include "tables/arrow/export.h"
 #include "tables/csv/example.h"
-#include "tables/table/inspect.h"
+#include "tables/types/inspect.h"
 
 namespace tessera::test {
 namespace {

@@ -11,7 +11,7 @@
 #include "engine/run/precision.h"
 #include "models/api/support/handles.h"
 #include "models/training/checkpoint.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera::api {
 namespace {

@@ -9,18 +9,17 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "tables/formats/calendar.h"
 #include "tables/formats/moments.h"
 #include "tables/formats/values.h"
+#include "tables/kinds/kind.h"
 #include "tables/protection/rare_categories.h"
 
 namespace tessera::quality {
 namespace {
 
 constexpr double kHuge = 0x1p500;  // beyond it squares and differences would overflow
-constexpr double kNanosecondsPerDay = 86400e9;
-
-bool is_time(ColumnType t) { return t == ColumnType::date || t == ColumnType::datetime; }
-bool is_number(ColumnType t) { return t == ColumnType::integer || t == ColumnType::decimal; }
+constexpr double kNanosecondsPerDay = kSecondsPerDay * 1e9;
 
 bool all_numbers(const Column& c) {
   double value;
@@ -99,8 +98,8 @@ class Matcher {
   Kind kind() const {
     const bool decided = columns_[0]->type != ColumnType::constant;
     for (const Column* c : columns_) {
-      if (is_time(c->type)) return Kind::datetime;
-      if (is_number(c->type)) return Kind::numerical;
+      if (is_instant(c->type)) return Kind::datetime;
+      if (is_quantity(c->type)) return Kind::numerical;
       if (decided) return Kind::categorical;
     }
     bool any = false;
@@ -151,15 +150,15 @@ class Matcher {
 
   std::span<const double> as_numbers(Kind kind, size_t table) {
     const Column& c = *columns_[table];
-    if (kind == Kind::numerical && is_number(c.type)) return c.numbers;
+    if (kind == Kind::numerical && is_quantity(c.type)) return c.numbers;
     std::vector<double> numbers(static_cast<size_t>(c.size()), kMissing);
-    if (is_time(c.type)) {
+    if (is_instant(c.type)) {
       if (kind != Kind::datetime) mismatch(table, "");
       for (size_t i = 0; i < numbers.size(); ++i)
         if (!std::isnan(c.numbers[i]))
           numbers[i] =
               c.type == ColumnType::date ? c.numbers[i] * kNanosecondsPerDay : nanoseconds(c.numbers[i], c.decimals);
-    } else if (is_number(c.type)) {
+    } else if (is_quantity(c.type)) {
       mismatch(table, "");
     } else {
       std::vector<double> parsed(c.values.size());
@@ -174,7 +173,8 @@ class Matcher {
 
   // A text as a time, in the format of the table whose column is one.
   bool parse_time(const std::string& text, double& value) const {
-    const auto time = std::find_if(columns_.begin(), columns_.end(), [](const Column* c) { return is_time(c->type); });
+    const auto time =
+        std::find_if(columns_.begin(), columns_.end(), [](const Column* c) { return is_instant(c->type); });
     double x;
     if (read_date(text, (*time)->format, x)) return value = x * kNanosecondsPerDay, true;
     if (!read_datetime(text, (*time)->format, x)) return false;

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tables/expression/arithmetic.h"
-#include "tables/sequence/cell_text.h"
+#include "tables/kinds/kind.h"
 
 namespace tessera::quality {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "models/quality/written/written_form.h"
 #include "tables/expression/arithmetic.h"
+#include "tables/formats/calendar.h"
 #include "tables/protection/rare_categories.h"
 
 namespace tessera::quality {
@@ -12,7 +13,7 @@ constexpr double kNearShare = 0.95, kBeyondChance = 0.03;
 constexpr int64_t kCheckedRows = 20'000;  // of a table, evenly spaced
 constexpr int64_t kConcerned = 50;        // real rows that say something of a relation
 constexpr int32_t kMaxSources = 500, kMaxConditions = 20;
-constexpr double kNanosecondsOfDay = 86400e9;
+constexpr double kNanosecondsOfDay = kSecondsPerDay * 1e9;
 
 class NearRules {
  public:

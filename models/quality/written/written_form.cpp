@@ -19,7 +19,7 @@ namespace {
 constexpr int kMaxDecimals = 8;      // more are "8 or more decimals": measured or computed numbers
 constexpr double kRecurring = 0.9;   // share of real rows whose value another row has
 constexpr int64_t kSortedRows = 20;  // fewer may be sorted by chance
-constexpr double kDay = 86400;
+constexpr double kDay = kSecondsPerDay;
 constexpr int64_t kWithheld = -1;  // a row that a form does not concern
 
 using Counts = std::map<int64_t, std::array<int64_t, 2>>;

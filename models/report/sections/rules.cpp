@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "models/report/sections.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera::report {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "models/report/charts.h"
 #include "models/report/sections.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera::report {
 namespace {

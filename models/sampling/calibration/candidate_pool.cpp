@@ -74,11 +74,8 @@ Table CandidatePool::select(int64_t most, const std::function<bool(int64_t)>& ke
   for (size_t s = 0; s < slices_.size() && out.rows < most; ++s)
     for (int64_t i = 0; i < slices_[s].rows && out.rows < most; ++i) {
       if (!keep(static_cast<int64_t>(s) * kSlice + i)) continue;
-      for (size_t j = 0; j < out.columns.size(); ++j) {
-        const Column& from = slices_[s].columns[j];
-        if (is_numeric(from.type)) out.columns[j].numbers.push_back(from.numbers[static_cast<size_t>(i)]);
-        else out.columns[j].codes.push_back(from.codes[static_cast<size_t>(i)]);
-      }
+      for (size_t j = 0; j < out.columns.size(); ++j)
+        out.columns[j].push_from(slices_[s].columns[j], static_cast<size_t>(i));
       ++out.rows;
     }
   return out;

@@ -9,10 +9,10 @@
 #include "tables/csv/raw_rows.h"
 #include "tables/csv/writer.h"
 #include "tables/files/table_file.h"
+#include "tables/kinds/number_writer.h"
+#include "tables/kinds/row_formats.h"
 #include "tables/notice.h"
-#include "tables/table/number_writer.h"
-#include "tables/table/row_formats.h"
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 namespace {

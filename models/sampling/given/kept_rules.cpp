@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "tables/kinds/kind.h"
 #include "tables/rules/kinds/missing.h"
 #include "tables/rules/kinds/repeat.h"
 #include "tables/rules/rule/columns.h"
-#include "tables/sequence/cell_text.h"
 
 namespace tessera {
 namespace {

@@ -8,25 +8,18 @@
 
 #include "base/error.h"
 #include "models/sampling/given/solved_cells.h"
-#include "tables/arrow/type.h"
+#include "tables/kinds/arrow_type.h"
+#include "tables/kinds/kind.h"
+#include "tables/kinds/number_writer.h"
 #include "tables/rules/rule/columns.h"
-#include "tables/sequence/cell_text.h"
-#include "tables/table/number_writer.h"
 #include "tables/table/suggestions.h"
 
 namespace tessera {
 namespace {
 
-void set_missing(Column& c, size_t row) {
-  if (is_numeric(c.type)) c.numbers[row] = kMissing;
-  else c.codes[row] = -1;
-}
-
 Column empty_like(const Column& head, int64_t rows) {
   Column c = head;
-  c.numbers.clear(), c.codes.clear();
-  if (is_numeric(c.type)) c.numbers.assign(static_cast<size_t>(rows), kMissing);
-  else c.codes.assign(static_cast<size_t>(rows), -1);
+  c.assign_missing(static_cast<size_t>(rows));
   return c;
 }
 
@@ -113,8 +106,7 @@ void KnownCells::arrange(Table given) {
       table_.columns.push_back(empty_like(head, given.rows));
       continue;
     }
-    const auto dated = [](ColumnType t) { return t == ColumnType::date || t == ColumnType::datetime; };
-    if (found->type != head.type && (dated(found->type) || dated(head.type)))
+    if (found->type != head.type && (is_instant(*found) || is_instant(head)))
       throw Error(ErrorCode::data, fmt::format("{}: column \"{}\" is of type {}, and of type {} in the model.",
                                                options_.place(-1), head.name, name(found->type), name(head.type)));
     Column c = head;
@@ -265,7 +257,7 @@ void KnownCells::encode(Team& team) {
   Table reduced = table_;
   for (size_t c = 0; c < reduced.columns.size(); ++c)
     for (size_t i = 0; i < ignored_[c].size(); ++i)
-      if (ignored_[c][i] != 0) set_missing(reduced.columns[c], i);
+      if (ignored_[c][i] != 0) reduced.columns[c].set_missing(i);
   model_.rules.reduce(reduced, team);
   learnt_ = reduced;
   std::vector<std::vector<char>> told(reduced.columns.size());
@@ -291,7 +283,7 @@ void KnownCells::encode(Team& team) {
       } else if (told[j].back() == 0) {
         c.codes[at] = head.values.empty() ? -1 : static_cast<int32_t>(c.values.size()) - 1;
       }
-      if (told[j].back() == 0) set_missing(learnt_.columns[j], at);
+      if (told[j].back() == 0) learnt_.columns[j].set_missing(at);
     }
   }
   const EncodedTable codes = model_.encoder.encode(std::move(reduced), team, Monitor{});

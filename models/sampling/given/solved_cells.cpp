@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "tables/formats/number_format.h"
+#include "tables/kinds/number_writer.h"
 #include "tables/rules/kinds/computed.h"
 #include "tables/rules/kinds/function.h"
 #include "tables/rules/kinds/rate.h"
 #include "tables/rules/rule/columns.h"
-#include "tables/table/number_writer.h"
 
 namespace tessera {
 namespace {
@@ -218,9 +218,7 @@ class Solver {
       const Column& from = column_of(given_, name);
       Column c = head_of(from);
       c.values = from.values;
-      for (const int64_t i : rows)
-        if (is_numeric(c.type)) c.numbers.push_back(from.numbers[static_cast<size_t>(i)]);
-        else c.codes.push_back(from.codes[static_cast<size_t>(i)]);
+      for (const int64_t i : rows) c.push_from(from, static_cast<size_t>(i));
       if (name == leaf) std::ranges::copy(x, c.numbers.begin());
       trial.columns.push_back(std::move(c));
     }

@@ -8,18 +8,13 @@
 #include "models/sampling/given/impute.h"
 #include "models/sampling/given/known_cells.h"
 #include "models/sampling/shown.h"
-#include "tables/sequence/cell_text.h"
+#include "tables/kinds/kind.h"
 #include "tables/table/suggestions.h"
 
 namespace tessera {
 namespace {
 
 constexpr double kMostRows = 1e9;
-
-void append_cell(Column& to, const Column& from, size_t row) {
-  if (is_numeric(from.type)) to.numbers.push_back(from.numbers[row]);
-  else to.codes.push_back(from.codes[row]);
-}
 
 }  // namespace
 
@@ -96,8 +91,7 @@ Table repeated_rows(const RowModel& model, const Table& conditions, const std::s
     out.rows += static_cast<int64_t>(n);
     for (size_t k = 0, c = 0; c < conditions.columns.size(); ++c) {
       if (&conditions.columns[c] == counts) continue;
-      for (double copy = 0; copy < n; ++copy)
-        append_cell(out.columns[k], conditions.columns[c], static_cast<size_t>(i));
+      for (double copy = 0; copy < n; ++copy) out.columns[k].push_from(conditions.columns[c], static_cast<size_t>(i));
       ++k;
     }
   }

@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "tables/formats/calendar.h"
+#include "tables/kinds/kind.h"
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/rule/columns.h"
@@ -32,8 +33,8 @@ double floor_day(double day, char to) {
 // `from_below` it may be `below`, and not `above`. NaN: none is simple.
 double simple_between(ColumnType type, double below, double above, bool from_below) {
   const auto lies_between = [=](double x) { return from_below ? below <= x && x < above : below < x && x <= above; };
-  if (type == ColumnType::date || type == ColumnType::datetime) {
-    const double unit = type == ColumnType::date ? 1 : kSecondsPerDay;
+  if (is_instant(type)) {
+    const double unit = kind_of(type).unit;
     for (const char to : {'y', 'm', 'd'})
       if (const double first = floor_day(std::floor(above / unit), to) * unit; lies_between(first)) return first;
     for (const double part : {3600.0, 60.0})
@@ -75,10 +76,7 @@ class Values {
   const std::string& text(int32_t value) const { return texts_[static_cast<size_t>(value)]; }
 
  private:
-  double key_of(int64_t row) const {
-    const auto i = static_cast<size_t>(row);
-    return is_numeric(column_.type) ? column_.numbers[i] + 0.0 : column_.codes[i];
-  }
+  double key_of(int64_t row) const { return column_.key(static_cast<size_t>(row)); }
   const Column& column_;
   const std::vector<Held>* held_ = nullptr;
   std::unordered_map<double, int32_t> known_;

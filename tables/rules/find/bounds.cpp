@@ -5,6 +5,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "tables/kinds/kind.h"
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/kinds/function.h"
@@ -103,7 +104,7 @@ Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>&
   // The time between two dates says more of a row than the later one; of two numbers, each says what it is.
   const auto instant = [&](size_t k) {
     const ColumnType type = search.column(out.columns[k]).type;
-    return type == ColumnType::date || type == ColumnType::datetime;
+    return is_instant(type);
   };
   for (size_t lower = 0; lower < n && search.options.by_rejection; ++lower)
     for (size_t upper = 0; upper < n; ++upper)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tables/kinds/kind.h"
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/kinds/function.h"
@@ -132,7 +133,7 @@ std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed&
     found.evidence = *evidence;
   }
   // A difference of columns may come out below zero where no real one does.
-  if ((target.type == ColumnType::integer || target.type == ColumnType::decimal) && negative_terms(expression) &&
+  if (is_quantity(target) && negative_terms(expression) &&
       std::none_of(target.numbers.begin(), target.numbers.end(), [](double x) { return x < 0; })) {
     if (!search.options.by_rejection || is_spelled(target)) return {};
     found.check = quoted_name(target.name) + " >= 0";

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "tables/kinds/kind.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/kinds/grid.h"
 #include "tables/rules/rule/columns.h"
@@ -59,11 +60,11 @@ std::optional<FoundRule> month_of(const RuleSearch& search, const Column& c, dou
 }
 
 std::optional<FoundRule> cycle_of(const RuleSearch& search, const Column& c) {
-  const bool daily = c.type == ColumnType::datetime;
+  const bool daily = has_time(c);
   if (!daily && month_end(search, c)) return {};
   if (digits_of(c) == kAllDigits || place_of(search.table, CycleRule::phase_of(c)) >= 0) return {};
   std::vector<double> counts(daily ? 24 : 7, 0.0);
-  const double period = daily ? kSecondsPerDay : 7;
+  const double period = daily ? kind_of(c).day : 7;
   std::set<double> periods;
   for (const std::vector<int64_t>* rows : {&search.proposing, &search.testing})
     for (const int64_t row : *rows) {

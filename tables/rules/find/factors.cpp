@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tables/expression/arithmetic.h"
+#include "tables/kinds/kind.h"
 #include "tables/rules/rule/columns.h"
 
 namespace tessera {
@@ -49,7 +50,7 @@ double simplest_between(double below, double above, Ends ends, int most) {
 double half_unit(const Column& column) {
   const int digits = digits_of(column);
   if (digits == kAllDigits) return 0;
-  return 0.5 * std::pow(10.0, -digits) / (column.type == ColumnType::datetime ? kSecondsPerDay : 1);
+  return 0.5 * std::pow(10.0, -digits) / kind_of(column).unit;
 }
 
 std::unordered_map<double, size_t> frequent_numbers(const std::vector<double>& numbers) {

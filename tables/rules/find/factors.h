@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tables/kinds/kind.h"
 #include "tables/table/table.h"
 
 namespace tessera {
@@ -16,8 +17,6 @@ double short_number(double x, double near);
 // Between 3 and 4 digits come those over which 1 is whole. NaN: none has up to `digits` digits after the point.
 enum class Ends { below, above, both };  // which ends belong to the range
 double simplest_between(double below, double above, Ends ends, int digits);
-
-inline bool is_instant(const Column& c) { return c.type == ColumnType::date || c.type == ColumnType::datetime; }
 
 // Numbers that many rows hold, such as 0, and how many do: more than a hundredth of the rows, and than four.
 std::unordered_map<double, size_t> frequent_numbers(const std::vector<double>& numbers);

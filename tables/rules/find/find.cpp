@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "tables/expression/where.h"
+#include "tables/kinds/number_writer.h"
+#include "tables/kinds/row_formats.h"
 #include "tables/rules/find/forms.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/kinds/form.h"
@@ -14,8 +16,6 @@
 #include "tables/rules/kinds/key.h"
 #include "tables/rules/rule/columns.h"
 #include "tables/table/decimals.h"
-#include "tables/table/number_writer.h"
-#include "tables/table/row_formats.h"
 
 namespace tessera {
 

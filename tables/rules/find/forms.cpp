@@ -4,12 +4,14 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "tables/formats/calendar.h"
+#include "tables/kinds/kind.h"
+#include "tables/kinds/row_formats.h"
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/forms.h"
 #include "tables/rules/kinds/form.h"
 #include "tables/rules/rule/columns.h"
 #include "tables/table/decimals.h"
-#include "tables/table/row_formats.h"
 
 namespace tessera {
 namespace {
@@ -76,8 +78,10 @@ class FormLevels {
     const auto add = [&](int64_t step) {
       if (step > grid->step && step % grid->step == 0) out.push_back({step, 0, grid->digits});
     };
-    if (column_.type == ColumnType::datetime) {
-      for (const int64_t seconds : {1, 60, 300, 600, 900, 1800, 3600, 21600, 43200, 86400}) add(seconds * unit);
+    if (has_time(column_)) {
+      for (const int64_t seconds :
+           std::initializer_list<int64_t>{1, 60, 300, 600, 900, 1800, 3600, 21600, 43200, kSecondsOfDay})
+        add(seconds * unit);
       for (int64_t step = 10; step < unit; step *= 10) add(step);
       return out;
     }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tables/expression/arithmetic.h"
+#include "tables/kinds/kind.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/kinds/computed.h"
 #include "tables/rules/rule/columns.h"
@@ -140,7 +141,7 @@ std::optional<FoundRule> spelled(const RuleSearch& search, const std::vector<int
     const auto follows = [&](int j) {
       if (!search.usable(j) || std::find(columns.begin(), columns.end(), j) != columns.end()) return false;
       // seconds of a time in a column of its own are a sum
-      if (f.needs == kHasBoth && search.column(j).type == ColumnType::datetime) return false;
+      if (f.needs == kHasBoth && has_time(search.column(j))) return false;
       const FunctionTarget target(search, j);
       const std::span<const TimeFunction> functions = time_functions();
       return std::any_of(functions.begin(), functions.end(), [&](const TimeFunction& g) {

@@ -31,8 +31,8 @@ std::vector<int32_t> values_in(const Column& c, int32_t& values) {
   std::unordered_map<double, int32_t> known;
   for (int64_t i = 0; i < c.size(); ++i) {
     const auto row = static_cast<size_t>(i);
-    const double key = is_numeric(c.type) ? c.numbers[row] + 0.0 : c.codes[row];
-    out.push_back(c.is_missing(i) ? -1 : known.try_emplace(key, static_cast<int32_t>(known.size())).first->second);
+    out.push_back(c.is_missing(i) ? -1
+                                  : known.try_emplace(c.key(row), static_cast<int32_t>(known.size())).first->second);
   }
   values = static_cast<int32_t>(known.size());
   return out;

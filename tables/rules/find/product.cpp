@@ -11,6 +11,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "tables/kinds/kind.h"
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/rule/columns.h"
@@ -242,7 +243,7 @@ std::vector<Numbers> possible_factors(const RuleSearch& search) {
   std::vector<Numbers> out;
   for (int j = 0; j < static_cast<int>(search.columns()) && out.size() < kMaxFactorColumns; ++j) {
     const Column& c = search.column(j);
-    if (!search.usable(j) || (c.type != ColumnType::integer && c.type != ColumnType::decimal)) continue;
+    if (!search.usable(j) || !is_quantity(c)) continue;
     Numbers n{j, half_unit(c), INFINITY, -INFINITY, 0, {}};
     for (const int64_t row : search.proposing) {
       n.x.push_back(c.numbers[static_cast<size_t>(row)]);

@@ -8,6 +8,7 @@
 
 #include "base/text/json_fields.h"
 #include "tables/expression/arithmetic.h"
+#include "tables/kinds/kind.h"
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/rule/columns.h"
@@ -94,7 +95,7 @@ nlohmann::json FallingRule::to_json() const {
 
 std::unique_ptr<const TableRule> FallingRule::read(const Fields& f) {
   Column head = read_head(Fields(f.at("column"), f.place()));
-  f.check(head.type == ColumnType::integer || head.type == ColumnType::decimal, "has a falling column without numbers");
+  f.check(is_quantity(head.type), "has a falling column without numbers");
   return std::make_unique<FallingRule>(std::move(head), f.text("key"), f.text("index"));
 }
 

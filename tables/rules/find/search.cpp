@@ -5,6 +5,7 @@
 
 #include "tables/formats/number_format.h"
 #include "tables/identifiers/permutation.h"
+#include "tables/kinds/kind.h"
 
 namespace tessera {
 namespace {
@@ -15,7 +16,7 @@ constexpr double kLogTables = 13.8;
 
 // What a number counts: days, seconds, or what stands around it, such as a currency.
 std::string unit_of(const Column& c) {
-  if (c.type == ColumnType::date || c.type == ColumnType::datetime) return name(c.type);
+  if (is_instant(c.type)) return name(c.type);
   if (is_clock_format(c.format)) return "clock";
   NumberFormat format;
   return NumberFormat::parse(c.format, format) ? format.prefix + '\n' + format.suffix : "\n";

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "tables/kinds/kind.h"
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/rule/columns.h"
@@ -31,7 +32,7 @@ std::vector<double> values_of(const Column& c, const std::vector<int64_t>& rows)
   std::vector<double> out;
   for (const int64_t row : rows) {
     const double x = c.numbers[static_cast<size_t>(row)];
-    out.push_back(c.type == ColumnType::datetime ? x / kSecondsPerDay : x);
+    out.push_back(x / kind_of(c).unit);
   }
   return out;
 }

@@ -7,6 +7,7 @@
 
 #include "base/text/json_fields.h"
 #include "tables/expression/arithmetic.h"
+#include "tables/kinds/kind.h"
 #include "tables/rules/rule/columns.h"
 #include "tables/table/decimals.h"
 
@@ -117,7 +118,7 @@ double BoundRule::fixed(size_t choice, double x, double least) const {
   }
   if (choice == values.size() + fixed_.days.size() || x != x) return x;
   const FixedDay& day = *fixed_.days[choice - values.size()];
-  const double step = day.step * (target_.type == ColumnType::datetime ? kSecondsPerDay : 1);
+  const double step = day.step * kind_of(target_).unit;
   double nearest = kMissing;
   for (const double steps : {0, -1, 1, 2}) {
     const double other = FixedValues::day_of(day, target_, x + steps * step);

@@ -9,12 +9,13 @@
 
 #include "base/text/json_fields.h"
 #include "tables/expression/where.h"
+#include "tables/kinds/kind.h"
 #include "tables/rules/rule/columns.h"
 
 namespace tessera {
 double exact_value(const Arithmetic& expression, const Table& rows, size_t row, const Column& target) {
   const double x = evaluate(expression, rows, row);
-  return target.type == ColumnType::datetime ? x * kSecondsPerDay : x;
+  return x * kind_of(target).unit;
 }
 
 double computed_value(const Arithmetic& expression, const Table& rows, size_t row, const Column& target) {

@@ -5,6 +5,7 @@
 
 #include "base/text/json_fields.h"
 #include "tables/expression/arithmetic.h"
+#include "tables/kinds/kind.h"
 #include "tables/rules/rule/columns.h"
 #include "tables/table/decimals.h"
 
@@ -14,13 +15,13 @@ namespace {
 constexpr double kDaysPerWeek = 7;
 constexpr double kThursday = 3;  // day 0, 1970-01-01, in days from Monday
 
-double period_of(const Column& c) { return c.type == ColumnType::datetime ? kSecondsPerDay : kDaysPerWeek; }
-double offset_of(const Column& c) { return c.type == ColumnType::datetime ? 0 : kThursday; }
+double period_of(const Column& c) { return has_time(c) ? kind_of(c).day : kDaysPerWeek; }
+double offset_of(const Column& c) { return has_time(c) ? 0 : kThursday; }
 
 }  // namespace
 
 std::string CycleRule::phase_of(const Column& column) {
-  return (column.type == ColumnType::datetime ? "time of " : "weekday of ") + column.name;
+  return (has_time(column) ? "time of " : "weekday of ") + column.name;
 }
 
 double CycleRule::phase_of(const Column& column, double x) {
@@ -66,7 +67,7 @@ nlohmann::json CycleRule::to_json() const { return {{"kind", kind()}, {"column",
 
 std::unique_ptr<const TableRule> CycleRule::read(const Fields& f) {
   Column target = read_head(Fields(f.at("column"), f.place()));
-  f.check(target.type == ColumnType::date || target.type == ColumnType::datetime, "has a cycle of no dates");
+  f.check(is_instant(target.type), "has a cycle of no dates");
   return std::make_unique<CycleRule>(std::move(target));
 }
 

@@ -1,6 +1,7 @@
 // Dates and times that come and go with the week or the day: shops are closed at night, fewer people buy on Sundays. A
 // date is learned as its week and its weekday, a time as its day and its time of day.
 #pragma once
+#include "tables/kinds/kind.h"
 #include "tables/rules/rule/rule.h"
 
 namespace tessera {
@@ -30,7 +31,7 @@ class CycleRule : public TableRule {
   static double phase_of(const Column& column, double x);
 
  private:
-  bool daily() const { return target_.type == ColumnType::datetime; }
+  bool daily() const { return has_time(target_); }
   std::string phase() const { return phase_of(target_); }
 
   Column target_;  // without rows

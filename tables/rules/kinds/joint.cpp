@@ -12,7 +12,7 @@
 #include "tables/expression/where_parser.h"
 #include "tables/formats/values.h"
 #include "tables/rules/rule/columns.h"
-#include "tables/table/types_dictionary.h"
+#include "tables/types/types_dictionary.h"
 
 namespace tessera {
 namespace {

@@ -13,7 +13,7 @@
 #include "tables/rules/kinds/band.h"
 #include "tables/rules/kinds/joint.h"
 #include "tables/rules/rule/columns.h"
-#include "tables/table/types_dictionary.h"
+#include "tables/types/types_dictionary.h"
 
 namespace tessera {
 namespace {

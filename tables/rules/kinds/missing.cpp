@@ -66,11 +66,8 @@ std::vector<char> MissingRule::missing_in(const Table& rows) const {
 void MissingRule::restore(Table& rows) const {
   const std::vector<char> missing = missing_in(rows);
   Column& c = column_of(rows, target_);
-  for (size_t i = 0; i < missing.size(); ++i) {
-    if (missing[i] == 0) continue;
-    if (is_numeric(c.type)) c.numbers[i] = kMissing;
-    else c.codes[i] = -1;
-  }
+  for (size_t i = 0; i < missing.size(); ++i)
+    if (missing[i] != 0) c.set_missing(i);
 }
 
 nlohmann::json MissingRule::to_json() const {

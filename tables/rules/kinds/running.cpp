@@ -4,6 +4,7 @@
 
 #include "base/text/json_fields.h"
 #include "tables/expression/arithmetic.h"
+#include "tables/kinds/kind.h"
 #include "tables/rules/kinds/computed.h"
 #include "tables/rules/rule/columns.h"
 #include "tables/sequence/sequences.h"
@@ -89,7 +90,7 @@ nlohmann::json RunningRule::to_json() const {
 
 std::unique_ptr<const TableRule> RunningRule::read(const Fields& f) {
   Column target = read_head(Fields(f.at("column"), f.place()));
-  f.check(target.type == ColumnType::integer || target.type == ColumnType::decimal, "has a running sum of no numbers");
+  f.check(is_quantity(target.type), "has a running sum of no numbers");
   const Fields change(f.at("change"), f.place());
   const std::string kind = change.text("kind");  // one without others in it: files are not trusted to end
   f.check(kind == "computed" || kind == "rates", "has a running sum that changes by the rule \"" + kind + "\"");

@@ -7,9 +7,9 @@
 
 #include "base/text/json_fields.h"
 #include "kernels/math/philox.h"
-#include "tables/arrow/type.h"
 #include "tables/formats/values.h"
 #include "tables/identifiers/identifier.h"
+#include "tables/kinds/arrow_type.h"
 #include "tables/table/decimals.h"
 
 namespace tessera {
@@ -107,9 +107,7 @@ void fill_missing(Column& c, uint64_t seed) {
     if (!c.is_missing(i)) continue;
     const Philox p = random_words(seed, Purpose::rare, column, static_cast<uint64_t>(i), kFill);
     const uint64_t any = (static_cast<uint64_t>(p.word[0]) << 32 | p.word[1]) % present.size();
-    const auto from = static_cast<size_t>(present[static_cast<size_t>(any)]), to = static_cast<size_t>(i);
-    if (is_numeric(c.type)) c.numbers[to] = c.numbers[from];
-    else c.codes[to] = c.codes[from];
+    c.copy_cell(static_cast<size_t>(present[static_cast<size_t>(any)]), static_cast<size_t>(i));
   }
 }
 

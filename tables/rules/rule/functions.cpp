@@ -4,15 +4,15 @@
 #include <array>
 #include <cmath>
 
+#include "tables/formats/calendar.h"
 #include "tables/formats/number_format.h"
+#include "tables/kinds/kind.h"
 
 namespace tessera {
 namespace {
 
 using Gives = TimeFunction::Gives;
 using W = const When&;
-
-constexpr double kDaySeconds = 86400;
 
 double days(int64_t year, int month, int day) { return static_cast<double>(days_from_civil(year, month, day)); }
 int quarter(W a) { return (a.civil.month + 2) / 3; }
@@ -38,7 +38,7 @@ double weekday_from_one(W a, W) { return 1 + weekday_of(a.day); }
 double digits_of_clock(W a, W) { return 1e4 * hour(a) + 100 * minute(a) + std::floor(std::fmod(a.second, 60)); }
 template <int Seconds>
 double floor_to(W a, W) {
-  return static_cast<double>(a.day) * kDaySeconds + Seconds * std::floor(a.second / Seconds);
+  return static_cast<double>(a.day) * kSecondsPerDay + Seconds * std::floor(a.second / Seconds);
 }
 
 double months_between(W a, W b) {
@@ -196,7 +196,7 @@ constexpr std::array kFunctions{
     TimeFunction{"calendar months between", "the calendar months from {} to {}", Gives::number, kD,
                  [](W a, W b) { return 12.0 * (b.civil.year - a.civil.year) + b.civil.month - a.civil.month; }, true},
     TimeFunction{"weeks between", "the whole weeks from {} to {}", Gives::number, kD, whole_between<604800>, true},
-    TimeFunction{"days between", "the whole days from {} to {}", Gives::number, kD, whole_between<86400>, true},
+    TimeFunction{"days between", "the whole days from {} to {}", Gives::number, kD, whole_between<kSecondsOfDay>, true},
     TimeFunction{"calendar days between", "the calendar days from {} to {}", Gives::number, kD,
                  [](W a, W b) { return static_cast<double>(b.day - a.day); }, true},
     TimeFunction{"days of both between", "the days from {} to {}, both of them", Gives::number, kD,
@@ -206,8 +206,8 @@ constexpr std::array kFunctions{
     TimeFunction{"seconds between", "the whole seconds from {} to {}", Gives::number, kT, whole_between<1>, true},
     TimeFunction{"minutes over midnight", "the minutes from {} to {}, over midnight", Gives::number, kT,
                  [](W a, W b) {
-                   const double s = std::fmod(b.second - a.second, kDaySeconds);
-                   return std::floor((s < 0 ? s + kDaySeconds : s) / 60);
+                   const double s = std::fmod(b.second - a.second, kSecondsPerDay);
+                   return std::floor((s < 0 ? s + kSecondsPerDay : s) / 60);
                  },
                  true},
 };
@@ -215,22 +215,19 @@ constexpr std::array kFunctions{
 }  // namespace
 
 int when_parts(const Column& c) {
-  if (c.type == ColumnType::date) return kHasDay;
-  if (c.type == ColumnType::datetime) return kHasBoth;
+  if (is_instant(c)) return has_time(c) ? kHasBoth : kHasDay;
   return is_numeric(c.type) && is_clock_format(c.format) ? kHasTime : 0;
 }
 
 When when_of(const Column& c, double x) {
   When out;
-  if (c.type == ColumnType::date) {
-    out.day = day_in_calendar(x);
-  } else if (c.type == ColumnType::datetime) {
-    out.day = day_in_calendar(x / kDaySeconds);
-    out.second = x - static_cast<double>(out.day) * kDaySeconds;
-  } else {
+  if (!is_instant(c)) {
     out.second = x;
     return out;
   }
+  const double day = kind_of(c).day;
+  out.day = day_in_calendar(x / day);
+  if (has_time(c)) out.second = x - static_cast<double>(out.day) * day;
   out.civil = civil_from_days(out.day);
   return out;
 }
@@ -241,13 +238,13 @@ double TimeFunction::value(const Column& a, double x, const Column& b, double y,
   if (x != x || y != y) return kMissing;
   const When first = when_of(a, x);
   const double out = of(first, two ? when_of(b, y) : first);
-  return gives == Gives::date && target == ColumnType::datetime ? out * kDaySeconds : out;
+  return gives == Gives::date ? out * kind_of(target).unit : out;
 }
 
 bool TimeFunction::fits(const Column& target) const {
-  if (gives == Gives::time) return target.type == ColumnType::datetime;
-  if (gives == Gives::date) return target.type == ColumnType::date || target.type == ColumnType::datetime;
-  return target.type == ColumnType::integer || target.type == ColumnType::decimal;
+  if (gives == Gives::time) return has_time(target);
+  if (gives == Gives::date) return is_instant(target.type);
+  return is_quantity(target.type);
 }
 
 std::span<const TimeFunction> time_functions() { return kFunctions; }

@@ -15,7 +15,7 @@ struct When {
   int64_t day = 0;  // since 1970-01-01
   double second = 0;
   Civil civil{};
-  double total() const { return static_cast<double>(day) * 86400 + second; }
+  double total() const { return static_cast<double>(day) * kSecondsPerDay + second; }
 };
 
 // What of it a column has.

@@ -1,4 +1,4 @@
-#include "tables/table/types_fill.h"
+#include "tables/types/types_fill.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,8 +7,10 @@
 #include "base/error.h"
 #include "base/text/ascii.h"
 #include "base/text/printable.h"
+#include "tables/formats/calendar.h"
 #include "tables/formats/moments.h"
-#include "tables/table/number_writer.h"
+#include "tables/kinds/kind.h"
+#include "tables/kinds/number_writer.h"
 #include "tables/texts/text_kind.h"
 
 namespace tessera {
@@ -59,7 +61,7 @@ CellStatus fill_moment(std::string_view text, const ColumnPlan& plan, const Miss
   const int layout = std::countr_zero(own != 0 ? own : m.layouts);
   const double day = day_of(m, layout);
   column.numbers[at] =
-      plan.type == ColumnType::date ? day : day * 86400 + m.time.seconds - static_cast<double>(m.offset) * 60;
+      plan.type == ColumnType::date ? day : day * kSecondsPerDay + m.time.seconds - static_cast<double>(m.offset) * 60;
   if (!plan.by_row()) return CellStatus::ok;
   if (own == 0 || (plan.type == ColumnType::datetime && !m.has_time)) {
     column.codes[at] = dictionary.code(plan.format);

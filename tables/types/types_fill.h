@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "tables/table/types.h"
-#include "tables/table/types_dictionary.h"
+#include "tables/types/types.h"
+#include "tables/types/types_dictionary.h"
 
 namespace tessera {
 

@@ -9,7 +9,7 @@
 
 #include "tables/formats/number_format.h"
 #include "tables/table/table.h"
-#include "tables/table/types_forms.h"
+#include "tables/types/types_forms.h"
 
 namespace tessera {
 

@@ -1,4 +1,4 @@
-#include "tables/table/inspect.h"
+#include "tables/types/inspect.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -6,6 +6,7 @@
 
 #include "tables/formats/moments.h"
 #include "tables/formats/values.h"
+#include "tables/kinds/kind.h"
 
 namespace tessera {
 namespace {
@@ -20,7 +21,7 @@ std::vector<double> present(const Column& c) {
 }
 
 nlohmann::json as_shown(double value, const Column& c) {
-  if (c.type != ColumnType::date && c.type != ColumnType::datetime) return value;
+  if (!is_instant(c.type)) return value;
   std::string text;
   if (c.type == ColumnType::date) write_date(value, c.format, text);
   else write_datetime(value, c.format, c.decimals, text);
@@ -33,7 +34,7 @@ void inspect_numbers(const Column& c, nlohmann::json& out) {
   out["missing"] = c.size() - static_cast<int64_t>(values.size());
   out["min"] = values.empty() ? nlohmann::json() : as_shown(values.front(), c);
   out["max"] = values.empty() ? nlohmann::json() : as_shown(values.back(), c);
-  if (c.type == ColumnType::integer || c.type == ColumnType::decimal) {
+  if (is_quantity(c.type)) {
     double mean = 0;  // a running mean, because a sum of large numbers could overflow
     for (size_t i = 0; i < values.size(); ++i) mean += (values[i] - mean) / static_cast<double>(i + 1);
     out["mean"] = values.empty() ? nlohmann::json() : nlohmann::json(mean);

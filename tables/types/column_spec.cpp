@@ -1,4 +1,4 @@
-#include "tables/table/column_spec.h"
+#include "tables/types/column_spec.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Columns of numbers of which each row is written in a format of its own: dates in several formats, times at several
 // offsets from UTC.
 #pragma once
-#include "tables/table/number_writer.h"
+#include "tables/kinds/number_writer.h"
 
 namespace tessera {
 

@@ -1,4 +1,4 @@
-#include "tables/table/types_dictionary.h"
+#include "tables/types/types_dictionary.h"
 
 #include <limits>
 

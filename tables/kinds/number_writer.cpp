@@ -1,4 +1,4 @@
-#include "tables/table/number_writer.h"
+#include "tables/kinds/number_writer.h"
 
 #include <algorithm>
 #include <cmath>

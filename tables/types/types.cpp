@@ -1,4 +1,4 @@
-#include "tables/table/types.h"
+#include "tables/types/types.h"
 
 #include <bit>
 

@@ -1,9 +1,9 @@
-#include "tables/arrow/type.h"
+#include "tables/kinds/arrow_type.h"
 
 #include <charconv>
 #include <cstring>
 
-#include "tables/formats/moments.h"
+#include "tables/kinds/kind.h"
 
 namespace tessera {
 namespace {
@@ -66,40 +66,10 @@ std::optional<ArrowType> ArrowType::parse(std::string_view f) {
   return {};
 }
 
-std::string default_arrow(const Column& c) {
-  switch (c.type) {
-    case ColumnType::integer: return "l";
-    case ColumnType::decimal: return "g";
-    case ColumnType::boolean: return "b";
-    case ColumnType::date: return "tdD";
-    case ColumnType::datetime: {
-      const char* unit = c.decimals == 0 ? "tss:" : c.decimals <= 3 ? "tsm:" : "tsu:";
-      int minutes = 0;
-      const std::string_view zone = offset_of(c.format, minutes);
-      return std::string(unit) + (zone == "Z" ? "UTC" : std::string(zone));
-    }
-    default: return "";
-  }
-}
+std::string default_arrow(const Column& column) { return kind_of(column).arrow(column); }
 
 bool fits_arrow(ColumnType type, const ArrowType& arrow) {
-  const ArrowKind k = arrow.kind;
-  if (k == ArrowKind::text) return true;
-  switch (type) {
-    case ColumnType::integer:
-    case ColumnType::decimal:
-      return k == ArrowKind::whole || k == ArrowKind::real || k == ArrowKind::exact || k == ArrowKind::span;
-    case ColumnType::boolean:
-      return k == ArrowKind::boolean || k == ArrowKind::whole || k == ArrowKind::real || k == ArrowKind::exact;
-    // as a key: 20240131
-    case ColumnType::date:
-      return k == ArrowKind::day ||
-             ((k == ArrowKind::whole || k == ArrowKind::real) && arrow.width >= (k == ArrowKind::real ? 8 : 4));
-    case ColumnType::datetime: return k == ArrowKind::moment;
-    // Regenerated place by place: the digits remain a number, but not a valid date.
-    case ColumnType::identifier: return k == ArrowKind::whole || k == ArrowKind::exact || k == ArrowKind::real;
-    default: return true;
-  }
+  return arrow.kind == ArrowKind::text || kind_of(type).fits(arrow);
 }
 
 bool came_as_text(const Column& column) {

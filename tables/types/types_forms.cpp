@@ -1,4 +1,4 @@
-#include "tables/table/types_forms.h"
+#include "tables/types/types_forms.h"
 
 #include <algorithm>
 #include <array>
