@@ -360,23 +360,6 @@ inline int64_t read(const Context& context, Rows rows, int64_t capacity, std::ve
   return done;
 }
 
-inline Rows read_csv(const Context& context, const std::string& path, const tessera_csv_options& options = {}) {
-  const auto o = detail::sized(options);
-  Rows rows;
-  check(tessera_csv_open(context.get(), path.c_str(), &o, rows.get()));
-  return rows;
-}
-
-// Returns the rows written.
-inline int64_t write_csv(const Context& context, Rows rows, const std::string& path,
-                         const tessera_csv_write_options& options = {}) {
-  auto o = detail::sized(options);
-  int64_t written = 0;
-  o.written = &written;
-  check(tessera_csv_write(context.get(), rows.get(), path.c_str(), &o));
-  return written;
-}
-
 // CSV, Parquet or Arrow, one file or several as one table.
 inline Rows read_table(const Context& context, const std::vector<std::string>& paths,
                        const tessera_csv_options& options = {}) {
@@ -388,6 +371,10 @@ inline Rows read_table(const Context& context, const std::vector<std::string>& p
   return rows;
 }
 
+inline Rows read_csv(const Context& context, const std::string& path, const tessera_csv_options& options = {}) {
+  return read_table(context, {path}, options);
+}
+
 // In the format of the file extension. Returns the rows written.
 inline int64_t write_table(const Context& context, Rows rows, const std::string& path,
                            const tessera_csv_write_options& options = {}) {
@@ -396,6 +383,11 @@ inline int64_t write_table(const Context& context, Rows rows, const std::string&
   o.written = &written;
   check(tessera_table_write(context.get(), rows.get(), path.c_str(), &o));
   return written;
+}
+
+inline int64_t write_csv(const Context& context, Rows rows, const std::string& path,
+                         const tessera_csv_write_options& options = {}) {
+  return write_table(context, std::move(rows), path, options);
 }
 
 inline Rows example(const Context& context, const std::string& name, int64_t rows, uint64_t seed) {
@@ -492,9 +484,6 @@ inline void check_files(const std::vector<tessera_file>& files) {
   std::vector<tessera_file> sized;
   for (const tessera_file& file : files) sized.push_back(detail::sized(file));
   check(tessera_check_files(sized.data(), sized.size()));
-}
-inline void check_output(const std::string& path, bool overwrite) {
-  check(tessera_check_output(path.c_str(), overwrite));
 }
 
 }  // namespace v1

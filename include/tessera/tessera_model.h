@@ -24,11 +24,6 @@ TESSERA_API tessera_status tessera_model_load(const char* path, tessera_model** 
 /* The bytes of the file that tessera_model_save() would write; tessera_memory_free() frees them. Errors: MEMORY. */
 TESSERA_API tessera_status tessera_model_save_memory(const tessera_model* model, void** data, size_t* size);
 
-/* The same, piece by piece, to the caller's function, which returns 0 to continue, or an errno value. It is called on
- * the caller's thread. Errors: IO with that errno's text; MEMORY. */
-typedef int (*tessera_write_fn)(const void* data, size_t size, void* user);
-TESSERA_API tessera_status tessera_model_write(const tessera_model* model, tessera_write_fn write, void* user);
-
 /* The bytes are copied and may be freed at once. Errors: as tessera_model_load(), of a file named "(memory)". */
 TESSERA_API tessera_status tessera_model_load_memory(const void* data, size_t size, tessera_model** model);
 

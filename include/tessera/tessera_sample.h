@@ -80,7 +80,7 @@ typedef struct tessera_column_buffer {
 } tessera_column_buffer;
 
 /* Reads at most `capacity` rows of a stream into the arrays of columns[0 … count) and releases it.
- *   rows   consumed. A stream of tessera_sample(), tessera_csv_open(), or any other producer.
+ *   rows   consumed. A stream of tessera_sample(), tessera_table_open(), or any other producer.
  *   read   receives the number of rows.
  * Errors: USAGE, also for a name the rows do not have; DATA for a value that the buffer's type cannot hold; the
  * stream's error; CANCELLED. After an error the contents of the arrays are unspecified. */

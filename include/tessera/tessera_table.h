@@ -9,8 +9,6 @@
 extern "C" {
 #endif
 
-/* ---- CSV, as a producer and a consumer of streams ------------------------------------------------ */
-
 typedef enum tessera_header { TESSERA_HEADER_DETECT = 0, TESSERA_HEADER_YES = 1, TESSERA_HEADER_NO = 2 } tessera_header;
 
 typedef struct tessera_csv_options {
@@ -29,11 +27,6 @@ typedef struct tessera_csv_options {
   const char* schema; /* NULL, or a schema file (docs/data/schema.md); `types` override it */
 } tessera_csv_options;
 
-/* Reads a CSV file ("-": standard input) into typed columns.
- * Errors: IO; DATA, naming file, line, column and value; MEMORY; CANCELLED. */
-TESSERA_API tessera_status tessera_csv_open(const tessera_context* context, const char* path,
-                                            const tessera_csv_options* options, struct ArrowArrayStream* rows);
-
 typedef struct tessera_csv_write_options {
   size_t struct_size;
   int overwrite;    /* 0: an existing file is TESSERA_E_IO */
@@ -43,13 +36,6 @@ typedef struct tessera_csv_write_options {
   const char* format;
 } tessera_csv_write_options;
 
-/* Writes rows as CSV atomically to a file, or to standard output ("-") as they arrive. Consumes rows.
- * Errors: IO; USAGE; the stream's error with its message; CANCELLED. */
-TESSERA_API tessera_status tessera_csv_write(const tessera_context* context, struct ArrowArrayStream* rows,
-                                             const char* path, const tessera_csv_write_options* options);
-
-/* ---- Files of any kind --------------------------------------------------------------------------- */
-
 /* Reads a table from a file, or from several with the same columns in the same order, one after the other: CSV, JSON,
  * either compressed, Parquet or Arrow IPC (docs/data/files.md).
  *   paths     `count` of them; a name with * ? [ ] that is not a file means the files it matches, sorted; "-" is
@@ -57,20 +43,17 @@ TESSERA_API tessera_status tessera_csv_write(const tessera_context* context, str
  *   options   how CSV files are read; max_rows and sample_seed for others, whose columns have types
  * Parquet and Arrow files are read on request, one batch at a time in memory; they need libtessera_arrow.so
  * (docs/data/parquet.md).
- * Errors: USAGE; IO; DATA, naming the file; UNSUPPORTED without the plugin, with instructions to get it; MEMORY;
- * CANCELLED. */
+ * Errors: USAGE; IO; DATA, naming file, line, column and value; UNSUPPORTED without the plugin, with instructions to
+ * get it; MEMORY; CANCELLED. */
 TESSERA_API tessera_status tessera_table_open(const tessera_context* context, const char* const* paths, size_t count,
                                               const tessera_csv_options* options, struct ArrowArrayStream* rows);
 
 /* Writes rows in the format of the path's extension: .parquet · .arrow, .feather or .ipc (Arrow IPC file) · .arrows
- * (Arrow IPC stream) · .json, .jsonl, .csv and others of docs/data/files.md, also with .gz or .zst.
- * Atomic; one row group in memory. Consumes rows. Errors: as tessera_csv_write(); UNSUPPORTED without the plugin. */
+ * (Arrow IPC stream) · .json, .jsonl, .csv and others of docs/data/files.md, also with .gz or .zst; CSV without one,
+ * and as rows arrive to standard output ("-"). A file is written atomically, with one row group in memory. Consumes
+ * rows. Errors: IO; USAGE; the stream's error with its message; UNSUPPORTED without the plugin; CANCELLED. */
 TESSERA_API tessera_status tessera_table_write(const tessera_context* context, struct ArrowArrayStream* rows,
                                                const char* path, const tessera_csv_write_options* options);
-
-/* The error that writing to this path would return, before hours are spent on the contents. Any extension is allowed,
- * because a model or a report may be written there. */
-TESSERA_API tessera_status tessera_check_output(const char* path, int overwrite);
 
 typedef enum tessera_file_use {
   TESSERA_FILE_READ = 0,       /* a table or a model; names with * ? [ ] as in tessera_table_open() */
@@ -90,8 +73,8 @@ typedef struct tessera_file {
 } tessera_file;
 
 /* Checks all files of a command before it starts. Errors: IO if an output is also another of the files, by any path,
- * hard or symbolic link, or if writing it would fail (tessera_check_output()), or if the file at a checkpoint's path is
- * not a checkpoint; USAGE; UNSUPPORTED. Since ABI 1, unstable */
+ * hard or symbolic link, or if writing it would fail, or if the file at a checkpoint's path is not a checkpoint; USAGE;
+ * UNSUPPORTED. Since ABI 1, unstable */
 TESSERA_API tessera_status tessera_check_files(const tessera_file* files, size_t count);
 
 /* A table with known dependences, for demonstrations and tests: name NULL or "people".

@@ -119,22 +119,6 @@ void as_fitted(const std::shared_ptr<api::Call>& call, ArrowArrayStream* rows, A
 
 }  // namespace
 
-tessera_status tessera_csv_open(const tessera_context* context, const char* path, const tessera_csv_options* options,
-                                ArrowArrayStream* rows) {
-  return guarded([&] {
-    auto& out = required(rows, "rows");
-    open_csv(context, {&required(path, "path")}, read_options(options), out);
-  });
-}
-
-tessera_status tessera_csv_write(const tessera_context* context, ArrowArrayStream* rows, const char* path,
-                                 const tessera_csv_write_options* options) {
-  return guarded([&] {
-    IncomingRows incoming(rows, "rows");
-    write_text(context, incoming.get(), &required(path, "path"), read_options(options));
-  });
-}
-
 tessera_status tessera_table_open(const tessera_context* context, const char* const* paths, size_t count,
                                   const tessera_csv_options* options, ArrowArrayStream* rows) {
   return guarded([&] {

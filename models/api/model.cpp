@@ -46,19 +46,6 @@ tessera_status tessera_model_save_memory(const tessera_model* model, void** data
   });
 }
 
-tessera_status tessera_model_write(const tessera_model* model, tessera_write_fn write, void* user) {
-  return guarded([&] {
-    if (write == nullptr) throw Error(ErrorCode::usage, "The argument write must not be NULL.");
-    constexpr size_t kPiece = size_t{1} << 20;
-    const std::string bytes = live(model, "model").model.bytes();
-    for (size_t at = 0; at < bytes.size(); at += kPiece)
-      if (const int error = write(bytes.data() + at, std::min(kPiece, bytes.size() - at), user); error != 0)
-        throw Error(ErrorCode::io, "The model could not be written: the caller's function failed after " +
-                                       std::to_string(at) + " bytes (" + std::strerror(error) +
-                                       ").\n  The bytes written so far are not a model.");
-  });
-}
-
 void tessera_model_free(tessera_model* model) { free_handle(model, "model"); }
 
 tessera_status tessera_model_schema(const tessera_model* model, ArrowSchema* schema) {
@@ -79,12 +66,6 @@ tessera_status tessera_model_describe(const tessera_model* model, char** json) {
   return guarded([&] {
     auto& out = required(json, "json");
     out = give_json(live(model, "model").model.describe());
-  });
-}
-
-tessera_status tessera_check_output(const char* path, int overwrite) {
-  return guarded([&] {
-    check_file_uses({{"An output", &required(path, "path"), FileUse::How::text, overwrite != 0}});
   });
 }
 

@@ -128,7 +128,8 @@ TEST_F(FileUses, AskingAndSavingAgree) {
         std::string(256, 'n'), std::string(255, 'n'), std::string("new")}) {
     std::string asked, saved;
     try {
-      tessera::check_output(at(name), true);
+      const std::string path = at(name);
+      tessera::check_files({{0, "a model", path.c_str(), TESSERA_FILE_TEXT, 1}});
     } catch (const tessera::Error& e) { asked = e.what(); }
     try {
       model.save(at(name), true);

@@ -260,11 +260,10 @@ TEST_F(Interface, NullsAndNonsenseAreUsageErrors) {
   EXPECT_TRUE(usage(tessera_inspect(context_.get(), nullptr, &text)));
   EXPECT_TRUE(usage(tessera_plan(context_.get(), nullptr, nullptr, &text)));
   EXPECT_TRUE(usage(tessera_evaluate(context_.get(), nullptr, nullptr, nullptr, nullptr, &text)));
-  EXPECT_TRUE(usage(tessera_csv_open(context_.get(), nullptr, nullptr, rows.get())));
-  EXPECT_TRUE(usage(tessera_csv_write(context_.get(), nullptr, "x", nullptr)));
+  EXPECT_TRUE(usage(tessera_table_open(context_.get(), nullptr, 1, nullptr, rows.get())));
+  EXPECT_TRUE(usage(tessera_table_write(context_.get(), nullptr, "x", nullptr)));
   EXPECT_TRUE(usage(tessera_example(context_.get(), "animals", 5, 0, rows.get())));
   EXPECT_TRUE(usage(tessera_example(context_.get(), nullptr, -5, 0, rows.get())));
-  EXPECT_TRUE(usage(tessera_check_output(nullptr, 0)));
   EXPECT_TRUE(usage(tessera_info(nullptr)));
   tessera_context_free(nullptr);
   tessera_model_free(nullptr);

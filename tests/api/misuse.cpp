@@ -103,7 +103,6 @@ TEST_F(Misuse, Handles) {
   int finished = 0;
   tessera_job_state state{};
   state.struct_size = sizeof state;
-  const auto write = [](const void*, size_t, void*) { return 0; };
   const std::initializer_list<const void*> no_context = {g.model, g.job}, no_model = {g.context, g.job},
                                            no_job = {g.context, g.model};
   bad_handles(
@@ -154,9 +153,6 @@ TEST_F(Misuse, Handles) {
         return tessera_evaluate_tables(as<tessera_context>(h), nullptr, rows(), one, name, 1, nullptr, &text_);
       },
       no_context);
-  bad_handles(
-      "tessera_csv_open",
-      [&](const void* h) { return tessera_csv_open(as<tessera_context>(h), "/dev/null", nullptr, &out); }, no_context);
   const char* const null_file[] = {"/dev/null"};
   bad_handles(
       "tessera_table_open",
@@ -165,10 +161,6 @@ TEST_F(Misuse, Handles) {
   bad_handles(
       "tessera_table_write",
       [&](const void* h) { return tessera_table_write(as<tessera_context>(h), rows(), "/nowhere/x.parquet", nullptr); },
-      no_context);
-  bad_handles(
-      "tessera_csv_write",
-      [&](const void* h) { return tessera_csv_write(as<tessera_context>(h), rows(), "/nowhere/x", nullptr); },
       no_context);
   bad_handles(
       "tessera_example", [&](const void* h) { return tessera_example(as<tessera_context>(h), nullptr, 5, 0, &out); },
@@ -189,9 +181,6 @@ TEST_F(Misuse, Handles) {
   bad_handles(
       "tessera_model_save_memory",
       [&](const void* h) { return tessera_model_save_memory(as<tessera_model>(h), &data, &size); }, no_model);
-  bad_handles(
-      "tessera_model_write", [&](const void* h) { return tessera_model_write(as<tessera_model>(h), write, nullptr); },
-      no_model);
   bad_handles(
       "tessera_model_schema", [&](const void* h) { return tessera_model_schema(as<tessera_model>(h), &schema); },
       no_model);
@@ -285,7 +274,6 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_model_load_memory", "no place for the model", tessera_model_load_memory(&byte, 1, nullptr));
   usage("tessera_model_save_memory", "no place for the bytes", tessera_model_save_memory(g.model, nullptr, &size));
   usage("tessera_model_save_memory", "no place for their number", tessera_model_save_memory(g.model, &data, nullptr));
-  usage("tessera_model_write", "no function", tessera_model_write(g.model, nullptr, nullptr));
   usage("tessera_model_schema", "no schema", tessera_model_schema(g.model, nullptr));
   usage("tessera_model_describe", "no place for the text", tessera_model_describe(g.model, nullptr));
   usage("tessera_sample", "no stream", tessera_sample(g.context, g.model, 0, 1, nullptr, nullptr));
@@ -332,8 +320,6 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_report_write", "no path", tessera_report_write("{}", nullptr, 0));
   usage("tessera_info", "no place for the text", tessera_info(nullptr));
   usage("tessera_method_options", "no place for the text", tessera_method_options(nullptr));
-  usage("tessera_csv_open", "no path", tessera_csv_open(g.context, nullptr, nullptr, &out));
-  usage("tessera_csv_open", "no stream", tessera_csv_open(g.context, "/dev/null", nullptr, nullptr));
   const char* const null_file[] = {"/dev/null"};
   const char* const no_file[] = {nullptr};
   usage("tessera_table_open", "no paths", tessera_table_open(g.context, nullptr, 1, nullptr, &out));
@@ -342,9 +328,6 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_table_open", "no stream", tessera_table_open(g.context, null_file, 1, nullptr, nullptr));
   usage("tessera_table_write", "no rows", tessera_table_write(g.context, nullptr, "x", nullptr));
   usage("tessera_table_write", "no path", tessera_table_write(g.context, rows(), nullptr, nullptr));
-  usage("tessera_csv_write", "no rows", tessera_csv_write(g.context, nullptr, "x", nullptr));
-  usage("tessera_csv_write", "no path", tessera_csv_write(g.context, rows(), nullptr, nullptr));
-  usage("tessera_check_output", "no path", tessera_check_output(nullptr, 0));
   usage("tessera_check_files", "no files", tessera_check_files(nullptr, 1));
   const tessera_file no_path{sizeof no_path, "--log", nullptr, TESSERA_FILE_WRITTEN, 0};
   tessera_file no_use{sizeof no_use, "--log", "x", TESSERA_FILE_WRITTEN, 0};
@@ -413,13 +396,14 @@ TEST_F(Misuse, StructsOfImpossibleSizeOrFromTheFuture) {
   each(
       "tessera_check_evaluate_options", [&](auto* o) { return tessera_check_evaluate_options(o); },
       tessera_evaluate_options{});
+  const char* const null_file[] = {"/dev/null"};
   each(
-      "tessera_csv_open", [&](auto* o) { return tessera_csv_open(g.context, "/dev/null", o, &out); },
+      "tessera_table_open", [&](auto* o) { return tessera_table_open(g.context, null_file, 1, o, &out); },
       tessera_csv_options{});
   each(
       "tessera_check_files", [&](auto* o) { return tessera_check_files(o, 1); }, tessera_file{});
   each(
-      "tessera_csv_write", [&](auto* o) { return tessera_csv_write(g.context, rows(), "/nowhere/x", o); },
+      "tessera_table_write", [&](auto* o) { return tessera_table_write(g.context, rows(), "/nowhere/x", o); },
       tessera_csv_write_options{});
   tessera_column_buffer buffer{};
   for (const size_t size : {size_t{0}, size_t{3}, size_t{1} << 20}) {

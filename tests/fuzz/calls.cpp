@@ -240,14 +240,15 @@ class Caller {
     tessera_csv_write_options w{};
     w.overwrite = in_.byte() % 8 != 0;
     w.delimiter = static_cast<char>(in_.byte() == 255 ? in_.byte() : 0);
-    const tessera_status written = tessera_csv_write(context(), stream(), path.c_str(), pass(w));
+    const tessera_status written = tessera_table_write(context(), stream(), path.c_str(), pass(w));
     judge(written, written);
     tessera_csv_options o{};
     ArrowSchema like{};
     if (in_.byte() % 2 == 0 && !models_.empty() && tessera_model_schema(models_[0], &like) == TESSERA_OK)
       o.like = &like;
     ArrowArrayStream s{};
-    keep(tessera_csv_open(context(), path.c_str(), pass(o), &s), s);
+    const char* const one = path.c_str();
+    keep(tessera_table_open(context(), &one, 1, pass(o), &s), s);
     if (like.release != nullptr) like.release(&like);
   }
   void drop() {
@@ -267,7 +268,8 @@ class Caller {
     }
   }
   void output() {
-    const tessera_status status = tessera_check_output(word(), in_.byte() % 2);
+    tessera_file file{0, "a file", word(), TESSERA_FILE_TEXT, in_.byte() % 2};
+    const tessera_status status = tessera_check_files(pass(file), 1);
     judge(status, status);
   }
   void misuse() {
@@ -280,7 +282,7 @@ class Caller {
     refused(tessera_model_schema(nullptr, nullptr));
     refused(tessera_fit(nullptr, nullptr, nullptr, nullptr));
     refused(tessera_sample(nullptr, nullptr, 0, 0, nullptr, nullptr));
-    refused(tessera_csv_open(nullptr, nullptr, nullptr, nullptr));
+    refused(tessera_table_open(nullptr, nullptr, 1, nullptr, nullptr));
     refused(tessera_info(nullptr));
     refused(tessera_method_options(nullptr));
     tessera_string_free(nullptr);

@@ -36,7 +36,9 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view own = in.rest();
   const fuzz::MemoryFile file(own.empty() ? std::string_view(kTable) : own);
   ArrowArrayStream rows{};
-  const tessera_status status = tessera_csv_open(context, file.path().c_str(), &options, &rows);
+  const std::string name = file.path();
+  const char* const path = name.c_str();
+  const tessera_status status = tessera_table_open(context, &path, 1, &options, &rows);
   if (status == TESSERA_E_INTERNAL || (status != TESSERA_OK) != (rows.release == nullptr) ||
       (status != TESSERA_OK && *tessera_last_error() == 0))
     __builtin_trap();

@@ -21,7 +21,7 @@ struct ExampleCommand {
 void run(const SharedOptions& shared, const ExampleCommand& a) {
   if (a.output == "-" && shared.json)
     throw tessera::Error(TESSERA_E_USAGE, "--json and - both need standard output. Write the rows to a file.");
-  tessera::check_output(a.output, a.force);
+  tessera::check_files({{0, "--output", a.output.c_str(), TESSERA_FILE_WRITTEN, a.force}});
   Session session(shared);
   tessera_csv_write_options csv{};
   csv.overwrite = a.force;
