@@ -1,4 +1,4 @@
-// What the ending of a path says of a table in text: its compression, and whether it is JSON.
+// What the ending of a path says of a table in text: its format and compression.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -15,20 +15,33 @@ inline bool ends_with(std::string_view path, std::string_view end) {
          std::equal(end.rbegin(), end.rend(), path.rbegin(), [](char a, char b) { return a == lower(b); });
 }
 
-struct TextEnding {
+struct TextFormat {
+  std::string_view ending;  // empty: none of the list
+  char delimiter = '\0';    // 0: any
+  bool json = false;
+  bool lines = false;  // one record per line, and not an array
+};
+inline constexpr TextFormat kTextFormats[] = {{".csv"},
+                                              {".tsv", '\t'},
+                                              {".tab", '\t'},
+                                              {".txt"},
+                                              {".json", 0, true},
+                                              {".jsonl", 0, true, true},
+                                              {".ndjson", 0, true, true}};
+
+struct TextEnding : TextFormat {
   std::string_view plain;  // the path without .gz or .zst
   Compression compression = Compression::none;
-  bool json = false;   // .json, .jsonl or .ndjson
-  bool lines = false;  // .jsonl, .ndjson: one record per line, and not an array
 };
 
 inline TextEnding text_ending(std::string_view path) {
-  TextEnding out{path};
+  TextEnding out;
+  out.plain = path;
   if (ends_with(path, ".gz")) out.compression = Compression::gzip;
   if (ends_with(path, ".zst")) out.compression = Compression::zstd;
   if (out.compression != Compression::none) out.plain = path.substr(0, path.rfind('.'));
-  out.lines = ends_with(out.plain, ".jsonl") || ends_with(out.plain, ".ndjson");
-  out.json = out.lines || ends_with(out.plain, ".json");
+  for (const TextFormat& format : kTextFormats)
+    if (ends_with(out.plain, format.ending)) static_cast<TextFormat&>(out) = format;
   return out;
 }
 

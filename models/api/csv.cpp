@@ -86,10 +86,9 @@ void write_text(const tessera_context* context, ArrowArrayStream* rows, const ch
   CsvWriteOptions csv;
   csv.path = path;
   csv.overwrite = o.overwrite != 0;
-  if (o.delimiter != '\0') csv.delimiter = checked_delimiter(o.delimiter);
-  else csv.delimiter = delimiter_of(path);
-  csv.like_input = is_like_input(o);
   const TextEnding ending = text_ending(path);
+  csv.delimiter = o.delimiter != '\0' ? checked_delimiter(o.delimiter) : ending.delimiter;
+  csv.like_input = is_like_input(o);
   csv.compression = ending.compression;
   if (ending.json && o.delimiter != '\0')
     throw Error(ErrorCode::usage, fmt::format("{}: --delimiter is for CSV files.", path));

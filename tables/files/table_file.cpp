@@ -230,24 +230,23 @@ bool is_stream(const std::string& path) {
 }  // namespace
 
 FileKind kind_of_output(const std::string& path) {
-  if (ends_with(path, ".parquet")) return FileKind::parquet;
-  if (ends_with(path, ".arrow") || ends_with(path, ".feather") || ends_with(path, ".ipc")) return FileKind::arrow_file;
-  if (ends_with(path, ".arrows")) return FileKind::arrow_stream;
+  constexpr std::pair<const char*, FileKind> kArrowEndings[] = {{".parquet", FileKind::parquet},
+                                                                {".arrow", FileKind::arrow_file},
+                                                                {".feather", FileKind::arrow_file},
+                                                                {".ipc", FileKind::arrow_file},
+                                                                {".arrows", FileKind::arrow_stream}};
+  for (const auto& [ending, kind] : kArrowEndings)
+    if (ends_with(path, ending)) return kind;
   const TextEnding ending = text_ending(path);
-  const std::string_view plain = ending.plain, file = plain.substr(plain.rfind('/') + 1);
+  const std::string_view file = ending.plain.substr(ending.plain.rfind('/') + 1);
   const size_t dot = file.rfind('.');
-  if (dot == file.npos || dot == 0 || is_stream(path)) return FileKind::csv;
-  for (const char* known : {".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson"})
-    if (ends_with(plain, known)) return FileKind::csv;
+  if (!ending.ending.empty() || dot == file.npos || dot == 0 || is_stream(path)) return FileKind::csv;
+  std::string text, arrow;
+  for (const TextFormat& format : kTextFormats) text += fmt::format("{}, ", format.ending);
+  for (const auto& [known, kind] : kArrowEndings) arrow += fmt::format(", {}", known);
   throw Error(ErrorCode::usage,
-              fmt::format("{}: files that end in {} are not written.\n  Endings are .csv, .tsv, .txt, .json, .jsonl, "
-                          "each also with .gz or .zst, and .parquet, .arrow, .feather, .ipc, .arrows.",
-                          path, path.substr(path.rfind('/') + 1 + dot)));
-}
-
-char delimiter_of(const std::string& path) {
-  const std::string_view plain = text_ending(path).plain;
-  return ends_with(plain, ".tsv") || ends_with(plain, ".tab") ? '\t' : '\0';
+              fmt::format("{}: files that end in {} are not written.\n  Endings are {}each also with .gz or .zst{}.",
+                          path, path.substr(path.rfind('/') + 1 + dot), text, arrow));
 }
 
 void check_is_text(const std::string& path) {

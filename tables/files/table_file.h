@@ -18,9 +18,6 @@ FileKind kind_of_input(const std::string& path);
 // .ndjson, each also with .gz or .zst, a path without extension, pipes and "-". Error(usage) for any other extension.
 FileKind kind_of_output(const std::string& path);
 
-// The delimiter that a path's extension asks for: a tab for .tsv and .tab, else 0.
-char delimiter_of(const std::string& path);
-
 // Throws Error(data) with the remedy if a file is a spreadsheet, or compressed otherwise than by gzip or Zstandard.
 void check_is_text(const std::string& path);
 

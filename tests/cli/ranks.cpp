@@ -52,6 +52,8 @@ TEST_F(CliRanks, PartsTogetherAreTheSample) {
     together += together.empty() ? rows : rows.substr(rows.find('\n') + 1);
   }
   EXPECT_EQ(together, read("whole.csv"));
+  must({"sample", "m", "--rows", "100", "--output", "rows.csv.gz", "--part", "1/3"});
+  EXPECT_FALSE(read("rows-00001.csv.gz").empty());
   for (const char* wrong : {"3/3", "-1/3", "1", "1/", "a/b", "0/0"}) {
     const Outcome out = run({"sample", "m", "--rows", "9", "--output", "x.csv", std::string("--part=") + wrong});
     EXPECT_EQ(out.code, 2) << wrong;

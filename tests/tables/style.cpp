@@ -5,6 +5,7 @@
 #include "tables/arrow/export.h"
 #include "tables/csv/writer.h"
 #include "tables/files/table_file.h"
+#include "tables/text_endings.h"
 
 namespace tessera::test {
 namespace {
@@ -137,14 +138,14 @@ TEST(Style, EndingsThatAreNotWritten) {
     try {
       kind_of_output(path);
       ADD_FAILURE() << path;
-    } catch (const Error& e) { expect_parts(e, ErrorCode::usage, {path, ".csv, .tsv, .txt, .json"}); }
+    } catch (const Error& e) { expect_parts(e, ErrorCode::usage, {path, ".csv, .tsv, .tab, .txt, .json"}); }
   }
   EXPECT_EQ(kind_of_output("a.Parquet"), FileKind::parquet);
   for (const char* path : {"json", "a.json", "a.CSV.GZ", "a.jsonl.zst", "a.b/c", "-", ".hidden", "/dev/null", "a.txt"})
     EXPECT_EQ(kind_of_output(path), FileKind::csv) << path;
-  EXPECT_EQ(delimiter_of("a.tsv"), '\t');
-  EXPECT_EQ(delimiter_of("a.tsv.gz"), '\t');
-  EXPECT_EQ(delimiter_of("a.csv"), '\0');
+  EXPECT_EQ(text_ending("a.tsv").delimiter, '\t');
+  EXPECT_EQ(text_ending("a.tsv.gz").delimiter, '\t');
+  EXPECT_EQ(text_ending("a.csv").delimiter, '\0');
 }
 
 TEST(Style, FilesThatAreNoText) {

@@ -157,10 +157,8 @@ std::string model_of(const std::vector<std::string>& data) {
     throw tessera::Error(TESSERA_E_USAGE,
                          "--model is required where the data are not one named file.\n  Add a name, "
                          "such as --model model.tessera.");
-  std::filesystem::path name = std::filesystem::path(data[0]).filename();
-  for (const char* compressed : {".gz", ".zst"})
-    if (name.extension() == compressed) name = name.stem();
-  return name.stem().string() + ".tessera";
+  const std::string name = std::filesystem::path(data[0]).filename().string();
+  return name.substr(0, name.size() - ending_of(name).size()) + ".tessera";
 }
 
 // Errors that do not depend on the data are reported before they are read.

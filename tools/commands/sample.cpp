@@ -58,10 +58,8 @@ void take_part(SampleCommand& a, const Place& place) {
   const int64_t first = begin(place.rank);
   a.rows = begin(place.rank + 1) - first;
   a.offset += first;
-  const std::filesystem::path whole = a.output;
-  a.output =
-      (whole.parent_path() / fmt::format("{}-{:05}{}", whole.stem().string(), place.rank, whole.extension().string()))
-          .string();
+  const std::string ending = ending_of(a.output);
+  a.output.insert(a.output.size() - ending.size(), fmt::format("-{:05}", place.rank));
 }
 
 // Completes rows with given cells. Options of plain sampling are refused.

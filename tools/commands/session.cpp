@@ -77,6 +77,11 @@ void print(const std::string& text) {
                          std::string("Standard output cannot be written (") + std::strerror(errno) + ").");
 }
 
+std::string ending_of(const std::filesystem::path& path) {
+  const std::string last = path.extension().string();
+  return last == ".gz" || last == ".zst" ? path.stem().extension().string() + last : last;
+}
+
 int64_t write_rows(Session& session, tessera::Rows&& rows, const std::string& path,
                    const tessera_csv_write_options& options) {
   try {

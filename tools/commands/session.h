@@ -1,6 +1,7 @@
 // Shared by all commands: common options, a context with progress and signals, and standard output.
 #pragma once
 #include <CLI/App.hpp>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -46,6 +47,9 @@ void print(const std::string& text);
 void print_json(const nlohmann::json& report);
 // The same for a text page: control characters in its texts are escaped.
 void print_page(const std::string& page);
+
+// ".csv" of rows.csv, ".csv.gz" of rows.csv.gz.
+std::string ending_of(const std::filesystem::path& path);
 
 // Rows to a file, or to standard output ("-"): there a closed reader (… | head) ends the process silently by SIGPIPE,
 // as for every Unix tool.
