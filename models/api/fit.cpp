@@ -422,10 +422,9 @@ auto with_ranks(const FitOptions& fit, F&& train) -> decltype(train()) {
   }
 }
 
-}  // namespace
-
-tessera_status tessera_fit(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows,
-                           tessera_model** model) {
+// As tessera_resume(); without `resumes` the model is trained whatever is there.
+tessera_status train(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows,
+                     bool resumes, const char* saved, int overwrite, int* finished, tessera_model** model) {
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
     auto& out = required(model, "model");
@@ -433,39 +432,34 @@ tessera_status tessera_fit(const tessera_context* context, const tessera_fit_opt
     const GivenTypes types = given_types(options);
     api::Call call(context);  // tessera::Call is an op of a program
     FitOptions fit = training_options(options, call);
-    with_ranks(fit, [&] {
-      Table table = on_all_ranks(fit, [&] { return import_table(incoming, types, fit, call); });
-      Model trained = Model::fit(std::move(table), fit, call.team(), call.monitor());
-      out = follows(fit) ? nullptr : give_handle(new tessera_model{std::move(trained)});
-    });
-  });
-}
-
-tessera_status tessera_resume(const tessera_context* context, const tessera_fit_options* options,
-                              ArrowArrayStream* rows, const char* saved, int overwrite, int* finished,
-                              tessera_model** model) {
-  return guarded([&] {
-    IncomingRows incoming(rows, "rows");
-    auto& out = required(model, "model");
-    (void)fit_options(options);
-    const GivenTypes types = given_types(options);
-    api::Call call(context);
-    FitOptions fit = training_options(options, call);
-    fit.checkpoint.resume = !follows(fit);
+    if (resumes) fit.checkpoint.resume = !follows(fit);
     with_ranks(fit, [&] {
       Table table = on_all_ranks(fit, [&] { return import_table(incoming, types, fit, call); });
       std::optional<Model> there;
-      bool done = on_all_ranks(fit, [&] {
-        if (saved != nullptr && !follows(fit))
-          there = Model::finished(saved, table, fit, overwrite != 0, call.team(), call.monitor());
-        return there.has_value();
-      });
-      if (fit.ranks.world) fit.ranks.world->broadcast(&done, sizeof done);
+      bool done = resumes && on_all_ranks(fit, [&] {
+                    if (saved != nullptr && !follows(fit))
+                      there = Model::finished(saved, table, fit, overwrite != 0, call.team(), call.monitor());
+                    return there.has_value();
+                  });
+      if (resumes && fit.ranks.world) fit.ranks.world->broadcast(&done, sizeof done);
       if (finished != nullptr) *finished = done ? 1 : 0;
       if (!done) there = Model::fit(std::move(table), fit, call.team(), call.monitor());
       out = follows(fit) ? nullptr : give_handle(new tessera_model{std::move(*there)});
     });
   });
+}
+
+}  // namespace
+
+tessera_status tessera_fit(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows,
+                           tessera_model** model) {
+  return train(context, options, rows, false, nullptr, 0, nullptr, model);
+}
+
+tessera_status tessera_resume(const tessera_context* context, const tessera_fit_options* options,
+                              ArrowArrayStream* rows, const char* saved, int overwrite, int* finished,
+                              tessera_model** model) {
+  return train(context, options, rows, true, saved, overwrite, finished, model);
 }
 
 void tessera_launched(int32_t* rank, int32_t* ranks) {

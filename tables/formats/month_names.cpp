@@ -111,10 +111,4 @@ void write_month(int list, int month, NameCase spelling, std::string& out) {
   out += spelled(kMonthNames[list].names[month - 1], spelling);
 }
 
-NameCase case_of_name(std::string_view name, int list, int month) {
-  for (const NameCase c : {NameCase::natural, NameCase::upper, NameCase::lower, NameCase::title})
-    if (name == spelled(kMonthNames[list].names[month - 1], c)) return c;
-  return NameCase::natural;
-}
-
 }  // namespace tessera

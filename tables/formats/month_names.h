@@ -25,7 +25,5 @@ int month_list(std::string_view tag, bool whole);
 
 enum class NameCase : uint8_t { natural, upper, lower, title };
 void write_month(int list, int month, NameCase spelling, std::string& out);
-// How a name is spelled that is a member of list `list`.
-NameCase case_of_name(std::string_view name, int list, int month);
 
 }  // namespace tessera
