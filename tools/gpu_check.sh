@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The first minute on a real GPU: builds for the card that is there, measures its ceilings, runs every op, whole training steps and the golden vectors on it, then the benches.
-#   bash tools/gpu_check.sh [--dry-run] [build] [ceilings] [tests] [golden] [math] [sanitizer] [bench] [peers]     all by default; each can be run by itself, build first
+#   bash tools/gpu_check.sh [--dry-run] [build] [ceilings] [tests] [golden] [sanitizer] [bench] [peers]     all by default; each can be run by itself, build first
 #   bash tools/gpu_check.sh pack         before going to a machine that has nvcc, CMake and Ninja but no packages and no network: copies the headers and libraries of the
 #                                        Debian packages that the build wants, and the golden vectors, into build/gpu_pack, which travels with the tree; and what is
 #                                        built in BUILT (build/release), if it is: then nothing is built there
@@ -13,7 +13,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 WORK=${WORK:-build/gpu_check} PACK=${PACK:-build/gpu_pack} BUILT=${BUILT:-build/release}
 OUT=${OUT:-$WORK/results}
-all=(build ceilings tests golden math sanitizer bench peers)
+all=(build ceilings tests golden sanitizer bench peers)
 
 # Files of installed packages, and what their links point to: no network is asked.
 if [[ ${1:-} == pack ]]; then
@@ -115,10 +115,6 @@ if wants golden; then
   say "Golden vectors"
   part golden 60 bash -c "tests '*Golden*'"
 fi
-if wants math; then
-  say "Products on tensor cores: fragments of small integers are exact in every arithmetic"
-  for math in tf32x3 tf32 bf16 fp16; do TESSERA_CUDA_MATH=$math part "math_$math" 30 bash -c "tests 'DeviceMatmul*'"; done
-fi
 if wants sanitizer; then
   sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2> /dev/null || true)
   $dry && sanitizer=compute-sanitizer
@@ -133,8 +129,6 @@ if wants bench; then
   say "Benches"
   part bench 150 "$BUILD/bench/bench_device" "$WORK/bench.json"
   [[ -s $WORK/bench.log ]] && cat "$WORK/bench.log" >> "$WORK/summary.txt"
-  TESSERA_CUDA_MATH=cublaslt part bench_cublaslt 60 "$BUILD/bench/bench_device" "$WORK/bench_cublaslt.json" ctgan tvae  # the same plans, products by the library: a yardstick
-  [[ -s $WORK/bench_cublaslt.log ]] && grep -E 'us$|matmul' "$WORK/bench_cublaslt.log" | sed 's/^/   cuBLASLt: /' >> "$WORK/summary.txt"
   part fit 60 "$BUILD/tessera" example "$WORK/people.csv" --rows 30000 --force --quiet
   part fit_cuda 100 "$BUILD/tessera" fit "$WORK/people.csv" --model "$WORK/people.tessera" --force --epochs 50 --calibrate full --device cuda --json
   for tier in off full; do part "sample_cuda_$tier" 60 "$BUILD/tessera" sample "$WORK/people.tessera" --rows 1000000 --output "$WORK/rows.csv" --force --calibrate $tier --device cuda --json; done
@@ -180,8 +174,8 @@ passed=true
 grep -qs '"code": [^0]' "$WORK"/*.result && passed=false
 mkdir -p "$OUT"
 peers=$(for name in torch_{ctgan,tvae}_{eager,graph,compiled} torch_timegan jax_{ctgan,tvae}; do printf '"%s": %s,' $name "$(json $name)"; done)
-printf '{"card": "%s", "passed": %s, "parts": {%s}, "ceilings": %s, "bench": %s, "bench_cublaslt": %s, "peers": {%s}, "cudnn": %s}\n' "$card" $passed \
-  "$(cat "$WORK"/*.result | paste -sd,)" "$(json ceilings)" "$(json bench)" "$(json bench_cublaslt)" "${peers%,}" "$(json cudnn)" > "$OUT/gpu_check.json"
+printf '{"card": "%s", "passed": %s, "parts": {%s}, "ceilings": %s, "bench": %s, "peers": {%s}, "cudnn": %s}\n' "$card" $passed \
+  "$(cat "$WORK"/*.result | paste -sd,)" "$(json ceilings)" "$(json bench)" "${peers%,}" "$(json cudnn)" > "$OUT/gpu_check.json"
 if (( ${#failed[@]} )); then say "FAILED: ${failed[*]}"; else say "All of it passed: ${parts[*]}"; fi
 cp "$WORK/summary.txt" "$OUT/"
 tar -C "$WORK" -czf "$OUT/logs.tar.gz" --wildcards $(cd "$WORK" && ls -- *.log *.json 2> /dev/null)

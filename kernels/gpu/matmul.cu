@@ -11,7 +11,6 @@
 //   batch.
 //   one block barrier per stage · deterministic, no atomics
 #include "kernels/gpu/bodies/product.cuh"
-#include "kernels/gpu/matmul.h"
 #include "kernels/shards.h"
 
 namespace tessera::gpu {
@@ -85,7 +84,7 @@ void run(const Call& call, int64_t, void* scratch) {
 void run_factors(const Call& call, int64_t tile, void* scratch) {
   switch (static_cast<const Matmul*>(call.op)->factors) {
     case Precision::fp32: return run<FmaTiles>(call, tile, scratch);
-    case Precision::tf32: return run<TensorTiles<Tf32Math<false>>>(call, tile, scratch);
+    case Precision::tf32: return run<TensorTiles<Tf32Math>>(call, tile, scratch);
     case Precision::bf16: return run<TensorTiles<HalfMath<true>>>(call, tile, scratch);
     case Precision::fp16: return run<TensorTiles<HalfMath<false>>>(call, tile, scratch);
   }
@@ -183,12 +182,6 @@ void sharded_run(const Call& call, int64_t, void* scratch) { ShardSums(call, scr
 Kernel sharded_wgrad_entry() { return {one_if_any, sharded_run, sharded_bytes}; }
 Kernel narrow_entry() { return {one_if_any, narrow_run, nullptr}; }
 
-Kernel matmul_kernel(Math math) {
-  void (*const runs[kMaths])(const Call&, int64_t, void*) = {
-      run_factors, run<TensorTiles<Tf32Math<true>>>, run<TensorTiles<Tf32Math<false>>>,
-      run<TensorTiles<HalfMath<true>>>, run<TensorTiles<HalfMath<false>>>};
-  return {one_if_any, runs[static_cast<int>(math)], scratch_bytes};
-}
-Kernel matmul_entry() { return matmul_kernel(Math::fp32); }
+Kernel matmul_entry() { return {one_if_any, run_factors, scratch_bytes}; }
 
 }  // namespace tessera::gpu

@@ -38,7 +38,7 @@ FUSED = "Each/FusedOps*:FusedL*:Fused.AStepOfTvaeHas*:Fused.AStepOfCtganHas*:Fus
 NORM, MAP, SPARSE, ROWS = "*batch_norm*:*running*:*norm_eval*", "*unary*:*binary*:*lerp*:*broadcast*:*average*", "*sparse*", "*draw*:*gather*:*mixture*"
 FIRST = {
     "batch_norm": NORM, "columns": "*batch_norm*:*sum_rows*", "copy": "*concat*:*slice*:*reshape*:*fill*", "elementwise": MAP, "map": MAP, "span": "*span*", "sparse": SPARSE,
-    "optimizer": "*adam*:*average*:*clamp*:*report*", "matmul": "*atmul*:*Maths*", "matmul_tile": "*atmul*:*Maths*", "product": "*atmul*:*Maths*", "random": "*random*", "sampling": ROWS, "rows.cu": ROWS,
+    "optimizer": "*adam*:*average*:*clamp*:*report*", "matmul": "*atmul*:*GpuProducts*", "matmul_tile": "*atmul*:*GpuProducts*", "product": "*atmul*:*GpuProducts*", "random": "*random*", "sampling": ROWS, "rows.cu": ROWS,
     "rows.cuh": "*dot*:*sum_cols*", "reduce": "*dot*:*sum_*", "recurrent": "*recurrent*", "fused": FUSED, "chains": FUSED, "chain": FUSED, "backend": "Backend*", "step": "Backend*",
 }
 EVERYTHING = "-*Adults*:Cli*"

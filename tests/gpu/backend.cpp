@@ -332,26 +332,6 @@ TEST_F(Backend, StepsInFlightAreTheSteps) {
   }
 }
 
-TEST_F(Backend, ArithmeticsThatAreNotThereAreNamed) {
-  const DeviceApi& api = *tessera_device_backend();
-  DeviceSession* s = nullptr;
-  for (const auto& [wish, said] : {std::pair{"cublaslt", "cuBLASLt cannot be used"},
-                                   {"cublaslt_tf32", "cuBLASLt cannot be used"},
-                                   {"fp8", "known are fp32, tf32x3, tf32, bf16, fp16, cublaslt"}}) {
-    setenv("TESSERA_CUDA_MATH", wish, 1);
-    EXPECT_EQ(api.open(0, &s), DeviceStatus::missing);
-    EXPECT_NE(std::string(api.message()).find(said), std::string::npos) << api.message();
-  }
-  setenv("TESSERA_CUDA_MATH", "tf32", 1);
-  EXPECT_EQ(api.open(0, &s), DeviceStatus::ok);
-  EXPECT_EQ(api.kernels->fused, nullptr) << "every op a launch";
-  api.close(s);
-  unsetenv("TESSERA_CUDA_MATH");
-  EXPECT_EQ(api.open(0, &s), DeviceStatus::ok);
-  EXPECT_NE(api.kernels->fused, nullptr);
-  api.close(s);
-}
-
 TEST_F(Backend, DevicesAreDescribed) {
   const DeviceApi& api = *tessera_device_backend();
   int driver = 0, runtime = 0, devices = 0;

@@ -6,7 +6,7 @@
 #include "gpu/buffer.h"
 #include "gpu/watched.h"
 #include "kernels/fused.h"
-#include "kernels/gpu/matmul.h"
+#include "kernels/gpu/dialect/table.h"
 #include "ops/op_check.h"
 #include "support/rounded_cases.h"
 
@@ -108,7 +108,7 @@ void has_the_bits_of_a_launch_of_its_own(const Case& c) {
   set_now(c);
   const Grids in = draw_inputs(c, true);
   for (const Layout& l : {Layout{}, Layout{3, 1}}) {
-    const Ran alone = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, l, enqueue_alone);
+    const Ran alone = run_kernel(kernels_cuda(), c, in, l, enqueue_alone);
     const int64_t rows = c.reference(in)[rows_output(traits_now)].rows;
     if (alone.out[0].empty()) continue;
     for (const Way& s : ways_of(c, rows)) {
@@ -116,7 +116,7 @@ void has_the_bits_of_a_launch_of_its_own(const Case& c) {
       if (product != nullptr && s.sliced && (product->trans_a ? in[0].rows : in[0].cols) == 0) continue;
       way_now = s;
       emulation::set_schedule(emulation::parse_schedule(l.pad > 0 ? "random:3" : "sequential"));
-      const Ran fused = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, l, enqueue_fused);
+      const Ran fused = run_kernel(kernels_cuda(), c, in, l, enqueue_fused);
       if (!fitted) {
         EXPECT_TRUE((product != nullptr && product->pairs > 6) || c.in.size() > 8 ||
                     (s.cut == FusedChain::flat && l.pad > 0))
@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(Each, FusedOps, testing::ValuesIn(op_names()), [](const
 void has_bits(const Ran& alone, const Case& c, const Grids& in, const Way& way, const char* schedule = "sequential") {
   way_now = way;
   emulation::set_schedule(emulation::parse_schedule(schedule));
-  const Ran fused = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, {}, enqueue_fused);
+  const Ran fused = run_kernel(kernels_cuda(), c, in, {}, enqueue_fused);
   emulation::set_schedule({});
   ASSERT_TRUE(fitted) << op_name(c.op);
   same_bits(alone, fused, op_name(c.op));
@@ -187,7 +187,7 @@ TEST(FusedLaunches, TakeSequencesInGroupsWhereTheRoomIsSmall) {
     for (const Case* c : {&forwards, &backwards}) {
       set_now(*c);
       const Grids in = draw_inputs(*c, true);
-      const Ran alone = run_kernel(kernels_cuda(gpu::Math::fp32), *c, in, {}, enqueue_alone);
+      const Ran alone = run_kernel(kernels_cuda(), *c, in, {}, enqueue_alone);
       const bool stacked = sequences == 2 * kSequenceTile;
       const Way way{FusedChain::rows, stacked ? kSequenceTile : sequences, false, stacked ? kSequenceTile : 0};
       for (const char* schedule : {"sequential", "random:7"}) has_bits(alone, *c, in, way, schedule);
@@ -198,7 +198,7 @@ TEST(FusedLaunches, TakeSequencesInGroupsWhereTheRoomIsSmall) {
 void has_the_bits_of_its_own_launch(const Case& c, const Way& way) {
   set_now(c);
   const Grids in = draw_inputs(c, true);
-  has_bits(run_kernel(kernels_cuda(gpu::Math::fp32), c, in, {}, enqueue_alone), c, in, way);
+  has_bits(run_kernel(kernels_cuda(), c, in, {}, enqueue_alone), c, in, way);
 }
 
 // Layers so wide that one step's inputs fill the room, and that a tile's gradients do not fit shared memory.

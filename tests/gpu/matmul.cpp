@@ -1,20 +1,17 @@
-// What is true of the matmul kernels alone: their arithmetics, and that cutting a product changes no bit.
-#include <bit>
+// What is true of the matmul kernels alone: products of rounded factors, and that cutting a product changes no bit.
 #include <cfloat>
 #include <numeric>
 
 #include "gpu/watched.h"
-#include "kernels/gpu/matmul.h"
+#include "kernels/gpu/dialect/table.h"
 #include "ops/op_check.h"
 #include "support/rounded_cases.h"
 
 namespace tessera::oracle {
 namespace {
 
-using gpu::Math;
-
-Ran run_gpu(const Case& c, const Grids& in, Math math, Layout layout = {}) {
-  return run_kernel(kernels_cuda(math), c, in, layout,
+Ran run_gpu(const Case& c, const Grids& in, Layout layout = {}) {
+  return run_kernel(kernels_cuda(), c, in, layout,
                     [](const Kernel& kernel, const Call& call, int64_t tile, void* scratch) {
                       const Watched watched(kernel, call, scratch);
                       GpuContext context{nullptr, scratch};
@@ -22,15 +19,12 @@ Ran run_gpu(const Case& c, const Grids& in, Math math, Layout layout = {}) {
                     });
 }
 
-// A float with no more than `bits` bits of mantissa behind the first: what a tensor core sees of it, exactly.
-double shortened(double x, int bits) {
-  const uint32_t drop = 23u - static_cast<uint32_t>(bits), u = std::bit_cast<uint32_t>(static_cast<float>(x));
-  return static_cast<double>(std::bit_cast<float>(u >> drop << drop));
-}
+constexpr Precision kFactors[] = {Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp16};
 
-Case random_product(bool ta, bool tb, int64_t m, int64_t n, std::vector<int64_t> depths, int64_t addend_rows = 0) {
+Case random_product(bool ta, bool tb, int64_t m, int64_t n, std::vector<int64_t> depths, int64_t addend_rows = 0,
+                    Precision factors = Precision::fp32) {
   Case c = {};
-  const Matmul op{ta, tb, static_cast<int>(depths.size()), addend_rows > 0};
+  const Matmul op{ta, tb, static_cast<int>(depths.size()), addend_rows > 0, 0, factors};
   c.op = op;
   for (const int64_t k : depths) {
     c.in.push_back(ta ? real(k, m) : real(m, k));
@@ -41,32 +35,6 @@ Case random_product(bool ta, bool tb, int64_t m, int64_t n, std::vector<int64_t>
   return c;
 }
 
-class Maths : public testing::TestWithParam<std::tuple<Math, int, const char*>> {};
-
-// The reference multiplies the rounded factors in double, so the bound is fp32's: what is left is the order of the sum.
-TEST_P(Maths, AreExactButForTheRoundingOfTheirFactors) {
-  const auto& [math, bits, name] = GetParam();
-  for (const Case& c : all_cases()) {
-    const Matmul* op = std::get_if<Matmul>(&c.op);
-    if (op == nullptr) continue;
-    Grids in = draw_inputs(c, true);
-    for (size_t i = 0; i < static_cast<size_t>(2 * op->pairs); ++i)
-      for (Number& x : in[i].cells) x = shortened(x.v, bits);
-    SCOPED_TRACE(c.note);
-    const Grids want = c.reference(in);
-    for (const Layout& l : {Layout{}, Layout{3, 1}, Layout{5, 4, 0, 4}})
-      compare(want, run_gpu(c, in, math, l), FLT_EPSILON, 2 * FLT_MIN, 8);
-    emulation::set_schedule({emulation::Schedule::random, 5});
-    const Ran again = run_gpu(c, in, math);
-    emulation::set_schedule({});
-    same_bits(run_gpu(c, in, math), again, name);
-  }
-}
-INSTANTIATE_TEST_SUITE_P(Each, Maths,
-                         testing::Values(std::tuple{Math::tf32x3, 23, "tf32x3"}, std::tuple{Math::tf32, 10, "tf32"},
-                                         std::tuple{Math::bf16, 7, "bf16"}, std::tuple{Math::fp16, 10, "fp16"}),
-                         [](const auto& test) { return std::get<2>(test.param); });
-
 // The op says to what its factors are rounded; the reference multiplies what is left of them.
 class GpuProducts : public OfPrecision {};
 TESSERA_OF_EACH_PRECISION(GpuProducts);
@@ -74,7 +42,11 @@ TESSERA_OF_EACH_PRECISION(GpuProducts);
 TEST_P(GpuProducts, AreThoseOfRoundedFactors) {
   each_rounded_case(GetParam(), [](const Case& c, const Grids& in, const Grids& want) {
     for (const Layout& l : {Layout{}, Layout{3, 1}, Layout{5, 4, 0, 4}})
-      compare(want, run_gpu(c, in, Math::fp32, l), FLT_EPSILON, 2 * FLT_MIN, 8);
+      compare(want, run_gpu(c, in, l), FLT_EPSILON, 2 * FLT_MIN, 8);
+    emulation::set_schedule({emulation::Schedule::random, 5});
+    const Ran again = run_gpu(c, in);
+    emulation::set_schedule({});
+    same_bits(run_gpu(c, in), again, "random schedule");
   });
 }
 
@@ -85,7 +57,7 @@ TEST(GpuMatmul, ABlockOfItsOwnForEachSliceChangesNoBit) {
   std::vector<int64_t> some(70);
   std::iota(some.begin(), some.end(), 100);
   const Batch few = picked(c, in, some);
-  const Ran whole = run_gpu(c, in, Math::fp32), part = run_gpu(few.c, few.in, Math::fp32);
+  const Ran whole = run_gpu(c, in), part = run_gpu(few.c, few.in);
   Ran same = part;
   same.out[0].assign(whole.out[0].begin() + 100 * 3, whole.out[0].begin() + 170 * 3);
   same_bits(same, part, "rows 100 to 170");
@@ -104,24 +76,24 @@ TEST(GpuMatmul, AnyNumberOfPairs) {
         for (size_t p = 0; p + 1 < in.size(); p += 2)
           for (int64_t k = 0; k < in[p].rows; ++k) want(i, j) += in[p](k, i) * in[p + 1](k, j);
       }
-    compare({want}, run_gpu(many, in, Math::fp32, {3, 1}), FLT_EPSILON, 2 * FLT_MIN);
+    compare({want}, run_gpu(many, in, {3, 1}), FLT_EPSILON, 2 * FLT_MIN);
   }
 }
 
 // A = identity and B = identity with distinct small integers on the other side: any swapped index of a fragment shows.
-TEST(GpuMatmul, IdentityGivesTheOtherFactorBackInEveryArithmetic) {
-  for (const Math math : {Math::fp32, Math::tf32x3, Math::tf32, Math::bf16, Math::fp16})
+TEST(GpuMatmul, IdentityGivesTheOtherFactorBackInEveryPrecision) {
+  for (const Precision factors : kFactors)
     for (const bool ta : {false, true})
       for (const bool tb : {false, true})
         for (const bool left : {false, true}) {
-          const Case c = random_product(ta, tb, 64, 64, {64});
+          const Case c = random_product(ta, tb, 64, 64, {64}, 0, factors);
           Grids in = draw_inputs(c, true);
           for (int64_t i = 0; i < 64; ++i)
             for (int64_t j = 0; j < 64; ++j) {
               in[left ? 0 : 1](i, j) = i == j;
               in[left ? 1 : 0](i, j) = static_cast<double>((i * 64 + j) % 251) - 125;  // 8 bits hold them
             }
-          const Ran got = run_gpu(c, in, math);
+          const Ran got = run_gpu(c, in);
           const bool trans = left ? tb : ta;
           for (int64_t i = 0; i < 64; ++i)
             for (int64_t j = 0; j < 64; ++j)
@@ -129,19 +101,19 @@ TEST(GpuMatmul, IdentityGivesTheOtherFactorBackInEveryArithmetic) {
         }
 }
 
-// Small integers, which every arithmetic multiplies exactly, in products that are made by tiles of 16, 32 and 64.
+// Small integers, which every precision multiplies exactly, in products that are made by tiles of 16, 32 and 64.
 TEST(GpuMatmul, TilesOfEverySideAreExact) {
   constexpr int64_t kDepth = 37;
-  for (const Math math : {Math::fp32, Math::tf32x3, Math::tf32, Math::bf16, Math::fp16})
+  for (const Precision factors : kFactors)
     for (const bool ta : {false, true})
       for (const bool tb : {false, true})
         for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{40, 36}, {420, 380}, {770, 700}}) {
-          const Case c = random_product(ta, tb, rows, cols, {kDepth});
+          const Case c = random_product(ta, tb, rows, cols, {kDepth}, 0, factors);
           Grids in = draw_inputs(c, true);
           for (size_t k = 0; k < 2; ++k)
             for (size_t i = 0; i < in[k].cells.size(); ++i)
               in[k].cells[i] = static_cast<double>((i * (k == 0 ? 37 : 53)) % 15) - 7;
-          const Ran got = run_gpu(c, in, math);
+          const Ran got = run_gpu(c, in);
           for (int64_t i = 0; i < rows; ++i)
             for (int64_t j = 0; j < cols; ++j) {
               double want = 0;

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "gpu/watched.h"
-#include "kernels/gpu/matmul.h"
+#include "kernels/gpu/dialect/table.h"
 #include "ops/op_check.h"
 
 namespace tessera::oracle {
@@ -15,8 +15,8 @@ void enqueue(const Kernel& kernel, const Call& call, int64_t tile, void* scratch
   GpuContext context{nullptr, scratch};
   kernel.run(call, tile, &context);
 }
-Ran run_gpu(const Case& c, const Grids& in, Layout layout, gpu::Math math = gpu::Math::fp32) {
-  return run_kernel(kernels_cuda(math), c, in, layout, enqueue);
+Ran run_gpu(const Case& c, const Grids& in, Layout layout) {
+  return run_kernel(kernels_cuda(), c, in, layout, enqueue);
 }
 
 // Tight rows; misaligned ones; rows of whole 16-byte words with something between them.

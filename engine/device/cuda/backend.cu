@@ -7,10 +7,8 @@
 #include <utility>
 
 #include "engine/device/cuda/check.h"
-#include "engine/device/cuda/cublaslt.h"
 #include "engine/device/cuda/range.h"
 #include "kernels/gpu/bodies/step.cuh"
-#include "kernels/gpu/matmul.h"
 
 namespace tessera {
 
@@ -114,40 +112,6 @@ DeviceStatus describe(int number, DeviceInfo* info) {
   });
 }
 
-// The arithmetic of products (kernels/gpu/matmul.h): fp32 unless the environment variable TESSERA_CUDA_MATH selects
-// another, for study and for checks.
-constexpr const char* kMathNames[gpu::kMaths] = {"fp32", "tf32x3", "tf32", "bf16", "fp16"};
-int wanted_math() {
-  const char* wish = std::getenv("TESSERA_CUDA_MATH");
-  if (wish == nullptr || *wish == 0) return 0;
-  for (int m = 0; m < gpu::kMaths; ++m)
-    if (std::strcmp(wish, kMathNames[m]) == 0) return m;
-  return -1;
-}
-
-// The backend's kernels: chosen when a device is opened, because some need one.
-DeviceApi& table();
-void choose_kernels() {
-  const char* wish = std::getenv("TESSERA_CUDA_MATH");
-  const bool tf32 = wish != nullptr && std::strcmp(wish, "cublaslt_tf32") == 0;
-  if (wish != nullptr && (tf32 || std::strcmp(wish, "cublaslt") == 0)) {
-    std::string reason;
-    const KernelTable* kernels = cublaslt_kernels(tf32, reason);
-    if (kernels == nullptr) {
-      message() = std::string("TESSERA_CUDA_MATH=") + wish + ": cuBLASLt cannot be used (" + reason +
-                  ").\n  Without it our own kernels multiply.";
-      throw Failed{DeviceStatus::missing};
-    }
-    table().kernels = kernels;  // not reached: without a GPU there is no cuBLASLt
-  } else if (wanted_math() < 0) {
-    message() = std::string("TESSERA_CUDA_MATH=") + wish +
-                ": known are fp32, tf32x3, tf32, bf16, fp16, cublaslt and cublaslt_tf32.";
-    throw Failed{DeviceStatus::missing};
-  } else {
-    table().kernels = &kernels_cuda(static_cast<gpu::Math>(wanted_math()));
-  }
-}
-
 // The kernels use cp.async, which needs compute capability 8.0. An older GPU has no image of them, and would report
 // this only at the first launch.
 void check_capability(int number) {
@@ -163,7 +127,6 @@ void check_capability(int number) {
 DeviceStatus open(int number, DeviceSession** session) {
   return guarded([&] {
     check_capability(number);
-    choose_kernels();
     auto s = std::make_unique<DeviceSession>();
     s->device = number;
     use(*s);
@@ -357,24 +320,22 @@ DeviceStatus wait_event(DeviceSession* s, void* event) {
 
 const char* last_message() { return message().c_str(); }
 
-DeviceApi& table() {
-  static DeviceApi api{kDeviceAbi,    sizeof(KernelTable),
-                       "cuda",        &kernels_cuda(),
-                       last_message,  versions,
-                       count,         describe,
-                       open,          close,
-                       allocate,      release,
-                       upload,        download,
-                       copy,          record,
-                       replay,        forget,
-                       run,           begin_download,
-                       wait_download, wait_event};
-  return api;
-}
-
 }  // namespace
 
-const DeviceApi& api() { return table(); }
+const DeviceApi& api() {
+  static const DeviceApi api{kDeviceAbi,    sizeof(KernelTable),
+                             "cuda",        &kernels_cuda(),
+                             last_message,  versions,
+                             count,         describe,
+                             open,          close,
+                             allocate,      release,
+                             upload,        download,
+                             copy,          record,
+                             replay,        forget,
+                             run,           begin_download,
+                             wait_download, wait_event};
+  return api;
+}
 
 }  // namespace cuda
 }  // namespace tessera

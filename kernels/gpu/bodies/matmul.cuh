@@ -18,7 +18,7 @@ template <class F>
 __device__ inline void with_tiles(Precision factors, F&& f) {
   switch (factors) {
     case Precision::fp32: return f(FmaTiles{});
-    case Precision::tf32: return f(TensorTiles<Tf32Math<false>>{});
+    case Precision::tf32: return f(TensorTiles<Tf32Math>{});
     case Precision::bf16: return f(TensorTiles<HalfMath<true>>{});
     case Precision::fp16: return f(TensorTiles<HalfMath<false>>{});
   }

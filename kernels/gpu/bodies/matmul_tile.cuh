@@ -205,41 +205,28 @@ struct FmaTile {
 // Warps of fragments of 16 × 8. A Math takes kDepth of k at a time from a stage and multiplies them; sums are fp32. An
 // element is one chain over k, a fragment's depth at a time, so the size of its tile changes no bit.
 
-// tf32: 10 bits of mantissa. 3×tf32: each factor is split in two and the product of the small parts is omitted, which
-// restores fp32's accuracy.
-template <bool split>
+// tf32: 10 bits of mantissa.
 struct Tf32Math {
-  static constexpr int kDepth = 8, kParts = split ? 2 : 1;
+  static constexpr int kDepth = 8;
   using Stored = float;
   template <int side, bool along_k, int threads>
   using Carrier = CopyingCarrier<side, along_k, threads>;
-  using A = uint32_t[kParts][4];
-  using B = uint32_t[kParts][2];
-  __device__ static void part(float x, uint32_t& high, uint32_t* low) {
-    high = to_tf32(x);
-    if constexpr (split) *low = to_tf32(x - __uint_as_float(high));
-  }
+  using A = uint32_t[4];
+  using B = uint32_t[2];
   template <int side, bool along_k>
   __device__ static void load_a(const float* s, int i, int k, A& a) {
     const int g = lane_id() / 4, t = lane_id() % 4;
 #pragma unroll
     for (int q = 0; q < 4; ++q)
-      part(s[StageLayout<float, side, along_k>::at(i + g + q % 2 * 8, k + t + q / 2 * 4)], a[0][q], &a[kParts - 1][q]);
+      a[q] = to_tf32(s[StageLayout<float, side, along_k>::at(i + g + q % 2 * 8, k + t + q / 2 * 4)]);
   }
   template <int side, bool along_k>
   __device__ static void load_b(const float* s, int j, int k, B& b) {
     const int g = lane_id() / 4, t = lane_id() % 4;
 #pragma unroll
-    for (int q = 0; q < 2; ++q)
-      part(s[StageLayout<float, side, along_k>::at(j + g, k + t + q * 4)], b[0][q], &b[kParts - 1][q]);
+    for (int q = 0; q < 2; ++q) b[q] = to_tf32(s[StageLayout<float, side, along_k>::at(j + g, k + t + q * 4)]);
   }
-  __device__ static void multiply(float (&d)[4], const A& a, const B& b) {
-    if constexpr (split) {  // small terms first
-      mma_tf32(d, a[1], b[0]);
-      mma_tf32(d, a[0], b[1]);
-    }
-    mma_tf32(d, a[0], b[0]);
-  }
+  __device__ static void multiply(float (&d)[4], const A& a, const B& b) { mma_tf32(d, a, b); }
 };
 
 // bf16 (8 bits of mantissa, fp32's range) and fp16 (11 bits, up to 65504). A whole stage at a time: two fragments of 16
