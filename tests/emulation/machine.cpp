@@ -449,6 +449,10 @@ void matrix_line(const void* line) {
   if (!machine->current->block->shared.holds(line, 16))
     fault("an ldmatrix of a line that is not in the block's shared memory");
 }
+void in_shared_memory(const void* p) {
+  if (!machine->current->block->shared.holds(p, 0))
+    fault("assume_shared() of a pointer that is not into the block's shared memory");
+}
 void copy_commit() { machine->current->copies.commit(); }
 void copy_wait(int pending) { machine->current->copies.wait(pending); }
 

@@ -88,6 +88,7 @@ void preempt();  // continues later: other threads run first
 
 // cp.async: bytes arrive at the wait for their group, not before, as late as the hardware might.
 void copy_async(void* shared, const void* global, int bytes, bool in, Place place);
+void in_shared_memory(const void* p);  // a fault if it is not in the block's shared memory
 void copy_commit();
 void copy_wait(int pending);
 void matrix_line(const void* line);  // of ldmatrix: a fault unless 16 bytes of shared memory at a multiple of 16

@@ -153,13 +153,11 @@ void warp_argmax(T& v, int& index, emulation::Place place = emulation::Place::he
   index = r.index;
 }
 
+inline void assume_shared(const void* p) { emulation::in_shared_memory(p); }
+
 inline void cp_async_16(void* shared, const void* global, bool in = true,
                         emulation::Place place = emulation::Place::here()) {
   emulation::copy_async(shared, global, 16, in, place);
-}
-inline void cp_async_8(void* shared, const void* global, bool in = true,
-                       emulation::Place place = emulation::Place::here()) {
-  emulation::copy_async(shared, global, 8, in, place);
 }
 inline void cp_async_4(void* shared, const void* global, bool in = true,
                        emulation::Place place = emulation::Place::here()) {

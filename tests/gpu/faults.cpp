@@ -58,6 +58,12 @@ TEST(Faults, AMatrixLineThatIsNotAlignedOrNotThere) {
   expect_fault([] { launch({1, 32}, "lines", lines_at, 1024 * 1024, 8); }, "not in the block's shared memory");
 }
 
+__global__ void assumes_shared(const float* x) { assume_shared(x); }
+TEST(Faults, NamesAPointerWronglyAssumedToBeShared) {
+  const Buffer<float> x(4);
+  expect_fault([&] { launch({1, 32}, "assumes", assumes_shared, x.data()); }, "not into the block's shared memory");
+}
+
 // ---- masks --------------------------------------------------------------------------------------
 __global__ void not_in_mask(int* x) { x[threadIdx.x] = __shfl_sync(0xFFFFu, static_cast<int>(threadIdx.x), 0); }
 __global__ void absent_lanes(int* x) { x[threadIdx.x] = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x), 0); }

@@ -26,8 +26,7 @@ __device__ inline void with_tiles(Precision factors, F&& f) {
 
 // Columns first … end − 1 of rows of a product. noinline: inlined into one kernel these would spill its registers.
 template <class Tile, bool trans_b>
-__attribute__((noinline)) __device__ void make_rows(const Problem& p, const Rows& rows, int first, int end,
-                                                    float* shared) {
+__attribute__((noinline)) __device__ void make_rows(const Problem& p, Rows rows, int first, int end, float* shared) {
   for (int r = 0; r < rows.count; r += Tile::kRows)
     for (int c = first; c < end; c += Tile::kCols)
       make_tile<Tile, false, trans_b>(p, rows, r, c, end, kAllSlices, p.out, shared);

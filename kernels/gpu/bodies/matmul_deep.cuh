@@ -68,6 +68,7 @@ __device__ inline void make_deep_slice(const Problem& p, int slice, int row, int
 
 // noinline: inlined into one kernel this would spill its registers.
 __attribute__((noinline)) __device__ inline void make_deep(const Problem& p, float* shared) {
+  assume_shared(shared);
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, row = lane_id() / 4 * 4,
             column = lane_id() % 4 * 8;
   const int r = thread / 8, c = thread % 8 * kChunk;  // four elements of the sum

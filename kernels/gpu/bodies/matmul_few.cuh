@@ -62,9 +62,11 @@ __device__ inline void few_columns(const Problem::Pair& pair, const Rows& rows, 
   }
 }
 
-// noinline: inlined into one kernel this would spill its registers.
+// noinline: inlined into one kernel this would spill its registers. `rows` by value: a reference would be read from
+// local memory in the loops.
 template <int height, bool trans_b>
-__attribute__((noinline)) __device__ void make_few(const Problem& p, const Rows& rows, float* shared) {
+__attribute__((noinline)) __device__ void make_few(const Problem& p, Rows rows, float* shared) {
+  assume_shared(shared);
   for (int c0 = 0; c0 < p.cols; c0 += kThreads) {
     const int c = c0 + static_cast<int>(threadIdx.x);
     const bool inside = c < p.cols;

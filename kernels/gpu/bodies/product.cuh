@@ -144,6 +144,7 @@ struct Loads {
 template <class Tile, bool trans_a, bool trans_b>
 __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, int col0, int col_end, int slice,
                                  float* out, float* shared) {
+  assume_shared(shared);
   using Stored = typename Tile::Stored;
   using In = Loads<Tile, trans_a, trans_b>;
   const bool cut = slice != kAllSlices;

@@ -238,9 +238,10 @@ __device__ inline void end_lanes(const RecurrentLayer& s, const RecurrentRoom& a
 
 // All steps of the sequences `rows`, in groups that the room holds. Every thread of the block calls it. noinline: each
 // variant gets the registers that it needs, and makes no calls that would make its callers save theirs.
-template <Cell cell, int V, bool held>
-__attribute__((noinline)) __device__ void recurrent_forwards(const RecurrentLayer& s, const Rows& rows, int most,
+template <Cell cell, int V, bool held, bool in_shared>
+__attribute__((noinline)) __device__ void recurrent_forwards(const RecurrentLayer& s, Rows rows, int most,
                                                              float* floats, int count) {
+  if constexpr (in_shared) assume_shared(floats);
   each_group(rows, most, [&](const Rows& some) {
     RecurrentRoom room = recurrent_room(s, V == 1 ? 1 : padded(some.count), floats, count);
     start_lanes(s, some, room);
@@ -255,20 +256,22 @@ __attribute__((noinline)) __device__ void recurrent_forwards(const RecurrentLaye
     end_lanes<cell>(s, room);
   });
 }
-template <Cell cell>
+template <Cell cell, bool in_shared>
 __device__ inline void recurrent_of(const RecurrentLayer& s, const Rows& rows, float* room, int floats) {
   const int most = most_lanes(recurrent_floats(s.in, s.hidden), floats), lanes = min(most, rows.count);
   const bool held = s.hidden <= kHeldColumn<static_cast<int>(gates_of(cell))> * kColumnThreads &&
                     s.hidden * blocks_of_four(lanes) * kColumnThreads <= kThreads;
-  if (lanes == 1 && held) return recurrent_forwards<cell, 1, true>(s, rows, most, room, floats);
-  if (lanes == 1) return recurrent_forwards<cell, 1, false>(s, rows, most, room, floats);
-  if (held) return recurrent_forwards<cell, 4, true>(s, rows, most, room, floats);
-  return recurrent_forwards<cell, 4, false>(s, rows, most, room, floats);
+  if (lanes == 1 && held) return recurrent_forwards<cell, 1, true, in_shared>(s, rows, most, room, floats);
+  if (lanes == 1) return recurrent_forwards<cell, 1, false, in_shared>(s, rows, most, room, floats);
+  if (held) return recurrent_forwards<cell, 4, true, in_shared>(s, rows, most, room, floats);
+  return recurrent_forwards<cell, 4, false, in_shared>(s, rows, most, room, floats);
 }
+// in_shared: the room lies in shared memory, not in the workspace.
+template <bool in_shared>
 __device__ inline void recurrent_rows(const RecurrentLayer& s, const Rows& rows, float* room, int floats) {
-  if (s.cell == Cell::lstm) return recurrent_of<Cell::lstm>(s, rows, room, floats);
-  if (s.cell == Cell::gru) return recurrent_of<Cell::gru>(s, rows, room, floats);
-  return recurrent_of<Cell::gru_reset_before>(s, rows, room, floats);
+  if (s.cell == Cell::lstm) return recurrent_of<Cell::lstm, in_shared>(s, rows, room, floats);
+  if (s.cell == Cell::gru) return recurrent_of<Cell::gru, in_shared>(s, rows, room, floats);
+  return recurrent_of<Cell::gru_reset_before, in_shared>(s, rows, room, floats);
 }
 
 // ---- as a step of a fused launch ------------------------------------------------------------------------------------
@@ -281,7 +284,7 @@ struct Fused<Recurrent> {
   }
   __device__ static void rows(const Step& x, const RowsPart& p) {
     clear_beyond(x.saved, p.rows, x.y.rows, x.steps, static_cast<int>(saved_of(x.cell)) * x.hidden);
-    recurrent_rows(x, p.rows, p.shared, kSharedFloats);
+    recurrent_rows<true>(x, p.rows, p.shared, kSharedFloats);
   }
 };
 

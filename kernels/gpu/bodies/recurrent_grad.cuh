@@ -187,24 +187,26 @@ __device__ inline void group_backwards(const RecurrentBack& s, const Rows& rows,
   }
 }
 
-template <Cell cell, int V, bool held>
-__attribute__((noinline)) __device__ void recurrent_backwards(const RecurrentBack& s, const Rows& rows, int most,
+template <Cell cell, int V, bool held, bool in_shared>
+__attribute__((noinline)) __device__ void recurrent_backwards(const RecurrentBack& s, Rows rows, int most,
                                                               float* room) {
+  if constexpr (in_shared) assume_shared(room);
   each_group(rows, most, [&](const Rows& some) { group_backwards<cell, V, held>(s, some, room); });
 }
-template <Cell cell>
+template <Cell cell, bool in_shared>
 __device__ inline void recurrent_grad_of(const RecurrentBack& s, const Rows& rows, float* room, int floats) {
   const int most = most_lanes(recurrent_grad_floats(s.w_h.rows), floats), lanes = min(most, rows.count);
   const bool held = s.w_h.rows * blocks_of_four(lanes) * kRowThreads <= kThreads;
-  if (lanes == 1 && held) return recurrent_backwards<cell, 1, true>(s, rows, most, room);
-  if (lanes == 1) return recurrent_backwards<cell, 1, false>(s, rows, most, room);
-  if (held) return recurrent_backwards<cell, 4, true>(s, rows, most, room);
-  return recurrent_backwards<cell, 4, false>(s, rows, most, room);
+  if (lanes == 1 && held) return recurrent_backwards<cell, 1, true, in_shared>(s, rows, most, room);
+  if (lanes == 1) return recurrent_backwards<cell, 1, false, in_shared>(s, rows, most, room);
+  if (held) return recurrent_backwards<cell, 4, true, in_shared>(s, rows, most, room);
+  return recurrent_backwards<cell, 4, false, in_shared>(s, rows, most, room);
 }
+template <bool in_shared>
 __device__ inline void recurrent_grad_rows(const RecurrentBack& s, const Rows& rows, float* room, int floats) {
-  if (s.cell == Cell::lstm) return recurrent_grad_of<Cell::lstm>(s, rows, room, floats);
-  if (s.cell == Cell::gru) return recurrent_grad_of<Cell::gru>(s, rows, room, floats);
-  return recurrent_grad_of<Cell::gru_reset_before>(s, rows, room, floats);
+  if (s.cell == Cell::lstm) return recurrent_grad_of<Cell::lstm, in_shared>(s, rows, room, floats);
+  if (s.cell == Cell::gru) return recurrent_grad_of<Cell::gru, in_shared>(s, rows, room, floats);
+  return recurrent_grad_of<Cell::gru_reset_before, in_shared>(s, rows, room, floats);
 }
 
 // d_x.
@@ -344,7 +346,7 @@ struct Fused<RecurrentGrad> {
   }
   __device__ static void rows(const Step& x, const RowsPart& p) {
     clear_beyond(x.slopes, p.rows, x.sequences, x.steps, static_cast<int>(slopes_of(x.cell)) * x.w_h.rows);
-    recurrent_grad_rows(x, p.rows, p.shared, kSharedFloats);
+    recurrent_grad_rows<true>(x, p.rows, p.shared, kSharedFloats);
   }
 };
 template <>
@@ -354,7 +356,8 @@ struct Fused<RecurrentInputGrad> {
     packing.fits = recurrent_input_floats(call.in[1].cols, 4) <= kSharedFloats;
     return recurrent_input(call);
   }
-  __attribute__((noinline)) __device__ static void rows(const Step& x, const RowsPart& p) {
+  __attribute__((noinline)) __device__ static void rows(const Step& x, RowsPart p) {
+    assume_shared(p.shared);
     const int all = p.rows.count * x.steps, depth = padded(x.w_x.cols),
               columns = min((kSharedFloats - depth) / (depth + 2) / 4 * 4, padded(all));
     for (int first = 0; first < all; first += columns) {

@@ -188,22 +188,27 @@ __device__ inline void hold_columns(const float* w, int ld, int gate, int depth,
 #pragma unroll
     for (int i = 0; i < kHeldColumn<G>; ++i) {
       const int k = i * kColumnThreads + p;
-      own[g * kHeldColumn<G> + i] = k < depth ? w[k * ld + g * gate] : 0.0f;
+      // −0 for values that held_column_sums does not load: the product with 0 changes no sum, not even one of −0
+      own[g * kHeldColumn<G> + i] = k < depth ? w[k * ld + g * gate] : i * kColumnThreads < depth ? 0.0f : -0.0f;
     }
   round_all(factors, own);
 }
-// sum[g] for gates first … first + n − 1 of those held. `v`: values of thread p's lanes.
+// sum[g] for gates first … first + n − 1 of those held. `v`: values of thread p's lanes. With one lane all values are
+// loaded before the first is used: a branch on the depth between them would make each load wait for the one before.
 template <int G, int V, int first, int n, int held>
 __device__ inline void held_column_sums(const float (&own)[held], const float* v, int lanes, int depth, int p,
                                         float (&sum)[n]) {
-  float part[n][V] = {};
+  float part[n][V] = {}, ahead[V == 1 ? kHeldColumn<G> : 1];
+  if constexpr (V == 1) {
+#pragma unroll
+    for (int i = 0; i < kHeldColumn<G>; ++i) ahead[i] = i * kColumnThreads < depth ? v[i * kColumnThreads + p] : 0.0f;
+  }
 #pragma unroll
   for (int i = 0; i < kHeldColumn<G>; ++i) {
-    if (i * kColumnThreads >= depth) break;
-    const float* at = v + (i * kColumnThreads + p) * lanes;
+    if (V == 4 && i * kColumnThreads >= depth) break;
     float x[4];
-    if constexpr (V == 4) load_four(at, x);
-    else x[0] = at[0];
+    if constexpr (V == 4) load_four(v + (i * kColumnThreads + p) * lanes, x);
+    else x[0] = ahead[i];
 #pragma unroll
     for (int g = 0; g < n; ++g)
 #pragma unroll

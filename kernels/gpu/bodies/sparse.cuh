@@ -183,8 +183,8 @@ SparseStep sparse_step(const Call& call) {
   return {Entries(call, op), whole(call.in[2]), op.addend ? whole(call.in[3]) : Operand{}, target(call.out[0])};
 }
 // Rows of a product. noinline: inlined into one kernel this would spill its registers.
-__attribute__((noinline)) __device__ inline void sparse_matmul(const SparseStep& x, const Rows& all_rows,
-                                                               float* shared) {
+__attribute__((noinline)) __device__ inline void sparse_matmul(const SparseStep& x, Rows all_rows, float* shared) {
+  assume_shared(shared);
   ListedEntry* const list = reinterpret_cast<ListedEntry*>(shared);
   constexpr int kListed = kSharedFloats / 2;
   const int all = x.entries.index.cols, chunks = tiles_of(x.out.cols, kChunk);
@@ -226,7 +226,8 @@ struct Fused<SparseMatmul> {
   __device__ static void rows(const Step& x, const RowsPart& p) { sparse_matmul(x, p.rows, p.shared); }
 };
 // A block's tile of out. noinline: inlined into one kernel this would spill its registers.
-__attribute__((noinline)) __device__ inline void sparse_wgrad(const SparseStep& x, const TilesPart& at) {
+__attribute__((noinline)) __device__ inline void sparse_wgrad(const SparseStep& x, TilesPart at) {
+  assume_shared(at.shared);
   WgradRoom& room = *reinterpret_cast<WgradRoom*>(at.shared);
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = lane_id(), row = lane / 8 * 4, col = lane % 8 * kChunk;
   const int w0 = at.tiling.row_of(at.block), last = min(w0 + kWgradRows, x.out.rows) - 1,

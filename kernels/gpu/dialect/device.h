@@ -71,6 +71,10 @@ __device__ inline int lane_id() {
 namespace tessera {
 using butterfly::warp_argmax, butterfly::warp_max, butterfly::warp_min, butterfly::warp_sum;
 
+// `p` points to the block's shared memory. A function that is not inlined does not know that: its accesses would be
+// generic (LD instead of LDS, with 64-bit addresses).
+__device__ inline void assume_shared(const void* p) { __builtin_assume(__isShared(p)); }
+
 // ---- asynchronous copies from global to shared memory -------------------------------------------
 // The bytes are visible after cp_async_wait of their group to the thread that copied, and after a barrier to the
 // others. With `in` false zeros are written and the source is not read. Source and target are aligned to the size.
@@ -78,11 +82,6 @@ __device__ inline unsigned shared_address(const void* p) { return static_cast<un
 __device__ inline void cp_async_16(void* shared, const void* global, bool in = true) {
   const int bytes = in ? 16 : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
-               : "memory");
-}
-__device__ inline void cp_async_8(void* shared, const void* global, bool in = true) {
-  const int bytes = in ? 8 : 0;
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
                : "memory");
 }
 __device__ inline void cp_async_4(void* shared, const void* global, bool in = true) {

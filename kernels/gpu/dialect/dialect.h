@@ -6,8 +6,7 @@
 //   TESS_DYN_SHARED(float, name);                                     instead of extern __shared__ float name[];
 //                                                                     (128-byte aligned)
 //   inline PTX only inside the wrappers of gpu/dialect/device.h, each with a twin in the emulation: cp_async_16,
-//       cp_async_wait,
-//       mma_tf32, …
+//       cp_async_wait, mma_tf32, assume_shared, …
 // Warp functions take their masks; __activemask() and coalesced groups are not part of the dialect. warp_sum, warp_max
 // and similar need a whole warp.
 // A kernel file includes no standard C++ header: they cost seconds each under nvcc.

@@ -78,6 +78,7 @@ __attribute__((noinline)) __device__ void do_layers(OpKind kind, const unsigned 
   else Fused<RecurrentGrad>::rows(told<RecurrentGrad>(step), part);
 }
 __attribute__((noinline)) __device__ void do_rows(OpKind kind, const unsigned char* step, RowsPart part) {
+  assume_shared(part.shared);
   switch (kind) {
 #define TESSERA_STEP(type, field, parts) \
   case OpKind::field: return rows_of_op<type, parts>(step, part);
@@ -93,6 +94,7 @@ __device__ inline void do_rows_or_layers(OpKind kind, const unsigned char* step,
 }
 
 __attribute__((noinline)) __device__ void do_cols(OpKind kind, const unsigned char* step, ColsPart part) {
+  assume_shared(part.shared);
   switch (kind) {
 #define TESSERA_STEP(type, field, parts) \
   case OpKind::field: return cols_of_op<type, parts>(step, part);
@@ -103,6 +105,7 @@ __attribute__((noinline)) __device__ void do_cols(OpKind kind, const unsigned ch
 
 __attribute__((noinline)) __device__ void do_flat(OpKind kind, const unsigned char* step, int block,
                                                   const StepState& state, float* shared) {
+  assume_shared(shared);
   const int c = (block * kThreads + static_cast<int>(threadIdx.x)) * kChunk;
   const auto walk = [&](int, int cols, auto&& f) {
     if (c < cols) f(0, c, cols);
@@ -117,6 +120,7 @@ __attribute__((noinline)) __device__ void do_flat(OpKind kind, const unsigned ch
 
 __attribute__((noinline)) __device__ void do_tiles(OpKind kind, const unsigned char* step, TilesPart part,
                                                    const StepState& state) {
+  assume_shared(part.shared);
   const auto walk = [&](int, int, auto&& f) { part.each_chunk(f); };
   switch (kind) {
 #define TESSERA_STEP(type, field, parts) \

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Machine code of every CUDA kernel and device function for sm_90: a budget that may not get worse. No GPU needed.
+
+  bench/sass.py OBJECTS            prints the table of bench/results/sass.md
+  bench/sass.py --check OBJECTS    fails if a function differs from the committed table, and says what got worse
+                                   (compared only if the same nvcc made both)
+
+OBJECTS are the plugin's object files (build/release/engine/device/cuda/*.o); the build keeps what ptxas reports of each
+beside it (*.o.ptxas): registers and static shared memory of kernels, bytes spilled by every function. The other columns
+are counts of instructions. "generic" is an access to shared or global memory through a pointer whose address space the
+compiler does not know (LD, ST): it costs 64-bit address arithmetic, and an LDS or STS in its place does not. "local"
+accesses are spilled registers or arrays that are indexed at run time; those in loops cost the most. They need cuobjdump
+and nvdisasm, from the CUDA Toolkit or from PyPI (nvidia-cuda-cuobjdump, nvidia-cuda-nvdisasm); without them --check
+compares what ptxas reports. Exit code 77 (skipped) if there is nothing to check.
+"""
+import collections
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COMMITTED = ROOT / "bench" / "results" / "sass.md"
+OF_PTXAS = ["registers", "shared, bytes", "spilled, bytes"]
+OF_SASS = ["code, KB", "shared accesses", "generic", "local", "local in loops"]
+
+
+def skip(reason):
+    print(reason)
+    sys.exit(77)
+
+
+def tool(name):
+    folders = ["/usr/local/cuda/bin", *pathlib.Path(sysconfig.get_path("purelib")).glob("nvidia/cu*/bin")]
+    return shutil.which(name) or next((str(f) for f in (pathlib.Path(d) / name for d in folders) if f.is_file()), None)
+
+
+def run(*command, **options):
+    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
+
+
+def reported(log):
+    """{symbol: {column: number}} of the output of ptxas -v for sm_90."""
+    found, wanted, symbol = {}, False, None
+    for line in log.splitlines():
+        if m := re.search(r"Compiling entry function '\S+' for '(\w+)'", line):
+            wanted = m[1] == "sm_90"
+        elif m := re.search(r"Function properties for (\S+)", line):
+            symbol = m[1]
+        elif wanted and (m := re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", line)):
+            found[symbol] = {"spilled, bytes": int(m[1]) + int(m[2])}
+        elif wanted and (m := re.search(r"Used (\d+) registers", line)):
+            shared = re.search(r"(\d+) bytes smem", line)
+            found[symbol].update({"registers": int(m[1]), "shared, bytes": int(shared[1]) if shared else 0})
+    return found
+
+
+def functions_of(disassembly):
+    """[(symbol, [instruction], {label: index})] of the output of nvdisasm -c."""
+    found, labels, code = [], {}, []
+    for line in disassembly.splitlines():
+        if m := re.match(r"\s+\.type\s+(\S+),@function", line):
+            labels, code = {}, []
+            found.append((m[1].split("$")[-1], code, labels))
+        elif m := re.match(r"(\.L_\S+):", line):
+            labels[m[1]] = len(code)
+        elif m := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(.*?);", line):
+            code.append(m[1])
+    return [f for f in found if f[1] and not f[0].startswith("__cuda")]
+
+
+def opcode(instruction):
+    return re.sub(r"^@!?\S+\s+", "", instruction).split()[0].split(".")[0]
+
+
+def counted(code, labels):
+    ops = [opcode(i) for i in code]
+    in_loop = [False] * len(code)
+    for at, instruction in enumerate(code):
+        m = re.search(r"BRA.*`\((\.L_\S+)\)", instruction)
+        if m and labels.get(m[1], at + 1) <= at:
+            in_loop[labels[m[1]]:at + 1] = [True] * (at + 1 - labels[m[1]])
+    count = collections.Counter(ops)
+    local = [op in ("LDL", "STL") for op in ops]
+    numbers = [round(len(code) * 16 / 1024, 1), count["LDS"] + count["STS"] + count["LDSM"], count["LD"] + count["ST"],
+               sum(local), sum(a and b for a, b in zip(local, in_loop))]
+    return dict(zip(OF_SASS, numbers))
+
+
+def short(name):
+    name = re.sub(r"\(anonymous namespace\)::|tessera::(gpu::)?|^void ", "", name)
+    name = re.sub(r"\((Cell|Precision)\)", "", name)
+    depth = 0
+    for i, c in enumerate(name):  # up to the argument list
+        depth += (c == "<") - (c == ">")
+        if c == "(" and depth == 0 and i > 0:
+            return name[:i]
+    return name
+
+
+def rows_of(path, cuobjdump, nvdisasm):
+    """{(file, function): {column: number}}; of a function that several kernels have, the largest numbers."""
+    log = path.with_name(path.name + ".ptxas")
+    if not log.is_file():
+        skip(f"{path}: the build kept no report of ptxas beside it")
+    parts = list(reported(log.read_text()).items())
+    if parts and cuobjdump and nvdisasm:
+        with tempfile.TemporaryDirectory() as work:
+            run(cuobjdump, "-xelf", "all", str(path), cwd=work)
+            cubin = sorted(pathlib.Path(work).glob("*sm_90*.cubin"))[0]
+            parts += [(symbol, counted(*code)) for symbol, *code in functions_of(run(nvdisasm, "-c", str(cubin)))]
+    rows = {}
+    for name, (_, numbers) in zip(run("c++filt", input="\n".join(p[0] for p in parts)).splitlines(), parts):
+        row = rows.setdefault((path.name.removesuffix(".o") + ".cu", f"`{short(name)}`"), {})
+        for column, number in numbers.items():
+            row[column] = max(number, row.get(column, number))
+    return rows
+
+
+def main(arguments):
+    check = "--check" in arguments
+    objects = [pathlib.Path(a).resolve() for a in arguments if not a.startswith("--")]
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    if not objects or not pathlib.Path(nvcc).is_file():
+        skip("no object files of nvcc: there is no machine code to check")
+    cuobjdump, nvdisasm = tool("cuobjdump"), tool("nvdisasm")
+    whole = bool(cuobjdump and nvdisasm)
+    columns = OF_PTXAS + (OF_SASS if whole else [])
+    if not whole:
+        print("no cuobjdump and nvdisasm: only registers, shared memory and spills are checked")
+    version = re.search(r"release [\d.]+, V[\d.]+", run(nvcc, "--version"))[0]
+    table = {key: [str(row.get(c, "")) for c in columns]
+             for o in objects for key, row in rows_of(o, cuobjdump, nvdisasm).items()}
+    if not table:
+        skip("no machine code for sm_90: build with -DTESSERA_CUDA_ARCHITECTURES=90")
+    if not check:
+        head = ["# Machine code of the CUDA kernels", "",
+                f"From `bench/sass.py`, which explains the columns: nvcc {version}, sm_90, as the plugin is compiled.", "",
+                "| " + " | ".join(["file", "function", *columns]) + " |", "|" + "---|" * (2 + len(columns))]
+        print("\n".join(head + ["| " + " | ".join([*key, *row]) + " |" for key, row in sorted(table.items())]))
+        return 0
+    committed = COMMITTED.read_text()
+    if version not in committed:
+        print(f"not compared: {COMMITTED.name} was made by another nvcc than {version}")
+        return 0
+    before = {tuple(c[:2]): c[2:2 + len(columns)]
+              for line in committed.splitlines()[6:] if (c := line[2:-2].split(" | "))}
+    number = lambda s: float(s or 0)
+    failed = False
+    for key in sorted(before.keys() | table.keys()):
+        old, new = before.get(key), table.get(key)
+        if old == new:
+            continue
+        failed = True
+        worse = [c for c, a, b in zip(columns, old or [], new or []) if number(b) > number(a) and c != "shared accesses"]
+        print(*key, "is new" if old is None else "is gone" if new is None else f"{old} -> {new}",
+              f"WORSE: {', '.join(worse)}" if worse else "")
+    if failed:
+        print(f"The kernels changed. If that is wanted: bench/sass.py OBJECTS > bench/results/{COMMITTED.name}, and say why.")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
