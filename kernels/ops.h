@@ -1,7 +1,7 @@
 // The closed set of ops: attributes only. Shape rules and derivatives are in engine/ops/, kernels in kernels/cpu/ and
 // kernels/gpu/. The list at the end is the only place where an op is registered. An op without a rule (engine/ops/), or
 // without a device case that the list promises (gpu/bodies/chain.cuh), does not compile; one without a kernel of some
-// backend does not link.
+// backend (of CUDA unless gpu/table.cu excepts it) does not link.
 #pragma once
 #include <cstdint>
 

@@ -1,6 +1,6 @@
-// One table of kernels per backend and scalar type: the engine's only view of a backend's arithmetic. Every field is
-// set: a backend references the kernel of each op of TESSERA_OPS by name (cpu/table.cpp, gpu/table.cu), so a missing
-// one is an undefined function.
+// One table of kernels per backend and scalar type: the engine's only view of a backend's arithmetic. A backend
+// references the kernel of each op of TESSERA_OPS by name (cpu/table.cpp, gpu/table.cu), so a missing one is an
+// undefined function; only the CUDA table leaves fields empty (gpu/table.cu).
 #pragma once
 #include "kernels/ops.h"
 #include "kernels/view.h"

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "engine/device/device_api.h"
+#include "engine/error.h"
 #include "engine/passes/batch/shard.h"
 #include "engine/passes/passes.h"
+#include "engine/plan/op_rules.h"
 #include "engine/run/program.h"
 #include "engine/schedule/split_optimizer.h"
 
@@ -65,7 +67,7 @@ const KernelTable& table_of(const Device& device) {
 }
 
 Kernel kernel_of(const KernelTable& table, const Op& op) {
-  return std::visit(
+  const Kernel kernel = std::visit(
       [&](const auto& o) -> Kernel {
         using T = std::decay_t<decltype(o)>;
 #define TESSERA_KERNEL(type, field, parts) \
@@ -75,6 +77,10 @@ Kernel kernel_of(const KernelTable& table, const Op& op) {
         return {};
       },
       op);
+  if (kernel.run == nullptr)
+    throw Error(ErrorCode::unsupported, std::string("the op ") + op_name(op) + " has no " + table.name +
+                                            " kernel.\n  --device cpu runs the same plan.");
+  return kernel;
 }
 
 Arranged arrange(Plan& plan, const Device& device, const KernelTable& table, bool reuse) {

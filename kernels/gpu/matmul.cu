@@ -1,4 +1,3 @@
-// matmul, sharded_wgrad, narrow.
 // matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend [M, N] or [1, N]). NN forward, NT for the input's gradient, TN for
 // the weights' gradient.
 //   2·M·N·K FLOP; 4·(M·K + K·N + M·N) bytes: compute-bound for M ≥ ~30 (fp32), latency-bound at the sizes of a step
@@ -11,7 +10,6 @@
 //   batch.
 //   one block barrier per stage · deterministic, no atomics
 #include "kernels/gpu/bodies/product.cuh"
-#include "kernels/shards.h"
 
 namespace tessera::gpu {
 namespace {
@@ -90,97 +88,7 @@ void run_factors(const Call& call, int64_t tile, void* scratch) {
   }
 }
 
-// narrow: 16 bits per element. Used on the processor; this kernel serves for comparison. One thread per element.
-__global__ void __launch_bounds__(kThreads) narrow_kernel(Mat<const float> x, Mat<uint16_t> out, bool bfloat) {
-  const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (item >= static_cast<int64_t>(out.rows) * out.cols) return;
-  const int r = static_cast<int>(item / out.cols), c = static_cast<int>(item % out.cols);
-  const float v = x.row(r)[c];
-  out.row(r)[c] = static_cast<uint16_t>(bfloat ? pack_bf16(v, 0) : pack_fp16(v, 0));
-}
-
-void narrow_run(const Call& call, int64_t, void* scratch) {
-  const View& out = call.out[0];
-  launch({dim3(grid_of(out.rows * out.cols, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream}, "narrow",
-         narrow_kernel, Mat<const float>(call.in[0]), Mat<uint16_t>(out),
-         static_cast<const Narrow*>(call.op)->to == Precision::bf16);
-}
-
-// sharded_wgrad: a product for each shard, then pairwise sums, one launch each. A device's step has separate products
-// instead, which a fused launch runs side by side (engine/passes/batch/shard.h); this kernel serves for comparison.
-//   the FLOP and bytes of its products, 12·M·N bytes per sum, one after another
-__global__ void __launch_bounds__(kThreads) add_shard_kernel(Mat<float> sum, const float* more) {
-  const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (item >= static_cast<int64_t>(sum.rows) * sum.cols) return;
-  sum.row(static_cast<int>(item / sum.cols))[item % sum.cols] += more[item];
-}
-
-class ShardSums {
- public:
-  ShardSums(const Call& call, void* scratch)
-      : call_(call), op_(*static_cast<const ShardedWgrad*>(call.op)), context_(gpu_context(scratch)) {}
-  int64_t bytes() {
-    int64_t most = 0;
-    for (int s = 0; s < op_.count; ++s)
-      shard(s, call_.out[0], [&](const Kernel& kernel, const Call& product) {
-        const int64_t own = kernel.scratch_bytes == nullptr ? 0 : kernel.scratch_bytes(product);
-        most = own > most ? own : most;
-      });
-    return most + shard_rooms(op_.count) * room_bytes();
-  }
-  void run() { add_up(0, op_.count, call_.out[0], static_cast<char*>(context_.workspace)); }
-
- private:
-  int64_t room_bytes() const { return blocks_for(4 * call_.out[0].rows * call_.out[0].cols, 256) * 256; }
-  // `to` = Σ of shards [from, end), in the rooms from `room` on.
-  void add_up(int from, int end, const View& to, char* room) {
-    if (end - from == 1) {
-      GpuContext rest{context_.stream, static_cast<char*>(context_.workspace) + shard_rooms(op_.count) * room_bytes()};
-      return shard(from, to, [&](const Kernel& kernel, const Call& product) { kernel.run(product, 0, &rest); });
-    }
-    const int half = from + (end - from) / 2;
-    add_up(from, half, to, room);
-    const View other{room, to.rows, to.cols, to.cols, 4};
-    add_up(half, end, other, room + room_bytes());
-    launch({dim3(grid_of(to.rows * to.cols, kThreads)), dim3(kThreads), 0, context_.stream}, "sharded_wgrad",
-           add_shard_kernel, Mat<float>(to), reinterpret_cast<const float*>(room));
-  }
-  // f(the kernel of a shard's product, its call).
-  template <class F>
-  void shard(int s, const View& to, F&& f) {
-    View in[2 * kMostPairs + 1];
-    for (int i = 0; i < 2 * op_.pairs; ++i) {
-      in[i] = call_.in[i];
-      const int64_t rows = in[i].rows, begin = shard_begin(op_, rows, s);
-      in[i].data = static_cast<char*>(in[i].data) + begin * in[i].ld * in[i].item_bytes;
-      in[i].rows = shard_begin(op_, rows, s + 1) - begin;
-    }
-    const bool added = op_.addend && s == 0;
-    if (added) in[2 * op_.pairs] = call_.in[2 * op_.pairs];
-    const Matmul whole{true, false, op_.pairs, added, 0, op_.factors};
-    const BlockMatmul blocks{BlockMatmul::weight, op_.blocks, false, op_.factors};
-    Call product = call_;
-    product.in = in, product.out = &to, product.inputs = 2 * op_.pairs + (added ? 1 : 0);
-    product.op = op_.blocks != nullptr ? static_cast<const void*>(&blocks) : &whole;
-    f(op_.blocks != nullptr ? block_matmul_entry() : matmul_entry(), product);
-  }
-
-  static constexpr int kMostPairs = 16;
-  const Call& call_;
-  const ShardedWgrad& op_;
-  const GpuContext context_;
-};
-
-int64_t sharded_bytes(const Call& call) {
-  GpuContext none{};
-  return ShardSums(call, &none).bytes();
-}
-void sharded_run(const Call& call, int64_t, void* scratch) { ShardSums(call, scratch).run(); }
-
 }  // namespace
-
-Kernel sharded_wgrad_entry() { return {one_if_any, sharded_run, sharded_bytes}; }
-Kernel narrow_entry() { return {one_if_any, narrow_run, nullptr}; }
 
 Kernel matmul_entry() { return {one_if_any, run_factors, scratch_bytes}; }
 

@@ -332,6 +332,23 @@ TEST_F(Backend, StepsInFlightAreTheSteps) {
   }
 }
 
+// No plan of a device has such an op.
+TEST_F(Backend, NamesAnOpWithoutACudaKernel) {
+  Plan plan;
+  plan.outputs = {plan.emit(Narrow{Precision::bf16}, {plan.leaf(Leaf::bound, "x", {3, 2})})[0]};
+  const std::vector<float> x(6, 1.0f);
+  Team team(1);
+  try {
+    Program p(std::move(plan), emulated_device(), team, 1);
+    p.bind("x", x.data());
+    p.run(1);
+    FAIL() << "it ran";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::unsupported);
+    EXPECT_NE(std::string(e.what()).find("the op narrow has no cuda kernel"), std::string::npos) << e.what();
+  }
+}
+
 TEST_F(Backend, DevicesAreDescribed) {
   const DeviceApi& api = *tessera_device_backend();
   int driver = 0, runtime = 0, devices = 0;

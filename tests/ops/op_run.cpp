@@ -107,6 +107,20 @@ Kernel kernel_of(const KernelTable& table, const Op& op, const void** attributes
   return kernel;
 }
 
+bool has_kernel(const KernelTable& table, const Op& op) {
+  const void* attributes = nullptr;
+  return kernel_of(table, op, &attributes).run != nullptr;
+}
+
+std::vector<std::string> op_names(const KernelTable& table) {
+  std::vector<std::string> names;
+#define TESSERA_ADD(type, field, parts) \
+  if (table.field.run != nullptr) names.emplace_back(#field);
+  TESSERA_OPS(TESSERA_ADD)
+#undef TESSERA_ADD
+  return names;
+}
+
 Grids draw_inputs(const Case& c, bool in_float) {
   // by name: a new op leaves the inputs of all others alone
   const std::string seed = op_name(c.op) + std::to_string(c.in.size());

@@ -17,6 +17,8 @@ Grids draw_inputs(const Case& c, bool in_float);
 
 // An op's kernel and where its attributes are.
 Kernel kernel_of(const KernelTable& table, const Op& op, const void** attributes);
+bool has_kernel(const KernelTable& table, const Op& op);
+std::vector<std::string> op_names(const KernelTable& table);  // of those that it has kernels for
 
 struct Layout {
   int64_t pad = 0;       // elements between rows
