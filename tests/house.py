@@ -129,7 +129,7 @@ def ops(product, verbose):
     words = {p: set(re.findall(r"(?:OpKind::)?[A-Za-z_]\w*", re.sub(r'//.*|"[^"\n]*"', "", t))) for p, t in texts.items()}
     own = collections.defaultdict(set)  # files of an op, by either of its names
     for path, text in texts.items():
-        for m in re.finditer(r"Rule<(\w+)>(?:[^:\n]*\{| *:)|struct Fused<(\w+)>|TESSERA_KERNEL\((\w+),|Kernel (\w+)_entry\(\)", text):
+        for m in re.finditer(r"Rule<(\w+)>(?:[^:\n]*\{| *:)|struct Fused<(\w+)>|TESSERA_KERNEL\((\w+),|kCpuOnly<(\w+)> = true|Kernel (\w+)_entry\(\)", text):
             own[next(filter(None, m.groups()))].add(path)
     counts = []
     for op, name in listed:

@@ -4,8 +4,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/error.h"
 #include "engine/device/device_api.h"
-#include "engine/error.h"
 #include "engine/passes/batch/shard.h"
 #include "engine/passes/passes.h"
 #include "engine/plan/op_rules.h"
