@@ -12,7 +12,7 @@ enum class ErrorCode {
   io,           // a file cannot be read or written
   memory,       // an allocation or a memory limit failed
   numeric,      // NaN or infinity in a training step
-  condition,    // --where names an unknown value, or cannot be met within the bound
+  condition,    // a condition names an unknown value, or cannot be met within the bound
   format,       // a model file is damaged, foreign or hostile
   unsupported,  // not supported by this build or machine
   cancelled,    // the caller asked to stop

@@ -22,7 +22,7 @@ OP_MEDIAN, OP_WORST, OPTION_FILES = 1, 6, 2
 WORDS = {r"\bkMost\w*|\bkLeast\w*|\bkFewest\w*": 168, r"\broom(s)?\b": 437, r"\blearnt\b": 0, r"\bapart\b": 125,
          r"\bsettle[sd]?\b|\bunsettled\b": 66, r"\brelax\w*": 88, r"\btold\b": 50, r"\bstretch(es)?\b": 116}
 # What the front ends spell, not the layers below them.
-FLAGS = (r'"[^"\n]*--[a-z]', 267)
+FLAGS = (r'"[^"\n]*--[a-z]', 0)
 
 # A kind of column is one file of tables/kinds: how many other files name a kind, how many places ask whether a column
 # holds numbers, how many files know the seconds of a day. They may only fall.

@@ -20,6 +20,7 @@
 #include "commands/help.h"
 #include "commands/interrupt.h"
 #include "commands/whole_number.h"
+#include "terminal/flags.h"
 #include "terminal/text.h"
 
 namespace {
@@ -46,7 +47,7 @@ constexpr const char* kExitCodes =
 }
 
 int complain(int status, const std::string& message) {
-  std::fprintf(stderr, "tessera: %s\n", text::printable(message, true).c_str());
+  std::fprintf(stderr, "tessera: %s\n", text::printable(as_typed(message), true).c_str());
   return status;
 }
 
@@ -55,7 +56,7 @@ int interrupted(int signal, const std::string& message) {
   const size_t kept = message.find('\n');
   std::fprintf(stderr, "tessera: stopped by %s; no half-written file remains.%s\n",
                signal == 2 ? "Ctrl-C" : "a request to terminate",
-               kept == std::string::npos ? "" : message.c_str() + kept);
+               kept == std::string::npos ? "" : as_typed(message.substr(kept)).c_str());
   return 128 + signal;
 }
 
@@ -158,6 +159,7 @@ int begin(int argc, char** argv) {
   for (auto* add : {add_fit, add_sample, add_evaluate, add_inspect, add_info, add_plan, add_estimate, add_tune,
                     add_advise, add_sweep, add_example})
     add(program);
+  know_flags(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version

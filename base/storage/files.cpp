@@ -55,8 +55,7 @@ Cause cause_of_writing(int error) {
               "Choose another directory, or change its permissions with chmod."};
     case EROFS: return {"the file system is read-only", "Name an output on another disk."};
     case EEXIST:
-      return {"a file with that name appeared meanwhile",
-              "Choose another name, or replace it with overwrite (--force)."};
+      return {"a file with that name appeared meanwhile", "Choose another name, or replace it with `overwrite=yes`."};
     case ENAMETOOLONG:
       return {"the name is too long",
               "Use a shorter one: most file systems allow 255 bytes for a name and 4095 for a path."};
@@ -100,7 +99,7 @@ void check_kind(const std::string& path, mode_t mode, bool overwrite) {
   if (S_ISSOCK(mode) || S_ISBLK(mode))
     io_error(path, S_ISSOCK(mode) ? "this is a socket" : "this is a disk, not a file on one", "Name a file.");
   if (S_ISREG(mode) && !overwrite)
-    io_error(path, "the file exists", "Choose another name, or replace it with overwrite (--force).");
+    io_error(path, "the file exists", "Choose another name, or replace it with `overwrite=yes`.");
 }
 
 Target find_target(const std::string& path, bool overwrite) {
@@ -354,7 +353,7 @@ Descriptor open_scratch(const std::string& directory) {
   if (fd < 0) {
     const std::string why = errno == ENOENT ? "there is no such folder" : cause_of_writing(errno).why;
     io_error(directory, "no scratch file can be created in this folder: " + why,
-             "Choose another folder with --scratch, or raise --memory-limit so that none is needed.");
+             "Choose another folder with `scratch`, or raise `memory_limit` so that none is needed.");
   }
   ::unlink(name.c_str());
   return Descriptor(fd);
@@ -378,7 +377,7 @@ void extend_scratch(const Descriptor& file, int64_t bytes, const std::string& di
   if (error == 0) return;
   const Cause cause = cause_of_writing(error);
   io_error(directory, fmt::format("a scratch file in this folder cannot grow to {} bytes: {}", bytes, cause.why),
-           "Choose a folder on a larger disk with --scratch, or raise --memory-limit so that less is needed.");
+           "Choose a folder on a larger disk with `scratch`, or raise `memory_limit` so that less is needed.");
 }
 
 bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }

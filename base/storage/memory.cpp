@@ -20,8 +20,8 @@ void MemoryLimit::take(int64_t bytes, const char* what) {
   give_back(bytes);
   throw Error(ErrorCode::memory, "The memory limit of " + megabytes(limit_) + " has no room for " + megabytes(bytes) +
                                      " of " + what + ": " + megabytes(before) +
-                                     " are in use.\n  Raise memory_limit (--memory-limit), or use fewer rows or "
-                                     "columns, or a smaller --batch-size.");
+                                     " are in use.\n  Raise `memory_limit`, or use fewer rows or "
+                                     "columns, or a smaller `batch_size`.");
 }
 
 }  // namespace tessera

@@ -33,8 +33,8 @@ Team::Team(int threads, std::shared_ptr<MemoryLimit> limit)
     const size_t started = crew_->threads.size() + 1;
     stop();  // destroying an unjoined thread would end the process
     throw Error(ErrorCode::memory, "Thread " + std::to_string(started + 1) + " of " + std::to_string(size_) +
-                                       " cannot be started (" + e.code().message() + ").\n  --threads " +
-                                       std::to_string(started) + " needs no additional thread.");
+                                       " cannot be started (" + e.code().message() +
+                                       ").\n  `threads=" + std::to_string(started) + "` needs no additional thread.");
   }
 }
 

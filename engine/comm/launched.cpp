@@ -78,8 +78,8 @@ std::shared_ptr<Communicator> meet() {
   const Launched here = launched();
   if (!here.any())
     throw Error(ErrorCode::usage,
-                "No launcher started this process as one of several.\n  Start it with mpirun -n 2 tessera fit …, set "
-                "TESSERA_RANK, TESSERA_WORLD_SIZE and TESSERA_RENDEZVOUS, or use --devices 2.");
+                "No launcher started this process as one of several.\n  Start it with mpirun -n 2, set "
+                "TESSERA_RANK, TESSERA_WORLD_SIZE and TESSERA_RENDEZVOUS, or use `devices=2`.");
   Launched timeout;
   const int patience = variable("TESSERA_RANK_TIMEOUT") != nullptr ? whole("TESSERA_RANK_TIMEOUT", timeout)
                                                                    : static_cast<int>(SelfCommunicator().patience);

@@ -35,7 +35,7 @@ struct Mpi {
 };
 
 constexpr const char* kRemedy =
-    "Install Open MPI (Debian: openmpi-bin); TESSERA_MPI names another libmpi.so. --devices N needs none.";
+    "Install Open MPI (Debian: openmpi-bin); TESSERA_MPI names another libmpi.so. `devices` needs none.";
 
 Mpi open_mpi() {
   const char* wish = std::getenv("TESSERA_MPI");
@@ -157,7 +157,7 @@ std::shared_ptr<Communicator> mpi_communicator() {
   const Mpi m = open_mpi();
   int level = 0, rank = 0, size = 1;
   if (m.init(nullptr, nullptr, kSerialized, &level) != kSuccess || level < kSerialized)
-    throw Error(ErrorCode::unsupported, "MPI cannot be used by several threads of a process here.\n  Use --devices N.");
+    throw Error(ErrorCode::unsupported, "MPI cannot be used by several threads of a process here.\n  Use `devices`.");
   (void)m.set_errors(m.world, m.errors_return);
   (void)m.rank(m.world, &rank), (void)m.size(m.world, &size);
   return std::make_shared<MpiCommunicator>(m, rank, size);

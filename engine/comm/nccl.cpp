@@ -49,7 +49,7 @@ struct Nccl {
 };
 
 constexpr const char* kNcclRemedy =
-    "Install NCCL 2.14 or newer (libnccl2); TESSERA_NCCL names another libnccl.so. --device cpu needs none.";
+    "Install NCCL 2.14 or newer (libnccl2); TESSERA_NCCL names another libnccl.so. `device=cpu` needs none.";
 
 [[noreturn]] void unusable(const std::string& why) {
   throw Error(ErrorCode::unsupported,
@@ -173,7 +173,7 @@ class NcclLinks : public DeviceLinks {
  private:
   Error error_of(Result result, const char* doing) const {
     return Error(ErrorCode::io, fmt::format("{}: NCCL failed {}: {}.\n  NCCL_DEBUG=WARN says more; the last checkpoint "
-                                            "continues with --resume.",
+                                            "continues with `resume`.",
                                             name_of_rank(rank_.rank(), rank_.size()), doing, nccl().text(result)));
   }
   // Queues everything that `calls` adds as one launch; the caller holds the lock.

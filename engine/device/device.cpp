@@ -6,13 +6,14 @@
 
 #include "base/error.h"
 #include "base/plugin/plugin.h"
+#include "base/text/option_text.h"
 #include "engine/device/device_api.h"
 
 namespace tessera {
 namespace {
 
 constexpr PluginKind kPlugin{"CUDA", "libtessera_cuda.so", "TESSERA_CUDA_PLUGIN", kDeviceEntry,
-                             "With the CUDA toolkit installed, cmake --build BUILD --target tessera_cuda builds it"};
+                             "With the CUDA toolkit installed, the CMake target tessera_cuda builds it"};
 
 // "cuda:2" → 2, "cuda" → 0; −1: no such name.
 int number_in(const std::string& name) {
@@ -62,7 +63,8 @@ const DeviceLibrary& device_library() {
 
 void Device::check_name(const std::string& name) {
   if (name != "cpu" && name != "auto" && number_in(name) < 0)
-    throw Error(ErrorCode::usage, fmt::format("--device {}: known are auto, cpu, cuda and cuda:N.", name));
+    throw Error(ErrorCode::usage,
+                fmt::format("{}: known are auto, cpu, cuda and cuda:N.", option_text("device", name)));
 }
 
 Device& Device::processor() {
@@ -86,14 +88,13 @@ Device::Device(const std::string& name) {
   if (library.api == nullptr)
     throw Error(
         ErrorCode::unsupported,
-        fmt::format(
-            "--device {}: no GPU can be used. {}\n  --device cpu runs everything; tessera info shows what was found.",
-            name, library.reason));
+        fmt::format("{}: no GPU can be used. {}\n  `device=cpu` runs everything; tessera info shows what was found.",
+                    option_text("device", name), library.reason));
   const int number = number_in(name);
   if (number >= library.devices)
     throw Error(ErrorCode::unsupported,
-                fmt::format("--device {}: this machine has {} GPU{}, numbered from 0. tessera info lists the GPUs.",
-                            name, library.devices, library.devices == 1 ? "" : "s"));
+                fmt::format("{}: this machine has {} GPU{}, numbered from 0. tessera info lists the GPUs.",
+                            option_text("device", name), library.devices, library.devices == 1 ? "" : "s"));
   open(*library.api, number);
 }
 

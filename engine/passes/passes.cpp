@@ -20,7 +20,7 @@ const std::vector<PassInfo>& passes() {
       {"norm_relu", "batch norm applies its ReLU, forward and backward", norm_relu},
       {"stack", "small products with one weight become one product of stacked rows", stack},
       {"pack", "a product with packed rows is summed position by position", pack},
-      {"precision", "products multiply what --precision says and sum in fp32; all else stays fp32", round_factors},
+      {"precision", "products multiply what `precision` says and sum in fp32; all else stays fp32", round_factors},
       {"narrow", "on the processor, factors that a weight's gradient reads again wait for it in 16 bits", nullptr},
       {"fuse", "ops that can run one after the other on a part of the rows (on a GPU, also of the columns) are fused",
        nullptr},
@@ -45,7 +45,7 @@ void check_passes(const std::set<std::string>& names) {
     }
     if (!known)
       throw Error(ErrorCode::usage,
-                  "--passes-off: unknown pass \"" + name + "\". Passes: " + list + " (all: every one).");
+                  "`passes_off`: unknown pass \"" + name + "\". Passes: " + list + " (all: every one).");
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/cpu/cpu_features.h"
 #include "base/error.h"
+#include "base/text/option_text.h"
 #include "engine/run/program.h"
 
 namespace tessera {
@@ -36,7 +37,7 @@ const char* name_of(Precision precision) { return kNames[static_cast<int>(precis
 
 void check_precision(const std::string& name) {
   if (name != kAuto && std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
-    throw Error(ErrorCode::usage, fmt::format("--precision {}: known are {} and {}.", name,
+    throw Error(ErrorCode::usage, fmt::format("{}: known are {} and {}.", option_text("precision", name),
                                               fmt::join(std::begin(kNames), std::end(kNames), ", "), kAuto));
 }
 

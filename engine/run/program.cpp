@@ -32,7 +32,7 @@ Arena::Arena(int64_t bytes, const char* what, const Team& team)
   data_ = static_cast<char*>(::operator new(size, alignment_of(bytes), std::nothrow));
   if (data_ == nullptr)
     throw Error(ErrorCode::memory, "no memory for " + std::to_string((bytes + 999'999) / 1'000'000) + " MB of " + what +
-                                       ".\n  A smaller --batch-size needs less.");
+                                       ".\n  A smaller `batch_size` needs less.");
   // if refused, small pages are used
   if (alignment_of(bytes) == std::align_val_t(kLargePage))
     ::madvise(data_, size / kLargePage * kLargePage, MADV_HUGEPAGE);

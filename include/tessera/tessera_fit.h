@@ -45,14 +45,15 @@ typedef struct tessera_sequence_options {
   const char* statics;
 } tessera_sequence_options;
 
-/* 0 or NULL in any field: the preset's value. Ranges are checked; messages call a field as the command line does. */
+/* 0 or NULL in any field: the preset's value. Ranges are checked. Messages name a field by its key in backquotes,
+ * `device=cpu`, and those of sequences as sequence_length, sequence_key, sequence_index, stride and static. */
 typedef struct tessera_fit_options {
   size_t struct_size;
   /* "made" · "tvae" · "ctgan" · "timegan": sequences. NULL: the first that supports all these options */
   const char* method;
   /* NULL, "best": the paper's networks and steps with measured improvements · "paper": the published model */
   const char* preset;
-  /* "epochs=10;generator-dim=256,256": options of the method by name, those that tessera_method_options() lists.
+  /* "epochs=10;generator_dim=256,256": options of the method by name, those that tessera_method_options() lists.
    * NULL: none. "epochs=0" of rows, "iterations=0" of sequences: encoders and initial weights only */
   const char* settings;
   uint64_t seed;
@@ -111,10 +112,10 @@ TESSERA_API void tessera_launched(int32_t* rank, int32_t* ranks);
 TESSERA_API TESSERA_UNSTABLE tessera_status tessera_check_launched(void);
 
 /* The options of every method: a JSON list of {option, kind, value, help, default, methods: [{method, help, default,
- * default_paper, low, high | choices}]}. `option` is the
- * name on the command line, "--generator-dim"; without its dashes it is a name for tessera_fit_options.settings. kind:
- * "count" · "number" · "flag" (on, off) · "choice" · "widths" (of layers); `value` stands for one in a help text; the
- * outer help and default sum up those of the methods. Free with tessera_string_free(). */
+ * default_paper, low, high | choices}]}. `option` is its
+ * name in tessera_fit_options.settings, "generator_dim". kind: "count" · "number" · "flag" (on, off) · "choice" ·
+ * "widths" (of layers); `value` stands for one in a help text; the outer help and default sum up those of the methods.
+ * Free with tessera_string_free(). */
 TESSERA_API tessera_status tessera_method_options(char** json);
 
 /* The USAGE error that tessera_fit() or tessera_plan() with these options would return, before the data are read. */

@@ -65,7 +65,7 @@ typedef enum tessera_file_use {
 
 typedef struct tessera_file {
   size_t struct_size;
-  const char* name; /* its name in messages: "--log", "the table" */
+  const char* name; /* its name in messages: "the table" */
   const char* path; /* "-": a standard stream */
   tessera_file_use use;
   /* 0: an existing file is TESSERA_E_IO, except for one that is read and for a checkpoint */

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/text/option_text.h"
 #include "models/api/rows.h"
 #include "models/api/support/context.h"
 #include "models/api/support/csv_options.h"
@@ -68,7 +69,7 @@ void open_csv(const tessera_context* context, const std::vector<std::string>& pa
   for (const std::string& path : paths) {
     check_is_text(path);
     if (text_ending(path).json && (o.delimiter != 0 || o.header != TESSERA_HEADER_DETECT))
-      throw Error(ErrorCode::usage, path + ": --delimiter and --header are for CSV files.");
+      throw Error(ErrorCode::usage, path + ": `delimiter` and `header` are for CSV files.");
   }
   api::Call call(context);
   csv_open(csv, call.team(), call.monitor(), &out);
@@ -77,7 +78,7 @@ void open_csv(const tessera_context* context, const std::vector<std::string>& pa
 bool is_like_input(const tessera_csv_write_options& o) {
   const std::string format = text_or(o.format, "like-input");
   if (!format.empty() && format != "like-input" && format != "plain")
-    throw Error(ErrorCode::usage, fmt::format("--format {}: there are like-input and plain.", format));
+    throw Error(ErrorCode::usage, fmt::format("{}: there are like-input and plain.", option_text("format", format)));
   return format != "plain";
 }
 
@@ -91,7 +92,7 @@ void write_text(const tessera_context* context, ArrowArrayStream* rows, const ch
   csv.like_input = is_like_input(o);
   csv.compression = ending.compression;
   if (ending.json && o.delimiter != '\0')
-    throw Error(ErrorCode::usage, fmt::format("{}: --delimiter is for CSV files.", path));
+    throw Error(ErrorCode::usage, fmt::format("{}: `delimiter` is for CSV files.", path));
   api::Call call(context);
   const CsvWritten written =
       ending.json ? json_write(rows, csv, ending.lines, call.monitor()) : csv_write(rows, csv, call.monitor());
@@ -138,16 +139,16 @@ tessera_status tessera_table_open(const tessera_context* context, const char* co
           fmt::format("{} is a text file and {} is not: files that are read together must have the same format.",
                       csv ? names[0] : *other, csv ? *other : names[0]));
     if (o.max_rows < 0)
-      throw Error(ErrorCode::usage, fmt::format("--max-rows {}: it must be 0 (all) or more.", o.max_rows));
+      throw Error(ErrorCode::usage, fmt::format("`max_rows={}`: it must be 0 (all) or more.", o.max_rows));
     if (o.max_rows > 0 && csv)
       throw Error(ErrorCode::usage,
-                  names[0] + ": --max-rows is for Parquet and Arrow files, which state their number of rows.");
+                  names[0] + ": `max_rows` is for Parquet and Arrow files, which state their number of rows.");
     if (csv) return open_csv(context, names, o, out);
     if (text_or(o.types, "") != "" || text_or(o.missing, "") != "" || o.delimiter != 0 ||
         o.header != TESSERA_HEADER_DETECT || text_or(o.schema, "") != "")
       throw Error(ErrorCode::usage,
                   names[0] +
-                      ": --types, --schema, --missing, --delimiter and --header are for text files; the columns "
+                      ": `types`, `schema`, `missing`, `delimiter` and `header` are for text files; the columns "
                       "of this file have types. Cast them in the file.");
     const auto call = std::make_shared<api::Call>(context);
     call->monitor().check_cancelled("read");
@@ -168,7 +169,7 @@ tessera_status tessera_table_write(const tessera_context* context, ArrowArrayStr
     IncomingRows incoming(rows, "rows");
     const tessera_csv_write_options o = read_options(options);
     if (kind_of_output(&required(path, "path")) == FileKind::csv) return write_text(context, incoming.get(), path, o);
-    if (o.delimiter != '\0') throw Error(ErrorCode::usage, fmt::format("{}: --delimiter is for CSV files.", path));
+    if (o.delimiter != '\0') throw Error(ErrorCode::usage, fmt::format("{}: `delimiter` is for CSV files.", path));
     const auto call = std::make_shared<api::Call>(context);
     call->monitor().check_cancelled("write");
     ArrowArrayStream fitted{};

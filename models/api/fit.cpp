@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/text/option_text.h"
 #include "base/text/printable.h"
 #include "engine/comm/launched.h"
 #include "engine/comm/nccl.h"
@@ -72,13 +73,13 @@ void check_takes(const MethodSpec& method, const GivenOption& given) {
   std::vector<std::string> names;
   MethodConfig config = method.config(true);
   for (const Option& o : config->options())
-    if (o.help != nullptr) own += fmt::format("{}{}", own.empty() ? "" : ", ", o.name()), names.push_back(o.name());
+    if (o.help != nullptr) own += fmt::format("{}{}", own.empty() ? "" : ", ", o.name()), names.emplace_back(o.key);
   if (others.empty())
     throw Error(ErrorCode::usage,
-                fmt::format("{}: no method has such an option. Nearest: {}. The options of {} are {}.",
-                            option_name(given.key), nearest_names(option_name(given.key), names), method.name, own));
-  throw Error(ErrorCode::usage, fmt::format("{} belongs to --method {}. The options of {} are {}.",
-                                            option_name(given.key), others, method.name, own));
+                fmt::format("`{}`: no method has such an option. Nearest: {}. The options of {} are {}.", given.key,
+                            nearest_names(given.key, names), method.name, own));
+  throw Error(ErrorCode::usage, fmt::format("`{}` belongs to method {}. The options of {} are {}.", given.key, others,
+                                            method.name, own));
 }
 
 // "ctgan and tvae": the methods of rows, or of sequences.
@@ -92,9 +93,9 @@ std::string methods_of(bool sequences) {
   return out;
 }
 
-constexpr const char* kSequenceOptions = "The sequence options (--sequence-length, --sequence-key and related ones)";
+constexpr const char* kSequenceOptions = "The sequence options (`sequence_length`, `sequence_key` and related ones)";
 
-constexpr const char *kModes = "modes", *kBins = "bins";  // of --numbers
+constexpr const char *kModes = "modes", *kBins = "bins";  // of `numbers`
 
 // Whether a method supports the requested features besides its own options: a model of bins has no calibration, no
 // modes and no published preset.
@@ -132,10 +133,11 @@ void set_numbers(FitOptions& out, const tessera_fit_options& o) {
   const std::string numbers = text_or(o.numbers, "");
   if (numbers.empty()) return;
   if (numbers != kModes && numbers != kBins)
-    throw Error(ErrorCode::usage, fmt::format("--numbers {}: known are {} and {}.", numbers, kModes, kBins));
+    throw Error(ErrorCode::usage,
+                fmt::format("{}: known are {} and {}.", option_text("numbers", numbers), kModes, kBins));
   const MethodSpec& method = out.config.method();
   if (method.sequences() || (method.bins && numbers == kModes))
-    throw Error(ErrorCode::usage, fmt::format("--numbers {}: --method {} holds numbers as {}.\n  Omit it.", numbers,
+    throw Error(ErrorCode::usage, fmt::format("`numbers={}`: `method={}` holds numbers as {}.\n  Omit it.", numbers,
                                               method.name, method.bins ? kBins : "positions in their ranges"));
   out.encoder.numbers = numbers == kBins ? EncoderOptions::Numbers::bins : EncoderOptions::Numbers::modes;
 }
@@ -143,17 +145,17 @@ void set_numbers(FitOptions& out, const tessera_fit_options& o) {
 // Options for rows only, or for sequences only.
 void set_kind(FitOptions& out, const tessera_fit_options& o) {
   if (out.config.method().bins && out.calibrate != Tier::off)
-    throw Error(ErrorCode::usage, fmt::format("--calibrate: rows of --method {} are not calibrated.\n  Omit it.",
+    throw Error(ErrorCode::usage, fmt::format("`calibrate`: rows of `method={}` are not calibrated.\n  Omit it.",
                                               out.config.method().name));
   if (!out.config.method().sequences()) {
     if (o.sequences != nullptr)
-      throw Error(ErrorCode::usage, fmt::format("{} belong to --method {}.", kSequenceOptions, methods_of(true)));
+      throw Error(ErrorCode::usage, fmt::format("{} belong to method {}.", kSequenceOptions, methods_of(true)));
     return;
   }
   const auto refuse = [&](bool given, const char* option) {
-    if (given) throw Error(ErrorCode::usage, fmt::format("{} belongs to --method {}.", option, methods_of(false)));
+    if (given) throw Error(ErrorCode::usage, fmt::format("{} belongs to method {}.", option, methods_of(false)));
   };
-  refuse(!text_or(o.calibrate, "").empty() && out.calibrate != Tier::off, "--calibrate");
+  refuse(!text_or(o.calibrate, "").empty() && out.calibrate != Tier::off, "`calibrate`");
   out.sequences = sequence_options(o.sequences);
   out.sequences.find_statics = out.sequences.find_statics && out.preset == "best";
   out.calibrate = Tier::off;
@@ -165,29 +167,29 @@ void set_ending(FitOptions& out, const tessera_fit_options& o) {
   if (out.checkpoint.path == "-") throw Error(ErrorCode::usage, "A checkpoint needs the name of a file; - is not one.");
   Checkpoints::check_ours(out.checkpoint.path);
   if (const std::string every = text_or(o.checkpoint_every, ""); !every.empty())
-    parse_interval(every, "--checkpoint-every", out.checkpoint);
+    parse_interval(every, "checkpoint_every", out.checkpoint);
   out.checkpoint.resume = o.resume != 0;
   if (o.patience < TESSERA_NO_PATIENCE)
-    throw Error(ErrorCode::usage, fmt::format("--patience {}: it must be 0 (none) or a number of epochs.", o.patience));
+    throw Error(ErrorCode::usage, fmt::format("`patience={}`: it must be 0 (none) or a number of epochs.", o.patience));
   if (o.patience != 0)
     out.patience = std::max(o.patience, 0), out.keep_best = out.patience > 0, out.patience_if_possible = false;
   if (const std::string keep = text_or(o.keep, ""); !keep.empty()) {
     if (keep != "best" && keep != "last")
-      throw Error(ErrorCode::usage, fmt::format("--keep {}: known are best and last.", keep));
+      throw Error(ErrorCode::usage, fmt::format("{}: known are best and last.", option_text("keep", keep)));
     out.keep_best = keep == "best";
     if (out.keep_best) out.patience_if_possible = false;
   }
   if (const std::string most = text_or(o.max_time, ""); !most.empty())
-    out.max_seconds = parse_duration(most, "--max-time");
+    out.max_seconds = parse_duration(most, "max_time");
   if (!(o.seconds_used >= 0 && o.seconds_used <= 1e9))
     throw Error(ErrorCode::usage, fmt::format("seconds_used is {}; it must be 0 or more.", o.seconds_used));
   out.begun = out.now() - o.seconds_used;
 }
 
 [[noreturn]] void bad_devices(const std::string& text) {
-  throw Error(ErrorCode::usage, fmt::format("--devices {}: it must be a number from 1 to {}, all, or the numbers of "
+  throw Error(ErrorCode::usage, fmt::format("{}: it must be a number from 1 to {}, all, or the numbers of "
                                             "different GPUs (0,2,5).",
-                                            text, kMostRanks));
+                                            option_text("devices", text), kMostRanks));
 }
 
 // "0,2,5": each once.
@@ -225,20 +227,21 @@ void set_ranks(FitOptions& out, const tessera_fit_options& o, const Team* team) 
   if (devices != "launched") out.ranks.threads = ranks;
   const int shards = o.virtual_shards;
   if (shards < 0 || shards > kMostRanks)
-    throw Error(ErrorCode::usage, fmt::format("--virtual-shards {}: it must be 1 to {}.", shards, kMostRanks));
+    throw Error(ErrorCode::usage, fmt::format("`virtual_shards={}`: it must be 1 to {}.", shards, kMostRanks));
   if (shards > 0 && shards % ranks != 0)
     throw Error(ErrorCode::usage,
-                fmt::format("--virtual-shards {}: {} ranks cannot share them evenly.\n  Ask for a multiple of {}.",
+                fmt::format("`virtual_shards={}`: {} ranks cannot share them evenly.\n  Ask for a multiple of {}.",
                             shards, ranks, ranks));
   if (o.micro_batch < 0)
-    throw Error(ErrorCode::usage, fmt::format("--micro-batch {}: it must be 1 or more.", o.micro_batch));
+    throw Error(ErrorCode::usage, fmt::format("`micro_batch={}`: it must be 1 or more.", o.micro_batch));
   if (o.micro_batch > 0 && (shards > 0 || ranks > 1))
     throw Error(ErrorCode::usage,
-                "--micro-batch with --devices or --virtual-shards: those cut the batch themselves.\n  Omit one.");
+                "`micro_batch` with `devices` or `virtual_shards`: those cut the batch themselves.\n  Omit one.");
   out.micro_batch = o.micro_batch;
   const std::string parallel = text_or(o.parallel, "data");
   if (parallel != "data" && parallel != "model" && parallel != "auto")
-    throw Error(ErrorCode::usage, fmt::format("--parallel {}: it must be data, model or auto.", parallel));
+    throw Error(ErrorCode::usage,
+                fmt::format("{}: it must be data, model or auto.", option_text("parallel", parallel)));
   const bool by_columns = parallel == "model";
   out.ranks.parallel = by_columns ? Parallel::model : parallel == "auto" ? Parallel::automatic : Parallel::data;
   out.ranks.usual_shards = shards == 0;
@@ -269,10 +272,11 @@ FitOptions fit_options(const tessera_fit_options* given) {
   out.seed = out.encoder.seed = o.seed;
   out.source = printable(text_or(o.source, ""));  // it is stored in the model's JSON
   if (o.calibrate != nullptr && *o.calibrate != 0 && !parse_tier(o.calibrate, out.calibrate))
-    throw Error(ErrorCode::usage, fmt::format("--calibrate {}: known are off, marginals and full.", o.calibrate));
+    throw Error(ErrorCode::usage,
+                fmt::format("{}: known are off, marginals and full.", option_text("calibrate", o.calibrate)));
   if (o.rare_categories < TESSERA_KEEP_RARE)
     throw Error(ErrorCode::usage,
-                fmt::format("--rare-categories {}: it must be the rows a category needs, or keep.", o.rare_categories));
+                fmt::format("`rare_categories={}`: it must be the rows a category needs, or keep.", o.rare_categories));
   if (o.rare_categories != 0) out.rare_rows = std::max(o.rare_categories, 1);
   out.rules.find = finds_rules(text_or(o.rules, ""), out.rules.find);
   out.rules.given = split_lines(text_or(o.rule, ""));
@@ -280,7 +284,8 @@ FitOptions fit_options(const tessera_fit_options* given) {
   check_passes({out.passes_off.begin(), out.passes_off.end()});
   if (const std::string text = text_or(o.recompute, "auto"); !text.empty()) {
     const std::optional<Recompute> mode = parse_recompute(text);
-    if (!mode) throw Error(ErrorCode::usage, fmt::format("--recompute {}: known are off, auto and all.", text));
+    if (!mode)
+      throw Error(ErrorCode::usage, fmt::format("{}: known are off, auto and all.", option_text("recompute", text)));
     out.recompute = *mode;
   }
   if (const std::string precision = text_or(o.precision, ""); !precision.empty()) out.precision = precision;
@@ -307,16 +312,16 @@ Table import_table(IncomingRows& rows, const GivenTypes& types, FitOptions& fit,
 
 GivenTypes given_types(const tessera_fit_options* given) {
   GivenTypes out;
-  for (const auto& [column, type] : split_pairs(text_or(read_options(given).types, ""), "--types")) {
+  for (const auto& [column, type] : split_pairs(text_or(read_options(given).types, ""), "`types`")) {
     ColumnType t;
     std::string kind;
     if (!parse_given_type(type, t, kind))
       throw Error(ErrorCode::usage,
-                  fmt::format("--types: there is no type \"{}\" (for column \"{}\").\n  Types are {}.", type, column,
+                  fmt::format("`types`: there is no type \"{}\" (for column \"{}\").\n  Types are {}.", type, column,
                               given_type_names()));
     for (const GivenType& other : out)
       if (other.column == column)
-        throw Error(ErrorCode::usage, fmt::format("--types: column \"{}\" is given two types.", column));
+        throw Error(ErrorCode::usage, fmt::format("`types`: column \"{}\" is given two types.", column));
     out.push_back({column, t, {}, kind});
   }
   return out;
@@ -341,14 +346,14 @@ void place_ranks(FitOptions& fit) {
   RankOptions& ranks = fit.ranks;
   if (fit.device->is_processor()) {
     if (!ranks.gpus.empty())
-      throw Error(ErrorCode::usage, "--devices with several numbers names GPUs.\n  Add --device cuda.");
+      throw Error(ErrorCode::usage, "`devices` with several numbers names GPUs.\n  Add `device=cuda`.");
     return;
   }
   if (ranks.threads == 1 && !ranks.world) return;
   const int here = device_library().devices, local = ranks.world ? launched().local : 0;
   if (fit.device->number() != local % here)
-    throw Error(ErrorCode::usage, fmt::format("--device cuda:{} names one GPU, and --devices several ranks.\n  Give "
-                                              "--device cuda and --devices 0,1.",
+    throw Error(ErrorCode::usage, fmt::format("`device=cuda:{}` names one GPU, and `devices` several ranks.\n  Give "
+                                              "`device=cuda` and `devices=0,1`.",
                                               fit.device->number()));
   require_nccl();
   for (int r = static_cast<int>(ranks.gpus.size()); r < ranks.threads; ++r) ranks.gpus.push_back(r);
@@ -364,18 +369,18 @@ void place_ranks(FitOptions& fit) {
 }
 
 // The options of a training call, with its device and ranks.
-// Options can choose a method that is not the default: --calibrate full fits another model than a fit without it.
+// Options can choose a method that is not the default: `calibrate=full` fits another model than a fit without it.
 void note_method(const tessera_fit_options& o, const FitOptions& fit, const Monitor& monitor) {
   const std::string_view first = methods().front()->name;
   if (!text_or(o.method, "").empty() || o.sequences != nullptr || fit.method == first) return;
   std::vector<std::string> because;
   const auto add = [&](const char* option, const char* value, std::string_view harmless) {
-    if (value != nullptr && *value != 0 && value != harmless) because.push_back(fmt::format("{} {}", option, value));
+    if (value != nullptr && *value != 0 && value != harmless) because.push_back(option_text(option, value));
   };
-  add("--calibrate", o.calibrate, "off"), add("--preset", o.preset, "best"), add("--numbers", o.numbers, kBins);
+  add("calibrate", o.calibrate, "off"), add("preset", o.preset, "best"), add("numbers", o.numbers, kBins);
   for (const GivenOption& g : given_options(o))
-    if (!takes(*methods().front(), g.key)) because.push_back("--" + g.key);
-  notice(monitor, fmt::format("The method is {}, not {}, the default, which does not have {}. Choose one by --method.",
+    if (!takes(*methods().front(), g.key)) because.push_back("`" + g.key + "`");
+  notice(monitor, fmt::format("The method is {}, not {}, the default, which does not have {}. Choose one by `method`.",
                               fit.method, first, fmt::join(because, ", ")));
 }
 

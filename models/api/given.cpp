@@ -43,10 +43,10 @@ GivenOptions given_options(const tessera_given_options& o, api::Call& call) {
   out.seed = o.seed;
   if (o.batch_size < 0 || o.batch_size > kMaxBatch)
     throw Error(ErrorCode::usage,
-                fmt::format("--batch-size {}: it must be 0 (chosen) to {}.", o.batch_size, kMaxBatch));
+                fmt::format("`batch_size={}`: it must be 0 (chosen) to {}.", o.batch_size, kMaxBatch));
   if (o.max_candidates < 0 || o.max_candidates > kMaxCandidates)
     throw Error(ErrorCode::usage,
-                fmt::format("max_candidates {}: it must be 0 (1,024) to {}.", o.max_candidates, kMaxCandidates));
+                fmt::format("`max_candidates={}`: it must be 0 (1,024) to {}.", o.max_candidates, kMaxCandidates));
   out.batch = o.batch_size;
   if (o.max_candidates > 0) out.most_candidates = o.max_candidates;
   out.completes = o.completes != 0;
@@ -131,7 +131,7 @@ tessera_status tessera_given_balanced(const tessera_context* context, const tess
     auto& out = required(given, "given");
     const Model& source = live(model, "model").model;
     (void)state_of(context);
-    if (count < 0) throw Error(ErrorCode::usage, fmt::format("--rows {}: it must not be negative.", count));
+    if (count < 0) throw Error(ErrorCode::usage, fmt::format("`rows={}`: it must not be negative.", count));
     table_export(balanced_rows(*rows_of(source), &required(column, "column"), count), &out);
   });
 }
@@ -180,7 +180,7 @@ tessera_status tessera_impute(const tessera_context* context, const tessera_mode
     api::Call call(context);  // tessera::Call is an op of a program
     const GivenOptions given = given_options(o, call);
     if (!given.where.empty())
-      throw Error(ErrorCode::usage, "--where: rows of a file that is completed are all of its rows.\n  Omit it.");
+      throw Error(ErrorCode::usage, "`where`: rows of a file that is completed are all of its rows.\n  Omit it.");
     const Imputed done = impute(rows_of(source), from, &to, overwrite != 0, given, call.team(), call.monitor());
     put_report(o.report, done.report);
   });

@@ -117,11 +117,10 @@ nlohmann::json method_options() {
     for (size_t i = 0; i < of_best.size(); ++i) {
       const Option& o = of_best[i];
       if (o.help == nullptr) continue;
-      auto entry =
-          std::find_if(all.begin(), all.end(), [&](const nlohmann::json& e) { return e["option"] == o.name(); });
+      auto entry = std::find_if(all.begin(), all.end(), [&](const nlohmann::json& e) { return e["option"] == o.key; });
       if (entry == all.end()) {
         all.push_back(
-            {{"option", o.name()}, {"kind", o.kind()}, {"value", value_sign(o)}, {"methods", nlohmann::json::array()}});
+            {{"option", o.key}, {"kind", o.kind()}, {"value", value_sign(o)}, {"methods", nlohmann::json::array()}});
         entry = all.end() - 1;
       }
       (*entry)["methods"].push_back(described(o, *method, of_paper[i].text()));

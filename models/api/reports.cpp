@@ -29,14 +29,14 @@ EvaluateSequencesOptions sequence_evaluation(const tessera_evaluate_options& o, 
           ErrorCode::usage,
           std::string(what) + " belongs to the evaluation of tables of rows; sequences have judges. Leave it out.");
   };
-  refuse(holdout, "--holdout");
-  refuse(o.target != nullptr && *o.target != 0, "--target");
-  refuse(o.where != nullptr && *o.where != 0, "where");
-  refuse(o.without_distances != 0, "--without-distances");
-  refuse(o.without_c2st != 0, "--without-c2st");
-  refuse(o.without_utility != 0, "--without-utility");
+  refuse(holdout, "`holdout`");
+  refuse(o.target != nullptr && *o.target != 0, "`target`");
+  refuse(o.where != nullptr && *o.where != 0, "`where`");
+  refuse(o.without_distances != 0, "`without_distances`");
+  refuse(o.without_c2st != 0, "`without_c2st`");
+  refuse(o.without_utility != 0, "`without_utility`");
   if (o.judges < TESSERA_NO_JUDGES || o.judges > 1000)
-    throw Error(ErrorCode::usage, "--judges " + std::to_string(o.judges) + ": it must be 0 to 1000.");
+    throw Error(ErrorCode::usage, "`judges=" + std::to_string(o.judges) + "`: it must be 0 to 1000.");
   EvaluateSequencesOptions out;
   out.sequences = sequence_options(o.sequences);
   out.seed = out.judges.seed = o.seed;
@@ -54,7 +54,7 @@ void take_rules(const tessera_evaluate_options& o, Options& out) {
 
 EvaluateOptions row_evaluation(const tessera_evaluate_options& o) {
   if (o.judges != 0)
-    throw Error(ErrorCode::usage, "--judges belongs to --method sequence: the options of sequences are missing.");
+    throw Error(ErrorCode::usage, "`judges` are of sequences, and the options of sequences are missing.");
   EvaluateOptions out;
   out.seed = o.seed;
   out.distances = o.without_distances == 0;

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/cpu/cpu_features.h"
+#include "base/text/option_text.h"
 #include "engine/comm/launched.h"
 #include "engine/run/precision.h"
 #include "models/api/model.h"
@@ -82,22 +83,23 @@ SampleOptions sample_options(const tessera_sample_options& o) {
   out.where = text_or(o.where, "");
   if (o.batch_size < 0 || o.batch_size > kMaxBatch)
     throw Error(ErrorCode::usage,
-                fmt::format("--batch-size {}: it must be 0 (chosen) to {}.", o.batch_size, kMaxBatch));
+                fmt::format("`batch_size={}`: it must be 0 (chosen) to {}.", o.batch_size, kMaxBatch));
   if (o.max_tries < 0)
-    throw Error(ErrorCode::usage, fmt::format("--max-tries {}: it must be 0 (65,536) or more.", o.max_tries));
+    throw Error(ErrorCode::usage, fmt::format("`max_tries={}`: it must be 0 (65,536) or more.", o.max_tries));
   out.batch = o.batch_size;
   out.max_tries = o.max_tries;
   if (o.calibrate != nullptr && *o.calibrate != 0) {
     Tier tier;
     if (!parse_tier(o.calibrate, tier))
-      throw Error(ErrorCode::usage, fmt::format("--calibrate {}: known are off, marginals and full.", o.calibrate));
+      throw Error(ErrorCode::usage,
+                  fmt::format("{}: known are off, marginals and full.", option_text("calibrate", o.calibrate)));
     out.calibrate = tier;
   }
   if (const std::string precision = text_or(o.precision, ""); !precision.empty()) out.precision = precision;
   check_precision(out.precision);
   const bool none = o.min_yield == TESSERA_NO_MIN_YIELD;
   if (!none && !(o.min_yield >= 0 && o.min_yield <= 1))
-    throw Error(ErrorCode::usage, fmt::format("--min-yield {}: it must be 0 (none) to 1.", o.min_yield));
+    throw Error(ErrorCode::usage, fmt::format("`min_yield={}`: it must be 0 (none) to 1.", o.min_yield));
   if (o.min_yield != 0) out.min_yield = none ? 0 : o.min_yield;
   return out;
 }

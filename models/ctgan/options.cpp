@@ -35,7 +35,7 @@ std::vector<Option> CtganConfig::options() {
 void CtganConfig::check() const {
   if (batch % pac == 0) return;
   const int below = batch / pac * pac, above = below + pac;
-  throw Error(ErrorCode::usage, fmt::format("--batch-size {} is not a multiple of --pac {}. {}{} is.", batch, pac,
+  throw Error(ErrorCode::usage, fmt::format("`batch_size={}` is not a multiple of `pac={}`. {}{} is.", batch, pac,
                                             below > 0 ? fmt::format("{} or ", below) : "", above));
 }
 

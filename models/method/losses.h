@@ -10,7 +10,7 @@ namespace tessera {
 
 // A column of the ring "losses".
 struct LossSpec {
-  const char* name;    // "reconstruction": in --log, progress and the C interface
+  const char* name;    // "reconstruction": in logs, progress and the C interface
   const char* format;  // of its value in progress: "{:.2f}"; nullptr: not shown there
   const char* help;    // one line, with the unit
 };

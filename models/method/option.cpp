@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/text/json_fields.h"
+#include "base/text/option_text.h"
 
 namespace tessera {
 namespace {
@@ -43,7 +44,7 @@ bool parse(std::string_view text, T& value) {
 int count_of(const Option& o, const std::string& text) {
   int64_t value = 0;
   if (!parse(text, value) || !inside(o.range, static_cast<double>(value)))
-    refuse(fmt::format("{} {}: {}.", o.name(), text, bounds(o.range, true)));
+    refuse(fmt::format("{}: {}.", option_text(o.key, text), bounds(o.range, true)));
   return static_cast<int>(value);
 }
 
@@ -51,13 +52,14 @@ std::string joined(const std::vector<int>& widths) { return fmt::format("{}", fm
 
 void check_widths(const Option& o, const std::vector<int>& widths) {
   if (widths.empty())
-    refuse(fmt::format("{}: it needs the width of at least one layer, as in {} 256,256.", o.name(), o.name()));
+    refuse(fmt::format("{}: it needs the width of at least one layer, as in {}.", o.name(),
+                       option_text(o.key, "256,256")));
   if (widths.size() > kMaxLayers)
     refuse(fmt::format("{} has {} layers; at most {} are possible.", o.name(), widths.size(), kMaxLayers));
   for (size_t i = 0; i < widths.size(); ++i)
     if (!inside(o.range, widths[i]))
-      refuse(fmt::format("{} {}: layer {} has {} units; it must have {:.0f} to {:.0f}.", o.name(), joined(widths),
-                         i + 1, widths[i], o.range.low, o.range.high));
+      refuse(fmt::format("{}: layer {} has {} units; it must have {:.0f} to {:.0f}.",
+                         option_text(o.key, joined(widths)), i + 1, widths[i], o.range.low, o.range.high));
 }
 
 // "256,256" or "256x256".
@@ -67,8 +69,8 @@ std::vector<int> widths_of(const Option& o, const std::string& text) {
     const size_t end = std::min(text.find_first_of(",x", at), text.size());
     int width = 0;
     if (!parse(std::string_view(text).substr(at, end - at), width))
-      refuse(fmt::format("{} {}: it must be the widths of its layers with commas between them, as in {} 256,256.",
-                         o.name(), text, o.name()));
+      refuse(fmt::format("{}: it must be the widths of its layers with commas between them, as in {}.",
+                         option_text(o.key, text), option_text(o.key, "256,256")));
     widths.push_back(width);
     at = end + 1;
   }
@@ -78,11 +80,11 @@ std::vector<int> widths_of(const Option& o, const std::string& text) {
 Cell cell_of(const Option& o, const std::string& text) {
   for (int i = 0; i < 3; ++i)
     if (text == kCells[i]) return static_cast<Cell>(i);
-  refuse(fmt::format("{} {}: there are {}.", o.name(), text, fmt::join(kCells, ", ")));
+  refuse(fmt::format("{}: there are {}.", option_text(o.key, text), fmt::join(kCells, ", ")));
 }
 
 bool flag_of(const Option& o, const std::string& text) {
-  if (text != "on" && text != "off") refuse(fmt::format("{} {}: there are on and off.", o.name(), text));
+  if (text != "on" && text != "off") refuse(option_text(o.key, text) + ": there are on and off.");
   return text == "on";
 }
 
@@ -91,13 +93,7 @@ bool flag_of(const Option& o, const std::string& text) {
 const char* cell_name(Cell cell) { return kCells[static_cast<int>(cell)]; }
 std::vector<std::string_view> choices() { return {std::begin(kCells), std::end(kCells)}; }
 
-std::string option_name(std::string_view key) {
-  std::string out = fmt::format("--{}", key);
-  std::replace(out.begin(), out.end(), '_', '-');
-  return out;
-}
-
-std::string Option::name() const { return option_name(key); }
+std::string Option::name() const { return fmt::format("`{}`", key); }
 
 std::string_view Option::kind() const {
   constexpr std::string_view kKinds[] = {"count", "number", "flag", "choice", "widths", "count"};  // as Target has them
@@ -117,7 +113,8 @@ std::string Option::text() const {
 void Option::set(const std::string& text) const {
   std::visit(Overloaded{[&](int* v) { *v = count_of(*this, text); },
                         [&](double* v) {
-                          if (!parse(text, *v)) refuse(fmt::format("{} {}: {}.", name(), text, bounds(range, false)));
+                          if (!parse(text, *v))
+                            refuse(fmt::format("{}: {}.", option_text(key, text), bounds(range, false)));
                         },
                         [&](bool* v) { *v = flag_of(*this, text); }, [&](Cell* v) { *v = cell_of(*this, text); },
                         [&](std::vector<int>* v) { *v = widths_of(*this, text); },
@@ -130,9 +127,9 @@ void Option::set(const std::string& text) const {
 
 void Option::check() const {
   if (const auto* count = std::get_if<int*>(&target)) {
-    if (!inside(range, **count)) refuse(fmt::format("{} {}: {}.", name(), **count, bounds(range, true)));
+    if (!inside(range, **count)) refuse(fmt::format("{}: {}.", option_text(key, text()), bounds(range, true)));
   } else if (const auto* number = std::get_if<double*>(&target)) {
-    if (!inside(range, **number)) refuse(fmt::format("{} {}: {}.", name(), **number, bounds(range, false)));
+    if (!inside(range, **number)) refuse(fmt::format("{}: {}.", option_text(key, text()), bounds(range, false)));
   } else if (const auto* widths = std::get_if<std::vector<int>*>(&target)) {
     check_widths(*this, **widths);
   }

@@ -19,9 +19,6 @@ struct Range {
   bool open = false;  // low itself is excluded
 };
 
-// A key's name on the command line: "batch_size" is "--batch-size".
-std::string option_name(std::string_view key);
-
 struct Option {
   // The location of the value. Several counts: an option that sets all of them and has no value of its own.
   using Target = std::variant<int*, double*, bool*, Cell*, std::vector<int>*, std::vector<int*>>;
@@ -32,12 +29,12 @@ struct Option {
   const char* help;          // one line; nullptr: in model files only, not an option of users
   bool added_later = false;  // files of earlier releases lack it
 
-  std::string name() const;       // on the command line: "--batch-size"
+  std::string name() const;       // in messages: "`batch_size`"
   std::string_view kind() const;  // "count", "number", "flag", "choice", "widths"
-  std::string text() const;       // its value as it is written on the command line
+  std::string text() const;       // its value as it is written
   bool is_group() const { return std::holds_alternative<std::vector<int*>>(target); }
 
-  // `text` as on the command line. Error(usage) names the option, the text and the valid values
+  // `text` as users write it. Error(usage) names the option, the text and the valid values
   void set(const std::string& text) const;
   void check() const;  // Error(usage) likewise
   nlohmann::json json() const;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/storage/files.h"
+#include "base/text/option_text.h"
 #include "models/model/model_state.h"
 #include "models/model/preparation.h"
 #include "models/model/registry.h"
@@ -32,7 +33,7 @@ void apply_preset(FitOptions& o) {
   const bool best = o.preset == "best";
   if (!best && o.preset != "paper")
     throw Error(ErrorCode::usage,
-                fmt::format("--preset {}: there are \"best\" (the default) and \"paper\".", o.preset));
+                option_text("preset", o.preset) + ": there are \"best\" (the default) and \"paper\".");
   o.config = method.config(best);
   if (best) {
     o.rare_rows = kRareRows;
@@ -100,9 +101,9 @@ void note_membership(const EncodedTable& table, const FitOptions& options, const
   if (!options.config.method().bins || !options.config->trains() || options.patience > 0 || table.rows >= kSmall ||
       options.rehearsal != nullptr)
     return;
-  notice(monitor, fmt::format("{} are few to learn from without --patience: nothing ends the training before it knows "
+  notice(monitor, fmt::format("{} are few to learn from without `patience`: nothing ends the training before it knows "
                               "them by heart, and the model, or many of its rows, may then tell who was in the table. "
-                              "--patience 1 ends it in time (docs/quality/privacy.md).",
+                              "`patience=1` ends it in time (docs/quality/privacy.md).",
                               counted(table.rows, "row")));
 }
 
@@ -146,15 +147,15 @@ void check_room_to_calibrate(const RowModel& model, const Table& sample, const E
   check_room_after(
       bytes(options.calibrate), held, "A calibration",
       options.calibrate == Tier::full
-          ? fmt::format(" --calibrate marginals takes {:.1f} MB, --calibrate off nothing; rows are less true.",
+          ? fmt::format(" `calibrate=marginals` takes {:.1f} MB, `calibrate=off` nothing; rows are less true.",
                         marginals)
-          : std::string(" --calibrate off takes nothing; rows are less true."),
+          : std::string(" `calibrate=off` takes nothing; rows are less true."),
       team);
 }
 
 void check_calibrates(const MethodSpec& method, Tier tier) {
   if (tier == Tier::off || !method.bins) return;
-  throw Error(ErrorCode::usage, fmt::format("--calibrate {}: rows of --method {} are not calibrated.\n  Omit it.",
+  throw Error(ErrorCode::usage, fmt::format("`calibrate={}`: rows of `method={}` are not calibrated.\n  Omit it.",
                                             name(tier), method.name));
 }
 
@@ -202,7 +203,7 @@ void fit_sequences(Model::State& state, Table&& table, const FitOptions& options
   model.steps = train(*method, std::move(held_out), options, checkpoints, team, monitor, state.provenance).kept;
 }
 
-// Adds to a phase's note the phases that follow and the time left of --max-time.
+// Adds to a phase's note the phases that follow and the time left of max_time.
 Monitor outlined(const Monitor& monitor, const FitOptions& options) {
   Monitor out = monitor;
   if (!monitor.on_progress) return out;
@@ -217,7 +218,7 @@ Monitor outlined(const Monitor& monitor, const FitOptions& options) {
     if (!p.finished && !then.empty()) more.note += (p.note.empty() ? "then " : "  then ") + then;
     if (!p.finished && end > 0 && phase != "notice")
       more.note +=
-          fmt::format("{}{:.0f} s of --max-time left", more.note.empty() ? "" : "  ", std::max(end - now(), 0.0));
+          fmt::format("{}{:.0f} s of `max_time` left", more.note.empty() ? "" : "  ", std::max(end - now(), 0.0));
     tell(more);
   };
   return out;
@@ -270,7 +271,7 @@ Model Model::fit(Table&& table, const FitOptions& asked, Team& team, const Monit
 std::optional<Model> Model::finished(const std::string& path, const Table& table, const FitOptions& options, bool other,
                                      Team& team, const Monitor& monitor) {
   if (!file_exists(path)) return {};
-  const std::string way_out = "Name another file with --model, or --force to replace this one.";
+  const std::string way_out = "Name another file for the model, or replace this one with `overwrite=yes`.";
   try {
     Model model = load(path);
     const nlohmann::json& provenance = model.state_->provenance;

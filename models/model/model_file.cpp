@@ -8,6 +8,7 @@
 #include "base/storage/safetensors.h"
 #include "base/text/json_fields.h"
 #include "base/text/json_guard.h"
+#include "base/text/option_text.h"
 #include "models/model/model_state.h"
 #include "models/model/provenance.h"
 #include "models/model/registry.h"
@@ -43,8 +44,8 @@ void check_room_in_file(const nlohmann::json& encoder) {
       if (const size_t bytes = in_file(c); bytes > most) most = bytes, column = c.value("name", "");
   throw Error(ErrorCode::data,
               fmt::format("The model's file has room for {} bytes of what columns hold; column \"{}\" alone needs "
-                          "{}.\n  Shorten its texts, read it as --types {}=identifier, or leave it out.",
-                          kMostHeaderBytes - kRest, column, most, column));
+                          "{}.\n  Shorten its texts, read it with {}, or leave it out.",
+                          kMostHeaderBytes - kRest, column, most, type_option(column, "identifier")));
 }
 
 std::string Model::bytes() const {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text/option_text.h"
 #include "models/training/protection.h"
 #include "tables/identifiers/permutation.h"
 #include "tables/kinds/kind.h"
@@ -67,9 +68,9 @@ void tell_unread_dates(const Table& table, const Monitor& monitor) {
     if (!is_instant(c.type) && c.reason.starts_with(kDatesButText))
       notice(monitor,
              fmt::format("Column \"{}\" is text: it holds dates, but in formats that exclude each other, or with "
-                         "days that may be months; `inspect` names the first. Write all of them alike, such as "
-                         "2024-12-31, or give the type, --types \"{}=date\".",
-                         c.name, c.name));
+                         "days that may be months. Write all of them alike, such as "
+                         "2024-12-31, or give the type, {}.",
+                         c.name, type_option(c.name, "date")));
 }
 
 template <class Kind>  // RowModel or SequenceModel
@@ -92,21 +93,21 @@ void tell_likely_key(const Table& table, const Monitor& monitor) {
   const LikelyKey key = likely_key(table);
   if (key.column.empty()) return;
   notice(monitor, fmt::format("Column \"{}\" may identify sequences: {} values, within which {} not vary. Rows are "
-                              "learned apart from each other; --sequence-key \"{}\" learns the rows of a value as one "
+                              "learned apart from each other; {} learns the rows of a value as one "
                               "sequence.",
                               key.column, grouped(key.values),
                               key.statics.size() > 3 ? fmt::format("{} columns do", key.statics.size())
                                                      : fmt::format("\"{}\" do", fmt::join(key.statics, "\", \"")),
-                              key.column));
+                              option_text("sequence_key", key.column)));
 }
 
 // A column that orders the rows is the index: learned at every step, it would be jumbled in samples.
 FitOptions with_index(FitOptions options, const Table& table, const Monitor& monitor) {
   SequenceOptions& s = options.sequences;
   if (s.find_index && s.index.empty() && !(s.index = likely_index(table, s)).empty())
-    notice(monitor, fmt::format("Column \"{0}\" rises from row to row and is taken as --sequence-index \"{0}\"; "
-                                "--sequence-index none learns it as any other column.",
-                                s.index));
+    notice(monitor, fmt::format("Column \"{}\" rises from row to row and is taken as {}; "
+                                "`sequence_index=none` learns it as any other column.",
+                                s.index, option_text("sequence_index", s.index)));
   s.find_index = false;
   s.grid = find_grid(table, s, options.rare_rows);
   if (s.grid.any())
@@ -123,7 +124,7 @@ FitOptions with_statics(FitOptions options, const Table& table, const Monitor& m
   s.statics = static_columns(table, s), s.find_statics = false;
   if (!s.statics.empty())
     notice(monitor, fmt::format("static, learned once per sequence: \"{}\". Within a \"{}\" no other value occurs; "
-                                "--static none learns one at every step.",
+                                "`static=none` learns one at every step.",
                                 fmt::join(s.statics, "\", \""), s.key));
   return options;
 }

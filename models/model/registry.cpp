@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text/option_text.h"
 #include "models/ctgan/options.h"
 #include "models/made/options.h"
 #include "models/timegan/options.h"
@@ -21,7 +22,7 @@ const MethodSpec& method_named(const std::string& name) {
     if (name == m->name) return *m;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", m->name);
   }
-  throw Error(ErrorCode::usage, fmt::format("--method {}: there are {}.", name, names));
+  throw Error(ErrorCode::usage, fmt::format("{}: there are {}.", option_text("method", name), names));
 }
 
 }  // namespace tessera

@@ -147,7 +147,7 @@ std::string report_html(std::string_view json) {
         report::kScript);
   } catch (const nlohmann::json::exception& e) {
     throw Error(ErrorCode::format, std::string("The report is not what an evaluation gave: ") + e.what() +
-                                       ".\n  Give it the JSON of tessera evaluate --json as it is.");
+                                       ".\n  Give it the JSON of tessera_evaluate() as it is.");
   }
 }
 

@@ -236,7 +236,7 @@ void add_rows(const Json& report, std::vector<std::string>& out) {
   if (!report.at("rows").contains("holdout"))
     out.push_back(
         "There are no holdout rows, so it is unknown here whether the rows are nearer to the real table than chance "
-        "makes them, nor what a model trained on them is worth. <code>--holdout</code> gives both.");
+        "makes them, nor what a model trained on them is worth. Holdout rows tell both.");
   const double auc = at(report, "/c2st/trees/auc");
   if (auc < 0.45)
     out.push_back(

@@ -61,7 +61,7 @@ void AttributeSampler::parse(const std::string& where) {
         fmt::format("{}\n  Conditions on sequences are on what is decided once for each: {}.",
                     column.empty()
                         ? e.what()
-                        : fmt::format("--where: column \"{}\" has a value for every row of a sequence.", column),
+                        : fmt::format("`where`: column \"{}\" has a value for every row of a sequence.", column),
                     fmt::join(names, ", ")));
   }
   failed_.assign(where_.terms.size(), 0);
@@ -162,10 +162,11 @@ Table AttributeSampler::draw(const std::vector<int64_t>& sequences) {
 
 void AttributeSampler::give_up(int64_t sequence, int64_t tries) const {
   const size_t rarest = static_cast<size_t>(std::max_element(failed_.begin(), failed_.end()) - failed_.begin());
-  throw Error(ErrorCode::condition,
-              fmt::format("--where: sequence {} met it with none of {} candidates.\n  The rare term is `{}`: {} of {} "
-                          "candidates met it. Relax the condition, or allow more candidates with --max-tries.",
-                          sequence, tries, where_.terms[rarest].text, seen_ - failed_[rarest], seen_));
+  throw Error(
+      ErrorCode::condition,
+      fmt::format("`where`: sequence {} met it with none of {} candidates.\n  The rare term is \"{}\": {} of {} "
+                  "candidates met it. Relax the condition, or allow more candidates with `max_tries`.",
+                  sequence, tries, where_.terms[rarest].text, seen_ - failed_[rarest], seen_));
 }
 
 }  // namespace tessera

@@ -141,14 +141,14 @@ class Checker {
     };
     const std::string holds = said(cells);
     for (const WhereTerm* t : terms)
-      if (!can_meet({t})) refuse(fmt::format("no row can meet `{}`: {}.", t->text, holds));
+      if (!can_meet({t})) refuse(fmt::format("no row can meet \"{}\": {}.", t->text, holds));
     for (size_t a = 0; a < terms.size(); ++a)
       for (size_t b = a + 1; b < terms.size(); ++b)
         if (!can_meet({terms[a], terms[b]}))
-          refuse(fmt::format("no row can meet both `{}` and `{}`: {}.", terms[a]->text, terms[b]->text, holds));
+          refuse(fmt::format("no row can meet both \"{}\" and \"{}\": {}.", terms[a]->text, terms[b]->text, holds));
     if (can_meet(terms)) return;
     std::string all;
-    for (const WhereTerm* t : terms) all += (all.empty() ? "`" : ", `") + t->text + "`";
+    for (const WhereTerm* t : terms) all += (all.empty() ? "\"" : ", \"") + t->text + '"';
     refuse(fmt::format("no row can meet {} together: {}.", all, holds));
   }
 
@@ -274,8 +274,8 @@ class Checker {
     const bool equal = t.relation == (t.negated ? Relation::unequal : Relation::equal);
     const bool lower = t.negated ? more : less, higher = t.negated ? less : more;
     if (!(equal && (never_less || never_more)) && !(lower && never_less) && !(higher && never_more)) return;
-    refuse(fmt::format("no row can meet `{}`: the left side is {}, the right side {}.", t.text, said(l, t.left.instant),
-                       said(r, t.right.instant)));
+    refuse(fmt::format("no row can meet \"{}\": the left side is {}, the right side {}.", t.text,
+                       said(l, t.left.instant), said(r, t.right.instant)));
   }
   static std::string said(const Interval& x, bool instant) {
     Column c;
@@ -302,8 +302,8 @@ class Checker {
         if (first.empty()) first = e.what();
       }
     }
-    constexpr std::string_view kBefore = "--where: ";
-    refuse(fmt::format("no row can meet `{}`: none of its alternatives; of the first, {}", any.text,
+    constexpr std::string_view kBefore = "`where`: ";
+    refuse(fmt::format("no row can meet \"{}\": none of its alternatives; of the first, {}", any.text,
                        first.substr(kBefore.size(), first.find('\n') - kBefore.size() - 1)));
   }
 
@@ -314,11 +314,11 @@ class Checker {
     std::sort(right.begin(), right.end());
     for (const std::string& v : left)
       if (std::binary_search(right.begin(), right.end(), v)) return;
-    refuse(fmt::format("no row can meet `{}`: the two columns have no value in common.", t.text));
+    refuse(fmt::format("no row can meet \"{}\": the two columns have no value in common.", t.text));
   }
 
   [[noreturn]] static void refuse(const std::string& why) {
-    throw Error(ErrorCode::condition, fmt::format("--where: {}\n  Change the condition: nothing was sampled.", why));
+    throw Error(ErrorCode::condition, fmt::format("`where`: {}\n  Change the condition: nothing was sampled.", why));
   }
 
   const Where& where_;

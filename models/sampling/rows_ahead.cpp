@@ -90,7 +90,7 @@ std::thread RowsAhead::started(Shared& shared) {
     return std::thread([&shared] { make(shared); });
   } catch (const std::system_error& e) {
     throw Error(ErrorCode::memory, std::string("The thread that makes rows cannot be started (") + e.code().message() +
-                                       ").\n  --threads 1 needs none.");
+                                       ").\n  `threads=1` needs none.");
   }
 }
 

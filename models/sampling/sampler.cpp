@@ -54,7 +54,7 @@ class Rows : public RowStream {
     if (!options.where.empty()) {
       where_ = parse_where(options.where, schema_), condition_ = fingerprint_of(options.where);
       if (where_.empty())
-        throw Error(ErrorCode::usage, "--where: the condition is empty. Omit it for rows under no condition.");
+        throw Error(ErrorCode::usage, "`where`: the condition is empty. Omit it for rows under no condition.");
       check_possible(where_, *model_);
     }
     for (const std::string& rule : model_->rules.checked()) rules_.push_back(broken_where(rule, schema_));
@@ -64,8 +64,8 @@ class Rows : public RowStream {
     if (!calibration.holds(tier_))
       throw Error(
           ErrorCode::usage,
-          fmt::format("--calibrate {}: this model is not calibrated to that tier{}. Fit it with --calibrate {}, or "
-                      "sample with --calibrate {}.",
+          fmt::format("`calibrate={}`: this model is not calibrated to that tier{}. Fit it with `calibrate={}`, or "
+                      "sample with `calibrate={}`.",
                       name(tier_), calibration.note.empty() ? "" : " (" + calibration.note + ")", name(tier_),
                       name(calibration.chosen)));
     report_.tier = tier_;
@@ -149,7 +149,7 @@ class Rows : public RowStream {
     generator_ = method_->row_generator(model_->kept, allowed_.levels, options_.seed, team_);
     if (generator_->effective() < kFewEffective)
       notice(monitor_,
-             fmt::format("--where: columns before those of the condition are corrected by importance; {:.2g} % "
+             fmt::format("`where`: columns before those of the condition are corrected by importance; {:.2g} % "
                          "of the candidates are effective.",
                          100 * generator_->effective()));
     if (tier_ != Tier::off)
@@ -336,7 +336,7 @@ class Rows : public RowStream {
       if (kept != nullptr && !std::isfinite(log_weight[k]))
         throw Error(ErrorCode::numeric,
                     fmt::format("calibration weighs row {} with a value that is not finite: the weights in the model "
-                                "file are damaged.\n  Use an intact copy, or sample with --calibrate off.",
+                                "file are damaged.\n  Use an intact copy, or sample with `calibrate=off`.",
                                 candidates[k].row));
       ++s.seen;
       if (kept != nullptr && !ends_search(candidates[k], log_weight[k], kept[k] > 0, s)) continue;
@@ -414,15 +414,16 @@ class Rows : public RowStream {
     // rejection meets a number of many only by chance; as a given cell it is there from the start
     const bool equals =
         !rule && where_.terms[rarest].kind == WhereTerm::Kind::in && !where_.terms[rarest].numbers.empty();
-    throw Error(ErrorCode::condition,
-                fmt::format("{}: {} of {} rows were found; row {} found none in {} candidates.\n  The rare {} is `{}`: "
-                            "{} of {} candidates met it. {}, or allow more candidates with --max-tries.{}",
-                            where_.empty() ? "sample" : "--where", report_.rows + found, end_ - offset_, row, tries,
-                            rule ? "rule" : "term", text, tried_ - failed_[rarest], tried_,
-                            rule ? "Fit without this --rule" : "Relax the condition",
-                            equals ? "\n  For rows that hold this value, write it into a CSV file and give that to "
-                                     "--given instead."
-                                   : ""));
+    throw Error(
+        ErrorCode::condition,
+        fmt::format("{}: {} of {} rows were found; row {} found none in {} candidates.\n  The rare {} is \"{}\": "
+                    "{} of {} candidates met it. {}, or allow more candidates with `max_tries`.{}",
+                    where_.empty() ? "sample" : "`where`", report_.rows + found, end_ - offset_, row, tries,
+                    rule ? "rule" : "term", text, tried_ - failed_[rarest], tried_,
+                    rule ? "Fit without this `rule`" : "Relax the condition",
+                    equals ? "\n  For rows that hold this value, write it into a CSV file and give that "
+                             "as `given` instead."
+                           : ""));
   }
 
   void append(Table& to, const Table& from, int64_t row) {

@@ -118,7 +118,7 @@ std::unique_ptr<RowStream> open_sequences(std::shared_ptr<const SequenceModel> m
     throw Error(ErrorCode::usage,
                 fmt::format("sequences {} to {} + {}: offset and count must not be negative.", offset, offset, count));
   if (options.calibrate.value_or(Tier::off) != Tier::off)
-    throw Error(ErrorCode::usage, fmt::format("--calibrate {}: sequence models are not calibrated; omit the option.",
+    throw Error(ErrorCode::usage, fmt::format("`calibrate={}`: sequence models are not calibrated; omit the option.",
                                               name(*options.calibrate)));
   return std::make_unique<SequenceRows>(std::move(model), offset, count, options, team, monitor);
 }

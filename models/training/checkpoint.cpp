@@ -23,7 +23,7 @@
 namespace tessera {
 namespace {
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;  // 1: options by their names on the command line
 constexpr size_t kChecksumBytes = 32;
 
 std::span<const std::byte> raw(const void* data, size_t bytes) { return {static_cast<const std::byte*>(data), bytes}; }
@@ -52,8 +52,7 @@ class Checksum {
 };
 
 std::string kernels_of(const RunIdentity& identity) {
-  return kernels_by_bits(
-      choose_precision(identity.options.value("--precision", "fp32"), Device::processor()).precision);
+  return kernels_by_bits(choose_precision(identity.options.value("precision", "fp32"), Device::processor()).precision);
 }
 
 nlohmann::json document_of(const RunState& run, const RunIdentity& identity) {
@@ -187,11 +186,9 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 void check_own(bool fits, const char* what) {
   if (!fits)
-    throw Error(
-        ErrorCode::format,
-        fmt::format(
-            "The checkpoint is foreign: {} of another plan.\n  Start afresh: leave --resume away and say --force.",
-            what));
+    throw Error(ErrorCode::format, fmt::format("The checkpoint is foreign: {} of another plan.\n  Start afresh, "
+                                               "without `resume`.",
+                                               what));
 }
 
 void check_states(const Program& p, const RankStates& parts, const States& states) {
@@ -235,10 +232,9 @@ std::optional<RunState> Checkpoints::newest() {
     if (!file_exists(path)) continue;
     try {
       Loaded found = load(path);
-      identity_.check_same(
-          found.identity, path,
-          "Give the same table and options to go on with it, or start afresh: leave --resume away and say --force.");
-      if (found.kernels != kernels_of(identity_) && identity_.options.value("--device", "cpu") == "cpu")
+      identity_.check_same(found.identity, path,
+                           "Give the same table and options to go on with it, or start afresh, without `resume`.");
+      if (found.kernels != kernels_of(identity_) && identity_.options.value("device", "cpu") == "cpu")
         notice(monitor_, fmt::format("{} was written with {} kernels; these are {}: the model will be as good, but not "
                                      "equal bit for bit to a run on one machine.",
                                      path, found.kernels, kernels_of(identity_)));

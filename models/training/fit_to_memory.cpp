@@ -21,22 +21,22 @@ std::string megabytes(int64_t bytes) { return fmt::format("{:.1f} MB", static_ca
 // A limit with room for that many bytes, given that this one has `room`. Rounded up, so that the printed limit is
 // enough.
 std::string limit_with(int64_t bytes, int64_t room, const Team& team) {
-  return fmt::format("{}MB", (team.limit()->bytes() - room + bytes) / 1'000'000 + 1);
+  return fmt::format("`memory_limit={}`", ((team.limit()->bytes() - room + bytes) / 1'000'000 + 1) * 1'000'000);
 }
 
-// `fits`: a way out that fits the limit (" --micro-batch 64 has room as it is;"), the one that takes least, or empty.
+// `fits`: a way out that fits the limit (" `micro_batch=64` has room as it is;"), the one that takes least, or empty.
 void check_room(int64_t bytes, int64_t room, const Device& device, const FitOptions& options, const RunContext& context,
                 const std::string& fits = "") {
   if (bytes <= room) return;
-  const std::string more = options.recompute == Recompute::off ? " or --recompute auto" : "";
+  const std::string more = options.recompute == Recompute::off ? " or `recompute=auto`" : "";
   const bool here = device.is_processor();
   throw Error(
       ErrorCode::memory,
       fmt::format("A training step takes {}, and {} has {} left beside the table.\n  {}{} a smaller "
-                  "--batch-size{} needs less.",
+                  "`batch_size`{} needs less.",
                   megabytes(bytes), here ? "memory_limit" : device.describe(), megabytes(std::max<int64_t>(room, 0)),
-                  here ? fmt::format("--memory-limit {} has room for it;", limit_with(bytes, room, context.team))
-                       : "--device cpu may have room for it;",
+                  here ? fmt::format("{} has room for it;", limit_with(bytes, room, context.team))
+                       : "`device=cpu` may have room for it;",
                   fits, more));
 }
 
@@ -64,7 +64,7 @@ int count_of_parts(const Plan& plan, int64_t batch, int64_t most) {
   if (each == 0 || most < each)
     throw Error(
         ErrorCode::usage,
-        fmt::format("--micro-batch {}: a batch of {} is computed in parts of {} at least (packs of rows, tiles of "
+        fmt::format("`micro_batch={}`: a batch of {} is computed in parts of {} at least (packs of rows, tiles of "
                     "sequences).\n  Ask for {} or more.",
                     most, batch, each == 0 ? batch : each, each == 0 ? batch : each));
   const int64_t whole = most / each;
@@ -232,15 +232,15 @@ int64_t micro_batch_for(const Method& method, const Device& device, const FitOpt
     check_room(
         phase.bytes, phase.room, device, options, context,
         here && choice.with_least.bytes < phase.bytes
-            ? fmt::format(" {} has with --micro-batch {};",
+            ? fmt::format(" {} has with `micro_batch={}`;",
                           limit_with(choice.with_least.bytes, choice.with_least.room, context.team), choice.least)
             : "");
   if (options.micro_batch > 0 || !rows_are_apart(method, options, context))
     check_room(phase.bytes, phase.room, device, options, context,
-               fmt::format(" --micro-batch {} has room as it is;", fits));
+               fmt::format(" `micro_batch={}` has room as it is;", fits));
   notice(context.monitor,
          fmt::format("A training step takes {}, and {} has {} left: each batch goes through it in parts of {} at most, "
-                     "as with --micro-batch {}. The model differs at rounding from one with room for all.",
+                     "as with `micro_batch={}`. The model differs at rounding from one with room for all.",
                      megabytes(phase.bytes), here ? "the memory limit" : device.describe(),
                      megabytes(std::max<int64_t>(phase.room, 0)), fits, fits));
   return fits;
@@ -256,12 +256,11 @@ void check_room_after(int64_t bytes, int64_t held, const char* what, const std::
   if (bytes == 0 || limit == nullptr || limit->bytes() == 0) return;
   const int64_t room = limit->bytes() - held;
   if (bytes <= room) return;
-  throw Error(
-      ErrorCode::memory,
-      fmt::format("{} takes up to {} after training, and memory_limit has {} left then.\n  --memory-limit {} has "
-                  "room for it.{}",
-                  what, megabytes(bytes), megabytes(std::max<int64_t>(room, 0)), limit_with(bytes, room, team),
-                  instead));
+  throw Error(ErrorCode::memory,
+              fmt::format("{} takes up to {} after training, and memory_limit has {} left then.\n  {} has "
+                          "room for it.{}",
+                          what, megabytes(bytes), megabytes(std::max<int64_t>(room, 0)), limit_with(bytes, room, team),
+                          instead));
 }
 
 }  // namespace tessera

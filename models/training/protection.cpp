@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text/option_text.h"
 #include "models/training/checkpoint.h"
 #include "tables/protection/rare_categories.h"
 #include "tables/protection/sort_numbers.h"
@@ -31,7 +32,7 @@ nlohmann::json describe(const std::vector<RareColumn>& found, const std::string&
   if (values > 0)
     monitor.report(
         {"protect", columns, columns, "columns",
-         fmt::format("{} of fewer than {} {} ({} in all) {} not learned; --rare-categories",
+         fmt::format("{} of fewer than {} {} ({} in all) {} not learned; `rare_categories`",
                      counted(values, "category", "categories"), options.rare_rows,
                      of.empty() ? "rows" : "values of " + of, counted(rows, "row"), values == 1 ? "is" : "are"),
          true});
@@ -68,14 +69,14 @@ void tell_regenerated(const Table& table, const std::vector<RareColumn>& found, 
     names.push_back(c.name);
   }
   if (names.empty()) return;
-  notice(
-      monitor,
-      fmt::format("Regenerated values are made up and follow no other column; texts of an unknown kind keep the shapes "
-                  "of the column, with letters that make no words. If {} numbers, dates or categories, give the type, "
-                  "for example --types \"{}=category\", and for names of persons =name (also address, email, phone); "
-                  "--rare-categories keep, or a schema file for one column (docs/data/schema.md), keeps texts that "
-                  "few rows share.",
-                  names.size() == 1 ? "the column holds" : "one of the columns holds", names[0]));
+  notice(monitor,
+         fmt::format(
+             "Regenerated values are made up and follow no other column; texts of an unknown kind keep the shapes "
+             "of the column, with letters that make no words. If {} numbers, dates or categories, give the type, "
+             "for example {}, and for names of persons name (also address, email, phone); "
+             "`rare_categories=keep`, or a schema file for one column (docs/data/schema.md), keeps texts that "
+             "few rows share.",
+             names.size() == 1 ? "the column holds" : "one of the columns holds", type_option(names[0], "category")));
 }
 
 }  // namespace
@@ -83,14 +84,14 @@ void tell_regenerated(const Table& table, const std::vector<RareColumn>& found, 
 nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& team, const Monitor& monitor) {
   if (table.rows < options.rare_rows)
     notice(monitor, fmt::format("The table has {}, and nothing is learned from fewer than {}: sampled rows will hardly "
-                                "have values. Add rows; --rare-categories keep learns from them as they are.",
+                                "have values. Add rows; `rare_categories=keep` learns from them as they are.",
                                 counted(table.rows, "row"), options.rare_rows));
   else if (constexpr int64_t kFewGroups = 16; table.rows < kFewGroups * options.rare_rows)
     notice(
         monitor,
         fmt::format("The table has {}, and nothing is learned that fewer than {} of them share: a column of numbers "
                     "has {} at most, a text needs {} rows, and hardly anything can be said of pairs of columns. Add "
-                    "rows; --rare-categories keep learns from them as they are, and stores their values in the model.",
+                    "rows; `rare_categories=keep` learns from them as they are, and stores their values in the model.",
                     counted(table.rows, "row"), options.rare_rows, counted(table.rows / options.rare_rows, "level"),
                     options.rare_rows));
   const std::vector<RareColumn> found = protect_rare_categories(table, options.rare_rows, options.seed, team);
@@ -118,7 +119,7 @@ nlohmann::json describe_protection(const std::vector<EmptiedColumn>& emptied, co
     out["emptied"].push_back({{"column", c.name}, {"rows", c.rows}});
     notice(monitor,
            fmt::format("Column \"{}\" is learned as empty: {} a value, and fewer than {} tell of single "
-                       "{}; --rare-categories.",
+                       "{}; `rare_categories`.",
                        c.name, c.holders ? "few keys have" : counted(c.rows, "row") + (c.rows == 1 ? " has" : " have"),
                        options.rare_rows, c.holders ? "keys" : "rows"));
   }
@@ -137,7 +138,7 @@ Sequences cut_protected(Table&& table, const FitOptions& options, Team& team, co
   Sequences sequences = cut(std::move(table), options.sequences);
   if (sequences.steps.rows < options.rare_rows)
     throw Error(ErrorCode::data, fmt::format("The table has {} rows: whatever is learned from fewer than {} tells of "
-                                             "single rows.\n  --rare-categories keep learns from them as they are.",
+                                             "single rows.\n  `rare_categories=keep` learns from them as they are.",
                                              sequences.steps.rows, options.rare_rows));
   // before lengths change, because they determine each row's key
   provenance["rare_categories"] = leave_out_rare(sequences, options, team, monitor);

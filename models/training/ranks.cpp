@@ -157,7 +157,7 @@ void settle_parallel(const Method& method, const RunContext& context, FitOptions
   own = by_columns.ranks;
   if (rank == 0)
     notice(context.monitor,
-           "--parallel auto: the ranks share the columns of the table, because with the rows of each "
+           "`parallel=auto`: the ranks share the columns of the table, because with the rows of each "
            "batch shared out a rank has no room for all of the weights.");
 }
 
@@ -193,7 +193,7 @@ void Ranks::start_threads(const Method& method, const FitOptions& options, int r
     for (int r = 1; r < ranks; ++r) threads_.emplace_back(as_rank, r);
   } catch (const std::system_error& e) {
     const Error why(ErrorCode::memory,
-                    fmt::format("{} cannot be started ({}).\n  Ask for fewer --devices.",
+                    fmt::format("{} cannot be started ({}).\n  Ask for fewer `devices`.",
                                 name_of_rank(static_cast<int>(threads_.size()) + 1, ranks), e.code().message()));
     communicator_->abort(why);
     join();

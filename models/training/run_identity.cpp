@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/storage/fingerprint.h"
 #include "base/text/json_fields.h"
 #include "engine/device/device.h"
@@ -26,42 +24,37 @@ std::string fingerprint_of(const Column& c) {
 }
 
 nlohmann::json options_of(const FitOptions& o) {
-  nlohmann::json json{{"--method", o.method},
-                      {"--preset", o.preset},
-                      {"--seed", o.seed},
-                      {"--calibrate", name(o.calibrate)},
-                      {"--rare-categories", o.rare_rows},
-                      {"--passes-off", o.passes_off},
-                      {"--device", o.device && !o.device->is_processor() ? "cuda" : "cpu"},
-                      {"--patience", o.patience},
-                      {"--keep", o.keep_best ? "best" : "last"},
+  nlohmann::json json{{"method", o.method},
+                      {"preset", o.preset},
+                      {"seed", o.seed},
+                      {"calibrate", name(o.calibrate)},
+                      {"rare_categories", o.rare_rows},
+                      {"passes_off", o.passes_off},
+                      {"device", o.device && !o.device->is_processor() ? "cuda" : "cpu"},
+                      {"patience", o.patience},
+                      {"keep", o.keep_best ? "best" : "last"},
                       {"modes of a number", o.encoder.max_modes},
                       {"share of a spike", o.encoder.spike_share},
                       {"levels of an integer", o.encoder.integer_levels},
                       {"levels of a category", o.encoder.max_categories}};
   // a run of a version without rules had none
-  if (o.rules.any()) json.update({{"--rules", o.rules.find ? "find" : "off"}, {"--rule", o.rules.given}});
+  if (o.rules.any()) json.update({{"rules", o.rules.find ? "find" : "off"}, {"rule", o.rules.given}});
   // the encoding of numbers is omitted if it is the method's default, for the same reason
-  if (!o.config.method().bins && o.encoder.numbers == EncoderOptions::Numbers::bins) json["--numbers"] = "bins";
+  if (!o.config.method().bins && o.encoder.numbers == EncoderOptions::Numbers::bins) json["numbers"] = "bins";
   // fp32 is omitted: runs of earlier versions had no other precision
   const Precision precision = choose_precision(o.precision, o.device ? *o.device : Device::processor()).precision;
-  if (precision != Precision::fp32) json["--precision"] = name_of(precision);
-  const nlohmann::json config = config_json(o.config);
-  for (const auto& [key, value] : config.items()) {
-    std::string option = "--" + key;
-    std::replace(option.begin(), option.end(), '_', '-');
-    json[option] = value;
-  }
-  if (o.ranks.shards > 0) json["--virtual-shards"] = o.ranks.shards;
-  if (o.ranks.by_columns()) json["--parallel"] = "model";
-  else if (o.ranks.parallel == Parallel::automatic) json["--parallel"] = "auto";
-  if (o.micro_batch > 0) json["--micro-batch"] = o.micro_batch;
+  if (precision != Precision::fp32) json["precision"] = name_of(precision);
+  json.update(config_json(o.config));
+  if (o.ranks.shards > 0) json["virtual_shards"] = o.ranks.shards;
+  if (o.ranks.by_columns()) json["parallel"] = "model";
+  else if (o.ranks.parallel == Parallel::automatic) json["parallel"] = "auto";
+  if (o.micro_batch > 0) json["micro_batch"] = o.micro_batch;
   if (o.config.method().sequences())
-    json.update({{"--sequence-length", o.sequences.length},
-                 {"--stride", o.sequences.stride},
-                 {"--sequence-key", o.sequences.key},
-                 {"--sequence-index", o.sequences.index},
-                 {"--static", o.sequences.find_statics ? std::vector<std::string>{"found"} : o.sequences.statics}});
+    json.update({{"sequence_length", o.sequences.length},
+                 {"stride", o.sequences.stride},
+                 {"sequence_key", o.sequences.key},
+                 {"sequence_index", o.sequences.index},
+                 {"static", o.sequences.find_statics ? std::vector<std::string>{"found"} : o.sequences.statics}});
   return json;
 }
 
@@ -123,8 +116,9 @@ std::string RunIdentity::other_options(const RunIdentity& was) const {
   std::string differences;
   const auto see = [&](const std::string& option, const nlohmann::json& before, const nlohmann::json& after) {
     if (before != after)
-      differences +=
-          fmt::format("{}{} was {}, now {}", differences.empty() ? "" : "; ", option, spoken(before), spoken(after));
+      differences += fmt::format("{}{} was {}, now {}", differences.empty() ? "" : "; ",
+                                 option.find(' ') == std::string::npos ? "`" + option + "`" : option, spoken(before),
+                                 spoken(after));
   };
   for (const auto& [option, value] : options.items()) see(option, was.options.value(option, nlohmann::json()), value);
   for (const auto& [option, value] : was.options.items())

@@ -13,13 +13,13 @@ struct RunIdentity {
   nlohmann::json columns;
   std::string table;  // fingerprint
   int64_t rows = 0;
-  nlohmann::json options;  // by their names on the command line, with presets applied
+  nlohmann::json options;  // by their keys, with presets applied
 
   // Throws if `*this` cannot continue from the run `was` in the file `place`: Error(data) naming the column,
   // Error(usage) naming the options with their old and new values, and `way_out`.
   void check_same(const RunIdentity& was, const std::string& place, const std::string& way_out) const;
 
-  // The first difference between the tables, and all different options: "--seed was 1, now 2". "": none.
+  // The first difference between the tables, and all different options: "`seed` was 1, now 2". "": none.
   std::string other_table(const RunIdentity& was) const;
   std::string other_options(const RunIdentity& was) const;
 

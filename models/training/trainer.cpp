@@ -382,7 +382,7 @@ class Trainer {
             ? fmt::format("step {} of the {} phase", bad, phase().name)
             : fmt::format("step {} (epoch {:.1f})", bad, static_cast<double>(bad) / static_cast<double>(phase().epoch));
     throw Error(ErrorCode::numeric, fmt::format("training met a value that is not finite at {}: {}.\n  A lower "
-                                                "--learning-rate (now {}) or another --seed usually helps; "
+                                                "`learning_rate` (now {}) or another `seed` usually helps; "
                                                 "no model was written.",
                                                 where, culprit.empty() ? "a loss" : culprit, method_.learning_rate()));
   }
@@ -482,8 +482,8 @@ bool measures(const FitOptions& options) {
 Trained train(const Method& method, std::unique_ptr<HeldOut> held_out, const FitOptions& given,
               Checkpoints& checkpoints, Team& team, const Monitor& monitor, nlohmann::json& provenance) {
   if (measures(given) && held_out == nullptr)
-    throw Error(ErrorCode::usage, fmt::format("--patience and --keep best: the {} has no held-out measure.\n  Omit "
-                                              "them; its steps and --max-time bound its training.",
+    throw Error(ErrorCode::usage, fmt::format("`patience` and `keep=best`: the {} has no held-out measure.\n  Omit "
+                                              "them; its steps and `max_time` bound its training.",
                                               method.spec().name));
   const std::set<std::string> off(given.passes_off.begin(), given.passes_off.end());
   const RunContext context{given.seed, off, team, monitor};
@@ -491,7 +491,7 @@ Trained train(const Method& method, std::unique_ptr<HeldOut> held_out, const Fit
   if (const auto& limit = team.limit(); limit && limit->bytes() > 0) {
     const States first = method.start(given.seed);
     check_room_after(bytes_after(method, first, context), limit->held(), "What is fitted to the trained network",
-                     " A step may take more: tessera estimate says what limit the whole fit keeps to.", team);
+                     " A step may take more: an estimate says what limit the whole fit keeps to.", team);
     if (held_out != nullptr) (void)held_out->measure(first);  // its first run allocates its memory
   }
   const double start = seconds_now();

@@ -218,7 +218,7 @@ EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t see
   const int64_t count =
       std::max(std::clamp(table.rows / kShare, kMin, kMost), std::min(table.rows / kShareOfFew, kMaxOfFew));
   if (!can_hold_out(table))
-    throw Error(ErrorCode::usage, fmt::format("--patience and --keep best hold at least {} rows back to measure on; {} "
+    throw Error(ErrorCode::usage, fmt::format("`patience` and `keep=best` hold at least {} rows back to measure on; {} "
                                               "rows are too few for that.\n  Omit them.",
                                               kMin, table.rows));
   const Permutation order(static_cast<uint64_t>(table.rows), seed ^ kHoldOutKey);
@@ -301,7 +301,7 @@ EncodedSequences hold_out(EncodedSequences& s, const SequenceEncoder& encoder, u
   const auto refuse = [&] {
     throw Error(
         ErrorCode::usage,
-        fmt::format("--patience and --keep best hold at least {} sequences back to measure on, and train on none "
+        fmt::format("`patience` and `keep=best` hold at least {} sequences back to measure on, and train on none "
                     "that shares a row with them; {} sequences are too few for that.\n  Omit them.",
                     kMin, s.size()));
   };

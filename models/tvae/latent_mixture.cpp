@@ -56,7 +56,7 @@ class Fit {
       before = mixture_.mean_log_likelihood;
       monitor.report({"prior", static_cast<double>(mixture_.iterations),
                       static_cast<double>(last ? mixture_.iterations : options_.max_iterations), "steps",
-                      note() + (time ? "" : "; --max-time is up"), last});
+                      note() + (time ? "" : "; `max_time` is up"), last});
     }
     return std::move(mixture_);
   }

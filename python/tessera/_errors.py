@@ -76,11 +76,23 @@ def of_errno(number: int, message: str) -> TesseraError:
 
 
 def in_python(message: str) -> str:
-    """The message with options as Python writes them.
+    """The message with the values of options as Python writes them; what is in double quotes is the caller's.
 
-    >>> in_python("Read it as text with --types age=category, or replace it with --force. See --batch-size.")
-    "Read it as text with types={'age': 'category'}, or replace it with overwrite=True. See batch_size."
+    >>> in_python("Read it as text with `types=age=category`, or replace it with `overwrite=yes`. See `batch_size`.")
+    "Read it as text with `types={'age': 'category'}`, or replace it with `overwrite=True`. See `batch_size`."
     """
-    message = re.sub(r"--types \"?([^\s\"=]+)=(\w+)\"?", r"types={'\1': '\2'}", message)
-    message = re.sub(r"overwrite \(--force\)|--force\b", "overwrite=True", message)
-    return re.sub(r"(?<![\w-])--(?!build|target)([a-z][a-z0-9-]*)", lambda option: option[1].replace("-", "_"), message)
+    value = r'"(?:[^"\\]|\\.)*"|[^`\s"]+'
+    message = re.sub(rf'"[^"\n]*"|`(\w+)=({value})`', lambda m: _argument(m[1], m[2]) if m[1] else m[0], message)
+    return re.sub(r"`without_(distances|c2st|utility)`", r"`\1=False`", message)
+
+
+def _argument(name: str, value: str) -> str:
+    if value.startswith('"'):
+        value = re.sub(r"\\(.)", r"\1", value[1:-1])
+    if name == "types":
+        column, kind = value.rsplit("=", 1)
+        literal: object = {column[1:-1].replace('""', '"') if column.startswith('"') else column: kind}
+    else:
+        literal = {"yes": True, "no": False}.get(value, value)
+    number = name != "missing" and re.fullmatch(r"-?[0-9.]+(e[-+]?[0-9]+)?", value)
+    return f"`{name}={value if number else repr(literal)}`"

@@ -36,7 +36,7 @@ def options(method: str | None = None) -> dict[str, str]:
             if method in (None, of_method["method"]):
                 default = option["default"] if method is None else of_method["default"]
                 help_ = option["help"] if method is None else of_method["help"]
-                found[option["option"].lstrip("-").replace("-", "_")] = f"{help_} (default {default})"
+                found[option["option"]] = f"{help_} (default {default})"
     return found
 
 
@@ -44,10 +44,9 @@ def settings_text(settings: Mapping[str, Any]) -> str | None:
     """Options of a method as the library reads them; None stands for the default.
 
     >>> settings_text({"pac": 10, "generator_dim": (256, 256), "epochs": None})
-    'pac=10;generator-dim=256,256'
+    'pac=10;generator_dim=256,256'
     """
-    given = {name.replace("_", "-"): value for name, value in settings.items() if value is not None}
-    return ";".join(f"{name}={_text(value)}" for name, value in given.items()) or None
+    return ";".join(f"{name}={_text(value)}" for name, value in settings.items() if value is not None) or None
 
 
 def _text(value: Any) -> str:

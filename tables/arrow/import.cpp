@@ -66,7 +66,7 @@ std::vector<ColumnImport> open_columns(const ArrowSchema& schema, const GivenTyp
   }
   for (const GivenType& given : types)
     if (seen.count(given.column) == 0)
-      throw Error(ErrorCode::usage, "--types: there is no column \"" + given.column + "\". Nearest: " +
+      throw Error(ErrorCode::usage, "`types`: there is no column \"" + given.column + "\". Nearest: " +
                                         nearest_names(given.column, names) + ".\n  Name a column of the stream.");
   return columns;
 }

@@ -156,8 +156,8 @@ Table make_people(int64_t first, int64_t count, uint64_t seed) {
 void check_rows(int64_t rows) {
   if (rows < 1 || rows > kMostRows)
     throw Error(ErrorCode::usage,
-                "--rows " + std::to_string(rows) +
-                    ": an example table has between 1 and 10,000,000,000 rows.\n  Choose, for example, --rows 10000.");
+                "`rows=" + std::to_string(rows) +
+                    "`: an example table has between 1 and 10,000,000,000 rows.\n  Choose, for example, `rows=10000`.");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/text/option_text.h"
 #include "tables/arrow/export.h"
 #include "tables/csv/dialect.h"
 #include "tables/csv/style.h"
@@ -59,7 +60,7 @@ void check_names(const std::string& file, int64_t line, const std::vector<std::s
   if (unnamed == names.end()) return;
   throw Error(ErrorCode::data, file + ':' + std::to_string(line) + ": column " +
                                    std::to_string(unnamed - names.begin() + 1) +
-                                   " of the header has no name.\n  Give every column a name, or use --header no if the "
+                                   " of the header has no name.\n  Give every column a name, or use `header=no` if the "
                                    "first row holds values.");
 }
 
@@ -204,21 +205,21 @@ struct WishedType {
   std::string kind = {};
 };
 
-// The types of --types, per column; checked before the rows are read.
+// The types that options give, per column; checked before the rows are read.
 std::vector<std::optional<WishedType>> wished_types(const CsvFrame& frame, const CsvOptions& options) {
   std::vector<std::optional<WishedType>> wished(frame.names.size());
   if (options.like != nullptr)
     for (size_t j = 0; j < wished.size(); ++j)
       if (const Column* known = options.like->find(frame.names[j])) wished[j] = WishedType{known->type};
   for (const auto& [column, type] : options.types) {
-    const size_t at = column_named(frame, column, "--types");
+    const size_t at = column_named(frame, column, "`types`");
     WishedType t;
     if (!parse_given_type(type, t.type, t.kind))
-      throw Error(ErrorCode::usage, "--types: there is no type \"" + type + "\" (for column \"" + column +
+      throw Error(ErrorCode::usage, "`types`: there is no type \"" + type + "\" (for column \"" + column +
                                         "\").\n  Types are " + given_type_names() + ".");
     wished[at] = t;
   }
-  for (const auto& [column, least] : options.least_rows) column_named(frame, column, "--schema");
+  for (const auto& [column, least] : options.least_rows) column_named(frame, column, "`schema`");
   return wished;
 }
 
@@ -250,7 +251,7 @@ std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& op
                                wished[j]->kind));
   }
   for (const auto& [column, format] : options.formats) {
-    ColumnPlan& plan = plans[column_named(frame, column, "--schema")];
+    ColumnPlan& plan = plans[column_named(frame, column, "`schema`")];
     if (!is_instant(plan.type)) continue;
     plan.format = format;
     const LayoutBits layout = LayoutBits{1} << layout_of(format);
@@ -388,8 +389,8 @@ void check_constants(const Table& table, const std::vector<ColumnPlan>& plans, c
     const Column& c = table.columns[j];
     if (plans[j].forced && plans[j].type == ColumnType::constant && c.values.size() > 1)
       throw Error(ErrorCode::data, file + ": column \"" + c.name + "\" should be constant, but holds \"" + c.values[0] +
-                                       "\" and \"" + c.values[1] + "\".\n  Read it as text with --types " + c.name +
-                                       "=category.");
+                                       "\" and \"" + c.values[1] + "\".\n  Read it as text with " +
+                                       type_option(c.name, "category") + ".");
   }
 }
 
@@ -432,8 +433,9 @@ void report_words_among_numbers(const Column& c, const std::function<void(const 
   }
   if (words.size() > kShown) list += " and " + std::to_string(words.size() - kShown) + " more";
   said("column \"" + c.name + "\" is read as text, although " + grouped(rows - in_words) + " of " + grouped(rows) +
-       " values are numbers: " + list + (words.size() == 1 ? " is not" : " are not") + ". --missing \"" + option +
-       "\" reads " + (words.size() == 1 ? "it" : "them") + " as missing, and the column as numbers");
+       " values are numbers: " + list + (words.size() == 1 ? " is not" : " are not") + ". " +
+       option_text("missing", option) + " reads " + (words.size() == 1 ? "it" : "them") +
+       " as missing, and the column as numbers");
 }
 
 // Unnamed columns of which every line has nothing but the delimiter: before the first value, as in |a|b|, or behind the
@@ -499,7 +501,7 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
   if (options.delimiter == '"' || options.delimiter == '\n' || options.delimiter == '\r' ||
       (options.delimiter & 0x80) != 0)
     throw Error(ErrorCode::usage,
-                "--delimiter: a quote, a line end or a byte outside ASCII cannot separate fields.\n  Use one of , ; | "
+                "`delimiter`: a quote, a line end or a byte outside ASCII cannot separate fields.\n  Use one of , ; | "
                 "or tab, or omit the option to detect it.");
   const MissingWords missing(options.missing);
   std::vector<Part> parts(1 + options.also.size());
@@ -537,7 +539,7 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
   if (rows == 0)
     throw Error(ErrorCode::data,
                 file + ": there is a header (" + counted(static_cast<int64_t>(frame.names.size()), "column") +
-                    "), but no row of values.\n  Add rows, or use --header no if the first row holds values.");
+                    "), but no row of values.\n  Add rows, or use `header=no` if the first row holds values.");
   monitor.report({"read", bytes, bytes, "bytes",
                   counted(rows, "row") + " × " + counted(static_cast<int64_t>(frame.names.size()), "column"), true});
 

@@ -86,9 +86,9 @@ void fail_fault(const CsvFault& fault, const std::string& file, int64_t line, co
       text = "this row has " + counted(fault.column, "field") + ", the first row has " + std::to_string(columns) +
              " (separated by " + delimiter_name(frame.delimiter) + ").\n  " +
              (columns == 1 ? "If what stands above is a title, remove it: the first row must be the header. Else name "
-                             "the delimiter with --delimiter."
+                             "the delimiter with `delimiter`."
                            : "Put values that hold the delimiter in double quotes, or name another delimiter with "
-                             "--delimiter.");
+                             "`delimiter`.");
       break;
     case CsvFault::Kind::open_quote:
       text = where + "begins with a double quote that is never closed: " + first_line_of(fault.value) +

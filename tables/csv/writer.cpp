@@ -177,7 +177,7 @@ constexpr std::string_view kDelimiters = ",;|\t~^!#$%&*@=";
 void check_delimiter(char delimiter) {
   if (kDelimiters.find(delimiter) != std::string_view::npos) return;
   throw Error(ErrorCode::usage,
-              std::string("--delimiter: '") + delimiter +
+              std::string("`delimiter`: '") + delimiter +
                   "' cannot separate fields, because it occurs in values.\n  Use one of , ; | or tab.");
 }
 

@@ -121,7 +121,7 @@ class Parser {
     for (int depth = 1; depth > 0 && ahead.peek().kind != WhereToken::Kind::end;) {
       const WhereToken t = ahead.take();
       if (t.is_symbol("(")) ++depth;
-      if (t.is_symbol(")")) --depth;
+      if (t.is_symbol(")")) depth--;
       if (t.is_relation()) return true;
       for (const char* word : {"in", "between", "like", "is"})
         if (t.is_keyword(word)) return true;
@@ -277,7 +277,7 @@ class Parser {
   void pattern(WhereTerm& t) {
     const Column& c = of(t);
     const WhereToken v = literal(c);
-    if (is_numeric(c.type)) reject(c, "holds no texts, which `like` compares. Use a range.");
+    if (is_numeric(c.type)) reject(c, "holds no texts, which \"like\" compares. Use a range.");
     t.kind = WhereTerm::Kind::like;
     t.values = {v.text};
     if (std::none_of(c.values.begin(), c.values.end(), [&](const std::string& x) { return is_like(x, v.text); }))

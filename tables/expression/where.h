@@ -50,7 +50,7 @@ std::optional<WhereTerm> projected(const WhereTerm& term, int column);
 // Parses against a schema (columns, types, values). Throws Error(condition) for an unknown column or value (with the
 // nearest names and the number of values), Error(usage) for a syntax error (with the position and a caret line).
 // `what` names the expression in messages.
-Where parse_where(const std::string& text, const Table& schema, const char* what = "--where");
+Where parse_where(const std::string& text, const Table& schema, const char* what = "`where`");
 
 // keep[i] = row i of the batch meets every term; failed[t] counts the rows that miss term t. Sizes: batch.rows, terms.
 void match_where(const Where& where, const Table& batch, std::vector<char>& keep, std::vector<int64_t>& failed);

@@ -27,7 +27,7 @@ struct WhereToken {
 // scanner to look ahead.
 class WhereScanner {
  public:
-  explicit WhereScanner(const std::string& expression, const char* what = "--where");
+  explicit WhereScanner(const std::string& expression, const char* what = "`where`");
 
   const WhereToken& peek() const { return next_; }
   WhereToken take();

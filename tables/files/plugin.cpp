@@ -8,9 +8,8 @@
 namespace tessera {
 namespace {
 
-constexpr PluginKind kPlugin{
-    "Arrow", "libtessera_arrow.so", "TESSERA_ARROW_PLUGIN", kFilesEntry,
-    "With Arrow C++ or pyarrow installed, cmake --build BUILD --target tessera_arrow builds it"};
+constexpr PluginKind kPlugin{"Arrow", "libtessera_arrow.so", "TESSERA_ARROW_PLUGIN", kFilesEntry,
+                             "With Arrow C++ or pyarrow installed, the CMake target tessera_arrow builds it"};
 
 struct Opened {
   const FilesApi* api = nullptr;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/storage/files.h"
 #include "base/text/json_guard.h"
+#include "base/text/option_text.h"
 #include "tables/table/suggestions.h"
 #include "tables/types/types.h"
 
@@ -42,7 +43,7 @@ class SchemaReader {
 
  private:
   [[noreturn]] void fail(const std::string& what, const std::string& way_out) const {
-    throw Error(ErrorCode::usage, fmt::format("--schema {}: {}\n  {}", path_, what, way_out));
+    throw Error(ErrorCode::usage, fmt::format("{}: {}\n  {}", option_text("schema", path_), what, way_out));
   }
 
   void check_keys(const Json& json, const std::string& what, const std::vector<std::string>& known) const {
@@ -116,7 +117,7 @@ std::string schema_text(std::string_view inspected) {
     return schema.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
   } catch (const Json::exception& e) {
     throw Error(ErrorCode::format, std::string("This is not the description of a table: ") + e.what() +
-                                       ".\n  Give the JSON of tessera inspect --json as it is.");
+                                       ".\n  Give the JSON of tessera_inspect() as it is.");
   }
 }
 

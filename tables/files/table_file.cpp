@@ -149,7 +149,7 @@ class Chain {
         fail(api, status, file);
       if (rows < 0)
         throw Error(ErrorCode::unsupported, file +
-                                                ": --max-rows needs the number of rows, which an Arrow stream does not "
+                                                ": `max_rows` needs the number of rows, which an Arrow stream does not "
                                                 "state.\n  Write it as Parquet or as an Arrow file.");
       first_rows_.push_back(sample_.all);
       sample_.all += rows;
@@ -268,7 +268,7 @@ void check_is_text(const std::string& path) {
     fail("a zip file or a spreadsheet", "Save the sheet as CSV, or extract the file.");
   // safetensors: the header's length in eight bytes, then JSON
   if (start.size() > 8 && start.substr(8).starts_with("{\"__metadata__\""))
-    fail("a model file", "Sample rows from it: tessera sample MODEL --rows N --output FILE");
+    fail("a model file", "Sample rows from it, and give those.");
 }
 
 std::vector<std::string> expand_paths(const std::vector<std::string>& patterns) {

@@ -136,7 +136,7 @@ SequenceEncoder SequenceEncoder::fit(const Sequences& sequences, int64_t least_r
   if (s.steps.layout().data_width == 0)
     throw Error(ErrorCode::data,
                 "Every column of the steps is constant or an identifier: nothing changes from one step to the next.\n"
-                "  Name static columns with --static; fit a table of static columns only with --method tvae.");
+                "  Name static columns with `static`; fit a table of static columns only with `method=tvae`.");
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/text/option_text.h"
 #include "tables/encoding/number_code.h"
 #include "tables/kinds/kind.h"
 #include "tables/sequence/sequences.h"
@@ -32,9 +33,9 @@ struct Parts {
   std::vector<int> statics, steps;
 
   Parts(const Table& table, const SequenceOptions& o) {
-    if (!o.key.empty()) key = position(table, o.key, "--sequence-key");
-    if (!o.index.empty()) index = position(table, o.index, "--sequence-index");
-    for (const std::string& s : o.statics) statics.push_back(position(table, s, "--static"));
+    if (!o.key.empty()) key = position(table, o.key, "`sequence_key`");
+    if (!o.index.empty()) index = position(table, o.index, "`sequence_index`");
+    for (const std::string& s : o.statics) statics.push_back(position(table, s, "`static`"));
     std::sort(statics.begin(), statics.end());
     for (int j = 0; j < static_cast<int>(table.columns.size()); ++j)
       if (j != key && j != index && std::find(statics.begin(), statics.end(), j) == statics.end() &&
@@ -131,16 +132,17 @@ class Cutter {
           refuse(
               fmt::format("Row {}: {} occurs again after other keys (it began in row {}), and without an index the "
                           "rows of a key must be adjacent.\n  Sort the file by \"{}\", or name the column that orders "
-                          "its rows with --sequence-index.",
+                          "its rows with `sequence_index`.",
                           i + 1, sequence_name(static_cast<int32_t>(i)),
                           keys_.first_row[static_cast<size_t>(keys_.of_row[i])] + 1, o_.key));
     } else {
       const Column& index = column(parts_.index);
       if (!is_numeric(index.type))
         refuse(fmt::format(
-            "Column \"{}\" is {}, but --sequence-index needs numbers, dates or times. Name another column, or give its "
-            "type: --types {}={}.",
-            index.name, name(index.type), index.name, index.type == ColumnType::identifier ? "integer" : "date"));
+            "Column \"{}\" is {}, but `sequence_index` needs numbers, dates or times. Name another column, or give its "
+            "type: {}.",
+            index.name, name(index.type),
+            type_option(index.name, index.type == ColumnType::identifier ? "integer" : "date")));
       for (int64_t i = 0; i < table_.rows; ++i)
         if (index.is_missing(i))
           refuse(fmt::format(
@@ -161,7 +163,7 @@ class Cutter {
         refuse(fmt::format("Column \"{}\": {} has {} twice, in rows {} and {}. {}", o_.index, sequence_name(a),
                            cell_text(column(parts_.index), a), a + 1, b + 1,
                            parts_.key < 0
-                               ? "Omit one of them, or name the column that identifies sequences with --sequence-key."
+                               ? "Omit one of them, or name the column that identifies sequences with `sequence_key`."
                                : "Omit one of them, or order by a finer column."));
     }
   }
@@ -174,7 +176,7 @@ class Cutter {
         if (!same_value(c, static_cast<size_t>(i), static_cast<size_t>(first)))
           refuse(
               fmt::format("Column \"{}\" is static, but it varies within {}: {} in row {}, {} in row {}.\n  Make the "
-                          "rows agree, or remove the column from --static.",
+                          "rows agree, or remove the column from `static`.",
                           c.name, sequence_name(first), cell_text(c, first), first + 1,
                           cell_text(c, static_cast<int32_t>(i)), i + 1));
       }
@@ -187,12 +189,12 @@ class Cutter {
       if (rows == 1 && parts_.key < 0) refuse("The table has one row: a sequence of one row has no next step.");
       if (o_.length == 0 && rows > kLongestSequence)
         refuse(
-            fmt::format("{} has {} rows; a sequence has at most {} steps. Cut it into windows with --sequence-length "
+            fmt::format("{} has {} rows; a sequence has at most {} steps. Cut it into windows with `sequence_length` "
                         "(24 to 200 work well).",
                         sequence_name(row), rows, kLongestSequence));
       if (parts_.key < 0 && rows < o_.length)
         refuse(fmt::format(
-            "The table has {} rows, fewer than a window of --sequence-length {}. A shorter window fits: {} or less.",
+            "The table has {} rows, fewer than a window of `sequence_length={}`. A shorter window fits: {} or less.",
             rows, o_.length, std::max(rows / 2, 2)));
       const int32_t length = o_.length == 0 ? rows : std::min(o_.length, rows), last = begin + rows - length;
       for (int64_t start = begin; start < last; start += o_.stride)
@@ -200,16 +202,16 @@ class Cutter {
       add(out, last, length, static_cast<int32_t>(k));
     }
     if (out.size() < 2)
-      refuse(parts_.key < 0 ? fmt::format("The table's {} rows are a single window of --sequence-length {}, which is "
+      refuse(parts_.key < 0 ? fmt::format("The table's {} rows are a single window of `sequence_length={}`, which is "
                                           "not enough to learn from. Use a shorter window.",
                                           table_.rows, o_.length)
                             : fmt::format("Column \"{}\" has one value: a single sequence is not enough to learn from. "
-                                          "Cut it into windows with --sequence-length.",
+                                          "Cut it into windows with `sequence_length`.",
                                           o_.key));
     if (out.longest == 1)
       refuse(
           fmt::format("Every value of \"{}\" has one row: it is not the key of sequences, or the table holds none. "
-                      "Name another key, or fit the rows alone with --method made.",
+                      "Name another key, or fit the rows alone with `method=made`.",
                       o_.key));
   }
 
@@ -303,22 +305,22 @@ void check_options(const SequenceOptions& o) {
     if (!ok) throw Error(ErrorCode::usage, what);
   };
   need(o.length > 0 || !o.key.empty(),
-       "Define the sequences: --sequence-length 24 cuts one long table into windows of 24 rows; --sequence-key COLUMN "
-       "makes one sequence of all rows with the same value.");
+       "Define the sequences: `sequence_length=24` cuts one long table into windows of 24 rows; `sequence_key` names a "
+       "column, and all rows with the same value make one sequence.");
   need(o.length == 0 || (o.length >= 2 && o.length <= kLongestSequence),
-       fmt::format("--sequence-length {}: a window has 2 to {} rows.", o.length, kLongestSequence));
-  need(o.stride >= 1, fmt::format("--stride {}: the next window begins at least 1 row later.", o.stride));
-  need(o.stride == 1 || o.length > 0, "--stride needs --sequence-length: it is the distance between windows.");
-  need(o.statics.empty() || !o.key.empty(), "--static needs --sequence-key: static columns do not vary within a key.");
+       fmt::format("`sequence_length={}`: a window has 2 to {} rows.", o.length, kLongestSequence));
+  need(o.stride >= 1, fmt::format("`stride={}`: the next window begins at least 1 row later.", o.stride));
+  need(o.stride == 1 || o.length > 0, "`stride` needs `sequence_length`: it is the distance between windows.");
+  need(o.statics.empty() || !o.key.empty(), "`static` needs `sequence_key`: static columns do not vary within a key.");
   need(o.key.empty() || o.key != o.index,
-       fmt::format("\"{}\" cannot be both --sequence-key and --sequence-index.", o.key));
+       fmt::format("\"{}\" cannot be both `sequence_key` and `sequence_index`.", o.key));
   for (size_t i = 0; i < o.statics.size(); ++i) {
     need(o.statics[i] != o.key && o.statics[i] != o.index,
-         fmt::format("--static: \"{}\" is already {}.", o.statics[i],
-                     o.statics[i] == o.key ? "--sequence-key" : "--sequence-index"));
+         fmt::format("`static`: \"{}\" is already {}.", o.statics[i],
+                     o.statics[i] == o.key ? "`sequence_key`" : "`sequence_index`"));
     need(std::find(o.statics.begin(), o.statics.begin() + static_cast<std::ptrdiff_t>(i), o.statics[i]) ==
              o.statics.begin() + static_cast<std::ptrdiff_t>(i),
-         fmt::format("--static names \"{}\" twice.", o.statics[i]));
+         fmt::format("`static` names \"{}\" twice.", o.statics[i]));
   }
 }
 

@@ -21,7 +21,7 @@ struct Kind {
 [[noreturn]] void refuse(const std::string& part, const char* why) {
   throw Error(
       ErrorCode::usage,
-      fmt::format("--columns: \"{}\" {}.\n  Write kinds of columns as in \"6 integer, 9 category:16\"; known are "
+      fmt::format("`columns`: \"{}\" {}.\n  Write kinds of columns as in \"6 integer, 9 category:16\"; known are "
                   "integer, decimal, boolean, category, date and datetime.",
                   part, why));
 }
@@ -95,7 +95,7 @@ Column column_of(const Kind& kind, size_t number, int64_t rows) {
 
 Table table_of_columns(const std::string& spec, int64_t rows) {
   if (rows < 1 || rows > kMostRows)
-    throw Error(ErrorCode::usage, fmt::format("--rows {}: it must be 1 to {}.", rows, kMostRows));
+    throw Error(ErrorCode::usage, fmt::format("`rows={}`: it must be 1 to {}.", rows, kMostRows));
   Table table;
   table.rows = rows;
   for (size_t at = 0; at <= spec.size();) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/ascii.h"
+#include "base/text/option_text.h"
 #include "base/text/printable.h"
 #include "tables/formats/calendar.h"
 #include "tables/formats/moments.h"
@@ -292,18 +293,19 @@ void fail_fill(CellStatus why, const std::string& place, const std::string& colu
                                      " bytes; the limit is " + std::to_string(kMaxTextBytes) +
                                      ".\n  Shorten it, or omit the column.");
   const std::string shown = printable(value.substr(0, 200));
+  const std::string as_text = type_option(column, "category");
   const std::string head = place + ": column \"" + column + "\" holds \"" + shown + "\", which is ",
-                    as_missing = "or mark it missing with --missing '" + shown + "'.";
+                    as_missing = "or mark it missing with " + option_text("missing", shown) + ".";
   switch (why) {
     case CellStatus::infinite:
       throw Error(ErrorCode::data,
                   head + "infinite: no model can learn it.\n  Replace it by a number or leave it empty, " + as_missing);
     case CellStatus::too_large:
-      throw Error(ErrorCode::data, head + "too large for a double (1.8e308).\n  Read the column as text with --types " +
-                                       column + "=category, " + as_missing);
+      throw Error(ErrorCode::data, head + "too large for a double (1.8e308).\n  Read the column as text with " +
+                                       as_text + ", " + as_missing);
     default:
-      throw Error(ErrorCode::data, head + "not " + expected(plan) + ".\n  Read the column as text with --types " +
-                                       column + "=category, " + as_missing);
+      throw Error(ErrorCode::data,
+                  head + "not " + expected(plan) + ".\n  Read the column as text with " + as_text + ", " + as_missing);
   }
 }
 

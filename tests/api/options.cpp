@@ -2,6 +2,7 @@
 // same.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -38,23 +39,23 @@ std::string text_of(double value, const std::string& kind) {
 TEST(MethodOptions, EveryDefaultAndEveryBoundIsTakenAndWhatIsBeyondIsNot) {
   int bounds = 0;
   for (const json& option : listed()) {
-    const std::string dashed = option["option"], name = dashed.substr(2), kind = option["kind"];
+    const std::string name = option["option"], kind = option["kind"];
     for (const json& m : option["methods"]) {
       const std::string method = m["method"];
       const auto gives = [&](const std::string& value) { return check(method, name + "=" + value); };
-      EXPECT_EQ(gives(m["default"]), TESSERA_OK) << dashed << ": " << tessera_last_error();
-      EXPECT_EQ(gives(m["default_paper"]), TESSERA_OK) << dashed << ": " << tessera_last_error();
+      EXPECT_EQ(gives(m["default"]), TESSERA_OK) << name << ": " << tessera_last_error();
+      EXPECT_EQ(gives(m["default_paper"]), TESSERA_OK) << name << ": " << tessera_last_error();
       for (const char* nonsense : {"", "x", "1e", "--", "0x10", "nan"}) {
-        EXPECT_EQ(gives(nonsense), TESSERA_E_USAGE) << dashed << " " << nonsense;
-        EXPECT_NE(std::string(tessera_last_error()).find(dashed), std::string::npos) << tessera_last_error();
+        EXPECT_EQ(gives(nonsense), TESSERA_E_USAGE) << name << " " << nonsense;
+        EXPECT_NE(std::string(tessera_last_error()).find(name), std::string::npos) << tessera_last_error();
       }
       if (!m.contains("low")) continue;
       const double low = m["low"], high = m["high"], step = kind == "number" ? 0 : 1;
       // the one is a multiple of the other
-      const bool of_packs = method == "ctgan" && (name == "batch-size" || name == "pac");
+      const bool of_packs = method == "ctgan" && (name == "batch_size" || name == "pac");
       EXPECT_EQ(of_packs ? TESSERA_OK : gives(text_of(high, kind)), TESSERA_OK) << tessera_last_error();
-      EXPECT_EQ(gives(text_of(kind == "number" ? high * 1.001 : high + step, kind)), TESSERA_E_USAGE) << dashed;
-      EXPECT_EQ(gives(text_of(low - (kind == "number" ? 1e-9 : 1), kind)), TESSERA_E_USAGE) << dashed;
+      EXPECT_EQ(gives(text_of(kind == "number" ? high * 1.001 : high + step, kind)), TESSERA_E_USAGE) << name;
+      EXPECT_EQ(gives(text_of(low - (kind == "number" ? 1e-9 : 1), kind)), TESSERA_E_USAGE) << name;
       ++bounds;
     }
   }
@@ -64,12 +65,12 @@ TEST(MethodOptions, EveryDefaultAndEveryBoundIsTakenAndWhatIsBeyondIsNot) {
 TEST(MethodOptions, AnOptionOfAnotherMethodNamesItsOwners) {
   EXPECT_EQ(check("tvae", "pac=3"), TESSERA_E_USAGE);
   const std::string message = tessera_last_error();
-  EXPECT_NE(message.find("--pac belongs to --method ctgan"), std::string::npos) << message;
-  EXPECT_NE(message.find("--encoder-dim"), std::string::npos) << message;
+  EXPECT_NE(message.find("`pac` belongs to method ctgan"), std::string::npos) << message;
+  EXPECT_NE(message.find("`encoder_dim"), std::string::npos) << message;
   EXPECT_EQ(check("", "pac=5;batch-size=50"), TESSERA_OK) << "the options choose the method: " << tessera_last_error();
   EXPECT_EQ(check("", "pac=5;encoder-dim=8"), TESSERA_E_USAGE);
   EXPECT_EQ(check("", "colour=5"), TESSERA_E_USAGE);
-  EXPECT_NE(std::string(tessera_last_error()).find("--colour"), std::string::npos);
+  EXPECT_NE(std::string(tessera_last_error()).find("`colour`"), std::string::npos);
   EXPECT_EQ(check("", "pac"), TESSERA_E_USAGE);
 }
 
@@ -103,8 +104,10 @@ TEST(MethodOptions, ThePageOfTheCommandLineShowsThem) {
   for (const json& option : listed()) {
     std::string value = option["value"];
     for (size_t at = 0; (at = value.find('|', at)) != std::string::npos; at += 2) value.insert(at, "\\");
-    const std::string row = "| `" + option["option"].get<std::string>() + " " + value + "` | " +
-                            option["default"].get<std::string>() + " | " + option["help"].get<std::string>() + " |\n";
+    std::string flag = "--" + option["option"].get<std::string>();
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    const std::string row = "| `" + flag + " " + value + "` | " + option["default"].get<std::string>() + " | " +
+                            option["help"].get<std::string>() + " |\n";
     EXPECT_NE(page.find(row), std::string::npos) << "docs/use/command-line.md lacks the row\n" << row;
   }
 }

@@ -108,9 +108,9 @@ TEST_F(ResumeInterface, WhatDoesNotFitTogetherIsRefused) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   };
   o.seed = 4;
-  refused(TESSERA_E_USAGE, "--seed was 0, now 4", [&] { tessera::Model::resume(context, people(context), o, model_); });
+  refused(TESSERA_E_USAGE, "`seed` was 0, now 4", [&] { tessera::Model::resume(context, people(context), o, model_); });
   o.resume = 1;
-  refused(TESSERA_E_USAGE, "--seed was 0, now 4", [&] { tessera::Model::fit(context, people(context), o); });
+  refused(TESSERA_E_USAGE, "`seed` was 0, now 4", [&] { tessera::Model::fit(context, people(context), o); });
   o.seed = 0;
   refused(TESSERA_E_DATA, "200 rows", [&] { tessera::Model::fit(context, people(context, 210), o); });
   std::ofstream(model_) << "not a model";

@@ -96,7 +96,7 @@ TEST_F(Files, WithoutThePluginItIsSaidHowToGetIt) {
     const Outcome o = run(arguments);
     EXPECT_EQ(o.code, 9) << o.err;
     EXPECT_HAS(o.err, "/nowhere/libtessera_arrow.so does not exist");
-    EXPECT_HAS(o.err, "--target tessera_arrow");
+    EXPECT_HAS(o.err, "target tessera_arrow");
   }
   EXPECT_HAS(must({"info"}).out, "/nowhere/");
   ::unsetenv("TESSERA_ARROW_PLUGIN");

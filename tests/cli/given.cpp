@@ -156,9 +156,9 @@ TEST_F(CliGiven, MistakesAreSaidAndLoseNothing) {
   write("partial.csv", "city,age\nWeston,40\n");
   refused(2, {"--where", "Omit it"}, {"--impute", "partial.csv", "--where", "age > 3"});
   write("partial.csv", "city,age\nWeston,60\n,40\n");
-  refused(7, {"partial.csv:3", "contradict --where `age > 50`: \"age\" is 40.", "Change"},
+  refused(7, {"partial.csv:3", "contradict --where, \"age > 50\": \"age\" is 40.", "Change"},
           {"--given", "partial.csv", "--where", "city = 'Weston' and age > 50"});
-  refused(7, {"partial.csv:2", "contradict --where `city is null`: \"city\" is \"Weston\"."},
+  refused(7, {"partial.csv:2", "contradict --where, \"city is null\": \"city\" is \"Weston\"."},
           {"--given", "partial.csv", "--where", "city is null"});
   refused(7, {"row 2", "contradict --where"}, {"--balance", "gender", "--rows", "4", "--where", "gender = 'female'"});
   refused(2, {"exclude"}, {"--given", "partial.csv", "--balance", "city"});

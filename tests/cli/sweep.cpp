@@ -114,7 +114,7 @@ TEST_F(CliSweep, MistakesAreSaidBeforeAnyFit) {
   refused({"people.csv", "--vary", "seed=1,2", "--seed", "3"}, "--seed is both given and varied");
   refused({"people.csv", "--vary", "seed=1,1"}, "would write the same files");
   refused({"people.csv", "--vary", "seed=1..99999"}, "1..99999 is not a range");
-  refused({"people.csv", "--vary", "method=made,ctgan", "--pac", "10"}, "method=made: --pac belongs to --method ctgan");
+  refused({"people.csv", "--vary", "method=made,ctgan", "--pac", "10"}, "method=made: --pac belongs to method ctgan");
   refused({"people.csv", "--vary", "patience=1,-1"}, "patience=-1");
   refused({"people.csv", "people.csv", "--vary", "seed=1"}, "would write the same files");
   refused({"-", "--vary", "seed=1"}, "- is not one");

@@ -154,7 +154,7 @@ TEST_F(Scratch, AFullDiskAndAMissingFolderAreErrors) {
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::io);
       EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
-      EXPECT_NE(std::string(e.what()).find("--scratch"), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("`scratch`"), std::string::npos) << e.what();
     }
   };
   refused(std::make_shared<MemoryLimit>(2, (folder_ / "nowhere").string()), kMany, "nowhere");

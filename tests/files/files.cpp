@@ -72,7 +72,7 @@ TEST_F(Files, AReplacedFileCanKeepAnotherName) {
 
 TEST_F(Files, AnExistingFileNeedsForce) {
   write_file(at("a"), "old", false);
-  EXPECT_NE(error_of([&] { write_file(at("a"), "new", false); }).find("--force"), std::string::npos);
+  EXPECT_NE(error_of([&] { write_file(at("a"), "new", false); }).find("`overwrite=yes`"), std::string::npos);
   EXPECT_EQ(read_file(at("a")), "old");
 }
 

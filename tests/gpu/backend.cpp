@@ -181,7 +181,7 @@ TEST_F(Backend, NoRoom) {
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::memory);
     EXPECT_NE(std::string(e.what()).find("cudaMalloc failed while asking for"), std::string::npos) << e.what();
-    EXPECT_NE(std::string(e.what()).find("A smaller --batch-size needs less"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("A smaller `batch_size` needs less"), std::string::npos) << e.what();
   }
   EXPECT_EQ(emulation::device_bytes_in_use() + 700, emulation::device().memory)
       << "what was allocated before is free again";
@@ -435,7 +435,7 @@ TEST_F(Backend, ErrorsOfTheDeviceSayWhatWasDoneAndWhatToTry) {
       std::string(api.message()).find("waiting for rows that another program makes: cudaErrorInvalidResourceHandle"),
       std::string::npos)
       << api.message();
-  EXPECT_NE(std::string(api.message()).find("--device cpu runs the same plan"), std::string::npos) << api.message();
+  EXPECT_NE(std::string(api.message()).find("`device=cpu` runs the same plan"), std::string::npos) << api.message();
   // A kernel that cannot be started.
   EXPECT_ANY_THROW(cuda_check(cudaErrorLaunchFailure, "matmul"));
   api.close(open);

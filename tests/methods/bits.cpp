@@ -43,12 +43,12 @@ TEST(Bits, ModelFilesOfRoundedProductsAreEqualForAnyNumberOfThreads) {
     o.method = method;
     apply_preset(o);
     for (const Option& option : o.config->options())
-      if (option.name() == "--epochs") option.set("2");
+      if (std::string_view(option.key) == "epochs") option.set("2");
     const std::string exact = file_of(fit(example_people(500, 1), o, 1));
     for (const char* precision : {"tf32", "bf16", "fp16"}) {
       o.precision = precision;
       const Model m = fit(example_people(500, 1), o, 1);
-      EXPECT_EQ(m.state().provenance.at("run").at("options").at("--precision"), precision) << method;
+      EXPECT_EQ(m.state().provenance.at("run").at("options").at("precision"), precision) << method;
       EXPECT_EQ(file_of(fit(example_people(500, 1), o, 3)), file_of(m)) << method;
       EXPECT_NE(file_of(m), exact) << method;
     }

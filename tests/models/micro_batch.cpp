@@ -124,10 +124,10 @@ TEST(MicroBatch, ALimitChoosesThem) {
   };
   const int64_t limit = step("tvae", 0).total() * 9 / 10;
   const Model chosen = fit(o, limit);
-  const size_t at = said.find("--micro-batch ");
+  const size_t at = said.find("`micro_batch=");
   ASSERT_NE(at, std::string::npos) << said;
   FitOptions asked = o;
-  asked.micro_batch = std::stoll(said.substr(at + 14));
+  asked.micro_batch = std::stoll(said.substr(at + 13));
   EXPECT_EQ(weights_of(chosen), weights_of(fit(asked, 0)));
   EXPECT_NE(weights_of(chosen), weights_of(fit(o, 0))) << "sums in another order";
 
@@ -157,9 +157,9 @@ TEST(MicroBatch, ALimitThatIsTooSmallNamesOneThatFits) {
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::memory);
     const std::string said = e.what();
-    const size_t at = said.find("--micro-batch ");
+    const size_t at = said.find("`micro_batch=");
     ASSERT_NE(at, std::string::npos) << said;
-    o.micro_batch = std::stoll(said.substr(at + 14));
+    o.micro_batch = std::stoll(said.substr(at + 13));
   }
   EXPECT_NO_THROW(fit(limit)) << o.micro_batch;
 }
@@ -180,10 +180,10 @@ TEST(MicroBatch, ALimitForThemIsNamed) {
       EXPECT_EQ(e.code(), ErrorCode::memory);
       said = e.what();
     }
-    const size_t least = said.find("MB has with --micro-batch ");
+    const size_t least = said.find("` has with `micro_batch=");
     ASSERT_NE(least, std::string::npos) << method << ": " << said;
-    const int64_t limit = std::stoll(said.substr(said.rfind(' ', least) + 1)) * 1'000'000;
-    o.micro_batch = std::stoll(said.substr(said.find("--micro-batch ") + 14));
+    const int64_t limit = std::stoll(said.substr(said.rfind('=', least) + 1));
+    o.micro_batch = std::stoll(said.substr(said.find("`micro_batch=") + 13));
     EXPECT_NO_THROW(fit(limit)) << method << ": " << said;
     o.recompute = Recompute::off;
     EXPECT_THROW(fit(limit - 1'000'000), Error) << method << ": " << said;

@@ -97,7 +97,7 @@ TEST(ModelFile, AFileThatIsThereIsKeptUnlessForced) {
   write_bytes(folder / "m", "mine");
   const Thrown t = thrown([&] { m.save(folder / "m", false); });
   EXPECT_EQ(t.code, ErrorCode::io);
-  EXPECT_TRUE(t.says("--force")) << t.message;
+  EXPECT_TRUE(t.says("`overwrite=yes`")) << t.message;
   EXPECT_EQ(read_bytes(folder / "m"), "mine");
   m.save(folder / "m", true);
   EXPECT_EQ(lines(sample(Model::load(folder / "m"), 10)), lines(sample(m, 10)));

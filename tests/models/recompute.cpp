@@ -67,9 +67,9 @@ TEST(Recompute, ALimitTooSmallNamesOneWithRoom) {
   for (const std::string method : {"tvae", "timegan"}) {
     const Thrown t = thrown([&] { fitted(method, Recompute::automatic, 300'000); });
     EXPECT_EQ(t.code, ErrorCode::memory);
-    ASSERT_TRUE(t.says("--memory-limit ")) << t.message;
-    const size_t at = t.message.find("--memory-limit ") + 15;
-    const int64_t enough = std::stoll(t.message.substr(at)) * 1'000'000;
+    ASSERT_TRUE(t.says("`memory_limit=")) << t.message;
+    const size_t at = t.message.find("`memory_limit=") + 14;
+    const int64_t enough = std::stoll(t.message.substr(at));
     EXPECT_NO_THROW(fitted(method, Recompute::automatic, enough)) << t.message;
   }
 }

@@ -239,15 +239,15 @@ TEST_P(Resume, OtherOptionsAndOtherTablesAreRefusedByName) {
     EXPECT_TRUE(error.says(path_)) << error.message;
     EXPECT_TRUE(read_bytes(path_) == kept) << "a refusal leaves it as it is";
   };
-  refused(ErrorCode::usage, "--seed was 7, now 8", [](FitOptions& o, Table&) { o.seed = 8; });
-  refused(ErrorCode::usage, "--epochs was 6, now 9", [](FitOptions& o, Table&) { set(o, "epochs", "9"); });
-  refused(ErrorCode::usage, "--batch-size was 100, now 50", [](FitOptions& o, Table&) { set(o, "batch_size", "50"); });
+  refused(ErrorCode::usage, "`seed` was 7, now 8", [](FitOptions& o, Table&) { o.seed = 8; });
+  refused(ErrorCode::usage, "`epochs` was 6, now 9", [](FitOptions& o, Table&) { set(o, "epochs", "9"); });
+  refused(ErrorCode::usage, "`batch_size` was 100, now 50", [](FitOptions& o, Table&) { set(o, "batch_size", "50"); });
   if (calibrates())
-    refused(ErrorCode::usage, "--calibrate was off, now full", [](FitOptions& o, Table&) { o.calibrate = Tier::full; });
-  refused(ErrorCode::usage, "--passes-off was none, now stack",
+    refused(ErrorCode::usage, "`calibrate` was off, now full", [](FitOptions& o, Table&) { o.calibrate = Tier::full; });
+  refused(ErrorCode::usage, "`passes_off` was none, now stack",
           [](FitOptions& o, Table&) { o.passes_off = {"stack"}; });
-  refused(ErrorCode::usage, "--precision was not there, now bf16", [](FitOptions& o, Table&) { o.precision = "bf16"; });
-  refused(ErrorCode::usage, "--patience was 0, now 2", [](FitOptions& o, Table&) { o.patience = 2; });
+  refused(ErrorCode::usage, "`precision` was not there, now bf16", [](FitOptions& o, Table&) { o.precision = "bf16"; });
+  refused(ErrorCode::usage, "`patience` was 0, now 2", [](FitOptions& o, Table&) { o.patience = 2; });
   refused(ErrorCode::data, "it had 500 rows, now there are 499",
           [](FitOptions&, Table& t) { t = example_people(499, 3); });
   refused(ErrorCode::data, "\" has other values", [](FitOptions&, Table& t) { t = example_people(500, 4); });
@@ -286,10 +286,10 @@ TEST_P(Resume, AModelThatIsFinishedIsKnownAndAnotherRefused) {
   EXPECT_FALSE(fs::exists(path_)) << "what a kill between the model and the end had left";
   FitOptions other = options_;
   other.seed = 1;
-  EXPECT_TRUE(thrown([&] { Model::finished(model, rows(), other, false, team, monitor); }).says("--seed was 7, now 1"));
+  EXPECT_TRUE(thrown([&] { Model::finished(model, rows(), other, false, team, monitor); }).says("`seed` was 7, now 1"));
   EXPECT_TRUE(
       thrown([&] { Model::finished(model, example_people(400, 3), options_, false, team, monitor); }).says("500 rows"));
-  EXPECT_FALSE(Model::finished(model, rows(), other, true, team, monitor).has_value()) << "--force";
+  EXPECT_FALSE(Model::finished(model, rows(), other, true, team, monitor).has_value()) << "overwrite";
 }
 
 TEST_P(Resume, LossesAreToldAgain) {

@@ -177,8 +177,8 @@ TEST(Training, ALossThatOverflowsIsNamedAtOnce) {
   EXPECT_EQ(t.code, ErrorCode::numeric);
   EXPECT_TRUE(t.says("step 0")) << t.message;
   EXPECT_TRUE(t.says("made by")) << t.message;
-  EXPECT_TRUE(t.says("--learning-rate")) << t.message;
-  EXPECT_TRUE(t.says("--seed")) << t.message;
+  EXPECT_TRUE(t.says("`learning_rate`")) << t.message;
+  EXPECT_TRUE(t.says("`seed`")) << t.message;
   EXPECT_EQ(losses, 0);
 }
 
@@ -246,24 +246,24 @@ TEST(Training, OptionsThatMakeNoSenseAreNamed) {
     void (*make)(CtganConfig&);
   };
   const Mistake mistakes[] = {
-      {"--epochs -1", [](CtganConfig& c) { c.epochs = -1; }},
-      {"--pac 0", [](CtganConfig& c) { c.pac = 0; }},
-      {"--batch-size 1", [](CtganConfig& c) { c.batch = 1, c.pac = 1; }},
-      {"--batch-size 5 is not a multiple of --pac 10. 10 is.", [](CtganConfig& c) { c.batch = 5, c.pac = 10; }},
-      {"--batch-size 500 is not a multiple of --pac 7. 497 or 504 is.",
+      {"`epochs=-1`", [](CtganConfig& c) { c.epochs = -1; }},
+      {"`pac=0`", [](CtganConfig& c) { c.pac = 0; }},
+      {"`batch_size=1`", [](CtganConfig& c) { c.batch = 1, c.pac = 1; }},
+      {"`batch_size=5` is not a multiple of `pac=10`. 10 is.", [](CtganConfig& c) { c.batch = 5, c.pac = 10; }},
+      {"`batch_size=500` is not a multiple of `pac=7`. 497 or 504 is.",
        [](CtganConfig& c) { c.batch = 500, c.pac = 7; }},
-      {"--embedding-dim 0", [](CtganConfig& c) { c.embedding_dim = 0; }},
-      {"--discriminator-steps 0", [](CtganConfig& c) { c.discriminator_steps = 0; }},
-      {"--learning-rate 0", [](CtganConfig& c) { c.learning_rate = 0; }},
-      {"--learning-rate 1.5", [](CtganConfig& c) { c.learning_rate = 1.5; }},
-      {"--learning-rate nan", [](CtganConfig& c) { c.learning_rate = NAN; }},
-      {"--generator-dim", [](CtganConfig& c) { c.generator_dim = {}; }},
-      {"--generator-dim",
+      {"`embedding_dim=0`", [](CtganConfig& c) { c.embedding_dim = 0; }},
+      {"`discriminator_steps=0`", [](CtganConfig& c) { c.discriminator_steps = 0; }},
+      {"`learning_rate=0`", [](CtganConfig& c) { c.learning_rate = 0; }},
+      {"`learning_rate=1.5`", [](CtganConfig& c) { c.learning_rate = 1.5; }},
+      {"`learning_rate=nan`", [](CtganConfig& c) { c.learning_rate = NAN; }},
+      {"`generator_dim", [](CtganConfig& c) { c.generator_dim = {}; }},
+      {"`generator_dim",
        [](CtganConfig& c) {
          c.generator_dim = {64, 0};
        }},
-      {"--discriminator-dim", [](CtganConfig& c) { c.discriminator_dim = {}; }},
-      {"--discriminator-dim", [](CtganConfig& c) { c.discriminator_dim = {-3}; }},
+      {"`discriminator_dim", [](CtganConfig& c) { c.discriminator_dim = {}; }},
+      {"`discriminator_dim", [](CtganConfig& c) { c.discriminator_dim = {-3}; }},
   };
   for (const Mistake& m : mistakes) {
     FitOptions o = quick(1);

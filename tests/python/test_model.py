@@ -197,6 +197,15 @@ class Limits(unittest.TestCase):
 
 class Files(unittest.TestCase):
     @in_folder
+    def test_messages_write_options_as_python(self, folder):
+        (folder / "odd.csv").write_text('a b,"c,d"\n1,x\n3O,"`device=cpu`"\n', encoding="utf-8")
+        for name, missing in (("a b", "3O"), ("c,d", "x")):
+            with self.assertRaises(tessera.DataError) as error:
+                tessera.fit(tessera.read(folder / "odd.csv", types={name: "integer"}))
+            self.assertIn(f"`types={{{name!r}: 'category'}}`", str(error.exception))
+            self.assertIn(f"`missing={missing!r}`", str(error.exception))
+
+    @in_folder
     def test_models_are_saved_and_loaded(self, folder):
         path = folder / "m.tessera"
         MODEL.save(path)
@@ -282,11 +291,11 @@ class Options(unittest.TestCase):
             lambda: tessera.fit(PEOPLE, pacc=3): (tessera.UsageError, "pacc.*The options of made are epochs"),
             lambda: tessera.fit(PEOPLE, epoch=3): (tessera.UsageError, "Nearest: .epochs"),
             lambda: tessera.fit(PEOPLE, method="gan"): (tessera.UsageError, "gan"),
-            lambda: tessera.fit(PEOPLE, method="ctgan", batch_size=3): (tessera.UsageError, "batch_size 3 .*pac 10"),
+            lambda: tessera.fit(PEOPLE, method="ctgan", batch_size=3): (tessera.UsageError, "`batch_size=3`.*`pac=10`"),
             lambda: tessera.fit(PEOPLE, types={"age": "number"}): (tessera.UsageError, "decimal"),
             lambda: tessera.fit(3): (tessera.DataError, "int is no table"),
             lambda: tessera.fit("no.csv"): (tessera.FileError, "no.csv"),
-            lambda: tessera.fit(PEOPLE, device="abacus"): (tessera.TesseraError, "abacus"),
+            lambda: tessera.fit(PEOPLE, device="abacus"): (tessera.TesseraError, "`device='abacus'`"),
             lambda: tessera.load("no.tessera"): (tessera.FileError, "no.tessera"),
             lambda: MODEL.sample(3, where="agee > 3"): (tessera.ConditionError, "agee"),
             lambda: MODEL.sample(3, where="age >"): (tessera.UsageError, "where"),

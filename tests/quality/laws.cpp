@@ -257,8 +257,8 @@ TEST(QualityLaws, WhatDoesNotFitIsNamed) {
   extra.columns.push_back(quality_test::number_column("more", ColumnType::integer, std::vector<double>(20, 1)));
   expect_error(real, extra, {"\"more\"", "not in the real table", "remove"});
   other.columns[0] = quality_test::text_column("whole", ColumnType::category, std::vector<std::string>(20, "old"));
-  expect_error(real, other, {"\"whole\"", "integer", "category", "old", "--types whole=integer"});
-  expect_error(other, real, {"\"whole\"", "--types whole=category"});
+  expect_error(real, other, {"\"whole\"", "integer", "category", "old", "`types=whole=integer`"});
+  expect_error(other, real, {"\"whole\"", "`types=whole=category`"});
   empty.rows = 0;
   expect_error(real, empty, {"no rows"});
   infinite.columns[1].numbers[3] = INFINITY;

@@ -223,12 +223,12 @@ TEST(ReportPage, ShowsATraining) {
         {"stopped", "patience"},
         {"held_out", {{"best", 2.5}, {"last", 2.75}, {"best_step", 800}, {"rows", 123}}},
         {"rare_categories", {{"least_rows", 5}, {"columns", {{{"column", "city"}, {"rows", 3}, {"values", 2}}}}}},
-        {"run", {{"table", "0123abcd"}, {"options", {{"--seed", 3}}}}}}}};
+        {"run", {{"table", "0123abcd"}, {"options", {{"seed", 3}}}}}}}};
   const std::string html = page({{"model", model}, {"training", lines}});
   expect_well_formed(html);
   expect_self_contained(html);
   for (const char* part :
-       {"no longer gained", "7000 rows", "nats &amp; bits", "0123abcd", "--seed", "city</bdi> (3 rows)", "0.25 higher"})
+       {"no longer gained", "7000 rows", "nats &amp; bits", "0123abcd", "<td>seed", "city</bdi> (3 rows)", "0.25 higher"})
     EXPECT_NE(html.find(part), std::string::npos) << part;
   EXPECT_EQ(html.find("<h3>gap</h3>"), std::string::npos) << "a loss that the phase does not have";
   EXPECT_LT(html.size(), 40'000u) << "a curve has a bounded number of points";

@@ -137,6 +137,6 @@ TEST(SequenceJudges, TooFewSequencesAreSaid) {
   } catch (const tessera::Error& e) {
     EXPECT_EQ(e.code(), tessera::ErrorCode::data);
     EXPECT_NE(std::string(e.what()).find("The synthetic table makes 9 sequences"), std::string::npos) << e.what();
-    EXPECT_NE(std::string(e.what()).find("--judges 0"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("`judges=0`"), std::string::npos) << e.what();
   }
 }

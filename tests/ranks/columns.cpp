@@ -91,7 +91,7 @@ TEST(Columns, AStepWithoutSpansIsRefused) {
     FAIL() << "sequences were cut by columns";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::unsupported);
-    EXPECT_NE(std::string(e.what()).find("--parallel data"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("`parallel=data`"), std::string::npos) << e.what();
   }
 }
 

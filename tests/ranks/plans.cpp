@@ -148,7 +148,7 @@ TEST(Shard, ABatchWithTooFewPartsIsRefused) {
     FAIL() << "two tiles were cut into four";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::usage);
-    EXPECT_NE(std::string(e.what()).find("--virtual-shards asks for 4"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("`virtual_shards` asks for 4"), std::string::npos) << e.what();
   }
 }
 

@@ -160,7 +160,7 @@ TEST(ColumnTraining, MethodsWithoutColumnsAreRefused) {
       FAIL() << method << " was cut by columns";
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::unsupported) << method;
-      EXPECT_NE(std::string(e.what()).find("--parallel data"), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("`parallel=data`"), std::string::npos) << e.what();
     }
   }
 }

@@ -436,7 +436,7 @@ TEST(FindRules, GivenRulesThatDoNotFitSayWhy) {
       (void)Rules::find(t, options, team, Monitor{});
     });
   };
-  EXPECT_TRUE(give("").says("--rule: the rule is empty"));
+  EXPECT_TRUE(give("").says("`rule`: the rule is empty"));
   EXPECT_TRUE(give("  ").says("end >= start"));
   EXPECT_TRUE(give("items > 3 and extras > 4").says("is 2 rules"));
   EXPECT_TRUE(give("itens > 3").says("Nearest: \"items\""));

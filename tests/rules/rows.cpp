@@ -94,8 +94,8 @@ TEST(RuleRows, RowsThatCannotKeepARuleAreAnError) {
   few.max_tries = 20;
   const Thrown e = thrown([&] { (void)sample(m, 10, few); });
   EXPECT_EQ(static_cast<int>(e.code), static_cast<int>(ErrorCode::condition));
-  EXPECT_TRUE(e.says("The rare rule is `items > 4000`")) << e.message;
-  EXPECT_TRUE(e.says("--max-tries")) << e.message;
+  EXPECT_TRUE(e.says("The rare rule is \"items > 4000\"")) << e.message;
+  EXPECT_TRUE(e.says("`max_tries`")) << e.message;
 }
 
 TEST(RuleRows, CalibratedRowsKeepThemToo) {

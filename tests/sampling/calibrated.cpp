@@ -79,7 +79,7 @@ TEST(Calibrated, WithoutItRowsAreWhatTheyWere) {
   EXPECT_FALSE(plain.describe().contains("calibration"));
   const Thrown t = thrown([&] { sample(plain, 10, under(Tier::full)); });
   EXPECT_EQ(t.code, ErrorCode::usage);
-  EXPECT_TRUE(t.says("--calibrate full")) << t.message;
+  EXPECT_TRUE(t.says("`calibrate=full`")) << t.message;
 }
 
 // The range that is held: its ends are means over the five outermost rows (docs/quality/privacy.md), which samples

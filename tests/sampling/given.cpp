@@ -257,8 +257,8 @@ TEST(Given, RowsMeetAConditionToo) {
     o.where = "c = 'a'";
     const Thrown t = thrown([&] { complete(m, table({texts("c", ColumnType::category, {"b"})}), o); });
     EXPECT_EQ(t.code, ErrorCode::condition) << t.message;
-    EXPECT_TRUE(t.says("row 1: the given cells contradict --where `c = 'a'`: \"c\" is \"b\".")) << t.message;
-    EXPECT_FALSE(t.says("--max-tries")) << t.message;
+    EXPECT_TRUE(t.says("row 1: the given cells contradict `where`, \"c = 'a'\": \"c\" is \"b\".")) << t.message;
+    EXPECT_FALSE(t.says("`max_candidates`")) << t.message;
     o.where = "c = ";
     EXPECT_EQ(thrown([&] { complete(m, table({texts("c", ColumnType::category, {"b"})}), o); }).code, ErrorCode::usage);
   }

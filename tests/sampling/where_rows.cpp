@@ -165,8 +165,8 @@ TEST(WhereRows, WhatCannotBeMetEndsWithCountsAndTheRareTerm) {
   EXPECT_EQ(t.code, ErrorCode::condition);
   EXPECT_TRUE(t.says("0 of 50 rows were found")) << t.message;
   EXPECT_TRUE(t.says("in 20 candidates")) << t.message;
-  EXPECT_TRUE(t.says("The rare term is `(level - 9) / (level - 9) > 2`: 0 of 1000 candidates met it")) << t.message;
-  EXPECT_TRUE(t.says("--max-tries")) << t.message;
+  EXPECT_TRUE(t.says("The rare term is \"(level - 9) / (level - 9) > 2\": 0 of 1000 candidates met it")) << t.message;
+  EXPECT_TRUE(t.says("`max_tries`")) << t.message;
 }
 
 // A number of many is met by chance only; as a given cell it is met in every row.
@@ -174,9 +174,9 @@ TEST(WhereRows, ARareNumberIsBetterGiven) {
   const auto message = [](const std::string& condition) {
     return thrown([&] { sample(model_of_people(), 3, where(condition, 4)); }).message;
   };
-  EXPECT_TRUE(message("income = 38123").find("to --given instead") != std::string::npos) << message("income = 38123");
+  EXPECT_TRUE(message("income = 38123").find("as `given` instead") != std::string::npos) << message("income = 38123");
   const std::string range = message("income between 38123 and 38124");
-  EXPECT_TRUE(range.find("rare term") != std::string::npos && range.find("--given") == std::string::npos) << range;
+  EXPECT_TRUE(range.find("rare term") != std::string::npos && range.find("`given`") == std::string::npos) << range;
 }
 
 TEST(WhereRows, TheRareTermIsJudgedByAllCandidates) {

@@ -195,13 +195,13 @@ TEST(CutErrors, NameThePlaceAndAWayOut) {
   auto x = [](size_t n) { return numbers("x", ColumnType::decimal, std::vector<double>(n, 1.5), 1); };
   auto time = [](std::vector<double> v) { return dates("day", std::move(v)); };
   // Nothing but sequences of one row.
-  expect({table({key({"a", "b", "c"}), x(3)}), keyed("who"), data, {"\"who\" has one row", "--method made"}});
+  expect({table({key({"a", "b", "c"}), x(3)}), keyed("who"), data, {"\"who\" has one row", "`method=made`"}});
   expect({table({x(1)}), windows(2), data, {"one row", "no next step"}});
   // Keys out of order, without an index that could put them right.
   expect({table({key({"a", "a", "b", "b", "a"}), x(5)}),
           keyed("who"),
           data,
-          {"Row 5", "who \"a\"", "began in row 1", "Sort the file", "--sequence-index"}});
+          {"Row 5", "who \"a\"", "began in row 1", "Sort the file", "`sequence_index`"}});
   // The same time twice.
   expect({table({key({"a", "b", "a", "b"}), time({5, 6, 5, 7}), x(4)}),
           keyed("who", "day"),
@@ -209,18 +209,18 @@ TEST(CutErrors, NameThePlaceAndAWayOut) {
           {"\"day\"", "who \"a\"", "06.01.1970 twice", "rows 1 and 3"}});
   SequenceOptions indexed = windows(2);
   indexed.index = "day";
-  expect({table({time({5, 6, 5, 7}), x(4)}), indexed, data, {"twice", "rows 1 and 3", "--sequence-key"}});
+  expect({table({time({5, 6, 5, 7}), x(4)}), indexed, data, {"twice", "rows 1 and 3", "`sequence_key`"}});
   // Longer than the limit.
   expect({table({numbers("id", ColumnType::integer, std::vector<double>(5000, 3)), x(5000)}),
           keyed("id"),
           data,
-          {"id 3", "5000 rows", "4096", "--sequence-length"}});
+          {"id 3", "5000 rows", "4096", "`sequence_length`"}});
   // A static column that varies, also between a value and none.
   expect({table({key({"a", "b", "a", "b"}), time({1, 1, 2, 2}),
                  texts("sex", ColumnType::category, {"F", "F", "M", "F"}), x(4)}),
           keyed("who", "day", {"sex"}),
           data,
-          {"\"sex\"", "who \"a\"", "\"F\" in row 1", "\"M\" in row 3", "--static"}});
+          {"\"sex\"", "who \"a\"", "\"F\" in row 1", "\"M\" in row 3", "`static`"}});
   expect({table({key({"a", "a", "b", "b"}), numbers("born", ColumnType::integer, {1970, 1970, 1980, kMissing}), x(4)}),
           keyed("who", "", {"born"}),
           data,
@@ -238,28 +238,28 @@ TEST(CutErrors, NameThePlaceAndAWayOut) {
   expect({table({key({"a", "a"}), texts("day", ColumnType::category, {"Mon", "Tue"}), x(2)}),
           keyed("who", "day"),
           data,
-          {"\"day\" is category", "--types day=date"}});
+          {"\"day\" is category", "`types=day=date`"}});
   // Too little to learn from.
-  expect({table({x(5)}), windows(24), data, {"5 rows", "--sequence-length 24", "2 or less"}});
+  expect({table({x(5)}), windows(24), data, {"5 rows", "`sequence_length=24`", "2 or less"}});
   expect({table({x(24)}), windows(24), data, {"single window", "shorter"}});
-  expect({table({key({"a", "a"}), x(2)}), keyed("who"), data, {"one value", "--sequence-length"}});
+  expect({table({key({"a", "a"}), x(2)}), keyed("who"), data, {"one value", "`sequence_length`"}});
   expect({table({key({"a", "a", "b", "b"}), x(4)}), keyed("who", "", {"x"}), data, {"no column is left"}});
   // Options.
   const auto usage = ErrorCode::usage;
-  expect({table({x(5)}), {}, usage, {"--sequence-length", "--sequence-key"}});
-  expect({table({x(5)}), windows(1), usage, {"--sequence-length 1"}});
-  expect({table({x(5)}), windows(2, 0), usage, {"--stride 0"}});
+  expect({table({x(5)}), {}, usage, {"`sequence_length`", "`sequence_key`"}});
+  expect({table({x(5)}), windows(1), usage, {"`sequence_length=1`"}});
+  expect({table({x(5)}), windows(2, 0), usage, {"`stride=0`"}});
   expect({table({x(5)}), windows(5000), usage, {"4096"}});
-  expect({table({key({"a", "a"}), x(2)}), keyed("whom"), usage, {"--sequence-key", "no column \"whom\"", "\"who\""}});
+  expect({table({key({"a", "a"}), x(2)}), keyed("whom"), usage, {"`sequence_key`", "no column \"whom\"", "\"who\""}});
   expect({table({key({"a", "a"}), x(2)}), keyed("who", "who"), usage, {"both"}});
   expect({table({key({"a", "a"}), x(2)}), keyed("who", "", {"x", "x"}), usage, {"\"x\" twice"}});
-  expect({table({key({"a", "a"}), x(2)}), keyed("who", "", {"who"}), usage, {"already --sequence-key"}});
+  expect({table({key({"a", "a"}), x(2)}), keyed("who", "", {"who"}), usage, {"already `sequence_key`"}});
   SequenceOptions loose = windows(2);
   loose.statics = {"x"};
-  expect({table({x(5)}), loose, usage, {"--static needs --sequence-key"}});
+  expect({table({x(5)}), loose, usage, {"`static` needs `sequence_key`"}});
   SequenceOptions stride = keyed("who");
   stride.stride = 2;
-  expect({table({key({"a", "a"}), x(2)}), stride, usage, {"--stride needs --sequence-length"}});
+  expect({table({key({"a", "a"}), x(2)}), stride, usage, {"`stride` needs `sequence_length`"}});
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 
 TEST(Malformed, RaggedRow) {
   expect_parts(error_of("a,b\n1,2\n3\n"), ErrorCode::data,
-               {"t.csv:3: this row has 1 field, the first row has 2", "double quotes", "--delimiter"});
+               {"t.csv:3: this row has 1 field, the first row has 2", "double quotes", "`delimiter`"});
   expect_parts(error_of("a,b\n1,2\n\n3,4,5\n"), ErrorCode::data, {"t.csv:4: this row has 3 fields"});
 }
 
@@ -87,7 +87,7 @@ TEST(Malformed, EmptyFile) {
 }
 
 TEST(Malformed, HeaderOnly) {
-  expect_parts(error_of("a,b\n"), ErrorCode::data, {"t.csv: there is a header (2 columns)", "no row", "--header no"});
+  expect_parts(error_of("a,b\n"), ErrorCode::data, {"t.csv: there is a header (2 columns)", "no row", "`header=no`"});
 }
 
 TEST(Malformed, Names) {
@@ -96,13 +96,13 @@ TEST(Malformed, Names) {
 
 TEST(Malformed, Infinities) {
   expect_parts(error_of("a,b\n1,2\n1.5,-inf\n"), ErrorCode::data,
-               {"t.csv:3: column \"b\" holds \"-inf\"", "infinite", "--missing"});
+               {"t.csv:3: column \"b\" holds \"-inf\"", "infinite", "`missing"});
   expect_parts(error_of("a\n1.5\nInfinity\n"), ErrorCode::data, {"t.csv:3: column \"a\" holds \"Infinity\""});
 }
 
 TEST(Malformed, NumbersTooLarge) {
   expect_parts(error_of("a\n1.5\n1e999\n"), ErrorCode::data,
-               {"t.csv:3: column \"a\" holds \"1e999\"", "too large", "--types a=category"});
+               {"t.csv:3: column \"a\" holds \"1e999\"", "too large", "`types=a=category`"});
 }
 
 TEST(Malformed, NoFile) {
@@ -140,7 +140,7 @@ TEST(Malformed, UnknownColumnOrTypeInTypes) {
   CsvOptions options;
   options.types = {{"agee", "integer"}};
   expect_parts(error_of("age,name\n1,x\n", options), ErrorCode::usage,
-               {"--types: there is no column \"agee\"", "Nearest: \"age\""});
+               {"`types`: there is no column \"agee\"", "Nearest: \"age\""});
   options.types = {{"age", "float"}};
   expect_parts(error_of("age,name\n1,x\n", options), ErrorCode::usage,
                {"there is no type \"float\"", "integer, decimal, boolean"});
@@ -151,7 +151,7 @@ TEST(Malformed, OverrideThatAValueViolates) {
   options.types = {{"age", "integer"}};
   expect_parts(
       error_of("age\n31\n3O\n", options), ErrorCode::data,
-      {"t.csv:3: column \"age\" holds \"3O\", which is not an integer", "--types age=category", "--missing '3O'"});
+      {"t.csv:3: column \"age\" holds \"3O\", which is not an integer", "`types=age=category`", "`missing=3O`"});
   expect_parts(error_of("age\n31\n3.5\n", options), ErrorCode::data, {"t.csv:3:", "\"3.5\"", "not an integer"});
   options.types = {{"age", "date"}};
   expect_parts(error_of("age\n2020-01-31\n2020-02-30\n", options), ErrorCode::data,

@@ -89,7 +89,7 @@ TEST(SchemaFile, MistakesAreNamed) {
   const CsvOptions other = read_schema(R"({"columns": [{"name": "agee", "type": "integer"}]})");
   expect_parts(error_of("age,b\n1,2\n", other), ErrorCode::usage, {"\"agee\"", "\"age\""});
   const CsvOptions rare = read_schema(R"({"columns": [{"name": "agee", "rare_categories": 9}]})");
-  expect_parts(error_of("age,b\n1,2\n", rare), ErrorCode::usage, {"--schema", "\"agee\""});
+  expect_parts(error_of("age,b\n1,2\n", rare), ErrorCode::usage, {"`schema", "\"agee\""});
 }
 
 }  // namespace

@@ -121,8 +121,7 @@ TEST(Style, OddFilesAreReadWithALineOfLog) {
     csv_read(options, team, monitor);
   }
   ASSERT_EQ(notices.size(), 5u);
-  EXPECT_NE(notices[3].find("53 of 60 values are numbers: \"unknown\" is not. --missing \"unknown\""),
-            std::string::npos)
+  EXPECT_NE(notices[3].find("53 of 60 values are numbers: \"unknown\" is not. `missing=unknown`"), std::string::npos)
       << notices[3];
   EXPECT_NE(notices[4].find("begin with # are left out"), std::string::npos);
   expect_equal(read_text(comments), read_text("a,b\n1,2\n3,4\n"));

@@ -71,13 +71,13 @@ TEST(Writer, LongTextsAndOtherDelimiters) {
   EXPECT_EQ(read_bytes(folder.path("out.csv")), text);
   options.delimiter = '.';
   options.overwrite = true;
-  expect_parts(error_of_writing(options), ErrorCode::usage, {"--delimiter", "'.'"});
+  expect_parts(error_of_writing(options), ErrorCode::usage, {"`delimiter`", "'.'"});
 }
 
 TEST(Writer, AnExistingFileStaysWithoutOverwrite) {
   const Folder folder;
   CsvWriteOptions options = to(folder.write("out.csv", "old"));
-  expect_parts(error_of_writing(options), ErrorCode::io, {"out.csv", "the file exists", "--force"});
+  expect_parts(error_of_writing(options), ErrorCode::io, {"out.csv", "the file exists", "`overwrite=yes`"});
   EXPECT_EQ(read_bytes(options.path), "old");
   options.overwrite = true;
   options.fsync = true;

@@ -44,7 +44,7 @@ Table orders() {
 std::string kept(const std::string& expression) { return rows_kept(orders(), expression); }
 
 void expect_error(const std::string& expression, ErrorCode code, const std::vector<std::string>& fragments) {
-  expect_where_error(orders(), expression, "--rule", code, fragments);
+  expect_where_error(orders(), expression, "`rule`", code, fragments);
 }
 
 TEST(WhereArithmetic, ComparesColumns) {

@@ -60,7 +60,7 @@ Table people() {
 std::string kept(const std::string& expression) { return tessera::rows_kept(people(), expression); }
 
 void expect_error(const std::string& expression, ErrorCode code, const std::vector<std::string>& fragments) {
-  tessera::expect_where_error(people(), expression, "--where", code, fragments);
+  tessera::expect_where_error(people(), expression, "`where`", code, fragments);
 }
 
 }  // namespace
@@ -167,7 +167,7 @@ TEST(Where, NumbersWithAnExponentCompareAsTheyAreWritten) {
   EXPECT_EQ(tessera::rows_kept(t, "dose < 118.79"), "2");
   EXPECT_EQ(tessera::rows_kept(t, "dose in (1.188e-5)"), "2");
   EXPECT_EQ(tessera::rows_kept(t, "2 * dose = 237.6"), "01");
-  tessera::expect_where_error(t, "dose = 118.76", "--where", ErrorCode::condition,
+  tessera::expect_where_error(t, "dose = 118.76", "`where`", ErrorCode::condition,
                               {"writes 118.76 as 1.188e+02", "between"});
 }
 
@@ -220,7 +220,7 @@ TEST(Where, NumbersInQuotesAreReadAsTheColumnWritesThem) {
   EXPECT_EQ(kept("at >= '10:00 PM'"), "1");
   EXPECT_EQ(kept("at in ('10:00 PM', 100)"), "12");
   EXPECT_EQ(kept("took <= '3h 05m'"), "01");
-  tessera::expect_where_error(t, "price > '$5'", "--where", ErrorCode::condition, {"written as the column's: \"€\""});
+  tessera::expect_where_error(t, "price > '$5'", "`where`", ErrorCode::condition, {"written as the column's: \"€\""});
 }
 
 TEST(Where, NamesWhatTheSchemaDoesNotKnow) {
@@ -314,7 +314,7 @@ TEST(Where, SurvivesAnything) {
       ++accepted;
     } catch (const Error& e) {
       ASSERT_TRUE(e.code() == ErrorCode::usage || e.code() == ErrorCode::condition) << text;
-      ASSERT_EQ(std::string(e.what()).rfind("--where: ", 0), 0u);
+      ASSERT_EQ(std::string(e.what()).rfind("`where`: ", 0), 0u);
     }
   }
   EXPECT_GT(accepted, 1000);

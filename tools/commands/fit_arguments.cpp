@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "terminal/flags.h"
 #include "whole_number.h"
 
 void FitArguments::add_to(CLI::App& command) {
@@ -27,8 +28,8 @@ void FitArguments::add_to(CLI::App& command) {
     const auto text = [&](const char* key) { return option.at(key).get<std::string>(); };
     command
         .add_option_function<std::string>(
-            text("option"),
-            [this, name = text("option").substr(2)](const std::string& value) { settings += name + "=" + value + ";"; },
+            flag_of(text("option")),
+            [this, name = text("option")](const std::string& value) { settings += name + "=" + value + ";"; },
             text("help") + " (preset: " + text("default") + ")")
         ->type_name(text("value"));
   }

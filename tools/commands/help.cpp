@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "terminal/flags.h"
 #include "terminal/text.h"
 #include "tessera/tessera.hpp"
 
@@ -114,7 +115,7 @@ void arrange_help(CLI::App& command, const std::string& topic) {
   if (alone)
     for (CLI::Option* o : command.get_options()) o->group("");
   for (const nlohmann::json& option : options) {
-    const auto name = option.at("option").get<std::string>();
+    const std::string name = flag_of(option.at("option").get<std::string>());
     CLI::Option* o = command.get_option_no_throw(name);
     if (o == nullptr) continue;
     if (!alone && group_of(name) == kAdvanced) o->group("");

@@ -1,5 +1,6 @@
 // tessera info
 #include "commands.h"
+#include "terminal/flags.h"
 #include "terminal/outline.h"
 
 void add_info(Program& program) {
@@ -7,7 +8,7 @@ void add_info(Program& program) {
   command->callback([&program] {
     program.run = [&program] {
       const std::string json = tessera::info();
-      print(program.shared.json ? json + "\n" : outline(nlohmann::ordered_json::parse(json)));
+      print(program.shared.json ? json + "\n" : as_typed(outline(nlohmann::ordered_json::parse(json))));
     };
   });
 }

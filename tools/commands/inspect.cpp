@@ -11,6 +11,7 @@
 
 #include "commands.h"
 #include "fit_arguments.h"
+#include "terminal/flags.h"
 #include "terminal/outline.h"
 #include "terminal/text.h"
 
@@ -202,7 +203,8 @@ std::string calibration_page(const Json& calibration) {
            trial.value("kept", false) && trial["tier"] == chosen ? "the default of sample" : ""});
   }
   out += t.str();
-  if (calibration.contains("note")) out += "  no full calibration: " + calibration["note"].get<std::string>() + "\n";
+  if (calibration.contains("note"))
+    out += "  no full calibration: " + as_typed(calibration["note"].get<std::string>()) + "\n";
   return out;
 }
 

@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "fit_arguments.h"
+#include "terminal/flags.h"
 #include "terminal/text.h"
 #include "timing/rank_forecast.h"
 #include "whole_number.h"
@@ -54,7 +55,7 @@ std::string passes(const Json& plan) {
   for (const Json& p : plan["passes"])
     t.add({p["pass"].get<std::string>(), std::to_string(p["ops_before"].get<int64_t>()),
            std::to_string(p["ops_after"].get<int64_t>()), scaled(p["flops_before"].get<double>(), 1e6),
-           scaled(p["flops_after"].get<double>(), 1e6), p["what"].get<std::string>()});
+           scaled(p["flops_after"].get<double>(), 1e6), as_typed(p["what"].get<std::string>())});
   return t.empty() ? "no pass was run\n" : t.str(0);
 }
 

@@ -17,6 +17,7 @@
 #endif
 
 #include "interrupt.h"
+#include "terminal/flags.h"
 #include "terminal/text.h"
 #include "whole_number.h"
 
@@ -25,7 +26,7 @@ namespace {
 // The device chosen by --device, and why.
 std::string chosen_device(const std::string& wish) {
   const auto gpu = nlohmann::json::parse(tessera::info())["gpu"];
-  if (!gpu["available"].get<bool>()) return "cpu. " + gpu["reason"].get<std::string>();
+  if (!gpu["available"].get<bool>()) return "cpu. " + as_typed(gpu["reason"].get<std::string>());
   std::string name = wish.rfind("cuda:", 0) == 0 ? wish : "cuda:0";
   for (const auto& d : gpu["devices"])
     if (d["device"] == name && d.contains("name")) return name + " (" + d["name"].get<std::string>() + ")";

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "flags.h"
 #include "text.h"
 
 namespace {
@@ -88,7 +89,7 @@ ProgressPrinter::Pace ProgressPrinter::pace(const tessera_progress& e, double no
 std::string ProgressPrinter::bar_line(const tessera_progress& e, const Pace& p) const {
   std::string after = "  " + amount(e);
   if (p.done > 0 && p.seconds > kSettle) after += "  " + rate(p.done, p.seconds, e.unit);
-  if (e.note != nullptr && *e.note != '\0') after += std::string("  ") + e.note;
+  if (e.note != nullptr && *e.note != '\0') after += std::string("  ") + as_typed(e.note);
   if (e.total > 0 && p.done > 0 && p.seconds > kSettle) after += "   " + left(e, p.done, p.seconds);
   const int room = columns_() - 1;
   const int cells = e.total > 0 ? std::clamp(room - kLabel - 1 - text::width(after), 0, kBar) : 0;
@@ -97,7 +98,7 @@ std::string ProgressPrinter::bar_line(const tessera_progress& e, const Pace& p) 
 
 void ProgressPrinter::update(const tessera_progress& e) {
   if (style_ == Style::none || ignored_.count(e.phase) != 0) return;
-  if (std::strcmp(e.phase, "notice") == 0) return aside(e.phase, e.note);
+  if (std::strcmp(e.phase, "notice") == 0) return aside(e.phase, as_typed(e.note));
   const double now = clock_();
   if (phase_ != e.phase) {
     finish();
@@ -106,7 +107,7 @@ void ProgressPrinter::update(const tessera_progress& e) {
     drawn_ = now - (style_ == Style::bar ? kRedraw : kBetweenLines - kFirstLine);
   }
   const double seconds = now - started_;
-  const std::string note = e.note != nullptr && *e.note != '\0' ? std::string("  ") + e.note : "";
+  const std::string note = e.note != nullptr && *e.note != '\0' ? std::string("  ") + as_typed(e.note) : "";
   last_ = text::pad(e.phase, kLabel) + " " + text::pad(amount(e) + note, 66) + " " + text::duration(seconds) + "\n";
   if (e.finished) return finish();
   if (now - drawn_ < (style_ == Style::bar ? kRedraw : kBetweenLines)) return;

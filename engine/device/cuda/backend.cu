@@ -120,7 +120,7 @@ void check_capability(int number) {
   if (p.major >= 8) return;
   message() = "GPU " + std::to_string(number) + " (" + p.name + ") has compute capability " + std::to_string(p.major) +
               "." + std::to_string(p.minor) +
-              ", and the kernels need 8.0 or newer.\n  --device cpu runs the same plan; tessera info lists other GPUs.";
+              ", and the kernels need 8.0 or newer.\n  `device=cpu` runs the same plan; tessera info lists other GPUs.";
   throw Failed{DeviceStatus::missing};
 }
 

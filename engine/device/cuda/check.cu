@@ -7,14 +7,14 @@ namespace {
 // What to try. An error of a kernel appears at a later call, so the message cannot name the kernel.
 const char* remedy(cudaError_t e) {
   switch (e) {
-    case cudaErrorMemoryAllocation: return "A smaller --batch-size needs less; --device cpu has the machine's memory.";
+    case cudaErrorMemoryAllocation: return "A smaller `batch_size` needs less; `device=cpu` has the machine's memory.";
     case cudaErrorInsufficientDriver:
-      return "Install an NVIDIA driver for CUDA 13.0 (580 or newer), or use --device cpu.";
-    case cudaErrorNoDevice: return "Check nvidia-smi and CUDA_VISIBLE_DEVICES, or use --device cpu.";
+      return "Install an NVIDIA driver for CUDA 13.0 (580 or newer), or use `device=cpu`.";
+    case cudaErrorNoDevice: return "Check nvidia-smi and CUDA_VISIBLE_DEVICES, or use `device=cpu`.";
     // not reached: no emulated GPU lacks a kernel
     case cudaErrorNoKernelImageForDevice: return "Rebuild with -DTESSERA_CUDA_ARCHITECTURES naming this GPU.";
     case cudaErrorInvalidDevice: return "tessera info lists the available devices.";
-    default: return "compute-sanitizer names the kernel; --device cpu runs the same plan. Please report it.";
+    default: return "compute-sanitizer names the kernel; `device=cpu` runs the same plan. Please report it.";
   }
 }
 

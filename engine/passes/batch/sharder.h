@@ -25,9 +25,9 @@ class Sharder : private CutStep<Part> {
     if (units_ < cut.shards)
       throw Error(ErrorCode::usage, "A batch of this training has " + std::to_string(units_) +
                                         " parts that can be computed apart (packs of rows, or tiles of " +
-                                        std::to_string(kSequenceTile) + " sequences), and --virtual-shards asks for " +
+                                        std::to_string(kSequenceTile) + " sequences), and `virtual_shards` asks for " +
                                         std::to_string(cut.shards) +
-                                        ".\n  Ask for fewer, or for a --batch-size that holds more of them.");
+                                        ".\n  Ask for fewer, or for a `batch_size` that holds more of them.");
   }
 
   // Returns the rank's parts of the states that it does not have whole.
@@ -78,7 +78,7 @@ class Sharder : private CutStep<Part> {
   [[noreturn]] void refuse(const Node& x, const std::string& why) const {
     throw Error(ErrorCode::unsupported,
                 "This step cannot be cut by the rows of its batch: " + why + " (" + op_name(x.op) +
-                    ").\n  Train it on one device, without --virtual-shards and --micro-batch.");
+                    ").\n  Train it on one device, without `virtual_shards` and `micro_batch`.");
   }
   void check_whole_units(const Node& x, const Stretches& stretches) const {
     for (const int64_t rows : stretches)

@@ -40,9 +40,9 @@ SpanShares::SpanShares(const SpanTable& spans, const RankCut& cut)
   if (spans.count < cut.shards)
     throw Error(ErrorCode::usage, "The table's columns are " + std::to_string(spans.count) +
                                       " parts that ranks can share (categories of a column, or a number), and "
-                                      "--parallel model asks for " +
+                                      "`parallel=model` asks for " +
                                       std::to_string(cut.shards) +
-                                      ".\n  Ask for fewer --virtual-shards, or for --parallel data.");
+                                      ".\n  Ask for fewer `virtual_shards`, or for `parallel=data`.");
   const std::vector<int> shards = shards_of(spans, cut.shards);
   const auto add = [](Axis& axis, int shard, int64_t size) {
     if (axis.empty() || axis.back().shard != shard) axis.push_back({shard, 0});

@@ -32,8 +32,8 @@ const SpanTable& spans_of_step(const Plan& plan) {
   for (const Node& x : plan.nodes)
     if (traits(x).wide.any()) return *spans_of(x.op);
   throw Error(ErrorCode::unsupported,
-              "--parallel model cuts rows of a table by their columns, which this method does not have.\n"
-              "  Train it with --parallel data.");
+              "`parallel=model` cuts rows of a table by their columns, which this method does not have.\n"
+              "  Train it with `parallel=data`.");
 }
 
 Axis part_of(const Axis& axis, int64_t start, int64_t size) {
@@ -86,7 +86,7 @@ void ColumnCutter::finish() {
 
 void ColumnCutter::refuse(const Node& x, const std::string& why) const {
   throw Error(ErrorCode::unsupported, "This step cannot be cut by the columns of its table: " + why + " (" +
-                                          op_name(x.op) + ").\n  Train it with --parallel data.");
+                                          op_name(x.op) + ").\n  Train it with `parallel=data`.");
 }
 
 // ---- values -------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ void WideWeights::claim(Id weight, const Axis& rows, const Axis& cols) {
   if (other)
     throw Error(ErrorCode::unsupported,
                 "This step cannot be cut by the columns of its table: a weight meets them in two ways.\n"
-                "  Train it with --parallel data.");
+                "  Train it with `parallel=data`.");
   w.rows = rows, w.cols = cols;
 }
 

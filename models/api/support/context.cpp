@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/storage/files.h"
+#include "base/text/option_text.h"
 #include "base/text/printable.h"
 #include "engine/comm/launched.h"
 #include "engine/device/device.h"
@@ -53,7 +54,8 @@ std::shared_ptr<Device> Call::device(const std::string& precision) {
   auto device = std::make_shared<Device>(device_of_process(context_->device));
   const ChosenPrecision chosen = choose_precision(precision, *device);
   if (!chosen.why.empty())
-    notice(monitor_, fmt::format("--precision {}: {}, because {}.", precision, name_of(chosen.precision), chosen.why));
+    notice(monitor_, fmt::format("{}: {}, because {}.", option_text("precision", precision), name_of(chosen.precision),
+                                 chosen.why));
   return device;
 }
 
@@ -91,13 +93,13 @@ tessera_status tessera_context_new(const tessera_context_options* options, tesse
     const int threads = state->options.threads;
     if (threads < 0 || threads > kMaxThreads)
       throw Error(ErrorCode::usage,
-                  fmt::format("threads is {}; it must be 0 (every processor) to {}.", threads, kMaxThreads));
+                  fmt::format("`threads={}`: it must be 0 (every processor) to {}.", threads, kMaxThreads));
     if (state->options.device != nullptr) state->device = state->options.device;
     state->options.device = nullptr;  // the caller's text need not live on
     Device::check_name(state->device);
     if (state->device != "auto") Device probe(state->device);  // a missing device is reported at once
     if (state->options.memory_limit < 0)
-      throw Error(ErrorCode::usage, fmt::format("memory_limit is {}; it must be 0 (none) or a number of bytes.",
+      throw Error(ErrorCode::usage, fmt::format("`memory_limit={}`: it must be 0 (none) or a number of bytes.",
                                                 state->options.memory_limit));
     if (state->options.memory_held < 0)
       throw Error(ErrorCode::usage, fmt::format("memory_held is {}; it must be 0 (none) or a number of bytes.",
@@ -112,7 +114,7 @@ tessera_status tessera_context_new(const tessera_context_options* options, tesse
     if (const int64_t limit = state->options.memory_limit, held = state->options.memory_held; limit > 0 && limit < held)
       throw Error(ErrorCode::memory,
                   fmt::format("A memory limit of {} leaves nothing: the program itself takes {:.1f} MB of it.\n  Raise "
-                              "memory_limit (--memory-limit); tessera estimate says what a fit takes.",
+                              "`memory_limit`; an estimate says what a fit takes.",
                               counted(limit, "byte"), static_cast<double>(held) / 1e6));
     state->held = {state->memory, state->options.memory_held, "the process itself"};
     out = give_handle(new tessera_context(std::move(state)));

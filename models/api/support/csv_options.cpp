@@ -25,7 +25,7 @@ CsvOptions csv_options(const tessera_csv_options& o, const std::string& path) {
                : o.header == TESSERA_HEADER_NO ? CsvOptions::Header::no
                                                : CsvOptions::Header::automatic;
   csv.missing = split_list(text_or(o.missing, ""));
-  csv.types = split_pairs(text_or(o.types, ""), "--types");
+  csv.types = split_pairs(text_or(o.types, ""), "`types`");
   if (const std::string schema = text_or(o.schema, ""); !schema.empty()) read_schema_file(schema, csv);
   return csv;
 }

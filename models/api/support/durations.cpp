@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/text/option_text.h"
 
 namespace tessera::api {
 namespace {
@@ -35,7 +36,8 @@ double parse_duration(const std::string& text, const char* option) {
   const Amount a = cut(text);
   const double seconds = a.number * unit_seconds(a.unit);
   if (!(seconds > 0 && seconds <= kMost))
-    throw Error(ErrorCode::usage, fmt::format("{} {}: it must be a duration such as 30s, 5m or 2h.", option, text));
+    throw Error(ErrorCode::usage,
+                fmt::format("{}: it must be a duration such as 30s, 5m or 2h.", option_text(option, text)));
   return seconds;
 }
 
@@ -45,13 +47,14 @@ void parse_interval(const std::string& text, const char* option, CheckpointOptio
   if (text == "off") return;
   if (a.unit == "epochs" || a.unit == "epoch") {
     if (!(a.number >= 1 && a.number <= 1e9) || a.number != std::floor(a.number))
-      throw Error(ErrorCode::usage, fmt::format("{} {}: it must be a whole number of epochs, from 1.", option, text));
+      throw Error(ErrorCode::usage,
+                  fmt::format("{}: it must be a whole number of epochs, from 1.", option_text(option, text)));
     checkpoint.every_epochs = static_cast<int64_t>(a.number);
     return;
   }
   if (unit_seconds(a.unit) == 0 || a.number <= 0)
-    throw Error(ErrorCode::usage,
-                fmt::format("{} {}: it must be a duration (30s, 5m, 2h), epochs (10epochs), or off.", option, text));
+    throw Error(ErrorCode::usage, fmt::format("{}: it must be a duration (30s, 5m, 2h), epochs (10epochs), or off.",
+                                              option_text(option, text)));
   checkpoint.every_seconds = parse_duration(text, option);
 }
 

@@ -13,7 +13,7 @@ struct FileUse {
     checkpoint,  // both generations
     text,        // written, whatever the ending; may be a pipe or a device
   };
-  std::string name;  // its name in messages: "--log"
+  std::string name;  // its name in messages: "the table"
   std::string path;  // "-" is a standard stream
   How how = How::read;
   bool overwrite = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text/option_text.h"
 
 namespace tessera::api {
 namespace {
@@ -57,7 +58,7 @@ std::vector<std::string> split_lines(const std::string& text) {
 bool finds_rules(const std::string& option, bool otherwise) {
   if (option.empty()) return otherwise;
   if (option != "find" && option != "off")
-    throw Error(ErrorCode::usage, "--rules " + option + ": known are find and off.");
+    throw Error(ErrorCode::usage, option_text("rules", option) + ": known are find and off.");
   return option == "find";
 }
 

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/text/option_text.h"
 #include "tables/formats/calendar.h"
 #include "tables/formats/moments.h"
 #include "tables/formats/values.h"
@@ -115,10 +116,10 @@ class Matcher {
     const Column& other = *columns_[table];
     throw Error(ErrorCode::data,
                 fmt::format("column \"{}\" is {} in the real table and {} in the {} table{}.\n  Give it one type in "
-                            "both: --types {}={}, or correct the values.",
+                            "both: {}, or correct the values.",
                             real.name, tessera::name(real.type), tessera::name(other.type), tables_[table].name,
-                            example.empty() ? "" : " (one of them holds \"" + example + "\")", real.name,
-                            tessera::name(real.type)));
+                            example.empty() ? "" : " (one of them holds \"" + example + "\")",
+                            type_option(real.name, tessera::name(real.type))));
   }
 
   void match_numbers(ColumnFacts& facts) {

@@ -174,15 +174,15 @@ Target choose_target(const Comparison& c, const std::string& name) {
     t.reason = "as asked";
     if (c.facts[k].kind == Kind::datetime)
       throw Error(ErrorCode::data, fmt::format("target \"{}\" is a time; utility is measured by predicting a number or "
-                                               "a category.\n  Name another column with --target.",
+                                               "a category.\n  Name another column with `target`.",
                                                name));
     if (t.classes ? t.count() < 2 : !varies(c.tables[kReal].columns[k]))
       throw Error(ErrorCode::data, fmt::format("target \"{}\" has a single value in the real table: there is nothing "
-                                               "to predict.\n  Name another column with --target.",
+                                               "to predict.\n  Name another column with `target`.",
                                                name));
     if (t.count() > kMostLevels)
       throw Error(ErrorCode::data,
-                  fmt::format("target \"{}\" has {} categories; the limit is {}.\n  Name another column with --target.",
+                  fmt::format("target \"{}\" has {} categories; the limit is {}.\n  Name another column with `target`.",
                               name, t.count(), kMostLevels));
     return t;
   }

@@ -276,7 +276,7 @@ JudgeReport judge_sequences(const StepFeatures& f, const JudgeOptions& o, const 
       throw Error(
           ErrorCode::data,
           fmt::format(
-              "The {} table makes {} sequences; judges need at least {}. Sample more, or disable them with --judges 0.",
+              "The {} table makes {} sequences; judges need at least {}. Sample more, or disable them with `judges=0`.",
               name, set->size(), kMinSequences));
   const Judging judging(f, o);
   const auto judges = static_cast<size_t>(o.judges);

@@ -163,10 +163,10 @@ std::vector<Statement> training_reasons(const Json& model) {
   if (std::isnan(best))
     out.push_back({Mark::plain,
                    "No rows were held out, so nothing here says whether longer training would help or "
-                   "harm. <code>--patience</code> holds some out."});
+                   "harm. <code>patience</code> holds some out."});
   else if (last > best)
     out.push_back({Mark::plain, fmt::format("Its measure on held-out rows was best after step {}; at the end it was {} "
-                                            "higher. <code>--keep best</code> keeps the best weights.",
+                                            "higher. <code>keep=best</code> keeps the best weights.",
                                             number(at(model, "/provenance/held_out/best_step")), number(last - best))});
   else
     out.push_back(
@@ -214,7 +214,7 @@ Page page_of_fit(const Json& report) {
                       counted(static_cast<int64_t>(list_at(model, "/encoder/columns").size()), "column")),
           verdict_box(ending(model), training_reasons(model)) +
               cautions_box({"This page says nothing about the rows that the model makes. <code>tessera sample</code> "
-                            "draws some, and <code>tessera evaluate real.csv rows.csv --report page.html</code> shows "
+                            "draws some, and the report of <code>tessera evaluate</code> shows "
                             "how good they are."}),
           {{"training", "Training", training_section(report)}, {"model", "Model", model_section(report)}}};
 }

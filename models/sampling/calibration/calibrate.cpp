@@ -222,7 +222,7 @@ class Calibrator {
       return;
     }
     if (!trying_.next(3)) {
-      c_.note = "--max-time left no time for a density ratio";
+      c_.note = "`max_time` left no time for a density ratio";
       left_out("a density ratio");
       return;
     }
@@ -268,7 +268,7 @@ class Calibrator {
 
   void left_out(const char* what) const {
     if (!monitor_.on_progress) return;
-    const std::string line = fmt::format("--max-time leaves no time to learn {}: rows come {}.", what,
+    const std::string line = fmt::format("`max_time` leaves no time to learn {}: rows come {}.", what,
                                          c_.marginals.empty() ? "as the model makes them" : "through the marginals");
     notice(monitor_, line);
   }

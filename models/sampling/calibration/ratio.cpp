@@ -121,7 +121,7 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
       const int64_t ran = program->run(std::min<int64_t>(per_epoch - done, 50));
       if (program->step().bad >= 0)
         throw Error(ErrorCode::numeric,
-                    "calibration met a value that is not finite.\n  --calibrate marginals or --calibrate off omits the "
+                    "calibration met a value that is not finite.\n  `calibrate=marginals` or `calibrate=off` omits the "
                     "density ratio.");
       done += ran;
       monitor.check_cancelled("ratio");

@@ -291,12 +291,12 @@ class Given : public GivenStream {
       if (!(r.key > -INFINITY))
         throw Error(ErrorCode::condition,
                     fmt::format("{}: none of {} candidates has the given cells{} keeps the rules of the table{}.\n  "
-                                "Leave more of its cells empty (tessera inspect MODEL lists the rules){}.",
+                                "Leave more of its cells empty (the model's description lists the rules){}.",
                                 cells_.place(row), r.tried, options_.where.empty() ? " and" : ",",
-                                options_.where.empty() ? "" : " and meets --where",
+                                options_.where.empty() ? "" : " and meets `where`",
                                 options_.where.empty()  ? ""
                                 : generator_ == nullptr ? ", or ask for less"
-                                                        : ", ask for less, or give more --max-tries"));
+                                                        : ", ask for less, or give more `max_candidates`"));
       candidates.push_back({row, r.attempt}), of.push_back(row);
       codes.insert(codes.end(), r.codes.begin(), r.codes.end());
       alphas.insert(alphas.end(), r.alphas.begin(), r.alphas.end());

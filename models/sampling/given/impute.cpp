@@ -77,13 +77,12 @@ void note_empty(const GivenReport& report, const std::vector<FileColumn>& column
 // Says which rows break a rule.
 void note_broken(const GivenReport& report, const Monitor& monitor) {
   if (report.broken == 0) return;
-  notice(
-      monitor,
-      fmt::format("{} a rule of the table, the first at {}: none of their candidates keeps all rules with the given "
-                  "cells, and the one that breaks the fewest was taken. Correct or empty their cells (tessera inspect "
-                  "MODEL lists the rules), or give more --max-tries.",
-                  report.broken == 1 ? "1 completed row breaks" : grouped(report.broken) + " completed rows break",
-                  report.first_broken));
+  notice(monitor,
+         fmt::format("{} a rule of the table, the first at {}: none of their candidates keeps all rules with the given "
+                     "cells, and the one that breaks the fewest was taken. Correct or empty their cells (the model's "
+                     "description lists the rules), or give more `max_candidates`.",
+                     report.broken == 1 ? "1 completed row breaks" : grouped(report.broken) + " completed rows break",
+                     report.first_broken));
 }
 
 }  // namespace

@@ -62,10 +62,11 @@ void KeptRules::check_given() const {
         const Column& of = given.columns[static_cast<size_t>(c)];
         cells += fmt::format("{}\"{}\" is {}", cells.empty() ? "" : ", ", of.name, cell_text(of, i));
       }
-      throw Error(ErrorCode::condition,
-                  fmt::format("{}: the given cells contradict --where `{}`: {}.\n  Change the cells or the condition: "
-                              "nothing was sampled.",
-                              cells_.place(i), term.text, cells));
+      throw Error(
+          ErrorCode::condition,
+          fmt::format("{}: the given cells contradict `where`, \"{}\": {}.\n  Change the cells or the condition: "
+                      "nothing was sampled.",
+                      cells_.place(i), term.text, cells));
     }
   }
 }

@@ -24,7 +24,7 @@ Table balanced_rows(const RowModel& model, const std::string& column, int64_t co
   for (const Column& c : columns.table().columns) names.push_back(c.name);
   const auto found = std::find(names.begin(), names.end(), column);
   if (found == names.end())
-    throw Error(ErrorCode::condition, fmt::format("--balance: the model has no column \"{}\". Nearest: {}.", column,
+    throw Error(ErrorCode::condition, fmt::format("`balance`: the model has no column \"{}\". Nearest: {}.", column,
                                                   nearest_names(column, names)));
   const auto at = static_cast<int>(found - names.begin());
   Column c = columns.table().columns[static_cast<size_t>(at)];
@@ -34,8 +34,8 @@ Table balanced_rows(const RowModel& model, const std::string& column, int64_t co
   const size_t values = is_numeric(c.type) ? numbers.size() : c.type == ColumnType::identifier ? 0 : c.values.size();
   if (values == 0)
     throw Error(ErrorCode::condition,
-                fmt::format("--balance: column \"{}\" has no list of values to balance; it holds {}.\n  Name a column "
-                            "of categories or of few numbers, or give counts with --counts.",
+                fmt::format("`balance`: column \"{}\" has no list of values to balance; it holds {}.\n  Name a column "
+                            "of categories or of few numbers, or give counts with `counts`.",
                             column, c.type == ColumnType::identifier ? "identifiers" : "numbers"));
   for (int64_t i = 0; i < count; ++i) {
     const auto k = static_cast<size_t>(i % static_cast<int64_t>(values));
@@ -66,7 +66,7 @@ Table repeated_rows(const RowModel& model, const Table& conditions, const std::s
                                               file));
   if (conditions.columns.size() == 1)
     throw Error(ErrorCode::usage, fmt::format("{}: \"{}\" says how many rows there are to be, but no column says of "
-                                              "what.\n  Add columns of the model, or ask for --rows alone.",
+                                              "what.\n  Add columns of the model, or ask for `rows` alone.",
                                               file, counts->name));
   Table given, out;
   given.rows = conditions.rows;

@@ -197,10 +197,10 @@ class RuleFinder {
       keys_.emplace_back(text, columns);
       return;
     }
-    const Where where = parse_where(text, table_, "--rule");
-    if (where.empty()) throw Error(ErrorCode::usage, "--rule: the rule is empty. Write one such as: end >= start");
+    const Where where = parse_where(text, table_, "`rule`");
+    if (where.empty()) throw Error(ErrorCode::usage, "`rule`: the rule is empty. Write one such as: end >= start");
     if (where.terms.size() > 1)
-      throw Error(ErrorCode::usage, fmt::format("--rule: \"{}\" is {} rules; give each by a --rule of its own.", text,
+      throw Error(ErrorCode::usage, fmt::format("`rule`: \"{}\" is {} rules; give each by a `rule` of its own.", text,
                                                 where.terms.size()));
     const WhereTerm& term = where.terms.front();
     check_apart(columns_of(term));
@@ -210,7 +210,7 @@ class RuleFinder {
   void check(const std::string& text) {
     if (!options_.by_rejection)
       throw Error(ErrorCode::usage,
-                  fmt::format("--rule: \"{}\" does not compute a column or order two in every row, and steps of "
+                  fmt::format("`rule`: \"{}\" does not compute a column or order two in every row, and steps of "
                               "sequences cannot be drawn again.\n  Omit it.",
                               text));
     out_.checked_.push_back(text);
@@ -232,11 +232,11 @@ class RuleFinder {
   void combine(const std::string& text, const std::vector<std::string>& columns) {
     std::vector<int> places;
     for (const std::string& name : columns) {
-      const int j = parse_column(quoted_name(name), table_, "--rule");
+      const int j = parse_column(quoted_name(name), table_, "`rule`");
       const ColumnType type = table_.columns[static_cast<size_t>(j)].type;
       if (type == ColumnType::identifier)
-        throw Error(ErrorCode::usage, fmt::format("--rule: \"{}\": column \"{}\" is an identifier, whose values are "
-                                                  "made up.\n  Omit it, or give it another type by --types.",
+        throw Error(ErrorCode::usage, fmt::format("`rule`: \"{}\": column \"{}\" is an identifier, whose values are "
+                                                  "made up.\n  Omit it, or give it another type by `types`.",
                                                   text, name));
       if (type != ColumnType::constant) places.push_back(j);
     }
@@ -246,7 +246,7 @@ class RuleFinder {
     if (!found)
       throw Error(
           ErrorCode::usage,
-          fmt::format("--rule: \"{}\": the table has more than 1,000 combinations, or more than 2 % of its rows "
+          fmt::format("`rule`: \"{}\": the table has more than 1,000 combinations, or more than 2 % of its rows "
                       "have one that fewer than {} {} share, which a model may not hold.\n  Omit the rule, or name "
                       "fewer columns.",
                       text, holders_.least(search().columns_at(places)), options_.key.empty() ? "rows" : "keys"));
@@ -257,7 +257,7 @@ class RuleFinder {
     for (const int j : columns) {
       const std::string& name = table_.columns[static_cast<size_t>(j)].name;
       if (std::find(options_.apart.begin(), options_.apart.end(), name) != options_.apart.end())
-        throw Error(ErrorCode::usage, fmt::format("--rule: column \"{}\" is the key, the index or static: rules of "
+        throw Error(ErrorCode::usage, fmt::format("`rule`: column \"{}\" is the key, the index or static: rules of "
                                                   "sequences are of the other columns.",
                                                   name));
     }

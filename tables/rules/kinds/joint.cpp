@@ -111,7 +111,7 @@ std::vector<std::string> JointRule::columns_in(const std::string& text, std::str
   if (!list.ends_with(what)) return {};
   list.resize(list.size() - what.size());
   std::vector<std::string> out;
-  WhereScanner scan(list, "--rule");
+  WhereScanner scan(list, "`rule`");
   for (bool more = true; more;) {
     const WhereToken name = scan.take();
     if (name.kind != WhereToken::Kind::word && name.kind != WhereToken::Kind::name)
