@@ -79,7 +79,7 @@ Kernel kernel_of(const KernelTable& table, const Op& op) {
       op);
   if (kernel.run == nullptr)
     throw Error(ErrorCode::unsupported, std::string("the op ") + op_name(op) + " has no " + table.name +
-                                            " kernel.\n  --device cpu runs the same plan.");
+                                            " kernel.\n  `device=cpu` runs the same plan.");
   return kernel;
 }
 

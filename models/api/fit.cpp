@@ -78,8 +78,8 @@ void check_takes(const MethodSpec& method, const GivenOption& given) {
     throw Error(ErrorCode::usage,
                 fmt::format("`{}`: no method has such an option. Nearest: {}. The options of {} are {}.", given.key,
                             nearest_names(given.key, names), method.name, own));
-  throw Error(ErrorCode::usage, fmt::format("`{}` belongs to method {}. The options of {} are {}.", given.key, others,
-                                            method.name, own));
+  throw Error(ErrorCode::usage,
+              fmt::format("`{}` belongs to method {}. The options of {} are {}.", given.key, others, method.name, own));
 }
 
 // "ctgan and tvae": the methods of rows, or of sequences.

@@ -73,7 +73,7 @@ void tell_regenerated(const Table& table, const std::vector<RareColumn>& found, 
          fmt::format(
              "Regenerated values are made up and follow no other column; texts of an unknown kind keep the shapes "
              "of the column, with letters that make no words. If {} numbers, dates or categories, give the type, "
-             "for example {}, and for names of persons name (also address, email, phone); "
+             "for example {}, and for names of persons \"name\" (also address, email, phone); "
              "`rare_categories=keep`, or a schema file for one column (docs/data/schema.md), keeps texts that "
              "few rows share.",
              names.size() == 1 ? "the column holds" : "one of the columns holds", type_option(names[0], "category")));

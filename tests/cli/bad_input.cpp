@@ -133,8 +133,8 @@ TEST_F(BadInput, ConditionsSayWhereAndWhatIsNear) {
   where(7, {"\"agee\"", "Nearest: \"age\""}, "agee > 3");
   where(7, {"\"Northprt\"", "Nearest: \"Northport\"", "8 values"}, "city = 'Northprt'");
   where(7, {"\"age\"", "whole numbers"}, "age > 'x'");
-  where(7, {"`age > 500`", "\"age\" holds 1", "nothing was sampled"}, "age > 500 and income > 0");
-  where(7, {"both `age > 50` and `age < 30`"}, "age > 50 and age < 30");
+  where(7, {"\"age > 500\"", "\"age\" holds 1", "nothing was sampled"}, "age > 500 and income > 0");
+  where(7, {"both \"age > 50\" and \"age < 30\""}, "age > 50 and age < 30");
   where(2, {"--where", "empty"}, "");
   where(2, {"--where", "empty"}, "  ");
 }

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
 namespace {
 
 struct Options {

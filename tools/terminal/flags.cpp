@@ -26,7 +26,7 @@ void know_options(const CLI::App& app) {
     for (const std::string& name : o->get_lnames()) {
       std::string key = name;
       std::replace(key.begin(), key.end(), '-', '_');
-      flags()[key] = {"--" + name, o->get_type_size_max() > 0};
+      flags()[key] = {"--" + name, o->get_expected_max() > 0};
     }
 }
 
