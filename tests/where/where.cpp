@@ -220,7 +220,7 @@ TEST(Where, NumbersInQuotesAreReadAsTheColumnWritesThem) {
   EXPECT_EQ(kept("at >= '10:00 PM'"), "1");
   EXPECT_EQ(kept("at in ('10:00 PM', 100)"), "12");
   EXPECT_EQ(kept("took <= '3h 05m'"), "01");
-  tessera::expect_where_error(t, "price > '$5'", "`where`", ErrorCode::condition, {"written as the column's: \"€\""});
+  tessera::expect_where_error(t, "price > '$5'", "`where`", ErrorCode::condition, {"as the column does: \"€\""});
 }
 
 TEST(Where, NamesWhatTheSchemaDoesNotKnow) {
@@ -232,7 +232,7 @@ TEST(Where, NamesWhatTheSchemaDoesNotKnow) {
   expect_error("education >= 'Masters'", ErrorCode::condition, {"no order", "in (…)"});
   expect_error("id = 'a'", ErrorCode::condition, {"identifier"});
   expect_error("age = 3.5", ErrorCode::condition, {"whole numbers", "3.5"});
-  expect_error("age = 'old'", ErrorCode::condition, {"not a number"});
+  expect_error("age = 'old'", ErrorCode::condition, {"is not one. Write it as 42"});
   expect_error("age between 9 and 3", ErrorCode::condition, {"lower end"});
 }
 
