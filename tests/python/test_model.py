@@ -288,7 +288,7 @@ class Options(unittest.TestCase):
 
     def test_mistakes_are_named_when_the_call_is_made(self):
         calls = {
-            lambda: tessera.fit(PEOPLE, pacc=3): (tessera.UsageError, "pacc.*The options of made are epochs"),
+            lambda: tessera.fit(PEOPLE, pacc=3): (tessera.UsageError, "pacc.*The options of made are `epochs`"),
             lambda: tessera.fit(PEOPLE, epoch=3): (tessera.UsageError, "Nearest: .epochs"),
             lambda: tessera.fit(PEOPLE, method="gan"): (tessera.UsageError, "gan"),
             lambda: tessera.fit(PEOPLE, method="ctgan", batch_size=3): (tessera.UsageError, "`batch_size=3`.*`pac=10`"),
