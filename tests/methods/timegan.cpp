@@ -190,7 +190,7 @@ TEST(Timegan, ConditionsOnWhatIsDecidedOncePerSequence) {
 
   const Thrown rare = thrown([&] { under("length > 300", 0, 2, 0); });
   EXPECT_EQ(rare.code, ErrorCode::condition);
-  EXPECT_TRUE(rare.says("`length > 300`: 0 of")) << rare.message;
+  EXPECT_TRUE(rare.says("\"length > 300\": 0 of")) << rare.message;
   const Thrown step = thrown([&] { under("level > 3", 0, 2, 0); });
   EXPECT_EQ(step.code, ErrorCode::condition);
   EXPECT_TRUE(step.says("\"level\"") && step.says("kind, length, start")) << step.message;

@@ -227,7 +227,7 @@ TEST(ReportPage, ShowsATraining) {
   const std::string html = page({{"model", model}, {"training", lines}});
   expect_well_formed(html);
   expect_self_contained(html);
-  for (const char* part : {"no longer gained", "7000 rows", "nats &amp; bits", "0123abcd", "<td>seed",
+  for (const char* part : {"no longer gained", "7000 rows", "nats &amp; bits", "0123abcd", ">seed<",
                            "city</bdi> (3 rows)", "0.25 higher"})
     EXPECT_NE(html.find(part), std::string::npos) << part;
   EXPECT_EQ(html.find("<h3>gap</h3>"), std::string::npos) << "a loss that the phase does not have";

@@ -53,35 +53,35 @@ struct Refused {
 };
 
 const Refused kRefused[] = {
-    {"n > 69", {"`n > 69`", "column \"n\" holds"}},
-    {"few = 5 and n < 0", {"`n < 0`"}},
-    {"n = 500", {"`n = 500`"}},
-    {"n in (500, -3)", {"`n in (500, -3)`"}},
-    {"n between 30 and 40 and n > 50", {"both `n between 30 and 40` and `n > 50`"}},
-    {"n > 40 and n < 41", {"both `n > 40` and `n < 41`"}},
-    {"n > 40 and n < 42 and n != 41", {"`n > 40`, `n < 42`, `n != 41` together"}},
-    {"n is null and n > 20", {"both `n is null` and `n > 20`"}},
+    {"n > 69", {"\"n > 69\"", "column \"n\" holds"}},
+    {"few = 5 and n < 0", {"\"n < 0\""}},
+    {"n = 500", {"\"n = 500\""}},
+    {"n in (500, -3)", {"\"n in (500, -3)\""}},
+    {"n between 30 and 40 and n > 50", {"both \"n between 30 and 40\" and \"n > 50\""}},
+    {"n > 40 and n < 41", {"both \"n > 40\" and \"n < 41\""}},
+    {"n > 40 and n < 42 and n != 41", {"\"n > 40\", \"n < 42\", \"n != 41\" together"}},
+    {"n is null and n > 20", {"both \"n is null\" and \"n > 20\""}},
     {"n is null and n is not null", {"both"}},
-    {"few = 3", {"`few = 3`", "1, 2, 5", "never missing"}},
-    {"few not in (1, 2, 5)", {"`few not in (1, 2, 5)`"}},
-    {"few is null", {"`few is null`", "never missing"}},
-    {"price < 0.5", {"`price < 0.5`", "column \"price\" holds 1."}},
+    {"few = 3", {"\"few = 3\"", "1, 2, 5", "never missing"}},
+    {"few not in (1, 2, 5)", {"\"few not in (1, 2, 5)\""}},
+    {"few is null", {"\"few is null\"", "never missing"}},
+    {"price < 0.5", {"\"price < 0.5\"", "column \"price\" holds 1."}},
     {"price > 5.01 and price < 5.02", {"both"}},
-    {"day < '2019-01-01'", {"`day < '2019-01-01'`", "2020-"}},
-    {"not day > '1999-01-01'", {"`not day > '1999-01-01'`"}},
-    {"colour = 'red' and colour = 'blue'", {"both `colour = 'red'` and `colour = 'blue'`"}},
+    {"day < '2019-01-01'", {"\"day < '2019-01-01'\"", "2020-"}},
+    {"not day > '1999-01-01'", {"\"not day > '1999-01-01'\""}},
+    {"colour = 'red' and colour = 'blue'", {"both \"colour = 'red'\" and \"colour = 'blue'\""}},
     {"colour != 'red' and colour != 'blue' and colour != 'green'", {"together", "'red'"}},
     {"colour is null", {"never missing"}},
     {"state = 'NRW' and state != 'NRW'", {"both"}},
     {"city is null", {"never missing"}},
-    {"price > n + 100", {"`price > n + 100`", "the right side 1"}},
+    {"price > n + 100", {"\"price > n + 100\"", "the right side 1"}},
     {"n = price - 500", {"the left side"}},
     {"not price < day - start + 1000", {"the right side"}},
     {"colour = city", {"no value in common"}},
     {"not city != state", {"no value in common"}},
-    {"n > 69 or n < 10", {"`n > 69 or n < 10`", "column \"n\" holds"}},
-    {"(n > 60 or colour = 'red') and colour = 'blue' and n < 20", {"`n > 60 or colour = 'red'`", "alternatives"}},
-    {"city like 'B%' and city like 'K%'", {"both `city like 'B%'` and `city like 'K%'`"}},
+    {"n > 69 or n < 10", {"\"n > 69 or n < 10\"", "column \"n\" holds"}},
+    {"(n > 60 or colour = 'red') and colour = 'blue' and n < 20", {"\"n > 60 or colour = 'red'\"", "alternatives"}},
+    {"city like 'B%' and city like 'K%'", {"both \"city like 'B%'\" and \"city like 'K%'\""}},
 };
 
 TEST(Possible, WhatNoRowCanMeetIsRefusedWithTheTermToBlame) {
@@ -100,7 +100,7 @@ TEST(Possible, PartsOfFixedCombinationsExcludeEachOther) {
   const Model m = fit(things(), options);
   const Thrown t = thrown([&] { sample(m, 5, where("n > 20 and city = 'Jena' and state = 'NRW'")); });
   EXPECT_EQ(t.code, ErrorCode::condition);
-  EXPECT_TRUE(t.says("`city = 'Jena'` and `state = 'NRW'` together") && t.says("fixed combinations")) << t.message;
+  EXPECT_TRUE(t.says("\"city = 'Jena'\" and \"state = 'NRW'\" together") && t.says("fixed combinations")) << t.message;
   EXPECT_EQ(sample(m, 5, where("city != 'Jena' and state = 'NRW'")).rows, 5);
 }
 

@@ -182,7 +182,7 @@ TEST(WhereRows, ARareNumberIsBetterGiven) {
 TEST(WhereRows, TheRareTermIsJudgedByAllCandidates) {
   const Model m = fit(two_kinds(), quick(2));
   const Thrown t = thrown([&] { sample(m, 200, where("kind in ('common') and (level - 9) / (level - 9) < -5", 4)); });
-  EXPECT_TRUE(t.says("`(level - 9) / (level - 9) < -5`: 0 of 800 candidates")) << t.message;
+  EXPECT_TRUE(t.says("\"(level - 9) / (level - 9) < -5\": 0 of 800 candidates")) << t.message;
 }
 
 TEST(WhereRows, MaxTriesBoundsTheSearch) {

@@ -246,7 +246,7 @@ TEST(CutErrors, NameThePlaceAndAWayOut) {
   expect({table({key({"a", "a", "b", "b"}), x(4)}), keyed("who", "", {"x"}), data, {"no column is left"}});
   // Options.
   const auto usage = ErrorCode::usage;
-  expect({table({x(5)}), {}, usage, {"`sequence_length`", "`sequence_key`"}});
+  expect({table({x(5)}), {}, usage, {"`sequence_length=24`", "`sequence_key`"}});
   expect({table({x(5)}), windows(1), usage, {"`sequence_length=1`"}});
   expect({table({x(5)}), windows(2, 0), usage, {"`stride=0`"}});
   expect({table({x(5)}), windows(5000), usage, {"4096"}});

@@ -44,7 +44,7 @@ std::vector<KindCase> kind_cases() {
        "x"},
       {"decimal", ColumnType::decimal, [](int i) { return padded(i % 90 + 10, "%d") + ".25"; }, "", "g", "13.25",
        "13.25", "x"},
-      {"decimal_with_unit", ColumnType::decimal, [](int i) { return "$" + padded(i, "%d") + ".50"; }, "$0.00", "g",
+      {"decimal_with_unit", ColumnType::decimal, [](int i) { return "$" + padded(i, "%d") + ".50"; }, "\"$\"0.00", "g",
        "'$3.50'", "3.5", "x"},
       {"boolean", ColumnType::boolean, [](int i) { return i % 3 == 0 ? "true" : "false"; }, "", "b", "true", "\"true\"",
        ""},
@@ -67,9 +67,9 @@ class Kinds : public testing::TestWithParam<KindCase> {
  protected:
   static std::string csv() {
     const KindCase& c = GetParam();
-    std::string out = "row,c\n";
+    std::string out = "at,c\n";
     for (int i = 0; i < kRows; ++i)
-      out += std::to_string(i) + "," + (c.missing && i == kMissingRow ? "" : c.text(i)) + "\n";
+      out += std::to_string(std::min(i, 20)) + "," + (c.missing && i == kMissingRow ? "" : c.text(i)) + "\n";
     return out;
   }
   static ArrowArrayStream stream_of(Table table) {
@@ -108,8 +108,8 @@ TEST_P(Kinds, ComeBackFromJson) {
   read.path = options.path;
   const Table before = read_text(csv()), after = read_file(read);
   EXPECT_STREQ(name(after.columns[1].type), name(before.columns[1].type)) << read_bytes(options.path);
-  EXPECT_EQ(after.columns[1].numbers, before.columns[1].numbers);
-  EXPECT_EQ(after.columns[1].codes, before.columns[1].codes);
+  for (int64_t i = 0; i < before.rows; ++i)
+    EXPECT_EQ(cell_text(after.columns[1], i), cell_text(before.columns[1], i)) << i;
 }
 
 TEST_P(Kinds, ComeBackFromArrow) {
@@ -125,16 +125,19 @@ TEST_P(Kinds, ComeBackFromArrow) {
 
 TEST_P(Kinds, AreNamedInConditions) {
   const Table table = read_text(csv());
-  const std::string kept = rows_kept(table, std::string("c = ") + GetParam().literal + " and row < 9");
+  EXPECT_EQ(rows_kept(table, "c is null and at < 9"), GetParam().missing ? "7" : "");
+  if (GetParam().type == ColumnType::identifier) return;
+  const std::string kept = rows_kept(table, std::string("c = ") + GetParam().literal + " and at < 9");
   EXPECT_NE(kept.find('3'), std::string::npos) << GetParam().literal << " keeps " << kept;
-  EXPECT_EQ(rows_kept(table, "c is null and row < 9"), GetParam().missing ? "7" : "");
 }
 
 TEST_P(Kinds, RefuseWhatTheyCannotBeComparedWith) {
   const Table table = read_text(csv());
   const std::string wrong = GetParam().wrong;
   const std::string expression = "c < " + (wrong.empty() ? GetParam().literal : "'" + wrong + "'");
-  const char* said = wrong.empty() ? "have no order" : kind_of(GetParam().type).holds;
+  const char* said = GetParam().type == ColumnType::identifier ? "is an identifier"
+                     : wrong.empty()                           ? "have no order"
+                                                               : kind_of(GetParam().type).holds;
   expect_where_error(table, expression, "--where", ErrorCode::condition, {"\"c\"", said});
 }
 
