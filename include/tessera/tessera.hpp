@@ -456,6 +456,16 @@ inline std::string evaluate_tables(const Context& context, Rows real, std::vecto
                                    std::min(streams.size(), texts.size()), unseen, out);
   });
 }
+// Copies among rows, or of rows of `against`; tessera_dedup(). `kept` and `copies` may be null.
+inline std::string dedup(const Context& context, Rows rows, Rows against = {},
+                         const tessera_dedup_options& options = {}, Rows* kept = nullptr, Rows* copies = nullptr) {
+  const auto o = detail::sized(options);
+  ArrowArrayStream* other = against.get()->release == nullptr ? nullptr : against.get();
+  return detail::text([&](char** out) {
+    return tessera_dedup(context.get(), &o, rows.get(), other, kept == nullptr ? nullptr : kept->get(),
+                         copies == nullptr ? nullptr : copies->get(), out);
+  });
+}
 // The page for the JSON of evaluate() or evaluate_tables(); tessera_report_html().
 inline std::string report_html(const std::string& json) {
   return detail::text([&](char** out) { return tessera_report_html(json.c_str(), out); });

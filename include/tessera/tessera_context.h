@@ -17,7 +17,7 @@ typedef struct tessera_context tessera_context;
 typedef struct tessera_progress {
   size_t struct_size;
   /* "read", "types", "protect", "mixtures", "encode", "train", "prior", "candidates", "ratio", "calibrate", "save",
-   * "sample", "write", "evaluate" */
+   * "sample", "write", "evaluate", "dedup" */
   const char* phase;
   double done;      /* in units of `unit` */
   double total;     /* 0: unknown */

@@ -89,6 +89,34 @@ TESSERA_API tessera_status tessera_evaluate_tables(const tessera_context* contex
                                                    struct ArrowArrayStream* const* synthetic, const char* const* names,
                                                    size_t count, struct ArrowArrayStream* holdout, char** json);
 
+typedef struct tessera_dedup_options {
+  size_t struct_size;
+  /* "exact": rows that are equal in every column · "fuzzy": also near copies, found by keys of columns · "nearest":
+   * also near copies, found by comparing all rows. NULL or "auto": nearest up to 10^10 pairs of rows, else fuzzy */
+  const char* mode;
+  double threshold;    /* similarity from which a row is a near copy, above 0 to 1; 0: 0.9 */
+  const char* columns; /* those that are compared, "a,b"; NULL: all */
+  const char* texts;   /* of the kept rows, as tessera_sample_options.texts: NULL or "dictionary", or "plain" */
+  /* NULL, or the file that `rows` were read from and one that the kept rows are written to: if both are CSV, not
+   * compressed, lines are copied as they stand, "written" of the JSON is true, and `kept` is left as it is */
+  const char* source;
+  const char* output;
+  int32_t overwrite; /* 0: an existing output is TESSERA_E_IO */
+} tessera_dedup_options;
+
+/* Rows that are copies of other rows of the table, or of rows of another table (docs/use/dedup.md, which defines the
+ * similarity and the JSON).
+ *   against   rows of which copies are found, instead of copies within the table; may be NULL
+ *   kept      receives the rows that are no copies, in their order; may be NULL. Of rows that are copies of each other
+ *             the first is kept
+ *   copies    receives "row" and "of" (both from 1: the row that it is a copy of), "kind" (exact, near) and
+ *             "similarity"; may be NULL
+ * Consumes rows and against. Errors: USAGE for an unknown mode or column, or a threshold out of range; DATA if the
+ * tables do not have the same columns; UNSUPPORTED for more than 10^9 rows; MEMORY; CANCELLED. Since ABI 1 */
+TESSERA_API tessera_status tessera_dedup(const tessera_context* context, const tessera_dedup_options* options,
+                                         struct ArrowArrayStream* rows, struct ArrowArrayStream* against,
+                                         struct ArrowArrayStream* kept, struct ArrowArrayStream* copies, char** json);
+
 /* A self-contained HTML page made from JSON alone:
  *   the JSON of tessera_evaluate(); it may have the members "model", from tessera_model_describe(), and "training", a
  *     list of one object for each line of losses: "step", "epoch", "seconds" and the losses by name

@@ -6,6 +6,7 @@
 """
 
 from ._arrow import Rows
+from ._dedup import Copies, dedup
 from ._errors import (
     CancelledError,
     ConditionError,
@@ -37,6 +38,7 @@ __all__ = [
     "Column",
     "Comparison",
     "ConditionError",
+    "Copies",
     "DataError",
     "FileError",
     "FormatError",
@@ -55,6 +57,7 @@ __all__ = [
     "TimeGAN",
     "UnsupportedError",
     "UsageError",
+    "dedup",
     "evaluate",
     "example",
     "fit",

@@ -232,6 +232,19 @@ class EvaluateOptions(_Options):
     )
 
 
+class DedupOptions(_Options):
+    """``tessera_dedup_options``."""
+
+    _fields_ = _fields(
+        """
+        text mode
+        double threshold
+        text columns texts source output
+        int32 overwrite
+        """
+    )
+
+
 class File(_Options):
     """``tessera_file``."""
 
@@ -281,6 +294,7 @@ _declare("tessera_sample_given", _pointer, _pointer, _pointer, _pointer, _pointe
 _declare("tessera_inspect", _pointer, _pointer, _pointer)
 _declare("tessera_evaluate", _pointer, _pointer, _pointer, _pointer, _pointer, _pointer)
 _declare("tessera_evaluate_tables", _pointer, _pointer, _pointer, _pointer, _pointer, c.c_size_t, _pointer, _pointer)
+_declare("tessera_dedup", _pointer, _pointer, _pointer, _pointer, _pointer, _pointer, _pointer)
 _declare("tessera_schema_write", _text, _text, c.c_int)
 _declare("tessera_report_html", _text, _pointer)
 _declare("tessera_report_write", _text, _text, c.c_int)

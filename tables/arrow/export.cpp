@@ -141,7 +141,7 @@ void make_stream(Table schema, const std::vector<char>& large, bool plain_texts,
 
 }  // namespace
 
-void table_export(Table&& table, ArrowArrayStream* out) {
+void table_export(Table&& table, ArrowArrayStream* out, bool plain_texts) {
   Table schema;
   schema.dialect = table.dialect, schema.rules = table.rules;
   std::vector<char> large;
@@ -154,7 +154,7 @@ void table_export(Table&& table, ArrowArrayStream* out) {
   }
   auto whole = std::make_shared<Table>(std::move(table));
   make_stream(
-      std::move(schema), large, false,
+      std::move(schema), large, plain_texts,
       [whole, given = false](Table& batch) mutable {
         if (given) return false;
         given = true;

@@ -15,7 +15,7 @@
 namespace tessera {
 
 // One batch that holds the table's memory; each column is freed when its array is released.
-void table_export(Table&& table, ArrowArrayStream* out);
+void table_export(Table&& table, ArrowArrayStream* out, bool plain_texts = false);
 
 // Pulls tables of the schema's columns (same names and types) until next() returns false. An exception in next()
 // becomes an error of the stream: its message is get_last_error(), its kind the error number

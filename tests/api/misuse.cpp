@@ -153,6 +153,12 @@ TEST_F(Misuse, Handles) {
         return tessera_evaluate_tables(as<tessera_context>(h), nullptr, rows(), one, name, 1, nullptr, &text_);
       },
       no_context);
+  bad_handles(
+      "tessera_dedup",
+      [&](const void* h) {
+        return tessera_dedup(as<tessera_context>(h), nullptr, rows(), nullptr, nullptr, nullptr, &text_);
+      },
+      no_context);
   const char* const null_file[] = {"/dev/null"};
   bad_handles(
       "tessera_table_open",
@@ -312,6 +318,9 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_evaluate_tables", "no place for the text", of_tables({&first}, {"a"}, nullptr));
   usage("tessera_evaluate_tables", "no tables",
         tessera_evaluate_tables(g.context, nullptr, rows(), nullptr, nullptr, 2, nullptr, &text_));
+  usage("tessera_dedup", "no rows", tessera_dedup(g.context, nullptr, nullptr, nullptr, nullptr, nullptr, &text_));
+  usage("tessera_dedup", "no place for the text",
+        tessera_dedup(g.context, nullptr, rows(), nullptr, nullptr, nullptr, nullptr));
   usage("tessera_report_html", "no report", tessera_report_html(nullptr, &text_));
   usage("tessera_report_html", "no place for the text", tessera_report_html("{}", nullptr));
   usage("tessera_report_write", "no report", tessera_report_write(nullptr, "x", 0));
@@ -390,6 +399,9 @@ TEST_F(Misuse, StructsOfImpossibleSizeOrFromTheFuture) {
       "tessera_evaluate_tables",
       [&](auto* o) { return tessera_evaluate_tables(g.context, o, rows(), nullptr, nullptr, 1, nullptr, &text_); },
       tessera_evaluate_options{});
+  each(
+      "tessera_dedup", [&](auto* o) { return tessera_dedup(g.context, o, rows(), nullptr, nullptr, nullptr, &text_); },
+      tessera_dedup_options{});
   each(
       "tessera_resume", [&](auto* o) { return tessera_resume(g.context, o, rows(), nullptr, 0, nullptr, &model); },
       tessera_fit_options{});

@@ -14,9 +14,9 @@ namespace tessera::quality {
 struct Workers {
   Team& team;
   const Monitor& monitor;
+  const char* phase = "evaluate";
 
-  // Runs body(i) for i in [0, count) and reports phase "evaluate" with `note`, in units of `unit`, `weight` of them per
-  // piece.
+  // Runs body(i) for i in [0, count) and reports the phase with `note`, in units of `unit`, `weight` of them per piece.
   // body(i) must write only data of i: then no result depends on the thread.
   void for_each(const char* note, const char* unit, int64_t count, double weight,
                 const std::function<void(int64_t)>& body) const {
@@ -30,14 +30,14 @@ struct Workers {
   void for_each_part(const char* note, const char* unit, int64_t count, int64_t parts,
                      const std::function<void(int64_t, const Part&)>& body, double weight = 1) const {
     std::atomic<int64_t> next{0}, done{0};
-    Progress progress{"evaluate", 0, static_cast<double>(count * parts) * weight, unit, note, false};
+    Progress progress{phase, 0, static_cast<double>(count * parts) * weight, unit, note, false};
     monitor.report(progress);
     team.run([&](int thread) {
       using Clock = std::chrono::steady_clock;
       auto told = Clock::now();
       const auto tell = [&](int64_t more) {
         const int64_t finished = done.fetch_add(more, std::memory_order_relaxed) + more;
-        if (monitor.cancelled()) monitor.check_cancelled("evaluate");
+        if (monitor.cancelled()) monitor.check_cancelled(phase);
         if (thread != 0 || Clock::now() - told < std::chrono::milliseconds(50)) return;
         told = Clock::now();
         progress.done = std::min(static_cast<double>(finished) * weight, progress.total);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 
 namespace tessera::quality {
@@ -155,7 +154,7 @@ double NearestIndex::distance(const DistanceTable& query, int64_t row, int64_t r
   return sum;
 }
 
-Neighbours NearestIndex::search(const DistanceTable& query, int64_t row, bool want_second, Scratch& s) const {
+void NearestIndex::bound_leaves(const DistanceTable& query, int64_t row, Scratch& s) const {
   const size_t columns = columns_.size(), numbers = static_cast<size_t>(plan_.numbers);
   s.position.resize(columns);
   s.miss.resize(miss_.size());
@@ -165,10 +164,31 @@ Neighbours NearestIndex::search(const DistanceTable& query, int64_t row, bool wa
   for (size_t l = 0; l < miss_.size(); ++l)
     s.miss[l] = miss_[l].data() + s.position[numbers + l] % kMissRows * static_cast<size_t>(bounds_);
   kernels_.bound_leaves(plan_, bounds_, low_.data(), high_.data(), s.miss.data(), s.position.data(), s.bound.data());
+}
 
+// Rounding to positions may lengthen each number's term by one, and the double sum may round by far less than one.
+uint32_t NearestIndex::limit_of(double distance) const {
+  return static_cast<uint32_t>(std::min(distance * unit_ + plan_.numbers + 1, 4e9));
+}
+
+void NearestIndex::within(const DistanceTable& query, int64_t row, double radius, Scratch& s,
+                          const std::function<void(int64_t)>& found) const {
+  bound_leaves(query, row, s);
+  const uint32_t limit = limit_of(radius);
+  uint32_t bound[kLeafRows];
+  for (int64_t leaf = 0; leaf < leaves_; ++leaf) {
+    if (s.bound[static_cast<size_t>(leaf)] > limit) continue;
+    const uint16_t* rows = leaf_.data() + static_cast<size_t>(leaf) * columns_.size() * kLeafRows;
+    if (!kernels_.scan_leaf(plan_, rows, s.position.data(), limit, bound)) continue;
+    for (int i = 0; i < kLeafRows; ++i)
+      if (const int64_t r = rows_[static_cast<size_t>(leaf * kLeafRows + i)]; bound[i] <= limit && r >= 0) found(r);
+  }
+}
+
+Neighbours NearestIndex::search(const DistanceTable& query, int64_t row, bool want_second, Scratch& s) const {
+  const size_t columns = columns_.size();
+  bound_leaves(query, row, s);
   Neighbours best{INFINITY, INFINITY};
-  // Rounding to positions may lengthen each number's term by one, and the double sum may round by far less than one.
-  const double slack = static_cast<double>(plan_.numbers) + 1;
   uint32_t limit = UINT32_MAX;  // in positions
   double enough = INFINITY;     // as a distance
   const auto visit = [&](int64_t leaf) {
@@ -185,7 +205,7 @@ Neighbours NearestIndex::search(const DistanceTable& query, int64_t row, bool wa
       if (d < best.first) best = {d, best.first};
       else if (d < best.second) best.second = d;
       enough = want_second ? best.second : best.first;
-      if (!std::isinf(enough)) limit = static_cast<uint32_t>(enough * unit_ + slack);
+      if (!std::isinf(enough)) limit = limit_of(enough);
     }
   };
 

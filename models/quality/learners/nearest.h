@@ -9,6 +9,7 @@
 // row they cannot exclude gets its distance in double, columns summed in order.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -51,6 +52,9 @@ class NearestIndex {
     int64_t leaves_visited = 0, rows_measured = 0;
   };
   Neighbours search(const DistanceTable& query, int64_t row, bool want_second, Scratch& scratch) const;
+  // Calls found(reference row) for every row whose distance may be at most `radius`: all that are, and few others.
+  void within(const DistanceTable& query, int64_t row, double radius, Scratch& scratch,
+              const std::function<void(int64_t)>& found) const;
 
  private:
   struct IndexColumn {
@@ -60,6 +64,8 @@ class NearestIndex {
   void order_columns();
   void make_leaves(const std::vector<uint16_t>& positions);
   void bound_leaves();
+  void bound_leaves(const DistanceTable& query, int64_t row, Scratch& scratch) const;  // of one row
+  uint32_t limit_of(double distance) const;                                            // in positions
   uint16_t position(const IndexColumn& column, const DistanceColumn& table, int64_t row) const;
   double distance(const DistanceTable& query, int64_t row, int64_t reference, double enough) const;
 

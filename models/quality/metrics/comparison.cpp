@@ -56,9 +56,9 @@ class Matcher {
         throw Error(
             ErrorCode::data,
             fmt::format(
-                "column \"{}\" of the real table is missing in the {} table.\n  Compare tables with the same columns: "
-                "add it, or remove it from the real table.",
-                real.name, tables_[t].name));
+                "column \"{0}\" of the {1} table is missing in the {2} table.\n  Compare tables with the same columns: "
+                "add it, or remove it from the {1} table.",
+                real.name, tables_[0].name, tables_[t].name));
       columns_.push_back(other);
     }
     if (real.type == ColumnType::identifier) {
@@ -115,10 +115,10 @@ class Matcher {
     const Column& real = *columns_[0];
     const Column& other = *columns_[table];
     throw Error(ErrorCode::data,
-                fmt::format("column \"{}\" is {} in the real table and {} in the {} table{}.\n  Give it one type in "
+                fmt::format("column \"{}\" is {} in the {} table and {} in the {} table{}.\n  Give it one type in "
                             "both: {}, or correct the values.",
-                            real.name, tessera::name(real.type), tessera::name(other.type), tables_[table].name,
-                            example.empty() ? "" : " (one of them holds \"" + example + "\")",
+                            real.name, tessera::name(real.type), tables_[0].name, tessera::name(other.type),
+                            tables_[table].name, example.empty() ? "" : " (one of them holds \"" + example + "\")",
                             type_option(real.name, tessera::name(real.type))));
   }
 
@@ -261,9 +261,9 @@ Comparison compare_tables(const std::vector<NamedTable>& tables, bool regenerate
     for (const Column& c : t.table->columns)
       if (tables[0].table->find(c.name) == nullptr)
         throw Error(ErrorCode::data,
-                    fmt::format("column \"{}\" of the {} table is not in the real table.\n  Compare tables with the "
-                                "same columns: remove it, or add it to the real table.",
-                                c.name, t.name));
+                    fmt::format("column \"{0}\" of the {1} table is not in the {2} table.\n  Compare tables with the "
+                                "same columns: remove it, or add it to the {2} table.",
+                                c.name, t.name, tables[0].name));
   }
   Matcher matcher(tables, regenerated_apart, out);
   for (const Column& c : tables[0].table->columns) matcher.match(c);

@@ -1,0 +1,66 @@
+// The rows of a table, and of the table that they are compared against, as one numbering: rows of the table first.
+// Their distance is Gower's (docs/use/dedup.md), the one of the distances to the closest record: the mean over columns
+// of min(|x − y| / range, 1) for numbers and times and of [x ≠ y] otherwise; missing on one side counts 1, on both 0.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/threads/team.h"
+#include "models/quality/metrics/comparison.h"
+
+namespace tessera::dedup {
+
+class ComparedRows {
+ public:
+  // Keeps views into `c`, which must outlive it. Ranges are those of the last table: of the reference.
+  ComparedRows(const quality::Comparison& c, double threshold, Team& team);
+
+  int32_t own() const { return own_; }  // rows of the table; the others are those compared against
+  int32_t count() const { return count_; }
+  size_t columns() const { return columns_.size(); }
+  bool is_number(size_t column) const { return columns_[column].width > 0; }
+  double budget() const { return budget_; }  // the largest sum of distances over columns of a near copy
+
+  bool equal(int32_t a, int32_t b) const;         // in every cell
+  bool near(int32_t a, int32_t b) const;          // similarity ≥ threshold
+  double similarity(int32_t a, int32_t b) const;  // 1 − mean distance
+  bool cell_equal(size_t column, int32_t a, int32_t b) const;
+  uint64_t hash(int32_t row) const;  // of the cells: equal rows have equal ones
+
+  int32_t code(size_t column, int32_t row) const { return value(columns_[column], row).code; }
+  double number(size_t column, int32_t row) const { return value(columns_[column], row).number; }
+  double width(size_t column) const { return columns_[column].width; }
+
+  // A row as it is packed: positions of `numbers()` columns, in ranges from the low end (clamped to [−1, 2];
+  // kMissingAt: missing), and from levels_at() the bits of the codes of the others.
+  static constexpr float kMissingAt = 4;
+  const float* packed(int32_t row) const { return packed_.data() + static_cast<size_t>(row) * stride_; }
+  size_t numbers() const { return numbers_; }
+  size_t levels_at() const { return levels_at_; }
+
+ private:
+  struct ComparedPair {  // one column in both tables
+    const quality::ComparedColumn* tables[2];
+    bool numbers;
+    double low = 0, width = 0;  // width 0: only equality counts
+  };
+  struct Value {
+    double number;
+    int32_t code;
+  };
+  Value value(const ComparedPair& column, int32_t row) const;
+  double distance(size_t column, int32_t a, int32_t b) const;
+  float position(size_t column, int32_t row) const;
+  void pack(Team& team);
+
+  std::vector<ComparedPair> columns_;
+  int32_t own_ = 0, count_ = 0;
+  double budget_ = 0;
+  // Row by row, so that a comparison touches few cache lines; both parts are padded to kLanes.
+  size_t numbers_ = 0, levels_at_ = 0, stride_ = 0;
+  std::vector<float> packed_;
+  MemoryShare held_;
+};
+
+}  // namespace tessera::dedup

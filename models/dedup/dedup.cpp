@@ -1,0 +1,267 @@
+#include "models/dedup/dedup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "models/dedup/search.h"
+#include "tables/kinds/kind.h"
+#include "tables/sequence/sequences.h"
+#include "tables/table/suggestions.h"
+#include "tables/types/types.h"
+
+namespace tessera {
+namespace dedup {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kIndexedPairs = 1e10;  // up to which `auto` compares all rows
+constexpr size_t kExamples = 3;
+constexpr int64_t kGroups = 1024;          // per piece of work
+constexpr int64_t kMeasuredCopies = 4096;  // per piece of work
+
+// The compared columns of a table, moved into one of their own until this ends; identifiers are levels like others.
+class Selection {
+ public:
+  Selection(Table& from, const std::vector<std::string>& names) : from_(from) {
+    table.rows = from.rows;
+    for (size_t k = 0; k < from.columns.size(); ++k) {
+      if (std::find(names.begin(), names.end(), from.columns[k].name) == names.end()) continue;
+      places_.push_back(k), types_.push_back(from.columns[k].type);
+      table.columns.push_back(std::move(from.columns[k]));
+      if (types_.back() == ColumnType::identifier) table.columns.back().type = ColumnType::category;
+    }
+  }
+  ~Selection() {
+    for (size_t k = 0; k < places_.size(); ++k) {
+      table.columns[k].type = types_[k];
+      from_.columns[places_[k]] = std::move(table.columns[k]);
+    }
+  }
+  Selection(const Selection&) = delete;
+  Selection& operator=(const Selection&) = delete;
+
+  Table table;
+
+ private:
+  Table& from_;
+  std::vector<size_t> places_;
+  std::vector<ColumnType> types_;
+};
+
+std::vector<std::string> compared_columns(const Table& table, const std::vector<std::string>& asked) {
+  std::vector<std::string> names, found;
+  for (const Column& c : table.columns) names.push_back(c.name);
+  for (const std::string& name : asked)
+    if (table.find(name) == nullptr)
+      throw Error(ErrorCode::usage, fmt::format("columns: the table has no column \"{}\". Nearest: {}.", name,
+                                                nearest_names(name, names)));
+  if (asked.empty()) return names;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(found),
+               [&](const std::string& name) { return std::find(asked.begin(), asked.end(), name) != asked.end(); });
+  return found;
+}
+
+void check(const DedupOptions& options) {
+  const auto& m = options.mode;
+  if (m != "auto" && m != "exact" && m != "fuzzy" && m != "nearest")
+    throw Error(ErrorCode::usage, fmt::format("mode {}: there are auto, exact, fuzzy and nearest.", m));
+  if (!(options.threshold > 0 && options.threshold <= 1))
+    throw Error(ErrorCode::usage,
+                fmt::format("threshold {}: it must be above 0, and at most 1 (equal rows).", options.threshold));
+}
+
+// Rows of which no equal one with a lower number, or in the other table, is known.
+std::vector<int32_t> distinct(const ComparedRows& rows, const std::vector<int32_t>& first, Groups& groups) {
+  std::vector<int32_t> out;
+  for (int32_t i = 0; i < rows.count(); ++i)
+    if (first[static_cast<size_t>(i)] == i && (i >= rows.own() || groups.original(i) == i)) out.push_back(i);
+  return out;
+}
+
+// Of each row the row that is kept for it, by groups: the lowest of those kept before that is near; itself, if none is.
+// So no row goes because of a chain of others.
+std::vector<int32_t> kept_rows(const ComparedRows& rows, const std::vector<int32_t>& first, Groups& groups,
+                               const quality::Workers& workers) {
+  std::vector<int32_t> of = first;
+  std::vector<std::pair<int32_t, int32_t>> members;  // root, row
+  for (int32_t i = 0; i < rows.own(); ++i)
+    if (first[static_cast<size_t>(i)] == i) members.emplace_back(groups.original(i), i);
+  std::sort(members.begin(), members.end());
+  std::vector<size_t> begins;
+  for (size_t i = 0; i < members.size(); ++i)
+    if (i == 0 || members[i].first != members[i - 1].first) begins.push_back(i);
+  const auto count = static_cast<int64_t>(begins.size());
+  begins.push_back(members.size());
+  workers.for_each("groups", "groups", (count + kGroups - 1) / kGroups, kGroups, [&](int64_t piece) {
+    std::vector<int32_t> kept;
+    for (auto g = static_cast<size_t>(piece * kGroups); g < static_cast<size_t>(std::min(count, (piece + 1) * kGroups));
+         ++g) {
+      kept.clear();
+      for (size_t i = begins[g]; i < begins[g + 1]; ++i) {
+        const int32_t row = members[i].second;
+        const auto near = std::find_if(kept.begin(), kept.end(), [&](int32_t k) { return rows.near(k, row); });
+        if (near == kept.end()) kept.push_back(row);
+        else of[static_cast<size_t>(row)] = *near;
+      }
+    }
+  });
+  for (int32_t i = 0; i < rows.own(); ++i)
+    of[static_cast<size_t>(i)] = of[static_cast<size_t>(first[static_cast<size_t>(i)])];
+  return of;
+}
+
+json cell(const Table& table, const std::string& column, int32_t row) {
+  const Column& c = *table.find(column);
+  return c.is_missing(row) ? json(nullptr) : json(cell_text(c, row));
+}
+
+// A copy with the cells in which it differs.
+json example(const RowCopy& copy, const Table& table, const Table& other, const std::vector<std::string>& columns,
+             const ComparedRows& rows, bool against) {
+  const int32_t of = against ? copy.of + rows.own() : copy.of;
+  json out{{"row", copy.row + 1}, {"of", copy.of + 1}, {"similarity", copy.similarity}, {"differences", json::array()}};
+  for (size_t k = 0; k < columns.size(); ++k)
+    if (!rows.cell_equal(k, copy.row, of))
+      out["differences"].push_back({{"column", columns[k]},
+                                    {"value", cell(table, columns[k], copy.row)},
+                                    {"of", cell(other, columns[k], copy.of)}});
+  return out;
+}
+
+// What a reader would not expect.
+json notes(const Table& table, const std::vector<std::string>& columns, const KeySearch& search, bool against) {
+  json out = json::array();
+  for (const std::string& name : columns) {
+    const Column& c = *table.find(name);
+    if (c.type == ColumnType::identifier && !against && static_cast<int64_t>(c.values.size()) == table.rows)
+      out.push_back(
+          fmt::format("column \"{}\" has another value in every row, so no two rows are equal: leave it out of "
+                      "the compared columns if it says nothing of the row",
+                      name));
+  }
+  if (search.crowded > 0)
+    out.push_back(fmt::format(
+        "{} of more than 32 rows that agree in the columns of a key {} crowded, with {} in all: "
+        "they were divided by further columns, and near copies that differ in these may be "
+        "missed. Mode nearest compares all rows",
+        counted(search.crowded, "bucket"), search.crowded == 1 ? "was" : "were", counted(search.crowded_rows, "row")));
+  return out;
+}
+
+json groups_of(const std::vector<RowCopy>& copies, int32_t originals) {
+  std::vector<int32_t> rows(static_cast<size_t>(originals));
+  for (const RowCopy& c : copies) ++rows[static_cast<size_t>(c.of)];
+  const auto largest = rows.empty() ? 0 : *std::max_element(rows.begin(), rows.end());
+  return {{"count", std::count_if(rows.begin(), rows.end(), [](int32_t n) { return n > 0; })},
+          {"largest", largest == 0 ? 0 : largest + 1}};
+}
+
+}  // namespace
+}  // namespace dedup
+
+std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOptions& options, Team& team,
+                                 const Monitor& monitor, nlohmann::json& report) {
+  using namespace dedup;
+  check(options);
+  const std::vector<std::string> columns = compared_columns(table, options.columns);
+  std::vector<RowCopy> copies;
+  KeySearch search;
+  std::string mode = options.mode;
+  json examples = json::array();
+  {
+    Selection own(table, columns);
+    std::optional<Selection> other;
+    std::vector<quality::NamedTable> named{{"first", &own.table}};
+    if (against != nullptr) named.push_back({"other", &other.emplace(*against, columns).table});
+    const quality::Comparison comparison = quality::compare_tables(named);
+    const ComparedRows rows(comparison, options.threshold, team);
+    const quality::Workers workers{team, monitor, "dedup"};
+    Groups groups(rows);
+    std::vector<int32_t> first = find_exact(rows, groups, workers);
+    const std::vector<int32_t> some = distinct(rows, first, groups);
+    const auto queries = static_cast<double>(std::lower_bound(some.begin(), some.end(), rows.own()) - some.begin());
+    const double others = against != nullptr ? static_cast<double>(some.size()) - queries : queries;
+    if (mode == "auto") mode = queries * others <= kIndexedPairs ? "nearest" : "fuzzy";
+    if (mode == "nearest") find_near_by_index(rows, some, groups, workers);
+    if (mode == "fuzzy") search = find_near_by_keys(rows, some, groups, workers);
+
+    if (against == nullptr) first = kept_rows(rows, first, groups, workers);
+    for (int32_t i = 0; i < rows.own(); ++i) {
+      const int32_t low = first[static_cast<size_t>(i)], of = against == nullptr ? low : groups.original(low);
+      if (of != (against == nullptr ? i : low)) copies.push_back({i, of, false, 1});
+    }
+    const auto count = static_cast<int64_t>(copies.size());
+    team.for_each((count + kMeasuredCopies - 1) / kMeasuredCopies, [&](int64_t piece) {
+      for (int64_t i = piece * kMeasuredCopies; i < std::min(count, (piece + 1) * kMeasuredCopies); ++i) {
+        RowCopy& c = copies[static_cast<size_t>(i)];
+        c.exact = rows.equal(c.row, c.of);
+        if (!c.exact) c.similarity = rows.similarity(c.row, c.of);
+        if (against != nullptr) c.of -= rows.own();
+      }
+    });
+    const Table& originals = against == nullptr ? own.table : other->table;
+    for (const bool exact : {true, false})
+      for (size_t i = 0, shown = 0; i < copies.size() && shown < (exact ? 1 : kExamples); ++i)
+        if (copies[i].exact == exact)
+          examples.push_back(example(copies[i], own.table, originals, columns, rows, against != nullptr)), ++shown;
+  }
+  const auto exact = std::count_if(copies.begin(), copies.end(), [](const RowCopy& c) { return c.exact; });
+  report = {{"rows", table.rows},
+            {"columns", columns},
+            {"mode", mode},
+            {"exact", exact},
+            {"near", static_cast<int64_t>(copies.size()) - exact},
+            {"kept", table.rows - static_cast<int64_t>(copies.size())},
+            {"groups", groups_of(copies, static_cast<int32_t>((against == nullptr ? table : *against).rows))},
+            {"examples", std::move(examples)}};
+  if (against != nullptr) report["against"] = against->rows;
+  if (mode != "exact") report["threshold"] = options.threshold;
+  if (mode == "fuzzy")
+    report["fuzzy"] = {{"recall", search.recall},
+                       {"compared", search.compared},
+                       {"crowded_buckets", search.crowded},
+                       {"crowded_rows", search.crowded_rows}};
+  report["notes"] = notes(table, columns, search, against != nullptr);
+  monitor.report({"dedup", static_cast<double>(table.rows), static_cast<double>(table.rows), "rows",
+                  fmt::format("{} exact, {} near", exact, copies.size() - static_cast<size_t>(exact)), true});
+  return copies;
+}
+
+Table without_copies(Table&& table, const std::vector<RowCopy>& copies) {
+  if (copies.empty()) return std::move(table);
+  std::vector<int32_t> kept;
+  auto next = copies.begin();
+  for (int32_t i = 0; i < static_cast<int32_t>(table.rows); ++i)
+    if (next != copies.end() && next->row == i) ++next;
+    else kept.push_back(i);
+  Table out;
+  out.rows = static_cast<int64_t>(kept.size());
+  out.dialect = table.dialect, out.rules = table.rules;
+  for (Column& c : table.columns) {
+    out.columns.push_back(pick_rows(c, kept));
+    c = Column{};
+  }
+  return out;
+}
+
+Table table_of_copies(const std::vector<RowCopy>& copies) {
+  Table out;
+  out.rows = static_cast<int64_t>(copies.size());
+  Column row, of, kind, similarity;
+  row.name = "row", of.name = "of", kind.name = "kind", similarity.name = "similarity";
+  row.type = of.type = ColumnType::integer, similarity.type = ColumnType::decimal, similarity.decimals = 6;
+  kind.values = {"exact", "near"};
+  for (const RowCopy& c : copies) {
+    row.numbers.push_back(c.row + 1), of.numbers.push_back(c.of + 1);
+    kind.codes.push_back(c.exact ? 0 : 1), similarity.numbers.push_back(c.similarity);
+  }
+  for (Column* c : {&row, &of, &kind, &similarity}) out.columns.push_back(std::move(*c));
+  return out;
+}
+
+}  // namespace tessera

@@ -1,0 +1,42 @@
+// Rows that are copies, exact or near, of other rows (docs/use/dedup.md).
+#pragma once
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/monitor.h"
+#include "base/threads/team.h"
+#include "tables/table/table.h"
+
+namespace tessera {
+
+struct DedupOptions {
+  std::string mode = "auto";         // exact, fuzzy, nearest
+  double threshold = 0.9;            // similarity of near copies
+  std::vector<std::string> columns;  // that are compared; none: all
+};
+
+struct RowCopy {
+  int32_t row, of;  // `of`: a lower row of the table, or a row of the table it is compared against
+  bool exact;
+  double similarity;
+};
+
+// Rows of `table` that are copies of lower rows of it, or of rows of `against` if that is not null; ascending.
+// `report`: the JSON object of docs/use/dedup.md. The tables are as before when it returns. The same for any team size.
+// Throws Error(usage) for an unknown mode, threshold or column, Error(data) if the tables do not have the same columns.
+std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOptions& options, Team& team,
+                                 const Monitor& monitor, nlohmann::json& report);
+
+// The rows that are no copies.
+Table without_copies(Table&& table, const std::vector<RowCopy>& copies);
+// The same as lines of the CSV file that the table was read from, byte for byte. False, and nothing is written, if
+// it was
+// none, or `output` is to be another kind of file.
+bool write_without_copies(const std::string& source, const Table& table, const std::vector<RowCopy>& copies,
+                          const std::string& output, bool overwrite, const Monitor& monitor);
+// A table of the copies: row, of (both from 1), kind (exact, near), similarity.
+Table table_of_copies(const std::vector<RowCopy>& copies);
+
+}  // namespace tessera

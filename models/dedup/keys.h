@@ -1,0 +1,25 @@
+// Rows by a key, so that those with equal ones are neighbors.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace tessera::dedup {
+
+struct RowKey {
+  uint64_t key;
+  int32_t row;
+};
+
+// By key, then row. `scratch` is reused from call to call.
+void sort_keys(std::vector<RowKey>& keys, std::vector<RowKey>& scratch);
+
+// Calls body(first, last) for every run of two or more equal keys in sorted ones.
+template <class Body>
+void each_run(RowKey* first, RowKey* last, Body&& body) {
+  for (RowKey* end; first != last; first = end) {
+    for (end = first + 1; end != last && end->key == first->key;) ++end;
+    if (end - first > 1) body(first, end);
+  }
+}
+
+}  // namespace tessera::dedup

@@ -1,0 +1,37 @@
+#include "base/storage/files.h"
+#include "models/dedup/dedup.h"
+#include "tables/csv/raw_rows.h"
+#include "tables/files/table_file.h"
+#include "tables/text_endings.h"
+
+namespace tessera {
+
+bool write_without_copies(const std::string& source, const Table& table, const std::vector<RowCopy>& copies,
+                          const std::string& output, bool overwrite, const Monitor& monitor) {
+  const TextEnding ending = text_ending(output);
+  if (source == "-" || output == "-" || kind_of_input(source) != FileKind::csv ||
+      kind_of_output(output) != FileKind::csv || ending.json || ending.compression != Compression::none)
+    return false;
+  RawRows raw(source, table.dialect, table.rows, monitor);
+  const char delimiter = delimiter_of(output);
+  if (raw.is_json() || (delimiter != 0 && delimiter != raw.delimiter())) return false;
+  std::string text;
+  const char* from = raw.begin();  // of lines that are kept
+  auto next = copies.begin();
+  bool leaves = false;  // the row before goes
+  for (int32_t i = 0; raw.next(); ++i) {
+    const bool leave = next != copies.end() && next->row == i;
+    if (leave) ++next;
+    if (leave == leaves) continue;
+    const char* line = raw.fields()[0].data;
+    while (line > raw.begin() && line[-1] != '\n' && line[-1] != '\r') --line;
+    if (leave) text.append(from, line);
+    else from = line;
+    leaves = leave;
+  }
+  if (!leaves) text.append(from, raw.end());
+  write_file(output, text, overwrite);
+  return true;
+}
+
+}  // namespace tessera

@@ -1,0 +1,115 @@
+"""Copies of rows, exact and near."""
+
+from __future__ import annotations
+
+import ctypes as c
+from collections.abc import Iterable
+from typing import Any
+
+from . import _frames
+from ._arrow import Rows, Stream
+from ._context import Context
+from ._library import DedupOptions, lib, name_list, read_json
+from ._model import _take
+from ._progress import ProgressOption
+from ._report import _incoming
+
+
+class Copies:
+    """What :func:`tessera.dedup` found.
+
+    Attributes
+    ----------
+    rows : DataFrame, Table, relation or Rows
+        The rows that are kept, as the kind that was given.
+    copies : DataFrame, Table, relation or Rows
+        A row for each copy: ``row`` and ``of``, from 1, the ``kind`` (exact, near) and the ``similarity``.
+    document : dict
+        The report; docs/use/dedup.md names each entry.
+    """
+
+    def __init__(self, document: dict[str, Any], rows: Any, copies: Any) -> None:
+        self.document = document
+        self.rows = rows
+        self.copies = copies
+
+    def __repr__(self) -> str:
+        said = self.document
+        of = f"rows of {said['against']:,}" if "against" in said else f"{said['groups']['count']:,} of the kept rows"
+        lines = [
+            f"{said['exact']:,} exact and {said['near']:,} near copies of {of}; {said['kept']:,} of {said['rows']:,} "
+            f"rows are kept ({said['mode']})",
+            *said["notes"],
+        ]
+        return "\n".join(lines)
+
+
+def dedup(
+    data: Any,
+    *,
+    against: Any = None,
+    mode: str = "auto",
+    threshold: float = 0.9,
+    columns: str | Iterable[str] | None = None,
+    index: bool = False,
+    threads: int = 0,
+    memory_limit: int = 0,
+    progress: ProgressOption = None,
+) -> Copies:
+    """Finds rows that are copies of other rows, exact or near; every one was compared cell by cell.
+
+    Parameters
+    ----------
+    data : table or path
+        As in :func:`tessera.fit`.
+    against : table or path, optional
+        Rows of which copies are found in `data`, instead of copies within `data`.
+    mode : {"auto", "exact", "fuzzy", "nearest"}
+        exact: equal rows; nearest: also near copies, by comparing all rows; fuzzy: also near copies, by keys of columns,
+        for large tables; auto: nearest up to 10^10 pairs of rows, else fuzzy.
+    threshold : float
+        Similarity of near copies: 1 minus the mean over columns of the difference in ranges, or of whether cells differ.
+    columns : str or iterable of str, optional
+        Columns that are compared; all if not given.
+    index, threads, memory_limit, progress
+        As in :func:`tessera.fit`.
+
+    Returns
+    -------
+    Copies
+
+    Raises
+    ------
+    DataError
+        The tables do not have the same columns.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> found = tessera.dedup(pandas.concat([people, people.head(3)]), mode="exact")
+    >>> found.document["exact"], len(found.rows) == len(people), found.copies["of"].tolist()
+    (3, True, [1, 2, 3])
+    """
+    options = DedupOptions(mode=mode, threshold=threshold, columns=name_list(columns), texts="plain")
+    context = Context(progress, None, threads, memory_limit)
+
+    def work(handle: c.c_void_p) -> Copies:
+        (kind, taken), *_ = tables = [_take(t, index, handle) for t in (data, against) if t is not None]
+        given = [_incoming(table) for table in tables] + [None] * (against is None)
+        kept, copies = Stream(), Stream()
+        streams = (*given, c.byref(kept), c.byref(copies))
+        document = read_json(lib.tessera_dedup, handle, c.byref(options), *streams)
+        rows = _frames.make(kind, _once(kept), taken.looks)
+        return Copies(document, rows, _frames.make(kind, _once(copies), {_frames.PLAIN: True}))
+
+    return context.run(work)
+
+
+def _once(stream: Stream) -> Rows:
+    """The rows of a stream, which are there once."""
+
+    def open_stream(out: Stream) -> None:
+        c.memmove(c.byref(out), c.byref(stream), c.sizeof(Stream))
+        stream.release = None
+
+    return Rows(open_stream)

@@ -1,0 +1,68 @@
+// Tables with planted copies, for tests and bench/dedup.cpp.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "quality/tables.h"
+
+namespace dedup_test {
+
+using namespace tessera;
+using quality_test::number_column;
+using quality_test::text_column;
+
+// Eight numbers and seven categories, as tables have them: skewed, few and many levels, missing cells.
+inline Table mixed(int64_t rows, uint32_t seed) {
+  std::mt19937 gen(seed);
+  std::normal_distribution<> normal;
+  Table t;
+  t.rows = rows;
+  for (int k = 0; k < 8; ++k) {
+    std::vector<double> x(static_cast<size_t>(rows));
+    for (double& v : x) v = gen() % 50 == 0 ? kMissing : k < 4 ? normal(gen) : std::exp(normal(gen) / 2);
+    t.columns.push_back(number_column("x" + std::to_string(k), ColumnType::decimal, std::move(x)));
+  }
+  for (int k = 0; k < 7; ++k) {
+    std::vector<std::string> x(static_cast<size_t>(rows));
+    const auto levels = static_cast<uint32_t>(3 + 4 * k * k);
+    for (std::string& v : x) v = gen() % 50 == 0 ? "" : "v" + std::to_string(std::min(gen() % levels, gen() % levels));
+    t.columns.push_back(text_column("c" + std::to_string(k), ColumnType::category, x));
+  }
+  return t;
+}
+
+inline double range(const Column& c) {
+  double low = INFINITY, high = -INFINITY;
+  for (const double x : c.numbers)
+    if (!std::isnan(x)) low = std::min(low, x), high = std::max(high, x);
+  return high - low;
+}
+
+// Appends copies of rows: one cell of each is rewritten, other numbers move by up to `jitter` of their range.
+// Returns the original of each.
+inline std::vector<int32_t> plant(Table& t, int copies, double jitter, uint32_t seed) {
+  std::mt19937 gen(seed + 77);
+  std::vector<int32_t> of;
+  const auto rows = static_cast<uint32_t>(t.rows);
+  std::vector<double> ranges;
+  for (const Column& c : t.columns) ranges.push_back(range(c));
+  for (int i = 0; i < copies; ++i) {
+    const size_t row = gen() % rows, rewritten = gen() % t.columns.size(), from = gen() % rows;
+    of.push_back(static_cast<int32_t>(row));
+    for (size_t k = 0; k < t.columns.size(); ++k) {
+      Column& c = t.columns[k];
+      const size_t source = k == rewritten ? from : row;
+      if (!is_numeric(c.type)) c.codes.push_back(c.codes[source]);
+      else
+        c.numbers.push_back(c.numbers[source] +
+                            (k == rewritten ? 0 : std::uniform_real_distribution<>(-jitter, jitter)(gen) * ranges[k]));
+    }
+    ++t.rows;
+  }
+  return of;
+}
+
+}  // namespace dedup_test

@@ -1,0 +1,47 @@
+"""Copies of rows: what is kept is as it was given."""
+
+import unittest
+
+import pandas
+import polars
+import pyarrow
+
+import tessera
+
+PEOPLE = tessera.example(300, seed=1)
+TWICE = pandas.concat([PEOPLE, PEOPLE.iloc[[4, 7]]], ignore_index=True)
+
+
+class Copies(unittest.TestCase):
+    def test_kept_rows_are_of_the_kind_that_was_given(self):
+        pandas.testing.assert_frame_equal(tessera.dedup(TWICE, mode="exact").rows, PEOPLE)
+        frame = polars.DataFrame(TWICE)
+        self.assertTrue(tessera.dedup(frame, mode="exact").rows.equals(frame.head(300)))
+        table = pyarrow.Table.from_pandas(TWICE)
+        kept = tessera.dedup(table, mode="exact").rows
+        self.assertEqual(kept.schema.types, table.schema.types)
+        self.assertTrue(kept.equals(table.slice(0, 300).cast(kept.schema)))
+
+    def test_copies_are_listed_with_the_rows_they_are_of(self):
+        found = tessera.dedup(TWICE, mode="exact")
+        self.assertEqual(found.copies.to_dict("list"), {
+            "row": [301, 302], "of": [5, 8], "kind": ["exact", "exact"], "similarity": [1.0, 1.0],
+        })
+        self.assertIn("2 exact and 0 near copies", repr(found))
+
+    def test_rows_of_another_table_are_found(self):
+        found = tessera.dedup(PEOPLE, against=PEOPLE.tail(10), columns=["person_id", "age"], mode="exact")
+        self.assertEqual(found.document["exact"], 10)
+        self.assertEqual(len(found.rows), 290)
+
+    def test_mistakes_are_exceptions(self):
+        with self.assertRaisesRegex(tessera.UsageError, "semantic"):
+            tessera.dedup(PEOPLE, mode="semantic")
+        with self.assertRaisesRegex(tessera.UsageError, "Nearest"):
+            tessera.dedup(PEOPLE, columns="agee")
+        with self.assertRaisesRegex(tessera.DataError, "person_id"):
+            tessera.dedup(PEOPLE, against=PEOPLE.drop(columns="person_id"))
+
+
+if __name__ == "__main__":
+    unittest.main()
