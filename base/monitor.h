@@ -10,7 +10,7 @@ namespace tessera {
 
 struct Progress {
   // "read", "types", "mixtures", "encode", "train", "prior", "candidates", "ratio", "calibrate", "save", "sample",
-  // "evaluate", "dedup"
+  // "evaluate"
   const char* phase = "";
   double done = 0;        // in units of `unit`
   double total = 0;       // 0: unknown

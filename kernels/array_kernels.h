@@ -66,6 +66,64 @@ using ScanLeaf = bool (*)(const NearestPlan&, const uint16_t* leaf, const uint16
 using BoundLeaves = void (*)(const NearestPlan&, int64_t leaves, const uint16_t* low, const uint16_t* high,
                              const uint16_t* const* miss, const uint16_t* query, uint32_t* bound);
 
+// ---- random tables from structural causal models (cpu/arrays/prior.cpp, cpu/arrays/prior_tree.cpp) ------------
+// A unit of a layer, or a column of a table, is n numbers side by side.
+enum class Activation : int32_t {
+  tanh,
+  leaky_relu,
+  elu,
+  identity,
+  selu,
+  silu,
+  relu,
+  softplus,
+  relu6,
+  hardtanh,
+  sign,
+  gauss,
+  exp,
+  root,
+  indicator,
+  sine,
+  square,
+  absolute,
+  random
+};
+
+// y(x) = Σ_k weight_k sin(frequency_k x + 2π turn_k). By a table of value and slope between −kCurveEnd and kCurveEnd,
+// cubic between its knots, and directly outside.
+constexpr int kCurveTerms = 256, kCurveBlocks = 128, kCurveSteps = 64, kCurveKnots = kCurveBlocks * kCurveSteps;
+constexpr float kCurveEnd = 4;  // 1,024 knots a unit: a power of two, so that places between knots are exact
+struct RandomCurve {
+  float frequency[kCurveTerms], turn[kCurveTerms], weight[kCurveTerms];
+  float value[kCurveKnots + 1], rise[kCurveKnots + 1];  // rise: slope times the distance of two knots
+  float cosine[kCurveTerms][kCurveSteps], sine[kCurveTerms][kCurveSteps];  // scratch of tabulate_curve
+};
+using TabulateCurve = void (*)(RandomCurve&);
+
+// x ← x + scale·noise + shift (noise may be null), and the mean and the unbiased deviation of the result. Sums are kept
+// in double, by lane, and added in the order of lanes.
+using ShiftedMoments = void (*)(float* x, const float* noise, float scale, float shift, int64_t n, double* mean,
+                                double* deviation);
+// x ← f(scale·(x − mean) + shift); curve: of Activation::random.
+using Activate = void (*)(Activation f, float mean, float scale, float shift, const RandomCurve* curve, int64_t n,
+                          float* x);
+
+// The best split of every node on one feature, for regression trees with `width` outputs (padded to kTreeWidths):
+// gain = Σ_o L_o²/(n_L + 1) + R_o²/(n_R + 1), L and R the sums of residuals left and right of a cut.
+//   bin, node [n]; residual [n][width]; sums [nodes][kTreeBins][width] and rows [nodes][kTreeBins] are scratch
+//   gain, cut [nodes]: improved where a split on this feature, bins < cut to the left, is better; return: by node
+constexpr int kTreeBins = 256, kMaxTreeNodes = 16;
+constexpr int kTreeWidths[] = {1, 4, 8, 12};
+struct TreeLevel {
+  int64_t n;
+  int nodes, width, bins;
+  const uint8_t *bin, *node;
+  const float* residual;
+  float *sums, *rows;
+};
+using SplitFeature = void (*)(const TreeLevel&, float* gain, int32_t* cut, bool* better);
+
 struct ArrayKernels {
   const char* name;  // "avx512", "avx2", "plain"
   Expectation<float> expectation_f32;
@@ -75,6 +133,10 @@ struct ArrayKernels {
   GaussianMoments gaussian_moments;
   ScanLeaf scan_leaf;
   BoundLeaves bound_leaves;
+  TabulateCurve tabulate_curve;
+  ShiftedMoments shifted_moments;
+  Activate activate;
+  SplitFeature split_feature;
 };
 
 namespace isa_plain {

@@ -187,4 +187,8 @@ std::unique_ptr<Compressor> make_compressor(Compression c, const std::string& fi
   return nullptr;
 }
 
+uint32_t crc32_after(uint32_t before, std::string_view bytes) {
+  return static_cast<uint32_t>(::crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
 }  // namespace tessera

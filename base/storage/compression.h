@@ -1,5 +1,6 @@
 // Bytes compressed with gzip or Zstandard, by zlib and libzstd.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -28,6 +29,9 @@ class Compressor {
   virtual void write(std::string_view bytes, const ByteSink& sink) = 0;
   virtual void finish(const ByteSink& sink) = 0;  // once, at the end
 };
+
+// The CRC-32 of gzip and zip of further bytes, after that of those before them.
+uint32_t crc32_after(uint32_t before, std::string_view bytes);
 
 // gzip level 6, Zstandard level 3 with a checksum. Error(memory).
 std::unique_ptr<Compressor> make_compressor(Compression c, const std::string& file);

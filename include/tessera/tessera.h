@@ -32,6 +32,7 @@
 #include "tessera/tessera_given.h"
 #include "tessera/tessera_memory.h"
 #include "tessera/tessera_model.h"
+#include "tessera/tessera_prior.h"
 #include "tessera/tessera_report.h"
 #include "tessera/tessera_sample.h"
 #include "tessera/tessera_table.h"

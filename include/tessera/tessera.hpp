@@ -396,6 +396,18 @@ inline Rows example(const Context& context, const std::string& name, int64_t row
   return out;
 }
 
+// Writes random tables into a folder, or with an empty one only draws them. Returns the JSON of tessera_prior_write().
+inline std::string write_prior(const Context& context, const tessera_prior_options& options, int64_t tables,
+                               const std::string& folder, const std::string& format = "pt", int32_t part = 1,
+                               int32_t parts = 1) {
+  const auto o = detail::sized(options);
+  return detail::text([&](char** out) {
+    return folder.empty()
+               ? tessera_prior_inspect(context.get(), &o, tables, out)
+               : tessera_prior_write(context.get(), &o, tables, folder.c_str(), format.c_str(), part, parts, out);
+  });
+}
+
 inline void remove_checkpoint(const std::string& path) { check(tessera_checkpoint_remove(path.c_str())); }
 
 // The reports are JSON texts.

@@ -17,11 +17,11 @@ typedef struct tessera_context tessera_context;
 typedef struct tessera_progress {
   size_t struct_size;
   /* "read", "types", "protect", "mixtures", "encode", "train", "prior", "candidates", "ratio", "calibrate", "save",
-   * "sample", "write", "evaluate", "dedup" */
+   * "sample", "write", "evaluate", "dedup", "tables" */
   const char* phase;
   double done;      /* in units of `unit` */
   double total;     /* 0: unknown */
-  const char* unit; /* "rows", "columns", "epochs", "bytes", "trees", "folds", "steps", "sequences" */
+  const char* unit; /* "rows", "columns", "epochs", "bytes", "trees", "folds", "steps", "sequences", "tables" */
   const char* note; /* text beside the progress bar: "critic -0.41  generator -1.20"; may be "" */
   int finished;     /* 1: the last event of this phase */
 } tessera_progress;

@@ -26,6 +26,7 @@ from ._files import read
 from ._library import info, version
 from ._model import Model, example, fit, load
 from ._options import methods, options
+from ._prior import PriorTable, prior
 from ._progress import Progress
 from ._report import Comparison, Report, evaluate, inspect
 from ._schema import Column, Schema
@@ -46,6 +47,7 @@ __all__ = [
     "Model",
     "NumericError",
     "OutOfMemoryError",
+    "PriorTable",
     "Progress",
     "Report",
     "Rows",
@@ -66,5 +68,6 @@ __all__ = [
     "load",
     "methods",
     "options",
+    "prior",
     "read",
 ]

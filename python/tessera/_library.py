@@ -216,6 +216,19 @@ class CsvWriteOptions(_Options):
     )
 
 
+class PriorOptions(_Options):
+    """``tessera_prior_options``."""
+
+    _fields_ = _fields(
+        """
+        uint64 seed
+        int64 min_rows max_rows min_features max_features min_classes max_classes
+        text kind task
+        double min_imbalance max_imbalance min_separability max_separability
+        """
+    )
+
+
 class EvaluateOptions(_Options):
     """``tessera_evaluate_options``."""
 
@@ -281,6 +294,7 @@ _pointer, _text, _int64 = c.c_void_p, c.c_char_p, c.c_int64
 _declare("tessera_context_new", _pointer, _pointer)
 _declare("tessera_check_fit_options", _pointer)
 _declare("tessera_method_options", _pointer)
+_declare("tessera_prior_draw", _pointer, _pointer, _int64, _int64, _pointer)
 _declare("tessera_fit", _pointer, _pointer, _pointer, _pointer)
 _declare("tessera_checkpoint_remove", _text)
 _declare("tessera_model_load", _text, _pointer)
@@ -304,7 +318,7 @@ _declare("tessera_table_open", _pointer, _pointer, c.c_size_t, _pointer, _pointe
 _declare("tessera_table_write", _pointer, _pointer, _text, _pointer)
 _declare("tessera_check_files", _pointer, c.c_size_t)
 _declare("tessera_example", _pointer, _text, _int64, c.c_uint64, _pointer)
-for _name in ("context_free", "context_cancel", "model_free", "string_free", "memory_free"):
+for _name in ("context_free", "context_cancel", "model_free", "string_free", "memory_free", "prior_table_free"):
     _function = getattr(lib, f"tessera_{_name}")
     _function.argtypes, _function.restype = (_pointer,), None
 

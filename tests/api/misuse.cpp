@@ -171,6 +171,19 @@ TEST_F(Misuse, Handles) {
   bad_handles(
       "tessera_example", [&](const void* h) { return tessera_example(as<tessera_context>(h), nullptr, 5, 0, &out); },
       no_context);
+  tessera_prior_table* table = nullptr;
+  bad_handles(
+      "tessera_prior_draw",
+      [&](const void* h) { return tessera_prior_draw(as<tessera_context>(h), nullptr, 0, 1, &table); }, no_context);
+  bad_handles(
+      "tessera_prior_write",
+      [&](const void* h) {
+        return tessera_prior_write(as<tessera_context>(h), nullptr, 1, "/nowhere", nullptr, 0, 0, &text_);
+      },
+      no_context);
+  bad_handles(
+      "tessera_prior_inspect",
+      [&](const void* h) { return tessera_prior_inspect(as<tessera_context>(h), nullptr, 1, &text_); }, no_context);
   bad_handles(
       "tessera_rows_read",
       [&](const void* h) { return tessera_rows_read(as<tessera_context>(h), rows(), 5, nullptr, 0, &read); },
@@ -345,6 +358,9 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_check_files", "no path", tessera_check_files(&no_path, 1));
   usage("tessera_check_files", "a use that there is not", tessera_check_files(&no_use, 1));
   usage("tessera_example", "no stream", tessera_example(g.context, nullptr, 1, 0, nullptr));
+  usage("tessera_prior_draw", "no tables", tessera_prior_draw(g.context, nullptr, 0, 1, nullptr));
+  usage("tessera_prior_write", "no folder", tessera_prior_write(g.context, nullptr, 1, nullptr, nullptr, 0, 0, &text_));
+  usage("tessera_prior_inspect", "no json", tessera_prior_inspect(g.context, nullptr, 1, nullptr));
   EXPECT_EQ(model, nullptr);
   EXPECT_EQ(job, nullptr);
 }

@@ -154,7 +154,7 @@ TEST(Style, FilesThatAreNoText) {
                                                  "7zXZ"),
                                      "xz -dc"},
                                     {std::string("PK\x03\x04 and more"), "spreadsheet"},
-                                    {std::string("\x40\0\0\0\0\0\0\0{\"__metadata__\":{}}", 26), "Sample rows from it"}}) {
+                                    {std::string("\x40\0\0\0\0\0\0\0{\"__metadata__\":{}}", 26), "Sample rows"}}) {
     try {
       check_is_text(folder.write("t.csv", bytes));
       ADD_FAILURE() << what;

@@ -36,3 +36,4 @@ void add_tune(Program& program);
 void add_advise(Program& program);
 void add_sweep(Program& program);
 void add_example(Program& program);
+void add_prior(Program& program);

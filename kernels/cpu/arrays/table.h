@@ -13,5 +13,9 @@ void gaussian_moments(const double*, const double*, int64_t, int64_t, int64_t, d
 bool scan_leaf(const NearestPlan&, const uint16_t*, const uint16_t*, uint32_t, uint32_t*);
 void bound_leaves(const NearestPlan&, int64_t, const uint16_t*, const uint16_t*, const uint16_t* const*,
                   const uint16_t*, uint32_t*);
+void tabulate_curve(RandomCurve&);
+void shifted_moments(float*, const float*, float, float, int64_t, double*, double*);
+void activate(Activation, float, float, float, const RandomCurve*, int64_t, float*);
+void split_feature(const TreeLevel&, float*, int32_t*, bool*);
 
 }  // namespace tessera::TESSERA_ISA

@@ -23,10 +23,11 @@ void survive_fork() {
 }
 
 const char* noun(HandleKind kind) {
-  return kind == HandleKind::context ? "context"
-         : kind == HandleKind::model ? "model"
-         : kind == HandleKind::job   ? "job"
-                                     : "handle";
+  return kind == HandleKind::context       ? "context"
+         : kind == HandleKind::model       ? "model"
+         : kind == HandleKind::job         ? "job"
+         : kind == HandleKind::prior_table ? "prior table"
+                                           : "handle";
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ struct tessera_job;
 
 namespace tessera::api {
 
-enum class HandleKind { none, context, model, job };
+enum class HandleKind { none, context, model, job, prior_table };
 
 template <class T>
 constexpr HandleKind kind_of = HandleKind::none;

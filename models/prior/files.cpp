@@ -1,0 +1,259 @@
+#include "models/prior/files.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "base/storage/files.h"
+
+namespace tessera::prior {
+namespace {
+
+constexpr int64_t kBatch = 256;  // tables of a .pt file, and of one round of the team in any format
+
+// The header of NumPy's format 1.0.
+std::string npy_header(const std::string& shape) {
+  std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + shape + "), }";
+  constexpr size_t kBefore = 10, kLine = 64;
+  text.append(kLine - (kBefore + text.size() + 1) % kLine, ' ');
+  text += '\n';
+  const auto size = static_cast<uint16_t>(text.size());
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(size & 0xFF) + static_cast<char>(size >> 8) + text;
+}
+
+void write_npy(const std::string& path, const std::string& shape, const std::vector<float>& values) {
+  AtomicFile file(path, true, false);
+  file.write(npy_header(shape));
+  file.write({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
+  file.commit();
+}
+
+void write_csv(const std::string& path, const PriorTable& t) {
+  std::string out;
+  for (int64_t j = 0; j < t.features; ++j) out += fmt::format("x{},", j + 1);
+  out += "y\n";
+  char digits[32];
+  const auto put = [&](float v, char end) {
+    out.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);  // the shortest that reads back the same
+    out += end;
+  };
+  for (size_t i = 0; i < t.y.size(); ++i) {
+    for (int64_t j = 0; j < t.features; ++j)
+      put(t.x[i * static_cast<size_t>(t.features) + static_cast<size_t>(j)], ',');
+    put(t.y[i], '\n');
+  }
+  AtomicFile file(path, true, false);
+  file.write(out);
+  file.commit();
+}
+
+std::string episode(const Output& output, int64_t table) {
+  return fmt::format("{}/episode_{:06d}", output.folder, table + 1);
+}
+// The file that is written last for table `first`, or for the batch that begins with it.
+std::string last_file(const Output& output, int64_t first, int64_t batch) {
+  if (output.format == Format::pt) return fmt::format("{}/batch_{:06d}.pt", output.folder, first / batch);
+  return episode(output, first) + (output.format == Format::csv ? ".csv" : "_meta.json");
+}
+
+void write_table(const Output& output, const PriorTable& t) {
+  const std::string path = episode(output, t.index);
+  if (output.format == Format::csv) return write_csv(path + ".csv", t);
+  write_npy(path + "_X.npy", fmt::format("{}, {}", t.rows, t.features), t.x);
+  write_npy(path + "_y.npy", fmt::format("{},", t.rows), t.y);
+  AtomicFile file(path + "_meta.json", true, false);
+  file.write(to_json(t).dump(1) + "\n");
+  file.commit();
+}
+
+// What a report tells of a table, so that the table itself need not be kept.
+struct Brief {
+  int64_t features, classes;
+  int32_t attempts;
+  bool tree;
+  double imbalance;
+};
+Brief brief(const PriorTable& t) {
+  const auto [low, high] = std::minmax_element(t.class_rows.begin(), t.class_rows.end());
+  return {t.features, static_cast<int64_t>(t.class_rows.size()), t.attempts, t.settings.kind == Kind::tree,
+          t.class_rows.empty() ? 0 : static_cast<double>(*high) / static_cast<double>(*low)};
+}
+
+nlohmann::json summary(const std::vector<Brief>& all) {
+  nlohmann::json out{{"tables", all.size()}};
+  if (all.empty()) return out;
+  int64_t attempts = 0, features = 0, trees = 0;
+  std::map<int64_t, int64_t> classes;
+  std::vector<double> imbalance;
+  for (const Brief& b : all) {
+    attempts += b.attempts, features += b.features, trees += b.tree ? 1 : 0;
+    if (b.classes == 0) continue;
+    ++classes[b.classes];
+    imbalance.push_back(b.imbalance);
+  }
+  const auto n = static_cast<double>(all.size());
+  out["attempts"] = attempts;
+  out["rejected_share"] = 1 - n / static_cast<double>(attempts);
+  out["features"] = static_cast<double>(features) / n;
+  out["trees_share"] = static_cast<double>(trees) / n;
+  if (imbalance.empty()) return out;
+  for (const auto& [k, count] : classes) out["classes"].push_back({{"classes", k}, {"tables", count}});
+  std::sort(imbalance.begin(), imbalance.end());
+  out["imbalance"] = {
+      {"min", imbalance.front()}, {"median", imbalance[imbalance.size() / 2]}, {"max", imbalance.back()}};
+  return out;
+}
+
+// make(i, work) for i in [0, count) on all threads.
+template <class Make>
+void on_all(Team& team, int64_t count, const Make& make) {
+  std::atomic<int64_t> next{0};
+  team.run([&](int) {
+    try {
+      Work work;
+      for (int64_t i; (i = next.fetch_add(1)) < count;) make(i, work);
+    } catch (...) {
+      next = count;
+      throw;
+    }
+  });
+}
+
+class TableCount {
+ public:
+  TableCount(int64_t done, int64_t total, const Monitor& monitor)
+      : done_(static_cast<double>(done)), total_(static_cast<double>(total)), monitor_(monitor) {}
+  void add(double tables) {
+    const std::lock_guard lock(mutex_);
+    done_ += tables;
+    monitor_.report({"tables", done_, total_, "tables", "", done_ == total_});
+  }
+
+ private:
+  double done_, total_;
+  const Monitor& monitor_;
+  std::mutex mutex_;
+};
+
+void check_count(int64_t tables) {
+  if (tables < 1 || tables > INT64_C(1) << 32)
+    throw Error(ErrorCode::usage, fmt::format("tables {}: it must be 1 to {}.", tables, INT64_C(1) << 32));
+}
+
+// Refuses a folder with tables of other options; else notes these.
+void claim_folder(const Options& options, const Output& output, int64_t batch) {
+  std::error_code error;
+  std::filesystem::create_directories(output.folder, error);
+  if (error)
+    throw Error(ErrorCode::io, fmt::format("{}: the folder cannot be made: {}.", output.folder, error.message()));
+  nlohmann::json metadata = to_json(options);
+  constexpr const char* kFormats[] = {"pt", "npy", "csv"};
+  metadata["format"] = kFormats[static_cast<int>(output.format)];
+  metadata["tables"] = output.tables;
+  metadata["batch_size"] = batch;
+  const std::string path = output.folder + "/metadata.json", text = metadata.dump(1) + "\n";
+  if (!file_exists(path)) return write_file(path, text, true);
+  const std::string found = read_file(path, 1 << 20);
+  if (found == text) return;
+  const auto other = nlohmann::json::parse(found, nullptr, false);
+  std::string changed;
+  for (const auto& [key, value] : metadata.items())
+    if (!other.is_object() || !other.contains(key) || other[key] != value)
+      changed += (changed.empty() ? "" : ", ") + key;
+  throw Error(ErrorCode::usage,
+              fmt::format("{} describes tables of other options ({}).\n  Name another folder, or repeat the options "
+                          "that began this one to continue it.",
+                          path, changed.empty() ? "those of another release" : changed));
+}
+
+int64_t tables_of_batch(const Options& o, Format format) {
+  if (format != Format::pt) return 1;
+  constexpr int64_t kBytes = INT64_C(1) << 31;  // offsets in a zip archive have 32 bits
+  const int64_t table = o.rows.high * (o.features.high + 1) * static_cast<int64_t>(sizeof(float));
+  return std::max<int64_t>(1, std::min(kBatch, kBytes / table));
+}
+
+}  // namespace
+
+std::vector<PriorTable> draw_tables(const Options& options, int64_t first, int64_t count, Team& team) {
+  check_options(options);
+  if (first < 0 || count < 0 || first > (INT64_C(1) << 32) - count)
+    throw Error(ErrorCode::usage, fmt::format("Tables {} to {} of a prior: numbers are 0 to {}.", first, first + count,
+                                              (INT64_C(1) << 32) - 1));
+  std::vector<PriorTable> tables(static_cast<size_t>(count));
+  on_all(team, count,
+         [&](int64_t i, Work& work) { tables[static_cast<size_t>(i)] = draw_table(options, first + i, work); });
+  return tables;
+}
+
+nlohmann::json describe_tables(const Options& options, int64_t tables, Team& team, const Monitor& monitor) {
+  check_options(options);
+  check_count(tables);
+  std::vector<Brief> briefs(static_cast<size_t>(tables));
+  TableCount counter(0, tables, monitor);
+  on_all(team, tables, [&](int64_t i, Work& work) {
+    briefs[static_cast<size_t>(i)] = brief(draw_table(options, i, work));
+    counter.add(1);
+  });
+  return summary(briefs);
+}
+
+nlohmann::json write_tables(const Options& options, const Output& output, Team& team, const Monitor& monitor) {
+  check_options(options);
+  check_count(output.tables);
+  if (output.parts < 1 || output.part < 1 || output.part > output.parts)
+    throw Error(ErrorCode::usage,
+                fmt::format("part {}/{}: parts are numbered from 1 to their count.", output.part, output.parts));
+  if (output.format == Format::pt && options.rows.low != options.rows.high)
+    throw Error(ErrorCode::usage,
+                "rows: the tables of a .pt file have one number of rows.\n  Give one, or write "
+                "tables of different lengths in the formats npy or csv.");
+  const int64_t batch = tables_of_batch(options, output.format), files = (output.tables + batch - 1) / batch;
+  claim_folder(options, output, batch);
+  const auto first_of = [&](int64_t part) {  // the remainder goes to the first parts
+    return files / output.parts * part + std::min(part, files % output.parts);
+  };
+  const int64_t begin = first_of(output.part - 1), end = first_of(output.part);
+  std::vector<int64_t> missing;  // the first table of each file
+  for (int64_t f = begin; f < end; ++f)
+    if (!file_exists(last_file(output, f * batch, batch))) missing.push_back(f * batch);
+  const int64_t total = std::min(end * batch, output.tables) - std::min(begin * batch, output.tables);
+  const auto tables_from = [&](int64_t first) { return std::min(batch, output.tables - first); };
+  int64_t left = 0;
+  for (const int64_t first : missing) left += tables_from(first);
+  std::vector<Brief> briefs;
+  TableCount counter(total - left, total, monitor);
+  counter.add(0);
+  if (output.format == Format::pt) {
+    for (const int64_t first : missing) {
+      std::vector<PriorTable> tables(static_cast<size_t>(tables_from(first)));
+      on_all(team, tables_from(first), [&](int64_t i, Work& work) {
+        tables[static_cast<size_t>(i)] = draw_table(options, first + i, work);
+        counter.add(1);
+      });
+      AtomicFile file(last_file(output, first, batch), true);
+      TorchBatch(tables).write([&](std::string_view bytes) { file.write(bytes); });
+      file.commit();
+      for (const PriorTable& t : tables) briefs.push_back(brief(t));
+    }
+  } else {
+    briefs.resize(missing.size());
+    on_all(team, static_cast<int64_t>(missing.size()), [&](int64_t i, Work& work) {
+      const PriorTable t = draw_table(options, missing[static_cast<size_t>(i)], work);
+      write_table(output, t);
+      briefs[static_cast<size_t>(i)] = brief(t);
+      counter.add(1);
+    });
+  }
+  nlohmann::json out = summary(briefs);
+  out["output"] = output.folder;
+  out["kept"] = total - left;
+  return out;
+}
+
+}  // namespace tessera::prior

@@ -1,0 +1,48 @@
+// Random tables as files: batches that TabICL reads, pairs of .npy, CSV.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/monitor.h"
+#include "base/threads/team.h"
+#include "models/prior/table.h"
+
+namespace tessera::prior {
+
+// pt: batch_%06d.pt, up to 256 tables each. npy: episode_%06d_X.npy, _y.npy and _meta.json, from 1. csv:
+// episode_%06d.csv, a header of x1, x2, …, y.
+enum class Format { pt, npy, csv };
+
+// Tables [first, first + count) in their order, on the threads of the team.
+std::vector<PriorTable> draw_tables(const Options& options, int64_t first, int64_t count, Team& team);
+
+// Part `part` (from 1) of `parts` of the tables 0 … tables−1, in a folder that is made if it is missing. A file appears
+// whole or not at all; files that exist are kept. Returns what was drawn. Error(usage) if metadata.json says that the
+// folder holds tables of other options.
+struct Output {
+  std::string folder;
+  Format format = Format::pt;
+  int64_t tables = 0, part = 1, parts = 1;
+};
+nlohmann::json write_tables(const Options& options, const Output& output, Team& team, const Monitor& monitor);
+// The same without files.
+nlohmann::json describe_tables(const Options& options, int64_t tables, Team& team, const Monitor& monitor);
+
+// The pieces of a file that torch.load(weights_only=True) reads: {"X": the values of all tables one after the other,
+// "y" [tables, rows], "d", "seq_lens", "train_sizes", "batch_size"}. Parts of it point into `tables`.
+class TorchBatch {
+ public:
+  explicit TorchBatch(const std::vector<PriorTable>& tables);
+  void write(const std::function<void(std::string_view)>& sink) const;
+
+ private:
+  struct Entry {
+    std::string name;
+    std::vector<std::string_view> pieces;
+  };
+  std::string pickle_;
+  std::vector<int64_t> features_, rows_, train_rows_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace tessera::prior

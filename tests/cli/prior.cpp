@@ -1,0 +1,53 @@
+// `tessera prior` as a process: what it writes, what it says, what it refuses.
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+
+namespace {
+
+class CliPrior : public Cli {};
+
+TEST_F(CliPrior, PartsMakeTheFilesOfTheWhole) {
+  const std::vector<std::string> few{"prior", "--tables", "5", "--rows", "50", "--features", "2..4", "--format", "csv"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), few.begin(), few.end());
+    return must(more);
+  };
+  with({"--output", "whole"});
+  with({"--output", "parts", "--part", "2/2"});
+  const Outcome rest = with({"--output", "parts", "--json"});
+  EXPECT_EQ(2, nlohmann::json::parse(rest.out)["kept"]);
+  for (int i = 1; i <= 5; ++i) {
+    const std::string name = "/episode_00000" + std::to_string(i) + ".csv";
+    EXPECT_EQ(read("whole" + name), read("parts" + name)) << name;
+  }
+}
+
+TEST_F(CliPrior, InspectDescribesWithoutFiles) {
+  const Outcome said = must({"prior", "--tables", "20", "--rows", "60", "--features", "2..5", "--inspect"});
+  EXPECT_NE(std::string::npos, said.out.find("20 tables drawn")) << said.out;
+  EXPECT_NE(std::string::npos, said.out.find("largest class to smallest")) << said.out;
+}
+
+TEST_F(CliPrior, MistakesAreSaid) {
+  const auto refused = [&](std::vector<std::string> more, const std::string& message) {
+    std::vector<std::string> line{"prior", "--tables", "2", "--rows", "50", "--quiet"};
+    line.insert(line.end(), more.begin(), more.end());
+    const Outcome o = run(line);
+    EXPECT_EQ(2, o.code) << message;
+    EXPECT_NE(std::string::npos, o.err.find(message)) << o.err;
+  };
+  refused({}, "--output is missing");
+  refused({"--output", "x", "--inspect"}, "--inspect writes no tables");
+  refused({"--inspect", "--features", "2-9"}, "--features 2-9: write one number or a range, 2..10");
+  refused({"--inspect", "--features", "9..2"}, "features 9..2: both ends must be 1 to 10000");
+  refused({"--inspect", "--kind", "graph"}, "kind graph: there are mix, mlp, tree");
+  refused({"--output", "x", "--format", "hdf5"}, "format hdf5: there are pt, npy, csv");
+  refused({"--output", "x", "--part", "3/2"}, "part 3/2: parts are numbered from 1");
+  refused({"--inspect", "--task", "regression", "--imbalance", "2..3"}, "are about classes");
+  must({"prior", "--tables", "2", "--rows", "50", "--output", "x", "--quiet"});
+  refused({"--output", "x", "--seed", "4"}, "tables of other options (seed)");
+}
+
+}  // namespace
