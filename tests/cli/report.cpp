@@ -122,7 +122,7 @@ TEST_F(Cli, AFitHasAPage) {
   EXPECT_HAS(must(line).err, "f.html");
   const std::string page = read("f.html");
   for (const char* part :
-       {"How was this model trained?", "id=\"training\"", "surprise", "people.csv", "--epochs", "city</bdi> (1 row)"})
+       {"How was this model trained?", "id=\"training\"", "surprise", "people.csv", ">epochs<", "city</bdi> (1 row)"})
     EXPECT_HAS(page, part);
   EXPECT_EQ(run(line).code, 4) << "neither model nor page is replaced";
   EXPECT_EQ(read("f.html"), page);

@@ -262,14 +262,14 @@ TEST_P(Resume, OtherOptionsAndOtherTablesAreRefusedByName) {
 TEST_P(Resume, ALaterReleasesCheckpointIsNotTakenForADamagedOne) {
   fit(rows(), options_);
   std::string bytes = read_bytes(path_);
-  const std::string format = "\\\"format\\\":1";
+  const std::string format = "\\\"format\\\":2";
   const size_t at = bytes.find(format);
   ASSERT_NE(at, std::string::npos);
-  bytes[at + format.size() - 1] = '2';
+  bytes[at + format.size() - 1] = '3';
   write_bytes(path_, bytes);
   const Thrown error = thrown([&] { resumed(options_); });
   EXPECT_EQ(static_cast<int>(error.code), static_cast<int>(ErrorCode::unsupported));
-  EXPECT_TRUE(error.says("format 2")) << error.message;
+  EXPECT_TRUE(error.says("format 3")) << error.message;
   EXPECT_TRUE(read_bytes(path_) == bytes);
 }
 

@@ -227,8 +227,8 @@ TEST(ReportPage, ShowsATraining) {
   const std::string html = page({{"model", model}, {"training", lines}});
   expect_well_formed(html);
   expect_self_contained(html);
-  for (const char* part : {"no longer gained", "7000 rows", "nats &amp; bits", "0123abcd", ">seed<",
-                           "city</bdi> (3 rows)", "0.25 higher"})
+  for (const char* part :
+       {"no longer gained", "7000 rows", "nats &amp; bits", "0123abcd", ">seed<", "city</bdi> (3 rows)", "0.25 higher"})
     EXPECT_NE(html.find(part), std::string::npos) << part;
   EXPECT_EQ(html.find("<h3>gap</h3>"), std::string::npos) << "a loss that the phase does not have";
   EXPECT_LT(html.size(), 40'000u) << "a curve has a bounded number of points";
