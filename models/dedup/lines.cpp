@@ -13,7 +13,7 @@ bool write_without_copies(const std::string& source, const Table& table, const s
       kind_of_output(output) != FileKind::csv || ending.json || ending.compression != Compression::none)
     return false;
   RawRows raw(source, table.dialect, table.rows, monitor);
-  const char delimiter = delimiter_of(output);
+  const char delimiter = ending.delimiter;
   if (raw.is_json() || (delimiter != 0 && delimiter != raw.delimiter())) return false;
   std::string text;
   const char* from = raw.begin();  // of lines that are kept

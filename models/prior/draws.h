@@ -11,8 +11,8 @@
 
 namespace tessera::prior {
 
-// What a number is for: 0x200 numbers behind those of kernels/math/philox.h, of which `sorted` is last. Those of layers own
-// a number for each layer.
+// What a number is for: 0x200 numbers behind those of kernels/math/philox.h, of which `sorted` is last. Those of
+// layers own a number for each layer.
 constexpr uint32_t kFirstPurpose = 0x7800;
 static_assert(kFirstPurpose > static_cast<uint32_t>(Purpose::sorted));
 constexpr int kMaxLayers = 64;
