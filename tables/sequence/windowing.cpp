@@ -347,6 +347,8 @@ Column pick_rows(const Column& from, const std::vector<int32_t>& rows) {
   to.format = from.format, to.arrow = from.arrow, to.values = from.values, to.kind = from.kind,
   to.least_rows = from.least_rows;
   for (const int32_t r : rows) to.push_from(from, static_cast<size_t>(r));
+  if (is_numeric(from.type) && !from.codes.empty())  // the format of each row
+    for (const int32_t r : rows) to.codes.push_back(from.codes[static_cast<size_t>(r)]);
   return to;
 }
 

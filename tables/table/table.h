@@ -39,7 +39,7 @@ struct Column {
   // category, identifier: what its texts are, if that was recognised (texts/text_kind.h)
   std::string kind;
   int64_t least_rows = 0;  // of this column, rows that a value needs to be learned; 0: as many as of all columns
-  // the imported Arrow format, if it differs from the default (tables/kinds/arrow_type.h)
+  // the imported Arrow format, if it differs from the default (tables/arrow/type.h)
   std::string arrow;
 
   int64_t size() const { return static_cast<int64_t>(is_numeric(type) ? numbers.size() : codes.size()); }
@@ -54,7 +54,7 @@ struct Column {
   }  // equal cells, equal keys
   void push_from(const Column& from, size_t row, size_t times = 1) {
     if (is_numeric(from.type)) numbers.insert(numbers.end(), times, from.numbers[row]);
-    if (!from.codes.empty()) codes.insert(codes.end(), times, from.codes[row]);  // of numbers: the row's format
+    else codes.insert(codes.end(), times, from.codes[row]);
   }
   void copy_cell(size_t from, size_t to) {
     if (is_numeric(type)) numbers[to] = numbers[from];

@@ -260,7 +260,7 @@ TEST_F(CliSequences, DatesOfASeriesAreItsIndex) {
                                      "--iterations", "2",     "--hidden-dim", "8",       "--batch-size",      "16",
                                      "--model"};
   const Outcome found = must(with(how, {"m.tessera"}));
-  EXPECT_HAS(found.err, "taken as --sequence-index \"date\"");
+  EXPECT_HAS(found.err, "taken as --sequence-index date");
   must({"sample", "m.tessera", "--rows", "20", "--output", "s.csv", "--quiet"});
   const auto rows = rows_of(read("s.csv"));
   EXPECT_EQ(rows[0], (std::vector<std::string>{"sequence", "date", "load"}));
