@@ -93,6 +93,7 @@ def counted(code, labels):
 def short(name):
     name = re.sub(r"\(anonymous namespace\)::|tessera::(gpu::)?|^void ", "", name)
     name = re.sub(r"\((Cell|Precision)\)", "", name)
+    name = re.sub(r"_INTERNAL_\w+::", "", name)  # nvcc's name of a file, by its path
     depth = 0
     for i, c in enumerate(name):  # up to the argument list
         depth += (c == "<") - (c == ">")

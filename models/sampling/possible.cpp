@@ -159,7 +159,7 @@ class Checker {
     for (const WhereTerm& t : where_.terms) {
       if (t.column < 0 || columns_.source(t.column) != source) continue;
       those.terms.push_back(t);
-      terms += (terms.empty() ? "`" : " and `") + t.text + "`";
+      terms += (terms.empty() ? "\"" : " and \"") + t.text + '"';
     }
     if (those.terms.size() < 2) return;
     const Shown shown = shown_by(source);

@@ -243,11 +243,14 @@ TEST_F(Misuse, FreeingWhatIsNoLiveHandleLeavesAMessageAndNothingElse) {
   all("tessera_model_free", [](const void* p) { tessera_model_free(as<tessera_model>(p)); },
       {good_.context, good_.job});
   all("tessera_job_free", [](const void* p) { tessera_job_free(as<tessera_job>(p)); }, {good_.context, good_.model});
+  all("tessera_prior_table_free", [](const void* p) { tessera_prior_table_free(as<tessera_prior_table>(p)); },
+      {good_.context, good_.model});
   char* json = nullptr;
   EXPECT_EQ(tessera_model_describe(good_.model, &json), TESSERA_OK) << "the right ones are still there";
   tessera_string_free(json);
   tessera_string_free(nullptr);
   tessera_memory_free(nullptr);
+  tessera_prior_table_free(nullptr);
 }
 
 TEST_F(Misuse, CancellingWhatIsNoContext) {
