@@ -169,7 +169,7 @@ class Notices(unittest.TestCase):
 
     def test_the_method_that_options_choose_is_said(self):
         model = tessera.fit(PEOPLE.head(60), calibrate="full", epochs=0)
-        self.assertTrue(any("tvae, not made" in note and "calibrate full" in note for note in model.notices))
+        self.assertTrue(any("tvae, not made" in note and "calibrate='full'" in note for note in model.notices))
 
     def test_reasons_are_words(self):
         found = tessera.inspect(PEOPLE)
