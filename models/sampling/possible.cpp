@@ -202,8 +202,7 @@ class Checker {
       points.insert(points.end(), {x, std::nextafter(x, -INFINITY), std::nextafter(x, INFINITY)});
       return;
     }
-    const bool whole = kind_of(c.type).whole;
-    const double grid = grid_of(whole ? 0 : c.decimals), down = std::floor(x * grid);
+    const double grid = grid_of(decimals_of(c)), down = std::floor(x * grid);
     for (const double k : {-1.0, 0.0, 1.0, 2.0}) points.push_back((down + k) / grid);
   }
 

@@ -9,8 +9,6 @@ constinit const ColumnKind kDatetime{
     .name = "datetime",
     .holds = "dates with times",
     .numbers = true,
-    .quantity = false,
-    .whole = false,
     .unit = kSecondsPerDay,
     .day = kSecondsPerDay,
     .pattern = "%Y-%m-%d %H:%M:%S",

@@ -8,27 +8,35 @@
 
 namespace tessera {
 
+namespace kinds {
+// What kinds of texts share.
+std::string no_arrow(const Column& column);
+bool fits_everything(const ArrowType& type);
+void write_text(const Column& column, size_t row, std::string& out);
+}  // namespace kinds
+
+// What is not said of a kind is as for texts.
 struct ColumnKind {
   ColumnType type;
-  const char* name;     // in schemas, messages, model files
-  const char* holds;    // its cells, in messages: "whole numbers"
-  bool numbers;         // cells are Column::numbers, else codes of Column::values
-  bool quantity;        // numbers that are no point in time
-  bool whole;           // numbers without a fraction
-  double unit;          // of expressions, in Column::numbers: they calculate with days, a date and time holds seconds
-  double day;           // in Column::numbers; 0: no point in time
-  const char* pattern;  // how it is written where no file says otherwise: "%Y-%m-%d"
+  const char* name;          // in schemas, messages, model files
+  const char* holds;         // its cells, in messages: "whole numbers"
+  bool numbers = false;      // cells are Column::numbers, else codes of Column::values
+  bool quantity = false;     // numbers that are no point in time
+  bool whole = false;        // numbers without a fraction
+  double unit = 1;           // of expressions, in Column::numbers: they calculate with days, a datetime holds seconds
+  double day = 0;            // in Column::numbers; 0: no point in time
+  const char* pattern = "";  // how it is written where no file says otherwise: "%Y-%m-%d"
 
   // The Arrow format of a column that came from no stream; "": texts, which are dictionaries.
-  std::string (*arrow)(const Column& column);
+  std::string (*arrow)(const Column& column) = kinds::no_arrow;
   // Whether its cells can be values of this Arrow type. Everything can be text.
-  bool (*fits)(const ArrowType& type);
+  bool (*fits)(const ArrowType& type) = kinds::fits_everything;
   // A text of a condition as a number of the column: as the column writes it, or plain. Null: the kind holds texts.
-  bool (*read)(const Column& column, const std::string& text, double& x);
+  bool (*read)(const Column& column, const std::string& text, double& x) = nullptr;
   // How read() wants it, for messages: "'2020-01-31'".
-  const char* example;
+  const char* example = "'text'";
   // A cell in a message.
-  void (*write)(const Column& column, size_t row, std::string& out);
+  void (*write)(const Column& column, size_t row, std::string& out) = kinds::write_text;
 };
 
 const ColumnKind& kind_of(ColumnType type);

@@ -6,10 +6,6 @@ namespace tessera::kinds {
 
 extern const ColumnKind kWhole, kDecimal, kBoolean, kCategory, kDate, kDatetime, kIdentifier, kConstant;
 
-// What kinds of texts share.
-std::string no_arrow(const Column& column);
-bool fits_everything(const ArrowType& type);
-void write_text(const Column& column, size_t row, std::string& out);
 // What kinds of numbers share: read as the column's format writes them, or plain.
 bool read_quantity(const Column& column, const std::string& text, double& x);
 void write_quantity(const Column& column, size_t row, std::string& out);
