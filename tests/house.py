@@ -197,6 +197,21 @@ def kinds_of_columns(product):
         fail("what differs from kind to kind of columns belongs into tables/kinds")
 
 
+def tests_of_errors(texts):
+    """The tests that tests/errors.md names exist."""
+    tests = set()
+    for path, text in texts.items():
+        if path.parts[0] == "tests":
+            tests |= {".".join(t) for t in re.findall(r"TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)", text)}
+    scripts = pathlib.Path("tests/CMakeLists.txt").read_text()
+    for row in re.findall(r"^\| .*$", pathlib.Path("tests/errors.md").read_text(), re.M):
+        for name in re.findall(r"`(\w+(?:\.[^`]+)?)`", row.split("|")[-2]):
+            begin = name.rstrip("*…")
+            if not any(t == name or begin != name and t.startswith(begin) for t in tests) and name not in scripts \
+                    and not any(t.startswith(name + ".") for t in tests):
+                fail(f"tests/errors.md names a test that is not there: {name}")
+
+
 def layout(paths):
     """By .clang-format, where the formatter of the release it was written with is there."""
     tool = shutil.which("clang-format")
@@ -219,6 +234,7 @@ def main(arguments):
     options(texts)
     words(product, verbose)
     kinds_of_columns(product)
+    tests_of_errors(texts)
     layout(texts)
     return int(failures > 0)
 

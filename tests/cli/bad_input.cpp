@@ -1,4 +1,4 @@
-// docs/use/errors.md, row by row, on the command line: the exit code, the message, and that no file is left behind.
+// tests/errors.md, row by row, on the command line: the exit code, the message, and that no file is left behind.
 #include <sys/wait.h>
 
 #include "cli/program.h"
