@@ -124,6 +124,22 @@ struct TreeLevel {
 };
 using SplitFeature = void (*)(const TreeLevel&, float* gain, int32_t* cut, bool* better);
 
+// One level of extremely randomized trees: rows x [n][features] with targets y [n][targets], the node of each, and how
+// often the tree's bootstrap sample has it.
+struct RandomCuts {
+  int64_t n, features, targets;
+  const float *x, *y, *times;
+  const uint8_t* node;
+};
+// low, high [nodes][features]: widened to the range of the node's rows.
+using NodeRanges = void (*)(const RandomCuts&, float* low, float* high);
+// Adds what is at or below cut [nodes][features] to rows [nodes][features] and sums [nodes][targets][features].
+using SumsBelow = void (*)(const RandomCuts&, const float* cut, float* rows, float* sums);
+
+// out[i] = Σ_d |x[d·stride + i] − center[d]|^p for n rows (cpu/arrays/prior_distances.cpp)
+using PowerDistances = void (*)(const float* x, int64_t stride, int64_t dims, int64_t n, const float* center, float p,
+                                float* out);
+
 struct ArrayKernels {
   const char* name;  // "avx512", "avx2", "plain"
   Expectation<float> expectation_f32;
@@ -137,6 +153,9 @@ struct ArrayKernels {
   ShiftedMoments shifted_moments;
   Activate activate;
   SplitFeature split_feature;
+  NodeRanges node_ranges;
+  SumsBelow sums_below;
+  PowerDistances power_distances;
 };
 
 namespace isa_plain {

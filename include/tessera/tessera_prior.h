@@ -16,7 +16,7 @@ typedef struct tessera_prior_options {
   int64_t min_rows, max_rows;         /* 1024; a range: log-uniform */
   int64_t min_features, max_features; /* 2 to 100 */
   int64_t min_classes, max_classes;   /* 2 to 10 */
-  const char* kind;                   /* NULL or "mix" · "mlp" · "tree" */
+  const char* kind;                   /* NULL or "mix" · "mlp" · "tree" · "graph" */
   const char* task;                   /* NULL or "classification" · "regression" */
   /* of the largest class to the smallest; then every table has all of its classes. 0: classes of random sizes */
   double min_imbalance, max_imbalance;

@@ -51,7 +51,7 @@ prior::Options prior_options(const tessera_prior_options* given) {
   take_range(o.min_classes, o.max_classes, out.classes);
   take_range(o.min_imbalance, o.max_imbalance, out.imbalance);
   take_range(o.min_separability, o.max_separability, out.separability);
-  out.kind = one_of<prior::Kind>("kind", o.kind, {"mix", "mlp", "tree"});
+  out.kind = one_of<prior::Kind>("kind", o.kind, {"mix", "mlp", "tree", "graph"});
   out.task = one_of<prior::Task>("task", o.task, {"classification", "regression"});
   prior::check_options(out);
   return out;

@@ -116,6 +116,8 @@ void clip_and_scale(float* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) x[i] = std::min(std::max((x[i] - mean) * scale, -kBound), kBound);
 }
 
+bool name_classes(Draws& d, std::vector<float>& y, int64_t classes) { return relabel(d, y, classes) >= 2; }
+
 bool make_classes(const Settings& s, Draws& d, std::vector<float>& y) {
   if (s.classes == 0) return *std::min_element(y.begin(), y.end()) < *std::max_element(y.begin(), y.end());
   int64_t present = s.classes;

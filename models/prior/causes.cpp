@@ -54,6 +54,19 @@ void draw_matrix(Random::Kind kind, int purpose, const TableKey& key, double kee
   for (int64_t tile = 0, tiles = kernel.tiles(call); tile < tiles; ++tile) kernel.run(call, tile, nullptr);
 }
 
+void multiply(const float* matrix, const Columns& from, Columns& to, Work& work) {
+  const Matmul op{false, false, 1, false};
+  const int64_t item = sizeof(float);
+  const View in[] = {{const_cast<float*>(matrix), to.count(), from.count(), from.count(), item},
+                     {const_cast<float*>(from[0]), from.count(), from.rows(), from.stride(), item}};
+  const View out{to[0], to.count(), to.rows(), to.stride(), item};
+  const Call call{in, &out, 2, 1, &op, nullptr};
+  const Kernel& kernel = cpu_kernels().matmul;
+  if (kernel.scratch_bytes != nullptr) work.scratch.resize(static_cast<size_t>(kernel.scratch_bytes(call)) + 64);
+  for (int64_t tile = 0, tiles = kernel.tiles(call); tile < tiles; ++tile)
+    kernel.run(call, tile, work.scratch.data() + (64 - reinterpret_cast<uintptr_t>(work.scratch.data()) % 64));
+}
+
 void draw_causes(const Settings& s, const TableKey& key, Work& work) {
   Draws d(key, Use::causes);
   Columns& x = work.layer;

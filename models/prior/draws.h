@@ -22,6 +22,8 @@ enum class Use : uint32_t {
   causes = 2,
   after = 3,     // categories, labels, order of columns and rows
   values = 4,    // matrix: causes
+  graph = 5,     // matrices: all of a graph's
+  filter = 6,    // whether the target can be predicted
   weights = 64,  // matrix, of layers, as those below
   kept = 128,
   noise = 192,
@@ -56,26 +58,27 @@ class Draws {
     const double n = static_cast<double>(high - low + 1);
     return low + std::min(high - low, static_cast<int64_t>(uniform() * n));
   }
+  // 0 … n−1, n below 2³²
+  size_t index(size_t n) { return static_cast<size_t>(uint64_t{word()} * n >> 32); }
   double normal() {
     const double radius = std::sqrt(-2 * std::log(uniform()));
     return radius * std::cos(6.283185307179586476925 * uniform());
   }
   double exponential(double mean) { return -mean * std::log(uniform()); }
   // Marsaglia and Tsang, A simple method for generating gamma variables (2000).
+  // shape ≥ 1
   double gamma(double shape) {
-    if (shape < 1) {
-      const double boost = std::pow(uniform(), 1 / shape);
-      return boost * gamma(shape + 1);
-    }
     const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
     for (;;) {
       const double x = normal(), v = std::pow(1 + c * x, 3);
       if (1 + c * x > 0 && std::log(uniform()) < x * x / 2 + d * (1 - v + std::log(v))) return d * v;
     }
   }
+  // By logarithms: gamma numbers of small shapes are smaller than any double.
+  double log_gamma_number(double shape) { return std::log(gamma(shape + 1)) + std::log(uniform()) / shape; }
   double beta(double a, double b) {
-    const double x = gamma(a), y = gamma(b);
-    return x + y > 0 ? x / (x + y) : 0.5;
+    const double x = log_gamma_number(a), y = log_gamma_number(b);
+    return 1 / (1 + std::exp(y - x));
   }
   // An index, by probabilities proportional to `weight`.
   int pick(const std::vector<double>& weight) {

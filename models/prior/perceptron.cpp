@@ -1,7 +1,6 @@
 // A random multilayer perceptron: h₀ = W x + b, then h ← W f(h) + b + noise. Causal: the table shows units of all
 // layers after the first; else its features are the causes, and its target is the output of one more block.
 #include "base/cpu/cpu_features.h"
-#include "engine/run/program.h"
 #include "models/prior/scm.h"
 
 namespace tessera::prior {
@@ -41,20 +40,6 @@ void draw_weights(const Settings& s, const TableKey& key, int l, int64_t outputs
     draw_matrix(Random::bernoulli, purpose_of(Use::kept, l), key, 1 - dropped, 0, outputs, inputs, inputs,
                 work.kept.data());
   for (size_t i = 0; i < work.weights.size(); ++i) w[i] *= scale * work.kept[i];
-}
-
-// to = W from.
-void multiply(Work& work, const Columns& from, Columns& to) {
-  const Matmul op{false, false, 1, false};
-  const int64_t item = sizeof(float);
-  const View in[] = {{work.weights.data(), to.count(), from.count(), from.count(), item},
-                     {const_cast<float*>(from[0]), from.count(), from.rows(), from.stride(), item}};
-  const View out{to[0], to.count(), to.rows(), to.stride(), item};
-  const Call call{in, &out, 2, 1, &op, nullptr};
-  const Kernel& kernel = cpu_kernels().matmul;
-  if (kernel.scratch_bytes != nullptr) work.scratch.resize(static_cast<size_t>(kernel.scratch_bytes(call)) + 64);
-  for (int64_t tile = 0, tiles = kernel.tiles(call); tile < tiles; ++tile)
-    kernel.run(call, tile, work.scratch.data() + (64 - reinterpret_cast<uintptr_t>(work.scratch.data()) % 64));
 }
 
 void draw_curve(Draws& d, RandomCurve& c) {
@@ -125,7 +110,7 @@ void draw_perceptron(const Settings& s, const TableKey& key, Work& work) {
     const int64_t inputs = work.layer.count(), outputs = l == blocks && !s.causal ? 1 : s.hidden;
     draw_weights(s, key, l, outputs, inputs, d, work);
     work.next.resize(outputs, s.rows);
-    multiply(work, work.layer, work.next);
+    multiply(work.weights.data(), work.layer, work.next, work);
     moments = add_bias_and_noise(s, key, l, inputs, d, work, work.next);
     std::swap(work.layer, work.next);
     if (l == 0 || !s.causal) continue;

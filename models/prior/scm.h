@@ -44,6 +44,9 @@ struct Work {
 void draw_matrix(Random::Kind kind, int purpose, const TableKey& key, double keep, int64_t first, int64_t columns,
                  int64_t n, int64_t stride, float* out);
 
+// to = matrix [to.count()][from.count()] · from
+void multiply(const float* matrix, const Columns& from, Columns& to, Work& work);
+
 // Into work.layer: settings.causes columns.
 void draw_causes(const Settings& settings, const TableKey& key, Work& work);
 // Into work.x and work.y. Numbers may be infinite or NaN: such a table is rejected.

@@ -21,7 +21,7 @@ nlohmann::json pair(const Between<T>& range) {
   return {range.low, range.high};
 }
 
-constexpr const char* kKinds[] = {"mix", "mlp", "tree"};
+constexpr const char* kKinds[] = {"mix", "mlp", "tree", "graph"};
 constexpr const char* kTasks[] = {"classification", "regression"};
 constexpr const char* kSamplings[] = {"normal", "mixed", "uniform"};
 constexpr const char* kFunctions[] = {"tanh",      "leaky_relu", "elu",      "identity", "selu",  "silu", "relu",
@@ -55,7 +55,7 @@ Settings draw_settings(const Options& o, const TableKey& key) {
   s.features = static_cast<int64_t>(
       std::nearbyint(d.uniform(static_cast<double>(o.features.low), static_cast<double>(o.features.high))));
   if (o.task == Task::classification)
-    s.classes = d.chance(0.5) ? d.whole(o.classes.low, o.classes.high) : o.classes.low;
+    s.classes = s.kind == Kind::graph || d.chance(0.5) ? d.whole(o.classes.low, o.classes.high) : o.classes.low;
   s.causal = d.choice(2) == 0;
   s.y_is_effect = d.choice(2) == 0;
   s.in_clique = d.choice(2) == 0;
@@ -107,19 +107,23 @@ nlohmann::json to_json(const Options& o) {
 }
 
 nlohmann::json to_json(const Settings& s) {
-  nlohmann::json out{{"kind", kKinds[static_cast<int>(s.kind)]},
-                     {"is_causal", s.causal},
-                     {"sampling", kSamplings[s.sampling]},
-                     {"pre_sample_cause_stats", s.cause_statistics},
-                     {"pre_sample_noise_std", s.noise_by_unit},
-                     {"num_causes", s.causes},
-                     {"num_layers", s.layers},
-                     {"hidden_dim", s.hidden},
-                     {"noise_std", s.noise_deviation}};
+  nlohmann::json out{{"kind", kKinds[static_cast<int>(s.kind)]}};
   if (s.classes > 0) out["classes_asked"] = s.classes;
-  if (s.classes > 0 && s.imbalance == 0) out["multiclass_type"] = s.labels_by_rank ? "rank" : "value";
   if (s.imbalance > 0) out["imbalance_asked"] = s.imbalance;
   if (s.separability != 1) out["separability"] = s.separability;
+  if (s.kind == Kind::graph) {
+    out["n_nodes"] = s.nodes, out["n_edges"] = s.edges, out["categorical_features"] = s.categorical;
+    return out;
+  }
+  out.update({{"is_causal", s.causal},
+              {"sampling", kSamplings[s.sampling]},
+              {"pre_sample_cause_stats", s.cause_statistics},
+              {"pre_sample_noise_std", s.noise_by_unit},
+              {"num_causes", s.causes},
+              {"num_layers", s.layers},
+              {"hidden_dim", s.hidden},
+              {"noise_std", s.noise_deviation}});
+  if (s.classes > 0 && s.imbalance == 0) out["multiclass_type"] = s.labels_by_rank ? "rank" : "value";
   if (s.kind == Kind::tree) return out;
   out["init_std"] = s.init_deviation;
   out["block_wise_dropout"] = s.block_dropout;

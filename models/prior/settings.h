@@ -10,7 +10,7 @@
 
 namespace tessera::prior {
 
-enum class Kind { mix, mlp, tree };  // mix: a perceptron with probability 0.7, else trees
+enum class Kind { mix, mlp, tree, graph };  // mix: a perceptron with probability 0.7, else trees
 enum class Task { classification, regression };
 
 template <class T>
@@ -41,6 +41,7 @@ struct Settings {
   int causes = 0, layers = 0, hidden = 0;
   double init_deviation = 0, noise_deviation = 0, dropout = 0;
   double imbalance = 0, separability = 1;
+  int nodes = 0, edges = 0, categorical = 0;      // of a graph: draw_graph() sets them
   std::array<int32_t, kMaxLayers> activations{};  // of the blocks of a perceptron, entries of activation_of()
 };
 Settings draw_settings(const Options& options, const TableKey& key);

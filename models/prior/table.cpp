@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "models/prior/graph.h"
 
 namespace tessera::prior {
 namespace {
@@ -55,15 +56,28 @@ std::vector<int64_t> order_of_columns(Draws& d, const Columns& x) {
   return out;
 }
 
-bool draw_attempt(const Settings& s, const TableKey& key, Work& work, PriorTable& out) {
-  if (s.kind == Kind::tree) draw_trees(s, key, work);
+// The units of a model become the features and the target of a table. False: the attempt is not valid.
+bool finish(const Settings& s, const TableKey& key, Draws& d, Work& work) {
+  const bool graph = s.kind == Kind::graph, has_classes = graph && s.classes > 0 && s.imbalance == 0;
+  if (!graph) make_categories(d, work.x);
+  for (int64_t j = 0; j < work.x.count(); ++j) clip_and_scale(work.x[j], s.rows);
+  if (has_classes) {
+    if (!name_classes(d, work.y, s.classes)) return false;
+  } else {
+    clip_and_scale(work.y.data(), s.rows);
+    if (!make_classes(s, d, work.y)) return false;
+  }
+  Draws filter(key, Use::filter);
+  return !graph || predictable(work.x, work.y, s.classes, filter);
+}
+
+bool draw_attempt(Settings& s, const TableKey& key, Work& work, PriorTable& out) {
+  if (s.kind == Kind::graph) draw_graph(s, key, work);
+  else if (s.kind == Kind::tree) draw_trees(s, key, work);
   else draw_perceptron(s, key, work);
   if (!finite(work)) return false;
   Draws d(key, Use::after);
-  make_categories(d, work.x);
-  for (int64_t j = 0; j < work.x.count(); ++j) clip_and_scale(work.x[j], s.rows);
-  clip_and_scale(work.y.data(), s.rows);
-  if (!make_classes(s, d, work.y)) return false;
+  if (!finish(s, key, d, work)) return false;
   const std::vector<int64_t> columns = order_of_columns(d, work.x);
   const std::vector<int32_t> rows = order_of_rows(s, d, work.y);
   if (columns.empty() || rows.empty()) return false;

@@ -24,6 +24,8 @@ void make_categories(Draws& d, Columns& x);
 void clip_and_scale(float* x, int64_t n);
 // y becomes classes, or stays numbers where settings.classes is 0. False: the attempt is not valid.
 bool make_classes(const Settings& settings, Draws& d, std::vector<float>& y);
+// y ← other names 0, 1, … of the classes that occur. False: fewer than two.
+bool name_classes(Draws& d, std::vector<float>& y, int64_t classes);
 void separate_classes(double separability, Columns& x, const std::vector<float>& y);
 nlohmann::json to_json(const PriorTable& table);
 

@@ -112,7 +112,7 @@ def prior(
     rows, features, classes, imbalance, separability
         A number, or a range as a pair: 1024, (2, 100), (2, 10), random, 1 (docs/use/prior.md).
     kind
-        ``"mix"``, ``"mlp"`` or ``"tree"``.
+        ``"mix"``, ``"mlp"``, ``"tree"`` or ``"graph"``.
     task
         ``"classification"`` or ``"regression"``.
     seed, first

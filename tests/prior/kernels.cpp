@@ -149,4 +149,60 @@ TEST(PriorKernels, SplitsHaveTheBestGain) {
     }
 }
 
+TEST(PriorKernels, DistancesAreSumsOfPowers) {
+  constexpr int64_t kRows = 1000, kStride = 1008, kDims = 5;
+  const std::vector<float> x = numbers(static_cast<size_t>(kStride * kDims), 3), center = numbers(kDims, 1, 6);
+  for (const ArrayKernels* kernels : tessera::runnable_array_kernels())
+    for (const float p : {0.5f, 1.0f, 2.0f, 3.7f}) {
+      std::vector<float> out(kRows), data = x;
+      data[3] = center[0];
+      data[7] = NAN, data[9] = INFINITY, data[11] = 1e-35f;
+      kernels->power_distances(data.data(), kStride, kDims, kRows, center.data(), p, out.data());
+      for (size_t i = 0; i < kRows; ++i) {
+        double sum = 0;
+        for (size_t d = 0; d < kDims; ++d)
+          sum += std::pow(std::fabs(static_cast<double>(data[d * kStride + i]) - static_cast<double>(center[d])),
+                          static_cast<double>(p));
+        if (i == 7) ASSERT_TRUE(std::isnan(out[i])) << kernels->name;
+        else if (i == 9) ASSERT_TRUE(std::isinf(out[i])) << kernels->name;
+        else ASSERT_NEAR(sum, static_cast<double>(out[i]), 3e-5 * sum + 1e-12) << kernels->name << ", p " << p;
+      }
+    }
+}
+
+TEST(PriorKernels, CutsCountWhatIsBelow) {
+  constexpr size_t kRows = 501, kFeatures = 19, kTargets = 3, kNodes = 4;
+  const std::vector<float> x = numbers(kRows * kFeatures, 1), y = numbers(kRows * kTargets, 1, 7);
+  std::mt19937 gen(8);
+  std::vector<float> times;
+  std::vector<uint8_t> node;
+  for (size_t i = 0; i < kRows; ++i) times.push_back(static_cast<float>(gen() % 3)), node.push_back(gen() % kNodes);
+  const std::vector<float> cut = numbers(kNodes * kFeatures, 0.5, 9);
+  for (const ArrayKernels* kernels : tessera::runnable_array_kernels()) {
+    const tessera::RandomCuts level{kRows, kFeatures, kTargets, x.data(), y.data(), times.data(), node.data()};
+    std::vector<float> low(kNodes * kFeatures, INFINITY), high(low.size(), -INFINITY), rows(low.size(), 0),
+        sums(low.size() * kTargets, 0);
+    kernels->node_ranges(level, low.data(), high.data());
+    kernels->sums_below(level, cut.data(), rows.data(), sums.data());
+    for (size_t k = 0; k < kNodes; ++k)
+      for (size_t f = 0; f < kFeatures; ++f) {
+        float from = INFINITY, to = -INFINITY;
+        double below = 0, sum[kTargets] = {};
+        for (size_t i = 0; i < kRows; ++i) {
+          if (node[i] != k || times[i] == 0) continue;
+          const float v = x[i * kFeatures + f];
+          from = std::min(from, v), to = std::max(to, v);
+          if (v > cut[k * kFeatures + f]) continue;
+          below += static_cast<double>(times[i]);
+          for (size_t t = 0; t < kTargets; ++t) sum[t] += static_cast<double>(times[i] * y[i * kTargets + t]);
+        }
+        ASSERT_EQ(from, low[k * kFeatures + f]) << kernels->name;
+        ASSERT_EQ(to, high[k * kFeatures + f]) << kernels->name;
+        ASSERT_EQ(below, static_cast<double>(rows[k * kFeatures + f])) << kernels->name;
+        for (size_t t = 0; t < kTargets; ++t)
+          ASSERT_NEAR(sum[t], static_cast<double>(sums[(k * kTargets + t) * kFeatures + f]), 1e-4) << kernels->name;
+      }
+  }
+}
+
 }  // namespace

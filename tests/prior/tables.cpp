@@ -58,7 +58,7 @@ nlohmann::json write(const tp::Options& o, const Folder& folder, tp::Format form
 }
 
 TEST(PriorTables, AreValid) {
-  for (const auto kind : {tp::Kind::mlp, tp::Kind::tree}) {
+  for (const auto kind : {tp::Kind::mlp, tp::Kind::tree, tp::Kind::graph}) {
     tp::Options o = small();
     o.kind = kind;
     std::set<std::vector<float>> features, targets;
@@ -99,25 +99,31 @@ TEST(PriorTables, TargetsOfRegressionsAreNumbers) {
 }
 
 TEST(PriorTables, DependOnSeedAndIndexAlone) {
-  const tp::Options o = small();
-  const auto one = tables(o, 24, 1), three = tables(o, 24, 3);
-  tessera::Team team(2);
-  const auto tail = tp::draw_tables(o, 20, 4, team);
-  for (size_t i = 0; i < one.size(); ++i) {
-    EXPECT_EQ(one[i].x, three[i].x);
-    EXPECT_EQ(one[i].y, three[i].y);
-    EXPECT_EQ(one[i].x, i >= 20 ? tail[i - 20].x : one[i].x);
+  for (const auto kind : {tp::Kind::mix, tp::Kind::graph}) {
+    tp::Options o = small();
+    o.kind = kind;
+    const auto one = tables(o, 24, 1), three = tables(o, 24, 3);
+    tessera::Team team(2);
+    const auto tail = tp::draw_tables(o, 20, 4, team);
+    for (size_t i = 0; i < one.size(); ++i) {
+      EXPECT_EQ(one[i].x, three[i].x);
+      EXPECT_EQ(one[i].y, three[i].y);
+      EXPECT_EQ(one[i].x, i >= 20 ? tail[i - 20].x : one[i].x);
+    }
+    tp::Options other = o;
+    other.seed = 6;
+    EXPECT_NE(one[0].x, tables(other, 1)[0].x);
   }
-  tp::Options other = o;
-  other.seed = 6;
-  EXPECT_NE(one[0].x, tables(other, 1)[0].x);
 }
 
 TEST(PriorTables, KeepTheImbalanceThatIsAsked) {
   tp::Options o = small(1024);
   o.imbalance = {2, 10};
   o.classes = {3, 10};
-  for (const tp::PriorTable& t : tables(o, 40)) {
+  auto drawn = tables(o, 40);
+  o.kind = tp::Kind::graph;
+  for (tp::PriorTable& t : tables(o, 10)) drawn.push_back(std::move(t));
+  for (const tp::PriorTable& t : drawn) {
     ASSERT_EQ(static_cast<size_t>(t.settings.classes), t.class_rows.size());
     const auto [low, high] = std::minmax_element(t.class_rows.begin(), t.class_rows.end());
     EXPECT_NEAR(1, static_cast<double>(*high) / static_cast<double>(*low) / t.settings.imbalance, 0.25);

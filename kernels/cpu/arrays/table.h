@@ -17,5 +17,8 @@ void tabulate_curve(RandomCurve&);
 void shifted_moments(float*, const float*, float, float, int64_t, double*, double*);
 void activate(Activation, float, float, float, const RandomCurve*, int64_t, float*);
 void split_feature(const TreeLevel&, float*, int32_t*, bool*);
+void node_ranges(const RandomCuts&, float*, float*);
+void sums_below(const RandomCuts&, const float*, float*, float*);
+void power_distances(const float*, int64_t, int64_t, int64_t, const float*, float, float*);
 
 }  // namespace tessera::TESSERA_ISA
