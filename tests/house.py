@@ -203,7 +203,7 @@ def tests_of_errors(texts):
     for path, text in texts.items():
         if path.parts[0] == "tests":
             tests |= {".".join(t) for t in re.findall(r"TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)", text)}
-    scripts = pathlib.Path("tests/CMakeLists.txt").read_text()
+    scripts = "".join(p.read_text() for p in [pathlib.Path("tests/CMakeLists.txt"), *pathlib.Path("tests/python").glob("*.py")])
     for row in re.findall(r"^\| .*$", pathlib.Path("tests/errors.md").read_text(), re.M):
         for name in re.findall(r"`(\w+(?:\.[^`]+)?)`", row.split("|")[-2]):
             begin = name.rstrip("*…")

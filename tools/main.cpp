@@ -157,7 +157,7 @@ int begin(int argc, char** argv) {
   tessera_launched(&program.place.rank, &program.place.ranks);
   for (int i = 0; i < argc; ++i) program.line += (i == 0 ? "" : " ") + quoted(argv[i]);
   for (auto* add : {add_fit, add_sample, add_evaluate, add_dedup, add_inspect, add_info, add_plan, add_estimate,
-                    add_tune, add_advise, add_sweep, add_example, add_prior})
+                    add_tune, add_advise, add_example, add_prior})
     add(program);
   know_flags(app);
   try {
@@ -175,8 +175,7 @@ int begin(int argc, char** argv) {
     return complain(
         TESSERA_E_USAGE,
         "no command given. Commands are fit, sample, evaluate, dedup, inspect, info, plan, estimate, tune, advise, "
-        "sweep, example and prior; tessera "
-        "--help describes them.");
+        "example and prior; tessera --help describes them.");
   return run(program.run, program.place);
 }
 

@@ -14,7 +14,7 @@ struct Measure {
   // its reference · below it · none, it has no ideal
   enum class Ideal { one, zero, half, reference, above_reference, none };
 
-  const char* key;    // in JSON, Python and sweeps
+  const char* key;    // in JSON and Python
   const char* group;  // "detection", "fidelity", "utility", "privacy"
   const char* label;
   const char* pointer;  // in the JSON of an evaluation

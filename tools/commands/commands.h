@@ -34,6 +34,5 @@ void add_plan(Program& program);
 void add_estimate(Program& program);
 void add_tune(Program& program);
 void add_advise(Program& program);
-void add_sweep(Program& program);
 void add_example(Program& program);
 void add_prior(Program& program);

@@ -1,4 +1,4 @@
-// The options of training, shared by fit, sweep and those that say what a fit would be.
+// The options of training, shared by fit and those that say what a fit would be.
 #pragma once
 #include <CLI/App.hpp>
 #include <cstdint>

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 
 #include "tessera/tessera.hpp"
@@ -35,9 +34,4 @@ void write_whole(const std::string& path, const std::string& text) {
   const int error = errno;
   if (file >= 0) ::unlink(beside.c_str());
   throw tessera::Error(TESSERA_E_IO, fmt::format("{}: it cannot be written ({}).", path, std::strerror(error)));
-}
-
-std::string read_whole(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }

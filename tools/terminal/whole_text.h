@@ -4,5 +4,3 @@
 
 // Replaces an existing file. Error(IO) names the file; the old one is then untouched.
 void write_whole(const std::string& path, const std::string& text);
-// The whole file; empty where there is none that can be read.
-std::string read_whole(const std::string& path);
