@@ -79,12 +79,13 @@ class BrokenRules {
 
   // Checks a rule in the form that fit accepts; comparisons joined by "and" are checked separately.
   void check_given(const std::string& text, Team& team) {
-    const std::vector<std::string> columns = JointRule::columns_in(text), key = KeyRule::columns_in(text);
+    const std::vector<std::string> columns = columns_in(text, kInFixedCombinations),
+                                   key = columns_in(text, kUniqueTogether);
     if (key.size() == 2) {
       const auto head = [&](const std::string& name) {
         return head_of(real_.columns[static_cast<size_t>(parse_column(quoted_name(name), real_, "a key"))]);
       };
-      add(text, "given", KeyRule(head(key[0]), head(key[1]), 1, {}).broken(synthetic_, real_), key);
+      add(text, "given", make_rule(KeyData{head(key[0]), head(key[1]), 1, {}})->broken(synthetic_, real_), key);
       return;
     }
     if (columns.empty()) {
@@ -94,10 +95,10 @@ class BrokenRules {
     std::vector<Column> parts;
     for (const std::string& name : columns)
       parts.push_back(head_of(real_.columns[static_cast<size_t>(parse_column(quoted_name(name), real_, "`rule`"))]));
-    const JointRule rule(text, std::move(parts));
+    const RulePtr rule = make_rule(JointData{text, std::move(parts)});
     Table learned = real_;
-    rule.reduce(learned, team);
-    add(text, "given", rule.broken(synthetic_, learned), columns);
+    rule->reduce(learned, team);
+    add(text, "given", rule->broken(synthetic_, learned), columns);
   }
 
   // Checks an expression that every row should meet.

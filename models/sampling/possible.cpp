@@ -11,8 +11,6 @@
 #include "models/sampling/shown.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
-#include "tables/rules/kinds/computed.h"
-#include "tables/rules/kinds/missing.h"
 #include "tables/rules/rule/columns.h"
 #include "tables/table/decimals.h"
 
@@ -90,11 +88,10 @@ class Checker {
     Cells cells{of, false, false};
     if (!is_numeric(of.type)) return cells;
     for (const FoundRule& f : model_.rules.found()) {
-      if (const auto* missing = dynamic_cast<const MissingRule*>(f.rule.get()))
-        if (missing->target() == of.name) return cells;
-      const auto* rule = dynamic_cast<const ComputedRule*>(f.rule.get());
-      if (rule == nullptr || rule->target() != of.name) continue;
-      const Arithmetic is = parse_arithmetic(rule->expression(), schema_, "a rule");
+      if (f.rule->column() != of.name) continue;
+      if (f.rule->makes() == TableRule::Makes::missing) return cells;
+      if (f.rule->expression().empty()) continue;
+      const Arithmetic is = parse_arithmetic(f.rule->expression(), schema_, "a rule");
       const Interval range = range_of(is);
       if (!std::isfinite(range.low) || !std::isfinite(range.high)) return cells;
       const double unit = kind_of(of.type).unit;

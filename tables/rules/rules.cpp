@@ -8,9 +8,6 @@
 #include "base/text/json_fields.h"
 #include "tables/expression/where.h"
 #include "tables/kinds/number_writer.h"
-#include "tables/rules/kinds/repeat.h"
-#include "tables/rules/kinds/rising.h"
-#include "tables/rules/kinds/running.h"
 #include "tables/rules/rule/columns.h"
 
 namespace tessera {
@@ -18,21 +15,20 @@ namespace tessera {
 std::vector<std::string> Rules::rising() const {
   std::vector<std::string> out;
   for (const FoundRule& f : found_)
-    if (const auto* rule = dynamic_cast<const RisingRule*>(f.rule.get())) out.push_back(rule->column());
+    if (f.rule->makes() == TableRule::Makes::steps) out.push_back(f.rule->column());
   return out;
 }
 
 std::vector<std::string> Rules::firsts() const {
   std::vector<std::string> out;
   for (const FoundRule& f : found_)
-    if (const auto* rule = dynamic_cast<const RunningRule*>(f.rule.get())) out.push_back(rule->column());
+    if (f.rule->makes() == TableRule::Makes::sums) out.push_back(f.rule->column());
   return out;
 }
 
 bool Rules::repeats(const std::string& learned) const {
   return std::any_of(found_.begin(), found_.end(), [&](const FoundRule& f) {
-    const auto* rule = dynamic_cast<const RepeatRule*>(f.rule.get());
-    return rule != nullptr && rule->column() == learned;
+    return f.rule->makes() == TableRule::Makes::copies && f.rule->column() == learned;
   });
 }
 

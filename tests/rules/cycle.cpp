@@ -33,11 +33,11 @@ Table shop(int64_t rows) {
 TEST(CycleRules, PhasesCountFromMondayAndMidnight) {
   Column date, time;
   date.type = ColumnType::date, time.type = ColumnType::datetime;
-  EXPECT_EQ(CycleRule::phase_of(date, 0), 3);   // 1970-01-01, a Thursday
-  EXPECT_EQ(CycleRule::phase_of(date, -4), 6);  // the Sunday before
-  EXPECT_EQ(CycleRule::phase_of(date, 4), 0);
-  EXPECT_EQ(CycleRule::phase_of(time, -1), kDay - 1);
-  EXPECT_EQ(CycleRule::phase_of(time, 3 * kDay + 61), 61);
+  EXPECT_EQ(phase_of(date, 0), 3);   // 1970-01-01, a Thursday
+  EXPECT_EQ(phase_of(date, -4), 6);  // the Sunday before
+  EXPECT_EQ(phase_of(date, 4), 0);
+  EXPECT_EQ(phase_of(time, -1), kDay - 1);
+  EXPECT_EQ(phase_of(time, 3 * kDay + 61), 61);
 }
 
 TEST(CycleRules, AreFoundWithTheOrdersThatDaysHave) {
@@ -157,8 +157,8 @@ TEST(MonthRules, KeepDatesAtTheEndsOfMonths) {
                     [&](int64_t i) {
                       const auto at = static_cast<size_t>(i);
                       const double issued = column(rows, "issued").numbers[at], paid = column(rows, "paid").numbers[at];
-                      return MonthRule::on_first(issued) && MonthRule::on_first(paid) && paid >= issued &&
-                             MonthRule::on_last(column(rows, "closing").numbers[at]);
+                      return on_first_of_month(issued) && on_first_of_month(paid) && paid >= issued &&
+                             on_last_of_month(column(rows, "closing").numbers[at]);
                     }),
               1)
         << options.method;

@@ -7,8 +7,6 @@
 
 #include "base/error.h"
 #include "tables/kinds/kind.h"
-#include "tables/rules/kinds/missing.h"
-#include "tables/rules/kinds/repeat.h"
 #include "tables/rules/rule/columns.h"
 
 namespace tessera {
@@ -38,12 +36,12 @@ KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const K
     fillable_.push_back(source < 0 || model.encoder.reach(source).present ? 1 : 0);
   }
   for (const FoundRule& f : model.rules.found())
-    if (dynamic_cast<const RepeatRule*>(f.rule.get()) != nullptr) {
+    if (f.rule->makes() == TableRule::Makes::copies) {
       const std::vector<std::string> pair = f.rule->columns(columns.table());
       repeats_.emplace_back(place_of(columns.table(), pair[0]), place_of(columns.table(), pair[1]));
-    } else if (const auto* rule = dynamic_cast<const MissingRule*>(f.rule.get()))
-      for (size_t c = 0; c < fillable_.size(); ++c)
-        if (columns.table().columns[c].name == rule->target()) fillable_[c] = 0;
+    } else if (f.rule->makes() == TableRule::Makes::missing) {
+      if (const int c = place_of(columns.table(), f.rule->column()); c >= 0) fillable_[static_cast<size_t>(c)] = 0;
+    }
 }
 
 // No candidate of a row meets a term that the row's given cells decide otherwise.

@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tables/formats/calendar.h"
 #include "tables/formats/number_format.h"
 #include "tables/kinds/number_writer.h"
-#include "tables/rules/kinds/computed.h"
-#include "tables/rules/kinds/function.h"
-#include "tables/rules/kinds/rate.h"
 #include "tables/rules/rule/columns.h"
 
 namespace tessera {
@@ -15,11 +13,6 @@ namespace {
 
 constexpr int kMaxSteps = 40;
 constexpr double kMet = 1.0 / 256;  // share of a column's range that enough of 1,024 candidates meet
-
-bool computes(const TableRule& rule) {
-  return dynamic_cast<const ComputedRule*>(&rule) != nullptr || dynamic_cast<const RateRule*>(&rule) != nullptr ||
-         dynamic_cast<const FunctionRule*>(&rule) != nullptr;
-}
 
 // How a column is computed.
 struct Chain {
@@ -33,7 +26,7 @@ class Solver {
   Solver(const RowModel& model, const ShownColumns& columns, Table& given)
       : model_(model), columns_(columns), given_(given), solved_(given.columns.size()) {
     for (const FoundRule& f : model.rules.found())
-      if (computes(*f.rule)) rules_.push_back({f.rule.get(), f.rule->columns(given)});
+      if (f.rule->makes() == TableRule::Makes::values) rules_.push_back({f.rule.get(), f.rule->columns(given)});
   }
 
   // What leaves one number first, then what leaves more and more of them; and from one column to the next before whole

@@ -199,8 +199,7 @@ std::optional<FoundRule> rule_of(const RuleSearch& search, const Source& source,
   const auto evidence = search.evidence_of(holds, tried);
   if (!evidence) return {};
   const Column& c = search.column(target.column);
-  return FoundRule{std::make_shared<BandRule>(head_of(c), head_of(source.column), proposal.cuts), *evidence, "",
-                   c.name};
+  return FoundRule{make_rule(BandData{head_of(c), head_of(source.column), proposal.cuts}), *evidence};
 }
 
 // Proposing rows by their number.

@@ -46,8 +46,6 @@ std::optional<Evidence> evidence_below(const RuleSearch& search, const Column& l
     // The distance is missing where the upper one is; it has to be known where it is not.
     return b != b ? -1 : a <= b ? 1 : 0;
   };
-  for (const int64_t row : search.proposing)
-    if (holds(row, row) == 0) return {};
   return search.evidence_of(holds, tried);
 }
 
@@ -75,9 +73,7 @@ void break_ties(Order& order, const RuleSearch& search) {
 
 Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>& given,
                const std::vector<std::string>& fresh) {
-  Order out;
-  for (int j = 0; j < static_cast<int>(search.columns()) && out.columns.size() < kMaxBoundColumns; ++j)
-    if (search.usable(j) && is_numeric(search.column(j).type)) out.columns.push_back(j);
+  Order out{search.usable_numbers(kMaxBoundColumns), {}};
   const auto asked = [&](size_t lower, size_t upper) {
     return std::find(given.begin(), given.end(), std::pair(out.columns[lower], out.columns[upper])) != given.end();
   };
@@ -226,7 +222,7 @@ std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<s
     for (size_t lower = 0; lower < n; ++lower) {
       if (!order.loose[lower][upper] || order.follows(lower, upper)) continue;
       const std::vector<std::string> one{column(lower).name};
-      FoundRule found{std::make_shared<LooseBoundRule>(head_of(column(upper)), one), *order.below[lower][upper]};
+      FoundRule found{make_rule(LooseBoundData{head_of(column(upper)), one}), *order.below[lower][upper]};
       found.check = found.rule->text();
       out.push_back(std::move(found));
     }
@@ -250,7 +246,7 @@ std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<s
     std::vector<const Column*> below;
     for (const std::string& name : lower) below.push_back(search.table.find(name));
     FixedValues fixed = FixedSearch(search, column(upper), below).find();
-    out.push_back({std::make_shared<BoundRule>(head_of(column(upper)), std::move(lower), std::move(fixed)), evidence});
+    out.push_back({make_rule(BoundData{head_of(column(upper)), std::move(lower), std::move(fixed)}), evidence});
   }
   return out;
 }

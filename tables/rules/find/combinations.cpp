@@ -213,7 +213,7 @@ FoundRule rule_of(const RuleSearch& search, const Group& group) {
     parts.push_back(head_of(search.column(j)));
     name += (name.empty() ? "" : " | ") + parts.back().name;
   }
-  return {std::make_shared<JointRule>(free_name(search.table, name), std::move(parts)), group.evidence};
+  return {make_rule(JointData{free_name(search.table, name), std::move(parts)}), group.evidence};
 }
 
 }  // namespace

@@ -86,10 +86,7 @@ bool has_stable_numbers(const RuleSearch& search, Arithmetic expression, const C
 }  // namespace
 
 std::optional<FoundRule> find_copy(const RuleSearch& search) {
-  std::vector<int> texts;
-  for (size_t j = 0; j < search.columns(); ++j)
-    if (search.usable(static_cast<int>(j)) && !is_numeric(search.column(static_cast<int>(j)).type))
-      texts.push_back(static_cast<int>(j));
+  const std::vector<int> texts = search.usable_columns(SIZE_MAX, [](const Column& c) { return !is_numeric(c.type); });
   const double tried = static_cast<double>(texts.size() * texts.size()) / 2;
   for (size_t b = 1; b < texts.size(); ++b)
     for (size_t a = 0; a < b; ++a) {
@@ -99,13 +96,9 @@ std::optional<FoundRule> find_copy(const RuleSearch& search) {
         const int32_t is = copy.codes[static_cast<size_t>(other)], of = kept.codes[static_cast<size_t>(row)];
         return is < 0 && of < 0 ? -1 : (is < 0 ? -1 : code[static_cast<size_t>(is)]) == of ? 1 : 0;
       };
-      const bool proposed =
-          std::all_of(search.proposing.begin(), search.proposing.end(), [&](int64_t r) { return holds(r, r) != 0; });
-      const auto evidence = proposed ? search.evidence_of(holds, tried) : std::nullopt;
+      const auto evidence = search.evidence_of(holds, tried);
       kept.relax(), copy.relax();
-      if (evidence)
-        return FoundRule{std::make_shared<ComputedRule>(head_of(copy), quoted_name(kept.name)), *evidence, "",
-                         copy.name};
+      if (evidence) return FoundRule{make_rule(ComputedData{head_of(copy), quoted_name(kept.name)}), *evidence};
     }
   return {};
 }
@@ -120,13 +113,10 @@ std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed&
     return same_number(value, computed, target) ? 1 : 0;
   };
   FoundRule found;
-  found.column = target.name;
   if (given) {
-    for (int64_t row = 0; row < search.table.rows; ++row) {
-      const int here = holds(row, row);
-      if (here == 0) return {};
-      found.evidence.rows += here > 0;
-    }
+    const auto rows = search.kept_rows(holds);
+    if (!rows) return {};
+    found.evidence.rows = *rows;
   } else {
     const auto evidence = search.evidence_of(holds, tried);
     if (!evidence || !has_stable_numbers(search, expression, target)) return {};
@@ -138,7 +128,7 @@ std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed&
     if (!search.options.by_rejection || is_spelled(target)) return {};
     found.check = quoted_name(target.name) + " >= 0";
   }
-  found.rule = std::make_shared<ComputedRule>(head_of(target), rule.expression);
+  found.rule = make_rule(ComputedData{head_of(target), rule.expression});
   return found;
 }
 

@@ -39,7 +39,7 @@ std::optional<bool> month_end(const RuleSearch& search, const Column& c) {
       const double x = c.numbers[static_cast<size_t>(row)];
       if (x != x) continue;
       if (seen.size() < kMinMonths) seen.insert(x);
-      first = first && MonthRule::on_first(x), last = last && MonthRule::on_last(x);
+      first = first && on_first_of_month(x), last = last && on_last_of_month(x);
       if (!first && !last) return {};
     }
   return seen.size() >= kMinMonths ? std::optional(last) : std::nullopt;
@@ -51,18 +51,18 @@ std::optional<FoundRule> month_of(const RuleSearch& search, const Column& c, dou
   Evidence e{0, 0, kMonthsByChance};
   for (const double x : c.numbers) {
     if (x != x) continue;
-    if (!(*last ? MonthRule::on_last(x) : MonthRule::on_first(x))) return {};
+    if (!(*last ? on_last_of_month(x) : on_first_of_month(x))) return {};
     ++e.rows;
   }
   for (const int64_t row : search.testing) e.held_out += !c.is_missing(row);
   if (!RuleSearch::beyond_chance(e.held_out, e.chance, tried)) return {};
-  return FoundRule{std::make_shared<MonthRule>(c.name, *last), e};
+  return FoundRule{make_rule(MonthData{c.name, *last}), e};
 }
 
 std::optional<FoundRule> cycle_of(const RuleSearch& search, const Column& c) {
   const bool daily = has_time(c);
   if (!daily && month_end(search, c)) return {};
-  if (digits_of(c) == kAllDigits || place_of(search.table, CycleRule::phase_of(c)) >= 0) return {};
+  if (digits_of(c) == kAllDigits || place_of(search.table, phase_of(c)) >= 0) return {};
   std::vector<double> counts(daily ? 24 : 7, 0.0);
   const double period = daily ? kind_of(c).day : 7;
   std::set<double> periods;
@@ -71,13 +71,13 @@ std::optional<FoundRule> cycle_of(const RuleSearch& search, const Column& c) {
       const double x = c.numbers[static_cast<size_t>(row)];
       if (x != x) continue;
       if (periods.size() < kMinCycles) periods.insert(std::floor(x / period));
-      ++counts[static_cast<size_t>(CycleRule::phase_of(c, x) / (daily ? kHour : 1))];
+      ++counts[static_cast<size_t>(phase_of(c, x) / (daily ? kHour : 1))];
     }
   if (periods.size() < kMinCycles || !is_uneven(counts)) return {};
   if (std::count(counts.begin(), counts.end(), 0.0) + 1 == static_cast<std::ptrdiff_t>(counts.size())) return {};
   Evidence e;
   for (const double x : c.numbers) e.rows += x == x;
-  return FoundRule{std::make_shared<CycleRule>(head_of(c)), e};
+  return FoundRule{make_rule(CycleData{head_of(c)}), e};
 }
 
 }  // namespace

@@ -129,10 +129,11 @@ class RuleFinder {
     RuleSearch in_place = search();
     std::vector<FoundRule> missing = find_missing(in_place);
     // Forms are missing where their columns are.
-    std::erase_if(
-        missing, [&](const FoundRule& f) { return std::find(forms_.begin(), forms_.end(), f.column) != forms_.end(); });
+    std::erase_if(missing, [&](const FoundRule& f) {
+      return std::find(forms_.begin(), forms_.end(), f.rule->column()) != forms_.end();
+    });
     keep(find_months(in_place));
-    for (const FoundRule& f : missing) in_place.filled.push_back(f.column);
+    for (const FoundRule& f : missing) in_place.filled.push_back(f.rule->column());
     std::vector<FoundRule> combinations = find_combinations(in_place);
     keep(std::move(missing));
     keep(std::move(combinations));
@@ -149,8 +150,9 @@ class RuleFinder {
   }
 
   void reduce_form(const FoundRule& found) {
-    forms_.push_back(dynamic_cast<const FormRule&>(*found.rule).form());
     found.rule->reduce(table_, team_);
+    const int moved = place_of(table_, found.rule->column());  // its form is before it
+    forms_.push_back(table_.columns[static_cast<size_t>(moved - 1)].name);
     table_.relax();
   }
 
@@ -189,11 +191,11 @@ class RuleFinder {
   // A rule that the user gives: by construction if it computes a column or orders two, and the table keeps it; else
   // sampled rows are checked. The table is reduced after the last one, as rules may name each other's columns.
   void give(const std::string& text) {
-    if (const std::vector<std::string> columns = JointRule::columns_in(text); !columns.empty()) {
+    if (const std::vector<std::string> columns = columns_in(text, kInFixedCombinations); !columns.empty()) {
       combinations_.emplace_back(text, columns);
       return;
     }
-    if (const std::vector<std::string> columns = KeyRule::columns_in(text); !columns.empty()) {
+    if (const std::vector<std::string> columns = columns_in(text, kUniqueTogether); !columns.empty()) {
       keys_.emplace_back(text, columns);
       return;
     }

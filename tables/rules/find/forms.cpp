@@ -37,7 +37,7 @@ class FormLevels {
  public:
   FormLevels(const RuleSearch& search, const Column& c) : search_(search), column_(c) {}
 
-  std::vector<FormRule::Level> find() {
+  std::vector<FormLevel> find() {
     std::vector<double> some = counted(search_.proposing);
     std::vector<double> distinct = some;
     std::sort(distinct.begin(), distinct.end());
@@ -50,7 +50,7 @@ class FormLevels {
                      });
     widen(all ? std::optional(Grid{1, 0, digits}) : std::nullopt, some, counted(search_.testing));
     if (levels_.size() < 2) return {};
-    std::stable_sort(levels_.begin(), levels_.end(), [](const FormRule::Level& a, const FormRule::Level& b) {
+    std::stable_sort(levels_.begin(), levels_.end(), [](const FormLevel& a, const FormLevel& b) {
       return a.grid && (!b.grid || a.grid->spacing() > b.grid->spacing());
     });
     return shares();
@@ -164,19 +164,19 @@ class FormLevels {
   }
 
   // Of all rows, without levels of fewer rows than a model may tell of: their rows are of the next one.
-  std::vector<FormRule::Level> shares() const {
-    std::vector<FormRule::Level> out = levels_;
+  std::vector<FormLevel> shares() const {
+    std::vector<FormLevel> out = levels_;
     const auto least = static_cast<double>(search_.holders.least({&column_}));
     for (bool few = true; few && out.size() > 1;) {
       double rows = 0;
-      for (FormRule::Level& l : out) l.share = 0;
+      for (FormLevel& l : out) l.share = 0;
       for (const double x : column_.numbers)
-        if (x == x) ++out[FormRule::level_of(out, x)].share, ++rows;
-      const auto rare = std::find_if(out.begin(), out.end(), [&](const FormRule::Level& l) { return l.share < least; });
+        if (x == x) ++out[level_of(out, x)].share, ++rows;
+      const auto rare = std::find_if(out.begin(), out.end(), [&](const FormLevel& l) { return l.share < least; });
       few = rare != out.end();
       if (few) out.erase(rare);
       else
-        for (FormRule::Level& l : out) l.share /= rows;
+        for (FormLevel& l : out) l.share /= rows;
     }
     if (out.size() < 2) out.clear();
     return out;
@@ -184,7 +184,7 @@ class FormLevels {
 
   const RuleSearch& search_;
   const Column& column_;
-  std::vector<FormRule::Level> levels_;
+  std::vector<FormLevel> levels_;
 };
 
 // Means over as many rows as any number of a model is.
@@ -210,11 +210,11 @@ std::vector<FoundRule> find_forms(const RuleSearch& search) {
   search.team.for_each(static_cast<int64_t>(found.size()), [&](int64_t j) {
     const Column& c = search.column(static_cast<int>(j));
     if (!search.usable(static_cast<int>(j)) || !is_numeric(c.type) || c.type == ColumnType::date) return;
-    std::vector<FormRule::Level> levels = FormLevels(search, c).find();
+    std::vector<FormLevel> levels = FormLevels(search, c).find();
     if (!levels.empty()) {
       const auto [low, high] = ends_of(c, search.holders.least({&c}));
       found[static_cast<size_t>(j)] =
-          FoundRule{std::make_shared<FormRule>(c.name, std::move(levels), low, high), {search.table.rows}};
+          FoundRule{make_rule(FormData{c.name, std::move(levels), low, high}), {search.table.rows}};
     }
     c.relax();
   });
@@ -238,7 +238,7 @@ std::vector<FoundRule> find_formats(const RuleSearch& search) {
     for (const int64_t n : rows) all += n, known += n >= least ? n : 0, formats += n >= least;
     c.format = c.values[static_cast<size_t>(std::max_element(rows.begin(), rows.end()) - rows.begin())];
     if (search.usable(j) && formats > 1 && 2 * known > all) {
-      out.push_back({std::make_shared<FormRule>(c.name), {all}});
+      out.push_back({make_rule(FormData{c.name}), {all}});
     } else {
       c.values.clear();
       c.codes = c.codes.empty_like();

@@ -50,13 +50,6 @@ class FunctionTarget {
   std::vector<double> digits_;  // of each of its texts
 };
 
-std::vector<int> times_in(const RuleSearch& search) {
-  std::vector<int> out;
-  for (int j = 0; j < static_cast<int>(search.columns()) && out.size() < kMaxSources; ++j)
-    if (search.usable(j) && when_parts(search.column(j)) != 0) out.push_back(j);
-  return out;
-}
-
 std::optional<FoundRule> given_by(const RuleSearch& search, const FunctionTarget& target, const TimeFunction& f,
                                   const Column& a, const Column& b, double tried) {
   const auto holds = [&](int64_t row, int64_t other) {
@@ -65,15 +58,11 @@ std::optional<FoundRule> given_by(const RuleSearch& search, const FunctionTarget
     if (value != value || given != given) return (value != value) == (given != given) ? -1 : 0;
     return target.same(value, given) ? 1 : 0;
   };
-  for (const int64_t row : search.proposing)
-    if (holds(row, row) == 0) return {};
   const auto evidence = search.evidence_of(holds, tried);
   if (!evidence) return {};
   std::vector<std::string> of{a.name};
   if (f.two) of.push_back(b.name);
-  const Column& c = target.column();
-  return FoundRule{std::make_shared<FunctionRule>(head_of(c), f, std::move(of), target.picture()), *evidence, "",
-                   c.name};
+  return FoundRule{make_rule(FunctionData{head_of(target.column()), &f, std::move(of), target.picture()}), *evidence};
 }
 
 // A sum says so: seconds = 86400 * (at - '1970-01-01').
@@ -81,7 +70,7 @@ bool counts_time(const TimeFunction& f) { return f.inverse != nullptr && f.needs
 
 // Of one column each, or of two.
 std::optional<FoundRule> find_given(const RuleSearch& search, bool two) {
-  const std::vector<int> times = times_in(search);
+  const std::vector<int> times = search.usable_columns(kMaxSources, [](const Column& c) { return when_parts(c) != 0; });
   const auto tried = static_cast<double>(time_functions().size() * search.columns() *
                                          std::max<size_t>(times.size(), 1) * (two ? times.size() : 1));
   for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
@@ -124,20 +113,20 @@ std::optional<FoundRule> spelled(const RuleSearch& search, const std::vector<int
   for (const int j : columns) all.push_back(&search.column(j)), names.push_back(search.column(j).name);
   Evidence e{0, 0, chance};
   for (size_t i = 0; i < static_cast<size_t>(search.table.rows); ++i) {
-    const double x = SpelledRule::number(all, i), time = x == x ? f.inverse(x) : kMissing;
+    const double x = spelled_number(all, i), time = x == x ? f.inverse(x) : kMissing;
     if (x == x && time != time) return {};
     e.rows += x == x;
   }
   for (const int64_t row : search.testing) {
-    const double x = SpelledRule::number(all, static_cast<size_t>(row));
+    const double x = spelled_number(all, static_cast<size_t>(row));
     e.held_out += x == x;
   }
   const std::string what = f.needs == kHasTime ? "time of " : "date of ";
-  auto rule = std::make_shared<SpelledRule>(names, f, free_name(search.table, what + names.front()));
+  SpelledData rule{free_name(search.table, what + names.front()), names, &f};
   const auto tried = static_cast<double>(search.columns() * time_functions().size());
   // of pairs of rows: what chance gives nearly always is evidence too, if there is much of it
   if (!RuleSearch::beyond_chance(std::min(distinct, e.held_out) / 2, chance * chance, tried)) {
-    const Column time = rule->spelled(search.table);
+    const Column time = spelled_in(rule, search.table);
     const auto follows = [&](int j) {
       if (!search.usable(j) || std::find(columns.begin(), columns.end(), j) != columns.end()) return false;
       // seconds of a time in a column of its own are a sum
@@ -153,7 +142,7 @@ std::optional<FoundRule> spelled(const RuleSearch& search, const std::vector<int
     for (int j = 0; j < static_cast<int>(search.columns()) && !any; ++j) any = follows(j);
     if (!any) return {};
   }
-  return FoundRule{std::move(rule), e};
+  return FoundRule{make_rule(std::move(rule)), e};
 }
 
 std::optional<FoundRule> spelled_by(const RuleSearch& search, int j) {
@@ -187,7 +176,7 @@ std::vector<std::vector<int>> days_in_parts(const RuleSearch& search) {
     for (int part = 0; part < 3; ++part) {
       std::set<double> seen;
       const bool within = std::all_of(search.proposing.begin(), search.proposing.end(), [&](int64_t row) {
-        const double x = SpelledRule::number({&c}, static_cast<size_t>(row));
+        const double x = spelled_number({&c}, static_cast<size_t>(row));
         if (seen.size() < kMinSpelled) seen.insert(x);
         return x != x || (x >= kLow[part] && x <= kHigh[part]);
       });
@@ -210,7 +199,7 @@ double days_by_chance(const RuleSearch& search, const std::vector<int>& parts, c
   for (size_t i = 0; i < search.testing.size(); ++i) {
     const auto row = static_cast<size_t>(search.testing[i]);
     const auto other = static_cast<size_t>(search.testing[(i + 1) % search.testing.size()]);
-    const double month = SpelledRule::number({&search.column(parts[0]), &search.column(parts[1])}, row);
+    const double month = spelled_number({&search.column(parts[0]), &search.column(parts[1])}, row);
     const double time = day.inverse(100 * month + search.column(parts[2]).numbers[other]);
     if (month == month) ++rows, valid += time == time;
   }

@@ -1,5 +1,4 @@
 // Columns whose values lie on a grid coarser than their digits.
-#include "tables/rules/kinds/bound.h"
 #include "tables/rules/kinds/grid.h"
 
 #include <algorithm>
@@ -70,12 +69,10 @@ std::optional<FoundRule> grid_of_column(const RuleSearch& search, const Column& 
   // The same value again says nothing: distinct ones count.
   if (!RuleSearch::beyond_chance(static_cast<int64_t>(values.size()) - 1, e.chance, tried)) return {};
   if (groups_on(search, c, unit, step) < search.holders.least({&c})) return {};
-  for (int64_t row = 0; row < search.table.rows; ++row) {
-    const int here = holds(row, row);
-    if (here == 0) return {};
-    e.rows += here > 0;
-  }
-  return FoundRule{std::make_shared<GridRule>(c.name, said, Grid{step, first, digits}), e};
+  const auto rows = search.kept_rows(holds);
+  if (!rows) return {};
+  e.rows = *rows;
+  return FoundRule{make_rule(GridData{c.name, said, {step, first, digits}}), e};
 }
 
 }  // namespace
@@ -85,8 +82,8 @@ std::vector<FoundRule> find_grids(const RuleSearch& search, const std::vector<Fo
   for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
     const Column& c = search.column(j);
     if (!search.usable(j) || !is_numeric(c.type)) continue;
-    const BoundRule* bound = bound_of(bounds, c.name);
-    const std::string said = bound != nullptr ? bound->distance() : quoted_name(c.name);
+    std::string said = learned_as(bounds, c.name);
+    if (said.empty()) said = quoted_name(c.name);
     if (auto found = grid_of_column(search, c, said, static_cast<double>(search.columns())))
       out.push_back(std::move(*found));
     c.relax();

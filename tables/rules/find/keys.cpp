@@ -64,8 +64,8 @@ std::optional<Counted> counted(const Column& outer, const Column& inner) {
 }
 
 FoundRule rule_of(const RuleSearch& search, int outer, int inner, double first, std::vector<std::string> values) {
-  FoundRule found{std::make_shared<KeyRule>(head_of(search.column(outer)), head_of(search.column(inner)), first,
-                                            std::move(values))};
+  FoundRule found{
+      make_rule(KeyData{head_of(search.column(outer)), head_of(search.column(inner)), first, std::move(values)})};
   found.evidence.rows = search.table.rows;
   return found;
 }

@@ -102,7 +102,7 @@ std::vector<FoundRule> find_missing(const RuleSearch& search) {
       };
       const auto evidence = search.evidence_of(holds, tried);
       if (!evidence) continue;
-      out.push_back({std::make_shared<MissingRule>(target.name, *where), *evidence, "", target.name});
+      out.push_back({make_rule(MissingData{target.name, *where}), *evidence});
       ruled[static_cast<size_t>(t)] = asked[static_cast<size_t>(o)] = 1;
     }
   }

@@ -244,11 +244,8 @@ std::vector<Numbers> possible_factors(const RuleSearch& search) {
   for (int j = 0; j < static_cast<int>(search.columns()) && out.size() < kMaxFactorColumns; ++j) {
     const Column& c = search.column(j);
     if (!search.usable(j) || !is_quantity(c)) continue;
-    Numbers n{j, half_unit(c), INFINITY, -INFINITY, 0, {}};
-    for (const int64_t row : search.proposing) {
-      n.x.push_back(c.numbers[static_cast<size_t>(row)]);
-      n.least = std::fmin(n.least, n.x.back()), n.most = std::fmax(n.most, n.x.back());
-    }
+    Numbers n{j, half_unit(c), INFINITY, -INFINITY, 0, numbers_in(c, search.proposing)};
+    for (const double x : n.x) n.least = std::fmin(n.least, x), n.most = std::fmax(n.most, x);
     c.relax();
     n.distinct = distinct_of(n.x);
     if (n.distinct >= 2) out.push_back(std::move(n));
@@ -307,7 +304,7 @@ std::optional<FoundRule> find_products(const RuleSearch& search, size_t most_tak
   // Products first: of a product rounded to cents, each factor is a quotient but for its digits. Of two columns that
   // give each other, the later one follows. What others are computed from comes after them.
   const auto order = [&](const Found& f) {
-    const int target = place_of(search.table, f.rule.column);
+    const int target = place_of(search.table, f.rule.rule->column());
     const bool backwards = f.of.size() == 1 && f.of.front() > target;
     return std::tuple(f.divides, backwards, std::find(needed.begin(), needed.end(), target) != needed.end());
   };

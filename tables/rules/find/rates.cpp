@@ -139,8 +139,8 @@ std::optional<FoundRule> rule_of_rates(const RuleSearch& search, const RatedPair
   const auto evidence = search.evidence_of(holds, tried);
   auto rates = evidence ? stable_rates(search, pair, by) : std::nullopt;
   if (!rates) return {};
-  return FoundRule{std::make_shared<RateRule>(head_of(pair.target), pair.of.name, by.column.name, std::move(*rates)),
-                   *evidence, "", pair.target.name};
+  return FoundRule{make_rule(RateData{std::move(*rates), head_of(pair.target), pair.of.name, by.column.name}),
+                   *evidence};
 }
 
 // A column in the proposing rows.
@@ -156,8 +156,7 @@ struct Category {
 };
 
 RatedNumbers rated_numbers(const RuleSearch& search, int column) {
-  RatedNumbers out{column, {}, 0};
-  for (const int64_t row : search.proposing) out.x.push_back(search.column(column).numbers[static_cast<size_t>(row)]);
+  RatedNumbers out{column, numbers_in(search.column(column), search.proposing), 0};
   out.distinct = distinct_of(out.x);
   return out;
 }

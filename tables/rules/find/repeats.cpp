@@ -6,7 +6,6 @@
 
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
-#include "tables/rules/kinds/bound.h"
 #include "tables/rules/kinds/repeat.h"
 #include "tables/rules/rule/columns.h"
 
@@ -17,12 +16,6 @@ constexpr size_t kMaxRepeatColumns = 300;  // the work grows with their square
 constexpr double kMinRepeats = 0.02;       // of the rows; rarer copies are not worth a level
 constexpr double kOverChance = 4;          // times as many as among shuffled rows
 constexpr double kNear = 2;                // units of the last digit
-
-std::vector<double> of_rows(const Column& c, const std::vector<int64_t>& rows) {
-  std::vector<double> out;
-  for (const int64_t row : rows) out.push_back(c.numbers[static_cast<size_t>(row)]);
-  return out;
-}
 
 // The next number of two significant digits, away from others.
 double outwards(double x, bool up) {
@@ -39,8 +32,8 @@ struct SearchedNumbers {
 
   SearchedNumbers(const RuleSearch& search, int j)
       : column(j),
-        proposing(of_rows(search.column(j), search.proposing)),
-        testing(of_rows(search.column(j), search.testing)),
+        proposing(numbers_in(search.column(j), search.proposing)),
+        testing(numbers_in(search.column(j), search.testing)),
         often(frequent_numbers(proposing)) {}
 };
 
@@ -49,7 +42,7 @@ class Repeats {
   Repeats(const RuleSearch& search, const std::vector<FoundRule>& bounds) : search_(search) {
     for (int j = 0; j < static_cast<int>(search.columns()) && all_.size() < kMaxRepeatColumns; ++j) {
       const Column& c = search.column(j);
-      if (!search.usable(j) || !is_numeric(c.type) || bound_of(bounds, c.name) != nullptr) continue;
+      if (!search.usable(j) || !is_numeric(c.type) || !learned_as(bounds, c.name).empty()) continue;
       SearchedNumbers numbers(search, j);
       if (std::none_of(numbers.proposing.begin(), numbers.proposing.end(), [](double x) { return x != x; }))
         all_.push_back(std::move(numbers));
@@ -130,8 +123,8 @@ class Repeats {
     };
     const auto rows = static_cast<int64_t>(copied.size());
     const double share = static_cast<double>(rows) / static_cast<double>(search_.table.rows);
-    return FoundRule{std::make_shared<RepeatRule>(c.name, of.name, share, outwards(mean(copied.begin()), false),
-                                                  outwards(mean(copied.rbegin()), true)),
+    return FoundRule{make_rule(RepeatData{c.name, of.name, share, outwards(mean(copied.begin()), false),
+                                          outwards(mean(copied.rbegin()), true)}),
                      {rows, repeated.held_out, repeated.chance}};
   }
 

@@ -29,11 +29,11 @@ class RunningSearch {
   explicit RunningSearch(const RuleSearch& search)
       : search_(search), steps_{search.options.key, search.options.index, search.options.key.empty(), false} {
     if (steps_.windows) steps_.key = free_name(search.table, "sequence");
-    previous_ = RunningRule::previous(search.table, steps_);
+    previous_ = steps_before(search.table, steps_);
     for (const int64_t row : search.proposing)
       if (before(row) >= 0 && rows_.size() < kLookedAt) rows_.push_back(row);
-    for (int j = 0; j < static_cast<int>(search.columns()); ++j)
-      if (is_part(j) && parts_.size() < kMaxRunningParts) parts_.push_back(j);
+    parts_ = search.usable_columns(
+        kMaxRunningParts, [](const Column& c) { return is_numeric(c.type) && !is_instant(c) && is_complete(c); });
   }
 
   std::vector<FoundRule> run() {
@@ -57,10 +57,6 @@ class RunningSearch {
   }
 
  private:
-  bool is_part(int j) const {
-    const Column& c = search_.column(j);
-    return search_.usable(j) && is_numeric(c.type) && !is_instant(c) && is_complete(c);
-  }
   // Columns that are sums already: what is left of them is not what the rows say.
   bool is_taken(int j) const { return std::find(taken_.begin(), taken_.end(), j) != taken_.end(); }
   int32_t before(int64_t row) const { return previous_[static_cast<size_t>(row)]; }
@@ -78,7 +74,7 @@ class RunningSearch {
 
   Column head_of_change(int target) const {
     Column head = head_of(search_.column(target));
-    head.name = free_name(search_.table, RunningRule::change_of(head));
+    head.name = free_name(search_.table, "change of " + head.name);
     head.arrow.clear(), head.kind.clear();
     if (head.format != "%g") head.format.clear();
     return head;
@@ -127,7 +123,7 @@ class RunningSearch {
                                 : " + ") +
                   quoted_name(search_.column(t.column).name) +
                   (t.by < 0 ? "" : " * " + quoted_name(search_.column(t.by).name));
-    return running(target, std::make_shared<ComputedRule>(head_of_change(target), text), *evidence);
+    return running(target, make_rule(ComputedData{head_of_change(target), text}), *evidence);
   }
 
   // A table of changes, one column that has their size, and the categories.
@@ -153,18 +149,18 @@ class RunningSearch {
             (search_.usable(j) && !is_numeric(search_.column(j).type)))
           steps.columns.push_back(pick_rows(search_.column(j), rows));
       const auto found = find_rates(RuleSearch(steps, search_.options, Holders(steps, search_.options), search_.team));
-      if (found && found->column == name) return running(target, found->rule, found->evidence);
+      if (found && found->rule->column() == name) return running(target, found->rule, found->evidence);
     }
     return {};
   }
 
-  FoundRule running(int target, std::shared_ptr<const TableRule> change, const Evidence& evidence) const {
-    const Column head = head_of(search_.column(target));
-    return {std::make_shared<RunningRule>(head, head_of_change(target).name, std::move(change), steps_), evidence};
+  FoundRule running(int target, RulePtr change, const Evidence& evidence) const {
+    RunningData data{head_of(search_.column(target)), head_of_change(target).name, std::move(change), steps_};
+    return {make_rule(std::move(data)), evidence};
   }
 
   const RuleSearch& search_;
-  RunningRule::Steps steps_;
+  RunningSteps steps_;
   std::vector<int32_t> previous_;
   std::vector<int64_t> rows_;
   std::vector<int> parts_, taken_;

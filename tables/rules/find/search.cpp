@@ -49,6 +49,18 @@ bool RuleSearch::beyond_chance(int64_t rows, double chance, double tried) {
          static_cast<double>(rows) * -std::log(chance) >= kLogTables + std::log(std::max(tried, 1.0));
 }
 
+std::string learned_as(const std::vector<FoundRule>& rules, const std::string& column) {
+  for (const FoundRule& f : rules)
+    if (f.rule->column() == column && !f.rule->learned_as().empty()) return f.rule->learned_as();
+  return "";
+}
+
+std::vector<double> numbers_in(const Column& c, const std::vector<int64_t>& rows) {
+  std::vector<double> out;
+  for (const int64_t row : rows) out.push_back(c.numbers[static_cast<size_t>(row)]);
+  return out;
+}
+
 bool comparable(const Column& a, const Column& b) {
   return is_numeric(a.type) && is_numeric(b.type) && unit_of(a) == unit_of(b);
 }

@@ -33,12 +33,37 @@ class RuleSearch {
   std::vector<const Column*> columns_at(const std::vector<int>& places) const;
   // Whether rules may use a column: neither constant nor regenerated, and not set apart.
   bool usable(int j) const;
+  // The first `limit` of the usable columns that are `wanted`.
+  template <class Wanted>
+  std::vector<int> usable_columns(size_t limit, Wanted&& wanted) const {
+    std::vector<int> out;
+    for (int j = 0; j < static_cast<int>(columns()) && out.size() < limit; ++j)
+      if (usable(j) && wanted(column(j))) out.push_back(j);
+    return out;
+  }
+  std::vector<int> usable_numbers(size_t limit) const {
+    return usable_columns(limit, [](const Column& c) { return is_numeric(c.type); });
+  }
+
+  // Rows of the table that keep a rule: holds(row, row) is 1 there. None if one breaks it.
+  template <class Holds>
+  std::optional<int64_t> kept_rows(Holds&& holds) const {
+    int64_t rows = 0;
+    for (int64_t row = 0; row < table.rows; ++row) {
+      const int here = holds(row, row);
+      if (here == 0) return {};
+      rows += here > 0;
+    }
+    return rows;
+  }
 
   // `holds` of (row, other): 1 if the rule holds in `row` with its column's value of `other`, 0 if not, −1 if the row
-  // says nothing. None if a testing row breaks it, or if chance explains it: `tried` rules were looked at.
+  // says nothing. None if a row breaks it, or if chance explains it: `tried` rules were looked at.
   template <class Holds>
   std::optional<Evidence> evidence_of(Holds&& holds, double tried) const {
     Evidence e;
+    for (const int64_t row : proposing)
+      if (holds(row, row) == 0) return {};
     for (const int64_t row : testing) {
       const int said = holds(row, row);
       if (said == 0) return {};
@@ -52,11 +77,9 @@ class RuleSearch {
       }
     e.chance = kept / said;
     if (!beyond_chance(e.held_out, e.chance, tried)) return {};
-    for (int64_t row = 0; row < table.rows; ++row) {
-      const int here = holds(row, row);
-      if (here == 0) return {};
-      e.rows += here > 0;
-    }
+    const auto rows = kept_rows(holds);
+    if (!rows) return {};
+    e.rows = *rows;
     return e;
   }
 
@@ -66,6 +89,12 @@ class RuleSearch {
  private:
   static constexpr size_t kShifts = 3;  // pairings of the testing rows with each other's values
 };
+
+// For people, what is learned in the place of a column by one of these rules; "": the column.
+std::string learned_as(const std::vector<FoundRule>& rules, const std::string& column);
+
+// The numbers of a column in these rows.
+std::vector<double> numbers_in(const Column& c, const std::vector<int64_t>& rows);
 
 // A column and the expression that gives it in every row.
 struct Computed {

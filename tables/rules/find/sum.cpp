@@ -28,22 +28,18 @@ struct Centred {
   std::vector<double> x;
 };
 
-std::vector<double> values_of(const Column& c, const std::vector<int64_t>& rows) {
-  std::vector<double> out;
-  for (const int64_t row : rows) {
-    const double x = c.numbers[static_cast<size_t>(row)];
-    out.push_back(x / kind_of(c).unit);
-  }
-  return out;
+Centred centred(int column, std::vector<double> x) {
+  const auto n = static_cast<double>(x.size());
+  const double mean = std::accumulate(x.begin(), x.end(), 0.0) / n;
+  for (double& v : x) v -= mean;
+  const double deviation = std::sqrt(dot(x, x) / n);
+  return {column, mean, deviation, std::move(x)};
 }
 
 Centred centred(const Column& c, int column, const std::vector<int64_t>& rows) {
-  Centred out{column, 0, 0, values_of(c, rows)};
-  const auto n = static_cast<double>(rows.size());
-  out.mean = std::accumulate(out.x.begin(), out.x.end(), 0.0) / n;
-  for (double& v : out.x) v -= out.mean;
-  out.deviation = std::sqrt(dot(out.x, out.x) / n);
-  return out;
+  std::vector<double> x = numbers_in(c, rows);
+  for (double& v : x) v /= kind_of(c).unit;
+  return centred(column, std::move(x));
 }
 
 // Columns that are sums of others, with their factors.
@@ -211,14 +207,10 @@ struct Sample {
 };
 
 Centred without(const Centred& c, const std::vector<char>& left_out) {
-  Centred out{c.column, 0, 0, {}};
+  std::vector<double> x;
   for (size_t i = 0; i < c.x.size(); ++i)
-    if (left_out[i] == 0) out.x.push_back(c.x[i]);
-  const auto n = static_cast<double>(out.x.size());
-  out.mean = std::accumulate(out.x.begin(), out.x.end(), 0.0) / n;
-  for (double& v : out.x) v -= out.mean;
-  out.deviation = std::sqrt(dot(out.x, out.x) / n);
-  return out;
+    if (left_out[i] == 0) x.push_back(c.x[i]);
+  return centred(c.column, std::move(x));
 }
 
 // What the other columns of a sum leave of one of them, in the rows that are not left out.
@@ -306,10 +298,7 @@ std::optional<FoundRule> tried_alone(const RuleSearch& search, const std::vector
 }
 
 Sample sample_of(const RuleSearch& search) {
-  std::vector<int> columns;
-  for (size_t j = 0; j < search.columns() && columns.size() < kMaxSumColumns; ++j)
-    if (search.usable(static_cast<int>(j)) && is_numeric(search.column(static_cast<int>(j)).type))
-      columns.push_back(static_cast<int>(j));
+  std::vector<int> columns = search.usable_numbers(kMaxSumColumns);
   if (columns.size() < 2) return {};
   std::vector<int64_t> rows = search.proposing;
   for (const int j : columns) {

@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/text/json_fields.h"
 #include "tables/expression/arithmetic.h"
 #include "tables/formats/calendar.h"
 #include "tables/formats/moments.h"
-#include "tables/rules/rule/columns.h"
 
 namespace tessera {
 namespace {
@@ -54,73 +52,66 @@ size_t Bands::of(double x) const {
   return static_cast<size_t>(end - cuts.begin());
 }
 
-BandRule::BandRule(Column target, Column of, Bands bands)
-    : target_(std::move(target)), of_(std::move(of)), bands_(std::move(bands)) {
-  if (!is_numeric(target_.type)) return;
-  for (const std::string& text : bands_.values) numbers_.push_back(number_in(text, target_.name));
-}
+namespace {
 
-std::string BandRule::text() const {
-  std::string cuts;
-  for (const double cut : bands_.cuts) cuts += (cuts.empty() ? "" : ", ") + cut_text(of_, bands_.part, cut);
-  const std::string bands = bands_.cuts.size() > kMaxSaid ? fmt::format("in {} bands", bands_.values.size())
-                                                          : (bands_.with_cut ? "cut after " : "cut at ") + cuts;
-  const std::string of = quoted_name(of_.name);
-  return fmt::format("{} follows from {}, {}", quoted_name(target_.name),
-                     bands_.part == nullptr ? of : fmt::format(fmt::runtime(bands_.part->words), of), bands);
-}
-
-std::vector<char> BandRule::broken(const Table& rows, const Table&) const {
-  const Column &target = column_of(rows, target_.name), &of = numbers_of(rows, of_.name);
-  std::vector<char> out(of.numbers.size());
-  std::vector<int32_t> codes;
-  std::vector<std::string> all = target.values;
-  if (!is_numeric(target.type)) codes = codes_of(bands_.values, all);
-  for (size_t i = 0; i < out.size(); ++i) {
-    const double x = part_of(bands_.part, of, of.numbers[i]);
-    if (x != x || target.is_missing(static_cast<int64_t>(i))) continue;
-    const size_t band = bands_.of(x);
-    out[i] = is_numeric(target.type) ? band_value(target, i) != bands_.values[band] : target.codes[i] != codes[band];
+class BandRule : public GivesColumn<BandData> {
+ public:
+  explicit BandRule(BandData data) : GivesColumn(std::move(data)) {
+    if (is_numeric(data_.target.type))
+      for (const std::string& text : data_.bands.values) numbers_.push_back(number_in(text, data_.target.name));
   }
-  return out;
-}
 
-void BandRule::reduce(Table& table, Team&) const { remove_column(table, target_.name); }
-
-void BandRule::restore(Table& rows) const {
-  const Column& of = numbers_of(rows, of_.name);
-  Column out = target_;
-  const std::vector<int32_t> codes =
-      is_numeric(out.type) ? std::vector<int32_t>() : codes_of(bands_.values, out.values);
-  for (const double number : of.numbers) {
-    const double x = part_of(bands_.part, of, number);
-    const size_t band = x == x ? bands_.of(x) : 0;
-    if (is_numeric(out.type)) out.numbers.push_back(x == x ? numbers_[band] : kMissing);
-    else out.codes.push_back(x == x ? codes[band] : -1);
+  std::string text() const override {
+    const Bands& b = data_.bands;
+    std::string cuts;
+    for (const double cut : b.cuts) cuts += (cuts.empty() ? "" : ", ") + cut_text(data_.source, b.part, cut);
+    const std::string of = quoted_name(data_.source.name);
+    return fmt::format("{} follows from {}, {}", quoted_name(data_.target.name),
+                       b.part == nullptr ? of : fmt::format(fmt::runtime(b.part->words), of),
+                       b.cuts.size() > kMaxSaid ? fmt::format("in {} bands", b.values.size())
+                                                : (b.with_cut ? "cut after " : "cut at ") + cuts);
   }
-  out.reason = text();
-  rows.columns.push_back(std::move(out));
+  std::vector<std::string> columns(const Table&) const override { return {data_.target.name, data_.source.name}; }
+
+ private:
+  Column values(const Table& rows, bool) const override {
+    const Column& source = numbers_of(rows, data_.source.name);
+    Column out = data_.target;
+    const bool numbers = is_numeric(out.type);
+    const std::vector<int32_t> codes = numbers ? std::vector<int32_t>() : codes_of(data_.bands.values, out.values);
+    for (const double number : source.numbers) {
+      const double x = part_of(data_.bands.part, source, number);
+      const size_t band = x == x ? data_.bands.of(x) : 0;
+      if (numbers) out.numbers.push_back(x == x ? numbers_[band] : kMissing);
+      else out.codes.push_back(x == x ? codes[band] : -1);
+    }
+    return out;
+  }
+
+  std::vector<double> numbers_;  // the bands' values, of a target of numbers
+};
+
+}  // namespace
+
+RulePtr make_rule(BandData data) { return std::make_shared<BandRule>(std::move(data)); }
+
+void write_field(nlohmann::json& out, const char*, const Bands& bands) {
+  write_field(out, "part", bands.part);
+  out["cuts"] = bands.cuts, out["with_cut"] = bands.with_cut, out["values"] = bands.values;
 }
 
-nlohmann::json BandRule::to_json() const {
-  return {{"kind", kind()},         {"column", write_head(target_)},
-          {"of", write_head(of_)},  {"part", bands_.part == nullptr ? "" : bands_.part->name},
-          {"cuts", bands_.cuts},    {"with_cut", bands_.with_cut},
-          {"values", bands_.values}};
+void read_field(const Fields& f, const char*, Bands& bands) {
+  read_field(f, "part", bands.part);
+  bands.cuts = f.numbers("cuts"), bands.with_cut = f.flag("with_cut"), bands.values = f.texts("values");
 }
 
-std::unique_ptr<const TableRule> BandRule::read(const Fields& f) {
-  const std::string part = f.text("part");
-  Bands bands{time_function(part), f.numbers("cuts"), f.flag("with_cut"), f.texts("values")};
-  f.check(part.empty() || (bands.part != nullptr && bands.part->by_band),
-          "has a rule of bands of an unknown part, \"" + part + "\"");
-  Column of = read_head(Fields(f.at("of"), f.place()));
-  f.check(bands.part == nullptr || (when_parts(of) & bands.part->needs) == bands.part->needs,
-          "has a rule of bands of a part that its column lacks");
-  f.check(is_numeric(of.type) && !bands.cuts.empty() && bands.values.size() == bands.cuts.size() + 1 &&
+void BandData::check(const Fields& f) const {
+  f.check(
+      bands.part == nullptr || (bands.part->by_band && (when_parts(source) & bands.part->needs) == bands.part->needs),
+      "has a rule of bands of a part that its column lacks");
+  f.check(is_numeric(source.type) && !bands.cuts.empty() && bands.values.size() == bands.cuts.size() + 1 &&
               std::is_sorted(bands.cuts.begin(), bands.cuts.end()),
           "has a rule of bands that do not follow each other");
-  return std::make_unique<BandRule>(read_head(Fields(f.at("column"), f.place())), std::move(of), std::move(bands));
 }
 
 }  // namespace tessera

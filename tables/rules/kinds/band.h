@@ -1,8 +1,7 @@
 // A column that a number decides by the band it lies in: age_group by age, grade by score, year by date; or by the band
 // of a part of a date: quarter by its month, weekend by its weekday.
 #pragma once
-#include "tables/rules/rule/functions.h"
-#include "tables/rules/rule/rule.h"
+#include "tables/rules/rule/rule_of.h"
 
 namespace tessera {
 
@@ -19,25 +18,19 @@ struct Bands {
   size_t of(double x) const;
 };
 
-class BandRule : public TableRule {
- public:
-  // Error(format) if a value is no number where the target has them.
-  BandRule(Column target, Column of, Bands bands);
+struct BandData {
+  static constexpr const char* kKind = "bands";
+  static constexpr bool kListed = true;
+  Column target, source;  // without rows
+  Bands bands;
 
-  const char* kind() const override { return "bands"; }
-  std::string text() const override;
-  std::vector<std::string> columns(const Table&) const override { return {target_.name, of_.name}; }
-  std::vector<char> broken(const Table& rows, const Table& learned) const override;
-  void reduce(Table& table, Team& team) const override;
-  void restore(Table& rows) const override;
-  nlohmann::json to_json() const override;
-  static std::unique_ptr<const TableRule> read(const Fields& f);
-
- private:
-  Column target_, of_;  // without rows
-  Bands bands_;
-  std::vector<double> numbers_;  // the bands' values, of a target of numbers
+  static constexpr std::tuple kFields{std::pair{"column", &BandData::target}, std::pair{"of", &BandData::source},
+                                      std::pair{"", &BandData::bands}};
+  void check(const Fields& f) const;
 };
+void write_field(nlohmann::json& out, const char* name, const Bands& bands);
+void read_field(const Fields& f, const char* name, Bands& bands);
+RulePtr make_rule(BandData data);  // Error(format) if a value is no number where the target has them
 
 // The value of a row of the target, as Bands has it.
 std::string band_value(const Column& target, size_t row);

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/text/json_fields.h"
 #include "tables/expression/arithmetic.h"
 #include "tables/kinds/kind.h"
-#include "tables/rules/rule/columns.h"
 #include "tables/table/decimals.h"
 
 namespace tessera {
@@ -40,47 +38,158 @@ double above(double least, double distance, int digits) {
   return x < least && digits != kAllDigits ? rounded(x + 1 / grid_of(digits), digits) : x;
 }
 
-struct OrderOf {
-  Column target;
-  std::vector<std::string> lower;
+template <class Data>
+class OrderRule : public RuleOf<Data> {
+ public:
+  using RuleOf<Data>::RuleOf, RuleOf<Data>::data_;
+
+  std::string text() const override {
+    std::string out;
+    for (const std::string& lower : data_.lower)
+      out += (out.empty() ? "" : " and ") + quoted_name(data_.target.name) + " >= " + quoted_name(lower);
+    return out;
+  }
+  std::vector<std::string> columns(const Table&) const override {
+    std::vector<std::string> out{data_.target.name};
+    out.insert(out.end(), data_.lower.begin(), data_.lower.end());
+    return out;
+  }
+  std::vector<char> broken(const Table& rows, const Table&) const override {
+    const std::vector<const Column*> lower = all_of(rows, data_.lower);
+    const Column& c = numbers_of(rows, data_.target.name);
+    std::vector<char> out(c.numbers.size());
+    for (size_t i = 0; i < out.size(); ++i) out[i] = c.numbers[i] < largest(lower, i) ? 1 : 0;
+    return out;
+  }
 };
-OrderOf read_order(const Fields& f) {
-  OrderOf out{read_head(Fields(f.at("column"), f.place())), f.texts("not_below")};
-  const auto& lower = out.lower;
-  f.check(is_numeric(out.target.type) && !lower.empty() &&
-              std::find(lower.begin(), lower.end(), out.target.name) == lower.end(),
-          "has a rule of order between columns that have none");
-  return out;
-}
+
+class LooseBoundRule : public OrderRule<LooseBoundData> {
+ public:
+  using OrderRule::OrderRule;
+  std::string_view kept() const override { return kByRejection; }
+};
+
+class BoundRule : public OrderRule<BoundData> {
+ public:
+  using OrderRule::OrderRule;
+
+  std::string learned_as() const override {
+    std::string out = quoted_name(data_.target.name) + " - ";
+    for (const std::string& l : data_.lower) out += (l == data_.lower[0] ? "" : " or ") + quoted_name(l);
+    return out;
+  }
+  void reduce(Table& table, Team&) const override {
+    const std::vector<const Column*> lower = all_of(table, data_.lower);
+    Column& c = numbers_of(table, data_.target.name);
+    Column choice;
+    if (!data_.fixed.column.empty()) {
+      choice.name = data_.fixed.column, choice.type = ColumnType::category, choice.reason = text();
+      choice.values = choices();
+      for (double& x : c.numbers) {
+        const size_t fixed = x == x ? choice_of(x) : 0;
+        choice.codes.push_back(x == x ? static_cast<int32_t>(fixed) : -1);
+        if (x == x && fixed < data_.fixed.values.size()) x = kMissing;  // fill() puts the distance of another row there
+      }
+    }
+    int digits = digits_of(c);
+    for (const Column* l : lower) digits = std::max(digits, digits_of(*l));
+    c.type = digits == 0 ? ColumnType::integer : ColumnType::decimal;
+    c.decimals = digits == kAllDigits ? 15 : digits;
+    c.format = digits == kAllDigits ? "%g" : "";
+    c.arrow.clear();
+    c.reason = text();
+    for (size_t i = 0; i < c.numbers.size(); ++i) c.numbers[i] = rounded(c.numbers[i] - largest(lower, i), digits);
+    if (!data_.fixed.column.empty())
+      table.columns.insert(table.columns.begin() + place_of(table, data_.target.name), std::move(choice));
+  }
+
+  // A fixed value needs no distance; where the column is missing, which is learned with the distance, the choice is
+  // none.
+  void fill(Table& table, uint64_t seed) const override {
+    if (data_.fixed.column.empty()) return;
+    Column &choice = column_of(table, data_.fixed.column), &c = numbers_of(table, data_.target.name);
+    std::vector<bool> missing;
+    for (const int32_t code : choice.codes) missing.push_back(code < 0);
+    const auto none = std::find(choice.values.begin(), choice.values.end(), kNoneFixed);
+    const auto code = static_cast<int32_t>(none - choice.values.begin());
+    if (none == choice.values.end()) choice.values.emplace_back(kNoneFixed);
+    for (int32_t& each : choice.codes)
+      if (each < 0) each = code;
+    Bulk<double> numbers = c.numbers;
+    fill_missing(c, seed);
+    for (size_t i = 0; i < missing.size(); ++i)
+      if (missing[i]) c.numbers[i] = numbers[i];
+  }
+  void restore(Table& rows) const override {
+    const std::vector<const Column*> lower = all_of(rows, data_.lower);
+    std::vector<size_t> choice_of_code;
+    Bulk<int32_t> codes;
+    if (!data_.fixed.column.empty()) {
+      const Column& choice = column_of(rows, data_.fixed.column);
+      const std::vector<std::string> all = choices();
+      for (const std::string& text : choice.values)
+        choice_of_code.push_back(
+            std::min(static_cast<size_t>(std::find(all.begin(), all.end(), text) - all.begin()), all.size() - 1));
+      codes = choice.codes;
+    }
+    Column& c = numbers_of(rows, data_.target.name);
+    Bulk<double> numbers = std::move(c.numbers);
+    c = data_.target;
+    const int digits = digits_of(c);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const double least = largest(lower, i);
+      double x = numbers[i] != numbers[i] || least != least ? kMissing : above(least, numbers[i], digits);
+      if (x > data_.fixed.high) x = std::max(data_.fixed.high, above(least, 0, digits));
+      if (!codes.empty() && codes[i] >= 0 && least == least)
+        x = fixed(choice_of_code[static_cast<size_t>(codes[i])], x, least);
+      numbers[i] = x;
+    }
+    c.numbers = std::move(numbers);
+    c.reason = text();
+    if (!data_.fixed.column.empty()) remove_column(rows, data_.fixed.column);
+  }
+  void show(const std::string& learned, std::vector<std::string>& columns) const override {
+    if (learned == data_.target.name || learned == data_.fixed.column) columns.clear();
+  }
+
+ private:
+  // The choice of a value; its place among choices(): the values, the days, then none of them.
+  size_t choice_of(double x) const {
+    const auto& values = data_.fixed.values;
+    const auto at = std::lower_bound(values.begin(), values.end(), x);
+    if (at != values.end() && *at == x) return static_cast<size_t>(at - values.begin());
+    const auto on = std::find_if(data_.fixed.days.begin(), data_.fixed.days.end(),
+                                 [&](const FixedDay* day) { return FixedValues::day_of(*day, data_.target, x) == x; });
+    return values.size() + static_cast<size_t>(on - data_.fixed.days.begin());
+  }
+  std::vector<std::string> choices() const {
+    std::vector<std::string> out;
+    for (const double x : data_.fixed.values) out.push_back(fmt::format("{}", x));
+    for (const FixedDay* day : data_.fixed.days) out.emplace_back(day->function);
+    out.push_back(kNoneFixed);
+    return out;
+  }
+
+  // The value itself, or the nearest day of the kind, but not below `least`: the next one, or `x` where there is none.
+  double fixed(size_t choice, double x, double least) const {
+    const auto& values = data_.fixed.values;
+    if (choice < values.size()) {
+      const auto at = std::lower_bound(values.begin(), values.end(), std::max(values[choice], least));
+      return at == values.end() ? x : *at;
+    }
+    if (choice == values.size() + data_.fixed.days.size() || x != x) return x;
+    const FixedDay& day = *data_.fixed.days[choice - values.size()];
+    const double step = day.step * kind_of(data_.target).unit;
+    double nearest = kMissing;
+    for (const double steps : {0, -1, 1, 2}) {
+      const double other = FixedValues::day_of(day, data_.target, x + steps * step);
+      if (other >= least && !(std::abs(other - x) >= std::abs(nearest - x))) nearest = other;
+    }
+    return nearest == nearest ? nearest : x;
+  }
+};
 
 }  // namespace
-
-std::string OrderRule::text() const {
-  std::string out;
-  for (const std::string& lower : lower_)
-    out += (out.empty() ? "" : " and ") + quoted_name(target_.name) + " >= " + quoted_name(lower);
-  return out;
-}
-
-std::vector<std::string> OrderRule::columns(const Table&) const {
-  std::vector<std::string> out{target_.name};
-  out.insert(out.end(), lower_.begin(), lower_.end());
-  return out;
-}
-
-std::vector<char> OrderRule::broken(const Table& rows, const Table&) const {
-  const std::vector<const Column*> lower = all_of(rows, lower_);
-  const Column& c = numbers_of(rows, target_.name);
-  std::vector<char> out(c.numbers.size());
-  for (size_t i = 0; i < out.size(); ++i) out[i] = c.numbers[i] < largest(lower, i) ? 1 : 0;
-  return out;
-}
-
-std::string BoundRule::distance() const {
-  std::string out = quoted_name(target_.name) + " - ";
-  for (const std::string& l : lower_) out += (l == lower_[0] ? "" : " or ") + quoted_name(l);
-  return out;
-}
 
 std::span<const FixedDay> FixedValues::all_days() {
   static constexpr FixedDay kDays[] = {
@@ -92,154 +201,39 @@ double FixedValues::day_of(const FixedDay& day, const Column& c, double x) {
   return time_function(day.function)->value(c, x, c.type);
 }
 
-size_t BoundRule::choice_of(double x) const {
-  const auto& values = fixed_.values;
-  const auto at = std::lower_bound(values.begin(), values.end(), x);
-  if (at != values.end() && *at == x) return static_cast<size_t>(at - values.begin());
-  const auto on = std::find_if(fixed_.days.begin(), fixed_.days.end(),
-                               [&](const FixedDay* day) { return FixedValues::day_of(*day, target_, x) == x; });
-  return values.size() + static_cast<size_t>(on - fixed_.days.begin());
+RulePtr make_rule(BoundData data) { return std::make_shared<BoundRule>(std::move(data)); }
+RulePtr make_rule(LooseBoundData data) { return std::make_shared<LooseBoundRule>(std::move(data)); }
+
+void LooseBoundData::check(const Fields& f) const {
+  f.check(
+      is_numeric(target.type) && !lower.empty() && std::find(lower.begin(), lower.end(), target.name) == lower.end(),
+      "has a rule of order between columns that have none");
 }
 
-std::vector<std::string> BoundRule::choices() const {
-  std::vector<std::string> out;
-  for (const double x : fixed_.values) out.push_back(fmt::format("{}", x));
-  for (const FixedDay* day : fixed_.days) out.emplace_back(day->function);
-  out.push_back(kNoneFixed);
-  return out;
-}
-
-// The value itself, or the nearest day of the kind, but not below `least`: the next one, or `x` where there is none.
-double BoundRule::fixed(size_t choice, double x, double least) const {
-  const auto& values = fixed_.values;
-  if (choice < values.size()) {
-    const auto at = std::lower_bound(values.begin(), values.end(), std::max(values[choice], least));
-    return at == values.end() ? x : *at;
-  }
-  if (choice == values.size() + fixed_.days.size() || x != x) return x;
-  const FixedDay& day = *fixed_.days[choice - values.size()];
-  const double step = day.step * kind_of(target_).unit;
-  double nearest = kMissing;
-  for (const double steps : {0, -1, 1, 2}) {
-    const double other = FixedValues::day_of(day, target_, x + steps * step);
-    if (other >= least && !(std::abs(other - x) >= std::abs(nearest - x))) nearest = other;
-  }
-  return nearest == nearest ? nearest : x;
-}
-
-void BoundRule::reduce(Table& table, Team&) const {
-  const std::vector<const Column*> lower = all_of(table, lower_);
-  Column& c = numbers_of(table, target_.name);
-  Column choice;
-  if (!fixed_.column.empty()) {
-    choice.name = fixed_.column, choice.type = ColumnType::category, choice.reason = text();
-    choice.values = choices();
-    for (double& x : c.numbers) {
-      const size_t fixed = x == x ? choice_of(x) : 0;
-      choice.codes.push_back(x == x ? static_cast<int32_t>(fixed) : -1);
-      if (x == x && fixed < fixed_.values.size()) x = kMissing;  // fill() puts the distance of another row there
-    }
-  }
-  int digits = digits_of(c);
-  for (const Column* l : lower) digits = std::max(digits, digits_of(*l));
-  c.type = digits == 0 ? ColumnType::integer : ColumnType::decimal;
-  c.decimals = digits == kAllDigits ? 15 : digits;
-  c.format = digits == kAllDigits ? "%g" : "";
-  c.arrow.clear();
-  c.reason = text();
-  for (size_t i = 0; i < c.numbers.size(); ++i) c.numbers[i] = rounded(c.numbers[i] - largest(lower, i), digits);
-  if (!fixed_.column.empty())
-    table.columns.insert(table.columns.begin() + place_of(table, target_.name), std::move(choice));
-}
-
-// A fixed value needs no distance; where the column is missing, which is learned with the distance, the choice is none.
-void BoundRule::fill(Table& table, uint64_t seed) const {
-  if (fixed_.column.empty()) return;
-  Column &choice = column_of(table, fixed_.column), &c = numbers_of(table, target_.name);
-  std::vector<bool> missing;
-  for (const int32_t code : choice.codes) missing.push_back(code < 0);
-  const auto none = std::find(choice.values.begin(), choice.values.end(), kNoneFixed);
-  const auto code = static_cast<int32_t>(none - choice.values.begin());
-  if (none == choice.values.end()) choice.values.emplace_back(kNoneFixed);
-  for (int32_t& each : choice.codes)
-    if (each < 0) each = code;
-  Bulk<double> numbers = c.numbers;
-  fill_missing(c, seed);
-  for (size_t i = 0; i < missing.size(); ++i)
-    if (missing[i]) c.numbers[i] = numbers[i];
-}
-
-void BoundRule::restore(Table& rows) const {
-  const std::vector<const Column*> lower = all_of(rows, lower_);
-  std::vector<size_t> choice_of_code;
-  Bulk<int32_t> codes;
-  if (!fixed_.column.empty()) {
-    const Column& choice = column_of(rows, fixed_.column);
-    const std::vector<std::string> all = choices();
-    for (const std::string& text : choice.values)
-      choice_of_code.push_back(
-          std::min(static_cast<size_t>(std::find(all.begin(), all.end(), text) - all.begin()), all.size() - 1));
-    codes = choice.codes;
-  }
-  Column& c = numbers_of(rows, target_.name);
-  Bulk<double> numbers = std::move(c.numbers);
-  c = target_;
-  const int digits = digits_of(c);
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const double least = largest(lower, i);
-    double x = numbers[i] != numbers[i] || least != least ? kMissing : above(least, numbers[i], digits);
-    if (x > fixed_.high) x = std::max(fixed_.high, above(least, 0, digits));
-    if (!codes.empty() && codes[i] >= 0 && least == least)
-      x = fixed(choice_of_code[static_cast<size_t>(codes[i])], x, least);
-    numbers[i] = x;
-  }
-  c.numbers = std::move(numbers);
-  c.reason = text();
-  if (!fixed_.column.empty()) remove_column(rows, fixed_.column);
-}
-
-nlohmann::json OrderRule::to_json() const {
-  return {{"kind", kind()}, {"column", write_head(target_)}, {"not_below", lower_}};
-}
-
-nlohmann::json BoundRule::to_json() const {
-  nlohmann::json out = OrderRule::to_json();
-  std::vector<std::string> days;
-  for (const FixedDay* day : fixed_.days) days.emplace_back(day->function);
-  if (!fixed_.column.empty()) out["choice"] = fixed_.column, out["values"] = fixed_.values, out["days"] = days;
-  if (fixed_.high == fixed_.high) out["high"] = fixed_.high;
-  return out;
-}
-
-std::unique_ptr<const TableRule> BoundRule::read(const Fields& f) {
-  OrderOf order = read_order(f);
-  FixedValues fixed;
-  if (f.has("high")) fixed.high = f.number("high");
-  if (f.has("choice")) {
-    fixed.column = f.text("choice"), fixed.values = f.numbers("values");
-    for (const std::string& name : f.texts("days")) {
-      const std::span<const FixedDay> all = FixedValues::all_days();
-      const auto day = std::find_if(all.begin(), all.end(), [&](const FixedDay& d) { return name == d.function; });
-      f.check(day != all.end() && (when_parts(order.target) & kHasDay) != 0,
-              "has an order with days of an unknown kind, \"" + name + "\"");
-      fixed.days.push_back(&*day);
-    }
-  }
+void BoundData::check(const Fields& f) const {
+  LooseBoundData{target, lower}.check(f);
+  f.check(fixed.days.empty() || (when_parts(target) & kHasDay) != 0, "has an order with days of numbers");
   f.check(std::is_sorted(fixed.values.begin(), fixed.values.end()),
           "has an order with values that do not follow each other");
-  return std::make_unique<BoundRule>(std::move(order.target), std::move(order.lower), std::move(fixed));
 }
 
-std::unique_ptr<const TableRule> LooseBoundRule::read(const Fields& f) {
-  OrderOf order = read_order(f);
-  return std::make_unique<LooseBoundRule>(std::move(order.target), std::move(order.lower));
+void write_field(nlohmann::json& out, const char*, const FixedValues& fixed) {
+  std::vector<std::string> days;
+  for (const FixedDay* day : fixed.days) days.emplace_back(day->function);
+  if (!fixed.column.empty()) out["choice"] = fixed.column, out["values"] = fixed.values, out["days"] = days;
+  if (fixed.high == fixed.high) out["high"] = fixed.high;
 }
 
-const BoundRule* bound_of(const std::vector<FoundRule>& rules, const std::string& column) {
-  for (const FoundRule& f : rules)
-    if (const auto* bound = dynamic_cast<const BoundRule*>(f.rule.get()); bound && bound->target() == column)
-      return bound;
-  return nullptr;
+void read_field(const Fields& f, const char*, FixedValues& fixed) {
+  if (f.has("high")) fixed.high = f.number("high");
+  if (!f.has("choice")) return;
+  fixed.column = f.text("choice"), fixed.values = f.numbers("values");
+  for (const std::string& name : f.texts("days")) {
+    const std::span<const FixedDay> all = FixedValues::all_days();
+    const auto day = std::find_if(all.begin(), all.end(), [&](const FixedDay& d) { return name == d.function; });
+    f.check(day != all.end(), "has an order with days of an unknown kind, \"" + name + "\"");
+    fixed.days.push_back(&*day);
+  }
 }
 
 }  // namespace tessera

@@ -1,24 +1,8 @@
 // A column that is never below others: end >= start.
 #pragma once
-#include "tables/rules/rule/functions.h"
-#include "tables/rules/rule/rule.h"
+#include "tables/rules/rule/rule_of.h"
 
 namespace tessera {
-
-class OrderRule : public TableRule {
- public:
-  OrderRule(Column target, std::vector<std::string> lower) : target_(std::move(target)), lower_(std::move(lower)) {}
-
-  std::string text() const override;
-  std::vector<std::string> columns(const Table& rows) const override;
-  std::vector<char> broken(const Table& rows, const Table& learned) const override;
-  nlohmann::json to_json() const override;
-  const std::string& target() const { return target_.name; }
-
- protected:
-  Column target_;                   // without rows
-  std::vector<std::string> lower_;  // the columns it is not below: of its kind, present where it is
-};
 
 // Values that many rows of a later column have whatever its distance to the others is, and days that many lie on, such
 // as the last of a month: what a distance would destroy.
@@ -38,43 +22,31 @@ struct FixedValues {
 };
 
 // The distance to the largest of them is learned in its place, and, in a column of its own, which fixed value it has.
-class BoundRule : public OrderRule {
- public:
-  BoundRule(Column target, std::vector<std::string> lower, FixedValues fixed)
-      : OrderRule(std::move(target), std::move(lower)), fixed_(std::move(fixed)) {}
-  const char* kind() const override { return "bound"; }
-  void reduce(Table& table, Team& team) const override;
-  void fill(Table& table, uint64_t seed) const override;
-  void restore(Table& rows) const override;
-  void show(const std::string& learned, std::vector<std::string>& columns) const override {
-    if (learned == target_.name || learned == fixed_.column) columns.clear();
-  }
-  nlohmann::json to_json() const override;
-  std::string distance() const;  // what is learned in the target's place, for people
-  static std::unique_ptr<const TableRule> read(const Fields& f);
+struct BoundData {
+  static constexpr const char* kKind = "bound";
+  Column target;                   // without rows
+  std::vector<std::string> lower;  // the columns it is not below: of its kind, present where it is
+  FixedValues fixed;
 
- private:
-  // The choice of a value; its place among choices(): the values, the days, then none of them.
-  size_t choice_of(double x) const;
-  std::vector<std::string> choices() const;
-  double fixed(size_t choice, double x, double least) const;
-
-  FixedValues fixed_;
+  static constexpr std::tuple kFields{std::pair{"column", &BoundData::target},
+                                      std::pair{"not_below", &BoundData::lower}, std::pair{"", &BoundData::fixed}};
+  void check(const Fields& f) const;
 };
+void write_field(nlohmann::json& out, const char* name, const FixedValues& fixed);
+void read_field(const Fields& f, const char* name, FixedValues& fixed);
+RulePtr make_rule(BoundData data);
 
 // Few rows would break it by chance: the column is learned as it is, which says more of how the columns go together
 // than a distance, and rows that break the rule are drawn again.
-class LooseBoundRule : public OrderRule {
- public:
-  using OrderRule::OrderRule;
-  const char* kind() const override { return "loose bound"; }
-  std::string_view kept() const override { return kByRejection; }
-  void reduce(Table&, Team&) const override {}
-  void restore(Table&) const override {}
-  static std::unique_ptr<const TableRule> read(const Fields& f);
-};
+struct LooseBoundData {
+  static constexpr const char* kKind = "loose bound";
+  Column target;
+  std::vector<std::string> lower;
 
-// The rule of order that put a distance in the place of a column; null: none.
-const BoundRule* bound_of(const std::vector<FoundRule>& rules, const std::string& column);
+  static constexpr std::tuple kFields{std::pair{"column", &LooseBoundData::target},
+                                      std::pair{"not_below", &LooseBoundData::lower}};
+  void check(const Fields& f) const;
+};
+RulePtr make_rule(LooseBoundData data);
 
 }  // namespace tessera

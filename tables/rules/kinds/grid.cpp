@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/text/json_fields.h"
 #include "tables/expression/arithmetic.h"
 #include "tables/formats/calendar.h"
-#include "tables/rules/rule/columns.h"
 #include "tables/table/decimals.h"
 
 namespace tessera {
@@ -35,33 +33,6 @@ double Grid::nearest(double x) const {
   return rounded((from + by * std::nearbyint((x * unit - from) / by)) / unit, digits);
 }
 
-std::string GridRule::text() const { return fmt::format("{} is a multiple of {}", said_, grid_.text()); }
-
-std::vector<std::string> GridRule::columns(const Table&) const { return {column_}; }
-
-std::vector<char> GridRule::broken(const Table& rows, const Table&) const {
-  std::vector<char> out;
-  for (const double x : numbers_of(rows, column_).numbers) {
-    const double point = grid_.nearest(x);
-    out.push_back(std::abs(x - point) > 1e-12 * std::max(1.0, std::abs(x)) ? 1 : 0);
-  }
-  return out;
-}
-
-void GridRule::restore(Table& rows) const {
-  for (double& x : numbers_of(rows, column_).numbers) x = grid_.nearest(x);
-}
-
-nlohmann::json GridRule::to_json() const {
-  nlohmann::json out = write_grid(grid_);
-  out["kind"] = kind(), out["column"] = column_, out["of"] = said_;
-  return out;
-}
-
-std::unique_ptr<const TableRule> GridRule::read(const Fields& f) {
-  return std::make_unique<GridRule>(f.text("column"), f.text("of"), read_grid(f));
-}
-
 nlohmann::json write_grid(const Grid& grid) {
   return {{"step", grid.step}, {"first", grid.first}, {"digits", grid.digits}};
 }
@@ -74,33 +45,56 @@ Grid read_grid(const Fields& f) {
   return out;
 }
 
-bool MonthRule::on_first(double day) { return civil(day).day == 1; }
-bool MonthRule::on_last(double day) { return on_first(day + 1); }
+bool on_first_of_month(double day) { return civil(day).day == 1; }
+bool on_last_of_month(double day) { return on_first_of_month(day + 1); }
 
-std::string MonthRule::text() const {
-  return fmt::format("{} is the {} day of a month", quoted_name(column_), last_ ? "last" : "first");
-}
+namespace {
 
-std::vector<char> MonthRule::broken(const Table& rows, const Table&) const {
-  std::vector<char> out;
-  for (const double x : numbers_of(rows, column_).numbers)
-    out.push_back(x == x && !(last_ ? on_last(x) : on_first(x)) ? 1 : 0);
-  return out;
-}
+class GridRule : public RuleOf<GridData> {
+ public:
+  using RuleOf::RuleOf;
 
-void MonthRule::restore(Table& rows) const {
-  for (double& x : numbers_of(rows, column_).numbers) {
-    if (x != x) continue;
-    const Civil c = civil(x);
-    x = static_cast<double>(last_ ? days_from_civil(c.year + c.month / 12, c.month % 12 + 1, 1) - 1
-                                  : days_from_civil(c.year, c.month, 1));
+  std::string text() const override { return fmt::format("{} is a multiple of {}", data_.said, data_.grid.text()); }
+  std::vector<char> broken(const Table& rows, const Table&) const override {
+    std::vector<char> out;
+    for (const double x : numbers_of(rows, data_.column).numbers) {
+      const double point = data_.grid.nearest(x);
+      out.push_back(std::abs(x - point) > 1e-12 * std::max(1.0, std::abs(x)) ? 1 : 0);
+    }
+    return out;
   }
-}
+  void restore(Table& rows) const override {
+    for (double& x : numbers_of(rows, data_.column).numbers) x = data_.grid.nearest(x);
+  }
+};
 
-nlohmann::json MonthRule::to_json() const { return {{"kind", kind()}, {"column", column_}, {"last", last_}}; }
+class MonthRule : public RuleOf<MonthData> {
+ public:
+  using RuleOf::RuleOf;
 
-std::unique_ptr<const TableRule> MonthRule::read(const Fields& f) {
-  return std::make_unique<MonthRule>(f.text("column"), f.flag("last"));
-}
+  std::string text() const override {
+    return fmt::format("{} is the {} day of a month", quoted_name(data_.column), data_.last ? "last" : "first");
+  }
+  std::vector<char> broken(const Table& rows, const Table&) const override {
+    std::vector<char> out;
+    for (const double x : numbers_of(rows, data_.column).numbers)
+      out.push_back(x == x && !(data_.last ? on_last_of_month(x) : on_first_of_month(x)) ? 1 : 0);
+    return out;
+  }
+  // The day that the date's month has. Dates stay in order.
+  void restore(Table& rows) const override {
+    for (double& x : numbers_of(rows, data_.column).numbers) {
+      if (x != x) continue;
+      const Civil c = civil(x);
+      x = static_cast<double>(data_.last ? days_from_civil(c.year + c.month / 12, c.month % 12 + 1, 1) - 1
+                                         : days_from_civil(c.year, c.month, 1));
+    }
+  }
+};
+
+}  // namespace
+
+RulePtr make_rule(GridData data) { return std::make_shared<GridRule>(std::move(data)); }
+RulePtr make_rule(MonthData data) { return std::make_shared<MonthRule>(std::move(data)); }
 
 }  // namespace tessera

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tables/rules/rule/rule.h"
+#include "tables/rules/rule/rule_of.h"
 
 namespace tessera {
 
@@ -21,47 +21,28 @@ struct Grid {
 nlohmann::json write_grid(const Grid& grid);
 Grid read_grid(const Fields& f);  // Error(format)
 
-class GridRule : public TableRule {
- public:
-  // `said`: what its values are, for people.
-  GridRule(std::string column, std::string said, Grid grid)
-      : column_(std::move(column)), said_(std::move(said)), grid_(grid) {}
+struct GridData {
+  static constexpr const char* kKind = "grid";
+  std::string column, said;  // what its values are, for people
+  Grid grid;
 
-  const char* kind() const override { return "grid"; }
-  std::string text() const override;
-  std::vector<std::string> columns(const Table& rows) const override;
-  std::vector<char> broken(const Table& rows, const Table& learned) const override;
-  void reduce(Table&, Team&) const override {}
-  void restore(Table& rows) const override;
-  nlohmann::json to_json() const override;
-  static std::unique_ptr<const TableRule> read(const Fields& f);
-
- private:
-  std::string column_, said_;
-  Grid grid_;
+  static constexpr std::tuple kFields{std::pair{"column", &GridData::column}, std::pair{"of", &GridData::said},
+                                      std::pair{"", &GridData::grid}};
 };
+inline void write_field(nlohmann::json& out, const char*, const Grid& grid) { out.update(write_grid(grid)); }
+inline void read_field(const Fields& f, const char*, Grid& grid) { grid = read_grid(f); }
+RulePtr make_rule(GridData data);
 
 // Dates that stand for months: each is the first day of one, or each the last.
-class MonthRule : public TableRule {
- public:
-  MonthRule(std::string column, bool last) : column_(std::move(column)), last_(last) {}
+struct MonthData {
+  static constexpr const char* kKind = "month";
+  std::string column;
+  bool last = false;
 
-  static bool on_first(double day);
-  static bool on_last(double day);
-
-  const char* kind() const override { return "month"; }
-  std::string text() const override;
-  std::vector<std::string> columns(const Table&) const override { return {column_}; }
-  std::vector<char> broken(const Table& rows, const Table& learned) const override;
-  void reduce(Table&, Team&) const override {}
-  // The day that the date's month has. Dates stay in order.
-  void restore(Table& rows) const override;
-  nlohmann::json to_json() const override;
-  static std::unique_ptr<const TableRule> read(const Fields& f);
-
- private:
-  std::string column_;
-  bool last_;
+  static constexpr std::tuple kFields{std::pair{"column", &MonthData::column}, std::pair{"last", &MonthData::last}};
 };
+RulePtr make_rule(MonthData data);
+bool on_first_of_month(double day);
+bool on_last_of_month(double day);
 
 }  // namespace tessera

@@ -7,20 +7,16 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/text/json_fields.h"
 #include "tables/expression/arithmetic.h"
 #include "tables/expression/where_parser.h"
 #include "tables/formats/values.h"
-#include "tables/rules/rule/columns.h"
 #include "tables/types/types_dictionary.h"
 
 namespace tessera {
 namespace {
 
 [[noreturn]] void misfit(const std::string& name) {
-  throw Error(ErrorCode::format, "The model file is damaged or foreign: the column \"" + name +
-                                     "\" is not of the combinations that a rule makes of it. Fit the model again, or "
-                                     "take an intact copy of the file.");
+  refuse_rule("the column \"" + name + "\" is not of the combinations that a rule makes of it");
 }
 
 // The cell as a text that gives the same value again.
@@ -106,7 +102,7 @@ bool split_cells(const std::string& text, std::vector<std::string>& cells, std::
   return true;
 }
 
-std::vector<std::string> JointRule::columns_in(const std::string& text, std::string_view what) {
+std::vector<std::string> columns_in(const std::string& text, std::string_view what) {
   std::string list = text.substr(0, text.find_last_not_of(" \t") + 1);
   if (!list.ends_with(what)) return {};
   list.resize(list.size() - what.size());
@@ -125,82 +121,96 @@ std::vector<std::string> JointRule::columns_in(const std::string& text, std::str
   return out;
 }
 
-std::string JointRule::text() const {
-  std::string out;
-  for (size_t i = 0; i < parts_.size(); ++i)
-    out += fmt::format("{}{}", i == 0 ? "" : i + 1 < parts_.size() ? ", " : " and ", quoted_name(parts_[i].name));
-  return out.append(kFixed);
-}
+namespace {
 
-std::vector<std::string> JointRule::columns(const Table&) const {
-  std::vector<std::string> out;
-  for (const Column& head : parts_) out.push_back(head.name);
-  return out;
-}
+class JointRule : public RuleOf<JointData> {
+ public:
+  using RuleOf::RuleOf;
 
-std::vector<char> JointRule::broken(const Table& rows, const Table& learned) const {
-  const Column& combinations = column_of(learned, name_);
-  const std::unordered_set<std::string_view> known(combinations.values.begin(), combinations.values.end());
-  std::vector<char> out(static_cast<size_t>(rows.rows));
-  for_each_row(rows, parts_, [&](size_t i, const std::vector<std::string>& cells, const std::vector<char>& missing) {
-    const bool whole = std::find(missing.begin(), missing.end(), 1) == missing.end();
-    out[i] = whole && known.count(join_cells(cells, missing)) == 0 ? 1 : 0;
-  });
-  return out;
-}
-
-void JointRule::reduce(Table& table, Team& team) const {
-  Column joint;
-  joint.name = name_;
-  joint.reason = text();
-  joint.codes = Bulk<int32_t>(team.limit(), "the table");
-  joint.codes.reserve(static_cast<size_t>(table.rows));
-  Dictionary known;
-  for_each_row(table, parts_, [&](size_t, const std::vector<std::string>& cells, const std::vector<char>& missing) {
-    const bool any = std::find(missing.begin(), missing.end(), 0) != missing.end();
-    joint.codes.push_back(any ? known.code(join_cells(cells, missing)) : -1);
-  });
-  joint.values = known.take_values();
-  table.columns[static_cast<size_t>(place_of(table, parts_[0].name))] = std::move(joint);
-  for (size_t p = 1; p < parts_.size(); ++p) remove_column(table, parts_[p].name);
-}
-
-void JointRule::restore(Table& rows) const {
-  if (is_numeric(column_of(rows, name_).type)) misfit(name_);
-  const auto place = rows.columns.begin() + place_of(rows, name_);
-  const Column joint = std::move(*place);
-  rows.columns.erase(place);
-  std::vector<Part> parts(parts_.size());
-  std::vector<std::string> cells;
-  std::vector<char> missing;
-  for (const std::string& value : joint.values) {
-    if (!split_cells(value, cells, missing) || cells.size() != parts.size()) misfit(name_);
-    for (size_t p = 0; p < parts.size(); ++p) parts[p].add(parts_[p], cells[p], missing[p] != 0, name_);
+  std::string text() const override {
+    std::string out;
+    for (size_t i = 0; i < data_.parts.size(); ++i)
+      out += fmt::format("{}{}",
+                         i == 0                       ? ""
+                         : i + 1 < data_.parts.size() ? ", "
+                                                      : " and ",
+                         quoted_name(data_.parts[i].name));
+    return out.append(kInFixedCombinations);
   }
-  for (size_t p = 0; p < parts.size(); ++p) {
-    Column out = parts_[p];
-    for (const int32_t code : joint.codes) {
-      if (is_numeric(out.type))
-        out.numbers.push_back(code < 0 ? kMissing : parts[p].numbers[static_cast<size_t>(code)]);
-      else out.codes.push_back(code < 0 ? -1 : parts[p].codes[static_cast<size_t>(code)]);
+  std::vector<std::string> columns(const Table&) const override {
+    std::vector<std::string> out;
+    for (const Column& head : data_.parts) out.push_back(head.name);
+    return out;
+  }
+  std::vector<char> broken(const Table& rows, const Table& learned) const override {
+    const Column& combinations = column_of(learned, data_.column);
+    const std::unordered_set<std::string_view> known(combinations.values.begin(), combinations.values.end());
+    std::vector<char> out(static_cast<size_t>(rows.rows));
+    for_each_row(rows, data_.parts,
+                 [&](size_t i, const std::vector<std::string>& cells, const std::vector<char>& missing) {
+                   const bool whole = std::find(missing.begin(), missing.end(), 1) == missing.end();
+                   out[i] = whole && known.count(join_cells(cells, missing)) == 0 ? 1 : 0;
+                 });
+    return out;
+  }
+  void reduce(Table& table, Team& team) const override {
+    Column joint;
+    joint.name = data_.column;
+    joint.reason = text();
+    joint.codes = Bulk<int32_t>(team.limit(), "the table");
+    joint.codes.reserve(static_cast<size_t>(table.rows));
+    Dictionary known;
+    for_each_row(table, data_.parts,
+                 [&](size_t, const std::vector<std::string>& cells, const std::vector<char>& missing) {
+                   const bool any = std::find(missing.begin(), missing.end(), 0) != missing.end();
+                   joint.codes.push_back(any ? known.code(join_cells(cells, missing)) : -1);
+                 });
+    joint.values = known.take_values();
+    table.columns[static_cast<size_t>(place_of(table, data_.parts[0].name))] = std::move(joint);
+    for (size_t p = 1; p < data_.parts.size(); ++p) remove_column(table, data_.parts[p].name);
+  }
+  void restore(Table& rows) const override {
+    if (is_numeric(column_of(rows, data_.column).type)) misfit(data_.column);
+    const auto place = rows.columns.begin() + place_of(rows, data_.column);
+    const Column joint = std::move(*place);
+    rows.columns.erase(place);
+    std::vector<Part> parts(data_.parts.size());
+    std::vector<std::string> cells;
+    std::vector<char> missing;
+    for (const std::string& value : joint.values) {
+      if (!split_cells(value, cells, missing) || cells.size() != parts.size()) misfit(data_.column);
+      for (size_t p = 0; p < parts.size(); ++p) parts[p].add(data_.parts[p], cells[p], missing[p] != 0, data_.column);
     }
-    out.values = std::move(parts[p].texts);
-    out.reason = text();
-    rows.columns.push_back(std::move(out));
+    for (size_t p = 0; p < parts.size(); ++p) {
+      Column out = data_.parts[p];
+      for (const int32_t code : joint.codes) {
+        if (is_numeric(out.type))
+          out.numbers.push_back(code < 0 ? kMissing : parts[p].numbers[static_cast<size_t>(code)]);
+        else out.codes.push_back(code < 0 ? -1 : parts[p].codes[static_cast<size_t>(code)]);
+      }
+      out.values = std::move(parts[p].texts);
+      out.reason = text();
+      rows.columns.push_back(std::move(out));
+    }
   }
+  void show(const std::string& learned, std::vector<std::string>& columns) const override {
+    if (learned == data_.column) columns = this->columns({});
+  }
+};
+
+}  // namespace
+
+RulePtr make_rule(JointData data) { return std::make_shared<JointRule>(std::move(data)); }
+
+void JointData::check(const Fields& f) const { f.check(parts.size() >= 2, "combines fewer than two columns"); }
+
+void write_field(nlohmann::json& out, const char* name, const std::vector<Column>& heads) {
+  nlohmann::json& all = out[name] = nlohmann::json::array();
+  for (const Column& head : heads) all.push_back(write_head(head));
 }
 
-nlohmann::json JointRule::to_json() const {
-  nlohmann::json parts = nlohmann::json::array();
-  for (const Column& head : parts_) parts.push_back(write_head(head));
-  return {{"kind", kind()}, {"name", name_}, {"columns", std::move(parts)}};
-}
-
-std::unique_ptr<const TableRule> JointRule::read(const Fields& f) {
-  std::vector<Column> parts;
-  for (const auto& part : f.array("columns")) parts.push_back(read_head(Fields(part, f.place())));
-  f.check(parts.size() >= 2, "combines fewer than two columns");
-  return std::make_unique<JointRule>(f.text("name"), std::move(parts));
+void read_field(const Fields& f, const char* name, std::vector<Column>& heads) {
+  for (const auto& head : f.array(name)) heads.push_back(read_head(Fields(head, f.place())));
 }
 
 }  // namespace tessera

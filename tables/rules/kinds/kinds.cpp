@@ -19,20 +19,22 @@
 namespace tessera {
 namespace {
 
-constexpr std::pair<const char*, std::unique_ptr<const TableRule> (*)(const Fields&)> kRuleKinds[] = {
-    {"computed", ComputedRule::read}, {"combinations", JointRule::read},
-    {"bound", BoundRule::read},       {"loose bound", LooseBoundRule::read},
-    {"bands", BandRule::read},        {"missing", MissingRule::read},
-    {"grid", GridRule::read},         {"month", MonthRule::read},
-    {"rates", RateRule::read},        {"repeat", RepeatRule::read},
-    {"cycle", CycleRule::read},       {"rising", RisingRule::read},
-    {"falling", FallingRule::read},   {"form", FormRule::read},
-    {"function", FunctionRule::read}, {"spelled", SpelledRule::read},
-    {"key", KeyRule::read},           {"running", RunningRule::read}};
+struct RuleKind {
+  const char* name;
+  RulePtr (*read)(const Fields& f);
+};
+template <class Data>
+constexpr RuleKind kKindOf{Data::kKind, read_rule_of<Data>};
+
+constexpr RuleKind kRuleKinds[] = {
+    kKindOf<ComputedData>, kKindOf<JointData>,  kKindOf<BoundData>,   kKindOf<LooseBoundData>, kKindOf<BandData>,
+    kKindOf<MissingData>,  kKindOf<GridData>,   kKindOf<MonthData>,   kKindOf<RateData>,       kKindOf<RepeatData>,
+    kKindOf<CycleData>,    kKindOf<RisingData>, kKindOf<FallingData>, kKindOf<FormData>,       kKindOf<FunctionData>,
+    kKindOf<SpelledData>,  kKindOf<KeyData>,    kKindOf<RunningData>};
 
 }  // namespace
 
-std::unique_ptr<const TableRule> read_rule(const Fields& f) {
+RulePtr read_rule(const Fields& f) {
   const std::string kind = f.text("kind");
   for (const auto& [name, read] : kRuleKinds)
     if (kind == name) return read(f);
@@ -41,7 +43,7 @@ std::unique_ptr<const TableRule> read_rule(const Fields& f) {
 
 std::vector<std::string> rule_kinds() {
   std::vector<std::string> out;
-  for (const auto& [name, read] : kRuleKinds) out.emplace_back(name);
+  for (const RuleKind& kind : kRuleKinds) out.emplace_back(kind.name);
   return out;
 }
 

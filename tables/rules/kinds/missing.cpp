@@ -4,9 +4,7 @@
 
 #include <algorithm>
 
-#include "base/text/json_fields.h"
 #include "tables/expression/arithmetic.h"
-#include "tables/rules/rule/columns.h"
 
 namespace tessera {
 namespace {
@@ -16,74 +14,79 @@ using Says = MissingWhere::Says;
 constexpr std::pair<Says, const char*> kSays[] = {
     {Says::missing, "missing"}, {Says::present, "present"}, {Says::values, "values"}};
 
+class MissingRule : public RuleOf<MissingData> {
+ public:
+  using RuleOf::RuleOf;
+
+  std::string text() const override {
+    const std::string other = quoted_name(data_.where.column);
+    std::string when;
+    if (data_.where.says != Says::values) {
+      when = other + (data_.where.says == Says::missing ? " is null" : " is not null");
+    } else {
+      for (const std::string& value : data_.where.values) when += (when.empty() ? "" : ", ") + quoted_text(value);
+      if (!when.empty()) when = fmt::format("{} in ({})", other, when);
+      if (data_.where.or_missing) when += (when.empty() ? "" : " or ") + other + " is null";
+    }
+    return fmt::format("{} is null exactly where {}", quoted_name(data_.column), when);
+  }
+  std::vector<std::string> columns(const Table&) const override { return {data_.column, data_.where.column}; }
+  std::vector<char> broken(const Table& rows, const Table&) const override {
+    std::vector<char> out = missing_in(rows);
+    const Column& c = column_of(rows, data_.column);
+    for (size_t i = 0; i < out.size(); ++i) out[i] = (out[i] != 0) != c.is_missing(static_cast<int64_t>(i)) ? 1 : 0;
+    return out;
+  }
+  // A cell that restore() makes missing takes the value of another row.
+  void fill(Table& table, uint64_t seed) const override { fill_missing(column_of(table, data_.column), seed); }
+  void restore(Table& rows) const override {
+    const std::vector<char> missing = missing_in(rows);
+    Column& c = column_of(rows, data_.column);
+    for (size_t i = 0; i < missing.size(); ++i)
+      if (missing[i] != 0) c.set_missing(i);
+  }
+  void show(const std::string& learned, std::vector<std::string>& columns) const override {
+    if (learned == data_.column) columns.clear();
+  }
+
+ private:
+  // Where the other column says so.
+  std::vector<char> missing_in(const Table& rows) const {
+    const Column& other =
+        data_.where.says == Says::values ? texts_of(rows, data_.where.column) : column_of(rows, data_.where.column);
+    std::vector<char> named(other.values.size(), 0);
+    for (size_t v = 0; v < named.size(); ++v)
+      named[v] =
+          std::find(data_.where.values.begin(), data_.where.values.end(), other.values[v]) != data_.where.values.end();
+    std::vector<char> out(static_cast<size_t>(rows.rows));
+    for (int64_t i = 0; i < rows.rows; ++i) {
+      const bool none = other.is_missing(i);
+      const auto row = static_cast<size_t>(i);
+      const bool missing = data_.where.says == Says::missing   ? none
+                           : data_.where.says == Says::present ? !none
+                           : none                              ? data_.where.or_missing
+                                                               : named[static_cast<size_t>(other.codes[row])] != 0;
+      out[row] = missing ? 1 : 0;
+    }
+    return out;
+  }
+};
+
 }  // namespace
 
-std::string MissingRule::text() const {
-  const std::string other = quoted_name(where_.column);
-  std::string when;
-  if (where_.says != Says::values) {
-    when = other + (where_.says == Says::missing ? " is null" : " is not null");
-  } else {
-    for (const std::string& value : where_.values) when += (when.empty() ? "" : ", ") + quoted_text(value);
-    if (!when.empty()) when = fmt::format("{} in ({})", other, when);
-    if (where_.or_missing) when += (when.empty() ? "" : " or ") + other + " is null";
-  }
-  return fmt::format("{} is null exactly where {}", quoted_name(target_), when);
+RulePtr make_rule(MissingData data) { return std::make_shared<MissingRule>(std::move(data)); }
+
+void write_field(nlohmann::json& out, const char*, const MissingWhere& where) {
+  const auto* says = std::find_if(std::begin(kSays), std::end(kSays), [&](auto& s) { return s.first == where.says; });
+  out["where"] = where.column, out["says"] = says->second;
+  out["values"] = where.values, out["or_missing"] = where.or_missing;
 }
 
-void MissingRule::fill(Table& table, uint64_t seed) const { fill_missing(column_of(table, target_), seed); }
-
-std::vector<std::string> MissingRule::columns(const Table&) const { return {target_, where_.column}; }
-
-std::vector<char> MissingRule::broken(const Table& rows, const Table&) const {
-  std::vector<char> out = missing_in(rows);
-  const Column& c = column_of(rows, target_);
-  for (size_t i = 0; i < out.size(); ++i) out[i] = (out[i] != 0) != c.is_missing(static_cast<int64_t>(i)) ? 1 : 0;
-  return out;
-}
-
-std::vector<char> MissingRule::missing_in(const Table& rows) const {
-  const Column& other = column_of(rows, where_.column);
-  std::vector<char> named(other.values.size(), 0);
-  for (size_t v = 0; v < named.size(); ++v)
-    named[v] = std::find(where_.values.begin(), where_.values.end(), other.values[v]) != where_.values.end();
-  if (where_.says == Says::values && is_numeric(other.type))
-    throw Error(ErrorCode::format, "The model file is damaged or foreign: a rule asks the column \"" + other.name +
-                                       "\" for texts. Fit the model again, or take an intact copy of the file.");
-  std::vector<char> out(static_cast<size_t>(rows.rows));
-  for (int64_t i = 0; i < rows.rows; ++i) {
-    const bool none = other.is_missing(i);
-    const auto row = static_cast<size_t>(i);
-    const bool missing = where_.says == Says::missing   ? none
-                         : where_.says == Says::present ? !none
-                         : none                         ? where_.or_missing
-                                                        : named[static_cast<size_t>(other.codes[row])] != 0;
-    out[row] = missing ? 1 : 0;
-  }
-  return out;
-}
-
-void MissingRule::restore(Table& rows) const {
-  const std::vector<char> missing = missing_in(rows);
-  Column& c = column_of(rows, target_);
-  for (size_t i = 0; i < missing.size(); ++i)
-    if (missing[i] != 0) c.set_missing(i);
-}
-
-nlohmann::json MissingRule::to_json() const {
-  const auto* says = std::find_if(std::begin(kSays), std::end(kSays), [&](auto& s) { return s.first == where_.says; });
-  return {{"kind", kind()},       {"column", target_},       {"where", where_.column},
-          {"says", says->second}, {"values", where_.values}, {"or_missing", where_.or_missing}};
-}
-
-std::unique_ptr<const TableRule> MissingRule::read(const Fields& f) {
-  MissingWhere where;
-  const std::string says = f.text("says"), target = f.text("column");
+void read_field(const Fields& f, const char*, MissingWhere& where) {
+  const std::string says = f.text("says");
   const auto* known = std::find_if(std::begin(kSays), std::end(kSays), [&](auto& s) { return says == s.second; });
   f.check(known != std::end(kSays), "has a rule of missing values that says \"" + says + "\"");
-  where.column = f.text("where"), where.says = known->first;
-  where.values = f.texts("values"), where.or_missing = f.flag("or_missing");
-  return std::make_unique<MissingRule>(target, std::move(where));
+  where = {f.text("where"), known->first, f.texts("values"), f.flag("or_missing")};
 }
 
 }  // namespace tessera

@@ -1,6 +1,6 @@
 // A column that is missing exactly where another one says so: delivered is null exactly where status is 'open'.
 #pragma once
-#include "tables/rules/rule/rule.h"
+#include "tables/rules/rule/rule_of.h"
 
 namespace tessera {
 
@@ -13,30 +13,16 @@ struct MissingWhere {
   bool or_missing = false;          // values: or the column is missing
 };
 
-class MissingRule : public TableRule {
- public:
-  MissingRule(std::string target, MissingWhere where) : target_(std::move(target)), where_(std::move(where)) {}
+struct MissingData {
+  static constexpr const char* kKind = "missing";
+  static constexpr auto kMakes = TableRule::Makes::missing;
+  std::string column;
+  MissingWhere where;
 
-  const char* kind() const override { return "missing"; }
-  const std::string& target() const { return target_; }
-  std::string text() const override;
-  std::vector<std::string> columns(const Table& rows) const override;
-  std::vector<char> broken(const Table& rows, const Table& learned) const override;
-  void reduce(Table&, Team&) const override {}
-  // A cell that restore() makes missing takes the value of another row.
-  void fill(Table& table, uint64_t seed) const override;
-  void restore(Table& rows) const override;
-  void show(const std::string& learned, std::vector<std::string>& columns) const override {
-    if (learned == target_) columns.clear();
-  }
-  nlohmann::json to_json() const override;
-  static std::unique_ptr<const TableRule> read(const Fields& f);
-
- private:
-  std::vector<char> missing_in(const Table& rows) const;  // where the other column says so
-
-  std::string target_;
-  MissingWhere where_;
+  static constexpr std::tuple kFields{std::pair{"column", &MissingData::column}, std::pair{"", &MissingData::where}};
 };
+void write_field(nlohmann::json& out, const char* name, const MissingWhere& where);
+void read_field(const Fields& f, const char* name, MissingWhere& where);
+RulePtr make_rule(MissingData data);
 
 }  // namespace tessera

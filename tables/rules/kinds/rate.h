@@ -1,7 +1,7 @@
 // A number that another one gives at a rate of each category: amount / quantity follows from product; or at a
 // difference: due - date follows from terms.
 #pragma once
-#include "tables/rules/rule/rule.h"
+#include "tables/rules/rule/rule_of.h"
 
 namespace tessera {
 
@@ -11,28 +11,17 @@ struct Rates {
   std::vector<double> rates;        // of each level
 };
 
-class RateRule : public TableRule {
- public:
-  RateRule(Column target, std::string of, std::string by, Rates rates);
+struct RateData : Rates {
+  static constexpr const char* kKind = "rates";
+  static constexpr auto kMakes = TableRule::Makes::values;
+  Column target;  // without rows
+  std::string of, by;
 
-  const char* kind() const override { return "rates"; }
-  std::string text() const override;
-  std::vector<std::string> columns(const Table&) const override { return {target_.name, of_, by_}; }
-  std::vector<char> broken(const Table& rows, const Table& learned) const override;
-  void reduce(Table& table, Team& team) const override;
-  void restore(Table& rows) const override;
-  nlohmann::json to_json() const override;
-  static std::unique_ptr<const TableRule> read(const Fields& f);
-
- private:
-  // The target's value by each row's number and category, not rounded; NaN: one of them is missing. `otherwise`: the
-  // rate of categories without one.
-  std::vector<double> values_in(const Table& rows, double otherwise) const;
-
-  Column target_;  // without rows
-  std::string of_, by_;
-  Rates rates_;
-  double median_ = 0;  // rate
+  static constexpr std::tuple kFields{std::pair{"column", &RateData::target}, std::pair{"of", &RateData::of},
+                                      std::pair{"by", &RateData::by},         std::pair{"factors", &Rates::factors},
+                                      std::pair{"levels", &Rates::levels},    std::pair{"rates", &Rates::rates}};
+  void check(const Fields& f) const;
 };
+RulePtr make_rule(RateData data);
 
 }  // namespace tessera

@@ -5,42 +5,49 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/text/json_fields.h"
 #include "tables/expression/arithmetic.h"
-#include "tables/rules/rule/columns.h"
 
 namespace tessera {
 
-std::string RepeatRule::text() const {
-  return fmt::format("{} = {} in {:.1f} % of the rows", quoted_name(column_), quoted_name(of_), 100 * share_);
-}
+namespace {
 
-void RepeatRule::reduce(Table& table, Team&) const {
-  const Column& of = numbers_of(table, of_);
-  for (size_t i = 0; double& x : numbers_of(table, column_).numbers)
-    if (x == of.numbers[i++]) x = kMissing;
-}
+class RepeatRule : public RuleOf<RepeatData> {
+ public:
+  using RuleOf::RuleOf;
 
-void RepeatRule::restore(Table& rows) const {
-  const Column& of = numbers_of(rows, of_);
-  Column& c = numbers_of(rows, column_);
-  const int digits = digits_of(c);
-  for (size_t i = 0; double& x : c.numbers) {
-    const double repeated = of.numbers[i++];
-    if (x != x) x = rounded(std::clamp(repeated, low_, high_), digits);
+  std::string text() const override {
+    return fmt::format("{} = {} in {:.1f} % of the rows", quoted_name(data_.column), quoted_name(data_.of),
+                       100 * data_.share);
   }
-}
+  std::string_view kept() const override { return "in its share"; }
+  std::vector<std::string> columns(const Table&) const override { return {data_.column, data_.of}; }
+  // Cells that repeat become missing.
+  void reduce(Table& table, Team&) const override {
+    const Column& of = numbers_of(table, data_.of);
+    for (size_t i = 0; double& x : numbers_of(table, data_.column).numbers)
+      if (x == of.numbers[i++]) x = kMissing;
+  }
+  void restore(Table& rows) const override {
+    const Column& of = numbers_of(rows, data_.of);
+    Column& c = numbers_of(rows, data_.column);
+    const int digits = digits_of(c);
+    for (size_t i = 0; double& x : c.numbers) {
+      const double repeated = of.numbers[i++];
+      if (x != x) x = rounded(std::clamp(repeated, data_.low, data_.high), digits);
+    }
+  }
+  void show(const std::string& learned, std::vector<std::string>& columns) const override {
+    if (learned == data_.column) columns.clear();
+  }
+};
 
-nlohmann::json RepeatRule::to_json() const {
-  return {{"kind", kind()}, {"column", column_}, {"of", of_}, {"share", share_}, {"low", low_}, {"high", high_}};
-}
+}  // namespace
 
-std::unique_ptr<const TableRule> RepeatRule::read(const Fields& f) {
-  const double share = f.number("share"), low = f.number("low"), high = f.number("high");
+RulePtr make_rule(RepeatData data) { return std::make_shared<RepeatRule>(std::move(data)); }
+
+void RepeatData::check(const Fields& f) const {
   f.check(share >= 0 && share <= 1 && low <= high, "has a column that repeats another one in no range");
-  std::string column = f.text("column"), of = f.text("of");
   f.check(column != of, "has a column that repeats itself");
-  return std::make_unique<RepeatRule>(std::move(column), std::move(of), share, low, high);
 }
 
 }  // namespace tessera

@@ -2,46 +2,31 @@
 // is left of a budget. It is learned as its first value, once per sequence, and as differences of 0 or more, as
 // SequenceOptions::rising says to cut() and decode().
 #pragma once
-#include "tables/rules/rule/rule.h"
+#include "tables/rules/rule/rule_of.h"
 
 namespace tessera {
 
-class RisingRule : public TableRule {
- public:
-  RisingRule(std::string column, std::string key, std::string index)
-      : column_(std::move(column)), key_(std::move(key)), index_(std::move(index)) {}
+struct RisingData {
+  static constexpr const char* kKind = "rising";
+  static constexpr auto kMakes = TableRule::Makes::steps;
+  std::string column, key, index;  // no index: rows are in the order of the file
 
-  const char* kind() const override { return "rising"; }
-  std::string text() const override;
-  std::vector<std::string> columns(const Table&) const override { return {column_}; }
-  std::vector<char> broken(const Table& rows, const Table& learned) const override;
-  // The encoder of sequences does both: it knows where one begins.
-  void reduce(Table&, Team&) const override {}
-  void restore(Table& rows) const override;
-  nlohmann::json to_json() const override;
-  const std::string& column() const { return column_; }
-  static std::unique_ptr<const TableRule> read(const Fields& f);
-
- protected:
-  std::string column_, key_, index_;  // no index: rows are in the order of the file
+  static constexpr std::tuple kFields{std::pair{"column", &RisingData::column}, std::pair{"key", &RisingData::key},
+                                      std::pair{"index", &RisingData::index}};
 };
+RulePtr make_rule(RisingData data);
 
 // Its negative numbers never fall: they stand in its place until rows are restored.
-class FallingRule : public RisingRule {
- public:
-  FallingRule(Column head, std::string key, std::string index)
-      : RisingRule(head.name, std::move(key), std::move(index)), head_(std::move(head)) {}
+struct FallingData {
+  static constexpr const char* kKind = "falling";
+  static constexpr auto kMakes = TableRule::Makes::steps;
+  Column target;  // without rows
+  std::string key, index;
 
-  const char* kind() const override { return "falling"; }
-  std::string text() const override;
-  std::vector<char> broken(const Table& rows, const Table& learned) const override;
-  void reduce(Table& table, Team& team) const override;
-  void restore(Table& rows) const override;
-  nlohmann::json to_json() const override;
-  static std::unique_ptr<const TableRule> read(const Fields& f);
-
- private:
-  Column head_;  // without rows
+  static constexpr std::tuple kFields{std::pair{"column", &FallingData::target}, std::pair{"key", &FallingData::key},
+                                      std::pair{"index", &FallingData::index}};
+  void check(const Fields& f) const;
 };
+RulePtr make_rule(FallingData data);
 
 }  // namespace tessera

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <unordered_map>
 #include <utility>
 
 #include "base/text/json_fields.h"
@@ -54,21 +56,26 @@ int place_of(const Table& table, const std::string& name) {
   return -1;
 }
 
+void refuse_rule(const std::string& what) {
+  throw Error(ErrorCode::format, "The model file is damaged or foreign: " + what +
+                                     ". Fit the model again, or take an intact copy of the file.");
+}
+
 const Column& column_of(const Table& table, const std::string& name) {
   const int place = place_of(table, name);
-  if (place < 0)
-    throw Error(ErrorCode::format, "The model file is damaged or foreign: a rule names the column \"" + name +
-                                       "\", which the model does not have. Fit the model again, or take an intact copy "
-                                       "of the file.");
+  if (place < 0) refuse_rule("a rule names the column \"" + name + "\", which the model does not have");
   return table.columns[static_cast<size_t>(place)];
 }
 
 const Column& numbers_of(const Table& table, const std::string& name) {
   const Column& c = column_of(table, name);
-  if (!is_numeric(c.type))
-    throw Error(ErrorCode::format, "The model file is damaged or foreign: a rule calculates with the column \"" + name +
-                                       "\", which holds texts. Fit the model again, or take an intact copy of the "
-                                       "file.");
+  if (!is_numeric(c.type)) refuse_rule("a rule calculates with the column \"" + name + "\", which holds texts");
+  return c;
+}
+
+const Column& texts_of(const Table& table, const std::string& name) {
+  const Column& c = column_of(table, name);
+  if (is_numeric(c.type)) refuse_rule("a rule asks the column \"" + name + "\" for texts");
   return c;
 }
 
@@ -87,9 +94,7 @@ void remove_column(Table& table, const std::string& name) {
 double number_in(const std::string& text, const std::string& column) {
   double x = 0;
   if (!read_finite(text, x))
-    throw Error(ErrorCode::format, fmt::format("The model file is damaged or foreign: a rule gives the column \"{}\" "
-                                               "the value \"{}\", which is not a number.",
-                                               column, text));
+    refuse_rule(fmt::format("a rule gives the column \"{}\" the value \"{}\", which is not a number", column, text));
   return x;
 }
 
@@ -116,5 +121,26 @@ int digits_of(const Column& column) {
 }
 
 double rounded(double x, int digits) { return digits == kAllDigits ? x : round_decimals(x, digits); }
+
+double reach_of(double value, double exact, const Column& c) {
+  const int digits = digits_of(c);
+  const double bits = 1e-12 * std::max(std::abs(value), std::abs(exact));
+  return std::max(bits, digits == kAllDigits ? 0 : 0.5000001 * std::pow(10.0, -digits));
+}
+
+bool same_number(double value, double exact, const Column& c) {
+  return std::abs(value - exact) <= reach_of(value, exact, c);
+}
+
+std::vector<int32_t> codes_in(const Column& b, const Column& a) {
+  std::unordered_map<std::string_view, int32_t> known;
+  for (size_t v = 0; v < b.values.size(); ++v) known.emplace(b.values[v], static_cast<int32_t>(v));
+  std::vector<int32_t> out;
+  for (const std::string& text : a.values) {
+    const auto entry = known.find(text);
+    out.push_back(entry == known.end() ? -2 : entry->second);
+  }
+  return out;
+}
 
 }  // namespace tessera

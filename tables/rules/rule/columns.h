@@ -15,12 +15,17 @@ Column head_of(const Column& column);
 nlohmann::json write_head(const Column& head);
 Column read_head(const Fields& f);  // Error(format)
 
+// Error(format): "The model file is damaged or foreign: WHAT. …"
+[[noreturn]] void refuse_rule(const std::string& what);
+
 // The column of this name, or Error(format): a model's rules are not trusted to fit its columns.
 Column& column_of(Table& table, const std::string& name);
 const Column& column_of(const Table& table, const std::string& name);
 // The same, of numbers, dates or times.
 Column& numbers_of(Table& table, const std::string& name);
 const Column& numbers_of(const Table& table, const std::string& name);
+// The same, of texts.
+const Column& texts_of(const Table& table, const std::string& name);
 
 // Where the column of this name is; −1: nowhere.
 int place_of(const Table& table, const std::string& name);
@@ -38,5 +43,11 @@ void fill_missing(Column& column, uint64_t seed);
 constexpr int kAllDigits = 99;
 int digits_of(const Column& column);
 double rounded(double x, int digits);
+// How far a value may be from the exact one for its digits.
+double reach_of(double value, double exact, const Column& c);
+// Whether a value is the exact one within the digits of the column. A half is rounded up by some and down by others.
+bool same_number(double value, double exact, const Column& c);
+// The code in `b` of each text of `a`; −2 for texts that it does not have.
+std::vector<int32_t> codes_in(const Column& b, const Column& a);
 
 }  // namespace tessera

@@ -22,42 +22,59 @@ class TableRule {
  public:
   virtual ~TableRule() = default;
   virtual const char* kind() const = 0;  // in model files and reports
+  // The column that it gives, moves, or puts another one in the place of.
+  virtual const std::string& column() const = 0;
+  // What restore() makes of that column, where others have to know it.
+  enum class Makes {
+    other,
+    values,   // all of its values, from the other columns of columns()
+    copies,   // values of the second of columns() where it is missing
+    missing,  // missing cells
+    steps,    // what is learned is its difference from the step before
+    sums,     // sums of what its steps change it by
+  };
+  virtual Makes makes() const { return Makes::other; }
+  // What gives the column, in the language of --where; "": nothing that it can say.
+  virtual std::string expression() const { return ""; }
+  // For people, what is learned in the column's place: the distance to another one; "": the column.
+  virtual std::string learned_as() const { return ""; }
   // How sampled rows keep it. By these two every row does; else it is a habit of the table, which none breaks.
   static constexpr std::string_view kByConstruction = "by construction", kByRejection = "by rejection";
   virtual std::string_view kept() const { return kByConstruction; }
   bool strict() const { return kept() == kByConstruction || kept() == kByRejection; }
   virtual std::string text() const = 0;  // for people; where the language of --where can say it, in that language
   // The columns of rows, as they are before reduce(), that it is about.
-  virtual std::vector<std::string> columns(const Table& rows) const = 0;
+  virtual std::vector<std::string> columns(const Table&) const { return {column()}; }
   // broken[i]: row i, as it is before reduce(), breaks the rule; a missing cell breaks none but that of missing cells.
   // `learned`: a table whose rows keep the rule, which it has reduced.
-  virtual std::vector<char> broken(const Table& rows, const Table& learned) const = 0;
-  virtual void reduce(Table& table, Team& team) const = 0;  // of a table whose rows all keep the rule
+  virtual std::vector<char> broken(const Table& /*rows*/, const Table& /*learned*/) const { return {}; }
+  virtual void reduce(Table&, Team&) const {}  // of a table whose rows all keep the rule
   // After protection: cells that restore() overwrites get values that the networks can learn from.
   virtual void fill(Table&, uint64_t /*seed*/) const {}
   // The reverse of reduce(), on rows that lack what follows. Error(format) for columns that do not fit the rule.
-  virtual void restore(Table& rows) const = 0;
+  virtual void restore(Table&) const {}
   // The columns of the table that a column of the model decides alone: changed where the rule makes them other ones.
   virtual void show(const std::string& /*learned*/, std::vector<std::string>& /*columns*/) const {}
   virtual nlohmann::json to_json() const = 0;
 };
 
-std::unique_ptr<const TableRule> read_rule(const Fields& f);  // Error(format)
+using RulePtr = std::shared_ptr<const TableRule>;
+
+RulePtr read_rule(const Fields& f);  // Error(format)
 
 // What the table says for a rule. Rows where a column is missing say nothing.
 struct Evidence {
   int64_t rows = 0;  // rows of the table that it says something of: it holds in all of them
-  int64_t held_out =
-      0;              // of those, rows that were not looked at when the rule was proposed, as far as they were counted
+  // of those, rows that were not looked at when the rule was proposed, as far as they were counted
+  int64_t held_out = 0;
   double chance = 1;  // share of held-out rows that would keep it if the columns had nothing to do with each other
 };
 
 struct FoundRule {
-  std::shared_ptr<const TableRule> rule = {};
+  RulePtr rule = {};
   Evidence evidence = {};
   // an expression of --where that restored rows must meet, or "": shares that sum to 100 stay above 0
   std::string check = {};
-  std::string column = {};  // that follows from others
 };
 
 }  // namespace tessera

@@ -1,0 +1,116 @@
+// What kinds of rules share. A kind is a struct of what it stores, with a name in model files for each member, and a
+// class of what it does with it:
+//
+//   struct RepeatData {
+//     static constexpr const char* kKind = "repeat";
+//     std::string column, of;
+//     static constexpr std::tuple kFields{std::pair{"column", &RepeatData::column}, std::pair{"of", &RepeatData::of}};
+//     void check(const Fields& f) const;  // f.fail() for members that do not go together, if that can be
+//   };
+//   RulePtr make_rule(RepeatData data);
+#pragma once
+#include <tuple>
+#include <utility>
+
+#include "base/text/json_fields.h"
+#include "tables/rules/rule/columns.h"
+#include "tables/rules/rule/functions.h"
+#include "tables/rules/rule/rule.h"
+
+namespace tessera {
+
+// One member, written and read. A type of a kind's own has both beside it, and may take more names than one.
+template <class T>
+void write_field(nlohmann::json& out, const char* name, const T& value) {
+  out[name] = value;
+}
+inline void write_field(nlohmann::json& out, const char* name, const Column& head) { out[name] = write_head(head); }
+inline void write_field(nlohmann::json& out, const char* name, const TimeFunction* function) {
+  out[name] = function == nullptr ? "" : function->name;
+}
+inline void read_field(const Fields& f, const char* name, std::string& value) { value = f.text(name); }
+inline void read_field(const Fields& f, const char* name, bool& value) { value = f.flag(name); }
+inline void read_field(const Fields& f, const char* name, double& value) { value = f.number(name); }
+inline void read_field(const Fields& f, const char* name, std::vector<std::string>& value) { value = f.texts(name); }
+inline void read_field(const Fields& f, const char* name, std::vector<double>& value) { value = f.numbers(name); }
+inline void read_field(const Fields& f, const char* name, Column& head) {
+  head = read_head(Fields(f.at(name), f.place()));
+}
+inline void read_field(const Fields& f, const char* name, const TimeFunction*& function) {
+  const std::string said = f.text(name);
+  function = time_function(said);
+  f.check(function != nullptr || said.empty(),
+          "has a rule of a function that this version does not know, \"" + said + "\"");
+}
+
+template <class Data>
+class RuleOf : public TableRule {
+ public:
+  explicit RuleOf(Data data) : data_(std::move(data)) {}
+  const char* kind() const final { return Data::kKind; }
+  const std::string& column() const final {
+    if constexpr (requires { data_.target.name; }) return data_.target.name;
+    else return data_.column;
+  }
+  Makes makes() const final {
+    if constexpr (requires { Data::kMakes; }) return Data::kMakes;
+    else return Makes::other;
+  }
+  nlohmann::json to_json() const final {
+    nlohmann::json out{{"kind", kind()}};
+    std::apply([&](const auto&... field) { (write_field(out, field.first, data_.*field.second), ...); }, Data::kFields);
+    return out;
+  }
+
+ protected:
+  const Data data_;
+};
+
+template <class Data>
+RulePtr read_rule_of(const Fields& f) {
+  Data data;
+  std::apply([&](const auto&... field) { (read_field(f, field.first, data.*field.second), ...); }, Data::kFields);
+  if constexpr (requires { data.check(f); }) data.check(f);
+  return make_rule(std::move(data));
+}
+
+// A column that others give: it leaves the table, and rows get it back from them. Numbers are computed, and rounded to
+// the column's digits, unless the data say kListed: then they are values of the column.
+template <class Data>
+class GivesColumn : public RuleOf<Data> {
+ public:
+  using RuleOf<Data>::RuleOf;
+  std::vector<char> broken(const Table& rows, const Table&) const override {
+    const Column given = values(rows, false), &here = column_of(rows, this->column());
+    std::vector<char> out(static_cast<size_t>(rows.rows));
+    for (size_t i = 0; i < out.size(); ++i) {
+      const auto row = static_cast<int64_t>(i);
+      if (given.is_missing(row) || here.is_missing(row)) continue;
+      out[i] = is_numeric(given.type) ? !same(here.numbers[i], given.numbers[i])
+                                      : here.values[static_cast<size_t>(here.codes[i])] !=
+                                            given.values[static_cast<size_t>(given.codes[i])];
+    }
+    return out;
+  }
+  void reduce(Table& table, Team&) const override { remove_column(table, this->column()); }
+  void restore(Table& rows) const override {
+    Column out = values(rows, true);
+    if constexpr (!kListed)
+      for (double& x : out.numbers) x = x == x ? rounded(x, digits_of(out)) : kMissing;
+    out.reason = this->text();
+    rows.columns.push_back(std::move(out));
+  }
+
+ protected:
+  // The target by the others, its numbers not rounded. `sampled`: of rows whose other columns may hold what the table
+  // has nothing of.
+  virtual Column values(const Table& rows, bool sampled) const = 0;
+
+ private:
+  static constexpr bool kListed = requires { Data::kListed; };
+  bool same(double value, double given) const {
+    return kListed ? value == given : same_number(value, given, this->data_.target);
+  }
+};
+
+}  // namespace tessera
