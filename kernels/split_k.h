@@ -23,17 +23,11 @@ inline Slices slices_of(int64_t depth, int64_t cut) {
   return {static_cast<int>((depth + cut - 1) / cut), static_cast<int>(cut)};
 }
 
-// The side of a GPU's tiles of a product [rows, cols] with `parts` slices in separate blocks: 64, which reads least per
-// thread, unless there would be fewer blocks than a large device has multiprocessors; down to `least`.
-// Any side gives the same bits.
+// The blocks of a GPU that compute a product [rows, cols] with `parts` slices in separate blocks, by tiles of `down` ×
+// 32, and as many as fill a large device. Any tile gives the same bits.
 constexpr int64_t kFullGrid = 128;
-inline int64_t product_blocks(int64_t parts, int64_t rows, int64_t cols, int64_t side) {
-  return parts * ((rows + side - 1) / side) * ((cols + side - 1) / side);
-}
-inline int64_t product_tile(int64_t parts, int64_t rows, int64_t cols, int64_t least) {
-  int64_t side = 64;
-  while (side > least && product_blocks(parts, rows, cols, side) < kFullGrid) side /= 2;
-  return side;
+inline int64_t product_blocks(int64_t parts, int64_t rows, int64_t cols, int64_t down) {
+  return parts * ((rows + down - 1) / down) * ((cols + 31) / 32);
 }
 
 // Whether a GPU gives each slice of a product [rows, cols] its own blocks: if that takes less time, counted in slices
@@ -41,7 +35,7 @@ inline int64_t product_tile(int64_t parts, int64_t rows, int64_t cols, int64_t l
 // the same bits.
 inline bool worth_cutting(int64_t slices, int64_t rows, int64_t cols) {
   const auto in_series = [&](int64_t parts) {
-    return (product_blocks(parts, rows, cols, product_tile(parts, rows, cols, 32)) + kFullGrid - 1) / kFullGrid;
+    return (product_blocks(parts, rows, cols, 64) + kFullGrid - 1) / kFullGrid;
   };
   return slices > 1 && in_series(1) == 1 && in_series(slices) + 1 < slices;
 }

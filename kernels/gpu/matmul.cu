@@ -1,8 +1,8 @@
 // matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend [M, N] or [1, N]). NN forward, NT for the input's gradient, TN for
 // the weights' gradient.
 //   2·M·N·K FLOP; 4·(M·K + K·N + M·N) bytes: compute-bound for M ≥ ~30 (fp32), latency-bound at the sizes of a step
-//   One block computes a tile of 64 × 64, or of 32 × 32 or 16 × 16 if those would be too few for a device
-//   (matmul_tile.cuh), with two to four stages of shared memory (40 KiB at most): one is multiplied while the others
+//   A block of four warps computes a tile of 64 × 32, or in fp32 of 32 × 32 if those would be too few for a device
+//   (matmul_tile.cuh), with three or four stages of shared memory (45 KiB at most): one is multiplied while the others
 //   are loaded.
 //   k is cut into slices (split_k.h), by K alone; a slice's sum is one chain over k, slices are added in order. If
 //   there are too few tiles to fill a device, each slice gets its own blocks, which write its sums to the workspace,
@@ -55,7 +55,7 @@ void launch_product(const GpuContext& context, const Problem& p) {
   const bool cut = is_cut(p);
   const int64_t parts = cut ? p.slices : 1;
   float* part = cut ? static_cast<float*>(context.workspace) : nullptr;
-  with_square<Tiles, trans_a, trans_b>(product_tile(parts, p.rows, p.cols, Tiles::kLeast), [&](auto tile) {
+  with_tile<Tiles, trans_a, trans_b, 128>(tile_rows(p.units, parts, p.rows, p.cols, kFullGrid), [&](auto tile) {
     using T = typename decltype(tile)::Type;
     launch({dim3(grid_of(p.rows, T::kRows), grid_of(p.cols, T::kCols), static_cast<unsigned>(parts)), dim3(T::kThreads),
             0, context.stream},
@@ -67,29 +67,22 @@ void launch_product(const GpuContext& context, const Problem& p) {
          "matmul_slices", matmul_slices_kernel, static_cast<const float*>(part), p, chunks);
 }
 
-template <class Tiles>
 void run(const Call& call, int64_t, void* scratch) {
   const auto& op = *static_cast<const Matmul*>(call.op);
   const GpuContext& context = gpu_context(scratch);
   each_launch(call, [&](const Problem& p) {
-    if (op.trans_a)
-      op.trans_b ? launch_product<Tiles, true, true>(context, p) : launch_product<Tiles, true, false>(context, p);
-    else op.trans_b ? launch_product<Tiles, false, true>(context, p) : launch_product<Tiles, false, false>(context, p);
+    with_tiles(p.units, [&](auto tiles) {
+      using Tiles = decltype(tiles);
+      if (op.trans_a)
+        op.trans_b ? launch_product<Tiles, true, true>(context, p) : launch_product<Tiles, true, false>(context, p);
+      else
+        op.trans_b ? launch_product<Tiles, false, true>(context, p) : launch_product<Tiles, false, false>(context, p);
+    });
   });
-}
-
-// The tiles for the op's factors.
-void run_factors(const Call& call, int64_t tile, void* scratch) {
-  switch (static_cast<const Matmul*>(call.op)->factors) {
-    case Precision::fp32: return run<FmaTiles>(call, tile, scratch);
-    case Precision::tf32: return run<TensorTiles<Tf32Math>>(call, tile, scratch);
-    case Precision::bf16: return run<TensorTiles<HalfMath<true>>>(call, tile, scratch);
-    case Precision::fp16: return run<TensorTiles<HalfMath<false>>>(call, tile, scratch);
-  }
 }
 
 }  // namespace
 
-Kernel matmul_entry() { return {one_if_any, run_factors, scratch_bytes}; }
+Kernel matmul_entry() { return {one_if_any, run, scratch_bytes}; }
 
 }  // namespace tessera::gpu

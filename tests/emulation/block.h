@@ -14,7 +14,11 @@ namespace tessera::emulation {
 // A thread's cp.async groups: queued, and done at the wait.
 class Copies {
  public:
-  void add(void* to, const void* from, int bytes, Place place) { open_.push_back({to, from, bytes, place}); }
+  // The first `read` of the bytes from `from`, zeros after them.
+  void add(void* to, const void* from, int bytes, int read, Place place) {
+    if (read > 0) open_.push_back({to, from, read, place});
+    if (read < bytes) open_.push_back({static_cast<char*>(to) + read, nullptr, bytes - read, place});
+  }
   void commit() {
     groups_.push_back(std::move(open_));
     open_.clear();

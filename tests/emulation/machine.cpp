@@ -435,13 +435,15 @@ void preempt() {
   machine->wait(Thread::none, machine->current->place);
 }
 
-void copy_async(void* shared, const void* global, int bytes, bool in, Place place) {
+void copy_async(void* shared, const void* global, int bytes, int read, Place place) {
   if (reinterpret_cast<uintptr_t>(shared) % static_cast<unsigned>(bytes) != 0 ||
-      (in && reinterpret_cast<uintptr_t>(global) % static_cast<unsigned>(bytes) != 0))
+      (read > 0 && reinterpret_cast<uintptr_t>(global) % static_cast<unsigned>(bytes) != 0))
     fault("a cp.async of " + std::to_string(bytes) + " bytes from or to an address that is not a multiple of them");
   if (!machine->current->block->shared.holds(shared, static_cast<size_t>(bytes)))
     fault("a cp.async whose target is not in the block's shared memory");
-  machine->current->copies.add(shared, in ? global : nullptr, bytes, place);
+  if (read < 0 || read > bytes)
+    fault("a cp.async of " + std::to_string(read) + " of " + std::to_string(bytes) + " bytes");
+  machine->current->copies.add(shared, global, bytes, read, place);
 }
 void matrix_line(const void* line) {
   if (reinterpret_cast<uintptr_t>(line) % 16 != 0)

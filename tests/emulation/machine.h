@@ -87,7 +87,7 @@ int lane();
 void preempt();  // continues later: other threads run first
 
 // cp.async: bytes arrive at the wait for their group, not before, as late as the hardware might.
-void copy_async(void* shared, const void* global, int bytes, bool in, Place place);
+void copy_async(void* shared, const void* global, int bytes, int read, Place place);
 void in_shared_memory(const void* p);  // a fault if it is not in the block's shared memory
 void copy_commit();
 void copy_wait(int pending);

@@ -76,13 +76,10 @@ void mma_16_complete(void* const* operands, unsigned) {
 }
 // What lane l gets of matrix m (ldmatrix): lines[8·m + i] is the matrix's line i.
 template <class Line>
-uint32_t matrix_pair(Line* const* lines, int m, int l, bool transposed) {
-  uint16_t pair[2];
-  for (int h = 0; h < 2; ++h) {
-    const int g = l / 4, t = 2 * (l % 4) + h;
-    std::memcpy(&pair[h], static_cast<const char*>(lines[8 * m + (transposed ? t : g)]) + 2 * (transposed ? g : t), 2);
-  }
-  return uint32_t{pair[0]} | uint32_t{pair[1]} << 16;
+uint32_t matrix_pair(Line* const* lines, int m, int l) {
+  uint32_t pair;
+  std::memcpy(&pair, static_cast<const char*>(lines[8 * m + l / 4]) + 4 * (l % 4), 4);
+  return pair;
 }
 struct MatrixLines {
   const void *own, *all[32];
@@ -121,14 +118,13 @@ inline void mma_fp16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[
   emulation::Fragments f{d, a, b};
   emulation::warp_collective("mma_fp16", 0xFFFFFFFFu, &f, &emulation::mma_16_complete<emulation::half_value>, place);
 }
-template <bool transposed>
-void ldmatrix_4(uint32_t& m0, uint32_t& m1, uint32_t& m2, uint32_t& m3, const void* line,
-                emulation::Place place = emulation::Place::here()) {
+inline void ldmatrix_4(uint32_t& m0, uint32_t& m1, uint32_t& m2, uint32_t& m3, const void* line,
+                       emulation::Place place = emulation::Place::here()) {
   emulation::matrix_line(line);
   emulation::MatrixLines lines{line, {}};
   emulation::warp_collective("ldmatrix", 0xFFFFFFFFu, &lines, &emulation::matrix_lines_complete, place);
   uint32_t* const m[4] = {&m0, &m1, &m2, &m3};
-  for (int i = 0; i < 4; ++i) *m[i] = emulation::matrix_pair(lines.all, i, emulation::lane(), transposed);
+  for (int i = 0; i < 4; ++i) *m[i] = emulation::matrix_pair(lines.all, i, emulation::lane());
 }
 inline uint32_t pack_bf16(float low, float high) {
   return emulation::bfloat_bits(low) | emulation::bfloat_bits(high) << 16;

@@ -155,13 +155,13 @@ void warp_argmax(T& v, int& index, emulation::Place place = emulation::Place::he
 
 inline void assume_shared(const void* p) { emulation::in_shared_memory(p); }
 
-inline void cp_async_16(void* shared, const void* global, bool in = true,
+inline void cp_async_16(void* shared, const void* global, int bytes = 16,
                         emulation::Place place = emulation::Place::here()) {
-  emulation::copy_async(shared, global, 16, in, place);
+  emulation::copy_async(shared, global, 16, bytes, place);
 }
 inline void cp_async_4(void* shared, const void* global, bool in = true,
                        emulation::Place place = emulation::Place::here()) {
-  emulation::copy_async(shared, global, 4, in, place);
+  emulation::copy_async(shared, global, 4, in ? 4 : 0, place);
 }
 inline void cp_async_commit() { emulation::copy_commit(); }
 template <int pending>

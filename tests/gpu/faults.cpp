@@ -51,7 +51,7 @@ __global__ void lines_at(int first, int apart) {
   stage[threadIdx.x] = 0;
   __syncthreads();
   uint32_t m[4];
-  ldmatrix_4<false>(m[0], m[1], m[2], m[3], stage + first + apart * static_cast<int>(threadIdx.x));
+  ldmatrix_4(m[0], m[1], m[2], m[3], stage + first + apart * static_cast<int>(threadIdx.x));
 }
 TEST(Faults, AMatrixLineThatIsNotAlignedOrNotThere) {
   expect_fault([] { launch({1, 32}, "lines", lines_at, 0, 4); }, "no multiple of 16");

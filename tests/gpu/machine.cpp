@@ -204,7 +204,7 @@ __global__ void doubled(const float* x, float* y, int n) {  // double buffer: th
   cp_async_16(tile[0][t], x + t * 4);
   cp_async_commit();
   for (int k = 0; k < n; ++k) {
-    cp_async_16(tile[(k + 1) % 2][t], x + ((k + 1) * 32 + t) * 4, k + 1 < n);
+    cp_async_16(tile[(k + 1) % 2][t], x + ((k + 1) * 32 + t) * 4, k + 1 < n ? 16 : 0);
     cp_async_commit();
     cp_async_wait<1>();
     __syncthreads();
@@ -280,32 +280,43 @@ TEST_P(Machine, TensorCoreFragments) {
 }
 
 // Four matrices of 8 × 8, a line of each lane's choice: here in reverse order, so that no lane reads its own.
-template <bool transposed>
 __global__ void matrices(uint32_t* out) {
   TESS_SHARED(stage, uint16_t[32 * 8]);
   const int lane = lane_id();
   for (int c = 0; c < 8; ++c) stage[lane * 8 + c] = static_cast<uint16_t>(100 * lane + c);
   __syncwarp();
   uint32_t m[4];
-  ldmatrix_4<transposed>(m[0], m[1], m[2], m[3], stage + (31 - lane) * 8);
+  ldmatrix_4(m[0], m[1], m[2], m[3], stage + (31 - lane) * 8);
   for (int i = 0; i < 4; ++i) out[lane * 4 + i] = m[i];
 }
 TEST_P(Machine, MatricesOfSharedMemory) {
-  const auto element = [](int matrix, int line, int column) {
-    return static_cast<uint32_t>(100 * (31 - (8 * matrix + line)) + column);
-  };
-  for (const bool transposed : {false, true}) {
-    const Buffer<uint32_t> out(128);
-    launch({1, 32}, "matrices", transposed ? matrices<true> : matrices<false>, out.data());
-    const std::vector<uint32_t> got = out.read();
-    for (int lane = 0; lane < 32; ++lane)
-      for (int m = 0; m < 4; ++m) {
-        const int g = lane / 4, t = 2 * (lane % 4);
-        const uint32_t low = transposed ? element(m, t, g) : element(m, g, t),
-                       high = transposed ? element(m, t + 1, g) : element(m, g, t + 1);
-        ASSERT_EQ(got[static_cast<size_t>(lane * 4 + m)], low | high << 16) << transposed << " " << lane << " " << m;
-      }
-  }
+  const Buffer<uint32_t> out(128);
+  launch({1, 32}, "matrices", matrices, out.data());
+  const std::vector<uint32_t> got = out.read();
+  for (int lane = 0; lane < 32; ++lane)
+    for (int m = 0; m < 4; ++m) {
+      const auto first = static_cast<uint32_t>(100 * (31 - (8 * m + lane / 4)) + 2 * (lane % 4));
+      ASSERT_EQ(got[static_cast<size_t>(lane * 4 + m)], first | (first + 1) << 16) << lane << " " << m;
+    }
+}
+
+// The first bytes of sixteen, zeros after them.
+__global__ void beginnings(const float* x, float* y) {
+  TESS_SHARED(tile, float[32][4]);
+  const int t = static_cast<int>(threadIdx.x);
+  cp_async_16(tile[t], x + 4 * t, 4 * (t % 5));
+  cp_async_commit();
+  cp_async_wait<0>();
+  for (int i = 0; i < 4; ++i) y[4 * t + i] = tile[t][i];
+}
+TEST_P(Machine, CopiesOfTheFirstBytes) {
+  std::vector<float> want(128);
+  std::iota(want.begin(), want.end(), 1.0f);
+  const Buffer<float> x(want), y(128);
+  launch({1, 32}, "beginnings", beginnings, static_cast<const float*>(x.data()), y.data());
+  for (size_t i = 0; i < 128; ++i)
+    if (i % 4 >= i / 4 % 5) want[i] = 0;
+  EXPECT_EQ(y.read(), want);
 }
 
 TEST(MachineRounding, Tf32KeepsTenBitsAndBfloatSeven) {

@@ -28,8 +28,8 @@ struct Packing {
 
 // The largest room of any tile; column sums and rates need less, sequences use all of it.
 constexpr int kSharedFloats = kStagesRoom;
-static_assert(kRooms<FmaTile<64, 64, true, true>> >= 2 && kRooms<FmaTile<128, 8, true, true>> >= 2 &&
-              kSharedFloats >= kFusedFloats);
+static_assert(kRooms<TensorTiles<HalfMath<true>>::Block<64, true, true, kThreads>> == 3 &&
+              kRooms<TensorTiles<HalfMath<true>>::Tall<true, true>> == 2 && kSharedFloats >= kFusedFloats);
 
 // ---- loops over a block's part --------------------------------------------------------------------------------------
 constexpr int kBlockWarps = kThreads / 32;

@@ -10,19 +10,7 @@ struct ProductStep {
   Problem problem;
   int64_t part;  // offset of the sums of slices: bytes from the start of the workspace
   bool trans_a, trans_b;
-  Precision factors;
 };
-
-// f(the tiles that multiply these factors).
-template <class F>
-__device__ inline void with_tiles(Precision factors, F&& f) {
-  switch (factors) {
-    case Precision::fp32: return f(FmaTiles{});
-    case Precision::tf32: return f(TensorTiles<Tf32Math>{});
-    case Precision::bf16: return f(TensorTiles<HalfMath<true>>{});
-    case Precision::fp16: return f(TensorTiles<HalfMath<false>>{});
-  }
-}
 
 // Columns first … end − 1 of rows of a product. noinline: inlined into one kernel these would spill its registers.
 template <class Tile, bool trans_b>
@@ -34,7 +22,7 @@ __attribute__((noinline)) __device__ void make_rows(const Problem& p, Rows rows,
 // All columns of rows of a product.
 template <class Tiles, bool trans_b>
 __device__ inline void make_product(const Problem& p, const Rows& rows, float* shared) {
-  if constexpr (Tiles::kLeast == 16) {  // fp32
+  if constexpr (Tiles::kFma) {
     if (rows.count <= 4) return make_few<4, trans_b>(p, rows, shared);
     if (rows.count <= 8) return make_few<8, trans_b>(p, rows, shared);
   }
@@ -52,7 +40,7 @@ __attribute__((noinline)) __device__ void make_block(const ProductStep& x, const
 }
 template <class Tiles, bool trans_a, bool trans_b>
 __device__ inline void make_block_of(const ProductStep& x, const TilesPart& at, float* part) {
-  with_square<Tiles, trans_a, trans_b>(
+  with_tile<Tiles, trans_a, trans_b, kThreads>(
       at.tiling.down, [&](auto tile) { make_block<typename decltype(tile)::Type, trans_a, trans_b>(x, at, part); });
 }
 
@@ -69,7 +57,7 @@ struct Fused<Matmul> {
     const auto& op = *static_cast<const Matmul*>(call.op);
     packing.fits = op.pairs <= kMaxPairs;
     return {problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs), packing.workspace, op.trans_a,
-            op.trans_b, op.factors};
+            op.trans_b};
   }
   static TiledBlocks tiling(const FusedStep& s) {
     Packing packing{FusedChain::tiles, 0};
@@ -77,18 +65,17 @@ struct Fused<Matmul> {
     const Problem& p = x.problem;
     if (s.part == FusedStep::sum) return tiled({p.rows, p.cols, 8, 128}, 1);
     if (s.part == FusedStep::all && by_warps(x)) return tiled({p.rows, p.cols, kDeepSide, kDeepSide}, 1);
-    const int64_t parts = s.part == FusedStep::slices ? p.slices : 1,
-                  least = x.factors == Precision::fp32 ? FmaTiles::kLeast : TensorTiles<HalfMath<true>>::kLeast;
-    const int side = static_cast<int>(product_tile(parts, p.rows, p.cols, least));
-    return tiled({p.rows, p.cols, side, side}, parts);
+    const int64_t parts = s.part == FusedStep::slices ? p.slices : 1;
+    // half of the grid: a launch usually has another product
+    return tiled({p.rows, p.cols, tile_rows(p.units, parts, p.rows, p.cols, kFullGrid / 2), 32}, parts);
   }
   // Whether the warps of one block compute the slices (matmul_deep.cuh).
   __host__ __device__ static bool by_warps(const Step& x) {
-    return x.trans_a && !x.trans_b && x.factors == Precision::fp32 && is_deep(x.problem);
+    return x.trans_a && !x.trans_b && x.problem.units == Units::fma && is_deep(x.problem);
   }
   __device__ static void rows(const Step& x, const RowsPart& p) {
     if (p.part != FusedStep::sum)
-      return with_tiles(x.factors, [&](auto tiles) {
+      return with_tiles(x.problem.units, [&](auto tiles) {
         using Tiles = decltype(tiles);
         x.trans_b ? make_product<Tiles, true>(x.problem, p.rows, p.shared)
                   : make_product<Tiles, false>(x.problem, p.rows, p.shared);
@@ -99,7 +86,7 @@ struct Fused<Matmul> {
   __device__ static void cols(const Step& x, const ColsPart& p) {
     const Problem& all = x.problem;
     const Rows rows = rows_between(0, all.rows);
-    with_tiles(x.factors, [&](auto tiles) {
+    with_tiles(x.problem.units, [&](auto tiles) {
       using Tiles = decltype(tiles);
       x.trans_b ? make_rows<typename Tiles::template Tall<true, true>, true>(all, rows, p.first, p.end, p.shared)
                 : make_rows<typename Tiles::template Tall<true, false>, false>(all, rows, p.first, p.end, p.shared);
@@ -109,7 +96,7 @@ struct Fused<Matmul> {
     if (p.part == FusedStep::sum) return add_slices_by_rows(x.problem, p, p.workspace + x.part);
     float* part = p.part == FusedStep::slices ? reinterpret_cast<float*>(p.workspace + x.part) : nullptr;
     if (p.part == FusedStep::all && by_warps(x)) return make_deep(x.problem, p.shared);
-    with_tiles(x.factors, [&](auto tiles) {
+    with_tiles(x.problem.units, [&](auto tiles) {
       using Tiles = decltype(tiles);
       if (x.trans_a)
         x.trans_b ? make_block_of<Tiles, true, true>(x, p, part) : make_block_of<Tiles, true, false>(x, p, part);

@@ -1,5 +1,8 @@
 // The slices of a product and a block's loop over them, shared by a launch of matmul and a fused launch.
 #pragma once
+#include <stdlib.h>
+#include <string.h>
+
 #include "kernels/gpu/bodies/matmul_tile.cuh"
 #include "kernels/gpu/dialect/map.cuh"
 #include "kernels/split_k.h"
@@ -8,12 +11,22 @@ namespace tessera::gpu {
 
 constexpr int kMaxPairs = 6;
 
-__device__ constexpr int stages_of(int depth) { return (depth + kStep - 1) / kStep; }
-// The number of stages of a product split this way: each slice begins with a new stage.
-__device__ inline int stages_of(Slices slices, int depth) {
-  if (slices.count == 0) return 0;
-  const int whole = slices.count - 1;
-  return whole * stages_of(slices.length) + stages_of(depth - whole * slices.length);
+// The units that multiply such factors. TESSERA_CUDA_FP32=tf32x3: fp32 on tensor cores, factors as sums of two of tf32.
+inline Units units_of(Precision factors) {
+  switch (factors) {
+    case Precision::fp32: break;
+    case Precision::tf32: return Units::tf32;
+    case Precision::bf16: return Units::bf16;
+    case Precision::fp16: return Units::fp16;
+  }
+  const char* fp32 = getenv("TESSERA_CUDA_FP32");
+  return fp32 != nullptr && strcmp(fp32, "tf32x3") == 0 ? Units::tf32x3 : Units::fma;
+}
+// The rows of its tiles: 64, or 32 if that fills `grid` blocks better. A stage of 32 × 32 takes two thirds of the time
+// of one of 64 × 32 (bench/results/sass.md); on tensor cores both take the same.
+inline int tile_rows(Units units, int64_t parts, int64_t rows, int64_t cols, int64_t grid) {
+  const auto in_series = [&](int64_t down) { return (product_blocks(parts, rows, cols, down) + grid - 1) / grid; };
+  return units == Units::fma && 2 * in_series(32) < 3 * in_series(64) ? 32 : 64;
 }
 
 struct Problem {
@@ -23,6 +36,7 @@ struct Problem {
     Slices slices;
   } pair[kMaxPairs];
   int pairs, rows, cols, slices;
+  Units units;
   float* out;
   int64_t ld_out;
   const float* addend;
@@ -33,6 +47,7 @@ inline Problem problem(const Call& call, const Matmul& op, int first, int count)
   const View& out = call.out[0];
   Problem p{};
   p.pairs = count;
+  p.units = units_of(op.factors);
   p.rows = static_cast<int>(out.rows);
   p.cols = static_cast<int>(out.cols);
   p.out = static_cast<float*>(out.data);
@@ -85,55 +100,59 @@ __device__ inline Walk begin_of(const Problem& p, int slice) {
 }
 
 // Floats of shared memory that are enough for the stages of any tile, and a tile's number of stages.
-constexpr int kStagesRoom = 10240;
+constexpr int kStagesRoom = 11520;
 template <class Tile>
-constexpr int kStageOf =
-    kStageFloats<typename Tile::Stored, Tile::kRows> + kStageFloats<typename Tile::Stored, Tile::kCols>;
+constexpr int kStageFloats = Tile::LayoutA::kFloats + Tile::LayoutB::kFloats;
 template <class Tile>
-constexpr int kRooms = sizeof(typename Tile::Stored) == 2 ? 2
-                       : kStagesRoom / kStageOf<Tile> < 4 ? kStagesRoom / kStageOf<Tile>
-                                                          : 4;
+constexpr int kRooms = kStagesRoom / kStageFloats<Tile> < 4 ? kStagesRoom / kStageFloats<Tile> : 4;
 template <class Tile>
-constexpr int shared_floats = kRooms<Tile>* kStageOf<Tile>;
+constexpr int shared_floats = kRooms<Tile>* kStageFloats<Tile>;
 
 constexpr int kAllSlices = -1;
 
 // Loads a tile's stages from global memory, in order.
 template <class Tile, bool trans_a, bool trans_b>
 struct Loads {
-  using Stored = typename Tile::Stored;
-  using A = typename Tile::template Carrier<Tile::kRows, !trans_a>;
-  using B = typename Tile::template Carrier<Tile::kCols, trans_b>;
-  static constexpr int kRoomA = kStageRoom<Stored, Tile::kRows>, kRoomB = kStageRoom<Stored, Tile::kCols>;
-
   const Problem& p;
   const Rows &rows, cols;
   int row0, col0;
-  Stored *a_stage, *b_stage;
+  bool cut;  // a single slice
+  float* shared;
   Walk ahead;
-  int left;           // stages to load
-  bool fresh = true;  // the next one begins a slice
-  int end = 0;        // of that slice
-  typename A::Own of_a{};
-  typename B::Own of_b{};
+  bool wide = false;
+  int depth = 0;  // of the slice that is still to be loaded; 0 at the end
+  Chunks<typename Tile::LayoutA, !trans_a, Tile::kThreads> of_a{};
+  Chunks<typename Tile::LayoutB, trans_b, Tile::kThreads> of_b{};
 
-  __device__ Stored* a(int room) const { return a_stage + room * kRoomA; }
-  __device__ Stored* b(int room) const { return b_stage + room * kRoomB; }
-  __device__ void start(A& a_carrier, B& b_carrier, int room) {
-    if (left <= 0) return;
-    --left;
-    if (fresh) {
-      const Problem::Pair& pair = p.pair[ahead.pair];
-      of_a.begin(pair.a, rows, row0, ahead.k);
-      of_b.begin(pair.b, cols, col0, ahead.k);
-      end = ahead.end(p);
+  __device__ float* a(int room) const { return shared + room * Tile::LayoutA::kFloats; }
+  __device__ float* b(int room) const {
+    return shared + kRooms<Tile> * Tile::LayoutA::kFloats + room * Tile::LayoutB::kFloats;
+  }
+  __device__ void begin() {
+    if (ahead.pair >= p.pairs) return;
+    const Problem::Pair& pair = p.pair[ahead.pair];
+    of_a.begin(pair.a, rows, row0, ahead.k);
+    of_b.begin(pair.b, cols, col0, ahead.k);
+    wide = of_a.wide && of_b.wide;
+    depth = ahead.end(p) - ahead.k;
+  }
+  __device__ void start(int room) {
+    if (depth <= 0) return;
+    if (depth < kStep) {
+      of_a.clip(depth);
+      of_b.clip(depth);
     }
-    const int depth = end - ahead.k;
-    a_carrier.start(of_a, depth, a(room));
-    b_carrier.start(of_b, depth, b(room));
-    fresh = depth <= kStep;
-    if (fresh) ahead.next_slice(p);
-    else ahead.k += kStep;
+    if (wide) {
+      of_a.template copy<true>(a(room));
+      of_b.template copy<true>(b(room));
+    } else {
+      of_a.template copy<false>(a(room));
+      of_b.template copy<false>(b(room));
+    }
+    depth -= kStep;
+    if (depth > 0 || cut) return;
+    ahead.next_slice(p);
+    begin();
   }
 };
 
@@ -145,84 +164,51 @@ template <class Tile, bool trans_a, bool trans_b>
 __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, int col0, int col_end, int slice,
                                  float* out, float* shared) {
   assume_shared(shared);
-  using Stored = typename Tile::Stored;
-  using In = Loads<Tile, trans_a, trans_b>;
+  constexpr int kAhead = kRooms<Tile> - 1;
   const bool cut = slice != kAllSlices;
-  Walk at{0, 0, 0};  // position of the product
-  at.skip_empty(p);
+  Walk at{0, 0, 0};
   if (cut) at = begin_of(p, slice);
-  int stages = 0;
-  if (cut) {
-    stages = stages_of(at.end(p) - at.k);
-  } else {
-    for (int i = 0; i < p.pairs; ++i) stages += stages_of(p.pair[i].slices, p.pair[i].depth);
+  else at.skip_empty(p);
+  Loads<Tile, trans_a, trans_b> in{p, rows, rows_between(0, col_end), row0, col0, cut, shared, at};
+  in.begin();
+#pragma unroll 1
+  for (int i = 0; i < kAhead; ++i) {
+    in.start(i);
+    cp_async_commit();  // also an empty group: the wait counts groups
   }
-  Stored* const first_stage = reinterpret_cast<Stored*>(shared);
-  In in{p,  rows,  rows_between(0, col_end), row0, col0, first_stage, first_stage + kRooms<Tile> * In::kRoomA,
-        at, stages};
-  float total[Tile::kElements];
-#pragma unroll
-  for (float& v : total) v = 0;
   Tile tile;
-  int end = stages > 0 ? at.end(p) : 0;
-  const auto multiply = [&](int room) {
-    tile.multiply(in.a(room), in.b(room));
-    at.k += kStep;
-    if (at.k < end) return;
-    tile.each([&](int, int, float& v, int i) {
-      total[i] += v;
-      v = 0;
-    });
-    at.next_slice(p);
-    if (at.pair < p.pairs) end = at.end(p);
-  };
-  // Only one copy of the loading code: a launch runs it a few times only, and instructions are fetched from memory too.
-  if constexpr (sizeof(Stored) == 2) {
-    // Two stages in registers if a thread has one chunk of each operand.
-    constexpr int kAhead = Tile::kRows * kStep <= 1024 && Tile::kCols * kStep <= 1024 ? 2 : 1;
-    typename In::A a[kAhead];
-    typename In::B b[kAhead];
-    for (int first = -kAhead; first < stages; first += kAhead) {
-#pragma unroll
-      for (int i = 0; i < kAhead; ++i) {
-        const int room = kAhead == 2 ? i : first & 1;
-        if (first >= 0) {
-          if (first + i >= stages) break;
-          a[i].put_down(in.a(room));
-          b[i].put_down(in.b(room));
-          __syncthreads();  // no thread reads the other stage any more
-        }
-        in.start(a[i], b[i], room);
-        if (first >= 0) multiply(room);
-      }
-    }
-  } else {
-    constexpr int kAhead = kRooms<Tile> - 1;
-    typename In::A a;
-    typename In::B b;
-    for (int i = -kAhead, room = 0, free = 0; i < stages; ++i) {
-      if (i >= 0) {
-        cp_async_wait<kAhead - 1>();
-        __syncthreads();  // the stage has arrived, and no thread reads the free one any more
-      }
-      in.start(a, b, free);
-      cp_async_commit();  // also an empty group: the wait counts groups
+  float total[Tile::kOwnRows][Tile::kOwnCols] = {};
+  int room = 0, free = kAhead;
+  while (at.pair < p.pairs) {
+    const int depth = at.end(p) - at.k;
+#pragma unroll 1
+    for (int k = 0; k < depth; k += kStep) {
+      cp_async_wait<kAhead - 1>();
+      __syncthreads();  // the stage has arrived, and no thread reads the free one any more
+      in.start(free);
+      cp_async_commit();
       free = free + 1 == kRooms<Tile> ? 0 : free + 1;
-      if (i < 0) continue;
-      multiply(room);
+      tile.multiply(in.a(room), in.b(room));
+      if constexpr (Tile::kInParts) tile.move_sums();
       room = room + 1 == kRooms<Tile> ? 0 : room + 1;
     }
+    tile.take([&](int i, int j, float v) { total[i][j] += v; });
+    if (cut) break;
+    at.next_slice(p);
   }
   __syncthreads();  // shared memory may be reused
   const float* addend = cut ? nullptr : p.addend;
   const int64_t ld = cut ? p.cols : p.ld_out;
-  tile.each([&](int i, int c, float&, int number) {
-    i += row0;
-    c += col0;
-    if (i >= rows.count || c >= col_end) return;
-    const int64_t r = rows.at(i);
-    out[r * ld + c] = addend != nullptr ? total[number] + addend[r * p.ld_addend + c] : total[number];
-  });
+#pragma unroll
+  for (int i = 0; i < Tile::kOwnRows; ++i) {
+    if (row0 + Tile::row(i) >= rows.count) break;
+    const int64_t r = rows.at(row0 + Tile::row(i));
+#pragma unroll
+    for (int j = 0; j < Tile::kOwnCols; ++j) {
+      const int c = col0 + Tile::col(j);
+      if (c < col_end) out[r * ld + c] = addend != nullptr ? total[i][j] + addend[r * p.ld_addend + c] : total[i][j];
+    }
+  }
 }
 
 // out[r, c] = total (+ addend), four columns of one row.

@@ -77,10 +77,10 @@ __device__ inline void assume_shared(const void* p) { __builtin_assume(__isShare
 
 // ---- asynchronous copies from global to shared memory -------------------------------------------
 // The bytes are visible after cp_async_wait of their group to the thread that copied, and after a barrier to the
-// others. With `in` false zeros are written and the source is not read. Source and target are aligned to the size.
+// others. Of 16 bytes only the first `bytes` are read, of 4 none unless `in`; the rest is zeros. Source and target are
+// aligned to the size.
 __device__ inline unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
-__device__ inline void cp_async_16(void* shared, const void* global, bool in = true) {
-  const int bytes = in ? 16 : 0;
+__device__ inline void cp_async_16(void* shared, const void* global, int bytes = 16) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
                : "memory");
 }
@@ -126,19 +126,12 @@ __device__ inline void mma_fp16(float (&d)[4], const uint32_t (&a)[4], const uin
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 // Four matrices of 8 × 8 of 16 bits from shared memory: lane l names line l % 8 of matrix l / 8, 16 bytes at a multiple
-// of 16, and gets the pair of line g, columns 2t and 2t + 1 of each; transposed, of column g, lines 2t and 2t + 1.
-template <bool transposed>
+// of 16, and gets the pair of line g, columns 2t and 2t + 1 of each.
 __device__ inline void ldmatrix_4(uint32_t& m0, uint32_t& m1, uint32_t& m2, uint32_t& m3, const void* line) {
-  if constexpr (transposed)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(m0), "=r"(m1), "=r"(m2), "=r"(m3)
-                 : "r"(shared_address(line))
-                 : "memory");
-  else
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(m0), "=r"(m1), "=r"(m2), "=r"(m3)
-                 : "r"(shared_address(line))
-                 : "memory");
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(m0), "=r"(m1), "=r"(m2), "=r"(m3)
+               : "r"(shared_address(line))
+               : "memory");
 }
 __device__ inline uint32_t pack_bf16(float low, float high) {
   const __nv_bfloat162 p = __floats2bfloat162_rn(low, high);

@@ -140,19 +140,31 @@ void save(Warp& w, const Instruction& i, Mask mask) {
   }
 }
 
-// cp.async.ca|cg.shared.global [to], [from], bytes, bytes of the source: 0 of them fill with zeros.
+// cp.async.ca|cg.shared.global [to], [from], bytes, bytes of the source: zeros after those.
 void copy(Warp& w, const Instruction& i, Mask mask) {
   const uint32_t* bytes = w.lanes<const uint32_t>(i.operand[2]);
   const uint32_t* read = w.lanes<const uint32_t>(i.operand[3]);
   const size_t size = bytes[0];
-  Mask reading = 0;
-  for (int l = 0; l < kLanes; ++l) reading |= static_cast<Mask>((mask >> l & 1) != 0 && read[l] != 0) << l;
-  char *to[kLanes], *from[kLanes];
+  char *to[kLanes], *from[kLanes] = {};
   w.resolve(i, 0, i.offset, Space::shared, mask, size, to);
-  if (reading != 0) w.resolve(i, 1, i.source_offset, Space::global, reading, size, from);
+  for (uint32_t some = 4; some <= size; some += 4) {
+    Mask reading = 0;
+    for (int l = 0; l < kLanes; ++l) reading |= static_cast<Mask>((mask >> l & 1) != 0 && read[l] == some) << l;
+    if (reading == 0) continue;
+    char* at[kLanes];
+    w.resolve(i, 1, i.source_offset + some - 4, Space::global, reading, 4, at);
+    w.resolve(i, 1, i.source_offset, Space::global, reading, 4, at);
+    for (int l = 0; l < kLanes; ++l) {
+      if ((reading >> l & 1) == 0) continue;
+      from[l] = at[l];
+      if (reinterpret_cast<uintptr_t>(at[l]) % size != 0)
+        w.fault(i, 1u << l,
+                "a copy of " + std::to_string(size) + " bytes from an address that is not a multiple of them");
+    }
+  }
   for (int l = 0; l < kLanes; ++l)
     if ((mask >> l & 1) != 0)
-      w.copies(l).add(to[l], (reading >> l & 1) != 0 ? from[l] : nullptr, static_cast<int>(size), {"ptx", i.line});
+      w.copies(l).add(to[l], from[l], static_cast<int>(size), static_cast<int>(read[l]), {"ptx", i.line});
 }
 void commit(Warp& w, const Instruction&, Mask mask) {
   for (int l = 0; l < kLanes; ++l)
@@ -165,14 +177,12 @@ void wait(Warp& w, const Instruction& i, Mask mask) {
 }
 
 // ldmatrix.x4 {d0, d1, d2, d3}, [line]: what tests/emulation/mma.h says of its lines.
-template <bool transposed>
 void load_matrices(Warp& w, const Instruction& i, Mask mask) {
   if (mask != kAll) w.fault(i, mask, "ldmatrix by a part of the warp");
   char* lines[kLanes];
   w.resolve(i, i.count, i.offset, i.space, mask, 16, lines);
   for (int m = 0; m < i.count; ++m)
-    for (int l = 0; l < kLanes; ++l)
-      w.lanes<uint32_t>(i.operand[m])[l] = emulation::matrix_pair(lines, m, l, transposed);
+    for (int l = 0; l < kLanes; ++l) w.lanes<uint32_t>(i.operand[m])[l] = emulation::matrix_pair(lines, m, l);
 }
 
 }  // namespace
@@ -200,8 +210,7 @@ Handler access(bool store, const std::string& type) {
 }
 
 Handler matrices(const std::string& opcode) {
-  if (opcode == "ldmatrix.sync.aligned.m8n8.x4.shared.b16") return load_matrices<false>;
-  return opcode == "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16" ? load_matrices<true> : nullptr;
+  return opcode == "ldmatrix.sync.aligned.m8n8.x4.shared.b16" ? load_matrices : nullptr;
 }
 
 Handler asynchronous(const std::string& opcode) {
