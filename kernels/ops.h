@@ -532,7 +532,7 @@ struct Parts {
   X(CompactRows, compact_rows, Parts::whole) \
   X(MixtureDraw, mixture_draw, Parts::blocks | Parts::rows) \
   X(Matmul, matmul, Parts::blocks | Parts::rows | Parts::cols | Parts::tiles) \
-  X(BlockMatmul, block_matmul, Parts::blocks) \
+  X(BlockMatmul, block_matmul, Parts::blocks | Parts::tiles) \
   X(ShardedWgrad, sharded_wgrad, Parts::whole) \
   X(Narrow, narrow, Parts::blocks) \
   X(SparseDense, sparse_dense, Parts::blocks | Parts::rows) \

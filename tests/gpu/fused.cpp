@@ -182,6 +182,16 @@ TEST(Fused, AStepOfTvaeTakesFewLaunches) {
   }
 }
 
+TEST(Fused, AStepOfMadeTakesFewLaunches) {
+  Plan plan = MadeTraining().plan;
+  optimise(plan);
+  const nlohmann::json fused = describe_launches(plan);
+  EXPECT_LE(fused["launches"].get<int>(), 18) << fused.dump(2);
+  for (const auto& group : fused["groups"])
+    for (const auto& chain : group["chains"])
+      EXPECT_NE(chain["cut"], "whole") << "every op has found a chain: " << chain;
+}
+
 // Least squares whose gradients are beyond fp16 at the first scales.
 TEST(Fused, AGradientThatOverflowsLeavesTheUpdateOut) {
   Device device(*tessera_device_backend(), 0);

@@ -2,6 +2,7 @@
 // come from TESSERA_OPS; the work of a block is Fused<Op> (gpu/bodies/chain.cuh), next to the op's other device code.
 #pragma once
 #include "kernels/gpu/bodies/batch_norm.cuh"
+#include "kernels/gpu/bodies/block_matmul.cuh"
 #include "kernels/gpu/bodies/copy.cuh"
 #include "kernels/gpu/bodies/elementwise.cuh"
 #include "kernels/gpu/bodies/matmul.cuh"
