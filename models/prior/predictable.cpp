@@ -112,8 +112,7 @@ bool predictable(const Columns& x, const std::vector<float>& y, int64_t classes,
   int worse = 0;
   for (int s = 0; s < kSamples; ++s) {
     double total = 0;
-    for (size_t i = 0; i < gain.size(); ++i)
-      total += gain[d.index(gain.size())];
+    for (size_t i = 0; i < gain.size(); ++i) total += gain[d.index(gain.size())];
     worse += total <= 0 ? 1 : 0;
   }
   return worse < kSamples / 20;

@@ -103,7 +103,8 @@ void add_prior(Program& program) {
       ->capture_default_str();
   command->add_option("--features", a->features, "Features of a table, a range")->capture_default_str();
   command->add_option("--classes", a->classes, "Classes of its target, a range")->capture_default_str();
-  command->add_option("--kind", a->kind, "mlp, tree, mix (70 % mlp), or graph: TabICL's second prior")->capture_default_str();
+  command->add_option("--kind", a->kind, "mlp, tree, mix (70 % mlp), or graph: TabICL's second prior")
+      ->capture_default_str();
   command->add_option("--task", a->task, "classification or regression")->capture_default_str();
   command->add_option("--imbalance", a->imbalance, "Largest class to smallest, a range (default: random)");
   command->add_option("--separability", a->separability,
