@@ -1,6 +1,6 @@
-// power_distances: Σ_d |x_d − c_d|^p of n rows to one center, as 2^(p·log₂|·|) by two polynomials, so that the loop over
-// rows vectorizes for any p. 4·dims bytes read a row, 20 operations a number, relative error of a term below 2·10⁻⁵;
-// a row's bits depend on its place in a register alone.
+// power_distances: Σ_d |x_d − c_d|^p of n rows to one center, as 2^(p·log₂|·|) by two polynomials, so that the loop
+// over rows vectorizes for any p. 4·dims bytes read a row, 20 operations a number; relative error of a term below
+// 2·10⁻⁵. A row's bits depend on its place in a register alone.
 #include "kernels/cpu/arrays/table.h"
 
 namespace tessera::TESSERA_ISA {
