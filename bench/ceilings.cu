@@ -1,6 +1,8 @@
 // The peak rates of the installed GPU, from which every floor is computed: memory and cache rates, arithmetic, and the
-// overheads of a step of small launches: the gap between the nodes of a graph and a grid barrier. Prints one table, or
-// JSON to a file. Independent of the library.
+// overheads of a step of small launches: the gap between the nodes of a graph (also with 57 KiB of shared memory, with
+// 4 to 64 KiB of code, as clusters of eight blocks, with an early start), barriers of a grid and of a cluster, reads of
+// another block's shared memory, what 32 to 128 blocks draw from L2. Prints one table, or JSON to a file. Independent
+// of the library.
 //   nvcc -std=c++20 -O3 -arch=native bench/ceilings.cu -o ceilings && ./ceilings [file.json]
 #include <cuda_runtime.h>
 
@@ -101,6 +103,59 @@ __global__ void barrier_kernel(unsigned* arrived, int times) {
   }
 }
 
+// Stages of loads by cp.async, 48 bytes a thread, three under way, from L2: what the tiles of a product draw.
+__global__ void stages_kernel(const float4* from, int64_t n, int times) {
+  __shared__ float4 room[3 * 256];
+  for (int t = 0; t < times; ++t) {
+    for (int k = 0; k < 3; ++k) {
+      const float4* p = from + (static_cast<int64_t>(blockIdx.x) * times * 768 + t * 768 + k * 256 + threadIdx.x) % n;
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                       static_cast<unsigned>(__cvta_generic_to_shared(room + k * 256 + threadIdx.x))),
+                   "l"(p)
+                   : "memory");
+    }
+    asm volatile("cp.async.commit_group;" ::: "memory");
+    asm volatile("cp.async.wait_group 2;" ::: "memory");
+  }
+  asm volatile("cp.async.wait_group 0;" ::: "memory");
+}
+// Straight code of n · 16 bytes and more, once: fetched from L2 and beyond.
+template <int n>
+__global__ void code_kernel(float* to, float a) {
+  float x = a;
+#pragma unroll
+  for (int k = 0; k < n; ++k) x = x * a + static_cast<float>(k);
+  if (x == 1.5f) *to = x;
+}
+__global__ void dynamic_kernel(float* to) {
+  extern __shared__ float room[];
+  if (to != nullptr && threadIdx.x == 9999) *to = room[0];
+}
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+// Barriers of a cluster, and reads of another block's shared memory, one after the other.
+__global__ void cluster_kernel(float* to, int times, int reads) {
+  __shared__ unsigned room[32];
+  room[threadIdx.x % 32] = 0;
+  unsigned at = 0, other = 0;
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+  for (int t = 0; t < times; ++t)
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+  const auto own = static_cast<unsigned>(__cvta_generic_to_shared(room));
+  asm volatile("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(other) : "r"(own));
+  for (int t = 0; t < reads; ++t)
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(at) : "r"(other + at) : "memory");
+  if (at == 1) *to = 1;
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+// A node that lets the next one begin, and waits for the one before: programmatic dependent launch.
+__global__ void dependent_kernel() {
+  asm volatile("griddepcontrol.launch_dependents;\ngriddepcontrol.wait;" ::: "memory");
+}
+#else
+__global__ void cluster_kernel(float*, int, int) {}
+__global__ void dependent_kernel() {}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -122,7 +177,7 @@ int main(int argc, char** argv) {
     double value;
   };
   std::vector<Line> lines;
-  const auto rate = [&](const char* name, const char* unit, double amount, const std::function<void()>& work) {
+  const auto rate = [&](const std::string& name, const char* unit, double amount, const std::function<void()>& work) {
     lines.push_back({name, unit, amount / seconds(stream, work)});
   };
 
@@ -138,14 +193,50 @@ int main(int argc, char** argv) {
        [&] { mma_kernel<<<sms * 8, 256, 0, stream>>>(sink, 0, 0, 4096); });
 
   constexpr int kNodes = 1024;
-  cudaGraph_t graph;
-  cudaGraphExec_t exec;
-  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
-  for (int i = 0; i < kNodes; ++i) empty_kernel<<<sms, 256, 0, stream>>>();
-  check(cudaStreamEndCapture(stream, &graph), "capture");
-  check(cudaGraphInstantiate(&exec, graph, 0), "graph");
-  lines.push_back(
-      {"graph_node_seconds", "s", seconds(stream, [&] { check(cudaGraphLaunch(exec, stream), "graph"); }) / kNodes});
+  const auto nodes = [&](const std::string& name, const std::function<void()>& node) {
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
+    for (int i = 0; i < kNodes; ++i) node();
+    check(cudaStreamEndCapture(stream, &graph), "capture");
+    check(cudaGraphInstantiate(&exec, graph, 0), "graph");
+    lines.push_back({name, "s", seconds(stream, [&] { check(cudaGraphLaunch(exec, stream), "graph"); }) / kNodes});
+  };
+  // Launches with an attribute: a cluster, or an early start.
+  const auto with = [&](cudaLaunchAttribute attribute, size_t shared, auto kernel, auto... arguments) {
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(sms / 8 * 8), config.blockDim = dim3(256), config.dynamicSmemBytes = shared;
+    config.stream = stream, config.attrs = &attribute, config.numAttrs = 1;
+    check(cudaLaunchKernelEx(&config, kernel, arguments...), "launch");
+  };
+  cudaLaunchAttribute cluster{}, early{};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {8, 1, 1};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  constexpr int kLarge = 57 * 1024;
+  check(cudaFuncSetAttribute(reinterpret_cast<const void*>(dynamic_kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             kLarge),
+        "shared memory");
+  nodes("graph_node_seconds", [&] { empty_kernel<<<sms, 256, 0, stream>>>(); });
+  nodes("graph_node_57k_seconds", [&] { dynamic_kernel<<<sms, 256, kLarge, stream>>>(nullptr); });
+  nodes("graph_node_code_4k_seconds", [&] { code_kernel<256><<<sms, 256, 0, stream>>>(sink, 0.5f); });
+  nodes("graph_node_code_12k_seconds", [&] { code_kernel<768><<<sms, 256, 0, stream>>>(sink, 0.5f); });
+  nodes("graph_node_code_64k_seconds", [&] { code_kernel<4096><<<sms, 256, 0, stream>>>(sink, 0.5f); });
+  if (card.major >= 9) {
+    nodes("graph_node_cluster_seconds", [&] { with(cluster, 0, empty_kernel); });
+    nodes("graph_node_early_seconds", [&] { with(early, 0, dependent_kernel); });
+    constexpr int kTimes = 2000;
+    const auto once = [&](int times, int reads) {
+      return seconds(stream, [&] { with(cluster, 0, cluster_kernel, sink, times, reads); });
+    };
+    const double none = once(0, 0);
+    lines.push_back({"cluster_barrier_seconds", "s", (once(kTimes, 0) - none) / kTimes});
+    lines.push_back({"cluster_read_seconds", "s", (once(0, kTimes) - none) / kTimes});
+  }
+  for (const unsigned blocks : {32u, 64u, 128u})
+    rate("stage_bytes_per_second_" + std::to_string(blocks), "B/s", 48.0 * 256 * 512 * blocks,
+         [&] { stages_kernel<<<blocks, 256, 0, stream>>>(from, kNear / 16, 512); });
   lines.push_back({"stream_launch_seconds", "s", seconds(stream, [&] {
                                                    for (int i = 0; i < kNodes; ++i)
                                                      empty_kernel<<<sms, 256, 0, stream>>>();

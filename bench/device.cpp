@@ -1,10 +1,11 @@
 // The performance of a device, through the plugin: ceilings first (copies, the gap between launches, products), then
-// the work: a training step of CTGAN and of TVAE at Adult's size, TimeGAN's joint iteration at the published one, a
-// recurrent layer forward and backward, 4,096 candidates of calibrated sampling; op by op and fused, launch by launch
-// and replayed, training in each precision too, and each op alone beside its floor. Prints tables, and JSON to the
-// given file.
-//   bench_device [file.json [ctgan] [tvae] [timegan] [gru_24] [gru_112] [sampling] [ops]]     all by default; ops: each
-//       op alone · the device is "cuda", or TESSERA_TEST_DEVICE
+// the work: a training step of CTGAN, of TVAE and of Made at Adult's size, TimeGAN's joint iteration at the published
+// one, a recurrent layer forward and backward, 4,096 candidates of calibrated sampling; op by op and fused, launch by
+// launch and replayed, training in each precision too, each op alone beside its floor, and products of many shapes.
+// Prints tables, and JSON to the given file.
+//   bench_device [file.json [ctgan] [tvae] [made] [timegan] [gru_24] [gru_112] [sampling] [ops] [products]]     all by
+//       default; ops: each op alone; products: shapes of steps in every way to multiply, with errors · the device is
+//       "cuda", or TESSERA_TEST_DEVICE
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,8 +75,8 @@ double copy_rate(Device& device, int64_t bytes, int times) {
   return 2.0 * static_cast<double>(bytes) * times / best;
 }
 
-// A plan's op alone, over zeros (no kernel's time depends on values except for conditions and samples, for which zeros
-// are valid).
+// A plan's op alone, over numbers between .1 and .9. Entries of sparse rows are spread over their columns; other
+// indices are 0, which is valid everywhere.
 double op_seconds(Device& device, Team& team, const Plan& from, const Node& node) {
   Plan plan;
   plan.tables = from.tables;
@@ -85,7 +86,30 @@ double op_seconds(Device& device, Team& team, const Plan& from, const Node& node
                      ? kNone
                      : plan.leaf(Leaf::state, "x" + std::to_string(i), from.shape(node.in[i]), from[node.in[i]].dtype));
   plan.outputs = plan.emit(node.op, in);
+  std::mt19937 random(1);
+  std::vector<std::vector<float>> numbers(in.size());
+  std::vector<int32_t> entries;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (in[i] == kNone) continue;
+    const auto count = static_cast<size_t>(plan.shape(in[i]).count());
+    if (plan[in[i]].dtype == DType::real) {
+      for (size_t k = 0; k < count; ++k)
+        numbers[i].push_back(0.1f + 0.8f * static_cast<float>(random() % 1024) / 1024.0f);
+    } else if (i == 0) {
+      const int64_t width = std::visit(
+          [](const auto& op) -> int64_t {
+            if constexpr (requires { op.width, op.per; }) return op.width;
+            else return 1;
+          },
+          node.op);
+      for (size_t k = 0; k < count; ++k)
+        entries.push_back(static_cast<int32_t>(random() % static_cast<unsigned>(width)));
+    }
+  }
   Program p(std::move(plan), device, team, 1);
+  for (size_t i = 0; i < in.size(); ++i)
+    if (!numbers[i].empty()) p.put("x" + std::to_string(i), numbers[i].data());
+  if (!entries.empty()) p.put("x0", entries.data());
   return step_seconds(p, 320);
 }
 
@@ -108,6 +132,71 @@ double matmul_rate(Device& device, Team& team, int64_t n) {
   plan.outputs = plan.emit(Matmul{false, false, 1, false}, {a, b});
   Program p(std::move(plan), device, team, 1);
   return 2.0 * static_cast<double>(n * n * n) / step_seconds(p, 32);
+}
+
+// The shapes of CTGAN's products, and two of wide networks: out [rows, columns], depth, which factors are transposed.
+struct Shaped {
+  int64_t rows, cols, depth;
+  bool trans_a, trans_b;
+};
+constexpr Shaped kShapes[] = {
+    {500, 256, 128, false, false}, {500, 256, 384, false, false},    {500, 156, 640, false, false},
+    {50, 256, 1560, false, false}, {150, 256, 256, false, false},    {150, 256, 256, false, true},
+    {50, 2600, 256, false, true},  {50, 256, 2600, false, false},    {1560, 256, 100, true, false},
+    {256, 256, 150, true, false},  {50, 256, 256, false, false},     {50, 1560, 256, false, true},
+    {500, 256, 156, false, true},  {256, 156, 500, true, false},     {128, 156, 500, true, false},
+    {256, 256, 500, true, false},  {4096, 1024, 1024, false, false}, {1024, 1024, 4096, true, false}};
+
+// Each shape in each way to multiply: seconds, and the largest error against double beside Σ|a·b|. In fp32 twice: by
+// the FMA units, and in parts of tf32.
+nlohmann::json bench_products(Device& device, Team& team, bool small) {
+  nlohmann::json out;
+  fmt::print("{:<24}{:>12}{:>12}{:>12}{:>12}  us, error\n", "product", "fp32", "3xtf32", "tf32", "bf16");
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  for (Shaped s : kShapes) {
+    if (small) s.rows = std::min<int64_t>(s.rows, 70), s.cols = std::min<int64_t>(s.cols, 40), s.depth = 65;
+    std::vector<float> a(static_cast<size_t>(s.rows * s.depth)), b(static_cast<size_t>(s.depth * s.cols));
+    for (auto* v : {&a, &b})
+      for (float& x : *v) x = normal(random);
+    const std::string name =
+        fmt::format("{}x{}x{} {}{}", s.rows, s.cols, s.depth, s.trans_a ? "T" : "N", s.trans_b ? "T" : "N");
+    fmt::print("{:<24}", name);
+    std::string errors;
+    for (const auto& [way, factors] : {std::pair{"fp32", Precision::fp32},
+                                       {"3xtf32", Precision::fp32},
+                                       {"tf32", Precision::tf32},
+                                       {"bf16", Precision::bf16}}) {
+      if (way == std::string("3xtf32")) setenv("TESSERA_CUDA_FP32", "tf32x3", 1);
+      Plan plan;
+      const Id x = plan.leaf(Leaf::state, "a", s.trans_a ? Shape{s.depth, s.rows} : Shape{s.rows, s.depth}),
+               y = plan.leaf(Leaf::state, "b", s.trans_b ? Shape{s.cols, s.depth} : Shape{s.depth, s.cols});
+      plan.outputs = plan.emit(Matmul{s.trans_a, s.trans_b, 1, false, 0, factors}, {x, y});
+      const Id product = plan.outputs[0];
+      Program p(std::move(plan), device, team, 1);
+      p.put("a", a.data());
+      p.put("b", b.data());
+      const double time = step_seconds(p, small ? 1 : 320);
+      const std::vector<float> c = p.read<float>(product);
+      unsetenv("TESSERA_CUDA_FP32");
+      double worst = 0;
+      for (int64_t n = 0; n < 400; ++n) {  // of some elements
+        const int64_t i = n * 37 % s.rows, j = n * 53 % s.cols;
+        double want = 0, size = 0;
+        for (int64_t k = 0; k < s.depth; ++k) {
+          const double z = static_cast<double>(a[static_cast<size_t>(s.trans_a ? k * s.rows + i : i * s.depth + k)]) *
+                           static_cast<double>(b[static_cast<size_t>(s.trans_b ? j * s.depth + k : k * s.cols + j)]);
+          want += z, size += std::fabs(z);
+        }
+        worst = std::max(worst, std::fabs(static_cast<double>(c[static_cast<size_t>(i * s.cols + j)]) - want) / size);
+      }
+      out[name][way] = {{"seconds", time}, {"error", worst}};
+      fmt::print("{:>12.2f}", 1e6 * time);
+      errors += fmt::format(" {:.1e}", worst);
+    }
+    fmt::print(" {}\n", errors);
+  }
+  return out;
 }
 
 // A timed step: its plan as it was recorded, and what a program of it needs before it runs.
@@ -135,24 +224,26 @@ struct Workload {
   }
 };
 
-// Adult's columns: five numbers by the modes that fit, ten categories by their values.
-RowLayout adult() {
+// Adult's columns: five numbers by the modes that fit, or as 128 bins (made), ten categories by their values.
+RowLayout adult(bool bins) {
   RowLayout l;
   int column = 0;
   for (const int modes : {10, 9, 10, 5, 8}) {
-    l.spans.push_back({column, Span::Part::alpha, l.data_width++, 1, -1});
-    l.spans.push_back({column++, Span::Part::mode, l.data_width, modes, -1});
-    l.data_width += modes;
+    if (!bins) l.spans.push_back({column, Span::Part::alpha, l.data_width++, 1, -1});
+    const int width = bins ? 128 : modes;
+    l.spans.push_back({column++, bins ? Span::Part::category : Span::Part::mode, l.data_width, width, -1});
+    l.data_width += width;
   }
   for (const int values : {9, 16, 7, 15, 6, 5, 2, 42, 2, 16}) {
-    l.spans.push_back({column++, Span::Part::category, l.data_width, values, l.cond_width});
-    l.data_width += values, l.cond_width += values;
+    l.spans.push_back({column++, Span::Part::category, l.data_width, values, bins ? -1 : l.cond_width});
+    l.data_width += values;
+    if (!bins) l.cond_width += values;
   }
   return l;
 }
 
 struct Table {
-  RowLayout layout = adult();
+  RowLayout layout;
   EncodedTable rows;
   std::unique_ptr<RowMethod> method;
 };
@@ -160,6 +251,7 @@ struct Table {
 Workload tabular(const std::string& name, int64_t rows, Team& team) {
   const auto t = std::make_shared<Table>();
   std::mt19937 random(1);
+  t->layout = adult(name == "made");
   t->rows.rows = rows;
   for (int64_t r = 0; r < rows; ++r)
     for (const Span& s : t->layout.spans) {
@@ -169,7 +261,7 @@ Workload tabular(const std::string& name, int64_t rows, Team& team) {
     }
   FitOptions o;
   o.method = name;
-  o.preset = "paper";
+  o.preset = name == "made" ? "best" : "paper";
   apply_preset(o);
   t->method = o.config.method().make_rows(t->layout, o.config);
   t->method->prepare(t->rows, team);
@@ -216,8 +308,11 @@ Workload gru_layer(int64_t batch, int64_t steps, int64_t units) {
   const auto l = std::make_shared<Layer>();
   l->set.name = "layer";
   const layers::Recurrent rnn(l->set, "", {Cell::gru, units, units, 1, 0});
-  l->x.assign(static_cast<size_t>(batch * steps * units), 0.25f);
-  l->weights.assign(static_cast<size_t>(l->set.size), 0.05f);
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  l->x.resize(static_cast<size_t>(batch * steps * units));
+  for (float& v : l->x) v = normal(random);
+  l->weights = initial_weights(l->set, 1, 0);
   Workload w{{}, [l](Program& p) {
                p.bind_if("x", l->x.data());
                p.put("layer", l->weights.data());
@@ -321,6 +416,7 @@ int run(const char* path, const std::set<std::string>& wanted) {
   const std::pair<const char*, std::function<Workload()>> workloads[] = {
       {"ctgan", [&] { return tabular("ctgan", rows, team); }},
       {"tvae", [&] { return tabular("tvae", rows, team); }},
+      {"made", [&] { return tabular("made", rows, team); }},
       {"timegan", [&] { return timegan(small ? 130 : 3662, small ? 4 : 24); }},
       {"gru_24", [&] { return gru_layer(128, small ? 3 : 24, 24); }},
       {"gru_112", [&] { return gru_layer(128, small ? 3 : 24, 112); }},
@@ -347,6 +443,7 @@ int run(const char* path, const std::set<std::string>& wanted) {
     if (!small && (wanted.empty() || wanted.contains("ops")))
       figures["ops"] = bench_ops(device, team, w.optimised(), gap, cached, products);
   }
+  if (wanted.empty() || wanted.contains("products")) out["products"] = bench_products(device, team, small);
   if (path != nullptr) std::ofstream(path) << out.dump(2) << "\n";
   return 0;
 }

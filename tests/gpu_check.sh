@@ -16,7 +16,7 @@ while read -r group; do
   longest=$(bash tools/gpu_check.sh --dry-run $group | sed -n 's/^at most \([0-9]*\) s in all$/\1/p')
   [[ -n $longest && $longest -le 600 ]] || { echo "the parts '$group' may take ${longest:-?} s together"; exit 1; }
   groups=$((groups + 1))
-done < <(sed -n 's/^    bash tools\/gpu_check.sh \([a-z ]*\)  *#.*/\1/p' docs/engine/gpu.md | grep -v pack)
+done < <(sed -n 's/^    bash tools\/gpu_check.sh \([a-z0-9 ]*\)  *#.*/\1/p' docs/engine/gpu.md | grep -v pack)
 [[ $groups -ge 4 ]] || { echo "docs/engine/gpu.md names $groups groups of parts"; exit 1; }
 
 # Golden vectors that are not there are a failure, not a pass; what comes back is three files.

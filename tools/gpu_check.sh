@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # The first minute on a real GPU: builds for the card that is there, measures its ceilings, runs every op, whole training steps and the golden vectors on it, then the benches.
 #   bash tools/gpu_check.sh [--dry-run] [build] [ceilings] [tests] [golden] [sanitizer] [bench] [peers]     all by default; each can be run by itself, build first
+#   bash tools/gpu_check.sh [--dry-run] day [1|2|3]     a day on a GPU that is lent by the minute, in three calls of under nine minutes: the next one, or that one.
+#                                        1 ceilings, tests, golden vectors, racecheck of a recurrent step · 2 benches (BASE=another plugin: beside it), launches one by one with
+#                                        what was predicted, products of many shapes, a fit and a million rows · 3 peers. What is wrong in 1 must be mended before 2 is worth running
 #   bash tools/gpu_check.sh pack         before going to a machine that has nvcc, CMake and Ninja but no packages and no network: copies the headers and libraries of the
 #                                        Debian packages that the build wants, and the golden vectors, into build/gpu_pack, which travels with the tree; and what is
 #                                        built in BUILT (build/release), if it is: then nothing is built there
@@ -13,7 +16,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 WORK=${WORK:-build/gpu_check} PACK=${PACK:-build/gpu_pack} BUILT=${BUILT:-build/release}
 OUT=${OUT:-$WORK/results}
-all=(build ceilings tests golden sanitizer bench peers)
+all=(build ceilings tests golden sanitizer bench peers) more=(races launches products)
 
 # Files of installed packages, and what their links point to: no network is asked.
 if [[ ${1:-} == pack ]]; then
@@ -40,8 +43,18 @@ dry=false
 [[ ${1:-} == --dry-run ]] && { dry=true; shift; }
 parts=("$@")
 (( ${#parts[@]} )) || parts=("${all[@]}")
+if [[ ${parts[0]} == day ]]; then
+  call=${parts[1]:-$(($(cat "$WORK/day" 2> /dev/null || echo 0) % 3 + 1))}
+  case $call in
+    1) parts=(ceilings tests golden races) ;;
+    2) parts=(bench launches products) ;;
+    3) parts=(peers) ;;
+    *) echo "gpu_check: a day has calls 1, 2 and 3, not $call" >&2; exit 2 ;;
+  esac
+  $dry || { mkdir -p "$WORK" && echo "$call" > "$WORK/day"; }
+fi
 for name in "${parts[@]}"; do
-  [[ " ${all[*]} " == *" $name "* ]] || { echo "gpu_check: there is no part \"$name\": pack, ${all[*]}" >&2; exit 2; }
+  [[ " ${all[*]} ${more[*]} " == *" $name "* ]] || { echo "gpu_check: there is no part \"$name\": pack, day, ${all[*]} ${more[*]}" >&2; exit 2; }
 done
 wants() { [[ " ${parts[*]} " == *" $1 "* ]]; }
 $dry && WORK=$(mktemp -d) && trap 'rm -rf "$WORK"' EXIT
@@ -100,7 +113,7 @@ part info 20 "$BUILD/tessera" info
 if wants ceilings; then
   say "Ceilings"
   nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-  part ceilings_build 60 "$nvcc" -std=c++20 -O3 -arch=native bench/ceilings.cu -o "$WORK/ceilings"
+  part ceilings_build 45 "$nvcc" -std=c++20 -O3 -arch=native bench/ceilings.cu -o "$WORK/ceilings"
   part ceilings 30 "$WORK/ceilings" "$WORK/ceilings.json"
   [[ -s $WORK/ceilings.log ]] && cat "$WORK/ceilings.log" >> "$WORK/summary.txt"
 fi
@@ -115,6 +128,12 @@ if wants golden; then
   say "Golden vectors"
   part golden 60 bash -c "tests '*Golden*'"
 fi
+if wants races; then
+  # Recurrent code meets one barrier a step.
+  say "Races"
+  sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
+  part races 90 "$sanitizer" --tool racecheck --error-exitcode 1 "$BUILD/tests/test_device" --gtest_filter='*DeviceFused.Timegan/fp32'
+fi
 if wants sanitizer; then
   sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2> /dev/null || true)
   $dry && sanitizer=compute-sanitizer
@@ -127,11 +146,36 @@ if wants sanitizer; then
 fi
 if wants bench; then
   say "Benches"
-  part bench 150 "$BUILD/bench/bench_device" "$WORK/bench.json"
+  steps=(ctgan tvae made timegan gru_24 gru_112 sampling ops)
+  part bench 150 "$BUILD/bench/bench_device" "$WORK/bench.json" "${steps[@]}"
   [[ -s $WORK/bench.log ]] && cat "$WORK/bench.log" >> "$WORK/summary.txt"
-  part fit 60 "$BUILD/tessera" example "$WORK/people.csv" --rows 30000 --force --quiet
-  part fit_cuda 100 "$BUILD/tessera" fit "$WORK/people.csv" --model "$WORK/people.tessera" --force --epochs 50 --calibrate full --device cuda --json
-  for tier in off full; do part "sample_cuda_$tier" 60 "$BUILD/tessera" sample "$WORK/people.tessera" --rows 1000000 --output "$WORK/rows.csv" --force --calibrate $tier --device cuda --json; done
+  if [[ -n ${BASE:-} ]]; then
+    part bench_base 90 env TESSERA_CUDA_PLUGIN="$BASE" "$BUILD/bench/bench_device" "$WORK/bench_base.json" ctgan tvae timegan gru_112
+    [[ -s $WORK/bench_base.log ]] && { echo "   with $BASE:"; cat "$WORK/bench_base.log"; } >> "$WORK/summary.txt"
+  fi
+  part bench_tf32x3 30 env TESSERA_CUDA_FP32=tf32x3 "$BUILD/bench/bench_device" "$WORK/bench_tf32x3.json" ctgan tvae
+  [[ -s $WORK/bench_tf32x3.log ]] && { echo "   fp32 in parts of tf32:"; cat "$WORK/bench_tf32x3.log"; } >> "$WORK/summary.txt"
+  part fit 20 "$BUILD/tessera" example "$WORK/people.csv" --rows 30000 --force --quiet
+  part fit_cuda 60 "$BUILD/tessera" fit "$WORK/people.csv" --model "$WORK/people.tessera" --force --epochs 50 --calibrate full --device cuda --json
+  for tier in off full; do part "sample_cuda_$tier" 30 "$BUILD/tessera" sample "$WORK/people.tessera" --rows 1000000 --output "$WORK/rows.csv" --force --calibrate $tier --device cuda --json; done
+fi
+if wants launches; then
+  # The fused launches of a step of CTGAN, one by one: after those of the first two steps, so that caches are warm.
+  say "Launches"
+  ncu=$(command -v ncu || ls /usr/local/cuda/bin/ncu 2> /dev/null || true)
+  $dry && ncu=ncu
+  if [[ -n $ncu ]]; then
+    part launches 90 bash -c "'$ncu' --csv --kernel-name fused_kernel --launch-skip 54 --launch-count 27 --clock-control none --kill yes --section SpeedOfLight --section WarpStateStats \
+      --metrics gpu__time_duration.sum '$BUILD/bench/bench_device' '$WORK/unused.json' ctgan > '$WORK/launches.csv' || [[ -s '$WORK/launches.csv' ]]"
+    $dry || ${PYTHON:-python3} bench/predict.py "$WORK/launches.csv" 2>&1 | tee -a "$WORK/summary.txt"
+  else
+    say "ncu is not installed"
+  fi
+fi
+if wants products; then
+  say "Products"
+  part products 60 "$BUILD/bench/bench_device" "$WORK/products.json" products
+  [[ -s $WORK/products.log ]] && cat "$WORK/products.log" >> "$WORK/summary.txt"
 fi
 if wants peers; then
   say "PyTorch and JAX on the same card"
@@ -145,21 +189,21 @@ if wants peers; then
   if $dry || "$python" -c 'import torch; assert torch.cuda.is_available()' 2> /dev/null; then
     for method in ctgan tvae; do
       for mode in eager graph compiled; do
-        limit=40; [[ $mode == compiled ]] && limit=100
+        limit=30; [[ $mode == compiled ]] && limit=90
         part torch_${method}_$mode $limit "$python" bench/peers/torch_step.py --method $method --mode $mode --device cuda --steps 100 --json "$WORK/torch_${method}_$mode.json"
         $dry || compare $method torch_${method}_$mode
       done
     done
-    part torch_timegan 60 "$python" bench/peers/timegan_step.py --device cuda --json "$WORK/torch_timegan.json"
+    part torch_timegan 40 "$python" bench/peers/timegan_step.py --device cuda --json "$WORK/torch_timegan.json"
     $dry || compare timegan torch_timegan
-    part cudnn 40 "$python" bench/peers/gru_layer.py --device cuda --json "$WORK/cudnn.json"
+    part cudnn 30 "$python" bench/peers/gru_layer.py --device cuda --json "$WORK/cudnn.json"
     [[ -s $WORK/cudnn.log ]] && sed 's/^/   /' "$WORK/cudnn.log" >> "$WORK/summary.txt"
   else
     say "$python has no torch that sees the card"
   fi
   if $dry || "$python" -c 'import jax; assert jax.default_backend() == "gpu"' 2> /dev/null; then
     for method in ctgan tvae; do
-      part jax_$method 60 "$python" bench/peers/jax_step.py --method $method --json "$WORK/jax_$method.json"
+      part jax_$method 45 "$python" bench/peers/jax_step.py --method $method --json "$WORK/jax_$method.json"
       $dry || compare $method jax_$method
     done
   else
@@ -174,10 +218,10 @@ passed=true
 grep -qs '"code": [^0]' "$WORK"/*.result && passed=false
 mkdir -p "$OUT"
 peers=$(for name in torch_{ctgan,tvae}_{eager,graph,compiled} torch_timegan jax_{ctgan,tvae}; do printf '"%s": %s,' $name "$(json $name)"; done)
-printf '{"card": "%s", "passed": %s, "parts": {%s}, "ceilings": %s, "bench": %s, "peers": {%s}, "cudnn": %s}\n' "$card" $passed \
-  "$(cat "$WORK"/*.result | paste -sd,)" "$(json ceilings)" "$(json bench)" "${peers%,}" "$(json cudnn)" > "$OUT/gpu_check.json"
+printf '{"card": "%s", "passed": %s, "parts": {%s}, "ceilings": %s, "bench": %s, "bench_base": %s, "bench_tf32x3": %s, "products": %s, "peers": {%s}, "cudnn": %s}\n' "$card" $passed \
+  "$(cat "$WORK"/*.result | paste -sd,)" "$(json ceilings)" "$(json bench)" "$(json bench_base)" "$(json bench_tf32x3)" "$(json products)" "${peers%,}" "$(json cudnn)" > "$OUT/gpu_check.json"
 if (( ${#failed[@]} )); then say "FAILED: ${failed[*]}"; else say "All of it passed: ${parts[*]}"; fi
 cp "$WORK/summary.txt" "$OUT/"
-tar -C "$WORK" -czf "$OUT/logs.tar.gz" --wildcards $(cd "$WORK" && ls -- *.log *.json 2> /dev/null)
+tar -C "$WORK" -czf "$OUT/logs.tar.gz" --wildcards $(cd "$WORK" && ls -- *.log *.json *.csv 2> /dev/null)
 echo "$OUT/gpu_check.json"
 exit $(( ${#failed[@]} > 0 ))
