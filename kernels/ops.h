@@ -544,7 +544,7 @@ struct Parts {
   X(Binary, binary, Parts::blocks | Parts::rows | Parts::cols | Parts::elements) \
   X(LerpRows, lerp_rows, Parts::blocks | Parts::rows) \
   X(Broadcast, broadcast, Parts::blocks | Parts::rows | Parts::cols) \
-  X(SumRows, sum_rows, Parts::cols) \
+  X(SumRows, sum_rows, Parts::cols | Parts::elements) \
   X(SumCols, sum_cols, Parts::blocks | Parts::rows) \
   X(RowDot, row_dot, Parts::blocks | Parts::rows) \
   X(Reshape, reshape, Parts::rows) \
@@ -572,7 +572,7 @@ struct Parts {
   X(Recurrent, recurrent, Parts::rows) \
   X(RecurrentGrad, recurrent_grad, Parts::rows) \
   X(RecurrentInputGrad, recurrent_input_grad, Parts::rows) \
-  X(RecurrentWgrad, recurrent_wgrad, Parts::cols) \
+  X(RecurrentWgrad, recurrent_wgrad, Parts::tiles) \
   X(AllGather, all_gather, Parts::whole) \
   X(ReduceParts, reduce_parts, Parts::whole) \
   X(GatherParts, gather_parts, Parts::whole) \

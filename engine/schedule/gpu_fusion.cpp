@@ -115,6 +115,14 @@ class Fuser {
   }
   // Whether x updates a state in place: parameter sets, [1, n], are updated element by element.
   static bool updates(const Node& x) { return in_place(x.op) > 0; }
+  // The sum of the shares of a recurrent layer's gradients, of so few rows that an element's thread adds them: the update
+  // follows in the same chain.
+  bool sums_shares(const Node& x) const {
+    constexpr int64_t kFewRows = 32;
+    if (!std::holds_alternative<SumRows>(x.op) || shape(x.in[0]).rows > kFewRows) return false;
+    return std::any_of(plan_.nodes.begin(), plan_.nodes.end(),
+                       [&](const Node& n) { return traits(n).tiles.shares && n.out[0] == x.in[0]; });
+  }
   static bool can_elements(const Node& x) { return (parts_of(x.op) & Parts::elements) != 0 && traits(x).elements; }
   // Whether a product of rows is split: its slices are then computed by separate blocks, and added in the next launch.
   bool sliced(const Node& x) const {
@@ -154,6 +162,7 @@ class Fuser {
       if (level < best.level) best = {level, p, std::move(with)};
     };
     const bool cols_first = shape(x.out[0]).rows == 1 || normalised(x);
+    if (sums_shares(x)) try_flat(x, least, offer);
     if (can_elements(x)) {
       if (updates(x)) try_flat(x, least, offer);
       try_tile(x, least, offer);
@@ -191,7 +200,8 @@ class Fuser {
     if (sliced(x) && layout_of_output(x).known()) return place_slices(n, least);
     const bool tile = made_by_tiles(x);
     finish(n, std::max(least, highest(x) + 1), {tile ? Placed::tile : Placed::alone, Cut::none, 0, {}, false});
-    set_made(n, tile ? Cut::tile : Cut::none, 0, {});
+    // the blocks of a recurrent layer's weights are not rectangles of the value
+    set_made(n, tile && !traits(x).tiles.shares ? Cut::tile : Cut::none, 0, {});
   }
 
   // A deep product of rows: the slices in this launch; their sum, with the addend, in a chain of a later launch.

@@ -3,9 +3,10 @@
 // steps, with its state and the current steps in shared memory; if they do not fit (in + 8·H or 13·H > 24,576), they
 // are in the workspace.
 //   2·B·steps·(in + H)·gates·H FLOP; latency-bound, as a step needs the last one · weights of at most 32 units
-//   are in registers, others come from the L1 and L2 caches: 4·gates·H² bytes per step and block
-//   recurrent_input_grad has a block for each tile of sequences and step, recurrent_wgrad one for 256 weights of a tile
-#include "kernels/gpu/bodies/recurrent_grad.cuh"
+//   are in registers (recurrent_wave.cuh), others come from the L1 and L2 caches: 4·gates·H² bytes per step and block
+//   recurrent_input_grad has a block for each tile of sequences and step, recurrent_wgrad one for 16 rows of a
+//   weight and up to 128 columns of a tile
+#include "kernels/gpu/bodies/recurrent_wave.cuh"
 
 namespace tessera::gpu {
 namespace {
@@ -25,19 +26,19 @@ template <bool in_shared>
 __global__ void __launch_bounds__(kThreads, 2) recurrent_kernel(const __grid_constant__ Constants<RecurrentLayer> layer,
                                                                 int lanes, float* workspace, int64_t floats) {
   TESS_DYN_SHARED(float, shared);
-  recurrent_rows<in_shared>(*layer, lanes_of_block(lanes),
-                            room_of<in_shared>(shared, workspace, static_cast<int>(blockIdx.x), floats),
-                            static_cast<int>(floats));
+  run_layers<in_shared>(&*layer, 1, lanes_of_block(lanes),
+                        room_of<in_shared>(shared, workspace, static_cast<int>(blockIdx.x), floats),
+                        static_cast<int>(floats));
 }
 
 template <bool in_shared>
 __global__ void __launch_bounds__(kThreads, 2)
-    recurrent_grad_kernel(const __grid_constant__ Constants<RecurrentBack> back, int lanes, float* workspace,
+    recurrent_grad_kernel(const __grid_constant__ Constants<RecurrentBackPair> back, int lanes, float* workspace,
                           int64_t floats) {
   TESS_DYN_SHARED(float, shared);
-  recurrent_grad_rows<in_shared>(*back, lanes_of_block(lanes),
-                                 room_of<in_shared>(shared, workspace, static_cast<int>(blockIdx.x), floats),
-                                 static_cast<int>(floats));
+  run_layers_back<in_shared>(&*back, 1, false, lanes_of_block(lanes),
+                             room_of<in_shared>(shared, workspace, static_cast<int>(blockIdx.x), floats),
+                             static_cast<int>(floats));
 }
 
 template <bool in_shared>
@@ -50,8 +51,8 @@ __global__ void __launch_bounds__(kThreads, 2)
 }
 
 __global__ void __launch_bounds__(kThreads) recurrent_wgrad_kernel(RecurrentWeights s) {
-  const int at = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
-  if (at < s.out.cols) recurrent_weight(s, static_cast<int>(blockIdx.y), at);
+  TESS_SHARED(shared, float[kSharedFloats]);
+  recurrent_weights_of(s, static_cast<int>(blockIdx.x), shared);
 }
 
 bool is_shared(int64_t floats) { return floats * 4 <= kMostShared; }
@@ -82,6 +83,11 @@ Blocks blocks_of(int64_t sequences, int64_t floats) {
 Blocks forward_blocks(const Call& call) {
   const int64_t in = call.in[4].rows, hidden = call.in[5].rows, steps = static_cast<const Recurrent*>(call.op)->steps;
   Blocks blocks = blocks_of(call.out[0].rows, recurrent_floats(in, hidden));
+  if (in_a_wave(static_cast<const Recurrent*>(call.op)->cell, static_cast<int>(in), static_cast<int>(hidden),
+                kSharedFloats)) {
+    blocks.floats = kSharedFloats;
+    return blocks;
+  }
   const int64_t step = blocks.lanes * (recurrent_padded(in) + call.in[5].cols),
                 more = (kInputShared / 4 - blocks.floats) / step, most = recurrent_padded(steps) - 1;
   if (more > 0) blocks.floats += (more < most ? more : most) * step;
@@ -95,13 +101,20 @@ void recurrent_run(const Call& call, int64_t, void* scratch) {
                 blocks.floats);
 }
 
-Blocks grad_blocks(const Call& call) { return blocks_of(call.out[1].rows, recurrent_grad_floats(call.in[2].rows)); }
+Blocks grad_blocks(const Call& call) {
+  Blocks blocks = blocks_of(call.out[1].rows, recurrent_grad_floats(call.in[2].rows));
+  if (call.in[2].rows <= kWaveUnits) blocks.floats = kWaveBackFloats;
+  return blocks;
+}
 int64_t grad_tiles(const Call& call) { return empty(call.out[1]) ? 0 : 1; }
 int64_t grad_scratch(const Call& call) { return grad_blocks(call).workspace(); }
 void grad_run(const Call& call, int64_t, void* scratch) {
   const Blocks blocks = grad_blocks(call);
+  const Mat<float> none(View{});
+  const RecurrentInput nothing{none, Mat<const float>(View{}), none, Precision::fp32, 0, 0, 0};
   blocks.launch(scratch, "recurrent_grad", recurrent_grad_kernel<true>, recurrent_grad_kernel<false>,
-                Constants<RecurrentBack>{recurrent_back(call)}, blocks.lanes, blocks.workspace(scratch), blocks.floats);
+                Constants<RecurrentBackPair>{{recurrent_back(call), nothing}}, blocks.lanes, blocks.workspace(scratch),
+                blocks.floats);
 }
 
 Blocks input_blocks(const Call& call) {
@@ -116,9 +129,9 @@ void input_run(const Call& call, int64_t, void* scratch) {
 }
 
 void wgrad_run(const Call& call, int64_t, void* scratch) {
-  launch({dim3(grid_of(call.out[0].cols, kThreads), static_cast<unsigned>(call.out[0].rows)), dim3(kThreads), 0,
-          gpu_context(scratch).stream},
-         "recurrent_wgrad", recurrent_wgrad_kernel, recurrent_weights(call));
+  const RecurrentWeights weights = recurrent_weights(call);
+  launch({dim3(static_cast<unsigned>(weight_blocks(weights))), dim3(kThreads), 0, gpu_context(scratch).stream},
+         "recurrent_wgrad", recurrent_wgrad_kernel, weights);
 }
 
 }  // namespace

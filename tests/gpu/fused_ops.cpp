@@ -221,6 +221,23 @@ TEST(FusedLaunches, TakeLayersThatHardlyFit) {
       {FusedChain::rows, 1, false});
 }
 
+// Inputs so wide that those of all steps do not fit.
+TEST(FusedLaunches, TakeInputsOfSomeStepsAtATime) {
+  constexpr int64_t kSteps = 19, kIn = 500, kHidden = 3, kSequences = 3;
+  for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
+    const int64_t gates = gates_of(cell) * kHidden;
+    const Input bias = real(1, gates), c0 = cell == Cell::lstm ? real(kSequences, kHidden) : none();
+    const Case c{
+        "",
+        Recurrent{cell, kSteps, 1},
+        {real(kSequences, kSteps * kIn), real(kSequences, 1).range(0, kSteps + 1), none(), c0,
+         real(kIn, gates).range(-0.1, 0.1), real(kHidden, gates), bias, cell == Cell::gru_reset_before ? none() : bias},
+        nullptr};
+    for (const int64_t run : {int64_t{1}, kSequences})
+      has_the_bits_of_its_own_launch(c, {FusedChain::rows, run, false});
+  }
+}
+
 // Products with enough tiles for sides of 64, and of 32.
 TEST(FusedLaunches, MakeManyTiles) {
   constexpr int64_t kDepth = 5;

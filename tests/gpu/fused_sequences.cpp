@@ -13,14 +13,14 @@ extern "C" const tessera::DeviceApi* tessera_device_backend();
 namespace tessera::sandbox {
 namespace {
 
-void has_the_bits_of_its_composition(const SequenceSizes& sizes, const char* schedule) {
+void has_the_bits_of_its_composition(const SequenceSizes& sizes, const char* schedule, double near = 1e-3) {
   Device device(*tessera_device_backend(), 0);
   const SequenceTraining t(sizes);
   const Values composed = t.run(on_device(device, {"fuse"}, 2));
   emulation::set_schedule(emulation::parse_schedule(schedule));
   EXPECT_EQ(difference(composed, t.run(on_device(device, {}, 2))), 0) << schedule;
   emulation::set_schedule({});
-  EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 2}), composed), 1e-3) << "beside the processor in double";
+  EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 2}), composed), near) << "beside the processor in double";
 }
 
 TEST(FusedSequences, AnIterationHasTheBitsOfItsComposition) { has_the_bits_of_its_composition({}, "sequential"); }
@@ -38,13 +38,19 @@ TEST(FusedSequences, OfABatchThatFillsNoTiles) {
   has_the_bits_of_its_composition({Cell::lstm, 2, 3, 1, 0, 3, 1}, "random:8");
 }
 
-// More rows than one block should multiply in series: gradients of weights are cut where a launch waits for their sum
-// anyway, and made by the warps of one block elsewhere.
+// More layers than a wavefront has.
+TEST(FusedSequences, OfDeepNetworks) {
+  has_the_bits_of_its_composition({Cell::gru, 2, 2, 1, 0, 3, 5}, "random:9", 1e-2);
+  has_the_bits_of_its_composition({Cell::lstm, 2, 2, 1, 0, 3, 3}, "random:10");
+}
+
+// More rows than one block should multiply in series: gradients of weights are cut, since a launch waits for their sum
+// anyway.
 TEST(FusedSequences, DeepGradientsAreCut) {
   const SequenceSizes sizes{Cell::gru, 64, 16, 1, 0, 3, 1};
   Plan plan = SequenceTraining(sizes).plan;
   optimise(plan);
-  int cut = 0, whole = 0;
+  int cut = 0;
   for (const FusedLaunch& l : fuse(plan))
     for (const FusedGroup& g : l.chains)
       for (const FusedNode& n : g.nodes)
@@ -52,10 +58,8 @@ TEST(FusedSequences, DeepGradientsAreCut) {
             m != nullptr && m->trans_a) {
           EXPECT_EQ(g.cut, FusedChain::tiles);
           cut += n.part == FusedStep::slices;
-          whole += n.part == FusedStep::all;
         }
   EXPECT_GT(cut, 0);
-  EXPECT_GT(whole, 0);
   has_the_bits_of_its_composition(sizes, "random:6");
 }
 
@@ -72,7 +76,7 @@ TEST(FusedSequences, AnIterationTakesFewLaunches) {
   Plan plan = SequenceTraining({Cell::gru, 128, 24, 6, 0, 24, 3}).plan;
   optimise(plan);
   const nlohmann::json fused = describe_launches(plan);
-  EXPECT_LE(fused["launches"].get<int>(), 19);
+  EXPECT_LE(fused["launches"].get<int>(), 24);
   // A small one has the same ops, and shows what launches there really are.
   for (const int batch : {16, 10, 21})
     EXPECT_EQ(launches_of({Cell::gru, batch, 2, 1, 0, 2, 3}), fused["launches"].get<int>())

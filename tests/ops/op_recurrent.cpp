@@ -303,6 +303,7 @@ void recurrent_cases(Cases& cases) {
     add_cell(cases, cell, {18, 2, 2, 2}, true, false);
     add_cell(cases, cell, {2, 34, 1, 2}, true, false, true);  // more steps than a block of the weights' kernel holds
     add_cell(cases, cell, {130, 2, 1, 2}, true, false);       // more sequences than a GPU gives blocks of their own
+    add_cell(cases, cell, {3, 2, 3, 27}, true, true);         // more units than few threads hold weights of
     add_cell(cases, cell, {5, 2, 3, 41}, false, true);        // more units than threads hold weights of
   }
 }

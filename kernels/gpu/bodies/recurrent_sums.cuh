@@ -1,22 +1,21 @@
 // The products of a recurrent layer (gpu/bodies/recurrent.cuh, recurrent_grad.cuh): weights times values of a block's
-// lanes, which are in its room, [k][lane]. A product has one lane (V = 1) or groups of four lanes (V = 4), whose values
+// lanes, which are in its scratch, [k][lane]. A product has one lane (V = 1) or groups of four lanes (V = 4), whose values
 // are one 16-byte word and whose sums share each weight.
-//   The order of a sum depends only on its depth, so its bits are the same for any V, any number of lanes, and held or
-//   streamed weights:
+//   The order of a sum depends only on its depth, so its bits are the same for any V, any number of lanes, and
+//   for a wavefront:
 //     down the columns of W (column_sums)  four partial sums, of k ≡ 0, 1, 2, 3 (mod 4), added as (0 + 1) + (2 + 3)
 //     along the rows of W (row_sums)       eight threads take four neighbours j at a time in turn, each in four partial
 //                                          sums by j mod 4, added as above; the threads' sums are added by a butterfly
-//   Held: the weights of at most 32 units stay in registers through all steps. Streamed: they are read from L1, the
-//   next ones being loaded while a thread uses the last.
-//   Factors are rounded once: values when they are stored to the room, weights when they are loaded into registers.
+//   Weights are read from L1, the next ones being loaded while a thread uses the last; a wavefront
+//   (recurrent_wave.cuh) holds those of few units in registers through all steps.
+//   Factors are rounded once: values when they are stored to the scratch, weights when they are loaded into registers.
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 
 namespace tessera::gpu {
 
 constexpr int kTile = static_cast<int>(kSequenceTile);
-constexpr int kHeldUnits = 32;
-constexpr int kColumnThreads = 4, kRowThreads = 8;  // threads that share a unit's product: of held columns, and of rows
+constexpr int kRowThreads = 8;  // threads that share a sum along a row
 
 __host__ __device__ constexpr int padded(int n) { return static_cast<int>(recurrent_padded(n)); }
 
@@ -35,19 +34,6 @@ __device__ inline void round_all(Precision factors, float (&x)[n]) {
   else round_to<Precision::fp16>(x);
 }
 
-// Parameters that the steps of a GRU with held weights keep in registers. Other variants read them again after every
-// store, because they need the registers for their sums.
-template <bool kept, class T>
-struct KeptAs {
-  using Type = const T&;
-};
-template <class T>
-struct KeptAs<true, T> {
-  using Type = const T;
-};
-template <bool kept, class T>
-using Kept = typename KeptAs<kept, T>::Type;
-
 // ---- lanes ----------------------------------------------------------------------------------------------------------
 // The number of steps of sequence b.
 __device__ inline int length_of(const Mat<const float>& length, int b, int sequences, int steps) {
@@ -57,13 +43,13 @@ __device__ inline int length_of(const Mat<const float>& length, int b, int seque
   return !(own > 0.0f) ? 0 : own < static_cast<float>(steps) ? static_cast<int>(own) : steps;
 }
 
-// A lane's sequence, in the room: row −1: none; a row beyond the batch pads the last tile.
+// A lane's sequence, in the scratch: row −1: none; a row beyond the batch pads the last tile.
 struct __align__(16) Lane {
   int row, steps, tile, place;
 };
 constexpr int kLaneFloats = sizeof(Lane) / sizeof(float);
 
-// Fills the room's lanes. A barrier must follow.
+// Fills the scratch's lanes. A barrier must follow.
 __device__ inline void put_lanes(Lane* lanes, int count, const Rows& rows, const Mat<const float>& length,
                                  int sequences, int steps) {
   for (int i = thread(); i < count; i += kThreads) {
@@ -72,7 +58,7 @@ __device__ inline void put_lanes(Lane* lanes, int count, const Rows& rows, const
   }
 }
 
-// Part 0, unit u of a lane's step t in a tile-major matrix; the parts are `hidden` rows apart.
+// Part 0, unit u of a lane's step t in a tile-major matrix; each part is `hidden` rows.
 __device__ inline float* cell_of(const Mat<float>& m, const Lane& lane, int t, int steps, int parts, int hidden,
                                  int u) {
   return m.row((lane.tile * steps + t) * parts * hidden + u) + lane.place;
@@ -87,9 +73,9 @@ __device__ inline void clear_beyond(const Mat<float>& m, const Rows& rows, int s
     m.row(first + i / beyond)[used + i % beyond] = 0.0f;
 }
 
-// The number of sequences, of `floats` each, that fit in a room: one, or a multiple of four.
-__device__ inline int most_lanes(int64_t floats, int room) {
-  const int fit = room / static_cast<int>(floats);
+// The number of sequences, of `floats` each, that fit in a scratch: one, or a multiple of four.
+__device__ inline int most_lanes(int64_t floats, int scratch) {
+  const int fit = scratch / static_cast<int>(floats);
   return fit < 4 ? 1 : fit / 4 * 4;
 }
 __device__ inline int blocks_of_four(int lanes) { return (lanes + 3) / 4; }
@@ -177,50 +163,8 @@ __device__ inline void column_sums(const float* w, int ld, int gate, const float
   }
 }
 
-// The same by four threads, thread p with the weights k ≡ p (mod 4), which it holds: own[g·kHeldColumn<G> + k / 4].
-template <int G>
-constexpr int kHeldColumn = (G == 4 ? 24 : kHeldUnits) / kColumnThreads;
-template <int G>
-__device__ inline void hold_columns(const float* w, int ld, int gate, int depth, int p, Precision factors,
-                                    float (&own)[G * kHeldColumn<G>]) {
-#pragma unroll
-  for (int g = 0; g < G; ++g)
-#pragma unroll
-    for (int i = 0; i < kHeldColumn<G>; ++i) {
-      const int k = i * kColumnThreads + p;
-      // −0 for values that held_column_sums does not load: the product with 0 changes no sum, not even one of −0
-      own[g * kHeldColumn<G> + i] = k < depth ? w[k * ld + g * gate] : i * kColumnThreads < depth ? 0.0f : -0.0f;
-    }
-  round_all(factors, own);
-}
-// sum[g] for gates first … first + n − 1 of those held. `v`: values of thread p's lanes. With one lane all values are
-// loaded before the first is used: a branch on the depth between them would make each load wait for the one before.
-template <int G, int V, int first, int n, int held>
-__device__ inline void held_column_sums(const float (&own)[held], const float* v, int lanes, int depth, int p,
-                                        float (&sum)[n]) {
-  float part[n][V] = {}, ahead[V == 1 ? kHeldColumn<G> : 1];
-  if constexpr (V == 1) {
-#pragma unroll
-    for (int i = 0; i < kHeldColumn<G>; ++i) ahead[i] = i * kColumnThreads < depth ? v[i * kColumnThreads + p] : 0.0f;
-  }
-#pragma unroll
-  for (int i = 0; i < kHeldColumn<G>; ++i) {
-    if (V == 4 && i * kColumnThreads >= depth) break;
-    float x[4];
-    if constexpr (V == 4) load_four(v + (i * kColumnThreads + p) * lanes, x);
-    else x[0] = ahead[i];
-#pragma unroll
-    for (int g = 0; g < n; ++g)
-#pragma unroll
-      for (int lane = 0; lane < V; ++lane)
-        part[g][lane] = fmaf(own[(first + g) * kHeldColumn<G> + i], x[lane], part[g][lane]);
-  }
-#pragma unroll
-  for (int g = 0; g < n; ++g) sum[g] = across_four<V>(part[g], p);
-}
-
 // ---- along the rows of a weight -------------------------------------------------------------------------------------
-// The position of value j in the room. Sixteen bytes of padding follow every fourth value: without them the eight
+// The position of value j in the scratch. Sixteen bytes of padding follow every fourth value: without them the eight
 // threads of a row would read from the same banks.
 template <int V>
 __device__ inline int value_at(int j, int lanes) {
@@ -280,25 +224,6 @@ __device__ inline float row_sums(const float* w, const float* v, int lanes, int 
 #pragma unroll
     for (int i = 0; i < kAtATime; ++i)
       if (j + i * kApart < depth) add_row<V>(now + i * kChunk, v, j + i * kApart, lanes, part);
-  }
-  return across_eight<V>(part, p);
-}
-
-// The same with held weights, those of `n` rows of 32.
-template <int n>
-__device__ inline void hold_row(const float* w, int depth, int p, Precision factors, float (&own)[n * kChunk]) {
-  const bool wide = reinterpret_cast<uintptr_t>(w) % 16 == 0;
-#pragma unroll
-  for (int i = 0; i < n; ++i) load_row(w, (i * kRowThreads + p) * kChunk, depth, wide, own + i * kChunk);
-  round_all(factors, own);
-}
-template <int V, int n>
-__device__ inline float held_row_sums(const float (&own)[n], const float* v, int lanes, int depth, int p) {
-  float part[4][V] = {};
-#pragma unroll
-  for (int i = 0; i < n / kChunk; ++i) {
-    const int j = (i * kRowThreads + p) * kChunk;
-    if (j < depth) add_row<V>(own + i * kChunk, v, j, lanes, part);
   }
   return across_eight<V>(part, p);
 }

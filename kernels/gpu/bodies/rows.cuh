@@ -55,11 +55,33 @@ struct SumStep {
 template <>
 struct Fused<SumRows> {
   using Step = SumStep;
-  static Step pack(const Call& call, Packing&) {
+  static Step pack(const Call& call, Packing& packing) {
+    packing.fits = packing.cut == FusedChain::cols || call.in[0].rows <= kDown;
     return {Mat<const float>(call.in[0]), static_cast<float*>(call.out[0].data),
             static_cast<const SumRows*>(call.op)->scale};
   }
   __device__ static void cols(const Step& x, const ColsPart& p) { sum_rows(x.x, x.out, x.scale, p.first, p.room()); }
+  // At most kDown rows, in the order of column_sum.
+  template <class Walk>
+  __device__ static void elements(const Step& x, const StepState&, float*, Walk&& walk) {
+    walk(1, x.x.cols, [&](int, int c, int end) {
+      double sum[kChunk] = {};
+      for (int r = 0; r < x.x.rows; r += 4) {
+        float v[4][kChunk];
+#pragma unroll
+        for (int q = 0; q < 4; ++q)
+#pragma unroll
+          for (int k = 0; k < kChunk; ++k) v[q][k] = r + q < x.x.rows && c + k < end ? x.x.row(r + q)[c + k] : 0.0f;
+#pragma unroll
+        for (int k = 0; k < kChunk; ++k)
+          sum[k] += (static_cast<double>(v[0][k]) + static_cast<double>(v[1][k])) +
+                    (static_cast<double>(v[2][k]) + static_cast<double>(v[3][k]));
+      }
+#pragma unroll
+      for (int k = 0; k < kChunk; ++k)
+        if (c + k < end) x.out[c + k] = static_cast<float>(sum[k] * x.scale);
+    });
+  }
 };
 
 }  // namespace tessera::gpu

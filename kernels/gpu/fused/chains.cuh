@@ -7,7 +7,7 @@
 #include "kernels/gpu/bodies/elementwise.cuh"
 #include "kernels/gpu/bodies/matmul.cuh"
 #include "kernels/gpu/bodies/optimizer.cuh"
-#include "kernels/gpu/bodies/recurrent_grad.cuh"
+#include "kernels/gpu/bodies/recurrent_wave.cuh"
 #include "kernels/gpu/bodies/rows.cuh"
 #include "kernels/gpu/bodies/sampling.cuh"
 #include "kernels/gpu/bodies/span.cuh"
@@ -30,6 +30,7 @@ struct FusedTable {
     FusedStep::Part part;
     int offset;  // in the pool
     int run, apart, repeats;
+    int span;  // the number of steps that it does, itself and those after it
   } step[kMaxSteps];
   int chains, steps, used;
   bool first, last;  // of a step whose launches count it; by the first block of the chain `counting`
@@ -72,11 +73,12 @@ __device__ inline void tiles_of_op(const unsigned char* step, const TilesPart& p
   else elements_of_op<Op, parts>(step, state, part.shared, walk);
 }
 
-// noinline, here and below: inlined into one kernel these would spill its registers. Whole recurrent layers are
-// separate from other rows, because their variants need many calls.
-__attribute__((noinline)) __device__ void do_layers(OpKind kind, const unsigned char* step, const RowsPart& part) {
-  if (kind == OpKind::recurrent) Fused<Recurrent>::rows(told<Recurrent>(step), part);
-  else Fused<RecurrentGrad>::rows(told<RecurrentGrad>(step), part);
+// noinline, here and below: inlined into one kernel these would spill its registers. Recurrent layers are separate from
+// other rows, because their variants need many calls.
+__attribute__((noinline)) __device__ void do_layers(OpKind kind, const unsigned char* step, int span,
+                                                    const RowsPart& part) {
+  if (kind == OpKind::recurrent) Fused<Recurrent>::layers(&told<Recurrent>(step), span, part);
+  else Fused<RecurrentGrad>::layers(&told<RecurrentGrad>(step), span, part);
 }
 __attribute__((noinline)) __device__ void do_rows(OpKind kind, const unsigned char* step, RowsPart part) {
   assume_shared(part.shared);
@@ -89,8 +91,8 @@ __attribute__((noinline)) __device__ void do_rows(OpKind kind, const unsigned ch
 }
 
 // A step of a chain that partitions rows.
-__device__ inline void do_rows_or_layers(OpKind kind, const unsigned char* step, const RowsPart& part) {
-  if (kind == OpKind::recurrent || kind == OpKind::recurrent_grad) do_layers(kind, step, part);
+__device__ inline void do_rows_or_layers(OpKind kind, const unsigned char* step, int span, const RowsPart& part) {
+  if (kind == OpKind::recurrent || kind == OpKind::recurrent_grad) do_layers(kind, step, span, part);
   else do_rows(kind, step, part);
 }
 

@@ -38,16 +38,17 @@ __global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__
     const int after = chain.first_step + chain.steps, begin = t.step[chain.first_step].offset;
     touch(t.pool + begin, (after < t.steps ? t.step[after].offset : t.used) - begin, touched);
   }
-  for (int i = 0; i < t.chain[own[0]].steps; ++i) {
+  for (int i = 0, span = 0; i < t.chain[own[0]].steps; i += span) {
     const FusedTable::Chain& chain = t.chain[own[0]];
     const int block = own[1];
     const FusedTable::Step& step = t.step[chain.first_step + i];
+    span = step.span;
     const unsigned char* data = t.pool + step.offset;
     if (chain.cut == FusedChain::rows) {
       const int first = block * chain.per_block, count = min(chain.per_block, chain.units - first),
                 run = count * step.run;
       do_rows_or_layers(
-          step.kind, data,
+          step.kind, data, span,
           {{first * step.run, run * step.repeats, run, step.apart}, step.part, state, t.workspace, shared});
     } else if (chain.cut == FusedChain::cols) {
       do_cols(step.kind, data, {block * kAcross, min((block + 1) * kAcross, chain.units), state, t.state, shared});
@@ -85,7 +86,8 @@ class Builder {
         int64_t rows = 1;  // of a unit's largest value
         for (const FusedStep& s : chain) rows = s.run > rows ? s.run : rows;
         c.per_block = static_cast<int>(rows >= 16 ? 1 : 16 / rows);
-        while (c.per_block > 1 && blocks_for(chain.units, c.per_block) < 64) c.per_block = (c.per_block + 1) / 2;
+        const int64_t enough = has_layers(chain) ? kLayerBlocks : 64;
+        while (c.per_block > 1 && blocks_for(chain.units, c.per_block) < enough) c.per_block = (c.per_block + 1) / 2;
         blocks = blocks_for(chain.units, c.per_block);
         break;
       }
@@ -101,10 +103,18 @@ class Builder {
     c.end = (t_.chains == 0 ? 0 : t_.chain[t_.chains - 1].end) + static_cast<int>(blocks);
     ++t_.chains;
     for (const FusedStep& s : chain)
-      if (fits_) add(s);
+      if (fits_) add(s, chain.cut == FusedChain::rows ? wave_span(&s, static_cast<int>(chain.end() - &s)) : 1);
   }
 
  private:
+  // Recurrent layers wait for their steps: sequences have blocks of their own up to two for each multiprocessor.
+  static constexpr int64_t kLayerBlocks = 264;
+  static bool has_layers(const FusedChain& chain) {
+    for (const FusedStep& s : chain)
+      if (s.kind == OpKind::recurrent || s.kind == OpKind::recurrent_grad) return true;
+    return false;
+  }
+
   // ---- by op, from the list ----
   template <class Op, int parts>
   static void tile(const FusedStep& s, TiledBlocks& tiling) {
@@ -152,13 +162,13 @@ class Builder {
     return s.apart > 0 ? static_cast<int>(s.call.out[output].rows / s.apart) : 1;
   }
 
-  void add(const FusedStep& s) {
+  void add(const FusedStep& s, int span) {
     if (t_.steps == kMaxSteps) {
       fits_ = false;
       return;
     }
     FusedTable::Step& step = t_.step[t_.steps++];
-    step = {s.kind, s.part, t_.used, static_cast<int>(s.run), static_cast<int>(s.apart), repeats(s, 0)};
+    step = {s.kind, s.part, t_.used, static_cast<int>(s.run), static_cast<int>(s.apart), repeats(s, 0), span};
     t_.state = s.call.state;
     put(s, step);
   }
