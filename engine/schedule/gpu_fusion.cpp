@@ -115,11 +115,12 @@ class Fuser {
   }
   // Whether x updates a state in place: parameter sets, [1, n], are updated element by element.
   static bool updates(const Node& x) { return in_place(x.op) > 0; }
-  // The sum of the shares of a recurrent layer's gradients, of so few rows that an element's thread adds them: the update
-  // follows in the same chain.
+  // The sum of the shares of a recurrent layer's gradients, of so few rows that a thread adds those of an element: the
+  // update follows in the same chain.
   bool sums_shares(const Node& x) const {
     constexpr int64_t kFewRows = 32;
-    if (!std::holds_alternative<SumRows>(x.op) || shape(x.in[0]).rows > kFewRows) return false;
+    const bool adds = (parts_of(x.op) & Parts::elements) != 0 && traits(x).sums.has(0);
+    if (!adds || shape(x.in[0]).rows > kFewRows) return false;
     return std::any_of(plan_.nodes.begin(), plan_.nodes.end(),
                        [&](const Node& n) { return traits(n).tiles.shares && n.out[0] == x.in[0]; });
   }

@@ -5,7 +5,7 @@
 // one lane, or with a multiple of four.
 //   a gate is (bias + Σ x·W_x) + Σ h·W_h · the input's part does not depend on the state: it is computed for as many
 //   steps at a time as fit in the scratch · a thread, or four threads if the weights of W_h are held in registers,
-//   computes all gates of a unit and its next state · the scratch holds the state, twice for the products (the step reads
+//   computes all gates of a unit and its next state · scratch has the state, twice for the products (the step reads
 //   one and writes the other) and once unrounded (only its owner reads it), c or r⊙h; the lanes; x and its part of the
 //   gates
 //   block barriers per step: one (reset before: two); two more when x is loaded
@@ -246,7 +246,7 @@ __device__ inline void end_lanes(const RecurrentLayer& s, const RecurrentRoom& a
   }
 }
 
-// All steps of the sequences `rows`, in groups that the scratch holds. Every thread of the block calls it. noinline: each
+// All steps of the sequences `rows`, in groups that fit the scratch. Every thread of the block calls it. noinline: each
 // variant gets the registers that it needs, and makes no calls that would make its callers save theirs.
 template <Cell cell, int V, bool in_shared>
 __attribute__((noinline)) __device__ void recurrent_forwards(const RecurrentLayer& s, Rows rows, int most,

@@ -2,7 +2,7 @@
 // gradients of the input and of the weights.
 //   recurrent_grad: d_h before a step is the part that bypasses the gates plus Σ_j d_j·W_h[u, j] over the gates'
 //   gradients d (recurrent_sums.cuh: along rows) · eight threads share a unit; one of them owns each of its lanes, and
-//   computes from that sum the gates' gradients of the step before, whose `saved` are loaded meanwhile · the scratch holds
+//   computes from that sum the gates' gradients of the step before, whose `saved` are loaded meanwhile · scratch holds
 //   d of two steps (one is read, the other written), the lanes, the part of d_h that bypasses the gates, d_c or r, h
 //   block barriers per step: one (reset before: two)
 //   recurrent_input_grad: a product with W_x along its rows, for as many steps at a time as fit in the scratch; two
@@ -316,8 +316,8 @@ inline RecurrentWeights recurrent_weights(const Call& call) {
           static_cast<int>(call.in[0].cols / op.steps),
           static_cast<int>(hidden)};
 }
-// A block computes a tile's share of kWeightRows rows of W_x, with b_x as the row after the last, or of W_h with b_h, and
-// of some columns.
+// A block computes a tile's share of kWeightRows rows of W_x, with b_x as the row after the last, or of W_h with b_h,
+// and of some columns.
 constexpr int kWeightRows = 16, kWeightColumns = 128;
 struct WeightBlocks {
   int of_x, of_h, across, width;  // blocks of rows, and of columns; columns of each: a multiple of four

@@ -1,5 +1,5 @@
 // The products of a recurrent layer (gpu/bodies/recurrent.cuh, recurrent_grad.cuh): weights times values of a block's
-// lanes, which are in its scratch, [k][lane]. A product has one lane (V = 1) or groups of four lanes (V = 4), whose values
+// lanes, which are in scratch, [k][lane]. A product has one lane (V = 1) or groups of four lanes (V = 4), whose values
 // are one 16-byte word and whose sums share each weight.
 //   The order of a sum depends only on its depth, so its bits are the same for any V, any number of lanes, and
 //   for a wavefront:

@@ -499,8 +499,8 @@ __device__ inline void layers_back_of(const RecurrentBackPair* pairs, int n, boo
       });
   recurrent_grad_rows<cell, in_shared>(pairs->back, rows, scratch, floats);
 }
-// n layers, one after the other in memory; more than one only of a wavefront. in_shared: the scratch lies in shared memory,
-// not in the workspace.
+// n layers, one after the other in memory; more than one only of a wavefront. in_shared: the scratch lies in shared
+// memory, not in the workspace.
 template <bool in_shared>
 __device__ inline void run_layers(const RecurrentLayer* layers, int n, const Rows& rows, float* scratch, int floats) {
   if (layers->cell == Cell::lstm) return layers_of<Cell::lstm, in_shared>(layers, n, rows, scratch, floats);

@@ -90,9 +90,14 @@ __attribute__((noinline)) __device__ void do_rows(OpKind kind, const unsigned ch
   }
 }
 
+// Recurrent layers wait for their steps.
+__host__ __device__ inline bool is_layer(OpKind kind) {
+  return kind == OpKind::recurrent || kind == OpKind::recurrent_grad;
+}
+
 // A step of a chain that partitions rows.
 __device__ inline void do_rows_or_layers(OpKind kind, const unsigned char* step, int span, const RowsPart& part) {
-  if (kind == OpKind::recurrent || kind == OpKind::recurrent_grad) do_layers(kind, step, span, part);
+  if (is_layer(kind)) do_layers(kind, step, span, part);
   else do_rows(kind, step, part);
 }
 

@@ -107,11 +107,11 @@ class Builder {
   }
 
  private:
-  // Recurrent layers wait for their steps: sequences have blocks of their own up to two for each multiprocessor.
+  // Sequences of recurrent layers have blocks of their own, up to two for each multiprocessor.
   static constexpr int64_t kLayerBlocks = 264;
   static bool has_layers(const FusedChain& chain) {
     for (const FusedStep& s : chain)
-      if (s.kind == OpKind::recurrent || s.kind == OpKind::recurrent_grad) return true;
+      if (is_layer(s.kind)) return true;
     return false;
   }
 
