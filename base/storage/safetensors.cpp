@@ -171,8 +171,8 @@ SafeTensors parse_safetensors(const std::string& bytes, const std::string& path)
   if (std::all_of(bytes.begin(), bytes.begin() + kLengthBytes, is_text))
     throw Error(ErrorCode::format,
                 path +
-                    ": it begins with text, not with the length of a header.\n  It is no safetensors file, as "
-                    "models are, but perhaps a table.");
+                    ": this is a text file, not a model of Tessera.\n  If it is a table, fit a model to it first "
+                    "(tessera fit).");
   uint64_t length;
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > kMostHeaderBytes || length > bytes.size() - kLengthBytes) {

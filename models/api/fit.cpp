@@ -75,9 +75,8 @@ void check_takes(const MethodSpec& method, const GivenOption& given) {
   for (const Option& o : config->options())
     if (o.help != nullptr) own += fmt::format("{}{}", own.empty() ? "" : ", ", o.name()), names.emplace_back(o.key);
   if (others.empty())
-    throw Error(ErrorCode::usage,
-                fmt::format("`{}`: no method has such an option. Nearest: {}. The options of {} are {}.", given.key,
-                            nearest_names(given.key, names), method.name, own));
+    throw Error(ErrorCode::usage, fmt::format("`{}`: no method has such an option.{} The options of {} are {}.",
+                                              given.key, nearest_names(given.key, names), method.name, own));
   throw Error(ErrorCode::usage,
               fmt::format("`{}` belongs to method {}. The options of {} are {}.", given.key, others, method.name, own));
 }

@@ -12,9 +12,9 @@ namespace tessera::dedup {
 namespace {
 
 constexpr size_t kLanes = 8;
-constexpr int64_t kPackedRows = 4096;  // rows per piece of work
+constexpr int64_t kPackedRows = 4096;  // rows per work item
 
-// Sums of floats are off by less than this in each column; nearer to the budget, distances are summed in double.
+// The error of a sum of floats per column; closer to the budget, distances are summed in double.
 constexpr double kRounding = 1e-6;
 
 uint64_t mix(uint64_t h, uint64_t x) {
@@ -30,10 +30,11 @@ ComparedRows::ComparedRows(const quality::Comparison& c, double threshold, Team&
   int64_t count = 0;
   for (const quality::ComparedTable& t : c.tables) count += t.rows;
   if (count > INT32_MAX / 2)
-    throw Error(ErrorCode::unsupported,
-                fmt::format("{} rows: at most {} are compared at once.\n  Divide the table by a column in which copies "
-                            "agree.",
-                            count, INT32_MAX / 2));
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("{} rows: at most {} can be compared at once.\n  Split the table by a column in which copies "
+                    "agree.",
+                    count, INT32_MAX / 2));
   own_ = static_cast<int32_t>(c.tables.front().rows), count_ = static_cast<int32_t>(count);
   for (size_t k = 0; k < c.facts.size(); ++k) {
     const quality::ComparedColumn &own = c.tables.front().columns[k], &reference = c.tables.back().columns[k];
@@ -42,7 +43,7 @@ ComparedRows::ComparedRows(const quality::Comparison& c, double threshold, Team&
       column.low = reference.low, column.width = reference.high - reference.low;
     columns_.push_back(column);
   }
-  // The share that a threshold leaves is not exact in binary: 1 − 0.9 is less than 0.1.
+  // 1 − 0.9 is less than 0.1 in binary.
   budget_ = (1 - threshold) * static_cast<double>(columns_.size()) + 1e-9;
   pack(team);
 }
@@ -55,7 +56,7 @@ void ComparedRows::pack(Team& team) {
   levels_at_ = (numbers_ + kLanes - 1) / kLanes * kLanes;
   stride_ = levels_at_ + (columns_.size() - numbers_ + kLanes - 1) / kLanes * kLanes;
   const size_t size = static_cast<size_t>(count_) * stride_;
-  held_ = team.share(static_cast<int64_t>(size * sizeof(float)), "rows that are compared");
+  held_ = team.share(static_cast<int64_t>(size * sizeof(float)), "rows to compare");
   packed_.assign(size, 0);
   team.for_each((count_ + kPackedRows - 1) / kPackedRows, [&](int64_t piece) {
     const auto first = static_cast<int32_t>(piece * kPackedRows);
@@ -69,7 +70,7 @@ void ComparedRows::pack(Team& team) {
   });
 }
 
-// Numbers of a column without a range are levels: at its only value, elsewhere, or missing.
+// A number in a column without a range is a level: the only value, another value, or missing.
 ComparedRows::Value ComparedRows::value(const ComparedPair& column, int32_t row) const {
   const quality::ComparedColumn& table = *column.tables[row >= own_ ? 1 : 0];
   const auto r = static_cast<size_t>(row >= own_ ? row - own_ : row);

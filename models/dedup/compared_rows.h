@@ -1,6 +1,6 @@
-// The rows of a table, and of the table that they are compared against, as one numbering: rows of the table first.
-// Their distance is Gower's (docs/use/dedup.md), the one of the distances to the closest record: the mean over columns
-// of min(|x − y| / range, 1) for numbers and times and of [x ≠ y] otherwise; missing on one side counts 1, on both 0.
+// The rows of a table and of the table it is compared with, numbered together: rows of the table first. The distance is
+// Gower's (docs/use/dedup.md), as for distances to the closest record: the mean over columns of min(|x − y| / range, 1)
+// for numbers and times and of [x ≠ y] otherwise; missing on one side counts 1, on both 0.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -13,27 +13,27 @@ namespace tessera::dedup {
 
 class ComparedRows {
  public:
-  // Keeps views into `c`, which must outlive it. Ranges are those of the last table: of the reference.
+  // Keeps views into `c`, which must outlive it. Ranges are those of the last table, the reference.
   ComparedRows(const quality::Comparison& c, double threshold, Team& team);
 
-  int32_t own() const { return own_; }  // rows of the table; the others are those compared against
+  int32_t own() const { return own_; }  // rows of the table; the others belong to the table it is compared with
   int32_t count() const { return count_; }
   size_t columns() const { return columns_.size(); }
   bool is_number(size_t column) const { return columns_[column].width > 0; }
-  double budget() const { return budget_; }  // the largest sum of distances over columns of a near copy
+  double budget() const { return budget_; }  // maximum sum of distances over columns for a near copy
 
-  bool equal(int32_t a, int32_t b) const;         // in every cell
+  bool equal(int32_t a, int32_t b) const;         // all cells are equal
   bool near(int32_t a, int32_t b) const;          // similarity ≥ threshold
   double similarity(int32_t a, int32_t b) const;  // 1 − mean distance
   bool cell_equal(size_t column, int32_t a, int32_t b) const;
-  uint64_t hash(int32_t row) const;  // of the cells: equal rows have equal ones
+  uint64_t hash(int32_t row) const;  // of the cells: equal rows have equal hashes
 
   int32_t code(size_t column, int32_t row) const { return value(columns_[column], row).code; }
   double number(size_t column, int32_t row) const { return value(columns_[column], row).number; }
   double width(size_t column) const { return columns_[column].width; }
 
-  // A row as it is packed: positions of `numbers()` columns, in ranges from the low end (clamped to [−1, 2];
-  // kMissingAt: missing), and from levels_at() the bits of the codes of the others.
+  // A packed row: positions of `numbers()` columns, relative to the range (clamped to [−1, 2]; kMissingAt: missing),
+  // and from levels_at() the bits of the codes of the other columns.
   static constexpr float kMissingAt = 4;
   const float* packed(int32_t row) const { return packed_.data() + static_cast<size_t>(row) * stride_; }
   size_t numbers() const { return numbers_; }

@@ -19,12 +19,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kIndexedPairs = 1e10;  // up to which `auto` compares all rows
+constexpr double kIndexedPairs = 1e10;  // `auto` compares all pairs up to this number
 constexpr size_t kExamples = 3;
-constexpr int64_t kGroups = 1024;          // per piece of work
-constexpr int64_t kMeasuredCopies = 4096;  // per piece of work
+constexpr int64_t kGroups = 1024;          // per work item
+constexpr int64_t kMeasuredCopies = 4096;  // per work item
 
-// The compared columns of a table, moved into one of their own until this ends; identifiers are levels like others.
+// The compared columns of a table, moved to a table of their own during the search; identifiers are compared as levels.
 class Selection {
  public:
   Selection(Table& from, const std::vector<std::string>& names) : from_(from) {
@@ -58,8 +58,8 @@ std::vector<std::string> compared_columns(const Table& table, const std::vector<
   for (const Column& c : table.columns) names.push_back(c.name);
   for (const std::string& name : asked)
     if (table.find(name) == nullptr)
-      throw Error(ErrorCode::usage, fmt::format("columns: the table has no column \"{}\". Nearest: {}.", name,
-                                                nearest_names(name, names)));
+      throw Error(ErrorCode::usage,
+                  fmt::format("columns: the table has no column \"{}\".{}", name, nearest_names(name, names)));
   if (asked.empty()) return names;
   std::copy_if(names.begin(), names.end(), std::back_inserter(found),
                [&](const std::string& name) { return std::find(asked.begin(), asked.end(), name) != asked.end(); });
@@ -69,13 +69,13 @@ std::vector<std::string> compared_columns(const Table& table, const std::vector<
 void check(const DedupOptions& options) {
   const auto& m = options.mode;
   if (m != "auto" && m != "exact" && m != "fuzzy" && m != "nearest")
-    throw Error(ErrorCode::usage, fmt::format("mode {}: there are auto, exact, fuzzy and nearest.", m));
+    throw Error(ErrorCode::usage, fmt::format("mode {}: it must be auto, exact, fuzzy or nearest.", m));
   if (!(options.threshold > 0 && options.threshold <= 1))
     throw Error(ErrorCode::usage,
-                fmt::format("threshold {}: it must be above 0, and at most 1 (equal rows).", options.threshold));
+                fmt::format("threshold {}: it must be above 0 and at most 1 (equal rows).", options.threshold));
 }
 
-// Rows of which no equal one with a lower number, or in the other table, is known.
+// Rows without a known equal row of lower number, or in the other table.
 std::vector<int32_t> distinct(const ComparedRows& rows, const std::vector<int32_t>& first, Groups& groups) {
   std::vector<int32_t> out;
   for (int32_t i = 0; i < rows.count(); ++i)
@@ -83,8 +83,8 @@ std::vector<int32_t> distinct(const ComparedRows& rows, const std::vector<int32_
   return out;
 }
 
-// Of each row the row that is kept for it, by groups: the lowest of those kept before that is near; itself, if none is.
-// So no row goes because of a chain of others.
+// For each row the retained row that it is a copy of: the lowest near row among those retained before; itself if there
+// is none. So no row is dropped because of a chain of copies.
 std::vector<int32_t> kept_rows(const ComparedRows& rows, const std::vector<int32_t>& first, Groups& groups,
                                const quality::Workers& workers) {
   std::vector<int32_t> of = first;
@@ -120,7 +120,7 @@ json cell(const Table& table, const std::string& column, int32_t row) {
   return c.is_missing(row) ? json(nullptr) : json(cell_text(c, row));
 }
 
-// A copy with the cells in which it differs.
+// A copy with the cells that differ.
 json example(const RowCopy& copy, const Table& table, const Table& other, const std::vector<std::string>& columns,
              const ComparedRows& rows, bool against) {
   const int32_t of = against ? copy.of + rows.own() : copy.of;
@@ -133,22 +133,22 @@ json example(const RowCopy& copy, const Table& table, const Table& other, const 
   return out;
 }
 
-// What a reader would not expect.
+// Notes about unexpected results.
 json notes(const Table& table, const std::vector<std::string>& columns, const KeySearch& search, bool against) {
   json out = json::array();
   for (const std::string& name : columns) {
     const Column& c = *table.find(name);
     if (c.type == ColumnType::identifier && !against && static_cast<int64_t>(c.values.size()) == table.rows)
       out.push_back(
-          fmt::format("column \"{}\" has another value in every row, so no two rows are equal: leave it out of "
-                      "the compared columns if it says nothing of the row",
+          fmt::format("column \"{}\" has a different value in every row, so no two rows are equal. Omit it from "
+                      "the compared columns if it only identifies rows",
                       name));
   }
   if (search.crowded > 0)
     out.push_back(fmt::format(
         "{} of more than 32 rows that agree in the columns of a key {} crowded, with {} in all: "
-        "they were divided by further columns, and near copies that differ in these may be "
-        "missed. Mode nearest compares all rows",
+        "they were split by further columns, so near copies that differ in these may be "
+        "missed. Mode nearest compares all pairs",
         counted(search.crowded, "bucket"), search.crowded == 1 ? "was" : "were", counted(search.crowded_rows, "row")));
   return out;
 }

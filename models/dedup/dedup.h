@@ -14,7 +14,7 @@ namespace tessera {
 struct DedupOptions {
   std::string mode = "auto";         // exact, fuzzy, nearest
   double threshold = 0.9;            // similarity of near copies
-  std::vector<std::string> columns;  // that are compared; none: all
+  std::vector<std::string> columns;  // to compare; none: all
 };
 
 struct RowCopy {
@@ -23,17 +23,16 @@ struct RowCopy {
   double similarity;
 };
 
-// Rows of `table` that are copies of lower rows of it, or of rows of `against` if that is not null; ascending.
-// `report`: the JSON object of docs/use/dedup.md. The tables are as before when it returns. The same for any team size.
-// Throws Error(usage) for an unknown mode, threshold or column, Error(data) if the tables do not have the same columns.
+// Rows of `table` that are copies of lower rows of it, or of rows of `against` unless that is null; ascending.
+// `report`: the JSON object of docs/use/dedup.md. The tables are unchanged on return. The result is the same for any
+// team size. Throws Error(usage) for an unknown mode, threshold or column, Error(data) if the columns differ.
 std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOptions& options, Team& team,
                                  const Monitor& monitor, nlohmann::json& report);
 
-// The rows that are no copies.
+// The rows that are not copies.
 Table without_copies(Table&& table, const std::vector<RowCopy>& copies);
-// The same as lines of the CSV file that the table was read from, byte for byte. False, and nothing is written, if
-// it was
-// none, or `output` is to be another kind of file.
+// The same as lines of the CSV file that the table was read from, byte for byte. Returns false and writes nothing if
+// `source` is not CSV or `output` has another format.
 bool write_without_copies(const std::string& source, const Table& table, const std::vector<RowCopy>& copies,
                           const std::string& output, bool overwrite, const Monitor& monitor);
 // A table of the copies: row, of (both from 1), kind (exact, near), similarity.

@@ -6,14 +6,14 @@
 namespace tessera::dedup {
 namespace {
 
-constexpr int64_t kHashedRows = 8192;  // rows per piece of work
-constexpr int kParts = 6;              // bits of a key by which runs are shared out
+constexpr int64_t kHashedRows = 8192;  // rows per work item
+constexpr int kParts = 6;              // bits of a key by which work is split
 
-// Rows of a bucket; all but hash collisions are equal.
+// Rows of a bucket: equal, except for hash collisions.
 void link_equal(const ComparedRows& rows, const RowKey* from, const RowKey* to, std::vector<int32_t>& first,
                 Groups& groups) {
   const bool against = rows.own() < rows.count();
-  std::vector<int32_t> kinds;  // the lowest of the rows that are equal
+  std::vector<int32_t> kinds;  // the lowest row of each set of equal rows
   for (const RowKey* k = from; k != to; ++k) {
     bool is_new = true;
     for (const int32_t low : kinds) {
@@ -33,7 +33,7 @@ std::vector<int32_t> find_exact(const ComparedRows& rows, Groups& groups, const 
   std::vector<int32_t> first(static_cast<size_t>(count));
   for (int32_t i = 0; i < rows.count(); ++i) first[static_cast<size_t>(i)] = i;
   const MemoryShare held =
-      workers.team.share(2 * count * static_cast<int64_t>(sizeof(RowKey)), "keys of rows that are compared");
+      workers.team.share(2 * count * static_cast<int64_t>(sizeof(RowKey)), "keys of rows to compare");
   std::vector<RowKey> keys(static_cast<size_t>(count)), scratch;
   workers.for_each("exact copies", "rows", (count + kHashedRows - 1) / kHashedRows, kHashedRows, [&](int64_t piece) {
     for (int64_t i = piece * kHashedRows; i < std::min(count, (piece + 1) * kHashedRows); ++i)

@@ -1,5 +1,5 @@
-// Which rows are copies of one another, found by many threads at once. What comes out depends on the pairs that are
-// linked, not on their order.
+// Which rows are copies of each other, found by many threads at once. The result depends on the set of linked pairs,
+// not on their order.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace tessera::dedup {
 
 class Groups {
  public:
-  // Without rows to compare against: groups of rows by union-find, whose root is the lowest row. With them: of each row
-  // of the table the lowest row of the other table that is a copy.
+  // Without another table: groups of rows by union-find, whose root is the lowest row. With another table: for each row
+  // the lowest row of the other table that it is a copy of.
   explicit Groups(const ComparedRows& rows)
       : against_(rows.own() < rows.count()), parent_(static_cast<size_t>(rows.own())) {
     for (int32_t i = 0; i < rows.own(); ++i) at(i).store(against_ ? kNone : i, std::memory_order_relaxed);
   }
 
-  // Whether linking them would change nothing. a < b.
+  // Whether linking a < b would change nothing.
   bool linked(int32_t a, int32_t b) { return against_ ? get(a) <= b : root(a) == root(b); }
   void link(int32_t a, int32_t b) {
     if (against_) {

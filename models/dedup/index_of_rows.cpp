@@ -6,7 +6,7 @@
 namespace tessera::dedup {
 namespace {
 
-constexpr int64_t kSearchedRows = 128;  // per piece of work
+constexpr int64_t kSearchedRows = 128;  // per work item
 
 // Some rows in the form of the index, with their memory.
 struct IndexedRows {

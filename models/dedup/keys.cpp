@@ -6,7 +6,7 @@
 
 namespace tessera::dedup {
 
-// Keys are spread evenly, so that their first bits nearly sort them: one pass, then a few keys at a time.
+// Keys are uniformly distributed, so one pass over their first bits nearly sorts them; then a few keys at a time.
 void sort_keys(std::vector<RowKey>& keys, std::vector<RowKey>& scratch) {
   const auto before = [](const RowKey& a, const RowKey& b) { return a.key != b.key ? a.key < b.key : a.row < b.row; };
   const int bits = std::clamp(static_cast<int>(std::bit_width(keys.size())) - 3, 1, 18), shift = 64 - bits;

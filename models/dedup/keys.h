@@ -1,4 +1,4 @@
-// Rows by a key, so that those with equal ones are neighbors.
+// Rows sorted by a key, so that equal keys are adjacent.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,10 +10,10 @@ struct RowKey {
   int32_t row;
 };
 
-// By key, then row. `scratch` is reused from call to call.
+// Sorts by key, then by row. `scratch` is reused from call to call.
 void sort_keys(std::vector<RowKey>& keys, std::vector<RowKey>& scratch);
 
-// Calls body(first, last) for every run of two or more equal keys in sorted ones.
+// Calls body(first, last) for every run of two or more equal keys in a sorted list.
 template <class Body>
 void each_run(RowKey* first, RowKey* last, Body&& body) {
   for (RowKey* end; first != last; first = end) {

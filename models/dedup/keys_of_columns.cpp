@@ -10,13 +10,12 @@
 namespace tessera::dedup {
 namespace {
 
-constexpr double kTolerance =
-    0.01;                      // of a range: how far numbers of near copies are from each other, but for rewritten ones
-constexpr float kBins = 12.5;  // of a range: such a number is in another bin with 1/8
+constexpr double kTolerance = 0.01;  // of the range: difference of numbers of near copies, except for replaced ones
+constexpr float kBins = 12.5;        // per range: such a number falls into another bin with probability 1/8
 constexpr double kRecall = 0.99;
-constexpr int kOrders = 32;        // of columns, in each grid
-constexpr ptrdiff_t kBucket = 32;  // rows of a bucket that are all compared
-constexpr int32_t kNeighbors = 8;  // of a row that are compared where no column divides a bucket
+constexpr int kOrders = 32;        // of columns, per grid
+constexpr ptrdiff_t kBucket = 32;  // up to this many rows of a bucket, all pairs are compared
+constexpr int32_t kNeighbors = 8;  // of a row to compare if no column splits a bucket
 
 uint64_t splitmix(uint64_t& state) {
   uint64_t z = state += 0x9E3779B97F4A7C15u;
@@ -96,7 +95,7 @@ class ColumnOrder {
     ++result.compared;
     if (rows_.near(a, b)) groups_.link(a, b);
   }
-  // Rows ascend: those of the table come before those that they are compared against.
+  // Rows ascend: rows of the table come before rows of the table it is compared with.
   RowKey* behind_own(RowKey* first, RowKey* last) const {
     return std::lower_bound(first, last, rows_.own(), [](const RowKey& k, int32_t row) { return k.row < row; });
   }
@@ -106,7 +105,7 @@ class ColumnOrder {
     for (RowKey* a = first; a != own; ++a)
       for (RowKey* b = against ? own : a + 1; b != last; ++b) compare(a->row, b->row);
   }
-  // Rows that agree in every column, but for where their numbers are in a bin.
+  // Rows that agree in every column, except for positions of numbers within a bin.
   void compare_some(RowKey* first, RowKey* last) {
     const bool against = rows_.own() < rows_.count();
     RowKey* const own = behind_own(first, last);
@@ -126,8 +125,8 @@ class ColumnOrder {
 
 }  // namespace
 
-// Cells differ by being rewritten, and numbers by being in another bin, each with kTolerance · kBins at most. The grids
-// are taken as independent; in truth no number is at an edge of both.
+// Cells differ because they were replaced or because a number is in another bin, each with probability kTolerance ·
+// kBins at most. The grids are treated as independent; in fact no number is at an edge of both.
 KeyColumns key_columns(size_t columns, size_t numbers, size_t rewritten) {
   const double at_edge = kTolerance * static_cast<double>(kBins);
   for (size_t size = columns;; --size) {
@@ -146,7 +145,7 @@ KeySearch find_near_by_keys(const ComparedRows& rows, const std::vector<int32_t>
   const KeyColumns keys = key_columns(rows.columns(), rows.numbers(), static_cast<size_t>(rows.budget()));
   const MemoryShare held =
       workers.team.share(2 * workers.team.size() * static_cast<int64_t>(some.size() * sizeof(RowKey)) + rows.count(),
-                         "keys of rows that are compared");
+                         "keys of rows to compare");
   std::vector<std::atomic<bool>> crowded(static_cast<size_t>(rows.count()));
   std::vector<KeySearch> found(2 * kOrders);
   workers.for_each("near copies", "keys", 2 * kOrders, 1, [&](int64_t i) {

@@ -16,9 +16,9 @@ bool write_without_copies(const std::string& source, const Table& table, const s
   const char delimiter = ending.delimiter;
   if (raw.is_json() || (delimiter != 0 && delimiter != raw.delimiter())) return false;
   std::string text;
-  const char* from = raw.begin();  // of lines that are kept
+  const char* from = raw.begin();  // of lines to keep
   auto next = copies.begin();
-  bool leaves = false;  // the row before goes
+  bool leaves = false;  // the previous row is dropped
   for (int32_t i = 0; raw.next(); ++i) {
     const bool leave = next != copies.end() && next->row == i;
     if (leave) ++next;

@@ -9,10 +9,10 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kPilotRows = 4096;
-constexpr int kFirstProposals = 8;  // of a row, by the network of any order: they are close to the target
+constexpr int kFirstProposals = 8;  // per row, by the any-order network, whose proposals are close to the target
 
-// Levels that do not meet the condition get probability 0, and a bin that it cuts gets its allowed share; the candidate
-// is then accepted with probability Π P(allowed levels of a column | columns before) over a bound.
+// Levels that violate the condition get probability 0; a bin that the condition cuts gets its allowed share. The
+// candidate is then accepted with probability Π P(allowed levels of a column | columns before) over a bound.
 class MadeRows : public RowGenerator {
  public:
   MadeRows(const Made& network, const FittedState& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed,
@@ -64,7 +64,7 @@ class MadeRows : public RowGenerator {
     for (const float l : program->read<float>(program->find("log_weight")))
       mass += weights.emplace_back(std::exp(static_cast<double>(l)));
     effective_ = effective_share(weights);
-    if (!(mass > 0)) return;  // so rare that all weights underflow: every candidate is accepted
+    if (!(mass > 0)) return;  // all weights underflow: accept every candidate
     std::vector<WeighedDraw> draws;
     for (const double w : weights) draws.push_back({w});
     log_bound_ = std::log(acceptance_bound(std::move(draws), mass));
@@ -115,7 +115,7 @@ class MadeGiven : public GivenGenerator {
   }
 
  private:
-  // The only level that the evidence allows; −1: it allows several, or none.
+  // The only level that the evidence allows; −1 if it allows several, or none.
   static int32_t only_level(const Span& span, const float* evidence) {
     int32_t only = -1;
     for (int k = span.start; k < span.start + span.width; ++k) {

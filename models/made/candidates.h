@@ -1,5 +1,5 @@
-// Candidates of a Made stream. A column is drawn among the levels that its condition allows, or takes its given cell;
-// columns drawn before it are corrected by importance.
+// Candidates of a Made stream. A column is drawn among the levels that its condition allows, or takes its given cell.
+// Importance weights correct the columns drawn before it.
 #pragma once
 #include <memory>
 #include <vector>
@@ -9,14 +9,14 @@
 
 namespace tessera {
 
-// Under conditions that are the same for all rows: a pilot determines the bound of the weights. `network` outlives the
-// result.
+// For conditions that are the same for all rows: a pilot run determines the bound of the weights. `network` must
+// outlive the result.
 std::unique_ptr<RowGenerator> make_made_rows(const Made& network, const FittedState& kept,
                                              const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team);
 
-// Under each row's own given cells. Both networks outlive the result. With `any_order` (null: none) that network
-// proposes the candidates, which are weighted for the distribution of `network`: few candidates are then enough, for
-// any given columns.
+// For each row's own given cells. Both networks must outlive the result. With `any_order` (may be null) that network
+// proposes the candidates, which are weighted for the distribution of `network`: few candidates suffice for any set of
+// given columns.
 std::unique_ptr<GivenGenerator> make_made_given(const Made& network, const Made* any_order);
 
 }  // namespace tessera

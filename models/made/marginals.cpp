@@ -17,13 +17,13 @@ namespace {
 
 constexpr int64_t kMaxPassRows = 256, kMaxPassCells = 400 * kMaxPassRows, kMaxDrawn = 512 * kMaxPassRows;
 constexpr int64_t kPassesAtOnce = 8;      // per rank, before the counts are added
-constexpr int64_t kPassesUnwatched = 64;  // between two looks at the clock
+constexpr int64_t kPassesUnwatched = 64;  // between two checks of the clock
 constexpr int64_t kDrawnPerRow = 4;       // so that the sampling error is small compared with the table's
 constexpr double kCoarse = 0.25;          // of the rows: the first round
 constexpr double kDrawing = 1.0 / 3;      // of a step: it has no gradients
 constexpr double kPrior = 8;              // pseudo-rows with the predicted frequency: rare levels move little
 
-// Rows of a pass: fewer of a wide table, so that the clock is looked at often enough.
+// Rows per pass: fewer for a wide table, so that the clock is checked often enough.
 int64_t pass_rows(const Made& m) {
   return std::clamp<int64_t>(kMaxPassCells / std::max(m.count(), 1) / 16 * 16, 16, kMaxPassRows);
 }
@@ -34,7 +34,7 @@ std::array<int64_t, 2> passes(const Made& m, int64_t table_rows) {
   return {std::max<int64_t>(1, static_cast<int64_t>(kCoarse * static_cast<double>(all + 3))), all};
 }
 
-// Draws rows, and counts how often each level is expected in them.
+// Draws rows and accumulates the expected count of each level.
 class Drawn {
  public:
   Drawn(const Made& m, const Target& target, int64_t all, const RunContext& context)
@@ -46,7 +46,7 @@ class Drawn {
     program_->bind_if("rows", rows_.data());
   }
 
-  // The expected share of each level in that number of passes, in fewer if the time is up; empty if it was up before.
+  // The expected share of each level over `passes` passes, or fewer if time runs out; empty if there is no time at all.
   std::vector<double> shares(const std::vector<float>& network, int64_t passes, Deadline until) {
     load_states(*program_, {{"network", network}});
     const Id expected = program_->find("expected");
@@ -66,7 +66,7 @@ class Drawn {
     };
     int64_t done = 0;
     for (int64_t next = 1; done < passes; next = std::min(2 * next, kPassesUnwatched)) {
-      // A look at the clock before each group; a group is at most twice as long as the one before.
+      // The clock is checked before each group; a group is at most twice as long as the one before.
       const bool time = until.left() > 0 && until.next(2);
       const int64_t count = context_.shared.agreed(time ? std::min(next, passes - done) : 0);
       if (count == 0) break;
@@ -84,9 +84,10 @@ class Drawn {
   void end() const {
     report(true);
     if (done_ < all_)
-      notice(context_.monitor,
-             fmt::format("The time is up: single columns were matched over {} of {} drawn rows, and are less exact.",
-                         grouped(done_ * each_), grouped(all_ * each_)));
+      notice(
+          context_.monitor,
+          fmt::format("The time limit was reached: marginals were matched over {} of {} drawn rows and are less exact.",
+                      grouped(done_ * each_), grouped(all_ * each_)));
   }
 
  private:
@@ -117,9 +118,9 @@ int64_t bytes_of_matching(const Made& m, const RunContext& context) {
 void match_marginals(const Made& m, const std::vector<double>& frequencies, int64_t table_rows,
                      std::vector<float>& weights, const RunContext& context) {
   weights = context.shared.given(std::move(weights));
-  if (!context.shared.agreed(context.until.left() > 0))  // not even the plan of a wide table is for nothing
+  if (!context.shared.agreed(context.until.left() > 0))  // building the plan of a wide table takes time, too
     return notice(context.monitor,
-                  "The time is up: single columns were not matched with those of the table, and are less exact.");
+                  "The time limit was reached: marginals were not matched to the table and are less exact.");
   Target target = context.target();
   target.seed += kOtherRows;
   const auto [coarse, final] = passes(m, table_rows);

@@ -9,14 +9,14 @@
 
 namespace tessera {
 
-// Changes the head's bias in the network's `weights`, which are rank 0's. `frequencies` of the levels, column by
-// column, among `table_rows` rows. Ends at context.until; a notice says what was omitted.
+// Changes the head's bias in the network's `weights`, which rank 0 holds. `frequencies` are those of the levels, column
+// by column, among `table_rows` rows. Ends at context.until; a notice reports what was omitted.
 void match_marginals(const Made& m, const std::vector<double>& frequencies, int64_t table_rows,
                      std::vector<float>& weights, const RunContext& context);
 
-// The memory for it.
+// Memory of match_marginals().
 int64_t bytes_of_matching(const Made& m, const RunContext& context);
-// The work, in rows of a training step.
+// Its work, in rows of a training step.
 double rows_of_matching(const Made& m, int64_t table_rows);
 
 }  // namespace tessera

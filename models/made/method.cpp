@@ -15,9 +15,10 @@ namespace {
 
 constexpr double kMinSurprise = 0.002;  // nats per row
 constexpr int kMinBatch = 32, kStepsOfEpoch = 30;
-constexpr double kCostOfAnyOrder = 1.8;  // of a step: no weight is masked
-constexpr int64_t kFewRows = 9000;       // of a training that must not learn them by heart (10,000 with held-out ones)
-constexpr double kUnseen = 0.1;          // pseudo-rows of every level in the frequencies
+constexpr double kCostOfAnyOrder = 1.8;  // relative to a step: no weight is masked
+constexpr int64_t kFewRows =
+    9000;  // below this many training rows, overfitting must be prevented (10,000 with held-out rows)
+constexpr double kUnseen = 0.1;  // pseudo-count of every level in the frequencies
 
 class MadeMethod : public RowMethod {
  public:

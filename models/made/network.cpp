@@ -14,7 +14,7 @@ Made::Made(const RowLayout& layout, const MadeConfig& c, Sees s)
   network.name = sees == Sees::columns_before ? "network" : "any_order";
   network.add("embedding.weight", {levels, c.embedding_dim});
   add(input, true);
-  for (size_t i = 0; i < rising.size(); ++i) add(rising[i], true), add(falling[i], true);
+  for (size_t i = 0; i < expand.size(); ++i) add(expand[i], true), add(contract[i], true);
   add(context, true);
   if (skips()) add(skip, false);
   add(head, true);
@@ -37,7 +37,7 @@ void Made::lay_out_masks() {
   for (int j = 1; j <= std::max(count(), 1); ++j)
     units.push_back(static_cast<int>(std::lower_bound(degree.begin(), degree.end(), j) - degree.begin()));
   for (const int d : degree) {
-    seen_columns.push_back(std::min(d + 1, count()) * e);  // without columns, nothing is seen
+    seen_columns.push_back(std::min(d + 1, count()) * e);  // 0 without columns
     seen_units.push_back(units[static_cast<size_t>(d) + 1]);
   }
   for (int j = 0; j < count(); ++j) {
@@ -47,8 +47,8 @@ void Made::lay_out_masks() {
   const auto between_units = Blocks::staircase(n, seen_units);
   input = {"input", Blocks::staircase(e * count(), seen_columns)};
   for (int i = 0; i < config.layers; ++i) {
-    rising.push_back({"block." + std::to_string(i) + ".rising", between_units});
-    falling.push_back({"block." + std::to_string(i) + ".falling", between_units});
+    expand.push_back({"block." + std::to_string(i) + ".rising", between_units});
+    contract.push_back({"block." + std::to_string(i) + ".falling", between_units});
   }
   context = {"context", Blocks::staircase(n, units_before)};
   skip = {"skip", Blocks::staircase(e * count(), columns_before)};
@@ -61,7 +61,7 @@ void own(Recorder& r, const Made& m) {
   r.own(m.network);
   r.plan.tables.push_back(m.spans);
   for (const Made::Layer* layer : {&m.input, &m.context, &m.skip, &m.head}) r.plan.tables.push_back(layer->blocks);
-  for (const Made::Layer& layer : m.rising) r.plan.tables.push_back(layer.blocks);
+  for (const Made::Layer& layer : m.expand) r.plan.tables.push_back(layer.blocks);
 }
 
 Var embed(Recorder& r, const Made& m, Var index, Var shown) {
@@ -87,7 +87,7 @@ Var dropped(Recorder& r, const Made& m, Var x, bool dropout) {
   return x * ((1 / keep) * r.bernoulli("dropout", x.shape(), keep));
 }
 
-// The levels of table rows [batch, columns], numbered among all levels.
+// The levels of table rows [batch, columns], numbered over all columns.
 Var levels_of(Recorder& r, const Made& m, int64_t table_rows, Var row) {
   const SpanTable& spans = *m.spans->table();
   return gather_rows(spans, table_input(r, spans, table_rows), row).index;
@@ -95,9 +95,9 @@ Var levels_of(Recorder& r, const Made& m, int64_t table_rows, Var row) {
 
 Var logits(Recorder& r, const Made& m, Var x, bool dropout) {
   Var h = through(r, m, m.input, x);
-  for (size_t i = 0; i < m.rising.size(); ++i) {
-    const Var z = dropped(r, m, silu(through(r, m, m.rising[i], silu(h))), dropout);
-    h = h + through(r, m, m.falling[i], z);
+  for (size_t i = 0; i < m.expand.size(); ++i) {
+    const Var z = dropped(r, m, silu(through(r, m, m.expand[i], silu(h))), dropout);
+    h = h + through(r, m, m.contract[i], z);
   }
   const Var seen = through(r, m, m.context, dropped(r, m, silu(h), dropout));
   return through(r, m, m.head, m.skips() ? through(r, m, m.skip, x, seen) : seen);

@@ -1,11 +1,11 @@
 // A masked autoregressive network over a table's columns (MADE: Germain, Gregor, Murray, Larochelle 2015, arXiv
 // 1502.03509; residual blocks: Durkan, Nash 2019, arXiv 1904.05626; embeddings and shared low-rank outputs for tables:
-// Yang et al. 2019, arXiv 1905.04278) as plans: training step, surprise of rows, sampling.
+// Yang et al. 2019, arXiv 1905.04278) as plans: training step, negative log-likelihood of rows ("surprise"), sampling.
 //   Each column is one choice. p(row) = Π p(column j | columns before j), all factors from one network: a hidden unit
-//   of degree d sees columns 0 … d; the context of column j sees units of degrees below j.
+//   of degree d receives columns 0 … d; the context of column j receives units of degrees below j.
 // Optionally, a second network of any order (Uria, Murray, Larochelle 2014, arXiv 1310.1757; Hoogeboom et al. 2022,
-// arXiv 2110.02037): p(column | any others), in which every context sees every unit, and hidden columns are omitted
-// from the input. It proposes rows whose columns are known in an order other than the table's (models/made/sampling.h).
+// arXiv 2110.02037): p(column | any others), in which every context receives every unit, and hidden columns are omitted
+// from the input. It proposes rows of which any columns may be known (models/made/sampling.h).
 #pragma once
 #include <memory>
 #include <string>
@@ -20,9 +20,9 @@ namespace tessera {
 
 enum class Sees { columns_before, shown_columns };
 
-// Weights are [in, out]: y = x·W + b, with only the weights between units that may see each other. Units and columns
-// are sorted by degree, so that these weights are blocks (engine/plan/blocks.h). A network of any order
-// (Sees::shown_columns) has all weights.
+// Weights are [in, out]: y = x·W + b, with only the weights that the mask allows. Units and columns are sorted by
+// degree, so that these weights form blocks (engine/plan/blocks.h). An any-order network (Sees::shown_columns) has all
+// weights.
 struct Made {
   struct Layer {
     std::string name;
@@ -35,10 +35,10 @@ struct Made {
   Sees sees;
   std::vector<Span> columns;  // one choice each
   std::shared_ptr<const Spans> spans;
-  int64_t levels = 0;                  // of all columns together
-  std::vector<int> units;              // number of units that column j's context sees; ascends from 0
-  Layer input, context, skip, head;    // skip: from the columns directly to the contexts
-  std::vector<Layer> rising, falling;  // of each residual block: falling(silu(rising(silu(h))))
+  int64_t levels = 0;                   // of all columns together
+  std::vector<int> units;               // number of units that feed column j's context; ascends from 0
+  Layer input, context, skip, head;     // skip: from the columns directly to the contexts
+  std::vector<Layer> expand, contract;  // of each residual block: contract(silu(expand(silu(h))))
   ParameterSet network;
 
   int count() const { return static_cast<int>(columns.size()); }
@@ -51,24 +51,24 @@ struct Made {
 
 void own(Recorder& r, const Made& m);
 
-// The embeddings of the levels in `index` [batch, columns] (numbered among all levels, −1: none), side by side [batch,
-// columns·embedding_dim], times `shown` [batch, columns] if given.
+// The embeddings of the levels in `index` [batch, columns] (numbered over all columns, −1: none), concatenated [batch,
+// columns·embedding_dim] and multiplied by `shown` [batch, columns] if given.
 Var embed(Recorder& r, const Made& m, Var index, Var shown);
 
-// Surprise of a row in nats, column by column: −log p(column j | columns before) [batch, columns]. `index` [batch,
-// columns]: the level of each column, numbered among all levels. `dropout`: as in training.
+// Negative log-likelihood of a row in nats, column by column: −log p(column j | columns before) [batch, columns].
+// `index` [batch, columns]: the level of each column, numbered over all columns. `dropout`: as in training.
 Var surprises(Recorder& r, const Made& m, Var index, bool dropout);
-// For a network of any order: −log p(column j | columns shown), for the hidden columns. `shown` [batch, columns]: 1 or
+// For an any-order network: −log p(column j | columns shown), for the hidden columns. `shown` [batch, columns]: 1 or
 // 0.
 Var surprises_beside(Recorder& r, const Made& m, Var index, Var shown, bool dropout);
 
 // One iteration on a batch of table rows: loss, update, average, loss into the ring "losses" [kLossSlots, 1]. `steps`
 // are the phase's. Bound leaves: "codes", "alphas" (the encoded table).
 //   In any order: a share ρ of each row's columns, uniform in [0, 1 − 1/columns], is shown, and the loss is the sum of
-// the others' surprises / (1 − ρ): in expectation the surprise of a row with its columns in random order.
+// the hidden columns' terms / (1 − ρ): in expectation the negative log-likelihood of a row in a random column order.
 void record_training(Recorder& r, const Made& m, int64_t table_rows, int64_t steps);
 
-// The surprise of the rows bound to "row" [batch, 1]: output "surprise" [batch, 1], in nats.
+// The negative log-likelihood of the rows bound to "row" [batch, 1]: output "surprise" [batch, 1], in nats.
 void record_surprise(Recorder& r, const Made& m, int64_t table_rows, int64_t batch);
 
 // The initial network: each column predicts its levels' frequencies; levels that are numbers start as smooth functions

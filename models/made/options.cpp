@@ -6,27 +6,27 @@ namespace tessera {
 
 std::vector<Option> MadeConfig::options() {
   using namespace ranges;
-  return {
-      {"epochs", &epochs, kEpochs, "passes over the table at most; 0 writes an untrained model"},
-      {"batch_size", &batch, kBatch, "rows of a step at most; fewer where an epoch would have less than 30"},
-      {"learning_rate", &learning_rate, kRate, "of the network"},
-      {"hidden_dim", &hidden, {1, 4096}, "units of a hidden layer"},
-      {"layers", &layers, {1, kMaxLayers}, "residual blocks"},
-      {"embedding_dim", &embedding_dim, {1, 1024}, "numbers that stand for a level"},
-      {"context_dim", &context_dim, {1, 1024}, "numbers that say what is known before a column"},
-      {"skip_columns", &skip_columns, {0, 1 << 16}, nullptr, true},
-      {"dropout", &dropout, {0, 0.99}, "share of the units that a step leaves out"},
-      {"beta1", &beta1, kShare, nullptr},
-      {"beta2", &beta2, kShare, nullptr},
-      {"adam_eps", &adam_eps, kAny, nullptr},
-      {"weight_decay", &weight_decay, kAny, nullptr},
-      {"average_decay", &average_decay, kShare, "share of the averaged weights that a step keeps; 0: the last weights"},
-      {"decay_from", &decay_from, kShare, "share of the steps after which the learning rate falls to 0"},
-      {"any_order",
-       &any_order,
-       {},
-       "a second network, which proposes rows in any order of columns: for given cells",
-       true}};
+  return {{"epochs", &epochs, kEpochs, "maximum passes over the table; 0 writes an untrained model"},
+          {"batch_size", &batch, kBatch, "maximum rows of a step; fewer if an epoch would have less than 30 steps"},
+          {"learning_rate", &learning_rate, kRate, "of the optimizer"},
+          {"hidden_dim", &hidden, {1, 4096}, "units of a hidden layer"},
+          {"layers", &layers, {1, kMaxLayers}, "residual blocks"},
+          {"embedding_dim", &embedding_dim, {1, 1024}, "dimensions of the embedding of a level"},
+          {"context_dim", &context_dim, {1, 1024}, "dimensions of the context of a column"},
+          {"skip_columns", &skip_columns, {0, 1 << 16}, nullptr, true},
+          {"dropout", &dropout, {0, 0.99}, "dropout rate in training"},
+          {"beta1", &beta1, kShare, nullptr},
+          {"beta2", &beta2, kShare, nullptr},
+          {"adam_eps", &adam_eps, kAny, nullptr},
+          {"weight_decay", &weight_decay, kAny, nullptr},
+          {"average_decay", &average_decay, kShare,
+           "decay per step of the exponential average of the weights; 0: use the last weights"},
+          {"decay_from", &decay_from, kShare, "share of the steps after which the learning rate decays to 0"},
+          {"any_order",
+           &any_order,
+           {},
+           "train a second network that conditions on any set of columns: for given cells",
+           true}};
 }
 
 namespace {
@@ -39,7 +39,7 @@ std::unique_ptr<Hyperparameters> preset(bool best) {
   return c;
 }
 
-constexpr LossSpec kLosses[] = {{"surprise", "{:.3f}", "minus the log-likelihood of a row, in nats"}};
+constexpr LossSpec kLosses[] = {{"surprise", "{:.3f}", "negative log-likelihood of a row, in nats"}};
 
 }  // namespace
 

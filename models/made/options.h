@@ -9,17 +9,17 @@ struct MadeConfig : Hyperparameters {
   int batch = 512;         // maximum rows, drawn with replacement
   int hidden = 256;        // units of every hidden layer
   int layers = 2;          // residual blocks, of two hidden layers each
-  int embedding_dim = 16;  // of a column's level
+  int embedding_dim = 16;  // of a level
   int context_dim = 32;    // of the context of a column: rank of its logits
-  // with more columns, contexts do not see embeddings directly, because these weights grow with the square of the
+  // with more columns, contexts do not receive embeddings directly: these weights grow with the square of the number of
   // columns
   int skip_columns = 1 << 16;
   double learning_rate = 2e-3;
   double beta1 = 0.9, beta2 = 0.99, adam_eps = 1e-8, weight_decay = 0;
   double dropout = 0.1;
-  bool any_order = false;  // a second network, for rows whose columns are known in an order other than the table's
+  bool any_order = false;  // a second network, for rows of which any columns are known
   // exponential average of the weights, used for sampling, and the share of the steps after which the learning rate
-  // falls linearly to 0
+  // decays linearly to 0
   double average_decay = 0.998, decay_from = 0.5;
 
   std::unique_ptr<Hyperparameters> copy() const override { return std::make_unique<MadeConfig>(*this); }

@@ -20,12 +20,12 @@ OneSpan span_alone(Recorder& r, const Span& span) {
 Var surprise(Recorder& r, const SpanTable* one, Var logits, Var level) {
   return r.emit1(SpanReconstruction{one}, {logits, level, fill(r, level.shape(), 1), Var{}});
 }
-// ln of the probability of the levels that the evidence allows.
+// ln of the probability of the allowed levels.
 Var log_left(const SpanTable* one, Var logits, Var left) { return log_sum_exp(left, one) - log_sum_exp(logits, one); }
 
-// The columns of a layer's result that still need inputs; complete ones are taken from the left.
+// The columns of a layer's output that still need inputs; complete columns are removed from the left.
 struct Waiting {
-  Var sum;  // bias and the inputs so far; none: no column is left
+  Var sum;  // bias and the inputs so far; none if no column remains
   Var take(int64_t count) {
     const Var taken = slice_cols(sum, 0, count);
     const int64_t left = sum.cols() - count;
@@ -43,8 +43,8 @@ class Reading {
   Var weight(const std::string& layer) { return r_(m_.network, layer + ".weight"); }
   Var bias(const std::string& layer) { return r_(m_.network, layer + ".bias"); }
 
-  // Adds the contribution of a column's levels to the waiting columns of a layer: a row of the product of embeddings
-  // and weight, which is computed once per batch if it is not large. `value` [batch, 1]: a factor; none: 1.
+  // Adds the contribution of a column's level to the waiting columns of a layer: a row of the product of embeddings
+  // and weight, which is computed once per batch unless it is large. `value` [batch, 1]: a factor; none: 1.
   void add_level(const Made::Layer& layer, Waiting& waiting, int j, Var level, Var value) {
     if (!waiting.sum) return;
     const Span& span = m_.columns[static_cast<size_t>(j)];
@@ -80,8 +80,8 @@ class Ordered : Reading {
  public:
   Ordered(Recorder& r, const Made& m, int64_t batch) : Reading(r, m, batch) {
     input_.sum = bias(m.input.name), contexts_.sum = bias(m.context.name);
-    for (const Made::Layer& l : m.rising) rising_.push_back({bias(l.name)});
-    for (const Made::Layer& l : m.falling) falling_.push_back({bias(l.name)});
+    for (const Made::Layer& l : m.expand) expand_.push_back({bias(l.name)});
+    for (const Made::Layer& l : m.contract) contract_.push_back({bias(l.name)});
   }
 
   // The logits of the next column, given those before.
@@ -94,10 +94,10 @@ class Ordered : Reading {
     if (m_.skips()) add_level(m_.skip, contexts_, j, level, {});
     if (units == 0) return;
     Var h = input_.take(units);
-    for (size_t i = 0; i < rising_.size(); ++i) {
-      add(m_.rising[i], rising_[i], first, silu(h));
-      add(m_.falling[i], falling_[i], first, silu(rising_[i].take(units)));
-      h = h + falling_[i].take(units);
+    for (size_t i = 0; i < expand_.size(); ++i) {
+      add(m_.expand[i], expand_[i], first, silu(h));
+      add(m_.contract[i], contract_[i], first, silu(expand_[i].take(units)));
+      h = h + contract_[i].take(units);
     }
     add(m_.context, contexts_, first, silu(h));
   }
@@ -109,13 +109,13 @@ class Ordered : Reading {
   }
 
   Waiting input_, contexts_;
-  std::vector<Waiting> rising_, falling_;  // of each residual block
+  std::vector<Waiting> expand_, contract_;  // of each residual block
 };
 
 // The network of any order: one pass per column, conditional on the columns shown so far.
 class AnyOrder : Reading {
  public:
-  // `shown` [batch, columns]: the levels that are shown from the beginning, numbered among all levels, −1 for hidden
+  // `shown` [batch, columns]: the levels that are shown from the beginning, numbered over all columns, −1 for hidden
   // columns.
   AnyOrder(Recorder& r, const Made& m, int64_t batch, Var shown) : Reading(r, m, batch) {
     const Var x = embed(r, m, shown, {});
@@ -129,16 +129,16 @@ class AnyOrder : Reading {
   // The logits of the next column, given those that are shown.
   Var logits(int j) {
     Var h = input_.sum;
-    for (size_t i = 0; i < m_.rising.size(); ++i) {
-      const std::string &rising = m_.rising[i].name, &falling = m_.falling[i].name;
-      const Var z = silu(matmul(silu(h), weight(rising)) + bias(rising));
-      h = h + (matmul(z, weight(falling)) + bias(falling));
+    for (size_t i = 0; i < m_.expand.size(); ++i) {
+      const std::string &expand = m_.expand[i].name, &contract = m_.contract[i].name;
+      const Var z = silu(matmul(silu(h), weight(expand)) + bias(expand));
+      h = h + (matmul(z, weight(contract)) + bias(contract));
     }
     const int64_t r = m_.config.context_dim;
     return logits_of(j, matmul(silu(h), slice_cols(weight(m_.context.name), r * j, r)) + contexts_.take(r));
   }
 
-  // `value` [batch, 1]: 1 if column j is shown from now on, 0 if it was already shown.
+  // `value` [batch, 1]: 1 if column j is newly shown, 0 if it was already shown.
   void show(int j, Var level, Var value) {
     add_level(m_.input, input_, j, level, value);
     if (m_.skips()) add_level(m_.skip, contexts_, j, level, value);

@@ -13,16 +13,16 @@ struct Known {
   std::vector<char> columns{};  // columns with evidence; empty: possibly all
 };
 
-// Rows: outputs "codes", "alphas" (none). Bound: "rows" [batch, 3] (the identity of each row). A unit is final once the
-// columns that it sees are drawn, so all columns together cost one pass. With evidence, also bound "evidence"
-// [known.rows, levels], ln of the allowed share of each level; and output "log_weight" [batch, 1]: Σ over those columns
-// of ln P(allowed levels | columns before). Rows weighted by it have the conditional distribution.
+// Rows: outputs "codes", "alphas" (none). Bound: "rows" [batch, 3] (the identity of each row). A unit is final once its
+// input columns are drawn, so all columns together cost one pass. With evidence, also bound "evidence" [known.rows,
+// levels], ln of the allowed share of each level; and output "log_weight" [batch, 1]: Σ over those columns of
+// ln P(allowed levels | columns before). Rows weighted by it have the conditional distribution.
 void record_sampling(Recorder& r, const Made& m, int64_t batch, const Known& known = {});
 
-// Rows under each row's evidence, proposed by the network of any order `any` and weighted for the distribution of
+// Rows under each row's evidence, proposed by the any-order network `any` and weighted for the distribution of
 // `ordered`: as record_sampling() with evidence for each row, but "log_weight" is ln p(row) + Σ evidence of its levels
 // − ln q(row). One pass per column. Also bound: "shown" [batch, columns], the only allowed level of a column (numbered
-// among all levels), −1 if there are several; "hidden" [batch, columns]: 0 for shown columns, 1 for others.
+// over all columns), −1 if there are several; "hidden" [batch, columns]: 0 for shown columns, 1 for others.
 void record_any_order(Recorder& r, const Made& ordered, const Made& any, int64_t batch);
 
 // The expected number of rows with each level, for rows drawn as by record_sampling(): the sum of its probabilities,

@@ -1,6 +1,6 @@
-// The initial network. Levels that are numbers begin as smooth functions of their rank (random Fourier features;
-// Rahimi, Recht 2007): neighbours have similar embeddings and logits. That was the largest single effect in the trials
-// behind this model (docs/methods/made.md).
+// The initial network. Numeric levels start as smooth functions of their rank (random Fourier features; Rahimi, Recht
+// 2007): neighbors have similar embeddings and logits. That was the largest single effect in the experiments for this
+// method (docs/methods/made.md).
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -14,7 +14,7 @@ namespace {
 constexpr double kLowest = 0.25, kHighest = 8;  // frequencies, in periods over all ranks
 constexpr double kRough = 0.1;                  // noise added to the smooth functions
 constexpr double kHeadScale = 0.3;
-constexpr double kFallingScale = 0.5, kContextScale = 0.3, kSkipScale = 0.1;
+constexpr double kContractScale = 0.5, kContextScale = 0.3, kSkipScale = 0.1;
 
 class Starter {
  public:
@@ -24,8 +24,8 @@ class Starter {
   std::vector<float> run() {
     levels("embedding.weight", 1, true);
     layer(m_.input, 1);
-    for (const Made::Layer& l : m_.rising) layer(l, 1);
-    for (const Made::Layer& l : m_.falling) layer(l, kFallingScale);
+    for (const Made::Layer& l : m_.expand) layer(l, 1);
+    for (const Made::Layer& l : m_.contract) layer(l, kContractScale);
     layer(m_.context, kContextScale);
     if (m_.skips()) layer(m_.skip, kSkipScale);
     levels("head.weight", kHeadScale / std::sqrt(m_.config.context_dim), false);
@@ -60,14 +60,14 @@ class Starter {
     });
   }
 
-  // A vector for every level: smooth in the rank of those that ascend, random for the others. One row per level, or one
+  // A vector for every level: smooth in the rank for numeric levels, random for the others. One row per level, or one
   // column.
   void levels(const char* name, double scale, bool by_rows) {
     const Parameter& p = m_.network.find(name);
     const int64_t dimensions = by_rows ? p.shape.cols : p.shape.rows;
     for (const Span& span : m_.columns)
       for (int64_t c = 0; c < dimensions; ++c) {
-        const int64_t wave = p.offset + span.start * dimensions + c;  // a number for each column and dimension
+        const int64_t wave = p.offset + span.start * dimensions + c;  // an index for each column and dimension
         const double period = kLowest * std::pow(kHighest / kLowest, uniform(wave, 1));
         const double phase = 2 * std::numbers::pi * uniform(wave, 2);
         double rank = 0;

@@ -33,7 +33,7 @@ void apply_preset(FitOptions& o) {
   const bool best = o.preset == "best";
   if (!best && o.preset != "paper")
     throw Error(ErrorCode::usage,
-                option_text("preset", o.preset) + ": there are \"best\" (the default) and \"paper\".");
+                option_text("preset", o.preset) + ": it must be \"best\" (the default) or \"paper\".");
   o.config = method.config(best);
   if (best) {
     o.rare_rows = kRareRows;
@@ -95,16 +95,17 @@ Calibration learn_calibration(const std::shared_ptr<const RowModel>& fitted, con
       {options.calibrate, options.seed, trained.flops, options.device.get(), trained.until, precision}, team, monitor);
 }
 
-// Only held-out rows end a training that learns a small table by heart.
+// Without held-out rows, nothing stops training from memorizing a small table.
 void note_membership(const EncodedTable& table, const FitOptions& options, const Monitor& monitor) {
   constexpr int64_t kSmall = 10'000;
   if (!options.config.method().bins || !options.config->trains() || options.patience > 0 || table.rows >= kSmall ||
       options.rehearsal != nullptr)
     return;
-  notice(monitor, fmt::format("{} are few to learn from without `patience`: nothing ends the training before it knows "
-                              "them by heart, and the model, or many of its rows, may then tell who was in the table. "
-                              "`patience=1` ends it in time (docs/quality/privacy.md).",
-                              counted(table.rows, "row")));
+  notice(monitor,
+         fmt::format("{} are few to learn from without `patience`: training does not stop before the model "
+                     "memorizes them, and the model, or many of its rows, may then reveal who was in the table. "
+                     "`patience=1` stops in time (docs/quality/privacy.md).",
+                     counted(table.rows, "row")));
 }
 
 // Returns nothing on a rank that follows.
@@ -133,7 +134,7 @@ std::optional<Trained> train_rows(Model::State& state, RowModel& model, EncodedT
   return trained;
 }
 
-// At the time of a calibration the encoded rows are freed; the rows that it uses are held from now on.
+// The encoded rows are freed before calibration; the rows that calibration uses are held from now on.
 void check_room_to_calibrate(const RowModel& model, const Table& sample, const EncodedTable& table,
                              const FitOptions& options, const Team& team) {
   const auto& limit = team.limit();
@@ -147,15 +148,15 @@ void check_room_to_calibrate(const RowModel& model, const Table& sample, const E
   check_room_after(
       bytes(options.calibrate), held, "A calibration",
       options.calibrate == Tier::full
-          ? fmt::format(" `calibrate=marginals` takes {:.1f} MB, `calibrate=off` nothing; rows are less true.",
+          ? fmt::format(" `calibrate=marginals` needs {:.1f} MB, `calibrate=off` none; rows are less accurate.",
                         marginals)
-          : std::string(" `calibrate=off` takes nothing; rows are less true."),
+          : std::string(" `calibrate=off` needs none; rows are less accurate."),
       team);
 }
 
 void check_calibrates(const MethodSpec& method, Tier tier) {
   if (tier == Tier::off || !method.bins) return;
-  throw Error(ErrorCode::usage, fmt::format("`calibrate={}`: rows of `method={}` are not calibrated.\n  Omit it.",
+  throw Error(ErrorCode::usage, fmt::format("`calibrate={}`: `method={}` does not support calibration.\n  Omit it.",
                                             name(tier), method.name));
 }
 
@@ -172,7 +173,7 @@ void fit_rows(Model::State& state, Table&& table, const FitOptions& options, Che
   const std::shared_ptr<RowModel> model = state.rows();
   check_room_in_file(model->encoder.to_json());
   if (model->learned()) {
-    const MemoryShare looked_at = team.share(sample.rows * bytes_of_row(sample), "rows that a calibration looks at");
+    const MemoryShare looked_at = team.share(sample.rows * bytes_of_row(sample), "rows for calibration");
     if (calibrate) check_room_to_calibrate(*model, sample, encoded, options, team);
     const auto trained = train_rows(state, *model, std::move(encoded), options, checkpoints, team, monitor);
     encoded = {};  // check_room_to_calibrate() assumes this
@@ -224,14 +225,14 @@ Monitor outlined(const Monitor& monitor, const FitOptions& options) {
   return out;
 }
 
-// Runs the training; error messages say what is saved.
+// Runs the training; error messages name the saved files.
 template <class F>
 void keeping(Checkpoints& checkpoints, F&& training) {
   try {
     training();
   } catch (const Error& e) { throw Error(e.code(), e.what() + checkpoints.kept()); } catch (const std::bad_alloc&) {
     if (checkpoints.kept().empty()) throw;
-    throw Error(ErrorCode::memory, "There is not enough memory to go on." + checkpoints.kept());
+    throw Error(ErrorCode::memory, "There is not enough memory to continue." + checkpoints.kept());
   }
 }
 
@@ -240,7 +241,7 @@ void keeping(Checkpoints& checkpoints, F&& training) {
 // Checks that the model's file could be opened, while the checkpoints of its training still exist.
 void Model::check_opens() const {
   try {
-    (void)from_bytes(bytes(), "The model that was trained");
+    (void)from_bytes(bytes(), "The trained model");
   } catch (const Error& e) {
     if (e.code() != ErrorCode::format) throw;
     throw Error(ErrorCode::internal,
@@ -277,10 +278,10 @@ std::optional<Model> Model::finished(const std::string& path, const Table& table
     const nlohmann::json& provenance = model.state_->provenance;
     if (!provenance.contains("run"))
       throw Error(ErrorCode::usage,
-                  fmt::format("{}: this model does not say which run it is of.\n  {}", path, way_out));
+                  fmt::format("{}: this model does not record the run that made it.\n  {}", path, way_out));
     Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
     checkpoints.identity().check_same(RunIdentity::from_json(provenance["run"]), path, way_out);
-    checkpoints.remove_own();  // left by a kill between the last write of the model and their removal
+    checkpoints.remove_own();  // left if the process was killed between writing the model and removing them
     return model;
   } catch (const Error& e) {
     if (!other || e.code() == ErrorCode::memory) throw;
@@ -290,7 +291,7 @@ std::optional<Model> Model::finished(const std::string& path, const Table& table
 
 Model Model::calibrated(const Table& table, const FitOptions& options, Team& team, const Monitor& monitor) const {
   const std::shared_ptr<const RowModel> raw = shared_rows();
-  if (raw == nullptr) throw Error(ErrorCode::usage, "models of sequences are not calibrated.");
+  if (raw == nullptr) throw Error(ErrorCode::usage, "models of sequences do not support calibration.");
   check_calibrates(raw->config.method(), options.calibrate);
   const auto fitted = std::make_shared<RowModel>();
   fitted->encoder = Encoder::from_json(raw->encoder.to_json());

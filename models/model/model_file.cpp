@@ -25,8 +25,8 @@ nlohmann::json parse_document(const std::string& text) {
   try {
     return parse_json(text, 16, "its document");
   } catch (const Error& e) {
-    throw Error(ErrorCode::format, std::string(e.what()) +
-                                       " The file is damaged or foreign; fit the model again, or take an intact copy.");
+    throw Error(ErrorCode::format,
+                std::string(e.what()) + " The file is damaged or foreign; fit the model again, or use an intact copy.");
   }
 }
 
@@ -42,10 +42,9 @@ void check_room_in_file(const nlohmann::json& encoder) {
   for (const char* columns : {"/columns", "/steps/columns", "/attributes/columns"})
     for (const nlohmann::json& c : encoder.value(nlohmann::json::json_pointer(columns), nlohmann::json::array()))
       if (const size_t bytes = in_file(c); bytes > most) most = bytes, column = c.value("name", "");
-  throw Error(ErrorCode::data,
-              fmt::format("The model's file has room for {} bytes of what columns hold; column \"{}\" alone needs "
-                          "{}.\n  Shorten its texts, read it with {}, or leave it out.",
-                          kMostHeaderBytes - kRest, column, most, type_option(column, "identifier")));
+  throw Error(ErrorCode::data, fmt::format("The model file can store {} bytes about columns; column \"{}\" alone needs "
+                                           "{}.\n  Shorten its texts, read it with {}, or omit it.",
+                                           kMostHeaderBytes - kRest, column, most, type_option(column, "identifier")));
 }
 
 std::string Model::bytes() const {
@@ -121,7 +120,7 @@ Model Model::from_bytes(const std::string& bytes, const std::string& path) {
     throw fail(message);
   } catch (const nlohmann::json::exception&) {
     throw fail(
-        "its document is not what this version writes. The file is damaged or foreign; fit the model again, or take an "
+        "its document is invalid. The file is damaged or foreign; fit the model again, or use an "
         "intact copy.");
   }
   Model model;

@@ -26,7 +26,7 @@ int64_t least_shared(const FitOptions& options) { return std::max(options.rare_r
 
 Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
   const Permutation order(static_cast<uint64_t>(table.rows), seed);
-  std::vector<int64_t> rows(static_cast<size_t>(std::min(table.rows, Calibration::kMostRows)));
+  std::vector<int64_t> rows(static_cast<size_t>(std::min(table.rows, Calibration::kMaxRows)));
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(order(i));
   Table picked = encoder.pick(table, rows);
   table.relax();
@@ -87,13 +87,12 @@ Kind& begin(Model::State& state, const Table& table, const FitOptions& options, 
   return *model;
 }
 
-// Otherwise the rows of one patient are learned as if they belonged to several, and the names of patients with many
-// rows as categories.
+// Otherwise rows of one patient would be learned as independent, and names of patients with many rows as categories.
 void tell_likely_key(const Table& table, const Monitor& monitor) {
   const LikelyKey key = likely_key(table);
   if (key.column.empty()) return;
   notice(monitor, fmt::format("Column \"{}\" may identify sequences: {} values, within which {} not vary. Rows are "
-                              "learned apart from each other; {} learns the rows of a value as one "
+                              "learned as independent; {} learns the rows of a value as one "
                               "sequence.",
                               key.column, grouped(key.values),
                               key.statics.size() > 3 ? fmt::format("{} columns do", key.statics.size())
@@ -101,18 +100,18 @@ void tell_likely_key(const Table& table, const Monitor& monitor) {
                               option_text("sequence_key", key.column)));
 }
 
-// A column that orders the rows is the index: learned at every step, it would be jumbled in samples.
+// A column that orders the rows is the index: learned at every step, it would be out of order in samples.
 FitOptions with_index(FitOptions options, const Table& table, const Monitor& monitor) {
   SequenceOptions& s = options.sequences;
   if (s.find_index && s.index.empty() && !(s.index = likely_index(table, s)).empty())
-    notice(monitor, fmt::format("Column \"{}\" rises from row to row and is taken as {}; "
+    notice(monitor, fmt::format("Column \"{}\" increases from row to row and is used as {}; "
                                 "`sequence_index=none` learns it as any other column.",
                                 s.index, option_text("sequence_index", s.index)));
   s.find_index = false;
   s.grid = find_grid(table, s, options.rare_rows);
   if (s.grid.any())
-    notice(monitor,
-           fmt::format("index \"{}\": {}. Steps are counted so, and sampled ones keep it.", s.index, s.grid.text()));
+    notice(monitor, fmt::format("index \"{}\": {}. Steps are counted in this unit, and samples keep it.", s.index,
+                                s.grid.text()));
   return options;
 }
 
@@ -123,8 +122,8 @@ FitOptions with_statics(FitOptions options, const Table& table, const Monitor& m
   if (!s.find_statics || !s.statics.empty()) return options;
   s.statics = static_columns(table, s), s.find_statics = false;
   if (!s.statics.empty())
-    notice(monitor, fmt::format("static, learned once per sequence: \"{}\". Within a \"{}\" no other value occurs; "
-                                "`static=none` learns one at every step.",
+    notice(monitor, fmt::format("static, learned once per sequence: \"{}\". It is constant within each \"{}\"; "
+                                "`static=none` learns it at every step.",
                                 fmt::join(s.statics, "\", \""), s.key));
   return options;
 }

@@ -7,7 +7,7 @@ namespace tessera {
 
 // Finds the rules of a table and reduces the table by them.
 Rules take_rules(Table& table, const FitOptions& options, Team& team, const Monitor& monitor);
-// The columns with their own number of rows or keys that must share what is learned, before rules reduce the table.
+// The columns with their own minimum number of rows or keys per stored value, before rules reduce the table.
 nlohmann::json own_numbers(const Table& table);
 void say(const Rules& rules, const Monitor& monitor);  // one notice per rule
 

@@ -1,4 +1,4 @@
-// What a model file says of its origin: checked when it is loaded, so that readers may trust it.
+// The origin of a model, as stored in its file: checked on loading, so that readers can rely on it.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 

@@ -22,7 +22,7 @@ const MethodSpec& method_named(const std::string& name) {
     if (name == m->name) return *m;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", m->name);
   }
-  throw Error(ErrorCode::usage, fmt::format("{}: there are {}.", option_text("method", name), names));
+  throw Error(ErrorCode::usage, fmt::format("{}: it must be one of {}.", option_text("method", name), names));
 }
 
 }  // namespace tessera

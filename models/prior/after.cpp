@@ -1,4 +1,4 @@
-// From the units of a model to a table: categories, outliers, scale, classes.
+// Turns the units of a model into a table: categories, outliers, scale, classes.
 #include <cmath>
 
 #include "models/prior/table.h"
@@ -9,7 +9,7 @@ namespace {
 struct MeanDeviation {
   double mean = 0, deviation = 0;
 };
-// Unbiased, of the numbers within `reach` of `about`. Sums in 8 lanes, so that they vectorize in a fixed order.
+// Unbiased moments of the numbers within `reach` of `about`. Sums use 8 lanes, so they vectorize in a fixed order.
 MeanDeviation moments_within(const float* x, int64_t n, float about, float reach) {
   constexpr int64_t kLanes = 8;
   double sum[kLanes] = {}, square[kLanes] = {}, count[kLanes] = {};
@@ -29,7 +29,7 @@ MeanDeviation moments_within(const float* x, int64_t n, float about, float reach
           std::sqrt(std::max(0.0, variance))};
 }
 
-// y ← another name for each class that occurs; returns how many do.
+// Renames the classes of y at random; returns how many occur.
 int64_t relabel(Draws& d, std::vector<float>& y, int64_t classes) {
   std::vector<int32_t> name(static_cast<size_t>(classes), -1);
   for (const float c : y) name[static_cast<size_t>(c)] = 0;
@@ -42,13 +42,13 @@ int64_t relabel(Draws& d, std::vector<float>& y, int64_t classes) {
   return present;
 }
 
-// Classes by the number of boundaries below.
+// The class of a number is the number of boundaries below it.
 void cut(const std::vector<float>& boundaries, std::vector<float>& y) {
   for (float& v : y)
     v = static_cast<float>(std::lower_bound(boundaries.begin(), boundaries.end(), v) - boundaries.begin());
 }
 
-// The end of each share of n sorted numbers, for K classes whose largest is `ratio` times the smallest.
+// The end of each class's share of n sorted numbers, for K classes whose largest is `ratio` times the smallest.
 std::vector<double> cumulative_shares(int64_t classes, double ratio) {
   const double step = std::pow(ratio, 1 / static_cast<double>(classes - 1));
   std::vector<double> ends;
@@ -68,7 +68,7 @@ bool cut_by_shares(const Settings& s, std::vector<float>& y) {
   cut(boundaries, y);
   std::vector<double> rows(ends.size(), 0);
   for (const float c : y) rows[static_cast<size_t>(c)] += 1;
-  for (size_t k = 0; k < ends.size(); ++k) {  // equal targets cannot be divided
+  for (size_t k = 0; k < ends.size(); ++k) {  // equal targets cannot be split
     const double wanted = n * (ends[k] - (k == 0 ? 0 : ends[k - 1]));
     if (rows[k] == 0 || std::fabs(rows[k] - wanted) > std::max(2.0, wanted / 10)) return false;
   }
@@ -144,7 +144,7 @@ void separate_classes(double separability, Columns& x, const std::vector<float>&
   const double mean = std::accumulate(y.begin(), y.end(), 0.0) / n;
   std::vector<double> strength;
   for (int64_t j = 0; j < x.count();
-       ++j) {  // |correlation|, up to the deviation of y; columns may have been categories
+       ++j) {  // |correlation| up to a factor, the deviation of y; columns may be categories
     double sum = 0, squares = 0, product = 0;
     for (size_t i = 0; i < y.size(); ++i) {
       const auto v = static_cast<double>(x[j][i]);

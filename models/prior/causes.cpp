@@ -12,7 +12,7 @@ void standardize_codes(float* x, int64_t n) {
     x[i] = deviation > 0 ? static_cast<float>((static_cast<double>(x[i]) - mean) / deviation) : 0.0f;
 }
 
-// Codes 0 … n−1 by probabilities that are proportional to uniform numbers.
+// Codes 0 … n−1 with probabilities proportional to uniform numbers.
 void make_multinomial(Draws& d, float* x, int64_t rows) {
   std::vector<double> ends(static_cast<size_t>(d.whole(2, 20)));
   double total = 0;

@@ -1,4 +1,4 @@
-// The random numbers of one attempt at one table: philox(block; purpose + use, table, attempt), never a shared state.
+// Random numbers of one attempt at one table: philox(block; purpose + use, table, attempt), without shared state.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -11,14 +11,14 @@
 
 namespace tessera::prior {
 
-// What a number is for: 0x200 numbers behind those of kernels/math/philox.h, of which `sorted` is last. Those of
-// layers own a number for each layer.
+// Purposes of random numbers: 0x200 purposes behind those of kernels/math/philox.h, of which `sorted` is the last.
+// Purposes of layers own one number per layer.
 constexpr uint32_t kFirstPurpose = 0x7800;
 static_assert(kFirstPurpose > static_cast<uint32_t>(Purpose::sorted));
 constexpr int kMaxLayers = 64;
 enum class Use : uint32_t {
   settings = 0,
-  structure = 1,  // what of a table's layers is seen, biases, curves
+  structure = 1,  // observed units of the layers, biases, activations
   causes = 2,
   after = 3,     // categories, labels, order of columns and rows
   values = 4,    // matrix: causes
@@ -53,7 +53,7 @@ class Draws {
   }
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
   bool chance(double p) { return uniform() < p; }
-  // From low to high, both included.
+  // From low to high, inclusive.
   int64_t whole(int64_t low, int64_t high) {
     const double n = static_cast<double>(high - low + 1);
     return low + std::min(high - low, static_cast<int64_t>(uniform() * n));
@@ -80,21 +80,21 @@ class Draws {
     const double x = log_gamma_number(a), y = log_gamma_number(b);
     return 1 / (1 + std::exp(y - x));
   }
-  // An index, by probabilities proportional to `weight`.
+  // An index, with probabilities proportional to `weight`.
   int pick(const std::vector<double>& weight) {
     double left = uniform() * std::accumulate(weight.begin(), weight.end(), 0.0);
     for (size_t i = 0; i + 1 < weight.size(); ++i)
       if ((left -= weight[i]) < 0) return static_cast<int>(i);
     return static_cast<int>(weight.size()) - 1;
   }
-  // One of `count` by softmax([1, U(−3, 5), …]): the law of a choice.
+  // One of `count` by softmax([1, U(−3, 5), …]): the distribution of a choice.
   int choice(int count) { return pick(softmax(count, -3, 5)); }
   std::vector<double> softmax(int count, double low, double high) {
     std::vector<double> weight{std::exp(1.0)};
     while (static_cast<int>(weight.size()) < count) weight.push_back(std::exp(uniform(low, high)));
     return weight;
   }
-  // The law of a number: base + N(m, (m·s)²) cut to [0, 10⁶], ln m uniform over [ln low, ln high], ln s over
+  // The distribution of a number: base + N(m, (m·s)²) cut to [0, 10⁶], ln m uniform over [ln low, ln high], ln s over
   // [ln 0.01, 0].
   double truncated(double low, double high, double base, bool rounded) {
     const double m = std::exp(uniform(std::log(low), std::log(high))), s = std::exp(uniform(std::log(0.01), 0));

@@ -14,7 +14,7 @@
 namespace tessera::prior {
 namespace {
 
-constexpr int64_t kBatch = 256;  // tables of a .pt file, and of one round of the team in any format
+constexpr int64_t kBatch = 256;  // tables per .pt file, and per round of the team in any format
 
 // The header of NumPy's format 1.0.
 std::string npy_header(const std::string& shape) {
@@ -71,7 +71,7 @@ void write_table(const Output& output, const PriorTable& t) {
   file.commit();
 }
 
-// What a report tells of a table, so that the table itself need not be kept.
+// The part of a table that a report needs, so that the table itself can be freed.
 struct Brief {
   int64_t features, classes;
   int32_t attempts;
@@ -145,12 +145,12 @@ void check_count(int64_t tables) {
     throw Error(ErrorCode::usage, fmt::format("tables {}: it must be 1 to {}.", tables, INT64_C(1) << 32));
 }
 
-// Refuses a folder with tables of other options; else notes these.
+// Rejects a folder with tables of other options; otherwise records these options there.
 void claim_folder(const Options& options, const Output& output, int64_t batch) {
   std::error_code error;
   std::filesystem::create_directories(output.folder, error);
   if (error)
-    throw Error(ErrorCode::io, fmt::format("{}: the folder cannot be made: {}.", output.folder, error.message()));
+    throw Error(ErrorCode::io, fmt::format("{}: cannot create the folder: {}.", output.folder, error.message()));
   nlohmann::json metadata = to_json(options);
   constexpr const char* kFormats[] = {"pt", "npy", "csv"};
   metadata["format"] = kFormats[static_cast<int>(output.format)];
@@ -166,8 +166,8 @@ void claim_folder(const Options& options, const Output& output, int64_t batch) {
     if (!other.is_object() || !other.contains(key) || other[key] != value)
       changed += (changed.empty() ? "" : ", ") + key;
   throw Error(ErrorCode::usage,
-              fmt::format("{} describes tables of other options ({}).\n  Name another folder, or repeat the options "
-                          "that began this one to continue it.",
+              fmt::format("{} describes tables of other options ({}).\n  Choose another folder, or repeat the options "
+                          "of this folder to continue it.",
                           path, changed.empty() ? "those of another release" : changed));
 }
 
@@ -183,8 +183,8 @@ int64_t tables_of_batch(const Options& o, Format format) {
 std::vector<PriorTable> draw_tables(const Options& options, int64_t first, int64_t count, Team& team) {
   check_options(options);
   if (first < 0 || count < 0 || first > (INT64_C(1) << 32) - count)
-    throw Error(ErrorCode::usage, fmt::format("Tables {} to {} of a prior: numbers are 0 to {}.", first, first + count,
-                                              (INT64_C(1) << 32) - 1));
+    throw Error(ErrorCode::usage, fmt::format("Tables {} to {} of a prior: table numbers range from 0 to {}.", first,
+                                              first + count, (INT64_C(1) << 32) - 1));
   std::vector<PriorTable> tables(static_cast<size_t>(count));
   on_all(team, count,
          [&](int64_t i, Work& work) { tables[static_cast<size_t>(i)] = draw_table(options, first + i, work); });
@@ -208,14 +208,14 @@ nlohmann::json write_tables(const Options& options, const Output& output, Team& 
   check_count(output.tables);
   if (output.parts < 1 || output.part < 1 || output.part > output.parts)
     throw Error(ErrorCode::usage,
-                fmt::format("part {}/{}: parts are numbered from 1 to their count.", output.part, output.parts));
+                fmt::format("part {}/{}: parts are numbered from 1 to their number.", output.part, output.parts));
   if (output.format == Format::pt && options.rows.low != options.rows.high)
     throw Error(ErrorCode::usage,
-                "rows: the tables of a .pt file have one number of rows.\n  Give one, or write "
-                "tables of different lengths in the formats npy or csv.");
+                "rows: all tables of a .pt file need the same number of rows.\n  Give one number, or write "
+                "tables of different lengths as npy or csv.");
   const int64_t batch = tables_of_batch(options, output.format), files = (output.tables + batch - 1) / batch;
   claim_folder(options, output, batch);
-  const auto first_of = [&](int64_t part) {  // the remainder goes to the first parts
+  const auto first_of = [&](int64_t part) {  // the first parts take the remainder
     return files / output.parts * part + std::min(part, files % output.parts);
   };
   const int64_t begin = first_of(output.part - 1), end = first_of(output.part);

@@ -13,12 +13,12 @@ namespace tessera::prior {
 // episode_%06d.csv, a header of x1, x2, …, y.
 enum class Format { pt, npy, csv };
 
-// Tables [first, first + count) in their order, on the threads of the team.
+// Tables [first, first + count) in order, drawn by the threads of the team.
 std::vector<PriorTable> draw_tables(const Options& options, int64_t first, int64_t count, Team& team);
 
-// Part `part` (from 1) of `parts` of the tables 0 … tables−1, in a folder that is made if it is missing. A file appears
-// whole or not at all; files that exist are kept. Returns what was drawn. Error(usage) if metadata.json says that the
-// folder holds tables of other options.
+// Part `part` (from 1) of `parts` of the tables 0 … tables−1, in a folder that is created if missing. Files are written
+// atomically; existing files are kept. Returns a report. Error(usage) if metadata.json says that the folder holds
+// tables of other options.
 struct Output {
   std::string folder;
   Format format = Format::pt;
@@ -28,8 +28,8 @@ nlohmann::json write_tables(const Options& options, const Output& output, Team& 
 // The same without files.
 nlohmann::json describe_tables(const Options& options, int64_t tables, Team& team, const Monitor& monitor);
 
-// The pieces of a file that torch.load(weights_only=True) reads: {"X": the values of all tables one after the other,
-// "y" [tables, rows], "d", "seq_lens", "train_sizes", "batch_size"}. Parts of it point into `tables`.
+// The contents of a file that torch.load(weights_only=True) reads: {"X": the values of all tables one after the other,
+// "y" [tables, rows], "d", "seq_lens", "train_sizes", "batch_size"}. Borrows from `tables`.
 class TorchBatch {
  public:
   explicit TorchBatch(const std::vector<PriorTable>& tables);

@@ -1,12 +1,12 @@
 // A random multilayer perceptron: h₀ = W x + b, then h ← W f(h) + b + noise. Causal: the table shows units of all
-// layers after the first; else its features are the causes, and its target is the output of one more block.
+// layers after the first. Otherwise its features are the causes and its target is the output of one more block.
 #include "base/cpu/cpu_features.h"
 #include "models/prior/scm.h"
 
 namespace tessera::prior {
 namespace {
 
-// The units of all blocks side by side are numbered; the target's comes first, then those of the features.
+// Indices of the observed units over all blocks; the target's comes first, then those of the features.
 std::vector<int64_t> shown_units(const Settings& s, Draws& d) {
   const int64_t all = static_cast<int64_t>(s.layers - 1) * s.hidden,
                 first = s.in_clique ? d.whole(0, all - 1 - s.features) : 0;
@@ -84,7 +84,7 @@ void activate_units(Activation f, const std::vector<Moment>& moments, Draws& d, 
   for (int64_t j = 0; j < h.count(); ++j) {
     const Moment& m = moments[static_cast<size_t>(j)];
     double scale = a / (m.deviation + 1e-6), shift = a * b;
-    if (f == Activation::random)  // standardized once more: about its mean a·b, by its deviation scale·deviation
+    if (f == Activation::random)  // standardized once more: mean a·b, deviation scale·deviation
       scale /= scale * m.deviation + 1e-6, shift = 0;
     array_kernels().activate(f, static_cast<float>(m.mean), static_cast<float>(scale), static_cast<float>(shift),
                              work.curve.get(), h.rows(), h[j]);

@@ -1,4 +1,4 @@
-// Structural causal models: causes, layers of random functions, and which of their units a table shows.
+// Structural causal models: causes, layers of random functions, and the observed units.
 #pragma once
 #include <memory>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace tessera::prior {
 
-// Columns of equal length, each side by side; the distance of two is a multiple of a register.
+// Columns of equal length, each contiguous; the distance between two is a multiple of a register.
 class Columns {
  public:
   void resize(int64_t columns, int64_t rows) {
@@ -26,7 +26,7 @@ class Columns {
   std::vector<float> data_;
 };
 
-// What one thread works in, for one table after the other.
+// The scratch memory of one thread, reused for every table.
 struct Work {
   Columns x;             // the features of the table
   std::vector<float> y;  // its target, a number a row
@@ -47,9 +47,9 @@ void draw_matrix(Random::Kind kind, int purpose, const TableKey& key, double kee
 // to = matrix [to.count()][from.count()] · from
 void multiply(const float* matrix, const Columns& from, Columns& to, Work& work);
 
-// Into work.layer: settings.causes columns.
+// Writes settings.causes columns to work.layer.
 void draw_causes(const Settings& settings, const TableKey& key, Work& work);
-// Into work.x and work.y. Numbers may be infinite or NaN: such a table is rejected.
+// Writes work.x and work.y. Numbers may be infinite or NaN: such a table is rejected.
 void draw_perceptron(const Settings& settings, const TableKey& key, Work& work);
 void draw_trees(const Settings& settings, const TableKey& key, Work& work);
 

@@ -12,7 +12,7 @@ namespace {
 template <class T>
 void check_range(const char* option, const Between<T>& given, T low, T high) {
   if (given.low >= low && given.low <= given.high && given.high <= high) return;
-  throw Error(ErrorCode::usage, fmt::format("{} {}..{}: both ends must be {} to {}, the first one the smaller.", option,
+  throw Error(ErrorCode::usage, fmt::format("{} {}..{}: both ends must be from {} to {}, in ascending order.", option,
                                             given.low, given.high, low, high));
 }
 
@@ -37,8 +37,7 @@ void check_options(const Options& o) {
   if (o.imbalance.low != 0 || o.imbalance.high != 0) check_range("imbalance", o.imbalance, 1.0, 1000.0);
   check_range("separability", o.separability, 1.0, 1000.0);
   if (o.task == Task::regression && (o.imbalance.low != 0 || o.separability.high != 1))
-    throw Error(ErrorCode::usage,
-                "imbalance and separability are about classes. Leave them out of the task regression.");
+    throw Error(ErrorCode::usage, "imbalance and separability need classes. Omit them for the task regression.");
 }
 
 Activation activation_of(int entry) { return static_cast<Activation>(std::min(entry, 18)); }

@@ -1,4 +1,4 @@
-// What a caller asks of random tables, and the hyper-parameters that are drawn for each: the laws that TabICL publishes
+// Options of random tables, and the hyper-parameters drawn for each table with the distributions that TabICL publishes
 // (Qu et al., TabICL, 2025), every table a group of its own.
 #pragma once
 #include <array>
@@ -24,9 +24,9 @@ struct Options {
   Kind kind = Kind::mix;
   Task task = Task::classification;
   Between<double> imbalance{0, 0};     // largest class to smallest; 0: classes of random sizes
-  Between<double> separability{1, 1};  // 1: features as they are
+  Between<double> separability{1, 1};  // 1: features unchanged
 };
-// Throws Error(usage), naming the option of the command line.
+// Throws Error(usage) that names the option.
 void check_options(const Options& options);
 
 constexpr int kActivations = 28;  // 18 functions and ten times Activation::random

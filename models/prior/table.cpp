@@ -13,7 +13,7 @@ namespace {
 constexpr int kMaxAttempts = 1000, kMaxOrders = 10;
 
 bool finite(const Work& work) {
-  const auto adds_up = [](const float* x, int64_t n) {  // 0·x is 0, or NaN for what is not finite
+  const auto adds_up = [](const float* x, int64_t n) {  // 0·x is 0 if x is finite, else NaN
     float sum[8] = {};
     int64_t i = 0;
     for (; i + 8 <= n; i += 8)
@@ -37,7 +37,7 @@ bool same_classes(const std::vector<float>& y, const std::vector<int32_t>& order
   return std::all_of(seen.begin(), seen.end(), [](uint8_t both) { return both == 3; });
 }
 
-// An order of the rows in which both parts have all classes: theirs, or one of ten others. Empty: none.
+// An order of the rows in which both parts have all classes: the drawn order, or one of ten others. Empty: none found.
 std::vector<int32_t> order_of_rows(const Settings& s, Draws& d, const std::vector<float>& y) {
   std::vector<int32_t> order(y.size());
   std::iota(order.begin(), order.end(), 0);
@@ -85,7 +85,7 @@ bool draw_attempt(Settings& s, const TableKey& key, Work& work, PriorTable& out)
   out.rows = s.rows, out.features = static_cast<int64_t>(columns.size()), out.train_rows = s.train_rows;
   out.x.resize(static_cast<size_t>(out.rows * out.features));
   out.y.resize(static_cast<size_t>(out.rows));
-  constexpr int64_t kBlock = 64;  // rows of the result that stay in the cache while columns are read one by one
+  constexpr int64_t kBlock = 64;  // result rows that stay in the cache while columns are read one by one
   for (int64_t first = 0; first < out.rows; first += kBlock)
     for (int64_t j = 0; j < out.features; ++j)
       for (int64_t i = first; i < std::min(first + kBlock, out.rows); ++i)
@@ -112,7 +112,7 @@ PriorTable draw_table(const Options& options, int64_t index, Work& work) {
   }
   throw Error(ErrorCode::condition,
               fmt::format("table {} of seed {}: none of {} attempts gave a valid table; the last one had {} rows and "
-                          "was to have {} classes.\n  Ask for more rows, fewer classes or less imbalance.",
+                          "needed {} classes.\n  Use more rows, fewer classes or less imbalance.",
                           index, options.seed, kMaxAttempts, out.settings.rows, out.settings.classes));
 }
 

@@ -1,4 +1,4 @@
-// Random tables, one by its number: table i depends on (options, i) alone.
+// Random tables by number: table i depends only on (options, i).
 #pragma once
 #include <vector>
 
@@ -8,21 +8,21 @@ namespace tessera::prior {
 
 struct PriorTable {
   int64_t index = 0, rows = 0, features = 0, train_rows = 0;  // the first train_rows rows are for training
-  int32_t attempts = 0;                                       // that were drawn until one was valid
+  int32_t attempts = 0;                                       // until one was valid
   std::vector<float> x, y;                                    // [rows][features]; [rows]: classes 0, 1, … or numbers
   std::vector<int64_t> class_rows;                            // rows of each class; empty: regression
   Settings settings;
 };
 
-// A valid table: finite, no constant feature, at least one feature, the same classes in both parts and at least two of
-// them; with options.imbalance all classes, each within a tenth of its share. Error(condition) if 1,000 attempts give
+// A valid table: finite, at least one feature, no constant feature, at least two classes, and the same classes in both
+// parts; with options.imbalance all classes, each within a tenth of its share. Error(condition) if 1,000 attempts give
 // none.
 PriorTable draw_table(const Options& options, int64_t index, Work& work);
 
 // The steps after the model (models/prior/after.cpp), on work.x and work.y.
 void make_categories(Draws& d, Columns& x);
 void clip_and_scale(float* x, int64_t n);
-// y becomes classes, or stays numbers where settings.classes is 0. False: the attempt is not valid.
+// Turns y into classes, or keeps numbers if settings.classes is 0. False: the attempt is not valid.
 bool make_classes(const Settings& settings, Draws& d, std::vector<float>& y);
 // y ← other names 0, 1, … of the classes that occur. False: fewer than two.
 bool name_classes(Draws& d, std::vector<float>& y, int64_t classes);

@@ -1,5 +1,5 @@
-// A file of torch.save(): a zip archive without compression, of a pickle and one entry for each storage. Numbers are
-// little-endian, as those of every machine that this runs on.
+// A file of torch.save(): an uncompressed zip archive of a pickle and one entry per storage. Numbers are little-endian,
+// like those of every supported machine.
 #include <array>
 #include <cstring>
 
@@ -97,7 +97,7 @@ TorchBatch::TorchBatch(const std::vector<PriorTable>& tables) {
 }
 
 void TorchBatch::write(const std::function<void(std::string_view)>& sink) const {
-  constexpr uint16_t kVersion = 20, kDate = 0x21, kNone = 0;  // 1980-01-01: the same bytes whenever they are written
+  constexpr uint16_t kVersion = 20, kDate = 0x21, kNone = 0;  // 1980-01-01: the bytes do not depend on the date
   std::string directory;
   uint32_t at = 0;
   for (const Entry& e : entries_) {

@@ -1,6 +1,6 @@
 // Layers of boosted regression trees, fitted to random targets: h ← trees(h) (+ noise). The features are the causes,
 // the target is the output of the last layer.
-//   squared error, learning rate 0.3, λ = 1, one row in a leaf or more, 256 bins by quantiles, as XGBoost's "hist"
+//   squared error, learning rate 0.3, λ = 1, at least one row per leaf, 256 quantile bins, as XGBoost's "hist"
 #include <cstring>
 
 #include "base/cpu/cpu_features.h"
@@ -11,18 +11,18 @@ namespace {
 
 constexpr float kLearningRate = 0.3f;
 
-// Bin of each number of a column: how many of up to 255 cuts, at even ranks, are not above it. Returns the bins.
+// Bin of each number of a column: the number of up to 255 cuts, at even ranks, that are not above it. Returns the bins.
 int bin_column(const float* x, int64_t n, Work& work, uint8_t* bins) {
   work.order.resize(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) {
     uint32_t bits;
     std::memcpy(&bits, x + i, 4);
-    bits = (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;  // ascending as the numbers do
+    bits = (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;  // the bits now ascend as the numbers do
     work.order[static_cast<size_t>(i)] = static_cast<uint64_t>(bits) << 32 | static_cast<uint32_t>(i);
   }
   std::sort(work.order.begin(), work.order.end());
   int bin = 0;
-  int64_t next = 1;  // the first cut whose rank is not passed
+  int64_t next = 1;  // the first cut whose rank is not reached
   for (int64_t rank = 0; rank < n; ++rank) {
     const uint64_t here = work.order[static_cast<size_t>(rank)];
     if (rank > 0 && here >> 32 != work.order[static_cast<size_t>(rank - 1)] >> 32) {
@@ -53,13 +53,13 @@ NodeSums sum_nodes(size_t nodes, size_t width, const Work& work) {
   return out;
 }
 
-// One tree: predictions are subtracted from the residuals.
+// Grows one tree; its predictions are subtracted from the residuals.
 void grow(int depth, size_t width, const std::vector<int>& bins, Work& work) {
   const size_t n = work.node.size();
   std::fill(work.node.begin(), work.node.end(), uint8_t{0});
   for (size_t level = 0, nodes = 1; level < static_cast<size_t>(depth); ++level, nodes *= 2) {
     const NodeSums all = sum_nodes(nodes, width, work);
-    std::vector<float> gain(nodes, 1e-6f);  // what a split has to exceed: that of the node as a leaf
+    std::vector<float> gain(nodes, 1e-6f);  // a split must exceed the gain of the node as a leaf
     for (size_t k = 0; k < nodes; ++k)
       for (size_t o = 0; o < width; ++o) gain[k] += all.sum[k * width + o] * all.sum[k * width + o] / (all.rows[k] + 1);
     std::vector<Split> best(nodes);
@@ -73,7 +73,7 @@ void grow(int depth, size_t width, const std::vector<int>& bins, Work& work) {
       for (size_t k = 0; k < nodes; ++k)
         if (better[k]) best[k] = {static_cast<int64_t>(f), cut[k]};
     }
-    for (size_t i = 0; i < n; ++i) {  // a node that is not split keeps its rows on the left
+    for (size_t i = 0; i < n; ++i) {  // an unsplit node keeps its rows on the left
       const Split& s = best[work.node[i]];
       const bool right = s.feature >= 0 && work.bins[static_cast<size_t>(s.feature) * n + i] >= s.cut;
       work.node[i] = static_cast<uint8_t>(2 * work.node[i] + (right ? 1 : 0));
@@ -85,7 +85,7 @@ void grow(int depth, size_t width, const std::vector<int>& bins, Work& work) {
       work.residual[i * width + o] -= kLearningRate * leaves.sum[k * width + o] / (leaves.rows[k] + 1);
 }
 
-// work.layer ← its trees with `outputs` outputs, plus noise unless it is the first layer.
+// work.layer ← trees(work.layer) with `outputs` outputs, plus noise unless it is the first layer.
 void grow_layer(const Settings& s, const TableKey& key, int l, int64_t outputs, Draws& d, Work& work) {
   const int depth = std::min(4, 2 + static_cast<int>(d.exponential(2))),
             trees = std::min(4, 1 + static_cast<int>(d.exponential(2)));
@@ -112,7 +112,7 @@ void grow_layer(const Settings& s, const TableKey& key, int l, int64_t outputs, 
     const double noise = l == 0 ? 0 : s.noise_by_unit ? std::fabs(s.noise_deviation * d.normal()) : s.noise_deviation;
     for (int64_t i = 0; i < n; ++i) {
       float& x = work.next[o][i];
-      x -= work.residual[static_cast<size_t>(i * width + o)];  // target − what is left of it
+      x -= work.residual[static_cast<size_t>(i * width + o)];  // target − residual
       if (l > 0) x += static_cast<float>(noise) * work.noise[o][i];
     }
   }

@@ -42,7 +42,7 @@ std::optional<Column> as_kind(const Column& real, const Column& synthetic) {
   return out;
 }
 
-// Whole numbers that are dates or times of day: all real ones are, which is no chance.
+// Integers that are dates or times of day: so many values would not all be valid by chance.
 struct CalendarNumber {
   const char* what;
   double low, high;
@@ -56,7 +56,7 @@ constexpr CalendarNumber kCalendarNumbers[] = {
     {"is a month (YYYYMM)", 190001, 210012, [](int64_t x) { return x % 100 >= 1 && x % 100 <= 12; }},
     {"is a time of day (HHMM)", 0, 2400, [](int64_t x) { return x % 100 < 60; }},
     {"is a time of day (HHMMSS)", 0, 240000, [](int64_t x) { return x % 100 < 60 && x / 100 % 100 < 60; }}};
-constexpr size_t kCalendarValues = 30;  // distinct ones: fewer may be valid by chance
+constexpr size_t kCalendarValues = 30;  // distinct values: fewer may be valid by chance
 
 const CalendarNumber* calendar_number(const Column& c) {
   if (c.type != ColumnType::integer && (c.type != ColumnType::decimal || c.decimals > 0)) return nullptr;
@@ -67,7 +67,7 @@ const CalendarNumber* calendar_number(const Column& c) {
       if (values.size() < kCalendarValues) values.insert(x), hundreds.insert(std::floor(x / 100));
       return x >= n.low && x <= n.high && x == std::floor(x) && n.valid(static_cast<int64_t>(x));
     });
-    // From 100 to 159, any number is a time of day.
+    // Any number from 100 to 159 is a time of day.
     if (all && values.size() == kCalendarValues && hundreds.size() > 2) return &n;
   }
   return nullptr;

@@ -12,14 +12,14 @@ namespace tessera::quality {
 
 struct RuleCheck {
   bool find = true;                // search for rules of the real table (docs/use/rules.md)
-  std::vector<std::string> given;  // further rules, in the language of --where
+  std::vector<std::string> given;  // further rules, in the syntax of --where
   std::vector<std::string> apart;  // columns that are ignored in the search
   std::string key, index;          // of sequences
   uint64_t seed = 0;
   bool steps = false;  // the rows are steps of sequences
 };
 
-// The rows of another table with the columns of the real one in its order. `ignored` receives the columns that cannot
+// The rows of another table with the columns of the real one, in its order. `ignored` receives the columns that cannot
 // be compared; their values are missing.
 Table aligned(const Table& real, const Table& synthetic, std::vector<std::string>& ignored);
 

@@ -32,12 +32,12 @@ Sequences cut_named(const char* name, Table&& table, const SequenceOptions& o) {
   }
 }
 
-// A table sampled from windows has columns that tell which rows form a sequence, and in which order.
+// A table sampled from windows has columns that identify the sequence of each row, and its step.
 Sequences cut_synthetic(Table&& table, const Table& real, const SequenceOptions& o, const Monitor& monitor) {
   const std::string key = free_name(real, "sequence"), index = free_name(real, "step");
   if (o.key.empty() && table.find(key) == nullptr)
-    notice(monitor, fmt::format("The synthetic table has no column \"{}\" that tells its sequences apart, as sample "
-                                "writes it: its rows are taken as one series, and windows may reach over the end of "
+    notice(monitor, fmt::format("The synthetic table has no column \"{}\" that identifies sequences, as sample "
+                                "writes it: its rows are treated as one series, and windows may reach over the end of "
                                 "a sequence.",
                                 key));
   if (!o.key.empty() || table.find(key) == nullptr) return cut_named("synthetic", std::move(table), o);
@@ -50,7 +50,7 @@ Sequences cut_synthetic(Table&& table, const Table& real, const SequenceOptions&
   return out;
 }
 
-// The index that fit takes by itself, if the synthetic table has it too.
+// The index that fit chooses by default, if the synthetic table has it too.
 std::string index_of(const Table& real, const Table& synthetic, const SequenceOptions& o) {
   if (!o.find_index || !o.index.empty()) return o.index;
   SequenceOptions own = o;

@@ -159,7 +159,7 @@ std::vector<double> round_ticks(double low, double high) {
   return out;
 }
 
-// Each stretch without a gap is drawn forward along its upper edge and back along its lower edge.
+// Each segment without a gap is drawn forward along its upper edge and back along its lower edge.
 template <class XAt, class YAt>
 std::string band_path(const Band& b, XAt&& x_at, YAt&& y_at) {
   std::string path, back;

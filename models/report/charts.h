@@ -1,4 +1,4 @@
-// Drawings as SVG. Colours are classes of the page's style sheet, so that they follow light and dark.
+// Charts as SVG. Colors are classes of the page's style sheet and follow its light and dark modes.
 #pragma once
 #include <string>
 #include <vector>

@@ -46,7 +46,7 @@ double smallest(const std::vector<double>& gaps) {
   return least;
 }
 
-// The tables that are best by a measure, all those within `equal` of the best.
+// The tables that are best by a measure: all within `equal` of the best.
 std::vector<size_t> leaders(const Measure& m, const Tables& t, double equal) {
   const std::vector<double> gap = gaps(m, t);
   const double least = smallest(gap);
@@ -96,7 +96,7 @@ std::vector<Statement> reasons(const Tables& t) {
                           t.names[i]);
   std::vector<Statement> out{
       {mark_of(smallest(gap), first->fair, first->poor),
-       fmt::format("What decides is the figure “{}”: {}. That is {}.", first->label, values, first->meaning)}};
+       fmt::format("The tables are ranked by “{}”: {}. That is {}.", first->label, values, first->meaning)}};
   for (size_t i = 0; i < t.names.size() && t.names.size() > 1; ++i) {
     std::string best_in;
     for (const Measure& m : measures())
@@ -108,7 +108,7 @@ std::vector<Statement> reasons(const Tables& t) {
 }
 
 std::string score_table(const Tables& t) {
-  Table table{"The scores of each table, with the marks that a page of one table has", {"measure"}, 1, {}};
+  Table table{"The scores of each table, with the marks of a page for one table", {"measure"}, 1, {}};
   for (const std::string& name : t.names) table.head.push_back(name);
   table.head.push_back("meaning");
   for (const Measure& m : measures()) {
@@ -124,8 +124,8 @@ std::string score_table(const Tables& t) {
 
 std::vector<std::string> cautions(const Tables& t) {
   std::vector<std::string> out{
-      fmt::format("Differences of less than {} AUC are what another seed of training or sampling makes: they do not "
-                  "decide between two models.",
+      fmt::format("Differences of less than {} AUC are as large as the effect of another random seed and do not "
+                  "separate two models.",
                   kEqualDetection)};
   std::vector<Verdict> verdicts;
   for (const Json* report : t.reports)
@@ -225,8 +225,8 @@ std::string columns_of_several(const Tables& t) {
   const std::vector<Compared> columns = compare(t, "columns", "/shape/score");
   if (columns.empty()) return "";
   std::string out =
-      "<p>Each column by itself, in every table. The score is how alike the distribution is to the real "
-      "one’s: 100 % is the same, 0 % has nothing in common.</p>" +
+      "<p>Each column separately, in every table. The score is the similarity of the distribution to the real "
+      "one: 100 % is identical, 0 % has no overlap.</p>" +
       key({{"r", "real"}, {"s", "synthetic"}}) + column_order() + "<ul class=\"cards wide\" id=\"column-cards\">\n";
   for (const Compared& c : columns) out += column_card(t, c);
   return out + "</ul><details><summary>All scores as a table</summary>" +
@@ -236,12 +236,12 @@ std::string columns_of_several(const Tables& t) {
 std::string pairs_of_several(const Tables& t) {
   const std::string listed = compared_table(t, compare(t, "pairs", "/score_real_edges"), kListedPairs, "pair");
   if (listed.empty()) return "";
-  return "<p>How far the dependence of two columns is from the real one’s, in every table: darker is further.</p>" +
+  return "<p>How far the dependence of two columns is from the real table, in every table: darker is further.</p>" +
          side_by_side(t, [](const Json& report) { return report.contains("pairs") ? error_figure(report) : ""; }) +
          listed + pair_terms();
 }
 
-// The share of rows of a table that break a rule, or that it was not checked.
+// The share of rows of a table that break a rule, or a note that it was not checked.
 std::string broken_share(const Json& report, const Json& rule, std::string& example) {
   if (report.contains("rules"))
     for (const Json& other : report.at("rules"))
@@ -254,7 +254,7 @@ std::string broken_share(const Json& report, const Json& rule, std::string& exam
   return "–";
 }
 
-// Each rule once: tables with columns of other kinds may lack some.
+// Each rule once; tables with columns of other types may lack some.
 std::vector<Json> rules_of_any(const Tables& t) {
   std::vector<Json> out;
   for (const Json* report : t.reports)
@@ -277,18 +277,20 @@ std::string rules_of_several(const Tables& t) {
       row.push_back(broken_share(*t.reports[i], rule, example));
       if (!found && !example.empty()) example = t.names[i] + ", " + example;
     }
-    row.push_back(example.empty() ? "every row keeps it" : example);
+    row.push_back(example.empty() ? "no row breaks it" : example);
     table.rows.push_back(std::move(row));
   }
   if (table.rows.empty()) return "";
-  return "<p>What every row of the real table keeps, and how many rows of each table break it.</p>" + table.str();
+  return "<p>Rules that every row of the real table satisfies, and the share of rows of each table that break "
+         "them.</p>" +
+         table.str();
 }
 
 std::string plane_of_several(const Tables& t) {
   const std::string figures = side_by_side(t, plane_figure);
   if (figures.empty()) return "";
-  return "<p>The plane in which the real rows differ most, and where the rows of each table lie in it.</p>" + figures +
-         plane_terms();
+  return "<p>The plane of largest variance of the real rows, and the rows of each table projected onto it.</p>" +
+         figures + plane_terms();
 }
 
 std::string judge_of_several(const Tables& t) {
@@ -297,7 +299,7 @@ std::string judge_of_several(const Tables& t) {
     return report.contains(path) ? roc_figure(report[path]) + used_table(report[path]) : "";
   });
   if (figures.empty()) return "";
-  return "<p>A classifier that was trained to tell the rows of each table from real ones, and the columns by which it "
+  return "<p>A classifier trained to distinguish the rows of each table from real ones, and the columns by which it "
          "does.</p>" +
          figures + judge_terms();
 }
@@ -323,7 +325,7 @@ std::string utility_of_several(const Tables& t) {
     table.rows.push_back(std::move(row));
   }
   return fmt::format(
-             "<p>What the rows of each table are good for: boosted trees learn to predict {} from the other columns, "
+             "<p>Usefulness for machine learning: boosted trees learn to predict {} from the other columns, "
              "from each synthetic and from the real table, and are tested on the same real rows, which none has "
              "seen.</p>",
              isolated(of.at("target").get<std::string>())) +
@@ -339,13 +341,13 @@ std::string sequences_of_several(const Tables& t) {
         t, [&](const Json& report) { return report.contains("features") ? feature_figures(report, name) : ""; });
     if (!figures.empty()) cards += fmt::format("<li class=\"card\"><h3>{}</h3>{}</li>\n", isolated(name), figures);
   }
-  return "<p>How the sequences of each table run, beside the real ones.</p>" + sequence_terms() +
-         "<ul class=\"cards wide\">\n" + cards + "</ul>";
+  return "<p>The sequences of each table beside the real ones.</p>" + sequence_terms() + "<ul class=\"cards wide\">\n" +
+         cards + "</ul>";
 }
 
 std::string training_of_several(const Tables& t) {
   const std::string curves = side_by_side(t, training_figures);
-  return curves.empty() ? "" : "<p>What the training of each model minimised, step by step.</p>" + curves;
+  return curves.empty() ? "" : "<p>The losses of each model’s training, step by step.</p>" + curves;
 }
 
 std::string privacy_of_several(const Tables& t) {
@@ -386,12 +388,12 @@ Page page_of_several(const Json& list) {
        {"pairs", "Pairs of columns", pairs_of_several(t)},
        {"rules", "Rules", rules_of_several(t)},
        {"projection", "The tables in two dimensions", plane_of_several(t)},
-       {"judge", "Telling them apart", judge_of_several(t)},
+       {"judge", "Real or synthetic", judge_of_several(t)},
        {"sequences", "Steps over time", sequences_of_several(t)},
        {"utility", "Utility", utility_of_several(t)},
        {"privacy", "Privacy", privacy_of_several(t)},
        {"training", "Training", training_of_several(t)},
-       {"each", "Each table by itself", each_by_itself(t)}}};
+       {"each", "Each table", each_by_itself(t)}}};
 }
 
 }  // namespace tessera::report

@@ -23,7 +23,7 @@ class Drawing {
     body_ += fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", style, coordinate(x),
                          coordinate(y), coordinate(width), coordinate(height));
   }
-  // `html` is escaped already; it starts, ends or is centred at x.
+  // `html` is already escaped; it starts, ends or is centered at x.
   void text(double x, double y, std::string_view anchor, std::string_view html, std::string_view style = "label") {
     body_ += fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>", style, coordinate(x),
                          coordinate(y), anchor, html);

@@ -26,9 +26,9 @@ bool forbidden(std::string_view c) {
   return (first < 0x20 && c[0] != '\t' && c[0] != '\n') || first == 0x7F || c == "\xEF\xBF\xBE" || c == "\xEF\xBF\xBF";
 }
 
-// The width of a character by the size of the letters, of the widest of the fonts that the page names (DejaVu Sans).
+// The width of a character relative to the font size, for the widest of the page's fonts (DejaVu Sans).
 double em_of(std::string_view c) {
-  if (c.size() > 2) return 1;  // of other scripts, many fill a square
+  if (c.size() > 2) return 1;  // in other scripts many characters fill a square
   if (std::string_view("ijl.,:;|!' ").find(c) != std::string_view::npos) return 0.34;
   if (std::string_view("frt()[]-/").find(c) != std::string_view::npos) return 0.42;
   if (std::string_view("mwMW%@").find(c) != std::string_view::npos) return 0.98;

@@ -16,7 +16,7 @@ std::string isolated(std::string_view text);
 // At most `pixels` wide in letters of `size` pixels, the end replaced by …, escaped.
 std::string clipped(std::string_view text, double pixels, double size);
 
-// The number at a path; NaN if there is none, which every formatter here shows as a dash.
+// The number at a path; NaN if it is absent, printed as a dash.
 double at(const Json& json, const char* pointer);
 
 std::string percent(double share, int decimals = 1);  // 92.1 %, without a line break

@@ -1,4 +1,4 @@
-// The figures that sum up an evaluation, in one list for the page, the terminal, Python and tables of several
+// The headline figures of an evaluation, in one list for the page, the terminal, Python and comparisons of several
 // evaluations.
 #pragma once
 #include <string>

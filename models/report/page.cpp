@@ -71,7 +71,7 @@ Page page_of_one(const Json& report) {
            {"rules", "Rules", rules_section(report)},
            {"written", "Written form", written_section(report)},
            {"projection", "Both tables in two dimensions", projection_section(report)},
-           {"judge", "Telling them apart", judge_section(report)},
+           {"judge", "Real or synthetic", judge_section(report)},
            {"utility", "Utility", utility_section(report)},
            {"privacy", "Privacy", privacy_section(report)},
            {"training", "Training", training_section(report)},
@@ -120,7 +120,7 @@ std::string verdict_box(const Statement& headline, const std::vector<Statement>&
 std::string cautions_box(const std::vector<std::string>& cautions) {
   std::string out;
   if (!cautions.empty()) {
-    out += "<section class=\"cautions\" aria-labelledby=\"cautions\"><h2 id=\"cautions\">Be careful</h2><ul>";
+    out += "<section class=\"cautions\" aria-labelledby=\"cautions\"><h2 id=\"cautions\">Cautions</h2><ul>";
     for (const std::string& caution : cautions) out += "<li>" + caution + "</li>";
     out += "</ul></section>";
   }
@@ -146,8 +146,8 @@ std::string report_html(std::string_view json) {
         title.empty() ? "Synthetic data report" : title, report::kStyle, report::body(report::page_of(parsed)),
         report::kScript);
   } catch (const nlohmann::json::exception& e) {
-    throw Error(ErrorCode::format, std::string("The report is not what an evaluation gave: ") + e.what() +
-                                       ".\n  Give it the JSON of tessera_evaluate() as it is.");
+    throw Error(ErrorCode::format, std::string("This is not the report of an evaluation: ") + e.what() +
+                                       ".\n  Pass the JSON of tessera_evaluate() unchanged.");
   }
 }
 

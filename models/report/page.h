@@ -1,4 +1,4 @@
-// The page of an evaluation, of several side by side, or of a training: one HTML file, a function of JSON alone
+// The HTML page of an evaluation, of several evaluations, or of a training, as a function of JSON alone
 // (docs/quality/metrics.md#the-page).
 #pragma once
 #include <string>

@@ -18,12 +18,12 @@ Number(b.dataset[key]);
 document.querySelectorAll('svg.matrix').forEach(function (matrix) {
   var figure = matrix.parentNode, names = JSON.parse(figure.querySelector('script').textContent);
   var values = matrix.dataset.values.split(',');
-  var told = figure.querySelector('output'), cell = Number(matrix.dataset.cell);
+  var label = figure.querySelector('output'), cell = Number(matrix.dataset.cell);
   matrix.addEventListener('pointermove', function (event) {
     var at = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.getScreenCTM().inverse());
     var col = Math.floor((at.x - matrix.dataset.left) / cell), row = Math.floor((at.y - matrix.dataset.top) / cell);
     var inside = Math.min(row, col) >= 0 ? names.length > Math.max(row, col) : false;
     var value = inside ? values[row * names.length + col] : '';
-    told.textContent = value === '' ? '' : names[row] + ' × ' + names[col] + ': ' + (Number(value) / 100).toFixed(2);
+    label.textContent = value === '' ? '' : names[row] + ' × ' + names[col] + ': ' + (Number(value) / 100).toFixed(2);
   });
 });

@@ -27,8 +27,7 @@ struct Table {
 
 std::string mark(Mark mark);      // a sign, and a word for screen readers
 std::string style_of(Mark mark);  // its class
-std::string key(
-    std::initializer_list<std::pair<const char*, const char*>> entries);  // class of the colour, its meaning
+std::string key(std::initializer_list<std::pair<const char*, const char*>> entries);  // class of the color, its meaning
 // The expandable content of a summary.
 std::string terms(const std::string& summary, const std::vector<std::pair<const char*, const char*>>& explained);
 
@@ -46,7 +45,7 @@ std::string training_figures(const Json& report);
 // For sequences: the names of the drawn features, and the drawing of one.
 std::vector<std::string> drawn_features(const Json& report);
 std::string feature_figures(const Json& report, const std::string& name);
-std::string sequence_terms();  // with the key of the colours
+std::string sequence_terms();  // with the key of the colors
 // The meanings of a section's figures.
 std::string column_terms();
 std::string pair_terms();

@@ -13,7 +13,7 @@ namespace tessera::report {
 namespace {
 
 constexpr int64_t kFewRows = 500;    // with fewer rows every figure is rough
-constexpr int64_t kMinJudged = 100;  // of either table, for a verdict by a classifier
+constexpr int64_t kMinJudged = 100;  // rows per table for a verdict by a classifier
 
 std::string rows_of(int64_t n) { return counted(n, "row"); }
 int64_t whole(const Json& report, const char* pointer) {
@@ -23,7 +23,7 @@ int64_t whole(const Json& report, const char* pointer) {
 std::string of_100(double share) { return fmt::format("{:.0f} of 100", 100 * share); }
 
 Statement headline(const Json& report) {
-  if (report.contains("narrowed")) return {Mark::plain, "These rows are of a part of the real table"};
+  if (report.contains("narrowed")) return {Mark::plain, "These rows cover only a part of the real table"};
   const double auc = at(report, "/c2st/trees/auc");
   if (std::isnan(auc)) {
     const double quality = at(report, "/scores/quality"), shapes = at(report, "/scores/column_shapes");
@@ -33,7 +33,7 @@ Statement headline(const Json& report) {
                   : mark == Mark::poor ? "Columns and pairs differ from the real ones"
                                        : "Nothing could be compared"};
   }
-  if (whole(report, "/c2st/rows") < kMinJudged) return {Mark::plain, "Too few rows to tell"};
+  if (whole(report, "/c2st/rows") < kMinJudged) return {Mark::plain, "Too few rows to judge"};
   const double floor = at(report, "/c2st/trees/floor_auc");
   const Mark mark = mark_of(auc - std::max(0.5, std::isnan(floor) ? 0.5 : floor), kFairDetection, kPoorDetection);
   return {mark, mark == Mark::good   ? "Hard to tell from real rows"
@@ -45,18 +45,18 @@ void add_detection(const Json& report, const Statement& verdict, std::vector<Sta
   const double auc = at(report, "/c2st/trees/auc"), floor = at(report, "/c2st/trees/floor_auc");
   if (std::isnan(auc)) return;
   std::string text = fmt::format(
-      "Shown one real and one synthetic row, a classifier picks out the synthetic one in <b>{}</b> cases; a coin would "
+      "Given one real and one synthetic row, a classifier identifies the synthetic one in <b>{}</b> cases; chance "
+      "would "
       "in 50",
       of_100(auc));
   const double training = at(report, "/c2st/trees/training_auc");
   if (!std::isnan(floor)) text += fmt::format(", and real rows against other real rows give {}", of_100(floor));
   if (!std::isnan(training))
-    text += fmt::format(". The real rows are unseen ones; beside those that the model learned from it is {}",
-                        of_100(training));
+    text += fmt::format(". The real rows are unseen ones; against the training rows it is {}", of_100(training));
   out.push_back({verdict.mark, text + "."});
 }
 
-// Rows of a part of the table are judged by that part, or not at all.
+// Rows of a part of the table are compared with that part, or get no verdict.
 void add_narrowed(const Json& report, Verdict& v) {
   if (!report.contains("narrowed")) return;
   const Json& n = report.at("narrowed");
@@ -67,9 +67,9 @@ void add_narrowed(const Json& report, Verdict& v) {
   v.reasons.insert(
       v.reasons.begin(),
       {Mark::fair,
-       fmt::format("They hold only a part of the real values of {}. If they were sampled under a "
-                   "condition, compare them with the {} that meet it (where: <code>{}</code>). If not, "
-                   "they lack the rest of the table.",
+       fmt::format("They contain only a part of the real values of {}. If they were sampled under a "
+                   "condition, compare them with the {} that satisfy it (where: <code>{}</code>). If not, "
+                   "the rest of the table is missing.",
                    held, counted(n.at("rows").get<int64_t>(), "real row"), escape(n.at("where").get<std::string>()))});
 }
 
@@ -91,7 +91,7 @@ std::string differs(const Json& form) {
                      percent(at(form, "/real")));
 }
 
-// What a classifier hardly sees and a person does.
+// Differences that people notice and classifiers hardly use.
 void add_written(const Json& report, Verdict& v) {
   if (!report.contains("written_form")) return;
   struct Seen {
@@ -115,23 +115,23 @@ void add_written(const Json& report, Verdict& v) {
                        fmt::format("{} in {} of the rows, {} of the real ones", rule_code(r),
                                    percent(at(r, "/synthetic")), percent(at(r, "/real")))});
   if (!sorted.empty())
-    v.cautions.push_back("The real table is sorted by " + sorted + "; synthetic rows come in no order. Sort them.");
+    v.cautions.push_back("The real table is sorted by " + sorted + "; synthetic rows have no order. Sort them.");
   if (found.empty()) {
     if (!written.at("forms").empty())
       v.reasons.push_back({Mark::good,
-                           "Decimals, multiples, times and days are written as in the real table, and what nearly "
-                           "always holds there holds here."});
+                           "Decimals, multiples, times and days are written as in the real table, and near-certain "
+                           "relations hold as well."});
     return;
   }
   std::stable_sort(found.begin(), found.end(), [](const Seen& a, const Seen& b) { return a.gap > b.gap; });
   const Mark mark = mark_of(found.front().gap, kFairWritten, kPoorWritten);
-  std::string text = "A person sees: ";
+  std::string text = "Visible differences: ";
   for (size_t i = 0; i < std::min<size_t>(found.size(), 3); ++i) text += (i == 0 ? "" : "; ") + found[i].text;
   if (found.size() > 3) text += fmt::format("; and {} more", found.size() - 3);
   v.reasons.push_back({mark, text + "."});
   if (v.headline.mark == Mark::plain || v.headline.mark >= mark) return;
   v.headline.mark = mark;
-  v.headline.html += found.front().rule ? ", but a relation of the real table is lost" : ", but not written like them";
+  v.headline.html += found.front().rule ? ", but a relation of the real table is lost" : ", but written differently";
 }
 
 void add_utility(const Json& report, std::vector<Statement>& out) {
@@ -145,8 +145,8 @@ void add_utility(const Json& report, std::vector<Statement>& out) {
   const std::string change =
       lost >= 0.0005 ? fmt::format("loses <b>{} {}</b>", area(lost), what) : fmt::format("loses no {}", what);
   out.push_back({mark_of(lost, kFairUtility, kPoorUtility),
-                 fmt::format("A model trained on synthetic rows instead of real ones {} when it predicts {} of rows "
-                             "that neither has seen ({} instead of {}).",
+                 fmt::format("A model trained on synthetic rows instead of real ones {} when it predicts {} of unseen "
+                             "rows ({} instead of {}).",
                              change, isolated(report.at("utility").at("target").get<std::string>()), area(synthetic),
                              area(real))});
 }
@@ -169,8 +169,8 @@ void add_copies(const Json& report, std::vector<Statement>& out) {
   const double nearer = at(report, "/l1/share_closer_to_real_equal_rows");
   if (std::isnan(nearer)) return;
   out.push_back({mark_of(nearer - 0.5, kFairNearness, kPoorNearness),
-                 fmt::format("<b>{}</b> synthetic rows are nearer to the rows the model learned from than to as many "
-                             "rows it has not seen; 50 is ideal.",
+                 fmt::format("<b>{}</b> synthetic rows are nearer to the training rows than to as many "
+                             "unseen rows; 50 is ideal.",
                              of_100(nearer))});
 }
 
@@ -205,10 +205,10 @@ void add_excluded(const Json& report, std::vector<std::string>& out) {
     std::string& list = e.contains("real_texts") ? regenerated : identifiers;
     list += (list.empty() ? "" : ", ") + isolated(e.at("name").get<std::string>());
   }
-  if (!identifiers.empty()) out.push_back("Not compared, because their values identify rows: " + identifiers + ".");
+  if (!identifiers.empty()) out.push_back("Not compared, because nearly every value is unique: " + identifiers + ".");
   if (!regenerated.empty())
-    out.push_back("Not compared, because most real texts are rare and the synthetic ones are made up: " + regenerated +
-                  ". Such texts follow nothing; do not analyse them.");
+    out.push_back("Not compared, because most real texts are rare and the synthetic ones are generated: " +
+                  regenerated + ". Such texts carry no information; do not analyze them.");
 }
 
 void add_invalid(const Json& report, std::vector<std::string>& out) {
@@ -235,13 +235,14 @@ void add_rows(const Json& report, std::vector<std::string>& out) {
   }
   if (!report.at("rows").contains("holdout"))
     out.push_back(
-        "There are no holdout rows, so it is unknown here whether the rows are nearer to the real table than chance "
-        "makes them, nor what a model trained on them is worth. Holdout rows tell both.");
+        "There are no holdout rows. Without them it is unknown whether the rows are nearer to the training table than "
+        "by "
+        "chance, and how useful they are for training models.");
   const double auc = at(report, "/c2st/trees/auc");
   if (auc < 0.45)
     out.push_back(
-        "The classifier is right less often than a coin. That is what rows of one table do that are copies of the "
-        "other's: look at the copies below.");
+        "The classifier is right less often than by chance. This happens if rows of one table are copies of the "
+        "other's: see the copies below.");
 }
 
 }  // namespace
@@ -253,11 +254,12 @@ Mark mark_of(double gap, double fair, double poor) {
 
 std::string limits_in_words() {
   return fmt::format(
-      "Detection is judged by how far the classifier's AUC is above that of real rows against real rows: good below "
-      "{}, poor from {} on. Utility by the AUC or R² that is lost: {} and {}. Nearness by the share above one half: "
-      "{} and {}. A column or pair by what its score lacks of 100 %: {} and {}. Rules by the share of rows that break "
-      "one which every real row keeps: {} and {}. Written form and near-rules by the difference of their shares beyond "
-      "chance: {} and {}. The limits are conventions of this "
+      "Detection is judged by the classifier's AUC minus that of real rows against real rows: good below "
+      "{}, poor from {} on. Utility by the lost AUC or R²: {} and {}. Nearness by the share above one half: "
+      "{} and {}. Columns and pairs by 100 % minus the score: {} and {}. Rules by the share of rows that break "
+      "a rule of the real table: {} and {}. Written form and near-certain relations by the difference of their shares "
+      "beyond "
+      "chance: {} and {}. These limits are conventions of this "
       "page, not of a standard.",
       kFairDetection, kPoorDetection, kFairUtility, kPoorUtility, percent(kFairNearness, 0), percent(kPoorNearness, 0),
       percent(kFairColumn, 0), percent(kPoorColumn, 0), percent(kFairBroken, 0), percent(kPoorBroken, 0),
@@ -295,19 +297,20 @@ Verdict judge(const Json& report) {
 
 Verdict judge_sequences(const Json& report) {
   Verdict v;
-  const double told = at(report, "/judges/discriminative/mean"),
+  const double accuracy = at(report, "/judges/discriminative/mean"),
                floor = at(report, "/judges/discriminative/floor/mean");
-  if (std::isnan(told)) {
+  if (std::isnan(accuracy)) {
     const Mark mark = mark_of(1 - at(report, "/scores/column_shapes"), kFairColumn, kPoorColumn);
     v.headline = {mark, mark == Mark::good ? "Steps are much like the real ones" : "Steps differ from the real ones"};
   } else {
-    v.headline.mark = mark_of(told - (std::isnan(floor) ? 0 : floor), kFairDetection, kPoorDetection);
+    v.headline.mark = mark_of(accuracy - (std::isnan(floor) ? 0 : floor), kFairDetection, kPoorDetection);
     v.headline.html = v.headline.mark == Mark::good   ? "Hard to tell from real sequences"
                       : v.headline.mark == Mark::fair ? "Often taken for real sequences, but not always"
                                                       : "Easy to tell from real sequences";
-    v.reasons.push_back({v.headline.mark, fmt::format("A recurrent network that judges single sequences is right for "
-                                                      "<b>{}</b>; a coin would be for 50.",
-                                                      of_100(0.5 + told))});
+    v.reasons.push_back(
+        {v.headline.mark, fmt::format("A recurrent network that classifies single sequences is right for "
+                                      "<b>{}</b>; chance would be 50.",
+                                      of_100(0.5 + accuracy))});
     const double error = at(report, "/judges/predictive/mean"),
                  real_error = at(report, "/judges/predictive/floor/mean");
     if (!std::isnan(error))

@@ -1,4 +1,4 @@
-// An evaluation in words: a verdict, its reasons, and cautions.
+// An evaluation in words: overall assessment, reasons, cautions.
 #pragma once
 #include <string>
 #include <vector>

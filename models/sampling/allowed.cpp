@@ -8,9 +8,9 @@
 namespace tessera {
 namespace {
 
-constexpr int kHalvings = 52;  // of a rank within a bin, to find where a term cuts it
+constexpr int kHalvings = 52;  // bisection steps for the rank at which a term cuts a bin
 
-// One span of the layout and the terms that its column decides.
+// One span of the layout, with the terms that its column decides alone.
 class OneColumn {
  public:
   OneColumn(const Where& terms, const Span& span, const RowModel& model, const ShownColumns& columns)
@@ -24,8 +24,8 @@ class OneColumn {
     return share;
   }
 
-  // Numbers ascend with the rank within a bin, so what meets the terms are intervals between the ranks where the bin
-  // passes a number of a term.
+  // Numbers ascend with the rank within a bin, so the allowed ranks are intervals that end where the bin's numbers
+  // cross a number of a term.
   std::vector<float> of_bins(BinParts& parts) const {
     std::vector<float> share;
     for (int k = 0; k < span_.width; ++k) {
@@ -52,13 +52,13 @@ class OneColumn {
  private:
   double number(int level, double rank) const { return model_.encoder.number_of_level(span_.column, level, rank); }
 
-  // Rows that show these numbers of the column, as rows of the model.
+  // Rows with these numbers of the column, as rows of the model.
   Table with_numbers(const std::vector<double>& numbers) const {
     Table shown = columns_.first_levels(static_cast<int64_t>(numbers.size()));
     std::copy(numbers.begin(), numbers.end(), shown.columns[static_cast<size_t>(span_.column)].numbers.begin());
     return shown;
   }
-  // Rows that show the levels of the column one by one.
+  // One row for each level of the column.
   Table levels_shown() const {
     const auto slot = static_cast<size_t>(model_.encoder.codes(span_.column).code);
     const RowLayout& layout = model_.encoder.layout();
@@ -78,7 +78,7 @@ class OneColumn {
     return keep;
   }
 
-  // 1 if one of the values that share the rare level meets the terms; in the schema they follow the `levels` values
+  // 1 if one of the values that share the rare level satisfies the terms; in the schema they follow the `levels` values
   // with their own level.
   float rare_can_meet(int levels) const {
     const Column& all = columns_.learned().columns[static_cast<size_t>(span_.column)];
@@ -107,7 +107,7 @@ class OneColumn {
     return as_written(row.columns[column], row.columns[column].numbers[0]);
   }
 
-  // The rank within a bin up to which its numbers, as the table shows them, are below x (`above`: are x or below).
+  // The rank within a bin up to which its numbers, as the table shows them, are below x (`above`: at most x).
   double rank_of(int level, double x, bool above) const {
     const auto passed = [&](double rank) {
       const double v = shown(number(level, rank));
@@ -131,7 +131,7 @@ class OneColumn {
 Allowed allowed_levels(const Where& where, const RowModel& model, const ShownColumns& columns) {
   Allowed out;
   for (const Span& span : model.encoder.layout().spans) {
-    // methods that hold numbers either way propose from their categories alone
+    // methods that support both encodings of numbers propose from categories only
     const bool bin = span.part == Span::Part::bin && model.config.method().bins;
     if (span.part != Span::Part::category && !bin) continue;
     Where own;

@@ -1,4 +1,4 @@
-// What a condition leaves of the levels of the model's columns: the methods propose from it.
+// The levels and parts of bins that a condition allows; the methods propose candidates from them.
 #pragma once
 #include <vector>
 
@@ -8,9 +8,9 @@
 namespace tessera {
 
 struct Allowed {
-  std::vector<AllowedLevels> levels;  // of columns of categories and bins with terms that they decide
+  std::vector<AllowedLevels> levels;  // of columns of categories and bins that decide a term alone
   BinParts parts;                     // of bins that a term cuts
-  std::vector<size_t> terms;          // those that the levels decide
+  std::vector<size_t> terms;          // terms that the levels decide
 };
 
 Allowed allowed_levels(const Where& where, const RowModel& model, const ShownColumns& columns);

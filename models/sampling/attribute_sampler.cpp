@@ -58,16 +58,14 @@ void AttributeSampler::parse(const std::string& where) {
     const std::string column = column_of_steps(where, schema);
     throw Error(
         e.code(),
-        fmt::format("{}\n  Conditions on sequences are on what is decided once for each: {}.",
-                    column.empty()
-                        ? e.what()
-                        : fmt::format("`where`: column \"{}\" has a value for every row of a sequence.", column),
+        fmt::format("{}\n  Conditions on sequences must use values that are constant per sequence: {}.",
+                    column.empty() ? e.what() : fmt::format("`where`: column \"{}\" varies within a sequence.", column),
                     fmt::join(names, ", ")));
   }
   failed_.assign(where_.terms.size(), 0);
 }
 
-// A column of the condition that has a value for every row; "": it names none.
+// A column of the condition that varies within a sequence; "" if it names none.
 std::string AttributeSampler::column_of_steps(const std::string& where, const Table& attributes) const {
   const Table all = model_->schema();
   try {
@@ -133,7 +131,7 @@ Table AttributeSampler::draw(const std::vector<int64_t>& sequences) {
   std::iota(pending.begin(), pending.end(), 0);
   while (!pending.empty()) {
     monitor_.check_cancelled("sample");
-    // as many attempts of each as a batch holds; without a condition the first one serves
+    // as many attempts for each as fit into a batch; without a condition one suffices
     const int64_t each = where_.empty() ? 1 : std::max<int64_t>(batch_ / static_cast<int64_t>(pending.size()), 1);
     std::vector<Candidate> candidates;
     for (const int64_t p : pending)
@@ -164,9 +162,10 @@ void AttributeSampler::give_up(int64_t sequence, int64_t tries) const {
   const size_t rarest = static_cast<size_t>(std::max_element(failed_.begin(), failed_.end()) - failed_.begin());
   throw Error(
       ErrorCode::condition,
-      fmt::format("`where`: sequence {} met it with none of {} candidates.\n  The rare term is \"{}\": {} of {} "
-                  "candidates met it. Relax the condition, or allow more candidates with `max_tries`.",
-                  sequence, tries, where_.terms[rarest].text, seen_ - failed_[rarest], seen_));
+      fmt::format(
+          "`where`: none of {1} candidates for sequence {0} satisfied it.\n  The rare term is \"{2}\": {3} of {4} "
+          "candidates satisfied it. Relax the condition, or allow more candidates with `max_tries`.",
+          sequence, tries, where_.terms[rarest].text, seen_ - failed_[rarest], seen_));
 }
 
 }  // namespace tessera

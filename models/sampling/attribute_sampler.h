@@ -1,4 +1,4 @@
-// What is decided once a sequence: its statics, length and start, drawn again until they meet a condition.
+// The attributes of a sequence (static columns, length and start), drawn again until they satisfy a condition.
 #pragma once
 #include <memory>
 #include <vector>
@@ -11,14 +11,14 @@ namespace tessera {
 
 class AttributeSampler {
  public:
-  // Batches of `batch` sequences. Throws Error(condition | usage) for a `where` that is not of attributes.
+  // Batches of `batch` sequences. Throws Error(condition | usage) if `where` is not about attributes.
   AttributeSampler(std::shared_ptr<const SequenceModel> model, int64_t batch, const SampleOptions& options, Team& team,
                    const Monitor& monitor);
 
-  // Of at most `batch` sequences: the first of each one's candidates that meets the condition, which depends on
-  // (model, seed, sequence) alone. Throws Error(condition) naming the rarest term if max_tries candidates do not.
+  // For at most `batch` sequences: the first candidate of each that satisfies the condition, which depends only on
+  // (model, seed, sequence). Throws Error(condition) naming the rarest term if max_tries candidates fail.
   Table draw(const std::vector<int64_t>& sequences);
-  // The same as the networks read it, the last one repeated: [batch, encoder.attribute_width()].
+  // The same as input of the networks, the last one repeated: [batch, encoder.attribute_width()].
   const float* features() const { return features_.data(); }
   int64_t candidates() const { return candidates_; }  // tried for the sequences so far
 
@@ -26,7 +26,7 @@ class AttributeSampler {
   void parse(const std::string& where);
   std::string column_of_steps(const std::string& where, const Table& attributes) const;
   void run(const std::vector<Candidate>& candidates);  // at most a batch
-  // Of the candidates that were run last, with the names that conditions use; and which of them meet the condition.
+  // Rows of the last candidates, with the names that conditions use; and which of them satisfy the condition.
   Table rows_of(const std::vector<Candidate>& candidates) const;
   std::vector<char> meeting(const std::vector<Candidate>& candidates);
   void take(int64_t to, int64_t candidate);
@@ -40,13 +40,13 @@ class AttributeSampler {
   Where where_;
   std::unique_ptr<RowMethod> method_;
   std::unique_ptr<RowGenerator> generator_;
-  std::unique_ptr<Program> program_;  // null: nothing varies from sequence to sequence
+  std::unique_ptr<Program> program_;  // null: nothing varies between sequences
   std::vector<int32_t> identity_;
   std::vector<float> alphas_, candidate_alphas_;  // [batch, alphas]
   std::vector<int32_t> codes_, candidate_codes_;  // [batch, codes]
   std::vector<float> features_;
   int64_t candidates_ = 0, seen_ = 0;
-  std::vector<int64_t> failed_;  // candidates that miss a term
+  std::vector<int64_t> failed_;  // candidates that violate each term
 };
 
 }  // namespace tessera

@@ -13,7 +13,7 @@ namespace tessera {
 namespace {
 
 constexpr int kDefaultBatch = 4096;
-constexpr int64_t kMinBatch = 16;      // that a want of memory is tried with
+constexpr int64_t kMinBatch = 16;      // smallest batch to try when memory is short
 constexpr double kFewEffective = 0.5;  // share of effective candidates below which a notice names it
 
 }  // namespace
@@ -33,7 +33,7 @@ bool Candidates::halve_batch() {
   if (batch_ <= kMinBatch) return false;
   max_batch_ = batch_ / 2;
   program_.reset();
-  notice(monitor_, fmt::format("Memory has no room for a batch of {} rows: going on with {}.", batch_, max_batch_));
+  notice(monitor_, fmt::format("A batch of {} rows does not fit into memory: continuing with {}.", batch_, max_batch_));
   return true;
 }
 
@@ -107,7 +107,7 @@ Candidates::Decoded Candidates::decode(const std::vector<Candidate>& candidates)
   }
   if (closed_up()) {
     const int32_t* row = program_->watched<int32_t>(5);
-    // beyond the candidates the batch repeats the last one
+    // the last candidate is repeated to fill the batch
     out.row.assign(
         row, std::lower_bound(row, row + *program_->watched<int32_t>(4), static_cast<int32_t>(candidates.size())));
   } else {

@@ -1,4 +1,4 @@
-// The rows of a block that a search found, in whatever order, put together as one table.
+// The rows of a block that a search found, in any order, assembled as one table.
 #pragma once
 #include <unordered_map>
 
@@ -9,12 +9,12 @@ namespace tessera {
 
 class FoundRows {
  public:
-  // Of rows from `begin` on, with the columns of `schema`, which has no rows.
+  // For rows from `begin` on, with the columns of `schema`, which has no rows.
   FoundRows(const Table& schema, int64_t begin) : found_(schema), begin_(begin), listed_(schema.columns.size()) {}
 
   int64_t size() const { return static_cast<int64_t>(order_.size()); }
 
-  // Row `row` is the one at `place` of a decoded slice.
+  // Row `row` is at `place` of a decoded slice.
   void add(int64_t row, const Table& slice, int64_t place) {
     const auto at = static_cast<size_t>(place);
     for (size_t c = 0; c < found_.columns.size(); ++c) {
@@ -46,8 +46,8 @@ class FoundRows {
   }
 
  private:
-  // The code of a text among a column's values, to which it is added if it is new. Values generated per row
-  // (identifiers, rare ones) differ from slice to slice; those with their own level do not.
+  // The code of a text among a column's values; a new text is added. Values generated per row (identifiers, rare ones)
+  // differ between slices; those with their own level do not.
   int32_t code_of(size_t c, int32_t code, const std::string& text) {
     std::vector<std::string>& values = found_.columns[c].values;
     if (static_cast<size_t>(code) < values.size() && values[static_cast<size_t>(code)] == text) return code;

@@ -1,4 +1,4 @@
-// Who the rows of a batch are, as plans read it: the bound "rows" [batch, 3].
+// The identity of a batch's rows as input of plans: the bound "rows" [batch, 3].
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace tessera {
 
-// The lower and upper half of each candidate's row, and its attempt; beyond the list the last one is repeated.
+// The lower and upper half of each candidate's row number, and its try; the last candidate is repeated to fill the
+// batch.
 inline void identify(std::span<const Candidate> candidates, std::vector<int32_t>& rows) {
   for (size_t i = 0; i < rows.size() / 3; ++i) {
     const Candidate& c = candidates[std::min(i, candidates.size() - 1)];

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kShown = 12;  // values listed in a message
 
-// Cells that a column of the table can show. `all`: there are no others; else numbers, the ends of their range.
+// Possible cells of a column of the table. `all`: the list is complete; otherwise numbers: the ends of their range.
 struct Cells {
   Column column;
   bool known = false, all = false;
@@ -45,7 +45,7 @@ class Checker {
   }
 
  private:
-  // Every value, or the ends, of a column of the model as rows of the table; the other columns are ignored.
+  // All values, or the ends, of a column of the model as rows of the table; the other columns are ignored.
   struct Shown {
     Table rows;
     bool known = false, all = false;
@@ -70,7 +70,7 @@ class Checker {
     return {std::move(shown), true, !numeric || !reach.only.empty()};
   }
 
-  // Those of one column of the table.
+  // The possible cells of one column of the table.
   Cells cells_of(int column) const {
     const int source = columns_.source(column);
     if (source < 0) return computed_cells(column);
@@ -82,7 +82,7 @@ class Checker {
     return cells;
   }
 
-  // Ends of what a rule computes from the ends of its columns; that a row reaches them is not certain.
+  // Bounds of a computed column from the ends of its inputs; a row need not reach them.
   Cells computed_cells(int column) const {
     const Column& of = schema_.columns[static_cast<size_t>(column)];
     Cells cells{of, false, false};
@@ -138,18 +138,18 @@ class Checker {
     };
     const std::string holds = said(cells);
     for (const WhereTerm* t : terms)
-      if (!can_meet({t})) refuse(fmt::format("no row can meet \"{}\": {}.", t->text, holds));
+      if (!can_meet({t})) refuse(fmt::format("no row can satisfy \"{}\": {}.", t->text, holds));
     for (size_t a = 0; a < terms.size(); ++a)
       for (size_t b = a + 1; b < terms.size(); ++b)
         if (!can_meet({terms[a], terms[b]}))
-          refuse(fmt::format("no row can meet both \"{}\" and \"{}\": {}.", terms[a]->text, terms[b]->text, holds));
+          refuse(fmt::format("no row can satisfy both \"{}\" and \"{}\": {}.", terms[a]->text, terms[b]->text, holds));
     if (can_meet(terms)) return;
     std::string all;
     for (const WhereTerm* t : terms) all += (all.empty() ? "\"" : ", \"") + t->text + '"';
-    refuse(fmt::format("no row can meet {} together: {}.", all, holds));
+    refuse(fmt::format("no row can satisfy {} together: {}.", all, holds));
   }
 
-  // Columns of which a rule keeps the combinations come from one column of the model.
+  // Columns with fixed combinations come from one column of the model.
   void check_combinations(int source) const {
     Where those;
     std::string terms;
@@ -165,11 +165,11 @@ class Checker {
     std::vector<int64_t> failed;
     match_where(those, shown.rows, keep, failed);
     if (std::find(keep.begin(), keep.end(), 1) == keep.end())
-      refuse(fmt::format("no row can meet {} together: these columns have fixed combinations.", terms));
+      refuse(fmt::format("no row can satisfy {} together: these columns have fixed combinations.", terms));
   }
 
-  // Numbers of a range among which one meets the terms if any number of the range does: where the range, or a term,
-  // begins or ends, the nearest numbers of the column beside it, and one between two of these; and missing.
+  // Test points of a range: if any number of the range satisfies the terms, one of these does. They are, for each end
+  // of the range or of a term, the nearest numbers of the column beside it, one number between each two, and missing.
   static Column points_between(const Column& ends, const std::vector<const WhereTerm*>& terms) {
     std::vector<double> edges;
     bool missing = false;
@@ -193,7 +193,7 @@ class Checker {
     if (missing) out.numbers.push_back(kMissing);
     return out;
   }
-  // The numbers of the column at a number and next to it.
+  // The numbers of the column at x and next to it.
   static void add_near(const Column& c, double x, std::vector<double>& points) {
     if (c.type == ColumnType::decimal && (c.format == "%g" || c.decimals > 15)) {
       points.insert(points.end(), {x, std::nextafter(x, -INFINITY), std::nextafter(x, INFINITY)});
@@ -213,7 +213,7 @@ class Checker {
   static std::string said(const Cells& cells) {
     const Column& c = cells.column;
     std::vector<std::string> values;
-    std::unordered_set<std::string> known;  // fixed combinations show a value several times
+    std::unordered_set<std::string> known;  // a value may occur in several fixed combinations
     bool missing = false;
     for (int64_t i = 0; i < c.size(); ++i) {
       if (c.is_missing(i)) missing = true;
@@ -270,7 +270,7 @@ class Checker {
     const bool equal = t.relation == (t.negated ? Relation::unequal : Relation::equal);
     const bool lower = t.negated ? more : less, higher = t.negated ? less : more;
     if (!(equal && (never_less || never_more)) && !(lower && never_less) && !(higher && never_more)) return;
-    refuse(fmt::format("no row can meet \"{}\": the left side is {}, the right side {}.", t.text,
+    refuse(fmt::format("no row can satisfy \"{}\": the left side is {}, the right side {}.", t.text,
                        said(l, t.left.instant), said(r, t.right.instant)));
   }
   static std::string said(const Interval& x, bool instant) {
@@ -283,7 +283,7 @@ class Checker {
     return low == high ? low : fmt::format("{} to {}", low, high);
   }
 
-  // Each alternative beside the terms that have none; of two terms with alternatives, combinations are not tried.
+  // Tests each alternative with the plain terms; of two terms with alternatives, combinations are not tested.
   void check_alternatives(const WhereTerm& any) const {
     std::string first;
     for (const Where& alternative : any.alternatives) {
@@ -299,7 +299,7 @@ class Checker {
       }
     }
     constexpr std::string_view kBefore = "`where`: ";
-    refuse(fmt::format("no row can meet \"{}\": none of its alternatives; of the first, {}", any.text,
+    refuse(fmt::format("no row can satisfy \"{}\": none of its alternatives; of the first, {}", any.text,
                        first.substr(kBefore.size(), first.find('\n') - kBefore.size() - 1)));
   }
 
@@ -310,11 +310,11 @@ class Checker {
     std::sort(right.begin(), right.end());
     for (const std::string& v : left)
       if (std::binary_search(right.begin(), right.end(), v)) return;
-    refuse(fmt::format("no row can meet \"{}\": the two columns have no value in common.", t.text));
+    refuse(fmt::format("no row can satisfy \"{}\": the two columns have no value in common.", t.text));
   }
 
   [[noreturn]] static void refuse(const std::string& why) {
-    throw Error(ErrorCode::condition, fmt::format("`where`: {}\n  Change the condition: nothing was sampled.", why));
+    throw Error(ErrorCode::condition, fmt::format("`where`: {}\n  Change the condition. Nothing was sampled.", why));
   }
 
   const Where& where_;

@@ -16,25 +16,25 @@ struct Monitor;        // base/monitor.h
 struct RowModel;       // models/fitted/row_model.h
 struct SequenceModel;  // models/fitted/sequence_model.h
 
-constexpr int64_t kDefaultTries = 1 << 16;  // candidates that a row, or a sequence, may take under a condition
+constexpr int64_t kDefaultTries = 1 << 16;  // maximum candidates per row or sequence under a condition
 
 struct SampleOptions {
   uint64_t seed = 0;
   std::string where;               // "" or an expression, see tables/expression/where.h
-  int batch = 0;                   // rows made at a time; 0: chosen. Never changes a row
-  std::shared_ptr<Device> device;  // where rows are made; null: the processor
-  std::string precision = "fp32";  // of the generator's products; engine/run/precision.h
-  // candidates a row may take under `where` before Error(condition); 0: kDefaultTries, fewer where none of the first
-  // million of a block of rows meets it
+  int batch = 0;                   // rows generated at a time; 0: automatic. Does not affect rows
+  std::shared_ptr<Device> device;  // null: the CPU
+  std::string precision = "fp32";  // of the generator's matrix products; engine/run/precision.h
+  // maximum candidates per row under `where` before Error(condition); 0: kDefaultTries, or fewer if none of the first
+  // million for a block of rows satisfies it
   int max_tries = 0;
-  std::optional<Tier> calibrate;  // none: the tier that served best when the model was calibrated
-  double min_yield = kMinYield;   // share of candidates that calibration must keep; it gives up exactness for it
+  std::optional<Tier> calibrate;  // none: the tier that measured best when the model was calibrated
+  double min_yield = kMinYield;   // minimum share of candidates that calibration accepts, at the cost of exactness
 };
 
 struct SampleReport {
   int64_t rows = 0, candidates = 0;
-  int64_t settled = 0;    // rows for which the likeliest of kMaxTries candidates was taken
-  Tier tier = Tier::off;  // the calibration they went through
+  int64_t settled = 0;    // rows for which the most likely of kMaxTries candidates was used
+  Tier tier = Tier::off;  // the calibration that was applied
 };
 
 // Rows [offset, offset + count) of the infinite table that (model, seed, where) defines, batch after batch.

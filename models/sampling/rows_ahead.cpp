@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMaxAhead = 4096;  // rows that wait: a batch, beside the one that is being made
+constexpr int64_t kMaxAhead = 4096;  // rows of a batch, beside the one being generated
 
 }  // namespace
 
@@ -41,15 +41,15 @@ void RowsAhead::end_maker() {
   if (shared_->maker.joinable()) shared_->maker.join();
 }
 
-// A search tells how far it is many times; only the last time counts.
+// Only the last progress report of a search is kept.
 void RowsAhead::keep(Shared& shared, const Progress& progress) {
   {
     std::lock_guard lock(shared.mutex);
     if (shared.stop) throw Error(ErrorCode::cancelled, "The reader stopped.");
-    const bool again = !shared.told.empty() && std::strcmp(shared.told.back().phase, progress.phase) == 0 &&
+    const bool again = !shared.reports.empty() && std::strcmp(shared.reports.back().phase, progress.phase) == 0 &&
                        std::strcmp(progress.phase, "notice") != 0;
-    if (again) shared.told.back() = progress;
-    else shared.told.push_back(progress);
+    if (again) shared.reports.back() = progress;
+    else shared.reports.push_back(progress);
   }
   shared.changed.notify_all();
 }
@@ -77,11 +77,11 @@ void RowsAhead::make(Shared& shared) {
   }
 }
 
-// Callbacks may take their time, or throw: the lock is not held meanwhile.
+// Callbacks may be slow or throw, so the lock is not held during them.
 void RowsAhead::pass_on(std::unique_lock<std::mutex>& lock) {
-  const std::vector<Progress> told = std::exchange(shared_->told, {});
+  const std::vector<Progress> reports = std::exchange(shared_->reports, {});
   lock.unlock();
-  for (const Progress& p : told) monitor_.report(p);
+  for (const Progress& p : reports) monitor_.report(p);
   lock.lock();
 }
 
@@ -89,12 +89,12 @@ std::thread RowsAhead::started(Shared& shared) {
   try {
     return std::thread([&shared] { make(shared); });
   } catch (const std::system_error& e) {
-    throw Error(ErrorCode::memory, std::string("The thread that makes rows cannot be started (") + e.code().message() +
-                                       ").\n  `threads=1` needs none.");
+    throw Error(ErrorCode::memory, std::string("The thread that generates rows cannot be started (") +
+                                       e.code().message() + ").\n  `threads=1` needs none.");
   }
 }
 
-// A cancellation that the caller has taken back before it was told.
+// The caller reset the cancellation before it was delivered.
 bool RowsAhead::is_late_cancellation(const Made& made) const {
   if (made.error == nullptr || monitor_.cancelled()) return false;
   try {
@@ -105,15 +105,16 @@ bool RowsAhead::is_late_cancellation(const Made& made) const {
 }
 
 bool RowsAhead::next(Table& batch) {
-  if (process_ != ::getpid()) team_.run([](int) {});  // a team that stayed in the parent says so
+  if (process_ != ::getpid())
+    team_.run([](int) {});  // reports an error if the team's threads stayed in the parent process
   Shared& s = *shared_;
   std::unique_lock lock(s.mutex);
   for (;;) {
     if (s.ready.empty() && !s.maker.joinable()) s.maker = started(s);
-    s.changed.wait(lock, [&] { return !s.ready.empty() || !s.told.empty(); });
+    s.changed.wait(lock, [&] { return !s.ready.empty() || !s.reports.empty(); });
     pass_on(lock);
     if (s.ready.empty()) continue;
-    // Before they are taken out: who takes the cancellation back gets them.
+    // Checked before rows are taken out: after a reset of the cancellation they are delivered.
     if (s.ready.front().error == nullptr && s.ready.front().more) monitor_.check_cancelled("sample");
     Made made = std::move(s.ready.front());
     s.ready.pop_front();

@@ -1,5 +1,5 @@
-// Sampling as a pipeline of two stages: a thread makes the next rows while the caller encodes and writes those before
-// them. Rows and their order are those of the stream alone; the time is that of the slower stage.
+// Sampling as a pipeline of two stages: a thread generates the next rows while the caller encodes and writes the
+// previous ones. Rows and their order are those of the plain stream; the time is that of the slower stage.
 #pragma once
 #include <sys/types.h>
 
@@ -21,14 +21,14 @@ namespace tessera {
 class RowsAhead : public RowStream {
  public:
   using Open = std::function<std::unique_ptr<RowStream>(const Monitor&)>;
-  // `open` gets the monitor of the thread; its errors are this constructor's. `monitor` gets what the thread reports
-  // by the threads that call next(). The team is that of the stream.
+  // `open` receives the monitor of the thread; its errors are thrown by this constructor. `monitor` receives the
+  // thread's reports in the threads that call next(). The team is that of the stream.
   RowsAhead(const Open& open, Team& team, const Monitor& monitor);
-  ~RowsAhead() override;  // ends what is being made
+  ~RowsAhead() override;  // stops the batch in progress
 
-  // As those of the stream: after an error, the next call goes on where the stream does.
+  // As in the stream: after an error, the next call continues where the stream does.
   bool next(Table& batch) override;
-  SampleReport report() const override { return report_; }  // up to the last rows that were handed out
+  SampleReport report() const override { return report_; }  // up to the last returned rows
 
  private:
   struct Made {
@@ -37,13 +37,13 @@ class RowsAhead : public RowStream {
     bool more = true;
     std::exception_ptr error;
   };
-  // What both threads use. After fork() the child has no second thread, and leaves all this as it is.
+  // State shared by both threads. After fork() the child has no second thread and leaves it untouched.
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;
     std::deque<Made> ready;
     int64_t rows_ready = 0;
-    std::vector<Progress> told;
+    std::vector<Progress> reports;
     bool stop = false;
     std::unique_ptr<RowStream> stream;
     std::thread maker;

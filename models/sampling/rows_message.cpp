@@ -20,8 +20,8 @@ int64_t bytes_of(const Bulk<T>& values) {
 
 }  // namespace
 
-// Rows; of each column its numbers or codes, and its texts where they are not the schema's (identifiers), behind their
-// number, or −1.
+// Rows: for each column its numbers or codes, then the number of its texts and the texts if they are not those of the
+// schema (identifiers), else −1.
 void append_message(std::string& to, const Table& rows, const Table& schema) {
   append(to, rows.rows);
   for (size_t j = 0; j < schema.columns.size(); ++j) {

@@ -1,4 +1,4 @@
-// Tables as bytes between processes that know their schema, run one version and have the same byte order.
+// Tables as bytes between processes that share a schema, a version and a byte order.
 #pragma once
 #include <string>
 
@@ -8,11 +8,11 @@ namespace tessera {
 
 void append_message(std::string& to, const Table& rows, const Table& schema);
 
-// Takes messages out of bytes, which outlive it, one after the other. Error(internal) for what is none.
+// Reads messages from bytes, which must outlive it, one after the other. Error(internal) if they are damaged.
 class RowsMessages {
  public:
   explicit RowsMessages(const std::string& bytes) : left_(bytes) {}
-  bool next(Table& rows, const Table& schema);  // false: there are no more
+  bool next(Table& rows, const Table& schema);  // false: no more messages
 
  private:
   void take(void* to, int64_t bytes);

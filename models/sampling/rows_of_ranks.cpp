@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-// Before the rows of a block.
+// Precedes the rows of a block.
 struct BlockHeader {
   int64_t bytes = 0, rows = 0, candidates = 0, settled = 0, tier = 0;
 };
@@ -45,7 +45,7 @@ int64_t RowsOfRanks::count_of(int64_t block) const {
   return std::min(range_.block, range_.count - block * range_.block);
 }
 
-// Notices of the first block stand for all.
+// Only the first block reports notices.
 std::unique_ptr<RowStream> RowsOfRanks::open(int64_t block) {
   quiet_.on_progress = block > 0 ? nullptr : std::function<void(const Progress&)>([this](const Progress& p) {
     if (std::string(p.phase) == "notice") monitor_.report(p);
@@ -107,8 +107,8 @@ void RowsOfRanks::send_block(const std::string& bytes, const SampleReport& r) {
   ranks_->send(0, bytes.data(), h.bytes);
 }
 
-// While rank 0 comes to the block that is ready, the next one is made. What fails here ends the job once the rows
-// before it are written.
+// Generates the next block while rank 0 is on its way to the one that is ready. An error here ends the job once the
+// preceding rows are written.
 void RowsOfRanks::serve() {
   const LongWait wait(*ranks_);
   std::future<void> sent;

@@ -1,8 +1,8 @@
 // Sampling: row i of the infinite table depends only on (model, seed, where, i). Its noise is keyed by i and the number
 // of the try, so any batch, thread count or offset gives the same rows. Under conditions the method proposes candidates
-// that are likely to meet them (Method::row_generator); every row written is checked against all terms. Under
+// that are likely to satisfy them (Method::row_generator); every row written is checked against all terms. Under
 // calibration a row's candidates are (i, 0), (i, 1), …: the first accepted one is the row; after a bound the most
-// likely one is taken.
+// likely one is used.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kPlainRows = 4096;                       // decoded at a time where nothing is generated
+constexpr int64_t kPlainRows = 4096;                       // rows decoded at a time if nothing is generated
 constexpr int64_t kBlock = 1024, kCalibratedBlock = 4096;  // rows searched for at a time
 constexpr int64_t kHopeless = int64_t{1} << 20;            // candidates of a block of rows without a match
 
@@ -41,7 +41,7 @@ class Rows : public RowStream {
     if (!options.where.empty()) {
       where_ = parse_where(options.where, schema_);
       if (where_.empty())
-        throw Error(ErrorCode::usage, "`where`: the condition is empty. Omit it for rows under no condition.");
+        throw Error(ErrorCode::usage, "`where`: the condition is empty. Omit it to sample without a condition.");
       check_possible(where_, *model_);
     }
     for (const std::string& rule : model_->rules.checked()) rules_.push_back(broken_where(rule, schema_));
@@ -80,7 +80,7 @@ class Rows : public RowStream {
   // The state of the search for one row of a block.
   struct Search {
     bool done = false;
-    int seen = 0;           // candidates that met the conditions
+    int seen = 0;           // candidates that satisfied the conditions
     int32_t likeliest = 0;  // the one of them with the highest weight
     float weight = 0;
   };
@@ -94,7 +94,7 @@ class Rows : public RowStream {
                                              static_cast<double>(std::max<int64_t>(report_.candidates, 1)));
   }
 
-  // Rows do not depend on the batch: where memory has no room for it, it is halved, and what failed is begun again.
+  // Rows do not depend on the batch: if it does not fit into memory, it is halved and the failed work is repeated.
   template <class F>
   void with_less_memory(F&& work) {
     for (;;) {
@@ -139,7 +139,7 @@ class Rows : public RowStream {
   // the rest of the batch. When few rows are left, several of their next tries are generated at once, never more than
   // twice what is needed.
   void search() {
-    const int64_t begin = next_, n = std::min(end_ - next_, block()), room = candidates_->batch(kBlock);
+    const int64_t begin = next_, n = std::min(end_ - next_, block()), capacity = candidates_->batch(kBlock);
     std::vector<int64_t> pending;
     for (int64_t i = 0; i < n; ++i) pending.push_back(begin + i);
     FoundRows found(schema_, begin);
@@ -147,12 +147,13 @@ class Rows : public RowStream {
     const int64_t hopeless = kHopeless / n;
     int64_t most = options_.max_tries > 0 ? options_.max_tries : std::min<int64_t>(kDefaultTries, hopeless);
     for (int64_t attempt = 0, ahead = 0; attempt < most; attempt += ahead) {
-      const int64_t fit = std::max<int64_t>(room / static_cast<int64_t>(pending.size()), 1);
+      const int64_t fit = std::max<int64_t>(capacity / static_cast<int64_t>(pending.size()), 1);
       ahead = std::min({fit, std::max<int64_t>(attempt, 1), most - attempt});
       std::vector<Candidate> tries;
       for (int64_t a = attempt; a < attempt + ahead; ++a)
         for (const int64_t row : pending) tries.push_back({row, static_cast<int32_t>(a)});
-      in_batches(tries, room, [&](const std::vector<Candidate>& batch) { consider(batch, begin, found, searches); });
+      in_batches(tries, capacity,
+                 [&](const std::vector<Candidate>& batch) { consider(batch, begin, found, searches); });
       std::erase_if(pending, [&](int64_t row) { return searches[static_cast<size_t>(row - begin)].done; });
       if (options_.max_tries == 0 &&
           std::any_of(searches.begin(), searches.end(), [](const Search& s) { return s.seen > 0; }))
@@ -163,16 +164,16 @@ class Rows : public RowStream {
       monitor_.report(
           {"sample", static_cast<double>(rows), static_cast<double>(end_ - offset_), "rows", yield_note(rows), false});
     }
-    settle(begin, searches, room, most, found);
+    choose_likeliest(begin, searches, capacity, most, found);
     next_ += n;
     ready_.push_back(found.in_order());
   }
 
   template <class F>
-  static void in_batches(const std::vector<Candidate>& all, int64_t room, F&& body) {
-    for (size_t from = 0; from < all.size(); from += static_cast<size_t>(room)) {
+  static void in_batches(const std::vector<Candidate>& all, int64_t capacity, F&& body) {
+    for (size_t from = 0; from < all.size(); from += static_cast<size_t>(capacity)) {
       const auto first = all.begin() + static_cast<std::ptrdiff_t>(from);
-      body({first, first + std::min<std::ptrdiff_t>(room, all.end() - first)});
+      body({first, first + std::min<std::ptrdiff_t>(capacity, all.end() - first)});
     }
   }
 
@@ -205,12 +206,12 @@ class Rows : public RowStream {
       ++s.seen;
       if (weights && !ends_search(candidates[k], weights->log_weight[k], weights->kept[k] > 0, s)) continue;
       s.done = true;
-      if (s.seen > kMaxTries) continue;  // settle() takes the most likely one
+      if (s.seen > kMaxTries) continue;  // choose_likeliest() takes the most likely one
       found.add(candidates[k].row, made.slice(at), Candidates::Decoded::place(at));
     }
   }
 
-  // For every decoded row, whether it meets all terms and breaks no rule.
+  // For every decoded row, whether it satisfies all terms and breaks no rule.
   std::vector<char> check_conditions(const Candidates::Decoded& made) {
     std::vector<char> all, meets, broken;
     std::vector<int64_t> failed, kept;
@@ -228,18 +229,19 @@ class Rows : public RowStream {
     return all;
   }
 
-  // Whether the s.seen-th candidate that meets the conditions ends the search for its row under calibration.
+  // Whether the s.seen-th candidate that satisfies the conditions ends the search for its row under calibration.
   static bool ends_search(const Candidate& c, float log_weight, bool kept, Search& s) {
     if (s.seen == 1 || log_weight > s.weight) s.weight = log_weight, s.likeliest = c.attempt;
     if (kept) return true;
     if (s.seen < kMaxTries) return false;
-    ++s.seen;  // beyond the bound: marks the row for settle()
+    ++s.seen;  // beyond the bound: marks the row for choose_likeliest()
     return true;
   }
 
-  // Rows whose candidates were all rejected take the most likely one; rows without a candidate that meets the
+  // Rows whose candidates were all rejected use the most likely one; rows without a candidate that satisfies the
   // conditions end the search.
-  void settle(int64_t begin, const std::vector<Search>& searches, int64_t room, int64_t most, FoundRows& found) {
+  void choose_likeliest(int64_t begin, const std::vector<Search>& searches, int64_t capacity, int64_t most,
+                        FoundRows& found) {
     std::vector<Candidate> likeliest;
     for (size_t i = 0; i < searches.size(); ++i) {
       const Search& s = searches[i];
@@ -250,7 +252,7 @@ class Rows : public RowStream {
     report_.settled += static_cast<int64_t>(likeliest.size());
     if (likeliest.empty()) return;
     candidates_->accept_all(true);
-    in_batches(likeliest, room, [&](const std::vector<Candidate>& batch) {
+    in_batches(likeliest, capacity, [&](const std::vector<Candidate>& batch) {
       const Candidates::Decoded made = candidates_->make(batch);
       for (size_t i = 0; i < batch.size(); ++i) found.add(batch[i].row, made.slice(i), Candidates::Decoded::place(i));
     });
@@ -263,17 +265,17 @@ class Rows : public RowStream {
       if (failed_[t] > failed_[rarest]) rarest = t;
     const bool rule = rarest >= where_.terms.size();
     const std::string& text = rule ? model_->rules.checked()[rarest - where_.terms.size()] : where_.terms[rarest].text;
-    // rejection meets a number of many only by chance; as a given cell it is there from the start
+    // rejection finds one number of many only by chance; a given cell has it from the start
     const bool equals =
         !rule && where_.terms[rarest].kind == WhereTerm::Kind::in && !where_.terms[rarest].numbers.empty();
     throw Error(
         ErrorCode::condition,
         fmt::format("{}: {} of {} rows were found; row {} found none in {} candidates.\n  The rare {} is \"{}\": "
-                    "{} of {} candidates met it. {}, or allow more candidates with `max_tries`.{}",
+                    "{} of {} candidates satisfied it. {}, or allow more candidates with `max_tries`.{}",
                     where_.empty() ? "sample" : "`where`", report_.rows + found, end_ - offset_, row, tries,
                     rule ? "rule" : "term", text, tried_ - failed_[rarest], tried_,
                     rule ? "Fit without this `rule`" : "Relax the condition",
-                    equals ? "\n  For rows that hold this value, write it into a CSV file and give that "
+                    equals ? "\n  To get rows with this value, write it into a CSV file and pass that "
                              "as `given` instead."
                            : ""));
   }
@@ -285,13 +287,13 @@ class Rows : public RowStream {
   int64_t next_, begun_, offset_, end_ = 0;  // next to be returned, next to be started
   Table schema_;                             // columns of the table
   Where where_;
-  std::vector<Where> rules_;                  // of each rule that rows are checked against, the rows that break it
-  std::deque<std::vector<Candidate>> ahead_;  // of plain rows: started but not decoded yet
+  std::vector<Where> rules_;                  // for each checked rule, the condition of rows that break it
+  std::deque<std::vector<Candidate>> ahead_;  // plain rows: started but not decoded yet
   Tier tier_ = Tier::off;
   std::optional<Candidates> candidates_;
   std::deque<Table> ready_;
   int64_t tried_ = 0;            // candidates checked, including those generated ahead
-  std::vector<int64_t> failed_;  // of them, the number that missed each term
+  std::vector<int64_t> failed_;  // the number of them that violated each term
   SampleReport report_;
 };
 

@@ -76,8 +76,8 @@ class SequenceRows : public RowStream {
   SampleReport report() const override { return report_; }
 
  private:
-  // Whether a number is missing or its column's atom is drawn by the units of the choice: they match its shares long
-  // before one of them is the larger one in the right steps.
+  // Draws from the choice's units whether a number is missing or equals its column's atom. Their shares are right long
+  // before the larger unit is right step by step.
   void draw_modes(const RowLayout& layout, const float* features, const std::vector<int64_t>& ids,
                   int32_t* codes) const {
     constexpr uint32_t kUse = 1;  // of Purpose::decode; 0: rare categories
@@ -118,8 +118,9 @@ std::unique_ptr<RowStream> open_sequences(std::shared_ptr<const SequenceModel> m
     throw Error(ErrorCode::usage,
                 fmt::format("sequences {} to {} + {}: offset and count must not be negative.", offset, offset, count));
   if (options.calibrate.value_or(Tier::off) != Tier::off)
-    throw Error(ErrorCode::usage, fmt::format("`calibrate={}`: sequence models are not calibrated; omit the option.",
-                                              name(*options.calibrate)));
+    throw Error(ErrorCode::usage,
+                fmt::format("`calibrate={}`: sequence models do not support calibration; omit the option.",
+                            name(*options.calibrate)));
   return std::make_unique<SequenceRows>(std::move(model), offset, count, options, team, monitor);
 }
 

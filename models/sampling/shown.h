@@ -1,4 +1,4 @@
-// Columns of the model as columns of the table: rules may make several of one, or one of several.
+// Relates columns of the model to columns of the table: rules may derive several from one, or one from several.
 #pragma once
 #include "models/fitted/row_model.h"
 #include "tables/expression/where.h"
@@ -8,14 +8,14 @@ namespace tessera {
 class ShownColumns {
  public:
   explicit ShownColumns(const RowModel& model)
-      : model_(model), table_(model.schema()), learnt_(model.encoder.schema()) {}
+      : model_(model), table_(model.schema()), learned_(model.encoder.schema()) {}
 
-  const Table& table() const { return table_; }     // columns of the table, without rows
-  const Table& learned() const { return learnt_; }  // columns of the model
-  // Whether a column of the model decides a column of the table alone; the one that does, −1: none.
+  const Table& table() const { return table_; }      // columns of the table, without rows
+  const Table& learned() const { return learned_; }  // columns of the model
+  // Whether one column of the model alone decides a column of the table; its index, or −1 if there is none.
   bool decides(int learned, int column) const;
   int source(int column) const;
-  // Whether a column of the model is a column of the table as it is.
+  // Whether a column of the model is an unchanged column of the table.
   bool shows_itself(int learned) const;
 
   // Rows of the model with the first level of every column.
@@ -25,10 +25,10 @@ class ShownColumns {
 
  private:
   const RowModel& model_;
-  Table table_, learnt_;
+  Table table_, learned_;
 };
 
-// The condition of rows that break a rule: what is missing breaks none.
+// The condition of rows that break a rule; missing values break none.
 Where broken_where(const std::string& rule, const Table& schema);
 
 }  // namespace tessera

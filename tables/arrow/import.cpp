@@ -66,8 +66,8 @@ std::vector<ColumnImport> open_columns(const ArrowSchema& schema, const GivenTyp
   }
   for (const GivenType& given : types)
     if (seen.count(given.column) == 0)
-      throw Error(ErrorCode::usage, "`types`: there is no column \"" + given.column + "\". Nearest: " +
-                                        nearest_names(given.column, names) + ".\n  Name a column of the stream.");
+      throw Error(ErrorCode::usage, "`types`: there is no column \"" + given.column + "\"." +
+                                        nearest_names(given.column, names) + "\n  Name a column of the stream.");
   return columns;
 }
 

@@ -168,9 +168,9 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
 void refuse_other_column(const std::string& name, const Table& like, const std::string& file) {
   std::vector<std::string> wanted;
   for (const Column& c : like.columns) wanted.push_back(c.name);
-  throw Error(ErrorCode::data, file + ": column \"" + name + "\" is not in the other table. Nearest in the other: " +
-                                   nearest_names(name, wanted) +
-                                   ".\n  Both tables need the same columns; their order does not matter.");
+  throw Error(ErrorCode::data, file + ": column \"" + name + "\" is not in the other table." +
+                                   nearest_names(name, wanted, " Nearest in the other: ") +
+                                   "\n  Both tables need the same columns; their order does not matter.");
 }
 
 // Columns without a name may turn out to be none (drop_unnamed): they are checked when the rows are read.
@@ -181,10 +181,9 @@ void check_columns_alike(const CsvFrame& frame, const CsvOptions& options, const
   };
   for (const Column& c : like.columns)
     if (!options.fewer_columns && !in_file(c.name))
-      throw Error(ErrorCode::data, file + ": column \"" + c.name +
-                                       "\" is missing: the other table has it. Nearest in this file: " +
-                                       nearest_names(c.name, frame.names) +
-                                       ".\n  Both tables need the same columns; their order does not matter.");
+      throw Error(ErrorCode::data, file + ": column \"" + c.name + "\" is missing: the other table has it." +
+                                       nearest_names(c.name, frame.names, " Nearest in this file: ") +
+                                       "\n  Both tables need the same columns; their order does not matter.");
   for (size_t j = 0; j < frame.names.size(); ++j) {
     const bool unnamed = (j == 0 && frame.unnamed_first) || (j + 1 == frame.names.size() && frame.unnamed_last);
     if (!options.more_columns && !unnamed && like.find(frame.names[j]) == nullptr)
@@ -195,8 +194,8 @@ void check_columns_alike(const CsvFrame& frame, const CsvOptions& options, const
 size_t column_named(const CsvFrame& frame, const std::string& column, const char* option) {
   const auto at = std::find(frame.names.begin(), frame.names.end(), column);
   if (at == frame.names.end())
-    throw Error(ErrorCode::usage, std::string(option) + ": there is no column \"" + column + "\". Nearest: " +
-                                      nearest_names(column, frame.names) + ".\n  Name a column of the header.");
+    throw Error(ErrorCode::usage, std::string(option) + ": there is no column \"" + column + "\"." +
+                                      nearest_names(column, frame.names) + "\n  Name a column of the header.");
   return static_cast<size_t>(at - frame.names.begin());
 }
 

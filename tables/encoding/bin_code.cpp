@@ -20,8 +20,8 @@ void BinCode::fit_bins(const std::vector<double>& ascending, int most) {
   double filled = 0;  // share of the bins so far
   for (int k = 0; k <= last; ++k) {
     const auto at = static_cast<size_t>(k);
-    if (k < last && points[at + 1] == points[at]) continue;  // a value that several quantiles share belongs to one bin
-    if (!body_.exact() && k == 0) continue;                  // the smallest value alone is a bin without width
+    if (k < last && points[at + 1] == points[at]) continue;  // a value shared by several quantiles belongs to one bin
+    if (!body_.exact() && k == 0) continue;                  // a bin of only the smallest value would have no width
     const double left = static_cast<double>(wanted) - static_cast<double>(ends_.size());
     if (k == last || shares[at] - filled >= (1 - filled) / left * (1 - 1e-9)) ends_.push_back(k), filled = shares[at];
   }
@@ -30,7 +30,7 @@ void BinCode::fit_bins(const std::vector<double>& ascending, int most) {
 
 bool BinCode::restore(Quantiles body, std::vector<int> ends) {
   const auto count = static_cast<int>(body.points().size());
-  // Ascending to the last point first: only then is every end a point.
+  // Strictly ascending up to the last point; this check comes first, so that every end is a valid index.
   if (ends.empty() || ends.back() != count - 1 || ends.front() < 0) return false;
   if (std::adjacent_find(ends.begin(), ends.end(), std::greater_equal<>()) != ends.end()) return false;
   for (size_t k = 1; k < ends.size(); ++k)
@@ -40,7 +40,7 @@ bool BinCode::restore(Quantiles body, std::vector<int> ends) {
   return true;
 }
 
-// Bins and spikes in one ascending order; a spike inside a bin stands before it.
+// Sorts bins and spikes into one ascending order; a spike inside a bin comes before it.
 void BinCode::arrange() {
   upper_.clear(), bin_level_.clear(), spike_level_.clear(), kind_.clear();
   size_t spike = 0;

@@ -20,7 +20,7 @@ struct ConditionTable {
   std::vector<int32_t> cond_start, width;  // [J]
   std::vector<int32_t> code;               // [J] the column of EncodedTable's codes that holds a row's value
   std::vector<int64_t> count;              // by position: rows with this value
-  // by position, of the value given its column: ln(1 + count) normalised, or count/n
+  // by position, of the value given its column: ln(1 + count) normalized, or count/n
   std::vector<double> train_probability;
   std::vector<double> sample_probability;         // by position, of the value given its column: count/n
   std::vector<double> train_joint, sample_joint;  // by position: the same times 1/J

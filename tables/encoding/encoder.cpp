@@ -13,9 +13,9 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kBlockRows = 4096;   // a unit of parallel work
-constexpr size_t kColumnsAtOnce = 16;  // neighbours in an encoded row fill whole cache lines
+constexpr size_t kColumnsAtOnce = 16;  // neighbors in an encoded row fill whole cache lines
 
-// Row r's uniform is word r mod 4 of block r / 4, whatever the blocks of work. `first` is a multiple of 4.
+// Row r's uniform number is word r mod 4 of block r / 4, for any division of work. `first` is a multiple of 4.
 void mode_uniforms(uint32_t column, int64_t first, int64_t rows, uint64_t seed, float* out) {
   for (int64_t i = 0; i < rows; i += 4) {
     const Philox p = random_words(seed, Purpose::encode, column, static_cast<uint64_t>(first + i) / 4);
@@ -77,13 +77,13 @@ void encode_bins(const BinCode& b, const ColumnCode& column, const Column& value
   if (bad >= 0) unknown(column, first + bad, "is missing");
 }
 
-// What is drawn of row i at decoding: for column `index`, by (row, try).
+// The random words for decoding row i: for column `index`, keyed by (row, try).
 Philox row_words(uint32_t index, const int64_t* row_ids, const int32_t* tries, int64_t i, uint64_t seed) {
   return random_words(seed, Purpose::decode, index, static_cast<uint64_t>(row_ids[i]),
                       tries == nullptr ? 0 : static_cast<uint32_t>(tries[i]));
 }
 
-// The rank within a bin that has the share `uniform` of what is left of it.
+// The rank within a bin at the share `uniform` of its allowed part.
 double rank_within(const std::vector<std::pair<double, double>>& left, double uniform) {
   double total = 0;
   for (const auto& [from, to] : left) total += to - from;
@@ -367,7 +367,7 @@ Table Encoder::pick(const Table& table, const std::vector<int64_t>& rows) const 
         const int32_t at = code < 0 || numbered ? code : level[static_cast<size_t>(code)];
         to.codes.push_back(code < 0 ? -1 : at < 0 || at >= own ? own : at);
       }
-    } else {  // identifiers and constants do not take part
+    } else {  // identifiers and constants are not encoded
       to.codes.assign(rows.size(), -1);
     }
     out.columns.push_back(std::move(to));
@@ -376,7 +376,7 @@ Table Encoder::pick(const Table& table, const std::vector<int64_t>& rows) const 
 }
 
 Table Encoder::schema() const {
-  // No rows, but memory that pointers may be offset into.
+  // No rows, but pointers may be offset into this memory.
   const std::vector<float> alphas(static_cast<size_t>(state_->layout.alphas()) + 1);
   const std::vector<int32_t> codes(static_cast<size_t>(state_->layout.codes()) + 1);
   Table out = decode(alphas.data(), codes.data(), nullptr, 0, 0);

@@ -1,4 +1,4 @@
-// Table ⇄ codes: mode-specific normalisation (Xu et al. 2019, §4.2), exact levels for spikes, categories, missing
+// Table ⇄ codes: mode-specific normalization (Xu et al. 2019, §4.2), exact levels for spikes, categories, missing
 // flags, dates as numbers.
 // A row becomes a few small codes per column; no one-hot matrix exists.
 #pragma once
@@ -28,7 +28,7 @@ struct Span {
   int start;   // first column of the data row
   int width;
   int cond_start;     // offset in the condition vector; −1 unless the span is a category
-  int ascending = 0;  // of a choice: how many of its first levels are numbers, ascending
+  int ascending = 0;  // of a choice: number of leading levels that are numbers, ascending
 };
 
 // Spans tile [0, data_width) in order; a numeric column is one alpha then its modes (mixture modes, then spike levels,
@@ -49,7 +49,7 @@ struct EncodedTable {
   int64_t rows = 0;
   Bulk<float> alphas;
   Bulk<int32_t> codes;
-  void relax() const { alphas.relax(), codes.relax(); }  // what lies in scratch need not stay in memory
+  void relax() const { alphas.relax(), codes.relax(); }  // parts in scratch files may leave memory
   // rows that may be read in any order before relax(); INT64_MAX in memory
   int64_t random_rows() const {
     const auto of = [&](const auto& values) {
@@ -63,21 +63,21 @@ struct EncoderOptions {
   // The encoding of a numeric column: one alpha and a choice among the modes of a mixture (rows of a table), its
   // position in its range (steps of a sequence, range_code.h), or one choice among quantile bins (bin_code.h).
   enum class Numbers { modes, range, bins } numbers = Numbers::modes;
-  int max_modes = 10;  // mixture components a numeric column may have (the paper's 10)
-  int max_bins = 128;  // and bins; a value as frequent as a mean bin becomes a level of its own
-  // a value held by this share of a numeric column's rows becomes a level of its own; 0: never
+  int max_modes = 10;  // maximum mixture components per numeric column (the paper's 10)
+  int max_bins = 128;  // maximum bins; a value as frequent as a mean bin becomes its own level
+  // a value held by this share of a numeric column's rows becomes its own level; 0: never
   double spike_share = 0.05;
   // numbers of at most this many distinct values become categories (decimals, without bins, if these repeat); 0: never
   int integer_levels = 16;
   // levels per column in the networks; rarer values share one level and are decoded by their frequencies
   int max_categories = 1000;
   uint64_t seed = 0;  // for the mixtures' k-means++ starts
-  // distinct texts that must share a property of identifiers for it to be kept; at least kRareRows
+  // distinct texts that must share a property of identifiers for it to be stored; at least kRareRows
   int64_t least_rows = kRareRows;
 };
 
-// Of bins that a condition cuts, by column of the table and level: what is left of each, as ascending intervals of the
-// rank in it, within (0, 1).
+// For bins that a condition cuts, by table column and level: the allowed parts, as ascending intervals of the rank
+// within the bin, in (0, 1).
 using BinParts = std::map<std::pair<int, int32_t>, std::vector<std::pair<double, double>>>;
 
 class Encoder {
@@ -97,28 +97,27 @@ class Encoder {
   const RowLayout& layout() const;
   const std::vector<int>& discrete_columns() const;  // table columns that have a category span, in span order
 
-  // Codes of a table with the columns it was fitted on. Which mode a value takes is drawn by responsibility, keyed by
-  // (seed, column, row).
-  // Releases each column of `table` once it is encoded, so that peak memory is one table, not two.
+  // Codes of a table with the columns it was fitted on. The mode of a value is drawn by responsibility, keyed by (seed,
+  // column, row). Releases each column of `table` once it is encoded, so that peak memory is one table, not two.
   EncodedTable encode(Table&& table, Team& team, const Monitor& monitor) const;
 
   // Rows from sampled codes. row_ids[i] (the row's number in the infinite table) keys regenerated values (identifiers,
   // rare categories), so that a row is the same in every batch. The result has all columns of the fitted table, in
   // order.
-  // tries[i] (null: 0) keys rare categories too, so that another try of a row draws another one; its identifier stays
-  // the same. Identifiers are also keyed by `condition`, the fingerprint of the rows' condition (0: none), so that
-  // samples under two conditions do not share them.
-  // Numbers of bins come from those parts of them that `parts` leaves (null: from all).
-  // `identifiers`: all, or as many as in the fitted table; whether one is missing depends on its row alone.
+  // tries[i] (null: 0) keys rare categories too: another try of a row draws another one, but keeps the identifier.
+  // Identifiers are also keyed by `condition`, the fingerprint of the rows' condition (0: none), so that samples under
+  // two conditions do not share them.
+  // Numbers of bins are drawn from the allowed `parts` (null: from whole bins).
+  // `identifiers`: all, or missing as often as in the fitted table; which rows miss one depends only on the row.
   enum class Identifiers { as_fitted, all };
   Table decode(const float* alphas, const int32_t* codes, const int64_t* row_ids, int64_t rows, uint64_t seed,
                const int32_t* tries = nullptr, uint64_t condition = 0, const BinParts* parts = nullptr,
                Identifiers identifiers = Identifiers::as_fitted) const;
 
-  // The given rows of a table it was fitted on or of decode(), with texts numbered by level; those without a level of
-  // their own share the number after the last.
+  // Selected rows of a table it was fitted on or of decode(), with texts numbered by level; those without their own
+  // level share the number after the last.
   Table pick(const Table& table, const std::vector<int64_t>& rows) const;
-  int32_t levels(int column) const;  // texts of a column that have a level of their own
+  int32_t levels(int column) const;  // texts of a column with their own level
   // The meaning of a column's codes: the modes of its numbers, then values (a bin's median); or texts.
   struct Codes {
     int code = -1, alpha = -1;         // the column's places in an encoded row; −1: none
@@ -130,14 +129,14 @@ class Encoder {
   };
   Codes codes(int column) const;
   // The numbers that decode() can return in a column: all from low to high, or only the listed ones (ascending); and
-  // whether a cell can be missing, or present. Of a column of texts schema() lists the values.
+  // whether a cell can be missing, or present. For a column of texts, schema() lists the values.
   struct Reach {
     double low = 0, high = 0;
     std::vector<double> only;
     bool missing = false, present = true;
   };
   Reach reach(int column) const;
-  // The number of a bin at rank `uniform` in (0, 1) within it; any other level's own. NaN for missing.
+  // The number of a bin at rank `uniform` in (0, 1); the value of any other level. NaN for missing.
   double number_of_level(int column, int32_t level, double uniform) const;
   // digits after the point that a column of mixture modes is rounded to, −1 for none; empty for other columns
   std::optional<int> decimals(int column) const;
@@ -146,14 +145,14 @@ class Encoder {
   // rare ones.
   Table schema() const;
 
-  // Position of a value in the condition vector, for --where: −1 if the column has no category span or the value is not
-  // a level of its own.
+  // Position of a value in the condition vector, for --where: −1 if the column has no category span or the value has
+  // no level of its own.
   int condition(const std::string& column, const std::string& value) const;
   // Whether a code of a category span represents all the rare values of its column.
   bool is_rare(const Span& span, int code) const;
 
   nlohmann::json to_json() const;
-  static Encoder from_json(const nlohmann::json& json);  // throws Error(format) on anything that does not fit
+  static Encoder from_json(const nlohmann::json& json);  // throws Error(format) if it is inconsistent
 
  private:
   struct State;

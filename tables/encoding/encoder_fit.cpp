@@ -15,8 +15,8 @@
 namespace tessera {
 namespace {
 
-constexpr double kMinSpikeRows = 3;    // in a tiny table any value has a large share; a spike is a value that repeats
-constexpr int64_t kRowsOfALevel = 10;  // on average, of numbers with decimals
+constexpr double kMinSpikeRows = 3;    // in a tiny table any value has a large share; a spike must repeat
+constexpr int64_t kRowsOfALevel = 10;  // minimum on average, for numbers with decimals
 
 void check_options(const EncoderOptions& o) {
   auto refuse = [](const std::string& what) { throw Error(ErrorCode::usage, what); };
@@ -71,7 +71,7 @@ Survey survey_numbers(const Column& column, int decimals, size_t most) {
   return s;
 }
 
-// Values of many rows get their own level. `rest`: up to two that do not.
+// Values of many rows get their own level. `rest`: up to two other values.
 struct Spikes {
   std::vector<double> values, rest;
 };
@@ -83,7 +83,7 @@ Spikes find_spikes(const Column& column, const std::vector<double>& sorted, int6
   };
   const double enough = std::max(kMinSpikeRows, share * static_cast<double>(present));
   const bool all = static_cast<int64_t>(sorted.size()) == present;
-  // From a sample of the values: candidates near the share, recounted over all values.
+  // Candidates with about the required share in a sample of the values are recounted over all values.
   const double near = all ? enough : 0.5 * share * static_cast<double>(sorted.size());
   std::vector<Run> candidates;
   for (const Run& r : runs_of(sorted)) {
@@ -157,7 +157,7 @@ void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, 
 
   std::vector<double> values = sorted_values(column.numbers, seen.present, index, o.seed);
   Spikes spikes = find_spikes(column, values, seen.present, bins ? 1.0 / o.max_bins : o.spike_share);
-  if (spikes.rest.size() <= 1) {  // one value left: its mixture would have no width
+  if (spikes.rest.size() <= 1) {  // one value is left: its mixture would have no width
     for (const double x : spikes.rest)
       spikes.values.insert(std::lower_bound(spikes.values.begin(), spikes.values.end(), x), x);
     out.code = levels(spikes.values, missing);
@@ -232,7 +232,7 @@ void fit_identifiers(const Column& column, const EncoderOptions& o, ColumnCode& 
     return;
   }
   const int64_t again = column.size() - missing - static_cast<int64_t>(texts.size());  // rows that repeat a text
-  // Counted without gaps in a part of a sample too, as if sorted; its values do not come again in a long one.
+  // A counted column is complete within a group of a sample as well, as if sorted, and its values are not reused.
   const bool counts = column.kind == kCountsRows;
   const bool sorted = counts || 10 * adjacent > 9 * again;
   IdentifierOptions options{o.least_rows, largest_of(column.arrow)};
@@ -285,18 +285,18 @@ std::vector<std::string> Encoder::narrow_identifiers(int64_t rows) const {
   for (const ColumnCode& column : state_->columns) {
     const auto* id = std::get_if<IdentifierCode>(&column.code);
     if (id == nullptr || (!id->pattern.distinct() && !id->repeats)) continue;
-    const uint64_t room = id->pattern.room(), all = static_cast<uint64_t>(rows),
+    const uint64_t capacity = id->pattern.capacity(), all = static_cast<uint64_t>(rows),
                    values = id->repeats ? id->repeats->groups_of(all) : all;
     if (id->pattern.widened())
       out.push_back(
-          fmt::format("Column \"{}\": its values take more than a fifth of all texts of their form, so new "
+          fmt::format("Column \"{}\": its values use more than a fifth of all texts of their form, so new "
                       "ones are longer: {}.",
                       column.name, id->pattern.describe()));
-    else if (values > room)
-      out.push_back(fmt::format("Column \"{}\": there are {} new values of its form, and {} have {}: {}.", column.name,
-                                grouped(static_cast<int64_t>(room)), counted(rows, "row"),
+    else if (values > capacity)
+      out.push_back(fmt::format("Column \"{}\": only {} new values of its form exist; {} have {}: {}.", column.name,
+                                grouped(static_cast<int64_t>(capacity)), counted(rows, "row"),
                                 grouped(static_cast<int64_t>(values)),
-                                id->pattern.distinct() ? "those that follow are longer" : "those that follow repeat"));
+                                id->pattern.distinct() ? "later values are longer" : "later values repeat"));
   }
   return out;
 }

@@ -77,7 +77,7 @@ ConstantCode read_constant(const Fields& f, ColumnType type) {
 
 void check_ascending(const Fields& f, const std::vector<double>& v, const char* what) {
   f.check(std::adjacent_find(v.begin(), v.end(), [](double a, double b) { return !(a < b); }) == v.end(),
-          std::string("has ") + what + " that do not ascend");
+          std::string("has ") + what + " that are not ascending");
 }
 
 LevelCode read_levels(const Fields& f, ColumnType type) {
@@ -92,9 +92,9 @@ LevelCode read_levels(const Fields& f, ColumnType type) {
       l.rare = f.texts("rare");
       l.rare_rows = f.naturals("rare_rows");
       f.check(!l.rare.empty() && l.rare_rows.size() == l.rare.size() && l.rare_rows[0] > 0,
-              "has rare texts and counts that do not fit");
+              "has rare texts and counts that do not match");
       f.check(std::is_sorted(l.rare_rows.begin(), l.rare_rows.end(), std::less_equal<>()),
-              "has counts of rare texts that do not ascend");
+              "has counts of rare texts that are not ascending");
     }
     std::vector<std::string> sorted = l.texts;
     sorted.insert(sorted.end(), l.rare.begin(), l.rare.end());
@@ -115,10 +115,10 @@ NumberCode read_numbers(const Fields& f) {
   n.exponent = static_cast<int>(f.integer("exponent", -1100, 1100));
   f.check(!n.mean.empty() && n.mean.size() <= kMaxComponents && n.stddev.size() == n.mean.size() &&
               n.offset.size() == n.mean.size(),
-          "has modes that do not fit each other");
+          "has inconsistent modes");
   f.check(std::all_of(n.stddev.begin(), n.stddev.end(), [](double d) { return d > 0; }), "has a mode without width");
   check_ascending(f, n.spikes, "spikes");
-  f.check(n.low <= n.high, "has a range that is none");
+  f.check(n.low <= n.high, "has an invalid range");
   return n;
 }
 
@@ -129,11 +129,11 @@ RangeCode read_range(const Fields& f) {
   if (r.has_atom) r.atom = f.number("atom");
   f.check(!r.has_atom || (r.low <= r.atom && r.atom <= r.high), "has an atom outside its range");
   r.decimals = static_cast<int>(f.integer("round", -1, 15));
-  f.check(r.low < r.high && r.low <= r.fill && r.fill <= r.high, "has a range that is none");
+  f.check(r.low < r.high && r.low <= r.fill && r.fill <= r.high, "has an invalid range");
   check_ascending(f, r.grid, "values");
   f.check(
       r.grid.size() <= RangeCode::kMaxGrid && (r.grid.empty() || (r.grid.front() == r.low && r.grid.back() == r.high)),
-      "has values that do not fit its range");
+      "has values outside its range");
   return r;
 }
 
@@ -146,7 +146,7 @@ BinCode read_bins(const Fields& f) {
   std::vector<int> ends;
   for (const uint64_t end : f.naturals("ends")) ends.push_back(static_cast<int>(std::min<uint64_t>(end, INT32_MAX)));
   Quantiles body = Quantiles::from(f.numbers("points"), f.numbers("shares"), f.flag("exact"));
-  f.check(b.restore(std::move(body), std::move(ends)), "has bins that do not fit its quantiles");
+  f.check(b.restore(std::move(body), std::move(ends)), "has bins that do not match its quantiles");
   return b;
 }
 
@@ -166,7 +166,7 @@ ColumnCode read_column(const Fields& f) {
   if (f.has("arrow")) {
     c.arrow = f.text("arrow");
     const auto arrow = ArrowType::parse(c.arrow);
-    f.check(arrow && fits_arrow(c.type, *arrow), "has an Arrow format that its type cannot have");
+    f.check(arrow && fits_arrow(c.type, *arrow), "has an Arrow format that does not fit its type");
   }
   const std::string coding = f.text("coding");
   if (coding == "constant") c.code = read_constant(f, c.type);
@@ -175,7 +175,7 @@ ColumnCode read_column(const Fields& f) {
   else if (coding == "range" && is_numeric(c.type)) c.code = read_range(f);
   else if (coding == "bins" && is_numeric(c.type)) c.code = read_bins(f);
   else if (coding == "identifier" && c.type == ColumnType::identifier) c.code = read_identifier(f);
-  else f.fail("is coded as \"" + coding + "\", which its type cannot be");
+  else f.fail("is coded as \"" + coding + "\", which does not fit its type");
   return c;
 }
 
@@ -208,7 +208,7 @@ Encoder Encoder::from_json(const nlohmann::json& json) {
     if (const auto* r = std::get_if<RangeCode>(&code)) width += 1 + r->width();
     if (const auto* l = std::get_if<LevelCode>(&code)) width += l->width();
     if (const auto* b = std::get_if<BinCode>(&code)) width += b->width();
-    c.check(width < INT32_MAX, "makes the rows wider than can be");
+    c.check(width < INT32_MAX, "makes the rows too wide");
   }
   f.check(number > 0, "has no columns");
   out.state_->lay_out();

@@ -15,18 +15,18 @@
 
 namespace tessera {
 
-// A column with one value, or with none: no span; the value (NaN, and no text, for none) is restored.
+// A column with one value, or with none: no span; the value (NaN or no text if there is none) is restored.
 struct ConstantCode {
   double number = kMissing;
   std::string text;
   bool missing = false;
 };
 
-// No span; regenerated, missing with the observed share.
+// No span; regenerated, and missing with the observed share.
 struct IdentifierCode {
   Identifier pattern;
   double missing_share = 0;
-  std::optional<Repeats> repeats = {};  // none: every row has a text of its own
+  std::optional<Repeats> repeats = {};  // none: every row has its own text
   bool counts_rows = false;             // kCountsRows
 };
 
@@ -52,7 +52,7 @@ struct ColumnCode {
 struct Encoder::State {
   uint64_t seed = 0;
   std::vector<ColumnCode> columns;
-  // Follow from the columns: set by lay_out().
+  // Derived from the columns by lay_out():
   RowLayout layout;
   std::vector<int> discrete;
   std::vector<int> first_alpha, first_code;  // of each column, in an encoded row

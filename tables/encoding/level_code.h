@@ -1,4 +1,4 @@
-// Encodes a column of few values as one choice: one level per value, one for all rare values, missing the last.
+// Encodes a column of few values as one choice: one level per value, one for all rare values, missing last.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -27,7 +27,7 @@ struct LevelCode {
   // equally frequent ones).
   static LevelCode of_texts(const Column& column, int64_t limit);
 
-  // Level of each of the column's values (texts) for encode(); −1 for one that has none.
+  // Level of each of the column's values (texts) for encode(); −1 if it has none.
   std::vector<int32_t> levels_of(const std::vector<std::string>& values) const;
   int32_t level_of(double number) const;  // −1: none
 

@@ -16,7 +16,7 @@ constexpr double kValidWeight = 0.005;  // modes of less weight are dropped, as 
 constexpr double kModeFloor = 1e-6;     // added to every responsibility before a mode is drawn, as the reference does
 constexpr float kAlphaLimit = 0.99f;
 constexpr int kExactGroups = 4096;          // up to this many distinct values the fit is exact, in double
-constexpr int kGroups = 8192;               // above, this many groups, in float
+constexpr int kGroups = 8192;               // beyond, this many groups, in float
 constexpr double kCovarianceFloor = 1e-10;  // in units of the column's variance
 
 // 2^e as two factors, because one may overflow: x·first·second is exact unless the result is out of range.
@@ -47,16 +47,16 @@ void NumberCode::fit_modes(std::span<const double> ascending, const NumberCodeOp
   const PowerOfTwo scale(-exponent);
   const size_t n = ascending.size();
 
-  // Standardised about the first value, whose difference to its neighbours is exact: even adjacent doubles have a
+  // Standardized about the first value, whose difference to its neighbors is exact: even adjacent doubles have a
   // width.
   const double origin = scale.times(ascending[0]);
   std::vector<double> z(n);
   double sum = 0, squares = 0;
   for (size_t i = 0; i < n; ++i) sum += z[i] = scale.times(ascending[i]) - origin;
-  const double centre = sum / static_cast<double>(n);
-  for (const double d : z) squares += (d - centre) * (d - centre);
+  const double center = sum / static_cast<double>(n);
+  for (const double d : z) squares += (d - center) * (d - center);
   const double sd = std::sqrt(squares / static_cast<double>(n));
-  for (double& d : z) d = (d - centre) / sd;
+  for (double& d : z) d = (d - center) / sd;
 
   MixtureOptions m;
   m.components = static_cast<int>(std::min<size_t>(static_cast<size_t>(o.max_modes), n));
@@ -69,7 +69,7 @@ void NumberCode::fit_modes(std::span<const double> ascending, const NumberCodeOp
   for (size_t k = 0; k < mixture.weights.size(); ++k) {
     if (mixture.weights[k] <= kValidWeight) continue;
     mixture.log_responsibilities(mixture.means[k], log_density);
-    mean.push_back(origin + (centre + mixture.means[k] * sd));
+    mean.push_back(origin + (center + mixture.means[k] * sd));
     stddev.push_back(std::sqrt(mixture.covariances[k]) * sd);
     offset.push_back(log_density[k]);
   }

@@ -1,4 +1,4 @@
-// Encodes a numeric column as one alpha and one choice: mode-specific normalisation (Xu et al. 2019, §4.2) with exact
+// Encodes a numeric column as one alpha and one choice: mode-specific normalization (Xu et al. 2019, §4.2) with exact
 // levels for spikes.
 // Choices in order: mixture modes, spikes, missing. A value under mode k has α = (x − μ_k)/(4σ_k); spikes and missing
 // have α = 0.

@@ -38,7 +38,7 @@ Quantiles Quantiles::of(std::vector<double> v) {
 
 Quantiles Quantiles::from(std::vector<double> points, std::vector<double> shares, bool exact) {
   auto need = [](bool ok) {
-    if (!ok) throw Error(ErrorCode::format, "a column's quantiles do not ascend.");
+    if (!ok) throw Error(ErrorCode::format, "a column's quantiles are not ascending.");
   };
   need(points.size() == shares.size() && points.size() <= kPoints);
   for (size_t k = 0; k < points.size(); ++k) {

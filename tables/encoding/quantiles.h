@@ -1,7 +1,7 @@
 // A column's distribution function in at most 1,001 points, and its inverse.
-// Up to kPoints distinct values are kept exactly with their shares. More are kept as quantiles at levels that are
-// denser towards both ends (so that a heavy tail keeps its shape), but never closer than kTailRows rows, because a
-// quantile of one row would be that row's value.
+// Up to kPoints distinct values are stored exactly with their shares. More values are stored as quantiles at levels
+// that are denser towards both ends (to preserve a heavy tail), but at least kTailRows rows apart from each other,
+// because a quantile of one row would be that row's value.
 #pragma once
 #include <vector>
 

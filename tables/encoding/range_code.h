@@ -1,5 +1,5 @@
 // Encodes a numeric column of sequences as one alpha: its position in the column's range, (x − low)/(high − low) in [0,
-// 1]. Neighbouring values stay neighbours; with a mixture's modes, a series that drifts from one mode to the next would
+// 1]. Neighboring values stay neighbors; with a mixture's modes, a series that drifts from one mode to the next would
 // jump. If one value is far more frequent than any other (no rain on most days), or values are missing, a choice
 // follows: a position, the atom, missing.
 #pragma once
@@ -19,13 +19,13 @@ struct RangeCode {
   // range
   std::vector<double> grid;
   bool missing = false, has_atom = false;
-  int decimals = -1;  // as NumberCode's
+  int decimals = -1;  // as in NumberCode
 
   int width() const { return missing || has_atom ? 1 + has_atom + missing : 0; }  // of the choice
 
   // From the values that are not missing, ascending, at least two distinct. The caller sets decimals and missing.
   void fit(std::span<const double> ascending);
-  // Sets the atom, if there is one: a value of at least this share, as often as any other this many times.
+  // Sets the atom, if there is one: a value with at least this share that is this many times as frequent as any other.
   static constexpr double kAtomShare = 0.25, kAtomTimes = 5;
   void find_atom(std::span<const double> ascending);
 

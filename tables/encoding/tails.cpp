@@ -8,16 +8,16 @@ namespace tessera {
 namespace {
 
 constexpr size_t kMinRows = 10 * kTailRows;
-constexpr size_t kMaxShared = 9;                   // rows of one mean: 5 to 9
-constexpr double kMinShape = -1, kMaxShape = 0.5;  // a uniform end; a tail whose variance is infinite
-// The rows of a tail that its points stand for, counted from the end; the last is where the end of about every other
-// table lies.
+constexpr size_t kMaxShared = 9;                   // rows per mean: 5 to 9
+constexpr double kMinShape = -1, kMaxShape = 0.5;  // a uniform end; a tail with infinite variance
+// The rows of a tail for which points are added, counted from the end; the last is about the median of the maximum over
+// other tables of the same size.
 constexpr std::array<double, 4> kRowsFromEnd{3, 1.5, 0.8, 0.5};
 
-// How far numbers of the outermost kTailRows lie beyond the next one: P(excess > x) = (1 + shape·x/scale)^(−1/shape).
+// Distance of the outermost kTailRows from the next number: P(excess > x) = (1 + shape·x/scale)^(−1/shape).
 struct Excess {
   double scale, shape;
-  // The excess that this number of the kTailRows exceed.
+  // The excess that is exceeded by this number of the kTailRows.
   double at(double rows) const {
     const double ratio = kTailRows / rows;
     return std::abs(shape) < 1e-6 ? scale * std::log(ratio) : scale / shape * (std::pow(ratio, shape) - 1);
@@ -37,7 +37,7 @@ Excess excess_of(F&& from_end) {
   return {mean * (1 - shape), shape};
 }
 
-// Points beyond the last one but one of `upper` ends, as they follow each other from there to the end.
+// Points beyond the last but one of `upper` ends, ordered from there to the end.
 std::vector<double> tail(std::span<const double> ascending, bool upper, double inner) {
   const size_t n = ascending.size();
   const auto from_end = [&](size_t i) { return upper ? ascending[n - 1 - i] : ascending[i]; };

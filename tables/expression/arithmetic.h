@@ -27,7 +27,7 @@ int parse_column(const std::string& text, const Table& schema, const char* what)
 // The value in a row of a batch; NaN if one of its columns is missing, or on division by 0.
 double evaluate(const Arithmetic& a, const Table& batch, size_t row);
 
-// The columns it names, ascending, each once.
+// The columns it names, in ascending order, without duplicates.
 std::vector<int> columns_of(const Arithmetic& a);
 
 // The name of a column as an expression writes it: bare, or in double quotes.

@@ -49,7 +49,7 @@ int known_column(const WhereScanner& scan, const WhereToken& token, const Table&
     for (const Column& c : schema.columns) names.push_back(c.name);
     throw Error(ErrorCode::condition,
                 fmt::format("{}: the table has no column \"{}\".{} Its {}: {}.", scan.what(), token.text,
-                            names.size() < 2 ? "" : " Nearest: " + nearest_names(token.text, names) + ".",
+                            names.size() < 2 ? "" : nearest_names(token.text, names),
                             counted(static_cast<int64_t>(names.size()), "column"), listed_names(schema)));
   }
   const Column& c = schema.columns[static_cast<size_t>(found)];

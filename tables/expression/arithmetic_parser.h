@@ -11,7 +11,7 @@ namespace tessera {
 
 inline constexpr int kDeepest = 64;  // maximum nesting of parentheses and signs
 
-// The first twelve, in a message.
+// The first twelve values, for a message.
 std::string listed(const std::vector<std::string>& values);
 
 // The column a token names, ignoring case if no column has exactly this name; −1 if there is none, or several.

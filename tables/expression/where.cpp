@@ -22,10 +22,6 @@
 namespace tessera {
 namespace {
 
-std::string nearest(const std::string& wanted, const std::vector<std::string>& known) {
-  return known.empty() ? "" : " Nearest: " + nearest_names(wanted, known) + ".";
-}
-
 // LIKE of SQL: % is any text, also none, and _ one character.
 bool is_like(std::string_view text, std::string_view pattern) {
   const auto after_character = [&](size_t i) {
@@ -145,7 +141,7 @@ class Parser {
     else t.negated = !t.negated;
   }
 
-  // A comparison of arithmetic, or of two columns of texts.
+  // A comparison of arithmetic, or of two text columns.
   WhereTerm relation() {
     WhereTerm t;
     if (const int column = text_column(); column >= 0) return text_relation(column);
@@ -178,7 +174,7 @@ class Parser {
     return op;
   }
 
-  // The column of texts that the term begins with; −1 if it begins with something else.
+  // The text column that the term begins with; −1 if it begins with anything else.
   int text_column() const {
     const int column = column_named(scan_.peek(), schema_);
     return column >= 0 && !is_numeric(schema_.columns[static_cast<size_t>(column)].type) ? column : -1;
@@ -201,7 +197,7 @@ class Parser {
     return t;
   }
 
-  // An equality of a column of numbers with a calculation holds to the column's digits.
+  // Equality of a numeric column with a calculation is tested to the column's digits.
   double half_unit(const WhereTerm& t) const {
     if (t.left.is_column() == t.right.is_column() || t.left.instant) return 0;
     const Column& c = schema_.columns[static_cast<size_t>((t.left.is_column() ? t.left : t.right).column)];
@@ -277,7 +273,7 @@ class Parser {
   void pattern(WhereTerm& t) {
     const Column& c = of(t);
     const WhereToken v = literal(c);
-    if (is_numeric(c.type)) reject(c, "holds no texts, which \"like\" compares. Use a range.");
+    if (is_numeric(c.type)) reject(c, "does not hold texts. \"like\" compares texts; use a range.");
     t.kind = WhereTerm::Kind::like;
     t.values = {v.text};
     if (std::none_of(c.values.begin(), c.values.end(), [&](const std::string& x) { return is_like(x, v.text); }))
@@ -304,7 +300,8 @@ class Parser {
     const WhereToken v = literal(c);
     if (!is_numeric(c.type)) return t.values.push_back(known_value(c, v));
     const double x = number(c, v);
-    if (std::floor(x) != x && is_whole(c)) reject(c, fmt::format("holds {}, never {}.", kind_of(c).holds, v.text));
+    if (std::floor(x) != x && is_whole(c))
+      reject(c, fmt::format("holds {}, so it never equals {}.", kind_of(c).holds, v.text));
     if (as_written(c, x) != x) {
       std::string written;
       NumberWriter(c).write(x, written);
@@ -320,7 +317,7 @@ class Parser {
       if (c.type == ColumnType::boolean && lower_case(known) == lower_case(v.text)) return known;
       if (v.kind == WhereToken::Kind::number && read_finite(known, a) && read_finite(v.text, b) && a == b) return known;
     }
-    reject(c, fmt::format("has no value \"{}\".{} It has {} value{}: {}.", v.text, nearest(v.text, c.values),
+    reject(c, fmt::format("has no value \"{}\".{} It has {} value{}: {}.", v.text, nearest_names(v.text, c.values),
                           c.values.size(), c.values.size() == 1 ? "" : "s", listed(c.values)));
   }
 
@@ -391,18 +388,18 @@ class Parser {
 // Sums of decimals differ from the decimal of the sum in their last bits; dates are days, and a millisecond is 1.2e-8.
 bool related(const WhereTerm& t, double left, double right) {
   const double bits = t.left.instant ? 1e-8 : 1e-12 * std::max(std::abs(left), std::abs(right));
-  const double apart = left - right, near = std::max(bits, t.tolerance * (1 + 1e-6));
+  const double difference = left - right, near = std::max(bits, t.tolerance * (1 + 1e-6));
   switch (t.relation) {
-    case WhereTerm::Relation::equal: return std::abs(apart) <= near;
-    case WhereTerm::Relation::unequal: return std::abs(apart) > near;
-    case WhereTerm::Relation::less: return apart < -bits;
-    case WhereTerm::Relation::less_equal: return apart <= bits;
-    case WhereTerm::Relation::greater: return apart > bits;
-    default: return apart >= -bits;
+    case WhereTerm::Relation::equal: return std::abs(difference) <= near;
+    case WhereTerm::Relation::unequal: return std::abs(difference) > near;
+    case WhereTerm::Relation::less: return difference < -bits;
+    case WhereTerm::Relation::less_equal: return difference <= bits;
+    case WhereTerm::Relation::greater: return difference > bits;
+    default: return difference >= -bits;
   }
 }
 
-// Whether a row meets a term on two sides; a missing value on either meets none, negated or not.
+// Whether a row satisfies a term on two sides; with a missing value on either side it does not, negated or not.
 bool meets_sides(const WhereTerm& t, const Table& batch, size_t row) {
   if (t.kind == WhereTerm::Kind::same_text) {
     const Column& left = batch.columns[static_cast<size_t>(t.left.column)];
@@ -512,7 +509,7 @@ void match_where(const Where& where, const Table& batch, std::vector<char>& keep
     const auto meets = null_wanted || any_value ? std::function<bool(size_t)>() : matcher(term, column);
     for (size_t i = 0; i < rows; ++i) {
       const bool missing = column.is_missing(static_cast<int64_t>(i));
-      // A missing value meets no comparison, including != and not in.
+      // A missing value satisfies no comparison, not even != and not in.
       note(i, null_wanted ? missing : !missing && (any_value || meets(i) != term.negated));
     }
   }

@@ -1,8 +1,8 @@
 // --where and rules: exact conditions on any columns. Terms joined by `and`, `or`, `not` and parentheses: col = v,
 // col != v, col in (v, …), <, <=, >, >=, between v and w, like 'pattern', is null, is not null; arithmetic on both
 // sides of a comparison.
-// Names with other than letters, digits, _ in double quotes; texts and dates in single quotes ('' is a quote); numbers
-// bare.
+// Names that contain other characters than letters, digits and _ are in double quotes; texts and dates in single quotes
+// ('' is a quote); numbers are bare.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -19,8 +19,8 @@ struct Where;
 struct WhereTerm {
   enum class Kind { in, not_in, range, like, is_null, not_null, compare, same_text, any };
   enum class Relation { equal, unequal, less, less_equal, greater, greater_equal };
-  // Index in the schema; −1: compare and same_text, which have their columns in left and right, and alternatives that
-  // more than one column decides.
+  // Index in the schema; −1 for compare and same_text, which have their columns in left and right, and for alternatives
+  // over several columns.
   int column = -1;
   Kind kind = Kind::in;
   std::string text;                 // the term as written, for messages
@@ -32,7 +32,7 @@ struct WhereTerm {
   Arithmetic left, right;  // compare; same_text: two text columns
   std::string left_text, right_text;
   Relation relation = Relation::equal;
-  double tolerance = 0;             // compare: of an equality, half a unit of the last digit of the column on one side
+  double tolerance = 0;             // compare: for an equality, half a unit of the column's last digit
   std::vector<Where> alternatives;  // any: met if one of them is
 };
 
@@ -44,7 +44,7 @@ struct Where {
 
 std::vector<double> numbers_of(const WhereTerm& term);  // numbers in the term, ends of a range included
 std::vector<int> columns_of(const WhereTerm& term);     // ascending, each once
-// What a term says of one column alone: every row that meets the term meets this. Nothing if it leaves the column free.
+// The condition that a term implies for one column alone. None if the term does not restrict the column.
 std::optional<WhereTerm> projected(const WhereTerm& term, int column);
 
 // Parses against a schema (columns, types, values). Throws Error(condition) for an unknown column or value (with the

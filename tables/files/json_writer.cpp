@@ -25,7 +25,7 @@ std::string json_text(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Of columns that hold texts, those whose texts may stand without quotes.
+// Which texts of a column may be written without quotes.
 enum class Bare { none, booleans, values };
 
 Bare bare_of(const Column& column, const CsvStyle& style, bool was_string) {
@@ -34,7 +34,7 @@ Bare bare_of(const Column& column, const CsvStyle& style, bool was_string) {
   return column.type == ColumnType::boolean ? Bare::booleans : Bare::none;
 }
 
-// A text that is a JSON value by itself: the number or boolean it was read from.
+// A text that is itself a JSON value: the number or boolean it was read from.
 std::string value_of(const std::string& text, Bare bare) {
   if (bare == Bare::none) return json_text(text);
   for (const char* word : {"true", "false"})

@@ -26,7 +26,7 @@ const Opened& opened() {
     const FilesApi* api = reinterpret_cast<FilesEntry>(plugin.entry)();
     if (api == nullptr || api->abi != kFilesAbi)
       out.reason = fmt::format(
-          "{} does not belong to this library: it has version {} of the interface between the two, this library "
+          "{} does not belong to this library: it has version {} of the plugin interface, this library "
           "version {}. Build both together.",
           out.path, api == nullptr ? 0 : api->abi, kFilesAbi);
     else out.api = api;

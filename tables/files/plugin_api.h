@@ -15,14 +15,14 @@ enum class FilesStatus : int { ok, data, io, memory, stopped, failed };
 
 enum class FileKind : int { csv, parquet, arrow_file, arrow_stream };  // csv never reaches the plugin
 
-// Receives the bytes of a file. False: stop; the owner of the sink knows why.
+// Receives the bytes of a file. False: stop; the owner of the sink knows the reason.
 struct FileSink {
   void* self;
   bool (*write)(void* self, const void* bytes, int64_t count);
 };
 
 // A sample of the rows, drawn evenly: all rows of all files are divided into `keep` intervals of equal length, and one
-// row of each is taken, keyed by the seed.
+// row of each is drawn with the seed.
 struct FileSample {
   int64_t all = 0, keep = 0;  // rows of all files together, rows wanted of them
   uint64_t seed = 0;
@@ -32,16 +32,15 @@ struct FileSample {
 struct FilesApi {
   int abi;                   // kFilesAbi; checked before anything else is read
   const char* name;          // "Arrow C++ 26.0.1"
-  const char* (*message)();  // of the last call of this thread that was not ok: a sentence
+  const char* (*message)();  // of the last failed call of this thread: a sentence
 
-  // A file as a stream that holds one batch at a time, whatever the size of the file. Batches are checked: offsets and
-  // indices lie within their buffers.
-  // sample: null for every row.
+  // A file as a stream that holds one batch at a time, for files of any size. Batches are checked: offsets and indices
+  // lie within their buffers. sample: null for every row.
   FilesStatus (*read)(const char* path, FileKind kind, const FileSample* sample, ArrowArrayStream* out);
-  // The number of rows stated in a file, without reading them; −1 if only reading would tell.
+  // The number of rows stated in a file, without reading them; −1 if the file does not state it.
   FilesStatus (*rows)(const char* path, FileKind kind, int64_t* rows);
-  // Takes all rows and always releases the stream. Holds one row group. If `rows` fails, its message is message() and
-  // its error number *rows_error.
+  // Consumes all rows and always releases the stream. Holds one row group. If `rows` fails, its message is message()
+  // and its error number *rows_error.
   FilesStatus (*write)(ArrowArrayStream* rows, FileKind kind, const FileSink* sink, int64_t* written, int* rows_error);
 };
 

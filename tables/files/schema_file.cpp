@@ -30,7 +30,7 @@ class SchemaReader {
     std::ostringstream bytes;
     bytes << file.rdbuf();
     const Json json = Json::parse(bytes.str(), nullptr, false);
-    if (json.is_discarded()) fail("it is not JSON.", "Check its commas, quotes and brackets.");
+    if (json.is_discarded()) fail("the file is not valid JSON.", "Check its commas, quotes and brackets.");
     check_keys(json, "the file", {"$schema", "columns", "missing", "rules"});
     if (json.contains("missing"))
       for (const Json& word : list(json, "missing")) options_.missing.push_back(text(word, "\"missing\""));
@@ -50,9 +50,8 @@ class SchemaReader {
     if (!json.is_object()) fail(what + " is not an object.", "Write it as { … }.");
     for (const auto& item : json.items())
       if (std::find(known.begin(), known.end(), item.key()) == known.end())
-        fail(fmt::format("{} has \"{}\", which means nothing here. Nearest: {}.", what, item.key(),
-                         nearest_names(item.key(), known)),
-             "docs/data/schema.md lists what a schema file holds.");
+        fail(fmt::format("{} has the unknown entry \"{}\".{}", what, item.key(), nearest_names(item.key(), known)),
+             "docs/data/schema.md lists the entries of a schema file.");
   }
 
   const Json& list(const Json& json, const char* key) const {
@@ -61,7 +60,7 @@ class SchemaReader {
   }
 
   std::string text(const Json& json, const std::string& what) const {
-    if (!json.is_string()) fail(what + " holds something that is not a text.", "Put it in double quotes.");
+    if (!json.is_string()) fail(what + " is not a text.", "Put it in double quotes.");
     return json.get<std::string>();
   }
 
@@ -69,7 +68,7 @@ class SchemaReader {
     check_keys(json, "a column", {"name", "type", "format", "rare_categories", "reason"});
     if (!json.contains("name")) fail("a column has no \"name\".", "Give every column the name it has in the table.");
     const std::string name = text(json["name"], "\"name\""), place = fmt::format("column \"{}\": ", name);
-    if (!seen.insert(name).second) fail(place + "it is there twice.", "Keep one of the two.");
+    if (!seen.insert(name).second) fail(place + "it occurs twice.", "Keep one of the two.");
     ColumnType type = ColumnType::category;
     if (json.contains("type")) {
       const std::string given = text(json["type"], place + "\"type\"");
@@ -87,11 +86,11 @@ class SchemaReader {
   }
 
   int64_t least_rows(const Json& json, const std::string& place) const {
-    constexpr int64_t kMost = 1'000'000;
+    constexpr int64_t kMaxRareRows = 1'000'000;
     if (json == "keep") return 1;
-    if (!json.is_number_integer() || json.get<int64_t>() < 1 || json.get<int64_t>() > kMost)
+    if (!json.is_number_integer() || json.get<int64_t>() < 1 || json.get<int64_t>() > kMaxRareRows)
       fail(place + "\"rare_categories\" is neither \"keep\" nor a whole number from 1.",
-           "It is the number of rows that a value needs to be learned.");
+           "It is the number of rows that must share a value for it to be learned.");
     return json.get<int64_t>();
   }
 
@@ -117,7 +116,7 @@ std::string schema_text(std::string_view inspected) {
     return schema.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
   } catch (const Json::exception& e) {
     throw Error(ErrorCode::format, std::string("This is not the description of a table: ") + e.what() +
-                                       ".\n  Give the JSON of tessera_inspect() as it is.");
+                                       ".\n  Pass the JSON of tessera_inspect() unchanged.");
   }
 }
 

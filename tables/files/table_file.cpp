@@ -20,8 +20,8 @@
 namespace tessera {
 namespace {
 
-// Arrow's message on one line, without a final full stop, which ours adds.
-std::string said(const char* why) {
+// Arrow's message on one line, without the final full stop, which is added later.
+std::string arrow_message(const char* why) {
   std::string line = why == nullptr ? "" : why;
   line = line.substr(0, line.find('\n'));
   while (!line.empty() && (line.back() == '.' || line.back() == ' ')) line.pop_back();
@@ -29,7 +29,7 @@ std::string said(const char* why) {
 }
 
 [[noreturn]] void fail(const FilesApi& api, FilesStatus status, const std::string& path) {
-  const std::string why = said(api.message());
+  const std::string why = arrow_message(api.message());
   switch (status) {
     case FilesStatus::memory: throw Error(ErrorCode::memory, path + ": there is not enough memory: " + why + ".");
     case FilesStatus::io: throw Error(ErrorCode::io, path + ": " + why + ".");
@@ -45,10 +45,10 @@ std::string format_of(const ArrowSchema& s) {
   return s.dictionary == nullptr ? s.format : std::string("dictionary of ") + s.dictionary->format;
 }
 
-// The second file must match the first: one stream has one schema.
+// Files must match: one stream has one schema.
 void check_same(const ArrowSchema& first, const ArrowSchema& here, const std::string& path) {
   const std::string way_out =
-      "\n  Files that are read together need the same columns, of the same types, in the same order.";
+      "\n  Files that are read together need the same columns, with the same types, in the same order.";
   if (here.n_children != first.n_children)
     throw Error(ErrorCode::data, fmt::format("{}: it has {} columns, the previous files {}.{}", path, here.n_children,
                                              first.n_children, way_out));
@@ -64,7 +64,7 @@ void check_same(const ArrowSchema& first, const ArrowSchema& here, const std::st
   }
 }
 
-// The files one after the other.
+// The files, one after the other.
 class Chain {
  public:
   Chain(std::vector<std::string> paths, const RowSample& sample, std::function<void(int64_t, bool)> progress)
@@ -77,7 +77,7 @@ class Chain {
   Chain& operator=(const Chain&) = delete;
 
   static int get_schema(ArrowArrayStream* s, ArrowSchema* out) {
-    // Of the current file: all are the same.
+    // The schema of the current file: all are the same.
     return guarded(s, [&](Chain& c) {
       if (const int error = c.current_.value.get_schema(&c.current_.value, out)) c.fail_stream(error);
     });
@@ -136,10 +136,10 @@ class Chain {
     const ErrorCode code = error == ENOMEM ? ErrorCode::memory : error == EIO ? ErrorCode::io : ErrorCode::data;
     throw Error(code,
                 fmt::format("{}: {}.\n  The file is damaged, or has unsupported contents; write it again, or as CSV.",
-                            path(), said(why)));
+                            path(), arrow_message(why)));
   }
 
-  // No sampling if the files have no more rows than that.
+  // No sampling if the files have no more rows than requested.
   void plan_sample(const RowSample& sample) {
     for (const std::string& file : paths_) {
       open_to_read(file);
@@ -150,7 +150,7 @@ class Chain {
       if (rows < 0)
         throw Error(ErrorCode::unsupported, file +
                                                 ": `max_rows` needs the number of rows, which an Arrow stream does not "
-                                                "state.\n  Write it as Parquet or as an Arrow file.");
+                                                "state.\n  Write the table as Parquet or as an Arrow file.");
       first_rows_.push_back(sample_.all);
       sample_.all += rows;
     }
@@ -185,7 +185,7 @@ class Chain {
   std::string error_;
 };
 
-// Writes bytes into an atomic file; exceptions are kept until the plugin has returned.
+// Writes bytes into an atomic file; exceptions are held until the plugin has returned.
 struct Sink {
   AtomicFile& file;
   std::exception_ptr error;
@@ -221,7 +221,7 @@ FileKind kind_of_input(const std::string& path) {
 
 namespace {
 
-// A pipe or a device: its name says nothing.
+// A pipe or a device: its name has no meaning.
 bool is_stream(const std::string& path) {
   std::error_code none;
   return path == "-" || std::filesystem::is_other(path, none);
@@ -244,9 +244,10 @@ FileKind kind_of_output(const std::string& path) {
   std::string text, arrow;
   for (const TextFormat& format : kTextFormats) text += fmt::format("{}, ", format.ending);
   for (const auto& [known, kind] : kArrowEndings) arrow += fmt::format(", {}", known);
-  throw Error(ErrorCode::usage,
-              fmt::format("{}: files that end in {} are not written.\n  Endings are {}each also with .gz or .zst{}.",
-                          path, path.substr(path.rfind('/') + 1 + dot), text, arrow));
+  throw Error(
+      ErrorCode::usage,
+      fmt::format("{}: the ending {} is not supported for output.\n  Endings are {}each also with .gz or .zst{}.", path,
+                  path.substr(path.rfind('/') + 1 + dot), text, arrow));
 }
 
 void check_is_text(const std::string& path) {
@@ -268,7 +269,7 @@ void check_is_text(const std::string& path) {
     fail("a zip file or a spreadsheet", "Save the sheet as CSV, or extract the file.");
   // safetensors: the header's length in eight bytes, then JSON
   if (start.size() > 8 && start.substr(8).starts_with("{\"__metadata__\""))
-    fail("a model file", "Sample rows from it, and give those.");
+    fail("a model file", "Sample rows from it, and pass those.");
 }
 
 std::vector<std::string> expand_paths(const std::vector<std::string>& patterns) {
@@ -286,7 +287,8 @@ std::vector<std::string> expand_paths(const std::vector<std::string>& patterns) 
     if (failed != 0)
       throw Error(
           ErrorCode::io,
-          pattern + ": no file matches this.\n  Check the spelling; relative paths start in the current directory.");
+          pattern +
+              ": no file matches this name.\n  Check the spelling; relative paths start in the current directory.");
   }
   return out;
 }
@@ -310,10 +312,9 @@ int64_t write_arrow_file(ArrowArrayStream* rows, const std::string& path, bool o
   if (sink.error) std::rethrow_exception(sink.error);
   if (rows_error != 0) throw Error(code_of(rows_error), api.message());
   if (status == FilesStatus::data)
-    throw Error(
-        ErrorCode::data,
-        fmt::format("{}: these rows cannot be written to this kind of file: {}.\n  Write CSV, or cast the column.",
-                    path, said(api.message())));
+    throw Error(ErrorCode::data,
+                fmt::format("{}: these rows cannot be written in this format: {}.\n  Write CSV, or cast the column.",
+                            path, arrow_message(api.message())));
   if (status != FilesStatus::ok) fail(api, status, path);
   file.commit();
   return written;

@@ -11,17 +11,18 @@
 
 namespace tessera {
 
-// By its first bytes. A file that cannot be read, standard input and anything else counts as CSV, whose reader reports
+// By the first bytes. A file that cannot be read, standard input and anything else counts as CSV, whose reader reports
 // errors.
 FileKind kind_of_input(const std::string& path);
 // By its extension: .parquet · .arrow, .feather, .ipc · .arrows; csv for text: .csv, .tsv, .tab, .txt, .json, .jsonl,
 // .ndjson, each also with .gz or .zst, a path without extension, pipes and "-". Error(usage) for any other extension.
 FileKind kind_of_output(const std::string& path);
 
-// Throws Error(data) with the remedy if a file is a spreadsheet, or compressed otherwise than by gzip or Zstandard.
+// Throws Error(data) with a remedy if a file is a spreadsheet, or compressed by anything but gzip or Zstandard.
 void check_is_text(const std::string& path);
 
-// Names with * ? [ ] that are not a file's name become the files they match, sorted. Error(io) if none matches.
+// Names with * ? [ ] that are not a file's name are replaced by the files they match, sorted. Error(io) if none
+// matches.
 std::vector<std::string> expand_paths(const std::vector<std::string>& patterns);
 
 // Opens Parquet and Arrow files with the same columns as one stream, with one batch at a time in memory.

@@ -5,7 +5,8 @@
 namespace tessera {
 namespace {
 
-constexpr uint64_t kBlocksAhead = 4;  // that the width of the largest number has room for, or else one more digit
+constexpr uint64_t kBlocksAhead =
+    4;  // that must fit into the width of the largest number; otherwise one more digit is used
 
 uint64_t power_of_ten(int digits) {
   uint64_t power = 1;
@@ -38,11 +39,11 @@ NumberCounter::NumberCounter(uint64_t low, uint64_t high, uint64_t rows, int wid
 }
 
 uint64_t NumberCounter::at(uint64_t row, uint64_t block) const {
-  const uint64_t blocks = std::max<uint64_t>(room() / rows_, 1);
+  const uint64_t blocks = std::max<uint64_t>(capacity() / rows_, 1);
   if (!fixed_ && block < kSeedBlocks)
     if (const uint64_t number = high_ + 1 + block * rows_ + row; number <= limit_) return number;
-  if (row >= room()) return last_ + 1 + (row - room());
-  const uint64_t turn = (block % blocks * rows_ + row) % room();
+  if (row >= capacity()) return last_ + 1 + (row - capacity());
+  const uint64_t turn = (block % blocks * rows_ + row) % capacity();
   return turn < above() ? high_ + 1 + turn : first_ + (turn - above());
 }
 

@@ -36,15 +36,15 @@ void FreshIndices::leave_out(const std::vector<uint64_t>& taken) {
   if (free_.empty()) buckets_ = 1, free_ = {0};
 }
 
-uint64_t FreshIndices::room() const { return free_.size() * (size_ / buckets_); }
+uint64_t FreshIndices::capacity() const { return free_.size() * (size_ / buckets_); }
 
 uint64_t FreshIndices::at(uint64_t i, uint64_t key) const {
-  const uint64_t turn = Permutation(room(), key)(i % room());
+  const uint64_t turn = Permutation(capacity(), key)(i % capacity());
   const uint64_t place = free_[turn % free_.size()] + buckets_ * (turn / free_.size());
   return Permutation(size_, salt_).inverse(place);
 }
 
-// The buckets as hexadecimal digits, four to a digit, the lowest bit first; a set bit is a free bucket.
+// The buckets as hexadecimal digits, four per digit, the lowest bit first; a set bit is a free bucket.
 nlohmann::json FreshIndices::to_json() const {
   std::string bits((buckets_ + 3) / 4, '0');
   std::vector<uint8_t> digits(bits.size());

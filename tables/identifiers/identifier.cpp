@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// The uses of Purpose::identifier; those of repeats.cpp follow.
+// Uses of Purpose::identifier; those of repeats.cpp follow.
 enum Use : uint32_t { kOfCondition = 1, kOfColumn = 2, kShape = 3, kFreePlaces = 4 };
 
 uint64_t word_pair(const Philox& p, int i) { return (static_cast<uint64_t>(p.word[i]) << 32) | p.word[i + 1]; }
@@ -36,7 +36,7 @@ IdentifierKey identifier_key(uint64_t seed, uint64_t condition, uint64_t column)
 uint64_t Identifier::Places::plan() {
   uint64_t size = 1;
   spelled_from = alphabet.size();
-  while (spelled_from > 0 && size <= FreshIndices::kMost / alphabet[spelled_from - 1].size())
+  while (spelled_from > 0 && size <= FreshIndices::kMaxSize / alphabet[spelled_from - 1].size())
     size *= alphabet[--spelled_from].size();
   return size;
 }
@@ -54,16 +54,16 @@ bool Identifier::Places::index_of(std::u32string_view text, uint64_t& index) con
 
 std::string Identifier::text(uint64_t row, const IdentifierKey& key) const {
   if (kind_ != Kind::places) {
-    const uint64_t n = kind_ == Kind::sequence               ? counter_.at(row, key.block)
-                       : distinct_ && row >= numbers_.room() ? beyond() + (row - numbers_.room())
-                                                             : low_ + numbers_.at(row, key.order);
+    const uint64_t n = kind_ == Kind::sequence                   ? counter_.at(row, key.block)
+                       : distinct_ && row >= numbers_.capacity() ? beyond() + (row - numbers_.capacity())
+                                                                 : low_ + numbers_.at(row, key.order);
     std::string digits = std::to_string(n);
     if (digits.size() < static_cast<size_t>(digits_))
       digits.insert(0, static_cast<size_t>(digits_) - digits.size(), '0');
     return prefix_ + digits + suffix_;
   }
-  // In every `weights` successive rows each shape has its weight of them, in a secret order. So a shape's own rows are
-  // numbered without gaps, and need room for no others.
+  // In every `weights` successive rows, each shape has `weight` of them, in a secret order. So a shape's own rows are
+  // numbered without gaps, and its capacity is used by no other shape.
   const uint64_t weights = all_weights();
   uint64_t turn = row % weights;
   if (places_.size() > 1) {
@@ -75,7 +75,7 @@ std::string Identifier::text(uint64_t row, const IdentifierKey& key) const {
 
   const Places& p = places_[shape];
   std::u32string out(p.alphabet.size(), U' ');
-  const uint64_t in_shape = row / weights * p.weight + turn, again = distinct_ ? in_shape / p.indices.room() : 0;
+  const uint64_t in_shape = row / weights * p.weight + turn, again = distinct_ ? in_shape / p.indices.capacity() : 0;
   uint64_t index = p.indices.at(in_shape, key.order);
   for (size_t i = p.alphabet.size(); i-- > p.spelled_from;) {
     out[i] = p.alphabet[i][index % p.alphabet[i].size()];
@@ -97,10 +97,10 @@ uint64_t Identifier::beyond() const {
   return power;
 }
 
-uint64_t Identifier::room() const {
-  if (kind_ == Kind::sequence) return counter_.room();
-  if (kind_ == Kind::number) return numbers_.room();
-  uint64_t least = FreshIndices::kMost;
+uint64_t Identifier::capacity() const {
+  if (kind_ == Kind::sequence) return counter_.capacity();
+  if (kind_ == Kind::number) return numbers_.capacity();
+  uint64_t least = FreshIndices::kMaxSize;
   for (const Places& p : places_) least = std::min(least, rows_of(p, all_weights()));
   return least;
 }
@@ -111,12 +111,12 @@ uint64_t Identifier::all_weights() const {
   return weights;
 }
 
-// Rows of the column that use up the shape: whole blocks, so that a short last one cannot take more than its share.
+// Rows of the column that exhaust the shape: whole blocks, so that a short last block cannot take more than its share.
 uint64_t Identifier::rows_of(const Places& p, uint64_t weights) {
-  if (p.weight == weights) return p.indices.room();
-  const unsigned __int128 blocks = p.indices.room() / p.weight;
-  const unsigned __int128 rows = blocks == 0 ? p.indices.room() : blocks * weights;
-  return static_cast<uint64_t>(std::min<unsigned __int128>(rows, FreshIndices::kMost));
+  if (p.weight == weights) return p.indices.capacity();
+  const unsigned __int128 blocks = p.indices.capacity() / p.weight;
+  const unsigned __int128 rows = blocks == 0 ? p.indices.capacity() : blocks * weights;
+  return static_cast<uint64_t>(std::min<unsigned __int128>(rows, FreshIndices::kMaxSize));
 }
 
 std::string Identifier::describe() const {

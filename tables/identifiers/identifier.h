@@ -1,10 +1,10 @@
 // Identifiers are not learned but regenerated: the pattern of the column (a number after a prefix, a continuing
-// sequence, or characters by place, such as UUIDs, hashes, codes, mail addresses, names) is filled by a secret
-// permutation of the row's number, so that no two rows share one while the pattern has room.
+// sequence, or characters by place, such as UUIDs, hashes, codes, e-mail addresses, names) is filled by a secret
+// permutation of the row's number, so that no two rows share one up to the capacity of the pattern.
 //
-// A pattern holds only what at least `least` distinct texts share, and anything more specific than classes of
-// characters only while it has room for more texts: five times as many, or twice where texts repeat. So it contains no
-// training text, and generates none except by chance: see fresh_indices.h.
+// A pattern holds only properties that at least `least` distinct texts share, and more than classes of characters only
+// if it has the capacity for more texts: five times as many, or twice if texts repeat. So it contains no training text,
+// and generates none except by chance: see fresh_indices.h.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -31,23 +31,23 @@ uint64_t fingerprint_of(std::string_view text);  // of a column's name, of a con
 IdentifierKey identifier_key(uint64_t seed, uint64_t condition, uint64_t column);
 
 struct IdentifierOptions {
-  int64_t least = kRareRows;                 // distinct texts that must share a property for it to be kept
+  int64_t least = kRareRows;                 // distinct texts that must share a property for it to be stored
   uint64_t highest = NumberCounter::kLimit;  // the largest number that the column's type has
-  std::optional<TextKind> kind = {};         // what the texts are, where it is known
+  std::optional<TextKind> kind = {};         // the kind of the texts, if known
 };
 
 class Identifier {
  public:
-  // The pattern of distinct texts; rows[i] hold text i. Empty rows: one each. If no text repeats, no regenerated one
+  // The pattern of distinct texts; rows[i] hold text i. Empty rows: one each. If no text repeats, no regenerated text
   // may either.
   static Identifier learn(std::span<const std::string_view> texts, std::span<const int64_t> rows,
                           const IdentifierOptions& options);
   std::string text(uint64_t row, const IdentifierKey& key) const;
   // This many successive rows have distinct identifiers in the form of the table. Later ones are longer if those of the
-  // training table are distinct(), else the same again.
-  uint64_t room() const;
+  // training table are distinct(), otherwise they repeat.
+  uint64_t capacity() const;
   bool distinct() const { return distinct_; }
-  bool widened() const { return widened_; }  // by learn(): the form of the texts had too little room
+  bool widened() const { return widened_; }  // by learn(): the form of the texts had too little capacity
   std::string describe() const;              // description: "\"INV-\", then a number of 6 digits"
 
   nlohmann::json to_json() const;
@@ -59,9 +59,9 @@ class Identifier {
  private:
   friend class PatternLearner;
   // Texts of one length; place p takes one of the characters of alphabet[p]. The last places spell the index, which
-  // makes the text unique; the places before `spelled_from`, if any, are free and drawn by the row.
+  // makes the text unique; the places before `spelled_from`, if any, are free and drawn for each row.
   struct Places {
-    uint64_t weight = 1;  // its part of the rows
+    uint64_t weight = 1;  // its share of the rows
     std::vector<std::u32string> alphabet;
     size_t spelled_from = 0;
     FreshIndices indices;
@@ -75,7 +75,7 @@ class Identifier {
   uint64_t beyond() const;
 
   Kind kind_ = Kind::places;
-  TextKind texts_ = TextKind::plain;  // of places: what their symbols are
+  TextKind texts_ = TextKind::plain;  // of places: the kind of their symbols
   std::string prefix_, suffix_;
   bool distinct_ = false, widened_ = false;
   NumberCounter counter_;        // sequence

@@ -72,7 +72,7 @@ Identifier Identifier::from_json(const nlohmann::json& json) {
     p.indices = FreshIndices::from_json(s.at("indices"), p.plan());
     out.places_.push_back(std::move(p));
   }
-  f.check(!out.places_.empty() && out.places_.size() <= kMaxStoredShapes && weights < FreshIndices::kMost,
+  f.check(!out.places_.empty() && out.places_.size() <= kMaxStoredShapes && weights < FreshIndices::kMaxSize,
           "has no shape, or too many");
   return out;
 }

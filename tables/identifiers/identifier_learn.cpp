@@ -1,4 +1,4 @@
-// Learns the pattern of a column's texts: what at least `least` of them share.
+// Learns the pattern of a column's texts: properties that at least `least` of them share.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -12,19 +12,19 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMaxLearnt = 65536;    // of more texts, this many, evenly spaced, are used
+constexpr size_t kMaxLearnt = 65536;    // if there are more texts, this many, evenly spaced, are used
 constexpr size_t kMaxShapes = 64;       // distinct shapes of texts
-constexpr size_t kMaxCharacters = 256;  // that a place may take
+constexpr size_t kMaxCharacters = 256;  // per place
 constexpr size_t kLongestShape = 1024;
 // texts that must have a word at the same place for it to be part of the pattern
 constexpr size_t kCommon = 20;
-constexpr size_t kMaxWords = 6;  // maximum of such words per shape
-constexpr size_t kEnough = 8;    // number of common characters of a script above which only those are used
+constexpr size_t kMaxWords = 6;  // such words per shape
+constexpr size_t kEnough = 8;    // from this many common characters of a script on, only those are used
 // share of a shape's texts that a place's common characters must cover for others to be omitted
 constexpr double kCovered = 0.8;
-// texts that a shape needs room for, of each that it was learned from: what repeats may do so again
+// capacity in texts that a shape needs, per text it was learned from: texts that repeated may repeat again
 constexpr uint64_t kSpare = FreshIndices::kSpare, kSpareOfRepeated = 2;
-// rows that a shape needs room for before it repeats a text, for each row of the table
+// capacity in rows that a shape needs before it repeats a text, per row of the table
 constexpr uint64_t kRowsAhead = 100;
 constexpr char32_t kAny = 0x110000;  // in a shape: a letter or digit that varies
 
@@ -32,8 +32,7 @@ bool all_digits(std::string_view text) { return !text.empty() && std::all_of(tex
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
 // Lengths of the longest common prefix and suffix of texts, in bytes, shortened to end at a sign: letters that all
-// texts happen to share belong to the variable part.
-// If there are only digits between them, they end at the digits.
+// texts happen to share belong to the variable part. If there are only digits between them, they end at the digits.
 struct Ends {
   size_t front = 0, back = 0;
   std::string_view middle(std::string_view text) const { return text.substr(front, text.size() - front - back); }
@@ -83,15 +82,16 @@ void for_each_word(std::u32string_view text, Visit&& visit) {
   }
 }
 
-// The characters that a place of a shape may take: those its texts have there (`seen`), or all of their classes.
+// The characters that a place of a shape may take: those of its texts (`seen`), or all of their classes.
 struct PlaceChoice {
   std::u32string seen, any;
 };
 
-uint64_t room_of(const std::vector<std::u32string>& alphabet) {
-  unsigned __int128 room = 1;
-  for (const std::u32string& a : alphabet) room = std::min<unsigned __int128>(room * a.size(), FreshIndices::kMost);
-  return static_cast<uint64_t>(room);
+uint64_t capacity_of(const std::vector<std::u32string>& alphabet) {
+  unsigned __int128 capacity = 1;
+  for (const std::u32string& a : alphabet)
+    capacity = std::min<unsigned __int128>(capacity * a.size(), FreshIndices::kMaxSize);
+  return static_cast<uint64_t>(capacity);
 }
 
 bool share_a_text(const std::vector<std::u32string>& a, const std::vector<std::u32string>& b) {
@@ -113,7 +113,7 @@ class PatternLearner {
     if (texts.size() < least_) return;
     out_.texts_ = options.kind ? *options.kind : text_kind_of(texts);
     encode(rows);
-    if (seen_.size() < least_) out_.texts_ = TextKind::plain, encode(rows);  // the kind was given, and is not theirs
+    if (seen_.size() < least_) out_.texts_ = TextKind::plain, encode(rows);  // the given kind does not fit
     unique_ = unique_ && !may_repeat(out_.texts_);
   }
 
@@ -145,7 +145,7 @@ class PatternLearner {
     }
   }
 
-  // Words that repeat in a table of a few rows: letters by place would make no words.
+  // Words that repeat in a table of a few rows: letters by place would not form words.
   bool few_words() const {
     constexpr int64_t kFewRows = 80;
     constexpr size_t kLongestWord = 20;
@@ -155,7 +155,7 @@ class PatternLearner {
            });
   }
 
-  // Too few texts: eight digits, or "value 1", "value 2" …, as many as there are texts if they repeat.
+  // Too few texts: eight digits; if they repeat, "value 1", "value 2" …, as many as there are texts.
   void learn_nothing() {
     constexpr std::string_view kOfNumbers = "0123456789.-";
     out_.kind_ = Identifier::Kind::number, out_.texts_ = TextKind::plain;
@@ -185,7 +185,7 @@ class PatternLearner {
     std::sort(numbers.begin(), numbers.end());
     out_.digits_ = leading_zero ? static_cast<int>(longest) : 0;
     const uint64_t n = numbers.size();
-    // numbered consecutively: new rows take the numbers that follow
+    // numbered consecutively: new rows continue
     if (unique_ && numbers.back() - numbers.front() + 1 <= 2 * n) {
       out_.kind_ = Identifier::Kind::sequence;
       out_.counter_ = NumberCounter(numbers.front(), numbers.back(), n,
@@ -201,8 +201,8 @@ class PatternLearner {
     return true;
   }
 
-  // The range of ascending numbers without those beyond the `least` smallest and largest, widened to two significant
-  // digits, and until there is room for new ones.
+  // The range of ascending numbers without the `least` smallest and largest, widened to two significant digits, and
+  // until new numbers fit.
   void take_range(const std::vector<uint64_t>& numbers) {
     const uint64_t low = numbers[least_ - 1], high = numbers[numbers.size() - least_];
     uint64_t step = 10, magnitude = 1;
@@ -212,15 +212,15 @@ class PatternLearner {
     const uint64_t limit = std::clamp<uint64_t>(highest_, high, NumberCounter::kLimit), n = numbers.size();
     out_.high_ = std::min(NumberCounter::rounded_up(std::max(low, high)), limit);
     if (!unique_) return;
-    // More room: first above, within the width, then below, and beyond the width only if it is less than kSpare times.
+    // Widen: first above, within the width, then below; beyond the width only if the capacity is below kSpare times.
     uint64_t end = 10;
     while (end <= out_.high_ || std::to_string(end - 1).size() < static_cast<size_t>(out_.digits_)) end *= 10;
     const uint64_t wanted = (kSpare + 3) * n, first = out_.digits_ > 0 ? 0 : end / 10;
-    const auto room = [&] { return out_.high_ - out_.low_ + 1; };
-    if (room() < wanted) out_.high_ = std::min({NumberCounter::rounded_up(out_.low_ + wanted), end - 1, limit});
-    if (room() < wanted)
+    const auto capacity = [&] { return out_.high_ - out_.low_ + 1; };
+    if (capacity() < wanted) out_.high_ = std::min({NumberCounter::rounded_up(out_.low_ + wanted), end - 1, limit});
+    if (capacity() < wanted)
       out_.low_ = std::min(out_.low_, std::max(first, out_.high_ < wanted ? 0 : (out_.high_ - wanted) / step * step));
-    if (room() >= std::min(kSpare * n, limit - out_.low_ + 1)) return;
+    if (capacity() >= std::min(kSpare * n, limit - out_.low_ + 1)) return;
     out_.high_ = std::min(NumberCounter::rounded_up(out_.low_ + wanted), limit), out_.widened_ = true;
   }
 
@@ -231,7 +231,7 @@ class PatternLearner {
     std::vector<size_t> pending(seen_.size());
     for (size_t i = 0; i < pending.size(); ++i) pending[i] = i;
     std::erase_if(pending, [&](size_t i) { return seen_[i].size() > kLongestShape; });
-    // Shapes with as many common words as the texts have; texts that do not form a shape this way give up the least
+    // Shapes with as many common words as the texts have; texts that do not form a shape this way drop their least
     // common word.
     for (size_t kept = kMaxWords + 1; kept-- > 0;) {
       std::map<std::u32string, std::vector<size_t>> groups;
@@ -251,7 +251,7 @@ class PatternLearner {
     if (unique_) drop_narrow();
   }
 
-  // The characters of each class that enough texts have, and the texts that have each at a place.
+  // The characters of each class that enough texts have, and the texts that have each character at a place.
   void count_characters() {
     constexpr size_t kPlaces = 64;
     for (const std::u32string& t : seen_)
@@ -272,7 +272,7 @@ class PatternLearner {
     for (auto& [cls, characters] : of_class) {
       common_[cls] = 0;
       for (const auto& [count, c] : characters) common_[cls] += count;
-      if (is_ascii_class(cls) || characters[0].second >= kFirstOctet) continue;  // known as a whole
+      if (is_ascii_class(cls) || characters[0].second >= kFirstOctet) continue;  // the whole class is used
       std::sort(characters.begin(), characters.end(), [](const auto& a, const auto& b) {
         return a.first != b.first ? a.first > b.first : a.second < b.second;
       });
@@ -291,7 +291,7 @@ class PatternLearner {
     return all;
   }
 
-  // The words of each text that are common at their place, the most common first.
+  // The common words of each text at their place, the most common first.
   std::vector<std::vector<Word>> common_words() const {
     std::map<std::pair<size_t, std::u32string_view>, size_t> count;
     const auto each = [](const std::u32string& text, auto&& visit) {
@@ -317,7 +317,7 @@ class PatternLearner {
   size_t enough() const { return std::max({kCommon, least_, seen_.size() / 50}); }
 
   // Texts of one shape have their signs and the first `kept` of their common words at the same places. Other letters
-  // and digits are one class here, or every UUID would have a shape of its own.
+  // and digits form one class here; otherwise every UUID would have its own shape.
   static std::u32string shape_of(const std::u32string& text, const std::vector<Word>& words, size_t kept) {
     std::u32string shape = text;
     for (char32_t& c : shape)
@@ -336,17 +336,17 @@ class PatternLearner {
       if (shape[p] == kAny) choices[p] = choice_at(p, group);
       alphabet.push_back(shape[p] == kAny ? choices[p].seen : std::u32string(1, shape[p]));
     }
-    // The group's texts need room for kSpare times as many: otherwise places take whole classes, from the last to the
+    // A group needs the capacity for kSpare times its texts; otherwise places take whole classes, from the last to the
     // first.
     const uint64_t wanted = (unique_ ? kSpare : kSpareOfRepeated) * (group.size() * texts_.size() / seen_.size());
-    for (size_t p = shape.size(); p-- > 0 && room_of(alphabet) < wanted;)
+    for (size_t p = shape.size(); p-- > 0 && capacity_of(alphabet) < wanted;)
       if (shape[p] == kAny) alphabet[p] = choices[p].any;
-    if (words > 0 && room_of(alphabet) < wanted) return false;
-    if (unique_ && room_of(alphabet) < wanted) {  // used up: new texts are longer
+    if (words > 0 && capacity_of(alphabet) < wanted) return false;
+    if (unique_ && capacity_of(alphabet) < wanted) {  // exhausted: new texts are longer
       const auto last = std::find(shape.rbegin(), shape.rend(), kAny);
       const std::u32string more =
           last == shape.rend() ? members_of(kDigitClass) : choices[static_cast<size_t>(shape.rend() - last) - 1].any;
-      while (room_of(alphabet) < wanted) alphabet.push_back(more), out_.widened_ = true;
+      while (capacity_of(alphabet) < wanted) alphabet.push_back(more), out_.widened_ = true;
     }
     uint64_t rows = 0;
     for (const size_t i : group) rows += static_cast<uint64_t>(rows_[i]);
@@ -384,7 +384,7 @@ class PatternLearner {
     return out;
   }
 
-  // Of a small group: the characters of its classes that enough texts of any shape have at this place, and how many of
+  // For a small group: the characters of its classes that enough texts of any shape have at this place, and how many of
   // the group they cover.
   std::u32string common_at(size_t place, const std::map<CharacterClass, size_t>& classes,
                            const std::map<char32_t, size_t>& count, size_t& covered) const {
@@ -419,7 +419,7 @@ class PatternLearner {
       alphabet.push_back(alphabet.size() % (word + 1) == word ? std::u32string(1, U' ') : characters_of(cls));
     };
     while (alphabet.size() < std::clamp<size_t>(length / seen_.size(), 1, kLongestShape) ||
-           room_of(alphabet) < 1000 * texts_.size())
+           capacity_of(alphabet) < 1000 * texts_.size())
       more();
     if (alphabet.back().size() == 1) alphabet.pop_back();
     add(std::move(alphabet), 1);
@@ -432,7 +432,7 @@ class PatternLearner {
     out_.places_.push_back(std::move(p));
   }
 
-  // Two shapes could give two rows the same text: the one with more rows stays.
+  // Two shapes could give two rows the same text: keep the one with more rows.
   void drop_overlaps() {
     std::vector<Places> kept;
     for (Places& p : out_.places_)
@@ -442,7 +442,7 @@ class PatternLearner {
   }
 
   void take_indices() {
-    // of the shapes in which a training text could be drawn by chance
+    // the shapes in which a training text could be drawn by chance
     std::vector<std::pair<Places*, std::vector<uint64_t>>> taken;
     for (Places& p : out_.places_) {
       p.indices = FreshIndices(p.plan());
@@ -457,31 +457,31 @@ class PatternLearner {
     for (auto& [shape, indices] : taken) shape->indices.leave_out(indices);
   }
 
-  // Rows until a shape of this room is used up.
-  uint64_t rows_ahead(uint64_t room, uint64_t weight) const {
-    const unsigned __int128 rows = static_cast<unsigned __int128>(room) * out_.all_weights() / weight;
-    return static_cast<uint64_t>(std::min<unsigned __int128>(rows, FreshIndices::kMost));
+  // Rows until a shape of this capacity is exhausted.
+  uint64_t rows_ahead(uint64_t capacity, uint64_t weight) const {
+    const unsigned __int128 rows = static_cast<unsigned __int128>(capacity) * out_.all_weights() / weight;
+    return static_cast<uint64_t>(std::min<unsigned __int128>(rows, FreshIndices::kMaxSize));
   }
 
-  // A digit may be any digit where a shape has too little room: from the last to the first.
+  // If a shape has too little capacity, more of its digits may be any digit, from the last to the first.
   void widen_narrow() {
     const std::u32string digits = members_of(kDigitClass);
     for (Places& p : out_.places_)
       for (size_t i = p.alphabet.size(); i-- > 0;) {
-        if (rows_ahead(room_of(p.alphabet), p.weight) >= kRowsAhead * texts_.size()) break;
+        if (rows_ahead(capacity_of(p.alphabet), p.weight) >= kRowsAhead * texts_.size()) break;
         const bool varies = p.alphabet[i].size() > 1;
         if (varies && p.alphabet[i].find_first_not_of(digits) == std::u32string::npos) p.alphabet[i] = digits;
       }
   }
 
-  // Shapes with too little room are replaced by those that have enough, if any.
+  // Shapes with too little capacity are replaced by those with enough, if any.
   void drop_narrow() {
     uint64_t widest = 0;
-    for (const Places& p : out_.places_) widest = std::max(widest, rows_ahead(p.indices.room(), p.weight));
+    for (const Places& p : out_.places_) widest = std::max(widest, rows_ahead(p.indices.capacity(), p.weight));
     const uint64_t wanted = std::min<uint64_t>(widest / 4, kRowsAhead * texts_.size());
     std::vector<Places> kept;
     for (Places& p : out_.places_)
-      if (rows_ahead(p.indices.room(), p.weight) >= wanted) kept.push_back(std::move(p));
+      if (rows_ahead(p.indices.capacity(), p.weight) >= wanted) kept.push_back(std::move(p));
     out_.places_ = std::move(kept);
   }
 

@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 
 constexpr size_t kBuffer = size_t{1} << 18, kMaxColumns = size_t{1} << 20, kShown = 40;
 constexpr int64_t kCheckEvery = 4096;
-// A table whose rows have hardly any of its columns is a file of other things: its cells would outgrow its text.
+// If rows have hardly any of the columns, the file is not a table: its cells would outgrow its text.
 constexpr uint64_t kMaxSparse = 64, kSparseChecked = uint64_t{1} << 20;
 
 std::string_view trimmed(std::string_view s) {
@@ -31,7 +31,7 @@ std::string shown(std::string_view text) {
   return printable(text.substr(0, kShown)) + (text.size() > kShown ? "…" : "");
 }
 
-// Where the parser is: the text of all records, and of the one that is read.
+// The position of the parser: the text of all records, and the current one.
 struct Place {
   const std::string& file;
   std::string_view all;
@@ -43,7 +43,7 @@ struct Place {
   }
 };
 
-// The parser's events: checks that records are flat, and passes their values on.
+// The parser's events: checks that records are flat, and passes on their values.
 class Records : public nlohmann::json_sax<Json> {
  public:
   explicit Records(Place& place) : place_(place) {}
@@ -160,8 +160,8 @@ class Survey : public Records {
     const auto cells = static_cast<uint64_t>(place_.record) * names_.size();
     if (cells > kSparseChecked && cells / kMaxSparse > values_)
       throw Error(ErrorCode::data,
-                  fmt::format("{}: its {} records have {} different names, of which a record has {:.1f} on average.\n  "
-                              "Rows of a table have the same columns: turn names that are values into values.",
+                  fmt::format("{}: its {} records have {} different names, but only {:.1f} per record on average.\n  "
+                              "Rows of a table have the same columns: store names that are data as values.",
                               place_.file, place_.record, names_.size(),
                               static_cast<double>(values_) / static_cast<double>(place_.record)));
   }
@@ -182,7 +182,7 @@ class Survey : public Records {
   void end_record() override {}
 
   Names& names_;
-  std::vector<int64_t> seen_;  // a column: the last record with it
+  std::vector<int64_t> seen_;  // by column: the last record that has it
   size_t at_ = 0;
   uint64_t values_ = 0;
 };

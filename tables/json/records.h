@@ -9,9 +9,9 @@
 namespace tessera {
 
 // Writes a header and one row per record to `sink`. Columns are the names of all records, in order of first appearance;
-// a name that a record lacks, and null, are missing values. Strings stand in quotes; numbers are as they were spelled.
-// Error(data) naming `file`, line or record, and the name: text that is not JSON, a record that is not an object or
-// holds an object or an array, a name that occurs twice in a record, no records.
+// a name that a record lacks, and null, are missing values. Strings are quoted; numbers keep their spelling.
+// Error(data) naming `file`, line or record, and the name: invalid JSON, a record that is not an object or holds an
+// object or an array, a name that occurs twice in a record, no records.
 void records_as_csv(std::string_view json, const std::string& file, const Monitor& monitor, const ByteSink& sink);
 
 }  // namespace tessera

@@ -63,7 +63,7 @@ Prior prior_of(const Groups& g) {
   return {mean, rows > 1 ? squares / (rows - 1) : 0};
 }
 
-void maximise(const std::vector<Evidence>& evidence, const Prior& prior, const MixtureOptions& o, Mixture& m) {
+void maximize(const std::vector<Evidence>& evidence, const Prior& prior, const MixtureOptions& o, Mixture& m) {
   const size_t components = evidence.size();
   double later = 0;  // Σ_{j>k} N_j
   for (size_t k = components; k-- > 0;) {
@@ -123,11 +123,11 @@ void set_weights(Mixture& m) {
 template <class Real>
 struct Operands {
   std::vector<Real> value, count, spread;
-  Operands(const Groups& g, double centre) {
+  Operands(const Groups& g, double center) {
     const size_t padded = (g.size() + kMixturePadding - 1) / kMixturePadding * kMixturePadding;
     value.resize(padded), count.resize(padded), spread.resize(padded);
     for (size_t i = 0; i < g.size(); ++i) {
-      value[i] = static_cast<Real>(g.value[i] - centre);
+      value[i] = static_cast<Real>(g.value[i] - center);
       count[i] = static_cast<Real>(g.count[i]);
       spread[i] = static_cast<Real>(g.spread[i]);
     }
@@ -140,7 +140,7 @@ Expectation<double> expectation_of(const ArrayKernels& k, const LogDensity<doubl
 // One E step: fills the evidence, returns the entropy −Σ r ln r. It follows from the sums: ln r = ln ρ_k − ln Σρ, and Σ
 // r ln ρ_k needs only Σ r and Σ r (x − mean)², so no logarithm per component is needed.
 template <class Real>
-double expect(const Mixture& m, double centre, const Operands<Real>& x, std::vector<Evidence>& evidence) {
+double expect(const Mixture& m, double center, const Operands<Real>& x, std::vector<Evidence>& evidence) {
   const size_t components = m.means.size();
   double offset[kMaxComponents];
   log_offsets(m, offset);
@@ -148,14 +148,14 @@ double expect(const Mixture& m, double centre, const Operands<Real>& x, std::vec
   density.components = static_cast<int>(components);
   for (size_t k = 0; k < components; ++k) {
     density.offset[k] = static_cast<Real>(offset[k]);
-    density.mean[k] = static_cast<Real>(m.means[k] - centre);
+    density.mean[k] = static_cast<Real>(m.means[k] - center);
     density.steepness[k] = static_cast<Real>(1 / std::sqrt(2 * m.covariances[k]));
   }
   ComponentSums sums[kMaxComponents];
   double entropy = expectation_of(array_kernels(), density)(density, x.value.data(), x.count.data(), x.spread.data(),
                                                             static_cast<int64_t>(x.value.size()), sums);
   for (size_t k = 0; k < components; ++k) {
-    evidence[k] = {sums[k], centre + static_cast<double>(density.mean[k])};
+    evidence[k] = {sums[k], center + static_cast<double>(density.mean[k])};
     const double steepness = static_cast<double>(density.steepness[k]);
     entropy -= static_cast<double>(density.offset[k]) * sums[k].weight - steepness * steepness * sums[k].second;
   }
@@ -168,7 +168,7 @@ void iterate(const Groups& groups, const Prior& prior, const MixtureOptions& o, 
   const Operands<Real> x(groups, prior.mean);
   for (int i = 0; i < o.max_iterations && !m.converged; ++i) {
     const double entropy = expect(m, prior.mean, x, evidence);
-    maximise(evidence, prior, o, m);
+    maximize(evidence, prior, o, m);
     m.lower_bounds.push_back(bound(m, entropy));
     m.converged = i > 0 && std::abs(m.lower_bounds[static_cast<size_t>(i)] -
                                     m.lower_bounds[static_cast<size_t>(i - 1)]) < o.tolerance;
@@ -189,10 +189,10 @@ void Mixture::log_responsibilities(double x, std::span<double> out) const {
 Mixture fit_mixture(const Groups& groups, std::span<const int32_t> label, const MixtureOptions& o,
                     MixturePrecision precision) {
   if (o.components < 1 || o.components > kMaxComponents)
-    throw Error(ErrorCode::usage, "A mixture of " + std::to_string(o.components) + " components was asked for; 1 to " +
+    throw Error(ErrorCode::usage, "A mixture of " + std::to_string(o.components) + " components was requested; 1 to " +
                                       std::to_string(kMaxComponents) + " are possible.");
   if (groups.size() == 0 || label.size() != groups.size())
-    throw Error(ErrorCode::internal, "fit_mixture: a label a group is needed, and at least one group");
+    throw Error(ErrorCode::internal, "fit_mixture: one label per group and at least one group are needed");
   const size_t components = static_cast<size_t>(o.components);
   const Prior prior = prior_of(groups);
 
@@ -217,7 +217,7 @@ Mixture fit_mixture(const Groups& groups, std::span<const int32_t> label, const 
     s.first += groups.count[i] * d;
     s.second += groups.count[i] * d * d;
   }
-  maximise(evidence, prior, o, m);
+  maximize(evidence, prior, o, m);
   if (precision == MixturePrecision::fp64) iterate<double>(groups, prior, o, evidence, m);
   else iterate<float>(groups, prior, o, evidence, m);
   set_weights(m);

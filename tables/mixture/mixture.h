@@ -2,7 +2,7 @@
 // modes of a numeric column.
 //   Blei & Jordan, Variational inference for Dirichlet process mixtures, 2006; the same updates and the same bound as
 //   scikit-learn's
-//   BayesianGaussianMixture with one feature. CTGAN's mode-specific normalisation (Xu et al. 2019, §4.2) uses its modes
+//   BayesianGaussianMixture with one feature. CTGAN's mode-specific normalization (Xu et al. 2019, §4.2) uses its modes
 //   of weight > 0.005.
 // Rows enter as groups (value, count, variance inside the group). Groups of equal values give the fit of the rows
 // themselves; wider groups keep the count, the mean and the second moment exact and approximate only the
@@ -24,7 +24,7 @@ struct MixtureOptions {
   double tolerance = 1e-3;  // stops when the bound, a sum over rows, moves by less
 };
 
-// Rows of a column, compressed. All three have one entry a group; values ascend when made by group_sorted().
+// Rows of a column, compressed. All three have one entry per group; values of group_sorted() ascend.
 struct Groups {
   std::vector<double> value;   // mean of the group's rows
   std::vector<double> count;   // rows in the group, > 0
@@ -41,11 +41,11 @@ struct Mixture {
 
   int components() const { return static_cast<int>(weights.size()); }
   int iterations() const { return static_cast<int>(lower_bounds.size()); }
-  // ln ρ_k(x), the unnormalised log responsibility, for every k. Shape of `out`: components().
+  // ln ρ_k(x), the unnormalized log responsibility, for every k. Shape of `out`: components().
   void log_responsibilities(double x, std::span<double> out) const;
 };
 
-// Ascending values → groups. Up to max_groups distinct values: one group each (exact). More: neighbours are merged into
+// Ascending values → groups. Up to max_groups distinct values: one group each (exact). More: neighbors are merged into
 // at most max_groups groups of about equal numbers of rows; equal values are always in the same group. O(n).
 Groups group_sorted(std::span<const double> ascending, int max_groups);
 
@@ -61,7 +61,7 @@ Mixture fit_mixture(const Groups& groups, std::span<const int32_t> label, const 
 Mixture fit_mixture(const Groups& groups, const MixtureOptions& options, uint64_t seed, uint32_t stream,
                     MixturePrecision precision);
 
-// One start: k-means++ (2+⌊ln K⌋ candidates a centre), then Lloyd's steps, on ascending groups. Fewer distinct values
+// One start: k-means++ (2+⌊ln K⌋ candidates per center), then Lloyd's steps, on ascending groups. Fewer distinct values
 // than components leave components empty.
 std::vector<int32_t> kmeans_labels(const Groups& groups, int components, uint64_t seed, uint32_t stream,
                                    uint32_t trial);

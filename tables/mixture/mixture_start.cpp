@@ -50,44 +50,44 @@ size_t pick(const std::vector<double>& weight, double total, double u) {
   return last;
 }
 
-// k-means++ (Arthur & Vassilvitskii 2007) with the best of 2+⌊ln K⌋ trials per centre. Fewer centres if there are fewer
+// k-means++ (Arthur & Vassilvitskii 2007) with the best of 2+⌊ln K⌋ trials per center. Fewer centers if there are fewer
 // values.
-std::vector<double> plus_plus_centres(const Groups& g, int components, Draws& draws) {
+std::vector<double> plus_plus_centers(const Groups& g, int components, Draws& draws) {
   double rows = 0;
   for (double c : g.count) rows += c;
-  std::vector<double> centres{g.value[pick(g.count, rows, draws.next())]};
+  std::vector<double> centers{g.value[pick(g.count, rows, draws.next())]};
   std::vector<double> distance(g.size(), std::numeric_limits<double>::infinity()), potential(g.size()), best(g.size()),
       trial(g.size());
-  auto lower_to = [&](double centre, std::vector<double>& out) {
+  auto lower_to = [&](double center, std::vector<double>& out) {
     double sum = 0;
     for (size_t i = 0; i < g.size(); ++i) {
-      const double d = g.value[i] - centre;
+      const double d = g.value[i] - center;
       out[i] = std::min(distance[i], d * d);
       sum += g.count[i] * out[i];
     }
     return sum;
   };
-  double total = lower_to(centres[0], distance);
+  double total = lower_to(centers[0], distance);
   const int trials = 2 + static_cast<int>(std::log(components));
-  while (static_cast<int>(centres.size()) < components && total > 0) {
+  while (static_cast<int>(centers.size()) < components && total > 0) {
     for (size_t i = 0; i < g.size(); ++i) potential[i] = g.count[i] * distance[i];
     double best_total = std::numeric_limits<double>::infinity(), best_centre = 0;
     for (int t = 0; t < trials; ++t) {
-      const double centre = g.value[pick(potential, total, draws.next())];
-      const double reached = lower_to(centre, trial);
+      const double center = g.value[pick(potential, total, draws.next())];
+      const double reached = lower_to(center, trial);
       if (reached >= best_total) continue;
-      best_total = reached, best_centre = centre;
+      best_total = reached, best_centre = center;
       best.swap(trial);
     }
-    if (std::find(centres.begin(), centres.end(), best_centre) != centres.end()) break;
-    centres.push_back(best_centre);
+    if (std::find(centers.begin(), centers.end(), best_centre) != centers.end()) break;
+    centers.push_back(best_centre);
     distance.swap(best);
     total = best_total;
   }
-  return centres;
+  return centers;
 }
 
-// Neighbouring groups merged: first[c] is the first group of coarse group c; a final entry ends the last.
+// Neighboring groups merged: first[c] is the first group of coarse group c; a final entry ends the last.
 Groups coarsen(const Groups& g, size_t target, std::vector<size_t>& first) {
   double rows = 0;
   for (double c : g.count) rows += c;
@@ -134,7 +134,7 @@ Groups group_sorted(std::span<const double> x, int max_groups) {
 std::vector<int32_t> kmeans_labels(const Groups& g, int components, uint64_t seed, uint32_t stream, uint32_t trial) {
   if (g.size() == 0) throw Error(ErrorCode::internal, "kmeans_labels: no groups");
   Draws draws(seed, stream, trial);
-  const std::vector<double> start = plus_plus_centres(g, components, draws);
+  const std::vector<double> start = plus_plus_centers(g, components, draws);
   const size_t k = start.size();
 
   // In one dimension a cluster is an interval, so a Lloyd step is k binary searches over prefix sums.
@@ -143,23 +143,23 @@ std::vector<int32_t> kmeans_labels(const Groups& g, int components, uint64_t see
     rows[i + 1] = rows[i] + g.count[i], sums[i + 1] = sums[i] + g.count[i] * (g.value[i] - g.value[0]);
   std::vector<double> sorted = start;
   std::sort(sorted.begin(), sorted.end());
-  std::vector<double> centre = sorted;
+  std::vector<double> center = sorted;
   std::vector<size_t> cut(k + 1, 0), before;
   cut[k] = g.size();
   for (int step = 0; step < 300; ++step) {
     before = cut;
     for (size_t j = 1; j < k; ++j) {
-      const double middle = centre[j - 1] / 2 + centre[j] / 2;
+      const double middle = center[j - 1] / 2 + center[j] / 2;
       cut[j] = static_cast<size_t>(std::upper_bound(g.value.begin(), g.value.end(), middle) - g.value.begin());
     }
     if (step > 0 && cut == before) break;
     for (size_t j = 0; j < k; ++j)
       if (cut[j + 1] > cut[j])
-        centre[j] = g.value[0] + (sums[cut[j + 1]] - sums[cut[j]]) / (rows[cut[j + 1]] - rows[cut[j]]);
-    std::sort(centre.begin(), centre.end());
+        center[j] = g.value[0] + (sums[cut[j + 1]] - sums[cut[j]]) / (rows[cut[j + 1]] - rows[cut[j]]);
+    std::sort(center.begin(), center.end());
   }
 
-  // Lloyd keeps the order of the centres, so the cluster of the i-th smallest start belongs to that start: components
+  // Lloyd keeps the order of the centers, so the cluster of the i-th smallest start belongs to that start: components
   // are numbered as drawn.
   std::vector<int32_t> rank(k);
   for (size_t j = 0; j < k; ++j)

@@ -27,7 +27,7 @@ double rounded(double x, int decimals) {
   return std::isfinite(y) ? y : x;
 }
 
-// Digits of x after the point, at most `decimals`; below 0 for multiples of 10, 100, …; kNotRounded where it has more.
+// Digits of x after the point, at most `decimals`; below 0 for multiples of 10, 100, …; kNotRounded if it needs more.
 int digits_of(double x, int decimals) {
   if (rounded(x, decimals) != x) return ProtectedNumbers::kNotRounded;
   while (decimals > kCoarsest && rounded(x, decimals - 1) == x) --decimals;
@@ -49,7 +49,7 @@ std::vector<Run> runs_of(std::span<const double> ascending) {
   return runs;
 }
 
-// What counts of ranges of ranks: rows, or the distinct holders of rows.
+// Counts rows, or distinct holders of rows, in ranges of ranks.
 class Count {
  public:
   Count(size_t rows, size_t least, std::span<const int32_t> holder) : rows_(rows), least_(least), holder_(holder) {
@@ -66,7 +66,7 @@ class Count {
 
   bool of_rows() const { return holder_.empty(); }
   size_t least() const { return least_; }
-  // the first end at which ranks [first, end) count `least`; above the number of rows where there is none
+  // the first end at which [first, end) counts `least`; beyond the number of rows if there is none
   size_t full(size_t first) const { return of_rows() ? first + least_ : first < rows_ ? full_[first] : rows_ + 1; }
   bool enough(size_t first, size_t end) const { return full(first) <= end; }
   std::span<const int32_t> holders(const Run& run) const { return holder_.subspan(run.first, run.rows); }
@@ -77,7 +77,7 @@ class Count {
   std::vector<size_t> full_;
 };
 
-// What counts of several runs, no more than needed to know whether it is enough.
+// A count over several runs, only as far as needed to decide whether it suffices.
 struct Tally {
   size_t rows = 0;
   std::set<int32_t> holders;
@@ -97,7 +97,7 @@ struct Tally {
 
 int digits_of(const std::vector<Run>& runs, const Count& count, int decimals) {
   std::vector<Tally> of_digits(kFinest - kCoarsest + 1);
-  Tally finer;  // those that need more
+  Tally finer;  // for values that need more digits
   for (const Run& r : runs) {
     const int d = digits_of(r.value, std::min(decimals, kFinest));
     (d == ProtectedNumbers::kNotRounded ? finer : of_digits[static_cast<size_t>(d - kCoarsest)]).add(r, count);
@@ -138,7 +138,7 @@ std::vector<size_t> ends_of(const std::vector<size_t>& before) {
   return ends;
 }
 
-// Ends of groups of `least` to 2·least − 1 neighbours that minimise the sum of squared distances to the group means,
+// Ends of groups of `least` to 2·least − 1 neighbors that minimize the sum of squared distances to the group means,
 // found as a shortest path over the cut positions (Hansen and Mukherjee, A polynomial algorithm for optimal univariate
 // microaggregation, 2003).
 std::vector<size_t> group_ends(std::span<const double> x, size_t least) {
@@ -161,8 +161,8 @@ std::vector<size_t> group_ends(std::span<const double> x, size_t least) {
   return ends_of(before);
 }
 
-// The same where holders count: a group ends at one of the `least` ranks from the first at which it is full, or at the
-// end of all if the rest would not be full. Sums of squares by running sums: a group may be long.
+// The same for holders: a group ends at one of the `least` ranks from the first at which it is full, or at the end of
+// all ranks if the rest would not be full. Running sums give the sums of squares, because a group may be long.
 std::vector<size_t> group_ends(std::span<const double> x, size_t first, const Count& count) {
   const size_t n = x.size();
   const std::vector<double> z = to_unit(x);
@@ -272,8 +272,8 @@ void ProtectedNumbers::replace(double* x, size_t n) const {
     std::fill_n(x, n, kMissing);
     return;
   }
-  // The last value that is not above each, or the first; many at once, so that the memory latencies of their searches
-  // overlap.
+  // The last value that is not above each number, or the first; many at once, so that memory latencies of their
+  // searches overlap.
   constexpr size_t kAtOnce = 32;
   std::array<size_t, kAtOnce> at;
   for (size_t begin = 0; begin < n; begin += kAtOnce) {
@@ -308,7 +308,7 @@ std::vector<EmptiedColumn> protect_numbers(Table& table, int64_t least, uint64_t
     const auto index = static_cast<uint32_t>(j);
     const HeldNumbers x = holder.empty() ? HeldNumbers{sorted_values(column.numbers, present, index, seed), {}}
                                          : sorted_values(column.numbers, holder, present, index, seed);
-    if (std::isinf(x.values.front()) || std::isinf(x.values.back())) return;  // the encoder refuses it by name and row
+    if (std::isinf(x.values.front()) || std::isinf(x.values.back())) return;  // the encoder rejects it by name and row
     const ProtectedNumbers numbers(x.values, wanted, decimals_of(column), x.holders);
     if (numbers.none()) {
       emptied[static_cast<size_t>(j)] = {column.name, present, !holder.empty()};

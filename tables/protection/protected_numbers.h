@@ -1,10 +1,10 @@
 // Numbers that few rows share identify individuals. They are replaced before anything is learned from a table, as rare
 // categories are, so that nothing computed from the table afterwards (modes, ranges, quantiles, levels, weights) is a
 // function of fewer than `least` rows of the column.
-// Where rows have holders (the keys of sequences), `least` of them are distinct holders, however many rows each has.
+// If rows have holders (the keys of sequences), `least` counts distinct holders, however many rows each has.
 //   A value that `least` rows share is kept. The others, in ascending order, form groups of at least `least` rows
 //   between kept values: a group's rows become points on a line through the group's mean, whose slope is the smaller of
-//   those to both neighbours (so that gaps stay gaps), and 0 at the ends of the column. So each is a function of means
+//   those to both neighbors (so that gaps stay gaps), and 0 at the ends of the column. So each is a function of means
 //   over whole groups, and groups share no rows. Fewer than `least` rows between kept values take the nearest kept
 //   value. Results are rounded to the column's digits.
 #pragma once
@@ -27,7 +27,7 @@ class ProtectedNumbers {
                    std::span<const int32_t> holder = {});
 
   bool none() const { return values_.empty(); }  // fewer than `least` values or holders: nothing may be stored
-  // the replacement for x; for a value that was not given, that of the next one below
+  // the replacement for x; for an unknown value, the replacement of the next value below
   double of(double x) const;
   void replace(double* x, size_t n) const;    // replaces each value; NaN stays
   int decimals() const { return decimals_; }  // of the results; below 0: tens, hundreds, …; kNotRounded

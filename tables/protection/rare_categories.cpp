@@ -14,7 +14,7 @@ uint64_t draw(uint32_t column, uint64_t row, uint64_t seed) {
   return static_cast<uint64_t>(p.word[0]) << 32 | p.word[1];
 }
 
-// Of each value, the rows that hold it, and how many count: holders, or the rows themselves.
+// The rows of each value, and how many count: holders, or the rows themselves.
 struct Held {
   std::vector<int64_t> rows, counted;
 };
@@ -42,7 +42,7 @@ RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed,
   const auto [rows, counted] = count(column, holder);
   std::vector<int32_t> to(rows.size(), -1);
   std::vector<std::string> kept;
-  std::vector<uint64_t> up_to;  // running sums of the rows of those kept
+  std::vector<uint64_t> up_to;  // running sums of the rows of retained values
   uint64_t sum = 0;
   for (size_t v = 0; v < rows.size(); ++v) {
     if (rows[v] == 0) continue;
@@ -65,7 +65,7 @@ RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed,
   if (out.rows > static_cast<int64_t>(sum)) {
     out.regenerated = true;
     column.type = ColumnType::identifier;
-    column.reason = "categories that hardly repeat: regenerated like an identifier";
+    column.reason = "categories that rarely repeat: regenerated like an identifier";
     if (TextKind kind; parse_text_kind(column.kind, kind)) column.reason += std::string(", ") + described(kind);
     remember_arrow(std::string(column.arrow), column);  // regenerated texts need not be valid dates
     return out;

@@ -21,18 +21,18 @@ double number_of(uint64_t key) {
   return std::bit_cast<double>(key ^ ((key >> 63) != 0 ? uint64_t{1} << 63 : ~uint64_t{0}));
 }
 
-// Calls take(value, row) for the `present` values that are not missing, in order; of more than `most`, for one from
-// each of `most` intervals.
+// Calls take(value, row) for the `present` values that are not missing, in order; if there are more than `most`, for
+// one from each of `most` intervals.
 template <class Take>
 void choose(const Bulk<double>& column, int64_t present, uint32_t index, uint64_t seed, int64_t most, Take take) {
   const int64_t keep = std::min(present, most);
-  const auto start = [&](int64_t stretch) {
-    return static_cast<int64_t>(static_cast<__int128>(stretch) * present / keep);
+  const auto start = [&](int64_t interval) {
+    return static_cast<int64_t>(static_cast<__int128>(interval) * present / keep);
   };
-  const auto chosen = [&](int64_t stretch) {
-    if (keep == present) return stretch;
-    const int64_t from = start(stretch), length = start(stretch + 1) - from;
-    const Philox p = random_words(seed, Purpose::sorted, index, static_cast<uint64_t>(stretch));
+  const auto chosen = [&](int64_t interval) {
+    if (keep == present) return interval;
+    const int64_t from = start(interval), length = start(interval + 1) - from;
+    const Philox p = random_words(seed, Purpose::sorted, index, static_cast<uint64_t>(interval));
     return from + static_cast<int64_t>((static_cast<uint64_t>(p.word[0]) * static_cast<uint64_t>(length)) >> 32);
   };
   int64_t at = 0, taken = 0, next = keep > 0 ? chosen(0) : -1;

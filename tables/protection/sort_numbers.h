@@ -14,8 +14,8 @@ void sort_numbers(std::vector<double>& values);
 
 constexpr int64_t kSortedRows = int64_t{1} << 21;
 
-// The `present` values of a column that are not missing, ascending. Of more than `most`, one from each of `most`
-// intervals of equal length, keyed by (seed, column).
+// The `present` values of a column that are not missing, ascending; if there are more than `most`, one from each of
+// `most` intervals of equal length, keyed by (seed, column).
 std::vector<double> sorted_values(const Bulk<double>& column, int64_t present, uint32_t index, uint64_t seed,
                                   int64_t most = kSortedRows);
 

@@ -57,7 +57,7 @@ void KeyMaker::append(int64_t sequence, int64_t rows, uint64_t seed, Column& to,
   }
   const auto number = static_cast<uint64_t>(sequence);
   std::string text = pattern_->text(number, key);
-  if (const uint64_t turn = pattern_->distinct() ? 0 : number / pattern_->room(); turn > 0)
+  if (const uint64_t turn = pattern_->distinct() ? 0 : number / pattern_->capacity(); turn > 0)
     text += "#" + std::to_string(turn + 1);
   to.codes.insert(to.codes.end(), static_cast<size_t>(rows), static_cast<int32_t>(to.values.size()));
   to.values.push_back(std::move(text));

@@ -32,17 +32,15 @@ int edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string nearest_names(const std::string& wrong, const std::vector<std::string>& names) {
+std::string nearest_names(const std::string& wrong, const std::vector<std::string>& names, const char* before) {
   std::vector<std::pair<int, size_t>> ranked;
   for (size_t n = 0; n < std::min(names.size(), kCompared); ++n) ranked.emplace_back(edit_distance(wrong, names[n]), n);
   const auto shown = static_cast<std::ptrdiff_t>(std::min(kShown, ranked.size()));
   std::partial_sort(ranked.begin(), ranked.begin() + shown, ranked.end());
   std::string list;
-  for (auto r = ranked.begin(); r != ranked.begin() + shown; ++r) {
-    if (list.empty()) list = '"' + names[r->second] + '"';
-    else if (r->first <= static_cast<int>(wrong.size() / 2)) list += ", \"" + names[r->second] + '"';
-  }
-  return list;
+  for (auto r = ranked.begin(); r != ranked.begin() + shown; ++r)
+    if (r->first <= static_cast<int>(wrong.size() / 2)) list += (list.empty() ? "\"" : ", \"") + names[r->second] + '"';
+  return list.empty() ? "" : before + list + ".";
 }
 
 }  // namespace tessera

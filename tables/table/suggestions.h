@@ -5,9 +5,10 @@
 
 namespace tessera {
 
-// The nearest by edit distance (Levenshtein, in any case, of the first 64 bytes) first, quoted and joined by ", ": one
-// at any distance, two more if at most half of `wrong` differs. Empty without names;
-// of very many the first 20,000 are compared.
-std::string nearest_names(const std::string& wrong, const std::vector<std::string>& names);
+// ` Nearest: "a", "b".`: up to three names by edit distance (Levenshtein, ignoring case, of the first 64 bytes), as a
+// sentence for a message; `before` replaces its beginning. Empty if no name is near, that is, within half of the length
+// of `wrong`. Only the first 20,000 names are compared.
+std::string nearest_names(const std::string& wrong, const std::vector<std::string>& names,
+                          const char* before = " Nearest: ");
 
 }  // namespace tessera

@@ -11,8 +11,8 @@ namespace tessera {
 namespace {
 
 struct Script {
-  char32_t first, last;                // what belongs to it
-  char32_t first_member, last_member;  // a run of it without gaps
+  char32_t first, last;                // its characters
+  char32_t first_member, last_member;  // a run of common characters without gaps
 };
 
 // Ascending; class number i + 1 is entry i.
@@ -94,9 +94,9 @@ std::u32string code_points(std::string_view s) {
       if (i + read >= s.size() || (static_cast<unsigned char>(s[i + read]) & 0xC0) != 0x80) break;
       c = c << 6 | (static_cast<unsigned char>(s[i + read]) & 0x3F);
     }
-    constexpr char32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
+    constexpr char32_t kMinCodePoint[] = {0, 0x80, 0x800, 0x10000};
     const bool whole =
-        more < 4 && read == more + 1 && c >= kLeast[more] && c <= 0x10FFFF && !(c >= 0xD800 && c < 0xE000);
+        more < 4 && read == more + 1 && c >= kMinCodePoint[more] && c <= 0x10FFFF && !(c >= 0xD800 && c < 0xE000);
     out += whole ? c : 0xFFFD;
     i += whole ? read : 1;
   }

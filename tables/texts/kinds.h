@@ -1,4 +1,4 @@
-// The kinds of texts that need more than a list of symbols: how each is recognised, and what it is learned as.
+// Kinds of texts that need more than a list of symbols: how each is recognized and encoded.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,7 +9,7 @@
 namespace tessera {
 
 bool is_ipv6(std::string_view text);
-std::u32string ipv6_digits(std::string_view text);  // all 32, small
+std::u32string ipv6_digits(std::string_view text);  // all 32, lower case
 std::string ipv6_of(std::u32string_view digits);    // as RFC 5952 writes it
 
 bool is_uuid(std::string_view text);                 // RFC 9562, of the usual variant
@@ -19,27 +19,27 @@ bool is_hash(std::string_view text);  // 32, 40, 56, 64, 96 or 128 hexadecimal d
 bool is_url(std::string_view text);
 std::u32string url_symbols(std::string_view text);  // at a reserved domain
 
-// With a country code, or of North America: three, three and four digits.
+// With a country code, or North American: three, three and four digits.
 bool is_phone(std::string_view text);
-// What stands before the number itself: country and area, "+49 30 " or "(212) "; empty if they cannot be told apart.
+// The part before the subscriber number: country and area, "+49 30 " or "(212) "; empty if they cannot be separated.
 std::string_view phone_area(std::string_view text);
-// A digit becomes a constant that no number of the country has there: the first behind `area`, which replaces the
-// text's own and stays; where it is empty, the first behind the country.
+// One digit becomes a constant that no number of the country has there: the first digit after `area`, which replaces
+// the text's own area; if `area` is empty, the first after the country.
 std::u32string phone_symbols(std::string_view text, std::string_view area);
 
-// Latitude and longitude in degrees with a point, as "48.8566, 2.3522", also in parentheses; "POINT(2.3522 48.8566)".
+// Latitude and longitude in degrees with a point: "48.8566, 2.3522", also in parentheses; "POINT(2.3522 48.8566)".
 bool is_coordinates(std::string_view text);
 std::u32string coordinates_symbols(std::string_view text);  // whole degrees are symbols
 
-bool is_postal_code(std::string_view text);  // of formats that other codes hardly have
+bool is_postal_code(std::string_view text);  // of formats that other codes rarely have
 
 bool is_street_address(std::string_view text);
-// The street is a symbol of its language's list: the one in turn, or, without a turn, its own, if it is listed.
+// The street becomes a symbol of its language's list: number `turn`; without `turn` its own, if it is listed.
 std::optional<std::u32string> street_symbols(std::string_view text, std::optional<uint64_t> turn);
 std::string_view street_of(size_t symbol);
 
 bool is_name(std::string_view text);
-// Of texts: those of several words that look like names, and with a listed word at its place; single words.
+// Counts of texts: those of several words that look like names, and with a listed word at its place; single words.
 struct NameEvidence {
   size_t shaped = 0, known = 0, single = 0, single_first = 0, single_last = 0;
 };

@@ -1,5 +1,5 @@
-// Names of persons: words, each a symbol of the list of its language, sex and place; titles, particles and initials
-// stay as they are.
+// Names of persons: each word is a symbol of the list of its language, sex and position; titles, particles and initials
+// stay.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -53,7 +53,7 @@ std::string_view listed_name(size_t language, size_t part, size_t n) {
   return list.substr(0, list.find(' '));
 }
 
-// The languages whose lists have the word, by part.
+// The languages whose lists contain the word, by part.
 std::array<Languages, kNameParts> languages_of(std::u32string_view word) {
   static const auto known = [] {
     std::unordered_map<std::string, std::array<Languages, kNameParts>> out;
@@ -80,10 +80,10 @@ struct NameText {
   std::vector<NameWord> words;
   size_t names = 0;  // words that do not stay
   LetterCase spelling = title_case;
-  std::optional<NamePart> sex;  // by a title
+  std::optional<NamePart> sex;  // from a title
 };
 
-// The words of a name; none: the text has digits, words that cannot be names, or too many.
+// The words of a name; none if the text has digits, too many words, or words that cannot be names.
 std::optional<NameText> name_text(std::u32string_view text) {
   NameText out;
   std::array<size_t, 3> cases{};
@@ -96,7 +96,7 @@ std::optional<NameText> name_text(std::u32string_view text) {
     size_t end = at;
     while (end < text.size() && is_name_letter(text[end])) ++end;
     const std::u32string_view word = text.substr(at, end - at);
-    // "St." and "Sr." are titles, "Sr" may be anything
+    // "St." and "Sr." are titles, "Sr" is ambiguous
     const std::u32string_view dotted = text.substr(at, end - at + (end < text.size() && text[end] == '.'));
     const bool man = is_in(kMaleTitles, word), woman = is_in(kFemaleTitles, word);
     if (man) out.sex = male;
@@ -118,7 +118,7 @@ std::optional<NameText> name_text(std::u32string_view text) {
   else if (cases[lower_case] > 0) return {};
   else if (cases[upper_case] == out.names) out.spelling = upper_case;
   const size_t comma = text.find(U',');
-  NameWord* last = nullptr;  // of "First Last", or the words before the comma of "Last, First"
+  NameWord* last = nullptr;  // in "First Last", or before the comma in "Last, First"
   for (NameWord& w : out.words) {
     if (w.stays) continue;
     if (comma != text.npos && w.begin < comma) w.last = true;
@@ -176,7 +176,7 @@ NameStyle::NameStyle(std::span<const std::string_view> texts) {
         if (all >> k & 1) score[k] += 1.0 / std::popcount(all);
     }
   }
-  // Languages that hardly occur share their names with others.
+  // Languages that rarely occur only share names with others.
   constexpr double kShare = 0.1;
   const double sum = std::accumulate(score.begin(), score.end(), 0.0);
   for (size_t k = 0; k < score.size(); ++k)
@@ -219,15 +219,14 @@ std::optional<std::u32string> NameStyle::encode(std::string_view t, uint64_t tur
       continue;
     }
     const size_t part = w.last && !(first_names && name->names == 1) ? size_t{family} : size_t{*sex};
-    const uint64_t in_list =
-        (turn * kMaxNameWords + next++) * 0x9e3779b97f4a7c15 >> 59;  // one of 32, whatever the stride
+    const uint64_t in_list = (turn * kMaxNameWords + next++) * 0x9e3779b97f4a7c15 >> 59;  // one of 32, for any stride
     out += static_cast<char32_t>(kFirstName + name->spelling * kNamesOfACase +
                                  (weights_[language].first * kNameParts + part) * kNamesOfAList + in_list);
   }
   return out + text.substr(done);
 }
 
-// The symbols of a text whose words are all listed.
+// The symbols of a text if all its words are listed.
 std::optional<std::u32string> listed_symbols(std::string_view t, bool first_names) {
   const std::u32string text = code_points(t);
   const auto name = name_text(text);

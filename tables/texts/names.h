@@ -1,6 +1,6 @@
-// Frequent names of persons by language, for names that are made up: given names of men and women, and family names.
-// English: the most frequent of the United States census of 1990, in the public domain; others: common names, collected
-// for this list. 32 names to a list, separated by blanks.
+// Frequent names of persons by language, for generated names: given names of men and women, and family names. English:
+// the most frequent of the United States census of 1990, in the public domain; others: common names, collected for this
+// list. 32 names per list, separated by blanks.
 #pragma once
 #include <string_view>
 
@@ -154,7 +154,7 @@ constexpr std::string_view kNameLists[][kNameParts] = {
      "Ogawa Goto Okada"},
 };
 
-// Words beside names that stay as they are; kMaleTitles and kFemaleTitles tell the sex.
+// Words beside names that stay; kMaleTitles and kFemaleTitles indicate the sex.
 constexpr std::string_view kMaleTitles = " mr mister sir lord master father don herr m monsieur sr señor sig signor ",
                            kFemaleTitles =
                                " mrs miss ms lady madam mme mlle dame dona doña frau fräulein sra srta "

@@ -1,4 +1,4 @@
-// Addresses of computers and pages, and hexadecimal identifiers.
+// Network addresses, URLs and hexadecimal identifiers.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -18,7 +18,7 @@ constexpr size_t kVariantAt = 19;
 
 bool is_hex(char c) { return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f'); }
 
-// The groups of a part of an address; false if one is no group.
+// Appends the groups of a part of an address; false if one is invalid.
 bool add_groups(std::string_view part, std::vector<std::string_view>& groups) {
   if (part.empty()) return true;
   for (size_t at = 0; at <= part.size();) {
@@ -31,7 +31,7 @@ bool add_groups(std::string_view part, std::vector<std::string_view>& groups) {
   return true;
 }
 
-// All eight groups; none if the text is no address. "::" stands for one group of zeros or more.
+// All eight groups; none if the text is not an address. "::" stands for one or more groups of zeros.
 std::vector<std::string_view> groups_of(std::string_view text) {
   std::vector<std::string_view> front, back;
   const size_t gap = text.find("::");
@@ -44,7 +44,7 @@ std::vector<std::string_view> groups_of(std::string_view text) {
   return front;
 }
 
-// Where the host of a URL begins and ends, with user and port; {0, 0}: the text is no URL.
+// Begin and end of the host of a URL, with user and port; {0, 0} if the text is not a URL.
 std::pair<size_t, size_t> host_of(std::string_view text) {
   for (const std::string_view scheme : {"http://", "https://", "ftp://"}) {
     if (text.substr(0, scheme.size()) != scheme) continue;
@@ -75,7 +75,7 @@ std::string ipv6_of(std::u32string_view digits) {
     const std::u32string_view group = digits.substr(g * kGroupDigits, kGroupDigits);
     groups[g] = utf8(group.substr(std::min(group.find_first_not_of(U'0'), kGroupDigits - 1)));
   }
-  size_t gap = 0, longest = 1;  // the first of the longest runs of zeros, of two groups or more
+  size_t gap = 0, longest = 1;  // the first of the longest runs of at least two zero groups
   for (size_t g = 0; g < kGroups; ++g) {
     size_t end = g;
     while (end < kGroups && groups[end] == "0") ++end;

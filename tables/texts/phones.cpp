@@ -1,6 +1,6 @@
-// Telephone numbers that cannot be real. The numbers of a country do not begin with 0 behind the country code; those of
-// Italy may, but not with 1 at this length. In North America the second block of three does not begin with 1. Behind an
-// area, no number of a fixed line begins with 0.
+// Telephone numbers that cannot be real. National numbers do not begin with 0 after the country code; Italian ones may,
+// but not with 1 at this length. In North America the second block of three does not begin with 1. After an area code,
+// no fixed-line number begins with 0.
 #include <algorithm>
 #include <iterator>
 #include <vector>
@@ -15,9 +15,9 @@ namespace {
 
 constexpr size_t kLongestArea = 5, kMinOfNumber = 4;
 constexpr size_t kNorthAmerican = 10, kExchangeAt = 3;
-constexpr size_t kMinAbroad = 8, kMostDigits = 15;  // with the country code
+constexpr size_t kMinAbroad = 8, kMaxPhoneDigits = 15;  // with the country code
 
-// The digits of a country code: one for zones 1 and 7, three but for these of two (ITU-T E.164).
+// The digits of a country code: one for zones 1 and 7, two for those listed, otherwise three (ITU-T E.164).
 size_t country_digits(std::string_view digits) {
   constexpr std::string_view kOfTwo[] = {"20", "27", "30", "31", "32", "33", "34", "36", "39", "40", "41",
                                          "43", "44", "45", "46", "47", "48", "49", "51", "52", "53", "54",
@@ -27,7 +27,7 @@ size_t country_digits(std::string_view digits) {
   return std::find(std::begin(kOfTwo), std::end(kOfTwo), digits.substr(0, 2)) != std::end(kOfTwo) ? 2 : 3;
 }
 
-// Where the number itself ends: an extension may follow, as "x123" or "ext. 12".
+// Where the number itself ends: an extension may follow, such as "x123" or "ext. 12".
 size_t end_of_number(std::string_view text) {
   const size_t letter = text.find_first_of("xe");
   if (letter == text.npos || letter < 2) return text.size();
@@ -45,10 +45,10 @@ size_t end_of_number(std::string_view text) {
 struct Constant {
   size_t at;  // byte of the text
   char digit;
-  size_t number = 0;  // byte of the first digit behind the area; 0: the area cannot be told
+  size_t number = 0;  // byte of the first digit after the area; 0: unknown
 };
 
-// The digit that becomes a constant; none: the text is no telephone number of a known form.
+// The digit that becomes a constant; none if the text is not a telephone number of a known form.
 std::optional<Constant> constant_of(std::string_view text) {
   const std::string_view number = text.substr(0, end_of_number(text));
   std::string digits;
@@ -58,15 +58,15 @@ std::optional<Constant> constant_of(std::string_view text) {
     else if (!(number[i] == '+' && i == 0) && std::string_view(" -.()/").find(number[i]) == std::string_view::npos)
       return {};
   }
-  if (digits.empty() || digits.size() > kMostDigits) return {};
+  if (digits.empty() || digits.size() > kMaxPhoneDigits) return {};
   const bool abroad = number[0] == '+';
-  if (!abroad && digits.size() == places.back() + 1) return {};  // digits alone are a number
+  if (!abroad && digits.size() == places.back() + 1) return {};  // only digits: an ordinary number
   const bool american =
       abroad ? digits.size() == kNorthAmerican + 1 && digits[0] == '1'
              : digits.size() == kNorthAmerican || (digits.size() == kNorthAmerican + 1 && digits[0] == '1');
   if (american) {
     const size_t first = digits.size() - kNorthAmerican, at = places[first + kExchangeAt];
-    // Blocks of three, three and four, or nothing between: "06 12 34 56 78" is a number of another country.
+    // Blocks of three, three and four, or no blocks: "06 12 34 56 78" is a number of another country.
     const bool blocks =
         places[first + 2] == places[first] + 2 && places[first + 5] == at + 2 && places.back() == places[first + 6] + 3;
     return blocks ? std::optional(Constant{at, '1', at}) : std::nullopt;
@@ -78,8 +78,8 @@ std::optional<Constant> constant_of(std::string_view text) {
   if (trunk) ++first;  // "+49 (0)30 …"
   size_t area = 1;     // digits of the first block
   while (first + area < places.size() && places[first + area] == places[first + area - 1] + 1) ++area;
-  const bool told = area <= kLongestArea && first + area + kMinOfNumber <= digits.size();
-  return Constant{places[first], digits.substr(0, 2) == "39" ? '1' : '0', told ? places[first + area] : 0};
+  const bool known = area <= kLongestArea && first + area + kMinOfNumber <= digits.size();
+  return Constant{places[first], digits.substr(0, 2) == "39" ? '1' : '0', known ? places[first + area] : 0};
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMinDecimals = 2;  // "5.1, 3.2" may be anything
+constexpr size_t kMinDecimals = 2;  // "5.1, 3.2" is ambiguous
 
-// Reads degrees at the front of `text`: the symbol of the whole ones, and the digits behind the point as they are.
+// Reads degrees at the front of `text`: the symbol of the whole degrees, and the decimals unchanged.
 bool take_degrees(std::string_view& text, char32_t first_symbol, char32_t most, std::u32string& out) {
   const bool negative = !text.empty() && text[0] == '-';
   size_t at = negative ? 1 : 0;
@@ -49,7 +49,7 @@ std::optional<std::u32string> symbols(std::string_view text) {
   return text.empty() ? std::optional(out) : std::nullopt;
 }
 
-// A: a capital, 9: a digit, anything else itself.
+// A: a capital, 9: a digit, others match themselves.
 bool fits(std::string_view text, std::string_view form) {
   return std::equal(text.begin(), text.end(), form.begin(), form.end(), [](char c, char f) {
     return f == '9' ? is_digit(c) : f == 'A' ? c >= 'A' && c <= 'Z' : c == f;

@@ -1,6 +1,6 @@
-// Streets for addresses that are made up, by language. The English names are among the most frequent of the United
-// States Census Bureau (TIGER/Line, in the public domain); the others are compounds of everyday words, collected for
-// this list.
+// Streets for generated addresses, by language. The English names are among the most frequent of the United States
+// Census Bureau (TIGER/Line, in the public domain); the others are compounds of everyday words, collected for this
+// list.
 #pragma once
 #include <array>
 #include <string_view>

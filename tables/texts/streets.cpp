@@ -34,7 +34,7 @@ std::vector<Word> words_of(std::string_view text) {
   return out;
 }
 
-std::string plain(std::string_view word) {  // small, without the point or comma behind it
+std::string plain(std::string_view word) {  // lower case, without a trailing point or comma
   while (!word.empty() && (word.back() == '.' || word.back() == ',')) word.remove_suffix(1);
   std::string out(word);
   std::transform(out.begin(), out.end(), out.begin(), lower);
@@ -102,7 +102,7 @@ std::optional<Street> before_number(std::string_view text, const std::vector<Wor
                     street = plain(text.substr(words[last - 1].begin, words[last - 1].end - words[last - 1].begin));
   const size_t end = words[last - 1].end - (text[words[last - 1].end - 1] == ',');
   auto language = begins_street(first);
-  constexpr std::string_view kPortugueseOf[] = {"da", "do", "das", "dos"};  // "Avenida" is of two languages
+  constexpr std::string_view kPortugueseOf[] = {"da", "do", "das", "dos"};  // "Avenida" is used in two languages
   if (language == spanish && among(plain(text.substr(words[1].begin, words[1].end - words[1].begin)), kPortugueseOf))
     language = portuguese;
   if (language && language != french && last > 1) return Street{words[0].begin, end, *language};

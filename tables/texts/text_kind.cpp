@@ -139,7 +139,7 @@ bool is_email(std::string_view text) {
 
 // --- names ---
 
-// Columns that hold names of persons, if their texts do not speak against it.
+// Columns that hold names of persons, unless their texts contradict it.
 bool is_name_column(std::string column) {
   constexpr std::string_view kColumns =
       " name full_name fullname customer customer_name patient patient_name passenger employee employee_name contact "
@@ -152,10 +152,10 @@ bool is_name_column(std::string column) {
 
 TextKind kind_of_names(std::span<const std::string_view> texts, const std::string& column) {
   const NameEvidence e = name_evidence(texts);
-  const bool told = is_name_column(column);
+  const bool named = is_name_column(column);
   if ((e.shaped + e.single) * 5 < texts.size() * 4) return TextKind::plain;
-  if (2 * e.shaped >= e.single) return e.known * (told ? 10 : 4) >= e.shaped ? TextKind::name : TextKind::plain;
-  if ((e.single_first + e.single_last) * (told ? 10 : 2) < e.single) return TextKind::plain;
+  if (2 * e.shaped >= e.single) return e.known * (named ? 10 : 4) >= e.shaped ? TextKind::name : TextKind::plain;
+  if ((e.single_first + e.single_last) * (named ? 10 : 2) < e.single) return TextKind::plain;
   return e.single_first > e.single_last ? TextKind::first_name : TextKind::name;
 }
 
@@ -175,7 +175,7 @@ std::u32string fixed(TextKind kind, std::u32string text) {
   return text;
 }
 
-// What a symbol stands for; any other character stands for itself.
+// Appends the text of a symbol; any other character is itself.
 void append_symbol(char32_t c, std::string& out) {
   const auto of = [&](char32_t first, char32_t count) { return c >= first && c < first + count; };
   const auto degrees = [&](char32_t first, char32_t most) {
@@ -224,7 +224,7 @@ TextKind text_kind_of(std::span<const std::string_view> texts, const std::string
   if (all(is_hash) && all([&](std::string_view t) { return t.size() == texts[0].size(); })) return TextKind::hash;
   if (all(is_coordinates)) return TextKind::coordinates;
   if (all(is_postal_code)) return TextKind::postal_code;
-  // What people write has exceptions, which are not learned.
+  // Texts typed by people have exceptions, which are not learned.
   const auto nearly_all = [&](auto is) {
     return static_cast<size_t>(std::count_if(texts.begin(), texts.end(), is)) * 5 >= texts.size() * 4;
   };
@@ -286,7 +286,7 @@ std::string decode_text(TextKind kind, std::u32string_view symbols) {
   constexpr size_t kIpv6Digits = 32;
   if (kind == TextKind::ipv6 && symbols.size() == kIpv6Digits) return ipv6_of(symbols);
   std::u32string text(symbols);
-  // Places that took whole classes of characters may have changed what is constant.
+  // Places that took whole classes of characters may have changed constant parts.
   if (kind == TextKind::email) {
     if (text.find(U'@') == std::u32string::npos) text += U'@';
     text = fixed(kind, text);

@@ -1,8 +1,8 @@
-// What the texts of a regenerated column are, where characters by place would make texts that cannot be: addresses of
-// computers with parts above 255, numbers with wrong check digits, names of random letters.
+// Kinds of texts of a regenerated column for which characters by place would give impossible texts: network addresses
+// with parts above 255, numbers with wrong check digits, names of random letters.
 //
-// The texts of a kind are learned as symbols: an octet or a name is one character of plane 16, a constant stands for
-// what may not be real. Everything else of a pattern stays as it is for any text.
+// The texts of a kind are learned as symbols: an octet or a name is one character of plane 16; a constant stands for a
+// part that must not be real. Everything else of a pattern is treated as in any text.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -20,12 +20,12 @@ enum class TextKind : uint8_t {
   card,   // payment cards: 999999 for the issuer, check digit by Luhn
   iban,   // the bank's first four characters are 0, check digits modulo 97
   email,  // at a reserved domain (RFC 2606)
-  name,   // of persons: each word is a symbol, from the lists of names.h; titles and particles stay
+  name,   // of persons: each word is a symbol from the lists of names.h; titles and particles stay
   ipv6,   // hexadecimal digits by place
   uuid,   // the variant is a symbol
   hash,
   url,          // at a reserved domain
-  phone,        // common areas stay; one digit is a constant, which makes it a number that cannot be
+  phone,        // common areas stay; one constant digit makes the number impossible
   coordinates,  // whole degrees are symbols
   postal_code,
   address,  // of streets, which are symbols, from the lists of street_names.h
@@ -37,36 +37,36 @@ bool parse_text_kind(const std::string& text, TextKind& kind);  // false: no suc
 std::string text_kind_names();                                  // all but "plain", as a list
 const char* described(TextKind kind);                           // "IPv4 addresses"; "" for plain
 
-// Whether two rows may have the same text: two persons one name, or one address.
+// Whether two rows may have the same text: two persons may share a name, or an address.
 inline bool may_repeat(TextKind kind) {
   return kind == TextKind::name || kind == TextKind::first_name || kind == TextKind::address;
 }
 
-// The kind of all these texts, or of most of them where people write them; plain if there are fewer than five.
-// `column`: the name of the column, which may tell that they are names of persons.
+// The kind of all these texts, or of most if people typed them; plain if there are fewer than five. `column`: the name
+// of the column, which may indicate names of persons.
 TextKind text_kind_of(std::span<const std::string_view> texts, const std::string& column = "");
 
-// Whose names a column holds: the languages whose lists have its words.
+// The languages of the names in a column, by the lists that contain its words.
 class NameStyle {
  public:
   NameStyle() = default;
   explicit NameStyle(std::span<const std::string_view> texts);
-  // A word becomes a name of the list of its language, sex and place, in turn, so that no symbol tells a name. The sex
-  // is that of the title, or of the first given name. None: the text is no name.
+  // Replaces a word by a name of the list of its language, sex and position, in turn, so that no symbol reveals a name.
+  // The sex is that of the title, or of the first given name. None if the text is not a name.
   std::optional<std::u32string> encode(std::string_view text, uint64_t turn, bool first_names) const;
 
  private:
   std::vector<std::pair<size_t, double>> weights_;  // by language
 };
 
-// The symbols that texts of a column are learned as.
+// Encodes the texts of a column as symbols.
 class TextEncoder {
  public:
-  // What at least `least` of the texts share may stay.
+  // Properties that at least `least` of the texts share may stay.
   TextEncoder(TextKind kind, std::span<const std::string_view> texts, size_t least);
-  // None: the text is not of the kind. `turn` numbers the texts.
+  // None if the text is not of the kind. `turn` numbers the texts.
   std::optional<std::u32string> encode(std::string_view text, uint64_t turn) const;
-  // The symbols that decode_text() would make this very text of; none if it cannot.
+  // The symbols from which decode_text() would make exactly this text; none if there are none.
   std::optional<std::u32string> exact(std::string_view text) const;
 
  private:
@@ -76,14 +76,14 @@ class TextEncoder {
 };
 std::string decode_text(TextKind kind, std::u32string_view symbols);
 
-// Symbols: octets, names (as listed, in capitals, small), whole degrees (from 0, then from −0), variants of UUIDs,
-// streets.
+// Symbols: octets, names (as listed, in capitals, in lower case), whole degrees (from 0, then from −0), variants of
+// UUIDs, streets.
 constexpr char32_t kFirstOctet = 0x100000, kFirstName = 0x102000;
 constexpr char32_t kOctets = 256, kNamesOfACase = 0x800, kNameSymbols = 3 * kNamesOfACase;
 constexpr char32_t kFirstLatitude = 0x100400, kFirstLongitude = 0x100500, kLatitudes = 90, kLongitudes = 180;
 constexpr char32_t kFirstVariant = 0x100700, kFirstCapitalVariant = 0x100704, kVariantSymbols = 4;
 constexpr char32_t kFirstStreet = 0x100800, kStreetSymbols = 192;
-// ASCII characters that stay where they are: signs, not letters or digits
+// ASCII characters that stay in place: signs, not letters or digits
 constexpr char32_t kFirstConstant = 0x100F00, kConstants = 128;
 std::u32string constants(std::string_view ascii);
 

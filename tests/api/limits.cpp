@@ -71,7 +71,7 @@ std::string fit_options(const std::function<void(tessera_fit_options&)>& change)
   return outcome(tessera_check_fit_options(&o));
 }
 // Where 0 leaves the default: at the least value of 1, a value of 0 is what the command line refuses itself
-// (CliErrors.ZeroIsNoDefault), and −1 stands for what lies below.
+// (CliErrors.ZeroIsNotADefault), and −1 stands for what lies below.
 int32_t zero_below(int64_t n) { return static_cast<int32_t>(n == 0 ? -1 : n); }
 
 std::string timegan(

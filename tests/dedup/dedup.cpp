@@ -85,7 +85,7 @@ std::vector<std::pair<int32_t, int32_t>> oracle(const Table& t, double threshold
   return out;
 }
 
-TEST(Dedup, SpellingsOfOneValueAreOneValue) {
+TEST(Dedup, TreatsSpellingsOfAValueAsEqual) {
   Table t = read(
       "who,day,amount,ok,note\n"
       "Ann,2024-01-25,1200,yes,\n"
@@ -110,7 +110,7 @@ TEST(Dedup, KeptRowsKeepTheirFormats) {
   EXPECT_EQ(text, "2024-01-25 26.01.2024 2024-01-27 ");
 }
 
-TEST(Dedup, MissingCellsEqualEachOtherOnly) {
+TEST(Dedup, MissingCellsEqualOnlyEachOther) {
   Table t;
   t.rows = 4;
   t.columns = {number_column("x", ColumnType::decimal, {1, kMissing, kMissing, -0.0}),
@@ -136,7 +136,7 @@ TEST(Dedup, AThresholdIncludesItsValue) {
   }
 }
 
-TEST(Dedup, TheIndexFindsWhatComparingEveryPairFinds) {
+TEST(Dedup, IndexFindsTheSamePairsAsBruteForce) {
   for (uint32_t seed = 0; seed < 3; ++seed) {
     Table t = mixed(500, seed);
     plant(t, 80, 0.03, seed);
@@ -148,7 +148,7 @@ TEST(Dedup, TheIndexFindsWhatComparingEveryPairFinds) {
   }
 }
 
-TEST(Dedup, PlantedCopiesAreFoundAndNothingElse) {
+TEST(Dedup, FindsExactlyThePlantedCopies) {
   for (const char* mode : {"nearest", "fuzzy"}) {
     int planted = 0, found = 0, others = 0;
     for (uint32_t seed = 0; seed < 4; ++seed) {
@@ -168,7 +168,7 @@ TEST(Dedup, PlantedCopiesAreFoundAndNothingElse) {
   }
 }
 
-TEST(Dedup, AnyNumberOfThreadsFindsTheSame) {
+TEST(Dedup, DoesNotDependOnThreads) {
   Table t = mixed(1500, 5), other = mixed(900, 6);
   plant(t, 300, 0.02, 5);
   for (size_t k = 0; k < t.columns.size(); ++k) other.columns[k].values = t.columns[k].values;
@@ -184,7 +184,7 @@ TEST(Dedup, AnyNumberOfThreadsFindsTheSame) {
     }
 }
 
-TEST(Dedup, RowsOfAnotherTableAreFoundInThisOneOnly) {
+TEST(Dedup, FindsRowsOfAnotherTableInThisOneOnly) {
   for (const char* mode : {"exact", "nearest", "fuzzy"}) {
     Table t = mixed(400, 21), train = mixed(300, 22);
     // Rows 0 to 9 become rows of the other table, 10 to 19 twins of each other; 5 to 9 have one cell changed.
@@ -240,7 +240,7 @@ TEST(Dedup, CrowdedBucketsAreReported) {
   EXPECT_GE(f.copies.size() * 100, all.copies.size() * 95) << f.copies.size() << " of " << all.copies.size();
 }
 
-TEST(Dedup, KeysHaveTheColumnsThatTheRecallAllows) {
+TEST(Dedup, KeysHaveTheColumnsAllowedByTheRecall) {
   for (size_t columns = 1; columns <= 60; ++columns)
     for (size_t numbers = 0; numbers <= columns; numbers += 3)
       for (size_t rewritten = 0; rewritten < columns / 3; ++rewritten) {
@@ -251,7 +251,7 @@ TEST(Dedup, KeysHaveTheColumnsThatTheRecallAllows) {
       }
 }
 
-TEST(Dedup, ColumnsThatAreNotNamedDoNotCount) {
+TEST(Dedup, IgnoresColumnsThatAreNotNamed) {
   Table t;
   t.rows = 3;
   t.columns = {text_column("id", ColumnType::identifier, {"1", "2", "3"}),
@@ -265,7 +265,7 @@ TEST(Dedup, ColumnsThatAreNotNamedDoNotCount) {
   EXPECT_EQ(t.columns[0].codes.size(), 3u);
 }
 
-TEST(Dedup, MistakesAreNamed) {
+TEST(Dedup, RejectsInvalidOptions) {
   const auto message = [](const std::string& mode, double threshold, const std::vector<std::string>& columns,
                           Table* against = nullptr) {
     Table t = mixed(10, 1);
@@ -274,7 +274,7 @@ TEST(Dedup, MistakesAreNamed) {
     } catch (const Error& e) { return std::string(e.what()); }
     return std::string();
   };
-  EXPECT_NE(message("semantic", 0.9, {}).find("exact, fuzzy and nearest"), std::string::npos);
+  EXPECT_NE(message("semantic", 0.9, {}).find("exact, fuzzy or nearest"), std::string::npos);
   EXPECT_NE(message("exact", 1.5, {}).find("threshold 1.5"), std::string::npos);
   EXPECT_NE(message("exact", 0.9, {"x9"}).find("Nearest: \"x0\""), std::string::npos);
   Table other = mixed(10, 2);

@@ -67,7 +67,7 @@ TEST(Bins, EveryColumnIsOneChoice) {
   EXPECT_EQ(spans[2].ascending, 40);
 }
 
-TEST(Bins, LevelsAscendAndValuesComeBackWithinTheirBin) {
+TEST(Bins, LevelsAscendAndValuesRoundTripWithinTheirBin) {
   Team team(2);
   const Table t = shop(5000);
   const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
@@ -118,7 +118,7 @@ TEST(Bins, EveryNumberIsWithinTheReach) {
   }
 }
 
-TEST(Bins, TheDistributionComesBack) {
+TEST(Bins, RoundTripTheDistribution) {
   Team team(2);
   const Table t = shop(20000);
   const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
@@ -156,7 +156,7 @@ TEST(Bins, ARowIsTheSameInEveryBatch) {
   EXPECT_EQ(two.columns[0].numbers[1], all.columns[0].numbers[7]);
 }
 
-TEST(Bins, AFewRowsMakeFewBins) {
+TEST(Bins, FewRowsGiveFewBins) {
   Team team(1);
   std::vector<double> x;
   for (int i = 0; i < 300; ++i) x.push_back(std::sqrt(i));
@@ -168,7 +168,7 @@ TEST(Bins, AFewRowsMakeFewBins) {
   EXPECT_GE(e.layout().data_width, 300 / BinCode::kMinBinRows / 2);
 }
 
-TEST(Bins, WhatIsKeptOfProtectedNumbersLiesBetweenTheirExtremes) {
+TEST(Bins, StoredNumbersLieBetweenProtectedExtremes) {
   Team team(1);
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal;
@@ -183,7 +183,7 @@ TEST(Bins, WhatIsKeptOfProtectedNumbersLiesBetweenTheirExtremes) {
   for (const auto& point : json["columns"][0]["points"]) EXPECT_LT(point.get<double>(), 300);
 }
 
-TEST(Bins, AFileHoldsThem) {
+TEST(Bins, RoundTripThroughAFile) {
   Team team(2);
   const Table t = shop(3000);
   const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
@@ -194,7 +194,7 @@ TEST(Bins, AFileHoldsThem) {
   for (size_t i = 0; i < 3000; ++i) EXPECT_EQ(x.columns[0].numbers[i], y.columns[0].numbers[i]);
 }
 
-TEST(Bins, ADamagedFileIsRefused) {
+TEST(Bins, RejectDamagedFiles) {
   Team team(2);
   const nlohmann::json whole = Encoder::fit(shop(3000), bins(), team, Monitor{}).to_json();
   const auto refused = [&](const char* key, const nlohmann::json& value) {

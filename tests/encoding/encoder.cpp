@@ -66,7 +66,7 @@ TEST(Encoder, LayoutTilesTheRow) {
   EXPECT_EQ(span_of(e, 9, Span::Part::category), nullptr);
 }
 
-TEST(Encoder, EveryKindOfColumnComesBack) {
+TEST(Encoder, RoundTripsEveryKindOfColumn) {
   const Table t = mixed(20000);
   const Encoder e = fit(t);
   const EncodedTable codes = encode(e, t);
@@ -116,7 +116,7 @@ TEST(Encoder, ASpikeIsALevelOfItsOwnWithAlphaZero) {
   EXPECT_NO_THROW(round_trip(t, never));
 }
 
-TEST(Encoder, DecodedNumbersKeepRangeAndDigitsWhateverTheNetworkSays) {
+TEST(Encoder, DecodedNumbersKeepRangeAndDigitsForAnyNetworkOutput) {
   const Table t = mixed(4000);
   const Encoder e = fit(t);
   EncodedTable wild;

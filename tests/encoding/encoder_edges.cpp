@@ -36,7 +36,7 @@ TEST(EncoderEdges, ColumnsOfOneOrTwoValues) {
   }
 }
 
-TEST(EncoderEdges, WithoutSpikesAndLevelsTheseStillComeBack) {
+TEST(EncoderEdges, RoundTripsWithoutSpikesAndLevels) {
   EncoderOptions o;
   o.spike_share = 0, o.integer_levels = 0;
   expect_exact(std::vector<double>(50, 7), ColumnType::integer, 0, o);
@@ -119,7 +119,7 @@ TEST(EncoderEdges, DecimalsThatRepeatAreLevels) {
   EXPECT_EQ(first_span(110, ColumnType::integer, 1).part, Span::Part::category);
 }
 
-TEST(EncoderEdges, InfinityIsAnErrorWithItsPlace) {
+TEST(EncoderEdges, RejectsInfinityNamingItsPlace) {
   try {
     fit(table({numbers("height", ColumnType::decimal, {1, 2, INFINITY})}));
     FAIL() << "infinity was accepted";
@@ -129,7 +129,7 @@ TEST(EncoderEdges, InfinityIsAnErrorWithItsPlace) {
   }
 }
 
-TEST(EncoderEdges, WhatTheEncoderHasNotSeenIsAnErrorWithItsPlace) {
+TEST(EncoderEdges, RejectsUnseenValuesNamingTheirPlace) {
   const Encoder e =
       fit(table({texts("city", ColumnType::category, {"a", "b", "a"}), numbers("n", ColumnType::integer, {1, 2, 3})}));
   auto message = [&](Table t) -> std::string {
@@ -165,7 +165,7 @@ TEST(EncoderEdges, OptionsOutOfRangeAreErrors) {
   EXPECT_THROW(fit(Table{}), Error);
 }
 
-TEST(EncoderEdges, RareCategoriesShareALevelAndComeBackByFrequency) {
+TEST(EncoderEdges, RareCategoriesShareALevelAndAreDrawnByFrequency) {
   std::vector<std::string> rows;
   for (uint32_t i = 0; i < 20000; ++i) {
     const double u = uniform(i);

@@ -37,7 +37,7 @@ Encoder fitted(const Table& t) {
   return fit(t, o);
 }
 
-TEST(EncoderJson, EverythingComesBack) {
+TEST(EncoderJson, RoundTripsEverything) {
   const Table t = every_coding();
   const Encoder e = fitted(t);
   const std::string file = e.to_json().dump();
@@ -150,7 +150,7 @@ TEST(EncoderJson, EveryFieldLeftOut) {
     }
 }
 
-TEST(EncoderJson, OtherThingsAreRefused) {
+TEST(EncoderJson, RejectsOtherJson) {
   for (const char* text : {"null", "[]", "{}", "3", "\"x\"", R"({"format":2,"seed":0,"columns":[]})",
                            R"({"format":1,"seed":0,"columns":[]})", R"({"format":1,"seed":0,"columns":[null]})"}) {
     try {

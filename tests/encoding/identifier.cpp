@@ -138,7 +138,7 @@ TEST(Identifier, DependsOnRowSeedConditionAndColumnOnly) {
 
 // The numbers go on above a grid cell, so that the largest of the table is not held; each seed counts in a block of its
 // own, with as many digits, while there are any.
-TEST(Identifier, ASequenceCountsOn) {
+TEST(Identifier, ContinuesASequence) {
   const Identifier id = learn({"C0008", "C0007", "C0009", "C0005", "C0006"});
   EXPECT_EQ(id.kind(), Identifier::Kind::sequence);
   const IdentifierKey key = identifier_key(0, 0, 7);
@@ -169,7 +169,7 @@ std::string padded(uint64_t n, int width) {
 
 // Whatever the seed and the condition, there is no number twice, none of the table, and none with more digits while
 // the form has room; beyond it they are longer.
-TEST(Identifier, ACounterKeepsItsWidth) {
+TEST(Identifier, CountersKeepTheirWidth) {
   for (const Counted& c : {Counted{"ORD-", 1, 1500, 5},
                            {"ORD-", 1, 900, 3},
                            {"", 10'000, 2000, 0},
@@ -185,11 +185,11 @@ TEST(Identifier, ACounterKeepsItsWidth) {
     for (const auto& [seed, condition] : {std::pair<uint64_t, uint64_t>{0, 0}, {1, 0}, {7, 0}, {123'456, 0}, {0, 99}}) {
       const IdentifierKey key = identifier_key(seed, condition, 7);
       std::set<std::string> made;
-      for (uint64_t row = 0; row < id.room() + 500; ++row) {
+      for (uint64_t row = 0; row < id.capacity() + 500; ++row) {
         const std::string text = id.text(row, key);
         ASSERT_EQ(known.count(text), 0u) << text;
         ASSERT_TRUE(made.insert(text).second) << text;
-        if (row < id.room() && training[0].size() == width) { ASSERT_EQ(text.size(), width) << text; }
+        if (row < id.capacity() && training[0].size() == width) { ASSERT_EQ(text.size(), width) << text; }
         ASSERT_LE(text.size(), width + 1 + (training[0].size() != width)) << text;
       }
     }
@@ -197,7 +197,7 @@ TEST(Identifier, ACounterKeepsItsWidth) {
 }
 
 // A number within the range of the column's type, for every seed.
-TEST(Identifier, ANumberKeepsToTheRangeOfItsType) {
+TEST(Identifier, NumbersStayInTheRangeOfTheirType) {
   std::vector<std::string> training;
   for (uint64_t i = 0; i < 100; ++i) training.push_back(std::to_string(2'147'480'000 + i));
   const std::vector<std::string_view> views(training.begin(), training.end());
@@ -220,13 +220,13 @@ TEST(Identifier, ScatteredNumbersKeepTheirWidth) {
       const std::string text = id.text(row, identifier_key(3, 0, 7));
       ASSERT_EQ(known.count(text), 0u) << text;
       ASSERT_TRUE(made.insert(text).second) << text;
-      if (count == 1500) { ASSERT_EQ(text.size(), 4u + (row >= id.room())) << text; }
+      if (count == 1500) { ASSERT_EQ(text.size(), 4u + (row >= id.capacity())) << text; }
     }
   }
 }
 
 // Models of one table, whatever the seed, and of almost the same rows exclude the same texts.
-TEST(Identifier, SeveralModelsTellNoMoreThanOne) {
+TEST(Identifier, SeveralModelsRevealNoMoreThanOne) {
   std::vector<std::string> training;
   for (uint64_t i = 0; i < 1000; ++i) training.push_back("C-" + std::to_string(100'000 + Permutation(900'000, 5)(i)));
   const nlohmann::json all = learn(training).to_json().at("indices");
@@ -261,7 +261,7 @@ TEST(Identifier, FewTextsDoNotBecomeThePattern) {
 }
 
 // Where every text of a pattern is taken, new ones are longer.
-TEST(Identifier, AUsedUpPatternGrows) {
+TEST(Identifier, ExhaustedPatternsGrow) {
   std::vector<std::string> training;
   for (char a = 'A'; a <= 'Z'; ++a)
     for (char b = 'A'; b <= 'Z'; ++b) training.push_back({a, b});
@@ -286,7 +286,7 @@ TEST(Identifier, NoTrainingTextInTheModel) {
   }
 }
 
-TEST(Identifier, MissingOnesStayAsFrequent) {
+TEST(Identifier, KeepsTheShareOfMissingValues) {
   std::vector<std::string> rows;
   for (uint32_t i = 0; i < 5000; ++i) rows.push_back(uniform(i) < 0.3 ? "" : hex(i, 10));
   const Table t = table(

@@ -69,7 +69,7 @@ bool counts(const std::vector<std::string>& texts) {
   return std::abs(static_cast<double>(greater) - n / 2) > 6 * std::sqrt(n) / 2;
 }
 
-TEST(IdentifierLaws, SeedsAndConditionsGiveTextsOfTheirOwn) {
+TEST(IdentifierLaws, SeedsAndConditionsGiveDifferentTexts) {
   constexpr uint64_t kRows = 200, kTraining = 400;
   for (const Alphabet& alphabet : alphabets()) {
     SCOPED_TRACE(alphabet.name);
@@ -99,8 +99,9 @@ TEST(IdentifierLaws, SeedsAndConditionsGiveTextsOfTheirOwn) {
       }
       // Pairs of samples share rows²/room texts by chance.
       const double made = static_cast<double>(samples.size() * kRows),
-                   chance = made * made / 2 / static_cast<double>(id.room());
-      EXPECT_LE(made - static_cast<double>(all.size()), chance + 5 * std::sqrt(chance) + 1) << "room " << id.room();
+                   chance = made * made / 2 / static_cast<double>(id.capacity());
+      EXPECT_LE(made - static_cast<double>(all.size()), chance + 5 * std::sqrt(chance) + 1)
+          << "capacity " << id.capacity();
       // Other orders of use, other parts of the sample.
       const std::vector<std::string> whole = texts_of(id, samples[1], 0, kRows);
       EXPECT_EQ(texts_of(id, samples[1], 150, 50), std::vector<std::string>(whole.begin() + 150, whole.end()));
@@ -122,7 +123,7 @@ TEST(IdentifierLaws, AlphabetsStay) {
   }
 }
 
-TEST(IdentifierLaws, CountersOfTwoSamplesHaveNoNumberInCommon) {
+TEST(IdentifierLaws, CountersOfTwoSamplesAreDisjoint) {
   std::vector<std::string> training;
   for (int i = 1; i <= 300; ++i) training.push_back("order " + std::to_string(i));
   const Identifier id = learn(training);
@@ -263,7 +264,7 @@ TEST(IdentifierLaws, NoRareTextStandsInAModelOrComesOutOfIt) {
 }
 
 // Three digits have room for a thousand texts: most are somebody's, and a draw meets them as often as any draw would.
-TEST(IdentifierLaws, WhatComesBackByChanceIsTheShareOfTheRoomThatIsTaken) {
+TEST(IdentifierLaws, ChanceRepeatsMatchTheTakenShareOfTheCapacity) {
   for (const bool letters : {false, true}) {
     std::map<std::string, int64_t> count;
     for (uint32_t i = 0; i < 2000; ++i) {
@@ -279,7 +280,7 @@ TEST(IdentifierLaws, WhatComesBackByChanceIsTheShareOfTheRoomThatIsTaken) {
     int real = 0;
     const IdentifierKey key = identifier_key(0, 0, kColumn);
     for (int row = 0; row < kSampled; ++row) real += count.count(id.text(static_cast<uint64_t>(row), key)) > 0;
-    const double room = static_cast<double>(id.room());
+    const double room = static_cast<double>(id.capacity());
     EXPECT_GE(room, letters ? 676 : 990);
     EXPECT_NEAR(static_cast<double>(real) / kSampled, static_cast<double>(training.size()) / room, 0.01);
   }
@@ -287,7 +288,7 @@ TEST(IdentifierLaws, WhatComesBackByChanceIsTheShareOfTheRoomThatIsTaken) {
 
 // Of a pattern with room for a few times its texts, the buckets tell less than a fifth of any text: five texts share
 // one.
-TEST(IdentifierLaws, BucketsNameNoText) {
+TEST(IdentifierLaws, BucketsRevealNoText) {
   for (const uint64_t size : {uint64_t{1000}, uint64_t{4000}, uint64_t{100'000}, uint64_t{10'000'000}})
     for (const uint64_t texts : {size / 5, size / 8, size / 40}) {
       FreshIndices indices(size);
@@ -296,7 +297,7 @@ TEST(IdentifierLaws, BucketsNameNoText) {
       indices.leave_out(taken);
       EXPECT_LE(indices.to_json().at("buckets").get<uint64_t>(), size / 5);
       const std::set<uint64_t> known(taken.begin(), taken.end());
-      for (uint64_t i = 0; i < std::min<uint64_t>(indices.room(), 2000); ++i)
+      for (uint64_t i = 0; i < std::min<uint64_t>(indices.capacity(), 2000); ++i)
         EXPECT_EQ(known.count(indices.at(i, 1)), 0u);
     }
 }

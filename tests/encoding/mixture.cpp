@@ -167,7 +167,7 @@ TEST(Mixture, GroupsKeepCountMeanAndSecondMoment) {
   EXPECT_NEAR(squares / squares_x, 1, 1e-12);
 }
 
-TEST(Mixture, EqualValuesNeverLieInTwoGroups) {
+TEST(Mixture, EqualValuesShareAGroup) {
   std::vector<double> x;
   for (int i = 0; i < 30000; ++i) x.push_back(i < 9000 ? 5 : 5 + i / 2 * 0.001);
   const Groups g = group_sorted(x, 100);

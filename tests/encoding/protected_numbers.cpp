@@ -45,7 +45,7 @@ std::vector<double> protect(const std::vector<double>& x, int64_t least, int dec
   return out;
 }
 
-TEST(ProtectedNumbers, WhatEnoughRowsShareStandsAndTheOrderStays) {
+TEST(ProtectedNumbers, KeepSharedValuesAndTheOrder) {
   for (uint32_t kind = 0; kind < 12; ++kind)
     for (const int rows : {5, 9, 10, 31, 200, 3000})
       for (const int64_t least : {2, 5, 20}) {
@@ -106,17 +106,17 @@ void expect_functions_of_many(uint32_t kind, int64_t least, const std::vector<in
 // The law that needs no cleverness: what single rows do to what comes out. Rows are moved one by one; whatever moves
 // with a row moves with at least `least` rows in the same proportion, so that no combination of what comes out is a
 // function of one row.
-TEST(ProtectedNumbers, NothingIsAFunctionOfFewerRows) {
+TEST(ProtectedNumbers, EveryNumberDependsOnEnoughRows) {
   for (const uint32_t kind : {0u, 1u, 2u, 4u})
     for (const int64_t least : {2, 5, 7}) expect_functions_of_many(kind, least, {});
 }
 
-TEST(ProtectedNumbers, NothingIsAFunctionOfFewerHolders) {
+TEST(ProtectedNumbers, EveryNumberDependsOnEnoughHolders) {
   for (const uint32_t kind : {0u, 1u, 2u, 4u, 6u, 7u, 8u, 10u})
     for (const int64_t least : {2, 5, 7}) expect_functions_of_many(kind, least, holders_of(83, kind));
 }
 
-TEST(ProtectedNumbers, WhatOneHolderRepeatsIsNotKept) {
+TEST(ProtectedNumbers, ReplaceValuesOfASingleHolder) {
   std::vector<double> x;
   std::vector<int32_t> holder;
   for (int32_t i = 0; i < 200; ++i) x.push_back(i / 4), holder.push_back(i % 40);
@@ -135,7 +135,7 @@ TEST(ProtectedNumbers, WhatOneHolderRepeatsIsNotKept) {
 }
 
 // One row anywhere, however far: the ends of what comes out follow whole groups.
-TEST(ProtectedNumbers, AnExtremeRowIsNotSeenAtTheEnd) {
+TEST(ProtectedNumbers, HideAnExtremeRow) {
   std::vector<double> x = column_of(400, 0);
   const double before = protect(x, 5).back();
   x.back() = 1000;
@@ -167,7 +167,7 @@ TEST(ProtectedNumbers, TheDistributionStays) {
       << "values that were different stay so, but at the ends";
 }
 
-TEST(ProtectedNumbers, DigitsAreThoseThatEnoughRowsNeed) {
+TEST(ProtectedNumbers, HaveTheDigitsThatEnoughRowsNeed) {
   std::vector<double> x;
   for (int i = 0; i < 200; ++i) x.push_back(100 * std::floor(300 * uniform(static_cast<uint32_t>(i), 3)));
   x.push_back(12345), x.push_back(0.25);
@@ -196,7 +196,7 @@ TEST(ProtectedNumbers, EnormousAndTinyNumbersAreNumbers) {
   }
 }
 
-TEST(ProtectedNumbers, AColumnOfFewerValuesIsLeftEmpty) {
+TEST(ProtectedNumbers, EmptyColumnsOfTooFewValues) {
   Table t;
   t.rows = 100;
   std::vector<double> few(100, kMissing), all;

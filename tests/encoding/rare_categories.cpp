@@ -31,7 +31,7 @@ std::map<std::string, int> counts_of(const Column& c) {
   return out;
 }
 
-TEST(RareCategories, NoValueIsLeftThatFewerRowsHold) {
+TEST(RareCategories, EveryValueIsSharedByEnoughRows) {
   for (const int least : {2, 5, 40}) {
     Table t = table_of({100, 60, 39, 5, 4, 4, 1, 1});
     const auto before = counts_of(t.columns[0]);
@@ -50,7 +50,7 @@ TEST(RareCategories, NoValueIsLeftThatFewerRowsHold) {
   }
 }
 
-TEST(RareCategories, WhatIsFrequentStaysWhereItWas) {
+TEST(RareCategories, FrequentValuesStay) {
   Table t = table_of({50, 30, 1, 1});
   const Table before = t;
   Team team(1);
@@ -103,7 +103,7 @@ Table held_by(const std::vector<Held>& held, std::vector<int32_t>& holder) {
   return t;
 }
 
-TEST(RareCategories, OfHoldersAValueNeedsAsManyHoweverManyRowsEachHas) {
+TEST(RareCategories, CountHoldersInsteadOfRows) {
   std::vector<int32_t> holder;
   Table t = held_by({{30, 3}, {20, 2}, {5, 1}, {4, 9}, {1, 40}, {1, 1}}, holder);
   const Table before = t;

@@ -88,7 +88,7 @@ TEST(Repeats, EqualValuesStayAdjacentWhereTheTableIsSorted) {
 }
 
 // Four heavy users cannot be seen, nor values that repeat by chance; five can.
-TEST(Repeats, NoNumberOfRowsIsThatOfFewerValues) {
+TEST(Repeats, EveryGroupSizeIsSharedByEnoughValues) {
   for (const int64_t heavy : {1, 4}) {
     std::vector<int64_t> rows(1000, 1);
     for (int64_t k = 0; k < heavy; ++k) rows[static_cast<size_t>(k)] = 700 + k;
@@ -101,7 +101,7 @@ TEST(Repeats, NoNumberOfRowsIsThatOfFewerValues) {
   EXPECT_FALSE(Repeats::learn(std::vector<int64_t>{300, 300, 300}, 0, false, kRareRows));
 }
 
-TEST(Repeats, FilesAreReadBackAndDamagedOnesRefused) {
+TEST(Repeats, RoundTripAndRejectDamagedFiles) {
   const auto r = Repeats::learn(orders(300), 7, true, kRareRows);
   ASSERT_TRUE(r);
   const nlohmann::json json = r->to_json();
@@ -118,7 +118,7 @@ TEST(Repeats, FilesAreReadBackAndDamagedOnesRefused) {
   refused("missing", uint64_t{1} << 60);
 }
 
-TEST(Repeats, AColumnOfIdentifiersRepeatsAsItDid) {
+TEST(Repeats, IdentifiersRepeatAsInTheTable) {
   std::vector<std::string> rows;
   const std::vector<int64_t> of = orders(400);
   for (size_t c = 0; c < of.size(); ++c)

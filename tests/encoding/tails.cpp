@@ -66,7 +66,7 @@ TEST(Tails, BothEndsMirrorEachOther) {
   EXPECT_DOUBLE_EQ(a.at(1), -b.at(0));
 }
 
-TEST(Tails, PassNoZeroAndNoValueThatManyShare) {
+TEST(Tails, StopAtZeroAndAtSharedValues) {
   const std::vector<double> x = protect(drawn(std::exponential_distribution<double>(), 3000, 6));
   EXPECT_GE(tailed(x).at(0), 0);
   std::vector<double> capped = x;

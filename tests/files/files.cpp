@@ -39,7 +39,7 @@ class Files : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(Files, ComeBackAsWritten) {
+TEST_F(Files, RoundTrip) {
   std::string bytes(100'000, 'x');
   bytes[77] = '\0';
   write_file(at("a"), bytes, false);
@@ -76,7 +76,7 @@ TEST_F(Files, AnExistingFileNeedsForce) {
   EXPECT_EQ(read_file(at("a")), "old");
 }
 
-TEST_F(Files, AFileThatCameMeanwhileStays) {
+TEST_F(Files, KeepsAFileThatAppearedMeanwhile) {
   AtomicFile ours(at("a"), false);
   ours.write("ours");
   write_file(at("a"), "theirs", false);
@@ -84,7 +84,7 @@ TEST_F(Files, AFileThatCameMeanwhileStays) {
   EXPECT_EQ(read_file(at("a")), "theirs");
 }
 
-TEST_F(Files, WithoutCommitNothingIsLeft) {
+TEST_F(Files, LeavesNothingWithoutCommit) {
   write_file(at("a"), "old", false);
   {
     AtomicFile file(at("a"), true);
@@ -94,7 +94,7 @@ TEST_F(Files, WithoutCommitNothingIsLeft) {
   EXPECT_EQ(entries(), 1u);
 }
 
-TEST_F(Files, RightsAndLinksAreKept) {
+TEST_F(Files, KeepsPermissionsAndLinks) {
   write_file(at("a"), "old", false);
   fs::permissions(at("a"), fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink("a", at("link"));
@@ -104,7 +104,7 @@ TEST_F(Files, RightsAndLinksAreKept) {
   EXPECT_EQ(fs::status(at("a")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
-TEST_F(Files, WhatCannotBeWrittenIsSaidBefore) {
+TEST_F(Files, ReportsUnwritableFilesEarly) {
   EXPECT_NE(error_of([&] { check_writable(at("no/where/a"), false); }).find("mkdir -p"), std::string::npos);
   EXPECT_NE(error_of([&] { check_writable(folder_.string(), true); }).find("is a directory"), std::string::npos);
   EXPECT_NE(error_of([&] { check_writable(at("b/"), true); }).find("directory"), std::string::npos);
@@ -117,7 +117,7 @@ TEST_F(Files, WhatCannotBeWrittenIsSaidBefore) {
 }
 
 // The check and the later write agree, and neither leaves files.
-TEST_F(Files, AskingAndWritingAgree) {
+TEST_F(Files, CheckAndWriteAgree) {
   fs::create_symlink("nowhere/x", at("dangling"));
   fs::create_symlink("loop", at("loop"));
   write_file(at("file"), "old", false);

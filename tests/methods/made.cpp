@@ -314,7 +314,7 @@ TEST(Made, MatchingMarginalsHeedsTheTime) {
   double now = 0;  // every look at the clock takes a second
   const double some = drawn(Deadline(20, [&now] { return now += 1; }), short_time);
   EXPECT_TRUE(some > 0 && some < 1) << some;
-  EXPECT_NE(short_time.find("The time is up"), std::string::npos) << short_time;
+  EXPECT_NE(short_time.find("The time limit was reached"), std::string::npos) << short_time;
   EXPECT_EQ(drawn(Deadline(1, [] { return 2.0; }), late), 0);
   EXPECT_NE(late.find("were not matched"), std::string::npos) << late;
 }

@@ -241,7 +241,7 @@ TEST(Tvae, ConditionsAreMetAlwaysOrSaidToBeImpossible) {
   }
   const Thrown t = thrown([&] { sample(m, 10, where("gender = 'male' and age > 1000", 50)); });
   EXPECT_EQ(t.code, ErrorCode::condition);
-  EXPECT_TRUE(t.says("no row can meet") && t.says("\"age > 1000\"")) << t.message;
+  EXPECT_TRUE(t.says("no row can satisfy") && t.says("\"age > 1000\"")) << t.message;
 }
 
 TEST(Tvae, LossesComeOnceAnEpoch) {

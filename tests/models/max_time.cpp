@@ -71,11 +71,11 @@ TEST_P(MaxTime, BoundsEveryPhase) {
 TEST_P(MaxTime, CountsWhatReadingTook) {
   const Outcome r = run(endless(), 50, 500);
   EXPECT_LE(r.seconds, r.trained_from + kPieces);
-  EXPECT_TRUE(any(r.notices, "`max_time` leaves no time to learn a calibration"));
+  EXPECT_TRUE(any(r.notices, "no time left within `max_time` to learn a calibration"));
 }
 
 TEST_P(MaxTime, WhatDoesNotFitIsLeftOutAndSaid) {
-  EXPECT_TRUE(any(run(endless(), 12).notices, "`max_time` leaves no time"));
+  EXPECT_TRUE(any(run(endless(), 12).notices, "no time left within `max_time`"));
   FitOptions few = endless();
   set(few, "epochs", "2"), few.calibrate = Tier::off;
   const Outcome ample = run(few, 1e6), unbounded = run(few, 0);

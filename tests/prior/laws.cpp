@@ -168,7 +168,7 @@ TEST(PriorLaws, SizesAndPartsAreUniform) {
             1);
 }
 
-TEST(PriorLaws, CausesHaveTheirLaws) {
+TEST(PriorLaws, CausesHaveTheirDistributions) {
   tp::Settings s;
   s.rows = 20000, s.causes = 60, s.features = 60;
   tp::Work work;

@@ -98,7 +98,7 @@ TEST(PriorTables, TargetsOfRegressionsAreNumbers) {
   }
 }
 
-TEST(PriorTables, DependOnSeedAndIndexAlone) {
+TEST(PriorTables, DependOnlyOnSeedAndIndex) {
   for (const auto kind : {tp::Kind::mix, tp::Kind::graph}) {
     tp::Options o = small();
     o.kind = kind;
@@ -116,7 +116,7 @@ TEST(PriorTables, DependOnSeedAndIndexAlone) {
   }
 }
 
-TEST(PriorTables, KeepTheImbalanceThatIsAsked) {
+TEST(PriorTables, HaveTheRequestedImbalance) {
   tp::Options o = small(1024);
   o.imbalance = {2, 10};
   o.classes = {3, 10};
@@ -187,7 +187,7 @@ TEST(PriorFiles, HaveTheSameBytesForAnyThreadsAndParts) {
   }
 }
 
-TEST(PriorFiles, AreContinued) {
+TEST(PriorFiles, ContinueAStoppedRun) {
   const Folder folder;
   tp::Options o = small(16);
   o.features = {2, 5};
@@ -210,7 +210,7 @@ std::string error_of(const std::function<void()>& body) {
   return "";
 }
 
-TEST(PriorFiles, OfOtherOptionsAreNotMixed) {
+TEST(PriorFiles, RejectAFolderOfOtherOptions) {
   const Folder folder;
   write(small(64), folder, tp::Format::csv, 2);
   tp::Options other = small(64);
@@ -219,7 +219,7 @@ TEST(PriorFiles, OfOtherOptionsAreNotMixed) {
   EXPECT_NE(std::string::npos, text.find("metadata.json describes tables of other options (seed)")) << text;
   tp::Options range = small();
   range.rows = {50, 100};
-  EXPECT_NE(std::string::npos, error_of([&] { write(range, folder, tp::Format::pt, 2); }).find("formats npy or csv"));
+  EXPECT_NE(std::string::npos, error_of([&] { write(range, folder, tp::Format::pt, 2); }).find("as npy or csv"));
 }
 
 // The entry of an archive without compression, by the local headers from its beginning on.
@@ -243,7 +243,7 @@ std::vector<T> values(const std::string& bytes) {
   return out;
 }
 
-TEST(PriorFiles, GiveBackTheirTables) {
+TEST(PriorFiles, RoundTripTheirTables) {
   const tp::Options o = small(64);
   const Folder torch, numpy;
   write(o, torch, tp::Format::pt, 5);
@@ -268,7 +268,7 @@ TEST(PriorFiles, GiveBackTheirTables) {
     EXPECT_NE(std::string::npos, pickle.find(key)) << key;
 }
 
-TEST(PriorTables, RefuseWhatCannotBe) {
+TEST(PriorTables, RejectInvalidOptions) {
   tp::Options o = small();
   o.features = {5, 2};
   EXPECT_NE(std::string::npos, error_of([&] { tp::check_options(o); }).find("features 5..2: both ends must be 1 to"));

@@ -43,7 +43,7 @@ void attack_rows(const std::string& method, int epochs, Tier tier) {
 }
 
 // The search finds what is kept on purpose: else it would prove nothing.
-TEST(Bytes, WhatIsKeptIsFound) {
+TEST(Bytes, FindStoredValues) {
   const auto towns = [] {
     Table t = planted(0, kRows);
     std::erase_if(t.columns, [](const Column& c) { return c.name != "town" && c.name != "mixed"; });

@@ -37,7 +37,7 @@ Table joined(const Table& a, const Table& b) {
 }
 
 // A "model" that gives the training rows back is found, and one of which every fourth row is one.
-TEST(Copies, ACopierIsFound) {
+TEST(Copies, DetectACopyingModel) {
   const Parts& p = people();
   const Copies all = copies(p.split(), p.members),
                some = copies(p.split(), joined(example_people(300, 11), example_people(900, 14)));
@@ -49,7 +49,7 @@ TEST(Copies, ACopierIsFound) {
 }
 
 // Rows that are all alike lie nearer to a member or they do not: that is one observation.
-TEST(Copies, ACollapsedModelGivesNothingAway) {
+TEST(Copies, CollapsedModelRevealsNothing) {
   const Parts& p = people();
   Table one = example_people(1, 15);
   for (int k = 0; k < 6; ++k) one = joined(one, one);

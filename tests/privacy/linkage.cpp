@@ -28,7 +28,7 @@ TEST(Linkage, Sequences) {
 }
 
 // Each attack finds a "model" that gives the training rows back.
-TEST(Linkage, AModelThatRepeatsItsRowsIsFound) {
+TEST(Linkage, DetectsAModelThatRepeatsItsRows) {
   const Parts& p = people();
   for (const Attack& a : linkage_attacks(p.split(), p.members, known_of_people()))
     EXPECT_GT(a.excess().low, kMaxExcess) << a.name << ": " << a.members.share() << ", " << a.held_out.share();

@@ -53,7 +53,7 @@ TEST(Membership, MadeOfFewRows) {
   }
 }
 
-TEST(Membership, AChainThatKnowsItsRowsIsFound) {
+TEST(Membership, DetectsAnOverfittedChain) {
   const Parts p = few_people(300);
   FitOptions o = options("made", 40, Tier::off);
   o.patience = 0;
@@ -70,7 +70,7 @@ TEST(Membership, TvaeUncalibrated) {
 
 // The attacks have power: against a "model" that gives the training rows back they are nearly always right, and against
 // one that gives them back with noise in each number often.
-TEST(Membership, AModelThatRepeatsItsRowsIsFound) {
+TEST(Membership, DetectsAModelThatRepeatsItsRows) {
   const Parts& p = people();
   EXPECT_GT(by_distance(p.split(), p.members).area().low, 0.999);
   EXPECT_GT(by_density_ratio(p.split(), p.members).area().low, 0.999);
@@ -87,7 +87,7 @@ TEST(Membership, AModelThatRepeatsItsRowsIsFound) {
 }
 
 // And the attacks on networks: a decoder trained for long on few rows memorizes them.
-TEST(Membership, ADecoderThatKnowsItsRowsIsFound) {
+TEST(Membership, DetectsAnOverfittedDecoder) {
   const Parts p{example_people(60, 11), example_people(400, 12), example_people(60, 13)};
   FitOptions o = options("tvae", 1500, Tier::off);
   o.as<TvaeConfig>().batch = 60;

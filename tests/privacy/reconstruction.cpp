@@ -93,7 +93,7 @@ TEST(Reconstruction, Sequences) {
 }
 
 // The attack has power: of quantiles as numpy interpolates them it solves most single rows; of means of five rows none.
-TEST(Reconstruction, InterpolatedQuantilesAreSolved) {
+TEST(Reconstruction, SolvesInterpolatedQuantiles) {
   const Table table = amounts(0, 1000), other = amounts(1'000'000, 1000);
   std::vector<double> income(whole::column(table, "income").numbers.begin(),
                              whole::column(table, "income").numbers.end());

@@ -34,7 +34,7 @@ TEST(Statistics, AnAreaIsTheShareOfPairsInOrder) {
   EXPECT_EQ(members_found({3, 4, 5}, {0, 1, 4}, 0.0).hits, 1);
 }
 
-TEST(Statistics, ADifferenceOfEqualSharesHoldsNothing) {
+TEST(Statistics, IntervalOfEqualSharesContainsZero) {
   const Interval d = difference({30, 100}, {30, 100});
   EXPECT_LT(d.low, 0);
   EXPECT_GT(d.high, 0);

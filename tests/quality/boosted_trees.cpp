@@ -131,7 +131,7 @@ TEST(BoostedTrees, ThousandsOfLevelsAndUnseenOnes) {
   EXPECT_LT(model.predict(other, tq::every_row(1))[0], 0.5);
 }
 
-TEST(BoostedTrees, ConstantAndEmptyColumnsTeachNothing) {
+TEST(BoostedTrees, IgnoreConstantAndEmptyColumns) {
   Data d;
   d.numbers = {std::vector<double>(50, 3.0), std::vector<double>(50, kNaN)};
   d.codes = {std::vector<int32_t>(50, 0)};
@@ -141,7 +141,7 @@ TEST(BoostedTrees, ConstantAndEmptyColumnsTeachNothing) {
   for (const double p : d.learned(tq::TreeLoss::squared)) EXPECT_NEAR(p, 0.4, 1e-6);
 }
 
-TEST(BoostedTrees, OneClassAndNoSpreadGiveAConstant) {
+TEST(BoostedTrees, PredictAConstantForConstantTargets) {
   Data d = uniform_data(40, 2, 4);
   d.target.assign(40, 1);
   const std::vector<double> sure = d.learned(tq::TreeLoss::logistic);
@@ -154,7 +154,7 @@ TEST(BoostedTrees, OneClassAndNoSpreadGiveAConstant) {
   EXPECT_TRUE(std::isnan(auc({0.5, 0.7}, {1, 1})));  // nothing to rank against
 }
 
-TEST(BoostedTrees, TargetsThatCannotBeLearntAreErrors) {
+TEST(BoostedTrees, RejectInvalidTargets) {
   Data d = uniform_data(5, 1, 4);
   d.target[3] = 2;
   EXPECT_THROW(d.learned(tq::TreeLoss::logistic), tessera::Error);
@@ -163,7 +163,7 @@ TEST(BoostedTrees, TargetsThatCannotBeLearntAreErrors) {
   EXPECT_THROW(tq::BoostedTrees::fit(d.binned(), {}, d.target, tq::TreeLoss::squared, {}), tessera::Error);
 }
 
-TEST(BoostedTrees, StopWhereHeldOutRowsNoLongerGain) {
+TEST(BoostedTrees, StopWhenTheHeldOutLossStalls) {
   Data noise = uniform_data(600, 5, 5);
   std::mt19937 gen(6);
   for (double& t : noise.target) t = static_cast<double>(gen() % 2);
@@ -203,7 +203,7 @@ TEST(BoostedTrees, OrderOfRowsDoesNotMatter) {
   for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-6);  // but for the mean they start from
 }
 
-TEST(FeatureBins, FewValuesAreExactAndSpikesStandAlone) {
+TEST(FeatureBins, FewValuesAreExactAndSpikesGetTheirOwnBin) {
   std::vector<double> few, many;
   std::mt19937 gen(1);
   for (int i = 0; i < 1000; ++i)

@@ -41,7 +41,7 @@ void expect_whole(const Json& drawn, int64_t real_rows, int64_t synthetic_rows) 
   EXPECT_TRUE(withheld == 0 || withheld >= tq::kMinDrawn || withheld == real_rows) << drawn;
 }
 
-TEST(Drawings, EveryRowIsInOneCellAndNoCountIsOfFewRealRows) {
+TEST(Drawings, CountEveryRowOnceAndHideFewRealRows) {
   for (const int64_t rows : {3, 7, 40, 600, 3000}) {
     const Table real = random_table(rows, 1), synthetic = random_table(rows / 2 + 1, 2);
     const Json report = evaluated(real, synthetic), &drawings = report["drawings"];
@@ -52,7 +52,7 @@ TEST(Drawings, EveryRowIsInOneCellAndNoCountIsOfFewRealRows) {
   }
 }
 
-TEST(Drawings, WithholdingOneSmallCountTakesAnotherWithIt) {
+TEST(Drawings, WithholdASecondCountBesideASmallOne) {
   Json shown;
   EXPECT_EQ(tq::withhold({100, 2, 0, 30, 9}, 5, shown), 11);
   EXPECT_EQ(shown, Json::parse("[100, null, 0, 30, null]"));
@@ -67,7 +67,7 @@ TEST(Drawings, WithholdingOneSmallCountTakesAnotherWithIt) {
   EXPECT_EQ(shown, Json::parse("[50, 20, 30, null, null, 40, null, null, 70]"));
 }
 
-TEST(Drawings, ExtremesAndRareTextsOfTheRealTableAreNotTold) {
+TEST(Drawings, HideExtremesAndRareTexts) {
   std::vector<double> salary;
   std::vector<std::string> city;
   for (int i = 0; i < 400; ++i) salary.push_back(1000 + i % 97), city.push_back(i % 3 == 0 ? "Ghent" : "Bruges");
@@ -85,7 +85,7 @@ TEST(Drawings, ExtremesAndRareTextsOfTheRealTableAreNotTold) {
   EXPECT_NE(text.find("Ghent"), std::string::npos);
 }
 
-TEST(Drawings, ThreadsChangeNothing) {
+TEST(Drawings, DoNotDependOnThreads) {
   const Table real = random_table(500, 4), synthetic = random_table(400, 5), holdout = random_table(300, 6);
   const Json one = evaluated(real, synthetic, &holdout, 1)["drawings"];
   for (const int threads : {2, 5}) EXPECT_EQ(evaluated(real, synthetic, &holdout, threads)["drawings"], one);
@@ -93,7 +93,7 @@ TEST(Drawings, ThreadsChangeNothing) {
   EXPECT_TRUE(std::is_sorted(one["distances"]["holdout"].begin(), one["distances"]["holdout"].end()));
 }
 
-TEST(Drawings, TheCurveOfTheJudgeHasItsArea) {
+TEST(Drawings, RocCurveHasTheAreaOfTheAuc) {
   const Json report = evaluated(random_table(900, 4), random_table(900, 5));
   const Json& judge = report["drawings"]["judge"];
   double area = 0, used = 0;
@@ -104,7 +104,7 @@ TEST(Drawings, TheCurveOfTheJudgeHasItsArea) {
   EXPECT_NEAR(used, 1, 1e-9);
 }
 
-TEST(Drawings, NothingElseOfAReportDependsOnThem) {
+TEST(Drawings, LeaveTheRestOfAReportUnchanged) {
   const Table real = random_table(200, 4), synthetic = random_table(150, 5);
   Json with = evaluated(real, synthetic);
   with.erase("drawings");

@@ -135,7 +135,7 @@ size_t shown(const nlohmann::json& list) {
   return static_cast<size_t>(std::count_if(list.begin(), list.end(), [](const auto& x) { return !x.is_null(); }));
 }
 
-TEST(EvaluateSequences, DrawsPathsAndSpreadsOfNoFewSequences) {
+TEST(EvaluateSequences, DrawsPathsAndSpreadsOfManySequencesOnly) {
   const nlohmann::json many = drawn(400, 40), few = drawn(18, 40), fewer = drawn(4, 40);
   EXPECT_EQ(drawn(400, 40, 1), many);
   ASSERT_EQ(many.size(), 2u);
@@ -169,7 +169,7 @@ TEST(EvaluateSequences, DrawsPathsAndSpreadsOfNoFewSequences) {
 
 }  // namespace
 
-TEST(EvaluateSequences, LongFormatOfTheSameWindowsDiffersInNothing) {
+TEST(EvaluateSequences, ScoresEqualWindowsInLongFormatAsEqual) {
   const Table real = series(60, 1);
   for (const Table& synthetic : {long_format(real, 8), real}) {
     const nlohmann::json r = evaluate(real, synthetic, of(windows(8)));
@@ -200,7 +200,7 @@ TEST(EvaluateSequences, FeaturesOfMixedColumns) {
       << "lengths that do not depend on the sex are seen";
 }
 
-TEST(EvaluateSequences, JudgesStateWhatTheyAre) {
+TEST(EvaluateSequences, JudgesReportTheirSettings) {
   EvaluateSequencesOptions o = of(windows(8));
   o.judges.judges = 2, o.judges.discriminative_steps = 30, o.judges.predictive_steps = 40;
   const Table real = series(80, 1);
@@ -221,13 +221,13 @@ TEST(EvaluateSequences, JudgesStateWhatTheyAre) {
   }
 }
 
-TEST(EvaluateSequences, ThreadsChangeNothing) {
+TEST(EvaluateSequences, DoesNotDependOnThreads) {
   EvaluateSequencesOptions o = of(keyed());
   o.judges.judges = 2, o.judges.discriminative_steps = o.judges.predictive_steps = 10;
   EXPECT_EQ(evaluate(visits(40, 1), visits(30, 2), o, 1), evaluate(visits(40, 1), visits(30, 2), o, 3));
 }
 
-TEST(EvaluateSequences, ErrorsSayWhichTable) {
+TEST(EvaluateSequences, ErrorsNameTheTable) {
   Table lone = visits(30, 2);
   for (int64_t i = 0; i < lone.rows; ++i) lone.columns[0].numbers[static_cast<size_t>(i)] = static_cast<double>(i);
   EXPECT_NE(message([&] {

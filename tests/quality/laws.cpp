@@ -167,7 +167,7 @@ TEST(QualityLaws, AColumnEmptyOnOneSideScoresZero) {
   EXPECT_EQ(out["columns"][2]["shape"]["score"], 0.0);
 }
 
-TEST(QualityLaws, CopiesOfTrainingRowsAreSeen) {
+TEST(QualityLaws, DetectCopiesOfTrainingRows) {
   const Table real = quality_test::random_table(600, 1), holdout = quality_test::random_table(600, 2);
   const json copied = evaluate(real, real, &holdout),
              fresh = evaluate(real, quality_test::random_table(600, 3), &holdout);
@@ -180,7 +180,7 @@ TEST(QualityLaws, CopiesOfTrainingRowsAreSeen) {
   EXPECT_NEAR(fresh["l1"]["share_closer_to_real_equal_rows"].get<double>(), 0.5, 0.06);
 }
 
-TEST(QualityLaws, PartsCanBeLeftOut) {
+TEST(QualityLaws, PartsAreOptional) {
   const Table t = quality_test::random_table(60, 1);
   quality_test::Bench bench;
   tessera::EvaluateOptions options;
@@ -191,7 +191,7 @@ TEST(QualityLaws, PartsCanBeLeftOut) {
   EXPECT_FALSE(evaluate(t, t).contains("utility"));  // without a holdout
 }
 
-TEST(QualityLaws, IdentifiersAreLeftOutAndNamed) {
+TEST(QualityLaws, ExcludeAndNameIdentifiers) {
   constexpr size_t rows = 400;
   Table real = quality_test::random_table(rows, 3), synthetic = quality_test::random_table(rows, 4);
   std::vector<std::string> ids(rows);
@@ -221,7 +221,7 @@ TEST(QualityLaws, SpellingAndInferredTypesDoNotMatter) {
   EXPECT_FALSE(out["pairs"][2]["error"].is_null());  // no correlation with a constant
 }
 
-TEST(QualityLaws, AConstantIsADateWhereTheOtherTableSaysSo) {
+TEST(QualityLaws, ReadAConstantAsADateIfTheOtherTableDoes) {
   Table real, synthetic;
   real.rows = synthetic.rows = 3;
   real.columns = {quality_test::number_column("day", ColumnType::date, {18262, 18262, 18263})};
@@ -249,7 +249,7 @@ TEST(QualityLaws, LargeNumbersStayFinite) {
   EXPECT_NEAR(out["dcr"]["synthetic_to_real"]["p95"].get<double>(), 0.0147 * 0.9, 1e-3);
 }
 
-TEST(QualityLaws, WhatDoesNotFitIsNamed) {
+TEST(QualityLaws, NameMismatchedColumns) {
   const Table real = quality_test::random_table(20, 1);
   Table lacking = real, extra = real, other = real, empty = real, infinite = real;
   lacking.columns.erase(lacking.columns.begin() + 2);
@@ -265,7 +265,7 @@ TEST(QualityLaws, WhatDoesNotFitIsNamed) {
   expect_error(real, infinite, {"\"decimal\"", "infinite"});
 }
 
-TEST(QualityLaws, CancelsAndTellsProgress) {
+TEST(QualityLaws, CancelAndReportProgress) {
   const Table t = quality_test::random_table(300, 1);
   tessera::Team team(2);
   std::atomic<bool> cancel{false};

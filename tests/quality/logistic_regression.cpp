@@ -55,7 +55,7 @@ TEST(LogisticRegression, TheGradientVanishesAtTheOptimum) {
   }
 }
 
-TEST(LogisticRegression, KnownOdds) {
+TEST(LogisticRegression, RecoversKnownOdds) {
   tq::DesignRows x;
   x.rows = 8, x.hots = 1, x.features = 2;
   x.hot = {0, 0, 0, 0, 1, 1, 1, 1};
@@ -65,7 +65,7 @@ TEST(LogisticRegression, KnownOdds) {
   EXPECT_NEAR(model.log_odds(x, 7), -std::log(3), 1e-3);
 }
 
-TEST(LogisticRegression, SeparableRowsEndWell) {
+TEST(LogisticRegression, HandlesSeparableRows) {
   tq::DesignRows x;
   x.rows = 100, x.numbers = 1, x.features = 1;
   std::vector<double> target;

@@ -48,7 +48,7 @@ bool judged(const json& report) {
 
 std::string real_name(int i) { return "Name " + std::to_string(i / 2); }  // of two rows each
 
-TEST(Regenerated, RareRealTextsAndNewSyntheticOnesAreSetApart) {
+TEST(Regenerated, ExcludesColumnsOfRareRealAndNewSyntheticTexts) {
   const Table real = people(real_name);
   for (const ColumnType type : {ColumnType::category, ColumnType::identifier}) {
     const json r = report(real, people([](int i) { return "Xyzt " + std::to_string(1000 + i); }, type));
@@ -65,7 +65,7 @@ TEST(Regenerated, RareRealTextsAndNewSyntheticOnesAreSetApart) {
   EXPECT_DOUBLE_EQ(chance["excluded"][0]["real_texts"].get<double>(), 0.1);
 }
 
-TEST(Regenerated, WhatWasLearntIsJudged) {
+TEST(Regenerated, ComparesLearnedColumns) {
   const auto novel = people([](int i) { return "Xyzt " + std::to_string(i); });
   EXPECT_TRUE(judged(report(people(real_name), people([](int i) { return real_name(i * 7 % kRows); }))))
       << "real texts came back: --rare-categories keep";
@@ -75,7 +75,7 @@ TEST(Regenerated, WhatWasLearntIsJudged) {
       << "half of the rows hold a common text";
 }
 
-TEST(Regenerated, ItCannotBeATarget) {
+TEST(Regenerated, RejectsARegeneratedTarget) {
   try {
     (void)report(people(real_name), people([](int i) { return "Xyzt " + std::to_string(i); }), "name");
     FAIL();

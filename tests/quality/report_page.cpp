@@ -110,7 +110,7 @@ TEST(ReportPage, HasTheFiguresOfTheJson) {
       expect(tessera::report::percent(column["shape"]["score"].get<double>()) + " alike");
 }
 
-TEST(ReportPage, HostileNamesAndTextsStayTexts) {
+TEST(ReportPage, EscapesHostileNamesAndTexts) {
   const std::string hostile = "</script><script>alert('x')</script>\"&\x01\xE2\x80\xAE";
   Table real = random_table(300, 1), synthetic = random_table(300, 2);
   for (Table* t : {&real, &synthetic}) {
@@ -173,14 +173,14 @@ TEST(ReportPage, ShowsTablesSideBySide) {
 
 TEST(ReportPage, FewRowsHaveNoVerdict) {
   const auto says = [](int64_t rows) {
-    return page(evaluated(random_table(rows, 1), random_table(rows, 2))).find("Too few rows to tell") !=
+    return page(evaluated(random_table(rows, 1), random_table(rows, 2))).find("Too few rows to judge") !=
            std::string::npos;
   };
   EXPECT_TRUE(says(60));
   EXPECT_FALSE(says(200));
 }
 
-TEST(ReportPage, BrokenRulesAreACaution) {
+TEST(ReportPage, ListsBrokenRulesAsACaution) {
   Json report = evaluated(random_table(600, 1), random_table(500, 2));
   const Json kept{{"rule", "a >= b"}, {"kind", "bound"}, {"broken", 0}, {"share", 0}, {"real_broken", 0}};
   Json broken = kept;
@@ -227,8 +227,8 @@ TEST(ReportPage, ShowsATraining) {
   const std::string html = page({{"model", model}, {"training", lines}});
   expect_well_formed(html);
   expect_self_contained(html);
-  for (const char* part :
-       {"no longer gained", "7000 rows", "nats &amp; bits", "0123abcd", ">seed<", "city</bdi> (3 rows)", "0.25 higher"})
+  for (const char* part : {"no longer improved", "7000 rows", "nats &amp; bits", "0123abcd", ">seed<",
+                           "city</bdi> (3 rows)", "0.25 higher"})
     EXPECT_NE(html.find(part), std::string::npos) << part;
   EXPECT_EQ(html.find("<h3>gap</h3>"), std::string::npos) << "a loss that the phase does not have";
   EXPECT_LT(html.size(), 40'000u) << "a curve has a bounded number of points";
@@ -277,7 +277,7 @@ TEST(ReportPage, ShowsSequences) {
   EXPECT_NE(plain.find("<h4>Autocorrelation</h4>"), std::string::npos);
 }
 
-TEST(ReportPage, WhatIsNoReportIsAnError) {
+TEST(ReportPage, RejectsOtherJson) {
   const Json report = evaluated(random_table(60, 1), random_table(60, 2));
   std::vector<std::string> texts{"", "{", "[]", "{}", "null", "{\"columns\": [], \"scores\": 1}"};
   for (const auto& [name, value] : report.items()) {

@@ -73,7 +73,7 @@ tq::JudgeReport judge(const tq::StepFeatures& f, const tq::JudgeOptions& o, int 
 
 }  // namespace
 
-TEST(SequenceJudges, TellWhatOnlyTheOrderTells) {
+TEST(SequenceJudges, DetectDifferencesOfOrderOnly) {
   const tq::JudgeReport same = judge(pair(ramps(300, true, 1, 4), ramps(300, true, 2, 4)), quick()),
                         other = judge(pair(ramps(300, true, 1, 4), ramps(300, false, 2, 4)), quick());
   EXPECT_EQ(same.units, 2);
@@ -82,7 +82,7 @@ TEST(SequenceJudges, TellWhatOnlyTheOrderTells) {
   EXPECT_GT(other.discriminative.mean, 0.4);
 }
 
-TEST(SequenceJudges, PredictWhatTheStepBeforeTells) {
+TEST(SequenceJudges, PredictFromThePreviousStep) {
   // The last feature is the first one of the step before: known to whoever looks back. By itself it is a normal number
   // of standard deviation 0.15, which a constant misses by 0.12.
   tq::JudgeOptions o = quick(1);
@@ -99,7 +99,7 @@ TEST(SequenceJudges, PredictWhatTheStepBeforeTells) {
       << "nothing can be learned of sequences that know nothing about it";
 }
 
-TEST(SequenceJudges, OneFeatureHasAJudgeToo) {
+TEST(SequenceJudges, WorkWithOneFeature) {
   const tq::JudgeReport same = judge(pair(ramps(300, true, 7, 1), ramps(300, true, 8, 1)), quick()),
                         other = judge(pair(ramps(300, true, 7, 1), ramps(300, false, 8, 1)), quick());
   EXPECT_EQ(same.units, 4);
@@ -108,7 +108,7 @@ TEST(SequenceJudges, OneFeatureHasAJudgeToo) {
   EXPECT_GT(other.predictive.mean, 1.5 * other.predictive_floor.mean) << "the wrong direction is predicted";
 }
 
-TEST(SequenceJudges, SidesOfDifferentSizeAreJudgedAsEqualOnes) {
+TEST(SequenceJudges, BalanceSidesOfDifferentSize) {
   // A judge that always names the larger side would score 0.4.
   const tq::JudgeReport r = judge(pair(process(900, 0.5, 9, 4), process(100, 0.5, 10, 4)), quick());
   EXPECT_EQ(r.sequences, 100);
@@ -116,7 +116,7 @@ TEST(SequenceJudges, SidesOfDifferentSizeAreJudgedAsEqualOnes) {
   EXPECT_LT(r.discriminative.mean, 0.25);
 }
 
-TEST(SequenceJudges, ThreadsChangeNoBit) {
+TEST(SequenceJudges, BitsDoNotDependOnThreads) {
   const tq::StepFeatures f = pair(process(60, 0.8, 11, 3), process(50, 0.5, 12, 3));
   tq::JudgeOptions o = quick(3);
   o.discriminative_steps = o.predictive_steps = 20;
@@ -130,7 +130,7 @@ TEST(SequenceJudges, ThreadsChangeNoBit) {
   EXPECT_NE(judge(f, o).predictive.each, one.predictive.each);
 }
 
-TEST(SequenceJudges, TooFewSequencesAreSaid) {
+TEST(SequenceJudges, RejectTooFewSequences) {
   try {
     judge(pair(process(60, 0.8, 11, 3), process(9, 0.5, 12, 3)), quick());
     ADD_FAILURE();

@@ -116,7 +116,7 @@ TEST(GoldenSequenceMetrics, EveryNumber) {
   }
 }
 
-TEST(SequenceMetrics, ASetAgainstItselfDiffersInNothing) {
+TEST(SequenceMetrics, ScoreASetAgainstItselfAsEqual) {
   const Steps s = process(60, 20, 0.8, 1);
   const tq::SequenceMetrics m = compare(s, s);
   for (const double d : {m.mean_difference, m.stddev_difference, m.skewness_difference, m.kurtosis_difference,
@@ -125,7 +125,7 @@ TEST(SequenceMetrics, ASetAgainstItselfDiffersInNothing) {
   EXPECT_NEAR(m.discrepancy.biased, 0, 1e-12);
 }
 
-TEST(SequenceMetrics, AutocorrelationOfAProcessIsWhatItRemembers) {
+TEST(SequenceMetrics, RecoverTheAutocorrelationOfAProcess) {
   const tq::SequenceMetrics m = compare(process(4000, 40, 0.9, 2, 1), process(4000, 40, 0.2, 3, 1));
   for (int lag = 1; lag <= 5; ++lag) {
     EXPECT_NEAR(m.real.autocorrelation[static_cast<size_t>(lag - 1)], std::pow(0.9, lag), 0.03);
@@ -133,7 +133,7 @@ TEST(SequenceMetrics, AutocorrelationOfAProcessIsWhatItRemembers) {
   }
 }
 
-TEST(SequenceMetrics, WindowsThatShareRowsAreAsIfTheyHadTheirOwn) {
+TEST(SequenceMetrics, TreatOverlappingWindowsLikeSeparateOnes) {
   const Steps one = process(1, 200, 0.7, 4);
   Steps shared = one, own;
   own.features = one.features;
@@ -150,7 +150,7 @@ TEST(SequenceMetrics, WindowsThatShareRowsAreAsIfTheyHadTheirOwn) {
   EXPECT_EQ(a.discrepancy.unbiased, b.discrepancy.unbiased);
 }
 
-TEST(SequenceMetrics, TheOrderOfSequencesAndTheThreadsChangeNothing) {
+TEST(SequenceMetrics, DoNotDependOnOrderAndThreads) {
   const Steps a = process(80, 15, 0.8, 6), b = process(50, 15, 0.5, 7);
   Steps reversed = a;
   std::reverse(reversed.first.begin(), reversed.first.end());
@@ -162,14 +162,14 @@ TEST(SequenceMetrics, TheOrderOfSequencesAndTheThreadsChangeNothing) {
   EXPECT_NEAR(m.kurtosis_difference, r.kurtosis_difference, 1e-12);
 }
 
-TEST(SequenceMetrics, TheKernelTellsProcessesApartAndNotHalvesOfOne) {
+TEST(SequenceMetrics, KernelDistinguishesProcessesButNotHalvesOfOne) {
   const tq::SequenceMetrics same = compare(process(400, 12, 0.8, 8), process(400, 12, 0.8, 9)),
                             other = compare(process(400, 12, 0.8, 8), process(400, 12, -0.8, 9));
   EXPECT_LT(std::abs(same.discrepancy.unbiased), 0.003);
   EXPECT_GT(other.discrepancy.unbiased, 10 * std::abs(same.discrepancy.unbiased));
 }
 
-TEST(SequenceMetrics, WhatIsUndefinedIsLeftOut) {
+TEST(SequenceMetrics, OmitUndefinedValues) {
   Steps flat = process(40, 10, 0.5, 10);
   for (size_t i = 0; i < flat.values.size(); i += 2) flat.values[i] = 3;
   const tq::SequenceMetrics m = compare(flat, process(40, 10, 0.5, 11));

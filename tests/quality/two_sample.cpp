@@ -46,27 +46,27 @@ tq::Detection logistic(const Table& a, const Table& b) {
 
 }  // namespace
 
-TEST(TwoSample, OneSourceCannotBeToldApart) {
+TEST(TwoSample, DoesNotDistinguishSamplesOfOneSource) {
   const Table a = normal_table(2000, true, 1), b = normal_table(2000, true, 2);
   EXPECT_NEAR(trees(a, b), 0.5, 0.04);
   EXPECT_NEAR(logistic(a, b).auc, 0.5, 0.04);
   EXPECT_GT(logistic(a, b).score, 0.9);
 }
 
-TEST(TwoSample, ATableAgainstItselfIsAtOneHalf) {
+TEST(TwoSample, ScoresATableAgainstItselfAtOneHalf) {
   const Table t = quality_test::random_table(1500, 1);
   EXPECT_EQ(trees(t, t), 0.5);  // twins are judged in one fold, and get one score
   EXPECT_EQ(logistic(t, t).auc, 0.5);
   EXPECT_EQ(logistic(t, t).score, 1);
 }
 
-TEST(TwoSample, TreesSeeDependenceThatIsLost) {
+TEST(TwoSample, TreesDetectLostDependence) {
   const Table real = normal_table(2000, true, 1), independent = normal_table(2000, false, 2);
   EXPECT_GT(trees(real, independent), 0.75);
   EXPECT_LT(logistic(real, independent).auc, 0.6);  // whose single columns are right
 }
 
-TEST(TwoSample, BothSeeAShiftedColumn) {
+TEST(TwoSample, BothDetectAShiftedColumn) {
   const Table real = normal_table(2000, true, 1);
   Table shifted = normal_table(2000, true, 2);
   for (double& x : shifted.columns[1].numbers) x += 1;
@@ -76,7 +76,7 @@ TEST(TwoSample, BothSeeAShiftedColumn) {
   EXPECT_GT(logistic(real, shifted).auc, 0.76);
 }
 
-TEST(TwoSample, ALogisticModelOfOneColumnIsItsAuc) {
+TEST(TwoSample, LogisticModelOfOneColumnHasItsAuc) {
   Table real = normal_table(4000, true, 1), shifted = normal_table(4000, true, 2);
   real.columns.resize(1);
   shifted.columns.resize(1);
@@ -85,7 +85,7 @@ TEST(TwoSample, ALogisticModelOfOneColumnIsItsAuc) {
   EXPECT_NEAR(logistic(real, shifted).score, 1 - (2 * 0.760 - 1), 0.04);
 }
 
-TEST(TwoSample, MissingValuesAndLevelsTell) {
+TEST(TwoSample, DetectsMissingValuesAndLevels) {
   const Table real = quality_test::random_table(1000, 1);
   Table without = quality_test::random_table(1000, 2), renamed = without;
   for (int32_t& code : without.columns[2].codes) code = std::max(code, 0);
@@ -95,7 +95,7 @@ TEST(TwoSample, MissingValuesAndLevelsTell) {
   EXPECT_GT(trees(real, renamed), 0.6);
 }
 
-TEST(TwoSample, HalvesOfOneTableAreTheFloor) {
+TEST(TwoSample, UsesHalvesOfOneTableAsFloor) {
   const Table t = quality_test::random_table(2001, 1);
   const tq::Comparison c = tq::compare_tables({{"real", &t}});
   quality_test::Bench bench;
@@ -115,7 +115,7 @@ TEST(TwoSample, SameNumberForAnyTeamAndSides) {
   EXPECT_NEAR(one, trees(b, a, 3, 1), 0.05);
 }
 
-TEST(TwoSample, RowsMayBeChosen) {
+TEST(TwoSample, UsesSelectedRows) {
   const Table a = normal_table(900, true, 1);
   std::vector<int64_t> low, high;
   for (int64_t i = 0; i < 900; ++i) (a.columns[0].numbers[static_cast<size_t>(i)] < 0 ? low : high).push_back(i);

@@ -66,7 +66,7 @@ std::string refusal(const Table& t, const std::string& target) {
 
 }  // namespace
 
-TEST(Utility, OfRealRowsIsTheFloorAndOfShuffledOnesNothing) {
+TEST(Utility, IsHighForRealRowsAndZeroForShuffledOnes) {
   const Table real = keep(table(3000, true, 1), {0, 2, 3}), holdout = keep(table(2000, true, 2), {0, 2, 3});
   const json same = evaluate(real, real, holdout);
   EXPECT_EQ(same["synthetic"], same["real"]);
@@ -88,7 +88,7 @@ TEST(Utility, RegressesNumbers) {
   EXPECT_LT(lost["synthetic"]["r2"].get<double>(), 0.1);
 }
 
-TEST(Utility, ClassifiesSeveral) {
+TEST(Utility, ClassifiesSeveralClasses) {
   const Table real = keep(table(3000, true, 1), {0, 1, 2}), holdout = keep(table(1500, true, 2), {0, 1, 2});
   const json out = evaluate(real, real, holdout);
   EXPECT_EQ(out["target"], "group");
@@ -98,7 +98,7 @@ TEST(Utility, ClassifiesSeveral) {
   EXPECT_FALSE(out.contains("positive"));
 }
 
-TEST(Utility, TheTargetIsChosenAndSaid) {
+TEST(Utility, ReportsTheChosenTarget) {
   const Table t = table(300, true, 1);
   EXPECT_EQ(evaluate(t, t, t)["target"], "flag");
   EXPECT_EQ(evaluate(keep(t, {3, 0, 1}), keep(t, {3, 0, 1}), keep(t, {3, 0, 1}))["target"], "flag");
@@ -112,7 +112,7 @@ TEST(Utility, TheTargetIsChosenAndSaid) {
   EXPECT_TRUE(evaluate(constant, constant, constant).is_null());
 }
 
-TEST(Utility, WhatCannotBePredictedIsNamed) {
+TEST(Utility, RejectsUnpredictableTargets) {
   const Table t = quality_test::random_table(500, 1);
   EXPECT_NE(refusal(t, "flagg").find("not a column"), std::string::npos);
   EXPECT_NE(refusal(t, "flagg").find("whole, decimal, few"), std::string::npos);

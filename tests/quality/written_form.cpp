@@ -65,7 +65,7 @@ Table prices(int64_t rows, uint32_t seed, int decimals_of_most) {
                               }))});
 }
 
-TEST(WrittenForm, SeesDecimalsThatFewRealRowsHave) {
+TEST(WrittenForm, DetectsUnusualDecimals) {
   const Table real = prices(1000, 1, 2);
   const Json far = evaluated(real, prices(1000, 2, 4), only_forms());
   EXPECT_GT(gap(far, "digits"), 0.5);
@@ -73,7 +73,7 @@ TEST(WrittenForm, SeesDecimalsThatFewRealRowsHave) {
   EXPECT_LT(gap(evaluated(real, prices(1000, 2, 2), only_forms()), "digits"), 0.02);
 }
 
-TEST(WrittenForm, SeesMidnightAndDaysThatAreLost) {
+TEST(WrittenForm, DetectsLostMidnightsAndDays) {
   std::mt19937 gen(1);
   const auto times = [&](bool midnight) {
     return table({number_column("x", ColumnType::datetime, numbers(800, [&](int64_t i) {
@@ -99,7 +99,7 @@ TEST(WrittenForm, IsTheSameInSamplesOfOneTable) {
   }
 }
 
-TEST(WrittenForm, SeesTextsThatNoLongerRepeatAndAnOrderThatIsLost) {
+TEST(WrittenForm, DetectsLostRepeatsAndOrder) {
   std::vector<std::string> repeated, single;
   for (int i = 0; i < 600; ++i)
     repeated.push_back("C-" + std::to_string(100 + i % 200)), single.push_back("C-" + std::to_string(10000 + i));
@@ -115,7 +115,7 @@ TEST(WrittenForm, SeesTextsThatNoLongerRepeatAndAnOrderThatIsLost) {
   EXPECT_LT((*form(report, "order", "n"))["synthetic"].get<double>(), 0.9);
 }
 
-TEST(WrittenForm, SeesRelationsThatNearlyAlwaysHold) {
+TEST(WrittenForm, DetectsNearCertainRelations) {
   const auto rows = [](int64_t broken_every) {
     std::mt19937 gen(3);
     std::vector<double> from, to, reason;
@@ -145,7 +145,7 @@ TEST(WrittenForm, SeesRelationsThatNearlyAlwaysHold) {
       << verdict;
 }
 
-TEST(WrittenForm, DatesThatDoNotExistBreakARule) {
+TEST(WrittenForm, InvalidDatesBreakARule) {
   const auto dates = [](bool exist) {
     return table({number_column("x", ColumnType::integer, numbers(400, [&](int64_t i) {
                                   return static_cast<double>(20200000 + 100 * (1 + i % 12) +
@@ -173,7 +173,7 @@ Table people(int64_t rows, uint32_t seed) {
                 number_column("pay", ColumnType::integer, pay)});
 }
 
-TEST(RowsOfAPart, AreNamedByTheConditionThatGivesThem) {
+TEST(RowsOfAPart, AreDescribedByTheirCondition) {
   const Table real = people(2000, 1);
   tessera::EvaluateOptions part = only_forms();
   part.where = "level = 'it''s' and age >= 40";
@@ -211,7 +211,7 @@ TEST(RowsOfAPart, AreNamedByTheConditionThatGivesThem) {
   EXPECT_GT(whole["c2st"]["trees"]["auc"].get<double>(), 0.85);
 }
 
-TEST(RowsOfAPart, AreNotSeenInSamplesOfTheTable) {
+TEST(RowsOfAPart, AreNotDetectedInSamplesOfTheTable) {
   for (uint32_t seed = 0; seed < 6; ++seed) {
     EXPECT_FALSE(evaluated(people(500, seed), people(400, seed + 50), only_forms()).contains("narrowed"));
     EXPECT_FALSE(evaluated(random_table(400, seed), random_table(300, seed + 50), only_forms()).contains("narrowed"));
@@ -227,7 +227,7 @@ TEST(RowsOfAPart, NeedRowsThatMeetTheCondition) {
   } catch (const tessera::Error& e) { EXPECT_EQ(e.code(), tessera::ErrorCode::condition) << e.what(); }
 }
 
-TEST(UnseenRows, AreWhatDetectionIsMeasuredBy) {
+TEST(UnseenRows, AreTheReferenceOfDetection) {
   const Table real = people(600, 1), few = people(100, 2), many = people(400, 3);
   tessera::EvaluateOptions options;
   options.pairs = options.rules = false;

@@ -33,7 +33,7 @@ const Texts kRules{"group follows from age, cut at 30, 65", "passed follows from
 
 TEST(BandRules, AreFound) { EXPECT_EQ(said(found(people(3000))), kRules); }
 
-TEST(BandRules, AreOfPartsOfDatesToo) {
+TEST(BandRules, CoverPartsOfDates) {
   constexpr int64_t kRows = 4000;
   const auto second = [](int64_t i) { return 86400 * day(i) + std::floor(86400 * uniform(i, 5)); };
   const auto month = [](int64_t i) {
@@ -63,7 +63,7 @@ TEST(BandRules, AreOfPartsOfDatesToo) {
   expect_restored(Rules::from_json(rules.to_json()), std::move(t), real);
 }
 
-TEST(BandRules, OneRowBreaksThem) {
+TEST(BandRules, AreDroppedAfterOneViolation) {
   Table t = people(3000);
   for (Column& c : t.columns) {
     if (c.name == "age") c.numbers[11] = group(11) == "young" ? 40 : 20;
@@ -74,7 +74,7 @@ TEST(BandRules, OneRowBreaksThem) {
 }
 
 // A cut stays where it is without the rows next to it, and no band has a value of fewer rows than may be known.
-TEST(BandRules, ACutIsOfManyRows) {
+TEST(BandRules, CutsNeedManyRows) {
   const Table all = people(3000);
   Table t = all;
   const auto without_rows = [&](double low, double high) {
@@ -103,7 +103,7 @@ TEST(BandRules, ACutIsOfManyRows) {
   for (const std::string& rule : said(found(t))) EXPECT_NE(rule.substr(0, 6), "passed") << rule;
 }
 
-TEST(BandRules, ComeBack) {
+TEST(BandRules, RoundTrip) {
   Table real = people(1500);
   for (const int64_t row : {3, 700})
     for (Column& c : real.columns) {
@@ -151,7 +151,7 @@ TEST(BandRules, AreKeptBySampledRows) {
   }
 }
 
-TEST(BandRules, DamagedRulesAreRefused) {
+TEST(BandRules, RejectDamagedFiles) {
   Table t = people(1500);
   const nlohmann::json good = reduced(t).to_json();
   for (size_t k = 0; k < good["found"].size(); ++k) {

@@ -46,7 +46,7 @@ struct Fault {
   std::function<void(Table&, size_t row)> make;
 };
 
-TEST(BrokenRules, EachFaultIsFoundInItsRows) {
+TEST(BrokenRules, FindEachFaultInItsRows) {
   const std::vector<Fault> faults{
       {"total", "total", [](Table& t, size_t i) { of(t, "total").numbers[i] += 1; }},
       {"price", "price", [](Table& t, size_t i) { of(t, "price").numbers[i] += 0.5; }},
@@ -79,7 +79,7 @@ TEST(BrokenRules, EachFaultIsFoundInItsRows) {
   }
 }
 
-TEST(BrokenRules, GivenRulesAreCountedInBothTables) {
+TEST(BrokenRules, CountGivenRulesInBothTables) {
   RuleCheck how;
   how.find = false;
   how.given = {"items <= 90", "status in ('open', 'sent')"};
@@ -101,7 +101,7 @@ TEST(BrokenRules, GivenRulesAreCountedInBothTables) {
   EXPECT_THROW(check(real, rows, how), Error);
 }
 
-TEST(BrokenRules, ColumnsOfAnotherKindHaveNone) {
+TEST(BrokenRules, IgnoreColumnsOfAnotherType) {
   const Table real = orders(800);
   Table rows = orders(400);
   const auto texts = [](const char* name, const char* value) {
@@ -114,7 +114,7 @@ TEST(BrokenRules, ColumnsOfAnotherKindHaveNone) {
   for (const nlohmann::json& rule : rules) EXPECT_EQ(rule["rule"].get<std::string>().find("end"), std::string::npos);
 }
 
-TEST(BrokenRules, AreInAReport) {
+TEST(BrokenRules, AppearInAReport) {
   EvaluateOptions options;
   options.pairs = options.new_rows = options.distances = options.c2st = false;
   options.rule = {"extras <= 1000"};

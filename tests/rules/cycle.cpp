@@ -40,13 +40,13 @@ TEST(CycleRules, PhasesCountFromMondayAndMidnight) {
   EXPECT_EQ(phase_of(time, 3 * kDay + 61), 61);
 }
 
-TEST(CycleRules, AreFoundWithTheOrdersThatDaysHave) {
+TEST(CycleRules, FindWeekdaysWithTheirOrder) {
   EXPECT_EQ(said(found(shop(2000))),
             (std::vector<std::string>{"\"time of ordered\" is a multiple of 60", "shipped >= ordered",
                                       "time of ordered, and its day", "weekday of ordered, and its week"}));
 }
 
-TEST(CycleRules, NoneInEvenDatesOrFewDays) {
+TEST(CycleRules, IgnoreUniformDatesAndFewDays) {
   const auto even = [](int64_t i) { return kDay * 18000 + std::floor(uniform(i, 1) * 400 * kDay); };
   const auto three = [](int64_t i) {
     return kDay * (18000 + whole_between(i, 1, 0, 2)) + 3600 * whole_between(i, 2, 8, 20);
@@ -58,7 +58,7 @@ TEST(CycleRules, NoneInEvenDatesOrFewDays) {
     for (const std::string& rule : said(rules)) EXPECT_EQ(rule.find("its"), std::string::npos) << rule;
 }
 
-TEST(CycleRules, ComeBackToTheDigit) {
+TEST(CycleRules, RoundTripToTheDigit) {
   Table real = shop(1500);
   for (Column& c : real.columns)
     if (c.name == "ordered")
@@ -80,7 +80,7 @@ TEST(CycleRules, ComeBackToTheDigit) {
   expect_reduces_again(rules, real);
 }
 
-TEST(CycleRules, AreSampledAsTheyCome) {
+TEST(CycleRules, SampledDatesFollowTheCycle) {
   const Table real = shop(3000);
   const auto night = [](const Table& t) {
     return share(t, [&](int64_t i) {
@@ -113,7 +113,7 @@ TEST(CycleRules, AreSampledAsTheyCome) {
   }
 }
 
-TEST(CycleRules, DamagedRulesAreRefused) {
+TEST(CycleRules, RejectDamagedFiles) {
   Table t = shop(1500);
   const Rules rules = reduced(t);
   const nlohmann::json good = rules.to_json();

@@ -23,7 +23,7 @@ TEST(FindRules, ListsWhatAnOrdersTableKeeps) {
                    "price = 3.99 * items", "total = items + extras"}));
 }
 
-TEST(FindRules, SaysTheEvidenceOfEach) {
+TEST(FindRules, ReportsTheEvidenceOfEach) {
   const nlohmann::json all = found(orders(1500)).describe();
   for (const nlohmann::json& rule : all) {
     EXPECT_GT(rule["rows"], 1000) << rule;
@@ -39,7 +39,7 @@ TEST(FindRules, FindsNoneInRandomTables) {
 }
 
 // Their squares are infinite, or zero.
-TEST(FindRules, NumbersOfAnySizeAreReadWithoutAnError) {
+TEST(FindRules, HandlesNumbersOfAnySize) {
   constexpr int64_t kRows = 600;
   const auto of = [](uint32_t stream, double low, double high) {
     return [=](int64_t i) {
@@ -60,7 +60,7 @@ TEST(FindRules, NumbersOfAnySizeAreReadWithoutAnError) {
   EXPECT_EQ(std::ranges::count(rules, "total = items + extras"), 1);
 }
 
-TEST(FindRules, OneRowThatBreaksARuleIsEnough) {
+TEST(FindRules, DropsARuleAfterOneViolation) {
   Table t = orders(1500);
   for (Column& c : t.columns) {
     if (c.name == "end") c.numbers[700] -= 2000;
@@ -237,7 +237,7 @@ TEST(FindRules, DatesAndTheDaysBetween) {
             Texts{"ended = begun + minutes / 1440"});
 }
 
-TEST(FindRules, NumbersThatCountFromADate) {
+TEST(FindRules, FindsNumbersThatCountFromADate) {
   constexpr int64_t kRows = 600;
   const auto at = [](int64_t i) { return 1.6e9 + std::floor(5e7 * uniform(i, 1)); };
   const auto day = [](int64_t i) { return 18000 + std::floor(uniform(i, 2) * 900); };
@@ -260,7 +260,7 @@ TEST(FindRules, NumbersThatCountFromADate) {
     for (const std::string& rule : said(found(t))) EXPECT_EQ(rule.find("1970"), std::string::npos) << rule;
 }
 
-TEST(FindRules, AChainOfBoundsNeedsEachOnce) {
+TEST(FindRules, ListsEachBoundOfAChainOnce) {
   constexpr int64_t kRows = 700;
   const auto low = [](int64_t i) { return std::floor(uniform(i, 1) * 100); };
   const auto open = [&](int64_t i) { return low(i) + std::floor(uniform(i, 2) * 30); };
@@ -275,7 +275,7 @@ TEST(FindRules, AChainOfBoundsNeedsEachOnce) {
 
 // Two columns of which chance breaks the order seldom are learned as they are; steps of sequences cannot be drawn
 // again.
-TEST(FindRules, OrdersThatChanceHardlyBreaks) {
+TEST(FindRules, IgnoresOrdersThatHoldByChance) {
   constexpr int64_t kRows = 2000;
   const auto inside = [](int64_t i) { return std::floor(uniform(i, 1) * 100); };
   const auto outside = [&](int64_t i) { return std::max(inside(i), 60 + std::floor(uniform(i, 2) * 300)); };
@@ -342,7 +342,7 @@ TEST(FindRules, ATextThatDeterminesAnotherColumn) {
 }
 
 // Within a rounding of the exact weight on average, and not in every row.
-TEST(FindRules, CopiesOfAColumnThatAnotherAlmostGives) {
+TEST(FindRules, FindsCopiesOfAnAlmostDeterminedColumn) {
   constexpr int64_t kRows = 600;
   const auto kilograms = [](int64_t i) { return std::floor(uniform(i, 1) * 900); };
   const auto exact = [&](int64_t i) { return kilograms(i) + (uniform(i, 2) - 0.5) * 1.1; };
@@ -383,9 +383,9 @@ TEST(FindRules, LeavesAlonePartsOfSequences) {
     for (const std::string& name : options.apart) EXPECT_EQ(rule.find(name), std::string::npos) << rule;
 }
 
-TEST(FindRules, FewRowsShowNothing) { EXPECT_EQ(said(found(orders(40))), Texts{}); }
+TEST(FindRules, FindsNothingInFewRows) { EXPECT_EQ(said(found(orders(40))), Texts{}); }
 
-TEST(FindRules, GivenRulesAreConstructedWhereTheyCan) {
+TEST(FindRules, ConstructsGivenRulesIfPossible) {
   RuleOptions options;
   options.given = {"total = items + extras", "end >= start", "items < 60", "price >= items"};
   Table t = orders(300);
@@ -395,7 +395,7 @@ TEST(FindRules, GivenRulesAreConstructedWhereTheyCan) {
   EXPECT_EQ(rules.checked(), Texts{"items < 60"});
 }
 
-TEST(FindRules, GivenCombinationsAreKeptWhateverChanceSays) {
+TEST(FindRules, KeepsGivenCombinationsRegardlessOfChance) {
   RuleOptions options;
   options.given = {"status and \"country\" occur in fixed combinations"};
   Table t = orders(300);
@@ -426,7 +426,7 @@ TEST(FindRules, GivenRulesNeedEachOther) {
   }
 }
 
-TEST(FindRules, GivenRulesThatDoNotFitSayWhy) {
+TEST(FindRules, RejectsInvalidGivenRulesWithAReason) {
   const auto give = [](const std::string& rule, bool rejection = true) {
     return thrown([&] {
       RuleOptions options;

@@ -48,7 +48,7 @@ double share_of(const Table& t, const char* name, bool (*is)(double)) {
 bool ends_year(double x) { return year_end(x) == x; }
 bool ends_month(double x) { return time_function("end of month")->value(column_of_days(), x, ColumnType::date) == x; }
 
-TEST(FixedValues, ComeBackExactly) {
+TEST(FixedValues, RoundTripExactly) {
   const Table real = contracts();
   Table t = real;
   const Rules rules = reduced(t);
@@ -106,7 +106,7 @@ TEST(FixedValues, AreOfManyRows) {
   EXPECT_EQ(reduced(left).to_json().dump().find("40000"), std::string::npos);
 }
 
-TEST(FixedValues, NoDistanceLeadsBeyondALimit) {
+TEST(FixedValues, DistancesStayWithinLimits) {
   const auto mean = [](int64_t i) { return whole_between(i, 1, 20, 99); };
   const Table real = table({numbers_by("mean", ColumnType::integer, kRows, mean),
                             numbers_by("best", ColumnType::integer, kRows, [&](int64_t i) {
@@ -123,7 +123,7 @@ TEST(FixedValues, NoDistanceLeadsBeyondALimit) {
   for (const double x : column(t, "best").numbers) EXPECT_LE(x, 100);
 }
 
-TEST(FixedValues, OfADamagedFileAreRefused) {
+TEST(FixedValues, RejectDamagedFiles) {
   Table t = contracts();
   const nlohmann::json good = reduced(t).to_json();
   size_t rule = 0;

@@ -103,7 +103,7 @@ TEST(FormRules, RestoreTheTable) {
   }
 }
 
-TEST(FormRules, FewRowsMakeNoLevel) {
+TEST(FormRules, NeedManyRowsPerLevel) {
   Table t = table({numbers_by(
       "x", ColumnType::decimal, 1000, [](int64_t i) { return cut(between(i, 1, 0, 90), i % 250 == 7 ? 4 : 2); }, 4)});
   EXPECT_TRUE(form_in(found(std::move(t))).is_null());
@@ -166,7 +166,7 @@ TEST(FormRules, RowsKeepTheOffsetsOfTheirRegion) {
   }
 }
 
-TEST(FormRules, DamagedOnesAreRefused) {
+TEST(FormRules, RejectDamagedFiles) {
   Table learned = of(kCases[0], 500);
   const nlohmann::json good = reduced(learned).to_json();
   expect_refused(good, 0, "column", "kind", learned);

@@ -184,7 +184,7 @@ TEST(FunctionRules, AreFoundForEachFunction) {
   }
 }
 
-TEST(FunctionRules, AreSaidInWords) {
+TEST(FunctionRules, AreDescribedInWords) {
   const auto first = [](const char* function) { return said(found(given_by(*time_function(function)))); };
   const auto has = [](const std::vector<std::string>& all, const char* rule) {
     return std::find(all.begin(), all.end(), rule) != all.end();
@@ -195,7 +195,7 @@ TEST(FunctionRules, AreSaidInWords) {
   EXPECT_TRUE(has(first("calendar years between"), "target is the year of to minus that of at"));
 }
 
-TEST(FunctionRules, MovedTimesAreSaidInHours) {
+TEST(FunctionRules, DescribeShiftedTimesInHours) {
   const Table t =
       table({numbers_by("utc", ColumnType::datetime, kRows, instant),
              numbers_by("local", ColumnType::datetime, kRows, [](int64_t i) { return instant(i) + 7200; })});
@@ -280,7 +280,7 @@ TEST(SpelledRules, LearnClocksAndDatesInParts) {
   expect_restored(Rules::from_json(rules.to_json()), t, real);
 }
 
-TEST(SpelledRules, SecondsAreATimeWhereAnotherColumnSaysSo) {
+TEST(SpelledRules, SecondsAreATimeIfAnotherColumnIsOne) {
   const auto milliseconds = [](int64_t i) { return 1000 * instant(i) + std::floor(1000 * uniform(i, 9)); };
   const auto of = [](const char* function, ColumnType type) {
     return [=](int64_t i) { return time_function(function)->value(kTime, instant(i), type); };

@@ -76,7 +76,7 @@ Table courses() {
   return t;
 }
 
-TEST(Keys, ThatTheUserNamesHaveNoPairTwice) {
+TEST(Keys, GivenKeysHaveUniquePairs) {
   FitOptions options = quick_made(2);
   options.rules.given = {"user and course are unique together"};
   const Model m = fit(courses(), options);
@@ -90,7 +90,7 @@ TEST(Keys, ThatTheUserNamesHaveNoPairTwice) {
   EXPECT_EQ(names.size(), 12u);
 }
 
-TEST(Keys, ThatTheTableBreaksAreRefused) {
+TEST(Keys, RejectKeysThatTheTableBreaks) {
   const auto refused = [](Table t, const std::string& rule) {
     RuleOptions options;
     options.given = {rule};
@@ -124,7 +124,7 @@ TEST(Keys, AreNotFoundElsewhere) {
   for (const std::string& rule : said(found(t))) EXPECT_EQ(rule.find("unique"), std::string::npos) << rule;
 }
 
-TEST(Keys, OfADamagedFileAreRefused) {
+TEST(Keys, RejectDamagedFiles) {
   Table t = loan_table(loans());
   const nlohmann::json good = reduced(t).to_json();
   expect_refused(good, 0, "column",

@@ -35,13 +35,13 @@ const Texts kRules{"amount / quantity follows from product", "due - ordered foll
 
 TEST(RateRules, AreFound) { EXPECT_EQ(said(found(sales(2500))), kRules); }
 
-TEST(RateRules, OneRowBreaksThem) {
+TEST(RateRules, AreDroppedAfterOneViolation) {
   Table t = sales(2500);
   t.columns[2].numbers[7] += 0.05, t.columns[5].numbers[8] -= 1;
   for (const std::string& rule : said(found(t))) EXPECT_EQ(rule.find("follows"), std::string::npos) << rule;
 }
 
-TEST(RateRules, ComeBack) {
+TEST(RateRules, RoundTrip) {
   Table real = sales(2000);
   for (Column& c : real.columns)
     if (c.name == "amount" || c.name == "quantity") c.numbers[5] = kMissing;
@@ -94,7 +94,7 @@ TEST(RateRules, AreKeptBySampledRows) {
   }
 }
 
-TEST(RateRules, DamagedRulesAreRefused) {
+TEST(RateRules, RejectDamagedFiles) {
   Table t = sales(1500);
   const nlohmann::json good = reduced(t).to_json();
   const auto refused = [&](const std::string& key, const nlohmann::json& value) {
@@ -126,7 +126,7 @@ TEST(CombinationRules, ManyCategoriesThatDetermineOthers) {
 }
 
 // Numbers that each category has one of are no rate of each other.
-TEST(RateRules, AreNotOfNumbersThatACategoryGivesAlone) {
+TEST(RateRules, IgnoreNumbersDeterminedByACategory) {
   const auto country = [](int64_t i) { return static_cast<int>(8 * uniform(i, 1)); };
   const Table t = table(
       {texts_by("country", ColumnType::category, 2000, [&](int64_t i) { return "c" + std::to_string(country(i)); }),

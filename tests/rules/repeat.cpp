@@ -43,7 +43,7 @@ TEST(RepeatRules, AreFoundBesideOthers) {
 }
 
 // Distances of 0 are repeats already; an order that is kept by rejection has none.
-TEST(RepeatRules, AreLeftToDistances) {
+TEST(RepeatRules, YieldToDistances) {
   const auto repeats = [](const RuleOptions& options) {
     const std::vector<std::string> rules = said(found(payments(2000), options));
     EXPECT_TRUE(std::find(rules.begin(), rules.end(), "bill >= paid") != rules.end()) << nlohmann::json(rules).dump();
@@ -86,7 +86,7 @@ class RepeatedPayments : public testing::Test {
   Table real;
 };
 
-TEST_F(RepeatedPayments, ComeBackToTheDigit) {
+TEST_F(RepeatedPayments, RoundTripToTheDigit) {
   Table t = real;
   const Rules rules = reduced(t);
   EXPECT_GT(share(t, [&](int64_t i) { return column(t, "paid").is_missing(i); }), kPaid - 0.05);
@@ -126,7 +126,7 @@ TEST_F(RepeatedPayments, MeetConditionsAndGivenBits) {
   for (const nlohmann::json& rule : described) EXPECT_EQ(rule["kept"], "in its share");
 }
 
-TEST_F(RepeatedPayments, DamagedRulesAreRefused) {
+TEST_F(RepeatedPayments, RejectDamagedFiles) {
   Table t = real;
   const Rules rules = reduced(t);
   const nlohmann::json good = rules.to_json();

@@ -7,7 +7,7 @@
 namespace tessera::whole {
 namespace {
 
-TEST(RestoreRules, GiveTheTableAgain) {
+TEST(RestoreRules, RestoreTheTable) {
   const Table real = orders(1500);
   Table t = real;
   const Rules rules = reduced(t);
@@ -67,7 +67,7 @@ TEST(RestoreRules, SurviveTheModelFile) {
 }
 
 // Every damage of the document is an Error(format), found before a row is drawn.
-TEST(RestoreRules, DamagedRulesAreRefused) {
+TEST(RestoreRules, RejectDamagedFiles) {
   Table t = orders(800);
   const Rules rules = reduced(t);
   const nlohmann::json good = rules.to_json();

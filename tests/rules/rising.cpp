@@ -63,7 +63,7 @@ int64_t falls(const Table& rows, const std::string& name) {
   return out;
 }
 
-TEST(Rising, IsFoundWithinAKeyAlone) {
+TEST(Rising, IsFoundWithinKeysOnly) {
   const std::vector<std::string> both{"\"read at\" never falls within a meter", "reading never falls within a meter"};
   EXPECT_EQ(said(found(meters(), of_meters())), both);
   EXPECT_EQ(said(found(meters())), std::vector<std::string>{}) << "rows of a table have no step before them";
@@ -114,7 +114,7 @@ TEST(Rising, IsNotFoundInRandomTables) {
   }
 }
 
-TEST(Rising, SampledSequencesNeverFall) {
+TEST(Rising, SampledSequencesNeverDecrease) {
   FitOptions o = quick_sequences();
   const Model m = fit(meters(), o);
   EXPECT_EQ(m.describe()["rules"].size(), 2u);
@@ -138,7 +138,7 @@ TEST(Rising, SampledSequencesNeverFall) {
   EXPECT_GT(falls(sample(fit(meters(), o), 60), "reading"), 100);
 }
 
-TEST(Rising, StepsComeBackAsTheyWere) {
+TEST(Rising, RoundTripsSteps) {
   SequenceOptions o;
   o.key = "meter", o.index = "day", o.rising = {"read at", "reading"};
   Team team(1);
@@ -155,7 +155,7 @@ TEST(Rising, StepsComeBackAsTheyWere) {
   EXPECT_TRUE(thrown([&] { (void)SequenceEncoder::from_json(damaged); }).says("rising"));
 }
 
-TEST(Rising, AReportCountsTheStepsThatFall) {
+TEST(Rising, ReportCountsDecreasingSteps) {
   Table synthetic = meters();
   for (Column& c : synthetic.columns)
     if (c.name == "reading") c.numbers[5] = c.numbers[25] = 0;

@@ -45,7 +45,7 @@ TEST(RuleRows, BreakThemWithoutRules) {
   EXPECT_EQ(m.bytes().find("\\\"rules\\\""), std::string::npos);
 }
 
-TEST(RuleRows, ARowDependsOnItsNumberAlone) {
+TEST(RuleRows, RowsDependOnlyOnTheirNumber) {
   FitOptions options = quick_tvae(2);
   options.rules.given = {"items < 80"};
   const Model m = fit(orders(800), options);
@@ -58,7 +58,7 @@ TEST(RuleRows, ARowDependsOnItsNumberAlone) {
   }
 }
 
-TEST(RuleRows, ConditionsOnPartsAndOnWhatFollows) {
+TEST(RuleRows, AcceptConditionsOnPartsAndComputedColumns) {
   for (const FitOptions& options : {quick(3), quick_tvae(3), quick_made(3)}) {
     const Model m = fit(orders(800), options);
     const Table rows = sample(m, 200, where("country = 'Japan' and city != 'Osaka' and total > 40 and end > start"));
@@ -86,7 +86,7 @@ TEST(RuleRows, GivenRulesAreKeptByRejection) {
   EXPECT_GT(share(rows, [&](int64_t i) { return delivered.is_missing(i); }), 0.05);
 }
 
-TEST(RuleRows, RowsThatCannotKeepARuleAreAnError) {
+TEST(RuleRows, ReportUnsatisfiableRules) {
   FitOptions options = quick_tvae(1);
   options.rules.given = {"items > 4000"};
   const Model m = fit(orders(300), options);
@@ -124,7 +124,7 @@ TEST(RuleRows, AModelFileKeepsThem) {
 }
 
 // A combination of fewer than five rows, and a value that a rule of missing cells would name.
-TEST(RuleRows, NothingOfFewRowsEntersTheFile) {
+TEST(RuleRows, FileContainsNothingOfFewRows) {
   Table t = orders(1200);
   for (Column& c : t.columns) {
     const bool place = c.name == "country" || c.name == "city" || c.name == "state";

@@ -105,7 +105,7 @@ TEST(Running, SumsOfStepsAreFound) {
   EXPECT_EQ(between_steps(said(found(accounts(), more))), 0) << "first values would tell of single accounts";
 }
 
-TEST(Running, RowsComeBackAsTheyWere) {
+TEST(Running, RoundTripsRows) {
   Table t = accounts();
   const Rules rules = reduced(t, of_accounts());
   EXPECT_EQ(rules.firsts(), (std::vector<std::string>{"balance", "stock", "so far", "before"}));

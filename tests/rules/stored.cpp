@@ -354,7 +354,7 @@ TEST(StoredByRules, EveryKindHasACase) {
   }
 }
 
-TEST(StoredByRules, NothingIsOfFewerThanFiveRowsOrKeys) {
+TEST(StoredByRules, EveryValueIsOfAtLeastFiveRowsOrKeys) {
   int number = 0;
   for (const StoredCase& c : cases())
     for (const bool keyed : {false, true}) {
@@ -383,7 +383,7 @@ TEST(StoredByRules, NothingIsOfFewerThanFiveRowsOrKeys) {
 }
 
 // A column's own number of rows holds for rules that it is part of.
-TEST(StoredByRules, ColumnsHaveTheirOwnNumberOfRows) {
+TEST(StoredByRules, RespectsTheMinimumOfEachColumn) {
   for (const StoredCase& c : cases()) {
     if (!c.of_rows) continue;
     const auto of = [&](int64_t least) {
@@ -428,7 +428,7 @@ Table wards() {
        text("country", [=](int64_t i) { return "country" + std::to_string(city(i) % 4); })});
 }
 
-TEST(StoredByRules, OnePatientIsNotInAModelOfSequences) {
+TEST(StoredByRules, OmitsASinglePatientFromSequenceModels) {
   FitOptions options = quick_of("timegan", {0, "2", "8", "16"});
   options.sequences.key = "patient", options.sequences.index = "day";
   options.rules.find = true;
@@ -449,7 +449,7 @@ TEST(StoredByRules, OnePatientIsNotInAModelOfSequences) {
   }
 }
 
-TEST(StoredByRules, ASchemasNumberHoldsInCombinations) {
+TEST(StoredByRules, RespectsTheSchemasMinimumInCombinations) {
   const auto ward = [](int64_t i) { return i % 100 == 7 ? 12 : static_cast<int>(whole_between(i, 1, 0, 11)); };
   Table real = table(
       {texts_by("ward", ColumnType::category, 1200,

@@ -53,7 +53,7 @@ TEST(Calibrated, ModelsAreTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(file(3), once);
 }
 
-TEST(Calibrated, EveryRowMeetsTheConditionToo) {
+TEST(Calibrated, EveryRowAlsoSatisfiesTheCondition) {
   const Table t = sample(people(), 150, under(Tier::full, "age >= 40 and gender = 'female'"), {0, 2});
   ASSERT_EQ(t.rows, 150);
   for (int64_t i = 0; i < t.rows; ++i) {
@@ -62,7 +62,7 @@ TEST(Calibrated, EveryRowMeetsTheConditionToo) {
   }
 }
 
-TEST(Calibrated, AFileHoldsAllOfIt) {
+TEST(Calibrated, RoundTripsThroughAFile) {
   const Folder folder;
   people().save(folder / "model", false);
   const Model again = Model::load(folder / "model");
@@ -72,7 +72,7 @@ TEST(Calibrated, AFileHoldsAllOfIt) {
   EXPECT_GE(people().describe()["calibration"]["trials"].size(), 4u);
 }
 
-TEST(Calibrated, WithoutItRowsAreWhatTheyWere) {
+TEST(Calibrated, OffGivesTheUncalibratedRows) {
   FitOptions off = calibrated(6, Tier::off);
   const Model plain = fit(example_people(2500, 3), off, 2);
   EXPECT_EQ(lines(sample(plain, 300)), lines(sample(people(), 300, under(Tier::off))));
@@ -121,7 +121,7 @@ TEST(Calibrated, NumbersStayOnTheirGrid) {
 
 // A table that the model cannot come near: untrained weights, next to nothing kept. The bound ends the search for every
 // row, and says so.
-TEST(Calibrated, TheBoundEndsWellAndIsCounted) {
+TEST(Calibrated, CountsRowsAtTheBoundOfCandidates) {
   FitOptions o = calibrated(1);
   o.as<CtganConfig>().learning_rate = 1e-9;
   const Model m = fit(example_people(1500, 9), o, 2);
@@ -138,7 +138,7 @@ TEST(Calibrated, TheBoundEndsWellAndIsCounted) {
       << "rows that took the likeliest candidate depend on the batch";
 }
 
-TEST(Calibrated, EdgeTablesEndWell) {
+TEST(Calibrated, HandlesEdgeTables) {
   auto column_of = [](const std::string& name, int64_t rows, int values) {
     return texts_by(name, ColumnType::category, rows,
                     [=](int64_t i) { return "v" + std::to_string(static_cast<int>(uniform(i, 3) * values)); });
@@ -171,7 +171,7 @@ TEST(Calibrated, EdgeTablesEndWell) {
   }
 }
 
-TEST(Calibrated, PaperIsNotUnlessAskedFor) {
+TEST(Calibrated, PaperIsCalibratedOnlyOnRequest) {
   FitOptions paper;
   paper.method = "tvae", paper.preset = "paper";
   apply_preset(paper);

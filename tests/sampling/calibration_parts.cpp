@@ -108,7 +108,7 @@ TEST(Quantiles, ManyValuesAreKeptByTheirRanks) {
   }
 }
 
-TEST(Quantiles, NoQuantileIsASingleRowsValueButTheEnds) {
+TEST(Quantiles, OnlyTheEndsAreValuesOfSingleRows) {
   constexpr int kRows = 5000;
   std::vector<double> v;
   for (int i = 0; i < kRows; ++i) v.push_back(uniform(i));
@@ -126,7 +126,7 @@ TEST(Quantiles, RepeatedValuesAmongManyKeepTheirShare) {
   EXPECT_NEAR(r.upto - r.below, 0.25, 0.005);
 }
 
-TEST(Quantiles, DamagedOnesAreRefused) {
+TEST(Quantiles, RejectDamagedFiles) {
   EXPECT_THROW(Quantiles::from({1, 2}, {0.5}, true), Error);
   EXPECT_THROW(Quantiles::from({2, 1}, {0.5, 1}, true), Error);
   EXPECT_THROW(Quantiles::from({1, 2}, {0.5, 0.9}, true), Error) << "shares must end at 1";
@@ -137,7 +137,7 @@ TEST(Quantiles, DamagedOnesAreRefused) {
 // ---- raking -------------------------------------------------------------------------------------
 
 // A toy whose answer is known: two columns, the model uniform over 3 × 2 cells, the table 60/30/10 and 80/20.
-TEST(Raking, KeptRowsHaveTheTablesShares) {
+TEST(Raking, AcceptedRowsHaveTheTablesShares) {
   constexpr int kRows = 60000;
   const std::vector<std::vector<double>> share{{0.6, 0.3, 0.1}, {0.8, 0.2}};
   std::vector<int32_t> cells;
@@ -170,14 +170,14 @@ TEST(Raking, KeptRowsHaveTheTablesShares) {
   EXPECT_NEAR(kept / kRows, Cut::yield(weight, cut), 0.01);
 }
 
-TEST(Raking, TheYieldIsAtLeastWhatIsAskedFor) {
+TEST(Raking, MeetsTheMinimumYield) {
   std::vector<double> w;
   for (int i = 0; i < 10000; ++i) w.push_back(6 * normal(i));  // few rows carry nearly all weight
   for (const double least : {0.02, 0.1, 0.5, 1.0})
     EXPECT_GE(Cut::yield(w, Cut::of(w, kTopShare, least)), least - 1e-6) << least;
 }
 
-TEST(Raking, CellsOfAFewRowsAreLeftAlone) {
+TEST(Raking, LeavesCellsOfFewRowsUnadjusted) {
   std::vector<int32_t> cells(20000, 0);
   cells[7] = 1;
   const auto factor = rake(cells, std::vector<double>(cells.size(), 0.0), {{0.5, 0.5}}, {});
@@ -239,7 +239,7 @@ void learns_both_shares(const std::string& precision, std::vector<float>& weight
   }
 }
 
-TEST(Ratio, IsTheLogarithmOfBothSharesInEitherPrecision) {
+TEST(Ratio, IsTheLogRatioOfBothSharesInEitherPrecision) {
   std::vector<float> exact, rounded;
   learns_both_shares("fp32", exact), learns_both_shares("bf16", rounded);
   EXPECT_NE(rounded, exact);
@@ -361,7 +361,7 @@ Table truth(int64_t offset, int64_t rows, double shift = 0, bool dependent = tru
 
 // The plan sees codes and alphas, calibration learns from decoded rows: cells must be the same, inputs up to the
 // rounding of a sine.
-TEST(Calibration, ThePlanSeesRowsAsTheyAreDecoded) {
+TEST(Calibration, PlanUsesRowsAsDecoded) {
   constexpr int64_t kRows = 3000, kFirst = int64_t{5} << 31;
   constexpr uint64_t kSeed = 77;
   Table real = truth(0, kRows);
@@ -428,7 +428,7 @@ TEST(Calibration, ThePlanSeesRowsAsTheyAreDecoded) {
     }
 }
 
-TEST(Calibration, ShiftedMarginalsAndAWrongSpikeAreRepaired) {
+TEST(Calibration, RepairsShiftedMarginalsAndAWrongSpike) {
   const Table real = truth(0, 8000);
   for (const Tier tier : {Tier::marginals, Tier::full}) {
     const Repaired r = repair(
@@ -447,7 +447,7 @@ TEST(Calibration, ShiftedMarginalsAndAWrongSpikeAreRepaired) {
   }
 }
 
-TEST(Calibration, DependenceTheModelLacksComesBack) {
+TEST(Calibration, RestoresMissingDependence) {
   const Table real = truth(0, 8000);
   const RowMaker independent = [](int64_t at, int64_t n) { return truth(at + 1000000, n, 0, false); };
   const double want = correlation(real, "x", "y"), raw = correlation(independent(0, 6000), "x", "y");
@@ -461,7 +461,7 @@ TEST(Calibration, DependenceTheModelLacksComesBack) {
   EXPECT_LT(after.trend_error, before.trend_error);
 }
 
-TEST(Calibration, AModelThatIsRightIsLeftNearlyAsItIs) {
+TEST(Calibration, HardlyChangesAnAccurateModel) {
   const Repaired r = repair(
       truth(0, 8000), [](int64_t at, int64_t n) { return truth(at + 1000000, n); }, Tier::full);
   EXPECT_GT(r.yield, 0.5) << "there is nothing to turn down";
@@ -471,7 +471,7 @@ TEST(Calibration, AModelThatIsRightIsLeftNearlyAsItIs) {
 }
 
 // Rows far outside that the table has a few of: calibration must not bring back more of them than there are.
-TEST(Calibration, OutliersAreNotMultiplied) {
+TEST(Calibration, DoesNotMultiplyOutliers) {
   auto with_outliers = [](int64_t offset, int64_t rows, double of_all) {
     Table t = truth(offset, rows);
     for (int64_t i = 0; i < rows; ++i)
@@ -494,7 +494,7 @@ TEST(Calibration, OutliersAreNotMultiplied) {
   EXPECT_EQ(copies, 0);
 }
 
-TEST(Calibration, FewRowsGetMarginalsAndAreTold) {
+TEST(Calibration, UsesMarginalsForFewRowsWithANotice) {
   const Repaired r = repair(
       truth(0, 300), [](int64_t at, int64_t n) { return truth(at + 1000000, n, 0.5); }, Tier::marginals, 1000);
   Team team(1);

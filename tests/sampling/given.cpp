@@ -90,7 +90,7 @@ GivenOptions completes() {
 
 double number(const Table& t, const char* c, int64_t i) { return column(t, c).numbers[static_cast<size_t>(i)]; }
 
-TEST(Given, CellsAreKeptAndTheOthersDrawn) {
+TEST(Given, KeepsGivenCellsAndDrawsTheOthers) {
   for (const std::string& method : kMethods) {
     const Table real = chain(kRows, 200);
     Table given = repeated(real, 200, 1, {"c", "y"});
@@ -140,7 +140,7 @@ std::vector<double> ranks(const Table& real, const Table& drawn, int64_t times, 
 }
 
 // The conditionals are calibrated on rows that training did not see: x, drawn before what is given, under c and y.
-TEST(Given, TrueNumbersRankEvenlyAmongDrawnOnes) {
+TEST(Given, TrueNumbersHaveUniformRanksAmongDrawnOnes) {
   constexpr int64_t kHeld = 600, kTimes = 39;
   for (const std::string& method : kMadeMethods) {
     const double bound = 9 + 5 * std::sqrt(2.0 * 9);  // nine degrees of freedom
@@ -154,7 +154,7 @@ TEST(Given, TrueNumbersRankEvenlyAmongDrawnOnes) {
 
 // Of the cells that a level is drawn in with a probability of about p, a share of about p has it. Every other draw says
 // where p lies, the rest what it is: draws that did both would find low ones too low and high ones too high.
-TEST(Given, LevelsComeAsOftenAsTheirProbabilitiesSay) {
+TEST(Given, LevelsHaveTheirConditionalProbabilities) {
   constexpr int64_t kHeld = 1200, kTimes = 40;
   for (const std::string& method : kMadeMethods) {
     const Table real = chain(3 * kRows, kHeld);
@@ -177,7 +177,7 @@ TEST(Given, LevelsComeAsOftenAsTheirProbabilitiesSay) {
 }
 
 // The same cells given of many rows: the others have the law of free rows that show these cells.
-TEST(Given, RowsHaveTheLawOfFreeRowsWithTheseCells) {
+TEST(Given, RowsHaveTheConditionalDistribution) {
   for (const std::string& method : kMadeMethods) {
     const Table free = sample(model_by(method), 60000, {}, {0, 2});
     const Table one = table({texts("c", ColumnType::category, {"c"}), numbers("few", ColumnType::integer, {2})});
@@ -204,7 +204,7 @@ TEST(Given, RowsHaveTheLawOfFreeRowsWithTheseCells) {
 }
 
 // The other columns tell what the chain in the table's order learns only of those before: fewer candidates are needed.
-TEST(Given, ProposalsInAnyOrderNeedFewCandidates) {
+TEST(Given, AnyOrderProposalsNeedFewCandidates) {
   const Table given = repeated(chain(kRows, 300), 300, 1, {"c", "y", "few"});
   GivenReport chained, any;
   complete(model_by("made"), given, completes(), 2, &chained);
@@ -216,7 +216,7 @@ TEST(Given, ProposalsInAnyOrderNeedFewCandidates) {
   EXPECT_LT(any.candidates, chained.candidates / 2);
 }
 
-TEST(Given, LeadingCellsTakeOneCandidateARow) {
+TEST(Given, LeadingCellsNeedOneCandidatePerRow) {
   GivenReport report;
   complete(model_by("made"), repeated(chain(0, 50), 50, 1, {"x", "c"}), completes(), 1, &report);
   EXPECT_EQ(report.candidates, 50);
@@ -235,7 +235,7 @@ TEST(Given, RowsAreEqualForAnyBatchAndThreads) {
   }
 }
 
-TEST(Given, RowsMeetAConditionToo) {
+TEST(Given, RowsAlsoSatisfyACondition) {
   for (const std::string& method : kMethods) {
     const Model& m = model_by(method);
     const Table given = repeated(chain(kRows, 60), 60, 1, {"y"});
@@ -264,7 +264,7 @@ TEST(Given, RowsMeetAConditionToo) {
   }
 }
 
-TEST(Given, WhatTheModelCannotShowIsSaidWithItsPlace) {
+TEST(Given, RejectsUnknownValuesNamingTheirPlace) {
   const Model& m = model_by("made");
   GivenOptions o;
   o.place = [](int64_t row) { return row < 0 ? std::string("f.csv") : "f.csv:" + std::to_string(row + 2); };
@@ -301,7 +301,7 @@ Table orders() {
        })});
 }
 
-TEST(Given, RowsKeepTheRulesOfTheTable) {
+TEST(Given, RowsSatisfyTheRulesOfTheTable) {
   const Model m = fit(orders(), quick_made(5), 2);
   ASSERT_GE(m.shared_rows()->rules.found().size(), 3u);
   const Table made = complete(m, table({numbers("end", ColumnType::date, {18050, 18060, kMissing, kMissing}),
@@ -330,7 +330,7 @@ TEST(Given, RowsKeepTheRulesOfTheTable) {
 }
 
 // A real table may hold a total that no items and extras reach: its row keeps the other rules, and is counted.
-TEST(Given, ARuleThatCannotBeMetBreaksNoOther) {
+TEST(Given, AnUnsatisfiableRuleBreaksNoOther) {
   const Model m = fit(orders(), quick_made(5), 2);
   std::vector<double> start, total;
   for (int i = 0; i < 60; ++i) start.push_back(18000 + i), total.push_back(i % 2 == 0 ? 1e6 : 7);
@@ -347,7 +347,7 @@ TEST(Given, ARuleThatCannotBeMetBreaksNoOther) {
 }
 
 // utc = at - 2 / 24; due >= at; cost = 3.99 * weight. What is drawn says a given number to its bin, or not at all.
-TEST(Given, ColumnsFollowFromTheGivenCells) {
+TEST(Given, ComputesColumnsFromGivenCells) {
   const auto at = [](int64_t i) { return 1.6e9 + std::floor(3e7 * uniform(i, 1)); };
   const auto weight = [](int64_t i) { return std::round(100 * std::exp(3 + normal(i, 2))) / 100; };
   const Table real =
@@ -375,7 +375,7 @@ TEST(Given, ColumnsFollowFromTheGivenCells) {
 
 // utc = at - 2 / 24; total = items + extras; moment = day + clock / 86400; epoch = 86400 * day + clock; city = town;
 // tens = 0.1 * score. What they are computed from follows from them, but for the score, of which the tens leave ten.
-TEST(Given, GivenCellsAreSolvedForWhatTheyAreComputedFrom) {
+TEST(Given, SolvesComputedCellsForTheirInputs) {
   constexpr int64_t kSeen = 1500;
   const auto at = [](int64_t i) { return 1.6e9 + std::floor(3e7 * uniform(i, 1)); };
   const auto items = [](int64_t i) { return std::floor(50 * uniform(i, 2)); };
@@ -425,7 +425,7 @@ TEST(Given, GivenCellsAreSolvedForWhatTheyAreComputedFrom) {
 
 // euros = price, third = price / 3 and twice = 2 * price; at are whole minutes, on is their day. Of several cells that
 // say something of a number the one that says most is solved, and the number is one that rows show.
-TEST(Given, RoundedCellsAreSolvedAfterExactOnes) {
+TEST(Given, SolvesExactCellsBeforeRoundedOnes) {
   constexpr int64_t kSeen = 1500;
   const auto price = [](int64_t i) { return std::floor(500000 * uniform(i, 1)) / 100; };
   const auto at = [](int64_t i) { return 60 * std::floor(2.6e7 + 6e5 * uniform(i, 2)); };
@@ -454,7 +454,7 @@ TEST(Given, RoundedCellsAreSolvedAfterExactOnes) {
 }
 
 // Columns that are mostly missing, so that hardly a candidate has all of them; bills of which half are paid exactly.
-TEST(Given, CellsToBeFilledAreNotMissing) {
+TEST(Given, FilledCellsAreNotMissing) {
   constexpr int64_t kSparse = 1500;
   const auto mostly = [](int64_t i, uint32_t stream, const char* value) {
     return std::string(uniform(i, stream) < 0.9 ? "" : value);
@@ -493,7 +493,7 @@ TEST(Given, CellsToBeFilledAreNotMissing) {
 }
 
 // Only small bills are paid exactly, and sampled copies are small: a large one that is given is kept nevertheless.
-TEST(Given, EqualCellsAreKeptWhereNoSampledOneRepeats) {
+TEST(Given, KeepsEqualCellsThatNoSampledRowRepeats) {
   const auto bill = [](int64_t i) { return std::round(100 * std::exp(4 + normal(i, 2))) / 100; };
   const Table real = table({numbers_by("bill", ColumnType::decimal, 1500, bill, 2),
                             numbers_by(
@@ -513,7 +513,7 @@ TEST(Given, EqualCellsAreKeptWhereNoSampledOneRepeats) {
   }
 }
 
-TEST(Given, BalancedAndCountedRowsSayHowManyThereAre) {
+TEST(Given, DrawsBalancedAndCountedRows) {
   const Model& m = model_by("made");
   const Table balanced = complete(m, balanced_rows(*m.shared_rows(), "c", 400));
   for (const char* level : {"a", "b", "c", "d"})

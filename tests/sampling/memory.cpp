@@ -44,7 +44,7 @@ Drawn draw(const Model& model, const std::string& where, std::shared_ptr<MemoryL
   return out;
 }
 
-TEST(SamplingMemory, AnAllocationThatFailsHalvesTheBatchAndChangesNoRow) {
+TEST(SamplingMemory, HalvesTheBatchAfterAFailedAllocation) {
   for (const bool calibrated : {false, true}) {
     FitOptions o = quick(2, 100);
     if (calibrated) o.calibrate = Tier::marginals;
@@ -65,7 +65,7 @@ TEST(SamplingMemory, AnAllocationThatFailsHalvesTheBatchAndChangesNoRow) {
   }
 }
 
-TEST(SamplingMemory, ALimitHalvesTheBatchUntilItFits) {
+TEST(SamplingMemory, HalvesTheBatchToMeetALimit) {
   const Model model = fit(colours(600), quick(2, 100));
   const Drawn want = draw(model, "");
   int halved = 0, refused = 0;

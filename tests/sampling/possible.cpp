@@ -84,12 +84,12 @@ const Refused kRefused[] = {
     {"city like 'B%' and city like 'K%'", {"both \"city like 'B%'\" and \"city like 'K%'\""}},
 };
 
-TEST(Possible, WhatNoRowCanMeetIsRefusedWithTheTermToBlame) {
+TEST(Possible, RejectsImpossibleConditionsNamingTheTerm) {
   for (const char* method : {"made", "ctgan"})
     for (const Refused& r : kRefused) {
       const Thrown t = thrown([&] { sample(model_by(method), 5, where(r.where)); });
       EXPECT_EQ(t.code, ErrorCode::condition) << r.where;
-      EXPECT_TRUE(t.says("nothing was sampled")) << r.where << ": " << t.message;
+      EXPECT_TRUE(t.says("Nothing was sampled")) << r.where << ": " << t.message;
       for (const std::string& part : r.says) EXPECT_TRUE(t.says(part)) << r.where << ": " << t.message;
     }
 }
@@ -104,7 +104,7 @@ TEST(Possible, PartsOfFixedCombinationsExcludeEachOther) {
   EXPECT_EQ(sample(m, 5, where("city != 'Jena' and state = 'NRW'")).rows, 5);
 }
 
-TEST(Possible, AComputedColumnHoldsWhatItsRuleGives) {
+TEST(Possible, ComputedColumnsAreBoundedByTheirRule) {
   const auto of = [](int64_t i) { return std::floor(1 + 9 * uniform(i, 1)); };
   const auto gap = [](int64_t i) { return uniform(i, 2) < 0.2 ? kMissing : std::floor(10 * uniform(i, 3)); };
   FitOptions options = quick_made(2);
@@ -119,13 +119,13 @@ TEST(Possible, AComputedColumnHoldsWhatItsRuleGives) {
       options);
   for (const char* condition : {"price > 1e9", "price is null", "twice < 7.98", "price = 36", "sum > 40"}) {
     const Thrown t = thrown([&] { sample(m, 5, where(condition)); });
-    EXPECT_TRUE(t.code == ErrorCode::condition && t.says("nothing was sampled")) << condition << t.message;
+    EXPECT_TRUE(t.code == ErrorCode::condition && t.says("Nothing was sampled")) << condition << t.message;
   }
   for (const char* condition : {"price > 30", "price <= 3.99", "twice = 71.82", "sum is null", "sum >= 15"})
     EXPECT_EQ(sample(m, 5, where(condition)).rows, 5) << condition;
 }
 
-TEST(Possible, AMessageNamesEachValueOnce) {
+TEST(Possible, MessagesNameEachValueOnce) {
   FitOptions options = quick_made(2);
   options.rules.find = true;
   const Model m = fit(things(), options);
@@ -134,7 +134,7 @@ TEST(Possible, AMessageNamesEachValueOnce) {
   EXPECT_TRUE(t.says("holds '") && t.says("'NRW'") && t.says("'Thüringen'")) << t.message;
 }
 
-TEST(Possible, WhatARowCanMeetIsSampled) {
+TEST(Possible, SamplesEverySatisfiableCondition) {
   for (const char* condition : {"n > 60",
                                 "n >= 30 and n <= 30",
                                 "n in (500, 30)",
@@ -164,7 +164,7 @@ TEST(Possible, WhatARowCanMeetIsSampled) {
     EXPECT_EQ(sample(model_by("made"), 20, where(condition, 20000)).rows, 20) << condition;
 }
 
-TEST(Possible, AnEmptyConditionIsAnError) {
+TEST(Possible, RejectsAnEmptyCondition) {
   EXPECT_EQ(thrown([&] { sample(model_by("made"), 5, where("  ")); }).code, ErrorCode::usage);
 }
 

@@ -65,7 +65,7 @@ class RowsAheadTest : public testing::Test {
   Monitor monitor_{{}, &cancel_, nullptr};
 };
 
-TEST_F(RowsAheadTest, AllRowsInOrderAndThenNone) {
+TEST_F(RowsAheadTest, ReturnsAllRowsInOrder) {
   for (const int64_t count : {int64_t{0}, int64_t{1}, int64_t{100'000}}) {
     RowsAhead rows = ahead(count);
     for (int64_t from = 0; from < count;) from = take(rows, from);
@@ -75,14 +75,14 @@ TEST_F(RowsAheadTest, AllRowsInOrderAndThenNone) {
   }
 }
 
-TEST_F(RowsAheadTest, AnErrorComesAfterTheRowsBeforeItAndTheNextCallGoesOn) {
+TEST_F(RowsAheadTest, RaisesAnErrorAfterThePrecedingRowsAndContinues) {
   RowsAhead rows = ahead(50'000, ErrorCode::memory, 20'000);
   int64_t from = take_until_error(rows, ErrorCode::memory);
   EXPECT_GE(from, 20'000);
   while (from < 50'000) from = take(rows, from);
 }
 
-TEST_F(RowsAheadTest, ACancellationThatIsTakenBackLosesNoRow) {
+TEST_F(RowsAheadTest, KeepsAllRowsAfterAResetCancellation) {
   RowsAhead rows = ahead(50'000);
   int64_t from = take(rows, 0);
   cancel_ = true;
@@ -92,7 +92,7 @@ TEST_F(RowsAheadTest, ACancellationThatIsTakenBackLosesNoRow) {
   while (from < 50'000) from = take(rows, from);
 }
 
-TEST_F(RowsAheadTest, ProgressIsToldByTheThreadThatAsks) {
+TEST_F(RowsAheadTest, ReportsProgressInTheCallingThread) {
   std::set<std::thread::id> threads;
   double last = -1;
   monitor_.on_progress = [&](const Progress& p) {
@@ -105,7 +105,7 @@ TEST_F(RowsAheadTest, ProgressIsToldByTheThreadThatAsks) {
   EXPECT_EQ(threads, std::set{std::this_thread::get_id()});
 }
 
-TEST_F(RowsAheadTest, WhoStopsEarlyWaitsForNoFurtherRows) {
+TEST_F(RowsAheadTest, StopsEarlyWithoutFurtherRows) {
   for (int64_t tables = 0; tables < 3; ++tables) {
     RowsAhead rows = ahead(INT64_MAX);
     for (int64_t i = 0, from = 0; i < tables; ++i) from = take(rows, from);

@@ -60,7 +60,7 @@ std::vector<double> histogram(const Table& t, const std::vector<char>* keep = nu
   return count;
 }
 
-TEST(WhereMasked, RowsHaveTheLawThatRejectionGives) {
+TEST(WhereMasked, RowsHaveTheDistributionOfRejection) {
   static const Table free = sample(chained(), 120000, {}, {0, 2});
   for (const char* condition :
        {"y > 1.237", "c = 'd'", "c in ('a', 'b') and y < 0.5", "x between 0.213 and 0.4", "y is null and x > 1",
@@ -83,14 +83,14 @@ TEST(WhereMasked, RowsHaveTheLawThatRejectionGives) {
 }
 
 // A condition on the first column needs no correction: every candidate is a row, in a bin that the condition cuts too.
-TEST(WhereMasked, AConditionOnTheFirstColumnTakesEveryCandidate) {
+TEST(WhereMasked, AcceptsEveryCandidateForTheFirstColumn) {
   SampleReport report;
   sample(chained(), 500, where("x between 0.213 and 0.4"), {}, &report);
   EXPECT_EQ(report.candidates, 500);
 }
 
 // What the columns before hardly tell of costs less than rejection: half of its candidates, if not fewer.
-TEST(WhereMasked, ARareLevelThatNothingTellsOfIsFoundSooner) {
+TEST(WhereMasked, FindsARareLevelSoonerThanRejection) {
   SampleReport report;
   sample(chained(), 500, where("k = 'rare'"), {}, &report);
   EXPECT_LT(static_cast<double>(report.candidates), 0.5 * 500 / 0.03);

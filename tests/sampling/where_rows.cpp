@@ -70,7 +70,7 @@ const Law kLaws[] = {
     {"country = 'Freedonia'", [](const Table& t, int64_t i) { return text(t, "country", i) == "Freedonia"; }},
 };
 
-TEST(WhereRows, EveryRowMeetsEveryTerm) {
+TEST(WhereRows, EveryRowSatisfiesEveryTerm) {
   for (const Law& law : kLaws) {
     SampleReport report;
     const Table t = sample(model_of_people(), 300, where(law.where), {}, &report);
@@ -83,7 +83,7 @@ TEST(WhereRows, EveryRowMeetsEveryTerm) {
 
 // A condition that all rows meet changes nothing of a row but who it is: the first try is the row that is made without
 // it.
-TEST(WhereRows, AConditionAlwaysMetChangesIdentifiersOnly) {
+TEST(WhereRows, ATrueConditionChangesOnlyIdentifiers) {
   const Table met = sample(model_of_people(), 700, where("country = 'Freedonia' and age >= 0")),
               free = sample(model_of_people(), 700);
   const Column &in = column(met, "person_id"), &out = column(free, "person_id");
@@ -93,7 +93,7 @@ TEST(WhereRows, AConditionAlwaysMetChangesIdentifiersOnly) {
   EXPECT_EQ(lines(without(met, "person_id")), lines(without(free, "person_id")));
 }
 
-TEST(WhereRows, ARareValueIsReachedThroughTheConditionVector) {
+TEST(WhereRows, ReachesRareValuesThroughTheConditionVector) {
   const Model m = fit(two_kinds(), quick(25));
   SampleReport report;
   const Table t = sample(m, 1000, where("kind = 'rare'"), {}, &report);
@@ -158,19 +158,20 @@ TEST(WhereRows, BatchesListEachValueOnce) {
       EXPECT_EQ(std::set<std::string>(c.values.begin(), c.values.end()).size(), c.values.size()) << c.name;
 }
 
-TEST(WhereRows, WhatCannotBeMetEndsWithCountsAndTheRareTerm) {
+TEST(WhereRows, ReportsCountsAndTheRareTerm) {
   // A quotient of a number with itself is 1, which no range tells.
   const Model m = fit(two_kinds(), quick(2));
   const Thrown t = thrown([&] { sample(m, 50, where("kind = 'common' and (level - 9) / (level - 9) > 2", 20)); });
   EXPECT_EQ(t.code, ErrorCode::condition);
   EXPECT_TRUE(t.says("0 of 50 rows were found")) << t.message;
   EXPECT_TRUE(t.says("in 20 candidates")) << t.message;
-  EXPECT_TRUE(t.says("The rare term is \"(level - 9) / (level - 9) > 2\": 0 of 1000 candidates met it")) << t.message;
+  EXPECT_TRUE(t.says("The rare term is \"(level - 9) / (level - 9) > 2\": 0 of 1000 candidates satisfied it"))
+      << t.message;
   EXPECT_TRUE(t.says("`max_tries`")) << t.message;
 }
 
 // A number of many is met by chance only; as a given cell it is met in every row.
-TEST(WhereRows, ARareNumberIsBetterGiven) {
+TEST(WhereRows, SuggestsGivenCellsForARareNumber) {
   const auto message = [](const std::string& condition) {
     return thrown([&] { sample(model_of_people(), 3, where(condition, 4)); }).message;
   };
@@ -179,7 +180,7 @@ TEST(WhereRows, ARareNumberIsBetterGiven) {
   EXPECT_TRUE(range.find("rare term") != std::string::npos && range.find("`given`") == std::string::npos) << range;
 }
 
-TEST(WhereRows, TheRareTermIsJudgedByAllCandidates) {
+TEST(WhereRows, CountsTheRareTermOverAllCandidates) {
   const Model m = fit(two_kinds(), quick(2));
   const Thrown t = thrown([&] { sample(m, 200, where("kind in ('common') and (level - 9) / (level - 9) < -5", 4)); });
   EXPECT_TRUE(t.says("\"(level - 9) / (level - 9) < -5\": 0 of 800 candidates")) << t.message;
@@ -198,7 +199,7 @@ TEST(WhereRows, MaxTriesBoundsTheSearch) {
   EXPECT_GE(report.candidates, 500);
 }
 
-TEST(WhereRows, AnExpressionTheModelDoesNotKnowNamesWhatIsNearest) {
+TEST(WhereRows, NamesTheNearestColumnOrValue) {
   const Model& m = model_of_people();
   struct Mistake {
     const char* where;

@@ -76,7 +76,7 @@ TEST(SchemaFile, TypesOfTheCommandLineWin) {
 }
 
 TEST(SchemaFile, MistakesAreNamed) {
-  expect_refused("{", {"s.json", "not JSON"});
+  expect_refused("{", {"s.json", "not valid JSON"});
   expect_refused("[]", {"not an object"});
   expect_refused(R"({"column": []})", {"\"column\"", "Nearest: \"columns\""});
   expect_refused(R"({"columns": {}})", {"\"columns\" is not a list"});

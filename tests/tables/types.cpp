@@ -223,8 +223,10 @@ TEST(Types, LikeForcesTypesAndOrder) {
 }
 
 TEST(Types, NearestNames) {
-  EXPECT_EQ(nearest_names("incme", {"age", "income", "sex", "outcome"}).substr(0, 8), "\"income\"");
+  EXPECT_EQ(nearest_names("incme", {"age", "income", "sex", "outcome"}), " Nearest: \"income\".");
+  EXPECT_EQ(nearest_names("x9", {"x0", "x1"}, " In it: "), " In it: \"x0\", \"x1\".");
   EXPECT_EQ(nearest_names("x", {}), "");
+  EXPECT_EQ(nearest_names("Kindergarten", {"Doctorate", "Preschool"}), "") << "names that are far away are not near";
 }
 
 }  // namespace

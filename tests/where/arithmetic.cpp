@@ -79,7 +79,7 @@ TEST(WhereArithmetic, AnEqualityHoldsForTheColumnsDigits) {
   EXPECT_EQ(kept("\"net price\" * 3 - 0.3 = 0"), "");
 }
 
-TEST(WhereArithmetic, NotTurnsATermAround) {
+TEST(WhereArithmetic, NotNegatesATerm) {
   EXPECT_EQ(kept("not items > 2"), "01");
   EXPECT_EQ(kept("not (items > 2) and not items = 1"), "1");
   EXPECT_EQ(kept("not not items > 2"), "23");
@@ -92,7 +92,7 @@ TEST(WhereArithmetic, NotTurnsATermAround) {
   EXPECT_EQ(kept("(((items + 1))) > 4"), "3");
 }
 
-TEST(WhereArithmetic, PointsAtWhatDoesNotFit) {
+TEST(WhereArithmetic, PointsAtTypeErrors) {
   expect_error("end >= items", ErrorCode::usage, {"position 5", "cannot be compared", "single quotes", "^"});
   expect_error("start + end > 3", ErrorCode::usage, {"position 7", "only be subtracted", "^"});
   expect_error("start * 2 > end", ErrorCode::usage, {"position 7", "days added", "^"});

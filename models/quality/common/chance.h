@@ -1,4 +1,4 @@
-// What two samples of one table differ by.
+// Expected differences between two samples of one table.
 #pragma once
 #include <cmath>
 

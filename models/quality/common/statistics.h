@@ -1,4 +1,4 @@
-// Small statistics shared by the metrics. Undefined results are NaN inside and null in JSON (json_number.h).
+// Small statistics shared by the metrics. Undefined results are NaN, and null in JSON (json_number.h).
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@ inline double mean_defined(const std::vector<double>& values) {
   return count == 0 ? kUndefined : sum / static_cast<double>(count);
 }
 
-// Quantile q in [0, 1] of sorted values, linear between neighbours at (n − 1)·q, as in numpy.
+// Quantile q in [0, 1] of sorted values, linear between neighbors at (n − 1)·q, as in numpy.
 inline double quantile_sorted(const std::vector<double>& sorted, double q) {
   if (sorted.empty()) return kUndefined;
   const double at = static_cast<double>(sorted.size() - 1) * q;

@@ -58,8 +58,8 @@ std::vector<double> sorted_present(std::span<const double> numbers) {
   return sorted;
 }
 
-// Removes the spikes from `sorted` and returns them, unless there are so few values that each has a bin, or too few
-// others to be drawn.
+// Removes the spikes from `sorted` and returns them, unless so few values remain that each gets a bin, or too few other
+// values remain for a chart.
 std::vector<double> take_spikes(std::vector<double>& sorted, int bins) {
   const auto least = std::max(static_cast<double>(kMinDrawn), 0.1 * static_cast<double>(sorted.size()));
   std::vector<double> spikes, rest;
@@ -78,7 +78,7 @@ std::vector<double> take_spikes(std::vector<double>& sorted, int bins) {
   return spikes;
 }
 
-// Cuts at round multiples of the step, over all but the outermost rows of either side.
+// Cuts at round multiples of the step, over all but the outermost rows at either end.
 void cut(const std::vector<double>& sorted, const ColumnFacts& facts, int bins, Axis& axis) {
   const size_t n = sorted.size();
   const size_t outside = std::min(std::max<size_t>(kMinDrawn - 1, n / 200), (n - 1) / 2);
@@ -96,7 +96,7 @@ void cut(const std::vector<double>& sorted, const ColumnFacts& facts, int bins, 
   }
 }
 
-// Removes the cuts beside bins of too few real rows; empty bins reveal no row, and stay.
+// Removes cuts beside bins with too few real rows; empty bins reveal no row and stay.
 void join_bins(const std::vector<double>& sorted, std::vector<double>& cuts) {
   const auto below = [&](double x) { return std::lower_bound(sorted.begin(), sorted.end(), x) - sorted.begin(); };
   std::vector<double> kept;
@@ -192,9 +192,9 @@ int64_t withhold(const std::vector<int64_t>& counts, size_t cols, nlohmann::json
   const auto hide = [&](size_t i) { hidden[i] = 1, ++in_line[i / cols], ++in_col[i % cols]; };
   for (size_t i = 0; i < counts.size(); ++i)
     if (counts[i] > 0 && counts[i] < kMinDrawn) hide(i);
-  // Hides one more of `count` cells from `first` on if too little of them is hidden. It chooses the smallest,
-  // preferring cells whose other line already has hidden cells, because that line then needs no further one. `across`:
-  // the number of hidden cells in the other line.
+  // Hides one more of `count` cells from `first` on if too little is hidden. It chooses the smallest cell, preferring
+  // cells whose other line already has hidden cells, because that line then needs no further one. `across`: the number
+  // of hidden cells in the other line.
   const auto hide_another = [&](size_t first, size_t stride, size_t count, auto&& across) {
     int64_t rows = 0, cells = 0;
     size_t best = counts.size();

@@ -1,5 +1,5 @@
-// Data for a page's drawings of two tables (docs/quality/metrics.md, `drawings`): counts in bins and cells, never a
-// real row's values. No count is of one to four real rows. Same numbers for any team size.
+// Data for a page's charts of two tables (docs/quality/metrics.md, `drawings`): counts in bins and cells, never the
+// values of a real row. No count is of one to four real rows. The numbers are the same for any team size.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <vector>

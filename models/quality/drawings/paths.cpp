@@ -73,8 +73,8 @@ class Drawn {
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return level[a] < level[b]; });
     std::vector<char> used(some_.size(), 0);
     for (size_t p = 0; p < kDrawnPaths; ++p) {
-      const size_t centre = order[(2 * p + 1) * order.size() / (2 * kDrawnPaths)];
-      if (used[centre] == 0) add_path(centre, used, out);
+      const size_t center = order[(2 * p + 1) * order.size() / (2 * kDrawnPaths)];
+      if (used[center] == 0) add_path(center, used, out);
     }
     return out;
   }
@@ -101,16 +101,16 @@ class Drawn {
 
   // The mean of a sequence and those nearest to it, over the steps that all of them have. No sequence is in two paths,
   // because their difference would reveal single sequences.
-  void add_path(size_t centre, std::vector<char>& used, json& out) const {
+  void add_path(size_t center, std::vector<char>& used, json& out) const {
     std::vector<int64_t> lengths;
     for (size_t s = 0; s < some_.size(); ++s)
       if (used[s] == 0) lengths.push_back(length(some_[s]));
     if (lengths.size() < kTogether) return;
     std::nth_element(lengths.begin(), lengths.begin() + kTogether - 1, lengths.end(), std::greater<>());
-    const int64_t steps = std::min(length(some_[centre]), lengths[kTogether - 1]);
+    const int64_t steps = std::min(length(some_[center]), lengths[kTogether - 1]);
     std::vector<std::pair<double, size_t>> near;
     for (size_t s = 0; s < some_.size(); ++s)
-      if (used[s] == 0 && length(some_[s]) >= steps) near.emplace_back(distance(some_[s], some_[centre], steps), s);
+      if (used[s] == 0 && length(some_[s]) >= steps) near.emplace_back(distance(some_[s], some_[center], steps), s);
     std::sort(near.begin(), near.end());
     json path = json::array();
     for (const int64_t t : steps_) {

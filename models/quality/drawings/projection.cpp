@@ -25,12 +25,12 @@ using Vector = std::vector<double>;
 struct Feature {
   size_t column;
   int32_t level;  // −1: a number
-  double centre, scale;
+  double center, scale;
 
   double at(const ComparedColumn& c, size_t row) const {
     const bool missing = c.is_missing(static_cast<int64_t>(row));
-    if (level >= 0) return ((!missing && c.codes[row] == level ? 1 : 0) - centre) * scale;
-    return missing ? 0 : std::clamp((c.numbers[row] - centre) * scale, -kOutermost, kOutermost);
+    if (level >= 0) return ((!missing && c.codes[row] == level ? 1 : 0) - center) * scale;
+    return missing ? 0 : std::clamp((c.numbers[row] - center) * scale, -kOutermost, kOutermost);
   }
 };
 
@@ -88,7 +88,7 @@ double dot(const double* a, const double* b, size_t n) {
 }
 
 // Scales to unit length; false for a zero vector.
-bool normalise(Vector& v) {
+bool normalize(Vector& v) {
   const double length = std::sqrt(dot(v.data(), v.data(), v.size()));
   if (!(length > 1e-9)) return false;
   for (double& x : v) x /= length;
@@ -123,7 +123,7 @@ std::vector<Vector> components(const Matrix& m, uint64_t seed) {
     for (size_t k = 0; k < 2; ++k) {
       v[k] = times_covariance(m, v[k]);
       if (k == 1) subtract_along(v[1], v[0]);
-      if (!normalise(v[k])) return {};
+      if (!normalize(v[k])) return {};
     }
   for (Vector& direction : v) {
     const auto largest = std::max_element(direction.begin(), direction.end(),

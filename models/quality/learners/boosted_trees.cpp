@@ -12,7 +12,7 @@
 namespace tessera::quality {
 namespace {
 
-// pseudo-H of a level with the node's own G/H, so that a rare level is not first in the order by chance
+// pseudo-H of a level with the node's own G/H, so that a rare level does not come first in the order by chance
 constexpr double kLevelSetSmoothing = 10;
 constexpr double kLevelSetL2 = 10;  // added to l2, because a set is chosen among many
 constexpr double kFinest = 0x1p30;  // the largest derivative as an integer: 2³¹ rows cannot overflow 63 bits
@@ -41,7 +41,7 @@ double uniform(uint64_t seed, Draw who, uint32_t draw, uint64_t item) {
 struct Split {
   double gain = 0;
   int32_t column = -1;
-  std::array<uint64_t, FeatureBins::kMost / 64> left{};
+  std::array<uint64_t, FeatureBins::kMaxBins / 64> left{};
   Sum left_sum;
   void take(double g, int32_t c, const Sum& sum) { gain = g, column = c, left_sum = sum, left = {}; }
   void add(int bin) { left[static_cast<size_t>(bin) >> 6] |= uint64_t{1} << (bin & 63); }
@@ -301,7 +301,7 @@ double start(TreeLoss loss, std::span<const int64_t> rows, std::span<const doubl
     if (!std::isfinite(t) || (loss == TreeLoss::logistic && t != 0 && t != 1))
       throw Error(
           ErrorCode::data,
-          fmt::format("boosted trees: the target of row {} is {}, which the {} loss cannot learn.\n  Omit such rows.",
+          fmt::format("boosted trees: the target of row {} is {}, which is invalid for the {} loss.\n  Omit such rows.",
                       r, t, loss == TreeLoss::logistic ? "logistic" : "squared"));
     sum += t;
   }

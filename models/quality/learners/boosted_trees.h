@@ -55,7 +55,7 @@ class BoostedTrees {
   // Rows whose bin is in `left` go to node `child`, the others to the next one. A leaf holds every bin and is its own
   // child: rows stay there, and many of them can descend in parallel without a test for the end.
   struct Node {
-    std::array<uint64_t, FeatureBins::kMost / 64> left{};
+    std::array<uint64_t, FeatureBins::kMaxBins / 64> left{};
     int32_t column = 0, child = 0;
     double value = 0;
     bool goes_left(uint8_t bin) const { return (left[bin >> 6] >> (bin & 63) & 1) != 0; }

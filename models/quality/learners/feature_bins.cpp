@@ -6,7 +6,7 @@
 namespace tessera::quality {
 namespace {
 
-constexpr int kNumberBins = FeatureBins::kMost - 1;  // without "missing"
+constexpr int kNumberBins = FeatureBins::kMaxBins - 1;  // without "missing"
 
 double between(double a, double b) {
   const double middle = a + (b - a) / 2;
@@ -59,7 +59,7 @@ void rank(std::span<const int32_t> codes, int32_t levels, FeatureBins::Column& o
   for (size_t v = 0; v < count.size(); ++v)
     if (count[v] > 0) order.push_back(v);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return count[a] > count[b]; });
-  order.resize(std::min<size_t>(order.size(), FeatureBins::kMost - 2));
+  order.resize(std::min<size_t>(order.size(), FeatureBins::kMaxBins - 2));
   out.bins = static_cast<int>(order.size()) + 2;
   out.bin.assign(count.size(), static_cast<uint8_t>(out.bins - 1));
   for (size_t i = 0; i < order.size(); ++i) out.bin[order[i]] = static_cast<uint8_t>(i + 1);

@@ -23,7 +23,7 @@ struct Features {
 // ones first; levels rarer than the 254th, or unseen when the bins were made, share the last bin.
 class FeatureBins {
  public:
-  static constexpr int kMost = 256;
+  static constexpr int kMaxBins = 256;
 
   explicit FeatureBins(const Features& x);
 

@@ -185,10 +185,10 @@ void NearestIndex::within(const DistanceTable& query, int64_t row, double radius
   }
 }
 
-Neighbours NearestIndex::search(const DistanceTable& query, int64_t row, bool want_second, Scratch& s) const {
+Neighbors NearestIndex::search(const DistanceTable& query, int64_t row, bool want_second, Scratch& s) const {
   const size_t columns = columns_.size();
   bound_leaves(query, row, s);
-  Neighbours best{INFINITY, INFINITY};
+  Neighbors best{INFINITY, INFINITY};
   uint32_t limit = UINT32_MAX;  // in positions
   double enough = INFINITY;     // as a distance
   const auto visit = [&](int64_t leaf) {

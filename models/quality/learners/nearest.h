@@ -34,7 +34,7 @@ struct DistanceForm {
   double level_weight = 1;  // 1 or 2
 };
 
-struct Neighbours {
+struct Neighbors {
   double first, second;  // smallest distances; infinity if the reference has no such row, or it was not requested
 };
 
@@ -51,7 +51,7 @@ class NearestIndex {
     std::vector<uint64_t> queue;
     int64_t leaves_visited = 0, rows_measured = 0;
   };
-  Neighbours search(const DistanceTable& query, int64_t row, bool want_second, Scratch& scratch) const;
+  Neighbors search(const DistanceTable& query, int64_t row, bool want_second, Scratch& scratch) const;
   // Calls found(reference row) for every row whose distance may be at most `radius`: all that are, and few others.
   void within(const DistanceTable& query, int64_t row, double radius, Scratch& scratch,
               const std::function<void(int64_t)>& found) const;

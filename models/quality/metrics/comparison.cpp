@@ -115,7 +115,7 @@ class Matcher {
     const Column& real = *columns_[0];
     const Column& other = *columns_[table];
     throw Error(ErrorCode::data,
-                fmt::format("column \"{}\" is {} in the {} table and {} in the {} table{}.\n  Give it one type in "
+                fmt::format("column \"{}\" is {} in the {} table but {} in the {} table{}.\n  Give it one type in "
                             "both: {}, or correct the values.",
                             real.name, tessera::name(real.type), tables_[0].name, tessera::name(other.type),
                             tables_[table].name, example.empty() ? "" : " (one of them holds \"" + example + "\")",
@@ -137,8 +137,8 @@ class Matcher {
           continue;
         }
         if (std::isinf(x))
-          throw Error(ErrorCode::data, fmt::format("column \"{}\" of the {} table holds an infinite value, which no "
-                                                   "metric can compare.\n  Replace it, or mark it as missing.",
+          throw Error(ErrorCode::data, fmt::format("column \"{}\" of the {} table holds an infinite value.\n  "
+                                                   "Replace it, or mark it as missing.",
                                                    c.name, tables_[t].name));
         if (!(view.low <= x)) view.low = x;
         if (!(view.high >= x)) view.high = x;
@@ -172,7 +172,7 @@ class Matcher {
     return out_.number_storage.emplace_back(std::move(numbers));
   }
 
-  // A text as a time, in the format of the table whose column is one.
+  // Parses a text as a time, in the format of the table whose column is one.
   bool parse_time(const std::string& text, double& value) const {
     const auto time =
         std::find_if(columns_.begin(), columns_.end(), [](const Column* c) { return is_instant(c->type); });

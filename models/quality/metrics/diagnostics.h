@@ -1,5 +1,5 @@
-// Diagnostics: does a synthetic column stay within the values of the real one, and does it cover them. Definitions:
-// sdmetrics.
+// Diagnostics: whether a synthetic column stays within the values of the real one, and whether it covers them.
+// Definitions: sdmetrics.
 #pragma once
 #include <vector>
 

@@ -10,7 +10,7 @@
 namespace tessera::quality {
 namespace {
 
-constexpr int64_t kPiece = 128;  // query rows per piece of work
+constexpr int64_t kPiece = 128;  // query rows per work item
 
 // Reference and query in the form of the index, with their memory.
 struct DistancePair {
@@ -28,7 +28,7 @@ L1Nearest search_all(const DistancePair& pair, const DistanceForm& form, bool wa
   workers.for_each(note, "rows", (rows + kPiece - 1) / kPiece, kPiece, [&](int64_t piece) {
     NearestIndex::Scratch scratch;
     for (int64_t i = piece * kPiece; i < std::min(rows, (piece + 1) * kPiece); ++i) {
-      const Neighbours n = index.search(pair.query, i, want_second, scratch);
+      const Neighbors n = index.search(pair.query, i, want_second, scratch);
       result.first[static_cast<size_t>(i)] = n.first;
       if (want_second) result.second[static_cast<size_t>(i)] = n.second;
     }

@@ -1,5 +1,5 @@
-// Distances to the closest record: is the synthetic table nearer to its training rows than unseen rows are.
-// All exact, no subsample. `c.tables[0]` is the real (training) table throughout.
+// Distances to the closest record: whether the synthetic table is nearer to its training rows than unseen rows are. All
+// are exact, without subsampling. `c.tables[0]` is the real (training) table.
 #pragma once
 #include <cstdint>
 #include <vector>

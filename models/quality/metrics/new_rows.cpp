@@ -6,8 +6,8 @@
 namespace tessera::quality {
 namespace {
 
-constexpr int64_t kQueries = 256;  // query rows per piece of work
-constexpr size_t kProbes = 200;    // rows that choose the sorting column
+constexpr int64_t kQueries = 256;  // query rows per work item
+constexpr size_t kProbes = 200;    // rows used to choose the sorting column
 
 uint64_t mix(uint64_t h, uint64_t x) {
   h ^= x + 0x9E3779B97F4A7C15ull + (h << 6) + (h >> 2);

@@ -30,7 +30,7 @@ int bin(const std::array<double, 11>& edge, double x) {
   return below;
 }
 
-// Sum of f(i) in eight lanes: a fixed order that vectorises.
+// Sum of f(i) in eight lanes: a fixed order that vectorizes.
 template <class F>
 double lane_sum(size_t n, F&& f) {
   double lane[8] = {};

@@ -88,8 +88,8 @@ DesignRows design(const TwoSamples& samples) {
   return x;
 }
 
-// Centred by the median, divided by the interquartile range of `rows`, if not 0. For one-hot features that is 1, except
-// in rare cases.
+// Centers by the median and divides by the interquartile range of `rows`, if not 0. For one-hot features that range is
+// 1, except in rare cases.
 void scale(DesignRows& x, std::span<const int64_t> rows) {
   std::vector<double> sorted(rows.size());
   for (size_t k = 0; k < x.numbers; ++k) {

@@ -1,7 +1,6 @@
-// Classifier two-sample tests (C2ST, Lopez-Paz and Oquab, ICLR 2017): can a classifier tell the rows of two tables
-// apart. AUC .5: indistinguishable.
-// Every row is scored by a classifier that has not seen it: stratified folds, drawn by seed; the AUC is the mean over
-// folds.
+// Classifier two-sample tests (C2ST, Lopez-Paz and Oquab, ICLR 2017): whether a classifier can distinguish the rows of
+// two tables. AUC .5: indistinguishable. Every row is scored by a classifier that was not trained on it: stratified
+// folds, drawn by seed; the AUC is the mean over folds.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -29,9 +28,8 @@ struct TwoSamples {
 };
 
 // The same number of rows of both sides, at most `most`; those of the larger side are drawn by seed. Empty `a_rows` or
-// `b_rows`: all rows of that table.
-// Rows at the same position fall into the same fold, so that a table against itself gives .5: no row is scored by a
-// classifier that has seen its copy.
+// `b_rows`: all rows of that table. Rows at the same position fall into the same fold, so that a table against itself
+// gives .5: no row is scored by a classifier that was trained on its copy.
 TwoSamples two_samples(const Comparison& c, size_t a, size_t b, uint64_t seed, int64_t most,
                        std::span<const int64_t> a_rows = {}, std::span<const int64_t> b_rows = {});
 // The same for the two halves of one table, drawn by seed.
@@ -48,17 +46,17 @@ constexpr int kRocSteps = 50;
 
 Detection c2st_trees(const TwoSamples& samples, const TreeOptions& options, const Workers& workers, const char* note);
 
-// sdmetrics' LogisticDetection: missing numbers replaced by the first side's mean, centred by the median and divided by
-// the interquartile range (if not 0) of the training rows; levels one-hot, including missing; ridge penalty 1.
+// sdmetrics' LogisticDetection: missing numbers replaced by the first side's mean, centered by the median and divided
+// by the interquartile range (if not 0) of the training rows; levels one-hot, including missing; ridge penalty 1.
 Detection c2st_logistic(const TwoSamples& samples, const Workers& workers, const char* note);
 
 }  // namespace tessera::quality
 
 namespace tessera {
 
-// AUC of boosted trees that tell `synthetic` rows from `real` ones, cross-validated; .5: indistinguishable, 1: always
-// told apart. Identifiers are excluded. NaN with fewer than three rows on a side. Only `real_rows` and `synthetic_rows`
-// are used if given. The same number for any team. Throws Error(data) as evaluate() does.
+// AUC of boosted trees that distinguish `synthetic` rows from `real` ones, cross-validated; .5: indistinguishable, 1:
+// always distinguished. Identifiers are excluded. NaN with fewer than three rows on a side. Only `real_rows` and
+// `synthetic_rows` are used if given. The same number for any team. Throws Error(data) as evaluate() does.
 double c2st_trees(const Table& real, const Table& synthetic, uint64_t seed, Team& team,
                   std::span<const int64_t> real_rows = {}, std::span<const int64_t> synthetic_rows = {});
 

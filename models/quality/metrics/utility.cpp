@@ -156,14 +156,14 @@ Target choose_target(const Comparison& c, const std::string& name) {
     for (size_t k = c.facts.size(); k-- > 0;) {
       Target t = as_target(c, k);
       if (!t.classes || t.count() < 2 || t.count() > kFewLevels) continue;
-      t.reason = t.count() == 2 ? "the last column with two or a few values"
-                                : fmt::format("the last column with two or a few values; it has {}", t.count());
+      t.reason = t.count() == 2 ? "the last column with few values"
+                                : fmt::format("the last column with few values; it has {}", t.count());
       return t;
     }
     for (size_t k = c.facts.size(); k-- > 0;) {
       if (c.facts[k].kind != Kind::numerical || !varies(c.tables[kReal].columns[k])) continue;
       Target t = as_target(c, k);
-      t.reason = "the last number; no column has few values";
+      t.reason = "the last numeric column; no column has few values";
       return t;
     }
     return {};
@@ -171,19 +171,21 @@ Target choose_target(const Comparison& c, const std::string& name) {
   for (size_t k = 0; k < c.facts.size(); ++k) {
     if (c.facts[k].name != name) continue;
     Target t = as_target(c, k);
-    t.reason = "as asked";
+    t.reason = "as given";
     if (c.facts[k].kind == Kind::datetime)
-      throw Error(ErrorCode::data, fmt::format("target \"{}\" is a time; utility is measured by predicting a number or "
-                                               "a category.\n  Name another column with `target`.",
+      throw Error(ErrorCode::data, fmt::format("target \"{}\" is a time; a target must be a number or "
+                                               "a category.\n  Choose another column with `target`.",
                                                name));
     if (t.classes ? t.count() < 2 : !varies(c.tables[kReal].columns[k]))
-      throw Error(ErrorCode::data, fmt::format("target \"{}\" has a single value in the real table: there is nothing "
-                                               "to predict.\n  Name another column with `target`.",
-                                               name));
-    if (t.count() > kMostLevels)
       throw Error(ErrorCode::data,
-                  fmt::format("target \"{}\" has {} categories; the limit is {}.\n  Name another column with `target`.",
-                              name, t.count(), kMostLevels));
+                  fmt::format("target \"{}\" has a single value in the real table, so there is nothing "
+                              "to predict.\n  Choose another column with `target`.",
+                              name));
+    if (t.count() > kMaxTargetLevels)
+      throw Error(
+          ErrorCode::data,
+          fmt::format("target \"{}\" has {} categories; the limit is {}.\n  Choose another column with `target`.", name,
+                      t.count(), kMaxTargetLevels));
     return t;
   }
   std::string known;
@@ -191,7 +193,7 @@ Target choose_target(const Comparison& c, const std::string& name) {
   const bool identifier = std::find(c.identifiers.begin(), c.identifiers.end(), name) != c.identifiers.end() ||
                           std::any_of(c.regenerated.begin(), c.regenerated.end(),
                                       [&](const RegeneratedColumn& r) { return r.name == name; });
-  throw Error(ErrorCode::data, fmt::format("target \"{}\" {}.\n  Name one of: {}.", name,
+  throw Error(ErrorCode::data, fmt::format("target \"{}\" {}.\n  Choose one of: {}.", name,
                                            identifier ? "is an identifier, which cannot be predicted"
                                                       : "is not a column of the real table",
                                            known));

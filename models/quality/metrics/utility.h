@@ -23,11 +23,10 @@ struct Target {
   size_t count() const { return numbers.empty() ? levels.size() : numbers.size(); }
 };
 
-// The named column, or with an empty name the last one that is binary or has at most kFewLevels categories, else the
-// last number.
-// Throws Error(data) naming an unknown column, or one that cannot be predicted. A comparison without such columns:
-// count() 0, no reason.
-constexpr size_t kFewLevels = 20, kMostLevels = 100;
+// The named column; with an empty name the last column that is binary or has at most kFewLevels categories, or else the
+// last number. Throws Error(data) for an unknown column, or one that cannot be predicted. A comparison without such
+// columns: count() 0, no reason.
+constexpr size_t kFewLevels = 20, kMaxTargetLevels = 100;
 Target choose_target(const Comparison& c, const std::string& name);
 
 // NaN where undefined.
@@ -37,7 +36,7 @@ struct UtilityScores {
 };
 
 // Trains on table `training`, at most `most` rows drawn by seed, and predicts table `test`. Rows without a target, or
-// with one the real table lacks, are excluded. Several classes: one model per class against the rest, with normalised
+// with one the real table lacks, are excluded. Several classes: one model per class against the rest, with normalized
 // probabilities.
 UtilityScores utility(const Comparison& c, const Target& target, size_t training, size_t test,
                       const TreeOptions& options, int64_t most, const Workers& workers, const char* note);

@@ -33,7 +33,7 @@ struct JudgeScores {
 struct JudgeReport {
   int64_t units = 0;      // of the one GRU layer
   int64_t sequences = 0;  // of each side of the discriminative judge; it trains on four fifths
-  // the same of the floor: half of the real sequences against the other half, at most as many as above
+  // the same for the floor: half of the real sequences against the other half, at most as many as above
   int64_t floor_sequences = 0;
   int64_t target = 0;  // feature that is predicted: the last number of the table, else the last feature
   JudgeScores discriminative, discriminative_floor;

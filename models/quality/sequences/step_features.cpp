@@ -9,7 +9,7 @@
 namespace tessera::quality {
 namespace {
 
-constexpr size_t kMostLevels = 100;
+constexpr size_t kMaxFeatureLevels = 100;
 
 // The static columns: length and start are not features of a step.
 Table statics_of(const Sequences& s) {
@@ -73,7 +73,7 @@ void describe(const Comparison& c, const Table& real, bool fixed, StepFeatures& 
     std::stable_sort(levels.begin(), levels.end(), [&](int32_t l, int32_t m) {
       return rows[static_cast<size_t>(l + 1)] > rows[static_cast<size_t>(m + 1)];
     });
-    if (levels.size() > kMostLevels) levels.resize(kMostLevels);
+    if (levels.size() > kMaxFeatureLevels) levels.resize(kMaxFeatureLevels);
     std::sort(levels.begin(), levels.end());
     if (levels.size() == 2) levels.erase(levels.begin());  // one of two levels determines the other
     const Column& column = *real.find(name);
@@ -128,7 +128,7 @@ StepFeatures step_features(const Sequences& real, const Sequences& synthetic) {
   describe(steps, real.steps, false, out, sources);
   if (sources.empty())
     throw Error(ErrorCode::data,
-                "Every column is constant, a key or an identifier: these sequences have no features to compare.");
+                "Every column is constant, a key or an identifier. These sequences have no features to compare.");
   fill(real, sources, steps.tables[0], fixed.tables.empty() ? nullptr : &fixed.tables[0], out.real);
   fill(synthetic, sources, steps.tables[1], fixed.tables.empty() ? nullptr : &fixed.tables[1], out.synthetic);
   return out;

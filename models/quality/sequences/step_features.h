@@ -16,7 +16,7 @@ struct StepFeature {
   std::string name;  // "Close", "drug = aspirin", "weight missing"
   bool number = false;
   double range = 1;    // number: of the real table, in the column's units; dates: days, times: seconds
-  double low = 0;      // number: the least of the real table
+  double low = 0;      // number: the minimum of the real table
   bool fixed = false;  // static: the same at every step
   bool time = false;   // number: a date or a time
 };

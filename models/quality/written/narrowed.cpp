@@ -16,10 +16,10 @@ namespace {
 constexpr double kNarrowedShare = 0.9, kUnlikely = -14;  // exp(-14): chance that no synthetic row lies outside
 constexpr size_t kMaxTerms = 4, kMaxLevels = 12;
 
-// A part of a column: the real rows in it, and the term of --where that they meet.
+// A part of a column: the real rows in it, and the term of --where that selects them.
 struct Part {
   std::vector<char> inside;  // of the real rows
-  std::string term;          // "": the language has none
+  std::string term;          // "": no term can express it
 };
 
 class NarrowedColumn {
@@ -113,8 +113,8 @@ class NarrowedColumn {
 nlohmann::json narrowed(const Comparison& c, const Table& real, const Table& synthetic) {
   std::vector<Part> parts;
   for (size_t k = 0; k < c.facts.size(); ++k) parts.push_back(NarrowedColumn(c, real, synthetic, k).part());
-  // Columns that depend on a condition's columns are narrow too, but not among the rows that meet it: the narrowest
-  // column is taken first.
+  // Columns that depend on a condition's columns are narrowed too, but not among the rows that satisfy it: so the most
+  // narrowed column comes first.
   std::vector<char> meets(static_cast<size_t>(real.rows), 1);
   int64_t rows = real.rows;
   nlohmann::json out;

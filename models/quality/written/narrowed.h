@@ -1,4 +1,4 @@
-// Columns of which the synthetic table holds a part only, as rows that were sampled under a condition do.
+// Finds columns of which the synthetic table covers only a part, as in rows that were sampled under a condition.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
@@ -6,9 +6,9 @@
 
 namespace tessera::quality {
 
-// {where, rows, columns: [{name, share}]}: the condition in the language of --where, the real rows that meet it, and
-// the share of the real rows that each term keeps of those before. null if no column is narrowed. A column is, if a
-// tenth of the real rows or more lie outside its synthetic values, and chance does not explain that.
+// {where, rows, columns: [{name, share}]}: the condition in the syntax of --where, the real rows that satisfy it, and
+// the share of real rows that each term retains. null if no column is narrowed. A column is narrowed if at least a
+// tenth of the real rows lie outside its synthetic values, and chance does not explain that.
 nlohmann::json narrowed(const Comparison& c, const Table& real, const Table& synthetic);
 
 }  // namespace tessera::quality

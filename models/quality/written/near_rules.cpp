@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kNearShare = 0.95, kBeyondChance = 0.03;
 constexpr int64_t kCheckedRows = 20'000;  // of a table, evenly spaced
-constexpr int64_t kConcerned = 50;        // real rows that say something of a relation
+constexpr int64_t kConcerned = 50;        // minimum real rows to which a relation applies
 constexpr int32_t kMaxSources = 500, kMaxConditions = 20;
 constexpr double kNanosecondsOfDay = kSecondsPerDay * 1e9;
 
@@ -52,7 +52,7 @@ class NearRules {
  private:
   const ComparedColumn& column(size_t table, size_t k) const { return c_.tables[table].columns[k]; }
 
-  // How often holds(table, i, j) is 1 where it is 0 or 1, for cells of rows i and j = i + shift.
+  // The frequency of holds(table, i, j) == 1 where it is 0 or 1, for cells of rows i and j = i + shift.
   struct Held {
     int64_t rows = 0, kept = 0;
     double share() const { return rows == 0 ? kMissing : static_cast<double>(kept) / static_cast<double>(rows); }
@@ -95,7 +95,7 @@ class NearRules {
     });
   }
 
-  // For each value of column a, whether b is missing there, as it is seldom elsewhere.
+  // For each value of column a, whether b is missing there but rarely elsewhere.
   void missing_where(size_t a, size_t b, const std::string& first, const std::string& second,
                      std::vector<NearRule>& out) const {
     const int32_t levels = c_.facts[a].levels;
@@ -114,7 +114,7 @@ class NearRules {
     return std::find(codes.begin(), codes.end(), level) == codes.end() ? "" : level_text(c_, table_, column, level);
   }
 
-  // Each value of a has one value of b in nearly all rows.
+  // In nearly all rows, each value of a determines one value of b.
   void follows(size_t a, size_t b, const std::string& rule, std::vector<NearRule>& out) const {
     const int32_t sources = c_.facts[a].levels, targets = c_.facts[b].levels;
     const int64_t rows = c_.tables[kReal].rows;

@@ -17,10 +17,10 @@ namespace tessera::quality {
 namespace {
 
 constexpr int kMaxDecimals = 8;      // more are "8 or more decimals": measured or computed numbers
-constexpr double kRecurring = 0.9;   // share of real rows whose value another row has
+constexpr double kRecurring = 0.9;   // minimum share of real rows whose value occurs in another row
 constexpr int64_t kSortedRows = 20;  // fewer may be sorted by chance
 constexpr double kDay = kSecondsPerDay;
-constexpr int64_t kWithheld = -1;  // a row that a form does not concern
+constexpr int64_t kWithheld = -1;  // a row to which a form does not apply
 
 using Counts = std::map<int64_t, std::array<int64_t, 2>>;
 
@@ -139,7 +139,7 @@ class ColumnForms {
     if (counts.size() > 1) out_.push_back(compare_levels(facts_.name, form, counts, name));
   }
 
-  // Whether values are those of the real column, where nearly all of its rows have a value that another row has.
+  // Whether values are those of the real column, if nearly all of its values recur.
   void recurring() {
     std::vector<double> sorted;
     for (const double x : sides_[0]->numbers)
@@ -164,7 +164,7 @@ class ColumnForms {
     out_.push_back(std::move(form));
   }
 
-  // Share of rows that are not before the row above them, or not after it.
+  // Share of rows in ascending, or descending, order with the row above.
   void order() {
     double sorted[2] = {0, 0};
     for (const size_t side : {size_t{0}, size_t{1}}) {
@@ -186,7 +186,7 @@ class ColumnForms {
   std::vector<WrittenForm>& out_;
 };
 
-// Texts that are not compared themselves: how long they are, and whether they recur.
+// Texts that are not compared themselves: their lengths, and whether they recur.
 void measure_texts(const Column& real, const Column& synthetic, std::vector<WrittenForm>& out) {
   if (is_numeric(real.type) || is_numeric(synthetic.type)) return;
   const Column* sides[2] = {&real, &synthetic};
@@ -204,7 +204,7 @@ void measure_texts(const Column& real, const Column& synthetic, std::vector<Writ
   if (rows[0] < 2 || rows[1] < 2) return;
   out.push_back(
       compare_levels(real.name, "length", lengths, [](int64_t n) { return fmt::format("{} characters", n); }));
-  // Of as many rows as the smaller table has: a row's text recurs if one of the others that were drawn has it.
+  // Over as many rows as the smaller table has: a row's text recurs if another drawn row has it.
   const double fewer = std::min(rows[0], rows[1]);
   for (const size_t side : {size_t{0}, size_t{1}})
     for (const int64_t n : held[side])

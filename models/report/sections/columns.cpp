@@ -12,9 +12,9 @@ namespace tessera::report {
 namespace {
 
 constexpr const char* kNoSmallCounts =
-    "No count here is of one to four real rows: bins that few rows are in are joined to a neighbour, and of values "
+    "No count is of one to four real rows: bins with few rows are merged with a neighbor, and for values with "
     "that "
-    "few rows have the counts are withheld.";
+    "few rows counts are withheld.";
 
 std::string share_missing(const Json& report, const Json& column) {
   const double real = at(column, "/missing/real") / at(report, "/rows/real"),
@@ -23,7 +23,7 @@ std::string share_missing(const Json& report, const Json& column) {
   return fmt::format(" · missing {} real, {} synthetic", percent(real), percent(synthetic));
 }
 
-// Values of at least a tenth of the rows, which are listed besides the histogram's bins.
+// Values of at least a tenth of the rows, listed beside the histogram's bins.
 std::string spikes(const Json& drawn) {
   if (!drawn.contains("spikes") || drawn.at("spikes").empty()) return "";
   const auto total = [](const Json& counts) {
@@ -33,7 +33,7 @@ std::string spikes(const Json& drawn) {
   };
   const double real = total(drawn.at("real")), synthetic = total(drawn.at("synthetic"));
   const size_t first = drawn.at("cuts").size() + 1;
-  std::string out = "<p>Apart from the bars:";
+  std::string out = "<p>Not in the bars:";
   for (size_t i = 0; i < drawn.at("spikes").size(); ++i)
     out += fmt::format(
         "{} <b>{}</b> in {} of real and {} of synthetic rows", i > 0 ? ";" : "",
@@ -57,10 +57,8 @@ std::string column_card(const Json& report, const Json& column, const Json* draw
 }
 
 std::string columns_table(const Json& report) {
-  Table t{"Scores of each column, the weakest first",
-          {"column", "kind", "shape", "valid", "covered", "missing alike"},
-          2,
-          {}};
+  Table t{
+      "Scores of each column, the weakest first", {"column", "kind", "shape", "valid", "covered", "missing"}, 2, {}};
   for (const size_t k : lowest_first(report.at("columns"), "/shape/score")) {
     const Json& c = report.at("columns")[k];
     t.rows.push_back({isolated(c.at("name").get<std::string>()), escape(c.at("kind").get<std::string>()),
@@ -131,21 +129,22 @@ std::string column_order() {
 std::string column_figure(const Json& drawn) { return column_chart(drawn) + spikes(drawn); }
 
 std::string column_terms() {
-  return terms("What the scores are",
+  return terms("Meaning of the scores",
                {{"shape",
                  "Numbers and times: one less the largest distance of the two cumulative distributions "
                  "(Kolmogorov–Smirnov). Categories: one less half the sum of the differences of their shares "
                  "(total variation)."},
                 {"valid", "Share of synthetic values within the real range, or among the real categories."},
-                {"covered", "How much of that range, or how many of those categories, the synthetic values reach."},
-                {"missing alike", "One less the difference of the shares of missing values."}});
+                {"covered", "Share of that range, or of those categories, that synthetic values cover."},
+                {"missing", "One less the difference of the shares of missing values."}});
 }
 
 std::string columns_section(const Json& report) {
   if (report.at("columns").empty()) return "";
   const bool drawn = report.contains(Json::json_pointer("/drawings/columns"));
   std::string out =
-      "<p>Each column by itself. The score is how alike both distributions are: 100 % is the same, 0 % has nothing in "
+      "<p>Each column separately. The score is the similarity of both distributions: 100 % is identical, 0 % has "
+      "nothing in "
       "common.</p>";
   if (drawn) {
     out += key({{"r", "real"}, {"s", "synthetic"}}) + "<p class=\"soft\">" + kNoSmallCounts +
@@ -159,10 +158,10 @@ std::string columns_section(const Json& report) {
 }
 
 std::string plane_terms() {
-  return terms("What the plane is", {{"principal components",
-                                      "The two directions along which the real rows vary most, of all numbers "
-                                      "divided by their standard deviation and of all common categories by the root "
-                                      "of their share. The synthetic rows are put into the same plane."}});
+  return terms("Meaning of the plane", {{"principal components",
+                                         "The two directions of largest variance of the real rows, of all numbers "
+                                         "divided by their standard deviation and of all common categories by the root "
+                                         "of their share. The synthetic rows are projected onto the same plane."}});
 }
 
 std::string plane_figure(const Json& report) {
@@ -176,14 +175,14 @@ std::string plane_figure(const Json& report) {
     for (const Json& name : axis.at("columns"))
       columns += (columns.empty() ? "" : ", ") + isolated(name.get<std::string>());
     axes += fmt::format("{} {} of the variance, mostly of {}",
-                        axes.empty() ? "To the right:" : "; upwards:", percent(at(axis, "/variance"), 0),
+                        axes.empty() ? "Horizontal:" : "; vertical:", percent(at(axis, "/variance"), 0),
                         columns.empty() ? "many columns" : columns);
   }
   return "<figure>" +
          plane_chart({p.at("real"), p.at("synthetic"), n, n}, "Density of real and synthetic rows in the same plane") +
          "<figcaption>" + axes +
          fmt::format(
-             ". {} real and {} synthetic rows; darker is more rows, grey is withheld.</figcaption>"
+             ". {} real and {} synthetic rows; darker is more rows, gray is withheld.</figcaption>"
              "</figure>",
              grouped(p.at("rows").at("real").get<int64_t>()), grouped(p.at("rows").at("synthetic").get<int64_t>()));
 }
@@ -191,8 +190,8 @@ std::string plane_figure(const Json& report) {
 std::string projection_section(const Json& report) {
   const std::string figure = plane_figure(report);
   if (figure.empty()) return "";
-  return "<p>The plane in which the real rows differ most, and where the rows of either table lie in it. Where one "
-         "picture has dark places and the other has not, rows are missing or made up.</p>" +
+  return "<p>The plane of largest variance of the real rows, with the rows of both tables projected onto it. If one "
+         "picture has dark places and the other has not, rows are missing or invented.</p>" +
          figure + plane_terms();
 }
 
@@ -200,9 +199,9 @@ std::string utility_section(const Json& report) {
   if (!report.contains("utility")) return "";
   const Json& u = report.at("utility");
   return fmt::format(
-             "<p>What are the synthetic rows good for? Boosted trees learn to predict {} from all other columns, "
-             "once from synthetic and once from real rows, and are tested on the same real rows that neither "
-             "has seen. Target: {}.</p>",
+             "<p>Usefulness for machine learning: boosted trees learn to predict {} from all other columns, "
+             "once from synthetic and once from real rows, and are tested on the same unseen "
+             "real rows. Target: {}.</p>",
              isolated(u.at("target").get<std::string>()), escape(u.at("reason").get<std::string>())) +
          measures_table(report, "utility", "A model trained on either table and tested on holdout rows");
 }

@@ -1,4 +1,4 @@
-// How well classifiers distinguish the rows from real ones, and how near the rows are to real ones.
+// Detection by classifiers, and distances to real rows.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -32,11 +32,11 @@ std::string roc_figure(const Json& judge) {
   if (real.size() > 1) curves.push_back({"real", even(real.size(), 0, 1), real});
   curves.push_back({"synthetic", even(synthetic.size(), 0, 1), synthetic});
   return "<figure>" +
-         curve_chart(
-             {"ROC curve of the classifier", "real rows called synthetic", "synthetic rows found", 0, 1, 0, 1, true},
-             curves) +
-         "<figcaption>ROC curve: how many synthetic rows the classifier finds, by how many real rows it accuses. The "
-         "nearer to the dashed line, the less it knows. " +
+         curve_chart({"ROC curve of the classifier", "false positive rate", "true positive rate", 0, 1, 0, 1, true},
+                     curves) +
+         "<figcaption>ROC curve: the share of synthetic rows that the classifier finds, by the share of real rows that "
+         "it "
+         "takes for synthetic. The closer to the dashed line, the better the synthetic rows. " +
          key({{"s", "synthetic against real rows"}, {"r", "real rows against real rows"}, {"f", "a coin"}}) +
          "</figcaption></figure>";
 }
@@ -44,7 +44,7 @@ std::string roc_figure(const Json& judge) {
 std::string used_table(const Json& judge) {
   Json negative = Json::array();
   for (const Json& u : judge.at("used")) negative.push_back({{"share", -at(u, "/share")}});
-  Table t{"What gives them away: columns by their share of what the classifier learned", {"column", "share"}, 1, {}};
+  Table t{"Columns by their share of the classifier’s gain", {"column", "share"}, 1, {}};
   for (const size_t k : lowest_first(negative, "/share")) {
     if (t.rows.size() == 10) break;
     t.rows.push_back(
@@ -69,9 +69,8 @@ std::string distance_figure(const Json& distances) {
          curve_chart({"Distances to the nearest real row", "distance to the nearest real row",
                       "share of rows at most that far", 0, furthest, 0, 1, false},
                      curves) +
-         "<figcaption>Distance to the nearest row the model learned from. A synthetic curve that rises to the left of "
-         "the "
-         "holdout’s is of rows that crowd around real ones; a distance of 0 is a copy. " +
+         "<figcaption>Distance to the nearest training row. A synthetic curve that rises to the left of "
+         "the holdout’s shows rows that crowd around real ones; a distance of 0 is a copy. " +
          key({{"s", "synthetic rows"}, {"r", "holdout rows"}}) + "</figcaption></figure>";
 }
 
@@ -92,47 +91,46 @@ std::string measures_table(const Json& report, const std::string& group, const s
 }
 
 std::string judge_terms() {
-  return terms("What AUC is",
+  return terms("Meaning of AUC",
                {{"AUC",
-                 "Area under the ROC curve: of one real and one synthetic row, how often the synthetic one is "
-                 "picked out. 0.5 is a coin, 1 is always."},
-                {"share", "Sum of the gains of all splits by a column, of the gains of all splits."}});
+                 "Area under the ROC curve: the probability that the classifier ranks a synthetic row above a real "
+                 "one. 0.5 is chance, 1 is always."},
+                {"share", "Gain of all splits by a column, relative to the gain of all splits."}});
 }
 
 std::string distance_terms() {
-  return terms("What the distance is",
+  return terms("Meaning of the distance",
                {{"distance", "Sum over columns: numbers by the real range, 2 for a category that differs."},
-                {"holdout", "Real rows that the model has not seen: what is ordinary among real rows."},
+                {"holdout", "Real rows that were not used for training: the reference among real rows."},
                 {"this page",
-                 "Names of columns and of common values, and counts of at least five real rows, are in it; "
-                 "the real rows themselves are not."}});
+                 "Contains names of columns, common values, and counts of at least five real rows, but no real "
+                 "rows."}});
 }
 
 std::string judge_section(const Json& report) {
   if (!report.contains("c2st")) return "";
   const Json& c = report.at("c2st");
   std::string out = fmt::format(
-      "<p>A classifier learns from {} rows of either table and is judged on rows that it has not "
-      "seen, against {}. Real rows: the same between {}, which no synthetic table can better.</p>",
+      "<p>A classifier learns from {} rows of either table and is tested on other rows, "
+      "against {}. Real rows: the same between {}, the best possible result.</p>",
       grouped(c.at("rows").get<int64_t>()),
-      c.value("against", "real") == "real" ? "the real table" : "real rows that the model has not seen",
+      c.value("against", "real") == "real" ? "the real table" : "real rows that were not used for training",
       escape(c.at("floor").at("of").get<std::string>()));
   const Json::json_pointer path("/drawings/judge");
   if (report.contains(path))
     out += "<div class=\"plots\">" + roc_figure(report[path]) + "<div>" + used_table(report[path]) + "</div></div>";
-  return out +
-         measures_table(report, "detection", "Classifiers that were trained to tell synthetic rows from real ones") +
+  return out + measures_table(report, "detection", "Classifiers trained to distinguish synthetic rows from real ones") +
          judge_terms();
 }
 
 std::string privacy_section(const Json& report) {
   if (!report.contains("exact_copies") && !report.contains("l1")) return "";
   std::string out =
-      "<p>Whether rows repeat what the model learned from. These are measurements, not a proof: they cannot "
-      "show that no person can be found.</p>";
+      "<p>Whether rows repeat training rows. These are measurements, not a proof: they cannot "
+      "show that no person can be identified.</p>";
   const Json::json_pointer path("/drawings/distances");
   if (report.contains(path)) out += distance_figure(report[path]);
-  return out + measures_table(report, "privacy", "How near synthetic rows are to real ones") + distance_terms();
+  return out + measures_table(report, "privacy", "Distances of synthetic rows to real ones") + distance_terms();
 }
 
 }  // namespace tessera::report

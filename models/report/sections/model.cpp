@@ -1,4 +1,4 @@
-// The model that made the rows: its training, and a card of its file's description.
+// The model of the rows: its training, and a card of its file's description.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -85,7 +85,7 @@ std::string held_out_words(const Json& model) {
   const double best = at(model, "/provenance/held_out/best"), last = at(model, "/provenance/held_out/last");
   if (std::isnan(best)) return "";
   return fmt::format(
-      "<p>On {} rows that it did not learn from, the model was at its best after step {} ({}), and ended at {}; lower "
+      "<p>On {} held-out rows, the model was best after step {} ({}) and ended at {}; lower "
       "is "
       "better.</p>",
       number(at(model, "/provenance/held_out/rows")), number(at(model, "/provenance/held_out/best_step")), number(best),
@@ -93,31 +93,28 @@ std::string held_out_words(const Json& model) {
 }
 
 Table identity(const Json& model) {
-  Table facts{"Where the model comes from", {"entry", "value", "meaning"}, 3, {}};
+  Table facts{"Origin of the model", {"entry", "value", "meaning"}, 3, {}};
   const auto add = [&](const char* name, const char* pointer, const char* meaning) {
     const Json::json_pointer path(pointer);
     if (model.contains(path)) facts.rows.push_back({name, value_text(model[path]), meaning});
   };
-  add("method", "/method", "how the model learns");
-  add("preset", "/preset", "the set of options it began with");
-  add("table", "/provenance/source", "what it was fitted to");
+  add("method", "/method", "method of the model");
+  add("preset", "/preset", "defaults of the options");
+  add("table", "/provenance/source", "the training table");
   add("fingerprint of the table", "/provenance/run/table",
-      "128 bits of columns and values: shows whether a table is this one, and nothing about its rows");
+      "128-bit hash of columns and values: identifies the table, reveals nothing about its rows");
   add("rows learned from", "/provenance/rows", "rows of that table");
-  add("seed", "/provenance/seed", "with table and options it gives the same model, bit for bit");
-  add("training steps", "/provenance/steps", "batches that the model learned from");
-  add("ended by", "/provenance/stopped", "why before its last epoch; no entry: it ran them all");
-  add("parameters", "/parameters", "numbers that were learned");
-  add("calibration", "/calibration/tier", "what sampling does so that rows look real");
+  add("seed", "/provenance/seed", "the same table, options and seed give the same model, bit for bit");
+  add("training steps", "/provenance/steps", "batches of the training");
+  add("ended by", "/provenance/stopped", "why training ended before its last epoch; no entry: it ran all");
+  add("parameters", "/parameters", "learned weights");
+  add("calibration", "/calibration/tier", "correction of distributions when rows are sampled");
   facts.rows.push_back({"page written by", std::string("Tessera ") + TESSERA_VERSION, "program and version"});
   return facts;
 }
 
 Table protection(const Json& model) {
-  Table t{"What was kept out of the model, for privacy",
-          {"what", "least rows", "columns that lost values", "meaning"},
-          3,
-          {}};
+  Table t{"Values removed for privacy", {"what", "minimum rows", "columns that lost values", "meaning"}, 3, {}};
   const auto add = [&](const char* what, const std::string& where, const char* meaning) {
     const double least = at(model, (where + "/least_rows").c_str());
     if (std::isnan(least)) return;
@@ -126,20 +123,20 @@ Table protection(const Json& model) {
     if (!emptied.empty()) lost += (lost.empty() ? "" : "; ") + ("all values: " + emptied);
     t.rows.push_back({what, number(least), lost.empty() ? "none" : lost, meaning});
   };
-  add("categories", "/provenance/rare_categories", "a value that fewer rows have is not in the file");
-  add("numbers", "/provenance/protected_numbers", "an extreme stands for as many rows, or is their mean");
+  add("categories", "/provenance/rare_categories", "values of fewer rows are not in the file");
+  add("numbers", "/provenance/protected_numbers", "extremes are shared by as many rows, or are their mean");
   return t;
 }
 
 std::string rules_table(const Json& model) {
-  Table t{"Rules that every sampled row keeps", {"rule", "kind", "rows that showed it"}, 2, {}};
+  Table t{"Rules that every sampled row satisfies", {"rule", "kind", "supporting rows"}, 2, {}};
   for (const Json& rule : list_at(model, "/rules"))
     t.rows.push_back({value_text(rule.at("rule")), value_text(rule.at("kind")), number(at(rule, "/rows"))});
   return t.rows.empty() ? "" : t.str();
 }
 
 std::string columns_table(const Json& model) {
-  Table t{"Columns as the model holds them", {"column", "coding", "missing"}, 2, {}};
+  Table t{"Columns of the model", {"column", "coding", "missing"}, 2, {}};
   for (const Json& column : list_at(model, "/encoder/columns"))
     t.rows.push_back({isolated(column.value("name", "")), escape(column.value("coding", "")),
                       percent(at(column, "/missing_share"))});
@@ -148,7 +145,7 @@ std::string columns_table(const Json& model) {
 
 Statement ending(const Json& model) {
   const std::string stopped = model.value(Json::json_pointer("/provenance/stopped"), "");
-  if (stopped == "patience") return {Mark::good, "Training ended when held-out rows no longer gained"};
+  if (stopped == "patience") return {Mark::good, "Training stopped when the held-out measure no longer improved"};
   if (stopped.empty()) return {Mark::plain, "Training ran all its epochs"};
   return {Mark::fair, "Training was ended early, by " + escape(stopped)};
 }
@@ -162,15 +159,13 @@ std::vector<Statement> training_reasons(const Json& model) {
                                             number(at(model, "/provenance/steps")))});
   if (std::isnan(best))
     out.push_back({Mark::plain,
-                   "No rows were held out, so nothing here says whether longer training would help or "
-                   "harm. <code>patience</code> holds some out."});
+                   "No rows were held out, so it is unknown whether longer training would help or "
+                   "harm. The option <code>patience</code> holds out rows."});
   else if (last > best)
     out.push_back({Mark::plain, fmt::format("Its measure on held-out rows was best after step {}; at the end it was {} "
                                             "higher. <code>keep=best</code> keeps the best weights.",
                                             number(at(model, "/provenance/held_out/best_step")), number(last - best))});
-  else
-    out.push_back(
-        {Mark::plain, "Its measure on held-out rows was still at its best at the end: more epochs may help."});
+  else out.push_back({Mark::plain, "The held-out measure was best at the end: more epochs may help."});
   return out;
 }
 
@@ -187,8 +182,8 @@ std::string training_figures(const Json& report) {
 std::string training_section(const Json& report) {
   const std::string figures = training_figures(report);
   if (figures.empty()) return "";
-  return "<p>What the training minimised, step by step; each curve between its lowest and its highest value. Losses of "
-         "adversarial methods need not fall.</p>" +
+  return "<p>The losses of the training, step by step; each curve is scaled to its range. Losses of "
+         "adversarial methods need not decrease.</p>" +
          figures;
 }
 
@@ -196,8 +191,8 @@ std::string model_section(const Json& report) {
   if (!report.contains("model")) return "";
   const Json& model = report.at("model");
   const Table kept_out = protection(model);
-  std::string out = "<p>What the model file says of itself, for who has to account for the rows.</p>" +
-                    identity(model).str() + (kept_out.rows.empty() ? "" : kept_out.str()) + rules_table(model);
+  std::string out = "<p>The description in the model file, for audits.</p>" + identity(model).str() +
+                    (kept_out.rows.empty() ? "" : kept_out.str()) + rules_table(model);
   const std::string columns = columns_table(model);
   if (!columns.empty()) out += "<details><summary>All columns</summary>" + columns + "</details>";
   const Json::json_pointer path("/provenance/run/options");
@@ -213,8 +208,8 @@ Page page_of_fit(const Json& report) {
           fmt::format("{} · {}", escape(model.value("method", "")),
                       counted(static_cast<int64_t>(list_at(model, "/encoder/columns").size()), "column")),
           verdict_box(ending(model), training_reasons(model)) +
-              cautions_box({"This page says nothing about the rows that the model makes. <code>tessera sample</code> "
-                            "draws some, and the report of <code>tessera evaluate</code> shows "
+              cautions_box({"This page does not judge the sampled rows. <code>tessera sample</code> "
+                            "draws rows, and the report of <code>tessera evaluate</code> shows "
                             "how good they are."}),
           {{"training", "Training", training_section(report)}, {"model", "Model", model_section(report)}}};
 }

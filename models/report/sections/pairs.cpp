@@ -88,8 +88,8 @@ std::string squares(const Json& report) {
                       m.dependence, 1, true) +
          "<output></output><figcaption><b>Dependence.</b> Below the diagonal the real table, above it the synthetic "
          "one: "
-         "the better the rows, the more the picture is its own mirror image." +
-         some + " " + key({{"p", "together: correlation, or association of categories"}, {"m", "against each other"}}) +
+         "the better the rows, the more symmetric the picture." +
+         some + " " + key({{"p", "positive: correlation, or association of categories"}, {"m", "negative"}}) +
          "</figcaption></figure>" + error_figure(m) + "</div>";
 }
 
@@ -131,8 +131,8 @@ std::string worst_pictures(const Json& report) {
                     percent(at(p, "/score")), pair_chart({p.at("real"), p.at("synthetic"), slots(a), slots(b)}, a, b));
   }
   if (out.empty()) return "";
-  return "<h3>The weakest pairs, cell by cell</h3><p class=\"soft\">Darker is more rows of the table; a number stands "
-         "for the bin that begins with it. Grey: withheld, because few real rows are there or beside it.</p>"
+  return "<h3>The weakest pairs, cell by cell</h3><p class=\"soft\">Darker is more rows of the table; a number labels "
+         "the lower edge of a bin. Gray: withheld, because few real rows are in or next to the cell.</p>"
          "<ul class=\"cards wide\">\n" +
          out + "</ul>";
 }
@@ -145,17 +145,18 @@ std::string error_figure(const Json& report) {
 }
 
 std::string pair_terms() {
-  return terms("What the figures are",
-               {{"correlation", "Pearson’s: how well a straight line describes two numbers; −1 to 1."},
-                {"association", "Cramér’s V of two columns of which one is a category, numbers in ten bins; 0 to 1."},
-                {"score",
-                 "Two numbers: one less half the difference of the correlations. Others: one less half the "
-                 "sum of the differences of all cells’ shares. Both tables are binned by the real range."}});
+  return terms(
+      "Meaning of the figures",
+      {{"correlation", "Pearson’s: how well a straight line describes two numbers; −1 to 1."},
+       {"association", "Cramér’s V of two columns, at least one of them a category, numbers in ten bins; 0 to 1."},
+       {"score",
+        "Two numbers: one less half the difference of the correlations. Others: one less half the "
+        "sum of the differences of all cells’ shares. Both tables are binned by the real range."}});
 }
 
 std::string pairs_section(const Json& report) {
   if (!report.contains("pairs") || report.at("pairs").empty()) return "";
-  return "<p>How two columns depend on each other, in the real and in the synthetic table.</p>" + squares(report) +
+  return "<p>The dependence of two columns in the real and in the synthetic table.</p>" + squares(report) +
          worst_pictures(report) + worst_table(report) + pair_terms();
 }
 

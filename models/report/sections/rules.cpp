@@ -25,8 +25,8 @@ std::vector<const Json*> most_broken_first(const Json& rules) {
 
 int64_t broken_among(const Json& rules) { return std::count_if(rules.begin(), rules.end(), is_broken); }
 
-// A rule that every real row keeps and many synthetic ones break distinguishes the tables by itself, regardless of the
-// classifiers.
+// A rule that every real row satisfies and many synthetic rows break distinguishes the tables by itself, whatever the
+// classifiers find.
 void lower_headline(const Json& rules, Statement& headline) {
   double most = 0;
   for (const Json& rule : rules)
@@ -72,7 +72,7 @@ void add_rules(const Json& report, Verdict& verdict) {
   }
   if (broken > static_cast<int64_t>(kSaid)) out += "; and others";
   lower_headline(rules, verdict.headline);
-  verdict.cautions.push_back(out + ". Drop such rows, or fit a model that keeps the rules.");
+  verdict.cautions.push_back(out + ". Drop such rows, or fit a model with these rules.");
 }
 
 namespace {
@@ -83,7 +83,7 @@ std::string broken_rules_table(const Json& report) {
     if (t.rows.size() == kListedRules) break;
     const Mark sign = is_broken(*rule) ? Mark::poor : Mark::good;
     const auto real = static_cast<int64_t>(at(*rule, "/real_broken"));
-    std::string says = is_broken(*rule) ? broken_example(*rule) : "every row keeps it";
+    std::string says = is_broken(*rule) ? broken_example(*rule) : "no row breaks it";
     if (real > 0)
       says += fmt::format("; {} of the real table {} it too", counted(real, "row"), real == 1 ? "breaks" : "break");
     t.rows.push_back({fmt::format("<span class=\"{}\">{}</span> {}", style_of(sign), mark(sign), rule_code(*rule)),
@@ -107,7 +107,7 @@ std::string written_section(const Json& report) {
     cells.insert(cells.begin(), fmt::format("<span class=\"{}\">{}</span> {}", style_of(sign), mark(sign), what));
     return cells;
   };
-  Table seen{"The share of rows with what differs most in each column", {"column", "what", "real", "synthetic"}, 2, {}},
+  Table seen{"The written form that differs most, by column", {"column", "what", "real", "synthetic"}, 2, {}},
       near{"Relations that hold in 95 % of the real rows or more", {"relation", "real", "synthetic"}, 1, {}};
   for (const Json* f : forms)
     if (seen.rows.size() < kListedRules)
@@ -118,7 +118,7 @@ std::string written_section(const Json& report) {
     if (near.rows.size() < kListedRules)
       near.rows.push_back(row(*r, rule_code(*r), {percent(at(*r, "/real")), percent(at(*r, "/synthetic"))}));
   if (seen.rows.empty() && near.rows.empty()) return "";
-  return "<p>What a person sees at a glance and a classifier hardly does: decimals and multiples, times of day, days "
+  return "<p>Patterns that people notice and classifiers hardly use: decimals and multiples, times of day, days "
          "of "
          "the calendar, values that recur, the order of the file, and relations that nearly always hold.</p>" +
          (seen.rows.empty() ? "" : seen.str()) + (near.rows.empty() ? "" : near.str());
@@ -126,7 +126,7 @@ std::string written_section(const Json& report) {
 
 std::string rules_section(const Json& report) {
   if (!report.contains("rules") || report.at("rules").empty()) return "";
-  return "<p>What every row of the real table keeps, beyond what chance explains, and rules that were given: sums, "
+  return "<p>Rules that every row of the real table satisfies beyond chance, and given rules: sums, "
          "orders, fixed combinations, cells that are missing together. A row that breaks one cannot be real.</p>" +
          broken_rules_table(report);
 }

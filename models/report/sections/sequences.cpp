@@ -37,7 +37,7 @@ std::string autocorrelation(const Json& feature) {
     }
   }
   if (curves[0].x.size() < 2) return "";
-  return "<h4>Autocorrelation</h4>" + curve_chart({"Autocorrelation, real and synthetic", "steps apart",
+  return "<h4>Autocorrelation</h4>" + curve_chart({"Autocorrelation, real and synthetic", "lag in steps",
                                                    "autocorrelation", 1, curves[0].x.back(), low, 1, false},
                                                   curves);
 }
@@ -102,7 +102,7 @@ std::string over_time(const Json& drawn) {
 }
 
 std::string moments_table(const Json& features, const std::vector<size_t>& order) {
-  Table t{"Features of a step, those whose distribution differs most first",
+  Table t{"Features of a step, largest difference of distributions first",
           {"feature", "histogram distance", "mean real", "synthetic", "deviation real", "synthetic"},
           1,
           {}};
@@ -128,8 +128,9 @@ std::string judges_table(const Json& report) {
     t.rows.push_back({name, fmt::format("{} ± {}", number(at(of, "/mean")), number(at(of, "/sd"))),
                       number(at(of, "/floor/mean")), meaning});
   };
-  add("discriminative", "accuracy above one half when it judges whether a sequence is real; 0 cannot tell, 0.5 always");
-  add("predictive", "mean absolute error one step ahead on real sequences, by the column’s range");
+  add("discriminative",
+      "accuracy above one half at distinguishing real sequences; 0: indistinguishable, 0.5: always distinguished");
+  add("predictive", "mean absolute error one step ahead on real sequences, relative to the column’s range");
   return t.str();
 }
 
@@ -165,17 +166,17 @@ std::vector<std::string> drawn_features(const Json& report) {
 
 std::string sequence_terms() {
   return key({{"r", "real"}, {"s", "synthetic"}}) +
-         terms("What the figures are",
+         terms("Meaning of the figures",
                {{"feature", "A number by its column, or one of the common values of a category, 0 or 1."},
                 {"paths",
-                 "A few sequences from low to high ones. Each line is the mean of five sequences that are like each "
-                 "other, of both tables: no real sequence is shown by itself."},
+                 "A few sequences, from low to high values. Each line is the mean of five similar sequences, "
+                 "in both tables: no single real sequence is shown."},
                 {"spread",
                  "At each step: the areas hold 80 % and 50 % of the real sequences, the blue line is their median; the "
                  "orange lines are the synthetic median and the ends of 80 %. A real quantile is left out where fewer "
                  "than five sequences lie beyond it."},
-                {"autocorrelation", "1: steps so far apart go together; 0: they have nothing to do with each other."},
-                {"histogram distance", "Half the sum of the differences of the shares in 50 bins; 0 is the same."}});
+                {"autocorrelation", "Correlation of steps at a lag: 1: they vary together; 0: independent."},
+                {"histogram distance", "Half the sum of the differences of the shares in 50 bins; 0: identical."}});
 }
 
 std::string sequences_section(const Json& report) {
@@ -186,7 +187,7 @@ std::string sequences_section(const Json& report) {
     if (!figures.empty()) cards += fmt::format("<li class=\"card\"><h3>{}</h3>{}</li>\n", isolated(name), figures);
   }
   const Json& features = report.at("features");
-  return "<p>How sequences run: a few of them, how far they spread at each step, and how a step depends on those "
+  return "<p>Some sequences, their spread at each step, and the dependence of a step on those "
          "before it. Numbers come first, then values of categories; of both those whose distribution differs "
          "most.</p>" +
          sequence_terms() + "<ul class=\"cards\">\n" + cards + "</ul>" + judges_table(report) +

@@ -1,4 +1,4 @@
-// Learns a calibration: a pool of the model's rows, the map, the ratio, the factors, and the trial that chooses a tier.
+// Learns a calibration: a pool of the model's rows, the map, the ratio, the factors, and the trials that choose a tier.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kMinPool = 20000, kMaxPool = 100000;  // of model rows the ratio learns from
-constexpr int64_t kMinRaking = 60000;  // and for the factors: at the minimum yield a tenth of them counts
+constexpr int64_t kMinRaking = 60000;                   // for the factors, of which a tenth counts at the minimum yield
 constexpr double kQuantiles = 1001;
 
-// Rows of the model for the map and the ratio, and for the factors; the trials have as many as these.
+// Rows of the model for the map and the ratio, and for the factors; each trial has as many as for the factors.
 struct Pools {
   int64_t first, raking;
   static Pools of(int64_t sample_rows) {
@@ -31,7 +31,7 @@ struct Pools {
 
 bool wants_ratio(const Table& sample, Tier most) { return most >= Tier::full && sample.rows >= Calibration::kFewRows; }
 
-// Candidates, and real rows, as the calibration keeps them. Networks count their own memory.
+// Memory of candidates and real rows, as the calibration stores them. Networks count their own memory.
 int64_t bytes_of_pools(const Encoder& encoder, const Table& sample, Tier most) {
   int64_t entries = 0;  // of 4 bytes, of an encoded row
   for (size_t j = 0; j < sample.columns.size(); ++j)
@@ -39,14 +39,14 @@ int64_t bytes_of_pools(const Encoder& encoder, const Table& sample, Tier most) {
       entries += 1 + (is_numeric(sample.columns[j].type) ? ColumnProfile::kInputs : 0);
   const Pools pools = Pools::of(sample.rows);
   const int64_t encoded = 2 * pools.raking + (wants_ratio(sample, most) ? pools.first + sample.rows : 0);
-  // the trials' rows, a batch as the model makes it, and what two trials compare
+  // the trials' rows, a batch of the model, and the rows that two trials compare
   const int64_t rows = pools.raking + 3 * CandidatePool::kAtOnce + sample.rows / 4;
   constexpr int64_t kLogits = 4;  // of both pools, and sorted
   return 4 * entries * encoded + bytes_of_row(sample) * rows +
          static_cast<int64_t>(sizeof(double)) * kLogits * pools.raking;
 }
 
-// At most: the cells and inputs of a row, side by side.
+// Upper bound of the cells and inputs of a row together.
 int64_t most_width(const Encoder& encoder, const Table& sample) {
   int64_t width = 0;
   for (size_t j = 0; j < sample.columns.size(); ++j) {
@@ -61,7 +61,7 @@ int64_t most_width(const Encoder& encoder, const Table& sample) {
 
 // The model's side of the map: quantiles of its numbers. Columns with few free numbers on either side are not mapped.
 void learn_map(Calibration& c, const Encoder& encoder, const CandidatePool& pool, Team& team) {
-  constexpr size_t kLeast = 50;
+  constexpr size_t kMinNumbers = 50;
   c.model.resize(c.profile.columns.size());
   c.rounding.assign(c.profile.columns.size(), -1);
   team.for_each(static_cast<int64_t>(c.profile.columns.size()), [&](int64_t column) {
@@ -74,7 +74,7 @@ void learn_map(Calibration& c, const Encoder& encoder, const CandidatePool& pool
     pool.each_number(static_cast<size_t>(p.column), [&](double x) {
       if (x == x && !p.is_fixed(x)) free.push_back(x);
     });
-    if (free.size() >= kLeast) c.model[j] = Quantiles::of(std::move(free));
+    if (free.size() >= kMinNumbers) c.model[j] = Quantiles::of(std::move(free));
   });
 }
 
@@ -104,9 +104,9 @@ AcceptanceRule learn_rule(const Calibration& c, const std::vector<int32_t>& cell
   return k;
 }
 
-// A network memorizes few rows, and its logit then reveals to anyone with the model file which rows were among them
-// (tests/privacy/membership.cpp). More dropout reveals fewer members and also lowers the held-out loss; only with many
-// rows would it cost accuracy (bench/results/privacy_2026-11-22.md).
+// A network memorizes a small table, and its logit then reveals to anyone with the model file which rows were in it
+// (tests/privacy/membership.cpp). More dropout reveals fewer members and also lowers the held-out loss; it would cost
+// accuracy only with many rows (bench/results/privacy_2026-11-22.md).
 double dropout_of(int64_t rows) { return rows < 5000 ? 0.7 : rows < 20000 ? 0.6 : RatioConfig().dropout; }
 
 double uniform_of(int64_t row, uint64_t seed) {
@@ -114,8 +114,8 @@ double uniform_of(int64_t row, uint64_t seed) {
   return open_uniform(w.word[0], w.word[1]);
 }
 
-// The cost of a training step of the ratio: three passes over the weights per row; those of the first layer are a
-// gather.
+// Number of training steps of the ratio within a budget: three passes over the weights per row; the first layer is only
+// a gather.
 int64_t steps_within(double flops, const RatioConfig& config, const Profile& profile) {
   double units = static_cast<double>(config.hidden.front()) * (profile.codes() + profile.inputs());
   for (size_t l = 1; l < config.hidden.size(); ++l)
@@ -140,7 +140,7 @@ class Calibrator {
   }
 
   Calibration fit(const Calibration::RowSource& model) {
-    if (c_.profile.columns.empty() || sample_.rows < Calibration::kLeastRows) return {};
+    if (c_.profile.columns.empty() || sample_.rows < Calibration::kMinRows) return {};
     const MemoryShare held = team_.share(bytes_of_pools(encoder_, sample_, o_.most), "candidates of a calibration");
     if (!draw(model)) return left_out("a calibration"), Calibration{};
     try_raw_rows();
@@ -153,7 +153,7 @@ class Calibrator {
 
  private:
   // One pool for the map and the ratio, one for the factors, one for the trials, so that each is measured on rows it
-  // was not learned from. Of the first two only what the ratio and the factors read of them stays in memory.
+  // was not learned from. Of the first two, only the inputs of the ratio and the factors stay in memory.
   bool draw(const Calibration::RowSource& model) {
     const Pools pools = Pools::of(sample_.rows);
     Deadline until = o_.until;
@@ -176,12 +176,12 @@ class Calibrator {
   }
 
   void try_raw_rows() {
-    // Where no ratio is learned, no row has been seen.
+    // Without a ratio, all rows are unseen.
     const int64_t held_out = wants_ratio(sample_, o_.most)
                                  ? static_cast<int64_t>(Calibration::kHeldOut * static_cast<double>(sample_.rows))
                                  : sample_.rows;
     unseen_ = rows_of(sample_, sample_.rows - held_out, held_out);
-    // The same number of rows in every trial: fewer would look worse by chance alone.
+    // The same number of rows in every trial: fewer rows would look worse by chance alone.
     trial_rows_ = std::min(sample_.rows, static_cast<int64_t>(kMinYield * static_cast<double>(trial_.rows())));
     std::vector<const Column*> judged;
     for (const ColumnProfile& p : c_.profile.columns) judged.push_back(&sample_.columns[static_cast<size_t>(p.column)]);
@@ -217,12 +217,12 @@ class Calibrator {
 
   void fit_full() {
     if (!wants_ratio(sample_, o_.most)) {
-      c_.note = fmt::format("{} rows are too few for a density ratio (it would memorize them); {} are needed",
+      c_.note = fmt::format("{} rows are too few for a density ratio (it would memorize them); at least {} are needed",
                             sample_.rows, Calibration::kFewRows);
       return;
     }
     if (!trying_.next(3)) {
-      c_.note = "`max_time` left no time for a density ratio";
+      c_.note = "no time left within `max_time` for a density ratio";
       left_out("a density ratio");
       return;
     }
@@ -268,8 +268,8 @@ class Calibrator {
 
   void left_out(const char* what) const {
     if (!monitor_.on_progress) return;
-    const std::string line = fmt::format("`max_time` leaves no time to learn {}: rows come {}.", what,
-                                         c_.marginals.empty() ? "as the model makes them" : "through the marginals");
+    const std::string line = fmt::format("no time left within `max_time` to learn {}: rows are {}.", what,
+                                         c_.marginals.empty() ? "not calibrated" : "calibrated by marginals");
     notice(monitor_, line);
   }
 
@@ -283,7 +283,7 @@ class Calibrator {
   CandidatePool trial_;
   Table unseen_;
   int64_t trial_rows_ = 0;
-  double independent_ = 1;  // columns
+  double independent_ = 1;  // number of independent columns
   RatioRows modelled_, raked_, tried_;
   std::vector<double> raked_logits_, tried_logits_;  // 0 until there is a ratio
 };
@@ -291,7 +291,7 @@ class Calibrator {
 }  // namespace
 
 int64_t Calibration::bytes(const Encoder& encoder, const Table& sample, Tier most) {
-  if (most == Tier::off || sample.rows < kLeastRows) return 0;
+  if (most == Tier::off || sample.rows < kMinRows) return 0;
   return bytes_of_pools(encoder, sample, most) +
          (wants_ratio(sample, most) ? Ratio::bytes(most_width(encoder, sample)) : 0);
 }

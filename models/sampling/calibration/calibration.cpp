@@ -48,7 +48,7 @@ void Calibration::map(Table& rows, const int64_t* ids, const int32_t* tries, uin
 
 nlohmann::json Calibration::describe() const {
   nlohmann::json tried = nlohmann::json::array();
-  for (const TierTrial& t : trials)  // only one of two temperatures is kept
+  for (const TierTrial& t : trials)  // only one of two temperatures is stored
     tried.push_back({{"tier", name(t.tier)},
                      {"kept", t.tier != Tier::full || t.temperature == full.temperature},
                      {"temperature", t.temperature},

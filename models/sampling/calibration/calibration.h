@@ -26,7 +26,7 @@ class ProfileArrays;
 struct AcceptanceRule {
   double temperature = 0;                   // factor of the ratio's logit; 0: the ratio is not used
   std::vector<std::vector<double>> factor;  // log factor by column and cell
-  std::vector<double> log_weights;          // quantiles over the model's rows: give the cut for any yield
+  std::vector<double> log_weights;          // quantiles over the model's rows: determine the cut for any yield
   bool empty() const { return factor.empty(); }
 };
 
@@ -39,17 +39,17 @@ struct TierTrial {
 struct CalibrateOptions {
   Tier most = Tier::full;
   uint64_t seed = 0;
-  double training_flops = 0;       // the density ratio may use this much
+  double training_flops = 0;       // budget of the density ratio
   Device* device = nullptr;        // where the ratio is trained; null: the CPU
   Deadline until = {};             // tiers that would end later are omitted
-  std::string precision = "fp32";  // of the products that train the density ratio
+  std::string precision = "fp32";  // of matrix products when training the density ratio
 };
 
 class Calibration {
  public:
-  static constexpr int64_t kMostRows = 131072;  // maximum real rows used
-  static constexpr int64_t kLeastRows = 20;     // below, shares are noise: nothing is learned
-  static constexpr int64_t kFewRows = 1000;     // below, a density ratio would memorize the rows
+  static constexpr int64_t kMaxRows = 131072;  // maximum real rows used
+  static constexpr int64_t kMinRows = 20;      // below, shares are noise: nothing is learned
+  static constexpr int64_t kFewRows = 1000;    // below, a density ratio would memorize the rows
   // share of both sides, for stopping the ratio's training and for the trials
   static constexpr double kHeldOut = 0.15;
 
@@ -59,7 +59,7 @@ class Calibration {
   static Calibration fit(const Encoder& encoder, const Table& sample, const RowSource& model,
                          const CalibrateOptions& options, Team& team, const Monitor& monitor);
 
-  // What fit() takes of the host's memory beside `sample`, at most, for tiers up to `most`.
+  // Upper bound of fit()'s host memory beside `sample`, for tiers up to `most`.
   static int64_t bytes(const Encoder& encoder, const Table& sample, Tier most);
 
   bool empty() const { return profile.columns.empty(); }
@@ -68,7 +68,7 @@ class Calibration {
   }
   const AcceptanceRule& rule(Tier tier) const { return tier == Tier::full ? full : marginals; }
 
-  // Maps numbers in place. Row ids, tries and seed key the draw of ranks inside a repeated value.
+  // Maps numbers in place. Row ids, tries and seed key the draw of ranks within a repeated value.
   void map(Table& rows, const int64_t* ids, const int32_t* tries, uint64_t seed) const;
 
   void write(nlohmann::json& document, SafeTensors& file) const;
@@ -84,7 +84,7 @@ class Calibration {
   AcceptanceRule marginals, full;
   Tier chosen = Tier::off;
   std::vector<TierTrial> trials;
-  std::string note;  // why a tier is missing; "" if none is
+  std::string note;  // why a tier is missing; "" if none is missing
 };
 
 // Acceptance of candidates under one tier of a calibration, as part of the plan that generates them: with probability
@@ -96,7 +96,7 @@ class Acceptance {
   // or 0, which is returned.
   Var record(Recorder& r, Var codes, Var alphas) const;
   void bind(Program& program);
-  void keep_all(Program& program, bool all);  // regardless of weight; or again by weight
+  void keep_all(Program& program, bool all);  // true: regardless of weight; false: by weight again
 
  private:
   const Calibration& calibration_;

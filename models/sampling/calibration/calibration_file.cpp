@@ -121,11 +121,11 @@ void read_cells(const Reader& in, size_t j, const std::string& name, ColumnProfi
   p.heaped = in.doubles(fmt::format("heaped.{}", j));
   p.fixed = in.doubles(fmt::format("fixed.{}", j));
   p.cell_of_level = in.values<int32_t>(fmt::format("cell_of_level.{}", j));
-  if (!ascend(p.heaped) || !ascend(p.fixed)) misfit("has repeated numbers that do not ascend");
+  if (!ascend(p.heaped) || !ascend(p.fixed)) misfit("has repeated numbers that are not ascending");
   p.other = static_cast<int32_t>(p.share.size()) - 2;
   const size_t least = p.numeric ? p.heaped.size() + ColumnProfile::kBins + 1 : 2;
   if (p.share.size() < least || (p.numeric && p.share.size() != least))
-    misfit("has another number of cells in column " + name);
+    misfit("has a different number of cells in column " + name);
   for (const int32_t cell : p.cell_of_level)
     if (cell < 0 || cell > p.other) misfit("has a category outside the cells of column " + name);
 }

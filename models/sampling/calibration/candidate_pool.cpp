@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kSlice = 1024;  // rows per piece of work
+constexpr int64_t kSlice = 1024;  // rows per work item
 
 }  // namespace
 

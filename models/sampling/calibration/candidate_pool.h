@@ -20,7 +20,7 @@ class CandidatePool {
   static constexpr int64_t kAtOnce = 16384;  // rows requested from the model at once
 
   // Rows [first, first + rows) of the model. `all`: rows of this pool and the previous ones, for progress. Empty if
-  // sampling them, and learning from them, which takes as long again, would exceed the time limit.
+  // sampling and learning from the rows, which takes as long again, would exceed the time limit.
   static CandidatePool draw(const Calibration::RowSource& model, int64_t first, int64_t rows, int64_t all,
                             Deadline& until, Team& team, const Monitor& monitor);
 
@@ -29,7 +29,7 @@ class CandidatePool {
   RatioRows encode(const Profile& profile, Team& team) const;
   // The first `most` rows that keep(row of the pool) accepts, as one table.
   Table select(int64_t most, const std::function<bool(int64_t)>& keep) const;
-  // Every number of column j, missing ones as NaN.
+  // Every number of column j, with missing ones as NaN.
   void each_number(size_t j, const std::function<void(double)>& visit) const;
 
  private:

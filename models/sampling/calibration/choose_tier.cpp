@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 double over_chance(const TierTrial& t) { return std::max(t.c2st - 0.5, 0.0); }
-// The score of a trial. A classifier's advantage is between 0 and 1 and counts as much as both errors.
+// The penalty of a trial. A classifier's advantage is between 0 and 1 and counts as much as both errors.
 double badness(const TierTrial& t) { return t.shape_error + t.trend_error + 2 * over_chance(t); }
 
 }  // namespace
@@ -40,7 +40,7 @@ TierTrial measure_tier(Tier tier, double temperature, double yield, const Table&
 double independent_columns(const std::vector<const Column*>& columns) {
   constexpr int64_t kRows = 500;
   const int64_t all = columns.empty() ? 0 : columns[0]->size(), rows = std::min(all, kRows);
-  // by column: standardised ranks of rows at equal distances; 0 where a number is missing
+  // by column: standardized ranks of rows at equal distances; 0 where a number is missing
   std::vector<std::vector<double>> ranks;
   for (const Column* c : columns) {
     if (!is_numeric(c->type) || rows < 3) continue;
@@ -65,7 +65,7 @@ double independent_columns(const std::vector<const Column*>& columns) {
     for (double& v : x) v /= sum > 0 ? std::sqrt(sum) : 1;
     if (sum > 0) ranks.push_back(std::move(x));
   }
-  // Σρ² over pairs of different columns, less what chance gives it
+  // Σρ² over pairs of different columns, less its expectation by chance
   double squares = 0;
   for (size_t j = 0; j < ranks.size(); ++j)
     for (size_t k = 0; k < j; ++k) {
@@ -76,10 +76,10 @@ double independent_columns(const std::vector<const Column*>& columns) {
   return count * count / std::max(count + std::max(squares, 0.0), 1.0);
 }
 
-// Of two trials against one sample: √2 times one trial's. A column's Kolmogorov-Smirnov distance has the standard
-// deviation .26·√(1/n + 1/m) under the null (Kolmogorov's distribution), and columns are averaged; pairs share columns,
-// so Trend, whose cells are coarser, gets the same bound as Shape. C2ST: √(1/6n) if the sides are indistinguishable
-// (Mann and Whitney), n the rows of the smaller side.
+// Noise of the difference of two trials against one sample: √2 times that of one. A column's Kolmogorov-Smirnov
+// distance has the standard deviation .26·√(1/n + 1/m) under the null (Kolmogorov's distribution), and columns are
+// averaged; pairs share columns, so Trend, whose cells are coarser, gets the same bound as Shape. C2ST: √(1/6n) if the
+// sides are indistinguishable (Mann and Whitney), with n the rows of the smaller side.
 TrialNoise::TrialNoise(int64_t rows, int64_t sample, int64_t unseen, double columns) {
   const auto n = static_cast<double>(std::max<int64_t>(rows, 1)), m = static_cast<double>(std::max<int64_t>(sample, 1));
   const double two_errors = 2 * std::sqrt(2.0);

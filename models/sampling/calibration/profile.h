@@ -1,5 +1,5 @@
-// The real table for calibration, by column and in the user's units: the cell of a value (a category, a repeated
-// number, a quantile bin, missing), the share of the rows in each cell, and the inputs of the density ratio for a row.
+// The real table for calibration, by column in the user's units: the cell of a value (a category, a repeated number, a
+// quantile bin, missing), the share of rows in each cell, and the inputs of the density ratio for a row.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -27,7 +27,7 @@ struct ColumnProfile {
 
   // Numbers.
   std::vector<double> heaped;  // ascending: held by at least kHeaped of the rows, one cell each
-  std::vector<double> fixed;   // of them, those held by kFixed: not mapped
+  std::vector<double> fixed;   // the subset with a share of at least kFixed: not mapped
   Quantiles real;              // all numbers of the column
   Quantiles free;              // those that are not fixed: the target of the map
 
@@ -44,7 +44,7 @@ struct ColumnProfile {
 };
 
 struct Profile {
-  std::vector<ColumnProfile> columns;  // of columns that the encoder has a code of
+  std::vector<ColumnProfile> columns;  // of columns that the encoder has a code for
 
   // `sample`: real rows with texts numbered as the encoder numbers them (Encoder::pick); levels[j]: the number of
   // column j's texts with their own level, −1 if the column has no code (a constant, an identifier, or a column that

@@ -1,5 +1,5 @@
-// A calibration's columns for kernels (kernels/math/profile.h): the encoder's codes, the map of the numbers, and their
-// cells.
+// A calibration's columns as arrays for kernels (kernels/math/profile.h): codes of the encoder, the map of numbers, and
+// their cells.
 #pragma once
 #include <vector>
 

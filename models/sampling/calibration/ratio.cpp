@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kInitStream = 8;
 
-// Mean over both sides of −ln of the right answer's probability; [0]: logits of real rows, [1]: of the model's.
+// Mean cross-entropy over both sides; [0]: logits of real rows, [1]: of the model's.
 double loss_of(const std::array<std::vector<double>, 2>& logits) {
   double mean[2] = {0, 0};
   for (const size_t side : {0, 1})
@@ -41,8 +41,8 @@ int64_t Ratio::bytes(int64_t width) {
   const int64_t weights = Network(width, config).size;
   int64_t units = 0;
   for (const int n : config.hidden) units += n;
-  // weights, their gradients, moments and averages, and those of an evaluator and of the best network; outputs, masks
-  // and derivatives of both sides' rows
+  // weights, gradients, moments and averages; an evaluator and the best network; outputs, masks and derivatives of both
+  // sides' rows
   return static_cast<int64_t>(sizeof(float)) * (7 * weights + 2 * config.batch * 5 * units);
 }
 
@@ -113,16 +113,17 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
   Fitted best{std::numeric_limits<double>::infinity(), 0, 0};
   std::vector<float> kept;
   double before = best.held_out_loss;  // best loss so far; a new one must be lower by `least`
-  int64_t since = 0;                   // steps without such a loss
+  int64_t since = 0;                   // steps without improvement
   Deadline until = config_.until;
   bool time = true;
   for (int epoch = 1; epoch <= most; ++epoch) {
     for (int64_t done = 0; done < per_epoch && (time = until.next());) {
       const int64_t ran = program->run(std::min<int64_t>(per_epoch - done, 50));
       if (program->step().bad >= 0)
-        throw Error(ErrorCode::numeric,
-                    "calibration met a value that is not finite.\n  `calibrate=marginals` or `calibrate=off` omits the "
-                    "density ratio.");
+        throw Error(
+            ErrorCode::numeric,
+            "training the density ratio gave NaN or infinity.\n  `calibrate=marginals` or `calibrate=off` omits the "
+            "density ratio.");
       done += ran;
       monitor.check_cancelled("ratio");
     }

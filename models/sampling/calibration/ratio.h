@@ -1,8 +1,8 @@
 // The density ratio p_real / p_model of a row, learned as a classifier of real rows against the model's (Azadi et al.,
-// Discriminator Rejection Sampling, ICLR 2019;
-// here a network trained for it, not the GAN's critic): its logit is ln of the ratio, both classes with equal weight.
+// Discriminator Rejection Sampling, ICLR 2019; here a separate network, not the GAN's critic): its logit is ln of the
+// ratio, both classes with equal weight.
 //   inputs → 256 → 256 → 1, leaky ReLU 0.2, dropout 0.35 · Adam 2e-3, batches of 512 rows of each side · keeps the
-//   average of the weights over the steps; stops when its held-out loss hardly falls any more
+//   average of the weights over the steps; stops when the held-out loss no longer decreases noticeably
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -40,12 +40,12 @@ struct RatioConfig {
   double slope = 0.2, dropout = 0.35, learning_rate = 2e-3, weight_decay = 1e-5;
   double average_decay = 0.999;
   int batch = 512;         // rows of each side
-  int64_t most_steps = 0;  // of training: the caller's budget
+  int64_t most_steps = 0;  // maximum training steps: the caller's budget
   int most_epochs = 40;
   int patience = 200;   // steps without a decrease of the held-out loss by `least`
   Deadline until = {};  // deadline of training, after the first steps
   double least = 5e-4;
-  std::string precision = "fp32";  // of the products of training (engine/run/precision.h)
+  std::string precision = "fp32";  // of matrix products in training (engine/run/precision.h)
 };
 
 class Ratio {
@@ -53,11 +53,11 @@ class Ratio {
   Ratio() = default;
   Ratio(std::shared_ptr<const Spans> spans, RatioConfig config);
 
-  // What training one for rows of that width takes of memory, at most.
+  // Upper bound of the memory for training a network on rows of that width.
   static int64_t bytes(int64_t width);
 
-  // Trains on real against model rows. The last `held_out` rows of each side are only for validation. Returns the final
-  // held-out loss (ln 2: indistinguishable).
+  // Trains on real against model rows. The last `held_out` rows of each side are used for validation only. Returns the
+  // final held-out loss (ln 2: indistinguishable).
   struct Fitted {
     double held_out_loss = 0;
     int64_t steps = 0;
@@ -66,7 +66,7 @@ class Ratio {
   Fitted fit(const RatioRows& real, const RatioRows& model, double held_out, uint64_t seed, Device& device, Team& team,
              const Monitor& monitor);
 
-  // Logits [n, 1] of n sparse rows, as part of a plan; store `weights` in its state "ratio".
+  // Logits [n, 1] of n sparse rows, recorded into a plan; store `weights` in its state "ratio".
   Var record(Recorder& r, Var index, Var value) const;
 
   // Logits of `rows`; a network may have many evaluators, each used by one thread at a time.
@@ -96,10 +96,10 @@ class Ratio {
     layers::Linear output;
 
     Network(int64_t in, const RatioConfig& config);
-    // Logits [rows, 1]; the dropout masks are the random tensors "mask.<masks>.<layer>", none without a name.
+    // Logits [rows, 1]; the dropout masks are the random tensors "mask.<masks>.<layer>"; no dropout without a name.
     Var operator()(Var rows, const std::string& masks = "") const { return output(hidden(rows, masks)); }
   };
-  // The program that trains it on random batches of the first rows of both sides; `steps` in all.
+  // The program that trains it for `steps` steps on random batches of the first rows of both sides.
   std::unique_ptr<Program> training(const RatioRows& real, const RatioRows& model, int64_t real_rows,
                                     int64_t model_rows, int64_t steps, const Target& target) const;
   Var gather(Recorder& r, const std::string& side, int64_t table_rows, Var row) const;

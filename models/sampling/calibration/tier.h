@@ -9,6 +9,6 @@ const char* name(Tier tier);                           // "off", "marginals", "f
 bool parse_tier(const std::string& text, Tier& tier);  // false: no such tier
 
 constexpr double kMinYield = 0.1;  // default minimum share of accepted candidates
-constexpr int kMaxTries = 64;      // candidates of a row; if none was accepted, the most likely one is the row
+constexpr int kMaxTries = 64;      // candidates per row; if none is accepted, the most likely one is used
 
 }  // namespace tessera

@@ -15,19 +15,19 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kBatch = 4096, kBlock = 1024;  // candidates made, and rows completed, at a time
-constexpr int64_t kMaxBatch = 1 << 15;           // of which what is given of each row has room
-constexpr int kNearestOf = 256;                  // candidates of a row where they cannot be weighed
-constexpr double kEmpty = 1e3;     // distance of a missing cell that is to be filled: more than all others
-constexpr uint32_t kResample = 1;  // the use of Purpose::propose; conditions that CTGAN asks for are use 0
+constexpr int64_t kBatch = 4096, kBlock = 1024;  // candidates generated, and rows completed, at a time
+constexpr int64_t kMaxBatch = 1 << 15;           // candidates; the given cells of their rows fit into memory
+constexpr int kNearestOf = 256;                  // candidates per row if the method cannot weight them
+constexpr double kEmpty = 1e3;     // distance of a missing cell that must be filled: larger than all others
+constexpr uint32_t kResample = 1;  // use of Purpose::propose; CTGAN's conditions are use 0
 
-// What is kept of the candidates of one row: the one that is taken if there are no more, and sums of their weights.
+// State of one row's candidates: the current choice, and sums of their weights.
 struct Row {
   bool leads = false, done = false;
-  bool whole = false;       // nothing is to be drawn
-  int tried = 0, kept = 0;  // candidates, and those that keep all rules
-  int empty = 0;            // of the one that is taken, cells that are to be filled and are missing
-  // Of each code, the nearest candidate that fills such a cell.
+  bool whole = false;       // all cells are given
+  int tried = 0, kept = 0;  // candidates, and those that satisfy all rules
+  int empty = 0;            // cells of the current choice that must be filled and are missing
+  // For each code, the nearest candidate that fills such a cell.
   struct Donor {
     double near = -INFINITY;
     int32_t code = 0;
@@ -124,7 +124,7 @@ class Given : public GivenStream {
   }
   RowGenerator& source() const { return generator_ != nullptr ? *generator_ : *plain_; }
 
-  // The next candidates of the rows that need more of them: of each as many again as it has.
+  // The next candidates of the rows that need more: the number is doubled in each round.
   std::vector<Candidate> candidates_of(std::vector<Row>& rows, int64_t first) const {
     std::vector<Candidate> out;
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -154,7 +154,7 @@ class Given : public GivenStream {
       add(rows[static_cast<size_t>(candidates[k].row - first)], candidates[k], weights[k], empty[k],
           codes.data() + static_cast<int64_t>(k) * code_width_, alphas.data() + static_cast<int64_t>(k) * alpha_width_,
           nearest);
-    for (const Candidate& c : candidates) settle(rows[static_cast<size_t>(c.row - first)]);
+    for (const Candidate& c : candidates) choose(rows[static_cast<size_t>(c.row - first)]);
   }
 
   void run(std::span<const Candidate> candidates, std::vector<int32_t>& codes, std::vector<float>& alphas) {
@@ -172,8 +172,8 @@ class Given : public GivenStream {
     alphas = program_->read<float>(program_->find("alphas"));
   }
 
-  // Candidates that break a rule with the given cells weigh nothing; where a method weighs none, what counts is how far
-  // a candidate is from the given cells.
+  // Candidates that break a rule with the given cells have weight 0; if the method has no weights, the distance to the
+  // given cells decides.
   void check(std::span<const Candidate> candidates, const std::vector<int32_t>& codes, const std::vector<float>& alphas,
              bool nearest, std::vector<double>& weights, std::vector<int>& empty) {
     constexpr int64_t kSlice = 256;
@@ -204,7 +204,7 @@ class Given : public GivenStream {
     });
   }
 
-  // A candidate of a row; the likeliest of the keys ln w + Gumbel noise is one drawn by weight, whatever comes later.
+  // Adds a candidate of a row; the largest key ln w + Gumbel noise is a draw by weight, whatever comes later.
   void add(Row& r, const Candidate& c, double log_weight, int empty, const int32_t* codes, const float* alphas,
            bool nearest) const {
     ++r.tried;
@@ -226,7 +226,7 @@ class Given : public GivenStream {
         r.donors[k] = {near, codes[k], cells_.alpha_of(k) < 0 ? 0 : alphas[cells_.alpha_of(k)]};
   }
 
-  // Cells that the nearest candidate lacks become those of the nearest one that has them, unless this breaks a rule.
+  // Cells that the nearest candidate lacks are taken from the nearest one that has them, unless this breaks a rule.
   void fill(std::vector<Row>& rows, int64_t first) const {
     for (size_t i = 0; i < rows.size(); ++i) {
       Row& r = rows[i];
@@ -240,7 +240,7 @@ class Given : public GivenStream {
         codes[k] = donor.code;
         if (const int alpha = cells_.alpha_of(k); alpha >= 0) alphas[static_cast<size_t>(alpha)] = donor.alpha;
       }
-      codes.push_back(0), alphas.push_back(0);  // memory that pointers may be offset into
+      codes.push_back(0), alphas.push_back(0);  // pointers may be offset into this memory
       const Candidate taken{row, r.attempt};
       Table filled = decode({&taken, 1}, codes.data(), alphas.data());
       restore(filled, {row});
@@ -250,12 +250,12 @@ class Given : public GivenStream {
     }
   }
 
-  void settle(Row& r) const {
+  void choose(Row& r) const {
     if (!model_->learned() || r.tried >= most() || (r.whole && options_.completes)) r.done = true;
     else if (r.leads) r.done = r.kept > 0;
     else r.done = generator_ != nullptr && ends_a_round(r.tried) && 2 * r.effective() >= first_candidates();
   }
-  // A row is looked at where a round ends, however its candidates fall into batches.
+  // A row is checked at the end of a round, however its candidates are split into batches.
   bool ends_a_round(int tried) const {
     const int first = first_candidates();
     return tried >= first && tried % first == 0 && (tried / first & (tried / first - 1)) == 0;
@@ -263,7 +263,7 @@ class Given : public GivenStream {
   int most() const { return generator_ != nullptr ? options_.most_candidates : kNearestOf; }
   int first_candidates() const { return generator_ != nullptr ? generator_->first_candidates() : kNearestOf; }
 
-  // Rows of the model.
+  // Decodes candidates to rows of the model.
   Table decode(std::span<const Candidate> candidates, const int32_t* codes, const float* alphas) const {
     std::vector<int64_t> ids;
     std::vector<int32_t> tries;
@@ -272,7 +272,7 @@ class Given : public GivenStream {
                                   tries.data(), 0, nullptr,
                                   options_.completes ? Encoder::Identifiers::all : Encoder::Identifiers::as_fitted);
   }
-  // They become rows of the table in which what follows from other columns follows from the given cells of these.
+  // Turns them into rows of the table; columns computed by rules use the given cells.
   void restore(Table& rows, const std::vector<int64_t>& of) const {
     cells_.put(rows, of);
     columns_.restore(rows);
@@ -289,19 +289,20 @@ class Given : public GivenStream {
       if (r.kept == 0 && r.key > -INFINITY && !r.whole && ++report_.broken == 1)
         report_.first_broken = cells_.place(row);
       if (!(r.key > -INFINITY))
-        throw Error(ErrorCode::condition,
-                    fmt::format("{}: none of {} candidates has the given cells{} keeps the rules of the table{}.\n  "
-                                "Leave more of its cells empty (the model's description lists the rules){}.",
-                                cells_.place(row), r.tried, options_.where.empty() ? " and" : ",",
-                                options_.where.empty() ? "" : " and meets `where`",
-                                options_.where.empty()  ? ""
-                                : generator_ == nullptr ? ", or ask for less"
-                                                        : ", ask for less, or give more `max_candidates`"));
+        throw Error(
+            ErrorCode::condition,
+            fmt::format("{}: none of {} candidates with the given cells{} satisfies the rules of the table{}.\n  "
+                        "Leave more of its cells empty (the model's description lists the rules){}.",
+                        cells_.place(row), r.tried, options_.where.empty() ? " and" : ",",
+                        options_.where.empty() ? "" : " and `where`",
+                        options_.where.empty()  ? ""
+                        : generator_ == nullptr ? ", or loosen the condition"
+                                                : ", loosen the condition, or allow more `max_candidates`"));
       candidates.push_back({row, r.attempt}), of.push_back(row);
       codes.insert(codes.end(), r.codes.begin(), r.codes.end());
       alphas.insert(alphas.end(), r.alphas.begin(), r.alphas.end());
     }
-    codes.resize(codes.size() + 1), alphas.resize(alphas.size() + 1);  // memory that pointers may be offset into
+    codes.resize(codes.size() + 1), alphas.resize(alphas.size() + 1);  // pointers may be offset into this memory
     Table out = decode(candidates, codes.data(), alphas.data());
     restore(out, of);
     rules_.put_given(out, of);
@@ -320,7 +321,7 @@ class Given : public GivenStream {
     }
   }
 
-  // ln of what a candidate weighs for each rule that it breaks, where none may be refused
+  // log weight of a candidate per broken rule, if none may be rejected
   static constexpr double kBroken = -1e6;
 
   std::shared_ptr<const RowModel> model_;
@@ -331,8 +332,8 @@ class Given : public GivenStream {
   KnownCells cells_;
   KeptRules rules_;
   std::unique_ptr<RowMethod> method_;
-  std::unique_ptr<GivenGenerator> generator_;  // null: the method has none
-  std::unique_ptr<RowGenerator> plain_;        // then
+  std::unique_ptr<GivenGenerator> generator_;  // null: the method has none, and plain_ is used
+  std::unique_ptr<RowGenerator> plain_;        // without generator_
   std::unique_ptr<Program> program_;
   int64_t batch_ = kBatch, width_ = 0, code_width_ = 0, alpha_width_ = 0, next_ = 0;
   std::vector<int32_t> identity_;

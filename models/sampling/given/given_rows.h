@@ -1,7 +1,7 @@
-// Rows with given cells: row i of the result keeps the given cells of row i, and the others are drawn from the
-// model's law under them. A row's candidates all show the given cells; one of them is taken with the probability of its
-// weight (sampling importance resampling, Rubin 1987), so the law is exact in the limit of many effective candidates.
-// Row i depends on (model, seed, what is given of it, i) only.
+// Rows with given cells: row i of the result keeps the given cells of row i; the others are drawn from the model's
+// conditional distribution. All candidates of a row have the given cells; one of them is drawn by weight (sampling
+// importance resampling, Rubin 1987), so the distribution is exact in the limit of many effective candidates. Row i
+// depends only on (model, seed, its given cells, i).
 #pragma once
 #include <memory>
 #include <string>
@@ -13,24 +13,24 @@ namespace tessera {
 
 struct GivenOptions {
   uint64_t seed = 0;
-  int batch = 0;                     // candidates made at a time; 0: chosen. Never changes a row
-  int most_candidates = 1024;        // of a row
+  int batch = 0;                     // candidates generated at a time; 0: automatic. Does not affect rows
+  int most_candidates = 1024;        // per row
   bool completes = false;            // KnownCellsOptions::completes
-  std::shared_ptr<Device> device{};  // null: the processor
+  std::shared_ptr<Device> device{};  // null: the CPU
   std::string precision = "fp32";
-  std::string where;                                // that every row meets, the given cells included; "": nothing
-  std::function<std::string(int64_t row)> place{};  // of a row, for messages; null: "row 3"
+  std::string where;                                // condition on every row, including its given cells; "": none
+  std::function<std::string(int64_t row)> place{};  // the place of a row for messages; null: "row 3"
 };
 
 struct GivenReport {
   int64_t rows = 0, candidates = 0;
-  double effective = 0;        // candidates, mean over the rows that were resampled: (Σ w)² / Σ w²
-  int64_t resampled = 0;       // rows whose candidates did not all weigh the same
-  int64_t few = 0;             // of them, rows with fewer than kFewEffective effective candidates
-  std::vector<int64_t> empty;  // by column of the table: cells that were to be drawn and are missing in all candidates
-  int64_t broken = 0;  // completed rows of which no candidate keeps all rules; the one that breaks fewest is taken
+  double effective = 0;        // effective candidates (Σ w)² / Σ w², mean over resampled rows
+  int64_t resampled = 0;       // rows whose candidates had different weights
+  int64_t few = 0;             // those with fewer than kFewEffective effective candidates
+  std::vector<int64_t> empty;  // by column of the table: cells that should be drawn but are missing in all candidates
+  int64_t broken = 0;          // completed rows whose candidates all break a rule; the one that breaks fewest is used
   std::string first_broken{};  // the place of the first
-  bool nearest = false;        // the method cannot weigh candidates: the nearest one was taken
+  bool nearest = false;        // the method has no weights: the nearest candidate was used
   static constexpr double kFewEffective = 4;
 };
 
@@ -38,12 +38,12 @@ class GivenStream {
  public:
   virtual ~GivenStream() = default;
   virtual const Table& schema() const = 0;
-  // false: no more rows. Throws Error(condition) with the place of a row of which no candidate keeps the table's rules.
+  // false: no more rows. Throws Error(condition) with the place of a row whose candidates all break a rule.
   virtual bool next(Table& batch) = 0;
   virtual GivenReport report() const = 0;
 };
 
-// What `given` may hold: KnownCells. team and monitor outlive the stream.
+// For the contents of `given` see KnownCells. team and monitor must outlive the stream.
 std::unique_ptr<GivenStream> open_given(std::shared_ptr<const RowModel> model, Table given, const GivenOptions& options,
                                         Team& team, const Monitor& monitor);
 

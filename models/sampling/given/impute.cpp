@@ -17,16 +17,16 @@
 namespace tessera {
 namespace {
 
-// Cells of one column of the file, and how a filled one is written.
+// Cells of one column of the file, and how filled cells are written.
 struct FileColumn {
   size_t field = 0;
-  const Column* read = nullptr;  // as the file has it
-  size_t drawn = 0;              // its column in the rows that are drawn
+  const Column* read = nullptr;  // the column of the file
+  size_t drawn = 0;              // its column in the drawn rows
 };
 
 std::string filled_text(const Column& drawn, const Column& read, size_t row) {
   std::string text;
-  // Whole numbers alone show neither the mark of the file's column nor its digits.
+  // Integers alone show neither the decimal mark of the file's column nor its digits.
   const bool shows_digits = drawn.type != ColumnType::decimal || read.decimals > 0 || drawn.decimals == 0;
   const bool has_numbers = is_numeric(read.type) && read.type == drawn.type && shows_digits;
   if (is_numeric(drawn.type))
@@ -35,7 +35,7 @@ std::string filled_text(const Column& drawn, const Column& read, size_t row) {
   return text;
 }
 
-// Copies the file and puts cells into it.
+// Copies the file and inserts cells.
 class Copy {
  public:
   explicit Copy(const RawRows& file) : file_(file), at_(file.begin()) {}
@@ -44,7 +44,7 @@ class Copy {
     out_.append(at_, field.data);
     std::string written;
     append_field(text, file_.delimiter(), written, field.quoted);
-    if (field.quoted) out_ += std::string_view(written).substr(1, written.size() - 2);  // its quotes are there
+    if (field.quoted) out_ += std::string_view(written).substr(1, written.size() - 2);  // the quotes are already there
     else out_ += written;
     at_ = field.data + field.size;
   }
@@ -55,11 +55,11 @@ class Copy {
 
  private:
   const RawRows& file_;
-  const char* at_;  // what stands before it is copied
+  const char* at_;  // everything before it is copied
   std::string out_;
 };
 
-// Says which cells nothing fills.
+// Reports cells that no candidate fills.
 void note_empty(const GivenReport& report, const std::vector<FileColumn>& columns, const Monitor& monitor) {
   int64_t cells = 0;
   std::string of;
@@ -69,18 +69,18 @@ void note_empty(const GivenReport& report, const std::vector<FileColumn>& column
       of += fmt::format("{}\"{}\" {}", of.empty() ? "" : ", ", c.read->name, n);
     }
   if (cells > 0)
-    notice(monitor,
-           fmt::format("{} cell{} empty, as no candidate of {} fills {}: {}.", cells, cells == 1 ? " stays" : "s stay",
-                       cells == 1 ? "its row" : "their rows", cells == 1 ? "it" : "them", of));
+    notice(monitor, fmt::format("{} cell{} empty, because no candidate of {} fills {}: {}.", cells,
+                                cells == 1 ? " stays" : "s stay", cells == 1 ? "its row" : "their rows",
+                                cells == 1 ? "it" : "them", of));
 }
 
-// Says which rows break a rule.
+// Reports rows that break a rule.
 void note_broken(const GivenReport& report, const Monitor& monitor) {
   if (report.broken == 0) return;
   notice(monitor,
-         fmt::format("{} a rule of the table, the first at {}: none of their candidates keeps all rules with the given "
-                     "cells, and the one that breaks the fewest was taken. Correct or empty their cells (the model's "
-                     "description lists the rules), or give more `max_candidates`.",
+         fmt::format("{} a rule of the table, the first at {}: no candidate satisfies all rules with the given "
+                     "cells, and the one that breaks the fewest was used. Correct or empty their cells (the model's "
+                     "description lists the rules), or allow more `max_candidates`.",
                      report.broken == 1 ? "1 completed row breaks" : grouped(report.broken) + " completed rows break",
                      report.first_broken));
 }
@@ -90,7 +90,7 @@ void note_broken(const GivenReport& report, const Monitor& monitor) {
 Table read_given(const RowModel& model, CsvOptions csv, bool others, Team& team, const Monitor& monitor) {
   const Table schema = model.schema();
   csv.like = &schema;
-  csv.more_columns = true;  // messages name the model's columns, not those of another table
+  csv.more_columns = true;  // messages name the model's columns
   csv.fewer_columns = true;
   Table read = csv_read(csv, team, monitor);
   if (others) return read;
@@ -113,9 +113,10 @@ Imputed impute(std::shared_ptr<const RowModel> model, const CsvOptions& csv, con
                GivenOptions options, Team& team, const Monitor& monitor) {
   const Table read = read_given(*model, csv, true, team, monitor);
   RawRows raw(csv.path, read.dialect, read.rows, monitor);
-  if (raw.is_json()) throw Error(ErrorCode::usage, csv.path + ": only CSV files are completed in place.");
+  if (raw.is_json()) throw Error(ErrorCode::usage, csv.path + ": only CSV files can be completed in place.");
   if (raw.names().empty())
-    throw Error(ErrorCode::data, csv.path + ": the file has no header, so its columns are not known to the model.");
+    throw Error(ErrorCode::data,
+                csv.path + ": the file has no header, so its columns cannot be matched to the model's.");
   const Table schema = model->schema();
   Table given;
   given.rows = read.rows;

@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kTolerance = 1e-9;  // of what rules compute
+constexpr double kTolerance = 1e-9;  // of computed columns
 
 }  // namespace
 
@@ -44,7 +44,7 @@ KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const K
     }
 }
 
-// No candidate of a row meets a term that the row's given cells decide otherwise.
+// Rejects rows whose given cells contradict a term: no candidate could satisfy it.
 void KeptRules::check_given() const {
   const Table& given = cells_.table();
   for (const WhereTerm& term : where_.terms) {
@@ -62,8 +62,8 @@ void KeptRules::check_given() const {
       }
       throw Error(
           ErrorCode::condition,
-          fmt::format("{}: the given cells contradict `where`, \"{}\": {}.\n  Change the cells or the condition: "
-                      "nothing was sampled.",
+          fmt::format("{}: the given cells contradict `where`, \"{}\": {}.\n  Change the cells or the condition. "
+                      "Nothing was sampled.",
                       cells_.place(i), term.text, cells));
     }
   }
@@ -73,10 +73,10 @@ std::vector<int> KeptRules::broken(Table rows, const std::vector<int64_t>& of, b
   std::vector<int> count(of.size(), 0);
   if (!any()) return count;
   if (settled)
-    for (const int c : cells_.unsettled()) {
+    for (const int c : cells_.undecided()) {
       const Column &given = cells_.table().columns[static_cast<size_t>(c)],
                    &drawn = rows.columns[static_cast<size_t>(c)];
-      if (is_numeric(given.type) && columns_.source(c) < 0) continue;  // the rules decide
+      if (is_numeric(given.type) && columns_.source(c) < 0) continue;  // rules compute it
       for (size_t i = 0; i < of.size(); ++i)
         if (!given.is_missing(of[i]) && !same_cell(given, of[i], drawn, static_cast<int64_t>(i), kTolerance))
           ++count[i];
@@ -88,7 +88,7 @@ std::vector<int> KeptRules::broken(Table rows, const std::vector<int64_t>& of, b
     match_where(rule, rows, breaks, failed);
     for (size_t i = 0; i < count.size(); ++i) count[i] += breaks[i] != 0 ? 1 : 0;
   }
-  // What follows from the other columns is what stands there.
+  // Columns that rules compute from others are recomputed.
   Table again = rows;
   model_.rules.reduce(again, team);
   columns_.restore(again);

@@ -23,7 +23,7 @@ Column empty_like(const Column& head, int64_t rows) {
   return c;
 }
 
-// The number that a column can hold at x or next to it.
+// The number nearest to x that the column can hold.
 double nearest(const Encoder::Reach& reach, double x) {
   const double inside = std::clamp(x, reach.low, reach.high);
   if (reach.only.empty()) return inside;
@@ -46,7 +46,7 @@ void put_cells(const Table& given, Table& rows, const std::vector<int64_t>& of) 
   for (size_t c = 0; c < rows.columns.size(); ++c) {
     const Column& from = given.columns[c];
     Column& to = rows.columns[c];
-    std::vector<int32_t> code(from.values.size(), -1);  // of the given texts among those of the rows
+    std::vector<int32_t> code(from.values.size(), -1);  // codes of the given texts among those of the rows
     for (size_t i = 0; i < of.size(); ++i) {
       if (from.is_missing(of[i])) continue;
       const auto at = static_cast<size_t>(of[i]);
@@ -68,7 +68,7 @@ void put_cells(const Table& given, Table& rows, const std::vector<int64_t>& of) 
 void unknown_column(const std::string& column, const Table& schema, const std::string& file) {
   std::vector<std::string> names;
   for (const Column& c : schema.columns) names.push_back(c.name);
-  throw Error(ErrorCode::usage, fmt::format("{}: column \"{}\" is none of the model's {}. Nearest: {}.", file, column,
+  throw Error(ErrorCode::usage, fmt::format("{}: column \"{}\" is not one of the model's {}.{}", file, column,
                                             names.size(), nearest_names(column, names)));
 }
 
@@ -87,7 +87,7 @@ void KnownCells::refuse(int64_t row, const std::string& why) const {
   throw Error(ErrorCode::data, fmt::format("{}: {}", options_.place(row), why));
 }
 
-// The columns of the table in its order; those that were not given hold nothing.
+// Arranges the columns in the order of the table; columns that were not given are missing.
 void KnownCells::arrange(Table given) {
   for (const Column& c : given.columns)
     if (columns_.table().find(c.name) == nullptr) unknown_column(c.name, columns_.table(), options_.place(-1));
@@ -101,13 +101,13 @@ void KnownCells::arrange(Table given) {
     if (is_numeric(found->type) != is_numeric(head.type)) {
       const bool empty = std::all_of(found->codes.begin(), found->codes.end(), [](int32_t c) { return c < 0; });
       if (is_numeric(found->type) || !empty)
-        throw Error(ErrorCode::data, fmt::format("{}: column \"{}\" is of type {}, and of type {} in the model.",
+        throw Error(ErrorCode::data, fmt::format("{}: column \"{}\" has the type {}, but {} in the model.",
                                                  options_.place(-1), head.name, name(found->type), name(head.type)));
       table_.columns.push_back(empty_like(head, given.rows));
       continue;
     }
     if (found->type != head.type && (is_instant(*found) || is_instant(head)))
-      throw Error(ErrorCode::data, fmt::format("{}: column \"{}\" is of type {}, and of type {} in the model.",
+      throw Error(ErrorCode::data, fmt::format("{}: column \"{}\" has the type {}, but {} in the model.",
                                                options_.place(-1), head.name, name(found->type), name(head.type)));
     Column c = head;
     c.numbers = std::move(found->numbers), c.codes = std::move(found->codes), c.values = std::move(found->values);
@@ -115,8 +115,8 @@ void KnownCells::arrange(Table given) {
   }
 }
 
-// The smallest and the largest number of a column that a column of the model decides: as they are learned, and as rules
-// show them, such as rounded to whole minutes.
+// The smallest and the largest number of a column that one column of the model decides: as learned, and as rules show
+// them, for example rounded to whole minutes.
 Column KnownCells::ends_of(int column, int source) const {
   const Encoder::Reach reach = model_.encoder.reach(source);
   Table rows = columns_.first_levels(2);
@@ -135,7 +135,7 @@ Column KnownCells::ends_of(int column, int source) const {
   return ends;
 }
 
-// Every given cell is one that the model can show.
+// Checks that the model can generate every given cell.
 void KnownCells::check_cells(int column) {
   const Column& c = table_.columns[static_cast<size_t>(column)];
   const int source = columns_.source(column);
@@ -151,7 +151,7 @@ void KnownCells::check_cells(int column) {
       const int32_t code = c.codes[static_cast<size_t>(i)];
       if (code < 0 || strange[static_cast<size_t>(code)] == 0) continue;
       if (!options_.completes)
-        refuse(i, fmt::format("column \"{}\" holds {}, which the model has not seen among its {} value{}. Nearest: {}.",
+        refuse(i, fmt::format("column \"{}\" holds {}, which is not one of the {} value{} known to the model.{}",
                               c.name, cell_text(c, i), known.size(), known.size() == 1 ? "" : "s",
                               nearest_names(c.values[static_cast<size_t>(code)], known)));
       ignored[static_cast<size_t>(i)] = 1;
@@ -167,10 +167,11 @@ void KnownCells::check_cells(int column) {
     if (x >= ends.numbers[0] && x <= ends.numbers[1]) continue;
     const std::vector<char>& solved = solved_[static_cast<size_t>(column)];
     const bool follows = !solved.empty() && solved[static_cast<size_t>(i)] != 0;
-    refuse(i, fmt::format("column \"{}\" {} {}, and in the model {} to {}.\n  Give a number between them, or leave the "
-                          "cell empty.",
-                          c.name, follows ? "follows from the given cells, as" : "holds", cell_text(c, i),
-                          cell_text(ends, 0), cell_text(ends, 1)));
+    refuse(i,
+           fmt::format("column \"{}\" {} {}, but in the model its range is {} to {}.\n  Give a number in the range, or "
+                       "leave the cell empty.",
+                       c.name, follows ? "follows from the given cells, as" : "holds", cell_text(c, i),
+                       cell_text(ends, 0), cell_text(ends, 1)));
   }
 }
 
@@ -188,13 +189,14 @@ void KnownCells::take_combinations(int column, const std::vector<int>& parts) {
   for (int64_t i = 0; i < rows(); ++i) kept.of_row.push_back(levels_with(kept, i));
 }
 
-// Null: the row gives none of the parts.
+// Null: the row has none of the parts.
 const std::vector<char>* KnownCells::levels_with(Combinations& c, int64_t row) const {
   std::string key;
   for (const int part : c.parts) {
     const Column& given = table_.columns[static_cast<size_t>(part)];
-    const bool told = !given.is_missing(row) && ignored_[static_cast<size_t>(part)][static_cast<size_t>(row)] == 0;
-    key += told ? cell_text(given, row) : "";
+    const bool given_here =
+        !given.is_missing(row) && ignored_[static_cast<size_t>(part)][static_cast<size_t>(row)] == 0;
+    key += given_here ? cell_text(given, row) : "";
     key += '\x1f';
   }
   if (key.find_first_not_of('\x1f') == std::string::npos) return nullptr;
@@ -215,12 +217,12 @@ const std::vector<char>* KnownCells::levels_with(Combinations& c, int64_t row) c
       if (!given.is_missing(row))
         together += fmt::format("{}\"{}\" {}", together.empty() ? "" : ", ", given.name, cell_text(given, row));
     }
-    refuse(row, fmt::format("{} do not occur together: the columns have fixed combinations.", together));
+    refuse(row, fmt::format("{} do not occur together, and the columns have fixed combinations.", together));
   }
   return &c.known.emplace(std::move(key), std::move(left)).first->second;
 }
 
-// The layout's choices, and the columns that are given by a mask or not at all.
+// Lays out the choices, and the columns that are given by a mask or not at all.
 void KnownCells::lay_out() {
   int alpha = 0;
   for (const Span& span : model_.encoder.layout().spans) {
@@ -245,13 +247,13 @@ void KnownCells::lay_out() {
     for (Choice& choice : choices_)
       if (choice.column == static_cast<int>(j)) choice.combinations = static_cast<int>(combinations_.size());
     take_combinations(static_cast<int>(j), parts);
-    unsettled_.insert(unsettled_.end(), parts.begin(), parts.end());
+    undecided_.insert(undecided_.end(), parts.begin(), parts.end());
   }
   for (size_t c = 0; c < table_.columns.size(); ++c)
-    if (columns_.source(static_cast<int>(c)) < 0) unsettled_.push_back(static_cast<int>(c));
+    if (columns_.source(static_cast<int>(c)) < 0) undecided_.push_back(static_cast<int>(c));
 }
 
-// The given cells as codes. Cells that are not given hold a value that is never read.
+// Encodes the given cells. Cells that are not given hold a value that is never read.
 void KnownCells::encode(Team& team) {
   lay_out();
   Table reduced = table_;
@@ -259,8 +261,8 @@ void KnownCells::encode(Team& team) {
     for (size_t i = 0; i < ignored_[c].size(); ++i)
       if (ignored_[c][i] != 0) reduced.columns[c].set_missing(i);
   model_.rules.reduce(reduced, team);
-  learnt_ = reduced;
-  std::vector<std::vector<char>> told(reduced.columns.size());
+  learned_ = reduced;
+  std::vector<std::vector<char>> given_here(reduced.columns.size());
   for (size_t j = 0; j < reduced.columns.size(); ++j) {
     Column& c = reduced.columns[j];
     const Column& head = columns_.learned().columns[j];
@@ -273,17 +275,17 @@ void KnownCells::encode(Team& team) {
     if (!is_numeric(c.type)) c.values.push_back(head.values.empty() ? "" : head.values.front());
     for (int64_t i = 0; i < c.size(); ++i) {
       const auto at = static_cast<size_t>(i);
-      told[j].push_back(!c.is_missing(i) && !combined && reach.present ? 1 : 0);
+      given_here[j].push_back(!c.is_missing(i) && !combined && reach.present ? 1 : 0);
       if (is_numeric(c.type)) {
         double& x = c.numbers[at];
         const bool known = reach.only.empty() ? x >= reach.low && x <= reach.high
                                               : std::binary_search(reach.only.begin(), reach.only.end(), x);
-        if (told[j].back() != 0 && !known && !itself) told[j].back() = 0;  // the rules decide
-        x = told[j].back() == 0 ? any : nearest(reach, x);
-      } else if (told[j].back() == 0) {
+        if (given_here[j].back() != 0 && !known && !itself) given_here[j].back() = 0;  // rules compute it
+        x = given_here[j].back() == 0 ? any : nearest(reach, x);
+      } else if (given_here[j].back() == 0) {
         c.codes[at] = head.values.empty() ? -1 : static_cast<int32_t>(c.values.size()) - 1;
       }
-      if (told[j].back() == 0) learnt_.columns[j].set_missing(at);
+      if (given_here[j].back() == 0) learned_.columns[j].set_missing(at);
     }
   }
   const EncodedTable codes = model_.encoder.encode(std::move(reduced), team, Monitor{});
@@ -291,7 +293,7 @@ void KnownCells::encode(Team& team) {
   position_.assign(codes.alphas.begin(), codes.alphas.end());
   for (int64_t i = 0; i < rows(); ++i)
     for (size_t k = 0; k < choices_.size(); ++k)
-      if (told[static_cast<size_t>(choices_[k].column)][static_cast<size_t>(i)] == 0)
+      if (given_here[static_cast<size_t>(choices_[k].column)][static_cast<size_t>(i)] == 0)
         code_[static_cast<size_t>(i) * choices_.size() + k] = -1;
 }
 
@@ -325,7 +327,7 @@ void KnownCells::write(int64_t row, float* levels, float* alphas, float* known) 
       own[code] = 0;
       if (c.alpha >= 0 && code < c.modes) known[c.alpha] = 1;
     } else if (left != nullptr) {
-      // values without a level of their own share the level after the last that has one
+      // values without their own level share the level after the last
       const int rare = static_cast<int>(model_.encoder.levels(c.column));
       std::fill_n(own, c.width, kImpossible);
       for (size_t v = 0; v < left->size(); ++v)

@@ -12,13 +12,13 @@ namespace tessera {
 namespace {
 
 constexpr int kMaxSteps = 40;
-constexpr double kMet = 1.0 / 256;  // share of a column's range that enough of 1,024 candidates meet
+constexpr double kMet = 1.0 / 256;  // share of a column's range that contains enough of 1,024 candidates
 
 // How a column is computed.
 struct Chain {
   std::string target;
-  std::vector<const TableRule*> rules;  // in the order in which they restore
-  std::vector<std::string> leaves;      // columns that they start from
+  std::vector<const TableRule*> rules;  // in the order of restoring
+  std::vector<std::string> leaves;      // their input columns
 };
 
 class Solver {
@@ -29,8 +29,8 @@ class Solver {
       if (f.rule->makes() == TableRule::Makes::values) rules_.push_back({f.rule.get(), f.rule->columns(given)});
   }
 
-  // What leaves one number first, then what leaves more and more of them; and from one column to the next before whole
-  // chains of them.
+  // Solves first what leaves one number, then what leaves increasingly many; and single columns before whole chains of
+  // columns.
   std::vector<std::vector<char>> run() {
     for (const double most : {0.0, kMet / 4096, kMet / 64, kMet})
       for (const bool whole : {false, true}) {
@@ -69,7 +69,7 @@ class Solver {
     add(chain.rules, c.rule);
   }
 
-  // Rows that lack this leaf alone.
+  // Rows in which only this leaf is missing.
   std::vector<int64_t> rows_of(const Chain& chain, const std::string& leaf) const {
     const Column &target = column_of(given_, chain.target), &lacking = column_of(given_, leaf);
     std::vector<const Column*> others;
@@ -130,7 +130,7 @@ class Solver {
     bool any = false;
     for (size_t i = 0; i < n; ++i) {
       const auto row = static_cast<size_t>(rows[i]);
-      const double width = unit_of(target) / std::abs(slope[i]);  // of the numbers that the given one is computed from
+      const double width = unit_of(target) / std::abs(slope[i]);  // of the range of numbers that give the same result
       const bool one = width <= 1.0001 * unit_of(to);
       const bool few = known && width <= most_ * (high - low) && at_seen[i] == target.numbers[row];
       if (done[i] != 1 || !(one || few)) continue;
@@ -141,7 +141,7 @@ class Solver {
     return any;
   }
 
-  // Numbers as rules show them, such as whole minutes.
+  // Numbers as rules show them, for example as whole minutes.
   std::vector<double> shown(const std::string& leaf, const std::vector<double>& x) const {
     const int source = columns_.source(place_of(given_, leaf));
     if (source < 0 || !is_numeric(columns_.learned().columns[static_cast<size_t>(source)].type)) return x;
@@ -151,7 +151,7 @@ class Solver {
     return column_of(rows, leaf).numbers;
   }
 
-  // What is computed from a date and a time of day, a time or the seconds since 1970, says both.
+  // A date and time, or seconds since 1970, computed from a date and a time of day determines both.
   bool split(const Chain& chain) {
     if (chain.leaves.size() != 2 || !is_numeric(column_of(given_, chain.target).type)) return false;
     const bool first = column_of(given_, chain.leaves[0]).type == ColumnType::date;
@@ -186,11 +186,11 @@ class Solver {
 
   struct Range {
     double low, high;
-    bool known;  // all numbers of it can be drawn
+    bool known;  // all of its numbers can be drawn
   };
   Range range_of(const std::string& leaf) const {
     int source = columns_.source(place_of(given_, leaf));
-    if (source < 0) source = place_of(columns_.learned(), leaf);  // what others decide too
+    if (source < 0) source = place_of(columns_.learned(), leaf);  // also decided by others
     if (source < 0 || !is_numeric(columns_.learned().columns[static_cast<size_t>(source)].type))
       return {1, 1000, false};
     const Encoder::Reach reach = model_.encoder.reach(source);
@@ -202,7 +202,7 @@ class Solver {
     return digits == kAllDigits ? 0 : std::pow(10.0, -digits);
   }
 
-  // The target of rows whose leaf is x.
+  // The target column of rows whose leaf is x.
   std::vector<double> computed(const Chain& chain, const std::string& leaf, const std::vector<int64_t>& rows,
                                const std::vector<double>& x) const {
     Table trial;
@@ -232,7 +232,7 @@ class Solver {
   Table& given_;
   std::vector<std::vector<char>> solved_;
   std::vector<Computed> rules_;
-  double most_ = 0;  // share of a column's range that a number may be one of
+  double most_ = 0;  // largest share of a column's range that is treated as one number
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Given cells solved for what they are computed from: dt of `utc = dt - 2 / 24` where utc is given, extras of
-// `total = items + extras` where both others are.
+// Solves given computed cells for their inputs: dt of `utc = dt - 2 / 24` if utc is given, extras of
+// `total = items + extras` if both others are given.
 #pragma once
 #include <vector>
 
@@ -7,9 +7,9 @@
 
 namespace tessera {
 
-// `given` has all columns of the table; a missing cell is to be drawn. Where a rule computes a given cell from cells of
-// which one is missing, that one is written into `given`. It stays missing where rounding of the computed cell leaves
-// so wide a range that drawn candidates meet it.
+// `given` has all columns of the table; a missing cell will be drawn. If a rule computes a given cell from cells of
+// which one is missing, that cell is written into `given`. It stays missing if rounding of the computed cell leaves a
+// range so wide that drawn candidates fall into it.
 // Returns [column][row], 1: the cell was written; an empty column has none.
 std::vector<std::vector<char>> solve_cells(const RowModel& model, const ShownColumns& columns, Table& given);
 

@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kMostRows = 1e9;
+constexpr double kMaxGivenRows = 1e9;
 
 }  // namespace
 
@@ -24,8 +24,8 @@ Table balanced_rows(const RowModel& model, const std::string& column, int64_t co
   for (const Column& c : columns.table().columns) names.push_back(c.name);
   const auto found = std::find(names.begin(), names.end(), column);
   if (found == names.end())
-    throw Error(ErrorCode::condition, fmt::format("`balance`: the model has no column \"{}\". Nearest: {}.", column,
-                                                  nearest_names(column, names)));
+    throw Error(ErrorCode::condition,
+                fmt::format("`balance`: the model has no column \"{}\".{}", column, nearest_names(column, names)));
   const auto at = static_cast<int>(found - names.begin());
   Column c = columns.table().columns[static_cast<size_t>(at)];
   const int source = columns.source(at);
@@ -33,10 +33,11 @@ Table balanced_rows(const RowModel& model, const std::string& column, int64_t co
   if (is_numeric(c.type) && source >= 0) numbers = model.encoder.reach(source).only;
   const size_t values = is_numeric(c.type) ? numbers.size() : c.type == ColumnType::identifier ? 0 : c.values.size();
   if (values == 0)
-    throw Error(ErrorCode::condition,
-                fmt::format("`balance`: column \"{}\" has no list of values to balance; it holds {}.\n  Name a column "
-                            "of categories or of few numbers, or give counts with `counts`.",
-                            column, c.type == ColumnType::identifier ? "identifiers" : "numbers"));
+    throw Error(
+        ErrorCode::condition,
+        fmt::format("`balance`: column \"{}\" has no list of values to balance; it holds {}.\n  Choose a column "
+                    "of categories or of few numbers, or give counts with `counts`.",
+                    column, c.type == ColumnType::identifier ? "identifiers" : "numbers"));
   for (int64_t i = 0; i < count; ++i) {
     const auto k = static_cast<size_t>(i % static_cast<int64_t>(values));
     if (is_numeric(c.type)) c.numbers.push_back(numbers[k]);
@@ -55,18 +56,19 @@ Table repeated_rows(const RowModel& model, const Table& conditions, const std::s
     if (schema.find(c.name) != nullptr) continue;
     if (counts != nullptr)
       throw Error(ErrorCode::usage,
-                  fmt::format("{}: the columns \"{}\" and \"{}\" are none of the model's. One of them "
-                              "may be, and says how many rows there are to be.",
+                  fmt::format("{}: the columns \"{}\" and \"{}\" are not in the model. The file may have one "
+                              "such column: the number of rows to draw.",
                               file, counts->name, c.name));
     counts = &c;
   }
   if (counts == nullptr)
-    throw Error(ErrorCode::usage, fmt::format("{}: no column says how many rows there are to be.\n  Add one that the "
-                                              "model does not have, such as \"rows\".",
-                                              file));
+    throw Error(ErrorCode::usage,
+                fmt::format("{}: the file needs a count column (number of rows to draw).\n  Add a column "
+                            "with a name that the model does not have, such as \"rows\".",
+                            file));
   if (conditions.columns.size() == 1)
-    throw Error(ErrorCode::usage, fmt::format("{}: \"{}\" says how many rows there are to be, but no column says of "
-                                              "what.\n  Add columns of the model, or ask for `rows` alone.",
+    throw Error(ErrorCode::usage, fmt::format("{}: the file has the count column \"{}\" but no condition.\n  "
+                                              "Add columns of the model, or use `rows` instead.",
                                               file, counts->name));
   Table given, out;
   given.rows = conditions.rows;
@@ -78,14 +80,14 @@ Table repeated_rows(const RowModel& model, const Table& conditions, const std::s
       out.columns.push_back(std::move(head));
     }
   const auto place = place_in(file, conditions.dialect, conditions.rows);
-  // here, where a cell still has its place in the file
+  // checked here, while the places of cells in the file are known
   (void)KnownCells(model, ShownColumns(model), std::move(given), {false, place}, team);
   for (int64_t i = 0; i < conditions.rows; ++i) {
     double n = NAN;
     if (is_numeric(counts->type)) n = counts->numbers[static_cast<size_t>(i)];
     else if (!counts->is_missing(i))
       n = std::strtod(counts->values[static_cast<size_t>(counts->codes[static_cast<size_t>(i)])].c_str(), nullptr);
-    if (!(n >= 0 && n == std::floor(n) && static_cast<double>(out.rows) + n <= kMostRows))
+    if (!(n >= 0 && n == std::floor(n) && static_cast<double>(out.rows) + n <= kMaxGivenRows))
       throw Error(ErrorCode::data, fmt::format("{}: column \"{}\" holds {}; it must be a number of rows.", place(i),
                                                counts->name, cell_text(*counts, i)));
     out.rows += static_cast<int64_t>(n);
