@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# From a clone to a synthetic table: sets up, builds, writes an example table (or takes yours), fits, samples, evaluates.
+# From a clone to a synthetic table: sets up, builds, writes an example table (or uses yours), fits, samples, evaluates.
 #   bash tools/demo.sh [data.csv]
 set -euo pipefail
 data=${1:+$(realpath "$1")}
 cd "$(dirname "$0")/.."
 say() { printf '\n── %s\n' "$*"; }
 
-# Builds a target of the preset demo; the log goes to build/demo.log, the number of files that are done to one line.
+# Builds a target of the preset demo; the log goes to build/demo.log, and one line shows the number of finished files.
 build() {
   local log=build/demo.log
   cmake --preset demo > "$log" || { cat "$log"; exit 1; }
@@ -18,7 +18,7 @@ build() {
     [[ ! -t 1 ]] || printf '\r  compiling %s ' "$stage"
   done
   [[ ! -t 1 ]] || printf '\r\033[K'
-  wait $builder || { tail -n 40 "$log"; echo "demo: the build failed; all of its log is $log" >&2; exit 1; }
+  wait $builder || { tail -n 40 "$log"; echo "demo: the build failed; see $log" >&2; exit 1; }
 }
 
 say "Setting up and building the program: about 5 minutes with 2 cores the first time, $(nproc) are here; the rest takes seconds for the example table"

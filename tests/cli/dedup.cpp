@@ -28,7 +28,7 @@ class CliDedup : public Cli {
   std::string unique;
 };
 
-TEST_F(CliDedup, CopiesAreCountedShownAndDropped) {
+TEST_F(CliDedup, CountsShowsAndDropsCopies) {
   orders();
   const Outcome o = must({"dedup", "orders.csv", "--output", "clean.csv", "--threshold", "0.95"});
   EXPECT_HAS(o.out, "exact copies     1");
@@ -43,7 +43,7 @@ TEST_F(CliDedup, CopiesAreCountedShownAndDropped) {
   EXPECT_HAS(again.out, "exact copies     0");
 }
 
-TEST_F(CliDedup, LinesThatAreKeptStayAsTheyAre) {
+TEST_F(CliDedup, RetainsLinesByteForByte) {
   const std::string head = "a,b,c\n\n1, x ,NA\n", copy = "1.0,\"x\",NA\n", tail = "\"2\",\"y\ny\",\n+3,z,7\r\n";
   write("t.csv", head + copy + copy + tail + "\n1,x,?");
   must({"dedup", "t.csv", "--mode", "exact", "--output", "kept.csv", "--header", "yes", "--missing", "NA,?"});
@@ -52,7 +52,7 @@ TEST_F(CliDedup, LinesThatAreKeptStayAsTheyAre) {
   EXPECT_EQ(lines(read("kept.jsonl")), 3);
 }
 
-TEST_F(CliDedup, TheListOfCopiesIsATable) {
+TEST_F(CliDedup, WritesTheListOfCopiesAsATable) {
   orders();
   const Json report = Json::parse(
       must({"dedup", "orders.csv", "--threshold", "0.95", "--action", "report", "--output", "copies.csv", "--json"})
@@ -66,7 +66,7 @@ TEST_F(CliDedup, TheListOfCopiesIsATable) {
             must({"dedup", "orders.csv", "--mode", "exact", "--columns", "city,paid", "--json", "--threads", "3"}).out);
 }
 
-TEST_F(CliDedup, RowsOfAnotherFileAreFound) {
+TEST_F(CliDedup, FindsRowsOfAnotherFile) {
   orders();
   write("train.csv",
         "city,extra,amount,code,day,paid,items\nKiel,1,1074.50,c2,2024-01-03,yes,14\nUlm,2,5.5,c9,2024-01-09,no,3\n");
@@ -83,7 +83,7 @@ TEST_F(CliDedup, RowsOfAnotherFileAreFound) {
             5);
 }
 
-TEST_F(CliDedup, MistakesEndWithAWayOut) {
+TEST_F(CliDedup, ErrorsNameAWayOut) {
   orders();
   const auto expect = [&](int code, const std::string& part, std::vector<std::string> arguments) {
     const auto before = files();

@@ -21,7 +21,7 @@ class CliErrors : public Cli {
   }
 };
 
-TEST_F(CliErrors, Usage) {
+TEST_F(CliErrors, RejectsWrongUsage) {
   example();
   expect(2, "no command given", {});
   expect(2, "frobnicate", {"frobnicate"});
@@ -39,7 +39,7 @@ TEST_F(CliErrors, Usage) {
 }
 
 // 0 leaves the default in the C interface; on the command line, who wants it omits the option (docs/use/limits.md).
-TEST_F(CliErrors, ZeroIsNoDefault) {
+TEST_F(CliErrors, ZeroIsNotADefault) {
   model();
   for (const char* option : {"--threads", "--batch-size", "--max-tries"})
     expect(2, option, {"sample", "m.tessera", "--rows", "3", "--output", "-", option, "0"});
@@ -48,14 +48,14 @@ TEST_F(CliErrors, ZeroIsNoDefault) {
   must({"plan", "people.csv", "--method", "timegan", "--sequence-length", "4", "--layers", "0"});
 }
 
-TEST_F(CliErrors, InputThatIsNotThere) {
+TEST_F(CliErrors, ReportsMissingInput) {
   expect(4, "nowhere.csv", {"inspect", "nowhere.csv"});
   expect(4, "nowhere.csv", {"fit", "nowhere.csv", "--model", "m.tessera"});
   expect(4, "nowhere.tessera", {"sample", "nowhere.tessera", "--rows", "5", "--output", "o.csv"});
   expect(4, "directory", {"inspect", "."});
 }
 
-TEST_F(CliErrors, OutputIsCheckedBeforeTheWork) {
+TEST_F(CliErrors, ChecksOutputsBeforeTheWork) {
   write("m.tessera", "old");
   // The data do not exist either: that the output is named shows that it was looked at first.
   expect(4, "--force", {"fit", "nowhere.csv", "--model", "m.tessera"});
@@ -75,7 +75,7 @@ TEST_F(CliErrors, ForceReplaces) {
   EXPECT_EQ(lines(read("o.csv")), 4);
 }
 
-TEST_F(CliErrors, ModelsThatAreNone) {
+TEST_F(CliErrors, RejectsFilesThatAreNotModels) {
   model();
   const std::string whole = read("m.tessera");
   write("text.tessera", "this is not a model");
@@ -88,13 +88,13 @@ TEST_F(CliErrors, ModelsThatAreNone) {
   expect(8, "foreign", {"inspect", "foreign.tessera"});
 }
 
-TEST_F(CliErrors, ConditionsThatCannotBe) {
+TEST_F(CliErrors, RejectsImpossibleConditions) {
   model();
   expect(7, "kindergarten", {"sample", "m.tessera", "--rows", "5", "--output", "o.csv", "--where", "kindergarten = 1"});
   expect(2, "^", {"sample", "m.tessera", "--rows", "5", "--output", "o.csv", "--where", "= = ="});
 }
 
-TEST_F(CliErrors, TablesThatDoNotFitTogether) {
+TEST_F(CliErrors, RejectsTablesWithDifferentColumns) {
   write("a.csv", "x,y\n1,u\n2,v\n3,w\n");
   write("b.csv", "x,z\n1,u\n2,v\n3,w\n");
   const Outcome o = run({"evaluate", "a.csv", "b.csv"});
@@ -102,7 +102,7 @@ TEST_F(CliErrors, TablesThatDoNotFitTogether) {
   EXPECT_HAS(o.err, "\"y\"");
 }
 
-TEST_F(CliErrors, TargetsThatCannotBePredicted) {
+TEST_F(CliErrors, RejectsUnpredictableTargets) {
   example();
   expect(2, "--holdout", {"evaluate", "people.csv", "people.csv", "--target", "gender"});
   expect(
@@ -116,13 +116,13 @@ TEST_F(CliErrors, TargetsThatCannotBePredicted) {
   }
 }
 
-TEST_F(CliErrors, AFullStandardOutput) {
+TEST_F(CliErrors, ReportsAFullStandardOutput) {
   const std::string command = std::string(TESSERA_PROGRAM) + " info > /dev/full 2> " + (folder_ / "err").string();
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 4);
   EXPECT_HAS(read("err"), "Standard output");
 }
 
-TEST_F(CliErrors, AFullDisk) {
+TEST_F(CliErrors, ReportsAFullDisk) {
   example();
   const std::string in = "cd " + folder_.string() + " && ", limit = "ulimit -f 1; trap '' XFSZ; ";
   // Blocks of 512 or 1024 bytes: more than one is needed either way.
@@ -134,7 +134,7 @@ TEST_F(CliErrors, AFullDisk) {
   EXPECT_EQ(files(), (std::vector<std::string>{"err", "people.csv"}));
 }
 
-TEST_F(CliErrors, SignalsEndItWithAMessageAndNoHalfFile) {
+TEST_F(CliErrors, SignalsLeaveNoPartialFile) {
   example();
   for (const int number : {SIGINT, SIGTERM}) {
     Running fit(folder_,
@@ -150,7 +150,7 @@ TEST_F(CliErrors, SignalsEndItWithAMessageAndNoHalfFile) {
   }
 }
 
-TEST_F(CliErrors, ASignalWhileWaitingForAPipe) {
+TEST_F(CliErrors, SignalsInterruptAWaitingRead) {
   std::filesystem::path pipe = folder_ / "pipe";
   const std::string command = "mkfifo " + pipe.string() + " && (sleep 30 > " + pipe.string() + " & echo $! > " +
                               (folder_ / "sleeper").string() + "; timeout --signal=INT --preserve-status 1 " +

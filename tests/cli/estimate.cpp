@@ -31,7 +31,7 @@ class CliEstimate : public Cli {
   }
 };
 
-TEST_F(CliEstimate, OfMadeIsNeverBelowAndHardlyAboveThePeak) {
+TEST_F(CliEstimate, BoundsThePeakOfMade) {
   table("small.csv", 300);
   table("large.csv", 20000);
   for (const char* t : {"small.csv", "large.csv"})
@@ -42,7 +42,7 @@ TEST_F(CliEstimate, OfMadeIsNeverBelowAndHardlyAboveThePeak) {
     }
 }
 
-TEST_F(CliEstimate, OfTvaeAndCtganIsNeverBelowAndHardlyAboveThePeak) {
+TEST_F(CliEstimate, BoundsThePeakOfTvaeAndCtgan) {
   table("small.csv", 300);
   table("large.csv", 20000);
   for (const char* t : {"small.csv", "large.csv"})
@@ -54,13 +54,13 @@ TEST_F(CliEstimate, OfTvaeAndCtganIsNeverBelowAndHardlyAboveThePeak) {
       }
 }
 
-TEST_F(CliEstimate, OfStatisticsOfAPopulationIsNeverBelowAndHardlyAboveThePeak) {
+TEST_F(CliEstimate, BoundsThePeakWithPopulationStatistics) {
   table("large.csv", 20000);
   for (const char* batch : {"500", "2000"})
     expect_bounded("large.csv", {"--method", "ctgan", "--epochs", "1", "--calibrate", "off", "--batch-size", batch});
 }
 
-TEST_F(CliEstimate, OfHeldOutRowsIsNeverBelowAndHardlyAboveThePeak) {
+TEST_F(CliEstimate, BoundsThePeakWithHeldOutRows) {
   table("large.csv", 20000);
   for (const Line& more :
        {Line{"--method", "ctgan", "--calibrate", "off", "--keep", "best"}, {"--method", "made", "--patience", "3"}}) {
@@ -72,17 +72,17 @@ TEST_F(CliEstimate, OfHeldOutRowsIsNeverBelowAndHardlyAboveThePeak) {
 
 // Without a training the encoder's latent dimensions carry nothing, and no prior would be fitted; after few epochs many
 // still do not, and the prior is smaller than estimated.
-TEST_F(CliEstimate, OfAPriorIsNeverBelowAndHardlyAboveThePeak) {
+TEST_F(CliEstimate, BoundsThePeakWithAPrior) {
   table("large.csv", 20000);
   expect_bounded("large.csv", {"--method", "tvae", "--epochs", "20", "--calibrate", "off", "--threads", "2"});
 }
 
-TEST_F(CliEstimate, WithACalibrationIsNeverBelowAndHardlyAboveThePeak) {
+TEST_F(CliEstimate, BoundsThePeakWithCalibration) {
   table("small.csv", 1500);
   expect_bounded("small.csv", {"--method", "tvae", "--epochs", "1", "--threads", "2"});
 }
 
-TEST_F(CliEstimate, OfSequencesIsNeverBelowAndHardlyAboveThePeak) {
+TEST_F(CliEstimate, BoundsThePeakOfSequences) {
   table("t.csv", 600);
   for (const Line& more : {Line{"--sequence-length", "12"},
                            {"--sequence-length", "80", "--batch-size", "64"},
@@ -94,7 +94,7 @@ TEST_F(CliEstimate, OfSequencesIsNeverBelowAndHardlyAboveThePeak) {
 }
 
 // What a limit counts is what a step and the trainer take; the rest of the process is in kProgramBytes of it.
-TEST_F(CliEstimate, ThePeakOfAFitStaysUnderTheLimit) {
+TEST_F(CliEstimate, FitStaysWithinTheMemoryLimit) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "another allocator, with memory of its own beside each block";
 #endif
@@ -113,7 +113,7 @@ TEST_F(CliEstimate, ThePeakOfAFitStaysUnderTheLimit) {
 }
 
 // A calibration's candidates and the points of a prior count before the first step, not when they are there.
-TEST_F(CliEstimate, ALimitHoldsForWhatFollowsTraining) {
+TEST_F(CliEstimate, LimitHoldsAfterTraining) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "another allocator, with memory of its own beside each block";
 #endif
@@ -147,7 +147,7 @@ TEST_F(CliEstimate, ALimitHoldsForWhatFollowsTraining) {
 }
 
 // CTGAN measures held-out rows with programs of their own beside the step's: they count before the first step.
-TEST_F(CliEstimate, ALimitHoldsForMeasuresOfHeldOutRows) {
+TEST_F(CliEstimate, LimitHoldsForHeldOutMeasures) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "another allocator, with memory of its own beside each block";
 #endif
@@ -175,7 +175,7 @@ TEST_F(CliEstimate, ALimitHoldsForMeasuresOfHeldOutRows) {
   }
 }
 
-TEST_F(CliEstimate, NeedsNoTable) {
+TEST_F(CliEstimate, WorksWithoutATable) {
   const auto of = [&](int64_t rows, const char* columns) {
     return nlohmann::json::parse(
         must({"estimate", "--rows", std::to_string(rows), "--columns", columns, "--json", "--quiet"}).out);
@@ -191,7 +191,7 @@ TEST_F(CliEstimate, NeedsNoTable) {
   EXPECT_GT(extrapolated.at("peak_bytes"), made.at("peak_bytes"));
 }
 
-TEST_F(CliEstimate, SaysWhatIsWrongWithColumns) {
+TEST_F(CliEstimate, RejectsInvalidColumnDescriptions) {
   for (const auto& [columns, part] : {std::pair{"2 words", "\"2 words\" names no kind"},
                                       {"0 decimal", "\"0 decimal\" does not begin"},
                                       {"category:none", "\"category:none\" has no number of values"},

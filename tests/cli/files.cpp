@@ -30,7 +30,7 @@ class Files : public Cli {
   }
 };
 
-TEST_F(Files, SeveralCsvFilesAreOneTable) {
+TEST_F(Files, ReadsSeveralCsvFilesAsOneTable) {
   example(300);
   const std::string all = read("people.csv");
   const std::string header = all.substr(0, all.find('\n') + 1);
@@ -53,7 +53,7 @@ TEST_F(Files, SeveralCsvFilesAreOneTable) {
   }
 }
 
-TEST_F(Files, SeveralFilesMustFitTogether) {
+TEST_F(Files, RejectsFilesWithDifferentColumns) {
   write("a.csv", "x,y\n1,2\n3,4\n");
   write("b.csv", "x,z\n1,2\n");
   write("c.csv", "x,y,z\n1,2,3\n");
@@ -85,7 +85,7 @@ TEST_F(Files, SeveralFilesMustFitTogether) {
   EXPECT_EQ(run({"fit", "p.parquet", "--types", "x=category", "--model", "m.tessera"}).code, 2);
 }
 
-TEST_F(Files, WithoutThePluginItIsSaidHowToGetIt) {
+TEST_F(Files, ExplainsHowToGetTheMissingPlugin) {
   example(60);
   untrained("people.csv");
   write("p.parquet", "PAR1 but not really");
@@ -103,7 +103,7 @@ TEST_F(Files, WithoutThePluginItIsSaidHowToGetIt) {
   EXPECT_FALSE(exists("s.parquet"));
 }
 
-TEST_F(Files, RowsComeBackFromEveryKindOfFile) {
+TEST_F(Files, RoundTripsRowsInEveryFormat) {
   if (!plugin()) GTEST_SKIP() << "this build has no libtessera_arrow.so";
   example(400);
   untrained("people.csv");
@@ -120,7 +120,7 @@ TEST_F(Files, RowsComeBackFromEveryKindOfFile) {
   EXPECT_FALSE(exists("t.parquet"));
 }
 
-TEST_F(Files, TextIsWrittenAsItsEndingSays) {
+TEST_F(Files, WritesTheFormatOfTheEnding) {
   example(300);
   untrained("people.csv");
   must({"sample", "m.tessera", "--rows", "200", "--output", "s.csv", "--quiet"});
@@ -144,7 +144,7 @@ TEST_F(Files, TextIsWrittenAsItsEndingSays) {
   EXPECT_HAS(cut.err, "cut.csv.gz: the gzip file is damaged at byte 500");
 }
 
-TEST_F(Files, SeveralParquetFilesAreOneTable) {
+TEST_F(Files, ReadsSeveralParquetFilesAsOneTable) {
   if (!plugin()) GTEST_SKIP() << "this build has no libtessera_arrow.so";
   example(400);
   untrained("people.csv");
@@ -160,7 +160,7 @@ TEST_F(Files, SeveralParquetFilesAreOneTable) {
   must({"evaluate", "p1.parquet", "p2.parquet", "--without-distances", "--without-c2st", "--quiet"});
 }
 
-TEST_F(Files, OfALargerFileRowsAreDrawnEvenly) {
+TEST_F(Files, SamplesLargeFilesEvenly) {
   if (!plugin()) GTEST_SKIP() << "this build has no libtessera_arrow.so";
   std::string csv = "row,text\n";
   for (int i = 0; i < 3000; ++i) csv += std::to_string(i * 7) + ",t" + std::to_string(i % 3) + "\n";
@@ -183,7 +183,7 @@ TEST_F(Files, OfALargerFileRowsAreDrawnEvenly) {
   EXPECT_EQ(run({"fit", "all.csv", "--model", "k.tessera", "--max-rows", "5", "--force"}).code, 2);
 }
 
-TEST_F(Files, DamagedFilesAreData) {
+TEST_F(Files, ReportsDamagedFilesAsDataErrors) {
   if (!plugin()) GTEST_SKIP() << "this build has no libtessera_arrow.so";
   for (const char* name : {"e.parquet", "e.arrow", "e.arrows"}) {
     must({"example", name, "--rows", "500", "--quiet"});

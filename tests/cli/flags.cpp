@@ -21,7 +21,7 @@ struct Options {
   }
 };
 
-TEST(Flags, SpellOptionsAsTheyAreTyped) {
+TEST(Flags, SpellOptionsOfTheCommandLine) {
   const Options program;
   EXPECT_EQ(as_typed("A smaller `batch_size`."), "A smaller --batch-size.");
   EXPECT_EQ(as_typed("`device=cpu`: no, `device=cuda:1`"), "--device cpu: no, --device cuda:1");
@@ -33,13 +33,13 @@ TEST(Flags, SpellOptionsAsTheyAreTyped) {
   EXPECT_EQ(flag_of("batch_size"), "--batch-size");
 }
 
-TEST(Flags, HaveNamesOfTheirOwnAndNoValueWhereTheCommandLineHasNone) {
+TEST(Flags, UseTheNamesAndArityOfTheCommandLine) {
   const Options program;
   EXPECT_EQ(as_typed("omit `resume`, or give `overwrite=yes`"), "omit --resume, or give --force");
   EXPECT_EQ(as_typed("more `max_candidates`"), "more --max-tries");
 }
 
-TEST(Flags, KeepWhatIsNoOption) {
+TEST(Flags, KeepTextsThatAreNotOptions) {
   const Options program;
   for (const char* text : {"`settings`", "`no_option=3`", "`seed", "`seed=", "`seed=3", "`seed =3`", "`seed=3 or 4`",
                            "``", "`", "`=`", "`seed=`", "`seed=\"3`", "`seed=\"3\\`"})

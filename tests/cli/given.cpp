@@ -8,7 +8,7 @@
 
 class CliGiven : public Cli {};
 
-TEST_F(CliGiven, TheFilesCellsAreKept) {
+TEST_F(CliGiven, KeepsTheCellsOfTheFile) {
   model();
   write("partial.csv", "city,age\nWeston,\n,44\nWeston,30\n");
   must({"sample", "m.tessera", "--given", "partial.csv", "--output", "o.csv"});
@@ -19,7 +19,7 @@ TEST_F(CliGiven, TheFilesCellsAreKept) {
   EXPECT_EQ(read("again.csv"), rows);
 }
 
-TEST_F(CliGiven, OnlyMissingCellsOfAFileChange) {
+TEST_F(CliGiven, ChangesOnlyMissingCells) {
   model();
   const std::string file =
       "\"note\",age,city,income\r\n\"kept, as it is\",,Weston,\r\n  x ,44,\"Weston\",30000\r\n\"\"\"\",51,,41000\r\n";
@@ -33,7 +33,7 @@ TEST_F(CliGiven, OnlyMissingCellsOfAFileChange) {
   EXPECT_FALSE(has(full, ",\r\n")) << full;
 }
 
-TEST_F(CliGiven, FilledNumbersHaveTheirDigitsWhereThoseOfTheFileAreWhole) {
+TEST_F(CliGiven, FilledNumbersKeepTheModelsDigits) {
   std::string table = "price;kind\n";
   for (int i = 0; i < 400; ++i) {
     char line[40];
@@ -50,7 +50,7 @@ TEST_F(CliGiven, FilledNumbersHaveTheirDigitsWhereThoseOfTheFileAreWhole) {
 }
 
 // Spellings of booleans, times that a rule rounds to whole minutes, and the smallest and largest numbers among them.
-TEST_F(CliGiven, ASamplesOwnRowsAreTaken) {
+TEST_F(CliGiven, AcceptsRowsOfASample) {
   std::string table = "at,paid,share,n\n";
   for (int i = 0; i < 700; ++i) {
     char line[80];
@@ -68,7 +68,7 @@ TEST_F(CliGiven, ASamplesOwnRowsAreTaken) {
 }
 
 // A rule that no value keeps: only a missing cell does.
-TEST_F(CliGiven, CellsThatNothingFillsAreCounted) {
+TEST_F(CliGiven, CountsCellsThatStayEmpty) {
   std::string csv = "x,flag,y\n";
   for (int i = 0; i < 300; ++i)
     csv += std::to_string(i * 7919 % 1009) + (i % 2 == 0 ? ",true," : ",,") +
@@ -80,11 +80,11 @@ TEST_F(CliGiven, CellsThatNothingFillsAreCounted) {
   const Outcome o = must({"sample", "m.tessera", "--impute", "gaps.csv", "--output", "full.csv"});
   const std::string full = read("full.csv");
   EXPECT_EQ(full, "x,flag,y\n5,true,3\n6,true,\n7,true,\n");
-  EXPECT_HAS(o.err, "2 cells stay empty, as no candidate of their rows fills them: \"y\" 2.");
+  EXPECT_HAS(o.err, "2 cells stay empty, because no candidate of their rows fills them: \"y\" 2.");
 }
 
 // What the text says is the number, in every output, in conditions, and where a sample's own cells are given.
-TEST_F(CliGiven, NumbersWithAnExponentAreTheSameEverywhere) {
+TEST_F(CliGiven, ReadsNumbersWithAnExponent) {
   std::string table = "dose,kind\n";
   for (int i = 0; i < 400; ++i) {
     char line[40];
@@ -115,7 +115,7 @@ TEST_F(CliGiven, NumbersWithAnExponentAreTheSameEverywhere) {
   }
 }
 
-TEST_F(CliGiven, SharesAndCountsAreMet) {
+TEST_F(CliGiven, MeetsSharesAndCounts) {
   model();
   must({"sample", "m.tessera", "--balance", "gender", "--rows", "40", "--output", "b.csv"});
   const std::string rows = read("b.csv");
@@ -131,7 +131,7 @@ TEST_F(CliGiven, SharesAndCountsAreMet) {
   EXPECT_EQ(std::count(counted.begin(), counted.end(), '\n'), 6);
 }
 
-TEST_F(CliGiven, MistakesAreSaidAndLoseNothing) {
+TEST_F(CliGiven, RejectsMistakesAndKeepsFiles) {
   model();
   write("partial.csv", "city,age\nWeston,40\n\"Wes\nton\",40\n");
   write("o.csv", "mine");
@@ -152,7 +152,7 @@ TEST_F(CliGiven, MistakesAreSaidAndLoseNothing) {
   write("counts.csv", "city,wanted\nWeston,3\nMidbury,-2\n");
   refused(3, {"counts.csv:3", "\"wanted\" holds -2"}, {"--counts", "counts.csv"});
   write("counts.csv", "wanted\n3\n4\n");
-  refused(2, {"counts.csv: \"wanted\" says how many rows", "no column says of what"}, {"--counts", "counts.csv"});
+  refused(2, {"counts.csv: the file has the count column \"wanted\"", "no condition"}, {"--counts", "counts.csv"});
   write("partial.csv", "city,age\nWeston,40\n");
   refused(2, {"--where", "Omit it"}, {"--impute", "partial.csv", "--where", "age > 3"});
   write("partial.csv", "city,age\nWeston,60\n,40\n");

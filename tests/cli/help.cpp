@@ -21,7 +21,7 @@ TEST_F(CliHelp, NamesTheNearestOptionOrCommand) {
   EXPECT_FALSE(has(run({"frobnicate"}).err, "Nearest"));
 }
 
-TEST_F(CliHelp, OptionsOfTrainingComeInGroups) {
+TEST_F(CliHelp, GroupsTrainingOptions) {
   const std::string page = must({"fit", "--help"}).out;
   size_t at = 0;
   for (const char* group : {"\nTable:", "\nMethod:", "\nTraining:", "\nSequences:", "\nOutput:", "\nAdvanced:"}) {
@@ -33,7 +33,7 @@ TEST_F(CliHelp, OptionsOfTrainingComeInGroups) {
   EXPECT_HAS(page, "--help all");
 }
 
-TEST_F(CliHelp, AMethodAndAllHavePagesOfTheirOwn) {
+TEST_F(CliHelp, HasPagesForMethodsAndForAllOptions) {
   const std::string ctgan = must({"fit", "--help", "ctgan"}).out;
   EXPECT_HAS(ctgan, "Options of ctgan");
   EXPECT_HAS(ctgan, "--discriminator-dim");
@@ -43,7 +43,7 @@ TEST_F(CliHelp, AMethodAndAllHavePagesOfTheirOwn) {
     EXPECT_HAS(all, option);
 }
 
-TEST_F(CliHelp, InfoSaysWhatThereIsNone) {
+TEST_F(CliHelp, InfoReportsWhyADeviceIsMissing) {
   const std::string page = must({"info"}).out;
   for (size_t at = 0; (at = page.find('\n', at)) != std::string::npos; ++at)
     EXPECT_NE(at > 0 ? page[at - 1] : ' ', ' ') << page;

@@ -91,7 +91,7 @@ Line with(const Output& output, const std::string& path) {
   return line;
 }
 
-TEST_F(HostileFiles, PlacesWhereNoFileCanStand) {
+TEST_F(HostileFiles, ReportsImpossibleOutputPaths) {
   const std::string places[] = {"dangling",
                                 "loop",
                                 "folder",
@@ -110,14 +110,14 @@ TEST_F(HostileFiles, PlacesWhereNoFileCanStand) {
     for (const std::string& place : places) refused_always(with(output, place), place);
 }
 
-TEST_F(HostileFiles, WhatIsThereStaysWithoutForce) {
+TEST_F(HostileFiles, KeepsExistingFilesWithoutForce) {
   for (const Output& output : kOutputs) {
     refused(with(output, "old.txt"), {}, "old.txt");
     refused(with(output, "folder/../old.txt"), {}, "folder/../old.txt");
   }
 }
 
-TEST_F(HostileFiles, AnOutputIsNoInput) {
+TEST_F(HostileFiles, RejectsAnOutputThatIsAnInput) {
   for (const Output& output : kOutputs) {
     if (output.input == nullptr) continue;
     SCOPED_TRACE(output.what);
@@ -145,7 +145,7 @@ TEST_F(HostileFiles, AnOutputIsNoInput) {
 }
 
 // What a shell appends to goes by standard output.
-TEST_F(HostileFiles, AnAppendedOutputIsNoInput) {
+TEST_F(HostileFiles, RejectsAnAppendedOutputThatIsAnInput) {
   for (const auto& [line, file] : {std::pair{"sample m.tessera --rows 5 --output -", "m.tessera"},
                                    std::pair{"sample m.tessera --given people.csv --output -", "people.csv"}}) {
     SCOPED_TRACE(line);
@@ -158,7 +158,7 @@ TEST_F(HostileFiles, AnAppendedOutputIsNoInput) {
 }
 
 // The model's own files: its lock and the two generations of its checkpoint.
-TEST_F(HostileFiles, FilesOfOneFitAreApart) {
+TEST_F(HostileFiles, RejectsEqualFilesOfOneFit) {
   const Line fit{"fit", "people.csv", "--epochs", "1", "--model", "new"};
   for (const std::string log :
        {"new", "./new", "new.lock", "new.checkpoint", "folder/../new.checkpoint", "new.checkpoint.previous"})
@@ -170,7 +170,7 @@ TEST_F(HostileFiles, FilesOfOneFitAreApart) {
   }
 }
 
-TEST_F(HostileFiles, NamesOfOurOwnFilesThatAreSomebodys) {
+TEST_F(HostileFiles, KeepsForeignFilesWithReservedNames) {
   const std::string model = read("m.tessera");
   const std::pair<const char*, std::function<void(const fs::path&)>> kinds[] = {
       {"a text", [](const fs::path& p) { std::ofstream(p) << "a,b\n1,2\n"; }},
@@ -197,7 +197,7 @@ TEST_F(HostileFiles, NamesOfOurOwnFilesThatAreSomebodys) {
   EXPECT_EQ(read("new.lock"), "");
 }
 
-TEST_F(HostileFiles, PipesAndDevices) {
+TEST_F(HostileFiles, AcceptsPipesAndDevices) {
   for (const char* place : {"pipe", "/dev/full", "/dev/null"}) refused_always(with(kOutputs[0], place), place);
   for (const Output& output : kOutputs) {
     if (output.regular) continue;
@@ -211,7 +211,7 @@ TEST_F(HostileFiles, PipesAndDevices) {
 }
 
 // Up to 255 bytes are a name; beside a model stand files of longer names than its own.
-TEST_F(HostileFiles, LongNames) {
+TEST_F(HostileFiles, ReportsNamesThatAreTooLong) {
   for (const Output& output : kOutputs)
     for (const size_t length : {size_t{230}, size_t{250}, size_t{255}}) {
       const std::string name(length, 'n');
@@ -228,7 +228,7 @@ TEST_F(HostileFiles, LongNames) {
     }
 }
 
-TEST_F(HostileFiles, WithoutAFolderForTemporaryFilesThereIsNoCrash) {
+TEST_F(HostileFiles, WorksWithoutATemporaryFolder) {
   const std::string line = "cd " + folder_.string() + " && ulimit -f 8; trap '' XFSZ; TMPDIR=/nonexistent " +
                            TESSERA_PROGRAM + " fit people.csv --epochs 1 --batch-size 50 --model new --quiet 2> err";
   EXPECT_EQ(WEXITSTATUS(std::system(("bash -c \"" + line + "\"").c_str())), 4);
@@ -236,7 +236,7 @@ TEST_F(HostileFiles, WithoutAFolderForTemporaryFilesThereIsNoCrash) {
   EXPECT_FALSE(exists("new"));
 }
 
-TEST_F(HostileFiles, ALogIsReplacedByItsFirstLine) {
+TEST_F(HostileFiles, FirstLineReplacesAnOldLog) {
   write("t.csv", "a,b\n1\n");
   const Outcome o = run({"fit", "t.csv", "--model", "new", "--log", "old.txt", "--force"});
   EXPECT_EQ(o.code, 3);
@@ -246,7 +246,7 @@ TEST_F(HostileFiles, ALogIsReplacedByItsFirstLine) {
 }
 
 // The number of a closed stream is the next that the system gives to a file.
-TEST_F(HostileFiles, AClosedStreamIsNobodysFile) {
+TEST_F(HostileFiles, ClosedStreamsReceiveNoFile) {
   const std::string fit =
       std::string(TESSERA_PROGRAM) + " fit people.csv --epochs 1 --batch-size 50 --model new --log log --json ";
   for (const char* closed : {">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"}) {
@@ -261,7 +261,7 @@ TEST_F(HostileFiles, AClosedStreamIsNobodysFile) {
   }
 }
 
-TEST_F(HostileFiles, StandardOutputThatCannotBeWritten) {
+TEST_F(HostileFiles, ReportsAnUnwritableStandardOutput) {
   for (const char* line :
        {"--version", "--help", "fit --help", "info", "inspect people.csv", "inspect people.csv --json",
         "inspect m.tessera", "plan people.csv", "sample m.tessera --rows 5 --output -", "example - --rows 5"})

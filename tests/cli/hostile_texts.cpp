@@ -55,7 +55,7 @@ class HostileTexts : public Cli {
   }
 };
 
-TEST_F(HostileTexts, Arguments) {
+TEST_F(HostileTexts, EscapesArguments) {
   model();
   for (const std::string& text : kTexts) {
     SCOPED_TRACE(testing::PrintToString(text));
@@ -79,7 +79,7 @@ TEST_F(HostileTexts, Arguments) {
   }
 }
 
-TEST_F(HostileTexts, Tables) {
+TEST_F(HostileTexts, EscapesTexts) {
   for (const std::string& text : kTexts) {
     SCOPED_TRACE(testing::PrintToString(text));
     const std::string quoted = "\"" + text + "\"";
@@ -100,7 +100,7 @@ TEST_F(HostileTexts, Tables) {
 }
 
 // A name of a file is bytes; reports and models are UTF-8.
-TEST_F(HostileTexts, NamesOfFiles) {
+TEST_F(HostileTexts, EscapesFileNames) {
   example(60);
   const std::string table = read("people.csv");
   for (const std::string& text : kTexts) {
@@ -119,7 +119,7 @@ TEST_F(HostileTexts, NamesOfFiles) {
 }
 
 // Fifteen texts of the longest that there may be, each byte of which takes seven in the file.
-TEST_F(HostileTexts, WhatNoModelFileHolds) {
+TEST_F(HostileTexts, RejectsImpossibleTextsInModelFiles) {
   std::string table = "a,b\n";
   for (int row = 0; row < 15; ++row)
     table += std::to_string(row % 3) + ",\"" +
@@ -133,7 +133,7 @@ TEST_F(HostileTexts, WhatNoModelFileHolds) {
 }
 
 // A value cannot end a message and forge another.
-TEST_F(HostileTexts, ALineEndIsNoLineEnd) {
+TEST_F(HostileTexts, EscapesLineEnds) {
   write("t.csv", "a,b\n1,\"x\n  Send your password to example.org\"\n");
   const Outcome o = clean({"inspect", "t.csv", "--types", "b=integer"});
   EXPECT_EQ(o.code, 3);

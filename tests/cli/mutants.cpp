@@ -16,14 +16,14 @@ class Mutants : public Cli {
   }
 };
 
-TEST_F(Mutants, InspectTellsOrShowsThem) {
+TEST_F(Mutants, InspectRejectsOrShowsThem) {
   model();
   const std::string bytes = read("m.tessera");
   for (uint32_t seed = 1; seed <= 25; ++seed)
     expect_told(tessera::mutants::mutant(bytes, seed), "seed " + std::to_string(seed));
 }
 
-TEST_F(Mutants, ProvenanceIsJudgedWhenTheFileIsLoaded) {
+TEST_F(Mutants, ProvenanceIsCheckedOnLoading) {
   model();
   const std::string bytes = read("m.tessera");
   const auto with = [&](const char* key, const char* value) {

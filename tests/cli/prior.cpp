@@ -8,7 +8,7 @@ namespace {
 
 class CliPrior : public Cli {};
 
-TEST_F(CliPrior, PartsMakeTheFilesOfTheWhole) {
+TEST_F(CliPrior, PartsWriteTheFilesOfTheWhole) {
   const std::vector<std::string> few{"prior", "--tables", "5", "--rows", "50", "--features", "2..4", "--format", "csv"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), few.begin(), few.end());
@@ -30,7 +30,7 @@ TEST_F(CliPrior, InspectDescribesWithoutFiles) {
   EXPECT_NE(std::string::npos, said.out.find("largest class to smallest")) << said.out;
 }
 
-TEST_F(CliPrior, MistakesAreSaid) {
+TEST_F(CliPrior, RejectsInvalidOptions) {
   const auto refused = [&](std::vector<std::string> more, const std::string& message) {
     std::vector<std::string> line{"prior", "--tables", "2", "--rows", "50", "--quiet"};
     line.insert(line.end(), more.begin(), more.end());
@@ -45,7 +45,7 @@ TEST_F(CliPrior, MistakesAreSaid) {
   refused({"--inspect", "--kind", "forest"}, "kind forest: there are mix, mlp, tree, graph");
   refused({"--output", "x", "--format", "hdf5"}, "format hdf5: there are pt, npy, csv");
   refused({"--output", "x", "--part", "3/2"}, "part 3/2: parts are numbered from 1");
-  refused({"--inspect", "--task", "regression", "--imbalance", "2..3"}, "are about classes");
+  refused({"--inspect", "--task", "regression", "--imbalance", "2..3"}, "need classes");
   must({"prior", "--tables", "2", "--rows", "50", "--output", "x", "--quiet"});
   refused({"--output", "x", "--seed", "4"}, "tables of other options (seed)");
 }

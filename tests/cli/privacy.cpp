@@ -28,7 +28,7 @@ class Privacy : public Cli {
   }
 };
 
-TEST_F(Privacy, ARareCategoryIsNowhereInTheModel) {
+TEST_F(Privacy, RemovesRareCategoriesFromTheModel) {
   const std::string said = fit();
   EXPECT_HAS(said, "3 categories of fewer than 5 rows");
   const std::string bytes = read("m.tessera");
@@ -37,12 +37,12 @@ TEST_F(Privacy, ARareCategoryIsNowhereInTheModel) {
   must({"sample", "m.tessera", "--rows", "300", "--output", "s.csv", "--quiet"});
   EXPECT_FALSE(has(read("s.csv"), "Quito"));
   const std::string page = must({"inspect", "m.tessera"}).out;
-  EXPECT_HAS(page, "no category of fewer than 5 rows is kept; left out: town: 3 in 3 rows");
+  EXPECT_HAS(page, "every stored category stands in at least 5 rows; left out: town: 3 in 3 rows");
   EXPECT_HAS(page, "2 values");
-  EXPECT_HAS(page, "no number is a function of fewer than 5 rows");
+  EXPECT_HAS(page, "every stored number is a function of at least 5 rows");
 }
 
-TEST_F(Privacy, KeepAndPaperKeepThem) {
+TEST_F(Privacy, KeepAndPaperRetainRareCategories) {
   for (const std::vector<std::string>& how :
        {std::vector<std::string>{"--rare-categories", "keep"}, {"--rare-categories", "1"}, {"--preset", "paper"}}) {
     fit(how);
@@ -55,14 +55,14 @@ TEST_F(Privacy, KeepAndPaperKeepThem) {
   EXPECT_FALSE(has(read("m.tessera"), "Linz") && has(read("m.tessera"), "Wien"));
 }
 
-TEST_F(Privacy, AColumnOfFewValuesIsLearntAsEmptyAndNamed) {
+TEST_F(Privacy, ReportsColumnsThatBecomeEmpty) {
   std::string csv = "size,once\n";
   for (int i = 0; i < 60; ++i)
     csv += std::to_string(i * 7 % 31) + ".5," + (i == 20 ? "417.25" : i == 30 ? "12.5" : "") + "\n";
   write("towns.csv", csv);
   EXPECT_HAS(fit(), "\"once\" is learned as empty: 2 rows");
   EXPECT_FALSE(has(read("m.tessera"), "417.25"));
-  EXPECT_HAS(must({"inspect", "m.tessera"}).out, "learned as empty, having fewer values: once: 2 in total");
+  EXPECT_HAS(must({"inspect", "m.tessera"}).out, "treated as empty because of too few values: once: 2 in total");
   must({"sample", "m.tessera", "--rows", "50", "--output", "s.csv", "--quiet"});
   EXPECT_FALSE(has(read("s.csv"), "417"));
 }
@@ -101,7 +101,7 @@ class SequencePrivacy : public Cli {
   }
 };
 
-TEST_F(SequencePrivacy, ACategoryOfOneSequenceIsNowhereHoweverManyRowsItHas) {
+TEST_F(SequencePrivacy, RemovesCategoriesOfASingleSequence) {
   fit({"--sequence-key", "patient", "--sequence-index", "day", "--static", "diagnosis"});
   expect_none("the model", read("m.tessera"));
   const std::string rows = read("s.csv");
@@ -109,7 +109,8 @@ TEST_F(SequencePrivacy, ACategoryOfOneSequenceIsNowhereHoweverManyRowsItHas) {
   const std::string page = must({"inspect", "m.tessera"}).out;
   EXPECT_HAS(page, "privacy");
   EXPECT_HAS(page,
-             "no category that fewer than 5 values of patient have is kept; left out: ward: 2 in 10 rows, diagnosis: 1 "
+             "every stored category stands in the rows of at least 5 values of patient; left out: ward: 2 in 10 rows, "
+             "diagnosis: 1 "
              "in 1 row");
   std::map<std::string, std::string> diagnosis;  // of a key: sequences stay valid
   std::istringstream lines(rows);
@@ -121,7 +122,7 @@ TEST_F(SequencePrivacy, ACategoryOfOneSequenceIsNowhereHoweverManyRowsItHas) {
   EXPECT_EQ(diagnosis.size(), 200u);
 }
 
-TEST_F(SequencePrivacy, OfWindowsOfOneSeriesRowsCount) {
+TEST_F(SequencePrivacy, CountsRowsForWindowsOfOneSeries) {
   write("stays.csv", [] {
     std::string csv = "t,ward,temp\n";
     for (int i = 0; i < 200; ++i)
@@ -138,12 +139,12 @@ TEST_F(SequencePrivacy, OfWindowsOfOneSeriesRowsCount) {
   expect_none("the sample", read("s.csv"));
   EXPECT_HAS(read("m.tessera"), "LONG");
   EXPECT_HAS(must({"inspect", "m.tessera"}).out,
-             "no category of fewer than 5 rows is kept; left out: ward: 1 in 1 row");
+             "every stored category stands in at least 5 rows; left out: ward: 1 in 1 row");
   fit({"--sequence-length", "6", "--sequence-index", "t", "--rare-categories", "keep"});
   EXPECT_HAS(read("m.tessera"), "DAYWARD");
 }
 
-TEST_F(Privacy, WhatIsAskedForIsChecked) {
+TEST_F(Privacy, ChecksItsOptions) {
   for (const char* wrong : {"0", "-1", "some", "5x", "99999999999"}) {
     const Outcome o = run({"fit", "towns.csv", "--model", "m.tessera", "--rare-categories", wrong});
     EXPECT_EQ(o.code, 2) << wrong;

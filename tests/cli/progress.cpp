@@ -26,7 +26,7 @@ struct Screen {
   bool shows(const std::string& part) const { return written.find(part) != std::string::npos; }
 };
 
-TEST(Progress, ABarIsRedrawnInPlaceWithRateAndTimeLeft) {
+TEST(Progress, RedrawsABarWithRateAndTimeLeft) {
   Screen s(ProgressPrinter::Style::bar);
   s.at(0, "train", 0, 300);
   s.at(10, "train", 100, 300);
@@ -41,7 +41,7 @@ TEST(Progress, ABarIsRedrawnInPlaceWithRateAndTimeLeft) {
   EXPECT_EQ(s.written.back(), '\n');
 }
 
-TEST(Progress, ARunThatGoesOnIsAsFastAsItIs) {
+TEST(Progress, MeasuresTheRateOfAResumedRun) {
   for (const auto style : {ProgressPrinter::Style::bar, ProgressPrinter::Style::lines}) {
     Screen s(style);
     s.at(2, "train", 201, 300);
@@ -52,7 +52,7 @@ TEST(Progress, ARunThatGoesOnIsAsFastAsItIs) {
   }
 }
 
-TEST(Progress, ANoticeStandsAboveTheBarOfThePhaseThatGoesOn) {
+TEST(Progress, PrintsNoticesAboveTheBar) {
   Screen s(ProgressPrinter::Style::bar);
   s.at(0, "train", 0, 300);
   s.at(10, "train", 100, 300);
@@ -66,7 +66,7 @@ TEST(Progress, ANoticeStandsAboveTheBarOfThePhaseThatGoesOn) {
   EXPECT_EQ(quiet.written, "");
 }
 
-TEST(Progress, ABarNeverLeavesItsLine) {
+TEST(Progress, BarStaysOnItsLine) {
   for (int columns : {5, 20, 40, 80, 200}) {
     Screen s(ProgressPrinter::Style::bar);
     s.columns = columns;
@@ -78,7 +78,7 @@ TEST(Progress, ABarNeverLeavesItsLine) {
   }
 }
 
-TEST(Progress, ALogGetsALineEveryFewSeconds) {
+TEST(Progress, LogsALineEveryFewSeconds) {
   Screen s(ProgressPrinter::Style::lines);
   for (int i = 0; i <= 600; ++i) s.at(i / 10.0, "train", i / 10.0, 60, i == 600);
   const auto lines = std::count(s.written.begin(), s.written.end(), '\n');
@@ -88,7 +88,7 @@ TEST(Progress, ALogGetsALineEveryFewSeconds) {
   EXPECT_FALSE(s.shows("\x1b"));
 }
 
-TEST(Progress, AShortPhaseIsOneLine) {
+TEST(Progress, PrintsAShortPhaseAsOneLine) {
   Screen s(ProgressPrinter::Style::lines);
   s.at(0, "encode", 0, 5);
   s.at(0.02, "encode", 5, 5, true);
@@ -97,7 +97,7 @@ TEST(Progress, AShortPhaseIsOneLine) {
   EXPECT_EQ(std::count(s.written.begin(), s.written.end(), '\n'), 3) << s.written;
 }
 
-TEST(Progress, TheTimeOfAPhaseIsWhatPassedSinceTheOneBefore) {
+TEST(Progress, PhaseTimeStartsAtTheEndOfThePreviousPhase) {
   Screen s(ProgressPrinter::Style::lines);
   s.at(2, "read", 5, 5, true);
   s.at(5, "types", 5, 5, true);
@@ -105,7 +105,7 @@ TEST(Progress, TheTimeOfAPhaseIsWhatPassedSinceTheOneBefore) {
   EXPECT_TRUE(s.shows("3.00 s")) << s.written;
 }
 
-TEST(Progress, QuietAndIgnoredPhasesSayNothing) {
+TEST(Progress, QuietAndIgnoredPhasesPrintNothing) {
   Screen quiet(ProgressPrinter::Style::none);
   quiet.at(0, "train", 0, 5);
   quiet.at(9, "train", 5, 5, true);
@@ -119,7 +119,7 @@ TEST(Progress, QuietAndIgnoredPhasesSayNothing) {
   EXPECT_EQ(std::count(s.written.begin(), s.written.end(), '\n'), 1) << s.written;
 }
 
-TEST(Text, NumbersAsPeopleReadThem) {
+TEST(Text, FormatsNumbersForPeople) {
   EXPECT_EQ(text::count(0), "0");
   EXPECT_EQ(text::count(999), "999");
   EXPECT_EQ(text::count(1000), "1,000");
@@ -138,7 +138,7 @@ TEST(Text, NumbersAsPeopleReadThem) {
   EXPECT_EQ(text::counted(1, "categories"), "1 category");
 }
 
-TEST(Text, ValuesCannotMoveTheCursor) {
+TEST(Text, EscapesControlCharacters) {
   EXPECT_EQ(text::clip("a\x1b[2Jb\nc", 40), "a\\x1b[2Jb\\x0ac");
   EXPECT_EQ(text::clip("ünïcödé", 4), "ünï…");
   EXPECT_EQ(text::clip("four", 4), "four");

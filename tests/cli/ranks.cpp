@@ -26,7 +26,7 @@ TEST_F(CliRanks, TwoRanksWriteTheModelOfOne) {
   EXPECT_TRUE(read("1") == read("2"));
 }
 
-TEST_F(CliRanks, RanksThatShareColumnsWriteTheModelOfOne) {
+TEST_F(CliRanks, ColumnParallelRanksWriteTheModelOfOne) {
   for (const char* devices : {"1", "2"})
     must({"fit", "people.csv", "--model", devices, "--method", "tvae", "--epochs", "2", "--batch-size", "64",
           "--calibrate", "off", "--devices", devices, "--virtual-shards", "2", "--parallel", "model"});
@@ -35,14 +35,14 @@ TEST_F(CliRanks, RanksThatShareColumnsWriteTheModelOfOne) {
   EXPECT_HAS(refused({"--method", "tvae", "--devices", "2", "--parallel", "columns"}, 2).err, "--parallel");
 }
 
-TEST_F(CliRanks, WhatCannotBeShared) {
+TEST_F(CliRanks, RejectsUnsupportedParallelFits) {
   EXPECT_HAS(refused({"--devices", "3", "--virtual-shards", "4"}, 2).err, "3 ranks cannot share them evenly");
   EXPECT_HAS(refused({"--devices", "some"}, 2).err, "--devices some");
   EXPECT_HAS(refused({"--method", "ctgan", "--batch-size", "40", "--pac", "10", "--devices", "8"}, 2).err,
              "has 4 parts that can be computed apart");
 }
 
-TEST_F(CliRanks, PartsTogetherAreTheSample) {
+TEST_F(CliRanks, PartsTogetherEqualTheSample) {
   must({"fit", "people.csv", "--model", "m", "--epochs", "1", "--calibrate", "off"});
   must({"sample", "m", "--rows", "100", "--output", "whole.csv"});
   std::string together;

@@ -7,7 +7,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-TEST_F(Cli, AReportToLookAt) {
+TEST_F(Cli, WritesAnHtmlReport) {
   model();
   must({"sample", "m.tessera", "--rows", "200", "--output", "out.csv"});
   const Outcome o =
@@ -26,7 +26,7 @@ TEST_F(Cli, AReportToLookAt) {
   EXPECT_EQ(read("again.html"), page);
 }
 
-TEST_F(Cli, SeveralTablesAreOneReport) {
+TEST_F(Cli, ReportsSeveralTablesTogether) {
   model();
   must({"sample", "m.tessera", "--rows", "200", "--output", "out.csv"});
   const std::vector<std::string> line{"evaluate", "people.csv", "out.csv", "people.csv"};
@@ -65,7 +65,7 @@ TEST_F(Cli, SeveralTablesAreOneReport) {
   }
 }
 
-TEST_F(Cli, RulesThatRowsBreakAreSaid) {
+TEST_F(Cli, ReportsBrokenRules) {
   std::string real = "start,end,kind\n", rows = real;
   for (int i = 0; i < 200; ++i) {
     const std::string from = std::to_string(i * 37 % 101), to = std::to_string(i * 37 % 101 + i % 30);
@@ -92,7 +92,7 @@ TEST_F(Cli, RulesThatRowsBreakAreSaid) {
   EXPECT_HAS(o.out, "start >= 3");
 }
 
-TEST_F(Cli, RowsOfAPartAreJudgedByThatPart) {
+TEST_F(Cli, ComparesRowsOfAPartWithThatPart) {
   must({"example", "real.csv", "--rows", "900", "--seed", "1"});
   std::string part, real = read("real.csv");
   for (size_t i = 0; i < real.size();) {
@@ -102,7 +102,7 @@ TEST_F(Cli, RowsOfAPartAreJudgedByThatPart) {
   }
   write("part.csv", part);
   const std::string whole = must({"evaluate", "real.csv", "part.csv", "--without-distances"}).out;
-  EXPECT_HAS(whole, "These rows are of a part of the real table");
+  EXPECT_HAS(whole, "These rows cover only a part of the real table");
   EXPECT_HAS(whole, "--where \"education = 'bachelor'\"");
   const Outcome judged = must({"evaluate", "real.csv", "part.csv", "--where", "education = 'bachelor'", "--report",
                                "r.html", "--without-distances"});
@@ -111,7 +111,7 @@ TEST_F(Cli, RowsOfAPartAreJudgedByThatPart) {
   EXPECT_EQ(run({"evaluate", "real.csv", "part.csv", "--where", "age > 500"}).code, 7);
 }
 
-TEST_F(Cli, AFitHasAPage) {
+TEST_F(Cli, WritesAPageForAFit) {
   must({"example", "people.csv", "--rows", "300"});
   std::string table = read("people.csv");
   const std::string row = table.substr(table.rfind('\n', table.size() - 2) + 1);
@@ -135,7 +135,7 @@ TEST_F(Cli, AFitHasAPage) {
   EXPECT_FALSE(exists("n.tessera"));
 }
 
-TEST_F(Cli, AReportReplacesNothingUnasked) {
+TEST_F(Cli, KeepsAnExistingReportWithoutForce) {
   model();
   const std::string table = read("people.csv");
   write("old.html", "mine");

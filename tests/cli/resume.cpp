@@ -125,7 +125,7 @@ void CliResume::storm(const std::string& method, uint32_t seed, int kills) {
 
 // 300 kills in all. Of timegan they fall into all three phases and into the training of the attributes.
 class CliStorm : public CliResume, public testing::WithParamInterface<std::tuple<const char*, uint32_t>> {};
-TEST_P(CliStorm, TwentyFiveKills) { storm(std::get<0>(GetParam()), std::get<1>(GetParam()), 25); }
+TEST_P(CliStorm, SurvivesTwentyFiveKills) { storm(std::get<0>(GetParam()), std::get<1>(GetParam()), 25); }
 INSTANTIATE_TEST_SUITE_P(Methods, CliStorm,
                          testing::Combine(testing::Values("ctgan", "tvae", "timegan"), testing::Values(1u, 2u, 3u, 4u)),
                          [](const auto& c) {
@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, CliStorm,
                          });
 
 // An empty lock would be taken for a foreign file, and stay, if the process that makes it is killed.
-TEST_F(CliResume, ALockIsNeverSeenEmpty) {
+TEST_F(CliResume, LockFileIsNeverEmpty) {
   const std::filesystem::path lock = folder_ / "m.tessera.lock";
   for (int k = 0; k < 20; ++k) {
     Running run(folder_, endless("m.tessera"), "");
@@ -147,7 +147,7 @@ TEST_F(CliResume, ALockIsNeverSeenEmpty) {
   }
 }
 
-TEST_F(CliResume, SignalsSayHowToGoOn) {
+TEST_F(CliResume, SignalsReportHowToContinue) {
   for (const int number : {SIGINT, SIGTERM}) {
     const Line line = endless("my model.tessera");
     Running run(folder_, with(line, {"--log", "losses.csv"}), "");
@@ -168,7 +168,7 @@ TEST_F(CliResume, SignalsSayHowToGoOn) {
   }
 }
 
-TEST_F(CliResume, ASignalDuringCalibrationKeepsTheTraining) {
+TEST_F(CliResume, SignalDuringCalibrationKeepsTheTraining) {
   Line line = fit("tvae", "m.tessera");
   line[11] = "full";
   must(line);
@@ -188,7 +188,7 @@ TEST_F(CliResume, ASignalDuringCalibrationKeepsTheTraining) {
   EXPECT_TRUE(read("m.tessera") == bytes);
 }
 
-TEST_F(CliResume, ASecondSignalLeavesAtOnce) {
+TEST_F(CliResume, SecondSignalExitsAtOnce) {
   Running run(folder_, endless("m.tessera"), "");
   ASSERT_TRUE(run.wait_for_error_text("train"));
   for (int i = 0; i < 2; ++i) run.signal(SIGINT);
@@ -197,7 +197,7 @@ TEST_F(CliResume, ASecondSignalLeavesAtOnce) {
   must(with(endless("m.tessera"), {"--resume", "--max-time", "0.01s"}));
 }
 
-TEST_F(CliResume, WhereTheModelIsFinishedThereIsNothingToDo) {
+TEST_F(CliResume, DoesNothingIfTheModelIsFinished) {
   const Line line = with(fit("tvae", "m.tessera"), {"--resume"});
   must(line);
   const std::string bytes = read("m.tessera");
@@ -212,7 +212,7 @@ TEST_F(CliResume, WhereTheModelIsFinishedThereIsNothingToDo) {
   EXPECT_HAS(o.err, "--force");
 }
 
-TEST_F(CliResume, AnotherTableIsRefused) {
+TEST_F(CliResume, RejectsAnotherTable) {
   must(fit("tvae", "m.tessera"));
   drop("people.csv");
   example(401);
@@ -222,7 +222,7 @@ TEST_F(CliResume, AnotherTableIsRefused) {
   must(with(fit("tvae", "m.tessera"), {"--resume", "--force"}));
 }
 
-TEST_F(CliResume, AnUnfinishedRunIsNotOverwrittenBySlip) {
+TEST_F(CliResume, KeepsAnUnfinishedRunWithoutForce) {
   Running begun(folder_, endless("m.tessera"), "");
   ASSERT_TRUE(begun.wait_for_error_text("train"));
   begun.signal(SIGINT);
@@ -239,7 +239,7 @@ TEST_F(CliResume, AnUnfinishedRunIsNotOverwrittenBySlip) {
   EXPECT_EQ(files(), (Line{"m.tessera", "people.csv", "visits.csv"}));
 }
 
-TEST_F(CliResume, TheLogIsWholeAfterAStop) {
+TEST_F(CliResume, LogIsCompleteAfterAStop) {
   const Line line = fit("ctgan", "m.tessera", {"--log", "losses.csv"});
   must(line);
   const auto without_seconds = [&] {
@@ -264,7 +264,7 @@ TEST_F(CliResume, TheLogIsWholeAfterAStop) {
   EXPECT_EQ(without_seconds(), whole);
 }
 
-TEST_F(CliResume, AFullDiskCostsTheCheckpointsOnly) {
+TEST_F(CliResume, FullDiskLosesOnlyCheckpoints) {
   // A limit between what a model takes and what a checkpoint takes.
   must(fit("tvae", "m.tessera"));
   const std::string bytes = read("m.tessera");
@@ -282,7 +282,7 @@ TEST_F(CliResume, AFullDiskCostsTheCheckpointsOnly) {
   EXPECT_TRUE(read("m.tessera") == bytes);
 }
 
-TEST_F(CliResume, AModelThatCannotBeWrittenLeavesWhatWasTrained) {
+TEST_F(CliResume, KeepsTheTrainingIfTheModelCannotBeWritten) {
   // The model's place turns into a folder while it is trained: neither --force nor a rename gets past that.
   const Line line = fit("tvae", "m.tessera", {"--force"});
   must(line);
@@ -303,7 +303,7 @@ TEST_F(CliResume, AModelThatCannotBeWrittenLeavesWhatWasTrained) {
   EXPECT_TRUE(read("m.tessera") == bytes);
 }
 
-TEST_F(CliResume, AVanishedInputIsSaidAndNothingIsLost) {
+TEST_F(CliResume, ReportsAVanishedInputAndKeepsTheTraining) {
   Running begun(folder_, endless("m.tessera"), "");
   ASSERT_TRUE(begun.wait_for_error_text("train"));
   begun.signal(SIGTERM);
@@ -316,7 +316,7 @@ TEST_F(CliResume, AVanishedInputIsSaidAndNothingIsLost) {
   EXPECT_TRUE(read("m.tessera.checkpoint") == kept);
 }
 
-TEST_F(CliResume, ShortMemoryIsAnErrorAndNoCrash) {
+TEST_F(CliResume, ReportsLowMemoryAsAnError) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers take their own";
 #endif
@@ -335,7 +335,7 @@ TEST_F(CliResume, ShortMemoryIsAnErrorAndNoCrash) {
   EXPECT_GT(refused, 0);
 }
 
-TEST_F(CliResume, OptionsAreJudgedFirst) {
+TEST_F(CliResume, ChecksOptionsFirst) {
   const auto refused = [&](const std::string& option, const std::string& value) {
     const Outcome o = run({"fit", "nowhere.csv", "--model", "m.tessera", option, value});
     EXPECT_EQ(o.code, 2) << o.err;
@@ -349,7 +349,7 @@ TEST_F(CliResume, OptionsAreJudgedFirst) {
 }
 
 // Made has patience unless it is told to have none.
-TEST_F(CliResume, WithoutPatienceTrainingGoesOnToItsEnd) {
+TEST_F(CliResume, TrainsToTheEndWithoutPatience) {
   const auto steps = [&](const Line& more) {
     Line line{"fit", "people.csv", "--model", "m.tessera", "--force", "--method", "made", "--epochs", "60"};
     line.insert(line.end(), more.begin(), more.end());
@@ -363,7 +363,7 @@ TEST_F(CliResume, WithoutPatienceTrainingGoesOnToItsEnd) {
 }
 
 // A patience that is given keeps the best weights; but for that, giving the default changes nothing.
-TEST_F(CliResume, TheDefaultPatienceGivenKeepsTheBestWeights) {
+TEST_F(CliResume, KeepsTheBestWeightsWithDefaultPatience) {
   must({"example", "t.csv", "--rows", "300", "--quiet"});
   const auto model = [&](const Line& more) {
     must(with({"fit", "t.csv", "--model", "m", "--force", "--method", "made", "--epochs", "4", "--quiet"}, more));

@@ -49,7 +49,7 @@ class CliRules : public Cli {
   }
 };
 
-TEST_F(CliRules, AreListedSaidAndKept) {
+TEST_F(CliRules, AreListedAndKept) {
   orders();
   const Outcome listed = must({"inspect", "orders.csv", "--rules"});
   EXPECT_HAS(listed.out, "total = items + extras");
@@ -66,12 +66,12 @@ TEST_F(CliRules, AreListedSaidAndKept) {
   EXPECT_EQ(broken(), 0);
   EXPECT_EQ(broken({"--where", "total > 20"}), 0);
   const Outcome model = must({"inspect", "m.tessera"});
-  EXPECT_HAS(model.out, "rules that its rows keep");
+  EXPECT_HAS(model.out, "rules that sampled rows satisfy");
   EXPECT_HAS(model.out, "\"end day\" >= start");
   EXPECT_HAS(model.out, "5 columns");
 }
 
-TEST_F(CliRules, CanBeOffAndGiven) {
+TEST_F(CliRules, CanBeDisabledOrGiven) {
   orders();
   ASSERT_EQ(fit({"--rules", "off"}).code, 0);
   EXPECT_GT(broken(), 300);
@@ -91,7 +91,7 @@ TEST_F(CliRules, CanBeOffAndGiven) {
   }
 }
 
-TEST_F(CliRules, AreInASchemaFile) {
+TEST_F(CliRules, AreReadFromASchemaFile) {
   orders();
   write("s.json", R"({"rules": ["total = items + extras", "items >= 10"]})");
   const Outcome fitted = fit({"--rules", "off", "--schema", "s.json", "--rule", "items <= 80"});
@@ -103,7 +103,7 @@ TEST_F(CliRules, AreInASchemaFile) {
   EXPECT_EQ(fit({"--schema", "s.json"}).code, 2);
 }
 
-TEST_F(CliRules, RefusesWhatItDoesNotKnow) {
+TEST_F(CliRules, RejectsUnknownRules) {
   orders();
   Outcome o = fit({"--rules", "some"});
   EXPECT_EQ(o.code, 2);

@@ -67,12 +67,12 @@ class CliSequences : public Cli {
   }
 };
 
-TEST_F(CliSequences, EvaluationOfWindows) {
+TEST_F(CliSequences, EvaluatesWindows) {
   write("real.csv", series(60, 0));
   write("synthetic.csv", long_format(30, 8));
   const Outcome page = must({"evaluate", "real.csv", "synthetic.csv", "--method", "sequence", "--sequence-length", "8",
                              "--judges", "1", "--quiet"});
-  for (const char* part : {"how many", "53", "30", "autocorrelation", "discriminative", "predictive", "±",
+  for (const char* part : {"sequences", "53", "30", "autocorrelation", "discriminative", "predictive", "±",
                            "1 judges of each", "features, worst first", "(length)"})
     EXPECT_HAS(page.out, part);
   const auto report = nlohmann::json::parse(must({"evaluate", "real.csv", "synthetic.csv", "--method", "sequence",
@@ -83,7 +83,7 @@ TEST_F(CliSequences, EvaluationOfWindows) {
   EXPECT_EQ(report["columns"].size(), 2u) << "sequence and step are no columns of the table";
 }
 
-TEST_F(CliSequences, ATableAgainstItselfDiffersInNothing) {
+TEST_F(CliSequences, ScoresATableAgainstItselfAsEqual) {
   write("real.csv", series(60, 0));
   const auto report = nlohmann::json::parse(must({"evaluate", "real.csv", "real.csv", "--method", "sequence",
                                                   "--sequence-length", "8", "--judges", "0", "--json"})
@@ -92,7 +92,7 @@ TEST_F(CliSequences, ATableAgainstItselfDiffersInNothing) {
   EXPECT_EQ(report["scores"]["column_shapes"], 1.0);
 }
 
-TEST_F(CliSequences, WhatCannotBeCut) {
+TEST_F(CliSequences, RejectsTablesThatCannotBeSplit) {
   const auto evaluate = [&](const std::string& bytes, const std::vector<std::string>& options, int code,
                             const std::vector<std::string>& parts) {
     write("t.csv", bytes);
@@ -118,7 +118,7 @@ TEST_F(CliSequences, WhatCannotBeCut) {
   evaluate(many, {"--sequence-key", "k"}, 3, {"k \"a\"", "5000 rows", "4096", "--sequence-length"});
 }
 
-TEST_F(CliSequences, OptionsThatDoNotGoTogether) {
+TEST_F(CliSequences, RejectsConflictingOptions) {
   write("t.csv", series(40, 0));
   refused(2, {"--sequence-length", "--sequence-key"}, {"evaluate", "t.csv", "t.csv", "--method", "sequence"});
   refused(2, {"--holdout"},
@@ -160,7 +160,7 @@ TEST_F(CliSequences, WindowsFromTableToReport) {
   EXPECT_HAS(must(with({"plan", "real.csv", "--sequence-length", "8"}, kSmall)).out, "joint phase of timegan");
 }
 
-TEST_F(CliSequences, UnitsLengthsTypesCategoriesAndMissingValuesComeBack) {
+TEST_F(CliSequences, RoundTripsUnitsLengthsTypesAndMissingValues) {
   write("visits.csv", visits(60));
   const std::vector<std::string> how{"--sequence-key", "patient",  "--sequence-index",
                                      "date",           "--static", "sex,birth_year"};
@@ -226,7 +226,7 @@ TEST_F(CliSequences, UnitsLengthsTypesCategoriesAndMissingValuesComeBack) {
 }
 
 // Events of users on the hour; a third of the users have one.
-TEST_F(CliSequences, KeysOfOneRowAndPlacesOfTheIndexAreKept) {
+TEST_F(CliSequences, KeepsKeysOfOneRowAndTheIndexColumn) {
   std::string events = "user,at,event\n";
   for (int user = 0; user < 90; ++user)
     for (int t = 0; t <= user % 3 * 2; ++t)
@@ -250,7 +250,7 @@ TEST_F(CliSequences, KeysOfOneRowAndPlacesOfTheIndexAreKept) {
 }
 
 // A date that rises from row to row is the index without being named; a window begins where the series was.
-TEST_F(CliSequences, DatesOfASeriesAreItsIndex) {
+TEST_F(CliSequences, UsesTheDatesOfASeriesAsIndex) {
   std::string series = "date,load\n";
   for (int i = 0; i < 150; ++i)
     series += "2022-0" + std::to_string(1 + i / 28) + "-" + (i % 28 < 9 ? "0" : "") + std::to_string(1 + i % 28) + "," +
@@ -277,7 +277,7 @@ TEST_F(CliSequences, DatesOfASeriesAreItsIndex) {
   EXPECT_HAS(must({"sample", "off.tessera", "--rows", "2", "--output", "-"}).out, "sequence,step,date,load");
 }
 
-TEST_F(CliSequences, WindowsKeepTheirColumnsWhereRulesAreFound) {
+TEST_F(CliSequences, WindowsKeepColumnsUnderRules) {
   std::string table = "high,low\n";
   for (int i = 0; i < 200; ++i)
     table += std::to_string(40 + i * 37 % 23) + "," + std::to_string(40 + i * 37 % 23 - 1 - i * 11 % 7) + "\n";
@@ -297,7 +297,7 @@ TEST_F(CliSequences, WindowsKeepTheirColumnsWhereRulesAreFound) {
   EXPECT_HAS(seams.err, "no column \"sequence\"");
 }
 
-TEST_F(CliSequences, SequencesAreTheSameInAnyCutAndForAnyThreads) {
+TEST_F(CliSequences, SequencesDoNotDependOnOffsetAndThreads) {
   write("visits.csv", visits(40));
   for (const char* threads : {"1", "3"})
     must(with({"fit", "visits.csv", "--model", std::string("m") + threads, "--threads", threads, "--sequence-key",
@@ -313,7 +313,7 @@ TEST_F(CliSequences, SequencesAreTheSameInAnyCutAndForAnyThreads) {
   EXPECT_EQ(all.substr(all.size() - last.size()), last);
 }
 
-TEST_F(CliSequences, OptionsOfTimegan) {
+TEST_F(CliSequences, AcceptsTheOptionsOfTimegan) {
   write("t.csv", series(60, 0));
   const auto fit = [&](const std::vector<std::string>& options, const std::vector<std::string>& parts) {
     refused(2, parts, with({"fit", "t.csv", "--model", "m.tessera"}, options));
@@ -334,8 +334,8 @@ TEST_F(CliSequences, OptionsOfTimegan) {
   const auto where = [&](const char* condition, const std::vector<std::string>& parts) {
     refused(7, parts, {"sample", "m.tessera", "--rows", "3", "--output", "s.csv", "--where", condition});
   };
-  where("price > 3", {"column \"price\" has a value for every row of a sequence", "decided once for each: length"});
-  where("weight > 3", {"no column \"weight\". Its 1 column: length.", "decided once for each: length"});
+  where("price > 3", {"column \"price\" varies within a sequence", "constant per sequence: length"});
+  where("weight > 3", {"no column \"weight\". Its 1 column: length.", "constant per sequence: length"});
   must({"fit", "t.csv", "--model", "u.tessera", "--method", "timegan", "--sequence-length", "8", "--iterations", "0",
         "--quiet"});
   must({"sample", "u.tessera", "--rows", "3", "--output", "u.csv", "--quiet"});

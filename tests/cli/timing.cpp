@@ -29,7 +29,7 @@ TEST_F(CliTiming, TuneMarksOneSettingAndWritesIt) {
   EXPECT_EQ(run({"tune", "people.csv", "--profile", "fast.json"}).code, 4) << "it is not replaced without --force";
 }
 
-TEST_F(CliTiming, AProfileIsOfThisMachineOnly) {
+TEST_F(CliTiming, RejectsProfilesOfOtherMachines) {
   model();
   must({"tune", "people.csv", "--batch-sizes", "64", "--rows", "100", "--seconds", "0", "--threads", "1", "--profile",
         "fast.json", "--quiet"});
@@ -40,7 +40,7 @@ TEST_F(CliTiming, AProfileIsOfThisMachineOnly) {
   other["machine"]["host"] = "another";
   write("other.json", other.dump());
   write("none.json", "[1, 2]");
-  for (const auto& [file, said] : {std::pair{"other.json", "another machine"}, {"none.json", "no profile"}}) {
+  for (const auto& [file, said] : {std::pair{"other.json", "another machine"}, {"none.json", "not a profile"}}) {
     const Outcome o = run({"sample", "m.tessera", "--rows", "9", "--output", "c.csv", "--profile", file});
     EXPECT_EQ(o.code, 2);
     EXPECT_HAS(o.err, said);
@@ -49,7 +49,7 @@ TEST_F(CliTiming, AProfileIsOfThisMachineOnly) {
   EXPECT_EQ(run({"sample", "m.tessera", "--rows", "9", "--output", "c.csv", "--profile", "gone"}).code, 4);
 }
 
-TEST_F(CliTiming, AdviceAddsUpAndSaysWhatItDoesNotKnow) {
+TEST_F(CliTiming, AdviceAddsUpAndListsWhatWasNotMeasured) {
   example(200);
   const Json a = Json::parse(must({"advise", "people.csv", "--method", "tvae", "--epochs", "50", "--rows", "1000",
                                    "--seconds", "1", "--json", "--quiet"})
@@ -68,7 +68,7 @@ TEST_F(CliTiming, AdviceAddsUpAndSaysWhatItDoesNotKnow) {
   EXPECT_HAS(sequences.err, "methods of rows");
 }
 
-TEST_F(CliTiming, AMemoryFractionIsALimit) {
+TEST_F(CliTiming, MemoryFractionSetsALimit) {
   example(200);
   const Outcome o = run({"fit", "people.csv", "--model", "m.tessera", "--memory-fraction", "2"});
   EXPECT_EQ(o.code, 2);
@@ -77,7 +77,7 @@ TEST_F(CliTiming, AMemoryFractionIsALimit) {
   must({"fit", "people.csv", "--model", "m.tessera", "--memory-fraction", "0.5", "--epochs", "1", "--quiet"});
 }
 
-TEST_F(CliTiming, AForecastOfRanksAddsUpAndSaysThatItIsOne) {
+TEST_F(CliTiming, RankForecastAddsUpAndIsMarkedAsPredicted) {
   example(200);
   const std::vector<std::string> line{"plan", "people.csv", "--method", "tvae",   "--batch-size", "8000",   "--devices",
                                       "6",    "--device",   "cuda",     "--link", "10,45",        "--json", "--quiet"};
@@ -107,14 +107,14 @@ TEST_F(CliTiming, AForecastOfRanksAddsUpAndSaysThatItIsOne) {
   EXPECT_EQ(forecast.at("ranks_by_columns").size(), ranks.size());
   EXPECT_HAS(must({"plan", "people.csv", "--devices", "2"}).out, "PREDICTED");
   EXPECT_HAS(run({"plan", "people.csv", "--devices", "2", "--link", "usb"}).err,
-             "known are nvlink, pcie, ib and 100GbE");
+             "known links are nvlink, pcie, ib and 100GbE");
   EXPECT_EQ(run({"plan", "people.csv", "--link", "ib"}).code, 2);
 }
 
 // The wide ends' state is shared out by columns: each number of ranks holds less a rank, all of them together no less
 // than one. With rows shared out every rank holds all weights, and its part of what only updates read. Exchanges by
 // columns are of rows: twice the batch, twice the bytes.
-TEST_F(CliTiming, RanksThatShareColumnsAreForecastWhereTheMethodHasThem) {
+TEST_F(CliTiming, ForecastsColumnParallelRanks) {
   example(200);
   const auto forecast = [&](const std::string& method, const std::string& batch) {
     return Json::parse(must({"plan", "people.csv", "--method", method, "--batch-size", batch, "--devices", "2",
@@ -145,7 +145,7 @@ TEST_F(CliTiming, RanksThatShareColumnsAreForecastWhereTheMethodHasThem) {
 }
 
 // At the smallest batch that is forecast to pay, two ranks and one take as long, as far as the floor is a line.
-TEST_F(CliTiming, ABatchIsSaidToPayWhereItDoes) {
+TEST_F(CliTiming, ReportsTheBatchFromWhichRanksPay) {
   example(200);
   const auto two = [&](const std::string& batch) {
     const Json plan = Json::parse(must({"plan", "people.csv", "--method", "tvae", "--batch-size", batch, "--devices",

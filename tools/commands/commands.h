@@ -1,4 +1,4 @@
-// The commands. Each adds itself to the program with its options, and sets `run` to its action for the parsed command
+// The commands. Each adds itself and its options to the program and sets `run` to its action for the parsed command
 // line.
 #pragma once
 #include <CLI/App.hpp>
@@ -6,7 +6,7 @@
 
 #include "session.h"
 
-// Among the processes that a launcher (mpirun, srun) started.
+// This process among those that a launcher (mpirun, srun) started.
 struct Place {
   int32_t rank = 0, ranks = 1;
 };
@@ -18,7 +18,7 @@ struct Program {
   Place place;
   std::function<void()> run;
 
-  // A command with the options that all share.
+  // A command with the options that all commands share.
   CLI::App* add(const std::string& name, const std::string& description);
   // --device, for the commands that train or sample.
   void add_device(CLI::App& command);

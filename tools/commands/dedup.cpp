@@ -19,7 +19,7 @@ struct DedupCommand {
   CsvArguments csv;
 };
 
-// The schema of the table as that of the other one: of the named columns, if there are any, which may be all it has.
+// The schema of the table to compare with; with --columns, that table may hold only these columns.
 struct ComparedSchema {
   ComparedSchema(const ArrowSchema& table, const std::string& columns) : schema(table) {
     if (columns.empty()) return;
@@ -76,7 +76,7 @@ std::string copies_page(const Json& report) {
 void run(const SharedOptions& shared, DedupCommand a) {
   if (a.action.empty()) a.action = a.output.empty() ? "report" : "drop";
   if (a.action == "drop" && a.output.empty())
-    throw tessera::Error(TESSERA_E_USAGE, "--action drop needs --output FILE for the rows that are kept.");
+    throw tessera::Error(TESSERA_E_USAGE, "--action drop needs --output FILE for the rows that remain.");
   if (a.output.empty() && a.force)
     throw tessera::Error(TESSERA_E_USAGE, "--force needs --output FILE. Add it, or omit it.");
   if (a.table == "-" && a.against == "-")
@@ -132,24 +132,23 @@ void add_dedup(Program& program) {
   CLI::App* command = program.add("dedup", "Finds rows that are copies of others, exact or near, and drops them");
   auto a = std::make_shared<DedupCommand>();
   command->add_option("table", a->table, "CSV, Parquet or Arrow file, or - for CSV from standard input")->required();
-  command->add_option("--against", a->against,
-                      "File of which copies are found in the table, instead of copies within the table");
+  command->add_option("--against", a->against, "Find copies of this file's rows, instead of copies within the table");
   command
       ->add_option("--mode", a->mode,
-                   "exact: equal rows; nearest: also near copies, by comparing all rows; fuzzy: also near copies, by "
-                   "keys of columns, for large tables; auto: nearest up to 10^10 pairs of rows, else fuzzy")
+                   "exact: equal rows; nearest: also near copies, comparing all pairs; fuzzy: also near copies, by "
+                   "hashed keys, for large tables; auto: nearest up to 10^10 pairs, else fuzzy")
       ->check(CLI::IsMember({"auto", "exact", "fuzzy", "nearest"}))
       ->capture_default_str();
   command
       ->add_option("--threshold", a->threshold,
-                   "Similarity from which a row is a near copy: 1 minus the mean over columns of the difference in "
-                   "ranges, or of whether they differ")
+                   "Similarity from which a row is a near copy: 1 minus the mean difference over columns (numbers: "
+                   "relative to the range; other values: 0 or 1)")
       ->check(CLI::Range(1e-6, 1.0))
       ->capture_default_str();
-  command->add_option("--columns", a->columns, "Columns that are compared, comma-separated (default: all)");
+  command->add_option("--columns", a->columns, "Columns to compare, comma-separated (default: all)");
   command
       ->add_option("--action", a->action,
-                   "What --output receives: drop: the rows that are kept; report: the list of copies (default: drop)")
+                   "drop: write the rows that remain; report: write the list of copies (default: drop)")
       ->check(CLI::IsMember({"drop", "report"}));
   command->add_option("-o,--output", a->output,
                       "File: .csv, .tsv, .json or .jsonl, also with .gz or .zst, .parquet or .arrow; - is CSV on "

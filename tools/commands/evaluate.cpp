@@ -25,7 +25,7 @@ namespace {
 using Json = nlohmann::json;
 
 struct EvaluateCommand {
-  std::string real, holdout, target, report, method = "table", rules, rule, where;  // rule: one a line
+  std::string real, holdout, target, report, method = "table", rules, rule, where;  // rule: one per line
   std::vector<std::string> synthetic, models;
   uint64_t seed = 0;
   int worst = 10, judges = -1;  // −1: not given
@@ -34,14 +34,14 @@ struct EvaluateCommand {
   CsvArguments csv;
 };
 
-// The number at a path of the report; NaN if there is none, which every printer here shows as a dash.
+// The number at a path of the report; NaN if it is absent, printed as a dash.
 double at(const Json& json, const char* pointer) {
   const Json::json_pointer path(pointer);
   return json.contains(path) && json[path].is_number() ? json[path].get<double>()
                                                        : std::numeric_limits<double>::quiet_NaN();
 }
 
-// The figures of a group, beside those of real rows.
+// One group of figures, beside the figures of real rows.
 std::string figures(const Json& report, const std::string& group) {
   using Side = text::Table::Side;
   std::vector<Json> shown;
@@ -66,7 +66,7 @@ std::string notes(const Json& report) {
   if (report.contains("c2st"))
     out += fmt::format(
         "detection against {}; real rows: {}\n",
-        report["c2st"]["against"] == "holdout" ? "holdout rows, which the model has not seen" : "the real table",
+        report["c2st"]["against"] == "holdout" ? "holdout rows, which were not used for training" : "the real table",
         report["c2st"]["floor"]["of"] == "halves of real" ? "one half of the real table against the other"
                                                           : "the real table against the holdout");
   if (report.contains("utility"))
@@ -75,7 +75,7 @@ std::string notes(const Json& report) {
   return out;
 }
 
-// What the page lists under "Written form", where it differs from the real table.
+// The section "Written form": only formats that differ from the real table.
 std::string written(const Json& report, size_t most) {
   if (!report.contains("written_form")) return "";
   using Side = text::Table::Side;
@@ -93,7 +93,7 @@ std::string written(const Json& report, size_t most) {
   for (const Json& r : report["written_form"]["rules"]) add(r, r["rule"].get<std::string>(), "");
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (size_t i = 0; i < std::min(most, rows.size()); ++i) t.add(std::move(rows[i].second));
-  return t.empty() ? "" : "\nwritten form and relations that nearly always hold, those that differ\n" + t.str();
+  return t.empty() ? "" : "\nwritten form and near-certain relations that differ\n" + t.str();
 }
 
 std::string marked(const Json& statement) {
@@ -106,7 +106,7 @@ std::string marked(const Json& statement) {
                      text::printable(statement["text"].get<std::string>()));
 }
 
-// A text as a shell's argument.
+// Quotes a text for a shell.
 std::string quoted_argument(const std::string& text) {
   const bool doubles = text.find_first_of("\"$`\\!") != std::string::npos;
   std::string out = doubles ? "'" : "\"";
@@ -114,7 +114,7 @@ std::string quoted_argument(const std::string& text) {
   return out + out.front();
 }
 
-// The page's verdict, last, where a reader of a terminal looks.
+// The overall assessment comes last, where a reader of a terminal looks.
 std::string verdict(const Json& report) {
   const Json& v = report["verdict"];
   std::string out = "\n" + marked(v) + "\n";
@@ -191,10 +191,10 @@ std::string excluded(const Json& report) {
     (e.contains("real_texts") ? regenerated : identifiers).push_back(e["name"].get<std::string>());
   std::string out;
   if (!identifiers.empty())
-    out += "\nexcluded: " + text::list(identifiers) + " (identifiers: their values identify rows)\n";
+    out += "\nexcluded: " + text::list(identifiers) + " (identifiers: nearly every value is unique)\n";
   if (!regenerated.empty())
     out += "\nexcluded: " + text::list(regenerated) +
-           " (regenerated: real texts hardly repeat, synthetic ones are new; see fit --rare-categories)\n";
+           " (regenerated: real texts rarely repeat, so new ones are generated; see fit --rare-categories)\n";
   return out;
 }
 
@@ -205,7 +205,7 @@ void check(const EvaluateCommand& a, bool sequences) {
   if (!a.target.empty() && a.holdout.empty())
     throw tessera::Error(
         TESSERA_E_USAGE,
-        "--target needs --holdout FILE: real rows that the model has not seen, to test predictions on.");
+        "--target needs --holdout FILE: real rows that were not used for training, to test predictions on.");
   if (!a.target.empty() && a.without_utility)
     throw tessera::Error(TESSERA_E_USAGE, "--target and --without-utility contradict each other. Omit one.");
   if (!sequences && (a.sequences.given() || a.judges >= 0))
@@ -216,8 +216,8 @@ void check(const EvaluateCommand& a, bool sequences) {
   if (!a.models.empty() && a.models.size() != a.synthetic.size())
     throw tessera::Error(
         TESSERA_E_USAGE,
-        fmt::format("--model is given {} and the synthetic tables are {}. Give the model of each "
-                    "table, in their order, or none.",
+        fmt::format("--model is given {}, but the number of synthetic tables is {}. Give one model for "
+                    "each table, in the same order, or omit --model.",
                     text::counted(static_cast<int64_t>(a.models.size()), "times"), a.synthetic.size()));
   if (a.report.empty()) return;
   if (a.report == "-") throw tessera::Error(TESSERA_E_USAGE, "--report needs the name of a file; - is not one.");
@@ -232,14 +232,14 @@ void check(const EvaluateCommand& a, bool sequences) {
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-// SOURCE_DATE_EPOCH: a page that can be made again.
+// SOURCE_DATE_EPOCH makes the page reproducible.
 std::string today() {
   const char* fixed = std::getenv("SOURCE_DATE_EPOCH");
   const std::time_t now = fixed != nullptr ? std::strtoll(fixed, nullptr, 10) : std::time(nullptr);
   return fmt::format("{:%Y-%m-%d}", fmt::gmtime(now));
 }
 
-// The page of what was found, with what the model files say of themselves where they are given.
+// The HTML page of the results, with a card of each given model.
 void write_page(const EvaluateCommand& a, const std::string& json, const std::vector<std::string>& models,
                 Session& session) {
   Json found = Json::parse(json);
@@ -250,10 +250,10 @@ void write_page(const EvaluateCommand& a, const std::string& json, const std::ve
   if (!a.holdout.empty()) found["about"]["holdout"] = file_name(a.holdout);
   if (a.models.size() == 1) found["about"]["model"] = file_name(a.models[0]);
   tessera::write_report(found.dump(), a.report, a.force);
-  session.progress().line("report", a.report + " shows this in any browser");
+  session.progress().line("report", a.report + ": open it in a browser");
 }
 
-// The rules that a model was given and keeps by rejection: no table shows them.
+// Given rules that are kept by rejection cannot be found in a table, so they are taken from the model.
 void add_given_rules(const Json& model, std::string& rule) {
   if (!model.contains("rules")) return;
   for (const Json& one : model["rules"])
@@ -287,8 +287,8 @@ void run(const SharedOptions& shared, const EvaluateCommand& a) {
     options.judges = a.judges == 0 ? TESSERA_NO_JUDGES : std::max(a.judges, 0);
     tessera::check_evaluate_options(options);
   }
-  // The real table determines the types of the columns; the others are read with them, so that whole numbers in one
-  // table and decimals in the other are one column.
+  // The real table determines the column types. The other tables are read with them: integers in one table and decimals
+  // in another are one column.
   tessera::Rows real = tessera::read_table(session.context(), {a.real}, csv), holdout;
   const tessera::Schema schema = real.schema();
   tessera_csv_options same{};
@@ -320,30 +320,26 @@ void run(const SharedOptions& shared, const EvaluateCommand& a) {
 }  // namespace
 
 void add_evaluate(Program& program) {
-  CLI::App* command =
-      program.add("evaluate", "Measures how close synthetic rows are to real ones, and how close to copies of them");
+  CLI::App* command = program.add("evaluate", "Measures the fidelity, utility and privacy of synthetic rows");
   auto a = std::make_shared<EvaluateCommand>();
   command->add_option("real", a->real, "File that the model was fitted on")->required();
-  command
-      ->add_option("synthetic", a->synthetic,
-                   "File that was sampled; several, each a table by itself, are shown beside each other")
+  command->add_option("synthetic", a->synthetic, "Synthetic table; several tables are compared side by side")
       ->required();
   command->add_option("--holdout", a->holdout,
-                      "File of real rows the model has not seen: reference for distances, test set for utility");
+                      "Real rows that were not used for training: reference for distances, test set for utility");
   command->add_option("--target", a->target,
-                      "Column that utility predicts (default: the last one with two or a few values)");
-  command->add_option(
-      "--where", a->where,
-      "Compare only the rows that meet this condition, as --where of sample: for rows sampled under it");
-  command->add_option("--worst", a->worst, "Number of columns and pairs listed, worst first; 0: all")
+                      "Column to predict when measuring utility (default: the last column with few values)");
+  command->add_option("--where", a->where,
+                      "Compare only rows that meet this condition, for rows drawn by sample --where");
+  command->add_option("--worst", a->worst, "Number of columns and pairs to list, worst first; 0: all")
       ->check(whole_number(0, INT32_MAX))
       ->capture_default_str();
   command->add_flag("--without-distances", a->without_distances,
-                    "Skip distances to the closest record, the slowest part for large tables");
+                    "Skip distances to the closest record, the slowest part of large tables");
   command->add_flag("--without-c2st", a->without_c2st, "Skip the classifier two-sample tests");
   command->add_flag("--without-utility", a->without_utility, "Skip training on synthetic and testing on holdout rows");
   command->add_option("--rules", a->rules,
-                      "Rules of the real table that synthetic rows may break: find those that it shows, or off "
+                      "find: find rules of the real table and count the synthetic rows that break them; off "
                       "(default: find)");
   command
       ->add_option_function<std::vector<std::string>>(
@@ -351,13 +347,13 @@ void add_evaluate(Program& program) {
           [a](const std::vector<std::string>& given) {
             for (const std::string& one : given) a->rule += one + "\n";
           },
-          "A further rule, in the language of --where, such as \"end >= start\"; may be repeated")
+          "A further rule, in the syntax of --where, such as \"end >= start\"; may be repeated")
       ->allow_extra_args(false);
-  command->add_option("--report", a->report, "File for an HTML page with all results and drawings; it loads nothing");
-  command->add_flag("--force", a->force, "Replace a report that exists");
+  command->add_option("--report", a->report, "Write an HTML page with all results and charts; self-contained");
+  command->add_flag("--force", a->force, "Replace an existing report");
   command
       ->add_option("--model", a->models,
-                   "Model file the rows come from: the report shows what it says of itself; one for each table")
+                   "Model that drew the rows, one per synthetic table: the report includes its model card")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--method", a->method, "Compare rows (table) or sequences (sequence)")
@@ -366,11 +362,9 @@ void add_evaluate(Program& program) {
   a->sequences.add_to(*command);
   command
       ->add_option("--judges", a->judges,
-                   "Sequences: training runs of the discriminative and of the predictive judge; 0: none (default: 10)")
+                   "Sequences: training runs of the discriminative and the predictive judge; 0: none (default: 10)")
       ->check(whole_number(0, 1000));
-  command
-      ->add_option("--seed", a->seed,
-                   "Seed of every draw: folds, subsets of large tables, the random baseline rows of distances")
+  command->add_option("--seed", a->seed, "Seed of folds, of subsets of large tables and of random baseline rows")
       ->check(any_seed())
       ->capture_default_str();
   a->csv.add_to(*command);

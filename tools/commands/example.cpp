@@ -36,13 +36,13 @@ void run(const SharedOptions& shared, const ExampleCommand& a) {
 
 void add_example(Program& program) {
   CLI::App* command = program.add(
-      "example", "Writes an example table with known dependences: mixtures, skewed categories, dates, missing values");
+      "example", "Writes an example table with known dependencies: mixtures, skewed categories, dates, missing values");
   auto a = std::make_shared<ExampleCommand>();
   command
       ->add_option("output", a->output,
-                   "CSV, .json, .parquet or other file by its ending, or - for CSV on standard output")
+                   "File; its ending gives the format (.csv, .json, .parquet, …), - is CSV on standard output")
       ->required();
-  command->add_option("--rows", a->rows, "How many rows")->check(whole_number(0))->capture_default_str();
+  command->add_option("--rows", a->rows, "Number of rows")->check(whole_number(0))->capture_default_str();
   command->add_option("--seed", a->seed, "The same seed gives the same table")
       ->check(any_seed())
       ->capture_default_str();

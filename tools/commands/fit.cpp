@@ -23,9 +23,8 @@
 
 namespace {
 
-// --log: each line is written at once, so that the file can be followed during training. It stays when training is
-// interrupted. A resumed run repeats its lines from some step on; lines before that step stay. --report draws the lines
-// of this run.
+// --log: each line is written at once, so that the file can be followed during training. An interruption keeps it. A
+// resumed run repeats lines from its checkpoint on and keeps the earlier ones. --report plots the lines of this run.
 class LossLog {
  public:
   LossLog(const std::string& path, bool resume, bool drawn) : path_(path), drawn_(drawn) {
@@ -44,7 +43,7 @@ class LossLog {
 
   bool wanted() const { return written() || drawn_; }
   const nlohmann::json& lines() const { return lines_; }
-  // An exception must not cross the library, and training is worth more than its log: a full disk is reported at the
+  // An exception must not cross the library. Training is worth more than its log, so a full disk is reported at the
   // end.
   static void callback(const tessera_losses* l, void* log) {
     auto* self = static_cast<LossLog*>(log);
@@ -70,7 +69,7 @@ class LossLog {
     for (size_t k = 0; k < l.count; ++k) line[l.names[k]] = l.values[k];
     lines_.push_back(std::move(line));
   }
-  // The old contents stay until the first line: a command that fails before that replaces nothing.
+  // The old contents stay until the first line is written: a command that fails earlier replaces nothing.
   void open() {
     const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (file < 0 || (file_ = ::fdopen(file, "w")) == nullptr) fail();
@@ -127,7 +126,7 @@ struct FitCommand {
     std::error_code none;
     return std::filesystem::exists(checkpoint(), none) || std::filesystem::exists(checkpoint() + ".previous", none);
   }
-  // All the files of a fit for tessera::check_files(); points into this struct and into the given paths.
+  // All files of a fit, for tessera::check_files(); borrows from this struct and from the given paths.
   std::vector<tessera_file> files(const std::string& checkpoint, const std::string& lock) const {
     const bool replace = force || resume;
     std::vector<tessera_file> all;
@@ -151,11 +150,11 @@ struct FitCommand {
   }
 };
 
-// The model of adult.csv or adult.csv.gz: adult.tessera, in the current folder.
+// The default model of adult.csv or adult.csv.gz: adult.tessera in the current folder.
 std::string model_of(const std::vector<std::string>& data) {
   if (data.size() != 1 || data[0].find_first_of("*?[") != std::string::npos || data[0] == "-")
     throw tessera::Error(TESSERA_E_USAGE,
-                         "--model is required where the data are not one named file.\n  Add a name, "
+                         "--model is required unless the data are one named file.\n  Add a name, "
                          "such as --model model.tessera.");
   const std::string name = std::filesystem::path(data[0]).filename().string();
   return name.substr(0, name.size() - ending_of(name).size()) + ".tessera";
@@ -173,23 +172,23 @@ void check(const FitCommand& a, const tessera_fit_options& options) {
 void check_unfinished(const FitCommand& a) {
   if (!a.resume && !a.force && a.unfinished())
     throw tessera::Error(TESSERA_E_IO, a.checkpoint() +
-                                           ": training of this model was interrupted and is saved here.\n  Continue it "
-                                           "with --resume, or start from scratch with --force.");
+                                           ": training of this model was interrupted; its checkpoint is here.\n  "
+                                           "Continue with --resume, or start from scratch with --force.");
 }
 
-// Hours of training must not be lost to a full disk: if the model cannot be written to its place, it goes to the folder
-// for temporary files, which all users share: it is for its owner alone.
+// Hours of training must not be lost to a full disk: if the model cannot be written to its place, it is saved in the
+// temporary folder. All users share that folder, so the file is readable by its owner only.
 void save(const tessera::Model& model, const FitCommand& a) {
   try {
     model.save(a.model, a.force);
   } catch (const tessera::Error& e) {
-    constexpr size_t kMostName = 200;  // bytes, of the 255 that file systems allow
+    constexpr size_t kMaxModelName = 200;  // bytes, of the 255 that file systems allow
     std::error_code none;
     const auto folder = std::filesystem::temp_directory_path(none);
     if (none) throw;
     const auto elsewhere =
-        folder /
-        fmt::format("{}.{}.tessera", std::filesystem::path(a.model).stem().string().substr(0, kMostName), ::getpid());
+        folder / fmt::format("{}.{}.tessera", std::filesystem::path(a.model).stem().string().substr(0, kMaxModelName),
+                             ::getpid());
     const mode_t usual = ::umask(S_IRWXG | S_IRWXO);
     try {
       model.save(elsewhere.string());
@@ -200,8 +199,7 @@ void save(const tessera::Model& model, const FitCommand& a) {
   }
 }
 
-// The written model is opened before the checkpoint is removed: an unreadable file must not be all that is left of the
-// training.
+// The written model is opened before the checkpoint is removed: otherwise an unreadable file could be all that remains.
 void check_saved(const FitCommand& a) {
   try {
     (void)tessera::Model::load(a.model);
@@ -215,11 +213,11 @@ void check_saved(const FitCommand& a) {
   }
 }
 
-// The page of the training, which is no reason to lose a model: it is written last.
+// A failure to write the page must not lose the model, so the page is written last.
 void write_page(Session& session, const FitCommand& a, const tessera::Model& model, const nlohmann::json& lines) {
   const nlohmann::json page{{"model", nlohmann::json::parse(model.describe())}, {"training", lines}};
   tessera::write_report(page.dump(), a.report, a.force || a.resume);
-  session.progress().line("report", a.report + " shows the training in any browser");
+  session.progress().line("report", a.report + ": open it in a browser");
 }
 
 void train(Session& session, const FitCommand& a, tessera_fit_options options, bool json, const LossLog& log) {
@@ -231,7 +229,7 @@ void train(Session& session, const FitCommand& a, tessera_fit_options options, b
   const auto model =
       a.resume ? tessera::Model::resume(session.context(), std::move(rows), options, a.model, a.force, &finished)
                : tessera::Model::fit(session.context(), std::move(rows), options);
-  if (!model) return;  // rank 0 has it
+  if (!model) return;  // only rank 0 has the model
   if (!finished) {
     save(model, a);
     check_saved(a);
@@ -240,7 +238,7 @@ void train(Session& session, const FitCommand& a, tessera_fit_options options, b
   std::error_code none;
   const auto size = static_cast<int64_t>(std::filesystem::file_size(a.model, none));
   if (finished)
-    session.progress().line("finished", a.model + " is the model of this table and these options; nothing to do");
+    session.progress().line("finished", a.model + " was fitted to this table with these options; nothing to do");
   else
     session.progress().line(
         "saved", fmt::format("{}   {}   {} in total", a.model, text::bytes(size), text::duration(session.seconds())));
@@ -255,7 +253,7 @@ void train(Session& session, const FitCommand& a, tessera_fit_options options, b
   print_json(report);
 }
 
-// A process of a launcher that is not rank 0: it computes, and leaves files and words to rank 0.
+// A follower rank computes only; rank 0 does all file and terminal output.
 void run_as_follower(const Program& program, const FitCommand& a, const tessera_fit_options& options) {
   tessera::check_fit_options(options);
   SharedOptions shared = program.shared;
@@ -279,7 +277,7 @@ void run(const Program& program, const FitCommand& given) {
   if (a.devices == "launched" && program.place.rank > 0) return run_as_follower(program, a, options);
   check(a, options);
   const ModelLock lock(a.model);
-  check(a, options);  // the previous owner of the lock may have written the model meanwhile
+  check(a, options);  // the previous owner of the lock may have written the model
   check_unfinished(a);
   SharedOptions shared = program.shared;
   shared.memory_limit = a.memory.bytes(), shared.scratch = a.scratch_folder();
@@ -289,7 +287,7 @@ void run(const Program& program, const FitCommand& given) {
   try {
     train(session, a, options, program.shared.json, log);
   } catch (const tessera::Error& e) {
-    // Refusals name their own way out; an interrupted run is continued by the same command.
+    // An interrupted run is continued by the same command; other errors name their own way out.
     const bool stopped = e.status() == TESSERA_E_CANCELLED || e.status() == TESSERA_E_MEMORY ||
                          e.status() == TESSERA_E_IO || e.status() == TESSERA_E_INTERNAL;
     if (!stopped || !a.unfinished()) throw;
@@ -306,43 +304,44 @@ void add_fit(Program& program) {
   auto a = std::make_shared<FitCommand>();
   command
       ->add_option("data", a->data,
-                   "CSV, Parquet or Arrow files with the same columns, or - for CSV from standard input; names with * "
-                   "are the files they match")
+                   "CSV, Parquet or Arrow files with the same columns, or - for CSV from standard input; * in a name "
+                   "matches several files")
       ->required();
   const CLI::Option* model =
       command->add_option("--model", a->model, "Model file to write (default: DATA.tessera in this folder)");
   command->add_flag("--force", a->force, "Replace an existing model, log and report");
   command->add_option("--log", a->log, "Write losses to this CSV file during training");
-  command->add_option("--report", a->report,
-                      "Write an HTML page of the training: its losses, and a card of the model for an audit");
+  command->add_option("--report", a->report, "Write an HTML page with the losses and a model card");
   a->memory.add_to(*command,
-                   "Limit of host memory, such as 500MB or 4G; tables take at most half of it, the rest goes to "
-                   "scratch files (default: none, tables take 1 GiB)");
-  command->add_option("--scratch", a->scratch,
-                      "Folder for scratch files of larger tables, or off (default: the model's folder)");
+                   "Limit of host memory, such as 500MB or 4G; tables use at most half of it and spill to scratch "
+                   "files beyond that (default: none, tables use 1 GiB)");
+  command->add_option(
+      "--scratch", a->scratch,
+      "Folder for scratch files of tables that exceed this limit, or off (default: the model's folder)");
   a->fit.add_to(*command);
   command->add_flag("--resume", a->resume,
-                    "Continue from the checkpoints beside the model; start from scratch if there are none; do nothing "
+                    "Continue from the checkpoint beside the model; start from scratch if there is none; do nothing "
                     "if the model is finished");
   command->add_option(
       "--checkpoint-every", a->checkpoint_every,
-      "How often a checkpoint is written to MODEL.checkpoint: 30s, 5m, 10epochs, or off (default: 60s)");
+      "Interval between checkpoints, written to MODEL.checkpoint: 30s, 5m, 10epochs, or off (default: 60s)");
   a->effort.add_to(*command);
   program.add_device(*command);
   command->add_option("--devices", a->devices,
-                      "Ranks that train together, each on its part of every batch: N in this process, or all: one for "
-                      "each thread, or GPU with --device cuda; 0,2,5: these GPUs (default: 1; the processes of mpirun "
-                      "or srun)");
+                      "Ranks that train together, each on its part of every batch: N ranks in this process; all: one "
+                      "per thread, or per GPU with --device cuda; 0,2,5: these GPUs (default: 1; the processes of "
+                      "mpirun or srun)");
   command
       ->add_option("--virtual-shards", a->virtual_shards,
-                   "Parts of a batch that are summed apart: every number of ranks that divides N trains the same model "
-                   "(default: 8, or as many as ranks; one rank: the batch is not cut)")
+                   "Number of gradient shards per batch. Any rank count that divides it gives the same model "
+                   "(default: 8, or the number of ranks if that is larger; one rank: the batch is not split)")
       ->check(whole_number(1, 64));
   command
       ->add_option(
           "--parallel", a->parallel,
-          "What ranks share: data, the rows of a batch; model, the columns of the table, for weights that one "
-          "rank's memory does not hold (tvae, ctgan); auto, columns where only they leave room (default: data)")
+          "What is split between ranks: data: the rows of a batch; model: the columns of the table, for weights too "
+          "large for one rank (tvae, ctgan); auto: split columns only if the weights do not fit otherwise (default: "
+          "data)")
       ->check(CLI::IsMember({"data", "model", "auto"}));
   a->csv.add_to(*command);
   command->callback([&program, a, model] {

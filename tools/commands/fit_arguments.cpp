@@ -16,10 +16,8 @@ void FitArguments::add_to(CLI::App& command) {
     for (const nlohmann::json& m : option.at("methods"))
       if (const auto name = m.at("method").get<std::string>(); known.insert(name).second)
         names += (names.empty() ? "" : ", ") + name;
-  command.add_option("--method", method, "The model: " + names + " (the first that has the options given)");
-  command
-      .add_option("--preset", preset,
-                  "best: the paper's networks with measured improvements; paper: the published model")
+  command.add_option("--method", method, "Model to fit: " + names + " (the first that has the options given)");
+  command.add_option("--preset", preset, "best: the paper's networks with measured improvements; paper: as published")
       ->capture_default_str();
   command.add_option("--seed", seed, "The same seed gives the same model, for any number of threads")
       ->check(any_seed())
@@ -35,35 +33,36 @@ void FitArguments::add_to(CLI::App& command) {
   }
   sequences.add_to(command);
   command.add_option("--calibrate", calibrate,
-                     "Correction learned after training: off, marginals, full (default: full; paper, made: off)");
-  command.add_option("--numbers", numbers,
-                     "How ctgan and tvae hold numbers: modes of a mixture, or quantile bins as made has (default: tvae "
-                     "bins; ctgan, paper: modes)");
+                     "Correction of distributions that is learned after training: off, marginals, full (default: full; "
+                     "paper, made: off)");
+  command.add_option(
+      "--numbers", numbers,
+      "How ctgan and tvae encode numbers: modes of a mixture, or quantile bins as in made (default: tvae "
+      "bins; ctgan, paper: modes)");
   command.add_option("--rare-categories", rare_categories,
-                     "Rows that must share a value for it to be learned unchanged, or keep: rarer categories are "
-                     "replaced by others, rarer numbers by means over at least N rows (default: 5; paper: keep)");
+                     "Rows that must share a value for it to be learned unchanged: rarer categories are replaced "
+                     "by others, rarer numbers by means over at least N rows; or keep (default: 5; paper: keep)");
   command
       .add_option("--recompute", recompute,
-                  "Values of a training step made again instead of kept: off; auto, as few as the memory limit needs; "
-                  "all, wherever that lowers the memory. The model is the same")
+                  "Activations recomputed instead of stored (gradient checkpointing): off; auto: as few as the "
+                  "memory limit needs; all: wherever it saves memory. The model is the same")
       ->capture_default_str();
   command
-      .add_option(
-          "--micro-batch", micro_batch,
-          "Rows, or sequences, of a step that are in memory at once; their gradients are added up (default: the "
-          "batch)")
+      .add_option("--micro-batch", micro_batch,
+                  "Rows, or sequences, of a batch that are in memory at once; gradients are accumulated (default: the "
+                  "batch)")
       ->check(whole_number(1, INT32_MAX));
   command.add_option("--rules", rules,
-                     "Rules of the table that sampled rows keep: find those that it shows, or off (default: find; "
+                     "find: find rules of the table, and sample only rows that satisfy them; off (default: find; "
                      "paper: off)");
   add_rule_to(command);
   command
       .add_option(
           "--precision", precision,
-          "Products of training: fp32, tf32, bf16 or fp16 (factors rounded, sums in fp32), or auto: the fastest "
-          "that the device multiplies natively")
+          "Precision of matrix products: fp32, tf32, bf16 or fp16 (factors rounded, sums in fp32), or auto: the "
+          "fastest that the device multiplies natively")
       ->capture_default_str();
-  command.add_option("--passes-off", passes_off, "Plan passes to disable, for study; tessera plan lists them");
+  command.add_option("--passes-off", passes_off, "Plan passes to disable, for experiments; tessera plan lists them");
 }
 
 void FitArguments::add_rule_to(CLI::App& command) {
@@ -73,7 +72,7 @@ void FitArguments::add_rule_to(CLI::App& command) {
           [this](const std::vector<std::string>& given) {
             for (const std::string& one : given) rule += one + "\n";
           },
-          "A rule that sampled rows keep, in the language of --where, such as \"end >= start\"; may be repeated")
+          "A rule that sampled rows satisfy, in the syntax of --where, such as \"end >= start\"; may be repeated")
       ->allow_extra_args(false);
   command
       .add_option_function<std::vector<std::string>>(
@@ -92,8 +91,8 @@ void FitArguments::add_rule_to(CLI::App& command) {
                   quoted(pair.substr(0, comma)) + " and " + quoted(pair.substr(comma + 1)) + " are unique together\n";
             }
           },
-          "Two columns of which no pair of values occurs twice, such as user,loan: rows of a user, and their number "
-          "within it; may be repeated")
+          "Two columns whose pairs of values are unique, such as user,loan: the model learns the number of rows per "
+          "user; may be repeated")
       ->allow_extra_args(false);
 }
 
@@ -105,7 +104,7 @@ int32_t FitArguments::rare_rows() const {
   const auto [stop, error] = std::from_chars(rare_categories.data(), end, rows);
   if (error != std::errc() || stop != end || rows < 1)
     throw tessera::Error(TESSERA_E_USAGE, "--rare-categories " + rare_categories +
-                                              ": it must be a whole number from 1 (the rows a value needs), or keep.");
+                                              ": it must be a whole number from 1 (rows that share a value), or keep.");
   return rows;
 }
 
@@ -133,12 +132,10 @@ void EffortArguments::add_to(CLI::App& command) {
       .add_option("--max-rows", max_rows,
                   "Learn from N rows drawn evenly from larger Parquet and Arrow files (default: all)")
       ->check(whole_number(1));
-  command
-      .add_option("--patience", patience,
-                  "Epochs without a better held-out measure after which training is ended; 0: not before --epochs")
+  command.add_option("--patience", patience, "Stop after N epochs without a better held-out measure; 0: never")
       ->check(whole_number(0, INT32_MAX));
   command.add_option("--keep", keep,
-                     "best: keep the weights with the best held-out measure; last: keep the last ones (default: best "
+                     "Weights to keep: those with the best held-out measure, or the last (default: best "
                      "with --patience, else last)");
   command.add_option("--max-time", max_time, "Time limit of the whole run: 90s, 30m, 2h");
 }

@@ -72,7 +72,7 @@ class GroupFormatter : public CLI::Formatter {
   }
 };
 
-// Changes of one character between two words; two that are exchanged count as one.
+// Damerau-Levenshtein distance: insertions, deletions, substitutions and swaps of neighbors.
 size_t distance(const std::string& a, const std::string& b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i)
@@ -127,7 +127,7 @@ void arrange_help(CLI::App& command, const std::string& topic) {
                                     paper == best ? "" : "; paper " + paper));
     }
   }
-  command.footer(fmt::format("--help all shows every option; --help {} those of a method.\n\n{}",
+  command.footer(fmt::format("--help all lists every option; --help {} the options of a method.\n\n{}",
                              fmt::join(methods, ", --help "), command.get_footer()));
 }
 

@@ -1,15 +1,15 @@
-// --help in groups, and the nearest name where one is misspelled.
+// --help in groups, and the nearest name of a misspelled one.
 #pragma once
 #include <CLI/App.hpp>
 #include <memory>
 #include <string>
 
-// Prints options by group, in the order of their groups; types without the ranges that errors name.
+// Prints options by group, in the order of the groups; types without ranges, which errors name.
 std::shared_ptr<CLI::FormatterBase> help_formatter();
 
-// Groups the options of a command that trains. `topic`: the word after --help: a method, whose options are then shown
-// alone, or all; else options of methods that most fits do not need are left out.
+// Groups the options of a command that trains. `topic` is the word after --help: a method (only its options are
+// listed), or all; otherwise advanced options are omitted.
 void arrange_help(CLI::App& command, const std::string& topic);
 
-// What is wrong with the arguments that no option or command takes; "" if there are none.
+// The error message for arguments that no option or command accepts; "" if there are none.
 std::string unknown_argument(const CLI::App& command);

@@ -4,7 +4,7 @@
 #include "terminal/outline.h"
 
 void add_info(Program& program) {
-  CLI::App* command = program.add("info", "Shows what this build and this machine support");
+  CLI::App* command = program.add("info", "Shows what this build supports on this machine");
   command->callback([&program] {
     program.run = [&program] {
       const std::string json = tessera::info();

@@ -22,12 +22,12 @@ using Json = nlohmann::json;
 struct InspectCommand {
   std::string file, schema;
   bool rules = false;
-  FitArguments given;  // its rules alone
+  FitArguments given;  // only its rules are used
   CsvArguments csv;
 };
 
-// A model file begins with a length of 8 bytes, little-endian, the last of them 0, and a brace; no CSV file contains a
-// zero byte.
+// A model file begins with a length of 8 bytes, little-endian, whose last byte is 0, and a brace. No CSV file contains
+// a zero byte.
 bool is_model(const std::string& path) {
   if (path == "-") return false;
   std::array<char, 9> head{};
@@ -45,7 +45,7 @@ std::string content(const Json& column) {
   constexpr size_t kShown = 3;
   std::vector<std::string> values;
   for (const Json& top : column.value("top", Json::array())) values.push_back(inline_text(top["value"]));
-  // "top" holds the most frequent only
+  // "top" holds only the most frequent
   const size_t shown = std::min(kShown, values.size()), rest = column["distinct"].get<size_t>() - shown;
   values.resize(shown);
   return text::list(values) + (rest == 0 ? "" : fmt::format(" and {} more", text::count(static_cast<int64_t>(rest))));
@@ -53,7 +53,7 @@ std::string content(const Json& column) {
 
 std::string table_page(const Json& report) {
   using Side = text::Table::Side;
-  const int reasons = ::isatty(STDOUT_FILENO) != 0 ? 70 : INT_MAX;  // a pipe or a file has room for all of them
+  const int reasons = ::isatty(STDOUT_FILENO) != 0 ? 70 : INT_MAX;  // a pipe or a file is not limited in width
   const int64_t rows = report["rows"].get<int64_t>();
   text::Table t({{"column"},
                  {"type"},
@@ -86,7 +86,7 @@ std::string coding(const Json& column) {
   return kind;
 }
 
-// Range or values, if readable without conversion: a date's range is stored in days and seconds.
+// Range or values, if readable without conversion: dates are stored in days and seconds.
 std::string kept(const Json& column) {
   const std::string type = column.value("type", ""), format = column.value("format", "");
   if (type == "date" || type == "datetime") return "dates like " + format;
@@ -96,13 +96,13 @@ std::string kept(const Json& column) {
   return text::list(levels, 3);
 }
 
-// What the file reveals about the rows it was fitted on: docs/quality/privacy.md.
-std::string told(const Json& column, const Json& numbers) {
+// What the model file reveals about its training rows: docs/quality/privacy.md.
+std::string revealed(const Json& column, const Json& numbers) {
   const std::string kind = column.value("coding", ""), name = column["name"].get<std::string>();
   const auto count = [&](const char* key) {
     return column.contains(key) ? static_cast<int64_t>(column[key].size()) : 0;
   };
-  if (kind == "identifier") return "the pattern of its texts";
+  if (kind == "identifier") return "the pattern of its values";
   if (kind == "constant") return "its value";
   std::string out = kind == "modes" || kind == "range" ? "range" : text::counted(count("levels"), "values");
   if (count("grid") > 0) out += ", " + text::counted(count("grid"), "values");
@@ -116,8 +116,8 @@ std::string told(const Json& column, const Json& numbers) {
   return out;
 }
 
-// The imported type of a column, if it is not the default, from Arrow's format string: "int16", "timestamp[ms, UTC]",
-// "decimal(10,2)".
+// The imported type of a column if it is not the default, as a name for Arrow's format string: "int16",
+// "timestamp[ms, UTC]", "decimal(10,2)".
 std::string arrow_type(const std::string& format) {
   static const std::map<std::string, std::string> names{
       {"n", "null"},    {"b", "bool"},       {"c", "int8"},         {"C", "uint8"},      {"s", "int16"},
@@ -138,15 +138,16 @@ std::string arrow_type(const std::string& format) {
 std::string protected_numbers(const Json& provenance) {
   const Json how = provenance.value("protected_numbers", Json());
   const int64_t least = how.is_object() ? how.value("least_rows", int64_t{1}) : 1;
-  if (least <= 1) return "  numbers may come from single rows, including the ends of ranges\n";
+  if (least <= 1) return "  numbers may come from single rows, including minima and maxima\n";
   std::vector<std::string> gone;
   for (const Json& c : how.value("emptied", Json::array()))
     gone.push_back(
         fmt::format("{}: {} in total", c["column"].get<std::string>(), text::count(c["rows"].get<int64_t>())));
   return fmt::format(
-      "  no number is a function of fewer than {} rows: the ends of ranges are means over at least this many, or "
+      "  every stored number is a function of at least {} rows: minima and maxima are means over at least this many, "
+      "or "
       "values that they share{}\n",
-      least, gone.empty() ? "" : "; learned as empty, having fewer values: " + text::list(gone, 12));
+      least, gone.empty() ? "" : "; treated as empty because of too few values: " + text::list(gone, 12));
 }
 
 // Kinds of rules that store more of the table than their text shows.
@@ -160,8 +161,8 @@ std::string privacy_page(const Json& model) {
   const Json& columns = model["encoder"]["columns"];
   const Json numbers =
       model.contains("calibration") ? model["calibration"].value("numbers", Json::array()) : Json::array();
-  text::Table t({{"column"}, {"the file stores of its rows", text::Table::Side::left, 90}});
-  for (const Json& c : columns) t.add({c["name"].get<std::string>(), told(c, numbers)});
+  text::Table t({{"column"}, {"the file stores about its rows", text::Table::Side::left, 90}});
+  for (const Json& c : columns) t.add({c["name"].get<std::string>(), revealed(c, numbers)});
   std::string out = "\nprivacy\n" + t.str() + protected_numbers(model["provenance"]);
   for (const Json& rule : model.value("rules", Json::array()))
     if (const auto values = kRuleValues.find(rule.value("kind", "")); values != kRuleValues.end())
@@ -169,13 +170,13 @@ std::string privacy_page(const Json& model) {
   const Json rare = model["provenance"].value("rare_categories", Json());
   if (!rare.is_object()) return out;
   for (const Json& c : rare.value("own", Json::array()))
-    out += fmt::format("  by the schema, {} keeps what {} or more hold\n", c["column"].get<std::string>(),
+    out += fmt::format("  by the schema, {} keeps categories that {} or more hold\n", c["column"].get<std::string>(),
                        text::counted(c["least_rows"].get<int64_t>(), "rows"));
   const int64_t least = rare.value("least_rows", int64_t{1});
   if (least <= 1) return out + "  every category is kept, however rare\n";
-  out += rare.contains("of") ? fmt::format("  no category that fewer than {} values of {} have is kept", least,
-                                           rare["of"].get<std::string>())
-                             : fmt::format("  no category of fewer than {} rows is kept", least);
+  out += rare.contains("of") ? fmt::format("  every stored category stands in the rows of at least {} values of {}",
+                                           least, rare["of"].get<std::string>())
+                             : fmt::format("  every stored category stands in at least {} rows", least);
   std::vector<std::string> gone;
   for (const Json& c : rare.value("columns", Json::array()))
     gone.push_back(fmt::format("{}: {} in {}{}", c["column"].get<std::string>(),
@@ -184,7 +185,7 @@ std::string privacy_page(const Json& model) {
   return out + (gone.empty() ? "; there was none\n" : "; left out: " + text::list(gone, 12) + "\n");
 }
 
-// The measures of each tier of the calibration, with the chosen one marked.
+// The measures of each calibration tier, with the chosen one marked.
 std::string calibration_page(const Json& calibration) {
   using Side = text::Table::Side;
   const std::string chosen = calibration.value("tier", "off");
@@ -224,7 +225,7 @@ std::string sequences(const Json& encoder) {
   return out + "\n";
 }
 
-// How wide the rows are that the networks see, and how many weights sample them.
+// Width of encoded rows and number of weights.
 std::string sizes(const Json& model, bool of_sequences) {
   const Json &data = model["data_width"], &conditions = model["condition_width"];
   const std::string widths =
@@ -238,14 +239,14 @@ std::string sizes(const Json& model, bool of_sequences) {
                      networks.size() > 1 ? "" : "the ", text::list(networks));
 }
 
-// The names --log has, each with what it is.
+// The names of the losses in --log, each with its meaning.
 std::string losses(const Json& list) {
   text::Table t({{"loss"}, {"is", text::Table::Side::left, 90}});
   for (const Json& loss : list) t.add({loss["name"].get<std::string>(), loss["help"].get<std::string>()});
   return t.str();
 }
 
-// Each rule with what the table says for it.
+// Each rule with its evidence.
 std::string rules_table(const Json& rules) {
   using Side = text::Table::Side;
   text::Table t({{"rule", Side::left, 90},
@@ -266,8 +267,9 @@ std::string rules_page(const Json& report) {
   const int64_t rows = report["rows"].get<int64_t>();
   if (report["rules"].empty()) return text::counted(rows, "rows") + "; no rule was found\n";
   return text::counted(rows, "rows") + "\n\n" + rules_table(report["rules"]) +
-         "\n  held out: rows that did not propose the rule, and keep it; by chance: how many of them would keep it if\n"
-         "  the columns had nothing to do with each other\n";
+         "\n  held out: held-out rows that satisfy the rule; by chance: rows that would satisfy it if the columns "
+         "were\n"
+         "  independent\n";
 }
 
 std::string model_page(const Json& model) {
@@ -280,11 +282,11 @@ std::string model_page(const Json& model) {
                     : fmt::format("trained in {} steps, seed {}\n\n", text::count(steps), inline_text(from["seed"]));
   const bool of_sequences = model["of"] == "sequences";
   if (of_sequences) out.insert(out.size() - 1, sequences(model["encoder"]));
-  // No column of a CSV file has one.
+  // Columns of CSV files have no Arrow type.
   const bool arrow = std::any_of(columns.begin(), columns.end(), [](const Json& c) { return c.contains("arrow"); });
   std::vector<text::Table::Heading> heads{{"column"},
                                           {"type"},
-                                          {"held as", text::Table::Side::left, 60},
+                                          {"encoded as", text::Table::Side::left, 60},
                                           {"missing"},
                                           {"values", text::Table::Side::left, 60}};
   if (arrow) heads.insert(heads.begin() + 2, {"Arrow type"});
@@ -298,7 +300,7 @@ std::string model_page(const Json& model) {
   out += t.str() + "\n  " + sizes(model, of_sequences) + "\n\nlosses of its training\n" + losses(model["losses"]) +
          "\nsettings\n";
   out += outline(model["config"]) + privacy_page(model);
-  if (model.contains("rules")) out += "\nrules that its rows keep\n" + rules_table(model["rules"]);
+  if (model.contains("rules")) out += "\nrules that sampled rows satisfy\n" + rules_table(model["rules"]);
   return model.contains("calibration") ? out + calibration_page(model["calibration"]) : out;
 }
 
@@ -309,7 +311,7 @@ void run(const SharedOptions& shared, const InspectCommand& a) {
   if (model && rules)
     throw tessera::Error(TESSERA_E_USAGE, "--rules: " + a.file + " is a model; its rules are shown without it.");
   if (!a.schema.empty() && rules)
-    throw tessera::Error(TESSERA_E_USAGE, "--schema and --rules are two reports; ask for one of them.");
+    throw tessera::Error(TESSERA_E_USAGE, "--schema and --rules exclude each other. Omit one.");
   if (!a.schema.empty())
     tessera::check_files({{0, "the table", a.file.c_str(), TESSERA_FILE_READ, 0},
                           {0, "--schema", a.schema.c_str(), TESSERA_FILE_REGULAR, 0}});
@@ -329,14 +331,13 @@ void run(const SharedOptions& shared, const InspectCommand& a) {
 
 void add_inspect(Program& program) {
   CLI::App* command =
-      program.add("inspect", "Shows how a table was read, column by column with reasons, or what a model holds");
+      program.add("inspect", "Shows the type of each column of a table with its reason, or the contents of a model");
   auto a = std::make_shared<InspectCommand>();
   command->add_option("file", a->file, "CSV, Parquet or Arrow file, - for CSV from standard input, or a model")
       ->required();
   command->add_option("--schema", a->schema,
-                      "Write the columns with their types to this new file, to be edited for fit --schema");
-  command->add_flag("--rules", a->rules,
-                    "List the rules that the table shows and fit keeps, with the evidence of each");
+                      "Write the columns and their types to this new file; edit it and pass it to fit --schema");
+  command->add_flag("--rules", a->rules, "List the rules that fit finds in the table, with the evidence for each");
   a->given.add_rule_to(*command);
   a->given.sequences.add_to(*command);
   a->csv.add_to(*command);

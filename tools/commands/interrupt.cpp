@@ -20,7 +20,7 @@ void on_signal(int signal) {
 void cancel_on_signals(tessera_context* context) {
   target.store(context);
   struct sigaction action {};
-  action.sa_handler = on_signal;  // without SA_RESTART: a read that waits for a pipe must wake up
+  action.sa_handler = on_signal;  // without SA_RESTART: a signal must interrupt a read from a pipe
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
 }

@@ -30,7 +30,7 @@ std::string content(int file) {
   return {text, got > 0 ? static_cast<size_t>(got) : 0};
 }
 
-// The process id in a lock file; empty if another process is about to write it.
+// The process id in a lock file; empty if another process has not written it yet.
 std::string holder(const std::string& text) {
   return text.empty() ? ""
                       : fmt::format(" (process {})", text.substr(kLockText.size(), text.find('\n') - kLockText.size()));
@@ -49,15 +49,15 @@ bool is_lock(int file) {
                                                  path, model));
 }
 
-// The file has a text at every moment: one that is empty is taken for a foreign one, and stays.
+// The lock file is never empty once it has its name: an empty file is treated as foreign and is not removed.
 void write_text(int file) {
   const std::string text = fmt::format("{}{}\n", kLockText, ::getpid());
   if (::pwrite(file, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()))
     (void)!::ftruncate(file, static_cast<off_t>(text.size()));
 }
 
-// A new lock, written and held before it has its name, so that a process that is killed in between leaves nothing. −1,
-// with errno, where there is one, or no file can be.
+// A new lock, written and locked before it gets its name: a process that is killed meanwhile leaves nothing. −1 with
+// errno if the name exists or no file can be created.
 int make_lock(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -69,7 +69,7 @@ int make_lock(const std::string& path) {
       return file;
     ::close(file);
   }
-  // there is one, or a file system that has no files without a name
+  // the name exists, or the file system has no unnamed files
   return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 

@@ -1,12 +1,12 @@
-// One fit at a time per model: a lock beside it, which the system releases when the process ends, however it ends.
+// One fit at a time per model: a lock file beside it, which the system releases whenever the process ends.
 #pragma once
 #include <string>
 
 class ModelLock {
  public:
   static std::string path_for(const std::string& model) { return model + ".lock"; }
-  // Throws tessera::Error(TESSERA_E_IO) naming the process that holds it, or the file with its name that is not a lock.
-  // If no lock is possible (missing folder, a file system without locks), none is taken.
+  // Throws tessera::Error(TESSERA_E_IO) that names the process holding the lock, or the file of that name that is not a
+  // lock. If no lock is possible (missing folder, a file system without locks), none is taken.
   explicit ModelLock(const std::string& model);
   ~ModelLock();
   ModelLock(const ModelLock&) = delete;

@@ -1,4 +1,4 @@
-// tessera plan data.csv, tessera estimate data.csv: what a fit would do and take.
+// tessera plan data.csv, tessera estimate data.csv: the step of a fit, and its memory.
 #include <fmt/format.h>
 
 #include <CLI/Error.hpp>
@@ -27,7 +27,7 @@ struct PlanCommand {
   int virtual_shards = 0;
   MemoryArguments memory;
   EffortArguments effort;
-  std::string columns;  // of the table to estimate where there is none
+  std::string columns;  // of the described table, if there is no file
   int64_t rows = 0;
 };
 
@@ -81,7 +81,7 @@ std::string ops(const Json& plan) {
   return t.str(0);
 }
 
-// The launches on a GPU: what each does, and its floor.
+// The launches on a GPU: their ops, and their time floor.
 std::string launches(const Json& cuda) {
   text::Table t({{"launch", Side::right},
                  {"kB", Side::right},
@@ -110,10 +110,10 @@ std::string launches(const Json& cuda) {
                         best["flops_per_second"].get<double>() / 1e12, best["of"].get<std::string>());
 }
 
-// What a step makes again instead of keeping it; nothing if it keeps everything.
+// Activations that a step recomputes; empty if all are stored.
 std::string recomputed(const Json& r) {
   if (r["values"].empty()) return "";
-  text::Table t({{"made again"}, {"shape"}, {"kB saved", Side::right}, {"MFLOP added", Side::right}});
+  text::Table t({{"recomputed"}, {"shape"}, {"kB saved", Side::right}, {"MFLOP added", Side::right}});
   for (const Json& v : r["values"])
     t.add({v["value"].get<std::string>(), shapes(Json::array({v["shape"]})), scaled(v["bytes"].get<double>(), 1e3),
            scaled(v["flops"].get<double>(), 1e6)});
@@ -160,7 +160,7 @@ void run(const SharedOptions& shared, const PlanCommand& a) {
   const bool cuda = a.device == "cuda";
   const Link link = parse_link(!a.link.empty() ? a.link : cuda ? "nvlink" : "100GbE");
   tessera::check_fit_options(options);
-  if (a.device != "cpu" && a.fit.precision == "auto") options.precision = "fp32";  // what auto is there
+  if (a.device != "cpu" && a.fit.precision == "auto") options.precision = "fp32";  // what auto means there
   Session session(shared);
   const std::string json =
       tessera::plan(session.context(), tessera::read_table(session.context(), {a.data}, a.csv.options()), options);
@@ -181,7 +181,7 @@ void run(const SharedOptions& shared, const PlanCommand& a) {
 std::string size_of(const Json& json, const char* key) { return text::bytes(json.at(key).get<int64_t>()); }
 
 std::string estimate_page(const Json& e) {
-  std::string out = fmt::format("What fit takes: {}, preset {}, {}, {}.\n\n", e["method"].get<std::string>(),
+  std::string out = fmt::format("Memory of a fit: {}, preset {}, {}, {}.\n\n", e["method"].get<std::string>(),
                                 e["preset"].get<std::string>(), text::counted(e["rows"].get<int64_t>(), "rows"),
                                 text::counted(e["threads"].get<int64_t>(), "threads"));
   text::Table t({{"phase"},
@@ -191,7 +191,7 @@ std::string estimate_page(const Json& e) {
                  {"activations", Side::right},
                  {"scratch", Side::right},
                  {"together", Side::right},
-                 {"if all were kept", Side::right}});
+                 {"without recomputation", Side::right}});
   for (const Json& p : e["phases"])
     t.add({p["phase"].get<std::string>(), std::to_string(p["batch"].get<int64_t>()), size_of(p, "weights_bytes"),
            size_of(p, "moments_bytes"), size_of(p, "activation_bytes"), size_of(p, "scratch_bytes"),
@@ -200,9 +200,9 @@ std::string estimate_page(const Json& e) {
   out += fmt::format("\ntable     {}, {} encoded, {} held out\n", size_of(e, "table_bytes"),
                      size_of(e, "encoded_bytes"), size_of(e, "held_out_bytes"));
   if (e["device"] != "cpu") out += fmt::format("device    {}\n", size_of(e, "device_bytes"));
-  out += fmt::format("limit     {} is the smallest --memory-limit that reading and training keep to\n",
+  out += fmt::format("limit     {} is the smallest --memory-limit that suffices for reading and training\n",
                      size_of(e, "limit_bytes"));
-  return out + fmt::format("peak      {} of the whole process: {} while it trains, {} before and after\n",
+  return out + fmt::format("peak      {} of the whole process: {} during training, {} before and after\n",
                            size_of(e, "peak_bytes"), size_of(e, "training_peak_bytes"), size_of(e, "other_peak_bytes"));
 }
 
@@ -230,7 +230,7 @@ void run_estimate(const SharedOptions& given, const PlanCommand& a) {
 
 void add_plan(Program& program) {
   CLI::App* command =
-      program.add("plan", "Prints the training step of a table: ops, shapes, bytes, FLOPs, passes, floor");
+      program.add("plan", "Prints the training step for a table: ops, shapes, bytes, FLOPs, passes, time floor");
   auto a = std::make_shared<PlanCommand>();
   command->add_option("data", a->data, "CSV file, or - for standard input")->required();
   a->fit.add_to(*command);
@@ -238,40 +238,40 @@ void add_plan(Program& program) {
   command->add_option("--device", a->device, "Launches to show: cpu or cuda (no GPU is needed)")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  CLI::Option* devices =
-      command
-          ->add_option("--devices", a->devices,
-                       "Shows what N ranks would exchange and take instead, and 2 to 64: predicted, nothing is run")
-          ->check(whole_number(2, 64));
-  command->add_option("--virtual-shards", a->virtual_shards, "As of fit: numbers of ranks that divide it are shown")
+  CLI::Option* devices = command
+                             ->add_option("--devices", a->devices,
+                                          "Predict communication and time of N ranks, and of 2 to 64; nothing is run")
+                             ->check(whole_number(2, 64));
+  command->add_option("--virtual-shards", a->virtual_shards, "As for fit: rank counts that divide it are shown")
       ->needs(devices)
       ->check(whole_number(1, 64));
   command
       ->add_option("--link", a->link,
-                   "What connects the ranks: nvlink, pcie, ib, 100GbE, or latency in µs and GB/s each way, such as "
+                   "Link between ranks: nvlink, pcie, ib, 100GbE, or latency in µs and GB/s each way, such as "
                    "10,45 (default: cuda nvlink, cpu 100GbE)")
       ->needs(devices);
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }
 
 void add_estimate(Program& program) {
-  CLI::App* command = program.add("estimate", "Prints the memory that a fit takes, by part and phase; trains nothing");
+  CLI::App* command =
+      program.add("estimate", "Prints the memory that a fit needs, by part and phase, without training");
   auto a = std::make_shared<PlanCommand>();
   auto* data = command->add_option("data", a->data, "CSV file, or - for standard input");
-  auto* rows = command->add_option("--rows", a->rows, "Rows of a table that is not there yet")
+  auto* rows = command->add_option("--rows", a->rows, "Rows of a table that does not exist yet")
                    ->check(whole_number(1, 10'000'000'000));
-  auto* columns =
-      command
-          ->add_option("--columns", a->columns,
-                       "Its columns, by kind and with how many values they take: \"6 integer, 9 category:16\"")
-          ->needs(rows)
-          ->excludes(data);
+  auto* columns = command
+                      ->add_option("--columns", a->columns,
+                                   "Its columns, by kind and number of distinct values: \"6 integer, 9 category:16\"")
+                      ->needs(rows)
+                      ->excludes(data);
   rows->needs(columns);
   a->fit.add_to(*command);
   a->csv.add_to(*command);
   a->effort.add_to(*command);
   command->get_option("--max-rows")->excludes(rows);
-  a->memory.add_to(*command, "Limit that training repeats values for, as for fit: 500MB, 4G (default: none)");
+  a->memory.add_to(*command,
+                   "Limit of host memory, as for fit: 500MB, 4G; above it, activations are recomputed (default: none)");
   program.add_device(*command);
   command->callback([&program, a] {
     if (a->data.empty() && a->columns.empty()) throw CLI::RequiredError("data, or --rows with --columns");

@@ -74,10 +74,9 @@ std::string prior_page(const nlohmann::json& report) {
 
 void run(const SharedOptions& shared, const PriorCommand& a) {
   if (a.output.empty() != a.inspect)
-    throw tessera::Error(TESSERA_E_USAGE, a.inspect
-                                              ? "--inspect writes no tables. Leave --output out."
-                                              : "--output is missing: the folder of the tables.\n  With "
-                                                "--inspect, tables are drawn and described, and none is written.");
+    throw tessera::Error(TESSERA_E_USAGE, a.inspect ? "--inspect writes no tables. Omit --output."
+                                                    : "--output is missing: the folder for the tables.\n  "
+                                                      "--inspect describes tables without writing them.");
   int32_t part = 1, parts = 1;
   parse_pair("--part", a.part, "/", false, part, parts);
   const tessera_prior_options options = prior_options(a);
@@ -88,34 +87,36 @@ void run(const SharedOptions& shared, const PriorCommand& a) {
   const nlohmann::json report = nlohmann::json::parse(json);
   if (a.inspect) return print_page(prior_page(report));
   session.progress().line("written", fmt::format("{} to {}{}", text::counted(report["tables"].get<int64_t>(), "tables"),
-                                                 a.output, report["kept"] > 0 ? ", the others were there" : ""));
+                                                 a.output, report["kept"] > 0 ? ", the others existed" : ""));
 }
 
 }  // namespace
 
 void add_prior(Program& program) {
   CLI::App* command = program.add(
-      "prior", "Writes random tables from structural causal models, to train and test models of tables with");
+      "prior", "Writes random tables drawn from structural causal models, to train and test tabular models");
   auto a = std::make_shared<PriorCommand>();
-  command->add_option("--tables", a->tables, "How many tables")->check(whole_number(1, int64_t{1} << 32))->required();
-  command->add_option("--output", a->output, "Their folder; files that are there are kept, to continue");
-  command->add_option("--rows", a->rows, "Rows of a table, or a range such as 400..10240 (log-uniform)")
+  command->add_option("--tables", a->tables, "Number of tables")->check(whole_number(1, int64_t{1} << 32))->required();
+  command->add_option("--output", a->output,
+                      "Folder for the tables; existing files are kept, so a stopped run continues");
+  command->add_option("--rows", a->rows, "Rows per table, or a range such as 400..10240 (log-uniform)")
       ->capture_default_str();
-  command->add_option("--features", a->features, "Features of a table, a range")->capture_default_str();
-  command->add_option("--classes", a->classes, "Classes of its target, a range")->capture_default_str();
-  command->add_option("--kind", a->kind, "mlp, tree, mix (70 % mlp), or graph: TabICL's second prior")
+  command->add_option("--features", a->features, "Features per table, a range")->capture_default_str();
+  command->add_option("--classes", a->classes, "Classes of the target, a range")->capture_default_str();
+  command->add_option("--kind", a->kind, "mlp, tree, mix (70 % mlp), or graph (TabICL's second prior)")
       ->capture_default_str();
   command->add_option("--task", a->task, "classification or regression")->capture_default_str();
-  command->add_option("--imbalance", a->imbalance, "Largest class to smallest, a range (default: random)");
+  command->add_option("--imbalance", a->imbalance,
+                      "Ratio of the largest class to the smallest, a range (default: random)");
   command->add_option("--separability", a->separability,
-                      "Factor of the feature that correlates most with the class, a range (default: 1)");
+                      "Factor applied to the feature most correlated with the class, a range (default: 1)");
   command->add_option("--format", a->format, "pt: as TabICL reads it; npy, csv: files for each table")
       ->capture_default_str();
-  command->add_option("--seed", a->seed, "Table i depends on the options, the seed and i alone")
+  command->add_option("--seed", a->seed, "Table i depends only on the options, the seed and i")
       ->check(any_seed())
       ->capture_default_str();
-  command->add_option("--part", a->part, "I/N: only this part of the files, for N processes or machines")
+  command->add_option("--part", a->part, "I/N: write only part I of N of the files, for several processes or machines")
       ->capture_default_str();
-  command->add_flag("--inspect", a->inspect, "Draw and describe the tables, and write none");
+  command->add_flag("--inspect", a->inspect, "Describe the tables without writing them");
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

@@ -30,7 +30,7 @@ struct SampleCommand {
   GivenArguments given;
 };
 
-// "2/8": the third of eight parts; of the processes of a launcher each makes its own.
+// "2/8" is the third of eight parts. Each process of a launcher makes its own part.
 Place part_of(const std::string& text, const Place& launched) {
   if (text.empty()) return launched;
   Place place;
@@ -45,12 +45,12 @@ Place part_of(const std::string& text, const Place& launched) {
   return place;
 }
 
-// This part's rows of the whole, and its file: "out/rows.csv" becomes "out/rows-00002.csv".
+// The rows of this part, and its file: "out/rows.csv" becomes "out/rows-00002.csv".
 void take_part(SampleCommand& a, const Place& place) {
   if (place.ranks == 1) return;
   if (a.output == "-")
     throw tessera::Error(TESSERA_E_USAGE,
-                         "--output - is one stream, and there are several parts.\n  Name a file: part I of rows.csv "
+                         "--output - is one stream and cannot hold several parts.\n  Name a file: part I of rows.csv "
                          "goes to rows-0000I.csv.");
   const auto begin = [&](int64_t part) {
     return a.rows / place.ranks * part + a.rows % place.ranks * part / place.ranks;
@@ -62,7 +62,7 @@ void take_part(SampleCommand& a, const Place& place) {
   a.output.insert(a.output.size() - ending.size(), fmt::format("-{:05}", place.rank));
 }
 
-// Completes rows with given cells. Options of plain sampling are refused.
+// Fills rows with given cells. Options of plain sampling are rejected.
 void run_given(const SharedOptions& shared, const SampleCommand& a, const CLI::App& command, const Place& launched) {
   if (launched.ranks > 1)
     throw tessera::Error(TESSERA_E_USAGE, "Given cells are completed by one process.\n  Run it without a launcher.");
@@ -71,14 +71,15 @@ void run_given(const SharedOptions& shared, const SampleCommand& a, const CLI::A
                          "--given, --impute, --balance and --counts exclude each other.\n  Use one of them.");
   for (const char* option : {"--offset", "--part", "--one-file", "--calibrate", "--min-yield"})
     if (command.count(option) > 0)
-      throw tessera::Error(TESSERA_E_USAGE,
-                           fmt::format("{} does not go with --given, --impute, --balance and --counts.\n  Omit it; "
-                                       "conditions of equality can be given as cells.",
-                                       option));
+      throw tessera::Error(
+          TESSERA_E_USAGE,
+          fmt::format("{} cannot be combined with --given, --impute, --balance and --counts.\n  Omit it; "
+                      "a condition of equality can be given as a cell.",
+                      option));
   if ((command.count("--rows") > 0) == a.given.balance.empty())
     throw tessera::Error(TESSERA_E_USAGE, a.given.balance.empty()
-                                              ? "--rows: the file says how many rows there are.\n  Omit the option."
-                                              : "--rows is required: how many rows --balance shares out.");
+                                              ? "--rows: the file determines the number of rows.\n  Omit the option."
+                                              : "--rows is required: --balance divides this number of rows.");
   SharedOptions own = shared;
   own.memory_limit = a.memory.bytes();
   sample_given(own, a.given,
@@ -89,13 +90,13 @@ void run_given(const SharedOptions& shared, const SampleCommand& a, const CLI::A
 void run(const SharedOptions& given, SampleCommand a, const Place& launched) {
   SharedOptions shared = given;
   shared.memory_limit = a.memory.bytes();
-  if (!a.profile.empty()) {  // what the line says itself goes first
+  if (!a.profile.empty()) {  // options of the command line take precedence
     const SamplingProfile found = read_profile(a.profile);
     if (shared.threads == 0) shared.threads = found.threads;
     if (a.batch_size == 0) a.batch_size = found.batch_size;
     if (a.precision.empty()) a.precision = found.precision;
   }
-  shared.quiet = given.quiet || launched.rank > 0;  // one voice of several processes
+  shared.quiet = given.quiet || launched.rank > 0;  // only rank 0 reports progress
   if (!a.one_file) take_part(a, part_of(a.part, launched));
   const bool writes = !a.one_file || launched.rank == 0;
   const bool pipe = a.output == "-";
@@ -123,7 +124,7 @@ void run(const SharedOptions& given, SampleCommand a, const Place& launched) {
   options.report = &report;
   options.together = a.one_file ? 1 : 0;
   tessera::Rows rows = model.sample(session.context(), a.offset, a.rows, options);
-  if (!writes) {  // rank 0 writes what it makes
+  if (!writes) {  // rank 0 writes its rows
     (void)rows.next();
     return;
   }
@@ -176,55 +177,54 @@ void add_sample(Program& program) {
       ->required();
   command->add_flag("--force", a->force, "Replace an existing output");
   command->add_option("--seed", a->seed, "Another seed gives another table")->check(any_seed())->capture_default_str();
-  command->add_option("--offset", a->offset, "First row (or sequence): row i depends on model, seed and i only")
+  command->add_option("--offset", a->offset, "First row (or sequence); row i depends only on the model, the seed and i")
       ->check(natural)
       ->capture_default_str();
   command
       ->add_option(
           "--where", a->where,
-          "Only rows that satisfy this: \"education = 'Masters' and age >= 40\" (=, !=, in (…), <, <=, >, "
-          ">=, between … and …, like, is null, is not null, joined by and, or, not and parentheses; arithmetic and "
+          "Only rows that satisfy this condition: \"education = 'Masters' and age >= 40\" (=, !=, in (…), <, <=, >, "
+          ">=, between … and …, like, is null, is not null, and, or, not, parentheses; arithmetic and "
           "columns on both sides)")
       ->check([](const std::string& text) {
-        return text.empty() ? "the condition is empty; omit the option for rows under no condition" : "";
+        return text.empty() ? "the condition is empty; omit the option to sample without a condition" : "";
       });
   command
       ->add_option("--max-tries", a->max_tries,
-                   "Maximum candidates per row under --where (default: 65,536; sampling then also ends if none of the "
-                   "first million meets it)")
+                   "Maximum candidates per row under --where (default: 65,536; sampling also stops if none of the "
+                   "first million satisfies the condition)")
       ->check(positive);
   command->add_option("--calibrate", a->calibrate,
-                      "off, marginals or full (default: the best tier measured when the model was fitted)");
+                      "Correction of distributions: off, marginals or full (default: the tier that measured best when "
+                      "the model was fitted)");
   command
       ->add_option("--min-yield", a->min_yield,
-                   "Minimum share of candidates that calibration accepts: higher is faster and less exact (default: "
+                   "Minimum share of candidates that calibration accepts; higher is faster but less exact (default: "
                    "0.1; 0: none)")
       ->check(CLI::Range(0.0, 1.0));
   command
       ->add_option("--batch-size", a->batch_size,
-                   "Rows generated at a time; does not change any row (default: automatic)")
+                   "Rows generated at a time; does not affect the rows (default: automatic)")
       ->check(whole_number(1, kMaxBatch));
-  a->memory.add_to(
-      *command,
-      "Limit of host memory, such as 500MB or 4G: batches become smaller where it needs that (default: none)");
+  a->memory.add_to(*command, "Limit of host memory, such as 500MB or 4G; batches shrink to meet it (default: none)");
   command->add_option("--part", a->part,
-                      "I/N: only the I-th of N equal parts of the rows, from 0, into a file with its number; the parts "
-                      "together are the rows (default: all; under mpirun or srun the part of the process)");
+                      "I/N: only part I of N equal parts of the rows, I from 0, in a file with that number; all parts "
+                      "together are the same rows (default: all; under mpirun or srun the part of the process)");
   command
-      ->add_flag(
-          "--one-file", a->one_file,
-          "Under mpirun or srun: the processes make the rows in turn, and the first one writes them into one file")
+      ->add_flag("--one-file", a->one_file,
+                 "Under mpirun or srun: all processes generate rows, and the first one writes them to one file")
       ->excludes("--part");
-  command->add_option("--precision", a->precision,
-                      "Products of the generator: fp32, bf16 or auto, as for tessera fit (default: fp32)");
-  command->add_option("--profile", a->profile, "Batch, threads and precision that tessera tune found on this machine");
+  command->add_option(
+      "--precision", a->precision,
+      "Precision of the generator's matrix products: fp32, bf16 or auto, as for tessera fit (default: fp32)");
+  command->add_option("--profile", a->profile, "Batch size, threads and precision from a file of tessera tune");
   program.add_device(*command);
   command->add_option("--delimiter", a->delimiter, "Delimiter: a character, or tab (default: the input's)");
   command
       ->add_option(
           "--format", a->format,
           "like-input: delimiter, quotes, line ends, numbers and dates as in the table that was fitted; plain: "
-          "as programs read them (default: like-input)")
+          "the standard forms of CSV (default: like-input)")
       ->check(CLI::IsMember({"like-input", "plain"}));
   a->given.add_to(*command);
   command->callback([&program, command, a] {

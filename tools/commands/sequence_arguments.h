@@ -1,4 +1,4 @@
-// The options that make sequences of a table, shared by fit, plan and evaluate.
+// The options that split a table into sequences, shared by fit, plan and evaluate.
 #pragma once
 #include <CLI/App.hpp>
 #include <string>
@@ -11,7 +11,7 @@ struct SequenceArguments {
 
   void add_to(CLI::App& command);
   bool given() const { return length != 0 || stride != 0 || !key.empty() || !index.empty() || !statics.empty(); }
-  const tessera_sequence_options* options() const;  // points into this struct
+  const tessera_sequence_options* options() const;  // borrows from this struct
 
  private:
   mutable tessera_sequence_options options_{};

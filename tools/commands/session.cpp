@@ -12,7 +12,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#ifdef __GLIBC__  // any header of the C library says so
+#ifdef __GLIBC__  // defined by every header of the C library
 #include <malloc.h>
 #endif
 
@@ -23,7 +23,7 @@
 
 namespace {
 
-// The device chosen by --device, and why.
+// The device chosen by --device, and the reason.
 std::string chosen_device(const std::string& wish) {
   const auto gpu = nlohmann::json::parse(tessera::info())["gpu"];
   if (!gpu["available"].get<bool>()) return "cpu. " + as_typed(gpu["reason"].get<std::string>());
@@ -33,7 +33,7 @@ std::string chosen_device(const std::string& wish) {
   return name;
 }
 
-// Of --memory-limit: the program's code, its libraries, and small blocks, which the library does not count.
+// Subtracted from --memory-limit: the program's code, its libraries and small blocks, which the library does not count.
 constexpr int64_t kProgramBytes = 16'000'000;
 
 bool reader_is_gone() {
@@ -103,16 +103,16 @@ void print_json(const nlohmann::json& report) {
 void print_page(const std::string& page) { print(text::printable(page, true)); }
 
 void CsvArguments::add_to(CLI::App& command) {
-  command.add_option(
-      "--types", types,
-      "Types of columns, overriding the rules of docs/data/tables.md:\nzip=category,id=identifier "
-      "(integer, decimal, boolean, category, date, datetime, identifier; for texts that are made up also name, "
-      "address, email, phone …)");
+  command.add_option("--types", types,
+                     "Types of columns, overriding detection (docs/data/tables.md):\nzip=category,id=identifier "
+                     "(integer, decimal, boolean, category, date, datetime, identifier; for generated texts also name, "
+                     "address, email, phone …)");
   if (command.get_name() != "inspect")
-    command.add_option("--schema", schema, "Schema file with types and more by column, as inspect --schema writes it");
+    command.add_option("--schema", schema,
+                       "Schema file with column types and settings, as written by inspect --schema");
   command.add_option("--missing", missing, "Additional spellings of a missing value, comma-separated");
-  command.add_option("--delimiter", delimiter, "Delimiter: a character, or tab (default: detected among , ; tab |)");
-  command.add_option("--header", header, "Whether the first line holds names: yes, no, detect")
+  command.add_option("--delimiter", delimiter, "Delimiter: a character, or tab (default: detected: , ; tab or |)");
+  command.add_option("--header", header, "Whether the first line holds column names: yes, no, detect")
       ->check(CLI::IsMember({"yes", "no", "detect"}))
       ->capture_default_str();
 }
@@ -132,19 +132,18 @@ char parse_delimiter(const std::string& text) {
   if (text == "tab" || text == "\\t") return '\t';
   if (text.size() != 1 || static_cast<unsigned char>(text[0]) >= 0x80 || text[0] == '"' || text[0] == '\n' ||
       text[0] == '\r')
-    throw tessera::Error(
-        TESSERA_E_USAGE,
-        "--delimiter: \"" + text +
-            "\" is not one ASCII character other than a quote or a line end. Write tab for a tabulator.");
+    throw tessera::Error(TESSERA_E_USAGE, "--delimiter: \"" + text +
+                                              "\" is not a delimiter: it must be one ASCII character, neither a quote "
+                                              "nor a line end. Write tab for a tab.");
   return text[0];
 }
 
 void MemoryArguments::add_to(CLI::App& command, const std::string& help) {
   CLI::Option* most = command.add_option("--memory-limit", limit, help)->transform(CLI::AsSizeValue(true));
-  most->transform(whole_bytes());  // which comes first: what is put in last is
+  most->transform(whole_bytes());  // CLI11 runs the last transform first
   command
       .add_option("--memory-fraction", fraction,
-                  "--memory-limit as a share of the memory that this machine, or the process's cgroup, has available")
+                  "--memory-limit as a share of the memory available on this machine or in the process's cgroup")
       ->check(CLI::Range(0.01, 1.0))
       ->excludes(most);
 }
@@ -154,7 +153,7 @@ uint64_t MemoryArguments::bytes() const {
   const int64_t available = tessera::process_memory().available;
   if (available == 0)
     throw tessera::Error(TESSERA_E_UNSUPPORTED,
-                         "--memory-fraction: this system does not say how much memory is available.\n  Give "
+                         "--memory-fraction: this system does not report available memory.\n  Give "
                          "--memory-limit in bytes.");
   return static_cast<uint64_t>(fraction * static_cast<double>(available));
 }

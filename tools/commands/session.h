@@ -19,8 +19,8 @@ struct SharedOptions {
   std::string scratch;        // folder; empty: none
 };
 
-// One heap for all threads, called before there are any: what they leave in heaps of their own depends on who computed
-// what, and the peak of a fit, which `estimate` bounds, with it.
+// One heap for all threads, called before there are threads: the memory left in heaps per thread, and with it the peak
+// that `estimate` bounds, would depend on scheduling.
 void use_one_heap();
 
 class Session {
@@ -45,23 +45,23 @@ class Session {
 void print(const std::string& text);
 // A report; a path in it that is not UTF-8 is shown with replacement characters.
 void print_json(const nlohmann::json& report);
-// The same for a text page: control characters in its texts are escaped.
+// The same for a page of text, with control characters escaped.
 void print_page(const std::string& page);
 
 // ".csv" of rows.csv, ".csv.gz" of rows.csv.gz.
 std::string ending_of(const std::filesystem::path& path);
 
-// Rows to a file, or to standard output ("-"): there a closed reader (… | head) ends the process silently by SIGPIPE,
-// as for every Unix tool.
+// Writes rows to a file, or to standard output ("-"): there a closed reader (… | head) ends the process silently by
+// SIGPIPE, as for every Unix tool.
 int64_t write_rows(Session& session, tessera::Rows&& rows, const std::string& path,
                    const tessera_csv_write_options& options);
 
-// --memory-limit, and --memory-fraction of what the process can have.
+// --memory-limit, and --memory-fraction of the available memory.
 struct MemoryArguments {
   uint64_t limit = 0;
   double fraction = 0;
   void add_to(CLI::App& command, const std::string& help);
-  // Bytes; 0: no limit. Error(UNSUPPORTED) where the kernel does not say what is available.
+  // Bytes; 0: no limit. Error(UNSUPPORTED) where the kernel does not report available memory.
   uint64_t bytes() const;
 };
 
@@ -69,8 +69,8 @@ struct MemoryArguments {
 struct CsvArguments {
   std::string types, missing, delimiter, schema, header = "detect";
   void add_to(CLI::App& command);
-  tessera_csv_options options() const;  // points into this struct
+  tessera_csv_options options() const;  // borrows from this struct
 };
 
-// One delimiter out of "," ";" "|" "tab" or any other single character; '\0' for an empty text.
+// A delimiter: "," ";" "|" "tab" or any other single character; '\0' for an empty text.
 char parse_delimiter(const std::string& text);

@@ -40,7 +40,7 @@ CLI::Validator whole_bytes() {
     const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
     const bool fraction = end < given.data() + given.size() && (*end == '.' || *end == ',');
     if (error == std::errc() && value >= 0 && !fraction) return std::string();
-    return fmt::format("{} is not a number of bytes: write whole ones, or with a unit (500MB, 4G, 1536MiB).",
+    return fmt::format("{} is not a number of bytes: write an integer, or a number with a unit (500MB, 4G, 1536MiB).",
                        shown(given));
   };
   return CLI::Validator(check, "", "bytes");

@@ -30,7 +30,7 @@ void know_options(const CLI::App& app) {
     }
 }
 
-// Where the value at `from` ends, which a backquote follows; npos: it is none.
+// The end of the value at `from`, if a backquote follows it; else npos.
 size_t value_end(const std::string& text, size_t from) {
   size_t at = from;
   if (at < text.size() && text[at] == '"') {

@@ -1,15 +1,15 @@
-// Texts of the library name options by key, `batch_size` or `device=cpu` (base/text/option_text.h); here they are
-// --batch-size and --device cpu. Errors, notices, progress and sentences in JSON pass through as_typed() on their way
-// to a person; JSON itself and pages of HTML keep the keys.
+// Texts of the library name options by key, `batch_size` or `device=cpu` (base/text/option_text.h); on the command line
+// they are --batch-size and --device cpu. as_typed() converts errors, notices, progress and sentences from JSON before
+// they are printed. JSON and HTML pages keep the keys.
 #pragma once
 #include <CLI/App.hpp>
 #include <string>
 
-// The options of all commands of a program, which are all that as_typed() writes as such.
+// Registers the options of all commands; as_typed() writes only these as flags.
 void know_flags(const CLI::App& program);
 
 // "batch_size" → "--batch-size".
 std::string flag_of(const std::string& key);
 
-// Keys in double quotes are parts of a table, and stay.
+// A key in double quotes is data of a table and stays.
 std::string as_typed(const std::string& text);

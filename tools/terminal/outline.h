@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-// Every scalar on a line "key  value", every object under its key, every array of objects as a table with one column
-// per key, truncated to `most_rows` (0: never) with a last line that tells so.
+// Every scalar is a line "key  value", every object a section under its key, every array of objects a table with one
+// column per key, truncated to `most_rows` (0: never) with a last line that says so.
 std::string outline(const nlohmann::ordered_json& json, size_t most_rows = 0);
 
 // One value in one line: plain texts, formatted numbers, lists separated by commas.

@@ -20,7 +20,7 @@ constexpr int kBar = 30;
 constexpr double kRedraw = 0.1;      // seconds between two updates of a bar
 constexpr double kBetweenLines = 5;  // seconds between two lines of a log
 constexpr double kFirstLine = 1;     // seconds until the first line of a phase
-constexpr double kSettle = 0.5;      // seconds before a rate is shown
+constexpr double kWarmup = 0.5;      // seconds before a rate is shown
 
 int terminal_columns() {
   winsize size{};
@@ -88,12 +88,12 @@ ProgressPrinter::Pace ProgressPrinter::pace(const tessera_progress& e, double no
 
 std::string ProgressPrinter::bar_line(const tessera_progress& e, const Pace& p) const {
   std::string after = "  " + amount(e);
-  if (p.done > 0 && p.seconds > kSettle) after += "  " + rate(p.done, p.seconds, e.unit);
+  if (p.done > 0 && p.seconds > kWarmup) after += "  " + rate(p.done, p.seconds, e.unit);
   if (e.note != nullptr && *e.note != '\0') after += std::string("  ") + as_typed(e.note);
-  if (e.total > 0 && p.done > 0 && p.seconds > kSettle) after += "   " + left(e, p.done, p.seconds);
-  const int room = columns_() - 1;
-  const int cells = e.total > 0 ? std::clamp(room - kLabel - 1 - text::width(after), 0, kBar) : 0;
-  return text::clip(text::pad(e.phase, kLabel) + " " + bar(e.total > 0 ? e.done / e.total : 0, cells) + after, room);
+  if (e.total > 0 && p.done > 0 && p.seconds > kWarmup) after += "   " + left(e, p.done, p.seconds);
+  const int width = columns_() - 1;
+  const int cells = e.total > 0 ? std::clamp(width - kLabel - 1 - text::width(after), 0, kBar) : 0;
+  return text::clip(text::pad(e.phase, kLabel) + " " + bar(e.total > 0 ? e.done / e.total : 0, cells) + after, width);
 }
 
 void ProgressPrinter::update(const tessera_progress& e) {

@@ -1,5 +1,4 @@
-// Progress on the standard error: on a terminal a bar redrawn in place, in a log a plain line at most every few
-// seconds.
+// Progress on standard error: on a terminal a bar redrawn in place, in a log a line every few seconds.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -15,14 +14,14 @@ class ProgressPrinter {
   // The style for standard error: none if quiet, a bar on a terminal, else lines.
   static Style style_for_stderr(bool quiet);
 
-  // `print` receives pieces of text, `clock` gives seconds, `columns` is the terminal's width; injected by tests.
+  // `print` writes text, `clock` returns seconds, `columns` the width of the terminal; tests inject their own.
   ProgressPrinter(Style style, std::function<void(const std::string&)> print, std::function<double()> clock,
                   std::function<int()> columns);
   explicit ProgressPrinter(Style style);
 
   void ignore(const std::string& phase) { ignored_.insert(phase); }  // a phase that runs inside another one
   void update(const tessera_progress& event);
-  // a fact beside the bars: "saved   adult.tessera  4.3 MB"
+  // a line beside the bars: "saved   adult.tessera  4.3 MB"
   void line(const std::string& label, const std::string& text);
   // the same above the bar of the current phase, which continues
   void aside(const std::string& label, const std::string& text);
@@ -48,9 +47,9 @@ class ProgressPrinter {
   std::function<double()> clock_;
   std::function<int()> columns_;
   std::set<std::string> ignored_;
-  std::string phase_;  // the one that runs; empty: none
+  std::string phase_;  // the current phase; empty: none
   std::string last_;   // the text of its final line
-  double started_;     // the end of the previous phase: time before a phase's first event belongs to the phase
+  double started_;     // the end of the previous phase: time before the first event counts for the new phase
   Pace first_{0, 0};   // the phase's first event: progress and time
   double drawn_ = 0;
   bool bar_shown_ = false;

@@ -1,4 +1,4 @@
-// The rules of the real table that synthetic rows break, as a text table; "" where none were looked for.
+// The rules of the real table that synthetic rows break, as a text table; "" if no rules were checked.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -26,8 +26,8 @@ std::string lengths(const Json& report) {
   const auto add = [&](const char* name, const char* key, const char* means) {
     t.add({name, text::number(of(report["real"], key)), text::number(of(report["synthetic"], key)), means});
   };
-  add("how many", "/sequences", "");
-  add("rows", "/rows", "windows of one table share it");
+  add("sequences", "/sequences", "");
+  add("rows", "/rows", "windows of one table share rows");
   add("mean length", "/mean_length", "steps");
   add("shortest", "/shortest", "");
   add("longest", "/longest", "");
@@ -43,15 +43,14 @@ std::string fidelity(const Json& report) {
     t.add({name, text::number(of(report["scores"], key)), means});
   };
   share("column shapes", "/column_shapes", "similarity of each column's distribution over all steps");
-  share("attributes", "/attribute_shapes", "the same of lengths, first times and static columns");
+  share("attributes", "/attribute_shapes", "the same for lengths, first times and static columns");
   share("attribute pairs", "/attribute_trends", "similarity of their dependence");
-  number("mean", "/mean_difference", "mean difference of the features' means; numbers by the range of the real column");
+  number("mean", "/mean_difference", "mean difference of the features' means, relative to the real range");
   number("deviation", "/std_difference", "of their standard deviations");
   number("skewness", "/skewness_difference", "of their skewness");
   number("kurtosis", "/kurtosis_difference", "of their excess kurtosis");
-  number(
-      "autocorrelation", "/autocorrelation_difference",
-      fmt::format("of the dependence of a step on the one 1 … {} earlier", text::number(of(report, "/settings/lags"))));
+  number("autocorrelation", "/autocorrelation_difference",
+         fmt::format("of autocorrelations at lags 1 … {}", text::number(of(report, "/settings/lags"))));
   number("cross-correlation", "/cross_correlation_difference", "of Pearson's correlation of two features");
   number(
       "histograms", "/histogram_distance",
@@ -74,17 +73,19 @@ std::string judges(const Json& report) {
   const Json& j = report["judges"];
   const auto steps = [&](const char* which) { return text::count(j[which]["steps"].get<int64_t>()); };
   text::Table t({{"judges"}, {"score ± sd", Side::right}, {"real rows", Side::right}, {"", Side::left, 120}});
-  t.add({"discriminative", spread(j["discriminative"]), spread(j["discriminative"]["floor"]),
-         fmt::format("|accuracy − ½|; 0: indistinguishable, 0.5: always told apart; {} steps on {} sequences per side",
-                     steps("discriminative"), text::count(j["discriminative"]["sequences"].get<int64_t>()))});
+  t.add(
+      {"discriminative", spread(j["discriminative"]), spread(j["discriminative"]["floor"]),
+       fmt::format("|accuracy − ½|; 0: indistinguishable, 0.5: always distinguished; {} steps on {} sequences per side",
+                   steps("discriminative"), text::count(j["discriminative"]["sequences"].get<int64_t>()))});
   t.add({"predictive", spread(j["predictive"]), spread(j["predictive"]["floor"]),
-         fmt::format("mean absolute error of {}, one step ahead, on real sequences, by its range of {}; {} steps",
-                     j["predictive"]["target"].get<std::string>(), text::number(of(report, "/judges/predictive/range")),
-                     steps("predictive"))});
+         fmt::format(
+             "mean absolute error of {}, one step ahead, on real sequences, relative to its range of {}; {} steps",
+             j["predictive"]["target"].get<std::string>(), text::number(of(report, "/judges/predictive/range")),
+             steps("predictive"))});
   return "\n" + t.str(0) +
          fmt::format(
-             "  {} judges of each: a GRU of {} layer with {} units, batches of {}; real rows: one half against the "
-             "other, and trained on them\n",
+             "  {} judges of each: a GRU with {} layer(s) of {} units, batches of {}; real rows: judges trained on one "
+             "half of the real sequences and tested on the other\n",
              text::count(j["count"].get<int64_t>()), j["layers"].get<int>(), j["units"].get<int64_t>(),
              j["batch"].get<int64_t>());
 }
@@ -132,6 +133,6 @@ std::string sequence_page(const Json& report, size_t worst) {
                     attributes(report);
   std::vector<std::string> names;
   for (const Json& e : report["excluded"]) names.push_back(e["name"].get<std::string>());
-  if (!names.empty()) out += "\nexcluded: " + text::list(names) + " (identifiers: their values identify rows)\n";
+  if (!names.empty()) out += "\nexcluded: " + text::list(names) + " (identifiers: nearly every value is unique)\n";
   return out;
 }

@@ -10,7 +10,7 @@ namespace {
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// The bytes of the character at the front; 0: they are not UTF-8.
+// The length in bytes of the character at `at`; 0 if it is not UTF-8.
 size_t character(const std::string& s, size_t at) {
   const auto lead = static_cast<unsigned char>(s[at]);
   const size_t size = lead < 0x80                    ? 1
@@ -28,7 +28,7 @@ size_t character(const std::string& s, size_t at) {
              : size;
 }
 
-// As base/text/printable.cpp: C0, DEL, C1, ends of lines, changes of direction.
+// The same set as base/text/printable.cpp: C0, DEL, C1, line ends, bidirectional controls.
 bool is_control(const std::string& s, size_t at, size_t size) {
   const std::string c = s.substr(at, size);
   if (size == 1) return static_cast<unsigned char>(c[0]) < 0x20 || c[0] == 0x7F;

@@ -14,12 +14,12 @@ std::string duration(double seconds);                     // 0.02 s · 12 s · 1
 std::string percent(double share, int decimals = 1);      // 0.9213 → 92.1 %; not a number → –
 std::string number(double x);                             // at most 4 significant digits
 
-// Control characters and what is not UTF-8 as \xNN: texts from files, arguments and paths must not move a terminal's
-// cursor. With `lines`, line ends stay.
+// Escapes control characters and invalid UTF-8 as \xNN: texts from files, arguments and paths must not move a
+// terminal's cursor. With `lines`, line ends stay.
 std::string printable(const std::string& s, bool lines = false);
-// Columns a text takes on a terminal: one for each code point.
+// Columns of a text on a terminal: one per code point.
 int width(const std::string& s);
-// At most `columns` wide, with the end replaced by … if longer, and printable.
+// At most `columns` wide and printable; a longer text ends with ….
 std::string clip(const std::string& s, int columns);
 std::string pad(const std::string& s, int columns);       // text at the left
 std::string pad_left(const std::string& s, int columns);  // text at the right

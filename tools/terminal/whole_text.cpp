@@ -33,5 +33,5 @@ void write_whole(const std::string& path, const std::string& text) {
   if (good && std::rename(beside.c_str(), path.c_str()) == 0) return;
   const int error = errno;
   if (file >= 0) ::unlink(beside.c_str());
-  throw tessera::Error(TESSERA_E_IO, fmt::format("{}: it cannot be written ({}).", path, std::strerror(error)));
+  throw tessera::Error(TESSERA_E_IO, fmt::format("{}: cannot be written ({}).", path, std::strerror(error)));
 }

@@ -1,4 +1,4 @@
-// tessera advise data.csv --epochs 300 --rows 1000000: how long a job will take on the devices that are here.
+// tessera advise data.csv --epochs 300 --rows 1000000: how long a job takes on each device of this machine.
 #include <fmt/format.h>
 
 #include <CLI/Option.hpp>
@@ -30,7 +30,7 @@ struct AdviseCommand {
   int seconds = 20;
 };
 
-// Of one device: seconds of reading and encoding, of an epoch, of a row, and of the job.
+// Seconds of one device: reading and encoding, an epoch, a row, and the whole job.
 struct Advice {
   std::string device;
   Interval before, epoch, row, job;
@@ -49,7 +49,7 @@ Interval before_training(const SharedOptions& shared, const AdviseCommand& a) {
   return interval_of(t);
 }
 
-// Between two rows of losses lie whole epochs; the first one warms up.
+// Whole epochs lie between two rows of losses; the first epoch is warm-up.
 struct Epochs {
   Timings each;
   double epoch = -1, seconds = 0;
@@ -74,8 +74,8 @@ Interval an_epoch(const SharedOptions& shared, const AdviseCommand& a) {
                             options);
   if (epochs.each.count() < 2)
     throw tessera::Error(TESSERA_E_USAGE,
-                         fmt::format("--seconds {}: fewer than three epochs end in that time, too few to tell how long "
-                                     "one takes.\n  Ask for more seconds, or a part of the table.",
+                         fmt::format("--seconds {}: fewer than three epochs end in that time, too few to measure an "
+                                     "epoch.\n  Allow more seconds, or use fewer rows.",
                                      a.seconds));
   return interval_of(epochs.each);
 }
@@ -110,7 +110,7 @@ std::vector<std::string> devices() {
   return names;
 }
 
-// The epochs from which on `b` is done before `a`; none if it is never, or always.
+// The number of epochs from which `b` finishes before `a`; none if that is never or always so.
 std::optional<double> crossover(const Advice& a, const Advice& b, double rows) {
   const double fixed = (b.before.value - a.before.value) + rows * (b.row.value - a.row.value);
   const double gained = a.epoch.value - b.epoch.value;
@@ -136,7 +136,7 @@ std::string recommendation(const std::vector<Advice>& all, const AdviseCommand& 
 }
 
 constexpr const char* kNotMeasured =
-    "what follows training (a prior, calibration), patience that ends it sooner, rejection by rules, calibration or "
+    "work after training (a prior, calibration), early stopping, rejection by rules, calibration or "
     "--where, writing a file";
 
 std::string cell(const Interval& i) {
@@ -172,8 +172,8 @@ void run(const SharedOptions& shared, const AdviseCommand& a) {
   tessera::check_fit_options(options);
   if (options.sequences != nullptr)
     throw tessera::Error(TESSERA_E_USAGE,
-                         "tessera advise times methods of rows, not of sequences.\n  A fit with "
-                         "--max-time ends in time, whatever it trains.");
+                         "tessera advise measures methods of rows, not of sequences.\n  Use fit --max-time "
+                         "to limit the time of any method.");
   std::vector<Advice> all;
   for (const std::string& device : devices()) all.push_back(advise(shared, a, device));
   if (shared.json) print_json(report(all, a));
@@ -184,7 +184,7 @@ void run(const SharedOptions& shared, const AdviseCommand& a) {
 
 void add_advise(Program& program) {
   CLI::App* command =
-      program.add("advise", "Times a few epochs on this table, and says how long a job would take on each device here");
+      program.add("advise", "Measures a few epochs on a table and predicts how long a job takes on each device");
   auto a = std::make_shared<AdviseCommand>();
   command->add_option("data", a->data, "CSV, Parquet or Arrow file")->required();
   a->fit.add_to(*command);
@@ -192,7 +192,7 @@ void add_advise(Program& program) {
   if (CLI::Option* own = command->get_option_no_throw("--epochs")) command->remove_option(own);  // of the job, here
   command->add_option("--epochs", a->epochs, "Epochs of the job")->required()->check(whole_number(1));
   command->add_option("--rows", a->rows, "Rows that the job samples")->required()->check(whole_number(0));
-  command->add_option("--seconds", a->seconds, "Time of the training that is measured, for each device")
+  command->add_option("--seconds", a->seconds, "Time spent on measuring, per device")
       ->check(whole_number(1, 86400))
       ->capture_default_str();
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });

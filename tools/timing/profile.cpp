@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What timings hold for: the host, its processors, and the library.
+// What timings depend on: the host, its processors and the library.
 Json machine() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
@@ -26,7 +26,8 @@ Json machine() {
 
 SamplingProfile read_profile(const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw tessera::Error(TESSERA_E_IO, path + ": this profile cannot be read.\n  tessera tune writes one.");
+  if (!file)
+    throw tessera::Error(TESSERA_E_IO, path + ": this profile cannot be read.\n  tessera tune --profile writes one.");
   const Json json = Json::parse(file, nullptr, false);
   SamplingProfile p;
   try {
@@ -36,7 +37,7 @@ SamplingProfile read_profile(const std::string& path) {
     p.precision = sample.at("precision").get<std::string>();
     if (json.at("machine") == machine()) return p;
   } catch (const Json::exception&) {
-    throw tessera::Error(TESSERA_E_USAGE, path + ": this is no profile.\n  tessera tune writes one with --profile.");
+    throw tessera::Error(TESSERA_E_USAGE, path + ": this is not a profile.\n  tessera tune --profile writes one.");
   }
   throw tessera::Error(
       TESSERA_E_USAGE,

@@ -1,4 +1,4 @@
-// What `tune` found fastest, in a file that later runs on the same machine take: --profile.
+// The fastest setting that `tune` found, in a file that later runs on the same machine read: --profile.
 #pragma once
 #include <string>
 
@@ -9,6 +9,6 @@ struct SamplingProfile {
   std::string precision = "fp32";
 };
 
-// Errors: IO, USAGE for a file that is no profile or was made on another machine.
+// Errors: IO; USAGE for a file that is not a profile or was made on another machine.
 SamplingProfile read_profile(const std::string& path);
 void write_profile(const std::string& path, const SamplingProfile& profile, bool overwrite);

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kLaunchMicroseconds = 2;  // of a launch in a recorded step
+constexpr double kLaunchMicroseconds = 2;  // per launch in a recorded step
 
 // Published bandwidths less a tenth for protocols; latencies of a small message between two ranks.
 const Link kLinks[] = {{"nvlink", 5, 400}, {"pcie", 10, 50}, {"ib", 10, 45}, {"100GbE", 30, 11}};
@@ -30,7 +30,7 @@ double compute_of(const Json& rank, bool cuda) {
          kLaunchMicroseconds * rank.at("cuda").at("launches").get<double>();
 }
 
-// Every rank gives its part to each other one; exchanges follow one another and overlap nothing.
+// All-to-all: every rank sends its part to every other; exchanges are sequential and overlap nothing.
 double exchange_of(const Json& rank, const Link& link) {
   const double others = rank.at("ranks").get<double>() - 1;
   double microseconds = 0;
@@ -45,15 +45,15 @@ const Json* row_of(const Json& ranks, int n) {
   return nullptr;
 }
 
-// Of a row of the batch: what half of it takes more than a quarter, cut into as many shards. 0: not known.
+// Compute time per row of a batch: the time of 2 shards less that of 4, per row between them. 0: unknown.
 double compute_per_row(const Json& plan, bool cuda) {
   const Json *two = row_of(plan.at("ranks"), 2), *four = row_of(plan.at("ranks"), 4);
   if (two == nullptr || four == nullptr || two->at("shards") != four->at("shards")) return 0;
   return (compute_of(*two, cuda) - compute_of(*four, cuda)) / (plan.at("batch").get<double>() / 4);
 }
 
-// Where the time of one, which grows with the batch, meets the time of `n`: computation is a constant and so much for
-// each row, exchanges do not grow.
+// The batch at which one rank takes as long as `n`: computation is a constant plus a time per row, exchanges are
+// constant.
 double batch_that_pays(double batch, double per_row, double alone, double n, double compute, double wires) {
   const double fixed_alone = alone - per_row * batch, fixed = compute - per_row * batch / n;
   return std::max(1.0, std::ceil((fixed + wires - fixed_alone) / (per_row * (1 - 1 / n))));
@@ -73,9 +73,10 @@ Link parse_link(const std::string& text) {
     return own;
   throw tessera::Error(
       TESSERA_E_USAGE,
-      fmt::format("--link {}: known are nvlink, pcie, ib and 100GbE.\n  Any other one is its latency in "
-                  "µs and its GB/s each way: --link 10,45.",
-                  text));
+      fmt::format(
+          "--link {}: known links are nvlink, pcie, ib and 100GbE.\n  Describe any other link by its latency in "
+          "µs and its GB/s each way: --link 10,45.",
+          text));
 }
 
 namespace {
@@ -158,23 +159,23 @@ Json rank_forecast(const Json& plan, bool cuda, const Link& link) {
 std::string rank_page(const Json& plan) {
   const Json& forecast = plan.at("forecast");
   std::string out =
-      fmt::format("One step of {}, preset {}, a batch of {} {}, on several ranks: PREDICTED, nothing was run.\n\n",
+      fmt::format("One step of {}, preset {}, a batch of {} {}, on several ranks: PREDICTED, not measured.\n\n",
                   plan.at("method").get<std::string>(), plan.at("preset").get<std::string>(),
                   text::count(plan.at("batch").get<int64_t>()), plan.at("of").get<std::string>());
   out += table_of(forecast.at("ranks"), "shards", "the batch has too few parts", true).str(0);
   if (forecast.contains("ranks_by_columns"))
-    out += "\nThe columns of the table shared out instead of rows (--parallel model):\n\n" +
+    out += "\nColumns split between ranks instead of rows (--parallel model):\n\n" +
            table_of(forecast["ranks_by_columns"], "parts", "the table has too few columns", false).str(0);
   const Json &link = forecast.at("link"), &best = forecast.at("ceilings");
   return out + fmt::format(
-                   "\nsent      by each rank in a step: its part to every other one\n"
-                   "state     weights, averages and moments that rank 0 holds\n"
-                   "compute   floor at {:.1f} GB/s and {:.0f} GFLOP/s{}; each rank is such a device\n"
-                   "exchange  {}: {} µs for each, then {} GB/s each way; nothing is overlapped\n",
+                   "\nsent      by each rank per step\n"
+                   "state     weights, averages and moments on rank 0\n"
+                   "compute   floor at {:.1f} GB/s and {:.0f} GFLOP/s{} per rank\n"
+                   "exchange  {}: {} µs latency, {} GB/s each way, no overlap\n",
                    best.at("bytes_per_second").get<double>() / 1e9, best.at("flops_per_second").get<double>() / 1e9,
                    forecast.at("launch_us") == 0
                        ? " (measured here)"
-                       : fmt::format(" ({}), and {} µs a launch", best.at("of").get<std::string>(),
+                       : fmt::format(" ({}), and {} µs per launch", best.at("of").get<std::string>(),
                                      forecast.at("launch_us").get<double>()),
                    link.at("name").get<std::string>(), link.at("latency_us").get<double>(),
                    link.at("gb_per_second").get<double>());

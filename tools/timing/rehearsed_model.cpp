@@ -4,10 +4,10 @@ tessera::Model rehearsed_model(Session& session, const std::string& data, const 
                                const FitArguments& fit) {
   tessera_fit_options options = fit.options();
   options.source = data.c_str();
-  // Rows of first weights may break every rule, and a search for others would be what is measured.
+  // Rows of an untrained model may break every rule; the search for valid rows would dominate the measurement.
   options.rules = "off", options.rule = nullptr;
   const bool sequences = options.sequences != nullptr;
-  // Without an ending of its own: the last of equal names counts.
+  // Appended last, because the last of equal names counts.
   const std::string settings =
       fit.settings +
       (sequences ? "iterations=0;embedding-iterations=0;supervised-iterations=0;joint-iterations=0" : "epochs=0");

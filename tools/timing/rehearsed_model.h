@@ -1,4 +1,4 @@
-// A model of a table with its first weights: as fast as a trained one, and there at once.
+// A model of a table with initial weights: available at once, and as fast as a trained one.
 #pragma once
 #include "commands/fit_arguments.h"
 #include "commands/session.h"

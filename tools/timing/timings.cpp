@@ -8,9 +8,9 @@
 
 namespace {
 
-constexpr double kMaterial = 1.2;  // smaller ratios are of no interest
+constexpr double kMaterial = 1.2;  // smaller ratios do not matter
 
-// The 97.5 % quantile of Student's t by degrees of freedom; 1.96 + 2.4 / n beyond the table is right to .1 %.
+// The 97.5 % quantile of Student's t by degrees of freedom; beyond the table 1.96 + 2.4 / n is accurate to 0.1 %.
 double student(size_t degrees) {
   constexpr std::array<double, 10> kTable{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
   return degrees <= kTable.size() ? kTable[degrees - 1] : 1.96 + 2.4 / static_cast<double>(degrees);

@@ -1,4 +1,4 @@
-// Repeated measurements of one thing: their mean, and how far it may be off.
+// Repeated measurements of one quantity: the mean and its uncertainty.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -11,13 +11,13 @@ class Timings {
   double mean() const;
   // Half the width of the 95 % interval of the mean, by Student's t; infinite for fewer than two measurements.
   double margin() const;
-  double noise() const { return margin() / mean(); }  // its share of the mean
+  double noise() const { return margin() / mean(); }  // relative to the mean
 
  private:
   std::vector<double> seconds_;
 };
 
-// A figure with the 95 % interval around it.
+// A figure with its 95 % interval.
 struct Interval {
   double value = 0, margin = 0;
   double low() const { return value > margin ? value - margin : 0; }
@@ -26,7 +26,7 @@ struct Interval {
 Interval operator+(const Interval& a, const Interval& b);  // of independent figures
 Interval operator*(double times, const Interval& a);
 
-// Whether `a` and `b` may be the same, or differ by less than a fifth.
+// Whether `a` and `b` differ by less than a fifth, or cannot be distinguished.
 bool no_material_difference(const Interval& a, const Interval& b);
 
 class Stopwatch {

@@ -1,4 +1,4 @@
-// tessera tune data.csv: which batch, number of threads and precision sample fastest on this machine.
+// tessera tune data.csv: the batch size, number of threads and precision that sample fastest on this machine.
 #include <fmt/format.h>
 
 #include <CLI/Option.hpp>
@@ -51,7 +51,7 @@ std::vector<Setting> settings_of(const TuneCommand& a, int threads) {
   return all;
 }
 
-// Seconds of sampling the rows once. Another offset each time: no row is made twice.
+// Seconds to sample the rows once. The offset differs each time, so no row is generated twice.
 double seconds_of(const tessera::Model& model, const SamplingProfile& how, int64_t rows, int64_t offset) {
   SharedOptions shared;
   shared.quiet = true;
@@ -66,8 +66,8 @@ double seconds_of(const tessera::Model& model, const SamplingProfile& how, int64
   return watch.seconds();
 }
 
-// Round after round through all settings, so that what else the machine does meets all of them; the first round warms
-// up.
+// Measures all settings in turn, round after round, so that other load on the machine affects all of them; the first
+// round is warm-up.
 void measure(std::vector<Setting>& all, const tessera::Model& model, const TuneCommand& a, ProgressPrinter& progress) {
   const Stopwatch watch;
   int64_t offset = 0;
@@ -80,7 +80,7 @@ void measure(std::vector<Setting>& all, const tessera::Model& model, const TuneC
     const auto quiet = [](const Setting& s) { return s.timings.noise() < kQuiet; };
     if (round >= kMinRounds && std::all_of(all.begin(), all.end(), quiet)) break;
     if (round >= kMinRounds && watch.seconds() > a.seconds) {
-      progress.line("time", "is up before the noise of all settings is below 2 %: their intervals say how far it went");
+      progress.line("time", "limit reached before the noise of every setting was below 2 %; see the intervals");
       break;
     }
   }
@@ -109,11 +109,11 @@ std::string page(const std::vector<Setting>& all, const Setting& best) {
            text::count(static_cast<int64_t>(s.rows_per_second)), text::percent(s.timings.noise()),
            std::to_string(s.timings.count()),
            &s == &best ? "fastest"
-           : same      ? "not told apart from it"
+           : same      ? "not distinguishable from it"
                        : ""});
   }
   return t.str(0) +
-         "\nRows are the same for every batch and number of threads; another precision makes other rows.\n"
+         "\nRows do not depend on the batch size and the number of threads; precision changes them.\n"
          "Not measured: rejection by calibration, rules or --where, writing a file, other machines.\n";
 }
 
@@ -155,20 +155,20 @@ void run(const SharedOptions& shared, const TuneCommand& a) {
 }  // namespace
 
 void add_tune(Program& program) {
-  CLI::App* command =
-      program.add("tune", "Measures which batch and number of threads sample this table's model fastest here");
+  CLI::App* command = program.add(
+      "tune", "Finds the batch size and number of threads that sample a table's model fastest on this machine");
   auto a = std::make_shared<TuneCommand>();
-  command->add_option("data", a->data, "CSV, Parquet or Arrow file, or - for CSV on standard input")->required();
+  command->add_option("data", a->data, "CSV, Parquet or Arrow file, or - for CSV from standard input")->required();
   a->fit.add_to(*command);
   a->csv.add_to(*command);
   command->add_option("--batch-sizes", a->batches, "Sampling batches to try")->delimiter(',')->capture_default_str();
-  command->add_option("--precisions", a->precisions, "Precisions to try: fp32,bf16 (another one makes other rows)")
+  command->add_option("--precisions", a->precisions, "Precisions to try: fp32,bf16 (precision changes the rows)")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--rows", a->rows, "Rows of one measurement")
+  command->add_option("--rows", a->rows, "Rows per measurement")
       ->check(whole_number(1, 100'000'000))
       ->capture_default_str();
-  command->add_option("--seconds", a->seconds, "How long to go on while measurements differ by more than 2 %")
+  command->add_option("--seconds", a->seconds, "Time limit for measuring until the noise is below 2 %")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
   command->add_option("--profile", a->profile, "Write the fastest setting to this file, for tessera sample --profile");

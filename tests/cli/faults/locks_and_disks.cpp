@@ -40,7 +40,7 @@ class CliDisks : public Cli {
   void drop(const std::string& name) const { std::filesystem::remove_all(folder_ / name); }
 };
 
-TEST_F(CliDisks, TwoFitsOfOneModelAreRefused) {
+TEST_F(CliDisks, RejectsASecondFitOfOneModel) {
   Running first(folder_, endless("m.tessera"), "");
   ASSERT_TRUE(first.wait_for_error_text("train"));
   for (const Line& more : {Line{}, Line{"--resume"}, Line{"--force"}}) {
@@ -57,7 +57,7 @@ TEST_F(CliDisks, TwoFitsOfOneModelAreRefused) {
   EXPECT_EQ(files(), (Line{"m.tessera", "other.tessera", "people.csv"}));
 }
 
-TEST_F(CliDisks, AFailingDiskCostsNoTraining) {
+TEST_F(CliDisks, FailingDiskLosesNoTraining) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's library must come first";
 #endif
@@ -84,7 +84,7 @@ TEST_F(CliDisks, AFailingDiskCostsNoTraining) {
   }
 }
 
-TEST_F(CliDisks, AModelThatCannotBeOpenedLeavesItsCheckpoint) {
+TEST_F(CliDisks, KeepsTheCheckpointOfAnUnreadableModel) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's library must come first";
 #endif
@@ -101,7 +101,7 @@ TEST_F(CliDisks, AModelThatCannotBeOpenedLeavesItsCheckpoint) {
   EXPECT_FALSE(exists("m.tessera.checkpoint"));
 }
 
-TEST_F(CliDisks, RowsThatCannotBeWrittenLeaveNoFile) {
+TEST_F(CliDisks, LeavesNoFileIfRowsCannotBeWritten) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's library must come first";
 #endif
@@ -113,7 +113,7 @@ TEST_F(CliDisks, RowsThatCannotBeWrittenLeaveNoFile) {
 }
 
 // The arrays of this table do not fit into half of the limit; networks and activations fit into all of it.
-TEST_F(CliDisks, ALargeTableIsFittedInLittleMemory) {
+TEST_F(CliDisks, FitsALargeTableInLittleMemory) {
   drop("people.csv");
   example(40000);
   const auto line = [](const Line& more) {

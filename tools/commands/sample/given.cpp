@@ -12,7 +12,8 @@ void say(Session& session, bool json, const GivenRun& run, const tessera_given_r
   std::string summary =
       fmt::format("{} to {} in {}", text::counted(r.rows, "rows"), run.output == "-" ? "standard output" : run.output,
                   text::duration(session.seconds()));
-  if (r.nearest != 0) summary += "; the method cannot weigh candidates: the nearest of 256 was taken";
+  if (r.nearest != 0)
+    summary += "; the method has no likelihood to weight candidates with: the nearest of 256 was taken";
   else if (r.resampled > 0)
     summary += fmt::format("; {} made, {:.1f} of them effective for a row that had to choose, on average",
                            text::counted(r.candidates, "candidates"), r.effective);
@@ -34,14 +35,14 @@ void say(Session& session, bool json, const GivenRun& run, const tessera_given_r
 
 void GivenArguments::add_to(CLI::App& command) {
   command.add_option("--given", given,
-                     "File of given cells: some columns of the model, empty cells are drawn under the others; row "
-                     "i of the output keeps the cells of row i");
+                     "File of given cells: some columns of the model; empty cells and other columns are drawn "
+                     "conditional on them; row i of the output keeps the cells of row i");
   command.add_option("--impute", impute,
-                     "CSV file whose missing cells are filled; every other byte is copied as it is");
+                     "CSV file whose missing cells are filled; all other bytes are copied unchanged");
   command.add_option("--balance", balance, "Equal shares of the values of this column");
   command.add_option("--counts", counts,
-                     "File of conditions, one a row: columns of the model, and one further column that says how "
-                     "many rows there are to be");
+                     "File of conditions, one per row: columns of the model, and one further column with the number "
+                     "of rows to draw");
 }
 
 int GivenArguments::forms() const { return !given.empty() + !impute.empty() + !balance.empty() + !counts.empty(); }
@@ -50,7 +51,7 @@ void sample_given(const SharedOptions& shared, const GivenArguments& given, cons
   if (run.output == "-" && (shared.json || !given.impute.empty()))
     throw tessera::Error(TESSERA_E_USAGE, shared.json ? "--json and --output - both need standard output. Write the "
                                                         "rows to a file."
-                                                      : "--impute writes a file.\n  Name it with --output.");
+                                                      : "--impute needs a file name.\n  Add --output FILE.");
   const std::string& file = !given.given.empty() ? given.given : !given.impute.empty() ? given.impute : given.counts;
   std::vector<tessera_file> files{{0, "the model", run.model.c_str(), TESSERA_FILE_READ, 0},
                                   {0, "--output", run.output.c_str(), TESSERA_FILE_WRITTEN, run.force}};

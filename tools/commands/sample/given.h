@@ -9,11 +9,11 @@ struct GivenArguments {
   std::string given, impute, balance, counts;
 
   void add_to(CLI::App& command);
-  int forms() const;  // of the four, how many are asked for: at most one may be
+  int forms() const;  // how many of the four are given; at most one is allowed
   bool any() const { return forms() > 0; }
 };
 
-// What of a sample's options counts here.
+// The options of sample that also apply to given cells.
 struct GivenRun {
   std::string model, output, format, precision, where;
   int64_t rows = 0;  // of --balance
