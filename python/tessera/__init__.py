@@ -1,7 +1,7 @@
-"""Tessera: synthetic tables and sequences that are hard to tell from real ones.
+"""Tessera: synthetic tables and sequences that are hard to distinguish from real ones.
 
 >>> model = tessera.fit(people, epochs=2)                 # pandas, polars, pyarrow, DuckDB, or a path
->>> rows = model.sample(1000, where="age >= 40")          # comes back as the kind that went in
+>>> rows = model.sample(1000, where="age >= 40")          # the same kind of table as people
 >>> report = tessera.evaluate(people, rows, distances=False)
 """
 

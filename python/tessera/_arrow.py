@@ -1,4 +1,4 @@
-"""Arrow C streams without an Arrow library: taken from any object, and given to any.
+"""Arrow C streams without an Arrow library: imported from any object, exported to any consumer.
 
 https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
 """
@@ -48,7 +48,7 @@ _new_capsule = c.PYFUNCTYPE(c.py_object, c.c_void_p, c.c_char_p, c.c_void_p)(("P
 
 
 class _Held:
-    """A capsule and the struct in it, whose memory must live as long."""
+    """A capsule and its struct, which must outlive it."""
 
     def __init__(self, struct: c.Structure, name: bytes) -> None:
         self.struct = struct
@@ -63,7 +63,7 @@ _OURS_ONLY = _Held(Stream(), b"arrow_array_stream").references()
 
 
 def release(struct: Any) -> None:
-    """Releases what a struct holds, unless a consumer took it."""
+    """Releases the contents of a struct, unless a consumer moved them."""
     if struct.release:
         _RELEASE(struct.release)(c.addressof(struct))
 
@@ -78,14 +78,14 @@ def to_capsule(struct: c.Structure, name: bytes) -> Any:
 
 
 def release_unused() -> None:
-    """Releases what lies in capsules that no consumer holds any more.
+    """Releases the contents of capsules that no consumer holds any more.
 
-    A destructor of the capsule would be Python code that runs while an exception is pending, where a reader fails.
+    A destructor of the capsule would run Python code while an exception is pending, if a reader fails.
     """
     for held in _held[:]:
         if held.references() != _OURS_ONLY:
             continue
-        with contextlib.suppress(ValueError):  # another thread was here; a lock could be held at a fork
+        with contextlib.suppress(ValueError):  # another thread was first; a lock could be held during a fork
             _held.remove(held)
             release(held.struct)
 
@@ -98,10 +98,10 @@ class Incoming:
             self._capsule = table.__arrow_c_stream__()
         except _errors.TesseraError:
             raise
-        except Exception as error:  # whatever the table's library raises for a table that Arrow cannot hold
+        except Exception as error:  # any error of the table's library: Arrow cannot represent the table
             raise _errors.DataError(f"The table cannot be passed as an Arrow stream: {error}") from error
         self.address = _capsule_pointer(self._capsule, b"arrow_array_stream")
-        self._as_parameter_ = c.c_void_p(self.address)  # so that ctypes takes this object, and keeps it for the call
+        self._as_parameter_ = c.c_void_p(self.address)  # ctypes accepts this object and keeps it alive during the call
 
     def move_to(self, stream: Stream) -> None:
         c.memmove(c.byref(stream), self.address, c.sizeof(Stream))
@@ -109,9 +109,9 @@ class Incoming:
 
 
 class Rows:
-    """Rows of the library, read as they are asked for; the same each time.
+    """Rows of the library, generated while they are read; the same on every read.
 
-    Anything that takes Arrow streams takes them: ``pyarrow.table(rows)``, ``polars.DataFrame(rows)``,
+    Any consumer of Arrow streams accepts them: ``pyarrow.table(rows)``, ``polars.DataFrame(rows)``,
     ``pandas.DataFrame.from_arrow(rows)``, ``duckdb.from_arrow(rows)``, :func:`tessera.fit`.
     """
 
@@ -125,7 +125,7 @@ class Rows:
 
 
 class Batch:
-    """One batch of rows, for anything that takes ``__arrow_c_array__``."""
+    """One batch of rows, for any consumer of ``__arrow_c_array__``."""
 
     def __init__(self, stream: Stream, array: Array) -> None:
         self._stream, self._array = stream, array
@@ -137,7 +137,7 @@ class Batch:
 
 
 def batches(rows: Any) -> Iterator[Batch]:
-    """The batches of rows. An error is raised as what it is: readers of streams see an errno value and a message."""
+    """The batches of rows. Errors are raised as exceptions of this package, not as errno values of the stream."""
     stream = Stream()
     Incoming(rows).move_to(stream)
     try:

@@ -13,14 +13,14 @@ from ._progress import Display, Progress, ProgressOption, listener
 
 T = TypeVar("T")
 
-_POLL_SECONDS = 0.05  # how often progress is drawn and signals are heard
+_POLL_SECONDS = 0.05  # interval for drawing progress and handling signals
 
 
 class Context:
-    """A context of the library for one call of this package, so that stopping it stops nothing else.
+    """A context of the library for one call of this package; cancelling it affects no other call.
 
-    The work runs on a thread of its own. The caller's thread hears signals, draws progress and runs the callbacks of
-    the caller, whose exceptions end the work.
+    The work runs on its own thread. The caller's thread handles signals, draws progress and runs the caller's
+    callbacks; an exception in a callback ends the work.
     """
 
     def __init__(
@@ -33,9 +33,9 @@ class Context:
     ) -> None:
         self.handle = c.c_void_p()
         self._listener = listen = listener(progress)
-        events: collections.deque[Callable[[], object]] = collections.deque()  # calls to make in the caller's thread
+        events: collections.deque[Callable[[], object]] = collections.deque()  # calls for the caller's thread
         self._events = events
-        self.notices: list[str] = []  # that the library gave, in the words of this package
+        self.notices: list[str] = []  # notices of the library, with option names as in Python
 
         def heard(event: Any, _user: Any) -> None:
             e = event.contents
@@ -48,7 +48,7 @@ class Context:
             copy = Progress(phase, e.done, e.total, e.unit.decode(), note, bool(e.finished))
             events.append(lambda: listen and listen(copy))
 
-        self._hear = PROGRESS_FN(heard)  # lives as long as the context
+        self._hear = PROGRESS_FN(heard)  # must live as long as the context
         self._hear_losses: Any = None
         options = ContextOptions(
             threads=threads, progress=c.cast(self._hear, c.c_void_p), device=device, memory_limit=memory_limit,
@@ -61,23 +61,23 @@ class Context:
 
     @property
     def watched(self) -> bool:
-        """Whether somebody is shown the notices."""
+        """Whether notices are shown to the user."""
         return self._listener is not None
 
     def losses_callback(self, hear: Callable[[dict[str, float]], object]) -> c.c_void_p:
-        """``hear`` as a function of the library; it gets each line of losses, in the caller's thread."""
+        """Wraps ``hear`` as a C callback; it receives each line of losses, in the caller's thread."""
 
         events = self._events
 
         def heard(losses: Any, _user: Any) -> None:
-            line = losses.contents.by_name()  # the library's memory is valid here only
+            line = losses.contents.by_name()  # the library's memory is valid only here
             events.append(lambda: hear(line))
 
         self._hear_losses = LOSSES_FN(heard)
         return c.cast(self._hear_losses, c.c_void_p)
 
     def run(self, work: Callable[[c.c_void_p], T]) -> T:
-        """What ``work`` returns for the context's handle, or raises."""
+        """Runs ``work`` on the context's handle; returns its result or raises its error."""
         done = threading.Event()
         result: list[T] = []
         failure: list[BaseException] = []
@@ -100,7 +100,7 @@ class Context:
             lib.tessera_context_cancel(self.handle)
             done.wait()
             if isinstance(stop, KeyboardInterrupt) and failure:
-                raise KeyboardInterrupt(str(failure[0])) from None  # it says what is kept
+                raise KeyboardInterrupt(str(failure[0])) from None  # the message says what was saved
             raise
         finally:
             if isinstance(self._listener, Display):

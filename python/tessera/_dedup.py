@@ -16,16 +16,16 @@ from ._report import _incoming
 
 
 class Copies:
-    """What :func:`tessera.dedup` found.
+    """The result of :func:`tessera.dedup`.
 
     Attributes
     ----------
     rows : DataFrame, Table, relation or Rows
-        The rows that are kept, as the kind that was given.
+        The rows that remain, in the kind of table that was given.
     copies : DataFrame, Table, relation or Rows
-        A row for each copy: ``row`` and ``of``, from 1, the ``kind`` (exact, near) and the ``similarity``.
+        One row per copy: ``row`` and ``of``, from 1, the ``kind`` (exact, near) and the ``similarity``.
     document : dict
-        The report; docs/use/dedup.md names each entry.
+        The report; docs/use/dedup.md describes each entry.
     """
 
     def __init__(self, document: dict[str, Any], rows: Any, copies: Any) -> None:
@@ -56,21 +56,22 @@ def dedup(
     memory_limit: int = 0,
     progress: ProgressOption = None,
 ) -> Copies:
-    """Finds rows that are copies of other rows, exact or near; every one was compared cell by cell.
+    """Finds rows that are exact or near copies of other rows; each copy is confirmed cell by cell.
 
     Parameters
     ----------
     data : table or path
         As in :func:`tessera.fit`.
     against : table or path, optional
-        Rows of which copies are found in `data`, instead of copies within `data`.
+        Finds copies of these rows in `data`, instead of copies within `data`.
     mode : {"auto", "exact", "fuzzy", "nearest"}
-        exact: equal rows; nearest: also near copies, by comparing all rows; fuzzy: also near copies, by keys of columns,
-        for large tables; auto: nearest up to 10^10 pairs of rows, else fuzzy.
+        exact: equal rows; nearest: also near copies, comparing all pairs; fuzzy: also near copies, by hashed keys, for
+        large tables; auto: nearest up to 10^10 pairs of rows, else fuzzy.
     threshold : float
-        Similarity of near copies: 1 minus the mean over columns of the difference in ranges, or of whether cells differ.
+        Similarity of near copies: 1 minus the mean difference over columns (numbers: relative to the range; other
+        values: 0 or 1).
     columns : str or iterable of str, optional
-        Columns that are compared; all if not given.
+        Columns to compare; default: all.
     index, threads, memory_limit, progress
         As in :func:`tessera.fit`.
 
@@ -106,7 +107,7 @@ def dedup(
 
 
 def _once(stream: Stream) -> Rows:
-    """The rows of a stream, which are there once."""
+    """The rows of a stream, which can be read once."""
 
     def open_stream(out: Stream) -> None:
         c.memmove(c.byref(out), c.byref(stream), c.sizeof(Stream))

@@ -7,15 +7,15 @@ import re
 
 
 class TesseraError(Exception):
-    """What every error of this package is."""
+    """Base class of all errors of this package."""
 
 
 class UsageError(TesseraError, ValueError):
-    """An option or argument makes no sense."""
+    """An option or argument is invalid."""
 
 
 class DataError(TesseraError, ValueError):
-    """A table, value or type is not what was promised; the message names row, column and value."""
+    """A table, value or type is invalid; the message names row, column and value."""
 
 
 class FileError(TesseraError, OSError):
@@ -23,7 +23,7 @@ class FileError(TesseraError, OSError):
 
 
 class OutOfMemoryError(TesseraError, MemoryError):
-    """An allocation or ``memory_limit`` failed."""
+    """Out of memory, or ``memory_limit`` is too small."""
 
 
 class NumericError(TesseraError, ArithmeticError):
@@ -31,19 +31,19 @@ class NumericError(TesseraError, ArithmeticError):
 
 
 class ConditionError(TesseraError, ValueError):
-    """``where`` names what the model has not seen, or cannot be met within the bound."""
+    """``where`` names a column or value unknown to the model, or ``max_tries`` candidates did not satisfy it."""
 
 
 class FormatError(TesseraError, ValueError):
-    """A model file is damaged, foreign or hostile."""
+    """A model file is damaged, or it is not a model file."""
 
 
 class UnsupportedError(TesseraError, RuntimeError):
-    """This build, machine or environment cannot do it."""
+    """Not supported by this build, machine or environment."""
 
 
 class TesseraWarning(UserWarning):
-    """What a fit changed or could not do, where nobody watches its progress; see :attr:`Model.notices`."""
+    """Something that a fit changed or could not do; raised if progress is not shown. See :attr:`Model.notices`."""
 
 
 class CancelledError(TesseraError):
@@ -59,7 +59,7 @@ _OF_STATUS = {
     8: FormatError, 9: UnsupportedError, 10: CancelledError, 70: InternalError,
 }  # fmt: skip
 
-# What a stream of the library returns; any other number came from a stream that the caller gave.
+# Error codes of the library's streams; other codes come from a stream of the caller.
 _OF_ERRNO = {
     errno.EINVAL: UsageError, errno.EILSEQ: DataError, errno.EIO: FileError, errno.ENOMEM: OutOfMemoryError,
     errno.ERANGE: NumericError, errno.EDOM: ConditionError, errno.EBADMSG: FormatError,
@@ -76,7 +76,7 @@ def of_errno(number: int, message: str) -> TesseraError:
 
 
 def in_python(message: str) -> str:
-    """The message with the values of options as Python writes them; what is in double quotes is the caller's.
+    """The message with option values in Python syntax; text in double quotes comes from the caller and stays.
 
     >>> in_python("Read it as text with `types=age=category`, or replace it with `overwrite=yes`. See `batch_size`.")
     "Read it as text with `types={'age': 'category'}`, or replace it with `overwrite=True`. See `batch_size`."

@@ -1,4 +1,4 @@
-"""Models with the habits of scikit-learn's estimators, which need no scikit-learn."""
+"""Models with the interface of scikit-learn's estimators; scikit-learn is not required."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ class _Signature:
 
 
 class Synthesizer:
-    """An estimator over :func:`tessera.fit`: parameters at its making, the table at its fitting.
+    """An estimator around :func:`tessera.fit`: the constructor takes parameters, :meth:`fit` the table.
 
     Parameters
     ----------
     method : str, optional
-        As in :func:`tessera.fit`; :class:`TVAE`, :class:`CTGAN` and :class:`TimeGAN` have theirs.
+        As in :func:`tessera.fit`; :class:`TVAE`, :class:`CTGAN` and :class:`TimeGAN` set it.
     random_state : int or None
-        The seed; None draws one.
+        The seed; None: a random one.
     **parameters
-        All of :func:`tessera.fit`, options of the method among them.
+        All parameters of :func:`tessera.fit`, including options of the method.
 
     Attributes
     ----------
     model_ : Model
-        After :meth:`fit`.
+        Available after :meth:`fit`.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Synthesizer:
         return {**own, "random_state": 0, **_BASE, **dict.fromkeys(options(cls.method))}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All parameters, those not given with their defaults."""
+        """All parameters, with defaults for those not given."""
         return dict(self._parameters)
 
     def set_params(self, **parameters: Any) -> Synthesizer:
@@ -76,18 +76,18 @@ class Synthesizer:
         Raises
         ------
         UsageError
-            For a name that is none.
+            For an unknown parameter.
         """
         unknown = [name for name in parameters if name not in self._parameters]
         if unknown:
             raise _errors.UsageError(
-                f"{type(self).__name__} has no parameter {unknown[0]!r}. There are {', '.join(self._parameters)}."
+                f"{type(self).__name__} has no parameter {unknown[0]!r}. Parameters: {', '.join(self._parameters)}."
             )
         self._parameters.update(parameters)
         return self
 
     def fit(self, X: Any, y: Any = None, **arguments: Any) -> Synthesizer:
-        """Learns the table `X`; `y` is ignored. `arguments` go to :func:`tessera.fit` too, such as ``callback``."""
+        """Fits the model to the table `X`; `y` is ignored. `arguments`, such as ``callback``, go to :func:`tessera.fit`."""
         given = self.get_params()
         seed = given.pop("random_state")
         method = self.method or given.pop("method")
@@ -104,7 +104,7 @@ class Synthesizer:
         return self._fitted().sample_iter(*arguments, **options)
 
     def save(self, path: Path, *, overwrite: bool = True) -> None:
-        """As :meth:`Model.save`; :func:`tessera.load` gives the :class:`Model`."""
+        """As :meth:`Model.save`; :func:`tessera.load` returns a :class:`Model`."""
         self._fitted().save(path, overwrite=overwrite)
 
     def _fitted(self) -> Model:

@@ -1,4 +1,4 @@
-"""Tables in files: CSV by the library; Parquet and Arrow by its plugin or, where there is none, by pyarrow."""
+"""Tables in files: the library reads CSV; its plugin, or else pyarrow, reads Parquet and Arrow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HEADERS = {None: 0, True: 1, False: 2}
 
 
 def path_list(data: Any) -> list[str] | None:
-    """The paths that ``data`` is, if it is one or some."""
+    """``data`` as a list of paths; None if it is no path or list of paths."""
     if isinstance(data, (str, os.PathLike)):
         return [os.fspath(data)]
     if isinstance(data, (list, tuple)) and data and all(isinstance(path, (str, os.PathLike)) for path in data):
@@ -33,15 +33,15 @@ def path_list(data: Any) -> list[str] | None:
 
 
 def are_csv(paths: Sequence[str]) -> bool:
-    """Whether files are neither Parquet nor Arrow, whose columns have types of their own."""
+    """Whether all files are CSV. Parquet and Arrow files define column types themselves."""
     for path in expanded(paths)[:1]:
-        with contextlib.suppress(OSError), open(path, "rb") as file:  # the library says what is wrong with a file
+        with contextlib.suppress(OSError), open(path, "rb") as file:  # the library reports unreadable files
             return not file.read(6).startswith((b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"))
     return True
 
 
 def expanded(paths: Sequence[str]) -> list[str]:
-    """The files that paths with ``*`` stand for."""
+    """The files that match paths with ``*``."""
     return [file for path in paths for file in ([path] if os.path.exists(path) else sorted(glob.glob(path)))]
 
 
@@ -56,30 +56,30 @@ def read(
     seed: int = 0,
     schema: Path | None = None,
 ) -> Rows:
-    """A table in files, read as the parameters say; :func:`tessera.fit` takes plain paths as well.
+    """Reads a table from files with options; :func:`tessera.fit` also accepts plain paths.
 
     Parameters
     ----------
     paths : path or list of paths
-        CSV, Parquet or Arrow files with the same columns; a name with ``*`` is the files it matches.
+        CSV, Parquet or Arrow files with the same columns; ``*`` in a name matches several files.
     types : mapping, optional
-        Types of the columns of CSV files, ``{"zip": "category"}``, where those that are found are not meant: integer,
+        Types of columns of CSV files, ``{"zip": "category"}``, that override detected ones: integer,
         decimal, boolean, category, date, datetime, identifier or constant.
     missing : str or iterable of str, optional
-        Further spellings of a missing value.
+        Additional spellings of a missing value.
     delimiter : str, optional
-        Found among ``, ; tab |`` if not given.
+        Default: detected among ``, ; tab |``.
     header : bool, optional
-        Whether the first row is one. Found out if not given.
+        Whether the first line holds column names. Default: detected.
     max_rows : int
         Number of rows drawn evenly, by `seed`, from larger Parquet and Arrow files. 0: all.
     schema : path, optional
-        Schema file of a CSV file: types, missing values and rules that sampled rows keep; `types` override it.
+        Schema file for a CSV file: types, missing values and rules for sampled rows; `types` override it.
 
     Returns
     -------
     Rows
-        To be handed to :func:`tessera.fit`, :func:`tessera.evaluate`, ``pyarrow.table``, ``polars.DataFrame``, ….
+        For :func:`tessera.fit`, :func:`tessera.evaluate`, ``pyarrow.table``, ``polars.DataFrame``, ….
 
     Examples
     --------
@@ -88,7 +88,7 @@ def read(
     options = csv_options(types, missing, delimiter, header, max_rows, seed, schema)
     listed = path_list(paths)
     if listed is None:
-        raise _errors.UsageError(f"A path or a list of paths is needed, not {type(paths).__name__}.")
+        raise _errors.UsageError(f"Expected a path or a list of paths, not {type(paths).__name__}.")
 
     def open_stream(stream: Stream) -> None:
         Context(progress=False).run(lambda handle: open_table(handle, listed, options, stream))
@@ -106,7 +106,7 @@ def csv_options(
     schema: Path | None = None,
 ) -> CsvOptions:
     if delimiter is not None and len(delimiter.encode()) != 1:
-        raise _errors.UsageError(f"delimiter is {delimiter!r}; it must be one character of ASCII.")
+        raise _errors.UsageError(f"delimiter is {delimiter!r}; it must be one ASCII character.")
     return CsvOptions(
         types=type_list(types),
         missing=name_list(missing),
@@ -119,22 +119,22 @@ def csv_options(
 
 
 def open_table(context: Any, paths: Sequence[str], options: CsvOptions, stream: Stream) -> None:
-    """Fills `stream` with the rows of files."""
+    """Exports the rows of files to `stream`."""
     encoded = (c.c_char_p * len(paths))(*map(os.fsencode, paths))
     try:
         lib.tessera_table_open(context, encoded, len(paths), c.byref(options), c.byref(stream))
     except _errors.UnsupportedError as error:
-        if options.max_rows or are_csv(paths):  # the plugin alone draws rows
+        if options.max_rows or are_csv(paths):  # only the plugin samples rows
             raise
         Incoming(_read_by_pyarrow(paths, error)).move_to(stream)
 
 
 def write_table(context: Any, rows: Any, path: Path, overwrite: bool) -> None:
-    """Writes rows as the ending of `path` says, whole or not at all."""
+    """Writes rows atomically, in the format of the ending of `path`."""
     writer = _pyarrow_writer(path)
     if writer and not read_json(lib.tessera_info)["parquet_and_arrow"]["available"]:
         if os.path.lexists(path) and not overwrite:
-            raise _errors.FileError(f"{path}: the file is there already.\n  Give another name, or overwrite=True.")
+            raise _errors.FileError(f"{path}: the file exists.\n  Choose another name, or pass overwrite=True.")
         _write_by_pyarrow(rows, path, writer)
         return
     options = CsvWriteOptions(overwrite=overwrite)
@@ -143,7 +143,7 @@ def write_table(context: Any, rows: Any, path: Path, overwrite: bool) -> None:
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[str]:
-    """A path beside `path` to write to; what was written takes its name at the end, or goes."""
+    """A temporary file beside `path`; renamed to `path` at the end, removed after an error."""
     folder, name = os.path.split(os.path.abspath(path))
     beside = ""
     try:
@@ -154,7 +154,7 @@ def whole_file(path: Path) -> Iterator[str]:
             os.fsync(file.fileno())
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(beside, 0o666 & ~umask)  # as open() makes a file
+        os.chmod(beside, 0o666 & ~umask)  # the mode of a file created by open()
         os.replace(beside, path)
     except BaseException as error:
         if beside:

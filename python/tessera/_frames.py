@@ -13,16 +13,16 @@ from typing import Any, Callable, NamedTuple
 from . import _errors
 from ._arrow import batches
 
-Looks = dict[str, Any]  # what Arrow does not say of a frame's columns; a JSON object of the model file
-PLAIN = "plain"  # in `looks`: texts in dictionaries become plain texts
+Looks = dict[str, Any]  # properties of a frame that Arrow lacks; a JSON object in the model file
+PLAIN = "plain"  # in `looks`: dictionary-encoded texts become plain texts
 
 
 class Taken(NamedTuple):
-    """A table that came in."""
+    """An imported table."""
 
     rows: Any  # has __arrow_c_stream__
     looks: Looks
-    types: dict[str, str]  # of columns, for the fit: given by the caller or by dtypes
+    types: dict[str, str]  # column types for the fit, from the caller or from dtypes
 
 
 class Frames:
@@ -38,7 +38,7 @@ class Frames:
         return Taken(data, {}, {})
 
     def apart(self, rows: Any) -> Any:
-        """Rows that can be read while those of another table of the library are."""
+        """Rows that can be read while another table of the same library is being read."""
         return rows
 
     def frame(self, rows: Any, looks: Looks) -> Any:
@@ -51,7 +51,7 @@ class Frames:
         return not self.module or importlib.util.find_spec(self.module) is not None
 
     def _loaded(self) -> Any:
-        """The module, if the program has imported it: only then can a table be of it."""
+        """The module if the program has imported it; otherwise no table can belong to it."""
         return sys.modules.get(self.module)
 
 
@@ -66,7 +66,7 @@ class Arrow(Frames):
 
 
 class Pandas(Frames):
-    """`looks`: pandas' own note in the schema (dtypes, index, names), columns of objects, and orders of categories."""
+    """`looks`: pandas' schema metadata (dtypes, index, names), object columns, and orders of categories."""
 
     name, module = "pandas", "pandas"
 
@@ -80,22 +80,22 @@ class Pandas(Frames):
             table = pyarrow.Table.from_pandas(data, preserve_index=index)
             without_index = pyarrow.Table.from_pandas(data.iloc[:0].reset_index(drop=True))
         except UnicodeEncodeError as error:
-            raise _errors.DataError(f"A text has half of a surrogate pair, which is no text: {error}") from error
-        except Exception as error:  # of pyarrow, which names the column
+            raise _errors.DataError(f"A text contains an unpaired surrogate and is not valid Unicode: {error}") from error
+        except Exception as error:  # pyarrow names the column
             raise _errors.DataError(f"The DataFrame cannot be passed as an Arrow stream: {error}") from error
         note = json.loads(table.schema.metadata[b"pandas"])
         note["column_indexes"] = json.loads(without_index.schema.metadata[b"pandas"])["column_indexes"]
         for column in note["columns"]:
-            if column["pandas_type"] == "categorical":  # the number of categories counts rare ones
+            if column["pandas_type"] == "categorical":  # the stored number of categories includes rare ones
                 column.update(numpy_type="int8", metadata=None)
         dtypes = dict(zip(table.column_names, given.dtypes))
         objects = [name for name, dtype in dtypes.items() if str(dtype) == "object"]
         categories = {name: known for name, known in map(self._categories, dtypes.items()) if known}
         for place, name in enumerate(table.column_names[: len(data.columns)]):
-            if name in categories and categories[name]["ordered"]:  # a scale, of which some levels may have no rows
+            if name in categories and categories[name]["ordered"]:  # an ordinal scale; some levels may have no rows
                 used = set(data.iloc[:, place].dropna().unique())
                 categories[name]["unused"] = [value for value in categories[name]["values"] if value not in used]
-        # Integer categories must not be learned as numbers: a model makes numbers between those it saw.
+        # Integer categories must not be learned as numbers: a model would generate values between them.
         types = {name: "category" for name, known in categories.items() if not isinstance(known["values"][0], str)}
         return Taken(table, {"pandas": json.dumps(note), "objects": objects, "categories": categories}, types)
 
@@ -113,7 +113,7 @@ class Pandas(Frames):
         return frame
 
     def _plain(self, data: Any) -> Any:
-        """The table with texts where Arrow has no type: in columns of texts and numbers, and for intervals."""
+        """Converts columns without an Arrow type to text: mixed texts and numbers, and intervals."""
         for place in range(data.shape[1]):
             column = data.iloc[:, place]
             if self._has_intervals(column.dtype):
@@ -121,7 +121,7 @@ class Pandas(Frames):
             elif column.dtype == object and _is_mixed(column.dropna()):
                 column = column.map(str, na_action="ignore")
                 warnings.warn(
-                    f"Column {data.columns[place]!r} holds texts and numbers: all are learned as texts.",
+                    f"Column {data.columns[place]!r} holds texts and numbers: all values are learned as texts.",
                     _errors.TesseraWarning,
                     stacklevel=2,
                 )
@@ -135,7 +135,7 @@ class Pandas(Frames):
         return isinstance(getattr(dtype, "categories", None), self._loaded().IntervalIndex)
 
     def _categories(self, column: tuple[str, Any]) -> tuple[str, dict[str, Any] | None]:
-        """The categories of a column, if they are texts or integers; others come back as their values."""
+        """The categories of a column if they are texts or integers; other categories are returned as plain values."""
         name, dtype = column
         values = dtype.categories.tolist() if isinstance(dtype, self._loaded().CategoricalDtype) else []
         if values and self._has_intervals(dtype):
@@ -158,10 +158,10 @@ class Pandas(Frames):
         if "intervals" in known:
             bounds = [tuple(known["intervals"][value]) for value in values]
             return column.cat.rename_categories(pandas.IntervalIndex.from_tuples(bounds, known["closed"]))
-        return column.cat.set_categories(values)  # astype keeps the order of the same categories, if they have none
+        return column.cat.set_categories(values)  # astype would keep the old order of categories
 
     def _nullable(self, table: Any) -> Callable[[Any], Any]:
-        """Integers with missing values stay integers, where the rows came from no DataFrame that says otherwise."""
+        """Keeps integers with missing values as integers, unless the rows' DataFrame had another dtype."""
         import pandas
 
         pyarrow = _pyarrow()
@@ -220,7 +220,7 @@ class DuckDB(Frames):
 
     def apart(self, rows: Any) -> Any:
         try:
-            return _pyarrow().table(rows)  # a connection has one open result
+            return _pyarrow().table(rows)  # a connection has only one open result
         except self._loaded().Error as error:
             raise _errors.DataError(f"The relation cannot be read: {error}") from error
 
@@ -258,13 +258,13 @@ def _kind_name(data: Any) -> str:
 
 
 def of(data: Any) -> Frames:
-    """The library that a table is of."""
+    """The library that a table belongs to."""
     for frames in _ALL:
         if frames.is_frame(data):
             return frames if frames.installed() else by_name("rows")
     raise _errors.DataError(
-        f"{_kind_name(data)} is no table. There are DataFrames of pandas and polars, tables "
-        "of pyarrow, relations of DuckDB, all that has __arrow_c_stream__, and paths of files."
+        f"{_kind_name(data)} is not a table. Pass a DataFrame of pandas or polars, a table of pyarrow, a "
+        "relation of DuckDB, an object with __arrow_c_stream__, or paths of files."
     )
 
 
@@ -272,7 +272,7 @@ def by_name(name: str) -> Frames:
     for frames in _ALL:
         if frames.name == name:
             return frames
-    raise _errors.UsageError(f"{name!r} is no kind of table. There are {', '.join(f.name for f in _ALL)}.")
+    raise _errors.UsageError(f"{name!r} is not a kind of table. Choose one of {', '.join(f.name for f in _ALL)}.")
 
 
 def names() -> list[str]:
@@ -280,7 +280,7 @@ def names() -> list[str]:
 
 
 def default() -> Frames:
-    """What rows are made into where the caller gave no frame, but a path."""
+    """The kind of frame for rows if the caller passed a path instead of a frame."""
     return next(by_name(name) for name in ("pandas", "polars", "arrow", "rows") if _can_make(by_name(name)))
 
 

@@ -1,4 +1,4 @@
-"""The shared library: where it is found, its option structs and its functions (include/tessera/tessera.h)."""
+"""The shared library: its location, its option structs and its functions (include/tessera/tessera.h)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _load() -> c.CDLL:
     except OSError as error:
         raise ImportError(
             f"libtessera cannot be loaded: {error}. Install the package with its library (pip install .), "
-            "or name a library with the environment variable TESSERA_LIBRARY."
+            "or set the environment variable TESSERA_LIBRARY to the path of the library."
         ) from error
     library.tessera_abi_version.restype = c.c_uint32
     if library.tessera_abi_version() != _ABI:
@@ -32,27 +32,27 @@ def _load() -> c.CDLL:
 
 
 def checked(name: str, kind: Any, value: Any) -> Any:
-    """A value for ctypes, which would take a number for an address and cut one that is too large."""
+    """Checks a value for ctypes, which would accept a number as an address and truncate one that is too large."""
     if kind is c.c_char_p and not isinstance(value, bytes):
         if not isinstance(value, str) or "\0" in value:
             raise _errors.UsageError(f"{name} is {value!r}; it must be a text without NUL bytes.")
         try:
             return value.encode()
         except UnicodeEncodeError:
-            raise _errors.UsageError(f"{name} is {value!r}: half of a surrogate pair is no text.") from None
+            raise _errors.UsageError(f"{name} is {value!r}: it contains an unpaired surrogate.") from None
     if kind in (c.c_int32, c.c_int64, c.c_uint64):
         try:
             number = operator.index(value)
         except TypeError:
-            raise _errors.UsageError(f"{name} is {value!r}; it must be a whole number.") from None
+            raise _errors.UsageError(f"{name} is {value!r}; it must be an integer.") from None
         if kind(number).value != number:
-            raise _errors.UsageError(f"{name} is {number}; that is out of range.")
+            raise _errors.UsageError(f"{name} is {number} and out of range.")
         return number
     return value
 
 
 class _Options(c.Structure):
-    """An option struct: fields that are not given are 0 or NULL, which means the default."""
+    """An option struct: fields that are not given are 0 or NULL, which selects the default."""
 
     def __init__(self, **fields: Any) -> None:
         kinds = {field[0]: field[1] for field in self._fields_}
@@ -112,7 +112,7 @@ class Losses(_Options):
     )
 
     def by_name(self) -> dict[str, float]:
-        """One line: where it is, and the losses of the method; a loss of 0 is one that the phase has not."""
+        """One line: position and losses; a loss that the phase does not have is 0."""
         names = (c.c_char_p * self.count).from_address(self.names)
         values = (c.c_double * self.count).from_address(self.values)
         losses = {name.decode(): value for name, value in zip(names, values) if name and value != 0}
@@ -280,7 +280,7 @@ for _name in ("tessera_version", "tessera_last_error"):
 
 
 def _check(status: int, _function: Any, _arguments: Any) -> int:
-    if status:  # the message is of this thread, which has called nothing since
+    if status:  # the message belongs to this thread, which made no other call since
         raise _errors.of_status(status, lib.tessera_last_error().decode())
     return status
 
@@ -324,7 +324,7 @@ for _name in ("context_free", "context_cancel", "model_free", "string_free", "me
 
 
 def read_text(function: Any, *arguments: Any) -> str:
-    """What a function with a last parameter ``char**`` gives out."""
+    """The text that a function writes to its last parameter ``char**``."""
     text = c.c_void_p()
     function(*arguments, c.byref(text))
     try:
@@ -338,7 +338,7 @@ def read_json(function: Any, *arguments: Any) -> Any:
 
 
 def quoted(name: Any) -> str:
-    """A name as lists of the library hold it."""
+    """A name, quoted for lists of names."""
     return '"' + str(name).replace('"', '""') + '"'
 
 
@@ -357,7 +357,7 @@ def type_list(types: Mapping[Any, str] | None) -> str | None:
 
 
 def available_memory() -> int:
-    """Bytes that the machine, or the group of the process, has left; 0: not known."""
+    """Bytes available on the machine or in the process's cgroup; 0: unknown."""
     resident, peak, available = c.c_int64(), c.c_int64(), c.c_int64()
     lib.tessera_process_memory(c.byref(resident), c.byref(peak), c.byref(available))
     return available.value
@@ -368,7 +368,7 @@ def version() -> str:
 
 
 def info() -> dict[str, Any]:
-    """This library and machine: version, instruction sets, processors, devices and why there is none.
+    """This library and machine: version, instruction sets, processors, devices or why none is usable.
 
     >>> tessera.info()["abi"]
     1

@@ -1,4 +1,4 @@
-"""How rows look as a frame, without what a model must not tell."""
+"""Properties of a frame that sampled rows restore, without values that a model must not reveal."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from . import _frames
 def known_looks(looks: _frames.Looks, document: Any, drawn: Callable[[], Any]) -> _frames.Looks:
     """Looks without the categories that the model does not know: rare ones must not stand in its file.
 
-    `drawn` draws a row as a table of pyarrow: columns that a rule computes have their categories in it alone.
+    `drawn` samples one row as a pyarrow table: it has the categories of columns that a rule computes.
     """
     if not looks.get("categories"):
         return looks
     known = dict(_levels(document))
-    for name, levels in list(known.items()):  # columns that a rule keeps in combinations are one column of the model
+    for name, levels in list(known.items()):  # columns under a rule of fixed combinations are one column of the model
         names, cells = name.split(" | "), [_cells(level) for level in levels]
         if len(names) > 1 and all(len(parts) == len(names) for parts in cells):
             for place, part in enumerate(names):
@@ -31,7 +31,7 @@ def known_looks(looks: _frames.Looks, document: Any, drawn: Callable[[], Any]) -
 
 
 def _known(given: dict[str, Any], known: set[str | None]) -> dict[str, Any]:
-    """Of the categories of a column those that the model knows, and those that no row has."""
+    """The categories of a column that the model knows, and those that no row has."""
     unused = given.get("unused", ())
     values = [value for value in given["values"] if str(value) in known or value in unused]
     kept = {**given, "values": values}
@@ -42,7 +42,7 @@ def _known(given: dict[str, Any], known: set[str | None]) -> dict[str, Any]:
 
 
 def _cells(level: str) -> list[str | None]:
-    """The values of a combination, as the model writes them in one text; None is missing.
+    """The values of a combination, which the model stores as one text; None is missing.
 
     >>> _cells("Paris|France"), _cells("a\\\\|b|\\\\N")
     (['Paris', 'France'], ['a|b', None])
@@ -52,7 +52,7 @@ def _cells(level: str) -> list[str | None]:
 
 
 def _levels(node: Any) -> Iterator[Any]:
-    """The columns of a model's document whose values are a list, with these as texts."""
+    """The columns of a model's document that list their values, with the values as texts."""
     if isinstance(node, dict) and "name" in node and ("levels" in node or "value" in node):
         yield node["name"], set(map(str, node.get("levels", [node.get("value")])))
     for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():

@@ -75,77 +75,77 @@ def fit(
     callback: Callable[[dict[str, float]], object] | None = None,
     **settings: Any,
 ) -> Model:
-    """Learns a model of a table.
+    """Fits a model to a table.
 
     Parameters
     ----------
     data : table or path
-        A DataFrame of pandas or polars, a table of pyarrow, a relation of DuckDB, anything with
+        A DataFrame of pandas or polars, a table of pyarrow, a relation of DuckDB, any object with
         ``__arrow_c_stream__``, or the path of a CSV, Parquet or Arrow file, or a list of such paths.
     method : str, optional
-        One of :func:`tessera.methods`; if not given, the first of them that has what `settings`,
-        `calibrate` and `preset` ask for: ``"made"`` if they are not given.
+        One of :func:`tessera.methods`; default: the first of them that supports the given `settings`,
+        `calibrate` and `preset`: ``"made"`` if none of these is given.
     preset : {"best", "paper"}, optional
-        ``"paper"`` is the published model.
+        ``"paper"``: as published; ``"best"``: with measured improvements.
     seed : int
         The same table, options and seed give the same model, bit for bit.
     types : mapping, optional
-        Types of columns, ``{"zip": "category"}``, where those that are found are not meant: integer, decimal, boolean,
+        Types of columns, ``{"zip": "category"}``, that override detected ones: integer, decimal, boolean,
         category, date, datetime, identifier or constant.
     index : bool
-        Whether the index of a pandas DataFrame is learned too, as columns, and given back as the index.
+        Whether the index of a pandas DataFrame is learned too, and restored in sampled rows.
     rare_categories : int or "keep", optional
-        Rows that must share a value for it to be learned (5); ``"keep"`` learns all.
+        Number of rows that must share a value for it to be learned (5); ``"keep"``: learn all values.
     calibrate : {"off", "marginals", "full"}, optional
-        What is learned after training so that rows look real.
+        Correction of distributions that is learned after training.
     numbers : {"modes", "bins"}, optional
-        How ctgan and tvae hold numbers: modes of a mixture, or quantile bins as made has. Default: tvae bins, ctgan
+        How ctgan and tvae encode numbers: modes of a mixture, or quantile bins as in made. Default: tvae bins, ctgan
         modes.
     rules : {"find", "off"} or list of str, optional
-        Whether rules that the table shows are kept by sampled rows: ``end >= start``, ``total = items + extras``,
-        fixed combinations of columns. A list finds them, and is of further rules.
+        ``"find"``: find rules in the table, and sample only rows that satisfy them: ``end >= start``,
+        ``total = items + extras``, fixed combinations of columns. A list: also these rules.
     rule : str or list of str, optional
-        Further rules, as ``where`` of :meth:`Model.sample` writes them.
+        Additional rules, in the syntax of ``where`` of :meth:`Model.sample`.
     unique : pair of str, or list of pairs, optional
-        Columns of which no pair of values occurs twice: ``("user", "loan")``, the column of groups first.
+        Two columns whose pairs of values are unique: ``("user", "loan")``, the column of groups first.
     sequence_length, sequence_key, sequence_index, stride, static
-        What makes sequences of the table, for methods that learn sequences. Without `sequence_index` a date or time
-        that rises in every row orders them; ``"none"``: the order of the rows.
+        How the table is split into sequences, for methods of sequences. Without `sequence_index`, a date or time
+        that increases in every row orders them; ``"none"``: the order of the rows.
     patience : int, optional
-        Epochs without a better held-out measure after which training ends; 0: not before `epochs`.
+        Stop after this many epochs without a better held-out measure; 0: never.
     keep : {"best", "last"}, optional
-        Which weights; ``"best"`` where `patience` is given.
+        Weights to keep; default: ``"best"`` if `patience` is given, else ``"last"``.
     max_time : str or float, optional
-        Of the whole call: ``"30m"``, ``"2h"``, or seconds.
+        Time limit of the whole call: ``"30m"``, ``"2h"``, or seconds.
     checkpoint : path, optional
-        Where training is kept while it goes, and when it is stopped; :meth:`Model.save` removes it.
+        File for the state of training, written regularly and on interruption; :meth:`Model.save` removes it.
     checkpoint_every : str, optional
-        ``"60s"``, ``"10epochs"``, or ``"off"``: only when training ends or is stopped.
+        Interval: ``"60s"``, ``"10epochs"``, or ``"off"``: only when training ends or is stopped.
     resume : bool
-        Whether to continue from `checkpoint` if it is there: to the same model, bit for bit.
+        Whether to continue from `checkpoint` if it exists. The model is the same, bit for bit.
     precision : {"fp32", "tf32", "bf16", "fp16", "auto"}, optional
-        Of the products of training; ``"auto"`` is the fastest that `device` multiplies natively.
+        Precision of matrix products in training; ``"auto"``: the fastest that `device` multiplies natively.
     recompute : {"off", "auto", "all"}, optional
-        Values of a step that are made again instead of kept, where `memory_limit` needs it. No bit changes.
+        Activations recomputed instead of stored (gradient checkpointing), to meet `memory_limit`. The model is the same.
     devices : int or "all", optional
         Ranks of this process that train together, each on its part of every batch.
     virtual_shards : int, optional
-        Parts of a batch that are summed apart: every number of ranks that divides it trains the same model.
+        Number of gradient shards per batch. Any rank count that divides it gives the same model.
     parallel : {"data", "model", "auto"}, optional
-        What ranks share: the rows of a batch, or the columns of the table; ``"auto"``: columns where only they leave room.
+        Split the rows of a batch, or the columns of the table; ``"auto"``: columns only if the weights do not fit otherwise.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"``.
     threads : int
-        0: every processor. The result does not depend on it.
+        0: all processors. The result does not depend on it.
     memory_limit : int
-        Bytes that the call may hold; 0: no limit.
+        Limit of memory in bytes; 0: none.
     scratch : path, optional
-        A folder for what `memory_limit` has no room for.
+        Folder for scratch files of tables that exceed `memory_limit`.
     progress : bool or callable, optional
-        Whether progress is drawn; by default in terminals and notebooks. A callable gets each
+        Whether to show progress; default: in terminals and notebooks. A callable receives each
         :class:`tessera.Progress` instead.
     callback : callable, optional
-        Gets each line of :attr:`Model.losses` as a dict. An exception in it ends the training.
+        Receives each line of :attr:`Model.losses` as a dict. An exception in it ends the training.
     **settings
         Options of the method, such as ``epochs=100`` or ``pac=10``: :func:`tessera.options` lists them.
 
@@ -203,7 +203,7 @@ def fit(
         parallel=parallel,
         settings=settings_text(settings),
     )
-    if devices == "launched":  # its other ranks have no model to return
+    if devices == "launched":  # other ranks have no model to return
         raise _errors.UnsupportedError('devices="launched" needs the program: mpirun -n 4 tessera fit.')
     lib.tessera_check_fit_options(c.byref(options))  # before a large table is converted
 
@@ -219,19 +219,19 @@ def fit(
         model._looks, model.describe(), lambda: model.sample(1, out="arrow", threads=1, progress=False)
     )
     model._losses, model._checkpoint, model._notices = losses, checkpoint, context.notices
-    changes = [note for note in context.notices if not note.startswith("rule kept")]  # a find is no reason to warn
+    changes = [note for note in context.notices if not note.startswith("rule kept")]  # a found rule needs no warning
     if changes and not context.watched:
         warnings.warn("\n".join(changes), _errors.TesseraWarning, stacklevel=2)
     return model
 
 
 def load(path: Path) -> Model:
-    """Opens a model file; nothing in it is executed.
+    """Opens a model file; it cannot execute code.
 
     Raises
     ------
     FileError, FormatError
-        The message says what is wrong and where.
+        The file cannot be read, or is not a valid model.
     """
     handle = c.c_void_p()
     lib.tessera_model_load(os.fsencode(path), c.byref(handle))
@@ -240,14 +240,14 @@ def load(path: Path) -> Model:
 
 
 def example(rows: int = 1000, *, seed: int = 0, out: str | None = None) -> Any:
-    """A table with a known truth, for demonstrations and tests: people, with dates, missing values and identifiers.
+    """An example table of people with known dependencies, dates, missing values and identifiers.
 
     Parameters
     ----------
     rows : int
     seed : int
     out : {"pandas", "polars", "arrow", "duckdb", "rows"}, optional
-        What it comes as; if not given, the first of pandas, polars and pyarrow that is installed.
+        Kind of table to return; default: the first of pandas, polars and pyarrow that is installed.
 
     Examples
     --------
@@ -265,13 +265,12 @@ def example(rows: int = 1000, *, seed: int = 0, out: str | None = None) -> Any:
 class Model:
     """A model of a table, made by :func:`tessera.fit` or :func:`tessera.load`.
 
-    It can be pickled, which takes the bytes of its file and no checkpoint, passes to forked processes,
-    and may be sampled by several threads at once.
+    It can be pickled (without its checkpoint), survives a fork, and can be sampled by several threads at once.
 
     Attributes
     ----------
     attrs : dict
-        Anything that JSON can express, saved with the model, as ``DataFrame.attrs`` of pandas.
+        JSON-compatible metadata saved with the model, like ``DataFrame.attrs`` of pandas.
     """
 
     def __init__(
@@ -309,28 +308,28 @@ class Model:
         Parameters
         ----------
         n : int
-            Rows; sequences, of a model of sequences.
+            Number of rows; of sequences for a model of sequences.
         where : str, optional
-            A condition that every row meets: ``"education = 'Masters' and age >= 40"``.
+            A condition that every row satisfies: ``"education = 'Masters' and age >= 40"``.
         out : {"pandas", "polars", "arrow", "duckdb", "rows"} or path, optional
-            What the rows come as; if not given, what the fitted table was. A path with an ending is written, as
-            ``.csv``, ``.parquet``, ``.arrow``, …. ``"rows"`` is a :class:`tessera.Rows`, made as it is read.
+            Kind of table to return; default: the kind that was fitted. A path with an ending writes a file: ``.csv``,
+            ``.parquet``, ``.arrow``, …. ``"rows"`` is a :class:`tessera.Rows`, generated while it is read.
         seed : int
-            The same seed gives the same rows, whatever `batch_size` and `threads`.
+            The same seed gives the same rows for any `batch_size` and `threads`.
         offset : int
             Rows to skip.
         calibrate : {"off", "marginals", "full"}, optional
-            The tier of calibration; if not given, the one that served best when the model was fitted.
+            Calibration tier; default: the one that measured best when the model was fitted.
         min_yield : float, optional
-            Share of candidates that calibration keeps at least (0.1; 0: none). Higher is faster and less exact.
+            Minimum share of candidates that calibration accepts (0.1; 0: none). Higher is faster but less exact.
         max_tries : int, optional
-            Candidates a row may take under `where` (65,536).
+            Maximum number of candidates per row under `where` (65,536).
         batch_size : int, optional
-            Rows made at a time.
+            Rows generated at a time.
         overwrite : bool
-            Whether `out` replaces a file, as in pandas; False: an error.
+            Whether to replace an existing file, as in pandas; False: an error.
         precision, device, threads, progress
-            As in :func:`tessera.fit`; `precision` is that of the generator's products.
+            As in :func:`tessera.fit`; `precision` applies to the generator's matrix products.
 
         Returns
         -------
@@ -339,7 +338,7 @@ class Model:
         Raises
         ------
         ConditionError
-            `where` names what the model has not seen, or is not met often enough.
+            `where` names an unknown column or value, or too few candidates satisfy it.
 
         Examples
         --------
@@ -367,9 +366,9 @@ class Model:
     def sample_iter(
         self, batch: int = _BATCH, n: int | None = None, where: str | None = None, **options: Any
     ) -> Iterator[Any]:
-        """The rows of :meth:`sample`, `batch` at a time; without `n`, without end.
+        """The rows of :meth:`sample` in frames of `batch` rows; without `n` endless.
 
-        A mistake in the options is raised by this call and not by the first batch.
+        Invalid options raise at this call, not at the first batch.
 
         Examples
         --------
@@ -379,7 +378,7 @@ class Model:
         if batch < 1:
             raise _errors.UsageError(f"batch is {batch}; it must be 1 or more.")
         if options.get("out") not in (None, *_frames.names()):
-            raise _errors.UsageError("sample_iter gives frames; a file takes all rows at once, by sample.")
+            raise _errors.UsageError("sample_iter returns frames. To write a file, use sample.")
         begin = options.pop("offset", 0)
         self.sample(0, where, offset=begin, **options)
 
@@ -407,23 +406,23 @@ class Model:
         threads: int = 0,
         progress: ProgressOption = None,
     ) -> Any:
-        """Keeps the cells that are given and draws the others from the model's law under them.
+        """Keeps the given cells and draws the others from the model's conditional distribution.
 
         Parameters
         ----------
         partial : DataFrame, Table, relation or path
-            Rows with columns of the model, any of them, in any order; missing cells are drawn, as are columns that are
-            not there. A value that the model has not seen is kept.
+            Rows with any columns of the model, in any order; missing cells and missing columns are drawn. A value
+            that is unknown to the model is kept.
         out : {"pandas", "polars", "arrow", "duckdb", "rows"} or path, optional
-            As in :meth:`sample`; if not given, what `partial` is.
+            As in :meth:`sample`; default: the kind of `partial`.
         seed : int
-            Row i of the result depends on the model, `seed`, its given cells and i only.
+            Row i of the result depends only on the model, `seed`, its given cells and i.
         max_candidates : int, optional
-            Candidates that a row may take (1,024): under unlikely cells more of them are nearer to the law.
+            Maximum number of candidates per row (1,024). Unlikely cells need more for an accurate distribution.
         where : str, optional
-            A condition that every row meets, as in :meth:`sample`.
+            A condition that every row satisfies, as in :meth:`sample`.
         batch_size : int, optional
-            Candidates made at a time.
+            Candidates generated at a time.
         overwrite, precision, device, threads, progress
             As in :meth:`sample`.
 
@@ -435,9 +434,9 @@ class Model:
         Raises
         ------
         DataError
-            A column is not the model's, or a value not one of its type.
+            A column is not in the model, or a value does not have the column's type.
         ConditionError
-            The given cells of a row break a rule of the table, or no candidate meets `where`.
+            The given cells of a row break a rule of the table, or no candidate satisfies `where`.
 
         Examples
         --------
@@ -448,7 +447,7 @@ class Model:
         """
         path = _files.path_list(partial)
         if path is not None and len(path) > 1:
-            raise _errors.UsageError("complete takes one file.")
+            raise _errors.UsageError("complete accepts one file only.")
         options = GivenOptions(
             seed=seed, batch_size=batch_size, max_candidates=max_candidates, completes=1, precision=precision,
             where=where, file=path[0] if path else None, texts="plain",
@@ -471,28 +470,28 @@ class Model:
 
         return self._delivered(out, overwrite, (progress, device, threads), completed)
 
-    def _check_room(self, n: int) -> None:
-        """A frame has a byte for every cell at least."""
+    def _check_memory(self, n: int) -> None:
+        """A frame needs at least one byte per cell."""
         cells, room = n * len(self.schema), available_memory()
         if room and cells > room:
             raise _errors.OutOfMemoryError(
-                f"{n:,} rows of {len(self.schema)} columns are {cells / 1e9:,.0f} GB at least, of which {room / 1e9:,.1f} "
-                "are available.\n  Write them to a file, with out='rows.csv', or take them in parts, with sample_iter."
+                f"{n:,} rows of {len(self.schema)} columns need at least {cells / 1e9:,.0f} GB; {room / 1e9:,.1f} GB "
+                "are available.\n  Write them to a file with out='rows.csv', or read them in batches with sample_iter."
             )
 
     def _delivered(
         self, out: Any, overwrite: bool, run_as: tuple[Any, ...], rows: Callable[[Context], Any], n: int = 0
     ) -> Any:
-        """What `rows` gives of a context, as `out` says: the kind that comes with the rows, another, or a file."""
+        """The result of `rows` in the form of `out`: the kind that comes with the rows, another kind, or a file."""
         if out is not None and out not in _frames.names():
             path = _output(out)
             context = Context(*run_as)
             context.run(lambda handle: _files.write_table(handle, rows(context)[1], path, overwrite))
             return out
         kind = _frames.by_name(str(out)) if out else None
-        lazy = (kind or self._kind).name == "rows"  # of which nothing is made yet
+        lazy = (kind or self._kind).name == "rows"  # nothing is generated yet
         if not lazy:
-            self._check_room(n)
+            self._check_memory(n)
         context = Context(False if lazy else run_as[0], *run_as[1:])
 
         def made(_: Any) -> Any:
@@ -503,9 +502,9 @@ class Model:
         return context.run(made)
 
     def save(self, path: Path, *, overwrite: bool = True) -> None:
-        """Writes a model file, whole or not at all, and removes the checkpoint of its training.
+        """Writes a model file atomically and removes the checkpoint of its training.
 
-        A file of this name is replaced, as in pandas; ``overwrite=False`` refuses to.
+        An existing file is replaced, as in pandas, unless ``overwrite=False``.
         """
         file_ = File(name="the model", path=os.fsencode(path), use=FILE_REGULAR, overwrite=overwrite)
         lib.tessera_check_files(c.byref(file_), 1)
@@ -517,7 +516,7 @@ class Model:
 
     @property
     def losses(self) -> Any:
-        """Losses of the training, a line at regular intervals of steps, as a frame of the kind that was fitted.
+        """Losses of the training at regular intervals of steps, as a frame of the kind that was fitted.
 
         A model file keeps up to 200 of the lines, without seconds.
 
@@ -528,9 +527,9 @@ class Model:
 
     @property
     def notices(self) -> list[str]:
-        """What the fit said: rules that rows keep, columns that are regenerated, what was protected.
+        """Notices of the fit: rules of the table, regenerated columns, protected values.
 
-        In a script all but the rules are also a warning (:class:`tessera.TesseraWarning`). A model file keeps none.
+        In a script, all but the rules are also warnings (:class:`tessera.TesseraWarning`). A model file keeps none.
 
         >>> [note for note in model.notices if "regenerated" in note][0][:19]
         'Column "person_id" '
@@ -538,7 +537,7 @@ class Model:
         return list(self._notices)
 
     def _lines(self) -> list[dict[str, float]]:
-        """The lines of losses that were heard while it trained, else those that are in the model file."""
+        """The lines of losses received during training, else those in the model file."""
         if self._losses:
             return self._losses
         kept = self.describe()["provenance"].get("training")
@@ -555,7 +554,7 @@ class Model:
 
     @property
     def method(self) -> str:
-        """The method it was fitted by.
+        """The method of the model.
 
         >>> model.method
         'made'
@@ -563,7 +562,7 @@ class Model:
         return str(self.describe()["method"])
 
     def to_html(self, path: Path | None = None, *, overwrite: bool = True) -> str | None:
-        """The page of the training, and a card of the model for an audit; as text if there is no `path`.
+        """An HTML page of the training with a model card; returned as text if there is no `path`.
 
         >>> "How was this model trained?" in model.to_html()
         True
@@ -571,11 +570,11 @@ class Model:
         return page(self._card(), path, overwrite)
 
     def _card(self) -> dict[str, Any]:
-        """What a page says of the model."""
+        """The model card for a page."""
         return {"model": self.describe(), "training": self._losses}
 
     def describe(self) -> dict[str, Any]:
-        """All that the model file says of itself: configuration, columns, encoders, provenance."""
+        """The description in the model file: configuration, columns, encoders, provenance."""
         return dict(read_json(lib.tessera_model_describe, self._handle))
 
     def __repr__(self) -> str:
@@ -611,7 +610,7 @@ def _with_note(handle: c.c_void_p, note: dict[str, Any]) -> Model:
 
 
 def _take(data: Any, index: bool, context: Any, types: Mapping[str, str] | None = None) -> Any:
-    """The library that a table is of, and the table, with the types that its rows have not yet."""
+    """The library of a table, and the table with the column types that its rows do not carry."""
     given = dict(types or {})
     if isinstance(data, Rows):
         return _frames.default(), _frames.Taken(data, {}, given)

@@ -1,4 +1,4 @@
-"""What this package keeps in a model file: a text in the metadata of the safetensors header, which others ignore."""
+"""This package's note in a model file: a text in the metadata of the safetensors header, ignored by other readers."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def annotated(model: bytes, note: dict[str, Any]) -> bytes:
 
 
 def note(file: BinaryIO) -> dict[str, Any]:
-    """The note of a file that the library has accepted; empty where another program wrote it."""
+    """The note of a model file that the library has accepted; empty if another program wrote the file."""
     header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
     return dict(json.loads(header["__metadata__"].get(_KEY, "{}")))

@@ -1,4 +1,4 @@
-"""Options of the methods, by name: whatever the library knows, without a list here."""
+"""Options of the methods by name, as listed by the library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _all() -> list[dict[str, Any]]:
 
 
 def methods() -> list[str]:
-    """The methods that :func:`tessera.fit` knows.
+    """The methods of :func:`tessera.fit`.
 
     >>> tessera.methods()[:2]
     ['made', 'tvae']
@@ -25,7 +25,7 @@ def methods() -> list[str]:
 
 
 def options(method: str | None = None) -> dict[str, str]:
-    """The options of one method, or of all, with what each does.
+    """The options of one method, or of all, with descriptions.
 
     >>> tessera.options("ctgan")["pac"]
     'rows the critic sees at once (default 10)'
@@ -41,7 +41,7 @@ def options(method: str | None = None) -> dict[str, str]:
 
 
 def settings_text(settings: Mapping[str, Any]) -> str | None:
-    """Options of a method as the library reads them; None stands for the default.
+    """Options of a method in the library's format; None selects the default.
 
     >>> settings_text({"pac": 10, "generator_dim": (256, 256), "epochs": None})
     'pac=10;generator_dim=256,256'
@@ -58,7 +58,7 @@ def _text(value: Any) -> str:
 def rule_options(
     rules: str | Iterable[str] | None, rule: str | Iterable[str] | None, unique: Iterable[Any] | None = None
 ) -> dict[str, str | None]:
-    """What the options `rules`, `rule` and `unique` are in C: how rules are found, and those that are given, one a line.
+    """`rules`, `rule` and `unique` as options of the C interface; given rules are one per line.
 
     >>> rule_options(["end >= start"], "age >= 18")
     {'rules': None, 'rule': 'end >= start\\nage >= 18'}
@@ -78,4 +78,4 @@ def sequence_options(
     length: int | None, key: str | None, index: str | None, stride: int | None, static: Any
 ) -> c.c_void_p:
     options = SequenceOptions(length=length, stride=stride, key=key, index=index, statics=name_list(static))
-    return c.cast(c.pointer(options), c.c_void_p)  # which keeps the options
+    return c.cast(c.pointer(options), c.c_void_p)  # keeps the options alive

@@ -1,4 +1,4 @@
-"""Pages to look at: one HTML file each, which loads nothing."""
+"""Pages: self-contained HTML files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._library import lib, read_text
 
 
 def page(document: dict[str, Any], path: Path | None, overwrite: bool) -> str | None:
-    """The page of what an evaluation or a training was, in a file; as text if there is no `path`."""
+    """Writes the page of an evaluation or a training; returns it as text if there is no `path`."""
     text = json.dumps(document, allow_nan=False).encode()
     if path is None:
         return read_text(lib.tessera_report_html, text)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Range = Union[int, float, "tuple[float, float]"]
 
-_AT_ONCE = 64  # tables that are drawn side by side
+_AT_ONCE = 64  # tables that are drawn in parallel
 
 
 class _Table(c.Structure):
@@ -54,11 +54,11 @@ class PriorTable:
     Attributes
     ----------
     x, y
-        Features [rows, features] and target [rows], float32, in the memory of the library: classes 0, 1, … or numbers.
+        Features [rows, features] and target [rows], float32, in memory of the library: classes 0, 1, … or numbers.
     train_rows
-        The first rows, for training; the others have the same classes.
+        Number of rows for training, which come first; the other rows have the same classes.
     drawn
-        What was drawn: sizes, attempts, hyper-parameters by TabICL's names.
+        Sizes, attempts, and hyper-parameters by TabICL's names.
     """
 
     def __init__(self, handle: c.c_void_p) -> None:
@@ -82,7 +82,7 @@ def _ends(name: str, given: Range | None) -> tuple[Any, Any]:
     if not isinstance(given, tuple):
         return (given, given)
     if len(given) != 2:
-        raise _errors.UsageError(f"{name} is {given!r}; it must be a number or two.")
+        raise _errors.UsageError(f"{name} is {given!r}; it must be a number or a pair of numbers.")
     return given
 
 
@@ -101,14 +101,14 @@ def prior(
     threads: int = 0,
     progress: ProgressOption = None,
 ) -> Iterator[PriorTable]:
-    """Random tables from structural causal models, to train and test models of tables with.
+    """Draws random tables from structural causal models, to train and test tabular models.
 
-    Table i depends on the options, the seed and i alone.
+    Table i depends only on the options, the seed and i.
 
     Parameters
     ----------
     tables
-        How many.
+        Number of tables.
     rows, features, classes, imbalance, separability
         A number, or a range as a pair: 1024, (2, 100), (2, 10), random, 1 (docs/use/prior.md).
     kind

@@ -10,7 +10,7 @@ from . import _errors
 
 
 def main() -> NoReturn:
-    """Becomes the program, with the arguments of this process."""
+    """Replaces this process by the program, with the same arguments."""
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tessera")
     try:
         os.execv(program, ["tessera", *sys.argv[1:]])

@@ -16,11 +16,11 @@ class Progress(NamedTuple):
     phase : str
         ``"read"``, ``"encode"``, ``"train"``, ``"sample"``, … ; ``"notice"``: ``note`` is a line for the user.
     done, total : float
-        In units of ``unit``; ``total`` is 0 where it is not known.
+        In units of ``unit``; ``total`` is 0 if it is unknown.
     unit : str
         ``"rows"``, ``"epochs"``, ``"steps"``, …
     note : str
-        What stands beside the bar: losses, yield.
+        Text beside the bar: losses, yield.
     finished : bool
         Whether it is the last event of its phase.
     """
@@ -36,30 +36,30 @@ class Progress(NamedTuple):
 ProgressOption = Union[None, bool, Callable[[Progress], object]]
 
 _BAR = 24
-_FEWEST_SECONDS = 0.1  # between two drawings
-_DELAY = 1.0  # seconds that a call takes before it is drawn
+_MIN_SECONDS = 0.1  # between two updates
+_DELAY = 1.0  # seconds before a call shows progress
 _NOTEBOOK_COLUMNS = 110
 
 
 class Display:
-    """Draws the running phase on one line, which the next event overwrites; a finished phase keeps its line.
+    """Shows the current phase on one line that each event overwrites; a finished phase keeps its line.
 
     Parameters
     ----------
     out : file
     width : int
-        Columns that a line may take.
+        Maximum width of a line.
     delay : float
-        Seconds after which drawing begins: a call that takes less shows notices only.
+        Seconds before progress is shown: shorter calls show only notices.
     """
 
     def __init__(self, out: TextIO, width: int = 80, delay: float = 0.0) -> None:
         self._out, self._columns = out, width
-        self._began = time.monotonic()  # the running phase
+        self._began = time.monotonic()  # start of the current phase
         self._shown_from = self._began + delay
         self._drawn = 0.0
         self._width = 0  # of the line on the screen
-        self._waiting: list[str] = []  # lines of phases that finished before drawing began
+        self._waiting: list[str] = []  # lines of phases that finished within the delay
 
     def __call__(self, event: Progress) -> None:
         now = time.monotonic()
@@ -74,12 +74,12 @@ class Display:
         for text in self._waiting:
             self._write(text, end="\n")
         self._waiting.clear()
-        if not event.finished and now - self._drawn >= _FEWEST_SECONDS:
+        if not event.finished and now - self._drawn >= _MIN_SECONDS:
             self._drawn = now
             self._write(line(event, now - self._began)[: self._columns - 1], end="")
 
     def close(self) -> None:
-        """Leaves the cursor at the beginning of an empty line."""
+        """Moves the cursor to the beginning of an empty line."""
         if self._width:
             self._write("", end="\r")
 
@@ -129,7 +129,7 @@ def _in_notebook() -> bool:
 
 
 def listener(progress: ProgressOption) -> Callable[[Progress], object] | None:
-    """Who hears of progress: a display where somebody looks, unless the caller says otherwise."""
+    """The receiver of progress: by default a display in terminals and notebooks."""
     if callable(progress):
         return progress
     notebook = _in_notebook()

@@ -1,4 +1,4 @@
-"""What :func:`tessera.evaluate` and :func:`tessera.inspect` find out."""
+"""Reports of :func:`tessera.evaluate` and :func:`tessera.inspect`."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ._progress import ProgressOption
 _NO_JUDGES = -1
 
 class Report:
-    """How near synthetic rows are to real ones. It shows itself in a notebook.
+    """Fidelity, utility and privacy of synthetic rows. Notebooks display it as a page.
 
     Attributes
     ----------
     document : dict
-        All that was computed; docs/quality/metrics.md names each entry.
+        All results; docs/quality/metrics.md describes each entry.
     """
 
     def __init__(self, document: dict[str, Any], kind: _frames.Frames) -> None:
@@ -35,7 +35,7 @@ class Report:
 
     @property
     def scores(self) -> dict[str, float]:
-        """The headline figures that were computed.
+        """The headline figures.
 
         >>> tessera.evaluate(people, people, distances=False, c2st=False).scores["quality"]
         1.0
@@ -44,7 +44,7 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """The verdict of the page in words, with its reasons and what to be careful with.
+        """The overall assessment, with its reasons and caveats.
 
         >>> tessera.evaluate(people, people, distances=False).verdict.splitlines()[0]
         'Hard to tell from real rows'
@@ -56,7 +56,7 @@ class Report:
 
     @property
     def written_form(self) -> Any:
-        """How often each column is written in some way, and relations that nearly always hold: real and synthetic."""
+        """Frequencies of each column's written forms, and near-certain relations, in real and synthetic rows."""
         found = self.document.get("written_form", {"forms": [], "rules": []})
         rules = [{"column": rule["rule"], "form": "relation", **rule} for rule in found["rules"]]
         names = ("column", "form", "level", "real", "synthetic", "gap")
@@ -64,17 +64,17 @@ class Report:
 
     @property
     def columns(self) -> Any:
-        """A row for each column, as a frame of the kind of the real table."""
+        """One row per column, as a frame of the real table's kind."""
         return self._kind.from_records(_flat_records(self.document.get("columns", [])))
 
     @property
     def pairs(self) -> Any:
-        """A row for each pair of columns, as a frame of the kind of the real table."""
+        """One row per pair of columns, as a frame of the real table's kind."""
         return self._kind.from_records(_flat_records(self.document.get("pairs", [])))
 
     @property
     def rules(self) -> Any:
-        """A row for each rule of the real table: how many synthetic rows break it, and one of them.
+        """One row per rule of the real table: the number of synthetic rows that break it, and an example.
 
         >>> tessera.evaluate(people, people, rule="age >= 18", distances=False, c2st=False).rules["broken"].tolist()
         [0]
@@ -83,9 +83,9 @@ class Report:
         return self._kind.from_records(records)
 
     def to_html(self, path: Path | None = None, *, model: Model | None = None, overwrite: bool = True) -> str | None:
-        """The page to look at, in a file that loads nothing from elsewhere; as text if there is no `path`.
+        """The HTML page of the results, self-contained; returned as text if there is no `path`.
 
-        With the `model` that made the rows it also shows its training and what it says of itself.
+        With `model`, the model that drew the rows, the page also shows its training and its model card.
 
         >>> report = tessera.evaluate(people, people, distances=False, c2st=False)
         >>> "Column shapes" in report.to_html()
@@ -119,7 +119,7 @@ class Report:
 
 
 class Comparison(Mapping[str, Report]):
-    """Several synthetic tables against one real table: a :class:`Report` by the name of each.
+    """Several synthetic tables compared with one real table: a :class:`Report` by table name.
 
     Examples
     --------
@@ -143,13 +143,13 @@ class Comparison(Mapping[str, Report]):
 
     @property
     def scores(self) -> Any:
-        """A row of headline figures for each table, as a frame of the kind of the real table."""
+        """One row of headline figures per table, as a frame of the real table's kind."""
         return self._kind.from_records([{"table": name, **report.scores} for name, report in self.items()])
 
     def to_html(
         self, path: Path | None = None, *, models: Mapping[str, Model] | None = None, overwrite: bool = True
     ) -> str | None:
-        """The page that shows the tables side by side, as :meth:`Report.to_html`; `models` by the names of tables."""
+        """The page that compares the tables, as :meth:`Report.to_html`; `models` maps table names to models."""
         cards = {name: model._card() for name, model in (models or {}).items()}
         tables = [{"name": n, "report": {**r.document, **cards.get(n, {})}} for n, r in self.items()]
         return page({"tables": tables}, path, overwrite)
@@ -209,35 +209,35 @@ def evaluate(
     memory_limit: int = 0,
     progress: ProgressOption = None,
 ) -> Report | Comparison:
-    """Says how near synthetic rows are to real ones, and how near to copies of them.
+    """Measures the fidelity, utility and privacy of synthetic rows.
 
     Parameters
     ----------
     real : table or path
         The rows that the model was fitted to; as in :func:`tessera.fit`.
     synthetic : table or path, or mapping
-        The rows that were sampled; several tables by their names, ``{"made": rows, "tvae": others}``, are compared.
+        The sampled rows; a mapping of names to tables, ``{"made": rows, "tvae": others}``, compares them.
     holdout : table or path, optional
-        Rows of the same source that the model has not seen. Without them there is no utility, and distances have
-        nothing to be compared with.
+        Rows of the same source that were not used for training. Without them there is no utility, and distances have
+        no reference.
     target : str, optional
-        The column that utility predicts; if not given, the last one with a few values, else the last number.
+        Column to predict when measuring utility; default: the last column with few values, else the last number.
     seed : int
-        Of every draw: folds, parts of large tables.
+        Seed of folds and of subsets of large tables.
     distances, c2st, utility : bool
-        Whether to compute the distances to the closest record, the classifiers that tell the tables apart, and the
-        classifier that is trained on synthetic rows.
+        Whether to compute the distances to the closest record, the classifier two-sample tests, and the classifier
+        that is trained on synthetic rows and tested on real ones.
     rules, rule
-        As in :func:`tessera.fit`: rules of the real table, and how many synthetic rows break each
+        As in :func:`tessera.fit`: rules of the real table; counts the synthetic rows that break each
         (:attr:`Report.rules`).
     where : str, optional
-        Compares only the rows that meet this condition: for rows that were sampled under it.
+        Compares only rows that satisfy this condition, for rows that were sampled with it.
     drawings : bool
-        Whether to compute what :meth:`Report.to_html` draws: counts in bins and cells, none of one to four real rows.
+        Whether to compute the charts of :meth:`Report.to_html`: counts in bins and cells, none of one to four real rows.
     index, sequence_length, sequence_key, sequence_index, stride, static
-        As in :func:`tessera.fit`. :func:`tessera.read` reads CSV files with types that are not found.
+        As in :func:`tessera.fit`. To set column types of CSV files, use :func:`tessera.read`.
     judges : int, optional
-        For sequences: trainings of the two judges (10).
+        For sequences: training runs of the two judges (10).
     device, threads, memory_limit, progress
         As in :func:`tessera.fit`.
 
@@ -291,7 +291,7 @@ def evaluate(
 
 
 def inspect(data: Any, *, index: bool = False) -> Any:
-    """What :func:`tessera.fit` would understand of a table: a row for each column, with the reason for its type.
+    """The columns of a table as :func:`tessera.fit` reads them: one row per column, with the reason for its type.
 
     Examples
     --------
@@ -322,7 +322,7 @@ def _example(rule: Mapping[str, Any]) -> str | None:
 
 
 def _incoming(table: tuple[_frames.Frames, _frames.Taken]) -> Incoming:
-    """The stream of one of several tables that are read together."""
+    """The stream of one of several tables that are read at the same time."""
     kind, taken = table
     return Incoming(kind.apart(taken.rows))
 
@@ -339,7 +339,7 @@ def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _flat_records(entries: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Entries as records of one set of names, those of columns first; None where an entry has none."""
+    """Entries as records with the same keys, columns first; None for keys that an entry lacks."""
     records = [_flat(entry) for entry in entries]
     found = dict.fromkeys(name for record in records for name in record)
     names = sorted(found, key=lambda name: name not in ("name", "a", "b"))

@@ -19,7 +19,7 @@ class Column(NamedTuple):
 
 
 class Schema:
-    """The columns that sampled rows have, in the order of the fitted table.
+    """The columns of sampled rows, in the order of the fitted table.
 
     ``pyarrow.schema(model.schema)`` gives their Arrow types.
 

@@ -1,8 +1,8 @@
-"""Many fits side by side: every table with every combination of values, sampled, evaluated, and which is closest.
+"""Many fits in parallel: every table with every combination of values, sampled and evaluated; the closest is marked.
 
     python -m tessera.sweep people.csv --folder runs --vary method=made,tvae --vary seed=0..4 -- --epochs 50
 
-docs/use/sweep.md describes it. It runs the program ``tessera``, and needs neither the library nor another package:
+docs/use/sweep.md describes it. It runs the program ``tessera`` and needs neither the library nor another package;
 ``python sweep.py`` does the same.
 """
 
@@ -46,7 +46,7 @@ _OWN |= {"--report", "--help"}
 
 
 class Failure(Exception):
-    """What ends a sweep: a message with a way out, and an exit code."""
+    """An error that ends a sweep: a message with a way out, and an exit code."""
 
     def __init__(self, message: str, code: int = _USAGE) -> None:
         super().__init__(message)
@@ -67,12 +67,12 @@ class Fit:
 
     @property
     def name(self) -> str:
-        """That of its files: "people_method-made_seed-3"."""
+        """The name of its files: "people_method-made_seed-3"."""
         parts = [_plain(pathlib.Path(self.table).stem), *(f"{o[2:]}-{_plain(v)}" for o, v in self.varied.items())]
         return "_".join(parts)
 
     def options(self, of: set[str] | None = None) -> list[str]:
-        """All of its options, or those among these."""
+        """All of its options, or only those in `of`."""
         words = [word for option in self.fixed if of is None or option[0].split("=")[0] in of for word in option]
         return words + [f"{option}={value}" for option, value in self.varied.items() if of is None or option in of]
 
@@ -136,7 +136,7 @@ def _varied_options(given: list[str], fixed: list[list[str]]) -> dict[str, list[
 
 
 def all_fits(tables: list[str], given: list[str], words: list[str]) -> list[Fit]:
-    """Tables first, the last varied option fastest.
+    """All fits: tables vary slowest, the last varied option fastest.
 
     >>> [fit.name for fit in all_fits(["people.csv"], ["method=made,tvae", "seed=3..4"], [])]
     ['people_method-made_seed-3', 'people_method-made_seed-4', 'people_method-tvae_seed-3', 'people_method-tvae_seed-4']
@@ -162,7 +162,7 @@ def all_fits(tables: list[str], given: list[str], words: list[str]) -> list[Fit]
 
 @dataclass
 class Settings:
-    """What is alike for all fits."""
+    """Settings of all fits."""
 
     program: str
     folder: pathlib.Path
@@ -181,13 +181,13 @@ class Settings:
 
 
 def _message(said: str) -> str:
-    """The error in what a process said: what follows the last line that begins with "tessera: "; else the last line."""
+    """The error in a process's output: the text from the last line that begins with "tessera: "; else the last line."""
     marks = list(re.finditer(r"^tessera(?: \w+)?: ", said, re.MULTILINE))
     return said[marks[-1].end() :].strip() if marks else said.strip().rpartition("\n")[2]
 
 
 def _check_options(settings: Settings, fits: list[Fit], devices: list[str]) -> None:
-    """What tessera fit says to these options before it reads a table: it is given one without rows."""
+    """Checks options of tessera fit before any work, by running it on a table without rows."""
     by_options = {tuple(fit.options()): fit for fit in fits}
     tries = [(fit, "cpu") for fit in by_options.values()] + [(fits[0], device) for device in devices]
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor() as pool:
@@ -205,7 +205,7 @@ def _check_options(settings: Settings, fits: list[Fit], devices: list[str]) -> N
 
 
 def _identity(fit: Fit, settings: Settings) -> Record:
-    """What decides about the figures."""
+    """The inputs that determine the figures."""
     table = os.stat(fit.table)
     state = {"bytes": table.st_size, "written": table.st_mtime_ns}
     of = {"table": fit.table, "state": state, "options": fit.options(), "rows": settings.rows}
@@ -213,7 +213,7 @@ def _identity(fit: Fit, settings: Settings) -> Record:
 
 
 def _finished_before(fit: Fit, settings: Settings) -> Record | None:
-    """The record of an earlier sweep, if it is of this fit, of this table as it is now, and went well."""
+    """The successful record of an earlier sweep for this fit and the present table, if there is one."""
     try:
         found: Record = json.loads(settings.path(fit, ".json").read_text())
     except (OSError, ValueError):
@@ -223,7 +223,7 @@ def _finished_before(fit: Fit, settings: Settings) -> Record | None:
 
 
 def _die_with_parent() -> None:
-    """In a new process: it ends when the sweep is killed. Linux has this; elsewhere it goes on."""
+    """In a new process: end it when the sweep is killed (Linux only; elsewhere it continues)."""
     try:
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
     except (OSError, AttributeError):
@@ -231,7 +231,7 @@ def _die_with_parent() -> None:
 
 
 class Work:
-    """One fit on its way: fitted, sampled and evaluated by three processes, one after another."""
+    """One fit in progress: fitted, sampled and evaluated by three processes, one after another."""
 
     def __init__(self, fit: Fit, settings: Settings, device: str) -> None:
         self.fit, self.settings, self.device = fit, settings, device
@@ -246,7 +246,7 @@ class Work:
         self._start()
 
     def _lines(self) -> Iterator[tuple[str, list[str]]]:
-        """The stages and their arguments; each begins when the one before it has gone well."""
+        """The stages and their arguments; each begins after the previous one has succeeded."""
         fit, settings, model = self.fit, self.settings, self.record["model"]
         again = ["--resume"] * settings.resume + ["--force"] * settings.force
         device = f"--device={self.device}"
@@ -267,12 +267,12 @@ class Work:
         self._begun = time.monotonic()
         line = [self.settings.program, self._stage, *arguments, f"--threads={self.settings.threads}", "--json"]
         with open(self._out, "wb") as out, open(self.settings.path(self.fit, ".log"), "ab") as log:
-            # A Ctrl-C reaches this process alone, which interrupts the others.
+            # Ctrl-C reaches only this process, which interrupts the others.
             how: Record = {"start_new_session": True, "preexec_fn": _die_with_parent}
             self.process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=out, stderr=log, **how)
 
     def advance(self) -> bool:
-        """Goes on; True once the fit has ended and its record is written."""
+        """Advances; True once the fit has ended and its record is written."""
         code = self.process.poll()
         if code is None:
             return False
@@ -284,7 +284,7 @@ class Work:
             self._start()
         except StopIteration:
             self._end()
-        except ValueError:  # also of an output that is no JSON
+        except ValueError:  # also if the output is not JSON
             self._fail(code)
             self._end()
         return "status" in self.record
@@ -300,13 +300,13 @@ class Work:
         _write(self.settings.path(self.fit, ".json"), json.dumps(self.record, indent=2, ensure_ascii=False) + "\n")
 
     def clean(self) -> None:
-        """Removes what passes between stages."""
+        """Removes the files passed between stages."""
         for passing in (self._rows, self._out):
             passing.unlink(missing_ok=True)
 
 
 def _write(path: pathlib.Path, text: str) -> None:
-    """A file that is whole or is not there."""
+    """Writes a file atomically."""
     beside = path.with_name(path.name + ".part")
     beside.write_text(text, encoding="utf-8", errors="replace")
     os.replace(beside, path)
@@ -314,18 +314,18 @@ def _write(path: pathlib.Path, text: str) -> None:
 
 @dataclass
 class Sweep:
-    """Fits side by side, as many as there are slots."""
+    """Parallel fits, one per slot."""
 
     fits: list[Fit]
     settings: Settings
     devices: list[str]
     jobs: int
     quiet: bool
-    caught: int = 0  # the signal that ends it
+    caught: int = 0  # the signal that stops it
     running: dict[int, tuple[int, Work]] = field(default_factory=dict)  # by slot: the fit's number
 
     def run(self) -> list[Record | None]:
-        """The records of all fits; None for those that a signal kept from ending."""
+        """The records of all fits; None for those that a signal stopped."""
         records: list[Record | None] = [None] * len(self.fits)
         waiting, done = list(range(len(self.fits))), 0
         try:
@@ -359,7 +359,7 @@ class Sweep:
             print(f"fit  {what}" + (f"  failed: {record['error']}" if "error" in record else ""), file=sys.stderr)
 
     def stop(self, number: int, frame: object) -> None:
-        """Each fit saves what it has; a second signal ends this process, and the fits with it."""
+        """Each fit writes a checkpoint; a second signal ends this process and the fits."""
         self.caught = number
         signal.signal(number, signal.SIG_DFL)
         for _, work in self.running.values():
@@ -367,7 +367,7 @@ class Sweep:
 
 
 class Results:
-    """One row for each fit, the best of each table marked."""
+    """One row per fit, with the best of each table marked."""
 
     def __init__(self, records: list[Record]) -> None:
         self.records = records
@@ -398,7 +398,7 @@ class Results:
             cells += [figures[key]["shown"] if key in figures else "–" for key in self.shown]
             failed = f"failed: {record['error'].splitlines()[0]}" if "error" in record else mark
             rows.append([*cells, f"{sum(record['seconds'].values()):.0f} s", failed])
-        words = tables + len(self.options)  # columns; the others are of figures
+        words = tables + len(self.options)  # columns; the others are figures
         widths = [max(map(len, column)) for column in zip(*rows)]
         lines = []
         for row in rows:
@@ -439,8 +439,8 @@ def _figures(record: Record) -> dict[str, Record]:
 
 
 def _gap(record: Record) -> float:
-    """How far the rows are from real ones: by the trees, beyond what they find between real rows; by the judge of
-    sequences; without either by shapes and trends."""
+    """The distance of the rows from real ones: by the trees, beyond their AUC between real rows; by the judge of
+    sequences; otherwise by shapes and trends."""
     if "evaluation" not in record:
         return math.inf
     value: dict[str, float] = {key: figure["value"] for key, figure in _figures(record).items()}
@@ -454,24 +454,24 @@ def _gap(record: Record) -> float:
 
 def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m tessera.sweep", description="Fits many models side by side and shows which is closest.",
+        prog="python -m tessera.sweep", description="Fits many models in parallel and marks the one closest to each table.",
         epilog="Options of tessera fit for all fits follow --: … -- --epochs 50",
     )
     parser.add_argument("tables", nargs="+", help="files that tessera fit reads")
-    parser.add_argument("--folder", required=True, type=pathlib.Path, help="of models, records and results.csv")
+    parser.add_argument("--folder", required=True, type=pathlib.Path, help="folder for models, records and results.csv")
     parser.add_argument("--vary", action="append", default=[], metavar="OPTION=A,B", help="values of an option of fit")
-    parser.add_argument("--jobs", type=int, help="fits at once (default: a thread each, or one on each device)")
+    parser.add_argument("--jobs", type=int, help="concurrent fits (default: one per thread, or per device)")
     parser.add_argument("--devices", default="", help="where fits run: cuda:0,cuda:1 (default: cpu)")
     parser.add_argument("--threads", type=int, help="of all fits together (default: all cores)")
-    parser.add_argument("--rows", type=int, help="sampled and evaluated (default: as many as learned)")
-    parser.add_argument("--holdout", help="file of real rows that no model sees")
-    parser.add_argument("--target", help="column that utility predicts; needs --holdout")
+    parser.add_argument("--rows", type=int, help="rows to sample and evaluate (default: as many as learned)")
+    parser.add_argument("--holdout", help="file of real rows that no model is trained on")
+    parser.add_argument("--target", help="column to predict when measuring utility; needs --holdout")
     for part in ("distances", "c2st", "utility"):
-        parser.add_argument(f"--without-{part}", action="store_true", help="as of tessera evaluate")
-    parser.add_argument("--resume", action="store_true", help="skip what is done, continue what was stopped")
+        parser.add_argument(f"--without-{part}", action="store_true", help="as for tessera evaluate")
+    parser.add_argument("--resume", action="store_true", help="skip finished fits, continue stopped ones")
     parser.add_argument("--force", action="store_true", help="replace the results of an earlier sweep")
-    parser.add_argument("--json", action="store_true", help="the results on standard output as JSON")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.add_argument("--json", action="store_true", help="print the results on standard output as JSON")
+    parser.add_argument("--quiet", action="store_true", help="do not show progress")
     parser.add_argument("--program", help="tessera (default: the one of this package, else the one in PATH)")
     return parser
 
@@ -480,14 +480,14 @@ def _program(given: str | None) -> str:
     beside = pathlib.Path(__file__).with_name("tessera")
     found = given or (str(beside) if os.access(beside, os.X_OK) else shutil.which("tessera"))
     if not found:
-        raise Failure("The program tessera is not in PATH.\n  Say where it is with --program.", _IO)
+        raise Failure("The program tessera is not in PATH.\n  Give its path with --program.", _IO)
     return found
 
 
 def _check_files(tables: list[str], fits: list[Fit], settings: Settings) -> None:
     for table in tables:
         if table == "-":
-            raise Failure("A table that several fits read must be a file; - is not one.")
+            raise Failure("A table that several fits read must be a file, not -.")
         if not os.path.isfile(table):
             raise Failure(f"{table}: there is no such file.", _IO)
     for file in (settings.path(fit, ending) for fit in fits for ending in (".tessera", ".json", ".log")):
@@ -503,7 +503,7 @@ def _run(arguments: list[str]) -> int:
     split = arguments.index("--") if "--" in arguments else len(arguments)
     a = _arguments().parse_args(arguments[:split])
     if len(a.tables) > 1 and (a.holdout or a.target):
-        raise Failure("--holdout and --target are of one table, and there are several.\n  Sweep over one table.")
+        raise Failure("--holdout and --target belong to one table, but several are given.\n  Sweep over one table.")
     fits = all_fits(a.tables, a.vary, arguments[split + 1 :])
     evaluate = [f"--{name}={value}" for name in ("holdout", "target") if (value := getattr(a, name))]
     evaluate += [f"--without-{part}" for part in ("distances", "c2st", "utility") if getattr(a, f"without_{part}")]

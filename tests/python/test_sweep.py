@@ -115,7 +115,7 @@ class Sweeps(unittest.TestCase):
             ("patience=-1", 2, (people, "--vary", "patience=1,-1"), ()),
             ("would write the same files", 2, (people, people, "--vary", "seed=1"), ()),
             ("- is not one", 2, ("-", "--vary", "seed=1"), ()),
-            ("--holdout and --target are of one table", 2, (people, "other.csv", "--holdout", people), ()),
+            ("--holdout and --target belong to one table", 2, (people, "other.csv", "--holdout", people), ()),
             ("gpu", 2, (people, "--vary", "seed=1", "--devices", "cpu,gpu"), ()),
             ("--model is not an option of single fits", 2, (people,), ("--model", "x")),
             ("there is no such file", 4, ("nowhere.csv", "--vary", "seed=1"), ()),
