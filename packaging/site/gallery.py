@@ -22,11 +22,10 @@ SHOWN_ROWS, SHOWN_COLUMNS = 3, 7
 HEAD = """# Gallery
 
 Real tables, each fitted, sampled and evaluated with the defaults (`tessera fit`, `sample`, `evaluate --report`).
-*Told apart* is the AUC of boosted trees that look for the synthetic row, beside that of real rows against real rows;
-0.5 is a coin. *Utility* is the AUC or R² of a model trained on the synthetic rows and tested on unseen real ones,
+*Detection* is the AUC of boosted trees that distinguish synthetic from real rows, beside that of real rows against real
+rows; 0.5 is chance. *Utility* is the AUC or R² of a model trained on the synthetic rows and tested on unseen real ones,
 beside that of a model trained on the real rows. [metrics.md](../quality/metrics.md) defines each figure;
-`packaging/site/gallery.py` makes this page. The report pages are self-contained: save one and open it in a browser;
-in the site of the documentation they open as they are. The figures that each is made of stand beside it.
+`packaging/site/gallery.py` makes this page. The report pages are self-contained: save one and open it in a browser.
 """
 
 
@@ -74,7 +73,7 @@ def entry(folder, name, report):
 
 {report["rows"]["real"]:,} rows, {len(report["columns"])} columns compared.
 
-| column shapes | pair trends | told apart (real rows) | utility, {word} (real rows) | copies |
+| column shapes | pair trends | detection (real rows) | utility, {word} (real rows) | copies |
 |---|---|---|---|---|
 | {alike} | {told} | {useful} | {report["exact_copies"]["share"]:.2%} |
 
