@@ -18,7 +18,8 @@ __attribute__((noinline)) __device__ void touch(const unsigned char* from, int b
   if (line * kTableLine < bytes) to[line] = *reinterpret_cast<const int*>(from + line * kTableLine);
 }
 
-__global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__ Constants<FusedTable> table) {
+// Two blocks on a multiprocessor: a wavefront's weights would take 255 registers otherwise.
+__global__ void __launch_bounds__(kThreads, 2) fused_kernel(const __grid_constant__ Constants<FusedTable> table) {
   const FusedTable& t = *table;
   TESS_SHARED(shared, float[kSharedFloats]);
   // The block's chain, its number in it, and the step: in registers they would be spilled at each call.
