@@ -83,16 +83,17 @@ typedef struct tessera_fit_options {
    * also give types: a column whose metadata contain "tessera.type" has that type, here and in every function that
    * takes rows. DATA for a value that does not have its type */
   const char* types;
-  /* rows that must share a value for it to be learned unchanged: before training, rarer categories are replaced by
+  /* rows that must share a value for it to be learned unchanged. Before training, rarer categories are replaced by
    * others and rarer numbers by means over at least this many rows (docs/quality/privacy.md). 0: 5, under preset
    * "paper" all are kept · TESSERA_KEEP_RARE: all */
   int32_t rare_categories;
   double seconds_used;   /* part of max_time that passed before this call, for reading the table */
-  const char* recompute; /* recomputation of values of a step: "off" · "auto", NULL · "all" (engine/memory.md) */
+  const char* recompute; /* gradient checkpointing: "off" · "auto", NULL · "all" (docs/engine/memory.md) */
   /* ranks that train together (docs/engine/devices.md): "4", "all" or GPUs "0,2,5" in this process · "launched": the
    * processes of a launcher, which all make this call; all but rank 0 get a NULL model. NULL: one */
   const char* devices;
-  int32_t virtual_shards; /* parts of a batch summed separately, equally many per rank: 1 to 64; 0: chosen */
+  /* gradient shards per batch, 1 to 64: all rank counts that divide it give one model; 0: chosen */
+  int32_t virtual_shards;
   const char* rules; /* search for rules (docs/use/rules.md): "find" · "off". NULL: "find"; "off" for preset "paper" */
   const char* rule;  /* further rules, one per line, as tessera_sample_options.where: "end >= start". NULL: none */
   const char* precision; /* of products in training: NULL, "fp32" · "bf16" · "auto" · … (docs/methods/precision.md) */
@@ -101,8 +102,8 @@ typedef struct tessera_fit_options {
    * NULL: the preset's choice */
   const char* numbers;
   /* what is divided among ranks: the rows of a batch, "data", NULL · the columns of the table, "model": weights,
-   * moments and gradients of tvae and ctgan that are as wide as a row · "auto": columns if each rank has room only with
-   * them (docs/engine/devices.md) */
+   * moments and gradients of tvae and ctgan that are as wide as a row · "auto": columns only if a rank does not fit
+   * otherwise (docs/engine/devices.md) */
   const char* parallel;
 } tessera_fit_options;
 

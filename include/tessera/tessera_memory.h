@@ -20,7 +20,7 @@ TESSERA_API tessera_status tessera_estimate_columns(const tessera_context* conte
 
 /* Bytes of this process, as the kernel counts them; 0 if it does not. Any may be NULL. Errors: MEMORY. Since ABI 1
  *   resident   in memory now
- *   peak       the most so far
+ *   peak       maximum so far
  *   available  memory that the process could still take: of the machine, or of its cgroups if they have less */
 TESSERA_API tessera_status tessera_process_memory(int64_t* resident, int64_t* peak, int64_t* available);
 

@@ -14,7 +14,7 @@ extern "C" {
 typedef struct tessera_sample_report {
   int64_t rows;       /* returned so far */
   int64_t candidates; /* generated for them; rows / candidates is the yield of condition and calibration */
-  /* rows for which, under calibration, the most likely of 64 candidates was taken because none was accepted */
+  /* rows for which calibration accepted none of 64 candidates: the most likely one was taken */
   int64_t settled;
   const char* calibration; /* the tier applied: "off", "marginals", "full". Static */
 } tessera_sample_report;
@@ -74,7 +74,7 @@ typedef struct tessera_column_buffer {
   size_t struct_size;
   const char* name; /* of the column; NULL: the column at this index */
   tessera_value type;
-  void* values;     /* room for `capacity` values */
+  void* values;     /* an array of `capacity` values */
   size_t width;     /* TESSERA_TEXT: bytes of a value, its zero included */
   uint8_t* missing; /* may be NULL; receives 1 for each missing value, else 0 */
 } tessera_column_buffer;

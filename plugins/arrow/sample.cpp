@@ -36,12 +36,12 @@ class Sampled : public arrow::RecordBatchReader {
   }
 
  private:
-  int64_t start_of(int64_t stretch) const {
-    return static_cast<int64_t>(static_cast<__int128>(stretch) * sample_.all / sample_.keep);
+  int64_t start_of(int64_t interval) const {
+    return static_cast<int64_t>(static_cast<__int128>(interval) * sample_.all / sample_.keep);
   }
-  int64_t row_of(int64_t stretch) const {
-    const int64_t start = start_of(stretch), length = start_of(stretch + 1) - start;
-    const Philox p = philox(0, static_cast<uint32_t>(stretch), static_cast<uint32_t>(stretch >> 32), kPurpose << 16,
+  int64_t row_of(int64_t interval) const {
+    const int64_t start = start_of(interval), length = start_of(interval + 1) - start;
+    const Philox p = philox(0, static_cast<uint32_t>(interval), static_cast<uint32_t>(interval >> 32), kPurpose << 16,
                             static_cast<uint32_t>(sample_.seed), static_cast<uint32_t>(sample_.seed >> 32));
     const uint64_t uniform = static_cast<uint64_t>(p.word[0]) << 32 | p.word[1];
     return start +
