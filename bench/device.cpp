@@ -207,7 +207,7 @@ struct Workload {
   Plan optimised(Precision precision = Precision::fp32) const {
     Plan copy = plan;
     copy.precision = precision;
-    optimise(copy);
+    optimize(copy);
     return copy;
   }
   double seconds(Device& device, Team& team, bool fuse, bool recorded, int64_t steps,

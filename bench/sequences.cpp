@@ -74,7 +74,7 @@ class Iteration {
     Recorder r(plan);
     record_training(r, m, phase, kSequences * kSteps, kSequences, std::numeric_limits<int32_t>::max());
     plan.precision = precision;
-    optimise(plan);
+    optimize(plan);
     work_ = work_of(plan);
     program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), team, 1);
     for (int32_t i = 0; i < kSequences; ++i) first_[static_cast<size_t>(i)] = i * static_cast<int32_t>(kSteps);
@@ -134,7 +134,7 @@ void layer(benchmark::State& state, Cell cell, bool backward) {
     for (const Parameter& p : set.parameters) wrt.push_back(r(set, p.name));
     for (const Var d : pullback(r, {y}, {x}, wrt)) plan.outputs.push_back(d.id);
   }
-  optimise(plan);
+  optimize(plan);
   const Work work = work_of(plan);
   Program p(std::move(plan), cpu_kernels(), team, 1);
   std::vector<float> values(static_cast<size_t>(batch * kSteps * units), 0.25f);

@@ -65,7 +65,7 @@ class Training {
     Recorder r(plan);
     method_->record_training(r, 0, std::numeric_limits<int32_t>::max());
     plan.precision = precision;
-    optimise(plan, passes_off());
+    optimize(plan, passes_off());
     work_ = work_of(plan);
     program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), team, 1);
     method_->bind(*program_);
@@ -142,7 +142,7 @@ Work sampling_work(const Model& model, Team& team) {
   Plan plan;
   Recorder r(plan);
   method->row_generator(model.shared_rows()->kept, {}, 0, team)->record(r, kBatch);
-  optimise(plan);
+  optimize(plan);
   Work w = work_of(plan);
   for (double* x : {&w.matrix_flops, &w.flops, &w.other_bytes}) *x /= static_cast<double>(kBatch);
   return w;

@@ -61,8 +61,8 @@ struct NearestPlan {
 // query [columns]. True if one of them is ≤ limit.
 using ScanLeaf = bool (*)(const NearestPlan&, const uint16_t* leaf, const uint16_t* query, uint32_t limit,
                           uint32_t* bound);
-// bound[i] = Σ over columns of the least term any row of leaf i can have. `leaves` is a multiple of kLeafRows; low,
-// high [numbers][leaves]; miss[column] → leaves terms for the query's level: 0 or weight.
+// bound[i] = Σ over columns of the smallest term that a row of leaf i can have. `leaves` is a multiple of kLeafRows;
+// low, high [numbers][leaves]; miss[column] → leaves terms for the query's level: 0 or weight.
 using BoundLeaves = void (*)(const NearestPlan&, int64_t leaves, const uint16_t* low, const uint16_t* high,
                              const uint16_t* const* miss, const uint16_t* query, uint32_t* bound);
 

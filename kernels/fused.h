@@ -1,8 +1,8 @@
 // A fused launch: many ops in one kernel. Its blocks are divided among chains. A chain partitions all its ops the same
 // way: a block reads only those of the chain's results that it wrote itself, so a block barrier is the only
-// synchronisation. Chains of one launch are independent.
-//   rows   units of rows: unit u of a value is its rows [u·run, (u + 1)·run), repeated every `apart` rows (stacked
-//          rows)
+// synchronization. Chains of one launch are independent.
+//   rows   units of rows: unit u of a value is its rows [u·run, (u + 1)·run), repeated with a stride of `stride` rows
+//          (stacked rows)
 //   cols   columns of values of equal width
 //   flat   elements of [1, n]
 //   tiles  a product's tiles or the rows of a scatter, and the update of the parameter whose gradient they are
@@ -26,8 +26,8 @@ constexpr int64_t kFusedFloats = 4096;
 struct FusedStep {
   OpKind kind;
   Call call;
-  // rows: as above, of the outputs; apart 0: not stacked
-  int64_t run, apart;
+  // rows: as above, of the outputs; stride 0: not stacked
+  int64_t run, stride;
   // A deep product whose slices run in separate blocks is two steps: `slices` writes their sums to `workspace`, `sum`,
   // in a later launch, adds them.
   enum Part : int { all, slices, sum } part;

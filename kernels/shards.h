@@ -30,10 +30,10 @@ TESSERA_HD constexpr int shards_joined(int count, int s) {
   return joined;
 }
 // Shard sums held at a time besides the result.
-TESSERA_HD constexpr int shard_rooms(int count) {
-  int rooms = 0;
-  for (int n = 1; n < count; n *= 2) ++rooms;
-  return rooms;
+TESSERA_HD constexpr int pending_shards(int count) {
+  int sums = 0;
+  for (int n = 1; n < count; n *= 2) ++sums;
+  return sums;
 }
 
 }  // namespace tessera

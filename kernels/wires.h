@@ -9,18 +9,18 @@ namespace tessera {
 // step stops.
 struct Wires {
   void* communicator;
-  // the bytes of rank r go to `to` + r·apart
-  bool (*all_gather)(void* communicator, const void* from, void* to, int64_t bytes, int64_t apart, void* stream);
+  // the bytes of rank r go to `to` + r·stride
+  bool (*all_gather)(void* communicator, const void* from, void* to, int64_t bytes, int64_t stride, void* stream);
   // The two below work on `total` bytes divided among ranks: rank r owns `part` of them from r·part on, the last rank
-  // fewer. at[r]: rank r's bytes of this rank's part, on a device in `room` (the part once for each rank); valid until
+  // fewer. at[r]: rank r's bytes of this rank's part, on a device in `scratch` (ranks × part bytes); valid until
   // the next exchange.
-  bool (*take_parts)(void* communicator, const void* from, int64_t total, int64_t part, void* room, const void** at,
+  bool (*take_parts)(void* communicator, const void* from, int64_t total, int64_t part, void* scratch, const void** at,
                      void* stream);
   // in place: each part from the rank that owns it
   bool (*gather_parts)(void* communicator, void* data, int64_t total, int64_t part, void* stream);
 };
 
-constexpr int kMostRanks = 64;
+constexpr int kMaxRanks = 64;
 
 // How much of `total` rank r owns if each rank owns `part`, the last ones less or nothing.
 constexpr int64_t owned_by(int64_t total, int64_t part, int64_t r) {

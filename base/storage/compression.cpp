@@ -31,11 +31,11 @@ struct Expansion {
 
   void pass(std::string_view bytes, size_t consumed) {
     out += bytes.size();
-    if (out > kExpansionChecked && out / kMostExpansion > consumed)
+    if (out > kExpansionChecked && out / kMaxExpansion > consumed)
       throw Error(ErrorCode::data,
                   fmt::format("{}: its first {} bytes expand to more than {} times their size.\n  If the file is meant "
                               "to be like that, decompress it first.",
-                              file, consumed, kMostExpansion));
+                              file, consumed, kMaxExpansion));
     if (!bytes.empty()) sink(bytes);
   }
   [[noreturn]] void fail(size_t at, const std::string& why) const {

@@ -17,9 +17,9 @@ Compression compression_of(std::string_view bytes);
 using ByteSink = std::function<void(std::string_view)>;
 
 // Passes the decompressed bytes on in pieces: all members of a gzip file, all frames of a Zstandard file. Error(data)
-// naming `file` and the byte if they are damaged or end early, or if they expand to more than kMostExpansion times
+// naming `file` and the byte if they are damaged or end early, or if they expand to more than kMaxExpansion times
 // their size (data crafted to fill a disk); Error(memory).
-constexpr size_t kMostExpansion = 250, kExpansionChecked = size_t{1} << 26;
+constexpr size_t kMaxExpansion = 250, kExpansionChecked = size_t{1} << 26;
 void decompress(Compression c, std::string_view bytes, const std::string& file, const ByteSink& sink);
 
 // A compressor; the same bytes give the same file.

@@ -23,7 +23,7 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostPerCall = size_t{1} << 30;  // write(2) and read(2) take at most 2 GiB − 4 KiB
+constexpr size_t kMaxPerCall = size_t{1} << 30;  // write(2) and read(2) take at most 2 GiB − 4 KiB
 
 std::string spoken(int error) {
   char text[128];
@@ -128,8 +128,8 @@ Target find_target(const std::string& path, bool overwrite) {
 
 // The prefix of the hidden files of a target; truncated so that the full name is valid in a file system.
 std::string hidden_stem(const std::string& target) {
-  constexpr size_t kMost = 200;
-  return "." + target.substr(target.find_last_of('/') + 1).substr(0, kMost) + ".";
+  constexpr size_t kMaxStem = 200;
+  return "." + target.substr(target.find_last_of('/') + 1).substr(0, kMaxStem) + ".";
 }
 
 // A name that no other process or thread uses.
@@ -207,7 +207,7 @@ class SignalGuard {
   SignalGuard& operator=(const SignalGuard&) = delete;
 
  private:
-  sigset_t ours_, before_;  // those that were not pending before are ours
+  sigset_t ours_, before_;  // signals that were not pending before are those of the write
 };
 
 }  // namespace
@@ -241,7 +241,7 @@ std::string read_file(const std::string& path, int64_t limit) {
     if (filled == bytes.size())
       bytes.resize(filled == 0 ? static_cast<size_t>(about.st_size) + 1
                                : filled + std::max<size_t>(filled / 2, 1 << 16));
-    const ssize_t got = ::read(file.get(), bytes.data() + filled, std::min(bytes.size() - filled, kMostPerCall));
+    const ssize_t got = ::read(file.get(), bytes.data() + filled, std::min(bytes.size() - filled, kMaxPerCall));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0)
       io_error(path, fmt::format("reading failed after {} bytes: {}", filled, spoken(errno)), "Check the disk.");
@@ -280,7 +280,7 @@ AtomicFile::AtomicFile(std::string path, bool overwrite, bool sync)
   if (file_.get() < 0)
     fail(straight_ ? "cannot be opened for writing" : ("the directory " + directory_ + " cannot be written to").c_str(),
          errno);
-  // a replaced file keeps its permissions, if we may set them
+  // a replaced file keeps its permissions, if this process may set them
   if (!straight_ && target.exists) (void)!::fchmod(file_.get(), target.mode & 07777);
 }
 
@@ -298,7 +298,7 @@ void AtomicFile::fail(const char* doing, int error) const {
 void AtomicFile::write(std::string_view bytes) {
   const SignalGuard guard;
   while (!bytes.empty()) {
-    const ssize_t put = ::write(file_.get(), bytes.data(), std::min(bytes.size(), kMostPerCall));
+    const ssize_t put = ::write(file_.get(), bytes.data(), std::min(bytes.size(), kMaxPerCall));
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) fail("cannot be written", errno);
     bytes.remove_prefix(static_cast<size_t>(put));

@@ -18,8 +18,8 @@ void MemoryLimit::take(int64_t bytes, const char* what) {
   const int64_t before = held_.fetch_add(bytes, std::memory_order_relaxed);
   if (limit_ == 0 || before + bytes <= limit_) return;
   give_back(bytes);
-  throw Error(ErrorCode::memory, "The memory limit of " + megabytes(limit_) + " has no room for " + megabytes(bytes) +
-                                     " of " + what + ": " + megabytes(before) +
+  throw Error(ErrorCode::memory, "The memory limit of " + megabytes(limit_) + " does not leave " + megabytes(bytes) +
+                                     " for " + what + ": " + megabytes(before) +
                                      " are in use.\n  Raise `memory_limit`, or use fewer rows or "
                                      "columns, or a smaller `batch_size`.");
 }

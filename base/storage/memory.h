@@ -23,7 +23,7 @@ class MemoryLimit {
   void give_back(int64_t bytes) noexcept { held_.fetch_sub(bytes, std::memory_order_relaxed); }
   int64_t bytes() const { return limit_; }
   int64_t held() const { return held_.load(std::memory_order_relaxed); }
-  int64_t room() const { return limit_ == 0 ? INT64_MAX : std::max<int64_t>(0, limit_ - held()); }  // bytes left
+  int64_t left() const { return limit_ == 0 ? INT64_MAX : std::max<int64_t>(0, limit_ - held()); }  // bytes
 
   const std::string& scratch() const { return scratch_; }
   // Whether arrays may hold this many more bytes. True without scratch: then take() decides.

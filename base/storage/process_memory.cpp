@@ -31,20 +31,20 @@ int64_t kilobytes(const std::string& path, std::string_view key) {
 
 // The bytes that a cgroup's limit leaves; -1: it has none. Pages of files not used lately can be reclaimed.
 int64_t left_of(const std::string& folder, const char* limit, const char* usage) {
-  const int64_t most = field(folder + limit, "");
-  if (most < 0) return -1;
+  const int64_t maximum = field(folder + limit, "");
+  if (maximum < 0) return -1;
   const int64_t used = std::max<int64_t>(field(folder + usage, ""), 0);
   const int64_t files = std::max<int64_t>(field(folder + "/memory.stat", "inactive_file "), 0);
-  return std::max<int64_t>(most - std::max<int64_t>(used - files, 0), 0);
+  return std::max<int64_t>(maximum - std::max<int64_t>(used - files, 0), 0);
 }
 
 // The minimum over the process's cgroups, from its own up to the root.
 int64_t left_of_cgroups(const std::string& root) {
-  int64_t least = -1;
+  int64_t smallest = -1;
   const auto look = [&](const std::string& mount, std::string path, const char* limit, const char* usage) {
     for (;;) {
       const int64_t left = left_of(mount + path, limit, usage);
-      if (left >= 0 && (least < 0 || left < least)) least = left;
+      if (left >= 0 && (smallest < 0 || left < smallest)) smallest = left;
       if (path.empty()) return;
       path.resize(std::min(path.rfind('/'), path.size()));
     }
@@ -59,7 +59,7 @@ int64_t left_of_cgroups(const std::string& root) {
     if (controllers == "memory")
       look(root + "/sys/fs/cgroup/memory", path, "/memory.limit_in_bytes", "/memory.usage_in_bytes");
   }
-  return least;
+  return smallest;
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace tessera {
 // Bytes; 0 if the kernel does not report them.
 struct ProcessMemory {
   int64_t resident = 0;   // now: VmRSS
-  int64_t peak = 0;       // the most so far: VmHWM
+  int64_t peak = 0;       // maximum so far: VmHWM
   int64_t available = 0;  // still available: in the machine, or in the process's cgroups if they have less
 };
 // `root`: the folder that contains /proc and /sys.

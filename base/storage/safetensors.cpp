@@ -91,7 +91,7 @@ const SafeTensor& SafeTensors::at(const std::string& name) const {
 
 namespace {
 
-// Files that users take for models, by how they begin.
+// Files that users mistake for models, recognized by their first bytes.
 void refuse_known_kinds(std::string_view bytes, const std::string& path) {
   using namespace std::string_view_literals;
   for (const auto& [magic, kind] : {std::pair{"PAR1"sv, "a Parquet file"},
@@ -121,10 +121,10 @@ std::string format_header(std::vector<TensorPlace>& tensors, const std::map<std:
   }
   std::string text = header.dump();
   text.append((kLengthBytes - text.size() % kLengthBytes) % kLengthBytes, ' ');
-  if (text.size() > kMostHeaderBytes)
+  if (text.size() > kMaxHeaderBytes)
     throw Error(ErrorCode::unsupported, "The header of the file would take " + std::to_string(text.size()) +
                                             " bytes; the limit of safetensors files is " +
-                                            std::to_string(kMostHeaderBytes) + ".");
+                                            std::to_string(kMaxHeaderBytes) + ".");
   const uint64_t length = text.size();
   return std::string(reinterpret_cast<const char*>(&length), kLengthBytes) + text;
 }
@@ -175,7 +175,7 @@ SafeTensors parse_safetensors(const std::string& bytes, const std::string& path)
                     "(tessera fit).");
   uint64_t length;
   std::memcpy(&length, bytes.data(), kLengthBytes);
-  if (length > kMostHeaderBytes || length > bytes.size() - kLengthBytes) {
+  if (length > kMaxHeaderBytes || length > bytes.size() - kLengthBytes) {
     refuse_known_kinds(bytes, path);
     bad(path, "its first 8 bytes declare a header of " + std::to_string(length) + " bytes, and " +
                   std::to_string(bytes.size() - kLengthBytes) + " follow.");

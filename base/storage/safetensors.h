@@ -16,7 +16,7 @@
 
 namespace tessera {
 
-constexpr size_t kMostHeaderBytes = 100'000'000;  // the limit of the reference implementation
+constexpr size_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference implementation
 
 template <class T>
 constexpr const char* safetensor_dtype() {

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kPage = size_t{1} << 16;  // a multiple of every page size in use
 // minimum growth of scratch files: each growth is a system call
 constexpr size_t kScratchStep = size_t{16} << 20;
-constexpr size_t kLeastScratch = kPage;  // smaller arrays are not worth a file
+constexpr size_t kMinScratch = kPage;  // smaller arrays are not worth a file
 
 size_t whole_pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
@@ -21,10 +21,10 @@ size_t whole_pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 void BulkBytes::reserve(size_t bytes) {
   if (bytes <= capacity_) return;
-  // Whether there is room in memory, which is then reserved; Error(memory) if there is neither room nor scratch.
+  // Reserves memory if the limit allows it. False: use scratch; Error(memory) without scratch.
   const auto take_share = [&] {
     if (limit_ == nullptr) return true;
-    const bool scratch = !limit_->scratch().empty() && bytes >= kLeastScratch;
+    const bool scratch = !limit_->scratch().empty() && bytes >= kMinScratch;
     if (scratch && !limit_->fits_in_memory(static_cast<int64_t>(bytes - capacity_))) return false;
     if (share_.bytes() == 0) share_ = MemoryShare(limit_, 0, what_, true);
     try {

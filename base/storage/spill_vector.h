@@ -43,7 +43,8 @@ class BulkBytes {
   void* data() const { return data_; }
   size_t capacity() const { return capacity_; }
   bool in_scratch() const { return file_.get() >= 0; }
-  // Makes room for this many bytes and keeps the contents. Error(memory), or Error(io) if the scratch file cannot grow.
+  // Raises the capacity to this many bytes and keeps the contents. Error(memory), or Error(io) if the scratch file
+  // cannot grow.
   void reserve(size_t bytes);
   void free() noexcept;
   BulkBytes empty_like() const { return {limit_, what_}; }
@@ -126,7 +127,7 @@ class Bulk {
     }
     size_ = n;
   }
-  void resize_for_overwrite(size_t n) {  // new elements are uninitialised
+  void resize_for_overwrite(size_t n) {  // new elements are uninitialized
     if (n > size_) grow(n);
     size_ = n;
   }

@@ -61,17 +61,17 @@ Encoding marked_encoding(std::string_view text) {
 }
 
 bool may_be_windows_1252(std::string_view text) {
-  constexpr size_t kNeighbours = 4;  // at most one byte in four may have one
-  size_t beyond = 0, neighbours = 0;
+  constexpr size_t kNeighbors = 4;  // at most one byte in four may have one
+  size_t beyond = 0, neighbors = 0;
   bool before = false;
   const char* const end = text.data() + text.size();
   for (const char* p = text.data(); p < end; ++p) {
     const auto byte = static_cast<unsigned char>(*p);
     if (byte >= 0x80 && (windows_1252(byte) == kNone || utf8_character(p, end) > 0)) return false;
-    beyond += byte >= 0x80, neighbours += before && byte >= 0x80;
+    beyond += byte >= 0x80, neighbors += before && byte >= 0x80;
     before = byte >= 0x80;
   }
-  return neighbours * kNeighbours <= beyond;
+  return neighbors * kNeighbors <= beyond;
 }
 
 void to_utf8(Encoding from, std::string_view text, const std::string& file,

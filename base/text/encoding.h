@@ -15,7 +15,7 @@ Encoding marked_encoding(std::string_view text);
 
 // Whether text that is not UTF-8 can be Windows-1252: every byte is a character there, no character of UTF-8 occurs
 // (then a few bytes are damaged), and bytes beyond ASCII mostly stand alone (in Cyrillic and East Asian encodings they
-// are neighbours).
+// are neighbors).
 bool may_be_windows_1252(std::string_view text);
 
 // Passes the text to `put` as UTF-8, without a byte-order mark, in pieces of about 64 KiB. Throws Error(data) naming

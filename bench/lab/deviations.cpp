@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
     const auto drawn = r.emit(SpanSample{m.spans->table(), 0x1p-24, 1 - 0x1p-24}, {logits, noise});
     r.output(drawn[0], "codes");
     r.output(drawn[1], "alphas");
-    optimise(plan);
+    optimize(plan);
     Program p(std::move(plan), cpu_kernels(), team, seed);
     load_states(p, state.kept.states);
     const int32_t zero = 0;

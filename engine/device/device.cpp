@@ -29,8 +29,7 @@ int number_in(const std::string& name) {
 std::string misfit(const DeviceApi* api) {
   if (api == nullptr) return "it returns no table";
   if (api->abi != kDeviceAbi)
-    return fmt::format("it has version {} of the interface between the two, this library version {}", api->abi,
-                       kDeviceAbi);
+    return fmt::format("it has version {} of the device interface, this library version {}", api->abi, kDeviceAbi);
   if (api->table_bytes != sizeof(KernelTable)) return "its list of kernels belongs to another build";
   return "";
 }

@@ -44,7 +44,7 @@ void FusedCalls::add(const FusedLaunch& launch, const std::vector<DeviceCall>& o
 
 FusedStep FusedCalls::step(const FusedNode& n, const Call& call) const {
   const auto node = static_cast<size_t>(n.node);
-  return {static_cast<OpKind>(plan_.nodes[node].op.index() - 1), call, n.run, n.apart, n.part, slices_[node]};
+  return {static_cast<OpKind>(plan_.nodes[node].op.index() - 1), call, n.run, n.stride, n.part, slices_[node]};
 }
 
 void FusedCalls::launch(std::vector<FusedChain> chains) {

@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-// The blocks of rows that batch norm normalises separately.
+// The blocks of rows that batch norm normalizes separately.
 template <class F>
 Var each_group(int64_t groups, int64_t rows, F&& block) {
   std::vector<Var> parts;
@@ -16,7 +16,7 @@ Var each_group(int64_t groups, int64_t rows, F&& block) {
 template <>
 struct Rule<BatchNorm> {
   static constexpr Traits traits{
-      .rows = Follows::never(), .cols = Follows::each(), .elements = Follows::never(), .normalises = true};
+      .rows = Follows::never(), .cols = Follows::each(), .elements = Follows::never(), .normalizes = true};
   static std::vector<Result> infer(const BatchNorm& op, const Shapes& in) {
     require(in[0].rows % op.groups == 0 && in[1] == Shape{1, in[0].cols} && in[2] == in[1], "batch_norm");
     return {{in[0]}, {{op.groups, in[0].cols}}, {{op.groups, in[0].cols}}};
@@ -40,12 +40,12 @@ struct Rule<BatchNorm> {
     auto block = [&](int64_t g) { return slice_rows(in[0], g * n, n); };
     const Var mean = each_group(op.groups, rows,
                                 [&](int64_t g, int64_t) { return sum_rows(block(g), 1.0 / static_cast<double>(n)); });
-    auto centred = [&](int64_t g) { return block(g) - slice_rows(mean, g, 1); };
+    auto centered = [&](int64_t g) { return block(g) - slice_rows(mean, g, 1); };
     const Var var = each_group(op.groups, rows, [&](int64_t g, int64_t) {
-      return sum_rows(square(centred(g)), 1.0 / static_cast<double>(n));
+      return sum_rows(square(centered(g)), 1.0 / static_cast<double>(n));
     });
     const Var y = each_group(op.groups, rows, [&](int64_t g, int64_t) {
-      const Var z = centred(g) * (rsqrt(slice_rows(var, g, 1) + op.eps) * in[1]) + in[2];
+      const Var z = centered(g) * (rsqrt(slice_rows(var, g, 1) + op.eps) * in[1]) + in[2];
       return op.relu ? relu(z) : z;
     });
     return {y, mean, var};
@@ -61,7 +61,7 @@ struct Rule<BatchNormGrad> {
                                  .cols = Follows::each(),
                                  .elements = Follows::never(),
                                  .zero = {Zero::if_any, {5}},
-                                 .normalises = true,
+                                 .normalizes = true,
                                  .narrow = {0},
                                  .kept = {0}};
   static std::vector<Result> infer(const BatchNormGrad& op, const Shapes& in) {
@@ -107,7 +107,7 @@ struct Rule<NormEval> {
 template <>
 struct Rule<BatchNormSums> : NoGradient {
   static constexpr Traits traits{
-      .rows = Follows::never(), .cols = Follows::never(), .elements = Follows::never(), .normalises = true};
+      .rows = Follows::never(), .cols = Follows::never(), .elements = Follows::never(), .normalizes = true};
   static std::vector<Result> infer(const BatchNormSums& op, const Shapes& in) {
     const int64_t own = shard_units(op, op.count);
     require(own > 0 && in[0].rows % own == 0, "batch_norm_sums rows");

@@ -28,7 +28,7 @@ struct Rule<ReduceParts> : NoGradient {
   static Traits traits(const ReduceParts& op, size_t) { return exchange_of(1, 1, op.part); }
   static std::vector<Result> infer(const ReduceParts& op, const Shapes& in) {
     require(in.size() == 2 && in[0] == Shape{1, 1} && in[1].rows == 1, "reduce_parts");
-    require(op.ranks > 0 && op.ranks <= kMostRanks && op.rank < op.ranks, "reduce_parts ranks");
+    require(op.ranks > 0 && op.ranks <= kMaxRanks && op.rank < op.ranks, "reduce_parts ranks");
     require(op.part * (op.ranks - 1) < in[1].cols && in[1].cols <= op.part * op.ranks, "reduce_parts parts");
     return {{in[0]}, {{1, owned_by(in[1].cols, op.part, op.rank)}}};
   }

@@ -34,11 +34,11 @@ LossScale::LossScale(Recorder& r, const std::string& name)
 Var LossScale::scaled(Var loss) const { return loss * scale_; }
 
 Gate LossScale::judge(const std::vector<Var>& gradients, const Gate& other) const {
-  const Var finite = all_finite(gradients), made = step(finite + step(2 * kLeast - scale_));
+  const Var finite = all_finite(gradients), made = step(finite + step(2 * kMin - scale_));
   const Var raised = step(good_ + (1.5 - kRaisedAfter));  // this step is the kRaisedAfter-th good one
   const Var factor = finite * (raised + 0.5) + 0.5;       // 1/2, or 1, or 2
   assign(r_, good_, finite * (good_ + 1.0) * (1.0 - raised));
-  assign(r_, held_, (1 / kFirst) * clamp(scale_ * factor, kLeast, kMost) + -1.0);
+  assign(r_, held_, (1 / kFirst) * clamp(scale_ * factor, kMin, kMax) + -1.0);
   assign(r_, skipped_, skipped_ + (1.0 - made));
   return {other.value ? made * step(other.value + -other.above) : made, 0.5};
 }

@@ -1,4 +1,4 @@
-// The shape of a rule. A specialisation gives
+// The shape of a rule. A specialization gives
 //   static constexpr Traits traits{…}, or static Traits traits(const Op&, size_t inputs)   see engine/plan/traits.h
 //   static std::vector<Result> infer(const Op&, const Shapes& in)                  shapes of the outputs
 //   static std::vector<Var> vjp(Recorder&, const Op&, const Vjp&)                   gradients of the inputs, or

@@ -1,4 +1,4 @@
-// accumulate: A·B + C·D is one product over the concatenated depth, and any other summand initialises it. A weight's
+// accumulate: A·B + C·D is one product over the concatenated depth, and any other summand initializes it. A weight's
 // gradient from real, fake and penalty rows is one pass over the weight; a bias costs nothing. Sparse products are
 // cheap and come first.
 #include "engine/passes/rewrite.h"

@@ -144,8 +144,8 @@ class Narrower {
   }
 
   Plan& plan_;
-  // Added to the place of a gradient of weights: where rows are taken in blocks, it is computed after all else. 0 in a
-  // cut step, whose ops depend on the number of ranks.
+  // Added to the position of weight gradients: chains of row blocks compute them last. 0 in a step that ranks share,
+  // whose ops depend on their number.
   int late_;
   std::vector<bool> exact_;  // nodes
   std::vector<Id> base_;

@@ -12,7 +12,7 @@ bool is_relu(const Op& op) {
   return u != nullptr && u->fn == Unary::leaky && u->a == 0;
 }
 
-// Whether a normalised value is only ever passed through ReLU.
+// Whether a normalized value is only ever passed through ReLU.
 bool only_relu(const Site& s, Id y) {
   const std::vector<int>& readers = s.readers[static_cast<size_t>(y)];
   return !readers.empty() && !s.kept(y) && std::all_of(readers.begin(), readers.end(), [&](int n) {

@@ -20,8 +20,9 @@ const std::vector<PassInfo>& passes() {
       {"norm_relu", "batch norm applies its ReLU, forward and backward", norm_relu},
       {"stack", "small products with one weight become one product of stacked rows", stack},
       {"pack", "a product with packed rows is summed position by position", pack},
-      {"precision", "products multiply what `precision` says and sum in fp32; all else stays fp32", round_factors},
-      {"narrow", "on the processor, factors that a weight's gradient reads again wait for it in 16 bits", nullptr},
+      {"precision", "products multiply in the format of `precision` and sum in fp32; everything else stays fp32",
+       round_factors},
+      {"narrow", "on the processor, factors that a weight's gradient reads again are stored in 16 bits", nullptr},
       {"fuse", "ops that can run one after the other on a part of the rows (on a GPU, also of the columns) are fused",
        nullptr},
       {"liveness", "values that are not live at the same time share memory", nullptr},
@@ -49,7 +50,7 @@ void check_passes(const std::set<std::string>& names) {
   }
 }
 
-std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off) {
+std::vector<PassReport> optimize(Plan& plan, const std::set<std::string>& off) {
   check_passes(off);
   std::vector<PassReport> reports;
   for (const PassInfo& p : passes()) {

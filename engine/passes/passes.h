@@ -27,7 +27,7 @@ const std::vector<PassInfo>& passes();
 void check_passes(const std::set<std::string>& names);
 
 // Runs all passes except those named in `off`, then sorts the plan. Throws as check_passes().
-std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off = {});
+std::vector<PassReport> optimize(Plan& plan, const std::set<std::string>& off = {});
 
 // Runs the pass `narrow` if Plan::narrow is set.
 void narrow_values(Plan& plan);

@@ -15,8 +15,8 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostRepeated = 12;  // ops for one value
-constexpr int64_t kLooks = 50'000;    // limit of ops placed in the search for candidates
+constexpr size_t kMaxRepeated = 12;  // ops for one value
+constexpr int64_t kLooks = 50'000;   // limit of ops placed in the search for candidates
 constexpr int kNever = std::numeric_limits<int>::max();
 
 // A value that is read again long after it was computed, and the cost to compute it again.
@@ -112,12 +112,12 @@ class Repeater {
       : old_(plan), lives_(lives), candidate_(candidate) {}
 
   // FLOPs of all that has to be recomputed; none: too many ops, or an input no longer exists.
-  std::optional<double> price() {
+  std::optional<double> cost_again() {
     const double flops = price_of(candidate_.value);
-    return seen_.size() > kMostRepeated || flops < 0 ? std::nullopt : std::optional(flops);
+    return seen_.size() > kMaxRepeated || flops < 0 ? std::nullopt : std::optional(flops);
   }
 
-  // The plan that recomputes the value, if it has a price.
+  // The plan that recomputes the value, if it has a cost.
   Plan run() {
     next_ = old_;
     anchor_ = anchor();
@@ -154,17 +154,17 @@ class Repeater {
   }
 
   // Whether a value can still be read after the gap.
-  bool there(Id v) const {
+  bool available(Id v) const {
     const Id base = lives_.base(v);
     const Node* maker = old_.maker(base);
     if (maker == nullptr || in_place(maker->op) > 0) return lives_.overwritten(base) >= candidate_.to;
     return base != candidate_.value && lives_.last(base) >= candidate_.to;
   }
   double price_of(Id v) {
-    if (v == kNone || there(v)) return 0;
+    if (v == kNone || available(v)) return 0;
     const Node* maker = old_.maker(v);
     if (maker == nullptr || in_place(maker->op) > 0) return -1;
-    if (!seen_.insert(old_[v].node).second || seen_.size() > kMostRepeated) return 0;
+    if (!seen_.insert(old_[v].node).second || seen_.size() > kMaxRepeated) return 0;
     double flops = cost(maker->op, old_, maker->in, maker->out).flops;
     for (const Id i : maker->in) {
       const double more = price_of(i);
@@ -174,7 +174,7 @@ class Repeater {
     return flops;
   }
   Id again(Id v) {
-    if (v == kNone || there(v)) return v;
+    if (v == kNone || available(v)) return v;
     if (const auto known = made_.find(v); known != made_.end()) return known->second;
     const Node* maker = old_.maker(v);
     std::vector<Id> in;
@@ -190,7 +190,7 @@ class Repeater {
   const Candidate& candidate_;
   Plan next_;
   Id anchor_ = kNone;
-  std::set<int> seen_;  // nodes counted in the price
+  std::set<int> seen_;  // nodes counted in the cost
   std::map<Id, Id> made_;
 };
 
@@ -205,9 +205,9 @@ class Chooser {
       : plan_(plan), bytes_(bytes), now_(bytes(plan)) {}
 
   int64_t now() const { return now_; }
-  // Value by value, the one with the fewest FLOPs for its bytes first, until `most` is met or nothing helps.
-  void run(int64_t most, std::vector<Recomputed>& chosen) {
-    while (now_ > most && step(chosen)) {}
+  // Value by value, the one with the fewest FLOPs for its bytes first, until `limit` is met or nothing helps.
+  void run(int64_t limit, std::vector<Recomputed>& chosen) {
+    while (now_ > limit && step(chosen)) {}
   }
 
  private:
@@ -224,7 +224,7 @@ class Chooser {
     const Lives lives(plan_);
     std::vector<Candidate> candidates;
     for (Candidate c : lives.candidates())
-      if (const std::optional<double> flops = Repeater(plan_, lives, c).price()) {
+      if (const std::optional<double> flops = Repeater(plan_, lives, c).cost_again()) {
         c.flops = *flops;
         candidates.push_back(c);
       }
@@ -260,18 +260,18 @@ std::optional<Recompute> parse_recompute(const std::string& name) {
   return {};
 }
 
-RecomputeReport recompute(Plan& plan, Recompute mode, int64_t most, const std::function<int64_t(const Plan&)>& bytes) {
+RecomputeReport recompute(Plan& plan, Recompute mode, int64_t limit, const std::function<int64_t(const Plan&)>& bytes) {
   RecomputeReport report;
   report.bytes_before = report.bytes_after = bytes(plan);
   report.flops_before = report.flops_after = flops_of(plan);
   const bool all = mode == Recompute::all;
-  if (mode == Recompute::off || (!all && report.bytes_before <= most)) return report;
-  if (all) most = 0;
+  if (mode == Recompute::off || (!all && report.bytes_before <= limit)) return report;
+  if (all) limit = 0;
 
   Plan made = plan;
   Chooser single(made, bytes);
-  if (!all) single.run(most, report.values);
-  if (all || single.now() > most) {  // recurrent layers, if any, take the most memory and cost the most
+  if (!all) single.run(limit, report.values);
+  if (all || single.now() > limit) {  // recurrent layers, if any, take the most memory and cost the most
     Plan cut = plan;
     std::vector<Recomputed> layers = cut_recurrent_layers(cut);
     if (!layers.empty()) {
@@ -279,7 +279,7 @@ RecomputeReport recompute(Plan& plan, Recompute mode, int64_t most, const std::f
       drop_dead(cut);
     }
     Chooser rest(cut, bytes);
-    rest.run(most, layers);
+    rest.run(limit, layers);
     if (rest.now() < single.now()) made = std::move(cut), report.values = std::move(layers);
   }
   report.bytes_after = bytes(made);

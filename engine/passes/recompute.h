@@ -30,7 +30,7 @@ struct RecomputeReport {
   std::vector<Recomputed> values;  // in the order in which they were chosen
 };
 
-// `bytes` computes the memory of a plan on its device; `most`: the limit of Recompute::automatic, which stops there.
-RecomputeReport recompute(Plan& plan, Recompute mode, int64_t most, const std::function<int64_t(const Plan&)>& bytes);
+// `bytes` computes the memory of a plan on its device. Recompute::automatic stops at `limit` bytes.
+RecomputeReport recompute(Plan& plan, Recompute mode, int64_t limit, const std::function<int64_t(const Plan&)>& bytes);
 
 }  // namespace tessera

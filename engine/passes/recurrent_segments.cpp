@@ -141,7 +141,7 @@ class Cutter {
     return at->second;
   }
   // Replaces a value of the recorded plan.
-  void is_now(Id was, Id now) {
+  void replace(Id was, Id now) {
     if (was != kNone) plan_.append({Reshape{plan_.shape(now).rows, plan_.shape(now).cols}, {now}, {was}});
   }
 
@@ -162,8 +162,8 @@ class Cutter {
       std::vector<Id> y;
       for (const auto& out : l.out_of) y.push_back(out[Forward::y]);
       plan_.append({ConcatCols{}, y, {l.out[Forward::y]}});
-      is_now(l.out[Forward::h_last], l.out_of.back()[Forward::h_last]);
-      if (l.op.cell == Cell::lstm) is_now(l.out[Forward::c_last], l.out_of.back()[Forward::c_last]);
+      replace(l.out[Forward::h_last], l.out_of.back()[Forward::h_last]);
+      if (l.op.cell == Cell::lstm) replace(l.out[Forward::c_last], l.out_of.back()[Forward::c_last]);
     }
   }
   void forward_block(Layer& l, int64_t b) {
@@ -237,11 +237,11 @@ class Cutter {
   void finish(int n) {
     Gradient& g = gradients_[n];
     const Node& was = old(n);
-    is_now(was.out[1], g.last[1]);
-    if (was.out.size() > 2) is_now(was.out[2], g.last[2]);
+    replace(was.out[1], g.last[1]);
+    if (was.out.size() > 2) replace(was.out[2], g.last[2]);
     std::reverse(g.d_x.begin(), g.d_x.end());
     if (g.input >= 0) plan_.append({ConcatCols{}, g.d_x, {old(g.input).out[0]}});
-    if (g.weights >= 0) is_now(old(g.weights).out[0], g.sum);
+    if (g.weights >= 0) replace(old(g.weights).out[0], g.sum);
     const Layer& l = layers_[g.layer];
     const Shape saved = plan_.shape(l.out[Forward::saved]);
     double flops = 0;

@@ -73,9 +73,9 @@ class Stacker {
     if (!stackable(first)) return group;
     for (int n = first + 1; n < static_cast<int>(plan_.nodes.size()); ++n) {
       if (!alike(first, n) || !stackable(n)) continue;
-      bool apart = true;
-      for (const int g : group) apart = apart && !reaches(g, n);
-      if (apart) group.push_back(n);
+      bool independent = true;
+      for (const int g : group) independent = independent && !reaches(g, n);
+      if (independent) group.push_back(n);
     }
     if (group.size() < 2 || !elementwise(node(first))) return group;
     // The slices must tile their stack, in order; then the op runs on the stack itself.

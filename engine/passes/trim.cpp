@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// [start, start + count) of a value along rows or columns, pushed as far towards its inputs as possible.
+// [start, start + count) of a value along rows or columns, pushed as far toward its inputs as possible.
 Var take(Recorder& r, Var v, bool rows, int64_t start, int64_t count, bool may_split);
 
 Var plain(Var v, bool rows, int64_t start, int64_t count) {

@@ -14,7 +14,7 @@ using Item = BlockTable::Item;
 // them, each step of the staircase is one.
 constexpr int kPanel = 32;
 
-// The elements of a weight outside its blocks: between two neighbouring block edges all columns have the same rows.
+// The elements of a weight outside its blocks: between two neighboring block edges all columns have the same rows.
 std::vector<Item> holes_between(int rows, int cols, const std::vector<Item>& items) {
   std::set<int> edges{0, cols};
   for (const Item& b : items) edges.insert({b.col, b.col + b.cols});

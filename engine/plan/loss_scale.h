@@ -1,5 +1,5 @@
 // Dynamic loss scaling (Micikevicius et al. 2018), which products of fp16 factors need: gradients below 6·10⁻⁸ would be
-// 0 there. An optimiser minimises its loss times a scale, divides the gradients by the scale, and skips the update if
+// 0 there. An optimizer minimizes its loss times a scale, divides the gradients by the scale, and skips the update if
 // one of them is not finite. All of this is done by ops of the step on [1, 1] states of the plan: a recorded step is
 // never patched, and checkpoints hold the states.
 #pragma once
@@ -13,16 +13,16 @@ namespace tessera {
 
 class LossScale {
  public:
-  static constexpr double kFirst = 65536, kLeast = 1, kMost = 0x1p24;  // powers of two: scaling is exact
-  static constexpr double kRaisedAfter = 2000;                         // consecutive good steps, after which it doubles
+  static constexpr double kFirst = 65536, kMin = 1, kMax = 0x1p24;  // powers of two: scaling is exact
+  static constexpr double kRaisedAfter = 2000;                      // consecutive good steps, after which it doubles
 
-  // For the optimiser whose first set has that name. States: "<name>.scale", "<name>.good", "<name>.skipped".
+  // For the optimizer whose first set has that name. States: "<name>.scale", "<name>.good", "<name>.skipped".
   LossScale(Recorder& r, const std::string& name);
   Var scaled(Var loss) const;
   Var value() const { return scale_; }  // which the update divides its gradients by
   // The gate of the update, combined with `other` (if it has a value); halves or raises the scale for the next update.
-  // At the least scale the update is always made: a value that is not finite then is not caused by the range, and the
-  // next loss shows it. `gradients`: all of them, scaled.
+  // At the minimum scale the update is always made: a non-finite value is then not caused by the range of fp16, and the
+  // next loss reveals it. `gradients`: all of them, scaled.
   Gate judge(const std::vector<Var>& gradients, const Gate& other) const;
 
  private:
@@ -30,9 +30,9 @@ class LossScale {
   Var held_, good_, skipped_, scale_;  // held_: scale / kFirst − 1, since states begin with 0
 };
 
-// The state of an optimiser's scale after training.
+// The state of an optimizer's scale after training.
 struct ScaleReport {
-  std::string optimiser;
+  std::string optimizer;
   double scale;
   int64_t skipped;  // updates
 };

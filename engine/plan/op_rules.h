@@ -1,5 +1,5 @@
 // What the engine knows about each op: the shape of its results, its derivative as ops of the same set, its cost, its
-// traits. There is one specialisation of Rule for each op, in engine/ops/; schedulers and placement read the traits
+// traits. There is one specialization of Rule for each op, in engine/ops/; schedulers and placement read the traits
 // instead of listing ops.
 #pragma once
 #include <optional>

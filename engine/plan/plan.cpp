@@ -12,7 +12,7 @@ Spans::Spans(const std::vector<Item>& items) {
   table_ = {};
   for (const Item& item : items) {
     if (item.start != table_.width || item.width < 1)
-      throw Error(ErrorCode::internal, "spans: each begins where the one before ends, and is a column wide at least");
+      throw Error(ErrorCode::internal, "spans must be adjacent and at least one column wide");
     items_.push_back({item.start, item.width, item.softmax ? 1 : 0, item.cond_start,
                       item.softmax ? table_.softmaxes : table_.tanhs});
     (item.softmax ? table_.softmaxes : table_.tanhs) += 1;
@@ -89,20 +89,20 @@ void schedule(Plan& plan) {
   };
   // The elements of a state version that a value refers to: itself, or through views the leaf (or in-place output)
   // below.
-  struct Shown {
+  struct StateRange {
     Id version;
     int64_t begin, end;
   };
-  std::vector<Shown> shows;
+  std::vector<StateRange> ranges;
   for (size_t v = 0; v < plan.values.size(); ++v)
-    shows.push_back({static_cast<Id>(v), 0, plan.shape(static_cast<Id>(v)).count()});
-  std::map<Id, std::vector<std::pair<int, Shown>>> readers;
+    ranges.push_back({static_cast<Id>(v), 0, plan.shape(static_cast<Id>(v)).count()});
+  std::map<Id, std::vector<std::pair<int, StateRange>>> readers;
   for (int i = 0; i < n; ++i) {
     const Node& node = plan.nodes[static_cast<size_t>(i)];
     if (!is_view(node.op)) continue;
-    const Shown from = shows[static_cast<size_t>(node.in[0])];
+    const StateRange from = ranges[static_cast<size_t>(node.in[0])];
     const Shape whole = plan.shape(node.in[0]);
-    Shown& part = shows[static_cast<size_t>(node.out[0])];
+    StateRange& part = ranges[static_cast<size_t>(node.out[0])];
     part = from;
     if (from.end - from.begin != whole.count()) continue;  // columns of several rows: taken for all of them
     const Move move = move_of(node.op);
@@ -116,7 +116,7 @@ void schedule(Plan& plan) {
     for (const Id v : plan.nodes[static_cast<size_t>(i)].in) {
       if (v == kNone) continue;
       if (plan[v].node >= 0) edge(plan[v].node, i);
-      const Shown& what = shows[static_cast<size_t>(v)];
+      const StateRange& what = ranges[static_cast<size_t>(v)];
       readers[what.version].emplace_back(i, what);
     }
   for (int i = 0; i < n; ++i)
@@ -125,7 +125,7 @@ void schedule(Plan& plan) {
   for (int i = 0; i < n; ++i) {
     const Node& node = plan.nodes[static_cast<size_t>(i)];
     for (int k = 0; k < in_place(node.op); ++k) {
-      const Shown& changed = shows[static_cast<size_t>(node.in[static_cast<size_t>(k)])];
+      const StateRange& changed = ranges[static_cast<size_t>(node.in[static_cast<size_t>(k)])];
       for (const auto& [reader, read] : readers[changed.version])
         if (read.begin < changed.end && changed.begin < read.end) edge(reader, i);
     }
@@ -143,8 +143,7 @@ void schedule(Plan& plan) {
     for (const int j : after[static_cast<size_t>(i)])
       if (--waits[static_cast<size_t>(j)] == 0) ready.push(j);
   }
-  if (static_cast<int>(order.size()) != n)
-    throw Error(ErrorCode::internal, "a plan has no order: an op needs what is made after it");
+  if (static_cast<int>(order.size()) != n) throw Error(ErrorCode::internal, "cycle in the plan");
   plan.nodes = std::move(order);
   for (Value& v : plan.values)
     if (v.node >= 0) v.node = place[static_cast<size_t>(v.node)];

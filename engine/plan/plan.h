@@ -82,9 +82,9 @@ class Spans {
 // Where and how the processor runs ops in chains on blocks of rows (engine/schedule/cpu_row_fusion.h). It changes the
 // schedule only: no bit depends on it.
 struct RowCut {
-  int64_t fewest_rows = 256;  // of a batch
-  int64_t gain = 3;           // chains are used only if they reduce the phases at least by this factor
-  int64_t block_rows = 0;     // 0: chosen by the size of the team
+  int64_t min_rows = 256;  // of a batch
+  int64_t gain = 3;        // chains are used only if they reduce the phases at least by this factor
+  int64_t block_rows = 0;  // 0: chosen by the size of the team
 };
 
 class Plan {

@@ -19,7 +19,7 @@ Weight ParameterSet::add(const std::string& parameter, Shape shape, const std::v
 const Parameter& ParameterSet::find(const std::string& parameter) const {
   for (const Parameter& p : parameters)
     if (p.name == parameter) return p;
-  throw Error(ErrorCode::internal, "the parameters of " + name + " hold no " + parameter);
+  throw Error(ErrorCode::internal, "parameter set " + name + " has no " + parameter);
 }
 
 std::vector<Var> Recorder::emit(const Op& op, const std::vector<Var>& in) {
@@ -54,8 +54,8 @@ void Recorder::output(Var v, const std::string& n) {
 int Recorder::next_purpose() {
   if (purpose_ >= end_purpose_)
     throw Error(ErrorCode::usage,
-                "A step of this model draws more random tensors than its random numbers last for. Ask for fewer "
-                "layers, or for fewer steps of the discriminator.");
+                "A step of this model draws more random tensors than its range of random numbers allows. Use fewer "
+                "layers, or fewer steps of the discriminator.");
   return purpose_++;
 }
 
@@ -93,7 +93,7 @@ std::vector<Var> Recorder::gradients(Var loss, const std::vector<const Parameter
   return grads;
 }
 
-void Recorder::minimise(Var loss, const std::vector<const ParameterSet*>& sets, const AdamOptions& o,
+void Recorder::minimize(Var loss, const std::vector<const ParameterSet*>& sets, const AdamOptions& o,
                         const Gate& asked) {
   std::optional<LossScale> scale;
   if (plan.precision == Precision::fp16) scale.emplace(*this, sets[0]->name);
@@ -208,11 +208,11 @@ Var concat_rows(const std::vector<Var>& x) { return x.size() == 1 ? x[0] : x[0].
 namespace {
 
 // The value that x is a slice of, and the first column; reshapes of a row and back are skipped.
-struct Shown {
+struct ColumnSlice {
   Var of;
   int64_t start;
 };
-Shown shown(Var x) {
+ColumnSlice slice_of(Var x) {
   const Plan& plan = x.r->plan;
   const Shape s = x.shape();
   if (s.rows == 1)
@@ -229,11 +229,11 @@ Shown shown(Var x) {
 Var concat_cols(const std::vector<Var>& x) {
   std::vector<Var> parts;
   for (size_t i = 0; i < x.size();) {
-    const Shown first = shown(x[i]);
+    const ColumnSlice first = slice_of(x[i]);
     int64_t width = x[i].cols();
     size_t next = i + 1;
     for (; next < x.size() && first.of; ++next) {
-      const Shown more = shown(x[next]);
+      const ColumnSlice more = slice_of(x[next]);
       if (!more.of || more.of.id != first.of.id || more.start != first.start + width) break;
       width += x[next].cols();
     }
@@ -250,7 +250,7 @@ Var sum_to(Var x, Shape shape) {
 Var sparse_dense(Var index, Var value, int64_t width, int64_t per) {
   return index.r->emit1(SparseDense{width, per}, {index, value});
 }
-Normalised batch_norm(Var x, Var gamma, Var beta, double eps) {
+Normalized batch_norm(Var x, Var gamma, Var beta, double eps) {
   const auto out = x.r->emit(BatchNorm{eps, 1, false}, {x, gamma, beta});
   return {out[0], out[1], out[2]};
 }

@@ -21,9 +21,9 @@ struct Var {
   int64_t cols() const { return shape().cols; }
 };
 
-// Initial values of a weight's elements: a uniform draw from centre ± spread.
+// Initial values of a weight's elements: a uniform draw from center ± spread.
 struct Start {
-  double centre = 0, spread = 0;
+  double center = 0, spread = 0;
   int64_t columns = 0;  // of the weight, from the left; for its last Start: the remaining ones
 };
 
@@ -41,7 +41,7 @@ struct Weight {
   Parameter parameter;
 };
 
-// The weights one optimiser owns, in one flat state [1, size].
+// The weights one optimizer owns, in one flat state [1, size].
 struct ParameterSet {
   std::string name;
   std::vector<Parameter> parameters;
@@ -90,7 +90,7 @@ class Recorder {
   }
   Var rows;  // identities [n, 3] of the rows, if not (index in the batch, step)
 
-  // Weights: the current version of a set's parameters; minimise() makes a new version.
+  // Weights: the current version of a set's parameters; minimize() makes a new version.
   void own(const ParameterSet& set);
   Var operator()(const Weight& weight);
   Var operator()(const ParameterSet& set, const std::string& parameter) {
@@ -100,8 +100,8 @@ class Recorder {
   // Gradients of `loss` [1, 1] for every parameter of the sets, then Adam on each, as part of the plan. States of a
   // set: "<set>", "<set>.m", "<set>.v".
   // With a gate, the state "<first set>.done" counts the updates that were made.
-  void minimise(Var loss, const std::vector<const ParameterSet*>& sets, const AdamOptions& adam, const Gate& gate = {});
-  void minimise(Var loss, const ParameterSet& set, const AdamOptions& adam) { minimise(loss, std::vector{&set}, adam); }
+  void minimize(Var loss, const std::vector<const ParameterSet*>& sets, const AdamOptions& adam, const Gate& gate = {});
+  void minimize(Var loss, const ParameterSet& set, const AdamOptions& adam) { minimize(loss, std::vector{&set}, adam); }
   // in the order of sets and their parameters
   std::vector<Var> gradients(Var loss, const std::vector<const ParameterSet*>& sets);
   std::vector<Var> gradients(Var loss, const ParameterSet& set) { return gradients(loss, std::vector{&set}); }
@@ -164,9 +164,9 @@ Var concat_cols(const std::vector<Var>& x);
 Var sum_to(Var x, Shape shape);  // the transpose of broadcasting
 Var sparse_dense(Var index, Var value, int64_t width, int64_t per);
 
-struct Normalised {
+struct Normalized {
   Var y, mean, var;
 };
-Normalised batch_norm(Var x, Var gamma, Var beta, double eps);
+Normalized batch_norm(Var x, Var gamma, Var beta, double eps);
 
 }  // namespace tessera

@@ -93,7 +93,7 @@ struct Traits {
   Zero zero{};
   OperandSet gathers{};     // inputs read only at indices given by other inputs: at most as many as it outputs
   bool batch = false;       // its rows are those of a batch, the unit that fused launches cut
-  bool normalises = false;  // reduces columns before it computes them: its inputs are best computed column by column
+  bool normalizes = false;  // reduces columns before it computes them: its inputs are best computed column by column
   // inputs whose rows it adds up: results for parts of their rows are summands of the whole result, and the other
   // inputs belong to one of the parts
   OperandSet sums{};

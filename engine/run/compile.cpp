@@ -8,25 +8,25 @@ namespace tessera {
 
 namespace {
 
-Plan optimised(const Target& target, Purpose purpose, const std::function<void(Recorder&)>& record) {
+Plan optimized(const Target& target, Purpose purpose, const std::function<void(Recorder&)>& record) {
   Plan plan;
   plan.precision = choose_precision(target.precision, target.device).precision;
   Recorder r(plan);
   r.start_purposes(purpose);
   record(r);
-  optimise(plan, target.passes_off);
+  optimize(plan, target.passes_off);
   return plan;
 }
 
 }  // namespace
 
 std::unique_ptr<Program> compile(const Target& target, Purpose purpose, const std::function<void(Recorder&)>& record) {
-  return std::make_unique<Program>(optimised(target, purpose, record), target.device, target.team, target.seed,
+  return std::make_unique<Program>(optimized(target, purpose, record), target.device, target.team, target.seed,
                                    wanted(target.passes_off, "liveness"));
 }
 
 int64_t bytes_of_program(const Target& target, Purpose purpose, const std::function<void(Recorder&)>& record) {
-  return footprint(optimised(target, purpose, record), target.device, target.team.size(),
+  return footprint(optimized(target, purpose, record), target.device, target.team.size(),
                    wanted(target.passes_off, "liveness"))
       .total();
 }

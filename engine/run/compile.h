@@ -1,4 +1,4 @@
-// Compiles a recording into a program in one call: record, optimise, place.
+// Compiles a recording into a program in one call: record, optimize, place.
 #pragma once
 #include <cstdint>
 #include <functional>

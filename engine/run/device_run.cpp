@@ -67,7 +67,7 @@ void DeviceRun::place_table(std::map<const Table*, Table>& placed, const Table*&
   table = &at->second;
 }
 
-const Op& DeviceRun::localise(const Op& op) {
+const Op& DeviceRun::localize(const Op& op) {
   ops_.push_back(op);
   std::visit(
       [&](auto& o) {

@@ -41,7 +41,7 @@ class DeviceRun {
   // The device's copy of a bound leaf, made from the host's.
   const void* bind(int leaf, const void* from, int64_t bytes);
   // An op for calls on the device: the tables that it points to are in device memory. Lives as long as this.
-  const Op& localise(const Op& op);
+  const Op& localize(const Op& op);
 
   // `count_steps`: the calls of a step advance the state themselves.
   void prepare(std::vector<DeviceCall> calls, int64_t scratch_bytes, bool count_steps);

@@ -25,10 +25,10 @@ class Shapes {
       : plan_(plan), table_(table), layout_(layout) {}
 
   int64_t scratch() {
-    int64_t most = 0;
+    int64_t largest = 0;
     for (size_t n = 0; n < plan_.nodes.size(); ++n)
-      if (layout_.placement.runs[n]) most = std::max(most, scratch_of(plan_.nodes[n]));
-    return most;
+      if (layout_.placement.runs[n]) largest = std::max(largest, scratch_of(plan_.nodes[n]));
+    return largest;
   }
 
  private:
@@ -111,7 +111,7 @@ int64_t call_bytes(const Plan& plan, const Layout& layout) {
 }
 
 int64_t chain_bytes(const Plan& plan, const Layout& layout, int threads) {
-  int64_t most = 0;
+  int64_t largest = 0;
   for (const RowChain& c : layout.chains.chains) {
     size_t views = 0;
     for (const int n : c.nodes) {
@@ -119,9 +119,9 @@ int64_t chain_bytes(const Plan& plan, const Layout& layout, int threads) {
       if (layout.placement.runs[static_cast<size_t>(n)]) views = std::max(views, x.in.size() + x.out.size());
     }
     const int64_t block = c.tiles ? 1 : block_rows(plan, c.rows, threads);
-    most = std::max(most, block * c.row_bytes + whole_lines(static_cast<int64_t>(views * sizeof(View))));
+    largest = std::max(largest, block * c.row_bytes + whole_lines(static_cast<int64_t>(views * sizeof(View))));
   }
-  return most;
+  return largest;
 }
 
 Footprint footprint(const Plan& plan, const Device& device, int threads, bool reuse) {

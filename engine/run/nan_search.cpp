@@ -63,7 +63,7 @@ void Program::repeat_bad_step(F&& stops) {
 
 std::string Program::diagnose() {
   if (step_->bad < 0 || !kept_) return "";
-  if (!chains_.phases.empty()) return diagnose_apart();
+  if (!chains_.phases.empty()) return diagnose_unfused();
   std::string found;
   repeat_bad_step([&](const Phase& phase) { return !(found = first_bad(phase)).empty(); });
   return found;
@@ -97,17 +97,17 @@ int64_t Program::bad_exchange() {
 
 // Values private to a block cannot be inspected, so the steps are repeated in a program of single ops, which gives the
 // same bits.
-std::string Program::diagnose_apart() {
+std::string Program::diagnose_unfused() {
   Plan plan = plan_;
   plan.fuse = false;
-  Program apart(std::move(plan), table_, team_, step_->seed, false);
+  Program unfused(std::move(plan), table_, team_, step_->seed, false);
   for (size_t i = 0; i < plan_.leaves.size(); ++i)
-    if (source_[i] != nullptr) apart.bind(plan_.leaves[i].name, source_[i]);
-  std::memcpy(apart.state_.data(), snapshot_.data(), snapshot_.size());
-  *apart.step_ = snapshot_step_;
-  apart.snapshot();
-  apart.step_->bad = step_->bad;
-  return apart.diagnose();
+    if (source_[i] != nullptr) unfused.bind(plan_.leaves[i].name, source_[i]);
+  std::memcpy(unfused.state_.data(), snapshot_.data(), snapshot_.size());
+  *unfused.step_ = snapshot_step_;
+  unfused.snapshot();
+  unfused.step_->bad = step_->bad;
+  return unfused.diagnose();
 }
 
 }  // namespace tessera

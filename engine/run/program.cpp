@@ -168,7 +168,7 @@ Program::Ready Program::ready(int n, int64_t& scratch) {
             static_cast<int>(node.out.size()),
             nullptr,
             device_ ? device_->step() : step_.get()};
-  const Op& op = device_ ? device_->localise(node.op) : node.op;
+  const Op& op = device_ ? device_->localize(node.op) : node.op;
   r.kernel = kernel_of(table_, op);
   std::visit([&](const auto& o) { r.call.op = &o; }, op);
   r.tiles = r.kernel.tiles(r.call);

@@ -155,7 +155,7 @@ class Program {
   Chain chain_of(const std::vector<int>& nodes, const RowChain& cut, int64_t& scratch);
   void run_block(const Chain& chain, int64_t block, char* scratch) const;
   void run_tile(const Chain& chain, int64_t tile, char* scratch) const;
-  std::string diagnose_apart();
+  std::string diagnose_unfused();
   const void* watched_data(size_t i, size_t item) const;
   std::vector<View> watched_views() const;
   void copy_out(Id value, void* to, size_t item) const;

@@ -18,10 +18,10 @@ namespace tessera {
 namespace {
 
 constexpr double kSeconds = 0.05;  // of each of the two measurements
-constexpr int kFewestCalls = 3;
+constexpr int kMinCalls = 3;
 constexpr int kChains = 12;                 // independent sums: enough to hide the latency of a multiply-add
 constexpr int64_t kMultiplyAdds = 1 << 14;  // of each chain, between two reads of the clock
-constexpr int64_t kLeastCopy = 1 << 14, kMostCopy = int64_t{1} << 26;
+constexpr int64_t kMinCopy = 1 << 14, kMaxCopy = int64_t{1} << 26;
 
 template <int W>
 struct Lanes {
@@ -73,7 +73,7 @@ double best_rate(Team& team, double amount, const std::function<void(int)>& work
   team.run([&](int thread) {
     const auto start = Clock::now();
     double best = HUGE_VAL;
-    for (int call = 0; call < kFewestCalls || since(start) < kSeconds; ++call) {
+    for (int call = 0; call < kMinCalls || since(start) < kSeconds; ++call) {
       const auto begun = Clock::now();
       work(thread);
       best = std::min(best, since(begun));
@@ -94,7 +94,7 @@ Ceilings measure_ceilings(Team& team, int64_t working_set_bytes) {
   });
 
   // Half of each thread's share is read, the other half written.
-  const auto bytes = static_cast<size_t>(std::clamp(working_set_bytes / (2 * team.size()), kLeastCopy, kMostCopy));
+  const auto bytes = static_cast<size_t>(std::clamp(working_set_bytes / (2 * team.size()), kMinCopy, kMaxCopy));
   std::vector<std::vector<char>> from(static_cast<size_t>(team.size())), to(from);
   team.run([&](int thread) {
     from[static_cast<size_t>(thread)].assign(bytes, 1);

@@ -117,7 +117,7 @@ void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& c) {
         lives.push_back(life);
       }
     }
-    chain.row_bytes = settle(lives);
+    chain.row_bytes = assign_offsets(lives);
     for (const Life& l : lives)
       c.local[static_cast<size_t>(l.value)] = {l.offset, plan.shape(l.value).cols * item(l.value)};
   }

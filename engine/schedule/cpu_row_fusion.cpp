@@ -11,7 +11,7 @@ namespace tessera {
 namespace {
 
 constexpr int kNever = 1 << 30;  // a level
-constexpr int64_t kMostRows = 10 * kRegisterRows, kFewestBlockRows = 2 * kRegisterRows;
+constexpr int64_t kMaxBlockRows = 10 * kRegisterRows, kMinBlockRows = 2 * kRegisterRows;
 
 int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -37,7 +37,7 @@ class Chainer {
     }
     sink();
     collect();
-    for (size_t i = 0; i < c_.chains.size(); ++i) settle(static_cast<int>(i));
+    for (size_t i = 0; i < c_.chains.size(); ++i) place_locals(static_cast<int>(i));
     add_tile_chains(plan_, scalar_, c_);
     return std::move(c_);
   }
@@ -53,7 +53,7 @@ class Chainer {
 
   bool can_chain(const Node& x) const {
     const int64_t rows = shape(x.out[0]).rows;
-    if (rows < plan_.row_cut.fewest_rows || !row_local(x)) return false;
+    if (rows < plan_.row_cut.min_rows || !row_local(x)) return false;
     for (const Id v : x.out)
       if (shape(v).rows != rows) return false;
     for (size_t i = 0; i < x.in.size(); ++i)
@@ -184,7 +184,7 @@ class Chainer {
   int64_t item(Id v) const { return item_bytes(plan_[v].dtype, scalar_); }
 
   // Values private to the chain share a block's own memory according to their lifetimes.
-  void settle(int chain) {
+  void place_locals(int chain) {
     std::vector<Life> lives;
     RowChain& c = c_.chains[static_cast<size_t>(chain)];
     std::map<int, size_t> at;
@@ -197,7 +197,7 @@ class Chainer {
         lives.push_back({v, div_up(shape(v).cols * item(v), kCacheLine) * kCacheLine, 0, i, last_reader(v, at, i)});
       }
     }
-    c.row_bytes = tessera::settle(lives);
+    c.row_bytes = assign_offsets(lives);
     for (const Life& l : lives) put_local(l.value, {l.offset, l.bytes});
   }
 
@@ -220,14 +220,14 @@ bool along_rows(const Node& x, size_t i) { return traits(x).rows.input(i); }
 
 int64_t block_rows(const Plan& plan, int64_t rows, int threads) {
   if (plan.row_cut.block_rows > 0) return plan.row_cut.block_rows;
-  const int64_t rounds = std::max<int64_t>(1, div_up(rows, kMostRows * threads));
+  const int64_t rounds = std::max<int64_t>(1, div_up(rows, kMaxBlockRows * threads));
   const int64_t each = div_up(div_up(rows, rounds * threads), kRegisterRows) * kRegisterRows;
-  return std::clamp(each, kFewestBlockRows, kMostRows);
+  return std::clamp(each, kMinBlockRows, kMaxBlockRows);
 }
 
-int64_t settle(std::vector<Life>& lives) {
+int64_t assign_offsets(std::vector<Life>& lives) {
   std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
-  int64_t most = 0;
+  int64_t total = 0;
   for (size_t i = 0; i < lives.size(); ++i) {
     std::vector<std::pair<int64_t, int64_t>> taken;
     for (size_t j = 0; j < i; ++j)
@@ -238,9 +238,9 @@ int64_t settle(std::vector<Life>& lives) {
       if (low - lives[i].offset >= lives[i].bytes) break;
       lives[i].offset = std::max(lives[i].offset, high);
     }
-    most = std::max(most, lives[i].offset + lives[i].bytes);
+    total = std::max(total, lives[i].offset + lives[i].bytes);
   }
-  return most;
+  return total;
 }
 
 RowChains row_chains(const Plan& plan, int scalar_bytes, int64_t largest_weight) {

@@ -47,7 +47,7 @@ struct Life {
   size_t first, last;
 };
 // Assigns offsets to values by their lifetimes; returns the total bytes.
-int64_t settle(std::vector<Life>& lives);
+int64_t assign_offsets(std::vector<Life>& lives);
 
 // Ops whose row i reads row i of the inputs `along_rows`, and the other inputs whole.
 bool row_local(const Node& x);

@@ -29,11 +29,11 @@ struct RowLayout {
 };
 
 // none: of a leaf, or computed in a way no chain can continue · tile: a large product, computed tile by tile
-enum class Cut { none, rows, cols, flat, tile };
+enum class Partition { none, rows, cols, flat, tile };
 
 // Where a value is computed.
 struct Made {
-  Cut cut = Cut::none;
+  Partition cut = Partition::none;
   int64_t width = 0;  // cols: columns; flat: elements
   RowLayout rows;
   int node = -1;  // the node to chain to; views inherit that of their source
@@ -41,8 +41,8 @@ struct Made {
 
 // Changes that fuse() tries, and keeps if they add no launch.
 struct Tried {
-  std::set<int> cut;    // gradients of weights whose slices run in the launch before their sum
-  std::set<int> apart;  // ops that would join chains of columns, moved to the next launch instead
+  std::set<int> sliced;     // gradients of weights whose slices run in the launch before their sum
+  std::set<int> postponed;  // ops that would join chains of columns, moved to the next launch instead
 };
 
 class Fuser {
@@ -70,10 +70,10 @@ class Fuser {
  private:
   struct Placed {
     enum How { nothing, chained, tile, alone } how = nothing;
-    Cut cut = Cut::none;
+    Partition cut = Partition::none;
     int64_t width = 0;
     RowLayout rows;
-    bool sliced = false;  // of rows, or, with Cut::tile, of a weight's gradient
+    bool sliced = false;  // of rows, or, with Partition::tile, of a weight's gradient
     int slices_at = 0;
   };
   const Node& node(int n) const { return plan_.nodes[static_cast<size_t>(n)]; }
@@ -143,34 +143,34 @@ class Fuser {
   void place(int n) {
     const Node& x = node(n);
     if (is_view(x.op) && (!levels_.copies(x) || follows(x))) return view(n);
-    const int least = levels_.after_others(x);
-    Choice best = chained(x, least);
-    if (best.level > std::max(least, highest(x) + 1)) return place_apart(n, least);
-    if (best.placed.cut == Cut::cols && best.with.size() > 1 && chains_of_batches(best.with) > 1) {
+    const int min_level = levels_.after_others(x);
+    Choice best = chained(x, min_level);
+    if (best.level > std::max(min_level, highest(x) + 1)) return place_unchained(n, min_level);
+    if (best.placed.cut == Partition::cols && best.with.size() > 1 && chains_of_batches(best.with) > 1) {
       joining_.push_back(n);
-      if (tried_.apart.contains(n)) ++best.level, best.with.clear();
+      if (tried_.postponed.contains(n)) ++best.level, best.with.clear();
     }
     for (const int other : best.with) join(n, other);
     finish(n, best.level, best.placed);
     set_made(n, best.placed.cut, best.placed.width, best.placed.rows);
   }
 
-  // The lowest level on which a chain can compute x. Ties go to the partition tried first: products that are normalised
+  // The lowest level on which a chain can compute x. Ties go to the partition tried first: products that are normalized
   // and single rows by columns, updates by elements, everything else by rows.
-  Choice chained(const Node& x, int least) {
+  Choice chained(const Node& x, int min_level) {
     Choice best;
     auto offer = [&](int level, const Placed& p, std::vector<int> with) {
       if (level < best.level) best = {level, p, std::move(with)};
     };
-    const bool cols_first = shape(x.out[0]).rows == 1 || normalised(x);
-    if (sums_shares(x)) try_flat(x, least, offer);
+    const bool cols_first = shape(x.out[0]).rows == 1 || normalized(x);
+    if (sums_shares(x)) try_flat(x, min_level, offer);
     if (can_elements(x)) {
-      if (updates(x)) try_flat(x, least, offer);
-      try_tile(x, least, offer);
+      if (updates(x)) try_flat(x, min_level, offer);
+      try_tile(x, min_level, offer);
     }
-    if (cols_first) try_cols(x, least, offer);
-    if (can_rows(x)) try_rows(x, least, offer);
-    if (!cols_first) try_cols(x, least, offer);
+    if (cols_first) try_cols(x, min_level, offer);
+    if (can_rows(x)) try_rows(x, min_level, offer);
+    if (!cols_first) try_cols(x, min_level, offer);
     return best;
   }
 
@@ -182,7 +182,7 @@ class Fuser {
         chain.push_back(static_cast<int>(i));
     return chain;
   }
-  static bool reads_a_batch(const Node& x) { return made_by_tiles(x) || traits(x).normalises; }
+  static bool reads_a_batch(const Node& x) { return made_by_tiles(x) || traits(x).normalizes; }
   // How many chains with such an op these nodes belong to.
   size_t chains_of_batches(const std::vector<int>& with) {
     std::set<int> roots;
@@ -193,56 +193,58 @@ class Fuser {
   }
 
   // An op outside the ordinary chains: by tiles, by slices, or by its own launch.
-  void place_apart(int n, int least) {
+  void place_unchained(int n, int min_level) {
     const Node& x = node(n);
     if (move_of(x.op).join())  // an input that placement does not compute in place is moved right after its source
-      return finish(n, std::max(highest(x), 0), {Placed::alone, Cut::none, 0, {}, false});
-    if (tried_.cut.contains(n)) return place_gradient_slices(n, least);
-    if (sliced(x) && layout_of_output(x).known()) return place_slices(n, least);
+      return finish(n, std::max(highest(x), 0), {Placed::alone, Partition::none, 0, {}, false});
+    if (tried_.sliced.contains(n)) return place_gradient_slices(n, min_level);
+    if (sliced(x) && layout_of_output(x).known()) return place_slices(n, min_level);
     const bool tile = made_by_tiles(x);
-    finish(n, std::max(least, highest(x) + 1), {tile ? Placed::tile : Placed::alone, Cut::none, 0, {}, false});
+    finish(n, std::max(min_level, highest(x) + 1),
+           {tile ? Placed::tile : Placed::alone, Partition::none, 0, {}, false});
     // the blocks of a recurrent layer's weights are not rectangles of the value
-    set_made(n, tile && !traits(x).tiles.shares ? Cut::tile : Cut::none, 0, {});
+    set_made(n, tile && !traits(x).tiles.shares ? Partition::tile : Partition::none, 0, {});
   }
 
   // A deep product of rows: the slices in this launch; their sum, with the addend, in a chain of a later launch.
-  void place_slices(int n, int least) {
+  void place_slices(int n, int min_level) {
     const Node& x = node(n);
     const DenseProduct m = traits(x).product;
-    Placed p{Placed::tile, Cut::none, 0, layout_of_output(x), true};
-    int level = least;
+    Placed p{Placed::tile, Partition::none, 0, layout_of_output(x), true};
+    int level = min_level;
     for (size_t i = 0; i < static_cast<size_t>(2 * m.pairs); ++i) level = std::max(level, levels_.of(x.in[i]) + 1);
     p.slices_at = level++;
     if (m.addend) {
       const Id addend = x.in.back();
       const Made& more = made(addend);
-      const bool alike = more.cut == Cut::rows && more.rows == p.rows && shape(addend).rows == shape(x.out[0]).rows;
+      const bool alike =
+          more.cut == Partition::rows && more.rows == p.rows && shape(addend).rows == shape(x.out[0]).rows;
       level = std::max(level, levels_.of(addend) + (alike ? 0 : 1));
       if (alike && levels_.of(addend) == level) join(n, more.node);
     }
     finish(n, level, p);
-    set_made(n, Cut::rows, 0, p.rows);
+    set_made(n, Partition::rows, 0, p.rows);
   }
 
   // A deep gradient of a weight: the slices in this launch; their sum, with its addend and the update, in the next.
-  void place_gradient_slices(int n, int least) {
+  void place_gradient_slices(int n, int min_level) {
     const Node& x = node(n);
     const DenseProduct m = traits(x).product;
-    Placed p{Placed::tile, Cut::tile, 0, {}, true};
-    p.slices_at = least;
+    Placed p{Placed::tile, Partition::tile, 0, {}, true};
+    p.slices_at = min_level;
     for (size_t i = 0; i < static_cast<size_t>(2 * m.pairs); ++i)
       p.slices_at = std::max(p.slices_at, levels_.of(x.in[i]) + 1);
     finish(n, std::max(p.slices_at, m.addend ? levels_.of(x.in.back()) : 0) + 1, p);
-    set_made(n, Cut::tile, 0, {});
+    set_made(n, Partition::tile, 0, {});
   }
 
   void finish(int n, int level, const Placed& p) {
     level_of_[static_cast<size_t>(n)] = level;
     placed_[static_cast<size_t>(n)] = p;
     levels_.put(node(n), level);
-    set_made(n, Cut::none, 0, {});
+    set_made(n, Partition::none, 0, {});
   }
-  void set_made(int n, Cut cut, int64_t width, RowLayout rows) {
+  void set_made(int n, Partition cut, int64_t width, RowLayout rows) {
     for (const Id v : node(n).out) made(v) = {cut, width, rows, n};
   }
   int highest(const Node& x) const {
@@ -254,24 +256,25 @@ class Fuser {
 
   // Levels for a partition where fits(i, made) tells whether input i has the same one.
   template <class Fits, class Offer>
-  void try_cut(const Node& x, int least, const Placed& p, Fits&& fits, Offer&& offer) {
-    int level = levels_.lowest(x, least, [&](size_t i) { return fits(i, made(x.in[i])); });
+  void try_cut(const Node& x, int min_level, const Placed& p, Fits&& fits, Offer&& offer) {
+    int level = levels_.lowest(x, min_level, [&](size_t i) { return fits(i, made(x.in[i])); });
     std::vector<int> with;
     for (const Id v : x.in)
       if (v != kNone && levels_.of(v) == level && made(v).node >= 0) with.push_back(made(v).node);
     if (!joinable(p, with)) ++level, with.clear();
-    if (p.cut != Cut::tile || !with.empty()) offer(level, p, with);  // tiles begin with ops computed by tiles
+    if (p.cut != Partition::tile || !with.empty()) offer(level, p, with);  // tiles begin with ops computed by tiles
   }
 
   // Whether an op with this placement can join these chains: a block has the tiles of one product.
   bool joinable(const Placed& p, const std::vector<int>& with) {
-    return p.cut != Cut::tile || std::all_of(with.begin(), with.end(), [&](int n) { return root(n) == root(with[0]); });
+    return p.cut != Partition::tile ||
+           std::all_of(with.begin(), with.end(), [&](int n) { return root(n) == root(with[0]); });
   }
 
-  bool normalised(const Node& x) const {
+  bool normalized(const Node& x) const {
     if (!made_by_tiles(x)) return false;
     for (const Node& n : plan_.nodes)
-      if (traits(n).normalises && std::find(n.in.begin(), n.in.end(), x.out[0]) != n.in.end()) return true;
+      if (traits(n).normalizes && std::find(n.in.begin(), n.in.end(), x.out[0]) != n.in.end()) return true;
     return false;
   }
 
@@ -299,55 +302,56 @@ class Fuser {
   }
 
   template <class Offer>
-  void try_rows(const Node& x, int least, Offer&& offer) {
+  void try_rows(const Node& x, int min_level, Offer&& offer) {
     const RowLayout rows = layout_of_output(x);
     if (!rows.known()) return;
     const int64_t out_rows = rows_of(x);
     try_cut(
-        x, least, {Placed::chained, Cut::rows, 0, rows, false},
+        x, min_level, {Placed::chained, Partition::rows, 0, rows, false},
         [&](size_t i, const Made& m) {
-          if (m.cut != Cut::rows || !traits(x).rows.input(i)) return false;
+          if (m.cut != Partition::rows || !traits(x).rows.input(i)) return false;
           if (move_of(x.op).kind == Move::concat_rows) return m.rows.run == rows.run;
           return m.rows == rows && rows_of_input(x, i) == out_rows;
         },
         offer);
   }
   template <class Offer>
-  void try_cols(const Node& x, int least, Offer&& offer) {
+  void try_cols(const Node& x, int min_level, Offer&& offer) {
     if (!can_cols(x)) return;
     const int64_t width = traits(x).scalars ? 1 : shape(x.out[0]).cols;
     try_cut(
-        x, least, {Placed::chained, Cut::cols, width, {}, false},
+        x, min_level, {Placed::chained, Partition::cols, width, {}, false},
         [&](size_t i, const Made& m) {
-          return m.cut == Cut::cols && m.width == width && traits(x).cols.input(i) && shape(x.in[i]).cols == width;
+          return m.cut == Partition::cols && m.width == width && traits(x).cols.input(i) &&
+                 shape(x.in[i]).cols == width;
         },
         offer);
   }
   template <class Offer>
-  void try_flat(const Node& x, int least, Offer&& offer) {
+  void try_flat(const Node& x, int min_level, Offer&& offer) {
     const int64_t width = shape(x.out[0]).count();
     try_cut(
-        x, least, {Placed::chained, Cut::flat, width, {}, false},
+        x, min_level, {Placed::chained, Partition::flat, width, {}, false},
         [&](size_t i, const Made& m) {
-          return m.cut == Cut::flat && m.width == width && shape(x.in[i]).count() == width;
+          return m.cut == Partition::flat && m.width == width && shape(x.in[i]).count() == width;
         },
         offer);
   }
   // The update of a parameter continues in the tiles of its gradient, and a function of a product in the product's.
   template <class Offer>
-  void try_tile(const Node& x, int least, Offer&& offer) {
+  void try_tile(const Node& x, int min_level, Offer&& offer) {
     const Shape s = shape(x.out[0]);
-    if (std::none_of(x.in.begin(), x.in.end(), [&](Id v) { return made(v).cut == Cut::tile; })) return;
+    if (std::none_of(x.in.begin(), x.in.end(), [&](Id v) { return made(v).cut == Partition::tile; })) return;
     try_cut(
-        x, least, {Placed::chained, Cut::tile, 0, {}, false},
-        [&](size_t i, const Made& m) { return m.cut == Cut::tile && shape(x.in[i]) == s; }, offer);
+        x, min_level, {Placed::chained, Partition::tile, 0, {}, false},
+        [&](size_t i, const Made& m) { return m.cut == Partition::tile && shape(x.in[i]) == s; }, offer);
   }
 
   // How the rows of a reshaped value are arranged in units: unknown if a row would span two units.
   RowLayout reshaped(const Node& x) {
     const RowLayout from = made(x.in[0]).rows;
     const int64_t a = shape(x.in[0]).rows, b = shape(x.out[0]).rows;
-    if (made(x.in[0]).cut != Cut::rows || !from.known() || a != from.segments * from.run * unit_ ||
+    if (made(x.in[0]).cut != Partition::rows || !from.known() || a != from.segments * from.run * unit_ ||
         from.run * b % a != 0)
       return {};
     return {from.run * b / a, from.segments};
@@ -365,8 +369,8 @@ class Fuser {
     int level = was;
     const Shape a = shape(x.in[0]), b = shape(x.out[0]);
     Made to = from;
-    Placed p{Placed::alone, Cut::none, 0, {}, false};
-    if (from.cut == Cut::rows && from.rows.known()) {
+    Placed p{Placed::alone, Partition::none, 0, {}, false};
+    if (from.cut == Partition::rows && from.rows.known()) {
       RowLayout rows;
       if (move.kind == Move::reshape) rows = reshaped(x);
       if (move.kind == Move::slice_rows) {
@@ -375,12 +379,12 @@ class Fuser {
       }
       if (move.kind == Move::slice_cols) rows = from.rows;
       to.rows = rows;
-      if (!rows.known()) to.cut = Cut::none;
-      else p = {Placed::chained, Cut::rows, 0, rows, false};
-    } else if (from.cut == Cut::cols) {
-      if (!(move.kind == Move::slice_rows || a == b)) to.cut = Cut::none;
+      if (!rows.known()) to.cut = Partition::none;
+      else p = {Placed::chained, Partition::rows, 0, rows, false};
+    } else if (from.cut == Partition::cols) {
+      if (!(move.kind == Move::slice_rows || a == b)) to.cut = Partition::none;
     } else {
-      to.cut = Cut::none;
+      to.cut = Partition::none;
       if (was == kLeafLevel) to.rows = {};
       if (const Node* pieces = plan_.maker(x.in[0]);
           move.kind == Move::slice_cols && pieces != nullptr && levels_.updated_pieces(*pieces)) {
@@ -422,18 +426,18 @@ class Fuser {
       if (p.how == Placed::alone) all[static_cast<size_t>(level)].alone.push_back(n);
       if (p.sliced) {
         all[static_cast<size_t>(p.slices_at)].chains.push_back({FusedChain::tiles, 0, {{n, FusedStep::slices, 0, 0}}});
-        if (p.cut == Cut::tile) group(level, n, FusedChain::tiles, 0).nodes.push_back({n, FusedStep::sum, 1, 0});
+        if (p.cut == Partition::tile) group(level, n, FusedChain::tiles, 0).nodes.push_back({n, FusedStep::sum, 1, 0});
         else
           group(level, n, FusedChain::rows, unit_)
               .nodes.push_back({n, FusedStep::sum, p.rows.run, p.rows.segments > 1 ? unit_ * p.rows.run : 0});
       } else if (p.how == Placed::tile) {
         group(level, n, FusedChain::tiles, 0).nodes.push_back({n, FusedStep::all, 1, 0});
       } else if (p.how == Placed::chained) {
-        const FusedChain::Cut cut = p.cut == Cut::rows   ? FusedChain::rows
-                                    : p.cut == Cut::cols ? FusedChain::cols
-                                    : p.cut == Cut::tile ? FusedChain::tiles
-                                                         : FusedChain::flat;
-        group(level, n, cut, p.cut == Cut::rows ? unit_ : p.width)
+        const FusedChain::Cut cut = p.cut == Partition::rows   ? FusedChain::rows
+                                    : p.cut == Partition::cols ? FusedChain::cols
+                                    : p.cut == Partition::tile ? FusedChain::tiles
+                                                               : FusedChain::flat;
+        group(level, n, cut, p.cut == Partition::rows ? unit_ : p.width)
             .nodes.push_back({n, FusedStep::all, p.rows.run, p.rows.segments > 1 ? unit_ * p.rows.run : 0});
       }
     }
@@ -449,9 +453,9 @@ class Fuser {
     const auto works = [&](const FusedNode& n) { return !is_view(node(n.node).op) || levels_.copies(node(n.node)); };
     int64_t common = 0;
     for (const FusedNode& n : g.nodes)
-      if (works(n)) common = n.apart > 0 ? 1 : std::gcd(common, n.run);
+      if (works(n)) common = n.stride > 0 ? 1 : std::gcd(common, n.run);
     for (const FusedNode& n : g.nodes)
-      if (n.apart > 0) common = 1;
+      if (n.stride > 0) common = 1;
     if (common <= 1) return;
     g.units *= common;
     for (FusedNode& n : g.nodes) n.run = works(n) ? n.run / common : 1;
@@ -494,8 +498,8 @@ Fusion fuse(Plan& plan) {
     else choice.erase(n);
   };
   for (size_t n = 0; n < plan.nodes.size(); ++n)
-    if (deep_gradient(plan, plan.nodes[n])) attempt(tried.cut, static_cast<int>(n));
-  for (const int n : first.joining()) attempt(tried.apart, n);
+    if (deep_gradient(plan, plan.nodes[n])) attempt(tried.sliced, static_cast<int>(n));
+  for (const int n : first.joining()) attempt(tried.postponed, n);
   return best;
 }
 

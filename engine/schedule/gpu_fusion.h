@@ -12,7 +12,7 @@ namespace tessera {
 struct FusedNode {
   int node;
   FusedStep::Part part;
-  int64_t run, apart;  // rows: see FusedStep
+  int64_t run, stride;  // rows: see FusedStep
 };
 
 struct FusedGroup {

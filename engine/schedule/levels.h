@@ -27,11 +27,11 @@ class Levels {
   explicit Levels(const Plan& plan);
 
   int of(Id v) const { return of_value_[static_cast<size_t>(v)]; }  // kLeafLevel: available before the step
-  // The lowest level for x, `least` or above. goes_on(i): x may run right after the producer of its input i, on the
+  // The lowest level for x, at least `min_level`. goes_on(i): x may run right after the producer of its input i, on the
   // same level.
   template <class GoesOn>
-  int lowest(const Node& x, int least, GoesOn&& goes_on) const {
-    int level = std::max(least, 0);
+  int lowest(const Node& x, int min_level, GoesOn&& goes_on) const {
+    int level = std::max(min_level, 0);
     for (size_t i = 0; i < x.in.size(); ++i)
       if (x.in[i] != kNone && of(x.in[i]) != kLeafLevel) level = std::max(level, of(x.in[i]) + (goes_on(i) ? 0 : 1));
     return level;

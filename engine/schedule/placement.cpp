@@ -27,8 +27,8 @@ std::vector<std::vector<int>> phases_in_order(const Plan& plan,
       if (goes) joined = std::max(joined, levels.of(x.in[i]));
       return goes;
     };
-    const int least = levels.lowest(x, levels.after_others(x), on);
-    const int phase = joined == least ? least : std::max(least, static_cast<int>(phases.size()) - 1);
+    const int lowest = levels.lowest(x, levels.after_others(x), on);
+    const int phase = joined == lowest ? lowest : std::max(lowest, static_cast<int>(phases.size()) - 1);
     if (phase >= static_cast<int>(phases.size())) phases.resize(static_cast<size_t>(phase) + 1);
     phases[static_cast<size_t>(phase)].push_back(static_cast<int>(n));
     levels.put(x, phase);
@@ -338,9 +338,9 @@ Layout lay_out(const Plan& plan, int scalar_bytes, bool reuse) {
     if (phases.empty()) return placed(std::move(chains));
     RowChains turned = chains;
     turned.phases = std::move(phases);
-    Layout together = placed(std::move(chains)), apart = placed(std::move(turned));
-    // more barriers, and fewer tiles between them, for a little less memory are no gain
-    return 8 * apart.placement.activation_bytes > 7 * together.placement.activation_bytes ? together : apart;
+    Layout recorded = placed(std::move(chains)), reordered = placed(std::move(turned));
+    // a little less memory is not worth more barriers with fewer tiles between them
+    return 8 * reordered.placement.activation_bytes > 7 * recorded.placement.activation_bytes ? recorded : reordered;
   };
   Layout made = in_turn(std::move(rows));
   if (!sixteen_bits(plan.precision)) return made;

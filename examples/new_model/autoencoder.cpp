@@ -1,4 +1,4 @@
-// An autoencoder of rows: a model in one file. Encoder and decoder minimise −ln p(row | z); then the codes z of the
+// An autoencoder of rows: a model in one file. Encoder and decoder minimize −ln p(row | z); then the codes z of the
 // training rows get a Gaussian, and sampling decodes draws from it.
 #include "autoencoder.h"
 
@@ -88,7 +88,7 @@ class AutoencoderMethod : public RowMethod {
     const Var sigma = spans.tanhs > 0 ? fill(r, {1, spans.tanhs}, kSpread) : Var{};
     const Var terms = r.emit1(SpanReconstruction{&spans}, {logits, rows.index, rows.value, sigma});
     const Var loss = (1.0 / config_.batch) * sum(terms);
-    r.minimise(loss, {&encoder_, &decoder_}, {.lr = config_.learning_rate});
+    r.minimize(loss, {&encoder_, &decoder_}, {.lr = config_.learning_rate});
     report_losses(r, {r.name(loss, "reconstruction loss")});
   }
   FittedState keep(States end, const RunContext& context) const override {

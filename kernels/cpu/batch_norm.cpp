@@ -33,7 +33,7 @@ void forward_run(const Call& call, int64_t tile, void*) {
   const int64_t n = c.end - c.begin, rows = x.rows / op.groups;
   for (int64_t g = 0; g < op.groups; ++g) {
     Sum sum[kColumns] = {}, square[kColumns] = {};
-    T centre[kColumns], scale[kColumns], shift[kColumns];
+    T center[kColumns], scale[kColumns], shift[kColumns];
     for (int64_t i = g * rows; i < (g + 1) * rows; ++i) {
       const T* p = x.row(i) + c.begin;
       for (int64_t k = 0; k < n; ++k) sum[k] += static_cast<Sum>(p[k]);
@@ -50,7 +50,7 @@ void forward_run(const Call& call, int64_t tile, void*) {
       const auto v = static_cast<double>(square[k] / static_cast<Sum>(rows));
       mean.row(g)[c.begin + k] = static_cast<T>(sum[k]);
       var.row(g)[c.begin + k] = static_cast<T>(v);
-      centre[k] = static_cast<T>(sum[k]);
+      center[k] = static_cast<T>(sum[k]);
       scale[k] = static_cast<T>(static_cast<double>(gamma.row(0)[c.begin + k]) / sqrt(v + op.eps));
       shift[k] = beta.row(0)[c.begin + k];
     }
@@ -60,7 +60,7 @@ void forward_run(const Call& call, int64_t tile, void*) {
       T* to = y.row(i) + c.begin;
 #pragma GCC ivdep
       for (int64_t k = 0; k < n; ++k) {
-        const T v = mul_add(p[k] - centre[k], scale[k], shift[k]);
+        const T v = mul_add(p[k] - center[k], scale[k], shift[k]);
         to[k] = v < floor ? floor : v;
       }
     }
@@ -75,27 +75,27 @@ void backward_run(const Call& call, int64_t tile, void*) {
   const Mat<T> d_x(call.out[0]), d_gamma(call.out[1]), d_beta(call.out[2]);
   const Range c = piece(tile, kColumns, x.cols);
   const int64_t n = c.end - c.begin, rows = x.rows / op.groups;
-  T room[kColumns];
+  T buffer[kColumns];
   double total_gamma[kColumns] = {}, total_beta[kColumns] = {};
   for (int64_t g = 0; g < op.groups; ++g) {
     double sum[kColumns] = {}, dot[kColumns] = {};
-    T centre[kColumns], rstd[kColumns], scale[kColumns], shift[kColumns], mean_d[kColumns], mean_dx[kColumns];
+    T center[kColumns], rstd[kColumns], scale[kColumns], shift[kColumns], mean_d[kColumns], mean_dx[kColumns];
     for (int64_t k = 0; k < n; ++k) {
-      centre[k] = mean.row(g)[c.begin + k];
+      center[k] = mean.row(g)[c.begin + k];
       rstd[k] = static_cast<T>(1 / sqrt(static_cast<double>(var.row(g)[c.begin + k]) + op.eps));
       scale[k] = rstd[k] * gamma.row(0)[c.begin + k];
       shift[k] = beta.row(0)[c.begin + k];
     }
-    // The gradient of the normalised value: d_y, or 0 where ReLU gave 0. Recomputed, not stored.
+    // The gradient of the normalized value: d_y, or 0 where ReLU gave 0. Recomputed, not stored.
     auto passed = [&](const T* p, const T* d, int64_t k) {
-      return !op.relu || mul_add(p[k] - centre[k], scale[k], shift[k]) > T(0) ? d[k] : T(0);
+      return !op.relu || mul_add(p[k] - center[k], scale[k], shift[k]) > T(0) ? d[k] : T(0);
     };
     for (int64_t i = g * rows; i < (g + 1) * rows; ++i) {
-      const T *p = read_row(x, i, c.begin, n, room), *d = d_y.row(i) + c.begin;
+      const T *p = read_row(x, i, c.begin, n, buffer), *d = d_y.row(i) + c.begin;
       for (int64_t k = 0; k < n; ++k) {
         const double v = static_cast<double>(passed(p, d, k));
         sum[k] += v;
-        dot[k] = mul_add(v, static_cast<double>((p[k] - centre[k]) * rstd[k]), dot[k]);
+        dot[k] = mul_add(v, static_cast<double>((p[k] - center[k]) * rstd[k]), dot[k]);
       }
     }
     for (int64_t k = 0; k < n; ++k) {
@@ -105,11 +105,11 @@ void backward_run(const Call& call, int64_t tile, void*) {
       mean_dx[k] = static_cast<T>(dot[k] / static_cast<double>(rows));
     }
     for (int64_t i = g * rows; i < (g + 1) * rows; ++i) {
-      const T *p = read_row(x, i, c.begin, n, room), *d = d_y.row(i) + c.begin;
+      const T *p = read_row(x, i, c.begin, n, buffer), *d = d_y.row(i) + c.begin;
       T* to = d_x.row(i) + c.begin;
 #pragma GCC ivdep
       for (int64_t k = 0; k < n; ++k)
-        to[k] = scale[k] * mul_add((centre[k] - p[k]) * rstd[k], mean_dx[k], passed(p, d, k) - mean_d[k]);
+        to[k] = scale[k] * mul_add((center[k] - p[k]) * rstd[k], mean_dx[k], passed(p, d, k) - mean_d[k]);
     }
   }
   for (int64_t k = 0; k < n; ++k) {
@@ -131,7 +131,7 @@ void eval_run(const Call& call, int64_t tile, void*) {
   const Range r = piece(tile, kRows, x.rows);
   T deviation[kAtOnce];  // a root for each column, not for each element
   for (int64_t first = 0; first < x.cols; first += kAtOnce) {
-    const int64_t n = least(kAtOnce, x.cols - first);
+    const int64_t n = min_of(kAtOnce, x.cols - first);
     const T *m = mean.data + first, *v = var.data + first, *g = gamma.data + first, *b = beta.data + first;
     for (int64_t k = 0; k < n; ++k) deviation[k] = sqrt_of(v[k] + eps);
     for (int64_t i = r.begin; i < r.end; ++i) {
@@ -149,25 +149,25 @@ void eval_run(const Call& call, int64_t tile, void*) {
 // ---- shards ---------------------------------------------------------------------------------------
 // Values are rounded as by the elementwise ops of which a device's shards are composed (engine/passes/batch/sharder.h).
 constexpr int64_t kSumColumns = 64;
-constexpr int kMostSums = 32;  // that wait for their neighbours: the depth of a tree whose leaves an int counts
+constexpr int kMaxSums = 32;  // that wait for their neighbors: the depth of a tree whose leaves an int counts
 
 int64_t sums_tiles(const Call& call) { return div_up(call.in[0].cols, kSumColumns); }
 
-// What normalises n columns from `first` on.
-template <class T, int64_t kMost>
+// What normalizes n columns from `first` on.
+template <class T, int64_t kMax>
 struct Normal {
-  T centre[kMost] = {}, rstd[kMost] = {}, gamma[kMost] = {}, beta[kMost] = {};
+  T center[kMax] = {}, rstd[kMax] = {}, gamma[kMax] = {}, beta[kMax] = {};
   bool relu;
 
   Normal(const Call& call, double eps, bool behind_relu, int64_t first, int64_t n) : relu(behind_relu) {
     const Mat<T> g(call.in[1]), b(call.in[2]), mean(call.in[3]), var(call.in[4]);
     for (int64_t k = 0; k < n; ++k) {
       const T v = var.data[first + k] + static_cast<T>(eps);
-      centre[k] = mean.data[first + k], gamma[k] = g.data[first + k], beta[k] = b.data[first + k];
+      center[k] = mean.data[first + k], gamma[k] = g.data[first + k], beta[k] = b.data[first + k];
       rstd[k] = v == T(0) ? T(0) : T(1) / sqrt_of(v);
     }
   }
-  T hat(T x, int64_t k) const { return (x - centre[k]) * rstd[k]; }
+  T hat(T x, int64_t k) const { return (x - center[k]) * rstd[k]; }
   T passed(T normal, T d, int64_t k) const {  // 0·NaN is NaN, as in Binary::gate
     return relu ? d * (normal * gamma[k] + beta[k] > T(0) ? T(1) : T(0)) : d;
   }
@@ -178,7 +178,7 @@ template <class T, int kSums, class Terms>
 void sum_shards(const Call& call, const Range& c, Terms&& terms) {
   const auto& op = *static_cast<const BatchNormSums*>(call.op);
   const int64_t rows = call.in[0].rows, n = c.end - c.begin;
-  T waiting[kMostSums][kSums][kSumColumns], term[kSums][kSumColumns] = {};
+  T waiting[kMaxSums][kSums][kSumColumns], term[kSums][kSumColumns] = {};
   int count = 0;
   for (int s = 0; s < op.count; ++s) {
     double sum[kSums][kSumColumns] = {};
@@ -221,8 +221,8 @@ void sums_run(const Call& call, int64_t tile, void*) {
       const T* p = row_of(x, i);
 #pragma GCC ivdep
       for (int64_t k = 0; k < n; ++k) {
-        const T centred = p[k] - mean[k];
-        term[0][k] = centred * centred;
+        const T centered = p[k] - mean[k];
+        term[0][k] = centered * centered;
       }
     });
   }
@@ -246,7 +246,7 @@ void rows_grad_run(const Call& call, int64_t tile, void*) {
   const T *sum_d = static_cast<const T*>(call.in[6].data), *sum_dx = sum_d + x.cols, share = static_cast<T>(op.share);
   const Range r = piece(tile, kRows, x.rows);
   for (int64_t first = 0; first < x.cols; first += kAtOnce) {
-    const int64_t n = least(kAtOnce, x.cols - first);
+    const int64_t n = min_of(kAtOnce, x.cols - first);
     const Normal<T, kAtOnce> by(call, op.eps, op.relu, first, n);
     T mean_d[kAtOnce], mean_dx[kAtOnce], scale[kAtOnce];
     for (int64_t k = 0; k < n; ++k) {

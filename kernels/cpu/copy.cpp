@@ -62,7 +62,7 @@ void concat_rows_run(const Call& call, int64_t tile, void*) {
   int64_t start = 0;
   for (int k = 0; k < call.inputs; ++k) {
     const Bytes x(call.in[k]);
-    for (int64_t i = r.begin > start ? r.begin : start; i < least(r.end, start + x.rows); ++i)
+    for (int64_t i = r.begin > start ? r.begin : start; i < min_of(r.end, start + x.rows); ++i)
       if (x.at(i - start, 0) != out.at(i, 0)) copy(out.at(i, 0), x.at(i - start, 0), out.cols * out.item);
     start += x.rows;
   }
@@ -80,8 +80,8 @@ void concat_cols_run(const Call& call, int64_t tile, void*) {
   }
 }
 
-// The communicator moves the bytes; one thread waits for it. Where it fails, the rest of the step reads zeros: what
-// lies there may stand for rows that are read or written by number.
+// The communicator moves the bytes; one thread waits for it. If it fails, the rest of the step reads zeros: stale
+// bytes could be taken for row numbers.
 int64_t one_exchange(const Call&) { return 1; }
 void all_gather_run(const Call& call, int64_t, void*) {
   const Wires& wires = *static_cast<const AllGather*>(call.op)->wires;
@@ -94,11 +94,11 @@ void all_gather_run(const Call& call, int64_t, void*) {
 
 constexpr int64_t kAdded = 1024;  // numbers that are added at a time, so that their sums stay in the first-level cache
 
-// Numbers [from, from + n) of all parts, added as neighbours.
+// Numbers [from, from + n) of all parts, added as neighbors.
 template <class T>
 void add_parts(const void* const* parts, int ranks, int64_t from, int64_t n, T* to) {
-  T waiting[shard_rooms(kMostRanks) + 1][kAdded];
-  int count = 0;  // of the sums that wait for their neighbours
+  T waiting[pending_shards(kMaxRanks) + 1][kAdded];
+  int count = 0;  // of the sums that wait for their neighbors
   for (int r = 0; r < ranks; ++r) {
     const T* last = static_cast<const T*>(parts[r]) + from;
     for (int joined = shards_joined(ranks, r); joined > 0; --joined) {
@@ -118,10 +118,10 @@ void reduce_parts_run(const Call& call, int64_t, void*) {
   const auto& op = *static_cast<const ReduceParts*>(call.op);
   const Mat<T> x(call.in[1]), out(call.out[1]);
   constexpr auto kItem = static_cast<int64_t>(sizeof(T));
-  const void* parts[kMostRanks];
+  const void* parts[kMaxRanks];
   if (op.wires->take_parts(op.wires->communicator, x.data, x.cols * kItem, op.part * kItem, nullptr, parts, nullptr)) {
     for (int64_t from = 0; from < out.cols; from += kAdded)
-      add_parts(parts, static_cast<int>(op.ranks), from, least(kAdded, out.cols - from), out.data + from);
+      add_parts(parts, static_cast<int>(op.ranks), from, min_of(kAdded, out.cols - from), out.data + from);
     return;
   }
   memset(out.data, 0, static_cast<size_t>(out.cols * kItem));

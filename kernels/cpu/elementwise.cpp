@@ -106,16 +106,16 @@ void zip_stored(const Call& call, int64_t tile, F f) {
   constexpr int64_t kAtOnce = 256;
   const Mat<T> x(call.in[0]), out(call.out[0]);
   const bool one_row = y.rows == 1, one_col = y.cols == 1 && out.cols != 1;
-  T room[kAtOnce];
+  T buffer[kAtOnce];
   each_row(call, tile, zipped_as_one(call), [&](int64_t i, int64_t cols) {
     for (int64_t first = 0; first < cols; first += kAtOnce) {
-      const int64_t n = least(kAtOnce, cols - first);
-      read_row(y, one_row ? 0 : i, one_col ? 0 : first, one_col ? 1 : n, room);
-      for (int64_t c = 1; c < n && one_col; ++c) room[c] = room[0];
+      const int64_t n = min_of(kAtOnce, cols - first);
+      read_row(y, one_row ? 0 : i, one_col ? 0 : first, one_col ? 1 : n, buffer);
+      for (int64_t c = 1; c < n && one_col; ++c) buffer[c] = buffer[0];
       const T* p = x.row(i) + first;
       T* to = out.row(i) + first;
 #pragma GCC ivdep
-      for (int64_t c = 0; c < n; ++c) to[c] = f(p[c], room[c]);
+      for (int64_t c = 0; c < n; ++c) to[c] = f(p[c], buffer[c]);
     }
   });
 }

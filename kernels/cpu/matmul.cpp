@@ -1,9 +1,9 @@
 // matmul, block_matmul, sharded_wgrad, narrow.
-//   matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend). NN forward, NT towards the input, TN towards the weights;
+//   matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend). NN forward, NT toward the input, TN toward the weights;
 //   every product accumulates in k order. 2·M·N·K FLOP; compute-bound for M ≥ ~30. A tile of the output is one product
 //   of product.h, its factors as they are or rounded.
-//   block_matmul: products with a weight that is there in blocks only, one product a block. 2·M FLOP an element of the
-//   blocks, in every form. A row's sum starts with the addend or 0 and takes the blocks in their order; of the form
+//   block_matmul: products with a weight that is nonzero in blocks only, one product per block. 2·M FLOP per element of
+//   the blocks, in every form. A row's sum starts with the addend or 0 and takes the blocks in their order; of the form
 //   `weight` a tile is a block, or zeros everything outside.
 //   sharded_wgrad: TN by shards of the rows, which are added tile by tile while the tile is in the cache: the FLOP and
 //   bytes of one product, and an addition an element for each further shard.
@@ -27,11 +27,11 @@ template <class T>
 Tiling tiling(const Call& call) {
   using S = Shape<T>;
   const View& out = call.out[0];
-  // a block of rows is made by one thread, which copies its rows once for all columns
+  // one thread computes a block of rows, and copies its rows once for all columns
   const int64_t wanted = call.block ? 1 : 4;
   const int64_t down = div_up(out.rows, S::kTileRows);  // tiles of equal height, in whole blocks of the micro-kernel
-  Tiling t{least(out.rows, div_up(div_up(out.rows, down), S::kMr) * S::kMr),
-           least(div_up(out.cols, S::kNr) * S::kNr, S::kTileCols), 1};
+  Tiling t{min_of(out.rows, div_up(div_up(out.rows, down), S::kMr) * S::kMr),
+           min_of(div_up(out.cols, S::kNr) * S::kNr, S::kTileCols), 1};
   auto count = [&] { return div_up(out.rows, t.rows) * div_up(out.cols, t.cols); };
   while (count() < wanted && t.cols > 2 * S::kNr) t.cols = div_up(t.cols / 2, S::kNr) * S::kNr;
   t.across = div_up(out.cols, t.cols);
@@ -88,11 +88,11 @@ inline View part(View v, int64_t row, int64_t rows, int64_t col, int64_t cols) {
 template <class T, class F>
 void add_product(const Product<T>& p, const Range& rows, bool first, void* scratch) {
   for (int64_t c = 0; c < p.out.cols; c += Shape<T>::kTileCols)
-    multiply<T, F>(p, rows, {c, least(c + Shape<T>::kTileCols, p.out.cols)}, first, scratch);
+    multiply<T, F>(p, rows, {c, min_of(c + Shape<T>::kTileCols, p.out.cols)}, first, scratch);
 }
 
 template <class T>
-constexpr int64_t kBlockRows = 8 * Shape<T>::kMr;  // of a tile, where whole rows are made
+constexpr int64_t kBlockRows = 8 * Shape<T>::kMr;  // of a tile that computes whole rows
 
 template <class T, class F>
 void along_rows_run(const Call& call, const BlockMatmul& op, int64_t tile, void* scratch) {
@@ -199,14 +199,14 @@ class ShardTile {
   int64_t height() const { return rows_.end - rows_.begin; }
   int64_t width() const { return cols_.end - cols_.begin; }
 
-  // `to` = Σ of shards [from, end), in the rooms from `room` on.
-  void add_up(int from, int end, const View& to, T* room) {
+  // `to` = Σ of shards [from, end). `pending`: scratch for the sums that wait to be added.
+  void add_up(int from, int end, const View& to, T* pending) {
     if (end - from == 1) return shard(from, to, true);
     const int half = from + (end - from) / 2;
-    add_up(from, half, to, room);
+    add_up(from, half, to, pending);
     if (end - half == 1 && is_one_chain(half)) return shard(half, to, false);
-    const View other{room, height(), width(), width(), sizeof(T)};
-    add_up(half, end, other, room + kShardRows<T> * Shape<T>::kTileCols);
+    const View other{pending, height(), width(), width(), sizeof(T)};
+    add_up(half, end, other, pending + kShardRows<T> * Shape<T>::kTileCols);
     const Mat<T> sum(to), more(other);
     for (int64_t i = 0; i < height(); ++i) {
       T* row = sum.row(i);
@@ -268,7 +268,7 @@ template <class T>
 int64_t sharded_scratch(const Call& call) {
   const auto& op = *static_cast<const ShardedWgrad*>(call.op);
   return kProductScratch<T> +
-         shard_rooms(op.count) * kShardRows<T> * Shape<T>::kTileCols * static_cast<int64_t>(sizeof(T));
+         pending_shards(op.count) * kShardRows<T> * Shape<T>::kTileCols * static_cast<int64_t>(sizeof(T));
 }
 
 // ---- narrow -------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ struct Exact {
   using Item = T;
   static constexpr int kFactors = 1;  // in an item
   static constexpr bool kRounds = false;
-  static constexpr bool kAsTheyAre = true;  // an item is a factor of the input
+  static constexpr bool kAsTheyAre = true;  // an item is an unchanged factor of the input
 };
 template <class T, Precision to>
 struct Rounded {
@@ -51,7 +51,7 @@ template <>
 struct Bf16<float> {
   using Item = uint32_t;
   static constexpr int kFactors = 2;
-  static constexpr bool kRounds = false;  // pairs are rounded where they are made
+  static constexpr bool kRounds = false;  // packing has already rounded the pairs
   static constexpr bool kAsTheyAre = false;
 };
 
@@ -242,7 +242,7 @@ void pack_b(const Mat<T>& m, bool trans, int64_t k0, int64_t depth, int64_t col,
       __builtin_prefetch(m.row(k0 + k + kAhead) + col + N / 2);
       T* to = b + k * N;
       for (int64_t j = 0; j < N; j += N / 2) {
-        const int64_t n = least(cols - j, N / 2);
+        const int64_t n = min_of(cols - j, N / 2);
         store(to + j, n == N / 2 ? load(row + j) : n > 0 ? load_part(row + j, n) : Vec<T>{});
       }
     }
@@ -264,7 +264,7 @@ void pack_b(const Mat<T>& m, bool trans, int64_t k0, int64_t depth, int64_t col,
 template <class T>
 constexpr int64_t kShallow = 4 * Simd<T>::kLanes;
 
-// r rows of op(A), depth of them from k0 on, as the micro-kernel reads them.
+// Rows [i, i + r) of op(A), columns [k0, k0 + depth), packed as the micro-kernel reads them.
 template <class T>
 void pack_a(const Mat<T>& a, bool trans, int64_t i, int64_t r, int64_t k0, int64_t depth, T* packed) {
   using S = Shape<T>;
@@ -285,7 +285,7 @@ void pack_a(const Mat<T>& a, bool trans, int64_t i, int64_t r, int64_t k0, int64
     return;
   }
   // A full row of columns is copied a vector at a time; what goes beyond kMr is overwritten by the next row, and the
-  // copy has room for the last one.
+  // copy is long enough for the last one.
   const bool wide = i + S::kSpan <= a.cols;
   int64_t k = 0;
   for (; wide && k + kAtOnce <= depth; k += kAtOnce) {  // loads first: each would wait for the store before it
@@ -302,7 +302,7 @@ void pack_a(const Mat<T>& a, bool trans, int64_t i, int64_t r, int64_t k0, int64
     const T* from = a.row(k0 + k) + i;
     T* to = packed + k * S::kMr;
     for (int64_t q = 0; q < S::kMr; q += S::kLanes) {
-      const int64_t n = least(r - q, S::kLanes);
+      const int64_t n = min_of(r - q, S::kLanes);
       store(to + q, n == S::kLanes ? load(from + q) : n > 0 ? load_part(from + q, n) : Vec<T>{});
     }
   }
@@ -327,7 +327,7 @@ inline void pack_b(const Mat<float>& m, bool trans, int64_t k0, int64_t depth, i
     }
     return;
   }
-  const int64_t count = least(2 * depth, m.cols - k0);
+  const int64_t count = min_of(2 * depth, m.cols - k0);
   uint32_t rows[4][Shape<float>::kDepth];
   const uint32_t* const four[4] = {rows[0], rows[1], rows[2], rows[3]};
   for (int64_t j = 0; j < N; j += 4) {
@@ -342,7 +342,7 @@ inline void pack_b(const Mat<float>& m, bool trans, int64_t k0, int64_t depth, i
 inline void pack_a(const Mat<float>& a, bool trans, int64_t i, int64_t r, int64_t k0, int64_t depth, uint32_t* packed) {
   using S = Shape<float>;
   if (!trans) {
-    const int64_t count = least(2 * depth, a.cols - k0);
+    const int64_t count = min_of(2 * depth, a.cols - k0);
     for (int64_t q = 0; q < r; ++q) pairs_along(a.row(i + q) + k0, count, packed + q * S::kStride);
     return;
   }
@@ -367,13 +367,13 @@ inline void pairs_of(const uint16_t* from, int64_t n, uint32_t* to) {
   if (n % 2 != 0) to[n / 2] = from[n - 1];
 }
 // n pairs (low[q], high[q]) where n is a constant of whole vectors, else the first n, then zeros.
-template <int64_t room>
+template <int64_t width>
 void pairs_across(const uint16_t* low, const uint16_t* high, int64_t n, uint32_t* to) {
-  if (n >= room) {
+  if (n >= width) {
 #pragma GCC ivdep
-    for (int64_t q = 0; q < room; ++q) to[q] = static_cast<uint32_t>(high[q]) << 16 | low[q];
+    for (int64_t q = 0; q < width; ++q) to[q] = static_cast<uint32_t>(high[q]) << 16 | low[q];
   } else {
-    for (int64_t q = 0; q < room; ++q) to[q] = q < n ? static_cast<uint32_t>(high[q]) << 16 | low[q] : 0;
+    for (int64_t q = 0; q < width; ++q) to[q] = q < n ? static_cast<uint32_t>(high[q]) << 16 | low[q] : 0;
   }
 }
 
@@ -387,7 +387,7 @@ inline void pack_b(const Narrowed& m, bool trans, int64_t k0, int64_t depth, int
     }
     return;
   }
-  const int64_t count = least(2 * depth, m.cols - k0);
+  const int64_t count = min_of(2 * depth, m.cols - k0);
   uint32_t rows[4][Shape<float>::kDepth];
   const uint32_t* const four[4] = {rows[0], rows[1], rows[2], rows[3]};
   for (int64_t j = 0; j < N; j += 4) {
@@ -401,7 +401,7 @@ inline void pack_b(const Narrowed& m, bool trans, int64_t k0, int64_t depth, int
 inline void pack_a(const Narrowed& a, bool trans, int64_t i, int64_t r, int64_t k0, int64_t depth, uint32_t* packed) {
   using S = Shape<float>;
   if (!trans) {
-    const int64_t count = least(2 * depth, a.cols - k0);
+    const int64_t count = min_of(2 * depth, a.cols - k0);
     for (int64_t q = 0; q < r; ++q) pairs_of(a.row(i + q) + k0, count, packed + q * S::kStride);
     return;
   }
@@ -420,14 +420,14 @@ template <class T>
 void pack_b(const Narrowed& m, bool trans, int64_t k0, int64_t depth, int64_t col, int64_t cols, T* b) {
   constexpr int64_t N = Shape<T>::kNr;
   for (int64_t k = 0; !trans && k < depth; ++k, b += N) {
-    const int64_t n = least(cols, N);
+    const int64_t n = min_of(cols, N);
     widen(m.row(k0 + k) + col, n, m.stored, b);
     for (int64_t j = n; j < N; ++j) b[j] = 0;
   }
-  T room[Shape<T>::kDepth];
+  T widened[Shape<T>::kDepth];
   for (int64_t j = 0; trans && j < N; ++j) {
-    if (j < cols) widen(m.row(col + j) + k0, depth, m.stored, room);
-    for (int64_t k = 0; k < depth; ++k) b[k * N + j] = j < cols ? room[k] : T(0);
+    if (j < cols) widen(m.row(col + j) + k0, depth, m.stored, widened);
+    for (int64_t k = 0; k < depth; ++k) b[k * N + j] = j < cols ? widened[k] : T(0);
   }
 }
 template <class T>
@@ -446,7 +446,7 @@ void round_items(T* x, int64_t n) {
   for (int64_t k = 0; k < n; ++k) x[k] = F::rounded(x[k]);
 }
 
-// f(a factor as its type: narrow or of the scalar).
+// f(a factor as its type: narrow, or the scalar).
 template <class T, class F>
 void with_type(const View& factor, F&& f) {
   if (factor.narrow()) f(Narrowed(factor));
@@ -463,7 +463,7 @@ struct Product {
   int64_t row = 0, col = 0;  // of the product, where `out` begins
 };
 
-// r rows from i on and c columns from j on of what is written.
+// Rows [i, i + r) and columns [j, j + c) of the output.
 template <class T>
 Corner<T> corner(const Product<T>& p, int64_t i, int64_t r, int64_t j, int64_t c, bool first) {
   const T* more = p.addend ? p.addend.row(p.addend.rows == 1 ? 0 : i) + j : nullptr;
@@ -471,7 +471,7 @@ Corner<T> corner(const Product<T>& p, int64_t i, int64_t r, int64_t j, int64_t c
   return {p.out.row(i - p.row) + (j - p.col), p.out.ld, r, c, first, more, ld_more};
 }
 
-// Factors whose products are made by the tiles of AMX.
+// Factors that are multiplied by AMX tiles.
 template <class F>
 constexpr bool kByTiles = false;
 #if defined(TESSERA_AMX)
@@ -482,7 +482,7 @@ constexpr int64_t kTileScratch = 32 * (Shape<float>::kStride + 32);  // items: r
 constexpr int64_t kTileScratch = 0;
 #endif
 
-// Bytes that multiply() works in.
+// Scratch bytes of multiply().
 template <class T>
 constexpr int64_t kCopyOfA = Shape<T>::kMr* Shape<T>::kStride + Shape<T>::kSpan;
 template <class T>
@@ -491,7 +491,7 @@ constexpr int64_t kProductScratch = static_cast<int64_t>(sizeof(T)) *
                                          (kCopyOfA<T> > kTileScratch ? kCopyOfA<T> : kTileScratch)) +
                                     64;
 
-// Rows of A lie so far apart that the lines of a micro-kernel's rows would meet in one set of a first-level cache.
+// Whether the stride of A would put the cache lines of a micro-kernel's rows into one set of the first-level cache.
 template <class T>
 bool rows_collide(const View& a) {
   constexpr int64_t kBytes = 2048;
@@ -525,14 +525,14 @@ void multiply_by_vectors(const Product<T>& p, const Range& rows, const Range& co
   const int64_t K = div_up(p.trans_a ? p.a.rows : p.a.cols, F::kFactors);  // items
   const int64_t blocks = div_up(K, S::kDepth), step = blocks == 0 ? 0 : div_up(K, blocks);
   for (int64_t k0 = 0; k0 < K || (K == 0 && first && k0 == 0); k0 += step == 0 ? 1 : step) {
-    const int64_t depth = K == 0 ? 0 : least(step, K - k0);
+    const int64_t depth = K == 0 ? 0 : min_of(step, K - k0);
     with_type<T>(p.b, [&](const auto& b) {
       for (int64_t j = cols.begin; j < cols.end; j += S::kNr)
         pack_b(b, p.trans_b, k0 * F::kFactors, depth, j, cols.end - j, packed_b + (j - cols.begin) * depth);
     });
     if constexpr (F::kRounds) round_items<F>(packed_b, div_up(cols.end - cols.begin, S::kNr) * S::kNr * depth);
     for (int64_t i = rows.begin; i < rows.end; i += S::kMr) {
-      const int64_t r = least(S::kMr, rows.end - i);
+      const int64_t r = min_of(S::kMr, rows.end - i);
       const bool copied = !lies || r < S::kMr;
       if (copied)
         with_type<T>(p.a, [&](const auto& a) { pack_a(a, p.trans_a, i, r, k0 * F::kFactors, depth, packed_a); });

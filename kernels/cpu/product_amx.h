@@ -20,7 +20,7 @@ struct alignas(64) TileConfig {
 };
 constexpr TileConfig kWholeTiles{};
 
-// This thread's tiles while it lives. They are given up after it: a context switch would save their 8 KB.
+// Holds this thread's tiles, and releases them at its end: a context switch would save their 8 KB.
 class Tiles {
  public:
   Tiles() { _tile_loadconfig(&kWholeTiles); }
@@ -30,7 +30,7 @@ class Tiles {
 };
 
 // ---- 16 pairs of factors ------------------------------------------------------------------------
-static inline __mmask16 first16(int64_t n) { return static_cast<__mmask16>((1u << least(n, 16)) - 1); }
+static inline __mmask16 first16(int64_t n) { return static_cast<__mmask16>((1u << min_of(n, 16)) - 1); }
 
 // Of a row, from factor k on; zeros beyond its end.
 static inline __m512i pairs_in_row(const Mat<float>& m, int64_t row, int64_t k) {
@@ -89,7 +89,7 @@ constexpr int64_t kRowOfB = Shape<float>::kNr;
 static_assert(kRowOfB == 2 * kSide && Shape<float>::kDepth % kSide == 0);
 static_assert(kTileScratch >= kTilesRows * (kRowOfA + kRowOfB));
 
-// r rows of op(A) from i on, `pairs` (a multiple of 16) from factor k0 on.
+// Rows [i, i + r) of op(A), `pairs` pairs (a multiple of 16) from factor k0 on.
 template <class M>
 void copy_a(const M& a, bool trans, int64_t i, int64_t r, int64_t k0, int64_t pairs, uint32_t* to) {
   if (!trans) {
@@ -110,7 +110,7 @@ void copy_a(const M& a, bool trans, int64_t i, int64_t r, int64_t k0, int64_t pa
 // The same of the columns [col, col + cols) of op(B), 32 at most.
 template <class M>
 void copy_b(const M& b, bool trans, int64_t k0, int64_t pairs, int64_t col, int64_t cols, uint32_t* to) {
-  for (int64_t j = 0; j < least(cols, kRowOfB); j += kSide) {
+  for (int64_t j = 0; j < min_of(cols, kRowOfB); j += kSide) {
     if (!trans) {
       for (int64_t k = 0; k < pairs; ++k)
         _mm512_storeu_si512(to + k * kRowOfB + j, pairs_in_columns(b, k0 + 2 * k, col + j, cols - j));
@@ -127,7 +127,7 @@ void copy_b(const M& b, bool trans, int64_t k0, int64_t pairs, int64_t col, int6
 }
 
 // ---- products -----------------------------------------------------------------------------------
-// 16·R rows × 16·V columns of sums over `pairs` pairs, ld apart.
+// 16·R rows × 16·V columns of sums over `pairs` pairs, with leading dimension ld.
 template <int R, int V>
 void sums_of_tiles(int64_t pairs, const uint32_t* a, const uint32_t* b, float* sums, int64_t ld) {
   constexpr int kA = kRowOfA * 4, kB = kRowOfB * 4;  // bytes
@@ -156,15 +156,15 @@ void sums_of_tiles(int64_t pairs, const uint32_t* a, const uint32_t* b, float* s
   if constexpr (R == 2 && V == 2) _tile_stored(3, sums + kSide * ld + kSide, bytes);
 }
 
-// As micro(), of up to 32 rows and columns; in `room` where tiles reach beyond the output or are added to it.
+// As micro(), for up to 32 rows and columns. Uses `sums` as scratch if tiles exceed the output or are added to it.
 template <int R, int V>
-void corner_of_tiles(int64_t pairs, const uint32_t* a, const uint32_t* b, const Corner<float>& out, float* room) {
+void corner_of_tiles(int64_t pairs, const uint32_t* a, const uint32_t* b, const Corner<float>& out, float* sums) {
   const bool in_place = out.first && out.addend == nullptr && out.rows >= R * kSide && out.cols >= V * kSide;
   if (in_place) return sums_of_tiles<R, V>(pairs, a, b, out.c, out.ld);
-  sums_of_tiles<R, V>(pairs, a, b, room, kRowOfB);
-  for (int64_t i = 0; i < least(out.rows, R * kSide); ++i) {
+  sums_of_tiles<R, V>(pairs, a, b, sums, kRowOfB);
+  for (int64_t i = 0; i < min_of(out.rows, R * kSide); ++i) {
     Vec<float> sum[V];
-    for (int v = 0; v < V; ++v) sum[v] = load(room + i * kRowOfB + v * kSide);
+    for (int v = 0; v < V; ++v) sum[v] = load(sums + i * kRowOfB + v * kSide);
     put_row<float, V>(out, i, sum);
   }
 }
@@ -174,25 +174,25 @@ void multiply_by_tiles(const Product<float>& p, const Range& rows, const Range& 
   const Tiles tiles;
   uint32_t* const packed_b = static_cast<uint32_t*>(scratch);
   uint32_t* const packed_a = packed_b + S::kDepth * S::kTileCols;
-  float* const room = reinterpret_cast<float*>(packed_a + kTilesRows * kRowOfA);
+  float* const sums = reinterpret_cast<float*>(packed_a + kTilesRows * kRowOfA);
   const int64_t K = div_up(p.trans_a ? p.a.rows : p.a.cols, 2), blocks = div_up(K, S::kDepth);
   const int64_t step = blocks == 0 ? kSide : div_up(div_up(K, blocks), kSide) * kSide;
   for (int64_t k0 = 0; k0 < K || (K == 0 && first && k0 == 0); k0 += step) {
-    const int64_t pairs = div_up(least(step, K - k0), kSide) * kSide;
+    const int64_t pairs = div_up(min_of(step, K - k0), kSide) * kSide;
     with_type<float>(p.b, [&](const auto& b) {
       for (int64_t j = cols.begin; j < cols.end; j += S::kNr)
         copy_b(b, p.trans_b, 2 * k0, pairs, j, cols.end - j, packed_b + (j - cols.begin) * pairs);
     });
     for (int64_t i = rows.begin; i < rows.end; i += kTilesRows) {
-      const int64_t r = least(kTilesRows, rows.end - i);
+      const int64_t r = min_of(kTilesRows, rows.end - i);
       with_type<float>(p.a, [&](const auto& a) { copy_a(a, p.trans_a, i, r, 2 * k0, pairs, packed_a); });
       for (int64_t j = cols.begin; j < cols.end; j += S::kNr) {
         const uint32_t* b = packed_b + (j - cols.begin) * pairs;
         const Corner<float> out = corner(p, i, r, j, cols.end - j, first);
-        if (r <= kSide && out.cols <= kSide) corner_of_tiles<1, 1>(pairs, packed_a, b, out, room);
-        else if (r <= kSide) corner_of_tiles<1, 2>(pairs, packed_a, b, out, room);
-        else if (out.cols <= kSide) corner_of_tiles<2, 1>(pairs, packed_a, b, out, room);
-        else corner_of_tiles<2, 2>(pairs, packed_a, b, out, room);
+        if (r <= kSide && out.cols <= kSide) corner_of_tiles<1, 1>(pairs, packed_a, b, out, sums);
+        else if (r <= kSide) corner_of_tiles<1, 2>(pairs, packed_a, b, out, sums);
+        else if (out.cols <= kSide) corner_of_tiles<2, 1>(pairs, packed_a, b, out, sums);
+        else corner_of_tiles<2, 2>(pairs, packed_a, b, out, sums);
       }
     }
     first = false;

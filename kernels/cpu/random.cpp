@@ -142,7 +142,7 @@ void run(const Call& call, int64_t tile, void*) {
     for (int64_t c = 0; c < out.cols; c += kWords) {
       philox_lanes(static_cast<uint32_t>(op.block + c / 4), key, k0, k1, words);
       convert(op, words, made);
-      memcpy(out.row(i) + c, made, static_cast<size_t>(least(kWords, out.cols - c)) * sizeof(T));
+      memcpy(out.row(i) + c, made, static_cast<size_t>(min_of(kWords, out.cols - c)) * sizeof(T));
     }
   }
 }

@@ -19,7 +19,7 @@ int64_t scratch_bytes(const Call& call) {
                 gates = call.in[5].cols;
   const int64_t copies = with_items<T>(op.factors, [&](auto item) {
     const CellFactors<T, decltype(item)> factors{op.factors};
-    return factors.room(in, gates + kTile) + factors.room(hidden, gates + kTile);
+    return factors.copy_items(in, gates + kTile) + factors.copy_items(hidden, gates + kTile);
   });
   return static_cast<int64_t>(sizeof(T)) * (kTile * (in + 7 * hidden) + wide + copies) + 64;
 }
@@ -28,27 +28,27 @@ int64_t scratch_bytes(const Call& call) {
 template <class T, class S, class Item>
 struct Step {
   const T* h;
-  T *next, *c, *a, *more;  // next: the state after the step, may alias the state before it; more: r⊙h
-  S* saved;                // nullptr: not wanted
-  bool past;
+  T *next, *c, *a, *reset_h;  // next: the state after the step, may alias the state before it; reset_h: r⊙h
+  S* saved;                   // nullptr: not needed
+  bool non_temporal;
   int64_t ld, in, hidden;
   const T *b_x, *b_h;
   T forget_bias;
   CellFactors<T, Item> factors;
   Lines<Item> w_x, w_h, x_items;
-  Item *room_x, *room_h;  // of copies of the step's values
+  Item *x_copy, *h_copy;  // of the step's values
 
   Term<Item> of_x(int64_t column) const { return {{w_x.data + column, w_x.ld}, x_items, factors.items(in)}; }
   Term<Item> of_h(int64_t column, const T* h_lanes) const {
     return {
-        {w_h.data + column, w_h.ld}, factors.across({h_lanes, kTile}, hidden, kTile, room_h), factors.items(hidden)};
+        {w_h.data + column, w_h.ld}, factors.across({h_lanes, kTile}, hidden, kTile, h_copy), factors.items(hidden)};
   }
 };
 
 // Saves what the derivative reads of unit u: values if the sequence has the step, else 0. If `saved` stays in the
 // cache, the next step's lines are prefetched.
 template <class T, bool kRagged, int parts, class S, class Item>
-void keep(const Step<T, S, Item>& s, int64_t u, int64_t lane, Vec<T> on, const Vec<T> (&values)[parts]) {
+void save(const Step<T, S, Item>& s, int64_t u, int64_t lane, Vec<T> on, const Vec<T> (&values)[parts]) {
   if (s.saved == nullptr) return;
   S* const to = s.saved + u * s.ld + lane;
   const int64_t part = s.hidden * s.ld;
@@ -57,8 +57,8 @@ void keep(const Step<T, S, Item>& s, int64_t u, int64_t lane, Vec<T> on, const V
 #pragma GCC unroll 8
   for (int k = 0; k < parts; ++k) {
     const Vec<T> value = kRagged ? where<T>(on, values[k], Vec<T>{}) : values[k];
-    if (s.past) {
-      if constexpr (kStoredAs<S> == Precision::fp32) store_past(to + k * part, value);
+    if (s.non_temporal) {
+      if constexpr (kStoredAs<S> == Precision::fp32) store_non_temporal(to + k * part, value);
     } else {
       if (first_of_line)
         __builtin_prefetch(reinterpret_cast<const void*>(next + static_cast<uintptr_t>(k * part) * sizeof(S)), 1);
@@ -68,12 +68,12 @@ void keep(const Step<T, S, Item>& s, int64_t u, int64_t lane, Vec<T> on, const V
 }
 
 // bytes of a layer's `saved` above which none of it is still in a core's own cache when the derivative runs
-constexpr int64_t kLongAgo = 1 << 20;
+constexpr int64_t kNonTemporalBytes = 1 << 20;
 
-bool goes_past(const View& saved) {
+bool is_non_temporal(const View& saved) {
   return !saved.own && !saved.narrow() && saved.data != nullptr &&
-         saved.rows * saved.ld * saved.item_bytes >= kLongAgo && saved.ld * saved.item_bytes % kVectorBytes == 0 &&
-         reinterpret_cast<uintptr_t>(saved.data) % kVectorBytes == 0;
+         saved.rows * saved.ld * saved.item_bytes >= kNonTemporalBytes &&
+         saved.ld * saved.item_bytes % kVectorBytes == 0 && reinterpret_cast<uintptr_t>(saved.data) % kVectorBytes == 0;
 }
 
 template <class T, bool kRagged, class S, class Item>
@@ -87,7 +87,7 @@ void gru_units(const Step<T, S, Item>& s, const Active<T>& active) {
       const Vec<T> r = sigmoid_of_lanes<T>(load(a)), z = sigmoid_of_lanes<T>(load(a + gate)),
                    n = tanh_of_lanes<T>(mul_add(r, q, load(a + 2 * gate)));
       const Vec<T> next = mul_add(z, was - n, n);
-      keep<T, kRagged, 5>(s, u, l, on, {r, z, n, q, was});
+      save<T, kRagged, 5>(s, u, l, on, {r, z, n, q, was});
       store(s.next + u * kTile + l, kRagged ? where<T>(on, next, was) : next);
     }
 }
@@ -99,16 +99,16 @@ void reset_before_units(const Step<T, S, Item>& s, const Active<T>& active) {
   for (int64_t k = 0; k < gate; k += L) {
     const Vec<T> r = sigmoid_of_lanes<T>(load(s.a + k));
     store(s.a + k, r);
-    store(s.more + k, r * load(s.h + k));
+    store(s.reset_h + k, r * load(s.h + k));
   }
-  const Term<Item> n_terms[2] = {s.of_x(2 * H), s.of_h(2 * H, s.more)};
+  const Term<Item> n_terms[2] = {s.of_x(2 * H), s.of_h(2 * H, s.reset_h)};
   product<T, false>(H, n_terms, 2, s.a + 2 * gate, kTile, s.b_x + 2 * H, nullptr, false);
   for (int64_t u = 0; u < H; ++u)
     for (int64_t l = 0; l < kTile; l += L) {
       const T* a = s.a + u * kTile + l;
       const Vec<T> on = load(active.lane + l), was = load(s.h + u * kTile + l), z = sigmoid_of_lanes<T>(load(a + gate)),
                    n = tanh_of_lanes<T>(load(a + 2 * gate)), next = mul_add(z, was - n, n);
-      keep<T, kRagged, 4>(s, u, l, on, {load(a), z, n, was});
+      save<T, kRagged, 4>(s, u, l, on, {load(a), z, n, was});
       store(s.next + u * kTile + l, kRagged ? where<T>(on, next, was) : next);
     }
 }
@@ -125,7 +125,7 @@ void lstm_units(const Step<T, S, Item>& s, const Active<T>& active) {
       const Vec<T> i = sigmoid_of_lanes<T>(load(a)), f = sigmoid_of_lanes<T>(load(a + gate) + s.forget_bias),
                    g = tanh_of_lanes<T>(load(a + 2 * gate)), o = sigmoid_of_lanes<T>(load(a + 3 * gate));
       const Vec<T> c_next = mul_add(f, c_was, i * g), squashed = tanh_of_lanes<T>(c_next), h_next = o * squashed;
-      keep<T, kRagged, 7>(s, u, l, on, {i, f, g, o, squashed, c_was, h_was});
+      save<T, kRagged, 7>(s, u, l, on, {i, f, g, o, squashed, c_was, h_was});
       store(c, kRagged ? where<T>(on, c_next, c_was) : c_next);
       store(s.next + u * kTile + l, kRagged ? where<T>(on, h_next, h_was) : h_next);
     }
@@ -137,24 +137,24 @@ void run_saving(const Call& call, int64_t tile, void* scratch) {
   const Mat<T> w_x(call.in[4]), w_h(call.in[5]), h_last(call.out[1]);
   const int64_t B = h_last.rows, in = w_x.rows, H = w_h.rows, wide = in > H ? in : H;
   const Lengths length = lengths_of<T>(call.in[1], tile, B, op.steps);
-  const Parts<S> saved(call.out[2], op.steps, saved_of(op.cell), H);
+  const TileMajor<S> saved(call.out[2], op.steps, saved_of(op.cell), H);
 
   Step<T, S, Item> s{};
   T* x = static_cast<T*>(scratch);
   T* const state = x + in * kTile;
   s.c = state + H * kTile;
   s.a = s.c + H * kTile;
-  s.more = s.a + 4 * H * kTile;
-  T* zeros = s.more + H * kTile;
+  s.reset_h = s.a + 4 * H * kTile;
+  T* zeros = s.reset_h + H * kTile;
   for (int64_t k = 0; k < wide; ++k) zeros[k] = T(0);
-  s.past = goes_past(call.out[2]);
+  s.non_temporal = is_non_temporal(call.out[2]);
   s.ld = saved.ld, s.in = in, s.hidden = H;
   s.factors = {op.factors};
-  s.room_x = reinterpret_cast<Item*>(zeros + wide);
-  s.room_h = s.room_x + s.factors.room(in, kTile);
-  Item* const weights = s.room_h + s.factors.room(H, kTile);
+  s.x_copy = reinterpret_cast<Item*>(zeros + wide);
+  s.h_copy = s.x_copy + s.factors.copy_items(in, kTile);
+  Item* const weights = s.h_copy + s.factors.copy_items(H, kTile);
   s.w_x = s.factors.across({w_x.data, w_x.ld}, in, w_x.cols, weights);
-  s.w_h = s.factors.across({w_h.data, w_h.ld}, H, w_h.cols, weights + s.factors.room(in, w_x.cols));
+  s.w_h = s.factors.across({w_h.data, w_h.ld}, H, w_h.cols, weights + s.factors.copy_items(in, w_x.cols));
   s.b_x = static_cast<const T*>(call.in[6].data), s.b_h = static_cast<const T*>(call.in[7].data);
   s.forget_bias = static_cast<T>(op.forget_bias);
 
@@ -162,7 +162,7 @@ void run_saving(const Call& call, int64_t tile, void* scratch) {
   s.h = state;
   if (op.cell == Cell::lstm) load_state(call.in[3], tile, B, H, zeros, s.c);
   for (int64_t t = 0; t < op.steps; ++t) {
-    if (t >= length.most) {
+    if (t >= length.max) {
       if (saved.data != nullptr) saved.clear(tile, t);
       for (int64_t k = 0; k < H * kTile; ++k) s.a[k] = T(0);
       store_step(call.out[0], tile, t, H, s.a);
@@ -171,7 +171,7 @@ void run_saving(const Call& call, int64_t tile, void* scratch) {
     const Active<T> active(length, t);
     if (saved.data != nullptr) s.saved = saved.at(tile, t, 0);
     s.x_items =
-        s.factors.across({step_in_lanes(call.in[0], tile, t, in, length, zeros, x), kTile}, in, kTile, s.room_x);
+        s.factors.across({step_in_lanes(call.in[0], tile, t, in, length, zeros, x), kTile}, in, kTile, s.x_copy);
     // the layer above may use the state in place
     T* const lanes = active.all ? lanes_at<T>(call.out[0], tile, t, H) : nullptr;
     s.next = lanes != nullptr ? lanes : state;
@@ -195,7 +195,7 @@ void run_saving(const Call& call, int64_t tile, void* scratch) {
     for (int64_t k = 0; k < H * kTile && !active.all; ++k) s.a[k] = active.lane[k % kTile] != T(0) ? s.h[k] : T(0);
     if (lanes == nullptr) store_step(call.out[0], tile, t, H, active.all ? s.h : s.a);
   }
-  if (s.past) flush_stores();
+  if (s.non_temporal) flush_stores();
   store_state(h_last, tile, H, s.h);
   if (op.cell == Cell::lstm) store_state(Mat<T>(call.out[3]), tile, H, s.c);
 }

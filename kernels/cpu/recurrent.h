@@ -1,6 +1,6 @@
 // Shared by the recurrent kernels: a tile of kSequenceTile sequences, one per SIMD lane, so that a step of a layer is
-// [weights]·[values of 16 sequences] and gate arithmetic is vectorised over lanes; and the conversion between rows of
-// sequences and lanes. Weights are read in place: [in, gates·H] suits a broadcast of neighbouring elements.
+// [weights]·[values of 16 sequences] and gate arithmetic is vectorized over lanes; and the conversion between rows of
+// sequences and lanes. Weights are read in place: [in, gates·H] suits a broadcast of neighboring elements.
 #pragma once
 #include "kernels/cpu/product.h"
 
@@ -11,7 +11,7 @@ constexpr int64_t kTile = kSequenceTile;
 // The number of valid steps of each sequence of a tile; 0 for a lane without a sequence.
 struct Lengths {
   int64_t of[kTile];
-  int64_t least, most;
+  int64_t min, max;
 };
 
 template <class T>
@@ -22,8 +22,8 @@ Lengths lengths_of(const View& length, int64_t tile, int64_t sequences, int64_t 
     double own = static_cast<double>(steps);
     if (length.data != nullptr && b < sequences) own = static_cast<double>(Mat<T>(length).row(b)[0]);
     n.of[l] = b >= sequences || !(own > 0) ? 0 : own < static_cast<double>(steps) ? static_cast<int64_t>(own) : steps;
-    if (n.of[l] < n.least) n.least = n.of[l];
-    if (n.of[l] > n.most) n.most = n.of[l];
+    if (n.of[l] < n.min) n.min = n.of[l];
+    if (n.of[l] > n.max) n.max = n.of[l];
   }
   return n;
 }
@@ -33,7 +33,7 @@ template <class T>
 struct Active {
   T lane[kTile];
   bool all;
-  Active(const Lengths& n, int64_t t) : all(t < n.least) {
+  Active(const Lengths& n, int64_t t) : all(t < n.min) {
     for (int64_t l = 0; l < kTile; ++l) lane[l] = t < n.of[l] ? T(1) : T(0);
   }
 };
@@ -119,13 +119,13 @@ T* lanes_at(const View& view, int64_t tile, int64_t t, int64_t width) {
   return view.lanes ? static_cast<T*>(view.data) + (tile * view.cols + t * width) * kTile : nullptr;
 }
 
-// Step t of the tile's sequences as lanes: in place if the tensor is lane-major, else converted into `room`.
+// Step t of the tile's sequences as lanes: in place if the tensor is lane-major, else converted into `buffer`.
 template <class T>
 const T* step_in_lanes(const View& view, int64_t tile, int64_t t, int64_t width, const Lengths& n, const T* zeros,
-                       T* room, int64_t ahead = 1) {
+                       T* buffer, int64_t ahead = 1) {
   if (const T* lanes = lanes_at<T>(view, tile, t, width)) return lanes;
-  load_step(Mat<T>(view), tile, t, width, n, zeros, room, ahead);
-  return room;
+  load_step(Mat<T>(view), tile, t, width, n, zeros, buffer, ahead);
+  return buffer;
 }
 
 // Stores `from`, the lanes of a step, in the layout of the view.
@@ -137,7 +137,7 @@ void store_step(const View& view, int64_t tile, int64_t t, int64_t width, const 
   }
   const Mat<T> m(view);
   T* rows[kTile];
-  const int64_t lanes = least(kTile, m.rows - tile * kTile);
+  const int64_t lanes = min_of(kTile, m.rows - tile * kTile);
   for (int64_t l = 0; l < lanes; ++l) rows[l] = m.row(tile * kTile + l) + t * width;
   lanes_to_rows(from, width, rows, lanes);
 }
@@ -145,17 +145,17 @@ void store_step(const View& view, int64_t tile, int64_t t, int64_t width, const 
 template <class T>
 void store_state(const Mat<T>& m, int64_t tile, int64_t width, const T* from) {
   T* rows[kTile];
-  const int64_t lanes = least(kTile, m.rows - tile * kTile);
+  const int64_t lanes = min_of(kTile, m.rows - tile * kTile);
   for (int64_t l = 0; l < lanes; ++l) rows[l] = m.row(tile * kTile + l);
   lanes_to_rows(from, width, rows, lanes);
 }
 
-// The tile-major matrices, of elements as they are stored: part `part` of step t of a tile, H rows `ld` apart.
+// A tile-major matrix (ops.h): at() is part `part` of step t of a tile, `hidden` rows with leading dimension `ld`.
 template <class T>
-struct Parts {
+struct TileMajor {
   T* data;
   int64_t ld, steps, parts, hidden;
-  Parts(const View& v, int64_t steps_, int64_t parts_, int64_t hidden_)
+  TileMajor(const View& v, int64_t steps_, int64_t parts_, int64_t hidden_)
       : data(static_cast<T*>(v.data)), ld(v.ld), steps(steps_), parts(parts_), hidden(hidden_) {}
   T* at(int64_t tile, int64_t t, int64_t part) const {
     return data + ((tile * steps + t) * parts + part) * hidden * ld;
@@ -169,7 +169,7 @@ struct Parts {
 
 // ---- functions of lanes -------------------------------------------------------------------------
 // As sigmoid_of and tanh_of (simd.h), but on a vector: the compiler unrolls a loop over so few lanes instead of
-// vectorising it. In float both are quotients of e^z = (1 + g)·s with s = 2^n and g = e^r − 1, |r| ≤ log(2)/2:
+// vectorizing it. In float both are quotients of e^z = (1 + g)·s with s = 2^n and g = e^r − 1, |r| ≤ log(2)/2:
 // combining g and s last keeps the digits of small values without a branch. Inlined, because a call would spill all
 // registers.
 // The smaller of x and the bound; NaN stays NaN.
@@ -277,53 +277,54 @@ struct CellFactors {
   bool copied() const { return precision != Precision::fp32; }
   // Items of n factors that are added up.
   static int64_t items(int64_t n) { return kIsPair<Item> ? div_up(n, 2) : n; }
-  int64_t room(int64_t n, int64_t m) const { return copied() ? items(n) * m : 0; }
+  // Items of a copy of n × m factors.
+  int64_t copy_items(int64_t n, int64_t m) const { return copied() ? items(n) * m : 0; }
   // Where factor k of n lies in a copy.
   int64_t place(int64_t k, int64_t n) const { return precision == Precision::bf16 && (k | 1) < n ? k ^ 1 : k; }
 
-  // n lines of m; a sum goes over the lines. Lines of the copy are `apart`.
-  Lines<Item> across(const Lines<T>& from, int64_t n, int64_t m, Item* room, int64_t apart) const {
+  // n lines of m; a sum goes over the lines. `stride`: between the lines of the copy.
+  Lines<Item> across(const Lines<T>& from, int64_t n, int64_t m, Item* copy, int64_t stride) const {
     if constexpr (kIsPair<Item>) {
       for (int64_t k = 0; k < n; k += 2) {
         const T* low = from.data + k * from.ld;
-        pairs_across(low, k + 1 < n ? low + from.ld : nullptr, m, room + k / 2 * apart);
+        pairs_across(low, k + 1 < n ? low + from.ld : nullptr, m, copy + k / 2 * stride);
       }
     } else {
       if (!copied()) return from;
-      for (int64_t k = 0; k < n; ++k) round_line(precision, from.data + k * from.ld, m, room + place(k, n) * apart);
+      for (int64_t k = 0; k < n; ++k) round_line(precision, from.data + k * from.ld, m, copy + place(k, n) * stride);
     }
-    return {room, apart};
+    return {copy, stride};
   }
-  Lines<Item> across(const Lines<T>& from, int64_t n, int64_t m, Item* room) const {
-    return across(from, n, m, room, m);
+  Lines<Item> across(const Lines<T>& from, int64_t n, int64_t m, Item* copy) const {
+    return across(from, n, m, copy, m);
   }
-  // n lines of kTile as they are stored. `widened`: room for them as T.
+  // n lines of kTile as they are stored. `widened`: a buffer for them as T.
   template <class S>
-  Lines<Item> across_stored(const Lines<S>& from, int64_t n, T* widened, Item* room) const {
+  Lines<Item> across_stored(const Lines<S>& from, int64_t n, T* widened, Item* copy) const {
     if constexpr (kIsPair<Item> && kStoredAs<S> == Precision::bf16) {
       static_assert(Simd<T>::kLanes == kTile);
       for (int64_t k = 0; k < n; k += 2) {
         const S* low = from.data + k * from.ld;
-        store_pairs(room + k / 2 * kTile, low, k + 1 < n ? low + from.ld : nullptr);
+        store_pairs(copy + k / 2 * kTile, low, k + 1 < n ? low + from.ld : nullptr);
       }
-      return {room, kTile};
+      return {copy, kTile};
     } else if constexpr (kStoredAs<S> == Precision::fp32) {
-      return across(from, n, kTile, room);
+      return across(from, n, kTile, copy);
     } else {
       for (int64_t k = 0; k < n; ++k)
         for (int64_t l = 0; l < kTile; l += Simd<T>::kLanes)
           store(widened + k * kTile + l, load_stored<T>(from.data + k * from.ld + l));
-      return across({widened, kTile}, n, kTile, room);
+      return across({widened, kTile}, n, kTile, copy);
     }
   }
   // m lines of n; a sum goes along a line.
-  Lines<Item> along(const Lines<T>& from, int64_t n, int64_t m, Item* room) const {
+  Lines<Item> along(const Lines<T>& from, int64_t n, int64_t m, Item* copy) const {
     if constexpr (kIsPair<Item>) {
-      for (int64_t j = 0; j < m; ++j) pairs_along(from.data + j * from.ld, n, room + j * items(n));
+      for (int64_t j = 0; j < m; ++j) pairs_along(from.data + j * from.ld, n, copy + j * items(n));
     } else {
       if (!copied()) return from;
       for (int64_t j = 0; j < m; ++j) {
-        Item* to = room + j * n;
+        Item* to = copy + j * n;
         round_line(precision, from.data + j * from.ld, n, to);
         for (int64_t k = 0; k + 1 < n && precision == Precision::bf16; k += 2) {
           const Item low = to[k];
@@ -331,7 +332,7 @@ struct CellFactors {
         }
       }
     }
-    return {room, items(n)};
+    return {copy, items(n)};
   }
 };
 // f(an item, as its type) for products of such factors.
@@ -363,22 +364,22 @@ static constexpr T kNoBias[Block<T>::kRows] = {};
 
 // Cache lines to prefetch one by one during a computation: prefetched all at once they would queue and stall it. They
 // go to the second-level cache, because the first is full of operands.
-struct Ahead {
+struct Prefetch {
   uintptr_t at;
   int64_t lines;
-  void ask() {
+  void next() {
     if (lines-- > 0) __builtin_prefetch(reinterpret_cast<const void*>(at), 0, 2), at += 64;
   }
 };
-struct Nothing {
-  void ask() {}
+struct NoPrefetch {
+  void next() {}
 };
 
 // R rows of out, from row j: out = start + Σ terms, for all lanes. Weights are stored as w[k·ld + j], or transposed as
-// w[j·ld + k]. `beside` prefetches at every k.
-template <class T, class Item, int R, bool kTransposed, class Beside>
+// w[j·ld + k]. Calls prefetch.next() for every k.
+template <class T, class Item, int R, bool kTransposed, class Prefetcher>
 void product_rows(const Term<Item>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias, const T* more_bias,
-                  bool add, Beside& beside) {
+                  bool add, Prefetcher& prefetch) {
   constexpr int L = Simd<T>::kLanes, V = Block<T>::kVectors;
   const T *start = bias != nullptr ? bias + j : kNoBias<T>, *more = more_bias != nullptr ? more_bias + j : kNoBias<T>;
   for (int64_t lane = 0; lane < kTile; lane += V * L) {
@@ -400,7 +401,7 @@ void product_rows(const Term<Item>* terms, int count, int64_t j, T* out, int64_t
       for (int64_t k = 0; k < depth; ++k, v += ldv) {
         Vec<Item> x[V];
         for (int q = 0; q < V; ++q) x[q] = load(v + q * L);
-        beside.ask();
+        prefetch.next();
 #pragma GCC unroll 16
         for (int i = 0; i < R; ++i) {
           const Vec<Item> wi = lanes_of(kTransposed ? w[i * ld] : w[i]);
@@ -415,24 +416,25 @@ void product_rows(const Term<Item>* terms, int count, int64_t j, T* out, int64_t
   }
 }
 
-template <class T, class Item, bool kTransposed, class Beside, int R = Block<T>::kRows>
+template <class T, class Item, bool kTransposed, class Prefetcher, int R = Block<T>::kRows>
 void product_of(int64_t rows, const Term<Item>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias,
-                const T* more_bias, bool add, Beside& beside) {
+                const T* more_bias, bool add, Prefetcher& prefetch) {
   if constexpr (R >= 1) {
     if (rows == R)
-      return product_rows<T, Item, R, kTransposed>(terms, count, j, out, ldo, bias, more_bias, add, beside);
-    product_of<T, Item, kTransposed, Beside, R - 1>(rows, terms, count, j, out, ldo, bias, more_bias, add, beside);
+      return product_rows<T, Item, R, kTransposed>(terms, count, j, out, ldo, bias, more_bias, add, prefetch);
+    product_of<T, Item, kTransposed, Prefetcher, R - 1>(rows, terms, count, j, out, ldo, bias, more_bias, add,
+                                                        prefetch);
   }
 }
 
 // out [rows, kTile] = (add ? out : biases) + Σ terms, in blocks of nearly equal height.
-template <class T, bool kTransposed, class Item, class Beside = Nothing>
+template <class T, bool kTransposed, class Item, class Prefetcher = NoPrefetch>
 void product(int64_t rows, const Term<Item>* terms, int count, T* out, int64_t ldo, const T* bias, const T* more_bias,
-             bool add, Beside beside = {}) {
+             bool add, Prefetcher prefetch = {}) {
   const int64_t blocks = div_up(rows, Block<T>::kRows);
   for (int64_t b = 0; b < blocks; ++b) {
     const int64_t from = b * rows / blocks, to = (b + 1) * rows / blocks;
-    product_of<T, Item, kTransposed>(to - from, terms, count, from, out, ldo, bias, more_bias, add, beside);
+    product_of<T, Item, kTransposed>(to - from, terms, count, from, out, ldo, bias, more_bias, add, prefetch);
   }
 }
 

@@ -22,7 +22,8 @@ namespace {
 // ---- through time -------------------------------------------------------------------------------
 int64_t grad_tiles(const Call& call) { return call.out[1].cols == 0 ? 0 : sequence_tiles(call.out[1].rows); }
 
-// Columns of W_h that the first parts of the slopes multiply; those of n, where there is a reset gate, others do.
+// Columns of W_h that multiply the first parts of the slopes. With a reset gate, the columns of the candidate n
+// multiply another part.
 int64_t first_columns(Cell cell, int64_t hidden) { return (cell == Cell::lstm ? 4 : 2) * hidden; }
 
 template <class T>
@@ -31,53 +32,54 @@ int64_t grad_scratch_bytes(const Call& call) {
   const int64_t H = call.in[2].rows, first = first_columns(op.cell, H);
   const int64_t copies = with_items<T>(op.factors, [&](auto item) {
     const CellFactors<T, decltype(item)> factors{op.factors};
-    return factors.room(first, H + kTile) + factors.room(call.in[2].cols - first, H + kTile);
+    return factors.copy_items(first, H + kTile) + factors.copy_items(call.in[2].cols - first, H + kTile);
   });
   const int64_t slopes = call.out[0].narrow() ? slopes_of(op.cell) * H * kTile : 0;  // of a step
   return static_cast<int64_t>(sizeof(T)) * ((5 * kTile + 1) * H + slopes + copies) + 64;
 }
 
 template <class T, class S, class Item>
-struct Back {
+struct GradStep {
   const S* saved;
   const T* d_y;
   T *slopes, *d_h, *d_c, *more;  // d_h, d_c: of the state after the step, then of the state before it
   int64_t ld_saved, ld_slopes, hidden;
   CellFactors<T, Item> factors;
   Lines<Item> w_first, w_rest;
-  Item *room_first, *room_rest;  // of copies of the step's slopes
+  Item *first_copy, *rest_copy;  // of the step's slopes
 
-  // Slopes that are kept in 16 bits: those of the step; nullptr: `slopes` are where they are kept.
-  uint16_t* kept;
-  int64_t ld_kept;
-  Precision kept_as;
+  // The step's slopes in a 16-bit tensor; nullptr: `slopes` is in the tensor itself.
+  uint16_t* narrow;
+  int64_t ld_narrow;
+  Precision format;
 
-  void keep(int64_t row, int64_t rows) const {
-    if (kept == nullptr) return;
-    const int64_t together = ld_kept == kTile ? rows : 1;
+  void store_narrow(int64_t row, int64_t rows) const {
+    if (narrow == nullptr) return;
+    const int64_t together = ld_narrow == kTile ? rows : 1;
     for (int64_t k = row; k < row + rows; k += together)
-      narrow_to(slopes + k * ld_slopes, together * kTile, kept_as, kept + k * ld_kept);
+      narrow_to(slopes + k * ld_slopes, together * kTile, format, narrow + k * ld_narrow);
   }
-  // n rows of the slopes, which are complete, as factors; they are kept too.
-  Lines<Item> take(int64_t row, int64_t n, Item* room) const {
-    keep(row, n);
+  // n complete rows of the slopes as factors; stores them in 16 bits too.
+  Lines<Item> take(int64_t row, int64_t n, Item* copy) const {
+    store_narrow(row, n);
     if constexpr (kIsPair<Item>)
-      if (kept != nullptr && kept_as == Precision::bf16)
+      if (narrow != nullptr && format == Precision::bf16)
         return factors.across_stored(
-            Lines<StoredBf16>{reinterpret_cast<const StoredBf16*>(kept) + row * ld_kept, ld_kept}, n, slopes, room);
-    return factors.across({slopes + row * ld_slopes, ld_slopes}, n, kTile, room);
+            Lines<StoredBf16>{reinterpret_cast<const StoredBf16*>(narrow) + row * ld_narrow, ld_narrow}, n, slopes,
+            copy);
+    return factors.across({slopes + row * ld_slopes, ld_slopes}, n, kTile, copy);
   }
-  Term<Item> first(int64_t n) const { return {w_first, take(0, n, room_first), factors.items(n)}; }
+  Term<Item> first(int64_t n) const { return {w_first, take(0, n, first_copy), factors.items(n)}; }
   Term<Item> rest(int64_t part) const {
-    return {w_rest, take(part * hidden, hidden, room_rest), factors.items(hidden)};
+    return {w_rest, take(part * hidden, hidden, rest_copy), factors.items(hidden)};
   }
 };
 
-// Prefetches the reads of the previous step during the product with W_h: time runs backwards here, which the hardware
-// prefetcher does not predict. Before the first step these are addresses only. (Gate gradients overwrite those of the
-// previous layer, which are in the cache.)
+// Prefetches the inputs of step t − 1 during the product with W_h: the hardware prefetcher does not predict descending
+// addresses. Before step 0 there is nothing to read, but a prefetch of any address is harmless. (Gate gradients
+// overwrite those of the previous layer, which are in the cache.)
 template <class T, class S, class Item>
-Ahead ahead(const Back<T, S, Item>& s, int64_t parts) {
+Prefetch previous_step(const GradStep<T, S, Item>& s, int64_t parts) {
   const auto bytes = static_cast<uintptr_t>(parts * s.hidden * s.ld_saved) * sizeof(S);
   return {reinterpret_cast<uintptr_t>(s.saved) - bytes, static_cast<int64_t>(bytes / 64)};
 }
@@ -89,7 +91,7 @@ Vec<T> tanh_slope(Vec<T> y) {
 }
 
 template <class T, class S, class Item>
-void gru_back(const Back<T, S, Item>& s) {
+void gru_back(const GradStep<T, S, Item>& s) {
   constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, part = H * s.ld_saved, slope = H * s.ld_slopes;
   for (int64_t u = 0; u < H; ++u)
@@ -105,13 +107,13 @@ void gru_back(const Back<T, S, Item>& s) {
       store(out + 3 * slope, dn * r);
       store(d_h, d * z);
     }
-  s.keep(2 * H, H);
+  s.store_narrow(2 * H, H);
   const Term<Item> terms[2] = {s.first(2 * H), s.rest(3)};
-  product<T, true>(H, terms, 2, s.d_h, kTile, nullptr, nullptr, true, ahead(s, 5));
+  product<T, true>(H, terms, 2, s.d_h, kTile, nullptr, nullptr, true, previous_step(s, 5));
 }
 
 template <class T, class S, class Item>
-void reset_before_back(const Back<T, S, Item>& s) {
+void reset_before_back(const GradStep<T, S, Item>& s) {
   constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, part = H * s.ld_saved, slope = H * s.ld_slopes;
   for (int64_t u = 0; u < H; ++u)
@@ -135,11 +137,11 @@ void reset_before_back(const Back<T, S, Item>& s) {
       store(d_h, mul_add(d_s, r, load(d_h)));
     }
   const Term<Item> gates = s.first(2 * H);
-  product<T, true>(H, &gates, 1, s.d_h, kTile, nullptr, nullptr, true, ahead(s, 4));
+  product<T, true>(H, &gates, 1, s.d_h, kTile, nullptr, nullptr, true, previous_step(s, 4));
 }
 
 template <class T, class S, class Item>
-void lstm_back(const Back<T, S, Item>& s) {
+void lstm_back(const GradStep<T, S, Item>& s) {
   constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, part = H * s.ld_saved, slope = H * s.ld_slopes;
   for (int64_t u = 0; u < H; ++u)
@@ -157,7 +159,7 @@ void lstm_back(const Back<T, S, Item>& s) {
       store(d_c, e * f);
     }
   const Term<Item> gates = s.first(4 * H);
-  product<T, true>(H, &gates, 1, s.d_h, kTile, nullptr, nullptr, false, ahead(s, 7));
+  product<T, true>(H, &gates, 1, s.d_h, kTile, nullptr, nullptr, false, previous_step(s, 7));
 }
 
 template <class T, class S, class Item>
@@ -166,13 +168,13 @@ void grad_reading(const Call& call, int64_t tile, void* scratch) {
   const Mat<T> w_h(call.in[2]), d_h0(call.out[1]);
   const int64_t H = w_h.rows, B = op.sequences;
   const Lengths length = lengths_of<T>(call.in[0], tile, B, op.steps);
-  const Parts<S> saved(call.in[1], op.steps, saved_of(op.cell), H);
+  const TileMajor<S> saved(call.in[1], op.steps, saved_of(op.cell), H);
   const View& out = call.out[0];
-  const Parts<T> slopes(out, op.steps, slopes_of(op.cell), H);
-  const Parts<uint16_t> narrow_slopes(out, op.steps, slopes_of(op.cell), H);
+  const TileMajor<T> slopes(out, op.steps, slopes_of(op.cell), H);
+  const TileMajor<uint16_t> narrow_slopes(out, op.steps, slopes_of(op.cell), H);
   const int64_t slope_rows = slopes.parts * H;
 
-  Back<T, S, Item> s{};
+  GradStep<T, S, Item> s{};
   T* dy = static_cast<T*>(scratch);
   s.d_y = dy;
   s.d_h = dy + H * kTile;
@@ -181,47 +183,47 @@ void grad_reading(const Call& call, int64_t tile, void* scratch) {
   T *before = s.more + H * kTile, *zeros = before + H * kTile;
   for (int64_t k = 0; k < H; ++k) zeros[k] = T(0);
   for (int64_t k = 0; k < H * kTile; ++k) dy[k] = T(0);
-  s.slopes = zeros + H;  // of a step, if they are kept in 16 bits
-  s.ld_kept = narrow_slopes.ld, s.kept_as = out.stored;
+  s.slopes = zeros + H;  // of a step, if the tensor has 16 bits
+  s.ld_narrow = narrow_slopes.ld, s.format = out.stored;
   s.ld_saved = saved.ld, s.ld_slopes = out.narrow() ? kTile : slopes.ld, s.hidden = H;
   const int64_t first = first_columns(op.cell, H), rest = w_h.cols - first;
   s.factors = {op.factors};
-  s.room_first = reinterpret_cast<Item*>(s.slopes + (out.narrow() ? slope_rows * kTile : 0));
-  s.room_rest = s.room_first + s.factors.room(first, kTile);
-  Item* const weights = s.room_rest + s.factors.room(rest, kTile);
+  s.first_copy = reinterpret_cast<Item*>(s.slopes + (out.narrow() ? slope_rows * kTile : 0));
+  s.rest_copy = s.first_copy + s.factors.copy_items(first, kTile);
+  Item* const weights = s.rest_copy + s.factors.copy_items(rest, kTile);
   s.w_first = s.factors.along({w_h.data, w_h.ld}, first, H, weights);
-  s.w_rest = s.factors.along({w_h.data + first, w_h.ld}, rest, H, weights + s.factors.room(first, H));
+  s.w_rest = s.factors.along({w_h.data + first, w_h.ld}, rest, H, weights + s.factors.copy_items(first, H));
 
   load_state(call.in[4], tile, B, H, zeros, s.d_h);
   const bool lstm = op.cell == Cell::lstm;
   if (lstm) load_state(call.in[5], tile, B, H, zeros, s.d_c);
   for (int64_t t = op.steps - 1; t >= 0; --t) {
-    if (t >= length.most) {
+    if (t >= length.max) {
       out.narrow() ? narrow_slopes.clear(tile, t) : slopes.clear(tile, t);
       continue;
     }
     const Active<T> active(length, t);
     if (call.in[3].data != nullptr) s.d_y = step_in_lanes(call.in[3], tile, t, H, length, zeros, dy, -1);
     s.saved = saved.at(tile, t, 0);
-    if (out.narrow()) s.kept = narrow_slopes.at(tile, t, 0);
+    if (out.narrow()) s.narrow = narrow_slopes.at(tile, t, 0);
     else s.slopes = slopes.at(tile, t, 0);
     // If the step holds the state (padding), it also holds the gradient.
     const int64_t states = active.all ? 0 : lstm ? 2 : 1;
-    T *const d_state[2] = {s.d_h, s.d_c}, *const kept[2] = {before, s.more};
+    T *const d_state[2] = {s.d_h, s.d_c}, *const previous[2] = {before, s.more};
     for (int64_t k = 0; k < states * H * kTile; ++k)
-      kept[k / (H * kTile)][k % (H * kTile)] = d_state[k / (H * kTile)][k % (H * kTile)];
+      previous[k / (H * kTile)][k % (H * kTile)] = d_state[k / (H * kTile)][k % (H * kTile)];
     if (op.cell == Cell::gru) gru_back(s);
     else if (op.cell == Cell::gru_reset_before) reset_before_back(s);
     else lstm_back(s);
     for (int64_t n = 0; n < states; ++n)
       for (int64_t k = 0; k < H; ++k)
         for (int64_t l = 0; l < kTile; ++l)
-          if (active.lane[l] == T(0)) d_state[n][k * kTile + l] = kept[n][k * kTile + l];
+          if (active.lane[l] == T(0)) d_state[n][k * kTile + l] = previous[n][k * kTile + l];
     // … and its gate gradients are 0: `saved` is 0 there, which leaves only a product with z = 0.
     for (int64_t k = 0; k < slope_rows && !active.all; ++k)
       for (int64_t l = 0; l < kTile; ++l)
         if (active.lane[l] == T(0)) s.slopes[k * s.ld_slopes + l] = T(0);
-    if (!active.all) s.keep(0, slope_rows);
+    if (!active.all) s.store_narrow(0, slope_rows);
   }
   store_state(d_h0, tile, H, s.d_h);
   if (lstm) store_state(Mat<T>(call.out[2]), tile, H, s.d_c);
@@ -243,7 +245,7 @@ int64_t input_scratch_bytes(const Call& call) {
   const Precision precision = static_cast<const RecurrentInputGrad*>(call.op)->factors;
   const int64_t in = call.in[1].rows, gates = call.in[1].cols;
   const int64_t copies = with_items<T>(
-      precision, [&](auto item) { return CellFactors<T, decltype(item)>{precision}.room(gates, in + kTile); });
+      precision, [&](auto item) { return CellFactors<T, decltype(item)>{precision}.copy_items(gates, in + kTile); });
   const int64_t widened = call.in[0].narrow() ? gates : 0;
   return static_cast<int64_t>(sizeof(T)) * (kTile * (in + widened) + copies) + 64;
 }
@@ -253,14 +255,14 @@ void input_of(const Call& call, int64_t tile, void* scratch) {
   const auto& op = *static_cast<const RecurrentInputGrad*>(call.op);
   const Mat<T> w_x(call.in[1]);
   const int64_t in = w_x.rows, gates = w_x.cols, H = gates / gates_of(op.cell);
-  const Parts<S> slopes(call.in[0], op.steps, slopes_of(op.cell), H);
+  const TileMajor<S> slopes(call.in[0], op.steps, slopes_of(op.cell), H);
   T *d = static_cast<T*>(scratch), *widened = d + kTile * in;
   const CellFactors<T, Item> factors{op.factors};
-  Item* const room = reinterpret_cast<Item*>(widened + (call.in[0].narrow() ? kTile * gates : 0));
-  const Lines<Item> w = factors.along({w_x.data, w_x.ld}, gates, in, room + factors.room(gates, kTile));
+  Item* const copy = reinterpret_cast<Item*>(widened + (call.in[0].narrow() ? kTile * gates : 0));
+  const Lines<Item> w = factors.along({w_x.data, w_x.ld}, gates, in, copy + factors.copy_items(gates, kTile));
   for (int64_t t = 0; t < op.steps; ++t) {
     const Lines<S> step{slopes.at(tile, t, 0), slopes.ld};
-    const Term<Item> term{w, factors.across_stored(step, gates, widened, room), factors.items(gates)};
+    const Term<Item> term{w, factors.across_stored(step, gates, widened, copy), factors.items(gates)};
     T* lanes = lanes_at<T>(call.out[0], tile, t, in);
     product<T, true>(in, &term, 1, lanes != nullptr ? lanes : d, kTile, nullptr, nullptr, false);
     if (lanes == nullptr) store_step(call.out[0], tile, t, in, d);
@@ -276,11 +278,11 @@ void input_run(const Call& call, int64_t tile, void* scratch) {
 }
 
 // ---- gradient of the weights ---------------------------------------------------------------------
-constexpr int64_t kBlock = kStepBlock;  // their inputs are held as lanes at a time
+constexpr int64_t kBlock = kStepBlock;  // steps whose inputs are held as lanes at a time
 
-// The first n/2 of n vectors become sums of neighbours: lanes of the even ones, then lanes of the odd ones.
+// The first n/2 of n vectors become sums of neighbors: lanes of the even ones, then lanes of the odd ones.
 template <class T, int n>
-[[gnu::always_inline]] inline void add_neighbours(Vec<T>* a) {
+[[gnu::always_inline]] inline void add_neighbors(Vec<T>* a) {
   constexpr int L = Simd<T>::kLanes;
 // the sanitizers unroll the loop first, and the compiler warns that there is none
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -303,7 +305,7 @@ template <class T, int n>
 // a loop indexes are in memory.
 template <class T, int n = Simd<T>::kLanes>
 [[gnu::always_inline]] inline Vec<T> lane_sums(Vec<T>* a) {
-  add_neighbours<T, n>(a);
+  add_neighbors<T, n>(a);
   if constexpr (n > 2) return lane_sums<T, n / 2>(a);
   else return a[0];
 }
@@ -345,8 +347,8 @@ void outer(int64_t steps, const Lanes<Item>& v, int64_t k, int64_t rows, const L
       for (int64_t q = 0; q < J; ++q) out[p * ldo + q] += sums[p * J + q];
     return;
   }
-  for (int64_t p = 0; p < least(K, rows); ++p)
-    for (int64_t q = 0; q < least(J, cols); ++q) out[p * ldo + q] += sums[p * J + q];
+  for (int64_t p = 0; p < min_of(K, rows); ++p)
+    for (int64_t q = 0; q < min_of(J, cols); ++q) out[p * ldo + q] += sums[p * J + q];
 }
 
 // `steps`: items of steps.
@@ -395,20 +397,20 @@ template <class T>
 int64_t wgrad_scratch_bytes(const Call& call) {
   const auto& op = *static_cast<const RecurrentWgrad*>(call.op);
   const WgradSizes s = wgrad_sizes(call);
-  // states, beside what a reset gate lets through of them; slopes
+  // wide copies of narrow tensors: states, reset states r⊙h, slopes
   const int64_t states = (call.in[2].narrow() ? 2 : 1) * s.hidden,
                 slopes = call.in[3].narrow() ? slopes_of(op.cell) * s.hidden : 0;
   const int64_t copies = with_items<T>(op.factors, [&](auto item) {
-    return CellFactors<T, decltype(item)>{op.factors}.room(
+    return CellFactors<T, decltype(item)>{op.factors}.copy_items(
         kBlock,
         kTile * (s.in + (op.cell == Cell::gru_reset_before ? 2 : 1) * s.hidden + slopes_of(op.cell) * s.hidden));
   });
   return static_cast<int64_t>(sizeof(T)) * (kBlock * kTile * (s.in + states + slopes) + s.in + copies) + 64;
 }
 
-// A part of n steps of what a layer saved, as T: where it lies, or widened in `room`.
+// One saved part over n steps as T: in place, or widened into `buffer`.
 template <class T, class S>
-Lanes<T> part_of(const Parts<S>& saved, int64_t tile, int64_t t0, int64_t n, int64_t part, T* room) {
+Lanes<T> part_of(const TileMajor<S>& saved, int64_t tile, int64_t t0, int64_t n, int64_t part, T* buffer) {
   if constexpr (kStoredAs<S> == Precision::fp32) {
     return {saved.at(tile, t0, part), saved.parts * saved.hidden * saved.ld, saved.ld};
   } else {
@@ -416,36 +418,36 @@ Lanes<T> part_of(const Parts<S>& saved, int64_t tile, int64_t t0, int64_t n, int
     for (int64_t t = 0; t < n; ++t)
       for (int64_t u = 0; u < rows; ++u)
         for (int64_t l = 0; l < kTile; l += Simd<T>::kLanes)
-          store(room + (t * rows + u) * kTile + l, load_stored<T>(saved.at(tile, t0 + t, part) + u * saved.ld + l));
-    return {room, rows * kTile, kTile};
+          store(buffer + (t * rows + u) * kTile + l, load_stored<T>(saved.at(tile, t0 + t, part) + u * saved.ld + l));
+    return {buffer, rows * kTile, kTile};
   }
 }
 
 // n steps of `rows` rows as the factors of sums over steps.
 template <class T, class Item>
-Lanes<Item> over_steps(const CellFactors<T, Item>& factors, const Lanes<T>& v, int64_t n, int64_t rows, Item* room) {
+Lanes<Item> over_steps(const CellFactors<T, Item>& factors, const Lanes<T>& v, int64_t n, int64_t rows, Item* copy) {
   if constexpr (!kIsPair<Item>)
     if (!factors.copied()) return v;
   for (int64_t r = 0; r < rows; ++r)
-    factors.across({v.data + r * v.ld, v.step}, n, kTile, room + r * kTile, rows * kTile);
-  return {room, rows * kTile, kTile};
+    factors.across({v.data + r * v.ld, v.step}, n, kTile, copy + r * kTile, rows * kTile);
+  return {copy, rows * kTile, kTile};
 }
 
-// The same of a part of what a layer saved. `widened`: room for it as T.
+// The same for one saved part. `widened`: a buffer for it as T.
 template <class T, class S, class Item>
-Lanes<Item> over_steps(const CellFactors<T, Item>& factors, const Parts<S>& saved, int64_t tile, int64_t t0, int64_t n,
-                       int64_t part, T* widened, Item* room) {
+Lanes<Item> over_steps(const CellFactors<T, Item>& factors, const TileMajor<S>& saved, int64_t tile, int64_t t0,
+                       int64_t n, int64_t part, T* widened, Item* copy) {
   if constexpr (kIsPair<Item> && kStoredAs<S> == Precision::bf16) {
     static_assert(Simd<T>::kLanes == kTile);
     const int64_t rows = saved.hidden;
     for (int64_t t = 0; t < n; t += 2)
       for (int64_t u = 0; u < rows; ++u) {
         auto at = [&](int64_t step) { return saved.at(tile, t0 + step, part) + u * saved.ld; };
-        store_pairs(room + (t / 2 * rows + u) * kTile, at(t), t + 1 < n ? at(t + 1) : nullptr);
+        store_pairs(copy + (t / 2 * rows + u) * kTile, at(t), t + 1 < n ? at(t + 1) : nullptr);
       }
-    return {room, rows * kTile, kTile};
+    return {copy, rows * kTile, kTile};
   } else {
-    return over_steps(factors, part_of(saved, tile, t0, n, part, widened), n, saved.hidden, room);
+    return over_steps(factors, part_of(saved, tile, t0, n, part, widened), n, saved.hidden, copy);
   }
 }
 
@@ -456,22 +458,23 @@ void wgrad_reading(const Call& call, int64_t tile, void* scratch) {
   const View& x = call.in[0];
   const auto [in, H, gates, all] = wgrad_sizes(call);
   const Lengths length = lengths_of<T>(call.in[1], tile, x.rows, op.steps);
-  const Parts<S> saved(call.in[2], op.steps, saved_of(op.cell), H);
-  const Parts<Slope> slopes(call.in[3], op.steps, 1, slopes_of(op.cell) * H);  // all parts as one
+  const TileMajor<S> saved(call.in[2], op.steps, saved_of(op.cell), H);
+  const TileMajor<Slope> slopes(call.in[3], op.steps, 1, slopes_of(op.cell) * H);  // all parts as one
   T *lanes = static_cast<T*>(scratch), *reset = lanes + kBlock * kTile * in, *zeros = reset + kBlock * kTile * H,
     *widened = zeros + in, *wide_slopes = widened + (call.in[2].narrow() ? kBlock * kTile * H : 0);
   const CellFactors<T, Item> factors{op.factors};
-  Item *x_room = reinterpret_cast<Item*>(wide_slopes + (call.in[3].narrow() ? kBlock * kTile * slopes.hidden : 0)),
-       *h_room = x_room + factors.room(kBlock, kTile * in), *d_room = h_room + factors.room(kBlock, kTile * H),
-       *reset_room = d_room + factors.room(kBlock, kTile * slopes.hidden);
+  Item *x_copy = reinterpret_cast<Item*>(wide_slopes + (call.in[3].narrow() ? kBlock * kTile * slopes.hidden : 0)),
+       *h_copy = x_copy + factors.copy_items(kBlock, kTile * in),
+       *d_copy = h_copy + factors.copy_items(kBlock, kTile * H),
+       *reset_copy = d_copy + factors.copy_items(kBlock, kTile * slopes.hidden);
   for (int64_t k = 0; k < in; ++k) zeros[k] = T(0);
   T *d_wx = out.row(tile), *d_wh = d_wx + in * gates, *d_bx = d_wh + H * gates, *d_bh = d_bx + gates;
   for (int64_t k = 0; k < out.cols; ++k) d_wx[k] = T(0);
 
   const int64_t h_part = saved_of(op.cell) - 1;
-  const int64_t blocks = (length.most + kBlock - 1) / kBlock;
+  const int64_t blocks = (length.max + kBlock - 1) / kBlock;
   for (int64_t t0 = (blocks - 1) * kBlock; t0 >= 0; t0 -= kBlock) {
-    const int64_t n = least(kBlock, length.most - t0);
+    const int64_t n = min_of(kBlock, length.max - t0);
     const T* values = lanes;
     for (int64_t t = 0; t < n; ++t) {
       const T* step = step_in_lanes(x, tile, t0 + t, in, length, zeros, lanes + t * in * kTile);
@@ -480,9 +483,9 @@ void wgrad_reading(const Call& call, int64_t tile, void* scratch) {
     const Lanes<T> v{values, in * kTile, kTile};
     const Lanes<Slope> d{slopes.at(tile, t0, 0), slopes.hidden * slopes.ld, slopes.ld};
     const int64_t steps = factors.items(n);
-    const Lanes<Item> vs = over_steps(factors, v, n, in, x_room),
-                      hs = over_steps(factors, saved, tile, t0, n, h_part, widened, h_room),
-                      ds = over_steps(factors, slopes, tile, t0, n, 0, wide_slopes, d_room);
+    const Lanes<Item> vs = over_steps(factors, v, n, in, x_copy),
+                      hs = over_steps(factors, saved, tile, t0, n, h_part, widened, h_copy),
+                      ds = over_steps(factors, slopes, tile, t0, n, 0, wide_slopes, d_copy);
     auto part = [](const auto& of, int64_t row) {
       auto from = of;
       from.data += row * of.ld;
@@ -504,13 +507,13 @@ void wgrad_reading(const Call& call, int64_t tile, void* scratch) {
           for (int64_t l = 0; l < kTile; ++l) reset[(t * H + u) * kTile + l] = r[l] * was[l];
         }
       outer_products(steps, hs, H, ds, 2 * H, d_wh, gates);
-      outer_products(steps, over_steps(factors, Lanes<T>{reset, H * kTile, kTile}, n, H, reset_room), H,
+      outer_products(steps, over_steps(factors, Lanes<T>{reset, H * kTile, kTile}, n, H, reset_copy), H,
                      part(ds, 2 * H), H, d_wh + 2 * H, gates);
     }
   }
   // A gate that adds its two biases first has one gradient for both.
-  const int64_t alike = op.cell == Cell::lstm ? gates : op.cell == Cell::gru ? 2 * H : 0;
-  for (int64_t j = 0; j < alike; ++j) d_bh[j] = d_bx[j];
+  const int64_t shared_biases = op.cell == Cell::lstm ? gates : op.cell == Cell::gru ? 2 * H : 0;
+  for (int64_t j = 0; j < shared_biases; ++j) d_bh[j] = d_bx[j];
 }
 
 template <class T>

@@ -70,9 +70,9 @@ void sum_rows_run(const Call& call, int64_t tile, void*) {
   } else if (stored == Precision::fp32) {
     done = sum_vectors(x.data + c.begin, x.rows, x.ld, n, sum);
   }
-  T room[kColumns];
+  T buffer[kColumns];
   for (int64_t i = 0; i < x.rows && done < n; ++i) {
-    const T* row = read_row(call.in[0], i, c.begin + done, n - done, room);
+    const T* row = read_row(call.in[0], i, c.begin + done, n - done, buffer);
     for (int64_t k = done; k < n; ++k) sum[k] += static_cast<double>(row[k - done]);
   }
   const double scale = static_cast<const SumRows*>(call.op)->scale;

@@ -86,7 +86,7 @@ void sequences_run(const Call& call, int64_t tile, void*) {
   const Mat<int32_t> first(call.in[1]), lengths(call.in[2]), sequence(call.in[3]);
   const Range r = piece(tile, kRows, x.rows);
   for (int64_t i = r.begin; i < r.end; ++i) {
-    const int64_t s = sequence.row(i)[0], n = least(lengths.row(s)[0], op.steps), from = first.row(s)[0];
+    const int64_t s = sequence.row(i)[0], n = min_of(lengths.row(s)[0], op.steps), from = first.row(s)[0];
     T* to = x.row(i);
     for (int64_t t = 0; t < op.steps; ++t, to += features.cols) {
       valid.row(i)[t] = t < n ? T(1) : T(0);

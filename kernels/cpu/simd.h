@@ -1,4 +1,4 @@
-// Vector types of the instruction set this file is compiled for, and small functions that vectorise. Everything is in
+// Vector types of the instruction set this file is compiled for, and small functions that vectorize. Everything is in
 // namespace TESSERA_ISA, so that the linker cannot merge code of different instruction sets; for the same reason no
 // standard C++ header is included.
 #pragma once
@@ -126,7 +126,7 @@ static inline Vec<double> mul_add(Vec<double> a, Vec<double> b, Vec<double> c) {
 // A non-temporal store, for data that is read much later: the line is not fetched first and evicts nothing. p is
 // aligned to a vector; call flush_stores() before another thread reads the memory.
 template <class T>
-static inline void store_past(T* p, Vec<T> v) {
+static inline void store_non_temporal(T* p, Vec<T> v) {
 #if defined(__AVX512F__)
   _mm512_stream_si512(reinterpret_cast<__m512i*>(p), reinterpret_cast<__m512i>(v));
 #elif defined(__AVX__)
@@ -144,14 +144,14 @@ static inline void flush_stores() {
 }
 
 static inline int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // Rows [begin, end) of a view that belong to tile `tile`, in tiles of `size` rows.
 struct Range {
   int64_t begin, end;
 };
 static inline Range piece(int64_t tile, int64_t size, int64_t total) {
-  return {tile * size, least((tile + 1) * size, total)};
+  return {tile * size, min_of((tile + 1) * size, total)};
 }
 
 // Typed access to a view.
@@ -217,7 +217,7 @@ static inline void exchange(__m512* r) {
 }
 #endif
 
-// Four rows of n elements become n rows of four, `stride` apart.
+// Transposes four rows of n elements into n rows of four with that stride.
 template <class T>
 static inline void transpose4(const T* const* rows, int64_t n, T* to, int64_t stride) {
   int64_t k = 0;
@@ -233,7 +233,7 @@ static inline void transpose4(const T* const* rows, int64_t n, T* to, int64_t st
     for (int q = 0; q < 4; ++q) to[k * stride + q] = rows[q][k];
 }
 
-// n rows of four, `stride` apart, become the first `count` of four rows of n.
+// Transposes n rows of four, with that stride, into the first `count` of four rows of n.
 template <int count, class T>
 static inline void transpose4_back(const T* from, int64_t stride, int64_t n, T* const* rows) {
   int64_t k = 0;
@@ -335,12 +335,12 @@ static inline void narrow_to(const T* from, int64_t n, Precision stored, uint16_
     for (int64_t k = 0; k < n; ++k) to[k] = fp16_bits(static_cast<float>(from[k]));
   }
 }
-// n elements of a row: where they lie, or widened in `room` if the view is narrow.
+// n elements of a row: in place, or widened into `buffer` if the view is narrow.
 template <class T>
-static inline const T* read_row(const View& v, int64_t row, int64_t first, int64_t n, T* room) {
+static inline const T* read_row(const View& v, int64_t row, int64_t first, int64_t n, T* buffer) {
   if (!v.narrow()) return static_cast<const T*>(v.data) + row * v.ld + first;
-  widen(static_cast<const uint16_t*>(v.data) + row * v.ld + first, n, v.stored, room);
-  return room;
+  widen(static_cast<const uint16_t*>(v.data) + row * v.ld + first, n, v.stored, buffer);
+  return buffer;
 }
 
 // An element of a narrow view, as a type of its own: kernels over vectors take what they read and write as a template.
@@ -372,9 +372,9 @@ template <class T, class S>
     return reinterpret_cast<Vec<T>>(__builtin_convertvector(*reinterpret_cast<const Half*>(p), Whole) << 16);
 #endif
   } else {
-    T room[Simd<T>::kLanes];
-    widen(&p->bits, Simd<T>::kLanes, kStoredAs<S>, room);
-    return load(room);
+    T widened[Simd<T>::kLanes];
+    widen(&p->bits, Simd<T>::kLanes, kStoredAs<S>, widened);
+    return load(widened);
   }
 }
 template <class T, class S>
@@ -391,9 +391,9 @@ template <class T, class S>
     *reinterpret_cast<Half*>(p) = __builtin_convertvector(to_bf16(reinterpret_cast<Whole>(v)), Half);
 #endif
   } else {
-    T room[Simd<T>::kLanes];
-    store(room, v);
-    narrow_to(room, Simd<T>::kLanes, kStoredAs<S>, &p->bits);
+    T wide[Simd<T>::kLanes];
+    store(wide, v);
+    narrow_to(wide, Simd<T>::kLanes, kStoredAs<S>, &p->bits);
   }
 }
 // f(the type in which a view of T is stored).
@@ -404,7 +404,7 @@ static inline void as_stored(const View& v, F&& f) {
   else f(T{});
 }
 
-// ---- scalar functions, written so that loops over them vectorise; about 1–2 units in the last place
+// ---- scalar functions, written so that loops over them vectorize; about 1–2 units in the last place
 // Defined for every float: bits are unsigned, no float is converted to an integer out of range, and NaN gives NaN.
 static inline float exp_of(float x) {
   const float kMagic = 12582912.0f;  // 1.5·2²³: adding it rounds to an integer held in the low bits

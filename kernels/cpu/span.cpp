@@ -142,11 +142,11 @@ void cross_entropy_grad_run(const Call& call, int64_t tile, void*) {
 // together; a wider span is processed row by row.
 constexpr int kColumns = 256;
 
-struct Stretch {
+struct SpanGroup {
   int first, last, begin, width;  // spans [first, last), columns [begin, begin + width)
 };
-Stretch stretch_from(const SpanTable& spans, int first) {
-  Stretch s{first, first + 1, spans.items[first].start, spans.items[first].width};
+SpanGroup group_from(const SpanTable& spans, int first) {
+  SpanGroup s{first, first + 1, spans.items[first].start, spans.items[first].width};
   while (s.last < spans.count && s.width + spans.items[s.last].width <= kColumns)
     s.width += spans.items[s.last++].width;
   return s;
@@ -159,9 +159,9 @@ struct Columns {
   T e[kColumns * L];        // by column: e^(x − m), m the span's maximum; meaningless for a tanh span
   T of_span[kColumns * L];  // by span: m; x for a tanh span
 
-  int64_t row(int l) const { return begin + least(l, count - 1); }
+  int64_t row(int l) const { return begin + min_of(l, count - 1); }
 
-  void read(const SpanTable& spans, const Stretch& s, const Mat<T>& x) {
+  void read(const SpanTable& spans, const SpanGroup& s, const Mat<T>& x) {
     for (int l = 0; l < L; l += 4) {
       const T* rows[4];
       for (int q = 0; q < 4; ++q) rows[q] = x.row(row(l + q)) + s.begin;
@@ -171,13 +171,13 @@ struct Columns {
       const SpanTable::Item& span = spans.items[j];
       T *p = e + (span.start - s.begin) * L, *m = of_span + (j - s.first) * L;
       for (int l = 0; l < L; l += Simd<T>::kLanes) {
-        Vec<T> most = load(p + l);
+        Vec<T> largest = load(p + l);
         for (int k = 1; k < span.width; ++k) {
           const Vec<T> v = load(p + k * L + l);
-          most = v > most ? v : most;
+          largest = v > largest ? v : largest;
         }
-        for (int k = 0; k < span.width; ++k) store(p + k * L + l, load(p + k * L + l) - most);
-        store(m + l, most);
+        for (int k = 0; k < span.width; ++k) store(p + k * L + l, load(p + k * L + l) - largest);
+        store(m + l, largest);
       }
     }
     for (int k = 0; k < s.width * L; ++k) e[k] = exp_of(e[k]);
@@ -217,7 +217,7 @@ void reconstruction_run(const Call& call, int64_t tile, void*) {
   c.begin = r.begin, c.count = r.end - r.begin;
   T loss[kColumns * L], rest[kColumns * L];  // ln(loss) + rest
   for (int at = 0, last; at < spans.count; at = last) {
-    const Stretch s = stretch_from(spans, at);
+    const SpanGroup s = group_from(spans, at);
     last = s.last;
     if (s.width > kColumns) {
       for (int64_t i = r.begin; i < r.end; ++i) {
@@ -260,7 +260,7 @@ void reconstruction_grad_run(const Call& call, int64_t tile, void*) {
   Columns<T> c;
   c.begin = r.begin, c.count = r.end - r.begin;
   for (int at = 0, last; at < spans.count; at = last) {
-    const Stretch s = stretch_from(spans, at);
+    const SpanGroup s = group_from(spans, at);
     last = s.last;
     if (s.width > kColumns) {
       for (int64_t i = r.begin; i < r.end; ++i) {
@@ -377,7 +377,7 @@ int64_t sample_scratch(const Call& call) {
   return (call.in[0].cols + Simd<T>::kLanes) * static_cast<int64_t>(sizeof(T));
 }
 
-// The place of `at` among n running sums, `step` apart: the first that exceeds it, or the first that is the whole.
+// Index of the first of n running sums, with stride `step`, that exceeds `at`, or else of the first that is the total.
 // Counted without a branch, for `count` draws side by side.
 template <class T>
 void place_in(const T* sums, int n, int step, const T* at, const T* whole, int count, int32_t* place) {
@@ -410,7 +410,7 @@ void draw_run(const Call& call, int64_t tile, void* scratch) {
   Columns<T> c;
   c.begin = r.begin, c.count = r.end - r.begin;
   for (int first = 0, last; first < spans.count; first = last) {
-    const Stretch s = stretch_from(spans, first);
+    const SpanGroup s = group_from(spans, first);
     last = s.last;
     if (s.width > kColumns) {
       for (int64_t i = r.begin; i < r.end; ++i)

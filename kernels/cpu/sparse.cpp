@@ -104,7 +104,7 @@ void matmul_run(const Call& call, int64_t tile, void*) {
   }
 }
 
-constexpr int64_t kMostColumns = 256;  // of a tile
+constexpr int64_t kMaxColumns = 256;  // of a tile
 
 // Tiles: blocks of `width` weight rows × chunks of columns.
 struct WgradTiling {
@@ -112,7 +112,7 @@ struct WgradTiling {
 };
 WgradTiling wgrad_tiling(const Call& call) {
   const auto& op = *static_cast<const SparseWgrad*>(call.op);
-  const int64_t blocks = call.out[0].rows / op.width, chunk = blocks < 4 ? 64 : kMostColumns;
+  const int64_t blocks = call.out[0].rows / op.width, chunk = blocks < 4 ? 64 : kMaxColumns;
   return {blocks, chunk, div_up(call.out[0].cols, chunk)};
 }
 int64_t wgrad_tiles(const Call& call) {
@@ -138,10 +138,10 @@ void wgrad_run(const Call& call, int64_t tile, void*) {
   constexpr int L = Simd<T>::kLanes, kPiece = 4 * L, kAhead = 8;
   const int64_t first = block * op.per, last = first + op.per;
   T* const base = out.row(block * op.width);
-  T room[kMostColumns];
+  T buffer[kMaxColumns];
   for (int64_t p = 0; p < d.rows; ++p) {
     const int32_t* index = e.index.row(p);
-    const T* from = read_row(d, p, c.begin, c.end - c.begin, room);
+    const T* from = read_row(d, p, c.begin, c.end - c.begin, buffer);
     const char* ahead = static_cast<const char*>(d.data) + ((p + kAhead) * d.ld + c.begin) * d.item_bytes;
     int64_t k = c.begin;
     for (; k + kPiece <= c.end; k += kPiece) {

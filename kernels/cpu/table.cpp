@@ -4,9 +4,8 @@ namespace tessera::TESSERA_ISA {
 namespace {
 
 #if defined(__AVX512BF16__)
-// What rounds to bf16 has use for these instructions, what multiplies bf16 for tiles of AMX. The other kernels are
-// those of AVX-512, and so is the name: fp32 has the same bits, and bf16 has them with AVX-512 BF16
-// (product.h).
+// Only kernels that round to bf16 use AVX-512 BF16, and only products of bf16 use AMX tiles. All others are those of
+// AVX-512, and so is the name: fp32 has the same bits, and so has bf16 with AVX-512 BF16 (product.h).
 template <class T>
 KernelTable make(const char*) {
 #if defined(TESSERA_AMX)  // Intel's, whose vdpbf16ps is slower than two multiply-adds

@@ -163,7 +163,7 @@ void gather_parts_run(const Call& call, int64_t, void* scratch) {
 __global__ void __launch_bounds__(kThreads) add_parts_kernel(const float* parts, int ranks, float* sum, int64_t count) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= count) return;
-  float waiting[shard_rooms(kMostRanks) + 1];
+  float waiting[pending_shards(kMaxRanks) + 1];
   int n = 0;
   for (int r = 0; r < ranks; ++r) {
     float last = parts[r * count + i];
@@ -179,7 +179,7 @@ void reduce_parts_run(const Call& call, int64_t, void* scratch) {
   const auto& op = *static_cast<const ReduceParts*>(call.op);
   const View &x = call.in[1], &out = call.out[1];
   const GpuContext& context = gpu_context(scratch);
-  const void* at[kMostRanks];
+  const void* at[kMaxRanks];
   (void)op.wires->take_parts(op.wires->communicator, x.data, x.cols * x.item_bytes, op.part * x.item_bytes,
                              context.workspace, at, context.stream);
   launch({dim3(grid_of(out.cols, kThreads)), dim3(kThreads), 0, context.stream}, "reduce_parts", add_parts_kernel,

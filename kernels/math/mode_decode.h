@@ -1,4 +1,4 @@
-// Decodes a number from its mode: the inverse of mode-specific normalisation (Xu et al. 2019, §4.2), on the host and in
+// Decodes a number from its mode: the inverse of mode-specific normalization (Xu et al. 2019, §4.2), on the host and in
 // kernels.
 #pragma once
 #include <math.h>

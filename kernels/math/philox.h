@@ -72,7 +72,7 @@ constexpr PurposeBlock kPurposeBlocks[] = {
 
 // Whether the blocks ascend without overlap and fit into 16 bits.
 template <int n>
-static constexpr bool apart(const PurposeBlock (&blocks)[n]) {
+static constexpr bool disjoint(const PurposeBlock (&blocks)[n]) {
   uint32_t end = 0;
   for (const PurposeBlock& b : blocks) {
     if (b.first < end || b.count == 0) return false;
@@ -80,7 +80,7 @@ static constexpr bool apart(const PurposeBlock (&blocks)[n]) {
   }
   return end <= 0x10000;
 }
-static_assert(apart(kPurposeBlocks),
+static_assert(disjoint(kPurposeBlocks),
               "two purposes share a random number: give the new one a block of its own, in ascending order");
 
 // One past the last number that a purpose owns.

@@ -15,11 +15,11 @@ struct ProfileTable {
   static constexpr int kWaves = 4;  // sin(π·2^k·u), k < kWaves: lets a linear layer resolve the range finely
   static constexpr int kInputs = 1 + kWaves;
 
-  struct Stretch {  // of `numbers`, or of `cells`
+  struct Segment {  // of `numbers`, or of `cells`
     int first, count;
   };
   struct Distribution {  // the points, followed by as many shares
-    Stretch points;
+    Segment points;
     bool exact;
   };
   struct Column {
@@ -28,15 +28,15 @@ struct ProfileTable {
     int code, alpha;  // its positions in a row's codes and alphas
     int entry;        // the first of its entries in the output row: kInputs inputs of a number, then the cell
     int start;        // the dense column of the first of them
-    Stretch cells;    // texts: the cell of every code
-    Stretch modes;    // means, followed by as many standard deviations
-    Stretch values;   // of the codes after the modes; NaN: missing
+    Segment cells;    // texts: the cell of every code
+    Segment modes;    // means, followed by as many standard deviations
+    Segment values;   // of the codes after the modes; NaN: missing
     NumberRange range;
     Distribution model, free;  // source and target of the map; model without points: numbers are not mapped
-    Stretch fixed;             // not mapped
+    Segment fixed;             // not mapped
     double unit;               // rounding of mapped numbers
     Distribution real;
-    Stretch heaped;  // numbers with their own cell
+    Segment heaped;  // numbers with their own cell
   };
   const Column* columns;
   const double* numbers;

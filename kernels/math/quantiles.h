@@ -57,7 +57,7 @@ TESSERA_HD static inline Rank rank_of(const QuantileView& q, double x) {
                  p = q.shares[a - 1] + t * (q.shares[a] - q.shares[a - 1]);
     return {p, p};
   }
-  // The rank range of a value that several quantiles share begins and ends halfway to their neighbours.
+  // The rank range of a value that several quantiles share begins and ends halfway to their neighbors.
   return {b - a > 1 && a > 0 ? (q.shares[a - 1] + q.shares[a]) / 2 : q.shares[a],
           b - a > 1 && b < q.count ? (q.shares[b - 1] + q.shares[b]) / 2 : q.shares[b - 1]};
 }

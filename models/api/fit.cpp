@@ -98,7 +98,7 @@ constexpr const char *kModes = "modes", *kBins = "bins";  // of `numbers`
 
 // Whether a method supports the requested features besides its own options: a model of bins has no calibration, no
 // modes and no published preset.
-bool serves(const MethodSpec& method, const tessera_fit_options& o) {
+bool supports(const MethodSpec& method, const tessera_fit_options& o) {
   if (o.sequences != nullptr) return method.sequences();
   Tier tier = Tier::off;
   const bool calibrated = parse_tier(text_or(o.calibrate, ""), tier) && tier != Tier::off;
@@ -111,7 +111,7 @@ std::string method_of(const tessera_fit_options& o, const std::vector<GivenOptio
   if (std::string name = text_or(o.method, ""); !name.empty()) return name;
   const MethodSpec* nearest = nullptr;
   for (const MethodSpec* m : methods()) {
-    if (!serves(*m, o)) continue;
+    if (!supports(*m, o)) continue;
     const auto taken = [&](const GivenOption& g) { return takes(*m, g.key); };
     if (std::all_of(given.begin(), given.end(), taken)) return m->name;
     if (nearest == nullptr && (o.sequences != nullptr || taken(given.front()))) nearest = m;
@@ -178,8 +178,8 @@ void set_ending(FitOptions& out, const tessera_fit_options& o) {
     out.keep_best = keep == "best";
     if (out.keep_best) out.patience_if_possible = false;
   }
-  if (const std::string most = text_or(o.max_time, ""); !most.empty())
-    out.max_seconds = parse_duration(most, "max_time");
+  if (const std::string text = text_or(o.max_time, ""); !text.empty())
+    out.max_seconds = parse_duration(text, "max_time");
   if (!(o.seconds_used >= 0 && o.seconds_used <= 1e9))
     throw Error(ErrorCode::usage, fmt::format("seconds_used is {}; it must be 0 or more.", o.seconds_used));
   out.begun = out.now() - o.seconds_used;
@@ -188,7 +188,7 @@ void set_ending(FitOptions& out, const tessera_fit_options& o) {
 [[noreturn]] void bad_devices(const std::string& text) {
   throw Error(ErrorCode::usage, fmt::format("{}: it must be a number from 1 to {}, all, or the numbers of "
                                             "different GPUs (0,2,5).",
-                                            option_text("devices", text), kMostRanks));
+                                            option_text("devices", text), kMaxRanks));
 }
 
 // "0,2,5": each once.
@@ -216,26 +216,27 @@ void set_ranks(FitOptions& out, const tessera_fit_options& o, const Team* team) 
     ranks = here.size;
     if (team != nullptr) out.ranks.world = launched_communicator();
   } else if (devices == "all") {
-    ranks = team != nullptr ? std::min(on_gpus ? device_library().devices : team->size(), kMostRanks) : 1;
+    ranks = team != nullptr ? std::min(on_gpus ? device_library().devices : team->size(), kMaxRanks) : 1;
   } else if (!devices.empty()) {
     const std::vector<int> numbers = numbers_in(devices);
     ranks = numbers.size() > 1 ? static_cast<int>(numbers.size()) : numbers[0];
-    if (ranks < 1 || ranks > kMostRanks) bad_devices(devices);
+    if (ranks < 1 || ranks > kMaxRanks) bad_devices(devices);
     if (numbers.size() > 1) out.ranks.gpus = numbers;
   }
   if (devices != "launched") out.ranks.threads = ranks;
   const int shards = o.virtual_shards;
-  if (shards < 0 || shards > kMostRanks)
-    throw Error(ErrorCode::usage, fmt::format("`virtual_shards={}`: it must be 1 to {}.", shards, kMostRanks));
+  if (shards < 0 || shards > kMaxRanks)
+    throw Error(ErrorCode::usage, fmt::format("`virtual_shards={}`: it must be 1 to {}.", shards, kMaxRanks));
   if (shards > 0 && shards % ranks != 0)
     throw Error(ErrorCode::usage,
-                fmt::format("`virtual_shards={}`: {} ranks cannot share them evenly.\n  Ask for a multiple of {}.",
+                fmt::format("`virtual_shards={}`: {} ranks cannot divide them evenly.\n  Ask for a multiple of {}.",
                             shards, ranks, ranks));
   if (o.micro_batch < 0)
     throw Error(ErrorCode::usage, fmt::format("`micro_batch={}`: it must be 1 or more.", o.micro_batch));
   if (o.micro_batch > 0 && (shards > 0 || ranks > 1))
     throw Error(ErrorCode::usage,
-                "`micro_batch` with `devices` or `virtual_shards`: those cut the batch themselves.\n  Omit one.");
+                "`micro_batch` cannot be combined with `devices` or `virtual_shards`, which divide the batch too.\n  "
+                "Omit one.");
   out.micro_batch = o.micro_batch;
   const std::string parallel = text_or(o.parallel, "data");
   if (parallel != "data" && parallel != "model" && parallel != "auto")
@@ -357,12 +358,12 @@ void place_ranks(FitOptions& fit) {
   require_nccl();
   for (int r = static_cast<int>(ranks.gpus.size()); r < ranks.threads; ++r) ranks.gpus.push_back(r);
   const std::vector<int> wanted = ranks.world ? std::vector{local} : ranks.gpus;
-  const int most = *std::max_element(wanted.begin(), wanted.end());
-  if (most >= here)
+  const int last = *std::max_element(wanted.begin(), wanted.end());
+  if (last >= here)
     throw Error(ErrorCode::unsupported,
                 fmt::format("{}GPU {} is wanted; this machine has {} GPU{}, numbered from 0.\n  Ask for fewer ranks; "
                             "tessera info lists the GPUs.",
-                            ranks.world ? name_of_rank(ranks.world->rank(), ranks.world->size()) + ": " : "", most,
+                            ranks.world ? name_of_rank(ranks.world->rank(), ranks.world->size()) + ": " : "", last,
                             here, here == 1 ? "" : "s"));
   if (wanted[0] != fit.device->number()) fit.device = std::make_shared<Device>(fit.device->api(), wanted[0]);
 }

@@ -174,13 +174,14 @@ tessera_status tessera_impute(const tessera_context* context, const tessera_mode
     const TextEnding ending = text_ending(&to);
     if (kind_of_input(from.path) != FileKind::csv || kind_of_output(&to) != FileKind::csv || ending.json ||
         ending.compression != Compression::none)
-      throw Error(ErrorCode::usage, fmt::format("{} to {}: a file that is completed is a CSV file, and so is the "
-                                                "result, which is not compressed.",
+      throw Error(ErrorCode::usage, fmt::format("{} to {}: only a CSV file can be completed, to a CSV file that is "
+                                                "not compressed.",
                                                 from.path, &to));
     api::Call call(context);  // tessera::Call is an op of a program
     const GivenOptions given = given_options(o, call);
     if (!given.where.empty())
-      throw Error(ErrorCode::usage, "`where`: rows of a file that is completed are all of its rows.\n  Omit it.");
+      throw Error(ErrorCode::usage,
+                  "`where` cannot be combined with completing a file: every row of the file is filled.\n  Omit it.");
     const Imputed done = impute(rows_of(source), from, &to, overwrite != 0, given, call.team(), call.monitor());
     put_report(o.report, done.report);
   });

@@ -24,7 +24,7 @@ nlohmann::json instruction_sets() {
   return sets;
 }
 
-// The values of --precision on the processor, and the choice of "auto".
+// The values of `precision` on the processor, and the choice of "auto".
 nlohmann::json known_precisions() {
   const ChosenPrecision chosen = choose_precision("auto", Device::processor());
   nlohmann::json known = nlohmann::json::array();
@@ -74,7 +74,7 @@ nlohmann::json method_names() {
   return out;
 }
 
-// How --help and the docs write its value.
+// The placeholder of its value in help texts and docs.
 std::string value_sign(const Option& o) {
   if (o.kind() == "choice") return fmt::format("{}", fmt::join(choices(), "|"));
   return o.kind() == "flag" ? "on|off" : o.kind() == "number" ? "X" : o.kind() == "widths" ? "N,N" : "N";

@@ -117,7 +117,7 @@ tessera_status tessera_job_wait(tessera_job* job, double seconds, int* finished)
   return guarded([&] {
     auto& j = live(job, "job");
     if (seconds != seconds)
-      throw Error(ErrorCode::usage, "seconds is not a number; a negative one waits as long as it takes.");
+      throw Error(ErrorCode::usage, "seconds is not a number; a negative number waits without a limit.");
     j.check_process();
     if (std::this_thread::get_id() == j.thread.get_id())
       throw Error(ErrorCode::usage, "A callback of the job cannot wait for it: the job waits for the callback.");

@@ -36,8 +36,8 @@ std::unique_ptr<RowStream> rows_of_ranks(const Model& model, int64_t offset, int
   const std::shared_ptr<Communicator> ranks = launched_communicator();
   const auto rows = model.state().rows();
   const auto sequences = model.state().sequences();
-  const int64_t most = sequences ? std::max<int64_t>(kBlockRows / sequences->encoder.longest(), 1) : kBlockRows;
-  const int64_t block = std::clamp<int64_t>((count + ranks->size() - 1) / ranks->size(), 1, most);
+  const int64_t max_block = sequences ? std::max<int64_t>(kBlockRows / sequences->encoder.longest(), 1) : kBlockRows;
+  const int64_t block = std::clamp<int64_t>((count + ranks->size() - 1) / ranks->size(), 1, max_block);
   const auto open = [=, &team](int64_t first, int64_t n, const Monitor& quiet) {
     return sequences ? open_sequences(sequences, first, n, options, team, quiet)
                      : open_rows(rows, first, n, options, team, quiet);

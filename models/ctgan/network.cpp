@@ -152,7 +152,7 @@ void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t co
     const Drawn seen = draw(r, m, batch, columns, table_rows);
     const Var real = dense(spans, gather_rows(spans, table, seen.row));
     critic = critic_loss(r, m, pack(m, real, seen.condition), pack(m, fake, drawn.condition), n);
-    r.minimise(critic.loss, m.discriminator, critic_adam(m, k, steps));
+    r.minimize(critic.loss, m.discriminator, critic_adam(m, k, steps));
   }
 
   const Drawn drawn = draw(r, m, batch, columns, table_rows);
@@ -160,7 +160,7 @@ void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t co
   const Var logits = r.name(generate(m, z, drawn.condition, Norm::training), "logits");
   const Var fake = r.name(activate(r, m, logits, "u"), "fake");
   const GeneratorLoss generator = generator_loss(r, m, logits, fake, drawn.condition, "generator");
-  r.minimise(generator.loss, m.generator, generator_adam(m, steps));
+  r.minimize(generator.loss, m.generator, generator_adam(m, steps));
 
   if (m.config.average_decay > 0) record_average(r, m.generator, m.config.average_decay, steps);
   report_losses(r, {r.name(critic.loss, "critic loss"), r.name(generator.loss, "generator loss"),

@@ -60,7 +60,7 @@ void read_prior(const nlohmann::json& document, const Method* method, FittedStat
   if (!document.contains("prior")) return;
   const Fields f(document, "its document");
   f.check(method != nullptr, "has a prior, but no attributes of sequences");
-  kept.active = Fields(f.at("prior"), "its prior").integer("active", 1, method->most_active());
+  kept.active = Fields(f.at("prior"), "its prior").integer("active", 1, method->max_active());
 }
 
 void describe_method(const Method& method, bool learned, nlohmann::json& out) {

@@ -14,7 +14,7 @@ Var BatchNorm::operator()(Var x, Norm norm) const {
   const Var g = r(gamma), b = r(beta);
   const Var mean = r.state(running + "mean", g.shape()), var = r.state(running + "var", g.shape());
   if (norm == Norm::inference) return r.emit1(NormEval{eps, false}, {x, g, b, mean, var});
-  const Normalised n = batch_norm(x, g, b, eps);
+  const Normalized n = batch_norm(x, g, b, eps);
   const double weight = norm == Norm::population ? 1 : momentum;  // of this batch's statistics
   const auto next = r.emit(RunningStats{weight, x.rows()}, {mean, var, n.mean, n.var});
   r.advance(mean, next[0]);

@@ -7,7 +7,7 @@ namespace tessera::layers {
 
 // The statistics that a BatchNorm uses.
 enum class Norm {
-  training,    // this batch's; the running ones move towards them
+  training,    // this batch's; the running ones move toward them
   population,  // this batch's; they become the running ones
   inference    // the running ones
 };

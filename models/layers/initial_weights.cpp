@@ -25,7 +25,7 @@ std::vector<float> initial_weights(const ParameterSet& set, uint64_t seed, uint3
       for (int64_t row = 0; row < p.shape.rows; ++row)
         for (int64_t k = p.offset + row * p.shape.cols + begin; k < p.offset + row * p.shape.cols + end; ++k) {
           const double u = s.spread == 0 ? 0 : 2 * static_cast<double>(draw(k, purpose, stream, seed)) - 1;
-          flat[static_cast<size_t>(k)] = static_cast<float>(s.centre + s.spread * u);
+          flat[static_cast<size_t>(k)] = static_cast<float>(s.center + s.spread * u);
         }
       begin = end;
     }

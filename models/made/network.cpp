@@ -135,7 +135,7 @@ void record_training(Recorder& r, const Made& m, int64_t table_rows, int64_t ste
   const Var loss = (1.0 / c.batch) * (m.sees == Sees::columns_before ? ordered_loss : any_order_loss)(r, m, index);
   AdamOptions adam{Adam::torch, c.learning_rate, c.beta1, c.beta2, c.adam_eps, c.weight_decay, 1, 0, 0, 0};
   decay_linearly(adam, c.decay_from, steps);
-  r.minimise(loss, m.network, adam);
+  r.minimize(loss, m.network, adam);
   if (c.average_decay > 0) record_average(r, m.network, c.average_decay, steps);
   report_losses(r, {r.name(loss, "surprise of the batch")});
 }

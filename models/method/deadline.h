@@ -1,4 +1,4 @@
-// The deadline that --max-time sets.
+// The deadline that max_time sets.
 #pragma once
 #include <algorithm>
 #include <chrono>

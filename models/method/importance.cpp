@@ -14,11 +14,11 @@ constexpr double kClipped = 0.01;  // share of the mass that may exceed the boun
 
 double acceptance_bound(std::vector<WeighedDraw> draws, double mass) {
   std::sort(draws.begin(), draws.end(), [](const WeighedDraw& a, const WeighedDraw& b) { return a.weight > b.weight; });
-  const double most = kClipped * mass;
+  const double clipped = kClipped * mass;
   // above: Σ (weight − at)·density over the draws beyond it
   double above = 0, density = 0, at = draws.front().weight;
   for (const WeighedDraw& d : draws) {
-    if (above + density * (at - d.weight) > most) return at - (most - above) / density;
+    if (above + density * (at - d.weight) > clipped) return at - (clipped - above) / density;
     above += density * (at - d.weight);
     at = d.weight;
     density += d.density;

@@ -79,8 +79,8 @@ class HeldOut {
   virtual ~HeldOut() = default;
   // `weights`: the leaves of start(). Lower is better; the same weights give the same number
   virtual double measure(const States& weights) = 0;
-  virtual double least() const = 0;  // the smallest difference that counts as an improvement
-  virtual int64_t size() const = 0;  // rows, or sequences
+  virtual double min_gain() const = 0;  // the smallest difference that counts as an improvement
+  virtual int64_t size() const = 0;     // rows, or sequences
   // Bytes that the limit counts between two measures although they are free: the memory that a measure needs.
   virtual int64_t reserved() const { return 0; }
 };
@@ -94,7 +94,7 @@ struct RunContext {
   Team& team;
   const Monitor& monitor;
   Deadline until = {};     // of the stages after training
-  bool rehearsal = false;  // nothing was trained: later stages take the most memory that they can
+  bool rehearsal = false;  // nothing was trained: later stages use their maximum memory
   SharedWork shared = {};  // of the ranks, after training
 
   Target target() const { return {team, seed, Device::processor(), passes_off}; }  // of plans other than the training's
@@ -139,11 +139,11 @@ class Method {
   virtual void assist(const RunContext&) const {}
   // maximum host memory of keep()
   virtual int64_t bytes_after(const RunContext&) const { return 0; }
-  virtual double rows_after() const { return 0; }  // the time of keep(), in rows of a step: --max-time reserves it
+  virtual double rows_after() const { return 0; }  // the time of keep(), in rows of a step: max_time reserves it
 
   // The model file: visits every tensor that it stores of FittedState::states. kept.active is known.
   virtual void visit_tensors(const FittedState& kept, const std::function<void(const TensorSpec&)>& visit) const = 0;
-  virtual int64_t most_active() const { return 1; }       // FittedState::active at most
+  virtual int64_t max_active() const { return 1; }        // maximum of FittedState::active
   virtual void check_fitted(const FittedState&) const {}  // Error(format) for an impossible result of training
 
   // For `plan` and `inspect`.
@@ -156,7 +156,7 @@ class RowMethod : public Method {
  public:
   virtual void prepare(const EncodedTable& table, Team& team) = 0;  // the table outlives the method
   // On the given rows; they and the context outlive the result. Null: the method has no such measure, and does not
-  // support --patience or --keep best.
+  // support patience or keep=best.
   virtual std::unique_ptr<HeldOut> held_out(const EncodedTable&, const RunContext&) const { return nullptr; }
   // `allowed` holds the columns of categories and bins that have conditions.
   virtual std::unique_ptr<RowGenerator> row_generator(const FittedState& kept,

@@ -11,18 +11,18 @@ int64_t batch_of(int64_t rows) { return std::max<int64_t>(std::min(rows, kBatch)
 
 }  // namespace
 
-int64_t RowOutputs::bytes(const EncodedTable& table, int64_t most, Purpose purpose, const RunContext& context,
+int64_t RowOutputs::bytes(const EncodedTable& table, int64_t max_rows, Purpose purpose, const RunContext& context,
                           const Record& record) {
-  const int64_t batch = batch_of(std::min(table.rows, most));
+  const int64_t batch = batch_of(std::min(table.rows, max_rows));
   return bytes_of_program(context.target(), purpose, [&](Recorder& r) { record(r, batch); });
 }
 
-RowOutputs::RowOutputs(const EncodedTable& table, int64_t most, const States& states, std::vector<std::string> names,
-                       Purpose purpose, const RunContext& context, const Record& record)
+RowOutputs::RowOutputs(const EncodedTable& table, int64_t max_rows, const States& states,
+                       std::vector<std::string> names, Purpose purpose, const RunContext& context, const Record& record)
     : table_(table),
       names_(std::move(names)),
       context_(context),
-      rows_(std::min(table.rows, most)),
+      rows_(std::min(table.rows, max_rows)),
       batch_(batch_of(rows_)),
       row_(static_cast<size_t>(batch_)),
       program_(compile(context.target(), purpose, [&](Recorder& r) { record(r, batch_); })) {

@@ -9,15 +9,15 @@
 
 namespace tessera {
 
-// The outputs `names` of a plan for evenly spaced rows of the table, at most `most` of them. The plan reads table rows
+// The outputs `names` of a plan for evenly spaced rows of the table, at most `max_rows`. The plan reads table rows
 // from the bound leaf "row" [batch, 1]; `states` are put into it.
 class RowOutputs {
  public:
   using Record = std::function<void(Recorder& r, int64_t batch)>;
-  RowOutputs(const EncodedTable& table, int64_t most, const States& states, std::vector<std::string> names,
+  RowOutputs(const EncodedTable& table, int64_t max_rows, const States& states, std::vector<std::string> names,
              Purpose purpose, const RunContext& context, const Record& record);
   // The memory of its program.
-  static int64_t bytes(const EncodedTable& table, int64_t most, Purpose purpose, const RunContext& context,
+  static int64_t bytes(const EncodedTable& table, int64_t max_rows, Purpose purpose, const RunContext& context,
                        const Record& record);
 
   int64_t rows() const { return rows_; }

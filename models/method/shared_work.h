@@ -35,14 +35,14 @@ class SharedWork {
   }
 
   // Results of `size` numbers of each of `pieces` pieces. A rank computes its pieces by make(first, count, results), at
-  // most `most` at once (rank 0's value counts); then take(result) is called with the result of every piece.
+  // most `max_pieces` at once (rank 0's value counts); then take(result) is called with the result of every piece.
   template <class T, class Make, class Take>
-  void in_order(int64_t pieces, int64_t most, int64_t size, Make&& make, Take&& take) const {
+  void in_order(int64_t pieces, int64_t max_pieces, int64_t size, Make&& make, Take&& take) const {
     const int64_t ranks = ranks_ != nullptr ? ranks_->size() : 1, rank = ranks_ != nullptr ? ranks_->rank() : 0;
-    most = agreed(most);
+    max_pieces = agreed(max_pieces);
     std::vector<T> own, all;
-    for (int64_t begin = 0; begin < pieces; begin += most * ranks) {
-      const int64_t count = std::min(most * ranks, pieces - begin), each = (count + ranks - 1) / ranks;
+    for (int64_t begin = 0; begin < pieces; begin += max_pieces * ranks) {
+      const int64_t count = std::min(max_pieces * ranks, pieces - begin), each = (count + ranks - 1) / ranks;
       const int64_t first = std::min(rank * each, count), end = std::min(first + each, count);
       own.resize(static_cast<size_t>(each * size));
       make(begin + first, end - first, own.data());

@@ -123,7 +123,7 @@ std::optional<Trained> train_rows(Model::State& state, RowModel& model, EncodedT
   method->prepare(table, team);
   const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
   const RunContext context{options.seed, off, team, monitor};
-  settle_parallel(*method, context, options);
+  choose_parallel(*method, context, options);
   if (follows(options)) {
     follow(*method, options, context, *options.ranks.world);
     return {};
@@ -135,17 +135,17 @@ std::optional<Trained> train_rows(Model::State& state, RowModel& model, EncodedT
 }
 
 // The encoded rows are freed before calibration; the rows that calibration uses are held from now on.
-void check_room_to_calibrate(const RowModel& model, const Table& sample, const EncodedTable& table,
-                             const FitOptions& options, const Team& team) {
+void check_memory_to_calibrate(const RowModel& model, const Table& sample, const EncodedTable& table,
+                               const FitOptions& options, const Team& team) {
   const auto& limit = team.limit();
   if (limit == nullptr || (limit->bytes() == 0 && !options.rehearsal)) return;
   // plus the program that generates candidates, whose batch is halved until it fits
   const int64_t sampling = static_cast<int64_t>(sizeof(float)) * model.method()->parameters() + (int64_t{4} << 20);
-  const auto bytes = [&](Tier most) { return Calibration::bytes(model.encoder, sample, most) + sampling; };
+  const auto bytes = [&](Tier tier) { return Calibration::bytes(model.encoder, sample, tier) + sampling; };
   const int64_t held = limit->held() - bytes_of(table);
   if (options.rehearsal) options.rehearsal->after = held + bytes(options.calibrate);
   const double marginals = static_cast<double>(bytes(Tier::marginals)) / 1e6;
-  check_room_after(
+  check_memory_after(
       bytes(options.calibrate), held, "A calibration",
       options.calibrate == Tier::full
           ? fmt::format(" `calibrate=marginals` needs {:.1f} MB, `calibrate=off` none; rows are less accurate.",
@@ -167,16 +167,16 @@ void fit_rows(Model::State& state, Table&& table, const FitOptions& options, Che
   Table sample;
   const nlohmann::json own = own_numbers(table);
   Rules rules = take_rules(table, options, team, monitor);
-  say(rules, monitor);
+  report_rules(rules, monitor);
   EncodedTable encoded =
       prepare_rows(state, std::move(table), rules, own, options, calibrate ? &sample : nullptr, team, monitor);
   const std::shared_ptr<RowModel> model = state.rows();
-  check_room_in_file(model->encoder.to_json());
+  check_header_size(model->encoder.to_json());
   if (model->learned()) {
     const MemoryShare looked_at = team.share(sample.rows * bytes_of_row(sample), "rows for calibration");
-    if (calibrate) check_room_to_calibrate(*model, sample, encoded, options, team);
+    if (calibrate) check_memory_to_calibrate(*model, sample, encoded, options, team);
     const auto trained = train_rows(state, *model, std::move(encoded), options, checkpoints, team, monitor);
-    encoded = {};  // check_room_to_calibrate() assumes this
+    encoded = {};  // check_memory_to_calibrate() assumes this
     if (calibrate && trained) model->calibration = learn_calibration(model, sample, options, *trained, team, monitor);
   }
   // Set last: a calibration compares rows of the learned columns, before the rules restore the table's.
@@ -187,8 +187,8 @@ void fit_sequences(Model::State& state, Table&& table, const FitOptions& options
                    const Monitor& monitor) {
   EncodedSequences sequences = prepare_sequences(state, std::move(table), options, team, monitor);
   SequenceModel& model = *state.sequences();
-  say(model.rules, monitor);
-  check_room_in_file(model.encoder.to_json());
+  report_rules(model.rules, monitor);
+  check_header_size(model.encoder.to_json());
   state.provenance["sequences"] = sequences.size();
   EncodedSequences held;
   if (options.rehearsal) options.rehearsal->encoded = bytes_of(sequences.steps) + bytes_of(sequences.attributes);
@@ -227,7 +227,7 @@ Monitor outlined(const Monitor& monitor, const FitOptions& options) {
 
 // Runs the training; error messages name the saved files.
 template <class F>
-void keeping(Checkpoints& checkpoints, F&& training) {
+void with_checkpoints(Checkpoints& checkpoints, F&& training) {
   try {
     training();
   } catch (const Error& e) { throw Error(e.code(), e.what() + checkpoints.kept()); } catch (const std::bad_alloc&) {
@@ -258,7 +258,7 @@ Model Model::fit(Table&& table, const FitOptions& asked, Team& team, const Monit
   check_ranks(options, checkpoints.identity());
   auto state = std::make_shared<State>();
   state->provenance["run"] = checkpoints.identity().summary();
-  keeping(checkpoints, [&] {
+  with_checkpoints(checkpoints, [&] {
     if (options.config.method().sequences())
       fit_sequences(*state, std::move(table), options, checkpoints, team, monitor);
     else fit_rows(*state, std::move(table), options, checkpoints, team, monitor);

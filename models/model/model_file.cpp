@@ -32,19 +32,20 @@ nlohmann::json parse_document(const std::string& text) {
 
 }  // namespace
 
-void check_room_in_file(const nlohmann::json& encoder) {
+void check_header_size(const nlohmann::json& encoder) {
   constexpr size_t kRest = 10'000'000;  // for the tensors' places, settings, calibration
   // JSON stored as a string within JSON
   const auto in_file = [](const nlohmann::json& json) { return nlohmann::json(json.dump()).dump().size(); };
-  if (in_file(encoder) <= kMostHeaderBytes - kRest) return;
+  if (in_file(encoder) <= kMaxHeaderBytes - kRest) return;
   std::string column;
-  size_t most = 0;
+  size_t largest = 0;
   for (const char* columns : {"/columns", "/steps/columns", "/attributes/columns"})
     for (const nlohmann::json& c : encoder.value(nlohmann::json::json_pointer(columns), nlohmann::json::array()))
-      if (const size_t bytes = in_file(c); bytes > most) most = bytes, column = c.value("name", "");
-  throw Error(ErrorCode::data, fmt::format("The model file can store {} bytes about columns; column \"{}\" alone needs "
-                                           "{}.\n  Shorten its texts, read it with {}, or omit it.",
-                                           kMostHeaderBytes - kRest, column, most, type_option(column, "identifier")));
+      if (const size_t bytes = in_file(c); bytes > largest) largest = bytes, column = c.value("name", "");
+  throw Error(ErrorCode::data,
+              fmt::format("The model file can store {} bytes about columns; column \"{}\" alone needs "
+                          "{}.\n  Shorten its texts, read it with {}, or omit it.",
+                          kMaxHeaderBytes - kRest, column, largest, type_option(column, "identifier")));
 }
 
 std::string Model::bytes() const {

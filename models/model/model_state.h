@@ -23,6 +23,6 @@ struct Model::State {
 
 // The description of a model's columns is stored in the header of its file. Checked before training: throws Error(data)
 // naming the largest column if it does not fit.
-void check_room_in_file(const nlohmann::json& encoder);
+void check_header_size(const nlohmann::json& encoder);
 
 }  // namespace tessera

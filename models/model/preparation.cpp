@@ -54,7 +54,7 @@ nlohmann::json own_numbers(const Table& table) {
   return out;
 }
 
-void say(const Rules& rules, const Monitor& monitor) {
+void report_rules(const Rules& rules, const Monitor& monitor) {
   const nlohmann::json list = rules.describe();
   for (const nlohmann::json& rule : list)
     notice(monitor, fmt::format("rule kept {}: {}", rule["kept"].get<std::string>(), rule["rule"].get<std::string>()));
@@ -63,7 +63,7 @@ void say(const Rules& rules, const Monitor& monitor) {
 namespace {
 
 // Dates as text are learned as identifiers or shapes are: no calendar.
-void tell_unread_dates(const Table& table, const Monitor& monitor) {
+void report_unread_dates(const Table& table, const Monitor& monitor) {
   for (const Column& c : table.columns)
     if (!is_instant(c.type) && c.reason.starts_with(kDatesButText))
       notice(monitor,
@@ -82,13 +82,13 @@ Kind& begin(Model::State& state, const Table& table, const FitOptions& options, 
   model->config = options.config;
   check_config(model->config);
   state.provenance.update({{"source", options.source}, {"rows", table.rows}, {"seed", options.seed}});
-  tell_unread_dates(table, monitor);
+  report_unread_dates(table, monitor);
   if (!table.dialect.empty()) state.provenance["csv"] = nlohmann::json::parse(table.dialect, nullptr, false);
   return *model;
 }
 
 // Otherwise rows of one patient would be learned as independent, and names of patients with many rows as categories.
-void tell_likely_key(const Table& table, const Monitor& monitor) {
+void report_likely_key(const Table& table, const Monitor& monitor) {
   const LikelyKey key = likely_key(table);
   if (key.column.empty()) return;
   notice(monitor, fmt::format("Column \"{}\" may identify sequences: {} values, within which {} not vary. Rows are "
@@ -133,7 +133,7 @@ FitOptions with_statics(FitOptions options, const Table& table, const Monitor& m
 EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules, const nlohmann::json& own,
                           const FitOptions& options, Table* sample, Team& team, const Monitor& monitor) {
   RowModel& model = begin<RowModel>(state, table, options, monitor);
-  tell_likely_key(table, monitor);
+  report_likely_key(table, monitor);
   state.provenance["rare_categories"] = leave_out_rare(table, options, team, monitor);
   if (!own.empty()) state.provenance["rare_categories"]["own"] = own;
   state.provenance["protected_numbers"] =

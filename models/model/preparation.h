@@ -9,7 +9,7 @@ namespace tessera {
 Rules take_rules(Table& table, const FitOptions& options, Team& team, const Monitor& monitor);
 // The columns with their own minimum number of rows or keys per stored value, before rules reduce the table.
 nlohmann::json own_numbers(const Table& table);
-void say(const Rules& rules, const Monitor& monitor);  // one notice per rule
+void report_rules(const Rules& rules, const Monitor& monitor);  // one notice per rule
 
 // For a table reduced by `rules`, whose own_numbers() are `own`. `sample`, unless null, receives the rows that a
 // calibration uses, because the table is consumed.

@@ -46,9 +46,9 @@ void plan_of_rows(Plan& plan, const Prepared& p, nlohmann::json& json) {
 // The recomputed values, with the bytes saved and the FLOPs added.
 nlohmann::json describe_recompute(Plan& plan, const States& carried, const FitOptions& options, const Team& team) {
   const Device& here = Device::processor();
-  const int64_t room = room_for(plan, here, team, beside_step(plan, here, carried, options));
+  const int64_t left = memory_left(plan, here, team, beside_step(plan, here, carried, options));
   const RecomputeReport r =
-      recompute_within(room, plan, here, options, {options.passes_off.begin(), options.passes_off.end()}, team.size());
+      recompute_within(left, plan, here, options, {options.passes_off.begin(), options.passes_off.end()}, team.size());
   nlohmann::json json{{"bytes_before", r.bytes_before},
                       {"bytes_after", r.bytes_after},
                       {"flops_before", r.flops_before},
@@ -119,7 +119,7 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
   json["recorded_ops"] = plan.nodes.size();
   json["precision"] = name_of(plan.precision);
   json["passes"] = nlohmann::json::array();
-  for (const PassReport& p : optimise(plan, off)) {
+  for (const PassReport& p : optimize(plan, off)) {
     std::string what;
     for (const PassInfo& info : passes())
       if (p.pass == info.name) what = info.what;

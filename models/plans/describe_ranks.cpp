@@ -42,7 +42,7 @@ nlohmann::json describe_numbers(const Plan& whole, const RankPlan& part, int ran
                                 const Ceilings& here) {
   static const SelfCommunicator unused;  // a plan of several ranks needs wires, which are unused until it runs
   std::set<int> sizes{ranks};
-  for (int n = 1; n <= kMostRanks; n *= 2) sizes.insert(n);
+  for (int n = 1; n <= kMaxRanks; n *= 2) sizes.insert(n);
   nlohmann::json all = nlohmann::json::array();
   for (const int n : sizes) {
     if (shards > 0 && shards % n != 0) continue;
@@ -76,7 +76,7 @@ nlohmann::json describe_column_ranks(const Plan& plan, const Plan& recorded, con
                                      int ranks, int shards, const Ceilings& here) {
   const RankPlan part = [&](const RankCut& cut) {
     Plan own = recorded;
-    (void)cut_and_optimise(own, cut, passes_off);
+    (void)cut_and_optimize(own, cut, passes_off);
     return own;
   };
   try {

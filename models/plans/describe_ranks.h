@@ -9,11 +9,11 @@
 
 namespace tessera {
 
-// For 1, 2, 4, … 64 ranks and `ranks`, of an optimised step of the whole batch: bytes that a rank sends in each
+// For 1, 2, 4, … 64 ranks and `ranks`, of an optimized step of the whole batch: bytes that a rank sends in each
 // exchange, the floor of its computation here and on a GPU, and the weights and state that it holds. `shards` 0: as
 // tessera fit chooses for that number.
 nlohmann::json describe_ranks(const Plan& plan, int ranks, int shards, const Ceilings& here);
-// The same for ranks that divide the columns of the table (--parallel model), from the step as `recorded`, with its
+// The same for ranks that divide the columns of the table (parallel=model), from the step as `recorded`, with its
 // passes. Empty: its columns cannot be cut.
 nlohmann::json describe_column_ranks(const Plan& plan, const Plan& recorded, const std::set<std::string>& passes_off,
                                      int ranks, int shards, const Ceilings& here);

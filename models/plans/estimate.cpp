@@ -21,8 +21,8 @@ int64_t bytes_of(const Table& t) {
 // Adds a margin for memory that varies from run to run: pages of the program that only training uses, and gaps in the
 // allocator.
 int64_t peak_of(int64_t training, int64_t around) {
-  const int64_t most = std::max(training, around);
-  return most + most / 100 + (int64_t{3} << 18);
+  const int64_t peak = std::max(training, around);
+  return peak + peak / 100 + (int64_t{3} << 18);
 }
 
 // Beyond the rows used by a calibration, a prior and held-out rows, memory is linear in the rows: these two points

@@ -14,7 +14,7 @@ constexpr double kGate = 0.15;       // the discriminator is updated while its l
 // only attribute of windows of one series is where they begin, which says little about their steps: they train as if
 // they had no attributes. With one layer and the loss of correlations a judge separated them more often
 // (bench/results/timegan_statics_2026-11-23.md).
-TimeganConfig settled(TimeganConfig c, bool follows_attributes) {
+TimeganConfig resolved(TimeganConfig c, bool follows_attributes) {
   if (c.layers == 0) c.layers = follows_attributes ? 1 : kDeepLayers;
   if (!follows_attributes) c.correlations = 0;
   return c;
@@ -23,11 +23,11 @@ TimeganConfig settled(TimeganConfig c, bool follows_attributes) {
 }  // namespace
 
 Timegan::Timegan(int64_t features_, int64_t attributes_, int64_t steps_, const TimeganConfig& c, bool windows)
-    : config(settled(c, attributes_ > 0 && !windows)),
+    : config(resolved(c, attributes_ > 0 && !windows)),
       features(features_),
       attributes(attributes_),
       steps(steps_),
-      noise(c.noise > 0 ? c.noise : std::max<int64_t>(features_, c.least_noise)),
+      noise(c.noise > 0 ? c.noise : std::max<int64_t>(features_, c.min_noise)),
       embedder("embedder", features, attributes, c.hidden, c, config.layers),
       recovery("recovery", c.hidden, 0, features, c, config.layers),
       generator("generator", noise, attributes, c.hidden, c, config.layers),
@@ -98,8 +98,8 @@ MomentLoss moment_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch
   const Var inverse = fill(r, count.shape(), 1) / clamp(count, 1, 1e30);
   const Var kept = step(count + -1.5), terms = clamp(total(kept), 1, 1e30);
   auto moments = [&](Var x) {
-    const Var mean = sum_rows(x * valid) * inverse, centred = (x - mean) * valid;
-    return std::pair{mean, sqrt(sum_rows(square(centred)) * inverse + kMomentEps)};
+    const Var mean = sum_rows(x * valid) * inverse, centered = (x - mean) * valid;
+    return std::pair{mean, sqrt(sum_rows(square(centered)) * inverse + kMomentEps)};
   };
   const auto [real_mean, real_stddev] = moments(batch.x);
   const auto [made_mean, made_stddev] = moments(made);
@@ -113,9 +113,9 @@ MomentLoss moment_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch
 namespace {
 
 // Columns minus their means, 0 where `valid` is 0.
-Var centred_columns(Var x, Var valid, Var inverse_count) { return (x - sum_rows(x * valid) * inverse_count) * valid; }
-Var column_deviations(Var centred, Var inverse_count) {
-  return sqrt(sum_rows(square(centred)) * inverse_count + kMomentEps);
+Var centered_columns(Var x, Var valid, Var inverse_count) { return (x - sum_rows(x * valid) * inverse_count) * valid; }
+Var column_deviations(Var centered, Var inverse_count) {
+  return sqrt(sum_rows(square(centered)) * inverse_count + kMomentEps);
 }
 
 }  // namespace
@@ -124,22 +124,22 @@ Var correlation_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, 
   const int64_t rows = batch.x.rows(), before = (m.steps - 1) * m.features;
   const Var valid = valid_steps(batch), count = clamp(sum(valid), 1, 1e30);
   const Var inverse = fill(r, {1, 1}, 1) / count;
-  const Var real = centred_columns(each_step(batch.x, m.steps), valid, inverse);
+  const Var real = centered_columns(each_step(batch.x, m.steps), valid, inverse);
   const Var deviations = column_deviations(real, inverse);
-  const Var attributes = centred_columns(beside_steps(batch.attributes, m.steps), valid, inverse);
+  const Var attributes = centered_columns(beside_steps(batch.attributes, m.steps), valid, inverse);
   const Var own = attributes / column_deviations(attributes, inverse);
-  auto correlations = [&](Var centred) {
-    const Var each = centred / deviations, wide = in_rows(each, m.steps);
+  auto correlations = [&](Var centered) {
+    const Var each = centered / deviations, wide = in_rows(each, m.steps);
     std::vector<Var> with{own, each, beside_steps(slice_cols(wide, 0, m.features), m.steps)};
     if (before > 0)
       with.push_back(each_step(concat_cols({fill(r, {rows, m.features}, 0), slice_cols(wide, 0, before)}), m.steps));
     return matmul(each, concat_cols(with), true) * inverse;
   };
-  const Var error = correlations(centred_columns(each_step(made, m.steps), valid, inverse)) - correlations(real);
+  const Var error = correlations(centered_columns(each_step(made, m.steps), valid, inverse)) - correlations(real);
   return sqrt(mean(square(error)) + kRootEps);
 }
 
-Var verdict(Recorder&, const SequenceBatch& batch, Var logits, bool real) {
+Var cross_entropy(Recorder&, const SequenceBatch& batch, Var logits, bool real) {
   return mean_over(softplus((real ? -1.0 : 1.0) * reshape(logits, {logits.shape().count(), 1})), valid_steps(batch));
 }
 
@@ -169,35 +169,36 @@ Var generate(const Timegan& m, const SequenceBatch& batch, const Noise& noise) {
 JointOutputs make(const Timegan& m, const SequenceBatch& batch, Var hidden, const Noise& noise) {
   JointOutputs made;
   made.hidden = hidden;
-  made.early = generate(m, batch, noise);
-  const auto supervised = apply_to_all(m.supervisor, {hidden, made.early}, batch);
+  made.e_hat = generate(m, batch, noise);
+  const auto supervised = apply_to_all(m.supervisor, {hidden, made.e_hat}, batch);
   made.supervised = supervised[0];
-  made.late = supervised[1];
-  made.x = m.recovery(made.late, batch);
-  const auto logits = apply_to_all(m.discriminator, {made.late, made.early}, batch);
+  made.h_hat = supervised[1];
+  made.x = m.recovery(made.h_hat, batch);
+  const auto logits = apply_to_all(m.discriminator, {made.h_hat, made.e_hat}, batch);
   made.logits = logits[0];
-  made.logits_early = logits[1];
+  made.logits_e = logits[1];
   return made;
 }
 
 SequenceGeneratorLoss generator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch,
                                      const JointOutputs& made) {
   SequenceGeneratorLoss l;
-  l.fooled = verdict(r, batch, made.logits, true);
-  l.fooled_early = verdict(r, batch, made.logits_early, true);
+  l.unsupervised = cross_entropy(r, batch, made.logits, true);
+  l.unsupervised_e = cross_entropy(r, batch, made.logits_e, true);
   l.supervised = supervised_loss(r, m, batch, made.hidden, made.supervised);
   l.moments = moment_loss(r, m, batch, made.x);
-  l.loss = l.fooled + m.config.gamma * l.fooled_early + 100.0 * sqrt(l.supervised + kRootEps) + 100.0 * l.moments.sum;
+  l.loss = l.unsupervised + m.config.gamma * l.unsupervised_e + 100.0 * sqrt(l.supervised + kRootEps) +
+           100.0 * l.moments.sum;
   return l;
 }
 
 SequenceDiscriminatorLoss discriminator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var real_logits,
-                                             Var logits, Var logits_early) {
-  SequenceDiscriminatorLoss l{verdict(r, batch, real_logits, true),
-                              verdict(r, batch, logits, false),
-                              verdict(r, batch, logits_early, false),
+                                             Var logits, Var logits_e) {
+  SequenceDiscriminatorLoss l{cross_entropy(r, batch, real_logits, true),
+                              cross_entropy(r, batch, logits, false),
+                              cross_entropy(r, batch, logits_e, false),
                               {}};
-  l.loss = l.real + l.made + m.config.gamma * l.made_early;
+  l.loss = l.real + l.fake + m.config.gamma * l.fake_e;
   return l;
 }
 
@@ -245,12 +246,12 @@ void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t 
   if (phase == TimeganPhase::embedding) {
     const SequenceBatch b = draw_batch(r, m, from);
     const EmbeddingLoss l = embedding_loss(r, m, b, m.recovery(m.embedder(b.x, b), b));
-    r.minimise(l.loss, {&m.embedder.weights, &m.recovery.weights}, adam);
+    r.minimize(l.loss, {&m.embedder.weights, &m.recovery.weights}, adam);
     report = {nothing, nothing, nothing, nothing, r.name(sqrt(l.error), "reconstruction error")};
   } else if (phase == TimeganPhase::supervised) {
     const SequenceBatch b = draw_batch(r, m, from);
     const Var hidden = m.embedder(b.x, b), s = supervised_loss(r, m, b, hidden, m.supervisor(hidden, b));
-    r.minimise(s, m.supervisor.weights, adam);
+    r.minimize(s, m.supervisor.weights, adam);
     report = {nothing, nothing, r.name(sqrt(s), "supervised error"), nothing, nothing};
   } else {
     AdamOptions twice = adam;
@@ -261,20 +262,20 @@ void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t 
       const SequenceBatch b = draw_batch(r, m, from);
       const Var hidden = m.embedder(b.x, b);  // shared: the embedder changes only after both steps have used it
       g = generator_loss(r, m, b, make(m, b, hidden, draw_noise(r, m, c.batch)));
-      r.minimise(g.loss, {&m.generator.weights, &m.supervisor.weights}, twice);
+      r.minimize(g.loss, {&m.generator.weights, &m.supervisor.weights}, twice);
       e = embedding_loss(r, m, b, m.recovery(hidden, b));
-      r.minimise(e.loss + 0.1 * supervised_loss(r, m, b, hidden, m.supervisor(hidden, b)),
+      r.minimize(e.loss + 0.1 * supervised_loss(r, m, b, hidden, m.supervisor(hidden, b)),
                  {&m.embedder.weights, &m.recovery.weights}, twice);
     }
     const SequenceBatch b = draw_batch(r, m, from);
-    const Var early = generate(m, b, draw_noise(r, m, c.batch));
-    const auto logits = apply_to_all(m.discriminator, {m.embedder(b.x, b), m.supervisor(early, b), early}, b);
+    const Var e_hat = generate(m, b, draw_noise(r, m, c.batch));
+    const auto logits = apply_to_all(m.discriminator, {m.embedder(b.x, b), m.supervisor(e_hat, b), e_hat}, b);
     const SequenceDiscriminatorLoss d = discriminator_loss(r, m, b, logits[0], logits[1], logits[2]);
-    r.minimise(d.loss, {&m.discriminator.weights}, adam, {d.loss, kGate});
+    r.minimize(d.loss, {&m.discriminator.weights}, adam, {d.loss, kGate});
     if (c.average_decay > 0)
       for (const SequenceNetwork* n : {&m.recovery, &m.generator, &m.supervisor})
         record_average(r, n->weights, c.average_decay, iterations);
-    report = {r.name(d.loss, "discriminator loss"), r.name(g.fooled, "generator loss"),
+    report = {r.name(d.loss, "discriminator loss"), r.name(g.unsupervised, "generator loss"),
               r.name(sqrt(g.supervised), "supervised error"), r.name(g.moments.sum, "moment error"),
               r.name(sqrt(e.error), "reconstruction error")};
   }
@@ -287,8 +288,8 @@ void record_sampling(Recorder& r, const Timegan& m, int64_t batch) {
   SequenceBatch b;
   b.length = r.input("length", {batch, 1});
   if (m.attributes > 0) b.attributes = r.input("attributes", {batch, m.attributes});
-  const Var early = generate(m, b, draw_noise(r, m, batch));
-  r.output(m.recovery(m.supervisor(early, b), b), "x");
+  const Var e_hat = generate(m, b, draw_noise(r, m, batch));
+  r.output(m.recovery(m.supervisor(e_hat, b), b), "x");
 }
 
 }  // namespace tessera

@@ -67,14 +67,14 @@ struct MomentLoss {
 };
 MomentLoss moment_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var made);
 // mean softplus(∓logit): the discriminator's cross-entropy for the label real (or made)
-Var verdict(Recorder& r, const SequenceBatch& batch, Var logits, bool real);
+Var cross_entropy(Recorder& r, const SequenceBatch& batch, Var logits, bool real);
 
 struct SequenceGeneratorLoss {
-  Var fooled, fooled_early, supervised, loss;  // U, U_e, S; loss = U + γ·U_e + 100·√(S + 1e-8) + 100·V
+  Var unsupervised, unsupervised_e, supervised, loss;  // U, U_e, S; loss = U + γ·U_e + 100·√(S + 1e-8) + 100·V
   MomentLoss moments;
 };
 struct SequenceDiscriminatorLoss {
-  Var real, made, made_early, loss;  // loss = real + made + γ·made_early
+  Var real, fake, fake_e, loss;  // loss = real + fake + γ·fake_e
 };
 // The noise from which a sequence is generated. The authors' code has only z: then everything that persists over a
 // sequence must come from the noise of its steps.
@@ -84,18 +84,18 @@ struct Noise {
 };
 // The outputs of the networks for a batch and noise.
 struct JointOutputs {
-  Var hidden;                // H = e(X)
-  Var supervised;            // s(H)
-  Var early;                 // Ê = g(Z)
-  Var late;                  // Ĥ = s(Ê)
-  Var x;                     // X̂ = r(Ĥ)
-  Var logits, logits_early;  // d(Ĥ), d(Ê)
+  Var hidden;            // H = e(X)
+  Var supervised;        // s(H)
+  Var e_hat;             // Ê = g(Z)
+  Var h_hat;             // Ĥ = s(Ê)
+  Var x;                 // X̂ = r(Ĥ)
+  Var logits, logits_e;  // d(Ĥ), d(Ê)
 };
 JointOutputs make(const Timegan& m, const SequenceBatch& batch, Var hidden, const Noise& noise);
 SequenceGeneratorLoss generator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch,
                                      const JointOutputs& made);
 SequenceDiscriminatorLoss discriminator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var real_logits,
-                                             Var logits, Var logits_early);
+                                             Var logits, Var logits_e);
 
 enum class TimeganPhase { embedding, supervised, joint };
 constexpr Purpose purpose_of(TimeganPhase phase) {

@@ -26,7 +26,7 @@ std::vector<Option> TimeganConfig::options() {
           {"adam_eps", &adam_eps, kAny, nullptr},
           {"average_decay", &average_decay, kShare, nullptr},
           {"noise", &noise, {0, 1 << 20}, nullptr},
-          {"least_noise", &least_noise, {0, 1 << 20}, nullptr, true},
+          {"least_noise", &min_noise, {0, 1 << 20}, nullptr, true},
           {"random_start", &random_start, kAny, nullptr, true},
           {"correlations", &correlations, {0, 1e6}, nullptr, true}};
 }
@@ -35,7 +35,7 @@ namespace {
 
 std::unique_ptr<Hyperparameters> preset(bool best) {
   auto c = std::make_unique<TimeganConfig>();
-  if (best) c->average_decay = 0.999, c->random_start = true, c->least_noise = 24, c->correlations = 1, c->layers = 0;
+  if (best) c->average_decay = 0.999, c->random_start = true, c->min_noise = 24, c->correlations = 1, c->layers = 0;
   else
     c->cell = Cell::gru_reset_before, c->embedding_iterations = c->supervised_iterations = c->joint_iterations = 50000;
   return c;

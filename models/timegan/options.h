@@ -14,15 +14,15 @@ struct TimeganConfig : Hyperparameters {
   // recurrent layers of every network, one less in the supervisor; 0: one if sequences have attributes, else three.
   // Attributes enter the generator's first layer and hardly pass through three layers in each following network.
   int layers = kDeepLayers;
-  int noise = 0;  // numbers per step; 0: as many as a step of the data, but at least least_noise
-  int least_noise = 0;
+  int noise = 0;  // numbers per step; 0: as many as a step of the data, but at least min_noise
+  int min_noise = 0;
   // the generator's first layer begins in a random state instead of 0: sequences differ from the first step on
   bool random_start = false;
   // If sequences have attributes: the weight, relative to the moments, of the correlations of steps with attributes and
   // with earlier steps; 0: the authors' losses.
   double correlations = 0;
   Cell cell = Cell::gru;
-  double gamma = 1;  // weight of the discriminator's verdict on latent steps before they are supervised
+  double gamma = 1;  // weight of the adversarial loss on latent steps before the supervisor
   double learning_rate = 1e-3;
   double beta1 = 0.9, beta2 = 0.999, adam_eps = 1e-8;
   // exponential average of the networks that sampling uses, over the joint phase; 0: the last weights

@@ -29,8 +29,8 @@ void record_errors(Recorder& r, const Timegan& m, int64_t rows, int64_t sequence
   const Var missed = supervised_loss(r, m, b, hidden, m.supervisor(hidden, b));
   const Var z = r.uniform("Z", {batch, m.steps * m.noise});
   const Var start = m.config.random_start ? 2.0 * r.uniform("start", {batch, m.config.hidden}) + -1.0 : Var{};
-  const Var late = m.supervisor(m.generator(z, b, start), b);
-  const MomentLoss moments = moment_loss(r, m, b, m.recovery(late, b));
+  const Var h_hat = m.supervisor(m.generator(z, b, start), b);
+  const MomentLoss moments = moment_loss(r, m, b, m.recovery(h_hat, b));
   r.output(sqrt(recovered.error + kRootEps) + sqrt(missed + kRootEps) + moments.sum, "error");
 }
 
@@ -50,7 +50,7 @@ class TimeganValidation : public HeldOut {
     error_ = program_->find("error");
   }
 
-  double least() const override { return kMinError; }
+  double min_gain() const override { return kMinError; }
   int64_t size() const override { return size_; }
   double measure(const States& weights) override {
     States used;

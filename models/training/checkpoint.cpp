@@ -65,7 +65,7 @@ nlohmann::json document_of(const RunState& run, const RunIdentity& identity) {
   return d;
 }
 
-// Recognised by its first bytes: an 8-byte length that ends in zeros, then the header. It may be truncated or have bit
+// Recognized by its first bytes: an 8-byte length that ends in zeros, then the header. It may be truncated or have bit
 // errors: in a complete prefix two bytes may differ. An empty file counts as one.
 bool is_checkpoint(const std::string& path) {
   using namespace std::string_view_literals;
@@ -135,15 +135,15 @@ Loaded load(const std::string& path) {
   const Fields f(document, "its document");
   if (const int64_t format = f.integer("format", 1, 1 << 20); format != kFormat)
     throw Error(ErrorCode::unsupported,
-                fmt::format("{}: this checkpoint has format {}; this version reads format {}.\n  Go on with the "
-                            "version of Tessera that wrote it, or remove the file to start afresh.",
+                fmt::format("{}: this checkpoint has format {}; this version reads format {}.\n  Continue with the "
+                            "version of Tessera that wrote it, or remove the file to start from the beginning.",
                             path, format, kFormat));
   Checksum checksum(found->second);
   for (const auto& [name, t] : file.tensors)
     if (name != "checksum") checksum.add({name, t.dtype, t.shape}, t.bytes);
   const std::vector<uint8_t> sum = file.at("checksum").values<uint8_t>();
   if (std::string(sum.begin(), sum.end()) != checksum.text())
-    throw Error(ErrorCode::format, "its checksum does not match what it holds");
+    throw Error(ErrorCode::format, "its checksum does not match its contents");
 
   Loaded out;
   RunState& run = out.run;
@@ -186,8 +186,8 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 void check_own(bool fits, const char* what) {
   if (!fits)
-    throw Error(ErrorCode::format, fmt::format("The checkpoint is foreign: {} of another plan.\n  Start afresh, "
-                                               "without `resume`.",
+    throw Error(ErrorCode::format, fmt::format("The checkpoint is foreign: {} of another plan.\n  Start from the "
+                                               "beginning, without `resume`.",
                                                what));
 }
 
@@ -232,13 +232,14 @@ std::optional<RunState> Checkpoints::newest() {
     if (!file_exists(path)) continue;
     try {
       Loaded found = load(path);
-      identity_.check_same(found.identity, path,
-                           "Give the same table and options to go on with it, or start afresh, without `resume`.");
+      identity_.check_same(
+          found.identity, path,
+          "Give the same table and options to continue it, or start from the beginning, without `resume`.");
       if (found.kernels != kernels_of(identity_) && identity_.options.value("device", "cpu") == "cpu")
         notice(monitor_, fmt::format("{} was written with {} kernels; these are {}: the model will be as good, but not "
                                      "equal bit for bit to a run on one machine.",
                                      path, found.kernels, kernels_of(identity_)));
-      if (damaged) notice(monitor_, fmt::format("Going on from the generation before, {}.", path));
+      if (damaged) notice(monitor_, fmt::format("Continuing from the previous generation, {}.", path));
       // The next write renames the newest file to the older name: a damaged file must not replace the intact one.
       if (path != options_.path) (void)!std::rename(path.c_str(), options_.path.c_str());
       last_step_ = tried_step_ = found.run.step;
@@ -247,10 +248,10 @@ std::optional<RunState> Checkpoints::newest() {
     } catch (const Error& e) {
       if (e.code() != ErrorCode::format && e.code() != ErrorCode::io) throw;
       damaged = true;
-      notice(monitor_, fmt::format("{} is not whole and is left aside: {}", path, first_line(e.what())));
+      notice(monitor_, fmt::format("{} is damaged and is ignored: {}", path, first_line(e.what())));
     }
   }
-  if (damaged) notice(monitor_, "No whole checkpoint is left: training starts afresh.");
+  if (damaged) notice(monitor_, "No intact checkpoint is left: training starts from the beginning.");
   return {};
 }
 
@@ -287,7 +288,7 @@ void Checkpoints::write(const RunState& run, int64_t steps_per_epoch) {
   }
   if (!failure.empty() && failure != failure_)
     notice(monitor_,
-           fmt::format("No checkpoint of epoch {}: {} Training goes on.",
+           fmt::format("No checkpoint of epoch {}: {} Training continues.",
                        plain_number(static_cast<double>(run.step) / static_cast<double>(steps_per_epoch)), failure));
   failure_ = std::move(failure);
   last_ = std::chrono::steady_clock::now();
@@ -295,9 +296,9 @@ void Checkpoints::write(const RunState& run, int64_t steps_per_epoch) {
 
 std::string Checkpoints::kept() const {
   if (kept_epoch_ < 0) return "";
-  if (kept_epochs_ == 0) return fmt::format("\n  What was trained before is kept in {}.", options_.path);
-  return fmt::format("\n  What was trained, {} of {} epochs, is kept in {}.", plain_number(kept_epoch_),
-                     plain_number(kept_epochs_), options_.path);
+  if (kept_epochs_ == 0) return fmt::format("\n  The previous state of the training is saved in {}.", options_.path);
+  return fmt::format("\n  {} of {} epochs are saved in {}.", plain_number(kept_epoch_), plain_number(kept_epochs_),
+                     options_.path);
 }
 
 }  // namespace tessera

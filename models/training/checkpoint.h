@@ -24,8 +24,8 @@ constexpr size_t kMaxLossRows = size_t{1} << 16;  // kept in a checkpoint, the l
 struct RunState {
   int64_t step = 0;
   int64_t steps = 0;   // the planned end of training: less than the schedule's if the run was shortened
-  States states;       // of the training plan by leaf: weights, optimiser, averages, the ring of losses
-  double seconds = 0;  // of training, for display and --max-time
+  States states;       // of the training plan by leaf: weights, optimizer, averages, the ring of losses
+  double seconds = 0;  // of training, for display and max_time
 
   std::vector<double> loss_sums;  // of the current, incomplete row of losses, and its steps
   int64_t loss_steps = 0;

@@ -23,7 +23,7 @@ class Device;        // engine/device/device.h
 struct Rehearsal;    // models/training/rehearsal.h
 
 // How a step is divided among ranks: by the rows of its batch, or by the columns of the table. automatic: by rows,
-// unless each rank has room only by columns; settle_parallel() (models/training/ranks.h) replaces it by one of the
+// unless a rank fits into memory only by columns; choose_parallel() (models/training/ranks.h) replaces it by one of the
 // others.
 enum class Parallel { data, model, automatic };
 
@@ -32,7 +32,7 @@ struct RankOptions {
   int threads = 1;                      // ranks that are threads of this process
   std::shared_ptr<Communicator> world;  // ranks that a launcher started; null: none
   std::vector<int> gpus;                // of the ranks that are threads, by number; empty: they share the processor
-  int shards = 0;                       // parts that are summed separately; 0: the step is not cut
+  int shards = 0;                       // gradient shards; 0: the step is not cut
   bool usual_shards = false;            // their number is a default
   Parallel parallel = Parallel::data;   // rows or columns
   bool by_columns() const { return parallel == Parallel::model && shards > 0; }

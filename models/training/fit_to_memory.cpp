@@ -18,25 +18,26 @@ namespace {
 
 std::string megabytes(int64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
 
-// A limit with room for that many bytes, given that this one has `room`. Rounded up, so that the printed limit is
+// The limit under which that many bytes fit, if this one leaves `left`. Rounded up, so that the printed limit is
 // enough.
-std::string limit_with(int64_t bytes, int64_t room, const Team& team) {
-  return fmt::format("`memory_limit={}`", ((team.limit()->bytes() - room + bytes) / 1'000'000 + 1) * 1'000'000);
+std::string limit_with(int64_t bytes, int64_t left, const Team& team) {
+  return fmt::format("`memory_limit={}`", ((team.limit()->bytes() - left + bytes) / 1'000'000 + 1) * 1'000'000);
 }
 
-// `fits`: a way out that fits the limit (" `micro_batch=64` has room as it is;"), the one that takes least, or empty.
-void check_room(int64_t bytes, int64_t room, const Device& device, const FitOptions& options, const RunContext& context,
-                const std::string& fits = "") {
-  if (bytes <= room) return;
+// `fits`: a way out: a micro-batch that fits (" `micro_batch=64` fits;"), the one that takes the least memory, or
+// empty.
+void check_step_fits(int64_t bytes, int64_t left, const Device& device, const FitOptions& options,
+                     const RunContext& context, const std::string& fits = "") {
+  if (bytes <= left) return;
   const std::string more = options.recompute == Recompute::off ? " or `recompute=auto`" : "";
   const bool here = device.is_processor();
   throw Error(
       ErrorCode::memory,
       fmt::format("A training step takes {}, and {} has {} left beside the table.\n  {}{} a smaller "
                   "`batch_size`{} needs less.",
-                  megabytes(bytes), here ? "memory_limit" : device.describe(), megabytes(std::max<int64_t>(room, 0)),
-                  here ? fmt::format("{} has room for it;", limit_with(bytes, room, context.team))
-                       : "`device=cpu` may have room for it;",
+                  megabytes(bytes), here ? "memory_limit" : device.describe(), megabytes(std::max<int64_t>(left, 0)),
+                  here ? fmt::format("{} is enough;", limit_with(bytes, left, context.team))
+                       : "`device=cpu` may have enough memory;",
                   fits, more));
 }
 
@@ -47,36 +48,36 @@ int64_t bytes_of_bound(const Plan& plan) {
   return bytes;
 }
 
-// A rank's own part of the shared memory for exchanges: room for two of the largest exchange.
+// A rank's own part of the shared memory for exchanges: two buffers of the size of the largest exchange.
 int64_t window_bytes(const Plan& plan) {
-  int64_t most = 0;
+  int64_t largest = 0;
   for (const Node& x : plan.nodes) {
     if (!is_exchange(x.op)) continue;
     const int64_t own = traits(x).sent_to_each > 0 ? plan.shape(x.out[1]).cols : 0;  // not sent
-    most = std::max(most, plan.shape(x.in[1]).cols - own);
+    largest = std::max(largest, plan.shape(x.in[1]).cols - own);
   }
-  return most == 0 ? 0 : SharedWindow::bytes(SharedWindow::whole_lines(most * static_cast<int64_t>(sizeof(float))));
+  return largest == 0 ? 0
+                      : SharedWindow::bytes(SharedWindow::whole_lines(largest * static_cast<int64_t>(sizeof(float))));
 }
 
 // The number of micro-batches of at most `most` rows, or sequences, into which a batch is cut.
-int count_of_parts(const Plan& plan, int64_t batch, int64_t most) {
+int count_of_parts(const Plan& plan, int64_t batch, int64_t rows) {
   const int64_t units = units_of_batch(plan), each = units > 0 ? batch / units : 0;
-  if (each == 0 || most < each)
-    throw Error(
-        ErrorCode::usage,
-        fmt::format("`micro_batch={}`: a batch of {} is computed in parts of {} at least (packs of rows, tiles of "
-                    "sequences).\n  Ask for {} or more.",
-                    most, batch, each == 0 ? batch : each, each == 0 ? batch : each));
-  const int64_t whole = most / each;
+  if (each == 0 || rows < each)
+    throw Error(ErrorCode::usage,
+                fmt::format("`micro_batch={}`: the smallest part of a batch of {} is {} (a pack of rows, or a tile of "
+                            "sequences).\n  Ask for {} or more.",
+                            rows, batch, each == 0 ? batch : each, each == 0 ? batch : each));
+  const int64_t whole = rows / each;
   return static_cast<int>((units + whole - 1) / whole);
 }
 
 }  // namespace
 
-StateCuts cut_and_optimise(Plan& recorded, const RankCut& cut, std::set<std::string> passes_off) {
+StateCuts cut_and_optimize(Plan& recorded, const RankCut& cut, std::set<std::string> passes_off) {
   StateCuts states = cut_columns(recorded, cut);
   passes_off.insert("scale");  // no number of ranks changes a bit
-  optimise(recorded, passes_off);
+  optimize(recorded, passes_off);
   return states;
 }
 
@@ -87,8 +88,8 @@ Plan step_plan(const Method& method, size_t phase, int64_t steps, const FitOptio
       choose_precision(options.precision, options.device ? *options.device : Device::processor()).precision;
   Recorder r(plan);
   method.record_training(r, phase, steps);
-  if (columns != nullptr) columns->states = cut_and_optimise(plan, columns->cut, passes_off);
-  else optimise(plan, passes_off);
+  if (columns != nullptr) columns->states = cut_and_optimize(plan, columns->cut, passes_off);
+  else optimize(plan, passes_off);
   if (options.micro_batch > 0)
     micro_batches(plan, count_of_parts(plan, method.phases()[phase].batch, options.micro_batch));
   return plan;
@@ -104,45 +105,45 @@ int64_t beside_step(const Plan& plan, const Device& device, const States& carrie
                     const StateCuts& cuts) {
   const int64_t weights = bytes_of(carried);
   // States are copied leaf by leaf; a new copy is complete before it replaces the old one of the same name.
-  int64_t state = 0, held = weights, most = weights;
+  int64_t state = 0, held = weights, peak = weights;
   for (const Leaf& leaf : plan.leaves) {
     if (leaf.kind != Leaf::state) continue;
     const int64_t bytes = static_cast<int64_t>(sizeof(float)) * plan.shape(leaf.value).count();
     const auto same = carried.find(leaf.name);
     const auto cut = cuts.find(leaf.name);
     const int64_t whole = cut == cuts.end() ? bytes : static_cast<int64_t>(sizeof(float)) * cut->second.whole;
-    most = std::max(most, held + whole);
+    peak = std::max(peak, held + whole);
     if (same == carried.end()) held += whole;
     state += bytes;
   }
-  return weights + (device.is_processor() ? state + window_bytes(plan) : 0) + (options.keep_best ? weights : 0) + most;
+  return weights + (device.is_processor() ? state + window_bytes(plan) : 0) + (options.keep_best ? weights : 0) + peak;
 }
 
-int64_t room_for(const Plan& plan, const Device& device, const Team& team, int64_t beside) {
+int64_t memory_left(const Plan& plan, const Device& device, const Team& team, int64_t beside) {
   constexpr int64_t kReserve = 20;  // a twentieth of a device's memory: recorded steps and fragmentation
   if (!device.is_processor()) {
     const int64_t free = device.free_memory();
     return free - free / kReserve - bytes_of_bound(plan);
   }
   const auto& limit = team.limit();
-  return limit != nullptr && limit->bytes() > 0 ? limit->room() - beside : INT64_MAX;
+  return limit != nullptr && limit->bytes() > 0 ? limit->left() - beside : INT64_MAX;
 }
 
-RecomputeReport recompute_within(int64_t room, Plan& plan, const Device& device, const FitOptions& options,
+RecomputeReport recompute_within(int64_t left, Plan& plan, const Device& device, const FitOptions& options,
                                  const std::set<std::string>& passes_off, int threads) {
   const bool reuse = wanted(passes_off, "liveness");
-  return recompute(plan, options.recompute, room,
+  return recompute(plan, options.recompute, left,
                    [&](const Plan& p) { return footprint(p, device, threads, reuse).total(); });
 }
 
 RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions& options, const RunContext& context,
                               int64_t beside) {
-  const int64_t room = room_for(plan, device, context.team, beside);
-  RecomputeReport report = recompute_within(room, plan, device, options, context.passes_off, context.team.size());
-  check_room(report.bytes_after, room, device, options, context);
+  const int64_t left = memory_left(plan, device, context.team, beside);
+  RecomputeReport report = recompute_within(left, plan, device, options, context.passes_off, context.team.size());
+  check_step_fits(report.bytes_after, left, device, options, context);
   if (!report.values.empty())
     notice(context.monitor,
-           fmt::format("Training takes {} instead of {}: {} made again instead of kept, {:.0f} % more FLOPs.",
+           fmt::format("Training takes {} instead of {}: {} recomputed instead of stored, {:.0f} % more FLOPs.",
                        megabytes(report.bytes_after), megabytes(report.bytes_before),
                        report.values.size() == 1 ? "1 value is" : fmt::format("{} values are", report.values.size()),
                        100 * (report.flops_after / report.flops_before - 1)));
@@ -151,10 +152,10 @@ RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions
 
 namespace {
 
-// The phase with the least spare room, or the largest shortage, with recomputation according to the options.
+// The phase with the least memory to spare, or the largest shortage, with recomputation according to the options.
 struct Tightest {
-  int64_t bytes = 0, room = INT64_MAX;
-  bool fits() const { return bytes <= room; }
+  int64_t bytes = 0, left = INT64_MAX;
+  bool fits() const { return bytes <= left; }
 };
 Tightest tightest_phase(const Method& method, const Device& device, const FitOptions& options,
                         const RunContext& context) {
@@ -165,10 +166,10 @@ Tightest tightest_phase(const Method& method, const Device& device, const FitOpt
     if (phases[i].steps == 0) continue;
     method.enter(i, carried);
     Plan plan = step_plan(method, i, phases[i].steps, options, context.passes_off);
-    Tightest phase{0, room_for(plan, device, context.team, beside_step(plan, device, carried, options))};
+    Tightest phase{0, memory_left(plan, device, context.team, beside_step(plan, device, carried, options))};
     phase.bytes =
-        recompute_within(phase.room, plan, device, options, context.passes_off, context.team.size()).bytes_after;
-    if (phase.room - phase.bytes < found.room - found.bytes) found = phase;
+        recompute_within(phase.left, plan, device, options, context.passes_off, context.team.size()).bytes_after;
+    if (phase.left - phase.bytes < found.left - found.bytes) found = phase;
   }
   return found;
 }
@@ -179,8 +180,8 @@ constexpr int kMaxParts = 32;
 
 // Among halves, quarters, … of the batch: the largest that fits, and the one that takes the least memory.
 struct MicroBatchChoice {
-  int64_t fits = 0, least = 0;
-  Tightest with_least{INT64_MAX, INT64_MAX};
+  int64_t fits = 0, min = 0;
+  Tightest with_min{INT64_MAX, INT64_MAX};
 };
 MicroBatchChoice micro_batch_within(const Method& method, const Device& device, const FitOptions& options,
                                     const RunContext& context) {
@@ -188,13 +189,13 @@ MicroBatchChoice micro_batch_within(const Method& method, const Device& device, 
   less.recompute = Recompute::off;  // the search for values to recompute would take the most time here
   int64_t batch = 0;
   for (const Phase& p : method.phases()) batch = std::max(batch, p.batch);
-  const int64_t most = options.micro_batch > 0 ? std::min(batch, options.micro_batch) : batch;
+  const int64_t largest = options.micro_batch > 0 ? std::min(batch, options.micro_batch) : batch;
   MicroBatchChoice choice;
-  for (less.micro_batch = most / 2; less.micro_batch > 0 && batch / less.micro_batch <= kMaxParts;
+  for (less.micro_batch = largest / 2; less.micro_batch > 0 && batch / less.micro_batch <= kMaxParts;
        less.micro_batch /= 2)
     try {
       const Tightest phase = tightest_phase(method, device, less, context);
-      if (phase.bytes < choice.with_least.bytes) choice.least = less.micro_batch, choice.with_least = phase;
+      if (phase.bytes < choice.with_min.bytes) choice.min = less.micro_batch, choice.with_min = phase;
       if (!phase.fits()) continue;
       choice.fits = less.micro_batch;
       break;
@@ -205,13 +206,13 @@ MicroBatchChoice micro_batch_within(const Method& method, const Device& device, 
   return choice;
 }
 
-// Whether micro-batches give the same result as the batch: batch norm would normalise each separately.
-bool rows_are_apart(const Method& method, const FitOptions& options, const RunContext& context) {
+// Whether micro-batches give the same result as the batch: batch norm would normalize each separately.
+bool rows_are_independent(const Method& method, const FitOptions& options, const RunContext& context) {
   const std::vector<Phase> phases = method.phases();
   for (size_t i = 0; i < phases.size(); ++i) {
     if (phases[i].steps == 0) continue;
     const Plan plan = step_plan(method, i, phases[i].steps, options, context.passes_off);
-    if (std::any_of(plan.nodes.begin(), plan.nodes.end(), [](const Node& x) { return traits(x).normalises; }))
+    if (std::any_of(plan.nodes.begin(), plan.nodes.end(), [](const Node& x) { return traits(x).normalizes; }))
       return false;
   }
   return true;
@@ -229,20 +230,19 @@ int64_t micro_batch_for(const Method& method, const Device& device, const FitOpt
   const MicroBatchChoice choice = micro_batch_within(method, device, options, context);
   const int64_t fits = choice.fits;
   if (fits == 0)
-    check_room(
-        phase.bytes, phase.room, device, options, context,
-        here && choice.with_least.bytes < phase.bytes
-            ? fmt::format(" {} has with `micro_batch={}`;",
-                          limit_with(choice.with_least.bytes, choice.with_least.room, context.team), choice.least)
-            : "");
-  if (options.micro_batch > 0 || !rows_are_apart(method, options, context))
-    check_room(phase.bytes, phase.room, device, options, context,
-               fmt::format(" `micro_batch={}` has room as it is;", fits));
+    check_step_fits(phase.bytes, phase.left, device, options, context,
+                    here && choice.with_min.bytes < phase.bytes
+                        ? fmt::format(" {} is enough with `micro_batch={}`;",
+                                      limit_with(choice.with_min.bytes, choice.with_min.left, context.team), choice.min)
+                        : "");
+  if (options.micro_batch > 0 || !rows_are_independent(method, options, context))
+    check_step_fits(phase.bytes, phase.left, device, options, context, fmt::format(" `micro_batch={}` fits;", fits));
   notice(context.monitor,
-         fmt::format("A training step takes {}, and {} has {} left: each batch goes through it in parts of {} at most, "
-                     "as with `micro_batch={}`. The model differs at rounding from one with room for all.",
-                     megabytes(phase.bytes), here ? "the memory limit" : device.describe(),
-                     megabytes(std::max<int64_t>(phase.room, 0)), fits, fits));
+         fmt::format(
+             "A training step takes {}, and {} has {} left: each batch is processed in micro-batches of at most {}, "
+             "as with `micro_batch={}`. The model differs by rounding from one trained on whole batches.",
+             megabytes(phase.bytes), here ? "the memory limit" : device.describe(),
+             megabytes(std::max<int64_t>(phase.left, 0)), fits, fits));
   return fits;
 }
 
@@ -251,16 +251,15 @@ int64_t bytes_after(const Method& method, const States& carried, const RunContex
   return bytes == 0 ? 0 : bytes + 2 * bytes_of(carried);  // as training leaves them, and as they are kept
 }
 
-void check_room_after(int64_t bytes, int64_t held, const char* what, const std::string& instead, const Team& team) {
+void check_memory_after(int64_t bytes, int64_t held, const char* what, const std::string& instead, const Team& team) {
   const auto& limit = team.limit();
   if (bytes == 0 || limit == nullptr || limit->bytes() == 0) return;
-  const int64_t room = limit->bytes() - held;
-  if (bytes <= room) return;
-  throw Error(ErrorCode::memory,
-              fmt::format("{} takes up to {} after training, and memory_limit has {} left then.\n  {} has "
-                          "room for it.{}",
-                          what, megabytes(bytes), megabytes(std::max<int64_t>(room, 0)), limit_with(bytes, room, team),
-                          instead));
+  const int64_t left = limit->bytes() - held;
+  if (bytes <= left) return;
+  throw Error(
+      ErrorCode::memory,
+      fmt::format("{} takes up to {} after training, and memory_limit has {} left then.\n  {} is enough.{}", what,
+                  megabytes(bytes), megabytes(std::max<int64_t>(left, 0)), limit_with(bytes, left, team), instead));
 }
 
 }  // namespace tessera

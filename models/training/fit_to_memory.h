@@ -11,7 +11,7 @@
 namespace tessera {
 
 // Cuts a recorded plan to a rank's columns and runs all passes except those that are off.
-StateCuts cut_and_optimise(Plan& recorded, const RankCut& cut, std::set<std::string> passes_off);
+StateCuts cut_and_optimize(Plan& recorded, const RankCut& cut, std::set<std::string> passes_off);
 
 // The final plan of a phase's step: recorded, in the options' precision, after all passes except those that are off, in
 // micro-batches. Throws Error(usage) for a micro-batch that is smaller than a pack or tile. With `columns`, the part of
@@ -33,20 +33,20 @@ int64_t beside_step(const Plan& plan, const Device& device, const States& carrie
 
 // Bytes that are left for a step: on the host, the limit's rest less `beside`, possibly below 0; on a device, its free
 // memory less a reserve and the plan's bound leaves. INT64_MAX: unlimited.
-int64_t room_for(const Plan& plan, const Device& device, const Team& team, int64_t beside);
+int64_t memory_left(const Plan& plan, const Device& device, const Team& team, int64_t beside);
 
-// Recomputation according to the options, to take at most `room` bytes on the device.
-RecomputeReport recompute_within(int64_t room, Plan& plan, const Device& device, const FitOptions& options,
+// Recomputation according to the options, to take at most `left` bytes on the device.
+RecomputeReport recompute_within(int64_t left, Plan& plan, const Device& device, const FitOptions& options,
                                  const std::set<std::string>& passes_off, int threads);
 
-// Recomputes values if the options require it or the step does not fit room_for(), and reports it. Throws Error(memory)
-// before any allocation if the step still does not fit, naming the limit that is enough.
+// Recomputes values if the options require it or the step does not fit memory_left(), and reports it. Throws
+// Error(memory) before any allocation if the step still does not fit, naming the limit that is enough.
 RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions& options, const RunContext& context,
                               int64_t beside);
 
 // The micro-batch of a run, determined before its first phase: the given one. If none is given, the batch does not fit
-// (room_for) and its rows are independent: the largest half, quarter, … that fits, with a notice. 0: the batch. Throws
-// Error(memory) as above, naming the --micro-batch that fits.
+// (memory_left()) and its rows are independent: the largest half, quarter, … that fits, with a notice. 0: the batch.
+// Throws Error(memory) as above, naming the micro-batch that fits.
 int64_t micro_batch_for(const Method& method, const Device& device, const FitOptions& options,
                         const RunContext& context);
 
@@ -54,6 +54,6 @@ int64_t micro_batch_for(const Method& method, const Device& device, const FitOpt
 int64_t bytes_after(const Method& method, const States& carried, const RunContext& context);
 // Checks that a stage after the steps fits too: `bytes` for `what`, beside the `held` bytes that the limit counts by
 // then. Throws Error(memory) before any work, with the limit that is enough and the sentence `instead`.
-void check_room_after(int64_t bytes, int64_t held, const char* what, const std::string& instead, const Team& team);
+void check_memory_after(int64_t bytes, int64_t held, const char* what, const std::string& instead, const Team& team);
 
 }  // namespace tessera

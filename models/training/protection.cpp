@@ -32,7 +32,7 @@ nlohmann::json describe(const std::vector<RareColumn>& found, const std::string&
   if (values > 0)
     monitor.report(
         {"protect", columns, columns, "columns",
-         fmt::format("{} of fewer than {} {} ({} in all) {} not learned; `rare_categories`",
+         fmt::format("{} of fewer than {} {} ({} in total) {} not learned; `rare_categories`",
                      counted(values, "category", "categories"), options.rare_rows,
                      of.empty() ? "rows" : "values of " + of, counted(rows, "row"), values == 1 ? "is" : "are"),
          true});
@@ -49,8 +49,8 @@ double rows_per_value(const Column& c) {
 }
 
 // Names each column, because nothing of it is learned, and the way to change that.
-void tell_regenerated(const Table& table, const std::vector<RareColumn>& found, const FitOptions& options,
-                      const Monitor& monitor) {
+void report_regenerated(const Table& table, const std::vector<RareColumn>& found, const FitOptions& options,
+                        const Monitor& monitor) {
   std::vector<std::string> names;
   for (const Column& c : table.columns) {
     if (c.type != ColumnType::identifier) continue;
@@ -71,8 +71,8 @@ void tell_regenerated(const Table& table, const std::vector<RareColumn>& found, 
   if (names.empty()) return;
   notice(monitor,
          fmt::format(
-             "Regenerated values are made up and follow no other column; texts of an unknown kind keep the shapes "
-             "of the column, with letters that make no words. If {} numbers, dates or categories, give the type, "
+             "Regenerated values are invented and do not depend on other columns; texts of an unknown kind keep the "
+             "shapes of the column, with random letters. If {} numbers, dates or categories, give the type, "
              "for example {}, and for names of persons \"name\" (also address, email, phone); "
              "`rare_categories=keep`, or a schema file for one column (docs/data/schema.md), keeps texts that "
              "few rows share.",
@@ -83,19 +83,19 @@ void tell_regenerated(const Table& table, const std::vector<RareColumn>& found, 
 
 nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& team, const Monitor& monitor) {
   if (table.rows < options.rare_rows)
-    notice(monitor, fmt::format("The table has {}, and nothing is learned from fewer than {}: sampled rows will hardly "
-                                "have values. Add rows; `rare_categories=keep` learns from them as they are.",
+    notice(monitor, fmt::format("The table has {}, and nothing is learned from fewer than {}: nearly all sampled cells "
+                                "will be missing. Add rows; `rare_categories=keep` learns from single rows.",
                                 counted(table.rows, "row"), options.rare_rows));
   else if (constexpr int64_t kFewGroups = 16; table.rows < kFewGroups * options.rare_rows)
     notice(
         monitor,
         fmt::format("The table has {}, and nothing is learned that fewer than {} of them share: a column of numbers "
-                    "has {} at most, a text needs {} rows, and hardly anything can be said of pairs of columns. Add "
-                    "rows; `rare_categories=keep` learns from them as they are, and stores their values in the model.",
+                    "has {} at most, a text needs {} rows, and hardly any dependence between columns is learned. Add "
+                    "rows; `rare_categories=keep` learns from single rows, and stores their values in the model.",
                     counted(table.rows, "row"), options.rare_rows, counted(table.rows / options.rare_rows, "level"),
                     options.rare_rows));
   const std::vector<RareColumn> found = protect_rare_categories(table, options.rare_rows, options.seed, team);
-  tell_regenerated(table, found, options, monitor);
+  report_regenerated(table, found, options, monitor);
   return describe(found, "", options, monitor);
 }
 
@@ -107,8 +107,8 @@ nlohmann::json leave_out_rare(Sequences& sequences, const FitOptions& options, T
       protect_rare_categories(sequences.attributes, options.rare_rows, options.seed ^ 0x9e3779b97f4a7c15ull, team,
                               keyed ? sequences.key : std::vector<int32_t>{});
   found.insert(found.end(), fixed.begin(), fixed.end());
-  tell_regenerated(sequences.steps, found, options, monitor);
-  tell_regenerated(sequences.attributes, found, options, monitor);
+  report_regenerated(sequences.steps, found, options, monitor);
+  report_regenerated(sequences.attributes, found, options, monitor);
   return describe(found, sequences.options.key, options, monitor);
 }
 
@@ -118,7 +118,7 @@ nlohmann::json describe_protection(const std::vector<EmptiedColumn>& emptied, co
   for (const EmptiedColumn& c : emptied) {
     out["emptied"].push_back({{"column", c.name}, {"rows", c.rows}});
     notice(monitor,
-           fmt::format("Column \"{}\" is learned as empty: {} a value, and fewer than {} tell of single "
+           fmt::format("Column \"{}\" is learned as empty: {} a value, and fewer than {} would reveal single "
                        "{}; `rare_categories`.",
                        c.name, c.holders ? "few keys have" : counted(c.rows, "row") + (c.rows == 1 ? " has" : " have"),
                        options.rare_rows, c.holders ? "keys" : "rows"));
@@ -137,8 +137,8 @@ Sequences cut_protected(Table&& table, const FitOptions& options, Team& team, co
   }
   Sequences sequences = cut(std::move(table), options.sequences);
   if (sequences.steps.rows < options.rare_rows)
-    throw Error(ErrorCode::data, fmt::format("The table has {} rows: whatever is learned from fewer than {} tells of "
-                                             "single rows.\n  `rare_categories=keep` learns from them as they are.",
+    throw Error(ErrorCode::data, fmt::format("The table has {} rows: a model of fewer than {} would reveal single "
+                                             "rows.\n  `rare_categories=keep` learns from single rows.",
                                              sequences.steps.rows, options.rare_rows));
   // before lengths change, because they determine each row's key
   provenance["rare_categories"] = leave_out_rare(sequences, options, team, monitor);

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-// Of an optimizer, as Recorder::minimise() names them.
+// Of an optimizer, as Recorder::minimize() names them.
 inline bool is_moment(const std::string& leaf) { return leaf.ends_with(".m") || leaf.ends_with(".v"); }
 
 class RankStates {

@@ -102,7 +102,7 @@ TrainingProgram training_program(const Method& method, size_t phase, int64_t ste
 namespace {
 
 // Whether a rank's part of each phase's step fits.
-bool part_has_room(const Method& method, const FitOptions& options, const RunContext& context, int ranks, int rank) {
+bool part_fits(const Method& method, const FitOptions& options, const RunContext& context, int ranks, int rank) {
   const std::vector<Phase> phases = method.phases();
   const bool by_columns = options.ranks.by_columns(), threads = !options.ranks.world;
   Device& device = device_of(options);
@@ -115,19 +115,18 @@ bool part_has_room(const Method& method, const FitOptions& options, const RunCon
     Plan plan = step_plan(method, i, phases[i].steps, options, context.passes_off, by_columns ? &part : nullptr);
     const StateCuts cuts = by_columns ? StateCuts{} : shard(plan, part.cut);
     // ranks that are threads share the host's limit
-    const int64_t room = room_for(plan, device, context.team, 0) / (threads && device.is_processor() ? ranks : 1) -
+    const int64_t left = memory_left(plan, device, context.team, 0) / (threads && device.is_processor() ? ranks : 1) -
                          (device.is_processor() ? beside_step(plan, device, carried, options, cuts) : 0);
     const int team = std::max(1, context.team.size() / (threads ? ranks : 1));
-    if (recompute_within(room, plan, device, options, context.passes_off, team).bytes_after > room) return false;
+    if (recompute_within(left, plan, device, options, context.passes_off, team).bytes_after > left) return false;
   }
   return true;
 }
 
 // The same, by columns; false for a method that cannot be cut by columns.
-bool columns_have_room(const Method& method, const FitOptions& options, const RunContext& context, int ranks,
-                       int rank) {
+bool columns_fit(const Method& method, const FitOptions& options, const RunContext& context, int ranks, int rank) {
   try {
-    return part_has_room(method, options, context, ranks, rank);
+    return part_fits(method, options, context, ranks, rank);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::usage) throw;
     return false;
@@ -136,7 +135,7 @@ bool columns_have_room(const Method& method, const FitOptions& options, const Ru
 
 }  // namespace
 
-void settle_parallel(const Method& method, const RunContext& context, FitOptions& options) {
+void choose_parallel(const Method& method, const RunContext& context, FitOptions& options) {
   RankOptions& own = options.ranks;
   if (own.parallel != Parallel::automatic) return;
   own.parallel = Parallel::data;
@@ -148,17 +147,17 @@ void settle_parallel(const Method& method, const RunContext& context, FitOptions
   const auto everywhere = [&](bool here) {
     if (!own.world) return here;
     const LongWait wait(*own.world);
-    const std::vector<std::string> all = own.world->gather(here ? "room" : "");
+    const std::vector<std::string> all = own.world->gather(here ? "fits" : "");
     return std::none_of(all.begin(), all.end(), [](const std::string& said) { return said.empty(); });
   };
-  if (everywhere(part_has_room(method, options, context, ranks, rank))) return;
+  if (everywhere(part_fits(method, options, context, ranks, rank))) return;
   // if it does not fit by columns either, the error is that of the rows
-  if (!everywhere(columns_have_room(method, by_columns, context, ranks, rank))) return;
+  if (!everywhere(columns_fit(method, by_columns, context, ranks, rank))) return;
   own = by_columns.ranks;
   if (rank == 0)
     notice(context.monitor,
-           "`parallel=auto`: the ranks share the columns of the table, because with the rows of each "
-           "batch shared out a rank has no room for all of the weights.");
+           "`parallel=auto`: the ranks divide the columns of the table, because all weights do not fit into "
+           "the memory of a rank.");
 }
 
 Ranks::Ranks(const Method& method, const FitOptions& options, const RunContext& context) : context_(context) {
@@ -372,7 +371,7 @@ void check_ranks(const FitOptions& options, const RunIdentity& identity) {
                                                 who, differences));
     if (other["build"] != first["build"])
       throw Error(ErrorCode::unsupported,
-                  fmt::format("{} computes otherwise than rank 0: {}, there {}.\n  Set TESSERA_CPU to what all "
+                  fmt::format("{} differs from rank 0: {}, there {}.\n  Set TESSERA_CPU to an instruction set that all "
                               "processors have, and use one version of Tessera.",
                               who, other["build"].dump(), first["build"].dump()));
   }

@@ -16,7 +16,7 @@
 
 namespace tessera {
 
-// The default of --virtual-shards: the parts of a batch that are summed separately.
+// The default of virtual_shards: the gradient shards of a batch.
 constexpr int usual_shards(int ranks) {
   constexpr int kUsual = 8;
   return kUsual % ranks == 0 ? kUsual : ranks;
@@ -33,7 +33,7 @@ TrainingProgram training_program(const Method& method, size_t phase, int64_t ste
                                  const RunContext& context, const Communicator& rank, const States& carried);
 
 // Replaces Parallel::automatic by one of the others, the same on every rank; all call it before train() or follow().
-void settle_parallel(const Method& method, const RunContext& context, FitOptions& options);
+void choose_parallel(const Method& method, const RunContext& context, FitOptions& options);
 
 // Rank 0's control of the others; with one rank it does nothing. The destructor ends its threads.
 class Ranks {

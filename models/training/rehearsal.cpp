@@ -44,7 +44,7 @@ Trained rehearse(const Method& method, std::unique_ptr<HeldOut> held_out, const 
     method.enter(i, carried);
     Plan plan = step_plan(method, i, phases[i].steps, options, context.passes_off);
     const int64_t beside = beside_step(plan, device, carried, options);
-    const RecomputeReport made_again = recompute_within(room_for(plan, device, context.team, beside), plan, device,
+    const RecomputeReport made_again = recompute_within(memory_left(plan, device, context.team, beside), plan, device,
                                                         options, context.passes_off, context.team.size());
     const Footprint takes = footprint(plan, device, context.team.size(), wanted(context.passes_off, "liveness"));
     r.step = std::max(r.step, takes.total());

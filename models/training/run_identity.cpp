@@ -70,7 +70,7 @@ std::string spoken(const nlohmann::json& value) {
 // The first difference between the tables.
 std::string table_difference(const RunIdentity& was, const RunIdentity& now) {
   if (was.rows != now.rows) return fmt::format("it had {} rows, now there are {}", was.rows, now.rows);
-  if (!was.columns.is_array() || !now.columns.is_array()) return "its columns or values are others";
+  if (!was.columns.is_array() || !now.columns.is_array()) return "its columns or values differ";
   const auto by_name = [](const nlohmann::json& columns, const std::string& name) {
     for (const auto& c : columns)
       if (c["name"] == name) return c;
@@ -87,7 +87,7 @@ std::string table_difference(const RunIdentity& was, const RunIdentity& now) {
       return fmt::format("column \"{}\" was {}, now it is {}", column, spoken(old["type"]), spoken(c["type"]));
     if (old != c) return fmt::format("column \"{}\" has other values", column);
   }
-  return "its columns stand in another order";
+  return "its columns are in another order";
 }
 
 }  // namespace

@@ -24,13 +24,13 @@ namespace tessera {
 namespace {
 
 // The cost of calibration, in rows of a training step (measured on Adult: a row of a training step took 13 µs, a
-// calibration candidate, including everything learned from it, 55). --max-time reserves this time.
+// calibration candidate, including everything learned from it, 55). max_time reserves this time.
 constexpr double kCalibrationCost = 4, kCandidates = 250000;
-constexpr double kAsideShare = 0.2;  // of --max-time: for a model trained beside the requested one
+constexpr double kAsideShare = 0.2;  // of max_time: for a model trained beside the requested one
 constexpr double kPriorShare = 0.6;  // of the time left after training, if a calibration follows
 
-// Training ends when the losses of its rows are told from those of held-out rows this well (MeasuresExposure): the
-// bound of docs/quality/privacy.md.
+// Training ends when the losses of training rows can be distinguished from those of held-out rows this well
+// (MeasuresExposure): the bound of docs/quality/privacy.md.
 constexpr double kMaxExposure = 0.55;
 
 constexpr size_t kCurveRows = 200;  // of losses that a model file keeps
@@ -214,7 +214,7 @@ class Trainer {
     beside_ = std::move(made.beside);
     width_ = static_cast<size_t>(program_->plan().shape(program_->plan().find_leaf("losses")).cols);
     if (!options_.device || options_.device->is_processor())  // other devices have their own copy of the table
-      relaxed_every_ = std::max<int64_t>(1, method_.random_rows() / phase().batch);
+      evict_every_ = std::max<int64_t>(1, method_.random_rows() / phase().batch);
   }
   void load() {
     load_states(*program_, carried_);
@@ -245,9 +245,9 @@ class Trainer {
 
   void say_scales() const {
     for (const ScaleReport& s : scales()) {
-      const std::string updates = s.skipped == 0 ? fmt::format("every update of the {} was made", s.optimiser)
+      const std::string updates = s.skipped == 0 ? fmt::format("every update of the {} was made", s.optimizer)
                                                  : fmt::format("{} of the {} left out because gradients overflowed",
-                                                               counted(s.skipped, "update"), s.optimiser);
+                                                               counted(s.skipped, "update"), s.optimizer);
       notice(context_.monitor, fmt::format("fp16: {}; its loss is scaled by {:.0f}.", updates, s.scale));
     }
   }
@@ -306,7 +306,7 @@ class Trainer {
             ? std::min(stage().begin + ((run_.step - stage().begin) / measured_every_ + 1) * measured_every_, end())
             : end();
     for (; flying_ < program_->flights() && queued_ < wanted; ++flying_) {
-      const int64_t n = std::min({chunk_, relaxed_every_, end_of_row(queued_) - queued_, wanted - queued_, kLossSlots});
+      const int64_t n = std::min({chunk_, evict_every_, end_of_row(queued_) - queued_, wanted - queued_, kLossSlots});
       ranks_.run(n);
       program_->start(n, true);
       queued_ += n;
@@ -387,8 +387,7 @@ class Trainer {
                                                 where, culprit.empty() ? "a loss" : culprit, method_.learning_rate()));
   }
 
-  // Measures the held-out rows, at fixed steps: the measures are part of the run and do not depend on how it is
-  // observed.
+  // Measures the held-out rows at fixed steps: the measures are part of the run and do not depend on progress reports.
   void measure() {
     const int64_t done = run_.step - stage().begin;
     if (!measured() || done == 0 || (done % measured_every_ != 0 && run_.step != run_.steps)) return;
@@ -401,17 +400,18 @@ class Trainer {
       if (options_.keep_best) run_.best_weights = std::move(now);
     }
     if (options_.patience <= 0) return;
-    // The file would tell who was in the table: no step more. Where single rows are kept anyway, that is no secret.
+    // Further steps would let the model reveal which rows were in the table. If values of single rows are kept anyway,
+    // that is no secret.
     if (options_.rare_rows > 1 && exposure() > kMaxExposure) {
       run_.steps = run_.step, run_.stopped = "membership";
       return;
     }
     if (!run_.stopped.empty()) return;
-    // Patience counts from the last measure that improved on the previous best by more than least().
+    // Patience counts from the last measure that improved on the previous best by more than min_gain().
     double reference = run_.measures.front().value;
     int64_t since = run_.measures.front().step;
     for (const auto& past : run_.measures)
-      if (past.value < reference - held_out_->least()) reference = past.value, since = past.step;
+      if (past.value < reference - held_out_->min_gain()) reference = past.value, since = past.step;
     if (run_.step - since >= options_.patience * phase().epoch) shorten("patience");
   }
 
@@ -462,7 +462,7 @@ class Trainer {
   size_t at_ = 0;  // the current stage
   TrainingClock clock_;
   int64_t measured_every_ = 1, chunk_ = 1, queued_ = 0;  // queued_: steps started
-  int64_t relaxed_every_ = kLossSlots;                   // steps after which the pages that they read are released
+  int64_t evict_every_ = kLossSlots;                     // steps after which the pages that they read are released
   int flying_ = 0;                                       // starts in flight
   size_t width_ = 0;
   double step_flops_ = 0, looked_ = 0, steps_after_ = 0;
@@ -490,8 +490,8 @@ Trained train(const Method& method, std::unique_ptr<HeldOut> held_out, const Fit
   if (given.rehearsal) return rehearse(method, std::move(held_out), given, context);
   if (const auto& limit = team.limit(); limit && limit->bytes() > 0) {
     const States first = method.start(given.seed);
-    check_room_after(bytes_after(method, first, context), limit->held(), "What is fitted to the trained network",
-                     " A step may take more: an estimate says what limit the whole fit keeps to.", team);
+    check_memory_after(bytes_after(method, first, context), limit->held(), "The method's final stage",
+                       " A step may take more: an estimate reports the limit for the whole fit.", team);
     if (held_out != nullptr) (void)held_out->measure(first);  // its first run allocates its memory
   }
   const double start = seconds_now();
@@ -507,7 +507,7 @@ Trained train(const Method& method, std::unique_ptr<HeldOut> held_out, const Fit
   if (!options.checkpoint.resume && !options.checkpoint.path.empty()) Checkpoints::remove(options.checkpoint.path);
   if (kept) {
     trainer.resume(std::move(*kept));
-    notice(monitor, fmt::format("Going on from {}, kept in {}.", trainer.progress(), options.checkpoint.path));
+    notice(monitor, fmt::format("Continuing from {}, saved in {}.", trainer.progress(), options.checkpoint.path));
   } else {
     trainer.start();
   }
@@ -525,7 +525,7 @@ Trained train(const Method& method, std::unique_ptr<HeldOut> held_out, const Fit
                               {"best_step", end.best ? end.best->step : 0}};
   if (!end.stopped.empty()) provenance["stopped"] = end.stopped;
   for (const ScaleReport& s : trainer.scales())
-    provenance["loss_scaling"].push_back({{"optimiser", s.optimiser}, {"scale", s.scale}, {"skipped", s.skipped}});
+    provenance["loss_scaling"].push_back({{"optimiser", s.optimizer}, {"scale", s.scale}, {"skipped", s.skipped}});
   Trained out;
   out.flops = trainer.step_flops() * static_cast<double>(end.step);
   out.until = trainer.deadline();

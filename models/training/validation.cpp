@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMin = 20, kMost = 5000, kMaxSequences = 500, kShare = 20;  // a twentieth
+constexpr int64_t kMinRows = 20, kMaxRows = 5000, kMaxSequences = 500, kShare = 20;  // a twentieth
 constexpr int64_t kShareOfFew = 5, kMaxOfFew = 500;  // of a short table, so that the measure has less noise
 constexpr uint64_t kHoldOutKey = 0x48454C44;         // different from the order in which calibration takes rows
 constexpr int64_t kRowsMade = 4096;
@@ -83,7 +83,7 @@ class SampledDistance : public HeldOut {
     add_cells(held_, layout, rows.codes.data(), rows.alphas.data(), rows.rows);
   }
 
-  double least() const override { return kMinDistance; }
+  double min_gain() const override { return kMinDistance; }
   int64_t size() const override { return held_.rows(); }
   int64_t reserved() const override { return reserved_; }
   double measure(const States& weights) override {
@@ -136,7 +136,7 @@ class RecordedLoss : public MeasuresExposure {
     loss_.start.clear();
   }
 
-  double least() const override { return loss_.least; }
+  double min_gain() const override { return loss_.min_gain; }
   int64_t size() const override { return held_.rows(); }
   double measure(const States& weights) override {
     const std::vector<float> held = held_.losses(loss_, weights);
@@ -212,15 +212,15 @@ std::unique_ptr<HeldOut> recorded_loss(const EncodedTable& rows, RowLoss loss, c
   return std::make_unique<RecordedLoss>(rows, std::move(loss), record, context);
 }
 
-bool can_hold_out(const EncodedTable& table) { return table.rows >= 4 * kMin; }
+bool can_hold_out(const EncodedTable& table) { return table.rows >= 4 * kMinRows; }
 
 EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t seed) {
   const int64_t count =
-      std::max(std::clamp(table.rows / kShare, kMin, kMost), std::min(table.rows / kShareOfFew, kMaxOfFew));
+      std::max(std::clamp(table.rows / kShare, kMinRows, kMaxRows), std::min(table.rows / kShareOfFew, kMaxOfFew));
   if (!can_hold_out(table))
-    throw Error(ErrorCode::usage, fmt::format("`patience` and `keep=best` hold at least {} rows back to measure on; {} "
+    throw Error(ErrorCode::usage, fmt::format("`patience` and `keep=best` need at least {} held-out rows; {} "
                                               "rows are too few for that.\n  Omit them.",
-                                              kMin, table.rows));
+                                              kMinRows, table.rows));
   const Permutation order(static_cast<uint64_t>(table.rows), seed ^ kHoldOutKey);
   std::vector<int64_t> away;  // ascending
   for (int64_t i = 0; i < count; ++i) away.push_back(static_cast<int64_t>(order(static_cast<uint64_t>(i))));
@@ -262,12 +262,12 @@ std::vector<size_t> disjoint_blocks(const EncodedSequences& s) {
 std::vector<char> chosen_sequences(const EncodedSequences& s, int64_t count, uint64_t seed) {
   std::vector<char> held(s.first.size(), 0);
   const std::vector<size_t> blocks = disjoint_blocks(s);
-  const auto most = static_cast<int64_t>(blocks.size()) - 1;
-  if (most < 4 * kMin) {
+  const auto last_block = static_cast<int64_t>(blocks.size()) - 1;
+  if (last_block < 4 * kMinRows) {
     std::fill(held.end() - count, held.end(), 1);
     return held;
   }
-  const Permutation order(static_cast<uint64_t>(most), seed ^ kHoldOutKey);
+  const Permutation order(static_cast<uint64_t>(last_block), seed ^ kHoldOutKey);
   for (int64_t taken = 0, k = 0; taken < count; ++k) {
     const auto block = static_cast<size_t>(order(static_cast<uint64_t>(k)));
     for (size_t i = blocks[block]; i < blocks[block + 1]; ++i, ++taken) held[i] = 1;
@@ -301,12 +301,12 @@ EncodedSequences hold_out(EncodedSequences& s, const SequenceEncoder& encoder, u
   const auto refuse = [&] {
     throw Error(
         ErrorCode::usage,
-        fmt::format("`patience` and `keep=best` hold at least {} sequences back to measure on, and train on none "
-                    "that shares a row with them; {} sequences are too few for that.\n  Omit them.",
-                    kMin, s.size()));
+        fmt::format("`patience` and `keep=best` need at least {} held-out sequences, and training sequences that "
+                    "share no row with them; {} sequences are too few for that.\n  Omit them.",
+                    kMinRows, s.size()));
   };
-  if (s.size() < 4 * kMin) refuse();
-  const std::vector<char> chosen = chosen_sequences(s, std::clamp(s.size() / kShare, kMin, kMaxSequences), seed);
+  if (s.size() < 4 * kMinRows) refuse();
+  const std::vector<char> chosen = chosen_sequences(s, std::clamp(s.size() / kShare, kMinRows, kMaxSequences), seed);
   EncodedSequences held, rest;
   std::vector<int32_t> held_rows, held_number, rest_number;
   // the last windows of a table: training windows must not overlap them
@@ -324,7 +324,7 @@ EncodedSequences hold_out(EncodedSequences& s, const SequenceEncoder& encoder, u
       rest_number.push_back(static_cast<int32_t>(i));
     }
   }
-  if (rest.size() < kMin) refuse();
+  if (rest.size() < kMinRows) refuse();
   held.longest = s.longest;
   held.steps = rows_of(s.steps, held_rows, encoder.steps());
   held.attributes = rows_of(s.attributes, held_number, encoder.attributes());

@@ -1,4 +1,4 @@
-// Held-out rows, and the measure that a method computes on them: for --patience and --keep best.
+// Held-out rows, and the measure that a method computes on them: for the options patience and keep.
 #pragma once
 #include <memory>
 
@@ -14,7 +14,7 @@ EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t see
 // series; then training also loses the windows that overlap them.
 EncodedSequences hold_out(EncodedSequences& sequences, const SequenceEncoder& encoder, uint64_t seed);
 
-// A measure that also says how well the losses of training rows are told from those of held-out ones.
+// A measure that also reports how well the losses of training rows can be distinguished from those of held-out rows.
 class MeasuresExposure : public HeldOut {
  public:
   // After a measure, as an area under the ROC curve (.5: not at all); 0: unknown.
@@ -30,7 +30,7 @@ struct RowLoss {
   std::string output;
   std::string prefix;             // of the weights' leaves in Method::start(): "average." or empty
   std::vector<std::string> sets;  // that the plan has
-  double least;                   // HeldOut::least()
+  double min_gain;                // HeldOut::min_gain()
   // Training rows, whose losses are compared with those of the held-out ones; none: the exposure is unknown.
   EncodedTable training{};
   States start{};  // the weights of start()

@@ -210,13 +210,15 @@ class TvaeGiven : public GivenGenerator {
   }
   void bind(Program& p) override {
     bind_prior(p, prior_, cumulative_, start_);
-    const auto room = [&](const char* leaf, std::vector<float>& to) {
+    const auto bind_zeros = [&](const char* leaf, std::vector<float>& to) {
       const Id id = p.plan().find_leaf(leaf);
       if (id == kNone) return;
       to.assign(static_cast<size_t>(p.plan().shape(id).count()), 0);
       p.bind(leaf, to.data());
     };
-    room("given.levels", given_.levels), room("given.alphas", given_.alphas), room("given.known", given_.known);
+    bind_zeros("given.levels", given_.levels);
+    bind_zeros("given.alphas", given_.alphas);
+    bind_zeros("given.known", given_.known);
     weight_ = p.find("log_weight");
   }
   void give(Program& p, const GivenCells& cells) override {

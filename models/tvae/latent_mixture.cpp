@@ -42,14 +42,14 @@ class Fit {
   }
 
   LatentMixture run(const Monitor& monitor) {
-    maximise(start());
+    maximize(start());
     double before = -INFINITY;
     Deadline until = options_.until;
     bool time = options_.shared.agreed(until.next());
     for (bool last = false; !last && mixture_.iterations < options_.max_iterations;) {
       std::vector<double> sums = expect();
       ++mixture_.iterations;
-      maximise(sums);
+      maximize(sums);
       time = options_.shared.agreed(until.next());
       last = mixture_.mean_log_likelihood - before < options_.tolerance ||
              mixture_.iterations == options_.max_iterations || !time;
@@ -87,31 +87,31 @@ class Fit {
     const int64_t m = std::min(n_, kStartPoints);
     std::vector<int64_t> at(static_cast<size_t>(m));
     for (int64_t i = 0; i < m; ++i) at[static_cast<size_t>(i)] = i * n_ / m;
-    std::vector<double> centre(static_cast<size_t>(count_ * d_)), nearest(static_cast<size_t>(m), INFINITY);
+    std::vector<double> center(static_cast<size_t>(count_ * d_)), nearest(static_cast<size_t>(m), INFINITY);
     std::vector<int64_t> label(static_cast<size_t>(m), 0);
     int64_t chosen = std::min(static_cast<int64_t>(uniform(0) * static_cast<double>(m)), m - 1);
     for (int64_t k = 0; k < count_; ++k) {
-      std::copy_n(point(at[static_cast<size_t>(chosen)]), d_, centre.begin() + k * d_);
+      std::copy_n(point(at[static_cast<size_t>(chosen)]), d_, center.begin() + k * d_);
       double total = 0;
       for (size_t i = 0; i < nearest.size(); ++i)
-        total += nearest[i] = std::min(nearest[i], distance(point(at[i]), centre.data() + k * d_));
+        total += nearest[i] = std::min(nearest[i], distance(point(at[i]), center.data() + k * d_));
       double left = uniform(static_cast<uint32_t>(k + 1)) * total;
       for (chosen = 0; chosen < m - 1 && left >= nearest[static_cast<size_t>(chosen)]; ++chosen)
         left -= nearest[static_cast<size_t>(chosen)];
     }
     for (int step = 0; step < kLloyd; ++step) {
-      std::vector<double> sum(centre.size(), 0), rows(static_cast<size_t>(count_), 0);
+      std::vector<double> sum(center.size(), 0), rows(static_cast<size_t>(count_), 0);
       for (size_t i = 0; i < at.size(); ++i) {
         double best = INFINITY;
         for (int64_t k = 0; k < count_; ++k)
-          if (const double s = distance(point(at[i]), centre.data() + k * d_); s < best) best = s, label[i] = k;
+          if (const double s = distance(point(at[i]), center.data() + k * d_); s < best) best = s, label[i] = k;
         for (int64_t j = 0; j < d_; ++j)
           sum[static_cast<size_t>(label[i] * d_ + j)] += static_cast<double>(point(at[i])[j]);
         ++rows[static_cast<size_t>(label[i])];
       }
       for (int64_t k = 0; k < count_; ++k)
         for (int64_t j = 0; j < d_ && rows[static_cast<size_t>(k)] > 0; ++j)
-          centre[static_cast<size_t>(k * d_ + j)] = sum[static_cast<size_t>(k * d_ + j)] / rows[static_cast<size_t>(k)];
+          center[static_cast<size_t>(k * d_ + j)] = sum[static_cast<size_t>(k * d_ + j)] / rows[static_cast<size_t>(k)];
     }
     std::vector<double> sums(static_cast<size_t>(padded_ * features_), 0), feature(static_cast<size_t>(features_));
     for (size_t i = 0; i < at.size(); ++i) {
@@ -218,7 +218,7 @@ class Fit {
   }
 
   // Shares, means and covariances from the moments; a component without points, or without a factor, is dropped.
-  void maximise(const std::vector<double>& sums) {
+  void maximize(const std::vector<double>& sums) {
     Matrix covariance(d_, d_);
     double all = 0;
     for (int64_t k = 0; k < count_; ++k) all += sums[static_cast<size_t>(k * features_)];

@@ -1,4 +1,4 @@
-// A mixture of Gaussians with full covariances, fitted by expectation maximisation (Dempster, Laird, Rubin 1977) from
+// A mixture of Gaussians with full covariances, fitted by expectation maximization (Dempster, Laird, Rubin 1977) from
 // k-means++ starts: the prior that TVAE's rows are sampled from. The fit depends on the points and the seed, not on the
 // number of threads or ranks.
 #pragma once

@@ -150,7 +150,7 @@ class TvaeMethod : public RowMethod {
     visit({"prior.factor", {k, d, d}, "prior.factor", k * d * d, same});
   }
 
-  int64_t most_active() const override { return network_.config.embedding_dim; }
+  int64_t max_active() const override { return network_.config.embedding_dim; }
   int64_t parameters() const override { return network_.decoder.size; }
   std::vector<std::string> networks() const override { return {"decoder"}; }
 

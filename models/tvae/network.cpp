@@ -51,7 +51,7 @@ void update(Recorder& r, const Tvae& m, Var loss, int64_t steps) {
   const TvaeConfig& c = m.config;
   AdamOptions adam{Adam::torch, c.learning_rate, c.beta1, c.beta2, c.adam_eps, c.weight_decay, 1, 0, 0, 0};
   decay_linearly(adam, c.decay_from, steps);
-  r.minimise(loss, m.weights(), adam);
+  r.minimize(loss, m.weights(), adam);
   if (m.numbers == 0) return;
   const Var weights = r.flat(m.decoder);
   r.advance(weights,
@@ -162,8 +162,8 @@ void record_given(Recorder& r, const Tvae& m, int64_t batch, const Prior& prior)
   Var weight = sum_cols(log_sum_exp(left, s) - log_sum_exp(logits, s));
   const DrawnCells cells = draw_cells(r, *s, left);
   if (m.numbers > 0) {
-    const Var apart = (r.input("given.alphas", {batch, m.numbers}) - cells.alphas) / r(m.decoder.sigma);
-    weight = weight + sum_cols(r.input("given.known", {batch, m.numbers}) * square(apart), -0.5);
+    const Var difference = (r.input("given.alphas", {batch, m.numbers}) - cells.alphas) / r(m.decoder.sigma);
+    weight = weight + sum_cols(r.input("given.known", {batch, m.numbers}) * square(difference), -0.5);
   }
   r.output(weight, "log_weight");
   put_cells(r, m, batch, cells);

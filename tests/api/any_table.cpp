@@ -1,7 +1,7 @@
-// Whatever is fitted can be used: random small tables times random options, each fitted, saved, opened, sampled and
-// evaluated. A fit ends in a documented refusal of the data or the options, or in a model whose file gives the rows
-// that the model in memory gives, and rows that the table's columns could hold.
-//   TESSERA_ANY_TABLES=400 tries that many tables; TESSERA_ANY_TABLE=17 that one alone.
+// Every fitted model is usable: random small tables with random options, each fitted, saved, loaded, sampled and
+// evaluated. A fit ends with a documented error about the data or the options, or with a model whose file gives the
+// same rows as the model in memory, with values that the table's columns could hold.
+//   TESSERA_ANY_TABLES=400 tries that many tables; TESSERA_ANY_TABLE=17 only that one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -203,7 +203,7 @@ class AnyTable : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
   std::string at(const std::string& name) const { return (folder_ / name).string(); }
 
-  // Whether a model came out; a refusal is one of data or usage, and has a sentence.
+  // Whether the fit gave a model; otherwise the error is DATA or USAGE, with a message.
   bool fit_and_use(const Case& c) {
     for (const char* name : {"m", "s.csv", "s2.csv"}) fs::remove(at(name));
     write_table(c, at("t.csv"));
@@ -237,7 +237,7 @@ class AnyTable : public testing::Test {
     return true;
   }
 
-  // Of a table of too few rows a report may be refused, and says so.
+  // An evaluation may reject a table of too few rows, with a message.
   void evaluate(const tessera::Context& context) {
     try {
       const std::string report =
@@ -283,7 +283,7 @@ class AnyTable : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(AnyTable, CanBeUsedOnceItIsFitted) {
+TEST_F(AnyTable, IsUsableOnceFitted) {
   const char *many = std::getenv("TESSERA_ANY_TABLES"), *one = std::getenv("TESSERA_ANY_TABLE");
   const uint64_t first = one == nullptr ? 0 : std::strtoull(one, nullptr, 10),
                  count = one != nullptr    ? 1

@@ -1,4 +1,4 @@
-// The files of a piece of work, judged together: which may be one, and what must not be replaced.
+// The files of one command, checked together: which uses may share a file, and which files must not be replaced.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ class FileUses : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
   std::string at(const std::string& name) const { return (folder_ / name).string(); }
 
-  // The message of the check; empty: all is well.
+  // The message of the check; empty: no error.
   static std::string check(const std::vector<tessera_file>& files) {
     try {
       tessera::check_files(files);
@@ -36,8 +36,8 @@ class FileUses : public testing::Test {
   fs::path folder_;
 };
 
-// Every pair of uses under every pair of names of one file: one may be both only where neither is written.
-TEST_F(FileUses, TwoUsesOfOneFile) {
+// Every pair of uses under every pair of names of one file: a file may have both uses only if neither writes.
+TEST_F(FileUses, RejectTwoUsesOfOneFile) {
   fs::create_hard_link(at("table.csv"), at("hard"));
   fs::create_symlink("table.csv", at("soft"));
   fs::create_directory(at("folder"));
@@ -74,7 +74,7 @@ TEST_F(FileUses, TwoUsesOfOneFile) {
   tessera::check_files({});
 }
 
-TEST_F(FileUses, GenerationsOfACheckpoint) {
+TEST_F(FileUses, CoverBothGenerationsOfACheckpoint) {
   const std::string checkpoint = at("c"), older = at("c.previous"), table = at("table.csv");
   EXPECT_EQ(check({{0, "the checkpoint", checkpoint.c_str(), TESSERA_FILE_CHECKPOINT, 0}}), "");
   for (const std::string& log : {checkpoint, older})
@@ -86,7 +86,7 @@ TEST_F(FileUses, GenerationsOfACheckpoint) {
     EXPECT_NE(check({{0, "the checkpoint", checkpoint.c_str(), TESSERA_FILE_CHECKPOINT, 1}})
                   .find(name + ": a checkpoint would replace this"),
               std::string::npos);
-    // Whatever takes the path of a checkpoint refuses likewise.
+    // Every function that takes the path of a checkpoint rejects it likewise.
     tessera_fit_options o{};
     o.struct_size = sizeof o;
     o.checkpoint = checkpoint.c_str();
@@ -97,15 +97,15 @@ TEST_F(FileUses, GenerationsOfACheckpoint) {
   }
 }
 
-TEST_F(FileUses, APipeIsNoRegularFile) {
+TEST_F(FileUses, RejectPipesForRegularFiles) {
   const std::string pipe = at("pipe");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(check({{0, "--output", pipe.c_str(), TESSERA_FILE_WRITTEN, 0}}), "");
   EXPECT_NE(check({{0, "--model", pipe.c_str(), TESSERA_FILE_REGULAR, 1}}).find("pipe"), std::string::npos);
 }
 
-// A caller whose header knows more fields hands over an array of wider elements.
-TEST_F(FileUses, ElementsAreAsWideAsTheCallerSays) {
+// A caller with a newer header passes an array of larger elements.
+TEST_F(FileUses, UseTheStrideOfTheCaller) {
   struct Wider {
     tessera_file known;
     size_t unknown[3] = {};
@@ -116,7 +116,7 @@ TEST_F(FileUses, ElementsAreAsWideAsTheCallerSays) {
   EXPECT_EQ(tessera_check_files(&files[0].known, 2), TESSERA_E_IO) << tessera_last_error();
 }
 
-TEST_F(FileUses, AskingAndSavingAgree) {
+TEST_F(FileUses, AgreeWithSaving) {
   fs::create_symlink("nowhere/x", at("dangling"));
   fs::create_directory(at("folder"));
   tessera::Context context;

@@ -41,7 +41,7 @@ class Interface : public testing::Test {
   fs::path folder_;
 };
 
-// The rows and the number of columns of a stream, taken to its end.
+// The number of rows and columns of a stream, read to its end.
 std::pair<int64_t, int64_t> drain(tessera::Rows rows) {
   const tessera::Schema schema = rows.schema();
   int64_t count = 0;
@@ -70,7 +70,7 @@ TEST_F(Interface, VersionsAgree) {
   EXPECT_EQ(json::parse(tessera::info())["version"], tessera_version());
 }
 
-TEST_F(Interface, FromRowsToRows) {
+TEST_F(Interface, FitsSavesLoadsAndSamples) {
   const tessera::Model model = quick();
   EXPECT_TRUE(json::parse(model.describe()).is_object());
   const auto real = drain(people());
@@ -100,7 +100,7 @@ TEST_F(Interface, FromRowsToRows) {
   EXPECT_EQ(status_of([&] { tessera::evaluate(context_, people(), people(), people(), options); }), TESSERA_E_DATA);
 }
 
-TEST_F(Interface, AStreamOutlivesModelAndContext) {
+TEST_F(Interface, KeepsStreamsBeyondModelAndContext) {
   tessera::Rows rows;
   {
     tessera::Context context;
@@ -110,7 +110,7 @@ TEST_F(Interface, AStreamOutlivesModelAndContext) {
   EXPECT_EQ(drain(std::move(rows)).first, 40);
 }
 
-TEST_F(Interface, TheReportFollowsTheStream) {
+TEST_F(Interface, UpdatesTheReportWithTheStream) {
   const tessera::Model model = quick();
   tessera_sample_report report{};
   tessera_sample_options options{};
@@ -120,7 +120,7 @@ TEST_F(Interface, TheReportFollowsTheStream) {
   EXPECT_GE(report.candidates, 64);
 }
 
-TEST_F(Interface, LossesComeAtLeastOnceAnEpoch) {
+TEST_F(Interface, ReportsLossesAtLeastOncePerEpoch) {
   struct Seen {
     int count = 0;
     int64_t last = -1;
@@ -141,7 +141,7 @@ TEST_F(Interface, LossesComeAtLeastOnceAnEpoch) {
   EXPECT_TRUE(seen.rising);
 }
 
-TEST_F(Interface, ProgressAndLogAreTold) {
+TEST_F(Interface, ReportsProgressAndLog) {
   struct Heard {
     int finished = 0;
     std::vector<std::string> lines;
@@ -159,7 +159,7 @@ TEST_F(Interface, ProgressAndLogAreTold) {
   EXPECT_EQ(heard.lines.size(), static_cast<size_t>(heard.finished));
 }
 
-TEST_F(Interface, CancelStopsAndResetGoesOn) {
+TEST_F(Interface, CancelsAndResets) {
   const tessera::Model model = quick();
   tessera::Rows rows = model.sample(context_, 0, 1'000'000'000'000);
   context_.cancel();
@@ -170,7 +170,7 @@ TEST_F(Interface, CancelStopsAndResetGoesOn) {
   EXPECT_EQ(drain(people()).first, 200);
 }
 
-TEST_F(Interface, CancelFromAnotherThreadEndsATraining) {
+TEST_F(Interface, CancelsTrainingFromAnotherThread) {
   std::atomic<bool> training{false};
   tessera_fit_options options{};
   options.settings = "epochs=1000000;batch-size=50";
@@ -185,7 +185,7 @@ TEST_F(Interface, CancelFromAnotherThreadEndsATraining) {
   other.join();
 }
 
-TEST_F(Interface, OneModelServesManyThreads) {
+TEST_F(Interface, SamplesOneModelFromManyThreads) {
   const tessera::Model model = quick();
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
@@ -198,7 +198,7 @@ TEST_F(Interface, OneModelServesManyThreads) {
   for (int t = 1; t < 4; ++t) EXPECT_EQ(fs::file_size(at(std::to_string(t))), fs::file_size(at("0")));
 }
 
-TEST_F(Interface, TheMessageBelongsToTheThread) {
+TEST_F(Interface, KeepsMessagesPerThread) {
   EXPECT_EQ(status_of([&] { tessera::Model::load(at("none")); }), TESSERA_E_IO);
   const std::string mine = tessera_last_error();
   EXPECT_NE(mine.find(at("none")), std::string::npos);
@@ -206,7 +206,7 @@ TEST_F(Interface, TheMessageBelongsToTheThread) {
   EXPECT_EQ(tessera_last_error(), mine);
 }
 
-TEST_F(Interface, OptionsMayComeFromAnOlderOrNewerHeader) {
+TEST_F(Interface, AcceptsOptionsOfOlderAndNewerHeaders) {
   struct Newer {
     tessera_fit_options known{};
     int64_t unknown = 0;
@@ -243,7 +243,7 @@ TEST_F(Interface, OptionsMayComeFromAnOlderOrNewerHeader) {
   EXPECT_EQ(tessera_sample(context_.get(), fitted.get(), 0, 3, &older, none.get()), TESSERA_E_USAGE);
 }
 
-TEST_F(Interface, NullsAndNonsenseAreUsageErrors) {
+TEST_F(Interface, RejectsNullsAndInvalidArguments) {
   tessera_model* model = nullptr;
   char* text = nullptr;
   tessera::Rows rows, empty;
@@ -280,7 +280,7 @@ TEST_F(Interface, NullsAndNonsenseAreUsageErrors) {
   EXPECT_TRUE(usage(tessera_context_new(&threads, &context)));
 }
 
-TEST_F(Interface, AStreamThatFailsIsAnErrorWithItsMessage) {
+TEST_F(Interface, ReportsFailingStreams) {
   ArrowArrayStream bad{};
   static int released;
   released = 0;
@@ -297,7 +297,7 @@ TEST_F(Interface, AStreamThatFailsIsAnErrorWithItsMessage) {
   EXPECT_EQ(released, 1);
 }
 
-TEST_F(Interface, TypesAndMissingWordsArePassedOn) {
+TEST_F(Interface, PassesTypesAndMissingWords) {
   FILE* file = std::fopen(at("t.csv").c_str(), "w");
   std::fputs("a,\"b,c\"\n1,2\n-99,4\n5,6\n", file);
   std::fclose(file);
@@ -310,7 +310,7 @@ TEST_F(Interface, TypesAndMissingWordsArePassedOn) {
   EXPECT_EQ(report["columns"][1]["type"], "decimal");
 }
 
-TEST_F(Interface, SampledRowsTellNothingOfTheNumberOfFittedOnes) {
+TEST_F(Interface, HidesTheNumberOfFittedRows) {
   tessera_fit_options options{};
   options.method = "made", options.settings = "epochs=1";
   const tessera::Model model = tessera::Model::fit(context_, tessera::example(context_, "people", 300, 1), options);
@@ -319,7 +319,7 @@ TEST_F(Interface, SampledRowsTellNothingOfTheNumberOfFittedOnes) {
     EXPECT_EQ(c["reason"].get<std::string>().find("300"), std::string::npos) << c.dump();
 }
 
-TEST_F(Interface, RulesOfASchemaFileComeWithTheRows) {
+TEST_F(Interface, PassesRulesOfSchemaFiles) {
   FILE* file = std::fopen(at("t.csv").c_str(), "w");
   std::fputs("low,high,kind\n", file);
   for (int i = 0; i < 120; ++i) std::fprintf(file, "%d,%d,%c\n", i % 7, i % 7 + i % 5, "abc"[i % 3]);
@@ -345,7 +345,7 @@ TEST_F(Interface, RulesOfASchemaFileComeWithTheRows) {
       json::parse(tessera::evaluate(context_, rows(kRules), model.sample(context_, 0, 60), tessera::Rows{}, judged));
   EXPECT_EQ(report["rules"].size(), 2u);
 
-  // Those that only look at a fit see them too.
+  // Functions that only describe a fit see them too.
   EXPECT_EQ(status_of([&] { tessera::plan(context_, rows("\"nothing > 3\""), options); }), TESSERA_E_CONDITION);
   EXPECT_EQ(status_of([&] { tessera::estimate(context_, rows("\"nothing > 3\""), options); }), TESSERA_E_CONDITION);
 }

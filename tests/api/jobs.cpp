@@ -1,5 +1,4 @@
-// Fitting in the background; what crosses fork(); limits of memory; models through memory; rows into the caller's
-// arrays.
+// Fitting in the background; fork(); memory limits; models in memory; rows into the caller's arrays.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,7 +45,7 @@ std::string csv_free_text(const tessera::Context& context, const tessera::Model&
   return all;
 }
 
-TEST(Jobs, AJobEndsInTheModelThatFitMakes) {
+TEST(Jobs, GiveTheModelOfFit) {
   const tessera::Context context = context_of(2);
   tessera::Job job(context, tessera::example(context, "people", 300, 1), quick());
   const tessera::Model model = job.model();
@@ -58,7 +57,7 @@ TEST(Jobs, AJobEndsInTheModelThatFitMakes) {
   EXPECT_EQ(second, nullptr);
 }
 
-TEST(Jobs, OptionsAndContextNeedNotLiveOn) {
+TEST(Jobs, OutliveOptionsAndContext) {
   auto context = std::make_unique<tessera::Context>(context_of(1));
   auto settings = std::make_unique<std::string>("epochs=2;batch-size=50;generator-dim=32,32");
   auto source = std::make_unique<std::string>("somewhere");
@@ -69,7 +68,7 @@ TEST(Jobs, OptionsAndContextNeedNotLiveOn) {
   EXPECT_NE(job.model().describe().find("somewhere"), std::string::npos);
 }
 
-TEST(Jobs, ErrorsComeWithTheModelAndUsageAtOnce) {
+TEST(Jobs, ReportUsageAtOnceAndErrorsWithTheModel) {
   const tessera::Context context = context_of(1);
   SmallStream source(100);
   source.error_at_end = EIO;
@@ -95,7 +94,7 @@ TEST(Jobs, ErrorsComeWithTheModelAndUsageAtOnce) {
   EXPECT_EQ(unused.released, 1) << "consumed all the same";
 }
 
-TEST(Jobs, CancellingStopsItSoonAndOnlyIt) {
+TEST(Jobs, CancelSoonAndAlone) {
   const tessera::Context context = context_of(1);
   tessera::Job endless(context, tessera::example(context, "people", 300, 1), quick(kEndless));
   while (std::string(endless.poll().phase) != "train") std::this_thread::yield();
@@ -114,12 +113,12 @@ TEST(Jobs, CancellingStopsItSoonAndOnlyIt) {
   EXPECT_EQ(tessera_job_take_model(other.get(), &model), TESSERA_E_CANCELLED) << "the context stops all that is its";
 }
 
-TEST(Jobs, FreeingOneThatRunsStopsIt) {
+TEST(Jobs, StopWhenFreed) {
   const tessera::Context context = context_of(1);
   for (int i = 0; i < 3; ++i) tessera::Job job(context, tessera::example(context, "people", 300, 1), quick(kEndless));
 }
 
-TEST(Jobs, ManyThreadsMayAskAJob) {
+TEST(Jobs, AnswerManyThreads) {
   const tessera::Context context = context_of(2);
   tessera::Job job(context, tessera::example(context, "people", 300, 1), quick("epochs=4;batch-size=50"));
   std::vector<std::thread> threads;
@@ -132,7 +131,7 @@ TEST(Jobs, ManyThreadsMayAskAJob) {
   EXPECT_GT(job.model().bytes().size(), 0u);
 }
 
-TEST(Jobs, ACallbackCannotWaitForItsOwnJob) {
+TEST(Jobs, RejectWaitingInOwnCallback) {
   struct Told {
     std::atomic<tessera_job*> job{nullptr};
     tessera_status wait = TESSERA_OK;
@@ -156,7 +155,7 @@ TEST(Jobs, ACallbackCannotWaitForItsOwnJob) {
 }
 
 // Cancelled at the first event of each phase, as a user's Ctrl-C may come at any time.
-TEST(Jobs, CancelAtEveryPhase) {
+TEST(Jobs, CancelInEveryPhase) {
   struct Stop {
     tessera_context* context;
     std::string at;
@@ -200,7 +199,7 @@ int in_child(const std::function<int()>& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(Fork, ContextsAndModelsCrossStreamsAndJobsSaySo) {
+TEST(Fork, KeepsContextsAndModelsAndRejectsStreamsAndJobs) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer does not follow threads into a child";
 #endif
@@ -228,12 +227,12 @@ TEST(Fork, ContextsAndModelsCrossStreamsAndJobsSaySo) {
   EXPECT_EQ(open.next().rows() > 0, true) << "the parent's stream goes on";
 }
 
-TEST(Memory, AModelGoesThroughMemory) {
+TEST(Memory, SavesAndLoadsModelsInMemory) {
   const tessera::Context context = context_of(1);
   const tessera::Model model = tessera::Model::fit(context, tessera::example(context, "people", 200, 1), quick());
   const std::vector<std::byte> bytes = model.bytes();
   EXPECT_EQ(tessera::Model::load_memory(bytes.data(), bytes.size()).bytes(), bytes);
-  // Cut anywhere, it is no model.
+  // A truncated model is rejected.
   tessera_model* none = nullptr;
   for (size_t cut = 0; cut < bytes.size(); cut += bytes.size() / 50 + 1) {
     EXPECT_EQ(tessera_model_load_memory(bytes.data(), cut, &none), TESSERA_E_FORMAT) << cut;
@@ -242,7 +241,7 @@ TEST(Memory, AModelGoesThroughMemory) {
   EXPECT_EQ(none, nullptr);
 }
 
-TEST(Memory, ALimitIsAnErrorAndEverythingIsGivenBack) {
+TEST(Memory, ThrowsAtLimitAndReleasesEverything) {
   tessera_context_options o{};
   o.threads = 1;
   o.memory_limit = 3 << 20;
@@ -269,7 +268,7 @@ TEST(Memory, ALimitIsAnErrorAndEverythingIsGivenBack) {
   EXPECT_NO_THROW(tessera::Model::fit(roomy, tessera::example(roomy, "people", 2000, 1), quick()));
   o.memory_limit = -1;
   EXPECT_THROW(tessera::Context{o}, tessera::Error);
-  // What the caller holds of it the calls have not.
+  // Bytes held by the caller are not available to the calls.
   o.memory_limit = 3 << 20, o.memory_held = -1;
   EXPECT_THROW(tessera::Context{o}, tessera::Error);
   o.memory_held = o.memory_limit + 1;
@@ -295,7 +294,7 @@ TEST(Memory, ALimitIsAnErrorAndEverythingIsGivenBack) {
   }
 }
 
-TEST(Read, RowsGoIntoTheCallersArrays) {
+TEST(Read, FillsTheArraysOfTheCaller) {
   const tessera::Context context = context_of(1);
   SmallStream source(10, 3);
   const auto read = [&](std::vector<tessera_column_buffer> columns, int64_t capacity) {
@@ -342,7 +341,7 @@ TEST(Read, RowsGoIntoTheCallersArrays) {
   fails(a, TESSERA_E_USAGE, "type is 0");
 }
 
-TEST(Read, MissingValuesAndTimes) {
+TEST(Read, ConvertsMissingValuesAndTimes) {
   const tessera::Context context = context_of(1);
   std::vector<double> seconds(300);
   std::vector<int64_t> micros(300);
@@ -360,7 +359,7 @@ TEST(Read, MissingValuesAndTimes) {
   }
 }
 
-TEST(Read, BatchesAreARange) {
+TEST(Read, IteratesOverBatches) {
   const tessera::Context context = context_of(1);
   SmallStream source(10, 3);
   ArrowArrayStream raw;

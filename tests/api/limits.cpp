@@ -56,7 +56,7 @@ std::string read_csv(const std::string& bytes) {
   return outcome_of([&] { (void)tessera::read_csv(context, file.path.c_str()); });
 }
 
-// What the first column is taken for.
+// The detected type of the first column.
 std::string type_of(const std::string& csv) {
   const File file(csv);
   const tessera::Context context;
@@ -70,8 +70,8 @@ std::string fit_options(const std::function<void(tessera_fit_options&)>& change)
   change(o);
   return outcome(tessera_check_fit_options(&o));
 }
-// Where 0 leaves the default: at the least value of 1, a value of 0 is what the command line refuses itself
-// (CliErrors.ZeroIsNotADefault), and −1 stands for what lies below.
+// For options where 0 means the default: if the minimum is 1, the command line itself rejects 0
+// (CliErrors.ZeroIsNotADefault), and −1 is tried as the value below.
 int32_t zero_below(int64_t n) { return static_cast<int32_t>(n == 0 ? -1 : n); }
 
 std::string timegan(
@@ -230,7 +230,7 @@ std::string context(const std::function<void(tessera_context_options&)>& change)
   return outcome_of([&] { (void)tessera::Context(o); });
 }
 
-// A row that is only too long for the header is refused too, in other words.
+// A row that is only too long for the header is rejected too, with another message.
 std::string fields(int64_t n) {
   const std::string said = read_csv("a,b\n1,2\n" + std::string(static_cast<size_t>(n - 1), ','));
   return std::strstr(tessera_last_error(), "the first row has 2") != nullptr ? "done" : said;
@@ -375,7 +375,7 @@ std::vector<Row> documented() {
   return rows;
 }
 
-TEST(Limits, EveryBoundIsWhereTheDocumentationSays) {
+TEST(Limits, MatchTheDocumentation) {
   std::map<std::string, std::function<std::string(int64_t)>> of;
   for (const Try& t : tries()) of[t.what] = t.of;
   for (const Row& row : documented()) {

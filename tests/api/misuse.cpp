@@ -1,6 +1,6 @@
-// Every function of the interface, misused: NULL, no handle, one of another kind, one that was freed, structs of
-// impossible size, the wrong order. Each answers with a status and a message. A function that is exported and not
-// called here fails the last test.
+// Misuse of every function of the interface: NULL, a pointer that is no handle, a handle of another kind, a freed
+// handle, structs of impossible size, the wrong order. Each returns a status and a message. An exported function that
+// is not called here fails the last test.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@
 
 namespace {
 
-// The call, with whatever handles it needs taken from here.
+// The call, with its handles taken from here.
 struct Handles {
   tessera_context* context;
   tessera_model* model;
@@ -90,7 +90,7 @@ class Misuse : public testing::Test {
   char* text_ = nullptr;
 };
 
-TEST_F(Misuse, Handles) {
+TEST_F(Misuse, RejectsBadHandles) {
   free_one();
   auto& g = good_;
   ArrowArrayStream out{};
@@ -225,7 +225,7 @@ TEST_F(Misuse, Handles) {
   EXPECT_EQ(out.release, nullptr);
 }
 
-TEST_F(Misuse, FreeingWhatIsNoLiveHandleLeavesAMessageAndNothingElse) {
+TEST_F(Misuse, ReportsFreeingDeadHandles) {
   free_one();
   static char anything[256];
   const auto all = [&](const char* function, auto free, std::initializer_list<const void*> others) {
@@ -253,7 +253,7 @@ TEST_F(Misuse, FreeingWhatIsNoLiveHandleLeavesAMessageAndNothingElse) {
   tessera_prior_table_free(nullptr);
 }
 
-TEST_F(Misuse, CancellingWhatIsNoContext) {
+TEST_F(Misuse, IgnoresCancellingNonContexts) {
   tessera_context_cancel(nullptr);
   tessera_context_cancel(as<tessera_context>(good_.model));
   tessera_context_reset(nullptr);
@@ -265,7 +265,7 @@ TEST_F(Misuse, CancellingWhatIsNoContext) {
   EXPECT_EQ(stream_.release, nullptr) << "consumed all the same";
 }
 
-TEST_F(Misuse, Nulls) {
+TEST_F(Misuse, RejectsNulls) {
   auto& g = good_;
   tessera_model* model = nullptr;
   tessera_job* job = nullptr;
@@ -368,7 +368,7 @@ TEST_F(Misuse, Nulls) {
   EXPECT_EQ(job, nullptr);
 }
 
-TEST_F(Misuse, StructsOfImpossibleSizeOrFromTheFuture) {
+TEST_F(Misuse, RejectsStructsOfUnknownSize) {
   auto& g = good_;
   tessera_model* model = nullptr;
   tessera_job* job = nullptr;
@@ -444,7 +444,7 @@ TEST_F(Misuse, StructsOfImpossibleSizeOrFromTheFuture) {
   }
   tessera_job_state state{};
   usage("tessera_job_poll", "a state without a size", tessera_job_poll(g.job, &state));
-  // A state of an older header gets what it has room for.
+  // A state of an older header receives only its own fields.
   struct {
     size_t size = offsetof(tessera_job_state, phase);
     int finished = -1;
@@ -456,7 +456,7 @@ TEST_F(Misuse, StructsOfImpossibleSizeOrFromTheFuture) {
   EXPECT_EQ(older.behind, 0x5555u);
 }
 
-TEST_F(Misuse, OptionsThatMakeNoSense) {
+TEST_F(Misuse, RejectsInvalidOptions) {
   auto& g = good_;
   ArrowArrayStream out{};
   tessera_sample_options s{};
@@ -486,7 +486,7 @@ TEST_F(Misuse, OptionsThatMakeNoSense) {
   tessera_model_free(model);
 }
 
-TEST_F(Misuse, StatusesHaveNames) {
+TEST_F(Misuse, NamesStatuses) {
   EXPECT_STREQ(tessera_status_name(TESSERA_OK), "OK");
   EXPECT_STREQ(tessera_status_name(TESSERA_E_CONDITION), "CONDITION");
   EXPECT_STREQ(tessera_status_name(static_cast<tessera_status>(77)), "?");
@@ -502,7 +502,7 @@ TEST_F(Misuse, StatusesHaveNames) {
 }
 
 // Concurrent threads that create, use, misuse and free their own handles and share one model.
-TEST_F(Misuse, ManyHandlesFromManyThreads) {
+TEST_F(Misuse, SurvivesManyThreads) {
   std::vector<std::thread> threads;
   std::vector<std::string> wrong(6);
   for (size_t t = 0; t < wrong.size(); ++t)
@@ -557,7 +557,7 @@ std::string text_of(const char* path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(MisuseOf, EveryFunctionIsTried) {
+TEST(MisuseOf, CoversEveryFunction) {
   const std::string tests =
       text_of(TESSERA_SOURCE_DIR "/tests/api/misuse.cpp") + text_of(TESSERA_SOURCE_DIR "/tests/api/misuse_given.cpp");
   std::string header;

@@ -1,4 +1,4 @@
-// The functions of tessera_given.h, misused; misuse.cpp has the others.
+// Misuse of the functions of tessera_given.h; misuse.cpp has the others.
 #include <gtest/gtest.h>
 
 #include "handmade.h"
@@ -50,7 +50,7 @@ class MisuseGiven : public testing::Test {
   std::unique_ptr<SmallStream> source_;
 };
 
-TEST_F(MisuseGiven, Handles) {
+TEST_F(MisuseGiven, RejectsBadHandles) {
   const auto* model = reinterpret_cast<const tessera_model*>(context_);
   const auto* context = reinterpret_cast<const tessera_context*>(model_);
   all_refuse("no context", nullptr, model_);
@@ -59,7 +59,7 @@ TEST_F(MisuseGiven, Handles) {
   all_refuse("a model for a context", context, model_);
 }
 
-TEST_F(MisuseGiven, Arguments) {
+TEST_F(MisuseGiven, RejectsInvalidArguments) {
   ArrowArrayStream out{};
   usage("tessera_given_open", "no path", tessera_given_open(context_, model_, nullptr, nullptr, &out));
   usage("tessera_given_open", "no output", tessera_given_open(context_, model_, "x.csv", nullptr, nullptr));

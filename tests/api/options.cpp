@@ -1,5 +1,4 @@
-// The options of the methods: what tessera_method_options() lists, fits take and docs/use/command-line.md shows are the
-// same.
+// The options of the methods: tessera_method_options(), fits and docs/use/command-line.md agree.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +35,7 @@ std::string text_of(double value, const std::string& kind) {
   return out.str();
 }
 
-TEST(MethodOptions, EveryDefaultAndEveryBoundIsTakenAndWhatIsBeyondIsNot) {
+TEST(MethodOptions, AcceptDefaultsAndBoundsOnly) {
   int bounds = 0;
   for (const json& option : listed()) {
     const std::string name = option["option"], kind = option["kind"];
@@ -62,7 +61,7 @@ TEST(MethodOptions, EveryDefaultAndEveryBoundIsTakenAndWhatIsBeyondIsNot) {
   EXPECT_GE(bounds, 20);
 }
 
-TEST(MethodOptions, AnOptionOfAnotherMethodNamesItsOwners) {
+TEST(MethodOptions, NameTheOwnersOfForeignOptions) {
   EXPECT_EQ(check("tvae", "pac=3"), TESSERA_E_USAGE);
   const std::string message = tessera_last_error();
   EXPECT_NE(message.find("`pac` belongs to method ctgan"), std::string::npos) << message;
@@ -74,8 +73,8 @@ TEST(MethodOptions, AnOptionOfAnotherMethodNamesItsOwners) {
   EXPECT_EQ(check("", "pac"), TESSERA_E_USAGE);
 }
 
-// Without a name, the method is the first that has all that is asked for.
-TEST(MethodOptions, WhatIsAskedForChoosesTheMethod) {
+// Without a name, the method is the first one that supports all given options.
+TEST(MethodOptions, ChooseTheMethod) {
   const tessera::Context context;
   const auto method = [&](const char* settings, const char* calibrate, const char* preset) {
     tessera_fit_options o{};
@@ -95,7 +94,7 @@ TEST(MethodOptions, WhatIsAskedForChoosesTheMethod) {
   EXPECT_EQ(method("pac=5", nullptr, nullptr), "ctgan");
 }
 
-TEST(MethodOptions, ThePageOfTheCommandLineShowsThem) {
+TEST(MethodOptions, AreListedInTheDocumentation) {
   std::ifstream in(std::string(TESSERA_SOURCE_DIR) + "/docs/use/command-line.md");
   std::stringstream text;
   text << in.rdbuf();

@@ -1,5 +1,5 @@
-// Checkpoints through the C interface: a cancelled fit goes on to the same file, and what does not fit together is
-// refused.
+// Checkpoints through the C interface: a cancelled fit is completed to the same file, and conflicting options are
+// rejected.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -56,7 +56,7 @@ std::pair<tessera_status, std::string> failure(F call) {
   return {TESSERA_OK, ""};
 }
 
-TEST_F(ResumeInterface, ACancelledFitGoesOnToTheSameFile) {
+TEST_F(ResumeInterface, CompletesACancelledFitToTheSameFile) {
   tessera::Context plain;
   tessera_fit_options o = options();
   o.checkpoint = nullptr;
@@ -75,7 +75,7 @@ TEST_F(ResumeInterface, ACancelledFitGoesOnToTheSameFile) {
   cancelled = context.get();
   const auto [status, message] = failure([&] { tessera::Model::fit(context, people(plain), o); });
   EXPECT_EQ(status, TESSERA_E_CANCELLED);
-  EXPECT_NE(message.find("is kept in " + checkpoint_), std::string::npos) << message;
+  EXPECT_NE(message.find("are saved in " + checkpoint_), std::string::npos) << message;
   ASSERT_TRUE(fs::exists(checkpoint_));
 
   std::vector<std::string> lines;
@@ -88,7 +88,7 @@ TEST_F(ResumeInterface, ACancelledFitGoesOnToTheSameFile) {
   EXPECT_FALSE(finished);
   EXPECT_TRUE(bytes(model_) == bytes((folder_ / "whole").string()));
   EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
-                          [](const std::string& l) { return l.find("notice: Going on from") == 0; }),
+                          [](const std::string& l) { return l.find("notice: Continuing from") == 0; }),
             1);
 
   tessera::Model::resume(plain, people(plain), o, model_, false, &finished);
@@ -98,7 +98,7 @@ TEST_F(ResumeInterface, ACancelledFitGoesOnToTheSameFile) {
   EXPECT_FALSE(fs::exists(checkpoint_));
 }
 
-TEST_F(ResumeInterface, WhatDoesNotFitTogetherIsRefused) {
+TEST_F(ResumeInterface, RejectsConflictingOptions) {
   tessera::Context context;
   tessera_fit_options o = options();
   tessera::Model::fit(context, people(context), o).save(model_);

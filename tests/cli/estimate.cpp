@@ -118,7 +118,7 @@ TEST_F(CliEstimate, LimitHoldsAfterTraining) {
   GTEST_SKIP() << "another allocator, with memory of its own beside each block";
 #endif
   table("t.csv", 6000);
-  const char *calibration = "A calibration takes up to ", *kept = "What is fitted to the trained network takes up to ";
+  const char *calibration = "A calibration takes up to ", *kept = "The method's final stage takes up to ";
   for (const auto& [more, refusal] :
        {std::pair{Line{"--method", "tvae"}, calibration},
         {{"--method", "tvae", "--calibrate", "marginals"}, calibration},
@@ -170,7 +170,7 @@ TEST_F(CliEstimate, LimitHoldsForHeldOutMeasures) {
     for (const int64_t less : {int64_t{100'000}, limit / 6, limit / 3}) {
       const Outcome refused = within(limit - less);
       EXPECT_EQ(refused.code, 5) << ending[1];
-      EXPECT_EQ(refused.err.find("What was trained"), std::string::npos) << refused.err;
+      EXPECT_EQ(refused.err.find("epochs are saved"), std::string::npos) << refused.err;
     }
   }
 }

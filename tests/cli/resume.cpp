@@ -162,7 +162,7 @@ TEST_F(CliResume, SignalsReportHowToContinue) {
     EXPECT_HAS(o.err, "--log losses.csv --resume\n");
     // The line it says, but for a bound on the time, as this one has no end.
     const Outcome again = must(with(line, {"--log", "losses.csv", "--resume", "--max-time", "0.01s"}));
-    EXPECT_HAS(again.err, "Going on from");
+    EXPECT_HAS(again.err, "Continuing from");
     for (const char* name : {"my model.tessera", "losses.csv"}) drop(name);
     EXPECT_EQ(files(), (Line{"people.csv", "visits.csv"}));
   }
@@ -183,7 +183,7 @@ TEST_F(CliResume, SignalDuringCalibrationKeepsTheTraining) {
   EXPECT_EQ(o.code, 143) << o.err;
   EXPECT_HAS(o.err, "12 of 12 epochs, is kept");
   const Outcome again = must(with(line, {"--resume"}));
-  EXPECT_HAS(again.err, "Going on from 12 of 12 epochs");
+  EXPECT_HAS(again.err, "Continuing from 12 of 12 epochs");
   EXPECT_EQ(again.err.find("train "), std::string::npos) << "nothing is trained again";
   EXPECT_TRUE(read("m.tessera") == bytes);
 }
@@ -278,7 +278,7 @@ TEST_F(CliResume, FullDiskLosesOnlyCheckpoints) {
   drop("m.tessera.checkpoint"), drop("m.tessera.checkpoint.previous");
   const std::string limit = "prlimit --fsize=" + std::to_string((bytes.size() + kept) / 2);
   EXPECT_EQ(shell(limit, fit("tvae", "m.tessera")), 0) << read("err");
-  EXPECT_HAS(read("err"), "Training goes on");
+  EXPECT_HAS(read("err"), "Training continues");
   EXPECT_TRUE(read("m.tessera") == bytes);
 }
 

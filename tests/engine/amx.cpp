@@ -23,7 +23,7 @@ struct Chain {
     const size_t i = static_cast<size_t>(k);
     return i < a.size() ? add_product(a[i], b[i], sum) : add_product(0, 0, sum);
   }
-  // What an instruction adds to the tile, of pairs from k on.
+  // The sum that one instruction adds to the tile, over the pairs from k on.
   float tile(int64_t k) const {
     float first = 0, second = 0;
     for (int64_t pair = k; pair < k + kTilePairs; ++pair)
@@ -58,7 +58,7 @@ float element(const Matmul& op, const Grids& in, int64_t i, int64_t j) {
   return sum;
 }
 
-TEST(Amx, ProductsHaveTheBitsOfTheInstructionsDescription) {
+TEST(Amx, MatchesSpecificationOfTdpbf16ps) {
   const KernelTable* table = cpu_kernels("amx_bf16");
   if (table == nullptr) GTEST_SKIP() << "this processor, system or build has no AMX for bf16";
   int products = 0;

@@ -1,4 +1,4 @@
-// Derivatives of derivatives: the gradient penalty of smooth, piecewise linear and normalised critics against central
+// Derivatives of derivatives: the gradient penalty of smooth, piecewise linear and normalized critics against central
 // differences in double, and the laws it obeys.
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace tessera::sandbox {
 namespace {
 
-enum class Act { tanh, leaky, normalised };
+enum class Act { tanh, leaky, normalized };
 
 // A critic of two hidden layers on [9, 5] rows; every weight is a bound tensor.
 struct Critic {
@@ -28,7 +28,7 @@ struct Critic {
     int64_t in = 5;
     for (const auto& [w, b, out] : {std::tuple{"w0", "b0", int64_t{7}}, {"w1", "b1", int64_t{6}}}) {
       h = matmul(h, weight(w, {in, out})) + weight(b, {1, out});
-      if (act == Act::normalised)
+      if (act == Act::normalized)
         h = batch_norm(h, weight((std::string("gamma") + w).c_str(), {1, out}),
                        weight((std::string("beta") + b).c_str(), {1, out}), 1e-3)
                 .y;
@@ -66,23 +66,23 @@ void check(Sandbox& s, const std::string& name, const std::vector<std::string>& 
     }
 }
 
-TEST(GradientPenalty, OfATanhCriticByDifferentiatingTwice) {
+TEST(GradientPenalty, MatchesDifferencesForTanhCritic) {
   Critic c(Act::tanh);
   c.gradients();
   check(c.s, "penalty", c.names, 1e-7);
   check(c.s, "penalty", c.names, 1e-7, {cpu_kernels("double"), {"all"}});
 }
 
-TEST(GradientPenalty, OfALeakyCritic) {
+TEST(GradientPenalty, MatchesDifferencesForLeakyCritic) {
   Critic c(Act::leaky);
   c.gradients();
   check(c.s, "penalty", c.names, 1e-7);
 }
 
-TEST(GradientPenalty, OfACriticWithBatchNorm) {
-  // Rows meet in batch norm, so the slope is that of the sum of the scores; the derivative of its norm goes through the
-  // statistics twice.
-  Critic c(Act::normalised);
+TEST(GradientPenalty, MatchesDifferencesForBatchNormCritic) {
+  // Batch norm couples the rows, so the slope is that of the sum of the scores; the derivative of its norm passes
+  // through the statistics twice.
+  Critic c(Act::normalized);
   c.gradients();
   check(c.s, "penalty", c.names, 1e-6);
   check(c.s, "penalty", c.names, 1e-6, {cpu_kernels("double"), {"all"}});
@@ -90,7 +90,7 @@ TEST(GradientPenalty, OfACriticWithBatchNorm) {
 
 // For a piecewise linear critic g = W0·(s0 ∘ W1·(s1 ∘ w2)) with s the slopes; d penalty / d W follows by the product
 // rule with the slopes constant (Gulrajani et al. 2017; reference/emulation.md §4). Written out here by hand in double.
-TEST(GradientPenalty, OfALeakyCriticIsThePiecewiseLinearRule) {
+TEST(GradientPenalty, MatchesPiecewiseLinearRule) {
   Critic c(Act::leaky);
   c.gradients();
   const Values got = c.s.run();
@@ -136,7 +136,7 @@ TEST(GradientPenalty, OfALeakyCriticIsThePiecewiseLinearRule) {
     for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got.at(name)[i], want[i], 1e-13) << name << "[" << i << "]";
 }
 
-TEST(GradientPenalty, GivesNoGradientToBiasesBehindPiecewiseLinearLayers) {
+TEST(GradientPenalty, GivesNoGradientToBiasesAfterPiecewiseLinearLayers) {
   Critic c(Act::leaky);
   c.gradients();
   for (const std::set<std::string>& off : {std::set<std::string>{}, {"all"}}) {
@@ -146,7 +146,7 @@ TEST(GradientPenalty, GivesNoGradientToBiasesBehindPiecewiseLinearLayers) {
 }
 
 TEST(HessianVector, ProductIsSymmetric) {
-  for (const Act act : {Act::tanh, Act::normalised}) {
+  for (const Act act : {Act::tanh, Act::normalized}) {
     Critic c(act, 5);
     Recorder& r = c.s.r;
     const Var loss = mean(square(c.scores));
@@ -174,7 +174,7 @@ TEST(HessianVector, ProductIsSymmetric) {
   }
 }
 
-TEST(Pullback, GivesNothingForWhatDoesNotDepend) {
+TEST(Pullback, IsEmptyForIndependentInputs) {
   Sandbox s;
   const Var x = s.real("x", {3, 3}), y = s.real("y", {3, 3});
   const auto g = pullback(s.r, {sum(x)}, {fill(s.r, {1, 1}, 1)}, {x, y});
@@ -182,7 +182,7 @@ TEST(Pullback, GivesNothingForWhatDoesNotDepend) {
   EXPECT_FALSE(g[1]);
 }
 
-TEST(Pullback, StopsAtWhatItIsAskedFor) {
+TEST(Pullback, StopsAtRequestedValues) {
   // d (x·x + h) / d h with h = 3x: 1, not through x.
   Sandbox s;
   const Var x = s.real("x", {2, 2}), h = 3.0 * x;
@@ -196,7 +196,7 @@ TEST(Pullback, StopsAtWhatItIsAskedFor) {
   }
 }
 
-TEST(Pullback, OfASetIsThatOfItsParameters) {
+TEST(Pullback, JoinsParametersOfASet) {
   Sandbox s;
   ParameterSet set{"net", {}, 0};
   set.add("w", {4, 3});

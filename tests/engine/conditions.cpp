@@ -1,5 +1,5 @@
-// Training by sampling: conditions come with their probabilities, never an absent value, and the rows that are gathered
-// satisfy them.
+// Training by sampling: conditions have their probabilities, absent values are never drawn, and the gathered rows
+// satisfy the conditions.
 #include <gtest/gtest.h>
 
 #include "support/sandbox.h"
@@ -47,7 +47,7 @@ struct Table {
   }
 };
 
-TEST(Conditions, ComeWithTheirProbabilitiesAndNeverAnAbsentValue) {
+TEST(Conditions, FollowTheirProbabilities) {
   const Table t;
   const int64_t batch = 20000;
   const Values v = t.draw(batch, 1, &cpu_kernels());
@@ -63,7 +63,7 @@ TEST(Conditions, ComeWithTheirProbabilitiesAndNeverAnAbsentValue) {
   EXPECT_LT(chi, 3 + 5 * std::sqrt(6.0)) << "four values with a share: three degrees of freedom";
 }
 
-TEST(Conditions, RowsSatisfyThemAndAreEvenAmongThoseThatDo) {
+TEST(Conditions, GatherMatchingRowsUniformly) {
   const Table t;
   const int64_t batch = 20000;
   for (const KernelTable* table : {&cpu_kernels(), cpu_kernels("double")}) {
@@ -87,7 +87,7 @@ TEST(Conditions, RowsSatisfyThemAndAreEvenAmongThoseThatDo) {
   }
 }
 
-TEST(Conditions, FloatAndDoubleDrawTheSameAndStepsDiffer) {
+TEST(Conditions, AgreeInFloatAndDoubleAndDifferByStep) {
   const Table t;
   EXPECT_EQ(t.draw(64, 1, &cpu_kernels()).at("row"), t.draw(64, 1, cpu_kernels("double")).at("row"));
   EXPECT_NE(t.draw(64, 1, &cpu_kernels()).at("row"), t.draw(64, 2, &cpu_kernels()).at("row"));

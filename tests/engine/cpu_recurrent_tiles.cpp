@@ -1,5 +1,5 @@
-// Chains of recurrent ops on tiles of sequences: what goes on in a chain, what a tile keeps to itself, and that no bit
-// depends on any of it.
+// Chains of recurrent ops on tiles of sequences: which ops join a chain, which values stay private to a tile, and that
+// no bit depends on it.
 #include "engine/schedule/cpu_recurrent_tiles.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ std::vector<Var> layer(Sandbox& s, Cell cell, const Sizes& z, const std::string&
   return s.r.emit(Recurrent{cell, z.steps, 0}, {x, length, Var{}, Var{}, w_x, w_h, b_x, b_h});
 }
 
-// Two layers and, if wanted, the gradients of all that is bound.
+// Two layers and, if requested, the gradients of all bound tensors.
 struct Net {
   Net(Cell cell, int64_t sequences, bool backwards, const Sizes& z = {}) {
     const Var x = s.real("x", {sequences, z.steps * z.in}),
@@ -47,12 +47,12 @@ struct Net {
 
 Plan fused(const Sandbox& s) {
   Plan plan = s.plan;
-  optimise(plan);
+  optimize(plan);
   return plan;
 }
 bool kept(const RowChains& c, Id v) { return c.local[static_cast<size_t>(v)].offset >= 0; }
 
-TEST(TileChains, LayersGoOnInOneChainForwardsAndInOneBackwards) {
+TEST(TileChains, ChainLayersForwardAndBackward) {
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
     const Net net(cell, 40, true);
     const Plan plan = fused(net.s);
@@ -68,7 +68,7 @@ TEST(TileChains, LayersGoOnInOneChainForwardsAndInOneBackwards) {
   }
 }
 
-TEST(TileChains, WhatNobodyReadsIsNotMade) {
+TEST(TileChains, OmitUnreadOutputs) {
   const Net net(Cell::gru, 40, false);
   const Plan plan = fused(net.s);
   const RowChains c = tile_chains(plan, 4);
@@ -82,7 +82,7 @@ TEST(TileChains, WhatNobodyReadsIsNotMade) {
   EXPECT_FALSE(kept(c, layers[1].second.out[0]));
 }
 
-TEST(TileChains, WhatPassesBetweenLayersStaysInLanes) {
+TEST(TileChains, KeepTensorsBetweenLayersLaneMajor) {
   const Net net(Cell::gru, 40, true);
   const Plan plan = fused(net.s);
   const RowChains c = tile_chains(plan, 4);
@@ -96,13 +96,13 @@ TEST(TileChains, WhatPassesBetweenLayersStaysInLanes) {
   EXPECT_EQ(rows, 1) << "to x, an output";
 }
 
-TEST(TileChains, APlanWithoutThemHasNone) {
+TEST(TileChains, AreEmptyWithoutRecurrentOps) {
   Sandbox s;
   s.see(tanh(s.real("x", {300, 4})), "y");
   EXPECT_TRUE(tile_chains(fused(s), 4).chains.empty());
 }
 
-TEST(TileChains, NoBitDependsOnThem) {
+TEST(TileChains, KeepBits) {
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm})
     // also with fewer units than a tile has lanes
     for (const auto& [sequences, sizes] :
@@ -117,8 +117,8 @@ TEST(TileChains, NoBitDependsOnThem) {
     }
 }
 
-// Full tiles and ragged ones, and every place in them.
-TEST(TileChains, ASequenceHasTheSameBitsInFullAndRaggedTiles) {
+// Full and ragged tiles, and every position in them.
+TEST(TileChains, KeepSequenceBitsInRaggedTiles) {
   const Sizes sizes{3, 5, 4};
   constexpr int64_t kMost = 2 * kSequenceTile + 1;
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
@@ -141,8 +141,8 @@ TEST(TileChains, ASequenceHasTheSameBitsInFullAndRaggedTiles) {
   }
 }
 
-// Of a large batch what the derivative reads is written past the caches; of a small one not.
-TEST(TileChains, ASequenceHasTheSameBitsInABatchOfAnySize) {
+// For a large batch, `saved` is written with non-temporal stores; for a small one it is not.
+TEST(TileChains, KeepSequenceBitsForAnyBatch) {
   const Sizes sizes{3, 64, 24};
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
     const Net many(cell, 48, true, sizes);

@@ -1,5 +1,5 @@
-// Chains on blocks of rows: what goes on in a chain and what ends one, what a block keeps to itself, and that no bit
-// depends on the cut.
+// Chains on blocks of rows: which ops continue a chain and which end it, which values are private to a block, and that
+// no bit depends on the blocks.
 #include "engine/schedule/cpu_row_fusion.h"
 
 #include <gtest/gtest.h>
@@ -19,26 +19,26 @@ RowCut anywhere(int64_t block = 0) { return {2, 0, block}; }
 int chain_of(const RowChains& c, Var v, const Plan& plan) { return c.chain_of[static_cast<size_t>(plan[v.id].node)]; }
 bool kept(const RowChains& c, Var v) { return c.local[static_cast<size_t>(v.id)].offset >= 0; }
 
-TEST(RowChains, GoOnRowByRowAndEndWhereRowsMeet) {
+TEST(RowChains, ContinueAlongRowsAndEndAtReductions) {
   Sandbox s;
   const Var x = s.real("x", {40, 8}), w = s.real("w", {8, 8});
-  const Var h = matmul(x, w), a = tanh(h), sums = sum_rows(a), centred = a - sums, y = exp(centred);
+  const Var h = matmul(x, w), a = tanh(h), sums = sum_rows(a), centered = a - sums, y = exp(centered);
   s.see(y, "y");
   const RowChains c = row_chains(cut(s.plan, anywhere()), 4);
   EXPECT_EQ(c.chains.size(), 2u);
   EXPECT_GE(chain_of(c, h, s.plan), 0);
   EXPECT_EQ(chain_of(c, h, s.plan), chain_of(c, a, s.plan));
   EXPECT_EQ(chain_of(c, sums, s.plan), -1);
-  EXPECT_EQ(chain_of(c, centred, s.plan), chain_of(c, y, s.plan));
+  EXPECT_EQ(chain_of(c, centered, s.plan), chain_of(c, y, s.plan));
   EXPECT_NE(chain_of(c, a, s.plan), chain_of(c, y, s.plan));
   EXPECT_TRUE(kept(c, h));   // only tanh reads it
   EXPECT_FALSE(kept(c, a));  // the sum over all rows does, too
-  EXPECT_TRUE(kept(c, centred));
+  EXPECT_TRUE(kept(c, centered));
   EXPECT_FALSE(kept(c, y));  // an output
 }
 
-// What follows from a value that waits anyway is made where it is read first.
-TEST(RowChains, WhatCanBeMadeLaterDoesNotWait) {
+// An elementwise function of a value that exists anyway is computed at its first use.
+TEST(RowChains, SinkOpsToTheirFirstUse) {
   Sandbox s;
   const Var x = s.real("x", {40, 8}), w = s.real("w", {8, 8});
   const Var a = tanh(matmul(x, w)), slope = a * a, alone = exp(matmul(x, w)), last = alone * alone, sums = sum_rows(a);
@@ -54,7 +54,7 @@ TEST(RowChains, WhatCanBeMadeLaterDoesNotWait) {
   EXPECT_EQ(want, s.run(blocks));
 }
 
-TEST(RowChains, AWeightOfAsManyRowsAsTheBatchIsStillAWeight) {
+TEST(RowChains, DistinguishWeightFromBatchOfEqualRows) {
   Sandbox s;
   const Var x = s.real("x", {32, 32}), w = tanh(s.real("w", {32, 32}));
   const Var h = matmul(x, w);
@@ -69,7 +69,7 @@ TEST(RowChains, AWeightOfAsManyRowsAsTheBatchIsStillAWeight) {
   EXPECT_EQ(want, s.run(blocks));
 }
 
-TEST(RowChains, WhatABlockKeepsIsGivenAgain) {
+TEST(RowChains, ReuseMemoryOfBlocks) {
   Sandbox s;
   Var x = s.real("x", {300, 16});
   for (int i = 0; i < 12; ++i) x = tanh(x);
@@ -82,8 +82,8 @@ TEST(RowChains, WhatABlockKeepsIsGivenAgain) {
   EXPECT_EQ(l.placement.activation_bytes, 300 * 16 * 4);  // the output
 }
 
-// Columns of a value that a block keeps, and columns of those, are where the value is: nothing is copied.
-TEST(RowChains, ColumnsOfWhatABlockKeepsAreKept) {
+// Column slices of a block-local value, and slices of these, are views of it: nothing is copied.
+TEST(RowChains, KeepSlicesOfLocalValuesLocal) {
   Sandbox s;
   const Var x = s.real("x", {300, 12}), w = s.real("w", {12, 20});
   const Var h = tanh(matmul(x, w)), right = slice_cols(h, 7, 13), last = slice_cols(right, 4, 9);
@@ -103,8 +103,8 @@ TEST(RowChains, ColumnsOfWhatABlockKeepsAreKept) {
   }
 }
 
-// Noise is a row's own, whatever block it is in; the state changes after all who read it.
-TEST(RowChains, StepsWithNoiseAndUpdatesAreTheSameBits) {
+// Noise depends on the row, not on its block; states change after all of their readers.
+TEST(RowChains, KeepBitsOfStepsWithNoiseAndUpdates) {
   Sandbox s;
   ParameterSet set;
   set.name = "net";
@@ -117,7 +117,7 @@ TEST(RowChains, StepsWithNoiseAndUpdatesAreTheSameBits) {
   const Var loss = mean(square(back - x));
   s.see(1.0 * loss, "loss");
   s.see(sum_cols(square(back)), "length");
-  s.r.minimise(loss, set, {Adam::torch, 0.05, 0.9, 0.99, 1e-8, 1e-3, 1, 0, 0, 0});
+  s.r.minimize(loss, set, {Adam::torch, 0.05, 0.9, 0.99, 1e-8, 1e-3, 1, 0, 0, 0});
   for (const KernelTable* table : {&cpu_kernels(), cpu_kernels("plain"), cpu_kernels("double")}) {
     const Values want = s.run({table, {"fuse"}, 1, 5});
     for (const int threads : {1, 2, 5}) {
@@ -131,7 +131,7 @@ TEST(RowChains, StepsWithNoiseAndUpdatesAreTheSameBits) {
   }
 }
 
-TEST(RowChains, ANaNInsideABlockIsFound) {
+TEST(RowChains, FindNaNInsideBlocks) {
   Sandbox s;
   const Var x = s.real("x", {300, 4}), w = s.state("w", {1, 4}), ring = s.r.state("ring", {8, 1});
   const Var bad = s.r.name(log(x * w), "logarithm");
@@ -153,7 +153,7 @@ TEST(RowChains, ANaNInsideABlockIsFound) {
   EXPECT_NE(p.diagnose().find("logarithm (made by unary, row 217, column 2)"), std::string::npos) << p.diagnose();
 }
 
-TEST(RowChains, EveryThreadGetsAsManyRows) {
+TEST(RowChains, BalanceRowsAmongThreads) {
   const Plan plan;
   for (const int threads : {1, 2, 3, 4, 8, 16})
     for (const int64_t rows : {256, 500, 1000, 4096}) {

@@ -1,4 +1,4 @@
-// The scale of fp16's losses: what it does with gradients that overflow, and when it is raised.
+// The loss scale of fp16: gradients that overflow, and when the scale is raised.
 #include "engine/plan/loss_scale.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class Fitting : public Sandbox {
     const Var x = real("x", {kRows, 3}), y = real("y", {kRows, 1}, size / 2, size);
     const Var loss = mean(square(matmul(x, r(w)) - y));
     const AdamOptions adam{Adam::torch, 0.05 * size, 0.9, 0.99, 1e-8, 0, 1, 0, 0, 0};
-    above < 0 ? r.minimise(loss, set_, adam) : r.minimise(loss, {&set_}, adam, {loss, above});
+    above < 0 ? r.minimize(loss, set_, adam) : r.minimize(loss, {&set_}, adam, {loss, above});
     see(loss, "loss");
   }
   Values after(int64_t steps, const char* kernels = "plain", const std::set<std::string>& off = {}) const {
@@ -43,7 +43,7 @@ bool finite(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
 }
 
-TEST(LossScale, AnUpdateThatOverflowsIsLeftOutAndTheScaleHalved) {
+TEST(LossScale, SkipsUpdateAndHalvesScaleOnOverflow) {
   const Fitting f(100);  // 2·100/16·65536 is beyond fp16
   for (const char* kernels : {"plain", "double"}) {
     const Values first = f.after(1, kernels);
@@ -62,7 +62,7 @@ TEST(LossScale, AnUpdateThatOverflowsIsLeftOutAndTheScaleHalved) {
   }
 }
 
-TEST(LossScale, TrainingEndsAsGood) {
+TEST(LossScale, ReachesTheSameLoss) {
   const Values exact = Fitting(100, Precision::fp32).after(400), half = Fitting(100).after(400);
   EXPECT_GT(half.at("state net.skipped")[0], 0);
   EXPECT_NEAR(half.at("loss")[0], exact.at("loss")[0], 1e-3 * exact.at("loss")[0]);
@@ -70,20 +70,20 @@ TEST(LossScale, TrainingEndsAsGood) {
 }
 
 // Scaling by powers of two changes no bit where nothing is rounded to fp16.
-TEST(LossScale, ChangesNoBitOfExactProducts) {
+TEST(LossScale, KeepsBitsOfExactProducts) {
   const Values plain = Fitting(1, Precision::fp32).after(20), scaled = Fitting(1).after(20, "plain", {"precision"});
   EXPECT_EQ(scaled.at("state net.skipped")[0], 0);
   EXPECT_EQ(scaled.at("state net"), plain.at("state net"));
   EXPECT_EQ(scaled.at("loss"), plain.at("loss"));
 }
 
-TEST(LossScale, SmallGradientsAreKept) {
+TEST(LossScale, KeepsSmallGradients) {
   // without a scale the gradients of the products' result, 2·10⁻⁷/16, are 0 in fp16
   const Values half = Fitting(1e-7).after(5);
   for (const double w : half.at("state net")) EXPECT_NE(w, 0);
 }
 
-TEST(LossScale, IsDoubledAfterManyGoodSteps) {
+TEST(LossScale, DoublesAfterManyGoodSteps) {
   const Fitting f(1);
   const auto steps = static_cast<int64_t>(LossScale::kRaisedAfter);
   const Values before = f.after(steps - 1), then = f.after(steps);
@@ -93,19 +93,19 @@ TEST(LossScale, IsDoubledAfterManyGoodSteps) {
   EXPECT_EQ(then.at("state net.good")[0], 0);
 }
 
-// Gradients beyond fp16 at any scale: training must not stand still unseen.
-TEST(LossScale, AtTheLeastScaleAnUpdateIsMadeThatShowsWhatIsNotFinite) {
+// Gradients beyond fp16 at any scale: training must not stall silently.
+TEST(LossScale, UpdatesAtMinimumScaleToRevealNonFiniteValues) {
   const Fitting f(1e12);
   const Values waiting = f.after(16), shown = f.after(18);
-  EXPECT_EQ(scale_of(waiting), LossScale::kLeast);
+  EXPECT_EQ(scale_of(waiting), LossScale::kMin);
   EXPECT_EQ(waiting.at("state net.skipped")[0], 16);
   EXPECT_TRUE(finite(waiting.at("state net")));
-  EXPECT_EQ(scale_of(shown), LossScale::kLeast);
+  EXPECT_EQ(scale_of(shown), LossScale::kMin);
   EXPECT_EQ(shown.at("state net.skipped")[0], 16);
   EXPECT_FALSE(finite(shown.at("state net"))) << "the next loss is not finite, and training ends with an error";
 }
 
-TEST(LossScale, AnUpdateWaitsForItsOwnConditionToo) {
+TEST(LossScale, CombinesWithGatesOfUpdates) {
   const Values closed = Fitting(1, Precision::fp16, 1e6).after(10), open = Fitting(1, Precision::fp16, 0).after(10);
   EXPECT_EQ(closed.at("state net"), std::vector<double>(3, 0.0));
   EXPECT_EQ(closed.at("state net.done")[0], 0);
@@ -113,13 +113,13 @@ TEST(LossScale, AnUpdateWaitsForItsOwnConditionToo) {
   EXPECT_EQ(open.at("state net.done")[0], 10);
 }
 
-TEST(LossScale, IsReportedByOptimiser) {
+TEST(LossScale, IsReportedByOptimizer) {
   const Fitting f(100);
   const Values v = f.after(3);
   const auto get = [&](const std::string& leaf) { return static_cast<float>(v.at("state " + leaf)[0]); };
   const std::vector<ScaleReport> all = scale_reports(f.plan, get);
   ASSERT_EQ(all.size(), 1u);
-  EXPECT_EQ(all[0].optimiser, "net");
+  EXPECT_EQ(all[0].optimizer, "net");
   EXPECT_EQ(all[0].scale, 8192);
   EXPECT_EQ(all[0].skipped, 3);
   EXPECT_TRUE(scale_reports(Fitting(1, Precision::bf16).plan, get).empty());

@@ -1,4 +1,4 @@
-// Limits of memory: what is taken is counted, what does not fit is an error, and everything is given back.
+// Memory limits: allocations are counted, exceeding the limit is an error, and everything is released.
 #include "base/storage/memory.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-TEST(Memory, SharesAddUpAndAreGivenBack) {
+TEST(Memory, CountsAndReleasesShares) {
   const auto limit = std::make_shared<MemoryLimit>(1000);
   {
     MemoryShare a(limit, 600, "a");
@@ -35,7 +35,7 @@ TEST(Memory, SharesAddUpAndAreGivenBack) {
   EXPECT_EQ(limit->held(), 0);
 }
 
-TEST(Memory, TheMessageSaysWhatIsInUse) {
+TEST(Memory, ReportsBytesInUse) {
   const auto limit = std::make_shared<MemoryLimit>(10'000'000);
   const MemoryShare held(limit, 8'000'000, "something");
   try {
@@ -48,14 +48,14 @@ TEST(Memory, TheMessageSaysWhatIsInUse) {
   }
 }
 
-TEST(Memory, WithoutALimitNothingIsRefused) {
+TEST(Memory, AcceptsEverythingWithoutLimit) {
   MemoryShare none = Team(1).share(int64_t{1} << 60, "anything");
   none.resize(int64_t{1} << 61, "anything");
   const auto unlimited = std::make_shared<MemoryLimit>(0);
   EXPECT_NO_THROW(MemoryShare(unlimited, int64_t{1} << 60, "anything"));
 }
 
-TEST(Memory, ThreadsShareALimitAndNeverExceedIt) {
+TEST(Memory, HoldsLimitAcrossThreads) {
   const auto limit = std::make_shared<MemoryLimit>(1000);
   std::atomic<int> exceeded{0};
   std::vector<std::thread> threads;

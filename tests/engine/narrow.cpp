@@ -1,4 +1,4 @@
-// Which values wait for a weight's gradient in 16 bits, and what that changes.
+// Which values are stored in 16 bits for a weight's gradient, and what that changes.
 #include <gtest/gtest.h>
 
 #include "engine/run/footprint.h"
@@ -11,7 +11,7 @@ using sandbox::Sandbox;
 using sandbox::Setting;
 using sandbox::Values;
 
-// Three layers without biases: all that is read again is a factor, or the sign of one.
+// Three layers without biases: gradients read only factors, or their signs.
 class Layers : public Sandbox {
  public:
   static constexpr int64_t kRows = 512, kWidth = 64;
@@ -25,18 +25,18 @@ class Layers : public Sandbox {
     if (biases) h = h + r(bias);
     h = relu(matmul(relu(h), r(w[1])));
     const Var loss = mean(square(matmul(h, r(w[2])) - real("y", {kRows, 4})));
-    r.minimise(loss, set_, {Adam::torch, 0.01, 0.9, 0.99, 1e-8, 0, 1, 0, 0, 0});
+    r.minimize(loss, set_, {Adam::torch, 0.01, 0.9, 0.99, 1e-8, 0, 1, 0, 0, 0});
     see(loss, "loss");
   }
   Plan arranged(const std::set<std::string>& off = {}) const {
     Plan made = plan;
-    optimise(made, off);
+    optimize(made, off);
     arrange(made, Device::processor(), *cpu_kernels("plain"), true);
     return made;
   }
   int64_t activations(const std::set<std::string>& off = {}) const {
     Plan made = plan;
-    optimise(made, off);
+    optimize(made, off);
     return footprint(made, Device::processor(), 1).activations;
   }
 
@@ -50,7 +50,7 @@ int narrowed(const Plan& plan) {
   return count;
 }
 
-TEST(Narrowing, KeepsWhatWeightGradientsReadIn16Bits) {
+TEST(Narrowing, StoresFactorsOfWeightGradientsIn16Bits) {
   for (const Precision precision : {Precision::bf16, Precision::fp16}) {
     const Plan plan = Layers(precision).arranged();
     EXPECT_EQ(narrowed(plan), 5) << "two activations and the gradients of three layers";
@@ -68,13 +68,13 @@ TEST(Narrowing, KeepsWhatWeightGradientsReadIn16Bits) {
   EXPECT_EQ(narrowed(Layers(Precision::bf16).arranged({"precision"})), 0) << "exact factors";
 }
 
-TEST(Narrowing, TakesLittleMoreThanHalfOfTheMemory) {
+TEST(Narrowing, NearlyHalvesMemory) {
   const int64_t all = Layers(Precision::bf16).activations({"narrow"}), narrow = Layers(Precision::bf16).activations();
   EXPECT_EQ(all, Layers(Precision::fp32).activations());
   EXPECT_LT(10 * narrow, 6 * all);
 }
 
-TEST(Narrowing, ChangesNoBitOfProductsAndGates) {
+TEST(Narrowing, KeepsBitsOfProductsAndGates) {
   for (const Precision precision : {Precision::bf16, Precision::fp16})
     for (const char* kernels : {"plain", "avx2", "avx512", "avx512_bf16", "amx_bf16", "double"}) {
       if (cpu_kernels(kernels) == nullptr) continue;
@@ -90,8 +90,8 @@ TEST(Narrowing, ChangesNoBitOfProductsAndGates) {
     }
 }
 
-// Sums of rows read what is kept: the gradient of a bias differs by the rounding of its summands, and not more.
-TEST(Narrowing, SumsOfRowsReadWhatIsKept) {
+// Row sums read the narrow values: the gradient of a bias differs by the rounding of its summands only.
+TEST(Narrowing, RowSumsReadNarrowValues) {
   const Layers net(Precision::bf16, true);
   const auto moments = [&](const std::set<std::string>& off) {
     return net.run({cpu_kernels("double"), off}).at("state net.m");
@@ -106,8 +106,8 @@ TEST(Narrowing, SumsOfRowsReadWhatIsKept) {
   EXPECT_LT(differ, size / 256);
 }
 
-// What layers keep for their derivatives besides factors: a recurrent layer's gates and states, a batch norm's input, a
-// sigmoid's value.
+// Values saved for derivatives besides factors: a recurrent layer's gates and states, a batch norm's input, a sigmoid's
+// value.
 class Kept : public Sandbox {
  public:
   explicit Kept(Precision precision) {
@@ -124,12 +124,12 @@ class Kept : public Sandbox {
                               {real("x", {kRows, kSteps * kIn}), Var{}, Var{}, Var{}, r(w_x), r(w_h), r(b_x), r(b_h)});
     const Var h = batch_norm(matmul(layer[1], r(w)), r(gamma), r(beta), 1e-5).y;
     const Var loss = mean(square(matmul(sigmoid(matmul(relu(h), r(v))), r(out)) - real("y", {kRows, 1})));
-    r.minimise(loss, set_, {Adam::torch, 0.01, 0.9, 0.99, 1e-8, 0, 1, 0, 0, 0});
+    r.minimize(loss, set_, {Adam::torch, 0.01, 0.9, 0.99, 1e-8, 0, 1, 0, 0, 0});
     see(loss, "loss");
   }
   Plan arranged() const {
     Plan made = plan;
-    optimise(made);
+    optimize(made);
     arrange(made, Device::processor(), *cpu_kernels("plain"), true);
     return made;
   }
@@ -138,7 +138,7 @@ class Kept : public Sandbox {
   ParameterSet set_;
 };
 
-TEST(Narrowing, WhatLayersKeepForTheirDerivativesWaitsIn16Bits) {
+TEST(Narrowing, StoresSavedActivationsIn16Bits) {
   for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16}) {
     const Plan plan = Kept(precision).arranged();
     int forwards = 0, backwards = 0;
@@ -162,7 +162,7 @@ TEST(Narrowing, WhatLayersKeepForTheirDerivativesWaitsIn16Bits) {
   }
 }
 
-TEST(Narrowing, RoundsWhatGradientsReadAndNotTheLoss) {
+TEST(Narrowing, RoundsGradientsAndKeepsLossExact) {
   for (const Precision precision : {Precision::bf16, Precision::fp16}) {
     const Kept net(precision);
     const Values wide = net.run({cpu_kernels("double"), {"narrow"}}), narrow = net.run({cpu_kernels("double"), {}});
@@ -178,18 +178,18 @@ TEST(Narrowing, RoundsWhatGradientsReadAndNotTheLoss) {
   }
 }
 
-// Gradients of weights wait for all rows, so a gradient that a residual sum reads too is narrow for them.
-TEST(Narrowing, KeepsTheGradientOfAResidualSum) {
+// Weight gradients read all rows late, so a gradient that a residual sum reads too is stored narrow for them.
+TEST(Narrowing, StoresGradientsOfResidualSums) {
   Sandbox s;
   ParameterSet set;
   set.name = "net";
   const Weight in = set.add("in", {8, 64}), a = set.add("a", {64, 64}), b = set.add("b", {64, 64});
   s.own(set);
   const Var h = matmul(s.real("x", {512, 8}), s.r(in)), y = h + matmul(relu(matmul(h, s.r(a))), s.r(b));
-  s.r.minimise(mean(square(y)), set, {});
+  s.r.minimize(mean(square(y)), set, {});
   s.plan.precision = Precision::bf16;
   Plan plan = s.plan;
-  optimise(plan);
+  optimize(plan);
   arrange(plan, Device::processor(), *cpu_kernels("plain"), true);
   int gradients = 0;
   for (const Node& x : plan.nodes) {
@@ -201,8 +201,8 @@ TEST(Narrowing, KeepsTheGradientOfAResidualSum) {
   EXPECT_EQ(gradients, 3);
 }
 
-// What a sparse layer scatters is the factor of a product with one-hot rows, which is exact on a penalty's path.
-TEST(Narrowing, KeepsWhatSparseLayersScatter) {
+// A sparse layer scatters the factor of a product with one-hot rows; on a penalty's path it stays exact.
+TEST(Narrowing, StoresGradientsThatSparseLayersScatter) {
   for (const bool penalty : {false, true}) {
     Sandbox s;
     ParameterSet set;
@@ -212,10 +212,10 @@ TEST(Narrowing, KeepsWhatSparseLayersScatter) {
     const Var hot = sparse_dense(s.index("i", {512, 3}, 0, 8), Var{}, 9, 3);
     const Var y = matmul(tanh(matmul(tanh(matmul(hot, s.r(w))), s.r(v))), s.r(u));
     const Var slope = pullback(s.r, {y}, {fill(s.r, y.shape(), 1)}, {hot})[0];
-    s.r.minimise(penalty ? mean(square(sqrt(row_dot(slope, slope)) + -1.0)) : mean(square(y)), set, {});
+    s.r.minimize(penalty ? mean(square(sqrt(row_dot(slope, slope)) + -1.0)) : mean(square(y)), set, {});
     s.plan.precision = Precision::bf16;
     Plan plan = s.plan;
-    optimise(plan);
+    optimize(plan);
     narrow_values(plan);
     int scatters = 0;
     for (const Node& n : plan.nodes) {
@@ -227,8 +227,8 @@ TEST(Narrowing, KeepsWhatSparseLayersScatter) {
   }
 }
 
-// A gradient that the penalty's path reads again by exact products is not gone once it was narrowed.
-TEST(Narrowing, LeavesTheSecondOrderPathAsItIs) {
+// A gradient that exact products of the penalty's path read again stays available in fp32.
+TEST(Narrowing, KeepsSecondOrderPathExact) {
   Sandbox s;
   ParameterSet set;
   set.name = "critic";
@@ -236,10 +236,10 @@ TEST(Narrowing, LeavesTheSecondOrderPathAsItIs) {
   s.own(set);
   const Var x = s.real("x", {512, 5}), y = matmul(relu(matmul(x, s.r(w))), s.r(v));
   const Var slope = pullback(s.r, {y}, {fill(s.r, y.shape(), 1)}, {x})[0], norm = sqrt(row_dot(slope, slope));
-  s.r.minimise(mean(y) + mean(square(norm + -1.0)), set, {});
+  s.r.minimize(mean(y) + mean(square(norm + -1.0)), set, {});
   s.plan.precision = Precision::bf16;
   Plan plan = s.plan;
-  optimise(plan);
+  optimize(plan);
   narrow_values(plan);
   int exact = 0;
   for (const Node& n : plan.nodes) {

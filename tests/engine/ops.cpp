@@ -1,6 +1,6 @@
-// What is true of every op, checked from its description (op_case.h): values in float on every instruction set and in
+// Properties of every op, checked from its description (op_case.h): values in float on every instruction set and in
 // double, gradients and second derivatives by central differences, fused = composed, laws, every float, bits. One test
-// an op and property; an op of TESSERA_OPS without a case fails.
+// per op and property; an op of TESSERA_OPS without a case fails.
 #include <cfloat>
 #include <limits>
 
@@ -32,8 +32,9 @@ TEST_P(Ops, ValueInDouble) {
   });
 }
 
-// TESSERA_OPS promises kernels for parts; the traits say what a part needs. A promise without that would never be used.
-TEST_P(Ops, PartsThatKernelsMakeAreOnesTheTraitsDescribe) {
+// TESSERA_OPS lists the parts that kernels compute; the traits state the inputs of a part. A part without traits would
+// never be used.
+TEST_P(Ops, TraitsDescribeThePartsOfKernels) {
   bool rows = false, cols = false, elements = false;
   int parts = Parts::whole;
   each_case([&](const Case& c) {
@@ -64,7 +65,7 @@ TEST_P(Ops, LawsHold) {
   });
 }
 
-TEST_P(Ops, NanAndInfinityReachWhatDependsOnThem) {
+TEST_P(Ops, PropagateNanAndInfinity) {
   each_case([](const Case& c) {
     for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
       for (size_t i = 0; i < c.in.size(); ++i) {
@@ -84,7 +85,7 @@ TEST_P(Ops, NanAndInfinityReachWhatDependsOnThem) {
   });
 }
 
-TEST_P(Ops, BitsAreTheSameForAnyOrderLayoutAndAlignment) {
+TEST_P(Ops, BitsAreIndependentOfLayout) {
   each_case([](const Case& c) {
     const Grids in = draw_inputs(c, true);
     for (const KernelTable* table : float_tables()) {
@@ -107,7 +108,7 @@ const std::vector<int64_t>& batch_sizes() {
   return sizes;
 }
 
-TEST_P(Ops, ARowHasItsBitsWhateverBatchItStandsIn) {
+TEST_P(Ops, RowBitsAreBatchIndependent) {
   each_case([](const Case& c) {
     const Grids in = draw_inputs(c, true);
     for (const KernelTable* table : float_tables())
@@ -118,8 +119,8 @@ TEST_P(Ops, ARowHasItsBitsWhateverBatchItStandsIn) {
   });
 }
 
-// Sampled rows are made of such ops: they are the same on processors with AVX2 and with AVX-512.
-TEST_P(Ops, ARowHasTheSameBitsWithAvx2AndAvx512) {
+// Sampled rows consist of such ops, so they are the same on processors with AVX2 and with AVX-512.
+TEST_P(Ops, RowBitsAgreeInAvx2AndAvx512) {
   const KernelTable *narrow = cpu_kernels("avx2"), *wide = cpu_kernels("avx512");
   if (narrow == nullptr || wide == nullptr) GTEST_SKIP() << "this processor or build has not both";
   each_case([&](const Case& c) {
@@ -139,9 +140,9 @@ std::vector<double> extremes() {
   return all;
 }
 
-// Values that no training gives, but a file may hold: kernels are defined for them (under UBSan), and what stands
-// beside them keeps its bits.
-TEST_P(Ops, EveryFloatIsDefinedInEveryBatch) {
+// Values that training never produces, but a file may hold: kernels are defined for them (under UBSan), and neighboring
+// elements keep their bits.
+TEST_P(Ops, AreDefinedForEveryFloat) {
   each_case([](const Case& c) {
     const std::vector<double> special = extremes();
     for (size_t round = 0; round < 3; ++round) {
@@ -162,7 +163,7 @@ TEST_P(Ops, EveryFloatIsDefinedInEveryBatch) {
   });
 }
 
-TEST(Functions, OfEveryFloatAreWhatTheyAreOnPaper) {
+TEST(Functions, MatchDoubleForEveryFloat) {
   const std::vector<double> special = extremes();
   for (const Case& c : all_cases()) {
     if (!std::holds_alternative<Unary>(c.op)) continue;
@@ -284,7 +285,7 @@ void check_derivatives(const Case& c, int output) {
   check_gradients(s, c, wrt, curvature, "slope", "curvature ");
 }
 
-TEST_P(Ops, GradientAndSecondDerivativeByCentralDifferences) {
+TEST_P(Ops, GradientsMatchCentralDifferences) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "one thread does all of it, fifty times as slowly under the thread sanitizer";
 #endif
@@ -299,7 +300,7 @@ TEST_P(Ops, GradientAndSecondDerivativeByCentralDifferences) {
   });
 }
 
-TEST_P(Ops, FusedIsWhatItIsComposedOf) {
+TEST_P(Ops, FusedMatchesComposition) {
   each_case([](const Case& c) {
     Study s(c);
     const std::vector<Var> parts = compose(s.r, c.op, s.in);

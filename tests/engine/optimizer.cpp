@@ -41,7 +41,7 @@ void adam_case(const golden::Case& c, const KernelTable& table, double tolerance
   }
 }
 
-TEST(Adam, GoldenVectors) {
+TEST(Adam, MatchesGoldenVectors) {
   GOLDEN_CASES_OR_SKIP(cases, "adam");
   for (const auto& path : cases) {
     const golden::Case c = golden::read(path);
@@ -67,7 +67,7 @@ struct Reported {
   }
 };
 
-TEST(Report, KeepsTheLastLossesInTheirSlots) {
+TEST(Report, KeepsLastLossesInRing) {
   Reported t;
   for (int s = 0; s < 6; ++s) {
     t.loss[0] = static_cast<float>(s + 1);
@@ -82,7 +82,7 @@ TEST(Report, KeepsTheLastLossesInTheirSlots) {
   EXPECT_EQ(t.program->step().bad, -1);
 }
 
-TEST(Report, StopsAtTheFirstStepThatIsNotFiniteAndNamesTheCause) {
+TEST(Report, StopsAtFirstNonFiniteStepAndNamesCause) {
   for (const float bad : {-1.0f, 0.0f, INFINITY, NAN}) {  // logarithms NaN, −∞, ∞, NaN
     Reported t;
     EXPECT_EQ(t.program->run(3), 3);
@@ -96,8 +96,8 @@ TEST(Report, StopsAtTheFirstStepThatIsNotFiniteAndNamesTheCause) {
   }
 }
 
-// The state is kept before some starts only: the cause is looked for from the last of them on.
-TEST(Report, NamesTheCauseHoweverManyStartsItTook) {
+// Only some starts have a snapshot: the search for the cause begins at the last one.
+TEST(Report, NamesCauseAfterManyStarts) {
   for (const float steps : {0.5f, 1.5f, 14.5f, 41.5f}) {
     Plan plan;
     Recorder r(plan);
@@ -116,7 +116,7 @@ TEST(Report, NamesTheCauseHoweverManyStartsItTook) {
   }
 }
 
-TEST(Average, FollowsTheWeightsAndForgetsItsStart) {
+TEST(Average, TracksWeightsAndForgetsInitialValue) {
   Sandbox s;
   const Var average = s.state("average", {1, 3}), param = s.real("param", {1, 3});
   s.r.advance(average, s.r.emit1(Average{0.95}, {average, param}));

@@ -1,5 +1,4 @@
-// Each pass by itself: that it does what its head says (which ops go, what work is saved), and that the plan computes
-// the same.
+// Each pass alone: it does what its head says (removed ops, saved work), and the plan computes the same.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -20,10 +19,10 @@ Plan after(const Sandbox& s, const std::string& pass) {
   return made;
 }
 
-TEST(Passes, AnUnknownNameIsAnErrorThatListsTheKnownOnes) {
+TEST(Passes, RejectUnknownNamesAndListKnownOnes) {
   Plan plan;
   try {
-    optimise(plan, {"gathr"});
+    optimize(plan, {"gathr"});
     FAIL() << "no error";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::usage);
@@ -32,13 +31,13 @@ TEST(Passes, AnUnknownNameIsAnErrorThatListsTheKnownOnes) {
   }
 }
 
-TEST(Passes, ReportsAddUp) {
+TEST(Passes, ReportDifferencesThatAddUp) {
   Sandbox s;
   const Var x = s.real("x", {4, 4});
   s.see(sum(matmul(x, x) + matmul(x, 0.0 * x)), "y");
   Plan plan = s.plan;
   const double before = flops(plan);
-  const auto reports = optimise(plan);
+  const auto reports = optimize(plan);
   ASSERT_EQ(reports.size(), passes().size());
   EXPECT_EQ(reports.front().flops_before, before);
   EXPECT_EQ(reports.back().flops_after, flops(plan));
@@ -50,7 +49,7 @@ TEST(Passes, ReportsAddUp) {
   }
 }
 
-TEST(Dead, LeavesOutWhatNobodyReadsAndKeepsWhatChangesState) {
+TEST(Dead, RemovesUnreadOpsAndKeepsStateUpdates) {
   Sandbox s;
   const Var x = s.real("x", {3, 3}), state = s.state("count", {1, 9});
   exp(tanh(x));  // dead
@@ -63,7 +62,7 @@ TEST(Dead, LeavesOutWhatNobodyReadsAndKeepsWhatChangesState) {
   for (const auto& [u, node] : ops<Unary>(made)) EXPECT_TRUE(u.fn != Unary::exp && u.fn != Unary::tanh);
 }
 
-TEST(Constants, ZerosGoThroughProductsSumsAndMoves) {
+TEST(Constants, PropagatesZeros) {
   Sandbox s;
   const Var x = s.real("x", {4, 6}), w = s.real("w", {6, 6}), zero = fill(s.r, {4, 6}, 0);
   s.see(matmul(zero, w) + x * zero + concat_rows({slice_rows(zero, 0, 2), slice_rows(zero, 2, 2)}) + tanh(zero) + x,
@@ -76,14 +75,14 @@ TEST(Constants, ZerosGoThroughProductsSumsAndMoves) {
   EXPECT_EQ(flops(made), 4 * 6) << "−x, and nothing else";
 }
 
-TEST(Constants, EqualOpsBecomeOne) {
+TEST(Constants, MergesEqualOps) {
   Sandbox s;
   const Var x = s.real("x", {4, 4});
   s.see(tanh(x) * tanh(x), "y");
   EXPECT_EQ(count<Unary>(after(s, "constants")), 1);
 }
 
-TEST(Constants, ScaledTwiceIsScaledOnceAndOnesAreNoFactor) {
+TEST(Constants, FoldsScalesAndDropsOnes) {
   Sandbox s;
   const Var x = s.real("x", {4, 4});
   s.see(2.0 * ((3.0 * x + 1.0) + -5.0) * fill(s.r, {4, 4}, 1), "y");
@@ -94,7 +93,7 @@ TEST(Constants, ScaledTwiceIsScaledOnceAndOnesAreNoFactor) {
   EXPECT_EQ(op.b, -8);
 }
 
-TEST(Constants, SumsWithAConstantAreOneOp) {
+TEST(Constants, FoldsSumsWithConstants) {
   Sandbox s;
   const Var x = s.real("x", {4, 6}), two = fill(s.r, {4, 6}, 2), row = fill(s.r, {1, 6}, 5);
   s.see((two - (x - two)) + row, "y");
@@ -105,7 +104,7 @@ TEST(Constants, SumsWithAConstantAreOneOp) {
   EXPECT_EQ(op.b, 9);
 }
 
-TEST(Dead, TheSlopeOfALeakyCriticHasNoDerivative) {
+TEST(Dead, RemovesDerivativeOfLeakySlope) {
   // The penalty's gradient needs the critic forward, its slope, and the slope's weight gradients: no product with a
   // derivative of the slope.
   Sandbox s;
@@ -119,7 +118,7 @@ TEST(Dead, TheSlopeOfALeakyCriticHasNoDerivative) {
   EXPECT_LE(count<Matmul>(after(s, "dead")), 6);
 }
 
-// A critic's first layer on two batches and on what lies between them.
+// A critic's first layer on two batches and on their interpolation.
 struct Between : Sandbox {
   Between() {
     const Var x = real("x", {50, 20}), y = real("y", {50, 20}), a = real("a", {50, 1}, 0, 1), w = real("w", {20, 30});
@@ -129,7 +128,7 @@ struct Between : Sandbox {
   }
 };
 
-TEST(Interpolate, ALayerOfRowsBetweenCostsNoProduct) {
+TEST(Interpolate, ReusesProductsOfTheEndpoints) {
   const Between s;
   const Plan made = after(s, "interpolate");
   EXPECT_EQ(count<Matmul>(s.plan), 3);
@@ -152,7 +151,7 @@ struct Packed : Sandbox {
   }
 };
 
-TEST(Gather, NoOneHotRowIsMultiplied) {
+TEST(Gather, ReplacesOneHotProducts) {
   const Packed s;
   const Plan made = after(s, "gather");
   EXPECT_EQ(count<SparseDense>(s.plan), 2);
@@ -164,7 +163,7 @@ TEST(Gather, NoOneHotRowIsMultiplied) {
   EXPECT_LT(flops(made), flops(s.plan) / 2);
 }
 
-TEST(Trim, OnlyTheWantedPartOfAnInputsGradientIsComputed) {
+TEST(Trim, ComputesOnlyReadPartsOfGradients) {
   Sandbox s;
   const Var data = s.real("data", {12, 10}), noise = s.real("noise", {12, 30}), w = s.real("w", {40, 8});
   const Var y = tanh(matmul(concat_cols({data, noise}), w));
@@ -179,8 +178,8 @@ TEST(Trim, OnlyTheWantedPartOfAnInputsGradientIsComputed) {
   EXPECT_EQ(backward(made), 2.0 * 12 * 8 * 10) << "a quarter";
 }
 
-// Two layers whose inputs end in noise, the second's in the first's too, as CTGAN's generator has them.
-TEST(Trim, ColumnsThatOnlyNoiseWouldReadAreNotComputedInHalves) {
+// Two layers whose inputs end in noise; the second layer's input includes the first one's, as in CTGAN's generator.
+TEST(Trim, KeepsProductsWholeForNoiseColumns) {
   Sandbox s;
   const Var noise = s.real("noise", {12, 30}), w = s.real("w", {30, 8}), v = s.real("v", {38, 6}),
             u = s.real("u", {44, 4});
@@ -194,7 +193,7 @@ TEST(Trim, ColumnsThatOnlyNoiseWouldReadAreNotComputedInHalves) {
   EXPECT_EQ(backward, 2.0 * 12 * (4 * 6 + 4 * 8 + 6 * 8)) << "by the first layer's 8 columns and the second's 6";
 }
 
-TEST(Trim, AProductThatIsReadWholeIsNotComputedTwice) {
+TEST(Trim, KeepsFullyReadProductsWhole) {
   Sandbox s;
   const Var y = matmul(s.real("x", {6, 5}), s.real("w", {5, 8}));
   s.see(slice_cols(y, 2, 3) + fill(s.r, {6, 3}, 1), "part");
@@ -204,7 +203,7 @@ TEST(Trim, AProductThatIsReadWholeIsNotComputedTwice) {
   EXPECT_EQ(flops(made), flops(s.plan));
 }
 
-TEST(Accumulate, SumsOfProductsAndABiasAreOneProduct) {
+TEST(Accumulate, MergesProductsAndBias) {
   Sandbox s;
   const Var b = s.real("b", {1, 5});
   s.see(matmul(s.real("x", {7, 3}), s.real("w", {3, 5})) + matmul(s.real("y", {7, 4}), s.real("v", {4, 5})) + b, "y");
@@ -215,7 +214,7 @@ TEST(Accumulate, SumsOfProductsAndABiasAreOneProduct) {
   EXPECT_TRUE(m.addend);
 }
 
-TEST(Accumulate, AProductThatIsReadElsewhereStays) {
+TEST(Accumulate, KeepsProductsReadElsewhere) {
   Sandbox s;
   const Var p = matmul(s.real("x", {7, 3}), s.real("w", {3, 5}));
   s.see(p, "product");
@@ -225,7 +224,7 @@ TEST(Accumulate, AProductThatIsReadElsewhereStays) {
   EXPECT_EQ(count<Binary>(made), 1);
 }
 
-TEST(Accumulate, AWeightsGradientIsOnePass) {
+TEST(Accumulate, MergesTermsOfWeightGradients) {
   Sandbox s;
   const Var w = s.real("w", {5, 6}), b = s.real("b", {1, 6});
   Var loss;
@@ -244,7 +243,7 @@ TEST(Accumulate, AWeightsGradientIsOnePass) {
   EXPECT_EQ(transposed, 1);
 }
 
-TEST(NormRelu, BatchNormAppliesItsReluForwardAndBackward) {
+TEST(NormRelu, FusesReluForwardAndBackward) {
   Sandbox s;
   const Var x = s.real("x", {16, 5}), gamma = s.real("gamma", {1, 5}, 0.5, 1.5), beta = s.real("beta", {1, 5});
   const Var y = relu(batch_norm(x, gamma, beta, 1e-5).y);
@@ -259,7 +258,7 @@ TEST(NormRelu, BatchNormAppliesItsReluForwardAndBackward) {
   for (const auto& [u, node] : ops<Unary>(made)) EXPECT_EQ(u.fn, Unary::affine) << "no ReLU, no mask of its own";
 }
 
-TEST(NormRelu, ANormThatIsReadWithoutItsReluStays) {
+TEST(NormRelu, KeepsNormsReadWithoutRelu) {
   Sandbox s;
   const Var y = batch_norm(s.real("x", {16, 5}), s.real("gamma", {1, 5}), s.real("beta", {1, 5}), 1e-5).y;
   s.see(relu(y) + tanh(y), "y");
@@ -268,7 +267,7 @@ TEST(NormRelu, ANormThatIsReadWithoutItsReluStays) {
   EXPECT_FALSE(ops<BatchNorm>(made)[0].first.relu);
 }
 
-TEST(Stack, ThreeProductsOfFiftyRowsBecomeOneOfAHundredAndFifty) {
+TEST(Stack, MergesSmallProductsWithOneWeight) {
   Sandbox s;
   const Var w = s.real("w", {20, 30}), b = s.real("b", {1, 30}), v = s.real("v", {30, 1});
   for (const char* batch : {"real", "fake", "between"})
@@ -282,14 +281,14 @@ TEST(Stack, ThreeProductsOfFiftyRowsBecomeOneOfAHundredAndFifty) {
   EXPECT_EQ(flops(made), flops(s.plan)) << "the same work, in larger pieces";
 }
 
-TEST(Stack, ProductsThatNeedEachOtherStayApart) {
+TEST(Stack, KeepsDependentProductsSeparate) {
   Sandbox s;
   const Var w = s.real("w", {6, 6}), x = s.real("x", {50, 6});
   s.see(matmul(tanh(matmul(x, w)), w), "y");
   EXPECT_EQ(count<Matmul>(after(s, "stack")), 2);
 }
 
-TEST(Stack, ProductsOfManyRowsStayApart) {
+TEST(Stack, KeepsLargeProductsSeparate) {
   Sandbox s;
   const Var w = s.real("w", {6, 6});
   s.see(matmul(s.real("x", {500, 6}), w), "x·w");
@@ -297,7 +296,7 @@ TEST(Stack, ProductsOfManyRowsStayApart) {
   EXPECT_EQ(count<Matmul>(after(s, "stack")), 2);
 }
 
-TEST(Scale, AFactorOfRowsIsAppliedBehindTheProduct) {
+TEST(Scale, MovesRowFactorsAfterProducts) {
   Sandbox s;
   const Var x = s.real("x", {8, 40}), w = s.real("w", {40, 6}), factor = s.real("factor", {8, 1}),
             y = s.real("y", {8, 5});
@@ -310,7 +309,7 @@ TEST(Scale, AFactorOfRowsIsAppliedBehindTheProduct) {
   EXPECT_LT(flops(made), flops(s.plan));
 }
 
-TEST(Scale, StaysWhereTheRowsAreNarrower) {
+TEST(Scale, KeepsFactorsOnNarrowerRows) {
   Sandbox s;
   const Var scaled = s.real("x", {8, 4}) * s.real("factor", {8, 1});
   s.see(matmul(scaled, s.real("w", {4, 6})), "y");
@@ -318,7 +317,7 @@ TEST(Scale, StaysWhereTheRowsAreNarrower) {
   EXPECT_EQ(flops(after(s, "scale")), flops(s.plan));
 }
 
-TEST(Constants, AValueAddedToItselfIsScaled) {
+TEST(Constants, ReplacesDoublingByScale) {
   Sandbox s;
   const Var x = s.real("x", {4, 4});
   s.see(tanh(x) + tanh(x), "y");
@@ -327,7 +326,7 @@ TEST(Constants, AValueAddedToItselfIsScaled) {
   EXPECT_EQ(count<Unary>(made), 2);
 }
 
-TEST(Accumulate, SparseGradientsComeBeforeTheDenseOneWhateverTheirOrder) {
+TEST(Accumulate, OrdersSparseGradientsBeforeDense) {
   Sandbox s;
   const Var d = s.real("d", {10, 7}), x = s.real("x", {10, 12}), first = s.index("i", {10, 1}, -1, 11),
             second = s.index("j", {10, 1}, -1, 11);
@@ -340,7 +339,7 @@ TEST(Accumulate, SparseGradientsComeBeforeTheDenseOneWhateverTheirOrder) {
     EXPECT_TRUE(!m.addend || made.made_by<SparseWgrad>(node.in[3]) != nullptr);
 }
 
-TEST(Pack, PackedRowsAreAddedUpPlaceByPlace) {
+TEST(Pack, SumsPackedRowsByPosition) {
   Sandbox s;
   const Var packed = reshape(tanh(s.real("x", {40, 100})), {10, 400});
   s.see(matmul(packed, s.real("w", {400, 3})), "packed");

@@ -1,5 +1,5 @@
-// Order and memory: readers of old state come before its change, concatenations are made in place, memory is given
-// again only when free.
+// Order and memory: readers of an old state precede its update, concatenations are computed in place, and only free
+// memory is reused.
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -11,7 +11,7 @@ namespace {
 
 int position(const Plan& plan, Id value) { return plan[value].node; }
 
-TEST(Schedule, PutsReadersOfOldStateBeforeItsChange) {
+TEST(Schedule, PutsReadersOfOldStateBeforeItsUpdate) {
   Sandbox s;
   const Var w = s.state("w", {1, 6}), x = s.real("x", {1, 6});
   const Var next = s.r.emit1(Average{0.5}, {w, x});
@@ -42,8 +42,8 @@ TEST(Schedule, IsStableAndIdempotent) {
   for (size_t n = 0; n < plan.nodes.size(); ++n) EXPECT_EQ(plan.nodes[n].out, s.plan.nodes[n].out);
 }
 
-TEST(Schedule, ACircleIsAnError) {
-  // Something needs both the old state and what is made from the new one: no order has both.
+TEST(Schedule, RejectsCycles) {
+  // An op reads both the old state and a value computed from the new one: a cycle.
   Sandbox s;
   const Var w = s.state("w", {1, 4}), next = s.r.emit1(Average{0.5}, {w, s.real("x", {1, 4})});
   s.see(w + exp(next), "both");
@@ -54,7 +54,7 @@ TEST(Schedule, ACircleIsAnError) {
   } catch (const Error& e) { EXPECT_EQ(e.code(), ErrorCode::internal); }
 }
 
-TEST(Placement, ConcatenatedPartsAreMadeWhereTheyBelong) {
+TEST(Placement, ComputesConcatenatedPartsInPlace) {
   Sandbox s;
   const Var a = tanh(s.real("a", {6, 3})), b = exp(s.real("b", {6, 5})), c = sigmoid(s.real("c", {2, 8}));
   const Var wide = concat_cols({a, b}), tall = concat_rows({wide, c});
@@ -73,7 +73,7 @@ TEST(Placement, ConcatenatedPartsAreMadeWhereTheyBelong) {
   EXPECT_EQ(misplaced(s.plan), "");
 }
 
-TEST(Placement, APartWantedTwiceIsCopiedOnce) {
+TEST(Placement, CopiesPartsOfTwoConcatenationsOnce) {
   Sandbox s;
   const Var a = tanh(s.real("a", {6, 3})), b = exp(s.real("b", {6, 3})), one = concat_cols({a, b}),
             two = concat_cols({b, a});
@@ -88,7 +88,7 @@ TEST(Placement, APartWantedTwiceIsCopiedOnce) {
     }
 }
 
-TEST(Placement, AChainTakesTwoValuesAtATime) {
+TEST(Placement, KeepsTwoValuesOfAChainLive) {
   Sandbox s;
   Var x = s.real("x", {64, 64});
   for (int i = 0; i < 10; ++i) x = tanh(x);
@@ -99,7 +99,7 @@ TEST(Placement, AChainTakesTwoValuesAtATime) {
   EXPECT_EQ(p.unplaced_bytes, apart.activation_bytes);
 }
 
-TEST(Placement, OutputsAreStillThereAtTheEnd) {
+TEST(Placement, KeepsOutputsToTheEnd) {
   Sandbox s;
   Var x = s.real("x", {16, 16});
   for (int i = 0; i < 6; ++i) {
@@ -110,7 +110,7 @@ TEST(Placement, OutputsAreStillThereAtTheEnd) {
   EXPECT_EQ(place(s.plan, 8).activation_bytes, 6 * 16 * 16 * 8);
 }
 
-TEST(Placement, ASumIsWrittenOverAnAddendThatNobodyElseReads) {
+TEST(Placement, WritesSumsOverDeadAddends) {
   for (const bool read : {false, true}) {
     SCOPED_TRACE(read);
     Sandbox s;
@@ -127,7 +127,7 @@ TEST(Placement, ASumIsWrittenOverAnAddendThatNobodyElseReads) {
   }
 }
 
-TEST(Placement, StatesThatChangeStayWhereTheyAre) {
+TEST(Placement, UpdatesStatesInPlace) {
   Sandbox s;
   const Var w = s.state("w", {1, 40}), m = s.state("m", {1, 40}), v = s.state("v", {1, 40});
   const auto next = s.r.emit(Adam{Adam::torch, 0.1, 0.9, 0.99, 1e-8, 0, 1, 0, 0, 0}, {w, m, v, s.real("g", {1, 40})});
@@ -146,7 +146,7 @@ TEST(Placement, StatesThatChangeStayWhereTheyAre) {
   EXPECT_EQ(misplaced(s.plan), "");
 }
 
-TEST(Placement, TheCheckItselfSeesWhatIsWrong) {
+TEST(Placement, CheckDetectsPlantedErrors) {
   Sandbox s;
   const Var a = tanh(s.real("x", {8, 8})), b = exp(a), w = s.state("w", {1, 4});
   s.see(a + b, "y");

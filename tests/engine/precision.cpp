@@ -12,8 +12,9 @@ namespace {
 
 using sandbox::Sandbox;
 
-// AMX sums products of bf16 in an order of its own (amx.cpp). The functions of cells have other last digits with each
-// instruction set, and so has a sum over the lanes of a vector.
+// AMX sums products of bf16 in its own order (amx.cpp). Activations of cells, and sums over the lanes of a vector,
+// differ
+// in the last digits between instruction sets.
 bool sums_in_one_chain(const KernelTable* table, const Case& c) {
   if (std::holds_alternative<Recurrent>(c.op) || std::holds_alternative<RecurrentGrad>(c.op) ||
       std::holds_alternative<RecurrentWgrad>(c.op))
@@ -30,7 +31,7 @@ bool sums_in_one_chain(const KernelTable* table, const Case& c) {
 class RoundedProducts : public OfPrecision {};
 TESSERA_OF_EACH_PRECISION(RoundedProducts);
 
-TEST_P(RoundedProducts, AreThoseOfRoundedFactorsWithTheSameBitsOnEveryInstructionSet) {
+TEST_P(RoundedProducts, MatchRoundedFactorsOnEveryInstructionSet) {
   each_rounded_case(GetParam(), [](const Case& c, const Grids& in, const Grids& want) {
     for (const Layout& l : {Layout{}, Layout{3, 1, 1}, Layout{7, 5, 2}}) {
       const Ran first = run_kernel(*cpu_kernels("plain"), c, in, l);
@@ -45,7 +46,7 @@ TEST_P(RoundedProducts, AreThoseOfRoundedFactorsWithTheSameBitsOnEveryInstructio
   });
 }
 
-TEST_P(RoundedProducts, ARowHasItsBitsInAnyBatch) {
+TEST_P(RoundedProducts, KeepRowBitsInAnyBatch) {
   each_rounded_case(GetParam(), [](const Case& c, const Grids& in, const Grids&) {
     if (!c.by_rows || batch_rows(c) < 2) return;
     for (const KernelTable* table : float_tables())
@@ -56,8 +57,8 @@ TEST_P(RoundedProducts, ARowHasItsBitsInAnyBatch) {
   });
 }
 
-// Each op that reads 16 bits reads them as the numbers that they are, whichever of its inputs they are.
-TEST(NarrowValues, AreReadAsTheNumbersThatTheyHold) {
+// Each op that reads 16-bit inputs reads them exactly, at every input position.
+TEST(NarrowValues, AreReadExactly) {
   int count = 0;
   for (Case c : all_cases()) {
     const OperandSet can = traits(c.op, c.in.size()).narrow;
@@ -91,8 +92,8 @@ TEST(NarrowValues, AreReadAsTheNumbersThatTheyHold) {
   EXPECT_GT(count, 400);
 }
 
-// Outputs made in 16 bits are those in fp32, rounded once; the others do not change.
-TEST(NarrowValues, AreMadeAsTheNearestOfWhatWasComputed) {
+// 16-bit outputs are the fp32 ones, rounded once; the others do not change.
+TEST(NarrowValues, AreRoundedToNearest) {
   int count = 0;
   for (Case c : all_cases()) {
     const OperandSet can = traits(c.op, c.in.size()).narrow_out;
@@ -119,7 +120,7 @@ TEST(NarrowValues, AreMadeAsTheNearestOfWhatWasComputed) {
   EXPECT_GT(count, 100);
 }
 
-// A factor and what a product reads of it.
+// A factor and its rounded value.
 using Roundings = std::vector<std::pair<double, double>>;
 
 // Products of each factor with 1, on every instruction set.
@@ -152,7 +153,7 @@ void are_read_as(Precision precision, const Roundings& pairs) {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-TEST(RoundedProducts, FactorsOfBf16AreTheNearestOfTwoTheEvenOnes) {
+TEST(RoundedProducts, RoundBf16ToNearestEven) {
   const double unit = std::ldexp(1, -7);
   are_read_as(Precision::bf16, {{1, 1},
                                 {1 + unit / 2, 1},               // half way: down to even
@@ -167,7 +168,7 @@ TEST(RoundedProducts, FactorsOfBf16AreTheNearestOfTwoTheEvenOnes) {
                                 {0, 0}});
 }
 
-TEST(RoundedProducts, FactorsOfTf32AreTheNearestOfTwoTheOnesAwayFromZero) {
+TEST(RoundedProducts, RoundTf32ToNearestAwayFromZero) {
   const double unit = std::ldexp(1, -10);
   are_read_as(Precision::tf32, {{1, 1},
                                 {1 + unit / 2, 1 + unit},
@@ -182,7 +183,7 @@ TEST(RoundedProducts, FactorsOfTf32AreTheNearestOfTwoTheOnesAwayFromZero) {
                                 {0, 0}});
 }
 
-TEST(RoundedProducts, FactorsOfFp16AreTheNearestWithinItsRange) {
+TEST(RoundedProducts, RoundFp16ToNearestWithinRange) {
   const double unit = std::ldexp(1, -10), least = std::ldexp(1, -14);
   are_read_as(Precision::fp16, {{1, 1},
                                 {1 + unit / 2, 1},
@@ -214,11 +215,11 @@ int products(const Plan& plan, Precision factors) {
 Plan made(const Sandbox& s, Precision precision, const std::set<std::string>& off = {}) {
   Plan plan = s.plan;
   plan.precision = precision;
-  optimise(plan, off);
+  optimize(plan, off);
   return plan;
 }
 
-TEST(PrecisionPass, ProductsAreRoundedOnRequestOnly) {
+TEST(PrecisionPass, RoundsProductsOnRequestOnly) {
   Sandbox s;
   const Var x = s.real("x", {8, 5});
   s.see(matmul(tanh(matmul(x, s.real("w", {5, 6}))), s.real("v", {6, 3})), "y");
@@ -233,9 +234,9 @@ TEST(PrecisionPass, ProductsAreRoundedOnRequestOnly) {
   }
 }
 
-// y = relu(x·W)·v with the norm of its slope by x in the loss: the products that read the slope are exact, those that
-// make it or y are not.
-TEST(PrecisionPass, TheSecondOrderPathOfAPenaltyStaysExact) {
+// y = relu(x·W)·v, with the norm of ∂y/∂x in the loss: products that read ∂y/∂x are exact, products that compute it or
+// y are not.
+TEST(PrecisionPass, KeepsSecondOrderPathOfPenaltyExact) {
   Sandbox s;
   ParameterSet set;
   set.name = "critic";
@@ -244,7 +245,7 @@ TEST(PrecisionPass, TheSecondOrderPathOfAPenaltyStaysExact) {
   const Var x = s.real("x", {8, 5}), h = matmul(x, s.r(w)), y = matmul(relu(h), s.r(v));
   const Var slope = pullback(s.r, {y}, {fill(s.r, y.shape(), 1)}, {x})[0], norm = sqrt(row_dot(slope, slope));
   s.see(h, "hidden"), s.see(y, "y"), s.see(slope, "slope");
-  s.r.minimise(mean(y) + mean(square(norm + -1.0)), set, {});
+  s.r.minimize(mean(y) + mean(square(norm + -1.0)), set, {});
   const Plan plan = made(s, Precision::bf16);
   const auto factors = [&](const char* name) { return plan.made_by<Matmul>(plan.find(name))->factors; };
   for (const char* name : {"hidden", "y", "slope"}) EXPECT_EQ(factors(name), Precision::bf16) << name;

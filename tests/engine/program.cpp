@@ -1,4 +1,4 @@
-// A plan replayed: nothing allocated in a step, a run taken up again equals one never stopped, and errors of binding.
+// Replaying a plan: a step allocates nothing, a resumed run equals an uninterrupted one, and errors of binding.
 #include "engine/run/program.h"
 
 #include <gtest/gtest.h>
@@ -55,15 +55,15 @@ Plan closed(int64_t updates = 1) {
   for (int64_t k = 0; k < updates; ++k) {
     const Var x = r.normal("x" + std::to_string(k), {33, 12}), y = tanh(matmul(x, r(set, "w")) + r(set, "b")),
               loss = mean(square(y + -0.5));
-    r.minimise(loss, set, {Adam::torch, 0.01, 0.5, 0.9, 1e-8, 1e-6, updates, k, 3, 20});
+    r.minimize(loss, set, {Adam::torch, 0.01, 0.5, 0.9, 1e-8, 1e-6, updates, k, 3, 20});
     const Var ring = r.state("ring" + std::to_string(k), {8, 1});
     r.advance(ring, r.emit1(Report{8}, {ring, loss}));
   }
-  optimise(plan);
+  optimize(plan);
   return plan;
 }
 
-TEST(Program, AStepAllocatesNothing) {
+TEST(Program, AllocatesNothingInAStep) {
   Team team(3);
   Program p(closed(), cpu_kernels(), team, 1);
   p.run(2);
@@ -76,7 +76,7 @@ TEST(Program, AStepAllocatesNothing) {
   EXPECT_EQ(made(50), one) << "whatever a call of run() needs, its steps need nothing";
 }
 
-TEST(Program, ARunTakenUpAgainEqualsOneNeverStopped) {
+TEST(Program, ResumesToTheSameBits) {
   Team team(2);
   Program whole(closed(2), cpu_kernels(), team, 5), first(closed(2), cpu_kernels(), team, 5),
       second(closed(2), cpu_kernels(), team, 5);
@@ -96,7 +96,7 @@ TEST(Program, ARunTakenUpAgainEqualsOneNeverStopped) {
   EXPECT_EQ(second.step().step, 11);
 }
 
-TEST(Program, SeedsDiffer) {
+TEST(Program, DependsOnTheSeed) {
   Team team(1);
   Program a(closed(), cpu_kernels(), team, 5), b(closed(), cpu_kernels(), team, 6);
   a.run(2);
@@ -104,7 +104,7 @@ TEST(Program, SeedsDiffer) {
   EXPECT_NE(a.state<float>("net")[0], b.state<float>("net")[0]);
 }
 
-TEST(Program, FloatFollowsDouble) {
+TEST(Program, AgreesInFloatAndDouble) {
   Team team(1);
   Program a(closed(), cpu_kernels(), team, 5), b(closed(), *cpu_kernels("double"), team, 5);
   a.run(3);
@@ -112,7 +112,7 @@ TEST(Program, FloatFollowsDouble) {
   for (int i = 0; i < 12 * 9; ++i) EXPECT_NEAR(a.state<float>("net")[i], b.state<double>("net")[i], 2e-5);
 }
 
-TEST(Program, NothingRunsZeroSteps) {
+TEST(Program, RunsZeroStepsOfEmptyPlans) {
   Team team(1);
   Program p(closed(), cpu_kernels(), team, 5);
   EXPECT_EQ(p.run(0), 0);
@@ -149,7 +149,7 @@ TEST(Program, ErrorsNameTheLeaf) {
   EXPECT_EQ(p.find("nobody"), kNone);
 }
 
-TEST(Program, ALeafThatIsNotThereOrHasNoElementsNeedsNoMemory) {
+TEST(Program, NeedsNoMemoryForMissingOrEmptyLeaves) {
   Team team(1);
   const auto p = compile({team, 1}, Purpose::step, [](Recorder& r) {
     const Var none = r.input("none", {2, 0}), x = r.input("x", {2, 3});
@@ -163,7 +163,7 @@ TEST(Program, ALeafThatIsNotThereOrHasNoElementsNeedsNoMemory) {
   EXPECT_EQ(p->read<float>(p->find("y")), std::vector<float>(x, x + 6));
 }
 
-TEST(Program, MemoryThatCannotBeHadIsSaidInMegabytes) {
+TEST(Program, ReportsFailedAllocationsInMegabytes) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer ends the program at such a request";
 #endif
@@ -171,7 +171,7 @@ TEST(Program, MemoryThatCannotBeHadIsSaidInMegabytes) {
                [] { Arena(int64_t{1} << 60, "weights", Team(1)); });
 }
 
-TEST(Program, InstructionSetsAreKnownByName) {
+TEST(Program, NamesInstructionSets) {
   EXPECT_EQ(cpu_kernels("plain")->scalar_bytes, 4);
   EXPECT_EQ(cpu_kernels("double")->scalar_bytes, 8);
   EXPECT_EQ(cpu_kernels("sse9"), nullptr);
@@ -182,7 +182,7 @@ TEST(Program, InstructionSetsAreKnownByName) {
   ASSERT_EQ(unsetenv("TESSERA_CPU"), 0);
 }
 
-TEST(Recorder, ShapesThatDoNotFitAreAnError) {
+TEST(Recorder, RejectsMismatchedShapes) {
   Sandbox s;
   const Var x = s.real("x", {2, 3}), y = s.real("y", {4, 5});
   expect_error(ErrorCode::internal, "matmul", [&] { matmul(x, y); });
@@ -192,7 +192,7 @@ TEST(Recorder, ShapesThatDoNotFitAreAnError) {
   expect_error(ErrorCode::internal, "row_dot", [&] { row_dot(x, y); });
 }
 
-TEST(Recorder, NamedRandomTensorsCanBeBound) {
+TEST(Recorder, BindsNamedRandomTensors) {
   Plan plan;
   Recorder r(plan, {"z"});
   r.output(1.0 * r.normal("z", {2, 2}), "y");

@@ -1,6 +1,5 @@
-// Philox against its published answers and cuRAND, and what the random tensors promise: open intervals, moments, no
-// relation between rows, steps, purposes and seeds, and the same numbers for a row given by its identity wherever it
-// stands.
+// Philox against its published answers and cuRAND, and properties of random tensors: open intervals, moments,
+// independence between rows, steps, purposes and seeds, and numbers of a row that depend on its identity only.
 #include "kernels/math/philox.h"
 
 #include <dlfcn.h>
@@ -12,7 +11,7 @@
 namespace tessera::sandbox {
 namespace {
 
-TEST(Philox, PublishedAnswers) {
+TEST(Philox, MatchesPublishedAnswers) {
   struct {
     uint32_t counter[4], key[2], want[4];
   } known[] = {{{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
@@ -33,14 +32,14 @@ TEST(Philox, PublishedAnswers) {
   }
 }
 
-// What keeps two purposes from sharing a number, tried on lists that do.
+// disjoint() rejects lists in which two purposes share a number.
 constexpr PurposeBlock kTwice[] = {{0, 2}, {3, 1}, {3, 1}}, kInside[] = {{0, 0x1000}, {0x800, 1}},
                        kUnordered[] = {{5, 1}, {2, 1}}, kEmpty[] = {{0, 0}}, kTooFar[] = {{0xFFFF, 2}},
                        kFits[] = {{0, 2}, {2, 1}, {0xFFFF, 1}};
-static_assert(!apart(kTwice) && !apart(kInside) && !apart(kUnordered) && !apart(kEmpty) && !apart(kTooFar) &&
-              apart(kFits));
+static_assert(!disjoint(kTwice) && !disjoint(kInside) && !disjoint(kUnordered) && !disjoint(kEmpty) &&
+              !disjoint(kTooFar) && disjoint(kFits));
 
-TEST(Philox, APlanStaysInsideItsPurpose) {
+TEST(Philox, KeepsPlansWithinTheirPurpose) {
   Plan plan;
   Recorder r(plan);
   r.start_purposes(Purpose::fourth_plan);
@@ -49,14 +48,14 @@ TEST(Philox, APlanStaysInsideItsPurpose) {
   EXPECT_THROW(r.next_purpose(), Error);
 }
 
-TEST(Philox, ACounterHoldsAllOfWhatIsDrawnFor) {
+TEST(Philox, PacksAllArgumentsIntoTheCounter) {
   const uint64_t seed = 0x0123456789abcdef, index = 0xfedcba9876543210;
   const Philox w = random_words(seed, Purpose::accept, 7, index, 0x1fffe);
   const auto spec = oracle::philox_words({7, 0x76543210, 0xfedcba98, 0x7400fffe}, {0x89abcdef, 0x01234567});
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(w.word[i], spec[i]);
 }
 
-TEST(Philox, GoldenVectors) {
+TEST(Philox, MatchesGoldenVectors) {
   GOLDEN_CASES_OR_SKIP(cases, "philox");
   for (const auto& path : cases) {
     const golden::Case c = golden::read(path);
@@ -74,7 +73,7 @@ TEST(Philox, GoldenVectors) {
 
 // cuRAND's host generator needs no GPU. Its subsequences follow one another in the third word of the counter, four
 // numbers of each.
-TEST(Philox, IsCurands) {
+TEST(Philox, MatchesCurand) {
   void* library = dlopen("libcurand.so.10", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) library = dlopen("/usr/local/cuda/lib64/libcurand.so.10", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) GTEST_SKIP() << "no cuRAND on this machine";
@@ -127,7 +126,7 @@ double correlation(const std::vector<double>& x, const std::vector<double>& y) {
 // Five standard errors: one run in two million fails by chance, and the seeds are fixed.
 const double kFive = 5 / std::sqrt(static_cast<double>(kCount));
 
-TEST(RandomTensor, UniformsLieInsideTheOpenIntervalAndAreEven) {
+TEST(RandomTensor, DrawsUniformsInOpenInterval) {
   const auto u = draws(Random::uniform, 7);
   EXPECT_GT(*std::min_element(u.begin(), u.end()), 0);
   EXPECT_LT(*std::max_element(u.begin(), u.end()), 1);
@@ -140,7 +139,7 @@ TEST(RandomTensor, UniformsLieInsideTheOpenIntervalAndAreEven) {
   EXPECT_LT(chi, 63 + 5 * std::sqrt(2 * 63.0));
 }
 
-TEST(RandomTensor, TheEndsOfTheWordsStayInside) {
+TEST(RandomTensor, MapsExtremeWordsIntoOpenInterval) {
   for (const uint32_t word : {0u, 0xFFFFFFFFu}) {
     EXPECT_GT(open_uniform(word), 0.0f);
     EXPECT_LT(open_uniform(word), 1.0f);
@@ -149,7 +148,7 @@ TEST(RandomTensor, TheEndsOfTheWordsStayInside) {
   }
 }
 
-TEST(RandomTensor, NormalsHaveTheirMoments) {
+TEST(RandomTensor, DrawsNormalsWithStandardMoments) {
   const auto z = draws(Random::normal, 8);
   const double odd[] = {0, 0}, even[] = {1, 3}, spread_odd[] = {1, std::sqrt(15.0)},
                spread_even[] = {std::sqrt(2.0), std::sqrt(96.0)};
@@ -163,7 +162,7 @@ TEST(RandomTensor, NormalsHaveTheirMoments) {
   EXPECT_NEAR(tail, 0.0026998, kFive * std::sqrt(0.0027));
 }
 
-TEST(RandomTensor, BernoulliKeepsItsShare) {
+TEST(RandomTensor, DrawsBernoulliWithItsProbability) {
   for (const double keep : {0.5, 0.9, 0.03, 0.0, 1.0}) {
     const auto b = draws(Random::bernoulli, 9, 0, 1, keep);
     for (const double x : b) ASSERT_TRUE(x == 0 || x == 1);
@@ -171,7 +170,7 @@ TEST(RandomTensor, BernoulliKeepsItsShare) {
   }
 }
 
-TEST(RandomTensor, StepsPurposesSeedsRowsAndColumnsAreUnrelated) {
+TEST(RandomTensor, DrawsIndependentStreams) {
   const auto one = draws(Random::normal, 7);
   for (const auto& [what, other] :
        {std::pair{"next step", draws(Random::normal, 7, 0, 2)},
@@ -189,7 +188,7 @@ TEST(RandomTensor, StepsPurposesSeedsRowsAndColumnsAreUnrelated) {
   EXPECT_EQ(one, draws(Random::normal, 7));
 }
 
-TEST(RandomTensor, ARowGivenByIdentityHasItsNumbersInAnyPlaceBatchAndStep) {
+TEST(RandomTensor, DrawsByRowIdentityAlone) {
   auto with = [](const std::vector<int>& ids, int64_t steps) {
     Sandbox s;
     std::vector<int> rows;

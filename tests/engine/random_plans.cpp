@@ -1,5 +1,5 @@
-// What holds for any plan: the passes, together, alone and each left out, change nothing but the work; placement keeps
-// what is still to be read; bits do not depend on threads, memory or runs.
+// Properties of any plan: passes (all, one, all but one) change nothing but the work; placement keeps live values; bits
+// do not depend on threads, memory or runs.
 #include "support/random_plan.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ constexpr uint64_t kPlans = 8;  // they race no more for being many, and each ta
 constexpr uint64_t kPlans = 40;
 #endif
 
-TEST(RandomPlans, PassesChangeNothing) {
+TEST(RandomPlans, KeepResultsUnderPasses) {
   for (uint64_t seed = 0; seed < kPlans / 3; ++seed) {
     const RandomPlan plan(seed);
     const Values want = plan.run({cpu_kernels("double"), {"as recorded"}, 1, 3});
@@ -38,10 +38,10 @@ TEST(RandomPlans, PassesChangeNothing) {
   }
 }
 
-TEST(RandomPlans, PassesNeverAddWork) {
+TEST(RandomPlans, NeverGainWorkFromPasses) {
   for (uint64_t seed = 0; seed < kPlans; ++seed) {
     Plan plan = RandomPlan(seed).plan;
-    for (const PassReport& p : optimise(plan)) {
+    for (const PassReport& p : optimize(plan)) {
       const bool only_removes = p.pass == "dead" || p.pass == "constants";
       EXPECT_TRUE(!only_removes || p.nodes_after <= p.nodes_before) << "plan " << seed << ", " << p.pass;
       EXPECT_LE(p.flops_after, p.flops_before * (1 + 1e-9)) << "plan " << seed << ", " << p.pass;
@@ -49,16 +49,16 @@ TEST(RandomPlans, PassesNeverAddWork) {
   }
 }
 
-TEST(RandomPlans, PlacementKeepsWhatIsStillToBeRead) {
+TEST(RandomPlans, KeepLiveValuesInPlacement) {
   for (uint64_t seed = 0; seed < kPlans; ++seed) {
     Plan plan = RandomPlan(seed).plan;
     EXPECT_EQ(misplaced(plan), "") << "plan " << seed << " as recorded";
-    optimise(plan);
+    optimize(plan);
     EXPECT_EQ(misplaced(plan), "") << "plan " << seed << " with all passes";
   }
 }
 
-TEST(RandomPlans, BitsDoNotDependOnThreadsMemoryOrRuns) {
+TEST(RandomPlans, KeepBitsForAnyThreadsMemoryAndRuns) {
   for (uint64_t seed = 0; seed < kPlans / 4; ++seed) {
     const RandomPlan plan(seed);
     const Values one = plan.run({&cpu_kernels(), {}, 1, 4});
@@ -68,7 +68,7 @@ TEST(RandomPlans, BitsDoNotDependOnThreadsMemoryOrRuns) {
   }
 }
 
-TEST(RandomPlans, BlocksOfRowsChangeNothing) {
+TEST(RandomPlans, KeepBitsInBlocksOfRows) {
   for (uint64_t seed = 0; seed < kPlans; ++seed) {
     const RandomPlan plan(seed);
     for (const std::set<std::string>& off : {std::set<std::string>{"fuse"}, {"all"}}) {

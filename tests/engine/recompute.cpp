@@ -1,4 +1,4 @@
-// Recomputation: no bit changes, memory falls, nothing that changes state is repeated.
+// Recomputation: bits stay the same, memory falls, and state updates are never repeated.
 #include "engine/passes/recompute.h"
 
 #include <gtest/gtest.h>
@@ -13,16 +13,16 @@ namespace {
 
 int64_t bytes_of(const Plan& plan) { return footprint(plan, Device::processor(), 2).total(); }
 
-Plan optimised(const Sandbox& s) {
+Plan optimized(const Sandbox& s) {
   Plan plan = s.plan;
-  optimise(plan);
+  optimize(plan);
   return plan;
 }
 RecomputeReport repeat(Plan& plan, Recompute mode = Recompute::all, int64_t most = 0) {
   return recompute(plan, mode, most, bytes_of);
 }
 
-// The same bits with the plan as it is and with values made again.
+// The plan gives the same bits with and without recomputed values.
 void expect_same(const Sandbox& s, const Plan& kept, const Plan& repeated, const std::string& what) {
   EXPECT_EQ(misplaced(repeated), "") << what;
   for (const int threads : {1, 3}) {
@@ -43,7 +43,7 @@ struct Deep : Sandbox {
     const Var x = real("x", {kRows, kWidth});
     Var y = x;
     for (int l = 0; l < layers; ++l) {
-      const Normalised n =
+      const Normalized n =
           batch_norm(matmul(y, r(net, "w" + std::to_string(l))), r(net, "gamma"), r(net, "beta"), 1e-5);
       const std::string layer = std::to_string(l);
       const Var mean = state("mean" + layer, {1, kWidth}), var = state("var" + layer, {1, kWidth}, 0.5, 1);
@@ -59,14 +59,14 @@ struct Deep : Sandbox {
       loss = loss + tessera::mean(square(sqrt(row_dot(slope, slope)) + -1.0));
     }
     see(1.0 * loss, "loss");
-    r.minimise(loss, net, {Adam::torch, 0.01, 0.5, 0.9, 1.0, 0, 1, 0, 0, 0});
+    r.minimize(loss, net, {Adam::torch, 0.01, 0.5, 0.9, 1.0, 0, 1, 0, 0, 0});
   }
 };
 
-TEST(Recompute, ADeepNetworkTakesLessAndComputesTheSameBits) {
+TEST(Recompute, LowersMemoryAndKeepsBits) {
   for (const bool penalty : {false, true}) {
     const Deep s(6, penalty);
-    const Plan kept = optimised(s);
+    const Plan kept = optimized(s);
     Plan repeated = kept;
     const RecomputeReport r = repeat(repeated);
     ASSERT_FALSE(r.values.empty());
@@ -81,18 +81,18 @@ TEST(Recompute, ADeepNetworkTakesLessAndComputesTheSameBits) {
   }
 }
 
-TEST(Recompute, WhatChangesStateIsNotRepeated) {
+TEST(Recompute, NeverRepeatsStateUpdates) {
   const Deep s(6);
-  const Plan kept = optimised(s);
+  const Plan kept = optimized(s);
   Plan repeated = kept;
   repeat(repeated);
   EXPECT_EQ(count<RunningStats>(kept), count<RunningStats>(repeated));
   EXPECT_EQ(count<Adam>(kept), count<Adam>(repeated));
 }
 
-TEST(Recompute, OffChangesNothingAndALimitThatIsMetNeither) {
+TEST(Recompute, KeepsPlanWhenOffOrWithinLimit) {
   const Deep s(4);
-  const Plan kept = optimised(s);
+  const Plan kept = optimized(s);
   for (const auto& [mode, most] :
        {std::pair{Recompute::off, int64_t{0}}, std::pair{Recompute::automatic, bytes_of(kept)}}) {
     Plan plan = kept;
@@ -101,9 +101,9 @@ TEST(Recompute, OffChangesNothingAndALimitThatIsMetNeither) {
   }
 }
 
-TEST(Recompute, AutomaticStopsAtTheLimit) {
+TEST(Recompute, AutomaticStopsAtLimit) {
   const Deep s(6);
-  const Plan kept = optimised(s);
+  const Plan kept = optimized(s);
   Plan all = kept, some = kept;
   const RecomputeReport most = repeat(all);
   const int64_t limit = (most.bytes_before + most.bytes_after) / 2;
@@ -114,10 +114,10 @@ TEST(Recompute, AutomaticStopsAtTheLimit) {
   expect_same(s, kept, some, "under a limit");
 }
 
-TEST(Recompute, RandomPlansKeepTheirBits) {
+TEST(Recompute, KeepsBitsOfRandomPlans) {
   for (uint64_t seed = 0; seed < 6; ++seed) {
     const RandomPlan s(seed);
-    const Plan kept = optimised(s);
+    const Plan kept = optimized(s);
     Plan repeated = kept;
     const RecomputeReport r = repeat(repeated);
     EXPECT_LE(r.bytes_after, r.bytes_before);
@@ -153,11 +153,11 @@ struct Layers : Sandbox {
   }
 };
 
-TEST(Recompute, LayersInBlocksOfStepsKeepTheirBits) {
+TEST(Recompute, KeepsBitsOfSegmentedRecurrentLayers) {
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm})
     for (const bool ragged : {false, true}) {
       const Layers s(cell, 19, 70, 2, ragged);
-      const Plan kept = optimised(s);
+      const Plan kept = optimized(s);
       Plan repeated = kept;
       const RecomputeReport r = repeat(repeated);
       EXPECT_GE(r.values.size(), 2u) << "both layers";
@@ -167,18 +167,18 @@ TEST(Recompute, LayersInBlocksOfStepsKeepTheirBits) {
     }
 }
 
-TEST(Recompute, AShortLayerStaysWhole) {
+TEST(Recompute, KeepsShortLayersWhole) {
   const Layers s(Cell::gru, 16, 32, 1, false);
-  Plan plan = optimised(s);
+  Plan plan = optimized(s);
   const int before = count<Recurrent>(plan);
   repeat(plan);
   EXPECT_LE(count<Recurrent>(plan), before + 1);
 }
 
-// What is alive of a layer in blocks grows with its output alone.
-TEST(Recompute, LongSequencesTakeAQuarter) {
+// The live memory of a segmented layer grows with its output only.
+TEST(Recompute, QuartersMemoryOfLongSequences) {
   const Layers s(Cell::gru, 32, 640, 3, false);
-  Plan plan = optimised(s);
+  Plan plan = optimized(s);
   const int64_t before = place(plan, 4).activation_bytes;
   repeat(plan);
   EXPECT_LE(4 * lay_out(plan, 4).placement.activation_bytes, before);

@@ -1,5 +1,5 @@
-// Long arrays: the same values in memory and in scratch, whatever is done to them; nothing is left in the folder;
-// errors name what cannot be done.
+// Long arrays: the same values in memory and in scratch after any operation; nothing is left in the folder; errors name
+// the failed operation.
 #include "base/storage/spill_vector.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class Scratch : public testing::Test {
     folder_ = ::mkdtemp(name.data());
   }
   void TearDown() override { fs::remove_all(folder_); }
-  // Room for `bytes` of arrays in memory.
+  // A limit that holds `bytes` of arrays in memory.
   std::shared_ptr<MemoryLimit> limit(int64_t bytes) const {
     return std::make_shared<MemoryLimit>(2 * bytes, folder_.string());
   }
@@ -35,7 +35,7 @@ class Scratch : public testing::Test {
 
 constexpr size_t kMany = 300000;
 
-TEST_F(Scratch, ValuesAreThoseOfAVector) {
+TEST_F(Scratch, HoldsTheValuesOfAVector) {
   std::vector<int32_t> list;
   Bulk<int32_t> memory, scratch(limit(1 << 17), "numbers");
   const auto same = [&] {
@@ -66,7 +66,7 @@ TEST_F(Scratch, ValuesAreThoseOfAVector) {
   EXPECT_TRUE(fs::is_empty(folder_)) << "a scratch file has no name";
 }
 
-TEST_F(Scratch, MemoryIsUsedWhileThereIsRoomAndGivenBack) {
+TEST_F(Scratch, UsesMemoryWithinLimitAndReleasesIt) {
   const auto room = limit(1 << 20);
   {
     Bulk<double> first(room, "first"), second(room, "second");
@@ -84,7 +84,7 @@ TEST_F(Scratch, MemoryIsUsedWhileThereIsRoomAndGivenBack) {
   EXPECT_EQ(room->held(), 0);
 }
 
-TEST_F(Scratch, WithoutAFolderTheLimitIsAnError) {
+TEST_F(Scratch, ThrowsAtLimitWithoutFolder) {
   Bulk<double> numbers(std::make_shared<MemoryLimit>(1 << 20), "numbers");
   try {
     numbers.resize(1 << 20);
@@ -96,7 +96,7 @@ TEST_F(Scratch, WithoutAFolderTheLimitIsAnError) {
   EXPECT_TRUE(numbers.empty());
 }
 
-TEST_F(Scratch, PartsAreTheWholeInOrder) {
+TEST_F(Scratch, PiecesCoverTheArrayInOrder) {
   Bulk<int32_t> numbers(limit(0), "numbers");
   numbers.resize(3 * (size_t{1} << 18) + 5);
   std::iota(numbers.begin(), numbers.end(), 0);
@@ -126,7 +126,7 @@ int64_t resident(const void* data) {
   return kilobytes * 1024;
 }
 
-TEST_F(Scratch, RandomReadsLeaveLittleResident) {
+TEST_F(Scratch, RandomReadsStayWithinResidentShare) {
   constexpr size_t kCount = size_t{1} << 24, kRow = 50;
   const auto room = limit(1 << 20);
   Bulk<int32_t> numbers(room, "numbers");
@@ -145,7 +145,7 @@ TEST_F(Scratch, RandomReadsLeaveLittleResident) {
   EXPECT_LE(resident(numbers.data()), kReads * (1 << 16)) << "large pages were mapped whole";
 }
 
-TEST_F(Scratch, AFullDiskAndAMissingFolderAreErrors) {
+TEST_F(Scratch, ReportsFullDiskAndMissingFolder) {
   const auto refused = [&](const std::shared_ptr<MemoryLimit>& room, size_t count, const char* part) {
     Bulk<double> numbers(room, "numbers");
     try {

@@ -1,4 +1,4 @@
-// A set's update as the updates of its parameters: the same numbers, and each parameter's at the place where it lay.
+// A set's update split into the updates of its parameters: the same numbers, at the same places.
 #include <gtest/gtest.h>
 
 #include "engine/schedule/placement.h"
@@ -8,7 +8,7 @@
 namespace tessera::sandbox {
 namespace {
 
-// Two updates of three parameters, the second with what the first has left; an average and a clamp.
+// Two updates of three parameters, the second starting from the result of the first; an average and a clamp.
 struct Updates : Sandbox {
   Updates() {
     set.name = "net";
@@ -19,7 +19,7 @@ struct Updates : Sandbox {
     for (int64_t update = 0; update < 2; ++update) {
       const Var y =
           matmul(tanh(matmul(real("x" + std::to_string(update), {6, 3}), r(set, "w")) + r(set, "b")), r(set, "v"));
-      r.minimise(sum(square(y)), set, {Adam::torch, 0.1, 0.5, 0.9, 1.0, 1e-3, 2, update, 0, 0});
+      r.minimize(sum(square(y)), set, {Adam::torch, 0.1, 0.5, 0.9, 1.0, 1e-3, 2, update, 0, 0});
     }
     // the end of b and the beginning of v
     r.advance(r.flat(set), r.emit1(ClampRange{14, 4, -0.1, 0.1}, {r.flat(set)}));
@@ -31,10 +31,10 @@ struct Updates : Sandbox {
   ParameterSet set;
 };
 
-TEST(SplitUpdates, AreTheUpdatesOfEachParameter) {
+TEST(SplitUpdates, MatchTheUpdateOfTheWholeSet) {
   const Updates s;
   Plan whole = s.plan;
-  optimise(whole, {"all"});
+  optimize(whole, {"all"});
   Plan split = whole;
   split_updates(split);
   EXPECT_EQ(count<Adam>(whole), 2);
@@ -46,10 +46,10 @@ TEST(SplitUpdates, AreTheUpdatesOfEachParameter) {
     EXPECT_EQ(difference(s.run(whole, where), s.run(split, where)), 0) << "element by element the same numbers";
 }
 
-TEST(SplitUpdates, PiecesStayWhereTheyLay) {
+TEST(SplitUpdates, KeepPlacesOfParameters) {
   const Updates s;
   Plan plan = s.plan;
-  optimise(plan, {"all"});
+  optimize(plan, {"all"});
   split_updates(plan);
   const Placement placed = place(plan, 4);
   for (size_t n = 0; n < plan.nodes.size(); ++n)
@@ -57,19 +57,19 @@ TEST(SplitUpdates, PiecesStayWhereTheyLay) {
         << "a state is not copied to be put together again";
 }
 
-TEST(SplitUpdates, OneParameterNeedsNoSplitting) {
+TEST(SplitUpdates, SkipSetsOfOneParameter) {
   Sandbox s;
   ParameterSet set;
   set.name = "net";
   set.add("w", {3, 4});
   s.own(set);
-  s.r.minimise(sum(square(matmul(s.real("x", {6, 3}), s.r(set, "w")))), set,
+  s.r.minimize(sum(square(matmul(s.real("x", {6, 3}), s.r(set, "w")))), set,
                {Adam::torch, 0.1, 0.5, 0.9, 1.0, 1e-3, 1, 0, 0, 0});
   Plan plan = s.plan;
   std::set<std::string> off;
   for (const PassInfo& pass : passes())
     if (std::string("dead") != pass.name) off.insert(pass.name);
-  optimise(plan, off);
+  optimize(plan, off);
   const size_t nodes = plan.nodes.size();
   split_updates(plan);
   EXPECT_EQ(plan.nodes.size(), nodes);

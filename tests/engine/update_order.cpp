@@ -1,4 +1,4 @@
-// The gradients of parameter sets one after another: where it is done, and that no bit depends on it.
+// The gradients of parameter sets in turn: where this is done, and that no bit depends on it.
 #include "engine/schedule/update_order.h"
 
 #include <gtest/gtest.h>
@@ -15,23 +15,23 @@ constexpr int64_t kRows = 128, kWidth = 128;
 // An encoder and a decoder of two layers each.
 class Autoencoder : public Sandbox {
  public:
-  // `apart`: what the decoder's gradients read begins with the encoder's updated weights.
-  explicit Autoencoder(bool apart = false) {
+  // `dependent`: the decoder's gradients read the encoder's updated weights.
+  explicit Autoencoder(bool dependent = false) {
     plan.precision = Precision::bf16;
     plan.row_cut = {2, 0, 0};
     for (ParameterSet* set : {&encoder_, &decoder_}) own(*set);
     const Var x = real("x", {kRows, 8}), z = matmul(relu(matmul(x, r(encoder_, "a"))), r(encoder_, "b"));
     const AdamOptions adam{Adam::torch, 0.01, 0.9, 0.99, 1e-8, 0, 1, 0, 0, 0};
-    if (apart) r.minimise(mean(square(z)), encoder_, adam);
-    const Var code = apart ? matmul(relu(matmul(x, r(encoder_, "a"))), r(encoder_, "b")) : z;
+    if (dependent) r.minimize(mean(square(z)), encoder_, adam);
+    const Var code = dependent ? matmul(relu(matmul(x, r(encoder_, "a"))), r(encoder_, "b")) : z;
     const Var loss = mean(square(matmul(relu(matmul(code, r(decoder_, "a"))), r(decoder_, "b")) - x));
-    if (apart) r.minimise(loss, decoder_, adam);
-    else r.minimise(loss, std::vector<const ParameterSet*>{&encoder_, &decoder_}, adam);
+    if (dependent) r.minimize(loss, decoder_, adam);
+    else r.minimize(loss, std::vector<const ParameterSet*>{&encoder_, &decoder_}, adam);
     see(loss, "loss");
   }
   Plan made() const {
     Plan p = plan;
-    optimise(p);
+    optimize(p);
     narrow_values(p);
     return p;
   }
@@ -52,7 +52,7 @@ int phase_of(const std::vector<std::vector<int>>& phases, int node) {
   return -1;
 }
 
-TEST(UpdateOrder, OneSetIsUpdatedBeforeTheGradientsOfTheNext) {
+TEST(UpdateOrder, UpdatesOneSetBeforeGradientsOfTheNext) {
   const Plan plan = Autoencoder().made();
   const RowChains chains = row_chains(plan, 4);
   const std::vector<std::vector<int>> phases = updates_in_turn(plan, chains);
@@ -65,7 +65,7 @@ TEST(UpdateOrder, OneSetIsUpdatedBeforeTheGradientsOfTheNext) {
     const auto* product = std::get_if<Matmul>(&plan.nodes[n].op);
     if (product != nullptr && product->trans_a) gradients.push_back(phase_of(phases, static_cast<int>(n)));
     if (std::holds_alternative<Adam>(plan.nodes[n].op)) updates.push_back(phase_of(phases, static_cast<int>(n)));
-    // what a node reads is computed before it, or in its phase if it goes on from there
+    // the inputs of a node are computed before it, or in its phase if it continues them
     for (const Id v : plan.nodes[n].in) {
       if (v == kNone || plan.maker(v) == nullptr) continue;
       EXPECT_LE(phase_of(phases, plan[v].node), phase_of(phases, static_cast<int>(n)));
@@ -80,7 +80,7 @@ TEST(UpdateOrder, OneSetIsUpdatedBeforeTheGradientsOfTheNext) {
 }
 
 // Here the gradients are a third of the memory.
-TEST(UpdateOrder, IsTakenWhereItSavesMemoryAndChangesNoBit) {
+TEST(UpdateOrder, SavesMemoryAndKeepsBits) {
   const Autoencoder net;
   const Plan plan = net.made();
   const Layout layout = lay_out(plan, 4);
@@ -89,8 +89,8 @@ TEST(UpdateOrder, IsTakenWhereItSavesMemoryAndChangesNoBit) {
   for (const int threads : {1, 2, 3}) EXPECT_EQ(want, net.run({cpu_kernels("plain"), {}, threads, 3}));
 }
 
-// A set whose update others wait for is not put off.
-TEST(UpdateOrder, StaysWhereAnUpdateIsReadInTheStep) {
+// A set whose update other ops read is not delayed.
+TEST(UpdateOrder, StaysIfTheStepReadsAnUpdate) {
   const Plan plan = Autoencoder(true).made();
   EXPECT_TRUE(updates_in_turn(plan, row_chains(plan, 4)).empty());
 }

@@ -33,11 +33,11 @@ Plan closed() {
   r.own(set);
   const Var x = r.normal("x", {7, 5}) + r.input("shift", {1, 5});
   const Var y = tanh(matmul(x, r(set, "w")) + r(set, "b")), loss = mean(square(y + -0.5));
-  r.minimise(loss, set, {Adam::torch, 0.01, 0.5, 0.9, 1.0, 1e-6, 1, 0, 3, 20});
+  r.minimize(loss, set, {Adam::torch, 0.01, 0.5, 0.9, 1.0, 1e-6, 1, 0, 3, 20});
   const Var ring = r.state("losses", {kRing, 1});
   r.advance(ring, r.emit1(Report{kRing}, {ring, loss}));
   r.output(y, "y");
-  optimise(plan);
+  optimize(plan);
   return plan;
 }
 
@@ -134,7 +134,7 @@ TEST_F(Backend, OnlyWhatIsNamedIsCopiedAnew) {
     Plan plan;
     Recorder r(plan);
     r.output(r.input("rows", {1, 4}) + 10.0 * r.input("table", {1, 4}), "y");
-    optimise(plan);
+    optimize(plan);
     Team team(1);
     Program p(std::move(plan), *device, team, 1);
     std::vector<float> rows(4, 1.0f), table(4, 1.0f);

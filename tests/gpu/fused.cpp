@@ -94,7 +94,7 @@ Plan adult_step() { return Training(1, 0.9, Size::adult, 32561).plan; }
 // Fewer are possible, and take longer: products in chains of few blocks (engine/schedule/gpu_fusion.cpp).
 TEST(Fused, AStepOfCtganTakesFewLaunches) {
   Plan plan = adult_step();
-  optimise(plan);
+  optimize(plan);
   const nlohmann::json fused = describe_launches(plan);
   EXPECT_LE(fused["launches"].get<int>(), 29) << fused.dump(2);
   size_t ops = 0;
@@ -103,7 +103,7 @@ TEST(Fused, AStepOfCtganTakesFewLaunches) {
       EXPECT_NE(chain["cut"], "whole") << "every op has found a chain: " << chain;
       ops += chain["ops"].size();
     }
-  optimise(plan, {"all"});
+  optimize(plan, {"all"});
   const nlohmann::json composed = describe_launches(plan);
   EXPECT_EQ(composed["groups"].size() + 1, composed["launches"].get<size_t>());
   EXPECT_GT(composed["launches"].get<int>(), 150);
@@ -140,7 +140,7 @@ void rounded_steps(const T& t, int64_t steps) {
   Device device(*tessera_device_backend(), 0);
   Plan exact = t.plan, rounded = t.plan;
   exact.precision = Precision::fp32;
-  optimise(exact), optimise(rounded);
+  optimize(exact), optimize(rounded);
   EXPECT_EQ(fuse(rounded).size(), fuse(exact).size()) << "launches";
   const Values composed = t.run(on_device(device, {"fuse"}, steps));
   EXPECT_NE(difference(composed, t.run(on_device(device, {"fuse", "precision"}, steps))), 0) << "in fp32";
@@ -171,20 +171,20 @@ TEST_P(FusedRounded, AnIterationOfTimeganHasTheBitsOfItsComposition) {
 TEST(Fused, AStepOfTvaeTakesFewLaunches) {
   for (const bool adult : {false, true}) {
     Plan plan = TvaeTraining(adult, adult ? 32561 : 40).plan;
-    optimise(plan);
+    optimize(plan);
     const nlohmann::json fused = describe_launches(plan);
     EXPECT_LE(fused["launches"].get<int>(), 4) << fused.dump(2);
     for (const auto& group : fused["groups"])
       for (const auto& chain : group["chains"])
         EXPECT_NE(chain["cut"], "whole") << "every op has found a chain: " << chain;
-    optimise(plan, {"all"});
+    optimize(plan, {"all"});
     EXPECT_GT(describe_launches(plan)["launches"].get<int>(), 40);
   }
 }
 
 TEST(Fused, AStepOfMadeTakesFewLaunches) {
   Plan plan = MadeTraining().plan;
-  optimise(plan);
+  optimize(plan);
   const nlohmann::json fused = describe_launches(plan);
   EXPECT_LE(fused["launches"].get<int>(), 18) << fused.dump(2);
   for (const auto& group : fused["groups"])
@@ -201,7 +201,7 @@ TEST(Fused, AGradientThatOverflowsLeavesTheUpdateOut) {
   set.name = "net";
   const Weight w = set.add("w", {8, 8});
   s.own(set);
-  s.r.minimise(mean(square(matmul(s.real("x", {16, 8}), s.r(w)) - s.real("y", {16, 8}, 500, 1000))), set,
+  s.r.minimize(mean(square(matmul(s.real("x", {16, 8}), s.r(w)) - s.real("y", {16, 8}, 500, 1000))), set,
                AdamOptions{Adam::torch, 1, 0.9, 0.99, 1e-8, 0, 1, 0, 0, 0});
   const Values first = s.run(on_device(device, {}, 1)), later = s.run(on_device(device, {}, 12));
   EXPECT_EQ(first.at("state net"), s.values.at("net"));
@@ -221,7 +221,7 @@ TEST(Fused, AStepWithScaledLossesTakesFewMore) {
   const int most[] = {36, 8};
   for (size_t i = 0; i < 2; ++i) {
     Plan plan = of[i];
-    optimise(plan);
+    optimize(plan);
     const nlohmann::json fused = describe_launches(plan);
     EXPECT_LE(fused["launches"].get<int>(), most[i]) << fused.dump(2);
     for (const auto& group : fused["groups"])
@@ -243,7 +243,7 @@ TEST(Fused, ChainsOfALaunchKnowNothingOfEachOther) {
     plans.push_back(SequenceTraining({cell}).plan);
   for (size_t i = 0; i < plans.size(); ++i) {
     Plan& plan = plans[i];
-    optimise(plan);
+    optimize(plan);
     const Fusion fusion = fuse(plan);
     std::vector<std::pair<size_t, int>> made(plan.nodes.size(), {0, -1});  // launch and chain
     for (size_t l = 0; l < fusion.size(); ++l)
@@ -272,7 +272,7 @@ TEST(Fused, ChainsOfALaunchKnowNothingOfEachOther) {
 // columns, whose few blocks would make one batch after the other.
 TEST(Fused, BatchesThatShareStatisticsAreMadeSideBySide) {
   Plan plan = adult_step();
-  optimise(plan);
+  optimize(plan);
   int chains = 0;
   for (const FusedLaunch& l : fuse(plan))
     for (const FusedGroup& g : l.chains) {
@@ -310,7 +310,7 @@ TEST(Fused, ChainsOfALaunchShareNoMemoryThatIsWritten) {
     plans.push_back(SequenceTraining({cell}).plan);
   for (size_t i = 0; i < plans.size(); ++i) {
     Plan& plan = plans[i];
-    optimise(plan);
+    optimize(plan);
     const Fusion fusion = fuse(plan);
     const auto phases = phases_of(fusion);
     const Placement placed = place(plan, 4, true, &phases);

@@ -49,7 +49,7 @@ TEST(FusedSequences, OfDeepNetworks) {
 TEST(FusedSequences, DeepGradientsAreCut) {
   const SequenceSizes sizes{Cell::gru, 64, 16, 1, 0, 3, 1};
   Plan plan = SequenceTraining(sizes).plan;
-  optimise(plan);
+  optimize(plan);
   int cut = 0;
   for (const FusedLaunch& l : fuse(plan))
     for (const FusedGroup& g : l.chains)
@@ -74,7 +74,7 @@ int64_t launches_of(const SequenceSizes& sizes) {
 
 TEST(FusedSequences, AnIterationTakesFewLaunches) {
   Plan plan = SequenceTraining({Cell::gru, 128, 24, 6, 0, 24, 3}).plan;
-  optimise(plan);
+  optimize(plan);
   const nlohmann::json fused = describe_launches(plan);
   EXPECT_LE(fused["launches"].get<int>(), 24);
   // A small one has the same ops, and shows what launches there really are.

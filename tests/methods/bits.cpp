@@ -21,7 +21,7 @@ Model fitted(uint64_t seed = 3, int threads = 2) {
   return fit(std::move(t), o, threads);
 }
 
-TEST(Bits, ModelFilesAreEqualForAnyNumberOfThreadsAndEveryRun) {
+TEST(Bits, OfModelFilesAreIndependentOfThreads) {
   const std::string once = file_of(fitted(3, 2));
   EXPECT_EQ(file_of(fitted(3, 2)), once) << "two runs";
   EXPECT_EQ(file_of(fitted(3, 1)), once) << "1 thread";
@@ -29,7 +29,7 @@ TEST(Bits, ModelFilesAreEqualForAnyNumberOfThreadsAndEveryRun) {
   EXPECT_NE(file_of(fitted(4, 2)), once) << "another seed";
 }
 
-TEST(Bits, PaperPresetModelFilesAreEqualForAnyNumberOfThreads) {
+TEST(Bits, OfPaperModelFilesAreIndependentOfThreads) {
   FitOptions o = quick(3, 100, "paper");
   o.as<CtganConfig>().discriminator_steps = 2;
   const std::string once = file_of(fit(example_people(500, 1), o, 1));
@@ -37,7 +37,7 @@ TEST(Bits, PaperPresetModelFilesAreEqualForAnyNumberOfThreads) {
 }
 
 // Products of rounded factors: another file, as reproducible.
-TEST(Bits, ModelFilesOfRoundedProductsAreEqualForAnyNumberOfThreads) {
+TEST(Bits, OfRoundedModelFilesAreIndependentOfThreads) {
   for (const char* method : {"ctgan", "tvae", "made"}) {
     FitOptions o;
     o.method = method;
@@ -55,8 +55,8 @@ TEST(Bits, ModelFilesOfRoundedProductsAreEqualForAnyNumberOfThreads) {
   }
 }
 
-// Callbacks look at the training; they must not steer it.
-TEST(Bits, ListeningChangesNothing) {
+// Callbacks observe the training; they must not influence it.
+TEST(Bits, AreIndependentOfCallbacks) {
   FitOptions o = quick(3, 100);
   const std::string once = file_of(fit(example_people(500, 1), o));
   o.on_losses = [](const LossRow&) {};
@@ -86,24 +86,22 @@ void rows_do_not_depend_on_work(const Model& m, const SampleOptions& options, in
   EXPECT_NE(lines(sample(m, 40, other)), std::vector<std::string>(whole.begin(), whole.begin() + 40)) << "another seed";
 }
 
-TEST(Bits, RowsAreEqualForAnyBatchThreadsAndSlice) { rows_do_not_depend_on_work(fitted(), {}, 5100); }
-TEST(Bits, RowsOfRoundedProductsAreEqualForAnyBatchThreadsAndSlice) {
+TEST(Bits, OfRowsAreIndependentOfWork) { rows_do_not_depend_on_work(fitted(), {}, 5100); }
+TEST(Bits, OfRowsOfRoundedProductsAreIndependentOfWork) {
   for (const char* precision : {"tf32", "bf16", "fp16"}) {
     SampleOptions o;
     o.precision = precision;
     rows_do_not_depend_on_work(fitted(), o, 600);
   }
 }
-TEST(Bits, RowsUnderAConditionAreEqualForAnyBatchThreadsAndSlice) {
+TEST(Bits, OfConditionedRowsAreIndependentOfWork) {
   rows_do_not_depend_on_work(fitted(), where("gender = 'male' and age >= 30 and city in ('Northport', 'Weston')"),
                              1200);
 }
-TEST(Bits, RowsUnderARejectedConditionAreEqualForAnyBatchThreadsAndSlice) {
-  rows_do_not_depend_on_work(fitted(), where("age > 40"), 1100);
-}
+TEST(Bits, OfRowsUnderRejectionAreIndependentOfWork) { rows_do_not_depend_on_work(fitted(), where("age > 40"), 1100); }
 
-// Every kind of model, calibrated and not, with numbers that no digits round: what differs in the last bit differs
-// here.
+// Every kind of model, calibrated and not, with numbers that are not rounded, so that a difference in the last bit
+// shows.
 struct Sampled {
   std::string name;
   std::shared_ptr<const Model> model;
@@ -145,7 +143,7 @@ std::vector<Sampled> every_model() {
   return all;
 }
 
-TEST(Bits, RowsOfEveryModelAreEqualForAnyBatchAndOffset) {
+TEST(Bits, OfRowsOfEveryModelAreIndependentOfBatchAndOffset) {
   constexpr int64_t kRows = 70;
   for (const Sampled& s : every_model()) {
     const std::vector<std::string> whole = lines(sample(*s.model, kRows, s.options));
@@ -163,8 +161,8 @@ TEST(Bits, RowsOfEveryModelAreEqualForAnyBatchAndOffset) {
   }
 }
 
-// Row numbers are 64 bits: far rows are as good as near ones, and other ones.
-TEST(Bits, FarRowsAreRowsOfTheirOwn) {
+// Row numbers have 64 bits: distant rows are valid, and differ from near ones.
+TEST(Bits, DifferForDistantRows) {
   const Model m = fitted();
   const int64_t far = int64_t{1} << 33;
   const auto there = lines(sample(m, 600, {}, {far, 2})), here = lines(sample(m, 600));

@@ -1,5 +1,5 @@
-// How steps go with attributes and with earlier steps, compared between real and made sequences: the plan's value is
-// that of loops, and steps past the end of a sequence do not count.
+// Correlations of steps with attributes and with earlier steps, compared between real and generated sequences: the plan
+// matches plain loops, and steps past the end of a sequence do not count.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,9 +14,9 @@ constexpr int64_t kSequences = 7, kSteps = 4, kFeatures = 2, kAttributes = 3;
 
 int64_t length_of(int64_t sequence) { return 1 + sequence % kSteps; }
 
-// Rows [steps that are there][columns], each column less its mean.
+// Rows [valid steps][columns], each column minus its mean.
 using Rows = std::vector<std::vector<double>>;
-Rows centred(Rows rows) {
+Rows centered(Rows rows) {
   for (size_t k = 0; k < rows[0].size(); ++k) {
     double mean = 0;
     for (const auto& row : rows) mean += row[k] / static_cast<double>(rows.size());
@@ -33,7 +33,7 @@ Rows divided(Rows rows, const Rows& by) {
   return rows;
 }
 
-// Steps of `x` that are there; of attributes, once for each such step.
+// The valid steps of `x`; of attributes, one copy for each such step.
 Rows rows_of(const std::vector<double>& x, int64_t width, bool steps) {
   Rows out;
   for (int64_t i = 0; i < kSequences; ++i)
@@ -66,9 +66,9 @@ std::vector<double> correlations(const Rows& steps, const Rows& attributes) {
 }
 
 double expected(const Values& v) {
-  const Rows real = centred(rows_of(v.at("x"), kFeatures, true)),
-             made = centred(rows_of(v.at("made"), kFeatures, true)),
-             attributes = centred(rows_of(v.at("attributes"), kAttributes, false));
+  const Rows real = centered(rows_of(v.at("x"), kFeatures, true)),
+             made = centered(rows_of(v.at("made"), kFeatures, true)),
+             attributes = centered(rows_of(v.at("attributes"), kAttributes, false));
   const Rows own = divided(attributes, attributes);
   const std::vector<double> a = correlations(divided(real, real), own), b = correlations(divided(made, real), own);
   double square = 0;
@@ -76,7 +76,7 @@ double expected(const Values& v) {
   return std::sqrt(square + kRootEps);
 }
 
-TEST(CorrelationLoss, IsThatOfLoopsOverTheStepsThatAreThere) {
+TEST(CorrelationLoss, MatchesLoopsOverValidSteps) {
   Sandbox s;
   const Timegan model(kFeatures, kAttributes, kSteps, TimeganConfig{});
   SequenceBatch batch{s.real("x", {kSequences, kSteps * kFeatures}, 0, 1), s.real("length", {kSequences, 1}),

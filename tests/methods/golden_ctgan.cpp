@@ -61,7 +61,7 @@ Visit visit_of(const Ctgan& m) {
 }
 
 template <class T>
-void discriminator_step(const golden::Case& c, bool optimised, double tolerance) {
+void discriminator_step(const golden::Case& c, bool optimized, double tolerance) {
   const Ctgan m = network(c);
   const Rows real = split(m, c["real"]), fake = split(m, c["fake"]);
   const int64_t batch = m.config.batch;
@@ -82,7 +82,7 @@ void discriminator_step(const golden::Case& c, bool optimised, double tolerance)
       sparse_dense(r.input("real.index", entries, DType::index), r.input("real.value", entries), m.data, entries.cols);
   const CriticLoss l = critic_loss(r, m, pack(m, rows, condition("real.condition")),
                                    pack(m, r.input("fake.data", {batch, m.data}), condition("fake.condition")));
-  r.minimise(l.loss, m.discriminator, critic_adam(m, 0, 1));
+  r.minimize(l.loss, m.discriminator, critic_adam(m, 0, 1));
   r.output(l.real, "y_real");
   r.output(l.fake, "y_fake");
   r.output(l.interpolate, "y_interpolate");
@@ -94,7 +94,7 @@ void discriminator_step(const golden::Case& c, bool optimised, double tolerance)
   r.output(l.loss, "loss_d");
 
   Team team(2);
-  const auto p = program<T>(std::move(plan), optimised, team);
+  const auto p = program<T>(std::move(plan), optimized, team);
   Feeds<T> feeds;
   bind_named(*p, feeds, c);
   bind(*p, "real.index", real.entries.index.data());
@@ -134,7 +134,7 @@ std::vector<int32_t> conditions(const golden::Case& c, int64_t batch) {
 }
 
 template <class T>
-void generator_step(const golden::Case& c, bool optimised, double tolerance) {
+void generator_step(const golden::Case& c, bool optimized, double tolerance) {
   const Ctgan m = network(c);
   const int64_t batch = m.config.batch;
   std::set<std::string> bound{"z", "u"};
@@ -152,7 +152,7 @@ void generator_step(const golden::Case& c, bool optimised, double tolerance) {
   // Gradients at the logits, of the whole loss, and at the fake rows, through the critic alone.
   r.output(pullback(r, {l.loss}, {fill(r, {1, 1}, 1)}, {logits})[0], "grad.logits");
   r.output(pullback(r, {mean(l.scores)}, {fill(r, {1, 1}, -1)}, {fake})[0], "grad.fake");
-  r.minimise(l.loss, m.generator, generator_adam(m, 1));
+  r.minimize(l.loss, m.generator, generator_adam(m, 1));
   r.output(logits, "logits");
   r.output(fake, "fake");
   r.output(l.scores, "y_fake");
@@ -161,7 +161,7 @@ void generator_step(const golden::Case& c, bool optimised, double tolerance) {
   r.output(l.loss, "loss_g");
 
   Team team(2);
-  const auto p = program<T>(std::move(plan), optimised, team);
+  const auto p = program<T>(std::move(plan), optimized, team);
   Feeds<T> feeds;
   const auto chosen = conditions(c, batch);
   bind_named(*p, feeds, c);
@@ -182,7 +182,7 @@ void generator_step(const golden::Case& c, bool optimised, double tolerance) {
 }
 
 template <class T>
-void generator_eval(const golden::Case& c, bool optimised, double tolerance) {
+void generator_eval(const golden::Case& c, bool optimized, double tolerance) {
   const Ctgan m = network(c);
   const int64_t batch = m.config.batch;
   Plan plan;
@@ -199,7 +199,7 @@ void generator_eval(const golden::Case& c, bool optimised, double tolerance) {
   r.output(drawn[0], "code");
   r.output(drawn[1], "alpha");
   Team team(2);
-  const auto p = program<T>(std::move(plan), optimised, team);
+  const auto p = program<T>(std::move(plan), optimized, team);
   Feeds<T> feeds;
   const auto chosen = conditions(c, batch);
   bind_named(*p, feeds, c);
@@ -218,21 +218,21 @@ void generator_eval(const golden::Case& c, bool optimised, double tolerance) {
 }
 
 TEST(Golden, CtganDiscriminatorStep) {
-  each_case("ctgan_discriminator_step", [](const golden::Case& c, bool optimised) {
-    discriminator_step<double>(c, optimised, 1e-10);
-    discriminator_step<float>(c, optimised, 1e-5);
+  each_case("ctgan_discriminator_step", [](const golden::Case& c, bool optimized) {
+    discriminator_step<double>(c, optimized, 1e-10);
+    discriminator_step<float>(c, optimized, 1e-5);
   });
 }
 TEST(Golden, CtganGeneratorStep) {
-  each_case("ctgan_generator_step", [](const golden::Case& c, bool optimised) {
-    generator_step<double>(c, optimised, 1e-10);
-    generator_step<float>(c, optimised, 5e-5);
+  each_case("ctgan_generator_step", [](const golden::Case& c, bool optimized) {
+    generator_step<double>(c, optimized, 1e-10);
+    generator_step<float>(c, optimized, 5e-5);
   });
 }
 TEST(Golden, CtganGeneratorEval) {
-  each_case("ctgan_generator_eval", [](const golden::Case& c, bool optimised) {
-    generator_eval<double>(c, optimised, 1e-10);
-    generator_eval<float>(c, optimised, 5e-5);
+  each_case("ctgan_generator_eval", [](const golden::Case& c, bool optimized) {
+    generator_eval<double>(c, optimized, 1e-10);
+    generator_eval<float>(c, optimized, 5e-5);
   });
 }
 

@@ -29,7 +29,7 @@ std::vector<double> poisoned(const golden::Tensor& t, const std::vector<double>&
 }
 
 template <class T>
-void check(const golden::Case& c, bool optimised, double tolerance) {
+void check(const golden::Case& c, bool optimized, double tolerance) {
   const auto& j = c.config;
   const int64_t B = j["batch"], steps = j["steps"];
   ParameterSet set{"layers", {}, 0};
@@ -69,7 +69,7 @@ void check(const golden::Case& c, bool optimised, double tolerance) {
   for (const Parameter& p : set.parameters) r.output(grads[g++], "grad." + p.name);
 
   Team team(2);
-  const auto p = program<T>(std::move(plan), optimised, team);
+  const auto p = program<T>(std::move(plan), optimized, team);
   Feeds<T> feeds;
   const std::vector<double>& lengths = c["length"].values;
   p->bind("x", feeds.real("x", poisoned(c["x"], lengths, steps)));
@@ -116,16 +116,16 @@ void check(const golden::Case& c, bool optimised, double tolerance) {
 }
 
 TEST(Golden, Gru) {
-  each_case("gru", [](const golden::Case& c, bool optimised) {
-    check<double>(c, optimised, 1e-10);
-    check<float>(c, optimised, 1e-5);
+  each_case("gru", [](const golden::Case& c, bool optimized) {
+    check<double>(c, optimized, 1e-10);
+    check<float>(c, optimized, 1e-5);
   });
 }
 
 TEST(Golden, Lstm) {
-  each_case("lstm", [](const golden::Case& c, bool optimised) {
-    check<double>(c, optimised, 1e-10);
-    check<float>(c, optimised, 1e-5);
+  each_case("lstm", [](const golden::Case& c, bool optimized) {
+    check<double>(c, optimized, 1e-10);
+    check<float>(c, optimized, 1e-5);
   });
 }
 

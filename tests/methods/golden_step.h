@@ -1,6 +1,6 @@
 // Float runs on float_device(): the processor, or, where tests/gpu compiles these tests, the CUDA backend on the
 // emulated machine.
-// What the golden tests of training steps share: reading a case's layout, feeding a program, comparing values,
+// Shared by the golden tests of training steps: reading a case's layout, feeding a program, comparing values,
 // gradients and updates.
 #pragma once
 #include <functional>
@@ -17,7 +17,7 @@ namespace tessera::golden_step {
 
 struct Setting {
   const char* name;
-  bool optimised;
+  bool optimized;
 };
 inline const Setting kSettings[] = {{"all passes", true}, {"no pass", false}};
 
@@ -136,7 +136,7 @@ void updates(const Visit& visit, Program& p, const ParameterSet& set, const gold
     for (size_t i = 0; i < now.size(); ++i) {
       const double difference = std::fabs(static_cast<double>(now[i]) - then.values[i]);
       if (behind_norm) {
-        // Its gradient is rounding, so its direction is arbitrary: only the length of Adam's first step can be said.
+        // Its gradient is rounding noise, so its direction is arbitrary: only the length of Adam's first step is known.
         EXPECT_LE(std::fabs(static_cast<double>(now[i]) - c[name].values[i]), 1.01 * lr + decay * lr + eps) << name;
       } else if (exact) {
         EXPECT_LE(difference, 1e-10 * large) << c.name << " after." << name << "[" << i << "]";
@@ -151,10 +151,10 @@ void updates(const Visit& visit, Program& p, const ParameterSet& set, const gold
 
 // Gradients are read after the step, so they are made outputs.
 template <class T>
-std::unique_ptr<Program> program(Plan plan, bool optimised, Team& team) {
+std::unique_ptr<Program> program(Plan plan, bool optimized, Team& team) {
   for (const auto& [id, name] : plan.names)
     if (name.rfind("grad.", 0) == 0) plan.outputs.push_back(id);
-  optimise(plan, optimised ? std::set<std::string>{} : std::set<std::string>{"all"});
+  optimize(plan, optimized ? std::set<std::string>{} : std::set<std::string>{"all"});
   if (sizeof(T) == 8) return std::make_unique<Program>(std::move(plan), isa_plain::kernels_f64(), team, 1);
   return std::make_unique<Program>(std::move(plan), float_device(), team, 1);
 }
@@ -177,7 +177,7 @@ void each_case(const char* kind, F&& body) {
     const golden::Case c = golden::read(path);
     for (const Setting& s : kSettings) {
       SCOPED_TRACE(c.name + ", " + s.name);
-      body(c, s.optimised);
+      body(c, s.optimized);
     }
   }
 }

@@ -24,7 +24,7 @@ TimeganConfig config_of(const nlohmann::json& j) {
 }
 
 template <class T>
-void check(const golden::Case& c, const std::string& phase, bool optimised, double tolerance) {
+void check(const golden::Case& c, const std::string& phase, bool optimized, double tolerance) {
   const auto& j = c.config;
   const Timegan m(j["features"], 0, j["steps"], config_of(j));
   ASSERT_EQ(m.supervisor.rnn.sizes.layers, j["supervisor_layers"].get<int64_t>());
@@ -39,26 +39,17 @@ void check(const golden::Case& c, const std::string& phase, bool optimised, doub
   const EmbeddingLoss e = embedding_loss(r, m, b, recovered);
   const SequenceGeneratorLoss g = generator_loss(r, m, b, made);
   const Var real = m.discriminator(hidden, b);
-  const SequenceDiscriminatorLoss d = discriminator_loss(r, m, b, real, made.logits, made.logits_early);
+  const SequenceDiscriminatorLoss d = discriminator_loss(r, m, b, real, made.logits, made.logits_e);
   const Var joint = e.loss + 0.1 * g.supervised;
   const std::map<std::string, Var> values{
       {"H", hidden},         {"X_tilde", recovered},  {"H_supervised", made.supervised},
-      {"E_hat", made.early}, {"H_hat", made.late},    {"X_hat", made.x},
-      {"Y_real", real},      {"Y_fake", made.logits}, {"Y_fake_e", made.logits_early}};
-  const std::map<std::string, Var> losses{{"R0", e.error},
-                                          {"E_loss0", e.loss},
-                                          {"S", g.supervised},
-                                          {"E_loss", joint},
-                                          {"U", g.fooled},
-                                          {"U_e", g.fooled_early},
-                                          {"V1", g.moments.stddev},
-                                          {"V2", g.moments.mean},
-                                          {"V", g.moments.sum},
-                                          {"G_loss", g.loss},
-                                          {"D_real", d.real},
-                                          {"D_fake", d.made},
-                                          {"D_fake_e", d.made_early},
-                                          {"D_loss", d.loss}};
+      {"E_hat", made.e_hat}, {"H_hat", made.h_hat},   {"X_hat", made.x},
+      {"Y_real", real},      {"Y_fake", made.logits}, {"Y_fake_e", made.logits_e}};
+  const std::map<std::string, Var> losses{{"R0", e.error},          {"E_loss0", e.loss},    {"S", g.supervised},
+                                          {"E_loss", joint},        {"U", g.unsupervised},  {"U_e", g.unsupervised_e},
+                                          {"V1", g.moments.stddev}, {"V2", g.moments.mean}, {"V", g.moments.sum},
+                                          {"G_loss", g.loss},       {"D_real", d.real},     {"D_fake", d.fake},
+                                          {"D_fake_e", d.fake_e},   {"D_loss", d.loss}};
   std::vector<const ParameterSet*> trained;
   for (const auto& name : j["phases"][phase]["networks"])
     for (const SequenceNetwork* n : m.all)
@@ -68,7 +59,7 @@ void check(const golden::Case& c, const std::string& phase, bool optimised, doub
   for (const auto& [name, v] : losses) r.output(1.0 * v, name);
 
   Team team(2);
-  const auto p = program<T>(std::move(plan), optimised, team);
+  const auto p = program<T>(std::move(plan), optimized, team);
   Feeds<T> feeds;
   std::vector<double> valid, noise = c["Z"].values;
   for (int64_t i = 0; i < B; ++i)
@@ -104,11 +95,11 @@ void check(const golden::Case& c, const std::string& phase, bool optimised, doub
 }
 
 TEST(Golden, TimeganStep) {
-  each_case("timegan_step", [](const golden::Case& c, bool optimised) {
+  each_case("timegan_step", [](const golden::Case& c, bool optimized) {
     for (const auto& [phase, what] : c.config["phases"].items()) {
       SCOPED_TRACE(phase);
-      check<double>(c, phase, optimised, 1e-10);
-      check<float>(c, phase, optimised, 5e-5);
+      check<double>(c, phase, optimized, 1e-10);
+      check<float>(c, phase, optimized, 5e-5);
     }
   });
 }

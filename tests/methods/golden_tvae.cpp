@@ -27,7 +27,7 @@ Tvae network(const golden::Case& c) {
 }
 
 template <class T>
-void tvae_step(const golden::Case& c, bool optimised, double tolerance) {
+void tvae_step(const golden::Case& c, bool optimized, double tolerance) {
   const Tvae m = network(c);
   const int64_t batch = m.config.batch;
   const Entries rows = entries_of(*m.spans->table(), c["x"]);
@@ -52,7 +52,7 @@ void tvae_step(const golden::Case& c, bool optimised, double tolerance) {
   r.output(l.loss, "loss");
 
   Team team(2);
-  const auto p = program<T>(std::move(plan), optimised, team);
+  const auto p = program<T>(std::move(plan), optimized, team);
   Feeds<T> feeds;
   bind_named(*p, feeds, c);
   bind(*p, "x.index", rows.index.data());
@@ -74,9 +74,9 @@ void tvae_step(const golden::Case& c, bool optimised, double tolerance) {
 }
 
 TEST(Golden, TvaeStep) {
-  each_case("tvae_step", [](const golden::Case& c, bool optimised) {
-    tvae_step<double>(c, optimised, 1e-10);
-    tvae_step<float>(c, optimised, 2e-4);
+  each_case("tvae_step", [](const golden::Case& c, bool optimized) {
+    tvae_step<double>(c, optimized, 1e-10);
+    tvae_step<float>(c, optimized, 2e-4);
   });
 }
 

@@ -21,21 +21,21 @@ class InstructionSets : public ::testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(InstructionSets, GoldenVectorsHold) {
+TEST_P(InstructionSets, MatchGoldenVectors) {
   if (golden::cases("ctgan_generator_step").empty())
     GTEST_SKIP() << "no golden vectors in " << golden::folder() << " (set TESSERA_GOLDEN)";
   EXPECT_EQ(run_under(GetParam(), "Golden.Ctgan*"), 0);
 }
 
-TEST_P(InstructionSets, TablesAtTheEdgesAndBitsHold) {
-  EXPECT_EQ(run_under(GetParam(), "Shapes.OneColumn:Bits.FarRows*:Bits.RowsOfEveryModel*"), 0);
+TEST_P(InstructionSets, KeepBitsAndFitEdgeCaseTables) {
+  EXPECT_EQ(run_under(GetParam(), "Shapes.FitOneColumn:Bits.DifferForDistantRows:Bits.OfRowsOfEveryModel*"), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, InstructionSets, ::testing::Values("plain", "avx2", "avx512", "avx512_bf16", "amx_bf16"),
                          [](const auto& set) { return std::string(set.param); });
 
-TEST(InstructionSet, AnUnknownOneIsAnError) {
-  EXPECT_NE(run_under("sse9", "Shapes.OneColumn"), 0);
+TEST(InstructionSet, RejectsUnknownNames) {
+  EXPECT_NE(run_under("sse9", "Shapes.FitOneColumn"), 0);
   EXPECT_EQ(cpu_kernels("sse9"), nullptr);
 }
 

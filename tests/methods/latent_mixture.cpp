@@ -1,5 +1,5 @@
-// The mixture of full Gaussians that is TVAE's prior: finds what a mixture is made of, never falls, and does not depend
-// on threads.
+// The mixture of full Gaussians, TVAE's prior: recovers known mixtures, never lowers the likelihood, and does not
+// depend on threads.
 #include "models/tvae/latent_mixture.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ LatentMixture fit(const std::vector<float>& x, int64_t d, int components, int th
   return fit_latent_mixture(x, d, o, team, Monitor{});
 }
 
-TEST(LatentMixture, FindsWhatItsPointsAreMadeOf) {
+TEST(LatentMixture, RecoversTheMixtureOfItsPoints) {
   const LatentMixture m = fit(three(), 2, 3);
   ASSERT_EQ(m.components, 3);
   for (const auto& [share, x, y, xx, xy, yy] : {std::tuple{0.5, 0.0, 0.0, 1.0, 0.9, 0.9},
@@ -60,7 +60,7 @@ TEST(LatentMixture, FindsWhatItsPointsAreMadeOf) {
   }
 }
 
-TEST(LatentMixture, OneComponentIsMeanAndCovariance) {
+TEST(LatentMixture, FitsMeanAndCovarianceWithOneComponent) {
   const std::vector<float> x = three();
   const LatentMixture m = fit(x, 2, 1);
   double mean = 0, square = 0;
@@ -73,7 +73,7 @@ TEST(LatentMixture, OneComponentIsMeanAndCovariance) {
   EXPECT_EQ(m.share[0], 1);
 }
 
-TEST(LatentMixture, TheLikelihoodNeverFalls) {
+TEST(LatentMixture, NeverLowersTheLikelihood) {
   double before = -INFINITY;
   for (const int iterations : {1, 2, 3, 5, 8, 13}) {
     const double now = fit(three(), 2, 8, 1, iterations).mean_log_likelihood;
@@ -82,7 +82,7 @@ TEST(LatentMixture, TheLikelihoodNeverFalls) {
   }
 }
 
-TEST(LatentMixture, BitsDoNotDependOnThreads) {
+TEST(LatentMixture, KeepsBitsForAnyThreads) {
   const LatentMixture one = fit(three(), 2, 7);
   for (const int threads : {2, 3}) {
     const LatentMixture m = fit(three(), 2, 7, threads);
@@ -92,7 +92,7 @@ TEST(LatentMixture, BitsDoNotDependOnThreads) {
   }
 }
 
-TEST(LatentMixture, TellsEveryStepAndStopsWhenAsked) {
+TEST(LatentMixture, ReportsEveryStepAndCancels) {
   Team team(1);
   LatentMixtureOptions o;
   o.components = 8;
@@ -113,7 +113,7 @@ TEST(LatentMixture, TellsEveryStepAndStopsWhenAsked) {
   EXPECT_THROW(fit_latent_mixture(three(), 2, o, team, monitor), Error);
 }
 
-TEST(LatentMixture, ItsDensityIsWhatItWasFittedBy) {
+TEST(LatentMixture, EvaluatesTheFittedDensity) {
   const std::vector<float> x = three();
   const LatentMixture m = fit(x, 2, 5, 1, 200);
   const MixtureDensity density(2, m.share, m.mean, m.factor);
@@ -127,8 +127,8 @@ TEST(LatentMixture, ItsDensityIsWhatItWasFittedBy) {
       << "a component without a share counts for nothing";
 }
 
-// Few points, equal points, a dimension that never moves: shares sum to one and every number is finite.
-TEST(LatentMixture, PointsAtTheEdges) {
+// Few points, equal points, a constant dimension: shares sum to one and every number is finite.
+TEST(LatentMixture, HandlesDegeneratePoints) {
   for (const int64_t n : {1, 2, 19, 129, 700})
     for (const bool equal : {true, false}) {
       std::vector<float> x;

@@ -1,4 +1,4 @@
-// Layers: what their weights begin at, and which statistics a batch norm takes.
+// Layers: initial weights, and the statistics of batch norm.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ void expect_uniform(const std::vector<double>& x, double bound) {
   EXPECT_GT(*high, 0.9 * bound);
 }
 
-TEST(Layers, LinearBeginsAsTorchOrTf1Has) {
+TEST(Layers, InitializeLinearAsTorchOrTf1) {
   ParameterSet set{"net", {}, 0};
   layers::Linear(set, "torch", 16, 64);
   layers::Linear(set, "tf1", 16, 64, layers::Initial::tf1);
@@ -49,8 +49,8 @@ TEST(Layers, LinearBeginsAsTorchOrTf1Has) {
   EXPECT_NE(initial_weights(set, 1, 1), w);
 }
 
-// Gates and candidate of a GRU are drawn apart, over the concatenated input; the gates' biases are 1.
-TEST(Layers, RecurrentLayersBeginByTheirGates) {
+// Gates and candidate of a GRU are drawn separately, over the concatenated input; the gates' biases are 1.
+TEST(Layers, InitializeRecurrentLayersByGate) {
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
     ParameterSet set{"net", {}, 0};
     constexpr int64_t in = 5, hidden = 24;
@@ -74,7 +74,7 @@ TEST(Layers, RecurrentLayersBeginByTheirGates) {
 }
 
 // Training moves the running statistics by the momentum, a population replaces them, inference leaves them.
-TEST(Layers, BatchNormTakesTheStatisticsThatItIsAskedFor) {
+TEST(Layers, BatchNormUsesTheRequestedStatistics) {
   const std::vector<float> x{1, 3, 5, 7};  // mean 4, unbiased variance 20 / 3
   const auto after = [&](Norm norm) {
     ParameterSet set{"net", {}, 0};

@@ -1,5 +1,5 @@
-// Made: what a column may see, that sampling in one pass draws from the network's law, bits, files, tables at the
-// edges, what comes back of a table.
+// Made: autoregressive masks, sampling in one pass from the network's law, bits, files, edge-case tables, learned
+// dependences.
 #include <nlohmann/json.hpp>
 
 #include "engine/passes/passes.h"
@@ -29,7 +29,7 @@ MadeConfig small() {
   return c;
 }
 
-// The network as it starts, with a context that says something.
+// The initial network, with an informative context.
 std::vector<float> start(const Made& m) {
   std::vector<double> even(static_cast<size_t>(m.levels));
   for (const Span& s : m.columns) std::fill_n(even.begin() + s.start, s.width, 1.0 / s.width);
@@ -50,7 +50,7 @@ std::vector<float> surprises_of(const Made& m, const std::vector<float>& weights
   const Var index = r.input("index", {rows, columns}, DType::index);
   const Var beside = shown.empty() ? Var{} : r.input("shown", {rows, columns});
   r.output(surprises_beside(r, m, index, beside, false), "surprises");
-  optimise(plan);
+  optimize(plan);
   Team team(2);
   Program p(std::move(plan), cpu_kernels(), team, 1);
   p.bind("index", codes.data());
@@ -72,7 +72,7 @@ std::vector<int32_t> all_rows(const std::vector<int>& widths) {
   return codes;
 }
 
-TEST(Made, AColumnSeesTheColumnsBeforeItAndNoOther) {
+TEST(Made, ConditionsEachColumnOnPreviousColumns) {
   const std::vector<int> widths{3, 2, 40, 5, 2, 7};
   const Made m(layout_of(widths), small());
   const std::vector<float> weights = start(m);
@@ -89,7 +89,7 @@ TEST(Made, AColumnSeesTheColumnsBeforeItAndNoOther) {
   }
 }
 
-TEST(Made, InAnyOrderAColumnSeesThoseThatAreShown) {
+TEST(Made, ConditionsOnShownColumnsInAnyOrder) {
   const std::vector<int> widths{3, 2, 40, 5, 2, 7};
   const Made m(layout_of(widths), small(), Sees::shown_columns);
   const std::vector<float> weights = start(m), shown{0, 1, 0, 1, 1, 0};
@@ -104,7 +104,7 @@ TEST(Made, InAnyOrderAColumnSeesThoseThatAreShown) {
   }
 }
 
-TEST(Made, ProbabilitiesOfAllRowsAddUpToOne) {
+TEST(Made, ProbabilitiesAddUpToOne) {
   const std::vector<int> widths{3, 4, 2, 5};
   const Made m(layout_of(widths), small());
   const std::vector<float> each = surprises_of(m, start(m), all_rows(widths));
@@ -121,7 +121,7 @@ struct Drawn {
 
 // Rows of a sampling plan whose other inputs `bind` binds.
 Drawn drawn_by(Plan plan, int64_t rows, const States& states, const std::function<void(Program&)>& bind) {
-  optimise(plan);
+  optimize(plan);
   Team team(2);
   Program p(std::move(plan), cpu_kernels(), team, 3);
   std::vector<int32_t> identity(static_cast<size_t>(3 * rows), 0);
@@ -143,7 +143,7 @@ Drawn draw(const Made& m, const std::vector<float>& weights, int64_t rows, const
                   [&](Program& p) { p.bind_if("evidence", evidence.data()); });
 }
 
-// Proposals of another network, which has learned nothing of this one; columns of one level that is left are shown.
+// Proposals of another, unrelated network; columns with a single allowed level are shown.
 Drawn draw_in_any_order(const Made& m, const std::vector<float>& weights, const std::vector<float>& evidence) {
   RowLayout layout;
   layout.spans = m.columns, layout.data_width = static_cast<int>(m.levels);
@@ -171,9 +171,9 @@ Drawn draw_in_any_order(const Made& m, const std::vector<float>& weights, const 
   });
 }
 
-// One pass for all columns together draws from the law that a pass for each column would give; so without the weights
-// that wide tables do without.
-TEST(Made, RowsAreDrawnFromTheNetworksLaw) {
+// One pass for all columns draws from the law that one pass per column would give; also without the weights that wide
+// tables omit.
+TEST(Made, SamplesTheLawOfTheNetwork) {
   const std::vector<int> widths{3, 4, 2, 5};
   for (const int skip_columns : {4, 3}) {
     MadeConfig config = small();
@@ -198,9 +198,9 @@ TEST(Made, RowsAreDrawnFromTheNetworksLaw) {
   }
 }
 
-// Draws under evidence, weighed, have the law under it: levels given, levels left out, and a level that half is left
-// of, the same for all rows or each row's own.
-TEST(Made, WeighedDrawsFollowTheLawUnderEvidence) {
+// Weighted draws follow the conditional law: given levels, excluded levels, and a level that is half allowed, the same
+// for all rows or different for each row.
+TEST(Made, WeightedDrawsFollowTheConditionalLaw) {
   const std::vector<int> widths{3, 4, 2, 5};
   const Made m(layout_of(widths), small());
   const std::vector<float> weights = start(m);
@@ -241,7 +241,7 @@ TEST(Made, WeighedDrawsFollowTheLawUnderEvidence) {
 
 // A column of more levels than are tabulated with their products with the weights. Of drawn levels, the mean
 // probability is the mean of Σ p².
-TEST(Made, ALevelOfManyIsSeenByTheColumnsAfterIt) {
+TEST(Made, ConditionsOnColumnsOfManyLevels) {
   const std::vector<int> widths{9000, 3};
   const Made m(layout_of(widths), small());
   const std::vector<float> weights = start(m);
@@ -263,8 +263,8 @@ TEST(Made, ALevelOfManyIsSeenByTheColumnsAfterIt) {
   EXPECT_NEAR(mean, wanted, 4 * error);
 }
 
-// Among drawn rows each level is as frequent as asked.
-TEST(Made, MarginalsAreMatched) {
+// Among the drawn rows each level has its requested frequency.
+TEST(Made, MatchesMarginals) {
   const std::vector<int> widths{3, 4, 2, 5};
   const Made m(layout_of(widths), small());
   std::vector<double> asked;
@@ -291,7 +291,7 @@ TEST(Made, MarginalsAreMatched) {
 }
 
 // Omitted groups are reported; without a limit all groups are matched and shown.
-TEST(Made, MatchingMarginalsHeedsTheTime) {
+TEST(Made, MatchesMarginalsWithinTheTime) {
   const Made m(layout_of({3, 4}), small());
   const std::vector<double> asked{0.2, 0.3, 0.5, 0.1, 0.2, 0.3, 0.4};
   Team team(1);
@@ -319,8 +319,8 @@ TEST(Made, MatchingMarginalsHeedsTheTime) {
   EXPECT_NE(late.find("were not matched"), std::string::npos) << late;
 }
 
-// What earlier releases wrote does not say from how many columns on contexts see no embeddings: they always did.
-TEST(Made, FilesOfEarlierReleasesHaveTheWeightsOfAllColumns) {
+// Files of earlier releases do not state the number of columns above which contexts omit embeddings: they never did.
+TEST(Made, ReadsFilesOfEarlierReleases) {
   nlohmann::json json = config_json(kMade.config(true));
   EXPECT_LT(read_config(kMade, json).as<MadeConfig>().skip_columns, 1 << 16);
   json.erase("skip_columns");
@@ -334,7 +334,7 @@ Model fitted(uint64_t seed = 3, int threads = 2, const std::string& preset = "be
   return fit(example_people(600, 5), o, threads);
 }
 
-TEST(Made, ModelFilesAreEqualForAnyNumberOfThreadsAndEveryRun) {
+TEST(Made, ModelFilesAreIndependentOfThreads) {
   for (const char* preset : {"best", "paper"}) {
     const std::string once = fitted(3, 2, preset).bytes();
     for (const int threads : {1, 2, 3})
@@ -348,7 +348,7 @@ TEST(Made, ModelFilesAreEqualForAnyNumberOfThreadsAndEveryRun) {
     EXPECT_NE(both.find(tensor), std::string::npos) << tensor;
 }
 
-TEST(Made, RowsAreEqualForAnyBatchThreadsAndSlice) {
+TEST(Made, RowsAreIndependentOfWork) {
   const Model m = fitted();
   for (const SampleOptions& options : {SampleOptions(), where("gender = 'male' and age >= 30")}) {
     const int64_t rows = 1100;
@@ -363,7 +363,7 @@ TEST(Made, RowsAreEqualForAnyBatchThreadsAndSlice) {
   }
 }
 
-TEST(Made, WhatIsSavedComesBack) {
+TEST(Made, RoundTrips) {
   const Folder folder;
   const Model m = fitted();
   m.save(folder / "m", false);
@@ -383,7 +383,7 @@ Column reals(const std::string& name, int64_t rows, uint32_t stream) {
       name, ColumnType::decimal, rows, [&](int64_t i) { return std::nearbyint(100 * normal(i, stream)) / 100; }, 2);
 }
 
-TEST(Made, TablesAtTheEdgesFitAndSample) {
+TEST(Made, FitsEdgeCaseTables) {
   for (const char* preset : {"best", "paper"})
     for (const Table& t :
          {table({letters("x", 300, 3), letters("y", 300, 5)}), table({reals("x", 300, 1), reals("y", 300, 2)}),
@@ -394,8 +394,8 @@ TEST(Made, TablesAtTheEdgesFitAndSample) {
     }
 }
 
-// y tells of x what half of the rows tell; z is exactly x + 10, in one row of five missing.
-TEST(Made, WhatColumnsTellOfEachOtherComesBack) {
+// In half of the rows y depends on x; z is exactly x + 10, and missing in one row of five.
+TEST(Made, LearnsDependenceBetweenColumns) {
   const int64_t n = 4000;
   const auto x_of = [](int64_t i) { return std::floor(8 * uniform(i)); };
   const auto y_of = [&](int64_t i) { return uniform(i, 1) < 0.5 ? x_of(i) : std::floor(8 * uniform(i, 2)); };
@@ -408,13 +408,13 @@ TEST(Made, WhatColumnsTellOfEachOtherComesBack) {
   const double same = share(made, [&](int64_t i) { return value("x", i) == value("y", i); });
   const double missing = share(made, [&](int64_t i) { return std::isnan(value("z", i)); });
   const double right = share(made, [&](int64_t i) { return value("z", i) == value("x", i) + 10; });
-  // Three standard errors of the table and of the sample, and what training leaves.
+  // Three standard errors of the table and of the sample, and the error of training.
   EXPECT_NEAR(same, 0.5 + 0.5 / 8, 0.06);
   EXPECT_NEAR(missing, 0.2, 0.04);
   EXPECT_GT(right, 0.97 * (1 - missing));
 }
 
-TEST(Made, ConditionsHoldExactly) {
+TEST(Made, MeetsConditionsExactly) {
   const Table made = sample(fitted(), 400, where("gender = 'male' and age >= 30"));
   for (int64_t i = 0; i < made.rows; ++i) {
     EXPECT_EQ(cell(column(made, "gender"), i), "male");
@@ -422,8 +422,8 @@ TEST(Made, ConditionsHoldExactly) {
   }
 }
 
-// A table of noise cannot be learned, only learned by heart: the held-out rows stop that.
-TEST(Made, HeldOutRowsEndTraining) {
+// A table of noise can only be memorized: the held-out rows stop that.
+TEST(Made, StopsTrainingOnHeldOutRows) {
   FitOptions o = quick_made(300);
   o.patience = 1;
   const Model m = fit(table({reals("x", 400, 1), reals("y", 400, 2), letters("z", 400, 7)}), o, 2);

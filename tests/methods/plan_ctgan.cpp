@@ -1,5 +1,5 @@
-// CTGAN's training plan as it is run: what the passes do to it, that none of them changes what it computes, that memory
-// is given again only when free, and that its bits do not depend on threads.
+// CTGAN's training plan as it runs: the effect of the passes, none of which changes the results; only free memory is
+// reused; bits do not depend on threads.
 #include <gtest/gtest.h>
 
 #include "support/ctgan_training.h"
@@ -8,7 +8,7 @@
 namespace tessera::sandbox {
 namespace {
 
-TEST(CtganPlan, NoPassChangesWhatItComputes) {
+TEST(CtganPlan, KeepsResultsUnderEveryPass) {
   for (const int critic_steps : {1, 2}) {
     const Training t(critic_steps);
     const Values want = t.run({cpu_kernels("double"), {"as recorded"}, 1, 3});
@@ -21,7 +21,7 @@ TEST(CtganPlan, NoPassChangesWhatItComputes) {
   }
 }
 
-TEST(CtganPlan, TheCriticsStepHoldsNoGeneratorBackward) {
+TEST(CtganPlan, OmitsGeneratorBackwardFromCriticStep) {
   for (const int critic_steps : {1, 2}) {
     const Training t(critic_steps);
     EXPECT_GT(count<BatchNormGrad>(t.plan), 2) << "recorded, the critic's loss reaches into the generator";
@@ -33,7 +33,7 @@ TEST(CtganPlan, TheCriticsStepHoldsNoGeneratorBackward) {
 }
 
 // The penalty is a part of the critic's work, so most products round.
-TEST(CtganPlan, OnlyThePenaltysProductsStayExactAndBitsDoNotDependOnThreads) {
+TEST(CtganPlan, KeepsOnlyPenaltyProductsExact) {
   Training t;
   t.plan.precision = Precision::bf16;
   const Plan made = t.with();
@@ -49,7 +49,7 @@ TEST(CtganPlan, OnlyThePenaltysProductsStayExactAndBitsDoNotDependOnThreads) {
   EXPECT_NE(one, t.run({&cpu_kernels(), {"precision"}, 1, 20})) << "in fp32";
 }
 
-TEST(CtganPlan, NoOneHotRowIsMultiplied) {
+TEST(CtganPlan, MultipliesNoOneHotRow) {
   const Training t;
   const Plan made = t.with(), without = t.with({"gather"});
   // What is left of sparse_dense feeds the interpolation, never a product.
@@ -76,7 +76,7 @@ TEST(CtganPlan, NoOneHotRowIsMultiplied) {
   EXPECT_EQ(count<SparseMatmul>(without) + count<SparseWgrad>(without), 0);
 }
 
-TEST(CtganPlan, TheInterpolatesFirstLayerIsFree) {
+TEST(CtganPlan, ReusesFirstLayerForInterpolates) {
   const Training t;
   // Forward products with the critic's first layer that start from interpolated rows.
   auto of_interpolates = [](const Plan& plan) {
@@ -89,7 +89,7 @@ TEST(CtganPlan, TheInterpolatesFirstLayerIsFree) {
   EXPECT_LT(flops(t.with()), flops(t.with({"interpolate"})));
 }
 
-TEST(CtganPlan, TheCriticSeesRealFakeAndBetweenInOneProduct) {
+TEST(CtganPlan, StacksTheBatchesOfTheCritic) {
   const Training t;
   auto tall = [](const Plan& plan) {
     int n = 0;
@@ -102,7 +102,7 @@ TEST(CtganPlan, TheCriticSeesRealFakeAndBetweenInOneProduct) {
   EXPECT_LT(count<Matmul>(t.with()), count<Matmul>(t.with({"stack"})));
 }
 
-TEST(CtganPlan, NormsApplyTheirReluAndSumsAreOneProduct) {
+TEST(CtganPlan, FusesReluAndSums) {
   const Training t;
   const Plan made = t.with();
   for (const auto& [n, node] : ops<BatchNorm>(made)) EXPECT_TRUE(n.relu);
@@ -114,11 +114,11 @@ TEST(CtganPlan, NormsApplyTheirReluAndSumsAreOneProduct) {
   EXPECT_LT(count<Binary>(made), count<Binary>(t.with({"accumulate"})));
 }
 
-TEST(CtganPlan, EveryPassSavesWorkOrOps) {
+TEST(CtganPlan, SavesWorkOrOpsWithEveryPass) {
   const Training t;
   Plan plan = t.plan;
-  for (const PassReport& p : optimise(plan)) {
-    // change no op: what they save is memory, below, launches of a device, and the time of products
+  for (const PassReport& p : optimize(plan)) {
+    // change no op: they save memory (below), launches of a device, and the time of products
     const std::set<std::string> others = {"liveness", "fuse", "pack", "precision", "narrow"};
     if (others.count(p.pass) != 0) continue;
     EXPECT_LE(p.flops_after, p.flops_before * 1.0000001) << p.pass;
@@ -126,7 +126,7 @@ TEST(CtganPlan, EveryPassSavesWorkOrOps) {
   }
 }
 
-TEST(CtganPlan, MemoryIsGivenAgainOnlyWhenFree) {
+TEST(CtganPlan, ReusesOnlyFreeMemory) {
   for (const int critic_steps : {1, 2}) {
     const Training t(critic_steps);
     EXPECT_EQ(misplaced(t.plan), "");
@@ -138,7 +138,7 @@ TEST(CtganPlan, MemoryIsGivenAgainOnlyWhenFree) {
   for (const PassInfo& p : passes()) EXPECT_EQ(misplaced(t.with({p.name})), "") << "without " << p.name;
 }
 
-TEST(CtganPlan, BitsOfTwentyStepsDoNotDependOnThreadsOrRuns) {
+TEST(CtganPlan, KeepsBitsForAnyThreadsAndRuns) {
   const Training t;
   const Values one = t.run({&cpu_kernels(), {}, 1, 20});
   for (const auto& [name, v] : one)

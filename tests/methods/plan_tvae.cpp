@@ -1,5 +1,5 @@
-// TVAE's training plan as it is run: no pass changes what it computes, one-hot rows are gathered, gradients nobody
-// needs are not computed, memory and bits.
+// TVAE's training plan as it runs: no pass changes the results, one-hot rows are gathered, unread gradients are not
+// computed; memory and bits.
 #include <gtest/gtest.h>
 
 #include "models/tvae/network.h"
@@ -25,7 +25,7 @@ class Training : public Sandbox {
   }
   Plan with(const std::set<std::string>& off = {}) const {
     Plan made = plan;
-    optimise(made, off);
+    optimize(made, off);
     return made;
   }
 
@@ -54,7 +54,7 @@ class Training : public Sandbox {
   Tvae model_;
 };
 
-TEST(TvaePlan, NoPassChangesWhatItComputes) {
+TEST(TvaePlan, KeepsResultsUnderEveryPass) {
   const Training t;
   const Values want = t.run({cpu_kernels("double"), {"as recorded"}, 1, 3});
   EXPECT_GT(largest(want.at("state losses")), 0.1);
@@ -65,7 +65,7 @@ TEST(TvaePlan, NoPassChangesWhatItComputes) {
       << "in float";
 }
 
-TEST(TvaePlan, NoOneHotRowIsMadeOrMultiplied) {
+TEST(TvaePlan, MultipliesNoOneHotRow) {
   const Training t;
   const Plan made = t.with();
   EXPECT_EQ(count<SparseDense>(made), 0);
@@ -74,7 +74,7 @@ TEST(TvaePlan, NoOneHotRowIsMadeOrMultiplied) {
   EXPECT_GT(count<SparseDense>(t.with({"gather"})), 0);
 }
 
-TEST(TvaePlan, EveryProductIsWanted) {
+TEST(TvaePlan, ComputesOnlyReadProducts) {
   const Training t;
   const Plan made = t.with();
   // Dense layers: 1 + mean and variance in the encoder, 3 in the decoder; each forward, by its weight and, but for the
@@ -89,14 +89,14 @@ TEST(TvaePlan, EveryProductIsWanted) {
   EXPECT_EQ(count<ClampRange>(made), 1);
 }
 
-TEST(TvaePlan, MemoryIsGivenAgainOnlyWhenFree) {
+TEST(TvaePlan, ReusesOnlyFreeMemory) {
   const Training t;
   EXPECT_EQ(misplaced(t.plan), "");
   EXPECT_EQ(misplaced(t.with()), "");
   for (const PassInfo& p : passes()) EXPECT_EQ(misplaced(t.with({p.name})), "") << "without " << p.name;
 }
 
-TEST(TvaePlan, BitsOfTwentyStepsDoNotDependOnThreadsOrRuns) {
+TEST(TvaePlan, KeepsBitsForAnyThreadsAndRuns) {
   const Training t;
   const Values one = t.run({&cpu_kernels(), {}, 1, 20});
   for (const auto& [name, v] : one)

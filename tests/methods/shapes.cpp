@@ -1,4 +1,4 @@
-// Tables at the edges: whatever fits in a table can be fitted, saved, loaded and sampled.
+// Edge-case tables: every valid table can be fitted, saved, loaded and sampled.
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -8,7 +8,7 @@
 namespace tessera::whole {
 namespace {
 
-// Fits, takes the way through the file, samples; every value is one the column can hold, however few rows held it.
+// Fits, saves, loads and samples; every value is one that the column can hold, however rare it was.
 Table through(const Table& real, FitOptions o, int64_t rows = 300) {
   o.rare_rows = 1;
   const Folder folder;
@@ -49,14 +49,14 @@ Column reals(const std::string& name, int64_t rows, uint32_t stream = 0) {
       name, ColumnType::decimal, rows, [&](int64_t i) { return std::nearbyint(100 * normal(i, stream)) / 100; }, 2);
 }
 
-TEST(Shapes, OnlyDiscreteColumns) { through(table({letters("x", 300, 3), letters("y", 300, 5)}), quick(3)); }
-TEST(Shapes, NoDiscreteColumn) {
+TEST(Shapes, FitDiscreteColumns) { through(table({letters("x", 300, 3), letters("y", 300, 5)}), quick(3)); }
+TEST(Shapes, FitNumbersOnly) {
   const Table made = through(table({reals("x", 300, 1), reals("y", 300, 2)}), quick(3));
   for (const Column& c : made.columns)
     for (const double x : c.numbers) EXPECT_EQ(x, std::nearbyint(100 * x) / 100) << c.name;
 }
 
-TEST(Shapes, AllConstant) {
+TEST(Shapes, FitConstants) {
   Table t = table({texts("c", ColumnType::constant, std::vector<std::string>(6, "same")),
                    numbers("n", ColumnType::integer, std::vector<double>(6, 7)),
                    numbers("gone", ColumnType::decimal, std::vector<double>(6, kMissing))});
@@ -68,24 +68,24 @@ TEST(Shapes, AllConstant) {
   EXPECT_EQ(sample(fit(t, quick(1)), 5, where("n = 7 and gone is null")).rows, 5);
 }
 
-TEST(Shapes, OnlyAnIdentifier) {
+TEST(Shapes, FitIdentifiersOnly) {
   const Table t = table(
       {texts_by("id", ColumnType::identifier, 50, [](int64_t i) { return "K-" + std::to_string(1000 + 17 * i); })});
   const Table made = through(t, quick(2), 100);
   EXPECT_EQ(std::set<std::string>(made.columns[0].values.begin(), made.columns[0].values.end()).size(), 100u);
 }
 
-TEST(Shapes, OneRow) {
+TEST(Shapes, FitOneRow) {
   through(example_people(1, 1), quick(3), 20);
   const Table made = through(table({letters("x", 1, 1), numbers("n", ColumnType::integer, {42})}), quick(2), 10);
   for (int64_t i = 0; i < 10; ++i) EXPECT_EQ(made.columns[1].numbers[static_cast<size_t>(i)], 42);
 }
-TEST(Shapes, OneColumn) {
+TEST(Shapes, FitOneColumn) {
   through(table({letters("x", 100, 4)}), quick(3));
   through(table({reals("x", 100)}), quick(3));
 }
 
-TEST(Shapes, NoRowsAtAllIsAnError) {
+TEST(Shapes, RejectEmptyTables) {
   Table empty = example_people(1, 1);
   empty.rows = 0;
   for (Column& c : empty.columns) c.numbers.clear(), c.codes.clear();
@@ -95,25 +95,25 @@ TEST(Shapes, NoRowsAtAllIsAnError) {
 }
 
 // The published sizes on a table smaller than a batch.
-TEST(Shapes, ThreeRowsWithTheDefaultBatchAndPac) {
+TEST(Shapes, FitThreeRowsWithDefaultBatch) {
   FitOptions o;
   o.method = "ctgan";
   apply_preset(o);
   o.as<CtganConfig>().epochs = 2;
   through(example_people(3, 1), o, 30);
 }
-TEST(Shapes, APacOfSeven) {
+TEST(Shapes, FitPacOfSeven) {
   FitOptions o = quick(2, 497);
   o.as<CtganConfig>().pac = 7;
   through(example_people(1200, 1), o);
 }
-TEST(Shapes, ABatchOfOneCriticRow) {
+TEST(Shapes, FitBatchOfOnePack) {
   FitOptions o = quick(2, 10);
   o.as<CtganConfig>().pac = 10;
   through(example_people(60, 1), o);
 }
 
-TEST(Shapes, ManyCategories) {
+TEST(Shapes, FitManyCategories) {
   constexpr int64_t rows = 12000;
   const Table real = table(
       {texts_by("zip", ColumnType::category, rows, [](int64_t i) { return std::to_string(10000 + (i * i) % 4999); }),
@@ -124,7 +124,7 @@ TEST(Shapes, ManyCategories) {
       << "rare values come back too";
 }
 
-TEST(Shapes, TwoHundredColumns) {
+TEST(Shapes, FitTwoHundredColumns) {
   std::vector<Column> columns;
   for (int c = 0; c < 100; ++c) {
     columns.push_back(reals("r" + std::to_string(c), 200, static_cast<uint32_t>(c)));
@@ -133,7 +133,7 @@ TEST(Shapes, TwoHundredColumns) {
   through(table(std::move(columns)), quick(2, 100));
 }
 
-TEST(Shapes, NumbersOfAnySize) {
+TEST(Shapes, FitNumbersOfAnySize) {
   through(table({numbers_by("huge", ColumnType::decimal, 200, [](int64_t i) { return 1e300 * normal(i); }),
                  numbers_by("tiny", ColumnType::decimal, 200, [](int64_t i) { return 1e-300 * normal(i, 3); }),
                  numbers_by("far", ColumnType::integer, 200,
@@ -141,7 +141,7 @@ TEST(Shapes, NumbersOfAnySize) {
           quick(2, 50));
 }
 
-TEST(Shapes, EveryNetworkShape) {
+TEST(Shapes, FitEveryNetworkShape) {
   const Table real = example_people(300, 1);
   for (const auto& [generator, critic] :
        {std::pair<std::vector<int>, std::vector<int>>{{1}, {1}}, {{33}, {7, 5, 3}}, {{16, 8, 24}, {64}}}) {

@@ -1,6 +1,5 @@
-// TimeGAN as a user meets it: a short fit of sequences whose law is known follows it, where an untrained model does
-// not; a sequence is its own whatever is around it; what is written is what is read; a run that was interrupted ends as
-// one that was not.
+// TimeGAN as a user sees it: a short fit of sequences with a known law follows it, and an untrained model does not; a
+// sequence does not depend on its batch; files round-trip; a resumed run equals an uninterrupted one.
 #include <atomic>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -39,8 +38,8 @@ Table autoregressive(int64_t rows, double phi) {
       4)});
 }
 
-// Sequences of either kind, of lengths of their own: "short" of 3 or 4 steps that rise, "long" of 8 to 10 that fall,
-// with a word that goes with the sign of the step, and a value that is missing in a third of the rows.
+// Sequences of two kinds with their own lengths: "short" with 3 or 4 rising steps, "long" with 8 to 10 falling ones,
+// with a word that depends on the sign of the step, and a value that is missing in a third of the rows.
 Table visits(int64_t sequences) {
   std::vector<double> key, day, level, extra;
   std::vector<std::string> kind, word;
@@ -84,7 +83,7 @@ double correlation(const Table& t, const char* name, int64_t window, int64_t lag
   return covariance / pairs / variance;
 }
 
-TEST(Timegan, KeepsTheAutocorrelationOfAnAutoregressiveProcess) {
+TEST(Timegan, LearnsAutocorrelation) {
   const Table real = autoregressive(1500, 0.9);
   const double want = correlation(real, "x", 1 << 30, 1);
   FitOptions o = small(500);
@@ -104,7 +103,7 @@ TEST(Timegan, KeepsTheAutocorrelationOfAnAutoregressiveProcess) {
   EXPECT_LT(stddev, 1.6 * real_stddev);
 }
 
-// Patients with a level of their own, which falls with the year of birth, and values around it.
+// Patients with their own level, which falls with the year of birth, and values around it.
 Table levels(int64_t patients) {
   std::vector<double> key, day, year, level;
   for (int64_t p = 0; p < patients; ++p) {
@@ -133,7 +132,7 @@ double correlation_of(const Table& t, const char* a, const char* b) {
   return (xy - sx * sy / n) / std::sqrt((xx - sx * sx / n) * (yy - sy * sy / n));
 }
 
-TEST(Timegan, StepsFollowWhatIsStatic) {
+TEST(Timegan, StepsDependOnStaticColumns) {
   const Table real = levels(300);
   FitOptions o = small(500);
   o.sequences.key = "patient", o.sequences.index = "day", o.sequences.statics = {"year"};
@@ -163,7 +162,7 @@ std::map<double, Drawn> drawn(const Table& t) {
   return out;
 }
 
-TEST(Timegan, ConditionsOnWhatIsDecidedOncePerSequence) {
+TEST(Timegan, MeetsConditionsOnAttributes) {
   const Model m = fit(visits(120), of_visits(2));
   const auto under = [&](const std::string& where, int64_t offset, int64_t count, int batch) {
     SampleOptions o;
@@ -196,7 +195,7 @@ TEST(Timegan, ConditionsOnWhatIsDecidedOncePerSequence) {
   EXPECT_TRUE(step.says("\"level\"") && step.says("kind, length, start")) << step.message;
 }
 
-TEST(Timegan, WavesStayWavesOfTheRightRanges) {
+TEST(Timegan, LearnsWaves) {
   // Each window of one table is a wave with its own phase and frequency.
   constexpr int64_t kWindows = 150, kSteps = 16;
   const Table real = table({numbers_by(
@@ -214,7 +213,7 @@ TEST(Timegan, WavesStayWavesOfTheRightRanges) {
     return o;
   };
   const Table made = rows_of(fit(real, waves(1000)), 0, 150);
-  // Frequencies of 0.3 to 0.6: neighbours are alike, steps half a period apart opposite.
+  // Frequencies of 0.3 to 0.6: adjacent steps are similar, steps half a period later are opposite.
   EXPECT_NEAR(correlation(made, "wave", kSteps, 1), correlation(real, "wave", kSteps, 1), 0.2);
   EXPECT_NEAR(correlation(made, "wave", kSteps, 7), correlation(real, "wave", kSteps, 7), 0.3);
   const auto [low, high] =
@@ -228,7 +227,7 @@ TEST(Timegan, WavesStayWavesOfTheRightRanges) {
   EXPECT_LT(*most - *least, 0.6);
 }
 
-TEST(Timegan, LengthsAndWordsGoWithTheStaticCategory) {
+TEST(Timegan, LearnsLengthsAndWordsByStaticCategory) {
   const Table real = visits(300);
   const Table made = rows_of(fit(real, of_visits(500)), 0, 200);
   ASSERT_EQ(made.columns.size(), real.columns.size());
@@ -267,7 +266,7 @@ TEST(Timegan, LengthsAndWordsGoWithTheStaticCategory) {
   EXPECT_LT(missing, made.rows);
 }
 
-TEST(Timegan, ASequenceIsItsOwnWhateverIsAroundIt) {
+TEST(Timegan, SequencesAreIndependentOfWork) {
   const Table real = visits(60);
   const Model m = fit(real, of_visits(20));
   const Table whole = rows_of(m, 0, 30);
@@ -280,7 +279,7 @@ TEST(Timegan, ASequenceIsItsOwnWhateverIsAroundIt) {
   EXPECT_EQ(lines(whole), lines(rows_of(same, 0, 30)));
 }
 
-TEST(Timegan, IsReadAsItWasWritten) {
+TEST(Timegan, RoundTrips) {
   const std::string path =
       (std::filesystem::temp_directory_path() / ("timegan_" + std::to_string(getpid()) + ".tessera")).string();
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
@@ -297,7 +296,7 @@ TEST(Timegan, IsReadAsItWasWritten) {
   std::filesystem::remove(path);
 }
 
-TEST(Timegan, AnInterruptedRunEndsAsOneThatWasNot) {
+TEST(Timegan, ResumesToTheSameBits) {
   const std::string path =
       (std::filesystem::temp_directory_path() / ("timegan_" + std::to_string(getpid()) + ".checkpoint")).string();
   const Table real = visits(60);
@@ -326,7 +325,7 @@ TEST(Timegan, AnInterruptedRunEndsAsOneThatWasNot) {
   Checkpoints::remove(path);
 }
 
-TEST(Timegan, PatienceAndKeepBestMeasureOnHeldOutSequences) {
+TEST(Timegan, StopsOnHeldOutSequences) {
   const std::string path =
       (std::filesystem::temp_directory_path() / ("timegan_best_" + std::to_string(getpid()) + ".checkpoint")).string();
   const Table real = visits(100);
@@ -362,7 +361,7 @@ TEST(Timegan, PatienceAndKeepBestMeasureOnHeldOutSequences) {
   EXPECT_THROW((void)fit(visits(60), few), Error);
 }
 
-TEST(Timegan, TimeThatIsUpEndsEachPhase) {
+TEST(Timegan, EndsEachPhaseWhenTimeIsUp) {
   const std::string path =
       (std::filesystem::temp_directory_path() / ("timegan_time_" + std::to_string(getpid()) + ".checkpoint")).string();
   const Table real = visits(60);
@@ -404,7 +403,7 @@ TEST(Timegan, TimeThatIsUpEndsEachPhase) {
   Checkpoints::remove(path);
 }
 
-TEST(Timegan, WhatIsNotForSequencesIsRefused) {
+TEST(Timegan, RejectsOptionsOfRows) {
   const Model m = fit(visits(30), of_visits(0));
   EXPECT_EQ(m.describe()["provenance"]["steps"], 0);
   Team team(1);

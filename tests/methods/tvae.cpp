@@ -1,5 +1,4 @@
-// TVAE as a whole: bits, files, edge tables, a law that is known, conditions over the latent, values that are not
-// finite.
+// TVAE as a whole: bits, files, edge-case tables, a known law, conditions through the latent, non-finite values.
 #include <nlohmann/json.hpp>
 
 #include "base/storage/safetensors.h"
@@ -16,7 +15,7 @@ Model fitted(uint64_t seed = 3, int threads = 2, const std::string& preset = "be
   return fit(example_people(600, 5), o, threads);
 }
 
-TEST(Tvae, ModelFilesAreEqualForAnyNumberOfThreadsAndEveryRun) {
+TEST(Tvae, ModelFilesAreIndependentOfThreads) {
   for (const char* preset : {"best", "paper"}) {
     const std::string once = file_of(fitted(3, 2, preset));
     for (const int threads : {1, 2, 3})
@@ -40,13 +39,13 @@ void rows_do_not_depend_on_work(const Model& m, const SampleOptions& options, in
         << "rows from " << offset << ", " << count;
 }
 
-TEST(Tvae, RowsAreEqualForAnyBatchThreadsAndSlice) {
+TEST(Tvae, RowsAreIndependentOfWork) {
   rows_do_not_depend_on_work(fitted(), {}, 4500);
   rows_do_not_depend_on_work(fitted(), where("gender = 'male' and age >= 30 and city in ('Northport', 'Weston')"),
                              1100);
 }
 
-TEST(Tvae, WhatIsSavedComesBack) {
+TEST(Tvae, RoundTrips) {
   for (const char* preset : {"best", "paper"}) {
     const Folder folder;
     const Model m = fitted(3, 2, preset);
@@ -61,8 +60,8 @@ TEST(Tvae, WhatIsSavedComesBack) {
   }
 }
 
-// What sampling needs is kept, and nothing of the rows: no encoder, no posterior, nothing as long as the table.
-TEST(Tvae, NoRowIsStored) {
+// The file holds only what sampling needs: no encoder, no posterior, nothing whose length is that of the table.
+TEST(Tvae, StoresNoRow) {
   for (const bool modes : {false, true}) {
     const Folder folder;
     fitted(3, 2, "best", modes).save(folder / "m", false);
@@ -76,7 +75,7 @@ TEST(Tvae, NoRowIsStored) {
   }
 }
 
-TEST(Tvae, ADamagedPriorIsNamed) {
+TEST(Tvae, NamesDamagedPriors) {
   const Folder folder;
   fitted().save(folder / "m", false);
   struct Damage {
@@ -121,7 +120,7 @@ Column reals(const std::string& name, int64_t rows, uint32_t stream) {
       name, ColumnType::decimal, rows, [&](int64_t i) { return std::nearbyint(100 * normal(i, stream)) / 100; }, 2);
 }
 
-TEST(Tvae, TablesAtTheEdgesFitAndSample) {
+TEST(Tvae, FitsEdgeCaseTables) {
   FitOptions published;
   published.method = "tvae";
   apply_preset(published);
@@ -181,7 +180,7 @@ double distance_from_known(const Table& made) {
   return distance;
 }
 
-TEST(Tvae, AKnownLawComesBack) {
+TEST(Tvae, LearnsAKnownLaw) {
   const Table real = Known::rows(4000);
   const Table made = sample(fit(real, quick_tvae(30)), 8000);
   EXPECT_LE(distance_from_known(made), 0.06) << "independent columns are at a distance of about .53";
@@ -203,7 +202,7 @@ Table two_kinds() {
                            [&](int64_t i) { return std::floor((rare(i) ? 60 : 1) + 40 * uniform(i, 2)); })});
 }
 
-TEST(Tvae, ARareValueIsReachedOverTheLatent) {
+TEST(Tvae, ReachesRareValuesThroughTheLatent) {
   FitOptions o = quick_tvae(40, 100);
   o.rare_rows = 1;  // a level of the rare kind is one row's
   const Model m = fit(two_kinds(), o);
@@ -216,8 +215,8 @@ TEST(Tvae, ARareValueIsReachedOverTheLatent) {
       << "what depends on it follows; of all rows 1 % have such levels";
 }
 
-// Importance changes how rows are found, not their law: it is that of the free rows that meet the condition.
-TEST(Tvae, ConditionedRowsHaveTheLawOfTheFreeOnesThatMeetTheCondition) {
+// Importance sampling changes how rows are found, not their law: that of free rows that meet the condition.
+TEST(Tvae, ConditionedRowsFollowTheConditionalLaw) {
   const Model m = fit(Known::rows(4000), quick_tvae(20));
   const Table free = sample(m, 30000), asked = sample(m, 6000, where("b = 'b1'"));
   const double meeting = share(free, [&](int64_t i) { return text(free, "b", i) == "b1"; });
@@ -228,7 +227,7 @@ TEST(Tvae, ConditionedRowsHaveTheLawOfTheFreeOnesThatMeetTheCondition) {
   }
 }
 
-TEST(Tvae, ConditionsAreMetAlwaysOrSaidToBeImpossible) {
+TEST(Tvae, MeetsConditionsOrReportsThemImpossible) {
   const Model m = fitted();
   EXPECT_EQ(lines(without(sample(m, 300, where("country = 'Freedonia' and age >= 0")), "person_id")),
             lines(without(sample(m, 300), "person_id")))
@@ -244,7 +243,7 @@ TEST(Tvae, ConditionsAreMetAlwaysOrSaidToBeImpossible) {
   EXPECT_TRUE(t.says("no row can satisfy") && t.says("\"age > 1000\"")) << t.message;
 }
 
-TEST(Tvae, LossesComeOnceAnEpoch) {
+TEST(Tvae, ReportsLossesOncePerEpoch) {
   FitOptions o = quick_tvae(5, 50);
   std::vector<LossRow> rows;
   o.on_losses = [&](const LossRow& r) { rows.push_back(r); };
@@ -254,7 +253,7 @@ TEST(Tvae, LossesComeOnceAnEpoch) {
   EXPECT_LT(rows[4]["reconstruction"], rows[0]["reconstruction"]);
 }
 
-TEST(Tvae, ALossThatIsNotFiniteIsNamed) {
+TEST(Tvae, NamesNonFiniteLosses) {
   FitOptions o = quick_tvae(20, 50);
   o.as<TvaeConfig>().learning_rate = 1;
   o.as<TvaeConfig>().decay_from = 1;
@@ -266,7 +265,7 @@ TEST(Tvae, ALossThatIsNotFiniteIsNamed) {
   EXPECT_EQ(one.message, three.message);
 }
 
-TEST(Tvae, OptionsThatMakeNoSenseAreNamed) {
+TEST(Tvae, RejectsInvalidOptions) {
   struct Mistake {
     const char* option;
     void (*make)(TvaeConfig&);

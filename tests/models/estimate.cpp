@@ -1,4 +1,4 @@
-// What an estimate says is what a fit takes.
+// An estimate matches the memory that a fit takes.
 #include "models/plans/estimate.h"
 
 #include <nlohmann/json.hpp>
@@ -28,7 +28,7 @@ FitOptions options_of(const std::string& method) {
   return o;
 }
 
-TEST(Estimate, ALimitOfThatSizeIsEnoughAndLessIsNot) {
+TEST(Estimate, GivesTheSmallestSufficientLimit) {
   for (const std::string method : {"ctgan", "tvae", "made", "timegan"})
     for (const auto& [rows, columns] : {std::pair{300, 1}, {900, 3}, {2000, 8}}) {
       const FitOptions o = options_of(method);

@@ -9,7 +9,7 @@
 namespace tessera::whole {
 namespace {
 
-// Batches so small that a row's share of the loss, scaled, is beyond fp16 at first; with modes, as positions in them
+// Batches so small that a row's scaled share of the loss exceeds fp16 at first; with modes, because positions in them
 // are divided by small standard deviations.
 FitOptions overflowing() {
   FitOptions o = quick_tvae(4, 10);
@@ -24,7 +24,7 @@ int64_t skipped(const Model& m) {
   return all;
 }
 
-TEST(Fp16, BatchesThatOverflowAreLeftOutAndTrainingGoesOn) {
+TEST(Fp16, SkipsBatchesThatOverflow) {
   FitOptions o = overflowing();
   std::vector<std::string> said;
   double last = 0, exact = 0;
@@ -47,7 +47,7 @@ TEST(Fp16, BatchesThatOverflowAreLeftOutAndTrainingGoesOn) {
   EXPECT_NEAR(last, exact, 0.1 * std::abs(exact)) << "as good as in fp32";
 }
 
-TEST(Fp16, AStoppedRunGoesOnWithItsScale) {
+TEST(Fp16, ResumesWithItsScale) {
   const Folder folder;
   FitOptions o = overflowing();
   const std::string whole = file_of(fit(example_people(500, 3), o));
@@ -69,7 +69,7 @@ TEST(Fp16, AStoppedRunGoesOnWithItsScale) {
   }
 }
 
-TEST(Fp16, ARunThatDivergesEndsWithTheError) {
+TEST(Fp16, ReportsDivergence) {
   FitOptions o = quick(4, 50);
   o.precision = "fp16";
   o.as<CtganConfig>().learning_rate = 1;

@@ -1,4 +1,4 @@
-// Sequences that are held out share no row with those that are trained on.
+// Held-out sequences share no row with training sequences.
 #include "models/tables.h"
 #include "models/training/validation.h"
 
@@ -30,7 +30,7 @@ Held split(const Table& t, const SequenceOptions& options) {
   return out;
 }
 
-// Every held-out sequence is one of the table's, and none of them reaches into one that is left.
+// Every held-out sequence is one of the table's, and overlaps no training sequence.
 void check(const Held& h) {
   std::map<int32_t, int32_t> left;  // rows that are trained on
   for (size_t i = 0; i < h.rest.first.size(); ++i)
@@ -77,7 +77,7 @@ TEST(HeldOutSequences, AreWholeKeysWhereWindowsAreCut) {
   check(h);
 }
 
-TEST(HeldOutSequences, TooFewAreRefused) {
+TEST(HeldOutSequences, RejectTooFewSequences) {
   SequenceOptions o;
   o.length = 10;
   EXPECT_THROW((void)split(series(1, 60), o), Error);

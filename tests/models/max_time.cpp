@@ -1,4 +1,4 @@
-// --max-time bounds the whole run, what follows training included. The clock is the test's: every event of the progress
+// max_time bounds the whole run, including the stages after training. The test has its own clock: every progress event
 // takes a second.
 #include <nlohmann/json.hpp>
 
@@ -16,7 +16,7 @@ struct Outcome {
   nlohmann::json description;
 };
 
-// `before`: seconds that reading took.
+// `before`: seconds of reading.
 Outcome run(FitOptions o, double bound, double before = 0) {
   Outcome out;
   double now = 1000;
@@ -68,13 +68,13 @@ TEST_P(MaxTime, BoundsEveryPhase) {
   }
 }
 
-TEST_P(MaxTime, CountsWhatReadingTook) {
+TEST_P(MaxTime, CountsTheTimeOfReading) {
   const Outcome r = run(endless(), 50, 500);
   EXPECT_LE(r.seconds, r.trained_from + kPieces);
   EXPECT_TRUE(any(r.notices, "no time left within `max_time` to learn a calibration"));
 }
 
-TEST_P(MaxTime, WhatDoesNotFitIsLeftOutAndSaid) {
+TEST_P(MaxTime, ReportsOmittedStages) {
   EXPECT_TRUE(any(run(endless(), 12).notices, "no time left within `max_time`"));
   FitOptions few = endless();
   set(few, "epochs", "2"), few.calibrate = Tier::off;
@@ -83,7 +83,7 @@ TEST_P(MaxTime, WhatDoesNotFitIsLeftOutAndSaid) {
   EXPECT_TRUE(ample.file == unbounded.file) << "a bound that is not reached changes nothing";
 }
 
-TEST_P(MaxTime, ProgressSaysWhatFollows) {
+TEST_P(MaxTime, ShowsRemainingPhasesInProgress) {
   const Outcome r = run(endless(), 12);
   const std::string& note = r.notes.at("train");
   EXPECT_NE(note.find(std::string(GetParam()) == "tvae" ? "then prior and calibration" : "then calibration"),
@@ -92,7 +92,7 @@ TEST_P(MaxTime, ProgressSaysWhatFollows) {
   EXPECT_NE(note.find(" s of `max_time` left"), std::string::npos) << note;
 }
 
-TEST(Deadline, TellsWhetherAPieceFits) {
+TEST(Deadline, PredictsWhetherAPieceFits) {
   double now = 0;
   Deadline none, until(10, [&now] { return now; });
   EXPECT_TRUE(none.next(1e9));

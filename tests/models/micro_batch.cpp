@@ -1,4 +1,4 @@
-// A step whose batch goes through it in parts takes less memory and learns the same, up to rounding.
+// A step in micro-batches takes less memory and learns the same, up to rounding.
 #include <atomic>
 #include <cmath>
 
@@ -57,7 +57,7 @@ TEST(MicroBatch, LearnsTheSameUpToRounding) {
   }
 }
 
-TEST(MicroBatch, OfTheWholeBatchIsTheWholeBatch) {
+TEST(MicroBatch, EqualsTheBatchAtFullSize) {
   for (const std::string method : {"tvae", "ctgan"})
     EXPECT_EQ(weights_of(trained(options_of(method, 0), 1)), weights_of(trained(options_of(method, 100), 1))) << method;
 }
@@ -94,7 +94,7 @@ TEST(MicroBatch, TakesLessMemory) {
   }
 }
 
-TEST(MicroBatch, SmallerThanAPackIsAnError) {
+TEST(MicroBatch, RejectsSizesBelowAPack) {
   for (const auto& [method, least] : {std::pair{"ctgan", "10"}, {"timegan", "16"}}) try {
       FitOptions o = options_of(method, 3);
       if (method == std::string("ctgan")) set(o, "pac", "10");
@@ -107,9 +107,9 @@ TEST(MicroBatch, SmallerThanAPackIsAnError) {
     }
 }
 
-// Where rows do not depend on one another, the limit chooses micro-batches, as if they had been asked for; and a run
-// that goes on without it, as it would have ended.
-TEST(MicroBatch, ALimitChoosesThem) {
+// If rows are independent, the limit chooses micro-batches, as if they had been requested; a run that is resumed
+// without the limit keeps them.
+TEST(MicroBatch, IsChosenByTheMemoryLimit) {
   const Folder folder;
   FitOptions o = options_of("tvae", 0);
   o.recompute = Recompute::off;
@@ -142,7 +142,7 @@ TEST(MicroBatch, ALimitChoosesThem) {
   EXPECT_TRUE(file_of(fit(resumed, 0)) == file_of(chosen));
 }
 
-TEST(MicroBatch, ALimitThatIsTooSmallNamesOneThatFits) {
+TEST(MicroBatch, IsNamedWhenTheLimitIsTooSmall) {
   FitOptions o = options_of("ctgan", 0);
   set(o, "batch_size", "1000");
   o.recompute = Recompute::off;
@@ -164,8 +164,8 @@ TEST(MicroBatch, ALimitThatIsTooSmallNamesOneThatFits) {
   EXPECT_NO_THROW(fit(limit)) << o.micro_batch;
 }
 
-// Where no micro-batch has room either, the error names the limit that one has room for.
-TEST(MicroBatch, ALimitForThemIsNamed) {
+// If no micro-batch fits either, the error names the limit under which the smallest one fits.
+TEST(MicroBatch, NamesTheLimitItNeeds) {
   for (const char* method : {"ctgan", "tvae"}) {
     FitOptions o = options_of(method, 0);
     set(o, "batch_size", "4000");
@@ -180,7 +180,7 @@ TEST(MicroBatch, ALimitForThemIsNamed) {
       EXPECT_EQ(e.code(), ErrorCode::memory);
       said = e.what();
     }
-    const size_t least = said.find("` has with `micro_batch=");
+    const size_t least = said.find("` is enough with `micro_batch=");
     ASSERT_NE(least, std::string::npos) << method << ": " << said;
     const int64_t limit = std::stoll(said.substr(said.rfind('=', least) + 1));
     o.micro_batch = std::stoll(said.substr(said.find("`micro_batch=") + 13));

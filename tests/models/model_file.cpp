@@ -1,5 +1,5 @@
-// The model file: what is saved comes back, and what is damaged, foreign or hostile is an error with a sentence, never
-// a crash and never a large allocation.
+// The model file: it round-trips, and a damaged, foreign or hostile file is an error with a message, never a crash or a
+// large allocation.
 #include <malloc.h>
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace {
 std::atomic<int64_t> live{0}, peak{0};
 }  // namespace
 
-// Counts what the program has allocated, for the bound on what reading a file may take.
+// Counts the allocated bytes of the program, for the bound on the memory of reading a file.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   void* p = std::malloc(bytes == 0 ? 1 : bytes);
   if (p == nullptr) throw std::bad_alloc();
@@ -42,7 +42,7 @@ std::atomic<int64_t> live{0}, peak{0};
 namespace tessera::whole {
 namespace {
 
-// Bytes allocated at most while a call ran, beyond what was there before.
+// Maximum bytes allocated during a call, beyond those before it.
 template <class F>
 int64_t peak_of(F call) {
   const int64_t before = live.load();
@@ -62,7 +62,7 @@ Model small_model() {
   return fit(std::move(t), o);
 }
 
-// The same with all that calibration keeps.
+// The same with a calibration.
 Model calibrated_model() {
   FitOptions o = quick(1, 50);
   o.as<CtganConfig>().generator_dim = {8, 6};
@@ -77,7 +77,7 @@ std::string bytes_of(const Model& m) {
   return read_bytes(folder / "m");
 }
 
-TEST(ModelFile, WhatIsSavedComesBack) {
+TEST(ModelFile, RoundTrips) {
   const Folder folder;
   const Model m = small_model();
   m.save(folder / "m", false);
@@ -91,7 +91,7 @@ TEST(ModelFile, WhatIsSavedComesBack) {
   EXPECT_EQ(read_bytes(folder / "again"), read_bytes(folder / "m"));
 }
 
-TEST(ModelFile, AFileThatIsThereIsKeptUnlessForced) {
+TEST(ModelFile, OverwritesOnlyOnRequest) {
   const Folder folder;
   const Model m = small_model();
   write_bytes(folder / "m", "mine");
@@ -105,7 +105,7 @@ TEST(ModelFile, AFileThatIsThereIsKeptUnlessForced) {
   EXPECT_EQ(thrown([&] { Model::load(folder / "absent"); }).code, ErrorCode::io);
 }
 
-// Loads bytes that may be damaged: a sentence that names the file, or a model that samples. Returns whether it loaded.
+// Loads bytes that may be damaged: a message that names the file, or a model that samples. Returns whether it loaded.
 bool load_or_say(const Folder& folder, const std::string& bytes, const std::string& what) {
   const std::string path = folder / "damaged";
   write_bytes(path, bytes);
@@ -121,7 +121,7 @@ bool load_or_say(const Folder& folder, const std::string& bytes, const std::stri
   return false;
 }
 
-TEST(ModelFile, ATruncatedFileIsAnErrorWhereverItEnds) {
+TEST(ModelFile, RejectsTruncation) {
   const Folder folder;
   const std::string whole = bytes_of(small_model());
   for (size_t n = 0; n < whole.size(); n += 97)
@@ -139,7 +139,7 @@ void flip_bytes(const Model& model, uint32_t flips) {
   int loaded = 0;
   for (uint32_t k = 0; k < flips; ++k) {
     const Philox p = philox(k, 0, 0, 0, 23, 29);
-    // Two of three in the header, where the meaning is.
+    // Two of three in the header.
     const size_t at = p.word[0] % (k % 3 == 0 ? whole.size() : 8 + header);
     std::string bytes = whole;
     bytes[at] = static_cast<char>(bytes[at] ^ static_cast<char>(1 + p.word[1] % 255));
@@ -148,11 +148,11 @@ void flip_bytes(const Model& model, uint32_t flips) {
   EXPECT_GT(loaded, flips / 100) << "a flip in a weight or a name leaves a model";
   EXPECT_LT(loaded, flips - flips / 20);
 }
-TEST(ModelFile, FlippedBytesNeverCrash) { flip_bytes(small_model(), 2000); }
-TEST(ModelFile, FlippedBytesOfACalibrationNeverCrash) { flip_bytes(calibrated_model(), 600); }
+TEST(ModelFile, SurvivesFlippedBytes) { flip_bytes(small_model(), 2000); }
+TEST(ModelFile, SurvivesFlippedBytesOfCalibration) { flip_bytes(calibrated_model(), 600); }
 
 // Digits and signs of the document changed: still JSON, with other numbers.
-TEST(ModelFile, ForeignNumbersNeverCrash) {
+TEST(ModelFile, SurvivesForeignNumbers) {
   const Folder folder;
   const std::string whole = bytes_of(small_model());
   uint64_t header = 0;
@@ -260,7 +260,7 @@ const Damage kDamages[] = {
     {"text for the provenance", "provenance", [](auto&, auto& d) { d["provenance"] = "here"; }},
 };
 
-TEST(ModelFile, WhatIsWrongIsNamed) {
+TEST(ModelFile, NamesTheDefect) {
   const Folder folder;
   const std::string whole = bytes_of(small_model());
   for (const Damage& d : kDamages) {
@@ -292,9 +292,8 @@ std::vector<Model> models_of_every_kind() {
   return all;
 }
 
-// A weight that no training gives: one that is not finite is named with its tensor and place, one that is only huge
-// gives rows.
-TEST(ModelFile, AnyWeightIsNamedOrGivesRows) {
+// Weights that training never produces: a non-finite one is named with its tensor and index, a huge one gives rows.
+TEST(ModelFile, NamesOrAcceptsAnyWeight) {
   const Folder folder;
   for (const Model& m : models_of_every_kind()) {
     const std::string whole = bytes_of(m);
@@ -352,7 +351,7 @@ const Damage kCalibrationDamages[] = {
      [](SafeTensors&, nlohmann::json& d) { d["calibration"]["full"]["temperature"] = -1; }},
 };
 
-TEST(ModelFile, WhatIsWrongInACalibrationIsNamed) {
+TEST(ModelFile, NamesTheDefectOfACalibration) {
   const Folder folder;
   const std::string whole = bytes_of(calibrated_model());
   for (const Damage& d : kCalibrationDamages) {
@@ -364,8 +363,8 @@ TEST(ModelFile, WhatIsWrongInACalibrationIsNamed) {
   }
 }
 
-// Weights may be finite and still give a row a weight that is not, or one so small that no row is ever kept.
-TEST(ModelFile, WeightsOfACalibrationThatAreOutOfAllBounds) {
+// Finite weights can give a row a non-finite density ratio, or one so small that no row is ever accepted.
+TEST(ModelFile, SurvivesExtremeWeightsOfCalibration) {
   const Folder folder;
   const std::string whole = bytes_of(calibrated_model());
   SampleOptions full;
@@ -392,7 +391,7 @@ TEST(ModelFile, WeightsOfACalibrationThatAreOutOfAllBounds) {
             20);
 }
 
-TEST(ModelFile, ReadingTakesASmallMultipleOfTheFile) {
+TEST(ModelFile, ReadsInASmallMultipleOfItsSize) {
   const Folder folder;
   const std::string whole = bytes_of(small_model());
   write_bytes(folder / "m", whole);

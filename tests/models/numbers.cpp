@@ -25,7 +25,7 @@ class NumbersAsBins : public testing::TestWithParam<const char*> {
   static FitOptions options() { return in_bins(GetParam() == std::string("tvae") ? quick_tvae(20) : quick(20)); }
 };
 
-TEST_P(NumbersAsBins, TheFileSaysSoAndMakesTheSameRows) {
+TEST_P(NumbersAsBins, AreStoredInTheFile) {
   const Model m = fit(divided(), options());
   const std::string file = file_of(m);
   EXPECT_NE(file.find(R"(\"bins\")"), std::string::npos);
@@ -35,7 +35,7 @@ TEST_P(NumbersAsBins, TheFileSaysSoAndMakesTheSameRows) {
   EXPECT_EQ(lines(sample(Model::load(folder / "model"), 500)), lines(sample(m, 500)));
 }
 
-TEST_P(NumbersAsBins, ConditionsOnThemHoldCalibratedOrNot) {
+TEST_P(NumbersAsBins, MeetConditionsWithAndWithoutCalibration) {
   for (const Tier tier : {Tier::off, Tier::full}) {
     FitOptions o = options();
     o.calibrate = tier;

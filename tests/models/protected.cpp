@@ -1,4 +1,4 @@
-// What a model file knows of single rows' numbers: nothing. Read as an attacker would, from its bytes alone.
+// A model file reveals no number of a single row. Tested as an attacker would, from its bytes alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -92,9 +92,9 @@ Table clumps(int inside, bool sequences) {
   return table(std::move(columns));
 }
 
-// The law that needs no cleverness. Two tables that differ in a third of their numbers, but not in the mean of any
+// Two tables that differ in a third of their numbers, but not in the mean of any
 // group, give one file: so each number in it, the weights with the others, is a function of means over whole groups.
-TEST(Protected, TheFileIsAFunctionOfMeansOfGroups) {
+TEST(Protected, FileDependsOnGroupMeansOnly) {
   for (const std::string method : {"tvae", "ctgan", "timegan", "made"}) {
     SCOPED_TRACE(method);
     FitOptions o = quick_fit(method);
@@ -151,7 +151,7 @@ std::set<double> single_values(const Table& t) {
   return out;
 }
 
-TEST(Protected, NoNumberOfTheFileIsARowsValue) {
+TEST(Protected, FileHoldsNoValueOfARow) {
   for (const std::string method : {"tvae", "ctgan", "timegan", "made"}) {
     const Table real = amounts(1400, method == "timegan");
     const std::set<double> single = single_values(real);
@@ -197,8 +197,8 @@ std::vector<double> reconstructed(const std::vector<double>& points, const std::
   return out;
 }
 
-// How many rows of the first column an attacker solves for from the quantiles of the table and of those left to the
-// map.
+// How many rows of the first column an attacker can solve for, from the quantiles of the table and of the numbers that
+// the map covers.
 int solved(const Table& real, const Model& m) {
   const Opened file(m.bytes());
   std::set<int64_t> cents;
@@ -211,7 +211,7 @@ int solved(const Table& real, const Model& m) {
   return right;
 }
 
-TEST(Protected, QuantilesGiveNoRowAway) {
+TEST(Protected, QuantilesRevealNoRow) {
   const Table real = amounts(2000, false);
   FitOptions o = quick_fit("tvae");
   o.calibrate = Tier::marginals;

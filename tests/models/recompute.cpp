@@ -1,4 +1,4 @@
-// A model is the same file whatever of its training is made again.
+// Recomputation in training does not change the model file.
 #include "models/tables.h"
 
 namespace tessera::whole {
@@ -28,7 +28,7 @@ FitOptions options_of(const std::string& method) {
   return o;
 }
 
-// What a fit tells of its memory.
+// The notices of a fit about its memory.
 struct Fitted {
   std::string bytes;
   std::vector<std::string> notices;
@@ -46,7 +46,7 @@ Fitted fitted(const std::string& method, Recompute mode, int64_t limit = 0) {
   return out;
 }
 
-TEST(Recompute, TheModelIsTheSame) {
+TEST(Recompute, KeepsModelBits) {
   for (const std::string method : {"ctgan", "tvae", "made", "timegan"}) {
     const Fitted kept = fitted(method, Recompute::off), repeated = fitted(method, Recompute::all);
     EXPECT_TRUE(kept.bytes == repeated.bytes) << method;
@@ -54,16 +54,16 @@ TEST(Recompute, TheModelIsTheSame) {
   }
 }
 
-TEST(Recompute, ALimitIsMetAndTold) {
+TEST(Recompute, MeetsLimitAndReportsIt) {
   const Fitted kept = fitted("timegan", Recompute::automatic);
   EXPECT_TRUE(kept.notices.empty());
   const Fitted repeated = fitted("timegan", Recompute::automatic, 12'000'000);
   EXPECT_TRUE(kept.bytes == repeated.bytes);
   ASSERT_FALSE(repeated.notices.empty());
-  EXPECT_NE(repeated.notices[0].find("made again"), std::string::npos) << repeated.notices[0];
+  EXPECT_NE(repeated.notices[0].find("recomputed"), std::string::npos) << repeated.notices[0];
 }
 
-TEST(Recompute, ALimitTooSmallNamesOneWithRoom) {
+TEST(Recompute, NamesSufficientLimit) {
   for (const std::string method : {"tvae", "timegan"}) {
     const Thrown t = thrown([&] { fitted(method, Recompute::automatic, 300'000); });
     EXPECT_EQ(t.code, ErrorCode::memory);

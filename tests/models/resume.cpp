@@ -1,5 +1,5 @@
-// A run that was stopped goes on to the bits of the run that never was, whatever stopped it, wherever it stood, with
-// however many threads; and nothing that is damaged or of another run gets into a model.
+// A resumed run ends with the bits of an uninterrupted one, for any cause, point and number of threads; damaged files
+// and files of other runs never reach a model.
 #include <atomic>
 #include <functional>
 
@@ -28,7 +28,7 @@ FitOptions options_of(const Case& c) {
 }
 Table rows() { return example_people(500, 3); }
 
-// Events of a run, in order: what a test can stop it at.
+// Events of a run, in order, at which a test can stop it.
 std::vector<std::string> phases_of(const FitOptions& o) {
   std::vector<std::string> seen;
   Team team(1);
@@ -40,7 +40,7 @@ std::vector<std::string> phases_of(const FitOptions& o) {
   return seen;
 }
 
-// Runs until the event of that number, then is cancelled. The message of the error, or "" where it came to its end.
+// Runs until the event of that number, then cancels. Returns the message of the error, or "" if the run finished.
 std::string stopped_at(size_t event, const FitOptions& o, int threads = 1) {
   Team team(threads);
   std::atomic<bool> cancel{false};
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, Resume, testing::Values(Case{"ctgan"}, Case{"t
                          [](const auto& c) { return std::string(c.param.method); });
 
 // Every event of preparing and training; with calibration, the first and the last of each phase that follows.
-TEST_P(Resume, ACancelAtEveryEventOfEveryPhaseLosesNothing) {
+TEST_P(Resume, ContinuesAfterCancelAtEveryEvent) {
   const auto check = [&](Tier tier) {
     options_.calibrate = tier;
     const std::string whole = file_of(fit(rows(), options_of({GetParam().method, tier})));
@@ -109,17 +109,18 @@ TEST_P(Resume, ACancelAtEveryEventOfEveryPhaseLosesNothing) {
       const std::string message = stopped_at(event, options_, 2);
       if (message.empty()) continue;  // cancelled with its last event
       const bool trained = phases[event] == "train" || fs::exists(path_);
-      EXPECT_EQ(message.find("is kept in " + path_) != std::string::npos, trained) << phases[event] << ": " << message;
+      EXPECT_EQ(message.find("are saved in " + path_) != std::string::npos, trained)
+          << phases[event] << ": " << message;
       EXPECT_TRUE(file_of(resumed(options_, event % 2 == 0 ? 1 : 3)) == whole)
           << "cancelled at event " << event << ", " << phases[event];
-      EXPECT_EQ(noticed("Going on from"), trained);
+      EXPECT_EQ(noticed("Continuing from"), trained);
     }
   };
   check(Tier::off);
   if (calibrates()) check(Tier::marginals);
 }
 
-TEST_P(Resume, AfterTrainingOnlyWhatFollowsIsDoneAgain) {
+TEST_P(Resume, RepeatsOnlyTheStagesAfterTraining) {
   if (!calibrates()) GTEST_SKIP() << "nothing follows";
   options_.calibrate = Tier::marginals;
   const std::vector<std::string> phases = phases_of(options_);
@@ -133,13 +134,13 @@ TEST_P(Resume, AfterTrainingOnlyWhatFollowsIsDoneAgain) {
   EXPECT_EQ(std::count(again.begin(), again.end(), "train"), 0);
 }
 
-TEST_P(Resume, StoppedOverAndOver) {
+TEST_P(Resume, SurvivesRepeatedStops) {
   const std::string whole = file_of(fit(rows(), options_of(GetParam())));
   FitOptions o = options_;
   o.checkpoint.resume = true;
   int stops = 0;
   const std::vector<std::string> phases = phases_of(options_of({GetParam().method, Tier::off}));
-  // Every run gets one event of training further than the one before it had when it was stopped.
+  // Each run is stopped one training event later than the previous one.
   while (stops < 100) {
     const auto first = static_cast<size_t>(std::find(phases.begin(), phases.end(), "train") - phases.begin());
     if (stopped_at(first, o).empty()) break;
@@ -150,7 +151,7 @@ TEST_P(Resume, StoppedOverAndOver) {
   EXPECT_TRUE(file_of(resumed(options_)) == whole);
 }
 
-TEST_P(Resume, TheOlderGenerationServesWhereTheNewestIsDamaged) {
+TEST_P(Resume, FallsBackToTheOlderGeneration) {
   const std::string whole = file_of(fit(rows(), options_of(GetParam())));
   fit(rows(), options_);  // leaves both checkpoints, because the model is not reported as saved
   const std::string newest = read_bytes(path_), older = read_bytes(Checkpoints::older(path_));
@@ -160,8 +161,8 @@ TEST_P(Resume, TheOlderGenerationServesWhereTheNewestIsDamaged) {
     write_bytes(path_, bytes);
     write_bytes(Checkpoints::older(path_), older);
     EXPECT_TRUE(file_of(resumed(options_)) == whole) << what;
-    EXPECT_TRUE(noticed("is not whole")) << what;
-    EXPECT_TRUE(noticed("the generation before")) << what;
+    EXPECT_TRUE(noticed("is damaged")) << what;
+    EXPECT_TRUE(noticed("the previous generation")) << what;
   };
   for (const size_t bytes : {size_t{0}, size_t{5}, size_t{100}, newest.size() / 2, newest.size() - 1})
     damage(newest.substr(0, bytes), "torn after " + std::to_string(bytes));
@@ -173,7 +174,7 @@ TEST_P(Resume, TheOlderGenerationServesWhereTheNewestIsDamaged) {
   damage(newest + "x", "a byte too long");
 }
 
-TEST_P(Resume, AFileThatIsNoCheckpointIsNeitherReplacedNorRemoved) {
+TEST_P(Resume, KeepsFilesThatAreNotCheckpoints) {
   fit(rows(), options_);
   const std::string newest = read_bytes(path_), model = file_of(fit(rows(), options_of(GetParam())));
   const std::string foreign[] = {
@@ -205,18 +206,18 @@ TEST_P(Resume, AFileThatIsNoCheckpointIsNeitherReplacedNorRemoved) {
   EXPECT_FALSE(read_bytes(path_).empty());
 }
 
-TEST_P(Resume, AfreshWhereNothingIsWhole) {
+TEST_P(Resume, StartsOverWithoutIntactCheckpoint) {
   const std::string whole = file_of(fit(rows(), options_of(GetParam())));
   EXPECT_TRUE(file_of(resumed(options_)) == whole);
-  EXPECT_FALSE(noticed("starts afresh"));
+  EXPECT_FALSE(noticed("starts from the beginning"));
   const std::string newest = read_bytes(path_);
   for (const std::string& path : {path_, Checkpoints::older(path_)})
     write_bytes(path, newest.substr(0, newest.size() / 2));
   EXPECT_TRUE(file_of(resumed(options_)) == whole);
-  EXPECT_TRUE(noticed("training starts afresh"));
+  EXPECT_TRUE(noticed("training starts from the beginning"));
 }
 
-TEST_P(Resume, WithoutResumeWhatIsThereIsNotLookedAt) {
+TEST_P(Resume, IgnoresCheckpointsWithoutResume) {
   const std::string whole = file_of(fit(rows(), options_of(GetParam())));
   fit(rows(), options_);
   const std::string half = read_bytes(path_).substr(0, 100);
@@ -224,7 +225,7 @@ TEST_P(Resume, WithoutResumeWhatIsThereIsNotLookedAt) {
   EXPECT_TRUE(file_of(fit(rows(), options_)) == whole);
 }
 
-TEST_P(Resume, OtherOptionsAndOtherTablesAreRefusedByName) {
+TEST_P(Resume, RejectsOtherOptionsAndTables) {
   ASSERT_NE(stopped_at(phases_of(options_).size() / 2, options_), "");
   const std::string kept = read_bytes(path_);
   const auto refused = [&](ErrorCode code, const std::string& what,
@@ -255,11 +256,11 @@ TEST_P(Resume, OtherOptionsAndOtherTablesAreRefusedByName) {
     t.columns.push_back(numbers_by("extra", ColumnType::integer, t.rows, [](int64_t i) { return double(i); }));
   });
   refused(ErrorCode::data, "is missing now", [](FitOptions&, Table& t) { t.columns.pop_back(); });
-  refused(ErrorCode::data, "stand in another order",
+  refused(ErrorCode::data, "are in another order",
           [](FitOptions&, Table& t) { std::swap(t.columns.front(), t.columns.back()); });
 }
 
-TEST_P(Resume, ALaterReleasesCheckpointIsNotTakenForADamagedOne) {
+TEST_P(Resume, RejectsCheckpointsOfLaterReleases) {
   fit(rows(), options_);
   std::string bytes = read_bytes(path_);
   const std::string format = "\\\"format\\\":2";
@@ -273,7 +274,7 @@ TEST_P(Resume, ALaterReleasesCheckpointIsNotTakenForADamagedOne) {
   EXPECT_TRUE(read_bytes(path_) == bytes);
 }
 
-TEST_P(Resume, AModelThatIsFinishedIsKnownAndAnotherRefused) {
+TEST_P(Resume, RecognizesTheFinishedModel) {
   const std::string model = folder_ / "m.tessera";
   Team team(1);
   const Monitor monitor;
@@ -292,7 +293,7 @@ TEST_P(Resume, AModelThatIsFinishedIsKnownAndAnotherRefused) {
   EXPECT_FALSE(Model::finished(model, rows(), other, true, team, monitor).has_value()) << "overwrite";
 }
 
-TEST_P(Resume, LossesAreToldAgain) {
+TEST_P(Resume, RepeatsReportedLosses) {
   std::vector<std::pair<int64_t, double>> whole, parts;
   const auto into = [](auto& list) {
     return [&list](const LossRow& l) { list.emplace_back(l.step, l["critic"] + l["reconstruction"]); };
@@ -309,15 +310,15 @@ TEST_P(Resume, LossesAreToldAgain) {
   EXPECT_EQ(parts, whole);
 }
 
-TEST_P(Resume, ACheckpointThatCannotBeWrittenDoesNotStopTraining) {
+TEST_P(Resume, TrainsOnWhenACheckpointCannotBeWritten) {
   const std::string whole = file_of(fit(rows(), options_of(GetParam())));
   options_.checkpoint.path = folder_ / "no such folder/m.checkpoint";
   EXPECT_TRUE(file_of(resumed(options_)) == whole);
-  EXPECT_TRUE(noticed("Training goes on"));
+  EXPECT_TRUE(noticed("Training continues"));
 }
 
-// Early endings are part of the run: stopped anywhere, they come to the same bits.
-TEST_P(Resume, PatienceAndKeepBestSurviveStops) {
+// Early stopping is part of the run: interrupted anywhere, it gives the same bits.
+TEST_P(Resume, KeepsPatienceAndBestWeightsAcrossStops) {
   FitOptions o = options_;
   set(o, "epochs", "40");
   set(o, "learning_rate", "1e-9");  // no visible change of the held-out loss
@@ -341,7 +342,7 @@ TEST_P(Resume, PatienceAndKeepBestSurviveStops) {
   }
 }
 
-TEST_P(Resume, TimeThatIsUpEndsTraining) {
+TEST_P(Resume, EndsTrainingWhenTimeIsUp) {
   FitOptions o = options_;
   set(o, "epochs", "1000000");
   o.calibrate = Tier::off;
@@ -351,7 +352,7 @@ TEST_P(Resume, TimeThatIsUpEndsTraining) {
   EXPECT_GT(provenance["steps"].get<int64_t>(), 0);
 }
 
-TEST(TrainingClock, CountsAllRunsAndTellsHowManyStepsFit) {
+TEST(TrainingClock, CountsAllRunsAndPredictsSteps) {
   double now = 100;
   const Clock clock_of_the_test = [&now] { return now; };
   TrainingClock endless(0, clock_of_the_test), clock(20, clock_of_the_test);
@@ -375,7 +376,7 @@ TEST(TrainingClock, CountsAllRunsAndTellsHowManyStepsFit) {
   EXPECT_EQ(clock.deadline().left(), 8);
 }
 
-TEST(TrainingClock, SharesAreOfTheTimeThatReadingLeft) {
+TEST(TrainingClock, DividesTheTimeLeftAfterReading) {
   double now = 0;
   TrainingClock clock(100, [&now] { return now; });
   clock.start(0);
@@ -387,7 +388,7 @@ TEST(TrainingClock, SharesAreOfTheTimeThatReadingLeft) {
   EXPECT_FALSE(clock.up());
 }
 
-TEST_P(Resume, HeldOutRowsNeedATable) {
+TEST_P(Resume, RejectsTablesTooShortToHoldRowsOut) {
   FitOptions o = options_;
   o.patience = 1;
   const Thrown error = thrown([&] { fit(example_people(60, 1), o); });

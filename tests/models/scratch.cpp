@@ -1,4 +1,4 @@
-// Tables larger than the memory they may take: the same model, bit for bit, as where all of it fits.
+// Tables larger than the memory limit: the same model, bit for bit, as without a limit.
 #include <nlohmann/json.hpp>
 
 #include "models/tables.h"
@@ -37,7 +37,7 @@ Table mixed() {
   return table(std::move(columns));
 }
 
-// As users do: rows come as a stream, and the table is made under the limit.
+// As users do: rows arrive as a stream, and the table is built under the limit.
 Model fit_within(const FitOptions& o, const std::shared_ptr<MemoryLimit>& limit, int threads) {
   Team team(threads, limit);
   const Monitor monitor;
@@ -65,7 +65,7 @@ class ScratchFit : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Methods, ScratchFit, testing::Values("ctgan", "tvae"),
                          [](const auto& c) { return std::string(c.param); });
 
-TEST_P(ScratchFit, IsTheFitInMemoryBitForBit) {
+TEST_P(ScratchFit, MatchesTheFitInMemory) {
   const std::string whole = fit_within(options(), nullptr, 2).bytes();
   // Everything in scratch; then some of it, where that falls within an array's growth.
   for (const int64_t room : {int64_t{1}, int64_t{1} << 20}) {
@@ -77,8 +77,8 @@ TEST_P(ScratchFit, IsTheFitInMemoryBitForBit) {
   }
 }
 
-// Steps end one by one where those of a tenth of a second would leave more of the encoded rows resident than has room.
-TEST_P(ScratchFit, StepsEndBeforeTheirRowsFillTheMemory) {
+// Runs of steps become shorter if those of a tenth of a second would leave too many encoded rows resident.
+TEST_P(ScratchFit, LimitsResidentRows) {
   FitOptions o = options();
   o.keep_best = false;
   constexpr int64_t kRoom = int64_t{256} << 20;
@@ -94,15 +94,15 @@ TEST_P(ScratchFit, StepsEndBeforeTheirRowsFillTheMemory) {
   EXPECT_GE(reports, kRows / 500) << "a report for each step";
 }
 
-TEST_P(ScratchFit, WithoutAFolderTheSameLimitIsAnError) {
+TEST_P(ScratchFit, ThrowsAtLimitWithoutFolder) {
   const auto limit = std::make_shared<MemoryLimit>(1 << 20);
   const Thrown error = thrown([&] { fit_within(options(), limit, 1); });
   EXPECT_EQ(static_cast<int>(error.code), static_cast<int>(ErrorCode::memory));
   EXPECT_TRUE(error.says("the table")) << error.message;
 }
 
-// What is exact stays exact in columns that are too long to be sorted as a whole: range, spikes, decimals.
-TEST(LongColumns, ExtremesAndSpikesAreExact) {
+// Range, spikes and decimals stay exact in columns that are too long to be sorted as a whole.
+TEST(LongColumns, KeepExtremesAndSpikesExact) {
   constexpr int64_t kLong = (int64_t{1} << 21) + 500000;
   Table t = table({numbers_by(
       "x", ColumnType::decimal, kLong,

@@ -1,4 +1,4 @@
-// Small tables, quick fits, whole samples: what the tests of the model as a whole are made of.
+// Small tables, quick fits and whole samples, for tests of the whole model.
 #pragma once
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@
 
 namespace tessera::whole {
 
-// Uniform in (0, 1) by row and stream: the tests' own draws.
+// Uniform in (0, 1) by row and stream, independent of the library's draws.
 inline double uniform(int64_t row, uint32_t stream = 0) {
   const Philox p = philox(static_cast<uint32_t>(row), stream, 7, 0, 17, 19);
   return open_uniform(p.word[0], p.word[1]);
@@ -164,13 +164,13 @@ inline FitOptions quick_made(int epochs, const std::string& preset = "best") {
   return o;
 }
 
-// What is small of TimeGAN.
+// A small TimeGAN.
 struct QuickSequences {
   int length;
   const char *iterations, *hidden, *batch;
 };
 
-// A few steps of any method, without what follows training: statistics of a population, a prior.
+// A few steps of any method, without the stages after training: population statistics, a prior.
 inline FitOptions quick_of(const std::string& method, const QuickSequences& sequences) {
   FitOptions o = method == "ctgan"  ? quick(1, 100, "paper")
                  : method == "tvae" ? quick_tvae(1, 100, "paper")
@@ -239,7 +239,7 @@ inline SampleOptions where(const std::string& text, int max_tries = 1000) {
   return o;
 }
 
-// The code and message of what a call throws; fails the test where it throws nothing or something else.
+// The code and message of the error that a call throws; fails the test if it throws none or another exception.
 struct Thrown {
   ErrorCode code = ErrorCode::internal;
   std::string message;
@@ -257,7 +257,7 @@ Thrown thrown(F call) {
   return {};
 }
 
-// A folder of this object's own, gone with it.
+// A temporary folder, removed with this object.
 class Folder {
  public:
   Folder() {

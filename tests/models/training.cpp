@@ -1,5 +1,4 @@
-// The training run as a caller sees it: losses, progress, cancellation, values that are not finite, options that make
-// no sense, presets.
+// The training run as a caller sees it: losses, progress, cancellation, non-finite values, invalid options, presets.
 #include <atomic>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -11,7 +10,7 @@
 namespace tessera::whole {
 namespace {
 
-TEST(Training, LossesComeOnceAnEpoch) {
+TEST(Training, ReportsLossesOncePerEpoch) {
   FitOptions o = quick(6, 50);
   std::vector<LossRow> rows;
   o.on_losses = [&](const LossRow& r) { rows.push_back(r); };
@@ -27,7 +26,7 @@ TEST(Training, LossesComeOnceAnEpoch) {
   EXPECT_NE(rows[0]["critic"], rows[5]["critic"]);
 }
 
-TEST(Training, ATableSmallerThanABatchHasOneStepAnEpoch) {
+TEST(Training, TakesOneStepPerEpochForSmallTables) {
   FitOptions o = quick(3, 500);
   std::vector<int64_t> steps;
   o.on_losses = [&](const LossRow& r) { steps.push_back(r.step); };
@@ -35,7 +34,7 @@ TEST(Training, ATableSmallerThanABatchHasOneStepAnEpoch) {
   EXPECT_EQ(steps, (std::vector<int64_t>{1, 2, 3}));
 }
 
-TEST(Training, NoEpochsMakeAnUntrainedModelThatSamples) {
+TEST(Training, WritesAnUntrainedModelForZeroEpochs) {
   for (const char* preset : {"best", "paper"}) {
     FitOptions o = quick(0, 50, preset);
     int losses = 0;
@@ -48,8 +47,8 @@ TEST(Training, NoEpochsMakeAnUntrainedModelThatSamples) {
   }
 }
 
-// Every phase tells where it is, ends where it said it would, and comes in order.
-TEST(Training, EveryPhaseReportsUntilItIsFinished) {
+// Every phase reports its progress, ends at its announced total, and follows the order.
+TEST(Training, ReportsEveryPhaseToItsEnd) {
   struct Phase {
     std::string name;
     double done = 0, total = 0;
@@ -90,7 +89,7 @@ TEST(Training, EveryPhaseReportsUntilItIsFinished) {
   }
 }
 
-TEST(Training, CancelledFromACallback) {
+TEST(Training, CancelsFromACallback) {
   for (const std::string phase : {"mixtures", "encode", "train"}) {
     std::atomic<bool> cancel{false};
     int after = 0;
@@ -107,8 +106,8 @@ TEST(Training, CancelledFromACallback) {
   }
 }
 
-// Years of training, stopped from another thread: what is under way is a tenth of a second.
-TEST(Training, CancelledFromAnotherThread) {
+// Years of training, cancelled from another thread: it ends within a tenth of a second.
+TEST(Training, CancelsFromAnotherThread) {
   std::atomic<bool> cancel{false}, training{false};
   Monitor monitor;
   monitor.cancel = &cancel;
@@ -126,7 +125,7 @@ TEST(Training, CancelledFromAnotherThread) {
   EXPECT_TRUE(t.says("train")) << t.message;
 }
 
-TEST(Training, SamplingIsCancelledToo) {
+TEST(Training, CancelsSampling) {
   const Model m = fit(example_people(300, 1), quick(1, 100));
   for (const char* condition : {"", "age > 40"}) {
     std::atomic<bool> cancel{true};
@@ -145,8 +144,8 @@ TEST(Training, SamplingIsCancelledToo) {
 
 struct Own {};  // not an exception of ours
 
-// What a callback throws comes out as it is, and the team works on.
-TEST(Training, ExceptionsOfCallbacksComeOut) {
+// A callback's exception is rethrown unchanged, and the thread team stays usable.
+TEST(Training, RethrowsExceptionsOfCallbacks) {
   Team team(3);
   for (const std::string phase : {"mixtures", "encode", "train"}) {
     Monitor monitor;
@@ -168,7 +167,7 @@ TEST(Training, ExceptionsOfCallbacksComeOut) {
 }
 
 // An overflow at the first step: the penalty's weight is too large for a float.
-TEST(Training, ALossThatOverflowsIsNamedAtOnce) {
+TEST(Training, NamesOverflowAtTheFirstStep) {
   FitOptions o = quick(50, 50);
   o.as<CtganConfig>().penalty_weight = 1e39;
   int losses = 0;
@@ -184,7 +183,7 @@ TEST(Training, ALossThatOverflowsIsNamedAtOnce) {
 
 // A learning rate of 1 makes the weights of a deep critic grow until their product leaves the floats: not at the first
 // step, and the same step for any number of threads.
-TEST(Training, WeightsThatRunAwayAreCaughtOnTheWay) {
+TEST(Training, NamesDivergingWeights) {
   FitOptions o = quick(4, 50);
   o.as<CtganConfig>().learning_rate = 1;
   o.as<CtganConfig>().decay_from = 1;
@@ -227,7 +226,7 @@ TEST(Training, PresetsDifferAsDocumented) {
   EXPECT_GT(a.describe()["condition_width"], b.describe()["condition_width"]) << "small integers are levels in best";
 }
 
-TEST(Training, WhatNoPresetOrMethodIsCalledIsAnError) {
+TEST(Training, RejectsUnknownPresetsAndMethods) {
   FitOptions o;
   o.preset = "fast";
   const Thrown preset = thrown([&] { apply_preset(o); });
@@ -240,7 +239,7 @@ TEST(Training, WhatNoPresetOrMethodIsCalledIsAnError) {
   EXPECT_TRUE(method.says("diffusion") && method.says("ctgan")) << method.message;
 }
 
-TEST(Training, OptionsThatMakeNoSenseAreNamed) {
+TEST(Training, RejectsInvalidOptions) {
   struct Mistake {
     const char* option;
     void (*make)(CtganConfig&);
@@ -274,8 +273,8 @@ TEST(Training, OptionsThatMakeNoSenseAreNamed) {
   }
 }
 
-// A fitted model is read only: streams of several threads at once give what one gives, and outlive it.
-TEST(Training, OneModelServesManyThreads) {
+// A fitted model is read-only: concurrent streams give the same rows as a single one, and outlive the model.
+TEST(Training, SamplesOneModelFromManyThreads) {
   auto m = std::make_unique<Model>(fit(example_people(400, 1), quick(2, 100)));
   const auto want = lines(sample(*m, 3000));
   std::vector<std::vector<std::string>> got(3);

@@ -1,5 +1,5 @@
-// Tables whose law is known: after a short fit the rows sampled follow it, and those of an untrained model do not, so
-// that the bounds mean something.
+// Tables with a known law: after a short fit the sampled rows follow it; those of an untrained model do not, so the
+// bounds discriminate.
 #include <set>
 
 #include "models/tables.h"
@@ -8,7 +8,7 @@
 namespace tessera::whole {
 namespace {
 
-// sup |F_a − F_b| of the values that are there.
+// sup |F_a − F_b| of the present values.
 double ks(const Column& a, const Column& b) {
   auto sorted = [](const Column& c) {
     std::vector<double> v;
@@ -62,7 +62,7 @@ double share_given(const Table& t, A holds, B given) {
 std::string text(const Table& t, const char* c, int64_t i) { return cell(column(t, c), i); }
 double number(const Table& t, const char* c, int64_t i) { return column(t, c).numbers[static_cast<size_t>(i)]; }
 
-// What of the people's dependence a table shows; each 0 in a table of independent columns.
+// Measures of the people table's dependences; each is 0 in a table of independent columns.
 std::map<std::string, double> dependence(const Table& t) {
   auto is = [&](const char* c, const char* v) { return [&t, c, v](int64_t i) { return text(t, c, i) == v; }; };
   auto old = [&](int64_t i) { return number(t, "age", i) >= 66; };
@@ -113,7 +113,7 @@ void types_and_ranges_hold(const Table& real, const Table& made) {
   }
 }
 
-// The farthest marginal, and whose it is.
+// The largest marginal distance, and its column.
 std::pair<double, std::string> worst_marginal(const Table& real, const Table& made) {
   std::pair<double, std::string> worst{0, ""};
   for (size_t c = 0; c < real.columns.size(); ++c) {
@@ -124,7 +124,7 @@ std::pair<double, std::string> worst_marginal(const Table& real, const Table& ma
   return worst;
 }
 
-TEST(Truth, PeopleComeBack) {
+TEST(Truth, LearnsThePeopleTable) {
   const Table real = example_people(10000, 1);
   const Table made = sample(fit(real, quick(40)), 10000);
   types_and_ranges_hold(real, made);
@@ -141,9 +141,9 @@ TEST(Truth, PeopleComeBack) {
   }
 }
 
-// The same bounds on a model that has learned nothing: types, ranges and identifiers are the encoder's and hold, what
-// training gives is not there.
-TEST(Truth, AnUntrainedModelKeepsTypesAndNothingElse) {
+// The same bounds on an untrained model: types, ranges and identifiers come from the encoder and hold; the learned
+// properties are absent.
+TEST(Truth, UntrainedModelKeepsOnlyTypes) {
   const Table real = example_people(4000, 1);
   const Table made = sample(fit(real, quick(0)), 4000);
   types_and_ranges_hold(real, made);
@@ -151,7 +151,7 @@ TEST(Truth, AnUntrainedModelKeepsTypesAndNothingElse) {
   for (const auto& [what, truth] : dependence(real)) EXPECT_LT(dependence(made)[what], 0.4 * truth) << what;
 }
 
-TEST(Truth, TheJointLawOfTwoCategoriesComesBack) {
+TEST(Truth, LearnsJointLawOfTwoCategories) {
   constexpr int64_t rows = 4000;
   // P(a) = .5, .3, .2 and b = a with .9, else the next one.
   auto a = [](int64_t i) {
@@ -179,7 +179,7 @@ TEST(Truth, TheJointLawOfTwoCategoriesComesBack) {
   EXPECT_LE(distance, 0.08) << "independent columns are at a distance of about .53";
 }
 
-TEST(Truth, ASpikeAndItsHeavyTailComeBack) {
+TEST(Truth, LearnsSpikesAndHeavyTails) {
   constexpr int64_t rows = 4000;
   auto gain = [](int64_t i) { return uniform(i, 1) < 0.7 ? 0 : std::nearbyint(std::exp(6 + normal(i, 2))); };
   const Table real =
@@ -201,7 +201,7 @@ TEST(Truth, ASpikeAndItsHeavyTailComeBack) {
   EXPECT_NEAR(std::log(quantile(made, 0.95) / quantile(real, 0.95)), 0, 0.8);
 }
 
-TEST(Truth, MissingValuesThatDependOnAnotherColumnComeBack) {
+TEST(Truth, LearnsDependentMissingValues) {
   constexpr int64_t rows = 4000;
   auto answered = [](int64_t i) { return uniform(i, 1) < 0.6; };
   const Table real =
@@ -225,7 +225,7 @@ TEST(Truth, MissingValuesThatDependOnAnotherColumnComeBack) {
   EXPECT_NEAR(missing_given("No"), 0.80, 0.12);
 }
 
-TEST(Truth, ATableOfDatesOnlyComesBack) {
+TEST(Truth, LearnsTablesOfDates) {
   constexpr int64_t rows = 3000;
   const Table real = table(
       {numbers_by("from", ColumnType::date, rows, [](int64_t i) { return std::floor(17000 + 400 * uniform(i, 1)); }),

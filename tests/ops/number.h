@@ -27,7 +27,7 @@ inline Number operator*(Number a, Number b) { return rounded(a.v * b.v, std::fab
 inline Number operator/(Number a, Number b) {
   return rounded(a.v / b.v, a.e / std::fabs(b.v) + std::fabs(a.v) * b.e / (b.v * b.v));
 }
-// One term of a long sum: the partial sums' roundings stay within a few Σ|term|.
+// One term of a long sum: the rounding errors of the partial sums stay within a few Σ|term|.
 inline Number& operator+=(Number& a, Number b) { return a = {a.v + b.v, a.e + b.e + std::fabs(b.v)}; }
 inline bool operator<(Number a, Number b) { return a.v < b.v; }
 inline bool operator>(Number a, Number b) { return a.v > b.v; }

@@ -124,14 +124,14 @@ void batch_norm_cases(Cases& cases) {
        {std::tuple{2, 1, 1}, {31, 33, 1}, {65, 31, 1}, {66, 35, 2}, {33, 2, 3}, {500, 3, 1}})
     for (const bool relu : {false, true}) {
       const BatchNorm op{kEps, groups, relu};
-      // A wide spread of beta keeps the normalised values of the small cases off ReLU's kink.
+      // A wide spread of beta keeps the normalized values of the small cases off ReLU's kink.
       const Input gamma = real(1, cols).range(0.5, 1.5), beta = real(1, cols).range(-1, 1);
       cases.push_back({relu ? "with ReLU" : "", op, {real(rows, cols), gamma, beta}, [op](const Grids& in) {
                          return forward(op, in);
                        }});
       if (!relu)
         cases.back().laws.push_back(column_law(
-            "a normalised column has mean beta", groups,
+            "a normalized column has mean beta", groups,
             [](const Grids& in, const Grids& out, int64_t r, int64_t c) { return out[0](r, c).v - in[2](0, c).v; }));
 
       // Statistics of the data, so that the laws of the true derivative hold.
@@ -157,7 +157,7 @@ void batch_norm_cases(Cases& cases) {
                        [](const Grids&, const Grids& out, int64_t r, int64_t c) { return out[0](r, c).v; }));
         // x̂·x̂ = n·var/(var + eps), so the product is not 0 but what eps leaves of d_gamma.
         if (groups == 1)
-          back.laws.push_back(column_law("d_x is orthogonal to the normalised x", groups,
+          back.laws.push_back(column_law("d_x is orthogonal to the normalized x", groups,
                                          [](const Grids& in, const Grids& out, int64_t r, int64_t c) {
                                            const double v = in[4](0, c).v + kEps, rstd = 1 / std::sqrt(v),
                                                         left = in[1](0, c).v * rstd * out[1](0, c).v * kEps / v;

@@ -1,5 +1,4 @@
-// One description per op: what goes in, the formula, the laws. Everything that is checked of an op
-// (tests/engine/ops.cpp) is checked from it.
+// One description per op: inputs, formula, laws. All checks of an op (tests/engine/ops.cpp) use it.
 #pragma once
 #include <functional>
 #include <memory>
@@ -22,7 +21,7 @@ struct Input {
   bool smooth = true;         // the op has a derivative by it
   bool absent = false;
   std::vector<double> values{};  // row by row, instead of drawn ones
-  // by_shape: row i belongs to row i of the batch if there are as many; in_tiles: a sequence a column, tile by tile
+  // by_shape: row i belongs to row i of the batch if there are as many; in_tiles: one sequence per column, tile by tile
   // (ops.h)
   enum Lies { by_shape, whole, in_tiles } lies = by_shape;
 
@@ -89,7 +88,7 @@ struct Case {
 using Cases = std::vector<Case>;
 const Cases& all_cases();
 std::vector<std::string> op_names();  // of TESSERA_OPS
-// By family; tests/engine/op_<family>.cpp.
+// By family: tests/ops/op_<family>.cpp.
 void linear_cases(Cases&);
 void block_matmul_cases(Cases&);
 void sparse_cases(Cases&);

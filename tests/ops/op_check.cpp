@@ -19,7 +19,7 @@ void copy_sequence(const Grid& tiles, int64_t per, int64_t from, Grid& other, in
         tiles(from / kSequenceTile * per + r, from % kSequenceTile);
 }
 
-// What row i of the batch has in the outputs.
+// Row i of the batch in the outputs.
 std::vector<double> row_of(const Case& c, const Ran& ran, int64_t batch, int64_t i) {
   std::vector<double> row;
   for (size_t k = 0; k < ran.out.size(); ++k) {

@@ -6,7 +6,7 @@
 
 namespace tessera::oracle {
 
-// One test an op of TESSERA_OPS and property; an op without a case fails.
+// One test per op of TESSERA_OPS and property; an op without a case fails.
 class OpTest : public testing::TestWithParam<std::string> {
  protected:
   template <class F>
@@ -33,7 +33,7 @@ void compare(const Grids& want, const Ran& got, double eps, double tiny, double 
 // The same bits, or NaN in both.
 void same_bits(const Ran& a, const Ran& b, const std::string& what);
 
-// A batch made of rows of a case's: row i of it is row picks[i] of the case.
+// A batch of rows of a case: row i is row picks[i] of the case.
 struct Batch {
   Case c;
   Grids in;

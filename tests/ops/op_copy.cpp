@@ -1,5 +1,5 @@
 // all_gather; reshape, slice_rows, slice_cols, concat_rows, concat_cols, as kernels: placement turns most of these into
-// views, they are what is left. Exact.
+// views; the kernels copy the others. Exact.
 #include <cstring>
 
 #include "op_case.h"
@@ -7,7 +7,7 @@
 namespace tessera::oracle {
 namespace {
 
-// Ranks that all hold the same.
+// Ranks with equal contents.
 int echoing_ranks = 3;
 const Wires kEcho{&echoing_ranks,
                   [](void* ranks, const void* from, void* to, int64_t bytes, int64_t apart, void*) {
@@ -16,7 +16,7 @@ const Wires kEcho{&echoing_ranks,
                     return true;
                   },
                   [](void* ranks, const void* from, int64_t total, int64_t part, void* room, const void** at, void*) {
-                    // the one that asks is the last
+                    // this rank is the last one
                     const int64_t before = (total - 1) / part * part, own = total - before;
                     const char* mine = static_cast<const char*>(from) + before;
                     for (int64_t r = 0; r <= before / part; ++r) {

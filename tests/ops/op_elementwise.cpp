@@ -43,7 +43,7 @@ const Function kFunctions[] = {
      [](const Unary& o, Number x) { return x.v > 0 ? Number(1) : rounded(o.a, 0); }},
 };
 
-// The ends of the functions' ranges, where a vectorised one may go wrong: huge, tiny, zero.
+// The ends of the functions' ranges, where vectorized code may fail: huge, tiny, zero.
 const std::vector<double> kEnds{0,     -0.0, 1e-30, -1e-30, 1e30,  -1e30,  88.5f, -87.25f,
                                 88.0f, -104, 1,     -1,     0.35f, -0.35f, 10.5f, -10.5f};
 

@@ -1,5 +1,5 @@
-// profile_rows: texts, numbers out of modes, through the map and not, of values alone, enormous ones, a column that was
-// never seen. What is expected is written down once more here, by counting instead of searching.
+// profile_rows: texts, numbers of modes with and without the map, numbers of values only, huge numbers, a column
+// without values. The reference here counts instead of searching.
 #include <cmath>
 #include <limits>
 
@@ -101,10 +101,10 @@ struct Profile {
   explicit Profile(std::vector<Column> all) : columns(std::move(all)) {
     auto add = [&](const std::vector<double>& v) {
       numbers.insert(numbers.end(), v.begin(), v.end());
-      return ProfileTable::Stretch{static_cast<int>(numbers.size() - v.size()), static_cast<int>(v.size())};
+      return ProfileTable::Segment{static_cast<int>(numbers.size() - v.size()), static_cast<int>(v.size())};
     };
     auto distribution = [&](const Points& p) {
-      const ProfileTable::Stretch s = add(p.points);
+      const ProfileTable::Segment s = add(p.points);
       add(p.shares);
       return ProfileTable::Distribution{s, p.exact};
     };

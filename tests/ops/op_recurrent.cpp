@@ -213,7 +213,7 @@ Grids towards_weights(const RecurrentWgrad& op, const Sizes& s, const Grids& in)
   return {out};
 }
 
-// The values of a tile-major matrix: what sequences have, 0 elsewhere, as the ops before make them.
+// The values of a tile-major matrix: 0 outside of sequences, as the producing ops leave them.
 std::vector<double> tiled(const Sizes& s, int64_t parts, const std::vector<double>& length, unsigned seed) {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<float> uniform(-1, 1);
@@ -259,7 +259,7 @@ void add_cell(Cases& cases, Cell cell, const Sizes& s, bool ragged, bool with_st
   };
   const Input saved = in_tiles(saved_of(cell), 5), slopes = in_tiles(slopes_of(cell), 6);
   const RecurrentWgrad to_weights{cell, T};
-  // That there are no slopes past the end is what the op is told, not what it checks.
+  // Slopes past the end are 0 by the contract of the op; it does not check that.
   add(cases, note, to_weights, s,
       {real(B, T * s.in), length, ragged ? saved.constant() : saved, ragged ? slopes.constant() : slopes},
       towards_weights);

@@ -31,7 +31,7 @@ void reduce_cases(Cases& cases) {
                        }});
       cases.back().by_rows = true;
     }
-  // Σ (2²⁶, 1, 1, …, −2²⁶) is what the ones are; in float it would be nothing.
+  // Σ (2²⁶, 1, 1, …, −2²⁶) is the sum of the ones; in float it would be 0.
   for (const auto& [r, c] : {std::pair{129, 3}, {3, 129}}) {
     std::vector<double> values;
     const bool down = r > c;

@@ -15,7 +15,7 @@ double narrow_value(uint16_t bits, DType type);
 // The inputs' values, rounded to the scalar they will be read in; the same for the same case.
 Grids draw_inputs(const Case& c, bool in_float);
 
-// An op's kernel and where its attributes are.
+// An op's kernel and its attributes.
 Kernel kernel_of(const KernelTable& table, const Op& op, const void** attributes);
 bool has_kernel(const KernelTable& table, const Op& op);
 std::vector<std::string> op_names(const KernelTable& table);  // of those that it has kernels for
@@ -34,7 +34,7 @@ struct Ran {
 
 // Outputs are filled with NaN before, the scratch with NaN before every tile, and the memory around all is checked
 // after.
-// `run` runs a tile of a call: how it is done depends on the backend.
+// `run` runs a tile of a call; it depends on the backend.
 using RunTile = void (*)(const Kernel& kernel, const Call& call, int64_t tile, void* scratch);
 inline void run_on_cpu(const Kernel& kernel, const Call& call, int64_t tile, void* scratch) {
   kernel.run(call, tile, scratch);

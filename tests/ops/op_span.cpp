@@ -220,7 +220,7 @@ void span_cases(Cases& cases) {
   const std::shared_ptr<const Spans> wide = row({{0, 129, true, 0}}),
                                      flat = row({{0, 1, false, -1}, {1, 1, false, -1}, {2, 1, false, -1}}),
                                      modes = row({{0, 1, false, -1}, {1, 10, true, -1}});
-  // wider than what the processor turns at a time
+  // wider than the columns that the CPU kernel transposes at a time
   const std::shared_ptr<const Spans> wider = row({{0, 1, false, -1},
                                                   {1, 300, true, 0},
                                                   {301, 2, true, -1},

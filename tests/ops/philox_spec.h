@@ -1,5 +1,5 @@
-// Philox4x32-10 written from its definition (golden/README, "philox"), apart from the kernels' own, and the numbers the
-// random ops promise to take from it.
+// Philox4x32-10 written from its definition (golden/README, "philox"), independent of the kernels, and the numbers that
+// the random ops take from it.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -17,7 +17,7 @@ inline std::array<uint32_t, 4> philox_words(std::array<uint32_t, 4> c, std::arra
   return c;
 }
 
-// Who draws: a row by its place in the batch and the step, or by its identity (id low, id high, try).
+// The key of a draw: the position in the batch and the step, or the identity of the row (id low, id high, try).
 struct Drawer {
   uint64_t seed;
   uint32_t first, second, high, purpose;

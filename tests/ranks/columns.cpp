@@ -71,7 +71,7 @@ TEST(Columns, EveryPassOff) {
 TEST(Columns, TwoRanksTakeLittleMoreThanHalfOfAWideStepEach) {
   const Training training(1, 0.9, Size::wide);
   const auto bytes = [](Plan plan) {
-    optimise(plan);
+    optimize(plan);
     return footprint(plan, Device::processor(), 1).total();
   };
   const int64_t whole = bytes(training.plan);

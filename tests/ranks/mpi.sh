@@ -42,7 +42,7 @@ ranks 2 "$program" fit wide.csv --model none "${wide[@]}" --memory-limit 43MB 2>
 for limit in 43MB 90MB; do
   ranks 2 "$program" fit wide.csv --model "at$limit" "${wide[@]}" --memory-limit $limit --parallel auto 2> "said$limit"
 done
-chosen='--parallel auto: the ranks share the columns'
+chosen='--parallel auto: the ranks divide the columns'
 [[ $(grep -c -e "$chosen" said43MB) == 1 ]] || { cat said43MB; fail "the columns were not chosen, or told twice"; }
 ! grep -q -e "$chosen" said90MB || fail "--parallel auto shares columns where rows have room"
 
@@ -97,7 +97,7 @@ differ() {
 differ 'exec "$0" fit people.csv --model none "$@" --seed $OMPI_COMM_WORLD_RANK' \
   "rank 1 of 2 has other options than rank 0: --seed was 0, now 1"
 differ '((OMPI_COMM_WORLD_RANK == 0)) || export TESSERA_CPU=plain; exec "$0" fit people.csv --model none "$@"' \
-  "rank 1 of 2 computes otherwise than rank 0"
+  "rank 1 of 2 differs from rank 0"
 # A value that is not finite ends all of them, with its step and the rank in whose part it was.
 status=0
 bad=(--method tvae --learning-rate 1 --batch-size 96)

@@ -42,7 +42,7 @@ Values run_as_ranks(const Sandbox& training, int ranks, int shards, Setting sett
   as_ranks(ranks, [&](Communicator& c) {
     const auto r = static_cast<size_t>(c.rank());
     Sandbox own = training;
-    optimise(own.plan, setting.off);
+    optimize(own.plan, setting.off);
     cuts[r] = shard(own.plan, {shards, ranks, c.rank(), c.wires(), false, least});
     take_parts(own.values, cuts[r]);
     out[r] = own.run(setting);
@@ -91,7 +91,7 @@ TEST(SharedUpdates, ChangeNoBit) {
 TEST(SharedUpdates, AreThoseOfLargeSets) {
   const auto parts = [](const Sandbox& training, int ranks, int shards, int64_t least) {
     Plan plan = training.plan;
-    optimise(plan);
+    optimize(plan);
     const StateCuts cuts = shard(plan, {shards, ranks, ranks - 1, SelfCommunicator().wires(), false, least});
     EXPECT_EQ(count<ReduceParts>(plan), count<GatherParts>(plan));
     return std::pair(cuts, count<ReduceParts>(plan));
@@ -142,7 +142,7 @@ TEST(Shard, EveryPassOff) {
 TEST(Shard, ABatchWithTooFewPartsIsRefused) {
   const SequenceTraining t;  // 32 sequences: two tiles
   Plan plan = t.plan;
-  optimise(plan);
+  optimize(plan);
   try {
     (void)shard(plan, {4, 1, 0, nullptr});
     FAIL() << "two tiles were cut into four";
@@ -156,7 +156,7 @@ TEST(Shard, ABatchWithTooFewPartsIsRefused) {
 TEST(Shard, SumsShareExchanges) {
   const TvaeTraining t;
   Plan plan = t.plan;
-  optimise(plan);
+  optimize(plan);
   shard(plan, {4, 2, 0, SelfCommunicator().wires()});
   EXPECT_EQ(count<AllGather>(plan), 3);
 }
@@ -184,7 +184,7 @@ TEST(Shard, ALostRankEndsTheStep) {
     if (c.rank() == 1) return;  // it takes no part
     c.patience = 0.05;
     Plan plan = t.plan;
-    optimise(plan);
+    optimize(plan);
     shard(plan, {2, 2, 0, c.wires()});
     const Values got = t.run(std::move(plan), {.table = &cpu_kernels(), .steps = kSteps});
     EXPECT_TRUE(c.failed());

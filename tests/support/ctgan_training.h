@@ -1,4 +1,4 @@
-// CTGAN's training plan of a small table, with all it needs to run.
+// CTGAN's training plan for a small table, with all data to run it.
 #pragma once
 #include "models/ctgan/network.h"
 #include "support/sandbox.h"
@@ -27,7 +27,7 @@ class Training : public Sandbox {
   }
   Plan with(const std::set<std::string>& off = {}) const {
     Plan made = plan;
-    optimise(made, off);
+    optimize(made, off);
     return made;
   }
   const Ctgan& model() const { return model_; }

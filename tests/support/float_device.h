@@ -1,4 +1,4 @@
-// Where the float half of a test runs: each program of tests says.
+// The device on which the float half of a test runs: defined by each test program.
 #pragma once
 #include "engine/device/device.h"
 

@@ -1,5 +1,4 @@
-// Where the golden vectors lie, and a small reader for them. Tests that want them skip with a message where they are
-// absent.
+// The location of the golden vectors, and a small reader. Tests skip with a message if the vectors are absent.
 #pragma once
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Made's training plan of a small table, with all it needs to run.
+// Made's training plan for a small table, with all data to run it.
 #pragma once
 #include "models/made/network.h"
 #include "support/sandbox.h"

@@ -12,7 +12,7 @@ namespace tessera::mutants {
 using Json = nlohmann::json;
 using Random = std::minstd_rand;
 
-// Any value below `root`, each level left with some chance.
+// A random value below `root`; the walk stops at each level with some probability.
 inline Json& somewhere(Json& root, Random& random) {
   Json* at = &root;
   while (at->is_structured() && !at->empty() && random() % 8 != 0) {
@@ -107,7 +107,7 @@ inline std::string mutant(const std::string& model, uint32_t seed) {
   Random random(seed);
   return with_document(model, [&](Json& document) {
     for (unsigned n = 1 + static_cast<unsigned>(random() % 3); n > 0; --n) {
-      // Half of the damage is to small parts, which a walk from the root hardly meets.
+      // Half of the damage is to small parts, which a walk from the root rarely reaches.
       Json* part = &document;
       if (random() % 2 == 0)
         for (const char* name : {"provenance", "rules", "calibration"})

@@ -21,7 +21,7 @@ class PlacementCheck {
   }
   const Placement& placement() const { return p_; }
 
-  // The first thing that is wrong; empty: nothing is.
+  // The first error; empty: none.
   std::string wrong() {
     names_.resize(plan_.values.size());
     for (const Leaf& leaf : plan_.leaves) {
@@ -133,7 +133,7 @@ class PlacementCheck {
   std::string wrong_;
 };
 
-// Wrong things of a plan's placement, for both scalars, with memory reused and not; empty: none.
+// Errors in a plan's placement, for both scalars, with and without reuse of memory; empty: none.
 inline std::string misplaced(const Plan& plan) {
   for (const int scalar : {4, 8})
     for (const bool reuse : {true, false}) {

@@ -1,6 +1,6 @@
-// Plans drawn at random from what models are made of: layers, normalisation, spans of sparse rows, interpolation,
-// penalties, concatenations and their pieces, and two optimiser steps. What holds for all of them holds for the next
-// model.
+// Random plans from the building blocks of models: layers, normalization, spans of sparse rows, interpolation,
+// penalties, concatenations and their pieces, and two optimizer steps. A law that holds for all of them is likely to
+// hold for the next model.
 #pragma once
 #include "support/sandbox.h"
 
@@ -31,7 +31,7 @@ class RandomPlan : public Sandbox {
       }
       see(1.0 * loss, "loss " + std::to_string(update));
       // An ε of 1: a step in proportion to the gradient, so that rounding stays rounding.
-      r.minimise(loss, set_, {Adam::torch, 0.1, 0.5, 0.9, 1.0, 1e-3, 2, update, 0, 0});
+      r.minimize(loss, set_, {Adam::torch, 0.1, 0.5, 0.9, 1.0, 1e-3, 2, update, 0, 0});
     }
     const Var ring = r.state("ring", {4, 1});
     r.advance(ring, r.emit1(Report{4}, {ring, fill(r, {1, 1}, 2)}));

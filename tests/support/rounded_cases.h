@@ -1,4 +1,4 @@
-// Cases of products with rounded factors, and their inputs as a product sees them.
+// Cases of products with rounded factors, and their rounded inputs.
 #pragma once
 #include "ops/op_check.h"
 #include "support/of_precision.h"
@@ -27,7 +27,7 @@ inline Grids rounded_factors(Grids in, size_t factors, Precision precision) {
   return in;
 }
 
-// f(case of a product whose factors are rounded, its inputs, and what it must make of them).
+// f(case of a product whose factors are rounded, its inputs, the expected result).
 template <class F>
 void each_rounded_case(Precision precision, F&& f) {
   int count = 0;

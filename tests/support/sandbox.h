@@ -1,5 +1,5 @@
-// A plan with everything it needs to run: tests record ops, name what they want to see, and run the plan in double or
-// float, with any passes, threads and steps.
+// A plan with all data to run it: tests record ops, name the values to inspect, and run the plan in double or float,
+// with any passes, threads and steps.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -71,7 +71,7 @@ class Sandbox {
   // Outputs and states after the run, by name. Leaves without values are zero.
   Values run(const Setting& s = {}) const {
     Plan copy = plan;
-    if (s.off.count("as recorded") == 0) optimise(copy, s.off);
+    if (s.off.count("as recorded") == 0) optimize(copy, s.off);
     return run(std::move(copy), s);
   }
   Values run(Plan made, const Setting& s) const {
@@ -140,8 +140,8 @@ inline double largest(const std::vector<double>& v) {
   for (const double x : v) m = std::max(m, std::fabs(x));
   return m;
 }
-// The largest difference of two runs, each value measured by the largest of its tensor (and by `floor`); infinite where
-// they do not hold the same.
+// The largest difference of two runs, each value measured by the largest of its tensor (and by `floor`); infinite if
+// they do not hold the same values.
 inline double difference(const Values& a, const Values& b, double floor = 1e-3) {
   double worst = a.size() == b.size() ? 0 : INFINITY;
   for (const auto& [name, x] : a) {
@@ -172,12 +172,12 @@ inline double flops(const Plan& plan) {
   for (const Node& n : plan.nodes) sum += cost(n.op, plan, n.in, n.out).flops;
   return sum;
 }
-// Runs one pass alone, and takes away what it leaves unread.
+// Runs one pass alone, and removes the ops that it leaves unread.
 inline void only(const std::string& pass, Plan& plan) {
   std::set<std::string> off;
   for (const PassInfo& p : passes())
     if (p.name != pass && p.name != std::string("dead")) off.insert(p.name);
-  optimise(plan, off);
+  optimize(plan, off);
 }
 
 }  // namespace tessera::sandbox

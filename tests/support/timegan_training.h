@@ -1,4 +1,4 @@
-// TimeGAN's joint iteration over a small table of sequences, with all it needs to run.
+// TimeGAN's joint iteration over a small table of sequences, with all data to run it.
 #pragma once
 #include "models/timegan/network.h"
 #include "support/sandbox.h"

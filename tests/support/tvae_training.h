@@ -1,4 +1,4 @@
-// TVAE's training plan of a small table, with all it needs to run.
+// TVAE's training plan for a small table, with all data to run it.
 #pragma once
 #include "models/tvae/network.h"
 #include "support/sandbox.h"

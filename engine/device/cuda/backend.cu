@@ -22,7 +22,7 @@ struct DeviceSession {
   // Two downloads may be in flight: pinned memory, and the event recorded after the copy.
   struct Outgoing {
     void* memory = nullptr;
-    int64_t room = 0;
+    int64_t capacity = 0;
     cudaEvent_t arrived = nullptr;
   } outgoing[2];
   int64_t downloads = 0;
@@ -180,16 +180,16 @@ DeviceStatus upload(DeviceSession* s, void* to, const void* from, int64_t bytes)
     };
     if (bytes <= kPiece) return copy(0, from, bytes);
     for (int64_t at = 0, k = 0; at < bytes; at += kPiece, ++k) {
-      DeviceSession::Incoming& room = s->incoming[k % 2];
+      DeviceSession::Incoming& piece = s->incoming[k % 2];
       const int64_t n = std::min(bytes - at, kPiece);
-      if (room.memory == nullptr)
-        check(cudaHostAlloc(&room.memory, size_of(kPiece), cudaHostAllocDefault), "cudaHostAlloc",
-              "making room for an upload");
-      check(cudaEventSynchronize(room.taken), "cudaEventSynchronize",
+      if (piece.memory == nullptr)
+        check(cudaHostAlloc(&piece.memory, size_of(kPiece), cudaHostAllocDefault), "cudaHostAlloc",
+              "allocating a buffer for an upload");
+      check(cudaEventSynchronize(piece.taken), "cudaEventSynchronize",
             "copying " + bytes_text(bytes) + " to the device");
-      std::memcpy(room.memory, static_cast<const char*>(from) + at, size_of(n));
-      copy(at, room.memory, n);
-      check(cudaEventRecord(room.taken, s->stream), "cudaEventRecord",
+      std::memcpy(piece.memory, static_cast<const char*>(from) + at, size_of(n));
+      copy(at, piece.memory, n);
+      check(cudaEventRecord(piece.taken, s->stream), "cudaEventRecord",
             "copying " + bytes_text(bytes) + " to the device");
     }
   });
@@ -284,12 +284,12 @@ DeviceStatus begin_download(DeviceSession* s, const void* const* from, const int
     check(cudaEventSynchronize(o.arrived), "cudaEventSynchronize", "copying results out");
     int64_t all = 0;
     for (int i = 0; i < pieces; ++i) all += bytes[i];
-    if (all > o.room) {
-      check(cudaFreeHost(std::exchange(o.memory, nullptr)), "cudaFreeHost", "making room for results");
-      o.room = 0;
+    if (all > o.capacity) {
+      check(cudaFreeHost(std::exchange(o.memory, nullptr)), "cudaFreeHost", "allocating a buffer for results");
+      o.capacity = 0;
       check(cudaHostAlloc(&o.memory, size_of(all), cudaHostAllocDefault), "cudaHostAlloc",
-            "making room for " + bytes_text(all) + " of results");
-      o.room = all;
+            "allocating a buffer for " + bytes_text(all) + " of results");
+      o.capacity = all;
     }
     char* to = static_cast<char*>(o.memory);
     for (int i = 0; i < pieces; to += bytes[i++])

@@ -110,7 +110,7 @@ inline double expectation(const LogDensity<Real>& density, const Real* value, co
   alignas(64) double log_evidence[kChunk];
   double evidence = 0;
   for (int64_t start = 0; start < padded; start += kChunk) {
-    const int64_t end = least(start + kChunk, padded);
+    const int64_t end = min_of(start + kChunk, padded);
     for (int k = 0; k < components; ++k) s[k].weight = s[k].first = s[k].second = s[k].spread = V{};
     for (int64_t i = start; i < end; i += kLanes) {
       const V x = load(value + i), inside = load(spread + i);
@@ -161,7 +161,7 @@ void draw_modes(const LogDensity<double>& density, double floor, const double* v
   const int components = density.components;
   V ratio[kMaxComponents];
   for (int64_t i = 0; i < n; i += kLanes) {
-    const int lanes = static_cast<int>(least(n - i, kLanes));
+    const int lanes = static_cast<int>(min_of(n - i, kLanes));
     double x[kLanes] = {}, target[kLanes] = {}, passed[kLanes];
     for (int l = 0; l < lanes; ++l) {
       x[l] = value[i + l];

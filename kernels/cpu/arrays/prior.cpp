@@ -41,7 +41,7 @@ constexpr float kKnotsPerUnit = kCurveKnots / (2 * kCurveEnd);
 void follow_curve(const RandomCurve& c, float mean, float scale, float shift, int64_t n, float* x) {
   constexpr int64_t kBlock = 256;
   for (int64_t first = 0; first < n; first += kBlock) {
-    const int64_t count = least(kBlock, n - first);
+    const int64_t count = min_of(kBlock, n - first);
     float given[kBlock], along[kBlock];
     int32_t knot[kBlock];
     bool outside = false;

@@ -36,7 +36,7 @@ void power_distances(const float* x, int64_t stride, int64_t dims, int64_t n, co
                      float* out) {
   constexpr int64_t kBlock = 256;  // rows whose sums stay in the first-level cache
   for (int64_t first = 0; first < n; first += kBlock) {
-    const int64_t count = least(kBlock, n - first);
+    const int64_t count = min_of(kBlock, n - first);
     float sum[kBlock] = {};
     for (int64_t d = 0; d < dims; ++d) {
       const float *from = x + d * stride + first, c = center[d];

@@ -160,7 +160,7 @@ class Builder {
   }
 
   static int repeats(const FusedStep& s, int output) {
-    return s.apart > 0 ? static_cast<int>(s.call.out[output].rows / s.apart) : 1;
+    return s.stride > 0 ? static_cast<int>(s.call.out[output].rows / s.stride) : 1;
   }
 
   void add(const FusedStep& s, int span) {
@@ -169,7 +169,7 @@ class Builder {
       return;
     }
     FusedTable::Step& step = t_.step[t_.steps++];
-    step = {s.kind, s.part, t_.used, static_cast<int>(s.run), static_cast<int>(s.apart), repeats(s, 0), span};
+    step = {s.kind, s.part, t_.used, static_cast<int>(s.run), static_cast<int>(s.stride), repeats(s, 0), span};
     t_.state = s.call.state;
     put(s, step);
   }

@@ -114,7 +114,7 @@ tessera_status tessera_context_new(const tessera_context_options* options, tesse
     if (const int64_t limit = state->options.memory_limit, held = state->options.memory_held; limit > 0 && limit < held)
       throw Error(ErrorCode::memory,
                   fmt::format("A memory limit of {} leaves nothing: the program itself takes {:.1f} MB of it.\n  Raise "
-                              "`memory_limit`; an estimate says what a fit takes.",
+                              "`memory_limit`; an estimate reports what a fit takes.",
                               counted(limit, "byte"), static_cast<double>(held) / 1e6));
     state->held = {state->memory, state->options.memory_held, "the process itself"};
     out = give_handle(new tessera_context(std::move(state)));

@@ -11,7 +11,7 @@
 namespace tessera::api {
 namespace {
 
-constexpr double kMost = 1e9;  // seconds: thirty years
+constexpr double kMaxSeconds = 1e9;  // seconds: thirty years
 
 struct Amount {
   double number = 0;
@@ -35,7 +35,7 @@ double unit_seconds(const std::string& unit) { return unit == "s" ? 1 : unit == 
 double parse_duration(const std::string& text, const char* option) {
   const Amount a = cut(text);
   const double seconds = a.number * unit_seconds(a.unit);
-  if (!(seconds > 0 && seconds <= kMost))
+  if (!(seconds > 0 && seconds <= kMaxSeconds))
     throw Error(ErrorCode::usage,
                 fmt::format("{}: it must be a duration such as 30s, 5m or 2h.", option_text(option, text)));
   return seconds;

@@ -55,7 +55,7 @@ std::vector<FileUse> single_files(const std::vector<FileUse>& uses) {
   return out;
 }
 
-void check_apart(const std::vector<FileUse>& files) {
+void check_distinct(const std::vector<FileUse>& files) {
   std::vector<std::optional<Place>> places;
   for (const FileUse& file : files) places.push_back(place_of(file));
   for (size_t i = 0; i < files.size(); ++i)
@@ -89,7 +89,7 @@ void check_one(const FileUse& file) {
 
 void check_file_uses(const std::vector<FileUse>& uses) {
   const std::vector<FileUse> files = single_files(uses);
-  check_apart(files);
+  check_distinct(files);
   for (const FileUse& file : files)
     if (file.how != FileUse::How::read) check_one(file);
 }

@@ -25,7 +25,7 @@ constexpr PurposeBlock kDraws[] = {
     TESSERA_DRAWS(TESSERA_DRAW)
 #undef TESSERA_DRAW
 };
-static_assert(apart(kDraws), "two draws of the metrics share their numbers");
+static_assert(disjoint(kDraws), "two draws of the metrics share their numbers");
 
 inline Philox random_words(uint64_t seed, Draw who, uint32_t block, uint64_t index) {
   return random_words(seed, Purpose::evaluate, block, index, static_cast<uint32_t>(who));

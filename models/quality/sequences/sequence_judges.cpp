@@ -103,7 +103,7 @@ class Judging {
     const auto training = compile({alone, o_.seed}, Purpose::step, [&](Recorder& r) {
       r.own(net);
       const Var logit = answer(r, net, 2 * batch);
-      r.minimise(mean(softplus(-1.0 * slice_rows(logit, 0, batch))) + mean(softplus(slice_rows(logit, batch, batch))),
+      r.minimize(mean(softplus(-1.0 * slice_rows(logit, 0, batch))) + mean(softplus(slice_rows(logit, batch, batch))),
                  net, net.adam());
     });
     Batch b;
@@ -149,7 +149,7 @@ class Judging {
     const Judge net(inputs(), report_.units);
     const auto training = compile({alone, o_.seed}, Purpose::step, [&](Recorder& r) {
       r.own(net);
-      r.minimise(sum(error(r, net, batch)), net, net.adam());
+      r.minimize(sum(error(r, net, batch)), net, net.adam());
     });
     Batch b;
     bind_prediction(*training, b, batch);

@@ -5,14 +5,14 @@
 
 namespace tessera {
 
-ProfileTable::Stretch ProfileArrays::add(const std::vector<double>& numbers) {
-  const ProfileTable::Stretch s{static_cast<int>(numbers_.size()), static_cast<int>(numbers.size())};
+ProfileTable::Segment ProfileArrays::add(const std::vector<double>& numbers) {
+  const ProfileTable::Segment s{static_cast<int>(numbers_.size()), static_cast<int>(numbers.size())};
   numbers_.insert(numbers_.end(), numbers.begin(), numbers.end());
   return s;
 }
 
 ProfileTable::Distribution ProfileArrays::add(const Quantiles& quantiles) {
-  const ProfileTable::Stretch points = add(quantiles.points());
+  const ProfileTable::Segment points = add(quantiles.points());
   add(quantiles.shares());
   return {points, quantiles.exact()};
 }

@@ -15,7 +15,7 @@ class ProfileArrays {
   const ProfileTable* table() const { return &table_; }
 
  private:
-  ProfileTable::Stretch add(const std::vector<double>& numbers);
+  ProfileTable::Segment add(const std::vector<double>& numbers);
   ProfileTable::Distribution add(const Quantiles& quantiles);
 
   std::vector<ProfileTable::Column> columns_;

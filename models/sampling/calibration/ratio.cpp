@@ -70,7 +70,7 @@ std::unique_ptr<Program> Ratio::training(const RatioRows& real, const RatioRows&
     AdamOptions adam;
     adam.lr = config_.learning_rate;
     adam.weight_decay = config_.weight_decay;
-    r.minimise(loss, *network_, adam);
+    r.minimize(loss, *network_, adam);
     record_average(r, *network_, config_.average_decay, steps);
     const Var ring = r.state("losses", {1, 1});
     r.advance(ring, r.emit1(Report{1}, {ring, loss}));

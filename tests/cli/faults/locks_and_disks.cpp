@@ -70,7 +70,7 @@ TEST_F(CliDisks, FailingDiskLosesNoTraining) {
     EXPECT_EQ(failing(folder_, call, error, fit("m.tessera")), 4) << read("err");
     const std::string err = read("err");
     EXPECT_HAS(err, said);
-    EXPECT_HAS(err, "Training goes on");
+    EXPECT_HAS(err, "Training continues");
     const size_t at = err.find("saved in ") + 9;
     const std::filesystem::path elsewhere = err.substr(at, err.find(" instead") - at);
     ASSERT_TRUE(std::filesystem::exists(elsewhere)) << err;
