@@ -26,10 +26,8 @@
 namespace {
 
 constexpr const char* kExitCodes =
-    "Exit codes: 0 success · 2 usage · 3 data · 4 input/output · 5 memory · 6 NaN or Inf during training · 7 condition "
-    "not "
-    "met · 8 model file · 9 not supported here · "
-    "70 internal · 130, 143 interrupted.";
+    "Exit codes: 0 success · 2 usage · 3 data · 4 input/output · 5 memory · 6 NaN or Inf during training · 7 "
+    "condition not met · 8 model file · 9 not supported here · 70 internal · 130, 143 interrupted.";
 
 // Runs before the constructors of static objects: a failed allocation there, or in a destructor that cleans up, would
 // abort the program.

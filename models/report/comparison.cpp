@@ -326,8 +326,8 @@ std::string utility_of_several(const Tables& t) {
   }
   return fmt::format(
              "<p>Usefulness for machine learning: boosted trees learn to predict {} from the other columns, "
-             "from each synthetic and from the real table, and are tested on the same real rows, which none has "
-             "seen.</p>",
+             "from each synthetic and from the real table, and are tested on the same real rows, on which none was "
+             "trained.</p>",
              isolated(of.at("target").get<std::string>())) +
          table.str();
 }
@@ -356,8 +356,7 @@ std::string privacy_of_several(const Tables& t) {
       side_by_side(t, [&](const Json& report) { return report.contains(path) ? distance_figure(report[path]) : ""; });
   if (figures.empty()) return "";
   return "<p>Whether rows repeat what the model learned from. These are measurements, not a proof: they cannot show "
-         "that "
-         "no person can be found.</p>" +
+         "that no person can be found.</p>" +
          figures + distance_terms();
 }
 

@@ -45,9 +45,8 @@ void add_detection(const Json& report, const Statement& verdict, std::vector<Sta
   const double auc = at(report, "/c2st/trees/auc"), floor = at(report, "/c2st/trees/floor_auc");
   if (std::isnan(auc)) return;
   std::string text = fmt::format(
-      "Given one real and one synthetic row, a classifier identifies the synthetic one in <b>{}</b> cases; chance "
-      "would "
-      "in 50",
+      "Given one real and one synthetic row, a classifier identifies the synthetic one in <b>{}</b> cases (by chance: "
+      "50 of 100)",
       of_100(auc));
   const double training = at(report, "/c2st/trees/training_auc");
   if (!std::isnan(floor)) text += fmt::format(", and real rows against other real rows give {}", of_100(floor));
@@ -205,7 +204,7 @@ void add_excluded(const Json& report, std::vector<std::string>& out) {
     std::string& list = e.contains("real_texts") ? regenerated : identifiers;
     list += (list.empty() ? "" : ", ") + isolated(e.at("name").get<std::string>());
   }
-  if (!identifiers.empty()) out.push_back("Not compared, because nearly every value is unique: " + identifiers + ".");
+  if (!identifiers.empty()) out.push_back("Not compared, because they are identifiers: " + identifiers + ".");
   if (!regenerated.empty())
     out.push_back("Not compared, because most real texts are rare and the synthetic ones are generated: " +
                   regenerated + ". Such texts carry no information; do not analyze them.");
@@ -236,8 +235,7 @@ void add_rows(const Json& report, std::vector<std::string>& out) {
   if (!report.at("rows").contains("holdout"))
     out.push_back(
         "There are no holdout rows. Without them it is unknown whether the rows are nearer to the training table than "
-        "by "
-        "chance, and how useful they are for training models.");
+        "by chance, and how useful they are for training models.");
   const double auc = at(report, "/c2st/trees/auc");
   if (auc < 0.45)
     out.push_back(
@@ -254,13 +252,11 @@ Mark mark_of(double gap, double fair, double poor) {
 
 std::string limits_in_words() {
   return fmt::format(
-      "Detection is judged by the classifier's AUC minus that of real rows against real rows: good below "
-      "{}, poor from {} on. Utility by the lost AUC or R²: {} and {}. Nearness by the share above one half: "
-      "{} and {}. Columns and pairs by 100 % minus the score: {} and {}. Rules by the share of rows that break "
-      "a rule of the real table: {} and {}. Written form and near-certain relations by the difference of their shares "
-      "beyond "
-      "chance: {} and {}. These limits are conventions of this "
-      "page, not of a standard.",
+      "Detection is judged by the classifier's AUC minus that of real rows against real rows: good below {}, poor "
+      "from {} on. Utility by the lost AUC or R²: {} and {}. Nearness by the share above one half: {} and {}. Columns "
+      "and pairs by 100 % minus the score: {} and {}. Rules by the share of rows that break a rule of the real table: "
+      "{} and {}. Written form and near-certain relations by the difference of their shares beyond chance: {} and {}. "
+      "These limits are conventions of this page, not of a standard.",
       kFairDetection, kPoorDetection, kFairUtility, kPoorUtility, percent(kFairNearness, 0), percent(kPoorNearness, 0),
       percent(kFairColumn, 0), percent(kPoorColumn, 0), percent(kFairBroken, 0), percent(kPoorBroken, 0),
       percent(kFairWritten, 0), percent(kPoorWritten, 0));

@@ -65,7 +65,7 @@ RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed,
   if (out.rows > static_cast<int64_t>(sum)) {
     out.regenerated = true;
     column.type = ColumnType::identifier;
-    column.reason = "categories that rarely repeat: regenerated like an identifier";
+    column.reason = "categories that hardly repeat: regenerated like an identifier";
     if (TextKind kind; parse_text_kind(column.kind, kind)) column.reason += std::string(", ") + described(kind);
     remember_arrow(std::string(column.arrow), column);  // regenerated texts need not be valid dates
     return out;

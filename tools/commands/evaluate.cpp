@@ -190,8 +190,7 @@ std::string excluded(const Json& report) {
   for (const Json& e : report["excluded"])
     (e.contains("real_texts") ? regenerated : identifiers).push_back(e["name"].get<std::string>());
   std::string out;
-  if (!identifiers.empty())
-    out += "\nexcluded: " + text::list(identifiers) + " (identifiers: nearly every value is unique)\n";
+  if (!identifiers.empty()) out += "\nexcluded: " + text::list(identifiers) + " (identifiers)\n";
   if (!regenerated.empty())
     out += "\nexcluded: " + text::list(regenerated) +
            " (regenerated: real texts rarely repeat, so new ones are generated; see fit --rare-categories)\n";

@@ -146,7 +146,7 @@ std::string protected_numbers(const Json& provenance) {
   return fmt::format(
       "  every stored number is a function of at least {} rows: minima and maxima are means over at least this many, "
       "or "
-      "values that they share{}\n",
+      "values that as many share{}\n",
       least, gone.empty() ? "" : "; treated as empty because of too few values: " + text::list(gone, 12));
 }
 

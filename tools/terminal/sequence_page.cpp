@@ -133,6 +133,6 @@ std::string sequence_page(const Json& report, size_t worst) {
                     attributes(report);
   std::vector<std::string> names;
   for (const Json& e : report["excluded"]) names.push_back(e["name"].get<std::string>());
-  if (!names.empty()) out += "\nexcluded: " + text::list(names) + " (identifiers: nearly every value is unique)\n";
+  if (!names.empty()) out += "\nexcluded: " + text::list(names) + " (identifiers)\n";
   return out;
 }

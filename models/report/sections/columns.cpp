@@ -12,9 +12,8 @@ namespace tessera::report {
 namespace {
 
 constexpr const char* kNoSmallCounts =
-    "No count is of one to four real rows: bins with few rows are merged with a neighbor, and for values with "
-    "that "
-    "few rows counts are withheld.";
+    "No count is of one to four real rows: bins with few rows are merged with a neighbor, and counts of values with "
+    "few rows are withheld.";
 
 std::string share_missing(const Json& report, const Json& column) {
   const double real = at(column, "/missing/real") / at(report, "/rows/real"),

@@ -34,9 +34,8 @@ std::string roc_figure(const Json& judge) {
   return "<figure>" +
          curve_chart({"ROC curve of the classifier", "false positive rate", "true positive rate", 0, 1, 0, 1, true},
                      curves) +
-         "<figcaption>ROC curve: the share of synthetic rows that the classifier finds, by the share of real rows that "
-         "it "
-         "takes for synthetic. The closer to the dashed line, the better the synthetic rows. " +
+         "<figcaption>ROC curve: the share of synthetic rows that the classifier finds, by the share of real rows "
+         "that it takes for synthetic. The closer to the dashed line, the better the synthetic rows. " +
          key({{"s", "synthetic against real rows"}, {"r", "real rows against real rows"}, {"f", "a coin"}}) +
          "</figcaption></figure>";
 }

@@ -85,9 +85,7 @@ std::string held_out_words(const Json& model) {
   const double best = at(model, "/provenance/held_out/best"), last = at(model, "/provenance/held_out/last");
   if (std::isnan(best)) return "";
   return fmt::format(
-      "<p>On {} held-out rows, the model was best after step {} ({}) and ended at {}; lower "
-      "is "
-      "better.</p>",
+      "<p>On {} held-out rows, the model was best after step {} ({}) and ended at {}; lower is better.</p>",
       number(at(model, "/provenance/held_out/rows")), number(at(model, "/provenance/held_out/best_step")), number(best),
       number(last));
 }

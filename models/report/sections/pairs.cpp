@@ -87,8 +87,7 @@ std::string squares(const Json& report) {
          matrix_chart("Dependence of each pair of columns: real below the diagonal, synthetic above it", m.names,
                       m.dependence, 1, true) +
          "<output></output><figcaption><b>Dependence.</b> Below the diagonal the real table, above it the synthetic "
-         "one: "
-         "the better the rows, the more symmetric the picture." +
+         "one: the better the rows, the more symmetric the picture." +
          some + " " + key({{"p", "positive: correlation, or association of categories"}, {"m", "negative"}}) +
          "</figcaption></figure>" + error_figure(m) + "</div>";
 }

@@ -119,8 +119,7 @@ std::string written_section(const Json& report) {
       near.rows.push_back(row(*r, rule_code(*r), {percent(at(*r, "/real")), percent(at(*r, "/synthetic"))}));
   if (seen.rows.empty() && near.rows.empty()) return "";
   return "<p>Patterns that people notice and classifiers hardly use: decimals and multiples, times of day, days "
-         "of "
-         "the calendar, values that recur, the order of the file, and relations that nearly always hold.</p>" +
+         "of the calendar, values that recur, the order of the file, and relations that nearly always hold.</p>" +
          (seen.rows.empty() ? "" : seen.str()) + (near.rows.empty() ? "" : near.str());
 }
 

@@ -217,12 +217,12 @@ class Calibrator {
 
   void fit_full() {
     if (!wants_ratio(sample_, o_.most)) {
-      c_.note = fmt::format("{} rows are too few for a density ratio (it would memorize them); at least {} are needed",
+      c_.note = fmt::format("{} rows are too few for a density ratio (it would memorize them); {} are needed",
                             sample_.rows, Calibration::kFewRows);
       return;
     }
     if (!trying_.next(3)) {
-      c_.note = "no time left within `max_time` for a density ratio";
+      c_.note = "`max_time` left no time for a density ratio";
       left_out("a density ratio");
       return;
     }
