@@ -1,7 +1,7 @@
 // The attacker has the model file and looks into it. No value of fewer than five rows may stand there, in whatever
 // form; and the program must not give one back more often than it gives back values of the same kind that were never in
 // the table. (docs/quality/privacy.md: what is held, and what protects it.)
-#include "privacy/attacks/secrets.h"
+#include "models/audit/secrets.h"
 #include "privacy/planted.h"
 
 namespace tessera::privacy {
@@ -10,18 +10,26 @@ namespace {
 constexpr int64_t kRows = 1200, kSampled = 30000;
 constexpr int kDigits = 7;  // shorter numbers occur in any file by chance
 
-std::string some(const std::vector<std::string>& found) {
+std::string some(const std::vector<Found>& found, const std::vector<Secret>& secrets) {
   std::string out = std::to_string(found.size()) + " found";
-  for (size_t i = 0; i < std::min<size_t>(found.size(), 12); ++i) out += "\n  " + found[i];
+  for (size_t i = 0; i < std::min<size_t>(found.size(), 12); ++i) {
+    const Secret& s = secrets[found[i].secret];
+    out += "\n  " + s.column + ": " + (s.text.empty() ? std::to_string(s.number) : s.text) + ", as " + found[i].how;
+  }
   return out;
+}
+
+int64_t found_among(const Table& rows, const std::vector<Secret>& secrets) {
+  const std::vector<char> back = are_among(rows, secrets);
+  return std::count(back.begin(), back.end(), 1);
 }
 
 void attack(const Table& table, const Table& other, const Model& model, const std::string& key = "") {
   const std::vector<Secret> secrets = secrets_of(table, kDigits, key),
                             controls = without(secrets_of(other, kDigits, key), table);
   ASSERT_GT(secrets.size(), 100u);
-  const std::vector<std::string> found = found_in(file_of(model), secrets);
-  EXPECT_TRUE(found.empty()) << some(found);
+  const std::vector<Found> found = found_in(file_of(model), secrets);
+  EXPECT_TRUE(found.empty()) << some(found, secrets);
   const Table rows = rows_of(model, kSampled);
   for (const Column& c : table.columns) {
     auto of_column = [&](std::vector<Secret> all) {

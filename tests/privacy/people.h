@@ -1,20 +1,20 @@
-// A population and three parts of it: members, which a model learns, held-out rows, and the attacker's reference.
+// A population and two parts of it: members, which a model learns, and rows that it does not see.
 // Tables with a known law (tables/csv/example.h), and the same for sequences, made one row a person.
 #pragma once
-#include "privacy/attacks/linkage.h"
+#include "models/audit/audit.h"
+#include "models/audit/subject.h"
 #include "privacy/tables.h"
 
 namespace tessera::privacy {
 
 struct Parts {
-  Table members, held_out, reference;
-  Split split() const { return {&members, &held_out, &reference}; }
+  Table members, unseen;
 };
 
 inline constexpr int64_t kPeople = 1200, kPatients = 400;
 
-inline const Parts& people() {
-  static const Parts parts{example_people(kPeople, 11), example_people(kPeople, 12), example_people(kPeople, 13)};
+inline Parts& people() {
+  static Parts parts{example_people(kPeople, 11), example_people(2 * kPeople, 12)};
   return parts;
 }
 
@@ -77,9 +77,8 @@ inline Table wide(const Table& rows) {
   return whole::table(std::move(out));
 }
 
-inline const Parts& patients_apart() {
-  static const Parts parts{wide(patients(0, kPatients)), wide(patients(1'000'000, kPatients)),
-                           wide(patients(2'000'000, kPatients))};
+inline Parts& patients_apart() {
+  static Parts parts{wide(patients(0, kPatients)), wide(patients(1'000'000, 2 * kPatients))};
   return parts;
 }
 
@@ -91,11 +90,5 @@ inline const Model& of_patients() {
   }();
   return model;
 }
-
-// What an attacker knows of a person, and wants to know.
-inline LinkageOptions known_of_people() {
-  return {{"gender", "age", "city", "education", "employed", "children"}, "plan"};
-}
-inline LinkageOptions known_of_patients() { return {{"ward.0", "level.0", "level.3", "finding.0"}, "dose.5"}; }
 
 }  // namespace tessera::privacy

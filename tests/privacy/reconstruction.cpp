@@ -1,8 +1,8 @@
-// The attacker computes numbers of single rows from numbers of the file (attacks/reconstruction.h): order statistics
+// The attacker computes numbers of single rows from numbers of the file (reconstruct.h): order statistics
 // out of interpolated quantiles, single values out of means and sums that differ in one row. Values have all the digits
 // of a double, so that a guess that is right is no chance; the same guesses are held against values that the table does
 // not have.
-#include "privacy/attacks/reconstruction.h"
+#include "privacy/reconstruct.h"
 #include "privacy/tables.h"
 
 namespace tessera::privacy {

@@ -1,13 +1,15 @@
 // Tables with planted secrets, and populations of which a model sees one part: members, held-out rows that it does not
 // see, and a reference that the attacker has.
 #pragma once
+#include "models/audit/model_file.h"
+#include "models/audit/statistics.h"
 #include "models/tables.h"
-#include "privacy/attacks/model_file.h"
-#include "privacy/attacks/statistics.h"
 #include "tables/csv/example.h"
 #include "tables/csv/reader.h"
 
 namespace tessera::privacy {
+
+using namespace audit;
 
 // Options as a user gets them who gives none but the method and how long it trains.
 inline FitOptions options(const std::string& method, int epochs, Tier calibrate = Tier::full) {

@@ -5,9 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "privacy/attacks/model_file.h"
+#include "models/audit/model_file.h"
 
 namespace tessera::privacy {
+
+using audit::ModelFile;
+using audit::Numbers;
 
 struct Guesses {
   std::string how;             // "stored", "combinations of two", …

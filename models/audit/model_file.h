@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::privacy {
+namespace tessera::audit {
 
 struct Numbers {
   std::string place;  // "tensor calibration.real.3.points", "document /encoder/columns/2/levels"
@@ -38,4 +38,4 @@ class ModelFile {
   std::vector<Text> texts_;
 };
 
-}  // namespace tessera::privacy
+}  // namespace tessera::audit

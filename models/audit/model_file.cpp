@@ -1,10 +1,10 @@
-#include "privacy/attacks/model_file.h"
+#include "models/audit/model_file.h"
 
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
 
-namespace tessera::privacy {
+namespace tessera::audit {
 namespace {
 
 template <class T>
@@ -69,4 +69,4 @@ const std::vector<double>* ModelFile::find(const std::string& place) const {
   return nullptr;
 }
 
-}  // namespace tessera::privacy
+}  // namespace tessera::audit

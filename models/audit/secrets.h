@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "privacy/attacks/model_file.h"
+#include "models/audit/model_file.h"
 #include "tables/table/table.h"
 
-namespace tessera::privacy {
+namespace tessera::audit {
 
 inline constexpr size_t kFew = 5;  // rows, or keys of sequences, that must hold a value for it to be public
 
@@ -19,15 +19,19 @@ struct Secret {
 // of at least `digits` significant digits, since short ones stand anywhere by chance.
 std::vector<Secret> secrets_of(const Table& table, int digits, const std::string& key = "");
 
-// What of the secrets stands in the file, each as "column: text, as …, at …": texts as they are and escaped as JSON has
-// them; numbers as decimal digits, as float64 and, scaled to an integer, as int64 at any byte, and as an element of a
-// tensor or a number of the document.
-std::vector<std::string> found_in(const ModelFile& file, const std::vector<Secret>& secrets);
+// What of the secrets stands in the file: texts as they are and escaped as JSON has them; numbers as decimal digits, as
+// float64 and, scaled to an integer, as int64 at any byte, and as an element of a tensor or a number of the document.
+// Shorter forms than `min_bytes`, at least 4, are not looked for: they stand anywhere by chance.
+struct Found {
+  size_t secret;
+  std::string how;  // "text, at byte 1021"
+};
+std::vector<Found> found_in(const ModelFile& file, const std::vector<Secret>& secrets, size_t min_bytes = 4);
 
 // Those that no row of the table has.
 std::vector<Secret> without(std::vector<Secret> secrets, const Table& table);
 
-// How many of the secrets' texts, and of numbers those equal in every digit, are a value of their column in `rows`.
-int64_t found_among(const Table& rows, const std::vector<Secret>& secrets);
+// Of each secret whether it is a value of its column in `rows`; numbers in every digit.
+std::vector<char> are_among(const Table& rows, const std::vector<Secret>& secrets);
 
-}  // namespace tessera::privacy
+}  // namespace tessera::audit

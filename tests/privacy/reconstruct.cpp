@@ -1,4 +1,4 @@
-#include "privacy/attacks/reconstruction.h"
+#include "privacy/reconstruct.h"
 
 #include <algorithm>
 #include <cmath>

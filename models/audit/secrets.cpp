@@ -1,4 +1,4 @@
-#include "privacy/attacks/secrets.h"
+#include "models/audit/secrets.h"
 
 #include <algorithm>
 #include <charconv>
@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-namespace tessera::privacy {
+namespace tessera::audit {
 namespace {
 
 std::string shortest(double x) {
@@ -39,8 +39,6 @@ uint32_t beginning(const char* at) {
   std::memcpy(&word, at, sizeof word);
   return word;
 }
-
-std::string name_of(const Secret& s) { return s.column + ": " + (s.text.empty() ? shortest(s.number) : s.text); }
 
 struct Form {
   std::string name, bytes;
@@ -85,7 +83,7 @@ std::vector<Secret> secrets_of(const Table& table, int digits, const std::string
   std::vector<Secret> out;
   const Column* key = table.find(key_name);
   for (const Column& c : table.columns) {
-    if (is_numeric(c.type)) {
+    if (c.codes.empty()) {
       for (const auto& [x, of] : holders<double>(c, key, [&](size_t i) { return c.numbers[i]; }))
         if (of.size() < kFew && significant(x) >= digits) out.push_back({c.name, "", x});
     } else {
@@ -97,24 +95,25 @@ std::vector<Secret> secrets_of(const Table& table, int digits, const std::string
   return out;
 }
 
-std::vector<std::string> found_in(const ModelFile& file, const std::vector<Secret>& secrets) {
+std::vector<Found> found_in(const ModelFile& file, const std::vector<Secret>& secrets, size_t min_bytes) {
   std::unordered_set<double> numbers;
   for (const Numbers& n : file.numbers()) numbers.insert(n.values.begin(), n.values.end());
-  std::vector<std::string> out;
+  std::vector<Found> out;
   std::unordered_multimap<uint32_t, std::pair<size_t, Form>> by_beginning;  // of a form's bytes; with the secret
   for (size_t k = 0; k < secrets.size(); ++k) {
     for (const Form& f : forms_of(secrets[k]))
-      if (f.bytes.size() >= sizeof(uint32_t)) by_beginning.emplace(beginning(f.bytes.data()), std::pair{k, f});
+      if (f.bytes.size() >= std::max(min_bytes, sizeof(uint32_t)))
+        by_beginning.emplace(beginning(f.bytes.data()), std::pair{k, f});
     // float32 where tensors have their elements: four bytes at any place agree by chance.
     for (const double x : {secrets[k].number, static_cast<double>(static_cast<float>(secrets[k].number))})
-      if (numbers.count(x) != 0) out.push_back(name_of(secrets[k]) + ", as a number of the file");
+      if (numbers.count(x) != 0) out.push_back({k, "number of the file"});
   }
   const std::string& bytes = file.bytes();
   for (size_t at = 0; at + sizeof(uint32_t) <= bytes.size(); ++at) {
     const auto [first, last] = by_beginning.equal_range(beginning(bytes.data() + at));
     for (auto entry = first; entry != last; ++entry)
       if (const auto& [secret, form] = entry->second; bytes.compare(at, form.bytes.size(), form.bytes) == 0)
-        out.push_back(name_of(secrets[secret]) + ", as " + form.name + ", at byte " + std::to_string(at));
+        out.push_back({secret, form.name + ", at byte " + std::to_string(at)});
   }
   return out;
 }
@@ -127,7 +126,7 @@ struct Values {
 
   explicit Values(const Table& t) {
     for (const Column& c : t.columns) {
-      if (is_numeric(c.type)) numbers[c.name].insert(c.numbers.begin(), c.numbers.end());
+      if (c.codes.empty()) numbers[c.name].insert(c.numbers.begin(), c.numbers.end());
       else
         for (const int32_t code : c.codes)
           if (code >= 0) texts[c.name].insert(c.values[static_cast<size_t>(code)]);
@@ -146,8 +145,11 @@ std::vector<Secret> without(std::vector<Secret> secrets, const Table& table) {
   return secrets;
 }
 
-int64_t found_among(const Table& rows, const std::vector<Secret>& secrets) {
-  return static_cast<int64_t>(secrets.size() - without(secrets, rows).size());
+std::vector<char> are_among(const Table& rows, const std::vector<Secret>& secrets) {
+  Values values(rows);
+  std::vector<char> out;
+  for (const Secret& s : secrets) out.push_back(values.hold(s));
+  return out;
 }
 
-}  // namespace tessera::privacy
+}  // namespace tessera::audit

@@ -1,0 +1,50 @@
+// The attacks of an audit, one case each.
+#pragma once
+#include "models/audit/subject.h"
+
+namespace tessera::audit {
+
+// membership.cpp: who was in the table, by synthetic rows.
+// The distance to the nearest synthetic row (distance to the closest record; the Monte Carlo attack of Hilprecht et al.
+// 2019 with the nearest neighbor as its radius).
+Attack nearest_row(const Subject& s);
+// The ratio of the densities of synthetic rows and of the population, both by nearest neighbors: overfitting shows
+// where the model is denser (DOMIAS: van Breugel et al. 2023).
+Attack density_ratio(const Subject& s);
+
+// likelihood.cpp: who was in the table, by the model file.
+// ln p(row). None: neither the method nor its decoder gives it.
+std::vector<Attack> by_likelihood(const Subject& s);
+// The logit of the calibration's density ratio, a classifier that was trained to tell training rows from the model's:
+// what it has learned by heart it takes for real (LOGAN: Hayes et al. 2019). None: the model has none.
+std::vector<Attack> by_classifier(const Subject& s);
+
+// linkage.cpp: what Anonymeter measures (Giomi et al. 2022), the three risks of the European guidance on anonymization.
+Attack singling_out(const Subject& s);
+// Linkability, and inference of each column from all others: one search of nearest rows serves both.
+std::vector<Attack> linkage(const Subject& s);
+// Combinations of three columns that one person alone has.
+Attack rare_combinations(const Subject& s);
+
+// copies.cpp: rows that come back, exactly or nearly (models/dedup).
+std::vector<Attack> copies(const Subject& s);
+
+// leaks.cpp: values of one to four rows, in the bytes of the file and among synthetic rows.
+std::vector<Attack> leaks(const Subject& s);
+
+// shadows.cpp: attacks that train models like the audited one.
+// Likelihood ratio of a row under models that learned it and models that did not (LiRA: Carlini et al. 2022). `models`:
+// how many, even.
+Attack likelihood_ratio(const Subject& s, int models);
+// Rows far from all others, half of them planted in the training table of a model like the audited one: whether it
+// knows the planted ones better (exposure: Carlini et al. 2019).
+Attack canaries(const Subject& s, int planted);
+// The first rows that a model samples.
+Table rows_of(const Model& model, int64_t count, uint64_t seed, const quality::Workers& workers);
+// A model like another, fitted on other rows.
+Model model_like(const Model& model, Table&& rows, uint64_t seed, Team& team, const Monitor& monitor);
+
+// How well a model knows rows: ln p(row), or by how near `rows` of its own come.
+std::vector<double> familiarity(const Model& model, const Table& rows, uint64_t seed, const quality::Workers& workers);
+
+}  // namespace tessera::audit

@@ -1,0 +1,171 @@
+// Attacks that train models like the audited one, so that they know what it would say of a row that it learned, and of
+// one that it did not.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "models/audit/attacks.h"
+#include "models/audit/draws.h"
+#include "models/audit/likelihood.h"
+#include "models/model/model_state.h"
+#include "models/quality/metrics/distances.h"
+
+namespace tessera::audit {
+namespace {
+
+constexpr int64_t kSampledRows = 10'000;  // of a model whose method gives no likelihood
+
+Monitor only_cancels(const Monitor& monitor) {
+  Monitor out;
+  out.cancel = monitor.cancel, out.cancel_job = monitor.cancel_job;
+  return out;
+}
+
+void report(const quality::Workers& workers, const char* note, int done, int total) {
+  workers.monitor.report({workers.phase, static_cast<double>(done), static_cast<double>(total), "models", note, false});
+}
+
+struct Moments {
+  double mean = 0, variance = 0;
+};
+
+// Over all rows and models, the variance of one row's scores around their mean.
+double spread(const std::vector<std::vector<double>>& scores, const std::vector<std::vector<char>>& learned, char which,
+              std::vector<double>& mean_of_row) {
+  const size_t rows = mean_of_row.size();
+  double sum = 0, count = 0;
+  for (size_t i = 0; i < rows; ++i) {
+    double total = 0, n = 0;
+    for (size_t k = 0; k < scores.size(); ++k)
+      if (learned[k][i] == which) total += scores[k][i], ++n;
+    mean_of_row[i] = total / n;
+    for (size_t k = 0; k < scores.size(); ++k)
+      if (learned[k][i] == which) sum += std::pow(scores[k][i] - mean_of_row[i], 2);
+    count += n - 1;
+  }
+  return count > 0 && sum > 0 ? sum / count : 1;
+}
+
+}  // namespace
+
+Table rows_of(const Model& model, int64_t count, uint64_t seed, const quality::Workers& workers) {
+  SampleOptions o;
+  o.seed = seed;
+  const Monitor silent = only_cancels(workers.monitor);
+  const auto stream = model.sample(0, count, o, workers.team, silent);
+  Table out, batch;
+  while (stream->next(batch)) out = out.columns.empty() ? std::move(batch) : joined(out, batch);
+  return out;
+}
+
+Model model_like(const Model& model, Table&& rows, uint64_t seed, Team& team, const Monitor& monitor) {
+  const Model::State& state = model.state();
+  FitOptions o;
+  o.method = state.fitted->config.method().name;
+  o.preset = state.preset;
+  apply_preset(o);
+  o.config = state.fitted->config;
+  o.seed = seed;
+  o.calibrate = Tier::off;
+  const nlohmann::json::json_pointer options("/run/options");
+  if (state.provenance.contains(options)) {
+    const nlohmann::json& given = state.provenance[options];
+    o.rare_rows = given.value("rare_categories", o.rare_rows);
+    o.patience = given.value("patience", o.patience);
+    o.patience_if_possible = o.patience > 0;
+    o.keep_best = given.value("keep", "last") == "best";
+    o.rules.find = given.value("rules", "off") == "find";
+    o.rules.given = given.value("rule", std::vector<std::string>());
+    o.encoder.max_modes = given.value("modes of a number", o.encoder.max_modes);
+    o.encoder.spike_share = given.value("share of a spike", o.encoder.spike_share);
+    o.encoder.integer_levels = given.value("levels of an integer", o.encoder.integer_levels);
+    o.encoder.max_categories = given.value("levels of a category", o.encoder.max_categories);
+    if (given.value("numbers", "") == "bins") o.encoder.numbers = EncoderOptions::Numbers::bins;
+  }
+  return Model::fit(std::move(rows), o, team, only_cancels(monitor));
+}
+
+std::vector<double> familiarity(const Model& model, const Table& rows, uint64_t seed, const quality::Workers& workers) {
+  std::vector<double> out = log_likelihood(model, rows, seed, workers.team).rows;
+  if (!out.empty()) return out;
+  const Table synthetic = rows_of(model, kSampledRows, seed, workers);
+  const quality::Comparison c = quality::compare_tables({{"rows", &rows}, {"synthetic", &synthetic}});
+  out = quality::gower_nearest(c, 0, 1, {workers.team, only_cancels(workers.monitor)});
+  for (double& x : out) x = -x;
+  return out;
+}
+
+Attack likelihood_ratio(const Subject& s, int models) {
+  const Table targets = joined(s.members, s.held_out);
+  const auto rows = static_cast<size_t>(targets.rows);
+  std::vector<std::vector<double>> scores;
+  std::vector<std::vector<char>> learned;
+  std::vector<int64_t> order;
+  for (int k = 0; k < models; ++k) {
+    report(s.workers, "models that learned other rows", k, models);
+    // Each learns all other training rows, and as many of the targets as the audited model did: every other one those
+    // that the one before did not, so that each target was learned by half of them.
+    if (k % 2 == 0) order = quality::shuffled(targets.rows, s.seed, kDrawnShadows, static_cast<uint32_t>(k));
+    const auto half = order.begin() + targets.rows / 2;
+    const std::vector<int64_t> taken =
+        k % 2 == 0 ? std::vector<int64_t>(order.begin(), half) : std::vector<int64_t>(half, order.end());
+    std::vector<char> has(rows, 0);
+    for (const int64_t i : taken) has[static_cast<size_t>(i)] = 1;
+    Table training = pick_rows(targets, taken);
+    if (s.others.rows > 0) training = joined(training, s.others);
+    const Model shadow = model_like(*s.model, std::move(training), s.seed + static_cast<uint64_t>(k) + 1,
+                                    s.workers.team, s.workers.monitor);
+    scores.push_back(familiarity(shadow, targets, s.seed, s.workers));
+    learned.push_back(std::move(has));
+  }
+  std::vector<double> in(rows), out(rows);
+  const double in_variance = spread(scores, learned, 1, in), out_variance = spread(scores, learned, 0, out);
+  const std::vector<double> known = familiarity(*s.model, targets, s.seed, s.workers);
+  std::vector<double> ratio;
+  for (size_t i = 0; i < rows; ++i)
+    ratio.push_back(std::pow(known[i] - out[i], 2) / out_variance - std::pow(known[i] - in[i], 2) / in_variance);
+  const auto members = ratio.begin() + s.members.rows;
+  Attack a = s.ranking("likelihood ratio of shadow models",
+                       "Does the model say of training rows what models say that learned them?",
+                       {{ratio.begin(), members}, {members, ratio.end()}});
+  a.details = {{"models", models}, {"rows", s.training.rows}};
+  return a;
+}
+
+Attack canaries(const Subject& s, int planted) {
+  // The rows of the reference that are furthest from its other rows: the most exposed, and yet rows of the population.
+  const auto count = static_cast<size_t>(std::min<int64_t>(planted, s.reference.rows / 2));
+  const quality::Comparison c = quality::compare_tables({{"members", &s.members}, {"reference", &s.reference}});
+  const std::vector<double> far = quality::gower_nearest(c, 1, 0, {s.workers.team, only_cancels(s.workers.monitor)});
+  std::vector<int64_t> order = quality::shuffled(s.reference.rows, s.seed, kDrawnShadows, 1 << 16);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return far[static_cast<size_t>(a)] > far[static_cast<size_t>(b)]; });
+  order.resize(2 * count);
+  std::vector<int64_t> in, out;
+  for (size_t i = 0; i < order.size(); i += 2) {
+    // one of each pair of neighbors
+    const Philox p = quality::random_words(s.seed, kDrawnShadows, 1 << 17, i);
+    const bool first = (p.word[0] & 1) != 0;
+    in.push_back(order[first ? i : i + 1]), out.push_back(order[first ? i + 1 : i]);
+  }
+  report(s.workers, "a model with planted rows", 0, 1);
+  const Table known = pick_rows(s.reference, in), unknown = pick_rows(s.reference, out);
+  const Model model = model_like(*s.model, joined(s.training, known), s.seed, s.workers.team, s.workers.monitor);
+  Attack a{"planted rows",
+           "membership",
+           "Does a model know rows that were planted in its training table?",
+           Attack::Measure::ranking,
+           {familiarity(model, known, s.seed, s.workers), familiarity(model, unknown, s.seed, s.workers)}};
+  // Exposure: log2 of the number of candidates over the rank among them; 1.44 on average if nothing is known.
+  double exposure = 0;
+  const auto candidates = static_cast<double>(a.scores.held_out.size() + 1);
+  for (const double x : a.scores.members) {
+    const auto rank =
+        1 + std::count_if(a.scores.held_out.begin(), a.scores.held_out.end(), [&](double other) { return other >= x; });
+    exposure += std::log2(candidates / static_cast<double>(rank)) / static_cast<double>(count);
+  }
+  a.details = {{"planted", count}, {"exposure", exposure}, {"exposure_by_chance", 1 / std::log(2.0)}};
+  return a;
+}
+
+}  // namespace tessera::audit

@@ -1,0 +1,49 @@
+// What an audit attacks, as attackers see it. They know rows of the same source (the reference) and have rows, of which
+// they want to know which the model learned: as many members as held-out ones, so that nothing depends on their number.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "models/audit/attack.h"
+#include "models/model/model.h"
+#include "models/quality/common/workers.h"
+#include "models/quality/metrics/comparison.h"
+
+namespace tessera::audit {
+
+enum : size_t { kReference, kMembers, kHeldOut, kSynthetic };  // tables of Subject::compared
+
+class Subject {
+ public:
+  // Draws members of the training table, and splits the holdout into held-out rows and the reference. The model may be
+  // null. All outlive the result. Throws Error(data) for tables that differ or have too few rows.
+  Subject(Table& training, const Table& holdout, Table& synthetic, const Model* model, uint64_t seed,
+          const quality::Workers& workers);
+
+  Table &training, &synthetic;
+  const Model* model;
+  uint64_t seed;
+  const quality::Workers& workers;
+  Table members, held_out, reference;
+  Table others;                  // training rows that are not among the members
+  quality::Comparison compared;  // every table on the scale of the reference
+
+  std::vector<std::string> columns() const;  // that are compared
+  // Distances (Gower's) to the nearest row of a table.
+  Scores distances(size_t to) const;
+  // An attack that ranks rows; the most exposed are those furthest from the reference, a hundredth of them.
+  Attack ranking(const char* name, const char* question, Scores scores) const;
+
+  static constexpr int64_t kMinHoldout = 40, kMaxTargets = 2500, kMaxReference = 20'000;
+
+ private:
+  double exposed_from_ = 0;  // distance to the reference
+  Scores to_reference_;
+};
+
+// Rows of a table, in this order.
+Table pick_rows(const Table& table, const std::vector<int64_t>& rows);
+// The rows of one table, then those of another with the same columns.
+Table joined(const Table& a, const Table& b);
+
+}  // namespace tessera::audit
