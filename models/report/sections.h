@@ -38,6 +38,7 @@ std::string error_figure(const Json& report);
 std::string plane_figure(const Json& report);
 std::string roc_figure(const Json& judge);
 std::string used_table(const Json& judge);
+std::string attacks_table(const Json& attacks);  // the JSON of tessera_audit()
 std::string distance_figure(const Json& distances);
 // The measures of a group (measures.h) that a report has, beside those of real rows.
 std::string measures_table(const Json& report, const std::string& group, const std::string& caption);

@@ -165,12 +165,16 @@ void add_copies(const Json& report, std::vector<Statement>& out) {
                                    : fmt::format("; of holdout rows, which are no copies, {} do.", percent(chance, 2));
     out.push_back({!more ? Mark::good : share < 0.01 || std::isnan(chance) ? Mark::fair : Mark::poor, text});
   }
-  const double nearer = at(report, "/l1/share_closer_to_real_equal_rows");
-  if (std::isnan(nearer)) return;
-  out.push_back({mark_of(nearer - 0.5, kFairNearness, kPoorNearness),
-                 fmt::format("<b>{}</b> synthetic rows are nearer to the training rows than to as many "
-                             "unseen rows; 50 is ideal.",
-                             of_100(nearer))});
+}
+
+// What attacks found out about the training rows; distances are no verdict.
+void add_attacks(const Json& report, Verdict& v) {
+  if (!report.contains("attacks")) return;
+  const Json& verdict = report.at("attacks").at("verdict");
+  v.reasons.push_back(
+      {mark_named(verdict.at("mark").get<std::string>()), escape(verdict.at("text").get<std::string>()) + "."});
+  for (const Json& caution : report.at("attacks").at("cautions"))
+    v.cautions.push_back(escape(caution.get<std::string>()));
 }
 
 void add_weakest(const Json& report, std::vector<Statement>& out) {
@@ -234,8 +238,8 @@ void add_rows(const Json& report, std::vector<std::string>& out) {
   }
   if (!report.at("rows").contains("holdout"))
     out.push_back(
-        "There are no holdout rows. Without them it is unknown whether the rows are nearer to the training table than "
-        "by chance, and how useful they are for training models.");
+        "There are no holdout rows. Without them it is unknown what attacks find out about the training rows, and how "
+        "useful the rows are for training models.");
   const double auc = at(report, "/c2st/trees/auc");
   if (auc < 0.45)
     out.push_back(
@@ -245,6 +249,10 @@ void add_rows(const Json& report, std::vector<std::string>& out) {
 
 }  // namespace
 
+Mark mark_named(const std::string& name) {
+  return name == "good" ? Mark::good : name == "fair" ? Mark::fair : name == "poor" ? Mark::poor : Mark::plain;
+}
+
 Mark mark_of(double gap, double fair, double poor) {
   if (std::isnan(gap)) return Mark::plain;
   return gap < fair ? Mark::good : gap < poor ? Mark::fair : Mark::poor;
@@ -253,11 +261,12 @@ Mark mark_of(double gap, double fair, double poor) {
 std::string limits_in_words() {
   return fmt::format(
       "Detection is judged by the classifier's AUC minus that of real rows against real rows: good below {}, poor "
-      "from {} on. Utility by the lost AUC or R²: {} and {}. Nearness by the share above one half: {} and {}. Columns "
-      "and pairs by 100 % minus the score: {} and {}. Rules by the share of rows that break a rule of the real table: "
-      "{} and {}. Written form and near-certain relations by the difference of their shares beyond chance: {} and {}. "
-      "These limits are conventions of this page, not of a standard.",
-      kFairDetection, kPoorDetection, kFairUtility, kPoorUtility, percent(kFairNearness, 0), percent(kPoorNearness, 0),
+      "from {} on. Utility by the lost AUC or R²: {} and {}. Attacks by the lower end of their interval: poor from {} "
+      "above chance, or {} more right guesses than without the model. Columns and pairs by 100 % minus the score: {} "
+      "and {}. Rules by the share of rows that break a rule of the real table: {} and {}. Written form and near-certain "
+      "relations by the difference of their shares beyond chance: {} and {}. These limits are conventions of this page, "
+      "not of a standard.",
+      kFairDetection, kPoorDetection, kFairUtility, kPoorUtility, kPoorAttack, percent(kPoorGuesses, 0),
       percent(kFairColumn, 0), percent(kPoorColumn, 0), percent(kFairBroken, 0), percent(kPoorBroken, 0),
       percent(kFairWritten, 0), percent(kPoorWritten, 0));
 }
@@ -279,6 +288,7 @@ Verdict judge(const Json& report) {
   v.headline = headline(report);
   add_detection(report, v.headline, v.reasons);
   add_utility(report, v.reasons);
+  add_attacks(report, v);
   add_copies(report, v.reasons);
   add_weakest(report, v.reasons);
   add_where(report, v.cautions);

@@ -28,10 +28,11 @@ inline constexpr double kFairDetection = 0.05, kPoorDetection = 0.2;  // AUC abo
 inline constexpr double kFairUtility = 0.02, kPoorUtility = 0.1;      // AUC or R² lost
 inline constexpr double kFairCopies = 0.001, kPoorCopies = 0.01;      // share above that of real rows
 inline constexpr double kFairWritten = 0.05, kPoorWritten = 0.2;      // of a form or a near-rule, beyond chance
-inline constexpr double kFairNearness = 0.03, kPoorNearness = 0.1;    // share above one half
+inline constexpr double kPoorAttack = 0.05, kPoorGuesses = 0.03;      // area above one half, share above the baseline
 inline constexpr double kFairBroken = 0.01, kPoorBroken = 0.05;  // share of rows that break a rule of the real table
 inline constexpr double kFairColumn = 0.05, kPoorColumn = 0.15;  // 1 − score
 
+Mark mark_named(const std::string& name);  // of JSON
 // The mark for a score's gap from the ideal: good below `fair`, poor from `poor` on.
 Mark mark_of(double gap, double fair, double poor);
 // The marks' limits, explained to the reader.

@@ -123,13 +123,15 @@ std::string judge_section(const Json& report) {
 }
 
 std::string privacy_section(const Json& report) {
-  if (!report.contains("exact_copies") && !report.contains("l1")) return "";
+  if (!report.contains("exact_copies") && !report.contains("l1") && !report.contains("attacks")) return "";
   std::string out =
-      "<p>Whether rows repeat training rows. These are measurements, not a proof: they cannot "
-      "show that no person can be identified.</p>";
+      "<p>What attacks find out about the training rows. These are measurements, not a proof: they cannot show that no "
+      "person can be identified.</p>";
+  if (report.contains("attacks")) out += attacks_table(report.at("attacks"));
   const Json::json_pointer path("/drawings/distances");
   if (report.contains(path)) out += distance_figure(report[path]);
-  return out + measures_table(report, "privacy", "Distances of synthetic rows to real ones") + distance_terms();
+  return out + measures_table(report, "privacy", "The strongest attacks, copies, and distances as a description") +
+         distance_terms();
 }
 
 }  // namespace tessera::report
