@@ -478,6 +478,16 @@ inline std::string dedup(const Context& context, Rows rows, Rows against = {},
                          copies == nullptr ? nullptr : copies->get(), out);
   });
 }
+// What attacks find out about the training rows; tessera_audit(). `model` may be null, `synthetic` and `holdout` empty.
+inline std::string audit(const Context& context, const Model* model, Rows training, Rows synthetic = {},
+                         Rows holdout = {}, const tessera_audit_options& options = {}) {
+  const auto o = detail::sized(options);
+  const auto given = [](Rows& rows) { return rows.get()->release == nullptr ? nullptr : rows.get(); };
+  return detail::text([&](char** out) {
+    return tessera_audit(context.get(), &o, model == nullptr ? nullptr : model->get(), training.get(), given(synthetic),
+                         given(holdout), out);
+  });
+}
 // The page for the JSON of evaluate() or evaluate_tables(); tessera_report_html().
 inline std::string report_html(const std::string& json) {
   return detail::text([&](char** out) { return tessera_report_html(json.c_str(), out); });

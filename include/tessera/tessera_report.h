@@ -53,14 +53,17 @@ typedef struct tessera_evaluate_options {
   /* compares only the rows that meet this condition (docs/use/where.md), in all tables: for rows that were sampled
    * under it. NULL: all. Not for sequences */
   const char* where;
+  int32_t without_attacks; /* 1: omit the attacks on privacy. They need a holdout of 40 rows, and no `where` */
+  /* the model that the synthetic rows come from, which attacks then know too; NULL: unknown. Of one table only */
+  const tessera_model* model;
 } tessera_evaluate_options;
 
 #define TESSERA_NO_JUDGES (-1)
 
 /* How close the synthetic rows are to the real ones, and how close to copies of them: Column Shapes, Column Pair
  * Trends, diagnostics, new rows, classifier two-sample tests, utility of a model trained on the synthetic rows,
- * distances, written form; "figures" are those that sum it up, "verdict" is it in words (docs/quality/metrics.md
- * defines each entry).
+ * attacks on privacy, distances, written form; "figures" are those that sum it up, "verdict" is it in words
+ * (docs/quality/metrics.md defines each entry).
  *   real      the rows the model was fitted on
  *   holdout   rows of the same source it has not seen; may be NULL: then there is no utility, and no reference for
  *             distances
@@ -116,6 +119,31 @@ typedef struct tessera_dedup_options {
 TESSERA_API tessera_status tessera_dedup(const tessera_context* context, const tessera_dedup_options* options,
                                          struct ArrowArrayStream* rows, struct ArrowArrayStream* against,
                                          struct ArrowArrayStream* kept, struct ArrowArrayStream* copies, char** json);
+
+typedef struct tessera_audit_options {
+  size_t struct_size;
+  uint64_t seed;    /* of every draw: attacked rows, guesses, sampled rows, models that are trained */
+  int64_t rows;     /* sampled from the model, unless synthetic rows are given; 0: 100,000 */
+  int32_t shadows;  /* models like `model` that the likelihood-ratio attack trains, even; 0: it is omitted */
+  int32_t canaries; /* rows planted in the training table of one more model; 0: none */
+} tessera_audit_options;
+
+/* An attack report: what somebody who has the model file, or rows of it, can find out about the rows that the model
+ * learned from: who is among them (by distance, density, likelihood), what their other columns hold, which rows and
+ * rare values come back. Each attack is also made on rows that the model has not seen: what it is right about there is
+ * no leak (docs/quality/privacy.md defines the attacks and the JSON).
+ *   model      NULL: only synthetic rows are attacked
+ *   training   the rows the model was fitted on, 40 or more
+ *   synthetic  rows of it; NULL: options->rows are sampled from the model
+ *   holdout    rows of the same source that it has not seen, 40 or more; NULL: a model with the same options is fitted
+ *              on one half of the training rows and attacked with the other half
+ * Consumes all streams. Errors: USAGE if neither model nor synthetic is given, for synthetic rows alone without a
+ * holdout, for shadows or canaries without a model, for an odd number of shadows, and for a model of sequences; DATA if
+ * the tables differ or have too few rows; MEMORY; CANCELLED. Since ABI 1 */
+TESSERA_API tessera_status tessera_audit(const tessera_context* context, const tessera_audit_options* options,
+                                         const tessera_model* model, struct ArrowArrayStream* training,
+                                         struct ArrowArrayStream* synthetic, struct ArrowArrayStream* holdout,
+                                         char** json);
 
 /* A self-contained HTML page made from JSON alone:
  *   the JSON of tessera_evaluate(); it may have the members "model", from tessera_model_describe(), and "training", a

@@ -4,10 +4,13 @@
 #include <optional>
 
 #include "base/storage/files.h"
+#include "models/api/model.h"
 #include "models/api/rows.h"
 #include "models/api/sequences.h"
 #include "models/api/support/context.h"
+#include "models/api/support/handles.h"
 #include "models/api/support/lists.h"
+#include "models/audit/audit.h"
 #include "models/quality/evaluate.h"
 #include "models/quality/evaluate_sequences.h"
 #include "models/report/measures.h"
@@ -35,6 +38,8 @@ EvaluateSequencesOptions sequence_evaluation(const tessera_evaluate_options& o, 
   refuse(o.without_distances != 0, "`without_distances`");
   refuse(o.without_c2st != 0, "`without_c2st`");
   refuse(o.without_utility != 0, "`without_utility`");
+  refuse(o.without_attacks != 0, "`without_attacks`");
+  refuse(o.model != nullptr, "`model`");
   if (o.judges < TESSERA_NO_JUDGES || o.judges > 1000)
     throw Error(ErrorCode::usage, "`judges=" + std::to_string(o.judges) + "`: it must be 0 to 1000.");
   EvaluateSequencesOptions out;
@@ -70,7 +75,9 @@ EvaluateOptions row_evaluation(const tessera_evaluate_options& o) {
 class Evaluation {
  public:
   // Refuses options that cannot be combined, before a table is read.
-  Evaluation(const tessera_evaluate_options& o, bool holdout) : sequences_(o.sequences != nullptr) {
+  Evaluation(const tessera_evaluate_options& o, bool holdout)
+      : sequences_(o.sequences != nullptr), attacks_(o.without_attacks == 0) {
+    if (o.model != nullptr) model_ = &live(o.model, "options->model").model;
     if (sequences_) of_sequences_ = sequence_evaluation(o, holdout), take_rules(o, of_sequences_);
     else of_rows_ = row_evaluation(o), take_rules(o, of_rows_);
   }
@@ -86,13 +93,20 @@ class Evaluation {
         sequences_ ? evaluate_sequences(last ? std::move(real_) : Table(real_), std::move(synthetic), of_sequences_,
                                         call.team(), call.monitor())
                    : evaluate(real_, synthetic, holdout_ ? &*holdout_ : nullptr, of_rows_, call.team(), call.monitor());
+    if (!sequences_ && attacks_ && of_rows_.where.empty() && holdout_ && !out["columns"].empty() &&
+        audit::can_attack(real_, *holdout_)) {
+      audit::AuditOptions o;
+      o.seed = of_rows_.seed, o.timed = false;
+      out["attacks"] = audit::attack_report(real_, &*holdout_, model_, &synthetic, o, call.team(), call.monitor());
+    }
     out["figures"] = report::figures_of(out);
     out["verdict"] = report::verdict_of(out);
     return out;
   }
 
  private:
-  bool sequences_;
+  bool sequences_, attacks_;
+  const Model* model_ = nullptr;
   EvaluateOptions of_rows_;
   EvaluateSequencesOptions of_sequences_;
   Table real_;
@@ -161,7 +175,10 @@ tessera_status tessera_evaluate_tables(const tessera_context* context, const tes
     if (count == 0) throw Error(ErrorCode::usage, "There is no synthetic table to evaluate: give one or more.");
     (void)required(synthetic, "synthetic");
     const std::vector<std::string> named = different_names(&required(names, "names"), count);
-    Evaluation evaluation(read_options(options), holdout != nullptr);
+    const tessera_evaluate_options o = read_options(options);
+    if (o.model != nullptr)
+      throw Error(ErrorCode::usage, "`model` is of one synthetic table, and there are several. Evaluate each alone.");
+    Evaluation evaluation(o, holdout != nullptr);
     api::Call call(context);
     evaluation.take(incoming_real, holdout == nullptr ? nullptr : &incoming_holdout, call);
     nlohmann::json found{{"tables", nlohmann::json::array()}};

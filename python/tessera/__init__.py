@@ -6,6 +6,7 @@
 """
 
 from ._arrow import Rows
+from ._audit import audit
 from ._dedup import Copies, dedup
 from ._errors import (
     CancelledError,
@@ -28,12 +29,13 @@ from ._model import Model, example, fit, load
 from ._options import methods, options
 from ._prior import PriorTable, prior
 from ._progress import Progress
-from ._report import Comparison, Report, evaluate, inspect
+from ._report import Attacks, Comparison, Report, evaluate, inspect
 from ._schema import Column, Schema
 
 __version__ = version()
 
 __all__ = [
+    "Attacks",
     "CTGAN",
     "CancelledError",
     "Column",
@@ -59,6 +61,7 @@ __all__ = [
     "TimeGAN",
     "UnsupportedError",
     "UsageError",
+    "audit",
     "dedup",
     "evaluate",
     "example",

@@ -241,6 +241,20 @@ class EvaluateOptions(_Options):
         pointer sequences
         int32 judges drawings
         text rules rule where
+        int32 without_attacks
+        pointer model
+        """
+    )
+
+
+class AuditOptions(_Options):
+    """``tessera_audit_options``."""
+
+    _fields_ = _fields(
+        """
+        uint64 seed
+        int64 rows
+        int32 shadows canaries
         """
     )
 
@@ -308,6 +322,7 @@ _declare("tessera_sample_given", _pointer, _pointer, _pointer, _pointer, _pointe
 _declare("tessera_inspect", _pointer, _pointer, _pointer)
 _declare("tessera_evaluate", _pointer, _pointer, _pointer, _pointer, _pointer, _pointer)
 _declare("tessera_evaluate_tables", _pointer, _pointer, _pointer, _pointer, _pointer, c.c_size_t, _pointer, _pointer)
+_declare("tessera_audit", _pointer, _pointer, _pointer, _pointer, _pointer, _pointer, _pointer)
 _declare("tessera_dedup", _pointer, _pointer, _pointer, _pointer, _pointer, _pointer, _pointer)
 _declare("tessera_schema_write", _text, _text, c.c_int)
 _declare("tessera_report_html", _text, _pointer)

@@ -19,6 +19,48 @@ from ._page import page
 from ._progress import ProgressOption
 
 _NO_JUDGES = -1
+_SIGNS = {"good": "✓", "fair": "~", "poor": "✗", "plain": "•"}
+
+class Attacks:
+    """What attacks find out about the rows that a model learned from (:func:`tessera.audit`, :attr:`Report.attacks`).
+
+    Attributes
+    ----------
+    document : dict
+        All that was found; docs/quality/privacy.md names each entry.
+    """
+
+    def __init__(self, document: dict[str, Any], kind: _frames.Frames) -> None:
+        self.document = document
+        self._kind = kind
+
+    @property
+    def mark(self) -> str:
+        """good: no attack tells training rows from unseen ones; fair: a little; poor: training rows are given away."""
+        return str(self.document["verdict"]["mark"])
+
+    @property
+    def verdict(self) -> str:
+        """The finding in words, then that of each attack that succeeds, and what to be careful with."""
+        found = self.document
+        said = [f"  {_SIGNS[a['mark']]} {a['name']}: {a['answer']}" for a in found["attacks"] if a["mark"] != "good"]
+        return "\n".join([found["verdict"]["text"], *said, *(f"  ! {caution}" for caution in found["cautions"])])
+
+    @property
+    def table(self) -> Any:
+        """A row for each attack, as a frame of the kind of the training table: its value with its interval, and what
+        is right without the model."""
+        names = ("name", "group", "measure", "value", "low", "high", "baseline", "mark", "question")
+        return self._kind.from_records([{name: a[name] for name in names} for a in self.document["attacks"]])
+
+    def __repr__(self) -> str:
+        lines = (
+            f"{_SIGNS[a['mark']]} {a['name']:<34}{a['value']:>7.3f} [{a['low']:.3f}, {a['high']:.3f}]"
+            f"  without the model {a['baseline']:.3f}"
+            for a in self.document["attacks"]
+        )
+        return "\n".join([*lines, "", self.verdict])
+
 
 class Report:
     """Fidelity, utility and privacy of synthetic rows. Notebooks display it as a page.
@@ -50,8 +92,7 @@ class Report:
         'Hard to tell from real rows'
         """
         found = self.document["verdict"]
-        signs = {"good": "✓", "fair": "~", "poor": "✗", "plain": "•"}
-        reasons = [f"  {signs[reason['mark']]} {reason['text']}" for reason in found["reasons"]]
+        reasons = [f"  {_SIGNS[reason['mark']]} {reason['text']}" for reason in found["reasons"]]
         return "\n".join([found["text"], *reasons, *(f"  ! {caution}" for caution in found["cautions"])])
 
     @property
@@ -81,6 +122,16 @@ class Report:
         """
         records = [{**rule, "example": _example(rule)} for rule in self.document.get("rules", [])]
         return self._kind.from_records(records)
+
+    @property
+    def attacks(self) -> Attacks | None:
+        """What attacks found out about the real rows; None without a holdout of 40 rows.
+
+        >>> report = tessera.evaluate(people, model.sample(300), holdout=tessera.example(300, seed=9), distances=False)
+        >>> report.attacks.table["name"].tolist()[:2]
+        ['nearest synthetic row', 'density ratio']
+        """
+        return Attacks(self.document["attacks"], self._kind) if "attacks" in self.document else None
 
     def to_html(self, path: Path | None = None, *, model: Model | None = None, overwrite: bool = True) -> str | None:
         """The HTML page of the results, self-contained; returned as text if there is no `path`.
@@ -166,7 +217,7 @@ class Comparison(Mapping[str, Report]):
 def evaluate(
     real: Any, synthetic: Mapping[str, Any], *, holdout: Any = ..., target: str | None = ..., seed: int = ...,
     distances: bool = ..., c2st: bool = ..., utility: bool = ..., rules: str | Iterable[str] | None = ...,
-    rule: str | Iterable[str] | None = ..., where: str | None = ..., drawings: bool = ...,
+    rule: str | Iterable[str] | None = ..., where: str | None = ..., drawings: bool = ..., attacks: bool = ...,
     index: bool = ..., sequence_length: int | None = ...,
     sequence_key: str | None = ..., sequence_index: str | None = ..., stride: int | None = ...,
     static: str | Iterable[str] | None = ..., judges: int | None = ..., device: str | None = ..., threads: int = ...,
@@ -176,8 +227,8 @@ def evaluate(
 def evaluate(
     real: Any, synthetic: Any, *, holdout: Any = ..., target: str | None = ..., seed: int = ...,
     distances: bool = ..., c2st: bool = ..., utility: bool = ..., rules: str | Iterable[str] | None = ...,
-    rule: str | Iterable[str] | None = ..., where: str | None = ..., drawings: bool = ...,
-    index: bool = ..., sequence_length: int | None = ...,
+    rule: str | Iterable[str] | None = ..., where: str | None = ..., drawings: bool = ..., attacks: bool = ...,
+    model: Model | None = ..., index: bool = ..., sequence_length: int | None = ...,
     sequence_key: str | None = ..., sequence_index: str | None = ..., stride: int | None = ...,
     static: str | Iterable[str] | None = ..., judges: int | None = ..., device: str | None = ..., threads: int = ...,
     memory_limit: int = ..., progress: ProgressOption = ...,
@@ -197,6 +248,8 @@ def evaluate(
     rule: str | Iterable[str] | None = None,
     where: str | None = None,
     drawings: bool = True,
+    attacks: bool = True,
+    model: Model | None = None,
     index: bool = False,
     sequence_length: int | None = None,
     sequence_key: str | None = None,
@@ -234,6 +287,10 @@ def evaluate(
         Compares only rows that satisfy this condition, for rows that were sampled with it.
     drawings : bool
         Whether to compute the charts of :meth:`Report.to_html`: counts in bins and cells, none of one to four real rows.
+    attacks : bool
+        Whether to attack the rows (:attr:`Report.attacks`); that needs a holdout.
+    model : Model, optional
+        The model that drew the rows; attacks then use its file too.
     index, sequence_length, sequence_key, sequence_index, stride, static
         As in :func:`tessera.fit`. To set column types of CSV files, use :func:`tessera.read`.
     judges : int, optional
@@ -268,6 +325,8 @@ def evaluate(
         judges=_NO_JUDGES if judges == 0 else judges,
         drawings=drawings,
         where=where,
+        without_attacks=not attacks if all(x is None for x in sequences) else False,
+        model=None if model is None else model._handle.value,
         **rule_options(rules, rule),
     )
     context = Context(progress, device, threads, memory_limit)

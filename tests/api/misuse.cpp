@@ -154,6 +154,15 @@ TEST_F(Misuse, RejectsBadHandles) {
       },
       no_context);
   bad_handles(
+      "tessera_audit",
+      [&](const void* h) {
+        SmallStream s(30), other(30);
+        ArrowArrayStream synthetic, unseen;
+        s.open(&synthetic), other.open(&unseen);
+        return tessera_audit(as<tessera_context>(h), nullptr, nullptr, rows(), &synthetic, &unseen, &text_);
+      },
+      no_context);
+  bad_handles(
       "tessera_dedup",
       [&](const void* h) {
         return tessera_dedup(as<tessera_context>(h), nullptr, rows(), nullptr, nullptr, nullptr, &text_);
@@ -334,6 +343,10 @@ TEST_F(Misuse, RejectsNulls) {
   usage("tessera_evaluate_tables", "no place for the text", of_tables({&first}, {"a"}, nullptr));
   usage("tessera_evaluate_tables", "no tables",
         tessera_evaluate_tables(g.context, nullptr, rows(), nullptr, nullptr, 2, nullptr, &text_));
+  usage("tessera_audit", "nothing to attack",
+        tessera_audit(g.context, nullptr, nullptr, rows(), nullptr, nullptr, &text_));
+  usage("tessera_audit", "no place for the text",
+        tessera_audit(g.context, nullptr, g.model, rows(), nullptr, nullptr, nullptr));
   usage("tessera_dedup", "no rows", tessera_dedup(g.context, nullptr, nullptr, nullptr, nullptr, nullptr, &text_));
   usage("tessera_dedup", "no place for the text",
         tessera_dedup(g.context, nullptr, rows(), nullptr, nullptr, nullptr, nullptr));
@@ -418,6 +431,9 @@ TEST_F(Misuse, RejectsStructsOfUnknownSize) {
       "tessera_evaluate_tables",
       [&](auto* o) { return tessera_evaluate_tables(g.context, o, rows(), nullptr, nullptr, 1, nullptr, &text_); },
       tessera_evaluate_options{});
+  each(
+      "tessera_audit", [&](auto* o) { return tessera_audit(g.context, o, nullptr, rows(), nullptr, nullptr, &text_); },
+      tessera_audit_options{});
   each(
       "tessera_dedup", [&](auto* o) { return tessera_dedup(g.context, o, rows(), nullptr, nullptr, nullptr, &text_); },
       tessera_dedup_options{});

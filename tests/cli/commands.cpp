@@ -9,7 +9,7 @@ using Json = nlohmann::json;
 
 TEST_F(Cli, HelpNamesEveryCommandAndExitCode) {
   const Outcome o = must({"--help"});
-  for (const char* command : {"fit", "sample", "evaluate", "dedup", "inspect", "info", "plan", "example"}) {
+  for (const char* command : {"fit", "sample", "evaluate", "audit", "dedup", "inspect", "info", "plan", "example"}) {
     EXPECT_HAS(o.out, command);
     const Outcome help = must({command, "--help"});
     EXPECT_HAS(help.out, "--json");

@@ -14,6 +14,7 @@
 
 #include "commands.h"
 #include "sequence_arguments.h"
+#include "terminal/attacks_page.h"
 #include "terminal/comparison_page.h"
 #include "terminal/rules_page.h"
 #include "terminal/sequence_page.h"
@@ -30,7 +31,7 @@ struct EvaluateCommand {
   uint64_t seed = 0;
   int worst = 10, judges = -1;  // −1: not given
   SequenceArguments sequences;
-  bool without_distances = false, without_c2st = false, without_utility = false, force = false;
+  bool without_distances = false, without_c2st = false, without_utility = false, without_attacks = false, force = false;
   CsvArguments csv;
 };
 
@@ -265,9 +266,10 @@ void run(const SharedOptions& shared, const EvaluateCommand& a) {
   check(a, sequences);
   Session session(shared);
   std::vector<std::string> models;
+  std::vector<tessera::Model> loaded;
   std::string rule = a.rule;
   for (const std::string& file : a.models) {
-    models.push_back(tessera::Model::load(file).describe());
+    models.push_back(loaded.emplace_back(tessera::Model::load(file)).describe());
     add_given_rules(Json::parse(models.back()), rule);
   }
   const tessera_csv_options csv = a.csv.options();
@@ -276,6 +278,8 @@ void run(const SharedOptions& shared, const EvaluateCommand& a) {
   options.without_distances = a.without_distances;
   options.without_c2st = a.without_c2st;
   options.without_utility = a.without_utility;
+  options.without_attacks = a.without_attacks;
+  if (loaded.size() == 1 && !sequences) options.model = loaded[0].get();
   options.drawings = !a.report.empty();
   options.rules = a.rules.empty() ? nullptr : a.rules.c_str();
   options.rule = rule.c_str();
@@ -312,6 +316,7 @@ void run(const SharedOptions& shared, const EvaluateCommand& a) {
   if (sequences) return print_page(sequence_page(report, most) + verdict(report));
   std::string page;
   for (const char* group : {"fidelity", "detection", "utility", "privacy"}) page += figures(report, group);
+  if (report.contains("attacks")) page += attacks_page(report["attacks"], false);
   print_page(page + notes(report) + rules_page(report) + written(report, most) + columns(report, most) +
              pairs(report, most) + excluded(report) + verdict(report));
 }
@@ -337,6 +342,8 @@ void add_evaluate(Program& program) {
                     "Skip distances to the closest record, the slowest part of large tables");
   command->add_flag("--without-c2st", a->without_c2st, "Skip the classifier two-sample tests");
   command->add_flag("--without-utility", a->without_utility, "Skip training on synthetic and testing on holdout rows");
+  command->add_flag("--without-attacks", a->without_attacks,
+                    "Skip the attacks on privacy, which need --holdout; with --model they know the model file too");
   command->add_option("--rules", a->rules,
                       "find: find rules of the real table and count the synthetic rows that break them; off "
                       "(default: find)");
