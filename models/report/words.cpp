@@ -263,8 +263,10 @@ std::string limits_in_words() {
       "Detection is judged by the classifier's AUC minus that of real rows against real rows: good below {}, poor "
       "from {} on. Utility by the lost AUC or R²: {} and {}. Attacks by the lower end of their interval: poor from {} "
       "above chance, or {} more right guesses than without the model. Columns and pairs by 100 % minus the score: {} "
-      "and {}. Rules by the share of rows that break a rule of the real table: {} and {}. Written form and near-certain "
-      "relations by the difference of their shares beyond chance: {} and {}. These limits are conventions of this page, "
+      "and {}. Rules by the share of rows that break a rule of the real table: {} and {}. Written form and "
+      "near-certain "
+      "relations by the difference of their shares beyond chance: {} and {}. These limits are conventions of this "
+      "page, "
       "not of a standard.",
       kFairDetection, kPoorDetection, kFairUtility, kPoorUtility, kPoorAttack, percent(kPoorGuesses, 0),
       percent(kFairColumn, 0), percent(kPoorColumn, 0), percent(kFairBroken, 0), percent(kPoorBroken, 0),
