@@ -170,9 +170,10 @@ int begin(int argc, char** argv) {
     return TESSERA_E_USAGE;
   }
   if (!program.run)
-    return complain(TESSERA_E_USAGE,
-                    "no command given. Commands are fit, sample, evaluate, audit, dedup, inspect, info, plan, estimate, "
-                    "tune, advise, example and prior; tessera --help describes them.");
+    return complain(
+        TESSERA_E_USAGE,
+        "no command given. Commands are fit, sample, evaluate, audit, dedup, inspect, info, plan, estimate, "
+        "tune, advise, example and prior; tessera --help describes them.");
   return run(program.run, program.place);
 }
 
