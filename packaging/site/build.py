@@ -67,7 +67,7 @@ def pages(stage):
         "Engine": ["docs/architecture", *under("docs/engine")],
         "Reference": under("reference"),
         "Measured": under("bench/results"),
-        "The source": [*code, "CONTRIBUTING", "CHANGELOG"],
+        "The source": [*code, "tests/errors", "CONTRIBUTING", "CHANGELOG"],
     }
 
 
