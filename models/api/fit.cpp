@@ -85,7 +85,7 @@ void check_takes(const MethodSpec& method, const GivenOption& given) {
 std::string methods_of(bool sequences) {
   std::vector<std::string_view> names;
   for (const MethodSpec* m : methods())
-    if (m->sequences() == sequences) names.push_back(m->name);
+    if (sequences ? m->sequences() : m->rows()) names.push_back(m->name);
   std::string out;
   for (size_t i = 0; i < names.size(); ++i)
     out += fmt::format("{}{}", i == 0 ? "" : i + 1 < names.size() ? ", " : " and ", names[i]);
@@ -110,7 +110,12 @@ bool supports(const MethodSpec& method, const tessera_fit_options& o) {
 std::string method_of(const tessera_fit_options& o, const std::vector<GivenOption>& given) {
   if (std::string name = text_or(o.method, ""); !name.empty()) return name;
   const MethodSpec* nearest = nullptr;
-  for (const MethodSpec* m : methods()) {
+  std::vector<const MethodSpec*> all = methods();
+  // of sequences, those that learn nothing else come first
+  std::stable_sort(all.begin(), all.end(), [&](const MethodSpec* a, const MethodSpec* b) {
+    return o.sequences != nullptr && !a->rows() && b->rows();
+  });
+  for (const MethodSpec* m : all) {
     if (!supports(*m, o)) continue;
     const auto taken = [&](const GivenOption& g) { return takes(*m, g.key); };
     if (std::all_of(given.begin(), given.end(), taken)) return m->name;
@@ -135,7 +140,7 @@ void set_numbers(FitOptions& out, const tessera_fit_options& o) {
     throw Error(ErrorCode::usage,
                 fmt::format("{}: known are {} and {}.", option_text("numbers", numbers), kModes, kBins));
   const MethodSpec& method = out.config.method();
-  if (method.sequences() || (method.bins && numbers == kModes))
+  if (!method.rows() || (method.bins && numbers == kModes))
     throw Error(ErrorCode::usage, fmt::format("`numbers={}`: `method={}` holds numbers as {}.\n  Omit it.", numbers,
                                               method.name, method.bins ? kBins : "positions in their ranges"));
   out.encoder.numbers = numbers == kBins ? EncoderOptions::Numbers::bins : EncoderOptions::Numbers::modes;
@@ -146,11 +151,10 @@ void set_kind(FitOptions& out, const tessera_fit_options& o) {
   if (out.config.method().bins && out.calibrate != Tier::off)
     throw Error(ErrorCode::usage, fmt::format("`calibrate`: rows of `method={}` are not calibrated.\n  Omit it.",
                                               out.config.method().name));
-  if (!out.config.method().sequences()) {
-    if (o.sequences != nullptr)
-      throw Error(ErrorCode::usage, fmt::format("{} belong to method {}.", kSequenceOptions, methods_of(true)));
-    return;
-  }
+  const MethodSpec& method = out.config.method();
+  if (o.sequences == nullptr && method.rows()) return;
+  if (!method.sequences())
+    throw Error(ErrorCode::usage, fmt::format("{} belong to method {}.", kSequenceOptions, methods_of(true)));
   const auto refuse = [&](bool given, const char* option) {
     if (given) throw Error(ErrorCode::usage, fmt::format("{} belongs to method {}.", option, methods_of(false)));
   };

@@ -37,13 +37,17 @@ std::array<int64_t, 2> passes(const Made& m, int64_t table_rows) {
 // Draws rows and accumulates the expected count of each level.
 class Drawn {
  public:
-  Drawn(const Made& m, const Target& target, int64_t all, const RunContext& context)
-      : each_(pass_rows(m)),
+  Drawn(const Made& m, const EncodedTable& table, const Target& target, int64_t all, const RunContext& context)
+      : m_(m),
+        table_(table),
+        each_(pass_rows(m)),
         all_(all),
         context_(context),
         program_(compile(target, Purpose::pilot, [&](Recorder& r) { record_expected_counts(r, m, each_); })),
-        rows_(static_cast<size_t>(3 * each_), 0) {
+        rows_(static_cast<size_t>(3 * each_), 0),
+        given_(static_cast<size_t>(m.given * each_)) {
     program_->bind_if("rows", rows_.data());
+    program_->bind_if("given", given_.data());
   }
 
   // The expected share of each level over `passes` passes, or fewer if time runs out; empty if there is no time at all.
@@ -56,7 +60,8 @@ class Drawn {
       for (int64_t pass = first; pass < first + count; ++pass, counts += levels) {
         context_.monitor.check_cancelled("train");
         for (int64_t i = 0; i < each_; ++i) rows_[static_cast<size_t>(3 * i)] = static_cast<int32_t>(pass * each_ + i);
-        program_->refresh({"rows"});
+        give(pass);
+        program_->refresh({"rows", "given"});
         program_->run(1);
         std::ranges::copy(program_->read<float>(expected), counts);
       }
@@ -91,15 +96,29 @@ class Drawn {
   }
 
  private:
+  // The given columns of rows spread over the table.
+  void give(int64_t pass) {
+    constexpr uint64_t kStride = 0x9E3779B97F4A7C15;  // odd: it meets rows evenly
+    const auto columns = static_cast<size_t>(m_.count());
+    for (int64_t i = 0; m_.given > 0 && i < each_; ++i) {
+      const uint64_t at = static_cast<uint64_t>(pass * each_ + i) * kStride;
+      const auto row = static_cast<size_t>((at >> 11) % static_cast<uint64_t>(table_.rows));
+      for (int j = 0; j < m_.given; ++j)
+        given_[static_cast<size_t>(i * m_.given + j)] =
+            m_.columns[static_cast<size_t>(j)].start + table_.codes[row * columns + static_cast<size_t>(j)];
+    }
+  }
   void report(bool finished) const {
     context_.monitor.report(
         {"marginals", static_cast<double>(done_ * each_), static_cast<double>(all_ * each_), "rows", "", finished});
   }
 
+  const Made& m_;
+  const EncodedTable& table_;
   const int64_t each_, all_;
   const RunContext& context_;
   const std::unique_ptr<Program> program_;
-  std::vector<int32_t> rows_;
+  std::vector<int32_t> rows_, given_;
   int64_t done_ = 0;  // passes
 };
 
@@ -115,7 +134,7 @@ int64_t bytes_of_matching(const Made& m, const RunContext& context) {
                           [&](Recorder& r) { record_expected_counts(r, m, pass_rows(m)); });
 }
 
-void match_marginals(const Made& m, const std::vector<double>& frequencies, int64_t table_rows,
+void match_marginals(const Made& m, const std::vector<double>& frequencies, const EncodedTable& table,
                      std::vector<float>& weights, const RunContext& context) {
   weights = context.shared.given(std::move(weights));
   if (!context.shared.agreed(context.until.left() > 0))  // building the plan of a wide table takes time, too
@@ -123,13 +142,14 @@ void match_marginals(const Made& m, const std::vector<double>& frequencies, int6
                   "The time limit was reached: marginals were not matched to the table and are less exact.");
   Target target = context.target();
   target.seed += kOtherRows;
-  const auto [coarse, final] = passes(m, table_rows);
-  Drawn drawn(m, target, coarse + final, context);
+  const auto [coarse, final] = passes(m, table.rows);
+  Drawn drawn(m, table, target, coarse + final, context);
   const auto bias = static_cast<size_t>(m.network.find("head.bias").offset);
-  const double prior = kPrior / static_cast<double>(table_rows);
+  const double prior = kPrior / static_cast<double>(table.rows);
   const auto shift = [&](const std::vector<double>& expected) {
     for (size_t k = 0; k < expected.size(); ++k)
-      weights[bias + k] += static_cast<float>(std::log((frequencies[k] + prior) / (expected[k] + prior)));
+      weights[bias + k] += static_cast<float>(
+          std::log((frequencies[static_cast<size_t>(m.given_levels) + k] + prior) / (expected[k] + prior)));
   };
   shift(drawn.shares(weights, coarse, context.until.sooner(kCoarse / (1 + kCoarse))));
   shift(drawn.shares(weights, final, context.until));

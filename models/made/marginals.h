@@ -10,8 +10,9 @@
 namespace tessera {
 
 // Changes the head's bias in the network's `weights`, which rank 0 holds. `frequencies` are those of the levels, column
-// by column, among `table_rows` rows. Ends at context.until; a notice reports what was omitted.
-void match_marginals(const Made& m, const std::vector<double>& frequencies, int64_t table_rows,
+// by column, among the rows of `table`, which rows are drawn from if columns are given. Ends at context.until; a notice
+// reports what was omitted.
+void match_marginals(const Made& m, const std::vector<double>& frequencies, const EncodedTable& table,
                      std::vector<float>& weights, const RunContext& context);
 
 // Memory of match_marginals().

@@ -8,6 +8,7 @@
 #include "models/made/candidates.h"
 #include "models/made/marginals.h"
 #include "models/made/network.h"
+#include "models/made/steps.h"
 #include "models/training/validation.h"
 
 namespace tessera {
@@ -22,8 +23,9 @@ constexpr double kUnseen = 0.1;  // pseudo-count of every level in the frequenci
 
 class MadeMethod : public RowMethod {
  public:
-  MadeMethod(const RowLayout& layout, const MadeConfig& config) : layout_(layout), network_(layout, config) {
-    if (config.any_order && network_.count() > 1) any_order_.emplace(layout, config, Sees::shown_columns);
+  MadeMethod(const RowLayout& layout, const MadeConfig& config, int given, bool disjoint)
+      : layout_(layout), network_(layout, config, Sees::columns_before, given), disjoint_(disjoint) {
+    if (given == 0 && config.any_order && network_.count() > 1) any_order_.emplace(layout, config, Sees::shown_columns);
   }
 
   const MethodSpec& spec() const override { return kMade; }
@@ -75,12 +77,12 @@ class MadeMethod : public RowMethod {
       kept.states[name] = std::move(end.at(averaged() ? "average." + name : name));
     });
     std::vector<float>& network = kept.states["network"];
-    if (matches()) match_marginals(network_, frequencies_, table_->rows, network, context);
+    if (matches()) match_marginals(network_, frequencies_, *table_, network, context);
     return kept;
   }
   void assist(const RunContext& context) const override {
     std::vector<float> network;
-    if (matches()) match_marginals(network_, frequencies_, table_->rows, network, context);
+    if (matches()) match_marginals(network_, frequencies_, *table_, network, context);
   }
   int64_t bytes_after(const RunContext& context) const override {
     return matches() ? bytes_of_matching(network_, context) : 0;
@@ -88,7 +90,7 @@ class MadeMethod : public RowMethod {
   double rows_after() const override { return matches() ? rows_of_matching(network_, table_->rows) : 0; }
   std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
     RowLoss loss{"surprise", averaged() ? "average." : "", {"network"}, kMinSurprise};
-    if (table_->rows < kFewRows)
+    if (disjoint_ && table_->rows < kFewRows)
       loss.training = some_rows(*table_, rows.rows, layout_), loss.start = start(context.seed);
     return recorded_loss(
         rows, std::move(loss),
@@ -132,6 +134,7 @@ class MadeMethod : public RowMethod {
 
   const RowLayout layout_;
   Made network_;
+  const bool disjoint_;  // held-out rows, from those of the training
   std::optional<Made> any_order_;
   const EncodedTable* table_ = nullptr;
   std::vector<double> frequencies_;  // of the levels, column by column
@@ -140,7 +143,12 @@ class MadeMethod : public RowMethod {
 }  // namespace
 
 std::unique_ptr<RowMethod> make_made(const RowLayout& layout, const MethodConfig& config) {
-  return std::make_unique<MadeMethod>(layout, config.as<MadeConfig>());
+  return std::make_unique<MadeMethod>(layout, config.as<MadeConfig>(), 0, true);
+}
+
+std::unique_ptr<RowMethod> make_made_after(const RowLayout& layout, int given, bool disjoint,
+                                           const MadeConfig& config) {
+  return std::make_unique<MadeMethod>(layout, config, given, disjoint);
 }
 
 }  // namespace tessera

@@ -7,9 +7,17 @@
 
 namespace tessera {
 
-Made::Made(const RowLayout& layout, const MadeConfig& c, Sees s)
-    : config(c), sees(s), columns(layout.spans), spans(spans_of(layout)) {
+Made::Made(const RowLayout& layout, const MadeConfig& c, Sees s, int given_columns)
+    : config(c), sees(s), given(given_columns), columns(layout.spans), spans(spans_of(layout)) {
   levels = layout.data_width;
+  drawn = spans;
+  if (given > 0) {
+    given_levels = given < count() ? columns[static_cast<size_t>(given)].start : levels;
+    RowLayout last;
+    last.spans.assign(columns.begin() + given, columns.end());
+    for (Span& span : last.spans) span.start -= static_cast<int>(given_levels);
+    drawn = spans_of(last);
+  }
   lay_out_masks();
   network.name = sees == Sees::columns_before ? "network" : "any_order";
   network.add("embedding.weight", {levels, c.embedding_dim});
@@ -26,13 +34,15 @@ void Made::add(const Layer& layer, bool bias) {
   if (bias) network.add(layer.name + ".bias", {1, t.cols});
 }
 
-// Unit u of n has degree ⌊u·(columns − 1)/n⌋; without an order, all have the last one, and contexts see all of them.
+// Unit u of n has degree ⌊u·(columns − 1)/n⌋, or, with g given columns, g − 1 + ⌊u·(columns − g)/n⌋; without an order,
+// all have the last one, and contexts see all of them.
 void Made::lay_out_masks() {
   const int n = config.hidden, e = config.embedding_dim, r = config.context_dim, most = std::max(count() - 1, 1);
   std::vector<int> degree, seen_columns, seen_units, units_before, columns_before;
   const bool ordered = sees == Sees::columns_before;
+  const int lowest = std::max(given - 1, 0), degrees = given > 0 ? drawn_count() : most;
   for (int u = 0; u < n; ++u)
-    degree.push_back(ordered ? static_cast<int>(static_cast<int64_t>(u) * most / n) : count() - 1);
+    degree.push_back(ordered ? lowest + static_cast<int>(static_cast<int64_t>(u) * degrees / n) : count() - 1);
   units.push_back(0);
   for (int j = 1; j <= std::max(count(), 1); ++j)
     units.push_back(static_cast<int>(std::lower_bound(degree.begin(), degree.end(), j) - degree.begin()));
@@ -40,7 +50,7 @@ void Made::lay_out_masks() {
     seen_columns.push_back(std::min(d + 1, count()) * e);  // 0 without columns
     seen_units.push_back(units[static_cast<size_t>(d) + 1]);
   }
-  for (int j = 0; j < count(); ++j) {
+  for (int j = given; j < count(); ++j) {
     units_before.insert(units_before.end(), static_cast<size_t>(r), ordered ? units[static_cast<size_t>(j)] : n);
     columns_before.insert(columns_before.end(), static_cast<size_t>(r), e * (ordered ? j : count()));
   }
@@ -53,13 +63,14 @@ void Made::lay_out_masks() {
   context = {"context", Blocks::staircase(n, units_before)};
   skip = {"skip", Blocks::staircase(e * count(), columns_before)};
   std::vector<int> widths;
-  for (const Span& s : columns) widths.push_back(s.width);
+  for (size_t j = static_cast<size_t>(given); j < columns.size(); ++j) widths.push_back(columns[j].width);
   head = {"head", Blocks::side_by_side(r, widths)};
 }
 
 void own(Recorder& r, const Made& m) {
   r.own(m.network);
   r.plan.tables.push_back(m.spans);
+  if (m.given > 0) r.plan.tables.push_back(m.drawn);
   for (const Made::Layer* layer : {&m.input, &m.context, &m.skip, &m.head}) r.plan.tables.push_back(layer->blocks);
   for (const Made::Layer& layer : m.expand) r.plan.tables.push_back(layer.blocks);
 }
@@ -111,8 +122,9 @@ Var surprises(Recorder& r, const Made& m, Var index, bool dropout) {
 
 Var surprises_beside(Recorder& r, const Made& m, Var index, Var shown, bool dropout) {
   const Var all = r.name(logits(r, m, embed(r, m, index, shown), dropout), "logits");
-  const Var ones = fill(r, index.shape(), 1);
-  return r.emit1(SpanReconstruction{m.spans->table()}, {all, index, ones, Var{}});
+  Var level = slice_cols(index, m.given, m.drawn_count());
+  if (m.given > 0) level = r.emit1(SparseSlice{m.given_levels, m.drawn_levels()}, {level});
+  return r.emit1(SpanReconstruction{m.drawn->table()}, {all, level, fill(r, level.shape(), 1), Var{}});
 }
 
 namespace {

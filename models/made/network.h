@@ -29,19 +29,24 @@ struct Made {
     std::shared_ptr<const Blocks> blocks;
   };
 
-  Made(const RowLayout& layout, const MadeConfig& config, Sees sees = Sees::columns_before);
+  // The first `given` columns are always known: nothing is learned of them.
+  Made(const RowLayout& layout, const MadeConfig& config, Sees sees = Sees::columns_before, int given = 0);
 
   MadeConfig config;
   Sees sees;
-  std::vector<Span> columns;  // one choice each
-  std::shared_ptr<const Spans> spans;
-  int64_t levels = 0;                   // of all columns together
+  int given;
+  std::vector<Span> columns;                  // one choice each
+  std::shared_ptr<const Spans> spans, drawn;  // of all columns, and of those that are drawn
+  int64_t levels = 0;                         // of all columns together
+  int64_t given_levels = 0;                   // of the given columns: they are numbered first
+  int64_t drawn_levels() const { return levels - given_levels; }
   std::vector<int> units;               // number of units that feed column j's context; ascends from 0
   Layer input, context, skip, head;     // skip: from the columns directly to the contexts
   std::vector<Layer> expand, contract;  // of each residual block: contract(silu(expand(silu(h))))
   ParameterSet network;
 
   int count() const { return static_cast<int>(columns.size()); }
+  int drawn_count() const { return count() - given; }
   bool skips() const { return count() <= config.skip_columns; }
 
  private:
@@ -55,7 +60,7 @@ void own(Recorder& r, const Made& m);
 // columns·embedding_dim] and multiplied by `shown` [batch, columns] if given.
 Var embed(Recorder& r, const Made& m, Var index, Var shown);
 
-// Negative log-likelihood of a row in nats, column by column: −log p(column j | columns before) [batch, columns].
+// Negative log-likelihood of a row in nats, column by column: −log p(column j | columns before) [batch, drawn columns].
 // `index` [batch, columns]: the level of each column, numbered over all columns. `dropout`: as in training.
 Var surprises(Recorder& r, const Made& m, Var index, bool dropout);
 // For an any-order network: −log p(column j | columns shown), for the hidden columns. `shown` [batch, columns]: 1 or

@@ -43,6 +43,6 @@ constexpr LossSpec kLosses[] = {{"surprise", "{:.3f}", "negative log-likelihood 
 
 }  // namespace
 
-const MethodSpec kMade{"made", 256, preset, kLosses, make_made, nullptr, true, 1};
+const MethodSpec kMade{"made", 256, preset, kLosses, make_made, make_made_steps, true, 1};
 
 }  // namespace tessera

@@ -64,9 +64,10 @@ class Reading {
 
   Var logits_of(int j, Var context) {
     const Span& span = m_.columns[static_cast<size_t>(j)];
-    return broadcast(matmul(context, slice_cols(weight("head"), span.start, span.width)) +
-                         slice_cols(bias("head"), span.start, span.width),
-                     {batch_, span.width});
+    const int64_t start = span.start - m_.given_levels;
+    return broadcast(
+        matmul(context, slice_cols(weight("head"), start, span.width)) + slice_cols(bias("head"), start, span.width),
+        {batch_, span.width});
   }
 
   Recorder& r_;
@@ -78,10 +79,12 @@ class Reading {
 // soon as it is known: products of few rows of the weights and many of their columns.
 class Ordered : Reading {
  public:
+  // Given columns are read from the bound leaf "given".
   Ordered(Recorder& r, const Made& m, int64_t batch) : Reading(r, m, batch) {
     input_.sum = bias(m.input.name), contexts_.sum = bias(m.context.name);
     for (const Made::Layer& l : m.expand) expand_.push_back({bias(l.name)});
     for (const Made::Layer& l : m.contract) contract_.push_back({bias(l.name)});
+    if (m.given > 0) give(r.input("given", {batch, m.given}, DType::index));
   }
 
   // The logits of the next column, given those before.
@@ -89,9 +92,26 @@ class Ordered : Reading {
 
   // Adds the contributions of column j's level [batch, 1]: its embedding, then the units that waited for it.
   void extend(int j, Var level) {
-    const int first = m_.units[static_cast<size_t>(j)], units = m_.units[static_cast<size_t>(j) + 1] - first;
     add_level(m_.input, input_, j, level, {});
     if (m_.skips()) add_level(m_.skip, contexts_, j, level, {});
+    add_units(m_.units[static_cast<size_t>(j)], m_.units[static_cast<size_t>(j) + 1]);
+  }
+
+ private:
+  void give(Var index) {
+    const int64_t width = m_.given * m_.config.embedding_dim;
+    const Shape cells{index.shape().count(), 1};
+    const Var embeddings =
+        r_.emit1(SparseMatmul{m_.levels, 1, false}, {reshape(index, cells), Var{}, weight("embedding")});
+    const Var x = reshape(embeddings, {batch_, width});
+    input_.sum = matmul(x, rows_of(m_.input, input_, 0, width)) + input_.sum;
+    if (m_.skips()) contexts_.sum = matmul(x, rows_of(m_.skip, contexts_, 0, width)) + contexts_.sum;
+    add_units(0, m_.units[static_cast<size_t>(m_.given)]);
+  }
+
+  // Units [first, last), which have waited for the last column.
+  void add_units(int first, int last) {
+    const int units = last - first;
     if (units == 0) return;
     Var h = input_.take(units);
     for (size_t i = 0; i < expand_.size(); ++i) {
@@ -102,7 +122,6 @@ class Ordered : Reading {
     add(m_.context, contexts_, first, silu(h));
   }
 
- private:
   // Adds the contributions of the units from `first` on.
   void add(const Made::Layer& layer, Waiting& waiting, int64_t first, Var units) {
     if (waiting.sum) waiting.sum = matmul(units, rows_of(layer, waiting, first, units.cols())) + waiting.sum;
@@ -153,7 +172,7 @@ struct Rows {
 };
 Rows start(Recorder& r, const Made& m, int64_t batch, const Known& known) {
   r.rows = r.input("rows", {batch, 3}, DType::index);
-  const Var noise = r.uniform("u", {batch, m.count()});
+  const Var noise = r.uniform("u", {batch, m.drawn_count()});
   return {noise, known.rows > 0 ? r.input("evidence", {known.rows, m.levels}) : Var{}};
 }
 
@@ -171,7 +190,7 @@ void record_sampling(Recorder& r, const Made& m, int64_t batch, const Known& kno
   const Rows rows = start(r, m, batch, known);
   std::vector<Var> codes;
   Var log_weight;
-  for (int j = 0; j < m.count(); ++j) {
+  for (int j = m.given; j < m.count(); ++j) {
     const Span& span = m.columns[static_cast<size_t>(j)];
     const OneSpan one = span_alone(r, span);
     Var l = network.logits(j);
@@ -180,7 +199,7 @@ void record_sampling(Recorder& r, const Made& m, int64_t batch, const Known& kno
       add(log_weight, log_left(one->table(), l, left));
       l = left;
     }
-    codes.push_back(r.emit1(SpanDraw{one->table()}, {l, slice_cols(rows.noise, j, 1)}));
+    codes.push_back(r.emit1(SpanDraw{one->table()}, {l, slice_cols(rows.noise, j - m.given, 1)}));
     if (j + 1 < m.count()) network.extend(j, codes.back());
   }
   finish(r, codes, batch);
@@ -191,11 +210,11 @@ void record_expected_counts(Recorder& r, const Made& m, int64_t batch) {
   Ordered network(r, m, batch);
   const Rows rows = start(r, m, batch, {});
   std::vector<Var> expected;
-  for (int j = 0; j < m.count(); ++j) {
+  for (int j = m.given; j < m.count(); ++j) {
     const OneSpan one = span_alone(r, m.columns[static_cast<size_t>(j)]);
     const Var l = network.logits(j);
     expected.push_back(sum_rows(span_softmax(l, one->table())));
-    const Var level = r.emit1(SpanDraw{one->table()}, {l, slice_cols(rows.noise, j, 1)});
+    const Var level = r.emit1(SpanDraw{one->table()}, {l, slice_cols(rows.noise, j - m.given, 1)});
     if (j + 1 < m.count()) network.extend(j, level);
   }
   r.output(concat_cols(expected), "expected");

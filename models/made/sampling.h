@@ -17,6 +17,7 @@ struct Known {
 // input columns are drawn, so all columns together cost one pass. With evidence, also bound "evidence" [known.rows,
 // levels], ln of the allowed share of each level; and output "log_weight" [batch, 1]: Σ over those columns of
 // ln P(allowed levels | columns before). Rows weighted by it have the conditional distribution.
+// With given columns, also bound "given" [batch, given columns], numbered over all columns; "codes" are of the others.
 void record_sampling(Recorder& r, const Made& m, int64_t batch, const Known& known = {});
 
 // Rows under each row's evidence, proposed by the any-order network `any` and weighted for the distribution of
@@ -26,7 +27,7 @@ void record_sampling(Recorder& r, const Made& m, int64_t batch, const Known& kno
 void record_any_order(Recorder& r, const Made& ordered, const Made& any, int64_t batch);
 
 // The expected number of rows with each level, for rows drawn as by record_sampling(): the sum of its probabilities,
-// given the columns before; output "expected" [1, levels].
+// given the columns before; output "expected" [1, drawn levels]. Bound: "rows", and "given".
 void record_expected_counts(Recorder& r, const Made& m, int64_t batch);
 
 }  // namespace tessera

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <span>
 
 #include "models/layers/initial_weights.h"
 #include "models/made/network.h"
@@ -30,7 +31,8 @@ class Starter {
     if (m_.skips()) layer(m_.skip, kSkipScale);
     levels("head.weight", kHeadScale / std::sqrt(m_.config.context_dim), false);
     const int64_t bias = m_.network.find("head.bias").offset;
-    for (size_t k = 0; k < frequencies_.size(); ++k) set(bias + static_cast<int64_t>(k), std::log(frequencies_[k]));
+    for (int64_t k = 0; k < m_.drawn_levels(); ++k)
+      set(bias + k, std::log(frequencies_[static_cast<size_t>(m_.given_levels + k)]));
     return std::move(flat_);
   }
 
@@ -64,15 +66,16 @@ class Starter {
   // column.
   void levels(const char* name, double scale, bool by_rows) {
     const Parameter& p = m_.network.find(name);
-    const int64_t dimensions = by_rows ? p.shape.cols : p.shape.rows;
-    for (const Span& span : m_.columns)
+    const int64_t dimensions = by_rows ? p.shape.cols : p.shape.rows, first = by_rows ? 0 : m_.given_levels;
+    for (const Span& span : std::span(m_.columns).subspan(by_rows ? 0 : static_cast<size_t>(m_.given)))
       for (int64_t c = 0; c < dimensions; ++c) {
         const int64_t wave = p.offset + span.start * dimensions + c;  // an index for each column and dimension
         const double period = kLowest * std::pow(kHighest / kLowest, uniform(wave, 1));
         const double phase = 2 * std::numbers::pi * uniform(wave, 2);
         double rank = 0;
         for (int64_t level = 0; level < span.width; ++level) {
-          const int64_t row = span.start + level, k = p.offset + (by_rows ? row * dimensions + c : c * m_.levels + row);
+          const int64_t row = span.start + level,
+                        k = p.offset + (by_rows ? row * dimensions + c : c * m_.drawn_levels() + row - first);
           const double share = frequencies_[static_cast<size_t>(row)];
           const double smooth =
               std::numbers::sqrt2 * std::cos(2 * std::numbers::pi * period * (rank + share / 2) + phase);

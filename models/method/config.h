@@ -33,7 +33,7 @@ struct MethodSpec {
   int integer_levels;  // of preset best: maximum distinct values of a numeric column that becomes a category
   std::unique_ptr<Hyperparameters> (*preset)(bool best);  // of preset best, or of paper
   std::span<const LossSpec> losses;                       // by column of the ring
-  // one of them: a method learns rows, or sequences
+  // a method learns rows, sequences, or both
   std::unique_ptr<RowMethod> (*make_rows)(const RowLayout& layout, const MethodConfig& config);
   std::unique_ptr<SequenceMethod> (*make_sequences)(const SequenceEncoder& encoder,
                                                     const MethodConfig& config) = nullptr;
@@ -41,6 +41,7 @@ struct MethodSpec {
   int patience = 0;        // of both presets; not 0: training ends by itself
   bool best_bins = false;  // of preset best: numbers are quantile bins, unless modes are requested
 
+  bool rows() const { return make_rows != nullptr; }
   bool sequences() const { return make_sequences != nullptr; }
   MethodConfig config(bool best) const;
 };

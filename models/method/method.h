@@ -131,7 +131,7 @@ class Method {
   virtual void record_training(Recorder& r, size_t phase, int64_t steps) const = 0;
   virtual void bind(Program& program) const = 0;
   virtual void relax() const {}  // releases the pages of scratch arrays that training has touched
-  // the rows that steps on the processor may touch between two calls of relax()
+  // the rows that steps on the processor may touch before their pages are released
   virtual int64_t random_rows() const { return INT64_MAX; }
   // from the states of start() and enter(), as training left them
   virtual FittedState keep(States end, const RunContext& context) const = 0;
@@ -169,16 +169,33 @@ class RowMethod : public Method {
   virtual int64_t conditions() const { return 0; }
 };
 
+// Sequences to draw: their numbers, their lengths, and their attributes as the encoder lays them out: data rows, and
+// codes. Attributes are of a whole batch, the last one repeated.
+struct SequencesToDraw {
+  const std::vector<int64_t>& ids;
+  const std::vector<int32_t>& lengths;
+  const float* features;
+  const int32_t* codes;
+};
+
+class StepDrawer {
+ public:
+  virtual ~StepDrawer() = default;
+  // Writes alphas [n, T, alphas] and codes [n, T, codes], as SequenceEncoder::decode() reads them.
+  virtual void draw(const SequencesToDraw& sequences, float* alphas, int32_t* codes) = 0;
+};
+
 // A method whose model is of sequences.
 class SequenceMethod : public Method {
  public:
   virtual void prepare(const EncodedSequences& sequences, Team& team) = 0;  // they outlive the method
   virtual std::unique_ptr<HeldOut> held_out(const EncodedSequences&, const RunContext&) const { return nullptr; }
-  // Sequences: output "x" [batch, steps·features]. Bound: "rows" [batch, 3] (the identity of each sequence), "length"
-  // [batch, 1], "attributes" [batch, attributes].
-  virtual void record_sampling(Recorder& r, int64_t batch) const = 0;
+  // Draws the steps of batches of at most `batch` sequences. The method outlives the result.
+  virtual std::unique_ptr<StepDrawer> drawer(const FittedState& kept, const Target& target, int64_t batch) const = 0;
   // The method of rows that learns the attributes of this number of sequences.
   virtual MethodConfig attribute_config(int64_t sequences) const = 0;
+  // Whether held-out windows of one series may share rows with those of the training.
+  virtual bool holds_out_scattered() const { return false; }
 };
 
 // The leaves "codes" and "alphas".

@@ -183,8 +183,9 @@ void fit_rows(Model::State& state, Table&& table, const FitOptions& options, Che
   model->rules = std::move(rules);
 }
 
-void fit_sequences(Model::State& state, Table&& table, const FitOptions& options, Checkpoints& checkpoints, Team& team,
+void fit_sequences(Model::State& state, Table&& table, const FitOptions& given, Checkpoints& checkpoints, Team& team,
                    const Monitor& monitor) {
+  FitOptions options = given;
   EncodedSequences sequences = prepare_sequences(state, std::move(table), options, team, monitor);
   SequenceModel& model = *state.sequences();
   report_rules(model.rules, monitor);
@@ -192,10 +193,11 @@ void fit_sequences(Model::State& state, Table&& table, const FitOptions& options
   state.provenance["sequences"] = sequences.size();
   EncodedSequences held;
   if (options.rehearsal) options.rehearsal->encoded = bytes_of(sequences.steps) + bytes_of(sequences.attributes);
-  if (measures(options)) held = hold_out(sequences, model.encoder, options.seed);
+  const std::unique_ptr<SequenceMethod> method = model.method();
+  if (options.patience_if_possible && !can_hold_out(sequences)) options.patience = 0;
+  if (measures(options)) held = hold_out(sequences, model.encoder, options.seed, method->holds_out_scattered());
   if (const auto rows = model.attribute_method(sequences.size()); rows && !follows(options))
     model.attributes = train_aside(*rows, sequences.attributes, options, team, monitor);
-  const std::unique_ptr<SequenceMethod> method = model.method();
   method->prepare(sequences, team);
   const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
   const RunContext context{options.seed, off, team, monitor};
@@ -259,8 +261,7 @@ Model Model::fit(Table&& table, const FitOptions& asked, Team& team, const Monit
   auto state = std::make_shared<State>();
   state->provenance["run"] = checkpoints.identity().summary();
   with_checkpoints(checkpoints, [&] {
-    if (options.config.method().sequences())
-      fit_sequences(*state, std::move(table), options, checkpoints, team, monitor);
+    if (options.of_sequences()) fit_sequences(*state, std::move(table), options, checkpoints, team, monitor);
     else fit_rows(*state, std::move(table), options, checkpoints, team, monitor);
     if (follows(options)) return;
     model.state_ = std::move(state);

@@ -68,10 +68,11 @@ void Model::save(const std::string& path, bool overwrite) const { write_file(pat
 
 namespace {
 
-// A model of the method's kind that has only its configuration.
-std::shared_ptr<FittedModel> unfitted(MethodConfig config) {
+// A model of the document's kind that has only its configuration.
+std::shared_ptr<FittedModel> unfitted(MethodConfig config, const nlohmann::json& encoder) {
   std::shared_ptr<FittedModel> out;
-  if (config.method().sequences()) out = std::make_shared<SequenceModel>();
+  if (!config.method().rows() || (config.method().sequences() && encoder.contains("attributes")))
+    out = std::make_shared<SequenceModel>();
   else out = std::make_shared<RowModel>();
   out->config = std::move(config);
   return out;
@@ -106,7 +107,7 @@ Model Model::from_bytes(const std::string& bytes, const std::string& path) {
       throw fail(fmt::format("holds a {} model, which this version does not know. A later version of Tessera wrote it.",
                              method));
     state->preset = f.text("preset");
-    state->fitted = unfitted(read_config(**known, f.at("config")));
+    state->fitted = unfitted(read_config(**known, f.at("config")), f.at("encoder"));
     state->provenance = f.at("provenance");
     check_provenance(state->provenance);
     FittedModel& fitted = *state->fitted;

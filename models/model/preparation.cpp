@@ -38,8 +38,8 @@ Rules take_rules(Table& table, const FitOptions& options, Team& team, const Moni
   asked.seed = options.seed;
   asked.least_rows = options.rare_rows;
   const SequenceOptions& s = options.sequences;
-  if (options.config.method().sequences()) {
-    asked.by_rejection = false, asked.steps = true;
+  if (options.of_sequences()) {
+    asked.by_rejection = false, asked.steps = true, asked.orders = !options.codes_steps();
     asked.apart = s.find_statics && s.statics.empty() ? static_columns(table, s) : s.statics;
     asked.apart.insert(asked.apart.end(), {s.key, s.index});
     asked.key = s.key, asked.index = s.index;
@@ -128,6 +128,16 @@ FitOptions with_statics(FitOptions options, const Table& table, const Monitor& m
   return options;
 }
 
+void tell_coding(const StepCoding& coding, const Monitor& monitor) {
+  constexpr size_t kMaxTold = 8;
+  std::vector<std::string> columns = coding.describe();
+  if (columns.empty()) return;
+  const size_t more = columns.size() - std::min(columns.size(), kMaxTold);
+  columns.resize(columns.size() - more);
+  notice(monitor, fmt::format("numbers are learned as {}{}", fmt::join(columns, ", "),
+                              more > 0 ? fmt::format(", and {} more alike", more) : std::string()));
+}
+
 }  // namespace
 
 EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules, const nlohmann::json& own,
@@ -158,6 +168,7 @@ EncodedSequences prepare_sequences(Model::State& state, Table&& table, const Fit
   Rules rules = take_rules(table, options, team, monitor);
   options.sequences.rising = rules.rising(), options.sequences.firsts = rules.firsts();
   Sequences sequences = cut_protected(std::move(table), options, team, monitor, state.provenance);
+  tell_coding(sequences.coding, monitor);
   if (!own.empty()) state.provenance["rare_categories"]["own"] = own;
   rules.fill(sequences.steps, options.seed);
   // keys of one row have no differences

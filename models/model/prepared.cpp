@@ -7,7 +7,7 @@ namespace tessera {
 
 std::unique_ptr<Prepared> prepare(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
   auto p = std::make_unique<Prepared>();
-  if (options.config.method().sequences()) {
+  if (options.of_sequences()) {
     p->sequences = prepare_sequences(p->state, std::move(table), options, team, monitor);
     p->sequence_method = p->state.sequences()->method();
     p->sequence_method->prepare(p->sequences, team);

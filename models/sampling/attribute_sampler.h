@@ -20,6 +20,7 @@ class AttributeSampler {
   Table draw(const std::vector<int64_t>& sequences);
   // The same as input of the networks, the last one repeated: [batch, encoder.attribute_width()].
   const float* features() const { return features_.data(); }
+  const int32_t* codes() const { return codes_.data(); }  // [batch, encoder.attributes().codes()]
   int64_t candidates() const { return candidates_; }  // tried for the sequences so far
 
  private:

@@ -7,6 +7,7 @@
 
 #include "models/layers/initial_weights.h"
 #include "models/layers/weights.h"
+#include "models/timegan/drawer.h"
 #include "models/timegan/network.h"
 #include "models/timegan/validation.h"
 #include "models/tvae/options.h"
@@ -75,7 +76,9 @@ class TimeganMethod : public SequenceMethod {
     return timegan_validation(network_, encoder_, sequences, context);
   }
 
-  void record_sampling(Recorder& r, int64_t batch) const override { tessera::record_sampling(r, network_, batch); }
+  std::unique_ptr<StepDrawer> drawer(const FittedState& kept, const Target& target, int64_t batch) const override {
+    return timegan_drawer(network_, encoder_, kept, target, batch);
+  }
 
   // Attributes are few and their tables are short: a small TVAE with a fitted prior, trained for a number of steps that
   // does not depend on the table and is small compared with the iterations of the sequences.

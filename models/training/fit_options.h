@@ -54,7 +54,9 @@ struct FitOptions {
   Config& as() {
     return config.as<Config>();
   }
-  SequenceOptions sequences;  // how the table is cut into sequences; used by sequence methods
+  SequenceOptions sequences;  // how the table is cut into sequences, if it is
+  bool of_sequences() const { return !config.method().rows() || sequences.length > 0 || !sequences.key.empty(); }
+  bool codes_steps() const { return of_sequences() && config.method().bins; }
   EncoderOptions encoder;
   uint64_t seed = 0;
   Tier calibrate = Tier::full;  // the highest tier that is learned after training

@@ -140,6 +140,7 @@ Sequences cut_protected(Table&& table, const FitOptions& options, Team& team, co
     throw Error(ErrorCode::data, fmt::format("The table has {} rows: a model of fewer than {} would reveal single "
                                              "rows.\n  `rare_categories=keep` learns from single rows.",
                                              sequences.steps.rows, options.rare_rows));
+  if (options.codes_steps()) code_steps(sequences, options.rare_rows, options.seed, team);
   // before lengths change, because they determine each row's key
   provenance["rare_categories"] = leave_out_rare(sequences, options, team, monitor);
   provenance["protected_numbers"] = describe_protection(

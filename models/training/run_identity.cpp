@@ -49,7 +49,7 @@ nlohmann::json options_of(const FitOptions& o) {
   if (o.ranks.by_columns()) json["parallel"] = "model";
   else if (o.ranks.parallel == Parallel::automatic) json["parallel"] = "auto";
   if (o.micro_batch > 0) json["micro_batch"] = o.micro_batch;
-  if (o.config.method().sequences())
+  if (o.of_sequences())
     json.update({{"sequence_length", o.sequences.length},
                  {"stride", o.sequences.stride},
                  {"sequence_key", o.sequences.key},

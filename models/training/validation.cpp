@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <optional>
 
 #include "base/storage/process_memory.h"
@@ -258,10 +259,14 @@ std::vector<size_t> disjoint_blocks(const EncodedSequences& s) {
   return starts;
 }
 
-// Which sequences are held out: whole blocks at random; the last windows of a table of few blocks.
-std::vector<char> chosen_sequences(const EncodedSequences& s, int64_t count, uint64_t seed) {
+// Which sequences are held out: whole blocks at random; of few blocks the last windows, or (`scattered`) any.
+std::vector<char> chosen_sequences(const EncodedSequences& s, int64_t count, uint64_t seed, bool scattered) {
   std::vector<char> held(s.first.size(), 0);
-  const std::vector<size_t> blocks = disjoint_blocks(s);
+  std::vector<size_t> blocks = disjoint_blocks(s);
+  if (scattered && static_cast<int64_t>(blocks.size()) - 1 < 4 * kMinRows) {
+    blocks.resize(s.first.size() + 1);
+    std::iota(blocks.begin(), blocks.end(), size_t{0});
+  }
   const auto last_block = static_cast<int64_t>(blocks.size()) - 1;
   if (last_block < 4 * kMinRows) {
     std::fill(held.end() - count, held.end(), 1);
@@ -297,7 +302,9 @@ EncodedTable some_rows(const EncodedTable& table, int64_t count, const RowLayout
   return rows_of(table, rows, layout);
 }
 
-EncodedSequences hold_out(EncodedSequences& s, const SequenceEncoder& encoder, uint64_t seed) {
+bool can_hold_out(const EncodedSequences& s) { return s.size() >= 4 * kMinRows; }
+
+EncodedSequences hold_out(EncodedSequences& s, const SequenceEncoder& encoder, uint64_t seed, bool scattered) {
   const auto refuse = [&] {
     throw Error(
         ErrorCode::usage,
@@ -305,8 +312,10 @@ EncodedSequences hold_out(EncodedSequences& s, const SequenceEncoder& encoder, u
                     "share no row with them; {} sequences are too few for that.\n  Omit them.",
                     kMinRows, s.size()));
   };
-  if (s.size() < 4 * kMinRows) refuse();
-  const std::vector<char> chosen = chosen_sequences(s, std::clamp(s.size() / kShare, kMinRows, kMaxSequences), seed);
+  if (!can_hold_out(s)) refuse();
+  int64_t count = std::clamp(s.size() / kShare, kMinRows, kMaxSequences);
+  if (scattered) count = std::max(count, std::min(s.size() / kShareOfFew, kMaxOfFew));
+  const std::vector<char> chosen = chosen_sequences(s, count, seed, scattered);
   EncodedSequences held, rest;
   std::vector<int32_t> held_rows, held_number, rest_number;
   // the last windows of a table: training windows must not overlap them

@@ -12,7 +12,11 @@ bool can_hold_out(const EncodedTable& table);  // whether there are enough rows
 EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t seed);
 // The same for sequences (at most 500): whole blocks that share no row with others, or the last windows of one long
 // series; then training also loses the windows that overlap them.
-EncodedSequences hold_out(EncodedSequences& sequences, const SequenceEncoder& encoder, uint64_t seed);
+// `scattered`: of few sequences as many as of few rows; and of windows of few blocks, single ones, which share rows
+// with others.
+EncodedSequences hold_out(EncodedSequences& sequences, const SequenceEncoder& encoder, uint64_t seed,
+                          bool scattered = false);
+bool can_hold_out(const EncodedSequences& sequences);
 
 // A measure that also reports how well the losses of training rows can be distinguished from those of held-out rows.
 class MeasuresExposure : public HeldOut {

@@ -325,6 +325,21 @@ double Encoder::number_of_level(int column, int32_t level, double uniform) const
                                                                          : kMissing;
 }
 
+int32_t Encoder::level_of_number(int column, double x) const {
+  const ColumnCode& c = state_->columns[static_cast<size_t>(column)];
+  int32_t level = 0;
+  if (const auto* b = std::get_if<BinCode>(&c.code)) {
+    if (b->encode(&x, 1, &level, 1) >= 0) level = 0;
+  } else if (const auto* l = std::get_if<LevelCode>(&c.code); l != nullptr && !l->numbers.empty()) {
+    if (x != x) return std::max(l->missing_level(), 0);
+    const auto above = std::lower_bound(l->numbers.begin(), l->numbers.end(), x);
+    level = static_cast<int32_t>(above - l->numbers.begin());
+    if (above == l->numbers.end() || (level > 0 && x - l->numbers[static_cast<size_t>(level) - 1] < *above - x))
+      --level;
+  }
+  return level;
+}
+
 Encoder::Codes Encoder::codes(int column) const {
   const auto j = static_cast<size_t>(column);
   const ColumnCode& c = state_->columns[j];

@@ -50,7 +50,7 @@ struct EncodedTable {
   Bulk<float> alphas;
   Bulk<int32_t> codes;
   void relax() const { alphas.relax(), codes.relax(); }  // parts in scratch files may leave memory
-  // rows that may be read in any order before relax(); INT64_MAX in memory
+  // rows that may be read in any order before their pages are released; INT64_MAX in memory
   int64_t random_rows() const {
     const auto of = [&](const auto& values) {
       return values.empty() ? INT64_MAX : values.random_reads(values.size() / static_cast<size_t>(rows));
@@ -138,6 +138,8 @@ class Encoder {
   Reach reach(int column) const;
   // The number of a bin at rank `uniform` in (0, 1); the value of any other level. NaN for missing.
   double number_of_level(int column, int32_t level, double uniform) const;
+  // The level of a number, where a column's numbers are levels or bins: of a value that was not given, the nearest one.
+  int32_t level_of_number(int column, double x) const;
   // digits after the point that a column of mixture modes is rounded to, −1 for none; empty for other columns
   std::optional<int> decimals(int column) const;
 

@@ -19,6 +19,7 @@ struct RuleOptions {
   bool steps = false;
   std::string key, index;
   bool by_rejection = true;  // rows can be drawn again until they keep a rule; false: sequences
+  bool orders = true;        // of columns without missing cells; false: the coding of steps keeps them
   int64_t least_rows = kRareRows;
   uint64_t seed = 0;
   bool any() const { return find || !given.empty(); }

@@ -22,6 +22,11 @@ std::vector<double> once_a_key(const Column& column, const Sequences& s) {
   return out;
 }
 
+// Of fewer keys every number would be lost: then rows count, as in windows of one series.
+bool counts_keys(const Sequences& s, int64_t least) {
+  return !s.options.key.empty() && static_cast<int64_t>(s.keys.size()) >= least;
+}
+
 }  // namespace
 
 std::vector<int32_t> key_of_rows(const Sequences& s) {
@@ -32,11 +37,19 @@ std::vector<int32_t> key_of_rows(const Sequences& s) {
   return key;
 }
 
+void code_steps(Sequences& s, int64_t least, uint64_t seed, Team& team) {
+  std::vector<std::string> uncoded = s.options.rising;
+  uncoded.emplace_back(kDifferenceColumn);
+  const std::vector<int32_t> key = key_of_rows(s);
+  const bool by_keys = counts_keys(s, least);
+  s.coding = StepCoding::find(s.steps, key, uncoded);
+  s.coding.encode(s.steps, key, least, seed, team, by_keys ? key : std::vector<int32_t>{});
+}
+
 std::vector<EmptiedColumn> protect_numbers(Sequences& s, const ProtectedNumbers* index, int64_t least, uint64_t seed,
                                            Team& team) {
   if (least <= 1) return {};
-  // Of fewer keys every number would be lost: then rows count, as in windows of one series.
-  const bool by_keys = !s.options.key.empty() && static_cast<int64_t>(s.keys.size()) >= least;
+  const bool by_keys = counts_keys(s, least);
   std::vector<EmptiedColumn> emptied =
       protect_numbers(s.steps, least, seed, team, by_keys ? key_of_rows(s) : std::vector<int32_t>{});
   const size_t statics = s.options.statics.size();

@@ -15,21 +15,21 @@ namespace tessera {
 namespace {
 
 constexpr int kFormat = 1;
-constexpr int kMaxCategories = 100;  // levels per column in the networks; rarer values share one
+constexpr int kMaxCategories = 100;    // levels per column in the networks; rarer values share one
+constexpr int kMaxNumberLevels = 256;  // distinct numbers of a column that are levels, where numbers are bins
 
-EncoderOptions step_options(uint64_t seed, int64_t least_rows) {
-  EncoderOptions o;
-  o.least_rows = least_rows;
-  o.numbers = EncoderOptions::Numbers::range;
-  o.spike_share = 0, o.integer_levels = 0, o.max_categories = kMaxCategories, o.seed = seed;
-  return o;
-}
-
-// A sequence's attributes are encoded as a row of a table: modes, spikes and levels.
-EncoderOptions attribute_options(uint64_t seed, int64_t least_rows) {
+// `coded`: one choice for every column.
+EncoderOptions common_options(uint64_t seed, int64_t least_rows, bool coded) {
   EncoderOptions o;
   o.least_rows = least_rows;
   o.max_categories = kMaxCategories, o.seed = seed;
+  if (coded) o.numbers = EncoderOptions::Numbers::bins, o.integer_levels = kMaxNumberLevels;
+  return o;
+}
+
+EncoderOptions step_options(uint64_t seed, int64_t least_rows, bool coded) {
+  EncoderOptions o = common_options(seed, least_rows, coded);
+  if (!coded) o.numbers = EncoderOptions::Numbers::range, o.spike_share = 0, o.integer_levels = 0;
   return o;
 }
 
@@ -79,6 +79,8 @@ struct SequenceEncoder::State {
   int length_at = 0;            // columns of the attributes; the start follows the length
   int firsts_at = 0;            // of the attributes: the first values of options.firsts
   int difference_at = 0;        // of the steps
+  StepCoding coding;
+  std::vector<StepPart> parts;  // of the spans of the steps
   Encoder steps, attributes;
 
   std::string index_name() const { return indexed ? options.index : step_name; }
@@ -86,6 +88,15 @@ struct SequenceEncoder::State {
   void place_attributes() {
     length_at = static_cast<int>(options.statics.size());
     firsts_at = length_at + (indexed ? 2 : 1) + static_cast<int>(options.rising.size());
+  }
+
+  void place_parts() {
+    for (const Span& span : steps.layout().spans) {
+      const auto column = static_cast<size_t>(span.column);
+      if (coding.empty()) parts.push_back(StepPart::always);
+      else if (column >= coding.columns().size()) parts.push_back(StepPart::first);
+      else parts.push_back(coding.columns()[column].start_at >= 0 ? StepPart::later : StepPart::always);
+    }
   }
 
   // False: one of the rising columns is no column of numbers of the steps.
@@ -130,9 +141,12 @@ SequenceEncoder SequenceEncoder::fit(const Sequences& sequences, int64_t least_r
     else s.sources.push_back({State::Part::step, s.difference_at++});
   }
   s.find_rising(sequences.steps, sequences.attributes);
-  s.steps = Encoder::fit(sequences.steps, step_options(seed, least_rows), team, silent(monitor));
-  s.attributes = Encoder::fit(sequences.attributes, attribute_options(seed ^ 0x9e3779b97f4a7c15ull, least_rows), team,
-                              silent(monitor));
+  s.coding = sequences.coding;
+  const bool coded = !s.coding.empty();
+  s.steps = Encoder::fit(sequences.steps, step_options(seed, least_rows, coded), team, silent(monitor));
+  s.attributes = Encoder::fit(sequences.attributes, common_options(seed ^ 0x9e3779b97f4a7c15ull, least_rows, coded),
+                              team, silent(monitor));
+  s.place_parts();
   if (s.steps.layout().data_width == 0)
     throw Error(ErrorCode::data,
                 "Every column of the steps is constant or an identifier: nothing changes from one step to the next.\n"
@@ -155,6 +169,12 @@ EncodedSequences SequenceEncoder::encode(Sequences&& sequences, Team& team, cons
 const RowLayout& SequenceEncoder::steps() const { return state_->steps.layout(); }
 const RowLayout& SequenceEncoder::attributes() const { return state_->attributes.layout(); }
 int SequenceEncoder::longest() const { return state_->longest; }
+bool SequenceEncoder::one_length() const {
+  const auto& spans = attributes().spans;
+  return std::none_of(spans.begin(), spans.end(), [&](const Span& s) { return s.column == state_->length_at; });
+}
+const StepCoding& SequenceEncoder::coding() const { return state_->coding; }
+const std::vector<StepPart>& SequenceEncoder::parts() const { return state_->parts; }
 const SequenceOptions& SequenceEncoder::options() const { return state_->options; }
 
 Table SequenceEncoder::decode_attributes(const float* alphas, const int32_t* codes, const int64_t* sequence_ids,
@@ -196,6 +216,7 @@ Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const T
     for (int64_t t = 0; t < steps_here; ++t) ids[static_cast<size_t>(row++)] = sequence_ids[i] * longest + t;
   }
   Table step = s.steps.decode(alpha.data(), code.data(), ids.data(), rows, seed, nullptr, condition);
+  s.coding.restore(step, length);
 
   Table out = schema();
   out.rows = rows;
@@ -232,11 +253,37 @@ Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const T
   return out;
 }
 
+void SequenceEncoder::advance(int32_t* codes, const int64_t* sequence_ids, int64_t n, int64_t t, uint64_t seed,
+                              std::vector<double>& values) const {
+  const State& s = *state_;
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < n; ++i) ids.push_back(sequence_ids[i] * s.longest + t);
+  const Table step = s.steps.decode(nullptr, codes, ids.data(), n, seed);
+  const size_t columns = s.coding.columns().size();
+  std::vector<double> now(columns);
+  for (int64_t i = 0; i < n; ++i) {
+    double* row = values.data() + static_cast<size_t>(i) * columns;
+    s.coding.values(step, i, t > 0 ? row : nullptr, now.data());
+    std::copy(now.begin(), now.end(), row);
+    for (size_t k = 0, code = 0; k < s.parts.size(); ++k, ++code) {
+      if (s.parts[k] != StepPart::first) continue;
+      const int at = steps().spans[k].column;
+      const auto& all = s.coding.columns();
+      const auto of =
+          std::find_if(all.begin(), all.end(), [&](const auto& c) { return c.start_at == at; }) - all.begin();
+      codes[static_cast<size_t>(i) * s.parts.size() + code] =
+          s.steps.level_of_number(at, s.coding.start_code(static_cast<int>(of), now.data()));
+    }
+  }
+}
+
 Table SequenceEncoder::schema() const {
   const State& s = *state_;
   Table out;
   out.columns.push_back(s.key.schema());
-  const Table steps = s.steps.schema(), attributes = s.attributes.schema();
+  Table steps = s.steps.schema();
+  const Table attributes = s.attributes.schema();
+  s.coding.restore_schema(steps);
   Column index;
   if (s.indexed) index = attributes.columns[static_cast<size_t>(s.length_at) + 1];
   else index.type = ColumnType::integer, index.reason = "number of the step";
@@ -274,6 +321,7 @@ nlohmann::json SequenceEncoder::to_json() const {
   if (!s.options.rising.empty()) out["rising"] = s.options.rising;
   if (!s.options.firsts.empty()) out["firsts"] = s.options.firsts;
   if (s.options.grid.any()) out["grid"] = s.options.grid.to_json();
+  if (!s.coding.empty()) out["coding"] = s.coding.to_json();
   return out;
 }
 
@@ -310,14 +358,23 @@ SequenceEncoder SequenceEncoder::from_json(const nlohmann::json& json) {
   f.check(fixed == s.length_at && firsts == s.firsts_at + static_cast<int>(s.options.firsts.size()) &&
               attributes.columns.size() == static_cast<size_t>(firsts),
           "has attributes that do not fit its columns");
-  f.check(static_cast<int>(steps.columns.size()) == s.difference_at + (s.indexed ? 1 : 0),
+  size_t own_steps = steps.columns.size();
+  if (f.has("coding")) {
+    s.coding = StepCoding::from_json(f.at("coding"), steps);
+    own_steps = s.coding.columns().size();
+    const auto& spans = s.steps.layout().spans;
+    f.check(s.steps.layout().alphas() == 0 && s.attributes.layout().alphas() == 0 && !spans.empty(),
+            "has coded steps that are no choices");
+  }
+  f.check(static_cast<int>(own_steps) == s.difference_at + (s.indexed ? 1 : 0),
           "has steps that do not fit its columns");
+  s.place_parts();
   f.check(s.find_rising(steps, attributes), "has rising columns that are no numbers of its steps");
   f.check(s.steps.layout().data_width > 0, "has no column that varies");
   f.check(attributes.columns[static_cast<size_t>(s.length_at)].type == ColumnType::integer,
           "has a length that is not an integer");
   f.check(!s.indexed || (is_numeric(attributes.columns[static_cast<size_t>(s.length_at) + 1].type) &&
-                         is_numeric(steps.columns.back().type)),
+                         is_numeric(steps.columns[own_steps - 1].type)),
           "has an index that is no number");
   return out;
 }

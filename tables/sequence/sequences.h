@@ -26,6 +26,7 @@
 #include "tables/encoding/encoder.h"
 #include "tables/protection/protected_numbers.h"
 #include "tables/sequence/index_grid.h"
+#include "tables/sequence/step_coding.h"
 #include "tables/table/table.h"
 
 namespace tessera {
@@ -70,11 +71,17 @@ struct Sequences {
   Table columns;            // the input columns, without rows: order and types of the output
   Column keys;              // one row per key, in order; no name if there is no key
   SequenceOptions options;  // how it was cut
+  StepCoding coding;        // of the steps, if code_steps() was called
   int64_t size() const { return static_cast<int64_t>(first.size()); }
 };
 
+// Replaces the numbers of steps by codes for models that draw one value after another. `least`, `seed` as for
+// protect_numbers(), which comes after it.
+void code_steps(Sequences& sequences, int64_t least, uint64_t seed, Team& team);
+
 // `wanted`, or `wanted`_2, … if the table has such a column
 std::string free_name(const Table& table, const std::string& wanted);
+Column number_column(const std::string& name, int decimals, bool whole);   // without rows
 Table without_rows(const Table& table);                                    // names, types and formats of its columns
 Column pick_rows(const Column& column, const std::vector<int32_t>& rows);  // a column of those rows
 
@@ -125,11 +132,16 @@ struct EncodedSequences {
   int64_t size() const { return static_cast<int64_t>(first.size()); }
 };
 
+// When a code of a step is drawn: in every step; from the second step on; or only in the first one, where it takes the
+// place of one that needs the step before.
+enum class StepPart { always, later, first };
+
 // Table of a sequence model ⇄ inputs of its networks. Attributes are coded as rows of tables are (encoder.h). Numbers
 // and dates of steps are one alpha, (x − min)/(max − min) over the whole table, so that neighbouring steps stay
 // neighbours (the modes of a mixture, which tables use, would make a smooth series jump between blocks); if some are
 // missing, a choice (present, missing) follows. Categories and booleans are one choice among levels, including missing.
 // In the data row [0, data_width) an alpha is one unit, a choice a one-hot block: those of steps lie in [0, 1].
+// Sequences with a coding (step_coding.h) have choices only: numbers are bins.
 class SequenceEncoder {
  public:
   SequenceEncoder();
@@ -149,6 +161,9 @@ class SequenceEncoder {
   int step_width() const { return steps().data_width; }            // D of the networks, at least 1
   int attribute_width() const { return attributes().data_width; }  // 0: only the steps of a sequence are learned
   int longest() const;                                             // T: maximum steps of sampled sequences
+  bool one_length() const;                                         // all sequences have T steps
+  const StepCoding& coding() const;
+  const std::vector<StepPart>& parts() const;  // of the spans of steps()
   const SequenceOptions& options() const;
 
   // Attributes of sampled sequences, in user's units, from alphas [n, attributes().alphas()] and codes [n,
@@ -164,6 +179,12 @@ class SequenceEncoder {
   // so that a sequence is the same in every batch. `condition`: of identifier_key(); 0: none.
   Table decode(const float* alphas, const int32_t* codes, const Table& attributes, const int64_t* sequence_ids,
                int64_t n, uint64_t seed, uint64_t condition = 0) const;
+
+  // One step of n sequences at a time, for models that read values of the step before: `codes` [n, steps().codes()] of
+  // step t, from 0; `values` [n, columns of the coding] are those of the step before, and then of this one. Writes the
+  // codes of parts `first` that this step would have as a first one into `codes`.
+  void advance(int32_t* codes, const int64_t* sequence_ids, int64_t n, int64_t t, uint64_t seed,
+               std::vector<double>& values) const;
 
   Table schema() const;  // the columns that decode() gives, without rows
 

@@ -272,10 +272,8 @@ class Cutter {
   // From the previous row of the same key; a key's first row has no difference and repeats that of its second, which is
   // missing if there is none.
   Column differences(const Column& of, const std::string& name) const {
-    Column c;
-    c.name = name, c.least_rows = of.least_rows, c.decimals = decimals_of(of);
-    const bool whole = of.type != ColumnType::decimal && c.decimals == 0;
-    c.type = whole ? ColumnType::integer : ColumnType::decimal;
+    Column c = number_column(name, decimals_of(of), of.type != ColumnType::decimal && decimals_of(of) == 0);
+    c.least_rows = of.least_rows;
     c.numbers.resize(order_.size());
     for (size_t k = 0; k + 1 < begin_.size(); ++k) {
       for (int32_t i = begin_[k] + 1; i < begin_[k + 1]; ++i)
@@ -328,6 +326,12 @@ std::string free_name(const Table& table, const std::string& wanted) {
   std::string out = wanted;
   for (int i = 2; table.find(out) != nullptr; ++i) out = wanted + "_" + std::to_string(i);
   return out;
+}
+
+Column number_column(const std::string& name, int decimals, bool whole) {
+  Column c;
+  c.name = name, c.decimals = decimals, c.type = whole ? ColumnType::integer : ColumnType::decimal;
+  return c;
 }
 
 Table without_rows(const Table& table) {

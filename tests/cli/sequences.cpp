@@ -326,7 +326,7 @@ TEST_F(CliSequences, AcceptsTheOptionsOfTimegan) {
   fit({"--method", "tvae", "--hidden-dim", "8"}, {"--hidden-dim", "timegan"});
   fit({"--method", "tvae", "--sequence-length", "8"}, {"--sequence-length", "timegan"});
   // what only timegan has asks for timegan
-  fit({"--sequence-length", "8", "--epochs", "3"}, {"--epochs", "--iterations"});
+  fit({"--sequence-length", "8", "--iterations", "3", "--epochs", "3"}, {"--epochs", "--iterations"});
   fit({"--sequence-length", "8", "--pac", "3"}, {"--pac", "ctgan"});
   fit({"--method", "timegan", "--sequence-length", "8", "--static", "price"}, {"--static needs --sequence-key"});
   EXPECT_FALSE(exists("m.tessera"));

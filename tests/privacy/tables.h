@@ -18,7 +18,7 @@ inline FitOptions options(const std::string& method, int epochs, Tier calibrate 
   apply_preset(o);
   o.seed = 3;
   o.calibrate = calibrate;
-  whole::set(o, o.config.method().sequences() ? "iterations" : "epochs", std::to_string(epochs));
+  whole::set(o, !o.config.method().rows() ? "iterations" : "epochs", std::to_string(epochs));
   return o;
 }
 

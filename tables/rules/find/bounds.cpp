@@ -60,6 +60,10 @@ std::optional<Evidence> always_below(const Column& lower, const Column& upper) {
   return e;
 }
 
+bool has_missing(const Column& c) {
+  return std::any_of(c.numbers.begin(), c.numbers.end(), [](double x) { return x != x; });
+}
+
 // Of two equal columns, which hold both ways, the first is the lower one: an order without circles.
 void break_ties(Order& order, const RuleSearch& search) {
   for (size_t first = 0; first < order.columns.size(); ++first)
@@ -89,7 +93,8 @@ Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>&
       const Column& up = search.column(out.columns[upper]);
       if (upper == lower || !comparable(low, up) || !(is_fresh(low) || is_fresh(up))) continue;
       auto& below = out.below[lower][upper];
-      if (search.options.find) below = evidence_below(search, low, up, static_cast<double>(n * n));
+      if (search.options.find && (search.options.orders || has_missing(low) || has_missing(up)))
+        below = evidence_below(search, low, up, static_cast<double>(n * n));
       if (!below && asked(lower, upper)) below = always_below(low, up);
       up.relax();
     }

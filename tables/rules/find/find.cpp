@@ -64,7 +64,7 @@ class RuleFinder {
         }
       find_in_place();
     }
-    if (find || !bounds_.empty()) keep(rechecked(find_bounds(search(), given_bounds())));
+    if ((find && options_.orders) || !bounds_.empty()) keep(rechecked(find_bounds(search(), given_bounds())));
     if (find && options_.by_rejection) find_cycles_and_orders();
     // of rows: a step of a sequence is not drawn from the steps before it as a column is from other columns
     if (find && options_.by_rejection) keep(find_repeats(search(), out_.found_));

@@ -1,0 +1,247 @@
+#include "models/made/steps.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "models/made/method.h"
+#include "models/made/sampling.h"
+#include "models/sampling/identities.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kMaxWholeColumns = 700;
+constexpr int kSeenCodes = 128, kMinMemory = 2, kMaxMemory = 12;  // of the steps before
+constexpr int kExactNumbers = 32, kNumbersPerDouble = 8;          // of steps; later ones share levels
+
+}  // namespace
+
+StepRows::StepRows(const SequenceEncoder& encoder) : encoder_(encoder), longest_(encoder.longest()) {
+  const std::vector<Span>&steps = encoder.steps().spans, &attributes = encoder.attributes().spans;
+  const std::vector<StepPart>& parts = encoder.parts();
+  codes_ = static_cast<int>(steps.size());
+  const auto count = [&](StepPart part) { return std::count(parts.begin(), parts.end(), part); };
+  const int64_t each = count(StepPart::always) + count(StepPart::later);
+  whole_ =
+      encoder.one_length() && std::ssize(attributes) + longest_ * each + count(StepPart::first) <= kMaxWholeColumns;
+  for (size_t k = 0; k < attributes.size(); ++k) add(Cell::Of::attribute, attributes[k], static_cast<int>(k), 0, false);
+  if (!whole_) {
+    memory_ = std::clamp(kSeenCodes / static_cast<int>(std::max<int64_t>(each, 1)), kMinMemory, kMaxMemory);
+    memory_ = std::min(memory_, longest_ - 1);
+    Span number{-1, Span::Part::category, 0, number_level(longest_ - 1) + 1, -1};
+    number.ascending = number.width;
+    add(Cell::Of::number, number, 0, 0, false);
+    for (int back = memory_; back >= 1; --back)
+      for (size_t k = 0; k < steps.size(); ++k)
+        if (parts[k] != StepPart::first || back == 1) add(Cell::Of::step, steps[k], static_cast<int>(k), back, true);
+  }
+  given_ = static_cast<int>(cells_.size());
+  for (int t = 0; t < (whole_ ? longest_ : 1); ++t)
+    for (size_t k = 0; k < steps.size(); ++k)
+      if (!whole_ || parts[k] == StepPart::always || (t == 0) == (parts[k] == StepPart::first))
+        add(Cell::Of::step, steps[k], static_cast<int>(k), t, !whole_ && parts[k] != StepPart::always);
+  for (Span& span : layout_.spans) span.start = layout_.data_width, layout_.data_width += span.width;
+}
+
+void StepRows::add(Cell::Of of, const Span& like, int span, int step, bool may_be_absent) {
+  cells_.push_back({of, span, step, may_be_absent ? like.width : -1});
+  Span s = like;
+  s.column = static_cast<int>(cells_.size()) - 1, s.cond_start = -1, s.width += may_be_absent ? 1 : 0;
+  layout_.spans.push_back(s);
+}
+
+int32_t StepRows::number_level(int64_t t) const {
+  // A window begins anywhere: only what its first steps cannot see matters.
+  if (encoder_.options().length > 0) return static_cast<int32_t>(std::min<int64_t>(t, memory_));
+  if (t < kExactNumbers) return static_cast<int32_t>(t);
+  return kExactNumbers + static_cast<int32_t>(kNumbersPerDouble * std::log2(static_cast<double>(t) / kExactNumbers));
+}
+
+int32_t StepRows::code(const Cell& cell, const int32_t* attributes, const int32_t* steps, int64_t t) const {
+  if (cell.of == Cell::Of::attribute) return attributes[cell.span];
+  if (cell.of == Cell::Of::number) return number_level(t);
+  const int64_t at = whole_ ? cell.step : t - cell.step;
+  if (at < 0) return cell.absent;
+  const StepPart part = encoder_.parts()[static_cast<size_t>(cell.span)];
+  const bool drawn = cell.step == 0;  // of a row per step: not one before
+  if (!whole_ && ((part == StepPart::later && at == 0) || (part == StepPart::first && drawn && at > 0)))
+    return cell.absent;
+  return steps[at * codes_ + cell.span];
+}
+
+void StepRows::give(const int32_t* attributes, const int32_t* steps, int64_t t, int32_t* to) const {
+  for (int k = 0; k < given_; ++k)
+    to[k] = layout_.spans[static_cast<size_t>(k)].start + code(cells_[static_cast<size_t>(k)], attributes, steps, t);
+}
+
+void StepRows::take(const int32_t* drawn, int64_t t, int32_t* steps) const {
+  for (size_t k = static_cast<size_t>(given_); k < cells_.size(); ++k) {
+    const Cell& cell = cells_[k];
+    // An absent code, which a step draws hardly ever where there must be one, becomes one of the middle.
+    const int32_t code = drawn[k - static_cast<size_t>(given_)];
+    steps[(whole_ ? cell.step : t) * codes_ + cell.span] = code == cell.absent ? cell.absent / 2 : code;
+  }
+}
+
+EncodedTable StepRows::table(const EncodedSequences& s, Team& team) const {
+  EncodedTable out;
+  out.codes = Bulk<int32_t>(team.limit(), "encoded rows");
+  out.codes.expect_random_reads();
+  const int attribute_codes = encoder_.attributes().codes();
+  const auto add_row = [&](size_t sequence, int64_t t) {
+    const int32_t* attributes =
+        attribute_codes > 0 ? s.attributes.codes.data() + static_cast<int64_t>(sequence) * attribute_codes : nullptr;
+    const int32_t* steps = s.steps.codes.data() + int64_t{s.first[sequence]} * codes_;
+    for (const Cell& cell : cells_) out.codes.push_back(code(cell, attributes, steps, t));
+    ++out.rows;
+  };
+  // Windows share rows: each row of the series is learned once as a step that sees as many steps as it may, and about
+  // once as one of the first steps of a window.
+  const bool windows = encoder_.options().length > 0;
+  int64_t end = 0;  // of the windows so far
+  for (size_t i = 0; i < s.first.size(); ++i) {
+    const int64_t first = s.first[i], length = s.length[i];
+    if (whole_) {
+      add_row(i, 0);
+    } else if (!windows) {
+      for (int64_t t = 0; t < length; ++t) add_row(i, t);
+    } else {
+      const int64_t fresh = std::clamp<int64_t>(first + length - end, 0, length),
+                    early = std::min<int64_t>(memory_ + 1, length);
+      for (int64_t t = std::max(length - fresh, early); t < length; ++t) add_row(i, t);
+      for (int64_t k = 0; k < std::min(fresh, early); ++k) add_row(i, (static_cast<int64_t>(i) + k) % early);
+      end = std::max(end, first + length);
+    }
+  }
+  return out;
+}
+
+namespace {
+
+class MadeDrawer : public StepDrawer {
+ public:
+  MadeDrawer(const StepRows& rows, const Made& network, const SequenceEncoder& encoder, const FittedState& kept,
+             const Target& target, int64_t batch)
+      : rows_(rows),
+        encoder_(encoder),
+        seed_(target.seed),
+        batch_(static_cast<size_t>(batch)),
+        identity_(3 * batch_),
+        given_(batch_ * static_cast<size_t>(rows.given())) {
+    program_ = compile(target, Purpose::sample_steps, [&](Recorder& r) { record_sampling(r, network, batch); });
+    load_states(*program_, kept.states);
+    program_->bind_if("rows", identity_.data());
+    program_->bind_if("given", given_.data());
+  }
+
+  void draw(const SequencesToDraw& of, float*, int32_t* codes) override {
+    const size_t n = of.ids.size(), attribute_codes = static_cast<size_t>(encoder_.attributes().codes());
+    const int64_t longest = encoder_.longest(), width = encoder_.steps().codes();
+    const int64_t steps = rows_.whole() ? 1 : *std::max_element(of.lengths.begin(), of.lengths.end());
+    std::vector<double> values(n * encoder_.coding().columns().size());
+    std::vector<int32_t> step(n * static_cast<size_t>(width));
+    for (int64_t t = 0; t < steps; ++t) {
+      std::vector<Candidate> candidates;
+      for (const int64_t id : of.ids) candidates.push_back({id, static_cast<int32_t>(t)});
+      identify(candidates, identity_);
+      for (size_t i = 0; i < batch_ && rows_.given() > 0; ++i) {
+        const size_t k = std::min(i, n - 1);
+        rows_.give(attribute_codes > 0 ? of.codes + k * attribute_codes : nullptr,
+                   codes + static_cast<int64_t>(k) * longest * width, t,
+                   given_.data() + i * static_cast<size_t>(rows_.given()));
+      }
+      program_->refresh({"rows", "given"});
+      program_->run(1);
+      const std::vector<int32_t> drawn = program_->read<int32_t>(program_->find("codes"));
+      const size_t columns = drawn.size() / batch_;
+      for (size_t i = 0; i < n; ++i)
+        rows_.take(drawn.data() + i * columns, t, codes + static_cast<int64_t>(i) * longest * width);
+      if (rows_.whole()) return;
+      for (size_t i = 0; i < n; ++i)
+        std::copy_n(codes + (static_cast<int64_t>(i) * longest + t) * width, width,
+                    step.begin() + static_cast<int64_t>(i) * width);
+      encoder_.advance(step.data(), of.ids.data(), static_cast<int64_t>(n), t, seed_, values);
+      // a first step keeps the codes that it drew
+      for (size_t i = 0; t > 0 && i < n; ++i)
+        std::copy_n(step.begin() + static_cast<int64_t>(i) * width, width,
+                    codes + (static_cast<int64_t>(i) * longest + t) * width);
+    }
+  }
+
+ private:
+  const StepRows& rows_;
+  const SequenceEncoder& encoder_;
+  uint64_t seed_;
+  size_t batch_;
+  std::vector<int32_t> identity_, given_;
+  std::unique_ptr<Program> program_;
+};
+
+class MadeSteps : public SequenceMethod {
+ public:
+  MadeSteps(const SequenceEncoder& encoder, const MadeConfig& config)
+      : encoder_(encoder),
+        config_(config),
+        rows_(encoder),
+        network_(rows_.layout(), config, Sees::columns_before, rows_.given()),
+        method_(make_made_after(rows_.layout(), rows_.given(), encoder.options().length == 0, config)) {}
+
+  const MethodSpec& spec() const override { return kMade; }
+  std::vector<Phase> phases() const override { return method_->phases(); }
+  double learning_rate() const override { return method_->learning_rate(); }
+  void prepare(const EncodedSequences& sequences, Team& team) override {
+    table_ = rows_.table(sequences, team);
+    method_->prepare(table_, team);
+    team_ = &team;
+  }
+  States start(uint64_t seed) const override { return method_->start(seed); }
+  void record_training(Recorder& r, size_t phase, int64_t steps) const override {
+    method_->record_training(r, phase, steps);
+  }
+  void bind(Program& p) const override { method_->bind(p); }
+  void relax() const override { method_->relax(); }
+  int64_t random_rows() const override { return method_->random_rows(); }
+  FittedState keep(States end, const RunContext& context) const override {
+    return method_->keep(std::move(end), context);
+  }
+  void assist(const RunContext& context) const override { method_->assist(context); }
+  int64_t bytes_after(const RunContext& context) const override { return method_->bytes_after(context); }
+  double rows_after() const override { return method_->rows_after(); }
+  std::unique_ptr<HeldOut> held_out(const EncodedSequences& sequences, const RunContext& context) const override {
+    held_ = rows_.table(sequences, *team_);
+    return method_->held_out(held_, context);
+  }
+  bool holds_out_scattered() const override { return true; }
+  std::unique_ptr<StepDrawer> drawer(const FittedState& kept, const Target& target, int64_t batch) const override {
+    return std::make_unique<MadeDrawer>(rows_, network_, encoder_, kept, target, batch);
+  }
+  MethodConfig attribute_config(int64_t) const override { return {kMade, std::make_unique<MadeConfig>(config_)}; }
+
+  void visit_tensors(const FittedState& kept, const std::function<void(const TensorSpec&)>& visit) const override {
+    method_->visit_tensors(kept, visit);
+  }
+  int64_t parameters() const override { return method_->parameters(); }
+  std::vector<std::string> networks() const override { return method_->networks(); }
+
+ private:
+  const SequenceEncoder& encoder_;
+  MadeConfig config_;
+  StepRows rows_;
+  Made network_;
+  std::unique_ptr<RowMethod> method_;
+  EncodedTable table_;
+  mutable EncodedTable held_;
+  Team* team_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<SequenceMethod> make_made_steps(const SequenceEncoder& encoder, const MethodConfig& config) {
+  const MadeConfig& own = config.as<MadeConfig>();
+  if (own.any_order)
+    throw Error(ErrorCode::usage, "`any_order` is for rows: it proposes rows with given cells. Omit it.");
+  return std::make_unique<MadeSteps>(encoder, own);
+}
+
+}  // namespace tessera

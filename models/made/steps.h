@@ -1,0 +1,53 @@
+// Rows that Made learns of sequences, whose coded steps (tables/sequence/step_coding.h) it draws column by column:
+//   p(sequence) = p(attributes) · Π over steps and columns p(column | attributes, earlier steps, columns before)
+// Short sequences of one length are a row each: [attributes | step 0 | … | step T − 1]. Others are a row per step, from
+// one network for all steps: [attributes, number of the step, the last steps | step]. The columns before the bar are
+// given.
+#pragma once
+#include <memory>
+
+#include "models/made/network.h"
+#include "models/method/method.h"
+
+namespace tessera {
+
+// The network's columns.
+class StepRows {
+ public:
+  explicit StepRows(const SequenceEncoder& encoder);
+
+  const RowLayout& layout() const { return layout_; }
+  int given() const { return given_; }
+  bool whole() const { return whole_; }   // a row is a sequence
+  int memory() const { return memory_; }  // steps before that a step sees
+
+  EncodedTable table(const EncodedSequences& sequences, Team& team) const;
+  // The given columns before step t, numbered among all levels. `attributes`: codes of the sequence; `steps`: codes of
+  // step 0, of which those before t are read.
+  void give(const int32_t* attributes, const int32_t* steps, int64_t t, int32_t* to) const;
+  // Codes of the drawn columns of a row to those of step t, or of all steps.
+  void take(const int32_t* drawn, int64_t t, int32_t* steps) const;
+
+ private:
+  struct Cell {
+    enum class Of { attribute, number, step } of;
+    int span;         // of the attributes or the steps
+    int step;         // whole(): of the sequence; else how many steps back
+    int absent = -1;  // the level that says that there is no such code; −1: there always is
+  };
+  void add(Cell::Of of, const Span& like, int span, int step, bool may_be_absent);
+  int32_t code(const Cell& cell, const int32_t* attributes, const int32_t* steps, int64_t t) const;
+  int32_t number_level(int64_t t) const;
+
+  const SequenceEncoder& encoder_;
+  bool whole_ = false;
+  int memory_ = 0, given_ = 0, codes_ = 0, longest_ = 0;
+  std::vector<Cell> cells_;
+  RowLayout layout_;
+};
+
+// Made on rows whose first columns are given. `disjoint`: held-out rows have nothing in common with those of the
+// training, so that their likelihoods tell how well the training knows its rows by heart.
+std::unique_ptr<RowMethod> make_made_after(const RowLayout& layout, int given, bool disjoint, const MadeConfig& config);
+
+}  // namespace tessera

@@ -1,0 +1,110 @@
+// Made on sequences: what a step may see, what sampled sequences keep, bits, files.
+#include "models/made/steps.h"
+#include "models/tables.h"
+
+namespace tessera::whole {
+namespace {
+
+// A walk with a column that always lies above it.
+Table walk(int64_t rows) {
+  std::vector<double> x, above;
+  double at = 100;
+  for (int64_t i = 0; i < rows; ++i) {
+    at *= std::exp(0.01 * normal(i, 1));
+    x.push_back(std::round(100 * at) / 100), above.push_back(std::round(100 * at * (1 + 0.01 * uniform(i, 2))) / 100);
+  }
+  return table({numbers("x", ColumnType::decimal, x, 2), numbers("above", ColumnType::decimal, above, 2)});
+}
+
+// Sequences of keys, of different lengths, with an attribute that says where they lie.
+Table visits(int64_t keys) {
+  std::vector<double> key, weight;
+  std::vector<std::string> sex, drug;
+  for (int64_t k = 0; k < keys; ++k) {
+    const bool male = uniform(k, 1) < 0.5;
+    double at = (male ? 85 : 65) + 6 * normal(k, 2);
+    const auto length = static_cast<int64_t>(3 + 5 * uniform(k, 3));
+    for (int64_t t = 0; t < length; ++t) {
+      key.push_back(static_cast<double>(k)), sex.push_back(male ? "m" : "f");
+      weight.push_back(std::round(10 * (at += 0.5 * normal(8 * k + t, 4))) / 10);
+      drug.push_back(
+          std::vector<std::string>{"none", "aspirin", "statin"}[static_cast<size_t>(3 * uniform(8 * k + t, 5))]);
+    }
+  }
+  return table({numbers("key", ColumnType::integer, key), texts("sex", ColumnType::category, sex),
+                numbers("weight", ColumnType::decimal, weight, 1), texts("drug", ColumnType::category, drug)});
+}
+
+FitOptions made_of_sequences(int epochs, int length, const std::string& key = "") {
+  FitOptions o;
+  o.method = "made";
+  apply_preset(o);
+  o.seed = 4;
+  set(o, "epochs", std::to_string(epochs));
+  set(o, "hidden_dim", "64");
+  o.calibrate = Tier::off;
+  o.sequences.length = length, o.sequences.key = key;
+  if (!key.empty()) o.sequences.statics = {"sex"};
+  return o;
+}
+
+Table sampled(const Model& m, int64_t offset, int64_t count, int threads = 1, int batch = 0) {
+  Team team(threads);
+  SampleOptions o;
+  o.seed = 9, o.batch = batch;
+  const auto stream = m.sample(offset, count, o, team, Monitor{});
+  return drain(*stream, m.schema());
+}
+
+TEST(MadeSteps, WindowsKeepOrdersAndTheirBits) {
+  const Model m = fit(walk(600), made_of_sequences(3, 8));
+  const Table rows = sampled(m, 0, 40);
+  ASSERT_EQ(rows.rows, 40 * 8);
+  const Column &x = *rows.find("x"), &above = *rows.find("above");
+  for (size_t i = 0; i < x.numbers.size(); ++i) EXPECT_LE(x.numbers[i], above.numbers[i]);
+  double step = 0;
+  for (size_t i = 1; i < x.numbers.size(); ++i)
+    if (i % 8 != 0) step = std::max(step, std::fabs(x.numbers[i] / x.numbers[i - 1] - 1));
+  EXPECT_LT(step, 0.05) << "no step is larger than those of the table";
+  EXPECT_EQ(lines(rows), lines(sampled(m, 0, 40, 2, 7)));
+  EXPECT_EQ(lines(rows), lines(sampled(Model::from_bytes(m.bytes(), "m"), 0, 40)));
+}
+
+// Long windows, and sequences of different lengths, are drawn step by step.
+TEST(MadeSteps, StepsAreDrawnOneAfterAnother) {
+  const Model m = fit(walk(1500), made_of_sequences(2, 400));
+  const Table rows = sampled(m, 0, 3);
+  ASSERT_EQ(rows.rows, 3 * 400);
+  const Column &x = *rows.find("x"), &above = *rows.find("above");
+  for (size_t i = 0; i < x.numbers.size(); ++i) EXPECT_LE(x.numbers[i], above.numbers[i]);
+  EXPECT_EQ(lines(rows), lines(sampled(Model::from_bytes(m.bytes(), "m"), 0, 3, 2, 2)));
+}
+
+TEST(MadeSteps, KeysKeepAttributesAndWhatPersists) {
+  const Table t = visits(400);
+  const Model m = fit(Table(t), made_of_sequences(8, 0, "key"));
+  const Table rows = sampled(m, 0, 400, 2);
+  EXPECT_EQ(lines(rows), lines(sampled(m, 0, 400, 1, 33)));
+  const auto correlation = [](const Table& of) {  // of weights from step to step
+    const Column &key = *of.find("key"), &weight = *of.find("weight");
+    double n = 0, a = 0, b = 0, aa = 0, bb = 0, ab = 0;
+    for (size_t i = 1; i < weight.numbers.size(); ++i) {
+      if (key.numbers[i] != key.numbers[i - 1]) continue;
+      const double x = weight.numbers[i - 1], y = weight.numbers[i];
+      ++n, a += x, b += y, aa += x * x, bb += y * y, ab += x * y;
+    }
+    return (ab / n - a / n * b / n) / std::sqrt((aa / n - a / n * a / n) * (bb / n - b / n * b / n));
+  };
+  EXPECT_NEAR(correlation(rows), correlation(t), 0.02);
+  const auto mean = [](const Table& of, const std::string& sex) {
+    const Column &s = *of.find("sex"), &weight = *of.find("weight");
+    double sum = 0, n = 0;
+    for (int64_t i = 0; i < of.rows; ++i)
+      if (cell(s, i) == sex) sum += weight.numbers[static_cast<size_t>(i)], ++n;
+    return sum / n;
+  };
+  EXPECT_NEAR(mean(rows, "m") - mean(rows, "f"), mean(t, "m") - mean(t, "f"), 6);
+}
+
+}  // namespace
+}  // namespace tessera::whole

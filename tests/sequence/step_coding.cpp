@@ -1,0 +1,115 @@
+// Numbers of steps are learned against the base that leaves least, and what always holds between them holds for any
+// codes.
+#include <nlohmann/json.hpp>
+
+#include "sequence/sequences.h"
+
+namespace tessera {
+namespace {
+using namespace steps;
+
+// Days of a stock: opens near the last close, closes within the day's range, volumes around a level.
+Table days(int rows = 800) {
+  std::vector<double> open, high, low, close, adjusted, volume;
+  double last = 100;
+  for (int i = 0; i < rows; ++i) {
+    const auto day = static_cast<uint32_t>(i);
+    const auto cents = [](double x) { return std::round(100 * x) / 100; };
+    const double o = last * std::exp(0.002 * columns::normal(day, 1)), c = o * std::exp(0.02 * columns::normal(day, 2));
+    open.push_back(cents(o)), close.push_back(cents(c)), adjusted.push_back(cents(c));
+    high.push_back(cents(std::max(o, c) * (1 + 0.01 * uniform(day, 3))));
+    low.push_back(cents(std::min(o, c) * (1 - 0.01 * uniform(day, 4))));
+    volume.push_back(std::floor(1e6 * std::exp(0.3 * columns::normal(day, 5))));
+    last = c;
+  }
+  return table({numbers("open", ColumnType::decimal, open, 2), numbers("high", ColumnType::decimal, high, 2),
+                numbers("low", ColumnType::decimal, low, 2), numbers("close", ColumnType::decimal, close, 2),
+                numbers("adjusted", ColumnType::decimal, adjusted, 2), numbers("volume", ColumnType::integer, volume)});
+}
+
+std::string all(const StepCoding& c) {
+  std::string out;
+  for (const std::string& s : c.describe()) out += s + "; ";
+  return out;
+}
+
+StepCoding found(const Table& t) {
+  return StepCoding::find(t, std::vector<int32_t>(static_cast<size_t>(t.rows), 0), {});
+}
+
+TEST(StepCoding, PricesAreRatiosAndPositionsAndVolumesLevels) {
+  EXPECT_EQ(all(found(days())),
+            "open / close of the step before; high / open; low / open; close between low and high; adjusted - close; ");
+}
+
+TEST(StepCoding, WhatWentInComesBack) {
+  const Table t = days();
+  Team team(2);
+  Sequences s = cut(Table(t), windows(200, 200));
+  code_steps(s, 1, 3, team);
+  EXPECT_EQ(s.steps.columns.size(), 7u) << "the first step has an open of its own";
+  Table back = s.steps;
+  s.coding.restore(back, s.length);
+  for (size_t j = 0; j < t.columns.size(); ++j)
+    for (int64_t i = 0; i < t.rows; ++i)
+      ASSERT_EQ(back.columns[j].numbers[static_cast<size_t>(i)], t.columns[j].numbers[static_cast<size_t>(i)])
+          << t.columns[j].name << " " << i;
+}
+
+TEST(StepCoding, OrdersAndEqualityHoldForAnyCodes) {
+  Team team(1);
+  Sequences s = cut(days(), windows(50, 50));
+  code_steps(s, 5, 3, team);
+  protect_numbers(s, nullptr, 5, 3, team);
+  Table any = s.steps;  // each column's codes of other rows
+  for (size_t j = 0; j < any.columns.size(); ++j) {
+    const auto shift = static_cast<std::ptrdiff_t>(37 * (j + 1));
+    std::rotate(any.columns[j].numbers.begin(), any.columns[j].numbers.begin() + shift, any.columns[j].numbers.end());
+  }
+  s.coding.restore(any, s.length);
+  const auto& [open, high, low, close, adjusted] =
+      std::tie(any.columns[0].numbers, any.columns[1].numbers, any.columns[2].numbers, any.columns[3].numbers,
+               any.columns[4].numbers);
+  for (size_t i = 0; i < open.size(); ++i) {
+    EXPECT_LE(low[i], std::min(open[i], close[i]));
+    EXPECT_GE(high[i], std::max(open[i], close[i]));
+    EXPECT_EQ(adjusted[i], close[i]);
+  }
+}
+
+TEST(StepCoding, AStepBeforeIsOfTheSameKey) {
+  std::vector<double> key, x;
+  for (uint32_t k = 0; k < 100; ++k) {
+    double at = 1000 * uniform(k, 1);
+    for (uint32_t t = 0; t < 6; ++t)
+      key.push_back(k), x.push_back(std::round(10 * (at += columns::normal(6 * k + t, 2))) / 10);
+  }
+  const Table t = table({numbers("key", ColumnType::integer, key), numbers("x", ColumnType::decimal, x, 1)});
+  Team team(1);
+  Sequences s = cut(Table(t), keyed("key"));
+  code_steps(s, 5, 3, team);
+  EXPECT_EQ(all(s.coding), "x - x of the step before; ");
+  const auto& change = s.steps.columns[0].numbers;
+  EXPECT_LT(*std::max_element(change.begin(), change.end()), 10) << "no step leads from one key to the next";
+}
+
+TEST(StepCoding, SurvivesTheFile) {
+  Team team(1);
+  Sequences s = cut(days(), windows(50, 50));
+  code_steps(s, 5, 3, team);
+  const nlohmann::json json = s.coding.to_json();
+  EXPECT_EQ(StepCoding::from_json(json, s.steps).to_json(), json);
+  for (const auto& [where, what] : {std::pair{"/columns/0/next/base", nlohmann::json(6)},
+                                    {"/columns/1/next/base", nlohmann::json(3)},
+                                    {"/columns/0/first/before", nlohmann::json(true)},
+                                    {"/columns/2/next/form", nlohmann::json("root")},
+                                    {"/orders/0/0", nlohmann::json(99)},
+                                    {"/columns/0/low", nlohmann::json(1e9)}}) {
+    nlohmann::json broken = json;
+    broken[nlohmann::json::json_pointer(where)] = what;
+    EXPECT_EQ(thrown([&] { (void)StepCoding::from_json(broken, s.steps); }).code, ErrorCode::format) << where;
+  }
+}
+
+}  // namespace
+}  // namespace tessera
