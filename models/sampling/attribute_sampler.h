@@ -21,7 +21,7 @@ class AttributeSampler {
   // The same as input of the networks, the last one repeated: [batch, encoder.attribute_width()].
   const float* features() const { return features_.data(); }
   const int32_t* codes() const { return codes_.data(); }  // [batch, encoder.attributes().codes()]
-  int64_t candidates() const { return candidates_; }  // tried for the sequences so far
+  int64_t candidates() const { return candidates_; }      // tried for the sequences so far
 
  private:
   void parse(const std::string& where);

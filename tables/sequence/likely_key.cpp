@@ -9,14 +9,14 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kMinValues = 20;
-constexpr double kMinRows = 2, kMostRows = 50;  // of a value, on average: products of an order table have more
+constexpr double kMinRows = 2, kMaxRows = 50;  // of a value, on average: products of an order table have more
 constexpr size_t kMinStatics = 2;
 
 bool may_be_key(const Column& c) {
   if (c.type != ColumnType::category && c.kind != kCountsRows) return false;
   const auto values = static_cast<int64_t>(c.values.size());
   const double rows = static_cast<double>(c.codes.size()) / static_cast<double>(std::max<int64_t>(values, 1));
-  return values >= kMinValues && rows >= kMinRows && rows <= kMostRows &&
+  return values >= kMinValues && rows >= kMinRows && rows <= kMaxRows &&
          std::none_of(c.codes.begin(), c.codes.end(), [](int32_t code) { return code < 0; });
 }
 
