@@ -21,7 +21,7 @@ namespace {
 using Code = StepCoding::Code;
 using Form = Code::Form;
 
-constexpr int64_t kMinRows = 50;  // with a step before, to choose codes from
+constexpr int64_t kMinPairs = 50;    // with a step before, to choose codes from
 constexpr size_t kSurveyed = 4096;   // rows
 constexpr size_t kFewValues = 32;    // of a column that is learned value by value
 constexpr double kGain = 0.05;       // nats by which another base must be better
@@ -81,7 +81,7 @@ class CodeSearch {
       if (key[row] == key[row - 1]) rows.push_back(static_cast<int32_t>(row));
     const size_t stride = std::max<size_t>(1, rows.size() / kSurveyed);
     for (size_t i = 0; i < rows.size(); i += stride) rows_.push_back(static_cast<size_t>(rows[i]));
-    if (static_cast<int64_t>(rows_.size()) < kMinRows) return;
+    if (static_cast<int64_t>(rows_.size()) < kMinPairs) return;
     for (size_t j = 0; j < usable_.size(); ++j) {
       const Column& c = steps.columns[j];
       usable_[j] = !c.numbers.empty() && c.codes.empty() && c.format != "%g" && !has_any_missing(c) &&
@@ -218,7 +218,7 @@ class CodeSearch {
     for (int horizon = kHorizon; horizon >= kShortestHorizon; --horizon) {
       int64_t pairs = 0;
       const double far = variance_over(j, horizon, pairs);
-      if (pairs < kMinRows) continue;
+      if (pairs < kMinPairs) continue;
       return far < kReverts * horizon * variance_over(j, 1, pairs);
     }
     return false;

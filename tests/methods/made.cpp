@@ -263,6 +263,13 @@ TEST(Made, ConditionsOnColumnsOfManyLevels) {
   EXPECT_NEAR(mean, wanted, 4 * error);
 }
 
+// A table of which only the number of rows is read.
+EncodedTable rows_only(int64_t rows) {
+  EncodedTable t;
+  t.rows = rows;
+  return t;
+}
+
 // Among the drawn rows each level has its requested frequency.
 TEST(Made, MatchesMarginals) {
   const std::vector<int> widths{3, 4, 2, 5};
@@ -285,7 +292,7 @@ TEST(Made, MatchesMarginals) {
   Team team(2);
   const Monitor monitor;
   const std::set<std::string> off;
-  match_marginals(m, asked, 100'000, weights, {1, off, team, monitor});
+  match_marginals(m, asked, rows_only(100'000), weights, {1, off, team, monitor});
   EXPECT_GT(before, 0.1);
   EXPECT_LT(furthest(), 0.012);  // three standard deviations of a share are .0106
 }
@@ -304,7 +311,7 @@ TEST(Made, MatchesMarginalsWithinTheTime) {
       else last = p;
     };
     std::vector<float> weights = start(m);
-    match_marginals(m, asked, 10'000, weights, {1, off, team, monitor, until});
+    match_marginals(m, asked, rows_only(10'000), weights, {1, off, team, monitor, until});
     EXPECT_TRUE(last.total == 0 || (std::string(last.phase) == "marginals" && last.finished));
     return last.total == 0 ? 0 : last.done / last.total;
   };
