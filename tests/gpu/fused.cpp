@@ -33,21 +33,28 @@ TEST(Fused, ARandomPlanHasTheBitsOfItsComposition) {
   }
 }
 
-TEST(Fused, AStepOfCtganHasTheBitsOfItsComposition) {
+template <class T>
+void has_the_bits_of_its_composition(const T& t, int64_t steps, const std::vector<const char*>& schedules) {
   Device device(*tessera_device_backend(), 0);
-  const Training t(1);
-  const Values composed = t.run(on_device(device, {"fuse"}, 2));
-  for (const char* schedule : {"reverse", "random:9"}) {
+  const Values composed = t.run(on_device(device, {"fuse"}, steps));
+  for (const char* schedule : schedules) {
     emulation::set_schedule(emulation::parse_schedule(schedule));
-    EXPECT_EQ(difference(composed, t.run(on_device(device, {}, 2))), 0) << schedule;
+    EXPECT_EQ(difference(composed, t.run(on_device(device, {}, steps))), 0) << schedule;
   }
   emulation::set_schedule({});
-  EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 2}), composed), 1e-3) << "beside the processor in double";
+  EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, steps}), composed), 1e-3)
+      << "beside the processor in double";
+}
+
+TEST(Fused, AStepHasTheBitsOfItsComposition) {
+  has_the_bits_of_its_composition(Training(1), 2, {"reverse", "random:9"});
+  has_the_bits_of_its_composition(TvaeTraining(), 3, {"sequential", "reverse", "random:9"});
+  for (const Sees sees : {Sees::columns_before, Sees::shown_columns})
+    has_the_bits_of_its_composition(MadeTraining(sees), 2, {"random:9"});
 }
 
 // A critic whose first layer no block can hold: products are made by tiles, sliced, and updated tile by tile.
 TEST(Fused, AWideStepOfCtganHasTheBitsOfItsComposition) {
-  Device device(*tessera_device_backend(), 0);
   const Training t(2, 0.9, Size::wide);
   Plan plan = t.with();
   std::map<FusedChain::Cut, int> cuts;
@@ -55,22 +62,12 @@ TEST(Fused, AWideStepOfCtganHasTheBitsOfItsComposition) {
     for (const FusedGroup& g : l.chains) ++cuts[g.cut];
   for (const FusedChain::Cut cut : {FusedChain::rows, FusedChain::cols, FusedChain::flat, FusedChain::tiles})
     EXPECT_GT(cuts[cut], 0) << cut;
-  const Values composed = t.run(on_device(device, {"fuse"}, 2));
-  for (const char* schedule : {"sequential", "random:5"}) {
-    emulation::set_schedule(emulation::parse_schedule(schedule));
-    EXPECT_EQ(difference(composed, t.run(on_device(device, {}, 2))), 0) << schedule;
-  }
-  emulation::set_schedule({});
-  EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 2}), composed), 1e-3) << "beside the processor in double";
+  has_the_bits_of_its_composition(t, 2, {"sequential", "random:5"});
 }
 
 // The step that people run, at its size, once: replayed and op by op, and beside the processor.
 TEST(Fused, AStepAtAdultsSizeHasTheBitsOfItsComposition) {
-  Device device(*tessera_device_backend(), 0);
-  const Training t(1, 0.9, Size::adult, 300);
-  const Values composed = t.run(on_device(device, {"fuse"}, 1));
-  EXPECT_EQ(difference(composed, t.run(on_device(device, {}, 1))), 0);
-  EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 1}), composed), 1e-3) << "beside the processor in double";
+  has_the_bits_of_its_composition(Training(1, 0.9, Size::adult, 300), 1, {"sequential"});
 }
 
 // More steps than fit into a launch: the chain continues in the next launch.
@@ -108,30 +105,6 @@ TEST(Fused, AStepOfCtganTakesFewLaunches) {
   EXPECT_EQ(composed["groups"].size() + 1, composed["launches"].get<size_t>());
   EXPECT_GT(composed["launches"].get<int>(), 150);
   EXPECT_GE(ops, composed["groups"].size()) << "nothing is left out, and the sums of slices are counted once more";
-}
-
-TEST(Fused, AStepOfTvaeHasTheBitsOfItsComposition) {
-  Device device(*tessera_device_backend(), 0);
-  const TvaeTraining t;
-  const Values composed = t.run(on_device(device, {"fuse"}, 3));
-  for (const char* schedule : {"sequential", "reverse", "random:9"}) {
-    emulation::set_schedule(emulation::parse_schedule(schedule));
-    EXPECT_EQ(difference(composed, t.run(on_device(device, {}, 3))), 0) << schedule;
-  }
-  emulation::set_schedule({});
-  EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 3}), composed), 1e-3) << "beside the processor in double";
-}
-
-TEST(Fused, AStepOfMadeHasTheBitsOfItsComposition) {
-  Device device(*tessera_device_backend(), 0);
-  for (const Sees sees : {Sees::columns_before, Sees::shown_columns}) {
-    const MadeTraining t(sees);
-    const Values composed = t.run(on_device(device, {"fuse"}, 2));
-    emulation::set_schedule(emulation::parse_schedule("random:9"));
-    EXPECT_EQ(difference(composed, t.run(on_device(device, {}, 2))), 0);
-    emulation::set_schedule({});
-    EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 2}), composed), 1e-3) << "beside the processor in double";
-  }
 }
 
 // Products of rounded factors on tensor cores, inside the launches that hold fp32's.

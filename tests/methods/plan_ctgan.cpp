@@ -1,25 +1,10 @@
-// CTGAN's training plan as it runs: the effect of the passes, none of which changes the results; only free memory is
-// reused; bits do not depend on threads.
+// CTGAN's training plan as it is run: what the passes do to it (plans.cpp has what is true of every method's).
 #include <gtest/gtest.h>
 
 #include "support/ctgan_training.h"
-#include "support/placement_check.h"
 
 namespace tessera::sandbox {
 namespace {
-
-TEST(CtganPlan, KeepsResultsUnderEveryPass) {
-  for (const int critic_steps : {1, 2}) {
-    const Training t(critic_steps);
-    const Values want = t.run({cpu_kernels("double"), {"as recorded"}, 1, 3});
-    EXPECT_GT(largest(want.at("state losses")), 0.1);
-    EXPECT_LE(difference(want, t.run({cpu_kernels("double"), {}, 1, 3})), 1e-10) << "all passes";
-    for (const PassInfo& p : passes())
-      EXPECT_LE(difference(want, t.run({cpu_kernels("double"), {p.name}, 1, 3})), 1e-10) << "without " << p.name;
-    const Values one = t.run({cpu_kernels("double"), {"as recorded"}, 1, 1});
-    EXPECT_LE(difference(one, t.run({&cpu_kernels(), {}, 2, 1})), 2e-4) << "in float";
-  }
-}
 
 TEST(CtganPlan, OmitsGeneratorBackwardFromCriticStep) {
   for (const int critic_steps : {1, 2}) {
@@ -126,25 +111,11 @@ TEST(CtganPlan, SavesWorkOrOpsWithEveryPass) {
   }
 }
 
-TEST(CtganPlan, ReusesOnlyFreeMemory) {
+TEST(CtganPlan, ReusesMemory) {
   for (const int critic_steps : {1, 2}) {
-    const Training t(critic_steps);
-    EXPECT_EQ(misplaced(t.plan), "");
-    EXPECT_EQ(misplaced(t.with()), "");
-    const Placement p = place(t.with(), 4);
+    const Placement p = place(Training(critic_steps).with(), 4);
     EXPECT_LT(p.activation_bytes, p.unplaced_bytes / 2);
   }
-  const Training t;
-  for (const PassInfo& p : passes()) EXPECT_EQ(misplaced(t.with({p.name})), "") << "without " << p.name;
-}
-
-TEST(CtganPlan, KeepsBitsForAnyThreadsAndRuns) {
-  const Training t;
-  const Values one = t.run({&cpu_kernels(), {}, 1, 20});
-  for (const auto& [name, v] : one)
-    for (const double x : v) ASSERT_TRUE(std::isfinite(x)) << name;
-  for (const int threads : {1, 2, 3}) EXPECT_EQ(one, t.run({&cpu_kernels(), {}, threads, 20})) << threads << " threads";
-  EXPECT_NE(one, t.run({&cpu_kernels(), {}, 1, 20, 43})) << "another seed";
 }
 
 }  // namespace

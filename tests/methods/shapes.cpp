@@ -40,20 +40,31 @@ Table through(const Table& real, FitOptions o, int64_t rows = 300) {
   return made;
 }
 
-Column letters(const std::string& name, int64_t rows, int kinds) {
-  return texts_by(name, ColumnType::category, rows,
-                  [&](int64_t i) { return std::string(1, static_cast<char>('a' + i % kinds)); });
-}
-Column reals(const std::string& name, int64_t rows, uint32_t stream = 0) {
-  return numbers_by(
-      name, ColumnType::decimal, rows, [&](int64_t i) { return std::nearbyint(100 * normal(i, stream)) / 100; }, 2);
-}
-
 TEST(Shapes, FitDiscreteColumns) { through(table({letters("x", 300, 3), letters("y", 300, 5)}), quick(3)); }
 TEST(Shapes, FitNumbersOnly) {
   const Table made = through(table({reals("x", 300, 1), reals("y", 300, 2)}), quick(3));
   for (const Column& c : made.columns)
     for (const double x : c.numbers) EXPECT_EQ(x, std::nearbyint(100 * x) / 100) << c.name;
+}
+
+TEST(Shapes, FitEveryMethod) {
+  FitOptions published;
+  published.method = "tvae";
+  apply_preset(published);
+  published.as<TvaeConfig>().epochs = 2;
+  std::vector<FitOptions> all{published};
+  for (const char* preset : {"best", "paper"})
+    all.push_back(quick_tvae(3, 200, preset)), all.push_back(quick_made(2, preset));
+  for (const FitOptions& o : all) {
+    for (const Table& t :
+         {table({letters("x", 300, 3), letters("y", 300, 5)}), table({reals("x", 300, 1), reals("y", 300, 2)}),
+          table({letters("x", 100, 4)}), table({reals("x", 100, 1)}), example_people(1, 1), example_people(20, 1)})
+      through(t, o);
+    const Table constant = table({texts("c", ColumnType::constant, std::vector<std::string>(6, "same")),
+                                  numbers("n", ColumnType::integer, std::vector<double>(6, 7))});
+    EXPECT_EQ(sample(fit(constant, o), 20, where("n = 7")).rows, 20);
+  }
+  for (const char* preset : {"best", "paper"}) through(example_people(300, 1), quick_tvae(0, 200, preset), 100);
 }
 
 TEST(Shapes, FitConstants) {

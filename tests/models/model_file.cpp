@@ -77,20 +77,6 @@ std::string bytes_of(const Model& m) {
   return read_bytes(folder / "m");
 }
 
-TEST(ModelFile, RoundTrips) {
-  const Folder folder;
-  const Model m = small_model();
-  m.save(folder / "m", false);
-  const Model back = Model::load(folder / "m");
-  EXPECT_EQ(lines(sample(back, 500)), lines(sample(m, 500)));
-  EXPECT_EQ(lines(sample(back, 100, where("gender = 'male'"))), lines(sample(m, 100, where("gender = 'male'"))));
-  EXPECT_EQ(back.describe()["config"], m.describe()["config"]);
-  EXPECT_EQ(back.describe()["encoder"], m.describe()["encoder"]);
-  EXPECT_EQ(back.describe()["preset"], "best");
-  back.save(folder / "again", false);
-  EXPECT_EQ(read_bytes(folder / "again"), read_bytes(folder / "m"));
-}
-
 TEST(ModelFile, OverwritesOnlyOnRequest) {
   const Folder folder;
   const Model m = small_model();
@@ -260,10 +246,11 @@ const Damage kDamages[] = {
     {"text for the provenance", "provenance", [](auto&, auto& d) { d["provenance"] = "here"; }},
 };
 
-TEST(ModelFile, NamesTheDefect) {
+template <size_t n>
+void expect_named(const Model& model, const Damage (&damages)[n]) {
   const Folder folder;
-  const std::string whole = bytes_of(small_model());
-  for (const Damage& d : kDamages) {
+  const std::string whole = bytes_of(model);
+  for (const Damage& d : damages) {
     write_bytes(folder / "m", damaged(whole, d));
     const Thrown t = thrown([&] { Model::load(folder / "m"); });
     EXPECT_EQ(t.code, ErrorCode::format) << d.name << ": " << t.message;
@@ -271,6 +258,7 @@ TEST(ModelFile, NamesTheDefect) {
     EXPECT_TRUE(t.says(d.says)) << d.name << ": " << t.message;
   }
 }
+TEST(ModelFile, NamesTheDefect) { expect_named(small_model(), kDamages); }
 
 // One of each kind of network.
 std::vector<Model> models_of_every_kind() {
@@ -351,17 +339,7 @@ const Damage kCalibrationDamages[] = {
      [](SafeTensors&, nlohmann::json& d) { d["calibration"]["full"]["temperature"] = -1; }},
 };
 
-TEST(ModelFile, NamesTheDefectOfACalibration) {
-  const Folder folder;
-  const std::string whole = bytes_of(calibrated_model());
-  for (const Damage& d : kCalibrationDamages) {
-    write_bytes(folder / "m", damaged(whole, d));
-    const Thrown t = thrown([&] { Model::load(folder / "m"); });
-    EXPECT_EQ(t.code, ErrorCode::format) << d.name << ": " << t.message;
-    EXPECT_TRUE(t.says(folder / "m")) << d.name << ": " << t.message;
-    EXPECT_TRUE(t.says(d.says)) << d.name << ": " << t.message;
-  }
-}
+TEST(ModelFile, NamesTheDefectOfACalibration) { expect_named(calibrated_model(), kCalibrationDamages); }
 
 // Finite weights can give a row a non-finite density ratio, or one so small that no row is ever accepted.
 TEST(ModelFile, SurvivesExtremeWeightsOfCalibration) {

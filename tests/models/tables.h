@@ -98,6 +98,15 @@ inline Table without(Table t, const std::string& name) {
   return t;
 }
 
+inline Column letters(const std::string& name, int64_t rows, int kinds) {
+  return texts_by(name, ColumnType::category, rows,
+                  [&](int64_t i) { return std::string(1, static_cast<char>('a' + i % kinds)); });
+}
+inline Column reals(const std::string& name, int64_t rows, uint32_t stream = 0) {
+  return numbers_by(
+      name, ColumnType::decimal, rows, [&](int64_t i) { return std::nearbyint(100 * normal(i, stream)) / 100; }, 2);
+}
+
 inline const Column& column(const Table& t, const std::string& name) {
   const Column* c = t.find(name);
   if (c == nullptr) throw std::out_of_range("no column " + name);

@@ -239,38 +239,53 @@ TEST(Training, RejectsUnknownPresetsAndMethods) {
   EXPECT_TRUE(method.says("diffusion") && method.says("ctgan")) << method.message;
 }
 
-TEST(Training, RejectsInvalidOptions) {
-  struct Mistake {
-    const char* option;
-    void (*make)(CtganConfig&);
-  };
-  const Mistake mistakes[] = {
-      {"`epochs=-1`", [](CtganConfig& c) { c.epochs = -1; }},
-      {"`pac=0`", [](CtganConfig& c) { c.pac = 0; }},
-      {"`batch_size=1`", [](CtganConfig& c) { c.batch = 1, c.pac = 1; }},
-      {"`batch_size=5` is not a multiple of `pac=10`. 10 is.", [](CtganConfig& c) { c.batch = 5, c.pac = 10; }},
-      {"`batch_size=500` is not a multiple of `pac=7`. 497 or 504 is.",
-       [](CtganConfig& c) { c.batch = 500, c.pac = 7; }},
-      {"`embedding_dim=0`", [](CtganConfig& c) { c.embedding_dim = 0; }},
-      {"`discriminator_steps=0`", [](CtganConfig& c) { c.discriminator_steps = 0; }},
-      {"`learning_rate=0`", [](CtganConfig& c) { c.learning_rate = 0; }},
-      {"`learning_rate=1.5`", [](CtganConfig& c) { c.learning_rate = 1.5; }},
-      {"`learning_rate=nan`", [](CtganConfig& c) { c.learning_rate = NAN; }},
-      {"`generator_dim", [](CtganConfig& c) { c.generator_dim = {}; }},
-      {"`generator_dim",
-       [](CtganConfig& c) {
-         c.generator_dim = {64, 0};
-       }},
-      {"`discriminator_dim", [](CtganConfig& c) { c.discriminator_dim = {}; }},
-      {"`discriminator_dim", [](CtganConfig& c) { c.discriminator_dim = {-3}; }},
-  };
-  for (const Mistake& m : mistakes) {
-    FitOptions o = quick(1);
-    m.make(o.as<CtganConfig>());
+template <class Config>
+struct Mistake {
+  const char* option;
+  void (*make)(Config&);
+};
+template <class Config>
+void expect_named(const FitOptions& options, const std::vector<Mistake<Config>>& mistakes) {
+  for (const auto& m : mistakes) {
+    FitOptions o = options;
+    m.make(o.as<Config>());
     const Thrown t = thrown([&] { fit(example_people(50, 1), o); });
     EXPECT_EQ(t.code, ErrorCode::usage) << m.option;
     EXPECT_TRUE(t.says(m.option)) << m.option << ": " << t.message;
   }
+}
+TEST(Training, RejectsInvalidOptions) {
+  expect_named<CtganConfig>(
+      quick(1),
+      {
+          {"`epochs=-1`", [](CtganConfig& c) { c.epochs = -1; }},
+          {"`pac=0`", [](CtganConfig& c) { c.pac = 0; }},
+          {"`batch_size=1`", [](CtganConfig& c) { c.batch = 1, c.pac = 1; }},
+          {"`batch_size=5` is not a multiple of `pac=10`. 10 is.", [](CtganConfig& c) { c.batch = 5, c.pac = 10; }},
+          {"`batch_size=500` is not a multiple of `pac=7`. 497 or 504 is.",
+           [](CtganConfig& c) { c.batch = 500, c.pac = 7; }},
+          {"`embedding_dim=0`", [](CtganConfig& c) { c.embedding_dim = 0; }},
+          {"`discriminator_steps=0`", [](CtganConfig& c) { c.discriminator_steps = 0; }},
+          {"`learning_rate=0`", [](CtganConfig& c) { c.learning_rate = 0; }},
+          {"`learning_rate=1.5`", [](CtganConfig& c) { c.learning_rate = 1.5; }},
+          {"`learning_rate=nan`", [](CtganConfig& c) { c.learning_rate = NAN; }},
+          {"`generator_dim", [](CtganConfig& c) { c.generator_dim = {}; }},
+          {"`generator_dim",
+           [](CtganConfig& c) {
+             c.generator_dim = {64, 0};
+           }},
+          {"`discriminator_dim", [](CtganConfig& c) { c.discriminator_dim = {}; }},
+          {"`discriminator_dim", [](CtganConfig& c) { c.discriminator_dim = {-3}; }},
+      });
+  expect_named<TvaeConfig>(quick_tvae(1), {
+                                              {"`epochs=-1`", [](TvaeConfig& c) { c.epochs = -1; }},
+                                              {"`batch_size=1`", [](TvaeConfig& c) { c.batch = 1; }},
+                                              {"`embedding_dim=0`", [](TvaeConfig& c) { c.embedding_dim = 0; }},
+                                              {"`loss_factor=0`", [](TvaeConfig& c) { c.loss_factor = 0; }},
+                                              {"`encoder_dim", [](TvaeConfig& c) { c.encoder_dim = {}; }},
+                                              {"`decoder_dim", [](TvaeConfig& c) { c.decoder_dim = {0}; }},
+                                              {"`learning_rate=2`", [](TvaeConfig& c) { c.learning_rate = 2; }},
+                                          });
 }
 
 // A fitted model is read-only: concurrent streams give the same rows as a single one, and outlive the model.
