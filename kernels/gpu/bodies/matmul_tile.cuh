@@ -128,8 +128,10 @@ struct FmaTile {
     }
   }
 
+  // Fours of k whose loads may be on their way together: of a tile of few rows or columns more would spill.
+  static constexpr int kTogether = across == 32 ? 4 : 2;
   __device__ void multiply(const float* a_stage, const float* b_stage) {
-#pragma unroll 4
+#pragma unroll kTogether
     for (int k = 0; k < kStep; k += 4) {
       float a[kOwnRows][4], b[kOwnCols][4];
       fragment<LayoutA, down, kOwnRows, a_along_k>(a_stage, row(0), k, a);

@@ -87,13 +87,14 @@ __device__ inline void add_listed(const ListedEntry* entry, int count, const Ope
 // sparse_wgrad: out = denseᵀ·d (+ addend [blocks·width, N]).   d [rows, N] · out [blocks·width, N]
 //   a block owns 16 rows and 32 columns of out; each of its eight warps processes a run of the rows of d, 32 rows at a
 //   time: lane p stores the weights of row p's entries for the 16 rows of out in shared memory and marks them in a
-//   mask; then the rows with any entries are multiplied, six in flight at a time, 4 × 4 elements per lane
+//   mask; then the rows with any entries are multiplied, four in flight at a time (six would spill), 4 × 4 elements per
+//       lane
 //   4·(blocks·width·N + rows·N·tiles) bytes and rows·per index reads per block, all from cache: latency-bound,
-//   by at most rows / 48 loads in series, however often a value occurs
+//   by at most rows / 32 loads in series, however often a value occurs
 //   absent entries are not multiplied, so a NaN of d reaches only the rows of its entries
 //   an element is one chain over the rows of each warp, whose sums are added in order: bits depend on shapes alone ·
 //   two warp barriers per 32 rows, one block barrier
-constexpr int kWgradRows = 16, kWgradCols = 32, kMatches = 6;
+constexpr int kWgradRows = 16, kWgradCols = 32, kMatches = 4;
 struct WgradRoom {
   float weight[kBlockWarps][32][kWgradRows + 4];
   float sums[kBlockWarps][kWgradRows][kWgradCols];

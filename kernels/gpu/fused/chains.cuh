@@ -46,17 +46,20 @@ template <class Op>
 __device__ inline const typename Fused<Op>::Step& told(const unsigned char* step) {
   return *reinterpret_cast<const typename Fused<Op>::Step*>(step);
 }
+// Called by the kernel itself: do_layers, and what spills its registers if another function calls it.
 template <class Op>
-constexpr bool kLayer = false;  // its rows are those of do_layers
+constexpr bool kOwnCall = false;
 template <>
-constexpr bool kLayer<Recurrent> = true;
+constexpr bool kOwnCall<Recurrent> = true;
 template <>
-constexpr bool kLayer<RecurrentGrad> = true;
+constexpr bool kOwnCall<RecurrentGrad> = true;
+template <>
+constexpr bool kOwnCall<SparseWgrad> = true;
 
 // Never called for an op without this partition: the host does not put it into such a chain (fused.cu).
 template <class Op, int parts>
 __device__ inline void rows_of_op(const unsigned char* step, const RowsPart& part) {
-  if constexpr ((parts & Parts::rows) != 0 && !kLayer<Op>) Fused<Op>::rows(told<Op>(step), part);
+  if constexpr ((parts & Parts::rows) != 0 && !kOwnCall<Op>) Fused<Op>::rows(told<Op>(step), part);
 }
 template <class Op, int parts>
 __device__ inline void cols_of_op(const unsigned char* step, const ColsPart& part) {
@@ -69,7 +72,8 @@ __device__ inline void elements_of_op(const unsigned char* step, const StepState
 template <class Op, int parts, class Walk>
 __device__ inline void tiles_of_op(const unsigned char* step, const TilesPart& part, const StepState& state,
                                    Walk&& walk) {
-  if constexpr ((parts & Parts::tiles) != 0) Fused<Op>::tiles(told<Op>(step), part);
+  if constexpr (kOwnCall<Op>) return;
+  else if constexpr ((parts & Parts::tiles) != 0) Fused<Op>::tiles(told<Op>(step), part);
   else elements_of_op<Op, parts>(step, state, part.shared, walk);
 }
 

@@ -55,6 +55,9 @@ __global__ void __launch_bounds__(kThreads, 2) fused_kernel(const __grid_constan
       do_cols(step.kind, data, {block * kAcross, min((block + 1) * kAcross, chain.units), state, t.state, shared});
     } else if (chain.cut == FusedChain::flat) {
       do_flat(step.kind, data, block, state, shared);
+    } else if (step.kind == OpKind::sparse_wgrad) {
+      Fused<SparseWgrad>::tiles(*reinterpret_cast<const SparseStep*>(data),
+                                {block, chain.tiling, step.part, t.workspace, shared});
     } else {
       do_tiles(step.kind, data, {block, chain.tiling, step.part, t.workspace, shared}, state);
     }
