@@ -9,7 +9,9 @@ OBJECTS are the plugin's object files (build/release/engine/device/cuda/*.o); th
 beside it (*.o.ptxas): registers and static shared memory of kernels, bytes spilled by every function. The other columns
 are counts of instructions. "generic" is an access to shared or global memory through a pointer whose address space the
 compiler does not know (LD, ST): it costs 64-bit address arithmetic, and an LDS or STS in its place does not. "local"
-accesses are spilled registers or arrays that are indexed at run time; those in loops cost the most. They need cuobjdump
+accesses are spilled registers or arrays that are indexed at run time; those in loops cost the most. "a stage": what a
+warp issues for a full stage of a product whose operands are aligned, the shortest way through the loop that copies 16
+bytes at a time and multiplies; slices that begin and ragged ends are not in it. They need cuobjdump
 and nvdisasm, from the CUDA Toolkit or from PyPI (nvidia-cuda-cuobjdump, nvidia-cuda-nvdisasm); without them --check
 compares what ptxas reports. Exit code 77 (skipped) if there is nothing to check.
 """
@@ -25,7 +27,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMMITTED = ROOT / "bench" / "results" / "sass.md"
 OF_PTXAS = ["registers", "shared, bytes", "spilled, bytes"]
-OF_SASS = ["code, KB", "shared accesses", "generic", "local", "local in loops"]
+OF_SASS = ["code, KB", "shared accesses", "generic", "local", "local in loops", "a stage"]
 
 
 def skip(reason):
@@ -76,18 +78,54 @@ def opcode(instruction):
     return re.sub(r"^@!?\S+\s+", "", instruction).split()[0].split(".")[0]
 
 
+def target_of(instruction, labels):
+    """Where a branch goes; None for other instructions."""
+    m = re.search(r"BRA.*`\((\.L_\S+)\)", instruction)
+    return labels.get(m[1]) if m else None
+
+
+def loops_of(code, labels):
+    to = [target_of(i, labels) for i in code]
+    return [(first, last) for last, first in enumerate(to) if first is not None and first <= last]
+
+
+def stage_of(code, ops, labels):
+    """Instructions of a stage, None if there is none: loops inside (products, half a stage each) count twice."""
+    wide = [op == "LDGSTS" and ".128" in i for op, i in zip(ops, code)]
+    multiplies = [op in ("FFMA", "HMMA") for op in ops]
+    loops = loops_of(code, labels)
+    whole = [(last - first, first, last) for first, last in loops
+             if "BAR" in ops[first:last] and any(wide[first:last]) and any(multiplies[first:last])]
+    if not whole:
+        return None
+    _, begin, end = min(whole)
+    inner = [(first, last) for first, last in loops if begin < first and last < end
+             and any(multiplies[first:last]) and "LDGSTS" not in ops[first:last]]
+    # (-copies, -multiplications, instructions) from an instruction to the end of the loop; None: it does not get there
+    best = [None] * (len(code) + 1)
+    for at in range(end, begin - 1, -1):
+        to = target_of(code[at], labels)
+        ways = [] if re.match(r"BRA|EXIT|RET", code[at]) else [best[at + 1]]
+        if to is not None:
+            ways += [(0, 0, 0)] if to == begin else [best[to]] if at < to <= end else []
+        ways = [w for w in ways if w is not None]
+        if ways:
+            copies, products, issued = min(ways)
+            times = 2 if any(first <= at <= last for first, last in inner) else 1
+            best[at] = (copies - wide[at], products - multiplies[at], issued + times)
+    return best[begin][2] if best[begin] else None
+
+
 def counted(code, labels):
     ops = [opcode(i) for i in code]
     in_loop = [False] * len(code)
-    for at, instruction in enumerate(code):
-        m = re.search(r"BRA.*`\((\.L_\S+)\)", instruction)
-        if m and labels.get(m[1], at + 1) <= at:
-            in_loop[labels[m[1]]:at + 1] = [True] * (at + 1 - labels[m[1]])
+    for first, last in loops_of(code, labels):
+        in_loop[first:last + 1] = [True] * (last + 1 - first)
     count = collections.Counter(ops)
     local = [op in ("LDL", "STL") for op in ops]
     numbers = [round(len(code) * 16 / 1024, 1), count["LDS"] + count["STS"] + count["LDSM"], count["LD"] + count["ST"],
-               sum(local), sum(a and b for a, b in zip(local, in_loop))]
-    return dict(zip(OF_SASS, numbers))
+               sum(local), sum(a and b for a, b in zip(local, in_loop)), stage_of(code, ops, labels)]
+    return {column: number for column, number in zip(OF_SASS, numbers) if number is not None}
 
 
 def short(name):

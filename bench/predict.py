@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""What CTGAN's products take on an H100, predicted from machine code: prints bench/results/predicted.md. No GPU needed.
+
+A launch's tiles are dealt out to 132 multiprocessors, the longest first; tiles that share one wait for each other. A tile
+takes its stages (32 of k) and a start of 600 cycles. A stage takes the longest of: what its warps issue (column "a stage"
+of bench/results/sass.md, four schedulers), what the tensor cores need, what it reads of shared memory (128 bytes a cycle;
+16 bytes a lane take four cycles, also where lanes share them: measured, a stage of 64 × 64 in fp32 took 1,959 cycles for
+2,048 by count, one of 32 × 32 took 1,570 for 1,280), what it reads of the second-level cache. Within 30 %. With a file
+of ncu (tools/gpu_check.sh launches), what each launch took stands beside it. Shapes: `tessera plan adult_train.csv
+--method ctgan --preset paper --device cuda --json`.
+"""
+import csv
+import heapq
+import math
+import pathlib
+import re
+import sys
+
+CLOCK = 1755e6      # cycles a second under load
+UNITS = 132         # multiprocessors
+HMMA = 6.8          # cycles of a tensor core for 16 x 8 x 8 of tf32 (measured: 315 TFLOP/s)
+L2 = 25             # bytes a cycle and multiprocessor, if all read (measured: 6.6 TB/s)
+START = 600         # cycles: parameters, the first stage
+# launch: products [rows, columns, depths], whether A and B are transposed, whether slices have their own blocks
+PRODUCTS = {
+    2: 2 * [(500, 256, [128], "nn", False)], 4: 2 * [(500, 256, [256, 128], "nn", False)],
+    6: 2 * [(500, 156, [256, 256, 128], "nn", False)], 8: [(50, 256, [1560], "nn", True)],
+    10: [(150, 256, [256], "nn", False)], 12: [(150, 256, [256], "nt", False)], 13: [(50, 2600, [256], "nt", False)],
+    14: [(50, 256, [2600], "nn", True)], 15: [(1560, 256, [50, 50], "tn", False), (1040, 256, [50], "tn", False)],
+    16: [(50, 256, [256], "nn", False), (256, 256, 6 * [50], "tn", False)], 17: [(50, 256, [1560], "nn", True)],
+    19: [(50, 256, [256], "nn", False)], 20: [(50, 256, [256], "nt", False)], 21: [(50, 1560, [256], "nt", False)],
+    23: 2 * [(256, 156, [500], "tn", False)] + [(128, 156, [500], "tn", False), (500, 256, [156], "nt", False)],
+    25: [(256, 256, [500], "tn", False), (128, 256, [500], "tn", False), (500, 256, [156, 256], "nt", False)],
+    27: [(128, 256, [500], "tn", False)]}
+# Before, commit bfaac812: cycles a stage of squares by shared memory (fp32) or issue (tf32), and the smallest side.
+BEFORE = {"fp32": ({64: 2048, 32: 1280, 16: 512}, 16), "tf32": ({64: 620, 32: 354}, 32)}
+# Now: reads of shared memory by the eight warps of a tile, in cycles: fp32 six or five times 16 bytes for four of k.
+SHARED = {("fp32", 64): 8 * 8 * 6 * 4, ("fp32", 32): 8 * 8 * 5 * 4}
+
+
+def slices(depth):
+    about = 256 if depth < 2048 else 128
+    wanted = (1 if depth < 1.5 * about else 2) if depth < 2 * about else (depth + about // 2) // about
+    length = -(-(-(-depth // wanted)) // 32) * 32
+    return [min(length, depth - at) for at in range(0, depth, length)]
+
+
+def stages(depth):
+    return -(-depth // 32)
+
+
+def stage_cycles(rows, cols, cycles, tensor, blocks):
+    """L2 counts if most multiprocessors draw on it."""
+    return max(cycles, tensor * HMMA / 4, (rows + cols) * 32 * 4 / L2 if blocks >= 100 else 0)
+
+
+def tiles_before(product, precision):
+    rows, cols, depths, _, cut = product
+    parts = [s for d in depths for s in slices(d)]
+    issued, least = BEFORE[precision]
+    side = 64
+    while side > least and (len(parts) if cut else 1) * math.ceil(rows / side) * math.ceil(cols / side) < 128:
+        side //= 2
+    n = math.ceil(rows / side) * math.ceil(cols / side)
+    work = [stages(p) for p in parts] if cut else [sum(map(stages, parts))]
+    hmma = side * side * 32 / 1024 if precision != "fp32" else 0
+    cycles = stage_cycles(side, side, issued[side], hmma, n * len(work))
+    return [START + w * cycles for w in work for _ in range(n)]
+
+
+def tiles_after(product, units, sass):
+    rows, cols, depths, order, cut = product
+    parts = [s for d in depths for s in slices(d)]
+    of = lambda down: (len(parts) if cut else 1) * math.ceil(rows / down) * math.ceil(cols / 32)
+    down = 32 if units == "fp32" and 2 * math.ceil(of(32) / 64) < 3 * math.ceil(of(64) / 64) else 64
+    n = math.ceil(rows / down) * math.ceil(cols / 32)
+    work = [stages(p) for p in parts] if cut else [sum(map(stages, parts))]
+    # fragments of 16 x 8 x 8, or of 16 x 8 x 16 in the same time
+    hmma = {"fp32": 0, "3xtf32": 3, "tf32": 1, "bf16": 0.5}[units] * down * 32 * 32 / 1024
+    cycles = stage_cycles(down, 32, max(8 * sass(units, down, order) / 4, SHARED.get((units, down), 256)), hmma, n * len(work))
+    return [START + w * cycles for w in work for _ in range(n)]
+
+
+def microseconds(tiles):
+    free = [0.0] * UNITS
+    for t in sorted(tiles, reverse=True):
+        heapq.heappush(free, heapq.heappop(free) + t)
+    return 1e6 * max(free) / CLOCK
+
+
+def read_sass():
+    """Instructions a stage of a tile in a fused launch, of bench/results/sass.md."""
+    found = {}
+    for line in (pathlib.Path(__file__).parent / "results" / "sass.md").read_text().splitlines():
+        cells = [c.strip() for c in line.strip("| ").split("|")]
+        m = re.match(r"`make_block<(.*), (true|false), (true|false)>`", cells[1]) if len(cells) > 3 else None
+        if m:
+            kind = m[1].replace("TensorTile<", "").replace("FmaTile<", "fma, ")
+            found[(re.sub(r"[, ].*", "", kind), int(re.search(r"\d\d", kind.split("Math")[-1][3:])[0]),
+                   ("t" if m[2] == "true" else "n") + ("t" if m[3] == "true" else "n"))] = float(cells[-1] or 0)
+    names = {"fp32": "fma", "3xtf32": "Tf32Math<3>", "tf32": "Tf32Math<1>", "bf16": "HalfMath<true>"}
+    return lambda units, down, order: found[(names[units], down, order)]
+
+
+def measured(path):
+    """Microseconds of the launches in a CSV of ncu, in order."""
+    lines = [line for line in pathlib.Path(path).read_text().splitlines() if line.startswith('"')]
+    found = {}
+    for row in csv.DictReader(lines):
+        if row["Metric Name"] == "gpu__time_duration.sum":
+            scale = {"ns": 1e-3, "nsecond": 1e-3, "us": 1, "usecond": 1}[row["Metric Unit"]]
+            found[int(row["ID"])] = float(row["Metric Value"].replace(",", "")) * scale
+    return [found[k] for k in sorted(found)]
+
+
+def main(arguments):
+    if arguments:
+        sass = read_sass()
+        for launch, took in enumerate(measured(arguments[0]), 1):
+            products = PRODUCTS.get(launch, [])
+            said = microseconds([t for p in products for t in tiles_after(p, "fp32", sass)]) if products else None
+            print(f"launch {launch:2}: {took:6.1f} us" + (f", its products predicted at {said:.1f}" if said else ""))
+        return
+    sass, columns = read_sass(), ["fp32", "3xtf32", "tf32", "bf16"]
+    rows = []
+    for launch, products in PRODUCTS.items():
+        before = [microseconds([t for p in products for t in tiles_before(p, x)]) for x in ("fp32", "tf32")]
+        rows.append([launch, ", ".join("×".join(map(str, (p[0], p[1], "+".join(map(str, p[2]))))) for p in products)] + before +
+                    [microseconds([t for p in products for t in tiles_after(p, x, sass)]) for x in columns])
+    print(__doc__.split("\n\n")[1] + "\n")
+    print("| launch | products, rows × columns × depths | " + " | ".join(
+        ["before: fp32", "tf32", "now: " + columns[0], *columns[1:]]) + " |\n|" + 8 * "---|")
+    for r in rows:
+        print(f"| {r[0]} | {r[1]} | " + " | ".join(f"{x:.1f}" for x in r[2:]) + " |")
+    sums = [sum(r[i] for r in rows) for i in range(2, 8)]
+    print("| | all products | " + " | ".join(f"{x:.0f}" for x in sums) + " |")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
