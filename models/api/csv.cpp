@@ -20,6 +20,7 @@
 #include "tables/files/schema_file.h"
 #include "tables/files/table_file.h"
 #include "tables/kinds/arrow_type.h"
+#include "tables/kinds/kind.h"
 #include "tables/text_endings.h"
 
 using namespace tessera;
@@ -30,13 +31,10 @@ namespace {
 // The type of a column of another program, where its Arrow format alone decides it; empty: its values do too.
 std::optional<ColumnType> foreign_type(const ArrowSchema& column) {
   const auto arrow = ArrowType::parse(column.format == nullptr || column.dictionary != nullptr ? "" : column.format);
-  switch (arrow ? arrow->kind : ArrowKind::none) {
-    case ArrowKind::boolean: return ColumnType::boolean;
-    case ArrowKind::whole: return ColumnType::integer;
-    case ArrowKind::day: return ColumnType::date;
-    case ArrowKind::moment: return ColumnType::datetime;
-    default: return {};
-  }
+  if (!arrow || arrow->kind == ArrowKind::none) return {};
+  const ColumnType type = type_of(arrow->kind);
+  return tessera::kind_of(type).free_text || (is_quantity(type) && !tessera::kind_of(type).whole) ? std::nullopt
+                                                                                                  : std::optional(type);
 }
 
 // A schema as a table without rows; columns of other programs whose type is open are left out.

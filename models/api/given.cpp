@@ -16,6 +16,7 @@
 #include "tables/arrow/import.h"
 #include "tables/csv/reader.h"
 #include "tables/files/table_file.h"
+#include "tables/kinds/kind.h"
 #include "tables/text_endings.h"
 
 using namespace tessera;
@@ -70,8 +71,7 @@ GivenTypes types_in(ArrowArrayStream* stream, const Table& model) {
   if (stream->get_schema(stream, &schema) != 0) return types;  // table_import() reports the reason
   for (int64_t i = 0; i < schema.n_children; ++i) {
     const Column* known = schema.children[i]->name == nullptr ? nullptr : model.find(schema.children[i]->name);
-    if (known != nullptr && known->type != ColumnType::constant)
-      types.push_back({known->name, known->type, known->format});
+    if (known != nullptr && tessera::kind_of(*known).varies) types.push_back({known->name, known->type, known->format});
   }
   schema.release(&schema);
   return types;

@@ -8,6 +8,7 @@
 #include "models/api/rows.h"
 #include "models/api/support/context.h"
 #include "tables/arrow/import.h"
+#include "tables/kinds/kind.h"
 #include "tables/kinds/row_formats.h"
 
 using namespace tessera;
@@ -26,9 +27,9 @@ struct Binding {
 }
 
 std::string spelled(const Column& c, size_t row) {
-  if (!is_numeric(c.type)) return c.values[static_cast<size_t>(c.codes[row])];
   std::string text;
-  writer_of(c, row).write(c.numbers[row], text);
+  if (is_numeric(c.type)) writer_of(c, row).write(c.numbers[row], text);
+  else text = c.values[static_cast<size_t>(c.codes[row])];
   return text;
 }
 
@@ -36,7 +37,7 @@ double number(const Column& c, size_t row) {
   if (is_numeric(c.type)) return c.numbers[row];
   const std::string& text = c.values[static_cast<size_t>(c.codes[row])];
   bool truth = false;
-  if (c.type == ColumnType::boolean && read_boolean(text, true, truth)) return truth ? 1 : 0;
+  if (tessera::kind_of(c).truths && read_boolean(text, true, truth)) return truth ? 1 : 0;
   double v = 0;
   if (read_number(text, NumberStyle::point, v) != Reading::ok)
     fail(c, fmt::format("holds \"{}\", which is not a number.\n  Read it as TESSERA_TEXT.", text.substr(0, 60)));
@@ -44,7 +45,7 @@ double number(const Column& c, size_t row) {
 }
 
 int64_t whole(const Column& c, size_t row) {
-  const double v = c.type == ColumnType::datetime ? std::nearbyint(number(c, row) * 1e6) : number(c, row);
+  const double v = has_time(c) ? std::nearbyint(number(c, row) * 1e6) : number(c, row);
   if (v != std::nearbyint(v) || std::fabs(v) > 9007199254740992.0)
     fail(c, fmt::format("holds {}, which is not a whole number.\n  Read it as TESSERA_FLOAT64.", v));
   return static_cast<int64_t>(v);

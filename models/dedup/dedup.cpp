@@ -33,7 +33,7 @@ class Selection {
       if (std::find(names.begin(), names.end(), from.columns[k].name) == names.end()) continue;
       places_.push_back(k), types_.push_back(from.columns[k].type);
       table.columns.push_back(std::move(from.columns[k]));
-      if (types_.back() == ColumnType::identifier) table.columns.back().type = ColumnType::category;
+      if (kind_of(types_.back()).regenerated) table.columns.back().type = kind_of(types_.back()).open;
     }
   }
   ~Selection() {
@@ -138,7 +138,7 @@ json notes(const Table& table, const std::vector<std::string>& columns, const Ke
   json out = json::array();
   for (const std::string& name : columns) {
     const Column& c = *table.find(name);
-    if (c.type == ColumnType::identifier && !against && static_cast<int64_t>(c.values.size()) == table.rows)
+    if (kind_of(c).regenerated && !against && static_cast<int64_t>(c.values.size()) == table.rows)
       out.push_back(
           fmt::format("column \"{}\" has a different value in every row, so no two rows are equal. Omit it from "
                       "the compared columns if it only identifies rows",
@@ -243,7 +243,7 @@ Table without_copies(Table&& table, const std::vector<RowCopy>& copies) {
   out.rows = static_cast<int64_t>(kept.size());
   out.dialect = table.dialect, out.rules = table.rules;
   for (Column& c : table.columns) {
-    out.columns.push_back(pick_rows(c, kept));
+    out.columns.push_back(c.pick(kept));
     c = Column{};
   }
   return out;
@@ -254,7 +254,7 @@ Table table_of_copies(const std::vector<RowCopy>& copies) {
   out.rows = static_cast<int64_t>(copies.size());
   Column row, of, kind, similarity;
   row.name = "row", of.name = "of", kind.name = "kind", similarity.name = "similarity";
-  row.type = of.type = ColumnType::integer, similarity.type = ColumnType::decimal, similarity.decimals = 6;
+  become_count(row), become_count(of), become_count(similarity, 6);
   kind.values = {"exact", "near"};
   for (const RowCopy& c : copies) {
     row.numbers.push_back(c.row + 1), of.numbers.push_back(c.of + 1);

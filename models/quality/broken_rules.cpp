@@ -59,7 +59,7 @@ constexpr CalendarNumber kCalendarNumbers[] = {
 constexpr size_t kCalendarValues = 30;  // distinct values: fewer may be valid by chance
 
 const CalendarNumber* calendar_number(const Column& c) {
-  if (c.type != ColumnType::integer && (c.type != ColumnType::decimal || c.decimals > 0)) return nullptr;
+  if (!is_quantity(c) || decimals_of(c) > 0) return nullptr;
   for (const CalendarNumber& n : kCalendarNumbers) {
     std::set<double> values, hundreds;
     const bool all = std::all_of(c.numbers.begin(), c.numbers.end(), [&](double x) {

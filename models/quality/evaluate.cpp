@@ -261,7 +261,7 @@ Table rows_that_meet(const Where& where, const Table& real, const Table& rows) {
   Table out;
   out.rows = static_cast<int64_t>(kept.size());
   out.dialect = rows.dialect, out.rules = rows.rules;
-  for (const Column& c : rows.columns) out.columns.push_back(pick_rows(c, kept));
+  for (const Column& c : rows.columns) out.columns.push_back(c.pick(kept));
   return out;
 }
 

@@ -36,12 +36,9 @@ class FoundRows {
   Table in_order() const {
     std::vector<size_t> place(order_.size());
     for (size_t k = 0; k < order_.size(); ++k) place[static_cast<size_t>(order_[k] - begin_)] = k;
-    Table sorted = found_;
-    for (size_t c = 0; c < sorted.columns.size(); ++c)
-      for (size_t i = 0; i < place.size(); ++i) {
-        if (is_numeric(sorted.columns[c].type)) sorted.columns[c].numbers[i] = found_.columns[c].numbers[place[i]];
-        if (!sorted.columns[c].codes.empty()) sorted.columns[c].codes[i] = found_.columns[c].codes[place[i]];
-      }
+    Table sorted;
+    sorted.rows = found_.rows;
+    for (const Column& c : found_.columns) sorted.columns.push_back(c.pick(place));
     return sorted;
   }
 

@@ -52,7 +52,7 @@ class Checker {
   };
   Shown shown_by(int source) const {
     const Column& learned = columns_.learned().columns[static_cast<size_t>(source)];
-    if (learned.type == ColumnType::identifier) return {};
+    if (kind_of(learned).regenerated) return {};
     const Encoder::Reach reach = model_.encoder.reach(source);
     std::vector<double> numbers = !reach.only.empty() ? reach.only : std::vector{reach.low, reach.high};
     if (!reach.present) numbers.clear();
@@ -195,7 +195,7 @@ class Checker {
   }
   // The numbers of the column at x and next to it.
   static void add_near(const Column& c, double x, std::vector<double>& points) {
-    if (c.type == ColumnType::decimal && (c.format == "%g" || c.decimals > 15)) {
+    if (has_fractions(c) && (digits_of(c) == kAllDigits || c.decimals > 15)) {
       points.insert(points.end(), {x, std::nextafter(x, -INFINITY), std::nextafter(x, INFINITY)});
       return;
     }
@@ -275,8 +275,8 @@ class Checker {
   }
   static std::string said(const Interval& x, bool instant) {
     Column c;
-    c.type = instant ? ColumnType::date : ColumnType::decimal;
-    c.format = instant ? "%Y-%m-%d" : "%g";
+    if (instant) become_moment(c, true, false);
+    else become_count(c, kAllDigits);
     std::string low, high;
     NumberWriter(c).write(instant ? std::floor(x.low) : x.low, low);
     NumberWriter(c).write(instant ? std::floor(x.high) : x.high, high);

@@ -26,8 +26,8 @@ void append_message(std::string& to, const Table& rows, const Table& schema) {
   append(to, rows.rows);
   for (size_t j = 0; j < schema.columns.size(); ++j) {
     const Column& c = rows.columns[j];
-    if (is_numeric(c.type)) append(to, c.numbers.data(), bytes_of(c.numbers));
-    if (!is_numeric(c.type) || by_row(schema.columns[j])) append(to, c.codes.data(), bytes_of(c.codes));
+    append(to, c.numbers.data(), bytes_of(c.numbers));
+    if (holds_codes(schema.columns[j])) append(to, c.codes.data(), bytes_of(c.codes));
     const bool own = c.values != schema.columns[j].values;
     append(to, own ? static_cast<int64_t>(c.values.size()) : -1);
     for (size_t i = 0; own && i < c.values.size(); ++i) {
@@ -61,7 +61,7 @@ bool RowsMessages::next(Table& rows, const Table& schema) {
       take(values.data(), bytes_of(values));
     };
     if (is_numeric(c.type)) fill(c.numbers);
-    if (!is_numeric(c.type) || by_row(c)) fill(c.codes);
+    if (holds_codes(c)) fill(c.codes);
     const int64_t texts = number();
     if (texts >= 0) c.values.clear();
     for (int64_t i = 0; i < texts; ++i) {

@@ -12,6 +12,10 @@ class ShownColumns {
 
   const Table& table() const { return table_; }      // columns of the table, without rows
   const Table& learned() const { return learned_; }  // columns of the model
+  // Whether a column of the model holds numbers, dates or times; none (−1) does not.
+  bool learns_numbers(int column) const {
+    return column >= 0 && is_numeric(learned_.columns[static_cast<size_t>(column)].type);
+  }
   // Whether one column of the model alone decides a column of the table; its index, or −1 if there is none.
   bool decides(int learned, int column) const;
   int source(int column) const;

@@ -9,6 +9,7 @@
 
 #include "base/text/option_text.h"
 #include "models/training/checkpoint.h"
+#include "tables/kinds/kind.h"
 #include "tables/protection/rare_categories.h"
 #include "tables/protection/sort_numbers.h"
 #include "tables/texts/text_kind.h"
@@ -53,7 +54,7 @@ void report_regenerated(const Table& table, const std::vector<RareColumn>& found
                         const Monitor& monitor) {
   std::vector<std::string> names;
   for (const Column& c : table.columns) {
-    if (c.type != ColumnType::identifier) continue;
+    if (!kind_of(c).regenerated) continue;
     const auto rare = std::find_if(found.begin(), found.end(), [&](const RareColumn& r) { return r.name == c.name; });
     std::string why = c.reason;
     if (rare != found.end()) {
@@ -130,7 +131,7 @@ Sequences cut_protected(Table&& table, const FitOptions& options, Team& team, co
                         nlohmann::json& provenance) {
   std::optional<ProtectedNumbers> index;
   if (const Column* c = options.sequences.index.empty() ? nullptr : table.find(options.sequences.index);
-      c != nullptr && is_numeric(c->type)) {
+      c != nullptr && is_ordered(*c)) {
     const auto present = std::count_if(c->numbers.begin(), c->numbers.end(), [](double x) { return x == x; });
     index.emplace(sorted_values(c->numbers, present, 0, options.seed),
                   c->least_rows != 0 ? c->least_rows : options.rare_rows, decimals_of(*c));

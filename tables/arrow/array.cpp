@@ -17,6 +17,7 @@
 #include "tables/formats/moments.h"
 #include "tables/formats/values.h"
 #include "tables/kinds/arrow_type.h"
+#include "tables/kinds/kind.h"
 #include "tables/kinds/row_formats.h"
 
 namespace tessera {
@@ -128,8 +129,8 @@ void with_conversion(const ArrowType& t, Use use) {
 void put_exact(double v, const Column& c, const ArrowType& t, char* to, std::string& text) {
   WideInteger wide;
   text.clear();
-  if (c.type == ColumnType::decimal && c.format == "%g") write_shortest(v, text);
-  else write_decimal(v, c.type == ColumnType::integer ? 0 : c.decimals, text);
+  if (digits_of(c) == kAllDigits) write_shortest(v, text);
+  else write_decimal(v, decimals_of(c), text);
   read_wide(text, t.precision, t.scale, wide);
   wide.store(to, t.width);
 }
@@ -202,7 +203,7 @@ void lay_out_numbers(const Column& c, const ArrowType& t, ArrayHolder& holder) {
     holder.buffers[1] = holder.bytes.data();
     return;
   }
-  if (c.type == ColumnType::date && t.kind != ArrowKind::day)
+  if (is_day(c) && t.kind != ArrowKind::day)
     for (double& day : numbers) day = key_of_day(day);
   if (t.layout != 'g') {
     with_conversion(t, [&](auto convert) {
@@ -305,7 +306,7 @@ ArrowFormat arrow_format(const Column& c, bool plain_texts, bool large) {
   const bool fits = came && fits_arrow(c.type, *came), as_text = fits && came->kind == ArrowKind::text;
   if (by_row(c)) return plain_texts && as_text ? ArrowFormat{c.arrow, ""} : ArrowFormat{"i", "u"};
   if (came_as_text(c)) return {plain_texts ? c.arrow : default_arrow(c), ""};
-  const bool texts = !is_numeric(c.type) && c.type != ColumnType::boolean && (!fits || as_text);
+  const bool texts = kind_of(c).free_text && (!fits || as_text);
   if (!texts) return {fits ? c.arrow : default_arrow(c), ""};
   if (plain_texts && as_text) return {large && came->offset == 4 ? came->bytes ? "Z" : "U" : c.arrow, ""};
   const char* values = as_text && came->bytes ? large ? "Z" : "z" : large ? "U" : "u";
@@ -333,7 +334,7 @@ void spell_numbers(Column& c) {
     c.codes.push_back(entry->second);
   }
   c.numbers.release();
-  c.type = ColumnType::category;
+  c.type = kind_of(c).open;
 }
 
 }  // namespace

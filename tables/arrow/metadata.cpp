@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "tables/kinds/arrow_type.h"
+#include "tables/kinds/kind.h"
 
 namespace tessera {
 namespace {
@@ -80,7 +80,7 @@ std::map<std::string, std::string> describe_column(const Column& column) {
   if (column.least_rows != 0) pairs["tessera.least_rows"] = std::to_string(column.least_rows);
   // Arrow's bool has no spelling, so the spelling is stored here; invalid UTF-8 cannot get here, `replace` only keeps
   // dump() from throwing.
-  if (column.type == ColumnType::boolean)
+  if (kind_of(column).truths)
     pairs["tessera.values"] =
         nlohmann::json(column.values).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return pairs;
@@ -100,7 +100,7 @@ bool restore_column(const std::map<std::string, std::string>& pairs, Column& col
   const std::string decimals = get("tessera.decimals");
   column.decimals = decimals.size() == 1 || decimals.size() == 2 ? std::atoi(decimals.c_str()) : 0;
   if (column.decimals < 0 || column.decimals > 15) return false;
-  if (column.type == ColumnType::boolean) {
+  if (kind_of(column).truths) {
     const nlohmann::json values = nlohmann::json::parse(get("tessera.values"), nullptr, false);
     if (!values.is_array() || values.size() > 2) return false;
     for (const auto& v : values) {

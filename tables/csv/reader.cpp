@@ -1,7 +1,6 @@
 #include "tables/csv/reader.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -236,15 +235,14 @@ std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& op
         options.like != nullptr && std::none_of(options.types.begin(), options.types.end(),
                                                 [&](const auto& t) { return t.first == frame.names[j]; });
     // A column that is constant in one table may vary in the other.
-    const ColumnType type =
-        by_schema && wished[j]->type == ColumnType::constant ? ColumnType::category : wished[j]->type;
+    const ColumnKind& kind = kind_of(wished[j]->type);
+    const ColumnType type = by_schema && !kind.varies ? kind.open : kind.type;
     const auto given = std::ranges::find(options.formats, frame.names[j], &std::pair<std::string, std::string>::first);
     const std::string* format = by_schema                        ? &options.like->find(frame.names[j])->format
                                 : given != options.formats.end() ? &given->second
                                                                  : nullptr;
     // A moment that is no text there.
-    if (format != nullptr && format->empty() && (type == ColumnType::date || type == ColumnType::datetime))
-      format = nullptr;
+    if (format != nullptr && format->empty() && is_instant(type)) format = nullptr;
     plans.push_back(force_type(type, evidence, frame.delimiter,
                                by_schema ? "the type it has in the other table" : "the type was given", format,
                                wished[j]->kind));
@@ -386,7 +384,7 @@ class Filler {
 void check_constants(const Table& table, const std::vector<ColumnPlan>& plans, const std::string& file) {
   for (size_t j = 0; j < plans.size(); ++j) {
     const Column& c = table.columns[j];
-    if (plans[j].forced && plans[j].type == ColumnType::constant && c.values.size() > 1)
+    if (plans[j].forced && !kind_of(plans[j].type).varies && c.values.size() > 1)
       throw Error(ErrorCode::data, file + ": column \"" + c.name + "\" should be constant, but holds \"" + c.values[0] +
                                        "\" and \"" + c.values[1] + "\".\n  Read it as text with " +
                                        type_option(c.name, "category") + ".");
@@ -443,7 +441,7 @@ void drop_unnamed(const CsvFrame& frame, CsvStyle& style, Table& table, const au
   const auto drop = [&](const std::string& name) {
     const auto at =
         std::find_if(table.columns.begin(), table.columns.end(), [&](const Column& c) { return c.name == name; });
-    const bool empty = table.columns.size() > 1 && at->type == ColumnType::constant && at->values.empty();
+    const bool empty = table.columns.size() > 1 && !kind_of(*at).varies && at->values.empty();
     if (empty) table.columns.erase(at);
     return empty;
   };
@@ -470,7 +468,7 @@ void report_oddities(const CsvFrame& frame, const std::vector<ColumnPlan>& plans
   for (const auto& [name, written] : style.renamed)
     said("several columns are named \"" + written + "\": one of them is read as \"" + name + "\"");
   for (size_t j = 0; j < plans.size(); ++j)
-    if (!plans[j].forced && !is_numeric(table.columns[j].type)) report_words_among_numbers(table.columns[j], said);
+    if (!plans[j].forced && kind_of(table.columns[j]).free_text) report_words_among_numbers(table.columns[j], said);
   drop_unnamed(frame, style, table, said);
   table.dialect = style.text();
 }
@@ -485,12 +483,10 @@ void report_encoding(const CsvSource& source, const Monitor& monitor) {
 }
 
 std::string type_counts(const Table& table) {
-  std::array<int, 8> counts{};
-  for (const Column& c : table.columns) ++counts[static_cast<size_t>(c.type)];
   std::string text;
-  for (size_t t = 0; t < counts.size(); ++t)
-    if (counts[t] != 0)
-      text += (text.empty() ? "" : ", ") + std::to_string(counts[t]) + ' ' + name(static_cast<ColumnType>(t));
+  for (const ColumnKind* kind : all_kinds())
+    if (const auto n = std::ranges::count(table.columns, kind->type, &Column::type); n != 0)
+      text += (text.empty() ? "" : ", ") + std::to_string(n) + ' ' + kind->name;
   return text;
 }
 

@@ -84,8 +84,7 @@ class ColumnWriter {
  private:
   // A word that says "missing" among numbers is a category among texts.
   std::string_view missing_text(const Column& column, const CsvStyle& style, bool alone) const {
-    const bool read_back =
-        is_numeric(column.type) || column.type == ColumnType::boolean || MissingWords().always(style.missing);
+    const bool read_back = !kind_of(column).free_text || MissingWords().always(style.missing);
     if (!style.missing.empty() && read_back) return style.missing;
     return alone || (quoted_ && style.quoted_missing) ? "\"\"" : "";
   }
@@ -192,7 +191,7 @@ CsvStyle style_for(const Table& schema, const CsvWriteOptions& options) {
 
 void make_plain(Column& c) {
   if (is_instant(c)) c.format = has_time(c) ? plain_datetime(c.format) : kind_of(c).pattern;
-  else if (is_numeric(c.type) && c.format != "%g") c.format = plain_number(c.format);
+  else if (is_quantity(c) && c.format != "%g") c.format = plain_number(c.format);
 }
 
 CsvWritten csv_write(ArrowArrayStream* stream, const CsvWriteOptions& options, const Monitor& monitor) {

@@ -8,6 +8,7 @@
 
 #include "kernels/math/philox.h"
 #include "tables/encoding/encoder_state.h"
+#include "tables/kinds/kind.h"
 
 namespace tessera {
 namespace {
@@ -61,12 +62,7 @@ void encode_levels(const LevelCode& l, const ColumnCode& column, const Column& v
     if (!values.is_missing(i))
       level = is_numeric(values.type) ? l.level_of(values.numbers[static_cast<size_t>(i)])
                                       : level_of_code.at(static_cast<size_t>(values.codes[static_cast<size_t>(i)]));
-    if (level < 0)
-      unknown(column, i,
-              values.is_missing(i) ? "is missing"
-              : is_numeric(values.type)
-                  ? "holds " + std::to_string(values.numbers[static_cast<size_t>(i)])
-                  : "holds \"" + values.values[static_cast<size_t>(values.codes[static_cast<size_t>(i)])] + "\"");
+    if (level < 0) unknown(column, i, values.is_missing(i) ? "is missing" : "holds " + cell_text(values, i));
     to.code[i * to.code_stride] = level;
   }
 }

@@ -7,6 +7,7 @@
 
 #include "tables/encoding/encoder_state.h"
 #include "tables/kinds/arrow_type.h"
+#include "tables/kinds/kind.h"
 #include "tables/notice.h"
 #include "tables/protection/sort_numbers.h"
 #include "tables/table/decimals.h"
@@ -149,8 +150,8 @@ void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, 
   }
   const bool bins = o.numbers == EncoderOptions::Numbers::bins;
   const auto distinct = static_cast<int64_t>(seen.distinct.size());
-  const bool repeats = column.type == ColumnType::decimal && distinct * kRowsOfALevel <= seen.present;
-  if ((bins || column.type == ColumnType::integer || repeats) && distinct <= o.integer_levels) {
+  const bool repeats = has_fractions(column) && distinct * kRowsOfALevel <= seen.present;
+  if ((bins || is_count(column) || repeats) && distinct <= o.integer_levels) {
     out.code = levels(seen.distinct, missing);
     return;
   }
@@ -266,7 +267,7 @@ Encoder Encoder::fit(const Table& table, const EncoderOptions& options, Team& te
     code.name = column.name, code.type = column.type, code.reason = column.reason, code.format = column.format,
     code.arrow = column.arrow, code.decimals = column.decimals;
     if (is_numeric(column.type)) fit_numbers(column, static_cast<uint32_t>(j), options, code);
-    else if (column.type == ColumnType::identifier) fit_identifiers(column, options, code);
+    else if (kind_of(column).regenerated) fit_identifiers(column, options, code);
     else fit_texts(column, options, code);
     const std::lock_guard lock(reporting);
     done += 1;

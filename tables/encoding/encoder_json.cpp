@@ -6,23 +6,24 @@
 #include "base/text/json_fields.h"
 #include "tables/encoding/encoder_state.h"
 #include "tables/kinds/arrow_type.h"
+#include "tables/kinds/kind.h"
 
 namespace tessera {
 namespace {
 
 constexpr int kFormat = 1;
 
-nlohmann::json write(const ConstantCode& c, ColumnType type) {
+nlohmann::json write(const ConstantCode& c, bool numbers) {
   nlohmann::json out{{"coding", "constant"}, {"value", nullptr}};
   if (c.missing) return out;
-  if (is_numeric(type)) out["value"] = c.number;
+  if (numbers) out["value"] = c.number;
   else out["value"] = c.text;
   return out;
 }
 
-nlohmann::json write(const LevelCode& l, ColumnType type) {
+nlohmann::json write(const LevelCode& l, bool numbers) {
   nlohmann::json out{{"coding", "levels"}, {"missing", l.missing}};
-  if (is_numeric(type)) {
+  if (numbers) {
     out["levels"] = l.numbers;
     return out;
   }
@@ -31,27 +32,27 @@ nlohmann::json write(const LevelCode& l, ColumnType type) {
   return out;
 }
 
-nlohmann::json write(const NumberCode& n, ColumnType) {
+nlohmann::json write(const NumberCode& n, bool) {
   return {{"coding", "modes"},   {"means", n.mean},       {"deviations", n.stddev}, {"offsets", n.offset},
           {"spikes", n.spikes},  {"missing", n.missing},  {"low", n.low},           {"high", n.high},
           {"round", n.decimals}, {"exponent", n.exponent}};
 }
 
-nlohmann::json write(const RangeCode& r, ColumnType) {
+nlohmann::json write(const RangeCode& r, bool) {
   nlohmann::json out{{"coding", "range"}, {"low", r.low},         {"high", r.high},     {"fill", r.fill},
                      {"grid", r.grid},    {"missing", r.missing}, {"round", r.decimals}};
   if (r.has_atom) out["atom"] = r.atom;
   return out;
 }
 
-nlohmann::json write(const BinCode& b, ColumnType) {
+nlohmann::json write(const BinCode& b, bool) {
   const std::vector<uint64_t> ends(b.ends().begin(), b.ends().end());
   return {{"coding", "bins"}, {"points", b.body().points()}, {"shares", b.body().shares()}, {"exact", b.body().exact()},
           {"ends", ends},     {"spikes", b.spikes},          {"missing", b.missing},        {"round", b.decimals},
           {"step", b.step}};
 }
 
-nlohmann::json write(const IdentifierCode& id, ColumnType) {
+nlohmann::json write(const IdentifierCode& id, bool) {
   nlohmann::json out{{"coding", "identifier"},
                      {"pattern", id.pattern.to_json()},
                      {"missing_share", id.missing_share},
@@ -63,11 +64,11 @@ nlohmann::json write(const IdentifierCode& id, ColumnType) {
   return out;
 }
 
-ConstantCode read_constant(const Fields& f, ColumnType type) {
+ConstantCode read_constant(const Fields& f, bool numbers) {
   ConstantCode c;
   if (f.at("value").is_null()) {
     c.missing = true;
-  } else if (is_numeric(type)) {
+  } else if (numbers) {
     c.number = f.number("value");
   } else {
     c.text = f.text("value");
@@ -80,10 +81,10 @@ void check_ascending(const Fields& f, const std::vector<double>& v, const char* 
           std::string("has ") + what + " that are not ascending");
 }
 
-LevelCode read_levels(const Fields& f, ColumnType type) {
+LevelCode read_levels(const Fields& f, bool numbers) {
   LevelCode l;
   l.missing = f.flag("missing");
-  if (is_numeric(type)) {
+  if (numbers) {
     l.numbers = f.numbers("levels");
     check_ascending(f, l.numbers, "levels");
   } else {
@@ -169,12 +170,13 @@ ColumnCode read_column(const Fields& f) {
     f.check(arrow && fits_arrow(c.type, *arrow), "has an Arrow format that does not fit its type");
   }
   const std::string coding = f.text("coding");
-  if (coding == "constant") c.code = read_constant(f, c.type);
-  else if (coding == "levels") c.code = read_levels(f, c.type);
-  else if (coding == "modes" && is_numeric(c.type)) c.code = read_numbers(f);
-  else if (coding == "range" && is_numeric(c.type)) c.code = read_range(f);
-  else if (coding == "bins" && is_numeric(c.type)) c.code = read_bins(f);
-  else if (coding == "identifier" && c.type == ColumnType::identifier) c.code = read_identifier(f);
+  const bool numbers = is_numeric(c.type);
+  if (coding == "constant") c.code = read_constant(f, numbers);
+  else if (coding == "levels") c.code = read_levels(f, numbers);
+  else if (coding == "modes" && numbers) c.code = read_numbers(f);
+  else if (coding == "range" && numbers) c.code = read_range(f);
+  else if (coding == "bins" && numbers) c.code = read_bins(f);
+  else if (coding == "identifier" && kind_of(c.type).regenerated) c.code = read_identifier(f);
   else f.fail("is coded as \"" + coding + "\", which does not fit its type");
   return c;
 }
@@ -184,7 +186,7 @@ ColumnCode read_column(const Fields& f) {
 nlohmann::json Encoder::to_json() const {
   nlohmann::json columns = nlohmann::json::array();
   for (const ColumnCode& c : state_->columns) {
-    nlohmann::json out = std::visit([&](const auto& code) { return write(code, c.type); }, c.code);
+    nlohmann::json out = std::visit([&](const auto& code) { return write(code, is_numeric(c.type)); }, c.code);
     out["name"] = c.name, out["type"] = name(c.type), out["reason"] = c.reason, out["format"] = c.format,
     out["decimals"] = c.decimals;
     if (!c.arrow.empty()) out["arrow"] = c.arrow;

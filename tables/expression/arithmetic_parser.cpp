@@ -53,7 +53,7 @@ int known_column(const WhereScanner& scan, const WhereToken& token, const Table&
                             counted(static_cast<int64_t>(names.size()), "column"), listed_names(schema)));
   }
   const Column& c = schema.columns[static_cast<size_t>(found)];
-  if (c.type == ColumnType::identifier)
+  if (kind_of(c).regenerated)
     throw Error(ErrorCode::condition, fmt::format("{}: column \"{}\" is an identifier: its values are generated for "
                                                   "every row and cannot be conditioned on.",
                                                   scan.what(), c.name));
@@ -72,7 +72,7 @@ bool is_arithmetic(const WhereScanner& scan, const Table& schema) {
   if (third.is_symbol("(") || third.is_symbol("-") || third.is_symbol("+")) return true;
   if (third.kind == WhereToken::Kind::number || third.kind == WhereToken::Kind::text) return ahead.peek().is_operator();
   const int left = column_named(first, schema);
-  const bool truth = left >= 0 && schema.columns[static_cast<size_t>(left)].type == ColumnType::boolean &&
+  const bool truth = left >= 0 && kind_of(schema.columns[static_cast<size_t>(left)]).truths &&
                      (third.is_keyword("true") || third.is_keyword("false"));
   return !truth && column_named(third, schema) >= 0;
 }
@@ -147,11 +147,11 @@ Arithmetic ArithmeticParser::column(const WhereToken& token) {
   out.op = Arithmetic::Op::column;
   out.column = known_column(scan_, token, schema_);
   const Column& c = schema_.columns[static_cast<size_t>(out.column)];
-  if (!is_numeric(c.type))
+  if (!is_ordered(c))
     throw Error(ErrorCode::condition,
-                fmt::format("{}: column \"{}\" is {} {}: only numbers, dates and times can be calculated with.\n  Two "
+                fmt::format("{}: column \"{}\" is {}: only numbers, dates and times can be calculated with.\n  Two "
                             "such columns can be compared by = and !=.",
-                            scan_.what(), c.name, c.type == ColumnType::category ? "a" : "of type", name(c.type)));
+                            scan_.what(), c.name, type_in_words(c)));
   out.instant = is_instant(c.type);
   return out;
 }

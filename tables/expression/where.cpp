@@ -177,7 +177,7 @@ class Parser {
   // The text column that the term begins with; −1 if it begins with anything else.
   int text_column() const {
     const int column = column_named(scan_.peek(), schema_);
-    return column >= 0 && !is_numeric(schema_.columns[static_cast<size_t>(column)].type) ? column : -1;
+    return column >= 0 && !is_ordered(schema_.columns[static_cast<size_t>(column)]) ? column : -1;
   }
 
   WhereTerm text_relation(int left) {
@@ -283,7 +283,7 @@ class Parser {
 
   WhereToken literal(const Column& c) {
     WhereToken v = scan_.take();
-    const bool truth = c.type == ColumnType::boolean && v.kind == WhereToken::Kind::word;
+    const bool truth = kind_of(c).truths && v.kind == WhereToken::Kind::word;
     if (v.is_keyword("null")) scan_.fail("null is not a value; write: column is null", v.begin);
     if (v.kind == WhereToken::Kind::name)
       scan_.fail("double quotes are for column names; write texts and dates in single quotes", v.begin);
@@ -314,7 +314,7 @@ class Parser {
     if (std::find(c.values.begin(), c.values.end(), v.text) != c.values.end()) return v.text;
     for (const std::string& known : c.values) {
       double a, b;
-      if (c.type == ColumnType::boolean && lower_case(known) == lower_case(v.text)) return known;
+      if (kind_of(c).truths && lower_case(known) == lower_case(v.text)) return known;
       if (v.kind == WhereToken::Kind::number && read_finite(known, a) && read_finite(v.text, b) && a == b) return known;
     }
     reject(c, fmt::format("has no value \"{}\".{} It has {} value{}: {}.", v.text, nearest_names(v.text, c.values),
@@ -340,21 +340,20 @@ class Parser {
     t.low = -INFINITY;
     t.high = INFINITY;
     const Column& c = of(t);
-    if (is_numeric(c.type)) return;
+    if (is_ordered(c)) return;
     double x;
     const bool numbers =
-        c.type != ColumnType::boolean && !c.values.empty() &&
+        kind_of(c).free_text && !c.values.empty() &&
         std::all_of(c.values.begin(), c.values.end(), [&](const std::string& v) { return read_finite(v, x); });
     if (!numbers)
-      reject(c, fmt::format("is {} {}: its values have no order. Use = or in (…). It has {} values: {}.",
-                            c.type == ColumnType::category ? "a" : "of type", name(c.type), c.values.size(),
-                            listed(c.values)));
+      reject(c, fmt::format("is {}: its values have no order. Use = or in (…). It has {} values: {}.", type_in_words(c),
+                            c.values.size(), listed(c.values)));
   }
 
   double bound(const WhereTerm& t) {
     const Column& c = of(t);
     const WhereToken v = literal(c);
-    if (is_numeric(c.type)) return number(c, v);
+    if (is_ordered(c)) return number(c, v);
     double x = v.number;
     if (v.kind != WhereToken::Kind::number && !read_finite(v.text, x))
       reject(c, fmt::format("holds numbers; \"{}\" is not one.", v.text));
@@ -368,7 +367,7 @@ class Parser {
   void finish_range(WhereTerm& t) const {
     const Column& c = of(t);
     if (t.low > t.high) reject(c, fmt::format("cannot meet \"{}\": the lower end is above the upper one.", t.text));
-    if (is_numeric(c.type)) return;
+    if (is_ordered(c)) return;
     // Categories that are all numbers: the range is the list of its values.
     for (const std::string& v : c.values) {
       double x = 0;

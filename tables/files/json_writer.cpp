@@ -30,8 +30,8 @@ enum class Bare { none, booleans, values };
 
 Bare bare_of(const Column& column, const CsvStyle& style, bool was_string) {
   if (was_string) return Bare::none;
-  if (style.json || column.type == ColumnType::constant) return Bare::values;
-  return column.type == ColumnType::boolean ? Bare::booleans : Bare::none;
+  if (style.json || !kind_of(column).varies) return Bare::values;
+  return kind_of(column).truths ? Bare::booleans : Bare::none;
 }
 
 // A text that is itself a JSON value: the number or boolean it was read from.

@@ -69,17 +69,19 @@ class SchemaReader {
     if (!json.contains("name")) fail("a column has no \"name\".", "Give every column the name it has in the table.");
     const std::string name = text(json["name"], "\"name\""), place = fmt::format("column \"{}\": ", name);
     if (!seen.insert(name).second) fail(place + "it occurs twice.", "Keep one of the two.");
-    ColumnType type = ColumnType::category;
+    bool numbers = false;
     if (json.contains("type")) {
       const std::string given = text(json["type"], place + "\"type\"");
+      ColumnType type{};
       if (std::string kind; !parse_given_type(given, type, kind))
         fail(fmt::format("{}there is no type \"{}\".", place, given), "Types are " + given_type_names() + ".");
+      numbers = is_numeric(type);
       const auto same = [&](const auto& t) { return t.first == name; };
       if (std::none_of(options_.types.begin(), options_.types.end(), same)) options_.types.emplace_back(name, given);
     }
     if (json.contains("format")) {
       const std::string format = text(json["format"], place + "\"format\"");
-      if (is_numeric(type)) options_.formats.emplace_back(name, format);
+      if (numbers) options_.formats.emplace_back(name, format);
     }
     if (json.contains("rare_categories"))
       options_.least_rows.emplace_back(name, least_rows(json["rare_categories"], place));

@@ -68,12 +68,29 @@ std::optional<ArrowType> ArrowType::parse(std::string_view f) {
 
 std::string default_arrow(const Column& column) { return kind_of(column).arrow(column); }
 
+ColumnType type_of(ArrowKind kind) {
+  switch (kind) {
+    case ArrowKind::none: return ColumnType::constant;
+    case ArrowKind::boolean: return ColumnType::boolean;
+    case ArrowKind::whole: return ColumnType::integer;
+    case ArrowKind::text: return ColumnType::category;
+    case ArrowKind::day: return ColumnType::date;
+    case ArrowKind::moment: return ColumnType::datetime;
+    default: return ColumnType::decimal;
+  }
+}
+
+bool is_natural(ColumnType type, ArrowKind kind) {
+  if (kind == ArrowKind::text || kind == ArrowKind::none) return true;
+  return type == type_of(kind) || (is_quantity(type) && is_quantity(type_of(kind)));
+}
+
 bool fits_arrow(ColumnType type, const ArrowType& arrow) {
   return arrow.kind == ArrowKind::text || kind_of(type).fits(arrow);
 }
 
 bool came_as_text(const Column& column) {
-  if (!is_numeric(column.type) && column.type != ColumnType::boolean) return false;
+  if (kind_of(column).free_text) return false;
   const std::optional<ArrowType> arrow = ArrowType::parse(column.arrow);
   return arrow && arrow->kind == ArrowKind::text;
 }

@@ -43,6 +43,11 @@ struct ArrowType {
 // The default Arrow format of a column: int64, float64, bool, date32, timestamp; "" for texts, which are dictionaries.
 std::string default_arrow(const Column& column);
 
+// The type of a column of another program whose values decide no other: floats are decimals.
+ColumnType type_of(ArrowKind kind);
+// Whether values of this kind have the type without conversion. Texts may be anything.
+bool is_natural(ColumnType type, ArrowKind kind);
+
 // Whether a column of this type can be exported in this format. Everything can be as text.
 bool fits_arrow(ColumnType type, const ArrowType& arrow);
 

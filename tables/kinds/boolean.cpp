@@ -7,6 +7,8 @@ constinit const ColumnKind kBoolean{
     .type = ColumnType::boolean,
     .name = "boolean",
     .holds = "true and false",
+    .cell = "true or false",
+    .truths = true,
     .arrow = [](const Column&) { return std::string("b"); },
     .fits =
         [](const ArrowType& type) {

@@ -7,6 +7,8 @@ constinit const ColumnKind kCategory{
     .type = ColumnType::category,
     .name = "category",
     .holds = "texts",
+    .called = "a ",
+    .free_text = true,
 };
 
 }  // namespace tessera::kinds

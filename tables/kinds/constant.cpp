@@ -7,6 +7,8 @@ constinit const ColumnKind kConstant{
     .type = ColumnType::constant,
     .name = "constant",
     .holds = "one value",
+    .free_text = true,
+    .varies = false,
 };
 
 }  // namespace tessera::kinds

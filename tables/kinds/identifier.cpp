@@ -7,6 +7,8 @@ constinit const ColumnKind kIdentifier{
     .type = ColumnType::identifier,
     .name = "identifier",
     .holds = "identifiers",
+    .free_text = true,
+    .regenerated = true,
     // Made place by place: the digits remain a number, but not a valid date.
     .fits =
         [](const ArrowType& type) {

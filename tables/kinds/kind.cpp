@@ -1,6 +1,10 @@
 #include "tables/kinds/kind.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "tables/formats/durations.h"
 #include "tables/formats/number_format.h"
@@ -9,21 +13,51 @@
 
 namespace tessera {
 
-const ColumnKind& kind_of(ColumnType type) {
-  static const std::array kKinds{&kinds::kWhole, &kinds::kDecimal,  &kinds::kBoolean,    &kinds::kCategory,
-                                 &kinds::kDate,  &kinds::kDatetime, &kinds::kIdentifier, &kinds::kConstant};
-  return *kKinds[static_cast<size_t>(type)];
-}
+namespace {
+
+constexpr std::array<const ColumnKind*, 8> kKinds{&kinds::kWhole,      &kinds::kDecimal, &kinds::kBoolean,
+                                                  &kinds::kCategory,   &kinds::kDate,    &kinds::kDatetime,
+                                                  &kinds::kIdentifier, &kinds::kConstant};
+
+}  // namespace
+
+std::span<const ColumnKind* const> all_kinds() { return kKinds; }
+
+const ColumnKind& kind_of(ColumnType type) { return *kKinds[static_cast<size_t>(type)]; }
 
 const char* name(ColumnType type) { return kind_of(type).name; }
 
 bool parse_column_type(const std::string& text, ColumnType& t) {
-  for (int i = 0; i <= static_cast<int>(ColumnType::constant); ++i)
-    if (text == name(static_cast<ColumnType>(i))) {
-      t = static_cast<ColumnType>(i);
-      return true;
-    }
-  return false;
+  const auto at = std::find_if(kKinds.begin(), kKinds.end(), [&](const ColumnKind* k) { return text == k->name; });
+  if (at != kKinds.end()) t = (*at)->type;
+  return at != kKinds.end();
+}
+
+std::string type_in_words(const Column& column) { return std::string(kind_of(column).called) + name(column.type); }
+
+std::string value_text(const Column& column, size_t row) {
+  return is_numeric(column.type) ? fmt::format("{}", column.numbers[row] + 0.0)
+                                 : column.values[static_cast<size_t>(column.codes[row])];
+}
+
+void become_count(Column& column, int digits) {
+  column.type = digits == 0 ? ColumnType::integer : ColumnType::decimal;
+  column.decimals = digits == kAllDigits ? 15 : digits;
+  column.format = digits == kAllDigits ? "%g" : "";
+  column.arrow.clear();
+}
+
+void become_moment(Column& column, bool day, bool time) {
+  column.type = !day ? ColumnType::integer : time ? ColumnType::datetime : ColumnType::date;
+  column.decimals = 0;
+  column.format = day ? kind_of(column).pattern : "%H:%M:%S";
+  column.arrow.clear();
+}
+
+void become_regenerated(Column& column, std::string reason) {
+  column.type = ColumnType::identifier;
+  column.reason = std::move(reason);
+  remember_arrow(std::string(column.arrow), column);  // regenerated texts need not be valid dates
 }
 
 std::string cell_text(const Column& column, int64_t row) {

@@ -1,9 +1,11 @@
 // What a kind of column is: one file each in this folder, as `Rule<Op>` is for ops. Files, streams, conditions, rules
 // and messages ask here for what differs from kind to kind.
 #pragma once
+#include <span>
 #include <string>
 
 #include "tables/kinds/arrow_type.h"
+#include "tables/kinds/number_writer.h"
 #include "tables/table/table.h"
 
 namespace tessera {
@@ -18,11 +20,18 @@ void write_text(const Column& column, size_t row, std::string& out);
 // What is not said of a kind is as for texts.
 struct ColumnKind {
   ColumnType type;
-  const char* name;          // in schemas, messages, model files
-  const char* holds;         // its cells, in messages: "whole numbers"
-  bool numbers = false;      // cells are Column::numbers, else codes of Column::values
-  bool quantity = false;     // numbers that are no point in time
-  bool whole = false;        // numbers without a fraction
+  const char* name;                        // in schemas, messages, model files
+  const char* holds;                       // its cells, in messages: "whole numbers"
+  const char* cell = "a text";             // one of them, in messages: "an integer"
+  const char* called = "of type ";         // before its name, in messages: "a " category
+  bool ordered = false;                    // its cells are compared by < and calculated with, others by = alone
+  bool quantity = false;                   // numbers that are no point in time
+  bool whole = false;                      // numbers without a fraction
+  bool truths = false;                     // its texts say yes and no
+  bool free_text = false;                  // its texts may be any: no word among them means "missing"
+  bool varies = true;                      // false: one value, or nothing, in all rows
+  bool regenerated = false;                // it is not learned: new texts of the same form are made
+  ColumnType open = ColumnType::category;  // of texts: its type where any others may follow
   double unit = 1;           // of expressions, in Column::numbers: they calculate with days, a datetime holds seconds
   double day = 0;            // in Column::numbers; 0: no point in time
   const char* pattern = "";  // how it is written where no file says otherwise: "%Y-%m-%d"
@@ -39,9 +48,11 @@ struct ColumnKind {
   void (*write)(const Column& column, size_t row, std::string& out) = kinds::write_text;
 };
 
+std::span<const ColumnKind* const> all_kinds();  // in the order of ColumnType
 const ColumnKind& kind_of(ColumnType type);
 inline const ColumnKind& kind_of(const Column& column) { return kind_of(column.type); }
 
+inline bool is_ordered(const Column& column) { return kind_of(column).ordered; }
 // Dates, with or without a time.
 inline bool is_instant(ColumnType type) { return kind_of(type).day != 0; }
 inline bool is_instant(const Column& column) { return is_instant(column.type); }
@@ -52,8 +63,23 @@ inline bool is_quantity(const Column& column) { return is_quantity(column.type);
 inline bool has_time(ColumnType type) { return kind_of(type).day > 1; }
 inline bool has_time(const Column& column) { return has_time(column.type); }
 inline bool is_whole(const Column& column) { return kind_of(column).whole; }
+// Counts, years, cents: whole numbers that are no dates; and numbers with a fraction.
+inline bool is_count(const Column& column) { return is_quantity(column) && is_whole(column); }
+inline bool has_fractions(const Column& column) { return is_quantity(column) && !is_whole(column); }
+// Days without a time.
+inline bool is_day(const Column& column) { return is_instant(column) && !has_time(column); }
+
+// "a category", "of type integer"
+std::string type_in_words(const Column& column);
 
 // One cell for a message: spelled as in the file, texts in quotes; "nothing": it is missing.
 std::string cell_text(const Column& column, int64_t row);
+// A cell as a text that gives the same value again, whatever the column's format.
+std::string value_text(const Column& column, size_t row);
+
+// The cells of a column become others, of which the caller sets the values.
+void become_count(Column& column, int digits = 0);        // digits after the point, or kAllDigits
+void become_moment(Column& column, bool day, bool time);  // as "%Y-%m-%d", "%H:%M:%S" or both
+void become_regenerated(Column& column, std::string reason);
 
 }  // namespace tessera

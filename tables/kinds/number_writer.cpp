@@ -5,6 +5,7 @@
 
 #include "tables/formats/durations.h"
 #include "tables/formats/moments.h"
+#include "tables/table/decimals.h"
 
 namespace tessera {
 
@@ -42,6 +43,12 @@ bool has_exponent(const Column& c, NumberFormat& f) {
 }
 
 }  // namespace
+
+int digits_of(const Column& column) {
+  return column.type == ColumnType::decimal && column.format == "%g" ? kAllDigits : decimals_of(column);
+}
+
+double rounded(double x, int digits) { return digits == kAllDigits ? x : round_decimals(x, digits); }
 
 double as_written(const Column& column, double x) {
   if (column.type != ColumnType::decimal || column.decimals > 15 || column.format == "%g") return x;

@@ -23,6 +23,11 @@ class NumberWriter {
   NumberFormat picture_;
 };
 
+// The digits that a column's numbers are rounded to; none for numbers that are written with all of theirs.
+constexpr int kAllDigits = 99;
+int digits_of(const Column& column);
+double rounded(double x, int digits);
+
 // A number of a column as its text says it: rounded to the column's decimals, or to the digits of a format with an
 // exponent (0.000e+00), so that every output and every condition sees the same number.
 double as_written(const Column& column, double x);

@@ -8,6 +8,8 @@ namespace tessera {
 // Then codes[row] is the row's format in `values`; −1: the column's.
 inline bool by_row(const Column& column) { return is_numeric(column.type) && !column.values.empty(); }
 
+inline bool holds_codes(const Column& column) { return !is_numeric(column.type) || by_row(column); }
+
 inline NumberWriter writer_in(const Column& column, const std::string& format) {
   Column head;
   head.type = column.type, head.decimals = column.decimals, head.format = format;

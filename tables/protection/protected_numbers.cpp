@@ -20,7 +20,7 @@ constexpr int kFinest = 15;
 
 double step_of(int decimals) { return std::pow(10.0, -decimals); }
 
-double rounded(double x, int decimals) {
+double to_decimals(double x, int decimals) {
   if (decimals == ProtectedNumbers::kNotRounded) return x;
   if (decimals >= 0) return round_decimals(x, decimals);
   const double step = step_of(decimals), y = std::nearbyint(x / step) * step;
@@ -29,8 +29,8 @@ double rounded(double x, int decimals) {
 
 // Digits of x after the point, at most `decimals`; below 0 for multiples of 10, 100, …; kNotRounded if it needs more.
 int digits_of(double x, int decimals) {
-  if (rounded(x, decimals) != x) return ProtectedNumbers::kNotRounded;
-  while (decimals > kCoarsest && rounded(x, decimals - 1) == x) --decimals;
+  if (to_decimals(x, decimals) != x) return ProtectedNumbers::kNotRounded;
+  while (decimals > kCoarsest && to_decimals(x, decimals - 1) == x) --decimals;
   return decimals;
 }
 
@@ -257,7 +257,7 @@ ProtectedNumbers::ProtectedNumbers(std::span<const double> x, int64_t least, int
     const std::optional<Node> left = node_of(below, first - 1), right = node_of(above, last);
     for (; k < end; ++k) {
       const double rank = static_cast<double>(runs[k].first + runs[k].end() - 1) / 2;
-      add(runs[k].value, rounded(groups.at(rank, left, right), decimals_));
+      add(runs[k].value, to_decimals(groups.at(rank, left, right), decimals_));
     }
   }
 }
@@ -317,7 +317,7 @@ std::vector<EmptiedColumn> protect_numbers(Table& table, int64_t least, uint64_t
     replace_numbers(column, numbers);
     // A digit that only few rows need would reveal them.
     if (numbers.decimals() < column.decimals && column.arrow.empty()) {
-      column.decimals = std::max(numbers.decimals(), column.type == ColumnType::decimal ? 1 : 0);
+      column.decimals = std::max(numbers.decimals(), has_fractions(column) ? 1 : 0);
       limit_digits(column);
     }
   });

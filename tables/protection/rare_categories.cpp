@@ -4,6 +4,7 @@
 
 #include "kernels/math/philox.h"
 #include "tables/kinds/arrow_type.h"
+#include "tables/kinds/kind.h"
 #include "tables/texts/text_kind.h"
 
 namespace tessera {
@@ -56,7 +57,7 @@ RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed,
   }
   if (out.values == 0) return out;
   // one value among missing ones: no other value could replace it
-  if (out.rows > static_cast<int64_t>(sum) && column.type == ColumnType::constant) {
+  if (out.rows > static_cast<int64_t>(sum) && !kind_of(column).varies) {
     std::fill(column.codes.begin(), column.codes.end(), -1);
     column.values.clear();
     column.reason = "no row has a value that may be learned";
@@ -64,10 +65,8 @@ RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed,
   }
   if (out.rows > static_cast<int64_t>(sum)) {
     out.regenerated = true;
-    column.type = ColumnType::identifier;
-    column.reason = "categories that hardly repeat: regenerated like an identifier";
+    become_regenerated(column, "categories that hardly repeat: regenerated like an identifier");
     if (TextKind kind; parse_text_kind(column.kind, kind)) column.reason += std::string(", ") + described(kind);
-    remember_arrow(std::string(column.arrow), column);  // regenerated texts need not be valid dates
     return out;
   }
   for (size_t i = 0; i < column.codes.size(); ++i) {
@@ -94,11 +93,10 @@ std::vector<RareColumn> protect_rare_categories(Table& table, int64_t least, uin
   std::vector<RareColumn> found(table.columns.size());
   team.for_each(static_cast<int64_t>(found.size()), [&](int64_t j) {
     Column& column = table.columns[static_cast<size_t>(j)];
-    if (column.type != ColumnType::category && column.type != ColumnType::constant) return;
+    if (!kind_of(column).free_text || kind_of(column).regenerated) return;
     if (least_of(column) <= 1) return;
     // "text: line 17 holds "Zwolle", after 3 values such as …" would carry a value into the model.
-    if (column.type == ColumnType::category)
-      column.reason = "text with " + std::to_string(column.values.size()) + " values";
+    if (kind_of(column).varies) column.reason = "text with " + std::to_string(column.values.size()) + " values";
     found[static_cast<size_t>(j)] = protect(column, static_cast<uint32_t>(j), least_of(column), seed, holder);
   });
   std::erase_if(found, [](const RareColumn& c) { return c.values == 0; });

@@ -10,6 +10,7 @@
 
 #include "base/text/json_fields.h"
 #include "tables/formats/calendar.h"
+#include "tables/kinds/kind.h"
 #include "tables/table/decimals.h"
 
 namespace tessera {
@@ -79,9 +80,9 @@ std::vector<int64_t> allowed_slots(const std::vector<int64_t>& held, int64_t lea
 
 IndexGrid::IndexGrid(const Column& index, std::span<const double> values, std::span<const int32_t> holders,
                      int64_t least) {
-  const bool date = index.type == ColumnType::date, time = index.type == ColumnType::datetime;
+  const bool date = is_day(index), time = has_time(index);
   digits_ = date ? 1 : grid_of(decimals_of(index));
-  if (!is_numeric(index.type) || index.format == "%g") return;
+  if (!is_ordered(index) || index.format == "%g") return;
   std::vector<int64_t> ticks;
   ticks.reserve(values.size());
   for (const double x : values) {

@@ -31,8 +31,7 @@ NumberCounter counter_of(const Column& keys) {
 }  // namespace
 
 KeyMaker::KeyMaker(const Column& keys, int64_t least_rows) {
-  schema_ = pick_rows(keys, {});
-  schema_.values.clear();
+  schema_ = keys.head();
   schema_.arrow.clear();  // regenerated keys may exceed the range of the imported type
   if (is_numeric(keys.type)) {
     // blocks of dates and times would exceed the calendar
@@ -41,7 +40,7 @@ KeyMaker::KeyMaker(const Column& keys, int64_t least_rows) {
     return;
   }
   // true and false cannot name more than two
-  if (keys.type == ColumnType::boolean || keys.type == ColumnType::constant) schema_.type = ColumnType::category;
+  if (!kind_of(keys).free_text || !kind_of(keys).varies) schema_.type = kind_of(keys).open;
   schema_.reason = "key, regenerated";  // the reason would quote a key of the table
   const std::vector<std::string_view> texts(keys.values.begin(), keys.values.end());
   pattern_ = Identifier::learn(texts, {}, {least_rows});

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tables/identifiers/identifier.h"
+#include "tables/kinds/kind.h"
 #include "tables/table/table.h"
 
 namespace tessera {
@@ -16,7 +17,8 @@ class KeyMaker {
  public:
   KeyMaker() = default;  // the column "sequence" of a table without keys: 1, 2, 3, …
   explicit KeyMaker(std::string name) {
-    schema_.name = std::move(name), schema_.type = ColumnType::integer, schema_.reason = "number of the sequence";
+    become_count(schema_);
+    schema_.name = std::move(name), schema_.reason = "number of the sequence";
   }
   explicit KeyMaker(const Column& keys, int64_t least_rows = kRareRows);  // one row per key
 

@@ -109,7 +109,7 @@ struct SequenceEncoder::State {
       if (at == options.rising.end()) continue;
       source.start = length_at + (indexed ? 2 : 1) + static_cast<int>(at - options.rising.begin());
       const Column& first = attribute_columns.columns[static_cast<size_t>(source.start)];
-      found += is_numeric(c.type) && is_numeric(first.type);
+      found += is_ordered(c) && is_ordered(first);
     }
     return found == options.rising.size();
   }
@@ -286,7 +286,7 @@ Table SequenceEncoder::schema() const {
   s.coding.restore_schema(steps);
   Column index;
   if (s.indexed) index = attributes.columns[static_cast<size_t>(s.length_at) + 1];
-  else index.type = ColumnType::integer, index.reason = "number of the step";
+  else become_count(index), index.reason = "number of the step";
   index.name = s.index_name();
   widen(index);
   out.columns.push_back(std::move(index));
@@ -371,10 +371,9 @@ SequenceEncoder SequenceEncoder::from_json(const nlohmann::json& json) {
   s.place_parts();
   f.check(s.find_rising(steps, attributes), "has rising columns that are no numbers of its steps");
   f.check(s.steps.layout().data_width > 0, "has no column that varies");
-  f.check(attributes.columns[static_cast<size_t>(s.length_at)].type == ColumnType::integer,
-          "has a length that is not an integer");
-  f.check(!s.indexed || (is_numeric(attributes.columns[static_cast<size_t>(s.length_at) + 1].type) &&
-                         is_numeric(steps.columns[own_steps - 1].type)),
+  f.check(is_count(attributes.columns[static_cast<size_t>(s.length_at)]), "has a length that is not an integer");
+  f.check(!s.indexed || (is_ordered(attributes.columns[static_cast<size_t>(s.length_at) + 1]) &&
+                         is_ordered(steps.columns[own_steps - 1])),
           "has an index that is no number");
   return out;
 }

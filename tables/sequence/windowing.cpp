@@ -137,12 +137,11 @@ class Cutter {
                           keys_.first_row[static_cast<size_t>(keys_.of_row[i])] + 1, o_.key));
     } else {
       const Column& index = column(parts_.index);
-      if (!is_numeric(index.type))
+      if (!is_ordered(index))
         refuse(fmt::format(
             "Column \"{}\" is {}, but `sequence_index` needs numbers, dates or times. Name another column, or give its "
             "type: {}.",
-            index.name, name(index.type),
-            type_option(index.name, index.type == ColumnType::identifier ? "integer" : "date")));
+            index.name, name(index.type), type_option(index.name, kind_of(index).regenerated ? "integer" : "date")));
       for (int64_t i = 0; i < table_.rows; ++i)
         if (index.is_missing(i))
           refuse(fmt::format(
@@ -226,18 +225,19 @@ class Cutter {
     std::vector<int32_t> key_rows(key_of_sequence_.size());
     for (size_t i = 0; i < key_rows.size(); ++i)
       key_rows[i] = keys_.first_row[static_cast<size_t>(key_of_sequence_[i])];
-    if (parts_.key >= 0) out.keys = pick_rows(column(parts_.key), keys_.first_row);
+    if (parts_.key >= 0) out.keys = column(parts_.key).pick(keys_.first_row);
 
     out.attributes.rows = out.size();
-    for (const int s : parts_.statics) out.attributes.columns.push_back(pick_rows(column(s), key_rows));
+    for (const int s : parts_.statics) out.attributes.columns.push_back(column(s).pick(key_rows));
     Column length;
-    length.name = kLengthColumn, length.type = ColumnType::integer;
+    length.name = kLengthColumn;
+    become_count(length);
     length.numbers.assign(out.length.begin(), out.length.end());
     out.attributes.columns.push_back(std::move(length));
     std::vector<int32_t> start_rows;
     for (const int32_t f : out.first) start_rows.push_back(order_[static_cast<size_t>(f)]);
     const auto add_start = [&](int j, const std::string& name) {
-      out.attributes.columns.push_back(pick_rows(column(j), start_rows));
+      out.attributes.columns.push_back(column(j).pick(start_rows));
       out.attributes.columns.back().name = name;
     };
     Column difference;
@@ -256,7 +256,7 @@ class Cutter {
     for (const int s : parts_.steps) {
       Column& c = table_.columns[static_cast<size_t>(s)];
       const bool rises = std::find(o_.rising.begin(), o_.rising.end(), c.name) != o_.rising.end();
-      out.steps.columns.push_back(rises ? differences(c, c.name) : sorted ? std::move(c) : pick_rows(c, order_));
+      out.steps.columns.push_back(rises ? differences(c, c.name) : sorted ? std::move(c) : c.pick(order_));
       c = Column{};
     }
     if (parts_.index >= 0) out.steps.columns.push_back(std::move(difference));
@@ -264,7 +264,8 @@ class Cutter {
 
   Column places(const Column& index) const {
     Column out;
-    out.type = ColumnType::integer, out.least_rows = index.least_rows, out.numbers = index.numbers;
+    become_count(out);
+    out.least_rows = index.least_rows, out.numbers = index.numbers;
     for (double& x : out.numbers) x = o_.grid.place(x);
     return out;
   }
@@ -272,8 +273,10 @@ class Cutter {
   // From the previous row of the same key; a key's first row has no difference and repeats that of its second, which is
   // missing if there is none.
   Column differences(const Column& of, const std::string& name) const {
-    Column c = number_column(name, decimals_of(of), of.type != ColumnType::decimal && decimals_of(of) == 0);
-    c.least_rows = of.least_rows;
+    Column c;
+    c.name = name, c.least_rows = of.least_rows;
+    become_count(c, decimals_of(of));
+    if (has_fractions(of)) c.type = of.type;
     c.numbers.resize(order_.size());
     for (size_t k = 0; k + 1 < begin_.size(); ++k) {
       for (int32_t i = begin_[k] + 1; i < begin_[k + 1]; ++i)
@@ -336,24 +339,8 @@ Column number_column(const std::string& name, int decimals, bool whole) {
 
 Table without_rows(const Table& table) {
   Table out;
-  for (const Column& c : table.columns) {
-    Column to;
-    to.name = c.name, to.type = c.type, to.reason = c.reason, to.decimals = c.decimals, to.format = c.format,
-    to.arrow = c.arrow, to.kind = c.kind, to.least_rows = c.least_rows;
-    out.columns.push_back(std::move(to));
-  }
+  for (const Column& c : table.columns) out.columns.push_back(c.head());
   return out;
-}
-
-Column pick_rows(const Column& from, const std::vector<int32_t>& rows) {
-  Column to;
-  to.name = from.name, to.type = from.type, to.reason = from.reason, to.decimals = from.decimals,
-  to.format = from.format, to.arrow = from.arrow, to.values = from.values, to.kind = from.kind,
-  to.least_rows = from.least_rows;
-  for (const int32_t r : rows) to.push_from(from, static_cast<size_t>(r));
-  if (is_numeric(from.type) && !from.codes.empty())  // the format of each row
-    for (const int32_t r : rows) to.codes.push_back(from.codes[static_cast<size_t>(r)]);
-  return to;
 }
 
 std::vector<std::string> static_columns(const Table& table, const SequenceOptions& options) {
@@ -372,8 +359,7 @@ std::vector<std::string> static_columns(const Table& table, const SequenceOption
   };
   for (const int j : parts.steps) {
     const Column& c = table.columns[static_cast<size_t>(j)];
-    if (c.type != ColumnType::constant && c.type != ColumnType::identifier && one_a_key(c) && varies(c))
-      out.push_back(c.name);
+    if (kind_of(c).varies && !kind_of(c).regenerated && one_a_key(c) && varies(c)) out.push_back(c.name);
   }
   // One column has to vary from step to step; where none does, cut() says so.
   return out.size() == parts.steps.size() ? std::vector<std::string>{} : out;
@@ -384,7 +370,7 @@ std::string start_of(const std::string& column) { return "(start) " + column; }
 bool rises(const Table& table, const std::string& key, const std::string& column) {
   const Column& c = *table.find(column);
   const std::vector<int32_t> previous = previous_rows(table, key, "");
-  bool out = is_numeric(c.type);
+  bool out = is_ordered(c);
   for (size_t i = 0; out && i < previous.size(); ++i)
     out = previous[i] < 0 ? c.numbers[i] == c.numbers[i] : c.numbers[i] > c.numbers[static_cast<size_t>(previous[i])];
   return out;
@@ -400,7 +386,7 @@ std::string likely_index(const Table& table, const SequenceOptions& options) {
   for (const int j : parts.steps) {
     const Column& c = table.columns[static_cast<size_t>(j)];
     const bool instant = is_instant(c.type);
-    if (!instant && c.type != ColumnType::integer) continue;
+    if (!instant && !is_count(c)) continue;
     if (!rises(table, options.key, c.name)) continue;
     std::unordered_set<double> gaps;
     size_t steps = 0;
@@ -417,7 +403,7 @@ IndexGrid find_grid(const Table& table, const SequenceOptions& options, int64_t 
   const Parts parts(table, options);
   if (parts.index < 0 || table.rows > INT32_MAX) return {};
   const Column& index = table.columns[static_cast<size_t>(parts.index)];
-  if (!is_numeric(index.type)) return {};
+  if (!is_ordered(index)) return {};
   const Keys keys(table, parts.key);
   std::vector<double> values;
   std::vector<int32_t> holders;
@@ -435,7 +421,7 @@ std::vector<int32_t> previous_rows(const Table& table, const std::string& key, c
   for (int64_t i = 0; by != nullptr && i < table.rows; ++i)
     if (by->is_missing(i)) return out;
   const Keys keys(table, by == nullptr ? -1 : static_cast<int>(by - table.columns.data()));
-  const std::vector<int32_t> order = rows_in_order(keys, at != nullptr && is_numeric(at->type) ? at : nullptr);
+  const std::vector<int32_t> order = rows_in_order(keys, at != nullptr && is_ordered(*at) ? at : nullptr);
   for (size_t i = 1; i < order.size(); ++i) {
     const auto row = static_cast<size_t>(order[i]), before = static_cast<size_t>(order[i - 1]);
     if (keys.of_row[row] == keys.of_row[before]) out[row] = order[i - 1];

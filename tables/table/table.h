@@ -53,12 +53,29 @@ struct Column {
     return is_numeric(type) ? numbers[row] + 0.0 : codes[row];
   }  // equal cells, equal keys
   void push_from(const Column& from, size_t row, size_t times = 1) {
-    if (is_numeric(from.type)) numbers.insert(numbers.end(), times, from.numbers[row]);
-    else codes.insert(codes.end(), times, from.codes[row]);
+    if (!from.numbers.empty()) numbers.insert(numbers.end(), times, from.numbers[row]);
+    if (!from.codes.empty()) codes.insert(codes.end(), times, from.codes[row]);  // of numbers: the format of each row
   }
   void copy_cell(size_t from, size_t to) {
-    if (is_numeric(type)) numbers[to] = numbers[from];
-    else codes[to] = codes[from];
+    if (!numbers.empty()) numbers[to] = numbers[from];
+    if (!codes.empty()) codes[to] = codes[from];
+  }
+  Column head() const {  // without rows and texts
+    Column out;
+    out.name = name, out.type = type, out.reason = reason, out.decimals = decimals, out.format = format;
+    out.kind = kind, out.least_rows = least_rows, out.arrow = arrow;
+    return out;
+  }
+  template <class Rows>
+  Column pick(const Rows& rows) const {  // of these rows
+    Column out = head();
+    out.values = values;
+    for (const auto row : rows) out.push_from(*this, static_cast<size_t>(row));
+    return out;
+  }
+  void push_missing() {
+    if (is_numeric(type)) numbers.push_back(kMissing);
+    else codes.push_back(-1);
   }
   void set_missing(size_t row) {
     if (is_numeric(type)) numbers[row] = kMissing;

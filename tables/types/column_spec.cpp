@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "kernels/math/philox.h"
+#include "tables/kinds/kind.h"
 
 namespace tessera {
 namespace {
@@ -14,7 +15,7 @@ constexpr int64_t kLevels = 16, kMaxColumns = 10000, kMostRows = 10'000'000'000;
 
 struct Kind {
   int64_t columns = 1;
-  ColumnType type = ColumnType::integer;
+  ColumnType type{};
   int64_t levels = 0;  // 0: as many as rows
 };
 
@@ -51,10 +52,11 @@ Kind kind_of(const std::string& part) {
     if (kind.columns == 0) refuse(part, "does not begin with a number of columns from 1 to 10,000");
     rest = trimmed(rest.substr(space + 1));
   }
-  if (!parse_column_type(rest, kind.type) || kind.type == ColumnType::identifier || kind.type == ColumnType::constant)
-    refuse(part, "names no kind of column");
-  if (kind.type == ColumnType::boolean) kind.levels = 2;
-  if (kind.type == ColumnType::category && kind.levels == 0) kind.levels = kLevels;
+  if (!parse_column_type(rest, kind.type)) refuse(part, "names no kind of column");
+  const ColumnKind& of = tessera::kind_of(kind.type);
+  if (of.regenerated || !of.varies) refuse(part, "names no kind of column");
+  if (of.truths) kind.levels = 2;
+  if (of.free_text && kind.levels == 0) kind.levels = kLevels;
   return kind;
 }
 
@@ -70,18 +72,17 @@ Column column_of(const Kind& kind, size_t number, int64_t rows) {
   const auto level = [&](int64_t i) {
     return static_cast<int64_t>(uniform(i, number) * static_cast<double>(kind.levels));
   };
-  if (!is_numeric(kind.type)) {
+  const ColumnKind& of = tessera::kind_of(kind.type);
+  if (!of.ordered) {
     for (int64_t k = 0; k < kind.levels; ++k)
-      c.values.push_back(kind.type == ColumnType::boolean ? (k == 0 ? "false" : "true") : fmt::format("value {}", k));
+      c.values.push_back(of.truths ? (k == 0 ? "false" : "true") : fmt::format("value {}", k));
     c.codes.reserve(static_cast<size_t>(rows));
     for (int64_t i = 0; i < rows; ++i) c.codes.push_back(static_cast<int32_t>(level(i)));
     return c;
   }
-  const bool whole = kind.type != ColumnType::decimal;
-  c.decimals = whole ? 0 : 3;
-  if (kind.type == ColumnType::date) c.format = "%Y-%m-%d";
-  if (kind.type == ColumnType::datetime) c.format = "%Y-%m-%d %H:%M:%S";
-  const double scale = kind.type == ColumnType::date ? 20'000 : 1'000'000;
+  const bool whole = !has_fractions(c);
+  c.decimals = whole ? 0 : 3, c.format = of.pattern;
+  const double scale = is_day(c) ? 20'000 : 1'000'000;
   c.numbers.reserve(static_cast<size_t>(rows));
   for (int64_t i = 0; i < rows; ++i) {
     const double x = kind.levels > 0 ? static_cast<double>(level(i)) : scale * uniform(i, number);

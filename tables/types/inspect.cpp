@@ -23,8 +23,7 @@ std::vector<double> present(const Column& c) {
 nlohmann::json as_shown(double value, const Column& c) {
   if (!is_instant(c.type)) return value;
   std::string text;
-  if (c.type == ColumnType::date) write_date(value, c.format, text);
-  else write_datetime(value, c.format, c.decimals, text);
+  NumberWriter(c).write(value, text);
   return text;
 }
 
@@ -40,7 +39,7 @@ void inspect_numbers(const Column& c, nlohmann::json& out) {
     out["mean"] = values.empty() ? nlohmann::json() : nlohmann::json(mean);
   }
   out["distinct"] = std::unique(values.begin(), values.end()) - values.begin();
-  if (c.type != ColumnType::date) out["decimals"] = c.decimals;
+  if (!is_day(c)) out["decimals"] = c.decimals;
   if (!c.format.empty()) out["format"] = c.format;
 }
 

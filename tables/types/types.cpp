@@ -4,6 +4,7 @@
 
 #include "tables/formats/durations.h"
 #include "tables/formats/moments.h"
+#include "tables/kinds/kind.h"
 #include "tables/texts/text_kind.h"
 
 namespace tessera {
@@ -28,9 +29,10 @@ bool parse_given_type(const std::string& text, ColumnType& type, std::string& ki
 }
 
 std::string given_type_names() {
-  return "integer, decimal, boolean, category, date, datetime, identifier and constant; identifiers whose texts are "
-         "known: " +
-         text_kind_names();
+  std::string names;
+  for (const ColumnKind* kind : all_kinds())
+    names += (names.empty() ? "" : kind == all_kinds().back() ? " and " : ", ") + std::string(kind->name);
+  return names + "; identifiers whose texts are known: " + text_kind_names();
 }
 
 std::string grouped(int64_t n) {

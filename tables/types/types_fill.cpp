@@ -36,14 +36,7 @@ CellStatus fill_number(std::string_view text, const ColumnPlan& plan, double& va
 
 std::string expected(const ColumnPlan& plan) {
   if (plan.dressed || plan.clock) return "written like " + plan.format;
-  switch (plan.type) {
-    case ColumnType::integer: return "an integer";
-    case ColumnType::decimal: return "a number";
-    case ColumnType::boolean: return "true or false";
-    case ColumnType::date: return "a date in this column's format";
-    case ColumnType::datetime: return "a date with time in this column's format";
-    default: return "a text";
-  }
+  return kind_of(plan.type).cell;
 }
 
 CellStatus fill_moment(std::string_view text, const ColumnPlan& plan, const MissingWords& missing, size_t at,
@@ -211,9 +204,8 @@ void finish_codes(Column& column) {
     column.reason =
         held == 1 ? "the only row holds \"" + column.values[0] + '"' : "every row holds \"" + column.values[0] + '"';
   } else if (column.type == ColumnType::category && distinct == held && distinct >= kMinIdentifiers) {
-    column.type = ColumnType::identifier;
     // no example: the reason is stored in the model, identifiers must not be
-    column.reason = grouped(distinct) + " texts, all distinct";
+    become_regenerated(column, grouped(distinct) + " texts, all distinct");
   } else if (column.type == ColumnType::category && distinct > 0 && column.reason.rfind("text, such", 0) == 0) {
     column.reason = "text with " + grouped(distinct) + (distinct == 1 ? " value" : " distinct values");
   }

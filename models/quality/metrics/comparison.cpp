@@ -61,7 +61,7 @@ class Matcher {
                 real.name, tables_[0].name, tables_[t].name));
       columns_.push_back(other);
     }
-    if (real.type == ColumnType::identifier) {
+    if (kind_of(real).regenerated) {
       out_.identifiers.push_back(real.name);
       return;
     }
@@ -77,7 +77,7 @@ class Matcher {
   // Lists the column if it is regenerated.
   bool is_regenerated() {
     const Column &real = *columns_[0], &synthetic = *columns_[1];
-    if (real.type != ColumnType::category || is_numeric(synthetic.type)) return false;
+    if (!kind_of(real).free_text || !kind_of(real).varies || is_numeric(synthetic.type)) return false;
     std::vector<int64_t> rows(real.values.size());
     for (const int32_t code : real.codes)
       if (code >= 0) ++rows[static_cast<size_t>(code)];
@@ -97,7 +97,7 @@ class Matcher {
 
   // The first table's type decides; if it is constant or empty there, the others decide.
   Kind kind() const {
-    const bool decided = columns_[0]->type != ColumnType::constant;
+    const bool decided = kind_of(*columns_[0]).varies;
     for (const Column* c : columns_) {
       if (is_instant(c->type)) return Kind::datetime;
       if (is_quantity(c->type)) return Kind::numerical;
@@ -105,7 +105,7 @@ class Matcher {
     }
     bool any = false;
     for (const Column* c : columns_) {
-      if (c->type != ColumnType::constant || !all_numbers(*c)) return Kind::categorical;
+      if (kind_of(*c).varies || !all_numbers(*c)) return Kind::categorical;
       any = any || !c->values.empty();
     }
     return any ? Kind::numerical : Kind::categorical;
@@ -130,7 +130,7 @@ class Matcher {
       const Column& c = *columns_[t];
       ComparedColumn& view = out_.tables[t].columns[column];
       view.numbers = as_numbers(facts.kind, t);
-      facts.integer = facts.integer && c.type != ColumnType::decimal;
+      facts.integer = facts.integer && !has_fractions(c);
       for (const double x : view.numbers) {
         if (std::isnan(x)) {
           ++view.missing;
@@ -157,8 +157,7 @@ class Matcher {
       if (kind != Kind::datetime) mismatch(table, "");
       for (size_t i = 0; i < numbers.size(); ++i)
         if (!std::isnan(c.numbers[i]))
-          numbers[i] =
-              c.type == ColumnType::date ? c.numbers[i] * kNanosecondsPerDay : nanoseconds(c.numbers[i], c.decimals);
+          numbers[i] = is_day(c) ? c.numbers[i] * kNanosecondsPerDay : nanoseconds(c.numbers[i], c.decimals);
     } else if (is_quantity(c.type)) {
       mismatch(table, "");
     } else {
@@ -203,7 +202,7 @@ class Matcher {
 
   void match_levels(ColumnFacts& facts) {
     const size_t column = out_.facts.size();
-    const bool booleans = columns_[0]->type == ColumnType::boolean;  // True and true are one level
+    const bool booleans = kind_of(*columns_[0]).truths;  // True and true are one level
     std::unordered_map<std::string, int32_t> level;
     for (size_t t = 0; t < columns_.size(); ++t) {
       const Column& c = *columns_[t];

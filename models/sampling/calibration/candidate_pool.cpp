@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <ranges>
 
 namespace tessera {
 namespace {
@@ -21,13 +22,7 @@ int64_t bytes_of_row(const Table& table) {
 Table rows_of(const Table& t, int64_t begin, int64_t rows) {
   Table out;
   out.rows = rows;
-  for (const Column& c : t.columns) {
-    Column to;
-    to.name = c.name, to.type = c.type, to.format = c.format, to.decimals = c.decimals, to.values = c.values;
-    if (is_numeric(c.type)) to.numbers.assign(c.numbers.begin() + begin, c.numbers.begin() + begin + rows);
-    else to.codes.assign(c.codes.begin() + begin, c.codes.begin() + begin + rows);
-    out.columns.push_back(std::move(to));
-  }
+  for (const Column& c : t.columns) out.columns.push_back(c.pick(std::views::iota(begin, begin + rows)));
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "tables/csv/raw_rows.h"
 #include "tables/csv/writer.h"
 #include "tables/files/table_file.h"
+#include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
 #include "tables/kinds/row_formats.h"
 #include "tables/notice.h"
@@ -27,7 +28,7 @@ struct FileColumn {
 std::string filled_text(const Column& drawn, const Column& read, size_t row) {
   std::string text;
   // Integers alone show neither the decimal mark of the file's column nor its digits.
-  const bool shows_digits = drawn.type != ColumnType::decimal || read.decimals > 0 || drawn.decimals == 0;
+  const bool shows_digits = !has_fractions(drawn) || read.decimals > 0 || drawn.decimals == 0;
   const bool has_numbers = is_numeric(read.type) && read.type == drawn.type && shows_digits;
   if (is_numeric(drawn.type))
     (by_row(drawn) ? writer_of(drawn, row) : NumberWriter(has_numbers ? read : drawn)).write(drawn.numbers[row], text);

@@ -28,7 +28,7 @@ KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const K
     for (const double x : given.numbers)
       if (x == x) low = std::min(low, x), high = std::max(high, x);
     const int source = columns.source(static_cast<int>(c));
-    if (source >= 0 && is_numeric(columns.learned().columns[static_cast<size_t>(source)].type)) {
+    if (columns.learns_numbers(source)) {
       const Encoder::Reach reach = model.encoder.reach(source);
       low = std::min(low, reach.low), high = std::max(high, reach.high);
     }

@@ -141,7 +141,7 @@ void KnownCells::check_cells(int column) {
   const int source = columns_.source(column);
   std::vector<char>& ignored = ignored_[static_cast<size_t>(column)];
   ignored.assign(static_cast<size_t>(c.size()), 0);
-  if (c.type == ColumnType::identifier) return;
+  if (kind_of(c).regenerated) return;
   if (!is_numeric(c.type)) {
     const std::vector<std::string>& known = columns_.table().columns[static_cast<size_t>(column)].values;
     const std::unordered_set<std::string> texts(known.begin(), known.end());
@@ -158,7 +158,7 @@ void KnownCells::check_cells(int column) {
     }
     return;
   }
-  const bool direct = source >= 0 && is_numeric(columns_.learned().columns[static_cast<size_t>(source)].type);
+  const bool direct = columns_.learns_numbers(source);
   if (!direct || options_.completes) return;
   const Column ends = ends_of(column, source);
   for (int64_t i = 0; i < c.size(); ++i) {
@@ -242,7 +242,7 @@ void KnownCells::lay_out() {
     std::vector<int> parts;
     for (size_t c = 0; c < table_.columns.size(); ++c)
       if (columns_.decides(static_cast<int>(j), static_cast<int>(c))) parts.push_back(static_cast<int>(c));
-    if (parts.empty() || columns_.shows_itself(static_cast<int>(j)) || is_numeric(columns_.learned().columns[j].type))
+    if (parts.empty() || columns_.shows_itself(static_cast<int>(j)) || columns_.learns_numbers(static_cast<int>(j)))
       continue;
     for (Choice& choice : choices_)
       if (choice.column == static_cast<int>(j)) choice.combinations = static_cast<int>(combinations_.size());

@@ -5,6 +5,7 @@
 
 #include "tables/formats/calendar.h"
 #include "tables/formats/number_format.h"
+#include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
 #include "tables/rules/rule/columns.h"
 
@@ -144,7 +145,7 @@ class Solver {
   // Numbers as rules show them, for example as whole minutes.
   std::vector<double> shown(const std::string& leaf, const std::vector<double>& x) const {
     const int source = columns_.source(place_of(given_, leaf));
-    if (source < 0 || !is_numeric(columns_.learned().columns[static_cast<size_t>(source)].type)) return x;
+    if (!columns_.learns_numbers(source)) return x;
     Table rows = columns_.first_levels(static_cast<int64_t>(x.size()));
     rows.columns[static_cast<size_t>(source)].numbers = x;
     columns_.restore(rows);
@@ -154,11 +155,11 @@ class Solver {
   // A date and time, or seconds since 1970, computed from a date and a time of day determines both.
   bool split(const Chain& chain) {
     if (chain.leaves.size() != 2 || !is_numeric(column_of(given_, chain.target).type)) return false;
-    const bool first = column_of(given_, chain.leaves[0]).type == ColumnType::date;
+    const bool first = is_day(column_of(given_, chain.leaves[0]));
     const std::string &date = chain.leaves[first ? 0 : 1], &clock = chain.leaves[first ? 1 : 0];
     const Column& time = column_of(given_, chain.target);
     Column &days = column_of(given_, date), &seconds = column_of(given_, clock);
-    if (days.type != ColumnType::date || !is_clock_format(seconds.format)) return false;
+    if (!is_day(days) || !is_clock_format(seconds.format)) return false;
     std::vector<int64_t> rows;
     for (int64_t i = 0; i < given_.rows; ++i)
       if (!time.is_missing(i) && days.is_missing(i) && seconds.is_missing(i)) rows.push_back(i);
@@ -191,8 +192,7 @@ class Solver {
   Range range_of(const std::string& leaf) const {
     int source = columns_.source(place_of(given_, leaf));
     if (source < 0) source = place_of(columns_.learned(), leaf);  // also decided by others
-    if (source < 0 || !is_numeric(columns_.learned().columns[static_cast<size_t>(source)].type))
-      return {1, 1000, false};
+    if (!columns_.learns_numbers(source)) return {1, 1000, false};
     const Encoder::Reach reach = model_.encoder.reach(source);
     return {reach.low, reach.high > reach.low ? reach.high : reach.low + 1, reach.only.empty()};
   }

@@ -31,13 +31,13 @@ Table balanced_rows(const RowModel& model, const std::string& column, int64_t co
   const int source = columns.source(at);
   std::vector<double> numbers;
   if (is_numeric(c.type) && source >= 0) numbers = model.encoder.reach(source).only;
-  const size_t values = is_numeric(c.type) ? numbers.size() : c.type == ColumnType::identifier ? 0 : c.values.size();
+  const size_t values = is_numeric(c.type) ? numbers.size() : kind_of(c).regenerated ? 0 : c.values.size();
   if (values == 0)
     throw Error(
         ErrorCode::condition,
         fmt::format("`balance`: column \"{}\" has no list of values to balance; it holds {}.\n  Choose a column "
                     "of categories or of few numbers, or give counts with `counts`.",
-                    column, c.type == ColumnType::identifier ? "identifiers" : "numbers"));
+                    column, kind_of(c).regenerated ? kind_of(c).holds : "numbers"));
   for (int64_t i = 0; i < count; ++i) {
     const auto k = static_cast<size_t>(i % static_cast<int64_t>(values));
     if (is_numeric(c.type)) c.numbers.push_back(numbers[k]);

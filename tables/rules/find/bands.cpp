@@ -30,15 +30,14 @@ double floor_day(double day, char to) {
 }
 
 // The simplest number above `below` and not above `above`: of fewest digits, and rather a multiple of 5 or 2. With
-// `from_below` it may be `below`, and not `above`. NaN: none is simple.
-double simple_between(ColumnType type, double below, double above, bool from_below) {
+// `from_below` it may be `below`, and not `above`. `day`: of ColumnKind. NaN: none is simple.
+double simple_between(double day, double below, double above, bool from_below) {
   const auto lies_between = [=](double x) { return from_below ? below <= x && x < above : below < x && x <= above; };
-  if (is_instant(type)) {
-    const double unit = kind_of(type).unit;
+  if (day != 0) {
     for (const char to : {'y', 'm', 'd'})
-      if (const double first = floor_day(std::floor(above / unit), to) * unit; lies_between(first)) return first;
+      if (const double first = floor_day(std::floor(above / day), to) * day; lies_between(first)) return first;
     for (const double part : {3600.0, 60.0})
-      if (const double first = std::floor(above / part) * part; lies_between(first) && unit > 1) return first;
+      if (const double first = std::floor(above / part) * part; lies_between(first) && day > 1) return first;
     return kMissing;
   }
   return simplest_between(below, above, from_below ? Ends::below : Ends::above, kMaxCutDigits);
@@ -61,7 +60,7 @@ class Values {
   void add(int64_t row) {
     if (column_.is_missing(row)) return;
     if (known_.try_emplace(key_of(row), static_cast<int32_t>(texts_.size())).second)
-      texts_.push_back(band_value(column_, static_cast<size_t>(row)));
+      texts_.push_back(value_text(column_, static_cast<size_t>(row)));
   }
   // kNoValue: missing; kRareValue: a text of fewer holders, which protection replaces; kNewValue: proposing rows do not
   // have it.
@@ -158,12 +157,12 @@ std::optional<Bands> cut(const Source& source, const Target& target, std::vector
     out.values.push_back(target.values.text(b.value));
   }
   const bool clock = source.part != nullptr && source.part->name == std::string_view("time");
-  const ColumnType type = clock                    ? ColumnType::datetime  // seconds, cut at full hours
-                          : source.part == nullptr ? source.column.type
-                                                   : ColumnType::integer;
+  const double day = clock                    ? kSecondsPerDay  // cut at full hours
+                     : source.part == nullptr ? kind_of(source.column).day
+                                              : 0;
   for (size_t k = 1; k < bands.size(); ++k) {
     const auto cut = stable_between(bands[k - 1].highest, bands[k].lowest, [&](double below, double above) {
-      return simple_between(type, below, above, with_cut);
+      return simple_between(day, below, above, with_cut);
     });
     if (!cut) return {};
     out.cuts.push_back(*cut);
@@ -218,7 +217,7 @@ std::optional<FoundRule> find_bands(const RuleSearch& search) {
   for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
     const Column& c = search.column(j);
     if (!search.usable(j)) continue;
-    if (is_numeric(c.type) && numbers.size() < kMaxBandColumns) numbers.push_back(j);
+    if (is_ordered(c) && numbers.size() < kMaxBandColumns) numbers.push_back(j);
     Target target{j, Values(c, search.holders)};
     for (const int64_t row : search.proposing) {
       target.values.add(row);

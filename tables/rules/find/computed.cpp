@@ -86,7 +86,7 @@ bool has_stable_numbers(const RuleSearch& search, Arithmetic expression, const C
 }  // namespace
 
 std::optional<FoundRule> find_copy(const RuleSearch& search) {
-  const std::vector<int> texts = search.usable_columns(SIZE_MAX, [](const Column& c) { return !is_numeric(c.type); });
+  const std::vector<int> texts = search.usable_texts();
   const double tried = static_cast<double>(texts.size() * texts.size()) / 2;
   for (size_t b = 1; b < texts.size(); ++b)
     for (size_t a = 0; a < b; ++a) {

@@ -86,18 +86,18 @@ std::vector<FoundRule> find_months(const RuleSearch& search) {
   std::vector<FoundRule> out;
   for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
     const Column& c = search.column(j);
-    if (c.type != ColumnType::date || !search.usable(j)) continue;
+    if (!is_day(c) || !search.usable(j)) continue;
     if (auto found = month_of(search, c, 2 * static_cast<double>(search.columns()))) out.push_back(std::move(*found));
     c.relax();
   }
   return out;
 }
 
-std::vector<FoundRule> find_cycles(const RuleSearch& search, ColumnType type) {
+std::vector<FoundRule> find_cycles(const RuleSearch& search, bool times) {
   std::vector<FoundRule> out;
   for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
     const Column& c = search.column(j);
-    if (c.type != type || !search.usable(j)) continue;
+    if (!is_instant(c) || has_time(c) != times || !search.usable(j)) continue;
     if (auto found = cycle_of(search, c)) out.push_back(std::move(*found));
     c.relax();
   }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "tables/expression/where.h"
+#include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
 #include "tables/kinds/row_formats.h"
 #include "tables/rules/find/forms.h"
@@ -90,7 +91,7 @@ class RuleFinder {
       c.relax();
       return finer.holders >= least;
     };
-    const int fewest = c.type == ColumnType::decimal ? 1 : 0;
+    const int fewest = has_fractions(c) ? 1 : 0;
     while (decimals_of(c) > fewest && !is_shared(c.decimals)) --c.decimals, limit_digits(c);
   }
 
@@ -142,11 +143,11 @@ class RuleFinder {
   // Times become days first, which may be ordered with dates, and all dates weeks: a step of a sequence has neither.
   void find_cycles_and_orders() {
     std::vector<std::string> days;
-    std::vector<FoundRule> times = find_cycles(search(), ColumnType::datetime);
+    std::vector<FoundRule> times = find_cycles(search(), true);
     for (const FoundRule& f : times) days.push_back(f.rule->columns(table_).front());
     keep(std::move(times));
     if (!days.empty()) keep(rechecked(find_bounds(search(), {}, days)));
-    keep(find_cycles(search(), ColumnType::date));
+    keep(find_cycles(search(), false));
   }
 
   void reduce_form(const FoundRule& found) {
@@ -235,12 +236,12 @@ class RuleFinder {
     std::vector<int> places;
     for (const std::string& name : columns) {
       const int j = parse_column(quoted_name(name), table_, "`rule`");
-      const ColumnType type = table_.columns[static_cast<size_t>(j)].type;
-      if (type == ColumnType::identifier)
+      const ColumnKind& kind = kind_of(table_.columns[static_cast<size_t>(j)]);
+      if (kind.regenerated)
         throw Error(ErrorCode::usage, fmt::format("`rule`: \"{}\": column \"{}\" is an identifier, whose values are "
                                                   "made up.\n  Omit it, or give it another type by `types`.",
                                                   text, name));
-      if (type != ColumnType::constant) places.push_back(j);
+      if (kind.varies) places.push_back(j);
     }
     check_apart(places);
     if (places.size() < 2) return;

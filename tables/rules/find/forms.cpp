@@ -209,7 +209,7 @@ std::vector<FoundRule> find_forms(const RuleSearch& search) {
   std::vector<std::optional<FoundRule>> found(search.columns());
   search.team.for_each(static_cast<int64_t>(found.size()), [&](int64_t j) {
     const Column& c = search.column(static_cast<int>(j));
-    if (!search.usable(static_cast<int>(j)) || !is_numeric(c.type) || c.type == ColumnType::date) return;
+    if (!search.usable(static_cast<int>(j)) || !is_ordered(c) || is_day(c)) return;
     std::vector<FormLevel> levels = FormLevels(search, c).find();
     if (!levels.empty()) {
       const auto [low, high] = ends_of(c, search.holders.least({&c}));

@@ -54,7 +54,8 @@ std::optional<FoundRule> given_by(const RuleSearch& search, const FunctionTarget
                                   const Column& a, const Column& b, double tried) {
   const auto holds = [&](int64_t row, int64_t other) {
     const auto i = static_cast<size_t>(row);
-    const double value = target.of(other), given = f.value(a, a.numbers[i], b, b.numbers[i], target.column().type);
+    const double value = target.of(other),
+                 given = f.value(a, a.numbers[i], b, b.numbers[i], kind_of(target.column()).unit);
     if (value != value || given != given) return (value != value) == (given != given) ? -1 : 0;
     return target.same(value, given) ? 1 : 0;
   };
@@ -147,7 +148,7 @@ std::optional<FoundRule> spelled(const RuleSearch& search, const std::vector<int
 
 std::optional<FoundRule> spelled_by(const RuleSearch& search, int j) {
   const Column& c = search.column(j);
-  if (c.type != ColumnType::integer || !search.usable(j) || when_parts(c) != 0) return {};
+  if (!is_count(c) || !search.usable(j) || when_parts(c) != 0) return {};
   std::set<double> numbers;
   for (const int64_t row : search.proposing)
     if (!c.is_missing(row)) numbers.insert(c.numbers[static_cast<size_t>(row)]);
@@ -171,8 +172,8 @@ std::vector<std::vector<int>> days_in_parts(const RuleSearch& search) {
   constexpr double kLow[] = {1900, 1, 1}, kHigh[] = {2100, 12, 31};
   for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
     const Column& c = search.column(j);
-    const bool constant = c.type == ColumnType::constant;
-    if (!constant && (c.type != ColumnType::integer || !search.usable(j))) continue;
+    const bool constant = !kind_of(c).varies;
+    if (!constant && (!is_count(c) || !search.usable(j))) continue;
     for (int part = 0; part < 3; ++part) {
       std::set<double> seen;
       const bool within = std::all_of(search.proposing.begin(), search.proposing.end(), [&](int64_t row) {

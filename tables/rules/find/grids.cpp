@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tables/kinds/kind.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/rule/columns.h"
 #include "tables/table/decimals.h"
@@ -81,7 +82,7 @@ std::vector<FoundRule> find_grids(const RuleSearch& search, const std::vector<Fo
   std::vector<FoundRule> out;
   for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
     const Column& c = search.column(j);
-    if (!search.usable(j) || !is_numeric(c.type)) continue;
+    if (!search.usable(j) || !is_ordered(c)) continue;
     std::string said = learned_as(bounds, c.name);
     if (said.empty()) said = quoted_name(c.name);
     if (auto found = grid_of_column(search, c, said, static_cast<double>(search.columns())))

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "tables/expression/where.h"
+#include "tables/kinds/kind.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/kinds/band.h"
 #include "tables/rules/kinds/key.h"
@@ -76,10 +77,10 @@ std::optional<FoundRule> find_keys(const RuleSearch& search) {
   std::vector<int> outer, inner;
   for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
     const Column& c = search.column(j);
-    const bool texts = c.type == ColumnType::identifier || (c.type == ColumnType::category && search.usable(j));
-    if ((texts || (c.type == ColumnType::integer && search.usable(j))) && outer.size() < kMaxKeyColumns)
-      outer.push_back(j);
-    if (c.type == ColumnType::integer && search.usable(j) && inner.size() < kMaxKeyColumns) inner.push_back(j);
+    const bool count = is_count(c) && search.usable(j);
+    const bool name = kind_of(c).regenerated || (kind_of(c).free_text && search.usable(j));
+    if ((name || count) && outer.size() < kMaxKeyColumns) outer.push_back(j);
+    if (count && inner.size() < kMaxKeyColumns) inner.push_back(j);
   }
   for (const int b : inner) {
     // most values have a first row: the quick test
@@ -117,8 +118,8 @@ FoundRule key_rule(const RuleSearch& search, int outer, int inner) {
     ++rows[static_cast<size_t>(of[i])], ++held[static_cast<size_t>(by[i])];
     const auto [first, fresh] = pairs.try_emplace(static_cast<uint64_t>(of[i]) << 32 | static_cast<uint32_t>(by[i]), i);
     if (!fresh)
-      refuse(fmt::format("rows {} and {} both hold \"{}\" and \"{}\"", first->second + 1, i + 1, band_value(a, i),
-                         band_value(b, i)),
+      refuse(fmt::format("rows {} and {} both hold \"{}\" and \"{}\"", first->second + 1, i + 1, value_text(a, i),
+                         value_text(b, i)),
              "Omit one of them, or the rule.");
   }
   if (is_numeric(b.type))
@@ -129,7 +130,7 @@ FoundRule key_rule(const RuleSearch& search, int outer, int inner) {
   for (size_t i = 0; i < by.size(); ++i)
     if (char& once = taken[static_cast<size_t>(by[i])]; once == 0) {
       once = 1;
-      if (held[static_cast<size_t>(by[i])] >= least) own.push_back(band_value(b, i));
+      if (held[static_cast<size_t>(by[i])] >= least) own.push_back(value_text(b, i));
     }
   const int64_t most = *std::max_element(rows.begin(), rows.end());
   if (static_cast<int64_t>(own.size()) < most)

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tables/kinds/kind.h"
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/rule/columns.h"
@@ -201,10 +202,10 @@ std::optional<FoundRule> find_rates(const RuleSearch& search) {
   for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
     const Column& c = search.column(j);
     if (!search.usable(j)) continue;
-    if (is_numeric(c.type) && numbers.size() < kMaxNumbers) {
+    if (is_ordered(c) && numbers.size() < kMaxNumbers) {
       numbers.push_back(rated_numbers(search, j));
       if (numbers.back().distinct < kMinNumbers) numbers.pop_back();
-    } else if (!is_numeric(c.type) && c.values.size() >= 2 && c.values.size() <= kMaxRateLevels &&
+    } else if (!is_ordered(c) && c.values.size() >= 2 && c.values.size() <= kMaxRateLevels &&
                categories.size() < kMaxCategories) {
       categories.push_back(category_in(search, j));
     }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "tables/kinds/kind.h"
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/kinds/repeat.h"
@@ -42,7 +43,7 @@ class Repeats {
   Repeats(const RuleSearch& search, const std::vector<FoundRule>& bounds) : search_(search) {
     for (int j = 0; j < static_cast<int>(search.columns()) && all_.size() < kMaxRepeatColumns; ++j) {
       const Column& c = search.column(j);
-      if (!search.usable(j) || !is_numeric(c.type) || !learned_as(bounds, c.name).empty()) continue;
+      if (!search.usable(j) || !is_ordered(c) || !learned_as(bounds, c.name).empty()) continue;
       SearchedNumbers numbers(search, j);
       if (std::none_of(numbers.proposing.begin(), numbers.proposing.end(), [](double x) { return x != x; }))
         all_.push_back(std::move(numbers));

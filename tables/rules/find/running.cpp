@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tables/expression/arithmetic.h"
+#include "tables/kinds/kind.h"
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/kinds/computed.h"
@@ -32,8 +33,7 @@ class RunningSearch {
     previous_ = steps_before(search.table, steps_);
     for (const int64_t row : search.proposing)
       if (before(row) >= 0 && rows_.size() < kLookedAt) rows_.push_back(row);
-    parts_ = search.usable_columns(
-        kMaxRunningParts, [](const Column& c) { return is_numeric(c.type) && !is_instant(c) && is_complete(c); });
+    parts_ = search.usable_columns(kMaxRunningParts, [](const Column& c) { return is_quantity(c) && is_complete(c); });
   }
 
   std::vector<FoundRule> run() {
@@ -146,8 +146,8 @@ class RunningSearch {
       steps.columns.push_back(std::move(changes));
       for (int j = 0; j < static_cast<int>(search_.columns()); ++j)
         if (j == part || search_.column(j).name == search_.options.key ||
-            (search_.usable(j) && !is_numeric(search_.column(j).type)))
-          steps.columns.push_back(pick_rows(search_.column(j), rows));
+            (search_.usable(j) && !is_ordered(search_.column(j))))
+          steps.columns.push_back(search_.column(j).pick(rows));
       const auto found = find_rates(RuleSearch(steps, search_.options, Holders(steps, search_.options), search_.team));
       if (found && found->rule->column() == name) return running(target, found->rule, found->evidence);
     }

@@ -40,7 +40,7 @@ std::vector<const Column*> RuleSearch::columns_at(const std::vector<int>& places
 
 bool RuleSearch::usable(int j) const {
   const Column& c = column(j);
-  return c.type != ColumnType::identifier && c.type != ColumnType::constant &&
+  return !kind_of(c).regenerated && kind_of(c).varies &&
          std::find(options.apart.begin(), options.apart.end(), c.name) == options.apart.end();
 }
 
@@ -61,8 +61,6 @@ std::vector<double> numbers_in(const Column& c, const std::vector<int64_t>& rows
   return out;
 }
 
-bool comparable(const Column& a, const Column& b) {
-  return is_numeric(a.type) && is_numeric(b.type) && unit_of(a) == unit_of(b);
-}
+bool comparable(const Column& a, const Column& b) { return is_ordered(a) && is_ordered(b) && unit_of(a) == unit_of(b); }
 
 }  // namespace tessera

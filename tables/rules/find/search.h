@@ -44,6 +44,9 @@ class RuleSearch {
   std::vector<int> usable_numbers(size_t limit) const {
     return usable_columns(limit, [](const Column& c) { return is_numeric(c.type); });
   }
+  std::vector<int> usable_texts() const {
+    return usable_columns(SIZE_MAX, [](const Column& c) { return !is_numeric(c.type); });
+  }
 
   // Rows of the table that keep a rule: holds(row, row) is 1 there. None if one breaks it.
   template <class Holds>
@@ -134,8 +137,8 @@ std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<s
                                    const std::vector<std::string>& fresh = {});
 // Dates that are all the first, or all the last, of a month.
 std::vector<FoundRule> find_months(const RuleSearch& search);
-// Dates (or times) that are more frequent on some weekdays (hours).
-std::vector<FoundRule> find_cycles(const RuleSearch& search, ColumnType type);
+// Dates that are more frequent on some weekdays; or times, in some hours.
+std::vector<FoundRule> find_cycles(const RuleSearch& search, bool times);
 // a = b in many rows, but not in all; columns that `bounds` put distances in the place of have none. In the order in
 // which they reduce.
 std::vector<FoundRule> find_repeats(const RuleSearch& search, const std::vector<FoundRule>& bounds);

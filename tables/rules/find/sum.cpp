@@ -399,7 +399,7 @@ std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& a
   const std::vector<std::string> pair = alone.rule->columns(search.table);
   if (pair.size() != 2) return {};
   const int lost = place_of(search.table, pair[0]);
-  if (is_instant(search.column(lost)) || !is_numeric(search.column(lost).type)) return {};
+  if (!is_quantity(search.column(lost))) return {};
   const Sample sample = sample_of(search);
   Regression regression(sample.rows.size());
   std::vector<const Centred*> before;

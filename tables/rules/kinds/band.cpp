@@ -8,6 +8,7 @@
 #include "tables/expression/arithmetic.h"
 #include "tables/formats/calendar.h"
 #include "tables/formats/moments.h"
+#include "tables/kinds/kind.h"
 
 namespace tessera {
 namespace {
@@ -18,32 +19,16 @@ std::string cut_text(const Column& of, BandPart part, double cut) {
   std::string out;
   if (part != nullptr && part->name == std::string_view("time")) write_datetime(cut, "%H:%M", 0, out);
   else if (part != nullptr) out = fmt::format("{}", cut);
-  else if (of.type == ColumnType::date) write_date(cut, "%Y-%m-%d", out);
-  else if (of.type == ColumnType::datetime) write_datetime(cut, "%Y-%m-%d %H:%M", 0, out);
+  else if (has_time(of)) write_datetime(cut, "%Y-%m-%d %H:%M", 0, out);
+  else if (is_instant(of)) write_date(cut, "%Y-%m-%d", out);
   else out = fmt::format("{}", cut);
-  return out;
-}
-
-// The code of each of the values among a column's own; those it does not have are added.
-std::vector<int32_t> codes_of(const std::vector<std::string>& values, std::vector<std::string>& all) {
-  std::vector<int32_t> out;
-  for (const std::string& value : values) {
-    const auto at = std::find(all.begin(), all.end(), value);
-    out.push_back(static_cast<int32_t>(at - all.begin()));
-    if (at == all.end()) all.push_back(value);
-  }
   return out;
 }
 
 }  // namespace
 
 double part_of(BandPart part, const Column& column, double x) {
-  return part == nullptr ? x : part->value(column, x, ColumnType::integer);
-}
-
-std::string band_value(const Column& target, size_t row) {
-  return is_numeric(target.type) ? fmt::format("{}", target.numbers[row] + 0.0)
-                                 : target.values[static_cast<size_t>(target.codes[row])];
+  return part == nullptr ? x : part->value(column, x, 1);
 }
 
 size_t Bands::of(double x) const {
@@ -57,8 +42,9 @@ namespace {
 class BandRule : public GivesColumn<BandData> {
  public:
   explicit BandRule(BandData data) : GivesColumn(std::move(data)) {
-    if (is_numeric(data_.target.type))
-      for (const std::string& text : data_.bands.values) numbers_.push_back(number_in(text, data_.target.name));
+    CellReader values(data_.target);
+    for (const std::string& text : data_.bands.values) values.add(text);
+    values_ = values.take();
   }
 
   std::string text() const override {
@@ -77,18 +63,14 @@ class BandRule : public GivesColumn<BandData> {
   Column values(const Table& rows, bool) const override {
     const Column& source = numbers_of(rows, data_.source.name);
     Column out = data_.target;
-    const bool numbers = is_numeric(out.type);
-    const std::vector<int32_t> codes = numbers ? std::vector<int32_t>() : codes_of(data_.bands.values, out.values);
-    for (const double number : source.numbers) {
-      const double x = part_of(data_.bands.part, source, number);
-      const size_t band = x == x ? data_.bands.of(x) : 0;
-      if (numbers) out.numbers.push_back(x == x ? numbers_[band] : kMissing);
-      else out.codes.push_back(x == x ? codes[band] : -1);
-    }
+    out.values = values_.values;
+    for (const double number : source.numbers)
+      if (const double x = part_of(data_.bands.part, source, number); x == x) out.push_from(values_, data_.bands.of(x));
+      else out.push_missing();
     return out;
   }
 
-  std::vector<double> numbers_;  // the bands' values, of a target of numbers
+  Column values_;  // a row of each band
 };
 
 }  // namespace
@@ -109,7 +91,7 @@ void BandData::check(const Fields& f) const {
   f.check(
       bands.part == nullptr || (bands.part->by_band && (when_parts(source) & bands.part->needs) == bands.part->needs),
       "has a rule of bands of a part that its column lacks");
-  f.check(is_numeric(source.type) && !bands.cuts.empty() && bands.values.size() == bands.cuts.size() + 1 &&
+  f.check(is_ordered(source) && !bands.cuts.empty() && bands.values.size() == bands.cuts.size() + 1 &&
               std::is_sorted(bands.cuts.begin(), bands.cuts.end()),
           "has a rule of bands that do not follow each other");
 }

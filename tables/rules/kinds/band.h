@@ -32,7 +32,4 @@ void write_field(nlohmann::json& out, const char* name, const Bands& bands);
 void read_field(const Fields& f, const char* name, Bands& bands);
 RulePtr make_rule(BandData data);  // Error(format) if a value is no number where the target has them
 
-// The value of a row of the target, as Bands has it.
-std::string band_value(const Column& target, size_t row);
-
 }  // namespace tessera

@@ -83,7 +83,7 @@ class BoundRule : public OrderRule<BoundData> {
     Column& c = numbers_of(table, data_.target.name);
     Column choice;
     if (!data_.fixed.column.empty()) {
-      choice.name = data_.fixed.column, choice.type = ColumnType::category, choice.reason = text();
+      choice.name = data_.fixed.column, choice.reason = text();
       choice.values = choices();
       for (double& x : c.numbers) {
         const size_t fixed = x == x ? choice_of(x) : 0;
@@ -93,10 +93,7 @@ class BoundRule : public OrderRule<BoundData> {
     }
     int digits = digits_of(c);
     for (const Column* l : lower) digits = std::max(digits, digits_of(*l));
-    c.type = digits == 0 ? ColumnType::integer : ColumnType::decimal;
-    c.decimals = digits == kAllDigits ? 15 : digits;
-    c.format = digits == kAllDigits ? "%g" : "";
-    c.arrow.clear();
+    become_count(c, digits);
     c.reason = text();
     for (size_t i = 0; i < c.numbers.size(); ++i) c.numbers[i] = rounded(c.numbers[i] - largest(lower, i), digits);
     if (!data_.fixed.column.empty())
@@ -198,16 +195,15 @@ std::span<const FixedDay> FixedValues::all_days() {
 }
 
 double FixedValues::day_of(const FixedDay& day, const Column& c, double x) {
-  return time_function(day.function)->value(c, x, c.type);
+  return time_function(day.function)->value(c, x, kind_of(c).unit);
 }
 
 RulePtr make_rule(BoundData data) { return std::make_shared<BoundRule>(std::move(data)); }
 RulePtr make_rule(LooseBoundData data) { return std::make_shared<LooseBoundRule>(std::move(data)); }
 
 void LooseBoundData::check(const Fields& f) const {
-  f.check(
-      is_numeric(target.type) && !lower.empty() && std::find(lower.begin(), lower.end(), target.name) == lower.end(),
-      "has a rule of order between columns that have none");
+  f.check(is_ordered(target) && !lower.empty() && std::find(lower.begin(), lower.end(), target.name) == lower.end(),
+          "has a rule of order between columns that have none");
 }
 
 void BoundData::check(const Fields& f) const {

@@ -17,7 +17,7 @@ class ComputedRule : public GivesColumn<ComputedData> {
     constexpr std::pair<std::string_view, const char*> kUnits[] = {
         {" / 24", "hour"}, {" / 1440", "minute"}, {" / 86400", "second"}};
     for (const auto& [part, unit] : kUnits) {
-      if (data_.target.type != ColumnType::datetime || !data_.is.ends_with(part)) continue;
+      if (!has_time(data_.target) || !data_.is.ends_with(part)) continue;
       const std::string moved = data_.is.substr(0, data_.is.size() - part.size());
       const size_t number = moved.rfind(' ') + 1;
       const bool whole =
@@ -41,13 +41,12 @@ class ComputedRule : public GivesColumn<ComputedData> {
 
  private:
   const Column& texts_in(const Table& rows) const {
-    return rows.columns[static_cast<size_t>(parse_column(data_.is, rows, "a rule"))];
+    return texts_of(rows, rows.columns[static_cast<size_t>(parse_column(data_.is, rows, "a rule"))].name);
   }
   Column values(const Table& rows, bool) const override {
     Column out = data_.target;
     if (!is_numeric(out.type)) {
       const Column& same = texts_in(rows);
-      if (is_numeric(same.type)) refuse_rule("a rule gives a column of texts numbers");
       out.codes = same.codes, out.values = same.values;
       return out;
     }

@@ -27,14 +27,14 @@ class CycleRule : public RuleOf<CycleData> {
     Column& c = numbers_of(table, data_.target.name);
     const double period = period_of(c), offset = offset_of(c);
     Column phase;
-    phase.name = this->phase(), phase.decimals = digits_of(c), phase.reason = text();
-    phase.type = phase.decimals == 0 ? ColumnType::integer : ColumnType::decimal;
+    phase.name = this->phase(), phase.reason = text();
+    become_count(phase, digits_of(c));
     phase.numbers = c.numbers;
     for (double& x : phase.numbers) x = x != x ? kMissing : rounded(phase_of(c, x), phase.decimals);
     for (double& x : c.numbers) x = std::floor((x + offset) / period);
-    c.type = daily() ? ColumnType::date : ColumnType::integer;
-    c.decimals = 0, c.format = daily() ? "%Y-%m-%d" : "", c.reason = text();
-    c.arrow.clear();
+    if (daily()) become_moment(c, true, false);
+    else become_count(c);
+    c.reason = text();
     table.columns.insert(table.columns.begin() + place_of(table, data_.target.name) + 1, std::move(phase));
   }
   void fill(Table& table, uint64_t seed) const override { fill_missing(numbers_of(table, phase()), seed); }

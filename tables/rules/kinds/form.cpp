@@ -36,7 +36,7 @@ class FormRule : public RuleOf<FormData> {
   void reduce(Table& table, Team&) const override {
     Column& c = numbers_of(table, data_.column);
     Column form;
-    form.name = data_.name(), form.type = ColumnType::category, form.reason = text(), form.least_rows = c.least_rows;
+    form.name = data_.name(), form.reason = text(), form.least_rows = c.least_rows;
     if (data_.levels.empty()) {
       form.values = std::exchange(c.values, {});
       if (form.values.empty()) form.values = {c.format};

@@ -9,6 +9,7 @@
 
 #include "base/text/ascii.h"
 #include "tables/expression/arithmetic.h"
+#include "tables/kinds/kind.h"
 
 namespace tessera {
 namespace {
@@ -102,7 +103,7 @@ class FunctionRule : public GivesColumn<FunctionData> {
     Column out = data_.target;
     std::unordered_map<double, int32_t> known;
     for (size_t i = 0; i < a.numbers.size(); ++i) {
-      const double x = f.value(a, a.numbers[i], b, b.numbers[i], out.type);
+      const double x = f.value(a, a.numbers[i], b, b.numbers[i], kind_of(out).unit);
       if (is_numeric(out.type)) {
         out.numbers.push_back(x);
       } else if (x != x) {
@@ -182,11 +183,10 @@ Column spelled_in(const SpelledData& spelled, const Table& rows) {
   const int needs = spelled.function->needs;
   Column c;
   c.name = spelled.column, c.kind = kSpelled;
-  c.type = needs == kHasTime ? ColumnType::integer : needs == kHasDay ? ColumnType::date : ColumnType::datetime;
-  c.format = needs == kHasTime ? "%H:%M:%S" : needs == kHasDay ? "%Y-%m-%d" : "%Y-%m-%d %H:%M:%S";
+  become_moment(c, (needs & kHasDay) != 0, (needs & kHasTime) != 0);
   for_each_spelled(spelled, rows, [&](double, double time) {
     c.numbers.push_back(time);
-    if (c.type == ColumnType::datetime && time != std::floor(time) && time == time) c.decimals = 3;
+    if (has_time(c) && time != std::floor(time) && time == time) c.decimals = 3;
   });
   return c;
 }

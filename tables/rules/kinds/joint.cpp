@@ -4,24 +4,17 @@
 
 #include <algorithm>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "tables/expression/arithmetic.h"
 #include "tables/expression/where_parser.h"
-#include "tables/formats/values.h"
-#include "tables/types/types_dictionary.h"
+#include "tables/kinds/kind.h"
 
 namespace tessera {
 namespace {
 
 [[noreturn]] void misfit(const std::string& name) {
   refuse_rule("the column \"" + name + "\" is not of the combinations that a rule makes of it");
-}
-
-// The cell as a text that gives the same value again.
-std::string spelled(const Column& c, size_t row) {
-  return is_numeric(c.type) ? fmt::format("{}", c.numbers[row] + 0.0) : c.values[static_cast<size_t>(c.codes[row])];
 }
 
 // do_row(i, cells, missing) of the parts of each row.
@@ -34,7 +27,7 @@ void for_each_row(const Table& table, const std::vector<Column>& heads, DoRow&& 
   for (int64_t i = 0; i < table.rows; ++i) {
     for (size_t p = 0; p < parts.size(); ++p) {
       missing[p] = parts[p]->is_missing(i) ? 1 : 0;
-      cells[p] = missing[p] != 0 ? "" : spelled(*parts[p], static_cast<size_t>(i));
+      cells[p] = missing[p] != 0 ? "" : value_text(*parts[p], static_cast<size_t>(i));
     }
     do_row(static_cast<size_t>(i), cells, missing);
   }
@@ -170,25 +163,24 @@ class JointRule : public RuleOf<JointData> {
     for (size_t p = 1; p < data_.parts.size(); ++p) remove_column(table, data_.parts[p].name);
   }
   void restore(Table& rows) const override {
-    if (is_numeric(column_of(rows, data_.column).type)) misfit(data_.column);
-    const auto place = rows.columns.begin() + place_of(rows, data_.column);
-    const Column joint = std::move(*place);
-    rows.columns.erase(place);
-    std::vector<Part> parts(data_.parts.size());
+    const Column joint = texts_of(rows, data_.column);
+    remove_column(rows, data_.column);
+    std::vector<CellReader> parts(data_.parts.begin(), data_.parts.end());  // a row of each combination
     std::vector<std::string> cells;
     std::vector<char> missing;
     for (const std::string& value : joint.values) {
       if (!split_cells(value, cells, missing) || cells.size() != parts.size()) misfit(data_.column);
-      for (size_t p = 0; p < parts.size(); ++p) parts[p].add(data_.parts[p], cells[p], missing[p] != 0, data_.column);
+      for (size_t p = 0; p < parts.size(); ++p)
+        if (missing[p] != 0) parts[p].add_missing();
+        else parts[p].add(cells[p]);
     }
     for (size_t p = 0; p < parts.size(); ++p) {
+      const Column part = parts[p].take();
       Column out = data_.parts[p];
-      for (const int32_t code : joint.codes) {
-        if (is_numeric(out.type))
-          out.numbers.push_back(code < 0 ? kMissing : parts[p].numbers[static_cast<size_t>(code)]);
-        else out.codes.push_back(code < 0 ? -1 : parts[p].codes[static_cast<size_t>(code)]);
-      }
-      out.values = std::move(parts[p].texts);
+      for (const int32_t code : joint.codes)
+        if (code < 0) out.push_missing();
+        else out.push_from(part, static_cast<size_t>(code));
+      out.values = part.values;
       out.reason = text();
       rows.columns.push_back(std::move(out));
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tables/expression/arithmetic.h"
+#include "tables/kinds/kind.h"
 
 namespace tessera {
 namespace {
@@ -48,7 +49,7 @@ class RateRule : public GivesColumn<RateData> {
 RulePtr make_rule(RateData data) { return std::make_shared<RateRule>(std::move(data)); }
 
 void RateData::check(const Fields& f) const {
-  f.check(is_numeric(target.type) && levels.size() == rates.size() && !levels.empty(),
+  f.check(is_ordered(target) && levels.size() == rates.size() && !levels.empty(),
           "has a rule of rates without a rate for each category");
 }
 

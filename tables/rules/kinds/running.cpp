@@ -61,9 +61,8 @@ class RunningRule : public RuleOf<RunningData> {
     data_.change->restore(rows);
     const Column &change = numbers_of(rows, data_.name), &key = column_of(rows, data_.steps.key);
     Column& c = numbers_of(rows, data_.target.name);
-    const bool numbers = is_numeric(key.type);
     for (size_t i = 0; i < c.numbers.size(); ++i) {
-      const bool first = i == 0 || (numbers ? key.numbers[i] != key.numbers[i - 1] : key.codes[i] != key.codes[i - 1]);
+      const bool first = i == 0 || key.key(i) != key.key(i - 1);
       const double by = first && data_.steps.late ? 0 : change.numbers[data_.steps.late ? i - 1 : i];
       c.numbers[i] = rounded((first ? c.numbers[i] : c.numbers[i - 1]) + (by == by ? by : 0), digits_of(data_.target));
     }

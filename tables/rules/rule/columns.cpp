@@ -98,6 +98,16 @@ double number_in(const std::string& text, const std::string& column) {
   return x;
 }
 
+void CellReader::add(const std::string& text) {
+  if (is_numeric(column_.type)) column_.numbers.push_back(number_in(text, column_.name));
+  else column_.codes.push_back(texts_.code(text));
+}
+
+Column CellReader::take() {
+  column_.values = texts_.take_values();
+  return std::move(column_);
+}
+
 bool is_complete(const Column& numbers) {
   return std::all_of(numbers.numbers.begin(), numbers.numbers.end(), [](double x) { return x == x; });
 }
@@ -115,12 +125,6 @@ void fill_missing(Column& c, uint64_t seed) {
     c.copy_cell(static_cast<size_t>(present[static_cast<size_t>(any)]), static_cast<size_t>(i));
   }
 }
-
-int digits_of(const Column& column) {
-  return column.type == ColumnType::decimal && column.format == "%g" ? kAllDigits : decimals_of(column);
-}
-
-double rounded(double x, int digits) { return digits == kAllDigits ? x : round_decimals(x, digits); }
 
 double reach_of(double value, double exact, const Column& c) {
   const int digits = digits_of(c);

@@ -3,7 +3,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "tables/kinds/number_writer.h"
 #include "tables/table/table.h"
+#include "tables/types/types_dictionary.h"
 
 namespace tessera {
 
@@ -34,15 +36,24 @@ void remove_column(Table& table, const std::string& name);
 // A text of a model file that is a number of this column, or Error(format).
 double number_in(const std::string& text, const std::string& column);
 
+// A column whose cells are read from what value_text() gave; Error(format) where one is no value of it.
+class CellReader {
+ public:
+  explicit CellReader(const Column& head) : column_(head) {}
+  void add(const std::string& text);
+  void add_missing() { column_.push_missing(); }
+  Column take();
+
+ private:
+  Column column_;
+  Dictionary texts_;
+};
+
 bool is_complete(const Column& numbers);  // none is missing
 
 // Missing cells get values of other rows.
 void fill_missing(Column& column, uint64_t seed);
 
-// The digits that a column's numbers are rounded to; none for numbers that are written with all of theirs.
-constexpr int kAllDigits = 99;
-int digits_of(const Column& column);
-double rounded(double x, int digits);
 // How far a value may be from the exact one for its digits.
 double reach_of(double value, double exact, const Column& c);
 // Whether a value is the exact one within the digits of the column. A half is rounded up by some and down by others.

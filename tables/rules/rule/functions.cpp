@@ -216,7 +216,7 @@ constexpr std::array kFunctions{
 
 int when_parts(const Column& c) {
   if (is_instant(c)) return has_time(c) ? kHasBoth : kHasDay;
-  return is_numeric(c.type) && is_clock_format(c.format) ? kHasTime : 0;
+  return is_clock_format(c.format) ? kHasTime : 0;
 }
 
 When when_of(const Column& c, double x) {
@@ -232,13 +232,13 @@ When when_of(const Column& c, double x) {
   return out;
 }
 
-double TimeFunction::value(const Column& a, double x, ColumnType target) const { return value(a, x, a, x, target); }
+double TimeFunction::value(const Column& a, double x, double unit) const { return value(a, x, a, x, unit); }
 
-double TimeFunction::value(const Column& a, double x, const Column& b, double y, ColumnType target) const {
+double TimeFunction::value(const Column& a, double x, const Column& b, double y, double unit) const {
   if (x != x || y != y) return kMissing;
   const When first = when_of(a, x);
   const double out = of(first, two ? when_of(b, y) : first);
-  return gives == Gives::date ? out * kind_of(target).unit : out;
+  return gives == Gives::date ? out * unit : out;
 }
 
 bool TimeFunction::fits(const Column& target) const {

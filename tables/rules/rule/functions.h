@@ -37,8 +37,9 @@ struct TimeFunction {
   double (*inverse)(double x) = nullptr;
 
   // In the units of a column of dates, times or numbers; NaN of a missing cell.
-  double value(const Column& a, double x, ColumnType target) const;
-  double value(const Column& a, double x, const Column& b, double y, ColumnType target) const;
+  // `unit`: of the target (ColumnKind).
+  double value(const Column& a, double x, double unit) const;
+  double value(const Column& a, double x, const Column& b, double y, double unit) const;
   // Whether such a column can hold it.
   bool fits(const Column& target) const;
 };
