@@ -40,6 +40,7 @@ class BulkBytes {
     std::swap(random_, other.random_);
   }
 
+  const std::shared_ptr<MemoryLimit>& limit() const { return limit_; }
   void* data() const { return data_; }
   size_t capacity() const { return capacity_; }
   bool in_scratch() const { return file_.get() >= 0; }
@@ -161,6 +162,13 @@ class Bulk {
   void release() {  // the memory too
     size_ = 0;
     bytes_.free();
+  }
+  // It counts in this limit from now on: a copy, unless it does already.
+  void count_by(const std::shared_ptr<MemoryLimit>& limit) {
+    if (bytes_.limit() == limit) return;
+    Bulk counted(limit, "the table");
+    counted.assign(begin(), end());
+    swap(counted);
   }
   void relax() const noexcept { bytes_.relax(0, bytes_.capacity()); }
   // Call before it is filled: elements will be read in random order. Scratch is then cached in small pages, because the

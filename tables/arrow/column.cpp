@@ -39,8 +39,6 @@ std::string type_in_words(std::string_view format) {
 
 constexpr int64_t kMaxExact = 999999999999999;  // 15 digits
 
-bool is_coded(ColumnType t) { return t != ColumnType::boolean && !is_numeric(t); }
-
 bool is_exact(double v, int decimals) {
   return std::fabs(v) >= 9e15 || std::nearbyint(v * kPowersOfTen[decimals]) / kPowersOfTen[decimals] == v;
 }
@@ -85,36 +83,22 @@ ColumnImport::ColumnImport(const ArrowSchema& schema, std::string name, const Gi
   // Numbers as texts are read by the rules for text, as they were before.
   ours_ = metadata.contains("tessera.reason") && restore_column(metadata, column_) &&
           (!wanted_ || *wanted_ == column_.type) &&
-          (is_coded(column_.type) || (type_.kind != ArrowKind::text && fits_arrow(column_.type, type_)));
+          (kind_of(column_).free_text || (type_.kind != ArrowKind::text && fits_arrow(column_.type, type_)));
   if (!ours_) {
     // Dates of which each row has its own format travel as texts.
     if (metadata.contains("tessera.reason") && !wanted_ && type_.kind == ArrowKind::text && is_instant(column_))
       wanted_ = column_.type, reason_ = column_.reason;
     column_ = Column{};
     column_.name = std::move(name);
-    as_text_ = wanted_ && type_.kind != ArrowKind::text && !is_natural(*wanted_);
+    as_text_ = wanted_ && !is_natural(*wanted_, type_.kind);
     return;
   }
   // Ours, and texts, although transferred as numbers.
-  as_text_ = (is_coded(column_.type) && type_.kind != ArrowKind::text) ||
-             (column_.type == ColumnType::boolean && type_.kind != ArrowKind::boolean);
+  as_text_ = (kind_of(column_).free_text && type_.kind != ArrowKind::text) ||
+             (kind_of(column_).truths && type_.kind != ArrowKind::boolean);
   if (!as_text_) return;
   for (const std::string& v : column_.values) dictionary_.code(v);
   column_.values.clear();
-}
-
-// Whether values of this kind have the type without conversion.
-bool ColumnImport::is_natural(ColumnType type) const {
-  switch (type_.kind) {
-    case ArrowKind::boolean: return type == ColumnType::boolean;
-    case ArrowKind::whole:
-    case ArrowKind::real:
-    case ArrowKind::exact:
-    case ArrowKind::span: return type == ColumnType::integer || type == ColumnType::decimal;
-    case ArrowKind::day: return type == ColumnType::date;
-    case ArrowKind::moment: return type == ColumnType::datetime;
-    default: return true;
-  }
 }
 
 void ColumnImport::add(const ArrowArray& array, int64_t start, int64_t length, const uint8_t* row_validity) {
@@ -136,11 +120,9 @@ Column ColumnImport::finish(bool whole) {
   const char* format = ArrowValues::values_of(*schema_).format;
   Column out;
   if (ours_) {
-    if (as_text_) column_.values = dictionary_.take_values();
-    else if (is_coded(column_.type))
-      column_.values = given_values_.empty() ? dictionary_.take_values() : std::move(given_values_);
+    if (as_text_ || kind_of(column_).free_text) column_.values = dictionary_.take_values();
     out = std::move(column_);
-    if (out.type == ColumnType::date && type_.kind != ArrowKind::day && !as_text_) read_day_keys(out.numbers);
+    if (is_day(out) && type_.kind != ArrowKind::day && !as_text_) read_day_keys(out.numbers);
   } else if (!whole) {
     out = finish_part();
   } else {
@@ -149,7 +131,7 @@ Column ColumnImport::finish(bool whole) {
   if (ours_ && !out.arrow.empty()) return out;
   // dictionaries of text are the default; those of bytes are what Parquet files with binary columns are read as
   const bool usual = schema_->dictionary != nullptr && type_.kind == ArrowKind::text && !type_.bytes;
-  remember_arrow(usual && is_coded(out.type) ? "" : format, out);
+  remember_arrow(usual && kind_of(out).free_text ? "" : format, out);
   return out;
 }
 
@@ -193,54 +175,16 @@ int32_t ColumnImport::code_of_text(std::string_view text) {
   return code;
 }
 
-// The first dictionary of our own streams is the column's list of values; only if more follow must texts be looked up.
-bool ColumnImport::take_first_dictionary(const ArrowValues& values) {
-  const ArrowValues* d = values.dictionary();
-  const bool first = ours_ && d != nullptr && !values.is_runs() && row_validity_ == nullptr && codes_.empty() &&
-                     given_values_.empty() && dictionary_.size() == 0;
-  if (!first || d->has_nulls()) return false;
-  codes_.resize(static_cast<size_t>(values.length()));
-  if (!values.read_indices(codes_.data())) {
-    codes_.clear();
-    return false;
-  }
-  given_values_.reserve(static_cast<size_t>(d->length()));
-  for (int64_t k = 0; k < d->length(); ++k) {
-    check_text(d->text(k));
-    text_bytes_ += d->text(k).size();
-    given_values_.emplace_back(d->text(k));
-  }
-  return true;
-}
-
 void ColumnImport::add_text(const ArrowValues& values) {
-  if (take_first_dictionary(values)) return;
-  for (const std::string& v : given_values_) dictionary_.code(v);
-  if (!given_values_.empty() && dictionary_.size() != static_cast<int32_t>(given_values_.size()))
-    throw Error(ErrorCode::data, "Column \"" + column_.name +
-                                     "\" of the Arrow stream has a text twice in its dictionary.\n  The program that "
-                                     "made the stream is at fault.");
-  given_values_.clear();
   std::vector<int32_t> of_index;  // index into the dictionary → our code; −2: not met yet
   const ArrowValues* d = values.dictionary();
-  const bool listed = ours_ && d != nullptr && !values.is_runs();
   if (d != nullptr) {
     of_index.assign(static_cast<size_t>(d->length()), -2);
     // A dictionary of our own streams is the column's complete list of values, including those not in this batch.
-    for (int64_t k = 0; listed && k < d->length(); ++k)
+    for (int64_t k = 0; ours_ && !values.is_runs() && k < d->length(); ++k)
       of_index[static_cast<size_t>(k)] = d->is_null(k) ? -1 : code_of_text(d->text(k));
   }
-  const size_t before = codes_.size();
-  if (listed && row_validity_ == nullptr) {
-    codes_.resize(before + static_cast<size_t>(values.length()));
-    if (values.read_indices(codes_.data() + before)) {
-      for (size_t i = before; i < codes_.size(); ++i)
-        if (codes_[i] >= 0) codes_[i] = of_index[static_cast<size_t>(codes_[i])];
-      return;
-    }
-    codes_.resize(before);
-  }
-  codes_.reserve(before + static_cast<size_t>(values.length()));
+  codes_.reserve(codes_.size() + static_cast<size_t>(values.length()));
   for (int64_t i = 0; i < values.length(); ++i) {
     int32_t code = -1;
     if (is_missing(values, i)) {
@@ -283,23 +227,7 @@ void ColumnImport::turn_to_text() {
   numbers_.release();
 }
 
-// Our own columns of plain numbers: only infinities must be checked.
-bool ColumnImport::add_at_once(const ArrowValues& values, bool (ArrowValues::*read)(double*) const) {
-  if (!ours_ || row_validity_ != nullptr) return false;
-  const size_t before = numbers_.size();
-  numbers_.resize(before + static_cast<size_t>(values.length()));
-  if (!(values.*read)(numbers_.data() + before)) {
-    numbers_.resize(before);
-    return false;
-  }
-  for (size_t i = before; i < numbers_.size(); ++i)
-    if (std::isinf(numbers_[i]))
-      fail_value(static_cast<int64_t>(i), "an infinity", "Replace it by a number or by null: no model can learn it.");
-  return true;
-}
-
 void ColumnImport::add_whole(const ArrowValues& values) {
-  if (add_at_once(values, &ArrowValues::read_wholes)) return;
   numbers_.reserve(numbers_.size() + static_cast<size_t>(values.length()));
   for (int64_t i = 0; i < values.length(); ++i) {
     const bool missing = is_missing(values, i);
@@ -356,7 +284,6 @@ void ColumnImport::check_calendar(double v) const {
 }
 
 void ColumnImport::add_numbers(const ArrowValues& values) {
-  if (add_at_once(values, &ArrowValues::read_reals)) return;
   numbers_.reserve(numbers_.size() + static_cast<size_t>(values.length()));
   for (int64_t i = 0; i < values.length(); ++i)
     numbers_.push_back(is_missing(values, i) ? kMissing : number(values, i));
@@ -403,22 +330,12 @@ void ColumnImport::add_spelled(const ArrowValues& values) {
 }
 
 Column ColumnImport::finish_part() {
-  switch (type_.kind) {
-    case ArrowKind::none: column_.type = ColumnType::constant; break;
-    case ArrowKind::boolean: column_.type = ColumnType::boolean; break;
-    case ArrowKind::whole: column_.type = ColumnType::integer; break;
-    case ArrowKind::real:
-    case ArrowKind::exact:
-    case ArrowKind::span: column_.type = ColumnType::decimal, column_.decimals = 15, column_.format = "%g"; break;
-    case ArrowKind::text: column_.type = ColumnType::category; break;
-    case ArrowKind::day: column_.type = ColumnType::date, column_.format = "%Y-%m-%d"; break;
-    case ArrowKind::moment: column_.type = ColumnType::datetime, plan_moment(column_.decimals, column_.format); break;
-  }
-  if (type_.kind != ArrowKind::text && !as_text_) return std::move(column_);
-  column_.type = ColumnType::category;
-  column_.decimals = 0;
-  column_.format.clear();
-  column_.values = dictionary_.take_values();
+  const bool text = type_.kind == ArrowKind::text || as_text_;
+  column_.type = type_of(text ? ArrowKind::text : type_.kind);
+  if (text) column_.values = dictionary_.take_values();
+  else if (has_fractions(column_)) become_count(column_, kAllDigits);
+  else if (has_time(column_)) plan_moment(column_.decimals, column_.format);
+  else column_.format = kind_of(column_).pattern;
   return std::move(column_);
 }
 
@@ -454,13 +371,13 @@ Column ColumnImport::finish_text() {
   codes.each_part([&](std::span<const int32_t> part, size_t first) {
     for (size_t i = 0; i < part.size(); ++i) {
       const int32_t c = part[i];
-      if (is_numeric(plan.type)) column.numbers[first + i] = c < 0 ? kMissing : once.numbers[static_cast<size_t>(c)];
+      if (!column.numbers.empty()) column.numbers[first + i] = c < 0 ? kMissing : once.numbers[static_cast<size_t>(c)];
       if (!column.codes.empty()) column.codes[first + i] = c < 0 ? -1 : once.codes[static_cast<size_t>(c)];
     }
     column.relax();
   });
   finish_column(column, plan, texts, evidence.first);
-  if (plan.forced && plan.type == ColumnType::constant && column.values.size() > 1)
+  if (plan.forced && !kind_of(plan.type).varies && column.values.size() > 1)
     throw Error(ErrorCode::data, "Arrow stream: column \"" + column.name + "\" should be constant, but holds \"" +
                                      column.values[0] + "\" and \"" + column.values[1] +
                                      "\".\n  Give it the type category.");
@@ -472,33 +389,16 @@ Column ColumnImport::finish_foreign() {
   plan.forced = wanted_.has_value();
   plan.reason = plan.forced ? "the type was given"
                             : "the table gives it as " + type_in_words(ArrowValues::values_of(*schema_).format);
+  plan.type = type_of(type_.kind);
+  if (type_.kind == ArrowKind::none) plan.reason = "no row has a value";
+  else if (wanted_) plan.type = *wanted_;
   Dictionary dictionary;
-  switch (type_.kind) {
-    case ArrowKind::none: plan.type = ColumnType::constant, plan.reason = "no row has a value"; break;
-    case ArrowKind::boolean:
-      plan.type = ColumnType::boolean;
-      for (const std::string& v : column_.values) dictionary.code(v);
-      break;
-    case ArrowKind::whole: plan.type = wanted_.value_or(ColumnType::integer); break;
-    case ArrowKind::day: plan.type = ColumnType::date, plan.format = "%Y-%m-%d"; break;
-    case ArrowKind::moment: plan.type = ColumnType::datetime, plan_moment(plan.decimals, plan.format); break;
-    default:
-      plan_real(plan.type, plan.decimals, plan.format);
-      if (plan.type == ColumnType::integer && type_.kind == ArrowKind::real)
-        plan.reason = "floating point, but every value is whole";
-      if (!wanted_) break;
-      for (size_t i = 0; *wanted_ == ColumnType::integer && i < column_.numbers.size(); ++i)
-        if (const double v = column_.numbers[i];
-            v == v && !(std::fabs(v) <= 9007199254740992.0 && v == std::nearbyint(v))) {
-          std::string text;
-          write_shortest(v, text);
-          fail_value(static_cast<int64_t>(i), text + ", which is not an integer",
-                     "Give the column the type decimal, or round it first.");
-        }
-      plan.type = *wanted_;
-  }
-  if (!wanted_ && plan.type == ColumnType::integer && are_day_keys()) {
-    plan.type = ColumnType::date, plan.format = "%Y%m%d";
+  for (const std::string& v : column_.values) dictionary.code(v);  // of booleans
+  if (type_.kind == ArrowKind::moment) plan_moment(plan.decimals, plan.format);
+  else if (is_quantity(type_of(type_.kind)) && type_.kind != ArrowKind::whole) plan_real(plan);
+  else plan.format = kind_of(plan.type).pattern;
+  if (!wanted_ && are_day_keys(plan.type)) {
+    plan.type = type_of(ArrowKind::day), plan.format = "%Y%m%d";
     plan.reason = "whole numbers that are days, such as 20240131";
   }
   column_.type = plan.type;
@@ -506,27 +406,24 @@ Column ColumnImport::finish_foreign() {
   column_.decimals = plan.decimals;
   column_.format = plan.format;
   std::string first;
-  if (is_numeric(plan.type) && !column_.numbers.empty() && !plan.forced) {
-    if (column_.numbers[0] == column_.numbers[0]) spell(column_.numbers[0], first);
-    bool any = false;
-    for (size_t i = 0; i < column_.numbers.size() && !any; ++i) any = column_.numbers[i] == column_.numbers[i];
-    if (!any) {
-      column_.type = ColumnType::constant, column_.reason = "no row has a value", column_.decimals = 0,
-      column_.format.clear();
-      column_.codes.assign(column_.numbers.size(), -1);
-      column_.numbers.release();
-    }
+  if (!column_.numbers.empty() && column_.numbers[0] == column_.numbers[0]) spell(column_.numbers[0], first);
+  const bool none = std::all_of(column_.numbers.begin(), column_.numbers.end(), [](double x) { return x != x; });
+  if (none && !column_.numbers.empty() && !plan.forced) {
+    column_.type = type_of(ArrowKind::none), column_.reason = "no row has a value", column_.decimals = 0,
+    column_.format.clear();
+    column_.codes.assign(column_.numbers.size(), -1);
+    column_.numbers.release();
   }
   finish_column(column_, plan, dictionary, first);
-  if (column_.type == ColumnType::date && type_.kind != ArrowKind::day) read_day_keys(column_.numbers);
+  if (is_day(column_) && type_.kind != ArrowKind::day) read_day_keys(column_.numbers);
   return std::move(column_);
 }
 
 // As five or more texts of a CSV file would be.
-bool ColumnImport::are_day_keys() const {
+bool ColumnImport::are_day_keys(ColumnType type) const {
   constexpr int64_t kMin = 5;
   int64_t days = 0;
-  if (!fits_arrow(ColumnType::date, type_)) return false;
+  if (!is_quantity(type) || !kind_of(type).whole || !fits_arrow(type_of(ArrowKind::day), type_)) return false;
   for (const double key : column_.numbers) {
     if (key != key) continue;
     if (!is_recent_year(static_cast<int>(std::clamp(key / 10000, -1.0, 1e5))) || day_of_key(key) != day_of_key(key))
@@ -546,17 +443,28 @@ void ColumnImport::read_day_keys(Bulk<double>& numbers) const {
   }
 }
 
-void ColumnImport::plan_real(ColumnType& type, int& decimals, std::string& format) const {
+void ColumnImport::plan_real(ColumnPlan& plan) const {
   bool large = false;
+  int& decimals = plan.decimals;
   column_.numbers.each_part([&](std::span<const double> numbers, size_t) {
     for (const double v : numbers) {
       if (v != v) continue;
       while (decimals < 15 && !is_exact(v, decimals)) ++decimals;
-      if (decimals == 15 && !is_exact(v, 15)) format = "%g";
+      if (decimals == 15 && !is_exact(v, 15)) plan.format = "%g";
       large |= std::fabs(v) > static_cast<double>(kMaxExact);
     }
   });
-  type = decimals == 0 && !large ? ColumnType::integer : ColumnType::decimal;
+  const bool whole = decimals == 0 && !large;
+  if (!wanted_) plan.type = type_of(whole ? ArrowKind::whole : ArrowKind::real);
+  if (whole && type_.kind == ArrowKind::real) plan.reason = "floating point, but every value is whole";
+  for (size_t i = 0; wanted_ && kind_of(*wanted_).whole && i < column_.numbers.size(); ++i)
+    if (const double v = column_.numbers[i];
+        v == v && !(std::fabs(v) <= 9007199254740992.0 && v == std::nearbyint(v))) {
+      std::string text;
+      write_shortest(v, text);
+      fail_value(static_cast<int64_t>(i), text + ", which is not an integer",
+                 "Give the column the type decimal, or round it first.");
+    }
 }
 
 void ColumnImport::plan_moment(int& decimals, std::string& format) const {

@@ -10,7 +10,8 @@
 
 namespace tessera {
 
-struct GivenType;  // tables/arrow/import.h
+struct GivenType;   // tables/arrow/import.h
+struct ColumnPlan;  // tables/types/types.h
 
 class ColumnImport {
  public:
@@ -29,13 +30,10 @@ class ColumnImport {
   void relax() const { numbers_.relax(), codes_.relax(); }
 
  private:
-  bool is_natural(ColumnType type) const;
   bool is_missing(const ArrowValues& values, int64_t i) const;
   [[noreturn]] void fail_value(int64_t row, const std::string& what, const std::string& way_out) const;
   void check_text(std::string_view text) const;
   int32_t code_of_text(std::string_view text);
-  bool take_first_dictionary(const ArrowValues& values);
-  bool add_at_once(const ArrowValues& values, bool (ArrowValues::*read)(double*) const);
   void add_text(const ArrowValues& values);
   void add_boolean(const ArrowValues& values);
   void add_whole(const ArrowValues& values);
@@ -49,9 +47,9 @@ class ColumnImport {
   Column finish_part();
   Column finish_text();
   Column finish_foreign();
-  bool are_day_keys() const;
+  bool are_day_keys(ColumnType type) const;
   void read_day_keys(Bulk<double>& numbers) const;
-  void plan_real(ColumnType& type, int& decimals, std::string& format) const;
+  void plan_real(ColumnPlan& plan) const;
   void plan_moment(int& decimals, std::string& format) const;
 
   const ArrowSchema* schema_;
@@ -67,8 +65,7 @@ class ColumnImport {
   Bulk<int32_t> codes_;
   Dictionary dictionary_;
   size_t text_bytes_ = 0;
-  std::vector<std::string> given_values_;  // instead of the dictionary while there is only one batch of our own
-  std::vector<int64_t> first_rows_;        // first occurrence of each text of a foreign stream
+  std::vector<int64_t> first_rows_;  // first occurrence of each text of a foreign stream
   std::string scratch_;
   const uint8_t* row_validity_ = nullptr;
   int64_t row_start_ = 0;

@@ -1,5 +1,6 @@
 #include "tables/arrow/export.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <limits>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "tables/arrow/array.h"
 #include "tables/arrow/holder.h"
 #include "tables/arrow/metadata.h"
+#include "tables/kinds/kind.h"
 #include "tables/kinds/row_formats.h"
 
 namespace tessera {
@@ -78,7 +80,7 @@ void make_table_schema(const Table& table, const std::vector<ArrowFormat>& forma
 
 struct StreamHolder {
   Table schema;
-  bool plain_texts = false;
+  bool plain_texts = false, whole = false;
   std::vector<ArrowFormat> formats;
   std::function<bool(Table&)> next;
   std::string error;
@@ -103,16 +105,18 @@ int stream_schema(ArrowArrayStream* stream, ArrowSchema* out) {
                                [&](StreamHolder& h) { make_table_schema(h.schema, h.formats, out); });
 }
 
+bool next_batch(StreamHolder& h, Table& batch) {
+  const bool more = h.next && h.next(batch);
+  if (more) check_like_schema(h, batch);
+  else h.next = nullptr;
+  return more;
+}
+
 int stream_next(ArrowArrayStream* stream, ArrowArray* out) {
   return guarded<StreamHolder>(stream, kNoMemory, [&](StreamHolder& h) {
     *out = ArrowArray{};
     Table batch;
-    if (!h.next || !h.next(batch)) {
-      h.next = nullptr;
-      return;
-    }
-    check_like_schema(h, batch);
-    make_batch(std::move(batch), h.formats, out);
+    if (next_batch(h, batch)) make_batch(std::move(batch), h.formats, out);
   });
 }
 
@@ -128,13 +132,13 @@ void release_stream(ArrowArrayStream* stream) {
   stream->release = nullptr;
 }
 
-void make_stream(Table schema, const std::vector<char>& large, bool plain_texts, std::function<bool(Table&)> next,
-                 ArrowArrayStream* out) {
+void make_stream(Table schema, const std::vector<char>& large, bool plain_texts, bool whole,
+                 std::function<bool(Table&)> next, ArrowArrayStream* out) {
   auto holder = std::make_unique<StreamHolder>();
   for (size_t j = 0; j < schema.columns.size(); ++j)
     holder->formats.push_back(arrow_format(schema.columns[j], plain_texts, large[j] != 0));
   holder->schema = std::move(schema);
-  holder->plain_texts = plain_texts;
+  holder->plain_texts = plain_texts, holder->whole = whole;
   holder->next = std::move(next);
   *out = ArrowArrayStream{stream_schema, stream_next, stream_error, release_stream, holder.release()};
 }
@@ -146,15 +150,13 @@ void table_export(Table&& table, ArrowArrayStream* out, bool plain_texts) {
   schema.dialect = table.dialect, schema.rules = table.rules;
   std::vector<char> large;
   for (const Column& c : table.columns) {
-    Column& bare = schema.columns.emplace_back();
-    bare.name = c.name, bare.type = c.type, bare.reason = c.reason, bare.decimals = c.decimals, bare.format = c.format,
-    bare.arrow = c.arrow, bare.kind = c.kind, bare.least_rows = c.least_rows;
-    if (c.type == ColumnType::boolean || by_row(c)) bare.values = c.values;
+    Column& bare = schema.columns.emplace_back(c.head());
+    if (kind_of(c).truths || by_row(c)) bare.values = c.values;
     large.push_back(is_large(c));
   }
   auto whole = std::make_shared<Table>(std::move(table));
   make_stream(
-      std::move(schema), large, plain_texts,
+      std::move(schema), large, plain_texts, true,
       [whole, given = false](Table& batch) mutable {
         if (given) return false;
         given = true;
@@ -166,7 +168,38 @@ void table_export(Table&& table, ArrowArrayStream* out, bool plain_texts) {
 
 void table_stream(Table schema, std::function<bool(Table&)> next, ArrowArrayStream* out, bool plain_texts) {
   const std::vector<char> large(schema.columns.size(), 0);
-  make_stream(std::move(schema), large, plain_texts, std::move(next), out);
+  make_stream(std::move(schema), large, plain_texts, false, std::move(next), out);
+}
+
+namespace {
+
+// Whether the column's Arrow type holds every value of it: what came as float32 is rounded to that.
+bool is_exact_in_arrow(const Column& c) {
+  const std::optional<ArrowType> arrow = ArrowType::parse(c.arrow);
+  if (!arrow || arrow->kind == ArrowKind::text) return true;
+  return arrow->layout == 'l' && (kind_of(c).free_text || is_whole(c));
+}
+
+}  // namespace
+
+OwnTables own_tables(const ArrowArrayStream& stream) {
+  if (stream.release != release_stream) return {};
+  const auto* holder = static_cast<const StreamHolder*>(stream.private_data);
+  const std::vector<Column>& columns = holder->schema.columns;
+  if (holder->plain_texts || !std::all_of(columns.begin(), columns.end(), is_exact_in_arrow)) return {};
+  return {&holder->schema, holder->whole};
+}
+
+int next_own_table(ArrowArrayStream& stream, Table& batch, bool& more) {
+  return guarded<StreamHolder>(&stream, kNoMemory, [&](StreamHolder& h) {
+    more = next_batch(h, batch);
+    for (size_t j = 0; more && j < batch.columns.size(); ++j) {
+      Column& from = batch.columns[j];
+      Column to = h.schema.columns[j].head();  // batches need not say all of it
+      to.numbers = std::move(from.numbers), to.codes = std::move(from.codes), to.values = std::move(from.values);
+      from = std::move(to);
+    }
+  });
 }
 
 }  // namespace tessera

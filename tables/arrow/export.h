@@ -22,4 +22,14 @@ void table_export(Table&& table, ArrowArrayStream* out, bool plain_texts = false
 // (tables/arrow/metadata.h).
 void table_stream(Table schema, std::function<bool(Table&)> next, ArrowArrayStream* out, bool plain_texts = false);
 
+// The tables behind a stream that one of these functions made, read without Arrow; null schema: it has another maker,
+// plain texts, or Arrow types that round. `whole`: of table_export().
+struct OwnTables {
+  const Table* schema = nullptr;
+  bool whole = false;
+};
+OwnTables own_tables(const ArrowArrayStream& stream);
+// The next of them, as get_next() gives a batch: the error number and, in the stream, its message.
+int next_own_table(ArrowArrayStream& stream, Table& batch, bool& more);
+
 }  // namespace tessera

@@ -6,8 +6,10 @@
 
 #include "base/text/utf8.h"
 #include "tables/arrow/column.h"
+#include "tables/arrow/export.h"
 #include "tables/arrow/holder.h"
 #include "tables/arrow/metadata.h"
+#include "tables/kinds/row_formats.h"
 #include "tables/table/suggestions.h"
 #include "tables/types/types.h"
 
@@ -96,6 +98,16 @@ void take_batch(ArrowArray& batch, std::vector<ColumnImport>& columns, Team& tea
   });
 }
 
+// A table of another call counts as one of this call.
+void count_memory(Table& table, Team& team) {
+  int64_t texts = 0;
+  for (Column& c : table.columns) {
+    c.numbers.count_by(team.limit()), c.codes.count_by(team.limit());
+    for (const std::string& text : c.values) texts += static_cast<int64_t>(sizeof text + text.capacity());
+  }
+  table.held = team.share(texts, "the table");
+}
+
 }  // namespace
 
 struct TableStream::State {
@@ -114,6 +126,20 @@ struct TableStream::State {
     std::vector<ColumnImport> columns = open(false);
     for (ColumnImport& c : columns) bare.columns.push_back(c.finish(false));
     restore_table(decode_metadata(schema.value.metadata), bare);
+    own = own_tables(stream.value);
+    for (const GivenType& given : wanted)
+      if (const Column* c = bare.find(given.column);
+          own.schema != nullptr && own.schema->find(c->name)->type != given.type)
+        own = {};
+  }
+
+  // The next table of a stream of our own; false: no more.
+  bool take_own(Table& batch) {
+    monitor.check_cancelled("read");
+    bool more = false;
+    if (const int error = next_own_table(stream.value, batch, more)) fail_stream(&stream.value, error);
+    batch.dialect = bare.dialect, batch.rules = bare.rules;
+    return more;
   }
 
   // A batch is counted on arrival; the columns of a whole table count themselves.
@@ -155,6 +181,7 @@ struct TableStream::State {
 
   Released<ArrowArrayStream> stream;
   Released<ArrowSchema> schema;
+  OwnTables own;
   Table bare;
   Team& team;
   const Monitor& monitor;
@@ -167,6 +194,9 @@ TableStream::~TableStream() = default;
 const Table& TableStream::schema() const { return state_->bare; }
 
 bool TableStream::next(Table& batch) {
+  // rows with formats of their own are written as texts: they come as these
+  const Table* own = state_->own.schema;
+  if (own != nullptr && std::none_of(own->columns.begin(), own->columns.end(), by_row)) return state_->take_own(batch);
   std::vector<ColumnImport> columns = state_->open(false);
   MemoryShare held = state_->team.share(0, "a batch");
   const int64_t rows = state_->take(columns, held, false);
@@ -176,6 +206,12 @@ bool TableStream::next(Table& batch) {
 
 Table table_import(ArrowArrayStream* stream, Team& team, const Monitor& monitor, const GivenTypes& types) {
   TableStream::State state(stream, team, monitor, types);
+  if (state.own.whole) {
+    Table table = state.bare;
+    state.take_own(table);
+    count_memory(table, team);
+    return table;
+  }
   std::vector<ColumnImport> columns = state.open(true);
   int64_t rows = 0;
   MemoryShare held = team.share(0, "the table");

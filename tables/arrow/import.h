@@ -14,7 +14,8 @@ namespace tessera {
 
 // Takes all batches and always releases the stream, also when it throws. Columns are taken in parallel and freed one by
 // one.
-//   Our own stream (its metadata has "tessera.type") is imported as it was exported.
+//   Our own stream hands its table over; one that came through another program (its metadata has "tessera.type") is
+//   imported as it was exported.
 //   A foreign one: integers → integer; floats and decimals → decimal, or integer if all are whole (text if an integer
 //   or decimal has more than 15 digits); bool → boolean;
 //   utf8 and binary of all layouts and dictionaries of them → the rules for columns of text; date32/64 → date;

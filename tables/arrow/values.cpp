@@ -187,33 +187,6 @@ int64_t ArrowValues::index(int64_t i) const {
   return n;
 }
 
-bool ArrowValues::read_wholes(double* out) const {
-  if (values_ || type_.layout != 'l') return false;
-  for (int64_t i = 0; i < length_; ++i)
-    out[i] = validity_ != nullptr && !bit(validity_, at(i)) ? kMissingValue
-                                                            : static_cast<double>(load<int64_t>(data_, at(i)));
-  return true;
-}
-
-bool ArrowValues::read_reals(double* out) const {
-  if (values_ || type_.layout != 'g') return false;
-  for (int64_t i = 0; i < length_; ++i)
-    out[i] = validity_ != nullptr && !bit(validity_, at(i)) ? kMissingValue : load<double>(data_, at(i));
-  return true;
-}
-
-bool ArrowValues::read_indices(int32_t* out) const {
-  if (!values_ || index_layout_ != 'i') return false;
-  const int64_t size = values_->length();
-  for (int64_t i = 0; i < length_; ++i) {
-    const bool missing = validity_ != nullptr && !bit(validity_, at(i));
-    const int32_t n = missing ? -1 : load<int32_t>(data_, at(i));
-    if (!missing && (n < 0 || n >= size)) index(i);  // throws the specific error
-    out[i] = n;
-  }
-  return true;
-}
-
 int64_t ArrowValues::whole(int64_t i) const {
   return values_ ? values_->whole(index(i)) : integer(type_.layout, at(i));
 }

@@ -24,7 +24,6 @@ class ArrowValues {
   static const ArrowSchema& values_of(const ArrowSchema& schema);
 
   int64_t length() const { return length_; }
-  bool has_nulls() const { return validity_ != nullptr || type_.kind == ArrowKind::none; }
   bool is_null(int64_t i) const;
   int64_t whole(int64_t i) const;      // whole: the value; a uint64 of 2⁶³ or more: see is_too_large
   bool is_too_large(int64_t i) const;  // a uint64 of 2⁶³ or more
@@ -33,12 +32,6 @@ class ArrowValues {
   void exact(int64_t i, std::string& out) const;  // exact: written in full, with all digits of its scale
   bool truth(int64_t i) const;                    // boolean
   std::string_view text(int64_t i) const;         // text
-
-  // The common layouts in bulk: out[i] = value i, NaN or −1 if missing. False, and nothing written, for any other
-  // layout.
-  bool read_wholes(double* out) const;    // int64
-  bool read_reals(double* out) const;     // float64
-  bool read_indices(int32_t* out) const;  // int32 indices of a dictionary, checked
 
   // The distinct values of a dictionary, or of runs; nullptr: one value per row.
   const ArrowValues* dictionary() const { return values_.get(); }

@@ -31,6 +31,7 @@ CellStatus fill_number(std::string_view text, const ColumnPlan& plan, double& va
   if (plan.type == ColumnType::integer &&
       !(std::fabs(value) <= kExact && static_cast<double>(static_cast<int64_t>(value)) == value))
     return CellStatus::wrong;
+  if (plan.type == ColumnType::integer) value += 0.0;  // -0 is 0
   return CellStatus::ok;
 }
 

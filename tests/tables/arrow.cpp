@@ -83,11 +83,14 @@ Column read_values(const char* format, std::vector<V> values) {
 TEST(Arrow, OursComeBackUnchanged) {
   const Table people = example_people(70000, 3);
   ArrowArrayStream stream;
-  table_export(Table(people), &stream);
   Team team(2);
-  const Table back = table_import(&stream, team, Monitor{});
-  expect_equal(back, people);
-  EXPECT_EQ(back.columns[2].reason, people.columns[2].reason);
+  for (const bool on : {false, true}) {
+    table_export(Table(people), &stream);
+    if (on) stream = handed_on(stream);
+    const Table back = table_import(&stream, team, Monitor{});
+    expect_equal(back, people);
+    EXPECT_EQ(back.columns[2].reason, people.columns[2].reason);
+  }
   ArrowArrayStream batches;
   example_people(70000, 3, &batches);
   expect_equal(table_import(&batches, team, Monitor{}), people);

@@ -83,6 +83,7 @@ void expect_back(const Column& c) {
   t.columns.push_back(c);
   ArrowArrayStream stream;
   table_export(Table(t), &stream);
+  stream = handed_on(stream);
   Team team(1);
   const Table back = table_import(&stream, team, Monitor{});
   expect_equal(back, t);

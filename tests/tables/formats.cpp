@@ -201,6 +201,7 @@ TEST(Formats, RowsKeepTheirFormats) {
     ArrowArrayStream stream;
     const Column before = table.columns[0];
     table_export(std::move(table), &stream);
+    stream = handed_on(stream);
     Team team(1);
     const Column after = table_import(&stream, team, Monitor{}).columns[0];
     for (const Column* read : {&before, &after}) {

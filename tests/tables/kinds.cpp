@@ -120,8 +120,11 @@ TEST_P(Kinds, ComeBackFromArrow) {
   const std::string format = GetParam().arrow;
   EXPECT_TRUE(format.empty() || fits_arrow(GetParam().type, *ArrowType::parse(format)));
   Team team(2);
-  ArrowArrayStream stream = stream_of(read_text(csv()));
-  expect_equal(table_import(&stream, team, Monitor{}).columns[1], before.columns[1]);
+  for (const bool on : {false, true}) {
+    ArrowArrayStream stream = stream_of(read_text(csv()));
+    if (on) stream = handed_on(stream);
+    expect_equal(table_import(&stream, team, Monitor{}).columns[1], before.columns[1]);
+  }
 }
 
 TEST_P(Kinds, AreNamedInConditions) {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "tables/csv/reader.h"
+#include "tessera/arrow.h"
 
 namespace tessera::test {
 
@@ -68,6 +69,21 @@ inline Error error_of(const std::string& text, CsvOptions options = {}) {
     return Error(e.code(), message);
   }
   return Error(ErrorCode::internal, "(no error)");
+}
+
+// The stream as other programs hand it on: not recognised as one of ours, so that its arrays are read.
+inline ArrowArrayStream handed_on(const ArrowArrayStream& ours) {
+  const auto inner = [](ArrowArrayStream* s) { return static_cast<ArrowArrayStream*>(s->private_data); };
+  static constexpr auto of = inner;
+  return {[](ArrowArrayStream* s, ArrowSchema* out) { return of(s)->get_schema(of(s), out); },
+          [](ArrowArrayStream* s, ArrowArray* out) { return of(s)->get_next(of(s), out); },
+          [](ArrowArrayStream* s) { return of(s)->get_last_error(of(s)); },
+          [](ArrowArrayStream* s) {
+            if (of(s)->release != nullptr) of(s)->release(of(s));
+            delete of(s);
+            s->release = nullptr;
+          },
+          new ArrowArrayStream(ours)};
 }
 
 inline void expect_parts(const Error& error, ErrorCode code, std::initializer_list<const char*> parts) {
