@@ -64,7 +64,7 @@ def read(
         CSV, Parquet or Arrow files with the same columns; ``*`` in a name matches several files.
     types : mapping, optional
         Types of columns of CSV files, ``{"zip": "category"}``, that override detected ones: integer,
-        decimal, boolean, category, date, datetime, identifier or constant.
+        decimal, boolean, category, date, datetime, identifier, uuid or constant.
     missing : str or iterable of str, optional
         Additional spellings of a missing value.
     delimiter : str, optional

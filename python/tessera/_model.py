@@ -91,7 +91,7 @@ def fit(
         The same table, options and seed give the same model, bit for bit.
     types : mapping, optional
         Types of columns, ``{"zip": "category"}``, that override detected ones: integer, decimal, boolean,
-        category, date, datetime, identifier or constant.
+        category, date, datetime, identifier, uuid or constant.
     index : bool
         Whether the index of a pandas DataFrame is learned too, and restored in sampled rows.
     rare_categories : int or "keep", optional

@@ -15,9 +15,9 @@ namespace tessera {
 
 namespace {
 
-constexpr std::array<const ColumnKind*, 8> kKinds{&kinds::kWhole,      &kinds::kDecimal, &kinds::kBoolean,
-                                                  &kinds::kCategory,   &kinds::kDate,    &kinds::kDatetime,
-                                                  &kinds::kIdentifier, &kinds::kConstant};
+constexpr std::array<const ColumnKind*, 9> kKinds{&kinds::kWhole,      &kinds::kDecimal,  &kinds::kBoolean,
+                                                  &kinds::kCategory,   &kinds::kDate,     &kinds::kDatetime,
+                                                  &kinds::kIdentifier, &kinds::kConstant, &kinds::kUuid};
 
 }  // namespace
 
@@ -55,7 +55,9 @@ void become_moment(Column& column, bool day, bool time) {
 }
 
 void become_regenerated(Column& column, std::string reason) {
-  column.type = ColumnType::identifier;
+  const auto known = std::find_if(kKinds.begin(), kKinds.end(),
+                                  [&](const ColumnKind* k) { return k->regenerated && column.kind == k->texts; });
+  column.type = known == kKinds.end() ? ColumnType::identifier : (*known)->type;
   column.reason = std::move(reason);
   remember_arrow(std::string(column.arrow), column);  // regenerated texts need not be valid dates
 }

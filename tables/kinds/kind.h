@@ -31,6 +31,7 @@ struct ColumnKind {
   bool free_text = false;                  // its texts may be any: no word among them means "missing"
   bool varies = true;                      // false: one value, or nothing, in all rows
   bool regenerated = false;                // it is not learned: new texts of the same form are made
+  const char* texts = "";                  // what all of its texts are (texts/text_kind.h)
   ColumnType open = ColumnType::category;  // of texts: its type where any others may follow
   double unit = 1;           // of expressions, in Column::numbers: they calculate with days, a datetime holds seconds
   double day = 0;            // in Column::numbers; 0: no point in time
@@ -78,8 +79,8 @@ std::string cell_text(const Column& column, int64_t row);
 std::string value_text(const Column& column, size_t row);
 
 // The cells of a column become others, of which the caller sets the values.
-void become_count(Column& column, int digits = 0);        // digits after the point, or kAllDigits
-void become_moment(Column& column, bool day, bool time);  // as "%Y-%m-%d", "%H:%M:%S" or both
-void become_regenerated(Column& column, std::string reason);
+void become_count(Column& column, int digits = 0);            // digits after the point, or kAllDigits
+void become_moment(Column& column, bool day, bool time);      // as "%Y-%m-%d", "%H:%M:%S" or both
+void become_regenerated(Column& column, std::string reason);  // by Column::kind
 
 }  // namespace tessera

@@ -4,7 +4,7 @@
 
 namespace tessera::kinds {
 
-extern const ColumnKind kWhole, kDecimal, kBoolean, kCategory, kDate, kDatetime, kIdentifier, kConstant;
+extern const ColumnKind kWhole, kDecimal, kBoolean, kCategory, kDate, kDatetime, kIdentifier, kConstant, kUuid;
 
 // What kinds of numbers share: read as the column's format writes them, or plain.
 bool read_quantity(const Column& column, const std::string& text, double& x);

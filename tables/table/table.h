@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-enum class ColumnType { integer, decimal, boolean, category, date, datetime, identifier, constant };
+enum class ColumnType { integer, decimal, boolean, category, date, datetime, identifier, constant, uuid };
 
 const char* name(ColumnType type);                               // "integer", "decimal", …
 bool parse_column_type(const std::string& text, ColumnType& t);  // false: no such type

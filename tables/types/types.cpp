@@ -21,7 +21,10 @@ bool same_words(std::string_view text, std::string_view small) {
 
 bool parse_given_type(const std::string& text, ColumnType& type, std::string& kind) {
   kind.clear();
-  if (parse_column_type(text, type)) return true;
+  if (parse_column_type(text, type)) {
+    kind = kind_of(type).texts;
+    return true;
+  }
   TextKind of = TextKind::plain;
   if (!parse_text_kind(text, of) || of == TextKind::plain) return false;
   type = ColumnType::identifier, kind = text;

@@ -222,6 +222,7 @@ void recognise_texts(Column& column) {
   const TextKind kind = text_kind_of(texts, column.name);
   if (kind == TextKind::plain) return;
   column.kind = name(kind);
+  if (kind_of(column).regenerated) become_regenerated(column, column.reason);
   if (column.reason != described(kind)) column.reason += std::string(": ") + described(kind);
 }
 

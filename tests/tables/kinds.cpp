@@ -29,7 +29,7 @@ struct KindCase {
 };
 
 std::string padded(int i, const char* format) {
-  char out[32];
+  char out[64];
   std::snprintf(out, sizeof out, format, i);
   return out;
 }
@@ -61,6 +61,8 @@ std::vector<KindCase> kind_cases() {
        "tss:", "'2024-02-04T08:03:00'", "2024-02-04 08:03:00", "x"},
       {"identifier", ColumnType::identifier, [](int i) { return padded(i * 7919 % 10000, "ID-%04d-x"); }, "", "",
        "'ID-3757-x'", "\"ID-3757-x\"", ""},
+      {"uuid", ColumnType::uuid, [](int i) { return padded(i * 7919, "%08x-9b3f-4a11-8c11-3d2a5b6c7d8e"); }, "", "",
+       "'00005ccd-9b3f-4a11-8c11-3d2a5b6c7d8e'", "\"00005ccd-9b3f-4a11-8c11-3d2a5b6c7d8e\"", ""},
       {"constant", ColumnType::constant, [](int) { return "same"; }, "", "", "'same'", "\"same\"", "", false},
   };
 }
