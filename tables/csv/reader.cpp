@@ -514,6 +514,7 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
         if (options.like != nullptr) check_columns_alike(part.frame, options, part.source->name());
         wished = wished_types(part.frame, options);
       }
+      for (size_t j = 0; part.source->is_json() && j < wished.size(); ++j) part.frame.strings.push_back(!wished[j]);
       part.survey = survey_csv(*part.source, part.frame, missing, team, monitor);
     };
     try {

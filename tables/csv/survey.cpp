@@ -43,7 +43,9 @@ void survey_piece(Piece& piece, const char* begin, const char* nominal_end, cons
         throw CsvFault{CsvFault::Kind::ragged, scanner.line(), static_cast<int64_t>(scanner.count()), ""};
       const CsvField* fields = scanner.fields();
       for (size_t j = 0; j < columns; ++j)
-        if (!piece.evidence[j].is_text()) piece.evidence[j].add(csv_text(fields[j], scratch), scanner.line(), missing);
+        if (!piece.evidence[j].is_text())
+          piece.evidence[j].add(csv_text(fields[j], scratch), scanner.line(), missing,
+                                !frame.strings.empty() && frame.strings[j] != 0 && fields[j].quoted);
       ++piece.chunk.rows;
     }
   } catch (CsvFault& fault) { piece.fault = std::move(fault); }

@@ -327,10 +327,21 @@ void TypeEvidence::merge_facts(const TypeEvidence& next) {
   if (offset != next.offset) facts |= fact::kManyZones;
 }
 
-void TypeEvidence::add(std::string_view text, int64_t line, const MissingWords& missing) {
+namespace {
+
+// As a number or a boolean of JSON is written.
+bool is_json_value(std::string_view text, const Forms& forms) {
+  return text == "true" || text == "false" ||
+         ((forms.kinds & form::kPoint) != 0 && text.find_first_not_of("0123456789.-eE") == text.npos);
+}
+
+}  // namespace
+
+void TypeEvidence::add(std::string_view text, int64_t line, const MissingWords& missing, bool is_string) {
   if (is_text() || missing.always(text)) return;
   Reads r;
   read_forms(text, r);
+  if (is_string && is_json_value(text, r.forms)) r.forms.kinds &= ~(form::kNumber | form::kBoolean);
   if (r.forms.kinds == 0 && r.facts == 0 && MissingWords::usual(text)) return;
   add_facts(r);
   const Forms left = agreed(forms, r.forms);

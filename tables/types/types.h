@@ -61,7 +61,8 @@ struct TypeEvidence {
   static constexpr int kNoOffset = INT32_MAX;
 
   bool is_text() const { return forms.kinds == 0; }
-  void add(std::string_view text, int64_t line, const MissingWords& missing);
+  // `is_string`: of JSON, where numbers and booleans need no quotes: "5" is a text.
+  void add(std::string_view text, int64_t line, const MissingWords& missing, bool is_string = false);
   // `next` follows this one; its lines count from line_offset
   void merge(const TypeEvidence& next, int64_t line_offset);
 

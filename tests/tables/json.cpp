@@ -72,6 +72,30 @@ TEST(Json, NumbersOfCsvArePlain) {
       out, "{\"a\":1061.69,\"b\":\"x\",\"c\":5,\"d\":\"10:30\"}\n{\"a\":2000.00,\"b\":null,\"c\":5,\"d\":\"11:45\"}\n");
 }
 
+TEST(Json, StringsAreNotNumbers) {
+  const std::string lines =
+      "{\"a\":\"5\",\"b\":5,\"c\":\"true\",\"d\":\"1,234\",\"e\":\"2024-01-05\",\"f\":5}\n"
+      "{\"a\":\"7\",\"b\":7,\"c\":\"false\",\"d\":\"5,678\",\"e\":\"2024-02-05\",\"f\":\"6\"}\n"
+      "{\"a\":\"6.5\",\"b\":6.5,\"c\":\"true\",\"d\":\"9,012\",\"e\":\"2024-03-05\",\"f\":7}\n";
+  const Table t = read_json(lines);
+  const auto type = [](const Table& of, const char* column) { return name(of.find(column)->type); };
+  for (const auto& [column, wanted] : {std::pair{"a", "category"},
+                                       {"b", "decimal"},
+                                       {"c", "category"},
+                                       {"d", "integer"},
+                                       {"e", "date"},
+                                       {"f", "category"}})
+    EXPECT_STREQ(type(t, column), wanted) << column;
+  EXPECT_EQ(written(read_json(lines.substr(0, lines.find(",\"f\"")) + "}\n"), "s.jsonl"),
+            lines.substr(0, lines.find(",\"f\"")) + "}\n");
+  CsvOptions options;
+  options.types = {{"a", "decimal"}, {"c", "boolean"}};
+  const Table given = read_json(lines, "t.jsonl", options);
+  EXPECT_EQ(given.find("a")->numbers, (std::vector<double>{5, 7, 6.5}));
+  EXPECT_EQ(given.find("a")->decimals, 1);
+  EXPECT_STREQ(type(given, "c"), "boolean");
+}
+
 TEST(Json, ARecordMayLackNames) {
   const Table t = read_json("{\"a\":1}\n\n{\"b\":\"x\",\"a\":2}\n{}\n{\"a\":3,\"b\":\"y\"}\n");
   ASSERT_EQ(t.columns.size(), 2u);
