@@ -81,7 +81,6 @@ void code_steps(Sequences& sequences, int64_t least, uint64_t seed, Team& team);
 
 // `wanted`, or `wanted`_2, … if the table has such a column
 std::string free_name(const Table& table, const std::string& wanted);
-Column number_column(const std::string& name, int decimals, bool whole);   // without rows
 Table without_rows(const Table& table);                                    // names, types and formats of its columns
 Column pick_rows(const Column& column, const std::vector<int32_t>& rows);  // a column of those rows
 

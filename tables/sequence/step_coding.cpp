@@ -326,7 +326,9 @@ void StepCoding::encode(Table& steps, const std::vector<int32_t>& key, int64_t l
     const bool difference = code.form == Form::difference;
     const int digits = kDigitsOfRatio - static_cast<int>(std::ceil(known > 0 ? sizes / known : 0));
     const int decimals = difference ? std::max(decimals_of(x), decimals_of(b)) : std::clamp(digits, 0, 15);
-    Column c = number_column(name, decimals, difference && decimals == 0);
+    Column c;
+    c.name = name;
+    become_count(c, decimals);
     c.least_rows = std::max(x.least_rows, b.least_rows);
     c.numbers.reserve(codes.size());
     for (const double v : codes) c.numbers.push_back(round_decimals(v, decimals));

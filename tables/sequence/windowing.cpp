@@ -331,12 +331,6 @@ std::string free_name(const Table& table, const std::string& wanted) {
   return out;
 }
 
-Column number_column(const std::string& name, int decimals, bool whole) {
-  Column c;
-  c.name = name, c.decimals = decimals, c.type = whole ? ColumnType::integer : ColumnType::decimal;
-  return c;
-}
-
 Table without_rows(const Table& table) {
   Table out;
   for (const Column& c : table.columns) out.columns.push_back(c.head());
