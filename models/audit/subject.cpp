@@ -29,7 +29,7 @@ Table pick_rows(const Table& table, const std::vector<int64_t>& rows) {
   Table out;
   out.rows = static_cast<int64_t>(rows.size());
   out.dialect = table.dialect, out.rules = table.rules;
-  for (const Column& c : table.columns) out.columns.push_back(tessera::pick_rows(c, at));
+  for (const Column& c : table.columns) out.columns.push_back(c.pick(at));
   return out;
 }
 

@@ -81,8 +81,7 @@ void code_steps(Sequences& sequences, int64_t least, uint64_t seed, Team& team);
 
 // `wanted`, or `wanted`_2, … if the table has such a column
 std::string free_name(const Table& table, const std::string& wanted);
-Table without_rows(const Table& table);                                    // names, types and formats of its columns
-Column pick_rows(const Column& column, const std::vector<int32_t>& rows);  // a column of those rows
+Table without_rows(const Table& table);  // names, types and formats of its columns
 
 // The columns whose value is one within every key and not one in the whole table; none without a key. Error(usage) for
 // a key that the table does not have, Error(data) where it is missing in a row.

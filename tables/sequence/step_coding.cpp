@@ -274,7 +274,7 @@ StepCoding StepCoding::find(const Table& steps, const std::vector<int32_t>& key,
     Coded& c = out.columns_.emplace_back();
     if (!search.usable(j)) continue;
     std::tie(c.first, c.next) = search.of(j);
-    c.column = pick_rows(steps.columns[j], {});
+    c.column = steps.columns[j].pick(std::vector<int32_t>{});
   }
   out.orders_ = search.orders();
   out.place_starts(static_cast<int>(steps.columns.size()));

@@ -16,7 +16,9 @@ const Column& column_of_days() {
   static const Column days = numbers("", ColumnType::date, {});
   return days;
 }
-double year_end(double day) { return time_function("end of year")->value(column_of_days(), day, ColumnType::date); }
+double year_end(double day) {
+  return time_function("end of year")->value(column_of_days(), day, kind_of(ColumnType::date).unit);
+}
 
 // Tariffs of which most are open; contracts that end on 31 December, or whenever; invoices due at the end of a month.
 Table contracts() {
@@ -24,13 +26,14 @@ Table contracts() {
     const double end = from(i) + whole_between(i, 5, 100, 1500);
     return uniform(i, 6) < 0.05 ? kMissing : uniform(i, 4) < 0.7 ? year_end(end) : end;
   });
-  return table({numbers_by("from", ColumnType::date, kRows, from), numbers_by("until", ColumnType::date, kRows, until),
-                ends, numbers_by("due", ColumnType::date, kRows, [](int64_t i) {
-                  const double due = from(i) + whole_between(i, 7, 10, 80);
-                  return uniform(i, 8) < 0.6
-                             ? time_function("end of month")->value(column_of_days(), due, ColumnType::date)
-                             : due;
-                })});
+  return table(
+      {numbers_by("from", ColumnType::date, kRows, from), numbers_by("until", ColumnType::date, kRows, until), ends,
+       numbers_by("due", ColumnType::date, kRows, [](int64_t i) {
+         const double due = from(i) + whole_between(i, 7, 10, 80);
+         return uniform(i, 8) < 0.6
+                    ? time_function("end of month")->value(column_of_days(), due, kind_of(ColumnType::date).unit)
+                    : due;
+       })});
 }
 
 bool in_order(const Table& t, const char* lower, const char* upper) {
@@ -46,7 +49,9 @@ double share_of(const Table& t, const char* name, bool (*is)(double)) {
   return rows / present;
 }
 bool ends_year(double x) { return year_end(x) == x; }
-bool ends_month(double x) { return time_function("end of month")->value(column_of_days(), x, ColumnType::date) == x; }
+bool ends_month(double x) {
+  return time_function("end of month")->value(column_of_days(), x, kind_of(ColumnType::date).unit) == x;
+}
 
 TEST(FixedValues, RoundTripExactly) {
   const Table real = contracts();

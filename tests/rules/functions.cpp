@@ -112,13 +112,15 @@ TEST(Functions, HaveTheirValues) {
                             : f->gives == TimeFunction::Gives::date ? ColumnType::date
                                                                     : ColumnType::datetime;
     const double expected = type == ColumnType::integer ? std::stod(is) : read(is);
-    EXPECT_EQ(f->value(a, read(of), b, read(to), type), expected) << c.function << " of " << c.of;
-    EXPECT_NE(f->value(a, kMissing, b, read(to), type), expected);
+    EXPECT_EQ(f->value(a, read(of), b, read(to), kind_of(type).unit), expected) << c.function << " of " << c.of;
+    EXPECT_NE(f->value(a, kMissing, b, read(to), kind_of(type).unit), expected);
     EXPECT_EQ(f->two, *c.to != 0) << c.function;
     if (f->inverse != nullptr) {
       const double spelled = f->inverse(expected);
       const Column& spells = f->needs == kHasDay ? kDay : f->needs == kHasTime ? kClock : kTime;
-      if (spelled == spelled) { EXPECT_EQ(f->value(spells, spelled, ColumnType::integer), expected) << c.function; }
+      if (spelled == spelled) {
+        EXPECT_EQ(f->value(spells, spelled, kind_of(ColumnType::integer).unit), expected) << c.function;
+      }
     }
     tried.insert(c.function);
   }
@@ -152,8 +154,8 @@ Table given_by(const TimeFunction& f) {
   const ColumnType type = f.gives == TimeFunction::Gives::number ? ColumnType::integer
                           : f.gives == TimeFunction::Gives::date ? ColumnType::date
                                                                  : ColumnType::datetime;
-  Column target =
-      numbers_by("target", type, kRows, [&](int64_t i) { return f.value(at, instant(i), to, later(i), type); });
+  Column target = numbers_by("target", type, kRows,
+                             [&](int64_t i) { return f.value(at, instant(i), to, later(i), kind_of(type).unit); });
   if (type != ColumnType::integer) target.format = type == ColumnType::date ? kDay.format : kTime.format;
   std::vector<Column> columns{at, target, texts_by("kind", ColumnType::category, kRows, [](int64_t i) {
                                 return uniform(i, 4) < .4 ? "a" : "b";
@@ -205,7 +207,7 @@ TEST(FunctionRules, DescribeShiftedTimesInHours) {
 TEST(FunctionRules, GiveTextsTheirDigits) {
   Column at = numbers_by("at", ColumnType::datetime, kRows, instant);
   const auto by = [&](const char* function, int64_t i) {
-    return static_cast<int>(time_function(function)->value(at, instant(i), ColumnType::integer));
+    return static_cast<int>(time_function(function)->value(at, instant(i), kind_of(ColumnType::integer).unit));
   };
   const auto text = [](const char* format, auto... values) {
     char out[32];
@@ -254,7 +256,7 @@ TEST(SpelledRules, LearnClocksAndDatesInParts) {
   const auto minute = [](int64_t i) { return std::floor(1440 * uniform(i, 1)); };
   const auto day = [](int64_t i) { return 18993 + std::floor(1500 * uniform(i, 3)); };
   const auto part = [&](const char* function) {
-    return [=](int64_t i) { return time_function(function)->value(kDay, day(i), ColumnType::integer); };
+    return [=](int64_t i) { return time_function(function)->value(kDay, day(i), kind_of(ColumnType::integer).unit); };
   };
   const Table real =
       table({numbers_by("left", ColumnType::integer, kMany,
@@ -283,7 +285,7 @@ TEST(SpelledRules, LearnClocksAndDatesInParts) {
 TEST(SpelledRules, SecondsAreATimeIfAnotherColumnIsOne) {
   const auto milliseconds = [](int64_t i) { return 1000 * instant(i) + std::floor(1000 * uniform(i, 9)); };
   const auto of = [](const char* function, ColumnType type) {
-    return [=](int64_t i) { return time_function(function)->value(kTime, instant(i), type); };
+    return [=](int64_t i) { return time_function(function)->value(kTime, instant(i), kind_of(type).unit); };
   };
   Column epoch = numbers_by("epoch", ColumnType::integer, kRows, milliseconds);
   EXPECT_EQ(said(found(table({epoch, texts_by("kind", ColumnType::category, kRows,
