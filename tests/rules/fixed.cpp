@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rules/orders.h"
+#include "tables/kinds/kind.h"
 #include "tables/rules/kinds/bound.h"
 
 namespace tessera::whole {

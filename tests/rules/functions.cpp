@@ -5,6 +5,7 @@
 
 #include "rules/orders.h"
 #include "tables/formats/moments.h"
+#include "tables/kinds/kind.h"
 
 namespace tessera::whole {
 namespace {
