@@ -479,7 +479,7 @@ TEST(ArrowTypes, TypesThatTheUserGave) {
   expect_parts(error({column<double>("g", {1, 2.5})}, {{"c", ColumnType::date}}), ErrorCode::data,
                {"row 1", "\"c\"", "not a date"});
   expect_parts(error({column<double>("g", {1, 2.5})}, {{"d", ColumnType::date}}), ErrorCode::usage,
-               {"no column \"d\"", "\"c\""});
+               {"no column \"d\"", "Name a column of the stream"});
 }
 
 TEST(ArrowTypes, AMemoryLimitIsAnErrorBeforeItIsExceeded) {

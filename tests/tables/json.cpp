@@ -128,7 +128,7 @@ TEST(Json, WhatIsNoTableIsSaidWithItsPlace) {
 TEST(Json, NamesThatAreValuesAreRefused) {
   std::string lines;
   for (int i = 0; i < 3000; ++i) lines += "{\"key" + std::to_string(i) + "\":1}\n";
-  expect_parts(json_error(lines), ErrorCode::data, {"3000 different names", "1.0 on average"});
+  expect_parts(json_error(lines), ErrorCode::data, {"3000 different names", "1.0 per record on average"});
 }
 
 TEST(Json, ARefusedValueNamesItsRecord) {
