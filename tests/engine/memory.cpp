@@ -43,7 +43,7 @@ TEST(Memory, ReportsBytesInUse) {
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::memory);
-    for (const char* part : {"10.0 MB", "3.0 MB of activations", "8.0 MB are in use", "memory_limit"})
+    for (const char* part : {"10.0 MB", "3.0 MB for activations", "8.0 MB are in use", "memory_limit"})
       EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
   }
 }
