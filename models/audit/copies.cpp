@@ -50,7 +50,7 @@ std::vector<Attack> copies(const Subject& s) {
   out.back().details = {{"synthetic", share_of_copies(s, s.synthetic)}, {"holdout", share_of_copies(s, unseen)}};
   out.push_back({"near copies",
                  "copies",
-                 "Is a synthetic row nearly a person's row?",
+                 "Is a synthetic row nearly equal to a person's row?",
                  Attack::Measure::guesses,
                  {std::move(members.near), std::move(held_out.near)}});
   out.back().details["threshold"] = DedupOptions{}.threshold;

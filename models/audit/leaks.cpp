@@ -48,7 +48,7 @@ Attack in_file(const Subject& s) {
                             of_held_out = alone(s, s.held_out, s.members, kDigitsOfFile);
   Attack a{"values in the file",
            "leaks",
-           "Does the model file hold values of one to four rows?",
+           "Does the model file contain values of one to four rows?",
            Attack::Measure::guesses,
            {found(file, of_members), found(file, of_held_out)}};
   const std::vector<Secret> all = secrets_of(s.training.rows <= kMaxSearched ? s.training : s.members, kDigitsOfFile);
@@ -67,7 +67,7 @@ std::vector<Attack> leaks(const Subject& s) {
   std::vector<Attack> out;
   out.push_back({"rare values",
                  "leaks",
-                 "Do values that one person has alone come back in synthetic rows?",
+                 "Do values that only one person has appear in synthetic rows?",
                  Attack::Measure::guesses,
                  {found(s.synthetic, of_members), found(s.synthetic, of_held_out)}});
   out.back().details["columns"] = by_column(of_members, out.back().scores.members);

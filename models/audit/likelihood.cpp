@@ -248,7 +248,7 @@ std::vector<Attack> by_likelihood(const Subject& s) {
   const Likelihood members = log_likelihood(*s.model, s.members, s.seed, s.workers.team),
                    held_out = log_likelihood(*s.model, s.held_out, s.seed, s.workers.team);
   if (members.rows.empty()) return {};
-  Attack a = s.ranking("likelihood", "Does the model file hold training rows for likelier than unseen ones?",
+  Attack a = s.ranking("likelihood", "Does the model file give training rows a higher likelihood than unseen rows?",
                        {members.rows, held_out.rows});
   std::vector<std::pair<double, std::string>> columns;
   for (size_t k = 0; k < members.columns.size(); ++k)
@@ -263,7 +263,8 @@ std::vector<Attack> by_classifier(const Subject& s) {
   Scores scores{logits_of_ratio(*s.model, s.members, s.workers.team),
                 logits_of_ratio(*s.model, s.held_out, s.workers.team)};
   if (scores.members.empty()) return {};
-  return {s.ranking("calibration's classifier", "Does the network of calibrated sampling know training rows?",
+  return {s.ranking("calibration's classifier",
+                    "Does the calibration's classifier score training rows higher than unseen rows?",
                     std::move(scores))};
 }
 

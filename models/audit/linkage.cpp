@@ -242,7 +242,7 @@ Attack singling_out(const Subject& s) {
   }
   Attack a{"singling out",
            "linkage",
-           "Do conditions that one synthetic row meets find one person alone?",
+           "Do conditions that only one synthetic row satisfies single out one person?",
            Attack::Measure::guesses,
            {std::move(members), std::move(held_out)}};
   a.details["predicates"] = guesses;
@@ -259,14 +259,14 @@ std::vector<Attack> linkage(const Subject& s) {
   std::vector<Attack> out;
   out.push_back({"linkability",
                  "linkage",
-                 "Do two parts of a person's columns lead to the same synthetic row?",
+                 "Do two halves of a person's columns lead to the same synthetic row?",
                  Attack::Measure::guesses,
                  {std::move(members.linked), std::move(held_out.linked)}});
   if (c.facts.size() < 2) return out;
 
   Attack a{"attribute inference",
            "inference",
-           "Does the nearest synthetic row tell a person's unknown column?",
+           "Does the nearest synthetic row reveal an unknown column of a person?",
            Attack::Measure::guesses,
            {std::move(members.columns), std::move(held_out.columns)}};
   // That of the column with the highest lower end leads; its interval is one of many, and not a finding.
@@ -330,7 +330,7 @@ Attack rare_combinations(const Subject& s) {
   };
   return {"rare combinations",
           "leaks",
-          "Do combinations of three values that one person alone has come back?",
+          "Do combinations of three values that only one person has appear again?",
           Attack::Measure::guesses,
           {shares(people[0]), shares(people[1])}};
 }

@@ -14,7 +14,7 @@ Attack nearest_row(const Subject& s) {
   Scores scores = s.distances(kSynthetic);
   for (auto* side : {&scores.members, &scores.held_out})
     for (double& x : *side) x = -x;
-  return s.ranking("nearest synthetic row", "Do synthetic rows come nearer to training rows than to unseen ones?",
+  return s.ranking("nearest synthetic row", "Are synthetic rows nearer to training rows than to unseen rows?",
                    std::move(scores));
 }
 
@@ -25,7 +25,7 @@ Attack density_ratio(const Subject& s) {
     for (size_t i = 0; i < near.size(); ++i) near[i] = std::log((usual[i] + kTiny) / (near[i] + kTiny));
   };
   divide(to_synthetic.members, to_reference.members), divide(to_synthetic.held_out, to_reference.held_out);
-  return s.ranking("density ratio", "Are synthetic rows denser around training rows than the population is?",
+  return s.ranking("density ratio", "Are synthetic rows denser around training rows than real rows are?",
                    std::move(to_synthetic));
 }
 

@@ -126,7 +126,7 @@ Attack likelihood_ratio(const Subject& s, int models) {
     ratio.push_back(std::pow(known[i] - out[i], 2) / out_variance - std::pow(known[i] - in[i], 2) / in_variance);
   const auto members = ratio.begin() + s.members.rows;
   Attack a = s.ranking("likelihood ratio of shadow models",
-                       "Does the model say of training rows what models say that learned them?",
+                       "Does the model score training rows as models do that were trained on them?",
                        {{ratio.begin(), members}, {members, ratio.end()}});
   a.details = {{"models", models}, {"rows", s.training.rows}};
   return a;
@@ -153,7 +153,7 @@ Attack canaries(const Subject& s, int planted) {
   const Model model = model_like(*s.model, joined(s.training, known), s.seed, s.workers.team, s.workers.monitor);
   Attack a{"planted rows",
            "membership",
-           "Does a model know rows that were planted in its training table?",
+           "Does a model recognize rows that were planted in its training table?",
            Attack::Measure::ranking,
            {familiarity(model, known, s.seed, s.workers), familiarity(model, unknown, s.seed, s.workers)}};
   // Exposure: log2 of the number of candidates over the rank among them; 1.44 on average if nothing is known.
