@@ -52,7 +52,8 @@ Table sampled(const Model& m, int64_t offset, int64_t count, int threads = 1, in
   Team team(threads);
   SampleOptions o;
   o.seed = 9, o.batch = batch;
-  const auto stream = m.sample(offset, count, o, team, Monitor{});
+  const Monitor monitor;  // outlives the stream
+  const auto stream = m.sample(offset, count, o, team, monitor);
   return drain(*stream, m.schema());
 }
 
