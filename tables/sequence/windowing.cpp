@@ -23,8 +23,8 @@ int position(const Table& table, const std::string& column, const char* option) 
     if (table.columns[j].name == column) return static_cast<int>(j);
   std::vector<std::string> names;
   for (const Column& c : table.columns) names.push_back(c.name);
-  throw Error(ErrorCode::usage,
-              fmt::format("{}: the table has no column \"{}\".{}", option, column, nearest_names(column, names)));
+  throw Error(ErrorCode::usage, fmt::format("{}: the table has no column \"{}\".{}\n  Name a column of the table.",
+                                            option, column, nearest_names(column, names)));
 }
 
 // The roles of the columns.

@@ -41,7 +41,7 @@ TEST_F(CliPrior, RejectsInvalidOptions) {
   refused({}, "--output is missing");
   refused({"--output", "x", "--inspect"}, "--inspect writes no tables");
   refused({"--inspect", "--features", "2-9"}, "--features 2-9: write one number or a range, 2..10");
-  refused({"--inspect", "--features", "9..2"}, "features 9..2: both ends must be 1 to 10000");
+  refused({"--inspect", "--features", "9..2"}, "features 9..2: both ends must be from 1 to 10000");
   refused({"--inspect", "--kind", "forest"}, "kind forest: there are mix, mlp, tree, graph");
   refused({"--output", "x", "--format", "hdf5"}, "format hdf5: there are pt, npy, csv");
   refused({"--output", "x", "--part", "3/2"}, "part 3/2: parts are numbered from 1");

@@ -156,7 +156,7 @@ TEST_F(CliResume, SignalsReportHowToContinue) {
     const Outcome o = run.wait();
     EXPECT_EQ(o.code, 128 + number) << o.err;
     EXPECT_HAS(o.err, "stopped by");
-    EXPECT_HAS(o.err, "is kept in my model.tessera.checkpoint");
+    EXPECT_HAS(o.err, "are saved in my model.tessera.checkpoint");
     EXPECT_HAS(o.err, "Continue with: " + std::string(TESSERA_PROGRAM) +
                           " fit people.csv --model 'my model.tessera' --method tvae");
     EXPECT_HAS(o.err, "--log losses.csv --resume\n");
@@ -181,7 +181,7 @@ TEST_F(CliResume, SignalDuringCalibrationKeepsTheTraining) {
   const Outcome o = run.wait();
   if (o.code == 0) GTEST_SKIP() << "it was faster than the signal";
   EXPECT_EQ(o.code, 143) << o.err;
-  EXPECT_HAS(o.err, "12 of 12 epochs, is kept");
+  EXPECT_HAS(o.err, "12 of 12 epochs are saved");
   const Outcome again = must(with(line, {"--resume"}));
   EXPECT_HAS(again.err, "Continuing from 12 of 12 epochs");
   EXPECT_EQ(again.err.find("train "), std::string::npos) << "nothing is trained again";

@@ -111,7 +111,7 @@ TEST_F(CliSequences, RejectsTablesThatCannotBeSplit) {
            {"--sequence-key", "k", "--sequence-index", "t", "--static", "s"}, 3,
            {"\"s\"", "\"F\" in row 1", "\"M\" in row 2", "--static"});
   evaluate("x\n1\n2\n3\n", {"--sequence-length", "24"}, 3, {"3 rows", "24"});
-  evaluate("x\n1\n2\n3\n", {"--sequence-key", "y"}, 2, {"no column \"y\"", "\"x\""});
+  evaluate("x\n1\n2\n3\n", {"--sequence-key", "y"}, 2, {"no column \"y\"", "Name a column"});
   evaluate("x\n1\n2\n3\n", {"--sequence-length", "2", "--static", "x"}, 2, {"--static needs --sequence-key"});
   std::string many = "k,x\n";
   for (int i = 0; i < 5000; ++i) many += "a," + std::to_string(i % 7) + "\n";
@@ -260,7 +260,7 @@ TEST_F(CliSequences, UsesTheDatesOfASeriesAsIndex) {
                                      "--iterations", "2",     "--hidden-dim", "8",       "--batch-size",      "16",
                                      "--model"};
   const Outcome found = must(with(how, {"m.tessera"}));
-  EXPECT_HAS(found.err, "taken as --sequence-index date");
+  EXPECT_HAS(found.err, "used as --sequence-index date");
   must({"sample", "m.tessera", "--rows", "20", "--output", "s.csv", "--quiet"});
   const auto rows = rows_of(read("s.csv"));
   EXPECT_EQ(rows[0], (std::vector<std::string>{"sequence", "date", "load"}));
