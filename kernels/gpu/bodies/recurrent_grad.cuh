@@ -335,10 +335,10 @@ inline int64_t weight_blocks(const RecurrentWeights& s) {
 }
 
 // Sixteen bytes of a row of sixteen lanes; zeros if not `in`.
-__device__ inline void copy_lanes(float* to, const float* from, bool wide, bool in) {
-  if (wide) return cp_async_16(to, from, in);
+__device__ inline void copy_lanes(float* to, const float* from, bool wide) {
+  if (wide) return cp_async_16(to, from);
 #pragma unroll
-  for (int q = 0; q < kChunk; ++q) cp_async_4(to + q, from + q, in);
+  for (int q = 0; q < kChunk; ++q) cp_async_4(to + q, from + q);
 }
 // sum[k][q] += Σ over lanes of row k of v times row q of d, whose rows are `next` floats long; plain: nothing is
 // rounded, and no values are r⊙h. Row `bias` takes d unrounded.
@@ -411,7 +411,7 @@ __attribute__((noinline)) __device__ inline void recurrent_weights_of(const Recu
     for (int i = thread(), n = blocks.width * 4; i < count * n; i += kThreads) {
       const int t = t0 + i / n, row = i % n / 4, q = i % 4 * kChunk, j = min(j0 + row, columns - 1);
       const float* from = s.slopes.row((tile * s.steps + t) * slope_parts * H + (to_q && j >= 2 * H ? j + H : j)) + q;
-      copy_lanes(stage + i / n * a_step + row * kPitch + q, from, s.wide, true);
+      copy_lanes(stage + i / n * a_step + row * kPitch + q, from, s.wide);
     }
     for (int i = thread(); i < count * kValues; i += kThreads) {
       const int t = t0 + i / kValues, k = k0 + (of_x ? i % kWeightRows : i / kTile % kWeightRows),
@@ -424,8 +424,8 @@ __attribute__((noinline)) __device__ inline void recurrent_weights_of(const Recu
         *to = t < lengths[lane] ? s.x.row(b + lane)[t * s.in + k] : 0.0f;
       } else if (lane % kChunk == 0) {
         const float* from = s.saved.row((tile * s.steps + t) * parts * H + k) + lane;
-        copy_lanes(to, from + (parts - 1) * H * s.saved.ld, s.wide, true);
-        if (reset) copy_lanes(to + kValues, from, s.wide, true);
+        copy_lanes(to, from + (parts - 1) * H * s.saved.ld, s.wide);
+        if (reset) copy_lanes(to + kValues, from, s.wide);
       }
     }
     cp_async_commit();
