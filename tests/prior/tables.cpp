@@ -271,7 +271,8 @@ TEST(PriorFiles, RoundTripTheirTables) {
 TEST(PriorTables, RejectInvalidOptions) {
   tp::Options o = small();
   o.features = {5, 2};
-  EXPECT_NE(std::string::npos, error_of([&] { tp::check_options(o); }).find("features 5..2: both ends must be from 1 to"));
+  EXPECT_NE(std::string::npos,
+            error_of([&] { tp::check_options(o); }).find("features 5..2: both ends must be from 1 to"));
   o = small(10);
   o.features = {2, 2};
   o.classes = {10, 10};
