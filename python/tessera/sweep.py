@@ -39,10 +39,10 @@ _EQUAL = 0.01  # of AUC, as on the page that compares tables (docs/quality/metri
 _SECONDS_BETWEEN_LOOKS = 0.05
 # Options that say what the table is: evaluate reads it the same way.
 _SEQUENCES = {"--sequence-length", "--stride", "--sequence-key", "--sequence-index", "--static"}
-_READING = {"--types", "--schema", "--missing", "--delimiter", "--header"} | _SEQUENCES
+_READING = _SEQUENCES.union({"--types", "--schema", "--missing", "--delimiter", "--header"})
 # Options of fit that are the sweep's own.
 _OWN = {"--model", "--force", "--resume", "--device", "--devices", "--threads", "--json", "--quiet", "--log"}
-_OWN |= {"--report", "--help"}
+_OWN.update({"--report", "--help"})
 
 
 class Failure(Exception):

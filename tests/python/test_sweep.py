@@ -114,7 +114,7 @@ class Sweeps(unittest.TestCase):
             ("method=made: --pac belongs to method ctgan", 2, (people, "--vary", "method=made,ctgan"), ("--pac", "10")),
             ("patience=-1", 2, (people, "--vary", "patience=1,-1"), ()),
             ("would write the same files", 2, (people, people, "--vary", "seed=1"), ()),
-            ("- is not one", 2, ("-", "--vary", "seed=1"), ()),
+            ("must be a file, not -", 2, ("-", "--vary", "seed=1"), ()),
             ("--holdout and --target belong to one table", 2, (people, "other.csv", "--holdout", people), ()),
             ("gpu", 2, (people, "--vary", "seed=1", "--devices", "cpu,gpu"), ()),
             ("--model is not an option of single fits", 2, (people,), ("--model", "x")),
