@@ -304,7 +304,7 @@ class Options(unittest.TestCase):
             lambda: tessera.fit(PEOPLE, seed=-1): (tessera.UsageError, "seed is -1"),
             lambda: tessera.fit(PEOPLE, patience=2**32): (tessera.UsageError, "out of range"),
             lambda: MODEL.sample(2**64): (tessera.UsageError, "out of range"),
-            lambda: MODEL.sample(1.5): (tessera.UsageError, "whole number"),
+            lambda: MODEL.sample(1.5): (tessera.UsageError, "integer"),
             lambda: MODEL.sample_iter(3, out="x.csv"): (tessera.UsageError, "sample_iter"),
             lambda: MODEL.sample(9, where="age > 40 and age < 30", max_tries=9): (tessera.ConditionError, "age"),
             lambda: MODEL.complete(pandas.DataFrame({"agee": [1]})): (tessera.TesseraError, "agee"),
