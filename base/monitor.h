@@ -25,6 +25,12 @@ class Monitor {
   const std::atomic<bool>* cancel = nullptr;         // may be null; set from any thread or a signal handler
   const std::atomic<bool>* cancel_job = nullptr;     // the same, for this call alone
 
+  // The same cancellation, without progress.
+  Monitor silent() const {
+    Monitor out = *this;
+    out.on_progress = nullptr;
+    return out;
+  }
   void report(const Progress& p) const {
     check_cancelled(p.phase);
     if (on_progress) on_progress(p);

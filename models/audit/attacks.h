@@ -4,13 +4,12 @@
 
 namespace tessera::audit {
 
-// membership.cpp: who was in the table, by synthetic rows.
-// The distance to the nearest synthetic row (distance to the closest record; the Monte Carlo attack of Hilprecht et al.
-// 2019 with the nearest neighbor as its radius).
-Attack nearest_row(const Subject& s);
-// The ratio of the densities of synthetic rows and of the population, both by nearest neighbors: overfitting shows
-// where the model is denser (DOMIAS: van Breugel et al. 2023).
-Attack density_ratio(const Subject& s);
+// membership.cpp: who was in the table, by synthetic rows; one search of nearest rows serves both.
+//   The distance to the nearest synthetic row (distance to the closest record; the Monte Carlo attack of Hilprecht et
+//   al. 2019 with the nearest neighbor as its radius).
+//   The ratio of the densities of synthetic rows and of the population, both by nearest neighbors: overfitting shows
+//   where the model is denser (DOMIAS: van Breugel et al. 2023).
+std::vector<Attack> by_distance(const Subject& s);
 
 // likelihood.cpp: who was in the table, by the model file.
 // ln p(row). None: neither the method nor its decoder gives it.

@@ -150,8 +150,7 @@ json attack_report(Table& training, const Table* holdout, const Model* model, Ta
     list.push_back(std::move(a));
     return list;
   };
-  attack([&] { return one(nearest_row(s)); });
-  attack([&] { return one(density_ratio(s)); });
+  attack([&] { return by_distance(s); });
   if (model != nullptr) {
     attack([&] { return by_likelihood(s); });
     attack([&] { return by_classifier(s); });

@@ -8,10 +8,8 @@ namespace {
 std::vector<RowCopy> search(const Subject& s, Table& rows, Table& of, const char* mode) {
   DedupOptions o;
   o.mode = mode, o.columns = s.columns();
-  Monitor silent;
-  silent.cancel = s.workers.monitor.cancel, silent.cancel_job = s.workers.monitor.cancel_job;
   nlohmann::json report;
-  return find_copies(rows, &of, o, s.workers.team, silent, report);
+  return find_copies(rows, &of, o, s.workers.team, s.workers.monitor.silent(), report);
 }
 
 // Of each row whether a synthetic one equals it, or comes near to it.

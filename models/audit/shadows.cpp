@@ -15,19 +15,9 @@ namespace {
 
 constexpr int64_t kSampledRows = 10'000;  // of a model whose method gives no likelihood
 
-Monitor only_cancels(const Monitor& monitor) {
-  Monitor out;
-  out.cancel = monitor.cancel, out.cancel_job = monitor.cancel_job;
-  return out;
-}
-
 void report(const quality::Workers& workers, const char* note, int done, int total) {
   workers.monitor.report({workers.phase, static_cast<double>(done), static_cast<double>(total), "models", note, false});
 }
-
-struct Moments {
-  double mean = 0, variance = 0;
-};
 
 // Over all rows and models, the variance of one row's scores around their mean.
 double spread(const std::vector<std::vector<double>>& scores, const std::vector<std::vector<char>>& learned, char which,
@@ -51,10 +41,12 @@ double spread(const std::vector<std::vector<double>>& scores, const std::vector<
 Table rows_of(const Model& model, int64_t count, uint64_t seed, const quality::Workers& workers) {
   SampleOptions o;
   o.seed = seed;
-  const Monitor silent = only_cancels(workers.monitor);
+  const Monitor silent = workers.monitor.silent();
   const auto stream = model.sample(0, count, o, workers.team, silent);
   Table out, batch;
-  while (stream->next(batch)) out = out.columns.empty() ? std::move(batch) : joined(out, batch);
+  while (stream->next(batch))
+    if (out.columns.empty()) out = std::move(batch);
+    else append(out, batch);
   return out;
 }
 
@@ -82,7 +74,7 @@ Model model_like(const Model& model, Table&& rows, uint64_t seed, Team& team, co
     o.encoder.max_categories = given.value("levels of a category", o.encoder.max_categories);
     if (given.value("numbers", "") == "bins") o.encoder.numbers = EncoderOptions::Numbers::bins;
   }
-  return Model::fit(std::move(rows), o, team, only_cancels(monitor));
+  return Model::fit(std::move(rows), o, team, monitor.silent());
 }
 
 std::vector<double> familiarity(const Model& model, const Table& rows, uint64_t seed, const quality::Workers& workers) {
@@ -90,7 +82,7 @@ std::vector<double> familiarity(const Model& model, const Table& rows, uint64_t 
   if (!out.empty()) return out;
   const Table synthetic = rows_of(model, kSampledRows, seed, workers);
   const quality::Comparison c = quality::compare_tables({{"rows", &rows}, {"synthetic", &synthetic}});
-  out = quality::gower_nearest(c, 0, 1, {workers.team, only_cancels(workers.monitor)});
+  out = quality::gower_nearest(c, 0, 1, {workers.team, workers.monitor.silent()});
   for (double& x : out) x = -x;
   return out;
 }
@@ -112,7 +104,7 @@ Attack likelihood_ratio(const Subject& s, int models) {
     std::vector<char> has(rows, 0);
     for (const int64_t i : taken) has[static_cast<size_t>(i)] = 1;
     Table training = pick_rows(targets, taken);
-    if (s.others.rows > 0) training = joined(training, s.others);
+    if (s.others.rows > 0) append(training, s.others);
     const Model shadow = model_like(*s.model, std::move(training), s.seed + static_cast<uint64_t>(k) + 1,
                                     s.workers.team, s.workers.monitor);
     scores.push_back(familiarity(shadow, targets, s.seed, s.workers));
@@ -136,7 +128,7 @@ Attack canaries(const Subject& s, int planted) {
   // The rows of the reference that are furthest from its other rows: the most exposed, and yet rows of the population.
   const auto count = static_cast<size_t>(std::min<int64_t>(planted, s.reference.rows / 2));
   const quality::Comparison c = quality::compare_tables({{"members", &s.members}, {"reference", &s.reference}});
-  const std::vector<double> far = quality::gower_nearest(c, 1, 0, {s.workers.team, only_cancels(s.workers.monitor)});
+  const std::vector<double> far = quality::gower_nearest(c, 1, 0, {s.workers.team, s.workers.monitor.silent()});
   std::vector<int64_t> order = quality::shuffled(s.reference.rows, s.seed, kDrawnShadows, 1 << 16);
   std::stable_sort(order.begin(), order.end(),
                    [&](int64_t a, int64_t b) { return far[static_cast<size_t>(a)] > far[static_cast<size_t>(b)]; });

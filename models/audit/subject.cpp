@@ -33,13 +33,12 @@ Table pick_rows(const Table& table, const std::vector<int64_t>& rows) {
   return out;
 }
 
-Table joined(const Table& a, const Table& b) {
-  Table out = a;
+void append(Table& table, const Table& rows) {
   std::vector<std::string> ignored;
-  const Table more = quality::aligned(a, b, ignored);
-  out.rows += more.rows;
-  for (size_t k = 0; k < out.columns.size(); ++k) {
-    Column& to = out.columns[k];
+  const Table more = quality::aligned(table, rows, ignored);
+  table.rows += more.rows;
+  for (size_t k = 0; k < table.columns.size(); ++k) {
+    Column& to = table.columns[k];
     const Column& from = more.columns[k];
     if (to.codes.empty()) {
       to.numbers.insert(to.numbers.end(), from.numbers.begin(), from.numbers.end());
@@ -59,7 +58,11 @@ Table joined(const Table& a, const Table& b) {
       to.codes.push_back(entry->second);
     }
   }
-  return out;
+}
+
+Table joined(Table a, const Table& b) {
+  append(a, b);
+  return a;
 }
 
 Subject::Subject(Table& training_rows, const Table& holdout, Table& synthetic_rows, const Model* of, uint64_t drawn_by,

@@ -31,6 +31,7 @@ class Subject {
   std::vector<std::string> columns() const;  // that are compared
   // Distances (Gower's) to the nearest row of a table.
   Scores distances(size_t to) const;
+  const Scores& to_reference() const { return to_reference_; }  // distances to the reference
   // An attack that ranks rows; the most exposed are those furthest from the reference, a hundredth of them.
   Attack ranking(const char* name, const char* question, Scores scores) const;
 
@@ -43,7 +44,9 @@ class Subject {
 
 // Rows of a table, in this order.
 Table pick_rows(const Table& table, const std::vector<int64_t>& rows);
-// The rows of one table, then those of another with the same columns.
-Table joined(const Table& a, const Table& b);
+// Appends the rows of a table with the same columns; its texts may have other codes.
+void append(Table& to, const Table& rows);
+// The rows of one table, then those of another.
+Table joined(Table a, const Table& b);
 
 }  // namespace tessera::audit

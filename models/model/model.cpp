@@ -75,9 +75,7 @@ void append(Table& to, Table&& rows) {
 
 Calibration learn_calibration(const std::shared_ptr<const RowModel>& fitted, const Table& sample,
                               const FitOptions& options, const Trained& trained, Team& team, const Monitor& monitor) {
-  Monitor silent;
-  silent.cancel = monitor.cancel;
-  silent.cancel_job = monitor.cancel_job;
+  const Monitor silent = monitor.silent();
   SampleOptions raw;
   raw.seed = options.seed + kOtherRows;
   raw.calibrate = Tier::off;

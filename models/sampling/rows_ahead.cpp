@@ -15,9 +15,11 @@ constexpr int64_t kMaxAhead = 4096;  // rows of a batch, beside the one being ge
 }  // namespace
 
 RowsAhead::RowsAhead(const Open& open, Team& team, const Monitor& monitor)
-    : team_(team), monitor_(monitor), process_(::getpid()), shared_(std::make_unique<Shared>()) {
-  maker_monitor_.cancel = monitor.cancel;
-  maker_monitor_.cancel_job = monitor.cancel_job;
+    : team_(team),
+      monitor_(monitor),
+      process_(::getpid()),
+      shared_(std::make_unique<Shared>()),
+      maker_monitor_(monitor.silent()) {
   maker_monitor_.on_progress = [shared = shared_.get()](const Progress& p) { keep(*shared, p); };
   shared_->stream = open(maker_monitor_);
   std::unique_lock lock(shared_->mutex);

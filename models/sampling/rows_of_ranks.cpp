@@ -26,8 +26,8 @@ RowsOfRanks::RowsOfRanks(Open open, Table schema, const RowsRange& range, const 
       range_(range),
       ranks_(std::move(ranks)),
       monitor_(monitor),
+      quiet_(monitor.silent()),
       blocks_((range.count + range.block - 1) / range.block) {
-  quiet_.cancel = monitor.cancel, quiet_.cancel_job = monitor.cancel_job;
   const LongWait wait(*ranks_);
   const std::vector<std::string> all = ranks_->gather(what);
   const auto other = std::find_if(all.begin(), all.end(), [&](const std::string& said) { return said != all[0]; });
