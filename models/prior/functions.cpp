@@ -153,14 +153,6 @@ Columns trees(GraphDraws& g, const Columns& x, int64_t outputs) {
   return out;
 }
 
-Columns rows_of(const Columns& x, const std::vector<int32_t>& rows) {
-  Columns out;
-  out.resize(x.count(), static_cast<int64_t>(rows.size()));
-  for (int64_t j = 0; j < x.count(); ++j)
-    for (size_t k = 0; k < rows.size(); ++k) out[j][k] = x[j][rows[k]];
-  return out;
-}
-
 // The nearest of 2 to 255 rows, then a linear function of it.
 Columns discretization(GraphDraws& g, const Columns& x, int64_t outputs) {
   const int64_t n = x.rows();
@@ -361,6 +353,14 @@ Columns function_of_parents(GraphDraws& g, const std::vector<const Columns*>& pa
 
 Columns random_points(GraphDraws& g, int64_t units, int64_t rows) {
   return random_function(g, base_points(g, units, rows), units);
+}
+
+Columns rows_of(const Columns& x, const std::vector<int32_t>& rows) {
+  Columns out;
+  out.resize(x.count(), static_cast<int64_t>(rows.size()));
+  for (int64_t j = 0; j < x.count(); ++j)
+    for (size_t k = 0; k < rows.size(); ++k) out[j][k] = x[j][rows[k]];
+  return out;
 }
 
 std::vector<int32_t> nearest_centers(const Columns& x, const std::vector<int32_t>& centers, double p) {

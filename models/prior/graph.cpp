@@ -2,8 +2,6 @@
 // read columns from the units of its node.
 #include "models/prior/graph.h"
 
-#include "engine/run/program.h"
-
 namespace tessera::prior {
 
 double GraphDraws::number(Scalar name, double low, double high, bool log, bool to_ends) {
@@ -143,9 +141,7 @@ void convert_category(GraphDraws& g, const Converter& c, int64_t first, Columns&
     std::vector<int32_t> centers = g.d.permutation(n);
     centers.resize(static_cast<size_t>(std::min(n, c.column->categories)));
     code = nearest_centers(x, centers, g.number(Scalar::power, 0.5, 4, true));
-    points.resize(c.units, static_cast<int64_t>(centers.size()));
-    for (int64_t j = 0; j < c.units; ++j)
-      for (size_t k = 0; k < centers.size(); ++k) points[j][k] = x[j][centers[k]];
+    points = rows_of(x, centers);
   } else {
     if (c.kind == Category::soft_point) points = random_points(g, c.units, c.column->categories);
     code = soft_codes(g, x);
@@ -153,8 +149,8 @@ void convert_category(GraphDraws& g, const Converter& c, int64_t first, Columns&
   for (int64_t i = 0; i < n; ++i) c.column->to[i] = static_cast<float>(code[static_cast<size_t>(i)]);
   if (c.kind == Category::nearest || c.kind == Category::soft) return;
   const bool codes = c.kind == Category::nearest_code || c.kind == Category::soft_code;
-  for (int64_t j = 0; j < c.units; ++j)
-    for (int64_t i = 0; i < n; ++i) x[j][i] = codes ? c.column->to[i] : points[j][code[static_cast<size_t>(i)]];
+  if (!codes) x = rows_of(points, code);
+  for (int64_t j = 0; codes && j < c.units; ++j) std::copy_n(c.column->to, n, x[j]);
   if (c.kind == Category::nearest_function) x = simple_function(g, x, c.units);
   for (int64_t j = 0; j < c.units; ++j) std::copy_n(x[j], n, node[first + j]);
 }

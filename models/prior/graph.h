@@ -27,7 +27,6 @@ enum class Scalar : int {
   depth,
   centers,
   decay,
-  product_decay,
   kernel_scale,
   clusters,
   cluster_spread,
@@ -100,6 +99,8 @@ Columns simple_function(GraphDraws& g, const Columns& x, int64_t outputs);
 Columns function_of_parents(GraphDraws& g, const std::vector<const Columns*>& parents, int64_t outputs);
 // A function of base points: what a node without parents holds.
 Columns random_points(GraphDraws& g, int64_t units, int64_t rows);
+// x of these rows, by their numbers.
+Columns rows_of(const Columns& x, const std::vector<int32_t>& rows);
 // The row of `x` nearest to each row, among rows `centers` of x, by Σ|·|^p.
 std::vector<int32_t> nearest_centers(const Columns& x, const std::vector<int32_t>& centers, double p);
 

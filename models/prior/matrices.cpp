@@ -1,5 +1,4 @@
 // Random weights, matrices and points of graph models.
-#include "engine/run/program.h"
 #include "models/prior/graph.h"
 
 namespace tessera::prior {

@@ -1,6 +1,5 @@
 // Extremely randomized trees (Geurts, Ernst, Wehenkel 2006) on bootstrap samples: does y depend on x at all?
 #include "base/cpu/cpu_features.h"
-#include "engine/run/program.h"
 #include "models/prior/graph.h"
 
 namespace tessera::prior {
