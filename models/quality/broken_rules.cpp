@@ -42,7 +42,7 @@ std::optional<Column> as_kind(const Column& real, const Column& synthetic) {
   return out;
 }
 
-// Integers that are dates or times of day: so many values would not all be valid by chance.
+// Integers that encode dates or times of day. Random integers would not all be valid.
 struct CalendarNumber {
   const char* what;
   double low, high;

@@ -60,8 +60,8 @@ class RuleSearch {
     return rows;
   }
 
-  // `holds` of (row, other): 1 if the rule holds in `row` with its column's value of `other`, 0 if not, −1 if the row
-  // says nothing. None if a row breaks it, or if chance explains it: `tried` rules were looked at.
+  // `holds` of (row, other): 1 if the rule holds in `row` with its column's value of `other`, 0 if not, −1 if the rule
+  // does not apply to the row. None if a row breaks it, or if chance explains it, as `tried` rules were tested.
   template <class Holds>
   std::optional<Evidence> evidence_of(Holds&& holds, double tried) const {
     Evidence e;
