@@ -269,7 +269,7 @@ void Body::operands(Instruction& i, const std::string& opcode, std::string argum
     i.uniform = opcode == "bra.uni";
     branches_.emplace_back(r_.module.code.size(), a.at(0));
   } else if (opcode == "ret" || opcode == "exit" || opcode == "trap") {
-    // trap: where nvcc sees that no thread can come. One that did would leave its results unwritten, which tests compare.
+    // trap: nvcc puts it where no thread comes. One that did would leave its results unwritten, and tests compare them.
     i.flow = Flow::leave;
   } else if (opcode == "call" || opcode == "call.uni") {
     const std::string& callee = a.at(a[0][0] == '(' ? 1 : 0);
