@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "base/error.h"
 #include "models/audit/draws.h"
@@ -11,6 +10,7 @@
 #include "models/quality/metrics/distances.h"
 #include "tables/sequence/sequences.h"
 #include "tables/types/types.h"
+#include "tables/types/types_dictionary.h"
 
 namespace tessera::audit {
 namespace {
@@ -45,18 +45,11 @@ void append(Table& table, const Table& rows) {
       to.decimals = std::max(to.decimals, from.decimals);
       continue;
     }
-    std::unordered_map<std::string, int32_t> known;
-    for (size_t v = 0; v < to.values.size(); ++v) known.emplace(to.values[v], static_cast<int32_t>(v));
-    for (const int32_t code : from.codes) {
-      if (code < 0) {
-        to.codes.push_back(-1);
-        continue;
-      }
-      const std::string& text = from.values[static_cast<size_t>(code)];
-      const auto [entry, fresh] = known.try_emplace(text, static_cast<int32_t>(to.values.size()));
-      if (fresh) to.values.push_back(text);
-      to.codes.push_back(entry->second);
-    }
+    Dictionary texts;
+    for (const std::string& text : to.values) (void)texts.code(text);
+    for (const int32_t code : from.codes)
+      to.codes.push_back(code < 0 ? -1 : texts.code(from.values[static_cast<size_t>(code)]));
+    to.values = texts.take_values();
   }
 }
 
