@@ -111,7 +111,8 @@ void count_memory(Table& table, Team& team) {
 }  // namespace
 
 struct TableStream::State {
-  State(ArrowArrayStream* given, Team& t, const Monitor& m, GivenTypes types)
+  // whole: batches are one table, so that rows with formats of their own need not come as their texts
+  State(ArrowArrayStream* given, Team& t, const Monitor& m, GivenTypes types, bool whole)
       : team(t), monitor(m), wanted(std::move(types)) {
     stream.value = *given;  // moved, as the interface allows
     given->release = nullptr;
@@ -131,6 +132,10 @@ struct TableStream::State {
       if (const Column* c = bare.find(given.column);
           own.schema != nullptr && own.schema->find(c->name)->type != given.type)
         own = {};
+    if (own.schema == nullptr) return;
+    const std::vector<Column>& own_columns = own.schema->columns;
+    if (!whole && std::any_of(own_columns.begin(), own_columns.end(), by_row)) own = {};
+    else bare.columns = own_columns;  // an Arrow schema does not say in which type a text came
   }
 
   // The next table of a stream of our own; false: no more.
@@ -189,14 +194,12 @@ struct TableStream::State {
 };
 
 TableStream::TableStream(ArrowArrayStream* stream, Team& team, const Monitor& monitor)
-    : state_(std::make_unique<State>(stream, team, monitor, GivenTypes{})) {}
+    : state_(std::make_unique<State>(stream, team, monitor, GivenTypes{}, false)) {}
 TableStream::~TableStream() = default;
 const Table& TableStream::schema() const { return state_->bare; }
 
 bool TableStream::next(Table& batch) {
-  // rows with formats of their own are written as texts: they come as these
-  const Table* own = state_->own.schema;
-  if (own != nullptr && std::none_of(own->columns.begin(), own->columns.end(), by_row)) return state_->take_own(batch);
+  if (state_->own.schema != nullptr) return state_->take_own(batch);
   std::vector<ColumnImport> columns = state_->open(false);
   MemoryShare held = state_->team.share(0, "a batch");
   const int64_t rows = state_->take(columns, held, false);
@@ -205,7 +208,7 @@ bool TableStream::next(Table& batch) {
 }
 
 Table table_import(ArrowArrayStream* stream, Team& team, const Monitor& monitor, const GivenTypes& types) {
-  TableStream::State state(stream, team, monitor, types);
+  TableStream::State state(stream, team, monitor, types, true);
   if (state.own.whole) {
     Table table = state.bare;
     state.take_own(table);
