@@ -154,7 +154,7 @@ int begin(int argc, char** argv) {
   Program program{app, {}, {}, {}, {}};
   tessera_launched(&program.place.rank, &program.place.ranks);
   for (int i = 0; i < argc; ++i) program.line += (i == 0 ? "" : " ") + quoted(argv[i]);
-  for (auto* add : {add_fit, add_sample, add_evaluate, add_audit, add_dedup, add_inspect, add_info, add_plan,
+  for (auto* add : {add_fit, add_sample, add_evaluate, add_audit, add_score, add_dedup, add_inspect, add_info, add_plan,
                     add_estimate, add_tune, add_advise, add_example, add_prior})
     add(program);
   know_flags(app);
@@ -172,7 +172,7 @@ int begin(int argc, char** argv) {
   if (!program.run)
     return complain(
         TESSERA_E_USAGE,
-        "no command given. Commands are fit, sample, evaluate, audit, dedup, inspect, info, plan, estimate, "
+        "no command given. Commands are fit, sample, evaluate, audit, score, dedup, inspect, info, plan, estimate, "
         "tune, advise, example and prior; tessera --help describes them.");
   return run(program.run, program.place);
 }

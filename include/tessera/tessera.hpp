@@ -488,6 +488,20 @@ inline std::string audit(const Context& context, const Model* model, Rows traini
                          given(holdout), out);
   });
 }
+// How likely a model takes rows to be; tessera_score(). `scores` may be null.
+inline std::string score(const Context& context, const Model& model, Rows rows, bool cells = false,
+                         Rows* scores = nullptr) {
+  return detail::text([&](char** out) {
+    return tessera_score(context.get(), model.get(), rows.get(), cells, scores == nullptr ? nullptr : scores->get(),
+                         out);
+  });
+}
+// The probabilities of a column's values; tessera_predict().
+inline Rows predict(const Context& context, const Model& model, Rows rows, const std::string& column) {
+  Rows out;
+  check(tessera_predict(context.get(), model.get(), rows.get(), column.c_str(), out.get()));
+  return out;
+}
 // The page for the JSON of evaluate() or evaluate_tables(); tessera_report_html().
 inline std::string report_html(const std::string& json) {
   return detail::text([&](char** out) { return tessera_report_html(json.c_str(), out); });

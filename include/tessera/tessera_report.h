@@ -145,6 +145,29 @@ TESSERA_API tessera_status tessera_audit(const tessera_context* context, const t
                                          struct ArrowArrayStream* synthetic, struct ArrowArrayStream* holdout,
                                          char** json);
 
+/* How likely the model takes each row to be: the exact likelihood of its cells, one given those before it, in nats.
+ * Of a number in a bin it is the bin's (docs/use/score.md defines columns and JSON).
+ *   rows    all columns of the model; consumed
+ *   cells   1: `scores` also has "log_probability of COLUMN" for every learned column
+ *   scores  receives "log_probability", "unknown" (columns whose values the model does not know) and "least_likely"
+ *           (up to three columns), a row for each of `rows`; may be NULL
+ *   json    of all rows: mean, quantiles, the ten least likely; may be NULL
+ * Errors: USAGE unless the model is one of rows by method made; DATA for a missing column; MEMORY; CANCELLED.
+ * Since ABI 1 */
+TESSERA_API tessera_status tessera_score(const tessera_context* context, const tessera_model* model,
+                                         struct ArrowArrayStream* rows, int cells, struct ArrowArrayStream* scores,
+                                         char** json);
+
+/* p(column | all other cells of the row), exactly. The first column, named as `column`, is the prediction: the
+ * likeliest text, or the mean number or date. Texts have a column "p(VALUE)" for each value, numbers "median", "low"
+ * and "high" (nine tenths of the probability lie between these two).
+ *   rows         consumed: all columns of the model, but for `column`, which is ignored
+ *   predictions  receives a row for each of them
+ * Errors: as tessera_score(); USAGE for a column that rules compute, or of identifiers. Since ABI 1 */
+TESSERA_API tessera_status tessera_predict(const tessera_context* context, const tessera_model* model,
+                                           struct ArrowArrayStream* rows, const char* column,
+                                           struct ArrowArrayStream* predictions);
+
 /* A self-contained HTML page made from JSON alone:
  *   the JSON of tessera_evaluate(); it may have the members "model", from tessera_model_describe(), and "training", a
  *     list of one object for each line of losses: "step", "epoch", "seconds" and the losses by name

@@ -5,59 +5,18 @@
 #include <numbers>
 #include <numeric>
 
-#include "engine/run/compile.h"
 #include "models/audit/attacks.h"
 #include "models/audit/draws.h"
 #include "models/audit/model_file.h"
-#include "models/made/network.h"
+#include "models/likelihood/cell_likelihoods.h"
+#include "models/likelihood/learned_rows.h"
 #include "models/method/method.h"
 #include "models/model/model_state.h"
-#include "models/quality/broken_rules.h"
 
 namespace tessera::audit {
 namespace {
 
 constexpr int kLatents = 1000;
-
-double nearest_known(const Encoder::Reach& reach, double x) {
-  if (!reach.present || (x != x && reach.missing)) return kMissing;
-  if (x != x) return reach.only.empty() ? reach.low : reach.only.front();
-  if (reach.only.empty()) return std::clamp(x, reach.low, reach.high);
-  const auto above = std::lower_bound(reach.only.begin(), reach.only.end(), x);
-  if (above == reach.only.begin()) return *above;
-  if (above == reach.only.end()) return reach.only.back();
-  return x - *(above - 1) <= *above - x ? *(above - 1) : *above;
-}
-
-// The columns that the model learned of these rows. A value that it has not seen carries no information about its
-// networks: one that it knows replaces it.
-Table learned_columns(const RowModel& model, const Table& rows, Team& team) {
-  std::vector<std::string> ignored;
-  Table out = quality::aligned(model.schema(), rows, ignored);
-  model.rules.reduce(out, team);
-  const Table schema = model.encoder.schema();
-  for (size_t j = 0; j < out.columns.size(); ++j) {
-    Column& c = out.columns[j];
-    const Column& head = schema.columns[j];
-    const Encoder::Reach reach = model.encoder.reach(static_cast<int>(j));
-    c.type = head.type, c.name = head.name;
-    if (c.codes.empty()) {
-      for (double& x : c.numbers) x = nearest_known(reach, x);
-      continue;
-    }
-    for (std::string& v : c.values)
-      if (std::find(head.values.begin(), head.values.end(), v) == head.values.end() && !head.values.empty())
-        v = head.values.front();
-    if (head.values.empty()) std::fill(c.codes.begin(), c.codes.end(), -1);
-    else if (!reach.missing)
-      for (int32_t& code : c.codes)
-        if (code < 0) {
-          c.values.push_back(head.values.front());
-          code = static_cast<int32_t>(c.values.size()) - 1;
-        }
-  }
-  return out;
-}
 
 // A TVAE's decoder and prior, from the tensors of its file.
 class Decoder {
@@ -174,50 +133,23 @@ std::vector<double> by_decoder(const Model& model, const EncodedTable& rows, uin
   return out;
 }
 
-// ln p(column | columns before) of Made, [rows, columns].
-std::vector<double> by_chain(const Made& made, const std::vector<float>& weights, const EncodedTable& rows,
-                             Team& team) {
-  const int64_t batch = std::clamp<int64_t>(rows.rows, 2, 1024);
-  const auto columns = static_cast<size_t>(made.count());
-  std::vector<int32_t> level(static_cast<size_t>(batch) * columns);
-  const auto program = compile({team, 1, Device::processor()}, Purpose::held_out, [&](Recorder& r) {
-    own(r, made);
-    const Var index = r.input("level", {batch, static_cast<int64_t>(columns)}, DType::index);
-    r.output(surprises(r, made, index, false), "surprise");
-  });
-  program->bind_if("level", level.data());
-  load_states(*program, {{made.network.name, weights}});
-  std::vector<double> out;
-  for (int64_t first = 0; first < rows.rows; first += batch) {
-    const int64_t n = std::min(batch, rows.rows - first);
-    for (size_t i = 0; i < level.size(); ++i) {
-      const auto row = static_cast<size_t>(first + std::min(static_cast<int64_t>(i / columns), n - 1));
-      level[i] = made.columns[i % columns].start + rows.codes[row * columns + i % columns];
-    }
-    program->refresh({"level"});
-    program->run(1);
-    const std::vector<float> each = program->read<float>(program->find("surprise"));
-    for (size_t i = 0; i < static_cast<size_t>(n) * columns; ++i) out.push_back(-static_cast<double>(each[i]));
-  }
-  return out;
-}
-
 }  // namespace
 
 Likelihood log_likelihood(const Model& model, const Table& rows, uint64_t seed, Team& team) {
   const RowModel& m = *model.shared_rows();
   Likelihood out;
   if (!m.learned()) return out;
-  const EncodedTable encoded = m.encoder.encode(learned_columns(m, rows, team), team, {});
+  LearnedRows learned = learned_rows(m, rows, team);
+  const EncodedTable encoded = m.encoder.encode(std::move(learned.table), team, {});
   if (m.config.method().name != std::string("made")) {
     out.rows = by_decoder(model, encoded, seed, team);
     return out;
   }
-  const Made made(m.encoder.layout(), m.config.as<MadeConfig>());
-  const std::vector<double> each = by_chain(made, m.kept.states.at(made.network.name), encoded, team);
+  CellLikelihoods cells(m, team);
+  const std::vector<double> each = cells.of(encoded);
+  const size_t columns = cells.columns().size();
   const Table schema = m.encoder.schema();
-  const auto columns = static_cast<size_t>(made.count());
-  for (const Span& s : made.columns) out.columns.push_back(schema.columns[static_cast<size_t>(s.column)].name);
+  for (const int column : cells.columns()) out.columns.push_back(schema.columns[static_cast<size_t>(column)].name);
   out.of_column.assign(columns, std::vector<double>(static_cast<size_t>(rows.rows)));
   out.rows.assign(static_cast<size_t>(rows.rows), 0);
   for (size_t i = 0; i < out.rows.size(); ++i)
@@ -233,7 +165,7 @@ std::vector<double> logits_of_ratio(const Model& model, const Table& rows, Team&
   if (m.calibration.ratio.weights.empty()) return {};
   std::vector<int64_t> all(static_cast<size_t>(rows.rows));
   std::iota(all.begin(), all.end(), 0);
-  const Table picked = m.encoder.pick(learned_columns(m, rows, team), all);
+  const Table picked = m.encoder.pick(learned_rows(m, rows, team).table, all);
   const Profile& p = m.calibration.profile;
   std::vector<int32_t> cells(static_cast<size_t>(rows.rows * p.codes()));
   std::vector<float> inputs(static_cast<size_t>(std::max<int64_t>(rows.rows * p.inputs(), 1)));

@@ -8,9 +8,10 @@ from typing import Any
 from . import _frames
 from ._context import Context
 from ._library import AuditOptions, lib, read_json
-from ._model import Model, _take
+from ._model import Model
 from ._progress import ProgressOption
-from ._report import Attacks, _incoming
+from ._report import Attacks
+from ._tables import incoming, take
 
 
 def audit(
@@ -71,9 +72,9 @@ def audit(
     context = Context(progress, None, threads, memory_limit)
 
     def work(handle: c.c_void_p) -> Attacks:
-        taken = [None if table is None else _take(table, index, handle) for table in (data, synthetic, holdout)]
+        taken = [None if table is None else take(table, index, handle) for table in (data, synthetic, holdout)]
         kind: _frames.Frames = taken[0][0]
-        streams = [None if table is None else _incoming(table) for table in taken]
+        streams = [None if table is None else incoming(table) for table in taken]
         attacked = None if model is None else model._handle
         return Attacks(read_json(lib.tessera_audit, handle, c.byref(options), attacked, *streams), kind)
 

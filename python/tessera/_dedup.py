@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import _frames
-from ._arrow import Rows, Stream
+from ._arrow import Stream
 from ._context import Context
 from ._library import DedupOptions, lib, name_list, read_json
-from ._model import _take
 from ._progress import ProgressOption
-from ._report import _incoming
+from ._tables import incoming, once, take
 
 
 class Copies:
@@ -95,22 +94,12 @@ def dedup(
     context = Context(progress, None, threads, memory_limit)
 
     def work(handle: c.c_void_p) -> Copies:
-        (kind, taken), *_ = tables = [_take(t, index, handle) for t in (data, against) if t is not None]
-        given = [_incoming(table) for table in tables] + [None] * (against is None)
+        (kind, taken), *_ = tables = [take(t, index, handle) for t in (data, against) if t is not None]
+        given = [incoming(table) for table in tables] + [None] * (against is None)
         kept, copies = Stream(), Stream()
         streams = (*given, c.byref(kept), c.byref(copies))
         document = read_json(lib.tessera_dedup, handle, c.byref(options), *streams)
-        rows = _frames.make(kind, _once(kept), taken.looks)
-        return Copies(document, rows, _frames.make(kind, _once(copies), {_frames.PLAIN: True}))
+        rows = _frames.make(kind, once(kept), taken.looks)
+        return Copies(document, rows, _frames.make(kind, once(copies), {_frames.PLAIN: True}))
 
     return context.run(work)
-
-
-def _once(stream: Stream) -> Rows:
-    """The rows of a stream, which can be read once."""
-
-    def open_stream(out: Stream) -> None:
-        c.memmove(c.byref(out), c.byref(stream), c.sizeof(Stream))
-        stream.release = None
-
-    return Rows(open_stream)

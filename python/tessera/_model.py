@@ -31,6 +31,8 @@ from ._options import rule_options, sequence_options, settings_text
 from ._page import page
 from ._progress import ProgressOption
 from ._schema import Schema
+from ._score import Scored
+from ._tables import take
 
 _KEEP_RARE = -1
 _NO_PATIENCE = _NO_MIN_YIELD = -1
@@ -208,7 +210,7 @@ def fit(
     lib.tessera_check_fit_options(c.byref(options))  # before a large table is converted
 
     def work(handle: c.c_void_p) -> Model:
-        kind, taken = _take(data, index, handle, types)
+        kind, taken = take(data, index, handle, types)
         options.types = checked("types", c.c_char_p, type_list(taken.types) or "")
         model = c.c_void_p()
         lib.tessera_fit(handle, c.byref(options), Incoming(taken.rows), c.byref(model))
@@ -262,7 +264,7 @@ def example(rows: int = 1000, *, seed: int = 0, out: str | None = None) -> Any:
     return _frames.make(_frames.by_name(out) if out else _frames.default(), Rows(open_stream), {_frames.PLAIN: True})
 
 
-class Model:
+class Model(Scored):
     """A model of a table, made by :func:`tessera.fit` or :func:`tessera.load`.
 
     It can be pickled (without its checkpoint), survives a fork, and can be sampled by several threads at once.
@@ -458,7 +460,7 @@ class Model:
                 file, kind = os.fsencode(path[0]), _frames.default()
                 given = Rows(lambda to: lib.tessera_given_open(context.handle, self._handle, file, None, c.byref(to)))
             else:
-                kind, taken = _take(partial, False, context.handle)
+                kind, taken = take(partial, False, context.handle)
                 given = taken.rows
 
             def open_stream(stream: Stream) -> None:
@@ -607,22 +609,6 @@ def _with_note(handle: c.c_void_p, note: dict[str, Any]) -> Model:
     if not kind.installed():
         return Model(handle, _frames.default(), {}, attrs)
     return Model(handle, kind, note.get("looks", {}), attrs)
-
-
-def _take(data: Any, index: bool, context: Any, types: Mapping[str, str] | None = None) -> Any:
-    """The library of a table, and the table with the column types that its rows do not carry."""
-    given = dict(types or {})
-    if isinstance(data, Rows):
-        return _frames.default(), _frames.Taken(data, {}, given)
-    paths = _files.path_list(data)
-    if paths is None:
-        kind = _frames.of(data)
-        taken = kind.take(data, index)
-        return kind, taken._replace(types={**taken.types, **given})
-    csv = _files.are_csv(paths)
-    options = _files.csv_options(given if csv else None)
-    rows = Rows(lambda stream: _files.open_table(context, paths, options, stream))
-    return _frames.default(), _frames.Taken(rows, {}, {} if csv else given)
 
 
 def _encoded_path(path: Path | None) -> bytes | None:

@@ -13,7 +13,7 @@ from ._arrow import Incoming
 from ._context import Context
 from ._files import Path
 from ._library import EvaluateOptions, checked, lib, read_json, version
-from ._model import Model, _take
+from ._model import Model
 from ._options import rule_options, sequence_options
 from ._page import page
 from ._progress import ProgressOption
@@ -332,17 +332,17 @@ def evaluate(
     context = Context(progress, device, threads, memory_limit)
 
     def work(handle: c.c_void_p) -> Report:
-        (kind, *_), *_ = tables = [_take(t, index, handle) for t in (real, synthetic, holdout) if t is not None]
-        streams = [_incoming(table) for table in tables] + [None] * (holdout is None)
+        (kind, *_), *_ = tables = [take(t, index, handle) for t in (real, synthetic, holdout) if t is not None]
+        streams = [incoming(table) for table in tables] + [None] * (holdout is None)
         return Report(read_json(lib.tessera_evaluate, handle, c.byref(options), *streams), kind)
 
     def work_on_several(handle: c.c_void_p) -> Comparison:
-        kind, *_ = taken = _take(real, index, handle)
-        unseen = None if holdout is None else _incoming(_take(holdout, index, handle))
-        incoming = [_incoming(_take(table, index, handle)) for table in synthetic.values()]
+        kind, *_ = taken = take(real, index, handle)
+        unseen = None if holdout is None else incoming(take(holdout, index, handle))
+        incoming = [incoming(take(table, index, handle)) for table in synthetic.values()]
         streams = (c.c_void_p * len(incoming))(*(stream.address for stream in incoming))
         names = (c.c_char_p * len(incoming))(*(checked("a table's name", c.c_char_p, name) for name in synthetic))
-        given = (_incoming(taken), streams, names, len(incoming), unseen)
+        given = (incoming(taken), streams, names, len(incoming), unseen)
         found = read_json(lib.tessera_evaluate_tables, handle, c.byref(options), *given)
         return Comparison({table["name"]: Report(table["report"], kind) for table in found["tables"]}, kind)
 
@@ -361,7 +361,7 @@ def inspect(data: Any, *, index: bool = False) -> Any:
     """
 
     def work(handle: c.c_void_p) -> Any:
-        kind, taken = _take(data, index, handle)
+        kind, taken = take(data, index, handle)
         document = read_json(lib.tessera_inspect, handle, Incoming(taken.rows))
         return kind.from_records(_flat_records(document["columns"]))
 
@@ -378,12 +378,6 @@ def _example(rule: Mapping[str, Any]) -> str | None:
     cells = rule["example"]["cells"]
     said = (f"{c['column']} is missing" if c["value"] is None else f"{c['column']} = {c['value']}" for c in cells)
     return f"row {rule['example']['row']}: " + ", ".join(said)
-
-
-def _incoming(table: tuple[_frames.Frames, _frames.Taken]) -> Incoming:
-    """The stream of one of several tables that are read at the same time."""
-    kind, taken = table
-    return Incoming(kind.apart(taken.rows))
 
 
 def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -296,6 +296,13 @@ std::optional<int> Encoder::decimals(int column) const {
   return n == nullptr ? std::nullopt : std::optional(n->decimals);
 }
 
+double Encoder::Reach::nearest(double x) const {
+  const double inside = std::clamp(x, low, high);
+  if (only.empty()) return inside;
+  const auto above = std::lower_bound(only.begin(), only.end(), inside);
+  return above == only.begin() || *above - inside <= inside - *(above - 1) ? *above : *(above - 1);
+}
+
 Encoder::Reach Encoder::reach(int column) const {
   const ColumnCode& c = state_->columns[static_cast<size_t>(column)];
   if (const auto* n = std::get_if<NumberCode>(&c.code)) return {n->low, n->high, {}, n->missing};

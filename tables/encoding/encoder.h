@@ -134,6 +134,7 @@ class Encoder {
     double low = 0, high = 0;
     std::vector<double> only;
     bool missing = false, present = true;
+    double nearest(double x) const;  // of them
   };
   Reach reach(int column) const;
   // The number of a bin at rank `uniform` in (0, 1); the value of any other level. NaN for missing.

@@ -28,6 +28,7 @@ void add_fit(Program& program);
 void add_sample(Program& program);
 void add_evaluate(Program& program);
 void add_audit(Program& program);
+void add_score(Program& program);
 void add_dedup(Program& program);
 void add_inspect(Program& program);
 void add_info(Program& program);

@@ -23,14 +23,6 @@ Column empty_like(const Column& head, int64_t rows) {
   return c;
 }
 
-// The number nearest to x that the column can hold.
-double nearest(const Encoder::Reach& reach, double x) {
-  const double inside = std::clamp(x, reach.low, reach.high);
-  if (reach.only.empty()) return inside;
-  const auto above = std::lower_bound(reach.only.begin(), reach.only.end(), inside);
-  return above == reach.only.begin() || *above - inside <= inside - *(above - 1) ? *above : *(above - 1);
-}
-
 }  // namespace
 
 bool same_cell(const Column& a, int64_t i, const Column& b, int64_t k, double tolerance) {
@@ -281,7 +273,7 @@ void KnownCells::encode(Team& team) {
         const bool known = reach.only.empty() ? x >= reach.low && x <= reach.high
                                               : std::binary_search(reach.only.begin(), reach.only.end(), x);
         if (given_here[j].back() != 0 && !known && !itself) given_here[j].back() = 0;  // rules compute it
-        x = given_here[j].back() == 0 ? any : nearest(reach, x);
+        x = given_here[j].back() == 0 ? any : reach.nearest(x);
       } else if (given_here[j].back() == 0) {
         c.codes[at] = head.values.empty() ? -1 : static_cast<int32_t>(c.values.size()) - 1;
       }

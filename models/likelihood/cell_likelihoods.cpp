@@ -1,0 +1,58 @@
+#include "models/likelihood/cell_likelihoods.h"
+
+#include <algorithm>
+
+#include "engine/run/compile.h"
+#include "models/made/network.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kBatch = 1024;
+
+}  // namespace
+
+struct CellLikelihoods::Chain {
+  Chain(const RowModel& model, Team& team)
+      : made(model.encoder.layout(), model.config.as<MadeConfig>()),
+        level(static_cast<size_t>(kBatch) * made.columns.size()) {
+    for (const Span& s : made.columns) columns.push_back(s.column);
+    program = compile({team, 1, Device::processor()}, Purpose::held_out, [&](Recorder& r) {
+      own(r, made);
+      const Var index = r.input("level", {kBatch, static_cast<int64_t>(columns.size())}, DType::index);
+      r.output(surprises(r, made, index, false), "surprise");
+    });
+    program->bind_if("level", level.data());
+    load_states(*program, {{made.network.name, model.kept.states.at(made.network.name)}});
+  }
+
+  Made made;
+  std::vector<int> columns;
+  std::vector<int32_t> level;
+  std::unique_ptr<Program> program;
+};
+
+CellLikelihoods::CellLikelihoods(const RowModel& model, Team& team) : chain_(std::make_unique<Chain>(model, team)) {}
+CellLikelihoods::~CellLikelihoods() = default;
+const std::vector<int>& CellLikelihoods::columns() const { return chain_->columns; }
+
+std::vector<double> CellLikelihoods::of(const EncodedTable& rows) {
+  Chain& c = *chain_;
+  const size_t columns = c.columns.size();
+  std::vector<double> out;
+  out.reserve(static_cast<size_t>(rows.rows) * columns);
+  for (int64_t first = 0; first < rows.rows; first += kBatch) {
+    const int64_t n = std::min(kBatch, rows.rows - first);
+    for (size_t i = 0; i < c.level.size(); ++i) {  // the last row also fills the rest of its batch
+      const auto row = static_cast<size_t>(first + std::min(static_cast<int64_t>(i / columns), n - 1));
+      c.level[i] = c.made.columns[i % columns].start + rows.codes[row * columns + i % columns];
+    }
+    c.program->refresh({"level"});
+    c.program->run(1);
+    const std::vector<float> each = c.program->read<float>(c.program->find("surprise"));
+    for (size_t i = 0; i < static_cast<size_t>(n) * columns; ++i) out.push_back(-static_cast<double>(each[i]));
+  }
+  return out;
+}
+
+}  // namespace tessera

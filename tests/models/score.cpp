@@ -1,0 +1,159 @@
+// What a model says of rows (models/likelihood), against a law that is known.
+#include "models/likelihood/score.h"
+
+#include <nlohmann/json.hpp>
+
+#include "models/known_law.h"
+
+namespace tessera::whole {
+namespace {
+
+constexpr int64_t kFitted = 4000;
+
+// a and b, whose law is known, and x about 3·a, so wide that it does not give a.
+Table wide_rows(int64_t n) {
+  Table t = known_categories(n);
+  t.columns.push_back(numbers_by(
+      "x", ColumnType::decimal, n,
+      [&](int64_t i) { return std::nearbyint(100 * (3 * (cell(t.columns[0], i)[1] - '0') + normal(i, 3))) / 100; }, 2));
+  return t;
+}
+
+const Model& of_wide_rows() {
+  static const Model m = fit(wide_rows(kFitted), quick_made(12));
+  return m;
+}
+
+Table scored(const Model& m, const Table& rows, bool cells = false) {
+  Team team(2);
+  nlohmann::json report;
+  return score_rows(m, rows, cells, report, team, {});
+}
+Table predicted(const Model& m, const Table& rows, const std::string& column) {
+  Team team(2);
+  return predict_column(m, rows, column, team, {});
+}
+double at(const Table& t, const std::string& name, int64_t i) {
+  return column(t, name).numbers[static_cast<size_t>(i)];
+}
+
+Table row_of(const std::string& a, const std::string& b, double x) {
+  return table({texts("a", ColumnType::category, {a}), texts("b", ColumnType::category, {b}),
+                numbers("x", ColumnType::decimal, {x}, 2)});
+}
+
+TEST(Score, ProbabilitiesOfAllRowsSumToOne) {
+  const Model m = fit(known_categories(kFitted), quick_made(8));
+  double sum = 0;
+  for (const char* a : {"a0", "a1", "a2"})
+    for (const char* b : {"b0", "b1", "b2"})
+      sum += std::exp(at(scored(m, without(row_of(a, b, 0), "x")), "log_probability", 0));
+  EXPECT_NEAR(sum, 1, 1e-5);
+}
+
+TEST(Score, RowsAreAsLikelyAsTheirLawSays) {
+  const Model m = fit(known_categories(kFitted), quick_made(30));
+  const double of_a[] = {0.5, 0.3, 0.2};
+  for (int a = 0; a < 3; ++a)
+    for (const auto& [step, p] : {std::pair{0, 0.9}, {1, 0.1}}) {
+      const Table row = without(row_of("a" + std::to_string(a), "b" + std::to_string((a + step) % 3), 0), "x");
+      EXPECT_NEAR(std::exp(at(scored(m, row), "log_probability", 0)), of_a[a] * p, 0.04) << a << " " << step;
+    }
+}
+
+TEST(Score, CellsAddUpToTheRowAndNoBatchChangesIt) {
+  const Table rows = wide_rows(1500), all = scored(of_wide_rows(), rows, true);
+  for (const int64_t i : {0, 1023, 1024, 1499}) {
+    const double sum =
+        at(all, "log_probability of a", i) + at(all, "log_probability of b", i) + at(all, "log_probability of x", i);
+    EXPECT_NEAR(at(all, "log_probability", i), sum, 1e-9);
+    const auto at_i = static_cast<size_t>(i);
+    const Table one = scored(of_wide_rows(),
+                             row_of(cell(rows.columns[0], i), cell(rows.columns[1], i), rows.columns[2].numbers[at_i]));
+    EXPECT_EQ(at(one, "log_probability", 0), at(all, "log_probability", i));
+  }
+}
+
+TEST(Score, WhatTheModelDoesNotKnowIsNamedAndCountsAsOneUnseenRow) {
+  const Table s = scored(of_wide_rows(), row_of("a0", "nowhere", 3), true);
+  EXPECT_EQ(cell(column(s, "unknown"), 0), "b");
+  EXPECT_NEAR(at(s, "log_probability of b", 0), -std::log(kFitted + 1.0), 1e-9);
+  EXPECT_EQ(cell(column(s, "least_likely"), 0).substr(0, 1), "b");
+  EXPECT_EQ(cell(column(scored(of_wide_rows(), row_of("a0", "b0", 999)), "unknown"), 0), "x");
+  EXPECT_EQ(cell(column(scored(of_wide_rows(), row_of("a0", "b0", kMissing)), "unknown"), 0), "x");
+}
+
+TEST(Score, ARowThatBreaksARuleIsUnlikelyAndSaysWhere) {
+  const Model m = fit(known_rows(kFitted), quick_made(2));  // x gives a
+  EXPECT_EQ(cell(column(scored(m, row_of("a2", "b2", 20)), "unknown"), 0), "");
+  const Table s = scored(m, row_of("a0", "b2", 20));
+  EXPECT_EQ(cell(column(s, "unknown"), 0), "a");
+  EXPECT_LT(at(s, "log_probability", 0), at(scored(m, row_of("a2", "b2", 20)), "log_probability", 0) - 8);
+  EXPECT_EQ(at(predicted(m, row_of("a0", "b2", 20), "a"), "p(a2)", 0), 1);
+}
+
+TEST(Score, TheLeastLikelyRowsLead) {
+  Table rows = wide_rows(500);
+  rows.columns[2].numbers[321] = cell(rows.columns[0], 321) == "a0" ? 6.5 : -0.5;  // far from its a
+  Team team(1);
+  nlohmann::json report;
+  score_rows(of_wide_rows(), rows, false, report, team, {});
+  EXPECT_EQ(report["rows"], 500);
+  EXPECT_EQ(report["examples"].size(), 10u);
+  EXPECT_EQ(report["examples"][0]["row"], 322);
+  EXPECT_EQ(report["examples"][0]["cells"][0]["column"], "x");
+  EXPECT_LT(report["quantiles"]["0.01"], report["quantiles"]["0.5"]);
+}
+
+TEST(Predict, IsTheShareOfTheJointProbability) {
+  const Table row = row_of("a1", "b1", 3.1);
+  const Table p = predicted(of_wide_rows(), without(row, "a"), "a");
+  double sum = 0;
+  for (const char* a : {"a0", "a1", "a2"})
+    sum += std::exp(at(scored(of_wide_rows(), row_of(a, "b1", 3.1)), "log_probability", 0));
+  for (const char* a : {"a0", "a1", "a2"}) {
+    const double joint = std::exp(at(scored(of_wide_rows(), row_of(a, "b1", 3.1)), "log_probability", 0));
+    EXPECT_NEAR(at(p, std::string("p(") + a + ")", 0), joint / sum, 1e-6) << a;
+  }
+  EXPECT_EQ(cell(column(p, "a"), 0), "a1");
+  EXPECT_GT(at(p, "p(a1)", 0), 0.8);
+}
+
+TEST(Predict, NumbersHaveAMeanAndARange) {
+  const Table p = predicted(of_wide_rows(), row_of("a2", "b2", kMissing), "x");
+  EXPECT_NEAR(at(p, "x", 0), 6, 0.5);  // the law: normal about 6 with deviation 1
+  EXPECT_NEAR(at(p, "median", 0), 6, 0.5);
+  EXPECT_NEAR(at(p, "low", 0), 6 - 1.64, 0.7);
+  EXPECT_NEAR(at(p, "high", 0), 6 + 1.64, 0.7);
+}
+
+TEST(Predict, ACombinationThatNeverOccursIsImpossible) {
+  const auto letter = [](int64_t i) { return "a" + std::to_string(i * 7 % 3); };
+  const int64_t n = 600;  // b follows from a: rules make one column of both
+  const Table t =
+      table({texts_by("a", ColumnType::category, n, letter),
+             texts_by("b", ColumnType::category, n, [&](int64_t i) { return "of " + letter(i); }), reals("x", n)});
+  const Model m = fit(Table(t), quick_made(4));
+  const Table row = table({texts("b", ColumnType::category, {"of a2"}), numbers("x", ColumnType::decimal, {0}, 2)});
+  const Table p = predicted(m, row, "a");
+  EXPECT_EQ(at(p, "p(a2)", 0), 1);
+  EXPECT_EQ(at(p, "p(a0)", 0), 0);
+}
+
+TEST(Predict, WhatCannotBeAskedIsSaid) {
+  const Model& m = of_wide_rows();
+  EXPECT_TRUE(thrown([&] { predicted(m, row_of("a0", "b0", 0), "z"); }).says("no column \"z\""));
+  EXPECT_TRUE(thrown([&] { predicted(m, without(row_of("a0", "b0", 0), "b"), "a"); }).says("column \"b\""));
+  EXPECT_TRUE(thrown([&] { scored(m, without(row_of("a0", "b0", 0), "b")); }).says("column \"b\""));
+  Table t = known_rows(400);
+  t.columns.push_back(numbers_by(
+      "twice", ColumnType::decimal, t.rows, [&](int64_t i) { return 2 * t.columns[2].numbers[static_cast<size_t>(i)]; },
+      2));
+  const Model computed = fit(Table(t), quick_made(1));
+  EXPECT_TRUE(thrown([&] { predicted(computed, t, "twice"); }).says("rules compute it"));
+  const Model other = fit(known_rows(300), quick_tvae(1));
+  EXPECT_EQ(thrown([&] { scored(other, known_rows(3)); }).code, ErrorCode::usage);
+}
+
+}  // namespace
+}  // namespace tessera::whole

@@ -1,0 +1,39 @@
+"""How likely a model takes rows to be, and a column given the others."""
+
+import unittest
+
+import tessera
+
+PEOPLE = tessera.example(300, seed=1)
+MODEL = tessera.fit(PEOPLE, epochs=3)
+
+
+class Scores(unittest.TestCase):
+    def test_every_row_has_a_likelihood(self):
+        scores = MODEL.log_prob(PEOPLE, cells=True)
+        self.assertEqual(len(scores), len(PEOPLE))
+        cells = scores.filter(like="log_probability of ")
+        self.assertLess((cells.sum(axis=1) - scores["log_probability"]).abs().max(), 1e-4)
+
+    def test_the_kind_of_table_is_kept(self):
+        import polars
+
+        self.assertIsInstance(MODEL.log_prob(polars.from_pandas(PEOPLE)), polars.DataFrame)
+
+    def test_a_column_is_predicted_without_being_given(self):
+        found = MODEL.predict(PEOPLE.drop(columns="education"), "education")
+        self.assertLess((found.filter(like="p(").sum(axis=1) - 1).abs().max(), 1e-5)
+        self.assertLessEqual(set(found["education"]), set(PEOPLE["education"].dropna()))
+        ages = MODEL.predict(PEOPLE, "age")
+        self.assertTrue((ages["low"] <= ages["high"]).all())
+
+    def test_dates_are_predicted_as_dates(self):
+        found = MODEL.predict(PEOPLE.head(20), "joined")
+        self.assertTrue((found["low"] <= found["median"]).all())
+        self.assertEqual(type(found["median"][0]), type(PEOPLE["joined"].dropna().iloc[0]))
+
+    def test_mistakes_are_exceptions(self):
+        with self.assertRaisesRegex(tessera.UsageError, "person_id"):
+            MODEL.predict(PEOPLE, "person_id")
+        with self.assertRaisesRegex(tessera.DataError, "age"):
+            MODEL.log_prob(PEOPLE.drop(columns="age"))
