@@ -46,6 +46,12 @@ typedef struct tessera_sample_options {
    * the stream of any other rank has none, and ends when rank 0 has received that rank's rows. USAGE if the ranks'
    * requests differ. 0: each process by itself. Unstable */
   int32_t together;
+  /* 1: no row equals an earlier one (identifiers are not compared): the first `count` distinct rows of the infinite
+   * table. Fewer if many draws bring nothing new; a notice says so. USAGE with an offset, for sequences and `together` */
+  int32_t distinct;
+  /* NULL, or rows of the model's columns that no row may equal either, with `distinct`: the training table for instance.
+   * Consumed. What never comes tells something too (docs/quality/privacy.md) */
+  struct ArrowArrayStream* against;
 } tessera_sample_options;
 
 /* Draws rows [offset, offset + count) of the infinite table that (model, seed, where) defines. Row i is the same for

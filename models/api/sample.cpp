@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "base/cpu/cpu_features.h"
 #include "base/text/option_text.h"
@@ -11,10 +12,12 @@
 #include "models/api/rows.h"
 #include "models/api/support/context.h"
 #include "models/api/support/handles.h"
+#include "models/dedup/distinct_rows.h"
 #include "models/model/model_state.h"
 #include "models/sampling/rows_ahead.h"
 #include "models/sampling/rows_of_ranks.h"
 #include "tables/arrow/export.h"
+#include "tables/arrow/import.h"
 #include "tables/identifiers/identifier.h"
 
 using namespace tessera;
@@ -50,9 +53,13 @@ std::unique_ptr<RowStream> rows_of_ranks(const Model& model, int64_t offset, int
 // The objects that a stream of sampled rows keeps alive.
 struct Sampling {
   Sampling(const tessera_context* context, const Model& model, int64_t offset, int64_t count, SampleOptions options,
-           bool together, tessera_sample_report* report)
+           bool together, bool distinct, ArrowArrayStream* against, tessera_sample_report* report)
       : call(context), report_(report) {
     options.device = call.device(options.precision);
+    if (distinct) {
+      rows = distinct_rows(model, offset, count, options, together, against);
+      return;
+    }
     const Launched here = together ? sound_launch() : Launched();
     const auto open = [&](const Monitor& monitor) {
       return here.any() ? rows_of_ranks(model, offset, count, options, call.team(), monitor)
@@ -61,6 +68,24 @@ struct Sampling {
     // A device already works ahead of the host, and belongs to the thread that opened it.
     const bool ahead = call.team().size() > 1 && options.device->is_processor() && here.rank == 0;
     rows = ahead ? std::make_unique<RowsAhead>(open, call.team(), call.monitor()) : open(call.monitor());
+  }
+
+  std::unique_ptr<RowStream> distinct_rows(const Model& model, int64_t offset, int64_t count,
+                                           const SampleOptions& options, bool together, ArrowArrayStream* against) {
+    if (offset != 0 || together || model.shared_rows() == nullptr)
+      throw Error(ErrorCode::usage,
+                  "`distinct`: which rows are the first without copies is known from the first one on, "
+                  "in one process, and of rows: omit an offset, and all that divides the rows.");
+    std::optional<Table> others;
+    if (against != nullptr) {
+      IncomingRows incoming(against, "against");
+      others = table_import(incoming.get(), call.team(), call.monitor());
+    }
+    const auto open = [rows = model.shared_rows(), options, &team = call.team()](int64_t first, int64_t n,
+                                                                                 const Monitor& monitor) {
+      return open_rows(rows, first, n, options, team, monitor);
+    };
+    return open_distinct_rows(open, model.schema(), count, others ? &*others : nullptr, call.monitor());
   }
 
   static tessera_sample_report to_api(const SampleReport& r) { return {r.rows, r.candidates, r.settled, name(r.tier)}; }
@@ -119,8 +144,8 @@ tessera_status tessera_sample(const tessera_context* context, const tessera_mode
               "Rows {} to {} + {} do not exist: offset and count must not be negative, nor their sum leave 63 bits.",
               offset, offset, count));
     const bool plain = plain_texts(o.texts);
-    auto sampling =
-        std::make_shared<Sampling>(context, source, offset, count, sample_options(o), o.together != 0, o.report);
+    auto sampling = std::make_shared<Sampling>(context, source, offset, count, sample_options(o), o.together != 0,
+                                               o.distinct != 0, o.against, o.report);
     table_stream(
         source.sampled_schema(), [sampling](Table& batch) { return sampling->next(batch); }, &out, plain);
   });

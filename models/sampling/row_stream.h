@@ -35,6 +35,8 @@ struct SampleReport {
   int64_t rows = 0, candidates = 0;
   int64_t settled = 0;    // rows for which the most likely of kMaxTries candidates was used
   Tier tier = Tier::off;  // the calibration that was applied
+
+  void add(const SampleReport& more) { rows += more.rows, candidates += more.candidates, settled += more.settled; }
 };
 
 // Rows [offset, offset + count) of the infinite table that (model, seed, where) defines, batch after batch.

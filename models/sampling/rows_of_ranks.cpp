@@ -54,7 +54,7 @@ std::unique_ptr<RowStream> RowsOfRanks::open(int64_t block) {
 }
 
 void RowsOfRanks::add(const SampleReport& of_block) {
-  report_.rows += of_block.rows, report_.candidates += of_block.candidates, report_.settled += of_block.settled;
+  report_.add(of_block);
   report_.tier = of_block.tier;
   ++block_;
 }
@@ -76,7 +76,7 @@ bool RowsOfRanks::next_received(Table& batch) {
     received_.resize(static_cast<size_t>(h.bytes));
     ranks_->receive(from, received_.data(), h.bytes);
     messages_ = std::make_unique<RowsMessages>(received_);
-    report_.rows += h.rows, report_.candidates += h.candidates, report_.settled += h.settled;
+    report_.add({h.rows, h.candidates, h.settled});
     report_.tier = static_cast<Tier>(h.tier);
   }
   if (messages_->next(batch, schema_)) return true;

@@ -167,7 +167,8 @@ class SampleOptions(_Options):
         text calibrate
         double min_yield
         text texts precision
-        int32 together
+        int32 together distinct
+        pointer against
         """
     )
 

@@ -32,7 +32,7 @@ from ._page import page
 from ._progress import ProgressOption
 from ._schema import Schema
 from ._score import Scored
-from ._tables import take
+from ._tables import incoming, take
 
 _KEEP_RARE = -1
 _NO_PATIENCE = _NO_MIN_YIELD = -1
@@ -295,6 +295,8 @@ class Model(Scored):
         out: str | Path | None = None,
         seed: int = 0,
         offset: int = 0,
+        distinct: bool = False,
+        against: Any = None,
         calibrate: str | None = None,
         min_yield: float | None = None,
         max_tries: int | None = None,
@@ -320,6 +322,11 @@ class Model(Scored):
             The same seed gives the same rows for any `batch_size` and `threads`.
         offset : int
             Rows to skip.
+        distinct : bool
+            No row equals an earlier one, identifiers aside: copies are drawn again. A warning says if there are fewer
+            distinct rows than `n`.
+        against : table or path, optional
+            Nor does any row equal one of these, such as the training table; with `distinct`, which it implies.
         calibrate : {"off", "marginals", "full"}, optional
             Calibration tier; default: the one that measured best when the model was fitted.
         min_yield : float, optional
@@ -354,10 +361,14 @@ class Model(Scored):
         options = SampleOptions(
             seed=seed, where=where, batch_size=batch_size, max_tries=max_tries, calibrate=calibrate,
             min_yield=_NO_MIN_YIELD if min_yield == 0 else min_yield, texts="plain", precision=precision,
+            distinct=int(distinct or against is not None),
         )  # fmt: skip
 
         def rows(context: Context) -> Rows:
             def open_stream(stream: Stream) -> None:
+                if against is not None:
+                    others = incoming(take(against, False, context.handle))
+                    options.against = others.address
                 lib.tessera_sample(context.handle, self._handle, offset, n, c.byref(options), c.byref(stream))
 
             return Rows(open_stream)

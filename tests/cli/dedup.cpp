@@ -106,4 +106,14 @@ TEST_F(CliDedup, ErrorsNameAWayOut) {
   expect(3, "day", {"dedup", "orders.csv", "--against", "few.csv"});
 }
 
+TEST_F(CliDedup, SampledRowsComeOnce) {
+  must({"example", "people.csv", "--rows", "200"});
+  must({"fit", "people.csv", "--model", "m.tessera", "--epochs", "0", "--quiet"});
+  must({"sample", "m.tessera", "--rows", "300", "--against", "people.csv", "--output", "rows.csv", "--quiet"});
+  EXPECT_EQ(lines(read("rows.csv")), 301);
+  const Outcome o = run({"sample", "m.tessera", "--rows", "3", "--distinct", "--offset", "4", "--output", "x.csv"});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_HAS(o.err, "omit an offset");
+}
+
 }  // namespace

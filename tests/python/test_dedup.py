@@ -34,6 +34,17 @@ class Copies(unittest.TestCase):
         self.assertEqual(found.document["exact"], 10)
         self.assertEqual(len(found.rows), 290)
 
+    def test_sampled_rows_come_once_and_are_no_training_rows(self):
+        small = PEOPLE[["gender", "education", "plan"]].dropna()
+        model = tessera.fit(small, epochs=2)
+        rows = model.sample(12, distinct=True)
+        self.assertEqual(len(rows.drop_duplicates()), 12)
+        few = rows.head(5)
+        others = model.sample(8, against=few)
+        self.assertEqual(len(others.merge(few)), 0)
+        with self.assertRaisesRegex(tessera.UsageError, "offset"):
+            model.sample(3, distinct=True, offset=2)
+
     def test_mistakes_are_exceptions(self):
         with self.assertRaisesRegex(tessera.UsageError, "semantic"):
             tessera.dedup(PEOPLE, mode="semantic")

@@ -20,12 +20,12 @@ namespace {
 constexpr int64_t kMaxBatch = 1 << 24;  // of tessera_sample_options
 
 struct SampleCommand {
-  std::string model, output, where, delimiter, calibrate, format, part, precision, profile;
+  std::string model, output, where, against, delimiter, calibrate, format, part, precision, profile;
   int64_t rows = 0, offset = 0;
   uint64_t seed = 0;
   int batch_size = 0, max_tries = 0;
   std::optional<double> min_yield;
-  bool force = false, one_file = false;
+  bool force = false, one_file = false, distinct = false;
   MemoryArguments memory;
   GivenArguments given;
 };
@@ -69,7 +69,8 @@ void run_given(const SharedOptions& shared, const SampleCommand& a, const CLI::A
   if (a.given.forms() > 1)
     throw tessera::Error(TESSERA_E_USAGE,
                          "--given, --impute, --balance and --counts exclude each other.\n  Use one of them.");
-  for (const char* option : {"--offset", "--part", "--one-file", "--calibrate", "--min-yield"})
+  for (const char* option :
+       {"--offset", "--part", "--one-file", "--calibrate", "--min-yield", "--distinct", "--against"})
     if (command.count(option) > 0)
       throw tessera::Error(
           TESSERA_E_USAGE,
@@ -106,8 +107,10 @@ void run(const SharedOptions& given, SampleCommand a, const Place& launched) {
   csv.overwrite = a.force;
   csv.delimiter = parse_delimiter(a.delimiter);
   csv.format = a.format.c_str();
-  tessera::check_files({{0, "the model", a.model.c_str(), TESSERA_FILE_READ, 0},
-                        {0, "--output", a.output.c_str(), TESSERA_FILE_WRITTEN, a.force || !writes}});
+  std::vector<tessera_file> files{{0, "the model", a.model.c_str(), TESSERA_FILE_READ, 0},
+                                  {0, "--output", a.output.c_str(), TESSERA_FILE_WRITTEN, a.force || !writes}};
+  if (!a.against.empty()) files.push_back({0, "--against", a.against.c_str(), TESSERA_FILE_READ, 0});
+  tessera::check_files(files);
 
   Session session(shared);
   session.progress().ignore("write");  // runs inside "sample", a batch behind
@@ -123,6 +126,16 @@ void run(const SharedOptions& given, SampleCommand a, const Place& launched) {
   options.precision = a.precision.c_str();
   options.report = &report;
   options.together = a.one_file ? 1 : 0;
+  options.distinct = a.distinct || !a.against.empty();
+  const tessera::Schema schema = model.schema();
+  tessera::Rows against;
+  if (!a.against.empty()) {
+    tessera_csv_options same{};
+    same.like = schema.get();
+    same.more_columns = 1;
+    against = tessera::read_table(session.context(), {a.against}, same);
+    options.against = against.get();
+  }
   tessera::Rows rows = model.sample(session.context(), a.offset, a.rows, options);
   if (!writes) {  // rank 0 writes its rows
     (void)rows.next();
@@ -194,6 +207,11 @@ void add_sample(Program& program) {
                    "Maximum candidates per row under --where (default: 65,536; sampling also stops if none of the "
                    "first million satisfies the condition)")
       ->check(positive);
+  command->add_flag("--distinct", a->distinct,
+                    "No row equals an earlier one, identifiers aside: copies are drawn again, as far as the model has "
+                    "other rows");
+  command->add_option("--against", a->against,
+                      "Nor any row of this file, the training table for instance (with --distinct, which it implies)");
   command->add_option("--calibrate", a->calibrate,
                       "Correction of distributions: off, marginals or full (default: the tier that measured best when "
                       "the model was fitted)");
