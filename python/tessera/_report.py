@@ -17,9 +17,11 @@ from ._model import Model
 from ._options import rule_options, sequence_options
 from ._page import page
 from ._progress import ProgressOption
+from ._tables import incoming, take
 
 _NO_JUDGES = -1
 _SIGNS = {"good": "✓", "fair": "~", "poor": "✗", "plain": "•"}
+
 
 class Attacks:
     """What attacks find out about the rows that a model learned from (:func:`tessera.audit`, :attr:`Report.attacks`).
@@ -339,10 +341,10 @@ def evaluate(
     def work_on_several(handle: c.c_void_p) -> Comparison:
         kind, *_ = taken = take(real, index, handle)
         unseen = None if holdout is None else incoming(take(holdout, index, handle))
-        incoming = [incoming(take(table, index, handle)) for table in synthetic.values()]
-        streams = (c.c_void_p * len(incoming))(*(stream.address for stream in incoming))
-        names = (c.c_char_p * len(incoming))(*(checked("a table's name", c.c_char_p, name) for name in synthetic))
-        given = (incoming(taken), streams, names, len(incoming), unseen)
+        others = [incoming(take(table, index, handle)) for table in synthetic.values()]
+        streams = (c.c_void_p * len(others))(*(stream.address for stream in others))
+        names = (c.c_char_p * len(others))(*(checked("a table's name", c.c_char_p, name) for name in synthetic))
+        given = (incoming(taken), streams, names, len(others), unseen)
         found = read_json(lib.tessera_evaluate_tables, handle, c.byref(options), *given)
         return Comparison({table["name"]: Report(table["report"], kind) for table in found["tables"]}, kind)
 
