@@ -95,7 +95,8 @@ TESSERA_API tessera_status tessera_evaluate_tables(const tessera_context* contex
 typedef struct tessera_dedup_options {
   size_t struct_size;
   /* "exact": rows that are equal in every column · "fuzzy": also near copies, found by keys of columns · "nearest":
-   * also near copies, found by comparing all rows. NULL or "auto": nearest up to 10^10 pairs of rows, else fuzzy */
+   * also near copies, found by comparing all rows · "documents": texts, by the share of common pieces of five bytes.
+   * NULL or "auto": nearest up to 10^10 pairs of rows, else fuzzy */
   const char* mode;
   double threshold;    /* similarity from which a row is a near copy, above 0 to 1; 0: 0.9 */
   const char* columns; /* those that are compared, "a,b"; NULL: all */

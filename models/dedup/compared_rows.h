@@ -1,5 +1,5 @@
-// The rows of a table and of the table it is compared with, numbered together: rows of the table first. The distance is
-// Gower's (docs/use/dedup.md), as for distances to the closest record: the mean over columns of min(|x − y| / range, 1)
+// The rows of a table and of the table it is compared with, numbered together: rows of the table first. Of ComparedRows
+// the distance is Gower's (docs/use/dedup.md), as for distances to the closest record: the mean over columns of min(|x − y| / range, 1)
 // for numbers and times and of [x ≠ y] otherwise; missing on one side counts 1, on both 0.
 #pragma once
 #include <cstdint>
@@ -11,22 +11,36 @@
 
 namespace tessera::dedup {
 
-class ComparedRows {
+// What the search for copies asks of rows. `equal`: all cells are; `near`: similarity ≥ threshold.
+class Compared {
+ public:
+  virtual ~Compared() = default;
+  int32_t own() const { return own_; }  // rows of the table; the others belong to the table it is compared with
+  int32_t count() const { return count_; }
+  virtual bool equal(int32_t a, int32_t b) const = 0;
+  virtual bool near(int32_t a, int32_t b) const = 0;
+  virtual double similarity(int32_t a, int32_t b) const = 0;
+  virtual bool cell_equal(size_t column, int32_t a, int32_t b) const = 0;
+  virtual uint64_t hash(int32_t row) const = 0;  // of the cells: equal rows have equal hashes
+
+ protected:
+  int32_t own_ = 0, count_ = 0;
+};
+
+class ComparedRows final : public Compared {
  public:
   // Keeps views into `c`, which must outlive it. Ranges are those of the last table, the reference.
   ComparedRows(const quality::Comparison& c, double threshold, Team& team);
 
-  int32_t own() const { return own_; }  // rows of the table; the others belong to the table it is compared with
-  int32_t count() const { return count_; }
   size_t columns() const { return columns_.size(); }
   bool is_number(size_t column) const { return columns_[column].width > 0; }
   double budget() const { return budget_; }  // maximum sum of distances over columns for a near copy
 
-  bool equal(int32_t a, int32_t b) const;         // all cells are equal
-  bool near(int32_t a, int32_t b) const;          // similarity ≥ threshold
-  double similarity(int32_t a, int32_t b) const;  // 1 − mean distance
-  bool cell_equal(size_t column, int32_t a, int32_t b) const;
-  uint64_t hash(int32_t row) const;  // of the cells: equal rows have equal hashes
+  bool equal(int32_t a, int32_t b) const override;
+  bool near(int32_t a, int32_t b) const override;
+  double similarity(int32_t a, int32_t b) const override;  // 1 − mean distance
+  bool cell_equal(size_t column, int32_t a, int32_t b) const override;
+  uint64_t hash(int32_t row) const override;
 
   int32_t code(size_t column, int32_t row) const { return value(columns_[column], row).code; }
   double number(size_t column, int32_t row) const { return value(columns_[column], row).number; }
@@ -55,7 +69,6 @@ class ComparedRows {
   void pack(Team& team);
 
   std::vector<ComparedPair> columns_;
-  int32_t own_ = 0, count_ = 0;
   double budget_ = 0;
   // Row by row, so that a comparison touches few cache lines; both parts are padded to kLanes.
   size_t numbers_ = 0, levels_at_ = 0, stride_ = 0;

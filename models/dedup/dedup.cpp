@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
+#include "models/dedup/documents.h"
 #include "models/dedup/search.h"
 #include "tables/kinds/kind.h"
 #include "tables/sequence/sequences.h"
@@ -53,30 +55,38 @@ class Selection {
   std::vector<ColumnType> types_;
 };
 
-std::vector<std::string> compared_columns(const Table& table, const std::vector<std::string>& asked) {
+// `texts`: columns of texts alone.
+std::vector<std::string> compared_columns(const Table& table, const std::vector<std::string>& asked, bool texts) {
   std::vector<std::string> names, found;
   for (const Column& c : table.columns) names.push_back(c.name);
   for (const std::string& name : asked)
     if (table.find(name) == nullptr)
       throw Error(ErrorCode::usage,
                   fmt::format("columns: the table has no column \"{}\".{}", name, nearest_names(name, names)));
-  if (asked.empty()) return names;
-  std::copy_if(names.begin(), names.end(), std::back_inserter(found),
-               [&](const std::string& name) { return std::find(asked.begin(), asked.end(), name) != asked.end(); });
+  for (const Column& c : table.columns) {
+    const bool wanted = asked.empty() || std::find(asked.begin(), asked.end(), c.name) != asked.end();
+    if (texts && wanted && !asked.empty() && is_ordered(c))
+      throw Error(ErrorCode::usage, fmt::format("columns: \"{}\" holds {}, and documents are texts.\n  Name columns of "
+                                                "texts, or use another mode.",
+                                                c.name, kind_of(c).holds));
+    if (wanted && !(texts && (is_ordered(c) || kind_of(c).truths))) found.push_back(c.name);
+  }
+  if (found.empty())
+    throw Error(ErrorCode::data, "mode documents: the table has no column of texts. Use another mode.");
   return found;
 }
 
 void check(const DedupOptions& options) {
   const auto& m = options.mode;
-  if (m != "auto" && m != "exact" && m != "fuzzy" && m != "nearest")
-    throw Error(ErrorCode::usage, fmt::format("mode {}: it must be auto, exact, fuzzy or nearest.", m));
+  if (m != "auto" && m != "exact" && m != "fuzzy" && m != "nearest" && m != "documents")
+    throw Error(ErrorCode::usage, fmt::format("mode {}: it must be auto, exact, fuzzy, nearest or documents.", m));
   if (!(options.threshold > 0 && options.threshold <= 1))
     throw Error(ErrorCode::usage,
                 fmt::format("threshold {}: it must be above 0 and at most 1 (equal rows).", options.threshold));
 }
 
 // Rows without a known equal row of lower number, or in the other table.
-std::vector<int32_t> distinct(const ComparedRows& rows, const std::vector<int32_t>& first, Groups& groups) {
+std::vector<int32_t> distinct(const Compared& rows, const std::vector<int32_t>& first, Groups& groups) {
   std::vector<int32_t> out;
   for (int32_t i = 0; i < rows.count(); ++i)
     if (first[static_cast<size_t>(i)] == i && (i >= rows.own() || groups.original(i) == i)) out.push_back(i);
@@ -85,7 +95,7 @@ std::vector<int32_t> distinct(const ComparedRows& rows, const std::vector<int32_
 
 // For each row the retained row that it is a copy of: the lowest near row among those retained before; itself if there
 // is none. So no row is dropped because of a chain of copies.
-std::vector<int32_t> kept_rows(const ComparedRows& rows, const std::vector<int32_t>& first, Groups& groups,
+std::vector<int32_t> kept_rows(const Compared& rows, const std::vector<int32_t>& first, Groups& groups,
                                const quality::Workers& workers) {
   std::vector<int32_t> of = first;
   std::vector<std::pair<int32_t, int32_t>> members;  // root, row
@@ -122,7 +132,7 @@ json cell(const Table& table, const std::string& column, int32_t row) {
 
 // A copy with the cells that differ.
 json example(const RowCopy& copy, const Table& table, const Table& other, const std::vector<std::string>& columns,
-             const ComparedRows& rows, bool against) {
+             const Compared& rows, bool against) {
   const int32_t of = against ? copy.of + rows.own() : copy.of;
   json out{{"row", copy.row + 1}, {"of", copy.of + 1}, {"similarity", copy.similarity}, {"differences", json::array()}};
   for (size_t k = 0; k < columns.size(); ++k)
@@ -134,11 +144,12 @@ json example(const RowCopy& copy, const Table& table, const Table& other, const 
 }
 
 // Notes about unexpected results.
-json notes(const Table& table, const std::vector<std::string>& columns, const KeySearch& search, bool against) {
+json notes(const Table& table, const std::vector<std::string>& columns, const KeySearch& search, bool against,
+           bool documents) {
   json out = json::array();
   for (const std::string& name : columns) {
     const Column& c = *table.find(name);
-    if (kind_of(c).regenerated && !against && static_cast<int64_t>(c.values.size()) == table.rows)
+    if (!documents && kind_of(c).regenerated && !against && static_cast<int64_t>(c.values.size()) == table.rows)
       out.push_back(
           fmt::format("column \"{}\" has a different value in every row, so no two rows are equal. Omit it from "
                       "the compared columns if it only identifies rows",
@@ -146,10 +157,13 @@ json notes(const Table& table, const std::vector<std::string>& columns, const Ke
   }
   if (search.crowded > 0)
     out.push_back(fmt::format(
-        "{} of more than 32 rows that agree in the columns of a key {} crowded, with {} in all: "
-        "they were split by further columns, so near copies that differ in these may be "
-        "missed. Mode nearest compares all pairs",
-        counted(search.crowded, "bucket"), search.crowded == 1 ? "was" : "were", counted(search.crowded_rows, "row")));
+        "{} of more than 32 rows that agree in {} {} crowded, with {} in all: {}", counted(search.crowded, "bucket"),
+        documents ? "a key" : "the columns of a key", search.crowded == 1 ? "was" : "were",
+        counted(search.crowded_rows, "row"),
+        documents
+            ? "each text was compared with the first and the next eight, so near copies of others may be missed"
+            : "they were split by further columns, so near copies that differ in these may be missed. Mode nearest "
+              "compares all pairs"));
   return out;
 }
 
@@ -168,7 +182,7 @@ std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOption
                                  const Monitor& monitor, nlohmann::json& report) {
   using namespace dedup;
   check(options);
-  const std::vector<std::string> columns = compared_columns(table, options.columns);
+  const std::vector<std::string> columns = compared_columns(table, options.columns, options.mode == "documents");
   std::vector<RowCopy> copies;
   KeySearch search;
   std::string mode = options.mode;
@@ -178,8 +192,18 @@ std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOption
     std::optional<Selection> other;
     std::vector<quality::NamedTable> named{{"first", &own.table}};
     if (against != nullptr) named.push_back({"other", &other.emplace(*against, columns).table});
-    const quality::Comparison comparison = quality::compare_tables(named);
-    const ComparedRows rows(comparison, options.threshold, team);
+    std::optional<quality::Comparison> comparison;
+    std::unique_ptr<const Compared> compared;
+    const ComparedRows* by_cells = nullptr;
+    if (mode == "documents") {
+      compared = std::make_unique<Documents>(own.table, other ? &other->table : nullptr, options.threshold);
+    } else {
+      auto cells =
+          std::make_unique<ComparedRows>(comparison.emplace(quality::compare_tables(named)), options.threshold, team);
+      by_cells = cells.get();
+      compared = std::move(cells);
+    }
+    const Compared& rows = *compared;
     const quality::Workers workers{team, monitor, "dedup"};
     Groups groups(rows);
     std::vector<int32_t> first = find_exact(rows, groups, workers);
@@ -187,8 +211,9 @@ std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOption
     const auto queries = static_cast<double>(std::lower_bound(some.begin(), some.end(), rows.own()) - some.begin());
     const double others = against != nullptr ? static_cast<double>(some.size()) - queries : queries;
     if (mode == "auto") mode = queries * others <= kIndexedPairs ? "nearest" : "fuzzy";
-    if (mode == "nearest") find_near_by_index(rows, some, groups, workers);
-    if (mode == "fuzzy") search = find_near_by_keys(rows, some, groups, workers);
+    if (mode == "nearest") find_near_by_index(*by_cells, some, groups, workers);
+    if (mode == "fuzzy") search = find_near_by_keys(*by_cells, some, groups, workers);
+    if (mode == "documents") search = find_near_documents(static_cast<const Documents&>(rows), some, groups, workers);
 
     if (against == nullptr) first = kept_rows(rows, first, groups, workers);
     for (int32_t i = 0; i < rows.own(); ++i) {
@@ -221,12 +246,12 @@ std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOption
             {"examples", std::move(examples)}};
   if (against != nullptr) report["against"] = against->rows;
   if (mode != "exact") report["threshold"] = options.threshold;
-  if (mode == "fuzzy")
-    report["fuzzy"] = {{"recall", search.recall},
-                       {"compared", search.compared},
-                       {"crowded_buckets", search.crowded},
-                       {"crowded_rows", search.crowded_rows}};
-  report["notes"] = notes(table, columns, search, against != nullptr);
+  if (mode == "fuzzy" || mode == "documents")
+    report[mode] = {{"recall", search.recall},
+                    {"compared", search.compared},
+                    {"crowded_buckets", search.crowded},
+                    {"crowded_rows", search.crowded_rows}};
+  report["notes"] = notes(table, columns, search, against != nullptr, mode == "documents");
   monitor.report({"dedup", static_cast<double>(table.rows), static_cast<double>(table.rows), "rows",
                   fmt::format("{} exact, {} near", exact, copies.size() - static_cast<size_t>(exact)), true});
   return copies;

@@ -12,7 +12,7 @@
 namespace tessera {
 
 struct DedupOptions {
-  std::string mode = "auto";         // exact, fuzzy, nearest
+  std::string mode = "auto";         // exact, fuzzy, nearest, documents
   double threshold = 0.9;            // similarity of near copies
   std::vector<std::string> columns;  // to compare; none: all
 };

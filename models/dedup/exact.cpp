@@ -10,7 +10,7 @@ constexpr int64_t kHashedRows = 8192;  // rows per work item
 constexpr int kParts = 6;              // bits of a key by which work is split
 
 // Rows of a bucket: equal, except for hash collisions.
-void link_equal(const ComparedRows& rows, const RowKey* from, const RowKey* to, std::vector<int32_t>& first,
+void link_equal(const Compared& rows, const RowKey* from, const RowKey* to, std::vector<int32_t>& first,
                 Groups& groups) {
   const bool against = rows.own() < rows.count();
   std::vector<int32_t> kinds;  // the lowest row of each set of equal rows
@@ -28,7 +28,7 @@ void link_equal(const ComparedRows& rows, const RowKey* from, const RowKey* to, 
 
 }  // namespace
 
-std::vector<int32_t> find_exact(const ComparedRows& rows, Groups& groups, const quality::Workers& workers) {
+std::vector<int32_t> find_exact(const Compared& rows, Groups& groups, const quality::Workers& workers) {
   const int64_t count = rows.count();
   std::vector<int32_t> first(static_cast<size_t>(count));
   for (int32_t i = 0; i < rows.count(); ++i) first[static_cast<size_t>(i)] = i;

@@ -13,7 +13,7 @@ class Groups {
  public:
   // Without another table: groups of rows by union-find, whose root is the lowest row. With another table: for each row
   // the lowest row of the other table that it is a copy of.
-  explicit Groups(const ComparedRows& rows)
+  explicit Groups(const Compared& rows)
       : against_(rows.own() < rows.count()), parent_(static_cast<size_t>(rows.own())) {
     for (int32_t i = 0; i < rows.own(); ++i) at(i).store(against_ ? kNone : i, std::memory_order_relaxed);
   }

@@ -12,10 +12,7 @@ namespace {
 
 constexpr double kTolerance = 0.01;  // of the range: difference of numbers of near copies, except for replaced ones
 constexpr float kBins = 12.5;        // per range: such a number falls into another bin with probability 1/8
-constexpr double kRecall = 0.99;
-constexpr int kOrders = 32;        // of columns, per grid
-constexpr ptrdiff_t kBucket = 32;  // up to this many rows of a bucket, all pairs are compared
-constexpr int32_t kNeighbors = 8;  // of a row to compare if no column splits a bucket
+constexpr int kOrders = 32;          // of columns, per grid
 
 uint64_t splitmix(uint64_t& state) {
   uint64_t z = state += 0x9E3779B97F4A7C15u;

@@ -1,6 +1,7 @@
-// Finds copies: exact ones by hashes, near ones by keys of columns or by an index of all rows. Each pair found is
+// Finds copies of rows: exact ones by hashes, near ones by keys of columns or by an index of all rows. Each pair found is
 // confirmed cell by cell. The groups are the same for any number of threads.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -11,7 +12,11 @@
 namespace tessera::dedup {
 
 // Links equal rows. Returns for every row the lowest row of its own table that equals it.
-std::vector<int32_t> find_exact(const ComparedRows& rows, Groups& groups, const quality::Workers& workers);
+std::vector<int32_t> find_exact(const Compared& rows, Groups& groups, const quality::Workers& workers);
+
+constexpr double kRecall = 0.99;        // of a search by keys, for pairs at the threshold
+constexpr std::ptrdiff_t kBucket = 32;  // up to this many rows with equal keys, all pairs are compared
+constexpr int32_t kNeighbors = 8;       // of a row to compare if nothing splits a bucket
 
 // What the search by keys may have missed.
 struct KeySearch {

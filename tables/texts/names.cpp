@@ -42,9 +42,9 @@ char32_t upper_letter(char32_t c) {
 bool is_name_letter(char32_t c) { return class_of(c) != 0 && !(c >= '0' && c <= '9'); }
 
 std::string lower_text(std::u32string_view word) {
-  std::u32string out(word);
-  std::transform(out.begin(), out.end(), out.begin(), lower_letter);
-  return utf8(out);
+  std::string out;
+  for (const char32_t c : word) append_utf8(lower_letter(c), out);
+  return out;
 }
 
 std::string_view listed_name(size_t language, size_t part, size_t n) {
@@ -108,12 +108,12 @@ std::optional<NameText> name_text(std::u32string_view text) {
       const bool lower = word[0] == lower_letter(word[0]),
                  upper = std::all_of(word.begin(), word.end(), [](char32_t c) { return c == upper_letter(c); });
       ++cases[lower ? lower_case : upper ? upper_case : title_case];
-      ++out.names;
+      if (++out.names > kMaxNameWords) return {};  // a long text is not read to its end
     }
     if (!letter) out.words.push_back({at, end, stays});
     at = end;
   }
-  if (out.names == 0 || out.names > kMaxNameWords) return {};
+  if (out.names == 0) return {};
   if (cases[lower_case] == out.names) out.spelling = lower_case;
   else if (cases[lower_case] > 0) return {};
   else if (cases[upper_case] == out.names) out.spelling = upper_case;

@@ -136,8 +136,9 @@ void add_dedup(Program& program) {
   command
       ->add_option("--mode", a->mode,
                    "exact: equal rows; nearest: also near copies, comparing all pairs; fuzzy: also near copies, by "
-                   "hashed keys, for large tables; auto: nearest up to 10^10 pairs, else fuzzy")
-      ->check(CLI::IsMember({"auto", "exact", "fuzzy", "nearest"}))
+                   "hashed keys, for large tables; documents: texts, by the share of common pieces of five "
+                   "bytes; auto: nearest up to 10^10 pairs, else fuzzy")
+      ->check(CLI::IsMember({"auto", "exact", "fuzzy", "nearest", "documents"}))
       ->capture_default_str();
   command
       ->add_option("--threshold", a->threshold,

@@ -1,0 +1,196 @@
+#include "models/dedup/documents.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/math/philox.h"
+#include "models/dedup/keys.h"
+#include "models/quality/learners/nearest.h"
+#include "tables/identifiers/identifier.h"
+
+namespace tessera::dedup {
+namespace {
+
+constexpr size_t kPiece = 5;  // bytes
+constexpr int64_t kMinima = 128, kSignedRows = 256;
+
+// Random factors, odd, and offsets of the hashes; the same in every run.
+struct Hashes {
+  uint32_t factor[kMinima], offset[kMinima];
+  Hashes() {
+    for (uint32_t k = 0; k < kMinima; ++k) {
+      const Philox p = philox(k, 0, 0, 0, 0x6d696e68, 0x61736873);
+      factor[k] = p.word[0] | 1, offset[k] = p.word[1];
+    }
+  }
+};
+
+}  // namespace
+
+Documents::Documents(const Table& own, const Table* other, double threshold)
+    : tables_{&own, other}, threshold_(threshold) {
+  own_ = static_cast<int32_t>(own.rows);
+  count_ = own_ + static_cast<int32_t>(other == nullptr ? 0 : other->rows);
+}
+
+std::string_view Documents::cell(size_t column, int32_t row) const {
+  const bool mine = row < own_;
+  const Column& c = tables_[mine ? 0 : 1]->columns[column];
+  const int32_t code = c.codes[static_cast<size_t>(mine ? row : row - own_)];
+  return code < 0 ? std::string_view() : c.values[static_cast<size_t>(code)];
+}
+
+void Documents::text(int32_t row, std::string& out) const {
+  out.clear();
+  for (size_t k = 0; k < tables_[0]->columns.size(); ++k) {
+    if (k > 0) out += '\n';
+    out += cell(k, row);
+  }
+}
+
+bool Documents::cell_equal(size_t column, int32_t a, int32_t b) const { return cell(column, a) == cell(column, b); }
+
+bool Documents::equal(int32_t a, int32_t b) const {
+  for (size_t k = 0; k < tables_[0]->columns.size(); ++k)
+    if (!cell_equal(k, a, b)) return false;
+  return true;
+}
+
+uint64_t Documents::hash(int32_t row) const {
+  uint64_t h = 0;
+  for (size_t k = 0; k < tables_[0]->columns.size(); ++k)
+    h = (h ^ fingerprint_of(cell(k, row))) * 0x9e3779b97f4a7c15, h ^= h >> 29;
+  return h;
+}
+
+void Documents::hash_pieces(int32_t row, std::vector<uint32_t>& out) const {
+  constexpr uint64_t kFactor = 0x9e3779b97f4a7c15, kBytes = (uint64_t{1} << (8 * kPiece)) - 1;
+  thread_local std::string bytes;
+  text(row, bytes);
+  const size_t count = bytes.size() < kPiece ? 1 : bytes.size() - kPiece + 1;
+  bytes.append(sizeof(uint64_t), '\0');  // so that a piece is read at once
+  out.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    uint64_t piece;
+    std::memcpy(&piece, bytes.data() + i, sizeof piece);
+    out[i] = static_cast<uint32_t>(((piece & kBytes) * kFactor) >> 32);
+  }
+}
+
+Documents::Pieces Documents::pieces(int32_t row) const {
+  Pieces out;
+  hash_pieces(row, out);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+double Documents::similarity(const Pieces& a, const Pieces& b) {
+  size_t both = 0;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const uint32_t x = a[i], y = b[j];
+    both += x == y, i += x <= y, j += y <= x;
+  }
+  return static_cast<double>(both) / static_cast<double>(a.size() + b.size() - both);
+}
+
+bool Documents::near(const Pieces& a, const Pieces& b) const {
+  const auto sizes = std::minmax(a.size(), b.size());
+  if (static_cast<double>(sizes.first) < threshold_ * static_cast<double>(sizes.second)) return false;
+  return similarity(a, b) >= threshold_;
+}
+
+BandSize band_size(double threshold) {
+  for (int64_t minima = kMinima;; --minima) {
+    const double missed =
+        std::pow(1 - std::pow(threshold, static_cast<double>(minima)), static_cast<double>(kMinima / minima));
+    if (1 - missed >= kRecall || minima == 1) return {minima, 1 - missed};
+  }
+}
+
+namespace {
+
+// Compares the texts of one key.
+class Bucket {
+ public:
+  Bucket(const Documents& documents, Groups& groups, KeySearch& result)
+      : documents_(documents), groups_(groups), result_(result) {}
+
+  void compare(const RowKey* first, const RowKey* last) {
+    const bool against = documents_.own()<documents_.count(), crowded = last - first> kBucket;
+    const RowKey* const own =
+        std::lower_bound(first, last, documents_.own(), [](const RowKey& k, int32_t row) { return k.row < row; });
+    if (own == first || (against && own == last)) return;
+    if (crowded) ++result_.crowded, result_.crowded_rows += last - first;
+    pieces_.assign(crowded ? 0 : static_cast<size_t>(last - first), {});
+    for (const RowKey* a = first; a != own; ++a) {
+      const RowKey* const next = against ? own : a + 1;
+      for (const RowKey* b = next; b != (crowded ? std::min(next + kNeighbors, last) : last); ++b) link(first, a, b);
+      if (crowded && !against && a != first) link(first, first, a);
+    }
+  }
+
+ private:
+  void link(const RowKey* first, const RowKey* a, const RowKey* b) {
+    if (groups_.linked(a->row, b->row)) return;
+    ++result_.compared;
+    if (pieces_.empty() ? documents_.near(a->row, b->row) : documents_.near(of(first, a), of(first, b)))
+      groups_.link(a->row, b->row);
+  }
+  const Documents::Pieces& of(const RowKey* first, const RowKey* k) {
+    Documents::Pieces& p = pieces_[static_cast<size_t>(k - first)];
+    if (p.empty()) p = documents_.pieces(k->row);
+    return p;
+  }
+
+  const Documents& documents_;
+  Groups& groups_;
+  KeySearch& result_;
+  std::vector<Documents::Pieces> pieces_;
+};
+
+}  // namespace
+
+KeySearch find_near_documents(const Documents& documents, const std::vector<int32_t>& some, Groups& groups,
+                              const quality::Workers& workers) {
+  static const Hashes hashes;
+  const BandSize band = band_size(documents.threshold());
+  const int64_t bands = kMinima / band.minima, rows = static_cast<int64_t>(some.size());
+  const MemoryShare held = workers.team.share(rows * (bands * static_cast<int64_t>(sizeof(uint64_t)) +
+                                                      2 * workers.team.size() * static_cast<int64_t>(sizeof(RowKey))),
+                                              "keys of texts to compare");
+  std::vector<uint64_t> key(static_cast<size_t>(bands * rows));
+  workers.for_each("texts", "rows", (rows + kSignedRows - 1) / kSignedRows, kSignedRows, [&](int64_t piece) {
+    std::vector<uint32_t> pieces;
+    uint32_t lowest[kMinima];
+    for (int64_t i = piece * kSignedRows; i < std::min(rows, (piece + 1) * kSignedRows); ++i) {
+      documents.hash_pieces(some[static_cast<size_t>(i)], pieces);
+      array_kernels().min_hashes(pieces.data(), static_cast<int64_t>(pieces.size()), hashes.factor, hashes.offset,
+                                 kMinima, lowest);
+      for (int64_t j = 0; j < bands; ++j) {
+        uint64_t h = static_cast<uint64_t>(j);
+        for (int64_t k = j * band.minima; k < (j + 1) * band.minima; ++k)
+          h = (h ^ lowest[k]) * 0x9e3779b97f4a7c15, h ^= h >> 32;
+        key[static_cast<size_t>(j * rows + i)] = h;
+      }
+    }
+  });
+  std::vector<KeySearch> found(static_cast<size_t>(bands));
+  workers.for_each("near copies", "keys", bands, 1, [&](int64_t j) {
+    std::vector<RowKey> keys, scratch;
+    for (int64_t i = 0; i < rows; ++i)
+      keys.push_back({key[static_cast<size_t>(j * rows + i)], some[static_cast<size_t>(i)]});
+    sort_keys(keys, scratch);
+    Bucket bucket(documents, groups, found[static_cast<size_t>(j)]);
+    each_run(keys.data(), keys.data() + keys.size(),
+             [&](const RowKey* first, const RowKey* last) { bucket.compare(first, last); });
+  });
+  KeySearch all;
+  all.recall = band.recall;
+  for (const KeySearch& f : found)
+    all.compared += f.compared, all.crowded += f.crowded, all.crowded_rows = std::max(all.crowded_rows, f.crowded_rows);
+  return all;
+}
+
+}  // namespace tessera::dedup
