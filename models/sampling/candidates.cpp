@@ -12,9 +12,10 @@
 namespace tessera {
 namespace {
 
-constexpr int kDefaultBatch = 4096;
-constexpr int64_t kMinBatch = 16;      // smallest batch to try when memory is short
-constexpr double kFewEffective = 0.5;  // share of effective candidates below which a notice names it
+constexpr int64_t kDefaultBatch = 4096;
+constexpr int64_t kDeviceBatch = 65'536;  // each costs a launch, two copies and a wait, and occupies the whole device
+constexpr int64_t kMinBatch = 16;         // smallest batch to try when memory is short
+constexpr double kFewEffective = 0.5;     // share of effective candidates below which a notice names it
 
 }  // namespace
 
@@ -41,7 +42,9 @@ void Candidates::build(int64_t rows) {
   if (program_ != nullptr || !model_->learned()) return;
   // At least two: with one row a bias and a batch have the same shape, sums would be computed in another order, and
   // the row's last bits would differ.
-  batch_ = std::max<int64_t>(std::min<int64_t>(options_.batch > 0 ? options_.batch : kDefaultBatch, rows), 2);
+  Device& device = options_.device ? *options_.device : Device::processor();
+  const int64_t chosen = options_.batch > 0 ? options_.batch : device.is_processor() ? kDefaultBatch : kDeviceBatch;
+  batch_ = std::max<int64_t>(std::min(chosen, rows), 2);
   batch_ = std::min(batch_, max_batch_);
   method_ = model_->method();
   allowed_ = {};
@@ -54,7 +57,6 @@ void Candidates::build(int64_t rows) {
                        100 * generator_->effective()));
   if (tier_ != Tier::off)
     acceptance_ = std::make_unique<Acceptance>(model_->encoder, model_->calibration, tier_, options_.min_yield);
-  Device& device = options_.device ? *options_.device : Device::processor();
   program_ =
       compile({team_, options_.seed, device, {}, options_.precision}, Purpose::sample, [&](Recorder& r) { record(r); });
   load_states(*program_, model_->kept.states);
