@@ -13,9 +13,8 @@ namespace {
 void take_known_numbers(Column& c, const Encoder::Reach& reach, std::vector<char>& unknown) {
   for (size_t i = 0; i < c.numbers.size(); ++i) {
     double& x = c.numbers[i];
-    const bool known = x != x ? reach.missing : reach.present && reach.nearest(x) == x;
-    if (known) continue;
-    unknown[i] = 1;
+    if (x != x && reach.missing) continue;
+    unknown[i] = reach.present && x >= reach.low && x <= reach.high ? 0 : 1;  // between two levels: as the nearer one
     x = !reach.present ? kMissing : reach.nearest(x != x ? reach.low : x);
   }
 }

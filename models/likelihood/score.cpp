@@ -122,7 +122,7 @@ class Scorer {
         if (c.differs[at] != 0) add(row, {c.column, of_unknown_, of_unknown_, ScoredCell::Is::computed_otherwise, {}});
       for (ScoredCell& c : row.least_likely) {
         const Column* own = part.find(c.column);  // a learned column may be several of the table, or a difference
-        if (own != nullptr) c.value = cell_text(*own, i);
+        if (own != nullptr) c.value = own->is_missing(i) ? "missing" : cell_text(*own, i);
         else if (c.is == ScoredCell::Is::known) c.value = cell_text(*learned.table.find(c.column), i);
       }
       take(row, value);
