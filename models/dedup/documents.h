@@ -1,5 +1,5 @@
-// Texts compared as sets of their pieces of five bytes (Broder 1997, "On the resemblance and containment of documents"):
-// similarity is Jaccard's, the share of the pieces of either text that both have.
+// Texts compared as sets of their pieces of five bytes (Broder 1997, "On the resemblance and containment of
+// documents"): similarity is Jaccard's, the share of the pieces of either text that both have.
 #pragma once
 #include <string>
 #include <vector>

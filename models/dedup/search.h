@@ -1,5 +1,5 @@
-// Finds copies of rows: exact ones by hashes, near ones by keys of columns or by an index of all rows. Each pair found is
-// confirmed cell by cell. The groups are the same for any number of threads.
+// Finds copies of rows: exact ones by hashes, near ones by keys of columns or by an index of all rows. Each pair found
+// is confirmed cell by cell. The groups are the same for any number of threads.
 #pragma once
 #include <cstddef>
 #include <cstdint>

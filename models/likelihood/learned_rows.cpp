@@ -49,8 +49,8 @@ void compare_computed(const RowModel& model, const Table& given, LearnedRows& ou
   for (const Column& c : given.columns) {
     const Column* made = drawn.contains(c.name) ? nullptr : again.find(c.name);
     if (made == nullptr) continue;
-    std::vector<char>& differs =
-        out.computed.emplace_back(c.name, std::vector<char>(static_cast<size_t>(given.rows))).differs;
+    out.computed.push_back({c.name, std::vector<char>(static_cast<size_t>(given.rows))});
+    std::vector<char>& differs = out.computed.back().differs;
     for (int64_t i = 0; i < given.rows; ++i)
       differs[static_cast<size_t>(i)] = same_cell(c, i, *made, i, kRounding) ? 0 : 1;
   }
