@@ -103,8 +103,8 @@ bool Documents::near(const Pieces& a, const Pieces& b) const {
 
 BandSize band_size(double threshold) {
   for (int64_t minima = kMinima;; --minima) {
-    const double missed =
-        std::pow(1 - std::pow(threshold, static_cast<double>(minima)), static_cast<double>(kMinima / minima));
+    const int64_t keys = kMinima / minima;
+    const double missed = std::pow(1 - std::pow(threshold, static_cast<double>(minima)), static_cast<double>(keys));
     if (1 - missed >= kRecall || minima == 1) return {minima, 1 - missed};
   }
 }
