@@ -107,13 +107,12 @@ constexpr Purpose purpose_of(TimeganPhase phase) {
 // One iteration of a phase. Bound leaves: "features" [rows, features], "first", "length" [sequences, 1] (the rows of
 // each sequence), "attributes" [sequences, attributes], "own.row" (0, 1, 2, …) and "own.step" (1, 1, 1, …) [sequences,
 // 1] beside them.
-// Losses into the ring "losses" [kLossSlots, kTimeganLosses]: D_loss, U, √S, V, √R0; 0 for losses that a phase does not
+// Losses into the ring "losses" [kLossSlots, 5]: D_loss, U, √S, V, √R0; 0 for losses that a phase does not
 // have (embedding has the last, supervised √S).
 //   joint: twice { a batch; the generator's and supervisor's step, then the embedder's and recovery's on the same batch
 //   }, then the discriminator's step on a separate batch, if its loss is above 0.15
 void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t rows, int64_t sequences,
                      int64_t iterations);
-constexpr int64_t kTimeganLosses = 5;
 
 // Sequences: output "x" [batch, steps·features]. Bound: "rows" [batch, 3] (the identity of each sequence), "length"
 // [batch, 1], "attributes" [batch, attributes].

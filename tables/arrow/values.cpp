@@ -14,8 +14,6 @@
 namespace tessera {
 namespace {
 
-constexpr double kMissingValue = std::numeric_limits<double>::quiet_NaN();
-
 template <class V>
 V load(const void* data, int64_t i) {
   V v;

@@ -21,7 +21,7 @@ constexpr double kLogChance = 9;                   // of a grid that is none, at
 constexpr double kMaxTicks = 0x1p51;
 constexpr int64_t kMaxTimes = 1440;          // of a day, each known by itself
 constexpr double kSeconds = kSecondsPerDay;  // of a day
-constexpr int kWeek = 7, kAllDays = (1 << kWeek) - 1, kWorkingDays = 0b11111, kLastFixedDay = 28;
+constexpr int kWeek = 7, kAllDays = (1 << kWeek) - 1, kLastFixedDay = 28;
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 int64_t floor_mod(int64_t a, int64_t b) { return a - b * floor_div(a, b); }

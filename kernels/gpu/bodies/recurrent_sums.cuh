@@ -78,7 +78,6 @@ __device__ inline int most_lanes(int64_t floats, int scratch) {
   const int fit = scratch / static_cast<int>(floats);
   return fit < 4 ? 1 : fit / 4 * 4;
 }
-__device__ inline int blocks_of_four(int lanes) { return (lanes + 3) / 4; }
 template <class Go>
 __device__ inline void each_group(const Rows& rows, int most, Go&& go) {
   for (int first = 0, n = 0; first < rows.count; first += n) {

@@ -26,9 +26,6 @@ constexpr unsigned kWholeWarp = 0xFFFFFFFFu;
 
 namespace tessera {
 
-// bytes a block may have on sm_90 (100 KiB on sm_86, sm_89 and sm_120: stay below if a kernel must run there)
-constexpr int kSharedLimit = 227 * 1024;
-
 // ⌈a / b⌉: the number of blocks of b that cover a.
 __host__ __device__ constexpr int64_t blocks_for(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
