@@ -99,6 +99,10 @@ class Synthesizer:
         """As :meth:`Model.sample`."""
         return self._fitted().sample(n, where, **arguments)
 
+    def score_samples(self, X: Any) -> Any:
+        """ln p of each row (:meth:`tessera.Model.log_prob`), as the density estimators of scikit-learn return it."""
+        return self._fitted().log_prob(X)["log_probability"]
+
     def sample_iter(self, *arguments: Any, **options: Any) -> Iterator[Any]:
         """As :meth:`Model.sample_iter`."""
         return self._fitted().sample_iter(*arguments, **options)

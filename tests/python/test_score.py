@@ -15,6 +15,12 @@ class Scores(unittest.TestCase):
         cells = scores.filter(like="log_probability of ")
         self.assertLess((cells.sum(axis=1) - scores["log_probability"]).abs().max(), 1e-4)
 
+    def test_an_estimator_scores_as_scikit_learns_do(self):
+        estimator = tessera.Synthesizer(epochs=1, random_state=0).fit(PEOPLE)
+        scores = estimator.score_samples(PEOPLE.head(7))
+        self.assertEqual(len(scores), 7)
+        self.assertTrue((scores < 0).all())
+
     def test_the_kind_of_table_is_kept(self):
         import polars
 
