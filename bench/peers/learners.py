@@ -66,25 +66,29 @@ def utility(tables, synthetic, target, threads, seed):
     return {"auc": float(auc), "accuracy": float(accuracy_score(truth, guess)), "f1": float(f1)}
 
 
-def two_sample(tables, synthetic, threads, seed):
-    """Classifier two-sample tests: AUC of telling real training rows from synthetic ones, three-fold, as many of each. .5 = cannot be told apart.
+def two_sample(tables, synthetic, threads, seed, real=None, linear=True):
+    """Classifier two-sample tests: AUC of telling real rows (those of training, or `real`) from synthetic ones, three-fold, as many of each. .5 = cannot be told apart.
 
     logistic_score is sdmetrics' LogisticDetection, 1 − mean over folds of (max(AUC, ½)·2 − 1); 1 = cannot be told apart.
     """
-    rows = min(len(tables.train), len(synthetic))
-    real = tables.train.sample(rows, random_state=seed)
+    real = tables.train if real is None else real
+    rows = min(len(real), len(synthetic))
+    real = real.sample(rows, random_state=seed)
     made = synthetic.sample(rows, random_state=seed + 1)
     x = np.vstack(one_hot([real, made], tables.numeric, tables.text))
     label = np.repeat([0, 1], rows)
     scores = {"logistic": [], "tree": []}
     for fit, test in StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(x, label):
-        linear = make_pipeline(SimpleImputer(keep_empty_features=True), RobustScaler(), LogisticRegression())
-        with warnings.catch_warnings():  # sdmetrics stops at 100 iterations too
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            linear.fit(x[fit], label[fit])
-        tree = xgboost.XGBClassifier(**TREES, n_jobs=threads, random_state=seed).fit(x[fit], label[fit])
-        for name, model in (("logistic", linear), ("tree", tree)):
+        models = {"tree": xgboost.XGBClassifier(**TREES, n_jobs=threads, random_state=seed).fit(x[fit], label[fit])}
+        if linear:
+            models["logistic"] = make_pipeline(SimpleImputer(keep_empty_features=True), RobustScaler(), LogisticRegression())
+            with warnings.catch_warnings():  # sdmetrics stops at 100 iterations too
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                models["logistic"].fit(x[fit], label[fit])
+        for name, model in models.items():
             scores[name].append(roc_auc_score(label[test], model.predict_proba(x[test])[:, 1]))
+    if not linear:
+        return {"tree_auc": float(np.mean(scores["tree"]))}
     return {"logistic_auc": float(np.mean(scores["logistic"])),
             "logistic_score": float(1 - np.mean([max(auc, 0.5) * 2 - 1 for auc in scores["logistic"]])),
             "tree_auc": float(np.mean(scores["tree"]))}

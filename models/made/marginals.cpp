@@ -19,9 +19,11 @@ constexpr int64_t kMaxPassRows = 256, kMaxPassCells = 400 * kMaxPassRows, kMaxDr
 constexpr int64_t kPassesAtOnce = 8;      // per rank, before the counts are added
 constexpr int64_t kPassesUnwatched = 64;  // between two checks of the clock
 constexpr int64_t kDrawnPerRow = 4;       // so that the sampling error is small compared with the table's
-constexpr double kCoarse = 0.25;          // of the rows: the first round
-constexpr double kDrawing = 1.0 / 3;      // of a step: it has no gradients
-constexpr double kPrior = 8;              // pseudo-rows with the predicted frequency: rare levels move little
+constexpr int64_t kMinDrawn = 4096;
+constexpr double kCoarse = 0.25;      // of the rows: the first round
+constexpr double kDrawing = 1.0 / 3;  // of a step: it has no gradients
+// Pseudo-rows with the predicted frequency: rare levels move little. In a small table all levels are rare.
+constexpr double kPrior = 8, kPriorShare = 1e-3;
 
 // Rows per pass: fewer for a wide table, so that the clock is checked often enough.
 int64_t pass_rows(const Made& m) {
@@ -30,7 +32,8 @@ int64_t pass_rows(const Made& m) {
 
 // Passes of two rounds: a coarse one, then the final one.
 std::array<int64_t, 2> passes(const Made& m, int64_t table_rows) {
-  const int64_t each = pass_rows(m), all = (std::min(kDrawnPerRow * table_rows, kMaxDrawn) + each - 1) / each;
+  const int64_t each = pass_rows(m),
+                all = (std::clamp(kDrawnPerRow * table_rows, kMinDrawn, kMaxDrawn) + each - 1) / each;
   return {std::max<int64_t>(1, static_cast<int64_t>(kCoarse * static_cast<double>(all + 3))), all};
 }
 
@@ -145,7 +148,7 @@ void match_marginals(const Made& m, const std::vector<double>& frequencies, cons
   const auto [coarse, final] = passes(m, table.rows);
   Drawn drawn(m, table, target, coarse + final, context);
   const auto bias = static_cast<size_t>(m.network.find("head.bias").offset);
-  const double prior = kPrior / static_cast<double>(table.rows);
+  const double prior = std::min(kPrior / static_cast<double>(table.rows), kPriorShare);
   const auto shift = [&](const std::vector<double>& expected) {
     for (size_t k = 0; k < expected.size(); ++k)
       weights[bias + k] += static_cast<float>(

@@ -6,6 +6,7 @@
 
 #include "models/layers/weights.h"
 #include "models/made/candidates.h"
+#include "models/made/copula.h"
 #include "models/made/marginals.h"
 #include "models/made/network.h"
 #include "models/made/steps.h"
@@ -17,9 +18,11 @@ namespace {
 constexpr double kMinSurprise = 0.002;  // nats per row
 constexpr int kMinBatch = 32, kStepsOfEpoch = 30;
 constexpr double kCostOfAnyOrder = 1.8;  // relative to a step: no weight is masked
-constexpr int64_t kFewRows =
-    9000;  // below this many training rows, overfitting must be prevented (10,000 with held-out rows)
-constexpr double kUnseen = 0.1;  // pseudo-count of every level in the frequencies
+// Below this many training rows (10,000 with held-out rows) overfitting must be prevented, and training starts at the
+// copula.
+constexpr int64_t kFewRows = 9000;
+constexpr int64_t kCompared = 500;  // of them, at least, are compared with the held-out rows
+constexpr double kUnseen = 0.1;     // pseudo-count of every level in the frequencies
 
 class MadeMethod : public RowMethod {
  public:
@@ -39,11 +42,7 @@ class MadeMethod : public RowMethod {
   void relax() const override { table_->relax(); }
   int64_t random_rows() const override { return table_->random_rows(); }
   void bind(Program& p) const override { bind_rows(p, *table_); }
-  void prepare(const EncodedTable& table, Team&) override {
-    table_ = &table;
-    int& batch = network_.config.batch;
-    batch = static_cast<int>(std::min<int64_t>(batch, std::max<int64_t>(table.rows / kStepsOfEpoch, kMinBatch)));
-    if (any_order_) any_order_->config.batch = batch;
+  void survey(const EncodedTable& table) override {
     const size_t columns = network_.columns.size();
     frequencies_.assign(static_cast<size_t>(network_.levels), kUnseen);
     for (int64_t i = 0; i < table.rows; ++i) {
@@ -56,12 +55,20 @@ class MadeMethod : public RowMethod {
       for (int k = s.start; k < s.start + s.width; ++k)
         frequencies_[static_cast<size_t>(k)] /= static_cast<double>(table.rows) + kUnseen * s.width;
   }
+  void prepare(const EncodedTable& table, Team& team) override {
+    if (frequencies_.empty()) survey(table);
+    table_ = &table;
+    int& batch = network_.config.batch;
+    batch = static_cast<int>(std::min<int64_t>(batch, std::max<int64_t>(table.rows / kStepsOfEpoch, kMinBatch)));
+    if (any_order_) any_order_->config.batch = batch;
+    if (network_.config.trains() && table.rows < kFewRows) copula_ = learn_copula(network_, frequencies_, table, team);
+  }
 
   States start(uint64_t seed) const override {
     States s;
     each([&](const Made& m) {
       const std::string& name = m.network.name;
-      s[name] = initial_network(m, frequencies_, seed);
+      s[name] = initial_network(m, frequencies_, seed, &m == &network_ ? &copula_ : nullptr);
       if (averaged()) s["average." + name] = s[name];
     });
     return s;
@@ -90,8 +97,13 @@ class MadeMethod : public RowMethod {
   double rows_after() const override { return matches() ? rows_of_matching(network_, table_->rows) : 0; }
   std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
     RowLoss loss{"surprise", averaged() ? "average." : "", {"network"}, kMinSurprise};
-    if (disjoint_ && table_->rows < kFewRows)
-      loss.training = some_rows(*table_, rows.rows, layout_), loss.start = start(context.seed);
+    if (disjoint_ && table_->rows < kFewRows) {
+      // Independent columns: what the copula knows of the rows of the training counts.
+      loss.training = some_rows(*table_, std::min(table_->rows, std::max(rows.rows, kCompared)), layout_);
+      loss.start = start(context.seed);
+      const Copula none = copula_.independent();
+      loss.start[loss.prefix + "network"] = initial_network(network_, frequencies_, context.seed, &none);
+    }
     return recorded_loss(
         rows, std::move(loss),
         [this](Recorder& r, int64_t table_rows, int64_t batch) { record_surprise(r, network_, table_rows, batch); },
@@ -138,6 +150,7 @@ class MadeMethod : public RowMethod {
   std::optional<Made> any_order_;
   const EncodedTable* table_ = nullptr;
   std::vector<double> frequencies_;  // of the levels, column by column
+  Copula copula_;                    // where training starts
 };
 
 }  // namespace

@@ -77,7 +77,9 @@ void record_training(Recorder& r, const Made& m, int64_t table_rows, int64_t ste
 void record_surprise(Recorder& r, const Made& m, int64_t table_rows, int64_t batch);
 
 // The initial network: each column predicts its levels' frequencies; levels that are numbers start as smooth functions
-// of their rank.
-std::vector<float> initial_network(const Made& m, const std::vector<double>& frequencies, uint64_t seed);
+// of their rank. With a copula (models/made/copula.h) it predicts that one's law, and nothing else.
+struct Copula;
+std::vector<float> initial_network(const Made& m, const std::vector<double>& frequencies, uint64_t seed,
+                                   const Copula* copula = nullptr);
 
 }  // namespace tessera

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "models/layers/initial_weights.h"
-#include "models/made/network.h"
+#include "models/made/copula.h"
 
 namespace tessera {
 namespace {
@@ -19,24 +19,51 @@ constexpr double kContractScale = 0.5, kContextScale = 0.3, kSkipScale = 0.1;
 
 class Starter {
  public:
-  Starter(const Made& m, const std::vector<double>& frequencies, uint64_t seed)
-      : m_(m), frequencies_(frequencies), seed_(seed), flat_(static_cast<size_t>(m.network.size), 0.0f) {}
+  Starter(const Made& m, const std::vector<double>& frequencies, uint64_t seed, const Copula* copula)
+      : m_(m),
+        frequencies_(frequencies),
+        seed_(seed),
+        copula_(copula != nullptr && !copula->empty() ? copula : nullptr),
+        flat_(static_cast<size_t>(m.network.size), 0.0f) {}
 
   std::vector<float> run() {
     levels("embedding.weight", 1, true);
     layer(m_.input, 1);
     for (const Made::Layer& l : m_.expand) layer(l, 1);
     for (const Made::Layer& l : m_.contract) layer(l, kContractScale);
-    layer(m_.context, kContextScale);
-    if (m_.skips()) layer(m_.skip, kSkipScale);
+    if (copula_ == nullptr) {  // else 0
+      layer(m_.context, kContextScale);
+      if (m_.skips()) layer(m_.skip, kSkipScale);
+    }
     levels("head.weight", kHeadScale / std::sqrt(m_.config.context_dim), false);
     const int64_t bias = m_.network.find("head.bias").offset;
     for (int64_t k = 0; k < m_.drawn_levels(); ++k)
       set(bias + k, std::log(frequencies_[static_cast<size_t>(m_.given_levels + k)]));
+    if (copula_ != nullptr) start_at(*copula_);
     return std::move(flat_);
   }
 
  private:
+  // Dimension 0 of embeddings, contexts and head is the score.
+  void start_at(const Copula& c) {
+    const size_t n = m_.columns.size();
+    const int64_t e = m_.config.embedding_dim, r = m_.config.context_dim, contexts = r * m_.count();
+    const int64_t embedding = m_.network.find("embedding.weight").offset, head = m_.network.find("head.weight").offset,
+                  bias = m_.network.find("head.bias").offset, skip = m_.network.find("skip.weight").offset;
+    for (size_t j = 0; j < n; ++j) {
+      const double precision = 1 / c.spread[j];
+      for (int k = m_.columns[j].start; k < m_.columns[j].start + m_.columns[j].width; ++k) {
+        const double score = c.score[static_cast<size_t>(k)];
+        set(embedding + k * e, score);
+        set(head + k, score);
+        flat_[static_cast<size_t>(bias + k)] -= static_cast<float>(score * score / 2 * (precision - 1));
+      }
+      for (size_t i = 0; i < j; ++i)
+        set(skip + static_cast<int64_t>(i) * e * contexts + static_cast<int64_t>(j) * r,
+            c.slopes[j * n + i] * precision);
+    }
+  }
+
   void set(int64_t k, double x) { flat_[static_cast<size_t>(k)] = static_cast<float>(x); }
   // Noise of mean 0 and variance 1, for element k of the set.
   double noise(int64_t k) const {
@@ -88,13 +115,15 @@ class Starter {
   const Made& m_;
   const std::vector<double>& frequencies_;
   uint64_t seed_;
+  const Copula* copula_;  // null: none
   std::vector<float> flat_;
 };
 
 }  // namespace
 
-std::vector<float> initial_network(const Made& m, const std::vector<double>& frequencies, uint64_t seed) {
-  return Starter(m, frequencies, seed).run();
+std::vector<float> initial_network(const Made& m, const std::vector<double>& frequencies, uint64_t seed,
+                                   const Copula* copula) {
+  return Starter(m, frequencies, seed, copula).run();
 }
 
 }  // namespace tessera

@@ -167,6 +167,8 @@ class RowMethod : public Method {
   // Width of the condition vector: how many conditions
   // FittedState::condition_rows counts.
   virtual int64_t conditions() const { return 0; }
+  // Before prepare(): all rows, of which some are then held out; for what a model tells of each column alone.
+  virtual void survey(const EncodedTable&) {}
 };
 
 // Sequences to draw: their numbers, their lengths, and their attributes as the encoder lays them out: data rows, and

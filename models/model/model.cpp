@@ -116,6 +116,7 @@ std::optional<Trained> train_rows(Model::State& state, RowModel& model, EncodedT
   if (options.patience_if_possible && !can_hold_out(table)) options.patience = 0;
   EncodedTable held;
   if (options.rehearsal) options.rehearsal->encoded = bytes_of(table);
+  method->survey(table);
   if (measures(options)) held = hold_out(table, model.encoder.layout(), options.seed);
   if (options.rehearsal) options.rehearsal->held_out = bytes_of(held);
   method->prepare(table, team);

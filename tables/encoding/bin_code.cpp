@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-void BinCode::fit_bins(const std::vector<double>& ascending, int most) {
-  body_ = with_tails(Quantiles::of(ascending), ascending);
+void BinCode::fit_bins(const std::vector<double>& ascending, int most, bool atoms) {
+  body_ = with_tails(Quantiles::of(ascending, atoms), ascending);
   const std::vector<double>&points = body_.points(), &shares = body_.shares();
   const double rows = static_cast<double>(ascending.size());
   const int wanted = std::clamp(static_cast<int>(rows / kMinBinRows), 1, most);

@@ -21,9 +21,9 @@ class BinCode {
   int decimals = -1;           // digits after the point of decoded bin values; −1: not rounded
   double step = 1;             // whole numbers only: a power of ten that divides every number
 
-  // Bins of about equal shares of the values that are not spikes (ascending, at least one), at most `most` bins. The
-  // caller sets spikes, missing, decimals and step before.
-  void fit_bins(const std::vector<double>& ascending, int most);
+  // Bins of about equal shares of the values that are not spikes (ascending, at least one), at most `most` bins;
+  // `atoms`: numbers of bins are those of few values. The caller sets spikes, missing, decimals and step before.
+  void fit_bins(const std::vector<double>& ascending, int most, bool atoms = true);
   // From a model file: bin k ends with point ends[k]. False if they are inconsistent.
   bool restore(Quantiles body, std::vector<int> ends);
 

@@ -18,6 +18,10 @@ namespace {
 
 constexpr double kMinSpikeRows = 3;    // in a tiny table any value has a large share; a spike must repeat
 constexpr int64_t kRowsOfALevel = 10;  // minimum on average, for numbers with decimals
+// In a short table (BinCode::kMinBinRows decides the number of its bins) more numbers than these are points of a law
+// whose gaps bins fill.
+constexpr int64_t kAlwaysLevels = 16;
+constexpr double kOutstanding = 4;  // times the mean rows of a value
 
 void check_options(const EncoderOptions& o) {
   auto refuse = [](const std::string& what) { throw Error(ErrorCode::usage, what); };
@@ -77,12 +81,13 @@ struct Spikes {
   std::vector<double> values, rest;
 };
 
-Spikes find_spikes(const Column& column, const std::vector<double>& sorted, int64_t present, double share) {
+Spikes find_spikes(const Column& column, const std::vector<double>& sorted, int64_t present, double share,
+                   double least) {
   Spikes out;
   const auto note = [&](double x) {
     if (out.rest.size() < 2 && (out.rest.empty() || out.rest[0] != x)) out.rest.push_back(x);
   };
-  const double enough = std::max(kMinSpikeRows, share * static_cast<double>(present));
+  const double enough = std::max(least, share * static_cast<double>(present));
   const bool all = static_cast<int64_t>(sorted.size()) == present;
   // Candidates with about the required share in a sample of the values are recounted over all values.
   const double near = all ? enough : 0.5 * share * static_cast<double>(sorted.size());
@@ -107,6 +112,16 @@ Spikes find_spikes(const Column& column, const std::vector<double>& sorted, int6
     else note(r.value);
   }
   return out;
+}
+
+bool is_short(int64_t rows, const EncoderOptions& o) {
+  return static_cast<double>(rows) < o.max_bins * BinCode::kMinBinRows;
+}
+
+// A bin's quantiles keep values that several rows share; what is taken out of the bins must stand out from its neighbors.
+double least_of_spike(const std::vector<double>& ascending, int64_t present, const EncoderOptions& o) {
+  const double mean = static_cast<double>(ascending.size()) / static_cast<double>(runs_of(ascending).size());
+  return is_short(present, o) ? std::max(BinCode::kMinBinRows, kOutstanding * mean) : kMinSpikeRows;
 }
 
 LevelCode levels(const std::vector<double>& values, bool missing) {
@@ -151,13 +166,15 @@ void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, 
   const bool bins = o.numbers == EncoderOptions::Numbers::bins;
   const auto distinct = static_cast<int64_t>(seen.distinct.size());
   const bool repeats = has_fractions(column) && distinct * kRowsOfALevel <= seen.present;
-  if ((bins || is_count(column) || repeats) && distinct <= o.integer_levels) {
+  const bool few = distinct <= kAlwaysLevels || !is_short(seen.present, o);
+  if ((bins ? few : is_count(column) || repeats) && distinct <= o.integer_levels) {
     out.code = levels(seen.distinct, missing);
     return;
   }
 
   std::vector<double> values = sorted_values(column.numbers, seen.present, index, o.seed);
-  Spikes spikes = find_spikes(column, values, seen.present, bins ? 1.0 / o.max_bins : o.spike_share);
+  Spikes spikes = find_spikes(column, values, seen.present, bins ? 1.0 / o.max_bins : o.spike_share,
+                              bins ? least_of_spike(values, seen.present, o) : kMinSpikeRows);
   if (spikes.rest.size() <= 1) {  // one value is left: its mixture would have no width
     for (const double x : spikes.rest)
       spikes.values.insert(std::lower_bound(spikes.values.begin(), spikes.values.end(), x), x);
@@ -179,7 +196,7 @@ void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, 
     out.code = std::move(code);
   };
   if (bins) {
-    fit(BinCode(), [&](BinCode& c) { c.step = step, c.fit_bins(values, o.max_bins); });
+    fit(BinCode(), [&](BinCode& c) { c.step = step, c.fit_bins(values, o.max_bins, !is_short(seen.present, o)); });
     return;
   }
   fit(NumberCode(), [&](NumberCode& c) {

@@ -19,9 +19,12 @@ LevelCode LevelCode::of_texts(const Column& column, int64_t limit) {
   for (size_t v = 0; v < rows.size(); ++v)
     if (rows[v] > 0) order.push_back(static_cast<int32_t>(v));
 
+  const auto frequent = std::count_if(order.begin(), order.end(), [&](int32_t v) {
+    return static_cast<int64_t>(rows[static_cast<size_t>(v)]) >= column.least_rows;
+  });
   size_t kept = order.size();
-  if (static_cast<int64_t>(order.size()) > limit) {
-    kept = static_cast<size_t>(limit - 1);
+  if (const auto all = static_cast<int64_t>(kept); all > limit || (frequent > 0 && frequent < all)) {
+    kept = static_cast<size_t>(std::min<int64_t>(limit - 1, frequent));
     auto more = [&](int32_t a, int32_t b) {
       return rows[static_cast<size_t>(a)] != rows[static_cast<size_t>(b)]
                  ? rows[static_cast<size_t>(a)] > rows[static_cast<size_t>(b)]

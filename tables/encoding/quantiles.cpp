@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-Quantiles Quantiles::of(std::vector<double> v) {
+Quantiles Quantiles::of(std::vector<double> v, bool atoms) {
   std::sort(v.begin(), v.end());
   const double n = static_cast<double>(v.size());
   Quantiles q;
@@ -17,16 +17,18 @@ Quantiles Quantiles::of(std::vector<double> v) {
     q.points_.push_back(v[i]);
     q.shares_.push_back(static_cast<double>(i + 1) / n);
   }
-  if (q.points_.size() <= kPoints) {
+  const bool few = q.points_.size() <= kPoints;
+  if (few && (atoms || q.points_.size() < 2)) {
     q.exact_ = true;
     return q;
   }
+  const int count = few ? std::clamp(static_cast<int>(n / kTailRows), 2, kPoints) : kPoints;
   q.points_.clear();
   q.shares_.clear();
   const double finest = std::min(kTailRows / n, 0.25);
-  for (int k = 0; k < kPoints; ++k) {
-    const double level = 0.5 * (1 - std::cos(std::numbers::pi * k / (kPoints - 1)));
-    const bool end = k == 0 || k == kPoints - 1;
+  for (int k = 0; k < count; ++k) {
+    const double level = 0.5 * (1 - std::cos(std::numbers::pi * k / (count - 1)));
+    const bool end = k == 0 || k == count - 1;
     if (!end && (level < finest || level > 1 - finest)) continue;
     const double at = level * (n - 1), whole = std::floor(at);
     const size_t i = std::min(static_cast<size_t>(whole), v.size() - 1), j = std::min(i + 1, v.size() - 1);

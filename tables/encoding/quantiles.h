@@ -16,7 +16,9 @@ class Quantiles {
 
   Quantiles() = default;
   // From at least one finite value, in any order.
-  static Quantiles of(std::vector<double> values);
+  static Quantiles of(std::vector<double> values) { return of(std::move(values), true); }
+  // Without `atoms`, even few values are stored as quantiles, about kTailRows rows apart.
+  static Quantiles of(std::vector<double> values, bool atoms);
   // From a model file. Throws Error(format) unless points ascend strictly (exact) or weakly (else), and shares ascend
   // to 1.
   static Quantiles from(std::vector<double> points, std::vector<double> shares, bool exact);

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMinRows = 10 * kTailRows;
+constexpr size_t kMinRows = 3 * kTailRows;
 constexpr size_t kMaxShared = 9;                   // rows per mean: 5 to 9
 constexpr double kMinShape = -1, kMaxShape = 0.5;  // a uniform end; a tail with infinite variance
 // The rows of a tail for which points are added, counted from the end; the last is about the median of the maximum over

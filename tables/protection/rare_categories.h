@@ -23,6 +23,9 @@ struct RareColumn {
 // In columns of the type category, a value that fewer than `least` rows hold is replaced by one of the others, drawn by
 // their frequencies and keyed by (seed, column, row). A column in which such values fill more than half of the rows
 // identifies its rows: it becomes an identifier, whose values are regenerated.
+//   Numbers after letters that `least` rows share (250.02, V45) are merged instead, in a column in which values of
+// `least` rows fill a tenth of the rows: their numbers are protected as those of a numeric column
+// (protected_numbers.h), and Column::least_rows tells the encoder not to learn the results one by one.
 // A reason that quotes a value becomes one that does not. The value of a constant column that fewer rows hold becomes
 // missing. least ≤ 1 changes nothing.
 // `holder`, unless empty, gives the owner of each row, with adjacent rows per owner: then a value needs `least` owners,

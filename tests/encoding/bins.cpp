@@ -168,6 +168,35 @@ TEST(Bins, FewRowsGiveFewBins) {
   EXPECT_GE(e.layout().data_width, 300 / BinCode::kMinBinRows / 2);
 }
 
+// Rows of a short table are points of a law that has the numbers between them as well; what many rows share stays.
+TEST(Bins, ShortTablesFillTheGaps) {
+  constexpr int64_t kRows = 120, kDrawn = 4000;
+  Team team(1);
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> weight(200'000, 60'000), days(80, 10);
+  std::vector<double> a, b;
+  for (int64_t i = 0; i < kRows; ++i) {
+    a.push_back(std::round(weight(random)));
+    b.push_back(i % 3 == 0 ? 40 : std::round(days(random)));
+  }
+  Table t;
+  t.rows = kRows;
+  t.columns.push_back(numbers("weight", ColumnType::integer, a));
+  t.columns.push_back(numbers("days", ColumnType::integer, b));
+  protect_numbers(t, 5, 1, team);
+  const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
+  const EncodedTable coded = e.encode(copy(t), team, Monitor{});
+  std::map<double, int> weights, day;
+  for (int64_t seed = 0; seed < kDrawn / kRows; ++seed) {
+    const Table drawn = back(e, coded, static_cast<uint64_t>(seed));
+    for (const double x : drawn.columns[0].numbers) ++weights[x];
+    for (const double x : drawn.columns[1].numbers) ++day[x];
+  }
+  EXPECT_GT(weights.size(), static_cast<size_t>(10 * kRows));
+  EXPECT_NEAR(day[40], kDrawn / 3, kDrawn / 30);
+  for (int x = 72; x < 88; ++x) EXPECT_GT(day[x], 0) << x;
+}
+
 TEST(Bins, StoredNumbersLieBetweenProtectedExtremes) {
   Team team(1);
   std::mt19937_64 random(3);

@@ -5,15 +5,20 @@
 
 #include <map>
 
+#include "tables/encoding/encoder.h"
+
 namespace tessera {
 namespace {
+
+// "v", "vw", "vww", …: no numbers, which would be merged
+std::string word(size_t v) { return "v" + std::string(v, 'w'); }
 
 // Text i of a column in counts[i] rows, spread evenly, and missing every tenth row.
 Table table_of(const std::vector<int>& counts, ColumnType type = ColumnType::category) {
   Table t;
   Column& c = t.columns.emplace_back();
-  c.name = "c", c.type = type, c.reason = "text: line 3 holds \"v1\", after 2 values such as \"v0\"";
-  for (size_t v = 0; v < counts.size(); ++v) c.values.push_back("v" + std::to_string(v));
+  c.name = "c", c.type = type, c.reason = "text: line 3 holds \"vw\", after 2 values such as \"v\"";
+  for (size_t v = 0; v < counts.size(); ++v) c.values.push_back(word(v));
   std::vector<int> left = counts;
   for (bool more = true; more;) {
     more = false;
@@ -72,7 +77,7 @@ TEST(RareCategories, DrawsByFrequencyAndByRow) {
   protect_rare_categories(c, 5, 2, one);
   EXPECT_EQ(a.columns[0].codes, b.columns[0].codes);
   EXPECT_NE(a.columns[0].codes, c.columns[0].codes);
-  EXPECT_NEAR(counts_of(a.columns[0]).at("v0") - 3000, 1500, 100);  // of 2,000 rows, σ = 19
+  EXPECT_NEAR(counts_of(a.columns[0]).at("v") - 3000, 1500, 100);  // of 2,000 rows, σ = 19
 }
 
 TEST(RareCategories, AColumnOfNamesIsRegenerated) {
@@ -94,7 +99,7 @@ Table held_by(const std::vector<Held>& held, std::vector<int32_t>& holder) {
   Table t;
   Column& c = t.columns.emplace_back();
   c.name = "ward", c.type = ColumnType::category;
-  for (size_t v = 0; v < held.size(); ++v) c.values.push_back("v" + std::to_string(v));
+  for (size_t v = 0; v < held.size(); ++v) c.values.push_back(word(v));
   for (int32_t h = 0; h < 30; ++h)
     for (size_t v = 0; v < held.size(); ++v)
       for (int r = 0; h < held[v].holders && r < held[v].rows; ++r)
@@ -112,7 +117,7 @@ TEST(RareCategories, CountHoldersInsteadOfRows) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].values, 3);
   EXPECT_EQ(found[0].rows, 4 * 9 + 40 + 1);
-  EXPECT_EQ(t.columns[0].values, (std::vector<std::string>{"v0", "v1", "v2"}));
+  EXPECT_EQ(t.columns[0].values, (std::vector<std::string>{"v", "vw", "vww"}));
   std::map<std::pair<int32_t, int32_t>, int32_t> instead;  // of a holder and a value
   for (size_t i = 0; i < holder.size(); ++i) {
     const int32_t was = before.columns[0].codes[i], now = t.columns[0].codes[i];
@@ -121,11 +126,57 @@ TEST(RareCategories, CountHoldersInsteadOfRows) {
   }
 }
 
+// Codes of diagnoses: two that many rows have, and one in a row each from 410 to 489, with one far away.
+Table codes_of(int far) {
+  Table t;
+  Column& c = t.columns.emplace_back();
+  c.name = "diagnosis", c.type = ColumnType::category, c.values = {"250", "V45"};
+  for (int i = 0; i < 60; ++i) c.codes.push_back(i % 2);
+  for (int i = 0; i < 80; ++i) {
+    c.codes.push_back(static_cast<int32_t>(c.values.size()));
+    c.values.push_back(std::to_string(i == 7 ? far : 410 + i));
+  }
+  t.rows = c.size();
+  return t;
+}
+
+TEST(RareCategories, MergesNumbersThatEndTexts) {
+  Team team(1);
+  Table t = codes_of(900);
+  const std::vector<RareColumn> found = protect_rare_categories(t, 5, 1, team);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].values, 80);
+  EXPECT_FALSE(found[0].regenerated);
+  const auto after = counts_of(t.columns[0]);
+  EXPECT_EQ(after.at("250"), 30);
+  EXPECT_EQ(after.at("V45"), 30);
+  int between = 0, others = 0;
+  for (const auto& [text, rows] : after)
+    if (text != "250" && text != "V45") ++others, between += std::stoi(text) >= 410 && std::stoi(text) <= 600;
+  EXPECT_GE(others, 40);       // codes of a neighborhood, not one for all
+  EXPECT_EQ(between, others);  // 900 is one row's: only the mean of its group tells
+  EXPECT_EQ(after.count("900"), 0u);
+}
+
+// All of them share one level, drawn by frequency.
+TEST(RareCategories, MergedNumbersAreNoLevelsOfTheirOwn) {
+  Team team(1);
+  Table t = codes_of(417);
+  protect_rare_categories(t, 5, 1, team);
+  const Encoder e = Encoder::fit(t, {}, team, Monitor{});
+  EXPECT_EQ(e.layout().data_width, 3);
+  const std::vector<int32_t> codes(100, 2);
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < 100; ++i) ids.push_back(i);
+  const Table drawn = e.decode(nullptr, codes.data(), ids.data(), 100, 3);
+  EXPECT_GE(counts_of(drawn.columns[0]).size(), 30u);
+}
+
 TEST(RareCategories, ReasonsQuoteNothing) {
   Table t = table_of({50, 30});
   Team team(1);
   EXPECT_TRUE(protect_rare_categories(t, 5, 1, team).empty());
-  EXPECT_EQ(t.columns[0].reason.find("v1"), std::string::npos) << t.columns[0].reason;
+  EXPECT_EQ(t.columns[0].reason.find("vw"), std::string::npos) << t.columns[0].reason;
 }
 
 TEST(RareCategories, OtherTypesAndKeepChangeNothing) {

@@ -72,7 +72,7 @@ TEST(Tails, StopAtZeroAndAtSharedValues) {
   std::vector<double> capped = x;
   for (double& v : capped) v = std::min(v, capped[capped.size() - 10]);
   EXPECT_EQ(tailed(capped).at(1), plain(capped).at(1));
-  const std::vector<double> few = protect(drawn(std::normal_distribution<double>(), 200, 7));
+  const std::vector<double> few = protect(drawn(std::normal_distribution<double>(), 70, 7));
   EXPECT_EQ(tailed(few).points(), plain(few).points());
 }
 

@@ -4,6 +4,7 @@
 
 #include "engine/passes/passes.h"
 #include "engine/run/program.h"
+#include "models/made/copula.h"
 #include "models/made/marginals.h"
 #include "models/made/sampling.h"
 #include "models/method/given.h"
@@ -196,6 +197,75 @@ TEST(Made, SamplesTheLawOfTheNetwork) {
     }
     EXPECT_LT(statistic, 119 + 4 * std::sqrt(2.0 * 119)) << "the draws do not follow the network";
   }
+}
+
+// Three normal numbers in 12 bins, of which two correlate by `r`; a category of four levels that follows the third.
+EncodedTable linear(int64_t rows, double r, int64_t first = 0) {
+  const auto bin = [](double x) { return static_cast<int32_t>(12 * std::min(std::erfc(-x / M_SQRT2) / 2, 0.999)); };
+  EncodedTable t;
+  t.rows = rows;
+  for (int64_t i = first; i < first + rows; ++i) {
+    const double x = normal(i, 1), y = normal(i, 2), z = r * x + std::sqrt(1 - r * r) * normal(i, 3);
+    const int part = bin(z) / 3, order[] = {2, 0, 3, 1};
+    for (const int32_t code : {bin(x), bin(y), bin(z), static_cast<int32_t>(order[part])}) t.codes.push_back(code);
+  }
+  return t;
+}
+
+RowLayout layout_of_linear() {
+  RowLayout l = layout_of({12, 12, 12, 4});
+  for (Span& s : l.spans) s.ascending = s.width == 4 ? 0 : s.width;
+  return l;
+}
+
+double correlation(const std::vector<int32_t>& codes, size_t columns, size_t a, size_t b) {
+  double n = 0, sa = 0, sb = 0, saa = 0, sbb = 0, sab = 0;
+  for (size_t i = 0; i < codes.size(); i += columns) {
+    const double x = codes[i + a], y = codes[i + b];
+    ++n, sa += x, sb += y, saa += x * x, sbb += y * y, sab += x * y;
+  }
+  return (sab - sa * sb / n) / std::sqrt((saa - sa * sa / n) * (sbb - sb * sb / n));
+}
+
+std::vector<double> even_frequencies(const Made& m) {
+  std::vector<double> even(static_cast<size_t>(m.levels));
+  for (const Span& s : m.columns) std::fill_n(even.begin() + s.start, s.width, 1.0 / s.width);
+  return even;
+}
+
+// Before any training, rows have the correlations of the table, and a category in any order its part in them.
+TEST(Made, StartsAtTheGaussianCopula) {
+  const Made m(layout_of_linear(), small());
+  const EncodedTable table = linear(400, 0.8);
+  const std::vector<double> even = even_frequencies(m);
+  Team one(1), three(3);
+  const Copula copula = learn_copula(m, even, table, one), again = learn_copula(m, even, table, three);
+  EXPECT_EQ(copula.score, again.score);
+  EXPECT_EQ(copula.slopes, again.slopes);
+  const std::vector<int32_t> drawn = draw(m, initial_network(m, even, 5, &copula), 1 << 14).codes;
+  EXPECT_NEAR(correlation(drawn, 4, 0, 2), correlation({table.codes.begin(), table.codes.end()}, 4, 0, 2), 0.06);
+  EXPECT_NEAR(correlation(drawn, 4, 0, 1), 0, 0.05);
+  std::array<double, 4> sum{}, rows{};
+  for (size_t i = 0; i < drawn.size(); i += 4) {
+    sum[static_cast<size_t>(drawn[i + 3])] += drawn[i + 2];
+    ++rows[static_cast<size_t>(drawn[i + 3])];
+  }
+  for (const auto& [low, high] : {std::pair{2u, 0u}, {0u, 3u}, {3u, 1u}})
+    EXPECT_LT(sum[low] / rows[low] + 1, sum[high] / rows[high]);
+  for (const double n : rows) EXPECT_NEAR(n / (1 << 14), 0.25, 0.05);
+}
+
+// What chance makes of few rows is no dependence.
+TEST(Made, StartsAtIndependentColumnsWithoutDependence) {
+  const Made m(layout_of_linear(), small());
+  double sum = 0, squares = 0;
+  Team team(1);
+  for (int64_t k = 0; k < 20; ++k) {
+    const Copula c = learn_copula(m, even_frequencies(m), linear(100, 0, 1000 * k), team);
+    for (const size_t slope : {4, 8, 9}) sum += c.slopes[slope] != 0, squares += c.slopes[slope] * c.slopes[slope];
+  }
+  EXPECT_LT(sum, 0.7 * 60);
+  EXPECT_LT(squares / 60, 0.5 / 100);  // of correlations as they are: .01
 }
 
 // Weighted draws follow the conditional law: given levels, excluded levels, and a level that is half allowed, the same
