@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Small tables: `made` beside a Gaussian copula and independent columns on draws of n rows, judged by rows that none of them saw. One line of a markdown table per cell and method, JSON lines to --output.
 
-    small.py TESSERA --table adult=ALL.csv:income --rows 100 300 1000 [--draws 3] [--methods made copula independent real] [--fit "--epochs 5"] [--output FILE]
+    small.py TESSERA --table adult=ALL.csv:income --rows 100 300 1000 [--draws 3] [--methods made copula independent protected real] [--fit "--epochs 5"] [--output FILE]
 
 What each figure means: README.md beside this file.
 """
@@ -24,7 +24,8 @@ def arguments():
     parser.add_argument("--table", nargs="+", required=True, help="NAME=FILE[+FILE...]:TARGET, all real rows")
     parser.add_argument("--rows", nargs="+", type=int, default=[100, 300, 1000])
     parser.add_argument("--draws", type=int, default=3)
-    parser.add_argument("--methods", nargs="+", default=["made", "copula", "independent", "real"])
+    parser.add_argument("--methods", nargs="+", default=["made", "copula", "independent", "real"],
+                        help="protected: the copula of a table without texts of fewer than five rows; real: other real rows")
     parser.add_argument("--fit", default="", help="further options of `fit`")
     parser.add_argument("--audit", action="store_true", help="also the area of the model file's own likelihood, by `tessera audit`")
     parser.add_argument("--first-draw", type=int, default=0)
@@ -56,6 +57,18 @@ def normal_copula(real, numeric, count, dependent, rng):
     drawn = rng.standard_normal((count, len(scores))) * np.sqrt(np.clip(values, 0, None)) @ vectors.T
     uniform = norm.cdf(drawn)
     return pd.DataFrame({name: ordered[name][np.minimum((uniform[:, j] * rows).astype(int), rows - 1)] for j, name in enumerate(real)})
+
+
+def protected(real, text, rng, least=5):
+    """The table with each text of fewer than `least` rows replaced by one of the others, by frequency."""
+    out = real.copy()
+    for name in text:
+        rows = real[name].value_counts()
+        kept = rows[rows >= least]
+        if len(kept) and len(kept) < len(rows):
+            rare = real[name].notna() & ~real[name].isin(kept.index)
+            out.loc[rare, name] = rng.choice(kept.index.to_numpy(object), int(rare.sum()), p=(kept / kept.sum()).to_numpy())
+    return out
 
 
 class Cell:
@@ -159,7 +172,8 @@ def main():
                     elif method == "real":  # other real rows: the floor of trees, the ceiling of utility
                         synthetic = cell.train
                     else:
-                        synthetic = normal_copula(cell.train, numeric, MADE, method == "copula", rng)
+                        rows_known = protected(cell.train, text, rng) if method == "protected" else cell.train
+                        synthetic = normal_copula(rows_known, numeric, MADE, method != "independent", rng)
                     found = {"table": name, "rows": rows, "draw": draw, "method": method, **judge(cell, synthetic, target, draw), **extra}
                     found = {key: value for key, value in found.items() if value is not None}
                     if options.output:

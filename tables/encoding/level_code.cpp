@@ -1,10 +1,50 @@
 #include "tables/encoding/level_code.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 
+#include "tables/texts/numbered.h"
+
 namespace tessera {
+namespace {
+
+constexpr int64_t kPoints = 1000, kMaxBetween = 16;  // of a law of few rows: so many texts stand for a row
+
+struct RareText {
+  std::string text;
+  uint64_t rows;
+};
+
+// Texts that stand for rare ones (tables/protection/rare_categories.h) are points of a law of their numbers: those
+// between them are as likely, unless they are levels.
+std::vector<RareText> with_numbers_between(const std::vector<RareText>& rare, const std::vector<std::string>& levels) {
+  int64_t all = 0;
+  for (const RareText& r : rare) all += static_cast<int64_t>(r.rows);
+  const int64_t between = std::clamp<int64_t>(kPoints / all, 1, kMaxBetween);
+  NumberedForms forms;
+  std::map<std::string, uint64_t> found;
+  for (const RareText& r : rare)
+    if (!add(forms, r.text, static_cast<int64_t>(r.rows))) found[r.text] += static_cast<uint64_t>(between) * r.rows;
+  for (auto& [key, form] : forms) {
+    form.sort();
+    const std::vector<double>& x = form.numbers();
+    for (size_t i = 0; i < x.size(); ++i)
+      for (int64_t k = 0; k < between; ++k) {
+        const double at = (static_cast<double>(k) + 0.5) / static_cast<double>(between) - 0.5;  // of the way
+        const double to = at < 0 ? x[i > 0 ? i - 1 : i] : x[std::min(i + 1, x.size() - 1)];
+        ++found[form.text(x[i] + std::abs(at) * (to - x[i]))];
+      }
+  }
+  for (const std::string& level : levels) found.erase(level);
+  std::vector<RareText> out;
+  for (const auto& [text, rows] : found) out.push_back({text, rows});
+  return out;
+}
+
+}  // namespace
 
 LevelCode LevelCode::of_texts(const Column& column, int64_t limit) {
   LevelCode out;
@@ -35,15 +75,17 @@ LevelCode LevelCode::of_texts(const Column& column, int64_t limit) {
     std::sort(order.begin(), middle);
     std::sort(middle, order.end());
   }
-  uint64_t sum = 0;
+  std::vector<RareText> rare;
   for (size_t i = 0; i < order.size(); ++i) {
     const size_t v = static_cast<size_t>(order[i]);
-    if (i < kept) {
-      out.texts.push_back(column.values[v]);
-      continue;
-    }
-    out.rare.push_back(column.values[v]);
-    out.rare_rows.push_back(sum += rows[v]);
+    if (i < kept) out.texts.push_back(column.values[v]);
+    else rare.push_back({column.values[v], rows[v]});
+  }
+  if (frequent < std::ssize(order)) rare = with_numbers_between(rare, out.texts);
+  uint64_t sum = 0;
+  for (RareText& text : rare) {
+    out.rare.push_back(std::move(text.text));
+    out.rare_rows.push_back(sum += text.rows);
   }
   return out;
 }

@@ -1,9 +1,6 @@
 #include "tables/protection/rare_categories.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 
@@ -12,6 +9,7 @@
 #include "tables/kinds/arrow_type.h"
 #include "tables/kinds/kind.h"
 #include "tables/protection/protected_numbers.h"
+#include "tables/texts/numbered.h"
 #include "tables/texts/text_kind.h"
 
 namespace tessera {
@@ -45,68 +43,37 @@ Held count(const Column& column, std::span<const int32_t> holder) {
   return out;
 }
 
-constexpr size_t kMaxDigits = 9;
 constexpr uint64_t kPartThatRepeats = 10;  // a tenth of the rows
 constexpr int64_t kMinGroups = 3;          // of `least` numbers of one form
 
-// A text that ends with a number: codes of diagnoses (250.02, V45), rooms, plans.
-struct Numbered {
-  std::string before;
-  size_t decimals = 0;
-  auto operator<=>(const Numbered&) const = default;
-};
-
-struct Code {
-  Numbered form;
-  double number;
-  size_t digits;  // before the point
-  bool padded;
-};
-
-std::optional<Code> code_of(const std::string& text) {
-  const size_t first = text.find_first_of("0123456789");
-  if (first == std::string::npos) return {};
-  const size_t point = std::min(text.find('.', first), text.size());
-  const size_t decimals = point < text.size() ? text.size() - point - 1 : 0, digits = point - first;
-  Code out{{text.substr(0, first), decimals}, 0, digits, digits > 1 && text[first] == '0'};
-  if (digits + decimals > kMaxDigits || (point < text.size() && decimals == 0)) return {};
-  const auto [end, error] =
-      std::from_chars(text.data() + first, text.data() + text.size(), out.number, std::chars_format::fixed);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return out;
-}
-
-// What stands for each row of rare texts that are numbers after the same letters. The numbers are protected as those of a numeric
-// column, and spread over the gaps: codes of the same neighborhood take their place. Empty: nothing does.
+// What stands for the rows of each rare text that is a number after the same letters as others. The numbers are
+// protected as those of a numeric column, and spread over the gaps. Empty: nothing does.
 std::vector<std::vector<std::string>> merged(const std::vector<std::string>& values, const std::vector<int64_t>& rows,
                                              int64_t least) {
   std::vector<std::vector<std::string>> out(values.size());
-  std::map<Numbered, std::vector<std::pair<size_t, Code>>> forms;
+  const auto is_rare = [&](size_t v) { return rows[v] > 0 && rows[v] < least; };
+  NumberedForms forms;
   for (size_t v = 0; v < values.size(); ++v)
-    if (rows[v] > 0 && rows[v] < least)
-      if (const auto code = code_of(values[v])) forms[code->form].emplace_back(v, *code);
-  for (const auto& [form, codes] : forms) {
-    std::vector<double> ascending;
-    size_t digits = 0;
-    for (const auto& [v, code] : codes) {
-      ascending.insert(ascending.end(), static_cast<size_t>(rows[v]), code.number);
-      if (code.padded) digits = std::max(digits, code.digits);
-    }
-    const auto all = std::ssize(ascending);
-    if (all < kMinGroups * least) continue;
-    std::sort(ascending.begin(), ascending.end());
-    std::vector<double> numbers = ascending;
-    const ProtectedNumbers instead(ascending, least, static_cast<int>(form.decimals));
-    instead.replace(numbers.data(), numbers.size());
-    const Quantiles spread = Quantiles::of(std::move(numbers), false);
-    const size_t width = digits + (form.decimals > 0 ? form.decimals + 1 : 0);
-    for (const auto& [v, code] : codes) {
-      const auto first = std::lower_bound(ascending.begin(), ascending.end(), code.number) - ascending.begin();
-      for (int64_t i = 0; i < rows[v]; ++i)
-        out[v].push_back(fmt::format("{}{:0{}.{}f}", form.before,
-                                     spread.at((static_cast<double>(first + i) + 0.5) / static_cast<double>(all)),
-                                     width, form.decimals));
-    }
+    if (is_rare(v)) add(forms, values[v], rows[v]);
+  std::map<const NumberedForm*, Quantiles> spread;
+  for (auto& [key, form] : forms) {
+    form.sort();
+    std::vector<double> numbers = form.numbers();
+    if (std::ssize(numbers) < kMinGroups * least) continue;
+    ProtectedNumbers(numbers, least, form.decimals()).replace(numbers.data(), numbers.size());
+    spread.emplace(&form, Quantiles::of(std::move(numbers), false));
+  }
+  for (size_t v = 0; v < values.size(); ++v) {
+    const std::optional<Numbered> code = is_rare(v) ? numbered(values[v]) : std::nullopt;
+    if (!code) continue;
+    const NumberedForm& form = forms.at({code->before, code->decimals});
+    const auto law = spread.find(&form);
+    if (law == spread.end()) continue;
+    const std::vector<double>& all = form.numbers();
+    const auto first = std::lower_bound(all.begin(), all.end(), code->number) - all.begin();
+    for (int64_t i = 0; i < rows[v]; ++i)
+      out[v].push_back(
+          form.text(law->second.at((static_cast<double>(first + i) + 0.5) / static_cast<double>(all.size()))));
   }
   return out;
 }
