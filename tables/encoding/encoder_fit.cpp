@@ -19,8 +19,8 @@ namespace {
 constexpr double kMinSpikeRows = 3;    // in a tiny table any value has a large share; a spike must repeat
 constexpr int64_t kRowsOfALevel = 10;  // minimum on average, for numbers with decimals
 // In a short table (BinCode::kMinBinRows decides the number of its bins) more numbers than these are points of a law
-// whose gaps bins fill.
-constexpr int64_t kAlwaysLevels = 16;
+// whose gaps bins fill, unless so many rows share them and they leave places of their grid free.
+constexpr int64_t kAlwaysLevels = 16, kRowsOfAnAtom = 8, kMaxGap = 2;
 constexpr double kOutstanding = 4;  // times the mean rows of a value
 
 void check_options(const EncoderOptions& o) {
@@ -114,8 +114,25 @@ Spikes find_spikes(const Column& column, const std::vector<double>& sorted, int6
   return out;
 }
 
+// The largest power of ten that divides every value of a column of whole numbers; 1 for others.
+double whole_step(const std::vector<double>& values, int decimals) {
+  constexpr double kLargest = 1e9;
+  double step = 1;
+  const auto divides = [&](double by) {
+    return std::all_of(values.begin(), values.end(), [by](double x) { return std::fmod(x, by) == 0; });
+  };
+  while (decimals == 0 && step < kLargest && divides(10 * step)) step *= 10;
+  return step;
+}
+
 bool is_short(int64_t rows, const EncoderOptions& o) {
   return static_cast<double>(rows) < o.max_bins * BinCode::kMinBinRows;
+}
+
+// Whether numbers on a grid fill most of its places between the smallest and the largest.
+bool is_run(const Survey& seen, int decimals) {
+  const double step = decimals > 0 ? std::pow(10.0, -decimals) : whole_step(seen.distinct, decimals);
+  return seen.on_grid && (seen.high - seen.low) / step < static_cast<double>(kMaxGap * std::ssize(seen.distinct));
 }
 
 // A bin's quantiles keep values that several rows share; what is taken out of the bins must stand out from its neighbors.
@@ -129,17 +146,6 @@ LevelCode levels(const std::vector<double>& values, bool missing) {
   out.numbers = values;
   out.missing = missing;
   return out;
-}
-
-// The largest power of ten that divides every value of a column of whole numbers; 1 for others.
-double whole_step(const std::vector<double>& values, int decimals) {
-  constexpr double kLargest = 1e9;
-  double step = 1;
-  const auto divides = [&](double by) {
-    return std::all_of(values.begin(), values.end(), [by](double x) { return std::fmod(x, by) == 0; });
-  };
-  while (decimals == 0 && step < kLargest && divides(10 * step)) step *= 10;
-  return step;
 }
 
 void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, ColumnCode& out) {
@@ -166,7 +172,8 @@ void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, 
   const bool bins = o.numbers == EncoderOptions::Numbers::bins;
   const auto distinct = static_cast<int64_t>(seen.distinct.size());
   const bool repeats = has_fractions(column) && distinct * kRowsOfALevel <= seen.present;
-  const bool few = distinct <= kAlwaysLevels || !is_short(seen.present, o);
+  const bool few = distinct <= kAlwaysLevels || !is_short(seen.present, o) ||
+                   (distinct * kRowsOfAnAtom <= seen.present && !is_run(seen, decimals));
   if ((bins ? few : is_count(column) || repeats) && distinct <= o.integer_levels) {
     out.code = levels(seen.distinct, missing);
     return;

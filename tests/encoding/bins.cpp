@@ -197,6 +197,17 @@ TEST(Bins, ShortTablesFillTheGaps) {
   for (int x = 72; x < 88; ++x) EXPECT_GT(day[x], 0) << x;
 }
 
+TEST(Bins, ShortTablesKeepPricesThatRepeat) {
+  std::vector<double> price;
+  for (int i = 0; i < 400; ++i) price.push_back(4.99 + 5 * (i % 20) + (i % 20) * (i % 20));
+  Table t;
+  t.rows = 400;
+  t.columns.push_back(numbers("price", ColumnType::decimal, price, 2));
+  Team team(1);
+  const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
+  EXPECT_EQ(e.layout().data_width, 20);
+}
+
 TEST(Bins, StoredNumbersLieBetweenProtectedExtremes) {
   Team team(1);
   std::mt19937_64 random(3);
