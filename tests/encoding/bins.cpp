@@ -184,7 +184,9 @@ TEST(Bins, ShortTablesFillTheGaps) {
   t.columns.push_back(numbers("weight", ColumnType::integer, a));
   t.columns.push_back(numbers("days", ColumnType::integer, b));
   protect_numbers(t, 5, 1, team);
-  const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
+  EncoderOptions o = bins();
+  o.integer_levels = 256;  // as made has it
+  const Encoder e = Encoder::fit(t, o, team, Monitor{});
   const EncodedTable coded = e.encode(copy(t), team, Monitor{});
   std::map<double, int> weights, day;
   for (int64_t seed = 0; seed < kDrawn / kRows; ++seed) {
@@ -204,7 +206,9 @@ TEST(Bins, ShortTablesKeepPricesThatRepeat) {
   t.rows = 400;
   t.columns.push_back(numbers("price", ColumnType::decimal, price, 2));
   Team team(1);
-  const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
+  EncoderOptions o = bins();
+  o.integer_levels = 256;
+  const Encoder e = Encoder::fit(t, o, team, Monitor{});
   EXPECT_EQ(e.layout().data_width, 20);
 }
 
