@@ -37,6 +37,10 @@ typedef struct tessera_given_options {
    * have weight 0. Not for tessera_impute() */
   const char* where;
   const char* texts; /* as in tessera_sample_options. Not for tessera_impute() */
+  /* Models of sequences: steps drawn after the given ones of each sequence; 0: to the end of a length that is drawn */
+  int32_t steps;
+  int32_t copies;     /* continuations of each given sequence, one after another; 0: 1 */
+  int32_t drawn_only; /* 1: without the given rows */
 } tessera_given_options;
 
 /* Reads a file of given cells as the model's columns: any of them, in any order; empty cells are to be drawn.
@@ -61,8 +65,11 @@ TESSERA_API tessera_status tessera_given_counts(const tessera_context* context, 
  *   given  consumed: columns of the model, any of them. Row i of the result has the given cells of row i and depends on
  *          (model, seed, these cells, i) only: not on batches or threads.
  *   rows   receives a stream of all columns, as tessera_sample() does. Every row keeps the rules of the table.
- * Errors: USAGE, also for a model of sequences and a column that the model does not have; DATA for a value that the
- * model has not seen or beyond its range, with its place; CONDITION for options->where, as in tessera_sample(). The
+ * A model of sequences (method "made") continues the given ones: `given` holds the first steps of each, with its key (or
+ * the number of its sequence; none: one sequence) and its index. They are kept as they are, also beyond what the model
+ * has seen, and empty cells among them are drawn from what is known before them. `completes` and `where` are not for it.
+ * Errors: USAGE, also for a column that the model does not have; DATA for a value that the model of rows has not seen
+ * or beyond its range, with its place; CONDITION for options->where, as in tessera_sample(). The
  * stream fails with TESSERA_E_CONDITION's message at a row for which no candidate keeps the rules and meets the
  * condition. */
 TESSERA_API tessera_status tessera_sample_given(const tessera_context* context, const tessera_model* model,

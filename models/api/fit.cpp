@@ -99,7 +99,7 @@ constexpr const char *kModes = "modes", *kBins = "bins";  // of `numbers`
 // Whether a method supports the requested features besides its own options: a model of bins has no calibration, no
 // modes and no published preset.
 bool supports(const MethodSpec& method, const tessera_fit_options& o) {
-  if (o.sequences != nullptr) return method.sequences();
+  if (o.sequences != nullptr) return method.sequences() && (!method.bins || text_or(o.preset, "best") == "best");
   Tier tier = Tier::off;
   const bool calibrated = parse_tier(text_or(o.calibrate, ""), tier) && tier != Tier::off;
   const bool modes = std::string(text_or(o.numbers, "")) == kModes;
@@ -110,16 +110,11 @@ bool supports(const MethodSpec& method, const tessera_fit_options& o) {
 std::string method_of(const tessera_fit_options& o, const std::vector<GivenOption>& given) {
   if (std::string name = text_or(o.method, ""); !name.empty()) return name;
   const MethodSpec* nearest = nullptr;
-  std::vector<const MethodSpec*> all = methods();
-  // of sequences, those that learn nothing else come first
-  std::stable_sort(all.begin(), all.end(), [&](const MethodSpec* a, const MethodSpec* b) {
-    return o.sequences != nullptr && !a->rows() && b->rows();
-  });
-  for (const MethodSpec* m : all) {
+  for (const MethodSpec* m : methods()) {
     if (!supports(*m, o)) continue;
     const auto taken = [&](const GivenOption& g) { return takes(*m, g.key); };
     if (std::all_of(given.begin(), given.end(), taken)) return m->name;
-    if (nearest == nullptr && (o.sequences != nullptr || taken(given.front()))) nearest = m;
+    if (nearest == nullptr && taken(given.front())) nearest = m;
   }
   return nearest != nullptr ? nearest->name : methods().front()->name;
 }

@@ -1,6 +1,7 @@
 // Rows with given cells, and files completed (include/tessera/tessera_given.h).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "engine/run/precision.h"
@@ -28,7 +29,10 @@ constexpr int kMaxCandidates = 1 << 20, kMaxBatch = 1 << 24;
 
 std::shared_ptr<const RowModel> rows_of(const Model& model) {
   std::shared_ptr<const RowModel> rows = model.shared_rows();
-  if (rows == nullptr) throw Error(ErrorCode::usage, "Given cells are for models of rows; this is one of sequences.");
+  if (rows == nullptr)
+    throw Error(ErrorCode::usage,
+                "This is a model of sequences: it continues given ones, but does not draw rows for "
+                "`balance`, `counts` or `impute`.\n  Use a model of rows.");
   return rows;
 }
 
@@ -48,7 +52,12 @@ GivenOptions given_options(const tessera_given_options& o, api::Call& call) {
   if (o.max_candidates < 0 || o.max_candidates > kMaxCandidates)
     throw Error(ErrorCode::usage,
                 fmt::format("`max_candidates={}`: it must be 0 (1,024) to {}.", o.max_candidates, kMaxCandidates));
+  if (o.steps < 0 || o.steps > kLongestSequence)
+    throw Error(ErrorCode::usage,
+                fmt::format("`steps={}`: it must be 0 (to a drawn length) to {}.", o.steps, kLongestSequence));
+  if (o.copies < 0) throw Error(ErrorCode::usage, fmt::format("`copies={}`: it must not be negative.", o.copies));
   out.batch = o.batch_size;
+  out.steps = o.steps, out.copies = std::max(o.copies, 1), out.drawn_only = o.drawn_only != 0;
   if (o.max_candidates > 0) out.most_candidates = o.max_candidates;
   out.completes = o.completes != 0;
   out.where = text_or(o.where, "");
@@ -78,12 +87,12 @@ GivenTypes types_in(ArrowArrayStream* stream, const Table& model) {
 }
 
 // Given cells of a file: CSV or JSON, or Parquet or Arrow. `others`: it may have columns that the model does not have.
-Table given_cells(const RowModel& model, const CsvOptions& csv, bool others, api::Call& call) {
-  if (kind_of_input(csv.path) == FileKind::csv) return read_given(model, csv, others, call.team(), call.monitor());
+Table given_cells(const Model& model, const CsvOptions& csv, bool others, api::Call& call) {
+  const Table schema = model.schema();
+  if (kind_of_input(csv.path) == FileKind::csv) return read_given(schema, csv, others, call.team(), call.monitor());
   ArrowArrayStream stream{};
   open_arrow_files(
       {csv.path}, {}, [&](int64_t, bool) { call.monitor().check_cancelled("read"); }, &stream);
-  const Table schema = model.schema();
   Table read = table_import(&stream, call.team(), call.monitor(), types_in(&stream, schema));
   for (const Column& c : read.columns)
     if (!others && schema.find(c.name) == nullptr) unknown_column(c.name, schema, csv.path);
@@ -94,12 +103,19 @@ Table given_cells(const RowModel& model, const CsvOptions& csv, bool others, api
 struct Completing {
   Completing(const tessera_context* context, const Model& model, ArrowArrayStream* rows, const tessera_given_options& o)
       : call(context), report(o.report) {
-    const std::shared_ptr<const RowModel> source = rows_of(model);
-    Table given = table_import(rows, call.team(), call.monitor(), types_in(rows, source->schema()));
+    Table given = table_import(rows, call.team(), call.monitor(), types_in(rows, model.schema()));
     GivenOptions options = given_options(o, call);
     if (const std::string file = text_or(o.file, ""); !file.empty())
       options.place = place_in(file, given.dialect, given.rows);
-    stream = open_given(source, std::move(given), options, call.team(), call.monitor());
+    if (const auto sequences = model.state().sequences()) {
+      stream = open_given_sequences(sequences, std::move(given), options, call.team(), call.monitor());
+      return;
+    }
+    if (o.steps != 0 || o.copies > 1 || o.drawn_only != 0)
+      throw Error(ErrorCode::usage,
+                  "`steps`, `copies` and `drawn_only` are for models of sequences; this is one of "
+                  "rows.\n  Omit them.");
+    stream = open_given(rows_of(model), std::move(given), options, call.team(), call.monitor());
   }
   bool next(Table& batch) {
     const bool more = stream->next(batch);
@@ -121,7 +137,7 @@ tessera_status tessera_given_open(const tessera_context* context, const tessera_
     const Model& source = live(model, "model").model;
     const CsvOptions csv = named_columns(options, &required(path, "path"));
     api::Call call(context);  // tessera::Call is an op of a program
-    table_export(given_cells(*rows_of(source), csv, false, call), &out);
+    table_export(given_cells(source, csv, false, call), &out);
   });
 }
 
@@ -144,7 +160,7 @@ tessera_status tessera_given_counts(const tessera_context* context, const tesser
     const CsvOptions csv = named_columns(options, &required(path, "path"));
     api::Call call(context);
     const std::shared_ptr<const RowModel> rows = rows_of(source);
-    const Table conditions = given_cells(*rows, csv, true, call);
+    const Table conditions = given_cells(source, csv, true, call);
     table_export(repeated_rows(*rows, conditions, csv.path, call.team()), &out);
   });
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "models/made/method.h"
 #include "models/made/sampling.h"
+#include "models/method/given.h"
 #include "models/sampling/identities.h"
 
 namespace tessera {
@@ -23,8 +24,8 @@ StepRows::StepRows(const SequenceEncoder& encoder) : encoder_(encoder), longest_
   codes_ = static_cast<int>(steps.size());
   const auto count = [&](StepPart part) { return std::count(parts.begin(), parts.end(), part); };
   const int64_t each = count(StepPart::always) + count(StepPart::later);
-  whole_ =
-      encoder.one_length() && std::ssize(attributes) + longest_ * each + count(StepPart::first) <= kMaxWholeColumns;
+  whole_ = encoder.options().length == 0 && encoder.one_length() &&
+           std::ssize(attributes) + longest_ * each + count(StepPart::first) <= kMaxWholeColumns;
   for (size_t k = 0; k < attributes.size(); ++k) add(Cell::Of::attribute, attributes[k], static_cast<int>(k), 0, false);
   if (!whole_) {
     memory_ = std::clamp(kSeenCodes / static_cast<int>(std::max<int64_t>(each, 1)), kMinMemory, kMaxMemory);
@@ -73,6 +74,22 @@ int32_t StepRows::code(const Cell& cell, const int32_t* attributes, const int32_
 void StepRows::give(const int32_t* attributes, const int32_t* steps, int64_t t, int32_t* to) const {
   for (int k = 0; k < given_; ++k)
     to[k] = layout_.spans[static_cast<size_t>(k)].start + code(cells_[static_cast<size_t>(k)], attributes, steps, t);
+}
+
+bool StepRows::allow(const int32_t* codes, int64_t t, float* levels) const {
+  bool all = true;
+  for (size_t k = static_cast<size_t>(given_); k < cells_.size(); ++k) {
+    const Cell& cell = cells_[k];
+    if (whole_ && cell.step != t) continue;
+    const int32_t code = codes[cell.span];
+    const StepPart part = encoder_.parts()[static_cast<size_t>(cell.span)];
+    if (code < 0) all = all && part != StepPart::always && (part == StepPart::first) != (t == 0);
+    if (code < 0) continue;
+    const Span& span = layout_.spans[k];
+    std::fill_n(levels + span.start, span.width, kImpossible);
+    levels[span.start + code] = 0;
+  }
+  return all;
 }
 
 void StepRows::take(const int32_t* drawn, int64_t t, int32_t* steps) const {
@@ -124,58 +141,112 @@ class MadeDrawer : public StepDrawer {
   MadeDrawer(const StepRows& rows, const Made& network, const SequenceEncoder& encoder, const FittedState& kept,
              const Target& target, int64_t batch)
       : rows_(rows),
+        network_(network),
         encoder_(encoder),
-        seed_(target.seed),
+        kept_(kept),
+        target_(target),
         batch_(static_cast<size_t>(batch)),
         identity_(3 * batch_),
-        given_(batch_ * static_cast<size_t>(rows.given())) {
-    program_ = compile(target, Purpose::sample_steps, [&](Recorder& r) { record_sampling(r, network, batch); });
-    load_states(*program_, kept.states);
-    program_->bind_if("rows", identity_.data());
-    program_->bind_if("given", given_.data());
-  }
+        given_(batch_ * static_cast<size_t>(rows.given())) {}
 
   void draw(const SequencesToDraw& of, float*, int32_t* codes) override {
-    const size_t n = of.ids.size(), attribute_codes = static_cast<size_t>(encoder_.attributes().codes());
-    const int64_t longest = encoder_.longest(), width = encoder_.steps().codes();
+    const size_t n = of.ids.size();
+    const int64_t longest = of.given != nullptr ? of.given->longest : encoder_.longest(),
+                  width = encoder_.steps().codes();
     const int64_t steps = rows_.whole() ? 1 : *std::max_element(of.lengths.begin(), of.lengths.end());
-    std::vector<double> values(n * encoder_.coding().columns().size());
-    std::vector<int32_t> step(n * static_cast<size_t>(width));
+    std::vector<StepCoding::Values> values(n);
+    for (size_t i = 0; i < n; ++i) values[i].statics = &of.attributes, values[i].sequence = static_cast<int64_t>(i);
+    std::vector<int32_t> step(n * static_cast<size_t>(width)), known(step.size());
+    const auto at = [&](size_t i, int64_t t) { return codes + (static_cast<int64_t>(i) * longest + t) * width; };
+    const auto given_at = [&](size_t i, int64_t t) {
+      return of.given != nullptr && t < of.given->sequences.length[of.given_first + i];
+    };
     for (int64_t t = 0; t < steps; ++t) {
-      std::vector<Candidate> candidates;
-      for (const int64_t id : of.ids) candidates.push_back({id, static_cast<int32_t>(t)});
-      identify(candidates, identity_);
-      for (size_t i = 0; i < batch_ && rows_.given() > 0; ++i) {
-        const size_t k = std::min(i, n - 1);
-        rows_.give(attribute_codes > 0 ? of.codes + k * attribute_codes : nullptr,
-                   codes + static_cast<int64_t>(k) * longest * width, t,
-                   given_.data() + i * static_cast<size_t>(rows_.given()));
+      bool all = true;
+      if (of.given != nullptr) evidence_.assign(batch_ * static_cast<size_t>(rows_.layout().data_width), 0.0f);
+      for (size_t i = 0; i < n; ++i) {
+        if (!given_at(i, t)) {
+          all = all && t >= of.lengths[i];
+          continue;
+        }
+        float* levels = evidence_.data() + i * static_cast<size_t>(rows_.layout().data_width);
+        int32_t* own = known.data() + i * static_cast<size_t>(width);
+        encoder_.given_codes(*of.given, of.given_first + i, t, values[i], own);
+        all = rows_.allow(own, t, levels) && all;
+        for (int64_t later = 1; rows_.whole() && given_at(i, later); ++later) allow_later(of, i, later, levels);
       }
-      program_->refresh({"rows", "given"});
-      program_->run(1);
-      const std::vector<int32_t> drawn = program_->read<int32_t>(program_->find("codes"));
-      const size_t columns = drawn.size() / batch_;
-      for (size_t i = 0; i < n; ++i)
-        rows_.take(drawn.data() + i * columns, t, codes + static_cast<int64_t>(i) * longest * width);
+      if (!all || rows_.whole()) {
+        run(of, t, codes, longest);
+        for (size_t i = 0; i < n; ++i) rows_.take(drawn_.data() + i * (drawn_.size() / batch_), t, at(i, 0));
+      }
       if (rows_.whole()) return;
-      for (size_t i = 0; i < n; ++i)
-        std::copy_n(codes + (static_cast<int64_t>(i) * longest + t) * width, width,
-                    step.begin() + static_cast<int64_t>(i) * width);
-      encoder_.advance(step.data(), of.ids.data(), static_cast<int64_t>(n), t, seed_, values);
+      for (size_t i = 0; i < n; ++i) {
+        for (int64_t k = 0; given_at(i, t) && k < width; ++k)
+          if (const int32_t code = known[i * static_cast<size_t>(width) + static_cast<size_t>(k)]; code >= 0)
+            at(i, t)[k] = code;
+        std::copy_n(at(i, t), width, step.begin() + static_cast<int64_t>(i) * width);
+      }
+      encoder_.advance(step.data(), of.ids.data(), static_cast<int64_t>(n), t, target_.seed, values, of.given,
+                       of.given_first);
       // a first step keeps the codes that it drew
       for (size_t i = 0; t > 0 && i < n; ++i)
-        std::copy_n(step.begin() + static_cast<int64_t>(i) * width, width,
-                    codes + (static_cast<int64_t>(i) * longest + t) * width);
+        std::copy_n(step.begin() + static_cast<int64_t>(i) * width, width, at(i, t));
     }
   }
 
  private:
+  // Of a row that is a sequence: all given steps at once, from their values.
+  void allow_later(const SequencesToDraw& of, size_t i, int64_t t, float* levels) const {
+    StepCoding::Values before;
+    before.statics = &of.attributes, before.sequence = static_cast<int64_t>(i);
+    const auto known = of.given->of(of.given_first + i);
+    const auto columns = static_cast<std::ptrdiff_t>(encoder_.coding().columns().size());
+    for (std::ptrdiff_t s = 0; s < t; ++s)
+      before.step(), before.here.assign(known.begin() + s * columns, known.begin() + (s + 1) * columns);
+    std::vector<int32_t> own(static_cast<size_t>(encoder_.steps().codes()));
+    encoder_.given_codes(*of.given, of.given_first + i, t, before, own.data());
+    rows_.allow(own.data(), t, levels);
+  }
+
+  // Codes of the drawn columns of step t of the batch, the last sequence repeated.
+  void run(const SequencesToDraw& of, int64_t t, const int32_t* codes, int64_t longest) {
+    const bool given = of.given != nullptr;  // always the same program: the same bits in any batch
+    const size_t n = of.ids.size(), attribute_codes = static_cast<size_t>(encoder_.attributes().codes());
+    std::unique_ptr<Program>& program = given ? continuing_ : program_;
+    if (program == nullptr) {
+      program = compile(target_, Purpose::sample_steps, [&](Recorder& r) {
+        record_sampling(r, network_, static_cast<int64_t>(batch_),
+                        given ? Known{static_cast<int64_t>(batch_)} : Known{});
+      });
+      load_states(*program, kept_.states);
+      program->bind_if("rows", identity_.data());
+      program->bind_if("given", given_.data());
+      if (given) program->bind_if("evidence", evidence_.data());
+    }
+    std::vector<Candidate> candidates;
+    for (const int64_t id : of.ids) candidates.push_back({id, static_cast<int32_t>(t)});
+    identify(candidates, identity_);
+    for (size_t i = 0; i < batch_ && rows_.given() > 0; ++i) {
+      const size_t k = std::min(i, n - 1);
+      rows_.give(attribute_codes > 0 ? of.codes + k * attribute_codes : nullptr,
+                 codes + static_cast<int64_t>(k) * longest * encoder_.steps().codes(), t,
+                 given_.data() + i * static_cast<size_t>(rows_.given()));
+    }
+    program->refresh({"rows", "given"});
+    if (given) program->refresh({"evidence"});
+    program->run(1);
+    drawn_ = program->read<int32_t>(program->find("codes"));
+  }
+
   const StepRows& rows_;
+  const Made& network_;
   const SequenceEncoder& encoder_;
-  uint64_t seed_;
+  const FittedState& kept_;
+  const Target target_;
   size_t batch_;
-  std::vector<int32_t> identity_, given_;
-  std::unique_ptr<Program> program_;
+  std::vector<int32_t> identity_, given_, drawn_;
+  std::vector<float> evidence_;
+  std::unique_ptr<Program> program_, continuing_;
 };
 
 class MadeSteps : public SequenceMethod {
@@ -212,10 +283,11 @@ class MadeSteps : public SequenceMethod {
     held_ = rows_.table(sequences, *team_);
     return method_->held_out(held_, context);
   }
-  bool holds_out_scattered() const override { return true; }
+  bool holds_out_parts() const override { return true; }
   std::unique_ptr<StepDrawer> drawer(const FittedState& kept, const Target& target, int64_t batch) const override {
     return std::make_unique<MadeDrawer>(rows_, network_, encoder_, kept, target, batch);
   }
+  int longest_continued() const override { return rows_.whole() ? encoder_.longest() : kLongestSequence; }
   MethodConfig attribute_config(int64_t) const override { return {kMade, std::make_unique<MadeConfig>(config_)}; }
 
   void visit_tensors(const FittedState& kept, const std::function<void(const TensorSpec&)>& visit) const override {

@@ -1,8 +1,8 @@
 // Rows that Made learns of sequences, whose coded steps (tables/sequence/step_coding.h) it draws column by column:
 //   p(sequence) = p(attributes) · Π over steps and columns p(column | attributes, earlier steps, columns before)
-// Short sequences of one length are a row each: [attributes | step 0 | … | step T − 1]. Others are a row per step, from
-// one network for all steps: [attributes, number of the step, the last steps | step]. The columns before the bar are
-// given.
+// Short sequences of keys that have one length are a row each: [attributes | step 0 | … | step T − 1]. Others, and
+// windows, which share steps, are a row per step, from one network for all steps: [attributes, number of the step, the
+// last steps | step]. The columns before the bar are given.
 #pragma once
 #include <memory>
 
@@ -25,6 +25,9 @@ class StepRows {
   // The given columns before step t, numbered among all levels. `attributes`: codes of the sequence; `steps`: codes of
   // step 0, of which those before t are read.
   void give(const int32_t* attributes, const int32_t* steps, int64_t t, int32_t* to) const;
+  // ln of the share of each level of the layout that codes of step t allow, [layout().data_width] of zeros before; −1:
+  // all. Whether all codes that the step has are given.
+  bool allow(const int32_t* codes, int64_t t, float* levels) const;
   // Codes of the drawn columns of a row to those of step t, or of all steps.
   void take(const int32_t* drawn, int64_t t, int32_t* steps) const;
 
@@ -46,8 +49,8 @@ class StepRows {
   RowLayout layout_;
 };
 
-// Made on rows whose first columns are given. `disjoint`: held-out rows have nothing in common with those of the
-// training, so that their likelihoods tell how well the training knows its rows by heart.
+// Made on rows of sequences, whose first columns are given. `disjoint`: held-out rows have nothing in common with those
+// of the training, so that their likelihoods tell how well the training knows its rows by heart.
 std::unique_ptr<RowMethod> make_made_after(const RowLayout& layout, int given, bool disjoint, const MadeConfig& config);
 
 }  // namespace tessera

@@ -178,6 +178,10 @@ struct SequencesToDraw {
   const std::vector<int32_t>& lengths;
   const float* features;
   const int32_t* codes;
+  const Table& attributes;  // decoded, a row a sequence
+  // Not null: sequence i continues sequence given_first + i of these, to its length; T is their longest.
+  const GivenSteps* given = nullptr;
+  size_t given_first = 0;
 };
 
 class StepDrawer {
@@ -194,10 +198,12 @@ class SequenceMethod : public Method {
   virtual std::unique_ptr<HeldOut> held_out(const EncodedSequences&, const RunContext&) const { return nullptr; }
   // Draws the steps of batches of at most `batch` sequences. The method outlives the result.
   virtual std::unique_ptr<StepDrawer> drawer(const FittedState& kept, const Target& target, int64_t batch) const = 0;
+  // The number of steps to which its drawer continues given ones; 0: it does not.
+  virtual int longest_continued() const { return 0; }
   // The method of rows that learns the attributes of this number of sequences.
   virtual MethodConfig attribute_config(int64_t sequences) const = 0;
-  // Whether held-out windows of one series may share rows with those of the training.
-  virtual bool holds_out_scattered() const { return false; }
+  // Whether parts of one series, spread over time, are held out; else its end.
+  virtual bool holds_out_parts() const { return false; }
 };
 
 // The leaves "codes" and "alphas".

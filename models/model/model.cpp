@@ -194,7 +194,7 @@ void fit_sequences(Model::State& state, Table&& table, const FitOptions& given, 
   if (options.rehearsal) options.rehearsal->encoded = bytes_of(sequences.steps) + bytes_of(sequences.attributes);
   const std::unique_ptr<SequenceMethod> method = model.method();
   if (options.patience_if_possible && !can_hold_out(sequences)) options.patience = 0;
-  if (measures(options)) held = hold_out(sequences, model.encoder, options.seed, method->holds_out_scattered());
+  if (measures(options)) held = hold_out(sequences, model.encoder, options.seed, method->holds_out_parts());
   if (const auto rows = model.attribute_method(sequences.size()); rows && !follows(options))
     model.attributes = train_aside(*rows, sequences.attributes, options, team, monitor);
   method->prepare(sequences, team);

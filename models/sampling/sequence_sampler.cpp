@@ -19,6 +19,7 @@ class SequenceRows : public RowStream {
                Team& team, const Monitor& monitor)
       : model_(std::move(model)),
         monitor_(monitor),
+        device_(o.device),
         seed_(o.seed),
         condition_(o.where.empty() ? 0 : fingerprint_of(o.where)),
         next_(offset),
@@ -45,7 +46,8 @@ class SequenceRows : public RowStream {
     const int64_t longest = model_->encoder.longest();
     std::vector<float> alphas(static_cast<size_t>(n * longest * layout.alphas()));
     std::vector<int32_t> codes(static_cast<size_t>(n * longest * layout.codes()));
-    steps_->draw({ids, lengths, attributes_->features(), attributes_->codes()}, alphas.data(), codes.data());
+    steps_->draw({ids, lengths, attributes_->features(), attributes_->codes(), attributes}, alphas.data(),
+                 codes.data());
     batch = model_->encoder.decode(alphas.data(), codes.data(), attributes, ids.data(), n, seed_, condition_);
     model_->rules.restore(batch);
     next_ += n;
@@ -61,6 +63,7 @@ class SequenceRows : public RowStream {
  private:
   std::shared_ptr<const SequenceModel> model_;
   const Monitor& monitor_;
+  std::shared_ptr<Device> device_;  // null: the processor
   uint64_t seed_, condition_;
   int64_t next_, offset_, end_, batch_ = 0;
   std::unique_ptr<AttributeSampler> attributes_;

@@ -312,3 +312,33 @@ def _pyarrow() -> Any:
     except ImportError:
         raise _errors.UnsupportedError("Tables of pandas and pyarrow need pyarrow: pip install pyarrow.") from None
     return pyarrow
+
+
+def continuations(rows: Any, steps: int, n: int, quantiles: Any, places: tuple[str, str]) -> Any:
+    """Drawn steps of `n` continuations of sequences, one after another: numbered, or their quantiles."""
+    table = _arrow_table(rows, {})
+    pyarrow = _pyarrow()
+    sequences = table.num_rows // (steps * n)
+    if quantiles is None:
+        draw = [i // steps % n for i in range(table.num_rows)]
+        return table.add_column(0, "draw", pyarrow.array(draw, pyarrow.int64()))
+    import numpy
+
+    # the rows of the first continuation of each sequence
+    first = [s * steps * n + t for s in range(sequences) for t in range(steps)]
+    names, columns = [], []
+    for name in table.column_names:
+        column = table[name].combine_chunks()
+        kind = column.type
+        if name in places:
+            names.append(name), columns.append(column.take(pyarrow.array(first)))
+            continue
+        if not (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)):
+            continue
+        cells = column.to_numpy(zero_copy_only=False).astype(float).reshape(sequences, n, steps)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a step without a number in any continuation
+            found = numpy.nanquantile(cells, quantiles, axis=1)
+        for quantile, values in zip(quantiles, found):
+            names.append(f"{name}_{quantile:g}"), columns.append(pyarrow.array(values.ravel(), from_pandas=True))
+    return pyarrow.table(columns, names=names)

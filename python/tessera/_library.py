@@ -183,6 +183,7 @@ class GivenOptions(_Options):
         text file precision
         pointer report
         text where texts
+        int32 steps copies drawn_only
         """
     )
 

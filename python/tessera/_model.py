@@ -7,7 +7,7 @@ import io
 import os
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Callable
 
 from . import _errors, _files, _frames, _model_file
@@ -466,6 +466,71 @@ class Model(Scored):
             where=where, file=path[0] if path else None, texts="plain",
         )  # fmt: skip
 
+        return self._delivered(out, overwrite, (progress, device, threads), self._given(partial, path, options))
+
+    def forecast(
+        self,
+        history: Any,
+        steps: int,
+        *,
+        n: int = 100,
+        quantiles: Sequence[float] | None = (0.1, 0.5, 0.9),
+        out: str | Path | None = None,
+        seed: int = 0,
+        batch_size: int | None = None,
+        overwrite: bool = True,
+        precision: str | None = None,
+        device: str | None = None,
+        threads: int = 0,
+        progress: ProgressOption = None,
+    ) -> Any:
+        """Continues sequences, `n` times each. For models of sequences of the method ``"made"``; needs pyarrow.
+
+        Parameters
+        ----------
+        history : DataFrame, Table, relation or path
+            First steps of sequences, with the key and the index of the table that was fitted, if it has them; without
+            a key one sequence, or those of a column ``sequence``. Given cells are kept, missing ones are drawn.
+        steps : int
+            Steps to draw after the given ones.
+        n : int
+            Continuations of each sequence.
+        quantiles : sequence of float, optional
+            Quantiles of each numeric column over the `n` continuations. None: the continuations themselves.
+        seed : int
+            Continuation i depends only on the model, `seed`, its given steps and i.
+        out, batch_size, overwrite, precision, device, threads, progress
+            As in :meth:`complete`.
+
+        Returns
+        -------
+        DataFrame, Table, relation, Rows or path
+            One row for each sequence and drawn step: the key, the index of its first continuation, and the quantiles of
+            each number (``price_0.5``). Without quantiles one row for each continuation and drawn step, with its number in the
+            column ``draw``.
+        """
+        if steps < 1 or n < 1:
+            raise _errors.UsageError(f"steps={steps}, n={n}: both must be at least 1.")
+        path = _files.path_list(history)
+        if path is not None and len(path) > 1:
+            raise _errors.UsageError("forecast accepts one file only.")
+        options = GivenOptions(
+            seed=seed, batch_size=batch_size, precision=precision, file=path[0] if path else None, texts="plain",
+            steps=steps, copies=n, drawn_only=1,
+        )  # fmt: skip
+        drawn = self._given(history, path, options)
+
+        def summary(context: Context) -> tuple[Any, Any]:
+            kind, rows = drawn(context)
+            encoder = self.describe()["encoder"]
+            places = (encoder["key_column"]["name"], encoder["index"] or encoder["step_column"])
+            return kind, _frames.continuations(rows, steps, n, quantiles, places)
+
+        return self._delivered(out, overwrite, (progress, device, threads), summary, looks=False)
+
+    def _given(self, partial: Any, path: list[str] | None, options: GivenOptions) -> Callable[[Context], Any]:
+        """The rows that keep the cells of `partial`, and the kind of frame that it is."""
+
         def completed(context: Context) -> tuple[Any, Rows]:
             if path:
                 file, kind = os.fsencode(path[0]), _frames.default()
@@ -481,7 +546,7 @@ class Model(Scored):
 
             return kind, Rows(open_stream)
 
-        return self._delivered(out, overwrite, (progress, device, threads), completed)
+        return completed
 
     def _check_memory(self, n: int) -> None:
         """A frame needs at least one byte per cell."""
@@ -493,7 +558,13 @@ class Model(Scored):
             )
 
     def _delivered(
-        self, out: Any, overwrite: bool, run_as: tuple[Any, ...], rows: Callable[[Context], Any], n: int = 0
+        self,
+        out: Any,
+        overwrite: bool,
+        run_as: tuple[Any, ...],
+        rows: Callable[[Context], Any],
+        n: int = 0,
+        looks: bool = True,
     ) -> Any:
         """The result of `rows` in the form of `out`: the kind that comes with the rows, another kind, or a file."""
         if out is not None and out not in _frames.names():
@@ -510,7 +581,7 @@ class Model(Scored):
         def made(_: Any) -> Any:
             own, drawn = rows(context)
             wanted = kind or own
-            return _frames.make(wanted, drawn, self._looks if wanted is self._kind else {})
+            return _frames.make(wanted, drawn, self._looks if looks and wanted is self._kind else {})
 
         return context.run(made)
 

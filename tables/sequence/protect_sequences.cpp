@@ -42,8 +42,16 @@ void code_steps(Sequences& s, int64_t least, uint64_t seed, Team& team) {
   uncoded.emplace_back(kDifferenceColumn);
   const std::vector<int32_t> key = key_of_rows(s);
   const bool by_keys = counts_keys(s, least);
-  s.coding = StepCoding::find(s.steps, key, uncoded);
-  s.coding.encode(s.steps, key, least, seed, team, by_keys ? key : std::vector<int32_t>{});
+  StaticsOfSteps statics;
+  if (const size_t count = s.options.statics.size(); count > 0) {
+    statics.statics.rows = s.size();
+    statics.statics.columns.assign(s.attributes.columns.begin(),
+                                   s.attributes.columns.begin() + static_cast<std::ptrdiff_t>(count));
+    for (size_t i = 0; i < s.key.size(); ++i)  // of the windows of a key, the last one's
+      statics.row.resize(static_cast<size_t>(s.first[i] + s.length[i]), static_cast<int32_t>(i));
+  }
+  s.coding = StepCoding::find(s.steps, key, uncoded, statics);
+  s.coding.encode(s.steps, key, least, seed, team, by_keys ? key : std::vector<int32_t>{}, statics);
 }
 
 std::vector<EmptiedColumn> protect_numbers(Sequences& s, const ProtectedNumbers* index, int64_t least, uint64_t seed,

@@ -84,6 +84,10 @@ struct SequenceEncoder::State {
   Encoder steps, attributes;
 
   std::string index_name() const { return indexed ? options.index : step_name; }
+  // keys what is regenerated or drawn within a bin
+  int64_t row_id(int64_t sequence, int64_t t, const GivenSteps* given) const {
+    return sequence * (given != nullptr ? kLongestSequence : longest) + t;
+  }
 
   void place_attributes() {
     length_at = static_cast<int>(options.statics.size());
@@ -196,10 +200,16 @@ std::vector<int32_t> SequenceEncoder::lengths(const Table& attributes) const {
 }
 
 Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const Table& attributes,
-                              const int64_t* sequence_ids, int64_t n, uint64_t seed, uint64_t condition) const {
+                              const int64_t* sequence_ids, int64_t n, uint64_t seed, uint64_t condition,
+                              const GivenSteps* given, size_t given_first) const {
   const State& s = *state_;
-  const std::vector<int32_t> length = lengths(attributes);
-  const int64_t longest = s.longest, alpha_width = steps().alphas(), code_width = steps().codes();
+  const auto from_given = [&](int64_t i) { return given_first + static_cast<size_t>(i); };
+  std::vector<int32_t> length = lengths(attributes);
+  std::vector<std::span<const double>> known;
+  for (int64_t i = 0; given != nullptr && i < n; ++i)
+    length[static_cast<size_t>(i)] = given->lengths[from_given(i)], known.push_back(given->of(from_given(i)));
+  const int64_t longest = given != nullptr ? given->longest : s.longest, alpha_width = steps().alphas(),
+                code_width = steps().codes();
 
   // Steps after a sequence's end are not decoded: they hold no data.
   int64_t rows = 0;
@@ -213,10 +223,19 @@ Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const T
       std::copy_n(alphas + i * longest * alpha_width, steps_here * alpha_width, alpha.begin() + row * alpha_width);
     if (code_width > 0)
       std::copy_n(codes + i * longest * code_width, steps_here * code_width, code.begin() + row * code_width);
-    for (int64_t t = 0; t < steps_here; ++t) ids[static_cast<size_t>(row++)] = sequence_ids[i] * longest + t;
+    for (int64_t t = 0; t < steps_here; ++t) ids[static_cast<size_t>(row++)] = s.row_id(sequence_ids[i], t, given);
   }
   Table step = s.steps.decode(alpha.data(), code.data(), ids.data(), rows, seed, nullptr, condition);
-  s.coding.restore(step, length);
+  s.coding.restore(step, length, attributes, known);
+  for (int64_t i = 0, row = 0; given != nullptr && i < n; row += length[static_cast<size_t>(i++)]) {
+    const size_t sequence = from_given(i);
+    for (size_t j = 0; j < given->sequences.steps.columns.size(); ++j) {
+      const Column& from = given->sequences.steps.columns[j];
+      for (int32_t t = 0; is_numeric(from.type) && t < given->sequences.length[sequence]; ++t)
+        if (const double x = from.numbers[static_cast<size_t>(given->sequences.first[sequence] + t)]; x == x)
+          step.columns[j].numbers[static_cast<size_t>(row + t)] = x;
+    }
+  }
 
   Table out = schema();
   out.rows = rows;
@@ -254,28 +273,118 @@ Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const T
 }
 
 void SequenceEncoder::advance(int32_t* codes, const int64_t* sequence_ids, int64_t n, int64_t t, uint64_t seed,
-                              std::vector<double>& values) const {
+                              std::vector<StepCoding::Values>& values, const GivenSteps* given,
+                              size_t given_first) const {
   const State& s = *state_;
   std::vector<int64_t> ids;
-  for (int64_t i = 0; i < n; ++i) ids.push_back(sequence_ids[i] * s.longest + t);
+  for (int64_t i = 0; i < n; ++i) ids.push_back(s.row_id(sequence_ids[i], t, given));
   const Table step = s.steps.decode(nullptr, codes, ids.data(), n, seed);
   const size_t columns = s.coding.columns().size();
-  std::vector<double> now(columns);
   for (int64_t i = 0; i < n; ++i) {
-    double* row = values.data() + static_cast<size_t>(i) * columns;
-    s.coding.values(step, i, t > 0 ? row : nullptr, now.data());
-    std::copy(now.begin(), now.end(), row);
-    for (size_t k = 0, code = 0; k < s.parts.size(); ++k, ++code) {
+    StepCoding::Values& v = values[static_cast<size_t>(i)];
+    v.step();
+    const auto known = given != nullptr ? given->of(given_first + static_cast<size_t>(i)) : std::span<const double>();
+    const bool is_known = known.size() >= (static_cast<size_t>(t) + 1) * columns;
+    s.coding.decode(step, i, v, is_known ? known.data() + static_cast<size_t>(t) * columns : nullptr);
+    for (size_t k = 0; k < s.parts.size(); ++k) {
       if (s.parts[k] != StepPart::first) continue;
       const int at = steps().spans[k].column;
-      const auto& all = s.coding.columns();
-      const auto of =
-          std::find_if(all.begin(), all.end(), [&](const auto& c) { return c.start_at == at; }) - all.begin();
-      codes[static_cast<size_t>(i) * s.parts.size() + code] =
-          s.steps.level_of_number(at, s.coding.start_code(static_cast<int>(of), now.data()));
+      codes[static_cast<size_t>(i) * s.parts.size() + k] =
+          s.steps.level_of_number(at, s.coding.code(s.coding.column_starting_at(at), true, v));
     }
   }
 }
+
+namespace {
+
+// The level of each cell of a given column; −1: missing, or a text that the encoder does not know.
+std::vector<int32_t> known_levels(const Encoder& encoder, const std::vector<std::string>& texts, int column,
+                                  const Column& from, int64_t& beyond) {
+  std::vector<int32_t> out(static_cast<size_t>(from.size()), -1), of_text(from.values.size(), -1);
+  const Encoder::Reach reach = encoder.reach(column);
+  for (size_t v = 0; v < of_text.size(); ++v)
+    if (const auto at = std::find(texts.begin(), texts.end(), from.values[v]); at != texts.end())
+      of_text[v] = std::min(static_cast<int32_t>(at - texts.begin()), encoder.levels(column));
+  for (size_t row = 0; row < out.size(); ++row) {
+    if (from.is_missing(static_cast<int64_t>(row)) || !reach.present) continue;
+    if (is_numeric(from.type)) {
+      out[row] = encoder.level_of_number(column, from.numbers[row]);
+      beyond += from.numbers[row] < reach.low || from.numbers[row] > reach.high ? 1 : 0;
+    } else {
+      out[row] = of_text[static_cast<size_t>(from.codes[row])];
+      beyond += out[row] < 0 ? 1 : 0;
+    }
+  }
+  return out;
+}
+
+// Levels of the columns of a layout: to [rows, codes], at the places of their spans.
+template <class Wanted>
+void fill_levels(const Encoder& encoder, const Table& from, std::vector<int32_t>& to, int64_t& beyond,
+                 Wanted&& wanted) {
+  const auto& spans = encoder.layout().spans;
+  const Table schema = encoder.schema();
+  to.assign(static_cast<size_t>(from.rows) * spans.size(), -1);
+  for (size_t k = 0; k < spans.size(); ++k) {
+    const auto j = static_cast<size_t>(spans[k].column);
+    if (!wanted(j)) continue;
+    const auto levels = known_levels(encoder, schema.columns[j].values, spans[k].column, from.columns[j], beyond);
+    for (size_t row = 0; row < levels.size(); ++row) to[row * spans.size() + k] = levels[row];
+  }
+}
+
+}  // namespace
+
+int64_t SequenceEncoder::know(GivenSteps& given) const {
+  const State& s = *state_;
+  const Table& table = given.sequences.steps;
+  const auto& coded = s.coding.columns();
+  int64_t beyond = 0;
+  given.numbers.assign(static_cast<size_t>(table.rows) * coded.size(), kMissing);
+  for (size_t j = 0; j < coded.size(); ++j) {
+    if (!coded[j].coded()) continue;
+    for (size_t row = 0; row < static_cast<size_t>(table.rows); ++row) {
+      const double x = given.numbers[row * coded.size() + j] = table.columns[j].numbers[row];
+      beyond += x < coded[j].low || x > coded[j].high ? 1 : 0;
+    }
+  }
+  fill_levels(s.steps, table, given.codes, beyond, [&](size_t j) { return j < coded.size() && !coded[j].coded(); });
+  fill_levels(s.attributes, given.sequences.attributes, given.attributes, beyond,
+              [&](size_t j) { return static_cast<int>(j) != s.length_at; });
+  return beyond;
+}
+
+void SequenceEncoder::given_codes(const GivenSteps& given, size_t sequence, int64_t t, StepCoding::Values v,
+                                  int32_t* codes) const {
+  const State& s = *state_;
+  const size_t columns = s.coding.columns().size(), row = static_cast<size_t>(given.sequences.first[sequence] + t);
+  v.step();
+  v.here.assign(given.numbers.begin() + static_cast<std::ptrdiff_t>(row * columns),
+                given.numbers.begin() + static_cast<std::ptrdiff_t>((row + 1) * columns));
+  for (size_t k = 0; k < s.parts.size(); ++k) {
+    const int column = steps().spans[k].column;
+    const bool first = s.parts[k] == StepPart::first;
+    const int of = first ? s.coding.column_starting_at(column) : column;
+    codes[k] = -1;
+    if (!s.coding.columns()[static_cast<size_t>(of)].coded()) {
+      codes[k] = given.codes[row * s.parts.size() + k];
+    } else if (s.parts[k] == StepPart::always || first == (t == 0)) {
+      const double code = s.coding.code(of, first, v);
+      if (code == code) codes[k] = s.steps.level_of_number(column, code);
+    }
+  }
+}
+
+SequenceOptions SequenceEncoder::given_options() const {
+  const State& s = *state_;
+  SequenceOptions out = s.options;
+  out.length = 0, out.stride = 1, out.given = true;
+  if (!s.keyed) out.key = s.key.schema().name;
+  return out;
+}
+
+const Encoder& SequenceEncoder::attribute_encoder() const { return state_->attributes; }
+int SequenceEncoder::length_column() const { return state_->length_at; }
 
 Table SequenceEncoder::schema() const {
   const State& s = *state_;
@@ -360,7 +469,7 @@ SequenceEncoder SequenceEncoder::from_json(const nlohmann::json& json) {
           "has attributes that do not fit its columns");
   size_t own_steps = steps.columns.size();
   if (f.has("coding")) {
-    s.coding = StepCoding::from_json(f.at("coding"), steps);
+    s.coding = StepCoding::from_json(f.at("coding"), steps, attributes);
     own_steps = s.coding.columns().size();
     const auto& spans = s.steps.layout().spans;
     f.check(s.steps.layout().alphas() == 0 && s.attributes.layout().alphas() == 0 && !spans.empty(),

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,7 @@ struct SequenceOptions {
   std::vector<std::string> rising;
   // columns that are learned as their first value alone, once per sequence: the others follow from it by a rule
   std::vector<std::string> firsts;
+  bool given = false;  // they are not learned from: one sequence, or one step, is enough
 };
 
 // Columns that are not in the file.
@@ -130,6 +132,21 @@ struct EncodedSequences {
   int64_t size() const { return static_cast<int64_t>(first.size()); }
 };
 
+// Sequences whose first steps are given, and what follows is drawn.
+struct GivenSteps {
+  Sequences sequences{};              // cut; missing cells are drawn
+  std::vector<double> numbers{};      // [rows of the steps, columns of the coding]; NaN: none, or not coded
+  std::vector<int32_t> codes{};       // [rows of the steps, steps().codes()], of columns that are not coded; −1: none
+  std::vector<int32_t> attributes{};  // [sequences, attributes().codes()]; −1: none
+  std::vector<int32_t> lengths{};     // that each is continued to
+  int32_t longest = 0;                // of them
+  std::span<const double> of(size_t sequence) const {
+    const size_t rows = static_cast<size_t>(sequences.steps.rows), width = rows > 0 ? numbers.size() / rows : 0;
+    return {numbers.data() + static_cast<size_t>(sequences.first[sequence]) * width,
+            static_cast<size_t>(sequences.length[sequence]) * width};
+  }
+};
+
 // When a code of a step is drawn: in every step; from the second step on; or only in the first one, where it takes the
 // place of one that needs the step before.
 enum class StepPart { always, later, first };
@@ -175,14 +192,26 @@ class SequenceEncoder {
   // steps().alphas()], codes [n, T, steps().codes()] hold T = longest() steps.
   // sequence_ids[i] is the number of the sequence in the infinite sample: it keys the key and other regenerated values,
   // so that a sequence is the same in every batch. `condition`: of identifier_key(); 0: none.
+  // `given`: sequence i continues sequence `given_first` + i of these, to its length; T = its longest.
   Table decode(const float* alphas, const int32_t* codes, const Table& attributes, const int64_t* sequence_ids,
-               int64_t n, uint64_t seed, uint64_t condition = 0) const;
+               int64_t n, uint64_t seed, uint64_t condition = 0, const GivenSteps* given = nullptr,
+               size_t given_first = 0) const;
 
   // One step of n sequences at a time, for models that read values of the step before: `codes` [n, steps().codes()] of
-  // step t, from 0; `values` [n, columns of the coding] are those of the step before, and then of this one. Writes the
-  // codes of parts `first` that this step would have as a first one into `codes`.
+  // step t, from 0; `values` [n] are those of the step before, and then of this one. Writes the codes of parts `first`
+  // that this step would have as a first one into `codes`.
   void advance(int32_t* codes, const int64_t* sequence_ids, int64_t n, int64_t t, uint64_t seed,
-               std::vector<double>& values) const;
+               std::vector<StepCoding::Values>& values, const GivenSteps* given = nullptr,
+               size_t given_first = 0) const;
+
+  // Fills numbers and codes of given sequences; returns how many of their cells it cannot draw.
+  int64_t know(GivenSteps& given) const;
+  // The codes of a given step t, after the values of the step before; −1: not given.
+  void given_codes(const GivenSteps& given, size_t sequence, int64_t t, StepCoding::Values values,
+                   int32_t* codes) const;
+  SequenceOptions given_options() const;  // by which they are cut
+  const Encoder& attribute_encoder() const;
+  int length_column() const;  // of the attributes
 
   Table schema() const;  // the columns that decode() gives, without rows
 

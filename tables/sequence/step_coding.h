@@ -1,8 +1,9 @@
 // Numbers of steps as an autoregressive model learns them: each against the base that leaves the least spread, which
 // is nothing, an earlier column of the same step, or any column of the step before. Columns that equal their base
 // vanish as constants, prices become ratios to the last price, and a column that always lies between two others is its
-// position between them. A column that reverts to a level is never learned from the step before: its errors would add
-// up.
+// position between them. A column that reverts to a level is never learned as a difference to the step before: its
+// errors would add up. What is left of a level or difference is learned less what is linear in the step before, earlier
+// columns and the sequence's statics, so that few sequences suffice.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -17,14 +18,32 @@
 
 namespace tessera {
 
+// The statics of sequences, and the row of them that each row of the steps has.
+struct StaticsOfSteps {
+  Table statics{};
+  std::vector<int32_t> row{};
+};
+
 class StepCoding {
  public:
-  // What a number is learned as: x, x − base, x / base, (x − base) / (upper − base).
+  // factor · (x − center) / scale, bounded; of texts: factor where it is `text`. 0 where x is missing.
+  struct Term {
+    enum class Of { before, here, statics };  // the last value of a column, one of this step, one of the sequence
+    Of of = Of::before;
+    int column = -1;
+    std::string text{};
+    double center = 0, scale = 1, factor = 0;
+    bool operator==(const Term&) const = default;
+  };
+  // What a number is learned as: x, x − base, x / base, (x − base) / (upper − base); less shift + terms.
   struct Code {
     enum class Form { level, difference, ratio, between };
     Form form = Form::level;
     int base = -1, upper = -1;  // columns of the steps
     bool before = false;        // the base is that of the step before
+    double shift = 0;
+    std::vector<Term> terms{};
+    bool needs_before() const;  // the base or a term does
     bool operator==(const Code&) const = default;
   };
   // A column of the steps. Its first step has no step before: if `next` needs one, the first step has a code of its
@@ -40,31 +59,42 @@ class StepCoding {
 
   bool empty() const { return columns_.empty(); }
   const std::vector<Coded>& columns() const { return columns_; }
+  int column_starting_at(int start_at) const;  // the one whose first steps have this column of the coded steps
 
   // Chooses the codes of `steps`, of which rows of one `key` are adjacent; columns named in `uncoded` stay as they are.
-  static StepCoding find(const Table& steps, const std::vector<int32_t>& key, const std::vector<std::string>& uncoded);
+  static StepCoding find(const Table& steps, const std::vector<int32_t>& key, const std::vector<std::string>& uncoded,
+                         const StaticsOfSteps& statics = {});
   // Replaces the columns by their codes and appends those of first steps. `least`, `seed`: of protect_numbers(), for
   // the ranges; `holder`: the owner of each row, or empty.
   void encode(Table& steps, const std::vector<int32_t>& key, int64_t least, uint64_t seed, Team& team,
-              std::span<const int32_t> holder);
+              std::span<const int32_t> holder, const StaticsOfSteps& statics = {});
 
-  // The values of a row of decoded codes; `previous`: those of the step before, null for a first step. NaN for columns
-  // of texts.
-  void values(const Table& steps, int64_t row, const double* previous, double* out) const;
-  // The code that a first step with these values would have in column `column`, of those with a `start_at`.
-  double start_code(int column, const double* values) const;
-  // Decoded codes of whole sequences, one after another, back to columns as they were.
-  void restore(Table& steps, const std::vector<int32_t>& lengths) const;
+  // The values of one sequence, step after step: of a row of decoded codes, `here`; NaN for columns of texts.
+  struct Values {
+    std::vector<double> here{}, last{};  // last: of the steps before, the last ones that are not missing; none at first
+    const Table* statics = nullptr;
+    int64_t sequence = 0;  // row of the statics
+    void step();           // to the next one
+  };
+  // After Values::step(). `known`: values that the step has whatever the codes say; NaN: it has none.
+  void decode(const Table& steps, int64_t row, Values& values, const double* known = nullptr) const;
+  // The code of a value of the step `here`: as a first step, or after `last`. NaN: something that it needs is missing.
+  double code(int column, bool first, const Values& values) const;
+  // Decoded codes of whole sequences, one after another, back to columns as they were. `known`: as above, the first
+  // steps of each; or empty.
+  void restore(Table& steps, const std::vector<int32_t>& lengths, const Table& statics = {},
+               const std::vector<std::span<const double>>& known = {}) const;
   void restore_schema(Table& steps) const;
 
   // A sentence for each coded column: "Open / Close of the step before".
   std::vector<std::string> describe() const;
   nlohmann::json to_json() const;
   // Throws Error(format). `steps`: the coded columns, without rows; the last `starts` of them are of first steps.
-  static StepCoding from_json(const nlohmann::json& json, const Table& steps);
+  static StepCoding from_json(const nlohmann::json& json, const Table& steps, const Table& statics = {});
 
  private:
   void place_starts(int first);
+  static double linear(const Code& code, const Values& values);
 
   std::vector<Coded> columns_;
   std::vector<std::pair<int, int>> orders_;  // the first is never above the second, and comes close to it

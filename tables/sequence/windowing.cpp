@@ -200,6 +200,7 @@ class Cutter {
         add(out, static_cast<int32_t>(start), length, static_cast<int32_t>(k));
       add(out, last, length, static_cast<int32_t>(k));
     }
+    if (o_.given) return;
     if (out.size() < 2)
       refuse(parts_.key < 0 ? fmt::format("The table's {} rows are a single window of `sequence_length={}`, which is "
                                           "not enough to learn from. Use a shorter window.",

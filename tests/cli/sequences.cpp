@@ -313,6 +313,31 @@ TEST_F(CliSequences, SequencesDoNotDependOnOffsetAndThreads) {
   EXPECT_EQ(all.substr(all.size() - last.size()), last);
 }
 
+TEST_F(CliSequences, ContinuesGivenStepsByTheDefaultMethod) {
+  write("t.csv", series(80, 0));
+  must({"fit", "t.csv", "--model", "m.tessera", "--sequence-length", "6", "--epochs", "1", "--quiet"});
+  EXPECT_HAS(must({"inspect", "m.tessera"}).out, "made");
+  const std::string all = series(80, 0), head = all.substr(0, all.find('\n') + 1);
+  std::string first = head;  // the first ten rows
+  for (size_t i = 0, at = head.size(); i < 10; ++i) {
+    const size_t end = all.find('\n', at) + 1;
+    first += all.substr(at, end - at), at = end;
+  }
+  write("first.csv", first);
+  must({"sample", "m.tessera", "--given", "first.csv", "--steps", "5", "--output", "s.csv", "--quiet"});
+  const std::string drawn = read("s.csv");
+  EXPECT_EQ(std::count(drawn.begin(), drawn.end(), '\n'), 1 + 15);
+  refused(2, {"--given"}, {"sample", "m.tessera", "--rows", "3", "--steps", "5", "--output", "n.csv"});
+  refused(2, {"4000 given steps", "4096"}, [&] {
+    std::string long_one = head;
+    for (int i = 0; i < 400; ++i) long_one += first.substr(head.size());
+    write("long.csv", long_one);
+    return std::vector<std::string>{"sample", "m.tessera", "--given", "long.csv", "--steps", "97", "--output", "l.csv"};
+  }());
+  write("other.csv", "who\n1\n");
+  refused(2, {"other.csv", "\"who\""}, {"sample", "m.tessera", "--given", "other.csv", "--output", "o.csv"});
+}
+
 TEST_F(CliSequences, AcceptsTheOptionsOfTimegan) {
   write("t.csv", series(60, 0));
   const auto fit = [&](const std::vector<std::string>& options, const std::vector<std::string>& parts) {

@@ -1,5 +1,7 @@
 // Made on sequences: what a step may see, what sampled sequences keep, bits, files.
 #include "models/made/steps.h"
+#include "models/model/model_state.h"
+#include "models/sampling/given/given_rows.h"
 #include "models/tables.h"
 
 namespace tessera::whole {
@@ -14,6 +16,33 @@ Table walk(int64_t rows) {
     x.push_back(std::round(100 * at) / 100), above.push_back(std::round(100 * at * (1 + 0.01 * uniform(i, 2))) / 100);
   }
   return table({numbers("x", ColumnType::decimal, x, 2), numbers("above", ColumnType::decimal, above, 2)});
+}
+
+// Given sequences continued by a model.
+Table continued(const Model& m, Table given, GivenOptions o, int threads = 1, std::string* notices = nullptr) {
+  Team team(threads);
+  o.seed = 5;
+  Monitor monitor;
+  if (notices != nullptr)
+    monitor.on_progress = [&](const Progress& p) {
+      if (std::string(p.phase) == "notice") *notices += p.note;
+    };
+  const auto stream = open_given_sequences(m.state().sequences(), std::move(given), o, team, monitor);
+  Table all = m.schema(), batch;
+  for (Column& c : all.columns) c.values.clear();
+  while (stream->next(batch)) {
+    for (size_t j = 0; j < all.columns.size(); ++j)
+      for (size_t i = 0; i < static_cast<size_t>(batch.rows); ++i) {
+        Column& to = all.columns[j];
+        const Column& from = batch.columns[j];
+        if (is_numeric(to.type)) to.numbers.push_back(from.numbers[i]);
+        else
+          to.codes.push_back(static_cast<int32_t>(to.values.size())),
+              to.values.push_back(cell(from, static_cast<int64_t>(i)));
+      }
+    all.rows += batch.rows;
+  }
+  return all;
 }
 
 // Sequences of keys, of different lengths, with an attribute that says where they lie.
@@ -105,6 +134,73 @@ TEST(MadeSteps, KeysKeepAttributesAndWhatPersists) {
     return sum / n;
   };
   EXPECT_NEAR(mean(rows, "m") - mean(rows, "f"), mean(t, "m") - mean(t, "f"), 6);
+}
+
+TEST(MadeSteps, GivenStepsStayAndAreContinued) {
+  const Table t = visits(300);
+  const Model m = fit(Table(t), made_of_sequences(2, 0, "key"));
+  // two keys of unequal lengths, a text key's order, a missing cell, and a weight beyond all others
+  const Table given = table({numbers("key", ColumnType::integer, {7001, 7001, 9, 9, 9}),
+                             texts("sex", ColumnType::category, {"f", "f", "m", "m", "m"}),
+                             numbers("weight", ColumnType::decimal, {61.5, kMissing, 90.1, 900.5, 90.2}, 1),
+                             texts("drug", ColumnType::category, {"statin", "none", "aspirin", "none", ""})});
+  GivenOptions o;
+  o.steps = 4, o.copies = 3;
+  std::string notices;
+  const Table rows = continued(m, Table(given), o, 1, &notices);
+  ASSERT_EQ(rows.rows, 3 * (2 + 4) + 3 * (3 + 4));
+  EXPECT_NE(notices.find("1 cell of the given sequences is beyond"), std::string::npos) << notices;
+  const Column &key = *rows.find("key"), &weight = *rows.find("weight"), &sex = *rows.find("sex");
+  for (int64_t copy = 0, row = 0; copy < 6; ++copy) {
+    const int64_t first = copy < 3 ? 0 : 2, known = copy < 3 ? 2 : 3;
+    for (int64_t step = 0; step < known + 4; ++step, ++row) {
+      const int64_t from = first + std::min(step, known - 1);
+      EXPECT_EQ(cell(key, row), cell(given.columns[0], from)) << "keys are neither split nor made anew";
+      EXPECT_EQ(cell(sex, row), cell(given.columns[1], from)) << "what is constant stays";
+      for (size_t j = 0; step < known && j < given.columns.size(); ++j)
+        if (!given.columns[j].is_missing(from)) {
+          EXPECT_EQ(cell(*rows.find(given.columns[j].name), row), cell(given.columns[j], from));
+        }
+      if (step >= known) {
+        const double near = weight.numbers[static_cast<size_t>(row - 1)];
+        EXPECT_NEAR(weight.numbers[static_cast<size_t>(row)], near, near > 200 ? 1000 : 8) << "a step from the last";
+      }
+    }
+  }
+  o.batch = 2;
+  EXPECT_EQ(lines(rows), lines(continued(m, Table(given), o, 2)));
+  o.drawn_only = true;
+  EXPECT_EQ(continued(m, Table(given), o).rows, 6 * 4);
+  o.copies = 1, o.steps = 0, o.drawn_only = false;
+  const Table whole = continued(m, Table(given), o);
+  EXPECT_GE(whole.rows, 5) << "to lengths that the table has";
+  EXPECT_LE(whole.rows, 16);
+}
+
+TEST(MadeSteps, AHistoryIsContinuedBeyondAWindow) {
+  const Model m = fit(walk(1200), made_of_sequences(2, 8));
+  Table history = walk(50);
+  GivenOptions o;
+  o.steps = 30, o.copies = 20;
+  const Table rows = continued(m, Table(history), o);
+  ASSERT_EQ(rows.rows, 20 * 80);
+  const Column &x = *rows.find("x"), &above = *rows.find("above");
+  for (size_t i = 0; i < x.numbers.size(); ++i) {
+    EXPECT_LE(x.numbers[i], above.numbers[i]);
+    if (i % 80 < 50) { EXPECT_EQ(x.numbers[i], history.columns[0].numbers[i % 80]); }
+    if (i % 80 > 0) { EXPECT_NEAR(x.numbers[i] / x.numbers[i - 1], 1, 0.06); }
+  }
+  EXPECT_NE(x.numbers[50], x.numbers[130]) << "continuations differ";
+  o.batch = 3;
+  EXPECT_EQ(lines(rows), lines(continued(m, Table(history), o, 2)));
+  const Model other = fit(walk(60), [] {
+    FitOptions f = made_of_sequences(0, 8);
+    f.method = "timegan", f.config = {};
+    apply_preset(f);
+    set(f, "iterations", "0");
+    return f;
+  }());
+  EXPECT_TRUE(thrown([&] { continued(other, Table(history), {}); }).says("method=made"));
 }
 
 }  // namespace

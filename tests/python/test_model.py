@@ -407,6 +407,22 @@ class Reports(unittest.TestCase):
         self.assertEqual(dict(rows.dtypes), dict(steps.dtypes))
         self.assertIn("column_shapes", tessera.evaluate(steps, rows, judges=0, **key).scores)
 
+    def test_forecast(self):
+        steps = pandas.DataFrame({"who": [i // 5 for i in range(400)], "day": [i % 5 for i in range(400)],
+                                  "x": [i % 7 + i / 1000 for i in range(400)]})  # fmt: skip
+        model = tessera.fit(steps, epochs=2, sequence_key="who", sequence_index="day")
+        self.assertEqual(model.method, "made")
+        first = steps[(steps.day < 2) & (steps.who < 2)].reset_index(drop=True)
+        paths = model.forecast(first, 3, n=4, quantiles=None)
+        self.assertEqual(list(paths["draw"]), [k for _ in range(2) for k in range(4) for _ in range(3)])
+        self.assertEqual(list(paths["who"]), 12 * [0] + 12 * [1])
+        self.assertEqual(list(paths["day"]), 8 * [2, 3, 4])
+        bands = model.forecast(first, 3, n=4, quantiles=(0.25, 0.5))
+        self.assertEqual(list(bands.columns), ["who", "day", "x_0.25", "x_0.5"])
+        self.assertEqual(list(bands["x_0.5"])[0], paths["x"][0:12:3].quantile(0.5))
+        whole = model.complete(first)
+        self.assertTrue(whole.iloc[[0, 1, 5, 6]].reset_index(drop=True).equals(first))
+
 
 if __name__ == "__main__":
     unittest.main()

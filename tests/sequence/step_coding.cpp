@@ -93,6 +93,57 @@ TEST(StepCoding, AStepBeforeIsOfTheSameKey) {
   EXPECT_LT(*std::max_element(change.begin(), change.end()), 10) << "no step leads from one key to the next";
 }
 
+// Keys whose pressure lies around what their year of birth says and comes back to it; a fifth of the glucose is missing.
+Sequences patients() {
+  std::vector<double> key, year, pressure, glucose;
+  std::vector<std::string> sex;
+  for (uint32_t k = 0; k < 300; ++k) {
+    const double born = 1930 + std::floor(70 * uniform(k, 1)), around = 165 - 0.6 * (born - 1930);
+    const bool male = uniform(k, 2) < 0.5;
+    double p = around + 6 * columns::normal(k, 3), g = (male ? 6 : 5) + 0.5 * columns::normal(k, 4);
+    for (uint32_t t = 0; t < 3 + k % 5; ++t) {
+      const uint32_t visit = 8 * k + t;
+      key.push_back(k), year.push_back(born), sex.push_back(male ? "m" : "f");
+      pressure.push_back(std::round(10 * p) / 10);
+      glucose.push_back(uniform(visit, 5) < 0.2 ? kMissing : std::round(100 * g) / 100);
+      p = around + 0.7 * (p - around) + 3 * columns::normal(visit, 6);
+      g += 0.3 * ((male ? 6 : 5) - g) + 0.2 * columns::normal(visit, 7);
+    }
+  }
+  return cut(table({numbers("key", ColumnType::integer, key), numbers("born", ColumnType::integer, year),
+                    texts("sex", ColumnType::category, sex), numbers("pressure", ColumnType::decimal, pressure, 1),
+                    numbers("glucose", ColumnType::decimal, glucose, 2)}),
+             keyed("key", "", {"born", "sex"}));
+}
+
+double spread(const Column& c) {
+  double n = 0, sum = 0, squares = 0;
+  for (const double x : c.numbers)
+    if (x == x) ++n, sum += x, squares += x * x;
+  return std::sqrt(squares / n - sum / n * (sum / n));
+}
+
+TEST(StepCoding, WhatIsLinearIsLeftOutAndComesBack) {
+  Team team(2);
+  Sequences s = patients();
+  const Table before = s.steps;
+  code_steps(s, 1, 3, team);
+  EXPECT_LT(spread(s.steps.columns[0]), 3.5) << "pressure, given the last one and the year";
+  EXPECT_LT(spread(s.steps.columns[2]), 7) << "a first pressure, given the year";
+  EXPECT_LT(spread(s.steps.columns[1]), 0.4) << "glucose, where the last one may be missing";
+  Table back = s.steps;
+  s.coding.restore(back, s.length, s.attributes);
+  for (size_t j = 0; j < before.columns.size(); ++j)
+    for (size_t i = 0; i < static_cast<size_t>(before.rows); ++i) {
+      const double x = before.columns[j].numbers[i], y = back.columns[j].numbers[i];
+      ASSERT_EQ(x == x, y == y);
+      if (x == x) { ASSERT_EQ(x, y) << before.columns[j].name << " " << i; }
+    }
+  const nlohmann::json json = s.coding.to_json();
+  EXPECT_EQ(StepCoding::from_json(json, s.steps, s.attributes).to_json(), json);
+  EXPECT_EQ(thrown([&] { (void)StepCoding::from_json(json, s.steps); }).code, ErrorCode::format) << "no statics";
+}
+
 TEST(StepCoding, SurvivesTheFile) {
   Team team(1);
   Sequences s = cut(days(), windows(50, 50));

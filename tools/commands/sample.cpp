@@ -246,6 +246,7 @@ void add_sample(Program& program) {
       ->check(CLI::IsMember({"like-input", "plain"}));
   a->given.add_to(*command);
   command->callback([&program, command, a] {
+    if (!a->given.any() && command->count("--steps") > 0) throw CLI::RequiredError("--given");
     if (!a->given.any() && command->count("--rows") == 0) throw CLI::RequiredError("--rows");
     program.run = [&program, command, a] {
       if (a->part.empty()) tessera::check(tessera_check_launched());

@@ -20,6 +20,9 @@ struct GivenOptions {
   std::string precision = "fp32";
   std::string where;                                // condition on every row, including its given cells; "": none
   std::function<std::string(int64_t row)> place{};  // the place of a row for messages; null: "row 3"
+  int steps = 0;                                    // of sequences: drawn after the given ones; 0: to a drawn length
+  int copies = 1;                                   // of sequences: continuations of each
+  bool drawn_only = false;                          // of sequences: without the given rows
 };
 
 struct GivenReport {
@@ -46,5 +49,11 @@ class GivenStream {
 // For the contents of `given` see KnownCells. team and monitor must outlive the stream.
 std::unique_ptr<GivenStream> open_given(std::shared_ptr<const RowModel> model, Table given, const GivenOptions& options,
                                         Team& team, const Monitor& monitor);
+
+// Sequences that begin with the given rows: a key's, or of models without a key those of a value of the column of
+// their numbers, or all. Their attributes and given cells are kept, whatever the model can draw; missing ones are drawn
+// from what is known before them. Step t of continuation i depends only on (model, seed, its given rows, i, t).
+std::unique_ptr<GivenStream> open_given_sequences(std::shared_ptr<const SequenceModel> model, Table given,
+                                                  const GivenOptions& options, Team& team, const Monitor& monitor);
 
 }  // namespace tessera

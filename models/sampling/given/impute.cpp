@@ -88,8 +88,7 @@ void note_broken(const GivenReport& report, const Monitor& monitor) {
 
 }  // namespace
 
-Table read_given(const RowModel& model, CsvOptions csv, bool others, Team& team, const Monitor& monitor) {
-  const Table schema = model.schema();
+Table read_given(const Table& schema, CsvOptions csv, bool others, Team& team, const Monitor& monitor) {
   csv.like = &schema;
   csv.more_columns = true;  // messages name the model's columns
   csv.fewer_columns = true;
@@ -112,7 +111,7 @@ std::function<std::string(int64_t)> place_in(const std::string& file, const std:
 
 Imputed impute(std::shared_ptr<const RowModel> model, const CsvOptions& csv, const std::string& output, bool overwrite,
                GivenOptions options, Team& team, const Monitor& monitor) {
-  const Table read = read_given(*model, csv, true, team, monitor);
+  const Table read = read_given(model->schema(), csv, true, team, monitor);
   RawRows raw(csv.path, read.dialect, read.rows, monitor);
   if (raw.is_json()) throw Error(ErrorCode::usage, csv.path + ": only CSV files can be completed in place.");
   if (raw.names().empty())

@@ -40,7 +40,7 @@ void put_cells(const Table& given, Table& rows, const std::vector<int64_t>& of) 
     Column& to = rows.columns[c];
     std::vector<int32_t> code(from.values.size(), -1);  // codes of the given texts among those of the rows
     for (size_t i = 0; i < of.size(); ++i) {
-      if (from.is_missing(of[i])) continue;
+      if (of[i] < 0 || from.is_missing(of[i])) continue;
       const auto at = static_cast<size_t>(of[i]);
       if (is_numeric(to.type)) {
         to.numbers[i] = from.numbers[at];
@@ -67,9 +67,8 @@ void unknown_column(const std::string& column, const Table& schema, const std::s
 KnownCells::KnownCells(const RowModel& model, const ShownColumns& columns, Table given, KnownCellsOptions options,
                        Team& team)
     : model_(model), columns_(columns), options_(std::move(options)) {
-  table_.rows = given.rows;
+  table_ = arranged(std::move(given), columns.table(), options_.place(-1));
   ignored_.resize(columns.table().columns.size());
-  arrange(std::move(given));
   solved_ = solve_cells(model_, columns_, table_);
   for (size_t c = 0; c < table_.columns.size(); ++c) check_cells(static_cast<int>(c));
   encode(team);
@@ -79,32 +78,34 @@ void KnownCells::refuse(int64_t row, const std::string& why) const {
   throw Error(ErrorCode::data, fmt::format("{}: {}", options_.place(row), why));
 }
 
-// Arranges the columns in the order of the table; columns that were not given are missing.
-void KnownCells::arrange(Table given) {
+Table arranged(Table given, const Table& schema, const std::string& file) {
+  Table out;
+  out.rows = given.rows;
   for (const Column& c : given.columns)
-    if (columns_.table().find(c.name) == nullptr) unknown_column(c.name, columns_.table(), options_.place(-1));
-  for (const Column& head : columns_.table().columns) {
+    if (schema.find(c.name) == nullptr) unknown_column(c.name, schema, file);
+  for (const Column& head : schema.columns) {
     const auto found =
         std::find_if(given.columns.begin(), given.columns.end(), [&](const Column& c) { return c.name == head.name; });
     if (found == given.columns.end()) {
-      table_.columns.push_back(empty_like(head, given.rows));
+      out.columns.push_back(empty_like(head, given.rows));
       continue;
     }
     if (is_numeric(found->type) != is_numeric(head.type)) {
       const bool empty = std::all_of(found->codes.begin(), found->codes.end(), [](int32_t c) { return c < 0; });
       if (is_numeric(found->type) || !empty)
-        throw Error(ErrorCode::data, fmt::format("{}: column \"{}\" has the type {}, but {} in the model.",
-                                                 options_.place(-1), head.name, name(found->type), name(head.type)));
-      table_.columns.push_back(empty_like(head, given.rows));
+        throw Error(ErrorCode::data, fmt::format("{}: column \"{}\" has the type {}, but {} in the model.", file,
+                                                 head.name, name(found->type), name(head.type)));
+      out.columns.push_back(empty_like(head, given.rows));
       continue;
     }
     if (found->type != head.type && (is_instant(*found) || is_instant(head)))
-      throw Error(ErrorCode::data, fmt::format("{}: column \"{}\" has the type {}, but {} in the model.",
-                                               options_.place(-1), head.name, name(found->type), name(head.type)));
+      throw Error(ErrorCode::data, fmt::format("{}: column \"{}\" has the type {}, but {} in the model.", file,
+                                               head.name, name(found->type), name(head.type)));
     Column c = head;
     c.numbers = std::move(found->numbers), c.codes = std::move(found->codes), c.values = std::move(found->values);
-    table_.columns.push_back(std::move(c));
+    out.columns.push_back(std::move(c));
   }
+  return out;
 }
 
 // The smallest and the largest number of a column that one column of the model decides: as learned, and as rules show

@@ -17,7 +17,10 @@ struct KnownCellsOptions {
   std::function<std::string(int64_t row)> place;  // the place of a row for messages: "partial.csv:3"
 };
 
-// Writes the present cells of `given`, row of[i] over row i; both have the same columns.
+// `given` with the columns of `schema`, in their order; missing where it has none. Error(usage | data) names `file`.
+Table arranged(Table given, const Table& schema, const std::string& file);
+
+// Writes the present cells of `given`, row of[i] (−1: none) over row i; both have the same columns.
 void put_cells(const Table& given, Table& rows, const std::vector<int64_t>& of);
 
 class KnownCells {
@@ -55,7 +58,6 @@ class KnownCells {
     std::vector<const std::vector<char>*> of_row;  // null: nothing is given
   };
 
-  void arrange(Table given);
   void check_cells(int column);
   Column ends_of(int column, int source) const;
   void take_combinations(int column, const std::vector<int>& parts);

@@ -36,7 +36,11 @@ void say(Session& session, bool json, const GivenRun& run, const tessera_given_r
 void GivenArguments::add_to(CLI::App& command) {
   command.add_option("--given", given,
                      "File of given cells: some columns of the model; empty cells and other columns are drawn "
-                     "conditional on them; row i of the output keeps the cells of row i");
+                     "conditional on them; row i of the output keeps the cells of row i. Sequences: their first "
+                     "steps, which are continued");
+  command.add_option("--steps", steps,
+                     "Sequences, with --given: steps to draw after the given ones (default: to the end "
+                     "of a length that is drawn)");
   command.add_option("--impute", impute,
                      "CSV file whose missing cells are filled; all other bytes are copied unchanged");
   command.add_option("--balance", balance, "Equal shares of the values of this column");
@@ -66,6 +70,7 @@ void sample_given(const SharedOptions& shared, const GivenArguments& given, cons
   options.seed = run.seed, options.batch_size = run.batch_size, options.max_candidates = run.max_candidates;
   options.precision = run.precision.c_str(), options.file = given.given.c_str();
   options.where = run.where.c_str();
+  options.steps = given.steps;
   options.report = &report;
   if (!given.impute.empty()) {
     model.impute(session.context(), given.impute, run.output, {}, run.force, options);

@@ -7,6 +7,7 @@
 
 struct GivenArguments {
   std::string given, impute, balance, counts;
+  int steps = 0;  // of sequences, after the given ones; 0: to a drawn length
 
   void add_to(CLI::App& command);
   int forms() const;  // how many of the four are given; at most one is allowed
