@@ -33,6 +33,8 @@ constexpr int kDigitsOfRatio = 9;    // significant ones
 constexpr size_t kMaxTerms = 8, kMaxTermColumns = 64, kMaxTermTexts = 12;
 constexpr double kTermGain = 0.01;  // nats by which all terms together must be better
 constexpr double kBound = 3;        // of a standardized value in a term: no row has much weight
+constexpr double kMaxFactor = 2;    // standard deviations of the column: else terms cancel each other
+constexpr double kGrows = 1.5;      // ratio of what is left above and below the median prediction
 constexpr double kAtom = 0.05;      // share of rows with one value, which terms would smear
 constexpr int kDigitsOfTerm = 4;    // significant ones
 constexpr const char* kTermsOf[] = {"before", "here", "statics"};
@@ -276,6 +278,23 @@ class CodeSearch {
     return out;
   }
 
+  // Whether what is left is larger where more is predicted, or less: it is no sum, and terms would give small values the
+  // spread of large ones.
+  static bool grows(const std::vector<double>& target, const std::vector<double>& rest) {
+    std::vector<double> predicted = centered(target);
+    for (size_t i = 0; i < rest.size(); ++i) predicted[i] -= rest[i];
+    std::vector<double> sorted = predicted;
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    double above = 0, below = 0, n_above = 0, n_below = 0;
+    for (size_t i = 0; i < rest.size(); ++i)
+      if (predicted[i] > *middle) above += std::fabs(rest[i]), ++n_above;
+      else below += std::fabs(rest[i]), ++n_below;
+    if (n_above == 0 || n_below == 0) return false;
+    above /= n_above, below /= n_below;
+    return above > kGrows * below || below > kGrows * above;
+  }
+
   // Factors of the taken candidates: normal equations, by elimination, with a ridge.
   static std::vector<double> least_squares(const std::vector<Candidate>& all, const std::vector<size_t>& taken,
                                            const std::vector<double>& target) {
@@ -334,16 +353,19 @@ class CodeSearch {
       for (size_t t = 0; t < taken.size(); ++t)
         for (size_t i = 0; i < next_rest.size(); ++i) next_rest[i] -= next_factors[t] * candidates[taken[t]].values[i];
       const double fewer = dot(next_rest, next_rest);
+      const bool cancel = std::any_of(next_factors.begin(), next_factors.end(),
+                                      [&](double f) { return std::fabs(f) > kMaxFactor * own.scale; });
       // by the Bayesian criterion, for the best of all candidates
       const double cost = std::log(candidates[best].units) + 2 * std::log(static_cast<double>(candidates.size()));
-      if (fewer <= 0 || candidates[best].units * std::log(squares / fewer) < cost) {
+      if (cancel || fewer <= 0 || candidates[best].units * std::log(squares / fewer) < cost) {
         taken.pop_back();
         if (fewer > 0) break;
         return before;
       }
       factors = std::move(next_factors), rest = std::move(next_rest), squares = fewer;
     }
-    const double after = taken.empty() ? before : log_spread(rest);
+    if (taken.empty() || grows(left, rest)) return before;
+    const double after = log_spread(rest);
     if (after > std::min(before, bound) - kTermGain) return before;
     double shift = std::accumulate(left.begin(), left.end(), 0.0) / n;
     for (size_t t = 0; t < taken.size(); ++t) {

@@ -144,6 +144,15 @@ TEST(StepCoding, WhatIsLinearIsLeftOutAndComesBack) {
   EXPECT_EQ(thrown([&] { (void)StepCoding::from_json(json, s.steps); }).code, ErrorCode::format) << "no statics";
 }
 
+TEST(StepCoding, WhatIsNoSumHasNoTerms) {
+  std::vector<double> volume;
+  double log = 0;
+  for (uint32_t i = 0; i < 800; ++i)
+    volume.push_back(std::floor(1e6 * std::exp(log = 0.8 * log + 0.6 * columns::normal(i, 1))));
+  const StepCoding c = found(table({numbers("volume", ColumnType::integer, volume)}));
+  EXPECT_TRUE(c.columns()[0].next.terms.empty()) << "what is left grows with what is predicted";
+}
+
 TEST(StepCoding, SurvivesTheFile) {
   Team team(1);
   Sequences s = cut(days(), windows(50, 50));
