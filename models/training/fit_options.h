@@ -60,6 +60,11 @@ struct FitOptions {
   EncoderOptions encoder;
   uint64_t seed = 0;
   Tier calibrate = Tier::full;  // the highest tier that is learned after training
+  // Differential privacy of the model; epsilon 0: none. noise_seed: of tests; none: read from the system
+  struct {
+    double epsilon = 0, delta = 1e-5;
+    std::optional<uint64_t> noise_seed;
+  } privacy;
   // rows that a category needs to be learned; see tables/protection/rare_categories.h
   int64_t rare_rows = 1;
   RuleOptions rules;

@@ -77,6 +77,7 @@ std::map<std::string, std::string> describe_column(const Column& column) {
   if (!column.format.empty()) pairs["tessera.format"] = column.format;
   if (const std::string arrow = other_text(column); !arrow.empty()) pairs[kArrowKey] = arrow;
   if (!column.kind.empty()) pairs["tessera.kind"] = column.kind;
+  if (!column.domain.empty()) pairs["tessera.domain"] = column.domain;
   if (column.least_rows != 0) pairs["tessera.least_rows"] = std::to_string(column.least_rows);
   // Arrow's bool has no spelling, so the spelling is stored here; invalid UTF-8 cannot get here, `replace` only keeps
   // dump() from throwing.
@@ -96,6 +97,7 @@ bool restore_column(const std::map<std::string, std::string>& pairs, Column& col
   column.format = get("tessera.format");
   column.arrow = get(kArrowKey);
   column.kind = get("tessera.kind");
+  column.domain = get("tessera.domain");
   column.least_rows = std::max(0, std::atoi(get("tessera.least_rows").c_str()));
   const std::string decimals = get("tessera.decimals");
   column.decimals = decimals.size() == 1 || decimals.size() == 2 ? std::atoi(decimals.c_str()) : 0;

@@ -218,6 +218,7 @@ std::vector<std::optional<WishedType>> wished_types(const CsvFrame& frame, const
     wished[at] = t;
   }
   for (const auto& [column, least] : options.least_rows) column_named(frame, column, "`schema`");
+  for (const auto& [column, domain] : options.domains) column_named(frame, column, "`schema`");
   return wished;
 }
 
@@ -545,6 +546,12 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
   for (const auto& [column, least] : options.least_rows)
     for (Column& c : table.columns)
       if (c.name == column) c.least_rows = least;
+  for (Column& c : table.columns) {
+    const auto is_named = [&](const auto& given) { return given.first == c.name; };
+    if (std::any_of(options.types.begin(), options.types.end(), is_named)) c.domain = "{}";
+    const auto domain = std::find_if(options.domains.begin(), options.domains.end(), is_named);
+    if (domain != options.domains.end()) c.domain = domain->second;
+  }
   report_oddities(frame, plans, table, file, monitor);
   table.rules = options.rules;
   if (options.like != nullptr) {

@@ -24,7 +24,8 @@ struct CsvOptions {
   // column, strftime-like format of a date or datetime whose type is given; column, Column::least_rows
   std::vector<std::pair<std::string, std::string>> formats;
   std::vector<std::pair<std::string, int64_t>> least_rows;
-  std::vector<std::string> rules;  // Table::rules
+  std::vector<std::pair<std::string, std::string>> domains;  // column, Column::domain
+  std::vector<std::string> rules;                            // Table::rules
   // a schema: its columns, in its order, with its types. Outlives the call
   const Table* like = nullptr;
   // the file may have others: they come first, with the detected types

@@ -65,7 +65,7 @@ class SchemaReader {
   }
 
   void read_column(const Json& json, std::set<std::string>& seen) {
-    check_keys(json, "a column", {"name", "type", "format", "rare_categories", "reason"});
+    check_keys(json, "a column", {"name", "type", "format", "rare_categories", "values", "min", "max", "decimals", "reason"});
     if (!json.contains("name")) fail("a column has no \"name\".", "Give every column the name it has in the table.");
     const std::string name = text(json["name"], "\"name\""), place = fmt::format("column \"{}\": ", name);
     if (!seen.insert(name).second) fail(place + "it occurs twice.", "Keep one of the two.");
@@ -85,6 +85,35 @@ class SchemaReader {
     }
     if (json.contains("rare_categories"))
       options_.least_rows.emplace_back(name, least_rows(json["rare_categories"], place));
+    read_domain(json, name, place);
+  }
+
+  // What a differentially private fit may know of the column without paying for it.
+  void read_domain(const Json& json, const std::string& name, const std::string& place) {
+    Json domain = Json::object();
+    if (json.contains("values")) {
+      for (const Json& value : list(json, "values"))
+        if (text(value, place + "an entry of \"values\"").empty())
+          fail(place + "an entry of \"values\" is empty.", "Missing cells need no entry.");
+      if (json["values"].empty()) fail(place + "\"values\" is empty.", "List the values, or omit it.");
+      domain["values"] = json["values"];
+    }
+    for (const char* key : {"min", "max"}) {
+      if (!json.contains(key)) continue;
+      if (!json[key].is_number() && !json[key].is_string())
+        fail(fmt::format("{}\"{}\" is neither a number nor a date.", place, key), "Write 17, or \"2020-01-31\".");
+      domain[key] = json[key];
+    }
+    if (json.contains("min") != json.contains("max"))
+      fail(place + "it has one of \"min\" and \"max\".", "Give both ends of the range, or none.");
+    if (json.contains("decimals")) {
+      constexpr int64_t kMaxDecimals = 15;
+      const Json& digits = json["decimals"];
+      if (!digits.is_number_integer() || digits.get<int64_t>() < 0 || digits.get<int64_t>() > kMaxDecimals)
+        fail(place + "\"decimals\" is not a whole number from 0 to 15.", "It is the number of digits after the point.");
+      domain["decimals"] = digits;
+    }
+    if (!domain.empty()) options_.domains.emplace_back(name, domain.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
 
   int64_t least_rows(const Json& json, const std::string& place) const {

@@ -39,6 +39,9 @@ struct Column {
   // category, identifier: what its texts are, if that was recognised (texts/text_kind.h)
   std::string kind;
   int64_t least_rows = 0;  // of this column, rows that a value needs to be learned; 0: as many as of all columns
+  // What its user declares, as JSON: {} (the type alone) or "values", "min", "max", "decimals" (docs/data/schema.md);
+  // "": nothing. A differentially private fit knows nothing else of a column without paying for it.
+  std::string domain;
   // the imported Arrow format, if it differs from the default (tables/arrow/type.h)
   std::string arrow;
 
@@ -63,7 +66,7 @@ struct Column {
   Column head() const {  // without rows and texts
     Column out;
     out.name = name, out.type = type, out.reason = reason, out.decimals = decimals, out.format = format;
-    out.kind = kind, out.least_rows = least_rows, out.arrow = arrow;
+    out.kind = kind, out.least_rows = least_rows, out.domain = domain, out.arrow = arrow;
     return out;
   }
   template <class Rows>
