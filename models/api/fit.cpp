@@ -159,6 +159,37 @@ void set_kind(FitOptions& out, const tessera_fit_options& o) {
   out.calibrate = Tier::off;
 }
 
+// A private fit reads the table once, through noisy counts: whatever else would read it is refused.
+void set_privacy(FitOptions& out, const tessera_fit_options& o) {
+  constexpr double kMaxEpsilon = 100, kMaxDelta = 0.01;
+  if (o.epsilon == 0 && o.delta == 0) return;
+  const auto refuse = [](const std::string& what, const std::string& way_out) {
+    throw Error(ErrorCode::usage, fmt::format("{}.\n  {}", what, way_out));
+  };
+  if (o.epsilon == 0) refuse("`delta` belongs to `epsilon`", "Give `epsilon` too.");
+  if (!(o.epsilon >= 0.001 && o.epsilon <= kMaxEpsilon))
+    refuse(fmt::format("`epsilon={}`: it must be a number from 0.001 to {}", o.epsilon, kMaxEpsilon), "1 is usual.");
+  if (o.delta != 0 && !(o.delta >= 1e-12 && o.delta <= kMaxDelta))
+    refuse(fmt::format("`delta={}`: it must be a number from 1e-12 to {}", o.delta, kMaxDelta),
+           "It should be well below 1 / rows.");
+  if (!out.config.method().bins || out.preset != "best")
+    refuse(fmt::format("`epsilon` needs `method=made`, not {}", out.method), "Omit what selects another method.");
+  if (o.sequences != nullptr)
+    refuse("`epsilon` protects single rows, but the rows of a sequence belong to one person", "Fit rows.");
+  if (o.resume != 0) refuse("`resume` and `epsilon`: noise is drawn once and not stored", "Fit from the start.");
+  if (!out.ranks.gpus.empty() || !text_or(o.devices, "").empty())
+    refuse("`devices` and `epsilon`: ranks would not draw the same noise", "Omit `devices`.");
+  if (!text_or(o.rules, "").empty() && out.rules.find)
+    refuse("`rules=find` reads rows without noise", "Omit it, or `epsilon`.");
+  if (!out.rules.given.empty())
+    refuse("`rule` and `epsilon`: rows of noisy counts do not satisfy it", "Give it to sample as `where`.");
+  if (o.rare_categories != 0)
+    refuse("`rare_categories` and `epsilon`: noise replaces this protection", "Omit `rare_categories`.");
+  out.privacy.epsilon = o.epsilon;
+  if (o.delta != 0) out.privacy.delta = o.delta;
+  out.rules.find = false, out.rare_rows = 1, out.checkpoint = {};
+}
+
 // Checkpoints, and the end of training.
 void set_ending(FitOptions& out, const tessera_fit_options& o) {
   out.checkpoint.path = text_or(o.checkpoint, "");
@@ -296,6 +327,7 @@ FitOptions fit_options(const tessera_fit_options* given) {
 
   set_ending(out, o);
   set_ranks(out, o, nullptr);
+  set_privacy(out, o);
   if (o.losses != nullptr)
     out.on_losses = [callback = o.losses, user = o.losses_user, method = out.method](const LossRow& row) {
       tell(row, method, callback, user);
@@ -306,6 +338,13 @@ FitOptions fit_options(const tessera_fit_options* given) {
 Table import_table(IncomingRows& rows, const GivenTypes& types, FitOptions& fit, Call& call) {
   Table table = table_import(rows.get(), call.team(), call.monitor(), types);
   fit.rules.given.insert(fit.rules.given.end(), table.rules.begin(), table.rules.end());
+  for (const GivenType& given : types)
+    for (Column& c : table.columns)
+      if (c.name == given.column && c.domain.empty()) c.domain = "{}";
+  if (fit.privacy.epsilon > 0 && !fit.rules.given.empty())
+    throw Error(ErrorCode::usage,
+                "`epsilon`: the schema file gives rules, which rows of noisy counts do not satisfy.\n  Remove them "
+                "there, and give them to sample as `where`.");
   return table;
 }
 
@@ -436,6 +475,9 @@ tessera_status train(const tessera_context* context, const tessera_fit_options* 
     const GivenTypes types = given_types(options);
     api::Call call(context);  // tessera::Call is an op of a program
     FitOptions fit = training_options(options, call);
+    if (resumes && fit.privacy.epsilon > 0)
+      throw Error(ErrorCode::usage,
+                  "`resume` and `epsilon`: noise is drawn once and not stored.\n  Fit from the start.");
     if (resumes) fit.checkpoint.resume = !follows(fit);
     with_ranks(fit, [&] {
       Table table = on_all_ranks(fit, [&] { return import_table(incoming, types, fit, call); });
@@ -490,6 +532,8 @@ tessera_status describe_fit(const Describe& describe, bool with_ranks, const tes
     IncomingRows incoming(rows, "rows");
     auto& out = required(json, "json");
     FitOptions fit = fit_options(options);
+    if (fit.privacy.epsilon > 0)
+      throw Error(ErrorCode::usage, "`epsilon` belongs to a fit; plans and estimates read the table.\n  Omit it.");
     const GivenTypes types = given_types(options);
     api::Call call(context);
     fit.device = call.device(fit.precision);

@@ -10,6 +10,7 @@
 #include "models/model/model_state.h"
 #include "models/model/preparation.h"
 #include "models/model/registry.h"
+#include "models/privacy/private_table.h"
 #include "models/sampling/calibration/candidate_pool.h"
 #include "models/training/fit_to_memory.h"
 #include "models/training/protection.h"
@@ -250,15 +251,34 @@ void Model::check_opens() const {
   }
 }
 
+namespace {
+
+// Replaces the table by rows drawn from noisy counts. What follows is a function of those rows, and costs nothing:
+// protection, which would change them, is off.
+nlohmann::json make_private(Table& table, FitOptions& options, Team& team, const Monitor& monitor) {
+  nlohmann::json ledger;
+  table =
+      private_table(table, {options.privacy.epsilon, options.privacy.delta, options.privacy.noise_seed}, ledger, team);
+  options.rare_rows = 1, options.rules.find = false;
+  notice(monitor, fmt::format("private: epsilon {:.4g} at delta {:.3g}, {} noisy counts; tessera inspect lists them",
+                              options.privacy.epsilon, options.privacy.delta, ledger["mechanisms"].size()));
+  return ledger;
+}
+
+}  // namespace
+
 Model Model::fit(Table&& table, const FitOptions& asked, Team& team, const Monitor& asking) {
   FitOptions options = asked;
   options.begun = asked.begun.value_or(asked.now());
   const Monitor monitor = outlined(asking, options);
   Model model;
+  nlohmann::json ledger;
+  if (options.privacy.epsilon > 0) ledger = make_private(table, options, team, monitor);
   Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
   check_ranks(options, checkpoints.identity());
   auto state = std::make_shared<State>();
   state->provenance["run"] = checkpoints.identity().summary();
+  if (!ledger.is_null()) state->provenance["privacy"] = std::move(ledger);
   with_checkpoints(checkpoints, [&] {
     if (options.of_sequences()) fit_sequences(*state, std::move(table), options, checkpoints, team, monitor);
     else fit_rows(*state, std::move(table), options, checkpoints, team, monitor);

@@ -112,7 +112,7 @@ GraphicalModel::GraphicalModel(std::vector<int> levels, const Sets& sets) : size
   }
 }
 
-void GraphicalModel::propagate(Team&) {
+void GraphicalModel::propagate() {
   for (size_t c = cliques_.size(); c-- > 0;) {
     Clique& q = cliques_[c];
     q.total = q.potential;
@@ -142,7 +142,7 @@ void GraphicalModel::propagate(Team&) {
   }
 }
 
-void GraphicalModel::fit(const std::vector<NoisyMarginal>& marginals, double rows, int iterations, Team& team) {
+void GraphicalModel::fit(const std::vector<NoisyMarginal>& marginals, double rows, int iterations) {
   struct Term {
     const NoisyMarginal* given;
     Clique* clique;
@@ -162,7 +162,7 @@ void GraphicalModel::fit(const std::vector<NoisyMarginal>& marginals, double row
   if (terms.size() != marginals.size()) throw Error(ErrorCode::internal, "a marginal is in no clique");
   for (Term& t : terms) t.weight /= largest;
   const auto loss = [&] {
-    propagate(team);
+    propagate();
     double sum = 0;
     for (Term& t : terms) {
       t.off.assign(t.given->counts.size(), 0);
@@ -175,31 +175,33 @@ void GraphicalModel::fit(const std::vector<NoisyMarginal>& marginals, double row
     return sum;
   };
   double now = loss(), step = 1;
+  const size_t n = cliques_.size();
+  std::vector<std::vector<double>> before(n), slope(n), marginal(n);
   for (int i = 0; i < iterations; ++i) {
-    std::vector<std::vector<double>> before, slope;
-    for (const Clique& q : cliques_) before.push_back(q.potential), slope.emplace_back(q.cells, 0.0);
-    double decrease = 0;
+    for (size_t q = 0; q < n; ++q) {
+      before[q] = cliques_[q].potential, marginal[q] = cliques_[q].marginal;
+      slope[q].assign(cliques_[q].cells, 0);
+    }
     for (const Term& t : terms) {
       std::vector<double>& s = slope[static_cast<size_t>(t.clique - cliques_.data())];
       for (size_t c = 0; c < t.map.size(); ++c) s[c] += t.weight * t.off[static_cast<size_t>(t.map[c])];
     }
-    std::vector<std::vector<double>> marginal;
-    for (const Clique& q : cliques_) marginal.push_back(q.marginal);
     bool better = false;
     for (int tries = 0; tries < 12 && !better; ++tries) {
-      for (size_t q = 0; q < cliques_.size(); ++q)
+      for (size_t q = 0; q < n; ++q)
         for (size_t c = 0; c < cliques_[q].cells; ++c) cliques_[q].potential[c] = before[q][c] - step * slope[q][c];
       const double next = loss();
-      decrease = 0;
-      for (size_t q = 0; q < cliques_.size(); ++q)
-        for (size_t c = 0; c < cliques_[q].cells; ++c) decrease += slope[q][c] * (marginal[q][c] - cliques_[q].marginal[c]);
+      double decrease = 0;
+      for (size_t q = 0; q < n; ++q)
+        for (size_t c = 0; c < cliques_[q].cells; ++c)
+          decrease += slope[q][c] * (marginal[q][c] - cliques_[q].marginal[c]);
       better = next < now && now - next >= 0.1 * decrease;
       if (better) now = next, step *= 1.5;
       else step /= 3;
     }
     if (!better) break;
   }
-  propagate(team);
+  propagate();
 }
 
 std::vector<std::vector<int>> GraphicalModel::sample(int64_t rows, Noise& noise) const {
@@ -210,7 +212,9 @@ std::vector<std::vector<int>> GraphicalModel::sample(int64_t rows, Noise& noise)
     std::vector<std::vector<size_t>> groups(q.separator_cells);
     for (size_t r = 0; r < n; ++r) {
       size_t s = 0;
-      for (const int v : q.separator) s = s * static_cast<size_t>(sizes_[static_cast<size_t>(v)]) + static_cast<size_t>(out[static_cast<size_t>(v)][r]);
+      for (const int v : q.separator)
+        s = s * static_cast<size_t>(sizes_[static_cast<size_t>(v)]) +
+            static_cast<size_t>(out[static_cast<size_t>(v)][r]);
       groups[s].push_back(r);
     }
     std::vector<std::vector<size_t>> of(q.separator_cells);

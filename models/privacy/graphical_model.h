@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/threads/team.h"
 #include "models/privacy/noise.h"
 
 namespace tessera {
@@ -24,7 +23,7 @@ class GraphicalModel {
 
   // `levels` of each column, with at least one marginal of every column.
   GraphicalModel(std::vector<int> levels, const Sets& sets);
-  void fit(const std::vector<NoisyMarginal>& marginals, double rows, int iterations, Team& team);
+  void fit(const std::vector<NoisyMarginal>& marginals, double rows, int iterations);
   // The levels of each column of the rows. Each clique's counts are rounded together, so that they vary by less than
   // independent rows would.
   std::vector<std::vector<int>> sample(int64_t rows, Noise& noise) const;
@@ -40,7 +39,7 @@ class GraphicalModel {
   };
   std::vector<int32_t> cells_of(const std::vector<int>& columns, const std::vector<int>& part) const;
   size_t size_of(const std::vector<int>& columns) const;
-  void propagate(Team& team);
+  void propagate();
   std::vector<int> sizes_;
   std::vector<Clique> cliques_;  // parents first
 };

@@ -21,7 +21,8 @@ Noise::Noise(std::optional<uint64_t> seed) {
 uint64_t Noise::word() {
   const uint64_t block = drawn_ / 2;
   if (drawn_ % 2 == 0)
-    block_ = philox(static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), key_[2], key_[3], key_[0], key_[1]);
+    block_ =
+        philox(static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), key_[2], key_[3], key_[0], key_[1]);
   const uint32_t* half = block_.word + 2 * (drawn_++ % 2);
   return static_cast<uint64_t>(half[0]) << 32 | half[1];
 }

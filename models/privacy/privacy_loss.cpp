@@ -5,6 +5,7 @@
 #include <complex>
 #include <limits>
 #include <numbers>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -91,7 +92,8 @@ PrivacyLoss PrivacyLoss::discrete_gaussian(double sigma2, int64_t sensitivity, d
   double total = 0;
   for (int64_t k = -far; k <= far; ++k) total += weight(k);
   const double end = (shift * shift + 2 * static_cast<double>(far) * shift) / (2 * sigma2) + step;
-  PrivacyLoss out = on_grid(-end, end, step, [](double, double, double& p, double& q) { p = q = 0; }, 1e-22);
+  PrivacyLoss out = on_grid(
+      -end, end, step, [](double, double, double& p, double& q) { p = q = 0; }, 1e-22);
   for (int64_t k = -far; k <= far; ++k)
     out.add(weight(k) / total, weight(k - sensitivity) / total,
             (shift * shift - 2 * static_cast<double>(k) * shift) / (2 * sigma2));
@@ -103,8 +105,7 @@ PrivacyLoss PrivacyLoss::subsampled_gaussian(double sigma, double rate, Neighbor
   const double infinity = std::numeric_limits<double>::infinity(), least = std::log1p(-rate);
   // The mixture's density over that of no row is 1 − rate + rate·exp((2x − 1)/2σ²): the x where its logarithm is l.
   const auto place = [&](double l) {
-    return l <= least ? -infinity
-                      : 0.5 + sigma * sigma * (std::log(std::expm1(l) + rate) - std::log(rate));
+    return l <= least ? -infinity : 0.5 + sigma * sigma * (std::log(std::expm1(l) + rate) - std::log(rate));
   };
   const auto none = [&](double a, double b) { return normal_between(a / sigma, b / sigma); };
   const auto mixture = [&](double a, double b) {
@@ -126,16 +127,18 @@ PrivacyLoss PrivacyLoss::subsampled_gaussian(double sigma, double rate, Neighbor
 double PrivacyLoss::bound(const std::vector<Times>& mechanisms, bool upper) {
   double best = std::numeric_limits<double>::infinity();
   const double sign = upper ? 1 : -1;
-  for (double lambda = 0.25; lambda < 1e4; lambda *= 1.25) {  // Chernoff's bound, by the best of many λ
+  for (double lambda = 0.25; lambda < 1e4; lambda *= 1.5) {  // Chernoff's bound, by the best of many λ
     double log_moment = 0;
     for (const Times& m : mechanisms) {
-      const double top = sign * m.loss.step_ * lambda *
-                         static_cast<double>(upper ? m.loss.low_ + static_cast<int64_t>(m.loss.mass_.size()) : m.loss.low_);
+      const auto exponent = [&](size_t i) {
+        return sign * lambda * static_cast<double>(m.loss.low_ + static_cast<int64_t>(i)) * m.loss.step_;
+      };
+      size_t end = upper ? m.loss.mass_.size() - 1 : 0;  // the last point with a mass
+      while (m.loss.mass_[end] <= 0) upper ? --end : ++end;
+      const double top = exponent(end);
       double sum = 0;
-      for (size_t i = 0; i < m.loss.mass_.size(); ++i) {
-        const double l = static_cast<double>(m.loss.low_ + static_cast<int64_t>(i)) * m.loss.step_;
-        if (m.loss.mass_[i] > 0) sum += m.loss.mass_[i] * std::exp(sign * lambda * l - top);
-      }
+      for (size_t i = 0; i < m.loss.mass_.size(); ++i)
+        if (m.loss.mass_[i] > 0) sum += m.loss.mass_[i] * std::exp(exponent(i) - top);
       log_moment += static_cast<double>(m.times) * (std::log(sum) + top);
     }
     best = std::min(best, (log_moment - std::log(kTail)) / lambda);
@@ -166,7 +169,8 @@ PrivacyLoss PrivacyLoss::composed(const std::vector<Times>& mechanisms) {
   for (const Times& m : mechanisms) {
     if (m.loss.step_ != step) throw Error(ErrorCode::internal, "privacy losses on different grids");
     std::fill(one.begin(), one.end(), 0.0);
-    for (size_t i = 0; i < m.loss.mass_.size(); ++i) one[place(m.loss.low_ + static_cast<int64_t>(i))] += m.loss.mass_[i];
+    for (size_t i = 0; i < m.loss.mass_.size(); ++i)
+      one[place(m.loss.low_ + static_cast<int64_t>(i))] += m.loss.mass_[i];
     fft(one, false);
     for (size_t k = 0; k < n; ++k) product[k] *= std::pow(one[k], static_cast<double>(m.times));
     finite *= std::pow(1 - m.loss.infinite_, static_cast<double>(m.times));
@@ -177,6 +181,8 @@ PrivacyLoss PrivacyLoss::composed(const std::vector<Times>& mechanisms) {
   out.mass_.resize(n);
   for (size_t i = 0; i < n; ++i) out.mass_[i] = std::max(0.0, product[place(low + static_cast<int64_t>(i))].real());
   out.infinite_ = 1 - finite + 2 * kTail;
+  const double all = std::accumulate(out.mass_.begin(), out.mass_.end(), out.infinite_);
+  if (!(std::abs(all - 1) < 1e-9)) throw Error(ErrorCode::internal, "a privacy loss does not add up to 1");
   return out;
 }
 

@@ -151,6 +151,7 @@ class FitOptions(_Options):
         text rules rule precision
         int32 micro_batch
         text numbers parallel
+        double epsilon delta
         """
     )
 

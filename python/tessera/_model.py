@@ -69,6 +69,8 @@ def fit(
     devices: int | str | None = None,
     virtual_shards: int | None = None,
     parallel: str | None = None,
+    epsilon: float = 0,
+    delta: float = 0,
     device: str | None = None,
     threads: int = 0,
     memory_limit: int = 0,
@@ -135,6 +137,11 @@ def fit(
         Number of gradient shards per batch. Any rank count that divides it gives the same model.
     parallel : {"data", "model", "auto"}, optional
         Split the rows of a batch, or the columns of the table; ``"auto"``: columns only if the weights do not fit otherwise.
+    epsilon : float
+        Differential privacy of the model, for adding or removing a row; 0: none. Every column is declared by `types`, or by
+        the schema file of :func:`tessera.read`.
+    delta : float
+        With `epsilon`, the probability that its bound does not hold; 0: 1e-5.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"``.
     threads : int
@@ -203,6 +210,8 @@ def fit(
         devices=None if devices is None else str(devices),
         virtual_shards=virtual_shards,
         parallel=parallel,
+        epsilon=epsilon,
+        delta=delta,
         settings=settings_text(settings),
     )
     if devices == "launched":  # other ranks have no model to return

@@ -65,7 +65,8 @@ class SchemaReader {
   }
 
   void read_column(const Json& json, std::set<std::string>& seen) {
-    check_keys(json, "a column", {"name", "type", "format", "rare_categories", "values", "min", "max", "decimals", "reason"});
+    check_keys(json, "a column",
+               {"name", "type", "format", "rare_categories", "values", "min", "max", "decimals", "reason"});
     if (!json.contains("name")) fail("a column has no \"name\".", "Give every column the name it has in the table.");
     const std::string name = text(json["name"], "\"name\""), place = fmt::format("column \"{}\": ", name);
     if (!seen.insert(name).second) fail(place + "it occurs twice.", "Keep one of the two.");
@@ -113,7 +114,8 @@ class SchemaReader {
         fail(place + "\"decimals\" is not a whole number from 0 to 15.", "It is the number of digits after the point.");
       domain["decimals"] = digits;
     }
-    if (!domain.empty()) options_.domains.emplace_back(name, domain.dump(-1, ' ', false, Json::error_handler_t::replace));
+    if (!domain.empty())
+      options_.domains.emplace_back(name, domain.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
 
   int64_t least_rows(const Json& json, const std::string& place) const {

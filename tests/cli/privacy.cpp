@@ -152,3 +152,60 @@ TEST_F(Privacy, ChecksItsOptions) {
     EXPECT_HAS(o.err, "keep");
   }
 }
+
+// 1,000 rows; the schema declares all that a private fit may know.
+class DifferentialPrivacy : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    std::string csv = "town,size\n";
+    for (int i = 0; i < 1000; ++i)
+      csv += std::string(i % 3 == 0 ? "Wien" : "Linz") + "," + std::to_string(i % 3 * 20 + i * 7 % 31) + "\n";
+    write("t.csv", csv);
+    write("s.json", R"({"columns": [{"name": "town", "type": "category", "values": ["Linz", "Wien"]},
+                                    {"name": "size", "type": "integer", "min": 0, "max": 99}]})");
+  }
+};
+
+TEST_F(DifferentialPrivacy, LedgerIsPrintedAndStored) {
+  const std::string said =
+      must({"fit", "t.csv", "--schema", "s.json", "--epsilon", "2", "--model", "m.tessera", "--epochs", "1"}).err;
+  EXPECT_HAS(said, "private: epsilon 2 at delta 1e-05");
+  const std::string page = must({"inspect", "m.tessera"}).out;
+  EXPECT_HAS(page, "(2, 1e-05)-differentially private, where a row is added or removed");
+  EXPECT_HAS(page, "shares of epsilon add up to 2");
+  EXPECT_HAS(page, "town × size");
+  const auto model = nlohmann::json::parse(must({"inspect", "m.tessera", "--json"}).out);
+  const auto& ledger = model["provenance"]["privacy"];
+  double sum = 0;
+  for (const auto& m : ledger["mechanisms"]) sum += m["epsilon"].get<double>();
+  EXPECT_NEAR(sum, 2, 1e-9);
+  must({"sample", "m.tessera", "--rows", "50", "--output", "r.csv", "--quiet"});
+  EXPECT_HAS(read("r.csv"), "Linz");
+}
+
+TEST_F(DifferentialPrivacy, WhateverElseReadsTheTableIsRefused) {
+  const auto refuses = [&](const std::vector<std::string>& more, const char* said) {
+    std::vector<std::string> arguments{"fit", "t.csv", "--model", "m.tessera", "--epsilon", "1"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome o = run(arguments);
+    EXPECT_EQ(o.code, 2) << said << o.err;
+    EXPECT_HAS(o.err, said);
+  };
+  refuses({}, "column \"town\" has a type that was found in its rows");
+  refuses({"--types", "town=category"}, "column \"size\" has a type that was found in its rows");
+  refuses({"--types", "town=identifier,size=integer"}, "private counts of its texts");
+  refuses({"--schema", "s.json", "--method", "tvae"}, "--method made");
+  refuses({"--schema", "s.json", "--resume"}, "--resume");
+  refuses({"--schema", "s.json", "--rule", "size > 0"}, "--where");
+  refuses({"--schema", "s.json", "--rules", "find"}, "--rules");
+  refuses({"--schema", "s.json", "--rare-categories", "7"}, "--rare-categories");
+  refuses({"--schema", "s.json", "--max-rows", "10"}, "--max-rows");
+  refuses({"--schema", "s.json", "--devices", "2"}, "--devices");
+  refuses({"--schema", "s.json", "--method", "made", "--sequence-key", "town"}, "belong to one person");
+  refuses({"--schema", "s.json", "--delta", ".5"}, "--delta");
+  EXPECT_EQ(run({"fit", "t.csv", "--model", "m.tessera", "--delta", "1e-5"}).code, 2);
+  EXPECT_EQ(run({"fit", "t.csv", "--model", "m.tessera", "--epsilon", "-1"}).code, 2);
+  write("s.json", R"({"columns": [{"name": "size", "min": 0}]})");
+  refuses({"--schema", "s.json"}, "one of \"min\" and \"max\"");
+}

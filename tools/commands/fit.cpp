@@ -107,6 +107,7 @@ struct FitCommand {
   std::string model, log, report, checkpoint_every, devices;
   int virtual_shards = 0;
   std::string parallel;
+  double epsilon = 0, delta = 0;
   bool force = false, resume = false;
   CsvArguments csv;
   FitArguments fit;
@@ -146,6 +147,10 @@ struct FitCommand {
     o.devices = devices.c_str();
     o.virtual_shards = virtual_shards;
     if (!parallel.empty()) o.parallel = parallel.c_str();
+    o.epsilon = epsilon, o.delta = delta;
+    if (epsilon > 0 && effort.max_rows > 0)
+      throw tessera::Error(TESSERA_E_USAGE,
+                           "--max-rows and --epsilon: which rows are drawn depends on the others.\n  Omit --max-rows.");
     return o;
   }
 };
@@ -343,6 +348,10 @@ void add_fit(Program& program) {
           "large for one rank (tvae, ctgan); auto: split columns only if the weights do not fit otherwise (default: "
           "data)")
       ->check(CLI::IsMember({"data", "model", "auto"}));
+  command->add_option("--epsilon", a->epsilon,
+                      "Differential privacy: the model is a function of noisy counts alone (made; 1 is usual; --schema "
+                      "or --types declares every column)");
+  command->add_option("--delta", a->delta, "With --epsilon: probability that its bound does not hold (default: 1e-5)");
   a->csv.add_to(*command);
   command->callback([&program, a, model] {
     if (model->count() == 0) a->model = model_of(a->data);

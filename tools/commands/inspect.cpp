@@ -157,7 +157,34 @@ const std::map<std::string, const char*> kRuleValues{
     {"missing", "the values that it names"},
     {"repeat", "the mean of its smallest repeated numbers, and of its largest"}};
 
+// What a differentially private fit spent, by mechanism.
+std::string ledger_page(const Json& ledger) {
+  using Side = text::Table::Side;
+  text::Table t({{"noisy counts"},
+                 {"of", Side::left, 60},
+                 {"counts", Side::right},
+                 {"sensitivity", Side::right},
+                 {"noise", Side::right},
+                 {"epsilon", Side::right}});
+  double sum = 0;
+  for (const Json& m : ledger["mechanisms"]) {
+    t.add({m["mechanism"].get<std::string>(), inline_text(m["of"]), text::count(m["counts"].get<int64_t>()),
+           fmt::format("{:.4g}", m["sensitivity"].get<double>()), fmt::format("{:.4g}", m["sigma"].get<double>()),
+           fmt::format("{:.4f}", m["epsilon"].get<double>())});
+    sum += m["epsilon"].get<double>();
+  }
+  return fmt::format(
+      "\nprivacy: ({:.4g}, {:.3g})-differentially private, where {}\n{}"
+      "  shares of epsilon add up to {:.4g}; accounted for together {:.4g}, by zCDP {:.4g} (rho {:.4g})\n"
+      "  the noise is discrete Gaussian, its column the standard deviation in rows; everything else in the file is a "
+      "function of these counts\n",
+      ledger["epsilon"].get<double>(), ledger["delta"].get<double>(), ledger["neighbors"].get<std::string>(), t.str(),
+      sum, ledger["accounted_epsilon"].get<double>(), ledger["zcdp_epsilon"].get<double>(),
+      ledger["zcdp_rho"].get<double>());
+}
+
 std::string privacy_page(const Json& model) {
+  if (model["provenance"].contains("privacy")) return ledger_page(model["provenance"]["privacy"]);
   const Json& columns = model["encoder"]["columns"];
   const Json numbers =
       model.contains("calibration") ? model["calibration"].value("numbers", Json::array()) : Json::array();

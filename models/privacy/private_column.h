@@ -1,0 +1,56 @@
+// A column as noisy counts know it: leaves (values, or ranges of a grid of numbers) and the levels they form.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "models/privacy/ledger.h"
+#include "tables/table/table.h"
+
+namespace tessera {
+
+class PrivateColumn {
+ public:
+  // From what the user declares; Error(usage | data) naming the column if that is not enough, or wrong.
+  explicit PrivateColumn(const Column& column);
+
+  bool needs_threshold() const { return !numeric_ && values_.empty(); }
+  int64_t mechanisms() const;  // counts that a row changes by 1 when the column is measured
+
+  // Reads the column: noisy counts of leaves. `rows_of` counts the rows of the whole table, with its variance.
+  void measure(const Column& column, uint64_t sigma2, double threshold_delta, Noise& noise, Ledger& ledger);
+  double total() const { return total_; }
+  double total_variance() const { return total_variance_; }
+
+  // Leaves as frequencies of `rows`, and levels of at least `least` rows, about `bins` of them where numbers vary.
+  void form_levels(double rows, double least, int bins);
+  int levels() const { return static_cast<int>(counts_.size()); }
+  const std::vector<double>& counts() const { return counts_; }  // of levels
+  double variance() const { return variance_; }                  // of the noise of one of them, on average
+
+  std::vector<int> levels_of(const Column& column, int64_t rows) const;
+  Column draw(const std::vector<int>& levels, Noise& noise) const;
+
+ private:
+  struct Leaf {
+    int64_t first, last;  // points of the grid, or the index of a value; −1: missing
+    double count = 0;
+    int level = 0;
+  };
+  void find_range(const Column& column, uint64_t sigma2, Noise& noise, Ledger& ledger);
+  void measure_numbers(const Column& column, uint64_t sigma2, Noise& noise, Ledger& ledger);
+  void measure_texts(const Column& column, uint64_t sigma2, double threshold_delta, Noise& noise, Ledger& ledger);
+  int64_t point_of(double x) const;
+  size_t leaf_of(int64_t point) const;  // index in leaves_ of a number that is not missing
+  int refinements() const;
+
+  Column head_;
+  bool numeric_ = false, ranged_ = false;
+  double low_ = 0, step_ = 1;
+  int64_t points_ = 1;
+  std::vector<std::string> values_;
+  std::vector<Leaf> leaves_;  // ascending; the last is "missing"
+  double total_ = 0, total_variance_ = 1, sigma2_ = 1, variance_ = 1;
+  std::vector<double> counts_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,197 @@
+// Differentially private fits: what they spend, that nothing but noisy counts reaches the model, and what an attacker
+// who plants a row learns.
+#include "models/privacy/private_table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/privacy/noise.h"
+#include "privacy/tables.h"
+
+namespace tessera::privacy {
+namespace {
+
+// Three columns that depend on each other; `order` shuffles the rows and the first appearances of texts.
+Table people(int64_t rows, uint64_t order = 0) {
+  Table t;
+  t.rows = rows;
+  Column town, age, owns;
+  town.name = "town", town.domain = R"({"values": ["Graz", "Linz", "Wien", "Zirl"]})";
+  age.name = "age", age.type = ColumnType::integer, age.domain = R"({"min": 18, "max": 90})";
+  owns.name = "owns", owns.domain = "{}";
+  const char* const towns[] = {"Wien", "Linz", "Graz"};
+  const char* const answers[] = {"no", "yes"};
+  const auto put = [](Column& c, const std::string& text) {
+    const auto at = std::find(c.values.begin(), c.values.end(), text);
+    if (at == c.values.end()) c.values.push_back(text);
+    c.codes.push_back(static_cast<int32_t>(std::find(c.values.begin(), c.values.end(), text) - c.values.begin()));
+  };
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t k = order == 0 ? i : rows - 1 - i, decade = k * 7 % 60;
+    put(town, towns[k % 7 % 3]);
+    age.numbers.push_back(static_cast<double>(20 + decade));
+    put(owns, answers[decade > 25 || k % 11 == 0 ? 1 : 0]);
+  }
+  t.columns = {town, age, owns};
+  return t;
+}
+
+FitOptions private_fit(double epsilon, uint64_t noise) {
+  FitOptions o = options("made", 1, Tier::off);
+  o.privacy.epsilon = epsilon, o.privacy.noise_seed = noise;
+  return o;
+}
+
+Table drawn(const Table& table, double epsilon, uint64_t seed, nlohmann::json* ledger = nullptr) {
+  Team team(1);
+  nlohmann::json own;
+  return private_table(table, {epsilon, 1e-5, seed}, ledger == nullptr ? own : *ledger, team);
+}
+
+double rows_with(const Table& t, const std::string& town) {
+  const Column& c = *t.find("town");
+  const auto at = std::find(c.values.begin(), c.values.end(), town) - c.values.begin();
+  return static_cast<double>(std::count(c.codes.begin(), c.codes.end(), static_cast<int32_t>(at)));
+}
+
+// The largest epsilon that attacks on the number of such rows prove, with two standard errors off each rate.
+double proven_epsilon(const std::vector<double>& without, const std::vector<double>& with) {
+  double best = 0;
+  const auto share = [](const std::vector<double>& v, double from) {
+    return static_cast<double>(std::count_if(v.begin(), v.end(), [&](double x) { return x >= from; })) /
+           static_cast<double>(v.size());
+  };
+  for (const double from : with) {
+    const double n = static_cast<double>(with.size()), hits = share(with, from), alarms = share(without, from);
+    const double low = hits - 2 * std::sqrt(hits * (1 - hits) / n + 1 / (n * n));
+    const double high = alarms + 2 * std::sqrt(alarms * (1 - alarms) / n + 1 / (n * n));
+    if (low > 0) best = std::max(best, std::log(low / high));
+  }
+  return best;
+}
+
+// People with and without a person of a town where nobody else lives.
+double epsilon_of_planted_row(double epsilon, int runs) {
+  const Table without = people(600);
+  Table with = people(600);
+  with.columns[0].values.push_back("Zirl");
+  with.columns[0].codes.push_back(3), with.columns[1].numbers.push_back(90), with.columns[2].codes.push_back(0);
+  ++with.rows;
+  std::vector<double> seen, unseen;
+  for (int run = 0; run < runs; ++run) {
+    unseen.push_back(rows_with(drawn(without, epsilon, static_cast<uint64_t>(2 * run + 1)), "Zirl"));
+    seen.push_back(rows_with(drawn(with, epsilon, static_cast<uint64_t>(2 * run + 2)), "Zirl"));
+  }
+  return proven_epsilon(unseen, seen);
+}
+
+}  // namespace
+
+TEST(PrivateNoise, DiscreteGaussiansHaveTheirMomentsAndProbabilities) {
+  Noise noise(5);
+  constexpr int kDraws = 40'000;
+  double sum = 0, squares = 0, zeros = 0;
+  for (int i = 0; i < kDraws; ++i) {
+    const auto x = static_cast<double>(noise.discrete_gaussian(30));
+    sum += x, squares += x * x, zeros += x == 0 ? 1 : 0;
+  }
+  EXPECT_NEAR(sum / kDraws, 0, 4 * std::sqrt(30.0 / kDraws));
+  EXPECT_NEAR(squares / kDraws, 30, 4 * 30 * std::sqrt(2.0 / kDraws));
+  EXPECT_NEAR(zeros / kDraws, 1 / std::sqrt(2 * 3.14159265 * 30), .006);
+  EXPECT_NE(Noise({}).word(), Noise({}).word());  // secret seeds differ
+}
+
+TEST(PrivateFit, LedgerAddsUpToEpsilon) {
+  for (const double epsilon : {1.0, 3.0, 8.0}) {
+    nlohmann::json ledger;
+    (void)drawn(people(3000), epsilon, 1, &ledger);
+    double sum = 0, delta = 0;
+    for (const nlohmann::json& m : ledger["mechanisms"])
+      sum += m["epsilon"].get<double>(), delta += m["delta"].get<double>();
+    EXPECT_NEAR(sum, epsilon, 1e-9);
+    EXPECT_LT(delta, 1e-5);
+    EXPECT_GT(delta, 0);  // "owns" has no declared values
+    EXPECT_LE(ledger["accounted_epsilon"].get<double>(), epsilon * 1.001);
+    EXPECT_GE(ledger["accounted_epsilon"].get<double>(), epsilon * .7);
+    EXPECT_GE(ledger["zcdp_epsilon"].get<double>(), ledger["accounted_epsilon"].get<double>());
+  }
+}
+
+TEST(PrivateFit, RowsResembleTheTable) {
+  const Table table = people(20'000), rows = drawn(table, 1, 2);
+  EXPECT_NEAR(static_cast<double>(rows.rows), 20'000, 300);
+  EXPECT_NEAR(rows_with(rows, "Wien"), rows_with(table, "Wien"), 400);
+  double old = 0, owners = 0;
+  for (size_t i = 0; i < rows.columns[1].numbers.size(); ++i) {
+    if (rows.columns[1].numbers[i] < 50) continue;
+    ++old;
+    const int32_t code = rows.columns[2].codes[i];
+    owners += code >= 0 && rows.columns[2].values[static_cast<size_t>(code)] == "yes" ? 1 : 0;
+  }
+  EXPECT_GT(owners / old, .95);
+}
+
+TEST(PrivateFit, ModelIsAFunctionOfNoisyCounts) {
+  Team team(2);
+  const std::string model = Model::fit(people(2000), private_fit(1, 4), team, {}).bytes();
+  // other orders of rows and texts have the same counts
+  EXPECT_EQ(model, Model::fit(people(2000, 1), private_fit(1, 4), team, {}).bytes());
+  // and so have values outside of what was declared, wherever they are
+  Table outside = people(2000), elsewhere = people(2000);
+  outside.columns[1].numbers[0] = 91, elsewhere.columns[1].numbers[0] = 1e9;
+  outside.columns[0].values[0] = "Rom", elsewhere.columns[0].values[0] = "Paris";
+  EXPECT_EQ(Model::fit(std::move(outside), private_fit(1, 4), team, {}).bytes(),
+            Model::fit(std::move(elsewhere), private_fit(1, 4), team, {}).bytes());
+  EXPECT_NE(model, Model::fit(people(2000), private_fit(1, 5), team, {}).bytes());
+}
+
+TEST(PrivateFit, TextsOfFewRowsAreNotStored) {
+  Table table = people(2000);
+  table.columns[2].values.push_back("a secret of one row");
+  table.columns[2].codes[17] = 2;
+  Team team(1);
+  for (uint64_t seed = 1; seed < 6; ++seed)
+    EXPECT_EQ(Model::fit(Table(table), private_fit(1, seed), team, {}).bytes().find("a secret"), std::string::npos);
+}
+
+TEST(PrivateFit, PlantedRowsProveNoMoreThanEpsilon) {
+  constexpr int kRuns = 60;
+  EXPECT_LE(epsilon_of_planted_row(1, kRuns), 1);
+  EXPECT_GT(epsilon_of_planted_row(90, kRuns / 2), 1);  // the attack works where little noise stands in its way
+}
+
+TEST(PrivateFit, UndeclaredColumnsAreRefused) {
+  const auto refuses = [&](const std::function<void(Column&)>& change, const std::string& said) {
+    Table table = people(2000);
+    change(table.columns[1]);
+    try {
+      (void)drawn(table, 1, 1);
+      ADD_FAILURE() << said;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::usage);
+      EXPECT_NE(std::string(e.what()).find(said), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("\"age\""), std::string::npos) << e.what();
+    }
+  };
+  refuses([](Column& c) { c.domain.clear(); }, "found in its rows");
+  refuses([](Column& c) { c.domain = R"({"values": ["20"]})"; }, "holds numbers");
+  refuses([](Column& c) { c.domain = R"({"min": 9, "max": 1})"; }, "above its \"max\"");
+  refuses([](Column& c) { c.domain = R"({"min": "a", "max": 1})"; }, "\"min\" of \"a\"");
+  refuses([](Column& c) { c.type = ColumnType::identifier; }, "private counts of its texts");
+  EXPECT_THROW((void)drawn(people(30), .1, 1), Error);  // all noise
+}
+
+TEST(PrivateFit, RangesThatNobodyDeclaresArePaidFor) {
+  Table table = people(5000);
+  table.columns[1].domain = "{}";
+  nlohmann::json ledger;
+  const Table rows = drawn(table, 3, 1, &ledger);
+  EXPECT_TRUE(std::any_of(ledger["mechanisms"].begin(), ledger["mechanisms"].end(),
+                          [](const auto& m) { return m["mechanism"] == "magnitudes"; }));
+  for (const double x : rows.columns[1].numbers) EXPECT_FALSE(x < 0 || x > 128) << x;
+}
+
+}  // namespace tessera::privacy
