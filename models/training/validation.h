@@ -35,8 +35,8 @@ struct RowLoss {
   std::string prefix;             // of the weights' leaves in Method::start(): "average." or empty
   std::vector<std::string> sets;  // that the plan has
   double min_gain;                // HeldOut::min_gain()
-  // Training rows, whose losses are compared with those of the held-out ones; none: the exposure is unknown. `errors`:
-  // standard errors by which the exposure is lowered; steps of one sequence are alike, and few sequences vary by chance.
+  // Training rows, whose losses are compared with those of the held-out ones; none: the exposure is unknown.
+  // `errors`: standard errors by which it is lowered; steps of one sequence are alike, few sequences vary by chance.
   EncodedTable training{};
   double errors = 0;
   States start{};  // the weights of start()

@@ -231,7 +231,7 @@ Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const T
     const size_t sequence = from_given(i);
     for (size_t j = 0; j < given->sequences.steps.columns.size(); ++j) {
       const Column& from = given->sequences.steps.columns[j];
-      for (int32_t t = 0; is_numeric(from.type) && t < given->sequences.length[sequence]; ++t)
+      for (int32_t t = 0; !from.numbers.empty() && t < given->sequences.length[sequence]; ++t)
         if (const double x = from.numbers[static_cast<size_t>(given->sequences.first[sequence] + t)]; x == x)
           step.columns[j].numbers[static_cast<size_t>(row + t)] = x;
     }
@@ -307,7 +307,7 @@ std::vector<int32_t> known_levels(const Encoder& encoder, const std::vector<std:
       of_text[v] = std::min(static_cast<int32_t>(at - texts.begin()), encoder.levels(column));
   for (size_t row = 0; row < out.size(); ++row) {
     if (from.is_missing(static_cast<int64_t>(row)) || !reach.present) continue;
-    if (is_numeric(from.type)) {
+    if (!from.numbers.empty()) {
       out[row] = encoder.level_of_number(column, from.numbers[row]);
       beyond += from.numbers[row] < reach.low || from.numbers[row] > reach.high ? 1 : 0;
     } else {

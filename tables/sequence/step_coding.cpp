@@ -266,7 +266,7 @@ class CodeSearch {
       const auto of = [&](size_t row) { return static_cast<size_t>(statics_.row[row]); };
       if (is_quantity(c.type))
         add({Term::Of::statics, static_cast<int>(k)}, keys, [&](size_t row) { return c.numbers[of(row)]; });
-      if (is_numeric(c.type) || !kind_of(c).varies || kind_of(c).regenerated) continue;
+      if (!c.numbers.empty() || !kind_of(c).varies || kind_of(c).regenerated) continue;
       std::map<int32_t, int64_t> holders;
       for (const size_t row : begins_) ++holders[c.codes[of(row)]];
       size_t texts = 0;
@@ -278,8 +278,8 @@ class CodeSearch {
     return out;
   }
 
-  // Whether what is left is larger where more is predicted, or less: it is no sum, and terms would give small values the
-  // spread of large ones.
+  // Whether what is left is larger where more is predicted, or less: it is no sum, and terms would give small values
+  // the spread of large ones.
   static bool grows(const std::vector<double>& target, const std::vector<double>& rest) {
     std::vector<double> predicted = centered(target);
     for (size_t i = 0; i < rest.size(); ++i) predicted[i] -= rest[i];
@@ -511,7 +511,7 @@ Term read_term(const nlohmann::json& json, int column, int columns, const Table&
   out.factor = f.number("factor");
   if (f.has("text")) out.text = f.text("text");
   else out.center = f.number("center"), out.scale = f.number("scale");
-  const bool numbers = !is_static || is_numeric(statics.columns[static_cast<size_t>(out.column)].type);
+  const bool numbers = !is_static || is_ordered(statics.columns[static_cast<size_t>(out.column)]);
   f.check(out.scale > 0 && numbers == out.text.empty() && (out.of != Term::Of::here || out.column < column),
           "has a term that is not known yet");
   return out;

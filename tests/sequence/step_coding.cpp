@@ -93,7 +93,8 @@ TEST(StepCoding, AStepBeforeIsOfTheSameKey) {
   EXPECT_LT(*std::max_element(change.begin(), change.end()), 10) << "no step leads from one key to the next";
 }
 
-// Keys whose pressure lies around what their year of birth says and comes back to it; a fifth of the glucose is missing.
+// Keys whose pressure lies around what their year of birth says and comes back to it; a fifth of the glucose is
+// missing.
 Sequences patients() {
   std::vector<double> key, year, pressure, glucose;
   std::vector<std::string> sex;

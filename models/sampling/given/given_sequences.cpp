@@ -9,7 +9,7 @@
 #include "models/fitted/sequence_model.h"
 #include "models/sampling/given/given_rows.h"
 #include "models/sampling/identities.h"
-#include "tables/identifiers/identifier.h"
+#include "tables/kinds/kind.h"
 #include "tables/notice.h"
 #include "tables/types/types.h"
 
@@ -38,10 +38,10 @@ class GivenSequences : public GivenStream {
     set_lengths();
     const int64_t beyond = encoder_.know(given_);
     if (beyond > 0)
-      notice(monitor,
-             fmt::format("{} of the given sequences {} beyond what the model has learned. {} kept, and what "
-                         "follows is drawn as from the nearest value that it has.",
-                         counted(beyond, "cell"), beyond == 1 ? "is" : "are", beyond == 1 ? "It is" : "They are"));
+      notice(monitor, fmt::format("{} {} beyond what the model has learned. {} kept, and what "
+                                  "follows is drawn as from the nearest value that it has.",
+                                  counted(beyond, "given cell"), beyond == 1 ? "is" : "are",
+                                  beyond == 1 ? "It is" : "They are"));
     repeat();
     Device& device = options_.device ? *options_.device : Device::processor();
     batch_ = std::min(kSequencesOfBatch, std::max<int64_t>(kStepsOfBatch / given_.longest, 2));
@@ -130,7 +130,8 @@ class GivenSequences : public GivenStream {
     if (!model_->rules.found().empty()) model_->rules.reduce(reduced, team_);
     if (!keyed) reduced.columns.push_back(key);
     Column number;
-    number.name = kGivenRow, number.type = ColumnType::integer;
+    number.name = kGivenRow;
+    become_count(number);
     for (int64_t i = 0; i < table_.rows; ++i) number.numbers.push_back(static_cast<double>(i));
     reduced.columns.push_back(std::move(number));
     try {

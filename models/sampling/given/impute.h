@@ -12,7 +12,8 @@ struct Imputed {
   int64_t cells = 0;  // filled cells
 };
 
-// A file of given cells with columns of the model's `schema`, any of them, in any order. `others`: it may have further columns.
+// A file of given cells with columns of the model's `schema`, any of them, in any order. `others`: it may have further
+// columns.
 Table read_given(const Table& schema, CsvOptions csv, bool others, Team& team, const Monitor& monitor);
 
 // The place of a row of a file for messages, "partial.csv:3"; the file for row −1.
