@@ -21,17 +21,13 @@ constexpr double kCostOfAnyOrder = 1.8;  // relative to a step: no weight is mas
 // Below this many training rows (10,000 with held-out rows) overfitting must be prevented, and training starts at the
 // copula.
 constexpr int64_t kFewRows = 9000;
-constexpr int64_t kCompared = 500;    // of them, at least, are compared with the held-out rows
-constexpr double kErrorsOfSteps = 2;  // RowLoss::errors
-constexpr double kUnseen = 0.1;       // pseudo-count of every level in the frequencies
+constexpr int64_t kCompared = 500;  // of them, at least, are compared with the held-out rows
+constexpr double kUnseen = 0.1;     // pseudo-count of every level in the frequencies
 
 class MadeMethod : public RowMethod {
  public:
-  MadeMethod(const RowLayout& layout, const MadeConfig& config, int given, bool of_steps, bool disjoint)
-      : layout_(layout),
-        network_(layout, config, Sees::columns_before, given),
-        of_steps_(of_steps),
-        disjoint_(disjoint) {
+  MadeMethod(const RowLayout& layout, const MadeConfig& config, int given, bool disjoint)
+      : layout_(layout), network_(layout, config, Sees::columns_before, given), disjoint_(disjoint) {
     if (given == 0 && config.any_order && network_.count() > 1) any_order_.emplace(layout, config, Sees::shown_columns);
   }
 
@@ -108,7 +104,6 @@ class MadeMethod : public RowMethod {
       const Copula none = copula_.independent();
       loss.start[loss.prefix + "network"] = initial_network(network_, frequencies_, context.seed, &none);
     }
-    loss.errors = of_steps_ ? kErrorsOfSteps : 0;
     return recorded_loss(
         rows, std::move(loss),
         [this](Recorder& r, int64_t table_rows, int64_t batch) { record_surprise(r, network_, table_rows, batch); },
@@ -151,7 +146,6 @@ class MadeMethod : public RowMethod {
 
   const RowLayout layout_;
   Made network_;
-  const bool of_steps_;  // a row is a step, or some, of a sequence
   const bool disjoint_;  // held-out rows, from those of the training
   std::optional<Made> any_order_;
   const EncodedTable* table_ = nullptr;
@@ -162,12 +156,12 @@ class MadeMethod : public RowMethod {
 }  // namespace
 
 std::unique_ptr<RowMethod> make_made(const RowLayout& layout, const MethodConfig& config) {
-  return std::make_unique<MadeMethod>(layout, config.as<MadeConfig>(), 0, false, true);
+  return std::make_unique<MadeMethod>(layout, config.as<MadeConfig>(), 0, true);
 }
 
 std::unique_ptr<RowMethod> make_made_after(const RowLayout& layout, int given, bool disjoint,
                                            const MadeConfig& config) {
-  return std::make_unique<MadeMethod>(layout, config, given, true, disjoint);
+  return std::make_unique<MadeMethod>(layout, config, given, disjoint);
 }
 
 }  // namespace tessera

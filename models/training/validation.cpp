@@ -190,19 +190,11 @@ class RecordedLoss : public MeasuresExposure {
     }
   };
 
-  // The variance of the mean change.
-  static double changed(std::vector<float> now, const std::vector<float>& first) {
-    for (size_t i = 0; i < now.size(); ++i) now[i] -= first[i];
-    return Moments(now).variance / static_cast<double>(now.size());
-  }
-
   // For two normal distributions of losses. The distance of their means is that of the changes since the first weights,
   // which saw neither set of rows: the sets' own difference, the larger part of the noise, cancels.
   double area_between(const std::vector<float>& held, const std::vector<float>& training) const {
     const Moments h(held), t(training);
-    const double error = std::sqrt(changed(held, first_held_) + changed(training, first_training_));
-    const double gap =
-        h.mean - t.mean - (Moments(first_held_).mean - Moments(first_training_).mean) - loss_.errors * error;
+    const double gap = h.mean - t.mean - (Moments(first_held_).mean - Moments(first_training_).mean);
     const double width = std::sqrt(h.variance + t.variance);
     return width > 0 ? std::erfc(-gap / width / std::numbers::sqrt2) / 2 : 0.5;
   }

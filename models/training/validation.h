@@ -36,9 +36,7 @@ struct RowLoss {
   std::vector<std::string> sets;  // that the plan has
   double min_gain;                // HeldOut::min_gain()
   // Training rows, whose losses are compared with those of the held-out ones; none: the exposure is unknown.
-  // `errors`: standard errors by which it is lowered; steps of one sequence are alike, few sequences vary by chance.
   EncodedTable training{};
-  double errors = 0;
   States start{};  // the weights of start()
 };
 using RecordRowLoss = std::function<void(Recorder& r, int64_t table_rows, int64_t batch)>;
