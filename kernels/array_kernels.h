@@ -140,8 +140,8 @@ using SumsBelow = void (*)(const RandomCuts&, const float* cut, float* rows, flo
 using PowerDistances = void (*)(const float* x, int64_t stride, int64_t dims, int64_t n, const float* center, float p,
                                 float* out);
 
-// lowest[k] = min over x of factor[k]·x + offset[k] mod 2³², for `count` functions, a multiple of kMinHashPadding; n ≥ 1
-// (cpu/arrays/min_hashes.cpp). The minima of two sets agree as often as their elements do (Broder 1997).
+// lowest[k] = min over x of factor[k]·x + offset[k] mod 2³², for `count` functions, a multiple of kMinHashPadding;
+// n ≥ 1 (cpu/arrays/min_hashes.cpp). The minima of two sets agree as often as their elements do (Broder 1997).
 constexpr int64_t kMinHashPadding = 64;
 using MinHashes = void (*)(const uint32_t* x, int64_t n, const uint32_t* factor, const uint32_t* offset, int64_t count,
                            uint32_t* lowest);

@@ -1,6 +1,6 @@
 // The rows of a table and of the table it is compared with, numbered together: rows of the table first. Of ComparedRows
-// the distance is Gower's (docs/use/dedup.md), as for distances to the closest record: the mean over columns of min(|x − y| / range, 1)
-// for numbers and times and of [x ≠ y] otherwise; missing on one side counts 1, on both 0.
+// the distance is Gower's (docs/use/dedup.md), as for distances to the closest record: the mean over columns of
+// min(|x − y| / range, 1) for numbers and times and of [x ≠ y] otherwise; missing on one side counts 1, on both 0.
 #pragma once
 #include <cstdint>
 #include <span>

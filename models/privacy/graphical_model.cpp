@@ -204,7 +204,7 @@ void GraphicalModel::fit(const std::vector<NoisyMarginal>& marginals, double row
   propagate();
 }
 
-std::vector<std::vector<int>> GraphicalModel::sample(int64_t rows, Noise& noise) const {
+std::vector<std::vector<int>> GraphicalModel::sample(int64_t rows, SecretNoise& noise) const {
   const auto n = static_cast<size_t>(rows);
   std::vector<std::vector<int>> out(sizes_.size(), std::vector<int>(n, 0));
   for (const Clique& q : cliques_) {

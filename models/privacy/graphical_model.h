@@ -26,7 +26,7 @@ class GraphicalModel {
   void fit(const std::vector<NoisyMarginal>& marginals, double rows, int iterations);
   // The levels of each column of the rows. Each clique's counts are rounded together, so that they vary by less than
   // independent rows would.
-  std::vector<std::vector<int>> sample(int64_t rows, Noise& noise) const;
+  std::vector<std::vector<int>> sample(int64_t rows, SecretNoise& noise) const;
 
  private:
   struct Clique {

@@ -26,7 +26,7 @@ Ledger::Ledger(double epsilon, double delta, bool thresholds)
 
 uint64_t Ledger::sigma2(int64_t changed, double share) const {
   const double wanted = static_cast<double>(changed) / (share * budget_);
-  if (wanted > static_cast<double>(Noise::kMaxSigma2))
+  if (wanted > static_cast<double>(SecretNoise::kMaxSigma2))
     throw Error(ErrorCode::usage,
                 fmt::format("`epsilon={}`: the noise would have a standard deviation of {:.0f} rows.\n  "
                             "Use a larger epsilon, or fewer columns.",

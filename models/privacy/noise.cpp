@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-Noise::Noise(std::optional<uint64_t> seed) {
+SecretNoise::SecretNoise(std::optional<uint64_t> seed) {
   if (seed) {
     key_[0] = static_cast<uint32_t>(*seed), key_[1] = static_cast<uint32_t>(*seed >> 32);
   } else if (::getrandom(key_, sizeof key_, 0) != static_cast<ssize_t>(sizeof key_)) {
@@ -18,7 +18,7 @@ Noise::Noise(std::optional<uint64_t> seed) {
   }
 }
 
-uint64_t Noise::word() {
+uint64_t SecretNoise::word() {
   const uint64_t block = drawn_ / 2;
   if (drawn_ % 2 == 0)
     block_ =
@@ -27,13 +27,13 @@ uint64_t Noise::word() {
   return static_cast<uint64_t>(half[0]) << 32 | half[1];
 }
 
-uint64_t Noise::below(uint64_t n) {
+uint64_t SecretNoise::below(uint64_t n) {
   const uint64_t end = UINT64_MAX - UINT64_MAX % n;
   for (;;)
     if (const uint64_t w = word(); w < end) return w % n;
 }
 
-bool Noise::bernoulli_exp(uint64_t numerator, uint64_t denominator) {
+bool SecretNoise::bernoulli_exp(uint64_t numerator, uint64_t denominator) {
   for (; numerator > denominator; numerator -= denominator)
     if (!bernoulli_exp(1, 1)) return false;
   uint64_t k = 1;
@@ -41,7 +41,7 @@ bool Noise::bernoulli_exp(uint64_t numerator, uint64_t denominator) {
   return k % 2 == 1;
 }
 
-int64_t Noise::discrete_laplace(uint64_t scale) {
+int64_t SecretNoise::discrete_laplace(uint64_t scale) {
   for (;;) {
     const uint64_t u = below(scale);
     if (!bernoulli_exp(u, scale)) continue;
@@ -54,7 +54,7 @@ int64_t Noise::discrete_laplace(uint64_t scale) {
   }
 }
 
-int64_t Noise::discrete_gaussian(uint64_t sigma2) {
+int64_t SecretNoise::discrete_gaussian(uint64_t sigma2) {
   if (sigma2 == 0 || sigma2 > kMaxSigma2)
     throw Error(ErrorCode::usage, "`epsilon`: the noise would be larger than any count.\n  Use a larger epsilon.");
   const auto t = static_cast<uint64_t>(std::sqrt(static_cast<double>(sigma2))) + 1;

@@ -7,9 +7,9 @@
 
 namespace tessera {
 
-class Noise {
+class SecretNoise {
  public:
-  explicit Noise(std::optional<uint64_t> seed);  // none: secret
+  explicit SecretNoise(std::optional<uint64_t> seed);  // none: secret
   uint64_t word();
   double uniform() { return open_uniform(static_cast<uint32_t>(word()), static_cast<uint32_t>(word())); }
   // Exactly distributed, without floating-point numbers (Canonne, Kamath, Steinke 2020, arXiv 2004.00010, algorithms 1

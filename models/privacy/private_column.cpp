@@ -72,7 +72,7 @@ PrivateColumn::PrivateColumn(const Column& c) {
   const nlohmann::json domain = nlohmann::json::parse(c.domain, nullptr, false);
   if (!domain.is_object()) refuse_column(c, "has a declaration that is not JSON", "Pass rows as tessera wrote them.");
   head_.name = c.name, head_.type = c.type, head_.reason = "the type was given", head_.format = kind.pattern;
-  numeric_ = is_numeric(c.type);
+  numeric_ = is_ordered(c);
   if (!numeric_) {
     if (domain.contains("min")) refuse_column(c, "has a range, but no numbers", "Declare its \"values\".");
     if (domain.contains("values")) values_ = domain["values"].get<std::vector<std::string>>();
@@ -112,7 +112,8 @@ int64_t PrivateColumn::mechanisms() const {
   return 1 + (!numeric_ ? 0 : ranged_ ? refinements() : 1 + kMaxRefinements);
 }
 
-void PrivateColumn::measure(const Column& c, uint64_t sigma2, double threshold_delta, Noise& noise, Ledger& ledger) {
+void PrivateColumn::measure(const Column& c, uint64_t sigma2, double threshold_delta, SecretNoise& noise,
+                            Ledger& ledger) {
   sigma2_ = static_cast<double>(sigma2);
   if (!numeric_) {
     measure_texts(c, sigma2, threshold_delta, noise, ledger);
@@ -122,7 +123,7 @@ void PrivateColumn::measure(const Column& c, uint64_t sigma2, double threshold_d
   measure_numbers(c, sigma2, noise, ledger);
 }
 
-void PrivateColumn::measure_texts(const Column& c, uint64_t sigma2, double threshold_delta, Noise& noise,
+void PrivateColumn::measure_texts(const Column& c, uint64_t sigma2, double threshold_delta, SecretNoise& noise,
                                   Ledger& ledger) {
   std::map<std::string, int64_t> counts;
   int64_t missing = 0;
@@ -157,7 +158,7 @@ void PrivateColumn::measure_texts(const Column& c, uint64_t sigma2, double thres
   head_.values = values_;
 }
 
-void PrivateColumn::find_range(const Column& c, uint64_t sigma2, Noise& noise, Ledger& ledger) {
+void PrivateColumn::find_range(const Column& c, uint64_t sigma2, SecretNoise& noise, Ledger& ledger) {
   constexpr int kPowers = kLargestPower - kSmallestPower + 1;  // counts of −2^k, 0 and 2^k
   std::vector<int64_t> counts(2 * kPowers + 1);
   for (const double x : c.numbers) {
@@ -194,7 +195,7 @@ size_t PrivateColumn::leaf_of(int64_t point) const {
   return static_cast<size_t>(after - leaves_.begin()) - 1;
 }
 
-void PrivateColumn::measure_numbers(const Column& c, uint64_t sigma2, Noise& noise, Ledger& ledger) {
+void PrivateColumn::measure_numbers(const Column& c, uint64_t sigma2, SecretNoise& noise, Ledger& ledger) {
   const auto split = [](const Leaf& leaf, int64_t parts, std::vector<Leaf>& out) {
     const int64_t size = leaf.last - leaf.first + 1, n = std::min(parts, size);
     for (int64_t k = 0; k < n; ++k) {
@@ -260,7 +261,7 @@ void PrivateColumn::form_levels(double rows, double least, int bins) {
     } else if (leaf.count >= least) {
       leaf.level = new_level();
     } else if (leaf.first < 0 && numeric_) {
-      leaf.count = 0, leaf.level = 0;  // too few missing numbers to be told from noise
+      leaf.count = 0, leaf.level = 0;  // too few missing numbers to differ from noise
     } else {
       leaf.level = others = others < 0 ? new_level() : others;
     }
@@ -292,7 +293,7 @@ std::vector<int> PrivateColumn::levels_of(const Column& c, int64_t rows) const {
   return out;
 }
 
-Column PrivateColumn::draw(const std::vector<int>& rows, Noise& noise) const {
+Column PrivateColumn::draw(const std::vector<int>& rows, SecretNoise& noise) const {
   Column out = head_;
   std::vector<std::vector<size_t>> leaves(counts_.size());
   std::vector<double> sums(counts_.size());

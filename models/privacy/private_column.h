@@ -17,7 +17,7 @@ class PrivateColumn {
   int64_t mechanisms() const;  // counts that a row changes by 1 when the column is measured
 
   // Reads the column: noisy counts of leaves. `rows_of` counts the rows of the whole table, with its variance.
-  void measure(const Column& column, uint64_t sigma2, double threshold_delta, Noise& noise, Ledger& ledger);
+  void measure(const Column& column, uint64_t sigma2, double threshold_delta, SecretNoise& noise, Ledger& ledger);
   double total() const { return total_; }
   double total_variance() const { return total_variance_; }
 
@@ -28,7 +28,7 @@ class PrivateColumn {
   double variance() const { return variance_; }                  // of the noise of one of them, on average
 
   std::vector<int> levels_of(const Column& column, int64_t rows) const;
-  Column draw(const std::vector<int>& levels, Noise& noise) const;
+  Column draw(const std::vector<int>& levels, SecretNoise& noise) const;
 
  private:
   struct Leaf {
@@ -36,9 +36,9 @@ class PrivateColumn {
     double count = 0;
     int level = 0;
   };
-  void find_range(const Column& column, uint64_t sigma2, Noise& noise, Ledger& ledger);
-  void measure_numbers(const Column& column, uint64_t sigma2, Noise& noise, Ledger& ledger);
-  void measure_texts(const Column& column, uint64_t sigma2, double threshold_delta, Noise& noise, Ledger& ledger);
+  void find_range(const Column& column, uint64_t sigma2, SecretNoise& noise, Ledger& ledger);
+  void measure_numbers(const Column& column, uint64_t sigma2, SecretNoise& noise, Ledger& ledger);
+  void measure_texts(const Column& column, uint64_t sigma2, double threshold_delta, SecretNoise& noise, Ledger& ledger);
   int64_t point_of(double x) const;
   size_t leaf_of(int64_t point) const;  // index in leaves_ of a number that is not missing
   int refinements() const;

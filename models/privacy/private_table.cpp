@@ -208,7 +208,7 @@ class PrivateTable {
   }
 
   const Table& table_;
-  Noise noise_;
+  SecretNoise noise_;
   Team& team_;
   std::optional<Ledger> ledger_;
   std::vector<PrivateColumn> columns_;

@@ -135,7 +135,8 @@ bool is_run(const Survey& seen, int decimals) {
   return seen.on_grid && (seen.high - seen.low) / step < static_cast<double>(kMaxGap * std::ssize(seen.distinct));
 }
 
-// A bin's quantiles keep values that several rows share; what is taken out of the bins must stand out from its neighbors.
+// A bin's quantiles keep values that several rows share; what is taken out of the bins must stand out from its
+// neighbors.
 double least_of_spike(const std::vector<double>& ascending, int64_t present, const EncoderOptions& o) {
   const double mean = static_cast<double>(ascending.size()) / static_cast<double>(runs_of(ascending).size());
   return is_short(present, o) ? std::max(BinCode::kMinBinRows, kOutstanding * mean) : kMinSpikeRows;

@@ -23,8 +23,8 @@ struct LevelCode {
   int rare_level() const { return rare.empty() ? -1 : levels(); }
   int missing_level() const { return missing ? width() - 1 : -1; }
 
-  // Levels of a text column: all its values of at least Column::least_rows rows, or, above `limit` levels, the limit − 1
-  // most frequent (the earlier of equally frequent ones).
+  // Levels of a text column: all its values of at least Column::least_rows rows, or, above `limit` levels, the
+  // limit − 1 most frequent (the earlier of equally frequent ones).
   static LevelCode of_texts(const Column& column, int64_t limit);
 
   // Level of each of the column's values (texts) for encode(); −1 if it has none.

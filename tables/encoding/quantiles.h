@@ -17,7 +17,7 @@ class Quantiles {
   Quantiles() = default;
   // From at least one finite value, in any order.
   static Quantiles of(std::vector<double> values) { return of(std::move(values), true); }
-  // Without `atoms`, even few values are stored as quantiles, about kTailRows rows apart.
+  // Without `atoms`, even few values are stored as quantiles, with about kTailRows rows between two.
   static Quantiles of(std::vector<double> values, bool atoms);
   // From a model file. Throws Error(format) unless points ascend strictly (exact) or weakly (else), and shares ascend
   // to 1.

@@ -1,4 +1,4 @@
-// Texts that end with a number, as codes of diagnoses (250.02, V45), rooms and plans do: neighbors by number.
+// Texts that end with a number, as codes of diagnoses (250.02, V45) and of plans do: neighbors by number.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -92,7 +92,7 @@ double epsilon_of_planted_rows(double epsilon, int runs, int planted) {
 }  // namespace
 
 TEST(PrivateNoise, DiscreteGaussiansHaveTheirMomentsAndProbabilities) {
-  Noise noise(5);
+  SecretNoise noise(5);
   constexpr int kDraws = 40'000;
   double sum = 0, squares = 0, zeros = 0;
   for (int i = 0; i < kDraws; ++i) {
@@ -102,7 +102,7 @@ TEST(PrivateNoise, DiscreteGaussiansHaveTheirMomentsAndProbabilities) {
   EXPECT_NEAR(sum / kDraws, 0, 4 * std::sqrt(30.0 / kDraws));
   EXPECT_NEAR(squares / kDraws, 30, 4 * 30 * std::sqrt(2.0 / kDraws));
   EXPECT_NEAR(zeros / kDraws, 1 / std::sqrt(2 * 3.14159265 * 30), .006);
-  EXPECT_NE(Noise({}).word(), Noise({}).word());  // secret seeds differ
+  EXPECT_NE(SecretNoise({}).word(), SecretNoise({}).word());  // secret seeds differ
 }
 
 TEST(PrivateFit, LedgerAddsUpToEpsilon) {

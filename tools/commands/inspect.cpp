@@ -164,7 +164,7 @@ std::string ledger_page(const Json& ledger) {
                  {"of", Side::left, 60},
                  {"counts", Side::right},
                  {"sensitivity", Side::right},
-                 {"noise", Side::right},
+                 {"deviation", Side::right},
                  {"epsilon", Side::right}});
   double sum = 0;
   for (const Json& m : ledger["mechanisms"]) {
@@ -176,7 +176,7 @@ std::string ledger_page(const Json& ledger) {
   return fmt::format(
       "\nprivacy: ({:.4g}, {:.3g})-differentially private, where {}\n{}"
       "  shares of epsilon add up to {:.4g}; accounted for together {:.4g}, by zCDP {:.4g} (rho {:.4g})\n"
-      "  the noise is discrete Gaussian, its column the standard deviation in rows; everything else in the file is a "
+      "  noise is discrete Gaussian, its standard deviation in rows; everything else in the file is a "
       "function of these counts\n",
       ledger["epsilon"].get<double>(), ledger["delta"].get<double>(), ledger["neighbors"].get<std::string>(), t.str(),
       sum, ledger["accounted_epsilon"].get<double>(), ledger["zcdp_epsilon"].get<double>(),
