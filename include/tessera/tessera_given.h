@@ -65,9 +65,10 @@ TESSERA_API tessera_status tessera_given_counts(const tessera_context* context, 
  *   given  consumed: columns of the model, any of them. Row i of the result has the given cells of row i and depends on
  *          (model, seed, these cells, i) only: not on batches or threads.
  *   rows   receives a stream of all columns, as tessera_sample() does. Every row keeps the rules of the table.
- * A model of sequences (method "made") continues the given ones: `given` holds the first steps of each, with its key (or
- * the number of its sequence; none: one sequence) and its index. They are kept as they are, also beyond what the model
- * has seen, and empty cells among them are drawn from what is known before them. `completes` and `where` are not for it.
+ * A model of sequences (method "made") continues the given ones: `given` holds the first steps of each, with its key
+ * (or the number of its sequence; none: one sequence) and its index. They are kept as they are, also beyond what the
+ * model has seen, and empty cells among them are drawn from what is known before them. `completes` and `where` are not
+ * for it.
  * Errors: USAGE, also for a column that the model does not have; DATA for a value that the model of rows has not seen
  * or beyond its range, with its place; CONDITION for options->where, as in tessera_sample(). The
  * stream fails with TESSERA_E_CONDITION's message at a row for which no candidate keeps the rules and meets the
