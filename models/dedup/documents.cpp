@@ -66,7 +66,7 @@ uint64_t Documents::hash(int32_t row) const {
 
 void Documents::hash_pieces(int32_t row, std::vector<uint32_t>& out) const {
   constexpr uint64_t kFactor = 0x9e3779b97f4a7c15, kBytes = (uint64_t{1} << (8 * kPiece)) - 1;
-  thread_local std::string bytes;
+  std::string bytes;
   text(row, bytes);
   const size_t count = bytes.size() < kPiece ? 1 : bytes.size() - kPiece + 1;
   bytes.append(sizeof(uint64_t), '\0');  // so that a piece is read at once

@@ -344,16 +344,19 @@ class Trainer {
         run_.loss_sums[k] += static_cast<double>(ring[static_cast<size_t>(step % kLossSlots) * width_ + k]);
     run_.loss_steps += ran;
     run_.step += ran;
+    return end_row(run_.step == row_end);
+  }
+  // The row of losses since the last one; if it `ends` here, it is kept.
+  LossRow end_row(bool ends) {
     std::vector<double> means = run_.loss_sums;
     for (double& x : means) x /= static_cast<double>(run_.loss_steps);
     LossRow row = loss_row(run_.step, clock_.used(), means);
-    if (run_.step == row_end) {
-      means.insert(means.begin(), {static_cast<double>(run_.step), row.seconds});
-      run_.losses.push_back(std::move(means));
-      std::fill(run_.loss_sums.begin(), run_.loss_sums.end(), 0.0);
-      run_.loss_steps = 0;
-      if (options_.on_losses) options_.on_losses(row);
-    }
+    if (!ends) return row;
+    means.insert(means.begin(), {static_cast<double>(run_.step), row.seconds});
+    run_.losses.push_back(std::move(means));
+    std::fill(run_.loss_sums.begin(), run_.loss_sums.end(), 0.0);
+    run_.loss_steps = 0;
+    if (options_.on_losses) options_.on_losses(row);
     return row;
   }
 
@@ -404,6 +407,7 @@ class Trainer {
     // that is no secret.
     if (options_.rare_rows > 1 && exposure() > kMaxExposure) {
       run_.steps = run_.step, run_.stopped = "membership";
+      if (run_.loss_steps > 0) (void)end_row(true);
       return;
     }
     if (!run_.stopped.empty()) return;

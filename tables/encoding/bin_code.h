@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "tables/encoding/quantiles.h"
+#include "tables/protection/quantiles.h"
 
 namespace tessera {
 

@@ -4,7 +4,7 @@
 #pragma once
 #include <span>
 
-#include "tables/encoding/quantiles.h"
+#include "tables/protection/quantiles.h"
 
 namespace tessera {
 

@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "kernels/math/philox.h"
-#include "tables/encoding/quantiles.h"
 #include "tables/kinds/arrow_type.h"
 #include "tables/kinds/kind.h"
 #include "tables/protection/protected_numbers.h"
+#include "tables/protection/quantiles.h"
 #include "tables/texts/numbered.h"
 #include "tables/texts/text_kind.h"
 

@@ -7,7 +7,7 @@
 
 #include "engine/plan/plan.h"
 #include "kernels/math/profile.h"
-#include "tables/encoding/quantiles.h"
+#include "tables/protection/quantiles.h"
 #include "tables/table/table.h"
 
 namespace tessera {

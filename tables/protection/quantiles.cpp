@@ -1,4 +1,4 @@
-#include "tables/encoding/quantiles.h"
+#include "tables/protection/quantiles.h"
 
 #include <algorithm>
 #include <cmath>
