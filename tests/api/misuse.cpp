@@ -163,6 +163,19 @@ TEST_F(Misuse, RejectsBadHandles) {
       },
       no_context);
   bad_handles(
+      "tessera_score",
+      [&](const void* h) { return tessera_score(as<tessera_context>(h), g.model, rows(), 0, &out, &text_); },
+      no_context);
+  bad_handles(
+      "tessera_score",
+      [&](const void* h) { return tessera_score(g.context, as<tessera_model>(h), rows(), 0, &out, &text_); }, no_model);
+  bad_handles(
+      "tessera_predict",
+      [&](const void* h) { return tessera_predict(as<tessera_context>(h), g.model, rows(), "x", &out); }, no_context);
+  bad_handles(
+      "tessera_predict",
+      [&](const void* h) { return tessera_predict(g.context, as<tessera_model>(h), rows(), "x", &out); }, no_model);
+  bad_handles(
       "tessera_dedup",
       [&](const void* h) {
         return tessera_dedup(as<tessera_context>(h), nullptr, rows(), nullptr, nullptr, nullptr, &text_);
@@ -347,6 +360,10 @@ TEST_F(Misuse, RejectsNulls) {
         tessera_audit(g.context, nullptr, nullptr, rows(), nullptr, nullptr, &text_));
   usage("tessera_audit", "no place for the text",
         tessera_audit(g.context, nullptr, g.model, rows(), nullptr, nullptr, nullptr));
+  usage("tessera_score", "no rows", tessera_score(g.context, g.model, nullptr, 0, &out, &text_));
+  usage("tessera_predict", "no rows", tessera_predict(g.context, g.model, nullptr, "x", &out));
+  usage("tessera_predict", "no column", tessera_predict(g.context, g.model, rows(), nullptr, &out));
+  usage("tessera_predict", "no stream", tessera_predict(g.context, g.model, rows(), "x", nullptr));
   usage("tessera_dedup", "no rows", tessera_dedup(g.context, nullptr, nullptr, nullptr, nullptr, nullptr, &text_));
   usage("tessera_dedup", "no place for the text",
         tessera_dedup(g.context, nullptr, rows(), nullptr, nullptr, nullptr, nullptr));

@@ -53,7 +53,7 @@ struct Refused {
 };
 
 const Refused kRefused[] = {
-    {"n > 69", {"\"n > 69\"", "column \"n\" holds"}},
+    {"n > 99", {"\"n > 99\"", "column \"n\" holds"}},
     {"few = 5 and n < 0", {"\"n < 0\""}},
     {"n = 500", {"\"n = 500\""}},
     {"n in (500, -3)", {"\"n in (500, -3)\""}},
@@ -79,7 +79,7 @@ const Refused kRefused[] = {
     {"not price < day - start + 1000", {"the right side"}},
     {"colour = city", {"no value in common"}},
     {"not city != state", {"no value in common"}},
-    {"n > 69 or n < 10", {"\"n > 69 or n < 10\"", "column \"n\" holds"}},
+    {"n > 99 or n < -20", {"\"n > 99 or n < -20\"", "column \"n\" holds"}},
     {"(n > 60 or colour = 'red') and colour = 'blue' and n < 20", {"\"n > 60 or colour = 'red'\"", "alternatives"}},
     {"city like 'B%' and city like 'K%'", {"both \"city like 'B%'\" and \"city like 'K%'\""}},
 };
