@@ -31,7 +31,7 @@ tried() {
       enough=0 refused=$((refused + 1))
       [[ $(grep -c '^tessera: ' said) == 1 ]] || fail "$1 did not say once why it ended: $(cat said)"
       ;;
-    127) grep -q 'error while loading shared libraries' said || fail "$1: $(cat said)" ;;  # before main()
+    127) grep -qE 'error while loading shared libraries|cannot allocate TLS data structures' said || fail "$1: $(cat said)" ;;  # before main()
     *) fail "$1 ended with $code: $(cat said)" ;;
   esac
   ((code == 0)) || cmp -s "$file" "$before" || fail "$1 left another $file"
