@@ -154,7 +154,7 @@ TEST_F(Cli, ABatchWithoutRoomOnTheGpuGoesInPartsOrIsRefusedBeforeItsFirstStep) {
     return r;
   };
   const std::string tvae = " --encoder-dim 16 --decoder-dim 16", ctgan = " --generator-dim 16 --discriminator-dim 16";
-  for (const int kilobytes : {4000, 2000, 1000}) {
+  for (const int kilobytes : {4000, 600, 400}) {
     const Ran r = fitted("tvae", tvae, kilobytes);
     EXPECT_EQ(r.code, 0) << kilobytes << r.out;
     EXPECT_EQ(has(r.out, "as with --micro-batch"), kilobytes < 4000) << r.out;
