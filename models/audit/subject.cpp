@@ -24,15 +24,6 @@ std::vector<int64_t> part_of(const std::vector<int64_t>& order, int64_t first, i
 
 }  // namespace
 
-Table pick_rows(const Table& table, const std::vector<int64_t>& rows) {
-  const std::vector<int32_t> at(rows.begin(), rows.end());
-  Table out;
-  out.rows = static_cast<int64_t>(rows.size());
-  out.dialect = table.dialect, out.rules = table.rules;
-  for (const Column& c : table.columns) out.columns.push_back(c.pick(at));
-  return out;
-}
-
 void append(Table& table, const Table& rows) {
   std::vector<std::string> ignored;
   const Table more = quality::aligned(table, rows, ignored);

@@ -8,6 +8,7 @@
 #include "models/model/model.h"
 #include "models/quality/common/workers.h"
 #include "models/quality/metrics/comparison.h"
+#include "tables/table/picked_rows.h"
 
 namespace tessera::audit {
 
@@ -42,8 +43,6 @@ class Subject {
   Scores to_reference_;
 };
 
-// Rows of a table, in this order.
-Table pick_rows(const Table& table, const std::vector<int64_t>& rows);
 // Appends the rows of a table with the same columns; its texts may have other codes.
 void append(Table& to, const Table& rows);
 // The rows of one table, then those of another.

@@ -11,6 +11,7 @@
 #include "tables/identifiers/identifier.h"
 #include "tables/kinds/kind.h"
 #include "tables/notice.h"
+#include "tables/table/picked_rows.h"
 #include "tables/types/types.h"
 
 namespace tessera {
@@ -84,9 +85,7 @@ class DistinctRows : public RowStream {
         if (seen_.insert(keys[i]).second) kept.push_back(static_cast<int64_t>(i));
       barren_ = kept.empty() ? barren_ + rows.rows : rows.rows - 1 - kept.back();
       if (kept.empty()) continue;
-      batch = Table();
-      batch.rows = static_cast<int64_t>(kept.size());
-      for (const Column& c : rows.columns) batch.columns.push_back(c.pick(kept));
+      batch = pick_rows(rows, kept);
       rows_ += batch.rows;
       progress(false);
       return true;

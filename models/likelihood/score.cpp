@@ -11,6 +11,7 @@
 #include "models/likelihood/learned_rows.h"
 #include "models/model/model_state.h"
 #include "tables/kinds/kind.h"
+#include "tables/table/picked_rows.h"
 #include "tables/types/types_dictionary.h"
 
 namespace tessera {
@@ -167,13 +168,11 @@ nlohmann::json summary(std::vector<double> total, int64_t unknown, const std::ve
   return out;
 }
 
-Table part_of(const Table& table, int64_t first, int64_t rows) {
-  std::vector<int64_t> at(static_cast<size_t>(rows));
-  std::iota(at.begin(), at.end(), first);
-  Table out;
-  out.rows = rows;
-  for (const Column& c : table.columns) out.columns.push_back(c.pick(at));
-  return out;
+// Rows that are worked on at once, from `first` on.
+Table part_of(const Table& table, int64_t first) {
+  std::vector<int64_t> rows(static_cast<size_t>(std::min(kRowsAtOnce, table.rows - first)));
+  std::iota(rows.begin(), rows.end(), first);
+  return pick_rows(table, rows);
 }
 
 std::string joined(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
@@ -300,8 +299,7 @@ Table score_rows(const Model& model, const Table& rows, bool cells, nlohmann::js
   int64_t with_unknown = 0;
   for (int64_t first = 0; first < rows.rows; first += kRowsAtOnce) {
     monitor.report({"score", static_cast<double>(first), static_cast<double>(rows.rows), "rows", {}, false});
-    scorer.score(part_of(rows, first, std::min(kRowsAtOnce, rows.rows - first)), [&](ScoredRow& row,
-                                                                                     const std::vector<double>& value) {
+    scorer.score(part_of(rows, first), [&](ScoredRow& row, const std::vector<double>& value) {
       row.row += first;
       total.push_back(row.log_probability);
       for (size_t k = 0; k < each.size(); ++k) each[k].push_back(value[k]);
@@ -345,7 +343,7 @@ Table predict_column(const Model& model, const Table& rows, const std::string& c
   };
   for (int64_t first = 0; first < rows.rows; first += kRowsAtOnce) {
     progress(first);
-    const Table part = part_of(rows, first, std::min(kRowsAtOnce, rows.rows - first));
+    const Table part = part_of(rows, first);
     for (const std::vector<double>& p : probabilities(m, likelihoods, choices, part, team)) {
       if (choices.numeric) {
         out[0].push_back(std::inner_product(p.begin(), p.end(), at.begin(), 0.0));

@@ -127,9 +127,9 @@ void run(const SharedOptions& given, SampleCommand a, const Place& launched) {
   options.report = &report;
   options.together = a.one_file ? 1 : 0;
   options.distinct = a.distinct || !a.against.empty();
-  const tessera::Schema schema = model.schema();
   tessera::Rows against;
   if (!a.against.empty()) {
+    const tessera::Schema schema = model.schema();
     tessera_csv_options same{};
     same.like = schema.get();
     same.more_columns = 1;
