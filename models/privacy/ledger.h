@@ -24,7 +24,7 @@ class Ledger {
   Ledger(double epsilon, double delta, bool thresholds);
   double budget() const { return budget_; }  // μ²
   double threshold_delta() const { return threshold_delta_; }
-  // Of mechanisms that together change so many counts and may spend this share of the budget.
+  // Variance of the noise, for mechanisms that together change `changed` counts and may spend this share of the budget.
   uint64_t sigma2(int64_t changed, double share) const;
   void add(Mechanism mechanism);  // Error(internal) if the budget is exceeded
   nlohmann::json to_json() const;

@@ -20,7 +20,7 @@ class PrivacyLoss {
   enum class Neighbor { removed, added };
   static PrivacyLoss subsampled_gaussian(double sigma, double rate, Neighbor neighbor, double step = kStep);
 
-  struct Times;  // a mechanism, used so many times
+  struct Times;  // a mechanism and how often it is used
   static PrivacyLoss composed(const std::vector<Times>& mechanisms);
 
   double delta(double epsilon) const;
@@ -48,7 +48,7 @@ struct PrivacyLoss::Times {
 
 // Zero-concentrated differential privacy, and Rényi's: rho of a Gaussian mechanism is (sensitivity/sigma)²/2.
 double epsilon_of_zcdp(double rho, double delta);
-// of a Poisson-subsampled Gaussian, used so many times (Mironov, Talwar, Zhang 2019, arXiv 1908.10530)
+// of a Poisson-subsampled Gaussian, used repeatedly (Mironov, Talwar, Zhang 2019, arXiv 1908.10530)
 double epsilon_of_subsampled_rdp(double sigma, double rate, int64_t times, double delta);
 
 // The largest μ = sensitivity/sigma of a Gaussian mechanism that is (epsilon, delta)-private. Any sequence of Gaussian

@@ -19,7 +19,7 @@ namespace {
 constexpr double kMinSpikeRows = 3;    // in a tiny table any value has a large share; a spike must repeat
 constexpr int64_t kRowsOfALevel = 10;  // minimum on average, for numbers with decimals
 // In a short table (BinCode::kMinBinRows decides the number of its bins) more numbers than these are points of a law
-// whose gaps bins fill, unless so many rows share them and they leave places of their grid free.
+// whose gaps bins fill, unless kRowsOfAnAtom rows share each and they leave places of their grid free.
 constexpr int64_t kAlwaysLevels = 16, kRowsOfAnAtom = 8, kMaxGap = 2;
 constexpr double kOutstanding = 4;  // times the mean rows of a value
 

@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kPoints = 1000, kMaxBetween = 16;  // of a law of few rows: so many texts stand for a row
+constexpr int64_t kPoints = 1000, kMaxBetween = 16;  // of a law of few rows: texts that stand for a row
 
 struct RareText {
   std::string text;

@@ -155,7 +155,7 @@ TEST(MadeSteps, GivenStepsStayAndAreContinued) {
     const int64_t first = copy < 3 ? 0 : 2, known = copy < 3 ? 2 : 3;
     for (int64_t step = 0; step < known + 4; ++step, ++row) {
       const int64_t from = first + std::min(step, known - 1);
-      EXPECT_EQ(cell(key, row), cell(given.columns[0], from)) << "keys are neither split nor made anew";
+      EXPECT_EQ(cell(key, row), cell(given.columns[0], from)) << "keys are neither split nor invented";
       EXPECT_EQ(cell(sex, row), cell(given.columns[1], from)) << "what is constant stays";
       for (size_t j = 0; step < known && j < given.columns.size(); ++j)
         if (!given.columns[j].is_missing(from)) {
