@@ -12,7 +12,7 @@ namespace tessera {
 
 class Device;          // engine/device/device.h
 class Team;            // base/threads/team.h
-struct Monitor;        // base/monitor.h
+class Monitor;         // base/monitor.h
 struct RowModel;       // models/fitted/row_model.h
 struct SequenceModel;  // models/fitted/sequence_model.h
 

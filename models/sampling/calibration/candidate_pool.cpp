@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <ranges>
+
+#include "tables/table/picked_rows.h"
 
 namespace tessera {
 namespace {
@@ -20,10 +21,9 @@ int64_t bytes_of_row(const Table& table) {
 }
 
 Table rows_of(const Table& t, int64_t begin, int64_t rows) {
-  Table out;
-  out.rows = rows;
-  for (const Column& c : t.columns) out.columns.push_back(c.pick(std::views::iota(begin, begin + rows)));
-  return out;
+  std::vector<int64_t> of(static_cast<size_t>(rows));
+  std::iota(of.begin(), of.end(), begin);
+  return pick_rows(t, of);
 }
 
 CandidatePool CandidatePool::draw(const Calibration::RowSource& model, int64_t first, int64_t rows, int64_t all,
