@@ -16,10 +16,15 @@ struct CellLikelihoods::Chain {
   Chain(const RowModel& model, Team& team)
       : made(model.encoder.layout(), model.config.as<MadeConfig>()),
         level(static_cast<size_t>(kBatch) * made.columns.size()) {
-    for (const Span& s : made.columns) columns.push_back(s.column);
+    const Table schema = model.encoder.schema();
+    for (size_t k = 0; k < made.columns.size(); ++k) {
+      const int column = made.columns[k].column;
+      if (!model.rules.sees(schema.columns[static_cast<size_t>(column)].name))
+        counted.push_back(k), columns.push_back(column);
+    }
     program = compile({team, 1, Device::processor()}, Purpose::held_out, [&](Recorder& r) {
       own(r, made);
-      const Var index = r.input("level", {kBatch, static_cast<int64_t>(columns.size())}, DType::index);
+      const Var index = r.input("level", {kBatch, static_cast<int64_t>(made.columns.size())}, DType::index);
       r.output(surprises(r, made, index, false), "surprise");
     });
     program->bind_if("level", level.data());
@@ -27,7 +32,8 @@ struct CellLikelihoods::Chain {
   }
 
   Made made;
-  std::vector<int> columns;
+  std::vector<size_t> counted;  // of the network's columns: a value that others give has no probability of its own
+  std::vector<int> columns;     // in the encoder, of those
   std::vector<int32_t> level;
   std::unique_ptr<Program> program;
 };
@@ -38,9 +44,9 @@ const std::vector<int>& CellLikelihoods::columns() const { return chain_->column
 
 std::vector<double> CellLikelihoods::of(const EncodedTable& rows) {
   Chain& c = *chain_;
-  const size_t columns = c.columns.size();
+  const size_t columns = c.made.columns.size();
   std::vector<double> out;
-  out.reserve(static_cast<size_t>(rows.rows) * columns);
+  out.reserve(static_cast<size_t>(rows.rows) * c.columns.size());
   for (int64_t first = 0; first < rows.rows; first += kBatch) {
     const int64_t n = std::min(kBatch, rows.rows - first);
     for (size_t i = 0; i < c.level.size(); ++i) {  // the last row also fills the rest of its batch
@@ -50,7 +56,8 @@ std::vector<double> CellLikelihoods::of(const EncodedTable& rows) {
     c.program->refresh({"level"});
     c.program->run(1);
     const std::vector<float> each = c.program->read<float>(c.program->find("surprise"));
-    for (size_t i = 0; i < static_cast<size_t>(n) * columns; ++i) out.push_back(-static_cast<double>(each[i]));
+    for (size_t i = 0; i < static_cast<size_t>(n); ++i)
+      for (const size_t k : c.counted) out.push_back(-static_cast<double>(each[i * columns + k]));
   }
   return out;
 }

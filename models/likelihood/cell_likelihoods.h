@@ -13,7 +13,8 @@ class CellLikelihoods {
   CellLikelihoods(const RowModel& model, Team& team);
   ~CellLikelihoods();
 
-  const std::vector<int>& columns() const;  // of the encoder, in the order in which they are drawn
+  // Of the encoder, in the order in which they are drawn; without those whose values rules compute.
+  const std::vector<int>& columns() const;
   // Row-major [rows, columns], in nats. Of a number that is a bin, the bin's.
   std::vector<double> of(const EncodedTable& rows);
 

@@ -2,6 +2,7 @@
 #include "models/made/method.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "models/layers/weights.h"
@@ -21,8 +22,17 @@ constexpr double kCostOfAnyOrder = 1.8;  // relative to a step: no weight is mas
 // Below this many training rows (10,000 with held-out rows) overfitting must be prevented, and training starts at the
 // copula.
 constexpr int64_t kFewRows = 9000;
+// How well training rows may be distinguished from held-out ones, as an area: the bound of a table of up to
+// kBoundedRows rows, and that of kFewRows, between which it rises with the logarithm of the rows.
+constexpr int64_t kBoundedRows = 2000;
+constexpr double kMinExposure = 0.55, kMaxExposure = 0.8;
 constexpr int64_t kCompared = 500;  // of them, at least, are compared with the held-out rows
 constexpr double kUnseen = 0.1;     // pseudo-count of every level in the frequencies
+
+double max_exposure(int64_t rows) {
+  const double share = std::log(static_cast<double>(rows) / kBoundedRows) / std::log(1.0 * kFewRows / kBoundedRows);
+  return std::lerp(kMinExposure, kMaxExposure, std::clamp(share, 0.0, 1.0));
+}
 
 class MadeMethod : public RowMethod {
  public:
@@ -97,6 +107,7 @@ class MadeMethod : public RowMethod {
   double rows_after() const override { return matches() ? rows_of_matching(network_, table_->rows) : 0; }
   std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
     RowLoss loss{"surprise", averaged() ? "average." : "", {"network"}, kMinSurprise};
+    loss.max_exposure = max_exposure(table_->rows);
     if (disjoint_ && table_->rows < kFewRows) {
       // Independent columns: what the copula knows of the rows of the training counts.
       loss.training = some_rows(*table_, std::min(table_->rows, std::max(rows.rows, kCompared)), layout_);

@@ -29,10 +29,6 @@ constexpr double kCalibrationCost = 4, kCandidates = 250000;
 constexpr double kAsideShare = 0.2;  // of max_time: for a model trained beside the requested one
 constexpr double kPriorShare = 0.6;  // of the time left after training, if a calibration follows
 
-// Training ends when the losses of training rows can be distinguished from those of held-out rows this well
-// (MeasuresExposure): the bound of docs/quality/privacy.md.
-constexpr double kMaxExposure = 0.55;
-
 constexpr size_t kCurveRows = 200;  // of losses that a model file keeps
 constexpr int64_t kMeasures = 60;   // held-out measures of a run without patience, at most one per epoch
 
@@ -83,7 +79,7 @@ class Trainer {
     steps_after_ = rows_after / static_cast<double>(std::max<int64_t>(last.batch, 1));
     measured_every_ = last.epoch * std::max<int64_t>(1, options.patience > 0 ? options.patience / 5
                                                                              : last.steps / last.epoch / kMeasures);
-    if (options.patience > 0 && options.rare_rows > 1 && exposure() > 0)
+    if (options.patience > 0 && options.rare_rows > 1 && exposed() != nullptr)
       measured_every_ = std::max<int64_t>(1, last.epoch / 4);
   }
 
@@ -294,9 +290,10 @@ class Trainer {
     return std::min(stage().begin + ((step - stage().begin) / epoch + 1) * epoch, end());
   }
   bool measured() const { return held_out_ != nullptr && last(); }
-  double exposure() const {
+  // Of a training whose exposure is measured; null: of others.
+  const MeasuresExposure* exposed() const {
     const auto* measure = dynamic_cast<const MeasuresExposure*>(held_out_.get());
-    return measure != nullptr ? measure->exposure() : 0;
+    return measure != nullptr && measure->exposure() > 0 ? measure : nullptr;
   }
 
   // A device gets its next steps before the results of the last ones are read, up to the step whose weights are needed.
@@ -405,7 +402,8 @@ class Trainer {
     if (options_.patience <= 0) return;
     // Further steps would let the model reveal which rows were in the table. If values of single rows are kept anyway,
     // that is no secret.
-    if (options_.rare_rows > 1 && exposure() > kMaxExposure) {
+    const MeasuresExposure* exposed = this->exposed();
+    if (options_.rare_rows > 1 && exposed != nullptr && exposed->exposure() > exposed->max_exposure()) {
       run_.steps = run_.step, run_.stopped = "membership";
       if (run_.loss_steps > 0) (void)end_row(true);
       return;

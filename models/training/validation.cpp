@@ -145,6 +145,7 @@ class RecordedLoss : public MeasuresExposure {
     return Moments(held).mean;
   }
   double exposure() const override { return exposure_; }
+  double max_exposure() const override { return loss_.max_exposure; }
 
  private:
   // The losses of some rows, in a program of their own.

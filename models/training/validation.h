@@ -23,6 +23,7 @@ class MeasuresExposure : public HeldOut {
  public:
   // After a measure, as an area under the ROC curve (.5: not at all); 0: unknown.
   virtual double exposure() const = 0;
+  virtual double max_exposure() const = 0;  // training ends beyond it: the bound of docs/quality/privacy.md
 };
 
 // `count` of the table's rows, evenly spaced.
@@ -35,6 +36,7 @@ struct RowLoss {
   std::string prefix;             // of the weights' leaves in Method::start(): "average." or empty
   std::vector<std::string> sets;  // that the plan has
   double min_gain;                // HeldOut::min_gain()
+  double max_exposure = 1;
   // Training rows, whose losses are compared with those of the held-out ones; none: the exposure is unknown.
   EncodedTable training{};
   States start{};  // the weights of start()

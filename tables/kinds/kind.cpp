@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "tables/formats/durations.h"
@@ -38,6 +39,11 @@ std::string type_in_words(const Column& column) { return std::string(kind_of(col
 std::string value_text(const Column& column, size_t row) {
   return is_numeric(column.type) ? fmt::format("{}", column.numbers[row] + 0.0)
                                  : column.values[static_cast<size_t>(column.codes[row])];
+}
+
+double in_unit_of(const Column& to, const Column& from, double x) {
+  const double units = kind_of(to).unit / kind_of(from).unit;
+  return units == 1 || !is_instant(to) || !is_instant(from) ? x : std::ceil(x * units);
 }
 
 void become_count(Column& column, int digits) {

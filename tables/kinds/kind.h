@@ -69,6 +69,9 @@ inline bool is_count(const Column& column) { return is_quantity(column) && is_wh
 inline bool has_fractions(const Column& column) { return is_quantity(column) && !is_whole(column); }
 // Days without a time.
 inline bool is_day(const Column& column) { return is_instant(column) && !has_time(column); }
+// The least number of `to` that is not before x of `from`, in a column that has an order with it: seconds of a date,
+// the date of a midnight or the one after a time.
+double in_unit_of(const Column& to, const Column& from, double x);
 
 // "a category", "of type integer"
 std::string type_in_words(const Column& column);

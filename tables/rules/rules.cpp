@@ -32,6 +32,10 @@ bool Rules::repeats(const std::string& learned) const {
   });
 }
 
+bool Rules::sees(const std::string& learned) const {
+  return std::any_of(found_.begin(), found_.end(), [&](const FoundRule& f) { return f.rule->seen() == learned; });
+}
+
 void Rules::reduce(Table& table, Team& team) const {
   if (empty()) return;
   std::vector<std::string> names;

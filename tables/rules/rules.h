@@ -37,6 +37,7 @@ class Rules {
   std::vector<std::string> firsts() const;  // columns of which the first value of a sequence gives the others
   // Whether a missing cell of a column of the model is a present one of the table: it repeats another column.
   bool repeats(const std::string& learned) const;
+  bool sees(const std::string& learned) const;  // whether a column of the model has values that rules compute
   // Expressions that sampled rows are checked against; rows that break one are drawn again.
   const std::vector<std::string>& checked() const { return checked_; }
   std::vector<std::string> checked_alone() const;  // those that are not the text of a rule in found()

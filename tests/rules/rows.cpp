@@ -37,6 +37,41 @@ TEST(RuleRows, KeepRulesWithEveryMethod) {
   }
 }
 
+// Three parts of a whole, one of them mostly large, and a column that follows the last one.
+TEST(RuleRows, KeepSharesOfAWhole) {
+  constexpr int64_t kRows = 3000;
+  const auto part = [](int64_t i, int k) {
+    const int large = static_cast<int>(i % 3);
+    const double small[2] = {.02 + .04 * uniform(i, 1), .02 + .04 * uniform(i, 2)};
+    return k == large ? 1 - std::nearbyint(1000 * small[0]) / 1000 - std::nearbyint(1000 * small[1]) / 1000
+                      : std::nearbyint(1000 * small[(k - large + 3) % 3 - 1]) / 1000;
+  };
+  const auto share_of = [&](const char* name, int k) {
+    return numbers_by(
+        name, ColumnType::decimal, kRows, [=](int64_t i) { return part(i, k); }, 3);
+  };
+  const Table real = table(
+      {share_of("wages", 0), share_of("rent", 1), share_of("other", 2),
+       texts_by("most", ColumnType::category, kRows, [&](int64_t i) { return part(i, 2) > .5 ? "other" : "known"; })});
+  for (FitOptions options : {quick_made(4), quick_tvae(4)}) {
+    const Model m = fit(real, options);
+    const auto whole = [](const Table& t, int64_t i) {
+      double sum = 0;
+      for (const char* name : {"wages", "rent", "other"}) sum += column(t, name).numbers[static_cast<size_t>(i)];
+      return std::abs(sum - 1) < 1e-9;
+    };
+    const Table rows = sample(m, 2000);
+    EXPECT_EQ(share(rows, [&](int64_t i) { return whole(rows, i); }), 1) << options.method;
+    for (const Column& c : rows.columns) EXPECT_EQ(c.name.find("computed"), std::string::npos) << c.name;
+    // small shares are not what is left over
+    for (const char* name : {"wages", "rent", "other"})
+      EXPECT_GT(share(rows, [&](int64_t i) { return column(rows, name).numbers[static_cast<size_t>(i)] >= .019; }), .9)
+          << options.method << ' ' << name;
+  }
+  const Model m = fit(real, quick_made(4));
+  EXPECT_NO_THROW(sample(m, 50, where("rent > 0.8")));
+}
+
 TEST(RuleRows, BreakThemWithoutRules) {
   FitOptions options = quick_tvae(2);
   options.rules.find = false;

@@ -423,6 +423,29 @@ TEST(Given, SolvesComputedCellsForTheirInputs) {
   EXPECT_TRUE(beyond.says("\"at\"") && beyond.says("follows")) << beyond.message;
 }
 
+TEST(Given, KeepsTheWholeOfGivenShares) {
+  constexpr int64_t kSeen = 1500;
+  const auto part = [](int64_t i, int k) {
+    double part[3], all = 0;
+    for (uint32_t j = 0; j < 3; ++j) all += part[j] = -std::log(1 - uniform(i, 1 + j));
+    const double first = std::nearbyint(1000 * part[0] / all), second = std::nearbyint(1000 * part[1] / all);
+    return (k == 0 ? first : k == 1 ? second : 1000 - first - second) / 1000;
+  };
+  std::vector<Column> columns;
+  for (int k = 0; k < 3; ++k)
+    columns.push_back(numbers_by(
+        std::string(1, static_cast<char>('a' + k)), ColumnType::decimal, kSeen, [=](int64_t i) { return part(i, k); },
+        3));
+  const Table real = table(std::move(columns));
+  const Model m = fit(real, quick_made(4), 2);
+  const Table one = complete(m, repeated(real, 30, 1, {"a"})), two = complete(m, repeated(real, 30, 1, {"b", "c"}));
+  for (int64_t i = 0; i < 30; ++i) {
+    EXPECT_EQ(number(one, "a", i), part(i, 0));
+    EXPECT_NEAR(number(one, "a", i) + number(one, "b", i) + number(one, "c", i), 1, 1e-9);
+    EXPECT_NEAR(number(two, "a", i), part(i, 0), 1e-9);
+  }
+}
+
 // euros = price, third = price / 3 and twice = 2 * price; at are whole minutes, on is their day. Of several cells that
 // say something of a number the one that says most is solved, and the number is one that rows show.
 TEST(Given, SolvesExactCellsBeforeRoundedOnes) {

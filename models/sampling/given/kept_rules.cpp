@@ -37,8 +37,7 @@ KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const K
   }
   for (const FoundRule& f : model.rules.found())
     if (f.rule->makes() == TableRule::Makes::copies) {
-      const std::vector<std::string> pair = f.rule->columns(columns.table());
-      repeats_.emplace_back(place_of(columns.table(), pair[0]), place_of(columns.table(), pair[1]));
+      copies_.push_back(f.rule.get());
     } else if (f.rule->makes() == TableRule::Makes::missing) {
       if (const int c = place_of(columns.table(), f.rule->column()); c >= 0) fillable_[static_cast<size_t>(c)] = 0;
     }
@@ -92,10 +91,14 @@ std::vector<int> KeptRules::broken(Table rows, const std::vector<int64_t>& of, b
   Table again = rows;
   model_.rules.reduce(again, team);
   columns_.restore(again);
+  // Those that follow from others in some rows may do so beyond the range of sampled ones.
+  std::vector<std::vector<char>> copied(rows.columns.size());
+  for (const TableRule* rule : copies_)
+    copied[static_cast<size_t>(place_of(rows, rule->column()))] = rule->broken(rows, again);
   for (size_t c = 0; c < rows.columns.size(); ++c)
     for (size_t i = 0; i < count.size(); ++i)
-      if (!same_cell(rows.columns[c], static_cast<int64_t>(i), again.columns[c], static_cast<int64_t>(i), kTolerance) &&
-          !is_copy(rows, static_cast<int>(c), static_cast<int64_t>(i)))
+      if ((copied[c].empty() || copied[c][i] != 0) &&
+          !same_cell(rows.columns[c], static_cast<int64_t>(i), again.columns[c], static_cast<int64_t>(i), kTolerance))
         ++count[i];
   if (where_.empty()) return count;
   std::vector<char> meets;
@@ -103,13 +106,6 @@ std::vector<int> KeptRules::broken(Table rows, const std::vector<int64_t>& of, b
   for (size_t i = 0; i < count.size(); ++i)
     if (meets[i] == 0) count[i] = kNotTheCondition;
   return count;
-}
-
-bool KeptRules::is_copy(const Table& rows, int column, int64_t row) const {
-  return std::ranges::any_of(repeats_, [&](const std::pair<int, int>& r) {
-    return r.first == column &&
-           same_cell(rows.columns[static_cast<size_t>(column)], row, rows.columns[static_cast<size_t>(r.second)], row);
-  });
 }
 
 void KeptRules::put_given(Table& rows, const std::vector<int64_t>& of) const { put_cells(cells_.table(), rows, of); }

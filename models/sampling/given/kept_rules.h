@@ -31,17 +31,15 @@ class KeptRules {
 
  private:
   void check_given() const;
-  // Whether a cell equals that of the column it often repeats; for sampled cells only within the range of the copies.
-  bool is_copy(const Table& rows, int column, int64_t row) const;
 
   const RowModel& model_;
   const ShownColumns& columns_;
   const KnownCells& cells_;
   Where where_;
-  std::vector<Where> breaks_;                 // for each checked rule, the condition of rows that break it
-  std::vector<double> extent_;                // range of each numeric column of the table
-  std::vector<char> fillable_;                // whether a drawn cell of a column need not be missing
-  std::vector<std::pair<int, int>> repeats_;  // columns that repeat another one in some rows
+  std::vector<Where> breaks_;             // for each checked rule, the condition of rows that break it
+  std::vector<double> extent_;            // range of each numeric column of the table
+  std::vector<char> fillable_;            // whether a drawn cell of a column need not be missing
+  std::vector<const TableRule*> copies_;  // rules by which cells of a column follow from others in some rows
 };
 
 }  // namespace tessera

@@ -331,6 +331,20 @@ void KnownCells::write(int64_t row, float* levels, float* alphas, float* known) 
   }
 }
 
+void KnownCells::put(Table& learned, const std::vector<int64_t>& of) const {
+  put_cells(learned_, learned, of);
+  // Where a column that another one is computed from is given, what was drawn for that one does not count.
+  for (const FoundRule& f : model_.rules.found()) {
+    if (f.rule->seen().empty()) continue;
+    Column& seen = column_of(learned, f.rule->seen());
+    const std::vector<std::string> columns = f.rule->columns(columns_.table());
+    for (size_t k = 1; k < columns.size(); ++k)
+      if (const Column* given = learned_.find(columns[k]))
+        for (size_t i = 0; i < of.size(); ++i)
+          if (!given->is_missing(of[i])) seen.set_missing(i);
+  }
+}
+
 bool KnownCells::leads(int64_t row) const {
   bool drawn = false;
   for (size_t k = 0; k < choices_.size(); ++k) {

@@ -38,7 +38,7 @@ class KnownCells {
   void write(int64_t row, float* levels, float* alphas, float* known) const;
   // Writes the given values of the model's columns over candidates of rows of[i], before rules turn them into rows of
   // the table: columns computed from a given cell are then exact to the last digit.
-  void put(Table& learned, const std::vector<int64_t>& of) const { put_cells(learned_, learned, of); }
+  void put(Table& learned, const std::vector<int64_t>& of) const;
   // Whether a candidate's code is a missing cell that should be filled, or fills such a cell.
   bool lacks(int64_t row, size_t choice, int32_t code) const;
   bool fills(int64_t row, size_t choice, int32_t code) const;

@@ -42,7 +42,8 @@ struct Order {
 std::optional<Evidence> evidence_below(const RuleSearch& search, const Column& lower, const Column& upper,
                                        double tried) {
   const auto holds = [&](int64_t row, int64_t other) {
-    const double a = lower.numbers[static_cast<size_t>(row)], b = upper.numbers[static_cast<size_t>(other)];
+    const double a = in_unit_of(upper, lower, lower.numbers[static_cast<size_t>(row)]);
+    const double b = upper.numbers[static_cast<size_t>(other)];
     // The distance is missing where the upper one is; it has to be known where it is not.
     return b != b ? -1 : a <= b ? 1 : 0;
   };
@@ -54,7 +55,7 @@ std::optional<Evidence> always_below(const Column& lower, const Column& upper) {
   Evidence e;
   for (size_t i = 0; i < upper.numbers.size(); ++i) {
     if (upper.numbers[i] != upper.numbers[i]) continue;
-    if (!(lower.numbers[i] <= upper.numbers[i])) return {};
+    if (!(in_unit_of(upper, lower, lower.numbers[i]) <= upper.numbers[i])) return {};
     ++e.rows;
   }
   return e;
@@ -91,7 +92,7 @@ Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>&
     const Column& low = search.column(out.columns[lower]);
     for (size_t upper = 0; upper < n; ++upper) {
       const Column& up = search.column(out.columns[upper]);
-      if (upper == lower || !comparable(low, up) || !(is_fresh(low) || is_fresh(up))) continue;
+      if (upper == lower || !have_order(low, up) || !(is_fresh(low) || is_fresh(up))) continue;
       auto& below = out.below[lower][upper];
       if (search.options.find && (search.options.orders || has_missing(low) || has_missing(up)))
         below = evidence_below(search, low, up, static_cast<double>(n * n));
@@ -135,7 +136,8 @@ class FixedSearch {
     for (const std::vector<int64_t>* rows : {&search.proposing, &search.testing})
       for (const int64_t row : *rows) {
         double least = -INFINITY;
-        for (const Column* c : lower) least = std::max(least, c->numbers[static_cast<size_t>(row)]);
+        for (const Column* c : lower)
+          least = std::max(least, in_unit_of(upper, *c, c->numbers[static_cast<size_t>(row)]));
         const double x = upper.numbers[static_cast<size_t>(row)];
         if (x == x && std::isfinite(least)) least_.push_back(least), x_.push_back(x);
       }

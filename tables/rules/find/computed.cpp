@@ -9,6 +9,7 @@
 #include "tables/rules/find/search.h"
 #include "tables/rules/kinds/function.h"
 #include "tables/rules/rule/columns.h"
+#include "tables/sequence/sequences.h"
 
 namespace tessera {
 namespace {
@@ -48,7 +49,9 @@ void numbers_in(Arithmetic& a, bool divides, std::vector<NumberInside>& out) {
 
 // Whether each number of an expression, given the others, is the simplest one that rows allow, also without as many
 // holders as a rule may not tell of: a factor of a column that is 0 in all rows but one would be that row's.
-bool has_stable_numbers(const RuleSearch& search, Arithmetic expression, const Column& target) {
+template <class Holds>
+bool has_stable_numbers(const RuleSearch& search, Arithmetic expression, const Column& target, double halves,
+                        Holds&& holds) {
   std::vector<int> places = columns_of(expression);
   std::vector<const Column*> columns = search.columns_at(places);
   columns.push_back(&target);
@@ -57,6 +60,7 @@ bool has_stable_numbers(const RuleSearch& search, Arithmetic expression, const C
   numbers_in(expression, false, numbers);
   std::vector<int64_t> rows = search.proposing;
   rows.insert(rows.end(), search.testing.begin(), search.testing.end());
+  std::erase_if(rows, [&](int64_t row) { return !holds(row); });
   rows = search.holders.together(std::move(rows));
   return std::all_of(numbers.begin(), numbers.end(), [&](const NumberInside& inside) {
     const double own = *inside.number, at = inside.divides ? 1 / own : own, change = 1e-3 * std::abs(at);
@@ -71,7 +75,7 @@ bool has_stable_numbers(const RuleSearch& search, Arithmetic expression, const C
       const double t = target.numbers[static_cast<size_t>(row)], here = value(row, at);
       const double slope = (value(row, at + change) - here) / change;
       if (t != t || !(std::abs(slope) > 0)) continue;
-      const double middle = at + (t - here) / slope, reach = reach_of(t, here, target) / std::abs(slope);
+      const double middle = at + (t - here) / slope, reach = reach_of(t, here, target, halves) / std::abs(slope);
       low.add(middle - reach, search.holders.of(row)), high.add(middle + reach, search.holders.of(row));
     }
     const auto stable = stable_between(low, high, [&](double a, double b) {
@@ -81,6 +85,29 @@ bool has_stable_numbers(const RuleSearch& search, Arithmetic expression, const C
     });
     return stable && *stable == own;
   });
+}
+
+// The column is computed in every sampled row.
+std::optional<FoundRule> by_construction(const RuleSearch& search, const Computed& rule, const Evidence& evidence) {
+  const Column& target = search.column(rule.target);
+  const Arithmetic expression = parse_arithmetic(rule.expression, search.table, "a rule");
+  FoundRule found;
+  found.evidence = evidence;
+  // A difference of columns may come out below zero where no real one does.
+  if (is_quantity(target) && negative_terms(expression) &&
+      std::none_of(target.numbers.begin(), target.numbers.end(), [](double x) { return x < 0; })) {
+    if (!search.options.by_rejection || is_spelled(target)) return {};
+    found.check = quoted_name(target.name) + " >= 0";
+  }
+  ComputedData data{head_of(target), rule.expression, {rule.rounded}};
+  // One column says as much as what it gives.
+  const std::vector<int> of = columns_of(expression);
+  if (search.options.by_rejection && is_quantity(target) && of.size() > 1)
+    data.seen = free_name(search.table, "computed " + target.name);
+  if (rule.shares && !data.seen.empty())
+    for (const int j : of) data.shares.push_back(search.column(j).name);
+  found.rule = make_rule(std::move(data));
+  return found;
 }
 
 }  // namespace
@@ -103,6 +130,42 @@ std::optional<FoundRule> find_copy(const RuleSearch& search) {
   return {};
 }
 
+std::optional<FoundRule> usual_rule(const RuleSearch& search, const Computed& rule, double tried) {
+  constexpr double kUsual = 0.9, kOverChance = 4;  // of the rows that have its numbers; times as many as by chance
+  const Column& target = search.column(rule.target);
+  const Arithmetic expression = parse_arithmetic(rule.expression, search.table, "a rule");
+  const auto given = [&](int64_t row) {
+    return exact_value(expression, search.table, static_cast<size_t>(row), target);
+  };
+  const auto holds = [&](int64_t row, int64_t other) {
+    return same_number(target.numbers[static_cast<size_t>(other)], given(row), target, rule.rounded);
+  };
+  double complete = 0, kept = 0, chance = 1;
+  for (size_t i = 0; i < search.testing.size(); ++i) {
+    const int64_t row = search.testing[i];
+    if (target.is_missing(row) || given(row) != given(row)) continue;
+    ++complete, kept += holds(row, row), chance += holds(row, search.testing[(i + 1) % search.testing.size()]);
+  }
+  if (kept < kUsual * complete || kept < kOverChance * chance ||
+      !RuleSearch::beyond_chance(static_cast<int64_t>(kept), chance / std::max(complete, 1.0), tried) ||
+      !has_stable_numbers(search, expression, target, rule.rounded, [&](int64_t row) { return holds(row, row); }))
+    return {};
+  Evidence evidence{0, static_cast<int64_t>(kept), chance / complete};
+  // Rows that break it and that a model may not know anyway do not come again.
+  std::vector<const Column*> columns = search.columns_at(columns_of(expression));
+  columns.push_back(&target);
+  Held breaks;
+  bool missing = false;
+  search.holders.each([&](int64_t row, int64_t holder) {
+    const bool none = given(row) != given(row);
+    missing |= none != target.is_missing(row);
+    if (holds(row, row)) ++evidence.rows;
+    else if (!none) breaks.add(holder);
+  });
+  return !missing && breaks.holders < search.holders.least(columns) ? by_construction(search, rule, evidence)
+                                                                    : repeated_rule(search, rule, evidence);
+}
+
 std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed& rule, double tried, bool given) {
   const Column& target = search.column(rule.target);
   const Arithmetic expression = parse_arithmetic(rule.expression, search.table, "a rule");
@@ -110,7 +173,7 @@ std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed&
     const double value = target.numbers[static_cast<size_t>(other)];
     const double computed = exact_value(expression, search.table, static_cast<size_t>(row), target);
     if (value != value || computed != computed) return (value != value) == (computed != computed) ? -1 : 0;
-    return same_number(value, computed, target) ? 1 : 0;
+    return same_number(value, computed, target, rule.rounded) ? 1 : 0;
   };
   FoundRule found;
   if (given) {
@@ -119,17 +182,11 @@ std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed&
     found.evidence.rows = *rows;
   } else {
     const auto evidence = search.evidence_of(holds, tried);
-    if (!evidence || !has_stable_numbers(search, expression, target)) return {};
+    if (!evidence || !has_stable_numbers(search, expression, target, rule.rounded, [](int64_t) { return true; }))
+      return {};
     found.evidence = *evidence;
   }
-  // A difference of columns may come out below zero where no real one does.
-  if (is_quantity(target) && negative_terms(expression) &&
-      std::none_of(target.numbers.begin(), target.numbers.end(), [](double x) { return x < 0; })) {
-    if (!search.options.by_rejection || is_spelled(target)) return {};
-    found.check = quoted_name(target.name) + " >= 0";
-  }
-  found.rule = make_rule(ComputedData{head_of(target), rule.expression});
-  return found;
+  return by_construction(search, rule, found.evidence);
 }
 
 }  // namespace tessera

@@ -39,7 +39,7 @@ class RuleFinder {
     std::vector<FoundRule> formats = find_formats(search());
     for (const FoundRule& f : formats) reduce_form(f);
     for (const std::string& text : options_.given) give(text);
-    for (const FoundRule& f : out_.found_) f.rule->reduce(table_, team_);
+    for (const FoundRule& f : out_.found_) reduce(f);
     out_.found_.insert(out_.found_.begin(), formats.begin(), formats.end());
     for (const auto& [text, columns] : keys_) unite(text, columns);
     for (const auto& [text, columns] : combinations_) combine(text, columns);
@@ -53,6 +53,13 @@ class RuleFinder {
       exhaust(find_product);
       exhaust(find_between);
       exhaust(find_rates);
+      if (options_.by_rejection) {
+        std::vector<FoundRule> usual = find_usual_sums(search());
+        std::vector<std::string> given;  // other rules would see the few rows that are left of them
+        for (const FoundRule& f : usual) given.push_back(f.rule->column());
+        keep(std::move(usual));
+        options_.apart.insert(options_.apart.end(), given.begin(), given.end());
+      }
       set_apart(find_running(search()), &Rules::firsts);
       exhaust(find_bands);
       find_steps();
@@ -166,12 +173,17 @@ class RuleFinder {
     return orders;
   }
 
+  // What is computed anyway is in no further rule.
+  void reduce(const FoundRule& found) {
+    found.rule->reduce(table_, team_);
+    if (const std::string seen = found.rule->seen(); !seen.empty()) options_.apart.push_back(seen);
+  }
   void keep(std::vector<FoundRule> found) {
     for (FoundRule& f : found) keep(std::move(f));
   }
   void keep(FoundRule found) {
     const int64_t own = own_least(found.rule->columns(table_));
-    found.rule->reduce(table_, team_);
+    reduce(found);
     table_.relax();
     for (Column& c : table_.columns)  // that the rule put in the place of others
       if (c.reason == found.rule->text()) c.least_rows = own;
@@ -305,10 +317,11 @@ class RuleFinder {
     const bool above = term.relation == Relation::greater_equal, below = term.relation == Relation::less_equal;
     const Column& left = table_.columns[static_cast<size_t>(term.left.column)];
     const Column& right = table_.columns[static_cast<size_t>(term.right.column)];
-    if ((!above && !below) || !comparable(left, right)) return false;
+    if ((!above && !below) || !have_order(left, right)) return false;
     const Column &lower = above ? right : left, &upper = above ? left : right;
     for (size_t i = 0; i < lower.numbers.size(); ++i)
-      if (upper.numbers[i] == upper.numbers[i] && !(lower.numbers[i] <= upper.numbers[i])) return false;
+      if (upper.numbers[i] == upper.numbers[i] && !(in_unit_of(upper, lower, lower.numbers[i]) <= upper.numbers[i]))
+        return false;
     bounds_.push_back({lower.name, upper.name, term.text});
     return true;
   }

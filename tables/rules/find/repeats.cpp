@@ -1,5 +1,5 @@
 // Columns of numbers that often equal an earlier column. Numbers that many rows hold, such as 0, are equal by chance
-// and are levels of their columns anyway: others count.
+// and are levels of their columns anyway: they do not count where they make up much of the equal rows.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -7,8 +7,10 @@
 #include "tables/kinds/kind.h"
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
+#include "tables/rules/kinds/computed.h"
 #include "tables/rules/kinds/repeat.h"
 #include "tables/rules/rule/columns.h"
+#include "tables/sequence/sequences.h"
 
 namespace tessera {
 namespace {
@@ -17,6 +19,7 @@ constexpr size_t kMaxRepeatColumns = 300;  // the work grows with their square
 constexpr double kMinRepeats = 0.02;       // of the rows; rarer copies are not worth a level
 constexpr double kOverChance = 4;          // times as many as among shuffled rows
 constexpr double kNear = 2;                // units of the last digit
+constexpr double kOfRepeats = 0.1;         // of the repeats, that a number which many rows hold may have
 
 // The next number of two significant digits, away from others.
 double outwards(double x, bool up) {
@@ -44,9 +47,7 @@ class Repeats {
     for (int j = 0; j < static_cast<int>(search.columns()) && all_.size() < kMaxRepeatColumns; ++j) {
       const Column& c = search.column(j);
       if (!search.usable(j) || !is_ordered(c) || !learned_as(bounds, c.name).empty()) continue;
-      SearchedNumbers numbers(search, j);
-      if (std::none_of(numbers.proposing.begin(), numbers.proposing.end(), [](double x) { return x != x; }))
-        all_.push_back(std::move(numbers));
+      all_.emplace_back(search, j);
       c.relax();
     }
     searched_.resize(all_.size());
@@ -57,8 +58,10 @@ class Repeats {
     search_.team.for_each(static_cast<int64_t>(all_.size()), [&](int64_t k) { look(static_cast<size_t>(k)); });
     std::vector<FoundRule> out;
     for (size_t k = all_.size(); k-- > 0;)
-      if (searched_[k].of >= 0)
-        if (auto found = rule_of(all_[k].column, searched_[k])) out.push_back(std::move(*found));
+      if (const Repeated& r = searched_[k]; r.of >= 0) {
+        const Computed repeat{all_[k].column, quoted_name(search_.column(r.of).name)};
+        if (auto found = repeated_rule(search_, repeat, {0, r.held_out, r.chance})) out.push_back(std::move(*found));
+      }
     return out;
   }
 
@@ -73,9 +76,16 @@ class Repeats {
   static double equal_rows(const SearchedNumbers& x, const std::vector<double>& numbers, const std::vector<double>& of,
                            size_t shift) {
     size_t rows = 0;
-    for (size_t i = 0, n = numbers.size(); i < n; ++i)
-      rows += numbers[i] == of[(i + shift) % n] && !x.often.contains(numbers[i]);
-    return static_cast<double>(rows);
+    std::unordered_map<double, size_t> frequent;
+    for (size_t i = 0, n = numbers.size(); i < n; ++i) {
+      if (numbers[i] != of[(i + shift) % n]) continue;
+      ++rows;
+      if (x.often.contains(numbers[i])) ++frequent[numbers[i]];
+    }
+    double out = static_cast<double>(rows);
+    for (const auto& [number, times] : frequent)
+      if (static_cast<double>(times) > kOfRepeats * static_cast<double>(rows)) out -= static_cast<double>(times);
+    return out;
   }
 
   // Neighbouring numbers are as frequent as equal ones where columns are close to each other.
@@ -105,36 +115,48 @@ class Repeats {
     }
   }
 
-  std::optional<FoundRule> rule_of(int column, const Repeated& repeated) const {
-    const Column &c = search_.column(column), &of = search_.column(repeated.of);
-    if (!is_complete(c) || !is_complete(of)) return {};
-    std::vector<double> copied;
-    for (size_t i = 0; i < c.numbers.size(); ++i)
-      if (c.numbers[i] == of.numbers[i]) copied.push_back(c.numbers[i]);
-    c.relax(), of.relax();
-    // Means over as many rows as any number of a model is, and not to the digit: other numbers of the model are means
-    // of some of these rows.
-    const auto some = static_cast<size_t>(search_.holders.least({&c, &of}));
-    if (copied.size() < 2 * some) return {};
-    std::sort(copied.begin(), copied.end());
-    const auto mean = [&](auto from) {
-      double sum = 0;
-      for (size_t i = 0; i < some; ++i) sum += *from++;
-      return sum / static_cast<double>(some);
-    };
-    const auto rows = static_cast<int64_t>(copied.size());
-    const double share = static_cast<double>(rows) / static_cast<double>(search_.table.rows);
-    return FoundRule{make_rule(RepeatData{c.name, of.name, share, outwards(mean(copied.begin()), false),
-                                          outwards(mean(copied.rbegin()), true)}),
-                     {rows, repeated.held_out, repeated.chance}};
-  }
-
   const RuleSearch& search_;
   std::vector<SearchedNumbers> all_;
   std::vector<Repeated> searched_;  // of each
 };
 
 }  // namespace
+
+std::optional<FoundRule> repeated_rule(const RuleSearch& search, const Computed& rule, Evidence evidence) {
+  const Column& c = search.column(rule.target);
+  const Arithmetic expression = parse_arithmetic(rule.expression, search.table, "a rule");
+  std::vector<double> copied;
+  bool missing = false;
+  for (size_t i = 0; i < c.numbers.size(); ++i) {
+    const double given = exact_value(expression, search.table, i, c);
+    missing |= c.numbers[i] != c.numbers[i] || given != given;
+    if (same_number(c.numbers[i], given, c, rule.rounded)) copied.push_back(c.numbers[i]);
+  }
+  std::vector<const Column*> columns = search.columns_at(columns_of(expression));
+  for (const Column* of : columns) of->relax();
+  columns.push_back(&c), c.relax();
+  // Means over as many rows as any number of a model is, and not to the digit: other numbers of the model are means
+  // of some of these rows.
+  const auto some = static_cast<size_t>(search.holders.least(columns));
+  if (copied.size() < 2 * some) return {};
+  std::sort(copied.begin(), copied.end());
+  const auto mean = [&](auto from) {
+    double sum = 0;
+    for (size_t i = 0; i < some; ++i) sum += *from++;
+    return sum / static_cast<double>(some);
+  };
+  evidence.rows = static_cast<int64_t>(copied.size());
+  const double share = static_cast<double>(evidence.rows) / static_cast<double>(search.table.rows);
+  const std::string choice = missing ? free_name(search.table, "source of " + c.name) : "";
+  return FoundRule{make_rule(RepeatData{head_of(c),
+                                        rule.expression,
+                                        {rule.rounded},
+                                        choice,
+                                        share,
+                                        outwards(mean(copied.begin()), false),
+                                        outwards(mean(copied.rbegin()), true)}),
+                   evidence};
+}
 
 std::vector<FoundRule> find_repeats(const RuleSearch& search, const std::vector<FoundRule>& bounds) {
   return Repeats(search, bounds).find();

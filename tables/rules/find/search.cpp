@@ -63,4 +63,6 @@ std::vector<double> numbers_in(const Column& c, const std::vector<int64_t>& rows
 
 bool comparable(const Column& a, const Column& b) { return is_ordered(a) && is_ordered(b) && unit_of(a) == unit_of(b); }
 
+bool have_order(const Column& a, const Column& b) { return comparable(a, b) || (is_instant(a) && is_instant(b)); }
+
 }  // namespace tessera

@@ -103,6 +103,9 @@ std::vector<double> numbers_in(const Column& c, const std::vector<int64_t>& rows
 struct Computed {
   int target = -1;
   std::string expression;
+  // Numbers of it that were rounded on their own: a row may be off by a half of the last digit for each.
+  double rounded = 1;
+  bool shares = false;  // of a whole, which is a constant
 };
 
 // Rows of a search lie all over a table: a column in scratch is in memory as a whole once they were looked at. Finders
@@ -113,6 +116,7 @@ struct Computed {
 std::optional<FoundRule> find_copy(const RuleSearch& search);       // a = b, of texts
 std::optional<FoundRule> find_multiple(const RuleSearch& search);   // a = c·b, or another power of b
 std::optional<FoundRule> find_sum(const RuleSearch& search);        // a = c0 + c1·b + …, a = b among them
+std::vector<FoundRule> find_usual_sums(const RuleSearch& search);   // the same, in most rows
 std::optional<FoundRule> find_product(const RuleSearch& search);    // a = c0·b·c, a = c0·b·(1 − c)/d²
 std::optional<FoundRule> find_functions(const RuleSearch& search);  // a is the month of b, or another function of it
 std::optional<FoundRule> find_between(const RuleSearch& search);    // a is the whole days from b to c
@@ -153,7 +157,13 @@ std::vector<FoundRule> find_grids(const RuleSearch& search, const std::vector<Fo
 std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed& rule, double tried,
                                        bool given = false);
 
+// The rule that a column is what the expression says in the rows where it is, of which there must be enough; with the
+// number of them as its evidence.
+std::optional<FoundRule> usual_rule(const RuleSearch& search, const Computed& rule, double tried);  // in most rows
+std::optional<FoundRule> repeated_rule(const RuleSearch& search, const Computed& rule, Evidence evidence);
+
 // Columns of numbers in the same units: numbers, dates, or times.
 bool comparable(const Column& a, const Column& b);
+bool have_order(const Column& a, const Column& b);  // comparable, or points in time
 
 }  // namespace tessera

@@ -20,6 +20,7 @@ constexpr size_t kMaxSumColumns = 256;  // the work grows with their square
 constexpr size_t kLeastRows = 30;       // complete ones; and three times the columns
 constexpr size_t kMaxTerms = 12;        // longer sums are regressions, not rules
 constexpr double kExact = 1e-9;         // of a deviation: what sums of rounded products leave
+constexpr double kKept = 0.9;           // of the rows: those that a sum of most rows has to say
 
 // The values of a column in the units of expressions, centred.
 struct Centred {
@@ -210,7 +211,9 @@ Centred without(const Centred& c, const std::vector<char>& left_out) {
   std::vector<double> x;
   for (size_t i = 0; i < c.x.size(); ++i)
     if (left_out[i] == 0) x.push_back(c.x[i]);
-  return centred(c.column, std::move(x));
+  Centred out = centred(c.column, std::move(x));
+  out.mean += c.mean;
+  return out;
 }
 
 // What the other columns of a sum leave of one of them, in the rows that are not left out.
@@ -247,10 +250,28 @@ bool has_shared_factors(const RuleSearch& search, const Sample& sample, const st
   return true;
 }
 
+// How well a sum says its column: to the digit, but for the rounding of each of its numbers, or that in most rows.
+enum class Says { exactly, rounded, mostly };
+
+// Whether each number of the sum was rounded on its own, as measures and shares of a whole are: counts have no digits
+// to lose, and a total of counts that is off by one is not their total.
+bool rounds_each(const RuleSearch& search, const std::vector<Term>& terms, int target, double constant) {
+  const auto digits = [&](int column) { return digits_of(search.column(column)); };
+  const auto like_target = [&](const Term& t) {
+    return std::abs(t.factor) == 1 && is_quantity(search.column(t.column)) && digits(t.column) == digits(target);
+  };
+  const auto shares = [](const Term& t) { return t.factor == -1; };
+  return !terms.empty() && digits(target) != kAllDigits && is_quantity(search.column(target)) &&
+         std::all_of(terms.begin(), terms.end(), like_target) &&
+         (has_fractions(search.column(target)) || (constant != 0 && std::all_of(terms.begin(), terms.end(), shares)));
+}
+
 // The rule that the factors make of a column, tried on all rows.
 std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<const Centred*>& before,
-                                   const Centred& c, const std::vector<double>& factors, const Sample& sample) {
-  const double half = std::max(half_unit(search.column(c.column)), kExact * c.deviation);
+                                   const Centred& c, const std::vector<double>& factors, const Sample& sample,
+                                   Says says = Says::exactly) {
+  const double loose = says == Says::exactly ? 1 : std::sqrt(1.0 + kMaxTerms);
+  const double half = loose * std::max(half_unit(search.column(c.column)), kExact * c.deviation);
   // rounding errors of deviation 0.58 halves, over the rows: three of their deviations
   const double sure = 1.8 / std::sqrt(static_cast<double>(c.x.size()));
   const double least_weight = std::max(0.1 * half, 1e-7 * c.deviation), tried = sample.tried;
@@ -272,11 +293,25 @@ std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<c
   if (!has_shared_factors(search, sample, columns, weights, least, least_weight)) return {};
   // the mean of the rounding errors of half the rows: well within half a unit
   constant = short_number(constant, std::max(0.4 * half, 1e-9 * std::abs(c.mean)));
+  const bool shares =
+      constant != 0 && std::all_of(terms.begin(), terms.end(), [](const Term& t) { return t.factor == -1; });
+  if (says != Says::exactly) {
+    const bool each = rounds_each(search, terms, c.column, constant);
+    if ((says == Says::rounded && (!each || terms.size() == 1)) || is_instant(search.column(c.column)) ||
+        !has_text(search, terms, is_instant(search.column(c.column))))
+      return {};
+    const double rounded = each ? static_cast<double>(terms.size()) + 1 : 1;
+    Computed sum = solved(search, std::move(terms), c.column, constant);
+    sum.rounded = rounded, sum.shares = shares;
+    return says == Says::rounded ? computed_rule(search, sum, tried) : usual_rule(search, sum, tried);
+  }
   if (auto count = count_of(search, terms, c.column, constant)) return computed_rule(search, *count, tried);
   if (!has_text(search, terms, is_instant(search.column(c.column)))) return {};
   if (auto later = later_date(search, terms, c.column, constant))
     if (auto found = computed_rule(search, *later, tried)) return found;
-  return computed_rule(search, solved(search, std::move(terms), c.column, constant), tried);
+  Computed sum = solved(search, std::move(terms), c.column, constant);
+  sum.shares = shares;
+  return computed_rule(search, sum, tried);
 }
 
 // One column may give another one alone, as a time gives its day. It is tried first: others that go together with it
@@ -374,6 +409,27 @@ int target_of(const RuleSearch& search, const Sample& sample, const std::vector<
   return -1;
 }
 
+// Two columns whose sum or difference is the same number in most rows.
+std::optional<FoundRule> usual_pair(const RuleSearch& search, const Sample& sample, const Centred& b,
+                                    const Centred& c) {
+  const double half = half_unit(search.column(c.column));
+  if (!is_quantity(search.column(b.column)) || !(c.deviation >= 10 * half) || half == 0) return {};
+  for (const double factor : {-1.0, 1.0}) {
+    std::vector<double> rest;
+    for (size_t i = 0; i < c.x.size(); ++i) rest.push_back(c.x[i] + c.mean - factor * (b.x[i] + b.mean));
+    std::nth_element(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(rest.size() / 2), rest.end());
+    const double constant = short_number(rest[rest.size() / 2], 2 * half);
+    const auto same =
+        std::count_if(rest.begin(), rest.end(), [&](double x) { return std::abs(x - constant) <= 2.1 * half; });
+    const std::vector<Term> terms{{b.column, factor}};
+    if (static_cast<double>(same) < kKept * static_cast<double>(rest.size())) continue;
+    const Computed sum{c.column, sum_text(search, terms, constant, false),
+                       rounds_each(search, terms, c.column, constant) ? 2.0 : 1.0};
+    if (auto found = usual_rule(search, sum, sample.tried * sample.tried)) return found;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<FoundRule> find_sum(const RuleSearch& search) {
@@ -383,10 +439,14 @@ std::optional<FoundRule> find_sum(const RuleSearch& search) {
   for (const Centred& c : sample.columns) {
     Regression::Residual rest = regression.residual(c);
     const bool exact = regression.exact(rest, c);
-    if (exact || regression.but_for_rounding(rest, c, half_unit(search.column(c.column)))) {
+    const double half = half_unit(search.column(c.column));
+    if (exact || regression.but_for_rounding(rest, c, half)) {
       if (auto found = tried_alone(search, before, c, sample)) return found;
       if (auto found = tried_sum(search, before, c, regression.factors(rest.along), sample)) return found;
     }
+    if (regression.but_for_rounding(rest, c, half * std::sqrt(1.0 + kMaxTerms)))
+      if (auto found = tried_sum(search, before, c, regression.factors(rest.along), sample, Says::rounded))
+        return found;
     if (exact) continue;
     // Also a column that others explain but for rounding, and do not give: a copy of it is explained by it.
     regression.add(std::move(rest));
@@ -420,6 +480,73 @@ std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& a
     if (auto found = computed_rule(search, solved_for(search, identity, target), sample.tried)) return found;
   }
   return {};
+}
+
+// Columns that a sum of those before them gives in most rows: the rows that a regression explains worst are left out,
+// and another one tells whether it explains the others (least trimmed squares; Rousseeuw 1984).
+std::vector<FoundRule> find_usual_sums(const RuleSearch& search) {
+  constexpr size_t kMaxColumns = 100, kMaxRows = 2048;  // the work grows with the rows and the third power of columns
+  constexpr double kNear = 0.9;  // of a deviation: what is left of the column where others nearly give it
+  Sample sample = sample_of(search);
+  if (sample.columns.size() > kMaxColumns) return {};
+  if (sample.rows.size() > kMaxRows) {
+    std::vector<char> beyond(sample.rows.size(), 0);
+    std::fill(beyond.begin() + kMaxRows, beyond.end(), 1);
+    sample.rows.resize(kMaxRows);
+    for (Centred& c : sample.columns) c = without(c, beyond);
+    std::erase_if(sample.columns, [](const Centred& c) { return !(c.deviation > 0); });
+  }
+  const size_t kept = static_cast<size_t>(kKept * static_cast<double>(sample.rows.size()));
+  std::vector<std::optional<FoundRule>> found(sample.columns.size());
+  std::vector<size_t> before;      // columns that no sum gives
+  std::vector<std::string> taken;  // columns of sums
+  Regression regression(sample.rows.size());
+  for (size_t k = 0; k < sample.columns.size(); ++k) {
+    const Centred& c = sample.columns[k];
+    const double half = half_unit(search.column(c.column));
+    Regression::Residual rest = regression.residual(c);
+    const bool near = rest.deviation <= kNear * c.deviation && c.deviation >= 10 * half && !before.empty();
+    for (const size_t b : before)
+      if (!found[k] && is_quantity(search.column(c.column)))
+        found[k] = usual_pair(search, sample, sample.columns[b], c);
+    if (near && !found[k] && is_quantity(search.column(c.column))) {
+      std::vector<double> far(rest.rest.size());
+      std::transform(rest.rest.begin(), rest.rest.end(), far.begin(), [](double x) { return std::abs(x); });
+      std::vector<double> sorted = far;
+      std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(kept), sorted.end());
+      Sample usual;
+      std::vector<char> left_out;
+      for (size_t i = 0; i < far.size(); ++i) {
+        left_out.push_back(far[i] > sorted[kept] ? 1 : 0);
+        if (left_out[i] == 0) usual.rows.push_back(sample.rows[i]);
+      }
+      usual.tried = sample.tried;
+      for (const size_t b : before) usual.columns.push_back(without(sample.columns[b], left_out));
+      std::erase_if(usual.columns, [](const Centred& of) { return !(of.deviation > 0); });
+      Regression trimmed(usual.rows.size());
+      std::vector<const Centred*> of;
+      for (const Centred& b : usual.columns)
+        if (auto own = trimmed.residual(b); !trimmed.exact(own, b)) trimmed.add(std::move(own)), of.push_back(&b);
+      const Centred target = without(c, left_out);
+      const Regression::Residual left = trimmed.residual(target);
+      if (trimmed.exact(left, target) || trimmed.but_for_rounding(left, target, half * std::sqrt(1.0 + kMaxTerms)))
+        found[k] = tried_sum(search, of, target, trimmed.factors(left.along), usual, Says::mostly);
+    }
+    if (found[k]) {  // unless what it gives is in another sum
+      const std::string& given = found[k]->rule->column();
+      if (std::find(taken.begin(), taken.end(), given) != taken.end()) found[k].reset();
+      else
+        for (const std::string& name : found[k]->rule->columns(search.table)) taken.push_back(name);
+    }
+    if (found[k] || regression.exact(rest, c)) continue;
+    regression.add(std::move(rest));
+    before.push_back(k);
+  }
+  // The last ones first: a column may be given by one that an earlier sum gives.
+  std::vector<FoundRule> out;
+  for (size_t k = found.size(); k-- > 0;)
+    if (found[k]) out.push_back(std::move(*found[k]));
+  return out;
 }
 
 }  // namespace tessera

@@ -12,11 +12,11 @@
 namespace tessera {
 namespace {
 
-// The largest of the columns in a row; NaN if one is missing.
-double largest(const std::vector<const Column*>& columns, size_t row) {
+// The largest of the columns in a row, as a number of `target`; NaN if one is missing.
+double largest(const std::vector<const Column*>& columns, const Column& target, size_t row) {
   double most = -INFINITY;
   for (const Column* c : columns) {
-    const double x = c->numbers[row];
+    const double x = in_unit_of(target, *c, c->numbers[row]);
     if (x != x) return kMissing;
     most = std::max(most, x);
   }
@@ -58,7 +58,7 @@ class OrderRule : public RuleOf<Data> {
     const std::vector<const Column*> lower = all_of(rows, data_.lower);
     const Column& c = numbers_of(rows, data_.target.name);
     std::vector<char> out(c.numbers.size());
-    for (size_t i = 0; i < out.size(); ++i) out[i] = c.numbers[i] < largest(lower, i) ? 1 : 0;
+    for (size_t i = 0; i < out.size(); ++i) out[i] = c.numbers[i] < largest(lower, c, i) ? 1 : 0;
     return out;
   }
 };
@@ -95,7 +95,8 @@ class BoundRule : public OrderRule<BoundData> {
     for (const Column* l : lower) digits = std::max(digits, digits_of(*l));
     become_count(c, digits);
     c.reason = text();
-    for (size_t i = 0; i < c.numbers.size(); ++i) c.numbers[i] = rounded(c.numbers[i] - largest(lower, i), digits);
+    for (size_t i = 0; i < c.numbers.size(); ++i)
+      c.numbers[i] = rounded(c.numbers[i] - largest(lower, data_.target, i), digits);
     if (!data_.fixed.column.empty())
       table.columns.insert(table.columns.begin() + place_of(table, data_.target.name), std::move(choice));
   }
@@ -134,7 +135,7 @@ class BoundRule : public OrderRule<BoundData> {
     c = data_.target;
     const int digits = digits_of(c);
     for (size_t i = 0; i < numbers.size(); ++i) {
-      const double least = largest(lower, i);
+      const double least = largest(lower, c, i);
       double x = numbers[i] != numbers[i] || least != least ? kMissing : above(least, numbers[i], digits);
       if (x > data_.fixed.high) x = std::max(data_.fixed.high, above(least, 0, digits));
       if (!codes.empty() && codes[i] >= 0 && least == least)

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tables/expression/where.h"
 #include "tables/kinds/kind.h"
 
@@ -39,7 +41,45 @@ class ComputedRule : public GivesColumn<ComputedData> {
     return out;
   }
 
+  void reduce(Table& table, Team& team) const override {
+    if (data_.seen.empty()) return GivesColumn::reduce(table, team);
+    Column& c = numbers_of(table, data_.target.name);
+    c.name = data_.seen, c.reason = text();
+  }
+  void restore(Table& rows) const override {
+    if (!data_.seen.empty() && place_of(rows, data_.seen) >= 0) {  // else of trials, which have what it is computed of
+      if (!data_.shares.empty()) share_out(rows);
+      remove_column(rows, data_.seen);
+    }
+    GivesColumn::restore(rows);
+  }
+  void show(const std::string& learned, std::vector<std::string>& columns) const override {
+    const auto& shares = data_.shares;
+    if (learned == data_.seen || std::find(shares.begin(), shares.end(), learned) != shares.end()) columns.clear();
+  }
+  std::string seen() const override { return data_.seen; }
+
  private:
+  // The shares as columns of the rows, the one that is computed as it was drawn.
+  void share_out(Table& rows) const {
+    const Arithmetic expression = parse_arithmetic(data_.is, rows, "a rule");
+    std::vector<Column*> shares;
+    for (const std::string& name : data_.shares) {
+      shares.push_back(&numbers_of(rows, name));
+      for (double& x : shares.back()->numbers) x = rounded(x, digits_of(*shares.back()));  // learned ones may be means
+    }
+    const Column& drawn = numbers_of(rows, data_.seen);
+    for (size_t i = 0; i < drawn.numbers.size(); ++i) {
+      const double own = drawn.numbers[i], rest = exact_value(expression, rows, i, data_.target) - own;
+      if (rest != rest) continue;  // computed from the others
+      Column& largest = **std::max_element(shares.begin(), shares.end(), [&](const Column* a, const Column* b) {
+        return a->numbers[i] < b->numbers[i];
+      });
+      double& x = largest.numbers[i];
+      if (x > own && x + rest >= x / 2) x = rounded(x + rest, digits_of(largest));
+    }
+  }
+
   const Column& texts_in(const Table& rows) const {
     return texts_of(rows, rows.columns[static_cast<size_t>(parse_column(data_.is, rows, "a rule"))].name);
   }
@@ -58,6 +98,11 @@ class ComputedRule : public GivesColumn<ComputedData> {
 };
 
 }  // namespace
+
+void ComputedData::check(const Fields& f) const {
+  f.check(shares.empty() || !seen.empty(), "has shares of which the last one is not learned");
+  f.check(seen != target.name || target.name.empty(), "has a computed column that is learned as itself");
+}
 
 RulePtr make_rule(ComputedData data) { return std::make_shared<ComputedRule>(std::move(data)); }
 

@@ -10,8 +10,17 @@ struct ComputedData {
   static constexpr auto kMakes = TableRule::Makes::values;
   Column target;   // without rows
   std::string is;  // arithmetic (tables/expression/arithmetic.h), or a column of texts
+  Rounded rounded = {};
+  // A column that is learned of the values, so that columns after them are drawn given them; "": none.
+  std::string seen = {};
+  // The other shares of a whole: the largest of all gives or takes what drawn ones differ from it.
+  std::vector<std::string> shares = {};
 
-  static constexpr std::tuple kFields{std::pair{"column", &ComputedData::target}, std::pair{"is", &ComputedData::is}};
+  static constexpr std::tuple kFields{std::pair{"column", &ComputedData::target}, std::pair{"is", &ComputedData::is},
+                                      std::pair{"rounded", &ComputedData::rounded},
+                                      std::pair{"seen", &ComputedData::seen},
+                                      std::pair{"shares", &ComputedData::shares}};
+  void check(const Fields& f) const;
 };
 RulePtr make_rule(ComputedData data);
 

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "tables/expression/arithmetic.h"
+#include "tables/kinds/kind.h"
+#include "tables/rules/kinds/computed.h"
 
 namespace tessera {
 
@@ -16,29 +18,71 @@ class RepeatRule : public RuleOf<RepeatData> {
   using RuleOf::RuleOf;
 
   std::string text() const override {
-    return fmt::format("{} = {} in {:.1f} % of the rows", quoted_name(data_.column), quoted_name(data_.of),
-                       100 * data_.share);
+    return fmt::format("{} = {} in {:.1f} % of the rows", quoted_name(column()), data_.is, 100 * data_.share);
   }
+  std::string expression() const override { return data_.is; }
   std::string_view kept() const override { return "in its share"; }
-  std::vector<std::string> columns(const Table&) const override { return {data_.column, data_.of}; }
-  // Cells that repeat become missing.
+  std::vector<std::string> columns(const Table& rows) const override {
+    std::vector<std::string> out{column()};
+    for (const int j : columns_of(parse_arithmetic(data_.is, rows, "a rule")))
+      out.push_back(rows.columns[static_cast<size_t>(j)].name);
+    return out;
+  }
+  std::vector<char> broken(const Table& rows, const Table&) const override {
+    const Arithmetic expression = parse_arithmetic(data_.is, rows, "a rule");
+    const Column& c = numbers_of(rows, column());
+    std::vector<char> out(c.numbers.size());
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = c.numbers[i] == c.numbers[i] && !follows(expression, rows, i, c) ? 1 : 0;
+    return out;
+  }
+  // Cells that follow become missing. Where the others do not say, the choice is missing, and the cell stays.
   void reduce(Table& table, Team&) const override {
-    const Column& of = numbers_of(table, data_.of);
-    for (size_t i = 0; double& x : numbers_of(table, data_.column).numbers)
-      if (x == of.numbers[i++]) x = kMissing;
+    const Arithmetic expression = parse_arithmetic(data_.is, table, "a rule");
+    Column choice;
+    choice.name = data_.choice, choice.reason = text(), choice.values = {kFollows, kOwn};
+    Column& c = numbers_of(table, column());
+    for (size_t i = 0; i < c.numbers.size(); ++i) {
+      const double given = exact_value(expression, table, i, c);
+      double& x = c.numbers[i];
+      const bool follows = same_number(x, given, c, data_.rounded.numbers);
+      choice.codes.push_back(follows ? 0 : x == x && given == given ? 1 : -1);
+      if (follows) x = kMissing;
+    }
+    if (!data_.choice.empty())
+      table.columns.insert(table.columns.begin() + place_of(table, column()), std::move(choice));
   }
   void restore(Table& rows) const override {
-    const Column& of = numbers_of(rows, data_.of);
-    Column& c = numbers_of(rows, data_.column);
+    std::vector<bool> follows;
+    if (!data_.choice.empty()) {
+      const Column& choice = texts_of(rows, data_.choice);
+      for (const int32_t code : choice.codes)
+        follows.push_back(code >= 0 && choice.values[static_cast<size_t>(code)] == kFollows);
+      remove_column(rows, data_.choice);
+    }
+    const Arithmetic expression = parse_arithmetic(data_.is, rows, "a rule");
+    Column& c = numbers_of(rows, column());
+    Bulk<double> own = std::move(c.numbers);
+    c = data_.target;
+    c.numbers = std::move(own), c.reason = text();
     const int digits = digits_of(c);
-    for (size_t i = 0; double& x : c.numbers) {
-      const double repeated = of.numbers[i++];
-      if (x != x) x = rounded(std::clamp(repeated, data_.low, data_.high), digits);
+    for (size_t i = 0; i < c.numbers.size(); ++i) {
+      double& x = c.numbers[i];
+      if (follows.empty() ? x == x : !follows[i]) continue;
+      const double given = exact_value(expression, rows, i, c);
+      x = given == given ? rounded(std::clamp(given, data_.low, data_.high), digits) : kMissing;
     }
   }
   void show(const std::string& learned, std::vector<std::string>& columns) const override {
-    if (learned == data_.column) columns.clear();
+    if (learned == column() || learned == data_.choice) columns.clear();
   }
+
+ private:
+  bool follows(const Arithmetic& expression, const Table& rows, size_t row, const Column& c) const {
+    return same_number(c.numbers[row], exact_value(expression, rows, row, c), c, data_.rounded.numbers);
+  }
+
+  static constexpr const char *kFollows = "follows", *kOwn = "own";
 };
 
 }  // namespace
@@ -47,7 +91,7 @@ RulePtr make_rule(RepeatData data) { return std::make_shared<RepeatRule>(std::mo
 
 void RepeatData::check(const Fields& f) const {
   f.check(share >= 0 && share <= 1 && low <= high, "has a column that repeats another one in no range");
-  f.check(column != of, "has a column that repeats itself");
+  f.check(!is.empty() && is != quoted_name(target.name) && choice != target.name, "has a column that repeats itself");
 }
 
 }  // namespace tessera

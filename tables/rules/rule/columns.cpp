@@ -126,14 +126,14 @@ void fill_missing(Column& c, uint64_t seed) {
   }
 }
 
-double reach_of(double value, double exact, const Column& c) {
+double reach_of(double value, double exact, const Column& c, double halves) {
   const int digits = digits_of(c);
   const double bits = 1e-12 * std::max(std::abs(value), std::abs(exact));
-  return std::max(bits, digits == kAllDigits ? 0 : 0.5000001 * std::pow(10.0, -digits));
+  return std::max(bits, digits == kAllDigits ? 0 : 0.5000001 * halves * std::pow(10.0, -digits));
 }
 
-bool same_number(double value, double exact, const Column& c) {
-  return std::abs(value - exact) <= reach_of(value, exact, c);
+bool same_number(double value, double exact, const Column& c, double halves) {
+  return std::abs(value - exact) <= reach_of(value, exact, c, halves);
 }
 
 std::vector<int32_t> codes_in(const Column& b, const Column& a) {

@@ -54,10 +54,11 @@ bool is_complete(const Column& numbers);  // none is missing
 // Missing cells get values of other rows.
 void fill_missing(Column& column, uint64_t seed);
 
-// How far a value may be from the exact one for its digits.
-double reach_of(double value, double exact, const Column& c);
+// How far a value may be from the exact one for its digits: `halves` of a unit of the last one, as each of as many
+// rounded numbers may be off by a half.
+double reach_of(double value, double exact, const Column& c, double halves = 1);
 // Whether a value is the exact one within the digits of the column. A half is rounded up by some and down by others.
-bool same_number(double value, double exact, const Column& c);
+bool same_number(double value, double exact, const Column& c, double halves = 1);
 // The code in `b` of each text of `a`; −2 for texts that it does not have.
 std::vector<int32_t> codes_in(const Column& b, const Column& a);
 

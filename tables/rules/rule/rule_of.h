@@ -19,6 +19,11 @@
 
 namespace tessera {
 
+// How many numbers of a sum were rounded on their own, the sum among them.
+struct Rounded {
+  double numbers = 1;
+};
+
 // One member, written and read. A type of a kind's own has both beside it, and may take more names than one.
 template <class T>
 void write_field(nlohmann::json& out, const char* name, const T& value) {
@@ -27,6 +32,13 @@ void write_field(nlohmann::json& out, const char* name, const T& value) {
 inline void write_field(nlohmann::json& out, const char* name, const Column& head) { out[name] = write_head(head); }
 inline void write_field(nlohmann::json& out, const char* name, const TimeFunction* function) {
   out[name] = function == nullptr ? "" : function->name;
+}
+inline void write_field(nlohmann::json& out, const char* name, const Rounded& rounded) {
+  if (rounded.numbers != 1) out[name] = rounded.numbers;
+}
+inline void read_field(const Fields& f, const char* name, Rounded& rounded) {
+  if (f.has(name)) rounded.numbers = f.number(name);
+  f.check(rounded.numbers >= 1 && rounded.numbers <= 100, "has a sum of no number of rounded numbers");
 }
 inline void read_field(const Fields& f, const char* name, std::string& value) { value = f.text(name); }
 inline void read_field(const Fields& f, const char* name, bool& value) { value = f.flag(name); }
@@ -109,7 +121,9 @@ class GivesColumn : public RuleOf<Data> {
  private:
   static constexpr bool kListed = requires { Data::kListed; };
   bool same(double value, double given) const {
-    return kListed ? value == given : same_number(value, given, this->data_.target);
+    double halves = 1;
+    if constexpr (requires { this->data_.rounded; }) halves = this->data_.rounded.numbers;
+    return kListed ? value == given : same_number(value, given, this->data_.target, halves);
   }
 };
 
