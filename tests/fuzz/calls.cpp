@@ -149,7 +149,8 @@ class Caller {
       case 249: o.source = word(); break;
       case 248: settings_ += ";loss-factor=0.5"; break;
       case 247: settings_ += ";discriminator-steps=" + std::to_string(number() % 3); break;
-      case 246: settings_ = in_.text(40) + ";" + settings_; break;  // the last value of an option counts
+      // the last value of an option counts; a zero would end the text, and nothing would bound the training
+      case 246: settings_ = in_.text(40).c_str() + (";" + settings_); break;
       default: break;
     }
     settings_ += ";batch-size=" + batch;

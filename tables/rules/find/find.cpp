@@ -58,7 +58,7 @@ class RuleFinder {
         std::vector<std::string> given;  // other rules would see the few rows that are left of them
         for (const FoundRule& f : usual) given.push_back(f.rule->column());
         keep(std::move(usual));
-        options_.apart.insert(options_.apart.end(), given.begin(), given.end());
+        leave_out(given);
       }
       set_apart(find_running(search()), &Rules::firsts);
       exhaust(find_bands);
@@ -130,7 +130,7 @@ class RuleFinder {
   void set_apart(std::vector<FoundRule> found, std::vector<std::string> (Rules::*columns)() const) {
     keep(std::move(found));
     const std::vector<std::string> names = (out_.*columns)();
-    options_.apart.insert(options_.apart.end(), names.begin(), names.end());
+    leave_out(names);
   }
 
   void find_in_place() {
@@ -173,10 +173,14 @@ class RuleFinder {
     return orders;
   }
 
+  // Further rules do not use these columns.
+  void leave_out(const std::vector<std::string>& names) {
+    options_.apart.insert(options_.apart.end(), names.begin(), names.end());
+  }
   // What is computed anyway is in no further rule.
   void reduce(const FoundRule& found) {
     found.rule->reduce(table_, team_);
-    if (const std::string seen = found.rule->seen(); !seen.empty()) options_.apart.push_back(seen);
+    if (const std::string seen = found.rule->seen(); !seen.empty()) leave_out({seen});
   }
   void keep(std::vector<FoundRule> found) {
     for (FoundRule& f : found) keep(std::move(f));
