@@ -91,8 +91,14 @@ void types_and_ranges_hold(const Table& real, const Table& made) {
     double low = INFINITY, high = -INFINITY;
     for (const double x : a.numbers)
       if (x == x) low = std::min(low, x), high = std::max(high, x);
-    if (a.name == "last_seen")  // drawn as a time after the day of joining
-      for (const double day : column(real, "joined").numbers) low = std::min(low, 86400 * day);
+    if (a.name == "last_seen") {  // drawn as a time after the day of joining
+      const auto& joined = column(real, "joined").numbers;
+      const auto [first, last] = std::minmax_element(joined.begin(), joined.end());
+      double longest = 0;
+      for (size_t i = 0; i < joined.size(); ++i)
+        if (a.numbers[i] == a.numbers[i]) longest = std::max(longest, a.numbers[i] - 86400 * joined[i]);
+      low = 86400 * *first, high = 86400 * *last + longest;
+    }
     const double scale = std::pow(10.0, a.decimals);
     for (const double x : b.numbers) {
       if (x != x) continue;
