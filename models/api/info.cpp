@@ -74,7 +74,7 @@ nlohmann::json method_names() {
   return out;
 }
 
-// The placeholder of its value in help texts and docs.
+// How its value is written in help texts and docs.
 std::string value_sign(const Option& o) {
   if (o.kind() == "choice") return fmt::format("{}", fmt::join(choices(), "|"));
   return o.kind() == "flag" ? "on|off" : o.kind() == "number" ? "X" : o.kind() == "widths" ? "N,N" : "N";

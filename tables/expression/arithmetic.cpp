@@ -44,6 +44,13 @@ std::vector<int> columns_of(const Arithmetic& a) {
   return columns;
 }
 
+std::vector<std::string> columns_named(const std::string& text, const Table& schema, const char* what) {
+  std::vector<std::string> names;
+  for (const int j : columns_of(parse_arithmetic(text, schema, what)))
+    names.push_back(schema.columns[static_cast<size_t>(j)].name);
+  return names;
+}
+
 std::string quoted_name(const std::string& column) {
   constexpr std::array kKeywords{"and", "or", "not", "in", "is", "between", "like", "null", "true", "false"};
   const std::string lower = lower_case(column);

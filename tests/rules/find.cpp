@@ -60,7 +60,7 @@ TEST(FindRules, HandlesNumbersOfAnySize) {
   EXPECT_EQ(std::ranges::count(rules, "total = items + extras"), 1);
 }
 
-// But for a sum, which is said of the rows that it gives.
+// A sum that one row violates is still kept.
 TEST(FindRules, DropsARuleAfterOneViolation) {
   Table t = orders(1500);
   for (Column& c : t.columns) {

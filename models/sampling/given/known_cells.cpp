@@ -72,6 +72,14 @@ KnownCells::KnownCells(const RowModel& model, const ShownColumns& columns, Table
   solved_ = solve_cells(model_, columns_, table_);
   for (size_t c = 0; c < table_.columns.size(); ++c) check_cells(static_cast<int>(c));
   encode(team);
+  for (const FoundRule& f : model_.rules.found()) {
+    if (f.rule->seen().empty()) continue;
+    const std::vector<std::string> columns = f.rule->columns(columns_.table());
+    std::vector<size_t> parts;
+    for (size_t k = 1; k < columns.size(); ++k)
+      if (const int part = place_of(learned_, columns[k]); part >= 0) parts.push_back(static_cast<size_t>(part));
+    seen_.emplace_back(f.rule->seen(), std::move(parts));
+  }
 }
 
 void KnownCells::refuse(int64_t row, const std::string& why) const {
@@ -334,14 +342,11 @@ void KnownCells::write(int64_t row, float* levels, float* alphas, float* known) 
 void KnownCells::put(Table& learned, const std::vector<int64_t>& of) const {
   put_cells(learned_, learned, of);
   // Where a column that another one is computed from is given, what was drawn for that one does not count.
-  for (const FoundRule& f : model_.rules.found()) {
-    if (f.rule->seen().empty()) continue;
-    Column& seen = column_of(learned, f.rule->seen());
-    const std::vector<std::string> columns = f.rule->columns(columns_.table());
-    for (size_t k = 1; k < columns.size(); ++k)
-      if (const Column* given = learned_.find(columns[k]))
-        for (size_t i = 0; i < of.size(); ++i)
-          if (!given->is_missing(of[i])) seen.set_missing(i);
+  for (const auto& [name, parts] : seen_) {
+    Column& seen = column_of(learned, name);
+    for (const size_t part : parts)
+      for (size_t i = 0; i < of.size(); ++i)
+        if (!learned_.columns[part].is_missing(of[i])) seen.set_missing(i);
   }
 }
 

@@ -83,6 +83,8 @@ class KnownCells {
     int combinations = -1;
   };
   std::vector<Choice> choices_;
+  // Columns of the model whose values rules compute, and the columns of the model that these are computed from.
+  std::vector<std::pair<std::string, std::vector<size_t>>> seen_;
   int64_t alphas_ = 0;
   std::vector<int32_t> code_;    // [rows, choices]; −1: not given
   std::vector<float> position_;  // [rows, alphas]

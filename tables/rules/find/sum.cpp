@@ -430,6 +430,38 @@ std::optional<FoundRule> usual_pair(const RuleSearch& search, const Sample& samp
   return {};
 }
 
+// A column that a sum of those before it gives in most rows, where a regression leaves `rest`: the rows that it
+// explains worst are left out, and another one tells whether it explains the others (least trimmed squares; Rousseeuw
+// 1984).
+std::optional<FoundRule> usual_sum(const RuleSearch& search, const Sample& sample,
+                                   const std::vector<const Centred*>& before, const Centred& c,
+                                   const Regression::Residual& rest) {
+  constexpr double kNear = 0.9;  // of a deviation: what is left of the column where others nearly give it
+  const double half = half_unit(search.column(c.column));
+  if (before.empty() || rest.deviation > kNear * c.deviation || c.deviation < 10 * half) return {};
+  std::vector<double> far;
+  for (const double x : rest.rest) far.push_back(std::abs(x));
+  std::vector<double> sorted = far;
+  const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(kKept * static_cast<double>(sorted.size()));
+  std::nth_element(sorted.begin(), last, sorted.end());
+  std::vector<char> left_out;
+  for (const double x : far) left_out.push_back(x > *last ? 1 : 0);
+  Sample usual{{}, {}, sample.tried};
+  for (size_t i = 0; i < left_out.size(); ++i)
+    if (left_out[i] == 0) usual.rows.push_back(sample.rows[i]);
+  for (const Centred* b : before)
+    if (Centred of = without(*b, left_out); of.deviation > 0) usual.columns.push_back(std::move(of));
+  Regression regression(usual.rows.size());
+  std::vector<const Centred*> of;
+  for (const Centred& b : usual.columns)
+    if (auto own = regression.residual(b); !regression.exact(own, b)) regression.add(std::move(own)), of.push_back(&b);
+  const Centred target = without(c, left_out);
+  const Regression::Residual left = regression.residual(target);
+  if (!regression.exact(left, target) && !regression.but_for_rounding(left, target, half * std::sqrt(1.0 + kMaxTerms)))
+    return {};
+  return tried_sum(search, of, target, regression.factors(left.along), usual, Says::mostly);
+}
+
 }  // namespace
 
 std::optional<FoundRule> find_sum(const RuleSearch& search) {
@@ -482,11 +514,8 @@ std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& a
   return {};
 }
 
-// Columns that a sum of those before them gives in most rows: the rows that a regression explains worst are left out,
-// and another one tells whether it explains the others (least trimmed squares; Rousseeuw 1984).
 std::vector<FoundRule> find_usual_sums(const RuleSearch& search) {
   constexpr size_t kMaxColumns = 100, kMaxRows = 2048;  // the work grows with the rows and the third power of columns
-  constexpr double kNear = 0.9;  // of a deviation: what is left of the column where others nearly give it
   Sample sample = sample_of(search);
   if (sample.columns.size() > kMaxColumns) return {};
   if (sample.rows.size() > kMaxRows) {
@@ -496,41 +525,16 @@ std::vector<FoundRule> find_usual_sums(const RuleSearch& search) {
     for (Centred& c : sample.columns) c = without(c, beyond);
     std::erase_if(sample.columns, [](const Centred& c) { return !(c.deviation > 0); });
   }
-  const size_t kept = static_cast<size_t>(kKept * static_cast<double>(sample.rows.size()));
   std::vector<std::optional<FoundRule>> found(sample.columns.size());
-  std::vector<size_t> before;      // columns that no sum gives
-  std::vector<std::string> taken;  // columns of sums
+  std::vector<const Centred*> before;  // columns that no sum gives
+  std::vector<std::string> taken;      // columns of sums
   Regression regression(sample.rows.size());
   for (size_t k = 0; k < sample.columns.size(); ++k) {
     const Centred& c = sample.columns[k];
-    const double half = half_unit(search.column(c.column));
     Regression::Residual rest = regression.residual(c);
-    const bool near = rest.deviation <= kNear * c.deviation && c.deviation >= 10 * half && !before.empty();
-    for (const size_t b : before)
-      if (!found[k] && is_quantity(search.column(c.column)))
-        found[k] = usual_pair(search, sample, sample.columns[b], c);
-    if (near && !found[k] && is_quantity(search.column(c.column))) {
-      std::vector<double> far(rest.rest.size());
-      std::transform(rest.rest.begin(), rest.rest.end(), far.begin(), [](double x) { return std::abs(x); });
-      std::vector<double> sorted = far;
-      std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(kept), sorted.end());
-      Sample usual;
-      std::vector<char> left_out;
-      for (size_t i = 0; i < far.size(); ++i) {
-        left_out.push_back(far[i] > sorted[kept] ? 1 : 0);
-        if (left_out[i] == 0) usual.rows.push_back(sample.rows[i]);
-      }
-      usual.tried = sample.tried;
-      for (const size_t b : before) usual.columns.push_back(without(sample.columns[b], left_out));
-      std::erase_if(usual.columns, [](const Centred& of) { return !(of.deviation > 0); });
-      Regression trimmed(usual.rows.size());
-      std::vector<const Centred*> of;
-      for (const Centred& b : usual.columns)
-        if (auto own = trimmed.residual(b); !trimmed.exact(own, b)) trimmed.add(std::move(own)), of.push_back(&b);
-      const Centred target = without(c, left_out);
-      const Regression::Residual left = trimmed.residual(target);
-      if (trimmed.exact(left, target) || trimmed.but_for_rounding(left, target, half * std::sqrt(1.0 + kMaxTerms)))
-        found[k] = tried_sum(search, of, target, trimmed.factors(left.along), usual, Says::mostly);
+    if (is_quantity(search.column(c.column))) {
+      for (size_t b = 0; b < before.size() && !found[k]; ++b) found[k] = usual_pair(search, sample, *before[b], c);
+      if (!found[k]) found[k] = usual_sum(search, sample, before, c, rest);
     }
     if (found[k]) {  // unless what it gives is in another sum
       const std::string& given = found[k]->rule->column();
@@ -540,7 +544,7 @@ std::vector<FoundRule> find_usual_sums(const RuleSearch& search) {
     }
     if (found[k] || regression.exact(rest, c)) continue;
     regression.add(std::move(rest));
-    before.push_back(k);
+    before.push_back(&c);
   }
   // The last ones first: a column may be given by one that an earlier sum gives.
   std::vector<FoundRule> out;

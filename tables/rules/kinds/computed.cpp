@@ -33,11 +33,9 @@ class ComputedRule : public GivesColumn<ComputedData> {
   }
   std::string expression() const override { return data_.is; }
   std::vector<std::string> columns(const Table& rows) const override {
-    std::vector<std::string> out{data_.target.name};
-    if (!is_numeric(data_.target.type)) out.push_back(texts_in(rows).name);
-    else
-      for (const int j : columns_of(parse_arithmetic(data_.is, rows, "a rule")))
-        out.push_back(rows.columns[static_cast<size_t>(j)].name);
+    std::vector<std::string> out =
+        is_numeric(data_.target.type) ? columns_named(data_.is, rows, "a rule") : std::vector{texts_in(rows).name};
+    out.insert(out.begin(), data_.target.name);
     return out;
   }
 

@@ -23,9 +23,8 @@ class RepeatRule : public RuleOf<RepeatData> {
   std::string expression() const override { return data_.is; }
   std::string_view kept() const override { return "in its share"; }
   std::vector<std::string> columns(const Table& rows) const override {
-    std::vector<std::string> out{column()};
-    for (const int j : columns_of(parse_arithmetic(data_.is, rows, "a rule")))
-      out.push_back(rows.columns[static_cast<size_t>(j)].name);
+    std::vector<std::string> out = columns_named(data_.is, rows, "a rule");
+    out.insert(out.begin(), column());
     return out;
   }
   std::vector<char> broken(const Table& rows, const Table&) const override {
@@ -33,7 +32,7 @@ class RepeatRule : public RuleOf<RepeatData> {
     const Column& c = numbers_of(rows, column());
     std::vector<char> out(c.numbers.size());
     for (size_t i = 0; i < out.size(); ++i)
-      out[i] = c.numbers[i] == c.numbers[i] && !follows(expression, rows, i, c) ? 1 : 0;
+      out[i] = c.numbers[i] == c.numbers[i] && !follows(exact_value(expression, rows, i, c), c, i) ? 1 : 0;
     return out;
   }
   // Cells that follow become missing. Where the others do not say, the choice is missing, and the cell stays.
@@ -44,20 +43,20 @@ class RepeatRule : public RuleOf<RepeatData> {
     Column& c = numbers_of(table, column());
     for (size_t i = 0; i < c.numbers.size(); ++i) {
       const double given = exact_value(expression, table, i, c);
-      double& x = c.numbers[i];
-      const bool follows = same_number(x, given, c, data_.rounded.numbers);
-      choice.codes.push_back(follows ? 0 : x == x && given == given ? 1 : -1);
-      if (follows) x = kMissing;
+      choice.codes.push_back(follows(given, c, i)                                       ? 0
+                             : !c.is_missing(static_cast<int64_t>(i)) && given == given ? 1
+                                                                                        : -1);
+      if (choice.codes.back() == 0) c.set_missing(i);
     }
     if (!data_.choice.empty())
       table.columns.insert(table.columns.begin() + place_of(table, column()), std::move(choice));
   }
   void restore(Table& rows) const override {
-    std::vector<bool> follows;
+    std::vector<bool> copied;
     if (!data_.choice.empty()) {
       const Column& choice = texts_of(rows, data_.choice);
       for (const int32_t code : choice.codes)
-        follows.push_back(code >= 0 && choice.values[static_cast<size_t>(code)] == kFollows);
+        copied.push_back(code >= 0 && choice.values[static_cast<size_t>(code)] == kFollows);
       remove_column(rows, data_.choice);
     }
     const Arithmetic expression = parse_arithmetic(data_.is, rows, "a rule");
@@ -68,7 +67,7 @@ class RepeatRule : public RuleOf<RepeatData> {
     const int digits = digits_of(c);
     for (size_t i = 0; i < c.numbers.size(); ++i) {
       double& x = c.numbers[i];
-      if (follows.empty() ? x == x : !follows[i]) continue;
+      if (copied.empty() ? x == x : !copied[i]) continue;
       const double given = exact_value(expression, rows, i, c);
       x = given == given ? rounded(std::clamp(given, data_.low, data_.high), digits) : kMissing;
     }
@@ -78,8 +77,8 @@ class RepeatRule : public RuleOf<RepeatData> {
   }
 
  private:
-  bool follows(const Arithmetic& expression, const Table& rows, size_t row, const Column& c) const {
-    return same_number(c.numbers[row], exact_value(expression, rows, row, c), c, data_.rounded.numbers);
+  bool follows(double given, const Column& c, size_t row) const {
+    return same_number(c.numbers[row], given, c, data_.rounded.numbers);
   }
 
   static constexpr const char *kFollows = "follows", *kOwn = "own";

@@ -28,7 +28,7 @@ class TableRule {
   enum class Makes {
     other,
     values,   // all of its values, from the other columns of columns()
-    copies,   // values of the second of columns() where it is missing
+    copies,   // in some rows, values from the other columns of columns()
     missing,  // missing cells
     steps,    // what is learned is its difference from the step before
     sums,     // sums of what its steps change it by

@@ -3,8 +3,9 @@
 //
 //   struct RepeatData {
 //     static constexpr const char* kKind = "repeat";
-//     std::string column, of;
-//     static constexpr std::tuple kFields{std::pair{"column", &RepeatData::column}, std::pair{"of", &RepeatData::of}};
+//     Column target;
+//     std::string is;
+//     static constexpr std::tuple kFields{std::pair{"column", &RepeatData::target}, std::pair{"is", &RepeatData::is}};
 //     void check(const Fields& f) const;  // f.fail() for members that do not go together, if that can be
 //   };
 //   RulePtr make_rule(RepeatData data);
