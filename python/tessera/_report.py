@@ -119,8 +119,9 @@ class Report:
     def rules(self) -> Any:
         """One row per rule of the real table: the number of synthetic rows that break it, and an example.
 
-        >>> tessera.evaluate(people, people, rule="age >= 18", distances=False, c2st=False).rules["broken"].tolist()
-        [0]
+        >>> rules = tessera.evaluate(people, people, rule="age >= 18", distances=False, c2st=False).rules
+        >>> rules[["rule", "broken"]].values.tolist()
+        [['age >= 18', 0], ['last_seen >= joined', 0]]
         """
         records = [{**rule, "example": _example(rule)} for rule in self.document.get("rules", [])]
         return self._kind.from_records(records)
