@@ -85,7 +85,8 @@ struct Sampling {
                                                                                  const Monitor& monitor) {
       return open_rows(rows, first, n, options, team, monitor);
     };
-    return open_distinct_rows(open, model.schema(), count, others ? &*others : nullptr, call.monitor());
+    return open_distinct_rows(open, model.schema(), count, others ? &*others : nullptr, call.team().limit(),
+                              call.monitor());
   }
 
   static tessera_sample_report to_api(const SampleReport& r) { return {r.rows, r.candidates, r.settled, name(r.tier)}; }

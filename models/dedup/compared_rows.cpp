@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/mixed_bits.h"
 
 namespace tessera::dedup {
 namespace {
@@ -17,16 +18,9 @@ constexpr int64_t kPackedRows = 4096;  // rows per work item
 // The error of a sum of floats per column; closer to the budget, distances are summed in double.
 constexpr double kRounding = 1e-6;
 
-uint64_t mix(uint64_t h, uint64_t x) {
-  h = (h ^ x) * 0x9E3779B97F4A7C15u;
-  h ^= h >> 32;
-  h *= 0xD6E8FEB86659FD93u;
-  return h ^ h >> 29;
-}
-
 }  // namespace
 
-ComparedRows::ComparedRows(const quality::Comparison& c, double threshold, Team& team) {
+ComparedRows::ComparedRows(const quality::Comparison& c, double threshold) {
   int64_t count = 0;
   for (const quality::ComparedTable& t : c.tables) count += t.rows;
   if (count > INT32_MAX / 2)
@@ -45,7 +39,6 @@ ComparedRows::ComparedRows(const quality::Comparison& c, double threshold, Team&
   }
   // 1 − 0.9 is less than 0.1 in binary.
   budget_ = (1 - threshold) * static_cast<double>(columns_.size()) + 1e-9;
-  pack(team);
 }
 
 void ComparedRows::pack(Team& team) {
@@ -55,9 +48,8 @@ void ComparedRows::pack(Team& team) {
       if (is_number(k) == numbers) order.push_back(k), numbers_ += numbers;
   levels_at_ = (numbers_ + kLanes - 1) / kLanes * kLanes;
   stride_ = levels_at_ + (columns_.size() - numbers_ + kLanes - 1) / kLanes * kLanes;
-  const size_t size = static_cast<size_t>(count_) * stride_;
-  held_ = team.share(static_cast<int64_t>(size * sizeof(float)), "rows to compare");
-  packed_.assign(size, 0);
+  packed_ = Bulk<float>(team.limit(), "rows to compare");
+  packed_.resize(static_cast<size_t>(count_) * stride_, 0);
   team.for_each((count_ + kPackedRows - 1) / kPackedRows, [&](int64_t piece) {
     const auto first = static_cast<int32_t>(piece * kPackedRows);
     const auto last = static_cast<int32_t>(std::min<int64_t>(count_, first + kPackedRows));
@@ -136,7 +128,7 @@ uint64_t ComparedRows::hash(int32_t row) const {
   for (const ComparedPair& c : columns_) {
     const Value v = value(c, row);
     const double x = std::isnan(v.number) ? kMissing : v.number + 0.0;  // one NaN, and no negative zero
-    h = mix(h, c.numbers ? std::bit_cast<uint64_t>(x) : static_cast<uint64_t>(static_cast<uint32_t>(v.code)));
+    h = hash_with(h, c.numbers ? std::bit_cast<uint64_t>(x) : static_cast<uint64_t>(static_cast<uint32_t>(v.code)));
   }
   return h;
 }

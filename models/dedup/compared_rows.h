@@ -3,7 +3,6 @@
 // min(|x − y| / range, 1) for numbers and times and of [x ≠ y] otherwise; missing on one side counts 1, on both 0.
 #pragma once
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "base/threads/team.h"
@@ -30,7 +29,8 @@ class Compared {
 class ComparedRows final : public Compared {
  public:
   // Keeps views into `c`, which must outlive it. Ranges are those of the last table, the reference.
-  ComparedRows(const quality::Comparison& c, double threshold, Team& team);
+  ComparedRows(const quality::Comparison& c, double threshold);
+  void pack(Team& team);  // before near() and packed()
 
   size_t columns() const { return columns_.size(); }
   bool is_number(size_t column) const { return columns_[column].width > 0; }
@@ -66,14 +66,12 @@ class ComparedRows final : public Compared {
   Value value(const ComparedPair& column, int32_t row) const;
   double distance(size_t column, int32_t a, int32_t b) const;
   float position(size_t column, int32_t row) const;
-  void pack(Team& team);
 
   std::vector<ComparedPair> columns_;
   double budget_ = 0;
   // Row by row, so that a comparison touches few cache lines; both parts are padded to kLanes.
   size_t numbers_ = 0, levels_at_ = 0, stride_ = 0;
-  std::vector<float> packed_;
-  MemoryShare held_;
+  Bulk<float> packed_;
 };
 
 }  // namespace tessera::dedup

@@ -86,8 +86,8 @@ void check(const DedupOptions& options) {
 }
 
 // Rows without a known equal row of lower number, or in the other table.
-std::vector<int32_t> distinct(const Compared& rows, const std::vector<int32_t>& first, Groups& groups) {
-  std::vector<int32_t> out;
+RowList distinct(const Compared& rows, const RowList& first, Groups& groups) {
+  RowList out = first.empty_like();
   for (int32_t i = 0; i < rows.count(); ++i)
     if (first[static_cast<size_t>(i)] == i && (i >= rows.own() || groups.original(i) == i)) out.push_back(i);
   return out;
@@ -95,25 +95,24 @@ std::vector<int32_t> distinct(const Compared& rows, const std::vector<int32_t>& 
 
 // For each row the retained row that it is a copy of: the lowest near row among those retained before; itself if there
 // is none. So no row is dropped because of a chain of copies.
-std::vector<int32_t> kept_rows(const Compared& rows, const std::vector<int32_t>& first, Groups& groups,
-                               const quality::Workers& workers) {
-  std::vector<int32_t> of = first;
-  std::vector<std::pair<int32_t, int32_t>> members;  // root, row
+RowList kept_rows(const Compared& rows, const RowList& first, Groups& groups, const quality::Workers& workers) {
+  RowList of = first;
+  RowKeys members(workers.team.limit(), "groups of rows");  // by root
   for (int32_t i = 0; i < rows.own(); ++i)
-    if (first[static_cast<size_t>(i)] == i) members.emplace_back(groups.original(i), i);
-  std::sort(members.begin(), members.end());
-  std::vector<size_t> begins;
-  for (size_t i = 0; i < members.size(); ++i)
-    if (i == 0 || members[i].first != members[i - 1].first) begins.push_back(i);
-  const auto count = static_cast<int64_t>(begins.size());
-  begins.push_back(members.size());
+    if (first[static_cast<size_t>(i)] == i) members.push_back({static_cast<uint64_t>(groups.original(i)), i});
+  std::sort(members.begin(), members.end(),
+            [](const RowKey& a, const RowKey& b) { return a.key != b.key ? a.key < b.key : a.row < b.row; });
+  std::vector<std::span<const RowKey>> several;
+  each_run(members.data(), members.data() + members.size(),
+           [&](const RowKey* from, const RowKey* to) { several.emplace_back(from, to); });
+  const auto count = static_cast<int64_t>(several.size());
   workers.for_each("groups", "groups", (count + kGroups - 1) / kGroups, kGroups, [&](int64_t piece) {
     std::vector<int32_t> kept;
     for (auto g = static_cast<size_t>(piece * kGroups); g < static_cast<size_t>(std::min(count, (piece + 1) * kGroups));
          ++g) {
       kept.clear();
-      for (size_t i = begins[g]; i < begins[g + 1]; ++i) {
-        const int32_t row = members[i].second;
+      for (const RowKey& member : several[g]) {
+        const int32_t row = member.row;
         const auto near = std::find_if(kept.begin(), kept.end(), [&](int32_t k) { return rows.near(k, row); });
         if (near == kept.end()) kept.push_back(row);
         else of[static_cast<size_t>(row)] = *near;
@@ -194,28 +193,32 @@ std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOption
     if (against != nullptr) named.push_back({"other", &other.emplace(*against, columns).table});
     std::optional<quality::Comparison> comparison;
     std::unique_ptr<const Compared> compared;
-    const ComparedRows* by_cells = nullptr;
+    ComparedRows* by_cells = nullptr;
     if (mode == "documents") {
       compared = std::make_unique<Documents>(own.table, other ? &other->table : nullptr, options.threshold);
     } else {
       auto cells =
-          std::make_unique<ComparedRows>(comparison.emplace(quality::compare_tables(named)), options.threshold, team);
+          std::make_unique<ComparedRows>(comparison.emplace(quality::compare_tables(named)), options.threshold);
       by_cells = cells.get();
       compared = std::move(cells);
     }
     const Compared& rows = *compared;
     const quality::Workers workers{team, monitor, "dedup"};
-    Groups groups(rows);
-    std::vector<int32_t> first = find_exact(rows, groups, workers);
-    const std::vector<int32_t> some = distinct(rows, first, groups);
-    const auto queries = static_cast<double>(std::lower_bound(some.begin(), some.end(), rows.own()) - some.begin());
-    const double others = against != nullptr ? static_cast<double>(some.size()) - queries : queries;
-    if (mode == "auto") mode = queries * others <= kIndexedPairs ? "nearest" : "fuzzy";
-    if (mode == "nearest") find_near_by_index(*by_cells, some, groups, workers);
-    if (mode == "fuzzy") search = find_near_by_keys(*by_cells, some, groups, workers);
-    if (mode == "documents") search = find_near_documents(static_cast<const Documents&>(rows), some, groups, workers);
-
-    if (against == nullptr) first = kept_rows(rows, first, groups, workers);
+    Groups groups(rows, team.limit());
+    RowList first = find_exact(rows, mode != "exact", groups, workers);
+    own.table.relax();
+    if (mode != "exact") {
+      const RowList some = distinct(rows, first, groups);
+      const auto queries = static_cast<double>(std::lower_bound(some.begin(), some.end(), rows.own()) - some.begin());
+      const double others = against != nullptr ? static_cast<double>(some.size()) - queries : queries;
+      if (mode == "auto") mode = queries * others <= kIndexedPairs ? "nearest" : "fuzzy";
+      if (by_cells != nullptr) by_cells->pack(team);
+      own.table.relax();
+      if (mode == "nearest") find_near_by_index(*by_cells, some, groups, workers);
+      if (mode == "fuzzy") search = find_near_by_keys(*by_cells, some, groups, workers);
+      if (mode == "documents") search = find_near_documents(static_cast<const Documents&>(rows), some, groups, workers);
+      if (against == nullptr) first = kept_rows(rows, first, groups, workers);
+    }
     for (int32_t i = 0; i < rows.own(); ++i) {
       const int32_t low = first[static_cast<size_t>(i)], of = against == nullptr ? low : groups.original(low);
       if (of != (against == nullptr ? i : low)) copies.push_back({i, of, false, 1});
@@ -259,19 +262,17 @@ std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOption
 
 Table without_copies(Table&& table, const std::vector<RowCopy>& copies) {
   if (copies.empty()) return std::move(table);
-  std::vector<int32_t> kept;
-  auto next = copies.begin();
-  for (int32_t i = 0; i < static_cast<int32_t>(table.rows); ++i)
-    if (next != copies.end() && next->row == i) ++next;
-    else kept.push_back(i);
-  Table out;
-  out.rows = static_cast<int64_t>(kept.size());
-  out.dialect = table.dialect, out.rules = table.rules;
+  const auto rows = static_cast<size_t>(table.rows), kept = rows - copies.size();
   for (Column& c : table.columns) {
-    out.columns.push_back(c.pick(kept));
-    c = Column{};
+    auto next = copies.begin();
+    for (size_t i = 0, to = 0; i < rows; ++i)
+      if (next != copies.end() && static_cast<size_t>(next->row) == i) ++next;
+      else c.copy_cell(i, to++);
+    if (!c.numbers.empty()) c.numbers.resize(kept);
+    if (!c.codes.empty()) c.codes.resize(kept);
   }
-  return out;
+  table.rows = static_cast<int64_t>(kept);
+  return std::move(table);
 }
 
 Table table_of_copies(const std::vector<RowCopy>& copies) {

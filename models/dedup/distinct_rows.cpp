@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <unordered_set>
 
+#include "base/mixed_bits.h"
+#include "base/storage/spill_vector.h"
 #include "models/quality/broken_rules.h"
 #include "tables/identifiers/identifier.h"
 #include "tables/kinds/kind.h"
@@ -21,16 +22,41 @@ namespace {
 struct RowKey128 {
   uint64_t low = 0x243f6a8885a308d3, high = 0x13198a2e03707344;
 
-  void add(uint64_t x) { low = mixed(low ^ x), high = mixed(high + 0x9e3779b97f4a7c15 * (x ^ low)); }
+  void add(uint64_t x) { low = mixed_bits(low ^ x), high = mixed_bits(high + 0x9e3779b97f4a7c15 * (x ^ low)); }
   bool operator==(const RowKey128&) const = default;
-  static uint64_t mixed(uint64_t x) {  // splitmix64's finalizer
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
+};
+
+// Keys by open addressing. Place 0, 0 is free; no row has that key.
+class KeySet {
+ public:
+  explicit KeySet(std::shared_ptr<MemoryLimit> limit) : keys_(std::move(limit), "keys of distinct rows") {
+    keys_.resize(1 << 10, kFree);
   }
-  struct Hash {
-    size_t operator()(const RowKey128& k) const { return k.low; }
-  };
+  bool insert(const RowKey128& key) {  // false: it is in the set
+    if (4 * (size_ + 1) > 3 * keys_.size()) grow();
+    RowKey128& place = find(key);
+    if (place == key) return false;
+    place = key, ++size_;
+    return true;
+  }
+
+ private:
+  static constexpr RowKey128 kFree{0, 0};
+  RowKey128& find(const RowKey128& key) {
+    size_t at = key.low & (keys_.size() - 1);
+    while (!(keys_[at] == kFree || keys_[at] == key)) at = (at + 1) & (keys_.size() - 1);
+    return keys_[at];
+  }
+  void grow() {
+    Bulk<RowKey128> was = keys_.empty_like();
+    was.swap(keys_);
+    keys_.resize(2 * was.size(), kFree);
+    for (const RowKey128& key : was)
+      if (!(key == kFree)) find(key) = key;
+  }
+
+  Bulk<RowKey128> keys_;  // a power of two of them
+  size_t size_ = 0;
 };
 
 std::vector<RowKey128> keys_of(const Table& rows) {
@@ -51,8 +77,9 @@ std::vector<RowKey128> keys_of(const Table& rows) {
 
 class DistinctRows : public RowStream {
  public:
-  DistinctRows(OpenRows open, const Table& schema, int64_t count, const Table* against, const Monitor& monitor)
-      : open_(std::move(open)), count_(count), monitor_(monitor) {
+  DistinctRows(OpenRows open, const Table& schema, int64_t count, const Table* against,
+               std::shared_ptr<MemoryLimit> limit, const Monitor& monitor)
+      : open_(std::move(open)), count_(count), monitor_(monitor), seen_(std::move(limit)) {
     notices_ = monitor;
     notices_.on_progress = [this](const Progress& p) {
       if (std::strcmp(p.phase, "notice") == 0 && drawn_ == 0) monitor_.report(p);  // of further rows they are the same
@@ -82,7 +109,7 @@ class DistinctRows : public RowStream {
       const std::vector<RowKey128> keys = keys_of(rows);
       std::vector<int64_t> kept;
       for (size_t i = 0; i < keys.size() && rows_ + static_cast<int64_t>(kept.size()) < count_; ++i)
-        if (seen_.insert(keys[i]).second) kept.push_back(static_cast<int64_t>(i));
+        if (seen_.insert(keys[i])) kept.push_back(static_cast<int64_t>(i));
       barren_ = kept.empty() ? barren_ + rows.rows : rows.rows - 1 - kept.back();
       if (kept.empty()) continue;
       batch = pick_rows(rows, kept);
@@ -126,7 +153,7 @@ class DistinctRows : public RowStream {
   int64_t count_;
   const Monitor& monitor_;
   Monitor notices_;
-  std::unordered_set<RowKey128, RowKey128::Hash> seen_;
+  KeySet seen_;
   std::unique_ptr<RowStream> stream_;
   int64_t drawn_ = 0, barren_ = 0;  // rows drawn, and since the last distinct one
   int64_t rows_ = 0;                // given so far
@@ -136,8 +163,8 @@ class DistinctRows : public RowStream {
 }  // namespace
 
 std::unique_ptr<RowStream> open_distinct_rows(OpenRows open, const Table& schema, int64_t count, const Table* against,
-                                              const Monitor& monitor) {
-  return std::make_unique<DistinctRows>(std::move(open), schema, count, against, monitor);
+                                              std::shared_ptr<MemoryLimit> limit, const Monitor& monitor) {
+  return std::make_unique<DistinctRows>(std::move(open), schema, count, against, std::move(limit), monitor);
 }
 
 }  // namespace tessera

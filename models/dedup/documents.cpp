@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/mixed_bits.h"
 #include "kernels/math/philox.h"
 #include "models/dedup/keys.h"
 #include "models/quality/learners/nearest.h"
@@ -59,8 +60,7 @@ bool Documents::equal(int32_t a, int32_t b) const {
 
 uint64_t Documents::hash(int32_t row) const {
   uint64_t h = 0;
-  for (size_t k = 0; k < tables_[0]->columns.size(); ++k)
-    h = (h ^ fingerprint_of(cell(k, row))) * 0x9e3779b97f4a7c15, h ^= h >> 29;
+  for (size_t k = 0; k < tables_[0]->columns.size(); ++k) h = hash_with(h, fingerprint_of(cell(k, row)));
   return h;
 }
 
@@ -152,15 +152,14 @@ class Bucket {
 
 }  // namespace
 
-KeySearch find_near_documents(const Documents& documents, const std::vector<int32_t>& some, Groups& groups,
+KeySearch find_near_documents(const Documents& documents, const RowList& some, Groups& groups,
                               const quality::Workers& workers) {
   static const Hashes hashes;
   const BandSize band = band_size(documents.threshold());
   const int64_t bands = kMinima / band.minima, rows = static_cast<int64_t>(some.size());
-  const MemoryShare held = workers.team.share(rows * (bands * static_cast<int64_t>(sizeof(uint64_t)) +
-                                                      2 * workers.team.size() * static_cast<int64_t>(sizeof(RowKey))),
-                                              "keys of texts to compare");
-  std::vector<uint64_t> key(static_cast<size_t>(bands * rows));
+  const auto& limit = workers.team.limit();
+  Bulk<uint64_t> key(limit, "keys of texts");
+  key.resize_for_overwrite(static_cast<size_t>(bands * rows));
   workers.for_each("texts", "rows", (rows + kSignedRows - 1) / kSignedRows, kSignedRows, [&](int64_t piece) {
     std::vector<uint32_t> pieces;
     uint32_t lowest[kMinima];
@@ -170,18 +169,19 @@ KeySearch find_near_documents(const Documents& documents, const std::vector<int3
                                  kMinima, lowest);
       for (int64_t j = 0; j < bands; ++j) {
         uint64_t h = static_cast<uint64_t>(j);
-        for (int64_t k = j * band.minima; k < (j + 1) * band.minima; ++k)
-          h = (h ^ lowest[k]) * 0x9e3779b97f4a7c15, h ^= h >> 32;
+        for (int64_t k = j * band.minima; k < (j + 1) * band.minima; ++k) h = hash_with(h, lowest[k]);
         key[static_cast<size_t>(j * rows + i)] = h;
       }
     }
   });
   std::vector<KeySearch> found(static_cast<size_t>(bands));
   workers.for_each("near copies", "keys", bands, 1, [&](int64_t j) {
-    std::vector<RowKey> keys, scratch;
+    RowKeys keys(limit, "keys of texts"), scratch = keys.empty_like();
+    keys.reserve(some.size());
     for (int64_t i = 0; i < rows; ++i)
       keys.push_back({key[static_cast<size_t>(j * rows + i)], some[static_cast<size_t>(i)]});
     sort_keys(keys, scratch);
+    scratch.release();
     Bucket bucket(documents, groups, found[static_cast<size_t>(j)]);
     each_run(keys.data(), keys.data() + keys.size(),
              [&](const RowKey* first, const RowKey* last) { bucket.compare(first, last); });

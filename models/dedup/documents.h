@@ -40,7 +40,7 @@ class Documents final : public Compared {
 // Links near copies among `some` rows, ascending. Each text gets 128 minima of random hashes of its pieces; two texts
 // agree in a minimum with probability J. A key is the hash of r minima; texts that agree in one of the 128/r keys are
 // compared by their pieces. r is the largest with a recall of .99 at the threshold.
-KeySearch find_near_documents(const Documents& documents, const std::vector<int32_t>& some, Groups& groups,
+KeySearch find_near_documents(const Documents& documents, const RowList& some, Groups& groups,
                               const quality::Workers& workers);
 
 // Minima of a key, and the share of pairs at the threshold that are found.

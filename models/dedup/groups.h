@@ -3,9 +3,9 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <vector>
 
 #include "models/dedup/compared_rows.h"
+#include "models/dedup/keys.h"
 
 namespace tessera::dedup {
 
@@ -13,9 +13,10 @@ class Groups {
  public:
   // Without another table: groups of rows by union-find, whose root is the lowest row. With another table: for each row
   // the lowest row of the other table that it is a copy of.
-  explicit Groups(const Compared& rows)
-      : against_(rows.own() < rows.count()), parent_(static_cast<size_t>(rows.own())) {
-    for (int32_t i = 0; i < rows.own(); ++i) at(i).store(against_ ? kNone : i, std::memory_order_relaxed);
+  Groups(const Compared& rows, const std::shared_ptr<MemoryLimit>& limit)
+      : against_(rows.own() < rows.count()), parent_(limit, "groups of rows") {
+    parent_.reserve(static_cast<size_t>(rows.own()));
+    for (int32_t i = 0; i < rows.own(); ++i) parent_.push_back(against_ ? kNone : i);
   }
 
   // Whether linking a < b would change nothing.
@@ -41,7 +42,7 @@ class Groups {
 
  private:
   static constexpr int32_t kNone = INT32_MAX;
-  std::atomic<int32_t>& at(int32_t row) { return parent_[static_cast<size_t>(row)]; }
+  std::atomic_ref<int32_t> at(int32_t row) { return std::atomic_ref(parent_[static_cast<size_t>(row)]); }
   int32_t get(int32_t row) { return at(row).load(std::memory_order_relaxed); }
   int32_t root(int32_t row) {
     for (int32_t up = get(row); up != row; up = get(row)) {
@@ -53,7 +54,7 @@ class Groups {
   }
 
   bool against_;
-  std::vector<std::atomic<int32_t>> parent_;
+  RowList parent_;
 };
 
 }  // namespace tessera::dedup

@@ -10,36 +10,42 @@ constexpr int64_t kSearchedRows = 128;  // per work item
 
 // Some rows in the form of the index, with their memory.
 struct IndexedRows {
-  IndexedRows(const ComparedRows& rows, std::vector<int32_t> some) : row(std::move(some)) {
+  IndexedRows(const ComparedRows& rows, const int32_t* from, const int32_t* to,
+              const std::shared_ptr<MemoryLimit>& limit)
+      : row(from, to) {
     table.rows = static_cast<int64_t>(row.size());
     for (size_t k = 0; k < rows.columns(); ++k)
       if (rows.is_number(k)) {
-        std::vector<double>& x = numbers.emplace_back();
+        Bulk<double>& x = numbers.emplace_back(limit, "rows to compare");
         for (const int32_t r : row) x.push_back(rows.number(k, r));
         table.columns.push_back({x, {}, rows.width(k)});
       } else {
-        std::vector<int32_t>& x = codes.emplace_back();
+        Bulk<int32_t>& x = codes.emplace_back(limit, "rows to compare");
         for (const int32_t r : row) x.push_back(rows.code(k, r));
         table.columns.push_back({{}, x, 1});
       }
   }
 
-  std::vector<int32_t> row;
+  std::span<const int32_t> row;
   quality::DistanceTable table;
-  std::vector<std::vector<double>> numbers;
-  std::vector<std::vector<int32_t>> codes;
+  std::vector<Bulk<double>> numbers;
+  std::vector<Bulk<int32_t>> codes;
 };
 
 }  // namespace
 
-void find_near_by_index(const ComparedRows& rows, const std::vector<int32_t>& some, Groups& groups,
+void find_near_by_index(const ComparedRows& rows, const RowList& some, Groups& groups,
                         const quality::Workers& workers) {
-  const auto behind_own = std::lower_bound(some.begin(), some.end(), rows.own());
+  const int32_t* const behind_own = std::lower_bound(some.begin(), some.end(), rows.own());
   const bool against = rows.own() < rows.count();
-  const IndexedRows queries(rows, {some.begin(), behind_own});
-  const IndexedRows others(rows, against ? std::vector<int32_t>(behind_own, some.end()) : std::vector<int32_t>());
+  const auto& limit = workers.team.limit();
+  const IndexedRows queries(rows, some.begin(), behind_own, limit);
+  const IndexedRows others(rows, behind_own, against ? some.end() : behind_own, limit);
   const IndexedRows& reference = against ? others : queries;
   if (queries.row.empty() || reference.row.empty()) return;
+  // positions of two bytes, and while it is made those of all rows
+  const MemoryShare held = workers.team.share(
+      reference.table.rows * static_cast<int64_t>(2 * 2 * rows.columns() + sizeof(int64_t)), "the index of rows");
   const quality::NearestIndex index(reference.table, {1, 1});
   const auto count = static_cast<int64_t>(queries.row.size());
   workers.for_each("near copies", "rows", (count + kSearchedRows - 1) / kSearchedRows, kSearchedRows,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/mixed_bits.h"
 #include "models/dedup/keys.h"
 #include "models/dedup/search.h"
 
@@ -14,12 +15,7 @@ constexpr double kTolerance = 0.01;  // of the range: difference of numbers of n
 constexpr float kBins = 12.5;        // per range: such a number falls into another bin with probability 1/8
 constexpr int kOrders = 32;          // of columns, per grid
 
-uint64_t splitmix(uint64_t& state) {
-  uint64_t z = state += 0x9E3779B97F4A7C15u;
-  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-  return z ^ z >> 31;
-}
+uint64_t splitmix(uint64_t& state) { return mixed_bits(state += 0x9E3779B97F4A7C15u); }
 
 // The share of keys of `size` columns without any of `different` columns.
 double agreeing(size_t columns, size_t different, size_t size) {
@@ -33,7 +29,7 @@ double agreeing(size_t columns, size_t different, size_t size) {
 // The search in one order of the columns and one grid.
 class ColumnOrder {
  public:
-  ColumnOrder(const ComparedRows& rows, Groups& groups, int order, std::vector<std::atomic<bool>>& crowded_rows)
+  ColumnOrder(const ComparedRows& rows, Groups& groups, int order, Bulk<char>& crowded_rows)
       : rows_(rows), groups_(groups), crowded_rows_(crowded_rows), shift_(order % 2 == 0 ? 0.0F : 0.5F) {
     uint64_t state = static_cast<uint64_t>(order);
     for (size_t j = 0; j < rows.columns(); ++j) {
@@ -42,16 +38,26 @@ class ColumnOrder {
     }
   }
 
-  void search(const std::vector<int32_t>& some, size_t size) {
-    std::vector<RowKey> keys, scratch;
-    keys.reserve(some.size());
-    for (const int32_t row : some) keys.push_back({key(row, 0, size), row});
+  void search(const RowList& some, size_t size, const std::shared_ptr<MemoryLimit>& limit) {
+    const bool against = rows_.own() < rows_.count();
+    KeyFilter filter(against ? rows_.own() : 0, limit);
+    RowKeys keys(limit, "keys of rows"), scratch = keys.empty_like();
+    if (!against) keys.reserve(some.size());
+    some.each_part([&](std::span<const int32_t> part, size_t) {
+      for (const int32_t row : part) {
+        const uint64_t k = key(row, 0, size);
+        if (against && row < rows_.own()) filter.add(k);
+        if (!against || row < rows_.own() || filter.may_have(k)) keys.push_back({k, row});
+      }
+    });
     sort_keys(keys, scratch);
+    scratch.release();
     each_run(keys.data(), keys.data() + keys.size(), [&](RowKey* first, RowKey* last) {
+      if (against && (first->row >= rows_.own() || (last - 1)->row < rows_.own())) return;  // rows of one table
       if (last - first <= kBucket) return compare_all(first, last);
       ++result.crowded;
       for (const RowKey* k = first; k != last; ++k)
-        crowded_rows_[static_cast<size_t>(k->row)].store(true, std::memory_order_relaxed);
+        std::atomic_ref(crowded_rows_[static_cast<size_t>(k->row)]).store(1, std::memory_order_relaxed);
       divide(first, last, size);
     });
   }
@@ -115,7 +121,7 @@ class ColumnOrder {
 
   const ComparedRows& rows_;
   Groups& groups_;
-  std::vector<std::atomic<bool>>& crowded_rows_;
+  Bulk<char>& crowded_rows_;
   float shift_;
   std::vector<Slot> slots_;  // in the order of the columns
 };
@@ -137,23 +143,21 @@ KeyColumns key_columns(size_t columns, size_t numbers, size_t rewritten) {
   }
 }
 
-KeySearch find_near_by_keys(const ComparedRows& rows, const std::vector<int32_t>& some, Groups& groups,
+KeySearch find_near_by_keys(const ComparedRows& rows, const RowList& some, Groups& groups,
                             const quality::Workers& workers) {
   const KeyColumns keys = key_columns(rows.columns(), rows.numbers(), static_cast<size_t>(rows.budget()));
-  const MemoryShare held =
-      workers.team.share(2 * workers.team.size() * static_cast<int64_t>(some.size() * sizeof(RowKey)) + rows.count(),
-                         "keys of rows to compare");
-  std::vector<std::atomic<bool>> crowded(static_cast<size_t>(rows.count()));
+  Bulk<char> crowded(workers.team.limit(), "rows to compare");
+  crowded.resize(static_cast<size_t>(rows.count()), 0);
   std::vector<KeySearch> found(2 * kOrders);
   workers.for_each("near copies", "keys", 2 * kOrders, 1, [&](int64_t i) {
     ColumnOrder order(rows, groups, static_cast<int>(i), crowded);
-    order.search(some, keys.columns);
+    order.search(some, keys.columns, workers.team.limit());
     found[static_cast<size_t>(i)] = order.result;
   });
   KeySearch all;
   all.recall = keys.recall;
   for (const KeySearch& f : found) all.compared += f.compared, all.crowded += f.crowded;
-  all.crowded_rows = std::count_if(crowded.begin(), crowded.end(), [](const auto& is) { return is.load(); });
+  all.crowded_rows = std::count(crowded.begin(), crowded.end(), 1);
   return all;
 }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/storage/files.h"
 #include "models/dedup/dedup.h"
 #include "tables/csv/raw_rows.h"
@@ -15,7 +17,17 @@ bool write_without_copies(const std::string& source, const Table& table, const s
   RawRows raw(source, table.dialect, table.rows, monitor);
   const char delimiter = ending.delimiter;
   if (raw.is_json() || (delimiter != 0 && delimiter != raw.delimiter())) return false;
+  constexpr size_t kBuffer = size_t{1} << 20;
+  AtomicFile file(output, overwrite);
   std::string text;
+  const auto put = [&](const char* begin, const char* end) {
+    text.append(begin, std::min<size_t>(static_cast<size_t>(end - begin), kBuffer));
+    if (text.size() < kBuffer) return;
+    file.write(text);
+    text.clear();
+    if (end - begin > static_cast<std::ptrdiff_t>(kBuffer))
+      file.write({begin + kBuffer, static_cast<size_t>(end - begin) - kBuffer});
+  };
   const char* from = raw.begin();  // of lines to keep
   auto next = copies.begin();
   bool leaves = false;  // the previous row is dropped
@@ -25,12 +37,13 @@ bool write_without_copies(const std::string& source, const Table& table, const s
     if (leave == leaves) continue;
     const char* line = raw.fields()[0].data;
     while (line > raw.begin() && line[-1] != '\n' && line[-1] != '\r') --line;
-    if (leave) text.append(from, line);
+    if (leave) put(from, line);
     else from = line;
     leaves = leave;
   }
-  if (!leaves) text.append(from, raw.end());
-  write_file(output, text, overwrite);
+  if (!leaves) put(from, raw.end());
+  file.write(text);
+  file.commit();
   return true;
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "models/dedup/compared_rows.h"
 #include "models/dedup/groups.h"
@@ -11,8 +10,9 @@
 
 namespace tessera::dedup {
 
-// Links equal rows. Returns for every row the lowest row of its own table that equals it.
-std::vector<int32_t> find_exact(const Compared& rows, Groups& groups, const quality::Workers& workers);
+// Links equal rows. Returns for every row the lowest row of its own table that equals it; of another table only if
+// `others` is set, else rows of it that equal no own row are not compared with each other.
+RowList find_exact(const Compared& rows, bool others, Groups& groups, const quality::Workers& workers);
 
 constexpr double kRecall = 0.99;        // of a search by keys, for pairs at the threshold
 constexpr std::ptrdiff_t kBucket = 32;  // up to this many rows with equal keys, all pairs are compared
@@ -33,7 +33,7 @@ struct KeySearch {
 //   equal keys are compared. A pair with k differing cells of C agrees in a key with P = C(C−k, s) / C(C, s), better
 //   than the ((C−k)/(C+k))^s of s minima (MinHash), because cells are in columns; s is the largest with a recall of
 //   kRecall. A bucket of more than kBucket rows is crowded: it is split by the next columns of the order.
-KeySearch find_near_by_keys(const ComparedRows& rows, const std::vector<int32_t>& some, Groups& groups,
+KeySearch find_near_by_keys(const ComparedRows& rows, const RowList& some, Groups& groups,
                             const quality::Workers& workers);
 
 // The number of columns of a key, and its recall.
@@ -44,7 +44,6 @@ struct KeyColumns {
 KeyColumns key_columns(size_t columns, size_t numbers, size_t rewritten);
 
 // The same pairs by comparing all rows, with lower bounds of distances first (quality::NearestIndex): complete.
-void find_near_by_index(const ComparedRows& rows, const std::vector<int32_t>& some, Groups& groups,
-                        const quality::Workers& workers);
+void find_near_by_index(const ComparedRows& rows, const RowList& some, Groups& groups, const quality::Workers& workers);
 
 }  // namespace tessera::dedup

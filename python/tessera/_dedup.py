@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes as c
+import os
 from collections.abc import Iterable
 from typing import Any
 
 from . import _frames
 from ._arrow import Stream
 from ._context import Context
+from ._files import Path
 from ._library import DedupOptions, lib, name_list, read_json
 from ._progress import ProgressOption
 from ._tables import incoming, once, take
@@ -53,6 +55,7 @@ def dedup(
     index: bool = False,
     threads: int = 0,
     memory_limit: int = 0,
+    scratch: Path | None = None,
     progress: ProgressOption = None,
 ) -> Copies:
     """Finds rows that are exact or near copies of other rows; each copy is confirmed cell by cell.
@@ -72,7 +75,7 @@ def dedup(
         values: 0 or 1).
     columns : str or iterable of str, optional
         Columns to compare; default: all.
-    index, threads, memory_limit, progress
+    index, threads, memory_limit, scratch, progress
         As in :func:`tessera.fit`.
 
     Returns
@@ -92,7 +95,8 @@ def dedup(
     (3, True, [1, 2, 3])
     """
     options = DedupOptions(mode=mode, threshold=threshold, columns=name_list(columns), texts="plain")
-    context = Context(progress, None, threads, memory_limit)
+    folder = None if scratch is None else os.fsencode(scratch)
+    context = Context(progress, None, threads, memory_limit, folder)
 
     def work(handle: c.c_void_p) -> Copies:
         (kind, taken), *_ = tables = [take(t, index, handle) for t in (data, against) if t is not None]

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/mixed_bits.h"
+
 namespace tessera {
 
 class Permutation {
@@ -40,11 +42,8 @@ class Permutation {
  private:
   static constexpr uint64_t kRounds = 6;
   uint64_t mask() const { return (uint64_t{1} << half_) - 1; }
-  uint64_t round(uint64_t x, uint64_t r) const {  // splitmix64's finalizer
-    x = (x ^ key_) + (r + 1) * 0x9e3779b97f4a7c15ull;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return (x ^ (x >> 31)) & mask();
+  uint64_t round(uint64_t x, uint64_t r) const {
+    return mixed_bits((x ^ key_) + (r + 1) * 0x9e3779b97f4a7c15ull) & mask();
   }
 
   uint64_t size_, key_;

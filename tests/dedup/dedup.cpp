@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
@@ -14,6 +15,7 @@
 
 #include "base/error.h"
 #include "dedup/tables.h"
+#include "models/dedup/keys.h"
 #include "models/dedup/search.h"
 #include "quality/tables.h"
 #include "tables/csv/reader.h"
@@ -33,8 +35,8 @@ struct Found {
 };
 
 Found find(Table& table, const std::string& mode, double threshold = 0.9, Table* against = nullptr,
-           std::vector<std::string> columns = {}, int threads = 2) {
-  Team team(threads);
+           std::vector<std::string> columns = {}, int threads = 2, std::shared_ptr<MemoryLimit> limit = nullptr) {
+  Team team(threads, std::move(limit));
   Found out;
   out.copies = find_copies(table, against, {mode, threshold, std::move(columns)}, team, Monitor{}, out.report);
   return out;
@@ -182,6 +184,54 @@ TEST(Dedup, DoesNotDependOnThreads) {
         EXPECT_EQ(one.report["examples"], more.report["examples"]);
       }
     }
+}
+
+// Arrays of one megabyte may stay in memory: the others are in scratch files.
+TEST(Dedup, DoesNotDependOnTheMemoryLimit) {
+  Table t = mixed(9000, 31), other = mixed(9000, 32);
+  plant(t, 1000, 0.01, 31);
+  for (size_t k = 0; k < t.columns.size(); ++k) other.columns[k].values = t.columns[k].values;
+  for (size_t k = 0; k < t.columns.size(); ++k)
+    for (size_t i = 0; i < 100; ++i)
+      if (is_numeric(t.columns[k].type)) t.columns[k].numbers[i] = other.columns[k].numbers[i + 500];
+      else t.columns[k].codes[i] = other.columns[k].codes[i + 500];
+  for (const char* mode : {"exact", "fuzzy", "nearest"})
+    for (Table* against : {static_cast<Table*>(nullptr), &other}) {
+      const auto limit =
+          std::make_shared<MemoryLimit>(int64_t{2} << 20, std::filesystem::temp_directory_path().string());
+      const Found free = find(t, mode, 0.9, against), limited = find(t, mode, 0.9, against, {}, 2, limit);
+      EXPECT_GE(free.copies.size(), against == nullptr && std::string(mode) == "exact" ? 0u : 100u) << mode;
+      EXPECT_EQ(pairs(free), pairs(limited)) << mode;
+      EXPECT_EQ(free.report, limited.report) << mode;
+      EXPECT_EQ(limit->held(), 0);
+    }
+}
+
+TEST(Dedup, KeysAreSortedInMemoryAndInScratch) {
+  const auto limit = std::make_shared<MemoryLimit>(1, std::filesystem::temp_directory_path().string());
+  std::mt19937_64 gen(5);
+  dedup::RowKeys memory, scratch(limit, "keys"), spare, spare_in_scratch(limit, "keys");
+  for (int32_t i = 0; i < 20000; ++i) memory.push_back({gen() % 3 == 0 ? 17 : gen(), 19999 - i});
+  scratch.assign(memory.begin(), memory.end());
+  ASSERT_TRUE(scratch.in_scratch());
+  sort_keys(memory, spare), sort_keys(scratch, spare_in_scratch);
+  for (size_t i = 0; i < memory.size(); ++i) {
+    EXPECT_TRUE(memory[i].key == scratch[i].key && memory[i].row == scratch[i].row) << i;
+    if (i > 0) { EXPECT_TRUE(memory[i - 1].key < memory[i].key || memory[i - 1].row < memory[i].row) << i; }
+  }
+}
+
+TEST(Dedup, AFilterHasTheKeysThatWereAddedAndFewOthers) {
+  std::mt19937_64 gen(9);
+  for (const int64_t count : {0, 1, 1000, 50000}) {
+    dedup::KeyFilter filter(count, nullptr);
+    std::vector<uint64_t> keys;
+    for (int64_t i = 0; i < count; ++i) filter.add(keys.emplace_back(gen()));
+    for (const uint64_t key : keys) ASSERT_TRUE(filter.may_have(key));
+    int others = 0;
+    for (int i = 0; i < 20000; ++i) others += filter.may_have(gen()) ? 1 : 0;
+    EXPECT_LE(others, 200) << count;
+  }
 }
 
 TEST(Dedup, FindsRowsOfAnotherTableInThisOneOnly) {

@@ -33,7 +33,7 @@ Table distinct_rows(int64_t count, const Table* against = nullptr, int batch = 0
   SampleOptions o;
   o.batch = batch;
   const auto open = [&](int64_t first, int64_t n, const Monitor& m) { return of_pairs().sample(first, n, o, team, m); };
-  const auto stream = open_distinct_rows(open, of_pairs().schema(), count, against, monitor);
+  const auto stream = open_distinct_rows(open, of_pairs().schema(), count, against, nullptr, monitor);
   Table out = drain(*stream, of_pairs().schema());
   EXPECT_EQ(stream->report().rows, out.rows);
   return out;

@@ -3,6 +3,7 @@
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
@@ -17,6 +18,16 @@ struct DedupCommand {
   double threshold = 0.9;
   bool force = false;
   CsvArguments csv;
+  MemoryArguments memory;
+  std::string scratch;
+
+  std::string scratch_folder() const {
+    if (scratch == "off") return "";
+    if (!scratch.empty()) return scratch;
+    if (output.empty() || output == "-") return std::filesystem::temp_directory_path().string();
+    const std::string beside = std::filesystem::path(output).parent_path().string();
+    return beside.empty() ? "." : beside;
+  }
 };
 
 // The schema of the table to compare with; with --columns, that table may hold only these columns.
@@ -73,7 +84,7 @@ std::string copies_page(const Json& report) {
   return out;
 }
 
-void run(const SharedOptions& shared, DedupCommand a) {
+void run(SharedOptions shared, DedupCommand a) {
   if (a.action.empty()) a.action = a.output.empty() ? "report" : "drop";
   if (a.action == "drop" && a.output.empty())
     throw tessera::Error(TESSERA_E_USAGE, "--action drop needs --output FILE for the rows that remain.");
@@ -88,6 +99,7 @@ void run(const SharedOptions& shared, DedupCommand a) {
   if (!a.output.empty()) files.push_back({0, "--output", a.output.c_str(), TESSERA_FILE_WRITTEN, a.force});
   tessera::check_files(files);
 
+  shared.memory_limit = a.memory.bytes(), shared.scratch = a.scratch_folder();
   Session session(shared);
   tessera::Rows table = tessera::read_table(session.context(), {a.table}, a.csv.options()), against, kept, copies;
   if (!a.against.empty()) {
@@ -155,6 +167,12 @@ void add_dedup(Program& program) {
                       "File: .csv, .tsv, .json or .jsonl, also with .gz or .zst, .parquet or .arrow; - is CSV on "
                       "standard output (default: only the report)");
   command->add_flag("--force", a->force, "Replace an existing output");
+  a->memory.add_to(*command,
+                   "Limit of host memory, such as 500MB or 4G; tables and keys use at most half of it and spill to "
+                   "scratch files beyond that (default: none, they use 1 GiB)");
+  command->add_option(
+      "--scratch", a->scratch,
+      "Folder for scratch files of tables that exceed this limit, or off (default: the output's folder)");
   a->csv.add_to(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

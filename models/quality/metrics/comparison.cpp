@@ -152,7 +152,8 @@ class Matcher {
   std::span<const double> as_numbers(Kind kind, size_t table) {
     const Column& c = *columns_[table];
     if (kind == Kind::numerical && is_quantity(c.type)) return c.numbers;
-    std::vector<double> numbers(static_cast<size_t>(c.size()), kMissing);
+    Bulk<double> numbers = c.numbers.empty_like();
+    numbers.resize(static_cast<size_t>(c.size()), kMissing);
     if (is_instant(c.type)) {
       if (kind != Kind::datetime) mismatch(table, "");
       for (size_t i = 0; i < numbers.size(); ++i)
@@ -192,7 +193,8 @@ class Matcher {
   void scale_down(size_t column) {
     for (auto& table : out_.tables) {
       ComparedColumn& view = table.columns[column];
-      std::vector<double> scaled(view.numbers.begin(), view.numbers.end());
+      Bulk<double> scaled;
+      scaled.assign(view.numbers.begin(), view.numbers.end());
       for (double& x : scaled) x *= 0x1p-600;
       view.numbers = out_.number_storage.emplace_back(std::move(scaled));
       view.low *= 0x1p-600;
@@ -209,7 +211,7 @@ class Matcher {
       if (is_numeric(c.type)) {
         if (c.size() > 0 && std::all_of(c.numbers.begin(), c.numbers.end(), [](double x) { return std::isnan(x); })) {
           out_.tables[t].columns[column] = {
-              {}, out_.code_storage.emplace_back(c.numbers.size(), -1), c.size(), kMissing, kMissing};
+              {}, out_.code_storage.emplace_back(Bulk<int32_t>(c.numbers.size(), -1)), c.size(), kMissing, kMissing};
           continue;
         }
         mismatch(t, "");
@@ -227,7 +229,8 @@ class Matcher {
         view.codes = c.codes;
         continue;
       }
-      std::vector<int32_t> codes(c.codes.size());
+      Bulk<int32_t> codes = c.codes.empty_like();
+      codes.resize_for_overwrite(c.codes.size());
       std::transform(c.codes.begin(), c.codes.end(), codes.begin(),
                      [&](int32_t code) { return code < 0 ? -1 : shared[static_cast<size_t>(code)]; });
       view.codes = out_.code_storage.emplace_back(std::move(codes));

@@ -61,8 +61,8 @@ struct Comparison {
   std::vector<std::string> identifiers;  // excluded columns: their values identify rows
   std::vector<RegeneratedColumn> regenerated;  // excluded too: the model must not learn their texts
 
-  std::vector<std::vector<double>> number_storage;
-  std::vector<std::vector<int32_t>> code_storage;
+  std::vector<Bulk<double>> number_storage;  // in the limit of the column it was made from
+  std::vector<Bulk<int32_t>> code_storage;
 };
 
 struct NamedTable {
