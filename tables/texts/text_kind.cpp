@@ -32,6 +32,7 @@ constexpr const char* kDescribed[] = {"",
                                       "first names"};
 static_assert(std::size(kKindNames) == std::size(kDescribed));
 constexpr std::u32string_view kReserved[] = {U"example.com", U"example.org", U"example.net"};
+constexpr size_t kMaxTyped = 256;  // bytes of a telephone number, an address or a name
 constexpr size_t kIssuerDigits = 6, kBankAt = 4, kBankCharacters = 4;
 
 bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
@@ -224,13 +225,17 @@ TextKind text_kind_of(std::span<const std::string_view> texts, const std::string
   if (all(is_hash) && all([&](std::string_view t) { return t.size() == texts[0].size(); })) return TextKind::hash;
   if (all(is_coordinates)) return TextKind::coordinates;
   if (all(is_postal_code)) return TextKind::postal_code;
-  // Texts typed by people have exceptions, which are not learned.
+  // Texts typed by people have exceptions, which are not learned: a fifth at most, so that few texts of another column are
+  // read.
   const auto nearly_all = [&](auto is) {
-    return static_cast<size_t>(std::count_if(texts.begin(), texts.end(), is)) * 5 >= texts.size() * 4;
+    size_t others = 0;
+    return all([&](std::string_view t) { return is(t) || ++others * 5 <= texts.size(); });
   };
+  const auto typed = [](auto is) { return [is](std::string_view t) { return t.size() <= kMaxTyped && is(t); }; };
   if (nearly_all(is_url)) return TextKind::url;
-  if (nearly_all(is_phone)) return TextKind::phone;
-  if (nearly_all(is_street_address)) return TextKind::address;
+  if (nearly_all(typed(is_phone))) return TextKind::phone;
+  if (nearly_all(typed(is_street_address))) return TextKind::address;
+  if (!nearly_all(typed([](std::string_view) { return true; }))) return TextKind::plain;
   return kind_of_names(texts, column);
 }
 
