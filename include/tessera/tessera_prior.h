@@ -22,6 +22,7 @@ typedef struct tessera_prior_options {
   double min_imbalance, max_imbalance;
   /* the factor of the feature that correlates most with the class. 0 or 1: not at all */
   double min_separability, max_separability;
+  double min_missing, max_missing; /* share of the cells of features that are NaN, to 0.9. Both 0: none */
 } tessera_prior_options;
 
 typedef struct tessera_prior_table {
@@ -29,7 +30,7 @@ typedef struct tessera_prior_table {
   int64_t index;
   int64_t rows, features, classes; /* classes: those that occur; 0 for regression */
   int64_t train_rows;              /* the first rows, for training; the others have the same classes */
-  const float* x;                  /* [rows][features] */
+  const float* x;                  /* [rows][features]; NaN: missing */
   const float* y;                  /* [rows]: 0 … classes−1, or numbers */
   const char* description;         /* JSON: what was drawn, by the names that TabICL gives its hyper-parameters */
 } tessera_prior_table;
@@ -45,7 +46,7 @@ TESSERA_API void tessera_prior_table_free(tessera_prior_table* table);
 
 /* Writes tables 0 … tables − 1, or one of `parts` parts of them, into a folder. Files appear whole; those that exist
  * are kept, so an interrupted call continues.
- *   format  NULL or "pt": batch_%06d.pt and metadata.json, as TabICL reads them · "npy" · "csv"
+ *   format  NULL or "pt": batch_%06d.pt and metadata.json, as TabICL reads them · "npy" · "csv" · "parquet"
  *   part    1 to parts; both 0: all
  *   json    may be NULL; receives what was drawn
  * Errors: as tessera_prior_draw(); USAGE if the folder holds tables of other options; IO; CANCELLED. Since ABI 1,
@@ -54,7 +55,8 @@ TESSERA_API tessera_status tessera_prior_write(const tessera_context* context, c
                                                int64_t tables, const char* folder, const char* format, int32_t part,
                                                int32_t parts, char** json);
 
-/* The JSON of tessera_prior_write() without files. Since ABI 1, unstable */
+/* The JSON of tessera_prior_write() without files, with examples for the page of tessera_report_html(). Since ABI 1,
+ * unstable */
 TESSERA_API tessera_status tessera_prior_inspect(const tessera_context* context, const tessera_prior_options* options,
                                                  int64_t tables, char** json);
 

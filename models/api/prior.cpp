@@ -51,6 +51,7 @@ prior::Options prior_options(const tessera_prior_options* given) {
   take_range(o.min_classes, o.max_classes, out.classes);
   take_range(o.min_imbalance, o.max_imbalance, out.imbalance);
   take_range(o.min_separability, o.max_separability, out.separability);
+  take_range(o.min_missing, o.max_missing, out.missing);
   out.kind = one_of<prior::Kind>("kind", o.kind, {"mix", "mlp", "tree", "graph"});
   out.task = one_of<prior::Task>("task", o.task, {"classification", "regression"});
   prior::check_options(out);
@@ -87,7 +88,7 @@ tessera_status tessera_prior_write(const tessera_context* context, const tessera
   return guarded([&] {
     const prior::Options o = prior_options(options);
     prior::Output output{&required(folder, "folder"), {}, tables, 1, 1};
-    output.format = one_of<prior::Format>("format", format, {"pt", "npy", "csv"});
+    output.format = one_of<prior::Format>("format", format, {std::begin(prior::kFormats), std::end(prior::kFormats)});
     if (part != 0 || parts != 0) output.part = part, output.parts = parts;
     api::Call call(context);
     const nlohmann::json report = prior::write_tables(o, output, call.team(), call.monitor());

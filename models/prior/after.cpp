@@ -161,4 +161,27 @@ void separate_classes(double separability, Columns& x, const std::vector<float>&
   }
 }
 
+void hide_cells(double share, const TableKey& key, PriorTable& t) {
+  if (share == 0) return;
+  Draws d(key, Use::missing);
+  d.uniform();  // the share
+  const auto rows = static_cast<size_t>(t.rows), features = static_cast<size_t>(t.features);
+  const double spread = std::min(share, 1 - share);
+  std::vector<uint8_t> hidden(rows);
+  for (size_t j = 0; j < features; ++j) {
+    const double own = d.uniform(share - spread, share + spread);
+    float first = NAN;
+    bool varies = false;
+    for (size_t i = 0; i < rows; ++i) {
+      hidden[i] = d.chance(own) ? 1 : 0;
+      const float v = t.x[i * features + j];
+      if (hidden[i] != 0) continue;
+      if (std::isnan(first)) first = v;
+      varies |= v != first;
+    }
+    for (size_t i = 0; i < rows && varies; ++i)
+      if (hidden[i] != 0) t.x[i * features + j] = NAN;
+  }
+}
+
 }  // namespace tessera::prior

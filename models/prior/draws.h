@@ -24,6 +24,7 @@ enum class Use : uint32_t {
   values = 4,    // matrix: causes
   graph = 5,     // matrices: all of a graph's
   filter = 6,    // whether the target can be predicted
+  missing = 7,   // cells
   weights = 64,  // matrix, of layers, as those below
   kept = 128,
   noise = 192,

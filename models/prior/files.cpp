@@ -10,6 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/storage/files.h"
+#include "tables/arrow/export.h"
+#include "tables/files/table_file.h"
+#include "tables/kinds/kind.h"
 
 namespace tessera::prior {
 namespace {
@@ -39,7 +42,8 @@ void write_csv(const std::string& path, const PriorTable& t) {
   out += "y\n";
   char digits[32];
   const auto put = [&](float v, char end) {
-    out.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);  // the shortest that reads back the same
+    if (!std::isnan(v))  // the shortest that reads back the same
+      out.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
     out += end;
   };
   for (size_t i = 0; i < t.y.size(); ++i) {
@@ -52,18 +56,41 @@ void write_csv(const std::string& path, const PriorTable& t) {
   file.commit();
 }
 
+void write_parquet(const std::string& path, const PriorTable& t) {
+  Table out;
+  out.rows = t.rows;
+  const auto add = [&](const std::string& name, size_t first, size_t step, const std::vector<float>& values,
+                       bool whole) {
+    Column c;
+    c.name = name;
+    become_count(c, whole ? 0 : kAllDigits);
+    if (!whole) c.arrow = "f";
+    for (size_t i = first; i < values.size(); i += step) c.numbers.push_back(static_cast<double>(values[i]));
+    out.columns.push_back(std::move(c));
+  };
+  const auto features = static_cast<size_t>(t.features);
+  for (size_t j = 0; j < features; ++j) add(fmt::format("x{}", j + 1), j, features, t.x, false);
+  add("y", 0, 1, t.y, !t.class_rows.empty());
+  ArrowArrayStream rows{};
+  table_export(std::move(out), &rows);
+  write_arrow_file(&rows, path, true);
+}
+
 std::string episode(const Output& output, int64_t table) {
   return fmt::format("{}/episode_{:06d}", output.folder, table + 1);
 }
 // The file that is written last for table `first`, or for the batch that begins with it.
 std::string last_file(const Output& output, int64_t first, int64_t batch) {
   if (output.format == Format::pt) return fmt::format("{}/batch_{:06d}.pt", output.folder, first / batch);
-  return episode(output, first) + (output.format == Format::csv ? ".csv" : "_meta.json");
+  return episode(output, first) + (output.format == Format::npy
+                                       ? std::string("_meta.json")
+                                       : fmt::format(".{}", kFormats[static_cast<int>(output.format)]));
 }
 
 void write_table(const Output& output, const PriorTable& t) {
   const std::string path = episode(output, t.index);
   if (output.format == Format::csv) return write_csv(path + ".csv", t);
+  if (output.format == Format::parquet) return write_parquet(path + ".parquet", t);
   write_npy(path + "_X.npy", fmt::format("{}, {}", t.rows, t.features), t.x);
   write_npy(path + "_y.npy", fmt::format("{},", t.rows), t.y);
   AtomicFile file(path + "_meta.json", true, false);
@@ -82,6 +109,52 @@ Brief brief(const PriorTable& t) {
   const auto [low, high] = std::minmax_element(t.class_rows.begin(), t.class_rows.end());
   return {t.features, static_cast<int64_t>(t.class_rows.size()), t.attempts, t.settings.kind == Kind::tree,
           t.class_rows.empty() ? 0 : static_cast<double>(*high) / static_cast<double>(*low)};
+}
+
+// How much a feature tells about the target: the share of its variance between classes, or the squared correlation.
+double association(const PriorTable& t, int64_t feature) {
+  const auto x = [&](size_t i) {
+    return static_cast<double>(t.x[i * static_cast<size_t>(t.features) + static_cast<size_t>(feature)]);
+  };
+  const size_t groups = std::max<size_t>(t.class_rows.size(), 1);
+  std::vector<double> rows(groups, 0), sums(groups, 0);
+  double n = 0, sum = 0, squares = 0, y_sum = 0, y_squares = 0, product = 0, between = 0;
+  for (size_t i = 0; i < t.y.size(); ++i) {
+    const double v = x(i), y = static_cast<double>(t.y[i]);
+    if (std::isnan(v)) continue;
+    const size_t group = t.class_rows.empty() ? 0 : static_cast<size_t>(t.y[i]);
+    rows[group] += 1, sums[group] += v;
+    n += 1, sum += v, squares += v * v, y_sum += y, y_squares += y * y, product += v * y;
+  }
+  const double variance = squares - sum * sum / n, y_variance = y_squares - y_sum * y_sum / n;
+  if (!(variance > 0)) return 0;
+  const double covariance = product - sum * y_sum / n;
+  if (t.class_rows.empty()) return y_variance > 0 ? covariance * covariance / (variance * y_variance) : 0;
+  for (size_t k = 0; k < groups; ++k) between += rows[k] > 0 ? sums[k] * sums[k] / rows[k] : 0;
+  return (between - sum * sum / n) / variance;
+}
+
+// A table as points in two of its features, of those that tell most about the target.
+nlohmann::json example_of(const PriorTable& t) {
+  constexpr size_t kPoints = 300;
+  std::vector<std::pair<double, int64_t>> order;
+  for (int64_t j = 0; j < t.features; ++j) order.emplace_back(-association(t, j), j);
+  std::sort(order.begin(), order.end());
+  const int64_t a = order.front().second, b = order[order.size() > 1 ? 1 : 0].second;
+  nlohmann::json points = nlohmann::json::array();
+  for (size_t i = 0; i < t.y.size() && points.size() < kPoints; ++i) {
+    const float u = t.x[i * static_cast<size_t>(t.features) + static_cast<size_t>(a)],
+                v = t.x[i * static_cast<size_t>(t.features) + static_cast<size_t>(b)];
+    if (!std::isnan(u) && !std::isnan(v)) points.push_back({u, v, t.y[i]});
+  }
+  return {{"table", t.index},
+          {"kind", to_json(t.settings)["kind"]},
+          {"rows", t.rows},
+          {"features", t.features},
+          {"classes", t.class_rows.size()},
+          {"x", a + 1},
+          {"y", b + 1},
+          {"points", std::move(points)}};
 }
 
 nlohmann::json summary(const std::vector<Brief>& all) {
@@ -152,7 +225,6 @@ void claim_folder(const Options& options, const Output& output, int64_t batch) {
   if (error)
     throw Error(ErrorCode::io, fmt::format("{}: cannot create the folder: {}.", output.folder, error.message()));
   nlohmann::json metadata = to_json(options);
-  constexpr const char* kFormats[] = {"pt", "npy", "csv"};
   metadata["format"] = kFormats[static_cast<int>(output.format)];
   metadata["tables"] = output.tables;
   metadata["batch_size"] = batch;
@@ -194,13 +266,19 @@ std::vector<PriorTable> draw_tables(const Options& options, int64_t first, int64
 nlohmann::json describe_tables(const Options& options, int64_t tables, Team& team, const Monitor& monitor) {
   check_options(options);
   check_count(tables);
+  constexpr int64_t kExamples = 12;
   std::vector<Brief> briefs(static_cast<size_t>(tables));
+  std::vector<nlohmann::json> examples(static_cast<size_t>(std::min(tables, kExamples)));
   TableCount counter(0, tables, monitor);
   on_all(team, tables, [&](int64_t i, Work& work) {
-    briefs[static_cast<size_t>(i)] = brief(draw_table(options, i, work));
+    const PriorTable t = draw_table(options, i, work);
+    briefs[static_cast<size_t>(i)] = brief(t);
+    if (i < kExamples) examples[static_cast<size_t>(i)] = example_of(t);
     counter.add(1);
   });
-  return summary(briefs);
+  nlohmann::json out = summary(briefs);
+  out["examples"] = std::move(examples);
+  return out;
 }
 
 nlohmann::json write_tables(const Options& options, const Output& output, Team& team, const Monitor& monitor) {
@@ -212,7 +290,7 @@ nlohmann::json write_tables(const Options& options, const Output& output, Team& 
   if (output.format == Format::pt && options.rows.low != options.rows.high)
     throw Error(ErrorCode::usage,
                 "rows: all tables of a .pt file need the same number of rows.\n  Give one number, or write "
-                "tables of different lengths as npy or csv.");
+                "tables of different lengths as npy, csv or parquet.");
   const int64_t batch = tables_of_batch(options, output.format), files = (output.tables + batch - 1) / batch;
   claim_folder(options, output, batch);
   const auto first_of = [&](int64_t part) {  // the first parts take the remainder

@@ -1,4 +1,4 @@
-// Random tables as files: batches that TabICL reads, pairs of .npy, CSV.
+// Random tables as files: batches that TabICL reads, pairs of .npy, CSV, Parquet.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,9 +9,10 @@
 
 namespace tessera::prior {
 
-// pt: batch_%06d.pt, up to 256 tables each. npy: episode_%06d_X.npy, _y.npy and _meta.json, from 1. csv:
-// episode_%06d.csv, a header of x1, x2, …, y.
-enum class Format { pt, npy, csv };
+// pt: batch_%06d.pt, up to 256 tables each. npy: episode_%06d_X.npy, _y.npy and _meta.json, from 1. csv, parquet:
+// episode_%06d.csv or .parquet, columns x1, x2, …, y.
+enum class Format { pt, npy, csv, parquet };
+constexpr const char* kFormats[] = {"pt", "npy", "csv", "parquet"};
 
 // Tables [first, first + count) in order, drawn by the threads of the team.
 std::vector<PriorTable> draw_tables(const Options& options, int64_t first, int64_t count, Team& team);
@@ -25,7 +26,7 @@ struct Output {
   int64_t tables = 0, part = 1, parts = 1;
 };
 nlohmann::json write_tables(const Options& options, const Output& output, Team& team, const Monitor& monitor);
-// The same without files.
+// The same without files, with the first tables as examples: points in two of their features.
 nlohmann::json describe_tables(const Options& options, int64_t tables, Team& team, const Monitor& monitor);
 
 // The contents of a file that torch.load(weights_only=True) reads: {"X": the values of all tables one after the other,

@@ -36,6 +36,7 @@ void check_options(const Options& o) {
   if (o.task == Task::classification) check_range<int64_t>("classes", o.classes, 2, 100);
   if (o.imbalance.low != 0 || o.imbalance.high != 0) check_range("imbalance", o.imbalance, 1.0, 1000.0);
   check_range("separability", o.separability, 1.0, 1000.0);
+  check_range("missing", o.missing, 0.0, 0.9);
   if (o.task == Task::regression && (o.imbalance.low != 0 || o.separability.high != 1))
     throw Error(ErrorCode::usage, "imbalance and separability need classes. Omit them for the task regression.");
 }
@@ -78,6 +79,7 @@ Settings draw_settings(const Options& o, const TableKey& key) {
   }
   s.imbalance = o.imbalance.low == 0 ? 0 : d.uniform(o.imbalance.low, o.imbalance.high);
   s.separability = d.uniform(o.separability.low, o.separability.high);
+  s.missing = Draws(key, Use::missing).uniform(o.missing.low, o.missing.high);
   if (s.kind == Kind::tree) {
     s.causal = false;
     s.layers = static_cast<int>(d.whole(1, 2));
@@ -102,6 +104,7 @@ nlohmann::json to_json(const Options& o) {
   if (o.task == Task::classification) out["classes"] = pair(o.classes);
   if (o.imbalance.low != 0) out["imbalance"] = pair(o.imbalance);
   if (o.separability.high != 1) out["separability"] = pair(o.separability);
+  if (o.missing.high != 0) out["missing"] = pair(o.missing);
   return out;
 }
 
@@ -110,6 +113,7 @@ nlohmann::json to_json(const Settings& s) {
   if (s.classes > 0) out["classes_asked"] = s.classes;
   if (s.imbalance > 0) out["imbalance_asked"] = s.imbalance;
   if (s.separability != 1) out["separability"] = s.separability;
+  if (s.missing > 0) out["missing_share"] = s.missing;
   if (s.kind == Kind::graph) {
     out["n_nodes"] = s.nodes, out["n_edges"] = s.edges, out["categorical_features"] = s.categorical;
     return out;

@@ -25,6 +25,7 @@ struct Options {
   Task task = Task::classification;
   Between<double> imbalance{0, 0};     // largest class to smallest; 0: classes of random sizes
   Between<double> separability{1, 1};  // 1: features unchanged
+  Between<double> missing{0, 0};       // share of the cells of features
 };
 // Throws Error(usage) that names the option.
 void check_options(const Options& options);
@@ -40,7 +41,7 @@ struct Settings {
   bool cause_statistics = false, noise_by_unit = false, block_dropout = false, labels_by_rank = false;
   int causes = 0, layers = 0, hidden = 0;
   double init_deviation = 0, noise_deviation = 0, dropout = 0;
-  double imbalance = 0, separability = 1;
+  double imbalance = 0, separability = 1, missing = 0;
   int nodes = 0, edges = 0, categorical = 0;      // of a graph: draw_graph() sets them
   std::array<int32_t, kMaxLayers> activations{};  // of the blocks of a perceptron, entries of activation_of()
 };

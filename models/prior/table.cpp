@@ -93,6 +93,7 @@ bool draw_attempt(Settings& s, const TableKey& key, Work& work, PriorTable& out)
             work.x[columns[static_cast<size_t>(j)]][rows[static_cast<size_t>(i)]];
   for (int64_t i = 0; i < out.rows; ++i)
     out.y[static_cast<size_t>(i)] = work.y[static_cast<size_t>(rows[static_cast<size_t>(i)])];
+  hide_cells(s.missing, key, out);
   if (s.classes == 0) return true;
   out.class_rows.assign(static_cast<size_t>(*std::max_element(out.y.begin(), out.y.end())) + 1, 0);
   for (const float c : out.y) ++out.class_rows[static_cast<size_t>(c)];

@@ -79,6 +79,7 @@ Page page_of_one(const Json& report) {
 }
 
 Page page_of_kind(const Json& report) {
+  if (report.contains("rejected_share")) return page_of_prior(report);
   if (report.contains("tables")) return page_of_several(report.at("tables"));
   if (!report.contains("scores") && report.contains("model")) return page_of_fit(report);
   if (!report.at("columns").is_array() || !report.at("scores").is_object())

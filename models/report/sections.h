@@ -83,8 +83,9 @@ struct Page {
   std::vector<Section> sections;
   std::string named = {};  // the files and the day, if they are known
 };
-// The page of a list of {name, report}; the page of a report that has only a model and its training.
+// The page of a list of {name, report}; of a report that has only a model and its training; of a prior's tables.
 Page page_of_several(const Json& tables);
 Page page_of_fit(const Json& report);
+Page page_of_prior(const Json& report);
 
 }  // namespace tessera::report

@@ -227,7 +227,7 @@ class PriorOptions(_Options):
         uint64 seed
         int64 min_rows max_rows min_features max_features min_classes max_classes
         text kind task
-        double min_imbalance max_imbalance min_separability max_separability
+        double min_imbalance max_imbalance min_separability max_separability min_missing max_missing
         """
     )
 

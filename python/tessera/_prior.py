@@ -96,6 +96,7 @@ def prior(
     task: str | None = None,
     imbalance: Range | None = None,
     separability: Range | None = None,
+    missing: Range | None = None,
     seed: int = 0,
     first: int = 0,
     threads: int = 0,
@@ -109,8 +110,8 @@ def prior(
     ----------
     tables
         Number of tables.
-    rows, features, classes, imbalance, separability
-        A number, or a range as a pair: 1024, (2, 100), (2, 10), random, 1 (docs/use/prior.md).
+    rows, features, classes, imbalance, separability, missing
+        A number, or a range as a pair: 1024, (2, 100), (2, 10), random, 1, 0 (docs/use/prior.md).
     kind
         ``"mix"``, ``"mlp"``, ``"tree"`` or ``"graph"``.
     task
@@ -134,7 +135,10 @@ def prior(
     200 (200,)
     200 (200,)
     """
-    ranges = {"rows": rows, "features": features, "classes": classes, "imbalance": imbalance, "separability": separability}
+    ranges = {
+        "rows": rows, "features": features, "classes": classes, "imbalance": imbalance, "separability": separability,
+        "missing": missing,
+    }  # fmt: skip
     fields: dict[str, Any] = {"kind": kind, "task": task, "seed": seed}
     for name, given in ranges.items():
         fields[f"min_{name}"], fields[f"max_{name}"] = _ends(name, given)

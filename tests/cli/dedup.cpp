@@ -43,6 +43,16 @@ TEST_F(CliDedup, CountsShowsAndDropsCopies) {
   EXPECT_HAS(again.out, "exact copies     0");
 }
 
+TEST_F(CliDedup, TheMemoryLimitChangesNothing) {
+  must({"example", "people.csv", "--rows", "4000"});
+  const Outcome all = must({"dedup", "people.csv", "--mode", "fuzzy", "--output", "all.csv", "--quiet"}),
+                few = must({"dedup", "people.csv", "--mode", "fuzzy", "--output", "few.csv", "--quiet",
+                            "--memory-limit", "17MB", "--scratch", "."});
+  EXPECT_EQ(all.out, few.out);
+  EXPECT_EQ(read("all.csv"), read("few.csv"));
+  EXPECT_EQ(5, run({"dedup", "people.csv", "--memory-limit", "16100000", "--scratch", "off"}).code);
+}
+
 TEST_F(CliDedup, RetainsLinesByteForByte) {
   const std::string head = "a,b,c\n\n1, x ,NA\n", copy = "1.0,\"x\",NA\n", tail = "\"2\",\"y\ny\",\n+3,z,7\r\n";
   write("t.csv", head + copy + copy + tail + "\n1,x,?");

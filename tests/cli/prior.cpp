@@ -28,6 +28,11 @@ TEST_F(CliPrior, InspectDescribesWithoutFiles) {
   const Outcome said = must({"prior", "--tables", "20", "--rows", "60", "--features", "2..5", "--inspect"});
   EXPECT_NE(std::string::npos, said.out.find("20 tables drawn")) << said.out;
   EXPECT_NE(std::string::npos, said.out.find("largest class to smallest")) << said.out;
+  must({"prior", "--tables", "20", "--rows", "60", "--features", "2..5", "--inspect", "--report", "page.html"});
+  const std::string page = read("page.html");
+  size_t plots = 0;
+  for (size_t at = 0; (at = page.find("<svg", at)) != page.npos; ++at) ++plots;
+  EXPECT_EQ(12u, plots) << "one of each of the first tables";
 }
 
 TEST_F(CliPrior, RejectsInvalidOptions) {
@@ -43,7 +48,7 @@ TEST_F(CliPrior, RejectsInvalidOptions) {
   refused({"--inspect", "--features", "2-9"}, "--features 2-9: write one number or a range, 2..10");
   refused({"--inspect", "--features", "9..2"}, "features 9..2: both ends must be from 1 to 10000");
   refused({"--inspect", "--kind", "forest"}, "kind forest: there are mix, mlp, tree, graph");
-  refused({"--output", "x", "--format", "hdf5"}, "format hdf5: there are pt, npy, csv");
+  refused({"--output", "x", "--format", "hdf5"}, "format hdf5: there are pt, npy, csv, parquet");
   refused({"--output", "x", "--part", "3/2"}, "part 3/2: parts are numbered from 1");
   refused({"--inspect", "--task", "regression", "--imbalance", "2..3"}, "need classes");
   must({"prior", "--tables", "2", "--rows", "50", "--output", "x", "--quiet"});

@@ -147,6 +147,33 @@ TEST(PriorTables, SeparabilityScalesFeaturesByTheirCorrelation) {
   }
 }
 
+TEST(PriorTables, HaveTheShareOfMissingCells) {
+  tp::Options o = small();
+  o.kind = tp::Kind::mlp;
+  const auto whole = tables(o, 30);
+  o.missing = {0.1, 0.5};
+  double cells = 0, share = 0, missing = 0;
+  const auto drawn = tables(o, 30);
+  for (size_t t = 0; t < drawn.size(); ++t) {
+    ASSERT_EQ(whole[t].x.size(), drawn[t].x.size());
+    EXPECT_EQ(whole[t].y, drawn[t].y);
+    std::set<float> seen;
+    for (size_t i = 0; i < drawn[t].x.size(); ++i) {
+      const float v = drawn[t].x[i];
+      missing += std::isnan(v) ? 1 : 0;
+      if (std::isnan(v)) continue;
+      EXPECT_EQ(whole[t].x[i], v);
+      if (i % static_cast<size_t>(drawn[t].features) == 0) seen.insert(v);
+    }
+    EXPECT_GE(seen.size(), 2u) << "a feature varies";
+    const auto n = static_cast<double>(drawn[t].x.size());
+    EXPECT_GE(drawn[t].settings.missing, 0.1);
+    EXPECT_LE(drawn[t].settings.missing, 0.5);
+    cells += n, share += n * drawn[t].settings.missing;
+  }
+  EXPECT_NEAR(share / cells, missing / cells, 0.05);
+}
+
 TEST(PriorTables, OutliersAreClippedAndColumnsScaled) {
   std::vector<float> x;
   for (int i = 0; i < 1000; ++i) x.push_back(static_cast<float>(std::sin(i)));
@@ -219,7 +246,7 @@ TEST(PriorFiles, RejectAFolderOfOtherOptions) {
   EXPECT_NE(std::string::npos, text.find("metadata.json describes tables of other options (seed)")) << text;
   tp::Options range = small();
   range.rows = {50, 100};
-  EXPECT_NE(std::string::npos, error_of([&] { write(range, folder, tp::Format::pt, 2); }).find("as npy or csv"));
+  EXPECT_NE(std::string::npos, error_of([&] { write(range, folder, tp::Format::pt, 2); }).find("as npy, csv or parquet"));
 }
 
 // The entry of an archive without compression, by the local headers from its beginning on.

@@ -14,10 +14,12 @@ namespace {
 
 struct PriorCommand {
   int64_t tables = 0;
-  std::string output, rows = "1024", features = "2..100", classes = "2..10", imbalance, separability, part = "1/1";
+  std::string output, rows = "1024", features = "2..100", classes = "2..10", imbalance, separability, missing,
+                      part = "1/1";
   std::string kind = "mix", task = "classification", format = "pt";
   uint64_t seed = 0;
-  bool inspect = false;
+  std::string report;
+  bool inspect = false, force = false;
 };
 
 // Two numbers around a separator, or one for both where `single`.
@@ -44,6 +46,7 @@ tessera_prior_options prior_options(const PriorCommand& a) {
   if (!a.imbalance.empty()) parse_pair("--imbalance", a.imbalance, "..", true, o.min_imbalance, o.max_imbalance);
   if (!a.separability.empty())
     parse_pair("--separability", a.separability, "..", true, o.min_separability, o.max_separability);
+  if (!a.missing.empty()) parse_pair("--missing", a.missing, "..", true, o.min_missing, o.max_missing);
   o.kind = a.kind.c_str();
   o.task = a.task.c_str();
   return o;
@@ -77,12 +80,16 @@ void run(const SharedOptions& shared, const PriorCommand& a) {
     throw tessera::Error(TESSERA_E_USAGE, a.inspect ? "--inspect writes no tables. Omit --output."
                                                     : "--output is missing: the folder for the tables.\n  "
                                                       "--inspect describes tables without writing them.");
+  if (!a.report.empty() && !a.inspect)
+    throw tessera::Error(TESSERA_E_USAGE, "--report needs --inspect: the page describes tables that are not written.");
+  if (!a.report.empty()) tessera::check_files({{0, "--report", a.report.c_str(), TESSERA_FILE_TEXT, a.force}});
   int32_t part = 1, parts = 1;
   parse_pair("--part", a.part, "/", false, part, parts);
   const tessera_prior_options options = prior_options(a);
   Session session(shared);
   const std::string json = tessera::write_prior(session.context(), options, a.tables, a.output, a.format, part, parts);
   session.progress().clear();
+  if (!a.report.empty()) tessera::write_report(json, a.report, a.force);
   if (shared.json) return print(json + "\n");
   const nlohmann::json report = nlohmann::json::parse(json);
   if (a.inspect) return print_page(prior_page(report));
@@ -110,7 +117,8 @@ void add_prior(Program& program) {
                       "Ratio of the largest class to the smallest, a range (default: random)");
   command->add_option("--separability", a->separability,
                       "Factor applied to the feature most correlated with the class, a range (default: 1)");
-  command->add_option("--format", a->format, "pt: as TabICL reads it; npy, csv: files for each table")
+  command->add_option("--missing", a->missing, "Share of missing cells in the features, a range (default: none)");
+  command->add_option("--format", a->format, "pt: as TabICL reads it; npy, csv, parquet: files for each table")
       ->capture_default_str();
   command->add_option("--seed", a->seed, "Table i depends only on the options, the seed and i")
       ->check(any_seed())
@@ -118,5 +126,7 @@ void add_prior(Program& program) {
   command->add_option("--part", a->part, "I/N: write only part I of N of the files, for several processes or machines")
       ->capture_default_str();
   command->add_flag("--inspect", a->inspect, "Describe the tables without writing them");
+  command->add_option("--report", a->report, "With --inspect: write an HTML page with plots of the first tables");
+  command->add_flag("--force", a->force, "Replace an existing page");
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }
