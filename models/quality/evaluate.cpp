@@ -105,12 +105,22 @@ json describe_quantiles(const std::vector<double>& values) {
       {"p95", number_or_null(quantile_sorted(sorted, 0.95))}};
 }
 
+// Similarity, 1 − distance, of near copies: as of dedup (models/dedup/dedup.h).
+constexpr double kNearCopy = 0.9;
+int64_t near_copies(const std::vector<double>& distance) {
+  return std::count_if(distance.begin(), distance.end(), [](double d) { return d <= 1 - kNearCopy + 1e-12; });
+}
+double share_near(const std::vector<double>& distance) {
+  return static_cast<double>(near_copies(distance)) / static_cast<double>(distance.size());
+}
+
 void describe_dcr(Comparison& c, const EvaluateOptions& options, bool holdout, const Workers& workers, json& out) {
   const std::vector<double> to_real = gower_nearest(c, kSynthetic, kReal, workers);
   const size_t random = append_random_baseline(c, c.tables[kSynthetic].rows, options.seed);
   const BaselineProtection baseline = baseline_protection(to_real, gower_nearest(c, random, kReal, workers));
   c.tables.pop_back();
   json& dcr = out["dcr"];
+  dcr["near_copies"] = {{"similarity", kNearCopy}, {"rows", near_copies(to_real)}, {"share", share_near(to_real)}};
   dcr["synthetic_to_real"] = describe_quantiles(to_real);
   dcr["baseline_protection"] = {{"score", number_or_null(baseline.score)},
                                 {"median_synthetic", baseline.synthetic_median},
@@ -118,7 +128,9 @@ void describe_dcr(Comparison& c, const EvaluateOptions& options, bool holdout, c
   if (!holdout) return;
   const OverfittingProtection overfitting =
       overfitting_protection(to_real, gower_nearest(c, kSynthetic, kHoldout, workers));
-  dcr["holdout_to_real"] = describe_quantiles(gower_nearest(c, kHoldout, kReal, workers));
+  const std::vector<double> holdout_to_real = gower_nearest(c, kHoldout, kReal, workers);
+  dcr["holdout_to_real"] = describe_quantiles(holdout_to_real);
+  dcr["near_copies"]["holdout_share"] = share_near(holdout_to_real);
   dcr["overfitting_protection"] = {{"score", overfitting.score},
                                    {"closer_to_training", overfitting.closer_to_training},
                                    {"closer_to_holdout", overfitting.closer_to_holdout}};
