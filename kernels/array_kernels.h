@@ -66,7 +66,7 @@ using ScanLeaf = bool (*)(const NearestPlan&, const uint16_t* leaf, const uint16
 using BoundLeaves = void (*)(const NearestPlan&, int64_t leaves, const uint16_t* low, const uint16_t* high,
                              const uint16_t* const* miss, const uint16_t* query, uint32_t* bound);
 
-// ---- random tables from structural causal models (cpu/arrays/prior.cpp, cpu/arrays/prior_tree.cpp) ------------
+// ---- random tables from structural causal models (cpu/arrays/prior*.cpp) ------------
 // A unit of a layer, or a column of a table, is n numbers side by side.
 enum class Activation : int32_t {
   tanh,
@@ -124,21 +124,27 @@ struct TreeLevel {
 };
 using SplitFeature = void (*)(const TreeLevel&, float* gain, int32_t* cut, bool* better);
 
-// One level of extremely randomized trees: rows x [n][features] with targets y [n][targets], the node of each, and how
-// often the tree's bootstrap sample has it.
+// One level of extremely randomized trees (cpu/arrays/prior_cuts.cpp): rows x [·][stride], stride a multiple of
+// kCutPadding; `times` [·]: how often the bootstrap sample has each. `row` lists the sample's rows by node, those of a
+// node by class: run r = node·classes + class ends before row[end[r]].
+constexpr int64_t kCutPadding = 16;
 struct RandomCuts {
-  int64_t n, features, targets;
-  const float *x, *y, *times;
-  const uint8_t* node;
+  int64_t stride, nodes, classes;  // classes 1: targets are numbers
+  const float *x, *y, *times;      // y [·]: of numbers
+  const int32_t *row, *end;
 };
-// low, high [nodes][features]: widened to the range of the node's rows.
+// low, high [nodes][stride]: the range of the node's rows
 using NodeRanges = void (*)(const RandomCuts&, float* low, float* high);
-// Adds what is at or below cut [nodes][features] to rows [nodes][features] and sums [nodes][targets][features].
+// What is at or below cut [nodes][stride]: rows [nodes·classes][stride], and of numbers sums [nodes][stride]
 using SumsBelow = void (*)(const RandomCuts&, const float* cut, float* rows, float* sums);
 
 // out[i] = Σ_d |x[d·stride + i] − center[d]|^p for n rows (cpu/arrays/prior_distances.cpp)
 using PowerDistances = void (*)(const float* x, int64_t stride, int64_t dims, int64_t n, const float* center, float p,
                                 float* out);
+// best[i] = min(best[i], distance), and nearest[i] = index where it is less; arrays as long as the stride, a multiple of
+// 16. Distances have a relative error below 10⁻³.
+using NearestCenter = void (*)(const float* x, int64_t stride, int64_t dims, const float* center, float p,
+                               int32_t index, float* best, int32_t* nearest);
 
 // lowest[k] = min over x of factor[k]·x + offset[k] mod 2³², for `count` functions, a multiple of kMinHashPadding;
 // n ≥ 1 (cpu/arrays/min_hashes.cpp). The minima of two sets agree as often as their elements do (Broder 1997).
@@ -163,6 +169,7 @@ struct ArrayKernels {
   SumsBelow sums_below;
   PowerDistances power_distances;
   MinHashes min_hashes;
+  NearestCenter nearest_center;
 };
 
 namespace isa_plain {

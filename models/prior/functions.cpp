@@ -85,16 +85,18 @@ void power_activation(GraphDraws& g, PowerKind kind, int64_t units, int64_t stri
       : kind == PowerKind::sign_kept ? g.number(Scalar::power_exponent, 0.1, 10, true)
       : kind == PowerKind::negative  ? -g.number(Scalar::negative_exponent, 0.1, 10, true)
                                      : static_cast<double>(g.whole(Scalar::whole_exponent, 2, 6, false)));
-  for (int64_t j = 0; j < units; ++j)
+  std::vector<float> power(static_cast<size_t>(n));
+  for (int64_t j = 0; j < units; ++j) {
+    float* v = x + j * stride;
+    if (kind == PowerKind::negative)
+      for (int64_t i = 0; i < n; ++i) v[i] = std::fabs(v[i]) + 1e-3f;
+    powers(v, n, exponent, power.data());
+    const bool odd = kind == PowerKind::sign_kept || (kind == PowerKind::whole && std::fmod(exponent, 2.0f) != 0);
     for (int64_t i = 0; i < n; ++i) {
-      float& v = x[j * stride + i];
-      switch (kind) {
-        case PowerKind::relu: v = v > 0 ? std::pow(v, exponent) : v * 0.0f; break;
-        case PowerKind::sign_kept: v = std::copysign(std::pow(std::fabs(v), exponent), v); break;
-        case PowerKind::negative: v = std::pow(std::fabs(v) + 1e-3f, exponent); break;
-        case PowerKind::whole: v = std::pow(v, exponent); break;
-      }
+      const float size = power[static_cast<size_t>(i)];
+      v[i] = kind == PowerKind::relu ? (v[i] > 0 ? size : v[i] * 0.0f) : odd ? std::copysign(size, v[i]) : size;
     }
+  }
 }
 
 // ---- functions ---------------------------------------------------------------------------------------------------
@@ -243,7 +245,8 @@ Columns soft_clusters(GraphDraws& g, const Columns& x, int64_t outputs) {
     array_kernels().power_distances(x[0], x.stride(), x.count(), n, center.data(), static_cast<float>(power), logit[k]);
     const auto constant = static_cast<float>(-std::log(2 * kPi * deviation * deviation) / 2);
     const auto exponent = static_cast<float>(bend / power), scale = static_cast<float>(std::pow(deviation, -bend));
-    for (int64_t i = 0; i < n; ++i) logit[k][i] = constant - scale * std::pow(logit[k][i], exponent);
+    powers(logit[k], n, exponent, logit[k]);
+    for (int64_t i = 0; i < n; ++i) logit[k][i] = constant - scale * logit[k][i];
   }
   std::vector<float> row(static_cast<size_t>(count));
   for (int64_t i = 0; i < n; ++i) {
@@ -265,19 +268,30 @@ Columns product_of_two(GraphDraws& g, const Columns& x, int64_t outputs) {
 // into ← into op other
 enum class Join { sum, product, largest, log_sum_exp };
 void join(Join op, Columns& into, const Columns& other) {
-  for (int64_t j = 0; j < into.count(); ++j)
+  std::vector<float> rest(static_cast<size_t>(into.rows()));
+  for (int64_t j = 0; j < into.count(); ++j) {
+    if (op == Join::log_sum_exp) {  // max + ln(1 + e^(−|a − b|))
+      for (int64_t i = 0; i < into.rows(); ++i) rest[static_cast<size_t>(i)] = -std::fabs(into[j][i] - other[j][i]);
+      array_kernels().activate(Activation::softplus, 0, 1, 0, nullptr, into.rows(), rest.data());
+    }
     for (int64_t i = 0; i < into.rows(); ++i) {
       float &a = into[j][i], b = other[j][i];
       switch (op) {
         case Join::sum: a += b; break;
         case Join::product: a *= b; break;
         case Join::largest: a = std::max(a, b); break;
-        case Join::log_sum_exp: a = std::max(a, b) + std::log1p(std::exp(-std::fabs(a - b))); break;
+        case Join::log_sum_exp: a = std::max(a, b) + rest[static_cast<size_t>(i)]; break;
       }
     }
+  }
 }
 
 }  // namespace
+
+void powers(const float* x, int64_t n, float p, float* to) {
+  const float zero = 0;
+  array_kernels().power_distances(x, 0, 1, n, &zero, p, to);
+}
 
 void standardize(Columns& x) {
   const auto n = static_cast<double>(x.rows());
@@ -364,16 +378,26 @@ Columns rows_of(const Columns& x, const std::vector<int32_t>& rows) {
 }
 
 std::vector<int32_t> nearest_centers(const Columns& x, const std::vector<int32_t>& centers, double p) {
-  const auto n = static_cast<size_t>(x.rows());
-  std::vector<int32_t> nearest(n, 0);
-  std::vector<float> best(n, INFINITY), distance(n), center(static_cast<size_t>(x.count()));
-  for (size_t k = 0; k < centers.size(); ++k) {
-    for (int64_t j = 0; j < x.count(); ++j) center[static_cast<size_t>(j)] = x[j][centers[k]];
-    array_kernels().power_distances(x[0], x.stride(), x.count(), x.rows(), center.data(), static_cast<float>(p),
-                                    distance.data());
-    for (size_t i = 0; i < n; ++i)
-      if (distance[i] < best[i]) best[i] = distance[i], nearest[i] = static_cast<int32_t>(k);
+  // Units of large differences first: a sum soon exceeds that of another center.
+  std::vector<std::pair<double, int64_t>> order;
+  for (int64_t j = 0; j < x.count(); ++j) {
+    double mean = 0, deviation = 0;
+    array_kernels().shifted_moments(const_cast<float*>(x[j]), nullptr, 0, 0, x.rows(), &mean, &deviation);
+    order.emplace_back(std::isfinite(deviation) ? -deviation : 0, j);
   }
+  std::sort(order.begin(), order.end());
+  Columns sorted;
+  sorted.resize(x.count(), x.rows());
+  for (int64_t j = 0; j < x.count(); ++j) std::copy_n(x[order[static_cast<size_t>(j)].second], x.stride(), sorted[j]);
+  const auto stride = static_cast<size_t>(x.stride());
+  std::vector<int32_t> nearest(stride, 0);
+  std::vector<float> best(stride, INFINITY), center(static_cast<size_t>(x.count()));
+  for (size_t k = 0; k < centers.size(); ++k) {
+    for (int64_t j = 0; j < x.count(); ++j) center[static_cast<size_t>(j)] = sorted[j][centers[k]];
+    array_kernels().nearest_center(sorted[0], x.stride(), x.count(), center.data(), static_cast<float>(p),
+                                   static_cast<int32_t>(k), best.data(), nearest.data());
+  }
+  nearest.resize(static_cast<size_t>(x.rows()));
   return nearest;
 }
 

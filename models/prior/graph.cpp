@@ -105,10 +105,11 @@ void warp(GraphDraws& g, float* x, int64_t n) {
   const float least = *low, range = *high - *low + 1e-30f;
   const auto a = static_cast<float>(g.number(Scalar::warp_a, 0.2, 5, true)),
              b = static_cast<float>(g.number(Scalar::warp_b, 0.2, 5, true));
-  for (int64_t i = 0; i < n; ++i) {
-    const float u = std::min(std::max((x[i] - least) / range, 0.0f), 1.0f);
-    x[i] = 1 - std::pow(1 - std::pow(u, a), b);
-  }
+  for (int64_t i = 0; i < n; ++i) x[i] = std::min(std::max((x[i] - least) / range, 0.0f), 1.0f);
+  powers(x, n, a, x);
+  for (int64_t i = 0; i < n; ++i) x[i] = std::max(1 - x[i], 0.0f);
+  powers(x, n, b, x);
+  for (int64_t i = 0; i < n; ++i) x[i] = 1 - x[i];
 }
 
 std::vector<int32_t> soft_codes(GraphDraws& g, Columns x) {

@@ -97,6 +97,8 @@ Columns random_function(GraphDraws& g, const Columns& x, int64_t outputs);
 Columns simple_function(GraphDraws& g, const Columns& x, int64_t outputs);
 // A function of several parents: of all their units, or the sum, product, maximum or log-sum-exp of one a parent.
 Columns function_of_parents(GraphDraws& g, const std::vector<const Columns*>& parents, int64_t outputs);
+// |x|^p of n numbers; to may be x.
+void powers(const float* x, int64_t n, float p, float* to);
 // A function of base points: what a node without parents holds.
 Columns random_points(GraphDraws& g, int64_t units, int64_t rows);
 // x of these rows, by their numbers.

@@ -170,38 +170,72 @@ TEST(PriorKernels, DistancesAreSumsOfPowers) {
     }
 }
 
-TEST(PriorKernels, CutsCountWhatIsBelow) {
-  constexpr size_t kRows = 501, kFeatures = 19, kTargets = 3, kNodes = 4;
-  const std::vector<float> x = numbers(kRows * kFeatures, 1), y = numbers(kRows * kTargets, 1, 7);
-  std::mt19937 gen(8);
-  std::vector<float> times;
-  std::vector<uint8_t> node;
-  for (size_t i = 0; i < kRows; ++i) times.push_back(static_cast<float>(gen() % 3)), node.push_back(gen() % kNodes);
-  const std::vector<float> cut = numbers(kNodes * kFeatures, 0.5, 9);
-  for (const ArrayKernels* kernels : tessera::runnable_array_kernels()) {
-    const tessera::RandomCuts level{kRows, kFeatures, kTargets, x.data(), y.data(), times.data(), node.data()};
-    std::vector<float> low(kNodes * kFeatures, INFINITY), high(low.size(), -INFINITY), rows(low.size(), 0),
-        sums(low.size() * kTargets, 0);
-    kernels->node_ranges(level, low.data(), high.data());
-    kernels->sums_below(level, cut.data(), rows.data(), sums.data());
-    for (size_t k = 0; k < kNodes; ++k)
-      for (size_t f = 0; f < kFeatures; ++f) {
-        float from = INFINITY, to = -INFINITY;
-        double below = 0, sum[kTargets] = {};
-        for (size_t i = 0; i < kRows; ++i) {
-          if (node[i] != k || times[i] == 0) continue;
-          const float v = x[i * kFeatures + f];
-          from = std::min(from, v), to = std::max(to, v);
-          if (v > cut[k * kFeatures + f]) continue;
-          below += static_cast<double>(times[i]);
-          for (size_t t = 0; t < kTargets; ++t) sum[t] += static_cast<double>(times[i] * y[i * kTargets + t]);
-        }
-        ASSERT_EQ(from, low[k * kFeatures + f]) << kernels->name;
-        ASSERT_EQ(to, high[k * kFeatures + f]) << kernels->name;
-        ASSERT_EQ(below, static_cast<double>(rows[k * kFeatures + f])) << kernels->name;
-        for (size_t t = 0; t < kTargets; ++t)
-          ASSERT_NEAR(sum[t], static_cast<double>(sums[(k * kTargets + t) * kFeatures + f]), 1e-4) << kernels->name;
+TEST(PriorKernels, NearestCentersAreThoseOfTheDistances) {
+  constexpr int64_t kStride = 96, kDims = 9, kCenters = 40;
+  const std::vector<float> x = numbers(static_cast<size_t>(kStride * kDims), 3),
+                           centers = numbers(kCenters * kDims, 3, 6);
+  for (const ArrayKernels* kernels : tessera::runnable_array_kernels())
+    for (const float p : {0.5f, 2.0f}) {
+      std::vector<float> best(kStride, INFINITY), least(kStride, INFINITY), distance(kStride);
+      std::vector<int32_t> nearest(kStride, -1);
+      for (int32_t k = 0; k < kCenters; ++k) {
+        const float* center = centers.data() + k * kDims;
+        kernels->nearest_center(x.data(), kStride, kDims, center, p, k, best.data(), nearest.data());
+        kernels->power_distances(x.data(), kStride, kDims, kStride, center, p, distance.data());
+        for (size_t i = 0; i < kStride; ++i) least[i] = std::min(least[i], distance[i]);
       }
+      for (size_t i = 0; i < kStride; ++i) {
+        EXPECT_NEAR(least[i], best[i], 1e-3f * least[i]) << kernels->name;
+        kernels->power_distances(x.data() + i, kStride, kDims, 1, centers.data() + nearest[i] * kDims, p,
+                                 distance.data());
+        EXPECT_NEAR(least[i], distance[0], 1e-3f * least[i]) << kernels->name << ", center " << nearest[i];
+      }
+    }
+}
+
+TEST(PriorKernels, CutsCountWhatIsBelow) {
+  constexpr size_t kRows = 501, kStride = 112, kNodes = 4;
+  const std::vector<float> x = numbers(kRows * kStride, 1), y = numbers(kRows, 1, 7);
+  std::mt19937 gen(8);
+  for (const size_t classes : {size_t{1}, size_t{3}}) {
+    std::vector<float> times;
+    std::vector<int32_t> run, row, end;
+    for (size_t i = 0; i < kRows; ++i) {
+      times.push_back(static_cast<float>(gen() % 3));
+      run.push_back(static_cast<int32_t>(gen() % ((kNodes - 1) * classes)));  // the last node is empty
+    }
+    for (size_t r = 0; r < kNodes * classes; ++r) {
+      for (size_t i = 0; i < kRows; ++i)
+        if (static_cast<size_t>(run[i]) == r && times[i] > 0) row.push_back(static_cast<int32_t>(i));
+      end.push_back(static_cast<int32_t>(row.size()));
+    }
+    const std::vector<float> cut = numbers(kNodes * kStride, 0.5, 9);
+    for (const ArrayKernels* kernels : tessera::runnable_array_kernels()) {
+      const tessera::RandomCuts level{
+          kStride, kNodes, static_cast<int64_t>(classes), x.data(), y.data(), times.data(), row.data(), end.data()};
+      std::vector<float> low(kNodes * kStride), high(low.size()), rows(low.size() * classes, -1), sums(low.size(), -1);
+      kernels->node_ranges(level, low.data(), high.data());
+      kernels->sums_below(level, cut.data(), rows.data(), sums.data());
+      for (size_t k = 0; k < kNodes; ++k)
+        for (size_t f = 0; f < kStride; ++f) {
+          float from = INFINITY, to = -INFINITY;
+          std::vector<double> below(classes, 0);
+          double sum = 0;
+          for (const int32_t r : row) {
+            const auto i = static_cast<size_t>(r), group = static_cast<size_t>(run[i]) % classes;
+            if (static_cast<size_t>(run[i]) / classes != k) continue;
+            const float v = x[i * kStride + f];
+            from = std::min(from, v), to = std::max(to, v);
+            if (v <= cut[k * kStride + f])
+              below[group] += static_cast<double>(times[i]), sum += static_cast<double>(times[i] * y[i]);
+          }
+          ASSERT_EQ(from, low[k * kStride + f]) << kernels->name;
+          ASSERT_EQ(to, high[k * kStride + f]) << kernels->name;
+          for (size_t c = 0; c < classes; ++c)
+            ASSERT_EQ(below[c], static_cast<double>(rows[(k * classes + c) * kStride + f])) << kernels->name;
+          if (classes == 1) { ASSERT_NEAR(sum, static_cast<double>(sums[k * kStride + f]), 1e-4) << kernels->name; }
+        }
+    }
   }
 }
 

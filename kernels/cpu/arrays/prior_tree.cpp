@@ -53,34 +53,4 @@ void split_feature(const TreeLevel& t, float* gain, int32_t* cut, bool* better) 
   else split<12>(t, gain, cut, better);
 }
 
-void node_ranges(const RandomCuts& c, float* low, float* high) {
-  for (int64_t i = 0; i < c.n; ++i) {
-    if (c.times[i] == 0) continue;
-    const float* x = c.x + i * c.features;
-    float *from = low + c.node[i] * c.features, *to = high + c.node[i] * c.features;
-#pragma GCC ivdep
-    for (int64_t f = 0; f < c.features; ++f) {
-      from[f] = x[f] < from[f] ? x[f] : from[f];
-      to[f] = x[f] > to[f] ? x[f] : to[f];
-    }
-  }
-}
-
-void sums_below(const RandomCuts& c, const float* cut, float* rows, float* sums) {
-  for (int64_t i = 0; i < c.n; ++i) {
-    if (c.times[i] == 0) continue;
-    const float *x = c.x + i * c.features, *at = cut + c.node[i] * c.features, times = c.times[i];
-    float* count = rows + c.node[i] * c.features;
-#pragma GCC ivdep
-    for (int64_t f = 0; f < c.features; ++f) count[f] += x[f] <= at[f] ? times : 0.0f;
-    for (int64_t t = 0; t < c.targets; ++t) {
-      const float y = times * c.y[i * c.targets + t];
-      float* sum = sums + (c.node[i] * c.targets + t) * c.features;
-      if (y == 0) continue;
-#pragma GCC ivdep
-      for (int64_t f = 0; f < c.features; ++f) sum[f] += x[f] <= at[f] ? y : 0.0f;
-    }
-  }
-}
-
 }  // namespace tessera::TESSERA_ISA

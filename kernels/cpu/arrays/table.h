@@ -20,6 +20,7 @@ void split_feature(const TreeLevel&, float*, int32_t*, bool*);
 void node_ranges(const RandomCuts&, float*, float*);
 void sums_below(const RandomCuts&, const float*, float*, float*);
 void power_distances(const float*, int64_t, int64_t, int64_t, const float*, float, float*);
+void nearest_center(const float*, int64_t, int64_t, const float*, float, int32_t, float*, int32_t*);
 void min_hashes(const uint32_t*, int64_t, const uint32_t*, const uint32_t*, int64_t, uint32_t*);
 
 }  // namespace tessera::TESSERA_ISA
