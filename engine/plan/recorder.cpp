@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "engine/plan/clipped_gradients.h"
 #include "engine/plan/loss_scale.h"
 #include "engine/plan/op_rules.h"
 
@@ -107,21 +108,27 @@ void Recorder::minimize(Var loss, const std::vector<const ParameterSet*>& sets, 
     waits = {gate.value, counted};
   }
   if (scale) waits.push_back(scale->value());
-  auto next_grad = grads.begin();
+  update(*this, grads, sets, o, waits, gate.above);
+}
+
+void update(Recorder& r, const std::vector<Var>& gradients, const std::vector<const ParameterSet*>& sets,
+            const AdamOptions& o, const std::vector<Var>& waits, double above,
+            const std::function<Var(Var flat, const ParameterSet& set)>& changed) {
+  auto next_grad = gradients.begin();
   for (const ParameterSet* set : sets) {
     std::vector<Var> parts;
     for (size_t i = 0; i < set->parameters.size(); ++i, ++next_grad)
       parts.push_back(reshape(*next_grad, {1, next_grad->shape().count()}));
-    const Var param = flat(*set), m = state(set->name + ".m", param.shape()),
-              v = state(set->name + ".v", param.shape());
-    std::vector<Var> in{param, m, v, concat_cols(parts)};
+    const Var param = r.flat(*set), m = r.state(set->name + ".m", param.shape()),
+              v = r.state(set->name + ".v", param.shape()), flat = concat_cols(parts);
+    std::vector<Var> in{param, m, v, changed ? changed(flat, *set) : flat};
     in.insert(in.end(), waits.begin(), waits.end());
-    const auto next = emit(Adam{o.form, o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.updates, o.index, o.decay_from,
-                                o.decay_steps, gate.above},
-                           in);
-    advance(param, next[0]);
-    advance(m, next[1]);
-    advance(v, next[2]);
+    const auto next = r.emit(Adam{o.form, o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.updates, o.index,
+                                  o.decay_from, o.decay_steps, above},
+                             in);
+    r.advance(param, next[0]);
+    r.advance(m, next[1]);
+    r.advance(v, next[2]);
   }
 }
 

@@ -105,11 +105,14 @@ typedef struct tessera_fit_options {
    * moments and gradients of tvae and ctgan that are as wide as a row · "auto": columns only if a rank does not fit
    * otherwise (docs/engine/devices.md) */
   const char* parallel;
-  /* Differential privacy (docs/quality/differential_privacy.md): the model is a function of noisy counts that are
-   * (epsilon, delta)-differentially private for adding or removing a row. Method "made", rows without keys; every
-   * column's type is declared by `types` or a schema file. 0: none */
+  /* Differential privacy (docs/quality/differential_privacy.md): the model is a function of noisy counts and gradients
+   * that are (epsilon, delta)-differentially private for adding or removing a row. Methods "made" and "tvae", rows
+   * without keys; every column's type is declared by `types` or a schema file. 0: none */
   double epsilon;
   double delta; /* at most 0.01; 0: 1e-5. Refused without epsilon */
+  /* with epsilon, what is noisy: counts, of which rows are drawn to train on, "counts" · gradients, "gradients"
+   * (DP-SGD) · "both": the latter after the former · "auto", NULL: chosen by the number of columns */
+  const char* privacy;
 } tessera_fit_options;
 
 /* Rank and number of the processes of mpirun, srun or TESSERA_RENDEZVOUS, else 0 and 1. NULL is allowed. Unstable */

@@ -162,27 +162,42 @@ void set_kind(FitOptions& out, const tessera_fit_options& o) {
 // A private fit reads the table once, through noisy counts: whatever else would read it is refused.
 void set_privacy(FitOptions& out, const tessera_fit_options& o) {
   constexpr double kMaxEpsilon = 100, kMaxDelta = 0.01;
-  if (o.epsilon == 0 && o.delta == 0) return;
+  const std::string by = text_or(o.privacy, "");
+  if (o.epsilon == 0 && o.delta == 0 && by.empty()) return;
   const auto refuse = [](const std::string& what, const std::string& way_out) {
     throw Error(ErrorCode::usage, fmt::format("{}.\n  {}", what, way_out));
   };
-  if (o.epsilon == 0) refuse("`delta` belongs to `epsilon`", "Give `epsilon` too.");
+  if (o.epsilon == 0)
+    refuse(fmt::format("`{}` belongs to `epsilon`", o.delta != 0 ? "delta" : "privacy"), "Give `epsilon` too.");
   if (!(o.epsilon >= 0.001 && o.epsilon <= kMaxEpsilon))
     refuse(fmt::format("`epsilon={}`: it must be a number from 0.001 to {}", o.epsilon, kMaxEpsilon), "1 is usual.");
   if (o.delta != 0 && !(o.delta >= 1e-12 && o.delta <= kMaxDelta))
     refuse(fmt::format("`delta={}`: it must be a number from 1e-12 to {}", o.delta, kMaxDelta),
            "It should be well below 1 / rows.");
-  if (!out.config.method().bins || out.preset != "best")
-    refuse(fmt::format("`epsilon` needs `method=made`, not {}", out.method), "Omit what selects another method.");
+  if ((out.method != "made" && out.method != "tvae") || out.preset != "best")
+    refuse(fmt::format("`epsilon` needs `method=made` or `method=tvae` with their default preset, not {}", out.method),
+           "Omit what selects another method.");
+  const std::pair<const char*, PrivateBy> ways[] = {{"", PrivateBy::automatic},
+                                                    {"auto", PrivateBy::automatic},
+                                                    {"counts", PrivateBy::counts},
+                                                    {"gradients", PrivateBy::gradients},
+                                                    {"both", PrivateBy::both}};
+  const auto* way = std::find_if(std::begin(ways), std::end(ways), [&](const auto& w) { return by == w.first; });
+  if (way == std::end(ways)) refuse(option_text("privacy", by), "Known are counts, gradients, both and auto.");
+  out.privacy.by = way->second;
+  if (out.privacy.by != PrivateBy::counts && out.precision != "fp32")
+    refuse(fmt::format("`precision={}` and `epsilon`: norms of gradients are computed in fp32", out.precision),
+           "Omit `precision`, or use `privacy=counts`.");
   if (o.sequences != nullptr)
     refuse("`epsilon` protects single rows, but the rows of a sequence belong to one person", "Fit rows.");
   if (o.resume != 0) refuse("`resume` and `epsilon`: noise is drawn once and not stored", "Fit from the start.");
-  if (!out.ranks.gpus.empty() || !text_or(o.devices, "").empty())
-    refuse("`devices` and `epsilon`: ranks would not draw the same noise", "Omit `devices`.");
+  if (text_or(o.devices, "") == "launched")
+    refuse("`devices=launched` and `epsilon`: processes would not draw the same noise",
+           "Use ranks of one process, such as `devices=2`.");
+  if (out.ranks.parallel != Parallel::data)
+    refuse("`parallel` and `epsilon`: a gradient's norm needs all columns", "Omit `parallel`.");
   if (!text_or(o.rules, "").empty() && out.rules.find)
     refuse("`rules=find` reads rows without noise", "Omit it, or `epsilon`.");
-  if (!out.rules.given.empty())
-    refuse("`rule` and `epsilon`: rows of noisy counts do not satisfy it", "Give it to sample as `where`.");
   if (o.rare_categories != 0)
     refuse("`rare_categories` and `epsilon`: noise replaces this protection", "Omit `rare_categories`.");
   out.privacy.epsilon = o.epsilon;
@@ -341,10 +356,6 @@ Table import_table(IncomingRows& rows, const GivenTypes& types, FitOptions& fit,
   for (const GivenType& given : types)
     for (Column& c : table.columns)
       if (c.name == given.column && c.domain.empty()) c.domain = "{}";
-  if (fit.privacy.epsilon > 0 && !fit.rules.given.empty())
-    throw Error(ErrorCode::usage,
-                "`epsilon`: the schema file gives rules, which rows of noisy counts do not satisfy.\n  Remove them "
-                "there, and give them to sample as `where`.");
   return table;
 }
 

@@ -1,41 +1,14 @@
 #include "models/likelihood/learned_rows.h"
 
 #include <algorithm>
-#include <string>
 #include <unordered_set>
 
+#include "models/fitted/known_values.h"
 #include "models/quality/broken_rules.h"
 #include "models/sampling/given/known_cells.h"
 
 namespace tessera {
 namespace {
-
-void take_known_numbers(Column& c, const Encoder::Reach& reach, std::vector<char>& unknown) {
-  for (size_t i = 0; i < c.numbers.size(); ++i) {
-    double& x = c.numbers[i];
-    if (x != x && reach.missing) continue;
-    unknown[i] = reach.present && x >= reach.low && x <= reach.high ? 0 : 1;  // between two levels: as the nearer one
-    x = !reach.present ? kMissing : reach.nearest(x != x ? reach.low : x);
-  }
-}
-
-void take_known_texts(Column& c, const std::vector<std::string>& known, bool missing, std::vector<char>& unknown) {
-  const std::unordered_set<std::string> texts(known.begin(), known.end());
-  const std::string first = known.empty() ? std::string() : known.front();
-  std::vector<char> is_known;
-  for (std::string& text : c.values) {
-    is_known.push_back(texts.contains(text) ? 1 : 0);
-    if (is_known.back() == 0) text = first;
-  }
-  const auto instead = static_cast<int32_t>(c.values.size());
-  if (!missing) c.values.push_back(first);
-  for (size_t i = 0; i < c.codes.size(); ++i) {
-    int32_t& code = c.codes[i];
-    unknown[i] = (code < 0 ? missing : is_known[static_cast<size_t>(code)] != 0) ? 0 : 1;
-    if (known.empty()) code = -1;
-    else if (code < 0 && !missing) code = instead;
-  }
-}
 
 void compare_computed(const RowModel& model, const Table& given, LearnedRows& out) {
   constexpr double kRounding = 1e-9;
@@ -68,10 +41,8 @@ LearnedRows learned_rows(const RowModel& model, const Table& rows, Team& team) {
     Column& c = out.table.columns[j];
     const Column& head = schema.columns[j];
     const Encoder::Reach reach = model.encoder.reach(static_cast<int>(j));
-    c.type = head.type, c.name = head.name;
     std::vector<char>& unknown = out.unknown.emplace_back(static_cast<size_t>(rows.rows));
-    if (c.codes.empty()) take_known_numbers(c, reach, unknown);
-    else take_known_texts(c, head.values, reach.missing, unknown);
+    take_known(c, head, reach, unknown);
   }
   compare_computed(model, given, out);
   return out;

@@ -42,7 +42,13 @@ class MadeMethod : public RowMethod {
   }
 
   const MethodSpec& spec() const override { return kMade; }
+  bool train_privately(const PrivateRows& rows, const FittedState* from) override {
+    private_ = &rows;
+    if (from != nullptr) begin_ = from->states;
+    return !any_order_;
+  }
   std::vector<Phase> phases() const override {
+    if (private_ != nullptr) return {private_->phase()};
     const MadeConfig& c = network_.config;
     std::vector<Phase> phases(any_order_ ? 2 : 1, passes_over(table_->rows, c.epochs, c.batch, c.decay_from));
     if (any_order_) phases.front().name = "any order", phases.front().cost = kCostOfAnyOrder;
@@ -51,7 +57,7 @@ class MadeMethod : public RowMethod {
   double learning_rate() const override { return network_.config.learning_rate; }
   void relax() const override { table_->relax(); }
   int64_t random_rows() const override { return table_->random_rows(); }
-  void bind(Program& p) const override { bind_rows(p, *table_); }
+  void bind(Program& p) const override { private_ != nullptr ? private_->bind(p) : bind_rows(p, *table_); }
   void survey(const EncodedTable& table) override {
     const size_t columns = network_.columns.size();
     frequencies_.assign(static_cast<size_t>(network_.levels), kUnseen);
@@ -78,12 +84,14 @@ class MadeMethod : public RowMethod {
     States s;
     each([&](const Made& m) {
       const std::string& name = m.network.name;
-      s[name] = initial_network(m, frequencies_, seed, &m == &network_ ? &copula_ : nullptr);
+      if (const auto known = begin_.find(name); known != begin_.end()) s[name] = known->second;
+      else s[name] = initial_network(m, frequencies_, seed, &m == &network_ ? &copula_ : nullptr);
       if (averaged()) s["average." + name] = s[name];
     });
     return s;
   }
   void record_training(Recorder& r, size_t phase, int64_t steps) const override {
+    if (private_ != nullptr) return tessera::record_training(r, network_, *private_, steps);
     tessera::record_training(r, any_order_ && phase == 0 ? *any_order_ : network_, table_->rows, steps);
   }
 
@@ -160,6 +168,8 @@ class MadeMethod : public RowMethod {
   const bool disjoint_;  // held-out rows, from those of the training
   std::optional<Made> any_order_;
   const EncodedTable* table_ = nullptr;
+  const PrivateRows* private_ = nullptr;
+  States begin_;                     // weights at which training starts; empty: those of an initial network
   std::vector<double> frequencies_;  // of the levels, column by column
   Copula copula_;                    // where training starts
 };

@@ -140,16 +140,35 @@ Var any_order_loss(Recorder& r, const Made& m, Var index) {
 
 }  // namespace
 
+namespace {
+
+AdamOptions adam_of(const MadeConfig& c, int64_t steps) {
+  AdamOptions adam{Adam::torch, c.learning_rate, c.beta1, c.beta2, c.adam_eps, c.weight_decay, 1, 0, 0, 0};
+  decay_linearly(adam, c.decay_from, steps);
+  return adam;
+}
+void end_step(Recorder& r, const Made& m, Var loss, int64_t steps) {
+  if (m.config.average_decay > 0) record_average(r, m.network, m.config.average_decay, steps);
+  report_losses(r, {r.name(loss, "surprise of the batch")});
+}
+
+}  // namespace
+
 void record_training(Recorder& r, const Made& m, int64_t table_rows, int64_t steps) {
   const MadeConfig& c = m.config;
   own(r, m);
   const Var index = levels_of(r, m, table_rows, draw_rows(r, c.batch, table_rows));
   const Var loss = (1.0 / c.batch) * (m.sees == Sees::columns_before ? ordered_loss : any_order_loss)(r, m, index);
-  AdamOptions adam{Adam::torch, c.learning_rate, c.beta1, c.beta2, c.adam_eps, c.weight_decay, 1, 0, 0, 0};
-  decay_linearly(adam, c.decay_from, steps);
-  r.minimize(loss, m.network, adam);
-  if (c.average_decay > 0) record_average(r, m.network, c.average_decay, steps);
-  report_losses(r, {r.name(loss, "surprise of the batch")});
+  r.minimize(loss, m.network, adam_of(c, steps));
+  end_step(r, m, loss, steps);
+}
+
+void record_training(Recorder& r, const Made& m, const PrivateRows& rows, int64_t steps) {
+  own(r, m);
+  const PrivateRows::Batch batch = rows.draw(r);
+  const Var losses = sum_cols(surprises(r, m, levels_of(r, m, rows.table().rows, batch.row), false));
+  rows.minimize(r, losses, batch, {&m.network}, adam_of(m.config, steps));
+  end_step(r, m, rows.mean(losses, batch), steps);
 }
 
 void record_surprise(Recorder& r, const Made& m, int64_t table_rows, int64_t batch) {

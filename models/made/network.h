@@ -14,6 +14,7 @@
 #include "engine/plan/blocks.h"
 #include "engine/plan/recorder.h"
 #include "models/made/options.h"
+#include "models/method/private_rows.h"
 #include "tables/encoding/encoder.h"
 
 namespace tessera {
@@ -72,6 +73,8 @@ Var surprises_beside(Recorder& r, const Made& m, Var index, Var shown, bool drop
 //   In any order: a share ρ of each row's columns, uniform in [0, 1 − 1/columns], is shown, and the loss is the sum of
 // the hidden columns' terms / (1 − ρ): in expectation the negative log-likelihood of a row in a random column order.
 void record_training(Recorder& r, const Made& m, int64_t table_rows, int64_t steps);
+// The same as DP-SGD. Without dropout: noise regularizes.
+void record_training(Recorder& r, const Made& m, const PrivateRows& rows, int64_t steps);
 
 // The negative log-likelihood of the rows bound to "row" [batch, 1]: output "surprise" [batch, 1], in nats.
 void record_surprise(Recorder& r, const Made& m, int64_t table_rows, int64_t batch);

@@ -151,6 +151,8 @@ class Method {
   virtual std::vector<std::string> networks() const = 0;  // the networks with these weights: "generator"
 };
 
+class PrivateRows;  // models/method/private_rows.h
+
 // A method whose model is of rows.
 class RowMethod : public Method {
  public:
@@ -169,6 +171,9 @@ class RowMethod : public Method {
   virtual int64_t conditions() const { return 0; }
   // Before prepare(): all rows, of which some are then held out; for what a model tells of each column alone.
   virtual void survey(const EncodedTable&) {}
+  // After prepare(): from now on its one phase is DP-SGD on these rows, which outlive the method, from the weights
+  // `from` if given; everything else that it reads of rows is of the prepared table. False: it does not support that.
+  virtual bool train_privately(const PrivateRows&, const FittedState* /*from*/) { return false; }
 };
 
 // Sequences to draw: their numbers, their lengths, and their attributes as the encoder lays them out: data rows, and

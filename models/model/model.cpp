@@ -7,9 +7,11 @@
 #include "base/error.h"
 #include "base/storage/files.h"
 #include "base/text/option_text.h"
+#include "models/fitted/known_values.h"
 #include "models/model/model_state.h"
 #include "models/model/preparation.h"
 #include "models/model/registry.h"
+#include "models/privacy/private_column.h"
 #include "models/privacy/private_table.h"
 #include "models/sampling/calibration/candidate_pool.h"
 #include "models/training/fit_to_memory.h"
@@ -18,6 +20,7 @@
 #include "models/training/rehearsal.h"
 #include "models/training/trainer.h"
 #include "models/training/validation.h"
+#include "models/tvae/options.h"
 #include "tables/protection/rare_categories.h"
 #include "tables/types/types.h"
 
@@ -98,7 +101,7 @@ Calibration learn_calibration(const std::shared_ptr<const RowModel>& fitted, con
 void note_membership(const EncodedTable& table, const FitOptions& options, const Monitor& monitor) {
   constexpr int64_t kSmall = 10'000;
   if (!options.config.method().bins || !options.config->trains() || options.patience > 0 || table.rows >= kSmall ||
-      options.rehearsal != nullptr)
+      options.rehearsal != nullptr || options.privacy.epsilon > 0)
     return;
   notice(monitor,
          fmt::format("{} are few to learn from without `patience`: training does not stop before the model "
@@ -107,9 +110,41 @@ void note_membership(const EncodedTable& table, const FitOptions& options, const
                      counted(table.rows, "row")));
 }
 
+// DP-SGD on the rows of a table that itself is not learned from.
+struct PrivateStage {
+  Table rows;
+  PrivateSteps steps;
+  uint64_t seed = 0;
+};
+
+// A method's last phase, whose losses are functions of the rows and are not kept.
+Trained train_privately(RowMethod& method, const EncodedTable& rows, const PrivateStage& stage, const Trained* before,
+                        const FitOptions& given, Team& team, const Monitor& monitor, nlohmann::json& provenance) {
+  FitOptions options = given;
+  options.seed = stage.seed, options.patience = 0, options.keep_best = false, options.checkpoint = {};
+  const PrivateRows privately(rows, stage.steps);
+  if (!method.train_privately(privately, before == nullptr ? nullptr : &before->kept))
+    throw Error(ErrorCode::usage,
+                "`privacy`: these options of the method do not support gradients of single rows.\n  "
+                "Omit `any_order`, or use `privacy=counts`.");
+  Checkpoints none({}, {}, monitor);
+  Trained trained = train(method, nullptr, options, none, team, monitor, provenance);
+  provenance.erase("training"), provenance.erase("held_out"), provenance.erase("stopped");
+  return trained;
+}
+
+// Values that an encoder of other rows does not know become those nearest to them, row by row.
+EncodedTable encode_known(const Encoder& encoder, Table&& rows, Team& team, const Monitor& monitor) {
+  const Table schema = encoder.schema();
+  std::vector<char> unknown(static_cast<size_t>(rows.rows));
+  for (size_t j = 0; j < rows.columns.size(); ++j)
+    take_known(rows.columns[j], schema.columns[j], encoder.reach(static_cast<int>(j)), unknown);
+  return encoder.encode(std::move(rows), team, monitor);
+}
+
 // Returns nothing on a rank that follows.
 std::optional<Trained> train_rows(Model::State& state, RowModel& model, EncodedTable&& table, const FitOptions& given,
-                                  Checkpoints& checkpoints, Team& team, const Monitor& monitor) {
+                                  PrivateStage* stage, Checkpoints& checkpoints, Team& team, const Monitor& monitor) {
   const std::unique_ptr<RowMethod> method = model.method();
   FitOptions options = given;
   note_membership(table, options, monitor);
@@ -128,8 +163,16 @@ std::optional<Trained> train_rows(Model::State& state, RowModel& model, EncodedT
     follow(*method, options, context, *options.ranks.world);
     return {};
   }
-  auto held_out = measures(options) ? method->held_out(held, context) : nullptr;
-  Trained trained = train(*method, std::move(held_out), options, checkpoints, team, monitor, state.provenance);
+  Trained trained;
+  if (stage == nullptr || options.privacy.by == PrivateBy::both) {
+    auto held_out = measures(options) ? method->held_out(held, context) : nullptr;
+    trained = train(*method, std::move(held_out), options, checkpoints, team, monitor, state.provenance);
+  }
+  if (stage != nullptr) {
+    const EncodedTable rows = encode_known(model.encoder, std::move(stage->rows), team, monitor);
+    trained = train_privately(*method, rows, *stage, trained.kept.states.empty() ? nullptr : &trained, options, team,
+                              monitor, state.provenance);
+  }
   model.kept = std::move(trained.kept);
   return trained;
 }
@@ -160,13 +203,13 @@ void check_calibrates(const MethodSpec& method, Tier tier) {
                                             name(tier), method.name));
 }
 
-void fit_rows(Model::State& state, Table&& table, const FitOptions& options, Checkpoints& checkpoints, Team& team,
-              const Monitor& monitor) {
+void fit_rows(Model::State& state, Table&& table, const FitOptions& options, PrivateStage* stage,
+              std::optional<Rules>&& known, Checkpoints& checkpoints, Team& team, const Monitor& monitor) {
   check_calibrates(options.config.method(), options.calibrate);
   const bool calibrate = options.calibrate != Tier::off && options.config->trains();
   Table sample;
   const nlohmann::json own = own_numbers(table);
-  Rules rules = take_rules(table, options, team, monitor);
+  Rules rules = known ? std::move(*known) : take_rules(table, options, team, monitor);
   report_rules(rules, monitor);
   EncodedTable encoded =
       prepare_rows(state, std::move(table), rules, own, options, calibrate ? &sample : nullptr, team, monitor);
@@ -175,7 +218,7 @@ void fit_rows(Model::State& state, Table&& table, const FitOptions& options, Che
   if (model->learned()) {
     const MemoryShare looked_at = team.share(sample.rows * bytes_of_row(sample), "rows for calibration");
     if (calibrate) check_memory_to_calibrate(*model, sample, encoded, options, team);
-    const auto trained = train_rows(state, *model, std::move(encoded), options, checkpoints, team, monitor);
+    const auto trained = train_rows(state, *model, std::move(encoded), options, stage, checkpoints, team, monitor);
     encoded = {};  // check_memory_to_calibrate() assumes this
     if (calibrate && trained) model->calibration = learn_calibration(model, sample, options, *trained, team, monitor);
   }
@@ -253,16 +296,41 @@ void Model::check_opens() const {
 
 namespace {
 
-// Replaces the table by rows drawn from noisy counts. What follows is a function of those rows, and costs nothing:
-// protection, which would change them, is off.
-nlohmann::json make_private(Table& table, FitOptions& options, Team& team, const Monitor& monitor) {
-  nlohmann::json ledger;
-  table =
-      private_table(table, {options.privacy.epsilon, options.privacy.delta, options.privacy.noise_seed}, ledger, team);
+constexpr double kLargerBatch = 4;  // of DP-SGD: noise is added once to a batch, however many rows it has
+
+// Replaces the table by rows drawn from noisy counts. What follows is a function of those rows and of noisy gradients,
+// and costs nothing: protection, which would change them, is off.
+nlohmann::json make_private(Table& table, FitOptions& options, std::optional<PrivateStage>& stage,
+                            std::optional<Rules>& rules, Team& team, const Monitor& monitor) {
+  auto& privacy = options.privacy;
+  if (!options.rules.given.empty()) {
+    for (Column& c : table.columns) keep_declared(c);  // a rule stores the form of a column that it computes
+    RuleOptions given = options.rules;
+    given.find = false, given.unread = true;
+    rules = Rules::find(table, given, team, monitor);
+  }
+  std::string why;
+  if (privacy.by == PrivateBy::automatic) privacy.by = choose_private(table, why);
+  const nlohmann::json config = config_json(options.config);
+  PrivateTable made = private_table(table,
+                                    {privacy.epsilon, privacy.delta, privacy.noise_seed, privacy.by,
+                                     config["epochs"].get<double>(), kLargerBatch * config["batch_size"].get<double>()},
+                                    team);
+  if (privacy.by != PrivateBy::counts) {
+    stage = PrivateStage{std::move(table), made.steps, made.seed};
+    options.calibrate = Tier::off;
+    if (options.method == "tvae") options.as<TvaeConfig>().prior_components = 0;
+  }
+  if (privacy.by == PrivateBy::gradients) options.patience = 0, options.keep_best = false;
+  table = std::move(made.rows);
   options.rare_rows = 1, options.rules.find = false;
-  notice(monitor, fmt::format("private: epsilon {:.4g} at delta {:.3g}, {} noisy counts; tessera inspect lists them",
-                              options.privacy.epsilon, options.privacy.delta, ledger["mechanisms"].size()));
-  return ledger;
+  const size_t mechanisms = made.ledger["mechanisms"].size();
+  notice(monitor,
+         fmt::format("private: epsilon {:.4g} at delta {:.3g}, {} noisy counts{}{}; tessera inspect lists them",
+                     privacy.epsilon, privacy.delta, mechanisms - (stage ? 1 : 0),
+                     stage ? fmt::format(" and {} steps on noisy gradients", made.steps.steps) : "",
+                     why.empty() ? "" : ": " + why));
+  return std::move(made.ledger);
 }
 
 }  // namespace
@@ -273,7 +341,9 @@ Model Model::fit(Table&& table, const FitOptions& asked, Team& team, const Monit
   const Monitor monitor = outlined(asking, options);
   Model model;
   nlohmann::json ledger;
-  if (options.privacy.epsilon > 0) ledger = make_private(table, options, team, monitor);
+  std::optional<PrivateStage> stage;
+  std::optional<Rules> rules;
+  if (options.privacy.epsilon > 0) ledger = make_private(table, options, stage, rules, team, monitor);
   Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
   check_ranks(options, checkpoints.identity());
   auto state = std::make_shared<State>();
@@ -281,7 +351,9 @@ Model Model::fit(Table&& table, const FitOptions& asked, Team& team, const Monit
   if (!ledger.is_null()) state->provenance["privacy"] = std::move(ledger);
   with_checkpoints(checkpoints, [&] {
     if (options.of_sequences()) fit_sequences(*state, std::move(table), options, checkpoints, team, monitor);
-    else fit_rows(*state, std::move(table), options, checkpoints, team, monitor);
+    else
+      fit_rows(*state, std::move(table), options, stage ? &*stage : nullptr, std::move(rules), checkpoints, team,
+               monitor);
     if (follows(options)) return;
     model.state_ = std::move(state);
     model.check_opens();

@@ -13,10 +13,9 @@ constexpr const char* kForm = R"({
   "rare_categories?": {"least_rows": 0, "of?": "", "own?": [{"column": "", "least_rows": 0}],
                        "columns": [{"column": "", "values": 0, "rows": 0, "made_anew?": true}]},
   "protected_numbers?": {"least_rows": 0, "emptied": [{"column": "", "rows": 0}]},
-  "privacy?": {"epsilon": 0.5, "delta": 0.5, "neighbors": "", "accounted_epsilon": 0.5, "zcdp_rho": 0.5,
-               "zcdp_epsilon": 0.5,
+  "privacy?": {"epsilon": 0.5, "delta": 0.5, "neighbors": "", "accounted_epsilon": 0.5, "rdp_epsilon": 0.5,
                "mechanisms": [{"mechanism": "", "of": "", "counts": 0, "sensitivity": 0.5, "sigma": 0.5, "share": 0.5,
-                               "epsilon": 0.5, "delta": 0.5}]},
+                               "epsilon": 0.5, "delta": 0.5, "rate?": 0.5, "steps?": 0}]},
   "training?": {"step": [0], "epoch": [0.5], "losses": [{"name": "", "values": [0.5]}]},
   "held_out?": {"rows": 0, "last": 0.5, "best": 0.5, "best_step": 0},
   "loss_scaling?": [{"optimiser": "", "scale": 0.5, "skipped": 0}]})";

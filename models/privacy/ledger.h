@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "models/method/private_rows.h"
 #include "models/privacy/noise.h"
+#include "models/privacy/privacy_loss.h"
 
 namespace tessera {
 
@@ -17,20 +19,28 @@ struct Mechanism {
   double spent() const { return static_cast<double>(changed) / static_cast<double>(sigma2); }
 };
 
-// Σ(sensitivity/sigma)² over all mechanisms is at most μ²: each may depend on the results of those before.
+// Σ(sensitivity/sigma)² over all counts is at most a part of μ²: each may depend on the results of those before. The
+// rest is for steps on gradients.
 class Ledger {
  public:
-  // `thresholds`: whether a part of delta publishes values that nobody declared
-  Ledger(double epsilon, double delta, bool thresholds);
-  double budget() const { return budget_; }  // μ²
+  // `thresholds`: whether a part of delta publishes values that nobody declared; `counted`: the part of μ² for counts
+  Ledger(double epsilon, double delta, bool thresholds, double counted = 1);
   double threshold_delta() const { return threshold_delta_; }
   // Variance of the noise, for mechanisms that together change `changed` counts and may spend this share of the budget.
   uint64_t sigma2(int64_t changed, double share) const;
   void add(Mechanism mechanism);  // Error(internal) if the budget is exceeded
+  // Gives what the counts may not spend to steps of DP-SGD on about `rows` rows, known up to `deviation`: the least
+  // noise that epsilon allows.
+  PrivateSteps add_gradients(double rows, double deviation, PrivateSteps steps);
   nlohmann::json to_json() const;
 
  private:
-  double epsilon_, delta_, threshold_delta_, budget_, spent_ = 0;
+  // of counts that spend this much, and the steps; by privacy loss distributions
+  double accounted(const std::vector<PrivacyLoss::Times>& counts, const PrivateSteps& steps) const;
+  double accounted(std::vector<PrivacyLoss::Times> counts, const PrivateSteps& steps, PrivacyLoss::Neighbor) const;
+  double delta_of_losses() const { return delta_ - threshold_delta_ - overflow_delta_; }
+  double epsilon_, delta_, counted_, threshold_delta_, overflow_delta_, budget_, spent_ = 0;
+  PrivateSteps gradients_{};
   std::vector<Mechanism> mechanisms_;
 };
 

@@ -221,7 +221,7 @@ double epsilon_of_zcdp(double rho, double delta) {
   return std::max(best, 0.0);
 }
 
-double epsilon_of_subsampled_rdp(double sigma, double rate, int64_t times, double delta) {
+double epsilon_of_subsampled_rdp(double sigma, double rate, int64_t times, double delta, double rho) {
   double best = std::numeric_limits<double>::infinity();
   for (int a = 2; a <= 256; ++a) {
     double log_sum = -std::numeric_limits<double>::infinity();
@@ -231,7 +231,7 @@ double epsilon_of_subsampled_rdp(double sigma, double rate, int64_t times, doubl
       const double top = std::max(log_sum, term);
       log_sum = top + std::log(std::exp(log_sum - top) + std::exp(term - top));
     }
-    best = std::min(best, epsilon_of_order(static_cast<double>(times) * log_sum / (a - 1), a, delta));
+    best = std::min(best, epsilon_of_order(static_cast<double>(times) * log_sum / (a - 1) + rho * a, a, delta));
   }
   return std::max(best, 0.0);
 }

@@ -49,7 +49,8 @@ struct PrivacyLoss::Times {
 // Zero-concentrated differential privacy, and Rényi's: rho of a Gaussian mechanism is (sensitivity/sigma)²/2.
 double epsilon_of_zcdp(double rho, double delta);
 // of a Poisson-subsampled Gaussian, used repeatedly (Mironov, Talwar, Zhang 2019, arXiv 1908.10530)
-double epsilon_of_subsampled_rdp(double sigma, double rate, int64_t times, double delta);
+// together with Gaussian mechanisms of `rho`.
+double epsilon_of_subsampled_rdp(double sigma, double rate, int64_t times, double delta, double rho = 0);
 
 // The largest μ = sensitivity/sigma of a Gaussian mechanism that is (epsilon, delta)-private. Any sequence of Gaussian
 // mechanisms with Σ(sensitivity/sigma)² ≤ μ², each chosen by the results of those before, is so too (Smith, Thakurta

@@ -61,6 +61,12 @@ void project(std::vector<double>& counts, double total) {
 
 }  // namespace
 
+void keep_declared(Column& c) {
+  const PrivateColumn declared(c);
+  c.decimals = declared.head().decimals, c.format = declared.head().format, c.reason = declared.head().reason;
+  c.arrow.clear();
+}
+
 PrivateColumn::PrivateColumn(const Column& c) {
   const ColumnKind& kind = kind_of(c);
   if (c.domain.empty())

@@ -8,11 +8,15 @@
 
 namespace tessera {
 
+// Removes what a column's head tells of its rows beyond what is declared.
+void keep_declared(Column& column);
+
 class PrivateColumn {
  public:
   // From what the user declares; Error(usage | data) naming the column if that is not enough, or wrong.
   explicit PrivateColumn(const Column& column);
 
+  const Column& head() const { return head_; }
   bool needs_threshold() const { return !numeric_ && values_.empty(); }
   int64_t mechanisms() const;  // counts that a row changes by 1 when the column is measured
 

@@ -20,6 +20,8 @@ namespace {
 // Shares of the budget: counts of columns, scores of pairs, counts of pairs; and the same of a second round, by what
 // the model of the first one gets wrong.
 constexpr double kColumns = 0.15, kScores = 0.03, kPairs = 0.5, kMoreScores = 0.02, kMore = 0.3;
+// Of the whole budget, for counts where gradients follow: of columns, or of pairs, too.
+constexpr double kBeforeGradients = 0.1, kBeforeBoth = 0.5;
 constexpr int kBins = 16;               // of a number
 constexpr int64_t kMaxCells = 200'000;  // of the junction tree
 constexpr int kIterations = 150;
@@ -27,20 +29,42 @@ constexpr int kIterations = 150;
 using Levels = std::vector<std::vector<int>>;  // of each column
 using Sets = GraphicalModel::Sets;
 
-class PrivateTable {
+class TableCounts {
  public:
-  PrivateTable(const Table& table, const PrivacyBudget& budget, Team& team)
-      : table_(table), noise_(budget.noise_seed), team_(team) {
+  TableCounts(const Table& table, const PrivacyBudget& budget, Team& team)
+      : table_(table), budget_(budget), by_(budget.by), noise_(budget.noise_seed), team_(team) {
     bool thresholds = false;
     for (const Column& c : table.columns) {
       columns_.emplace_back(c);
       thresholds = thresholds || columns_.back().needs_threshold();
     }
-    ledger_.emplace(budget.epsilon, budget.delta, thresholds);
+    ledger_.emplace(budget.epsilon, budget.delta, thresholds,
+                    by_ == PrivateBy::counts      ? 1
+                    : by_ == PrivateBy::gradients ? kBeforeGradients
+                                                  : kBeforeBoth);
   }
 
-  Table draw(nlohmann::json& ledger) {
+  PrivateTable draw() {
     count_columns();
+    if (by_ == PrivateBy::gradients) fit(100);
+    else count_pairs();
+    PrivateTable out;
+    out.rows.rows = std::llround(rows_);
+    const Levels levels = model_->sample(out.rows.rows, noise_);
+    for (size_t j = 0; j < columns_.size(); ++j) out.rows.columns.push_back(columns_[j].draw(levels[j], noise_));
+    if (by_ != PrivateBy::counts) {
+      out.seed = noise_.word();
+      const double batch = std::min(budget_.batch, rows_ / 4);
+      out.steps = ledger_->add_gradients(
+          rows_, deviation_,
+          {.steps = std::max<int64_t>(1, std::llround(budget_.epochs * rows_ / batch)), .expected = batch});
+    }
+    out.ledger = ledger_->to_json();
+    return out;
+  }
+
+ private:
+  void count_pairs() {
     const Sets pairs = choose(all_pairs(), product(), kScores, kPairs, "pairs of columns");
     fit(kIterations);
     if (columns_.size() > 2) {
@@ -49,23 +73,15 @@ class PrivateTable {
       if (more.empty() && !pairs.empty()) measure(pairs, kMore);  // again: the model is right but for noise
     }
     fit(2 * kIterations);
-    const auto n = static_cast<int64_t>(std::llround(rows_));
-    const Levels levels = model_->sample(n, noise_);
-    Table out;
-    out.rows = n;
-    for (size_t j = 0; j < columns_.size(); ++j) out.columns.push_back(columns_[j].draw(levels[j], noise_));
-    ledger = ledger_->to_json();
-    return out;
   }
 
- private:
   // of a model, for its counts
   int64_t model_rows() const { return static_cast<int64_t>(std::clamp(4 * rows_, 1e3, 1e5)); }
 
   void count_columns() {
     int64_t mechanisms = 0, undeclared = 0;
     for (const PrivateColumn& c : columns_) mechanisms += c.mechanisms(), undeclared += c.needs_threshold() ? 1 : 0;
-    const uint64_t sigma2 = ledger_->sigma2(mechanisms, kColumns);
+    const uint64_t sigma2 = ledger_->sigma2(mechanisms, by_ == PrivateBy::gradients ? 1 : kColumns);
     double sum = 0, weight = 0;
     for (size_t j = 0; j < columns_.size(); ++j) {
       columns_[j].measure(table_.columns[j], sigma2,
@@ -73,7 +89,7 @@ class PrivateTable {
                           *ledger_);
       sum += columns_[j].total() / columns_[j].total_variance(), weight += 1 / columns_[j].total_variance();
     }
-    rows_ = sum / weight;
+    rows_ = sum / weight, deviation_ = 1 / std::sqrt(weight);
     const double sigma = std::sqrt(static_cast<double>(sigma2));
     if (rows_ < 10 * sigma)
       throw Error(ErrorCode::data,
@@ -208,11 +224,13 @@ class PrivateTable {
   }
 
   const Table& table_;
+  const PrivacyBudget budget_;
+  const PrivateBy by_;
   SecretNoise noise_;
   Team& team_;
   std::optional<Ledger> ledger_;
   std::vector<PrivateColumn> columns_;
-  double rows_ = 0;
+  double rows_ = 0, deviation_ = 0;  // of the number of rows
   std::vector<int> sizes_;
   Levels levels_;  // of the table's rows
   std::vector<NoisyMarginal> marginals_;
@@ -222,8 +240,13 @@ class PrivateTable {
 
 }  // namespace
 
-Table private_table(const Table& table, const PrivacyBudget& budget, nlohmann::json& ledger, Team& team) {
-  return PrivateTable(table, budget, team).draw(ledger);
+PrivateTable private_table(const Table& table, const PrivacyBudget& budget, Team& team) {
+  return TableCounts(table, budget, team).draw();
+}
+
+PrivateBy choose_private(const Table& table, std::string& why) {
+  why = fmt::format("counts of {} columns keep pairs best", table.columns.size());
+  return PrivateBy::counts;
 }
 
 }  // namespace tessera

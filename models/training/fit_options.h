@@ -27,6 +27,9 @@ struct Rehearsal;    // models/training/rehearsal.h
 // others.
 enum class Parallel { data, model, automatic };
 
+// How a model is made private: it is trained on rows drawn from noisy counts; by DP-SGD; or by DP-SGD after such rows.
+enum class PrivateBy { automatic, counts, gradients, both };
+
 // The ranks that train together (docs/engine/devices.md).
 struct RankOptions {
   int threads = 1;                      // ranks that are threads of this process
@@ -63,6 +66,7 @@ struct FitOptions {
   // Differential privacy of the model; epsilon 0: none. noise_seed: of tests; none: read from the system
   struct {
     double epsilon = 0, delta = 1e-5;
+    PrivateBy by = PrivateBy::automatic;
     std::optional<uint64_t> noise_seed;
   } privacy;
   // rows that a category needs to be learned; see tables/protection/rare_categories.h

@@ -76,14 +76,20 @@ class TvaeMethod : public RowMethod {
   TvaeMethod(const RowLayout& layout, const TvaeConfig& config) : network_(layout, config) {}
 
   const MethodSpec& spec() const override { return kTvae; }
+  // Without a prior from posteriors: they are functions of single rows.
+  bool train_privately(const PrivateRows& rows, const FittedState*) override {
+    private_ = &rows;
+    return network_.config.prior_components == 0;
+  }
   std::vector<Phase> phases() const override {
+    if (private_ != nullptr) return {private_->phase()};
     const TvaeConfig& c = network_.config;
     return {passes_over(table_->rows, c.epochs, c.batch, c.decay_from)};
   }
   double learning_rate() const override { return network_.config.learning_rate; }
   void relax() const override { table_->relax(); }
   int64_t random_rows() const override { return table_->random_rows(); }
-  void bind(Program& p) const override { bind_rows(p, *table_); }
+  void bind(Program& p) const override { private_ != nullptr ? private_->bind(p) : bind_rows(p, *table_); }
   void prepare(const EncodedTable& table, Team&) override { table_ = &table; }
 
   States start(uint64_t seed) const override {
@@ -94,6 +100,7 @@ class TvaeMethod : public RowMethod {
     return s;
   }
   void record_training(Recorder& r, size_t, int64_t steps) const override {
+    if (private_ != nullptr) return tessera::record_training(r, network_, *private_, steps);
     tessera::record_training(r, network_, table_->rows, steps);
   }
 
@@ -212,6 +219,7 @@ class TvaeMethod : public RowMethod {
 
   Tvae network_;
   const EncodedTable* table_ = nullptr;
+  const PrivateRows* private_ = nullptr;
 };
 
 }  // namespace

@@ -47,15 +47,49 @@ ElboLoss elbo_loss(Recorder& r, const Tvae& m, const SparseRows& rows, Var logit
   return l;
 }
 
-void update(Recorder& r, const Tvae& m, Var loss, int64_t steps) {
-  const TvaeConfig& c = m.config;
+namespace {
+
+AdamOptions adam_of_tvae(const TvaeConfig& c, int64_t steps) {
   AdamOptions adam{Adam::torch, c.learning_rate, c.beta1, c.beta2, c.adam_eps, c.weight_decay, 1, 0, 0, 0};
   decay_linearly(adam, c.decay_from, steps);
-  r.minimize(loss, m.weights(), adam);
+  return adam;
+}
+
+void keep_sigma_in_bounds(Recorder& r, const Tvae& m) {
+  const TvaeConfig& c = m.config;
   if (m.numbers == 0) return;
   const Var weights = r.flat(m.decoder);
   r.advance(weights,
             r.emit1(ClampRange{m.decoder.sigma.parameter.offset, m.numbers, c.sigma_low, c.sigma_high}, {weights}));
+}
+
+// What a step computes of its rows.
+struct TvaeStep {
+  Posterior q;
+  SparseRows rows;
+  Var logits;
+};
+TvaeStep through_both(Recorder& r, const Tvae& m, int64_t table_rows, Var row) {
+  const SpanTable& spans = *m.spans->table();
+  TvaeStep s;
+  s.rows = gather_rows(spans, table_input(r, spans, table_rows), row);
+  s.q = m.encoder(dense(spans, s.rows));
+  const Var z = s.q.mean + s.q.stddev * r.normal("noise", s.q.mean.shape());
+  s.logits = r.name(m.decoder(z), "logits");
+  return s;
+}
+
+void end_tvae_step(Recorder& r, const Tvae& m, Var reconstruction, Var kl, int64_t steps) {
+  if (m.config.average_decay > 0)
+    for (const ParameterSet* set : m.weights()) record_average(r, *set, m.config.average_decay, steps);
+  report_losses(r, {r.name(reconstruction, "reconstruction loss"), r.name(kl, "KL divergence")});
+}
+
+}  // namespace
+
+void update(Recorder& r, const Tvae& m, Var loss, int64_t steps) {
+  r.minimize(loss, m.weights(), adam_of_tvae(m.config, steps));
+  keep_sigma_in_bounds(r, m);
 }
 
 void record_training(Recorder& r, const Tvae& m, int64_t table_rows, int64_t steps) {
@@ -63,17 +97,26 @@ void record_training(Recorder& r, const Tvae& m, int64_t table_rows, int64_t ste
   r.plan.tables.push_back(m.spans);
   r.own(m.encoder);
   r.own(m.decoder);
-  const SpanTable& spans = *m.spans->table();
-  const Var row = draw_rows(r, batch, table_rows);
-  const SparseRows rows = gather_rows(spans, table_input(r, spans, table_rows), row);
-  const Posterior q = m.encoder(dense(spans, rows));
-  const Var z = q.mean + q.stddev * r.normal("noise", q.mean.shape());
-  const Var logits = r.name(m.decoder(z), "logits");
-  const ElboLoss l = elbo_loss(r, m, rows, logits, q);
+  const TvaeStep s = through_both(r, m, table_rows, draw_rows(r, batch, table_rows));
+  const ElboLoss l = elbo_loss(r, m, s.rows, s.logits, s.q);
   update(r, m, l.loss, steps);
-  if (m.config.average_decay > 0)
-    for (const ParameterSet* set : m.weights()) record_average(r, *set, m.config.average_decay, steps);
-  report_losses(r, {r.name(l.reconstruction, "reconstruction loss"), r.name(l.kl, "KL divergence")});
+  end_tvae_step(r, m, l.reconstruction, l.kl, steps);
+}
+
+void record_training(Recorder& r, const Tvae& m, const PrivateRows& rows, int64_t steps) {
+  r.plan.tables.push_back(m.spans);
+  r.own(m.encoder);
+  r.own(m.decoder);
+  const PrivateRows::Batch batch = rows.draw(r);
+  const TvaeStep s = through_both(r, m, rows.table().rows, batch.row);
+  const Var sigma = m.numbers > 0 ? r(m.decoder.sigma) : Var{};
+  const Var reconstruction =
+      sum_cols(r.emit1(SpanReconstruction{m.spans->table()}, {s.logits, s.rows.index, s.rows.value, sigma}),
+               m.config.loss_factor);
+  const Var kl = sum_cols(square(s.q.mean) + square(s.q.stddev) - s.q.log_variance + -1.0, 0.5);
+  rows.minimize(r, reconstruction + kl, batch, m.weights(), adam_of_tvae(m.config, steps));
+  keep_sigma_in_bounds(r, m);
+  end_tvae_step(r, m, rows.mean(reconstruction, batch), rows.mean(kl, batch), steps);
 }
 
 void record_posterior(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch) {

@@ -8,6 +8,7 @@
 #include "engine/plan/recorder.h"
 #include "models/layers/linear.h"
 #include "models/layers/recording.h"
+#include "models/method/private_rows.h"
 #include "models/tvae/options.h"
 #include "tables/encoding/encoder.h"
 
@@ -64,6 +65,8 @@ void update(Recorder& r, const Tvae& m, Var loss, int64_t steps);
 // (reconstruction, KL).
 // Bound leaves: "codes", "alphas" (the encoded table).
 void record_training(Recorder& r, const Tvae& m, int64_t table_rows, int64_t steps);
+// The same as DP-SGD.
+void record_training(Recorder& r, const Tvae& m, const PrivateRows& rows, int64_t steps);
 // q(z | row) of the rows bound to "row" [batch, 1]: outputs "mean" and "stddev".
 void record_posterior(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch);
 

@@ -71,6 +71,7 @@ def fit(
     parallel: str | None = None,
     epsilon: float = 0,
     delta: float = 0,
+    privacy: str | None = None,
     device: str | None = None,
     threads: int = 0,
     memory_limit: int = 0,
@@ -142,6 +143,9 @@ def fit(
         the schema file of :func:`tessera.read`.
     delta : float
         With `epsilon`, the probability that its bound does not hold; 0: 1e-5.
+    privacy : {"auto", "counts", "gradients", "both"}, optional
+        With `epsilon`, where the noise is: on counts, of which rows are drawn to train on; on gradients (DP-SGD);
+        or on gradients after such rows. Default: chosen by the number of columns.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"``.
     threads : int
@@ -212,6 +216,7 @@ def fit(
         parallel=parallel,
         epsilon=epsilon,
         delta=delta,
+        privacy=privacy,
         settings=settings_text(settings),
     )
     if devices == "launched":  # other ranks have no model to return

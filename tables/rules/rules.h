@@ -22,6 +22,7 @@ struct RuleOptions {
   bool orders = true;        // of columns without missing cells; false: the coding of steps keeps them
   int64_t least_rows = kRareRows;
   uint64_t seed = 0;
+  bool unread = false;  // given rules hold whatever the rows are, of which none is read (models/privacy/)
   bool any() const { return find || !given.empty(); }
 };
 

@@ -184,6 +184,50 @@ TEST_F(DifferentialPrivacy, LedgerIsPrintedAndStored) {
   EXPECT_HAS(read("r.csv"), "Linz");
 }
 
+TEST_F(DifferentialPrivacy, GradientsAreInTheLedger) {
+  for (const char* method : {"made", "tvae"}) {
+    must({"fit", "t.csv", "--schema", "s.json", "--epsilon", "2", "--privacy", "gradients", "--method", method,
+          "--model", "m.tessera", "--epochs", "2", "--devices", "2", "--force"});
+    EXPECT_HAS(must({"inspect", "m.tessera"}).out, "clipped gradients") << method;
+    const auto model = nlohmann::json::parse(must({"inspect", "m.tessera", "--json"}).out);
+    const auto& ledger = model["provenance"]["privacy"];
+    double sum = 0;
+    for (const auto& m : ledger["mechanisms"]) sum += m["epsilon"].get<double>();
+    EXPECT_NEAR(sum, 2, 1e-9) << method;
+    EXPECT_LE(ledger["accounted_epsilon"].get<double>(), 2) << method;
+    EXPECT_GE(ledger["rdp_epsilon"].get<double>(), ledger["accounted_epsilon"].get<double>()) << method;
+    EXPECT_FALSE(model["provenance"].contains("training")) << "losses are functions of the rows";
+  }
+}
+
+// Rules that are given are known without the rows: they cost nothing, and samples satisfy them.
+TEST_F(DifferentialPrivacy, GivenRulesAreFree) {
+  std::string csv = "a,b,total\n";
+  for (int i = 0; i < 1000; ++i)
+    csv += std::to_string(i % 9) + "," + std::to_string(i * 7 % 5) + "," + std::to_string(i % 9 + i * 7 % 5) + "\n";
+  write("u.csv", csv);
+  write("u.json", R"({"columns": [{"name": "a", "type": "integer", "min": 0, "max": 8},
+                                  {"name": "b", "type": "integer", "min": 0, "max": 4},
+                                  {"name": "total", "type": "integer", "min": 0, "max": 12}]})");
+  must({"fit", "u.csv", "--schema", "u.json", "--epsilon", "2", "--model", "m.tessera", "--epochs", "1", "--rule",
+        "total = a + b", "--rule", "a >= b"});
+  const auto model = nlohmann::json::parse(must({"inspect", "m.tessera", "--json"}).out);
+  for (const auto& m : model["provenance"]["privacy"]["mechanisms"])
+    EXPECT_EQ(m["of"].get<std::string>().find("total"), std::string::npos) << "it is not counted";
+  must({"sample", "m.tessera", "--rows", "200", "--output", "r.csv", "--quiet"});
+  std::istringstream rows(read("r.csv"));
+  std::string line;
+  std::getline(rows, line);
+  EXPECT_EQ(line, "a,b,total");
+  int count = 0;
+  for (int a = 0, b = 0, total = 0; std::getline(rows, line); ++count) {
+    ASSERT_EQ(std::sscanf(line.c_str(), "%d,%d,%d", &a, &b, &total), 3) << line;
+    EXPECT_EQ(total, a + b) << line;
+    EXPECT_GE(a, b) << line;
+  }
+  EXPECT_EQ(count, 200);
+}
+
 TEST_F(DifferentialPrivacy, WhateverElseReadsTheTableIsRefused) {
   const auto refuses = [&](const std::vector<std::string>& more, const char* said) {
     std::vector<std::string> arguments{"fit", "t.csv", "--model", "m.tessera", "--epsilon", "1"};
@@ -195,16 +239,18 @@ TEST_F(DifferentialPrivacy, WhateverElseReadsTheTableIsRefused) {
   refuses({}, "column \"town\" has a type that was found in its rows");
   refuses({"--types", "town=category"}, "column \"size\" has a type that was found in its rows");
   refuses({"--types", "town=identifier,size=integer"}, "private counts of its texts");
-  refuses({"--schema", "s.json", "--method", "tvae"}, "--method made");
+  refuses({"--schema", "s.json", "--method", "ctgan"}, "--method made");
   refuses({"--schema", "s.json", "--resume"}, "--resume");
-  refuses({"--schema", "s.json", "--rule", "size > 0"}, "--where");
+  refuses({"--schema", "s.json", "--rule", "town, size occur in fixed combinations"}, "without the noise");
   refuses({"--schema", "s.json", "--rules", "find"}, "--rules");
   refuses({"--schema", "s.json", "--rare-categories", "7"}, "--rare-categories");
   refuses({"--schema", "s.json", "--max-rows", "10"}, "--max-rows");
-  refuses({"--schema", "s.json", "--devices", "2"}, "--devices");
+  refuses({"--schema", "s.json", "--precision", "bf16", "--privacy", "gradients"}, "--privacy counts");
+  refuses({"--schema", "s.json", "--devices", "2", "--parallel", "model"}, "--parallel");
   refuses({"--schema", "s.json", "--method", "made", "--sequence-key", "town"}, "belong to one person");
   refuses({"--schema", "s.json", "--delta", ".5"}, "--delta");
   EXPECT_EQ(run({"fit", "t.csv", "--model", "m.tessera", "--delta", "1e-5"}).code, 2);
+  EXPECT_EQ(run({"fit", "t.csv", "--model", "m.tessera", "--privacy", "counts"}).code, 2);
   EXPECT_EQ(run({"fit", "t.csv", "--model", "m.tessera", "--epsilon", "-1"}).code, 2);
   write("s.json", R"({"columns": [{"name": "size", "min": 0}]})");
   refuses({"--schema", "s.json"}, "one of \"min\" and \"max\"");

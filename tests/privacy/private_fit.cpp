@@ -48,8 +48,9 @@ FitOptions private_fit(double epsilon, uint64_t noise) {
 
 Table drawn(const Table& table, double epsilon, uint64_t seed, nlohmann::json* ledger = nullptr) {
   Team team(1);
-  nlohmann::json own;
-  return private_table(table, {epsilon, 1e-5, seed}, ledger == nullptr ? own : *ledger, team);
+  PrivateTable made = private_table(table, {epsilon, 1e-5, seed}, team);
+  if (ledger != nullptr) *ledger = std::move(made.ledger);
+  return std::move(made.rows);
 }
 
 double rows_with(const Table& t, const std::string& town) {
@@ -117,8 +118,47 @@ TEST(PrivateFit, LedgerAddsUpToEpsilon) {
     EXPECT_GT(delta, 0);  // "owns" has no declared values
     EXPECT_LE(ledger["accounted_epsilon"].get<double>(), epsilon * 1.001);
     EXPECT_GE(ledger["accounted_epsilon"].get<double>(), epsilon * .7);
-    EXPECT_GE(ledger["zcdp_epsilon"].get<double>(), ledger["accounted_epsilon"].get<double>());
+    EXPECT_GE(ledger["rdp_epsilon"].get<double>(), ledger["accounted_epsilon"].get<double>());
   }
+}
+
+TEST(PrivateFit, StepsOnGradientsSpendWhatCountsLeave) {
+  Team team(1);
+  double noise = 1e9;
+  for (const double epsilon : {1.0, 8.0})
+    for (const PrivateBy by : {PrivateBy::both, PrivateBy::gradients}) {
+      const PrivateTable made = private_table(people(3000), {.epsilon = epsilon, .noise_seed = 1, .by = by}, team);
+      const double accounted = made.ledger["accounted_epsilon"].get<double>();
+      EXPECT_LE(accounted, epsilon);
+      EXPECT_GE(accounted, .9 * epsilon);
+      EXPECT_GE(made.ledger["rdp_epsilon"].get<double>(), accounted);
+      const PrivateSteps& s = made.steps;
+      EXPECT_EQ(std::fmod(s.rate, PrivateSteps::kRateUnit), 0);
+      EXPECT_GT(static_cast<double>(s.capacity), s.expected + 6 * std::sqrt(s.expected));
+      if (by == PrivateBy::both) continue;
+      EXPECT_LT(s.noise, noise) << "a larger epsilon takes less noise";
+      noise = s.noise;
+    }
+}
+
+TEST(PrivateFit, GradientsLearnDependences) {
+  Team team(2);
+  FitOptions o = private_fit(8, 4);
+  o.privacy.by = PrivateBy::gradients;
+  whole::set(o, "epochs", "20"), whole::set(o, "batch_size", "64");
+  const Model model = Model::fit(people(3000), o, team, {});
+  EXPECT_EQ(model.bytes(), Model::fit(people(3000), o, team, {}).bytes()) << "noise is a function of its seed";
+  const auto rows = model.sample(0, 3000, {}, team, {});
+  Table drawn;
+  double old = 0, owners = 0, young = 0, young_owners = 0;
+  while (rows->next(drawn))
+    for (size_t i = 0; i < drawn.columns[1].numbers.size(); ++i) {
+      const Column& owns = drawn.columns[2];
+      const bool yes = owns.codes[i] >= 0 && owns.values[static_cast<size_t>(owns.codes[i])] == "yes";
+      (drawn.columns[1].numbers[i] > 46 ? old : young) += 1;
+      (drawn.columns[1].numbers[i] > 46 ? owners : young_owners) += yes ? 1 : 0;
+    }
+  EXPECT_GT(owners / old, young_owners / young + .4);
 }
 
 TEST(PrivateFit, RowsResembleTheTable) {

@@ -108,6 +108,7 @@ struct FitCommand {
   int virtual_shards = 0;
   std::string parallel;
   double epsilon = 0, delta = 0;
+  std::string privacy;
   bool force = false, resume = false;
   CsvArguments csv;
   FitArguments fit;
@@ -147,7 +148,7 @@ struct FitCommand {
     o.devices = devices.c_str();
     o.virtual_shards = virtual_shards;
     if (!parallel.empty()) o.parallel = parallel.c_str();
-    o.epsilon = epsilon, o.delta = delta;
+    o.epsilon = epsilon, o.delta = delta, o.privacy = privacy.empty() ? nullptr : privacy.c_str();
     if (epsilon > 0 && effort.max_rows > 0)
       throw tessera::Error(TESSERA_E_USAGE,
                            "--max-rows and --epsilon: which rows are drawn depends on the others.\n  Omit --max-rows.");
@@ -349,9 +350,14 @@ void add_fit(Program& program) {
           "data)")
       ->check(CLI::IsMember({"data", "model", "auto"}));
   command->add_option("--epsilon", a->epsilon,
-                      "Differential privacy: the model is a function of noisy counts alone (made; 1 is usual; --schema "
-                      "or --types declares every column)");
+                      "Differential privacy: the model is a function of noisy counts or gradients alone (made, tvae; "
+                      "1 is usual; --schema or --types declares every column)");
   command->add_option("--delta", a->delta, "With --epsilon: probability that its bound does not hold (default: 1e-5)");
+  command
+      ->add_option("--privacy", a->privacy,
+                   "With --epsilon, where the noise is: counts, of which rows are drawn to train on; gradients "
+                   "(DP-SGD); both: the latter after the former; auto: by the number of columns (default: auto)")
+      ->check(CLI::IsMember({"counts", "gradients", "both", "auto"}));
   a->csv.add_to(*command);
   command->callback([&program, a, model] {
     if (model->count() == 0) a->model = model_of(a->data);

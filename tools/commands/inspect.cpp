@@ -160,7 +160,7 @@ const std::map<std::string, const char*> kRuleValues{
 // What a differentially private fit spent, by mechanism.
 std::string ledger_page(const Json& ledger) {
   using Side = text::Table::Side;
-  text::Table t({{"noisy counts"},
+  text::Table t({{"noisy"},
                  {"of", Side::left, 60},
                  {"counts", Side::right},
                  {"sensitivity", Side::right},
@@ -175,12 +175,10 @@ std::string ledger_page(const Json& ledger) {
   }
   return fmt::format(
       "\nprivacy: ({:.4g}, {:.3g})-differentially private, where {}\n{}"
-      "  shares of epsilon add up to {:.4g}; accounted for together {:.4g}, by zCDP {:.4g} (rho {:.4g})\n"
-      "  noise is discrete Gaussian, its standard deviation in rows; everything else in the file is a "
-      "function of these counts\n",
+      "  shares of epsilon add up to {:.4g}; accounted for together {:.4g}, by Rényi divergences {:.4g}\n"
+      "  noise is Gaussian, discrete on counts; everything else in the file is a function of these numbers\n",
       ledger["epsilon"].get<double>(), ledger["delta"].get<double>(), ledger["neighbors"].get<std::string>(), t.str(),
-      sum, ledger["accounted_epsilon"].get<double>(), ledger["zcdp_epsilon"].get<double>(),
-      ledger["zcdp_rho"].get<double>());
+      sum, ledger["accounted_epsilon"].get<double>(), ledger["rdp_epsilon"].get<double>());
 }
 
 std::string privacy_page(const Json& model) {

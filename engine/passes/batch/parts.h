@@ -32,9 +32,11 @@ inline bool over_sequences(const Op& op) {
          std::holds_alternative<RecurrentInputGrad>(op) || std::holds_alternative<RecurrentWgrad>(op);
 }
 
-// Rows that an op draws for each row of a batch; 0: none.
-inline int64_t drawn_rows(const Node& x) {
+// Rows that an op draws for each row of a batch; 0: none. A batch that is the first of compacted rows is drawn, too.
+inline int64_t drawn_rows(const Plan& plan, const Node& x) {
   int64_t rows = 0;
+  if (const auto* s = std::get_if<SliceRows>(&x.op))
+    rows = s->start == 0 && plan.made_by<CompactRows>(x.in[0]) != nullptr ? s->rows : 0;
   if (const auto* r = std::get_if<Random>(&x.op)) rows = r->rows;
   if (const auto* d = std::get_if<DrawConditions>(&x.op)) rows = d->rows;
   return rows > 1 ? rows : 0;
@@ -45,7 +47,7 @@ inline int64_t units_of(const Plan& plan) {
   int64_t units = 0;
   bool sequences = false;
   for (const Node& x : plan.nodes) {
-    units = std::gcd(units, drawn_rows(x));
+    units = std::gcd(units, drawn_rows(plan, x));
     sequences = sequences || over_sequences(x.op);
   }
   if (!sequences) return units;

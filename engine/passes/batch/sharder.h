@@ -130,14 +130,14 @@ class Sharder : private CutStep<Part> {
   }
 
   // ---- ops --------------------------------------------------------------------------------------
-  static bool drawn(const Node& x) { return drawn_rows(x) > 0; }
+  bool drawn(const Node& x) const { return drawn_rows(old_, x) > 0; }
   bool has_rows(const Node& x) const {
     return std::any_of(x.in.begin(), x.in.end(), [&](Id v) { return is(v, Part::rows); });
   }
   void take(const Node& x) {
     if (shared_ && shared_->omits(x)) return;
     if (shared_ && shared_->shares(x)) return std::holds_alternative<Adam>(x.op) ? share_update(x) : share_average(x);
-    if (drawn_rows(x) > 0) return draw(x);
+    if (drawn(x)) return draw(x);
     if (stays_open(x)) return on_sums(x);
     settle(x.in);
     if (!has_rows(x)) return keep(x);
@@ -161,9 +161,13 @@ class Sharder : private CutStep<Part> {
   }
 
   void draw(const Node& x) {
+    const int64_t rows = drawn_rows(old_, x);
+    if (std::holds_alternative<SliceRows>(x.op)) {
+      put_rows(x.out[0], slice_rows(settled(x.in[0]), own_begin(rows), own_rows(rows)), {rows});
+      return;
+    }
     if (has_rows(x) || (std::holds_alternative<Random>(x.op) ? x.in[0] : x.in[4]) != kNone)
       refuse(x, "its rows are given from outside");
-    const int64_t rows = drawn_rows(x);
     Op op = x.op;
     if (auto* r = std::get_if<Random>(&op)) r->rows = own_rows(rows), r->first = own_begin(rows);
     if (auto* d = std::get_if<DrawConditions>(&op)) d->rows = own_rows(rows), d->first = own_begin(rows);

@@ -176,6 +176,10 @@ std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed&
     return same_number(value, computed, target, rule.rounded) ? 1 : 0;
   };
   FoundRule found;
+  if (given && search.options.unread) {
+    found.rule = make_rule(ComputedData{head_of(target), rule.expression});
+    return found;
+  }
   if (given) {
     const auto rows = search.kept_rows(holds);
     if (!rows) return {};

@@ -26,7 +26,7 @@ class RuleFinder {
       : table_(table), options_(options), team_(team), monitor_(monitor), holders_(table, options) {
     for (Column& c : table.columns) {
       out_.columns_.push_back(c.name);
-      limit_to_shared(c);
+      if (!options.unread) limit_to_shared(c);
     }
     const auto rank = [&](const std::string& name) {  // sampled sequences begin with their key and index
       return name.empty() ? 2 : name == options.key ? 0 : name == options.index ? 1 : 2;
@@ -36,7 +36,8 @@ class RuleFinder {
   }
 
   Rules run() {
-    std::vector<FoundRule> formats = find_formats(search());
+    std::vector<FoundRule> formats;
+    if (!options_.unread) formats = find_formats(search());
     for (const FoundRule& f : formats) reduce_form(f);
     for (const std::string& text : options_.given) give(text);
     for (const FoundRule& f : out_.found_) reduce(f);
@@ -208,6 +209,11 @@ class RuleFinder {
   // A rule that the user gives: by construction if it computes a column or orders two, and the table keeps it; else
   // sampled rows are checked. The table is reduced after the last one, as rules may name each other's columns.
   void give(const std::string& text) {
+    if (options_.unread &&
+        (!columns_in(text, kInFixedCombinations).empty() || !columns_in(text, kUniqueTogether).empty()))
+      throw Error(ErrorCode::usage, fmt::format("`rule`: \"{}\" would be read from the rows, without the noise of "
+                                                "`epsilon`.\n  Omit it.",
+                                                text));
     if (const std::vector<std::string> columns = columns_in(text, kInFixedCombinations); !columns.empty()) {
       combinations_.emplace_back(text, columns);
       return;
@@ -321,7 +327,7 @@ class RuleFinder {
     const bool above = term.relation == Relation::greater_equal, below = term.relation == Relation::less_equal;
     const Column& left = table_.columns[static_cast<size_t>(term.left.column)];
     const Column& right = table_.columns[static_cast<size_t>(term.right.column)];
-    if ((!above && !below) || !have_order(left, right)) return false;
+    if ((!above && !below) || !have_order(left, right) || options_.unread) return false;
     const Column &lower = above ? right : left, &upper = above ? left : right;
     for (size_t i = 0; i < lower.numbers.size(); ++i)
       if (upper.numbers[i] == upper.numbers[i] && !(in_unit_of(upper, lower, lower.numbers[i]) <= upper.numbers[i]))

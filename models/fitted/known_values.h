@@ -1,0 +1,14 @@
+// Cells as an encoder knows them.
+#pragma once
+#include <vector>
+
+#include "tables/encoding/encoder.h"
+#include "tables/table/table.h"
+
+namespace tessera {
+
+// Replaces values of a column that the encoder does not know, by the nearest number or its first text. `head`: the
+// column of its schema. unknown[i] becomes 1 for these, else 0.
+void take_known(Column& c, const Column& head, const Encoder::Reach& reach, std::vector<char>& unknown);
+
+}  // namespace tessera
