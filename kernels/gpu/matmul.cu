@@ -1,9 +1,8 @@
 // matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend [M, N] or [1, N]). NN forward, NT for the input's gradient, TN for
 // the weights' gradient.
 //   2·M·N·K FLOP; 4·(M·K + K·N + M·N) bytes: compute-bound for M ≥ ~30 (fp32), latency-bound at the sizes of a step
-//   A block of four warps computes a tile of 64 × 32, or in fp32 of 32 × 32 if those would be too few for a device
-//   (matmul_tile.cuh), with three or four stages of shared memory (45 KiB at most): one is multiplied while the others
-//   are loaded.
+//   A block computes a tile of 64 × 32, or in fp32 of 32 × 32 if those would be too few for a device (matmul_tile.cuh),
+//   with three or four stages of shared memory (45 KiB at most): four warps multiply one while four copy the others.
 //   k is cut into slices (split_k.h), by K alone; a slice's sum is one chain over k, slices are added in order. If
 //   there are too few tiles to fill a device, each slice gets its own blocks, which write its sums to the workspace,
 //   and a second kernel adds them in the same order: splitting changes no bit, and a row has the same bits in any
@@ -15,7 +14,7 @@ namespace tessera::gpu {
 namespace {
 
 template <class Tile, bool trans_a, bool trans_b>
-__global__ void __launch_bounds__(Tile::kThreads) matmul_kernel(Problem p, float* part) {
+__global__ void __launch_bounds__(kThreads, 2) matmul_kernel(Problem p, float* part) {
   TESS_SHARED(shared, float[shared_floats<Tile>]);
   float* out = part != nullptr ? part + static_cast<int64_t>(blockIdx.z) * p.rows * p.cols : p.out;
   make_tile<Tile, trans_a, trans_b>(p, rows_between(0, p.rows), static_cast<int>(blockIdx.x) * Tile::kRows,
@@ -55,10 +54,10 @@ void launch_product(const GpuContext& context, const Problem& p) {
   const bool cut = is_cut(p);
   const int64_t parts = cut ? p.slices : 1;
   float* part = cut ? static_cast<float*>(context.workspace) : nullptr;
-  with_tile<Tiles, trans_a, trans_b, 128>(tile_rows(p.units, parts, p.rows, p.cols, kFullGrid), [&](auto tile) {
+  with_tile<Tiles, trans_a, trans_b>(tile_rows(p.units, parts, p.rows, p.cols, kFullGrid), [&](auto tile) {
     using T = typename decltype(tile)::Type;
-    launch({dim3(grid_of(p.rows, T::kRows), grid_of(p.cols, T::kCols), static_cast<unsigned>(parts)), dim3(T::kThreads),
-            0, context.stream},
+    launch({dim3(grid_of(p.rows, T::kRows), grid_of(p.cols, T::kCols), static_cast<unsigned>(parts)), dim3(kThreads), 0,
+            context.stream},
            "matmul", matmul_kernel<T, trans_a, trans_b>, p, part);
   });
   if (!cut) return;

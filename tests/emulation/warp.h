@@ -155,9 +155,9 @@ void warp_argmax(T& v, int& index, emulation::Place place = emulation::Place::he
 
 inline void assume_shared(const void* p) { emulation::in_shared_memory(p); }
 
-inline void cp_async_16(void* shared, const void* global, int bytes = 16,
+inline void cp_async_16(void* shared, const void* global, bool in = true,
                         emulation::Place place = emulation::Place::here()) {
-  emulation::copy_async(shared, global, 16, bytes, place);
+  emulation::copy_async(shared, global, 16, in ? 16 : 0, place);
 }
 inline void cp_async_4(void* shared, const void* global, bool in = true,
                        emulation::Place place = emulation::Place::here()) {

@@ -28,7 +28,7 @@ struct Packing {
 
 // The largest room of any tile; column sums and rates need less, sequences use all of it.
 constexpr int kSharedFloats = kStagesRoom;
-static_assert(kRooms<TensorTiles<HalfMath<true>>::Block<64, true, true, kThreads>> == 3 &&
+static_assert(kRooms<TensorTiles<HalfMath<true>>::Block<64, true, true>> == 3 &&
               kRooms<TensorTiles<HalfMath<true>>::Tall<true, true>> == 2 && kSharedFloats >= kFusedFloats);
 
 // ---- loops over a block's part --------------------------------------------------------------------------------------

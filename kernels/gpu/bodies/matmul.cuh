@@ -40,7 +40,7 @@ __attribute__((noinline)) __device__ void make_block(const ProductStep& x, const
 }
 template <class Tiles, bool trans_a, bool trans_b>
 __device__ inline void make_block_of(const ProductStep& x, const TilesPart& at, float* part) {
-  with_tile<Tiles, trans_a, trans_b, kThreads>(
+  with_tile<Tiles, trans_a, trans_b>(
       at.tiling.down, [&](auto tile) { make_block<typename decltype(tile)::Type, trans_a, trans_b>(x, at, part); });
 }
 

@@ -29,7 +29,7 @@ __device__ inline void bring_deep(const Problem::Pair& pair, int rows, int cols,
               there = at < end ? (second ? cols : rows) - side : 0;
     const float* x = from.data + (there > 0 ? at * from.ld + side : 0);
     if (from.wide && (there >= 4 || there <= 0)) {
-      cp_async_16(stage + 4 * i, x, there > 0 ? 16 : 0);
+      cp_async_16(stage + 4 * i, x, there > 0);
     } else {
 #pragma unroll
       for (int q = 0; q < 4; ++q) cp_async_4(stage + 4 * i + q, x + (q < there ? q : 0), q < there);

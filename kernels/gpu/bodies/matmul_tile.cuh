@@ -2,8 +2,9 @@
 //   A stage is kStep = 32 of k, in fp32. An operand keeps its orientation in shared memory, so that copies need no
 //   transposition: the lines of a stage run along k or along the tile's side. Lines are padded so that the reads of
 //   fragments below have no bank conflicts.
-//   Copies are asynchronous (cp.async), 16 bytes each where the operand is aligned; as many further stages as fit are
-//   in flight while one is multiplied. A thread finds its addresses once per slice.
+//   Half of a block's warps multiply; the others copy, asynchronously (cp.async), 16 bytes at a time where the operand
+//   is aligned. As many further stages as fit are in flight while one is multiplied. So a warp that multiplies has a
+//   large part of the tile, reads little for each multiplication, and its registers hold sums and fragments alone.
 //   Factors are rounded where a warp reads them from shared memory.
 #pragma once
 #include "kernels/gpu/dialect/view.cuh"
@@ -11,6 +12,7 @@
 namespace tessera::gpu {
 
 constexpr int kStep = 32;
+constexpr int kMultiplying = kThreads / 2, kCopying = kThreads - kMultiplying;  // the first threads multiply
 
 // Layout in a stage of an operand with `side` rows or columns in the tile; Math pads its lines.
 template <class Math, int side, bool along_k>
@@ -33,56 +35,71 @@ struct Rows {
   int first, count, run, apart;
   __device__ int at(int i) const { return i < run ? first + i : first + i / run * apart + i % run; }
 };
-__device__ inline Rows rows_between(int first, int end) { return {first, end - first, end - first, 0}; }
+struct AdjacentRows {
+  int first, count;
+  __device__ int at(int i) const { return first + i; }
+  __device__ operator Rows() const { return {first, count, count, 0}; }
+};
+__device__ inline AdjacentRows rows_between(int first, int end) { return {first, end - first}; }
 
 // The chunks of an operand's stages that a thread copies from global to shared memory: four adjacent elements of a line
 // each, for i in [first, first + side) of `rows`, zeros beyond rows.count.
-template <class Layout, bool along_k, int threads>
+template <class Layout, bool along_k>
 struct Chunks {
-  static constexpr int kAll = Layout::kLines * Layout::kPosts / 4, kOwn = (kAll + threads - 1) / threads;
-  const float* from[kOwn];  // of the next stage
-  int bytes[kOwn];          // of the 16 that exist
-  int64_t step;             // to the following stage
-  bool wide;                // 16 bytes may be read at once
+  static constexpr int kOfLine = Layout::kPosts / 4, kAll = Layout::kLines * kOfLine,
+                       kOwn = (kAll + kCopying - 1) / kCopying;
+  static_assert(kCopying % kOfLine == 0);  // a thread's chunks are at one place of their lines
+  const float* from[kOwn];                 // of the next stage
+  int count[kOwn];                         // of its four elements, that exist
+  int64_t step;                            // to the following stage
+  bool wide;                               // all or none exist, and are read at once
 
-  __device__ static int number(int own) { return own * threads + static_cast<int>(threadIdx.x); }
-  __device__ static bool any(int own) { return kAll % threads == 0 || number(own) < kAll; }
-  __device__ static int line(int own) { return number(own) / (Layout::kPosts / 4); }
-  __device__ static int post(int own) { return number(own) % (Layout::kPosts / 4) * 4; }
+  __device__ static int first_chunk() { return static_cast<int>(threadIdx.x) - kMultiplying; }
+  __device__ static bool any(int own) { return kAll % kCopying == 0 || own * kCopying + first_chunk() < kAll; }
+  __device__ static int line(int own) { return first_chunk() / kOfLine + own * (kCopying / kOfLine); }
+  __device__ static int post() { return first_chunk() % kOfLine * 4; }
 
   // From k0 on.
-  __device__ void begin(const Panel& p, const Rows& rows, int first, int k0) {
-    wide = p.wide && (along_k ? k0 : rows.first + first) % 4 == 0;
+  template <class TileRows>
+  __device__ void begin(const Panel& p, const TileRows& rows, int first, int k0) {
+    const int across = rows.count - first - post();
+    wide = p.wide && (along_k ? k0 : rows.first + first) % 4 == 0 && (along_k || across <= 0 || across >= 4);
     step = along_k ? kStep : kStep * p.ld;
 #pragma unroll
     for (int own = 0; own < kOwn; ++own) {
-      const int i = first + (along_k ? line(own) : post(own)), there = rows.count - i;
-      bytes[own] = there <= 0 ? 0 : along_k ? 16 : 4 * min(there, 4);
+      const int i = first + (along_k ? line(own) : post()), there = rows.count - i;
+      count[own] = max(0, min(4, along_k ? 4 * there : there));
       from[own] = p.data;
-      if (there > 0)
-        from[own] += along_k ? rows.at(i) * p.ld + k0 + post(own) : (k0 + line(own)) * p.ld + rows.first + i;
+      if (there > 0) from[own] += along_k ? rows.at(i) * p.ld + k0 + post() : (k0 + line(own)) * p.ld + rows.first + i;
     }
   }
   // The next stage is the last one and has `depth` of k.
   __device__ void clip(int depth) {
+    const int along = depth - post();
+    if (along_k && along > 0 && along < 4) wide = false;
 #pragma unroll
     for (int own = 0; own < kOwn; ++own) {
-      if constexpr (along_k) bytes[own] = min(bytes[own], 4 * max(0, min(4, depth - post(own))));
-      else if (line(own) >= depth) bytes[own] = 0;
+      if constexpr (along_k) count[own] = min(count[own], max(0, along));
+      else if (line(own) >= depth) count[own] = 0;
     }
   }
   // Starts copying a stage; its data are valid after cp_async_wait and a barrier.
-  template <bool all_wide>
   __device__ void copy(float* stage) {
+    if (wide) copy<true>(stage);
+    else copy<false>(stage);
+  }
+  template <bool at_once>
+  __device__ void copy(float* stage) {
+    float* const to = stage + line(0) * Layout::kPitch + post();
 #pragma unroll
     for (int own = 0; own < kOwn; ++own) {
       if (!any(own)) break;
-      float* to = stage + line(own) * Layout::kPitch + post(own);
-      if constexpr (all_wide) {
-        cp_async_16(to, from[own], bytes[own]);
+      float* chunk = to + own * (kCopying / kOfLine) * Layout::kPitch;
+      if constexpr (at_once) {
+        cp_async_16(chunk, from[own], count[own] > 0);
       } else {
 #pragma unroll
-        for (int q = 0; q < 4; ++q) cp_async_4(to + q, from[own] + (4 * q < bytes[own] ? q : 0), 4 * q < bytes[own]);
+        for (int q = 0; q < 4; ++q) cp_async_4(chunk + q, from[own] + (q < count[own] ? q : 0), q < count[own]);
       }
       from[own] += step;
     }
@@ -91,15 +108,15 @@ struct Chunks {
 
 // ---- fp32 on the FMA units ----------------------------------------------------------------------
 // A thread's elements are adjacent if they are contiguous in shared memory, and evenly spaced if k is contiguous. At 64
-// × 32 a thread of 256 has 2 × 4 elements, one of 128 has 4 × 4: per four of k it reads six or eight 16-byte words and
-// does 32 or 64 FMA, so it is bound by the FMA units. 32 × 32 is for products with too few larger tiles to fill a
-// device, 16 × 64 and 128 × 8 for blocks with few rows or few columns. Every element is one chain over k.
-template <int down, int across, bool a_along_k, bool b_along_k, int threads>
+// × 32 a thread has 4 × 4 elements: per four of k it reads eight 16-byte words and does 64 FMA. 32 × 32, 2 × 4 a thread,
+// is for products with too few larger tiles to fill a device, 16 × 64 and 128 × 8 for blocks with few rows or few
+// columns. Every element is one chain over k.
+template <int down, int across, bool a_along_k, bool b_along_k>
 struct FmaTile {
-  static constexpr int kThreads = threads, kRows = down, kCols = across;
+  static constexpr int kRows = down, kCols = across;
   static constexpr int kPadAlongK = 4, kPadAlongSide = 4;
   static constexpr bool kInParts = false;
-  static constexpr int kOwnCols = across < 32 ? 1 : 4, kOwnRows = down * across / threads / kOwnCols;
+  static constexpr int kOwnCols = across < 32 ? 2 : 4, kOwnRows = down * across / kMultiplying / kOwnCols;
   using LayoutA = StageLayout<FmaTile, down, a_along_k>;
   using LayoutB = StageLayout<FmaTile, across, b_along_k>;
   float acc[kOwnRows][kOwnCols] = {};
@@ -266,9 +283,9 @@ struct HalfMath {
   }
 };
 
-template <class Math, bool a_along_k, bool b_along_k, int down, int across, int warps_down, int warps>
+template <class Math, bool a_along_k, bool b_along_k, int down, int across, int warps_down>
 struct TensorTile {
-  static constexpr int kThreads = 32 * warps, kRows = down, kCols = across, kWarpsAcross = warps / warps_down;
+  static constexpr int kRows = down, kCols = across, kWarpsAcross = kMultiplying / 32 / warps_down;
   static constexpr int kWarpRows = down / warps_down, kWarpCols = across / kWarpsAcross;
   static constexpr int kDown = kWarpRows / 16, kRight = kWarpCols / 8;  // fragments of a warp
   static constexpr int kOwnRows = 2 * kDown, kOwnCols = 2 * kRight;
@@ -329,27 +346,27 @@ struct TensorTile {
 };
 // ---- the tiles of a product ---------------------------------------------------------------------
 // How a product multiplies: fp32 on the FMA units or, as an option, on tensor cores; rounded factors on tensor cores,
-// whose fragments have 16 rows. The largest tile has 64 × 32 elements: four warps of 32 × 16 in a launch of its own,
-// eight of 16 × 16 in a block of a fused one. Of the FMA units there is one of 32 × 32 as well.
+// whose fragments have 16 rows. The largest tile has 64 × 32 elements, 32 × 16 a warp. Of the FMA units there is one of
+// 32 × 32 as well.
 enum class Units : int { fma, tf32x3, tf32, bf16, fp16 };
 struct FmaTiles {
   static constexpr bool kFma = true;
-  template <int down, bool a, bool b, int threads>
-  using Block = FmaTile<down, 32, a, b, threads>;
+  template <int down, bool a, bool b>
+  using Block = FmaTile<down, 32, a, b>;
   template <bool a, bool b>
-  using Low = FmaTile<16, 64, a, b, kThreads>;
+  using Low = FmaTile<16, 64, a, b>;
   template <bool a, bool b>
-  using Tall = FmaTile<128, 8, a, b, kThreads>;
+  using Tall = FmaTile<128, 8, a, b>;
 };
 template <class Math>
 struct TensorTiles {
   static constexpr bool kFma = false;
-  template <int down, bool a, bool b, int threads>
-  using Block = TensorTile<Math, a, b, 64, 32, threads / 64, threads / 32>;
+  template <int down, bool a, bool b>
+  using Block = TensorTile<Math, a, b, 64, 32, 2>;
   template <bool a, bool b>
-  using Low = TensorTile<Math, a, b, 16, 64, 1, kThreads / 32>;
+  using Low = TensorTile<Math, a, b, 16, 64, 1>;
   template <bool a, bool b>
-  using Tall = TensorTile<Math, a, b, 128, 8, 8, kThreads / 32>;
+  using Tall = TensorTile<Math, a, b, 128, 8, 4>;
 };
 
 template <class T>
@@ -358,11 +375,11 @@ struct Is {
 };
 // f(Is<the tile with `down` rows, of a product with these orientations>).
 #pragma nv_exec_check_disable
-template <class Tiles, bool trans_a, bool trans_b, int threads, class F>
+template <class Tiles, bool trans_a, bool trans_b, class F>
 __host__ __device__ inline void with_tile(int down, F&& f) {
   if constexpr (Tiles::kFma)
-    if (down == 32) return f(Is<typename Tiles::template Block<32, !trans_a, trans_b, threads>>{});
-  f(Is<typename Tiles::template Block<64, !trans_a, trans_b, threads>>{});
+    if (down == 32) return f(Is<typename Tiles::template Block<32, !trans_a, trans_b>>{});
+  f(Is<typename Tiles::template Block<64, !trans_a, trans_b>>{});
 }
 // f(the tiles that multiply so).
 #pragma nv_exec_check_disable

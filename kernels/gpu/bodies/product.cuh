@@ -22,8 +22,8 @@ inline Units units_of(Precision factors) {
   const char* fp32 = getenv("TESSERA_CUDA_FP32");
   return fp32 != nullptr && strcmp(fp32, "tf32x3") == 0 ? Units::tf32x3 : Units::fma;
 }
-// The rows of its tiles: 64, or 32 if that fills `grid` blocks better. A stage of 32 × 32 takes two thirds of the time
-// of one of 64 × 32 (bench/results/sass.md); on tensor cores both take the same.
+// The rows of its tiles: 64, or 32 if that fills `grid` blocks better. A stage of 32 × 32 takes 0.6 (issue) to 0.75
+// (reads of shared memory) of the time of one of 64 × 32 (bench/predict.py); on tensor cores both take the same.
 inline int tile_rows(Units units, int64_t parts, int64_t rows, int64_t cols, int64_t grid) {
   const auto in_series = [&](int64_t down) { return (product_blocks(parts, rows, cols, down) + grid - 1) / grid; };
   return units == Units::fma && 2 * in_series(32) < 3 * in_series(64) ? 32 : 64;
@@ -110,93 +110,112 @@ constexpr int shared_floats = kRooms<Tile>* kStageFloats<Tile>;
 
 constexpr int kAllSlices = -1;
 
-// Loads a tile's stages from global memory, in order.
-template <class Tile, bool trans_a, bool trans_b>
-struct Loads {
-  const Problem& p;
-  const Rows &rows, cols;
-  int row0, col0;
-  bool cut;  // a single slice
+// A tile's stages in shared memory.
+template <class Tile>
+struct Stages {
   float* shared;
-  Walk ahead;
-  bool wide = false;
-  int depth = 0;  // of the slice that is still to be loaded; 0 at the end
-  Chunks<typename Tile::LayoutA, !trans_a, Tile::kThreads> of_a{};
-  Chunks<typename Tile::LayoutB, trans_b, Tile::kThreads> of_b{};
-
   __device__ float* a(int room) const { return shared + room * Tile::LayoutA::kFloats; }
   __device__ float* b(int room) const {
     return shared + kRooms<Tile> * Tile::LayoutA::kFloats + room * Tile::LayoutB::kFloats;
   }
+  __device__ static int after(int room) { return room + 1 == kRooms<Tile> ? 0 : room + 1; }
+};
+// A barrier of the block for warps that come to it on different paths: the emulation knows barriers by their places.
+__device__ inline void meet() { __syncthreads(); }
+
+// Copies a tile's stages from global memory, in order.
+template <class Tile, bool trans_a, bool trans_b, class TileRows>
+struct Loads {
+  const Problem& p;
+  const TileRows& rows;
+  AdjacentRows cols;
+  int row0, col0;
+  bool cut;  // a single slice
+  Stages<Tile> stages;
+  Walk ahead;
+  bool more;
+  int depth = 0;  // of the slice that is still to be copied
+  Chunks<typename Tile::LayoutA, !trans_a> of_a{};
+  Chunks<typename Tile::LayoutB, trans_b> of_b{};
+
   __device__ void begin() {
-    if (ahead.pair >= p.pairs) return;
     const Problem::Pair& pair = p.pair[ahead.pair];
     of_a.begin(pair.a, rows, row0, ahead.k);
     of_b.begin(pair.b, cols, col0, ahead.k);
-    wide = of_a.wide && of_b.wide;
     depth = ahead.end(p) - ahead.k;
   }
   __device__ void start(int room) {
-    if (depth <= 0) return;
+    if (depth <= 0) begin();
     if (depth < kStep) {
       of_a.clip(depth);
       of_b.clip(depth);
     }
-    if (wide) {
-      of_a.template copy<true>(a(room));
-      of_b.template copy<true>(b(room));
-    } else {
-      of_a.template copy<false>(a(room));
-      of_b.template copy<false>(b(room));
-    }
+    of_a.copy(stages.a(room));
+    of_b.copy(stages.b(room));
     depth -= kStep;
-    if (depth > 0 || cut) return;
-    ahead.next_slice(p);
-    begin();
+    if (depth > 0) return;
+    if (!cut) ahead.next_slice(p);
+    more = !cut && ahead.pair < p.pairs;
+  }
+  // All stages, as many ahead of the one that is multiplied as fit.
+  __device__ void run() {
+    constexpr int kAhead = kRooms<Tile> - 1;
+#pragma unroll 1
+    for (int i = 0, copied = 0, room = 0; i < copied + kAhead; ++i) {
+      if (i >= kAhead) {
+        cp_async_wait<kAhead - 1>();
+        meet();  // the stage has arrived, and no thread reads the free one any more
+      }
+      if (more) {
+        start(room);
+        room = Stages<Tile>::after(room);
+        ++copied;
+      }
+      cp_async_commit();  // also an empty group: the wait counts groups
+    }
   }
 };
 
-// The elements of a tile: rows from `row0` of `rows`, columns col0 up to col_end; all slices, or a single one, whose
-// sum goes to `out`, a separate [rows, cols]. Every thread of the block calls it; a barrier per stage and one last.
-// `shared` holds shared_floats<Tile>.
-//   Tile: how elements are computed (FmaTile or TensorTile of the same orientations).
-template <class Tile, bool trans_a, bool trans_b>
-__device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, int col0, int col_end, int slice,
-                                 float* out, float* shared) {
-  assume_shared(shared);
-  constexpr int kAhead = kRooms<Tile> - 1;
-  const bool cut = slice != kAllSlices;
-  Walk at{0, 0, 0};
-  if (cut) at = begin_of(p, slice);
-  else at.skip_empty(p);
-  Loads<Tile, trans_a, trans_b> in{p, rows, rows_between(0, col_end), row0, col0, cut, shared, at};
-  in.begin();
-#pragma unroll 1
-  for (int i = 0; i < kAhead; ++i) {
-    in.start(i);
-    cp_async_commit();  // also an empty group: the wait counts groups
-  }
+// The sums of a tile that a thread computes: of all slices, or of the one that `at` begins.
+template <class Tile>
+__device__ inline void multiply_stages(const Problem& p, Walk at, bool cut, const Stages<Tile>& stages,
+                                       float (&total)[Tile::kOwnRows][Tile::kOwnCols]) {
   Tile tile;
-  float total[Tile::kOwnRows][Tile::kOwnCols] = {};
-  int room = 0, free = kAhead;
-  while (at.pair < p.pairs) {
-    const int depth = at.end(p) - at.k;
+  for (int room = 0; at.pair < p.pairs;) {
 #pragma unroll 1
-    for (int k = 0; k < depth; k += kStep) {
-      cp_async_wait<kAhead - 1>();
-      __syncthreads();  // the stage has arrived, and no thread reads the free one any more
-      in.start(free);
-      cp_async_commit();
-      free = free + 1 == kRooms<Tile> ? 0 : free + 1;
-      tile.multiply(in.a(room), in.b(room));
+    for (int depth = at.end(p) - at.k; depth > 0; depth -= kStep) {
+      meet();
+      tile.multiply(stages.a(room), stages.b(room));
       if constexpr (Tile::kInParts) tile.move_sums();
-      room = room + 1 == kRooms<Tile> ? 0 : room + 1;
+      room = Stages<Tile>::after(room);
     }
     tile.take([&](int i, int j, float v) { total[i][j] += v; });
     if (cut) break;
     at.next_slice(p);
   }
+}
+
+// The elements of a tile: rows from `row0` of `rows`, columns col0 up to col_end; all slices, or a single one, whose
+// sum goes to `out`, a separate [rows, cols]. Every thread of the block calls it; a barrier per stage and one last.
+// `shared` holds shared_floats<Tile>.
+//   Tile: how elements are computed (FmaTile or TensorTile of the same orientations).
+template <class Tile, bool trans_a, bool trans_b, class TileRows>
+__device__ inline void make_tile(const Problem& p, const TileRows& rows, int row0, int col0, int col_end, int slice,
+                                 float* out, float* shared) {
+  assume_shared(shared);
+  const bool cut = slice != kAllSlices, multiplies = threadIdx.x < kMultiplying;
+  const Stages<Tile> stages{shared};
+  Walk at{0, 0, 0};
+  if (cut) at = begin_of(p, slice);
+  else at.skip_empty(p);
+  float total[Tile::kOwnRows][Tile::kOwnCols] = {};
+  if (multiplies) multiply_stages<Tile>(p, at, cut, stages, total);
+  else
+    Loads<Tile, trans_a, trans_b, TileRows>{p,      rows, rows_between(0, col_end), row0, col0, cut,
+                                            stages, at,   at.pair < p.pairs}
+        .run();
   __syncthreads();  // shared memory may be reused
+  if (!multiplies) return;
   const float* addend = cut ? nullptr : p.addend;
   const int64_t ld = cut ? p.cols : p.ld_out;
 #pragma unroll

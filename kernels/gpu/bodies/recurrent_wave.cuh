@@ -202,44 +202,39 @@ __attribute__((noinline)) __device__ void wave_forwards(const RecurrentLayer* la
     const int end = t0 + scratch.inputs.span < most ? t0 + scratch.inputs.span : most + n - 1;
     for (int w = t0; w < end; ++w) {
       const int t = w - layer;
-      const bool runs = layer < n && t >= 0 && t < most;  // the same for all threads of a warp
-      const float* state = scratch.value + ((w & 1) * n + (layer < n ? layer : 0)) * kState;
+      if (layer >= n || t < 0 || t >= most) {  // the same for all threads of a warp
+        if constexpr (reset) meet();
+        meet();
+        continue;
+      }
+      const float* state = scratch.value + ((w & 1) * n + layer) * kState;
       float a[G], sum[G] = {}, values[parts];
-      if (runs) {
-        if (layer > 0) {
-          wave.template sums<0, G>(wave.w_x, state - kState, a);
+      if (layer > 0) {
+        wave.template sums<0, G>(wave.w_x, state - kState, a);
 #pragma unroll
-          for (int g = 0; g < G; ++g) a[g] += wave.bias[g];
-        } else {
+        for (int g = 0; g < G; ++g) a[g] += wave.bias[g];
+      } else {
 #pragma unroll
-          for (int g = 0; g < G; ++g) a[g] = scratch.inputs.a[(((t - t0) * G + g) * H + u) * V + lane];
-        }
+        for (int g = 0; g < G; ++g) a[g] = scratch.inputs.a[(((t - t0) * G + g) * H + u) * V + lane];
       }
       if constexpr (reset) {
-        if (runs) {
-          float of_gates[2];
-          wave.template sums<0, 2>(wave.w_h, state, of_gates);
-          a[0] = gate_of(a[0] + of_gates[0]);
-          a[1] = gate_of(a[1] + of_gates[1]);
-          if (wave.owner) scratch.reset[layer * kState + own] = wave_rounded(a[0] * wave.h, factors);
-        }
-        __syncthreads();
+        float of_gates[2], of_n[1];
+        wave.template sums<0, 2>(wave.w_h, state, of_gates);
+        a[0] = gate_of(a[0] + of_gates[0]);
+        a[1] = gate_of(a[1] + of_gates[1]);
+        if (wave.owner) scratch.reset[layer * kState + own] = wave_rounded(a[0] * wave.h, factors);
+        meet();
+        wave.template sums<2, 1>(wave.w_h, scratch.reset + layer * kState, of_n);
+        sum[2] = of_n[0];
+      } else {
+        wave.template sums<0, G>(wave.w_h, state, sum);
       }
-      if (runs) {
-        if constexpr (reset) {
-          float of_n[1];
-          wave.template sums<2, 1>(wave.w_h, scratch.reset + layer * kState, of_n);
-          sum[2] = of_n[0];
-        } else {
-          wave.template sums<0, G>(wave.w_h, state, sum);
-        }
-        float c = wave.c;
-        const float h = next_state<cell>(a, sum, wave.b_hn, s.forget_bias, wave.h, c, values);
-        if (t < length) wave.h = h, wave.c = c;
-        if (wave.owner) scratch.value[((~w & 1) * n + layer) * kState + own] = wave_rounded(wave.h, factors);
-      }
-      __syncthreads();
-      if (runs) store(values, t < length);  // after the barrier: the next step does not wait for it
+      float c = wave.c;
+      const float h = next_state<cell>(a, sum, wave.b_hn, s.forget_bias, wave.h, c, values);
+      if (t < length) wave.h = h, wave.c = c;
+      if (wave.owner) scratch.value[((~w & 1) * n + layer) * kState + own] = wave_rounded(wave.h, factors);
+      meet();
+      store(values, t < length);  // after the barrier: the next step does not wait for it
     }
   }
   for (int t = most; t < steps; ++t) store({}, false);

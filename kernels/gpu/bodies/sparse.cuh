@@ -126,17 +126,18 @@ __device__ inline unsigned own_weights(const Entries& e, int p, int w0, int last
 __device__ inline void add_rows(const Operand& d, int p0, unsigned mask, const float (*weight)[kWgradRows + 4], int row,
                                 int c, int n, float (&acc)[4][kChunk]) {
   for (unsigned left = __ballot_sync(kWholeWarp, mask != 0); left != 0;) {
+    const int count = __popc(left);
     int k[kMatches];
     float x[kMatches][kChunk];
 #pragma unroll
-    for (int q = 0; q < kMatches; ++q) {
-      k[q] = left == 0 ? -1 : __ffs(static_cast<int>(left)) - 1;
+    for (int q = 0; q < kMatches; ++q) {  // beyond the last row it again: what is loaded in a branch is spilled
+      k[q] = q < count ? __ffs(static_cast<int>(left)) - 1 : k[q - 1];
       left &= left - 1;
-      if (k[q] >= 0) load_chunk(d, p0 + k[q], c, n, x[q]);
+      load_chunk(d, p0 + k[q], c, n, x[q]);
     }
 #pragma unroll
     for (int q = 0; q < kMatches; ++q) {
-      if (k[q] < 0) break;
+      if (q >= count) break;
       const unsigned own = __shfl_sync(kWholeWarp, mask, k[q]) >> row;
       float of[4];
       load_four(weight[k[q]] + row, of);
@@ -187,8 +188,10 @@ SparseStep sparse_step(const Call& call) {
 __attribute__((noinline)) __device__ inline void sparse_matmul(const SparseStep& x, Rows all_rows, float* shared) {
   assume_shared(shared);
   ListedEntry* const list = reinterpret_cast<ListedEntry*>(shared);
+  const Entries entries = x.entries;  // in registers, as below
+  const Operand weight = x.weight;
   constexpr int kListed = kSharedFloats / 2;
-  const int all = x.entries.index.cols, chunks = tiles_of(x.out.cols, kChunk);
+  const int all = entries.index.cols, chunks = tiles_of(x.out.cols, kChunk);
   const int rows = max(1, min(all_rows.count, kListed / max(all, 1))), part = min(all, kListed / rows);
   for (int first_row = 0; first_row < all_rows.count; first_row += rows) {  // those whose entries fit in shared memory
     const int count = min(rows, all_rows.count - first_row);
@@ -202,12 +205,12 @@ __attribute__((noinline)) __device__ inline void sparse_matmul(const SparseStep&
           __syncthreads();  // the previous list has been read
           each_item(count * width, [&](int i) {
             const int from = all_rows.at(first_row + i / width), j = first + i % width,
-                      column = x.entries.column(from, j);
-            list[i] = {column, column < 0 ? 0.0f : x.entries.weight(from, j)};
+                      column = entries.column(from, j);
+            list[i] = {column, column < 0 ? 0.0f : entries.weight(from, j)};
           });
           __syncthreads();
         }
-        if (n > 0) add_listed(list + row * width, width, x.weight, c, n, acc);
+        if (n > 0) add_listed(list + row * width, width, weight, c, n, acc);
       }
       if (n <= 0) continue;
       if (x.addend.data != nullptr) {
@@ -233,12 +236,14 @@ __attribute__((noinline)) __device__ inline void sparse_wgrad(const SparseStep& 
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = lane_id(), row = lane / 8 * 4, col = lane % 8 * kChunk;
   const int w0 = at.tiling.row_of(at.block), last = min(w0 + kWgradRows, x.out.rows) - 1,
             c0 = at.tiling.column_of(at.block), n = max(0, min(kChunk, x.out.cols - c0 - col));
-  const int rows = x.entries.index.rows, each = tiles_of(rows, kBlockWarps), end = min(rows, (warp + 1) * each);
+  const Entries entries = x.entries;  // in registers: stores to shared memory would have the loops load them again
+  const Operand d = x.weight;
+  const int rows = entries.index.rows, each = tiles_of(rows, kBlockWarps), end = min(rows, (warp + 1) * each);
   float acc[4][kChunk] = {};
   for (int p0 = warp * each; p0 < end; p0 += 32) {
-    const unsigned mask = p0 + lane < end ? own_weights(x.entries, p0 + lane, w0, last, room.weight[warp][lane]) : 0;
+    const unsigned mask = p0 + lane < end ? own_weights(entries, p0 + lane, w0, last, room.weight[warp][lane]) : 0;
     __syncwarp();
-    add_rows(x.weight, p0, mask, room.weight[warp], row, c0 + col, n, acc);
+    add_rows(d, p0, mask, room.weight[warp], row, c0 + col, n, acc);
     __syncwarp();
   }
 #pragma unroll

@@ -77,10 +77,10 @@ __device__ inline void assume_shared(const void* p) { __builtin_assume(__isShare
 
 // ---- asynchronous copies from global to shared memory -------------------------------------------
 // The bytes are visible after cp_async_wait of their group to the thread that copied, and after a barrier to the
-// others. Of 16 bytes only the first `bytes` are read, of 4 none unless `in`; the rest is zeros. Source and target are
-// aligned to the size.
+// others; zeros unless `in`. Source and target are aligned to the size.
 __device__ inline unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
-__device__ inline void cp_async_16(void* shared, const void* global, int bytes = 16) {
+__device__ inline void cp_async_16(void* shared, const void* global, bool in = true) {
+  const int bytes = in ? 16 : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
                : "memory");
 }
