@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""What CTGAN's products take on an H100, predicted from machine code: prints bench/results/predicted.md. No GPU needed.
+"""What steps and CTGAN's products take on an H100, predicted from machine code: prints bench/results/predicted.md. No GPU
+needed.
 
 A launch's tiles are dealt out to 132 multiprocessors, the longest first; tiles that share one wait for each other. A tile
 takes its stages (32 of k) and a start of 600 cycles. A stage takes the longest of: what its warps issue (column "a stage"
-of bench/results/sass.md, four schedulers), what the tensor cores need, what it reads of shared memory (128 bytes a cycle;
-16 bytes a lane take four cycles, also where lanes share them: measured, a stage of 64 × 64 in fp32 took 1,959 cycles for
-2,048 by count, one of 32 × 32 took 1,570 for 1,280), what it reads of the second-level cache. Within 30 %. With a file
-of ncu (tools/gpu_check.sh launches), what each launch took stands beside it. Shapes: `tessera plan adult_train.csv
---method ctgan --preset paper --device cuda --json`.
+of bench/results/sass.md: on each of four schedulers one that multiplies and one that copies), what the tensor cores need,
+what it reads of shared memory (128 bytes a cycle; 16 bytes a lane take four cycles, also where lanes share them: measured,
+a stage of 64 × 64 in fp32 took 1,959 cycles for 2,048 by count, one of 32 × 32 took 1,570 for 1,280), what it reads of the
+second-level cache. Within 30 %. With a file of ncu (tools/gpu_check.sh launches), what each launch took stands beside it.
+Shapes: `tessera plan adult_train.csv --method ctgan --preset paper --device cuda --json`.
 """
 import csv
 import heapq
@@ -21,6 +22,11 @@ UNITS = 132         # multiprocessors
 HMMA = 6.8          # cycles of a tensor core for 16 x 8 x 8 of tf32 (measured: 315 TFLOP/s)
 L2 = 25             # bytes a cycle and multiprocessor, if all read (measured: 6.6 TB/s)
 START = 600         # cycles: parameters, the first stage
+LAUNCH = 3.0        # microseconds: a node of a graph with its gap and the first step of its chains (measured)
+FURTHER = 1000      # cycles of a further step of a chain (1,450 to 2,500 measured, before tables were brought at once)
+FEW = 900 + 4 * 600  # cycles: a product of 8 rows, 128 columns, depth 128 (make_few: 32 of k in 540, L2 in 600)
+LOW = 2 * (START + 4 * 180)  # the same on tensor cores, 3xtf32: two tiles of 16 x 64
+BLOCK_STAGE = 1460  # cycles of a stage of 32 x 32 x 32 of block_matmul: 1,116 to issue, up to 1,800 with its waits
 # launch: products [rows, columns, depths], whether A and B are transposed, whether slices have their own blocks
 PRODUCTS = {
     2: 2 * [(500, 256, [128], "nn", False)], 4: 2 * [(500, 256, [256, 128], "nn", False)],
@@ -34,8 +40,10 @@ PRODUCTS = {
     27: [(128, 256, [500], "tn", False)]}
 # Before, commit bfaac812: cycles a stage of squares by shared memory (fp32) or issue (tf32), and the smallest side.
 BEFORE = {"fp32": ({64: 2048, 32: 1280, 16: 512}, 16), "tf32": ({64: 620, 32: 354}, 32)}
-# Now: reads of shared memory by the eight warps of a tile, in cycles: fp32 six or five times 16 bytes for four of k.
-SHARED = {("fp32", 64): 8 * 8 * 6 * 4, ("fp32", 32): 8 * 8 * 5 * 4}
+# Now: reads of shared memory by the four warps that multiply, in cycles: fp32 eight or six times 16 bytes for four of k;
+# on tensor cores 32 + 16 lines of 32 floats.
+SHARED = {("fp32", 64): 4 * 8 * 8 * 4, ("fp32", 32): 4 * 8 * 6 * 4}
+SHARED_TENSOR = 4 * (32 + 16) * 32 * 4 / 128
 
 
 def slices(depth):
@@ -77,7 +85,7 @@ def tiles_after(product, units, sass):
     work = [stages(p) for p in parts] if cut else [sum(map(stages, parts))]
     # fragments of 16 x 8 x 8, or of 16 x 8 x 16 in the same time
     hmma = {"fp32": 0, "3xtf32": 3, "tf32": 1, "bf16": 0.5}[units] * down * 32 * 32 / 1024
-    cycles = stage_cycles(down, 32, max(8 * sass(units, down, order) / 4, SHARED.get((units, down), 256)), hmma, n * len(work))
+    cycles = stage_cycles(down, 32, max(sass(units, down, order), SHARED.get((units, down), SHARED_TENSOR)), hmma, n * len(work))
     return [START + w * cycles for w in work for _ in range(n)]
 
 
@@ -88,12 +96,24 @@ def microseconds(tiles):
     return 1e6 * max(free) / CLOCK
 
 
+def steps(products, sass):
+    """[method, launches, further steps of their longest chains, what is multiplied, microseconds of it in fp32, 3xtf32]"""
+    gradients = [[(128, 128, [500], "tn", False)] * 5 + [(128, 156, [500], "tn", False)]] + 2 * [[(128, 128, [500], "tn", False)]]
+    tvae = [sum(microseconds([t for p in launch for t in tiles_after(p, units, sass)]) for launch in gradients)
+            for units in ("fp32", "3xtf32")]
+    few, low = 10 * FEW / CLOCK * 1e6, 10 * LOW / CLOCK * 1e6
+    blocks = 897e6 / 65536 / UNITS * BLOCK_STAGE / CLOCK * 1e6
+    return [("CTGAN", 27, 75, "the table below", *products),
+            ("TVAE", 4, 35, "ten of 8 rows one after another, three launches of weight gradients", tvae[0] + few, tvae[1] + low),
+            ("Made", 18, 29, "897 MFLOP of blocks: 104 stages of 32 × 32 × 32 a multiprocessor", blocks, blocks)]
+
+
 def read_sass():
-    """Instructions a stage of a tile in a fused launch, of bench/results/sass.md."""
+    """Instructions a stage of a tile, of bench/results/sass.md: of matmul, whose tile is that of fused launches."""
     found = {}
     for line in (pathlib.Path(__file__).parent / "results" / "sass.md").read_text().splitlines():
         cells = [c.strip() for c in line.strip("| ").split("|")]
-        m = re.match(r"`make_block<(.*), (true|false), (true|false)>`", cells[1]) if len(cells) > 3 else None
+        m = re.match(r"`matmul_kernel<(.*), (true|false), (true|false)>`", cells[1]) if len(cells) > 3 else None
         if m:
             kind = m[1].replace("TensorTile<", "").replace("FmaTile<", "fma, ")
             found[(re.sub(r"[, ].*", "", kind), int(re.search(r"\d\d", kind.split("Math")[-1][3:])[0]),
@@ -127,12 +147,22 @@ def main(arguments):
         before = [microseconds([t for p in products for t in tiles_before(p, x)]) for x in ("fp32", "tf32")]
         rows.append([launch, ", ".join("×".join(map(str, (p[0], p[1], "+".join(map(str, p[2]))))) for p in products)] + before +
                     [microseconds([t for p in products for t in tiles_after(p, x, sass)]) for x in columns])
-    print(__doc__.split("\n\n")[1] + "\n")
+    sums = [sum(r[i] for r in rows) for i in range(2, 8)]
+    print("# Steps on an H100, predicted\n\nPrinted by `bench/predict.py`, which holds constants and arithmetic; nothing of "
+          "this was measured. Microseconds.\n\n## Steps, on Adult\n\nA launch "
+          f"{LAUNCH:g}, a further step of its longest chain {FURTHER / CLOCK * 1e6:.2f}, products; ± 40 %. TimeGAN's iteration, "
+          "585 (430 to 760): [recurrent_2026-11-27.md](recurrent_2026-11-27.md).\n\n"
+          "| method | launches | further steps | products | fp32 | 3xtf32 |\n|---|---|---|---|---|---|")
+    for name, launches, further, what, *took in steps(sums[2:4], sass):
+        fixed = launches * LAUNCH + further * FURTHER / CLOCK * 1e6
+        print(f"| {name} | {launches} | {further} | {what} | " +
+              " | ".join(f"{fixed:.0f} + {t:.0f} = **{fixed + t:.0f}**" for t in took) + " |")
+    print("\n## CTGAN's products, by launch\n\n\"Before\" is commit bfaac812, \"now\" tiles of 64 × 32 (and, in fp32, 32 × 32).\n\n" +
+          __doc__.split("\n\n")[1] + "\n")
     print("| launch | products, rows × columns × depths | " + " | ".join(
         ["before: fp32", "tf32", "now: " + columns[0], *columns[1:]]) + " |\n|" + 8 * "---|")
     for r in rows:
         print(f"| {r[0]} | {r[1]} | " + " | ".join(f"{x:.1f}" for x in r[2:]) + " |")
-    sums = [sum(r[i] for r in rows) for i in range(2, 8)]
     print("| | all products | " + " | ".join(f"{x:.0f}" for x in sums) + " |")
 
 

@@ -10,8 +10,9 @@ beside it (*.o.ptxas): registers and static shared memory of kernels, bytes spil
 are counts of instructions. "generic" is an access to shared or global memory through a pointer whose address space the
 compiler does not know (LD, ST): it costs 64-bit address arithmetic, and an LDS or STS in its place does not. "local"
 accesses are spilled registers or arrays that are indexed at run time; those in loops cost the most. "a stage": what a
-warp issues for a full stage of a product whose operands are aligned, the shortest way through the loop that copies 16
-bytes at a time and multiplies; slices that begin and ragged ends are not in it. They need cuobjdump
+warp that multiplies and one that copies issue for a full stage of a product whose operands are aligned, the shortest way
+through the loops that multiply and that copy 16 bytes at a time; slices that begin and ragged ends are not in it. They
+need cuobjdump
 and nvdisasm, from the CUDA Toolkit or from PyPI (nvidia-cuda-cuobjdump, nvidia-cuda-nvdisasm); without them --check
 compares what ptxas reports. Exit code 77 (skipped) if there is nothing to check.
 """
@@ -90,15 +91,26 @@ def loops_of(code, labels):
 
 
 def stage_of(code, ops, labels):
-    """Instructions of a stage, None if there is none: loops inside (products, half a stage each) count twice."""
+    """Instructions of a stage, None if there is none: of a warp that does all, or of one that multiplies and one that
+    copies. Loops inside (products, half a stage each) count twice."""
     wide = [op == "LDGSTS" and ".128" in i for op, i in zip(ops, code)]
     multiplies = [op in ("FFMA", "HMMA") for op in ops]
     loops = loops_of(code, labels)
-    whole = [(last - first, first, last) for first, last in loops
-             if "BAR" in ops[first:last] and any(wide[first:last]) and any(multiplies[first:last])]
-    if not whole:
+    rings = [(last - first, first, last) for first, last in loops if "BAR" in ops[first:last]]
+    copying = [r for r in rings if any(wide[r[1]:r[2]])]
+    both = [r for r in copying if any(multiplies[r[1]:r[2]])]
+    if both:
+        return issued_by(code, ops, labels, loops, wide, multiplies, min(both))
+    multiplying = [r for r in rings if any(multiplies[r[1]:r[2]])]
+    if not copying or not multiplying:
         return None
-    _, begin, end = min(whole)
+    parts = [issued_by(code, ops, labels, loops, wide, multiplies, min(r)) for r in (multiplying, copying)]
+    return sum(parts) if all(parts) else None
+
+
+def issued_by(code, ops, labels, loops, wide, multiplies, ring):
+    """Instructions of the way through a loop that copies and multiplies the most."""
+    _, begin, end = ring
     inner = [(first, last) for first, last in loops if begin < first and last < end
              and any(multiplies[first:last]) and "LDGSTS" not in ops[first:last]]
     # (-copies, -multiplications, instructions) from an instruction to the end of the loop; None: it does not get there
