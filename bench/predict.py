@@ -24,7 +24,7 @@ L2 = 25             # bytes a cycle and multiprocessor, if all read (measured: 6
 START = 600         # cycles: parameters, the first stage
 LAUNCH = 3.0        # microseconds: a node of a graph with its gap and the first step of its chains (measured)
 FURTHER = 1000      # cycles of a further step of a chain (1,450 to 2,500 measured, before tables were brought at once)
-FEW = 900 + 4 * 600  # cycles: a product of 8 rows, 128 columns, depth 128 (make_few: 32 of k in 540, L2 in 600)
+FEW = 900 + 8 * 600  # cycles: a product of 8 rows, 128 columns, depth 128 (make_few: 16 of k in 310, L2 in 600)
 LOW = 2 * (START + 4 * 180)  # the same on tensor cores, 3xtf32: two tiles of 16 x 64
 BLOCK_STAGE = 1460  # cycles of a stage of 32 x 32 x 32 of block_matmul: 1,116 to issue, up to 1,800 with its waits
 # launch: products [rows, columns, depths], whether A and B are transposed, whether slices have their own blocks

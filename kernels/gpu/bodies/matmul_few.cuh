@@ -1,7 +1,7 @@
 // A product of at most eight rows as a step of a fused launch, in fp32. Tiles would copy the weight through shared
 // memory for a few rows only.
 //   a thread computes a column of four or eight rows: the rows' factors are in shared memory, k by k, and broadcast to
-//   all threads; the weight is read directly from the caches, 32 of k at a time while the last 32 are multiplied
+//   all threads; the weight is read directly from the caches, 16 of k at a time while the last 16 are multiplied
 //   4·(rows·K + K·N) bytes; bound by the latency of the weight
 //   an element of a slice is one chain over k and slices are added in order: same bits as make_tile (0·0 at the end of
 //   a chain that began with 0 changes none) · two block barriers per slice of k and 256 columns
@@ -10,10 +10,10 @@
 
 namespace tessera::gpu {
 
-constexpr int kFewAhead = 32, kFewDepth = 1024;
+constexpr int kFewAhead = 16, kFewDepth = 1024;
 static_assert(8 * kFewDepth <= kSharedFloats && kFewDepth % kFewAhead == 0);
 
-// Weights k … k + 31 of column c, zeros from `end` on.
+// Weights k … k + 15 of column c, zeros from `end` on.
 template <bool trans_b>
 __device__ inline void few_weights(const Panel& b, int c, int k, int end, float (&w)[kFewAhead]) {
   const int64_t next = trans_b ? 1 : b.ld;
