@@ -79,10 +79,11 @@ __device__ inline void adam_chunk(const AdamState& s, const Adam& op, const Rate
   load_chunk(s.grad, r, c, n, g);
 #pragma unroll
   for (int k = 0; k < kChunk; ++k) {
-    const float slope = g[k] * unscale + decay * p[k];
-    first[k] = b1 * first[k] + c1 * slope;
-    second[k] = b2 * second[k] + c2 * (slope * slope);
-    p[k] -= rate * first[k] / (sqrtf(second[k]) * root + eps);
+    // Which product is rounded is written out: a compiler that knows a factor (kernels/gpu/emitted) might choose anew.
+    const float slope = fmaf(g[k], unscale, __fmul_rn(decay, p[k]));
+    first[k] = fmaf(b1, first[k], __fmul_rn(c1, slope));
+    second[k] = fmaf(b2, second[k], __fmul_rn(c2, __fmul_rn(slope, slope)));
+    p[k] -= rate * first[k] / fmaf(sqrtf(second[k]), root, eps);
   }
   store_chunk(s.m, r, c, n, first);
   store_chunk(s.v, r, c, n, second);
