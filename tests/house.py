@@ -123,13 +123,14 @@ def types_defined_twice(product):
 
 def ops(product, verbose):
     """An op is described once: in how many files of engine/ and kernels/ it is named outside its own, which are
-    kernels/ops.h and those with its Rule<Op>, its CPU kernel, its CUDA kernel and its Fused<Op>."""
+    kernels/ops.h and those with its Rule<Op>, its CPU kernel, its CUDA kernel, its Fused<Op> and its text in generated
+    source."""
     listed = re.findall(r"^ *X\((\w+), (\w+), ", pathlib.Path("kernels/ops.h").read_text(), re.M)
     texts = {p: t for p, t in product.items() if p.parts[0] in ("engine", "kernels") and p.as_posix() != "kernels/ops.h"}
     words = {p: set(re.findall(r"(?:OpKind::)?[A-Za-z_]\w*", re.sub(r'//.*|"[^"\n]*"', "", t))) for p, t in texts.items()}
     own = collections.defaultdict(set)  # files of an op, by either of its names
     for path, text in texts.items():
-        for m in re.finditer(r"Rule<(\w+)>(?:[^:\n]*\{| *:)|struct Fused<(\w+)>|TESSERA_KERNEL\((\w+),|kCpuOnly<(\w+)> = true|Kernel (\w+)_entry\(\)", text):
+        for m in re.finditer(r"Rule<(\w+)>(?:[^:\n]*\{| *:)|struct Fused<(\w+)>|TESSERA_KERNEL\((\w+),|kCpuOnly<(\w+)> = true|Kernel (\w+)_entry\(\)|OpText text\(const (\w+)&", text):
             own[next(filter(None, m.groups()))].add(path)
     counts = []
     for op, name in listed:

@@ -1,5 +1,7 @@
 #include "engine/device/gpu_launches.h"
 
+#include <cctype>
+
 #include "engine/plan/op_rules.h"
 
 namespace tessera {
@@ -42,8 +44,31 @@ void FusedCalls::add(const FusedLaunch& launch, const std::vector<DeviceCall>& o
     if (own[static_cast<size_t>(n)].kernel.run != nullptr) calls_.push_back(own[static_cast<size_t>(n)]);
 }
 
-FusedStep FusedCalls::step(const FusedNode& n, const Call& call) const {
+// "generator_w0_12": a value by its name, or by the op that computes it, and its number.
+static std::string readable_name(const Plan& plan, Id v) {
+  const Value& value = plan[v];
+  std::string name = value.node >= 0 ? op_name(plan.nodes[static_cast<size_t>(value.node)].op) : "given";
+  if (const auto named = plan.names.find(v); named != plan.names.end()) name = named->second;
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  if (name.empty() || !std::isalpha(static_cast<unsigned char>(name[0]))) name = "v" + name;
+  return name + "_" + std::to_string(v);
+}
+
+std::vector<EmittedLaunch> FusedCalls::emit(const void* workspace) const {
+  std::vector<EmittedLaunch> all;
+  for (size_t i = 0; i < ops_.size(); ++i)
+    all.push_back(emit_launch(ops_[i], workspace, "launch_" + std::to_string(i + 1), values_));
+  return all;
+}
+
+FusedStep FusedCalls::step(const FusedNode& n, const Call& call) {
   const auto node = static_cast<size_t>(n.node);
+  for (int i = 0; i < call.inputs; ++i)
+    if (const Id v = plan_.nodes[node].in[static_cast<size_t>(i)]; v != kNone)
+      values_[&call.in[i]] = readable_name(plan_, v);
+  for (int i = 0; i < call.outputs; ++i)
+    values_[&call.out[i]] = readable_name(plan_, plan_.nodes[node].out[static_cast<size_t>(i)]);
   return {static_cast<OpKind>(plan_.nodes[node].op.index() - 1), call, n.run, n.stride, n.part, slices_[node]};
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/device/device_api.h"
+#include "engine/emit/emit.h"
 #include "engine/schedule/gpu_fusion.h"
 
 namespace tessera {
@@ -18,6 +19,8 @@ class FusedCalls {
   const std::vector<DeviceCall>& calls() const { return calls_; }
   int64_t scratch_bytes() const { return scratch_; }
   bool count_steps() const { return counts_; }  // the calls advance the state themselves
+  // Each launch as source; `workspace`: where the scratch is.
+  std::vector<EmittedLaunch> emit(const void* workspace) const;
 
  private:
   struct Piece {  // a chain, or the rest of one
@@ -31,7 +34,7 @@ class FusedCalls {
       return rest;
     }
   };
-  FusedStep step(const FusedNode& n, const Call& call) const;
+  FusedStep step(const FusedNode& n, const Call& call);
   void launch(std::vector<FusedChain> chains);
   void add(const FusedLaunch& launch, const std::vector<DeviceCall>& own);
   std::vector<Piece> add(const std::vector<Piece>& pieces, const std::vector<DeviceCall>& own);
@@ -45,6 +48,7 @@ class FusedCalls {
   std::deque<std::vector<FusedChain>> chains_;
   std::deque<FusedLaunchOp> ops_;
   std::deque<std::string> names_;  // of launches, for profilers: number and ops
+  ViewNames values_;               // of their calls
   std::vector<DeviceCall> calls_;
   bool counts_ = false;
 };

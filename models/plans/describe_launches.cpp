@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/emit/plan_launches.h"
 #include "engine/plan/op_rules.h"
 #include "engine/run/roofline.h"
 #include "engine/schedule/gpu_fusion.h"
@@ -39,7 +40,9 @@ nlohmann::json describe_launches(Plan plan) {
   const Placement placed = plan.fuse ? place(plan, 4, true, &phases) : place(plan, 4);
   const auto runs = [&](int n) { return placed.runs[static_cast<size_t>(n)]; };
   nlohmann::json groups = nlohmann::json::array();
-  int64_t launches = 0;
+  int64_t launches = 0, launches_of_chains = 0, emitted = 0;
+  const std::vector<EmittedLaunch> sources =
+      plan.fuse ? emit_launches(plan, fusion, placed) : std::vector<EmittedLaunch>{};
   for (const FusedLaunch& l : fusion) {
     nlohmann::json group{{"chains", nlohmann::json::array()}};
     double flops = 0, bytes = 0;
@@ -63,7 +66,13 @@ nlohmann::json describe_launches(Plan plan) {
                                             : "");
       if (!chain["ops"].empty()) group["chains"].push_back(std::move(chain));
     }
-    launches += !group["chains"].empty();
+    if (!group["chains"].empty()) {
+      const EmittedLaunch& e = sources[static_cast<size_t>(launches_of_chains++)];
+      ++launches;
+      emitted += !e.source.empty();
+      if (e.source.empty()) group["not_emitted"] = e.reason;
+      else group["source"] = e.legend + e.source;
+    }
     for (const int n : l.alone) {
       if (!runs(n)) continue;
       nlohmann::json chain{{"cut", "whole"}, {"ops", nlohmann::json::array()}};
@@ -81,6 +90,7 @@ nlohmann::json describe_launches(Plan plan) {
   const bool counts =
       plan.fuse && launches > 1 && std::none_of(fusion.back().alone.begin(), fusion.back().alone.end(), runs);
   return {{"launches", launches + (counts ? 0 : 1)},
+          {"emitted", emitted},
           {"groups", groups},
           {"memory", {{"state_bytes", placed.state_bytes}, {"activation_bytes", placed.activation_bytes}}},
           {"ceilings",

@@ -165,6 +165,14 @@ TEST(Fused, AStepOfMadeTakesFewLaunches) {
       EXPECT_NE(chain["cut"], "whole") << "every op has found a chain: " << chain;
 }
 
+TEST(Fused, LaunchesOfCtganTvaeAndMadeHaveASource) {
+  for (Plan plan : {adult_step(), TvaeTraining(true, 32561).plan, MadeTraining().plan}) {
+    optimize(plan);
+    for (const auto& group : describe_launches(plan)["groups"])
+      EXPECT_TRUE(group.contains("source")) << group.value("not_emitted", "");
+  }
+}
+
 // Least squares whose gradients are beyond fp16 at the first scales.
 TEST(Fused, AGradientThatOverflowsLeavesTheUpdateOut) {
   Device device(*tessera_device_backend(), 0);

@@ -25,6 +25,7 @@ struct PlanCommand {
   std::string device = "cpu";
   std::string devices, link;
   int virtual_shards = 0;
+  int emit = 0;
   MemoryArguments memory;
   EffortArguments effort;
   std::string columns;  // of the described table, if there is no file
@@ -104,10 +105,12 @@ std::string launches(const Json& cuda) {
   }
   const Json& best = cuda["ceilings"];
   return t.str(0) + fmt::format(
-                        "\nlaunches  {} per step, including the one that counts steps\nfloor     at {:.1f} TB/s and "
+                        "\nlaunches  {} per step, including the one that counts steps; --emit N prints the source of "
+                        "one of {}\nfloor     at {:.1f} TB/s and "
                         "{:.0f} TFLOP/s ({}); nothing was run on a GPU\n",
-                        cuda["launches"].get<int64_t>(), best["bytes_per_second"].get<double>() / 1e12,
-                        best["flops_per_second"].get<double>() / 1e12, best["of"].get<std::string>());
+                        cuda["launches"].get<int64_t>(), cuda["emitted"].get<int64_t>(),
+                        best["bytes_per_second"].get<double>() / 1e12, best["flops_per_second"].get<double>() / 1e12,
+                        best["of"].get<std::string>());
 }
 
 // Activations that a step recomputes; empty if all are stored.
@@ -153,11 +156,25 @@ std::string page(const Json& plan) {
   return out;
 }
 
+void print_source(const Json& plan, int number, bool json) {
+  const Json& groups = plan["groups"];
+  if (number > static_cast<int>(groups.size()))
+    throw tessera::Error(TESSERA_E_USAGE,
+                         fmt::format("--emit {}: the step has {} launches.", number, groups.size()).c_str());
+  const Json& group = groups[static_cast<size_t>(number - 1)];
+  if (json) print_json(group);
+  else if (group.contains("source")) print_page(group["source"].get<std::string>());
+  else
+    print_page(fmt::format("// Launch {} has no source: {}.\n", number,
+                           group.value("not_emitted", "its ops are launched one by one")));
+}
+
 void run(const SharedOptions& shared, const PlanCommand& a) {
   tessera_fit_options options = a.fit.options();
   options.source = a.data.c_str();
   options.devices = a.devices.c_str(), options.virtual_shards = a.virtual_shards;
   const bool cuda = a.device == "cuda";
+  if (a.emit > 0 && !cuda) throw tessera::Error(TESSERA_E_USAGE, "--emit prints a launch of a GPU: add --device cuda.");
   const Link link = parse_link(!a.link.empty() ? a.link : cuda ? "nvlink" : "100GbE");
   tessera::check_fit_options(options);
   if (a.device != "cpu" && a.fit.precision == "auto") options.precision = "fp32";  // what auto means there
@@ -168,11 +185,14 @@ void run(const SharedOptions& shared, const PlanCommand& a) {
   Json plan = Json::parse(json);
   if (plan.contains("ranks")) plan["forecast"] = rank_forecast(plan, cuda, link);
   if (a.device != "cpu") {  // the step as a GPU runs it
-    for (const char* key : {"launches", "groups", "ceilings"}) plan[key] = plan["cuda"][key];
+    for (const char* key : {"launches", "groups", "ceilings", "emitted"}) plan[key] = plan["cuda"][key];
     plan["memory"].update(plan["cuda"]["memory"]);
     plan["device"] = a.device;
   }
   plan.erase("cuda");
+  if (a.device != "cpu" && a.emit == 0)
+    for (Json& group : plan["groups"]) group.erase("source");
+  if (a.emit > 0) return print_source(plan, a.emit, shared.json);
   if (shared.json) print_json(plan);
   else if (plan.contains("forecast")) print_page(rank_page(plan));
   else print_page(a.device == "cpu" ? page(plan) : launches(plan));
@@ -238,6 +258,8 @@ void add_plan(Program& program) {
   command->add_option("--device", a->device, "Launches to show: cpu or cuda (no GPU is needed)")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
+  command->add_option("--emit", a->emit, "Print the CUDA source of launch N (with --device cuda)")
+      ->check(whole_number(1, 10'000));
   CLI::Option* devices = command
                              ->add_option("--devices", a->devices,
                                           "Predict communication and time of N ranks, and of 2 to 64; nothing is run")
