@@ -141,8 +141,8 @@ using SumsBelow = void (*)(const RandomCuts&, const float* cut, float* rows, flo
 // out[i] = Σ_d |x[d·stride + i] − center[d]|^p for n rows (cpu/arrays/prior_distances.cpp)
 using PowerDistances = void (*)(const float* x, int64_t stride, int64_t dims, int64_t n, const float* center, float p,
                                 float* out);
-// best[i] = min(best[i], distance), and nearest[i] = index where it is less; arrays as long as the stride, a multiple of
-// 16. Distances have a relative error below 10⁻³.
+// best[i] = min(best[i], distance), and nearest[i] = index where it is less; arrays as long as the stride, a multiple
+// of 16. Distances have a relative error below 10⁻³.
 using NearestCenter = void (*)(const float* x, int64_t stride, int64_t dims, const float* center, float p,
                                int32_t index, float* best, int32_t* nearest);
 

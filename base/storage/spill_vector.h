@@ -174,7 +174,7 @@ class Bulk {
   // Call before it is filled: elements will be read in random order. Scratch is then cached in small pages, because the
   // kernel maps the whole of a large one (2 MB) for each element that is read.
   void expect_random_reads() { bytes_.expect_random_reads(); }
-  // How many times `n` consecutive elements may be read at random positions between two calls of relax(), so that the
+  // How many times `n` consecutive elements may be read at random positions between two releases of pages, so that the
   // resident pages stay within their share of the limit. INT64_MAX in memory.
   int64_t random_reads(size_t n) const { return bytes_.random_reads(n * sizeof(T)); }
 

@@ -75,8 +75,8 @@ class Trees {
       if (times_[i] > 0) row_[static_cast<size_t>(end_[node_[i] * p.classes + p.group(i)]++)] = static_cast<int32_t>(i);
   }
 
-  // One level of a tree: every node takes, of one random cut a feature, the one with the largest Σ L²/n_L + R²/n_R. Rows
-  // move to the nodes of the level below.
+  // One level of a tree: every node takes, of one random cut a feature, the one with the largest Σ L²/n_L + R²/n_R.
+  // Rows move to the nodes of the level below.
   void split_level(size_t nodes) {
     sort_rows(nodes);
     const size_t size = nodes * p.stride;

@@ -27,8 +27,8 @@ bool make_classes(const Settings& settings, Draws& d, std::vector<float>& y);
 // y ← other names 0, 1, … of the classes that occur. False: fewer than two.
 bool name_classes(Draws& d, std::vector<float>& y, int64_t classes);
 void separate_classes(double separability, Columns& x, const std::vector<float>& y);
-// NaN in a share of the cells of x, completely at random; a feature's own share is uniform with the mean `share`, at most
-// 1. A feature that would be constant keeps its cells.
+// NaN in a share of the cells of x, completely at random; a feature's own share is uniform with the mean `share`, at
+// most 1. A feature that would be constant keeps its cells.
 void hide_cells(double share, const TableKey& key, PriorTable& table);
 nlohmann::json to_json(const PriorTable& table);
 

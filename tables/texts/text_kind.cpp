@@ -225,8 +225,8 @@ TextKind text_kind_of(std::span<const std::string_view> texts, const std::string
   if (all(is_hash) && all([&](std::string_view t) { return t.size() == texts[0].size(); })) return TextKind::hash;
   if (all(is_coordinates)) return TextKind::coordinates;
   if (all(is_postal_code)) return TextKind::postal_code;
-  // Texts typed by people have exceptions, which are not learned: a fifth at most, so that few texts of another column are
-  // read.
+  // Texts typed by people have exceptions, which are not learned: a fifth at most, so that few texts of another column
+  // are read.
   const auto nearly_all = [&](auto is) {
     size_t others = 0;
     return all([&](std::string_view t) { return is(t) || ++others * 5 <= texts.size(); });

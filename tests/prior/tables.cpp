@@ -246,7 +246,8 @@ TEST(PriorFiles, RejectAFolderOfOtherOptions) {
   EXPECT_NE(std::string::npos, text.find("metadata.json describes tables of other options (seed)")) << text;
   tp::Options range = small();
   range.rows = {50, 100};
-  EXPECT_NE(std::string::npos, error_of([&] { write(range, folder, tp::Format::pt, 2); }).find("as npy, csv or parquet"));
+  EXPECT_NE(std::string::npos,
+            error_of([&] { write(range, folder, tp::Format::pt, 2); }).find("as npy, csv or parquet"));
 }
 
 // The entry of an archive without compression, by the local headers from its beginning on.

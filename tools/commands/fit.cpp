@@ -314,7 +314,7 @@ void add_fit(Program& program) {
                    "matches several files")
       ->required();
   const CLI::Option* model =
-      command->add_option("--model", a->model, "Model file to write (default: DATA.tessera in this folder)");
+      command->add_option("-o,--model", a->model, "Model file to write (default: DATA.tessera in this folder)");
   command->add_flag("--force", a->force, "Replace an existing model, log and report");
   command->add_option("--log", a->log, "Write losses to this CSV file during training");
   command->add_option("--report", a->report, "Write an HTML page with the losses and a model card");

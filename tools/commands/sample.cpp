@@ -182,7 +182,7 @@ void add_sample(Program& program) {
   const auto natural = whole_number(0);
   const auto positive = whole_number(1, INT32_MAX);
   command->add_option("model", a->model, "Model file written by tessera fit")->required();
-  command->add_option("--rows", a->rows, "Number of rows, or sequences")->check(natural);
+  command->add_option("-n,--rows", a->rows, "Number of rows, or sequences")->check(natural);
   command
       ->add_option("-o,--output", a->output,
                    "File: .csv, .tsv, .json or .jsonl, also with .gz or .zst, .parquet or .arrow; - is CSV on standard "

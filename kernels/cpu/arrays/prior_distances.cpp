@@ -1,6 +1,6 @@
-// power_distances, nearest_center: Σ_d |x_d − c_d|^p of n rows to one center, as 2^(p·log₂|·|) by two polynomials, so that the loop
-// over rows vectorizes for any p. 4·dims bytes read a row, 20 operations a number; relative error of a term below
-// 2·10⁻⁵. A row's bits depend on its place in a register alone.
+// power_distances, nearest_center: Σ_d |x_d − c_d|^p of n rows to one center, as 2^(p·log₂|·|) by two polynomials, so
+// that the loop over rows vectorizes for any p. 4·dims bytes read a row, 20 operations a number; relative error of a
+// term below 2·10⁻⁵. A row's bits depend on its place in a register alone.
 #include "kernels/cpu/arrays/table.h"
 
 namespace tessera::TESSERA_ISA {
@@ -52,7 +52,7 @@ void power_distances(const float* x, int64_t stride, int64_t dims, int64_t n, co
   }
 }
 
-// x^p as above for 10⁻³⁰ ≤ x ≤ 2¹²⁷, with a relative error below 4·10⁻⁴: enough to tell which of random centers is nearer.
+// x^p as above for 10⁻³⁰ ≤ x ≤ 2¹²⁷, relative error below 4·10⁻⁴: enough to tell which of random centers is nearer.
 inline float rough_power(float x, float p) {
   const uint32_t bits = float_to_bits(x), above = bits - 0x3f3504f3u;
   const float u = bits_to_float(bits - (above & 0xff800000u)) - 1.0f;

@@ -27,9 +27,9 @@ struct Packing {
 };
 
 // The largest room of any tile; column sums and rates need less, sequences use all of it.
-constexpr int kSharedFloats = kStagesRoom;
-static_assert(kRooms<TensorTiles<HalfMath<true>>::Block<64, true, true>> == 3 &&
-              kRooms<TensorTiles<HalfMath<true>>::Tall<true, true>> == 2 && kSharedFloats >= kFusedFloats);
+constexpr int kSharedFloats = kStagesFloats;
+static_assert(kStages<TensorTiles<HalfMath<true>>::Block<64, true, true>> == 3 &&
+              kStages<TensorTiles<HalfMath<true>>::Tall<true, true>> == 2 && kSharedFloats >= kFusedFloats);
 
 // ---- loops over a block's part --------------------------------------------------------------------------------------
 constexpr int kBlockWarps = kThreads / 32;

@@ -108,9 +108,9 @@ struct Chunks {
 
 // ---- fp32 on the FMA units ----------------------------------------------------------------------
 // A thread's elements are adjacent if they are contiguous in shared memory, and evenly spaced if k is contiguous. At 64
-// × 32 a thread has 4 × 4 elements: per four of k it reads eight 16-byte words and does 64 FMA. 32 × 32, 2 × 4 a thread,
-// is for products with too few larger tiles to fill a device, 16 × 64 and 128 × 8 for blocks with few rows or few
-// columns. Every element is one chain over k.
+// × 32 a thread has 4 × 4 elements: per four of k it reads eight 16-byte words and does 64 FMA. 32 × 32, 2 × 4 a
+// thread, is for products with too few larger tiles to fill a device, 16 × 64 and 128 × 8 for blocks with few rows or
+// few columns. Every element is one chain over k.
 template <int down, int across, bool a_along_k, bool b_along_k>
 struct FmaTile {
   static constexpr int kRows = down, kCols = across;

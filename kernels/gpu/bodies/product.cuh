@@ -100,13 +100,13 @@ __device__ inline Walk begin_of(const Problem& p, int slice) {
 }
 
 // Floats of shared memory that are enough for the stages of any tile, and a tile's number of stages.
-constexpr int kStagesRoom = 11520;
+constexpr int kStagesFloats = 11520;
 template <class Tile>
 constexpr int kStageFloats = Tile::LayoutA::kFloats + Tile::LayoutB::kFloats;
 template <class Tile>
-constexpr int kRooms = kStagesRoom / kStageFloats<Tile> < 4 ? kStagesRoom / kStageFloats<Tile> : 4;
+constexpr int kStages = kStagesFloats / kStageFloats<Tile> < 4 ? kStagesFloats / kStageFloats<Tile> : 4;
 template <class Tile>
-constexpr int shared_floats = kRooms<Tile>* kStageFloats<Tile>;
+constexpr int shared_floats = kStages<Tile>* kStageFloats<Tile>;
 
 constexpr int kAllSlices = -1;
 
@@ -114,11 +114,11 @@ constexpr int kAllSlices = -1;
 template <class Tile>
 struct Stages {
   float* shared;
-  __device__ float* a(int room) const { return shared + room * Tile::LayoutA::kFloats; }
-  __device__ float* b(int room) const {
-    return shared + kRooms<Tile> * Tile::LayoutA::kFloats + room * Tile::LayoutB::kFloats;
+  __device__ float* a(int stage) const { return shared + stage * Tile::LayoutA::kFloats; }
+  __device__ float* b(int stage) const {
+    return shared + kStages<Tile> * Tile::LayoutA::kFloats + stage * Tile::LayoutB::kFloats;
   }
-  __device__ static int after(int room) { return room + 1 == kRooms<Tile> ? 0 : room + 1; }
+  __device__ static int after(int stage) { return stage + 1 == kStages<Tile> ? 0 : stage + 1; }
 };
 // A barrier of the block for warps that come to it on different paths: the emulation knows barriers by their places.
 __device__ inline void meet() { __syncthreads(); }
@@ -144,14 +144,14 @@ struct Loads {
     of_b.begin(pair.b, cols, col0, ahead.k);
     depth = ahead.end(p) - ahead.k;
   }
-  __device__ void start(int room) {
+  __device__ void start(int stage) {
     if (depth <= 0) begin();
     if (depth < kStep) {
       of_a.clip(depth);
       of_b.clip(depth);
     }
-    of_a.copy(stages.a(room));
-    of_b.copy(stages.b(room));
+    of_a.copy(stages.a(stage));
+    of_b.copy(stages.b(stage));
     depth -= kStep;
     if (depth > 0) return;
     if (!cut) ahead.next_slice(p);
@@ -159,16 +159,16 @@ struct Loads {
   }
   // All stages, as many ahead of the one that is multiplied as fit.
   __device__ void run() {
-    constexpr int kAhead = kRooms<Tile> - 1;
+    constexpr int kAhead = kStages<Tile> - 1;
 #pragma unroll 1
-    for (int i = 0, copied = 0, room = 0; i < copied + kAhead; ++i) {
+    for (int i = 0, copied = 0, stage = 0; i < copied + kAhead; ++i) {
       if (i >= kAhead) {
         cp_async_wait<kAhead - 1>();
         meet();  // the stage has arrived, and no thread reads the free one any more
       }
       if (more) {
-        start(room);
-        room = Stages<Tile>::after(room);
+        start(stage);
+        stage = Stages<Tile>::after(stage);
         ++copied;
       }
       cp_async_commit();  // also an empty group: the wait counts groups
@@ -181,13 +181,13 @@ template <class Tile>
 __device__ inline void multiply_stages(const Problem& p, Walk at, bool cut, const Stages<Tile>& stages,
                                        float (&total)[Tile::kOwnRows][Tile::kOwnCols]) {
   Tile tile;
-  for (int room = 0; at.pair < p.pairs;) {
+  for (int stage = 0; at.pair < p.pairs;) {
 #pragma unroll 1
     for (int depth = at.end(p) - at.k; depth > 0; depth -= kStep) {
       meet();
-      tile.multiply(stages.a(room), stages.b(room));
+      tile.multiply(stages.a(stage), stages.b(stage));
       if constexpr (Tile::kInParts) tile.move_sums();
-      room = Stages<Tile>::after(room);
+      stage = Stages<Tile>::after(stage);
     }
     tile.take([&](int i, int j, float v) { total[i][j] += v; });
     if (cut) break;

@@ -109,7 +109,7 @@ struct Computed {
 };
 
 // Rows of a search lie all over a table: a column in scratch is in memory as a whole once they were looked at. Finders
-// relax one column before they look at the next.
+// release the pages of one column before they look at the next.
 
 // One of each kind, as the table shows them: those that take a column away return at the first one, so that the next is
 // looked for in what is left.
