@@ -174,7 +174,7 @@ __device__ inline void product_of_columns(const ColsPart& part, const Product<Ti
 template <int down, class Tiles, bool trans_a, bool trans_b, class In, class Out>
 __device__ inline void product_of_tile(const TilesPart& part, const Product<Tiles, trans_a, trans_b>& op, const In& in,
                                        const Out& out) {
-  make_block<typename Tiles::template Block<down, !trans_a, trans_b, kThreads>, trans_a, trans_b>(op.step(in, out, 0),
+  make_block<typename Tiles::template Block<down, !trans_a, trans_b>, trans_a, trans_b>(op.step(in, out, 0),
                                                                                                   part, nullptr);
 }
 // A deep product of a small weight's gradient: its slices by the warps of one block.
@@ -186,7 +186,7 @@ __device__ inline void deep_product(const TilesPart& part, const Op& op, const I
 template <int down, class Tiles, bool trans_a, bool trans_b, class In, class Out>
 __device__ inline void slices_of_product(const TilesPart& part, const Product<Tiles, trans_a, trans_b>& op,
                                          const In& in, const Out& out, int64_t workspace) {
-  make_block<typename Tiles::template Block<down, !trans_a, trans_b, kThreads>, trans_a, trans_b>(
+  make_block<typename Tiles::template Block<down, !trans_a, trans_b>, trans_a, trans_b>(
       op.step(in, out, workspace), part, reinterpret_cast<float*>(part.workspace + workspace));
 }
 template <class Op, class In, class Out>
