@@ -136,6 +136,22 @@ bool overlap(const Place& a, const Place& b) {
   return a.data < end(b) && b.data < end(a);
 }
 
+// Whether rows may be accessed 16 bytes at a time.
+bool is_wide(const View& v) { return reinterpret_cast<uintptr_t>(v.data) % 16 == 0 && (v.rows <= 1 || v.ld % 4 == 0); }
+// What a loop over the elements of `out` knows of a view (kernels/gpu/emitted/launch.cuh).
+std::string form_of(const View& v, const View& out) {
+  const bool column = v.cols == 1 && out.cols != 1;
+  std::string form;
+  const auto add = [&](bool holds, const char* name) {
+    if (holds) form += (form.empty() ? "" : " | ") + std::string(name);
+  };
+  add(!column && out.cols % 4 == 0, "full");
+  add(!column && is_wide(v), "wide");
+  add(v.rows == 1 && out.rows != 1, "one_row");
+  add(column, "one_column");
+  return "<" + (form.empty() ? "plain" : form) + ">";
+}
+
 class Emitter {
  public:
   Emitter(const FusedLaunchOp& op, const void* workspace, const std::string& name, const ViewNames& names)
@@ -187,8 +203,7 @@ class Emitter {
     const std::string at = parameters_.address(v.data, name);
     const std::string rows = parameters_.size(v.rows), cols = parameters_.size(v.cols),
                       ld = v.rows > 1 && v.ld != v.cols ? parameters_.size(v.ld) : cols;
-    const bool wide = reinterpret_cast<uintptr_t>(v.data) % 16 == 0 && (v.rows <= 1 || v.ld % 4 == 0);
-    const bool odd = wide && v.rows <= 1 && v.cols % 4 != 0;  // its ld is not used
+    const bool wide = is_wide(v), odd = wide && v.rows <= 1 && v.cols % 4 != 0;  // its ld is not used
     chain_.views += "  const View " + name + " = p." + (wide ? "wide" : "view") + "(p." + at + ", " + rows + ", " +
                     cols + ", " + (odd ? "0" : ld) + ");\n";
     return name;
@@ -421,14 +436,11 @@ class Emitter {
     std::map<Place, std::string> held;  // in a register
     std::string body;
     int number = 0;
-    std::string like;
-    std::vector<std::pair<std::string, std::string>> stores;
     for (int i = first; i < first + count; ++i) {
       const FusedStep& s = c.steps[i];
       ++steps_;
       std::vector<std::string> in, named;
       const std::string to = result(s, 0);
-      if (like.empty()) like = to;
       const OpText t = text_of(s);
       for (int k = 0; k < s.call.inputs; ++k) {
         const View& v = s.call.in[k];
@@ -440,7 +452,8 @@ class Emitter {
         named.push_back(held.contains(p) ? name_of(v, "") : operand(s, k));
         if (!held.contains(p)) {
           held[p] = "x" + std::to_string(++number);
-          body += "    const Four " + held[p] + " = load(" + named.back() + ", " + like + ", r, c, end);\n";
+          body += "    const Four " + held[p] + " = load" + form_of(v, s.call.out[0]) + "(" + named.back() +
+                  ", r, c, end);\n";
         }
         in.push_back(held[p]);
       }
@@ -458,17 +471,16 @@ class Emitter {
       body += "    // " + with_names(t.formula, t.draws ? in : named, {to}) + "\n" + line + "\n";
       const Place p = place_of(s.call.out[0]);
       held[p] = value;
-      body += "    store(" + to + ", r, c, end, " + value + ");\n";
+      body += "    store" + form_of(s.call.out[0], s.call.out[0]) + "(" + to + ", r, c, end, " + value + ");\n";
     }
     const View& out = begin.call.out[0];
     std::string loop;
     switch (c.cut) {
       case FusedChain::rows:
-        loop = rows_of(begin) + ".each_chunk(" + parameters_.size(out.cols) +
-               ", [&](int r, int c) {\n    const int end = " + parameters_.size(out.cols) + ";\n";
+        loop = "each_chunk(" + rows_of(begin) + ", " + parameters_.size(out.cols) + ", [&](int r, int c, int end) {\n";
         break;
       case FusedChain::cols:
-        loop = "columns.each_chunk(" + parameters_.size(out.rows) + ", [&](int r, int c, int end) {\n";
+        loop = "each_chunk(columns, " + parameters_.size(out.rows) + ", [&](int r, int c, int end) {\n";
         break;
       case FusedChain::flat:
       case FusedChain::tiles:

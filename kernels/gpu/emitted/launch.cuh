@@ -79,6 +79,22 @@ __device__ inline ColsPart columns_of(int block, int units, const LaunchParamete
                                       float* shared) {
   return {block * kAcross, min((block + 1) * kAcross, units), own, p.state, shared};
 }
+// f(row, first of four columns, end of columns) for the elements of rows or columns; a loop that is unrolled would be most
+// of the code, and a thread has few of them.
+template <class F>
+__device__ inline void each_chunk(const RowsPart& part, int cols, F&& f) {
+  const int chunks = (cols + kChunk - 1) / kChunk, all = part.rows.count * chunks;
+#pragma unroll 1
+  for (int i = static_cast<int>(threadIdx.x); i < all; i += kThreads)
+    f(part.rows.at(i / chunks), i % chunks * kChunk, cols);
+}
+template <class F>
+__device__ inline void each_chunk(const ColsPart& part, int rows, F&& f) {
+  constexpr int kParts = kAcross / kChunk;
+#pragma unroll 1
+  for (int i = static_cast<int>(threadIdx.x); i < rows * kParts; i += kThreads)
+    if (const int c = part.first + i % kParts * kChunk; c < part.end) f(i / kParts, c, part.end);
+}
 // Elements of [1, n], four for each thread.
 struct ElementsOf {
   int block;
@@ -212,14 +228,21 @@ __device__ inline void block_product_of_tile(const TilesPart& part, const BlockM
 struct Four {
   float of[kChunk];
 };
-// x, a row or column of it, or one number for all, where `like` has columns c to c + 3, before `end`.
-__device__ inline Four load(const View& x, const View& like, int r, int c, int end) {
+// What the source knows of a view in such a loop: full: all four exist, everywhere; wide: then they are one access.
+enum Form : int { plain = 0, full = 1, wide = 2, one_row = 4, one_column = 8 };
+// Columns c to c + 3 of x, before `end`; one_row, one_column: of its only row or column, for all.
+template <int form>
+__device__ inline Four load(const View& x, int r, int c, int end) {
+  const auto* row = static_cast<const float*>(x.data) + (form & one_row ? 0 : r * x.ld);
   Four v;
-  load_chunk(operand(x, like), r, c, min(kChunk, end - c), v.of);
+  if constexpr ((form & one_column) != 0) v = {{*row, *row, *row, *row}};
+  else load_chunk({row, 0, 1, (form & wide) != 0}, 0, c, form & full ? kChunk : min(kChunk, end - c), v.of);
   return v;
 }
+template <int form>
 __device__ inline void store(const View& to, int r, int c, int end, const Four& v) {
-  store_chunk(target(to), r, c, min(kChunk, end - c), v.of);
+  store_chunk({static_cast<float*>(to.data), to.ld, 0, 0, (form & wide) != 0}, r, c,
+              form & full ? kChunk : min(kChunk, end - c), v.of);
 }
 // x as memory would give it back: the compiler does not know where it comes from, so no multiply-add, constant or
 // common subexpression spans two ops.
