@@ -79,8 +79,8 @@ __device__ inline ColsPart columns_of(int block, int units, const LaunchParamete
                                       float* shared) {
   return {block * kAcross, min((block + 1) * kAcross, units), own, p.state, shared};
 }
-// f(row, first of four columns, end of columns) for the elements of rows or columns; a loop that is unrolled would be most
-// of the code, and a thread has few of them.
+// f(row, first of four columns, end of columns) for the elements of rows or columns. Not unrolled: a thread has few of
+// them, and f is long.
 template <class F>
 __device__ inline void each_chunk(const RowsPart& part, int cols, F&& f) {
   const int chunks = (cols + kChunk - 1) / kChunk, all = part.rows.count * chunks;
@@ -190,8 +190,8 @@ __device__ inline void product_of_columns(const ColsPart& part, const Product<Ti
 template <int down, class Tiles, bool trans_a, bool trans_b, class In, class Out>
 __device__ inline void product_of_tile(const TilesPart& part, const Product<Tiles, trans_a, trans_b>& op, const In& in,
                                        const Out& out) {
-  make_block<typename Tiles::template Block<down, !trans_a, trans_b>, trans_a, trans_b>(op.step(in, out, 0),
-                                                                                                  part, nullptr);
+  make_block<typename Tiles::template Block<down, !trans_a, trans_b>, trans_a, trans_b>(op.step(in, out, 0), part,
+                                                                                        nullptr);
 }
 // A deep product of a small weight's gradient: its slices by the warps of one block.
 template <class Op, class In, class Out>
