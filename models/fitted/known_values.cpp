@@ -1,5 +1,6 @@
 #include "models/fitted/known_values.h"
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_set>
 
@@ -39,6 +40,16 @@ void take_known(Column& c, const Column& head, const Encoder::Reach& reach, std:
   c.type = head.type, c.name = head.name;
   if (c.codes.empty()) take_known_numbers(c, reach, unknown);
   else take_known_texts(c, head.values, reach.missing, unknown);
+}
+
+EncodedTable encode_known(const Encoder& encoder, Table&& rows, uint64_t seed, Team& team, const Monitor& monitor) {
+  const Table schema = encoder.schema();
+  std::vector<char> unknown(static_cast<size_t>(rows.rows));
+  for (size_t j = 0; j < rows.columns.size(); ++j)
+    take_known(rows.columns[j], schema.columns[j], encoder.reach(static_cast<int>(j)), unknown);
+  nlohmann::json same = encoder.to_json();
+  same["seed"] = seed;
+  return Encoder::from_json(same).encode(std::move(rows), team, monitor);
 }
 
 }  // namespace tessera

@@ -133,15 +133,6 @@ Trained train_privately(RowMethod& method, const EncodedTable& rows, const Priva
   return trained;
 }
 
-// Values that an encoder of other rows does not know become those nearest to them, row by row.
-EncodedTable encode_known(const Encoder& encoder, Table&& rows, Team& team, const Monitor& monitor) {
-  const Table schema = encoder.schema();
-  std::vector<char> unknown(static_cast<size_t>(rows.rows));
-  for (size_t j = 0; j < rows.columns.size(); ++j)
-    take_known(rows.columns[j], schema.columns[j], encoder.reach(static_cast<int>(j)), unknown);
-  return encoder.encode(std::move(rows), team, monitor);
-}
-
 // Returns nothing on a rank that follows.
 std::optional<Trained> train_rows(Model::State& state, RowModel& model, EncodedTable&& table, const FitOptions& given,
                                   PrivateStage* stage, Checkpoints& checkpoints, Team& team, const Monitor& monitor) {
@@ -169,7 +160,8 @@ std::optional<Trained> train_rows(Model::State& state, RowModel& model, EncodedT
     trained = train(*method, std::move(held_out), options, checkpoints, team, monitor, state.provenance);
   }
   if (stage != nullptr) {
-    const EncodedTable rows = encode_known(model.encoder, std::move(stage->rows), team, monitor);
+    // The mode of a number is drawn by seed and place: a row that is added moves others, whose draws must be secret.
+    const EncodedTable rows = encode_known(model.encoder, std::move(stage->rows), stage->seed, team, monitor);
     trained = train_privately(*method, rows, *stage, trained.kept.states.empty() ? nullptr : &trained, options, team,
                               monitor, state.provenance);
   }
@@ -383,6 +375,10 @@ std::optional<Model> Model::finished(const std::string& path, const Table& table
 
 Model Model::calibrated(const Table& table, const FitOptions& options, Team& team, const Monitor& monitor) const {
   const std::shared_ptr<const RowModel> raw = shared_rows();
+  if (state_->provenance.contains("privacy"))
+    throw Error(ErrorCode::usage,
+                "the model is differentially private, and a calibration would read rows without noise.\n  Fit a model "
+                "without `epsilon`.");
   if (raw == nullptr) throw Error(ErrorCode::usage, "models of sequences do not support calibration.");
   check_calibrates(raw->config.method(), options.calibrate);
   const auto fitted = std::make_shared<RowModel>();

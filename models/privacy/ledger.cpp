@@ -44,10 +44,11 @@ double Ledger::accounted(const std::vector<PrivacyLoss::Times>& counts, const Pr
 PrivateSteps Ledger::add_gradients(double rows, double deviation, PrivateSteps s) {
   s.rate = std::max(1.0, std::round(s.expected / rows / PrivateSteps::kRateUnit)) * PrivateSteps::kRateUnit;
   s.expected = s.rate * rows;
-  // Chernoff's bound on a batch of more rows, if there are as many as the noisy number may hide
-  constexpr double kHidden = 6;
-  const double mean = s.rate * (rows + kHidden * deviation);
-  const double allowed = std::log(overflow_delta_ / (static_cast<double>(s.steps) * (1 + std::exp(epsilon_))));
+  // Half of overflow_delta_ is for a table of more rows than this, half for Chernoff's bound on a batch of such a table.
+  // A failure of probability p adds p·(1 + e^ε) to delta.
+  const double failure = overflow_delta_ / 2 / (1 + std::exp(epsilon_));
+  const double mean = s.rate * (rows + deviation * std::sqrt(-2 * std::log(failure)));
+  const double allowed = std::log(failure / static_cast<double>(s.steps));
   double capacity = std::ceil(mean);
   while (capacity - mean - capacity * std::log(capacity / mean) > allowed) ++capacity;
   constexpr int64_t kPlaces = 64;  // ranks and micro-batches divide them

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <numeric>
 #include <unordered_map>
 
@@ -15,8 +17,8 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kAllPoints = 256, kFirstCells = 64, kSplit = 32;  // of a grid of numbers
-constexpr int kMaxRefinements = 3;
+constexpr int64_t kAllPoints = 256, kFirstCells = 128, kSplit = 32;  // of a grid of numbers
+constexpr int64_t kSmooth = 16;  // points of a range whose count resembles those of its neighbors
 constexpr int kSmallestPower = -20, kLargestPower = 52;  // of the ranges that are found
 constexpr double kClearly = 4.5;                         // standard deviations
 
@@ -41,6 +43,47 @@ double normal_above(double p) {
     (std::erfc(z / std::sqrt(2.0)) / 2 > p ? low : high) = z;
   }
   return high;
+}
+
+// Takes noise off the counts of neighboring ranges: Haar wavelets of every shift, without coefficients below three of
+// its deviations (Coifman, Donoho 1995, 10.1007/978-1-4612-2544-7_9). Both ends are mirrored.
+void drop_noise(std::vector<double>& counts, double sigma) {
+  constexpr double kThreshold = 3;
+  const size_t n = counts.size(), m = 2 * std::bit_ceil(n);
+  std::vector<double> sums(m);
+  for (size_t i = 0; i < m; ++i) sums[i] = counts[i % (2 * n) < n ? i % n : n - 1 - i % n];
+  std::vector<std::vector<double>> details;
+  for (size_t shift = 1; shift < m; shift *= 2) {
+    std::vector<double> next(m), detail(m);
+    for (size_t i = 0; i < m; ++i) {
+      const double a = sums[i], b = sums[(i + shift) % m];
+      next[i] = (a + b) / std::numbers::sqrt2, detail[i] = (a - b) / std::numbers::sqrt2;
+      if (std::abs(detail[i]) < kThreshold * sigma) detail[i] = 0;
+    }
+    sums = std::move(next);
+    details.push_back(std::move(detail));
+  }
+  for (size_t shift = m / 2; shift > 0; shift /= 2) {
+    const std::vector<double>& detail = details.back();
+    std::vector<double> next(m);
+    for (size_t i = 0; i < m; ++i) {
+      const size_t before = (i + m - shift) % m;
+      next[i] = (sums[i] + detail[i] + sums[before] - detail[before]) / (2 * std::numbers::sqrt2);
+    }
+    sums = std::move(next);
+    details.pop_back();
+  }
+  std::copy_n(sums.begin(), n, counts.begin());
+}
+
+// Beside values that many rows share, the others have few: those below three deviations get their mean.
+void pool_small(std::vector<double>& counts, double sigma) {
+  const auto is_small = [&](double count) { return count < 3 * sigma; };
+  double sum = 0, n = 0;
+  for (const double count : counts)
+    if (is_small(count)) sum += count, n += 1;
+  for (double& count : counts)
+    if (is_small(count)) count = sum / n;
 }
 
 // The nearest counts that are not negative and add up to `total`.
@@ -70,8 +113,9 @@ void keep_declared(Column& c) {
 PrivateColumn::PrivateColumn(const Column& c) {
   const ColumnKind& kind = kind_of(c);
   if (c.domain.empty())
-    refuse_column(c, "has a type that was found in its rows",
-                  "Declare it: `types`, or a schema file (docs/data/schema.md) with type, values or range.");
+    refuse_column(
+        c, "has a type that was found in its rows",
+        "Declare it by `types`, or in a schema file (docs/data/schema.md), which can give values or range, too.");
   if (kind.regenerated || !kind.varies)
     refuse_column(c, fmt::format("is {}: private counts of its texts would say nothing", type_in_words(c)),
                   "Omit it, or declare it as category with its values.");
@@ -107,20 +151,11 @@ PrivateColumn::PrivateColumn(const Column& c) {
   points_ = static_cast<int64_t>(std::min(std::floor((high - low_) / step_ + 0.5), 4e18)) + 1;
 }
 
-int PrivateColumn::refinements() const {
-  int n = 0;
-  for (int64_t size = points_ / kFirstCells; points_ > kAllPoints && size > 0 && n < kMaxRefinements; size /= kSplit)
-    ++n;
-  return n;
-}
+int64_t PrivateColumn::mechanisms() const { return numeric_ && !ranged_ ? 2 : 1; }
 
-int64_t PrivateColumn::mechanisms() const {
-  return 1 + (!numeric_ ? 0 : ranged_ ? refinements() : 1 + kMaxRefinements);
-}
-
-void PrivateColumn::measure(const Column& c, uint64_t sigma2, double threshold_delta, SecretNoise& noise,
+void PrivateColumn::measure(const Column& c, double rows, uint64_t sigma2, double threshold_delta, SecretNoise& noise,
                             Ledger& ledger) {
-  sigma2_ = static_cast<double>(sigma2);
+  rows_ = rows;
   if (!numeric_) {
     measure_texts(c, sigma2, threshold_delta, noise, ledger);
     return;
@@ -142,25 +177,26 @@ void PrivateColumn::measure_texts(const Column& c, uint64_t sigma2, double thres
     if (!declared || counts.contains(c.values[k])) counts[c.values[k]] += of_code[k];
     else others += of_code[k];
   }
+  const auto variance = static_cast<double>(sigma2);
   const double least =
-      declared ? -1e300 : 2 + std::sqrt(sigma2_) * normal_above(threshold_delta);  // P(noise + 1 ≥ least) ≤ delta
-  values_.clear(), leaves_.clear(), total_ = 0;
+      declared ? -1e300 : 2 + std::sqrt(variance) * normal_above(threshold_delta);  // P(noise + 1 ≥ least) ≤ delta
+  values_.clear(), leaves_.clear();
   size_t largest = 0;
   for (const auto& [text, n] : counts) {
     if (n == 0 && !declared) continue;
     const auto noisy = static_cast<double>(n + noise.discrete_gaussian(sigma2));
     if (noisy < least) continue;
-    leaves_.push_back({static_cast<int64_t>(values_.size()), static_cast<int64_t>(values_.size()), noisy});
+    leaves_.push_back({static_cast<int64_t>(values_.size()), static_cast<int64_t>(values_.size()), noisy, variance});
     values_.push_back(text);
     if (noisy > leaves_[largest].count) largest = leaves_.size() - 1;
   }
-  (void)others;  // they are learned as the most frequent value, and missing from its count here
-  leaves_.push_back({-1, -1, static_cast<double>(missing + noise.discrete_gaussian(sigma2))});
-  for (const Leaf& leaf : leaves_) total_ += leaf.count;
-  total_variance_ = sigma2_ * static_cast<double>(leaves_.size());
-  if (!declared) total_variance_ *= 1e6;  // values below the threshold are missing from it
+  if (declared) {  // others are learned as the most frequent value
+    const auto noisy = static_cast<double>(others + noise.discrete_gaussian(sigma2));
+    if (noisy > kClearly * std::sqrt(variance)) leaves_[largest].count += noisy;
+  }
+  leaves_.push_back({-1, -1, static_cast<double>(missing + noise.discrete_gaussian(sigma2)), variance});
   ledger.add({declared ? "counts of values" : "counts of values above a threshold", c.name,
-              static_cast<int64_t>(leaves_.size()), 1, sigma2, declared ? 0 : threshold_delta});
+              static_cast<int64_t>(leaves_.size()) + (declared ? 1 : 0), 1, sigma2, declared ? 0 : threshold_delta});
   head_.values = values_;
 }
 
@@ -176,7 +212,7 @@ void PrivateColumn::find_range(const Column& c, uint64_t sigma2, SecretNoise& no
   bool any = false;
   for (int k = 0; k < 2 * kPowers + 1; ++k) {
     const auto noisy = static_cast<double>(counts[static_cast<size_t>(k)] + noise.discrete_gaussian(sigma2));
-    if (noisy < kClearly * std::sqrt(sigma2_)) continue;
+    if (noisy < kClearly * std::sqrt(static_cast<double>(sigma2))) continue;
     if (!any) first = k;
     last = k, any = true;
   }
@@ -202,53 +238,101 @@ size_t PrivateColumn::leaf_of(int64_t point) const {
 }
 
 void PrivateColumn::measure_numbers(const Column& c, uint64_t sigma2, SecretNoise& noise, Ledger& ledger) {
-  const auto split = [](const Leaf& leaf, int64_t parts, std::vector<Leaf>& out) {
-    const int64_t size = leaf.last - leaf.first + 1, n = std::min(parts, size);
-    for (int64_t k = 0; k < n; ++k) {
-      const auto cut = [&](int64_t i) { return leaf.first + size / n * i + std::min(i, size % n); };
-      out.push_back({cut(k), cut(k + 1) - 1});
-    }
-  };
-  leaves_.clear();
-  split({0, points_ - 1}, points_ > kAllPoints ? kFirstCells : kAllPoints, leaves_);
+  leaves_ = parts_of({0, points_ - 1}, points_ > kAllPoints ? kFirstCells : kAllPoints);
   leaves_.push_back({-1, -1});
-  const int rounds = ranged_ ? refinements() : kMaxRefinements;
-  std::vector<bool> fresh(leaves_.size(), true);
-  for (int round = 0; round <= rounds; ++round) {
-    std::vector<int64_t> counts(leaves_.size());
-    for (const double x : c.numbers) ++counts[x != x ? leaves_.size() - 1 : leaf_of(point_of(x))];
-    int64_t measured = 0;
+  count(c, std::vector<bool>(leaves_.size(), true), "counts of ranges", sigma2, noise, ledger);
+  smooth(0, leaves_.size() - 1, false);
+}
+
+std::vector<PrivateColumn::Leaf> PrivateColumn::parts_of(const Leaf& leaf, int64_t parts) {
+  std::vector<Leaf> out;
+  const int64_t size = leaf.last - leaf.first + 1, n = std::min(parts, size);
+  const auto cut = [&](int64_t i) { return leaf.first + size / n * i + std::min(i, size % n); };
+  for (int64_t k = 0; k < n; ++k) out.push_back({cut(k), cut(k + 1) - 1});
+  return out;
+}
+
+void PrivateColumn::count(const Column& c, const std::vector<bool>& wanted, const char* what, uint64_t sigma2,
+                          SecretNoise& noise, Ledger& ledger) {
+  std::vector<int64_t> counts(leaves_.size());
+  for (const double x : c.numbers) ++counts[x != x ? leaves_.size() - 1 : leaf_of(point_of(x))];
+  int64_t measured = 0;
+  for (size_t k = 0; k < leaves_.size(); ++k) {
+    if (!wanted[k]) continue;
+    leaves_[k].count = static_cast<double>(counts[k] + noise.discrete_gaussian(sigma2));
+    leaves_[k].variance = static_cast<double>(sigma2);
+    ++measured;
+  }
+  ledger.add({what, c.name, measured, 1, sigma2, 0});
+}
+
+// Of leaves that were measured together. Ranges that are divided do not resemble their neighbors: here they count as
+// these do. Nor do single values, such as round numbers.
+void PrivateColumn::smooth(size_t begin, size_t end, bool parts) {
+  const bool ranges = leaves_[begin].last - leaves_[begin].first >= kSmooth;
+  if (end - begin < 4 || (!ranges && !parts)) return;
+  std::vector<double> counts;
+  std::vector<size_t> own;  // those that have many
+  for (size_t k = begin; k < end; ++k) {
+    if (has_many(leaves_[k])) own.push_back(k - begin);
+    counts.push_back(has_many(leaves_[k]) ? k > begin ? counts.back() : 0 : leaves_[k].count);
+  }
+  for (size_t k = own.size(); k-- > 0;)  // from the right, too
+    if (const size_t next = own[k] + 1; next < counts.size())
+      counts[own[k]] = own[k] == 0 ? counts[next] : (counts[own[k]] + counts[next]) / 2;
+  const double sigma = std::sqrt(leaves_[begin].variance);
+  ranges ? drop_noise(counts, sigma) : pool_small(counts, sigma);
+  for (size_t k = begin; k < end; ++k)
+    if (!has_many(leaves_[k])) leaves_[k].count = counts[k - begin];
+}
+
+bool PrivateColumn::has_many(const Leaf& leaf) const {
+  return leaf.first >= 0 && leaf.last > leaf.first && leaf.count > std::max(8 * std::sqrt(leaf.variance), rows_ / 16);
+}
+
+bool PrivateColumn::is_coarse() const {
+  return numeric_ && std::any_of(leaves_.begin(), leaves_.end(), [&](const Leaf& leaf) { return has_many(leaf); });
+}
+
+void PrivateColumn::divide(const Column& c, uint64_t sigma2, SecretNoise& noise, Ledger& ledger) {
+  struct Group {  // of parts
+    size_t begin, end;
+    double whole, variance;
+  };
+  std::vector<Leaf> next;
+  std::vector<bool> fresh;
+  std::vector<Group> groups;
+  for (const Leaf& leaf : leaves_) {
+    if (has_many(leaf)) {
+      const std::vector<Leaf> parts = parts_of(leaf, kSplit);
+      groups.push_back({next.size(), next.size() + parts.size(), leaf.count, leaf.variance});
+      next.insert(next.end(), parts.begin(), parts.end());
+    } else {
+      next.push_back(leaf);
+    }
+    fresh.resize(next.size(), has_many(leaf));
+  }
+  leaves_ = std::move(next);
+  count(c, fresh, "counts of parts of large ranges", sigma2, noise, ledger);
+  for (const Group& g : groups) {
+    // the whole was counted, too: both together are nearer to the truth
     double sum = 0;
-    for (size_t k = 0; k < leaves_.size(); ++k) {
-      if (!fresh[k]) continue;
-      leaves_[k].count = static_cast<double>(counts[k] + noise.discrete_gaussian(sigma2));
-      ++measured, sum += leaves_[k].count;
-    }
-    ledger.add({round == 0 ? "counts of ranges" : "counts of parts of large ranges", c.name, measured, 1, sigma2, 0});
-    if (round == 0) total_ = sum, total_variance_ = sigma2_ * static_cast<double>(measured);
-    if (round == rounds) break;
-    // ranges with many rows are divided; their parts are counted next
-    const double many = std::max(8 * std::sqrt(sigma2_), total_ / 16);
-    std::vector<Leaf> next;
-    fresh.clear();
-    for (const Leaf& leaf : leaves_) {
-      const size_t before = next.size();
-      if (leaf.first >= 0 && leaf.last > leaf.first && leaf.count > many) split(leaf, kSplit, next);
-      else next.push_back(leaf);
-      fresh.resize(next.size(), next.size() > before + 1);
-    }
-    leaves_ = std::move(next);
+    for (size_t k = g.begin; k < g.end; ++k) sum += leaves_[k].count;
+    const auto own = static_cast<double>(sigma2);
+    const double each = (g.whole - sum) * own / (g.variance + own * static_cast<double>(g.end - g.begin));
+    for (size_t k = g.begin; k < g.end; ++k) leaves_[k].count += each;
+    smooth(g.begin, g.end, true);
   }
 }
 
-void PrivateColumn::form_levels(double rows, double least, int bins) {
+void PrivateColumn::form_levels(double least, int bins) {
   std::vector<double> counts;
   for (const Leaf& leaf : leaves_) counts.push_back(leaf.count);
-  project(counts, rows);
+  project(counts, rows_);
   double common = 0;  // rows of no large leaf
   for (size_t k = 0; k < leaves_.size(); ++k) {
     leaves_[k].count = counts[k];
-    if (counts[k] < rows / bins) common += counts[k];
+    if (counts[k] < rows_ / bins) common += counts[k];
   }
   counts_.clear();
   const double wanted = std::max(least, common / bins);
@@ -260,7 +344,7 @@ void PrivateColumn::form_levels(double rows, double least, int bins) {
   };
   for (Leaf& leaf : leaves_) {
     if (numeric_ && leaf.first >= 0) {
-      const bool large = leaf.count >= rows / bins;
+      const bool large = leaf.count >= rows_ / bins;
       if (large || open < 0) open = new_level();
       leaf.level = open;
       if (large || counts_[static_cast<size_t>(open)] + leaf.count >= wanted) open = -1;
@@ -271,7 +355,7 @@ void PrivateColumn::form_levels(double rows, double least, int bins) {
     } else {
       leaf.level = others = others < 0 ? new_level() : others;
     }
-    counts_[static_cast<size_t>(leaf.level)] += leaf.count, noises[static_cast<size_t>(leaf.level)] += sigma2_;
+    counts_[static_cast<size_t>(leaf.level)] += leaf.count, noises[static_cast<size_t>(leaf.level)] += leaf.variance;
   }
   variance_ = std::accumulate(noises.begin(), noises.end(), 0.0) / static_cast<double>(noises.size());
 }

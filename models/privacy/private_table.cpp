@@ -17,9 +17,11 @@
 namespace tessera {
 namespace {
 
-// Shares of the budget: counts of columns, scores of pairs, counts of pairs; and the same of a second round, by what
-// the model of the first one gets wrong.
-constexpr double kColumns = 0.15, kScores = 0.03, kPairs = 0.5, kMoreScores = 0.02, kMore = 0.3;
+// Shares of the budget: the number of rows, counts of columns, each division of large ranges, scores of pairs, counts of
+// pairs; and the same of a second round, by what the model of the first one gets wrong. Pairs get what is not used.
+constexpr double kRows = 0.01, kColumns = 0.14, kParts = 0.02, kScores = 0.03, kMoreScores = 0.02, kMore = 0.3;
+constexpr double kAllColumns = kRows + kColumns + PrivateColumn::kMaxDivisions * kParts;
+constexpr double kPairs = 1 - kAllColumns - kScores - kMoreScores - kMore;
 // Of the whole budget, for counts where gradients follow: of columns, or of pairs, too.
 constexpr double kBeforeGradients = 0.1, kBeforeBoth = 0.5;
 constexpr int kBins = 16;               // of a number
@@ -65,7 +67,7 @@ class TableCounts {
 
  private:
   void count_pairs() {
-    const Sets pairs = choose(all_pairs(), product(), kScores, kPairs, "pairs of columns");
+    const Sets pairs = choose(all_pairs(), product(), kScores, kPairs + unused_, "pairs of columns");
     fit(kIterations);
     if (columns_.size() > 2) {
       const Levels rows = model_->sample(model_rows(), noise_);
@@ -79,30 +81,46 @@ class TableCounts {
   int64_t model_rows() const { return static_cast<int64_t>(std::clamp(4 * rows_, 1e3, 1e5)); }
 
   void count_columns() {
+    const double part = by_ == PrivateBy::gradients ? 1 / kAllColumns : 1;
+    const uint64_t rows_sigma2 = ledger_->sigma2(1, part * kRows);
+    rows_ = static_cast<double>(table_.rows + noise_.discrete_gaussian(rows_sigma2));
+    deviation_ = std::sqrt(static_cast<double>(rows_sigma2));
+    ledger_->add({"number of rows", "the table", 1, 1, rows_sigma2, 0});
     int64_t mechanisms = 0, undeclared = 0;
     for (const PrivateColumn& c : columns_) mechanisms += c.mechanisms(), undeclared += c.needs_threshold() ? 1 : 0;
-    const uint64_t sigma2 = ledger_->sigma2(mechanisms, by_ == PrivateBy::gradients ? 1 : kColumns);
-    double sum = 0, weight = 0;
-    for (size_t j = 0; j < columns_.size(); ++j) {
-      columns_[j].measure(table_.columns[j], sigma2,
+    const uint64_t sigma2 = ledger_->sigma2(mechanisms, part * kColumns);
+    for (size_t j = 0; j < columns_.size(); ++j)
+      columns_[j].measure(table_.columns[j], rows_, sigma2,
                           ledger_->threshold_delta() / static_cast<double>(std::max<int64_t>(undeclared, 1)), noise_,
                           *ledger_);
-      sum += columns_[j].total() / columns_[j].total_variance(), weight += 1 / columns_[j].total_variance();
-    }
-    rows_ = sum / weight, deviation_ = 1 / std::sqrt(weight);
     const double sigma = std::sqrt(static_cast<double>(sigma2));
     if (rows_ < 10 * sigma)
       throw Error(ErrorCode::data,
                   fmt::format("the table has too few rows for `epsilon`: noise of {:.0f} rows on each count leaves "
                               "nothing to learn.\n  Use a larger epsilon, more rows or fewer columns.",
                               sigma));
-    rows_ = std::max(1.0, std::round(rows_));
+    divide_ranges(part);
     for (size_t j = 0; j < columns_.size(); ++j) {
-      columns_[j].form_levels(rows_, std::max(3 * sigma, rows_ / 200), kBins);
+      columns_[j].form_levels(std::max(3 * sigma, rows_ / 200), kBins);
       sizes_.push_back(columns_[j].levels());
       levels_.push_back(columns_[j].levels_of(table_.columns[j], table_.rows));
       marginals_.push_back({{static_cast<int>(j)}, columns_[j].counts(), columns_[j].variance()});
       sets_.push_back({static_cast<int>(j)});
+    }
+  }
+
+  // Ranges with many rows are divided, as long as there are any.
+  void divide_ranges(double part) {
+    for (int round = 0; round < PrivateColumn::kMaxDivisions; ++round) {
+      std::vector<size_t> coarse;
+      for (size_t j = 0; j < columns_.size(); ++j)
+        if (columns_[j].is_coarse()) coarse.push_back(j);
+      if (coarse.empty()) {
+        unused_ += kParts;
+        continue;
+      }
+      const uint64_t sigma2 = ledger_->sigma2(static_cast<int64_t>(coarse.size()), part * kParts);
+      for (const size_t j : coarse) columns_[j].divide(table_.columns[j], sigma2, noise_, *ledger_);
     }
   }
 
@@ -162,18 +180,19 @@ class TableCounts {
     const uint64_t score_sigma2 = ledger_->sigma2(static_cast<int64_t>(all.size()), scores);
     std::vector<double> errors(all.size());
     const double scale = rows_ / static_cast<double>(model.front().size());
-    std::vector<std::vector<double>> expected_counts(all.size());  // by the model
+    std::vector<std::vector<double>> expected_counts(all.size());  // by the model: integers, as errors must be
     team_.for_each(static_cast<int64_t>(all.size()), [&](int64_t k) {
       const auto& set = all[static_cast<size_t>(k)];
       const std::vector<int64_t> real = count(set, levels_), drawn = count(set, model);
-      double sum = 0;
+      int64_t sum = 0;
       for (size_t i = 0; i < real.size(); ++i) {
-        expected_counts[static_cast<size_t>(k)].push_back(scale * static_cast<double>(drawn[i]));
-        sum += std::abs(static_cast<double>(real[i]) - scale * static_cast<double>(drawn[i]));
+        const int64_t expected = std::llround(scale * static_cast<double>(drawn[i]));
+        expected_counts[static_cast<size_t>(k)].push_back(static_cast<double>(expected));
+        sum += std::abs(real[i] - expected);
       }
-      errors[static_cast<size_t>(k)] = sum;
+      errors[static_cast<size_t>(k)] = static_cast<double>(sum);
     });
-    for (double& e : errors) e = static_cast<double>(std::llround(e) + noise_.discrete_gaussian(score_sigma2));
+    for (double& e : errors) e += static_cast<double>(noise_.discrete_gaussian(score_sigma2));
     ledger_->add({"errors of a model", what, static_cast<int64_t>(all.size()), static_cast<int64_t>(all.size()),
                   score_sigma2, 0});
     // the fewer sets are measured, the less noise each gets
@@ -230,7 +249,8 @@ class TableCounts {
   Team& team_;
   std::optional<Ledger> ledger_;
   std::vector<PrivateColumn> columns_;
-  double rows_ = 0, deviation_ = 0;  // of the number of rows
+  double rows_ = 0, deviation_ = 0;  // the noisy number of rows, and its noise
+  double unused_ = 0;                // of the shares of the budget before pairs
   std::vector<int> sizes_;
   Levels levels_;  // of the table's rows
   std::vector<NoisyMarginal> marginals_;

@@ -548,7 +548,8 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
       if (c.name == column) c.least_rows = least;
   for (Column& c : table.columns) {
     const auto is_named = [&](const auto& given) { return given.first == c.name; };
-    if (std::any_of(options.types.begin(), options.types.end(), is_named)) c.domain = "{}";
+    if (std::none_of(options.types.begin(), options.types.end(), is_named)) continue;  // a type that the rows gave
+    c.domain = "{}";
     const auto domain = std::find_if(options.domains.begin(), options.domains.end(), is_named);
     if (domain != options.domains.end()) c.domain = domain->second;
   }

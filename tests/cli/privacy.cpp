@@ -252,6 +252,8 @@ TEST_F(DifferentialPrivacy, WhateverElseReadsTheTableIsRefused) {
   EXPECT_EQ(run({"fit", "t.csv", "--model", "m.tessera", "--delta", "1e-5"}).code, 2);
   EXPECT_EQ(run({"fit", "t.csv", "--model", "m.tessera", "--privacy", "counts"}).code, 2);
   EXPECT_EQ(run({"fit", "t.csv", "--model", "m.tessera", "--epsilon", "-1"}).code, 2);
+  write("s.json", R"({"columns": [{"name": "town", "type": "category"}, {"name": "size", "min": 0, "max": 99}]})");
+  refuses({"--schema", "s.json"}, "column \"size\" has a type that was found in its rows");
   write("s.json", R"({"columns": [{"name": "size", "min": 0}]})");
   refuses({"--schema", "s.json"}, "one of \"min\" and \"max\"");
 }

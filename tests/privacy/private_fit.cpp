@@ -8,6 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "models/fitted/known_values.h"
 #include "models/privacy/noise.h"
 #include "privacy/tables.h"
 
@@ -139,6 +140,90 @@ TEST(PrivateFit, StepsOnGradientsSpendWhatCountsLeave) {
       EXPECT_LT(s.noise, noise) << "a larger epsilon takes less noise";
       noise = s.noise;
     }
+}
+
+// Batches have places for all rows, those of texts that nobody declared, or of texts of one row, too.
+TEST(PrivateFit, RowsAreCountedWhateverTheirTexts) {
+  Team team(1);
+  Table table = people(3000);
+  table.columns[0].domain = R"({"values": ["Paris", "Rom"]})";
+  Column& owns = table.columns[2];
+  owns.values.clear();
+  for (int32_t i = 0; i < 3000; ++i) owns.values.push_back("text " + std::to_string(i)), owns.codes[i] = i;
+  const PrivateTable made = private_table(table, {.epsilon = 1, .noise_seed = 1, .by = PrivateBy::gradients}, team);
+  EXPECT_NEAR(static_cast<double>(made.rows.rows), 3000, 300);
+  const double mean = made.steps.rate * 3000;
+  EXPECT_GT(static_cast<double>(made.steps.capacity), mean + 6 * std::sqrt(mean));
+}
+
+// A row that is added moves the others: draws by place are private only if nobody knows their seed.
+TEST(PrivateFit, ModesAreDrawnByTheGivenSeed) {
+  Team team(1);
+  Table table = people(600);
+  Column sum;
+  sum.name = "sum", sum.type = ColumnType::decimal, sum.decimals = 2;
+  SecretNoise noise(1);
+  for (int i = 0; i < 600; ++i) sum.numbers.push_back(noise.uniform() + noise.uniform() + (i % 2 == 0 ? 0 : .8));
+  table.columns.push_back(sum);
+  const Encoder encoder = Encoder::fit(table, {}, team, {});
+  const auto codes = [&](uint64_t seed) {
+    const EncodedTable encoded = encode_known(encoder, Table(table), seed, team, {});
+    return std::vector<int32_t>(encoded.codes.begin(), encoded.codes.end());
+  };
+  EXPECT_EQ(codes(1), codes(1));
+  EXPECT_NE(codes(1), codes(2));
+}
+
+TEST(PrivateFit, RanksAddTheNoiseOnce) {
+  Team team(2);
+  for (const char* method : {"made", "tvae"}) {
+    FitOptions o = options(method, 2, Tier::off);
+    o.privacy.epsilon = 8, o.privacy.noise_seed = 4, o.privacy.by = PrivateBy::gradients;
+    o.ranks.shards = 2;
+    const std::string one = Model::fit(people(800), o, team, {}).bytes();
+    o.ranks.threads = 2;
+    EXPECT_EQ(Model::fit(people(800), o, team, {}).bytes(), one) << method;
+  }
+}
+
+TEST(PrivateFit, ModelsAreNotCalibratedByRows) {
+  Team team(1);
+  FitOptions o = options("tvae", 1, Tier::off);
+  o.privacy.epsilon = 8, o.privacy.noise_seed = 4;
+  const Model model = Model::fit(people(800), o, team, {});
+  o.calibrate = Tier::marginals;
+  EXPECT_THROW((void)model.calibrated(people(800), o, team, {}), Error);
+}
+
+// Counts of neighboring ranges resemble each other, which takes most of the noise off them.
+TEST(PrivateFit, DistributionsOfNumbersAreNearTheTables) {
+  Table table;
+  table.rows = 10'000;
+  SecretNoise noise(3);
+  for (const char* name : {"flat", "bell", "heap"}) {
+    Column c;
+    c.name = name, c.type = ColumnType::decimal, c.domain = R"({"min": 0, "max": 4, "decimals": 3})";
+    for (int i = 0; i < 10'000; ++i) {
+      double x = noise.uniform() * 4;
+      if (c.name != "flat") x = (x + noise.uniform() * 4 + noise.uniform() * 4) / 3;
+      if (c.name == "heap" && i % 3 == 0) x = 1.234;
+      c.numbers.push_back(std::round(1000 * x) / 1000);
+    }
+    table.columns.push_back(std::move(c));
+  }
+  const Table rows = drawn(table, 1, 1);
+  for (size_t j = 0; j < 3; ++j) {
+    std::vector<double> shares(50), own(50);
+    for (const double x : table.columns[j].numbers) shares[std::min<size_t>(49, static_cast<size_t>(x / .08))] += 1e-4;
+    for (const double x : rows.columns[j].numbers)
+      own[std::min<size_t>(49, static_cast<size_t>(x / .08))] += 1 / static_cast<double>(rows.rows);
+    double overlap = 0;
+    for (size_t k = 0; k < 50; ++k) overlap += std::min(shares[k], own[k]);
+    EXPECT_GT(overlap, .96) << table.columns[j].name;
+  }
+  const auto& heap = rows.columns[2].numbers;
+  EXPECT_NEAR(static_cast<double>(std::count(heap.begin(), heap.end(), 1.234)) / static_cast<double>(rows.rows), .333,
+              .03);
 }
 
 TEST(PrivateFit, GradientsLearnDependences) {
