@@ -25,7 +25,7 @@ constexpr double kPairs = 1 - kAllColumns - kScores - kMoreScores - kMore;
 // Of the whole budget, for counts where gradients follow: of columns, or of pairs, too.
 constexpr double kBeforeGradients = 0.1, kBeforeBoth = 0.5;
 constexpr int kBins = 16;               // of a number
-constexpr int64_t kMaxCells = 200'000;  // of the junction tree
+constexpr int64_t kMaxCells = 400'000;  // of the junction tree
 constexpr int kIterations = 150;
 
 using Levels = std::vector<std::vector<int>>;  // of each column
@@ -206,7 +206,8 @@ class TableCounts {
         for (const double n : expected_counts[k])
           noise += std::sqrt(2 / std::numbers::pi * (sigma * sigma + n * (1 + scale)));
         const double own = std::sqrt(static_cast<double>(score_sigma2));
-        if (errors[k] - noise > own) order.emplace_back(noise - errors[k], k);
+        // by the cell: cells are limited, and a pair of few of them leaves them to others
+        if (errors[k] - noise > own) order.emplace_back((noise - errors[k]) / static_cast<double>(cells(all[k])), k);
       }
       std::sort(order.begin(), order.end());
       chosen.clear();
