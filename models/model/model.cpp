@@ -301,8 +301,8 @@ nlohmann::json make_private(Table& table, FitOptions& options, std::optional<Pri
     given.find = false, given.unread = true;
     rules = Rules::find(table, given, team, monitor);
   }
-  std::string why;
-  if (privacy.by == PrivateBy::automatic) privacy.by = choose_private(table, why);
+  const bool chosen = privacy.by != PrivateBy::automatic;
+  if (!chosen) privacy.by = PrivateBy::counts;
   const nlohmann::json config = config_json(options.config);
   PrivateTable made = private_table(table,
                                     {privacy.epsilon, privacy.delta, privacy.noise_seed, privacy.by,
@@ -317,11 +317,12 @@ nlohmann::json make_private(Table& table, FitOptions& options, std::optional<Pri
   table = std::move(made.rows);
   options.rare_rows = 1, options.rules.find = false;
   const size_t mechanisms = made.ledger["mechanisms"].size();
-  notice(monitor,
-         fmt::format("private: epsilon {:.4g} at delta {:.3g}, {} noisy counts{}{}; tessera inspect lists them",
-                     privacy.epsilon, privacy.delta, mechanisms - (stage ? 1 : 0),
-                     stage ? fmt::format(" and {} steps on noisy gradients", made.steps.steps) : "",
-                     why.empty() ? "" : ": " + why));
+  notice(
+      monitor,
+      fmt::format("private: epsilon {:.4g} at delta {:.3g}, {} noisy counts{}{}; tessera inspect lists them",
+                  privacy.epsilon, privacy.delta, mechanisms - (stage ? 1 : 0),
+                  stage ? fmt::format(" and {} steps on noisy gradients", made.steps.steps) : "",
+                  chosen ? "" : ", which kept columns and pairs of Adult and Magic better than `privacy=gradients`"));
   return std::move(made.ledger);
 }
 

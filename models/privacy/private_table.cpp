@@ -265,9 +265,4 @@ PrivateTable private_table(const Table& table, const PrivacyBudget& budget, Team
   return TableCounts(table, budget, team).draw();
 }
 
-PrivateBy choose_private(const Table& table, std::string& why) {
-  why = fmt::format("counts of {} columns keep pairs best", table.columns.size());
-  return PrivateBy::counts;
-}
-
 }  // namespace tessera

@@ -29,7 +29,4 @@ struct PrivateTable {
 // column of which too little is declared.
 PrivateTable private_table(const Table& table, const PrivacyBudget& budget, Team& team);
 
-// What PrivateBy::automatic stands for, and why.
-PrivateBy choose_private(const Table& table, std::string& why);
-
 }  // namespace tessera
