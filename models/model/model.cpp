@@ -317,12 +317,13 @@ nlohmann::json make_private(Table& table, FitOptions& options, std::optional<Pri
   table = std::move(made.rows);
   options.rare_rows = 1, options.rules.find = false;
   const size_t mechanisms = made.ledger["mechanisms"].size();
-  notice(
-      monitor,
-      fmt::format("private: epsilon {:.4g} at delta {:.3g}, {} noisy counts{}{}; tessera inspect lists them",
-                  privacy.epsilon, privacy.delta, mechanisms - (stage ? 1 : 0),
-                  stage ? fmt::format(" and {} steps on noisy gradients", made.steps.steps) : "",
-                  chosen ? "" : ", which kept columns and pairs of Adult and Magic better than `privacy=gradients`"));
+  notice(monitor,
+         fmt::format("private: epsilon {:.4g} at delta {:.3g}, {} noisy counts{}{}; tessera inspect lists them",
+                     privacy.epsilon, privacy.delta, mechanisms - (stage ? 1 : 0),
+                     stage ? fmt::format(" and {} steps on noisy gradients", made.steps.steps) : "",
+                     chosen ? ""
+                            : ", which kept columns of Adult and Magic better than `privacy=gradients`, and pairs at "
+                              "epsilon 1 and 3"));
   return std::move(made.ledger);
 }
 
