@@ -323,7 +323,7 @@ nlohmann::json make_private(Table& table, FitOptions& options, std::optional<Pri
                      stage ? fmt::format(" and {} steps on noisy gradients", made.steps.steps) : "",
                      chosen ? ""
                             : ", which kept columns of Adult and Magic better than `privacy=gradients`, and pairs at "
-                              "epsilon 1 and 3"));
+                              "epsilon 1"));
   return std::move(made.ledger);
 }
 

@@ -53,7 +53,7 @@ PrivateSteps Ledger::add_gradients(double rows, double deviation, PrivateSteps s
   while (capacity - mean - capacity * std::log(capacity / mean) > allowed) ++capacity;
   constexpr int64_t kPlaces = 64;  // ranks and micro-batches divide them
   s.capacity = (static_cast<int64_t>(capacity) + kPlaces - 1) / kPlaces * kPlaces;
-  const std::vector<PrivacyLoss::Times> counts{{PrivacyLoss::gaussian(1 / std::sqrt(budget_)), 1}};
+  const std::vector<PrivacyLoss::Times> counts = all_of_budget();
   // Rényi divergences, which are cheap, bound the noise from above; losses then find what it may be below that.
   const auto search = [&](double low, double high, double tolerance, const auto& holds) {
     while (high - low > tolerance * high) {
@@ -75,6 +75,11 @@ PrivateSteps Ledger::add_gradients(double rows, double deviation, PrivateSteps s
   });
   while (accounted(counts, s) > epsilon_ && s.noise < kMaxNoise) s.noise *= 1.002;
   return gradients_ = s;
+}
+
+// One Gaussian mechanism that is as informative as all counts may be.
+std::vector<PrivacyLoss::Times> Ledger::all_of_budget() const {
+  return {{PrivacyLoss::gaussian(1 / std::sqrt(budget_)), 1}};
 }
 
 uint64_t Ledger::sigma2(int64_t changed, double share) const {
@@ -125,7 +130,8 @@ nlohmann::json Ledger::to_json() const {
                     {"steps", s.steps}});
     rdp = epsilon_of_subsampled_rdp(s.noise, s.rate, s.steps, delta_of_losses(), spent_ / 2);
   }
-  const double together = accounted(losses, gradients_);
+  // Two bounds; where epsilon is small, the rounding of many losses makes the first one the larger.
+  const double together = std::min(accounted(losses, gradients_), accounted(all_of_budget(), gradients_));
   if (together > epsilon_ * (1 + 1e-3))
     throw Error(ErrorCode::internal, fmt::format("epsilon {} is accounted as {}", epsilon_, together));
   return {{"epsilon", epsilon_},           {"delta", delta_},    {"neighbors", "a row is added or removed"},

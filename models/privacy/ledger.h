@@ -35,6 +35,7 @@ class Ledger {
   nlohmann::json to_json() const;
 
  private:
+  std::vector<PrivacyLoss::Times> all_of_budget() const;
   // of counts that spend this much, and the steps; by privacy loss distributions
   double accounted(const std::vector<PrivacyLoss::Times>& counts, const PrivateSteps& steps) const;
   double accounted(std::vector<PrivacyLoss::Times> counts, const PrivateSteps& steps, PrivacyLoss::Neighbor) const;

@@ -123,6 +123,15 @@ TEST(PrivateFit, LedgerAddsUpToEpsilon) {
   }
 }
 
+TEST(PrivateFit, SmallAndLargeEpsilonsAreAccountedWithinThem) {
+  Team team(1);
+  for (const double epsilon : {.05, 50.0})
+    for (const PrivateBy by : {PrivateBy::counts, PrivateBy::both}) {
+      const PrivateTable made = private_table(people(8000), {.epsilon = epsilon, .noise_seed = 1, .by = by}, team);
+      EXPECT_LE(made.ledger["accounted_epsilon"].get<double>(), epsilon * 1.001);
+    }
+}
+
 TEST(PrivateFit, StepsOnGradientsSpendWhatCountsLeave) {
   Team team(1);
   double noise = 1e9;
