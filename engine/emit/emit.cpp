@@ -81,8 +81,7 @@ class Parameters {
  private:
   template <class T>
   static void put(std::vector<char>& bytes, const T& v) {
-    const char* p = reinterpret_cast<const char*>(&v);
-    bytes.insert(bytes.end(), p, p + sizeof v);
+    bytes.insert(bytes.end(), reinterpret_cast<const char*>(&v), reinterpret_cast<const char*>(&v + 1));
   }
   static std::string declaration(const char* type, const std::vector<std::string>& members) {
     if (members.empty()) return "";
@@ -198,7 +197,7 @@ class Emitter {
   std::string variable(const View& v, const std::string& by_default) {
     if (v.data == nullptr) return "View{}";
     if (v.lanes || v.narrow()) throw NotEmitted{"a view of 16 bits or of lanes"};
-    const std::string name = name_of(v, by_default);
+    std::string name = name_of(v, by_default);
     if (!chain_.declared.emplace(place_of(v), name).second) return name;
     const std::string at = parameters_.address(v.data, name);
     const std::string rows = parameters_.size(v.rows), cols = parameters_.size(v.cols),

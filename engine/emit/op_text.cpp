@@ -36,7 +36,7 @@ std::string precision(Precision p) {
   return "";
 }
 
-OpText of(const char* type, std::string attributes, std::string formula) {
+OpText of(const char* type, const std::string& attributes, std::string formula) {
   OpText t;
   t.type = type;
   t.literal = std::string(type) + "{" + attributes + "}";

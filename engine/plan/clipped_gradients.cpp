@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "engine/ops/span.h"
 #include "engine/plan/blocks.h"
+#include "engine/plan/op_rules.h"
 
 namespace tessera {
 namespace {
@@ -52,6 +52,8 @@ void find_terms(Recorder& r, Var gradient, int64_t rows, std::vector<Term>& out)
   out.push_back({static_cast<Term::Kind>(in.size()), node.op, in.size() > 1 ? in[0] : Var{}, scatters ? in[1] : Var{},
                  in.back(), blocks != nullptr ? blocks->blocks : nullptr});
 }
+
+Var span_sums(Var x, const Spans& spans) { return x.r->emit1(SpanReduce{spans.table(), false}, {x}); }
 
 // The ranges between the edges of blocks, along the depth and along the columns, and which of them meet in a block.
 struct BlockGroups {
@@ -152,7 +154,7 @@ class Clipping {
             std::shared_ptr<const void>(groups->blocks)})
         r_.plan.tables.push_back(owned);
     }
-    const Var a = span_sum(s.a * t.a, groups->depth->table()), d = span_sum(s.d * t.d, groups->cols->table());
+    const Var a = span_sums(s.a * t.a, *groups->depth), d = span_sums(s.d * t.d, *groups->cols);
     if (groups->diagonal) return row_dot(a, d);
     const BlockTable* small = groups->blocks->table();
     return row_dot(block_matmul(BlockMatmul::forward, small, a, fill(r_, {small->rows, small->cols}, 1)), d);

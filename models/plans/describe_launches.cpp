@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "engine/emit/plan_launches.h"
 #include "engine/plan/op_rules.h"
+#include "engine/run/plan_launches.h"
 #include "engine/run/roofline.h"
 #include "engine/schedule/gpu_fusion.h"
 #include "engine/schedule/placement.h"

@@ -44,7 +44,7 @@ double Ledger::accounted(const std::vector<PrivacyLoss::Times>& counts, const Pr
 PrivateSteps Ledger::add_gradients(double rows, double deviation, PrivateSteps s) {
   s.rate = std::max(1.0, std::round(s.expected / rows / PrivateSteps::kRateUnit)) * PrivateSteps::kRateUnit;
   s.expected = s.rate * rows;
-  // Half of overflow_delta_ is for a table of more rows than this, half for Chernoff's bound on a batch of such a table.
+  // Half of overflow_delta_ is for a table of more rows than this, half for Chernoff's bound on a batch of it.
   // A failure of probability p adds p·(1 + e^ε) to delta.
   const double failure = overflow_delta_ / 2 / (1 + std::exp(epsilon_));
   const double mean = s.rate * (rows + deviation * std::sqrt(-2 * std::log(failure)));

@@ -17,8 +17,8 @@
 namespace tessera {
 namespace {
 
-// Shares of the budget: the number of rows, counts of columns, each division of large ranges, scores of pairs, counts of
-// pairs; and the same of a second round, by what the model of the first one gets wrong. Pairs get what is not used.
+// Shares of the budget: the number of rows, counts of columns, each division of large ranges, scores of pairs, counts
+// of pairs; and the same of a second round, by what the model of the first one gets wrong. Pairs get what is not used.
 constexpr double kRows = 0.01, kColumns = 0.14, kParts = 0.02, kScores = 0.03, kMoreScores = 0.02, kMore = 0.3;
 constexpr double kAllColumns = kRows + kColumns + PrivateColumn::kMaxDivisions * kParts;
 constexpr double kPairs = 1 - kAllColumns - kScores - kMoreScores - kMore;

@@ -1,4 +1,4 @@
-#include "engine/emit/plan_launches.h"
+#include "engine/run/plan_launches.h"
 
 #include <deque>
 
