@@ -18,7 +18,6 @@ struct NotEmitted {
 // ---- the blocks of a chain, as in kernels/gpu/fused/fused.cu ----------------------------------------------------
 constexpr int64_t kChunkOfThread = 4, kColumnsOfBlock = 8;
 
-int64_t covered(int64_t n, int64_t by) { return (n + by - 1) / by; }
 int64_t units_of_block(const FusedChain& c) {
   int64_t rows = 1;  // of a unit's largest value
   for (const FusedStep& s : c) rows = std::max(rows, s.run);

@@ -89,7 +89,6 @@ OpText text(const GatherSequences& op, const Call&) {
 }
 OpText text(const MixtureDraw&, const Call&) { return of("MixtureDraw", "", "{o} = mean[{1}] + factor[{1}]*{0}"); }
 // ---- products: their tiles, as in kernels/gpu/bodies/matmul.cuh and product.cuh ----
-int64_t tiles_covering(int64_t n, int64_t by) { return (n + by - 1) / by; }
 int64_t slices_of_all(const Matmul& op, const Call& call) {
   int64_t slices = 0;
   for (int p = 0; p < op.pairs; ++p) {
@@ -119,7 +118,7 @@ void choose_tiles(const Matmul& op, const FusedStep& s, OpText& t) {
   t.deep = fma && s.part == FusedStep::all && op.trans_a && !op.trans_b && slices > 1 && out.rows <= kSmallSide &&
            out.cols <= kSmallSide;
   const auto in_series = [&](int64_t down) {
-    return tiles_covering(product_blocks(t.parts, out.rows, out.cols, down), kFullGrid / 2);
+    return covered(product_blocks(t.parts, out.rows, out.cols, down), kFullGrid / 2);
   };
   t.down = t.deep || (fma && 2 * in_series(32) < 3 * in_series(64)) ? 32 : 64;
 }

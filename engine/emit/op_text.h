@@ -27,6 +27,9 @@ struct OpText {
 };
 OpText op_text(const FusedStep& step);
 
+// Tiles or blocks of `by` that cover n.
+inline int64_t covered(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
 // Bytes of workspace that the slices of a product take.
 int64_t emitted_slices_bytes(const Call& matmul);
 

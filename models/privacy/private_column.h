@@ -23,8 +23,9 @@ class PrivateColumn {
   // Reads the column: noisy counts of leaves, of a table of about `rows`.
   void measure(const Column& column, double rows, uint64_t sigma2, double threshold_delta, SecretNoise& noise,
                Ledger& ledger);
-  // Whether ranges of numbers have so many of the rows that their parts should be counted, and reads them.
+  // Whether ranges of numbers have enough rows to count their parts.
   bool is_coarse() const;
+  // Reads the column: counts of these parts.
   void divide(const Column& column, uint64_t sigma2, SecretNoise& noise, Ledger& ledger);
   static constexpr int kMaxDivisions = 3;
 

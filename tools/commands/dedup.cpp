@@ -3,7 +3,6 @@
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
@@ -20,14 +19,6 @@ struct DedupCommand {
   CsvArguments csv;
   MemoryArguments memory;
   std::string scratch;
-
-  std::string scratch_folder() const {
-    if (scratch == "off") return "";
-    if (!scratch.empty()) return scratch;
-    if (output.empty() || output == "-") return std::filesystem::temp_directory_path().string();
-    const std::string beside = std::filesystem::path(output).parent_path().string();
-    return beside.empty() ? "." : beside;
-  }
 };
 
 // The schema of the table to compare with; with --columns, that table may hold only these columns.
@@ -99,7 +90,7 @@ void run(SharedOptions shared, DedupCommand a) {
   if (!a.output.empty()) files.push_back({0, "--output", a.output.c_str(), TESSERA_FILE_WRITTEN, a.force});
   tessera::check_files(files);
 
-  shared.memory_limit = a.memory.bytes(), shared.scratch = a.scratch_folder();
+  shared.memory_limit = a.memory.bytes(), shared.scratch = scratch_folder(a.scratch, a.output);
   Session session(shared);
   tessera::Rows table = tessera::read_table(session.context(), {a.table}, a.csv.options()), against, kept, copies;
   if (!a.against.empty()) {

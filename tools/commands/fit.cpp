@@ -117,12 +117,6 @@ struct FitCommand {
   MemoryArguments memory;
   std::string scratch;
 
-  std::string scratch_folder() const {
-    if (scratch == "off") return "";
-    if (!scratch.empty()) return scratch;
-    const std::string beside = std::filesystem::path(model).parent_path().string();
-    return beside.empty() ? "." : beside;
-  }
   std::string checkpoint() const { return model + ".checkpoint"; }
   bool unfinished() const {
     std::error_code none;
@@ -264,7 +258,7 @@ void run_as_follower(const Program& program, const FitCommand& a, const tessera_
   tessera::check_fit_options(options);
   SharedOptions shared = program.shared;
   shared.quiet = true;
-  shared.memory_limit = a.memory.bytes(), shared.scratch = a.scratch_folder();
+  shared.memory_limit = a.memory.bytes(), shared.scratch = scratch_folder(a.scratch, a.model);
   Session session(shared);
   FitCommand quiet = a;
   quiet.report.clear();
@@ -286,7 +280,7 @@ void run(const Program& program, const FitCommand& given) {
   check(a, options);  // the previous owner of the lock may have written the model
   check_unfinished(a);
   SharedOptions shared = program.shared;
-  shared.memory_limit = a.memory.bytes(), shared.scratch = a.scratch_folder();
+  shared.memory_limit = a.memory.bytes(), shared.scratch = scratch_folder(a.scratch, a.model);
   Session session(shared);
   LossLog log(a.log, a.resume, !a.report.empty());
   if (log.wanted()) options.losses = &LossLog::callback, options.losses_user = &log;
@@ -356,7 +350,7 @@ void add_fit(Program& program) {
   command
       ->add_option("--privacy", a->privacy,
                    "With --epsilon, where the noise is: counts, of which rows are drawn to train on; gradients "
-                   "(DP-SGD); both: the latter after the former; auto: by the number of columns (default: auto)")
+                   "(DP-SGD); both: the latter after the former; auto: counts (default: auto)")
       ->check(CLI::IsMember({"counts", "gradients", "both", "auto"}));
   a->csv.add_to(*command);
   command->callback([&program, a, model] {

@@ -57,6 +57,14 @@ Session::Session(const SharedOptions& options) : progress_(ProgressPrinter::styl
   if (options.device != "cpu") progress_.line("device", chosen_device(options.device));
 }
 
+std::string scratch_folder(const std::string& given, const std::string& output) {
+  if (given == "off") return "";
+  if (!given.empty()) return given;
+  if (output.empty() || output == "-") return std::filesystem::temp_directory_path().string();
+  const std::string beside = std::filesystem::path(output).parent_path().string();
+  return beside.empty() ? "." : beside;
+}
+
 void use_one_heap() {
 #ifdef __GLIBC__
   (void)::mallopt(M_ARENA_MAX, 1);

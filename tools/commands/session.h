@@ -65,6 +65,9 @@ struct MemoryArguments {
   uint64_t bytes() const;
 };
 
+// The folder of scratch files: `given`, none for "off", by default that of the output (no file: the system's).
+std::string scratch_folder(const std::string& given, const std::string& output);
+
 // The CSV options of every command that reads a table.
 struct CsvArguments {
   std::string types, missing, delimiter, schema, header = "detect";
