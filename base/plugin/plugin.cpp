@@ -33,4 +33,17 @@ Plugin open_plugin(const PluginKind& kind, const std::string& path) {
   return {entry, ""};
 }
 
+void* open_library(const char* variable, std::initializer_list<const char*> names, int flags, std::string& why) {
+  const auto open = [&](const char* name) {
+    void* library = dlopen(name, flags);
+    if (library != nullptr) return library;
+    if (const char* error = dlerror(); error != nullptr && why.empty()) why = error;
+    return library;
+  };
+  if (const char* wish = std::getenv(variable); wish != nullptr && *wish != '\0') return open(wish);
+  for (const char* name : names)
+    if (void* library = open(name); library != nullptr) return library;
+  return nullptr;
+}
+
 }  // namespace tessera

@@ -1,5 +1,6 @@
 // Opens the plugins (CUDA, Arrow) at run time, so that this library does not depend on theirs.
 #pragma once
+#include <initializer_list>
 #include <string>
 
 namespace tessera {
@@ -21,5 +22,9 @@ struct Plugin {
 std::string plugin_path(const PluginKind& kind);
 // Opens it for the life of the process; never throws.
 Plugin open_plugin(const PluginKind& kind, const std::string& path);
+
+// The first of these libraries that dlopen(…, flags) opens, for the life of the process; `variable`: an environment
+// variable that names the only one to try. nullptr: none opens, and `why` is what the system says of the first.
+void* open_library(const char* variable, std::initializer_list<const char*> names, int flags, std::string& why);
 
 }  // namespace tessera

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
+#include "base/plugin/plugin.h"
 #include "engine/comm/process_window.h"
 #include "engine/comm/waiting.h"
 
@@ -38,17 +38,9 @@ constexpr const char* kRemedy =
     "Install Open MPI (Debian: openmpi-bin); TESSERA_MPI names another libmpi.so. `devices` needs none.";
 
 Mpi open_mpi() {
-  const char* wish = std::getenv("TESSERA_MPI");
-  void* library = nullptr;
   std::string why;
-  for (const char* name : {wish, "libmpi.so.40", "libmpi.so"}) {
-    if (name == nullptr || *name == '\0') continue;
-    // Open MPI's plugins look up its functions by name. Never closed: it runs until the process ends.
-    library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
-    if (library != nullptr) break;
-    if (const char* error = dlerror(); error != nullptr && why.empty()) why = error;
-    if (name == wish) break;
-  }
+  // Open MPI's plugins look up its functions by name. Never closed: it runs until the process ends.
+  void* library = open_library("TESSERA_MPI", {"libmpi.so.40", "libmpi.so"}, RTLD_NOW | RTLD_GLOBAL, why);
   if (library == nullptr) throw Error(ErrorCode::unsupported, fmt::format("MPI: {}.\n  {}", why, kRemedy));
   const auto symbol = [&](const char* name) {
     void* found = dlsym(library, name);

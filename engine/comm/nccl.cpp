@@ -5,12 +5,12 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "base/plugin/plugin.h"
 #include "engine/device/device_api.h"
 
 namespace tessera {
@@ -56,21 +56,10 @@ constexpr const char* kNcclRemedy =
               fmt::format("NCCL, which connects the GPUs of ranks: {}.\n  {}", why, kNcclRemedy));
 }
 
-void* open_library() {
-  const char* wish = std::getenv("TESSERA_NCCL");
-  std::string why;
-  for (const char* name : {wish, "libnccl.so.2", "libnccl.so"}) {
-    if (name == nullptr || *name == '\0') continue;
-    // Never closed: its threads run until the process ends.
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL); library != nullptr) return library;
-    if (const char* error = dlerror(); error != nullptr && why.empty()) why = error;
-    if (name == wish) break;
-  }
-  unusable(why);
-}
-
 Nccl open_nccl() {
-  void* library = open_library();
+  std::string why;  // never closed: its threads run until the process ends
+  void* library = open_library("TESSERA_NCCL", {"libnccl.so.2", "libnccl.so"}, RTLD_NOW | RTLD_LOCAL, why);
+  if (library == nullptr) unusable(why);
   Nccl n;
   const auto function = [&](auto& to, const char* name) {
     to = reinterpret_cast<std::decay_t<decltype(to)>>(dlsym(library, name));

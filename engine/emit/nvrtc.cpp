@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/plugin/plugin.h"
 #include "engine/emit/headers.h"
 
 namespace tessera {
@@ -26,16 +27,12 @@ struct Nvrtc {
   int (*code)(NvrtcProgram, char*) = nullptr;
 };
 
-void* open_nvrtc() {
-  if (const char* wish = std::getenv("TESSERA_NVRTC")) return dlopen(wish, RTLD_NOW | RTLD_LOCAL);
-  for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"})
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL); library != nullptr) return library;
-  return nullptr;
-}
-
 Nvrtc load_nvrtc() {
   Nvrtc n;
-  void* library = open_nvrtc();
+  std::string why;
+  void* library = open_library("TESSERA_NVRTC",
+                               {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"},
+                               RTLD_NOW | RTLD_LOCAL, why);
   if (library == nullptr) {
     n.info.reason = "there is no libnvrtc.so of CUDA 12 or 13; TESSERA_NVRTC names one";
     return n;

@@ -4,7 +4,6 @@
 //   each (Goodfellow 2015, arXiv 1510.01799), so that norms are known once d is; then rows of d are scaled before the
 //   same products sum them (book-keeping: Bu et al. 2023, arXiv 2210.00038)
 #pragma once
-#include <functional>
 #include <vector>
 
 #include "engine/plan/recorder.h"
@@ -22,11 +21,5 @@ struct ClippedGradients {
 // the entries of a row. Error(internal) for other gradients.
 ClippedGradients clipped_gradients(Recorder& r, Var losses, Var weight, double bound,
                                    const std::vector<const ParameterSet*>& sets);
-
-// One Adam update of each set from gradients in the order of sets and their parameters; `changed` replaces the flat
-// gradient [1, size] of a set. `waits`: further inputs of Adam (kernels/ops.h), of which the gate must exceed `above`.
-void update(Recorder& r, const std::vector<Var>& gradients, const std::vector<const ParameterSet*>& sets,
-            const AdamOptions& adam, const std::vector<Var>& waits = {}, double above = 0,
-            const std::function<Var(Var flat, const ParameterSet& set)>& changed = {});
 
 }  // namespace tessera

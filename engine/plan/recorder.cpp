@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "engine/plan/clipped_gradients.h"
 #include "engine/plan/loss_scale.h"
 #include "engine/plan/op_rules.h"
 

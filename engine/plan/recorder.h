@@ -1,6 +1,7 @@
 // Recording: a Var is a value of a plan under construction, and the functions here append ops to the plan. Models
 // describe their steps with them.
 #pragma once
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -163,6 +164,12 @@ Var concat_rows(const std::vector<Var>& x);
 Var concat_cols(const std::vector<Var>& x);
 Var sum_to(Var x, Shape shape);  // the transpose of broadcasting
 Var sparse_dense(Var index, Var value, int64_t width, int64_t per);
+
+// One Adam update of each set from gradients in the order of sets and their parameters; `changed` replaces the flat
+// gradient [1, size] of a set. `waits`: further inputs of Adam (kernels/ops.h), of which the gate must exceed `above`.
+void update(Recorder& r, const std::vector<Var>& gradients, const std::vector<const ParameterSet*>& sets,
+            const AdamOptions& adam, const std::vector<Var>& waits = {}, double above = 0,
+            const std::function<Var(Var flat, const ParameterSet& set)>& changed = {});
 
 struct Normalized {
   Var y, mean, var;

@@ -44,6 +44,13 @@ void report_losses(Recorder& r, std::vector<Var> losses);
 
 // The learning rate falls linearly to 0 after the share `from` of the steps; 1: constant.
 void decay_linearly(AdamOptions& adam, double from, int64_t steps);
+// Adam in PyTorch's form by the options of a method that has them all, made and tvae.
+template <class Config>
+AdamOptions adam_of(const Config& c, int64_t steps) {
+  AdamOptions adam{Adam::torch, c.learning_rate, c.beta1, c.beta2, c.adam_eps, c.weight_decay, 1, 0, 0, 0};
+  decay_linearly(adam, c.decay_from, steps);
+  return adam;
+}
 
 // Exponential average of a set's weights after the step: the state "average.<set>".
 void record_average(Recorder& r, const ParameterSet& set, double decay, int64_t steps);

@@ -138,15 +138,6 @@ Var any_order_loss(Recorder& r, const Made& m, Var index) {
   return sum((1 - shown) * surprises_beside(r, m, index, shown, true) / (1 - share));
 }
 
-}  // namespace
-
-namespace {
-
-AdamOptions adam_of(const MadeConfig& c, int64_t steps) {
-  AdamOptions adam{Adam::torch, c.learning_rate, c.beta1, c.beta2, c.adam_eps, c.weight_decay, 1, 0, 0, 0};
-  decay_linearly(adam, c.decay_from, steps);
-  return adam;
-}
 void end_step(Recorder& r, const Made& m, Var loss, int64_t steps) {
   if (m.config.average_decay > 0) record_average(r, m.network, m.config.average_decay, steps);
   report_losses(r, {r.name(loss, "surprise of the batch")});

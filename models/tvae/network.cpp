@@ -49,12 +49,6 @@ ElboLoss elbo_loss(Recorder& r, const Tvae& m, const SparseRows& rows, Var logit
 
 namespace {
 
-AdamOptions adam_of_tvae(const TvaeConfig& c, int64_t steps) {
-  AdamOptions adam{Adam::torch, c.learning_rate, c.beta1, c.beta2, c.adam_eps, c.weight_decay, 1, 0, 0, 0};
-  decay_linearly(adam, c.decay_from, steps);
-  return adam;
-}
-
 void keep_sigma_in_bounds(Recorder& r, const Tvae& m) {
   const TvaeConfig& c = m.config;
   if (m.numbers == 0) return;
@@ -88,7 +82,7 @@ void end_tvae_step(Recorder& r, const Tvae& m, Var reconstruction, Var kl, int64
 }  // namespace
 
 void update(Recorder& r, const Tvae& m, Var loss, int64_t steps) {
-  r.minimize(loss, m.weights(), adam_of_tvae(m.config, steps));
+  r.minimize(loss, m.weights(), adam_of(m.config, steps));
   keep_sigma_in_bounds(r, m);
 }
 
@@ -114,7 +108,7 @@ void record_training(Recorder& r, const Tvae& m, const PrivateRows& rows, int64_
       sum_cols(r.emit1(SpanReconstruction{m.spans->table()}, {s.logits, s.rows.index, s.rows.value, sigma}),
                m.config.loss_factor);
   const Var kl = sum_cols(square(s.q.mean) + square(s.q.stddev) - s.q.log_variance + -1.0, 0.5);
-  rows.minimize(r, reconstruction + kl, batch, m.weights(), adam_of_tvae(m.config, steps));
+  rows.minimize(r, reconstruction + kl, batch, m.weights(), adam_of(m.config, steps));
   keep_sigma_in_bounds(r, m);
   end_tvae_step(r, m, rows.mean(reconstruction, batch), rows.mean(kl, batch), steps);
 }
