@@ -87,5 +87,36 @@ TEST_P(GpuOps, BitsAreTheSameForAnyScheduleLayoutAndBatch) {
 INSTANTIATE_TEST_SUITE_P(Each, GpuOps, testing::ValuesIn(op_names(kernels_cuda())),
                          [](const auto& test) { return test.param; });
 
+// What a block keeps of a layer does not fit into shared memory, so that it lies in the workspace: inputs that wide going
+// forward, as many units going back.
+TEST(GpuRecurrent, LayersBeyondSharedMemoryAreThoseOfTheProcessor) {
+  const auto agrees = [](const Case& c) {
+    const Grids in = draw_inputs(c, true);
+    const Ran want = run_kernel(*float_tables().back(), c, in, {}), got = run_gpu(c, in, {});
+    EXPECT_EQ(got.damage, "");
+    ASSERT_EQ(got.out.size(), want.out.size());
+    for (size_t k = 0; k < want.out.size(); ++k)
+      for (size_t i = 0; i < want.out[k].size(); ++i)
+        ASSERT_NEAR(got.out[k][i], want.out[k][i], 2e-5) << "output " << k << ", element " << i;
+  };
+  constexpr int64_t kIn = 25'000, kSome = 33, kMany = 1'900;
+  for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
+    SCOPED_TRACE(static_cast<int>(cell));
+    const int64_t gates = gates_of(cell);
+    const bool lstm = cell == Cell::lstm;
+    const Input bias = real(1, gates * kSome), state = real(1, kSome), last = real(1, kMany);
+    agrees({"",
+            Recurrent{cell, 1, 0},
+            {real(1, kIn), none(), state, lstm ? state : none(), real(kIn, gates * kSome).range(-0.01, 0.01),
+             real(kSome, gates * kSome), bias, cell == Cell::gru_reset_before ? none() : bias},
+            nullptr});
+    agrees({"",
+            RecurrentGrad{cell, 1, 1},
+            {none(), real(sequence_tiles(1) * saved_of(cell) * kMany, kSequenceTile).range(0.1, 0.9),
+             real(kMany, gates * kMany).range(-0.01, 0.01), last, last, lstm ? last : none()},
+            nullptr});
+  }
+}
+
 }  // namespace
 }  // namespace tessera::oracle
