@@ -87,8 +87,8 @@ TEST_P(GpuOps, BitsAreTheSameForAnyScheduleLayoutAndBatch) {
 INSTANTIATE_TEST_SUITE_P(Each, GpuOps, testing::ValuesIn(op_names(kernels_cuda())),
                          [](const auto& test) { return test.param; });
 
-// What a block keeps of a layer does not fit into shared memory, so that it lies in the workspace: for its inputs on the
-// way forward, for its units on the way back.
+// What a block keeps of a layer does not fit into shared memory and lies in the workspace: because of its inputs on
+// the way forward, of its units on the way back.
 TEST(GpuRecurrent, LayersBeyondSharedMemoryAreThoseOfTheProcessor) {
   const auto agrees = [](const Case& c) {
     const Grids in = draw_inputs(c, true);
