@@ -21,12 +21,12 @@ tessera fit people.csv --model alone --method tvae --epochs 2 --calibrate off --
 cmp alone model.tessera || fail "fit.slurm wrote another model"
 
 if command -v python3 > /dev/null; then
-  python3() { [[ $1 == -m ]] && command python3 "$here/../../python/tessera/sweep.py" "${@:3}" || command python3 "$@"; }
+  python3() { if [[ $1 == -m ]]; then command python3 "$here/../../python/tessera/sweep.py" "${@:3}"; else command python3 "$@"; fi; }
   export -f python3
   export here
   for task in 0 1; do SLURM_ARRAY_TASK_ID=$task bash "$here/sweep.slurm" people.csv runs > /dev/null 2>&1; done
-  python3 -m tessera.sweep people.csv --folder runs --vary seed=0..1 --resume --quiet | grep -q best ||
-    fail "the table of the sweep"
+  python3 -m tessera.sweep people.csv --folder runs --vary seed=0..1 --resume --quiet > table.txt
+  grep -q best table.txt || fail "the table of the sweep"
 fi
 
 mkdir out

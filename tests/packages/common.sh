@@ -24,7 +24,7 @@ consume() {
     runs_with "$build/embed" "$prefix"
     "$build/embed" "$work/model"
     if [[ -x $build/embed_static ]]; then
-      ! ldd "$build/embed_static" | grep -q libtessera || { echo "the static program is tied to the shared library"; exit 1; }
+      ! ldd "$build/embed_static" | grep libtessera > /dev/null || { echo "the static program is tied to the shared library"; exit 1; }
       "$build/embed_static" "$work/model"
     fi
   done

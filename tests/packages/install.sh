@@ -11,14 +11,14 @@ for file in bin/tessera lib/libtessera.so lib/libtessera.so.1 include/tessera/te
   [[ -s $file ]] || { echo "$file is missing or empty"; exit 1; }
 done
 if grep -rlI -e "$build_dir" -e "$source_dir" lib/cmake lib/pkgconfig share include; then echo "these files know the place they were built in"; exit 1; fi
-! readelf -d bin/tessera lib/libtessera.so | grep -E 'R(UN)?PATH' | grep -qF "$build_dir" || { echo "a library path points into the build"; exit 1; }
+! readelf -d bin/tessera lib/libtessera.so | grep -E 'R(UN)?PATH' | grep -F "$build_dir" > /dev/null || { echo "a library path points into the build"; exit 1; }
 
 # The manual is made of --help, the reference of the headers: each option and function must have come through.
 for option in --model --where --rows --types --holdout; do grep -qF -- "${option//-/\\-}" share/man/man1/tessera.1 || { echo "the manual lacks $option"; exit 1; }; done
 for option in --model --where --holdout; do grep -qF -- "$option" share/bash-completion/completions/tessera || { echo "the completion lacks $option"; exit 1; }; done
 bash -n share/bash-completion/completions/tessera
 grep -ohE '^TESSERA_API .*tessera_[a-z_0-9]+\(' include/tessera/*.h | grep -oE 'tessera_[a-z_0-9]+\(' | while read -r function; do
-  grep -E '^### ' share/doc/tessera/reference.md | grep -qF "\`$function)\`" || { echo "the reference lacks $function)"; exit 1; }
+  grep -E '^### ' share/doc/tessera/reference.md | grep -F "\`$function)\`" > /dev/null || { echo "the reference lacks $function)"; exit 1; }
 done
 
 consume here "$work/prefix" -DWITH_FMT=ON
