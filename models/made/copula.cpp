@@ -13,6 +13,7 @@ constexpr int kMaxColumns = 128;
 constexpr int kSweeps = 4;          // over the categories' scores
 constexpr double kPriorRows = 4;    // of a category's score: that of rare ones is near 0
 constexpr double kMinSpread = 0.1;  // of what others predict of a column, the network learns the rest
+constexpr double kMinPivot = 0.02;  // slopes are sums over earlier columns divided by this at worst
 
 // By halves; precise enough for scores.
 double normal_quantile(double p) {
@@ -61,7 +62,7 @@ class Learner {
       for (size_t j = 0; j < columns_; ++j)
         if (m_.columns[j].ascending == 0 && m_.columns[j].width > 2) rescore(j, sweep > 0);
     correlate();
-    factor();
+    regress();
     return std::move(out_);
   }
 
@@ -126,30 +127,42 @@ class Learner {
     });
   }
 
-  // R = L·Lᵀ, row by row; a row is shortened if it leaves less than kMinSpread, so any R becomes one of correlations.
-  // slopes = L⁻ᵀ·(row of L).
-  void factor() {
+  // R = L·Lᵀ, or false where a column is nearly a sum of the columns before it.
+  bool factor(const std::vector<double>& r, std::vector<double>& l) const {
     const size_t n = columns_;
-    std::vector<double> l(n * n, 0);
+    for (size_t j = 0; j < n; ++j) {
+      double spread = 1;
+      for (size_t i = 0; i < j; ++i) {
+        double x = r[j * n + i];
+        for (size_t k = 0; k < i; ++k) x -= l[j * n + k] * l[i * n + k];
+        l[j * n + i] = x / l[i * n + i];
+        spread -= l[j * n + i] * l[j * n + i];
+      }
+      if (spread < kMinPivot) return false;
+      l[j * n + j] = std::sqrt(spread);
+    }
+    return true;
+  }
+
+  // Of each column given those before it: slopes = L⁻ᵀ·(its row of L). Correlations measured pair by pair, each reduced
+  // by its own noise, need not be those of any table: all of them shrink toward 0, as little as L takes.
+  void regress() {
+    const size_t n = columns_;
+    std::vector<double> l(n * n), r = r_;
+    for (double shrink = 0; !factor(r, l); shrink = std::max(0.01, shrink * 1.5))
+      for (size_t i = 0; i < r.size(); ++i) r[i] = r_[i] / (1 + shrink);
     out_.slopes.assign(n * n, 0), out_.spread.assign(n, 1);
     for (size_t j = 0; j < n; ++j) {
-      double* row = l.data() + j * n;
-      double explained = 0;
-      for (size_t i = 0; i < j; ++i) {
-        double x = r_[j * n + i];
-        for (size_t k = 0; k < i; ++k) x -= row[k] * l[i * n + k];
-        row[i] = x / l[i * n + i];
-        explained += row[i] * row[i];
-      }
-      const double scale = explained > 1 - kMinSpread ? std::sqrt((1 - kMinSpread) / explained) : 1;
-      for (size_t i = 0; i < j; ++i) row[i] *= scale;
-      out_.spread[j] = 1 - scale * scale * explained;
-      row[j] = std::sqrt(out_.spread[j]);
+      double* slopes = out_.slopes.data() + j * n;
       for (size_t i = j; i-- > 0;) {
-        double x = row[i];
-        for (size_t k = i + 1; k < j; ++k) x -= l[k * n + i] * out_.slopes[j * n + k];
-        out_.slopes[j * n + i] = x / l[i * n + i];
+        double x = l[j * n + i];
+        for (size_t k = i + 1; k < j; ++k) x -= l[k * n + i] * slopes[k];
+        slopes[i] = x / l[i * n + i];
       }
+      const double explained = 1 - l[j * n + j] * l[j * n + j];
+      const double scale = explained > 1 - kMinSpread ? std::sqrt((1 - kMinSpread) / explained) : 1;
+      for (size_t i = 0; i < j; ++i) slopes[i] *= scale;
+      out_.spread[j] = 1 - scale * scale * explained;
     }
   }
 

@@ -107,6 +107,28 @@ TEST(FindRules, SumsOfManyKinds) {
             Texts{});
 }
 
+// Two parts of the rows, each with a sum of columns that the other part misses, and a column that few rows have.
+TEST(FindRules, SumsWhereNoRowHasAllColumns) {
+  constexpr int64_t kRows = 800;
+  const auto only = [](auto of, auto here) { return [=](int64_t i) { return here(i) ? of(i) : kMissing; }; };
+  const auto first = [](int64_t i) { return i % 2 == 0; };
+  const auto second = [](int64_t i) { return i % 2 == 1; };
+  const auto count = [](uint32_t stream) { return [=](int64_t i) { return std::floor(uniform(i, stream) * 400); }; };
+  const auto a = count(1), b = count(2), x = count(3), y = count(4);
+  Table t;
+  t.rows = kRows;
+  const auto add = [&](const char* name, auto of) {
+    t.columns.push_back(numbers_by(name, ColumnType::integer, kRows, of));
+  };
+  add("rare", only(count(5), [](int64_t i) { return i % 40 < 2; }));
+  add("a", only(a, first)), add("b", only(b, first)), add("x", only(x, second)), add("y", only(y, second));
+  add("ab", only([=](int64_t i) { return a(i) + b(i); }, first));
+  add("xy", only([=](int64_t i) { return x(i) + y(i); }, second));
+  const Texts rules = said(found(t));
+  EXPECT_EQ(std::ranges::count(rules, "ab = a + b"), 1);
+  EXPECT_EQ(std::ranges::count(rules, "xy = x + y"), 1);
+}
+
 TEST(FindRules, ProductsOfManyKinds) {
   constexpr int64_t kRows = 900;
   const auto level = [](int64_t i, uint32_t stream, std::vector<double> of) {

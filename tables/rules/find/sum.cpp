@@ -332,32 +332,56 @@ std::optional<FoundRule> tried_alone(const RuleSearch& search, const std::vector
   return {};
 }
 
-Sample sample_of(const RuleSearch& search) {
+// The columns to be regressed over the proposing rows that have all of them, so many that each has rows enough: of the
+// columns that miss most in these rows, one at a time is left out. `first` (−1: any) stays.
+Sample sample_with(const RuleSearch& search, int first) {
   std::vector<int> columns = search.usable_numbers(kMaxSumColumns);
-  if (columns.size() < 2) return {};
   std::vector<int64_t> rows = search.proposing;
+  if (first >= 0) std::erase_if(rows, [&](int64_t row) { return search.column(first).is_missing(row); });
+  std::vector<std::vector<char>> missing;  // column by column
+  std::vector<size_t> gaps(rows.size(), 0);
   for (const int j : columns) {
-    std::erase_if(rows, [&](int64_t row) { return search.column(j).is_missing(row); });
+    std::vector<char>& of = missing.emplace_back();
+    for (size_t i = 0; i < rows.size(); ++i)
+      of.push_back(search.column(j).is_missing(rows[i]) ? 1 : 0), gaps[i] += static_cast<size_t>(of.back());
     search.column(j).relax();
   }
-  if (rows.size() < std::max(kLeastRows, 3 * columns.size())) {
-    // Where no row has everything: the columns without missing values in the proposing rows.
-    std::erase_if(columns, [&](int j) {
-      const bool gaps = std::any_of(search.proposing.begin(), search.proposing.end(),
-                                    [&](int64_t row) { return search.column(j).is_missing(row); });
-      search.column(j).relax();
-      return gaps;
-    });
-    rows = search.proposing;
+  const auto complete = [&] { return static_cast<size_t>(std::count(gaps.begin(), gaps.end(), size_t{0})); };
+  while (columns.size() >= 2 && complete() < std::max(kLeastRows, 3 * columns.size())) {
+    std::vector<int64_t> gone;
+    for (const std::vector<char>& of : missing) gone.push_back(std::count(of.begin(), of.end(), 1));
+    const auto worst = std::max_element(gone.begin(), gone.end()) - gone.begin();
+    for (size_t i = 0; i < rows.size(); ++i) gaps[i] -= static_cast<size_t>(missing[static_cast<size_t>(worst)][i]);
+    columns.erase(columns.begin() + worst), missing.erase(missing.begin() + worst);
+    if (gone[static_cast<size_t>(worst)] == 0) return {};  // too few rows
   }
-  if (columns.size() < 2 || rows.size() < std::max(kLeastRows, 3 * columns.size())) return {};
-  Sample out{{}, rows, static_cast<double>(columns.size())};
+  if (columns.size() < 2) return {};
+  std::vector<int64_t> kept;
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (gaps[i] == 0) kept.push_back(rows[i]);
+  Sample out{{}, std::move(kept), static_cast<double>(columns.size())};
   for (const int j : columns) {
-    out.columns.push_back(centred(search.column(j), j, rows));
+    out.columns.push_back(centred(search.column(j), j, out.rows));
     search.column(j).relax();
     // numbers whose squares leave the range of a double take no part
     const double deviation = out.columns.back().deviation;
     if (!(deviation > 0 && std::isfinite(deviation))) out.columns.pop_back();
+  }
+  return out;
+}
+
+// One sample, and others for columns that it leaves out because of their missing values: those of another part of the
+// rows.
+std::vector<Sample> samples_of(const RuleSearch& search) {
+  constexpr size_t kMaxSamples = 4;
+  std::vector<Sample> out{sample_with(search, -1)};
+  std::set<int> seen;
+  for (const int j : search.usable_numbers(kMaxSumColumns)) {
+    for (const Centred& c : out.back().columns) seen.insert(c.column);
+    if (out.size() == kMaxSamples) break;
+    const auto is_missing = [&](int64_t row) { return search.column(j).is_missing(row); };
+    if (!seen.contains(j) && std::any_of(search.proposing.begin(), search.proposing.end(), is_missing))
+      out.push_back(sample_with(search, j));
   }
   return out;
 }
@@ -464,8 +488,9 @@ std::optional<FoundRule> usual_sum(const RuleSearch& search, const Sample& sampl
 
 }  // namespace
 
-std::optional<FoundRule> find_sum(const RuleSearch& search) {
-  const Sample sample = sample_of(search);
+namespace {
+
+std::optional<FoundRule> sum_in(const RuleSearch& search, const Sample& sample) {
   Regression regression(sample.rows.size());
   std::vector<const Centred*> before;
   for (const Centred& c : sample.columns) {
@@ -487,12 +512,7 @@ std::optional<FoundRule> find_sum(const RuleSearch& search) {
   return {};
 }
 
-std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& alone) {
-  const std::vector<std::string> pair = alone.rule->columns(search.table);
-  if (pair.size() != 2) return {};
-  const int lost = place_of(search.table, pair[0]);
-  if (!is_quantity(search.column(lost))) return {};
-  const Sample sample = sample_of(search);
+std::optional<FoundRule> total_in(const RuleSearch& search, const Sample& sample, int lost) {
   Regression regression(sample.rows.size());
   std::vector<const Centred*> before;
   for (const Centred& c : sample.columns) {
@@ -514,9 +534,27 @@ std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& a
   return {};
 }
 
+}  // namespace
+
+std::optional<FoundRule> find_sum(const RuleSearch& search) {
+  for (const Sample& sample : samples_of(search))
+    if (auto found = sum_in(search, sample)) return found;
+  return {};
+}
+
+std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& alone) {
+  const std::vector<std::string> pair = alone.rule->columns(search.table);
+  if (pair.size() != 2) return {};
+  const int lost = place_of(search.table, pair[0]);
+  if (!is_quantity(search.column(lost))) return {};
+  for (const Sample& sample : samples_of(search))
+    if (auto found = total_in(search, sample, lost)) return found;
+  return {};
+}
+
 std::vector<FoundRule> find_usual_sums(const RuleSearch& search) {
   constexpr size_t kMaxColumns = 100, kMaxRows = 2048;  // the work grows with the rows and the third power of columns
-  Sample sample = sample_of(search);
+  Sample sample = sample_with(search, -1);
   if (sample.columns.size() > kMaxColumns) return {};
   if (sample.rows.size() > kMaxRows) {
     std::vector<char> beyond(sample.rows.size(), 0);
