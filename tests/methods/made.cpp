@@ -255,6 +255,33 @@ TEST(Made, StartsAtTheGaussianCopula) {
   for (const double n : rows) EXPECT_NEAR(n / (1 << 14), 0.25, 0.05);
 }
 
+// Correlations of nearly equal columns, each reduced by what chance makes of few rows, are those of no table.
+TEST(Made, StartsWhereColumnsAreNearlySumsOfOthers) {
+  constexpr int kColumns = 32;
+  constexpr int64_t kRows = 150;
+  RowLayout layout = layout_of(std::vector<int>(kColumns, 12));
+  for (Span& s : layout.spans) s.ascending = s.width;
+  const Made m(layout, small());
+  EncodedTable table;
+  table.rows = kRows;
+  for (int64_t i = 0; i < kRows; ++i)
+    for (uint32_t j = 0; j < kColumns; ++j) {
+      const double on_first = normal(j, 90), on_second = normal(j, 91);
+      const double x = on_first * normal(i, 1) + on_second * normal(i, 2) + 0.05 * normal(i, 3 + j);
+      const double p = std::erfc(-x / std::hypot(on_first, on_second) / M_SQRT2) / 2;
+      table.codes.push_back(static_cast<int32_t>(12 * std::min(p, 0.999)));
+    }
+  Team team(1);
+  const std::vector<double> even = even_frequencies(m);
+  const Copula copula = learn_copula(m, even, table, team), none = copula.independent();
+  const auto surprise = [&](const Copula& c) {
+    const std::vector<float> each = surprises_of(m, initial_network(m, even, 5, &c), table.codes);
+    return std::accumulate(each.begin(), each.end(), 0.0) / kRows;
+  };
+  EXPECT_LT(surprise(copula), 0.7 * surprise(none));
+  for (const double slope : copula.slopes) EXPECT_LT(std::abs(slope), 1);
+}
+
 // What chance makes of few rows is no dependence.
 TEST(Made, StartsAtIndependentColumnsWithoutDependence) {
   const Made m(layout_of_linear(), small());
