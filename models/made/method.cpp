@@ -22,6 +22,8 @@ constexpr double kCostOfAnyOrder = 1.8;  // relative to a step: no weight is mas
 // Below this many training rows (10,000 with held-out rows) overfitting must be prevented, and training starts at the
 // copula.
 constexpr int64_t kFewRows = 9000;
+// Of the learning rate, there: a full step takes over more of what only the rows of its batch have in common.
+constexpr double kRateOfFewRows = 0.25;
 // How well training rows may be distinguished from held-out ones, as an area: the bound of a table of up to
 // kBoundedRows rows, and that of kFewRows, between which it rises with the logarithm of the rows.
 constexpr int64_t kBoundedRows = 2000;
@@ -37,13 +39,17 @@ double max_exposure(int64_t rows) {
 class MadeMethod : public RowMethod {
  public:
   MadeMethod(const RowLayout& layout, const MadeConfig& config, int given, bool disjoint)
-      : layout_(layout), network_(layout, config, Sees::columns_before, given), disjoint_(disjoint) {
+      : layout_(layout),
+        rate_(config.learning_rate),
+        network_(layout, config, Sees::columns_before, given),
+        disjoint_(disjoint) {
     if (given == 0 && config.any_order && network_.count() > 1) any_order_.emplace(layout, config, Sees::shown_columns);
   }
 
   const MethodSpec& spec() const override { return kMade; }
   bool train_privately(const PrivateRows& rows, const FittedState* from) override {
     private_ = &rows;
+    network_.config.learning_rate = rate_;
     if (from != nullptr) begin_ = from->states;
     return !any_order_;
   }
@@ -54,7 +60,7 @@ class MadeMethod : public RowMethod {
     if (any_order_) phases.front().name = "any order", phases.front().cost = kCostOfAnyOrder;
     return phases;
   }
-  double learning_rate() const override { return network_.config.learning_rate; }
+  double learning_rate() const override { return rate_; }
   void relax() const override { table_->relax(); }
   int64_t random_rows() const override { return table_->random_rows(); }
   void bind(Program& p) const override { private_ != nullptr ? private_->bind(p) : bind_rows(p, *table_); }
@@ -76,7 +82,8 @@ class MadeMethod : public RowMethod {
     table_ = &table;
     int& batch = network_.config.batch;
     batch = static_cast<int>(std::min<int64_t>(batch, std::max<int64_t>(table.rows / kStepsOfEpoch, kMinBatch)));
-    if (any_order_) any_order_->config.batch = batch;
+    network_.config.learning_rate = table.rows < kFewRows ? kRateOfFewRows * rate_ : rate_;
+    if (any_order_) any_order_->config.batch = batch, any_order_->config.learning_rate = network_.config.learning_rate;
     if (network_.config.trains() && table.rows < kFewRows) copula_ = learn_copula(network_, frequencies_, table, team);
   }
 
@@ -164,6 +171,7 @@ class MadeMethod : public RowMethod {
   }
 
   const RowLayout layout_;
+  const double rate_;  // as given
   Made network_;
   const bool disjoint_;  // held-out rows, from those of the training
   std::optional<Made> any_order_;

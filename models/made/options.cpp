@@ -8,7 +8,7 @@ std::vector<Option> MadeConfig::options() {
   using namespace ranges;
   return {{"epochs", &epochs, kEpochs, "maximum passes over the table; 0 writes an untrained model"},
           {"batch_size", &batch, kBatch, "maximum rows of a step; fewer if an epoch would have less than 30 steps"},
-          {"learning_rate", &learning_rate, kRate, "of the optimizer"},
+          {"learning_rate", &learning_rate, kRate, "of the optimizer; a quarter of it below 9,000 rows"},
           {"hidden_dim", &hidden, {1, 4096}, "units of a hidden layer"},
           {"layers", &layers, {1, kMaxLayers}, "residual blocks"},
           {"embedding_dim", &embedding_dim, {1, 1024}, "dimensions of the embedding of a level"},

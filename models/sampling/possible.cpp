@@ -108,6 +108,7 @@ class Checker {
       const Interval by = range_of(a.operands[1]);
       if (by.low <= 0 && by.high >= 0) return true;
     }
+    if (a.is_function() && !std::isfinite(range_of(a).low)) return true;
     if (a.is_column()) {
       const Cells cells = cells_of(a.column);
       return !cells.known ||
@@ -247,7 +248,12 @@ class Checker {
     using Op = Arithmetic::Op;
     if (a.op == Op::column) return range_of(a.column);
     if (a.op == Op::number) return {a.number, a.number};
-    const Interval x = range_of(a.operands[0]), y = range_of(a.operands[1]);
+    const Interval x = range_of(a.operands[0]);
+    if (a.is_function()) {  // all of them rise
+      const Interval out{value_of_function(a.op, x.low), value_of_function(a.op, x.high)};
+      return out.low <= out.high ? out : Interval{};
+    }
+    const Interval y = range_of(a.operands[1]);
     if (a.op == Op::add) return {x.low + y.low, x.high + y.high};
     if (a.op == Op::subtract) return {x.low - y.high, x.high - y.low};
     if (a.op == Op::divide && y.low <= 0 && y.high >= 0) return {};

@@ -24,9 +24,26 @@ void collect(const Arithmetic& a, std::vector<int>& columns) {
 
 }  // namespace
 
+double value_of_function(Arithmetic::Op function, double x) {
+  using Op = Arithmetic::Op;
+  const double y = function == Op::ln      ? std::log(x)
+                   : function == Op::log10 ? std::log10(x)
+                   : function == Op::exp   ? std::exp(x)
+                                           : std::sqrt(x);
+  return std::isfinite(y) ? y : kMissing;
+}
+
+Arithmetic::Op function_named(const std::string& name) {
+  using Op = Arithmetic::Op;
+  for (const auto& [known, op] : {std::pair{"ln", Op::ln}, {"log10", Op::log10}, {"exp", Op::exp}, {"sqrt", Op::sqrt}})
+    if (lower_case(name) == known) return op;
+  return Op::number;
+}
+
 double evaluate(const Arithmetic& a, const Table& batch, size_t row) {
   if (a.op == Arithmetic::Op::column) return value_of(batch.columns[static_cast<size_t>(a.column)], row);
   if (a.op == Arithmetic::Op::number) return a.number;
+  if (a.is_function()) return value_of_function(a.op, evaluate(a.operands[0], batch, row));
   const double left = evaluate(a.operands[0], batch, row), right = evaluate(a.operands[1], batch, row);
   switch (a.op) {
     case Arithmetic::Op::add: return left + right;

@@ -1,4 +1,4 @@
-// Arithmetic over the columns of a row, in --where and rules: + - * /, numbers, dates and times.
+// Arithmetic over the columns of a row, in --where and rules: + - * /, functions, numbers, dates and times.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@ namespace tessera {
 
 // A tree. Dates and times are days since 1970-01-01, so that a difference of two is a number of days.
 struct Arithmetic {
-  enum class Op { column, number, add, subtract, multiply, divide };
+  enum class Op { column, number, add, subtract, multiply, divide, ln, log10, exp, sqrt };
   Op op = Op::number;
   int column = -1;  // of Op::column, in the schema
   double number = 0;
@@ -18,13 +18,19 @@ struct Arithmetic {
   std::vector<Arithmetic> operands;
 
   bool is_column() const { return op == Op::column; }
+  bool is_function() const { return op >= Op::ln; }  // of one operand
 };
 
 // Parses an expression that consists of arithmetic only, or the name of one column. Errors as parse_where().
 Arithmetic parse_arithmetic(const std::string& text, const Table& schema, const char* what);
 int parse_column(const std::string& text, const Table& schema, const char* what);
 
-// The value in a row of a batch; NaN if one of its columns is missing, or on division by 0.
+// A function of one number; NaN where it has no finite value. The function of a name as an expression writes it;
+// Op::number if there is none.
+double value_of_function(Arithmetic::Op function, double x);
+Arithmetic::Op function_named(const std::string& name);
+
+// The value in a row of a batch; NaN if one of its columns is missing, on division by 0, and where a function has none.
 double evaluate(const Arithmetic& a, const Table& batch, size_t row);
 
 // The columns it names, in ascending order, without duplicates.

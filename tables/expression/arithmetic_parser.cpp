@@ -23,6 +23,12 @@ std::string listed_names(const Table& schema) {
   return listed(names);
 }
 
+// A name before a parenthesis: a column never stands there.
+bool is_function(const WhereToken& token, const WhereScanner& after) {
+  return token.kind == WhereToken::Kind::word && after.peek().is_symbol("(") && !token.is_keyword("in") &&
+         !token.is_keyword("not") && !token.is_keyword("and") && !token.is_keyword("or");
+}
+
 }  // namespace
 
 std::string listed(const std::vector<std::string>& values) {
@@ -66,11 +72,12 @@ bool is_arithmetic(const WhereScanner& scan, const Table& schema) {
   if (first.kind == WhereToken::Kind::number || first.is_symbol("(") || first.is_symbol("-") || first.is_symbol("+"))
     return true;
   if (first.kind == WhereToken::Kind::text) return ahead.peek().is_operator();
-  if (ahead.peek().is_operator()) return true;
+  if (ahead.peek().is_operator() || is_function(first, ahead)) return true;
   if (!ahead.take().is_relation()) return false;
   const WhereToken third = ahead.take();
   if (third.is_symbol("(") || third.is_symbol("-") || third.is_symbol("+")) return true;
   if (third.kind == WhereToken::Kind::number || third.kind == WhereToken::Kind::text) return ahead.peek().is_operator();
+  if (is_function(third, ahead)) return true;
   const int left = column_named(first, schema);
   const bool truth = left >= 0 && kind_of(schema.columns[static_cast<size_t>(left)]).truths &&
                      (third.is_keyword("true") || third.is_keyword("false"));
@@ -119,9 +126,9 @@ Arithmetic ArithmeticParser::factor() {
   if (++depth_ > kDeepest) scan_.fail("parentheses and signs are nested too deeply", token.begin);
   Arithmetic out;
   if (token.is_symbol("(")) {
-    out = sum();
-    if (!scan_.peek().is_symbol(")")) scan_.fail("expected \")\"", scan_.peek().begin);
-    scan_.take();
+    out = parenthesized();
+  } else if (is_function(token, scan_)) {
+    out = function(token);
   } else if (token.is_symbol("-") || token.is_symbol("+")) {
     out = factor();
     if (token.is_symbol("-")) out = joined(Arithmetic::Op::subtract, constant(0), std::move(out), token.begin);
@@ -137,6 +144,24 @@ Arithmetic ArithmeticParser::factor() {
     out = column(token);
   }
   --depth_;
+  return out;
+}
+
+Arithmetic ArithmeticParser::parenthesized() {
+  Arithmetic out = sum();
+  if (!scan_.peek().is_symbol(")")) scan_.fail("expected \")\"", scan_.peek().begin);
+  scan_.take();
+  return out;
+}
+
+Arithmetic ArithmeticParser::function(const WhereToken& name) {
+  Arithmetic out;
+  out.op = function_named(name.text);
+  if (!out.is_function())
+    scan_.fail(fmt::format("there is no function \"{}\"; there are ln, log10, exp and sqrt", name.text), name.begin);
+  scan_.take();
+  out.operands.push_back(parenthesized());
+  if (out.operands[0].instant) scan_.fail("a function takes a number, not a date", name.begin);
   return out;
 }
 

@@ -34,6 +34,8 @@ class ArithmeticParser {
   Arithmetic product();
   Arithmetic product_from(Arithmetic first);
   Arithmetic factor();
+  Arithmetic parenthesized();  // after "("
+  Arithmetic function(const WhereToken& name);
   Arithmetic column(const WhereToken& token);
   Arithmetic joined(Arithmetic::Op op, Arithmetic left, Arithmetic right, size_t at);
 

@@ -244,6 +244,39 @@ TEST(FindRules, SumsOfColumnsThatAreRounded) {
          [](auto value) { return value("amount") - value("off") - value("left"); });
 }
 
+TEST(FindRules, CurvesOfOneNumber) {
+  constexpr int64_t kRows = 700;
+  const auto whole = [](int64_t i) { return 1 + std::floor(900 * uniform(i, 1) * uniform(i, 2)); };
+  const auto places = [](double x, int decimals) {
+    const double unit = std::pow(10.0, decimals);
+    return std::nearbyint(x * unit) / unit;
+  };
+  const auto rules = [&](auto of, int decimals) {
+    return said(found(table(
+        {numbers_by("wage", ColumnType::integer, kRows, whole),
+         numbers_by("other", ColumnType::integer, kRows, [](int64_t i) { return std::floor(900 * uniform(i, 3)); }),
+         numbers_by(
+             "curve", ColumnType::decimal, kRows, [&](int64_t i) { return places(of(whole(i)), decimals); },
+             decimals)})));
+  };
+  EXPECT_EQ(rules([](double x) { return std::log(x); }, 6), Texts{"curve = ln(wage)"});
+  EXPECT_EQ(rules([](double x) { return std::log(x); }, 2), Texts{"curve = ln(wage)"});
+  // calculated in single precision
+  EXPECT_EQ(rules([](double x) { return static_cast<double>(std::log(static_cast<float>(x + 1))); }, 6),
+            Texts{"curve = ln(wage + 1)"});
+  EXPECT_EQ(rules([](double x) { return 7 - std::log10(x); }, 4), (Texts{"curve = 7 - log10(wage)", "curve >= 0"}));
+  // of half of the rows
+  EXPECT_EQ(rules([](double x) { return static_cast<int64_t>(x) % 2 == 0 ? std::log(x) : 3 + std::sin(x); }, 5),
+            Texts{});
+  EXPECT_EQ(rules([](double x) { return std::pow(x, 0.7); }, 3), Texts{"wage >= curve"});
+  // a number from its logarithm, which has more digits than the number says
+  const auto log_price = [&](int64_t i) { return places(3 + 2 * uniform(i, 4) + uniform(i, 5), 6); };
+  EXPECT_EQ(said(found(table({numbers_by("log_price", ColumnType::decimal, kRows, log_price, 6),
+                              numbers_by("price", ColumnType::integer, kRows,
+                                         [&](int64_t i) { return std::nearbyint(std::exp(log_price(i))); })}))),
+            Texts{"price = exp(log_price)"});
+}
+
 TEST(FindRules, DatesAndTheDaysBetween) {
   constexpr int64_t kRows = 600;
   const auto day = [](int64_t i) { return 18000 + std::floor(uniform(i, 1) * 900); };

@@ -70,6 +70,20 @@ TEST(WhereArithmetic, Calculates) {
   EXPECT_EQ(kept("start + 1 > '2020-01-01T12:00:00'"), "0123");
 }
 
+TEST(WhereArithmetic, CalculatesFunctions) {
+  EXPECT_EQ(kept("sqrt(items) = 2"), "3");
+  EXPECT_EQ(kept("2 >= SQRT(items)"), "0123");
+  EXPECT_EQ(kept("ln(items) + ln(items) > ln(9) - 0.001 and items < 4"), "2");
+  EXPECT_EQ(kept("exp(items - 1) < 3"), "01");
+  EXPECT_EQ(kept("-log10(items * 100) < -2.5"), "3");
+  EXPECT_EQ(kept("ln(items - 1) >= 0"), "123");  // of 0 there is none
+  EXPECT_EQ(kept("sqrt(items - 2) >= 0"), "123");
+  EXPECT_EQ(kept("exp(items * 300) > 0"), "01");  // the others are no finite number
+  expect_error("log(items) > 1", ErrorCode::usage, {"position 1", "no function \"log\"", "ln, log10, exp and sqrt"});
+  expect_error("1 < ln(start)", ErrorCode::usage, {"position 5", "not a date"});
+  expect_error("ln(items > 1", ErrorCode::usage, {"expected \")\""});
+}
+
 // 3 · 0.1 is not 0.3 in binary, and a total is rounded to its cents.
 TEST(WhereArithmetic, AnEqualityHoldsForTheColumnsDigits) {
   EXPECT_EQ(kept("total = items * \"net price\""), "01");

@@ -52,6 +52,7 @@ class RuleFinder {
       exhaust(find_multiple);
       exhaust(find_sum);
       exhaust(find_product);
+      exhaust(find_curve);
       exhaust(find_between);
       exhaust(find_rates);
       if (options_.by_rejection) {

@@ -116,6 +116,7 @@ struct Computed {
 std::optional<FoundRule> find_copy(const RuleSearch& search);       // a = b, of texts
 std::optional<FoundRule> find_multiple(const RuleSearch& search);   // a = c·b, or another power of b
 std::optional<FoundRule> find_sum(const RuleSearch& search);        // a = c0 + c1·b + …, a = b among them
+std::optional<FoundRule> find_curve(const RuleSearch& search);      // a = c0 + c1·f(b), f one of four functions
 std::vector<FoundRule> find_usual_sums(const RuleSearch& search);   // the same, in most rows
 std::optional<FoundRule> find_product(const RuleSearch& search);    // a = c0·b·c, a = c0·b·(1 − c)/d²
 std::optional<FoundRule> find_functions(const RuleSearch& search);  // a is the month of b, or another function of it
