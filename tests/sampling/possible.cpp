@@ -108,20 +108,25 @@ TEST(Possible, ComputedColumnsAreBoundedByTheirRule) {
   const auto of = [](int64_t i) { return std::floor(1 + 9 * uniform(i, 1)); };
   const auto gap = [](int64_t i) { return uniform(i, 2) < 0.2 ? kMissing : std::floor(10 * uniform(i, 3)); };
   FitOptions options = quick_made(2);
-  options.rules.given = {"price = 3.99 * items", "twice = 2 * price", "sum = items + gap"};
+  options.rules.given = {"price = 3.99 * items", "twice = 2 * price", "sum = items + gap", "log = ln(items)"};
   const Model m = fit(
       table({numbers_by("items", ColumnType::integer, kRows, of), numbers_by("gap", ColumnType::integer, kRows, gap),
              numbers_by(
                  "price", ColumnType::decimal, kRows, [&](int64_t i) { return std::round(399 * of(i)) / 100; }, 2),
              numbers_by(
                  "twice", ColumnType::decimal, kRows, [&](int64_t i) { return std::round(798 * of(i)) / 100; }, 2),
-             numbers_by("sum", ColumnType::integer, kRows, [&](int64_t i) { return of(i) + gap(i); })}),
+             numbers_by("sum", ColumnType::integer, kRows, [&](int64_t i) { return of(i) + gap(i); }),
+             numbers_by(
+                 "log", ColumnType::decimal, kRows, [&](int64_t i) { return std::round(1e4 * std::log(of(i))) / 1e4; },
+                 4)}),
       options);
-  for (const char* condition : {"price > 1e9", "price is null", "twice < 7.98", "price = 36", "sum > 40"}) {
+  for (const char* condition : {"price > 1e9", "price is null", "twice < 7.98", "price = 36", "sum > 40", "log > 2.3",
+                                "log is null", "ln(items) < 0", "sqrt(items) > 3.1"}) {
     const Thrown t = thrown([&] { sample(m, 5, where(condition)); });
     EXPECT_TRUE(t.code == ErrorCode::condition && t.says("Nothing was sampled")) << condition << t.message;
   }
-  for (const char* condition : {"price > 30", "price <= 3.99", "twice = 71.82", "sum is null", "sum >= 15"})
+  for (const char* condition : {"price > 30", "price <= 3.99", "twice = 71.82", "sum is null", "sum >= 15", "log >= 2",
+                                "ln(items) <= 0", "exp(log) > 8.9"})
     EXPECT_EQ(sample(m, 5, where(condition)).rows, 5) << condition;
 }
 

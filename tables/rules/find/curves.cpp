@@ -14,8 +14,8 @@ namespace tessera {
 namespace {
 
 constexpr size_t kMaxCurveColumns = 200;  // the work grows with their square
-constexpr size_t kCurveRows = 512, kLeastCurveRows = 30;
-constexpr size_t kLeastDistinct = 20;       // of both columns: few values lie on many curves
+constexpr size_t kCurveRows = 512, kMinCurveRows = 30;
+constexpr size_t kMinDistinct = 20;         // of both columns: few values lie on many curves
 constexpr double kFunctionRounding = 1e-9;  // of a deviation: what the function's own rounding leaves
 
 struct Curve {
@@ -49,7 +49,7 @@ Line line_through(const std::vector<double>& x, const std::vector<double>& y) {
       if (x[i] == x[i] && y[i] == y[i]) f(x[i], y[i]);
   };
   each([&](double a, double b) { ++out.rows, sx += a, sy += b; });
-  if (out.rows < kLeastCurveRows) return out;
+  if (out.rows < kMinCurveRows) return out;
   const auto n = static_cast<double>(out.rows);
   each([&](double a, double b) {
     xx += (a - sx / n) * (a - sx / n), yy += (b - sy / n) * (b - sy / n), xy += (a - sx / n) * (b - sy / n);
@@ -81,7 +81,7 @@ std::optional<FoundRule> find_curve(const RuleSearch& search) {
     Varying n{j, numbers_in(c, {search.proposing.begin(), search.proposing.begin() + static_cast<int64_t>(rows)})};
     c.relax();
     for (double& x : n.x) x /= kind_of(c).unit;
-    if (distinct_of(n.x) >= kLeastDistinct) all.push_back(std::move(n));
+    if (distinct_of(n.x) >= kMinDistinct) all.push_back(std::move(n));
   }
   const double tried = static_cast<double>(all.size() * all.size() * std::size(kCurves));
   for (const Curve& f : kCurves)
@@ -92,7 +92,7 @@ std::optional<FoundRule> find_curve(const RuleSearch& search) {
         if (&target == &source) continue;
         const Line line = line_through(x, target.x);
         const double half = half_unit(search.column(target.column));
-        if (line.rows < kLeastCurveRows || !(line.rest <= std::max(1.5 * half, kFunctionRounding * line.deviation)) ||
+        if (line.rows < kMinCurveRows || !(line.rest <= std::max(1.5 * half, kFunctionRounding * line.deviation)) ||
             line.deviation < 10 * half)
           continue;
         // rounding errors of deviation 0.58 halves, over the rows: three of their deviations
