@@ -107,6 +107,24 @@ TEST(FindRules, SumsOfManyKinds) {
             Texts{});
 }
 
+// Three columns of 0 and 1 that sum to 1: one of them is not a rounded part of the age that decides it.
+TEST(FindRules, DummiesFollowFromACut) {
+  constexpr int64_t kRows = 900;
+  const auto age = [](int64_t i) { return std::floor(30 + 30 * uniform(i, 1)); };
+  const auto dummy = [&](const char* name, double from, double to) {
+    return numbers_by(name, ColumnType::integer, kRows,
+                      [=](int64_t i) { return age(i) >= from && age(i) < to ? 1.0 : 0.0; });
+  };
+  const Texts rules = said(found(table({numbers_by("age", ColumnType::integer, kRows, age), dummy("young", 0, 40),
+                                        dummy("middle", 40, 50), dummy("old", 50, 99)})));
+  EXPECT_EQ(std::ranges::count_if(rules, [](const std::string& r) { return r.find("* age") != std::string::npos; }), 0)
+      << testing::PrintToString(rules);
+  EXPECT_GE(std::ranges::count_if(rules,
+                                  [](const std::string& r) { return r.find("follows from age") != std::string::npos; }),
+            1)
+      << testing::PrintToString(rules);
+}
+
 // Two parts of the rows, each with a sum of columns that the other part misses, and a column that few rows have.
 TEST(FindRules, SumsWhereNoRowHasAllColumns) {
   constexpr int64_t kRows = 800;

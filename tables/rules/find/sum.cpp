@@ -318,7 +318,8 @@ std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<c
 // would share its factor, where sums are rounded.
 std::optional<FoundRule> tried_alone(const RuleSearch& search, const std::vector<const Centred*>& before,
                                      const Centred& c, const Sample& sample) {
-  const double half = half_unit(search.column(c.column));
+  // A line rounded to few units, such as 0 and 1, is a cut: bands say it.
+  const double half = c.deviation < 10 * half_unit(search.column(c.column)) ? 0 : half_unit(search.column(c.column));
   std::vector<double> factors(before.size(), 0);
   for (size_t k = 0; k < before.size(); ++k) {
     const Centred& b = *before[k];
