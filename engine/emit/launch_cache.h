@@ -25,11 +25,12 @@ class LaunchCache {
   static constexpr size_t kMaxImages = 2000;  // about 100 MB
 
  private:
-  std::string open(bool create);  // returns the reason
+  std::string open(bool create);
   void drop_oldest() const;
 
-  std::string folder_, reason_;
+  std::string folder_;
   std::shared_ptr<Descriptor> opened_;  // the folder that was checked, whatever has its name later
+  std::string reason_;                  // of open()
 };
 
 }  // namespace tessera

@@ -62,10 +62,9 @@ void launch(const Launch& l, const char* name, void (*kernel)(P...), const A&...
 
 inline void launch_loaded(const Launch& l, const char* name, const void* kernel, const void* parameter) {
   const auto* loaded = static_cast<const emulation::LoadedKernel*>(kernel);
-  const std::string copy(static_cast<const char*>(parameter), loaded->parameter_bytes);
+  std::string copy(static_cast<const char*>(parameter), loaded->parameter_bytes);
   const emulation::Grid grid{name, {l.grid.x, l.grid.y, l.grid.z}, {l.block.x, l.block.y, l.block.z}, 0, false};
-  emulation::enqueue(l.stream, name,
-                     [=]() mutable { emulation::run_grid(grid, loaded->run, static_cast<void*>(copy.data())); });
+  emulation::enqueue(l.stream, name, [=]() mutable { emulation::run_grid(grid, loaded->run, copy.data()); });
 }
 
 inline int lane_id() { return emulation::lane(); }
