@@ -56,10 +56,18 @@ struct FusedLaunchOp {
   const FusedChain* end() const { return chains + count; }
 };
 
+// A launch whose source was compiled at run time (engine/emit): the op of a call without views.
+struct CompiledLaunchOp {
+  const void* function;    // DeviceKernel::function
+  const void* parameters;  // its only parameter; the call copies it
+  int64_t blocks;          // of as many threads as the interpreter's
+};
+
 struct FusedKernels {  // a table's (KernelTable::fused)
   Kernel kernel;       // of a call whose op is a FusedLaunchOp, without views
   bool (*fits)(const FusedLaunchOp& op);
   int64_t (*slices_bytes)(const Call& matmul);  // of workspace
+  Kernel compiled{};                            // of a call whose op is a CompiledLaunchOp
 };
 const FusedKernels& fused_kernels_cuda();  // kernels/gpu/fused/fused.cu
 

@@ -11,7 +11,7 @@ namespace tessera {
 
 // Raised with every change of this file, of kernels/table.h or of an op's attributes; table_bytes catches most
 // forgotten changes.
-constexpr uint32_t kDeviceAbi = 4;
+constexpr uint32_t kDeviceAbi = 5;
 
 enum class DeviceStatus : int {
   ok,
@@ -31,6 +31,11 @@ struct DeviceCall {
   Kernel kernel;
   Call call;
   const char* name;  // of the op
+};
+
+struct DeviceKernel {  // compiled at run time
+  void* library = nullptr;
+  const void* function = nullptr;  // CompiledLaunchOp::function
 };
 
 struct DeviceSession;    // a device in use: its stream and resources
@@ -65,6 +70,11 @@ struct DeviceApi {
   void (*forget)(DeviceSession*, DeviceRecording*);
   // The calls themselves, without recording and without advancing the state.
   DeviceStatus (*run)(DeviceSession*, const DeviceCall* calls, int64_t count, void* workspace);
+
+  // A kernel of an image for this device (the machine code of one architecture; it ends with a zero). unload: waits for
+  // the work queued so far; nothing recorded may hold the kernel.
+  DeviceStatus (*load)(DeviceSession*, const char* image, const char* name, DeviceKernel* kernel);
+  void (*unload)(DeviceSession*, const DeviceKernel* kernel);
 
   // Results of a step in flight: begin_download queues a copy after the work queued so far and returns;
   // wait_download(ticket) waits for that copy only and returns the bytes, which are valid until the second

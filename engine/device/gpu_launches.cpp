@@ -57,8 +57,7 @@ static std::string readable_name(const Plan& plan, Id v) {
 
 std::vector<EmittedLaunch> FusedCalls::emit(const void* workspace) const {
   std::vector<EmittedLaunch> all;
-  for (size_t i = 0; i < ops_.size(); ++i)
-    all.push_back(emit_launch(ops_[i], workspace, "launch_" + std::to_string(i + 1), values_));
+  for (size_t i = 0; i < ops_.size(); ++i) all.push_back(emit_launch(ops_[i], workspace, emitted_name(i), values_));
   return all;
 }
 

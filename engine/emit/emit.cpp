@@ -150,6 +150,9 @@ std::string form_of(const View& v, const View& out) {
   return "<" + (form.empty() ? "plain" : form) + ">";
 }
 
+// The form of a loop over rows of `cols` columns.
+std::string in_fours(int64_t cols) { return cols % 4 == 0 ? "<full>" : "<plain>"; }
+
 class Emitter {
  public:
   Emitter(const FusedLaunchOp& op, const void* workspace, const std::string& name, const ViewNames& names)
@@ -219,6 +222,17 @@ class Emitter {
   OpText text_of(const FusedStep& s) {
     OpText t = op_text(s);
     if (t.type.empty()) throw NotEmitted{std::string(op_name(static_cast<size_t>(s.kind))) + " has no text"};
+    if (t.product) {
+      std::string slices;
+      for (size_t p = 0; p < t.slices.size(); ++p) {
+        const View& a = s.call.in[2 * p];
+        // Of one slice the length is the depth, so that the compiler knows where it ends.
+        const int64_t depth = t.transposed ? a.rows : a.cols, count = t.slices[p].count;
+        slices += (p > 0 ? ", {" : "{") + parameters_.size(count) + ", " +
+                  parameters_.size(count == 1 ? depth : t.slices[p].length) + "}";
+      }
+      t.literal += ", {" + slices + "}}";
+    }
     if (t.spans != nullptr) {
       const SpanTable& x = *t.spans;
       const std::string items = parameters_.address(x.items, "spans"),
@@ -292,7 +306,7 @@ class Emitter {
       case FusedChain::flat:
         blocks = covered(c.units, kEmittedThreads * kChunkOfThread);
         head = "// Elements: a thread takes 4.\n";
-        chain_.parts = "  const ElementsOf elements{block};\n";
+        chain_.parts = "  const ElementsOf" + in_fours(c.units) + " elements{block};\n";
         break;
       case FusedChain::tiles: {
         const FusedStep& s = c.steps[0];
@@ -306,7 +320,7 @@ class Emitter {
                        ", " + std::to_string(t.down) + ", " + std::to_string(t.across) +
                        "};\n  const TilesPart tile{block, tiling, FusedStep::" + part_name(s.part) +
                        ", p.workspace, shared};\n";
-        if (c.count > 1) chain_.parts += "  const ElementsOfTile elements{tile};\n";
+        if (c.count > 1) chain_.parts += "  const ElementsOfTile" + in_fours(out.cols) + " elements{tile};\n";
         break;
       }
     }
@@ -391,7 +405,10 @@ class Emitter {
     switch (c.cut) {
       case FusedChain::rows: chain_.body += by_rows(c, s, call); break;
       case FusedChain::cols:
-        chain_.body += (op_text(s).product ? "product_of_columns(columns, " : "do_columns(columns, ") + call + ");\n";
+        chain_.body += (op_text(s).product  ? "product_of_columns(columns, "
+                        : op_text(s).shared ? "update_columns" + in_fours(c.units) + "(columns, "
+                                            : "do_columns(columns, ") +
+                       call + ");\n";
         break;
       case FusedChain::flat: chain_.body += "do_elements(elements, " + call + ", state, shared);\n"; break;
       case FusedChain::tiles:

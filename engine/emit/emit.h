@@ -21,6 +21,9 @@ struct EmittedLaunch {
 };
 constexpr int64_t kEmittedThreads = 256;
 
+// Of the kernel of a step's launch, from 0.
+inline std::string emitted_name(size_t launch) { return "launch_" + std::to_string(launch + 1); }
+
 // Readable names of views, by their address in a call; others are named after the op that makes them.
 using ViewNames = std::map<const View*, std::string>;
 

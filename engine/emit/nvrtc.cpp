@@ -3,10 +3,12 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "base/plugin/plugin.h"
+#include "base/storage/fingerprint.h"
 #include "engine/emit/headers.h"
 
 namespace tessera {
@@ -64,6 +66,17 @@ const Nvrtc& library() {
   return loaded;
 }
 
+bool makes_ptx(const std::string& architecture) { return architecture.rfind("compute_", 0) == 0; }
+
+// As the plugin is compiled: what PTX fuses, and nothing more.
+std::vector<std::string> options_for(const std::string& architecture) {
+  std::vector<std::string> options{"-arch=" + architecture, "-std=c++20", "-default-device", "-diag-suppress=20044"};
+  if (!makes_ptx(architecture)) options.push_back("-Xptxas=-fmad=false");
+  if (const char* fp32 = std::getenv("TESSERA_CUDA_FP32"); fp32 != nullptr && std::string(fp32) == "tf32x3")
+    options.push_back("-DTESSERA_CUDA_FP32_TF32X3");
+  return options;
+}
+
 }  // namespace
 
 const NvrtcInfo& nvrtc() { return library().info; }
@@ -77,13 +90,9 @@ CompiledSource compile_source(const std::string& source, const std::string& arch
   NvrtcProgram program = nullptr;
   if (n.create(&program, source.c_str(), "launch.cu", static_cast<int>(all.size()), texts.data(), names.data()) != 0)
     return {"", "nvrtcCreateProgram failed"};
-  const std::string target = "-arch=" + architecture;
-  // as the plugin is compiled: what PTX fuses, and nothing more
-  std::vector<const char*> options{target.c_str(), "-std=c++20", "-default-device", "-diag-suppress=20044"};
-  const bool text = architecture.rfind("compute_", 0) == 0;
-  if (!text) options.push_back("-Xptxas=-fmad=false");
-  if (const char* fp32 = std::getenv("TESSERA_CUDA_FP32"); fp32 != nullptr && std::string(fp32) == "tf32x3")
-    options.push_back("-DTESSERA_CUDA_FP32_TF32X3");
+  const std::vector<std::string> given = options_for(architecture);
+  std::vector<const char*> options;
+  for (const std::string& o : given) options.push_back(o.c_str());
   const int error = n.compile(program, static_cast<int>(options.size()), options.data());
   CompiledSource out;
   size_t bytes = 0;
@@ -92,6 +101,7 @@ CompiledSource compile_source(const std::string& source, const std::string& arch
     n.log(program, out.log.data());
     out.log.resize(bytes - 1);
   }
+  const bool text = makes_ptx(architecture);
   const auto size = text ? n.ptx_bytes : n.code_bytes;
   const auto take = text ? n.ptx : n.code;
   if (error == 0 && size(program, &bytes) == 0) {
@@ -102,6 +112,17 @@ CompiledSource compile_source(const std::string& source, const std::string& arch
   }
   n.destroy(&program);
   return out;
+}
+
+std::string compilation_key(const std::string& source, const std::string& architecture) {
+  static const std::string headers = [] {
+    Fingerprint f;
+    for (const EmittedHeader& h : emitted_headers()) f.add(std::string_view(h.name)), f.add(std::string_view(h.text));
+    return f.text();
+  }();
+  std::string key = "NVRTC " + nvrtc().version + " headers " + headers;
+  for (const std::string& o : options_for(architecture)) key += " " + o;
+  return key + "\n" + source;
 }
 
 }  // namespace tessera

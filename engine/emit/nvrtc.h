@@ -18,5 +18,7 @@ struct CompiledSource {
 // `architecture`: "sm_90" for machine code, "compute_90" for PTX. The source may include the headers of kernels/, which
 // are part of this library. Thread-safe. Needs nvrtc().version.
 CompiledSource compile_source(const std::string& source, const std::string& architecture);
+// All that its image depends on: NVRTC's version, the options and headers, the source.
+std::string compilation_key(const std::string& source, const std::string& architecture);
 
 }  // namespace tessera

@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "kernels/split_k.h"
-
 namespace tessera {
 namespace {
 
@@ -89,12 +87,13 @@ OpText text(const GatherSequences& op, const Call&) {
 }
 OpText text(const MixtureDraw&, const Call&) { return of("MixtureDraw", "", "{o} = mean[{1}] + factor[{1}]*{0}"); }
 // ---- products: their tiles, as in kernels/gpu/bodies/matmul.cuh and product.cuh ----
+Slices slices_of_pair(const Matmul& op, const Call& call, int pair) {
+  const View& a = call.in[2 * pair];
+  return slices_of(op.trans_a ? a.rows : a.cols, op.cut);
+}
 int64_t slices_of_all(const Matmul& op, const Call& call) {
   int64_t slices = 0;
-  for (int p = 0; p < op.pairs; ++p) {
-    const View& a = call.in[2 * p];
-    slices += slices_of(op.trans_a ? a.rows : a.cols, op.cut).count;
-  }
+  for (int p = 0; p < op.pairs; ++p) slices += slices_of_pair(op, call, p).count;
   return slices;
 }
 bool on_fma_units(Precision factors) {
@@ -134,8 +133,10 @@ OpText text(const Matmul& op, const Call& call) {
                                ? "TensorTiles<Tf32Math<3>>"
                                : tiles[static_cast<int>(op.factors)];
   OpText t = of("Matmul", "", formula);
-  t.literal = "Product<" + unit + ", " + yes(op.trans_a) + ", " + yes(op.trans_b) + ">{" + integer(op.pairs) + ", " +
-              yes(op.addend) + ", " + integer(op.cut) + ", " + precision(op.factors) + "}";
+  t.literal = "Product<" + unit + ", " + yes(op.trans_a) + ", " + yes(op.trans_b) + ", " + integer(op.pairs) + ">{" +
+              yes(op.addend) + ", " + precision(op.factors);
+  t.transposed = op.trans_a;
+  for (int p = 0; p < op.pairs; ++p) t.slices.push_back(slices_of_pair(op, call, p));
   return t;
 }
 OpText text(const BlockMatmul& op, const Call&) {

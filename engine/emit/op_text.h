@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/fused.h"
+#include "kernels/split_k.h"
 
 namespace tessera {
 
@@ -18,7 +19,9 @@ struct OpText {
   bool draws = false;    // in registers too: random numbers by row
   bool shared = false;   // an update that uses shared memory
   bool reports = false;  // the block that does it counts the step
-  bool product = false;  // dense
+  bool product = false;  // dense; with the slices of each pair's depth, which follow the literal
+  std::vector<Slices> slices;
+  bool transposed = false;  // its left factors
   // Of its tiles, 0: there are none; how often they cover the result (slices); whether a block computes the slices.
   int64_t down = 0, across = 0, parts = 1;
   bool deep = false;

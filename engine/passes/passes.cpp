@@ -25,6 +25,8 @@ const std::vector<PassInfo>& passes() {
       {"narrow", "on the processor, factors that a weight's gradient reads again are stored in 16 bits", nullptr},
       {"fuse", "ops that can run one after the other on a part of the rows (on a GPU, also of the columns) are fused",
        nullptr},
+      {"compile", "on a GPU, the fused launches of a long training are compiled while the interpreter runs them",
+       nullptr},
       {"liveness", "values that are not live at the same time share memory", nullptr},
   };
   return all;
@@ -56,8 +58,9 @@ std::vector<PassReport> optimize(Plan& plan, const std::set<std::string>& off) {
   for (const PassInfo& p : passes()) {
     if (!wanted(off, p.name)) continue;
     PassReport r{p.name, plan.nodes.size(), 0, flops_of(plan), 0};
-    // liveness is placement's (engine/schedule/placement.h), fusion the device's (engine/schedule/gpu_fusion.h), narrow
-    // runs when a plan is arranged (engine/run/footprint.h)
+    // liveness is placement's (engine/schedule/placement.h), fusion the device's (engine/schedule/gpu_fusion.h),
+    // compiling the training's (Program::compile_launches), narrow runs when a plan is arranged
+    // (engine/run/footprint.h)
     if (p.run != nullptr) p.run(plan);
     // Ops that a pass made unnecessary are removed; otherwise they would be computed beside their replacement.
     if (wanted(off, "dead")) drop_dead(plan);

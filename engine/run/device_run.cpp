@@ -81,15 +81,21 @@ const Op& DeviceRun::localize(const Op& op) {
 
 void DeviceRun::prepare(std::vector<DeviceCall> calls, int64_t scratch_bytes, bool count_steps) {
   forget();
+  compiled_.reset();
   count_steps_ = count_steps;
   calls_ = std::move(calls);
   workspace_.reset();
   workspace_ = std::make_unique<DeviceBytes>(device_, scratch_bytes, "scratch");
 }
 
+void DeviceRun::compile(const FusedKernels& fused, std::vector<EmittedLaunch> launches, Compilation how) {
+  compiled_ = std::make_unique<CompiledLaunches>(device_, fused, std::move(launches), std::move(how));
+}
+
 // Queues n steps.
 void DeviceRun::replay(int64_t n) {
   const DeviceApi& api = device_.api();
+  if (compiled_ && compiled_->replace(calls_)) forget();  // recordings in flight end before they are freed
   const auto record = [&](DeviceRecording*& r, int steps) {
     if (r == nullptr)
       device_.check(api.record(device_.session(), calls_.data(), static_cast<int64_t>(calls_.size()),

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "engine/device/device.h"
 #include "engine/device/device_api.h"
 #include "engine/plan/plan.h"
+#include "engine/run/compiled_launches.h"
 #include "engine/schedule/placement.h"
 #include "kernels/math/profile.h"
 
@@ -45,6 +47,11 @@ class DeviceRun {
 
   // `count_steps`: the calls of a step advance the state themselves.
   void prepare(std::vector<DeviceCall> calls, int64_t scratch_bytes, bool count_steps);
+  // Before the steps queued next, and later ones: those of the fused launches that are compiled by then replace the
+  // interpreter's.
+  void compile(const FusedKernels& fused, std::vector<EmittedLaunch> launches, Compilation how);
+  const CompiledLaunches* compiled() const { return compiled_.get(); }
+  const void* workspace() const { return workspace_->data(); }
   // Runs n steps from `state`, which becomes the device's state after them.
   void run(StepState& state, int64_t n);
   // The same in two halves: start() returns when the steps and the downloads of `watched` are queued, finish() waits
@@ -96,6 +103,7 @@ class DeviceRun {
   std::unique_ptr<DeviceBytes> workspace_, kept_[2];
   int copies_ = 0, last_kept_ = 0;
   DeviceRecording *one_ = nullptr, *many_ = nullptr;
+  std::unique_ptr<CompiledLaunches> compiled_;
 };
 
 }  // namespace tessera

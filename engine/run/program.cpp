@@ -222,6 +222,7 @@ void Program::prepare() {
   if (device_) {
     std::vector<DeviceCall> calls = device_calls(scratch);
     device_->prepare(std::move(calls), scratch, fused_ != nullptr && fused_->count_steps());
+    if (compilation_ && fused_) device_->compile(*table_.fused, fused_->emit(device_->workspace()), *compilation_);
   } else {
     kernel_scratch_ = (scratch + 63) / 64 * 64;
     const int64_t own = chain_bytes(plan_, arranged_.layout, team_.size());

@@ -34,6 +34,8 @@ class Arena {
 
 class DeviceRun;
 class FusedCalls;
+struct Compilation;
+struct LaunchReport;
 
 class Program {
  public:
@@ -91,6 +93,11 @@ class Program {
   const T* watched(size_t i) const {
     return static_cast<const T*>(watched_data(i, sizeof(T)));
   }
+
+  // On a device, in the background: compiles the fused launches of the plan, each of which replaces the interpreter's
+  // in the steps started after it is ready. Takes up to a minute of processor time, so it is for long trainings.
+  void compile_launches(const Compilation& how);  // engine/emit/launch_compiler.h
+  LaunchReport launches() const;                  // engine/run/compiled_launches.h
 
   // For benches: n steps as single calls of the device, without the recording. The step counter need not advance.
   void run_unrecorded(int64_t n);
@@ -188,6 +195,7 @@ class Program {
   std::vector<Chain> row_chains_;
   int64_t kernel_scratch_ = 0;  // bytes of a thread's scratch used by kernels; the block's own memory follows
   std::unique_ptr<FusedCalls> fused_;
+  std::unique_ptr<Compilation> compilation_;
   std::unique_ptr<StepState> step_;
   std::vector<Id> watched_;
   int64_t started_ = 0;  // on the CPU: steps of the unfinished start

@@ -57,6 +57,15 @@ int64_t Program::finish() {
   return step_->step - first;
 }
 
+void Program::compile_launches(const Compilation& how) {
+  compilation_ = std::make_unique<Compilation>(how);
+  ready_ = false;
+}
+
+LaunchReport Program::launches() const {
+  return device_ && device_->compiled() != nullptr ? device_->compiled()->report() : LaunchReport{};
+}
+
 void Program::run_unrecorded(int64_t n) {
   prepare();
   if (device_) device_->run_unrecorded(n);

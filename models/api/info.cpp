@@ -7,6 +7,8 @@
 #include "base/threads/team.h"
 #include "engine/device/device.h"
 #include "engine/device/device_api.h"
+#include "engine/emit/launch_cache.h"
+#include "engine/emit/nvrtc.h"
 #include "engine/run/precision.h"
 #include "models/api/support/guard.h"
 #include "models/model/registry.h"
@@ -34,6 +36,14 @@ nlohmann::json known_precisions() {
 
 nlohmann::json text_or_null(const std::string& text) { return text.empty() ? nlohmann::json() : nlohmann::json(text); }
 
+// Whether the launches of a long training can be compiled for it, and where they are kept.
+std::string compiled_launches() {
+  if (nvrtc().version.empty()) return "interpreted: " + nvrtc().reason;
+  const LaunchCache cache(LaunchCache::default_folder(), true);
+  return fmt::format("compiled for long trainings by NVRTC {}, {}", nvrtc().version,
+                     cache.reason().empty() ? "kept in " + cache.folder() : "not kept: " + cache.reason());
+}
+
 // GPUs, or the reason why there is none.
 nlohmann::json gpu() {
   const DeviceLibrary& library = device_library();
@@ -56,6 +66,7 @@ nlohmann::json gpu() {
                               {"memory", info.memory},
                               {"free_memory", info.free_memory}});
   }
+  if (library.api != nullptr) out["launches"] = compiled_launches();
   return out;
 }
 

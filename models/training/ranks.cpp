@@ -13,6 +13,7 @@
 #include "engine/comm/nccl.h"
 #include "engine/device/device.h"
 #include "engine/device/device_api.h"
+#include "engine/emit/launch_compiler.h"
 #include "engine/passes/batch/shard.h"
 #include "engine/passes/passes.h"
 #include "engine/run/precision.h"
@@ -80,6 +81,10 @@ int repeat(Communicator& rank, Program& program) {
 
 }  // namespace
 
+// Launches are compiled for phases of at least this many steps: shorter ones end before NVRTC does.
+constexpr int64_t kMinCompiledSteps = 10'000;
+constexpr int kMaxCompilers = 4;  // threads
+
 TrainingProgram training_program(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
                                  const RunContext& context, const Communicator& rank, const States& carried) {
   const bool by_columns = options.ranks.by_columns();
@@ -95,6 +100,11 @@ TrainingProgram training_program(const Method& method, size_t phase, int64_t ste
   auto program = std::make_unique<Program>(std::move(plan), device, context.team, context.seed,
                                            wanted(context.passes_off, "liveness"));
   method.bind(*program);
+  if (!device.is_processor() && steps >= kMinCompiledSteps && wanted(context.passes_off, "compile")) {
+    Compilation how;
+    how.threads = std::min(context.team.size(), kMaxCompilers);
+    program->compile_launches(how);
+  }
   return {std::move(program), flops, RankStates(std::move(part.states)),
           context.team.share(beside, "copies of weights and optimizer state")};
 }

@@ -11,6 +11,7 @@
 #include "base/storage/process_memory.h"
 #include "base/text/plain_number.h"
 #include "engine/plan/loss_scale.h"
+#include "engine/run/compiled_launches.h"
 #include "engine/run/program.h"
 #include "models/layers/recording.h"
 #include "models/training/clock.h"
@@ -165,6 +166,7 @@ class Trainer {
     }
     save();
     say_scales();
+    say_launches(true);
   }
 
   // Method::keep() of the weights of start() and enter(). Training has ended: its memory, and that of the held-out
@@ -231,6 +233,8 @@ class Trainer {
 
   void next_stage() {
     say_scales();
+    say_launches(true);
+    launches_said_ = false;
     carried_ = weights();
     forget_program();
     ++at_;
@@ -246,6 +250,18 @@ class Trainer {
                                                                counted(s.skipped, "update"), s.optimizer);
       notice(context_.monitor, fmt::format("fp16: {}; its loss is scaled by {:.0f}.", updates, s.scale));
     }
+  }
+
+  // Once for a stage: when no launch is being compiled any longer, or at its end.
+  void say_launches(bool ended) {
+    const LaunchReport r = program_ ? program_->launches() : LaunchReport{};
+    if (launches_said_ || r.launches == 0 || (r.waiting > 0 && !ended)) return;
+    launches_said_ = true;
+    const std::string others = r.waiting > 0       ? fmt::format("; training ended before {} more", r.waiting)
+                               : !r.reason.empty() ? "; the others are interpreted: " + r.reason
+                                                   : "";
+    notice(context_.monitor,
+           fmt::format("{} of {} launches compiled for this table{}.", r.compiled, r.launches, others));
   }
 
   void fetch() {
@@ -312,6 +328,7 @@ class Trainer {
     const int64_t before = run_.step;
     const LossRow row = collect();
     method_.relax();
+    say_launches(false);
     report(clock_.expected(done(), static_cast<double>(end() - stage().begin), stage().until), row.note,
            run_.step == end());
     // Runs of about a tenth of a second: short enough to stop quickly, long enough that the checks cost nothing. The
@@ -466,6 +483,7 @@ class Trainer {
   int64_t measured_every_ = 1, chunk_ = 1, queued_ = 0;  // queued_: steps started
   int64_t evict_every_ = kLossSlots;                     // steps after which the pages that they read are released
   int flying_ = 0;                                       // starts in flight
+  bool launches_said_ = false;
   size_t width_ = 0;
   double step_flops_ = 0, looked_ = 0, steps_after_ = 0;
   States carried_;  // of start() and enter(), as left by the previous stages

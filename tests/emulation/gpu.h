@@ -1,6 +1,7 @@
 // The dialect of kernels/gpu/dialect/dialect.h on the emulated machine. Its twin is kernels/gpu/dialect/device.h.
 #pragma once
 #include <memory>
+#include <string>
 #include <tuple>
 
 #include "emulation/dialect.h"
@@ -57,6 +58,13 @@ void launch(const Launch& l, const char* name, void (*kernel)(P...), const A&...
         grid, [](void* p) { std::apply(static_cast<Launched*>(p)->kernel, static_cast<Launched*>(p)->arguments); },
         const_cast<Launched*>(&call));
   });
+}
+
+inline void launch_loaded(const Launch& l, const char* name, const void* kernel, const void* parameter) {
+  const auto* loaded = static_cast<const emulation::LoadedKernel*>(kernel);
+  std::string copy(static_cast<const char*>(parameter), loaded->parameter_bytes);
+  const emulation::Grid grid{name, {l.grid.x, l.grid.y, l.grid.z}, {l.block.x, l.block.y, l.block.z}, 0, false};
+  emulation::enqueue(l.stream, name, [=]() mutable { emulation::run_grid(grid, loaded->run, copy.data()); });
 }
 
 inline int lane_id() { return emulation::lane(); }

@@ -225,6 +225,11 @@ void enqueue(Stream* stream, const char* name, std::function<void()> work) {
   stream->tail = {static_cast<int>(stream->capture->nodes.size()) - 1};
 }
 
+std::map<std::string, Image>& images() {
+  static auto* all = new std::map<std::string, Image>;
+  return *all;
+}
+
 void reset_runtime() {
   for (Stream* s : streams()) {
     s->queue.clear();
@@ -246,7 +251,9 @@ const char* cudaGetErrorName(cudaError_t e) {
     case cudaErrorInsufficientDriver: return "cudaErrorInsufficientDriver";
     case cudaErrorNoDevice: return "cudaErrorNoDevice";
     case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
+    case cudaErrorInvalidKernelImage: return "cudaErrorInvalidKernelImage";
     case cudaErrorInvalidResourceHandle: return "cudaErrorInvalidResourceHandle";
+    case cudaErrorSymbolNotFound: return "cudaErrorSymbolNotFound";
     case cudaErrorNotReady: return "cudaErrorNotReady";
     case cudaErrorStreamCaptureUnsupported: return "cudaErrorStreamCaptureUnsupported";
     case cudaErrorStreamCaptureInvalidated: return "cudaErrorStreamCaptureInvalidated";
@@ -471,6 +478,29 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   bool once = false;
   run_until(event->mark->stream, [&] { return std::exchange(once, true); });
   return event->mark->done ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* image, void*, void**, unsigned, void*, void**,
+                                unsigned) {
+  const Turn turn;
+  if (const cudaError_t e = outside_capture(); e != cudaSuccess) return e;
+  const auto found = images().find(static_cast<const char*>(image));
+  if (found == images().end()) return cudaErrorInvalidKernelImage;
+  *library = &found->second;
+  return cudaSuccess;
+}
+cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, const char* name) {
+  const Turn turn;
+  const auto found = library->find(name);
+  if (found == library->end()) return cudaErrorSymbolNotFound;
+  *kernel = &found->second;
+  return cudaSuccess;
+}
+cudaError_t cudaLibraryUnload(cudaLibrary_t) {
+  const Turn turn;
+  for (const Stream* s : streams())
+    if (!s->queue.empty()) throw Fault("a library is unloaded while its device has work");
+  return cudaSuccess;
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {

@@ -4,6 +4,8 @@
 #pragma once
 #include <cstddef>
 #include <functional>
+#include <map>
+#include <string>
 
 #include "emulation/device.h"
 
@@ -15,6 +17,14 @@ struct GraphExec;
 
 // nullptr: after everything that was queued, at once
 void enqueue(Stream* stream, const char* name, std::function<void()> work);
+// What cudaLibraryLoadData() knows: images, by their text, and their kernels by name. Tests add to it.
+struct LoadedKernel {
+  void (*run)(void* parameter);
+  size_t parameter_bytes;
+};
+using Image = std::map<std::string, LoadedKernel>;
+std::map<std::string, Image>& images();
+
 void reset_runtime();  // forgets what is queued, after a Fault
 }  // namespace tessera::emulation
 
@@ -25,8 +35,10 @@ enum cudaError_t {
   cudaErrorInsufficientDriver = 35,
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
+  cudaErrorInvalidKernelImage = 200,
   cudaErrorNoKernelImageForDevice = 209,
   cudaErrorInvalidResourceHandle = 400,
+  cudaErrorSymbolNotFound = 500,
   cudaErrorNotReady = 600,
   cudaErrorLaunchFailure = 719,
   cudaErrorStreamCaptureUnsupported = 900,
@@ -39,6 +51,8 @@ using cudaStream_t = tessera::emulation::Stream*;
 using cudaEvent_t = tessera::emulation::Event*;
 using cudaGraph_t = tessera::emulation::Graph*;
 using cudaGraphExec_t = tessera::emulation::GraphExec*;
+using cudaLibrary_t = const tessera::emulation::Image*;
+using cudaKernel_t = const tessera::emulation::LoadedKernel*;
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost,
   cudaMemcpyHostToDevice,
@@ -87,6 +101,11 @@ cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
+
+cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* image, void* jit_options, void** jit_values,
+                                unsigned jit_count, void* options, void** values, unsigned count);
+cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, const char* name);
+cudaError_t cudaLibraryUnload(cudaLibrary_t library);
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -109,6 +110,26 @@ TEST_F(Cli, ADeviceThatIsNotThere) {
 TEST_F(Cli, InfoSaysWhatThereIsAndWhatIsMissing) {
   EXPECT_TRUE(has(shell("TESSERA_EMULATED_GPUS=2", "info").out, "cuda:1"));
   EXPECT_TRUE(has(shell("TESSERA_EMULATED_GPUS=no-driver", "info").out, "Install an NVIDIA driver"));
+}
+
+// A training that is long enough for its launches to be compiled, though its time is over soon.
+TEST_F(Cli, SaysHowManyLaunchesWereCompiled) {
+  const std::string none = "TESSERA_NVRTC=/nowhere/libnvrtc.so TESSERA_CUDA_CACHE=" + folder_ + "/launches",
+                    long_fit =
+                        "fit " + folder_ + "/d.csv --model " + folder_ +
+                        "/m --force --preset paper --epochs 20000 --max-time 1s --batch-size 20 --embedding-dim 4 "
+                        "--generator-dim 8 --discriminator-dim 8 --device cuda ";
+  const Ran fitted = shell(none, long_fit);
+  EXPECT_EQ(fitted.code, 0) << fitted.out;
+  EXPECT_TRUE(has(fitted.out, "0 of ")) << fitted.out;
+  EXPECT_TRUE(has(fitted.out,
+                  " launches compiled for this table; the others are interpreted: launch_1: there is no "
+                  "libnvrtc.so"))
+      << fitted.out;
+  EXPECT_FALSE(has(shell(none, long_fit + "--passes-off compile").out, "compiled")) << "it is off";
+  EXPECT_FALSE(has(shell(none, fit("cuda")).out, "compiled")) << "a short one";
+  EXPECT_TRUE(has(shell(none, "info").out, "interpreted: there is no libnvrtc.so"));
+  std::filesystem::remove_all(folder_ + "/launches");
 }
 
 TEST_F(Cli, FitsAndSamplesOnTheGpu) {

@@ -2,18 +2,24 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "emulation/gpu.h"
 #include "engine/device/device_api.h"
 #include "engine/emit/emit.h"
+#include "engine/emit/launch_compiler.h"
 #include "engine/emit/nvrtc.h"
+#include "engine/run/compiled_launches.h"
 #include "kernels/gpu/dialect/table.h"
 #include "ptx/machine/launch.h"
 #include "support/ctgan_training.h"
 #include "support/made_training.h"
+#include "support/private_folder.h"
 #include "support/random_plan.h"
 #include "support/tvae_training.h"
 
@@ -131,6 +137,88 @@ TEST(Emitted, AStepOfCtganHasTheBitsOfItsComposition) { has_the_bits_of_its_comp
 
 TEST(Emitted, RandomPlansHaveTheBitsOfTheirComposition) {
   for (uint64_t seed = 0; seed < 1; ++seed) has_the_bits_of_its_composition(RandomPlan(seed), 2);
+}
+
+// ---- compiled in the background, while a training runs ----------------------------------------------------------
+
+// A training whose launches are compiled while it runs: 3 steps by the interpreter, then as many as it takes until none
+// is being compiled, then 3 more. `fails`: a launch that does not compile.
+struct Switched {
+  Values values;
+  int64_t steps = 0, compiled_sources = 0;
+  LaunchReport first, last;
+};
+template <class T>
+Switched switch_in_training(const T& t, const std::string& cache,
+                            const std::function<bool(const std::string&)>& fails = {}) {
+  Switched out;
+  Device device(*tessera_device_backend(), 0);
+  std::atomic<bool> begun{false};
+  std::atomic<int64_t> sources{0};
+  Compilation how;
+  how.cache = cache;
+  how.threads = 2;
+  how.compile = [&](const std::string& source, const std::string&) -> CompiledSource {
+    while (!begun) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ++sources;
+    if (fails && fails(source)) return {"", "no"};
+    return compile_source(source, "compute_90");
+  };
+  Setting s = on_device(device, {}, 0);
+  s.training = [&](Program& p) {
+    const auto run = [&](int64_t n) { out.steps += p.run(n); };
+    p.compile_launches(how);
+    begun = cache != "off";  // nothing waits for images that are there
+    run(3);
+    out.first = p.launches();
+    begun = true;
+    for (; p.launches().waiting > 0; run(1)) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    out.last = p.launches();
+    p.start(16);  // a switch between two starts in flight is legal too
+    p.start(2);
+    out.steps += p.finish();
+    out.steps += p.finish();
+  };
+  out.values = t.run(s);
+  out.compiled_sources = sources;
+  return out;
+}
+template <class T>
+Values interpreted(const T& t, int64_t steps) {
+  Device device(*tessera_device_backend(), 0);
+  return t.run(on_device(device, {}, steps));
+}
+
+TEST(Emitted, ATrainingThatSwitchesHasTheBitsOfTheInterpreter) {
+  if (nvrtc().version.empty()) GTEST_SKIP() << nvrtc().reason;
+  const SmallStep t;
+  const Switched s = switch_in_training(t, "off");
+  EXPECT_EQ(s.first.compiled, 0);
+  EXPECT_EQ(s.first.waiting, s.first.launches);
+  EXPECT_EQ(s.last.compiled, s.last.launches) << s.last.reason;
+  EXPECT_GT(s.last.launches, 2);
+  EXPECT_EQ(difference(interpreted(t, s.steps), s.values), 0);
+}
+
+TEST(Emitted, ALaunchThatFailsToCompileStaysWithTheInterpreter) {
+  if (nvrtc().version.empty()) GTEST_SKIP() << nvrtc().reason;
+  const SmallStep t;
+  const Switched s = switch_in_training(
+      t, "off", [](const std::string& source) { return source.find("launch_2") != std::string::npos; });
+  EXPECT_EQ(s.last.compiled, s.last.launches - 1);
+  EXPECT_EQ(s.last.reason, "launch_2: no");
+  EXPECT_EQ(difference(interpreted(t, s.steps), s.values), 0) << "steps of both kinds of launches";
+}
+
+TEST(Emitted, ATrainingTakesWhatAnEarlierOneCompiled) {
+  if (nvrtc().version.empty()) GTEST_SKIP() << nvrtc().reason;
+  const PrivateFolder folder;
+  const SmallStep t;
+  const Switched first = switch_in_training(t, folder.path), second = switch_in_training(t, folder.path);
+  EXPECT_EQ(first.compiled_sources, first.last.launches);
+  EXPECT_EQ(second.compiled_sources, 0);
+  EXPECT_EQ(second.last.compiled, second.last.launches) << second.last.reason;
+  EXPECT_EQ(difference(interpreted(t, second.steps), second.values), 0);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ struct Setting {
   Device* device = nullptr;  // runs there, in its scalar, instead of by the table
   RowCut row_cut{};          // and `chains`: on, though no pass runs
   bool chains = false;
+  std::function<void(Program&)> training{};  // instead of `steps` steps
 };
 
 inline Setting on_device(Device& device, std::set<std::string> off, int64_t steps) {
@@ -115,7 +116,8 @@ class Sandbox {
         else p.put(leaf.name, std::vector<T>(v.begin(), v.end()).data());
       }
     }
-    p.run(s.steps);
+    if (s.training) s.training(p);
+    else p.run(s.steps);
     Values out;
     auto take = [&](const std::string& name, Id id) {
       if (p.plan()[id].dtype == DType::index) {

@@ -276,6 +276,27 @@ DeviceStatus run(DeviceSession* s, const DeviceCall* calls, int64_t n, void* wor
   });
 }
 
+DeviceStatus load(DeviceSession* s, const char* image, const char* name, DeviceKernel* kernel) {
+  return guarded([&] {
+    use(*s);
+    cudaLibrary_t library = nullptr;
+    cudaKernel_t function = nullptr;
+    const std::string doing = std::string("loading ") + name;
+    check(cudaLibraryLoadData(&library, image, nullptr, nullptr, 0, nullptr, nullptr, 0), "cudaLibraryLoadData", doing);
+    if (const cudaError_t e = cudaLibraryGetKernel(&function, library, name); e != cudaSuccess) {
+      cudaLibraryUnload(library);
+      fail(e, "cudaLibraryGetKernel", doing);
+    }
+    *kernel = {const_cast<void*>(static_cast<const void*>(library)), function};
+  });
+}
+
+void unload(DeviceSession* s, const DeviceKernel* kernel) {
+  cudaSetDevice(s->device);
+  cudaStreamSynchronize(s->stream);
+  cudaLibraryUnload(static_cast<cudaLibrary_t>(kernel->library));
+}
+
 DeviceStatus begin_download(DeviceSession* s, const void* const* from, const int64_t* bytes, int pieces,
                             int64_t* ticket) {
   return guarded([&] {
@@ -332,7 +353,8 @@ const DeviceApi& api() {
                              upload,        download,
                              copy,          record,
                              replay,        forget,
-                             run,           begin_download,
+                             run,           load,
+                             unload,        begin_download,
                              wait_download, wait_event};
   return api;
 }

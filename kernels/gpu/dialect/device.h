@@ -62,6 +62,16 @@ void launch(const Launch& l, const char* name, void (*kernel)(P...), const A&...
   cuda_check(cudaLaunchKernelEx(&config, kernel, static_cast<P>(arguments)...), name);
 }
 
+// A kernel that was loaded at run time, by its handle, with its only parameter.
+inline void launch_loaded(const Launch& l, const char* name, const void* kernel, const void* parameter) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = l.grid;
+  config.blockDim = l.block;
+  config.stream = l.stream;
+  void* parameters[] = {const_cast<void*>(parameter)};
+  cuda_check(cudaLaunchKernelExC(&config, kernel, parameters), name);
+}
+
 // ---- warps --------------------------------------------------------------------------------------
 __device__ inline int lane_id() {
   return static_cast<int>((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31u);

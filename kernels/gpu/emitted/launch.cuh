@@ -95,19 +95,25 @@ __device__ inline void each_chunk(const ColsPart& part, int rows, F&& f) {
   for (int i = static_cast<int>(threadIdx.x); i < rows * kParts; i += kThreads)
     if (const int c = part.first + i % kParts * kChunk; c < part.end) f(i / kParts, c, part.end);
 }
+// What the source knows of a loop over elements, or of a view in it: full: four adjacent ones exist, everywhere; wide:
+// then they are one access.
+enum Form : int { plain = 0, full = 1, wide = 2, one_row = 4, one_column = 8 };
 // Elements of [1, n], four for each thread.
+template <int form>
 struct ElementsOf {
   int block;
   template <class F>
   __device__ void operator()(int, int cols, F&& f) const {
-    if (const int c = (block * kThreads + static_cast<int>(threadIdx.x)) * kChunk; c < cols) f(0, c, cols);
+    if (const int c = (block * kThreads + static_cast<int>(threadIdx.x)) * kChunk; c < cols)
+      f(0, c, form & full ? c + kChunk : cols);
   }
 };
+template <int form>
 struct ElementsOfTile {
   const TilesPart& tile;
   template <class F>
   __device__ void operator()(int, int, F&& f) const {
-    tile.each_chunk(f);
+    tile.each_chunk([&](int r, int c, int end) { f(r, c, form & full ? c + kChunk : end); });
   }
 };
 
@@ -145,51 +151,75 @@ __device__ inline void do_tile(const TilesPart& part, const Op& op, const In& in
                                int64_t workspace = 0) {
   Fused<Op>::tiles(step_of(FusedChain::tiles, op, in, out, workspace), part);
 }
-template <class Op, class In, class Out>
-__device__ inline void do_elements(const ElementsOf& part, const Op& op, const In& in, const Out& out,
+// An update, by its elements.
+template <int form, class Op, class In, class Out>
+__device__ inline void update_columns(const ColsPart& part, const Op& op, const In& in, const Out& out) {
+  Fused<Op>::elements(step_of(FusedChain::cols, op, in, out), part.state, part.shared, [&](int rows, int, auto&& f) {
+    each_chunk(part, rows, [&](int r, int c, int end) { f(r, c, form & full ? c + kChunk : end); });
+  });
+}
+template <int form, class Op, class In, class Out>
+__device__ inline void do_elements(const ElementsOf<form>& part, const Op& op, const In& in, const Out& out,
                                    const StepState& state, float* shared) {
   Fused<Op>::elements(step_of(FusedChain::flat, op, in, out), state, shared, part);
 }
-template <class Op, class In, class Out>
-__device__ inline void do_elements(const ElementsOfTile& part, const Op& op, const In& in, const Out& out,
+template <int form, class Op, class In, class Out>
+__device__ inline void do_elements(const ElementsOfTile<form>& part, const Op& op, const In& in, const Out& out,
                                    const StepState& state, float* shared) {
   Fused<Op>::elements(step_of(FusedChain::tiles, op, in, out), state, shared, part);
 }
 
 // ---- products -------------------------------------------------------------------------------------------------------
-// A product whose tiles and orientations are known.
-template <class Tiles, bool trans_a, bool trans_b>
+// A product whose tiles, orientations and slices (slices_of(), by the host: its divisions are long) are known.
+template <class Tiles, bool trans_a, bool trans_b, int pairs>
 struct Product {
-  int pairs;
   bool addend;
-  int64_t cut;
   Precision factors;
+  Slices slices[pairs];
   template <int n, int m>
   __device__ ProductStep step(const Views<n>& in, const Views<m>& out, int64_t workspace) const {
-    const Matmul op{trans_a, trans_b, pairs, addend, cut, factors};
-    return {problem({in.of, out.of, n, m, &op, nullptr}, op, 0, pairs), workspace, trans_a, trans_b};
+    ProductStep x;
+    x.part = workspace, x.trans_a = trans_a, x.trans_b = trans_b;
+    Problem& p = x.problem;
+    p.pairs = pairs, p.units = units_of(factors);
+    p.rows = static_cast<int>(out.of[0].rows), p.cols = static_cast<int>(out.of[0].cols);
+    p.out = static_cast<float*>(out.of[0].data), p.ld_out = out.of[0].ld;
+    p.slices = 0;
+#pragma unroll
+    for (int i = 0; i < pairs; ++i) {
+      const View &a = in.of[2 * i], &b = in.of[2 * i + 1];
+      p.pair[i] = {{static_cast<const float*>(a.data), a.ld, aligned16(a)},
+                   {static_cast<const float*>(b.data), b.ld, aligned16(b)},
+                   static_cast<int>(trans_a ? a.rows : a.cols),
+                   slices[i]};
+      p.slices += slices[i].count;
+    }
+    const View* more = addend ? &in.of[n - 1] : nullptr;
+    p.addend = addend ? static_cast<const float*>(more->data) : nullptr;
+    p.ld_addend = !addend || more->rows == 1 ? 0 : more->ld;
+    return x;
   }
 };
 // Of at most `height` rows in a block.
-template <int height, class Tiles, bool trans_b, class In, class Out>
-__device__ inline void product_of_rows(const RowsPart& part, const Product<Tiles, false, trans_b>& op, const In& in,
-                                       const Out& out) {
+template <int height, class Tiles, bool trans_b, int pairs, class In, class Out>
+__device__ inline void product_of_rows(const RowsPart& part, const Product<Tiles, false, trans_b, pairs>& op,
+                                       const In& in, const Out& out) {
   const ProductStep x = op.step(in, out, 0);
   if constexpr (Tiles::kFma && height <= 8) make_few<height <= 4 ? 4 : 8, trans_b>(x.problem, part.rows, part.shared);
   else
     make_rows<typename Tiles::template Low<true, trans_b>, trans_b>(x.problem, part.rows, 0, x.problem.cols,
                                                                     part.shared);
 }
-template <class Tiles, bool trans_b, class In, class Out>
-__device__ inline void product_of_columns(const ColsPart& part, const Product<Tiles, false, trans_b>& op, const In& in,
-                                          const Out& out) {
+template <class Tiles, bool trans_b, int pairs, class In, class Out>
+__device__ inline void product_of_columns(const ColsPart& part, const Product<Tiles, false, trans_b, pairs>& op,
+                                          const In& in, const Out& out) {
   const ProductStep x = op.step(in, out, 0);
   make_rows<typename Tiles::template Tall<true, trans_b>, trans_b>(x.problem, rows_between(0, x.problem.rows),
                                                                    part.first, part.end, part.shared);
 }
-template <int down, class Tiles, bool trans_a, bool trans_b, class In, class Out>
-__device__ inline void product_of_tile(const TilesPart& part, const Product<Tiles, trans_a, trans_b>& op, const In& in,
-                                       const Out& out) {
+template <int down, class Tiles, bool trans_a, bool trans_b, int pairs, class In, class Out>
+__device__ inline void product_of_tile(const TilesPart& part, const Product<Tiles, trans_a, trans_b, pairs>& op,
+                                       const In& in, const Out& out) {
   make_block<typename Tiles::template Block<down, !trans_a, trans_b>, trans_a, trans_b>(op.step(in, out, 0), part,
                                                                                         nullptr);
 }
@@ -199,8 +229,8 @@ __device__ inline void deep_product(const TilesPart& part, const Op& op, const I
   make_deep(op.step(in, out, 0).problem, part.shared);
 }
 // The slices of a deep product, by separate blocks, to the workspace; and their sum, in a later launch.
-template <int down, class Tiles, bool trans_a, bool trans_b, class In, class Out>
-__device__ inline void slices_of_product(const TilesPart& part, const Product<Tiles, trans_a, trans_b>& op,
+template <int down, class Tiles, bool trans_a, bool trans_b, int pairs, class In, class Out>
+__device__ inline void slices_of_product(const TilesPart& part, const Product<Tiles, trans_a, trans_b, pairs>& op,
                                          const In& in, const Out& out, int64_t workspace) {
   make_block<typename Tiles::template Block<down, !trans_a, trans_b>, trans_a, trans_b>(
       op.step(in, out, workspace), part, reinterpret_cast<float*>(part.workspace + workspace));
@@ -228,8 +258,6 @@ __device__ inline void block_product_of_tile(const TilesPart& part, const BlockM
 struct Four {
   float of[kChunk];
 };
-// What the source knows of a view in such a loop: full: all four exist, everywhere; wide: then they are one access.
-enum Form : int { plain = 0, full = 1, wide = 2, one_row = 4, one_column = 8 };
 // Columns c to c + 3 of x, before `end`; one_row, one_column: of its only row or column, for all.
 template <int form>
 __device__ inline Four load(const View& x, int r, int c, int end) {

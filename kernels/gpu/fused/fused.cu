@@ -223,12 +223,19 @@ void run(const Call& call, int64_t, void* scratch) {
            "fused", fused_kernel, Constants<FusedTable>{table});
 }
 
+void run_compiled(const Call& call, int64_t, void* scratch) {
+  const auto& op = *static_cast<const CompiledLaunchOp*>(call.op);
+  launch_loaded({dim3(static_cast<unsigned>(op.blocks)), dim3(kThreads), 0, gpu_context(scratch).stream}, "compiled",
+                op.function, op.parameters);
+}
+
 }  // namespace
 }  // namespace tessera::gpu
 
 namespace tessera {
 const FusedKernels& fused_kernels_cuda() {
-  static const FusedKernels kernels{{gpu::one, gpu::run, nullptr}, gpu::fits, gpu::slices_bytes};
+  static const FusedKernels kernels{
+      {gpu::one, gpu::run, nullptr}, gpu::fits, gpu::slices_bytes, {gpu::one, gpu::run_compiled, nullptr}};
   return kernels;
 }
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -81,6 +82,32 @@ int allow_shared(const void* host_function, int bytes) {
   if (k == kernels().end() || bytes > 227 * 1024) return cudaErrorInvalidValue;
   k->second.shared_allowed = bytes;
   return cudaSuccess;
+}
+
+int load_library(const char* text, void** library) {
+  return guarded([&] {
+    if (std::string_view(text).find(".version") == std::string_view::npos) return cudaErrorInvalidKernelImage;
+    auto b = std::make_unique<Binary>();
+    b->module = std::make_unique<Module>(read_module(mutated(text)));
+    *library = b.release();
+    return cudaSuccess;
+  });
+}
+int library_kernel(void* library, const char* name, const void** host_function) {
+  auto* b = static_cast<Binary*>(library);
+  const auto f = b->module->functions.find(name);
+  if (f == b->module->functions.end()) return cudaErrorSymbolNotFound;
+  kernels()[&f->second] = {b, name};
+  *host_function = &f->second;
+  return cudaSuccess;
+}
+int unload_library(void* library) {
+  return guarded([&] {
+    const cudaError_t e = cudaLibraryUnload(nullptr);  // nothing may be queued
+    std::erase_if(kernels(), [&](const auto& k) { return k.second.binary == library; });
+    delete static_cast<Binary*>(library);
+    return e;
+  });
 }
 
 int launch(const LaunchCall& c) {

@@ -22,6 +22,11 @@ struct LaunchCall {
 int launch(const LaunchCall& call);
 int allow_shared(const void* host_function, int bytes);  // cudaFuncAttributeMaxDynamicSharedMemorySize
 
+// PTX text as a library of its own; its kernels by name, as host functions. cudaError_t, as the functions of libcudart.
+int load_library(const char* text, void** library);
+int library_kernel(void* library, const char* name, const void** host_function);
+int unload_library(void* library);
+
 // nvcc's host code registers these before main().
 void** register_binary(const void* wrapper);
 void register_kernel(void** binary, const void* host_function, const char* name);

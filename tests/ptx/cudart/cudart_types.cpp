@@ -37,6 +37,19 @@ TESSERA_EXPORT cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAt
   return static_cast<cudaError_t>(tessera::ptx::allow_shared(function, value));
 }
 
+TESSERA_EXPORT cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* image, cudaJitOption*, void**,
+                                               unsigned, cudaLibraryOption*, void**, unsigned) {
+  return static_cast<cudaError_t>(
+      tessera::ptx::load_library(static_cast<const char*>(image), reinterpret_cast<void**>(library)));
+}
+TESSERA_EXPORT cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, const char* name) {
+  return static_cast<cudaError_t>(
+      tessera::ptx::library_kernel(library, name, const_cast<const void**>(reinterpret_cast<void**>(kernel))));
+}
+TESSERA_EXPORT cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
+  return static_cast<cudaError_t>(tessera::ptx::unload_library(library));
+}
+
 TESSERA_EXPORT void** __cudaRegisterFatBinary(void* wrapper) { return tessera::ptx::register_binary(wrapper); }
 TESSERA_EXPORT void __cudaRegisterFatBinaryEnd(void**) {}
 TESSERA_EXPORT void __cudaUnregisterFatBinary(void**) {}

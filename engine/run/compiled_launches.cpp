@@ -1,0 +1,71 @@
+#include "engine/run/compiled_launches.h"
+
+#include <utility>
+
+namespace tessera {
+namespace {
+
+std::vector<std::string> sources_of(const std::vector<EmittedLaunch>& launches) {
+  std::vector<std::string> sources;
+  for (const EmittedLaunch& l : launches) sources.push_back(l.source);
+  return sources;
+}
+
+// The machine code that the GPU runs: NVRTC's name of its compute capability.
+std::string architecture_of(Device& device) {
+  DeviceInfo info{};
+  device.check(device.api().describe(device.number(), &info));
+  return "sm_" + std::to_string(info.major) + std::to_string(info.minor);
+}
+
+}  // namespace
+
+CompiledLaunches::CompiledLaunches(Device& device, const FusedKernels& fused, std::vector<EmittedLaunch> launches,
+                                   Compilation how)
+    : device_(device),
+      fused_(fused),
+      launches_(std::move(launches)),
+      compiler_(sources_of(launches_), architecture_of(device), std::move(how)) {
+  for (const EmittedLaunch& l : launches_) {
+    ++report_.launches;
+    if (!l.source.empty()) ++report_.waiting;
+    else leave(l.reason);
+  }
+}
+
+CompiledLaunches::~CompiledLaunches() {
+  for (const DeviceKernel& k : kernels_) device_.api().unload(device_.session(), &k);
+}
+
+void CompiledLaunches::leave(const std::string& reason) {
+  if (report_.reason.empty()) report_.reason = reason.substr(0, reason.find('\n'));
+}
+
+bool CompiledLaunches::replace(std::vector<DeviceCall>& calls) {
+  if (positions_.empty())
+    for (size_t i = 0; i < calls.size(); ++i)
+      if (calls[i].kernel.run == fused_.kernel.run) positions_.push_back(i);
+  bool any = false;
+  for (const LaunchCompiler::Result& ready : compiler_.take()) {
+    --report_.waiting;
+    DeviceKernel kernel;
+    const std::string name = emitted_name(ready.launch);
+    if (ready.made.image.empty()) {
+      leave(name + ": " + ready.made.log);
+    } else if (device_.api().load(device_.session(), ready.made.image.c_str(), name.c_str(), &kernel) !=
+               DeviceStatus::ok) {
+      leave(device_.api().message());
+    } else {
+      kernels_.push_back(kernel);
+      const EmittedLaunch& launch = launches_[ready.launch];
+      ops_.push_back({kernel.function, launch.parameters.data(), launch.blocks});
+      DeviceCall& call = calls[positions_[ready.launch]];
+      call.kernel = fused_.compiled;
+      call.call.op = &ops_.back();
+      ++report_.compiled, any = true;
+    }
+  }
+  return any;
+}
+
+}  // namespace tessera
