@@ -96,9 +96,9 @@ std::optional<FoundRule> find_curve(const RuleSearch& search) {
         if (line.rows < kMinCurveRows || !(line.rest <= std::max(1.5 * half, kFunctionRounding * line.deviation)) ||
             line.deviation < 10 * half)
           continue;
-        // rounding errors of deviation 0.58 halves, over the rows: three of their deviations
-        const double near =
-            1.8 * std::max(half, kFunctionRounding * line.deviation) / std::sqrt(static_cast<double>(line.rows));
+        // four deviations of a mean over the rows
+        const double near = 4 * std::max({line.rest, 0.58 * half, kFunctionRounding * line.deviation}) /
+                            std::sqrt(static_cast<double>(line.rows));
         const double factor = short_number(line.factor, near / line.of_x);
         const double mean_of_x = (line.mean - line.constant) / line.factor;
         const double constant =
