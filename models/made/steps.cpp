@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
+#include "base/mixed_bits.h"
 #include "models/made/method.h"
 #include "models/made/sampling.h"
 #include "models/method/given.h"
@@ -23,7 +25,11 @@ StepRows::StepRows(const SequenceEncoder& encoder) : encoder_(encoder), longest_
   const std::vector<StepPart>& parts = encoder.parts();
   codes_ = static_cast<int>(steps.size());
   const auto count = [&](StepPart part) { return std::count(parts.begin(), parts.end(), part); };
-  const int64_t each = count(StepPart::always) + count(StepPart::later);
+  const int64_t each = count(StepPart::always) + count(StepPart::later) + count(StepPart::line);
+  // whether a value is on its line says more than what it would be beside it: of a step, lines come first
+  std::vector<size_t> order(steps.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_partition(order.begin(), order.end(), [&](size_t k) { return parts[k] == StepPart::line; });
   whole_ = encoder.options().length == 0 && encoder.one_length() &&
            std::ssize(attributes) + longest_ * each + count(StepPart::first) <= kMaxWholeColumns;
   for (size_t k = 0; k < attributes.size(); ++k) add(Cell::Of::attribute, attributes[k], static_cast<int>(k), 0, false);
@@ -34,14 +40,16 @@ StepRows::StepRows(const SequenceEncoder& encoder) : encoder_(encoder), longest_
     number.ascending = number.width;
     add(Cell::Of::number, number, 0, 0, false);
     for (int back = memory_; back >= 1; --back)
-      for (size_t k = 0; k < steps.size(); ++k)
+      for (const size_t k : order)
         if (parts[k] != StepPart::first || back == 1) add(Cell::Of::step, steps[k], static_cast<int>(k), back, true);
   }
   given_ = static_cast<int>(cells_.size());
   for (int t = 0; t < (whole_ ? longest_ : 1); ++t)
-    for (size_t k = 0; k < steps.size(); ++k)
-      if (!whole_ || parts[k] == StepPart::always || (t == 0) == (parts[k] == StepPart::first))
-        add(Cell::Of::step, steps[k], static_cast<int>(k), t, !whole_ && parts[k] != StepPart::always);
+    for (const size_t k : order) {
+      const bool always = parts[k] == StepPart::always || parts[k] == StepPart::line;
+      if (!whole_ || always || (t == 0) == (parts[k] == StepPart::first))
+        add(Cell::Of::step, steps[k], static_cast<int>(k), t, !whole_ && !always);
+    }
   for (Span& span : layout_.spans) span.start = layout_.data_width, layout_.data_width += span.width;
 }
 
@@ -83,7 +91,8 @@ bool StepRows::allow(const int32_t* codes, int64_t t, float* levels) const {
     if (whole_ && cell.step != t) continue;
     const int32_t code = codes[cell.span];
     const StepPart part = encoder_.parts()[static_cast<size_t>(cell.span)];
-    if (code < 0) all = all && part != StepPart::always && (part == StepPart::first) != (t == 0);
+    const bool every = part == StepPart::always || part == StepPart::line;
+    if (code < 0) all = all && !every && (part == StepPart::first) != (t == 0);
     if (code < 0) continue;
     const Span& span = layout_.spans[k];
     std::fill_n(levels + span.start, span.width, kImpossible);
@@ -127,7 +136,9 @@ EncodedTable StepRows::table(const EncodedSequences& s, Team& team) const {
       const int64_t fresh = std::clamp<int64_t>(first + length - end, 0, length),
                     early = std::min<int64_t>(memory_ + 1, length);
       for (int64_t t = std::max(length - fresh, early); t < length; ++t) add_row(i, t);
-      for (int64_t k = 0; k < std::min(fresh, early); ++k) add_row(i, (static_cast<int64_t>(i) + k) % early);
+      // Which one is random, so that it does not follow a period of the series.
+      const auto at = static_cast<int64_t>(mixed_bits(static_cast<uint64_t>(i)) % static_cast<uint64_t>(early));
+      for (int64_t k = 0; k < std::min(fresh, early); ++k) add_row(i, (at + k) % early);
       end = std::max(end, first + length);
     }
   }

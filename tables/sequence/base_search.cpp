@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "tables/kinds/kind.h"
 #include "tables/sequence/step_code.h"
@@ -17,6 +18,8 @@ constexpr double kGain = 0.05;       // nats by which another base must be bette
 constexpr int kHorizon = 12;         // steps over which a column that reverts has come back
 constexpr int kShortestHorizon = 4;  // below, a column without memory looks like one that reverts
 constexpr double kReverts = 0.3;     // variance over the horizon, relative to that of as many independent steps
+constexpr double kOnLines = 0.2;     // share of the steps after a move that repeat it
+constexpr size_t kMinMoves = 32;     // different ones: a column with fewer repeats them by chance
 
 }  // namespace
 
@@ -136,6 +139,20 @@ bool BaseSearch::reverts(size_t j) const {
     return far < kReverts * horizon * variance_over(j, 1, pairs);
   }
   return false;
+}
+
+bool lies_on_lines(const StepSurvey& survey, size_t j) {
+  int64_t moved = 0, on_line = 0;
+  std::set<double> moves;
+  for (const size_t row : survey.rows) {
+    if (row < 2 || survey.key[row - 2] != survey.key[row]) continue;
+    const double last = survey.at(j, row - 1), move = last - survey.at(j, row - 2);
+    if (std::fabs(move) <= 1e-9 * std::fabs(last)) continue;
+    ++moved, on_line += continues_line(last, move, survey.at(j, row)) ? 1 : 0;
+    if (moves.size() <= kMinMoves) moves.insert(few_digits(move));
+  }
+  return moved >= kMinPairs && moves.size() > kMinMoves &&
+         static_cast<double>(on_line) > kOnLines * static_cast<double>(moved);
 }
 
 }  // namespace tessera

@@ -31,4 +31,7 @@ class BaseSearch {
   std::map<size_t, double> spread_{};  // ln, of the codes
 };
 
+// Whether a column that moves is on the line through its two last values in a share of the steps.
+bool lies_on_lines(const StepSurvey& survey, size_t j);
+
 }  // namespace tessera

@@ -98,6 +98,7 @@ struct SequenceEncoder::State {
     for (const Span& span : steps.layout().spans) {
       const auto column = static_cast<size_t>(span.column);
       if (coding.empty()) parts.push_back(StepPart::always);
+      else if (coding.column_on_line(span.column) >= 0) parts.push_back(StepPart::line);
       else if (column >= coding.columns().size()) parts.push_back(StepPart::first);
       else parts.push_back(coding.columns()[column].start_at >= 0 ? StepPart::later : StepPart::always);
     }
@@ -287,10 +288,12 @@ void SequenceEncoder::advance(int32_t* codes, const int64_t* sequence_ids, int64
     const bool is_known = known.size() >= (static_cast<size_t>(t) + 1) * columns;
     s.coding.decode(step, i, v, is_known ? known.data() + static_cast<size_t>(t) * columns : nullptr);
     for (size_t k = 0; k < s.parts.size(); ++k) {
-      if (s.parts[k] != StepPart::first) continue;
+      // of a value on a line, the code beside it, too
       const int at = steps().spans[k].column;
-      codes[static_cast<size_t>(i) * s.parts.size() + k] =
-          s.steps.level_of_number(at, s.coding.code(s.coding.column_starting_at(at), true, v));
+      const bool first = s.parts[k] == StepPart::first;
+      if (!first && (s.parts[k] == StepPart::line || !s.coding.on_line(step, i, at, v))) continue;
+      const double code = s.coding.code(first ? s.coding.column_starting_at(at) : at, first, v);
+      if (first || code == code) codes[static_cast<size_t>(i) * s.parts.size() + k] = s.steps.level_of_number(at, code);
     }
   }
 }
@@ -364,12 +367,13 @@ void SequenceEncoder::given_codes(const GivenSteps& given, size_t sequence, int6
   for (size_t k = 0; k < s.parts.size(); ++k) {
     const int column = steps().spans[k].column;
     const bool first = s.parts[k] == StepPart::first;
-    const int of = first ? s.coding.column_starting_at(column) : column;
+    const bool line = s.parts[k] == StepPart::line;
+    const int of = line ? s.coding.column_on_line(column) : first ? s.coding.column_starting_at(column) : column;
     codes[k] = -1;
     if (!s.coding.columns()[static_cast<size_t>(of)].coded()) {
       codes[k] = given.codes[row * s.parts.size() + k];
-    } else if (s.parts[k] == StepPart::always || first == (t == 0)) {
-      const double code = s.coding.code(of, first, v);
+    } else if (line || s.parts[k] == StepPart::always || first == (t == 0)) {
+      const double code = line ? s.coding.line_code(of, v) : s.coding.code(of, first, v);
       if (code == code) codes[k] = s.steps.level_of_number(column, code);
     }
   }

@@ -1,12 +1,18 @@
 // A number of a step and its code (tables/sequence/step_coding.h), before terms.
 #pragma once
 #include <algorithm>
+#include <cmath>
 
 #include "tables/sequence/step_coding.h"
 
 namespace tessera {
 
 constexpr double kTermBound = 3;  // of a standardized value in a term: no row has much weight
+
+// Whether x follows a line's last value and move, as both were rounded.
+inline bool continues_line(double last, double move, double x) {
+  return std::fabs(x - last - move) <= 1e-4 * std::fabs(move) + 4e-9 * std::fabs(x);
+}
 
 // A term's value before its factor; 0: missing.
 inline double standardized(const StepCoding::Term& t, double x) {

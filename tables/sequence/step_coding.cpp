@@ -17,6 +17,25 @@ namespace tessera {
 namespace {
 
 constexpr int kDigitsOfRatio = 9;  // significant ones
+constexpr int kMaxOnLine = 12;     // steps that are counted
+
+// The codes of x, on the digits that they have.
+void finish(Column& c, const Column& x, const StepCoding::Code& of, const Table& steps,
+            const std::vector<int32_t>& key) {
+  auto& codes = c.numbers;
+  // A row without a step before repeats the next one's code: it is never learned there.
+  for (size_t row = codes.size(); of.needs_before() && row-- > 0;)
+    if (row == 0 || key[row] != key[row - 1])
+      codes[row] = row + 1 < codes.size() && key[row + 1] == key[row] ? codes[row + 1] : neutral(of);
+  double sizes = 0, known = 0;
+  for (const double v : codes)
+    if (v == v && v != 0) sizes += std::log10(std::fabs(v)), ++known;
+  int decimals = std::clamp(kDigitsOfRatio - static_cast<int>(std::ceil(known > 0 ? sizes / known : 0)), 0, 15);
+  if (of.form == StepCoding::Code::Form::difference && of.terms.empty())
+    decimals = std::max(decimals_of(x), decimals_of(steps.columns[static_cast<size_t>(of.base)]));
+  become_count(c, decimals);
+  for (double& v : codes) v = round_decimals(v, decimals);
+}
 
 }  // namespace
 
@@ -33,13 +52,17 @@ StepCoding StepCoding::find(const Table& steps, const std::vector<int32_t>& key,
     c.column = steps.columns[j].pick(std::vector<int32_t>{});
   }
   out.orders_ = search.orders();
-  out.place_starts(static_cast<int>(steps.columns.size()));
+  std::vector<char> lines;
+  for (size_t j = 0; j < steps.columns.size(); ++j) lines.push_back(survey.serves[j] != 0 && lies_on_lines(survey, j));
+  out.place(static_cast<int>(steps.columns.size()), lines);
   return out;
 }
 
-void StepCoding::place_starts(int first) {
+void StepCoding::place(int first, const std::vector<char>& lines) {
   for (Coded& c : columns_)
     if (c.next.needs_before()) c.start_at = first++;
+  for (size_t j = 0; j < columns_.size(); ++j)
+    if (lines[j] != 0) columns_[j].line_at = first++;
 }
 
 void StepCoding::encode(Table& steps, const std::vector<int32_t>& key, int64_t least, uint64_t seed, Team& team,
@@ -72,12 +95,15 @@ void StepCoding::encode(Table& steps, const std::vector<int32_t>& key, int64_t l
     c.numbers.reserve(static_cast<size_t>(steps.rows));
     return c;
   };
-  std::vector<Column> next(columns_.size()), starts(columns_.size());
+  std::vector<Column> next(columns_.size()), starts(columns_.size()), lines(columns_.size());
   for (size_t j = 0; j < columns_.size(); ++j) {
     const Coded& c = columns_[j];
     if (!c.coded()) continue;
     next[j] = begun(steps.columns[j], c.next, c.column.name);
     if (c.start_at >= 0) starts[j] = begun(steps.columns[j], c.first, start_of(c.column.name));
+    if (c.line_at < 0) continue;
+    lines[j].name = "(line) " + c.column.name, lines[j].least_rows = steps.columns[j].least_rows;
+    become_count(lines[j], 0);
   }
   const auto computed = [&](const Column& c) { return static_cast<int64_t>(c.numbers.size()) < steps.rows; };
   std::vector<char> written(2 * columns_.size(), 0);
@@ -87,7 +113,7 @@ void StepCoding::encode(Table& steps, const std::vector<int32_t>& key, int64_t l
   Values v;
   v.statics = &statics.statics;
   for (size_t row = 0; row < static_cast<size_t>(steps.rows); ++row) {
-    if (row == 0 || key[row] != key[row - 1]) v.here.clear(), v.last.clear();
+    if (row == 0 || key[row] != key[row - 1]) v.begin();
     v.step();
     v.here.assign(columns_.size(), kMissing);
     if (!statics.row.empty()) v.sequence = statics.row[row];
@@ -96,31 +122,21 @@ void StepCoding::encode(Table& steps, const std::vector<int32_t>& key, int64_t l
     for (size_t j = 0; j < columns_.size(); ++j) {
       if (written[2 * j] != 0) next[j].numbers.push_back(code(static_cast<int>(j), false, v));
       if (written[2 * j + 1] != 0) starts[j].numbers.push_back(code(static_cast<int>(j), true, v));
+      if (columns_[j].line_at < 0) continue;
+      const double line = line_code(static_cast<int>(j), v);
+      lines[j].numbers.push_back(line == line ? line : 0);
     }
   }
-  const auto finish = [&](Column& c, const Column& x, const Code& of) {
-    auto& codes = c.numbers;
-    // A row without a step before repeats the next one's code: it is never learned there.
-    for (size_t row = codes.size(); of.needs_before() && row-- > 0;)
-      if (row == 0 || key[row] != key[row - 1])
-        codes[row] = row + 1 < codes.size() && key[row + 1] == key[row] ? codes[row + 1] : neutral(of);
-    double sizes = 0, known = 0;
-    for (const double v : codes)
-      if (v == v && v != 0) sizes += std::log10(std::fabs(v)), ++known;
-    int decimals = std::clamp(kDigitsOfRatio - static_cast<int>(std::ceil(known > 0 ? sizes / known : 0)), 0, 15);
-    if (of.form == Form::difference && of.terms.empty())
-      decimals = std::max(decimals_of(x), decimals_of(steps.columns[static_cast<size_t>(of.base)]));
-    become_count(c, decimals);
-    for (double& v : codes) v = round_decimals(v, decimals);
-  };
   for (size_t j = 0; j < columns_.size(); ++j) {
-    if (written[2 * j] != 0) finish(next[j], steps.columns[j], columns_[j].next);
-    if (written[2 * j + 1] != 0) finish(starts[j], steps.columns[j], columns_[j].first);
+    if (written[2 * j] != 0) finish(next[j], steps.columns[j], columns_[j].next, steps, key);
+    if (written[2 * j + 1] != 0) finish(starts[j], steps.columns[j], columns_[j].first, steps, key);
   }
   for (size_t j = 0; j < columns_.size(); ++j)
     if (columns_[j].coded()) steps.columns[j] = std::move(next[j]);
   for (size_t j = 0; j < columns_.size(); ++j)
     if (columns_[j].start_at >= 0) steps.columns.push_back(std::move(starts[j]));
+  for (size_t j = 0; j < columns_.size(); ++j)
+    if (columns_[j].line_at >= 0) steps.columns.push_back(std::move(lines[j]));
 }
 
 int StepCoding::column_starting_at(int start_at) const {
@@ -129,15 +145,46 @@ int StepCoding::column_starting_at(int start_at) const {
   return static_cast<int>(of - columns_.begin());
 }
 
+int StepCoding::column_on_line(int line_at) const {
+  const auto of = std::find_if(columns_.begin(), columns_.end(), [&](const Coded& c) { return c.line_at == line_at; });
+  return of == columns_.end() ? -1 : static_cast<int>(of - columns_.begin());
+}
+
 bool StepCoding::Code::needs_before() const {
   return before || std::any_of(terms.begin(), terms.end(), [](const Term& t) { return t.of == Term::Of::before; });
 }
 
 void StepCoding::Values::step() {
-  if (last.empty()) last = here;
-  else
-    for (size_t k = 0; k < here.size(); ++k)
-      if (here[k] == here[k]) last[k] = here[k];
+  if (here.empty()) return;
+  if (last.empty()) {
+    last = here;
+    moves.assign(here.size(), kMissing), on_line.assign(here.size(), 0);
+    return;
+  }
+  for (size_t k = 0; k < here.size(); ++k) {
+    on_line[k] = follows(k, here[k]) ? on_line[k] + 1 : 0;
+    moves[k] = here[k] - last[k];
+    if (here[k] == here[k]) last[k] = here[k];
+  }
+}
+
+void StepCoding::Values::begin() { here.clear(), last.clear(), moves.clear(), on_line.clear(); }
+
+bool StepCoding::Values::follows(size_t k, double x) const {
+  return !moves.empty() && continues_line(last[k], moves[k], x);
+}
+
+bool StepCoding::on_line(const Table& steps, int64_t row, int column, const Values& v) const {
+  const auto k = static_cast<size_t>(column);
+  if (k >= columns_.size() || columns_[k].line_at < 0 || v.moves.empty() || v.moves[k] != v.moves[k]) return false;
+  const auto& lines = steps.columns[static_cast<size_t>(columns_[k].line_at)].numbers;
+  return !lines.empty() && lines[static_cast<size_t>(row)] > 0;
+}
+
+double StepCoding::line_code(int column, const Values& v) const {
+  const auto k = static_cast<size_t>(column);
+  if (v.moves.empty() || v.moves[k] != v.moves[k] || v.here[k] != v.here[k]) return kMissing;
+  return v.follows(k, v.here[k]) ? std::min(v.on_line[k] + 1, kMaxOnLine) : 0;
 }
 
 double StepCoding::linear(const Code& code, const Values& v) {
@@ -175,7 +222,10 @@ void StepCoding::decode(const Table& steps, int64_t row, Values& v, const double
       const double base = code.base >= 0 ? from[static_cast<size_t>(code.base)] : 0,
                    upper = code.upper >= 0 ? from[static_cast<size_t>(code.upper)] : 0;
       x = combine(code, x, base, upper) + linear(code, v);
-      if (code.form != Form::level || !code.terms.empty()) x = round_decimals(x, decimals_of(c.column));
+      const auto k = static_cast<size_t>(j);
+      if (on_line(steps, row, j, v)) x = v.last[k] + v.moves[k];
+      if (code.form != Form::level || !code.terms.empty() || c.line_at >= 0)
+        x = round_decimals(x, decimals_of(c.column));
       x = x == x ? std::clamp(x, c.low, c.high) : x;
       for (const auto& [below, above] : orders_) {
         if (above == j && below < j) x = std::fmax(x, v.here[static_cast<size_t>(below)]);
@@ -205,7 +255,7 @@ void StepCoding::restore(Table& steps, const std::vector<int32_t>& lengths, cons
   v.statics = &statics;
   int64_t row = 0;
   for (size_t i = 0; i < lengths.size(); ++i) {
-    v.here.clear(), v.last.clear(), v.sequence = static_cast<int64_t>(i);
+    v.begin(), v.sequence = static_cast<int64_t>(i);
     const std::span<const double> own = known.empty() ? std::span<const double>() : known[i];
     for (size_t t = 0; t < static_cast<size_t>(lengths[i]); ++t, ++row) {
       v.step();

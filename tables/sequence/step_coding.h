@@ -4,6 +4,8 @@
 // position between them. A column that reverts to a level is never learned as a difference to the step before: its
 // errors would add up. What is left of a level or difference is learned less what is linear in the step before, earlier
 // columns and the sequence's statics, so that few sequences suffice.
+//   A column that was interpolated between rarer measurements lies on straight lines. It has a second code, drawn
+// first, that counts the steps for which it has been on its line: while it counts, the value is on the line exactly.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -51,6 +53,7 @@ class StepCoding {
   struct Coded {
     Code first{}, next{};
     int start_at = -1;
+    int line_at = -1;  // the column of the coded steps that counts steps on a line; −1: none
     // protected; values stay inside
     double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
     Column column{};  // as it was, without rows; no name: not coded
@@ -59,27 +62,37 @@ class StepCoding {
 
   bool empty() const { return columns_.empty(); }
   const std::vector<Coded>& columns() const { return columns_; }
-  int column_starting_at(int start_at) const;  // the one whose first steps have this column of the coded steps
+  // The one whose first steps have this column of the coded steps.
+  int column_starting_at(int start_at) const;
+  int column_on_line(int line_at) const;  // the one whose line has this column of the coded steps; −1: none
 
   // Chooses the codes of `steps`, of which rows of one `key` are adjacent; columns named in `uncoded` stay as they are.
   static StepCoding find(const Table& steps, const std::vector<int32_t>& key, const std::vector<std::string>& uncoded,
                          const StaticsOfSteps& statics = {});
-  // Replaces the columns by their codes and appends those of first steps. `least`, `seed`: of protect_numbers(), for
-  // the ranges; `holder`: the owner of each row, or empty.
+  // Replaces the columns by their codes and appends those of first steps, then those of lines. `least`, `seed`: of
+  // protect_numbers(), for the ranges; `holder`: the owner of each row, or empty.
   void encode(Table& steps, const std::vector<int32_t>& key, int64_t least, uint64_t seed, Team& team,
               std::span<const int32_t> holder, const StaticsOfSteps& statics = {});
 
   // The values of one sequence, step after step: of a row of decoded codes, `here`; NaN for columns of texts.
   struct Values {
     std::vector<double> here{}, last{};  // last: of the steps before, the last ones that are not missing; none at first
+    std::vector<double> moves{};         // to `last`, from the values before; NaN: unknown; none at first
+    std::vector<int> on_line{};          // steps
     const Table* statics = nullptr;
-    int64_t sequence = 0;  // row of the statics
-    void step();           // to the next one
+    int64_t sequence = 0;                         // row of the statics
+    void step();                                  // to the next one
+    void begin();                                 // another sequence
+    bool follows(size_t column, double x) const;  // x lies on the line through the two last values
   };
   // After Values::step(). `known`: values that the step has whatever the codes say; NaN: it has none.
   void decode(const Table& steps, int64_t row, Values& values, const double* known = nullptr) const;
   // The code of a value of the step `here`: as a first step, or after `last`. NaN: something that it needs is missing.
   double code(int column, bool first, const Values& values) const;
+  // Whether decode() takes its value from its line. `values`: as for decode(), before or after it.
+  bool on_line(const Table& steps, int64_t row, int column, const Values& values) const;
+  // The code of its line, of the step `here`. NaN: there is no line yet.
+  double line_code(int column, const Values& values) const;
   // Decoded codes of whole sequences, one after another, back to columns as they were. `known`: as above, the first
   // steps of each; or empty.
   void restore(Table& steps, const std::vector<int32_t>& lengths, const Table& statics = {},
@@ -89,11 +102,11 @@ class StepCoding {
   // A sentence for each coded column: "Open / Close of the step before".
   std::vector<std::string> describe() const;
   nlohmann::json to_json() const;
-  // Throws Error(format). `steps`: the coded columns, without rows; the last `starts` of them are of first steps.
+  // Throws Error(format). `steps`: the coded columns, without rows; those of first steps and lines are the last.
   static StepCoding from_json(const nlohmann::json& json, const Table& steps, const Table& statics = {});
 
  private:
-  void place_starts(int first);
+  void place(int first, const std::vector<char>& lines);
   static double linear(const Code& code, const Values& values);
 
   std::vector<Coded> columns_;

@@ -94,7 +94,8 @@ std::vector<std::string> StepCoding::describe() const {
   for (const Coded& c : columns_) names.columns.push_back(c.column);
   std::vector<std::string> out;
   for (const Coded& c : columns_)
-    if (c.coded() && c.next != Code{}) out.push_back(spoken(names, c.column, c.next));
+    if (c.coded() && (c.next != Code{} || c.line_at >= 0))
+      out.push_back(spoken(names, c.column, c.next) + (c.line_at >= 0 ? ", or on a line" : ""));
   return out;
 }
 
@@ -109,6 +110,7 @@ nlohmann::json StepCoding::to_json() const {
                        {"type", name(c.column.type)},  {"decimals", c.column.decimals}, {"format", c.column.format},
                        {"arrow", c.column.arrow},      {"reason", c.column.reason}};
     if (std::isfinite(c.low)) one["low"] = c.low, one["high"] = c.high;
+    if (c.line_at >= 0) one["line"] = true;
     columns.push_back(std::move(one));
   }
   return {{"columns", std::move(columns)}, {"orders", orders_}};
@@ -119,7 +121,8 @@ StepCoding StepCoding::from_json(const nlohmann::json& json, const Table& steps,
   StepCoding out;
   const nlohmann::json& columns = f.array("columns");
   const int n = static_cast<int>(columns.size());
-  int starts = 0;
+  int more = 0;
+  std::vector<char> lines(columns.size(), 0);
   for (const nlohmann::json& one : columns) {
     Coded& c = out.columns_.emplace_back();
     if (one.is_null()) continue;
@@ -135,10 +138,11 @@ StepCoding StepCoding::from_json(const nlohmann::json& json, const Table& steps,
     c.column.format = of.text("format"), c.column.arrow = of.text("arrow"), c.column.reason = of.text("reason");
     if (of.has("low")) c.low = of.number("low"), c.high = of.number("high");
     of.check(c.low <= c.high, "has an empty range");
-    starts += c.next.needs_before() ? 1 : 0;
+    lines[static_cast<size_t>(j)] = of.has("line") && of.flag("line");
+    more += (c.next.needs_before() ? 1 : 0) + (lines[static_cast<size_t>(j)] != 0 ? 1 : 0);
   }
-  f.check(static_cast<int>(steps.columns.size()) == n + starts, "does not fit its columns");
-  out.place_starts(n);
+  f.check(static_cast<int>(steps.columns.size()) == n + more, "does not fit its columns");
+  out.place(n, lines);
   for (int j = 0; j < n; ++j) {
     const Coded& c = out.columns_[static_cast<size_t>(j)];
     std::vector<int> needed{c.first.base, c.first.upper, c.next.base, c.next.upper};

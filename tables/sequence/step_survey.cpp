@@ -1,5 +1,7 @@
 #include "tables/sequence/step_survey.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>
@@ -9,12 +11,26 @@ namespace {
 
 constexpr size_t kSurveyed = 4096;  // rows
 constexpr size_t kFewValues = 32;   // of a column that is learned value by value
+constexpr double kSpike = 0.05;     // share of rows with one value
+constexpr int kDigitsOfTerm = 4;    // significant ones
+constexpr double kFinest = 1e3;     // units of the last digit in the spread of a column whose digits vary
 
 bool has_any_missing(const Column& c) {
   return std::any_of(c.numbers.begin(), c.numbers.end(), [](double x) { return x != x; });
 }
 
+// A few values with an exponent, such as 1.1e-16, do not keep a column from being learned by its last digit.
+bool has_a_grid(const Column& c) {
+  if (c.format != "%g") return true;
+  std::vector<double> present;
+  std::copy_if(c.numbers.begin(), c.numbers.end(), std::back_inserter(present),
+               [](double x) { return std::isfinite(x); });
+  return !present.empty() && log_spread(std::move(present)) > std::log(kFinest) - decimals_of(c) * std::log(10.0);
+}
+
 }  // namespace
+
+double few_digits(double x) { return std::stod(fmt::format("{:.{}e}", x, kDigitsOfTerm - 1)); }
 
 double log_spread(std::vector<double> x) {
   std::erase_if(x, [](double v) { return v != v; });
@@ -53,7 +69,7 @@ StepSurvey::StepSurvey(const Table& table, const std::vector<int32_t>& key_of_ro
   for (size_t j = 0; j < usable.size(); ++j) {
     const Column& c = steps.columns[j];
     const bool missing = has_any_missing(c), few = has_few_values(c);
-    usable[j] = !c.numbers.empty() && c.codes.empty() && c.format != "%g" && !(missing && few) &&
+    usable[j] = !c.numbers.empty() && c.codes.empty() && has_a_grid(c) && !(missing && few) &&
                 std::find(uncoded.begin(), uncoded.end(), c.name) == uncoded.end();
     present[j] = usable[j] && !missing;
     serves[j] = present[j] && !few;
@@ -80,6 +96,25 @@ bool StepSurvey::never_above(size_t a, size_t b) const {
   for (size_t row = 0; row < key.size(); ++row)
     if (at(a, row) > at(b, row)) return false;
   return true;
+}
+
+bool StepSurvey::has_spike(size_t j, const StepCoding::Code& c) const {
+  const double unit = std::pow(10.0, -decimals_of(steps.columns[j]));
+  std::vector<double> moves;
+  for (const size_t row : rows)
+    if (const double x = at(j, row) - at(static_cast<size_t>(c.base), c.before ? row - 1 : row); x == x)
+      moves.push_back(std::round(x / unit));
+  std::sort(moves.begin(), moves.end());
+  size_t most = 0, beside = 0;
+  for (auto from = moves.begin(); from != moves.end();) {
+    const auto [low, high] = std::equal_range(from, moves.end(), *from);
+    const auto below = std::lower_bound(moves.begin(), low, *from - 1),
+               above = std::upper_bound(high, moves.end(), *from + 1);
+    if (static_cast<size_t>(high - low) > most)
+      most = static_cast<size_t>(high - low), beside = static_cast<size_t>((low - below) + (above - high));
+    from = high;
+  }
+  return static_cast<double>(most) > kSpike * static_cast<double>(moves.size()) && most > beside;
 }
 
 }  // namespace tessera

@@ -18,6 +18,8 @@ class StepSurvey {
   // The values that terms of the step before see: missing ones repeat the last of their key.
   double last(size_t j, size_t row) const { return carried_[j].empty() ? at(j, row) : carried_[j][row]; }
   bool never_above(size_t a, size_t b) const;
+  // Whether a share of the differences have one value, and not those beside it on the grid: terms would smear it.
+  bool has_spike(size_t j, const StepCoding::Code& difference) const;
 
   const Table& steps;
   const StaticsOfSteps& statics;
@@ -35,5 +37,6 @@ class StepSurvey {
 // ln of the mean distance from the median; −∞ if all are equal.
 double log_spread(std::vector<double> x);
 bool has_few_values(const Column& c);
+double few_digits(double x);  // as a model file holds factors
 
 }  // namespace tessera

@@ -1,7 +1,5 @@
 #include "tables/sequence/step_terms.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -22,9 +20,6 @@ constexpr double kTermGain = 0.01;  // nats by which all terms together must be 
 constexpr double kMaxFactor = 2;    // standard deviations of the column: else terms cancel each other
 constexpr double kGrows = 1.5;      // ratio of what is left above and below the median prediction
 constexpr double kAtom = 0.05;      // share of rows with one value, which terms would smear
-constexpr int kDigitsOfTerm = 4;    // significant ones
-
-double few_digits(double x) { return std::stod(fmt::format("{:.{}e}", x, kDigitsOfTerm - 1)); }
 
 bool has_atom(std::vector<double> x) {
   std::erase_if(x, [](double v) { return v != v; });
@@ -219,6 +214,7 @@ double TermSearch::with_terms(size_t j, bool first, Code& c, double bound) const
 void add_terms(const StepSurvey& survey, size_t j, bool first, Code& c) {
   if (c.form != Form::level && c.form != Form::difference) return;
   const TermSearch search(survey);
+  if (c.form == Form::difference && survey.has_spike(j, c)) return;
   const double plain = search.with_terms(j, first, c, INFINITY);
   if (c.form == Form::level || !c.terms.empty()) return;
   if (Code level; search.with_terms(j, first, level, plain) < plain && !level.terms.empty()) c = std::move(level);

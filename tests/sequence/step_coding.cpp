@@ -154,6 +154,58 @@ TEST(StepCoding, WhatIsNoSumHasNoTerms) {
   EXPECT_TRUE(c.columns()[0].next.terms.empty()) << "what is left grows with what is predicted";
 }
 
+// A temperature measured every sixth step, with straight lines between, as files write it: with 9 significant digits.
+Column interpolated(int rows = 900) {
+  std::vector<double> x;
+  double from = 0, to = 5;
+  for (int i = 0; i < rows; ++i) {
+    if (i % 6 == 0) from = to, to += std::round(10 * columns::normal(static_cast<uint32_t>(i), 1)) / 10;
+    const double at = from + (to - from) * (i % 6) / 6;
+    x.push_back(std::round(1e8 * at) / 1e8);
+  }
+  return numbers("outside", ColumnType::decimal, x, 8);
+}
+
+TEST(StepCoding, LinesStayStraight) {
+  Column outside = interpolated();
+  outside.format = "%g";  // one of its values was written as 1.1e-16
+  const Table t = table({outside});
+  Team team(1);
+  Sequences s = cut(Table(t), windows(24, 1));
+  code_steps(s, 1, 3, team);
+  EXPECT_EQ(all(s.coding), "outside - outside of the step before, or on a line; ");
+  ASSERT_EQ(s.steps.columns.size(), 3u) << "the move, the first value, the line";
+  for (size_t i = 6; i < 60; ++i) EXPECT_EQ(s.steps.columns[2].numbers[i] > 0, i % 6 != 1) << i;
+
+  Table back = s.steps;
+  auto& moves = back.columns[0].numbers;
+  for (size_t i = 2; i < moves.size(); ++i)
+    if (s.steps.columns[2].numbers[i] > 0) moves[i] = 7;  // what a line gives needs no other code
+  s.coding.restore(back, {900});
+  for (size_t i = 0; i < 900; ++i)
+    ASSERT_NEAR(back.columns[0].numbers[i], outside.numbers[i], 1e-5) << i << ", of moves of 8 digits";
+  const nlohmann::json json = s.coding.to_json();
+  EXPECT_EQ(StepCoding::from_json(json, s.steps).to_json(), json);
+
+  std::vector<double> walk;
+  for (uint32_t i = 0; i < 900; ++i) walk.push_back((walk.empty() ? 0 : walk.back()) + columns::normal(i, 1));
+  EXPECT_EQ(found(table({numbers("walk", ColumnType::decimal, walk, 8)})).columns()[0].line_at, -1);
+}
+
+// Half of the moves are 0, and the others follow the column beside it: as a level less terms no move would be 0.
+TEST(StepCoding, MovesOfZeroStay) {
+  std::vector<double> x, y;
+  double at = 0;
+  for (uint32_t i = 0; i < 900; ++i) {
+    if (uniform(i, 1) < 0.5) at += 0.2 * columns::normal(i, 2);
+    x.push_back(std::round(1e6 * (at + 0.1 * columns::normal(i, 3))) / 1e6), y.push_back(std::round(1e6 * at) / 1e6);
+  }
+  const StepCoding c = found(table({numbers("x", ColumnType::decimal, x, 6), numbers("y", ColumnType::decimal, y, 6)}));
+  EXPECT_EQ(c.columns()[1].next.form, StepCoding::Code::Form::difference);
+  EXPECT_EQ(c.columns()[1].next.base, 1);
+  EXPECT_TRUE(c.columns()[1].next.terms.empty());
+}
+
 TEST(StepCoding, SurvivesTheFile) {
   Team team(1);
   Sequences s = cut(days(), windows(50, 50));
