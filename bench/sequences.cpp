@@ -114,8 +114,7 @@ void joint_bf16(benchmark::State& state) {
   Team team(static_cast<int>(state.range(0)));
   Iteration exact(TimeganPhase::joint, best(), state.range(1), team),
       rounded(TimeganPhase::joint, best(), state.range(1), team, Precision::bf16);
-  bf16_in_turn(
-      state, kBlock, [&] { return exact.run(); }, [&] { return rounded.run(); });
+  in_turn(state, kBlock, {"fp32", [&] { return exact.run(); }}, {"bf16", [&] { return rounded.run(); }});
 }
 
 // A layer forward, and forward and backward, at the published size.

@@ -3,6 +3,7 @@
 //   bench_step                         TESSERA_DATA=folder of adult_train.csv, TESSERA_PASSES_OFF=fuse: what a pass is
 //                                      worth
 //   bench_step --benchmark_filter=bf16   a step in bf16 beside one in fp32, block by block in turn
+//   bench_step --benchmark_filter=private   a step of DP-SGD beside a plain one, in turn
 // Times and the CPU column (all threads) are of a block of three steps, or of 100,000 rows; best_ms and best_cpu_ms are
 // of one step. Beside each figure stands its floor, from peaks measured in the same run: matrix products at the
 // multiply-add peak + bytes of all other ops at the copy rate of blocks that lie in the cache, as the whole step does.
@@ -10,9 +11,11 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <ctime>
 #include <limits>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -23,6 +26,7 @@
 #include "floor.h"
 #include "in_turn.h"
 #include "models/method/method.h"
+#include "models/method/private_rows.h"
 #include "models/model/model_state.h"
 #include "tables/arrow/export.h"
 #include "tables/csv/writer.h"
@@ -56,11 +60,18 @@ FitOptions paper(const std::string& method) {
 // The step as in the trainer: recorded, optimised, placed, its leaves bound, its weights initialised.
 class Training {
  public:
-  Training(const FitOptions& options, Table&& table, Team& team, Precision precision = Precision::fp32) {
+  Training(const FitOptions& options, Table&& table, Team& team, Precision precision = Precision::fp32,
+           PrivateSteps* privately = nullptr) {
     encoder_ = Encoder::fit(table, options.encoder, team, {});
     encoded_ = encoder_.encode(std::move(table), team, {});
     method_ = options.config.method().make_rows(encoder_.layout(), options.config);
     method_->prepare(encoded_, team);
+    if (privately != nullptr) {
+      privately->rate = std::round(privately->expected / static_cast<double>(encoded_.rows) / PrivateSteps::kRateUnit) *
+                        PrivateSteps::kRateUnit;
+      private_.emplace(encoded_, *privately);
+      (void)method_->train_privately(*private_, nullptr);
+    }
     Plan plan;
     Recorder r(plan);
     method_->record_training(r, 0, std::numeric_limits<int32_t>::max());
@@ -79,10 +90,18 @@ class Training {
  private:
   Encoder encoder_;
   EncodedTable encoded_;
+  std::optional<PrivateRows> private_;
   std::unique_ptr<RowMethod> method_;
   std::unique_ptr<Program> program_;
   Work work_;
 };
+
+FitOptions best(const std::string& method) {
+  FitOptions o;
+  o.method = method;
+  apply_preset(o);
+  return o;
+}
 
 void step(benchmark::State& state, const FitOptions& options) {
   Team team(static_cast<int>(state.range(0)));
@@ -114,15 +133,23 @@ void step(benchmark::State& state, const FitOptions& options) {
 void step_in_bf16(benchmark::State& state, const FitOptions& options) {
   Team team(static_cast<int>(state.range(0)));
   Training exact(options, adult(team), team), rounded(options, adult(team), team, Precision::bf16);
-  bf16_in_turn(
-      state, kBlock, [&] { return exact.run(kBlock); }, [&] { return rounded.run(kBlock); });
+  in_turn(state, kBlock, {"fp32", [&] { return exact.run(kBlock); }}, {"bf16", [&] { return rounded.run(kBlock); }});
 }
 
-FitOptions best(const std::string& method) {
-  FitOptions o;
-  o.method = method;
-  apply_preset(o);
-  return o;
+// A step of DP-SGD beside a plain one of as many rows as it expects. Their places are those of ε = 3 and 30 epochs.
+void private_step(benchmark::State& state, const std::string& method) {
+  FitOptions options = best(method);
+  PrivateSteps steps;
+  steps.steps = std::numeric_limits<int32_t>::max();
+  steps.expected = 1024, steps.capacity = 1280, steps.noise = 1;
+  for (const Option& o : options.config->options()) {
+    if (std::string_view(o.key) == "dropout") o.set("0");
+    if (std::string_view(o.key) == "batch_size") o.set("1024");
+  }
+  Team team(static_cast<int>(state.range(0)));
+  Training plain(options, adult(team), team), clipped(options, adult(team), team, Precision::fp32, &steps);
+  in_turn(state, kBlock, {"private", [&] { return clipped.run(kBlock); }},
+          {"plain", [&] { return plain.run(kBlock); }});
 }
 
 void ctgan_step(benchmark::State& state) { step(state, paper("ctgan")); }
@@ -154,7 +181,7 @@ void sample_to_csv(benchmark::State& state, const std::string& method) {
   Team team(static_cast<int>(state.range(0)));
   FitOptions options = paper(method);
   for (const Option& o : options.config->options())
-    if (o.name() == "--epochs") o.set("0");
+    if (std::string_view(o.key) == "epochs") o.set("0");
   const Model model = Model::fit(adult(team), options, team, {});
   const Ceilings ceilings = measure_ceilings(team, 2 * kCacheBlock * team.size());
   const TemporaryFile file("sampled.csv");
@@ -184,6 +211,9 @@ void sample_to_csv(benchmark::State& state, const std::string& method) {
   state.counters["MB"] = 1e-6 * static_cast<double>(bytes);
 }
 
+void made_private(benchmark::State& state) { private_step(state, "made"); }
+void tvae_private(benchmark::State& state) { private_step(state, "tvae"); }
+
 void ctgan_sample_to_csv(benchmark::State& state) { sample_to_csv(state, "ctgan"); }
 void tvae_sample_to_csv(benchmark::State& state) { sample_to_csv(state, "tvae"); }
 
@@ -208,6 +238,8 @@ BENCHMARK(ctgan_best_bf16)->Arg(1)->Arg(2)->UseManualTime()->Iterations(60)->Uni
 BENCHMARK(tvae_bf16)->Arg(1)->Arg(2)->UseManualTime()->Iterations(200)->Unit(benchmark::kMillisecond);
 BENCHMARK(tvae_best_bf16)->Arg(1)->Arg(2)->UseManualTime()->Iterations(100)->Unit(benchmark::kMillisecond);
 BENCHMARK(made_best_bf16)->Arg(1)->Arg(2)->UseManualTime()->Iterations(60)->Unit(benchmark::kMillisecond);
+BENCHMARK(made_private)->Arg(1)->Arg(2)->UseManualTime()->Iterations(20)->Unit(benchmark::kMillisecond);
+BENCHMARK(tvae_private)->Arg(1)->Arg(2)->UseManualTime()->Iterations(20)->Unit(benchmark::kMillisecond);
 BENCHMARK(ctgan_sample_to_csv)
     ->Arg(1)
     ->Arg(2)

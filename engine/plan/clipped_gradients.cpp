@@ -61,13 +61,15 @@ struct BlockGroups {
   std::shared_ptr<const Blocks> blocks;  // of groups
   bool diagonal = false;                 // group k meets group k alone
 
-  explicit BlockGroups(const BlockTable& t) {
+  // `known`: by their edges, so that layers of equal blocks share sums.
+  using Known = std::map<std::set<int>, std::shared_ptr<const Spans>>;
+  BlockGroups(const BlockTable& t, Known& known) {
     std::set<int> depths{0, t.depth}, columns{0, t.cols};
     for (int k = 0; k < t.count; ++k) {
       const BlockTable::Item& b = t.items[k];
       depths.insert({b.from, b.from + b.rows}), columns.insert({b.col, b.col + b.cols});
     }
-    depth = between(depths), cols = between(columns);
+    depth = between(depths, known), cols = between(columns, known);
     const auto place = [](const std::set<int>& edges, int at) {
       return static_cast<int>(std::distance(edges.begin(), edges.find(at)));
     };
@@ -83,11 +85,13 @@ struct BlockGroups {
     const int n = depth->table()->count;
     if (!diagonal) blocks = std::make_shared<const Blocks>(n, n, cols->table()->count, std::move(items));
   }
-  static std::shared_ptr<const Spans> between(const std::set<int>& edges) {
+  static std::shared_ptr<const Spans> between(const std::set<int>& edges, Known& known) {
+    std::shared_ptr<const Spans>& spans = known[edges];
+    if (spans) return spans;
     std::vector<Spans::Item> items;
     for (auto end = std::next(edges.begin()); end != edges.end(); ++end)
       items.push_back({*std::prev(end), *end - *std::prev(end), true, -1});
-    return std::make_shared<const Spans>(items);
+    return spans = std::make_shared<const Spans>(items);
   }
 };
 
@@ -99,7 +103,10 @@ class Clipping {
   Var inner(const Term& s, const Term& t) {
     if (s.kind != t.kind || s.blocks != t.blocks) refuse(r_, s.d.id);
     switch (s.kind) {
-      case Term::sum: return row_dot(s.d, t.d);
+      case Term::sum: {
+        const auto squares = squares_.find(s.d.id);  // of the layer whose bias this is
+        return s.d.id == t.d.id && squares != squares_.end() ? sum_cols(squares->second) : row_dot(s.d, t.d);
+      }
       case Term::product: return s.blocks == nullptr ? of_inputs(s.a, t.a) * row_dot(s.d, t.d) : in_blocks(s, t);
       case Term::scatter: break;
     }
@@ -113,19 +120,11 @@ class Clipping {
     return sum_cols(reshape(row_dot(d, d), {rows_, entries}));
   }
 
-  // Σ over rows of share·gradient, the factor where rows are narrower.
+  // Σ over rows of share·gradient. A layer's weights and bias read the same scaled d.
   Var scaled(const Term& t, Var share) {
     switch (t.kind) {
-      case Term::sum: return matmul(share, t.d, true);
-      case Term::product: {
-        if (const auto* sparse = r_.plan.made_by<SparseDense>(t.a.id); t.blocks == nullptr && sparse != nullptr) {
-          const SparseDense op = *sparse;
-          const Node made = *r_.plan.maker(t.a.id);
-          return r_.emit1(t.op, {r_.emit1(op, {r_.var(made.in[0]), r_.var(made.in[1]) * share}), t.d});
-        }
-        const bool of_d = t.d.cols() <= t.a.cols();
-        return r_.emit1(t.op, {of_d ? t.a : t.a * share, of_d ? t.d * share : t.d});
-      }
+      case Term::sum: return sum_rows(t.d * share);
+      case Term::product: return r_.emit1(t.op, {t.a, t.d * share});
       case Term::scatter: break;
     }
     const int64_t entries = t.d.rows() / rows_;
@@ -148,13 +147,14 @@ class Clipping {
       return row_dot(s.a, t.a) * row_dot(s.d, t.d);
     auto& groups = groups_[s.blocks];
     if (!groups) {
-      groups.emplace(table);
+      groups.emplace(table, known_);
       for (const std::shared_ptr<const void>& owned :
            {std::shared_ptr<const void>(groups->depth), std::shared_ptr<const void>(groups->cols),
             std::shared_ptr<const void>(groups->blocks)})
         r_.plan.tables.push_back(owned);
     }
     const Var a = span_sums(s.a * t.a, *groups->depth), d = span_sums(s.d * t.d, *groups->cols);
+    if (s.d.id == t.d.id) squares_.emplace(s.d.id, d);
     if (groups->diagonal) return row_dot(a, d);
     const BlockTable* small = groups->blocks->table();
     return row_dot(block_matmul(BlockMatmul::forward, small, a, fill(r_, {small->rows, small->cols}, 1)), d);
@@ -163,6 +163,8 @@ class Clipping {
   Recorder& r_;
   const int64_t rows_;
   std::map<const BlockTable*, std::optional<BlockGroups>> groups_;
+  BlockGroups::Known known_;
+  std::map<Id, Var> squares_;  // by d: sums of its squares over groups of columns
 };
 
 }  // namespace

@@ -182,6 +182,8 @@ void Program::prepare() {
   views_.clear();
   phases_.clear();
   row_chains_.clear();
+  batch_sums_.clear();
+  live_ = device_ ? std::nullopt : live_rows(plan_, chains_);
   size_t views = 0;
   for (const Node& n : plan_.nodes) views += n.in.size() + n.out.size();
   views_.reserve(views);
@@ -198,10 +200,13 @@ void Program::prepare() {
       }
       phase.calls.push_back(ready(n, scratch));
       phase.tiles += phase.calls.back().tiles;
+      if (live_ && n == live_->maker) live_from_ = phases_.size();
+      if (live_) find_sums_of_batch(phase.calls.back());
     }
     for (const auto& [number, links] : chains) {
       const RowChain& c = chains_.chains[static_cast<size_t>(number)];
       row_chains_.push_back(chain_of(links, c, scratch));
+      if (live_) row_chains_.back().per_place = live_->of_chain[static_cast<size_t>(number)];
       Ready blocks{};
       blocks.chain = static_cast<int>(row_chains_.size()) - 1;
       blocks.tiles = (c.rows + row_chains_.back().block - 1) / row_chains_.back().block;
@@ -232,6 +237,24 @@ void Program::prepare() {
   ready_ = true;
 }
 
+// The views of a sum over rows of the batch, which end with them.
+void Program::find_sums_of_batch(const Ready& call) {
+  const Node& x = plan_.nodes[static_cast<size_t>(call.node)];
+  const OperandSet sums = traits(x).sums;
+  const bool of_batch = std::any_of(
+      x.in.begin(), x.in.end(), [this](Id v) { return v != kNone && live_->per_place[static_cast<size_t>(v)] > 0; });
+  for (size_t i = 0; i < x.in.size() && of_batch && move_of(x.op).kind == Move::none; ++i)
+    if (x.in[i] != kNone && sums.has(i))
+      batch_sums_.emplace_back(static_cast<size_t>(call.call.in - views_.data()) + i,
+                               plan_.shape(x.in[i]).rows / live_->places);
+}
+
+// Once the step's rows are counted.
+void Program::end_batch() {
+  batch_rows_ = std::min<int64_t>(*static_cast<const int32_t*>(view(live_->count).data), live_->places);
+  for (const auto& [at, per_place] : batch_sums_) views_[at].rows = per_place * batch_rows_;
+}
+
 Program::Chain Program::chain_of(const std::vector<int>& nodes, const RowChain& cut, int64_t& scratch) {
   const int64_t rows = cut.rows;
   Chain chain{rows, cut.tiles ? 1 : block_rows(plan_, rows, team_.size()), {}, {}, {}, {}, 0, cut.tiles};
@@ -258,7 +281,9 @@ Program::Chain Program::chain_of(const std::vector<int>& nodes, const RowChain& 
 }
 
 void Program::run_block(const Chain& chain, int64_t number, char* scratch) const {
-  const int64_t begin = number * chain.block, rows = std::min(chain.block, chain.rows - begin);
+  const int64_t end = chain.per_place > 0 ? chain.per_place * batch_rows_ : chain.rows;
+  const int64_t begin = number * chain.block, rows = std::min(chain.block, end - begin);
+  if (rows <= 0) return;
   View* views = reinterpret_cast<View*>(scratch + kernel_scratch_);
   char* own = scratch + kernel_scratch_ + (chain.views * sizeof(View) + 63) / 64 * 64;
   const Visibility* visible = chain.visibility.data();

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/monitor.h"
@@ -13,6 +15,7 @@
 #include "engine/device/device_api.h"
 #include "engine/plan/plan.h"
 #include "engine/run/footprint.h"
+#include "engine/run/live_rows.h"
 #include "kernels/table.h"
 
 namespace tessera {
@@ -145,6 +148,7 @@ class Program {
     std::vector<int64_t> inside;         // bytes of a row before a private value that is a slice of another
     size_t views = 0;                    // maximum over the links
     bool tiles = false;                  // a block is a tile, which its links' kernels address by number
+    int64_t per_place = 0;               // rows for each row of the batch (live_rows.h); 0: all are computed
   };
   struct Phase {
     std::vector<Ready> calls;
@@ -157,6 +161,8 @@ class Program {
   void get_state(const std::string& leaf, void* to, size_t item) const;
   int64_t item_bytes(const Value& v) const { return tessera::item_bytes(v.dtype, table_.scalar_bytes); }
   void run_here(int64_t n);
+  void find_sums_of_batch(const Ready& call);
+  void end_batch();
   void run_phase(const Phase& phase);
   Ready ready(int node, int64_t& scratch);
   Chain chain_of(const std::vector<int>& nodes, const RowChain& cut, int64_t& scratch);
@@ -193,6 +199,11 @@ class Program {
   std::vector<View> views_;
   std::vector<Phase> phases_;
   std::vector<Chain> row_chains_;
+  std::optional<LiveRows> live_;
+  size_t live_from_ = 0;    // the phase that computes the batch's rows
+  int64_t batch_rows_ = 0;  // of the step
+  std::vector<std::pair<size_t, int64_t>>
+      batch_sums_;              // views that sums over the batch read, their rows for each place
   int64_t kernel_scratch_ = 0;  // bytes of a thread's scratch used by kernels; the block's own memory follows
   std::unique_ptr<FusedCalls> fused_;
   std::unique_ptr<Compilation> compilation_;

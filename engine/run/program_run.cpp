@@ -96,6 +96,7 @@ void Program::run_here(int64_t n) {
       else if (r.chain >= 0) run_block(row_chains_[static_cast<size_t>(r.chain)], t.tile, scratch);
       else r.kernel.run(r.call, t.tile, scratch);
       if (!dispatcher.finish(phase.tiles)) continue;
+      if (live_ && t.epoch % count == live_from_) end_batch();
       if ((t.epoch + 1) % count == 0) {
         ++step_->step;
         if (step_->bad >= 0 || step_->step - first >= n) {

@@ -98,7 +98,9 @@ typedef struct tessera_dedup_options {
    * also near copies, found by comparing all rows · "documents": texts, by the share of common pieces of five bytes.
    * NULL or "auto": nearest up to 10^10 pairs of rows, else fuzzy */
   const char* mode;
-  double threshold;    /* similarity from which a row is a near copy, above 0 to 1; 0: 0.9 */
+  /* similarity from which a row is a near copy, above 0 to 1; 0: 0.9 for documents, else one that rows of independent
+   * columns seldom reach, and near copies are reported but kept */
+  double threshold;
   const char* columns; /* those that are compared, "a,b"; NULL: all */
   const char* texts;   /* of the kept rows, as tessera_sample_options.texts: NULL or "dictionary", or "plain" */
   /* NULL, or the file that `rows` were read from and one that the kept rows are written to: if both are CSV, not

@@ -29,18 +29,23 @@ T span_max(const T* x, int width) {
   return m;
 }
 
-// In double, sixteen interleaved sums: the order depends on the width alone.
+// Sixteen interleaved sums, added in halves: the order depends on the width alone.
 template <class T>
 T span_total(const T* x, int width) {
-  constexpr int kWays = 16;
-  double sum[kWays] = {};
-  int k = 0;
-  for (; k + kWays <= width; k += kWays)
-    for (int w = 0; w < kWays; ++w) sum[w] += static_cast<double>(x[k + w]);
-  for (int w = 0; k + w < width; ++w) sum[w] += static_cast<double>(x[k + w]);
-  double total = 0;
-  for (const double s : sum) total += s;
-  return static_cast<T>(total);
+  constexpr int kWays = 16, L = Simd<T>::kLanes, kVectors = kWays / L;
+  Vec<T> sum[kVectors] = {};
+  for (int k = 0; k < width; k += kWays)
+    for (int v = 0; v < kVectors; ++v) {
+      const int n = width - k - v * L;
+      if (n >= L) sum[v] += load(x + k + v * L);
+      else if (n > 0) sum[v] += load_part(x + k + v * L, n);
+    }
+  T way[kWays];
+  for (int v = 0; v < kVectors; ++v) store(way + v * L, sum[v]);
+#pragma GCC unroll 4
+  for (int half = kWays / 2; half > 0; half /= 2)
+    for (int w = 0; w < half; ++w) way[w] += way[w + half];
+  return way[0];
 }
 
 template <class T>

@@ -32,12 +32,14 @@ tessera_status tessera_dedup(const tessera_context* context, const tessera_dedup
     nlohmann::json report;
     const std::vector<RowCopy> found =
         find_copies(table, other ? &*other : nullptr, dedup, call.team(), call.monitor(), report);
+    std::vector<RowCopy> dropped = found;
+    if (!drops_near_copies(dedup)) std::erase_if(dropped, [](const RowCopy& c) { return !c.exact; });
     const std::string source = text_or(o.source, ""), output = text_or(o.output, "");
     const bool written = !source.empty() && !output.empty() &&
-                         write_without_copies(source, table, found, output, o.overwrite != 0, call.monitor());
+                         write_without_copies(source, table, dropped, output, o.overwrite != 0, call.monitor());
     report["written"] = written;
     if (copies != nullptr) table_export(table_of_copies(found), copies);
-    if (kept != nullptr && !written) table_export(without_copies(std::move(table), found), kept, plain);
+    if (kept != nullptr && !written) table_export(without_copies(std::move(table), dropped), kept, plain);
     out = give_json(report);
   });
 }

@@ -191,6 +191,8 @@ void set_privacy(FitOptions& out, const tessera_fit_options& o) {
   if (o.sequences != nullptr)
     refuse("`epsilon` protects single rows, but the rows of a sequence belong to one person", "Fit rows.");
   if (o.resume != 0) refuse("`resume` and `epsilon`: noise is drawn once and not stored", "Fit from the start.");
+  if (out.max_seconds > 0)
+    refuse("`max_time` and `epsilon`: training would end by a time that depends on the rows", "Use fewer `epochs`.");
   if (text_or(o.devices, "") == "launched")
     refuse("`devices=launched` and `epsilon`: processes would not draw the same noise",
            "Use ranks of one process, such as `devices=2`.");

@@ -35,13 +35,14 @@ std::vector<Attack> leaks(const Subject& s);
 // Likelihood ratio of a row under models that learned it and models that did not (LiRA: Carlini et al. 2022). `models`:
 // how many, even.
 Attack likelihood_ratio(const Subject& s, int models);
-// Rows far from all others, half of them planted in the training table of a model like the audited one: whether it
-// knows the planted ones better (exposure: Carlini et al. 2019).
+// Rows of known levels in random combinations, some of them planted in the training table of a model like the audited
+// one, once or four times: whether it knows those better than others (exposure: Carlini et al. 2019).
 Attack canaries(const Subject& s, int planted);
 // The first rows that a model samples.
 Table rows_of(const Model& model, int64_t count, uint64_t seed, const quality::Workers& workers);
-// A model like another, fitted on other rows.
-Model model_like(const Model& model, Table&& rows, uint64_t seed, Team& team, const Monitor& monitor);
+// A model like another, fitted on other rows; without `rules`, they need not follow its rules.
+Model model_like(const Model& model, Table&& rows, uint64_t seed, Team& team, const Monitor& monitor,
+                 bool rules = true);
 
 // How well a model knows rows: ln p(row), or by how near `rows` of its own come.
 std::vector<double> familiarity(const Model& model, const Table& rows, uint64_t seed, const quality::Workers& workers);

@@ -5,8 +5,11 @@
 namespace tessera::audit {
 namespace {
 
+constexpr double kNearCopy = 0.9;  // similarity
+
 std::vector<RowCopy> search(const Subject& s, Table& rows, Table& of, const char* mode) {
   DedupOptions o;
+  o.threshold = kNearCopy;
   o.mode = mode, o.columns = s.columns();
   nlohmann::json report;
   return find_copies(rows, &of, o, s.workers.team, s.workers.monitor.silent(), report);
@@ -51,7 +54,7 @@ std::vector<Attack> copies(const Subject& s) {
                  "Is a synthetic row nearly equal to a person's row?",
                  Attack::Measure::guesses,
                  {std::move(members.near), std::move(held_out.near)}});
-  out.back().details["threshold"] = DedupOptions{}.threshold;
+  out.back().details["threshold"] = kNearCopy;
   return out;
 }
 

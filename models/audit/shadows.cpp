@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "models/audit/attacks.h"
 #include "models/audit/draws.h"
@@ -50,7 +51,7 @@ Table rows_of(const Model& model, int64_t count, uint64_t seed, const quality::W
   return out;
 }
 
-Model model_like(const Model& model, Table&& rows, uint64_t seed, Team& team, const Monitor& monitor) {
+Model model_like(const Model& model, Table&& rows, uint64_t seed, Team& team, const Monitor& monitor, bool rules) {
   const Model::State& state = model.state();
   FitOptions o;
   o.method = state.fitted->config.method().name;
@@ -66,8 +67,8 @@ Model model_like(const Model& model, Table&& rows, uint64_t seed, Team& team, co
     o.patience = given.value("patience", o.patience);
     o.patience_if_possible = o.patience > 0;
     o.keep_best = given.value("keep", "last") == "best";
-    o.rules.find = given.value("rules", "off") == "find";
-    o.rules.given = given.value("rule", std::vector<std::string>());
+    o.rules.find = rules && given.value("rules", "off") == "find";
+    if (rules) o.rules.given = given.value("rule", std::vector<std::string>());
     o.encoder.max_modes = given.value("modes of a number", o.encoder.max_modes);
     o.encoder.spike_share = given.value("share of a spike", o.encoder.spike_share);
     o.encoder.integer_levels = given.value("levels of an integer", o.encoder.integer_levels);
@@ -124,39 +125,66 @@ Attack likelihood_ratio(const Subject& s, int models) {
   return a;
 }
 
-Attack canaries(const Subject& s, int planted) {
-  // The rows of the reference that are furthest from its other rows: the most exposed, and yet rows of the population.
-  const auto count = static_cast<size_t>(std::min<int64_t>(planted, s.reference.rows / 2));
-  const quality::Comparison c = quality::compare_tables({{"members", &s.members}, {"reference", &s.reference}});
-  const std::vector<double> far = quality::gower_nearest(c, 1, 0, {s.workers.team, s.workers.monitor.silent()});
-  std::vector<int64_t> order = quality::shuffled(s.reference.rows, s.seed, kDrawnShadows, 1 << 16);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t a, int64_t b) { return far[static_cast<size_t>(a)] > far[static_cast<size_t>(b)]; });
-  order.resize(2 * count);
-  std::vector<int64_t> in, out;
-  for (size_t i = 0; i < order.size(); i += 2) {
-    // one of each pair of neighbors
-    const Philox p = quality::random_words(s.seed, kDrawnShadows, 1 << 17, i);
-    const bool first = (p.word[0] & 1) != 0;
-    in.push_back(order[first ? i : i + 1]), out.push_back(order[first ? i + 1 : i]);
+namespace {
+
+constexpr uint32_t kPlantedRows = 1 << 20;
+
+// Rows whose cells are those of different rows of the reference: their levels are known, their combinations are not.
+Table combinations(const Subject& s, int64_t count) {
+  Table out = pick_rows(s.reference, {});
+  out.rows = count;
+  for (size_t c = 0; c < out.columns.size(); ++c) {
+    std::vector<int64_t> rows;
+    for (int64_t i = 0; i < count; ++i) {
+      const Philox p = quality::random_words(s.seed, kDrawnShadows, kPlantedRows + static_cast<uint32_t>(c),
+                                             static_cast<uint64_t>(i));
+      const uint64_t word = uint64_t{p.word[0]} << 32 | p.word[1];
+      rows.push_back(static_cast<int64_t>(word % static_cast<uint64_t>(s.reference.rows)));
+    }
+    out.columns[c] = s.reference.columns[c].pick(rows);
   }
+  return out;
+}
+
+// log2 of the number of candidates over the rank among them, on average.
+double exposure(std::span<const double> known, const std::vector<double>& unknown) {
+  double sum = 0;
+  for (const double x : known) {
+    const auto above = std::count_if(unknown.begin(), unknown.end(), [&](double other) { return other >= x; });
+    sum += std::log2(static_cast<double>(unknown.size() + 1) / static_cast<double>(1 + above));
+  }
+  return sum / static_cast<double>(known.size());
+}
+
+}  // namespace
+
+Attack canaries(const Subject& s, int planted) {
+  // The first half once, the others kRepeated times: how often a row must come until it is known.
+  constexpr int kRepeated = 4;
+  constexpr int64_t kCandidates = 1000;
+  const int64_t once = (planted + 1) / 2;
+  const Table rows = combinations(s, planted + kCandidates);
+  std::vector<int64_t> in, of_training, out;
+  for (int64_t i = 0; i < planted; ++i)
+    in.push_back(i), of_training.insert(of_training.end(), i < once ? 1 : kRepeated, i);
+  for (int64_t i = planted; i < rows.rows; ++i) out.push_back(i);
   report(s.workers, "a model with planted rows", 0, 1);
-  const Table known = pick_rows(s.reference, in), unknown = pick_rows(s.reference, out);
-  const Model model = model_like(*s.model, joined(s.training, known), s.seed, s.workers.team, s.workers.monitor);
+  const Model model = model_like(*s.model, joined(s.training, pick_rows(rows, of_training)), s.seed, s.workers.team,
+                                 s.workers.monitor, false);
+  const std::vector<double> known = familiarity(model, pick_rows(rows, in), s.seed, s.workers),
+                            unknown = familiarity(model, pick_rows(rows, out), s.seed, s.workers);
+  const std::span<const double> first(known.data(), static_cast<size_t>(once)),
+      others(known.data() + once, known.size() - static_cast<size_t>(once));
   Attack a{"planted rows",
            "membership",
            "Does a model recognize rows that were planted in its training table?",
            Attack::Measure::ranking,
-           {familiarity(model, known, s.seed, s.workers), familiarity(model, unknown, s.seed, s.workers)}};
-  // Exposure: log2 of the number of candidates over the rank among them; 1.44 on average if nothing is known.
-  double exposure = 0;
-  const auto candidates = static_cast<double>(a.scores.held_out.size() + 1);
-  for (const double x : a.scores.members) {
-    const auto rank =
-        1 + std::count_if(a.scores.held_out.begin(), a.scores.held_out.end(), [&](double other) { return other >= x; });
-    exposure += std::log2(candidates / static_cast<double>(rank)) / static_cast<double>(count);
-  }
-  a.details = {{"planted", count}, {"exposure", exposure}, {"exposure_by_chance", 1 / std::log(2.0)}};
+           {{first.begin(), first.end()}, unknown}};
+  a.details = {{"planted", planted},
+               {"exposure", exposure(first, unknown)},
+               {"exposure_by_chance", 1 / std::log(2.0)},
+               {"exposure_at_most", std::log2(static_cast<double>(unknown.size() + 1))}};
+  if (!others.empty()) a.details["exposure_of_repeated"] = exposure(others, unknown), a.details["repeated"] = kRepeated;
   return a;
 }
 

@@ -20,7 +20,7 @@ constexpr double kRounding = 1e-6;
 
 }  // namespace
 
-ComparedRows::ComparedRows(const quality::Comparison& c, double threshold) {
+ComparedRows::ComparedRows(const quality::Comparison& c) {
   int64_t count = 0;
   for (const quality::ComparedTable& t : c.tables) count += t.rows;
   if (count > INT32_MAX / 2)
@@ -37,8 +37,11 @@ ComparedRows::ComparedRows(const quality::Comparison& c, double threshold) {
       column.low = reference.low, column.width = reference.high - reference.low;
     columns_.push_back(column);
   }
+}
+
+void ComparedRows::set_threshold(double similarity) {
   // 1 − 0.9 is less than 0.1 in binary.
-  budget_ = (1 - threshold) * static_cast<double>(columns_.size()) + 1e-9;
+  budget_ = (1 - similarity) * static_cast<double>(columns_.size()) + 1e-9;
 }
 
 void ComparedRows::pack(Team& team) {

@@ -29,8 +29,9 @@ class Compared {
 class ComparedRows final : public Compared {
  public:
   // Keeps views into `c`, which must outlive it. Ranges are those of the last table, the reference.
-  ComparedRows(const quality::Comparison& c, double threshold);
-  void pack(Team& team);  // before near() and packed()
+  explicit ComparedRows(const quality::Comparison& c);
+  void set_threshold(double similarity);  // before near() and budget()
+  void pack(Team& team);                  // before near() and packed()
 
   size_t columns() const { return columns_.size(); }
   bool is_number(size_t column) const { return columns_[column].width > 0; }

@@ -21,6 +21,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr double kThresholdOfTexts = 0.9;
 constexpr double kIndexedPairs = 1e10;  // `auto` compares all pairs up to this number
 constexpr size_t kExamples = 3;
 constexpr int64_t kGroups = 1024;          // per work item
@@ -80,7 +81,7 @@ void check(const DedupOptions& options) {
   const auto& m = options.mode;
   if (m != "auto" && m != "exact" && m != "fuzzy" && m != "nearest" && m != "documents")
     throw Error(ErrorCode::usage, fmt::format("mode {}: it must be auto, exact, fuzzy, nearest or documents.", m));
-  if (!(options.threshold > 0 && options.threshold <= 1))
+  if (!(options.threshold >= 0 && options.threshold <= 1))
     throw Error(ErrorCode::usage,
                 fmt::format("threshold {}: it must be above 0 and at most 1 (equal rows).", options.threshold));
 }
@@ -94,8 +95,9 @@ RowList distinct(const Compared& rows, const RowList& first, Groups& groups) {
 }
 
 // For each row the retained row that it is a copy of: the lowest near row among those retained before; itself if there
-// is none. So no row is dropped because of a chain of copies.
-RowList kept_rows(const Compared& rows, const RowList& first, Groups& groups, const quality::Workers& workers) {
+// is none. So no row is dropped because of a chain of copies. With `all`, every row is retained.
+RowList kept_rows(const Compared& rows, const RowList& first, Groups& groups, bool all,
+                  const quality::Workers& workers) {
   RowList of = first;
   RowKeys members(workers.team.limit(), "groups of rows");  // by root
   for (int32_t i = 0; i < rows.own(); ++i)
@@ -114,8 +116,8 @@ RowList kept_rows(const Compared& rows, const RowList& first, Groups& groups, co
       for (const RowKey& member : several[g]) {
         const int32_t row = member.row;
         const auto near = std::find_if(kept.begin(), kept.end(), [&](int32_t k) { return rows.near(k, row); });
-        if (near == kept.end()) kept.push_back(row);
-        else of[static_cast<size_t>(row)] = *near;
+        if (near != kept.end()) of[static_cast<size_t>(row)] = *near;
+        if (near == kept.end() || all) kept.push_back(row);
       }
     }
   });
@@ -166,6 +168,16 @@ json notes(const Table& table, const std::vector<std::string>& columns, const Ke
   return out;
 }
 
+// For each own row a row that equals it, the lowest; −1: none.
+RowList equal_rows(const Compared& rows, const RowList& first, Groups& groups, bool against) {
+  RowList of = first;
+  for (int32_t i = 0; i < rows.own(); ++i) {
+    const int32_t low = first[static_cast<size_t>(i)], original = against ? groups.original(low) : low;
+    of[static_cast<size_t>(i)] = original != (against ? low : i) ? original : -1;
+  }
+  return of;
+}
+
 json groups_of(const std::vector<RowCopy>& copies, int32_t originals) {
   std::vector<int32_t> rows(static_cast<size_t>(originals));
   for (const RowCopy& c : copies) ++rows[static_cast<size_t>(c.of)];
@@ -185,6 +197,8 @@ std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOption
   std::vector<RowCopy> copies;
   KeySearch search;
   std::string mode = options.mode;
+  double threshold = options.threshold, by_chance = 0;
+  const bool drops_near = drops_near_copies(options);
   json examples = json::array();
   {
     Selection own(table, columns);
@@ -195,10 +209,10 @@ std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOption
     std::unique_ptr<const Compared> compared;
     ComparedRows* by_cells = nullptr;
     if (mode == "documents") {
-      compared = std::make_unique<Documents>(own.table, other ? &other->table : nullptr, options.threshold);
+      if (threshold == 0) threshold = kThresholdOfTexts;
+      compared = std::make_unique<Documents>(own.table, other ? &other->table : nullptr, threshold);
     } else {
-      auto cells =
-          std::make_unique<ComparedRows>(comparison.emplace(quality::compare_tables(named)), options.threshold);
+      auto cells = std::make_unique<ComparedRows>(comparison.emplace(quality::compare_tables(named)));
       by_cells = cells.get();
       compared = std::move(cells);
     }
@@ -206,21 +220,32 @@ std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOption
     const quality::Workers workers{team, monitor, "dedup"};
     Groups groups(rows, team.limit());
     RowList first = find_exact(rows, mode != "exact", groups, workers);
+    const RowList equal = equal_rows(rows, first, groups, against != nullptr);
     own.table.relax();
     if (mode != "exact") {
       const RowList some = distinct(rows, first, groups);
       const auto queries = static_cast<double>(std::lower_bound(some.begin(), some.end(), rows.own()) - some.begin());
       const double others = against != nullptr ? static_cast<double>(some.size()) - queries : queries;
       if (mode == "auto") mode = queries * others <= kIndexedPairs ? "nearest" : "fuzzy";
-      if (by_cells != nullptr) by_cells->pack(team);
+      if (by_cells != nullptr) {
+        const Chance chance(*by_cells, some, workers);
+        if (threshold == 0) threshold = chance.threshold();
+        by_chance = chance.share(threshold);
+        by_cells->set_threshold(threshold);
+        by_cells->pack(team);
+      }
       own.table.relax();
       if (mode == "nearest") find_near_by_index(*by_cells, some, groups, workers);
       if (mode == "fuzzy") search = find_near_by_keys(*by_cells, some, groups, workers);
       if (mode == "documents") search = find_near_documents(static_cast<const Documents&>(rows), some, groups, workers);
-      if (against == nullptr) first = kept_rows(rows, first, groups, workers);
+      if (against == nullptr) first = kept_rows(rows, first, groups, !drops_near, workers);
     }
+    // A row that equals one which is dropped is near the one that is retained.
     for (int32_t i = 0; i < rows.own(); ++i) {
-      const int32_t low = first[static_cast<size_t>(i)], of = against == nullptr ? low : groups.original(low);
+      const int32_t low = first[static_cast<size_t>(i)], same = equal[static_cast<size_t>(i)];
+      const int32_t of = same >= 0 && (against != nullptr || !drops_near) ? same
+                         : against == nullptr                             ? low
+                                                                          : groups.original(low);
       if (of != (against == nullptr ? i : low)) copies.push_back({i, of, false, 1});
     }
     const auto count = static_cast<int64_t>(copies.size());
@@ -244,11 +269,12 @@ std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOption
             {"mode", mode},
             {"exact", exact},
             {"near", static_cast<int64_t>(copies.size()) - exact},
-            {"kept", table.rows - static_cast<int64_t>(copies.size())},
+            {"kept", table.rows - (drops_near ? static_cast<int64_t>(copies.size()) : exact)},
             {"groups", groups_of(copies, static_cast<int32_t>((against == nullptr ? table : *against).rows))},
             {"examples", std::move(examples)}};
   if (against != nullptr) report["against"] = against->rows;
-  if (mode != "exact") report["threshold"] = options.threshold;
+  if (mode != "exact") report["threshold"] = threshold, report["drops_near"] = drops_near;
+  if (mode == "nearest" || mode == "fuzzy") report["by_chance"] = by_chance;
   if (mode == "fuzzy" || mode == "documents")
     report[mode] = {{"recall", search.recall},
                     {"compared", search.compared},
@@ -259,6 +285,8 @@ std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOption
                   fmt::format("{} exact, {} near", exact, copies.size() - static_cast<size_t>(exact)), true});
   return copies;
 }
+
+bool drops_near_copies(const DedupOptions& options) { return options.threshold > 0 || options.mode == "documents"; }
 
 Table without_copies(Table&& table, const std::vector<RowCopy>& copies) {
   if (copies.empty()) return std::move(table);
@@ -279,7 +307,8 @@ Table table_of_copies(const std::vector<RowCopy>& copies) {
   Table out;
   out.rows = static_cast<int64_t>(copies.size());
   Column row, of, kind, similarity;
-  row.name = "row", of.name = "of", kind.name = "kind", similarity.name = "similarity";
+  row.name = std::string("row"), of.name = std::string("of"), kind.name = std::string("kind");
+  similarity.name = std::string("similarity");
   become_count(row), become_count(of), become_count(similarity, 6);
   kind.values = {"exact", "near"};
   for (const RowCopy& c : copies) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "models/dedup/compared_rows.h"
 #include "models/dedup/groups.h"
@@ -42,6 +43,23 @@ struct KeyColumns {
   double recall;
 };
 KeyColumns key_columns(size_t columns, size_t numbers, size_t rewritten);
+
+// What chance alone brings: rows whose cells are drawn from the own rows, column by column, and the distance of each to
+// the nearest of the rows that are searched.
+class Chance {
+ public:
+  Chance(const ComparedRows& rows, const RowList& some, const quality::Workers& workers);
+  // The least similarity, of at least kMinThreshold, that one in a hundred of such rows has to another; at most that of
+  // two rows that differ by a hundredth of the range in every number, so that these are always near copies.
+  double threshold() const;
+  double share(double threshold) const;  // of such rows that have a near copy
+
+ private:
+  static constexpr double kMinThreshold = 0.9, kShare = 0.01;
+  double columns_, numbers_ = 0;
+  double searched_ = 1;            // the part of the rows that was searched
+  std::vector<double> distances_;  // ascending
+};
 
 // The same pairs by comparing all rows, with lower bounds of distances first (quality::NearestIndex): complete.
 void find_near_by_index(const ComparedRows& rows, const RowList& some, Groups& groups, const quality::Workers& workers);

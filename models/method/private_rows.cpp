@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "engine/plan/clipped_gradients.h"
+#include "engine/run/live_rows.h"
 
 namespace tessera {
 namespace {
@@ -39,6 +40,7 @@ PrivateRows::Batch PrivateRows::draw(Recorder& r) const {
   const Var kept = reshape(tessera::step(steps_.rate - r.uniform("sampled", {1, places})), {places, 1});
   const auto compact = r.emit(CompactRows{}, {kept, r.input("sampled.rows", {places, 1}, DType::index),
                                               r.input("sampled.weights", {places, 1})});
+  r.name(compact[0], kBatchRows);
   return {slice_rows(compact[2], 0, steps_.capacity), slice_rows(compact[3], 0, steps_.capacity)};
 }
 

@@ -235,7 +235,8 @@ int64_t micro_batch_for(const Method& method, const Device& device, const FitOpt
                         ? fmt::format(" {} is enough with `micro_batch={}`;",
                                       limit_with(choice.with_min.bytes, choice.with_min.left, context.team), choice.min)
                         : "");
-  if (options.micro_batch > 0 || !rows_are_independent(method, options, context))
+  // A private fit leaves the choice to the user: what the limit leaves depends on the table's number of rows.
+  if (options.micro_batch > 0 || options.privacy.epsilon > 0 || !rows_are_independent(method, options, context))
     check_step_fits(phase.bytes, phase.left, device, options, context, fmt::format(" `micro_batch={}` fits;", fits));
   notice(context.monitor,
          fmt::format(

@@ -45,8 +45,8 @@ RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions
                               int64_t beside);
 
 // The micro-batch of a run, determined before its first phase: the given one. If none is given, the batch does not fit
-// (memory_left()) and its rows are independent: the largest half, quarter, … that fits, with a notice. 0: the batch.
-// Throws Error(memory) as above, naming the micro-batch that fits.
+// (memory_left()), its rows are independent and the fit is not private: the largest half, quarter, … that fits, with a
+// notice. 0: the batch. Throws Error(memory) as above, naming the micro-batch that fits.
 int64_t micro_batch_for(const Method& method, const Device& device, const FitOptions& options,
                         const RunContext& context);
 

@@ -47,7 +47,7 @@ def audit(
     shadows : int
         Models like the attacked one that are trained for the likelihood-ratio attack; even.
     canaries : int
-        Unusual rows that are planted in the training table of another model.
+        Rows in unusual combinations that are planted in the training table of another model.
     seed : int
         Of every draw.
     index, threads, memory_limit, progress

@@ -50,7 +50,7 @@ def dedup(
     *,
     against: Any = None,
     mode: str = "auto",
-    threshold: float = 0.9,
+    threshold: float | None = None,
     columns: str | Iterable[str] | None = None,
     index: bool = False,
     threads: int = 0,
@@ -70,9 +70,10 @@ def dedup(
         exact: equal rows; nearest: also near copies, comparing all pairs; fuzzy: also near copies, by hashed keys, for
         large tables; documents: texts, by the share of common pieces of five bytes; auto: nearest up to 10^10 pairs of
         rows, else fuzzy.
-    threshold : float
-        Similarity of near copies: 1 minus the mean difference over columns (numbers: relative to the range; other
-        values: 0 or 1).
+    threshold : float, optional
+        Similarity of near copies, which are dropped: 1 minus the mean difference over columns (numbers: relative to the
+        range; other values: 0 or 1). Default: 0.9 for documents; else one that rows of independent columns seldom
+        reach, and near copies are listed in `copies` but stay in `rows`.
     columns : str or iterable of str, optional
         Columns to compare; default: all.
     index, threads, memory_limit, scratch, progress
@@ -94,7 +95,7 @@ def dedup(
     >>> found.document["exact"], len(found.rows) == len(people), found.copies["of"].tolist()
     (3, True, [1, 2, 3])
     """
-    options = DedupOptions(mode=mode, threshold=threshold, columns=name_list(columns), texts="plain")
+    options = DedupOptions(mode=mode, threshold=threshold or 0, columns=name_list(columns), texts="plain")
     folder = None if scratch is None else os.fsencode(scratch)
     context = Context(progress, None, threads, memory_limit, folder)
 

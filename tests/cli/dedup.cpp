@@ -43,6 +43,14 @@ TEST_F(CliDedup, CountsShowsAndDropsCopies) {
   EXPECT_HAS(again.out, "exact copies     0");
 }
 
+TEST_F(CliDedup, RetainsNearCopiesWithoutAThreshold) {
+  orders();
+  const Outcome o = must({"dedup", "orders.csv", "--output", "clean.csv"});
+  EXPECT_HAS(o.out, "near copies, kept");
+  EXPECT_HAS(o.out, "by chance: ");
+  EXPECT_EQ(lines(read("clean.csv")), 42);
+}
+
 TEST_F(CliDedup, TheMemoryLimitChangesNothing) {
   must({"example", "people.csv", "--rows", "4000"});
   const Outcome all = must({"dedup", "people.csv", "--mode", "fuzzy", "--output", "all.csv", "--quiet"}),

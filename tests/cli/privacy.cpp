@@ -242,6 +242,7 @@ TEST_F(DifferentialPrivacy, WhateverElseReadsTheTableIsRefused) {
   refuses({"--types", "town=identifier,size=integer"}, "private counts of its texts");
   refuses({"--schema", "s.json", "--method", "ctgan"}, "--method made");
   refuses({"--schema", "s.json", "--resume"}, "--resume");
+  refuses({"--schema", "s.json", "--max-time", "1h"}, "--max-time");
   refuses({"--schema", "s.json", "--rule", "town, size occur in fixed combinations"}, "without the noise");
   refuses({"--schema", "s.json", "--rules", "find"}, "--rules");
   refuses({"--schema", "s.json", "--rare-categories", "7"}, "--rare-categories");

@@ -170,6 +170,53 @@ TEST(Dedup, FindsExactlyThePlantedCopies) {
   }
 }
 
+// Rows that are alike without being copies: four columns of three levels, three numbers.
+Table alike(int64_t rows) {
+  Table t;
+  t.rows = rows;
+  std::mt19937 gen(8);
+  for (int k = 0; k < 4; ++k) {
+    std::vector<std::string> x(static_cast<size_t>(rows));
+    for (std::string& v : x) v = "v" + std::to_string(gen() % 3);
+    t.columns.push_back(text_column("c" + std::to_string(k), ColumnType::category, x));
+  }
+  for (int k = 0; k < 3; ++k) {
+    std::vector<double> x(static_cast<size_t>(rows));
+    for (double& v : x) v = std::uniform_real_distribution<>()(gen);
+    t.columns.push_back(number_column("x" + std::to_string(k), ColumnType::decimal, x));
+  }
+  return t;
+}
+
+TEST(Dedup, TheDefaultThresholdIsRarelyReachedByChance) {
+  for (const char* mode : {"nearest", "fuzzy"}) {
+    Table t = alike(4000);
+    EXPECT_GT(find(t, mode).report["by_chance"], .9) << "at 0.9 nearly every row has a near copy";
+    const auto of = plant(t, 500, 0.01, 3, false);
+    const Found f = find(t, mode, 0);
+    int planted = 0, others = 0;
+    for (const RowCopy& c : f.copies) (c.row < 4000 ? others : planted) += 1;
+    EXPECT_GE(planted, 495) << mode << f.report["threshold"];
+    EXPECT_LE(others, 80) << mode << f.report["threshold"];
+    EXPECT_LE(f.report["by_chance"], .012);
+    EXPECT_EQ(f.report["kept"], 4500) << "near copies are reported only";
+    EXPECT_LT(find(t, mode, f.report["threshold"]).report["kept"], 4050);
+  }
+  Table t = mixed(3000, 41);
+  EXPECT_EQ(find(t, "nearest", 0).report["threshold"], .9) << "chance does not reach it";
+}
+
+TEST(Dedup, EqualRowsAreNamedWhereNearOnesAreKept) {
+  Table t = alike(300);
+  for (Column& c : t.columns)
+    for (size_t i = 250; i < 300; ++i)
+      if (is_numeric(c.type)) c.numbers[i] = c.numbers[i - 200] + (i < 275 ? 0 : 1e-9);
+      else c.codes[i] = c.codes[i - 200];
+  const Found f = find(t, "nearest", 0);
+  EXPECT_EQ(f.report["exact"], 25);
+  EXPECT_EQ(f.report["kept"], 275);
+}
+
 TEST(Dedup, DoesNotDependOnThreads) {
   Table t = mixed(1500, 5), other = mixed(900, 6);
   plant(t, 300, 0.02, 5);
@@ -198,7 +245,7 @@ TEST(Dedup, DoesNotDependOnTheMemoryLimit) {
   for (const char* mode : {"exact", "fuzzy", "nearest"})
     for (Table* against : {static_cast<Table*>(nullptr), &other}) {
       const auto limit =
-          std::make_shared<MemoryLimit>(int64_t{2} << 20, std::filesystem::temp_directory_path().string());
+          std::make_shared<MemoryLimit>(int64_t{3} << 20, std::filesystem::temp_directory_path().string());
       const Found free = find(t, mode, 0.9, against), limited = find(t, mode, 0.9, against, {}, 2, limit);
       EXPECT_GE(free.copies.size(), against == nullptr && std::string(mode) == "exact" ? 0u : 100u) << mode;
       EXPECT_EQ(pairs(free), pairs(limited)) << mode;

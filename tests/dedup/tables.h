@@ -41,16 +41,17 @@ inline double range(const Column& c) {
   return high - low;
 }
 
-// Appends copies of rows: one cell of each is rewritten, other numbers move by up to `jitter` of their range.
+// Appends copies of rows: numbers move by up to `jitter` of their range, and with `rewrites` one cell is another.
 // Returns the original of each.
-inline std::vector<int32_t> plant(Table& t, int copies, double jitter, uint32_t seed) {
+inline std::vector<int32_t> plant(Table& t, int copies, double jitter, uint32_t seed, bool rewrites = true) {
   std::mt19937 gen(seed + 77);
   std::vector<int32_t> of;
   const auto rows = static_cast<uint32_t>(t.rows);
   std::vector<double> ranges;
   for (const Column& c : t.columns) ranges.push_back(range(c));
   for (int i = 0; i < copies; ++i) {
-    const size_t row = gen() % rows, rewritten = gen() % t.columns.size(), from = gen() % rows;
+    const size_t row = gen() % rows, one = gen() % t.columns.size(), from = gen() % rows;
+    const size_t rewritten = rewrites ? one : t.columns.size();
     of.push_back(static_cast<int32_t>(row));
     for (size_t k = 0; k < t.columns.size(); ++k) {
       Column& c = t.columns[k];

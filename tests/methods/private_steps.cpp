@@ -5,6 +5,7 @@
 
 #include "engine/passes/batch/micro_batches.h"
 #include "engine/plan/clipped_gradients.h"
+#include "engine/run/live_rows.h"
 #include "models/made/network.h"
 #include "models/tvae/network.h"
 #include "support/sandbox.h"
@@ -123,6 +124,28 @@ TEST(PrivateSteps, NoiseIsAddedOnce) {
     EXPECT_EQ(noisy.gradient(), noisy.gradient(threads)) << method;
     threads.seed = 43;
     EXPECT_GT(norm(minus(noisy.gradient(threads), exact)), .1) << method;
+  }
+}
+
+// Chains of blocks of rows end at the last row of a batch, whose number changes from step to step.
+TEST(PrivateSteps, EmptyPlacesAreSkipped) {
+  for (const char* method : {"made", "tvae"}) {
+    const PrivateTraining t(method, steps_of(2, 1));
+    Setting all, cut;
+    all.steps = cut.steps = 3;
+    cut.chains = true;
+    cut.row_cut.min_rows = 16, cut.row_cut.gain = 1, cut.row_cut.block_rows = 5;
+    Plan plan = t.plan;
+    optimize(plan);
+    plan.row_cut = cut.row_cut;
+    const auto live = live_rows(plan, row_chains(plan, 8));
+    ASSERT_TRUE(live) << method;
+    EXPECT_EQ(live->places, 32);
+    EXPECT_GT(std::count(live->of_chain.begin(), live->of_chain.end(), 1), 0) << method;
+    const Values skipped = t.run(cut);
+    EXPECT_LT(difference(t.run(all), skipped), 1e-9) << method;
+    cut.threads = 3;
+    EXPECT_EQ(t.run(cut), skipped) << method;
   }
 }
 

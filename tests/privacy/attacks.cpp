@@ -75,7 +75,23 @@ TEST(Attacks, AModelThatKnowsItsRowsIsFound) {
   const json report = attacked(members, people().unseen, nullptr, &m, o);
   expect_found(report, {"likelihood", "likelihood ratio of shadow models", "planted rows"});
   EXPECT_GT(named(report, "likelihood")["low"], 0.8);
-  EXPECT_GT(named(report, "planted rows")["details"]["exposure"], 2);
+  const json& planted = named(report, "planted rows")["details"];
+  EXPECT_GT(planted["exposure"], 4);
+  EXPECT_GT(planted["exposure_of_repeated"], 6);
+}
+
+// Planted rows are like others to a model that learned nothing, and nearly so to one that stops in time.
+TEST(Attacks, PlantedRowsAreNotKnownToAModelThatDoesNotMemorize) {
+  for (const int epochs : {0, 30}) {
+    Table members = example_people(1000, 11);
+    const Model m = whole::fit(example_people(1000, 11), options("made", epochs, Tier::off));
+    AuditOptions o;
+    o.canaries = 200;
+    const json report = attacked(members, people().unseen, nullptr, &m, o);
+    const json& planted = named(report, "planted rows");
+    EXPECT_NE(planted["mark"], "poor") << planted.dump(1);
+    EXPECT_LT(planted["details"]["exposure"], epochs == 0 ? 1.9 : 2.5) << planted.dump(1);
+  }
 }
 
 // A holdout that is missing is made: half of the rows are learned again, and half are not.

@@ -195,6 +195,26 @@ TEST(PrivateFit, RanksAddTheNoiseOnce) {
   }
 }
 
+// What a limit leaves depends on the number of rows: the model must not.
+TEST(PrivateFit, MemoryLimitsChangeNoBit) {
+  FitOptions o = options("made", 1, Tier::off);
+  o.privacy.epsilon = 8, o.privacy.noise_seed = 4, o.privacy.by = PrivateBy::gradients;
+  o.recompute = Recompute::off;
+  const auto fit = [&](int64_t limit) {
+    Team team(1, limit > 0 ? std::make_shared<MemoryLimit>(limit) : nullptr);
+    return Model::fit(people(800), o, team, {}).bytes();
+  };
+  const std::string whole = fit(0);
+  std::string said;
+  for (int64_t limit = 64 << 20; said.empty() && limit > 1 << 20; limit = limit * 3 / 4) try {
+      EXPECT_EQ(fit(limit), whole) << limit;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::memory);
+      said = e.what();
+    }
+  EXPECT_NE(said.find("`micro_batch="), std::string::npos) << said;
+}
+
 TEST(PrivateFit, ModelsAreNotCalibratedByRows) {
   Team team(1);
   FitOptions o = options("tvae", 1, Tier::off);

@@ -81,8 +81,8 @@ void add_audit(Program& program) {
       ->capture_default_str();
   command
       ->add_option("--canaries", a->canaries,
-                   "Number of unusual rows planted in the training table of another model, to see whether it knows "
-                   "them; 0: none")
+                   "Number of rows in unusual combinations, planted in the training table of another model, to see "
+                   "whether it knows them; 0: none")
       ->check(whole_number(0, 100'000))
       ->capture_default_str();
   command->add_option("--seed", a->seed, "Seed of every draw")->check(any_seed())->capture_default_str();

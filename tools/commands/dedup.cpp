@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 
 struct DedupCommand {
   std::string table, against, mode = "auto", columns, action, output;
-  double threshold = 0.9;
+  double threshold = 0;
   bool force = false;
   CsvArguments csv;
   MemoryArguments memory;
@@ -63,9 +63,12 @@ std::string copies_page(const Json& report) {
            text::percent(static_cast<double>(number(name)) / static_cast<double>(number("rows")))});
   };
   add("exact copies", "exact");
-  if (near) add("near copies", "near");
+  if (near) add(report["drops_near"].get<bool>() ? "near copies" : "near copies, kept", "near");
   add(against ? "no copies" : "kept", "kept");
   out += t.str();
+  if (report.contains("by_chance"))
+    out += fmt::format("\nby chance: {} of rows with independent columns have a near copy\n",
+                       text::percent(report["by_chance"].get<double>()));
   const int64_t groups = report["groups"]["count"].get<int64_t>();
   if (groups > 0)
     out += fmt::format("\n{}, the largest of {} with its original\n", text::counted(groups, "groups"),
@@ -145,14 +148,14 @@ void add_dedup(Program& program) {
       ->capture_default_str();
   command
       ->add_option("--threshold", a->threshold,
-                   "Similarity from which a row is a near copy: 1 minus the mean difference over columns (numbers: "
-                   "relative to the range; other values: 0 or 1)")
-      ->check(CLI::Range(1e-6, 1.0))
-      ->capture_default_str();
+                   "Similarity from which a row is a near copy, and dropped: 1 minus the mean difference over columns "
+                   "(numbers: relative to the range; other values: 0 or 1) (default: one that rows of independent "
+                   "columns seldom reach; near copies are then reported, not dropped. Of documents: 0.9)")
+      ->check(CLI::Range(1e-6, 1.0));
   command->add_option("--columns", a->columns, "Columns to compare, comma-separated (default: all)");
   command
       ->add_option("--action", a->action,
-                   "drop: write the rows that remain; report: write the list of copies (default: drop)")
+                   "drop: write the rows that remain; report: write the list of copies, near ones too (default: drop)")
       ->check(CLI::IsMember({"drop", "report"}));
   command->add_option("-o,--output", a->output,
                       "File: .csv, .tsv, .json or .jsonl, also with .gz or .zst, .parquet or .arrow; - is CSV on "
