@@ -95,7 +95,7 @@ void DeviceRun::compile(const FusedKernels& fused, std::vector<EmittedLaunch> la
 // Queues n steps.
 void DeviceRun::replay(int64_t n) {
   const DeviceApi& api = device_.api();
-  if (compiled_ && compiled_->replace(calls_)) forget();  // recordings in flight end before they are freed
+  if (compiled_ && compiled_->replace(calls_)) forget();  // CUDA frees one in flight after its end
   const auto record = [&](DeviceRecording*& r, int steps) {
     if (r == nullptr)
       device_.check(api.record(device_.session(), calls_.data(), static_cast<int64_t>(calls_.size()),

@@ -1,6 +1,11 @@
 // Whole steps in fused launches on a real GPU: the bits of their composition, in every precision, and beside the
 // processor. What a compiler contracts, or a barrier does not order, differs here alone.
+#include <chrono>
+#include <thread>
+
 #include "device.h"
+#include "engine/emit/launch_compiler.h"
+#include "engine/run/compiled_launches.h"
 #include "support/ctgan_training.h"
 #include "support/made_training.h"
 #include "support/of_precision.h"
@@ -58,6 +63,31 @@ TEST_P(DeviceFused, Timegan) {
         SequenceSizes{Cell::gru, 128, 24, 6, 0, 24, 3}})
     has_the_bits_of_its_composition(SequenceTraining(sizes, TimeganPhase::joint, GetParam()), 2);
 }
+// Steps by the interpreter, by both, and by what NVRTC makes for this GPU.
+TEST(DeviceCompiled, ATrainingThatSwitchesHasTheBitsOfTheInterpreter) {
+  TESSERA_NEEDS_A_REAL_GPU();
+  if (nvrtc().version.empty()) GTEST_SKIP() << nvrtc().reason;
+  const auto check = [](const auto& t) {
+    int64_t steps = 0;
+    Setting s = on_device(float_device(), {}, 0);
+    s.training = [&](Program& p) {
+      Compilation how;
+      how.cache = "off";
+      how.threads = 4;
+      p.compile_launches(how);
+      const auto run = [&](int64_t n) { steps += p.run(n); };
+      for (run(3); p.launches().waiting > 0; run(1)) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      EXPECT_EQ(p.launches().compiled, p.launches().launches) << p.launches().reason;
+      run(18);
+    };
+    const Values switched = t.run(s);
+    EXPECT_EQ(difference(t.run(on_device(float_device(), {}, steps)), switched), 0);
+  };
+  check(Training(1));
+  check(TvaeTraining());
+  check(MadeTraining());
+}
+
 INSTANTIATE_TEST_SUITE_P(In, DeviceFused,
                          testing::Values(Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp16),
                          [](const auto& test) { return std::string(name_of(test.param)); });

@@ -172,12 +172,13 @@ Switched switch_in_training(const T& t, const std::string& cache,
     run(3);
     out.first = p.launches();
     begun = true;
-    for (; p.launches().waiting > 0; run(1)) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    for (p.start(1); p.launches().waiting > 0; out.steps += p.finish()) {  // one start is in flight at each switch
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      p.start(1);
+    }
+    out.steps += p.finish();
     out.last = p.launches();
-    p.start(16);  // a switch between two starts in flight is legal too
-    p.start(2);
-    out.steps += p.finish();
-    out.steps += p.finish();
+    run(18);
   };
   out.values = t.run(s);
   out.compiled_sources = sources;
