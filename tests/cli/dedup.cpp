@@ -55,7 +55,7 @@ TEST_F(CliDedup, TheMemoryLimitChangesNothing) {
   must({"example", "people.csv", "--rows", "4000"});
   const Outcome all = must({"dedup", "people.csv", "--mode", "fuzzy", "--output", "all.csv", "--quiet"}),
                 few = must({"dedup", "people.csv", "--mode", "fuzzy", "--output", "few.csv", "--quiet",
-                            "--memory-limit", "17MB", "--scratch", "."});
+                            "--memory-limit", "18MB", "--scratch", "."});
   EXPECT_EQ(all.out, few.out);
   EXPECT_EQ(read("all.csv"), read("few.csv"));
   EXPECT_EQ(5, run({"dedup", "people.csv", "--memory-limit", "16100000", "--scratch", "off"}).code);
