@@ -14,6 +14,7 @@ namespace tessera {
 
 struct Compilation {  // how launches are compiled
   std::function<CompiledSource(const std::string& source, const std::string& architecture)> compile = compile_source;
+  std::string unavailable{};  // why nothing can be compiled; empty: it can
   std::string cache = LaunchCache::default_folder();
   int threads = 1;
 };

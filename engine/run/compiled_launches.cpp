@@ -25,11 +25,14 @@ CompiledLaunches::CompiledLaunches(Device& device, const FusedKernels& fused, st
     : device_(device),
       fused_(fused),
       launches_(std::move(launches)),
-      compiler_(sources_of(launches_), architecture_of(device), std::move(how)) {
+      unavailable_(how.unavailable),
+      compiler_(unavailable_.empty() ? sources_of(launches_) : std::vector<std::string>(), architecture_of(device),
+                std::move(how)) {
   for (const EmittedLaunch& l : launches_) {
     ++report_.launches;
-    if (!l.source.empty()) ++report_.waiting;
-    else leave(l.reason);
+    if (!unavailable_.empty()) leave(unavailable_);
+    else if (l.source.empty()) leave(l.reason);
+    else ++report_.waiting;
   }
 }
 

@@ -43,6 +43,7 @@ class CompiledLaunches {
   std::vector<DeviceKernel> kernels_;
   LaunchReport report_;
   std::vector<size_t> positions_;  // of the launches among the calls
+  const std::string unavailable_;  // Compilation's
   LaunchCompiler compiler_;
 };
 

@@ -103,6 +103,7 @@ TrainingProgram training_program(const Method& method, size_t phase, int64_t ste
   if (!device.is_processor() && steps >= kMinCompiledSteps && wanted(context.passes_off, "compile")) {
     Compilation how;
     how.threads = std::min(context.team.size(), kMaxCompilers);
+    if (nvrtc().version.empty()) how.unavailable = nvrtc().reason;
     program->compile_launches(how);
   }
   return {std::move(program), flops, RankStates(std::move(part.states)),

@@ -123,7 +123,7 @@ TEST_F(Cli, SaysHowManyLaunchesWereCompiled) {
   EXPECT_EQ(fitted.code, 0) << fitted.out;
   EXPECT_TRUE(has(fitted.out, "0 of ")) << fitted.out;
   EXPECT_TRUE(has(fitted.out,
-                  " launches compiled for this table; the others are interpreted: launch_1: there is no "
+                  " launches compiled for this table; the others are interpreted: there is no "
                   "libnvrtc.so"))
       << fitted.out;
   EXPECT_FALSE(has(shell(none, long_fit + "--passes-off compile").out, "compiled")) << "it is off";
