@@ -83,7 +83,7 @@ void StepCoding::encode(Table& steps, const std::vector<int32_t>& key, int64_t l
 
   // `of`: columns of codes as they are computed; a level alone stays its column.
   const auto begun = [&](const Column& x, const Code& code, const std::string& name) {
-    if (code.form == Form::level && code.terms.empty()) {
+    if (code.form == Code::Form::level && code.terms.empty()) {
       Column same = x;
       same.name = name;
       return same;
@@ -224,7 +224,7 @@ void StepCoding::decode(const Table& steps, int64_t row, Values& v, const double
       x = combine(code, x, base, upper) + linear(code, v);
       const auto k = static_cast<size_t>(j);
       if (on_line(steps, row, j, v)) x = v.last[k] + v.moves[k];
-      if (code.form != Form::level || !code.terms.empty() || c.line_at >= 0)
+      if (code.form != Code::Form::level || !code.terms.empty() || c.line_at >= 0)
         x = round_decimals(x, decimals_of(c.column));
       x = x == x ? std::clamp(x, c.low, c.high) : x;
       for (const auto& [below, above] : orders_) {

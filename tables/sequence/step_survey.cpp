@@ -6,6 +6,8 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "tables/kinds/kind.h"
+
 namespace tessera {
 namespace {
 
