@@ -11,6 +11,11 @@ std::vector<std::string> sources_of(const std::vector<EmittedLaunch>& launches) 
   return sources;
 }
 
+std::vector<EmittedLaunch> without_source(std::vector<EmittedLaunch> launches, const std::string& reason) {
+  for (EmittedLaunch& l : launches) l.source.clear(), l.reason = reason;
+  return launches;
+}
+
 // The machine code that the GPU runs: NVRTC's name of its compute capability.
 std::string architecture_of(Device& device) {
   DeviceInfo info{};
@@ -24,15 +29,12 @@ CompiledLaunches::CompiledLaunches(Device& device, const FusedKernels& fused, st
                                    Compilation how)
     : device_(device),
       fused_(fused),
-      launches_(std::move(launches)),
-      unavailable_(how.unavailable),
-      compiler_(unavailable_.empty() ? sources_of(launches_) : std::vector<std::string>(), architecture_of(device),
-                std::move(how)) {
+      launches_(how.unavailable.empty() ? std::move(launches) : without_source(std::move(launches), how.unavailable)),
+      compiler_(sources_of(launches_), architecture_of(device), std::move(how)) {
   for (const EmittedLaunch& l : launches_) {
     ++report_.launches;
-    if (!unavailable_.empty()) leave(unavailable_);
-    else if (l.source.empty()) leave(l.reason);
-    else ++report_.waiting;
+    if (!l.source.empty()) ++report_.waiting;
+    else leave(l.reason);
   }
 }
 

@@ -43,7 +43,6 @@ class CompiledLaunches {
   std::vector<DeviceKernel> kernels_;
   LaunchReport report_;
   std::vector<size_t> positions_;  // of the launches among the calls
-  const std::string unavailable_;  // Compilation's
   LaunchCompiler compiler_;
 };
 

@@ -46,7 +46,7 @@ StepRows::StepRows(const SequenceEncoder& encoder) : encoder_(encoder), longest_
   given_ = static_cast<int>(cells_.size());
   for (int t = 0; t < (whole_ ? longest_ : 1); ++t)
     for (const size_t k : order) {
-      const bool always = parts[k] == StepPart::always || parts[k] == StepPart::line;
+      const bool always = in_every_step(parts[k]);
       if (!whole_ || always || (t == 0) == (parts[k] == StepPart::first))
         add(Cell::Of::step, steps[k], static_cast<int>(k), t, !whole_ && !always);
     }
@@ -91,8 +91,7 @@ bool StepRows::allow(const int32_t* codes, int64_t t, float* levels) const {
     if (whole_ && cell.step != t) continue;
     const int32_t code = codes[cell.span];
     const StepPart part = encoder_.parts()[static_cast<size_t>(cell.span)];
-    const bool every = part == StepPart::always || part == StepPart::line;
-    if (code < 0) all = all && !every && (part == StepPart::first) != (t == 0);
+    if (code < 0) all = all && !in_every_step(part) && (part == StepPart::first) != (t == 0);
     if (code < 0) continue;
     const Span& span = layout_.spans[k];
     std::fill_n(levels + span.start, span.width, kImpossible);

@@ -24,20 +24,20 @@ void collect(const Arithmetic& a, std::vector<int>& columns) {
 
 }  // namespace
 
-double value_of_function(Arithmetic::Op function, double x) {
+std::span<const NamedFunction> functions_of_numbers() {
   using Op = Arithmetic::Op;
-  const double y = function == Op::ln      ? std::log(x)
-                   : function == Op::log10 ? std::log10(x)
-                   : function == Op::exp   ? std::exp(x)
-                                           : std::sqrt(x);
-  return std::isfinite(y) ? y : kMissing;
+  static constexpr NamedFunction kFunctions[] = {{"ln", Op::ln, [](double x) { return std::log(x); }},
+                                                 {"log10", Op::log10, [](double x) { return std::log10(x); }},
+                                                 {"exp", Op::exp, [](double x) { return std::exp(x); }},
+                                                 {"sqrt", Op::sqrt, [](double x) { return std::sqrt(x); }}};
+  return kFunctions;
 }
 
-Arithmetic::Op function_named(const std::string& name) {
-  using Op = Arithmetic::Op;
-  for (const auto& [known, op] : {std::pair{"ln", Op::ln}, {"log10", Op::log10}, {"exp", Op::exp}, {"sqrt", Op::sqrt}})
-    if (lower_case(name) == known) return op;
-  return Op::number;
+double value_of_function(Arithmetic::Op function, double x) {
+  double y = kMissing;
+  for (const NamedFunction& f : functions_of_numbers())
+    if (f.op == function) y = f.of(x);
+  return std::isfinite(y) ? y : kMissing;
 }
 
 double evaluate(const Arithmetic& a, const Table& batch, size_t row) {

@@ -1,6 +1,7 @@
 // Arithmetic over the columns of a row, in --where and rules: + - * /, functions, numbers, dates and times.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,10 +26,14 @@ struct Arithmetic {
 Arithmetic parse_arithmetic(const std::string& text, const Table& schema, const char* what);
 int parse_column(const std::string& text, const Table& schema, const char* what);
 
-// A function of one number; NaN where it has no finite value. The function of a name as an expression writes it;
-// Op::number if there is none.
-double value_of_function(Arithmetic::Op function, double x);
-Arithmetic::Op function_named(const std::string& name);
+// A function of one number, by its name in expressions.
+struct NamedFunction {
+  const char* name;
+  Arithmetic::Op op;
+  double (*of)(double);
+};
+std::span<const NamedFunction> functions_of_numbers();
+double value_of_function(Arithmetic::Op function, double x);  // NaN where it has no finite value
 
 // The value in a row of a batch; NaN if one of its columns is missing, on division by 0, and where a function has none.
 double evaluate(const Arithmetic& a, const Table& batch, size_t row);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "tables/formats/moments.h"
 #include "tables/kinds/kind.h"
@@ -155,10 +157,13 @@ Arithmetic ArithmeticParser::parenthesized() {
 }
 
 Arithmetic ArithmeticParser::function(const WhereToken& name) {
-  Arithmetic out;
-  out.op = function_named(name.text);
-  if (!out.is_function())
+  const auto all = functions_of_numbers();
+  const auto known = std::find_if(all.begin(), all.end(),
+                                  [lower = lower_case(name.text)](const NamedFunction& f) { return f.name == lower; });
+  if (known == all.end())
     scan_.fail(fmt::format("there is no function \"{}\"; there are ln, log10, exp and sqrt", name.text), name.begin);
+  Arithmetic out;
+  out.op = known->op;
   scan_.take();
   out.operands.push_back(parenthesized());
   if (out.operands[0].instant) scan_.fail("a function takes a number, not a date", name.begin);

@@ -150,6 +150,7 @@ struct GivenSteps {
 // When a code of a step is drawn: in every step; from the second step on; only in the first one, where it takes the
 // place of one that needs the step before; or, of lines, in every step before all others.
 enum class StepPart { always, later, first, line };
+inline bool in_every_step(StepPart part) { return part == StepPart::always || part == StepPart::line; }
 
 // Table of a sequence model ⇄ inputs of its networks. Attributes are coded as rows of tables are (encoder.h). Numbers
 // and dates of steps are one alpha, (x − min)/(max − min) over the whole table, so that neighbouring steps stay

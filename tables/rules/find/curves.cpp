@@ -1,6 +1,6 @@
 // Columns that are a function of one other number, times a factor and plus a constant, up to rounding:
-// lwage = ln(wage), ph = 7 - log10(acid), price = exp(log_price), more = ln(count + 1). Roots are products
-// (product.cpp).
+// lwage = ln(wage), ph = 7 - log10(acid), price = exp(log_price), more = ln(count + 1). Roots without a
+// constant are products (product.cpp), which are looked for before.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -17,7 +17,7 @@ namespace tessera {
 namespace {
 
 constexpr size_t kMaxSumColumns = 256;  // the work grows with their square
-constexpr size_t kLeastRows = 30;       // complete ones; and three times the columns
+constexpr size_t kMinSumRows = 30;      // complete ones; and three times the columns
 constexpr size_t kMaxTerms = 12;        // longer sums are regressions, not rules
 constexpr double kExact = 1e-9;         // of a deviation: what sums of rounded products leave
 constexpr double kKept = 0.9;           // of the rows: those that a sum of most rows has to say
@@ -319,7 +319,7 @@ std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<c
 std::optional<FoundRule> tried_alone(const RuleSearch& search, const std::vector<const Centred*>& before,
                                      const Centred& c, const Sample& sample) {
   // A line rounded to few units, such as 0 and 1, is a cut: bands say it.
-  const double half = c.deviation < 10 * half_unit(search.column(c.column)) ? 0 : half_unit(search.column(c.column));
+  const double rounding = half_unit(search.column(c.column)), half = c.deviation < 10 * rounding ? 0 : rounding;
   std::vector<double> factors(before.size(), 0);
   for (size_t k = 0; k < before.size(); ++k) {
     const Centred& b = *before[k];
@@ -333,8 +333,8 @@ std::optional<FoundRule> tried_alone(const RuleSearch& search, const std::vector
   return {};
 }
 
-// The columns to be regressed over the proposing rows that have all of them, so many that each has rows enough: of the
-// columns that miss most in these rows, one at a time is left out. `first` (−1: any) stays.
+// Columns to be regressed, and the proposing rows in which none of them is missing. While these rows are too few, the
+// column that is missing most often is left out; `first` (−1: any) stays.
 Sample sample_with(const RuleSearch& search, int first) {
   std::vector<int> columns = search.usable_numbers(kMaxSumColumns);
   std::vector<int64_t> rows = search.proposing;
@@ -348,7 +348,7 @@ Sample sample_with(const RuleSearch& search, int first) {
     search.column(j).relax();
   }
   const auto complete = [&] { return static_cast<size_t>(std::count(gaps.begin(), gaps.end(), size_t{0})); };
-  while (columns.size() >= 2 && complete() < std::max(kLeastRows, 3 * columns.size())) {
+  while (columns.size() >= 2 && complete() < std::max(kMinSumRows, 3 * columns.size())) {
     std::vector<int64_t> gone;
     for (const std::vector<char>& of : missing) gone.push_back(std::count(of.begin(), of.end(), 1));
     const auto worst = std::max_element(gone.begin(), gone.end()) - gone.begin();
@@ -371,20 +371,27 @@ Sample sample_with(const RuleSearch& search, int first) {
   return out;
 }
 
-// One sample, and others for columns that it leaves out because of their missing values: those of another part of the
-// rows.
-std::vector<Sample> samples_of(const RuleSearch& search) {
-  constexpr size_t kMaxSamples = 4;
-  std::vector<Sample> out{sample_with(search, -1)};
+// The first rule that `find` sees in a sample; then in others, for columns that it leaves out because of their missing
+// values: those of another part of the rows.
+template <class Find>
+std::optional<FoundRule> first_in_samples(const RuleSearch& search, Find&& find) {
+  constexpr int kMaxSamples = 4;
   std::set<int> seen;
+  int samples = 0;
+  const auto look = [&](int first) {
+    const Sample sample = sample_with(search, first);
+    for (const Centred& c : sample.columns) seen.insert(c.column);
+    ++samples;
+    return find(sample);
+  };
+  if (auto found = look(-1)) return found;
   for (const int j : search.usable_numbers(kMaxSumColumns)) {
-    for (const Centred& c : out.back().columns) seen.insert(c.column);
-    if (out.size() == kMaxSamples) break;
+    if (samples == kMaxSamples) break;
     const auto is_missing = [&](int64_t row) { return search.column(j).is_missing(row); };
-    if (!seen.contains(j) && std::any_of(search.proposing.begin(), search.proposing.end(), is_missing))
-      out.push_back(sample_with(search, j));
+    if (seen.contains(j) || std::none_of(search.proposing.begin(), search.proposing.end(), is_missing)) continue;
+    if (auto found = look(j)) return found;
   }
-  return out;
+  return {};
 }
 
 // The identity c = Σ ±x of columns that were looked at before, if the factors say one: all its terms, c's factor
@@ -538,9 +545,7 @@ std::optional<FoundRule> total_in(const RuleSearch& search, const Sample& sample
 }  // namespace
 
 std::optional<FoundRule> find_sum(const RuleSearch& search) {
-  for (const Sample& sample : samples_of(search))
-    if (auto found = sum_in(search, sample)) return found;
-  return {};
+  return first_in_samples(search, [&](const Sample& sample) { return sum_in(search, sample); });
 }
 
 std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& alone) {
@@ -548,9 +553,7 @@ std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& a
   if (pair.size() != 2) return {};
   const int lost = place_of(search.table, pair[0]);
   if (!is_quantity(search.column(lost))) return {};
-  for (const Sample& sample : samples_of(search))
-    if (auto found = total_in(search, sample, lost)) return found;
-  return {};
+  return first_in_samples(search, [&](const Sample& sample) { return total_in(search, sample, lost); });
 }
 
 std::vector<FoundRule> find_usual_sums(const RuleSearch& search) {
