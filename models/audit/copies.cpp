@@ -5,14 +5,15 @@
 namespace tessera::audit {
 namespace {
 
-constexpr double kNearCopy = 0.9;  // similarity
-
-std::vector<RowCopy> search(const Subject& s, Table& rows, Table& of, const char* mode) {
+// A search; `threshold`: the similarity of near copies, 0: what dedup measures, which is then returned in it.
+std::vector<RowCopy> search(const Subject& s, Table& rows, Table& of, const char* mode, double& threshold) {
   DedupOptions o;
-  o.threshold = kNearCopy;
+  o.threshold = threshold;
   o.mode = mode, o.columns = s.columns();
   nlohmann::json report;
-  return find_copies(rows, &of, o, s.workers.team, s.workers.monitor.silent(), report);
+  std::vector<RowCopy> found = find_copies(rows, &of, o, s.workers.team, s.workers.monitor.silent(), report);
+  threshold = report.value("threshold", threshold);
+  return found;
 }
 
 // Of each row whether a synthetic one equals it, or comes near to it.
@@ -20,11 +21,11 @@ struct Copied {
   std::vector<double> exact, near;
 };
 
-Copied copied(const Subject& s, const Table& rows) {
+Copied copied(const Subject& s, const Table& rows, double& threshold) {
   Table own = rows;
   const auto count = static_cast<size_t>(rows.rows);
   Copied out{std::vector<double>(count), std::vector<double>(count)};
-  for (const RowCopy& c : search(s, own, s.synthetic, "nearest")) {
+  for (const RowCopy& c : search(s, own, s.synthetic, "nearest", threshold)) {
     const auto row = static_cast<size_t>(c.row);
     out.near[row] = 1, out.exact[row] = c.exact ? 1 : 0;
   }
@@ -33,14 +34,16 @@ Copied copied(const Subject& s, const Table& rows) {
 
 // The share of rows that equal a training row.
 double share_of_copies(const Subject& s, Table& rows) {
-  const size_t found = search(s, rows, s.training, "exact").size();
+  double none = 0;
+  const size_t found = search(s, rows, s.training, "exact", none).size();
   return static_cast<double>(found) / static_cast<double>(rows.rows);
 }
 
 }  // namespace
 
 std::vector<Attack> copies(const Subject& s) {
-  Copied members = copied(s, s.members), held_out = copied(s, s.held_out);
+  double threshold = 0;
+  Copied members = copied(s, s.members, threshold), held_out = copied(s, s.held_out, threshold);
   std::vector<Attack> out;
   out.push_back({"copies",
                  "copies",
@@ -54,7 +57,7 @@ std::vector<Attack> copies(const Subject& s) {
                  "Is a synthetic row nearly equal to a person's row?",
                  Attack::Measure::guesses,
                  {std::move(members.near), std::move(held_out.near)}});
-  out.back().details["threshold"] = kNearCopy;
+  out.back().details["threshold"] = threshold;
   return out;
 }
 

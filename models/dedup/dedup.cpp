@@ -307,6 +307,7 @@ Table table_of_copies(const std::vector<RowCopy>& copies) {
   Table out;
   out.rows = static_cast<int64_t>(copies.size());
   Column row, of, kind, similarity;
+  // From std::string, because GCC 12 warns of an overlapping copy (-Wrestrict) where a literal is assigned.
   row.name = std::string("row"), of.name = std::string("of"), kind.name = std::string("kind");
   similarity.name = std::string("similarity");
   become_count(row), become_count(of), become_count(similarity, 6);

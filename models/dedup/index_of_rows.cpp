@@ -4,6 +4,7 @@
 #include "base/mixed_bits.h"
 #include "models/dedup/search.h"
 #include "models/quality/learners/nearest.h"
+#include "models/quality/metrics/distances.h"
 
 namespace tessera::dedup {
 namespace {
@@ -81,24 +82,16 @@ Chance::Chance(const ComparedRows& rows, const RowList& some, const quality::Wor
   workers.for_each("chance", "rows", (kDrawn + kSearchedRows - 1) / kSearchedRows, kSearchedRows, [&](int64_t piece) {
     quality::NearestIndex::Scratch scratch;
     for (int64_t i = piece * kSearchedRows; i < std::min(kDrawn, (piece + 1) * kSearchedRows); ++i)
-      distances_[static_cast<size_t>(i)] = index.search(drawn.table, i, false, scratch).first;
+      distances_[static_cast<size_t>(i)] = index.search(drawn.table, i, false, scratch).first / columns_;
   });
   std::sort(distances_.begin(), distances_.end());
 }
 
-double Chance::threshold() const {
-  constexpr double kDigits = 1000, kJitter = 0.01;
-  const double most = std::floor(kDigits * (1 - kJitter * numbers_ / columns_)) / kDigits;
-  double reached = 0;
-  if (const auto at = static_cast<size_t>(kShare * searched_ * static_cast<double>(distances_.size()));
-      at < distances_.size())
-    reached = std::floor(kDigits * (1 - distances_[at] / columns_) + 1) / kDigits;  // above it
-  return std::clamp(reached, kMinThreshold, most);
-}
+double Chance::threshold() const { return quality::near_copy_similarity(distances_, numbers_ / columns_, searched_); }
 
 double Chance::share(double threshold) const {
   if (distances_.empty()) return 0;
-  const auto near = std::upper_bound(distances_.begin(), distances_.end(), (1 - threshold) * columns_ + 1e-9);
+  const auto near = std::upper_bound(distances_.begin(), distances_.end(), 1 - threshold + 1e-12);
   const auto count = static_cast<double>(near - distances_.begin());
   return std::min(1.0, count / static_cast<double>(distances_.size()) / searched_);
 }

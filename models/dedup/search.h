@@ -49,16 +49,13 @@ KeyColumns key_columns(size_t columns, size_t numbers, size_t rewritten);
 class Chance {
  public:
   Chance(const ComparedRows& rows, const RowList& some, const quality::Workers& workers);
-  // The least similarity, of at least kMinThreshold, that one in a hundred of such rows has to another; at most that of
-  // two rows that differ by a hundredth of the range in every number, so that these are always near copies.
-  double threshold() const;
+  double threshold() const;              // quality::near_copy_similarity()
   double share(double threshold) const;  // of such rows that have a near copy
 
  private:
-  static constexpr double kMinThreshold = 0.9, kShare = 0.01;
   double columns_, numbers_ = 0;
   double searched_ = 1;            // the part of the rows that was searched
-  std::vector<double> distances_;  // ascending
+  std::vector<double> distances_;  // ascending, mean over columns
 };
 
 // The same pairs by comparing all rows, with lower bounds of distances first (quality::NearestIndex): complete.

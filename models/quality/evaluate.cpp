@@ -105,13 +105,17 @@ json describe_quantiles(const std::vector<double>& values) {
       {"p95", number_or_null(quantile_sorted(sorted, 0.95))}};
 }
 
-// Similarity, 1 − distance, of near copies: as of dedup (models/dedup/dedup.h).
-constexpr double kNearCopy = 0.9;
-int64_t near_copies(const std::vector<double>& distance) {
-  return std::count_if(distance.begin(), distance.end(), [](double d) { return d <= 1 - kNearCopy + 1e-12; });
-}
-double share_near(const std::vector<double>& distance) {
-  return static_cast<double>(near_copies(distance)) / static_cast<double>(distance.size());
+// What `dedup` measures by default: similarity that rows with independent columns hardly ever have.
+double similarity_of_near_copies(Comparison& c, uint64_t seed, const Workers& workers) {
+  constexpr int64_t kDrawn = 2000;
+  const size_t independent = append_independent_rows(c, kDrawn, seed);
+  std::vector<double> distances = gower_nearest(c, independent, kReal, workers);
+  c.tables.pop_back();
+  std::sort(distances.begin(), distances.end());
+  double numbers = 0;
+  for (size_t k = 0; k < c.facts.size(); ++k)
+    numbers += c.facts[k].kind != Kind::categorical && c.tables[kReal].columns[k].high > c.tables[kReal].columns[k].low;
+  return near_copy_similarity(distances, numbers / static_cast<double>(c.facts.size()));
 }
 
 void describe_dcr(Comparison& c, const EvaluateOptions& options, bool holdout, const Workers& workers, json& out) {
@@ -120,7 +124,14 @@ void describe_dcr(Comparison& c, const EvaluateOptions& options, bool holdout, c
   const BaselineProtection baseline = baseline_protection(to_real, gower_nearest(c, random, kReal, workers));
   c.tables.pop_back();
   json& dcr = out["dcr"];
-  dcr["near_copies"] = {{"similarity", kNearCopy}, {"rows", near_copies(to_real)}, {"share", share_near(to_real)}};
+  const double similarity = similarity_of_near_copies(c, options.seed, workers);
+  const auto near = [&](const std::vector<double>& distance) {
+    return std::count_if(distance.begin(), distance.end(), [&](double d) { return d <= 1 - similarity + 1e-12; });
+  };
+  const auto share = [&](const std::vector<double>& distance) {
+    return static_cast<double>(near(distance)) / static_cast<double>(distance.size());
+  };
+  dcr["near_copies"] = {{"similarity", similarity}, {"rows", near(to_real)}, {"share", share(to_real)}};
   dcr["synthetic_to_real"] = describe_quantiles(to_real);
   dcr["baseline_protection"] = {{"score", number_or_null(baseline.score)},
                                 {"median_synthetic", baseline.synthetic_median},
@@ -130,7 +141,7 @@ void describe_dcr(Comparison& c, const EvaluateOptions& options, bool holdout, c
       overfitting_protection(to_real, gower_nearest(c, kSynthetic, kHoldout, workers));
   const std::vector<double> holdout_to_real = gower_nearest(c, kHoldout, kReal, workers);
   dcr["holdout_to_real"] = describe_quantiles(holdout_to_real);
-  dcr["near_copies"]["holdout_share"] = share_near(holdout_to_real);
+  dcr["near_copies"]["holdout_share"] = share(holdout_to_real);
   dcr["overfitting_protection"] = {{"score", overfitting.score},
                                    {"closer_to_training", overfitting.closer_to_training},
                                    {"closer_to_holdout", overfitting.closer_to_holdout}};

@@ -6,6 +6,7 @@ source "$source_dir/tests/packages/common.sh"
 for tool in cpack dpkg-deb dpkg-shlibdeps; do
   command -v $tool > /dev/null || { echo "no $tool here: packages are not tried"; exit 77; }
 done
+grep -q '^TESSERA_STATIC:BOOL=ON' "$build_dir/CMakeCache.txt" || { echo "a build without libtessera.a: packages are not tried"; exit 77; }
 
 (cd "$build_dir" && cpack --config CPackConfig.cmake -B "$work/packages") > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 cd "$work/packages"

@@ -65,6 +65,14 @@ std::vector<int64_t> some_rows(int64_t rows, int64_t kept, uint64_t seed) {
   return chosen;
 }
 
+// Missing numbers last.
+template <class T>
+std::vector<T> in_order(std::span<const T> values) {
+  std::vector<T> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end(), [](T a, T b) { return a < b || (a == a && b != b); });
+  return sorted;
+}
+
 template <class T>
 std::vector<T> gathered(std::span<const T> all, const std::vector<int64_t>& rows) {
   std::vector<T> some(rows.size());
@@ -142,6 +150,32 @@ size_t append_random_baseline(Comparison& c, int64_t rows, uint64_t seed) {
   }
   c.tables.push_back(std::move(table));
   return c.tables.size() - 1;
+}
+
+size_t append_independent_rows(Comparison& c, int64_t rows, uint64_t seed) {
+  const ComparedTable& real = c.tables[0];
+  ComparedTable table{rows, std::vector<ComparedColumn>(c.facts.size())};
+  for (size_t k = 0; k < c.facts.size(); ++k) {
+    std::vector<int64_t> from(static_cast<size_t>(rows));
+    for (size_t i = 0; i < from.size(); ++i) {
+      const Philox p = random_words(seed, Draw::baseline, static_cast<uint32_t>(k), i);
+      from[i] = static_cast<int64_t>(open_uniform(p.word[0], p.word[1]) * static_cast<double>(real.rows));
+    }
+    const ComparedColumn& column = real.columns[k];
+    if (c.facts[k].kind == Kind::categorical)
+      table.columns[k].codes = c.code_storage.emplace_back(gathered<int32_t>(in_order(column.codes), from));
+    else table.columns[k].numbers = c.number_storage.emplace_back(gathered<double>(in_order(column.numbers), from));
+  }
+  c.tables.push_back(std::move(table));
+  return c.tables.size() - 1;
+}
+
+double near_copy_similarity(const std::vector<double>& distances, double numbers, double searched) {
+  constexpr double kLeast = 0.9, kShare = 0.01, kDigits = 1000, kJitter = 0.01;
+  const double most = std::floor(kDigits * (1 - kJitter * numbers)) / kDigits;
+  const auto at = static_cast<size_t>(kShare * searched * static_cast<double>(distances.size()));
+  const double reached = at < distances.size() ? std::floor(kDigits * (1 - distances[at]) + 1) / kDigits : 0;
+  return std::clamp(reached, kLeast, most);
 }
 
 L1Nearest l1_nearest(const Comparison& c, size_t query, size_t reference, const Workers& workers, int64_t kept,

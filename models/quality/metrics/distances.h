@@ -32,6 +32,15 @@ BaselineProtection baseline_protection(const std::vector<double>& synthetic_to_r
 // Returns its index in c.tables.
 size_t append_random_baseline(Comparison& c, int64_t rows, uint64_t seed);
 
+// The same with the columns of the real table, each cell of a row from a row of its own: what chance alone brings.
+size_t append_independent_rows(Comparison& c, int64_t rows, uint64_t seed);
+
+// The similarity, 1 − distance, from which a row is a near copy: the least, of at least .9, that one in a hundred rows
+// with independent columns has to its nearest row (`distances` of such rows, ascending, in `searched` of the rows that
+// count; 1: in all). At most that of two rows which differ by a hundredth of the range in every number, so that these
+// always are near copies; `numbers`: the share of columns that are numbers.
+double near_copy_similarity(const std::vector<double>& distances, double numbers, double searched = 1);
+
 // Two smallest L1 distances of every row of `query` to rows of `reference` (TabSyn's DCR): numbers divided by the real
 // range with missing values replaced by the real mean, columns without a real range excluded, and 2 for levels
 // (including missing) that differ. `kept` > 0: only that many reference rows, drawn by seed.
