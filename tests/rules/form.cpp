@@ -1,5 +1,6 @@
 // How rows write a column is part of what is learned: digits, wide grids and formats come back in their shares.
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "rules/orders.h"
 
@@ -24,6 +25,14 @@ double ending(int64_t i) {
          : u < 0.9 ? whole_between(i, 9, 1, 900) - 0.05
                    : cut(between(i, 9, 1, 900), 2);
 }
+// Averages, of which some were cut at six digits and some at nine.
+double third(int64_t i) {
+  const double u = uniform(i, 20), x = whole_between(i, 21, 1, 900);
+  return u < 0.5   ? x
+         : u < 0.7 ? cut(x + 0.333333333, 9)
+         : u < 0.9 ? cut(x + 0.333333, 6)
+                   : cut(between(i, 21, 1, 900), 9);
+}
 // Measurements, some with the noise of floating point.
 double noisy(int64_t i) { return uniform(i, 10) < 0.1 ? between(i, 11, 20, 80) : cut(between(i, 11, 20, 80), 3); }
 
@@ -40,6 +49,7 @@ const std::vector<FormCase> kCases{
     {"five", ColumnType::integer, five, 0, "", {5, 1}},
     {"midnight", ColumnType::datetime, midnight, 6, "%Y-%m-%d %H:%M:%S", {86400, 1e-6}},
     {"ending", ColumnType::decimal, ending, 2, "", {1, 1, 0.01}},
+    {"third", ColumnType::decimal, third, 9, "", {1, 1, 1, 1e-9}},
     {"noisy", ColumnType::decimal, noisy, 15, "%g", {0.001, 0}},
     {"uniform", ColumnType::decimal, [](int64_t i) { return cut(between(i, 12, 0, 1000), 2); }, 2, "", {}},
     {"skewed", ColumnType::decimal, [](int64_t i) { return cut(-30 * std::log(uniform(i, 13)), 2); }, 2, "", {}},
@@ -95,6 +105,10 @@ TEST(FormRules, RestoreTheTable) {
     const Table real = of(c, 500);
     Table learned = real;
     const Rules rules = reduced(learned);
+    for (const Column& of_rule : learned.columns) {
+      const std::set<std::string> names(of_rule.values.begin(), of_rule.values.end());
+      EXPECT_EQ(names.size(), of_rule.values.size()) << c.what << ' ' << of_rule.name;
+    }
     expect_restored(rules, learned, real);
     expect_reduces_again(rules, real);
     Table again = learned;

@@ -18,9 +18,10 @@ Civil civil(double day) { return civil_from_days(day_in_calendar(day)); }
 
 double Grid::spacing() const { return static_cast<double>(step) / grid_of(digits); }
 
+// With all digits: texts of different grids differ.
 std::string Grid::text() const {
-  const std::string multiple = fmt::format("{:g}", spacing());
-  return first == 0 ? multiple : fmt::format("{} plus {:g}", multiple, static_cast<double>(first) / grid_of(digits));
+  const std::string multiple = fmt::format("{}", spacing());
+  return first == 0 ? multiple : fmt::format("{} plus {}", multiple, static_cast<double>(first) / grid_of(digits));
 }
 
 bool Grid::holds(double x) const {
