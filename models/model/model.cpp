@@ -195,6 +195,26 @@ void check_calibrates(const MethodSpec& method, Tier tier) {
                                             name(tier), method.name));
 }
 
+// Runs `read`, which opens what a model file holds: what it refuses is a defect.
+template <class Read>
+void check_reads(Read&& read) {
+  try {
+    read();
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::format) throw;
+    throw Error(ErrorCode::internal,
+                std::string(e.what()) + " This is a defect of Tessera: please report it with the options of this run.");
+  }
+}
+
+// Checks, before a training, what the model file's header will hold.
+template <class AnyEncoder>
+void check_header(const AnyEncoder& encoder, const Rules& rules) {
+  const nlohmann::json header = encoder.to_json();
+  check_header_size(header);
+  check_reads([&] { (void)AnyEncoder::from_json(header), (void)Rules::from_json(rules.to_json()); });
+}
+
 void fit_rows(Model::State& state, Table&& table, const FitOptions& options, PrivateStage* stage,
               std::optional<Rules>&& known, Checkpoints& checkpoints, Team& team, const Monitor& monitor) {
   check_calibrates(options.config.method(), options.calibrate);
@@ -206,7 +226,7 @@ void fit_rows(Model::State& state, Table&& table, const FitOptions& options, Pri
   EncodedTable encoded =
       prepare_rows(state, std::move(table), rules, own, options, calibrate ? &sample : nullptr, team, monitor);
   const std::shared_ptr<RowModel> model = state.rows();
-  check_header_size(model->encoder.to_json());
+  check_header(model->encoder, rules);
   if (model->learned()) {
     const MemoryShare looked_at = team.share(sample.rows * bytes_of_row(sample), "rows for calibration");
     if (calibrate) check_memory_to_calibrate(*model, sample, encoded, options, team);
@@ -224,7 +244,7 @@ void fit_sequences(Model::State& state, Table&& table, const FitOptions& given, 
   EncodedSequences sequences = prepare_sequences(state, std::move(table), options, team, monitor);
   SequenceModel& model = *state.sequences();
   report_rules(model.rules, monitor);
-  check_header_size(model.encoder.to_json());
+  check_header(model.encoder, model.rules);
   state.provenance["sequences"] = sequences.size();
   EncodedSequences held;
   if (options.rehearsal) options.rehearsal->encoded = bytes_of(sequences.steps) + bytes_of(sequences.attributes);
@@ -277,13 +297,7 @@ void with_checkpoints(Checkpoints& checkpoints, F&& training) {
 
 // Checks that the model's file could be opened, while the checkpoints of its training still exist.
 void Model::check_opens() const {
-  try {
-    (void)from_bytes(bytes(), "The trained model");
-  } catch (const Error& e) {
-    if (e.code() != ErrorCode::format) throw;
-    throw Error(ErrorCode::internal,
-                std::string(e.what()) + " This is a defect of Tessera: please report it with the options of this run.");
-  }
+  check_reads([&] { (void)from_bytes(bytes(), "The trained model"); });
 }
 
 namespace {
