@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Judges a synthetic table, independently of Tessera's own `evaluate`: JSON on standard output, one line of the main figures on standard error.
 
-    judge.py REAL_TRAIN REAL_TEST SYNTHETIC [--target income] [--seed 0] [--threads 1]
+    judge.py REAL_TRAIN REAL_TEST SYNTHETIC [--target income] [--every-target] [--seed 0] [--threads 1]
 
 The real training table is what was modelled; the test table is real rows that were not. What each figure means: README.md beside this file.
 """
@@ -19,13 +19,15 @@ def arguments():
     parser.add_argument("test", help="CSV of real rows it never saw")
     parser.add_argument("synthetic", help="CSV of synthetic rows; the same column names")
     parser.add_argument("--target", help="column the utility models predict (default: the last one)")
+    parser.add_argument("--every-target", action="store_true", help="utility with each column as the target too: slow")
     parser.add_argument("--seed", type=int, default=0, help="of folds, subsamples and trees")
     parser.add_argument("--threads", type=int, default=1)
     return parser.parse_args()
 
 
-def judge(tables, target, threads, seed):
+def judge(tables, target, every_target, threads, seed):
     import fidelity
+    import joint
     import learners
     import nearness
 
@@ -41,6 +43,8 @@ def judge(tables, target, threads, seed):
         "utility": {"target": target, **learners.utility(tables, synthetic, target, threads, seed)},
         "c2st": learners.two_sample(tables, synthetic, threads, seed),
         "dcr": nearness.closest_records(tables, synthetic, seed),
+        "three_way": joint.three_way(tables, synthetic, seed),
+        **joint.precision_and_recall(tables, synthetic, seed),
         "exact_copies": nearness.copies(tables, synthetic),
         "exact_copies_expected": nearness.copies_among_real(tables) * len(synthetic),
         **fidelity.validity(tables, synthetic),
@@ -48,6 +52,8 @@ def judge(tables, target, threads, seed):
     }
     worst = sorted((item for item in own.items() if item[1] == item[1]), key=lambda item: item[1])[:10]
     result["worst_pairs"] = [{"a": a, "b": b, "error": 100 * (1 - score), "error_real_edges": 100 * (1 - real_edges[a, b])} for (a, b), score in worst]
+    if every_target:
+        result["every_target"] = joint.every_target(tables, synthetic, threads, seed)
     return result
 
 
@@ -60,7 +66,7 @@ def line(result):
     learnt = f"AUC {utility['auc']:.4f}" if "auc" in utility else f"R² {utility['r2']:.4f}"
     return (f"Shape {percent(result['shape_error'])} · Trend {percent(result['trend_error'])} (real edges {percent(result['trend_error_real_edges'])}) · {learnt} · "
             f"C2ST logistic {result['c2st']['logistic_auc']:.3f} tree {result['c2st']['tree_auc']:.3f} · DCR {result['dcr']['share']:.3f} (median {result['dcr']['median']:.3f}) · "
-            f"copies {result['exact_copies']} (real rows {result['exact_copies_expected']:.0f}) · out of range {100 * result['out_of_range']:.2f} % · {result['seconds']:.0f} s")
+            f"α-precision {result['alpha_precision']:.3f} β-recall {result['beta_recall']:.3f} · copies {result['exact_copies']} (real rows {result['exact_copies_expected']:.0f}) · out of range {100 * result['out_of_range']:.2f} % · {result['seconds']:.0f} s")
 
 
 def main():
@@ -77,7 +83,7 @@ def main():
     except reader.TableError as error:
         reader.say(error)
         return 1
-    result = judge(tables, target, options.threads, options.seed)
+    result = judge(tables, target, options.every_target, options.threads, options.seed)
     result["seconds"] = time.monotonic() - started
     print(json.dumps(result, indent=2))
     reader.say(line(result))
