@@ -55,9 +55,12 @@ def read(path):
     """(header of the tensors, what the capsule says of itself, its source)"""
     try:
         with open(path, "rb") as file:
-            header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
-    except (OSError, ValueError, struct.error) as error:
-        raise Refused(f"{path} is not a capsule: {error}") from error
+            length = struct.unpack("<Q", file.read(8))[0]
+            header = json.loads(file.read(length)) if length < os.path.getsize(path) else {}
+    except OSError as error:
+        raise Refused(error) from error
+    except (ValueError, struct.error):
+        header = {}
     metadata = header.pop("__metadata__", {})
     if "capsule" not in metadata:
         raise Refused(f"{path} is not a capsule")

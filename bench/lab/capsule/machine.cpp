@@ -281,8 +281,8 @@ json run_processor(const Capsule& c, const std::string& file) {
   return {{{"schedule", "this processor, one thread"}, {"differences", differences}, {"microseconds", 1e6 * best}}};
 }
 
-// The launch of a source on a GPU: what it leaves, and the microseconds of one of 200 in a graph, the second-level cache
-// warm.
+// The launch of a source on a GPU: what it leaves, and the microseconds of one of 200 in a graph, with a warm
+// second-level cache.
 struct OnGpu {
   std::vector<char> memory;
   double microseconds = 1e30;

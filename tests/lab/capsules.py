@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Capsules beyond the page (page.py): launches of every kind run again, and kernels that are wrong in other ways.
+
+    capsules.py <tessera> <build folder>
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NARROW = ["batch_size=50", "generator_dim=64,64", "discriminator_dim=64,64", "embedding_dim=32"]
+# Of ctgan, narrow: draws and gathers; slices of a product; their sum and a chain of rows; columns and updates.
+LAUNCHES = (1, 4, 6, 17)
+failures = 0
+
+
+def capsule(*arguments):
+    done = subprocess.run([sys.executable, ROOT / "bench/lab/capsule/capsule.py", *map(str, arguments)], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    return done.returncode, done.stdout
+
+
+def expect(what, result, code, text):
+    global failures
+    if result[0] != code or text not in result[1]:
+        failures += 1
+        print(f"{what}: exit code {result[0]}, expected {code} and \"{text}\"\n{result[1]}")
+
+
+def main(tessera, build):
+    os.environ["TESSERA_BUILD"] = str(pathlib.Path(build).resolve())
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        subprocess.run([tessera, "example", "people.csv", "--rows", "1000", "--seed", "1", "--quiet"], check=True)
+        for launch in LAUNCHES:
+            expect(f"launch {launch}", capsule("write", "people.csv", *NARROW, "--launch", launch, "-o", "x"), 0, "written")
+            original = capsule("source", "x")[1]
+            pathlib.Path("x.cu").write_text(original)
+            expect(f"launch {launch}", capsule("run", "x", "--source", "x.cu"), 0, "the bits of the original")
+            if launch == 6:  # without NVRTC the reason is printed
+                on_ptx = capsule("run", "x", "--source", "x.cu", "--on", "ptx")
+                if "NVRTC" not in on_ptx[1] and "nvrtc" not in on_ptx[1]:
+                    expect("as PTX", on_ptx, 0, "the bits of the original")
+
+        # Of the last launch, whose parameters begin with a value that it reads or writes.
+        def changed(before, after):
+            assert before in original, before
+            pathlib.Path("x.cu").write_text(original.replace(before, after, 1))
+            return capsule("run", "x", "--source", "x.cu")
+
+        begin = "  TESS_SHARED(shared, float[kSharedFloats]);\n"
+        name = original.split("uint32_t ")[1].split(",")[0]
+        expect("a write outside", changed(begin, begin + f"  p.at<float>(p.{name})[-1] = 0;\n"), 1, "outside of an allocation")
+        expect("a barrier for some", changed(begin, begin + "  if (threadIdx.x == 0) return;\n"), 1, "have returned")
+        expect("other parameters", changed("  int n1", "  int zero[4], n1"), 2, "leave it as the capsule has it")
+        expect("no C++", changed(begin, "  what\n"), 2, "x.cu:")
+        expect("too large", capsule("write", "people.csv", "--launch", 16, "-o", "y"), 2, "a capsule holds 4 MB")
+        expect("no such launch", capsule("write", "people.csv", *NARROW, "--launch", 99, "-o", "y"), 2, "launches 1 to")
+        expect("no capsule", capsule("show", "people.csv"), 2, "is not a capsule")
+    print(f"{failures} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
