@@ -9,24 +9,34 @@ what it reads of shared memory (128 bytes a cycle; 16 bytes a lane take four cyc
 a stage of 64 × 64 in fp32 took 1,959 cycles for 2,048 by count, one of 32 × 32 took 1,570 for 1,280), what it reads of the
 second-level cache. Within 30 %. With a file of ncu (tools/gpu_check.sh launches), what each launch took stands beside it.
 Shapes: `tessera plan adult_train.csv --method ctgan --preset paper --device cuda --json`.
+
+With a file of that command, every launch of it as generated source: a node of a graph, the first data, the steps of its
+longest chain, the products by tiles as above, or its bytes from the second-level cache, whichever is longer; what takes
+most of it, and the ends of the constants' error bars (bench/lab/cards/h100.json has each with its source).
 """
 import csv
 import heapq
+import json
 import math
 import pathlib
 import re
 import sys
 
-CLOCK = 1755e6      # cycles a second under load
-UNITS = 132         # multiprocessors
-HMMA = 6.8          # cycles of a tensor core for 16 x 8 x 8 of tf32 (measured: 315 TFLOP/s)
-L2 = 25             # bytes a cycle and multiprocessor, if all read (measured: 6.6 TB/s)
-START = 600         # cycles: parameters, the first stage
-LAUNCH = 3.0        # microseconds: a node of a graph with its gap and the first step of its chains (measured)
-FURTHER = 1000      # cycles of a further step of a chain (1,450 to 2,500 measured, before tables were brought at once)
-FEW = 900 + 8 * 600  # cycles: a product of 8 rows, 128 columns, depth 128 (make_few: 16 of k in 310, L2 in 600)
-LOW = 2 * (START + 4 * 180)  # the same on tensor cores, 3xtf32: two tiles of 16 x 64
-BLOCK_STAGE = 1460  # cycles of a stage of 32 x 32 x 32 of block_matmul: 1,116 to issue, up to 1,800 with its waits
+
+
+def read_card(name, end="value"):
+    """The constants of bench/lab/cards/NAME.json; `end`: value, or the end of the error bar, low (fast) or high (slow)."""
+    card = json.loads((pathlib.Path(__file__).parent / "lab" / "cards" / (name + ".json")).read_text())
+    return {key: c.get(end, c["value"]) for key, c in card.items() if isinstance(c, dict)}
+
+
+CARD = read_card("h100")
+
+
+def cycles_to_us(cycles):
+    return cycles / CARD["clock_mhz"]
+
+
 # launch: products [rows, columns, depths], whether A and B are transposed, whether slices have their own blocks
 PRODUCTS = {
     2: 2 * [(500, 256, [128], "nn", False)], 4: 2 * [(500, 256, [256, 128], "nn", False)],
@@ -59,7 +69,8 @@ def stages(depth):
 
 def stage_cycles(rows, cols, cycles, tensor, blocks):
     """L2 counts if most multiprocessors draw on it."""
-    return max(cycles, tensor * HMMA / 4, (rows + cols) * 32 * 4 / L2 if blocks >= 100 else 0)
+    return max(cycles, tensor * CARD["hmma_cycles"] / 4,
+               (rows + cols) * 32 * 4 / CARD["l2_bytes_a_cycle"] if blocks >= 100 else 0)
 
 
 def tiles_before(product, precision):
@@ -73,7 +84,7 @@ def tiles_before(product, precision):
     work = [stages(p) for p in parts] if cut else [sum(map(stages, parts))]
     hmma = side * side * 32 / 1024 if precision != "fp32" else 0
     cycles = stage_cycles(side, side, issued[side], hmma, n * len(work))
-    return [START + w * cycles for w in work for _ in range(n)]
+    return [CARD["start_cycles"] + w * cycles for w in work for _ in range(n)]
 
 
 def tiles_after(product, units, sass):
@@ -86,14 +97,14 @@ def tiles_after(product, units, sass):
     # fragments of 16 x 8 x 8, or of 16 x 8 x 16 in the same time
     hmma = {"fp32": 0, "3xtf32": 3, "tf32": 1, "bf16": 0.5}[units] * down * 32 * 32 / 1024
     cycles = stage_cycles(down, 32, max(sass(units, down, order), SHARED.get((units, down), SHARED_TENSOR)), hmma, n * len(work))
-    return [START + w * cycles for w in work for _ in range(n)]
+    return [CARD["start_cycles"] + w * cycles for w in work for _ in range(n)]
 
 
 def microseconds(tiles):
-    free = [0.0] * UNITS
+    free = [0.0] * CARD["multiprocessors"]
     for t in sorted(tiles, reverse=True):
         heapq.heappush(free, heapq.heappop(free) + t)
-    return 1e6 * max(free) / CLOCK
+    return cycles_to_us(max(free))
 
 
 def steps(products, sass):
@@ -101,8 +112,9 @@ def steps(products, sass):
     gradients = [[(128, 128, [500], "tn", False)] * 5 + [(128, 156, [500], "tn", False)]] + 2 * [[(128, 128, [500], "tn", False)]]
     tvae = [sum(microseconds([t for p in launch for t in tiles_after(p, units, sass)]) for launch in gradients)
             for units in ("fp32", "3xtf32")]
-    few, low = 10 * FEW / CLOCK * 1e6, 10 * LOW / CLOCK * 1e6
-    blocks = 897e6 / 65536 / UNITS * BLOCK_STAGE / CLOCK * 1e6
+    few = 10 * cycles_to_us(900 + 8 * CARD["few_cycles"])
+    low = 10 * cycles_to_us(2 * (CARD["start_cycles"] + 4 * CARD["low_cycles"]))
+    blocks = 897e6 / 65536 / CARD["multiprocessors"] * cycles_to_us(CARD["block_stage_cycles"])
     return [("CTGAN", 27, 75, "the table below", *products),
             ("TVAE", 4, 35, "ten of 8 rows one after another, three launches of weight gradients", tvae[0] + few, tvae[1] + low),
             ("Made", 18, 29, "897 MFLOP of blocks: 104 stages of 32 × 32 × 32 a multiprocessor", blocks, blocks)]
@@ -122,6 +134,102 @@ def read_sass():
     return lambda units, down, order: found[(names[units], down, order)]
 
 
+# ---- any launch of a plan -------------------------------------------------------------------------------------------
+# Adjacent ones are one loop of a generated launch.
+ELEMENTWISE = {"unary", "binary", "lerp_rows", "broadcast", "random", "fill"}
+
+
+def product_of(values, sliced):
+    """A matmul of `plan --json` as tiles_after() wants it."""
+    rows, cols = values["out"][0][1:]
+    depths = [a[2] if a[1] == rows else a[1] for a in values["in"][0:len(values["in"]) // 2 * 2:2]]
+    return rows, cols, depths, "tn" if values["in"][0][1] != rows else "nn", sliced
+
+
+def what_binds(product, units, sass):
+    """What a stage of its tiles takes longest for."""
+    rows, cols = product[:2]
+    down = 64 if units != "fp32" or math.ceil(rows / 64) * math.ceil(cols / 32) >= CARD["multiprocessors"] else 32
+    hmma = {"fp32": 0, "3xtf32": 3, "tf32": 1, "bf16": 0.5}[units] * down
+    stage = {"issue": sass(units, down, product[3]), "shared memory": SHARED.get((units, down), SHARED_TENSOR),
+             "tensor cores": hmma * CARD["hmma_cycles"] / 4}
+    return max(stage, key=stage.get)
+
+
+def row_cycles(op, values):
+    """What an op of a chain takes beside its step: products of a block's rows, and gathers."""
+    if op.startswith("matmul") and "sum" not in op:
+        rows, cols, depths, *_ = product_of(values, False)
+        return sum(900 + math.ceil(d / 16) * CARD["few_cycles"] for d in depths) * math.ceil(cols / 256)
+    if op == "sparse_matmul":
+        return math.ceil(values["in"][0][2] / 8) * CARD["gather_cycles"]
+    return CARD["adam_us"] * CARD["clock_mhz"] if op == "adam" else 0
+
+
+def chain_time(chain):
+    """Microseconds of a chain without the product of its tiles: its steps, and what they wait for."""
+    steps, cycles, loop = 0, 0, False
+    for i, (op, values) in enumerate(zip(chain["ops"], chain["values"])):
+        steps += not (loop and op in ELEMENTWISE)
+        loop = op in ELEMENTWISE
+        if not (chain["cut"] == "tiles" and i == 0):
+            cycles += row_cycles(op, values)
+    return cycles_to_us((steps - 1) * CARD["step_cycles"] + cycles)
+
+
+def launch_time(group, units, sass):
+    """Microseconds of a generated launch, and what it takes them for."""
+    tiles, binds, parts = [], {}, {"latency": max(chain_time(chain) for chain in group["chains"])}
+    for chain in group["chains"]:
+        if chain["cut"] == "tiles" and chain["ops"][0].startswith("matmul") and "sum" not in chain["ops"][0]:
+            product = product_of(chain["values"][0], "slices" in chain["ops"][0])
+            own = tiles_after(product, units, sass)
+            tiles += own
+            why = what_binds(product, units, sass)
+            binds[why] = binds.get(why, 0) + sum(own)
+    if any(op.startswith("block_matmul") for chain in group["chains"] for op in chain["ops"]):
+        blocks = group["flops"] / 65536 / CARD["multiprocessors"]
+        parts["issue"] = max(blocks, 1) * cycles_to_us(CARD["block_stage_cycles"])
+    if tiles:
+        why = max(binds, key=binds.get)
+        parts[why] = parts.get(why, 0) + microseconds(tiles)
+    l2 = group["bytes"] / CARD["l2_bytes_a_cycle"] / CARD["multiprocessors"] / CARD["clock_mhz"]
+    if l2 > sum(parts.values()):
+        parts = {"L2": l2}
+    parts["launch"] = CARD["node_us"] + CARD["entry_us"]
+    return sum(parts.values()), max(parts, key=parts.get)
+
+
+def predict_launch(group, units="fp32", card="h100"):
+    """(microseconds, low, high, what binds it), None for a launch that has no source."""
+    global CARD
+    if "not_emitted" in group or any(c["cut"] == "whole" for c in group["chains"]):
+        return None
+    sass, found = read_sass(), {}
+    for end in ("low", "high", "value"):
+        CARD = read_card(card, end)
+        found[end], binds = launch_time(group, units, sass)
+    return found["value"], found["low"], found["high"], binds
+
+
+def print_plan(path, arguments):
+    """Of a file of `tessera plan --device cuda --json`; with a file of ncu beside it, what each launch took."""
+    groups = json.loads(pathlib.Path(path).read_text())["groups"]
+    took = measured(arguments[0]) if arguments else []
+    print("| launch | predicted µs | from | to | bound by |" + (" measured µs | measured / predicted |" if took else "") +
+          " ops |\n|" + (8 if took else 6) * "---|")
+    total = [0.0, 0.0, 0.0]
+    for n, group in enumerate(groups):
+        ops = " · ".join(op for chain in group["chains"] for op in chain["ops"])
+        found = predict_launch(group)
+        row = [f"{x:.1f}" for x in found[:3]] + [found[3]] if found else ["–", "", "", "no source"]
+        if took:
+            row += [f"{took[n]:.1f}", f"{took[n] / found[0]:.2f}"] if n < len(took) and found else ["", ""]
+        total = [t + x for t, x in zip(total, found[:3])] if found else total
+        print(f"| {n + 1} | " + " | ".join(row) + f" | {ops if len(ops) < 70 else ops[:69] + '…'} |")
+    print("| all | " + " | ".join(f"{x:.0f}" for x in total) + " | |" + (" | |" if took else "") + " |")
+
+
 def measured(path):
     """Microseconds of the launches in a CSV of ncu, in order."""
     lines = [line for line in pathlib.Path(path).read_text().splitlines() if line.startswith('"')]
@@ -134,6 +242,9 @@ def measured(path):
 
 
 def main(arguments):
+    if arguments and arguments[0].endswith(".json"):
+        print_plan(arguments[0], arguments[1:])
+        return
     if arguments:
         sass = read_sass()
         for launch, took in enumerate(measured(arguments[0]), 1):
@@ -150,11 +261,12 @@ def main(arguments):
     sums = [sum(r[i] for r in rows) for i in range(2, 8)]
     print("# Steps on an H100, predicted\n\nPrinted by `bench/predict.py`, which holds constants and arithmetic; nothing of "
           "this was measured. Microseconds.\n\n## Steps, on Adult\n\nA launch "
-          f"{LAUNCH:g}, a further step of its longest chain {FURTHER / CLOCK * 1e6:.2f}, products; ± 40 %. TimeGAN's iteration, "
+          f"{CARD['launch_us']:g}, a further step of its longest chain {cycles_to_us(CARD['further_cycles']):.2f}, products; "
+          "± 40 %. TimeGAN's iteration, "
           "585 (430 to 760): [recurrent_2026-11-27.md](recurrent_2026-11-27.md).\n\n"
           "| method | launches | further steps | products | fp32 | 3xtf32 |\n|---|---|---|---|---|---|")
     for name, launches, further, what, *took in steps(sums[2:4], sass):
-        fixed = launches * LAUNCH + further * FURTHER / CLOCK * 1e6
+        fixed = launches * CARD["launch_us"] + further * cycles_to_us(CARD["further_cycles"])
         print(f"| {name} | {launches} | {further} | {what} | " +
               " | ".join(f"{fixed:.0f} + {t:.0f} = **{fixed + t:.0f}**" for t in took) + " |")
     print("\n## CTGAN's products, by launch\n\n\"Before\" is commit bfaac812, \"now\" tiles of 64 × 32 (and, in fp32, 32 × 32).\n\n" +

@@ -25,6 +25,14 @@ const char* name_of(FusedChain::Cut cut) {
   return "";
 }
 
+// A value: its number in the plan, rows, columns. Equal numbers are the edges between ops.
+nlohmann::json describe_values(const Plan& plan, const std::vector<Id>& ids) {
+  nlohmann::json values = nlohmann::json::array();
+  for (const Id v : ids)
+    if (v != kNone) values.push_back({v, plan.shape(v).rows, plan.shape(v).cols});
+  return values;
+}
+
 }  // namespace
 
 nlohmann::json describe_launches(Plan plan) {
@@ -54,6 +62,7 @@ nlohmann::json describe_launches(Plan plan) {
       flops += sum ? 0 : c.flops;
       bytes += sum ? 0 : c.bytes;
       chain["ops"].push_back(op_name(node.op) + std::string(part));
+      chain["values"].push_back({{"in", describe_values(plan, node.in)}, {"out", describe_values(plan, node.out)}});
       ++ops;
     };
     for (const FusedGroup& g : l.chains) {

@@ -100,6 +100,20 @@ TEST(Fused, AStepOfCtganTakesFewLaunches) {
       EXPECT_NE(chain["cut"], "whole") << "every op has found a chain: " << chain;
       ops += chain["ops"].size();
     }
+  // The numbers of values are edges: what an op reads was made before it, by one op, or comes from outside of the step.
+  std::map<Id, size_t> maker;
+  size_t number = 0, edges = 0;
+  for (const auto& group : fused["groups"])
+    for (const auto& chain : group["chains"]) {
+      ASSERT_EQ(chain["values"].size(), chain["ops"].size());
+      for (size_t i = 0; i < chain["ops"].size(); ++i, ++number) {
+        const bool sum = chain["ops"][i] == "matmul (sum of slices)";
+        for (const auto& v : chain["values"][i]["out"])
+          EXPECT_NE(maker.try_emplace(v[0].get<Id>(), number).second, sum) << chain["ops"][i];
+        for (const auto& v : chain["values"][i]["in"]) edges += maker.count(v[0].get<Id>());
+      }
+    }
+  EXPECT_GT(edges, number / 2);
   optimize(plan, {"all"});
   const nlohmann::json composed = describe_launches(plan);
   EXPECT_EQ(composed["groups"].size() + 1, composed["launches"].get<size_t>());

@@ -23,6 +23,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "bench"))
+import predict  # noqa: E402
 WHERE = {"emulated": "the emulated GPU", "ptx": "the PTX machine", "cuda": "the GPU", "processor": "the processor"}
 
 # As a library: on the emulated GPU every access to memory calls the race checker.
@@ -79,6 +81,11 @@ def title(about):
             f"after {about['steps']} steps")
 
 
+def predicted(about):
+    us, low, high, binds = predict.predict_launch(about["what"])
+    return f"{us:.1f} us on an H100 ({low:.1f} to {high:.1f}), bound by {binds}; never measured"
+
+
 def show(path):
     header, about, _ = read(path)
     print(title(about))
@@ -90,6 +97,7 @@ def show(path):
         used = {(True, False): "read", (False, True): "written", (True, True): "read and written"}[tuple(map(bool, known))]
         print(f"  {name:<34} {(known[0] or known[1])['dtype']} {piece['rows']} × {piece['cols']:<7} {used}")
     print(f"grid        {about['blocks']} blocks of {about['threads']} threads")
+    print("predicted   " + predicted(about))
     cpu = about["processor"]
     print(f"processor   {cpu['microseconds']:.0f} us for the same ops, measured, one thread, {cpu['kernels']}; "
           f"floor {cpu['floor']:.0f} us")
@@ -153,6 +161,7 @@ def run(a):
     largest = max((d["error"] for r in runs for d in r["differences"]), default=0)
     bits = "the bits of the original" if largest == 0 else f"within {largest:.1e} of a value's largest element"
     print(f"accepted    {bits}" + (", under three schedules, and no race" if a.on == "emulated" else ""))
+    print(f"predicted   {predicted(about)}: the original")
     if a.on == "processor":
         print(f"measured    {runs[0]['microseconds']:.0f} us on one thread; Tessera's own kernels for the same ops "
               f"{about['processor']['microseconds']:.0f}, floor {about['processor']['floor']:.0f}")
