@@ -43,6 +43,10 @@ def main(tessera, build):
                 on_ptx = capsule("run", "x", "--source", "x.cu", "--on", "ptx")
                 if "NVRTC" not in on_ptx[1] and "nvrtc" not in on_ptx[1]:
                     expect("as PTX", on_ptx, 0, "the bits of the original")
+                    plugin = pathlib.Path(os.environ["TESSERA_BUILD"]) / "tests/ptx/libtessera_ptx_plugin.so"
+                    if plugin.exists():  # the way of a GPU, on a device that executes PTX
+                        os.environ.update(TESSERA_CUDA_PLUGIN=str(plugin), TESSERA_LAB_ARCHITECTURE="compute_90", TESSERA_SMALL="1")
+                        expect("as on a GPU", capsule("run", "x", "--source", "x.cu", "--on", "cuda"), 0, "the original")
 
         # Of the last launch, whose parameters begin with a value that it reads or writes.
         def changed(before, after):

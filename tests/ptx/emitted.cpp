@@ -49,7 +49,8 @@ class Launches {
         parameters.resize(std::max<size_t>(parameters.size(), f->second.parameters_total) + 16);
         ptx::Wanted wanted{
             {static_cast<unsigned>(e.blocks), 1, 1}, {kEmittedThreads, 1, 1}, 0, parameters.data(), true};
-        return ptx::run(*m, f->second, wanted);
+        ptx::run(*m, f->second, wanted);
+        return;
       }
     throw emulation::Fault("no kernel " + name);
   }

@@ -83,7 +83,7 @@ def title(about):
 
 def predicted(about):
     us, low, high, binds = predict.predict_launch(about["what"])
-    return f"{us:.1f} us on an H100 ({low:.1f} to {high:.1f}), bound by {binds}; never measured"
+    return f"{us:.1f} us for the original on an H100 ({low:.1f} to {high:.1f}), bound by {binds}; never measured"
 
 
 def show(path):
@@ -161,7 +161,10 @@ def run(a):
     largest = max((d["error"] for r in runs for d in r["differences"]), default=0)
     bits = "the bits of the original" if largest == 0 else f"within {largest:.1e} of a value's largest element"
     print(f"accepted    {bits}" + (", under three schedules, and no race" if a.on == "emulated" else ""))
-    print(f"predicted   {predicted(about)}: the original")
+    print("predicted   " + predicted(about))
+    if a.on == "ptx":
+        print(f"counted     {runs[0]['instructions']:,} PTX instructions of the warps of a block (of the longest), "
+              f"the original {runs[0]['original_instructions']:,}")
     if a.on == "processor":
         print(f"measured    {runs[0]['microseconds']:.0f} us on one thread; Tessera's own kernels for the same ops "
               f"{about['processor']['microseconds']:.0f}, floor {about['processor']['floor']:.0f}")

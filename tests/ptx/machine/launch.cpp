@@ -46,8 +46,8 @@ class Block {
       warps_.back()->begin(launch, index, begin, threads);
     }
   }
-  // From barrier to barrier: each warp runs until it waits.
-  void run(std::mt19937_64& random) {
+  // From barrier to barrier: each warp runs until it waits. Returns the instructions of all warps.
+  int64_t run(std::mt19937_64& random) {
     for (;;) {
       size_t ended = 0;
       int lanes_ended = 0;
@@ -56,7 +56,7 @@ class Block {
         if (warps_[w]->ended()) ++ended;
         lanes_ended += warps_[w]->lanes_ended();
       }
-      if (ended == warps_.size()) return;
+      if (ended == warps_.size()) break;
       for (Warp* w : warps_) {
         if (w->ended()) continue;
         if (lanes_ended > 0)
@@ -65,6 +65,8 @@ class Block {
         w->pass_barrier();
       }
     }
+    return std::accumulate(warps_.begin(), warps_.end(), int64_t{0},
+                           [](int64_t n, const Warp* w) { return n + w->executed(); });
   }
 
  private:
@@ -109,7 +111,7 @@ std::string readable(const std::string& mangled) {
   return name;
 }
 
-void run(const Module& module, const Function& kernel, const Wanted& wanted) {
+int64_t run(const Module& module, const Function& kernel, const Wanted& wanted) {
   Running r{module, kernel, wanted.parameters, wanted.grid, wanted.block, readable(kernel.name), wanted.strict, {}};
   emulation::admit({r.name.c_str(), wanted.grid, wanted.block, wanted.dynamic_shared, false});
   for (Array a : kernel.shared) {
@@ -120,11 +122,13 @@ void run(const Module& module, const Function& kernel, const Wanted& wanted) {
   const int threads = static_cast<int>(wanted.block.x * wanted.block.y * wanted.block.z);
   check(r, threads, module);
   std::mt19937_64 random(emulation::schedule().seed * 0x9E3779B97F4A7C15ull + emulation::launch_number());
+  int64_t most = 0;
   for (const size_t n : order_of(size_t{g.x} * g.y * g.z, random)) {
     const emulation::Dim at{static_cast<unsigned>(n % g.x), static_cast<unsigned>(n / g.x % g.y),
                             static_cast<unsigned>(n / g.x / g.y)};
-    Block(r, static_cast<size_t>(threads + kLanes - 1) / kLanes, threads, at).run(random);
+    most = std::max(most, Block(r, static_cast<size_t>(threads + kLanes - 1) / kLanes, threads, at).run(random));
   }
+  return most;
 }
 
 }  // namespace tessera::ptx

@@ -13,8 +13,9 @@ struct Wanted {
   const char* parameters = nullptr;  // as the kernel's header lays them out
   bool strict = true;                // memory that nobody allocated or lent is out of bounds
 };
-// Throws emulation::Fault.
-void run(const Module& module, const Function& kernel, const Wanted& wanted);
+// Returns the instructions that the warps of one block executed, of the block that executed most. Throws
+// emulation::Fault.
+int64_t run(const Module& module, const Function& kernel, const Wanted& wanted);
 
 std::string readable(const std::string& mangled);  // a kernel's name without its parameters
 

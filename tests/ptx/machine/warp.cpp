@@ -31,6 +31,7 @@ void Warp::begin(const Running& launch, emulation::Dim block, char* shared, int 
   block_ = block;
   shared_ = shared;
   near_ = {};
+  executed_ = 0;
   const int there = std::min(threads - number_ * kLanes, kLanes);
   live_ = whole_ = there == kLanes ? kAll : (1u << there) - 1;
   predicates_[kNever] = 0;
@@ -158,6 +159,7 @@ void Warp::follow(size_t at) {
     Path& path = paths_[at];
     if (path.pc >= stop) return;
     const Instruction& i = code[path.pc];
+    ++executed_;
     Mask active = path.mask;
     if (i.guard != 0) active &= i.unless ? ~predicates_[i.guard] : predicates_[i.guard];
     switch (i.flow) {

@@ -36,6 +36,7 @@ class Warp {
   void pass_barrier();
   bool ended() const { return paths_.empty(); }
   int lanes_ended() const;
+  int64_t executed() const { return executed_; }  // instructions, those too whose guard holds for no lane
   int waiting_line() const { return paths_.empty() ? 0 : line(paths_.front().pc); }
 
   // For handlers.
@@ -73,6 +74,7 @@ class Warp {
 
   const Running* launch_ = nullptr;
   int number_;
+  int64_t executed_ = 0;
   emulation::Dim block_;
   char* shared_ = nullptr;
   Mask live_ = 0, whole_ = 0;
