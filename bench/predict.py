@@ -212,6 +212,12 @@ def predict_launch(group, units="fp32", card="h100"):
     return found["value"], found["low"], found["high"], binds
 
 
+def issue_time(instructions, blocks):
+    """Microseconds of a launch whose blocks execute so many instructions, one a cycle and scheduler."""
+    waves = math.ceil(blocks / CARD["multiprocessors"])
+    return CARD["node_us"] + CARD["entry_us"] + cycles_to_us(waves * instructions / 4)
+
+
 def print_plan(path, arguments):
     """Of a file of `tessera plan --device cuda --json`; with a file of ncu beside it, what each launch took."""
     groups = json.loads(pathlib.Path(path).read_text())["groups"]

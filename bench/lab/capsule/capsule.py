@@ -163,8 +163,10 @@ def run(a):
     print(f"accepted    {bits}" + (", under three schedules, and no race" if a.on == "emulated" else ""))
     print("predicted   " + predicted(about))
     if a.on == "ptx":
-        print(f"counted     {runs[0]['instructions']:,} PTX instructions of the warps of a block (of the longest), "
-              f"the original {runs[0]['original_instructions']:,}")
+        own, original = runs[0]["instructions"], runs[0]["original_instructions"]
+        print(f"counted     {own:,} PTX instructions of the warps of the longest block, the original {original:,}")
+        print(f"predicted   {predict.issue_time(own, grid[0]):.1f} us on an H100 if nothing but issue took time, the original "
+              f"{predict.issue_time(original, about['blocks']):.1f}")
     if a.on == "processor":
         print(f"measured    {runs[0]['microseconds']:.0f} us on one thread; Tessera's own kernels for the same ops "
               f"{about['processor']['microseconds']:.0f}, floor {about['processor']['floor']:.0f}")

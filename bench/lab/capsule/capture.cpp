@@ -201,6 +201,8 @@ Step step_of(const Arguments& a, Team& team) {
   FitOptions o;
   o.method = a.method, o.preset = a.preset;
   apply_preset(o);
+  if (!o.config.method().rows())
+    throw Error(ErrorCode::usage, a.method + " learns sequences only: launches of its layers have no source.");
   for (const auto& [key, value] : a.options) {
     bool found = false;
     for (const Option& option : o.config->options())
