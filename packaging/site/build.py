@@ -80,7 +80,8 @@ def stage_pages(stage):
         text = page.read_text(encoding="utf-8")
         target = stage / page.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(to_pages(page, text), encoding="utf-8")
+        listed = page.parent.name != "experiments"  # those are reached from their index, bench/lab/README.md
+        target.write_text(("" if listed else "---\norphan: true\n---\n\n") + to_pages(page, text), encoding="utf-8")
         for link in re.findall(r"\]\(([^)#\s]+)", text):
             file = (page.parent / link).resolve()
             if not link.startswith("http") and file.is_file() and file.suffix != ".md" and ROOT in file.parents:

@@ -57,6 +57,10 @@ def main(tessera, build):
         begin = "  TESS_SHARED(shared, float[kSharedFloats]);\n"
         name = original.split("uint32_t ")[1].split(",")[0]
         expect("a write outside", changed(begin, begin + f"  p.at<float>(p.{name})[-1] = 0;\n"), 1, "outside of an allocation")
+        cuda = "  __shared__ __align__(16) float a[4][2], b;\n  __shared__ unsigned int c[8];\n  a[3][1] = 0, b = 0, c[7] = 0;\n"
+        expect("all threads write", changed(begin, begin + cuda), 1, "a race in shared memory")
+        expect("one thread writes", changed(begin, begin + "  if (threadIdx.x == 0) {\n" + cuda + "}\n"), 0, "accepted")
+        expect("dynamic", changed(begin, "  extern __shared__ float a[];\n"), 2, "Dynamic shared memory")
         expect("a barrier for some", changed(begin, begin + "  if (threadIdx.x == 0) return;\n"), 1, "have returned")
         expect("other parameters", changed("  int n1", "  int zero[4], n1"), 2, "leave it as the capsule has it")
         expect("no C++", changed(begin, "  what\n"), 2, "x.cu:")

@@ -105,12 +105,16 @@ def show(path):
 
 # ---- run -------------------------------------------------------------------------------------------------------------
 def emulated(source):
-    """CUDA as the emulated GPU has it: an array in shared memory is declared by a macro."""
+    """CUDA as the emulated GPU has it: an array in shared memory is declared by a macro. Lines stay where they are."""
+    if re.search(r"\bextern\s+__shared__", source):
+        raise Refused("Dynamic shared memory is not part of a launch: declare an array of a constant size")
+
     def declared(found):
         kind, names = found[1].strip(), found[2]
         each = re.findall(r"(\w+)\s*((?:\[[^\]]*\]\s*)*)(?:,|$)", names)
         return " ".join(f"TESS_SHARED({name}, {kind}{shape.replace(' ', '')});" for name, shape in each)
-    return re.sub(r"\b__shared__\s+((?:const\s+|unsigned\s+)*[\w:]+)\s+([^;=]+);", declared, source)
+    source = re.sub(r"^\s*#\s*include\s*<cuda\w*(\.h)?>", "", source, flags=re.MULTILINE)
+    return re.sub(r"\b__shared__\s+(?:__align__\(\d+\)\s+)?((?:unsigned\s+)?[\w:]+)\s+([^;=]+);", declared, source)
 
 
 def library(about, source, folder, flags):
