@@ -95,12 +95,20 @@ nlohmann::json describe_launches(Plan plan) {
     group["floor_us"] = 1e6 * std::max(flops / kFlopsPerSecond, bytes / kBytesPerSecond);
     groups.push_back(std::move(group));
   }
+  nlohmann::json views = nlohmann::json::array();  // of other values: nothing runs
+  for (size_t n = 0; n < plan.nodes.size(); ++n) {
+    const Node& node = plan.nodes[n];
+    if (!placed.runs[n])
+      views.push_back(
+          {{"op", op_name(node.op)}, {"in", describe_values(plan, node.in)}, {"out", describe_values(plan, node.out)}});
+  }
   // The step is counted by its first and last launch if these are fused, else by a separate launch.
   const bool counts =
       plan.fuse && launches > 1 && std::none_of(fusion.back().alone.begin(), fusion.back().alone.end(), runs);
   return {{"launches", launches + (counts ? 0 : 1)},
           {"emitted", emitted},
           {"groups", groups},
+          {"views", views},
           {"memory", {{"state_bytes", placed.state_bytes}, {"activation_bytes", placed.activation_bytes}}},
           {"ceilings",
            {{"bytes_per_second", kBytesPerSecond},

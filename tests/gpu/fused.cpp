@@ -1,6 +1,8 @@
 // Fused launches: the same bits as op by op, for any plan and schedule, and how many there are of a step of CTGAN.
 #include <gtest/gtest.h>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "emulation/gpu.h"
 #include "engine/schedule/gpu_fusion.h"
@@ -103,11 +105,16 @@ TEST(Fused, AStepOfCtganTakesFewLaunches) {
   // The numbers of values are edges: what an op reads was made before it, by one op, or comes from outside of the step.
   std::map<Id, size_t> maker;
   size_t number = 0, edges = 0;
+  std::set<Id> viewed;
+  for (const auto& view : fused["views"])
+    for (const auto& v : view["out"]) viewed.insert(v[0].get<Id>());
+  EXPECT_GT(viewed.size(), 0u);
   for (const auto& group : fused["groups"])
     for (const auto& chain : group["chains"]) {
       ASSERT_EQ(chain["values"].size(), chain["ops"].size());
       for (size_t i = 0; i < chain["ops"].size(); ++i, ++number) {
         const bool sum = chain["ops"][i] == "matmul (sum of slices)";
+        for (const auto& v : chain["values"][i]["out"]) EXPECT_EQ(viewed.count(v[0].get<Id>()), 0u);
         for (const auto& v : chain["values"][i]["out"])
           EXPECT_NE(maker.try_emplace(v[0].get<Id>(), number).second, sum) << chain["ops"][i];
         for (const auto& v : chain["values"][i]["in"]) edges += maker.count(v[0].get<Id>());

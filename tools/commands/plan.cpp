@@ -185,7 +185,7 @@ void run(const SharedOptions& shared, const PlanCommand& a) {
   Json plan = Json::parse(json);
   if (plan.contains("ranks")) plan["forecast"] = rank_forecast(plan, cuda, link);
   if (a.device != "cpu") {  // the step as a GPU runs it
-    for (const char* key : {"launches", "groups", "ceilings", "emitted"}) plan[key] = plan["cuda"][key];
+    for (const char* key : {"launches", "groups", "views", "ceilings", "emitted"}) plan[key] = plan["cuda"][key];
     plan["memory"].update(plan["cuda"]["memory"]);
     plan["device"] = a.device;
   }
