@@ -8,7 +8,8 @@ import re
 import sys
 
 LAB = pathlib.Path(__file__).resolve().parent
-HEAD = re.compile(r"# (\d{3}) (.+)\n\nArea: ([^·\n]+) · Outcome: (kept|not kept|a choice)( · [^\n]+)?\n\n\*\*Tried\*\*\n")
+HEAD = re.compile(r"# (\d{3}) (.+)\n\n"
+                  r"Area: ([^·\n]+) · Outcome: (kept|not kept|a choice)( · [^\n]+)?\n\n\*\*Tried\*\*\n")
 PARTS = ["Tried", "Expected", "Measured", "Decision"]
 MARK = "<!-- index.py writes what follows -->\n"
 
@@ -19,7 +20,8 @@ def experiments():
     for file in sorted((LAB / "experiments").glob("*.md")):
         text = file.read_text()
         head = HEAD.match(text)
-        if not head or not file.name.startswith(head[1] + "-") or re.findall(r"^\*\*(\w+)\*\*$", text, re.MULTILINE) != PARTS:
+        parts = re.findall(r"^\*\*(\w+)\*\*$", text, re.MULTILINE)
+        if not head or not file.name.startswith(head[1] + "-") or parts != PARTS:
             wrong.append(f"{file.name}: not in the form of the others (bench/lab/README.md)")
             continue
         wrong += [f"{file.name}: there is no {link}" for link in re.findall(r"\]\(([^)#:]+)[^)]*\)", text)

@@ -35,7 +35,8 @@ def main(tessera, build):
         os.chdir(folder)
         subprocess.run([tessera, "example", "people.csv", "--rows", "1000", "--seed", "1", "--quiet"], check=True)
         for launch in LAUNCHES:
-            expect(f"launch {launch}", capsule("write", "people.csv", *NARROW, "--launch", launch, "-o", "x"), 0, "written")
+            made = capsule("write", "people.csv", *NARROW, "--launch", launch, "-o", "x")
+            expect(f"launch {launch}", made, 0, "written")
             original = capsule("source", "x")[1]
             pathlib.Path("x.cu").write_text(original)
             expect(f"launch {launch}", capsule("run", "x", "--source", "x.cu"), 0, "the bits of the original")
@@ -45,7 +46,8 @@ def main(tessera, build):
                     expect("as PTX", on_ptx, 0, "the bits of the original")
                     plugin = pathlib.Path(os.environ["TESSERA_BUILD"]) / "tests/ptx/libtessera_ptx_plugin.so"
                     if plugin.exists():  # the way of a GPU, on a device that executes PTX
-                        os.environ.update(TESSERA_CUDA_PLUGIN=str(plugin), TESSERA_LAB_ARCHITECTURE="compute_90", TESSERA_SMALL="1")
+                        os.environ.update(TESSERA_CUDA_PLUGIN=str(plugin), TESSERA_SMALL="1",
+                                          TESSERA_LAB_ARCHITECTURE="compute_90")
                         expect("as on a GPU", capsule("run", "x", "--source", "x.cu", "--on", "cuda"), 0, "the original")
 
         # Of the last launch, whose parameters begin with a value that it reads or writes.
@@ -56,8 +58,10 @@ def main(tessera, build):
 
         begin = "  TESS_SHARED(shared, float[kSharedFloats]);\n"
         name = original.split("uint32_t ")[1].split(",")[0]
-        expect("a write outside", changed(begin, begin + f"  p.at<float>(p.{name})[-1] = 0;\n"), 1, "outside of an allocation")
-        cuda = "  __shared__ __align__(16) float a[4][2], b;\n  __shared__ unsigned int c[8];\n  a[3][1] = 0, b = 0, c[7] = 0;\n"
+        outside = f"  p.at<float>(p.{name})[-1] = 0;\n"
+        expect("a write outside", changed(begin, begin + outside), 1, "outside of an allocation")
+        cuda = ("  __shared__ __align__(16) float a[4][2], b;\n  __shared__ unsigned int c[8];\n"
+                "  a[3][1] = 0, b = 0, c[7] = 0;\n")
         expect("all threads write", changed(begin, begin + cuda), 1, "a race in shared memory")
         expect("one thread writes", changed(begin, begin + "  if (threadIdx.x == 0) {\n" + cuda + "}\n"), 0, "accepted")
         expect("dynamic", changed(begin, "  extern __shared__ float a[];\n"), 2, "Dynamic shared memory")

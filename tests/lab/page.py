@@ -3,8 +3,8 @@
 
     page.py <tessera> <build folder>
 
-Blocks of the page in their order: `sh` is run, each line with exit code 0 or the one in its comment; `text` after it are
-lines of what the last commands printed, in order, … for anything; `cuda` is written to the file that its first line
+Blocks of the page in their order: `sh` is run, each line with exit code 0 or the one in its comment; `text` after it
+are lines of what the last commands printed, in order, … for anything; `cuda` is written to the file that its first line
 names; `diff` changes that file, in one place.
 """
 import os
@@ -42,8 +42,8 @@ class Page:
         for wanted in text.splitlines():
             if wanted == "…":
                 continue
-            pattern = re.compile(".*".join(re.escape(part.rstrip() if part != wanted else part) for part in wanted.split("…")))
-            if not any(pattern.fullmatch(line.rstrip()) for line in lines):
+            pattern = ".*".join(re.escape(part if part == wanted else part.rstrip()) for part in wanted.split("…"))
+            if not any(re.fullmatch(pattern, line.rstrip()) for line in lines):
                 self.fail(f"not printed: {wanted}")
 
     def cuda(self, text):
@@ -68,8 +68,8 @@ def main(tessera, build):
         (folder / "bench").symlink_to(ROOT / "bench")
         (folder / "bin").mkdir()
         (folder / "bin/tessera").symlink_to(pathlib.Path(tessera).resolve())
-        environment = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "TESSERA_BUILD": str(pathlib.Path(build).resolve())}
-        followed = Page(folder, environment)
+        found = {"PATH": f"{folder}/bin:{os.environ['PATH']}", "TESSERA_BUILD": str(pathlib.Path(build).resolve())}
+        followed = Page(folder, {**os.environ, **found})
         for kind, text in blocks:
             getattr(followed, kind)(text)
     commands = sum(text.count("\n") for kind, text in blocks if kind == "sh")

@@ -94,7 +94,7 @@ def show(path):
     for piece in about["pieces"]:
         name = piece["name"]
         known = [header.get(f"{when}.{name}") for when in ("before", "after")]
-        used = {(True, False): "read", (False, True): "written", (True, True): "read and written"}[tuple(map(bool, known))]
+        used = " and ".join(word for word, tensor in zip(("read", "written"), known) if tensor)
         print(f"  {name:<34} {(known[0] or known[1])['dtype']} {piece['rows']} × {piece['cols']:<7} {used}")
     print(f"grid        {about['blocks']} blocks of {about['threads']} threads")
     print("predicted   " + predicted(about))
@@ -121,9 +121,10 @@ def library(about, source, folder, flags):
     """The source as a library for lab_machine."""
     kernel = about["kernel"]
     space = f"tessera::gpu::{kernel}"
-    text = (f'#line 1 "{source.name}"\n' + emulated(source.read_text()) +
-            f'\nextern "C" void capsule_kernel(void* p) {{ {space}::{kernel}(*static_cast<const {space}::Parameters*>(p)); }}\n'
-            f'extern "C" {{ extern const size_t capsule_parameter_bytes; const size_t capsule_parameter_bytes = sizeof({space}::Parameters); }}\n')
+    text = (f'#line 1 "{source.name}"\n' + emulated(source.read_text()) + '\nextern "C" {\n'
+            f"void capsule_kernel(void* p) {{ {space}::{kernel}(*static_cast<const {space}::Parameters*>(p)); }}\n"
+            "extern const size_t capsule_parameter_bytes;\n"
+            f"const size_t capsule_parameter_bytes = sizeof({space}::Parameters);\n}}\n")
     (folder / "kernel.cpp").write_text(text)
     compiler = shutil.which(os.environ.get("CXX", "c++"))
     if compiler is None:
@@ -169,8 +170,8 @@ def run(a):
     if a.on == "ptx":
         own, original = runs[0]["instructions"], runs[0]["original_instructions"]
         print(f"counted     {own:,} PTX instructions of the warps of the longest block, the original {original:,}")
-        print(f"predicted   {predict.issue_time(own, grid[0]):.1f} us on an H100 if nothing but issue took time, the original "
-              f"{predict.issue_time(original, about['blocks']):.1f}")
+        print(f"predicted   {predict.issue_time(own, grid[0]):.1f} us on an H100 if nothing but issue took time, "
+              f"the original {predict.issue_time(original, about['blocks']):.1f}")
     if a.on == "processor":
         print(f"measured    {runs[0]['microseconds']:.0f} us on one thread; Tessera's own kernels for the same ops "
               f"{about['processor']['microseconds']:.0f}, floor {about['processor']['floor']:.0f}")
@@ -183,7 +184,8 @@ def run(a):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0], epilog=__doc__.split("\n\n", 1)[1],
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", help="folder of the build (default: TESSERA_BUILD, or the first of build/ that has the programs)")
+    parser.add_argument("--build", help="folder of the build (default: TESSERA_BUILD, or the first of build/ that has "
+                                        "the programs)")
     commands = parser.add_subparsers(dest="command", required=True)
     w = commands.add_parser("write", help="take a launch out of a step")
     w.add_argument("data", help="CSV file")
