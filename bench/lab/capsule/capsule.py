@@ -152,6 +152,8 @@ def run(a):
     _, about, _ = read(a.capsule)
     machine = program("lab_machine", a.build)
     grid = [a.blocks or about["blocks"], a.threads or about["threads"]]
+    if a.on == "cuda":
+        os.environ.setdefault("TESSERA_CUDA_PLUGIN", str(machine.parents[3] / "libtessera_cuda.so"))
     with tempfile.TemporaryDirectory() as folder:
         where = "library" if a.on == "emulated" else a.on
         flags = COMPILED.get(a.on)
