@@ -9,8 +9,8 @@
 namespace tessera {
 
 struct Progress {
-  // "read", "types", "mixtures", "encode", "train", "prior", "candidates", "ratio", "calibrate", "save", "sample",
-  // "evaluate"
+  // "read", "types", "mixtures", "encode", "attributes", "train", "prior", "candidates", "ratio", "calibrate", "save",
+  // "sample", "evaluate"
   const char* phase = "";
   double done = 0;        // in units of `unit`
   double total = 0;       // 0: unknown

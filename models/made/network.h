@@ -48,7 +48,7 @@ struct Made {
 
   int count() const { return static_cast<int>(columns.size()); }
   int drawn_count() const { return count() - given; }
-  bool skips() const { return count() <= config.skip_columns; }
+  bool skips() const { return int64_t{count()} * drawn_count() <= int64_t{config.skip_columns} * config.skip_columns; }
 
  private:
   void lay_out_masks();

@@ -12,7 +12,7 @@ struct MadeConfig : Hyperparameters {
   int embedding_dim = 16;  // of a level
   int context_dim = 32;    // of the context of a column: rank of its logits
   // with more columns, contexts do not receive embeddings directly: these weights grow with the square of the number of
-  // columns
+  // columns (given ones: with the product of drawn ones and all)
   int skip_columns = 1 << 16;
   double learning_rate = 2e-3;
   double beta1 = 0.9, beta2 = 0.99, adam_eps = 1e-8, weight_decay = 0;

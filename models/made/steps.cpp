@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t kMaxWholeColumns = 700;
 constexpr int kSeenCodes = 128, kMinMemory = 2, kMaxMemory = 12;  // of the steps before
+constexpr int kBatchOfSeries = 128;                               // rows; those beside each other are much alike
 constexpr int kExactNumbers = 32, kNumbersPerDouble = 8;          // of steps; later ones share levels
 
 }  // namespace
@@ -30,9 +31,11 @@ StepRows::StepRows(const SequenceEncoder& encoder) : encoder_(encoder), longest_
   std::vector<size_t> order(steps.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_partition(order.begin(), order.end(), [&](size_t k) { return parts[k] == StepPart::line; });
-  whole_ = encoder.options().length == 0 && encoder.one_length() &&
+  const bool windows = encoder.begins_anywhere();
+  whole_ = !windows && encoder.one_length() &&
            std::ssize(attributes) + longest_ * each + count(StepPart::first) <= kMaxWholeColumns;
-  for (size_t k = 0; k < attributes.size(); ++k) add(Cell::Of::attribute, attributes[k], static_cast<int>(k), 0, false);
+  for (int k = 0; k < encoder.own_attributes(); ++k)
+    add(Cell::Of::attribute, attributes[static_cast<size_t>(k)], k, 0, false);
   if (!whole_) {
     memory_ = std::clamp(kSeenCodes / static_cast<int>(std::max<int64_t>(each, 1)), kMinMemory, kMaxMemory);
     memory_ = std::min(memory_, longest_ - 1);
@@ -47,8 +50,9 @@ StepRows::StepRows(const SequenceEncoder& encoder) : encoder_(encoder), longest_
   for (int t = 0; t < (whole_ ? longest_ : 1); ++t)
     for (const size_t k : order) {
       const bool always = in_every_step(parts[k]);
-      if (!whole_ || always || (t == 0) == (parts[k] == StepPart::first))
-        add(Cell::Of::step, steps[k], static_cast<int>(k), t, !whole_ && !always);
+      // the first step of a window is drawn with its attributes
+      if (windows ? parts[k] != StepPart::first : !whole_ || always || (t == 0) == (parts[k] == StepPart::first))
+        add(Cell::Of::step, steps[k], static_cast<int>(k), t, !windows && !whole_ && !always);
     }
   for (Span& span : layout_.spans) span.start = layout_.data_width, layout_.data_width += span.width;
 }
@@ -122,8 +126,8 @@ EncodedTable StepRows::table(const EncodedSequences& s, Team& team) const {
     ++out.rows;
   };
   // Windows share rows: each row of the series is learned once as a step that sees as many steps as it may, and about
-  // once as one of the first steps of a window.
-  const bool windows = encoder_.options().length > 0;
+  // once as one of the first steps of a window. The first one is an attribute.
+  const bool windows = encoder_.begins_anywhere();
   int64_t end = 0;  // of the windows so far
   for (size_t i = 0; i < s.first.size(); ++i) {
     const int64_t first = s.first[i], length = s.length[i];
@@ -133,11 +137,12 @@ EncodedTable StepRows::table(const EncodedSequences& s, Team& team) const {
       for (int64_t t = 0; t < length; ++t) add_row(i, t);
     } else {
       const int64_t fresh = std::clamp<int64_t>(first + length - end, 0, length),
-                    early = std::min<int64_t>(memory_ + 1, length);
-      for (int64_t t = std::max(length - fresh, early); t < length; ++t) add_row(i, t);
+                    early = std::min<int64_t>(memory_, length - 1);
+      for (int64_t t = std::max(length - fresh, early + 1); t < length; ++t) add_row(i, t);
       // Which one is random, so that it does not follow a period of the series.
-      const auto at = static_cast<int64_t>(mixed_bits(static_cast<uint64_t>(i)) % static_cast<uint64_t>(early));
-      for (int64_t k = 0; k < std::min(fresh, early); ++k) add_row(i, (at + k) % early);
+      const auto at = static_cast<int64_t>(mixed_bits(static_cast<uint64_t>(i)) %
+                                           static_cast<uint64_t>(std::max<int64_t>(early, 1)));
+      for (int64_t k = 0; k < std::min(fresh, early); ++k) add_row(i, 1 + (at + k) % early);
       end = std::max(end, first + length);
     }
   }
@@ -185,7 +190,10 @@ class MadeDrawer : public StepDrawer {
         all = rows_.allow(own, t, levels) && all;
         for (int64_t later = 1; rows_.whole() && given_at(i, later); ++later) allow_later(of, i, later, levels);
       }
-      if (!all || rows_.whole()) {
+      if (t == 0 && encoder_.begins_anywhere()) {
+        for (size_t i = 0; i < n; ++i)
+          encoder_.first_step(of.codes + i * static_cast<size_t>(encoder_.attributes().codes()), at(i, 0));
+      } else if (!all || rows_.whole()) {
         run(of, t, codes, longest);
         for (size_t i = 0; i < n; ++i) rows_.take(drawn_.data() + i * (drawn_.size() / batch_), t, at(i, 0));
       }
@@ -259,14 +267,19 @@ class MadeDrawer : public StepDrawer {
   std::unique_ptr<Program> program_, continuing_;
 };
 
+MadeConfig config_of(const SequenceEncoder& encoder, MadeConfig config) {
+  if (encoder.begins_anywhere()) config.batch = std::min(config.batch, kBatchOfSeries);
+  return config;
+}
+
 class MadeSteps : public SequenceMethod {
  public:
   MadeSteps(const SequenceEncoder& encoder, const MadeConfig& config)
       : encoder_(encoder),
-        config_(config),
+        config_(config_of(encoder, config)),
         rows_(encoder),
-        network_(rows_.layout(), config, Sees::columns_before, rows_.given()),
-        method_(make_made_after(rows_.layout(), rows_.given(), encoder.options().length == 0, config)) {}
+        network_(rows_.layout(), config_, Sees::columns_before, rows_.given()),
+        method_(make_made_after(rows_.layout(), rows_.given(), encoder.options().length == 0, config_)) {}
 
   const MethodSpec& spec() const override { return kMade; }
   std::vector<Phase> phases() const override { return method_->phases(); }

@@ -252,7 +252,8 @@ void fit_sequences(Model::State& state, Table&& table, const FitOptions& given, 
   if (options.patience_if_possible && !can_hold_out(sequences)) options.patience = 0;
   if (measures(options)) held = hold_out(sequences, model.encoder, options.seed, method->holds_out_parts());
   if (const auto rows = model.attribute_method(sequences.size()); rows && !follows(options))
-    model.attributes = train_aside(*rows, sequences.attributes, options, team, monitor);
+    model.attributes = train_aside(*rows, sequences.attributes, options, team, monitor,
+                                   measures(options) && model.encoder.begins_anywhere() ? &held.attributes : nullptr);
   method->prepare(sequences, team);
   const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
   const RunContext context{options.seed, off, team, monitor};

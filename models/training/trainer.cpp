@@ -555,22 +555,29 @@ Trained train(const Method& method, std::unique_ptr<HeldOut> held_out, const Fit
 }
 
 FittedState train_aside(RowMethod& method, const EncodedTable& table, const FitOptions& options, Team& team,
-                        const Monitor& monitor) {
+                        const Monitor& monitor, const EncodedTable* held) {
   const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
-  Monitor quiet;
-  quiet.cancel = monitor.cancel;
+  Monitor aside;
+  aside.cancel = monitor.cancel;
+  if (monitor.on_progress)
+    aside.on_progress = [&](const Progress& p) {
+      Progress named = p;
+      named.phase = "attributes";
+      if (std::string_view(p.phase) == "train") monitor.on_progress(named);
+    };
   FitOptions own;
   own.seed = options.seed, own.now = options.now, own.begun = options.begun;
   own.calibrate = Tier::off;
   own.max_seconds = kAsideShare * options.max_seconds;
-  Checkpoints none({}, {}, quiet);
+  Checkpoints none({}, {}, aside);
   method.prepare(table, team);
-  const RunContext context{options.seed, off, team, quiet};
+  const RunContext context{options.seed, off, team, aside};
   if (options.rehearsal) {
     own.rehearsal = options.rehearsal;
     return rehearse(method, nullptr, own, context).kept;
   }
-  Trainer trainer(method, nullptr, own, none, context);
+  if (held != nullptr) own.patience = options.patience, own.keep_best = options.keep_best;
+  Trainer trainer(method, held != nullptr ? method.held_out(*held, context) : nullptr, own, none, context);
   trainer.start();
   if (trainer.state().steps > 0) trainer.run();
   return trainer.keep(trainer.deadline());

@@ -23,8 +23,8 @@ bool measures(const FitOptions& options);
 Trained train(const Method& method, std::unique_ptr<HeldOut> held_out, const FitOptions& options,
               Checkpoints& checkpoints, Team& team, const Monitor& monitor, nlohmann::json& provenance);
 
-// Trains a method on its own table beside another model: no checkpoints, no log.
+// Trains a method on its own table beside another model: no checkpoints, no log. `held`: held-out rows, for patience.
 FittedState train_aside(RowMethod& method, const EncodedTable& table, const FitOptions& options, Team& team,
-                        const Monitor& monitor);
+                        const Monitor& monitor, const EncodedTable* held = nullptr);
 
 }  // namespace tessera

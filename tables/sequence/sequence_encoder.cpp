@@ -82,6 +82,8 @@ struct SequenceEncoder::State {
   StepCoding coding;
   std::vector<StepPart> parts;  // of the spans of the steps
   Encoder steps, attributes;
+  RowLayout layout;                // of the attributes and what follows them
+  std::vector<size_t> first_step;  // spans of the steps that follow attributes
 
   std::string index_name() const { return indexed ? options.index : step_name; }
   // keys what is regenerated or drawn within a bin
@@ -102,6 +104,24 @@ struct SequenceEncoder::State {
       else if (column >= coding.columns().size()) parts.push_back(StepPart::first);
       else parts.push_back(coding.columns()[column].start_at >= 0 ? StepPart::later : StepPart::always);
     }
+    layout = attributes.layout();
+    const bool any_row = !coding.empty() && options.length > 0;
+    const int first_of_step = static_cast<int>(attributes.schema().columns.size());
+    for (size_t k = 0; any_row && k < parts.size(); ++k) {
+      if (parts[k] == StepPart::later) continue;
+      Span s = steps.layout().spans[k];
+      s.column += first_of_step, s.cond_start = -1, s.start = layout.data_width;
+      layout.data_width += s.width;
+      layout.spans.push_back(s), first_step.push_back(k);
+    }
+  }
+  // The codes of the attributes alone of n sequences.
+  std::vector<int32_t> own_codes(const int32_t* codes, int64_t n) const {
+    const int own = attributes.layout().codes();
+    std::vector<int32_t> out;
+    for (int64_t i = 0; own > 0 && i < n; ++i)
+      out.insert(out.end(), codes + i * layout.codes(), codes + i * layout.codes() + own);
+    return out;
   }
 
   // False: one of the rising columns is no column of numbers of the steps.
@@ -168,11 +188,30 @@ EncodedSequences SequenceEncoder::encode(Sequences&& sequences, Team& team, cons
                   fmt::format("{} sequences of up to {} steps", sequences.size(), sequences.longest), true});
   out.first = std::move(sequences.first), out.length = std::move(sequences.length);
   out.longest = sequences.longest;
+  if (state_->first_step.empty()) return out;
+  const EncodedTable own = std::exchange(out.attributes, {});
+  const int own_codes = own_attributes(), step_codes = steps().codes();
+  out.attributes.codes = Bulk<int32_t>(team.limit(), "encoded rows");
+  out.attributes.codes.expect_random_reads();
+  out.attributes.rows = out.size();
+  for (int64_t i = 0; i < out.size(); ++i) {
+    for (int k = 0; k < own_codes; ++k)
+      out.attributes.codes.push_back(own.codes[static_cast<size_t>(i * own_codes + k)]);
+    for (const size_t k : state_->first_step)
+      out.attributes.codes.push_back(
+          out.steps.codes[static_cast<size_t>(int64_t{out.first[static_cast<size_t>(i)]} * step_codes) + k]);
+  }
   return out;
 }
 
 const RowLayout& SequenceEncoder::steps() const { return state_->steps.layout(); }
-const RowLayout& SequenceEncoder::attributes() const { return state_->attributes.layout(); }
+const RowLayout& SequenceEncoder::attributes() const { return state_->layout; }
+int SequenceEncoder::own_attributes() const { return state_->attributes.layout().codes(); }
+bool SequenceEncoder::begins_anywhere() const { return !state_->first_step.empty(); }
+void SequenceEncoder::first_step(const int32_t* attributes, int32_t* step) const {
+  const int32_t* code = attributes + own_attributes();
+  for (const size_t k : state_->first_step) step[k] = *code++;
+}
 int SequenceEncoder::longest() const { return state_->longest; }
 bool SequenceEncoder::one_length() const {
   const auto& spans = attributes().spans;
@@ -184,7 +223,7 @@ const SequenceOptions& SequenceEncoder::options() const { return state_->options
 
 Table SequenceEncoder::decode_attributes(const float* alphas, const int32_t* codes, const int64_t* sequence_ids,
                                          int64_t n, uint64_t seed) const {
-  Table out = state_->attributes.decode(alphas, codes, sequence_ids, n, seed);
+  Table out = state_->attributes.decode(alphas, state_->own_codes(codes, n).data(), sequence_ids, n, seed);
   const IndexGrid& grid = state_->options.grid;
   if (grid.any())
     for (double& x : out.columns[static_cast<size_t>(state_->length_at) + 1].numbers) x = grid.at(grid.place(x));
@@ -323,16 +362,16 @@ std::vector<int32_t> known_levels(const Encoder& encoder, const std::vector<std:
 
 // Levels of the columns of a layout: to [rows, codes], at the places of their spans.
 template <class Wanted>
-void fill_levels(const Encoder& encoder, const Table& from, std::vector<int32_t>& to, int64_t& beyond,
+void fill_levels(const Encoder& encoder, const Table& from, std::vector<int32_t>& to, size_t each, int64_t& beyond,
                  Wanted&& wanted) {
   const auto& spans = encoder.layout().spans;
   const Table schema = encoder.schema();
-  to.assign(static_cast<size_t>(from.rows) * spans.size(), -1);
+  to.assign(static_cast<size_t>(from.rows) * each, -1);
   for (size_t k = 0; k < spans.size(); ++k) {
     const auto j = static_cast<size_t>(spans[k].column);
     if (!wanted(j)) continue;
     const auto levels = known_levels(encoder, schema.columns[j].values, spans[k].column, from.columns[j], beyond);
-    for (size_t row = 0; row < levels.size(); ++row) to[row * spans.size() + k] = levels[row];
+    for (size_t row = 0; row < levels.size(); ++row) to[row * each + k] = levels[row];
   }
 }
 
@@ -351,9 +390,32 @@ int64_t SequenceEncoder::know(GivenSteps& given) const {
       beyond += x < coded[j].low || x > coded[j].high ? 1 : 0;
     }
   }
-  fill_levels(s.steps, table, given.codes, beyond, [&](size_t j) { return j < coded.size() && !coded[j].coded(); });
-  fill_levels(s.attributes, given.sequences.attributes, given.attributes, beyond,
+  fill_levels(s.steps, table, given.codes, s.parts.size(), beyond,
+              [&](size_t j) { return j < coded.size() && !coded[j].coded(); });
+  const Table& attributes = given.sequences.attributes;
+  const size_t each = s.layout.spans.size();
+  fill_levels(s.attributes, attributes, given.attributes, each, beyond,
               [&](size_t j) { return static_cast<int>(j) != s.length_at; });
+  std::vector<int32_t> step(s.parts.size());
+  // what a missing cell leaves of a column with terms of it is no evidence
+  const auto guessed = [&](size_t k, std::span<const double> first) {
+    if (s.parts[k] == StepPart::line) return false;
+    const bool own = s.parts[k] == StepPart::first;
+    const int column = steps().spans[k].column, of = own ? s.coding.column_starting_at(column) : column;
+    const StepCoding::Coded& c = coded[static_cast<size_t>(of)];
+    const auto& terms = (own ? c.first : c.next).terms;
+    return std::any_of(terms.begin(), terms.end(), [&](const StepCoding::Term& t) {
+      const double x = t.of == StepCoding::Term::Of::here ? first[static_cast<size_t>(t.column)] : 0;
+      return x != x;
+    });
+  };
+  for (size_t i = 0; begins_anywhere() && i < given.sequences.first.size(); ++i) {
+    StepCoding::Values v;
+    v.statics = &attributes, v.sequence = static_cast<int64_t>(i);
+    given_codes(given, i, 0, std::move(v), step.data());
+    int32_t* to = given.attributes.data() + i * each + each - s.first_step.size();
+    for (const size_t k : s.first_step) *to++ = guessed(k, given.of(i)) ? -1 : step[k];
+  }
   return beyond;
 }
 

@@ -11,6 +11,8 @@
 // Constants are
 // not seen by any network: windows of one long table without an index have no attributes to learn
 // (attribute_width() = 0).
+// Windows of coded steps begin anywhere, so any row may be their first: its codes follow their attributes, and are
+// learned as rows are.
 // The index of a later step is the previous one plus a difference ("difference", a column of `steps`): equal
 // differences (every day, 1, 2, 3, …) are constants too. If the index has a grid, differences count its places. A
 // rising column is learned likewise.
@@ -173,11 +175,14 @@ class SequenceEncoder {
   EncodedSequences encode(Sequences&& sequences, Team& team, const Monitor& monitor) const;
 
   const RowLayout& steps() const;       // of a step: Span::Part::alpha (1 wide), mode (present, missing), category
-  const RowLayout& attributes() const;  // of a sequence
-  int step_width() const { return steps().data_width; }            // D of the networks, at least 1
-  int attribute_width() const { return attributes().data_width; }  // 0: only the steps of a sequence are learned
-  int longest() const;                                             // T: maximum steps of sampled sequences
-  bool one_length() const;                                         // all sequences have T steps
+  const RowLayout& attributes() const;  // of a sequence: the columns of its attributes, then codes of its first step
+  int own_attributes() const;           // codes of attributes, which come first
+  bool begins_anywhere() const;         // codes of a first step follow them
+  void first_step(const int32_t* attributes, int32_t* step) const;  // writes these to the codes of a step
+  int step_width() const { return steps().data_width; }             // D of the networks, at least 1
+  int attribute_width() const { return attributes().data_width; }   // 0: only the steps of a sequence are learned
+  int longest() const;                                              // T: maximum steps of sampled sequences
+  bool one_length() const;                                          // all sequences have T steps
   const StepCoding& coding() const;
   const std::vector<StepPart>& parts() const;  // of the spans of steps()
   const SequenceOptions& options() const;

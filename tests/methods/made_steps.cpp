@@ -100,6 +100,40 @@ TEST(MadeSteps, WindowsKeepOrdersAndTheirBits) {
   EXPECT_EQ(lines(rows), lines(sampled(Model::from_bytes(m.bytes(), "m"), 0, 40)));
 }
 
+// The first step of a window is any row of the series: columns far apart in level stay together in it, and given
+// cells of it decide those after them.
+TEST(MadeSteps, AWindowBeginsAsARow) {
+  std::vector<double> x, y;
+  for (int64_t i = 0; i < 3000; ++i) {
+    const double state = i / 300 % 2 == 0 ? 10 : 30;
+    x.push_back(std::round(100 * (state + normal(i, 1))) / 100);
+    y.push_back(std::round(100 * (100 - 2 * state + normal(i, 2))) / 100);
+  }
+  FitOptions o = made_of_sequences(8, 6);
+  set(o, "learning_rate", "0.01");
+  const Model m = fit(table({numbers("x", ColumnType::decimal, x, 2), numbers("y", ColumnType::decimal, y, 2)}), o);
+  const auto split = [](const Table& rows, int64_t every) {  // share of low x; of rows whose y does not belong to x
+    double low = 0, mixed = 0, n = 0;
+    for (size_t i = 0; i < static_cast<size_t>(rows.rows); i += static_cast<size_t>(every)) {
+      const bool below = rows.find("x")->numbers[i] < 20;
+      ++n, low += below, mixed += below != (rows.find("y")->numbers[i] > 60);
+    }
+    return std::pair(low / n, mixed / n);
+  };
+  const auto [low, mixed] = split(sampled(m, 0, 1000), 6);
+  EXPECT_NEAR(low, 0.5, 0.08);
+  EXPECT_LT(mixed, 0.05);
+  GivenOptions given;
+  given.steps = 1, given.copies = 400;
+  const auto [own, torn] = split(
+      continued(m,
+                table({numbers("x", ColumnType::decimal, {30}, 2), numbers("y", ColumnType::decimal, {kMissing}, 2)}),
+                given),
+      2);
+  EXPECT_EQ(own, 0);
+  EXPECT_LT(torn, 0.05);
+}
+
 // Long windows, and sequences of different lengths, are drawn step by step.
 TEST(MadeSteps, StepsAreDrawnOneAfterAnother) {
   const Model m = fit(walk(1500), made_of_sequences(2, 400));

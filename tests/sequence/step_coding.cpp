@@ -206,6 +206,36 @@ TEST(StepCoding, MovesOfZeroStay) {
   EXPECT_TRUE(c.columns()[1].next.terms.empty());
 }
 
+// The codes that a window's first step needs follow its attributes, for every window; those of keys do not.
+TEST(StepCoding, AnyRowMayBeginAWindow) {
+  Team team(2);
+  Sequences s = cut(days(), windows(24));
+  code_steps(s, 5, 3, team);
+  Whole w;
+  w.encoder = SequenceEncoder::fit(s, 5, 7, team, Monitor{});
+  w.codes = w.encoder.encode(std::move(s), team, Monitor{});
+  const SequenceEncoder& e = w.encoder;
+  EXPECT_TRUE(e.begins_anywhere());
+  EXPECT_EQ(e.own_attributes(), 0) << "all windows are alike in length";
+  EXPECT_EQ(e.attributes().codes(), 5) << "open, high, low, close and volume";
+  EXPECT_EQ(w.codes.attributes.rows, 800 - 23);
+  int end = 0;
+  for (const Span& span : e.attributes().spans) EXPECT_EQ(span.start, std::exchange(end, end + span.width));
+  EXPECT_EQ(e.attribute_width(), end);
+  const int64_t width = e.steps().codes();
+  for (int64_t i = 0; i < w.codes.size(); ++i) {
+    std::vector<int32_t> step(static_cast<size_t>(width), -1);
+    e.first_step(w.codes.attributes.codes.data() + i * e.attributes().codes(), step.data());
+    for (int64_t k = 0; k < width; ++k)
+      EXPECT_EQ(step[static_cast<size_t>(k)], e.parts()[static_cast<size_t>(k)] == StepPart::later
+                                                  ? -1
+                                                  : w.codes.steps.codes[static_cast<size_t>(i * width + k)]);
+  }
+  const SequenceEncoder read = SequenceEncoder::from_json(e.to_json());
+  EXPECT_EQ(read.attribute_width(), e.attribute_width());
+  EXPECT_FALSE(encode(days(), windows(24)).encoder.begins_anywhere()) << "steps without codes";
+}
+
 TEST(StepCoding, SurvivesTheFile) {
   Team team(1);
   Sequences s = cut(days(), windows(50, 50));

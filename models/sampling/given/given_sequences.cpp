@@ -187,7 +187,7 @@ class GivenSequences : public GivenStream {
     std::vector<double> best(ids.size(), -INFINITY);
     std::vector<Candidate> candidates;
     for (const int64_t id : ids)
-      for (int32_t k = 0; k < kAttributeTries; ++k) candidates.push_back({id, k});
+      for (int32_t k = 0; k < (leads(id) ? 1 : kAttributeTries); ++k) candidates.push_back({id, k});
     for (size_t from = 0; from < candidates.size(); from += kTried) {
       const std::span<const Candidate> some(candidates.data() + from,
                                             std::min<size_t>(kTried, candidates.size() - from));
@@ -212,6 +212,15 @@ class GivenSequences : public GivenStream {
       report_.candidates += std::ssize(some);
     }
     return out;
+  }
+
+  // Whether the given codes come first: all candidates have one weight.
+  bool leads(int64_t sequence) const {
+    const std::ptrdiff_t width = encoder_.attributes().codes();
+    const auto codes = given_.attributes.begin() + sequence * width;
+    const auto drawn = [](int32_t code) { return code < 0; };
+    return generator_->draws_in_order() && encoder_.one_length() &&
+           std::all_of(std::find_if(codes, codes + width, drawn), codes + width, drawn);
   }
 
   void allow(int64_t sequence, size_t to) {
