@@ -107,6 +107,16 @@ TEST(FindRules, SumsOfManyKinds) {
             Texts{});
 }
 
+// Sampled terms do not know each other's signs.
+TEST(FindRules, SumsWithNegativeTermsStayAboveZero) {
+  const auto change = [](int64_t i) { return whole_between(i, 1, -100, 500); };
+  const auto base = [&](int64_t i) { return std::max(0.0, -change(i)) + whole_between(i, 2, 0, 800); };
+  const Texts rules = said(found(
+      table({numbers_by("change", ColumnType::integer, 800, change), numbers_by("base", ColumnType::integer, 800, base),
+             numbers_by("sum", ColumnType::integer, 800, [&](int64_t i) { return change(i) + base(i); })})));
+  EXPECT_TRUE(std::ranges::count(rules, "sum >= 0") == 1) << nlohmann::json(rules).dump();
+}
+
 // Three columns of 0 and 1 that sum to 1: one of them is not a rounded part of the age that decides it.
 TEST(FindRules, DummiesFollowFromACut) {
   constexpr int64_t kRows = 900;
