@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <unordered_set>
 
 #include "tables/csv/dialect.h"
@@ -18,44 +17,25 @@ bool needs_quotes(const CsvField& field, char delimiter) {
          text.find(delimiter) != text.npos;
 }
 
+bool is_missing_word(std::string_view text) { return MissingWords().always(text) || MissingWords::usual(text); }
+
 // Of the cells of a column, or of the header.
 struct Quotes {
-  bool some = false, all = true;  // in quotes without need; no cell without quotes
+  bool some = false, all = true;  // in quotes without need; no cell without quotes, words such as NA aside
+  bool bare_words = false;        // such a word without quotes
 
   void add(const CsvField& field, char delimiter) {
     if (field.quoted) some |= !needs_quotes(field, delimiter);
-    else all &= field.size == 0;
+    else if (is_missing_word(field.raw())) bare_words |= field.size > 0;
+    else all = false;
   }
 };
-
-bool is_missing_word(std::string_view text) { return MissingWords().always(text) || MissingWords::usual(text); }
-
-// How missing values of a column look.
-struct MissingCells {
-  bool all = true;
-  std::optional<std::string> word;  // the first one's; "" if others look otherwise
-
-  void add(const CsvField& field) {
-    const std::string_view text = field.raw();
-    const bool missing = text.empty() || (!field.quoted && is_missing_word(text));
-    all &= missing;
-    if (missing) merge(text);
-  }
-  void merge(std::string_view text) { word = word.value_or(std::string(text)) == text ? text : ""; }
-};
-
-// The word for all missing values, of columns that have others too; "" if there is none.
-std::string missing_word(const std::vector<MissingCells>& columns) {
-  MissingCells all;
-  for (const MissingCells& c : columns)
-    if (!c.all && c.word) all.merge(*c.word);
-  return all.word.value_or("");
-}
 
 std::string line_end_of(const char* begin, const char* end) {
   const char* at = std::find_if(begin, end, [](char c) { return c == '\n' || c == '\r'; });
   if (at == end || *at == '\n') return "\n";
-  return at + 1 < end && at[1] == '\n' ? "\r\n" : "\r";
+  const std::string_view text(at, static_cast<size_t>(end - at));  // "\r\r\n": by a program that translates "\r\n" too
+  return text.starts_with("\r\n") || text.starts_with("\r\r\n") ? "\r\n" : "\r";
 }
 
 }  // namespace
@@ -88,7 +68,6 @@ CsvStyle find_style(const char* begin, const char* end, char delimiter, bool hea
   scanner.check_text(false);
   Quotes head;
   std::vector<Quotes> columns(names.size());
-  std::vector<MissingCells> missing(names.size());
   bool first = header;
   try {
     for (size_t row = 0; row < kHeadRows && scanner.next();) {
@@ -97,16 +76,19 @@ CsvStyle find_style(const char* begin, const char* end, char delimiter, bool hea
       for (size_t j = 0; j < names.size(); ++j) {
         const CsvField& field = scanner.fields()[j];
         if (first) head.add(field, delimiter);
-        else columns[j].add(field, delimiter), missing[j].add(field);
+        else columns[j].add(field, delimiter);
+        if (!field.quoted && field.raw() == "\\N") style.missing = "\\N";
         style.quoted_missing |= !first && field.quoted && field.size == 0 && names.size() > 1;
       }
       first = false, ++row;
     }
   } catch (const CsvFault&) {}  // the reader reports it
-  style.missing = missing_word(missing);
-  style.quoted_header = head.some && head.all;
-  for (size_t j = 0; j < names.size(); ++j)
-    if (columns[j].some && columns[j].all) style.quoted.push_back(names[j]);
+  style.quoted_header = head.some && head.all && !head.bare_words;
+  for (size_t j = 0; j < names.size(); ++j) {
+    if (!columns[j].some || !columns[j].all) continue;
+    style.quoted.push_back(names[j]);
+    style.bare_words |= columns[j].bare_words;
+  }
   return style;
 }
 
@@ -120,8 +102,10 @@ std::string CsvStyle::text() const {
                         {"delimiter_last", delimiter_last},
                         {"renamed", renamed},
                         {"missing", missing},
+                        {"gaps", gaps},
                         {"quoted_header", quoted_header},
                         {"quoted_missing", quoted_missing},
+                        {"bare_words", bare_words},
                         {"quoted", quoted},
                         {"json", json}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -142,12 +126,19 @@ CsvStyle CsvStyle::parse(const std::string& text) {
   style.byte_order_mark = flag("byte_order_mark"), style.delimiter_line = flag("delimiter_line");
   style.unnamed_first = flag("unnamed_first");
   style.delimiter_first = flag("delimiter_first"), style.delimiter_last = flag("delimiter_last");
-  if (const std::string missing = word("missing"); is_missing_word(missing)) style.missing = missing;
-  if (json.contains("renamed") && json["renamed"].is_object())
-    for (const auto& [name, written] : json["renamed"].items())
-      if (written.is_string()) style.renamed[name] = written.get<std::string>();
+  const auto by_column = [&](const char* name) {
+    std::map<std::string, std::string> out;
+    if (json.contains(name) && json[name].is_object())
+      for (const auto& [column, written] : json[name].items())
+        if (written.is_string()) out[column] = written.get<std::string>();
+    return out;
+  };
+  if (const std::string missing = word("missing"); MissingWords().always(missing)) style.missing = missing;
+  style.renamed = by_column("renamed"), style.gaps = by_column("gaps");
+  std::erase_if(style.gaps, [](const auto& gap) { return !is_missing_word(gap.second); });
   style.json = flag("json");
   style.quoted_header = flag("quoted_header"), style.quoted_missing = flag("quoted_missing");
+  style.bare_words = flag("bare_words");
   if (json.contains("quoted") && json["quoted"].is_array())
     for (const auto& name : json["quoted"])
       if (name.is_string()) style.quoted.push_back(name.get<std::string>());

@@ -17,9 +17,11 @@ struct CsvStyle {
   bool delimiter_first = false, delimiter_last = false;
   bool quoted_header = false;
   std::map<std::string, std::string> renamed;  // columns that the header calls otherwise, because names repeat
-  bool json = false;                // the file was JSON: `quoted` are its columns of strings, and nothing else applies
-  std::string missing;              // an unquoted word for all missing values, such as NA or \N; "": nothing
-  bool quoted_missing = false;      // "" for a missing value of a quoted column
+  bool json = false;    // the file was JSON: `quoted` are its columns of strings, and nothing else applies
+  std::string missing;  // an unquoted word for missing values of texts: \N; "": nothing
+  std::map<std::string, std::string> gaps;  // such a word, as NA, of a column of other values
+  bool quoted_missing = false;              // "" for a missing value of a quoted column
+  bool bare_words = false;          // NA and the like stand without quotes in quoted columns too, as R writes them
   std::vector<std::string> quoted;  // columns whose values all stand in quotes, needed or not
 
   bool operator==(const CsvStyle&) const = default;
