@@ -13,8 +13,8 @@ namespace {
 
 bool needs_quotes(const CsvField& field, char delimiter) {
   const std::string_view text = field.raw();
-  return text.empty() || text.front() == ' ' || text.back() == ' ' || text.find_first_of("\"\r\n") != text.npos ||
-         text.find(delimiter) != text.npos;
+  return !text.empty() && (text.front() == ' ' || text.back() == ' ' || text.find_first_of("\"\r\n") != text.npos ||
+                           text.find(delimiter) != text.npos);
 }
 
 bool is_missing_word(std::string_view text) { return MissingWords().always(text) || MissingWords::usual(text); }
@@ -22,12 +22,12 @@ bool is_missing_word(std::string_view text) { return MissingWords().always(text)
 // Of the cells of a column, or of the header.
 struct Quotes {
   bool some = false, all = true;  // in quotes without need; no cell without quotes, words such as NA aside
-  bool bare_words = false;        // such a word without quotes
+  std::string bare;               // the first such word without quotes
 
   void add(const CsvField& field, char delimiter) {
     if (field.quoted) some |= !needs_quotes(field, delimiter);
-    else if (is_missing_word(field.raw())) bare_words |= field.size > 0;
-    else all = false;
+    else if (!is_missing_word(field.raw())) all = false;
+    else if (bare.empty()) bare = field.raw();
   }
 };
 
@@ -83,11 +83,11 @@ CsvStyle find_style(const char* begin, const char* end, char delimiter, bool hea
       first = false, ++row;
     }
   } catch (const CsvFault&) {}  // the reader reports it
-  style.quoted_header = head.some && head.all && !head.bare_words;
+  style.quoted_header = head.some && head.all && head.bare.empty();
   for (size_t j = 0; j < names.size(); ++j) {
     if (!columns[j].some || !columns[j].all) continue;
     style.quoted.push_back(names[j]);
-    style.bare_words |= columns[j].bare_words;
+    if (style.bare.empty()) style.bare = columns[j].bare;
   }
   return style;
 }
@@ -105,7 +105,7 @@ std::string CsvStyle::text() const {
                         {"gaps", gaps},
                         {"quoted_header", quoted_header},
                         {"quoted_missing", quoted_missing},
-                        {"bare_words", bare_words},
+                        {"bare", bare},
                         {"quoted", quoted},
                         {"json", json}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -138,7 +138,7 @@ CsvStyle CsvStyle::parse(const std::string& text) {
   std::erase_if(style.gaps, [](const auto& gap) { return !is_missing_word(gap.second); });
   style.json = flag("json");
   style.quoted_header = flag("quoted_header"), style.quoted_missing = flag("quoted_missing");
-  style.bare_words = flag("bare_words");
+  if (const std::string bare = word("bare"); is_missing_word(bare)) style.bare = bare;
   if (json.contains("quoted") && json["quoted"].is_array())
     for (const auto& name : json["quoted"])
       if (name.is_string()) style.quoted.push_back(name.get<std::string>());

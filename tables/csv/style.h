@@ -21,8 +21,8 @@ struct CsvStyle {
   std::string missing;  // an unquoted word for missing values of texts: \N; "": nothing
   std::map<std::string, std::string> gaps;  // such a word, as NA, of a column of other values
   bool quoted_missing = false;              // "" for a missing value of a quoted column
-  bool bare_words = false;          // NA and the like stand without quotes in quoted columns too, as R writes them
-  std::vector<std::string> quoted;  // columns whose values all stand in quotes, needed or not
+  std::string bare;                         // a word without quotes in quoted columns too: NA, as R writes it; "": none
+  std::vector<std::string> quoted;          // columns whose values all stand in quotes, needed or not
 
   bool operator==(const CsvStyle&) const = default;
   std::string text() const;  // JSON, for a model file and a stream

@@ -53,7 +53,7 @@ class ColumnWriter {
     std::string text;
     for (size_t v = 0; v < slots_.size(); ++v) {
       text.clear();
-      const bool bare = style.bare_words && MissingWords::usual(column.values[v]);
+      const bool bare = !style.bare.empty() && column.values[v] == style.bare;
       append_field(column.values[v], delimiter_, text, quoted_ && !bare);
       Slot& slot = slots_[v];
       slot.size = static_cast<uint32_t>(text.size());

@@ -97,7 +97,7 @@ TEST(FindRules, SumsOfManyKinds) {
             Texts{"third = b / 3"});
   EXPECT_EQ(add(
                 "rest", [&](int64_t i) { return value("b", i) - value("a", i); }, 1),
-            Texts{"b = a + rest"});
+            (Texts{"b = a + rest", "b >= 0"}));
   // shares that sum to a constant stay above zero
   EXPECT_EQ(add(
                 "share", [&](int64_t i) { return 2000 - value("a", i) - value("b", i); }, 1),
