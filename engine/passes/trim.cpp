@@ -90,13 +90,13 @@ Columns columns_read(const Site& s, Id v) {
 bool cut_in_two(const Site& s, Id v) {
   const std::vector<int>& readers = s.readers[static_cast<size_t>(v)];
   if (readers.size() != 2) return false;
-  const Columns read = columns_read(s, v);
-  if (read.low > 0 || read.high < s.old.shape(v).cols) return false;
   const auto slice = [&](size_t i) { return std::get_if<SliceCols>(&s.old.nodes[static_cast<size_t>(readers[i])].op); };
   const SliceCols *left = slice(0), *right = slice(1);
   if (left == nullptr || right == nullptr) return false;
   if (right->start < left->start) std::swap(left, right);
-  return left->start == 0 && right->start == left->cols && left->cols + right->cols == s.old.shape(v).cols;
+  if (left->start != 0 || right->start != left->cols || left->cols + right->cols != s.old.shape(v).cols) return false;
+  const Columns read = columns_read(s, v);  // last: it follows sums of as many terms as the table has columns
+  return read.low == 0 && read.high == s.old.shape(v).cols;
 }
 
 }  // namespace

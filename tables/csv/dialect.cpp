@@ -1,8 +1,10 @@
 #include "tables/csv/dialect.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tables/csv/scan.h"
+#include "tables/formats/values.h"
 #include "tables/types/types.h"
 
 namespace tessera {
@@ -37,6 +39,34 @@ Kind kind_of(const std::string& cell) {
   if (evidence.is_text()) return Kind::text;
   const bool dressed = evidence.forms.affix > 1 || evidence.forms.separator != 0;
   return dressed || (evidence.forms.kinds & (form::kClock | form::kSpans)) != 0 ? Kind::either : Kind::value;
+}
+
+// Numbers that name columns: those that rise beside the empty corner of an index, years in even steps, and what pandas
+// writes for columns without names (0, 1, 2 …), unless the row below has such too.
+bool are_numbered(const std::vector<std::string>& names, const std::vector<std::string>& below) {
+  const auto numbers = [](const std::vector<std::string>& row) {
+    std::vector<double> out;
+    for (const std::string& cell : row) {
+      if (const Kind kind = kind_of(cell); kind == Kind::text || kind == Kind::missing) continue;
+      double x = 0;
+      out.push_back(read_finite(cell, x) ? x : NAN);
+    }
+    return out;
+  };
+  const auto are_years = [](const std::vector<double>& row) {
+    return row.size() > 1 &&
+           std::ranges::all_of(row, [](double x) { return x >= 1800 && x <= 2100 && x == std::floor(x); });
+  };
+  const auto rises = [](const std::vector<double>& row, bool evenly) {
+    for (size_t i = 1; i < row.size(); ++i)
+      if (!(row[i] > row[i - 1]) || (evenly && row[i] - row[i - 1] != row[1] - row[0])) return false;
+    return row.size() > 1;
+  };
+  const std::vector<double> first = numbers(names), second = numbers(below);
+  if (names[0].empty() && !below[0].empty() && first.size() + 1 == names.size() && rises(first, false)) return true;
+  if (!rises(first, true)) return false;
+  if (are_years(first)) return !are_years(second);
+  return first.size() > 2 && (first[0] == 0 || first[0] == 1) && first[1] == first[0] + 1 && !rises(second, true);
 }
 
 }  // namespace
@@ -74,7 +104,7 @@ bool find_header(const char* begin, const char* end, char delimiter) {
     }
     if (values_below && !texts_below) return true;
   }
-  return !has_value;
+  return !has_value || (rows.size() > 1 && are_numbered(rows[0], rows[1]));
 }
 
 }  // namespace tessera

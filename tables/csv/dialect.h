@@ -17,7 +17,7 @@ char find_delimiter(const char* begin, const char* end);
 
 // True if the first row names the columns. It does not if it holds a number, a date or a boolean and no column has a
 // name above values of such a type: "id,2019,2020" above numbers is a header, "1,2,3" is not, and neither is "red,5"
-// above "blue,6".
+// above "blue,6". Years that rise evenly, and numbers from 0 or 1 on, are names unless the next row has such too.
 bool find_header(const char* begin, const char* end, char delimiter);
 
 }  // namespace tessera

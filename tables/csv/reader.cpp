@@ -161,6 +161,7 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
   frame.data = header ? scanner.position() : row;
   frame.first_line = (header ? scanner.lines() : scanner.line()) + 1 + lines_above;
   frame.comments = named != begin;
+  frame.no_names = !header && first == nullptr && options.header == CsvOptions::Header::automatic;
   return frame;
 }
 
@@ -460,16 +461,21 @@ void drop_unnamed(const CsvFrame& frame, CsvStyle& style, Table& table, const au
 }
 
 // What of the file was not as a table is usually written, and how it was read.
-void report_oddities(const CsvFrame& frame, const std::vector<ColumnPlan>& plans, Table& table,
-                     const std::string& source, const Monitor& monitor) {
+void report_oddities(const CsvFrame& frame, const std::vector<ColumnPlan>& plans,
+                     const std::vector<TypeEvidence>& evidence, Table& table, const std::string& source,
+                     const Monitor& monitor) {
   const auto said = [&](const std::string& line) { notice(monitor, source + ": " + line + "."); };
   CsvStyle style = CsvStyle::parse(frame.style);
   if (style.delimiter_line) said(std::string("the first line sets the delimiter: \"") + frame.delimiter + "\"");
   if (frame.comments) said("the lines above the table that begin with # are left out");
+  if (frame.no_names)
+    said("the first row holds values, so columns are called column_1 …; `header=yes` if it has names");
   for (const auto& [name, written] : style.renamed)
     said("several columns are named \"" + written + "\": one of them is read as \"" + name + "\"");
-  for (size_t j = 0; j < plans.size(); ++j)
+  for (size_t j = 0; j < plans.size(); ++j) {
     if (!plans[j].forced && kind_of(table.columns[j]).free_text) report_words_among_numbers(table.columns[j], said);
+    if (const std::string gap = evidence[j].gap.value_or(""); !gap.empty()) style.gaps[table.columns[j].name] = gap;
+  }
   drop_unnamed(frame, style, table, said);
   table.dialect = style.text();
 }
@@ -553,7 +559,7 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
     const auto domain = std::find_if(options.domains.begin(), options.domains.end(), is_named);
     if (domain != options.domains.end()) c.domain = domain->second;
   }
-  report_oddities(frame, plans, table, file, monitor);
+  report_oddities(frame, plans, evidence, table, file, monitor);
   table.rules = options.rules;
   if (options.like != nullptr) {
     for (const Column& c : table.columns)

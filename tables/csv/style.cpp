@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <unordered_set>
 
 #include "tables/csv/dialect.h"
@@ -14,48 +13,29 @@ namespace {
 
 bool needs_quotes(const CsvField& field, char delimiter) {
   const std::string_view text = field.raw();
-  return text.empty() || text.front() == ' ' || text.back() == ' ' || text.find_first_of("\"\r\n") != text.npos ||
-         text.find(delimiter) != text.npos;
+  return !text.empty() && (text.front() == ' ' || text.back() == ' ' || text.find_first_of("\"\r\n") != text.npos ||
+                           text.find(delimiter) != text.npos);
 }
-
-// Of the cells of a column, or of the header.
-struct Quotes {
-  bool some = false, all = true;  // in quotes without need; no cell without quotes
-
-  void add(const CsvField& field, char delimiter) {
-    if (field.quoted) some |= !needs_quotes(field, delimiter);
-    else all &= field.size == 0;
-  }
-};
 
 bool is_missing_word(std::string_view text) { return MissingWords().always(text) || MissingWords::usual(text); }
 
-// How missing values of a column look.
-struct MissingCells {
-  bool all = true;
-  std::optional<std::string> word;  // the first one's; "" if others look otherwise
+// Of the cells of a column, or of the header.
+struct Quotes {
+  bool some = false, all = true;  // in quotes without need; no cell without quotes, words such as NA aside
+  std::string bare;               // the first such word without quotes
 
-  void add(const CsvField& field) {
-    const std::string_view text = field.raw();
-    const bool missing = text.empty() || (!field.quoted && is_missing_word(text));
-    all &= missing;
-    if (missing) merge(text);
+  void add(const CsvField& field, char delimiter) {
+    if (field.quoted) some |= !needs_quotes(field, delimiter);
+    else if (!is_missing_word(field.raw())) all = false;
+    else if (bare.empty()) bare = field.raw();
   }
-  void merge(std::string_view text) { word = word.value_or(std::string(text)) == text ? text : ""; }
 };
-
-// The word for all missing values, of columns that have others too; "" if there is none.
-std::string missing_word(const std::vector<MissingCells>& columns) {
-  MissingCells all;
-  for (const MissingCells& c : columns)
-    if (!c.all && c.word) all.merge(*c.word);
-  return all.word.value_or("");
-}
 
 std::string line_end_of(const char* begin, const char* end) {
   const char* at = std::find_if(begin, end, [](char c) { return c == '\n' || c == '\r'; });
   if (at == end || *at == '\n') return "\n";
-  return at + 1 < end && at[1] == '\n' ? "\r\n" : "\r";
+  const std::string_view text(at, static_cast<size_t>(end - at));  // "\r\r\n": by a program that translates "\r\n" too
+  return text.starts_with("\r\n") || text.starts_with("\r\r\n") ? "\r\n" : "\r";
 }
 
 }  // namespace
@@ -88,7 +68,6 @@ CsvStyle find_style(const char* begin, const char* end, char delimiter, bool hea
   scanner.check_text(false);
   Quotes head;
   std::vector<Quotes> columns(names.size());
-  std::vector<MissingCells> missing(names.size());
   bool first = header;
   try {
     for (size_t row = 0; row < kHeadRows && scanner.next();) {
@@ -97,16 +76,19 @@ CsvStyle find_style(const char* begin, const char* end, char delimiter, bool hea
       for (size_t j = 0; j < names.size(); ++j) {
         const CsvField& field = scanner.fields()[j];
         if (first) head.add(field, delimiter);
-        else columns[j].add(field, delimiter), missing[j].add(field);
+        else columns[j].add(field, delimiter);
+        if (!field.quoted && field.raw() == "\\N") style.missing = "\\N";
         style.quoted_missing |= !first && field.quoted && field.size == 0 && names.size() > 1;
       }
       first = false, ++row;
     }
   } catch (const CsvFault&) {}  // the reader reports it
-  style.missing = missing_word(missing);
-  style.quoted_header = head.some && head.all;
-  for (size_t j = 0; j < names.size(); ++j)
-    if (columns[j].some && columns[j].all) style.quoted.push_back(names[j]);
+  style.quoted_header = head.some && head.all && head.bare.empty();
+  for (size_t j = 0; j < names.size(); ++j) {
+    if (!columns[j].some || !columns[j].all) continue;
+    style.quoted.push_back(names[j]);
+    if (style.bare.empty()) style.bare = columns[j].bare;
+  }
   return style;
 }
 
@@ -120,8 +102,10 @@ std::string CsvStyle::text() const {
                         {"delimiter_last", delimiter_last},
                         {"renamed", renamed},
                         {"missing", missing},
+                        {"gaps", gaps},
                         {"quoted_header", quoted_header},
                         {"quoted_missing", quoted_missing},
+                        {"bare", bare},
                         {"quoted", quoted},
                         {"json", json}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -142,12 +126,19 @@ CsvStyle CsvStyle::parse(const std::string& text) {
   style.byte_order_mark = flag("byte_order_mark"), style.delimiter_line = flag("delimiter_line");
   style.unnamed_first = flag("unnamed_first");
   style.delimiter_first = flag("delimiter_first"), style.delimiter_last = flag("delimiter_last");
-  if (const std::string missing = word("missing"); is_missing_word(missing)) style.missing = missing;
-  if (json.contains("renamed") && json["renamed"].is_object())
-    for (const auto& [name, written] : json["renamed"].items())
-      if (written.is_string()) style.renamed[name] = written.get<std::string>();
+  const auto by_column = [&](const char* name) {
+    std::map<std::string, std::string> out;
+    if (json.contains(name) && json[name].is_object())
+      for (const auto& [column, written] : json[name].items())
+        if (written.is_string()) out[column] = written.get<std::string>();
+    return out;
+  };
+  if (const std::string missing = word("missing"); MissingWords().always(missing)) style.missing = missing;
+  style.renamed = by_column("renamed"), style.gaps = by_column("gaps");
+  std::erase_if(style.gaps, [](const auto& gap) { return !is_missing_word(gap.second); });
   style.json = flag("json");
   style.quoted_header = flag("quoted_header"), style.quoted_missing = flag("quoted_missing");
+  if (const std::string bare = word("bare"); is_missing_word(bare)) style.bare = bare;
   if (json.contains("quoted") && json["quoted"].is_array())
     for (const auto& name : json["quoted"])
       if (name.is_string()) style.quoted.push_back(name.get<std::string>());

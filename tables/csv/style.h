@@ -17,10 +17,12 @@ struct CsvStyle {
   bool delimiter_first = false, delimiter_last = false;
   bool quoted_header = false;
   std::map<std::string, std::string> renamed;  // columns that the header calls otherwise, because names repeat
-  bool json = false;                // the file was JSON: `quoted` are its columns of strings, and nothing else applies
-  std::string missing;              // an unquoted word for all missing values, such as NA or \N; "": nothing
-  bool quoted_missing = false;      // "" for a missing value of a quoted column
-  std::vector<std::string> quoted;  // columns whose values all stand in quotes, needed or not
+  bool json = false;    // the file was JSON: `quoted` are its columns of strings, and nothing else applies
+  std::string missing;  // an unquoted word for missing values of texts: \N; "": nothing
+  std::map<std::string, std::string> gaps;  // such a word, as NA, of a column of other values
+  bool quoted_missing = false;              // "" for a missing value of a quoted column
+  std::string bare;                         // a word without quotes in quoted columns too: NA, as R writes it; "": none
+  std::vector<std::string> quoted;          // columns whose values all stand in quotes, needed or not
 
   bool operator==(const CsvStyle&) const = default;
   std::string text() const;  // JSON, for a model file and a stream

@@ -22,6 +22,7 @@ struct CsvFrame {  // known before the rows are read
   bool unnamed_first = false;  // the header begins with a delimiter
   bool unnamed_last = false;   // it ends with one
   bool comments = false;       // lines above the table were left out
+  bool no_names = false;       // the first row was found to be no header
   std::vector<char> strings;   // of JSON: columns whose strings are texts; empty: none
 };
 

@@ -53,7 +53,8 @@ class ColumnWriter {
     std::string text;
     for (size_t v = 0; v < slots_.size(); ++v) {
       text.clear();
-      append_field(column.values[v], delimiter_, text, quoted_);
+      const bool bare = !style.bare.empty() && column.values[v] == style.bare;
+      append_field(column.values[v], delimiter_, text, quoted_ && !bare);
       Slot& slot = slots_[v];
       slot.size = static_cast<uint32_t>(text.size());
       if (text.size() <= kSlot) {
@@ -84,8 +85,9 @@ class ColumnWriter {
  private:
   // A word that says "missing" among numbers is a category among texts.
   std::string_view missing_text(const Column& column, const CsvStyle& style, bool alone) const {
-    const bool read_back = !kind_of(column).free_text || MissingWords().always(style.missing);
-    if (!style.missing.empty() && read_back) return style.missing;
+    const auto gap = style.gaps.find(column.name);
+    if (gap != style.gaps.end() && !kind_of(column).free_text) return gap->second;
+    if (!style.missing.empty() && kind_of(column).free_text) return style.missing;
     return alone || (quoted_ && style.quoted_missing) ? "\"\"" : "";
   }
   static char* put(std::string_view text, char* p) {
@@ -191,7 +193,7 @@ CsvStyle style_for(const Table& schema, const CsvWriteOptions& options) {
 
 void make_plain(Column& c) {
   if (is_instant(c)) c.format = has_time(c) ? plain_datetime(c.format) : kind_of(c).pattern;
-  else if (is_quantity(c) && c.format != "%g") c.format = plain_number(c.format);
+  else if (is_quantity(c) && !is_shortest(c.format)) c.format = plain_number(c.format);
 }
 
 CsvWritten csv_write(ArrowArrayStream* stream, const CsvWriteOptions& options, const Monitor& monitor) {

@@ -201,7 +201,7 @@ class Parser {
   double half_unit(const WhereTerm& t) const {
     if (t.left.is_column() == t.right.is_column() || t.left.instant) return 0;
     const Column& c = schema_.columns[static_cast<size_t>((t.left.is_column() ? t.left : t.right).column)];
-    if (c.format == "%g" || c.decimals > 15) return 0;
+    if (is_shortest(c.format) || c.decimals > 15) return 0;
     return 0.5 * std::pow(10.0, -decimals_of(c));
   }
 
@@ -332,7 +332,7 @@ class Parser {
     }
     if (kind.read(c, v.text, x)) return x;
     reject(c, fmt::format("holds {}; \"{}\" is not one. Write it as {}{}.", kind.holds, v.text, kind.example,
-                          c.format.empty() || c.format == "%g" ? "" : ", or as the column does: " + c.format));
+                          c.format.empty() || is_shortest(c.format) ? "" : ", or as the column does: " + c.format));
   }
 
   void range(WhereTerm& t) {

@@ -221,6 +221,12 @@ FileKind kind_of_input(const std::string& path) {
 
 namespace {
 
+constexpr std::pair<const char*, FileKind> kArrowEndings[] = {{".parquet", FileKind::parquet},
+                                                              {".arrow", FileKind::arrow_file},
+                                                              {".feather", FileKind::arrow_file},
+                                                              {".ipc", FileKind::arrow_file},
+                                                              {".arrows", FileKind::arrow_stream}};
+
 // A pipe or a device: its name has no meaning.
 bool is_stream(const std::string& path) {
   std::error_code none;
@@ -230,11 +236,6 @@ bool is_stream(const std::string& path) {
 }  // namespace
 
 FileKind kind_of_output(const std::string& path) {
-  constexpr std::pair<const char*, FileKind> kArrowEndings[] = {{".parquet", FileKind::parquet},
-                                                                {".arrow", FileKind::arrow_file},
-                                                                {".feather", FileKind::arrow_file},
-                                                                {".ipc", FileKind::arrow_file},
-                                                                {".arrows", FileKind::arrow_stream}};
   for (const auto& [ending, kind] : kArrowEndings)
     if (ends_with(path, ending)) return kind;
   const TextEnding ending = text_ending(path);
@@ -267,9 +268,16 @@ void check_is_text(const std::string& path) {
     fail("an xz file", "Read it from a pipe: xz -dc FILE | tessera … -");
   if (start.starts_with("PK\x03\x04"))
     fail("a zip file or a spreadsheet", "Save the sheet as CSV, or extract the file.");
+  if (start.starts_with("\xD0\xCF\x11\xE0")) fail("a spreadsheet", "Save the sheet as CSV.");
   // safetensors: the header's length in eight bytes, then JSON
   if (start.size() > 8 && start.substr(8).starts_with("{\"__metadata__\""))
     fail("a model file", "Sample rows from it, and pass those.");
+  for (const auto& [ending, kind] : kArrowEndings)
+    if (ends_with(path, ending) && !start.empty())
+      throw Error(ErrorCode::data,
+                  fmt::format("{}: its ending means {}, but it does not begin like such a file.\n  Copy "
+                              "or download it again, or give it the ending of what it holds.",
+                              path, kind == FileKind::parquet ? "Parquet" : "Arrow"));
 }
 
 std::vector<std::string> expand_paths(const std::vector<std::string>& patterns) {

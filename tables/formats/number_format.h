@@ -5,7 +5,7 @@
 // always written, # only where they are needed; a + demands the sign of positive numbers, ++ that of zero too. A -
 // behind the quoted prefix puts the sign there ($-5 instead of -$5), one behind the digits there (505,99-); brackets
 // stand around negative numbers ((0.00) around all of the text, "$"(0.00) around the digits). "" means fixed decimals,
-// "%g" the shortest text that reads back equal.
+// "%g" the shortest text that reads back equal, "%.18f" the same without an exponent and with up to 18 decimals.
 // Times of day and durations are numbers of seconds; their formats are those of moments.h and durations.h.
 #pragma once
 #include <cstdint>
@@ -61,6 +61,8 @@ std::string_view group_separator(int number);
 // The format of the same numbers for programs: a time of day by the 24-hour clock, others fixed decimals or "%g".
 std::string plain_number(const std::string& format);
 
+// "%g", "%.18f"
+inline bool is_shortest(std::string_view format) { return format == "%g" || format.starts_with("%."); }
 bool is_clock_format(const std::string& format);  // a time of day or a duration
 bool read_clock(std::string_view text, double& seconds);
 

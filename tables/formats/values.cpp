@@ -2,6 +2,7 @@
 
 #include <fast_float/fast_float.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -126,6 +127,20 @@ void write_shortest(double value, std::string& out) {
   const auto form = fixed ? std::chars_format::fixed : std::chars_format::scientific;
   const auto result = std::to_chars(text, text + sizeof text, value, form);
   out.append(text, result.ptr);
+}
+
+void write_fine(double value, int most, std::string& out) {
+  if (!(std::fabs(value) < 1e16)) return write_shortest(value, out);
+  char text[64];
+  auto written = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed);
+  const auto decimals = [&] { return written.ptr - std::find(text, written.ptr, '.') - 1; };
+  if (written.ec != std::errc() || decimals() > most) {
+    written = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, most);
+    while (decimals() > 0 && written.ptr[-1] == '0') --written.ptr;
+    if (written.ptr[-1] == '.') --written.ptr;
+  }
+  const std::string_view all(text, static_cast<size_t>(written.ptr - text));
+  out += all == "-0" ? "0" : all;
 }
 
 char* write_decimal(double value, int decimals, char* out) {

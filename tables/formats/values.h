@@ -36,5 +36,8 @@ bool read_boolean(std::string_view text, bool loose, bool& value);
 void write_decimal(double value, int decimals, std::string& out);
 char* write_decimal(double value, int decimals, char* out);  // at most 40 bytes; returns their end
 void write_shortest(double value, std::string& out);
+// Never with an exponent below 1e16, and with `most` decimals or fewer.
+constexpr int kMaxFine = 30;
+void write_fine(double value, int most, std::string& out);
 
 }  // namespace tessera

@@ -2,12 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "tables/formats/durations.h"
 #include "tables/formats/moments.h"
 #include "tables/table/decimals.h"
 
 namespace tessera {
+
+namespace {
+
+int fine_decimals(const std::string& format) { return std::clamp(std::atoi(format.c_str() + 2), 0, kMaxFine); }
+
+}  // namespace
 
 NumberWriter::NumberWriter(const Column& column)
     : kind_(column.type == ColumnType::integer ? Kind::whole : Kind::fixed),
@@ -16,6 +23,7 @@ NumberWriter::NumberWriter(const Column& column)
   if (column.type == ColumnType::date) kind_ = Kind::date;
   else if (column.type == ColumnType::datetime) kind_ = Kind::datetime;
   else if (format_ == "%g") kind_ = Kind::shortest;
+  else if (is_shortest(format_)) kind_ = Kind::fine, decimals_ = fine_decimals(format_);
   else if (is_clock_format(format_))
     kind_ = format_.find("%I") != std::string::npos || format_.find("%-I") != std::string::npos ? Kind::time_of_day
                                                                                                 : Kind::duration;
@@ -27,6 +35,7 @@ void NumberWriter::write(double value, std::string& out) const {
     case Kind::whole: out += std::to_string(static_cast<int64_t>(value)); break;
     case Kind::fixed: write_decimal(value, decimals_, out); break;
     case Kind::shortest: write_shortest(value, out); break;
+    case Kind::fine: write_fine(value, decimals_, out); break;
     case Kind::picture: picture_.write(value, out); break;
     case Kind::time_of_day: write_time_of_day(value, format_, decimals_, out); break;
     case Kind::duration: write_duration(value, format_, decimals_, out); break;
@@ -45,21 +54,33 @@ bool has_exponent(const Column& c, NumberFormat& f) {
 }  // namespace
 
 int digits_of(const Column& column) {
-  return column.type == ColumnType::decimal && column.format == "%g" ? kAllDigits : decimals_of(column);
+  return column.type == ColumnType::decimal && is_shortest(column.format) ? kAllDigits : decimals_of(column);
 }
 
 double rounded(double x, int digits) { return digits == kAllDigits ? x : round_decimals(x, digits); }
 
 double as_written(const Column& column, double x) {
   if (column.type != ColumnType::decimal || column.decimals > 15 || column.format == "%g") return x;
+  if (is_shortest(column.format)) {
+    std::string text;
+    write_fine(x, fine_decimals(column.format), text);
+    return read_finite(text, x), x;
+  }
   if (NumberFormat f; has_exponent(column, f)) return f.with_its_digits(x);
   const double scale = std::pow(10.0, column.decimals), scaled = x * scale;
   return std::abs(scaled) < 0x1p53 ? std::nearbyint(scaled) / scale : x;
 }
 
-void round_to_exponent_format(Column& column) {
-  if (NumberFormat f; has_exponent(column, f))
+void round_as_written(Column& column) {
+  if (column.type != ColumnType::decimal || column.decimals > 15 || column.format == "%g") return;
+  if (NumberFormat f; has_exponent(column, f)) {
     for (double& x : column.numbers) x = f.with_its_digits(x);
+    return;
+  }
+  const bool fine = is_shortest(column.format);
+  const double grid = grid_of(column.decimals);
+  for (double& x : column.numbers)
+    if (fine ? x == x : std::abs(x) * grid >= 0x1p51) x = as_written(column, x);  // on_grid() leaves them
 }
 
 void limit_digits(Column& column) {

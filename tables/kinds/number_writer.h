@@ -17,7 +17,7 @@ class NumberWriter {
   int decimals() const { return decimals_; }
 
  private:
-  enum class Kind { whole, fixed, shortest, picture, time_of_day, duration, date, datetime } kind_;
+  enum class Kind { whole, fixed, shortest, fine, picture, time_of_day, duration, date, datetime } kind_;
   int decimals_;
   std::string format_;
   NumberFormat picture_;
@@ -31,8 +31,8 @@ double rounded(double x, int digits);
 // A number of a column as its text says it: rounded to the column's decimals, or to the digits of a format with an
 // exponent (0.000e+00), so that every output and every condition sees the same number.
 double as_written(const Column& column, double x);
-// All numbers of a column whose format has an exponent; others have their decimals already.
-void round_to_exponent_format(Column& column);
+// All numbers of a column that its encoder did not round: those of formats with an exponent, and large ones.
+void round_as_written(Column& column);
 
 // Takes digits beyond the column's decimals out of its format.
 void limit_digits(Column& column);

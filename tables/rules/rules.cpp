@@ -55,10 +55,10 @@ void Rules::fill(Table& table, uint64_t seed) const {
 }
 
 void Rules::restore(Table& rows) const {
-  for (Column& c : rows.columns) round_to_exponent_format(c);  // what rules compute from
+  for (Column& c : rows.columns) round_as_written(c);  // what rules compute from
   if (found_.empty()) return;
   for (auto f = found_.rbegin(); f != found_.rend(); ++f) f->rule->restore(rows);
-  for (Column& c : rows.columns) round_to_exponent_format(c);  // and what they compute
+  for (Column& c : rows.columns) round_as_written(c);  // and what they compute
   Table ordered;
   ordered.rows = rows.rows;
   for (Column& c : rows.columns)  // those that the table does not have: the numbers of sequences and of their steps

@@ -10,6 +10,7 @@
 
 #include "base/text/json_fields.h"
 #include "tables/formats/calendar.h"
+#include "tables/formats/number_format.h"
 #include "tables/kinds/kind.h"
 #include "tables/table/decimals.h"
 
@@ -82,7 +83,7 @@ IndexGrid::IndexGrid(const Column& index, std::span<const double> values, std::s
                      int64_t least) {
   const bool date = is_day(index), time = has_time(index);
   digits_ = date ? 1 : grid_of(decimals_of(index));
-  if (!is_ordered(index) || index.format == "%g") return;
+  if (!is_ordered(index) || is_shortest(index.format)) return;
   std::vector<int64_t> ticks;
   ticks.reserve(values.size());
   for (const double x : values) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "tables/formats/number_format.h"
 #include "tables/kinds/kind.h"
 
 namespace tessera {
@@ -23,7 +24,7 @@ bool has_any_missing(const Column& c) {
 
 // A few values with an exponent, such as 1.1e-16, do not keep a column from being learned by its last digit.
 bool has_a_grid(const Column& c) {
-  if (c.format != "%g") return true;
+  if (!is_shortest(c.format)) return true;
   std::vector<double> present;
   std::copy_if(c.numbers.begin(), c.numbers.end(), std::back_inserter(present),
                [](double x) { return std::isfinite(x); });

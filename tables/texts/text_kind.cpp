@@ -31,7 +31,7 @@ constexpr const char* kDescribed[] = {"",
                                       "street addresses",
                                       "first names"};
 static_assert(std::size(kKindNames) == std::size(kDescribed));
-constexpr std::u32string_view kReserved[] = {U"example.com", U"example.org", U"example.net"};
+constexpr std::string_view kReserved[] = {"example.com", "example.org", "example.net"};
 constexpr size_t kMaxTyped = 256;  // bytes of a telephone number, an address or a name
 constexpr size_t kIssuerDigits = 6, kBankAt = 4, kBankCharacters = 4;
 
@@ -169,9 +169,10 @@ std::u32string fixed(TextKind kind, std::u32string text) {
     overwrite(text, kBankAt, kBankCharacters, '0');
   } else if (kind == TextKind::email) {
     const size_t domain = text.find(U'@') + 1;
-    const bool reserved = std::any_of(std::begin(kReserved), std::end(kReserved),
-                                      [&](std::u32string_view r) { return text.substr(domain) == r; });
-    if (!reserved) text.replace(domain, std::u32string::npos, kReserved[0]);
+    const std::u32string_view at = std::u32string_view(text).substr(domain);
+    const auto* kept = std::find_if(std::begin(kReserved), std::end(kReserved),
+                                    [&](std::string_view r) { return at == code_points(r) || at == constants(r); });
+    text.replace(domain, std::u32string::npos, constants(kept == std::end(kReserved) ? kReserved[0] : *kept));
   }
   return text;
 }

@@ -227,7 +227,7 @@ ColumnPlan plan_number(const TypeEvidence& e, char delimiter, bool whole = false
   // Fixed digits would truncate some values; others came with an exponent only where one is shorter.
   if (plan.type == ColumnType::decimal && !plan.dressed && plan.number.exponent == 0 && plan.number.mark == '.' &&
       ((e.facts & fact::kTiny) != 0 || mixed)) {
-    plan.format = "%g";
+    plan.format = exponents ? "%g" : "%." + std::to_string(e.fine) + "f";
   } else {
     plan.number.most = std::min(std::max(plan.number.most, plan.number.exponent > 0 ? 0 : plan.decimals), kMaxDigits);
     plan.number.least = std::min(plan.number.least, plan.number.most);
@@ -302,6 +302,7 @@ void TypeEvidence::add_facts(const Reads& r) {
   }
   groups.add(r.groups);
   if (r.exponent_digits > 0) exponent_digits.add(r.exponent_digits);
+  fine = std::max(fine, static_cast<int8_t>(r.fine));
   unpadded |= r.unpadded;
   second_digits = std::max(second_digits, static_cast<int8_t>(r.second_digits));
   second_written.add(r.second_written);
@@ -319,6 +320,7 @@ void TypeEvidence::merge_facts(const TypeEvidence& next) {
   }
   groups.merge(next.groups);
   exponent_digits.merge(next.exponent_digits);
+  fine = std::max(fine, next.fine);
   unpadded |= next.unpadded;
   second_digits = std::max(second_digits, next.second_digits);
   second_written.merge(next.second_written);
@@ -338,11 +340,12 @@ bool is_json_value(std::string_view text, const Forms& forms) {
 }  // namespace
 
 void TypeEvidence::add(std::string_view text, int64_t line, const MissingWords& missing, bool is_string) {
-  if (is_text() || missing.always(text)) return;
+  if (is_text()) return;
+  if (missing.always(text)) return add_gap(text);
   Reads r;
   read_forms(text, r);
   if (is_string && is_json_value(text, r.forms)) r.forms.kinds &= ~(form::kNumber | form::kBoolean);
-  if (r.forms.kinds == 0 && r.facts == 0 && MissingWords::usual(text)) return;
+  if (r.forms.kinds == 0 && r.facts == 0 && MissingWords::usual(text)) return add_gap(text);
   add_facts(r);
   const Forms left = agreed(forms, r.forms);
   if (first.empty()) {
@@ -358,7 +361,9 @@ void TypeEvidence::add(std::string_view text, int64_t line, const MissingWords& 
 }
 
 void TypeEvidence::merge(const TypeEvidence& next, int64_t line_offset) {
-  if (is_text() || next.first.empty()) return;
+  if (is_text()) return;
+  if (next.gap) add_gap(*next.gap);
+  if (next.first.empty()) return;
   merge_facts(next);
   const Forms left = agreed(forms, next.forms);
   if (first.empty()) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,7 @@ struct TypeEvidence {
   int8_t decimals[2] = {0, 0};
   DigitRange written[2], padded[2];
   DigitRange groups, exponent_digits;
+  int8_t fine = 0;           // decimals, where they may be more than fixed ones are
   int8_t second_digits = 0;  // digits of the second
   DigitRange second_written;
   int offset = kNoOffset;   // of the first value that has one, in minutes
@@ -55,8 +57,9 @@ struct TypeEvidence {
   Forms first_forms;        // the forms of the first value
   std::string first;        // the first value
   int64_t first_line = -1;
-  std::string odd;        // the value that made the column text
-  int64_t odd_line = -1;  // its line; −1: the first value already was text, or none was
+  std::string odd;                 // the value that made the column text
+  int64_t odd_line = -1;           // its line; −1: the first value already was text, or none was
+  std::optional<std::string> gap;  // how missing values are spelled, "" if not all alike; known of no text
 
   static constexpr int kNoOffset = INT32_MAX;
 
@@ -67,9 +70,12 @@ struct TypeEvidence {
   void merge(const TypeEvidence& next, int64_t line_offset);
 
  private:
+  void add_gap(std::string_view word) { gap = gap.value_or(std::string(word)) == word ? word : ""; }
   void add_facts(const Reads& r);
   void merge_facts(const TypeEvidence& next);
 };
+
+bool named_like_moment(const std::string& name);  // "sale_date", "Year": its whole numbers are no keys
 
 // How a column is read. `inspect` shows `reason`.
 struct ColumnPlan {

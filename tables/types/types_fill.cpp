@@ -89,14 +89,25 @@ void join_spellings(Column& column) {
   column.values = std::move(values);
 }
 
+}  // namespace
+
+bool named_like_moment(const std::string& name) {
+  std::string small;
+  for (const char c : name) small.push_back(lower(c));
+  for (const char* moment : {"date", "time", "year", "month"})
+    if (small.find(moment) != small.npos) return true;
+  return false;
+}
+
+namespace {
+
 bool named_like_key(const std::string& name) {
   constexpr std::string_view kNames =
       " id index key row rowid row_number no nr unnamed: 0 uid customer user client patient "
       "member employee student subject ";
   std::string small;
   for (const char c : name) small.push_back(lower(c));
-  for (const char* moment : {"date", "time", "year", "month"})
-    if (small.find(moment) != small.npos) return false;
+  if (named_like_moment(name)) return false;
   if (kNames.find(' ' + small + ' ') != kNames.npos) return true;
   if (small.size() > 3)
     for (const char* end : {"_id", " id", "-id", ".id", "_key", "_no", "_nr", "_uid"})

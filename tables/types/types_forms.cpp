@@ -128,6 +128,7 @@ bool read_number_forms(std::string_view text, Reads& r) {
   }
   if (m.points + m.commas == 0 && exponent < 0) r.decimals[0] = r.decimals[1] = needed_digits(body, body, exponent);
   if (std::max(r.decimals[0], r.decimals[1]) > kMaxDigits) r.facts |= fact::kTiny;
+  r.fine = std::min(std::max(r.decimals[0], r.decimals[1]), kMaxFine);
   for (int& d : r.decimals) d = std::min(d, kMaxDigits);
   if (whole_end - body > 1 && *body == '0') {
     r.facts |= fact::kLeadingZero;  // 007 is a code, not the number 7

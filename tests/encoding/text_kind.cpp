@@ -94,6 +94,10 @@ TEST(TextKind, MailAddressesAreAtAReservedDomain) {
   const auto texts = drawn(300, [](uint32_t i) { return "user" + digits(i, 5) + "@gmail.com"; });
   EXPECT_EQ(kind_of(texts), TextKind::email);
   for (const std::string& t : regenerate(texts)) EXPECT_EQ(t.substr(t.find('@')), "@example.com");
+  // the room of a short address is in front of its domain
+  const auto counted = drawn(400, [](uint32_t i) { return "user" + std::to_string(i) + "@gmail.com"; });
+  const std::vector<std::string> made = regenerate(counted);
+  EXPECT_EQ(std::set<std::string>(made.begin(), made.end()).size(), made.size());
 }
 
 TEST(TextKind, NamesComeFromTheList) {

@@ -97,7 +97,7 @@ TEST(FindRules, SumsOfManyKinds) {
             Texts{"third = b / 3"});
   EXPECT_EQ(add(
                 "rest", [&](int64_t i) { return value("b", i) - value("a", i); }, 1),
-            Texts{"b = a + rest"});
+            (Texts{"b = a + rest", "b >= 0"}));
   // shares that sum to a constant stay above zero
   EXPECT_EQ(add(
                 "share", [&](int64_t i) { return 2000 - value("a", i) - value("b", i); }, 1),
@@ -105,6 +105,16 @@ TEST(FindRules, SumsOfManyKinds) {
   EXPECT_EQ(add(
                 "ratio", [&](int64_t i) { return std::nearbyint(value("b", i) / (value("a", i) + 1) * 1e4) / 1e4; }, 4),
             Texts{});
+}
+
+// Sampled terms do not know each other's signs.
+TEST(FindRules, SumsWithNegativeTermsStayAboveZero) {
+  const auto change = [](int64_t i) { return whole_between(i, 1, -100, 500); };
+  const auto base = [&](int64_t i) { return std::max(0.0, -change(i)) + whole_between(i, 2, 0, 800); };
+  const Texts rules = said(found(
+      table({numbers_by("change", ColumnType::integer, 800, change), numbers_by("base", ColumnType::integer, 800, base),
+             numbers_by("sum", ColumnType::integer, 800, [&](int64_t i) { return change(i) + base(i); })})));
+  EXPECT_TRUE(std::ranges::count(rules, "sum >= 0") == 1) << nlohmann::json(rules).dump();
 }
 
 // Three columns of 0 and 1 that sum to 1: one of them is not a rounded part of the age that decides it.

@@ -113,6 +113,9 @@ TEST(Keys, AreNotFoundElsewhere) {
   Loans l = loans();
   l.loan[5] += 1000;
   EXPECT_EQ(said(found(loan_table(l))), std::vector<std::string>{});
+  Table years = loan_table(loans());  // invented ones would follow the last
+  years.columns[0].name = "Year";
+  EXPECT_EQ(said(found(years)), std::vector<std::string>{});
   std::vector<std::string> regions;
   std::vector<double> numbers_within(3, 0), running;
   for (int64_t i = 0; i < 900; ++i) {

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rules/orders.h"
+#include "tables/rules/rule/columns.h"
 
 namespace tessera::whole {
 namespace {
@@ -87,6 +88,22 @@ TEST(RepeatRules, StandBesideMissingCells) {
   for (const char* name : {"bill", "paid", "booked"})
     for (int64_t i = 0; i < t.rows; ++i)
       ASSERT_EQ(column(t, name).is_missing(i), column(real, name).is_missing(i)) << name << " in row " << i;
+}
+
+// The choice and the cell may contradict each other in a sampled row: the number stays, and so does the share of gaps.
+TEST(RepeatRules, TakeNoCellAway) {
+  Table t = payments(2000);
+  for (size_t i = 0; i < 2000; ++i) {
+    if (i % 7 == 0) t.columns[0].numbers[i] = kMissing;
+    if (i % 40 == 0) t.columns[2].numbers[i] += 700;  // no order
+  }
+  const Rules rules = reduced(t);
+  rules.fill(t, 1);
+  EXPECT_TRUE(is_complete(column(t, "paid")));
+  Column& choice = t.columns[static_cast<size_t>(place_of(t, "source of paid"))];
+  for (int32_t& code : choice.codes) code = 1 - code;
+  rules.restore(t);
+  EXPECT_TRUE(is_complete(column(t, "paid")));
 }
 
 // Three parts of a whole, each rounded to three digits; in a twentieth of the rows there is nothing to share.

@@ -87,6 +87,12 @@ TEST(Dialect, Headers) {
   EXPECT_EQ(bare.columns[0].name, "column_1");
   EXPECT_EQ(read_text("red,5\nblue,6\n").rows, 2);
   EXPECT_EQ(read_text("name,colour\nann,red\n").rows, 1);
+  // years, and the numbers that pandas writes, above text and numbers
+  for (const char* text : {"country,1990,1991\na,7.5,8\n", "country,1990,2000\na,7,8\n", "\"\",0,1,2\n0,7,5,4\n",
+                           ",1,2,3\n0,7,5,4\n", "0,1,2\n7,5,4\n", "\"\",16.5,17.25\na,3,4\n", ",2.5,7\n1,2,3\n"})
+    EXPECT_EQ(read_text(text).rows, 1) << text;
+  for (const char* rows : {"ann,1990,1991\nbob,1985,1999\n", "1,2,3\n4,5,6\n", "x,0,1\ny,1,1\n", "5,6,7\n8,1,2\n"})
+    EXPECT_EQ(read_text(rows).rows, 2) << rows;
   CsvOptions options;
   options.header = CsvOptions::Header::no;
   EXPECT_EQ(read_text("name,colour\nann,red\n", options).rows, 2);

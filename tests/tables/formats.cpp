@@ -6,6 +6,7 @@
 #include "support.h"
 #include "tables/arrow/export.h"
 #include "tables/arrow/import.h"
+#include "tables/kinds/number_writer.h"
 
 namespace tessera::test {
 namespace {
@@ -70,7 +71,28 @@ TEST(Formats, NumbersGoOutAsTheyCameIn) {
   expect_kept(decimal, "0.000e+00", {"2.687e+04", "1.000e-07", "-3.250e+120"});
   expect_kept(decimal, "0e0", {"1e6", "2e5"});
   expect_kept(decimal, "%g", {"123456.789", "1e-07", "100000"});
+  expect_kept(decimal, "%.18f", {"0.000123456789012345", "35.5", "0", "12.125"});
   expect_kept(decimal, "\"USD \"0.00", {"USD 5.10", "USD 6.25"});
+}
+
+// Drawn numbers have digits that no text of their column has: they are rounded as they are written, for every output.
+TEST(Formats, DrawnNumbersAreThoseOfTheirTexts) {
+  const auto rounded = [](const std::string& format, int decimals, double x) {
+    Column c;
+    c.type = ColumnType::decimal, c.format = format, c.decimals = decimals, c.numbers.push_back(x);
+    round_as_written(c);
+    std::string text;
+    NumberWriter(c).write(x, text);
+    double read = 0;
+    EXPECT_TRUE(read_finite(text, read)) << text;
+    EXPECT_EQ(read, c.numbers[0]) << text;
+    return text;
+  };
+  EXPECT_EQ(rounded("%.18f", 15, 6.467800411197929e-05), "0.000064678004111979");
+  EXPECT_EQ(rounded("%.18f", 15, -1e-300), "0");
+  EXPECT_EQ(rounded("%.18f", 15, 35.216426548201575), "35.216426548201575");
+  EXPECT_EQ(rounded("", 14, 35.216426548201575), "35.21642654820158");
+  EXPECT_EQ(rounded("%g", 15, 1e-7), "1e-07");
 }
 
 TEST(Formats, NegativeNumbersOfLedgersAreNumbers) {

@@ -45,14 +45,22 @@ TEST(Style, AFileGoesOutAsItCameIn) {
            "a,a,b,a\n1,2,x,3\n2,2.5,y,4\n",
            "a,b,c\n1,\\N,x\n\\N,2020-01-31,\\N\n2,2020-02-28,y\n",
            "a,b\n1,x\nNA,y\n2,NA\n",
+           "\"a\",\"b\"\n1,\"x\"\nNA,NA\n2,\"\"\n3,\"None\"\n",
        })
     EXPECT_EQ(written(text), text);
 }
 
+TEST(Style, LineEndsThatWereTranslatedTwice) {
+  EXPECT_EQ(written("a,b\r\r\n1,x\r\r\n2,y\r\r\n"), "a,b\r\n1,x\r\n2,y\r\n");
+}
+
 TEST(Style, MissingValuesOfSeveralKindsAreEmpty) {
-  EXPECT_EQ(written("a,b\n1,2\nNA,3\n4,\n"), "a,b\n1,2\n,3\n4,\n");
-  // what says "missing" among numbers is a category among texts
-  EXPECT_EQ(written("a,b\n1,?\nNA,x\n2,?\n"), "a,b\n1,?\n,x\n2,?\n");
+  EXPECT_EQ(written("a,b\n1,2\nNA,3\n,4\n"), "a,b\n1,2\n,3\n,4\n");
+  // each column has its own; what says "missing" among numbers is a category among texts
+  std::string text = "a,b,c\n1,?,2\nNA,x,\n2,?,3\n";
+  EXPECT_EQ(written(text), text);
+  for (int i = 0; i < 200; ++i) text += std::to_string(i) + ",y,4\n";
+  EXPECT_EQ(written(text + "NA,x,\nNA,?,\n"), text + "NA,x,\nNA,?,\n");
 }
 
 TEST(Style, NamesThatRepeatAreNumbered) {
@@ -116,11 +124,11 @@ TEST(Style, OddFilesAreReadWithALineOfLog) {
     words += (i % 9 == 4 ? "unknown" : std::to_string(i * i)) + ',' + std::to_string(i) + '\n';
   const std::string comments = "# exported\n# by me, twice, at once\na,b\n1,2\n3,4\n";
   for (const std::string& text : {std::string(",x\n0,a\n1,b\n"), std::string("a,b,\n1,x,\n2,y,\n"),
-                                  std::string("sep=;\na;b\n1;2\n3;4\n"), words, comments}) {
+                                  std::string("sep=;\na;b\n1;2\n3;4\n"), words, comments, std::string("1,2\n3,4\n")}) {
     options.path = folder.write("t.csv", text);
     csv_read(options, team, monitor);
   }
-  ASSERT_EQ(notices.size(), 5u);
+  ASSERT_EQ(notices.size(), 6u);
   EXPECT_NE(notices[3].find("53 of 60 values are numbers: \"unknown\" is not. `missing=unknown`"), std::string::npos)
       << notices[3];
   EXPECT_NE(notices[4].find("begin with # are left out"), std::string::npos);
@@ -130,6 +138,7 @@ TEST(Style, OddFilesAreReadWithALineOfLog) {
   EXPECT_NE(notices[0].find("Unnamed: 0"), std::string::npos);
   EXPECT_NE(notices[1].find("ends with a delimiter"), std::string::npos);
   EXPECT_NE(notices[2].find("sets the delimiter"), std::string::npos);
+  EXPECT_NE(notices[5].find("`header=yes`"), std::string::npos);
 }
 
 TEST(Style, EndingsThatAreNotWritten) {
@@ -154,6 +163,7 @@ TEST(Style, FilesThatAreNoText) {
                                                  "7zXZ"),
                                      "xz -dc"},
                                     {std::string("PK\x03\x04 and more"), "spreadsheet"},
+                                    {std::string("\xD0\xCF\x11\xE0 and more"), "spreadsheet"},
                                     {std::string("\x40\0\0\0\0\0\0\0{\"__metadata__\":{}}", 26), "Sample rows"}}) {
     try {
       check_is_text(folder.write("t.csv", bytes));
@@ -161,6 +171,12 @@ TEST(Style, FilesThatAreNoText) {
     } catch (const Error& e) { expect_parts(e, ErrorCode::data, {"t.csv", what}); }
   }
   check_is_text(folder.write("t.csv", "a\n1\n"));
+  for (const char* name : {"t.parquet", "t.feather", "t.arrows"}) {
+    try {
+      check_is_text(folder.write(name, "a\n1\n"));
+      ADD_FAILURE() << name;
+    } catch (const Error& e) { expect_parts(e, ErrorCode::data, {name, "its ending means"}); }
+  }
 }
 
 TEST(Style, AForeignTextIsAPlainFile) {

@@ -45,6 +45,7 @@ TEST(Types, Decimals) {
   const Column tiny = column_of({"0.30000000000000004", "1e-20"});
   EXPECT_EQ(tiny.format, "%g");
   EXPECT_EQ(tiny.numbers, (std::vector<double>{0.1 + 0.2, 1e-20}));
+  EXPECT_EQ(column_of({"0.30000000000000004", "1.5"}).format, "%.17f");
 }
 
 // As R writes them: an exponent where it is shorter.

@@ -217,7 +217,7 @@ class Solver {
     }
     for (const TableRule* rule : chain.rules) rule->restore(trial);
     Column& target = column_of(trial, chain.target);
-    round_to_exponent_format(target);
+    round_as_written(target);
     return {target.numbers.begin(), target.numbers.end()};
   }
 

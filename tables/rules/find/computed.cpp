@@ -93,15 +93,19 @@ std::optional<FoundRule> by_construction(const RuleSearch& search, const Compute
   const Arithmetic expression = parse_arithmetic(rule.expression, search.table, "a rule");
   FoundRule found;
   found.evidence = evidence;
-  // A difference of columns may come out below zero where no real one does.
-  if (is_quantity(target) && negative_terms(expression) &&
-      std::none_of(target.numbers.begin(), target.numbers.end(), [](double x) { return x < 0; })) {
+  const std::vector<int> of = columns_of(expression);
+  const auto has_negative = [](const Column& c) {
+    return std::ranges::any_of(c.numbers, [](double x) { return x < 0; });
+  };
+  // A difference of columns, or a sum with negative numbers, may come out below zero where no real one does.
+  const bool falls = negative_terms(expression) ||
+                     (of.size() > 1 && std::ranges::any_of(of, [&](int j) { return has_negative(search.column(j)); }));
+  if (is_quantity(target) && falls && !has_negative(target)) {
     if (!search.options.by_rejection || is_spelled(target)) return {};
     found.check = quoted_name(target.name) + " >= 0";
   }
   ComputedData data{head_of(target), rule.expression, {rule.rounded}};
   // One column says as much as what it gives.
-  const std::vector<int> of = columns_of(expression);
   if (search.options.by_rejection && is_quantity(target) && of.size() > 1)
     data.seen = free_name(search.table, "computed " + target.name);
   if (rule.shares && !data.seen.empty())

@@ -12,6 +12,7 @@
 #include "tables/rules/kinds/band.h"
 #include "tables/rules/kinds/key.h"
 #include "tables/rules/rule/columns.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 namespace {
@@ -79,7 +80,7 @@ std::optional<FoundRule> find_keys(const RuleSearch& search) {
     const Column& c = search.column(j);
     const bool count = is_count(c) && search.usable(j);
     const bool name = kind_of(c).regenerated || (kind_of(c).free_text && search.usable(j));
-    if ((name || count) && outer.size() < kMaxKeyColumns) outer.push_back(j);
+    if ((name || (count && !named_like_moment(c.name))) && outer.size() < kMaxKeyColumns) outer.push_back(j);
     if (count && inner.size() < kMaxKeyColumns) inner.push_back(j);
   }
   for (const int b : inner) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tables/expression/arithmetic.h"
+#include "tables/formats/number_format.h"
 #include "tables/kinds/kind.h"
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
@@ -76,7 +77,7 @@ class RunningSearch {
     Column head = head_of(search_.column(target));
     head.name = free_name(search_.table, "change of " + head.name);
     head.arrow.clear(), head.kind.clear();
-    if (head.format != "%g") head.format.clear();
+    if (!is_shortest(head.format)) head.format.clear();
     return head;
   }
 

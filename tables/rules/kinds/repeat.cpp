@@ -35,28 +35,30 @@ class RepeatRule : public RuleOf<RepeatData> {
       out[i] = c.numbers[i] == c.numbers[i] && !follows(exact_value(expression, rows, i, c), c, i) ? 1 : 0;
     return out;
   }
-  // Cells that follow become missing. Where the others do not say, the choice is missing, and the cell stays.
+  // Cells that follow become missing. Where none stands, the choice is missing.
   void reduce(Table& table, Team&) const override {
     const Arithmetic expression = parse_arithmetic(data_.is, table, "a rule");
     Column choice;
     choice.name = data_.choice, choice.reason = text(), choice.values = {kFollows, kOwn};
     Column& c = numbers_of(table, column());
     for (size_t i = 0; i < c.numbers.size(); ++i) {
-      const double given = exact_value(expression, table, i, c);
-      choice.codes.push_back(follows(given, c, i)                                       ? 0
-                             : !c.is_missing(static_cast<int64_t>(i)) && given == given ? 1
-                                                                                        : -1);
+      choice.codes.push_back(follows(exact_value(expression, table, i, c), c, i) ? 0
+                             : c.is_missing(static_cast<int64_t>(i))             ? -1
+                                                                                 : 1);
       if (choice.codes.back() == 0) c.set_missing(i);
     }
     if (!data_.choice.empty())
       table.columns.insert(table.columns.begin() + place_of(table, column()), std::move(choice));
   }
+  // Where the choice says all, the cells that it takes out have numbers: none is missing against its word.
+  void fill(Table& table, uint64_t seed) const override {
+    const int place = data_.choice.empty() ? -1 : place_of(table, column());  // or a combination took it
+    if (place >= 0) fill_missing(table.columns[static_cast<size_t>(place)], seed);
+  }
   void restore(Table& rows) const override {
-    std::vector<bool> copied;
+    Column choice;
     if (!data_.choice.empty()) {
-      const Column& choice = texts_of(rows, data_.choice);
-      for (const int32_t code : choice.codes)
-        copied.push_back(code >= 0 && choice.values[static_cast<size_t>(code)] == kFollows);
+      choice = texts_of(rows, data_.choice);
       remove_column(rows, data_.choice);
     }
     const Arithmetic expression = parse_arithmetic(data_.is, rows, "a rule");
@@ -67,9 +69,11 @@ class RepeatRule : public RuleOf<RepeatData> {
     const int digits = digits_of(c);
     for (size_t i = 0; i < c.numbers.size(); ++i) {
       double& x = c.numbers[i];
-      if (copied.empty() ? x == x : !copied[i]) continue;
-      const double given = exact_value(expression, rows, i, c);
-      x = given == given ? rounded(std::clamp(given, data_.low, data_.high), digits) : kMissing;
+      const int32_t code = choice.codes.empty() ? -1 : choice.codes[i];
+      if (!choice.codes.empty() && code < 0) x = kMissing;
+      else if (choice.codes.empty() ? x != x : choice.values[static_cast<size_t>(code)] == kFollows)
+        if (const double given = exact_value(expression, rows, i, c); given == given)
+          x = rounded(std::clamp(given, data_.low, data_.high), digits);
     }
   }
   void show(const std::string& learned, std::vector<std::string>& columns) const override {
