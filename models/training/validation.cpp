@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <numeric>
 #include <optional>
@@ -17,6 +18,7 @@ namespace {
 constexpr int64_t kMinRows = 20, kMaxRows = 5000, kMaxSequences = 500, kShare = 20;  // a twentieth
 constexpr int64_t kShareOfFew = 5, kMaxOfFew = 500;  // of a short table, so that the measure has less noise
 constexpr uint64_t kHoldOutKey = 0x48454C44;         // different from the order in which calibration takes rows
+constexpr int64_t kRunsShare = 30;  // of the windows of a series, a thirtieth in runs: a tenth with what overlaps them
 constexpr int64_t kRowsMade = 4096;
 constexpr int kCells = 32;          // of a column; further levels share the last one
 constexpr size_t kMaxPairs = 1000;  // of a wide table, evenly spaced
@@ -260,25 +262,49 @@ std::vector<size_t> disjoint_blocks(const EncodedSequences& s) {
   return starts;
 }
 
-// Which sequences are held out: whole blocks at random; of few blocks the last windows, or (`scattered`) any.
-std::vector<char> chosen_sequences(const EncodedSequences& s, int64_t count, uint64_t seed, bool scattered) {
-  std::vector<char> held(s.first.size(), 0);
+// The windows of a series in runs: those that begin within the length of one. Empty if there are few: training loses two
+// runs more for each that is held out, whose windows overlap it.
+std::vector<size_t> runs_of_windows(const EncodedSequences& s) {
+  constexpr size_t kMinRuns = 90;
+  std::vector<size_t> starts{0};
+  for (size_t i = 1; i < s.first.size(); ++i)
+    if (s.first[i] >= s.first[starts.back()] + s.longest) starts.push_back(i);
+  if (starts.size() < kMinRuns) return {};
+  starts.push_back(s.first.size());
+  return starts;
+}
+
+struct Chosen {
+  std::vector<char> held;  // of the sequences
+  bool apart = true;       // training sequences share no row with them
+};
+
+// Which sequences are held out: whole blocks at random; of few blocks the last windows, or (`scattered`) runs of
+// windows, any windows of a short series.
+Chosen chosen_sequences(const EncodedSequences& s, int64_t count, uint64_t seed, bool scattered) {
+  Chosen out{std::vector<char>(s.first.size(), 0)};
   std::vector<size_t> blocks = disjoint_blocks(s);
   if (scattered && static_cast<int64_t>(blocks.size()) - 1 < 4 * kMinRows) {
-    blocks.resize(s.first.size() + 1);
-    std::iota(blocks.begin(), blocks.end(), size_t{0});
+    if (std::vector<size_t> runs = runs_of_windows(s); !runs.empty()) {
+      blocks = std::move(runs);
+      count = std::min(count, s.size() / kRunsShare);
+    } else {
+      blocks.resize(s.first.size() + 1);
+      std::iota(blocks.begin(), blocks.end(), size_t{0});
+      out.apart = false;
+    }
   }
   const auto last_block = static_cast<int64_t>(blocks.size()) - 1;
   if (last_block < 4 * kMinRows) {
-    std::fill(held.end() - count, held.end(), 1);
-    return held;
+    std::fill(out.held.end() - count, out.held.end(), 1);
+    return out;
   }
   const Permutation order(static_cast<uint64_t>(last_block), seed ^ kHoldOutKey);
   for (int64_t taken = 0, k = 0; taken < count; ++k) {
     const auto block = static_cast<size_t>(order(static_cast<uint64_t>(k)));
-    for (size_t i = blocks[block]; i < blocks[block + 1]; ++i, ++taken) held[i] = 1;
+    for (size_t i = blocks[block]; i < blocks[block + 1]; ++i, ++taken) out.held[i] = 1;
   }
-  return held;
+  return out;
 }
 
 // Rows of a table by number.
@@ -316,20 +342,20 @@ EncodedSequences hold_out(EncodedSequences& s, const SequenceEncoder& encoder, u
   if (!can_hold_out(s)) refuse();
   int64_t count = std::clamp(s.size() / kShare, kMinRows, kMaxSequences);
   if (scattered) count = std::max(count, std::min(s.size() / kShareOfFew, kMaxOfFew));
-  const std::vector<char> chosen = chosen_sequences(s, count, seed, scattered);
+  const Chosen chosen = chosen_sequences(s, count, seed, scattered);
   EncodedSequences held, rest;
   std::vector<int32_t> held_rows, held_number, rest_number;
-  // the last windows of a table: training windows must not overlap them
-  const auto first_held = std::find(chosen.begin(), chosen.end(), 1) - chosen.begin();
-  const int32_t reached = s.first[static_cast<size_t>(first_held)];
-  const bool tail = std::find(chosen.begin() + first_held, chosen.end(), 0) == chosen.end();
-  for (size_t i = 0; i < chosen.size(); ++i) {
-    if (chosen[i] != 0) {
+  // Training windows do not overlap held-out ones; single ones of a short series may.
+  std::vector<char> away(static_cast<size_t>(s.steps.rows), 0);
+  for (size_t i = 0; chosen.apart && i < chosen.held.size(); ++i)
+    if (chosen.held[i] != 0) std::fill_n(away.begin() + s.first[i], s.length[i], 1);
+  for (size_t i = 0; i < chosen.held.size(); ++i) {
+    if (chosen.held[i] != 0) {
       held.first.push_back(static_cast<int32_t>(held_rows.size()));
       held.length.push_back(s.length[i]);
       held_number.push_back(static_cast<int32_t>(i));
       for (int32_t t = 0; t < s.length[i]; ++t) held_rows.push_back(s.first[i] + t);
-    } else if (!tail || s.first[i] + s.length[i] <= reached) {
+    } else if (std::none_of(away.begin() + s.first[i], away.begin() + s.first[i] + s.length[i], std::identity())) {
       rest.first.push_back(s.first[i]), rest.length.push_back(s.length[i]);
       rest_number.push_back(static_cast<int32_t>(i));
     }

@@ -12,8 +12,8 @@ bool can_hold_out(const EncodedTable& table);  // whether there are enough rows
 EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t seed);
 // The same for sequences (at most 500): whole blocks that share no row with others, or the last windows of one long
 // series; then training also loses the windows that overlap them.
-// `scattered`: of few sequences as many as of few rows; and of windows of few blocks, single ones, which share rows
-// with others.
+// `scattered`: of few sequences as many as of few rows; of a long series a thirtieth of its windows, in runs from all
+// over it, without the windows that overlap them; of a short one single windows, which share rows with others.
 EncodedSequences hold_out(EncodedSequences& sequences, const SequenceEncoder& encoder, uint64_t seed,
                           bool scattered = false);
 bool can_hold_out(const EncodedSequences& sequences);

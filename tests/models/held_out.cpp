@@ -19,14 +19,14 @@ struct Held {
   EncodedSequences all, rest, held;
 };
 
-Held split(const Table& t, const SequenceOptions& options) {
+Held split(const Table& t, const SequenceOptions& options, bool scattered = false) {
   Team team(1);
   Sequences sequences = cut(Table(t), options);
   const SequenceEncoder encoder = SequenceEncoder::fit(sequences, 5, 1, team, {});
   Held out;
   out.all = encoder.encode(std::move(sequences), team, {});
   out.rest = encoder.encode(cut(Table(t), options), team, {});
-  out.held = hold_out(out.rest, encoder, 5);
+  out.held = hold_out(out.rest, encoder, 5, scattered);
   return out;
 }
 
@@ -56,6 +56,25 @@ TEST(HeldOutSequences, AreTheLastWindowsOfOneSeries) {
   EXPECT_EQ(h.held.size(), 491 / 20);
   EXPECT_EQ(h.rest.size(), 491 - 491 / 20 - 9);
   check(h);
+}
+
+// A run is the windows that begin within ten rows. Training loses them and the nine on each side.
+TEST(HeldOutSequences, AreRunsOfWindowsFromAllOverALongSeries) {
+  SequenceOptions o;
+  o.length = 10;
+  const Held h = split(without(series(1, 1500), "kind"), o, true);
+  EXPECT_EQ(h.held.size(), 50);
+  EXPECT_GE(h.rest.size(), 1491 - 5 * 28);
+  EXPECT_GT(h.rest.first.back(), 1400) << "held out are not the last ones";
+  check(h);
+}
+
+TEST(HeldOutSequences, MayOverlapOthersInAShortSeries) {
+  SequenceOptions o;
+  o.length = 10;
+  const Held h = split(without(series(1, 500), "kind"), o, true);
+  EXPECT_EQ(h.held.size(), 491 / 5);
+  EXPECT_EQ(h.rest.size() + h.held.size(), 491);
 }
 
 TEST(HeldOutSequences, AreWholeKeys) {
