@@ -165,6 +165,11 @@ TEST(Running, AgreesWithRulesOfARow) {
       "after", ColumnType::decimal, kRows, [&](int64_t i) { return cents(before[static_cast<size_t>(i)] + amount(i)); },
       2));
   EXPECT_EQ(said(found(t, of_accounts())),
+            (std::vector<std::string>{"after = amount + before", "after >= 0",
+                                      "before = before of the step before + amount of it"}));
+  RuleOptions of_sequences = of_accounts();
+  of_sequences.by_rejection = false;
+  EXPECT_EQ(said(found(t, of_sequences)),
             (std::vector<std::string>{"after = amount + before", "before = before of the step before + amount of it"}));
   Table learned = t;
   const Rules rules = reduced(learned, of_accounts());

@@ -98,8 +98,10 @@ std::optional<FoundRule> by_construction(const RuleSearch& search, const Compute
     return std::ranges::any_of(c.numbers, [](double x) { return x < 0; });
   };
   // A difference of columns, or a sum with negative numbers, may come out below zero where no real one does.
-  const bool falls = negative_terms(expression) ||
-                     (of.size() > 1 && std::ranges::any_of(of, [&](int j) { return has_negative(search.column(j)); }));
+  // Balances of sequences do not: they are computed from step to step.
+  const bool falls =
+      negative_terms(expression) || (search.options.by_rejection && of.size() > 1 &&
+                                     std::ranges::any_of(of, [&](int j) { return has_negative(search.column(j)); }));
   if (is_quantity(target) && falls && !has_negative(target)) {
     if (!search.options.by_rejection || is_spelled(target)) return {};
     found.check = quoted_name(target.name) + " >= 0";
