@@ -262,8 +262,8 @@ std::vector<size_t> disjoint_blocks(const EncodedSequences& s) {
   return starts;
 }
 
-// The windows of a series in runs: those that begin within the length of one. Empty if there are few: training loses two
-// runs more for each that is held out, whose windows overlap it.
+// The windows of a series in runs: those that begin within the length of one. Empty if there are few: for each run that
+// is held out, training also loses the windows of two more, which overlap it.
 std::vector<size_t> runs_of_windows(const EncodedSequences& s) {
   constexpr size_t kMinRuns = 90;
   std::vector<size_t> starts{0};
@@ -276,7 +276,7 @@ std::vector<size_t> runs_of_windows(const EncodedSequences& s) {
 
 struct Chosen {
   std::vector<char> held;  // of the sequences
-  bool apart = true;       // training sequences share no row with them
+  bool disjoint = true;    // training sequences share no row with them
 };
 
 // Which sequences are held out: whole blocks at random; of few blocks the last windows, or (`scattered`) runs of
@@ -291,7 +291,7 @@ Chosen chosen_sequences(const EncodedSequences& s, int64_t count, uint64_t seed,
     } else {
       blocks.resize(s.first.size() + 1);
       std::iota(blocks.begin(), blocks.end(), size_t{0});
-      out.apart = false;
+      out.disjoint = false;
     }
   }
   const auto last_block = static_cast<int64_t>(blocks.size()) - 1;
@@ -347,7 +347,7 @@ EncodedSequences hold_out(EncodedSequences& s, const SequenceEncoder& encoder, u
   std::vector<int32_t> held_rows, held_number, rest_number;
   // Training windows do not overlap held-out ones; single ones of a short series may.
   std::vector<char> away(static_cast<size_t>(s.steps.rows), 0);
-  for (size_t i = 0; chosen.apart && i < chosen.held.size(); ++i)
+  for (size_t i = 0; chosen.disjoint && i < chosen.held.size(); ++i)
     if (chosen.held[i] != 0) std::fill_n(away.begin() + s.first[i], s.length[i], 1);
   for (size_t i = 0; i < chosen.held.size(); ++i) {
     if (chosen.held[i] != 0) {
