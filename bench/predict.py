@@ -15,6 +15,7 @@ longest chain, the products by tiles as above, or its bytes from the second-leve
 most of it, and the ends of the constants' error bars (bench/lab/cards/h100.json has each with its source).
 """
 import csv
+import functools
 import heapq
 import json
 import math
@@ -87,16 +88,27 @@ def tiles_before(product, precision):
     return [CARD["start_cycles"] + w * cycles for w in work for _ in range(n)]
 
 
+def tile_height(product, units):
+    """Rows of a tile of 32 columns."""
+    rows, cols, depths, _, cut = product
+    parts = sum(len(slices(d)) for d in depths) if cut else 1
+    of = lambda down: parts * math.ceil(rows / down) * math.ceil(cols / 32)
+    return 32 if units == "fp32" and 2 * math.ceil(of(32) / 64) < 3 * math.ceil(of(64) / 64) else 64
+
+
+def fragments(units, down):
+    """Of 16 x 8 x 8 in a stage, or of 16 x 8 x 16 in the same time."""
+    return {"fp32": 0, "3xtf32": 3, "tf32": 1, "bf16": 0.5}[units] * down
+
+
 def tiles_after(product, units, sass):
     rows, cols, depths, order, cut = product
     parts = [s for d in depths for s in slices(d)]
-    of = lambda down: (len(parts) if cut else 1) * math.ceil(rows / down) * math.ceil(cols / 32)
-    down = 32 if units == "fp32" and 2 * math.ceil(of(32) / 64) < 3 * math.ceil(of(64) / 64) else 64
+    down = tile_height(product, units)
     n = math.ceil(rows / down) * math.ceil(cols / 32)
     work = [stages(p) for p in parts] if cut else [sum(map(stages, parts))]
-    # fragments of 16 x 8 x 8, or of 16 x 8 x 16 in the same time
-    hmma = {"fp32": 0, "3xtf32": 3, "tf32": 1, "bf16": 0.5}[units] * down * 32 * 32 / 1024
-    cycles = stage_cycles(down, 32, max(sass(units, down, order), SHARED.get((units, down), SHARED_TENSOR)), hmma, n * len(work))
+    issued = max(sass(units, down, order), SHARED.get((units, down), SHARED_TENSOR))
+    cycles = stage_cycles(down, 32, issued, fragments(units, down), n * len(work))
     return [CARD["start_cycles"] + w * cycles for w in work for _ in range(n)]
 
 
@@ -120,6 +132,7 @@ def steps(products, sass):
             ("Made", 18, 29, "897 MFLOP of blocks: 104 stages of 32 × 32 × 32 a multiprocessor", blocks, blocks)]
 
 
+@functools.cache
 def read_sass():
     """Instructions a stage of a tile, of bench/results/sass.md: of matmul, whose tile is that of fused launches."""
     found = {}
@@ -148,11 +161,9 @@ def product_of(values, sliced):
 
 def what_binds(product, units, sass):
     """What a stage of its tiles takes longest for."""
-    rows, cols = product[:2]
-    down = 64 if units != "fp32" or math.ceil(rows / 64) * math.ceil(cols / 32) >= CARD["multiprocessors"] else 32
-    hmma = {"fp32": 0, "3xtf32": 3, "tf32": 1, "bf16": 0.5}[units] * down
+    down = tile_height(product, units)
     stage = {"issue": sass(units, down, product[3]), "shared memory": SHARED.get((units, down), SHARED_TENSOR),
-             "tensor cores": hmma * CARD["hmma_cycles"] / 4}
+             "tensor cores": fragments(units, down) * CARD["hmma_cycles"] / 4}
     return max(stage, key=stage.get)
 
 
@@ -213,7 +224,7 @@ def predict_launch(group, units="fp32", card="h100"):
 
 
 def issue_time(instructions, blocks):
-    """Microseconds of a launch whose blocks execute so many instructions, one a cycle and scheduler."""
+    """Microseconds of a launch whose blocks execute so many instructions: each scheduler starts one per cycle."""
     waves = math.ceil(blocks / CARD["multiprocessors"])
     return CARD["node_us"] + CARD["entry_us"] + cycles_to_us(waves * instructions / 4)
 

@@ -95,7 +95,7 @@ const std::vector<Measure>& measures() {
       {"exact_copies_holdout", "privacy", "  of holdout rows", "/exact_copies/holdout_share", Format::small_share,
        Ideal::none, 0, 0, false, "holdout rows that equal a real one: what chance makes"},
       {"near_copies", "privacy", "near copies", "/dcr/near_copies/share", Format::small_share, Ideal::none, 0, 0, true,
-       "rows nearer to a real one than independent columns bring them, beside the holdout's", "near_copies_holdout",
+       "rows more like a real one than rows with independent columns are, beside the holdout's", "near_copies_holdout",
        "/dcr/near_copies/holdout_share"},
       {"new_rows", "privacy", "new rows", "/new_row_synthesis/score", Format::share, Ideal::none, 0, 0, true,
        "rows that match no real one, numbers within 1 %"},

@@ -19,11 +19,10 @@
 #include "ptx/machine/launch.h"
 #include "support/ctgan_training.h"
 #include "support/made_training.h"
+#include "support/other_launches.h"
 #include "support/private_folder.h"
 #include "support/random_plan.h"
 #include "support/tvae_training.h"
-
-extern "C" const tessera::DeviceApi* tessera_device_backend();
 
 namespace tessera::sandbox {
 namespace {
@@ -80,20 +79,10 @@ void run_emitted(const Call& call, int64_t tile, void* context) {
 
 // The plugin, with fused launches from generated source.
 const DeviceApi& emitting() {
-  static const FusedKernels fused{{[](const Call&) -> int64_t { return 1; }, run_emitted, nullptr},
-                                  fused_kernels_cuda().fits,
-                                  fused_kernels_cuda().slices_bytes};
-  static const KernelTable table = [] {
-    KernelTable t = *tessera_device_backend()->kernels;
-    t.fused = &fused;
-    return t;
-  }();
-  static const DeviceApi api = [] {
-    DeviceApi a = *tessera_device_backend();
-    a.kernels = &table;
-    return a;
-  }();
-  return api;
+  static const OtherLaunches backend({{[](const Call&) -> int64_t { return 1; }, run_emitted, nullptr},
+                                      fused_kernels_cuda().fits,
+                                      fused_kernels_cuda().slices_bytes});
+  return backend.api;
 }
 
 template <class T>

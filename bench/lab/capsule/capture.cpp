@@ -30,9 +30,8 @@
 #include "models/model/model.h"
 #include "models/model/prepared.h"
 #include "models/plans/describe_launches.h"
+#include "support/other_launches.h"
 #include "tables/csv/reader.h"
-
-extern "C" const tessera::DeviceApi* tessera_device_backend();
 
 namespace {
 
@@ -164,22 +163,10 @@ void note_launch(const Call& call, int64_t tile, void* context) {
 }
 
 const DeviceApi& noting() {
-  static const FusedKernels fused = [] {
-    FusedKernels f = fused_kernels_cuda();
-    f.kernel.run = note_launch;
-    return f;
-  }();
-  static const KernelTable table = [] {
-    KernelTable t = *tessera_device_backend()->kernels;
-    t.fused = &fused;
-    return t;
-  }();
-  static const DeviceApi api = [] {
-    DeviceApi a = *tessera_device_backend();
-    a.kernels = &table;
-    return a;
-  }();
-  return api;
+  FusedKernels noted = fused_kernels_cuda();
+  noted.kernel.run = note_launch;
+  static const OtherLaunches backend(noted);
+  return backend.api;
 }
 
 // ---- the step -------------------------------------------------------------------------------------------------------
