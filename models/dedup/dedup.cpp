@@ -277,7 +277,7 @@ std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOption
   if (mode == "nearest" || mode == "fuzzy") report["by_chance"] = by_chance;
   if (mode == "fuzzy" || mode == "documents")
     report[mode] = {{"recall", search.recall},
-                    {"compared", search.compared},
+                    {"pairs", search.pairs},
                     {"crowded_buckets", search.crowded},
                     {"crowded_rows", search.crowded_rows}};
   report["notes"] = notes(table, columns, search, against != nullptr, mode == "documents");

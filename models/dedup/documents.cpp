@@ -133,8 +133,8 @@ class Bucket {
 
  private:
   void link(const RowKey* first, const RowKey* a, const RowKey* b) {
+    ++result_.pairs;
     if (groups_.linked(a->row, b->row)) return;
-    ++result_.compared;
     if (pieces_.empty() ? documents_.near(a->row, b->row) : documents_.near(of(first, a), of(first, b)))
       groups_.link(a->row, b->row);
   }
@@ -189,7 +189,7 @@ KeySearch find_near_documents(const Documents& documents, const RowList& some, G
   KeySearch all;
   all.recall = band.recall;
   for (const KeySearch& f : found)
-    all.compared += f.compared, all.crowded += f.crowded, all.crowded_rows = std::max(all.crowded_rows, f.crowded_rows);
+    all.pairs += f.pairs, all.crowded += f.crowded, all.crowded_rows = std::max(all.crowded_rows, f.crowded_rows);
   return all;
 }
 

@@ -94,9 +94,8 @@ class ColumnOrder {
   }
 
   void compare(int32_t a, int32_t b) {
-    if (groups_.linked(a, b)) return;
-    ++result.compared;
-    if (rows_.near(a, b)) groups_.link(a, b);
+    ++result.pairs;
+    if (!groups_.linked(a, b) && rows_.near(a, b)) groups_.link(a, b);
   }
   // Rows ascend: rows of the table come before rows of the table it is compared with.
   RowKey* behind_own(RowKey* first, RowKey* last) const {
@@ -156,7 +155,7 @@ KeySearch find_near_by_keys(const ComparedRows& rows, const RowList& some, Group
   });
   KeySearch all;
   all.recall = keys.recall;
-  for (const KeySearch& f : found) all.compared += f.compared, all.crowded += f.crowded;
+  for (const KeySearch& f : found) all.pairs += f.pairs, all.crowded += f.crowded;
   all.crowded_rows = std::count(crowded.begin(), crowded.end(), 1);
   return all;
 }

@@ -22,7 +22,7 @@ constexpr int32_t kNeighbors = 8;       // of a row to compare if nothing splits
 // What the search by keys may have missed.
 struct KeySearch {
   double recall = 1;         // lower bound for near copies outside crowded buckets
-  int64_t compared = 0;      // pairs
+  int64_t pairs = 0;         // with a key in common, once per key; those already linked through others too
   int64_t crowded = 0;       // buckets that were split by further columns
   int64_t crowded_rows = 0;  // rows in crowded buckets
 };

@@ -103,7 +103,8 @@ int library_kernel(void* library, const char* name, const void** host_function) 
 }
 int unload_library(void* library) {
   return guarded([&] {
-    const cudaError_t e = cudaLibraryUnload(nullptr);  // nothing may be queued
+    static const emulation::Image any{{"kernel", {}}};  // of a library with kernels: nothing may be queued
+    const cudaError_t e = cudaLibraryUnload(&any);
     std::erase_if(kernels(), [&](const auto& k) { return k.second.binary == library; });
     delete static_cast<Binary*>(library);
     return e;
