@@ -80,11 +80,14 @@ std::string NumberFormat::text() const {
   if (sign == SignPlace::brackets) out += ')';
   append_quoted(suffix, out);
   if (sign == SignPlace::around) out += ')';
-  return out;
+  return out + significant_suffix(significant);
 }
 
 bool NumberFormat::parse(std::string_view rest, NumberFormat& f) {
   f = NumberFormat{};
+  size_t end_of_picture = rest.size();
+  f.significant = significant_digits_of(rest, &end_of_picture);
+  rest = rest.substr(0, end_of_picture);
   const auto take_plus = [&] { f.plus = take(rest, "+"), f.plus_zero = f.plus && take(rest, "+"); };
   take_plus();
   if (take(rest, "(")) f.sign = SignPlace::around;
@@ -171,9 +174,22 @@ void NumberFormat::write(double value, std::string& out) const {
   write_parts(value < 0 && !zero, zero, digits + power, out);
 }
 
-double NumberFormat::with_its_digits(double value) const {
+int significant_digits_of(std::string_view format, size_t* mark) {
+  const size_t at = format.rfind('~'), digits = format.size() - at - 1;
+  if (at == std::string_view::npos || digits < 1 || digits > 2) return 0;
+  int n = 0;
+  for (const char c : format.substr(at + 1))
+    if (is_digit(c)) n = 10 * n + (c - '0');
+    else return 0;
+  if (mark != nullptr) *mark = at;
+  return n;
+}
+
+std::string significant_suffix(int digits) { return digits == 0 ? "" : "~" + std::to_string(digits); }
+
+double with_significant(double value, int digits) {
   char text[40];
-  const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific, most).ptr;
+  const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific, digits - 1).ptr;
   double said = value;
   return read_finite({text, static_cast<size_t>(end - text)}, said) ? said : value;
 }

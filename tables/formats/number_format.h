@@ -6,6 +6,7 @@
 // behind the quoted prefix puts the sign there ($-5 instead of -$5), one behind the digits there (505,99-); brackets
 // stand around negative numbers ((0.00) around all of the text, "$"(0.00) around the digits). "" means fixed decimals,
 // "%g" the shortest text that reads back equal, "%.18f" the same without an exponent and with up to 18 decimals.
+// ~10 at the end: no number has more than ten significant digits (0.0########~10, %g~15).
 // Times of day and durations are numbers of seconds; their formats are those of moments.h and durations.h.
 #pragma once
 #include <cstdint>
@@ -26,7 +27,8 @@ struct NumberFormat {
   // positive numbers have a +; zero too
   bool plus = false, plus_zero = false;
   SignPlace sign = SignPlace::front;
-  int exponent = 0;  // its fewest digits; 0: none
+  int exponent = 0;     // its fewest digits; 0: none
+  int significant = 0;  // the most digits from the first that is not zero; 0: any
   bool upper_exponent = false, plus_exponent = false;
 
   std::string text() const;
@@ -35,8 +37,6 @@ struct NumberFormat {
   // Appends the number; `decimals`: of the column.
   void write(double value, std::string& out) const;
   Reading read(std::string_view text, double& value) const;
-  // The number that a text with an exponent says: `most` + 1 significant digits of it.
-  double with_its_digits(double value) const;
 
   bool operator==(const NumberFormat&) const = default;
 
@@ -62,7 +62,11 @@ std::string_view group_separator(int number);
 std::string plain_number(const std::string& format);
 
 // "%g", "%.18f"
-inline bool is_shortest(std::string_view format) { return format == "%g" || format.starts_with("%."); }
+inline bool is_shortest(std::string_view format) { return format.starts_with("%g") || format.starts_with("%."); }
+// The most significant digits that a text of the format says, 0 if there is no limit; `mark`: where ~10 begins.
+int significant_digits_of(std::string_view format, size_t* mark = nullptr);
+std::string significant_suffix(int digits);
+double with_significant(double value, int digits);
 bool is_clock_format(const std::string& format);  // a time of day or a duration
 bool read_clock(std::string_view text, double& seconds);
 

@@ -19,10 +19,11 @@ int fine_decimals(const std::string& format) { return std::clamp(std::atoi(forma
 NumberWriter::NumberWriter(const Column& column)
     : kind_(column.type == ColumnType::integer ? Kind::whole : Kind::fixed),
       decimals_(column.type == ColumnType::integer ? 0 : column.decimals),
-      format_(column.format) {
+      format_(column.format),
+      significant_(column.type == ColumnType::decimal ? significant_digits_of(column.format) : 0) {
   if (column.type == ColumnType::date) kind_ = Kind::date;
   else if (column.type == ColumnType::datetime) kind_ = Kind::datetime;
-  else if (format_ == "%g") kind_ = Kind::shortest;
+  else if (format_.starts_with("%g")) kind_ = Kind::shortest;
   else if (is_shortest(format_)) kind_ = Kind::fine, decimals_ = fine_decimals(format_);
   else if (is_clock_format(format_))
     kind_ = format_.find("%I") != std::string::npos || format_.find("%-I") != std::string::npos ? Kind::time_of_day
@@ -31,6 +32,7 @@ NumberWriter::NumberWriter(const Column& column)
 }
 
 void NumberWriter::write(double value, std::string& out) const {
+  if (significant_ > 0) value = with_significant(value, significant_);
   switch (kind_) {
     case Kind::whole: out += std::to_string(static_cast<int64_t>(value)); break;
     case Kind::fixed: write_decimal(value, decimals_, out); break;
@@ -46,10 +48,41 @@ void NumberWriter::write(double value, std::string& out) const {
 
 namespace {
 
-bool has_exponent(const Column& c, NumberFormat& f) {
-  return c.type == ColumnType::decimal && c.format.find_first_of("eE") != std::string::npos &&
-         NumberFormat::parse(c.format, f) && f.exponent > 0;
-}
+// How the numbers of a column are rounded.
+class Rounding {
+ public:
+  explicit Rounding(const Column& c)
+      : any_(c.type == ColumnType::decimal && c.decimals <= 15),
+        decimals_(c.format.starts_with("%g") ? kAllDigits
+                  : is_shortest(c.format)    ? fine_decimals(c.format)
+                                             : c.decimals),
+        fine_(is_shortest(c.format)),
+        significant_(significant_digits_of(c.format)) {
+    if (NumberFormat f;
+        c.format.find_first_of("eE") != std::string::npos && NumberFormat::parse(c.format, f) && f.exponent > 0)
+      decimals_ = kAllDigits, significant_ = f.most + 1;
+  }
+  // on_grid() leaves only large numbers of fixed decimals to be rounded
+  bool rounds_all() const { return any_ && (significant_ > 0 || (fine_ && decimals_ != kAllDigits)); }
+  double operator()(double x) const {
+    if (!any_ || x != x) return x;
+    if (fine_ && decimals_ != kAllDigits) {
+      std::string text;
+      write_fine(x, decimals_, text);
+      read_finite(text, x);
+    } else if (decimals_ != kAllDigits) {
+      const double scale = std::pow(10.0, decimals_), scaled = x * scale;
+      if (std::abs(scaled) < 0x1p53) x = std::nearbyint(scaled) / scale;
+    }
+    return significant_ > 0 ? with_significant(x, significant_) : x;
+  }
+
+ private:
+  bool any_;
+  int decimals_;
+  bool fine_;
+  int significant_;
+};
 
 }  // namespace
 
@@ -59,28 +92,15 @@ int digits_of(const Column& column) {
 
 double rounded(double x, int digits) { return digits == kAllDigits ? x : round_decimals(x, digits); }
 
-double as_written(const Column& column, double x) {
-  if (column.type != ColumnType::decimal || column.decimals > 15 || column.format == "%g") return x;
-  if (is_shortest(column.format)) {
-    std::string text;
-    write_fine(x, fine_decimals(column.format), text);
-    return read_finite(text, x), x;
-  }
-  if (NumberFormat f; has_exponent(column, f)) return f.with_its_digits(x);
-  const double scale = std::pow(10.0, column.decimals), scaled = x * scale;
-  return std::abs(scaled) < 0x1p53 ? std::nearbyint(scaled) / scale : x;
-}
+double as_written(const Column& column, double x) { return Rounding(column)(x); }
 
 void round_as_written(Column& column) {
-  if (column.type != ColumnType::decimal || column.decimals > 15 || column.format == "%g") return;
-  if (NumberFormat f; has_exponent(column, f)) {
-    for (double& x : column.numbers) x = f.with_its_digits(x);
-    return;
-  }
-  const bool fine = is_shortest(column.format);
+  const Rounding as_written(column);
+  if (column.type != ColumnType::decimal) return;
+  const bool all = as_written.rounds_all();
   const double grid = grid_of(column.decimals);
   for (double& x : column.numbers)
-    if (fine ? x == x : std::abs(x) * grid >= 0x1p51) x = as_written(column, x);  // on_grid() leaves them
+    if (all || std::abs(x) * grid >= 0x1p51) x = as_written(x);
 }
 
 void limit_digits(Column& column) {

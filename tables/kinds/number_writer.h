@@ -20,6 +20,7 @@ class NumberWriter {
   enum class Kind { whole, fixed, shortest, fine, picture, time_of_day, duration, date, datetime } kind_;
   int decimals_;
   std::string format_;
+  int significant_;
   NumberFormat picture_;
 };
 
@@ -28,8 +29,8 @@ constexpr int kAllDigits = 99;
 int digits_of(const Column& column);
 double rounded(double x, int digits);
 
-// A number of a column as its text says it: rounded to the column's decimals, or to the digits of a format with an
-// exponent (0.000e+00), so that every output and every condition sees the same number.
+// A number of a column as its text says it: rounded to the column's decimals, and to the significant digits of its
+// format (0.000e+00, 0.0##~3), so that every output and every condition sees the same number.
 double as_written(const Column& column, double x);
 // All numbers of a column that its encoder did not round: those of formats with an exponent, and large ones.
 void round_as_written(Column& column);

@@ -1,5 +1,7 @@
 #include "tables/types/types.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 
 #include "tables/formats/durations.h"
@@ -199,11 +201,12 @@ NumberFormat number_format(const TypeEvidence& e, NumberStyle style) {
             : style == NumberStyle::dots      ? "."
                                               : "";
   set_digits(e, comma, f);
+  f.significant = e.significant.limit();
   f.plus = (e.facts & fact::kPlus) != 0 && (e.facts & fact::kNoPlus) == 0;
   f.plus_zero = f.plus && (e.facts & fact::kPlusZero) != 0;
   f.sign = sign_place(e.facts);
   if ((e.facts & fact::kExponent) == 0 || (e.facts & fact::kNoExponent) != 0) return f;
-  f.exponent = std::clamp<int>(e.exponent_digits.low, 1, 3);
+  f.exponent = std::clamp<int>(e.exponent_digits.low, 1, 3), f.significant = 0;
   f.upper_exponent = (e.facts & fact::kUpperExponent) != 0;
   f.plus_exponent = (e.facts & fact::kPlusExponent) != 0;
   return f;
@@ -227,7 +230,8 @@ ColumnPlan plan_number(const TypeEvidence& e, char delimiter, bool whole = false
   // Fixed digits would truncate some values; others came with an exponent only where one is shorter.
   if (plan.type == ColumnType::decimal && !plan.dressed && plan.number.exponent == 0 && plan.number.mark == '.' &&
       ((e.facts & fact::kTiny) != 0 || mixed)) {
-    plan.format = exponents ? "%g" : "%." + std::to_string(e.fine) + "f";
+    plan.format =
+        (exponents ? "%g" : "%." + std::to_string(e.fine) + "f") + significant_suffix(plan.number.significant);
   } else {
     plan.number.most = std::min(std::max(plan.number.most, plan.number.exponent > 0 ? 0 : plan.decimals), kMaxDigits);
     plan.number.least = std::min(plan.number.least, plan.number.most);
@@ -293,6 +297,32 @@ bool MissingWords::usual(std::string_view text) {
   return false;
 }
 
+void SignificantDigits::add(int digits, int decimals) {
+  merge([&] {
+    SignificantDigits one;
+    one.most_ = static_cast<int8_t>(std::min<int>(digits, INT8_MAX)), one.decimals_ = static_cast<int8_t>(decimals);
+    one.longest_ = decimals > 0 ? 1 : 0;
+    return one;
+  }());
+}
+
+void SignificantDigits::merge(const SignificantDigits& o) {
+  if (o.most_ < most_) return;
+  if (o.most_ > most_) return void(*this = o);
+  const auto high = std::max(decimals_, o.decimals_);
+  const int64_t longest = (decimals_ == high ? longest_ : 0) + (o.decimals_ == high ? o.longest_ : 0);
+  shorter_ += longest_ + o.shorter_ + o.longest_ - longest;
+  longest_ = longest, decimals_ = high;
+}
+
+// With a fixed number of decimals, numbers of the most digits have all of them but where the last one is zero: a tenth
+// of them. Fewer than six digits are seldom a program's limit; doubles have 15 to 17.
+int SignificantDigits::limit() const {
+  constexpr int kFewest = 6;
+  constexpr int64_t kShorter = 4;
+  return most_ >= kFewest && most_ <= kMaxDigits && longest_ > 0 && shorter_ >= kShorter ? most_ : 0;
+}
+
 void TypeEvidence::add_facts(const Reads& r) {
   facts |= r.facts;
   for (size_t i = 0; i < 2; ++i) {
@@ -303,6 +333,7 @@ void TypeEvidence::add_facts(const Reads& r) {
   groups.add(r.groups);
   if (r.exponent_digits > 0) exponent_digits.add(r.exponent_digits);
   fine = std::max(fine, static_cast<int8_t>(r.fine));
+  if (r.significant > 0) significant.add(r.significant, std::max(r.decimals[0], r.fine));
   unpadded |= r.unpadded;
   second_digits = std::max(second_digits, static_cast<int8_t>(r.second_digits));
   second_written.add(r.second_written);
@@ -321,6 +352,7 @@ void TypeEvidence::merge_facts(const TypeEvidence& next) {
   groups.merge(next.groups);
   exponent_digits.merge(next.exponent_digits);
   fine = std::max(fine, next.fine);
+  significant.merge(next.significant);
   unpadded |= next.unpadded;
   second_digits = std::max(second_digits, next.second_digits);
   second_written.merge(next.second_written);
@@ -410,6 +442,8 @@ ColumnPlan decide_number(const TypeEvidence& e, char delimiter) {
   plan.reason = plan.type == ColumnType::integer ? all + (e.values == 1 ? " is a whole number" : " are whole numbers")
                 : (e.facts & fact::kTiny) != 0   ? all + " are numbers, some with more than 15 decimals"
                                                  : all + " are numbers with up to " + counted(plan.decimals, "decimal");
+  if (const int digits = significant_digits_of(plan.format); digits > 0)
+    plan.reason += fmt::format(" and {} significant digits", digits);
   if (plan.dressed || plan.number.plus || plan.number.exponent > 0) plan.reason += ", written like " + plan.format;
   else plan.reason += style_note(plan.style);
   return plan;

@@ -40,6 +40,19 @@ struct DigitRange {
   void merge(DigitRange o) { low = std::min(low, o.low), high = std::max(high, o.high); }
 };
 
+// The most significant digits of a column's numbers, and how many decimals those numbers have that have as many.
+class SignificantDigits {
+ public:
+  void add(int digits, int decimals);
+  void merge(const SignificantDigits& o);
+  // Where the numbers end after so many digits, wherever their point is (1496.466667, 92.33333333); 0: they do not.
+  int limit() const;
+
+ private:
+  int8_t most_ = 0, decimals_ = 0;     // the most decimals of numbers with most_ digits
+  int64_t longest_ = 0, shorter_ = 0;  // such numbers with as many decimals, and with fewer
+};
+
 struct TypeEvidence {
   Forms forms;         // shared by all values so far
   uint32_t facts = 0;  // facts of some value
@@ -48,7 +61,8 @@ struct TypeEvidence {
   int8_t decimals[2] = {0, 0};
   DigitRange written[2], padded[2];
   DigitRange groups, exponent_digits;
-  int8_t fine = 0;           // decimals, where they may be more than fixed ones are
+  int8_t fine = 0;  // decimals, where they may be more than fixed ones are
+  SignificantDigits significant;
   int8_t second_digits = 0;  // digits of the second
   DigitRange second_written;
   int offset = kNoOffset;   // of the first value that has one, in minutes

@@ -36,6 +36,17 @@ void note_fraction(const char* first, const char* last, int exponent, int readin
   if (last > first) r.facts |= fact::kMark;
 }
 
+// Digits without the zeros in front of them and at the end.
+int significant_in(const char* first, const char* last) {
+  int all = 0, needed = 0;
+  for (; first != last; ++first) {
+    if (!is_digit(*first) || (all == 0 && *first == '0')) continue;
+    ++all;
+    if (*first != '0') needed = all;
+  }
+  return needed;
+}
+
 void note_sign(std::string_view text, Reads& r) {
   const bool zero = text.find_first_of("123456789") == std::string_view::npos;
   if (text[0] == '+') r.facts |= zero ? fact::kPlus | fact::kPlusZero : fact::kPlus;
@@ -129,6 +140,7 @@ bool read_number_forms(std::string_view text, Reads& r) {
   if (m.points + m.commas == 0 && exponent < 0) r.decimals[0] = r.decimals[1] = needed_digits(body, body, exponent);
   if (std::max(r.decimals[0], r.decimals[1]) > kMaxDigits) r.facts |= fact::kTiny;
   r.fine = std::min(std::max(r.decimals[0], r.decimals[1]), kMaxFine);
+  r.significant = significant_in(body, mantissa_end);
   for (int& d : r.decimals) d = std::min(d, kMaxDigits);
   if (whole_end - body > 1 && *body == '0') {
     r.facts |= fact::kLeadingZero;  // 007 is a code, not the number 7
@@ -154,6 +166,7 @@ bool read_simple(std::string_view text, Reads& r) {
   r.facts = fact::kNoExponent;
   if (!negative && (whole > 1 || *body != '0')) r.facts |= fact::kNoPlus;
   r.forms.affix = 1;
+  r.significant = significant_in(body, end);
   note_groups(whole, p == end, *body, r);
   if (p == end) {
     r.forms.kinds = form::kNumber;

@@ -60,7 +60,8 @@ struct Reads {
   // of a number, as with a decimal point, as with a decimal comma: digits behind the mark that it needs, that it has,
   // and the latter if the last of them is zero
   int decimals[2] = {0, 0}, written[2] = {0, 0}, padded[2] = {0, 0};
-  int fine = 0;  // decimals, up to kMaxFine of them
+  int fine = 0;         // decimals, up to kMaxFine of them
+  int significant = 0;  // digits from the first to the last that is not zero
   int exponent_digits = 0, groups = 0;
   int second_digits = 0, second_written = 0;  // digits of the second: needed, written
   int offset = 0;                             // from UTC in minutes, if the forms say kUtc alone

@@ -72,6 +72,10 @@ TEST(Formats, NumbersGoOutAsTheyCameIn) {
   expect_kept(decimal, "0e0", {"1e6", "2e5"});
   expect_kept(decimal, "%g", {"123456.789", "1e-07", "100000"});
   expect_kept(decimal, "%.18f", {"0.000123456789012345", "35.5", "0", "12.125"});
+  expect_kept(decimal, "0.#######~8",
+              {"1496.4667", "92.333333", "805.62568", "71.25", "0", "12.345679", "1.2345679", "24.123457"});
+  expect_kept(decimal, "0.0###",
+              {"1496.4667", "192.3333", "805.6256", "71.25", "0.1234", "12.3456", "1000.5", "24.1234"});
   expect_kept(decimal, "\"USD \"0.00", {"USD 5.10", "USD 6.25"});
 }
 
@@ -93,6 +97,12 @@ TEST(Formats, DrawnNumbersAreThoseOfTheirTexts) {
   EXPECT_EQ(rounded("%.18f", 15, 35.216426548201575), "35.216426548201575");
   EXPECT_EQ(rounded("", 14, 35.216426548201575), "35.21642654820158");
   EXPECT_EQ(rounded("%g", 15, 1e-7), "1e-07");
+  EXPECT_EQ(rounded("0.########~10", 8, 1496.46666712), "1496.466667");
+  EXPECT_EQ(rounded("0.0#######~10", 8, -92.333333334), "-92.33333333");
+  EXPECT_EQ(rounded("0.0#######~10", 8, 12), "12.0");
+  EXPECT_EQ(rounded("0.########~10", 8, 1e-9), "0");
+  EXPECT_EQ(rounded("%g~15", 15, 0.1234567890123456), "0.123456789012346");
+  EXPECT_EQ(rounded("%.18f~15", 15, 0.0001234567890123456), "0.000123456789012346");
 }
 
 TEST(Formats, NegativeNumbersOfLedgersAreNumbers) {
