@@ -45,7 +45,8 @@ inline TextEnding text_ending(std::string_view path) {
   return out;
 }
 
-// Standard input has no ending: "{" and "[" before a quote or a brace begin no CSV that a program writes.
+// Whatever the ending: standard input has none, and "{" and "[" before a quote or a brace begin no CSV that a program
+// writes.
 inline bool begins_like_json(std::string_view text) {
   const auto next = [&](size_t from) { return std::min(text.find_first_not_of(" \t\r\n", from), text.size()); };
   const size_t first = next(0), second = next(std::min(first + 1, text.size()));

@@ -100,8 +100,14 @@ void CsvSource::convert(const std::string& path, const Monitor& monitor) {
       keep(std::move(text));
     }
     if (const Encoding marked = marked_encoding(raw()); marked != Encoding::utf8) decode(marked, monitor);
-    is_json_ = ending.json || (path == "-" && begins_like_json(raw()));
+    is_json_ = ending.json || begins_like_json(raw());
     if (!is_json_) return;
+    if (raw().find("NaN") != std::string_view::npos) {
+      Bulk<char> text(limit_, "the text of a JSON file");
+      appended(text, monitor)(raw());
+      empty_nan({text.data(), text.size()});
+      keep(std::move(text));
+    }
     Bulk<char> text(limit_, "the text of a JSON file");
     records_as_csv(raw(), name_, monitor, appended(text, monitor));
     keep(std::move(text));

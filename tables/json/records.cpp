@@ -243,6 +243,17 @@ void parse(Records& records, Place& place, const Monitor& monitor) {
 
 }  // namespace
 
+void empty_nan(std::span<char> json) {
+  constexpr std::string_view kNan = "NaN", kEmpty = "\"\" ";
+  bool in_string = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    if (json[i] == '"') in_string = !in_string;
+    else if (in_string && json[i] == '\\') ++i;
+    else if (!in_string && std::string_view(json.data() + i, json.size() - i).starts_with(kNan))
+      std::copy(kEmpty.begin(), kEmpty.end(), json.begin() + static_cast<std::ptrdiff_t>(i)), i += kNan.size() - 1;
+  }
+}
+
 void records_as_csv(std::string_view json, const std::string& file, const Monitor& monitor, const ByteSink& sink) {
   if (json.substr(0, 3) == "\xEF\xBB\xBF") json.remove_prefix(3);
   const std::string_view start = trimmed(json.substr(0, std::min(json.find_first_not_of(" \t\r\n") + 1, json.size())));

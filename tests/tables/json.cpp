@@ -104,6 +104,18 @@ TEST(Json, ARecordMayLackNames) {
   EXPECT_TRUE(t.columns[0].is_missing(2) && t.columns[1].is_missing(2));
 }
 
+TEST(Json, NanIsMissing) {
+  const Table t = read_json("[{\"a\": NaN, \"b\": \"NaN \\\"NaN\"}, {\"a\":1.5,\"b\":NaN}]", "t.json");
+  EXPECT_TRUE(t.columns[0].is_missing(0) && t.columns[1].is_missing(1));
+  EXPECT_EQ(t.columns[0].numbers[1], 1.5);
+  EXPECT_EQ(t.columns[1].values, std::vector<std::string>{"NaN \"NaN"});
+}
+
+TEST(Json, IsReadFromAFileOfAnotherEnding) {
+  expect_equal(read_json(kLines, "t.csv"), read_json(kLines));
+  expect_equal(read_json("[{\"a\":1},{\"a\":2}]", "t.txt"), read_json("{\"a\":1}\n{\"a\":2}\n"));
+}
+
 TEST(Json, OneColumnKeepsItsMissingRows) { EXPECT_EQ(read_json("{\"a\":1}\n{\"a\":null}\n{\"a\":3}\n").rows, 3); }
 
 TEST(Json, WhatIsNoTableIsSaidWithItsPlace) {
