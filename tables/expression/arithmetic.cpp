@@ -49,6 +49,8 @@ double evaluate(const Arithmetic& a, const Table& batch, size_t row) {
     case Arithmetic::Op::add: return left + right;
     case Arithmetic::Op::subtract: return left - right;
     case Arithmetic::Op::multiply: return left * right;
+    case Arithmetic::Op::greatest: return left != left ? left : !(left >= right) ? right : left;
+    case Arithmetic::Op::least: return left != left ? left : !(left <= right) ? right : left;
     default: return right == 0 ? kMissing : left / right;
   }
 }

@@ -1,4 +1,5 @@
-// Arithmetic over the columns of a row, in --where and rules: + - * /, functions, numbers, dates and times.
+// Arithmetic over the columns of a row, in --where and rules: + - * /, greatest, least, functions, numbers, dates and
+// times.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -11,7 +12,7 @@ namespace tessera {
 
 // A tree. Dates and times are days since 1970-01-01, so that a difference of two is a number of days.
 struct Arithmetic {
-  enum class Op { column, number, add, subtract, multiply, divide, ln, log10, exp, sqrt };
+  enum class Op { column, number, add, subtract, multiply, divide, greatest, least, ln, log10, exp, sqrt };
   Op op = Op::number;
   int column = -1;  // of Op::column, in the schema
   double number = 0;

@@ -158,15 +158,31 @@ Arithmetic ArithmeticParser::parenthesized() {
 
 Arithmetic ArithmeticParser::function(const WhereToken& name) {
   const auto all = functions_of_numbers();
-  const auto known = std::find_if(all.begin(), all.end(),
-                                  [lower = lower_case(name.text)](const NamedFunction& f) { return f.name == lower; });
+  const std::string lower = lower_case(name.text);
+  if (lower == "greatest" || lower == "least") return outermost(name, lower == "greatest");
+  const auto known = std::find_if(all.begin(), all.end(), [&](const NamedFunction& f) { return f.name == lower; });
   if (known == all.end())
-    scan_.fail(fmt::format("there is no function \"{}\"; there are ln, log10, exp and sqrt", name.text), name.begin);
+    scan_.fail(
+        fmt::format("there is no function \"{}\"; there are greatest, least, ln, log10, exp and sqrt", name.text),
+        name.begin);
   Arithmetic out;
   out.op = known->op;
   scan_.take();
   out.operands.push_back(parenthesized());
   if (out.operands[0].instant) scan_.fail("a function takes a number, not a date", name.begin);
+  return out;
+}
+
+Arithmetic ArithmeticParser::outermost(const WhereToken& name, bool greatest) {
+  scan_.take();
+  Arithmetic out = sum();
+  if (!scan_.peek().is_symbol(",")) scan_.fail("expected \",\" and a second value", scan_.peek().begin);
+  while (scan_.peek().is_symbol(",")) {
+    scan_.take();
+    out = joined(greatest ? Arithmetic::Op::greatest : Arithmetic::Op::least, std::move(out), sum(), name.begin);
+  }
+  if (!scan_.peek().is_symbol(")")) scan_.fail("expected \")\"", scan_.peek().begin);
+  scan_.take();
   return out;
 }
 
@@ -188,14 +204,16 @@ Arithmetic ArithmeticParser::column(const WhereToken& token) {
 
 Arithmetic ArithmeticParser::joined(Arithmetic::Op op, Arithmetic left, Arithmetic right, size_t at) {
   const bool sum = op == Arithmetic::Op::add, difference = op == Arithmetic::Op::subtract;
-  if (left.instant && right.instant && !difference)
+  const bool outermost = op == Arithmetic::Op::greatest || op == Arithmetic::Op::least;
+  if (outermost && left.instant != right.instant) scan_.fail("a date is neither above nor below a number", at);
+  if (left.instant && right.instant && !difference && !outermost)
     scan_.fail("two dates can only be subtracted; the result is a number of days", at);
-  if ((left.instant || right.instant) && !sum && !difference)
+  if ((left.instant || right.instant) && !sum && !difference && !outermost)
     scan_.fail("a date can only have days added or subtracted", at);
   if (difference && right.instant && !left.instant) scan_.fail("a date cannot be subtracted from a number", at);
   Arithmetic out;
   out.op = op;
-  out.instant = left.instant != right.instant;
+  out.instant = outermost ? left.instant : left.instant != right.instant;
   out.operands.push_back(std::move(left));
   out.operands.push_back(std::move(right));
   return out;

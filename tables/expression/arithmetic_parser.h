@@ -36,6 +36,7 @@ class ArithmeticParser {
   Arithmetic factor();
   Arithmetic parenthesized();  // after "("
   Arithmetic function(const WhereToken& name);
+  Arithmetic outermost(const WhereToken& name, bool greatest);  // greatest(a, b, …), least(a, b, …)
   Arithmetic column(const WhereToken& token);
   Arithmetic joined(Arithmetic::Op op, Arithmetic left, Arithmetic right, size_t at);
 

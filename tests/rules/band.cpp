@@ -57,7 +57,7 @@ TEST(BandRules, CoverPartsOfDates) {
   Table t = real;
   const Rules rules = reduced(t);
   EXPECT_EQ(said(rules), (Texts{"fee follows from the hour of at, cut at 6, 20", "month is the month of at",
-                                "season follows from the month of at, cut at 3, 9, 12",
+                                "season follows from month, cut at 3, 9, 12",
                                 "weekday follows from the weekday of at, cut at 2, 3, 4, 5, 6, 7",
                                 "weekend follows from the weekday of at, cut at 6"}));
   expect_restored(Rules::from_json(rules.to_json()), std::move(t), real);

@@ -80,6 +80,10 @@ TEST(WhereArithmetic, CalculatesFunctions) {
   EXPECT_EQ(kept("sqrt(items - 2) >= 0"), "123");
   EXPECT_EQ(kept("exp(items * 300) > 0"), "01");  // the others are no finite number
   expect_error("log(items) > 1", ErrorCode::usage, {"position 1", "no function \"log\"", "ln, log10, exp and sqrt"});
+  EXPECT_EQ(kept("greatest(items, 2) = 2"), "01");
+  EXPECT_EQ(kept("least(items, 2, 3) < items"), "23");
+  expect_error("greatest(items) > 1", ErrorCode::usage, {"expected \",\""});
+  expect_error("greatest(items, start) > 1", ErrorCode::usage, {"neither above nor below"});
   expect_error("1 < ln(start)", ErrorCode::usage, {"position 5", "not a date"});
   expect_error("ln(items > 1", ErrorCode::usage, {"expected \")\""});
 }

@@ -209,30 +209,30 @@ std::vector<int64_t> order_of(const RuleSearch& search, const Source& source) {
   return out;
 }
 
-}  // namespace
-
-std::optional<FoundRule> find_bands(const RuleSearch& search) {
-  std::vector<Target> targets;
-  std::vector<int> numbers;
-  for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
+// Columns of few values, of those that are `wanted`.
+template <class Wanted>
+std::vector<Target> targets_of(const RuleSearch& search, Wanted&& wanted) {
+  std::vector<Target> out;
+  for (const int j : search.usable_columns(SIZE_MAX, wanted)) {
     const Column& c = search.column(j);
-    if (!search.usable(j)) continue;
-    if (is_ordered(c) && numbers.size() < kMaxBandColumns) numbers.push_back(j);
     Target target{j, Values(c, search.holders)};
     for (const int64_t row : search.proposing) {
       target.values.add(row);
       if (target.values.size() > kMaxPartBands) break;
     }
     c.relax();
-    if (target.values.size() >= 2 && target.values.size() <= kMaxPartBands && targets.size() < kMaxBandColumns)
-      targets.push_back(std::move(target));
+    if (target.values.size() >= 2 && target.values.size() <= kMaxPartBands && out.size() < kMaxBandColumns)
+      out.push_back(std::move(target));
   }
-  // Of each target, what has the fewest bands: a quarter follows from the month, not from the date.
-  std::vector<std::optional<FoundRule>> found(targets.size());
-  std::vector<size_t> fewest(targets.size(), kMaxPartBands + 1);
-  const auto tried = static_cast<double>(numbers.size() * targets.size());
-  for (const int j : numbers) {
-    const Column& c = search.column(j);
+  return out;
+}
+
+// Of each target, the rule of the fewest bands: a quarter follows from the month, not from the date.
+struct FewestBands {
+  explicit FewestBands(std::vector<Target> all) : targets(std::move(all)), found(targets.size()) {}
+
+  void look_in(const RuleSearch& search, int column, double tried) {
+    const Column& c = search.column(column);
     std::vector<BandPart> parts{nullptr};
     for (const TimeFunction& f : time_functions())
       if (f.by_band && (when_parts(c) & f.needs) == f.needs) parts.push_back(&f);
@@ -240,7 +240,7 @@ std::optional<FoundRule> find_bands(const RuleSearch& search) {
       const Source source{c, part};
       const std::vector<int64_t> order = order_of(search, source);
       for (size_t t = 0; t < targets.size(); ++t) {
-        if (targets[t].column == j) continue;
+        if (targets[t].column == column) continue;
         const auto bands = proposal(search, source, order, targets[t]);
         if (bands && bands->bands.size() < fewest[t])
           if (auto rule = rule_of(search, source, *bands, targets[t], tried))
@@ -250,8 +250,35 @@ std::optional<FoundRule> find_bands(const RuleSearch& search) {
     }
     c.relax();
   }
-  const auto first = std::find_if(found.begin(), found.end(), [](const auto& f) { return f.has_value(); });
-  return first == found.end() ? std::nullopt : std::move(*first);
+
+  std::vector<Target> targets;
+  std::vector<std::optional<FoundRule>> found;
+  std::vector<size_t> fewest = std::vector<size_t>(targets.size(), kMaxPartBands + 1);
+};
+
+}  // namespace
+
+std::optional<FoundRule> find_bands(const RuleSearch& search) {
+  const std::vector<int> numbers = search.usable_columns(kMaxBandColumns, is_ordered);
+  FewestBands bands(targets_of(search, [](const Column&) { return true; }));
+  const auto tried = static_cast<double>(numbers.size() * bands.targets.size());
+  for (const int j : numbers) bands.look_in(search, j, tried);
+  const auto first = std::find_if(bands.found.begin(), bands.found.end(), [](const auto& f) { return f.has_value(); });
+  return first == bands.found.end() ? std::nullopt : std::move(*first);
+}
+
+std::vector<FoundRule> find_bands_of(const RuleSearch& search, const TableRule& computes) {
+  const int source = place_of(search.table, computes.column());
+  if (source < 0 || !is_ordered(search.column(source))) return {};
+  const std::vector<std::string> needed = computes.columns(search.table);
+  FewestBands bands(targets_of(search, [&](const Column& c) {
+    return !is_ordered(c) && std::find(needed.begin(), needed.end(), c.name) == needed.end();
+  }));
+  bands.look_in(search, source, static_cast<double>(search.columns() * bands.targets.size()));
+  std::vector<FoundRule> out;
+  for (auto& f : bands.found)
+    if (f) out.push_back(std::move(*f));
+  return out;
 }
 
 }  // namespace tessera

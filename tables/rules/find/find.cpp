@@ -48,6 +48,7 @@ class RuleFinder {
     if (find) {
       if (options_.by_rejection && keys_.empty()) exhaust(find_keys);
       exhaust(find_copy);
+      exhaust(find_extremes);
       find_times();
       exhaust(find_multiple);
       exhaust(find_sum);
@@ -107,8 +108,9 @@ class RuleFinder {
   void exhaust(std::optional<FoundRule> (*find)(const RuleSearch&)) {
     while (auto found = find(search())) {
       monitor_.check_cancelled("rules");
-      auto total = find_total(search(), *found);
-      keep(std::move(total ? *total : *found));
+      if (auto total = find_total(search(), *found)) found = std::move(total);
+      keep(find_bands_of(search(), *found->rule));  // before the column that they are of is gone
+      keep(std::move(*found));
     }
   }
 

@@ -12,8 +12,10 @@
 #include <tuple>
 
 #include "tables/kinds/kind.h"
+#include "tables/kinds/number_writer.h"
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
+#include "tables/rules/kinds/computed.h"
 #include "tables/rules/rule/columns.h"
 
 namespace tessera {
@@ -246,7 +248,6 @@ std::vector<Numbers> possible_factors(const RuleSearch& search) {
     if (!search.usable(j) || !is_quantity(c)) continue;
     Numbers n{j, half_unit(c), INFINITY, -INFINITY, 0, numbers_in(c, search.proposing)};
     for (const double x : n.x) n.least = std::fmin(n.least, x), n.most = std::fmax(n.most, x);
-    c.relax();
     n.distinct = distinct_of(n.x);
     if (n.distinct >= 2) out.push_back(std::move(n));
   }
@@ -288,6 +289,53 @@ std::optional<Found> product_of(const RuleSearch& search, const std::vector<Numb
   return {};
 }
 
+// Whether the values that `f` gives, computed from cells of different rows, keep `g` too. Whole successes are their
+// share of the tries but for rounding; that share is not successes over tries for most shares that could be drawn.
+bool keeps(const RuleSearch& search, const Found& f, const Found& g) {
+  constexpr int64_t kTries = 200;
+  constexpr double kKept = 0.9;
+  const Column& target = search.column(place_of(search.table, f.rule.rule->column()));
+  Table mixed;
+  mixed.rows = std::min(kTries, static_cast<int64_t>(search.testing.size()));
+  for (const int j : f.of) {
+    Column& c = mixed.columns.emplace_back(head_of(search.column(j)));
+    for (int64_t i = 0; i < mixed.rows; ++i) {
+      const size_t from = static_cast<size_t>(i) + 7 * mixed.columns.size();  // another row for each column
+      c.numbers.push_back(search.column(j).numbers[static_cast<size_t>(search.testing[from % search.testing.size()])]);
+    }
+  }
+  const auto computed = [&](const Found& by, const Column& head) {
+    const Arithmetic expression = parse_arithmetic(by.rule.rule->expression(), mixed, "a rule");
+    Column out = head_of(head);
+    for (size_t i = 0; i < static_cast<size_t>(mixed.rows); ++i)
+      out.numbers.push_back(rounded(exact_value(expression, mixed, i, head), digits_of(head)));
+    return out;
+  };
+  mixed.columns.push_back(computed(f, target));
+  const int other = place_of(mixed, g.rule.rule->column());
+  const Column again = computed(g, mixed.columns[static_cast<size_t>(other)]);
+  double said = 0, kept = 0;
+  for (size_t i = 0; i < again.numbers.size(); ++i) {
+    const double x = mixed.columns[static_cast<size_t>(other)].numbers[i];
+    if (x == x && again.numbers[i] == again.numbers[i]) ++said, kept += same_number(x, again.numbers[i], again);
+  }
+  return kept >= kKept * said;
+}
+
+// Whether another one gives a column of this one by its target, and keeps this one though this one does not keep it.
+bool loses(const RuleSearch& search, const std::vector<Found>& all, const Found& f) {
+  const int target = place_of(search.table, f.rule.rule->column());
+  return std::any_of(all.begin(), all.end(), [&](const Found& g) {
+    const int other = place_of(search.table, g.rule.rule->column());
+    const auto has = [](const std::vector<int>& of, int column) {
+      return std::find(of.begin(), of.end(), column) != of.end();
+    };
+    return f.of.size() == 2 && g.of.size() == 2 && has(g.of, target) && has(f.of, other) &&
+           std::all_of(g.of.begin(), g.of.end(), [&](int j) { return j == target || has(f.of, j); }) &&
+           !keeps(search, f, g) && keeps(search, g, f);
+  });
+}
+
 // The surest of those found.
 std::optional<FoundRule> find_products(const RuleSearch& search, size_t most_taken) {
   const std::vector<Numbers> all = possible_factors(search);
@@ -306,11 +354,12 @@ std::optional<FoundRule> find_products(const RuleSearch& search, size_t most_tak
   const auto order = [&](const Found& f) {
     const int target = place_of(search.table, f.rule.rule->column());
     const bool backwards = f.of.size() == 1 && f.of.front() > target;
-    return std::tuple(f.divides, backwards, std::find(needed.begin(), needed.end(), target) != needed.end());
+    return std::tuple(loses(search, found, f), f.divides, backwards,
+                      std::find(needed.begin(), needed.end(), target) != needed.end());
   };
-  return std::min_element(found.begin(), found.end(),
-                          [&](const Found& a, const Found& b) { return order(a) < order(b); })
-      ->rule;
+  std::vector<decltype(order(found.front()))> orders;
+  for (const Found& f : found) orders.push_back(order(f));
+  return found[static_cast<size_t>(std::min_element(orders.begin(), orders.end()) - orders.begin())].rule;
 }
 
 }  // namespace

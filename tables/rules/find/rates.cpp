@@ -2,6 +2,8 @@
 // rounding allows must have a number in common: the simplest of them is the rate.
 #include "tables/rules/kinds/rate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -86,6 +88,15 @@ std::vector<Interval> proposed_rates(const RuleSearch& search, const RatedPair& 
   return out;
 }
 
+// The simplest number, or one over it where that has fewer digits: 1 / 1.08 for 0.925926.
+double simplest_rate(double low, double high) {
+  const auto digits = [](double x) { return x == x ? fmt::format("{}", x).size() : SIZE_MAX; };
+  const double rate = simplest_between(low, high, Ends::both, kMaxRateDigits);
+  if (!(low > 0)) return rate;
+  const double over = simplest_between(1 / high, 1 / low, Ends::both, kMaxRateDigits);
+  return digits(over) < digits(rate) && low <= 1 / over && 1 / over <= high ? 1 / over : rate;
+}
+
 // Of all rows: the simplest rate of each level that would be the same without some holders. The others get one of these
 // in sampled rows, so they must be few.
 std::optional<Rates> stable_rates(const RuleSearch& search, const RatedPair& pair, const RatedBy& by) {
@@ -110,9 +121,7 @@ std::optional<Rates> stable_rates(const RuleSearch& search, const RatedPair& pai
   out.factors = pair.factors;
   int64_t others = 0;
   for (size_t v = 0; v < levels.size(); ++v) {
-    const auto rate = stable_between(levels[v].low, levels[v].high, [](double low, double high) {
-      return simplest_between(low, high, Ends::both, kMaxRateDigits);
-    });
+    const auto rate = stable_between(levels[v].low, levels[v].high, simplest_rate);
     if (by.held[v].holders < by.least || !rate) {
       others += by.held[v].rows;
       continue;
@@ -212,27 +221,29 @@ std::optional<FoundRule> find_rates(const RuleSearch& search) {
     c.relax();
   }
   const auto tried = static_cast<double>(2 * numbers.size() * numbers.size() * categories.size());
-  for (const RatedNumbers& t : numbers)
-    for (const RatedNumbers& of : numbers) {
-      if (t.column == of.column) continue;
-      const Column &target = search.column(t.column), &x = search.column(of.column);
-      const int digits = digits_of(target);
-      const double half = digits == kAllDigits ? 0 : 0.5 * std::pow(10.0, -digits);
-      for (const bool factors : {true, false}) {
-        if (factors ? is_instant(target) || is_instant(x) : !comparable(target, x)) continue;
-        // Of two that give each other, an amount follows from a quantity, and a later date from an earlier one.
-        if (factors ? t.distinct < of.distinct : t.column < of.column) continue;
-        const bool exact = !factors && digits_of(x) <= digits;
-        const RatedPair pair{target, x, factors, exact ? 0 : half};
-        for (const Category& by : categories) {
-          const RatedBy rated(search, pair, search.column(by.column));
-          if (!rates_proposed(pair, t, of, by, rated)) continue;
-          auto found = rule_of_rates(search, pair, rated, tried);
-          search.column(by.column).relax(), target.relax(), x.relax();
-          if (found) return found;
+  // Of two that give each other, an amount follows from a quantity, and a later date from an earlier one. A rounded tax
+  // follows from an amount of more values, which it does not give back.
+  for (const bool coarser : {false, true})
+    for (const RatedNumbers& t : numbers)
+      for (const RatedNumbers& of : numbers) {
+        if (t.column == of.column) continue;
+        const Column &target = search.column(t.column), &x = search.column(of.column);
+        const int digits = digits_of(target);
+        const double half = digits == kAllDigits ? 0 : 0.5 * std::pow(10.0, -digits);
+        for (const bool factors : {true, false}) {
+          if (factors ? is_instant(target) || is_instant(x) : coarser || !comparable(target, x)) continue;
+          if (factors ? (t.distinct < of.distinct) != coarser : t.column < of.column) continue;
+          const bool exact = !factors && digits_of(x) <= digits;
+          const RatedPair pair{target, x, factors, exact ? 0 : half};
+          for (const Category& by : categories) {
+            const RatedBy rated(search, pair, search.column(by.column));
+            if (!rates_proposed(pair, t, of, by, rated)) continue;
+            auto found = rule_of_rates(search, pair, rated, tried);
+            search.column(by.column).relax(), target.relax(), x.relax();
+            if (found) return found;
+          }
         }
       }
-    }
   return {};
 }
 

@@ -58,6 +58,7 @@ std::string learned_as(const std::vector<FoundRule>& rules, const std::string& c
 std::vector<double> numbers_in(const Column& c, const std::vector<int64_t>& rows) {
   std::vector<double> out;
   for (const int64_t row : rows) out.push_back(c.numbers[static_cast<size_t>(row)]);
+  c.relax();
   return out;
 }
 

@@ -96,7 +96,7 @@ class RuleSearch {
 // For people, what is learned in the place of a column by one of these rules; "": the column.
 std::string learned_as(const std::vector<FoundRule>& rules, const std::string& column);
 
-// The numbers of a column in these rows.
+// The numbers of a column in these rows; releases its pages.
 std::vector<double> numbers_in(const Column& c, const std::vector<int64_t>& rows);
 
 // A column and the expression that gives it in every row.
@@ -117,6 +117,7 @@ std::optional<FoundRule> find_copy(const RuleSearch& search);       // a = b, of
 std::optional<FoundRule> find_multiple(const RuleSearch& search);   // a = c·b, or another power of b
 std::optional<FoundRule> find_sum(const RuleSearch& search);        // a = c0 + c1·b + …, a = b among them
 std::optional<FoundRule> find_curve(const RuleSearch& search);      // a = c0 + c1·f(b), f one of four functions
+std::optional<FoundRule> find_extremes(const RuleSearch& search);   // a = greatest(b, c, …), or the least of them
 std::vector<FoundRule> find_usual_sums(const RuleSearch& search);   // the same, in most rows
 std::optional<FoundRule> find_product(const RuleSearch& search);    // a = c0·b·c, a = c0·b·(1 − c)/d²
 std::optional<FoundRule> find_functions(const RuleSearch& search);  // a is the month of b, or another function of it
@@ -124,6 +125,9 @@ std::optional<FoundRule> find_between(const RuleSearch& search);    // a is the 
 std::vector<FoundRule> find_spelled(const RuleSearch& search);      // numbers that spell dates or times: 1730
 std::optional<FoundRule> find_rates(const RuleSearch& search);      // a = b·c0 or b + c0, with a c0 of each category
 std::optional<FoundRule> find_bands(const RuleSearch& search);      // a by the band that b lies in
+// Of a column of numbers that a rule is to compute: the categories that its bands give, but for those that the rule
+// needs.
+std::vector<FoundRule> find_bands_of(const RuleSearch& search, const TableRule& computes);
 // Of a column that another one gives alone but for rounding, as tax = 0.19·amount: a sum that it is part of and that
 // holds to the last digit, as total = amount + tax. Without the column, total = 1.19·amount would be all that is left.
 std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& alone);

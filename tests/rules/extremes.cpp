@@ -1,0 +1,106 @@
+// Columns that are the largest or smallest of others, and rules whose columns could be said the other way round.
+#include <fmt/format.h>
+
+#include <array>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "rules/orders.h"
+
+namespace tessera::whole {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+double points(int64_t i, uint32_t subject) { return whole_between(i, subject, 0, 100); }
+double cents(double x) { return std::nearbyint(x * 100) / 100; }
+
+Column whole_numbers(const char* name, int64_t rows, const std::function<double(int64_t)>& value) {
+  return numbers_by(name, ColumnType::integer, rows, value);
+}
+
+Table exams(int64_t rows) {
+  const auto best = [](int64_t i) { return std::max({points(i, 1), points(i, 2), points(i, 3)}); };
+  const auto mean = [](int64_t i) { return std::nearbyint((points(i, 1) + points(i, 2) + points(i, 3)) / 0.3) / 10; };
+  return table({whole_numbers("art", rows, [](int64_t i) { return points(i, 1); }),
+                whole_numbers("biology", rows, [](int64_t i) { return points(i, 2); }),
+                whole_numbers("music", rows, [](int64_t i) { return points(i, 3); }), whole_numbers("best", rows, best),
+                whole_numbers("worse", rows, [](int64_t i) { return std::min(points(i, 1), points(i, 2)); }),
+                numbers_by("mean", ColumnType::decimal, rows, mean, 1),
+                texts_by("grade", ColumnType::category, rows, [=](int64_t i) {
+                  return mean(i) >= 70 ? "A" : mean(i) >= 50 ? "B" : "C";
+                })});
+}
+
+TEST(ExtremeRules, AreFound) {
+  const Texts rules = said(found(exams(2000)));
+  for (const char* wanted : {"best = greatest(art, biology, music)", "worse = least(art, biology)",
+                             "grade follows from mean, cut at 50, 70"})
+    EXPECT_NE(std::find(rules.begin(), rules.end(), wanted), rules.end()) << wanted;
+}
+
+TEST(ExtremeRules, AreDroppedAfterOneViolation) {
+  Table t = exams(2000);
+  t.columns[3].numbers[7] += 1, t.columns[4].numbers[8] -= 1;
+  for (const std::string& rule : said(found(t))) {
+    EXPECT_EQ(rule.find("greatest"), std::string::npos) << rule;
+    EXPECT_EQ(rule.find("least"), std::string::npos) << rule;
+  }
+}
+
+TEST(ExtremeRules, RoundTrip) {
+  Table real = exams(2000);
+  for (Column& c : real.columns)  // nothing is known of the row
+    if (is_numeric(c.type)) c.numbers[5] = kMissing;
+    else c.codes[5] = -1;
+  Table t = real;
+  const Rules rules = reduced(t);
+  const Rules read = Rules::from_json(rules.to_json());
+  EXPECT_EQ(read.to_json(), rules.to_json());
+  expect_restored(read, std::move(t), real);
+  expect_reduces_again(rules, real);
+}
+
+// Of a tax that has fewer values than the amount; the rate of a currency is one over a short number.
+TEST(DirectionOfRules, ARoundedNumberFollowsFromAFinerOne) {
+  constexpr int64_t kRows = 2500;
+  const auto kind = [](int64_t i) { return static_cast<size_t>(3 * uniform(i, 1)); };
+  const auto amount = [](int64_t i) { return cents(std::exp(5 + 2 * uniform(i, 2))); };
+  const Table t = table({texts_by("kind", ColumnType::category, kRows,
+                                  [=](int64_t i) {
+                                    return Texts{"food", "toys", "wine"}[kind(i)];
+                                  }),
+                         numbers_by("amount", ColumnType::decimal, kRows, amount, 2),
+                         numbers_by(
+                             "tax", ColumnType::decimal, kRows,
+                             [=](int64_t i) {
+                               return cents(amount(i) * std::array{0.05, 0.19, 0.25}[kind(i)]);
+                             },
+                             2),
+                         numbers_by(
+                             "paid", ColumnType::decimal, kRows,
+                             [=](int64_t i) {
+                               return cents(amount(i) / std::array{1.08, 0.85, 163.2}[kind(i)]);
+                             },
+                             2)});
+  EXPECT_EQ(said(found(t)), (Texts{"paid / amount follows from kind", "tax / amount follows from kind"}));
+  const nlohmann::json stored = found(t).to_json();
+  EXPECT_NE(stored.dump().find(fmt::format("{}", 1 / 1.08)), std::string::npos) << stored.dump();
+}
+
+// A share of whole numbers is computed of them: of a drawn share, most are no share of whole numbers.
+TEST(DirectionOfRules, ASharePointsToWholeNumbers) {
+  constexpr int64_t kRows = 2500;
+  const auto asked = [](int64_t i) { return whole_between(i, 1, 20, 400); };
+  const auto yes = [=](int64_t i) { return std::floor(asked(i) * (0.2 + 0.3 * uniform(i, 2))); };
+  const Table t = table({whole_numbers("asked", kRows, asked), whole_numbers("yes", kRows, yes),
+                         numbers_by(
+                             "percent", ColumnType::decimal, kRows,
+                             [=](int64_t i) { return std::nearbyint(1000 * yes(i) / asked(i)) / 10; }, 1)});
+  const Texts rules = said(found(t));
+  EXPECT_NE(std::find(rules.begin(), rules.end(), "percent = 100 * yes / asked"), rules.end())
+      << nlohmann::json(rules).dump();
+}
+
+}  // namespace
+}  // namespace tessera::whole
