@@ -102,5 +102,57 @@ TEST(DirectionOfRules, ASharePointsToWholeNumbers) {
       << nlohmann::json(rules).dump();
 }
 
+// A share is drawn again where its parts make it more than a whole.
+TEST(DirectionOfRules, AShareStaysBelowAWhole) {
+  constexpr int64_t kRows = 2500;
+  const auto of = [](int64_t i) { return whole_between(i, 1, 20, 400); };
+  const auto part = [=](int64_t i) { return std::floor(of(i) * uniform(i, 2)); };
+  const Table t = table({whole_numbers("part", kRows, part), whole_numbers("of", kRows, of),
+                         numbers_by(
+                             "share", ColumnType::decimal, kRows,
+                             [=](int64_t i) { return std::nearbyint(1000 * part(i) / of(i)) / 1000; }, 3)});
+  const Texts rules = said(found(t));
+  for (const char* wanted : {"share = part / of", "share <= 1"})
+    EXPECT_NE(std::find(rules.begin(), rules.end(), wanted), rules.end()) << nlohmann::json(rules).dump();
+}
+
+// Interest is what is left of a sum that is a product too.
+TEST(DirectionOfRules, APartOfASumThatIsAProduct) {
+  constexpr int64_t kRows = 2500;
+  const auto payment = [](int64_t i) { return cents(between(i, 1, 50, 900)); };
+  const auto months = [](int64_t i) { return 12 * whole_between(i, 2, 1, 5); };
+  const auto amount = [=](int64_t i) { return std::floor(payment(i) * months(i) * between(i, 3, 0.7, 0.9) / 10) * 10; };
+  const Table t =
+      table({numbers_by("amount", ColumnType::integer, kRows, amount),
+             numbers_by("months", ColumnType::integer, kRows, months),
+             numbers_by("payment", ColumnType::decimal, kRows, payment, 2),
+             numbers_by(
+                 "paid", ColumnType::decimal, kRows, [=](int64_t i) { return cents(payment(i) * months(i)); }, 2),
+             numbers_by(
+                 "interest", ColumnType::decimal, kRows,
+                 [=](int64_t i) { return cents(cents(payment(i) * months(i)) - amount(i)); }, 2)});
+  const Texts rules = said(found(t));
+  for (const char* wanted : {"interest = paid - amount", "paid = months * payment"})
+    EXPECT_NE(std::find(rules.begin(), rules.end(), wanted), rules.end()) << nlohmann::json(rules).dump();
+}
+
+// What a column has beyond a number, and a fare of which every other one ends in half a cent.
+TEST(ExtremeRules, BeyondANumber) {
+  constexpr int64_t kRows = 2500;
+  const auto hours = [](int64_t i) { return whole_between(i, 1, 40, 120) / 2; };
+  const auto km = [](int64_t i) { return cents(between(i, 2, 0.5, 20)); };
+  const auto minutes = [](int64_t i) { return whole_between(i, 3, 5, 60); };
+  const auto fare = [=](int64_t i) { return cents(2.5 + 1.5 * km(i) + 0.3 * minutes(i)); };
+  const Table t = table(
+      {numbers_by("hours", ColumnType::decimal, kRows, hours, 1),
+       numbers_by(
+           "overtime", ColumnType::decimal, kRows, [=](int64_t i) { return std::max(hours(i) - 40, 0.0); }, 1),
+       numbers_by("km", ColumnType::decimal, kRows, km, 2), numbers_by("minutes", ColumnType::integer, kRows, minutes),
+       numbers_by("fare", ColumnType::decimal, kRows, fare, 2)});
+  const Texts rules = said(found(t));
+  for (const char* wanted : {"overtime = greatest(hours - 40, 0)", "fare = 1.5 * km + 0.3 * minutes + 2.5"})
+    EXPECT_NE(std::find(rules.begin(), rules.end(), wanted), rules.end()) << nlohmann::json(rules).dump();
+}
+
 }  // namespace
 }  // namespace tessera::whole

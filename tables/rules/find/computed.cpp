@@ -29,6 +29,7 @@ bool is_count(const Arithmetic& a) {
 bool negative_terms(const Arithmetic& a) {
   if (is_count(a)) return false;
   if (a.op == Arithmetic::Op::subtract || (a.op == Arithmetic::Op::number && a.number < 0)) return true;
+  if (a.op == Arithmetic::Op::greatest) return std::all_of(a.operands.begin(), a.operands.end(), negative_terms);
   const bool product = a.op == Arithmetic::Op::multiply || a.op == Arithmetic::Op::divide;
   return std::any_of(a.operands.begin(), a.operands.end(), [=](const Arithmetic& operand) {
     return !(product && is_rest(operand)) && negative_terms(operand);
@@ -63,7 +64,8 @@ bool has_stable_numbers(const RuleSearch& search, Arithmetic expression, const C
   std::erase_if(rows, [&](int64_t row) { return !holds(row); });
   rows = search.holders.together(std::move(rows));
   return std::all_of(numbers.begin(), numbers.end(), [&](const NumberInside& inside) {
-    const double own = *inside.number, at = inside.divides ? 1 / own : own, change = 1e-3 * std::abs(at);
+    const double own = *inside.number, at = inside.divides ? 1 / own : own;
+    const double change = 1e-3 * (at == 0 ? std::max(half_unit(target), 1e-9) : std::abs(at));
     const auto value = [&](int64_t row, double x) {
       *inside.number = inside.divides ? 1 / x : x;
       const double out = exact_value(expression, search.table, static_cast<size_t>(row), target);

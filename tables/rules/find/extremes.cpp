@@ -1,9 +1,12 @@
-// Columns that are the largest or the smallest of others in every row: best = greatest(first, second, third).
+// Columns that are the largest or the smallest of others in every row: best = greatest(first, second, third); or of
+// what another one has beyond a number: overtime = greatest(hours - 40, 0).
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tables/kinds/kind.h"
+#include "tables/kinds/number_writer.h"
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
 
@@ -41,6 +44,36 @@ std::vector<int> columns_giving(const std::vector<const ProposedNumbers*>& bound
   return std::find(given.begin(), given.end(), 0) == given.end() ? out : std::vector<int>{};
 }
 
+// A column that is one number in a part of the rows, and another column plus or minus a number in the others.
+std::optional<FoundRule> beyond_a_number(const RuleSearch& search, const ProposedNumbers& target,
+                                         const ProposedNumbers& of, bool greatest, double tried) {
+  const Column& c = search.column(target.column);
+  if (!is_quantity(c) || !is_quantity(search.column(of.column)) || digits_of(c) == kAllDigits) return {};
+  double end = kMissing;
+  for (const double t : target.x) end = t != t ? end : greatest ? std::fmin(end, t) : std::fmax(end, t);
+  size_t at_end = 0, beyond = 0;
+  double difference = kMissing;
+  for (size_t i = 0; i < target.x.size(); ++i) {
+    const double t = target.x[i];
+    if (t != t) continue;
+    if (t == end) {
+      ++at_end;
+      continue;
+    }
+    const double here = rounded(t - of.x[i], digits_of(c));
+    if (difference != difference) difference = here;
+    if (!(here == difference)) return {};
+    ++beyond;
+  }
+  const double least = kMinPartOfRows * static_cast<double>(target.x.size());
+  if (static_cast<double>(std::min(at_end, beyond)) < least || difference == 0) return {};
+  const std::string name = quoted_name(search.column(of.column).name);
+  return computed_rule(search,
+                       {target.column, fmt::format("{}({} {} {}, {})", greatest ? "greatest" : "least", name,
+                                                   difference < 0 ? '-' : '+', std::abs(difference), end)},
+                       tried);
+}
+
 }  // namespace
 
 std::optional<FoundRule> find_extremes(const RuleSearch& search) {
@@ -62,6 +95,9 @@ std::optional<FoundRule> find_extremes(const RuleSearch& search) {
         }
         if (bound) bounds.push_back(&other);
       }
+      for (const ProposedNumbers& other : all)
+        if (&other != &target && comparable(search.column(target.column), search.column(other.column)))
+          if (auto found = beyond_a_number(search, target, other, greatest, tried)) return found;
       const std::vector<int> of = columns_giving(bounds, target.x);
       if (of.size() < 2) continue;
       std::string expression;

@@ -109,6 +109,7 @@ class RuleFinder {
     while (auto found = find(search())) {
       monitor_.check_cancelled("rules");
       if (auto total = find_total(search(), *found)) found = std::move(total);
+      if (auto part = find_part(search(), *found)) found = std::move(part);
       keep(find_bands_of(search(), *found->rule));  // before the column that they are of is gone
       keep(std::move(*found));
     }

@@ -282,6 +282,11 @@ std::optional<Found> product_of(const RuleSearch& search, const std::vector<Numb
       auto rule = computed_rule(search, {target.column, text_of_product(search, product, constant)}, tried);
       if (!rule) continue;
       Found out{std::move(*rule), {}, product.exponents.back() < 0};
+      // a share of two columns stays one: they may be drawn the other way round
+      for (const double whole : {1.0, 100.0})
+        if (product.factors.size() > 1 && out.divides && out.rule.check.empty() && constant.number == whole &&
+            target.most <= whole && target.least >= 0 && search.options.by_rejection)
+          out.rule.check = fmt::format("{} <= {}", quoted_name(search.column(target.column).name), whole);
       for (const Factor* f : product.factors) out.of.push_back(f->numbers->column);
       return out;
     }
@@ -363,6 +368,14 @@ std::optional<FoundRule> find_products(const RuleSearch& search, size_t most_tak
 }
 
 }  // namespace
+
+bool is_product_of_others(const RuleSearch& search, int column, const std::vector<int>& but) {
+  std::vector<Numbers> all = possible_factors(search);
+  std::erase_if(all, [&](const Numbers& n) { return std::find(but.begin(), but.end(), n.column) != but.end(); });
+  const auto target = std::find_if(all.begin(), all.end(), [&](const Numbers& n) { return n.column == column; });
+  return target != all.end() && target->distinct >= kMinUnits &&
+         product_of(search, all, *target, kMaxFactors + kTakenAnyway).has_value();
+}
 
 std::optional<FoundRule> find_multiple(const RuleSearch& search) { return find_products(search, 1); }
 

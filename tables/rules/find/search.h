@@ -131,6 +131,11 @@ std::vector<FoundRule> find_bands_of(const RuleSearch& search, const TableRule& 
 // Of a column that another one gives alone but for rounding, as tax = 0.19·amount: a sum that it is part of and that
 // holds to the last digit, as total = amount + tax. Without the column, total = 1.19·amount would be all that is left.
 std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& alone);
+// Of a sum whose column is a product of other columns too: the last of its parts as what is left of the sum, as
+// interest = paid - amount, where paid = payment * months. Computed from its parts, the sum would not be looked at any
+// more.
+std::optional<FoundRule> find_part(const RuleSearch& search, const FoundRule& sum);
+bool is_product_of_others(const RuleSearch& search, int column, const std::vector<int>& but);
 std::vector<FoundRule> find_missing(const RuleSearch& search);       // missing exactly where
 std::vector<FoundRule> find_combinations(const RuleSearch& search);  // few combinations of levels
 // A column that counts the rows of each value of another one: the lines of orders.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "tables/kinds/kind.h"
 #include "tables/rules/find/factors.h"
@@ -20,6 +21,7 @@ constexpr size_t kMaxSumColumns = 256;  // the work grows with their square
 constexpr size_t kMinSumRows = 30;      // complete ones; and three times the columns
 constexpr size_t kMaxTerms = 12;        // longer sums are regressions, not rules
 constexpr double kExact = 1e-9;         // of a deviation: what sums of rounded products leave
+constexpr double kRounding = 0.8;       // of half a unit: the deviation of what rounding leaves
 constexpr double kKept = 0.9;           // of the rows: those that a sum of most rows has to say
 
 // The values of a column in the units of expressions, centred.
@@ -68,9 +70,10 @@ class Regression {
   bool exact(const Residual& r, const Centred& c) const {
     return !basis_.empty() && r.deviation <= kExact * c.deviation;
   }
-  // Rounding leaves a deviation of 0.58 half units; a column of few units would be explained by anything.
+  // Rounding leaves a deviation of 0.58 half units, or of 0.71 where every other number ends in a half, as 1.5 * km
+  // does; a column of few units would be explained by anything.
   bool but_for_rounding(const Residual& r, const Centred& c, double half) const {
-    return !basis_.empty() && r.deviation <= 0.7 * half && c.deviation >= 10 * half;
+    return !basis_.empty() && r.deviation <= kRounding * half && c.deviation >= 10 * half;
   }
 
   void add(Residual r) {
@@ -266,52 +269,62 @@ bool rounds_each(const RuleSearch& search, const std::vector<Term>& terms, int t
          (has_fractions(search.column(target)) || (constant != 0 && std::all_of(terms.begin(), terms.end(), shares)));
 }
 
-// The rule that the factors make of a column, tried on all rows.
+// The rule of a sum, tried on all rows.
+std::optional<FoundRule> tried_sum_with(const RuleSearch& search, std::vector<Term> terms, int target, double constant,
+                                        Says says, double tried) {
+  const bool shares =
+      constant != 0 && std::all_of(terms.begin(), terms.end(), [](const Term& t) { return t.factor == -1; });
+  if (says != Says::exactly) {
+    const bool each = rounds_each(search, terms, target, constant);
+    if ((says == Says::rounded && (!each || terms.size() == 1)) || is_instant(search.column(target)) ||
+        !has_text(search, terms, is_instant(search.column(target))))
+      return {};
+    const double rounded = each ? static_cast<double>(terms.size()) + 1 : 1;
+    Computed sum = solved(search, std::move(terms), target, constant);
+    sum.rounded = rounded, sum.shares = shares;
+    return says == Says::rounded ? computed_rule(search, sum, tried) : usual_rule(search, sum, tried);
+  }
+  if (auto count = count_of(search, terms, target, constant)) return computed_rule(search, *count, tried);
+  if (!has_text(search, terms, is_instant(search.column(target)))) return {};
+  if (auto later = later_date(search, terms, target, constant))
+    if (auto found = computed_rule(search, *later, tried)) return found;
+  Computed sum = solved(search, std::move(terms), target, constant);
+  sum.shares = shares;
+  return computed_rule(search, sum, tried);
+}
+
+// The same of the factors that explain a column.
 std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<const Centred*>& before,
                                    const Centred& c, const std::vector<double>& factors, const Sample& sample,
                                    Says says = Says::exactly) {
   const double loose = says == Says::exactly ? 1 : std::sqrt(1.0 + kMaxTerms);
   const double half = loose * std::max(half_unit(search.column(c.column)), kExact * c.deviation);
-  // rounding errors of deviation 0.58 halves, over the rows: three of their deviations
-  const double sure = 1.8 / std::sqrt(static_cast<double>(c.x.size()));
-  const double least_weight = std::max(0.1 * half, 1e-7 * c.deviation), tried = sample.tried;
-  std::vector<Term> terms;
+  const double least_weight = std::max(0.1 * half, 1e-7 * c.deviation);
   std::vector<const Centred*> columns;
   std::vector<double> weights;
-  double constant = c.mean;
+  std::vector<int> places{c.column};
   for (size_t k = 0; k < factors.size(); ++k) {
     if (std::abs(factors[k]) * before[k]->deviation < least_weight) continue;
-    columns.push_back(before[k]), weights.push_back(factors[k]);
-    const double factor = short_number(factors[k], sure * half / before[k]->deviation);
-    terms.push_back({before[k]->column, factor});
-    constant -= factor * before[k]->mean;
+    columns.push_back(before[k]), weights.push_back(factors[k]), places.push_back(before[k]->column);
   }
-  if (terms.empty() || terms.size() > kMaxTerms) return {};
-  std::vector<int> places{c.column};
-  for (const Term& t : terms) places.push_back(t.column);
+  if (columns.empty() || columns.size() > kMaxTerms) return {};
   const int64_t least = search.holders.least(search.columns_at(places));
   if (!has_shared_factors(search, sample, columns, weights, least, least_weight)) return {};
-  // the mean of the rounding errors of half the rows: well within half a unit
-  constant = short_number(constant, std::max(0.4 * half, 1e-9 * std::abs(c.mean)));
-  const bool shares =
-      constant != 0 && std::all_of(terms.begin(), terms.end(), [](const Term& t) { return t.factor == -1; });
-  if (says != Says::exactly) {
-    const bool each = rounds_each(search, terms, c.column, constant);
-    if ((says == Says::rounded && (!each || terms.size() == 1)) || is_instant(search.column(c.column)) ||
-        !has_text(search, terms, is_instant(search.column(c.column))))
-      return {};
-    const double rounded = each ? static_cast<double>(terms.size()) + 1 : 1;
-    Computed sum = solved(search, std::move(terms), c.column, constant);
-    sum.rounded = rounded, sum.shares = shares;
-    return says == Says::rounded ? computed_rule(search, sum, tried) : usual_rule(search, sum, tried);
+  // Rounding errors of deviation 0.58 halves, over the rows: three of their deviations; then six. Of the constant, the
+  // mean of the rounding errors of half the rows: well within half a unit.
+  for (const double deviations : {3, 6}) {
+    const double sure = deviations * 0.6 / std::sqrt(static_cast<double>(c.x.size()));
+    std::vector<Term> terms;
+    double constant = c.mean;
+    for (size_t k = 0; k < columns.size(); ++k) {
+      const double factor = short_number(weights[k], sure * half / columns[k]->deviation);
+      terms.push_back({columns[k]->column, factor});
+      constant -= factor * columns[k]->mean;
+    }
+    constant = short_number(constant, std::max(0.4 * half, 1e-9 * std::abs(c.mean)));
+    if (auto found = tried_sum_with(search, std::move(terms), c.column, constant, says, sample.tried)) return found;
   }
-  if (auto count = count_of(search, terms, c.column, constant)) return computed_rule(search, *count, tried);
-  if (!has_text(search, terms, is_instant(search.column(c.column)))) return {};
-  if (auto later = later_date(search, terms, c.column, constant))
-    if (auto found = computed_rule(search, *later, tried)) return found;
-  Computed sum = solved(search, std::move(terms), c.column, constant);
-  sum.shares = shares;
-  return computed_rule(search, sum, tried);
+  return {};
 }
 
 // One column may give another one alone, as a time gives its day. It is tried first: others that go together with it
@@ -325,7 +338,7 @@ std::optional<FoundRule> tried_alone(const RuleSearch& search, const std::vector
     const Centred& b = *before[k];
     const double factor = dot(b.x, c.x) / dot(b.x, b.x);
     const double rest = std::sqrt(std::max(0.0, c.deviation * c.deviation - std::pow(factor * b.deviation, 2)));
-    if (rest > std::max(0.7 * half, 1e-6 * c.deviation)) continue;
+    if (rest > std::max(kRounding * half, 1e-6 * c.deviation)) continue;
     factors[k] = factor;
     if (auto found = tried_sum(search, before, c, factors, sample)) return found;
     factors[k] = 0;
@@ -554,6 +567,20 @@ std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& a
   const int lost = place_of(search.table, pair[0]);
   if (!is_quantity(search.column(lost))) return {};
   return first_in_samples(search, [&](const Sample& sample) { return total_in(search, sample, lost); });
+}
+
+std::optional<FoundRule> find_part(const RuleSearch& search, const FoundRule& sum) {
+  const int total = place_of(search.table, sum.rule->column());
+  if (!is_quantity(search.column(total)) || sum.rule->expression().empty()) return {};
+  const auto is_sum = [](auto&& self, const Arithmetic& a) -> bool {
+    return a.is_column() || (a.op == Arithmetic::Op::add && self(self, a.operands[0]) && self(self, a.operands[1]));
+  };
+  const Arithmetic expression = parse_arithmetic(sum.rule->expression(), search.table, "a rule");
+  const std::vector<int> parts = columns_of(expression);
+  if (parts.size() < 2 || !is_sum(is_sum, expression) || !is_product_of_others(search, total, parts)) return {};
+  std::vector<Term> identity{{total, -1}};
+  for (const int j : parts) identity.push_back({j, 1});
+  return computed_rule(search, solved_for(search, identity, parts.back()), static_cast<double>(search.columns()));
 }
 
 std::vector<FoundRule> find_usual_sums(const RuleSearch& search) {
