@@ -295,7 +295,16 @@ std::vector<StoredCase> cases() {
              },
              3)};
        },
-       "\"decimals\":3", false}};
+       "\"decimals\":3", false},
+      {"composed",  // of texts that few rows have
+       [=](const Planting& p) {
+         const auto country = [=](int64_t i) {
+           return std::string(p.at(i) ? "SECRET" : uniform(i, 2) < 0.5 ? "FR" : "DE");
+         };
+         const auto code = [=](int64_t i) { return country(i) + "-" + std::to_string(static_cast<int>(one(i))); };
+         return std::vector<Column>{p.categories("country", country), p.numbers("a", one), p.categories("code", code)};
+       },
+       "", true, false}};
 }
 
 Rules rules_of(const StoredCase& c, const Planting& p) {

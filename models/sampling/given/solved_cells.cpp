@@ -238,6 +238,7 @@ class Solver {
 }  // namespace
 
 std::vector<std::vector<char>> solve_cells(const RowModel& model, const ShownColumns& columns, Table& given) {
+  for (const FoundRule& f : model.rules.found()) f.rule->solve(given, columns.table());
   return Solver(model, columns, given).run();
 }
 

@@ -80,7 +80,6 @@ std::optional<FoundRule> find_curve(const RuleSearch& search) {
     if (!is_quantity(c)) continue;
     const size_t rows = std::min(search.proposing.size(), kCurveRows);
     Varying n{j, numbers_in(c, {search.proposing.begin(), search.proposing.begin() + static_cast<int64_t>(rows)})};
-    c.relax();
     for (double& x : n.x) x /= kind_of(c).unit;
     if (distinct_of(n.x) >= kMinDistinct) all.push_back(std::move(n));
   }

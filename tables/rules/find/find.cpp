@@ -48,6 +48,7 @@ class RuleFinder {
     if (find) {
       if (options_.by_rejection && keys_.empty()) exhaust(find_keys);
       exhaust(find_copy);
+      if (options_.by_rejection) exhaust(find_composed);
       exhaust(find_extremes);
       find_times();
       exhaust(find_multiple);

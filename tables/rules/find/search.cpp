@@ -38,10 +38,9 @@ std::vector<const Column*> RuleSearch::columns_at(const std::vector<int>& places
   return out;
 }
 
-bool RuleSearch::usable(int j) const {
+bool RuleSearch::in_rules(int j) const {
   const Column& c = column(j);
-  return !kind_of(c).regenerated && kind_of(c).varies &&
-         std::find(options.apart.begin(), options.apart.end(), c.name) == options.apart.end();
+  return kind_of(c).varies && std::find(options.apart.begin(), options.apart.end(), c.name) == options.apart.end();
 }
 
 bool RuleSearch::beyond_chance(int64_t rows, double chance, double tried) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tables/expression/arithmetic.h"
+#include "tables/kinds/kind.h"
 #include "tables/rules/find/holders.h"
 #include "tables/rules/rules.h"
 
@@ -32,7 +33,8 @@ class RuleSearch {
   const Column& column(int j) const { return table.columns[static_cast<size_t>(j)]; }
   std::vector<const Column*> columns_at(const std::vector<int>& places) const;
   // Whether rules may use a column: neither constant nor regenerated, and not set apart.
-  bool usable(int j) const;
+  bool usable(int j) const { return in_rules(j) && !kind_of(column(j)).regenerated; }
+  bool in_rules(int j) const;  // the same, or regenerated
   // The first `limit` of the usable columns that are `wanted`.
   template <class Wanted>
   std::vector<int> usable_columns(size_t limit, Wanted&& wanted) const {
@@ -114,6 +116,7 @@ struct Computed {
 // One of each kind, as the table shows them: those that take a column away return at the first one, so that the next is
 // looked for in what is left.
 std::optional<FoundRule> find_copy(const RuleSearch& search);       // a = b, of texts
+std::optional<FoundRule> find_composed(const RuleSearch& search);   // a = b || ' ' || c, of texts and whole numbers
 std::optional<FoundRule> find_multiple(const RuleSearch& search);   // a = c·b, or another power of b
 std::optional<FoundRule> find_sum(const RuleSearch& search);        // a = c0 + c1·b + …, a = b among them
 std::optional<FoundRule> find_curve(const RuleSearch& search);      // a = c0 + c1·f(b), f one of four functions

@@ -3,6 +3,7 @@
 #include "base/text/json_fields.h"
 #include "tables/rules/kinds/band.h"
 #include "tables/rules/kinds/bound.h"
+#include "tables/rules/kinds/composed.h"
 #include "tables/rules/kinds/computed.h"
 #include "tables/rules/kinds/cycle.h"
 #include "tables/rules/kinds/form.h"
@@ -30,7 +31,7 @@ constexpr RuleKind kRuleKinds[] = {
     kKindOf<ComputedData>, kKindOf<JointData>,  kKindOf<BoundData>,   kKindOf<LooseBoundData>, kKindOf<BandData>,
     kKindOf<MissingData>,  kKindOf<GridData>,   kKindOf<MonthData>,   kKindOf<RateData>,       kKindOf<RepeatData>,
     kKindOf<CycleData>,    kKindOf<RisingData>, kKindOf<FallingData>, kKindOf<FormData>,       kKindOf<FunctionData>,
-    kKindOf<SpelledData>,  kKindOf<KeyData>,    kKindOf<RunningData>};
+    kKindOf<SpelledData>,  kKindOf<KeyData>,    kKindOf<RunningData>, kKindOf<ComposedData>};
 
 }  // namespace
 

@@ -55,6 +55,9 @@ class TableRule {
   virtual void fill(Table&, uint64_t /*seed*/) const {}
   // The reverse of reduce(), on rows that lack what follows. Error(format) for columns that do not fit the rule.
   virtual void restore(Table&) const {}
+  // Of rows of which some cells are given: fills missing cells that the column's cell tells. `known`: the table's
+  // columns with the values that texts may have.
+  virtual void solve(Table& /*given*/, const Table& /*known*/) const {}
   // The columns of the table that a column of the model decides alone: changed where the rule makes them other ones.
   virtual void show(const std::string& /*learned*/, std::vector<std::string>& /*columns*/) const {}
   virtual nlohmann::json to_json() const = 0;

@@ -1,0 +1,101 @@
+// Texts that are put together of other columns.
+#include "tables/rules/kinds/composed.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text/ascii.h"
+#include "rules/orders.h"
+
+namespace tessera::whole {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+std::string pick(const Texts& of, int64_t i, uint32_t stream) {
+  return of[static_cast<size_t>(static_cast<double>(of.size()) * uniform(i, stream))];
+}
+std::string first(int64_t i) { return pick({"Anna", "Ben", "Cleo", "Dan"}, i, 1); }
+std::string last(int64_t i) { return pick({"Meyer", "de Wit", "Lopez", "Novak", "Rossi"}, i, 2); }
+double number(int64_t i) { return whole_between(i, 3, 1, 120); }
+std::string small(std::string text) {
+  for (char& c : text) c = lower(c);
+  std::erase(text, ' ');
+  return text;
+}
+
+Table people(int64_t rows) {
+  return table({texts_by("first", ColumnType::category, rows, first),
+                texts_by("last", ColumnType::category, rows, last),
+                numbers_by("number", ColumnType::integer, rows, number),
+                texts_by("full", ColumnType::category, rows, [](int64_t i) { return first(i) + " " + last(i); }),
+                texts_by("mail", ColumnType::category, rows,
+                         [](int64_t i) { return small(first(i)).substr(0, 1) + "." + small(last(i)) + "@acme.com"; }),
+                texts_by("badge", ColumnType::category, rows,
+                         [](int64_t i) { return fmt::format("{}-{:04}", last(i), static_cast<int>(number(i))); })});
+}
+
+const Texts kRules{"badge = last || '-' || lpad(number, 4, '0')", "full = first || ' ' || last",
+                   "mail = left(lower(first), 1) || '.' || lower(replace(last, ' ', '')) || '@acme.com'"};
+
+Texts composed(const Rules& rules) {
+  Texts out = said(rules);
+  std::erase_if(out, [](const std::string& rule) { return rule.find("||") == std::string::npos; });
+  return out;
+}
+
+TEST(ComposedRules, AreFound) {
+  Texts rules = composed(found(people(2000)));
+  for (std::string& rule : rules)  // of a first letter, either order says the same
+    if (const size_t at = rule.find("lower(left(first, 1))"); at != std::string::npos)
+      rule.replace(at, 21, "left(lower(first), 1)");
+  EXPECT_EQ(rules, kRules);
+}
+
+TEST(ComposedRules, AreDroppedAfterOneViolation) {
+  Table t = people(2000);
+  t.columns[3].codes[7] = (t.columns[3].codes[7] + 1) % static_cast<int32_t>(t.columns[3].values.size());
+  for (const std::string& rule : composed(found(t))) EXPECT_EQ(rule.find("full"), std::string::npos) << rule;
+}
+
+TEST(ComposedRules, RoundTrip) {
+  Table real = people(2000);
+  for (Column& c : real.columns)
+    if (is_numeric(c.type)) c.numbers[5] = kMissing;
+    else c.codes[5] = -1;
+  Table t = real;
+  const Rules rules = reduced(t);
+  ASSERT_EQ(composed(rules).size(), 3u);
+  const Rules read = Rules::from_json(rules.to_json());
+  EXPECT_EQ(read.to_json(), rules.to_json());
+  expect_restored(read, std::move(t), real);
+  expect_reduces_again(rules, real);
+}
+
+// Given texts are read: their parts are given too.
+TEST(ComposedRules, SolveTheirParts) {
+  const Table real = people(2000);
+  const Rules rules = found(real);
+  Table given = real, known = real;
+  for (Column& c : given.columns)
+    for (size_t i = 0; i < 4; ++i)
+      if (c.name == "number") c.numbers[i] = kMissing;
+      else if (c.name == "first" || c.name == "last") c.codes[i] = -1;
+  for (const FoundRule& f : rules.found()) f.rule->solve(given, known);
+  EXPECT_EQ(lines(given), lines(real));
+}
+
+// The texts of a key are all different; put together of columns that are none, they would repeat.
+TEST(ComposedRules, NoneForKeys) {
+  constexpr int64_t kRows = 400;
+  const Table t = table(
+      {numbers_by("batch", ColumnType::integer, kRows,
+                  [](int64_t i) { return std::floor(static_cast<double>(i) / 20); }),
+       numbers_by("item", ColumnType::integer, kRows, [](int64_t i) { return static_cast<double>(i % 20); }),
+       texts_by("id", ColumnType::category, kRows, [](int64_t i) { return fmt::format("{}/{}", i / 20, i % 20); })});
+  EXPECT_EQ(composed(found(t)), Texts{});
+}
+
+}  // namespace
+}  // namespace tessera::whole
