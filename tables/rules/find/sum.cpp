@@ -436,13 +436,20 @@ Computed solved_for(const RuleSearch& search, const std::vector<Term>& identity,
 
 // Of the columns of an identity, the total if there is one, else the last: such that one of the others still follows
 // from another one alone. −1: none is such.
-int target_of(const RuleSearch& search, const Sample& sample, const std::vector<Term>& identity) {
+int target_of(const RuleSearch& search, const Sample& sample, const std::vector<Term>& identity,
+              const std::vector<int>& rounded) {
   std::vector<int> targets;
   for (const Term& t : identity) targets.push_back(t.column);
   const std::vector<Term> terms(identity.begin() + 1, identity.end());
   const int total = solved(search, terms, identity.front().column, 0).target;
   std::sort(targets.begin(), targets.end(),
             [=](int a, int b) { return std::pair(a == total, a) > std::pair(b == total, b); });
+  if (rounded.size() > 2) {  // it follows from columns that no sum may take away
+    const auto free = std::find_if(targets.begin(), targets.end(), [&](int j) {
+      return std::find(rounded.begin(), rounded.end(), j) == rounded.end();
+    });
+    return free == targets.end() ? -1 : *free;
+  }
   std::vector<const Centred*> all;
   for (const Centred& c : sample.columns)
     if (std::find(targets.begin(), targets.end(), c.column) != targets.end()) all.push_back(&c);
@@ -533,7 +540,8 @@ std::optional<FoundRule> sum_in(const RuleSearch& search, const Sample& sample) 
   return {};
 }
 
-std::optional<FoundRule> total_in(const RuleSearch& search, const Sample& sample, int lost) {
+// `rounded`: the column that others give, and those.
+std::optional<FoundRule> total_in(const RuleSearch& search, const Sample& sample, const std::vector<int>& rounded) {
   Regression regression(sample.rows.size());
   std::vector<const Centred*> before;
   for (const Centred& c : sample.columns) {
@@ -544,11 +552,12 @@ std::optional<FoundRule> total_in(const RuleSearch& search, const Sample& sample
       continue;
     }
     const std::vector<Term> identity = whole_terms(before, c, regression.factors(rest.along));
-    const bool has_it = std::any_of(identity.begin(), identity.end(), [&](const Term& t) { return t.column == lost; });
+    const bool has_it =
+        std::any_of(identity.begin(), identity.end(), [&](const Term& t) { return t.column == rounded[0]; });
     const bool dated = std::any_of(identity.begin(), identity.end(),
                                    [&](const Term& t) { return is_instant(search.column(t.column)); });
     if (!has_it || dated) continue;
-    const int target = target_of(search, sample, identity);
+    const int target = target_of(search, sample, identity, rounded);
     if (target < 0) continue;
     if (auto found = computed_rule(search, solved_for(search, identity, target), sample.tried)) return found;
   }
@@ -561,12 +570,11 @@ std::optional<FoundRule> find_sum(const RuleSearch& search) {
   return first_in_samples(search, [&](const Sample& sample) { return sum_in(search, sample); });
 }
 
-std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& alone) {
-  const std::vector<std::string> pair = alone.rule->columns(search.table);
-  if (pair.size() != 2) return {};
-  const int lost = place_of(search.table, pair[0]);
-  if (!is_quantity(search.column(lost))) return {};
-  return first_in_samples(search, [&](const Sample& sample) { return total_in(search, sample, lost); });
+std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& given) {
+  std::vector<int> rounded;
+  for (const std::string& name : given.rule->columns(search.table)) rounded.push_back(place_of(search.table, name));
+  if (rounded.size() < 2 || !is_quantity(search.column(rounded[0]))) return {};
+  return first_in_samples(search, [&](const Sample& sample) { return total_in(search, sample, rounded); });
 }
 
 std::optional<FoundRule> find_part(const RuleSearch& search, const FoundRule& sum) {
