@@ -82,24 +82,28 @@ def main():
     start = {key: c["value"] for key, c in card.items() if isinstance(c, dict)}
     fitted = fit(groups, took, card)
     before, after = predicted(groups, start), predicted(groups, fitted)
-    print("| launch | measured µs | predicted | measured / predicted | fitted | measured / fitted | bound by |\n|" + 7 * "---|")
+    print("| launch | measured µs | predicted | measured / predicted | fitted | measured / fitted | bound by |\n|" +
+          7 * "---|")
     for n, t, b, f in zip(known, took, before, after):
         print(f"| {n + 1} | {t:.1f} | {b[0]:.1f} | {t / b[0]:.2f} | {f[0]:.1f} | {t / f[0]:.2f} | {f[1]} |")
-    sums = [sum(took), sum(b[0] for b in before), sum(f[0] for f in after)]
-    print(f"| all | {sums[0]:.0f} | {sums[1]:.0f} | {sums[0] / sums[1]:.2f} | {sums[2]:.0f} | {sums[0] / sums[2]:.2f} | |")
+    all_took, all_before, all_after = sum(took), sum(b[0] for b in before), sum(f[0] for f in after)
+    print(f"| all | {all_took:.0f} | {all_before:.0f} | {all_took / all_before:.2f} | {all_after:.0f} | "
+          f"{all_took / all_after:.2f} | |")
     near = [sum(abs(math.log(t / x[0])) <= math.log(1.3) for t, x in zip(took, of)) for of in (before, after)]
     print(f"\nWithin a factor of 1.3: {near[0]} of {len(took)} launches before, {near[1]} after.\n\n"
           "| constant | card | fitted | deviations of its bar |\n|---|---|---|---|")
     sigma = bars(card)
     for key in sorted(sigma, key=lambda k: -abs(math.log(fitted[k] / start[k]) / sigma[k])):
-        print(f"| {key} | {start[key]:g} | {fitted[key]:.4g} | {math.log(fitted[key] / start[key]) / sigma[key]:+.1f} |")
+        moved = math.log(fitted[key] / start[key]) / sigma[key]
+        print(f"| {key} | {start[key]:g} | {fitted[key]:.4g} | {moved:+.1f} |")
     if a.write:
         for key in sigma:
-            if fitted[key] != start[key]:
-                card[key] = {"value": float(f"{fitted[key]:.4g}"), "low": float(f"{fitted[key] / 1.2:.3g}"),
-                             "high": float(f"{fitted[key] * 1.2:.3g}"), "source": f"fitted to {pathlib.Path(a.measured).name}"}
-                if card[key]["low"] > card[key]["high"]:
-                    card[key]["low"], card[key]["high"] = card[key]["high"], card[key]["low"]
+            if fitted[key] == start[key]:
+                continue
+            slow = 1.2 if card[key]["high"] > card[key]["low"] else 1 / 1.2  # of a rate the slow end is the smaller one
+            card[key] = {"value": float(f"{fitted[key]:.4g}"), "low": float(f"{fitted[key] / slow:.3g}"),
+                         "high": float(f"{fitted[key] * slow:.3g}"),
+                         "source": f"fitted to {pathlib.Path(a.measured).name}"}
         lines = [f"  {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in card.items()]
         (CARDS / (a.write + ".json")).write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
