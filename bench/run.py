@@ -120,13 +120,14 @@ def machine():
 
 
 def measure(build, rounds, only):
+    missing = [program for program in PROGRAMS if not (build / "bench" / program).exists()]
+    if missing:
+        sys.exit(f"{', '.join(missing)} of {build}/bench: missing. cmake --build {build} --target {' '.join(missing)}")
     seen = []
     for number in range(rounds):
         figures = {}
         for program, pattern in PROGRAMS.items():
             path = build / "bench" / program
-            if not path.exists():
-                sys.exit(f"{path} is missing: cmake --build {build} --target {program}")
             command = [path, "--benchmark_format=json", "--benchmark_filter=" + (only or pattern)]
             done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
             if done.returncode != 0:
