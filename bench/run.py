@@ -159,6 +159,8 @@ def main():
         a.output.write_text(json.dumps(now, indent=1) + "\n")
     print(table(now["figures"]))
     print(f"\n{now['machine']['processor']}, {now['machine']['cores']} cores, load {now['machine']['load']:.1f} before")
+    if now["machine"]["load"] > now["machine"]["cores"] / 2:
+        print("The machine was busy: shares are lower and vary more than on an idle one.")
     failed = False
     if old:
         if old["machine"]["processor"] != now["machine"]["processor"]:
