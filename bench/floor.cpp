@@ -17,7 +17,9 @@ Work work_of(const tessera::Plan& plan) {
                            std::holds_alternative<tessera::RecurrentGrad>(node.op) ||
                            std::holds_alternative<tessera::RecurrentInputGrad>(node.op) ||
                            std::holds_alternative<tessera::RecurrentWgrad>(node.op);
-    if (recurrent || std::holds_alternative<tessera::Matmul>(node.op)) w.matrix_flops += c.flops;
+    if (recurrent || std::holds_alternative<tessera::Matmul>(node.op) ||
+        std::holds_alternative<tessera::BlockMatmul>(node.op))
+      w.matrix_flops += c.flops;
     else w.other_bytes += c.bytes;
   }
   return w;

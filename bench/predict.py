@@ -12,7 +12,13 @@ Shapes: `tessera plan adult_train.csv --method ctgan --preset paper --device cud
 
 With a file of that command, every launch of it as generated source: a node of a graph, the first data, the steps of its
 longest chain, the products by tiles as above, or its bytes from the second-level cache, whichever is longer; what takes
-most of it, and the ends of the constants' error bars (bench/lab/cards/h100.json has each with its source).
+most of it, and the ends of the constants' error bars (bench/lab/cards/h100.json has each with its source). Other cards
+have constants that are published or derived, never measured; instructions are those of sm_90 for all of them. What a run
+on hardware says of the constants: bench/lab/fit.py.
+
+    predict.py                                     that page
+    predict.py [--card NAME] PLAN.json [NCU.csv]   the launches of a plan
+    predict.py NCU.csv                             launches measured, beside the products of that page
 """
 import csv
 import functools
@@ -22,7 +28,6 @@ import math
 import pathlib
 import re
 import sys
-
 
 
 def read_card(name, end="value"):
@@ -70,7 +75,7 @@ def stages(depth):
 
 def stage_cycles(rows, cols, cycles, tensor, blocks):
     """L2 counts if most multiprocessors draw on it."""
-    return max(cycles, tensor * CARD["hmma_cycles"] / 4,
+    return max(cycles, tensor * CARD["hmma_cycles"] / 4, 0 if tensor else rows * cols * 32 / CARD["fma_lanes"],
                (rows + cols) * 32 * 4 / CARD["l2_bytes_a_cycle"] if blocks >= 100 else 0)
 
 
@@ -163,7 +168,8 @@ def what_binds(product, units, sass):
     """What a stage of its tiles takes longest for."""
     down = tile_height(product, units)
     stage = {"issue": sass(units, down, product[3]), "shared memory": SHARED.get((units, down), SHARED_TENSOR),
-             "tensor cores": fragments(units, down) * CARD["hmma_cycles"] / 4}
+             "tensor cores": fragments(units, down) * CARD["hmma_cycles"] / 4,
+             "FMA": down * 32 * 32 / CARD["fma_lanes"] if units == "fp32" else 0}
     return max(stage, key=stage.get)
 
 
@@ -229,7 +235,7 @@ def issue_time(instructions, blocks):
     return CARD["node_us"] + CARD["entry_us"] + cycles_to_us(waves * instructions / 4)
 
 
-def print_plan(path, arguments):
+def print_plan(path, arguments, card):
     """Of a file of `tessera plan --device cuda --json`; with a file of ncu beside it, what each launch took."""
     groups = json.loads(pathlib.Path(path).read_text())["groups"]
     took = measured(arguments[0]) if arguments else []
@@ -238,7 +244,7 @@ def print_plan(path, arguments):
     total = [0.0, 0.0, 0.0]
     for n, group in enumerate(groups):
         ops = " · ".join(op for chain in group["chains"] for op in chain["ops"])
-        found = predict_launch(group)
+        found = predict_launch(group, card=card)
         row = [f"{x:.1f}" for x in found[:3]] + [found[3]] if found else ["–", "", "", "no source"]
         if took:
             row += [f"{took[n]:.1f}", f"{took[n] / found[0]:.2f}"] if n < len(took) and found else ["", ""]
@@ -259,8 +265,11 @@ def measured(path):
 
 
 def main(arguments):
+    card = "h100"
+    if arguments[:1] == ["--card"]:
+        card, arguments = arguments[1], arguments[2:]
     if arguments and arguments[0].endswith(".json"):
-        print_plan(arguments[0], arguments[1:])
+        print_plan(arguments[0], arguments[1:], card)
         return
     if arguments:
         sass = read_sass()

@@ -156,6 +156,7 @@ void ctgan_step(benchmark::State& state) { step(state, paper("ctgan")); }
 void tvae_step(benchmark::State& state) { step(state, paper("tvae")); }
 // With levels for integers: the row is about three times as wide.
 void tvae_best_step(benchmark::State& state) { step(state, best("tvae")); }
+void made_best_step(benchmark::State& state) { step(state, best("made")); }
 void ctgan_bf16(benchmark::State& state) { step_in_bf16(state, paper("ctgan")); }
 void ctgan_best_bf16(benchmark::State& state) { step_in_bf16(state, best("ctgan")); }
 void tvae_bf16(benchmark::State& state) { step_in_bf16(state, paper("tvae")); }
@@ -232,6 +233,13 @@ BENCHMARK(tvae_best_step)
     ->UseManualTime()
     ->MeasureProcessCPUTime()
     ->Iterations(100)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(made_best_step)
+    ->Arg(1)
+    ->Arg(2)
+    ->UseManualTime()
+    ->MeasureProcessCPUTime()
+    ->Iterations(60)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(ctgan_bf16)->Arg(1)->Arg(2)->UseManualTime()->Iterations(60)->Unit(benchmark::kMillisecond);
 BENCHMARK(ctgan_best_bf16)->Arg(1)->Arg(2)->UseManualTime()->Iterations(60)->Unit(benchmark::kMillisecond);

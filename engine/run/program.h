@@ -16,6 +16,7 @@
 #include "engine/plan/plan.h"
 #include "engine/run/footprint.h"
 #include "engine/run/live_rows.h"
+#include "engine/run/phase_times.h"
 #include "kernels/table.h"
 
 namespace tessera {
@@ -104,6 +105,9 @@ class Program {
 
   // For benches: n steps as single calls of the device, without the recording. The step counter need not advance.
   void run_unrecorded(int64_t n);
+
+  // For benches, on the processor: n steps, and what each phase of a step runs with its shortest time among them.
+  std::vector<TimedPhase> time_phases(int64_t n);
 
   StepState& step() { return *step_; }
   const StepState& step() const { return *step_; }
@@ -208,6 +212,7 @@ class Program {
   std::unique_ptr<FusedCalls> fused_;
   std::unique_ptr<Compilation> compilation_;
   std::unique_ptr<StepState> step_;
+  std::unique_ptr<PhaseClock> clock_;  // of the steps that run; none: phases are not timed
   std::vector<Id> watched_;
   int64_t started_ = 0;  // on the CPU: steps of the unfinished start
   int starts_since_kept_ = 0;

@@ -82,6 +82,7 @@ void Program::run_here(int64_t n) {
   const int64_t first = step_->step;
   const uint64_t count = phases_.size();
   Dispatcher dispatcher(0, team_.size());
+  if (clock_) clock_->begin();
   auto shares = [&](uint64_t epoch) -> const auto& { return phases_[epoch % count].shares; };
   auto work = [&](int thread) {
     char* scratch = scratch_[static_cast<size_t>(thread)]->data();
@@ -96,6 +97,7 @@ void Program::run_here(int64_t n) {
       else if (r.chain >= 0) run_block(row_chains_[static_cast<size_t>(r.chain)], t.tile, scratch);
       else r.kernel.run(r.call, t.tile, scratch);
       if (!dispatcher.finish(phase.tiles)) continue;
+      if (clock_) clock_->end(t.epoch % count);
       if (live_ && t.epoch % count == live_from_) end_batch();
       if ((t.epoch + 1) % count == 0) {
         ++step_->step;
@@ -108,6 +110,29 @@ void Program::run_here(int64_t n) {
     }
   };
   team_.run(work);
+}
+
+std::vector<TimedPhase> Program::time_phases(int64_t n) {
+  prepare();
+  if (device_) throw Error(ErrorCode::internal, "phases are timed on the processor only");
+  clock_ = std::make_unique<PhaseClock>(phases_.size(), team_.size());
+  run(n);
+  const std::unique_ptr<PhaseClock> clock = std::move(clock_);
+  std::vector<TimedPhase> timed;
+  for (const Phase& phase : phases_) {
+    timed.push_back({{}, clock->shortest(timed.size())});
+    for (const Ready& r : phase.calls) {
+      TimedPhase::Call call{{r.node}, r.tiles};
+      if (r.chain >= 0) {
+        const Chain& chain = row_chains_[static_cast<size_t>(r.chain)];
+        call.nodes.clear();
+        for (const Ready& link : chain.links) call.nodes.push_back(link.node);
+        call.block_rows = chain.block;
+      }
+      timed.back().calls.push_back(std::move(call));
+    }
+  }
+  return timed;
 }
 
 // A single phase; the step does not advance.

@@ -76,6 +76,28 @@ TEST(Program, AllocatesNothingInAStep) {
   EXPECT_EQ(made(50), one) << "whatever a call of run() needs, its steps need nothing";
 }
 
+TEST(Program, TimesEachPhaseOfTheStepsItRuns) {
+  Team team(2);
+  Program timed(closed(), cpu_kernels(), team, 1), plain(closed(), cpu_kernels(), team, 1);
+  std::vector<int> ran;
+  for (const TimedPhase& phase : timed.time_phases(3)) {
+    EXPECT_GT(phase.seconds, 0);
+    EXPECT_TRUE(std::isfinite(phase.seconds));
+    for (const TimedPhase::Call& call : phase.calls) {
+      EXPECT_EQ(call.block_rows > 0, call.nodes.size() > 1) << "one op alone, or the rows of a chain's blocks";
+      ran.insert(ran.end(), call.nodes.begin(), call.nodes.end());
+    }
+  }
+  std::vector<int> expected;
+  for (size_t n = 0; n < timed.plan().nodes.size(); ++n)
+    if (timed.placement().runs[n]) expected.push_back(static_cast<int>(n));
+  std::sort(ran.begin(), ran.end());
+  EXPECT_EQ(ran, expected) << "each op that runs is in one phase";
+  plain.run(3);
+  EXPECT_EQ(timed.step().step, 3);
+  EXPECT_EQ(timed.get<float>("net"), plain.get<float>("net")) << "the clock changes nothing";
+}
+
 TEST(Program, ResumesToTheSameBits) {
   Team team(2);
   Program whole(closed(2), cpu_kernels(), team, 5), first(closed(2), cpu_kernels(), team, 5),

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Runs a numbered series of kernels for one launch: each must give its results; those for the processor are timed.
+
+    series.py product [--only 02] [--on emulated|ptx|cuda] [--data TABLE.csv]
+
+A series is a folder of files 00_…, 01_…, each one idea further than the one before. The head of a file says what was
+expected, the arithmetic, what it predicts, and at the end of its first line the grid. *.cu are CUDA kernels, run on the
+emulated GPU (or as PTX, or on a GPU); *.cpp are functions for the processor. The launch is that of ctgan whose ops are
+those of SERIES; a file calls it launch_10 whatever its number is now. Exit code 1: a kernel was rejected.
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+CAPSULE = FOLDER.parent / "capsule/capsule.py"
+SERIES = {"product": ["matmul", "unary"]}  # a layer of the critic and its leaky ReLU: 30 × 256 × 256
+METHOD = ["--method", "ctgan", "--preset", "paper"]
+BATCH = "100"
+
+
+def call(*command):
+    done = subprocess.run([str(c) for c in command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          check=False)
+    return done.returncode, done.stdout
+
+
+def launch_of(ops, tessera, data):
+    """The first launch of one chain with these ops."""
+    code, text = call(tessera, "plan", data, *METHOD, "--batch-size", BATCH, "--device", "cuda", "--json", "--quiet")
+    if code != 0:
+        sys.exit(text)
+    for number, group in enumerate(json.loads(text)["groups"], 1):
+        if [c["ops"] for c in group["chains"]] == [ops]:
+            return number
+    sys.exit(f"No launch of this step has the ops {' · '.join(ops)} alone.")
+
+
+def head(path):
+    """(title, options of capsule.py) of the first line of a file."""
+    title, _, options = path.read_text().splitlines()[0].removeprefix("// ").partition("  ")
+    return title.strip(), options.split()
+
+
+def measured(text):
+    """Of a processor or a GPU: time; of PTX: instructions."""
+    time = re.search(r"^measured\s+([\d.]+) us", text, re.MULTILINE)
+    count = re.search(r"^counted\s+([\d,]+) PTX", text, re.MULTILINE)
+    return f"{time[1]} us" if time else f"{count[1]} instructions" if count else ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("series", choices=sorted(SERIES))
+    parser.add_argument("--data", type=pathlib.Path, help="a table (default: generated people)")
+    parser.add_argument("--only", default="", help="files whose name begins so")
+    parser.add_argument("--tessera", default="tessera", help="the program (default: the one in PATH)")
+    parser.add_argument("--on", choices=("emulated", "ptx", "cuda"), default="emulated", help="where *.cu run")
+    a = parser.parse_args()
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        data = a.data or folder / "people.csv"
+        if not a.data:
+            call(a.tessera, "example", data, "--rows", "1000", "--seed", "1", "--quiet")
+        number = launch_of(SERIES[a.series], a.tessera, data)
+        code, text = call(sys.executable, CAPSULE, "write", data, f"batch_size={BATCH}", *METHOD, "--launch", number,
+                          "-o", folder / "x.capsule")
+        if code != 0:
+            sys.exit(text)
+        kernel = re.match(r"(\w+) of", text)[1]
+        print(text + "\n| kernel | what | result | measured or counted |\n|---|---|---|---|")
+        files = FOLDER.joinpath(a.series).glob(a.only + "*.c*")
+        for path in sorted(files, key=lambda p: (p.suffix, p.name)):
+            title, options = head(path)
+            (folder / path.name).write_text(path.read_text().replace("launch_10", kernel))
+            where = "processor" if path.suffix == ".cpp" else a.on
+            code, text = call(sys.executable, CAPSULE, "run", folder / "x.capsule", "--source", folder / path.name,
+                              "--on", where, *options)
+            lines = text.splitlines()
+            result = next((line for line in lines if line.startswith(("accepted", "rejected"))), text.strip())
+            print(f"| {path.name} | {title} | {re.sub(' +', ' ', result)} | {measured(text)} |", flush=True)
+            failed += code != 0
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
