@@ -157,7 +157,9 @@ class Builder : LaunchRules {
     const int level = levels_.of(v), launch = by_slices ? a.slices : a.launch;
     if (level < launch) return;
     const Division& m = made(v);
-    const std::string name = op_label(*plan_.maker(v));
+    const Node* shown = plan_.maker(v);  // by a view
+    while (is_view(shown->op) && levels_.of(shown->in[0]) == level) shown = plan_.maker(shown->in[0]);
+    const std::string name = op_label(*shown);
     const std::string later = fmt::format("Put it into launch {} or later", level + 2);
     if (level > launch || by_slices)
       refuse(

@@ -8,11 +8,13 @@
 #include "emulation/gpu.h"
 #include "engine/schedule/fusion_data.h"
 #include "models/plans/describe_launches.h"
+#include "models/tables.h"
 #include "support/ctgan_training.h"
 #include "support/made_training.h"
 #include "support/random_plan.h"
 #include "support/timegan_training.h"
 #include "support/tvae_training.h"
+#include "tables/csv/example.h"
 
 extern "C" const tessera::DeviceApi* tessera_device_backend();
 
@@ -97,6 +99,23 @@ TEST(FusionData, AnyLaunchesHaveTheBitsOfTheComposition) {
   any_launches_have_the_bits(TvaeTraining(), 1, 9);
 }
 
+// The library's option: the JSON of a plan, changed.
+TEST(FusionData, AFitTrainsTheSameModelInThem) {
+  Device device(*tessera_device_backend(), 0);
+  FitOptions o = whole::quick_tvae(1, 50);
+  o.device = std::shared_ptr<Device>(&device, [](Device*) {});
+  const auto fitted = [&] {
+    emulation::reset_counts();
+    return whole::fit(example_people(100, 3), o).bytes();
+  };
+  const std::string chosen = fitted();
+  const int64_t launches = emulation::counts().launches;
+  Team team(1);
+  o.fusion = all_alone(describe_plan(example_people(100, 3), o, team, {})["cuda"]["fusion"]).dump();
+  EXPECT_EQ(fitted() == chosen, true);
+  EXPECT_GT(emulation::counts().launches, 4 * launches);
+}
+
 // Of a plan with a chain by rows, a product by tiles, and updates; `change` plants a fault.
 class FusionFaults : public ::testing::Test {
  protected:
@@ -165,8 +184,7 @@ TEST_F(FusionFaults, AStepComesBeforeItsInput) {
   refused("which comes after it", "Put it behind that op");
 }
 TEST_F(FusionFaults, AChainCannotComputeAnOp) {
-  Json& tiles = chain("tiles", 1);
-  tiles["cut"] = "elements";
+  chain("rows", 2)["cut"] = "elements";
   refused("a chain by elements cannot begin with it", "Put it elsewhere, by");
 }
 TEST_F(FusionFaults, ABlockDoesNotHaveWhatAnOpReads) {
@@ -213,7 +231,7 @@ TEST_F(FusionFaults, SlicesAndTheirSum) {
   ASSERT_FALSE(name.empty()) << chosen_.dump(1);
   const Json slices = taken(launch(at)["chains"], of_chain);
   refused(name + ": its slices are not computed before their sum", "earlier launch");
-  chosen_["launches"].push_back({{"chains", {slices}}});
+  chosen_["launches"].push_back(Json{{"chains", Json::array({slices})}});
   refused(name + ": its slices are not computed before their sum", "earlier launch");
   chosen_ = chosen;
   launch(at + 1)["chains"].push_back(slices);
@@ -222,7 +240,8 @@ TEST_F(FusionFaults, SlicesAndTheirSum) {
   launch(at)["chains"][of_chain]["ops"].push_back(launch(at)["chains"][of_chain]["ops"][0]);
   refused(name + ": its slices share a chain", "of their own");
   chosen_ = chosen;
-  chosen_["launches"].insert(chosen_["launches"].begin(), {{"chains", {taken(launch(at)["chains"], of_chain)}}});
+  const Json early{{"chains", Json::array({taken(launch(at)["chains"], of_chain)})}};
+  chosen_["launches"].insert(chosen_["launches"].begin(), early);
   refused("launch 1, chain 1, " + name + ": its slices read", "Put its slices into launch");
 }
 TEST_F(FusionFaults, TheFileIsNoFusion) {
