@@ -161,11 +161,11 @@ class Builder : LaunchRules {
     while (is_view(shown->op) && levels_.of(shown->in[0]) == level) shown = plan_.maker(shown->in[0]);
     const std::string name = op_label(*shown);
     const std::string later = fmt::format("Put it into launch {} or later", level + 2);
-    if (level > launch || by_slices)
-      refuse(
-          n,
-          fmt::format("{} {}, which launch {} computes", by_slices ? "its slices read" : "it reads", name, level + 1),
-          by_slices ? fmt::format("Put its slices into launch {} or later", level + 2) : later);
+    if (by_slices) {
+      at(n) = {launch};
+      refuse(n, fmt::format("its slices read {}, which launch {} computes", name, level + 1), later);
+    }
+    if (level > launch) refuse(n, fmt::format("it reads {}, which launch {} computes", name, level + 1), later);
     if (a.chain < 0) return;  // after the chains, in the plan's order
     const At source = m.node < 0 ? At{} : at(m.node);
     if (source.chain != a.chain)

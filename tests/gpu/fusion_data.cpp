@@ -242,7 +242,7 @@ TEST_F(FusionFaults, SlicesAndTheirSum) {
   chosen_ = chosen;
   const Json early{{"chains", Json::array({taken(launch(at)["chains"], of_chain)})}};
   chosen_["launches"].insert(chosen_["launches"].begin(), early);
-  refused("launch 1, chain 1, " + name + ": its slices read", "Put its slices into launch");
+  refused("launch 1, " + name + ": its slices read", "Put it into launch");
 }
 TEST_F(FusionFaults, TheFileIsNoFusion) {
   chosen_ = Json::array();
