@@ -67,7 +67,8 @@ def main(tessera, build):
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        (folder / "bench").symlink_to(ROOT / "bench")
+        for name in ("bench", "examples"):
+            (folder / name).symlink_to(ROOT / name)
         (folder / "bin").mkdir()
         (folder / "bin/tessera").symlink_to(pathlib.Path(tessera).resolve())
         found = {"PATH": f"{folder}/bin:{os.environ['PATH']}", "TESSERA_BUILD": str(pathlib.Path(build).resolve())}
