@@ -57,13 +57,16 @@ std::vector<PassReport> optimize(Plan& plan, const std::set<std::string>& off) {
   std::vector<PassReport> reports;
   for (const PassInfo& p : passes()) {
     if (!wanted(off, p.name)) continue;
-    PassReport r{p.name, plan.nodes.size(), 0, flops_of(plan), 0};
+    PassReport r{p.name, plan.nodes.size(), 0, flops_of(plan), 0, {}};
+    for (const Node& n : plan.nodes) --r.change[op_name(n.op)];
     // liveness is placement's (engine/schedule/placement.h), fusion the device's (engine/schedule/gpu_fusion.h),
     // compiling the training's (Program::compile_launches), narrow runs when a plan is arranged
     // (engine/run/footprint.h)
     if (p.run != nullptr) p.run(plan);
     // Ops that a pass made unnecessary are removed; otherwise they would be computed beside their replacement.
     if (wanted(off, "dead")) drop_dead(plan);
+    for (const Node& n : plan.nodes) ++r.change[op_name(n.op)];
+    std::erase_if(r.change, [](const auto& kind) { return kind.second == 0; });
     r.nodes_after = plan.nodes.size();
     r.flops_after = flops_of(plan);
     reports.push_back(r);

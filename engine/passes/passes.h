@@ -1,6 +1,7 @@
 // The passes between recording and placement. Each uses one identity, has one file in engine/passes/, and can be
 // disabled by name.
 #pragma once
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@ struct PassReport {
   std::string pass;
   size_t nodes_before = 0, nodes_after = 0;
   double flops_before = 0, flops_after = 0;
+  std::map<std::string, int> change;  // ops after less ops before, by kind
 };
 
 // The passes in the order they run: name and one sentence.

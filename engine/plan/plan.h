@@ -87,6 +87,8 @@ struct RowCut {
   int64_t block_rows = 0;  // 0: chosen by the size of the team
 };
 
+struct FusedLaunch;  // engine/schedule/gpu_fusion.h
+
 class Plan {
  public:
   std::vector<Value> values;
@@ -98,6 +100,7 @@ class Plan {
   // several ops per launch, if the device has kernels for that (engine/schedule/gpu_fusion.h); chains of rows on the
   // processor
   bool fuse = false;
+  std::shared_ptr<const std::vector<FusedLaunch>> fusion;  // the launches, chosen by hand; null: fuse() chooses
   bool narrow = false;  // long-lived values are stored in 16 bits where factors are rounded to 16 bits (narrow.cpp)
   RowCut row_cut;
   Precision precision = Precision::fp32;  // requested; engine/passes/precision.cpp decides it op by op

@@ -28,8 +28,14 @@ struct FusedLaunch {
 };
 
 using Fusion = std::vector<FusedLaunch>;
-// Splits the plan's updates by parameters (engine/schedule/split_optimizer.h), then puts its ops into launches.
+// Splits the plan's updates by parameters (engine/schedule/split_optimizer.h), then puts its ops into launches: as
+// Plan::fusion says, else so that there are few.
 Fusion fuse(Plan& plan);
+
+// Launches of which chains, cuts and parts are given, as data: `units`, `run` and `stride` are computed, and views
+// placed, which may be left out. Throws Error(usage), with the op, the launch and what to do, if an op is missing or
+// stands twice, if a chain cannot compute it, or if it reads what is not there yet.
+Fusion build_launches(const Plan& plan, Fusion given);
 
 // The phases of place(): nodes of one launch may run in parallel, so none of their values may share memory.
 std::vector<std::vector<int>> phases_of(const Fusion& fusion);

@@ -113,6 +113,9 @@ typedef struct tessera_fit_options {
   /* with epsilon, what is noisy: counts, of which rows are drawn to train on, "counts" · gradients, "gradients"
    * (DP-SGD) · "both": the latter after the former · "auto", NULL: chosen by the number of columns */
   const char* privacy;
+  /* the launches of a training step on a GPU, for study: "fusion" in the JSON of tessera_plan(), changed
+   * (docs/engine/lab.md). No bit of a model depends on it. NULL: chosen */
+  const char* fusion;
 } tessera_fit_options;
 
 /* Rank and number of the processes of mpirun, srun or TESSERA_RENDEZVOUS, else 0 and 1. NULL is allowed. Unstable */

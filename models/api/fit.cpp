@@ -329,6 +329,7 @@ FitOptions fit_options(const tessera_fit_options* given) {
   out.rules.given = split_lines(text_or(o.rule, ""));
   out.passes_off = split_list(text_or(o.passes_off, ""));
   check_passes({out.passes_off.begin(), out.passes_off.end()});
+  out.fusion = text_or(o.fusion, "");
   if (const std::string text = text_or(o.recompute, "auto"); !text.empty()) {
     const std::optional<Recompute> mode = parse_recompute(text);
     if (!mode)

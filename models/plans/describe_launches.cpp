@@ -6,6 +6,7 @@
 #include "engine/plan/op_rules.h"
 #include "engine/run/plan_launches.h"
 #include "engine/run/roofline.h"
+#include "engine/schedule/fusion_data.h"
 #include "engine/schedule/gpu_fusion.h"
 #include "engine/schedule/placement.h"
 
@@ -14,16 +15,6 @@ namespace {
 
 // Published rates of an H200: floors can be computed without the card.
 constexpr double kBytesPerSecond = 4.8e12, kFlopsPerSecond = 67e12;
-
-const char* name_of(FusedChain::Cut cut) {
-  switch (cut) {
-    case FusedChain::rows: return "rows";
-    case FusedChain::cols: return "columns";
-    case FusedChain::flat: return "elements";
-    case FusedChain::tiles: return "tiles";
-  }
-  return "";
-}
 
 // A value: its number in the plan, rows, columns. Equal numbers are the edges between ops.
 nlohmann::json describe_values(const Plan& plan, const std::vector<Id>& ids) {
@@ -55,24 +46,24 @@ nlohmann::json describe_launches(Plan plan) {
     nlohmann::json group{{"chains", nlohmann::json::array()}};
     double flops = 0, bytes = 0;
     int64_t ops = 0;
-    const auto count = [&](int n, nlohmann::json& chain, const char* part) {
+    const auto count = [&](int n, nlohmann::json& chain, FusedStep::Part part) {
       const Node& node = plan.nodes[static_cast<size_t>(n)];
       const Cost c = cost(node.op, plan, node.in, node.out);
-      const bool sum = std::string(part) == " (sum of slices)";
+      const bool sum = part == FusedStep::sum;
       flops += sum ? 0 : c.flops;
       bytes += sum ? 0 : c.bytes;
-      chain["ops"].push_back(op_name(node.op) + std::string(part));
-      chain["values"].push_back({{"in", describe_values(plan, node.in)}, {"out", describe_values(plan, node.out)}});
+      chain["ops"].push_back(op_name(node.op) + part_name(part));
+      chain["values"].push_back({{"name", op_label(node) + part_name(part)},
+                                 {"flops", sum ? 0 : c.flops},
+                                 {"bytes", sum ? 0 : c.bytes},
+                                 {"in", describe_values(plan, node.in)},
+                                 {"out", describe_values(plan, node.out)}});
       ++ops;
     };
     for (const FusedGroup& g : l.chains) {
-      nlohmann::json chain{{"cut", name_of(g.cut)}, {"ops", nlohmann::json::array()}};
+      nlohmann::json chain{{"cut", cut_name(g.cut)}, {"ops", nlohmann::json::array()}};
       for (const FusedNode& n : g.nodes)
-        if (runs(n.node))
-          count(n.node, chain,
-                n.part == FusedStep::slices ? " (slices)"
-                : n.part == FusedStep::sum  ? " (sum of slices)"
-                                            : "");
+        if (runs(n.node)) count(n.node, chain, n.part);
       if (!chain["ops"].empty()) group["chains"].push_back(std::move(chain));
     }
     if (!group["chains"].empty()) {
@@ -85,7 +76,7 @@ nlohmann::json describe_launches(Plan plan) {
     for (const int n : l.alone) {
       if (!runs(n)) continue;
       nlohmann::json chain{{"cut", "whole"}, {"ops", nlohmann::json::array()}};
-      count(n, chain, "");
+      count(n, chain, FusedStep::all);
       group["chains"].push_back(std::move(chain));
       ++launches;
     }
@@ -102,14 +93,23 @@ nlohmann::json describe_launches(Plan plan) {
       views.push_back(
           {{"op", op_name(node.op)}, {"in", describe_values(plan, node.in)}, {"out", describe_values(plan, node.out)}});
   }
+  nlohmann::json arena = nlohmann::json::array();  // values of the step: number, byte at which it begins, bytes
+  for (size_t v = 0; v < plan.values.size(); ++v) {
+    const Slot& s = placed.slots[v];
+    const Node* maker = plan.maker(static_cast<Id>(v));
+    if (s.where == Slot::activation && maker != nullptr && !is_view(maker->op))
+      arena.push_back({v, s.offset, plan.shape(static_cast<Id>(v)).count() * item_bytes(plan.values[v].dtype, 4)});
+  }
   // The step is counted by its first and last launch if these are fused, else by a separate launch.
   const bool counts =
       plan.fuse && launches > 1 && std::none_of(fusion.back().alone.begin(), fusion.back().alone.end(), runs);
   return {{"launches", launches + (counts ? 0 : 1)},
           {"emitted", emitted},
           {"groups", groups},
+          {"fusion", describe_fusion(plan, fusion, placed)},
           {"views", views},
           {"memory", {{"state_bytes", placed.state_bytes}, {"activation_bytes", placed.activation_bytes}}},
+          {"arena", arena},
           {"ceilings",
            {{"bytes_per_second", kBytesPerSecond},
             {"flops_per_second", kFlopsPerSecond},

@@ -6,6 +6,7 @@
 
 namespace tessera {
 
+// "fusion" is the data of engine/schedule/fusion_data.h.
 nlohmann::json describe_launches(Plan plan);
 
 }  // namespace tessera

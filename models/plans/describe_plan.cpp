@@ -8,6 +8,7 @@
 #include "engine/run/precision.h"
 #include "engine/run/program.h"
 #include "engine/run/roofline.h"
+#include "engine/schedule/fusion_data.h"
 #include "engine/schedule/placement.h"
 #include "models/model/prepared.h"
 #include "models/plans/describe_launches.h"
@@ -128,11 +129,13 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
                               {"ops_before", p.nodes_before},
                               {"ops_after", p.nodes_after},
                               {"flops_before", p.flops_before},
-                              {"flops_after", p.flops_after}});
+                              {"flops_after", p.flops_after},
+                              {"change", p.change}});
   }
   const Plan whole = several ? plan : Plan();  // before recomputation changes it
   json["recompute"] = describe_recompute(plan, carried, options, team);
-  const Plan on_device = plan;
+  Plan on_device = plan;
+  if (!options.fusion.empty()) use_fusion(on_device, options.fusion);
   const Layout layout = arrange(plan, Device::processor(), cpu_kernels(), wanted(off, "liveness")).layout;
   const Placement& placed = layout.placement;
   json["memory"].update({{"state_bytes", placed.state_bytes},

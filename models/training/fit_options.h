@@ -75,6 +75,7 @@ struct FitOptions {
   std::string source;                             // where the rows came from, for the provenance
   std::function<void(const LossRow&)> on_losses;  // at least once per epoch; may be empty
   std::vector<std::string> passes_off;            // disabled plan passes, for study; see `tessera plan`
+  std::string fusion;                             // of the last phase: see engine/schedule/fusion_data.h
   Recompute recompute = Recompute::automatic;     // of training steps; no bit of a model depends on it
   std::shared_ptr<Device> device;                 // where training steps run; null: the processor
   std::string precision = "fp32";                 // of the products of training steps; engine/run/precision.h

@@ -17,6 +17,7 @@
 #include "engine/passes/batch/shard.h"
 #include "engine/passes/passes.h"
 #include "engine/run/precision.h"
+#include "engine/schedule/fusion_data.h"
 #include "models/training/fit_to_memory.h"
 #include "tables/notice.h"
 
@@ -96,6 +97,8 @@ TrainingProgram training_program(const Method& method, size_t phase, int64_t ste
   if (options.ranks.shards > 0 && !by_columns) part.states = shard(plan, part.cut);
   const int64_t beside = beside_step(plan, device, carried, options, by_columns ? StateCuts{} : part.states);
   fit_to_memory(plan, device, options, context, beside);
+  if (!options.fusion.empty() && !device.is_processor() && phase + 1 == method.phases().size())
+    use_fusion(plan, options.fusion);
   release_freed_memory();  // of the passes and of the previous phase: the arenas do not fit into their gaps
   auto program = std::make_unique<Program>(std::move(plan), device, context.team, context.seed,
                                            wanted(context.passes_off, "liveness"));

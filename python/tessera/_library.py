@@ -152,7 +152,7 @@ class FitOptions(_Options):
         int32 micro_batch
         text numbers parallel
         double epsilon delta
-        text privacy
+        text privacy fusion
         """
     )
 

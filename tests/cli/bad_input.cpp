@@ -119,6 +119,7 @@ TEST_F(BadInput, ChecksOptionsBeforeReadingTheTable) {
   refused(2, {"--model, --log and --report"}, {"fit", "nowhere.csv", "--model", "-"});
   refused(2, {"needs a name"}, {"fit", "nowhere.csv", "--model", ""});
   refused(2, {"--passes-off", "nothing"}, {"plan", "nowhere.csv", "--passes-off", "nothing"});
+  refused(2, {"--fusion", "--device cuda"}, {"plan", "nowhere.csv", "--fusion"});
 }
 
 TEST_F(BadInput, ConditionErrorsNamePositionAndNearestName) {

@@ -105,6 +105,16 @@ TEST_F(Cli, PrintsJsonReports) {
   // The launches of a GPU that need not be there.
   std::vector<std::string> plan_of_tvae{"plan", "people.csv", "--method", "tvae", "--device", "cuda", "--json"};
   const Json fused = Json::parse(must(plan_of_tvae).out);
+  std::vector<std::string> by_hand = plan_of_tvae;
+  by_hand.insert(by_hand.end(), {"--use", "fusion.json"});
+  Json fusion = fused["fusion"];
+  write("fusion.json", fusion.dump());
+  EXPECT_EQ(Json::parse(must(by_hand).out)["groups"], fused["groups"]);
+  fusion["launches"][0]["chains"][0]["ops"].erase(0);
+  write("fusion.json", fusion.dump());
+  const Outcome refused = run(by_hand);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_HAS(refused.err, "it is in no launch");
   plan_of_tvae.insert(plan_of_tvae.end(), {"--passes-off", "fuse"});
   const Json composed = Json::parse(must(plan_of_tvae).out);
   EXPECT_LT(4 * fused["launches"].get<int>(), composed["launches"].get<int>());

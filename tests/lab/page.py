@@ -4,8 +4,8 @@
     page.py <tessera> <build folder>
 
 Blocks of the page in their order: `sh` is run, each line with exit code 0 or the one in its comment; `text` after it
-are lines of what the last commands printed, in order, … for anything; `cuda` is written to the file that its first line
-names; `diff` changes that file, in one place.
+are lines of what the last commands printed, in order, … for anything; `cuda` and `python` are written to the file that
+their first line names; `diff` changes that file, in one place.
 """
 import os
 import pathlib
@@ -47,8 +47,10 @@ class Page:
                 self.fail(f"not printed: {wanted}")
 
     def cuda(self, text):
-        self.file = self.folder / re.match(r"// (\S+)\n", text)[1]
+        self.file = self.folder / re.match(r"(?://|#) (\S+)\n", text)[1]
         self.file.write_text(text)
+
+    python = cuda
 
     def diff(self, text):
         lines = text.splitlines(keepends=True)
@@ -65,7 +67,8 @@ def main(tessera, build):
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        (folder / "bench").symlink_to(ROOT / "bench")
+        for name in ("bench", "examples"):
+            (folder / name).symlink_to(ROOT / name)
         (folder / "bin").mkdir()
         (folder / "bin/tessera").symlink_to(pathlib.Path(tessera).resolve())
         found = {"PATH": f"{folder}/bin:{os.environ['PATH']}", "TESSERA_BUILD": str(pathlib.Path(build).resolve())}

@@ -4,6 +4,8 @@
 #include <CLI/Error.hpp>
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
@@ -26,6 +28,8 @@ struct PlanCommand {
   std::string devices, link;
   int virtual_shards = 0;
   int emit = 0;
+  bool fusion = false;
+  std::string use;
   MemoryArguments memory;
   EffortArguments effort;
   std::string columns;  // of the described table, if there is no file
@@ -169,12 +173,24 @@ void print_source(const Json& plan, int number, bool json) {
                            group.value("not_emitted", "its ops are launched one by one")));
 }
 
+std::string text_of_file(const std::string& path) {
+  std::ifstream file(path);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file) throw tessera::Error(TESSERA_E_IO, fmt::format("{}: it cannot be read.", path).c_str());
+  return text;
+}
+
 void run(const SharedOptions& shared, const PlanCommand& a) {
   tessera_fit_options options = a.fit.options();
   options.source = a.data.c_str();
   options.devices = a.devices.c_str(), options.virtual_shards = a.virtual_shards;
   const bool cuda = a.device == "cuda";
-  if (a.emit > 0 && !cuda) throw tessera::Error(TESSERA_E_USAGE, "--emit prints a launch of a GPU: add --device cuda.");
+  for (const auto& [given, flag] : {std::pair{a.emit > 0, "--emit"}, {a.fusion, "--fusion"}, {!a.use.empty(), "--use"}})
+    if (given && !cuda)
+      throw tessera::Error(TESSERA_E_USAGE,
+                           fmt::format("{} is about launches of a GPU: add --device cuda.", flag).c_str());
+  const std::string fusion = a.use.empty() ? "" : text_of_file(a.use);
+  options.fusion = fusion.c_str();
   const Link link = parse_link(!a.link.empty() ? a.link : cuda ? "nvlink" : "100GbE");
   tessera::check_fit_options(options);
   if (a.device != "cpu" && a.fit.precision == "auto") options.precision = "fp32";  // what auto means there
@@ -185,13 +201,15 @@ void run(const SharedOptions& shared, const PlanCommand& a) {
   Json plan = Json::parse(json);
   if (plan.contains("ranks")) plan["forecast"] = rank_forecast(plan, cuda, link);
   if (a.device != "cpu") {  // the step as a GPU runs it
-    for (const char* key : {"launches", "groups", "views", "ceilings", "emitted"}) plan[key] = plan["cuda"][key];
+    for (const char* key : {"launches", "groups", "views", "ceilings", "emitted", "fusion", "arena"})
+      plan[key] = plan["cuda"][key];
     plan["memory"].update(plan["cuda"]["memory"]);
     plan["device"] = a.device;
   }
   plan.erase("cuda");
   if (a.device != "cpu" && a.emit == 0)
     for (Json& group : plan["groups"]) group.erase("source");
+  if (a.fusion) return print_json(plan["fusion"]);
   if (a.emit > 0) return print_source(plan, a.emit, shared.json);
   if (shared.json) print_json(plan);
   else if (plan.contains("forecast")) print_page(rank_page(plan));
@@ -260,6 +278,9 @@ void add_plan(Program& program) {
       ->capture_default_str();
   command->add_option("--emit", a->emit, "Print the CUDA source of launch N (with --device cuda)")
       ->check(whole_number(1, 10'000));
+  command->add_flag("--fusion", a->fusion, "Print which op is in which launch, as JSON for --use (with --device cuda)");
+  command->add_option("--use", a->use, "The launches of this file, as --fusion prints them, instead of those chosen")
+      ->check(CLI::ExistingFile);
   CLI::Option* devices = command
                              ->add_option("--devices", a->devices,
                                           "Predict communication and time of N ranks, and of 2 to 64; nothing is run")

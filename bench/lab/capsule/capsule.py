@@ -71,7 +71,8 @@ def read(path):
 
 # ---- write, show, source ---------------------------------------------------------------------------------------------
 def write(a):
-    output_of([program("lab_capsule", a.build), a.data, a.output, a.method, a.preset, a.launch, a.steps, *a.options])
+    use = ["use=" + a.use.read_text()] if a.use else []
+    output_of([program("lab_capsule", a.build), a.data, a.output, a.method, a.preset, a.launch, a.steps, *a.options, *use])
     show(a.output)
     print(f"written     {a.output}, {os.path.getsize(a.output) / 1024:.0f} kB")
 
@@ -196,6 +197,7 @@ def arguments():
     w.add_argument("--preset", default="paper")
     w.add_argument("--launch", type=int, required=True, help="as `tessera plan --device cuda` numbers them")
     w.add_argument("--steps", type=int, default=20, help="of training before it, on the processor (20)")
+    w.add_argument("--use", type=pathlib.Path, help="launches of your own, as for `tessera plan`")
     w.add_argument("-o", "--output", required=True)
     for name in ("show", "source", "run"):
         commands.add_parser(name).add_argument("capsule")

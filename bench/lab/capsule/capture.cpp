@@ -24,6 +24,7 @@
 #include "engine/run/plan_launches.h"
 #include "engine/run/program.h"
 #include "engine/run/roofline.h"
+#include "engine/schedule/fusion_data.h"
 #include "engine/schedule/gpu_fusion.h"
 #include "engine/schedule/placement.h"
 #include "kernels/gpu/dialect/table.h"
@@ -190,8 +191,10 @@ Step step_of(const Arguments& a, Team& team) {
   apply_preset(o);
   if (!o.config.method().rows())
     throw Error(ErrorCode::usage, a.method + " learns sequences only: launches of its layers have no source.");
+  std::string fusion;
   for (const auto& [key, value] : a.options) {
-    bool found = false;
+    bool found = key == "use";
+    if (found) fusion = value;
     for (const Option& option : o.config->options())
       if (key == option.key) option.set(value), found = true;
     if (!found) throw Error(ErrorCode::usage, a.method + " has no option " + key + ".");
@@ -206,6 +209,7 @@ Step step_of(const Arguments& a, Team& team) {
   method.record_training(r, method.phases().size() - 1, 100000);
   s.batch = method.phases().back().batch;
   optimize(s.plan);
+  if (!fusion.empty()) use_fusion(s.plan, fusion);
   return s;
 }
 

@@ -53,18 +53,20 @@ std::optional<FoundRule> beyond_a_number(const RuleSearch& search, const Propose
   for (const double t : target.x) end = t != t ? end : greatest ? std::fmin(end, t) : std::fmax(end, t);
   size_t at_end = 0, beyond = 0;
   double difference = kMissing;
+  std::vector<double> ends;  // the differences where it is that number
   for (size_t i = 0; i < target.x.size(); ++i) {
     const double t = target.x[i];
     if (t != t) continue;
+    const double here = rounded(t - of.x[i], digits_of(c));
     if (t == end) {
-      ++at_end;
+      ends.push_back(here);
       continue;
     }
-    const double here = rounded(t - of.x[i], digits_of(c));
     if (difference != difference) difference = here;
     if (!(here == difference)) return {};
     ++beyond;
   }
+  for (const double here : ends) at_end += here != difference ? 1 : 0;
   const double least = kMinPartOfRows * static_cast<double>(target.x.size());
   if (static_cast<double>(std::min(at_end, beyond)) < least || difference == 0) return {};
   const std::string name = quoted_name(search.column(of.column).name);
