@@ -99,7 +99,14 @@ nlohmann::json describe_fusion(const Plan& plan, const Fusion& fusion, const Pla
 void use_fusion(Plan& plan, const std::string& json) {
   if (!plan.fuse) throw Error(ErrorCode::usage, "`fusion` needs the pass \"fuse\".\n  Omit it from `passes_off`.");
   split_updates(plan);
-  plan.fusion = std::make_shared<const Fusion>(FusionReader(plan).read(parse_json(json, 8, "Fusion")));
+  nlohmann::json data;
+  try {
+    data = parse_json(json, 8, "Fusion");
+  } catch (const Error&) {
+    throw Error(ErrorCode::usage,
+                "Fusion: the text is not valid JSON.\n  Take what tessera plan --fusion prints, and edit that.");
+  }
+  plan.fusion = std::make_shared<const Fusion>(FusionReader(plan).read(data));
   (void)build_launches(plan, *plan.fusion);
 }
 
