@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What trees and correlations see of sequences: drawn ones against real ones that were not learned.
 
-  sequence_pairs.py patients|batting|meters DIR      writes DIR/train.csv and DIR/test.csv of whole keys (meters: halves)
+  sequence_pairs.py patients|batting|meters DIR    writes DIR/train.csv and test.csv of whole keys (meters: halves)
   sequence_pairs.py TRAIN TEST DRAWN --key patient [--index date] [--length 24]
 
 Trees: scikit-learn's, three folds, on pairs of a row and the one before, one random pair of each key (window), as many
@@ -169,7 +169,8 @@ def compare(real, drawn, other):
         print(f"{name}: mean error {errors.mean():.3f} (train {floor.mean():.3f}), "
               f"worst {errors.max():.3f} ({floor.max():.3f})")
         for real_r, drawn_r, other_r, (i, j, _) in sorted(table, key=lambda t: -abs(t[1] - t[0]))[:6]:
-            print(f"    {real.labels[i]} x {real.labels[j]}: test {real_r:.3f}, drawn {drawn_r:.3f}, train {other_r:.3f}")
+            pair = f"{real.labels[i]} x {real.labels[j]}"
+            print(f"    {pair}: test {real_r:.3f}, drawn {drawn_r:.3f}, train {other_r:.3f}")
 
 
 def main():
