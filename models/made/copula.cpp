@@ -9,7 +9,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kMaxRows = 20000;
-constexpr int kMaxColumns = 128;
+constexpr int kMaxColumns = 256;
 constexpr int kSweeps = 4;          // over the categories' scores
 constexpr double kPriorRows = 4;    // of a category's score: that of rare ones is near 0
 constexpr double kMinSpread = 0.1;  // of what others predict of a column, the network learns the rest
@@ -179,8 +179,7 @@ class Learner {
 }  // namespace
 
 Copula learn_copula(const Made& m, const std::vector<double>& frequencies, const EncodedTable& table, Team& team) {
-  if (m.sees != Sees::columns_before || m.given > 0 || !m.skips() || m.count() > kMaxColumns || m.count() < 2)
-    return {};
+  if (m.sees != Sees::columns_before || !m.skips() || m.count() > kMaxColumns || m.count() < 2) return {};
   return Learner(m, frequencies, table, team).run();
 }
 

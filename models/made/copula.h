@@ -22,7 +22,7 @@ struct Copula {
 };
 
 // From at most 20,000 of the table's rows. Empty for a network that cannot start there: without skip connections, or of
-// any order, or after given columns.
+// any order.
 Copula learn_copula(const Made& m, const std::vector<double>& frequencies, const EncodedTable& table, Team& team);
 
 }  // namespace tessera

@@ -82,9 +82,9 @@ class MadeMethod : public RowMethod {
     table_ = &table;
     int& batch = network_.config.batch;
     batch = static_cast<int>(std::min<int64_t>(batch, std::max<int64_t>(table.rows / kStepsOfEpoch, kMinBatch)));
-    network_.config.learning_rate = table.rows < kFewRows ? kRateOfFewRows * rate_ : rate_;
+    network_.config.learning_rate = few_rows() ? kRateOfFewRows * rate_ : rate_;
     if (any_order_) any_order_->config.batch = batch, any_order_->config.learning_rate = network_.config.learning_rate;
-    if (network_.config.trains() && table.rows < kFewRows) copula_ = learn_copula(network_, frequencies_, table, team);
+    if (network_.config.trains() && few_rows()) copula_ = learn_copula(network_, frequencies_, table, team);
   }
 
   States start(uint64_t seed) const override {
@@ -162,6 +162,8 @@ class MadeMethod : public RowMethod {
 
  private:
   bool averaged() const { return network_.config.average_decay > 0; }
+  // Rows of windows, which share steps, are much alike: however many there are, the network would know them by heart.
+  bool few_rows() const { return table_->rows < kFewRows || !disjoint_; }
   bool matches() const { return network_.config.trains() && network_.count() > 0; }
 
   template <class F>

@@ -46,8 +46,8 @@ class Starter {
  private:
   // Dimension 0 of embeddings, contexts and head is the score.
   void start_at(const Copula& c) {
-    const size_t n = m_.columns.size();
-    const int64_t e = m_.config.embedding_dim, r = m_.config.context_dim, contexts = r * m_.count();
+    const size_t n = m_.columns.size(), given = static_cast<size_t>(m_.given);
+    const int64_t e = m_.config.embedding_dim, r = m_.config.context_dim, contexts = r * m_.drawn_count();
     const int64_t embedding = m_.network.find("embedding.weight").offset, head = m_.network.find("head.weight").offset,
                   bias = m_.network.find("head.bias").offset, skip = m_.network.find("skip.weight").offset;
     for (size_t j = 0; j < n; ++j) {
@@ -55,11 +55,13 @@ class Starter {
       for (int k = m_.columns[j].start; k < m_.columns[j].start + m_.columns[j].width; ++k) {
         const double score = c.score[static_cast<size_t>(k)];
         set(embedding + k * e, score);
-        set(head + k, score);
-        flat_[static_cast<size_t>(bias + k)] -= static_cast<float>(score * score / 2 * (precision - 1));
+        if (j < given) continue;
+        const int64_t level = k - m_.given_levels;
+        set(head + level, score);
+        flat_[static_cast<size_t>(bias + level)] -= static_cast<float>(score * score / 2 * (precision - 1));
       }
-      for (size_t i = 0; i < j; ++i)
-        set(skip + static_cast<int64_t>(i) * e * contexts + static_cast<int64_t>(j) * r,
+      for (size_t i = 0; j >= given && i < j; ++i)
+        set(skip + static_cast<int64_t>(i) * e * contexts + static_cast<int64_t>(j - given) * r,
             c.slopes[j * n + i] * precision);
     }
   }

@@ -255,6 +255,28 @@ TEST(Made, StartsAtTheGaussianCopula) {
   for (const double n : rows) EXPECT_NEAR(n / (1 << 14), 0.25, 0.05);
 }
 
+// The same law, whether the first columns are given or drawn.
+TEST(Made, StartsAtTheGaussianCopulaAfterGivenColumns) {
+  const RowLayout layout = layout_of_linear();
+  const Made all(layout, small());
+  const EncodedTable table = linear(400, 0.8);
+  const std::vector<double> even = even_frequencies(all);
+  Team team(1);
+  const auto each = [&](const Made& m) {
+    const Copula copula = learn_copula(m, even, table, team);
+    return surprises_of(m, initial_network(m, even, 5, &copula), table.codes);
+  };
+  const std::vector<float> expected = each(all);
+  for (const int given : {1, 2, 3}) {
+    const Made after(layout, small(), Sees::columns_before, given);
+    const std::vector<float> drawn = each(after);
+    const auto columns = static_cast<size_t>(after.drawn_count()), first = static_cast<size_t>(given);
+    ASSERT_EQ(drawn.size(), static_cast<size_t>(table.rows) * columns);
+    for (size_t i = 0; i < drawn.size(); ++i)
+      EXPECT_NEAR(drawn[i], expected[i / columns * (columns + first) + first + i % columns], 1e-5) << given << ' ' << i;
+  }
+}
+
 // Correlations of nearly equal columns, each reduced by what chance makes of few rows, are those of no table.
 TEST(Made, StartsWhereColumnsAreNearlySumsOfOthers) {
   constexpr int kColumns = 32;
