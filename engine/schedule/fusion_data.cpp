@@ -103,8 +103,7 @@ void use_fusion(Plan& plan, const std::string& json) {
   try {
     data = parse_json(json, 8, "Fusion");
   } catch (const Error&) {
-    throw Error(ErrorCode::usage,
-                "Fusion: the text is not valid JSON.\n  Take what tessera plan --fusion prints, and edit that.");
+    throw Error(ErrorCode::usage, "Fusion: the text is not valid JSON.\n  Take the fusion of a plan, and edit that.");
   }
   plan.fusion = std::make_shared<const Fusion>(FusionReader(plan).read(data));
   (void)build_launches(plan, *plan.fusion);
