@@ -86,6 +86,13 @@ TEST(ComposedRules, SolveTheirParts) {
   EXPECT_EQ(lines(given), lines(real));
 }
 
+TEST(ComposedRules, PartsAreWholeCharacters) {
+  EXPECT_EQ((TextPart{.column = "a", .first = 1}.of("Émile")), "É");
+  EXPECT_EQ((TextPart{.column = "a", .first = 3}.of("Zoë")), "Zoë");
+  EXPECT_EQ((TextPart{.column = "a", .letters = TextPart::Case::upper, .first = 2}.of("de Wit")), "DE");
+  EXPECT_EQ((TextPart{.column = "a", .first = 2}.of("")), "");
+}
+
 // The texts of a key are all different; put together of columns that are none, they would repeat.
 TEST(ComposedRules, NoneForKeys) {
   constexpr int64_t kRows = 400;

@@ -136,6 +136,33 @@ TEST(DirectionOfRules, APartOfASumThatIsAProduct) {
     EXPECT_NE(std::find(rules.begin(), rules.end(), wanted), rules.end()) << nlohmann::json(rules).dump();
 }
 
+// Questions that a number of another one decides.
+TEST(MissingByANumber, IsFoundAndComesBack) {
+  constexpr int64_t kRows = 2500;
+  const auto hour = [](int64_t i) { return whole_between(i, 1, 0, 23); };
+  const auto smokes = [](int64_t i) { return whole_between(i, 2, 0, 1); };
+  const Table real =
+      table({whole_numbers("hour", kRows, hour), whole_numbers("smokes", kRows, smokes),
+             texts_by("shift", ColumnType::category, kRows,
+                      [=](int64_t i) { return hour(i) < 6           ? ""
+                                              : uniform(i, 3) < 0.5 ? "early"
+                                                                    : "late"; }),
+             whole_numbers("per_day", kRows,
+                           [=](int64_t i) { return smokes(i) == 1 ? whole_between(i, 4, 1, 30) : kMissing; })});
+  Table t = real;
+  const Rules rules = reduced(t);
+  EXPECT_EQ(said(rules), (Texts{"per_day is null exactly where smokes < 1", "shift is null exactly where hour < 6"}));
+  const Rules read = Rules::from_json(rules.to_json());
+  EXPECT_EQ(read.to_json(), rules.to_json());
+  Team team(1);
+  rules.fill(t, 1);
+  expect_restored(read, std::move(t), real);
+  Table broken = real;
+  broken.columns[3].numbers[7] = smokes(7) == 1 ? kMissing : 4;
+  for (const std::string& rule : said(found(broken)))
+    EXPECT_EQ(rule.find("per_day is null"), std::string::npos) << rule;
+}
+
 // What a column has beyond a number, and a fare of which every other one ends in half a cent.
 TEST(ExtremeRules, BeyondANumber) {
   constexpr int64_t kRows = 2500;

@@ -151,8 +151,7 @@ std::optional<FoundRule> find_composed(const RuleSearch& search) {
   for (const PartColumn& t : columns) {
     const Column& target = search.column(t.column);
     if (is_whole(target)) continue;
-    // rows where all columns that could be parts are present, but for those that are missing beside a text
-    std::vector<int64_t> rows;
+    std::vector<int64_t> rows;  // that have a text
     for (const int64_t row : search.proposing)
       if (rows.size() < kReadRows && !target.is_missing(row)) rows.push_back(row);
     const auto cells = [&](int column) {

@@ -2,7 +2,10 @@
 #include "tables/rules/kinds/missing.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "tables/kinds/kind.h"
+#include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
 
 namespace tessera {
@@ -67,9 +70,41 @@ std::optional<MissingWhere> by_values(const RuleSearch& search, const Column& ta
   return where;
 }
 
+// By a number that is below a cut in the rows that lack the target, or not below it. The cut would be the same without
+// some holders.
+std::optional<MissingWhere> by_cut(const RuleSearch& search, const Column& target, const Column& other) {
+  using Says = MissingWhere::Says;
+  if (!is_quantity(other)) return {};
+  double most[2] = {-INFINITY, -INFINITY}, least[2] = {INFINITY, INFINITY};  // of rows that have it, and that lack it
+  for (const int64_t row : search.proposing) {
+    const double x = other.numbers[static_cast<size_t>(row)];
+    if (x != x) return {};
+    const auto lacks = static_cast<size_t>(target.is_missing(row));
+    most[lacks] = std::max(most[lacks], x), least[lacks] = std::min(least[lacks], x);
+  }
+  const bool below = most[1] < least[0];
+  if (!below && !(least[1] > most[0])) return {};
+  const int64_t holders = search.holders.least({&target, &other});
+  Outermost highest(-1, holders), lowest(1, holders);  // of the lower and of the upper rows
+  bool all = true;
+  search.holders.each([&](int64_t row, int64_t holder) {
+    const double x = other.numbers[static_cast<size_t>(row)];
+    all = all && x == x;
+    if (target.is_missing(row) == below) highest.add(x, holder);
+    else lowest.add(x, holder);
+  });
+  const auto cut =
+      all ? stable_between(highest, lowest, [](double a, double b) { return simplest_between(a, b, Ends::above, 9); })
+          : std::nullopt;
+  if (!cut) return {};
+  return MissingWhere{other.name, below ? Says::below : Says::from, {}, false, *cut};
+}
+
 // Whether a row's other column says that a cell is missing; −1: nothing.
 int says_missing(const MissingWhere& where, const Column& other, const std::vector<Lacking>& values, int64_t row) {
   const bool none = other.is_missing(row);
+  if (where.says == MissingWhere::Says::below || where.says == MissingWhere::Says::from)
+    return where.says_number(other.numbers[static_cast<size_t>(row)]) ? 1 : 0;
   if (where.says != MissingWhere::Says::values) return none == (where.says == MissingWhere::Says::missing) ? 1 : 0;
   const Lacking& v = none ? values.back() : values[static_cast<size_t>(other.codes[static_cast<size_t>(row)])];
   return v.held.rows == 0 ? -1 : v.missing > 0 ? 1 : 0;
@@ -94,6 +129,7 @@ std::vector<FoundRule> find_missing(const RuleSearch& search) {
       auto where = by_presence(search, target, other);
       std::vector<Lacking> values;
       if (!where) where = by_values(search, target, other, values);
+      if (!where) where = by_cut(search, target, other);
       other.relax(), target.relax();
       if (!where) continue;
       const auto holds = [&](int64_t row, int64_t in) {

@@ -156,7 +156,12 @@ std::string part_cell(const Column& column, size_t row) {
 std::string TextPart::of(const std::string& cell) const {
   std::string out = cell;
   if (compact) std::erase(out, ' ');
-  if (first > 0) out = out.substr(0, static_cast<size_t>(first));
+  if (first > 0) {
+    const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };  // a character of UTF-8
+    size_t end = 0;
+    for (int n = 0; end < out.size() && (n += begins(out[end]) ? 1 : 0) <= first;) ++end;
+    out.resize(end);
+  }
   for (char& c : out) c = letters == Case::lower ? lower(c) : letters == Case::upper ? upper(c) : c;
   if (width > 0 && out.size() < static_cast<size_t>(width)) out.insert(0, static_cast<size_t>(width) - out.size(), '0');
   return out;

@@ -9,7 +9,7 @@ namespace tessera {
 struct TextPart {
   std::string column;
   enum class Case { as_is, lower, upper } letters = Case::as_is;
-  int first = 0;         // so many bytes of it; 0: all
+  int first = 0;         // so many characters of it; 0: all
   bool compact = false;  // without blanks
   int width = 0;         // of whole numbers: filled by zeros
 

@@ -11,8 +11,11 @@ namespace {
 
 using Says = MissingWhere::Says;
 
-constexpr std::pair<Says, const char*> kSays[] = {
-    {Says::missing, "missing"}, {Says::present, "present"}, {Says::values, "values"}};
+constexpr std::pair<Says, const char*> kSays[] = {{Says::missing, "missing"},
+                                                  {Says::present, "present"},
+                                                  {Says::values, "values"},
+                                                  {Says::below, "below"},
+                                                  {Says::from, "from"}};
 
 class MissingRule : public RuleOf<MissingData> {
  public:
@@ -21,7 +24,9 @@ class MissingRule : public RuleOf<MissingData> {
   std::string text() const override {
     const std::string other = quoted_name(data_.where.column);
     std::string when;
-    if (data_.where.says != Says::values) {
+    if (data_.where.says == Says::below || data_.where.says == Says::from) {
+      when = fmt::format("{} {} {}", other, data_.where.says == Says::below ? "<" : ">=", data_.where.cut);
+    } else if (data_.where.says != Says::values) {
       when = other + (data_.where.says == Says::missing ? " is null" : " is not null");
     } else {
       for (const std::string& value : data_.where.values) when += (when.empty() ? "" : ", ") + quoted_text(value);
@@ -52,8 +57,10 @@ class MissingRule : public RuleOf<MissingData> {
  private:
   // Where the other column says so.
   std::vector<char> missing_in(const Table& rows) const {
-    const Column& other =
-        data_.where.says == Says::values ? texts_of(rows, data_.where.column) : column_of(rows, data_.where.column);
+    const bool cut = data_.where.says == Says::below || data_.where.says == Says::from;
+    const Column& other = cut                                ? numbers_of(rows, data_.where.column)
+                          : data_.where.says == Says::values ? texts_of(rows, data_.where.column)
+                                                             : column_of(rows, data_.where.column);
     std::vector<char> named(other.values.size(), 0);
     for (size_t v = 0; v < named.size(); ++v)
       named[v] =
@@ -64,6 +71,7 @@ class MissingRule : public RuleOf<MissingData> {
       const auto row = static_cast<size_t>(i);
       const bool missing = data_.where.says == Says::missing   ? none
                            : data_.where.says == Says::present ? !none
+                           : cut                               ? data_.where.says_number(other.numbers[row])
                            : none                              ? data_.where.or_missing
                                                                : named[static_cast<size_t>(other.codes[row])] != 0;
       out[row] = missing ? 1 : 0;
@@ -79,14 +87,14 @@ RulePtr make_rule(MissingData data) { return std::make_shared<MissingRule>(std::
 void write_field(nlohmann::json& out, const char*, const MissingWhere& where) {
   const auto* says = std::find_if(std::begin(kSays), std::end(kSays), [&](auto& s) { return s.first == where.says; });
   out["where"] = where.column, out["says"] = says->second;
-  out["values"] = where.values, out["or_missing"] = where.or_missing;
+  out["values"] = where.values, out["or_missing"] = where.or_missing, out["cut"] = where.cut;
 }
 
 void read_field(const Fields& f, const char*, MissingWhere& where) {
   const std::string says = f.text("says");
   const auto* known = std::find_if(std::begin(kSays), std::end(kSays), [&](auto& s) { return says == s.second; });
   f.check(known != std::end(kSays), "has a rule of missing values that says \"" + says + "\"");
-  where = {f.text("where"), known->first, f.texts("values"), f.flag("or_missing")};
+  where = {f.text("where"), known->first, f.texts("values"), f.flag("or_missing"), f.number("cut")};
 }
 
 }  // namespace tessera

@@ -4,13 +4,17 @@
 
 namespace tessera {
 
-// Where another column says so: it is missing, or present, or has one of some values.
+// Where another column says so: it is missing, or present, or has one of some values; or a number is below a cut, or
+// not.
 struct MissingWhere {
-  enum class Says { missing, present, values };
+  enum class Says { missing, present, values, below, from };
   std::string column;
   Says says = Says::missing;
   std::vector<std::string> values;  // of a column of texts, each held by as many rows as a category needs
   bool or_missing = false;          // values: or the column is missing
+  double cut = 0;                   // below, from: of a column that is never missing
+
+  bool says_number(double x) const { return x == x && (says == Says::below ? x < cut : x >= cut); }
 };
 
 struct MissingData {
