@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -100,6 +101,21 @@ TEST(DirectionOfRules, ASharePointsToWholeNumbers) {
   const Texts rules = said(found(t));
   EXPECT_NE(std::find(rules.begin(), rules.end(), "percent = 100 * yes / asked"), rules.end())
       << nlohmann::json(rules).dump();
+}
+
+// A number that the year of a date gives, though the year itself is computed of the date.
+TEST(DirectionOfRules, AnAgeFollowsFromTheYearOfADate) {
+  constexpr int64_t kRows = 2500;
+  const auto day = [](int64_t i) { return whole_between(i, 1, 0, 14000); };
+  const auto year = [=](int64_t i) {
+    using namespace std::chrono;
+    return static_cast<double>(static_cast<int>(year_month_day{sys_days{days{static_cast<int>(day(i))}}}.year()));
+  };
+  const Table t = table({numbers_by("date", ColumnType::date, kRows, day), whole_numbers("born", kRows, year),
+                         whole_numbers("age", kRows, [=](int64_t i) { return 2024 - year(i); })});
+  const Texts rules = said(found(t));
+  for (const char* wanted : {"age = 2024 - born", "born is the year of date"})
+    EXPECT_NE(std::find(rules.begin(), rules.end(), wanted), rules.end()) << nlohmann::json(rules).dump();
 }
 
 // A share is drawn again where its parts make it more than a whole.

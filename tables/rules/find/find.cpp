@@ -111,7 +111,9 @@ class RuleFinder {
       monitor_.check_cancelled("rules");
       if (auto total = find_total(search(), *found)) found = std::move(total);
       if (auto part = find_part(search(), *found)) found = std::move(part);
-      keep(find_bands_of(search(), *found->rule));  // before the column that they are of is gone
+      // before the column that they are of is gone
+      if (find == find_functions) keep(find_lines_of(search(), *found->rule));
+      keep(find_bands_of(search(), *found->rule));
       keep(std::move(*found));
     }
   }

@@ -134,6 +134,9 @@ std::vector<FoundRule> find_bands_of(const RuleSearch& search, const TableRule& 
 // Of a column that others give but for rounding, as tax = 0.19·amount: a sum that it is part of and that holds to the
 // last digit, as total = amount + tax. Without the column, total = 1.19·amount would be all that is left.
 std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& given);
+// Of a number that a rule is to compute: the columns that it gives alone, as age = 2024 - born, where born is the year
+// of a date.
+std::vector<FoundRule> find_lines_of(const RuleSearch& search, const TableRule& computes);
 // Of a sum whose column is a product of other columns too: the last of its parts as what is left of the sum, as
 // interest = paid - amount, where paid = payment * months. Computed from its parts, the sum would not be looked at any
 // more.

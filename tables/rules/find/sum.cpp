@@ -577,6 +577,25 @@ std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& g
   return first_in_samples(search, [&](const Sample& sample) { return total_in(search, sample, rounded); });
 }
 
+std::vector<FoundRule> find_lines_of(const RuleSearch& search, const TableRule& computes) {
+  const int source = place_of(search.table, computes.column());
+  if (source < 0 || !is_quantity(search.column(source))) return {};
+  const Sample sample = sample_with(search, source);
+  const auto of =
+      std::find_if(sample.columns.begin(), sample.columns.end(), [&](const Centred& c) { return c.column == source; });
+  const std::vector<std::string> needed = computes.columns(search.table);
+  std::vector<FoundRule> out;
+  for (const Centred& c : sample.columns) {
+    const Column& target = search.column(c.column);
+    if (of == sample.columns.end() || !is_quantity(target) ||
+        std::find(needed.begin(), needed.end(), target.name) != needed.end())
+      continue;
+    if (auto found = tried_alone(search, {&*of}, c, sample); found && found->rule->column() == target.name)
+      out.push_back(std::move(*found));
+  }
+  return out;
+}
+
 std::optional<FoundRule> find_part(const RuleSearch& search, const FoundRule& sum) {
   const int total = place_of(search.table, sum.rule->column());
   if (!is_quantity(search.column(total)) || sum.rule->expression().empty()) return {};
