@@ -10,6 +10,7 @@
 #include "engine/passes/passes.h"
 #include "engine/plan/recorder.h"
 #include "engine/run/program.h"
+#include "engine/schedule/fusion_data.h"
 #include "models/model/model.h"
 #include "models/model/prepared.h"
 #include "tables/csv/reader.h"
@@ -54,8 +55,10 @@ inline Step step_of(const std::string& data, const std::string& method, const st
   apply_preset(o);
   if (!o.config.method().rows())
     throw Error(ErrorCode::usage, method + " learns sequences only: launches of its layers have no source.");
+  std::string fusion;  // use=JSON: the launches
   for (const auto& [key, value] : options) {
-    bool found = false;
+    bool found = key == "use";
+    if (found) fusion = value;
     for (const Option& option : o.config->options())
       if (key == option.key) option.set(value), found = true;
     if (!found) throw Error(ErrorCode::usage, method + " has no option " + key + ".");
@@ -70,6 +73,7 @@ inline Step step_of(const std::string& data, const std::string& method, const st
   of.record_training(r, of.phases().size() - 1, 100000);
   s.batch = of.phases().back().batch;
   optimize(s.plan, passes_off);
+  if (!fusion.empty()) use_fusion(s.plan, fusion);
   return s;
 }
 

@@ -20,19 +20,15 @@
 #include "engine/device/device_api.h"
 #include "engine/emit/emit.h"
 #include "engine/emit/op_text.h"
-#include "engine/passes/passes.h"
 #include "engine/run/plan_launches.h"
 #include "engine/run/program.h"
 #include "engine/run/roofline.h"
-#include "engine/schedule/fusion_data.h"
 #include "engine/schedule/gpu_fusion.h"
 #include "engine/schedule/placement.h"
 #include "kernels/gpu/dialect/table.h"
-#include "models/model/model.h"
-#include "models/model/prepared.h"
+#include "lab/step.h"
 #include "models/plans/describe_launches.h"
 #include "support/other_launches.h"
-#include "tables/csv/reader.h"
 
 namespace {
 
@@ -175,59 +171,17 @@ const DeviceApi& noting() {
 struct Arguments {
   std::string data, capsule, method, preset;
   int launch, steps;
-  std::vector<std::pair<std::string, std::string>> options;  // of the method
+  lab::MethodOptions options;
 };
-
-struct Step {
-  std::unique_ptr<Prepared> prepared;
-  Plan plan;
-  int64_t batch = 0;
-  uint64_t seed = 0;
-};
-
-Step step_of(const Arguments& a, Team& team) {
-  FitOptions o;
-  o.method = a.method, o.preset = a.preset;
-  apply_preset(o);
-  if (!o.config.method().rows())
-    throw Error(ErrorCode::usage, a.method + " learns sequences only: launches of its layers have no source.");
-  std::string fusion;
-  for (const auto& [key, value] : a.options) {
-    bool found = key == "use";
-    if (found) fusion = value;
-    for (const Option& option : o.config->options())
-      if (key == option.key) option.set(value), found = true;
-    if (!found) throw Error(ErrorCode::usage, a.method + " has no option " + key + ".");
-  }
-  Step s;
-  s.seed = o.seed;
-  CsvOptions csv;
-  csv.path = a.data;
-  s.prepared = prepare(csv_read(csv, team, {}), o, team, {});
-  const Method& method = s.prepared->method();
-  Recorder r(s.plan);
-  method.record_training(r, method.phases().size() - 1, 100000);
-  s.batch = method.phases().back().batch;
-  optimize(s.plan);
-  if (!fusion.empty()) use_fusion(s.plan, fusion);
-  return s;
-}
-
-void start(const Method& method, uint64_t seed, Program& p) {
-  method.bind(p);
-  States states = method.start(seed);
-  for (size_t i = 0; i < method.phases().size(); ++i) method.enter(i, states);
-  load_states(p, states);
-}
 
 // The launch in the step after `steps` steps, which the processor computes, as it does so faster.
-void run(const Step& s, int steps, Team& team) {
+void run(const lab::Step& s, int steps, Team& team) {
   Program trained(s.plan, cpu_kernels(), team, s.seed);
-  start(s.prepared->method(), s.seed, trained);
+  s.start(trained);
   trained.run(steps);
   Device device(noting(), 0);
   Program p(s.plan, device, team, s.seed);
-  start(s.prepared->method(), s.seed, p);
+  s.start(p);
   for (const Leaf& leaf : s.plan.leaves) {
     if (leaf.kind != Leaf::state) continue;
     if (s.plan[leaf.value].dtype == DType::index) p.put(leaf.name, trained.get<int32_t>(leaf.name).data());
@@ -402,7 +356,7 @@ json on_processor(const Plan& from, const FusedLaunch& launch) {
 
 int make(const Arguments& a) {
   Team team;
-  const Step s = step_of(a, team);
+  const lab::Step s = lab::step_of(a.data, a.method, a.preset, a.options, team);
   const json step = describe_launches(s.plan), &groups = step["groups"];
   if (a.launch < 1 || a.launch > static_cast<int>(groups.size()))
     throw Error(ErrorCode::usage, "The step has launches 1 to " + std::to_string(groups.size()) + ".");
@@ -449,12 +403,13 @@ int make(const Arguments& a) {
 
 int main(int argc, char** argv) {
   if (argc < 7) return std::cerr << "lab_capsule data.csv capsule METHOD PRESET LAUNCH STEPS [option=value…]\n", 2;
-  Arguments a{argv[1], argv[2], argv[3], argv[4], std::atoi(argv[5]), std::atoi(argv[6]), {}};
-  for (int i = 7; i < argc; ++i) {
-    const std::string option = argv[i];
-    const size_t equals = option.find('=');
-    a.options.emplace_back(option.substr(0, equals), equals == std::string::npos ? "" : option.substr(equals + 1));
-  }
+  const Arguments a{argv[1],
+                    argv[2],
+                    argv[3],
+                    argv[4],
+                    std::atoi(argv[5]),
+                    std::atoi(argv[6]),
+                    lab::options_of(argv + 7, argv + argc)};
   ::mallopt(M_MMAP_MAX, 0);  // a launch addresses 16 GB: its memory is all of the heap
   try {
     return make(a);
