@@ -230,7 +230,7 @@ def predict_launch(group, units="fp32", card="h100"):
 
 
 def issue_time(instructions, blocks):
-    """Microseconds of a launch whose blocks execute so many instructions: each scheduler starts one per cycle."""
+    """Microseconds of a launch, given the instructions that its blocks execute: each scheduler starts one per cycle."""
     waves = math.ceil(blocks / CARD["multiprocessors"])
     return CARD["node_us"] + CARD["entry_us"] + cycles_to_us(waves * instructions / 4)
 

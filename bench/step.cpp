@@ -218,50 +218,25 @@ void tvae_private(benchmark::State& state) { private_step(state, "tvae"); }
 void ctgan_sample_to_csv(benchmark::State& state) { sample_to_csv(state, "ctgan"); }
 void tvae_sample_to_csv(benchmark::State& state) { sample_to_csv(state, "tvae"); }
 
-BENCHMARK(ctgan_step)
-    ->Arg(1)
-    ->Arg(2)
-    ->UseManualTime()
-    ->MeasureProcessCPUTime()
-    ->Iterations(60)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(tvae_step)->Arg(1)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(200)->Unit(
-    benchmark::kMillisecond);
-BENCHMARK(tvae_best_step)
-    ->Arg(1)
-    ->Arg(2)
-    ->UseManualTime()
-    ->MeasureProcessCPUTime()
-    ->Iterations(100)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(made_best_step)
-    ->Arg(1)
-    ->Arg(2)
-    ->UseManualTime()
-    ->MeasureProcessCPUTime()
-    ->Iterations(60)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(ctgan_bf16)->Arg(1)->Arg(2)->UseManualTime()->Iterations(60)->Unit(benchmark::kMillisecond);
-BENCHMARK(ctgan_best_bf16)->Arg(1)->Arg(2)->UseManualTime()->Iterations(60)->Unit(benchmark::kMillisecond);
-BENCHMARK(tvae_bf16)->Arg(1)->Arg(2)->UseManualTime()->Iterations(200)->Unit(benchmark::kMillisecond);
-BENCHMARK(tvae_best_bf16)->Arg(1)->Arg(2)->UseManualTime()->Iterations(100)->Unit(benchmark::kMillisecond);
-BENCHMARK(made_best_bf16)->Arg(1)->Arg(2)->UseManualTime()->Iterations(60)->Unit(benchmark::kMillisecond);
-BENCHMARK(made_private)->Arg(1)->Arg(2)->UseManualTime()->Iterations(20)->Unit(benchmark::kMillisecond);
-BENCHMARK(tvae_private)->Arg(1)->Arg(2)->UseManualTime()->Iterations(20)->Unit(benchmark::kMillisecond);
-BENCHMARK(ctgan_sample_to_csv)
-    ->Arg(1)
-    ->Arg(2)
-    ->UseManualTime()
-    ->MeasureProcessCPUTime()
-    ->Iterations(5)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(tvae_sample_to_csv)
-    ->Arg(1)
-    ->Arg(2)
-    ->UseManualTime()
-    ->MeasureProcessCPUTime()
-    ->Iterations(5)
-    ->Unit(benchmark::kMillisecond);
+// With one thread and with two.
+template <int kRuns>
+void on_threads(benchmark::internal::Benchmark* b) {
+  b->Arg(1)->Arg(2)->UseManualTime()->Iterations(kRuns)->Unit(benchmark::kMillisecond);
+}
+
+BENCHMARK(ctgan_step)->Apply(on_threads<60>)->MeasureProcessCPUTime();
+BENCHMARK(tvae_step)->Apply(on_threads<200>)->MeasureProcessCPUTime();
+BENCHMARK(tvae_best_step)->Apply(on_threads<100>)->MeasureProcessCPUTime();
+BENCHMARK(made_best_step)->Apply(on_threads<60>)->MeasureProcessCPUTime();
+BENCHMARK(ctgan_bf16)->Apply(on_threads<60>);
+BENCHMARK(ctgan_best_bf16)->Apply(on_threads<60>);
+BENCHMARK(tvae_bf16)->Apply(on_threads<200>);
+BENCHMARK(tvae_best_bf16)->Apply(on_threads<100>);
+BENCHMARK(made_best_bf16)->Apply(on_threads<60>);
+BENCHMARK(made_private)->Apply(on_threads<20>);
+BENCHMARK(tvae_private)->Apply(on_threads<20>);
+BENCHMARK(ctgan_sample_to_csv)->Apply(on_threads<5>)->MeasureProcessCPUTime();
+BENCHMARK(tvae_sample_to_csv)->Apply(on_threads<5>)->MeasureProcessCPUTime();
 
 }  // namespace
 }  // namespace bench

@@ -52,7 +52,7 @@ def product_amounts(amounts, order, rows, cols, depth, times):
 
 
 def op_amounts(amounts, op, blocks):
-    """What an op needs of each constant, in so many blocks of its rows."""
+    """What an op needs of each constant, given the number of blocks of its rows."""
     if "products" in op:
         for rows, cols, depth in op["products"]:
             product_amounts(amounts, op["order"], rows / blocks, cols, depth, blocks)

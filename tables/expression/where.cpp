@@ -276,7 +276,7 @@ class Parser {
     if (is_numeric(c.type)) reject(c, "does not hold texts. \"like\" compares texts; use a range.");
     t.kind = WhereTerm::Kind::like;
     t.values = {v.text};
-    if (has_list(c) &&
+    if (lists_values(c) &&
         std::none_of(c.values.begin(), c.values.end(), [&](const std::string& x) { return is_like(x, v.text); }))
       reject(c, fmt::format("has no value like \"{}\" (% is any text, _ any character). It has {} values: {}.", v.text,
                             c.values.size(), listed(c.values)));
@@ -311,11 +311,8 @@ class Parser {
     t.numbers.push_back(x);
   }
 
-  // Texts that a rule puts together may be too many to be listed.
-  static bool has_list(const Column& c) { return !c.values.empty() || !kind_of(c).varies; }
-
   std::string known_value(const Column& c, const WhereToken& v) const {
-    if (!has_list(c) || std::find(c.values.begin(), c.values.end(), v.text) != c.values.end()) return v.text;
+    if (!lists_values(c) || std::find(c.values.begin(), c.values.end(), v.text) != c.values.end()) return v.text;
     for (const std::string& known : c.values) {
       double a, b;
       if (kind_of(c).truths && lower_case(known) == lower_case(v.text)) return known;

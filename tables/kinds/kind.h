@@ -63,6 +63,8 @@ inline bool is_quantity(const Column& column) { return is_quantity(column.type);
 // A point in time to less than a day.
 inline bool has_time(ColumnType type) { return kind_of(type).day > 1; }
 inline bool has_time(const Column& column) { return has_time(column.type); }
+// Whether a schema lists the texts of a column: those that a rule puts together may be too many.
+inline bool lists_values(const Column& column) { return !column.values.empty() || !kind_of(column).varies; }
 inline bool is_whole(const Column& column) { return kind_of(column).whole; }
 // Counts, years, cents: whole numbers that are no dates; and numbers with a fraction.
 inline bool is_count(const Column& column) { return is_quantity(column) && is_whole(column); }

@@ -45,7 +45,8 @@ class SignificantDigits {
  public:
   void add(int digits, int decimals);
   void merge(const SignificantDigits& o);
-  // Where the numbers end after so many digits, wherever their point is (1496.466667, 92.33333333); 0: they do not.
+  // The number of significant digits at which the column's numbers end, wherever their point is (1496.466667,
+  // 92.33333333); 0: there is no such limit.
   int limit() const;
 
  private:

@@ -144,8 +144,9 @@ void KnownCells::check_cells(int column) {
   ignored.assign(static_cast<size_t>(c.size()), 0);
   if (kind_of(c).regenerated) return;
   if (!is_numeric(c.type)) {
-    const std::vector<std::string>& known = columns_.table().columns[static_cast<size_t>(column)].values;
-    if (known.empty() && kind_of(c).varies) return;  // texts that a rule puts together
+    const Column& schema = columns_.table().columns[static_cast<size_t>(column)];
+    if (!lists_values(schema)) return;
+    const std::vector<std::string>& known = schema.values;
     const std::unordered_set<std::string> texts(known.begin(), known.end());
     std::vector<char> strange;
     for (const std::string& v : c.values) strange.push_back(texts.contains(v) ? 0 : 1);

@@ -39,16 +39,14 @@ std::vector<TextPart> forms_of(const Column& c) {
 // Reads the texts of one column; the pieces that give all of them.
 class TextReader {
  public:
-  TextReader(const RuleSearch& search, const std::vector<PartColumn>& columns, const PartColumn& target)
+  TextReader(const RuleSearch& search, const std::vector<PartColumn>& others, const PartColumn& target)
       : target_(target), at_(target.cells.size(), 0) {
-    for (const PartColumn& c : columns)
-      if (c.column != target.column)
-        for (TextPart& form : forms_of(search.column(c.column))) offer(c, std::move(form));
+    for (const PartColumn& c : others)
+      for (TextPart& form : forms_of(search.column(c.column))) offer(c, std::move(form));
   }
 
   bool read() { return go_on(); }
-  std::vector<TextPart> parts;
-  std::vector<std::string> between{""};
+  ComposedData found{{}, {}, {""}};
 
  private:
   struct Piece {
@@ -95,19 +93,19 @@ class TextReader {
       if (goes_on(p)) next.push_back(&p);
     std::stable_sort(next.begin(), next.end(), [](const Piece* a, const Piece* b) { return a->length > b->length; });
     for (const Piece* p : next) {
-      if (parts.size() == kMaxParts) break;
+      if (found.parts.size() == kMaxParts) break;
       for (size_t i = 0; i < at_.size(); ++i) at_[i] += p->texts[i].size();
-      parts.push_back(p->part), between.emplace_back();
+      found.parts.push_back(p->part), found.between.emplace_back();
       if (go_on()) return true;
-      parts.pop_back(), between.pop_back();
+      found.parts.pop_back(), found.between.pop_back();
       for (size_t i = 0; i < at_.size(); ++i) at_[i] -= p->texts[i].size();
     }
     const char shared = shared_character();
     if (shared == '\0') return false;
     for (size_t& at : at_) ++at;
-    between.back() += shared;
+    found.between.back() += shared;
     if (go_on()) return true;
-    between.back().pop_back();
+    found.between.back().pop_back();
     for (size_t& at : at_) --at;
     return false;
   }
@@ -119,15 +117,15 @@ class TextReader {
 };
 
 // A part alone is a copy or the start of a text, of which the text says more than the start.
-bool says_enough(const TextReader& reader) {
+bool says_enough(const ComposedData& found) {
   const auto whole = [](const TextPart& p) { return p.first == 0; };
-  const bool adds = std::any_of(reader.between.begin(), reader.between.end(), [](const auto& s) { return !s.empty(); });
-  const bool changed = reader.parts.size() == 1 && reader.parts[0] != TextPart{.column = reader.parts[0].column};
-  return reader.parts.size() > 1 || (whole(reader.parts[0]) && (adds || changed));
+  const bool adds = std::any_of(found.between.begin(), found.between.end(), [](const auto& s) { return !s.empty(); });
+  const bool changed = found.parts.size() == 1 && found.parts[0] != TextPart{.column = found.parts[0].column};
+  return found.parts.size() > 1 || (whole(found.parts[0]) && (adds || changed));
 }
 
 // All different texts are a key, unless they are names of persons; their parts may not be one.
-bool stays_unique(const RuleSearch& search, const Column& target, const TextReader& reader) {
+bool stays_unique(const RuleSearch& search, const Column& target, const ComposedData& found) {
   const auto unique = [](const Column& c) {
     std::set<double> seen;
     for (size_t i = 0; i < static_cast<size_t>(c.size()); ++i)
@@ -135,21 +133,21 @@ bool stays_unique(const RuleSearch& search, const Column& target, const TextRead
     return true;
   };
   return target.kind == "name" || !unique(target) ||
-         std::any_of(reader.parts.begin(), reader.parts.end(),
+         std::any_of(found.parts.begin(), found.parts.end(),
                      [&](const TextPart& p) { return p.first == 0 && unique(column_of(search.table, p.column)); });
 }
 
 }  // namespace
 
 std::optional<FoundRule> find_composed(const RuleSearch& search) {
-  std::vector<PartColumn> columns;
+  std::vector<int> columns;
   for (int j = 0; j < static_cast<int>(search.columns()) && columns.size() < kMaxTextColumns; ++j)
-    if (search.in_rules(j) && can_be_part(search.column(j))) columns.push_back({j, {}});
+    if (search.in_rules(j) && can_be_part(search.column(j))) columns.push_back(j);
   const auto tried = static_cast<double>(columns.size() * columns.size());
   std::optional<FoundRule> longest;
   size_t most = 0;
-  for (const PartColumn& t : columns) {
-    const Column& target = search.column(t.column);
+  for (const int j : columns) {
+    const Column& target = search.column(j);
     if (is_whole(target)) continue;
     std::vector<int64_t> rows;  // that have a text
     for (const int64_t row : search.proposing)
@@ -160,24 +158,19 @@ std::optional<FoundRule> find_composed(const RuleSearch& search) {
       search.column(column).relax();
       return out;
     };
-    std::vector<PartColumn> read;
-    for (const PartColumn& c : columns) read.push_back({c.column, cells(c.column)});
-    const PartColumn& own = read[static_cast<size_t>(&t - columns.data())];
+    const PartColumn own{j, cells(j)};
     if (rows.size() < kMinReadRows || std::set(own.cells.begin(), own.cells.end()).size() < kMinTexts) continue;
-    TextReader reader(search, read, own);
-    if (!reader.read() || reader.parts.empty() || !says_enough(reader) || !stays_unique(search, target, reader))
-      continue;
+    std::vector<PartColumn> others;
+    for (const int other : columns)
+      if (other != j) others.push_back({other, cells(other)});
+    TextReader reader(search, others, own);
+    const ComposedData& found = reader.found;
+    if (!reader.read() || found.parts.empty() || !says_enough(found) || !stays_unique(search, target, found)) continue;
     std::vector<const Column*> of;
-    for (const TextPart& p : reader.parts) of.push_back(&column_of(search.table, p.column));
+    for (const TextPart& p : found.parts) of.push_back(&column_of(search.table, p.column));
     const auto holds = [&](int64_t row, int64_t other) {
-      std::string text = reader.between[0];
-      bool missing = false;
-      for (size_t k = 0; k < of.size(); ++k) {
-        const std::string cell = part_cell(*of[k], static_cast<size_t>(row));
-        missing |= cell.empty();
-        text += reader.parts[k].of(cell) + reader.between[k + 1];
-      }
-      if (missing || target.is_missing(other)) return missing == target.is_missing(other) ? -1 : 0;
+      const std::string text = composed_text(found, of, static_cast<size_t>(row));
+      if (text.empty() || target.is_missing(other)) return text.empty() == target.is_missing(other) ? -1 : 0;
       return text == part_cell(target, static_cast<size_t>(other)) ? 1 : 0;
     };
     const auto evidence = search.evidence_of(holds, tried);
@@ -185,7 +178,7 @@ std::optional<FoundRule> find_composed(const RuleSearch& search) {
     for (const std::string& cell : own.cells) length += cell.size();
     if (!evidence || length <= most) continue;
     // the longest first: shorter ones may be its parts
-    longest = FoundRule{make_rule(ComposedData{head_of(target), reader.parts, reader.between}), *evidence};
+    longest = FoundRule{make_rule(ComposedData{head_of(target), found.parts, found.between}), *evidence};
     most = length;
   }
   return longest;

@@ -106,24 +106,25 @@ class RuleFinder {
     while (decimals_of(c) > fewest && !is_shared(c.decimals)) --c.decimals, limit_digits(c);
   }
 
-  void exhaust(std::optional<FoundRule> (*find)(const RuleSearch&)) {
+  // `first`: rules that need a column before the found one takes it away.
+  void exhaust(std::optional<FoundRule> (*find)(const RuleSearch&),
+               std::vector<FoundRule> (*first)(const RuleSearch&, const TableRule&) = nullptr) {
     while (auto found = find(search())) {
       monitor_.check_cancelled("rules");
       if (auto total = find_total(search(), *found)) found = std::move(total);
       if (auto part = find_part(search(), *found)) found = std::move(part);
-      // before the column that they are of is gone
-      if (find == find_functions) keep(find_lines_of(search(), *found->rule));
-      keep(find_bands_of(search(), *found->rule));
+      if (first != nullptr) keep(first(search(), *found->rule));
+      keep(find_bands_of(search(), *found->rule));  // likewise
       keep(std::move(*found));
     }
   }
 
   // Parts of dates and times first: sums and bands would say some of them in other words.
   void find_times() {
-    exhaust(find_functions);
+    exhaust(find_functions, find_lines_of);
     if (!options_.by_rejection) return;
     keep(find_spelled(search()));
-    exhaust(find_functions);
+    exhaust(find_functions, find_lines_of);
   }
 
   // What is learned as differences between steps is in no other rule; one that is given comes first.

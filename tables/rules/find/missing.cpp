@@ -103,8 +103,7 @@ std::optional<MissingWhere> by_cut(const RuleSearch& search, const Column& targe
 // Whether a row's other column says that a cell is missing; −1: nothing.
 int says_missing(const MissingWhere& where, const Column& other, const std::vector<Lacking>& values, int64_t row) {
   const bool none = other.is_missing(row);
-  if (where.says == MissingWhere::Says::below || where.says == MissingWhere::Says::from)
-    return where.says_number(other.numbers[static_cast<size_t>(row)]) ? 1 : 0;
+  if (where.by_cut()) return where.says_number(other.numbers[static_cast<size_t>(row)]) ? 1 : 0;
   if (where.says != MissingWhere::Says::values) return none == (where.says == MissingWhere::Says::missing) ? 1 : 0;
   const Lacking& v = none ? values.back() : values[static_cast<size_t>(other.codes[static_cast<size_t>(row)])];
   return v.held.rows == 0 ? -1 : v.missing > 0 ? 1 : 0;

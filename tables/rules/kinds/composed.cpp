@@ -126,14 +126,8 @@ class ComposedRule : public GivesColumn<ComposedData> {
     }
     std::unordered_map<std::string, int32_t> known;
     for (size_t i = 0; i < static_cast<size_t>(rows.rows); ++i) {
-      std::string text = data_.between[0];
-      bool missing = false;
-      for (size_t k = 0; k < of.size(); ++k) {
-        const std::string cell = part_cell(*of[k], i);
-        missing |= cell.empty();
-        text += data_.parts[k].of(cell) + data_.between[k + 1];
-      }
-      if (missing) {
+      std::string text = composed_text(data_, of, i);
+      if (text.empty()) {
         out.codes.push_back(-1);
         continue;
       }
@@ -146,6 +140,16 @@ class ComposedRule : public GivesColumn<ComposedData> {
 };
 
 }  // namespace
+
+std::string composed_text(const ComposedData& data, const std::vector<const Column*>& of, size_t row) {
+  std::string text = data.between[0];
+  for (size_t k = 0; k < of.size(); ++k) {
+    const std::string cell = part_cell(*of[k], row);
+    if (cell.empty()) return "";
+    text += data.parts[k].of(cell) + data.between[k + 1];
+  }
+  return text;
+}
 
 bool can_be_part(const Column& column) { return !is_ordered(column) || (is_whole(column) && column.format.empty()); }
 

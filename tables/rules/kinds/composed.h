@@ -9,7 +9,7 @@ namespace tessera {
 struct TextPart {
   std::string column;
   enum class Case { as_is, lower, upper } letters = Case::as_is;
-  int first = 0;         // so many characters of it; 0: all
+  int first = 0;         // the number of characters from its start; 0: all
   bool compact = false;  // without blanks
   int width = 0;         // of whole numbers: filled by zeros
 
@@ -34,6 +34,9 @@ struct ComposedData {
 void write_field(nlohmann::json& out, const char* name, const std::vector<TextPart>& parts);
 void read_field(const Fields& f, const char* name, std::vector<TextPart>& parts);
 RulePtr make_rule(ComposedData data);
+
+// Of a row: the parts of cells of `of`, the columns of data.parts, and what is between them; "" if a cell is missing.
+std::string composed_text(const ComposedData& data, const std::vector<const Column*>& of, size_t row);
 
 // The cells of a column that can be a part: texts and whole numbers. "": missing.
 bool can_be_part(const Column& column);

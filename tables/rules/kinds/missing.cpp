@@ -24,7 +24,7 @@ class MissingRule : public RuleOf<MissingData> {
   std::string text() const override {
     const std::string other = quoted_name(data_.where.column);
     std::string when;
-    if (data_.where.says == Says::below || data_.where.says == Says::from) {
+    if (data_.where.by_cut()) {
       when = fmt::format("{} {} {}", other, data_.where.says == Says::below ? "<" : ">=", data_.where.cut);
     } else if (data_.where.says != Says::values) {
       when = other + (data_.where.says == Says::missing ? " is null" : " is not null");
@@ -57,7 +57,7 @@ class MissingRule : public RuleOf<MissingData> {
  private:
   // Where the other column says so.
   std::vector<char> missing_in(const Table& rows) const {
-    const bool cut = data_.where.says == Says::below || data_.where.says == Says::from;
+    const bool cut = data_.where.by_cut();
     const Column& other = cut                                ? numbers_of(rows, data_.where.column)
                           : data_.where.says == Says::values ? texts_of(rows, data_.where.column)
                                                              : column_of(rows, data_.where.column);

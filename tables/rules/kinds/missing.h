@@ -14,6 +14,7 @@ struct MissingWhere {
   bool or_missing = false;          // values: or the column is missing
   double cut = 0;                   // below, from: of a column that is never missing
 
+  bool by_cut() const { return says == Says::below || says == Says::from; }
   bool says_number(double x) const { return x == x && (says == Says::below ? x < cut : x >= cut); }
 };
 
