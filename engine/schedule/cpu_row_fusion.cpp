@@ -60,7 +60,7 @@ class Chainer {
       if (x.in[i] != kNone && along_rows(x, i) && shape(x.in[i]).rows != rows && shape(x.in[i]).rows != 1) return false;
     int64_t weights = 0;
     for (size_t i = 0; i < x.in.size() && traits(x).product.pairs > 0; ++i)
-      if (!along_rows(x, i)) weights += shape(x.in[i]).count();
+      if (x.in[i] != kNone && !along_rows(x, i)) weights += shape(x.in[i]).count();
     return weights <= largest_weight_;
   }
 

@@ -71,7 +71,7 @@ class Fuser : LaunchRules {
   int64_t weight_of(const Node& x) const {
     int64_t weight = 0;
     for (size_t i = 0; i < x.in.size() && made_by_tiles(x); ++i)
-      if (!traits(x).rows.input(i)) weight += shape(x.in[i]).count();
+      if (x.in[i] != kNone && !traits(x).rows.input(i)) weight += shape(x.in[i]).count();
     return weight;
   }
   // Whether a product of rows is split: its slices are then computed by separate blocks, and added in the next launch.
