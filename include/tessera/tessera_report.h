@@ -95,8 +95,9 @@ TESSERA_API tessera_status tessera_evaluate_tables(const tessera_context* contex
 typedef struct tessera_dedup_options {
   size_t struct_size;
   /* "exact": rows that are equal in every column · "fuzzy": also near copies, found by keys of columns · "nearest":
-   * also near copies, found by comparing all rows · "documents": texts, by the share of common pieces of five bytes.
-   * NULL or "auto": nearest up to 10^10 pairs of rows, else fuzzy */
+   * also near copies, found by comparing all rows · "documents": texts, by the share of common pieces of five bytes ·
+   * "semantic": rows that the encoder of a TVAE, trained on them, puts near each other. NULL or "auto": nearest up to
+   * 10^10 pairs of rows, else fuzzy */
   const char* mode;
   /* similarity from which a row is a near copy, above 0 to 1; 0: 0.9 for documents, else one that rows of independent
    * columns seldom reach, and near copies are reported but kept */

@@ -9,6 +9,7 @@
 #include "models/audit/draws.h"
 #include "models/audit/likelihood.h"
 #include "models/model/model_state.h"
+#include "models/quality/aligned.h"
 #include "models/quality/metrics/distances.h"
 
 namespace tessera::audit {
@@ -47,7 +48,7 @@ Table rows_of(const Model& model, int64_t count, uint64_t seed, const quality::W
   Table out, batch;
   while (stream->next(batch))
     if (out.columns.empty()) out = std::move(batch);
-    else append(out, batch);
+    else quality::append(out, batch);
   return out;
 }
 
@@ -89,7 +90,7 @@ std::vector<double> familiarity(const Model& model, const Table& rows, uint64_t 
 }
 
 Attack likelihood_ratio(const Subject& s, int models) {
-  const Table targets = joined(s.members, s.held_out);
+  const Table targets = quality::joined(s.members, s.held_out);
   const auto rows = static_cast<size_t>(targets.rows);
   std::vector<std::vector<double>> scores;
   std::vector<std::vector<char>> learned;
@@ -105,7 +106,7 @@ Attack likelihood_ratio(const Subject& s, int models) {
     std::vector<char> has(rows, 0);
     for (const int64_t i : taken) has[static_cast<size_t>(i)] = 1;
     Table training = pick_rows(targets, taken);
-    if (s.others.rows > 0) append(training, s.others);
+    if (s.others.rows > 0) quality::append(training, s.others);
     const Model shadow = model_like(*s.model, std::move(training), s.seed + static_cast<uint64_t>(k) + 1,
                                     s.workers.team, s.workers.monitor);
     scores.push_back(familiarity(shadow, targets, s.seed, s.workers));
@@ -169,8 +170,8 @@ Attack canaries(const Subject& s, int planted) {
     in.push_back(i), of_training.insert(of_training.end(), i < once ? 1 : kRepeated, i);
   for (int64_t i = planted; i < rows.rows; ++i) out.push_back(i);
   report(s.workers, "a model with planted rows", 0, 1);
-  const Model model = model_like(*s.model, joined(s.training, pick_rows(rows, of_training)), s.seed, s.workers.team,
-                                 s.workers.monitor, false);
+  const Model model = model_like(*s.model, quality::joined(s.training, pick_rows(rows, of_training)), s.seed,
+                                 s.workers.team, s.workers.monitor, false);
   const std::vector<double> known = familiarity(model, pick_rows(rows, in), s.seed, s.workers),
                             unknown = familiarity(model, pick_rows(rows, out), s.seed, s.workers);
   const std::span<const double> first(known.data(), static_cast<size_t>(once)),

@@ -6,11 +6,10 @@
 
 #include "base/error.h"
 #include "models/audit/draws.h"
-#include "models/quality/broken_rules.h"
+#include "models/quality/aligned.h"
 #include "models/quality/metrics/distances.h"
 #include "tables/sequence/sequences.h"
 #include "tables/types/types.h"
-#include "tables/types/types_dictionary.h"
 
 namespace tessera::audit {
 namespace {
@@ -23,31 +22,6 @@ std::vector<int64_t> part_of(const std::vector<int64_t>& order, int64_t first, i
 }
 
 }  // namespace
-
-void append(Table& table, const Table& rows) {
-  std::vector<std::string> ignored;
-  const Table more = quality::aligned(table, rows, ignored);
-  table.rows += more.rows;
-  for (size_t k = 0; k < table.columns.size(); ++k) {
-    Column& to = table.columns[k];
-    const Column& from = more.columns[k];
-    if (to.codes.empty()) {
-      to.numbers.insert(to.numbers.end(), from.numbers.begin(), from.numbers.end());
-      to.decimals = std::max(to.decimals, from.decimals);
-      continue;
-    }
-    Dictionary texts;
-    for (const std::string& text : to.values) (void)texts.code(text);
-    for (const int32_t code : from.codes)
-      to.codes.push_back(code < 0 ? -1 : texts.code(from.values[static_cast<size_t>(code)]));
-    to.values = texts.take_values();
-  }
-}
-
-Table joined(Table a, const Table& b) {
-  append(a, b);
-  return a;
-}
 
 Subject::Subject(Table& training_rows, const Table& holdout, Table& synthetic_rows, const Model* of, uint64_t drawn_by,
                  const quality::Workers& run_by)

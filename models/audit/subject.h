@@ -43,9 +43,4 @@ class Subject {
   Scores to_reference_;
 };
 
-// Appends the rows of a table with the same columns; its texts may have other codes.
-void append(Table& to, const Table& rows);
-// The rows of one table, then those of another.
-Table joined(Table a, const Table& b);
-
 }  // namespace tessera::audit

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "models/dedup/documents.h"
 #include "models/dedup/search.h"
+#include "models/dedup/semantic.h"
 #include "tables/kinds/kind.h"
 #include "tables/sequence/sequences.h"
 #include "tables/table/suggestions.h"
@@ -79,8 +80,9 @@ std::vector<std::string> compared_columns(const Table& table, const std::vector<
 
 void check(const DedupOptions& options) {
   const auto& m = options.mode;
-  if (m != "auto" && m != "exact" && m != "fuzzy" && m != "nearest" && m != "documents")
-    throw Error(ErrorCode::usage, fmt::format("mode {}: it must be auto, exact, fuzzy, nearest or documents.", m));
+  if (m != "auto" && m != "exact" && m != "fuzzy" && m != "nearest" && m != "documents" && m != "semantic")
+    throw Error(ErrorCode::usage,
+                fmt::format("mode {}: it must be auto, exact, fuzzy, nearest, documents or semantic.", m));
   if (!(options.threshold >= 0 && options.threshold <= 1))
     throw Error(ErrorCode::usage,
                 fmt::format("threshold {}: it must be above 0 and at most 1 (equal rows).", options.threshold));
@@ -186,6 +188,67 @@ json groups_of(const std::vector<RowCopy>& copies, int32_t originals) {
           {"largest", largest == 0 ? 0 : largest + 1}};
 }
 
+// The rows in the form in which a mode compares them.
+struct RowsOfMode {
+  RowsOfMode(const std::string& mode, double threshold, const Table& own, const Table* other,
+             const quality::Workers& workers) {
+    if (mode == "documents") {
+      documents = std::make_unique<Documents>(own, other, threshold == 0 ? kThresholdOfTexts : threshold);
+      return;
+    }
+    std::vector<quality::NamedTable> named{{"first", &own}};
+    if (other != nullptr) named.push_back({"other", other});
+    comparison = quality::compare_tables(named);
+    cells = std::make_unique<ComparedRows>(comparison);
+    if (mode == "semantic") latents = std::make_unique<LatentRows>(*cells, own, other, workers);
+  }
+  const Compared& rows() const {
+    if (documents) return *documents;
+    return latents ? static_cast<const Compared&>(*latents) : *cells;
+  }
+
+  quality::Comparison comparison;
+  std::unique_ptr<Documents> documents;
+  std::unique_ptr<ComparedRows> cells;
+  std::unique_ptr<LatentRows> latents;
+};
+
+// How near copies were searched.
+struct NearSearch {
+  std::string mode;
+  double threshold, by_chance = 0;
+  KeySearch keys{};
+  int64_t dimensions = 0;  // of the latents
+};
+
+// Links near copies. `search`: the mode and threshold that were asked for, and after the call those that were used.
+void find_near(RowsOfMode& of, const RowList& some, Groups& groups, const quality::Workers& workers,
+               NearSearch& search) {
+  const auto own = std::lower_bound(some.begin(), some.end(), of.rows().own()) - some.begin();
+  if (search.mode == "auto") {
+    const auto queries = static_cast<double>(own), all = static_cast<double>(some.size());
+    const double others = of.rows().own() < of.rows().count() ? all - queries : queries;
+    search.mode = queries * others <= kIndexedPairs ? "nearest" : "fuzzy";
+  }
+  if (of.documents) {
+    search.threshold = of.documents->threshold();
+    search.keys = find_near_documents(*of.documents, some, groups, workers);
+  } else if (of.latents) {
+    search.dimensions = of.latents->dimensions();
+    if (search.threshold == 0) search.threshold = of.latents->usual_threshold(some, workers);
+    of.latents->set_threshold(search.threshold);
+    find_near_latents(*of.latents, some, groups, workers);
+  } else {
+    const Chance chance(*of.cells, some, workers);
+    if (search.threshold == 0) search.threshold = chance.threshold();
+    search.by_chance = chance.share(search.threshold);
+    of.cells->set_threshold(search.threshold);
+    of.cells->pack(workers.team);
+    if (search.mode == "nearest") find_near_by_index(*of.cells, some, groups, workers);
+    else search.keys = find_near_by_keys(*of.cells, some, groups, workers);
+  }
+}
+
 }  // namespace
 }  // namespace dedup
 
@@ -195,49 +258,23 @@ std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOption
   check(options);
   const std::vector<std::string> columns = compared_columns(table, options.columns, options.mode == "documents");
   std::vector<RowCopy> copies;
-  KeySearch search;
-  std::string mode = options.mode;
-  double threshold = options.threshold, by_chance = 0;
+  NearSearch search{options.mode, options.threshold};
   const bool drops_near = drops_near_copies(options);
   json examples = json::array();
   {
+    const quality::Workers workers{team, monitor, "dedup"};
     Selection own(table, columns);
     std::optional<Selection> other;
-    std::vector<quality::NamedTable> named{{"first", &own.table}};
-    if (against != nullptr) named.push_back({"other", &other.emplace(*against, columns).table});
-    std::optional<quality::Comparison> comparison;
-    std::unique_ptr<const Compared> compared;
-    ComparedRows* by_cells = nullptr;
-    if (mode == "documents") {
-      if (threshold == 0) threshold = kThresholdOfTexts;
-      compared = std::make_unique<Documents>(own.table, other ? &other->table : nullptr, threshold);
-    } else {
-      auto cells = std::make_unique<ComparedRows>(comparison.emplace(quality::compare_tables(named)));
-      by_cells = cells.get();
-      compared = std::move(cells);
-    }
-    const Compared& rows = *compared;
-    const quality::Workers workers{team, monitor, "dedup"};
+    if (against != nullptr) other.emplace(*against, columns);
+    RowsOfMode of_mode(search.mode, search.threshold, own.table, other ? &other->table : nullptr, workers);
+    const Compared& rows = of_mode.rows();
     Groups groups(rows, team.limit());
-    RowList first = find_exact(rows, mode != "exact", groups, workers);
+    RowList first = find_exact(rows, search.mode != "exact", groups, workers);
     const RowList equal = equal_rows(rows, first, groups, against != nullptr);
     own.table.relax();
-    if (mode != "exact") {
-      const RowList some = distinct(rows, first, groups);
-      const auto queries = static_cast<double>(std::lower_bound(some.begin(), some.end(), rows.own()) - some.begin());
-      const double others = against != nullptr ? static_cast<double>(some.size()) - queries : queries;
-      if (mode == "auto") mode = queries * others <= kIndexedPairs ? "nearest" : "fuzzy";
-      if (by_cells != nullptr) {
-        const Chance chance(*by_cells, some, workers);
-        if (threshold == 0) threshold = chance.threshold();
-        by_chance = chance.share(threshold);
-        by_cells->set_threshold(threshold);
-        by_cells->pack(team);
-      }
+    if (search.mode != "exact") {
+      find_near(of_mode, distinct(rows, first, groups), groups, workers, search);
       own.table.relax();
-      if (mode == "nearest") find_near_by_index(*by_cells, some, groups, workers);
-      if (mode == "fuzzy") search = find_near_by_keys(*by_cells, some, groups, workers);
-      if (mode == "documents") search = find_near_documents(static_cast<const Documents&>(rows), some, groups, workers);
       if (against == nullptr) first = kept_rows(rows, first, groups, !drops_near, workers);
     }
     // A row that equals one which is dropped is near the one that is retained.
@@ -266,21 +303,22 @@ std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOption
   const auto exact = std::count_if(copies.begin(), copies.end(), [](const RowCopy& c) { return c.exact; });
   report = {{"rows", table.rows},
             {"columns", columns},
-            {"mode", mode},
+            {"mode", search.mode},
             {"exact", exact},
             {"near", static_cast<int64_t>(copies.size()) - exact},
             {"kept", table.rows - (drops_near ? static_cast<int64_t>(copies.size()) : exact)},
             {"groups", groups_of(copies, static_cast<int32_t>((against == nullptr ? table : *against).rows))},
             {"examples", std::move(examples)}};
   if (against != nullptr) report["against"] = against->rows;
-  if (mode != "exact") report["threshold"] = threshold, report["drops_near"] = drops_near;
-  if (mode == "nearest" || mode == "fuzzy") report["by_chance"] = by_chance;
-  if (mode == "fuzzy" || mode == "documents")
-    report[mode] = {{"recall", search.recall},
-                    {"pairs", search.pairs},
-                    {"crowded_buckets", search.crowded},
-                    {"crowded_rows", search.crowded_rows}};
-  report["notes"] = notes(table, columns, search, against != nullptr, mode == "documents");
+  if (search.mode != "exact") report["threshold"] = search.threshold, report["drops_near"] = drops_near;
+  if (search.mode == "nearest" || search.mode == "fuzzy") report["by_chance"] = search.by_chance;
+  if (search.mode == "fuzzy" || search.mode == "documents")
+    report[search.mode] = {{"recall", search.keys.recall},
+                           {"pairs", search.keys.pairs},
+                           {"crowded_buckets", search.keys.crowded},
+                           {"crowded_rows", search.keys.crowded_rows}};
+  if (search.mode == "semantic") report["semantic"] = {{"dimensions", search.dimensions}};
+  report["notes"] = notes(table, columns, search.keys, against != nullptr, search.mode == "documents");
   monitor.report({"dedup", static_cast<double>(table.rows), static_cast<double>(table.rows), "rows",
                   fmt::format("{} exact, {} near", exact, copies.size() - static_cast<size_t>(exact)), true});
   return copies;

@@ -12,7 +12,7 @@
 namespace tessera {
 
 struct DedupOptions {
-  std::string mode = "auto";         // exact, fuzzy, nearest, documents
+  std::string mode = "auto";         // exact, fuzzy, nearest, documents, semantic
   double threshold = 0;              // similarity of near copies; 0: the default one
   std::vector<std::string> columns;  // to compare; none: all
 };

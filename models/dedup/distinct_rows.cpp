@@ -8,7 +8,7 @@
 
 #include "base/mixed_bits.h"
 #include "base/storage/spill_vector.h"
-#include "models/quality/broken_rules.h"
+#include "models/quality/aligned.h"
 #include "tables/identifiers/identifier.h"
 #include "tables/kinds/kind.h"
 #include "tables/notice.h"

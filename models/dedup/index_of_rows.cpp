@@ -46,17 +46,13 @@ MemoryShare memory_of_index(const ComparedRows& rows, int64_t reference, const q
                             "the index of rows");
 }
 
-// Those of `some` that are own rows, and those that they are compared with.
-struct Sides {
-  std::span<const int32_t> own, reference;
-};
-Sides sides_of(const ComparedRows& rows, const RowList& some) {
+}  // namespace
+
+Sides sides_of(const Compared& rows, const RowList& some) {
   const int32_t* const behind_own = std::lower_bound(some.begin(), some.end(), rows.own());
   const std::span<const int32_t> own(some.begin(), behind_own), others(behind_own, some.end());
   return {own, rows.own() < rows.count() ? others : own};
 }
-
-}  // namespace
 
 Chance::Chance(const ComparedRows& rows, const RowList& some, const quality::Workers& workers)
     : columns_(static_cast<double>(rows.columns())) {

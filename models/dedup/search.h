@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "models/dedup/compared_rows.h"
@@ -36,6 +37,12 @@ struct KeySearch {
 //   kRecall. A bucket of more than kBucket rows is crowded: it is split by the next columns of the order.
 KeySearch find_near_by_keys(const ComparedRows& rows, const RowList& some, Groups& groups,
                             const quality::Workers& workers);
+
+// Those of `some` rows, ascending, that are own rows, and those that they are compared with.
+struct Sides {
+  std::span<const int32_t> own, reference;
+};
+Sides sides_of(const Compared& rows, const RowList& some);
 
 // The number of columns of a key, and its recall.
 struct KeyColumns {

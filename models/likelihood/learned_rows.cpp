@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "models/fitted/known_values.h"
-#include "models/quality/broken_rules.h"
+#include "models/quality/aligned.h"
 #include "models/sampling/given/known_cells.h"
 
 namespace tessera {

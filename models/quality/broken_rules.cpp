@@ -6,10 +6,10 @@
 #include <optional>
 #include <set>
 
+#include "models/quality/aligned.h"
 #include "models/sampling/shown.h"
 #include "tables/expression/where.h"
 #include "tables/formats/calendar.h"
-#include "tables/formats/values.h"
 #include "tables/kinds/kind.h"
 #include "tables/rules/kinds/joint.h"
 #include "tables/rules/kinds/key.h"
@@ -21,26 +21,6 @@ namespace tessera::quality {
 namespace {
 
 using nlohmann::json;
-
-// Dates, times, other numbers, texts.
-int group_of(const Column& c) {
-  if (is_instant(c.type)) return static_cast<int>(c.type);
-  return is_numeric(c.type) ? -1 : -2;
-}
-
-// A synthetic column converted to the real one's kind. A constant of digits is a number if the real column is numeric.
-std::optional<Column> as_kind(const Column& real, const Column& synthetic) {
-  if (group_of(real) == group_of(synthetic)) return synthetic;
-  if (group_of(real) != -1 || is_numeric(synthetic.type)) return {};
-  std::vector<double> value;
-  for (const std::string& text : synthetic.values)
-    if (!read_finite(text, value.emplace_back())) return {};
-  Column out = real;
-  out.numbers.clear();
-  for (const int32_t code : synthetic.codes)
-    out.numbers.push_back(code < 0 ? kMissing : value[static_cast<size_t>(code)]);
-  return out;
-}
 
 // Integers that encode dates or times of day. Random integers would not all be valid.
 struct CalendarNumber {
@@ -173,23 +153,6 @@ class BrokenRules {
 };
 
 }  // namespace
-
-Table aligned(const Table& real, const Table& synthetic, std::vector<std::string>& ignored) {
-  Table out;
-  out.rows = synthetic.rows;
-  for (const Column& c : real.columns) {
-    const Column* other = synthetic.find(c.name);
-    std::optional<Column> column = other == nullptr ? std::nullopt : as_kind(c, *other);
-    if (!column) {
-      ignored.push_back(c.name);
-      column = Column{};
-      column->name = c.name, column->type = c.type;
-      column->assign_missing(static_cast<size_t>(out.rows));
-    }
-    out.columns.push_back(std::move(*column));
-  }
-  return out;
-}
 
 nlohmann::json broken_rules(const Table& real, const Table& synthetic, const RuleCheck& check, Team& team,
                             const Monitor& monitor) {

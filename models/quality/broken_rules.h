@@ -19,10 +19,6 @@ struct RuleCheck {
   bool steps = false;  // the rows are steps of sequences
 };
 
-// The rows of another table with the columns of the real one, in its order. `ignored` receives the columns that cannot
-// be compared; their values are missing.
-Table aligned(const Table& real, const Table& synthetic, std::vector<std::string>& ignored);
-
 // A list of {rule, kind, broken, share, real_broken, example}: the number of rows that break a rule, and one of them.
 // Columns of another kind in the synthetic table are not checked. Throws as parse_where() for a given rule.
 nlohmann::json broken_rules(const Table& real, const Table& synthetic, const RuleCheck& check, Team& team,

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "models/quality/aligned.h"
 #include "models/quality/broken_rules.h"
 #include "models/quality/common/json_number.h"
 #include "models/quality/common/statistics.h"

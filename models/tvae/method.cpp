@@ -10,6 +10,7 @@
 #include "models/layers/weights.h"
 #include "models/method/method.h"
 #include "models/method/row_outputs.h"
+#include "models/training/trainer.h"
 #include "models/training/validation.h"
 #include "models/tvae/conditional_rows.h"
 #include "models/tvae/latent_mixture.h"
@@ -25,13 +26,14 @@ constexpr int64_t kMaxActive = 48;         // of the fitted covariances; further
 // step of the prior 19).
 constexpr double kPriorCost = 1.5, kPriorSteps = 100;
 
-// The posteriors of evenly spaced training rows: outputs 0 and 1 are their means and standard deviations.
+// The posteriors of evenly spaced training rows, at most `rows`: outputs 0 and 1 are their means and standard
+// deviations.
 RowOutputs::Record record_posteriors(const Tvae& m, const EncodedTable& table) {
   return [&](Recorder& r, int64_t batch) { record_posterior(r, m, table.rows, batch); };
 }
-std::unique_ptr<RowOutputs> posteriors(const Tvae& m, const EncodedTable& table, const std::vector<float>& encoder,
-                                       const RunContext& context) {
-  return std::make_unique<RowOutputs>(table, kPosteriorRows, States{{"encoder", encoder}},
+std::unique_ptr<RowOutputs> posteriors(const Tvae& m, const EncodedTable& table, int64_t rows,
+                                       const std::vector<float>& encoder, const RunContext& context) {
+  return std::make_unique<RowOutputs>(table, rows, States{{"encoder", encoder}},
                                       std::vector<std::string>{"mean", "stddev"}, Purpose::posterior, context,
                                       record_posteriors(m, table));
 }
@@ -161,14 +163,17 @@ class TvaeMethod : public RowMethod {
   int64_t parameters() const override { return network_.decoder.size; }
   std::vector<std::string> networks() const override { return {"decoder"}; }
 
- private:
+ protected:
   bool averaged() const { return network_.config.average_decay > 0; }
+  const Tvae& network() const { return network_; }
+  const EncodedTable& table() const { return *table_; }
 
+ private:
   // A mixture fitted to one draw of q(z | row) for every row, in the informative dimensions (docs/methods/fidelity.md).
   // The decoder's inputs are sorted by descending KL, so that these come first.
   void fit_prior(FittedState& kept, const std::vector<float>& encoder, const RunContext& context) const {
     // Rows pass through the encoder twice: posteriors in all dimensions take several times the memory of the points.
-    std::unique_ptr<RowOutputs> q = posteriors(network_, *table_, encoder, context);
+    std::unique_ptr<RowOutputs> q = posteriors(network_, *table_, kPosteriorRows, encoder, context);
     const std::vector<double> kl = kl_of_dimensions(*q);
     std::vector<size_t> order(kl.size());
     std::iota(order.begin(), order.end(), size_t{0});
@@ -222,7 +227,40 @@ class TvaeMethod : public RowMethod {
   const PrivateRows* private_ = nullptr;
 };
 
+// Of which the encoder is wanted, not rows.
+class LatentMethod final : public TvaeMethod {
+ public:
+  using TvaeMethod::TvaeMethod;
+  FittedState keep(States end, const RunContext& context) const override {
+    const auto q =
+        posteriors(network(), table(), table().rows, end.at(averaged() ? "average.encoder" : "encoder"), context);
+    const std::vector<double> kl = kl_of_dimensions(*q);
+    std::vector<size_t> active;
+    for (size_t j = 0; j < kl.size(); ++j)
+      if (kl[j] > network().config.active_kl) active.push_back(j);
+    FittedState kept;
+    kept.active = static_cast<int64_t>(active.size());
+    std::vector<float>& mean = kept.states["mean"];
+    mean.reserve(static_cast<size_t>(q->rows()) * active.size());
+    q->each_batch([&](int64_t, int64_t count, const std::vector<std::vector<float>>& out) {
+      for (size_t i = 0; i < static_cast<size_t>(count); ++i)
+        for (const size_t j : active) mean.push_back(out[0][i * kl.size() + j]);
+    });
+    return kept;
+  }
+};
+
 }  // namespace
+
+Latents learn_latents(const RowLayout& layout, const EncodedTable& table, TvaeConfig config, uint64_t seed, Team& team,
+                      const Monitor& monitor) {
+  config.prior_components = 0;
+  LatentMethod method(layout, config);
+  FitOptions options;
+  options.seed = seed;
+  FittedState kept = train_aside(method, table, options, team, monitor);
+  return {kept.active, std::move(kept.states.at("mean"))};
+}
 
 std::unique_ptr<RowMethod> make_tvae(const RowLayout& layout, const MethodConfig& config) {
   return std::make_unique<TvaeMethod>(layout, config.as<TvaeConfig>());

@@ -66,10 +66,10 @@ def dedup(
         As in :func:`tessera.fit`.
     against : table or path, optional
         Finds copies of these rows in `data`, instead of copies within `data`.
-    mode : {"auto", "exact", "fuzzy", "nearest", "documents"}
+    mode : {"auto", "exact", "fuzzy", "nearest", "documents", "semantic"}
         exact: equal rows; nearest: also near copies, comparing all pairs; fuzzy: also near copies, by hashed keys, for
-        large tables; documents: texts, by the share of common pieces of five bytes; auto: nearest up to 10^10 pairs of
-        rows, else fuzzy.
+        large tables; documents: texts, by the share of common pieces of five bytes; semantic: rows that a TVAE,
+        trained on the table, sees as alike; auto: nearest up to 10^10 pairs of rows, else fuzzy.
     threshold : float, optional
         Similarity of near copies, which are dropped: 1 minus the mean difference over columns (numbers: relative to the
         range; other values: 0 or 1). Default: 0.9 for documents; else one that rows of independent columns seldom

@@ -371,7 +371,7 @@ TEST(Dedup, RejectsInvalidOptions) {
     } catch (const Error& e) { return std::string(e.what()); }
     return std::string();
   };
-  EXPECT_NE(message("semantic", 0.9, {}).find("exact, fuzzy, nearest or documents"), std::string::npos);
+  EXPECT_NE(message("near", 0.9, {}).find("exact, fuzzy, nearest, documents or semantic"), std::string::npos);
   EXPECT_NE(message("exact", 1.5, {}).find("threshold 1.5"), std::string::npos);
   EXPECT_NE(message("exact", 0.9, {"x9"}).find("Nearest: \"x0\""), std::string::npos);
   Table other = mixed(10, 2);

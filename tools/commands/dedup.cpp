@@ -143,8 +143,9 @@ void add_dedup(Program& program) {
       ->add_option("--mode", a->mode,
                    "exact: equal rows; nearest: also near copies, comparing all pairs; fuzzy: also near copies, by "
                    "hashed keys, for large tables; documents: texts, by the share of common pieces of five "
-                   "bytes; auto: nearest up to 10^10 pairs, else fuzzy")
-      ->check(CLI::IsMember({"auto", "exact", "fuzzy", "nearest", "documents"}))
+                   "bytes; semantic: rows that a TVAE, trained on the table, sees as alike; auto: nearest up to 10^10 "
+                   "pairs, else fuzzy")
+      ->check(CLI::IsMember({"auto", "exact", "fuzzy", "nearest", "documents", "semantic"}))
       ->capture_default_str();
   command
       ->add_option("--threshold", a->threshold,
