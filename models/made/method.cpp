@@ -38,11 +38,11 @@ double max_exposure(int64_t rows) {
 
 class MadeMethod : public RowMethod {
  public:
-  MadeMethod(const RowLayout& layout, const MadeConfig& config, int given, bool disjoint)
+  MadeMethod(const RowLayout& layout, const MadeConfig& config, bool steps, int given = 0)
       : layout_(layout),
         rate_(config.learning_rate),
         network_(layout, config, Sees::columns_before, given),
-        disjoint_(disjoint) {
+        steps_(steps) {
     if (given == 0 && config.any_order && network_.count() > 1) any_order_.emplace(layout, config, Sees::shown_columns);
   }
 
@@ -123,7 +123,9 @@ class MadeMethod : public RowMethod {
   std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
     RowLoss loss{"surprise", averaged() ? "average." : "", {"network"}, kMinSurprise};
     loss.max_exposure = max_exposure(table_->rows);
-    if (disjoint_ && table_->rows < kFewRows) {
+    // Steps of windows are in held-out ones too.
+    const bool disjoint = !steps_ || !network_.config.alike;
+    if (disjoint && table_->rows < kFewRows) {
       // Independent columns: what the copula knows of the rows of the training counts.
       loss.training = some_rows(*table_, std::min(table_->rows, std::max(rows.rows, kCompared)), layout_);
       loss.start = start(context.seed);
@@ -162,8 +164,7 @@ class MadeMethod : public RowMethod {
 
  private:
   bool averaged() const { return network_.config.average_decay > 0; }
-  // Rows of windows, which share steps, are much alike: however many there are, the network would know them by heart.
-  bool few_rows() const { return table_->rows < kFewRows || !disjoint_; }
+  bool few_rows() const { return table_->rows < kFewRows || network_.config.alike; }
   bool matches() const { return network_.config.trains() && network_.count() > 0; }
 
   template <class F>
@@ -175,7 +176,7 @@ class MadeMethod : public RowMethod {
   const RowLayout layout_;
   const double rate_;  // as given
   Made network_;
-  const bool disjoint_;  // held-out rows, from those of the training
+  const bool steps_;
   std::optional<Made> any_order_;
   const EncodedTable* table_ = nullptr;
   const PrivateRows* private_ = nullptr;
@@ -187,12 +188,11 @@ class MadeMethod : public RowMethod {
 }  // namespace
 
 std::unique_ptr<RowMethod> make_made(const RowLayout& layout, const MethodConfig& config) {
-  return std::make_unique<MadeMethod>(layout, config.as<MadeConfig>(), 0, true);
+  return std::make_unique<MadeMethod>(layout, config.as<MadeConfig>(), false);
 }
 
-std::unique_ptr<RowMethod> make_made_after(const RowLayout& layout, int given, bool disjoint,
-                                           const MadeConfig& config) {
-  return std::make_unique<MadeMethod>(layout, config, given, disjoint);
+std::unique_ptr<RowMethod> make_made_after(const RowLayout& layout, int given, const MadeConfig& config) {
+  return std::make_unique<MadeMethod>(layout, config, true, given);
 }
 
 }  // namespace tessera

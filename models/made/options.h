@@ -22,6 +22,9 @@ struct MadeConfig : Hyperparameters {
   // decays linearly to 0
   double average_decay = 0.998, decay_from = 0.5;
 
+  // The rows are of windows, which share steps: however many there are, a network would know them by heart. No option.
+  bool alike = false;
+
   std::unique_ptr<Hyperparameters> copy() const override { return std::make_unique<MadeConfig>(*this); }
   std::vector<Option> options() override;
   bool trains() const override { return epochs > 0; }

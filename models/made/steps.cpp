@@ -269,6 +269,7 @@ class MadeDrawer : public StepDrawer {
 
 MadeConfig config_of(const SequenceEncoder& encoder, MadeConfig config) {
   if (encoder.begins_anywhere()) config.batch = std::min(config.batch, kBatchOfSeries);
+  config.alike = encoder.options().length > 0;
   return config;
 }
 
@@ -279,7 +280,7 @@ class MadeSteps : public SequenceMethod {
         config_(config_of(encoder, config)),
         rows_(encoder),
         network_(rows_.layout(), config_, Sees::columns_before, rows_.given()),
-        method_(make_made_after(rows_.layout(), rows_.given(), encoder.options().length == 0, config_)) {}
+        method_(make_made_after(rows_.layout(), rows_.given(), config_)) {}
 
   const MethodSpec& spec() const override { return kMade; }
   std::vector<Phase> phases() const override { return method_->phases(); }

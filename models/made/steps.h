@@ -49,8 +49,7 @@ class StepRows {
   RowLayout layout_;
 };
 
-// Made on rows of sequences, whose first columns are given. `disjoint`: held-out rows have nothing in common with those
-// of the training, so that their likelihoods tell how well the training knows its rows by heart.
-std::unique_ptr<RowMethod> make_made_after(const RowLayout& layout, int given, bool disjoint, const MadeConfig& config);
+// Made on steps of sequences, whose first columns are given.
+std::unique_ptr<RowMethod> make_made_after(const RowLayout& layout, int given, const MadeConfig& config);
 
 }  // namespace tessera

@@ -168,7 +168,9 @@ void StepCoding::Values::step() {
   }
 }
 
-void StepCoding::Values::begin() { here.clear(), last.clear(), moves.clear(), on_line.clear(); }
+void StepCoding::Values::begin() {
+  here.clear(), last.clear(), moves.clear(), on_line.clear(), lowest.clear(), highest.clear();
+}
 
 bool StepCoding::Values::follows(size_t k, double x) const {
   return !moves.empty() && continues_line(last[k], moves[k], x);
@@ -185,6 +187,15 @@ double StepCoding::line_code(int column, const Values& v) const {
   const auto k = static_cast<size_t>(column);
   if (v.moves.empty() || v.moves[k] != v.moves[k] || v.here[k] != v.here[k]) return kMissing;
   return v.follows(k, v.here[k]) ? std::min(v.on_line[k] + 1, kMaxOnLine) : 0;
+}
+
+// The ends of a column. What a given value shows of the world beyond them, the next steps may show too: else all
+// forecasts of a summer that is warmer than the table would start with a fall.
+double StepCoding::low_end(const Coded& c, const Values& v, size_t column) {
+  return v.lowest.empty() ? c.low : std::min(c.low, 2 * v.lowest[column] - c.low);
+}
+double StepCoding::high_end(const Coded& c, const Values& v, size_t column) {
+  return v.highest.empty() ? c.high : std::max(c.high, 2 * v.highest[column] - c.high);
 }
 
 double StepCoding::linear(const Code& code, const Values& v) {
@@ -226,13 +237,17 @@ void StepCoding::decode(const Table& steps, int64_t row, Values& v, const double
       if (on_line(steps, row, j, v)) x = v.last[k] + v.moves[k];
       if (code.form != Code::Form::level || !code.terms.empty() || c.line_at >= 0)
         x = round_decimals(x, decimals_of(c.column));
-      x = x == x ? std::clamp(x, c.low, c.high) : x;
+      x = x == x ? std::clamp(x, low_end(c, v, k), high_end(c, v, k)) : x;
       for (const auto& [below, above] : orders_) {
         if (above == j && below < j) x = std::fmax(x, v.here[static_cast<size_t>(below)]);
         if (below == j && above < j) x = std::fmin(x, v.here[static_cast<size_t>(above)]);
       }
     }
-    if (known != nullptr && known[j] == known[j]) x = known[j];
+    if (known == nullptr || known[j] != known[j]) continue;
+    x = known[j];
+    if (v.lowest.empty()) v.lowest.assign(columns_.size(), INFINITY), v.highest.assign(columns_.size(), -INFINITY);
+    v.lowest[static_cast<size_t>(j)] = std::min(v.lowest[static_cast<size_t>(j)], x);
+    v.highest[static_cast<size_t>(j)] = std::max(v.highest[static_cast<size_t>(j)], x);
   }
 }
 

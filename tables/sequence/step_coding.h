@@ -54,7 +54,7 @@ class StepCoding {
     Code first{}, next{};
     int start_at = -1;
     int line_at = -1;  // the column of the coded steps that counts steps on a line; −1: none
-    // protected; values stay inside
+    // protected; drawn values stay inside, or, after a given one beyond an end, less than twice as far from that end
     double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
     Column column{};  // as it was, without rows; no name: not coded
     bool coded() const { return !column.name.empty(); }
@@ -79,6 +79,7 @@ class StepCoding {
     std::vector<double> here{}, last{};  // last: of the steps before, the last ones that are not missing; none at first
     std::vector<double> moves{};         // to `last`, from the values before; NaN: unknown; none at first
     std::vector<int> on_line{};          // steps
+    std::vector<double> lowest{}, highest{};  // of the given values; empty: there are none
     const Table* statics = nullptr;
     int64_t sequence = 0;                         // row of the statics
     void step();                                  // to the next one
@@ -108,6 +109,8 @@ class StepCoding {
  private:
   void place(int first, const std::vector<char>& lines);
   static double linear(const Code& code, const Values& values);
+  static double low_end(const Coded& c, const Values& v, size_t column);
+  static double high_end(const Coded& c, const Values& v, size_t column);
 
   std::vector<Coded> columns_;
   std::vector<std::pair<int, int>> orders_;  // the first is never above the second, and comes close to it

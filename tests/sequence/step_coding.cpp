@@ -93,6 +93,35 @@ TEST(StepCoding, AStepBeforeIsOfTheSameKey) {
   EXPECT_LT(*std::max_element(change.begin(), change.end()), 10) << "no step leads from one key to the next";
 }
 
+// A forecast of a summer warmer than the table goes on where the given values end, but does not leave what they show.
+TEST(StepCoding, AGivenValueBeyondTheTableMovesItsEnd) {
+  std::vector<double> key, x;
+  for (uint32_t k = 0; k < 100; ++k) {
+    double at = 1000 * uniform(k, 1);
+    for (uint32_t t = 0; t < 6; ++t) key.push_back(k), x.push_back(std::round(at += columns::normal(6 * k + t, 2)));
+  }
+  Team team(1);
+  Sequences s =
+      cut(table({numbers("key", ColumnType::integer, key), numbers("x", ColumnType::integer, x)}), keyed("key"));
+  code_steps(s, 1, 3, team);
+  ASSERT_EQ(all(s.coding), "x - x of the step before; ");
+  const double low = s.coding.columns()[0].low, high = s.coding.columns()[0].high;
+  for (const double beyond : {20.0, -20.0}) {
+    Table drawn = s.steps;
+    drawn.rows = 40;
+    for (Column& c : drawn.columns) c.numbers.resize(40);
+    std::fill(drawn.columns[0].numbers.begin(), drawn.columns[0].numbers.end(), beyond < 0 ? -1 : 1);
+    const double given = beyond > 0 ? high + beyond : low + beyond;
+    s.coding.restore(drawn, {40}, {}, {std::vector<double>{given}});
+    const auto& y = drawn.columns[0].numbers;
+    for (size_t t = 0; t < 40; ++t)
+      EXPECT_EQ(y[t], given + (beyond < 0 ? -1 : 1) * static_cast<double>(std::min<size_t>(t, 20))) << t;
+  }
+  Table alone = s.steps;
+  s.coding.restore(alone, s.length);
+  for (const double y : alone.columns[0].numbers) EXPECT_TRUE(y >= low && y <= high) << y;
+}
+
 // Keys whose pressure lies around what their year of birth says and comes back to it; a fifth of the glucose is
 // missing.
 Sequences patients() {
