@@ -89,6 +89,29 @@ TEST(DirectionOfRules, ARoundedNumberFollowsFromAFinerOne) {
   EXPECT_NE(stored.dump().find(fmt::format("{}", 1 / 1.08)), std::string::npos) << stored.dump();
 }
 
+// The income is computed, its bracket follows from it, and the tax from both.
+TEST(DirectionOfRules, ARateIsOfACategoryThatAComputedNumberDecides) {
+  constexpr int64_t kRows = 2500;
+  const auto hours = [](int64_t i) { return whole_between(i, 1, 20, 60); };
+  const auto wage = [](int64_t i) { return cents(8 + 52 * uniform(i, 2)); };
+  const auto income = [=](int64_t i) { return cents(hours(i) * wage(i)); };
+  const auto bracket = [=](int64_t i) { return size_t{income(i) >= 800} + size_t{income(i) >= 2000}; };
+  const Table t = table({whole_numbers("hours", kRows, hours), numbers_by("wage", ColumnType::decimal, kRows, wage, 2),
+                         numbers_by("income", ColumnType::decimal, kRows, income, 2),
+                         texts_by("bracket", ColumnType::category, kRows,
+                                  [=](int64_t i) {
+                                    return Texts{"low", "middle", "high"}[bracket(i)];
+                                  }),
+                         numbers_by(
+                             "tax", ColumnType::decimal, kRows,
+                             [=](int64_t i) {
+                               return cents(income(i) * std::array{0.1, 0.22, 0.35}[bracket(i)]);
+                             },
+                             2)});
+  EXPECT_EQ(said(found(t)), (Texts{"bracket follows from income, cut at 800, 2000", "income = hours * wage",
+                                   "tax / income follows from bracket"}));
+}
+
 // A share of whole numbers is computed of them: of a drawn share, most are no share of whole numbers.
 TEST(DirectionOfRules, ASharePointsToWholeNumbers) {
   constexpr int64_t kRows = 2500;

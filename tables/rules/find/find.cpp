@@ -114,9 +114,20 @@ class RuleFinder {
       if (auto total = find_total(search(), *found)) found = std::move(total);
       if (auto part = find_part(search(), *found)) found = std::move(part);
       if (first != nullptr) keep(first(search(), *found->rule));
-      keep(find_bands_of(search(), *found->rule));  // likewise
+      std::vector<FoundRule> bands = find_bands_of(search(), *found->rule);  // likewise
+      if (!bands.empty() && take_rate_beside(*found)) continue;
+      keep(std::move(bands));
       keep(std::move(*found));
     }
+  }
+
+  // The tax of an income by its bracket, while both are there: the bracket follows from the income, which is computed.
+  bool take_rate_beside(const FoundRule& found) {
+    std::optional<FoundRule> rate = find_rates(search());
+    const std::vector<std::string> used = found.rule->columns(table_);
+    if (!rate || std::find(used.begin(), used.end(), rate->rule->column()) != used.end()) return false;
+    keep(std::move(*rate));
+    return true;
   }
 
   // Parts of dates and times first: sums and bands would say some of them in other words.
