@@ -108,6 +108,45 @@ TEST(RateRules, RejectDamagedFiles) {
   refused("of", "nothing");
 }
 
+// What is delivered pays for the shipping, members get a discount: a total with a part by category.
+Table deliveries(int64_t rows) {
+  const auto delivered = [](int64_t i) { return uniform(i, 1) < 0.4; };
+  const auto net = [](int64_t i) { return cents(5 + 200 * uniform(i, 2)); };
+  const auto shipping = [](int64_t i) { return cents(2 + 13 * uniform(i, 3)); };
+  const auto member = [](int64_t i) { return static_cast<size_t>(3 * uniform(i, 4)); };
+  const auto total = [=](int64_t i) { return cents(net(i) + (delivered(i) ? shipping(i) : 0)); };
+  const auto points = [](int64_t i) { return cents(10 * uniform(i, 5)); };
+  return table({numbers_by("net", ColumnType::decimal, rows, net, 2),
+                numbers_by("shipping", ColumnType::decimal, rows, shipping, 2),
+                texts_by("way", ColumnType::category, rows, [=](int64_t i) { return delivered(i) ? "home" : "shop"; }),
+                numbers_by("total", ColumnType::decimal, rows, total, 2),
+                texts_by("level", ColumnType::category, rows,
+                         [=](int64_t i) {
+                           return Texts{"none", "silver", "gold"}[member(i)];
+                         }),
+                numbers_by("points", ColumnType::decimal, rows, points, 2),
+                numbers_by(
+                    "due", ColumnType::decimal, rows,
+                    [=](int64_t i) { return cents(total(i) - points(i) * static_cast<double>(member(i)) / 2); }, 2)});
+}
+
+TEST(RateRules, APartThatOnlyACategoryHas) {
+  Table real = deliveries(2500);
+  for (const size_t k : {0, 3, 6}) real.columns[k].numbers[5] = kMissing;
+  Table t = real;
+  const Rules rules = reduced(t);
+  EXPECT_EQ(said(rules),
+            (Texts{"(due - total) / points follows from level", "(total - net) / shipping follows from way"}));
+  const nlohmann::json good = rules.to_json();
+  for (const char* plus : {"way", "nothing"}) expect_refused(good, 0, "plus", plus, t);
+  EXPECT_EQ(Rules::from_json(good).to_json(), good);
+  expect_restored(rules, std::move(t), real);
+  expect_reduces_again(rules, real);
+  Table broken = deliveries(2500);
+  broken.columns[3].numbers[7] += 0.05, broken.columns[6].numbers[8] += 0.05;
+  for (const std::string& rule : said(found(broken))) EXPECT_EQ(rule.find("follows"), std::string::npos) << rule;
+}
+
 // A column that determines others may have more categories than combinations may have by themselves.
 TEST(CombinationRules, ManyCategoriesThatDetermineOthers) {
   constexpr int64_t kRows = 12000;

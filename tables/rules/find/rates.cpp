@@ -17,6 +17,7 @@ namespace tessera {
 namespace {
 
 constexpr size_t kMaxNumbers = 60, kMaxCategories = 30;  // the work grows with numbers² · categories
+constexpr size_t kMaxSummands = 30;                      // with numbers³ · categories
 constexpr size_t kMaxRateLevels = 20'000;
 constexpr int kMaxRateDigits = 15;
 constexpr size_t kMinNumbers = 3;  // distinct ones: of fewer, the category alone gives the target
@@ -37,9 +38,12 @@ struct RatedPair {
   const Column &target, &of;
   bool factors;
   double half;  // of a unit of the target's last digit; 0: not rounded, as differences of numbers of its digits
+  const Column* plus = nullptr;
 
   Interval of_row(int64_t row, int64_t other) const {
-    return of_values(target.numbers[static_cast<size_t>(other)], of.numbers[static_cast<size_t>(row)]);
+    const double t = target.numbers[static_cast<size_t>(other)];
+    return of_values(plus == nullptr ? t : t - plus->numbers[static_cast<size_t>(row)],
+                     of.numbers[static_cast<size_t>(row)]);
   }
   // All rates where the number is 0.
   Interval of_values(double t, double x) const {
@@ -48,7 +52,7 @@ struct RatedPair {
     if (x == 0) return std::abs(t) <= reach ? Interval{} : Interval{1, -1};
     return {std::min((t - reach) / x, (t + reach) / x), std::max((t - reach) / x, (t + reach) / x)};
   }
-  bool missing(int64_t row, int64_t other) const { return target.is_missing(other) || of.is_missing(row); }
+  bool gives(int64_t row) const { return !of.is_missing(row) && (plus == nullptr || !plus->is_missing(row)); }
 };
 
 // What the rows of a level say of its rate.
@@ -72,7 +76,7 @@ struct RatedBy {
 
 // Narrows the rate of the row's level; false: it has none in common with the others.
 bool narrows(const RatedPair& pair, const RatedBy& by, int64_t row, Interval& level) {
-  if (pair.target.is_missing(row) != (pair.of.is_missing(row) || by.code(row) < 0)) return false;
+  if (pair.target.is_missing(row) != (!pair.gives(row) || by.code(row) < 0)) return false;
   if (!pair.target.is_missing(row)) level.meet(pair.of_row(row, row));
   return !level.empty();
 }
@@ -140,7 +144,8 @@ std::optional<FoundRule> rule_of_rates(const RuleSearch& search, const RatedPair
   const auto holds = [&](int64_t row, int64_t other) {
     const int32_t code = by.code(row);
     // a row alone in its level, or of a level that proposing rows do not have, says nothing
-    if (code < 0 || by.is_rare(code) || pair.missing(row, other) || seen[static_cast<size_t>(code)].rows == 0)
+    if (code < 0 || by.is_rare(code) || pair.target.is_missing(other) || !pair.gives(row) ||
+        seen[static_cast<size_t>(code)].rows == 0)
       return -1;
     Interval level = seen[static_cast<size_t>(code)];
     level.meet(pair.of_row(row, other));
@@ -149,7 +154,8 @@ std::optional<FoundRule> rule_of_rates(const RuleSearch& search, const RatedPair
   const auto evidence = search.evidence_of(holds, tried);
   auto rates = evidence ? stable_rates(search, pair, by) : std::nullopt;
   if (!rates) return {};
-  return FoundRule{make_rule(RateData{std::move(*rates), head_of(pair.target), pair.of.name, by.column.name}),
+  return FoundRule{make_rule(RateData{std::move(*rates), head_of(pair.target), pair.of.name, by.column.name,
+                                      pair.plus == nullptr ? std::string() : pair.plus->name}),
                    *evidence};
 }
 
@@ -182,15 +188,15 @@ Category category_in(const RuleSearch& search, int column) {
 }
 
 // Whether the rows of each category have a rate in common, and not all rows have.
-bool rates_proposed(const RatedPair& pair, const RatedNumbers& target, const RatedNumbers& of, const Category& by,
-                    const RatedBy& rated) {
+bool rates_proposed(const RatedPair& pair, const std::vector<double>& target, const std::vector<double>& of,
+                    const Category& by, const RatedBy& rated) {
   Interval level, all;
   double first = kMissing;
   bool varies = false;  // within a category: else the category alone gives the target
   for (size_t k = 0; k < by.by_code.size(); ++k) {
     const size_t i = by.by_code[k];
     if (rated.is_rare(by.codes[i])) continue;
-    const double t = target.x[i], x = of.x[i];
+    const double t = target[i], x = of[i];
     if ((t != t) != (x != x || by.codes[i] < 0)) return false;
     if (k == 0 || by.codes[i] != by.codes[by.by_code[k - 1]]) level = {}, first = kMissing;
     if (t != t) continue;
@@ -201,6 +207,38 @@ bool rates_proposed(const RatedPair& pair, const RatedNumbers& target, const Rat
     if (level.empty()) return false;
   }
   return varies && all.empty();
+}
+
+// total = price, and the shipping too where it is delivered: a rate of 0 in a category says that it has none of it. Of
+// totals and parts the later column is computed, and the last total first: it may be of another one.
+std::optional<FoundRule> shares_by_category(const RuleSearch& search, const std::vector<RatedNumbers>& numbers,
+                                            const std::vector<Category>& categories) {
+  if (numbers.size() > kMaxSummands) return {};
+  const auto tried = std::pow(static_cast<double>(numbers.size()), 3) * static_cast<double>(categories.size());
+  std::vector<double> left;
+  for (auto later = numbers.rbegin(); later != numbers.rend(); ++later)
+    for (const RatedNumbers& plus : numbers) {
+      const RatedNumbers& t = *later;
+      const Column &target = search.column(t.column), &base = search.column(plus.column);
+      if (plus.column >= t.column || is_instant(target) || is_instant(base)) continue;
+      const int digits = digits_of(target);
+      const double half = digits == kAllDigits ? 0 : 0.5 * std::pow(10.0, -digits);
+      left = t.x;
+      for (size_t i = 0; i < left.size(); ++i) left[i] -= plus.x[i];
+      for (const RatedNumbers& of : numbers) {
+        const Column& x = search.column(of.column);
+        if (of.column == t.column || of.column == plus.column || is_instant(x)) continue;
+        const RatedPair pair{target, x, true, half, &base};
+        for (const Category& by : categories) {
+          const RatedBy rated(search, pair, search.column(by.column));
+          if (!rates_proposed(pair, left, of.x, by, rated)) continue;
+          auto found = rule_of_rates(search, pair, rated, tried);
+          search.column(by.column).relax(), target.relax(), base.relax(), x.relax();
+          if (found) return found;
+        }
+      }
+    }
+  return {};
 }
 
 }  // namespace
@@ -237,14 +275,14 @@ std::optional<FoundRule> find_rates(const RuleSearch& search) {
           const RatedPair pair{target, x, factors, exact ? 0 : half};
           for (const Category& by : categories) {
             const RatedBy rated(search, pair, search.column(by.column));
-            if (!rates_proposed(pair, t, of, by, rated)) continue;
+            if (!rates_proposed(pair, t.x, of.x, by, rated)) continue;
             auto found = rule_of_rates(search, pair, rated, tried);
             search.column(by.column).relax(), target.relax(), x.relax();
             if (found) return found;
           }
         }
       }
-  return {};
+  return shares_by_category(search, numbers, categories);
 }
 
 }  // namespace tessera

@@ -20,15 +20,22 @@ class RateRule : public GivesColumn<RateData> {
   }
 
   std::string text() const override {
-    return fmt::format("{} {} {} follows from {}", quoted_name(data_.target.name), data_.factors ? '/' : '-',
-                       quoted_name(data_.of), quoted_name(data_.by));
+    std::string target = quoted_name(data_.target.name);
+    if (!data_.plus.empty()) target = fmt::format("({} - {})", target, quoted_name(data_.plus));
+    return fmt::format("{} {} {} follows from {}", target, data_.factors ? '/' : '-', quoted_name(data_.of),
+                       quoted_name(data_.by));
   }
-  std::vector<std::string> columns(const Table&) const override { return {data_.target.name, data_.of, data_.by}; }
+  std::vector<std::string> columns(const Table&) const override {
+    std::vector<std::string> out{data_.target.name, data_.of, data_.by};
+    if (!data_.plus.empty()) out.push_back(data_.plus);
+    return out;
+  }
 
  private:
   // Sampled rows may have categories without a rate: they get the median.
   Column values(const Table& rows, bool sampled) const override {
     const Column &of = numbers_of(rows, data_.of), &by = texts_of(rows, data_.by);
+    const Column* plus = data_.plus.empty() ? nullptr : &numbers_of(rows, data_.plus);
     Column known, out = data_.target;
     known.values = data_.levels;
     const std::vector<int32_t> level = codes_in(known, by);
@@ -36,7 +43,8 @@ class RateRule : public GivesColumn<RateData> {
       const int32_t code = by.codes[i], at = code < 0 ? -1 : level[static_cast<size_t>(code)];
       const double otherwise = sampled ? median_ : kMissing;
       const double rate = code < 0 ? kMissing : at < 0 ? otherwise : data_.rates[static_cast<size_t>(at)];
-      out.numbers.push_back(data_.factors ? of.numbers[i] * rate : of.numbers[i] + rate);
+      const double share = data_.factors ? of.numbers[i] * rate : of.numbers[i] + rate;
+      out.numbers.push_back(plus == nullptr ? share : plus->numbers[i] + share);
     }
     return out;
   }
@@ -49,7 +57,7 @@ class RateRule : public GivesColumn<RateData> {
 RulePtr make_rule(RateData data) { return std::make_shared<RateRule>(std::move(data)); }
 
 void RateData::check(const Fields& f) const {
-  f.check(is_ordered(target) && levels.size() == rates.size() && !levels.empty(),
+  f.check(is_ordered(target) && levels.size() == rates.size() && !levels.empty() && (factors || plus.empty()),
           "has a rule of rates without a rate for each category");
 }
 

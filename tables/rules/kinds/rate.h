@@ -1,5 +1,6 @@
 // A number that another one gives at a rate of each category: amount / quantity follows from product; or at a
-// difference: due - date follows from terms.
+// difference: due - date follows from terms; or that is a third number and such a share: total = price, and the
+// shipping too, of what is delivered: (total - price) / shipping follows from delivery.
 #pragma once
 #include "tables/rules/rule/rule_of.h"
 
@@ -14,12 +15,13 @@ struct Rates {
 struct RateData : Rates {
   static constexpr const char* kKind = "rates";
   static constexpr auto kMakes = TableRule::Makes::values;
-  Column target;  // without rows
-  std::string of, by;
+  Column target;             // without rows
+  std::string of, by, plus;  // plus: of the third number; "": there is none
 
   static constexpr std::tuple kFields{std::pair{"column", &RateData::target}, std::pair{"of", &RateData::of},
                                       std::pair{"by", &RateData::by},         std::pair{"factors", &Rates::factors},
-                                      std::pair{"levels", &Rates::levels},    std::pair{"rates", &Rates::rates}};
+                                      std::pair{"plus", &RateData::plus},     std::pair{"levels", &Rates::levels},
+                                      std::pair{"rates", &Rates::rates}};
   void check(const Fields& f) const;
 };
 RulePtr make_rule(RateData data);
