@@ -112,6 +112,54 @@ TEST(DirectionOfRules, ARateIsOfACategoryThatAComputedNumberDecides) {
                                    "tax / income follows from bracket"}));
 }
 
+// Of orders without a column for the price times the quantity, and of pay by hours.
+Table orders_and_pay(int64_t rows) {
+  const auto price = [](int64_t i) { return cents(5 + 200 * uniform(i, 1)); };
+  const auto quantity = [](int64_t i) { return whole_between(i, 2, 1, 9); };
+  const auto shipping = [](int64_t i) { return cents(2 + 13 * uniform(i, 3)); };
+  const auto hours = [](int64_t i) { return whole_between(i, 4, 80, 170); };
+  const auto overtime = [](int64_t i) { return uniform(i, 5) < 0.5 ? 0 : whole_between(i, 6, 1, 30); };
+  const auto wage = [](int64_t i) { return std::nearbyint(120 + 500 * uniform(i, 7)) / 10; };
+  return table({numbers_by("price", ColumnType::decimal, rows, price, 2), whole_numbers("quantity", rows, quantity),
+                numbers_by("shipping", ColumnType::decimal, rows, shipping, 2),
+                numbers_by(
+                    "total", ColumnType::decimal, rows,
+                    [=](int64_t i) { return cents(price(i) * quantity(i) + shipping(i)); }, 2),
+                whole_numbers("hours", rows, hours), whole_numbers("overtime", rows, overtime),
+                numbers_by("wage", ColumnType::decimal, rows, wage, 1),
+                numbers_by(
+                    "pay", ColumnType::decimal, rows,
+                    [=](int64_t i) { return cents(wage(i) * (hours(i) + 1.5 * overtime(i))); }, 2)});
+}
+
+TEST(ProductSums, AreFound) {
+  Table real = orders_and_pay(2500);
+  for (const size_t k : {2, 3, 4, 7}) real.columns[k].numbers[5] = kMissing;
+  Table t = real;
+  const Rules rules = reduced(t);
+  EXPECT_EQ(said(rules), (Texts{"pay = hours * wage + 1.5 * overtime * wage", "total = price * quantity + shipping"}));
+  expect_restored(rules, std::move(t), real);
+  expect_reduces_again(rules, real);
+}
+
+TEST(ProductSums, AreDroppedAfterOneViolation) {
+  Table t = orders_and_pay(2500);
+  t.columns[3].numbers[7] += 0.05, t.columns[7].numbers[8] -= 0.05;
+  for (const std::string& rule : said(found(t))) EXPECT_EQ(rule.find(" = "), std::string::npos) << rule;
+}
+
+// An overtime of which three rows say the rate is not in a rule, and so the pay is in none.
+TEST(ProductSums, SayNoFactorOfFewRows) {
+  Table t = orders_and_pay(2500);
+  t.columns.erase(t.columns.begin(), t.columns.begin() + 4);
+  auto &hours = t.columns[0].numbers, &overtime = t.columns[1].numbers, &wage = t.columns[2].numbers;
+  for (size_t i = 0; i < overtime.size(); ++i) {
+    overtime[i] = i < 3 ? 20 : 0;
+    t.columns[3].numbers[i] = cents(wage[i] * (hours[i] + 1.5 * overtime[i]));
+  }
+  for (const std::string& rule : said(found(t))) EXPECT_EQ(rule.find("overtime *"), std::string::npos) << rule;
+}
+
 // A share of whole numbers is computed of them: of a drawn share, most are no share of whole numbers.
 TEST(DirectionOfRules, ASharePointsToWholeNumbers) {
   constexpr int64_t kRows = 2500;

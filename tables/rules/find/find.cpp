@@ -54,6 +54,7 @@ class RuleFinder {
       exhaust(find_multiple);
       exhaust(find_sum);
       exhaust(find_product);
+      exhaust(find_product_sum);
       exhaust(find_curve);
       exhaust(find_between);
       exhaust(find_rates);

@@ -115,19 +115,20 @@ struct Computed {
 
 // One of each kind, as the table shows them: those that take a column away return at the first one, so that the next is
 // looked for in what is left.
-std::optional<FoundRule> find_copy(const RuleSearch& search);       // a = b, of texts
-std::optional<FoundRule> find_composed(const RuleSearch& search);   // a = b || ' ' || c, of texts and whole numbers
-std::optional<FoundRule> find_multiple(const RuleSearch& search);   // a = c·b, or another power of b
-std::optional<FoundRule> find_sum(const RuleSearch& search);        // a = c0 + c1·b + …, a = b among them
-std::optional<FoundRule> find_curve(const RuleSearch& search);      // a = c0 + c1·f(b), f one of four functions
-std::optional<FoundRule> find_extremes(const RuleSearch& search);   // a = greatest(b, c, …), or the least of them
-std::vector<FoundRule> find_usual_sums(const RuleSearch& search);   // the same, in most rows
-std::optional<FoundRule> find_product(const RuleSearch& search);    // a = c0·b·c, a = c0·b·(1 − c)/d²
-std::optional<FoundRule> find_functions(const RuleSearch& search);  // a is the month of b, or another function of it
-std::optional<FoundRule> find_between(const RuleSearch& search);    // a is the whole days from b to c
-std::vector<FoundRule> find_spelled(const RuleSearch& search);      // numbers that spell dates or times: 1730
-std::optional<FoundRule> find_rates(const RuleSearch& search);      // a = b·c0 or b + c0, with a c0 of each category
-std::optional<FoundRule> find_bands(const RuleSearch& search);      // a by the band that b lies in
+std::optional<FoundRule> find_copy(const RuleSearch& search);         // a = b, of texts
+std::optional<FoundRule> find_composed(const RuleSearch& search);     // a = b || ' ' || c, of texts and whole numbers
+std::optional<FoundRule> find_multiple(const RuleSearch& search);     // a = c·b, or another power of b
+std::optional<FoundRule> find_sum(const RuleSearch& search);          // a = c0 + c1·b + …, a = b among them
+std::optional<FoundRule> find_curve(const RuleSearch& search);        // a = c0 + c1·f(b), f one of four functions
+std::optional<FoundRule> find_extremes(const RuleSearch& search);     // a = greatest(b, c, …), or the least of them
+std::vector<FoundRule> find_usual_sums(const RuleSearch& search);     // the same, in most rows
+std::optional<FoundRule> find_product_sum(const RuleSearch& search);  // a = c0 + c1·b·c + c2·d + …
+std::optional<FoundRule> find_product(const RuleSearch& search);      // a = c0·b·c, a = c0·b·(1 − c)/d²
+std::optional<FoundRule> find_functions(const RuleSearch& search);    // a is the month of b, or another function of it
+std::optional<FoundRule> find_between(const RuleSearch& search);      // a is the whole days from b to c
+std::vector<FoundRule> find_spelled(const RuleSearch& search);        // numbers that spell dates or times: 1730
+std::optional<FoundRule> find_rates(const RuleSearch& search);        // a = b·c0 or b + c0, with a c0 of each category
+std::optional<FoundRule> find_bands(const RuleSearch& search);        // a by the band that b lies in
 // Of a column of numbers that a rule is to compute: the categories that its bands give, but for those that the rule
 // needs.
 std::vector<FoundRule> find_bands_of(const RuleSearch& search, const TableRule& computes);

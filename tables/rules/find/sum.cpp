@@ -11,6 +11,7 @@
 
 #include "tables/kinds/kind.h"
 #include "tables/rules/find/factors.h"
+#include "tables/rules/find/regression.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/find/sum_text.h"
 #include "tables/rules/rule/columns.h"
@@ -18,137 +19,8 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMaxSumColumns = 256;  // the work grows with their square
-constexpr size_t kMinSumRows = 30;      // complete ones; and three times the columns
-constexpr size_t kMaxTerms = 12;        // longer sums are regressions, not rules
-constexpr double kExact = 1e-9;         // of a deviation: what sums of rounded products leave
-constexpr double kRounding = 0.8;       // of half a unit: the deviation of what rounding leaves
-constexpr double kKept = 0.9;           // of the rows: those that a sum of most rows has to say
-
-// The values of a column in the units of expressions, centred.
-struct Centred {
-  int column;
-  double mean = 0, deviation = 0;
-  std::vector<double> x;
-};
-
-Centred centred(int column, std::vector<double> x) {
-  const auto n = static_cast<double>(x.size());
-  const double mean = std::accumulate(x.begin(), x.end(), 0.0) / n;
-  for (double& v : x) v -= mean;
-  const double deviation = std::sqrt(dot(x, x) / n);
-  return {column, mean, deviation, std::move(x)};
-}
-
-Centred centred(const Column& c, int column, const std::vector<int64_t>& rows) {
-  std::vector<double> x = numbers_in(c, rows);
-  for (double& v : x) v /= kind_of(c).unit;
-  return centred(column, std::move(x));
-}
-
-// Columns that are sums of others, with their factors.
-class Regression {
- public:
-  explicit Regression(size_t rows) : rows_(static_cast<double>(rows)) {}
-
-  // What the columns added so far leave of a column, and their part of it.
-  struct Residual {
-    std::vector<double> rest, along;
-    double deviation = 0;  // of the rest
-  };
-  Residual residual(const Centred& c) const {
-    Residual out{c.x, std::vector<double>(basis_.size(), 0)};
-    for (int pass = 0; pass < 2; ++pass)  // the second removes the first one's rounding errors
-      for (size_t k = 0; k < basis_.size(); ++k) {
-        const double part = dot(basis_[k], out.rest);
-        out.along[k] += part;
-        for (size_t i = 0; i < out.rest.size(); ++i) out.rest[i] -= part * basis_[k][i];
-      }
-    out.deviation = std::sqrt(dot(out.rest, out.rest) / rows_);
-    return out;
-  }
-
-  bool exact(const Residual& r, const Centred& c) const {
-    return !basis_.empty() && r.deviation <= kExact * c.deviation;
-  }
-  // Rounding leaves a deviation of 0.58 half units, or of 0.71 where every other number ends in a half, as 1.5 * km
-  // does; a column of few units would be explained by anything.
-  bool but_for_rounding(const Residual& r, const Centred& c, double half) const {
-    return !basis_.empty() && r.deviation <= kRounding * half && c.deviation >= 10 * half;
-  }
-
-  void add(Residual r) {
-    const double norm = r.deviation * std::sqrt(rows_);
-    for (double& v : r.rest) v /= norm;
-    basis_.push_back(std::move(r.rest));
-    r.along.push_back(norm);
-    triangle_.push_back(std::move(r.along));
-  }
-
-  // The factors of the columns added so far that give all but the rest: R f = along, R upper triangular, held by
-  // columns.
-  std::vector<double> factors(std::vector<double> along) const {
-    for (size_t k = along.size(); k-- > 0;) {
-      along[k] /= triangle_[k][k];
-      for (size_t i = 0; i < k; ++i) along[i] -= along[k] * triangle_[k][i];
-    }
-    return along;
-  }
-
- private:
-  double rows_;
-  std::vector<std::vector<double>> basis_, triangle_;
-};
-
-// Columns of numbers in proposing rows that have all of them.
-struct Sample {
-  std::vector<Centred> columns;  // those that vary
-  std::vector<int64_t> rows = {};
-  double tried = 0;
-};
-
-Centred without(const Centred& c, const std::vector<char>& left_out) {
-  std::vector<double> x;
-  for (size_t i = 0; i < c.x.size(); ++i)
-    if (left_out[i] == 0) x.push_back(c.x[i]);
-  Centred out = centred(c.column, std::move(x));
-  out.mean += c.mean;
-  return out;
-}
-
-// What the other columns of a sum leave of one of them, in the rows that are not left out.
-Regression::Residual rest_beside(const std::vector<const Centred*>& columns, size_t k,
-                                 const std::vector<char>& left_out) {
-  const auto rows = static_cast<size_t>(std::count(left_out.begin(), left_out.end(), 0));
-  Regression others(rows);
-  for (size_t o = 0; o < columns.size(); ++o) {
-    if (o == k) continue;
-    const Centred of = without(*columns[o], left_out);
-    if (auto rest = others.residual(of); rest.deviation > kExact * columns[o]->deviation) others.add(std::move(rest));
-  }
-  return others.residual(without(*columns[k], left_out));
-}
-
-// Whether each column takes part in a sum without the holders that say most of its factor, too: two columns may differ
-// in few rows alone, which would tell their factors apart. `least_weight`: of a factor times a deviation.
-bool has_shared_factors(const RuleSearch& search, const Sample& sample, const std::vector<const Centred*>& columns,
-                        const std::vector<double>& factors, int64_t least, double least_weight) {
-  for (size_t k = 0; k < columns.size(); ++k) {
-    std::vector<char> left_out(sample.rows.size(), 0);
-    const std::vector<double> rest = rest_beside(columns, k, left_out).rest;
-    std::vector<size_t> order(rest.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return std::abs(rest[a]) > std::abs(rest[b]); });
-    std::set<int64_t> holders;
-    for (const size_t i : order) {
-      if (static_cast<int64_t>(holders.size()) == least - 1) break;
-      holders.insert(search.holders.of(sample.rows[i]));
-    }
-    for (size_t i = 0; i < rest.size(); ++i) left_out[i] = holders.contains(search.holders.of(sample.rows[i])) ? 1 : 0;
-    if (!(std::abs(factors[k]) * rest_beside(columns, k, left_out).deviation >= least_weight)) return false;
-  }
-  return true;
-}
+constexpr size_t kMaxTerms = 12;  // longer sums are regressions, not rules
+constexpr double kKept = 0.9;     // of the rows: those that a sum of most rows has to say
 
 // How well a sum says its column: to the digit, but for the rounding of each of its numbers, or that in most rows.
 enum class Says { exactly, rounded, mostly };
@@ -239,67 +111,6 @@ std::optional<FoundRule> tried_alone(const RuleSearch& search, const std::vector
     factors[k] = factor;
     if (auto found = tried_sum(search, before, c, factors, sample)) return found;
     factors[k] = 0;
-  }
-  return {};
-}
-
-// Columns to be regressed, and the proposing rows in which none of them is missing. While these rows are too few, the
-// column that is missing most often is left out; `first` (−1: any) stays.
-Sample sample_with(const RuleSearch& search, int first) {
-  std::vector<int> columns = search.usable_numbers(kMaxSumColumns);
-  std::vector<int64_t> rows = search.proposing;
-  if (first >= 0) std::erase_if(rows, [&](int64_t row) { return search.column(first).is_missing(row); });
-  std::vector<std::vector<char>> missing;  // column by column
-  std::vector<size_t> gaps(rows.size(), 0);
-  for (const int j : columns) {
-    std::vector<char>& of = missing.emplace_back();
-    for (size_t i = 0; i < rows.size(); ++i)
-      of.push_back(search.column(j).is_missing(rows[i]) ? 1 : 0), gaps[i] += static_cast<size_t>(of.back());
-    search.column(j).relax();
-  }
-  const auto complete = [&] { return static_cast<size_t>(std::count(gaps.begin(), gaps.end(), size_t{0})); };
-  while (columns.size() >= 2 && complete() < std::max(kMinSumRows, 3 * columns.size())) {
-    std::vector<int64_t> gone;
-    for (const std::vector<char>& of : missing) gone.push_back(std::count(of.begin(), of.end(), 1));
-    const auto worst = std::max_element(gone.begin(), gone.end()) - gone.begin();
-    for (size_t i = 0; i < rows.size(); ++i) gaps[i] -= static_cast<size_t>(missing[static_cast<size_t>(worst)][i]);
-    columns.erase(columns.begin() + worst), missing.erase(missing.begin() + worst);
-    if (gone[static_cast<size_t>(worst)] == 0) return {};  // too few rows
-  }
-  if (columns.size() < 2) return {};
-  std::vector<int64_t> kept;
-  for (size_t i = 0; i < rows.size(); ++i)
-    if (gaps[i] == 0) kept.push_back(rows[i]);
-  Sample out{{}, std::move(kept), static_cast<double>(columns.size())};
-  for (const int j : columns) {
-    out.columns.push_back(centred(search.column(j), j, out.rows));
-    search.column(j).relax();
-    // numbers whose squares leave the range of a double take no part
-    const double deviation = out.columns.back().deviation;
-    if (!(deviation > 0 && std::isfinite(deviation))) out.columns.pop_back();
-  }
-  return out;
-}
-
-// The first rule that `find` sees in a sample; then in others, for columns that it leaves out because of their missing
-// values: those of another part of the rows.
-template <class Find>
-std::optional<FoundRule> first_in_samples(const RuleSearch& search, Find&& find) {
-  constexpr int kMaxSamples = 4;
-  std::set<int> seen;
-  int samples = 0;
-  const auto look = [&](int first) {
-    const Sample sample = sample_with(search, first);
-    for (const Centred& c : sample.columns) seen.insert(c.column);
-    ++samples;
-    return find(sample);
-  };
-  if (auto found = look(-1)) return found;
-  for (const int j : search.usable_numbers(kMaxSumColumns)) {
-    if (samples == kMaxSamples) break;
-    const auto is_missing = [&](int64_t row) { return search.column(j).is_missing(row); };
-    if (seen.contains(j) || std::none_of(search.proposing.begin(), search.proposing.end(), is_missing)) continue;
-    if (auto found = look(j)) return found;
   }
   return {};
 }

@@ -38,6 +38,7 @@ std::string sum_text(const RuleSearch& search, std::vector<Term> terms, double c
   const bool counted = !calendar && std::count_if(terms.begin(), terms.end(), instant) == 1;
   const auto name = [&](const Term& t) {
     const std::string bare = quoted_name(search.column(t.column).name);
+    if (t.times >= 0) return fmt::format("{} * {}", bare, quoted_name(search.column(t.times).name));
     return counted && instant(t) ? fmt::format("({} - '1970-01-01')", bare) : bare;
   };
   std::stable_partition(terms.begin(), terms.end(), [](const Term& t) { return t.factor > 0; });

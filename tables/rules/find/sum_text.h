@@ -10,6 +10,7 @@ namespace tessera {
 struct Term {
   int column;
   double factor;
+  int times = -1;  // of a product: the other column
 };
 
 // "3.99 * items + extras - 5", "start + days", "start + 2 / 24", "(end - start) * 24",

@@ -1,0 +1,185 @@
+// Sums of which a term is a product of two columns, or two terms are products with a column in common: total = price *
+// quantity + shipping, pay = wage * hours + 1.5 * wage * overtime. What all other columns leave of a column is compared
+// with what they leave of each product; a sum that says no more without one of its terms loses it.
+#include <algorithm>
+#include <cmath>
+
+#include "tables/kinds/kind.h"
+#include "tables/rules/find/regression.h"
+#include "tables/rules/find/sum_text.h"
+#include "tables/table/decimals.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMaxProductFactors = 16, kMaxProductRows = 512;  // the work grows with columns⁴ · rows
+constexpr size_t kMaxProductTerms = 6;
+
+struct Product {
+  int a, b;
+  Centred x;
+  bool has(int column) const { return a == column || b == column; }
+};
+
+class ProductSums {
+ public:
+  ProductSums(const RuleSearch& search, Sample sample) : search_(search), sample_(std::move(sample)) {
+    if (sample_.rows.size() > kMaxProductRows) {
+      std::vector<char> beyond(sample_.rows.size(), 0);
+      std::fill(beyond.begin() + kMaxProductRows, beyond.end(), 1);
+      sample_.rows.resize(kMaxProductRows);
+      for (Centred& c : sample_.columns) c = without(c, beyond);
+    }
+    std::erase_if(sample_.columns,
+                  [&](const Centred& c) { return !is_quantity(search.column(c.column)) || !(c.deviation > 0); });
+    if (sample_.columns.size() > kMaxProductFactors) return;
+    for (const Centred& a : sample_.columns)
+      for (const Centred& b : sample_.columns)
+        if (a.column < b.column) {
+          std::vector<double> x;
+          for (size_t i = 0; i < a.x.size(); ++i) x.push_back((a.x[i] + a.mean) * (b.x[i] + b.mean));
+          products_.push_back({a.column, b.column, centred(-1, std::move(x))});
+        }
+  }
+
+  // Of totals and parts the later column is computed.
+  std::optional<FoundRule> find() const {
+    for (auto c = sample_.columns.rbegin(); c != sample_.columns.rend() && !products_.empty(); ++c)
+      if (auto found = sum_of(*c)) return found;
+    return {};
+  }
+
+ private:
+  using Products = std::vector<const Product*>;
+
+  bool explained(double left, const Centred& c) const {
+    const double half = half_unit(search_.column(c.column));
+    return left <= std::max(kRounding * half, kExact * c.deviation);
+  }
+
+  std::optional<FoundRule> sum_of(const Centred& target) const {
+    if (target.deviation < 10 * half_unit(search_.column(target.column))) return {};
+    Regression others(sample_.rows.size());
+    for (const Centred& c : sample_.columns) {
+      if (c.column == target.column) continue;
+      if (auto rest = others.residual(c); !others.exact(rest, c)) others.add(std::move(rest));
+    }
+    const Regression::Residual whole = others.residual(target);
+    if (explained(whole.deviation, target)) return {};  // a sum of columns, or as good as one
+    std::vector<const Product*> of;
+    std::vector<std::vector<double>> rest;  // of each product
+    for (const Product& p : products_) {
+      if (p.has(target.column)) continue;
+      Regression::Residual own = others.residual(p.x);
+      if (own.deviation > 1e-6 * p.x.deviation) of.push_back(&p), rest.push_back(std::move(own.rest));
+    }
+    const auto n = static_cast<double>(sample_.rows.size());
+    const auto left_of = [&](std::vector<double> x, const std::vector<double>& by) {
+      const double factor = dot(x, by) / dot(by, by);
+      for (size_t i = 0; i < x.size(); ++i) x[i] -= factor * by[i];
+      return x;
+    };
+    const auto deviation = [&](const std::vector<double>& x) { return std::sqrt(dot(x, x) / n); };
+    for (size_t k = 0; k < of.size(); ++k) {
+      const std::vector<double> left = left_of(whole.rest, rest[k]);
+      if (explained(deviation(left), target))
+        if (auto found = tried(target, {of[k]})) return found;
+      for (size_t l = 0; l < k; ++l) {
+        if (!of[k]->has(of[l]->a) && !of[k]->has(of[l]->b)) continue;
+        const std::vector<double> second = left_of(rest[l], rest[k]);
+        if (deviation(second) <= 1e-6 * of[l]->x.deviation || !explained(deviation(left_of(left, second)), target))
+          continue;
+        if (auto found = tried(target, {of[l], of[k]})) return found;
+      }
+    }
+    return {};
+  }
+
+  // The sum of all other columns and these products, without the terms that it does not need.
+  std::optional<FoundRule> tried(const Centred& target, const Products& products) const {
+    std::vector<const Centred*> columns;
+    std::vector<Term> terms;
+    for (const Product* p : products) columns.push_back(&p->x), terms.push_back({p->a, 0, p->b});
+    for (const Centred& c : sample_.columns)
+      if (c.column != target.column) columns.push_back(&c), terms.push_back({c.column, 0});
+    std::vector<double> factors;
+    const auto solve = [&](const std::vector<const Centred*>& by) {
+      Regression r(sample_.rows.size());
+      for (const Centred* c : by) {
+        auto own = r.residual(*c);
+        if (r.exact(own, *c)) return false;
+        r.add(std::move(own));
+      }
+      const Regression::Residual rest = r.residual(target);
+      factors = r.factors(rest.along);
+      return explained(rest.deviation, target);
+    };
+    for (size_t k = columns.size(); k-- > products.size();) {
+      std::vector<const Centred*> fewer = columns;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(k));
+      if (!solve(fewer)) continue;
+      columns = std::move(fewer);
+      terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+    if (columns.size() > kMaxProductTerms || !solve(columns)) return {};
+    const double half = std::max(half_unit(search_.column(target.column)), kExact * target.deviation);
+    std::vector<int> places{target.column};
+    for (const Term& t : terms) {
+      places.push_back(t.column);
+      if (t.times >= 0) places.push_back(t.times);
+    }
+    const int64_t least = search_.holders.least(search_.columns_at(places));
+    if (!has_shared_factors(search_, sample_, columns, factors, least, 0.1 * half)) return {};
+    const double sure = 6 * 0.6 / std::sqrt(static_cast<double>(sample_.rows.size()));
+    double constant = target.mean;
+    for (size_t k = 0; k < columns.size(); ++k) {
+      terms[k].factor = short_number(factors[k], sure * half / columns[k]->deviation);
+      constant -= terms[k].factor * columns[k]->mean;
+    }
+    constant = short_number(constant, std::max(0.4 * half, 1e-9 * std::abs(target.mean)));
+    for (const int factor : {terms[0].column, terms[0].times})
+      if (constant == 0 && is_quotient(target.column, terms, factor)) return {};
+    return computed_rule(search_, {target.column, sum_text(search_, terms, constant, false)},
+                         static_cast<double>(products_.size() * products_.size()));
+  }
+
+  // Whether the sum, factor · (…), was divided: ratio = b / (a + 1), rounded, gives b = a * ratio + ratio back. Of another
+  // a and ratio the ratio would not come back.
+  bool is_quotient(int target, const std::vector<Term>& terms, int factor) const {
+    std::vector<const Column*> other;
+    for (const Term& t : terms) {
+      if (t.column != factor && t.times != factor) return false;
+      const int rest = t.times < 0 ? -1 : t.column == factor ? t.times : t.column;
+      other.push_back(rest < 0 ? nullptr : &search_.column(rest));
+    }
+    const Column &of = search_.column(factor), &sum = search_.column(target);
+    if (digits_of(of) == kAllDigits || digits_of(sum) == kAllDigits) return false;
+    const size_t n = sample_.rows.size();
+    const auto given_back = [&](size_t shift) {
+      size_t back = 0;
+      for (size_t i = 0; i < n; ++i) {
+        const auto row = static_cast<size_t>(sample_.rows[i]);
+        double rest = 0;
+        for (size_t k = 0; k < terms.size(); ++k)
+          rest += terms[k].factor * (other[k] == nullptr ? 1 : other[k]->numbers[row]);
+        const double x = of.numbers[static_cast<size_t>(sample_.rows[(i + shift) % n])];
+        const double product = round_decimals(x * rest, digits_of(sum));
+        back += std::abs(product / rest - x) <= half_unit(of) * (1 + 1e-9) ? 1 : 0;
+      }
+      return static_cast<double>(back) >= 0.9 * static_cast<double>(n);
+    };
+    return given_back(0) && !given_back(1);
+  }
+
+  const RuleSearch& search_;
+  Sample sample_;
+  std::vector<Product> products_;
+};
+
+}  // namespace
+
+std::optional<FoundRule> find_product_sum(const RuleSearch& search) {
+  return ProductSums(search, sample_with(search, -1)).find();
+}
+
+}  // namespace tessera

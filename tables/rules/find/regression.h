@@ -1,0 +1,122 @@
+// Columns of numbers regressed on others, by Gram–Schmidt orthogonalization, for the finders of sums.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "tables/rules/find/factors.h"
+#include "tables/rules/find/search.h"
+
+namespace tessera {
+
+constexpr size_t kMaxSumColumns = 256;  // the work grows with their square
+constexpr double kExact = 1e-9;         // of a deviation: what sums of rounded products leave
+constexpr double kRounding = 0.8;       // of half a unit: the deviation of what rounding leaves
+
+// The values of a column in the units of expressions, centred.
+struct Centred {
+  int column;
+  double mean = 0, deviation = 0;
+  std::vector<double> x;
+};
+
+Centred centred(int column, std::vector<double> x);
+// Without some rows.
+Centred without(const Centred& c, const std::vector<char>& left_out);
+
+// Columns that are sums of others, with their factors.
+class Regression {
+ public:
+  explicit Regression(size_t rows) : rows_(static_cast<double>(rows)) {}
+
+  // What the columns added so far leave of a column, and their part of it.
+  struct Residual {
+    std::vector<double> rest, along;
+    double deviation = 0;  // of the rest
+  };
+  Residual residual(const Centred& c) const {
+    Residual out{c.x, std::vector<double>(basis_.size(), 0)};
+    for (int pass = 0; pass < 2; ++pass)  // the second removes the first one's rounding errors
+      for (size_t k = 0; k < basis_.size(); ++k) {
+        const double part = dot(basis_[k], out.rest);
+        out.along[k] += part;
+        for (size_t i = 0; i < out.rest.size(); ++i) out.rest[i] -= part * basis_[k][i];
+      }
+    out.deviation = std::sqrt(dot(out.rest, out.rest) / rows_);
+    return out;
+  }
+
+  bool exact(const Residual& r, const Centred& c) const {
+    return !basis_.empty() && r.deviation <= kExact * c.deviation;
+  }
+  // Rounding leaves a deviation of 0.58 half units, or of 0.71 where every other number ends in a half, as 1.5 * km
+  // does; a column of few units would be explained by anything.
+  bool but_for_rounding(const Residual& r, const Centred& c, double half) const {
+    return !basis_.empty() && r.deviation <= kRounding * half && c.deviation >= 10 * half;
+  }
+
+  void add(Residual r) {
+    const double norm = r.deviation * std::sqrt(rows_);
+    for (double& v : r.rest) v /= norm;
+    basis_.push_back(std::move(r.rest));
+    r.along.push_back(norm);
+    triangle_.push_back(std::move(r.along));
+  }
+
+  // The factors of the columns added so far that give all but the rest: R f = along, R upper triangular, held by
+  // columns.
+  std::vector<double> factors(std::vector<double> along) const {
+    for (size_t k = along.size(); k-- > 0;) {
+      along[k] /= triangle_[k][k];
+      for (size_t i = 0; i < k; ++i) along[i] -= along[k] * triangle_[k][i];
+    }
+    return along;
+  }
+
+ private:
+  double rows_;
+  std::vector<std::vector<double>> basis_, triangle_;
+};
+
+// Columns of numbers in proposing rows that have all of them.
+struct Sample {
+  std::vector<Centred> columns;  // those that vary
+  std::vector<int64_t> rows = {};
+  double tried = 0;
+};
+
+// Columns to be regressed, and the proposing rows in which none of them is missing. While these rows are too few, the
+// column that is missing most often is left out; `first` (−1: any) stays.
+Sample sample_with(const RuleSearch& search, int first);
+// Whether each column takes part in a sum without the holders that say most of its factor, too: two columns may differ
+// in few rows alone, which would tell their factors apart. `least_weight`: of a factor times a deviation.
+bool has_shared_factors(const RuleSearch& search, const Sample& sample, const std::vector<const Centred*>& columns,
+                        const std::vector<double>& factors, int64_t least, double least_weight);
+
+// The first rule that `find` sees in a sample; then in others, for columns that it leaves out because of their missing
+// values: those of another part of the rows.
+template <class Find>
+std::optional<FoundRule> first_in_samples(const RuleSearch& search, Find&& find) {
+  constexpr int kMaxSamples = 4;
+  std::set<int> seen;
+  int samples = 0;
+  const auto look = [&](int first) {
+    const Sample sample = sample_with(search, first);
+    for (const Centred& c : sample.columns) seen.insert(c.column);
+    ++samples;
+    return find(sample);
+  };
+  if (auto found = look(-1)) return found;
+  for (const int j : search.usable_numbers(kMaxSumColumns)) {
+    if (samples == kMaxSamples) break;
+    const auto is_missing = [&](int64_t row) { return search.column(j).is_missing(row); };
+    if (seen.contains(j) || std::none_of(search.proposing.begin(), search.proposing.end(), is_missing)) continue;
+    if (auto found = look(j)) return found;
+  }
+  return {};
+}
+
+}  // namespace tessera
