@@ -143,8 +143,8 @@ class ProductSums {
                          static_cast<double>(products_.size() * products_.size()));
   }
 
-  // Whether the sum, factor · (…), was divided: ratio = b / (a + 1), rounded, gives b = a * ratio + ratio back. Of another
-  // a and ratio the ratio would not come back.
+  // Whether the sum, factor · (…), was divided: ratio = b / (a + 1), rounded, gives b = a * ratio + ratio back. Of
+  // another a and ratio the ratio would not come back.
   bool is_quotient(int target, const std::vector<Term>& terms, int factor) const {
     std::vector<const Column*> other;
     for (const Term& t : terms) {

@@ -233,7 +233,7 @@ std::optional<FoundRule> shares_by_category(const RuleSearch& search, const std:
           const RatedBy rated(search, pair, search.column(by.column));
           if (!rates_proposed(pair, left, of.x, by, rated)) continue;
           auto found = rule_of_rates(search, pair, rated, tried);
-          search.column(by.column).relax(), target.relax(), base.relax(), x.relax();
+          search.table.relax();
           if (found) return found;
         }
       }
@@ -277,7 +277,7 @@ std::optional<FoundRule> find_rates(const RuleSearch& search) {
             const RatedBy rated(search, pair, search.column(by.column));
             if (!rates_proposed(pair, t.x, of.x, by, rated)) continue;
             auto found = rule_of_rates(search, pair, rated, tried);
-            search.column(by.column).relax(), target.relax(), x.relax();
+            search.table.relax();
             if (found) return found;
           }
         }
