@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tables/kinds/kind.h"
+#include "tables/rules/find/factors.h"
 
 namespace tessera {
 namespace {
@@ -26,6 +27,25 @@ std::string days_text(double days) {
       return parts == 1 ? fmt::format("{}", whole) : fmt::format("{} / {}", whole, parts);
   }
   return fmt::format("{}", days);
+}
+
+// Of the columns of an identity without a total the given one, unless it has few values, as a fee has: it would have any
+// that the others leave. Then the last of those with many.
+int varied_of(const RuleSearch& search, const std::vector<Term>& identity, int target) {
+  constexpr size_t kFew = 10, kMany = 2;  // parts of the most values that one of them has
+  std::vector<std::pair<int, size_t>> values;
+  for (const Term& t : identity)
+    if (!is_instant(search.column(t.column)))
+      values.emplace_back(t.column, distinct_of(numbers_in(search.column(t.column), search.proposing)));
+  std::sort(values.begin(), values.end());
+  size_t most = 0;
+  for (const auto& [column, count] : values) most = std::max(most, count);
+  int varied = target;
+  for (const auto& [column, count] : values) {
+    if (column == target && kFew * count > most) return target;
+    if (kMany * count >= most) varied = column;
+  }
+  return varied;
 }
 
 // Units of which a day has a whole number: others are chance, such as that of two numbers beside two dates.
@@ -80,6 +100,10 @@ Computed solved(const RuleSearch& search, std::vector<Term> terms, int target, d
       for (Term& t : terms) t.factor = 1;
       *std::find_if(terms.begin(), terms.end(), [&](const Term& t) { return t.column == sum.column; }) = {target, 1};
       target = sum.column;
+    } else if (std::any_of(terms.begin(), terms.end(), negative)) {
+      std::vector<Term> identity = terms;
+      identity.push_back({target, -1});
+      return solved_for(search, identity, varied_of(search, identity, target));
     }
   }
   const bool calendar = is_instant(search.column(target));
