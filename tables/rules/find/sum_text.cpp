@@ -35,8 +35,7 @@ int varied_of(const RuleSearch& search, const std::vector<Term>& identity, int t
   constexpr size_t kFew = 10, kMany = 2;  // parts of the most values that one of them has
   std::vector<std::pair<int, size_t>> values;
   for (const Term& t : identity)
-    if (!is_instant(search.column(t.column)))
-      values.emplace_back(t.column, distinct_of(numbers_in(search.column(t.column), search.proposing)));
+    values.emplace_back(t.column, distinct_of(numbers_in(search.column(t.column), search.proposing)));
   std::sort(values.begin(), values.end());
   size_t most = 0;
   for (const auto& [column, count] : values) most = std::max(most, count);
@@ -91,8 +90,8 @@ bool has_text(const RuleSearch& search, const std::vector<Term>& terms, bool cal
 
 Computed solved(const RuleSearch& search, std::vector<Term> terms, int target, double constant) {
   const auto unit = [](const Term& t) { return std::abs(t.factor) == 1; };
+  const auto negative = [](const Term& t) { return t.factor < 0; };
   if (std::all_of(terms.begin(), terms.end(), unit) && constant == 0 && terms.size() > 1) {
-    const auto negative = [](const Term& t) { return t.factor < 0; };
     // target = b − c − d: then b = target + c + d
     const auto minuend = std::find_if_not(terms.begin(), terms.end(), negative);
     if (std::count_if(terms.begin(), terms.end(), negative) == static_cast<std::ptrdiff_t>(terms.size()) - 1) {
@@ -100,12 +99,16 @@ Computed solved(const RuleSearch& search, std::vector<Term> terms, int target, d
       for (Term& t : terms) t.factor = 1;
       *std::find_if(terms.begin(), terms.end(), [&](const Term& t) { return t.column == sum.column; }) = {target, 1};
       target = sum.column;
-    } else if (std::any_of(terms.begin(), terms.end(), negative)) {
-      std::vector<Term> identity = terms;
-      identity.push_back({target, -1});
-      return solved_for(search, identity, varied_of(search, identity, target));
+      return {target, sum_text(search, std::move(terms), constant, is_instant(search.column(target)))};
     }
   }
+  std::vector<Term> identity = terms;
+  identity.push_back({target, -1});
+  const auto dated = [&](const Term& t) { return is_instant(search.column(t.column)); };
+  if (constant == 0 && std::any_of(terms.begin(), terms.end(), negative) &&
+      std::none_of(identity.begin(), identity.end(), dated))
+    if (const int varied = varied_of(search, identity, target); varied != target)
+      return solved_for(search, identity, varied);
   const bool calendar = is_instant(search.column(target));
   return {target, sum_text(search, std::move(terms), constant, calendar)};
 }
