@@ -29,8 +29,8 @@ std::string days_text(double days) {
   return fmt::format("{}", days);
 }
 
-// Of the columns of an identity without a total the given one, unless it has few values, as a fee has: it would have any
-// that the others leave. Then the last of those with many.
+// Of the columns of an identity without a total the given one, unless it has few values, as a fee has: sampled rows
+// would have any that the others leave. Then the last of those with many.
 int varied_of(const RuleSearch& search, const std::vector<Term>& identity, int target) {
   constexpr size_t kFew = 10, kMany = 2;  // parts of the most values that one of them has
   std::vector<std::pair<int, size_t>> values;
