@@ -283,6 +283,30 @@ TEST(SpelledRules, LearnClocksAndDatesInParts) {
   expect_restored(Rules::from_json(rules.to_json()), t, real);
 }
 
+TEST(SpelledRules, LearnYearMonthAndDayAsTheyAreIfNothingFollows) {
+  constexpr int64_t kMany = 4000;
+  const auto part = [](const char* function) {
+    return [=](int64_t i) {
+      return time_function(function)->value(kDay, 18993 + std::floor(1500 * uniform(i, 3)),
+                                            kind_of(ColumnType::integer).unit);
+    };
+  };
+  const Table real = table({numbers_by("year", ColumnType::integer, kMany, part("year")),
+                            numbers_by("month", ColumnType::integer, kMany, part("month")),
+                            numbers_by("day", ColumnType::integer, kMany, part("day"))});
+  Table t = real;
+  const Rules rules = Rules::from_json(reduced(t).to_json());
+  EXPECT_EQ(said(rules), std::vector<std::string>{"year, month and day spell a date"});
+  EXPECT_EQ(t.columns.size(), 3u);
+  expect_restored(rules, t, real);
+  const auto set = [&](size_t row, double year, double month, double day) {
+    t.columns[0].numbers[row] = year, t.columns[1].numbers[row] = month, t.columns[2].numbers[row] = day;
+  };
+  set(0, 2023, 2, 31), set(1, 2024, 2, 30), set(2, 2023, 6, 31), set(3, 2023, 7, 31);
+  rules.restore(t);
+  for (size_t row = 0; const double day : {28, 29, 30, 31}) EXPECT_EQ(t.find("day")->numbers[row++], day);
+}
+
 TEST(SpelledRules, SecondsAreATimeIfAnotherColumnIsOne) {
   const auto milliseconds = [](int64_t i) { return 1000 * instant(i) + std::floor(1000 * uniform(i, 9)); };
   const auto of = [](const char* function, ColumnType type) {

@@ -125,23 +125,29 @@ std::optional<FoundRule> spelled(const RuleSearch& search, const std::vector<int
   const std::string what = f.needs == kHasTime ? "time of " : "date of ";
   SpelledData rule{free_name(search.table, what + names.front()), names, &f};
   const auto tried = static_cast<double>(search.columns() * time_functions().size());
+  const auto follows = [&, time = spelled_in(rule, search.table)](int j) {
+    if (!search.usable(j) || std::find(columns.begin(), columns.end(), j) != columns.end()) return false;
+    // seconds of a time in a column of its own are a sum
+    if (f.needs == kHasBoth && has_time(search.column(j))) return false;
+    const FunctionTarget target(search, j);
+    const std::span<const TimeFunction> functions = time_functions();
+    return std::any_of(functions.begin(), functions.end(), [&](const TimeFunction& g) {
+      return !g.two && (when_parts(time) & g.needs) == g.needs && target.fits(g) &&
+             given_by(search, target, g, time, time, tried);
+    });
+  };
+  const auto any = [&](const auto& is) {
+    for (int j = 0; j < static_cast<int>(search.columns()); ++j)
+      if (is(j)) return true;
+    return false;
+  };
   // of pairs of rows: what chance gives nearly always is evidence too, if there is much of it
-  if (!RuleSearch::beyond_chance(std::min(distinct, e.held_out) / 2, chance * chance, tried)) {
-    const Column time = spelled_in(rule, search.table);
-    const auto follows = [&](int j) {
-      if (!search.usable(j) || std::find(columns.begin(), columns.end(), j) != columns.end()) return false;
-      // seconds of a time in a column of its own are a sum
-      if (f.needs == kHasBoth && has_time(search.column(j))) return false;
-      const FunctionTarget target(search, j);
-      const std::span<const TimeFunction> functions = time_functions();
-      return std::any_of(functions.begin(), functions.end(), [&](const TimeFunction& g) {
-        return !g.two && (when_parts(time) & g.needs) == g.needs && target.fits(g) &&
-               given_by(search, target, g, time, time, tried);
-      });
-    };
-    bool any = false;
-    for (int j = 0; j < static_cast<int>(search.columns()) && !any; ++j) any = follows(j);
-    if (!any) return {};
+  const bool evident = RuleSearch::beyond_chance(std::min(distinct, e.held_out) / 2, chance * chance, tried);
+  // other dates may be in an order with it
+  const bool alone = columns.size() == 3 && !any([&](int j) { return (when_parts(search.column(j)) & kHasDay) != 0; });
+  if ((alone || !evident) && !any(follows)) {
+    if (!evident) return {};
+    rule.column = names.back();
   }
   return FoundRule{make_rule(std::move(rule)), e};
 }

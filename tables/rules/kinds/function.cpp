@@ -138,13 +138,34 @@ class SpelledRule : public RuleOf<SpelledData> {
     return out;
   }
   void reduce(Table& table, Team&) const override {
+    if (data_.in_parts()) return;
     Column c = spelled_in(data_, table);
     c.reason = text();
     table.columns.insert(table.columns.begin() + place_of(table, data_.of.front()), std::move(c));
   }
-  void restore(Table& rows) const override { remove_column(rows, data_.column); }
+  void restore(Table& rows) const override {
+    if (data_.in_parts()) end_months(rows);
+    else remove_column(rows, data_.column);
+  }
   void show(const std::string& learned, std::vector<std::string>& columns) const override {
     if (learned == data_.column) columns = data_.of.size() == 1 ? data_.of : std::vector<std::string>();
+  }
+
+ private:
+  // Days beyond the end of their month become its last day.
+  void end_months(Table& rows) const {
+    constexpr int kMaxBeyond = 3;  // the 31st of a February
+    numbers_of(rows, data_.column);
+    std::vector<double> beyond;
+    for_each_spelled(data_, rows, [&](double x, double time) {
+      beyond.push_back(0);
+      if (x != x || time == time) return;
+      for (int days = 1; days <= kMaxBeyond && beyond.back() == 0; ++days)
+        if (const double last = data_.function->inverse(x - days); last == last) beyond.back() = days;
+    });
+    Column& day = rows.columns[static_cast<size_t>(place_of(rows, data_.column))];
+    for (size_t i = 0; i < beyond.size(); ++i)
+      if (beyond[i] > 0) day.numbers[i] -= beyond[i];
   }
 };
 

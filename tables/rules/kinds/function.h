@@ -36,16 +36,18 @@ inline constexpr const char* kSpelled = "spelled";  // its Column::kind
 inline bool is_spelled(const Column& c) { return c.kind == kSpelled; }
 
 // Numbers that spell a date or time: 1730 is half past five, a year, month and day in columns of their own are a date.
-// It is learned in their place: functions give them.
+// It is learned in their place: functions give them. But a year, month and day that nothing else follows from are
+// learned as they are: of a date in bins of many days, a row would lose its day.
 struct SpelledData {
   static constexpr const char* kKind = "spelled";
-  std::string column;                      // that is learned
+  std::string column;                      // that is learned; the day of parts that are
   std::vector<std::string> of;             // one, or a year, month and day
   const TimeFunction* function = nullptr;  // has an inverse
 
   static constexpr std::tuple kFields{std::pair{"learned", &SpelledData::column},
                                       std::pair{"columns", &SpelledData::of},
                                       std::pair{"function", &SpelledData::function}};
+  bool in_parts() const { return of.size() == 3 && column == of.back(); }
   void check(const Fields& f) const;
 };
 RulePtr make_rule(SpelledData data);
