@@ -42,6 +42,8 @@ std::pair<Code, Code> BaseSearch::of(size_t j) {
   };
   Best first = best;
   in_step(first);
+  const bool tied = first.code.form == Form::between || std::isinf(first.score);  // in order, or equal
+  if (!tied && survey_.begins_on_values(j)) first.code = {};
   if (!reverts(j)) {
     try_both(j, static_cast<int>(j), true, best);
     in_step(best);

@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kSurveyed = 4096;  // rows
 constexpr size_t kFewValues = 32;   // of a column that is learned value by value
 constexpr double kSpike = 0.05;     // share of rows with one value
+constexpr size_t kCopies = 4;       // rows of a value, on average, of values that repeat
 constexpr int kDigitsOfTerm = 4;    // significant ones
 constexpr double kFinest = 1e3;     // units of the last digit in the spread of a column whose digits vary
 
@@ -99,6 +100,12 @@ bool StepSurvey::never_above(size_t a, size_t b) const {
   for (size_t row = 0; row < key.size(); ++row)
     if (at(a, row) > at(b, row)) return false;
   return true;
+}
+
+bool StepSurvey::begins_on_values(size_t j) const {
+  const auto& x = steps.columns[j].numbers;
+  if (begins.size() > 1 || x.size() < kSurveyed) return false;
+  return kCopies * std::unordered_set<double>(x.begin(), x.end()).size() <= x.size();
 }
 
 bool StepSurvey::has_spike(size_t j, const StepCoding::Code& c) const {

@@ -21,6 +21,10 @@ class StepSurvey {
   // Whether a share of the differences have one value, and not those beside it on the grid: terms would smear it.
   bool has_spike(size_t j, const StepCoding::Code& difference) const;
 
+  // Whether first steps hold a column's values as they are: its values repeat, so that terms and bases would draw ones
+  // that are none of the table's, and one series has rows enough to learn levels from.
+  bool begins_on_values(size_t j) const;
+
   const Table& steps;
   const StaticsOfSteps& statics;
   const std::vector<int32_t>& key;

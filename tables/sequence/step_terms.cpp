@@ -213,6 +213,7 @@ double TermSearch::with_terms(size_t j, bool first, Code& c, double bound) const
 
 void add_terms(const StepSurvey& survey, size_t j, bool first, Code& c) {
   if (c.form != Form::level && c.form != Form::difference) return;
+  if (first && c.form == Form::level && survey.begins_on_values(j)) return;
   const TermSearch search(survey);
   if (c.form == Form::difference && survey.has_spike(j, c)) return;
   const double plain = search.with_terms(j, first, c, INFINITY);

@@ -235,6 +235,25 @@ TEST(StepCoding, MovesOfZeroStay) {
   EXPECT_TRUE(c.columns()[1].next.terms.empty());
 }
 
+// y is nearly x. A difference to it, or terms, would draw first values between those of the grid.
+TEST(StepCoding, FirstStepsHoldValuesThatRepeat) {
+  const auto first = [](size_t rows, double digits) {
+    std::vector<double> x, y;
+    double at = 0;
+    for (uint32_t i = 0; i < rows; ++i) {
+      at = 0.99 * at + columns::normal(i, 1);
+      x.push_back(std::round(digits * at) / digits);
+      y.push_back(std::round(digits * (at + 0.3 * columns::normal(i, 2))) / digits);
+    }
+    return found(table({numbers("x", ColumnType::decimal, x, 3), numbers("y", ColumnType::decimal, y, 3)}))
+        .columns()[1]
+        .first;
+  };
+  EXPECT_EQ(first(5000, 5), StepCoding::Code{});
+  EXPECT_NE(first(5000, 1000), StepCoding::Code{}) << "values that do not repeat";
+  EXPECT_NE(first(2000, 5), StepCoding::Code{}) << "too few rows for levels";
+}
+
 // The codes that a window's first step needs follow its attributes, for every window; those of keys do not.
 TEST(StepCoding, AnyRowMayBeginAWindow) {
   Team team(2);
