@@ -29,6 +29,11 @@ class Copies(unittest.TestCase):
         })
         self.assertIn("2 exact and 0 near copies", repr(found))
 
+    def test_rows_that_are_alike_are_reported_and_kept(self):
+        found = tessera.dedup(TWICE, mode="semantic", columns=["age", "gender", "plan"])
+        self.assertGreater(found.document["semantic"]["dimensions"], 0)
+        self.assertEqual(len(found.rows), len(TWICE) - found.document["exact"])
+
     def test_rows_of_another_table_are_found(self):
         found = tessera.dedup(PEOPLE, against=PEOPLE.tail(10), columns=["person_id", "age"], mode="exact")
         self.assertEqual(found.document["exact"], 10)
@@ -46,8 +51,8 @@ class Copies(unittest.TestCase):
             model.sample(3, distinct=True, offset=2)
 
     def test_mistakes_are_exceptions(self):
-        with self.assertRaisesRegex(tessera.UsageError, "semantic"):
-            tessera.dedup(PEOPLE, mode="semantic")
+        with self.assertRaisesRegex(tessera.UsageError, "alike"):
+            tessera.dedup(PEOPLE, mode="alike")
         with self.assertRaisesRegex(tessera.UsageError, "Nearest"):
             tessera.dedup(PEOPLE, columns="agee")
         with self.assertRaisesRegex(tessera.DataError, "person_id"):
