@@ -148,8 +148,13 @@ json example(const RowCopy& copy, const Table& table, const Table& other, const 
 
 // Notes about unexpected results.
 json notes(const Table& table, const std::vector<std::string>& columns, const KeySearch& search, bool against,
-           bool documents) {
+           bool documents, bool nothing_shared) {
   json out = json::array();
+  if (nothing_shared)
+    out.push_back(
+        "the TVAE found nothing that the columns share, so no row is near another one. Use mode nearest, or more "
+        "columns "
+        "or rows");
   for (const std::string& name : columns) {
     const Column& c = *table.find(name);
     if (!documents && kind_of(c).regenerated && !against && static_cast<int64_t>(c.values.size()) == table.rows)
@@ -318,7 +323,8 @@ std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOption
                            {"crowded_buckets", search.keys.crowded},
                            {"crowded_rows", search.keys.crowded_rows}};
   if (search.mode == "semantic") report["semantic"] = {{"dimensions", search.dimensions}};
-  report["notes"] = notes(table, columns, search.keys, against != nullptr, search.mode == "documents");
+  report["notes"] = notes(table, columns, search.keys, against != nullptr, search.mode == "documents",
+                          search.mode == "semantic" && search.dimensions == 0);
   monitor.report({"dedup", static_cast<double>(table.rows), static_cast<double>(table.rows), "rows",
                   fmt::format("{} exact, {} near", exact, copies.size() - static_cast<size_t>(exact)), true});
   return copies;

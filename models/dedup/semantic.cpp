@@ -13,8 +13,8 @@ namespace tessera::dedup {
 namespace {
 
 constexpr uint64_t kSeed = 0;
-constexpr double kRowsLearned = 1.5e6;  // of all epochs together
-constexpr int kMaxEpochs = 100;
+// Of the training. With more of them, of few rows, the latent says which row it is instead of what it is like.
+constexpr int64_t kMinSteps = 400, kMaxSteps = 3000, kMaxEpochs = 100;
 constexpr int64_t kQueries = 128, kReferences = 512;  // of a block of distances
 constexpr double kOfProducts = 1e-5;                  // rounding of a squared distance, in single precision
 
@@ -60,7 +60,9 @@ LatentRows::LatentRows(const ComparedRows& cells, const Table& own, const Table*
   options.method = "tvae";
   apply_preset(options);
   auto& tvae = options.as<TvaeConfig>();
-  tvae.epochs = std::clamp(static_cast<int>(kRowsLearned / count_), 1, kMaxEpochs);
+  const int64_t epoch = std::max<int64_t>(count_ / tvae.batch, 1);
+  const int64_t steps = std::clamp(kMaxEpochs * epoch, kMinSteps, kMaxSteps);
+  tvae.epochs = static_cast<int>(std::max<int64_t>(steps / epoch, 1));
   options.encoder.seed = kSeed;
   held_ =
       workers.team.share(int64_t{count_} * tvae.embedding_dim * static_cast<int64_t>(sizeof(float)), "latents of rows");
@@ -94,6 +96,7 @@ LatentRows::LatentRows(const ComparedRows& cells, const Table& own, const Table*
 }
 
 double LatentRows::similarity(int32_t a, int32_t b) const {
+  if (dimensions_ == 0) return 0;
   double squares = 0;
   for (int64_t j = 0; j < dimensions_; ++j) {
     const double off = static_cast<double>(at(a)[j]) - static_cast<double>(at(b)[j]);
@@ -106,7 +109,7 @@ double LatentRows::usual_threshold(const RowList& some, const quality::Workers& 
   constexpr int64_t kAsked = 2000;
   const Sides sides = sides_of(*this, some);
   const auto all = static_cast<int64_t>(sides.own.size()), count = std::min(all, kAsked);
-  if (count == 0 || sides.reference.empty()) return 1;
+  if (count == 0 || sides.reference.empty() || dimensions_ == 0) return 1;
   std::vector<int32_t> asked;
   for (int64_t i = 0; i < count; ++i) asked.push_back(sides.own[static_cast<size_t>(i * all / count)]);
   std::vector<double> nearest(asked.size(), 0);
@@ -130,6 +133,7 @@ double LatentRows::usual_threshold(const RowList& some, const quality::Workers& 
 }
 
 void find_near_latents(const LatentRows& rows, const RowList& some, Groups& groups, const quality::Workers& workers) {
+  if (rows.dimensions() == 0) return;
   const Sides sides = sides_of(rows, some);
   const auto count = static_cast<int64_t>(sides.own.size());
   const auto within = static_cast<float>(rows.within() * rows.within() * (1 + kOfProducts));

@@ -16,7 +16,7 @@ class LatentRows final : public Compared {
   // null. Throws Error(memory) if the limit has no room for both.
   LatentRows(const ComparedRows& cells, const Table& own, const Table* other, const quality::Workers& workers);
 
-  // 1 − distance / the root mean square distance of two rows; 0 beyond that.
+  // 1 − distance / the root mean square distance of two rows; 0 beyond that, and where the rows inform no dimension.
   double similarity(int32_t a, int32_t b) const override;
   bool near(int32_t a, int32_t b) const override { return similarity(a, b) >= threshold_; }
   bool equal(int32_t a, int32_t b) const override { return cells_.equal(a, b); }
