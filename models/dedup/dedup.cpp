@@ -146,15 +146,23 @@ json example(const RowCopy& copy, const Table& table, const Table& other, const 
   return out;
 }
 
+// How near copies were searched.
+struct NearSearch {
+  std::string mode;
+  double threshold, by_chance = 0;
+  KeySearch keys{};
+  int64_t dimensions = 0;  // of the latents
+};
+
 // Notes about unexpected results.
-json notes(const Table& table, const std::vector<std::string>& columns, const KeySearch& search, bool against,
-           bool documents, bool nothing_shared) {
+json notes(const Table& table, const std::vector<std::string>& columns, const NearSearch& search, bool against) {
+  const bool documents = search.mode == "documents";
+  const KeySearch& keys = search.keys;
   json out = json::array();
-  if (nothing_shared)
+  if (search.mode == "semantic" && search.dimensions == 0)
     out.push_back(
-        "the TVAE found nothing that the columns share, so no row is near another one. Use mode nearest, or more "
-        "columns "
-        "or rows");
+        "the TVAE found nothing that the columns share, so no row is near another one. Use mode nearest, or compare "
+        "more columns");
   for (const std::string& name : columns) {
     const Column& c = *table.find(name);
     if (!documents && kind_of(c).regenerated && !against && static_cast<int64_t>(c.values.size()) == table.rows)
@@ -163,11 +171,11 @@ json notes(const Table& table, const std::vector<std::string>& columns, const Ke
                       "the compared columns if it only identifies rows",
                       name));
   }
-  if (search.crowded > 0)
+  if (keys.crowded > 0)
     out.push_back(fmt::format(
-        "{} of more than 32 rows that agree in {} {} crowded, with {} in all: {}", counted(search.crowded, "bucket"),
-        documents ? "a key" : "the columns of a key", search.crowded == 1 ? "was" : "were",
-        counted(search.crowded_rows, "row"),
+        "{} of more than 32 rows that agree in {} {} crowded, with {} in all: {}", counted(keys.crowded, "bucket"),
+        documents ? "a key" : "the columns of a key", keys.crowded == 1 ? "was" : "were",
+        counted(keys.crowded_rows, "row"),
         documents
             ? "each text was compared with the first and the next eight, so near copies of others may be missed"
             : "they were split by further columns, so near copies that differ in these may be missed. Mode nearest "
@@ -216,14 +224,6 @@ struct RowsOfMode {
   std::unique_ptr<Documents> documents;
   std::unique_ptr<ComparedRows> cells;
   std::unique_ptr<LatentRows> latents;
-};
-
-// How near copies were searched.
-struct NearSearch {
-  std::string mode;
-  double threshold, by_chance = 0;
-  KeySearch keys{};
-  int64_t dimensions = 0;  // of the latents
 };
 
 // Links near copies. `search`: the mode and threshold that were asked for, and after the call those that were used.
@@ -323,8 +323,7 @@ std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOption
                            {"crowded_buckets", search.keys.crowded},
                            {"crowded_rows", search.keys.crowded_rows}};
   if (search.mode == "semantic") report["semantic"] = {{"dimensions", search.dimensions}};
-  report["notes"] = notes(table, columns, search.keys, against != nullptr, search.mode == "documents",
-                          search.mode == "semantic" && search.dimensions == 0);
+  report["notes"] = notes(table, columns, search, against != nullptr);
   monitor.report({"dedup", static_cast<double>(table.rows), static_cast<double>(table.rows), "rows",
                   fmt::format("{} exact, {} near", exact, copies.size() - static_cast<size_t>(exact)), true});
   return copies;

@@ -176,7 +176,7 @@ class MadeMethod : public RowMethod {
   const RowLayout layout_;
   const double rate_;  // as given
   Made network_;
-  const bool steps_;
+  const bool steps_;  // of sequences; else rows of a table
   std::optional<Made> any_order_;
   const EncodedTable* table_ = nullptr;
   const PrivateRows* private_ = nullptr;

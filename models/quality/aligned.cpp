@@ -51,7 +51,7 @@ Table aligned(const Table& real, const Table& synthetic, std::vector<std::string
 
 void append(Table& table, const Table& rows) {
   std::vector<std::string> ignored;
-  const Table more = quality::aligned(table, rows, ignored);
+  const Table more = aligned(table, rows, ignored);
   table.rows += more.rows;
   for (size_t k = 0; k < table.columns.size(); ++k) {
     Column& to = table.columns[k];

@@ -115,7 +115,7 @@ class RuleFinder {
       if (auto total = find_total(search(), *found)) found = std::move(total);
       if (auto part = find_part(search(), *found)) found = std::move(part);
       if (first != nullptr) keep(first(search(), *found->rule));
-      std::vector<FoundRule> bands = find_bands_of(search(), *found->rule);  // likewise
+      std::vector<FoundRule> bands = find_bands_of(search(), *found->rule);  // of the column, too
       if (!bands.empty() && take_rate_beside(*found)) continue;
       keep(std::move(bands));
       keep(std::move(*found));

@@ -24,14 +24,8 @@ struct Product {
 class ProductSums {
  public:
   ProductSums(const RuleSearch& search, Sample sample) : search_(search), sample_(std::move(sample)) {
-    if (sample_.rows.size() > kMaxProductRows) {
-      std::vector<char> beyond(sample_.rows.size(), 0);
-      std::fill(beyond.begin() + kMaxProductRows, beyond.end(), 1);
-      sample_.rows.resize(kMaxProductRows);
-      for (Centred& c : sample_.columns) c = without(c, beyond);
-    }
-    std::erase_if(sample_.columns,
-                  [&](const Centred& c) { return !is_quantity(search.column(c.column)) || !(c.deviation > 0); });
+    limit_rows(sample_, kMaxProductRows);
+    std::erase_if(sample_.columns, [&](const Centred& c) { return !is_quantity(search.column(c.column)); });
     if (sample_.columns.size() > kMaxProductFactors) return;
     for (const Centred& a : sample_.columns)
       for (const Centred& b : sample_.columns)
@@ -66,7 +60,7 @@ class ProductSums {
     }
     const Regression::Residual whole = others.residual(target);
     if (explained(whole.deviation, target)) return {};  // a sum of columns, or as good as one
-    std::vector<const Product*> of;
+    Products of;
     std::vector<std::vector<double>> rest;  // of each product
     for (const Product& p : products_) {
       if (p.has(target.column)) continue;
@@ -74,7 +68,7 @@ class ProductSums {
       if (own.deviation > 1e-6 * p.x.deviation) of.push_back(&p), rest.push_back(std::move(own.rest));
     }
     const auto n = static_cast<double>(sample_.rows.size());
-    const auto left_of = [&](std::vector<double> x, const std::vector<double>& by) {
+    const auto left_of = [](std::vector<double> x, const std::vector<double>& by) {
       const double factor = dot(x, by) / dot(by, by);
       for (size_t i = 0; i < x.size(); ++i) x[i] -= factor * by[i];
       return x;

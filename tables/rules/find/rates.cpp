@@ -22,6 +22,9 @@ constexpr size_t kMaxRateLevels = 20'000;
 constexpr int kMaxRateDigits = 15;
 constexpr size_t kMinNumbers = 3;  // distinct ones: of fewer, the category alone gives the target
 
+// Half a unit of the last digit, of the numbers as the column holds them.
+double half_of(const Column& c) { return half_unit(c) * kind_of(c).unit; }
+
 // The rates that give a value but for rounding.
 struct Interval {
   double low = -INFINITY, high = INFINITY;
@@ -221,14 +224,12 @@ std::optional<FoundRule> shares_by_category(const RuleSearch& search, const std:
       const RatedNumbers& t = *later;
       const Column &target = search.column(t.column), &base = search.column(plus.column);
       if (plus.column >= t.column || is_instant(target) || is_instant(base)) continue;
-      const int digits = digits_of(target);
-      const double half = digits == kAllDigits ? 0 : 0.5 * std::pow(10.0, -digits);
       left = t.x;
       for (size_t i = 0; i < left.size(); ++i) left[i] -= plus.x[i];
       for (const RatedNumbers& of : numbers) {
         const Column& x = search.column(of.column);
         if (of.column == t.column || of.column == plus.column || is_instant(x)) continue;
-        const RatedPair pair{target, x, true, half, &base};
+        const RatedPair pair{target, x, true, half_of(target), &base};
         for (const Category& by : categories) {
           const RatedBy rated(search, pair, search.column(by.column));
           if (!rates_proposed(pair, left, of.x, by, rated)) continue;
@@ -266,13 +267,11 @@ std::optional<FoundRule> find_rates(const RuleSearch& search) {
       for (const RatedNumbers& of : numbers) {
         if (t.column == of.column) continue;
         const Column &target = search.column(t.column), &x = search.column(of.column);
-        const int digits = digits_of(target);
-        const double half = digits == kAllDigits ? 0 : 0.5 * std::pow(10.0, -digits);
         for (const bool factors : {true, false}) {
           if (factors ? is_instant(target) || is_instant(x) : coarser || !comparable(target, x)) continue;
           if (factors ? (t.distinct < of.distinct) != coarser : t.column < of.column) continue;
-          const bool exact = !factors && digits_of(x) <= digits;
-          const RatedPair pair{target, x, factors, exact ? 0 : half};
+          const bool exact = !factors && digits_of(x) <= digits_of(target);
+          const RatedPair pair{target, x, factors, exact ? 0 : half_of(target)};
           for (const Category& by : categories) {
             const RatedBy rated(search, pair, search.column(by.column));
             if (!rates_proposed(pair, t.x, of.x, by, rated)) continue;

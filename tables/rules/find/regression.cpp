@@ -45,6 +45,15 @@ Centred without(const Centred& c, const std::vector<char>& left_out) {
   return out;
 }
 
+void limit_rows(Sample& sample, size_t rows) {
+  if (sample.rows.size() <= rows) return;
+  std::vector<char> beyond(sample.rows.size(), 0);
+  std::fill(beyond.begin() + static_cast<std::ptrdiff_t>(rows), beyond.end(), 1);
+  sample.rows.resize(rows);
+  for (Centred& c : sample.columns) c = without(c, beyond);
+  std::erase_if(sample.columns, [](const Centred& c) { return !(c.deviation > 0); });
+}
+
 bool has_shared_factors(const RuleSearch& search, const Sample& sample, const std::vector<const Centred*>& columns,
                         const std::vector<double>& factors, int64_t least, double least_weight) {
   for (size_t k = 0; k < columns.size(); ++k) {

@@ -91,6 +91,8 @@ struct Sample {
 // Columns to be regressed, and the proposing rows in which none of them is missing. While these rows are too few, the
 // column that is missing most often is left out; `first` (−1: any) stays.
 Sample sample_with(const RuleSearch& search, int first);
+// With at most so many of its rows.
+void limit_rows(Sample& sample, size_t rows);
 // Whether each column takes part in a sum without the holders that say most of its factor, too: two columns may differ
 // in few rows alone, which would tell their factors apart. `least_weight`: of a factor times a deviation.
 bool has_shared_factors(const RuleSearch& search, const Sample& sample, const std::vector<const Centred*>& columns,

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <set>
 #include <utility>
 
 #include "tables/kinds/kind.h"
@@ -209,10 +207,6 @@ std::optional<FoundRule> usual_sum(const RuleSearch& search, const Sample& sampl
   return tried_sum(search, of, target, regression.factors(left.along), usual, Says::mostly);
 }
 
-}  // namespace
-
-namespace {
-
 std::optional<FoundRule> sum_in(const RuleSearch& search, const Sample& sample) {
   Regression regression(sample.rows.size());
   std::vector<const Centred*> before;
@@ -309,13 +303,7 @@ std::vector<FoundRule> find_usual_sums(const RuleSearch& search) {
   constexpr size_t kMaxColumns = 100, kMaxRows = 2048;  // the work grows with the rows and the third power of columns
   Sample sample = sample_with(search, -1);
   if (sample.columns.size() > kMaxColumns) return {};
-  if (sample.rows.size() > kMaxRows) {
-    std::vector<char> beyond(sample.rows.size(), 0);
-    std::fill(beyond.begin() + kMaxRows, beyond.end(), 1);
-    sample.rows.resize(kMaxRows);
-    for (Centred& c : sample.columns) c = without(c, beyond);
-    std::erase_if(sample.columns, [](const Centred& c) { return !(c.deviation > 0); });
-  }
+  limit_rows(sample, kMaxRows);
   std::vector<std::optional<FoundRule>> found(sample.columns.size());
   std::vector<const Centred*> before;  // columns that no sum gives
   std::vector<std::string> taken;      // columns of sums
