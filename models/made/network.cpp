@@ -6,9 +6,16 @@
 #include "models/layers/recording.h"
 
 namespace tessera {
+namespace {
+
+constexpr int kNarrowContexts = 64;  // columns, beyond which contexts are half as wide
+
+}  // namespace
 
 Made::Made(const RowLayout& layout, const MadeConfig& c, Sees s, int given_columns)
     : config(c), sees(s), given(given_columns), columns(layout.spans), spans(spans_of(layout)) {
+  // Most of the weights of a wide table lead to contexts: their number grows with the square of the columns.
+  if (count() > kNarrowContexts && given == 0 && !c.alike) config.context_dim = std::max(c.context_dim / 2, 1);
   levels = layout.data_width;
   drawn = spans;
   if (given > 0) {

@@ -113,6 +113,57 @@ TEST(CycleRules, SampledDatesFollowTheCycle) {
   }
 }
 
+// Days of a study since a Thursday, and the weekday, which a clerk got wrong in a few rows; hours that tell a shift in
+// three parts; and numbers that tell nothing.
+Table study(int64_t rows) {
+  const auto day = [](int64_t i) { return whole_between(i, 1, 20, 730); };
+  const auto hour = [](int64_t i) { return whole_between(i, 4, 0, 999); };
+  return table({numbers_by("day", ColumnType::integer, rows, day),
+                texts_by("weekday", ColumnType::category, rows,
+                         [=](int64_t i) {
+                           const double at = uniform(i, 2) < 0.03 ? whole_between(i, 3, 0, 6) : std::fmod(day(i), 7);
+                           return std::string("day ") + static_cast<char>('A' + static_cast<int>(at));
+                         }),
+                numbers_by("hour", ColumnType::integer, rows, hour),
+                numbers_by("shift", ColumnType::integer, rows,
+                           [=](int64_t i) { return std::floor(std::fmod(hour(i), 24) / 8); }),
+                numbers_by("weight", ColumnType::integer, rows, [](int64_t i) { return whole_between(i, 5, 0, 900); }),
+                numbers_by("group", ColumnType::integer, rows, [](int64_t i) { return whole_between(i, 6, 0, 6); })});
+}
+
+TEST(CycleRules, FindRemaindersThatTellOtherColumns) {
+  const Table real = study(3000);
+  Table t = real;
+  const Rules rules = reduced(t);
+  EXPECT_EQ(said(rules), (std::vector<std::string>{"remainder of day by 7, and what is before it",
+                                                   "remainder of hour by 24, and what is before it"}));
+  EXPECT_EQ(column(t, "day").numbers[0], std::floor(column(real, "day").numbers[0] / 7));
+  expect_restored(Rules::from_json(rules.to_json()), t, real);
+  expect_reduces_again(rules, real);
+  // Beyond the ends, another number with the same remainder.
+  for (Column& c : t.columns)
+    if (c.name == "day") c.numbers[0] = 104;
+    else if (c.name == "remainder of day") c.numbers[0] = 6;
+  Table rows = t;
+  rules.restore(rows);
+  EXPECT_EQ(column(rows, "day").numbers[0], 104 * 7 + 6 - 7);
+}
+
+TEST(CycleRules, SampledRemaindersGoWithTheirCategory) {
+  const Table real = study(4000);
+  const auto agrees = [](const Table& t) {
+    const Column &day = column(t, "day"), &weekday = column(t, "weekday");
+    return share(t, [&](int64_t i) {
+      const auto at = static_cast<size_t>(i);
+      const std::string& text = weekday.values[static_cast<size_t>(weekday.codes[at])];
+      return text.back() - 'A' == static_cast<int>(std::fmod(day.numbers[at], 7));
+    });
+  };
+  const Table rows = sample(fit(real, quick_made(15)), 3000);
+  EXPECT_GT(agrees(rows), agrees(real) - 0.05);
+  for (const double x : column(rows, "day").numbers) EXPECT_TRUE(x >= 20 && x <= 730) << x;
+}
+
 TEST(CycleRules, RejectDamagedFiles) {
   Table t = shop(1500);
   const Rules rules = reduced(t);

@@ -261,6 +261,14 @@ std::vector<StoredCase> cases() {
              3, ColumnType::datetime)};
        },
        "\"decimals\":3", true, false},
+      {"cycle",
+       [=](const Planting& p) {
+         const auto day = [](int64_t i) { return whole_between(i, 1, 0, 700); };
+         return std::vector<Column>{
+             p.numbers("day", [=](int64_t i) { return p.at(i) ? 123456 : day(i); }),
+             p.categories("weekday", [=](int64_t i) { return "day " + std::to_string(std::fmod(day(i), 7)); })};
+       },
+       "123456", true, false},
       {"running",
        [=](const Planting& p) {
          const auto way = [=](int64_t i) {

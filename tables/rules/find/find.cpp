@@ -176,6 +176,7 @@ class RuleFinder {
     keep(std::move(times));
     if (!days.empty()) keep(rechecked(find_bounds(search(), {}, days)));
     keep(find_cycles(search(), false));
+    keep(find_remainders(search()));
   }
 
   void reduce_form(const FoundRule& found) {

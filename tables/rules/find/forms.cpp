@@ -187,7 +187,8 @@ class FormLevels {
   std::vector<FormLevel> levels_;
 };
 
-// Means over as many rows as any number of a model is.
+}  // namespace
+
 std::pair<double, double> ends_of(const Column& c, int64_t least) {
   std::vector<double> x(c.numbers.begin(), c.numbers.end());
   std::erase_if(x, [](double v) { return v != v; });
@@ -202,8 +203,6 @@ std::pair<double, double> ends_of(const Column& c, int64_t least) {
   const double low = mean(std::less<>());
   return {low, mean(std::greater<>())};
 }
-
-}  // namespace
 
 std::vector<FoundRule> find_forms(const RuleSearch& search) {
   std::vector<std::optional<FoundRule>> found(search.columns());

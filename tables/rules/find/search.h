@@ -160,6 +160,7 @@ std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<s
 std::vector<FoundRule> find_months(const RuleSearch& search);
 // Dates that are more frequent on some weekdays; or times, in some hours.
 std::vector<FoundRule> find_cycles(const RuleSearch& search, bool times);
+std::vector<FoundRule> find_remainders(const RuleSearch& search);  // of whole numbers, which tell another column
 // a = b in many rows, but not in all; columns that `bounds` put distances in the place of have none. In the order in
 // which they reduce.
 std::vector<FoundRule> find_repeats(const RuleSearch& search, const std::vector<FoundRule>& bounds);

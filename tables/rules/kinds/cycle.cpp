@@ -1,5 +1,7 @@
 #include "tables/rules/kinds/cycle.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -13,24 +15,29 @@ namespace {
 constexpr double kDaysPerWeek = 7;
 constexpr double kThursday = 3;  // day 0, 1970-01-01, in days from Monday
 
-double period_of(const Column& c) { return has_time(c) ? kind_of(c).day : kDaysPerWeek; }
-double offset_of(const Column& c) { return has_time(c) ? 0 : kThursday; }
+double period_of(const Column& c, double given) {
+  return given > 0 ? given : has_time(c) ? kind_of(c).day : kDaysPerWeek;
+}
+double offset_of(const Column& c, double given) { return given > 0 || has_time(c) ? 0 : kThursday; }
 
 class CycleRule : public RuleOf<CycleData> {
  public:
   using RuleOf::RuleOf;
 
-  std::string text() const override { return phase() + (daily() ? ", and its day" : ", and its week"); }
+  std::string text() const override {
+    if (whole()) return fmt::format("{} by {:.0f}, and what is before it", phase(), data_.period);
+    return phase() + (daily() ? ", and its day" : ", and its week");
+  }
   std::string_view kept() const override { return "as a cycle"; }
   // The column becomes the number of its week, or its date; behind it comes phase().
   void reduce(Table& table, Team&) const override {
     Column& c = numbers_of(table, data_.target.name);
-    const double period = period_of(c), offset = offset_of(c);
+    const double period = this->period(), offset = this->offset();
     Column phase;
     phase.name = this->phase(), phase.reason = text();
     become_count(phase, digits_of(c));
     phase.numbers = c.numbers;
-    for (double& x : phase.numbers) x = x != x ? kMissing : rounded(phase_of(c, x), phase.decimals);
+    for (double& x : phase.numbers) x = x != x ? kMissing : rounded(phase_of(c, x, data_.period), phase.decimals);
     for (double& x : c.numbers) x = std::floor((x + offset) / period);
     if (daily()) become_moment(c, true, false);
     else become_count(c);
@@ -44,10 +51,12 @@ class CycleRule : public RuleOf<CycleData> {
     const Column& phase = numbers_of(rows, this->phase());
     c = data_.target;
     const int digits = digits_of(c);
-    const double period = period_of(c), last = period - 1 / grid_of(digits);
+    const double period = this->period(), last = period - 1 / grid_of(digits);
     for (size_t i = 0; double& x : numbers) {
       const double within = std::clamp(rounded(phase.numbers[i++], digits), 0.0, last);  // NaN stays
-      x = rounded(period * std::nearbyint(x) + within - offset_of(c), digits);
+      x = rounded(period * std::nearbyint(x) + within - offset(), digits);
+      if (whole() && x > data_.high && x - period >= data_.low) x -= period;
+      if (whole() && x < data_.low && x + period <= data_.high) x += period;
     }
     c.numbers = std::move(numbers);
     remove_column(rows, this->phase());
@@ -57,7 +66,10 @@ class CycleRule : public RuleOf<CycleData> {
   }
 
  private:
-  bool daily() const { return has_time(data_.target); }
+  bool whole() const { return data_.period > 0; }
+  bool daily() const { return !whole() && has_time(data_.target); }
+  double period() const { return period_of(data_.target, data_.period); }
+  double offset() const { return offset_of(data_.target, data_.period); }
   std::string phase() const { return phase_of(data_.target); }
 };
 
@@ -65,12 +77,18 @@ class CycleRule : public RuleOf<CycleData> {
 
 RulePtr make_rule(CycleData data) { return std::make_shared<CycleRule>(std::move(data)); }
 
-void CycleData::check(const Fields& f) const { f.check(is_instant(target.type), "has a cycle of no dates"); }
+void CycleData::check(const Fields& f) const {
+  f.check(period == 0 ? is_instant(target.type)
+                      : is_count(target) && period >= 2 && period == std::floor(period) && low <= high,
+          "has a cycle of no dates and no whole numbers");
+}
 
-std::string phase_of(const Column& column) { return (has_time(column) ? "time of " : "weekday of ") + column.name; }
+std::string phase_of(const Column& column) {
+  return (!is_instant(column.type) ? "remainder of " : has_time(column) ? "time of " : "weekday of ") + column.name;
+}
 
-double phase_of(const Column& column, double x) {
-  const double period = period_of(column), from = x + offset_of(column);
+double phase_of(const Column& column, double x, double given) {
+  const double period = period_of(column, given), from = x + offset_of(column, given);
   return from - period * std::floor(from / period);
 }
 
