@@ -66,6 +66,40 @@ using ScanLeaf = bool (*)(const NearestPlan&, const uint16_t* leaf, const uint16
 using BoundLeaves = void (*)(const NearestPlan&, int64_t leaves, const uint16_t* low, const uint16_t* high,
                              const uint16_t* const* miss, const uint16_t* query, uint32_t* bound);
 
+// ---- the same on a device, for many queries at once (gpu/nearest_rows.cu): DeviceApi ---------------------------
+// Rows in leaves, in device memory; the last leaf may be padded by rows with numbers from `rows` on.
+struct LeafRows {
+  int64_t leaves = 0, rows = 0;
+  const uint16_t* leaf = nullptr;  // [leaves][columns][kLeafRows]
+  // what rows of a leaf can have, [columns][leaves]: of numbers the lowest position and, from bit 16 on, the highest;
+  // of levels a bit for each of their positions modulo 64
+  uint64_t* box = nullptr;
+};
+constexpr int kWarpQueries = 16;  // consecutive rows of a leaf that a warp compares with all others
+
+// All pairs (row of `queries`, row of `reference`) whose bound is below limit[query], of `leaves` query leaves from
+// `first` on. Those of a warp's queries, numbered from the first one, begin at pair[warp·capacity]: query << 32 | row.
+// found[warp] is their number; those beyond the capacity are not stored.
+struct NearRows {
+  NearestPlan plan;
+  LeafRows queries, reference;
+  int64_t first = 0, leaves = 0;
+  bool same = false;                // one table: only pairs in which the query is the lower row
+  const uint32_t* limit = nullptr;  // [queries.leaves·kLeafRows]
+  int64_t capacity = 0;
+  uint64_t* pair = nullptr;
+  uint32_t* found = nullptr;
+};
+// Two rows with low bounds for each query, the lowest first: best[2·(query − kLeafRows·first)], bound << 32 | row, and
+// all bits where there is none. Without `second`, best[… + 1] is any other row or none.
+struct NearestRows {
+  NearestPlan plan;
+  LeafRows queries, reference;
+  int64_t first = 0, leaves = 0;
+  bool second = false;
+  uint64_t* best = nullptr;
+};
+
 // ---- random tables from structural causal models (cpu/arrays/prior*.cpp) ------------
 // A unit of a layer, or a column of a table, is n numbers side by side.
 enum class Activation : int32_t {

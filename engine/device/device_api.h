@@ -5,13 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/array_kernels.h"
 #include "kernels/table.h"
 
 namespace tessera {
 
-// Raised with every change of this file, of kernels/table.h or of an op's attributes; table_bytes catches most
-// forgotten changes.
-constexpr uint32_t kDeviceAbi = 5;
+// Raised with every change of this file, of kernels/table.h, of the device's arrays in kernels/array_kernels.h or of an
+// op's attributes; table_bytes catches most forgotten changes.
+constexpr uint32_t kDeviceAbi = 6;
 
 enum class DeviceStatus : int {
   ok,
@@ -82,6 +83,11 @@ struct DeviceApi {
   DeviceStatus (*begin_download)(DeviceSession*, const void* const* from, const int64_t* bytes, int pieces,
                                  int64_t* ticket);
   DeviceStatus (*wait_download)(DeviceSession*, int64_t ticket, const void** data);
+
+  // The search for nearest rows (kernels/array_kernels.h), queued. leaf_boxes fills in rows.box.
+  DeviceStatus (*leaf_boxes)(DeviceSession*, const NearestPlan& plan, const LeafRows& rows);
+  DeviceStatus (*near_rows)(DeviceSession*, const NearRows&);
+  DeviceStatus (*nearest_rows)(DeviceSession*, const NearestRows&);
 
   // Waits for an event of another program of this process: of Arrow's device interface, a pointer to a cudaEvent_t.
   DeviceStatus (*wait_event)(DeviceSession*, void* event);

@@ -40,10 +40,11 @@ tessera_status tessera_audit(const tessera_context* context, const tessera_audit
     IncomingRows incoming(training, "training"), incoming_synthetic(synthetic, "synthetic"),
         incoming_holdout(holdout, "holdout");
     auto& out = required(json, "json");
-    const audit::AuditOptions o = audit_options(read_options(options));
+    audit::AuditOptions o = audit_options(read_options(options));
     const Model* attacked = model == nullptr ? nullptr : &live(model, "model").model;
     audit::check_audit(attacked, synthetic != nullptr, holdout != nullptr, o);
     api::Call call(context);
+    o.device = call.gpu();
     Table table = table_import(incoming.get(), call.team(), call.monitor());
     std::optional<Table> rows, unseen;
     if (synthetic != nullptr) rows = table_import(incoming_synthetic.get(), call.team(), call.monitor());

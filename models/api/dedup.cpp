@@ -26,6 +26,7 @@ tessera_status tessera_dedup(const tessera_context* context, const tessera_dedup
     const bool plain = plain_texts(o.texts);
     dedup.columns = split_list(text_or(o.columns, ""));
     api::Call call(context);
+    dedup.device = call.gpu();
     Table table = table_import(incoming.get(), call.team(), call.monitor());
     std::optional<Table> other;
     if (against != nullptr) other = table_import(incoming_against.get(), call.team(), call.monitor());

@@ -82,6 +82,7 @@ class Evaluation {
     else of_rows_ = row_evaluation(o), take_rules(o, of_rows_);
   }
   void take(IncomingRows& real, IncomingRows* holdout, api::Call& call) {
+    of_rows_.device = call.gpu();
     real_ = table_import(real.get(), call.team(), call.monitor());
     auto& given = sequences_ ? of_sequences_.rule : of_rows_.rule;
     given.insert(given.end(), real_.rules.begin(), real_.rules.end());
@@ -96,7 +97,7 @@ class Evaluation {
     if (!sequences_ && attacks_ && of_rows_.where.empty() && holdout_ && !out["columns"].empty() &&
         audit::can_attack(real_, *holdout_)) {
       audit::AuditOptions o;
-      o.seed = of_rows_.seed, o.timed = false;
+      o.seed = of_rows_.seed, o.device = of_rows_.device, o.timed = false;
       out["attacks"] = audit::attack_report(real_, &*holdout_, model_, &synthetic, o, call.team(), call.monitor());
     }
     out["figures"] = report::figures_of(out);

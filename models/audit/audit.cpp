@@ -103,7 +103,7 @@ bool can_attack(const Table& training, const Table& holdout) {
 json attack_report(Table& training, const Table* holdout, const Model* model, Table* synthetic,
                    const AuditOptions& options, Team& team, const Monitor& monitor) {
   check_audit(model, synthetic != nullptr, holdout != nullptr, options);
-  const quality::Workers workers{team, monitor, "audit"};
+  const quality::Workers workers{team, monitor, "audit", options.device};
   const double began = seconds_now();
   json out{{"did", json::array()}, {"cautions", json::array()}};
 

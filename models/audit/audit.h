@@ -4,14 +4,18 @@
 
 #include "models/model/model.h"
 
+namespace tessera {
+class Device;
+}
 namespace tessera::audit {
 
 struct AuditOptions {
   uint64_t seed = 0;
-  int64_t rows = 100'000;  // sampled from the model, if no synthetic rows are given
-  int shadows = 0;         // models that the likelihood ratio trains, even; 0: that attack is not made
-  int canaries = 0;        // rows planted in the training table of one more model; 0: none
-  bool timed = true;       // the report says how long each attack took
+  int64_t rows = 100'000;    // sampled from the model, if no synthetic rows are given
+  int shadows = 0;           // models that the likelihood ratio trains, even; 0: that attack is not made
+  int canaries = 0;          // rows planted in the training table of one more model; 0: none
+  bool timed = true;         // the report says how long each attack took
+  Device* device = nullptr;  // that compares rows; null: the processor
 };
 
 // Throws Error(usage) for what attack_report() refuses, before a table is read.

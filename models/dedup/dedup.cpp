@@ -23,7 +23,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kThresholdOfTexts = 0.9;
-constexpr double kIndexedPairs = 1e10;  // `auto` compares all pairs up to this number
+constexpr double kIndexedPairs = 1e10, kDevicePairs = 1e12;  // `auto` compares all pairs up to this number
 constexpr size_t kExamples = 3;
 constexpr int64_t kGroups = 1024;          // per work item
 constexpr int64_t kMeasuredCopies = 4096;  // per work item
@@ -233,7 +233,8 @@ void find_near(RowsOfMode& of, const RowList& some, Groups& groups, const qualit
   if (search.mode == "auto") {
     const auto queries = static_cast<double>(own), all = static_cast<double>(some.size());
     const double others = of.rows().own() < of.rows().count() ? all - queries : queries;
-    search.mode = queries * others <= kIndexedPairs ? "nearest" : "fuzzy";
+    const double all_pairs = workers.device != nullptr ? kDevicePairs : kIndexedPairs;
+    search.mode = queries * others <= all_pairs ? "nearest" : "fuzzy";
   }
   if (of.documents) {
     search.threshold = of.documents->threshold();
@@ -267,7 +268,7 @@ std::vector<RowCopy> find_copies(Table& table, Table* against, const DedupOption
   const bool drops_near = drops_near_copies(options);
   json examples = json::array();
   {
-    const quality::Workers workers{team, monitor, "dedup"};
+    const quality::Workers workers{team, monitor, "dedup", options.device};
     Selection own(table, columns);
     std::optional<Selection> other;
     if (against != nullptr) other.emplace(*against, columns);

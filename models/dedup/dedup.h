@@ -11,10 +11,13 @@
 
 namespace tessera {
 
+class Device;
+
 struct DedupOptions {
   std::string mode = "auto";         // exact, fuzzy, nearest, documents, semantic
   double threshold = 0;              // similarity of near copies; 0: the default one
   std::vector<std::string> columns;  // to compare; none: all
+  Device* device = nullptr;          // that compares rows in mode nearest; null: the processor
 };
 
 struct RowCopy {

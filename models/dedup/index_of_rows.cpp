@@ -3,7 +3,7 @@
 
 #include "base/mixed_bits.h"
 #include "models/dedup/search.h"
-#include "models/quality/learners/nearest.h"
+#include "models/quality/learners/nearest_on_device.h"
 #include "models/quality/metrics/distances.h"
 
 namespace tessera::dedup {
@@ -103,16 +103,21 @@ void find_near_by_index(const ComparedRows& rows, const RowList& some, Groups& g
   const IndexedRows& reference = against ? others : queries;
   const MemoryShare held = memory_of_index(rows, reference.table.rows, workers);
   const quality::NearestIndex index(reference.table, {1, 1});
+  const auto compare = [&](int64_t query, int64_t found) {
+    const int32_t a = queries.row[static_cast<size_t>(query)], b = reference.row[static_cast<size_t>(found)];
+    const auto [row, other] = std::minmax(a, b);
+    if (row != other && !groups.linked(row, other) && rows.near(row, other)) groups.link(row, other);
+  };
+  if (workers.device != nullptr)
+    return quality::NearestOnDevice(index, *workers.device)
+        .within(against ? &queries.table : nullptr, rows.budget(), "near copies", workers, compare);
   const auto count = static_cast<int64_t>(queries.row.size());
   workers.for_each("near copies", "rows", (count + kSearchedRows - 1) / kSearchedRows, kSearchedRows,
                    [&](int64_t piece) {
                      quality::NearestIndex::Scratch scratch;
                      for (int64_t i = piece * kSearchedRows; i < std::min(count, (piece + 1) * kSearchedRows); ++i) {
-                       const int32_t row = queries.row[static_cast<size_t>(i)];
                        index.within(queries.table, i, rows.budget(), scratch, [&](int64_t found) {
-                         const int32_t other = reference.row[static_cast<size_t>(found)];
-                         if (other > row && !groups.linked(row, other) && rows.near(row, other))
-                           groups.link(row, other);
+                         if (against || found > i) compare(i, found);
                        });
                      }
                    });

@@ -325,7 +325,7 @@ nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* 
   if (!options.where.empty()) return evaluate_part(tables, options, team, monitor);
   // first, so that a wrong name is reported before the long parts
   if (options.utility && holdout != nullptr) choose_target(c, options.target);
-  const Workers workers{team, monitor};
+  const Workers workers{team, monitor, "evaluate", options.device};
 
   nlohmann::json out;
   for (const NamedTable& t : tables) out["rows"][t.name] = t.table->rows;

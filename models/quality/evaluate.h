@@ -12,6 +12,8 @@
 
 namespace tessera {
 
+class Device;
+
 struct EvaluateOptions {
   bool pairs = true;               // Column Pair Trends
   bool new_rows = true;            // NewRowSynthesis and exact copies
@@ -31,6 +33,7 @@ struct EvaluateOptions {
   bool drawings = false;          // data for the page's charts (models/quality/drawings/), under "drawings"
   // of all draws: rows, folds, the random baseline of DCR
   uint64_t seed = 0;
+  Device* device = nullptr;  // that compares rows for distances; null: the processor
 };
 
 // `real` is the table the model was fitted on; `holdout` (may be null) holds rows of the same source that were not used

@@ -25,6 +25,7 @@ def audit(
     canaries: int = 0,
     seed: int = 0,
     index: bool = False,
+    device: str | None = None,
     threads: int = 0,
     memory_limit: int = 0,
     progress: ProgressOption = None,
@@ -50,7 +51,7 @@ def audit(
         Rows in unusual combinations that are planted in the training table of another model.
     seed : int
         Of every draw.
-    index, threads, memory_limit, progress
+    index, device, threads, memory_limit, progress
         As in :func:`tessera.fit`.
 
     Returns
@@ -69,7 +70,7 @@ def audit(
     ('poor', True)
     """
     options = AuditOptions(seed=seed, rows=rows, shadows=shadows, canaries=canaries)
-    context = Context(progress, None, threads, memory_limit)
+    context = Context(progress, device, threads, memory_limit)
 
     def work(handle: c.c_void_p) -> Attacks:
         taken = [None if table is None else take(table, index, handle) for table in (data, synthetic, holdout)]

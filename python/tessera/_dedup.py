@@ -53,6 +53,7 @@ def dedup(
     threshold: float | None = None,
     columns: str | Iterable[str] | None = None,
     index: bool = False,
+    device: str | None = None,
     threads: int = 0,
     memory_limit: int = 0,
     scratch: Path | None = None,
@@ -76,8 +77,8 @@ def dedup(
         reach, and near copies are listed in `copies` but stay in `rows`.
     columns : str or iterable of str, optional
         Columns to compare; default: all.
-    index, threads, memory_limit, scratch, progress
-        As in :func:`tessera.fit`.
+    index, device, threads, memory_limit, scratch, progress
+        As in :func:`tessera.fit`; on a GPU, mode nearest compares the rows, and auto chooses it up to 10^12 pairs.
 
     Returns
     -------
@@ -97,7 +98,7 @@ def dedup(
     """
     options = DedupOptions(mode=mode, threshold=threshold or 0, columns=name_list(columns), texts="plain")
     folder = None if scratch is None else os.fsencode(scratch)
-    context = Context(progress, None, threads, memory_limit, folder)
+    context = Context(progress, device, threads, memory_limit, folder)
 
     def work(handle: c.c_void_p) -> Copies:
         (kind, taken), *_ = tables = [take(t, index, handle) for t in (data, against) if t is not None]

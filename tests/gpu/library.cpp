@@ -132,6 +132,25 @@ TEST_F(Cli, SaysHowManyLaunchesWereCompiled) {
   std::filesystem::remove_all(folder_ + "/launches");
 }
 
+TEST_F(Cli, ComparesRowsOnTheGpuWithTheSameResult) {
+  std::vector<std::string> files;
+  for (const char* seed : {"1", "2", "3"}) {
+    files.push_back(folder_ + "/rows" + seed + ".csv");
+    ASSERT_EQ(shell("", "example " + files.back() + " --rows 150 --quiet --seed " + seed).code, 0);
+  }
+  const std::string columns = " --columns age,education,income,city,children --json --quiet --mode nearest --device ";
+  for (const std::string& command :
+       {"dedup " + files[0] + columns, "dedup " + files[0] + " --against " + files[1] + columns,
+        "evaluate " + files[0] + " " + files[1] + " --holdout " + files[2] +
+            " --without-c2st --json --quiet --device "}) {
+    const Ran here = shell("", command + "cpu"), there = shell("", command + "cuda");
+    EXPECT_EQ(here.code, 0) << here.out;
+    EXPECT_EQ(there.out, here.out);
+    EXPECT_EQ(shell("TESSERA_EMULATED_GPUS=0", command + "cuda").code, 9);
+  }
+  for (const std::string& file : files) std::remove(file.c_str());
+}
+
 TEST_F(Cli, FitsAndSamplesOnTheGpu) {
   const Ran fitted = shell("", fit("cuda"));
   EXPECT_EQ(fitted.code, 0) << fitted.out;

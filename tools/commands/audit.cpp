@@ -87,5 +87,6 @@ void add_audit(Program& program) {
       ->capture_default_str();
   command->add_option("--seed", a->seed, "Seed of every draw")->check(any_seed())->capture_default_str();
   a->csv.add_to(*command);
+  program.add_device(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

@@ -144,7 +144,7 @@ void add_dedup(Program& program) {
                    "exact: equal rows; nearest: also near copies, comparing all pairs; fuzzy: also near copies, by "
                    "hashed keys, for large tables; documents: texts, by the share of common pieces of five "
                    "bytes; semantic: rows that a TVAE, trained on the table, sees as alike; auto: nearest up to 10^10 "
-                   "pairs, else fuzzy")
+                   "pairs (10^12 on a GPU), else fuzzy")
       ->check(CLI::IsMember({"auto", "exact", "fuzzy", "nearest", "documents", "semantic"}))
       ->capture_default_str();
   command
@@ -169,5 +169,6 @@ void add_dedup(Program& program) {
       "--scratch", a->scratch,
       "Folder for scratch files of tables that exceed this limit, or off (default: the output's folder)");
   a->csv.add_to(*command);
+  program.add_device(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

@@ -374,5 +374,6 @@ void add_evaluate(Program& program) {
       ->check(any_seed())
       ->capture_default_str();
   a->csv.add_to(*command);
+  program.add_device(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

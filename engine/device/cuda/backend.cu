@@ -331,6 +331,29 @@ DeviceStatus wait_download(DeviceSession* s, int64_t ticket, const void** data) 
   });
 }
 
+DeviceStatus leaf_boxes(DeviceSession* s, const NearestPlan& plan, const LeafRows& rows) {
+  return guarded([&] {
+    use(*s);
+    gpu::leaf_boxes(plan, rows, s->stream);
+  });
+}
+
+DeviceStatus near_rows(DeviceSession* s, const NearRows& search) {
+  return guarded([&] {
+    const Range range("near rows");
+    use(*s);
+    gpu::near_rows(search, s->stream);
+  });
+}
+
+DeviceStatus nearest_rows(DeviceSession* s, const NearestRows& search) {
+  return guarded([&] {
+    const Range range("nearest rows");
+    use(*s);
+    gpu::nearest_rows(search, s->stream);
+  });
+}
+
 DeviceStatus wait_event(DeviceSession* s, void* event) {
   return guarded([&] {
     use(*s);
@@ -355,7 +378,9 @@ const DeviceApi& api() {
                              replay,        forget,
                              run,           load,
                              unload,        begin_download,
-                             wait_download, wait_event};
+                             wait_download, leaf_boxes,
+                             near_rows,     nearest_rows,
+                             wait_event};
   return api;
 }
 

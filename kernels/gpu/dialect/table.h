@@ -10,6 +10,7 @@
 // run() neither allocates, nor waits, nor reads device memory: it is recorded once into a graph and replayed. Work is
 // divided by shape only, never by the number of multiprocessors, so that every device of one kind gives the same bits.
 #pragma once
+#include "kernels/array_kernels.h"
 #include "kernels/gpu/dialect/dialect.h"
 #include "kernels/table.h"
 
@@ -23,5 +24,11 @@ struct GpuContext {
 inline const GpuContext& gpu_context(void* scratch) { return *static_cast<const GpuContext*>(scratch); }
 
 const KernelTable& kernels_cuda();  // kernels/gpu/table.cu
+
+namespace gpu {  // kernels/gpu/nearest_rows.cu
+void leaf_boxes(const NearestPlan& plan, const LeafRows& rows, cudaStream_t stream);
+void near_rows(const NearRows& search, cudaStream_t stream);
+void nearest_rows(const NearestRows& search, cudaStream_t stream);
+}  // namespace gpu
 
 }  // namespace tessera

@@ -59,6 +59,11 @@ std::shared_ptr<Device> Call::device(const std::string& precision) {
   return device;
 }
 
+Device* Call::gpu() {
+  gpu_ = std::make_shared<Device>(device_of_process(context_->device));
+  return gpu_->is_processor() ? nullptr : gpu_.get();
+}
+
 void Call::report(const Progress& given) {
   Progress p = given;
   p.note = printable_message(p.note);

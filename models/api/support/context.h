@@ -48,6 +48,8 @@ class Call {
   // The device of this call: calls may run in parallel. "cuda" and "auto" are a GPU for each process of a launcher.
   // Throws Error(unsupported) if it does not support this precision; a notice reports the choice of "auto".
   std::shared_ptr<Device> device(const std::string& precision);
+  // The same for work that has no precision; null: the processor.
+  Device* gpu();
 
  private:
   void report(const Progress& progress);
@@ -56,6 +58,7 @@ class Call {
   JobHooks hooks_;
   Team team_;
   Monitor monitor_;
+  std::shared_ptr<Device> gpu_;
   // the current phase, for the log: the end of the previous one
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };

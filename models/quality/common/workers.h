@@ -9,12 +9,16 @@
 #include "base/monitor.h"
 #include "base/threads/team.h"
 
+namespace tessera {
+class Device;
+}
 namespace tessera::quality {
 
 struct Workers {
   Team& team;
   const Monitor& monitor;
   const char* phase = "evaluate";
+  Device* device = nullptr;  // that compares all rows with all others; null: the team
 
   // Runs body(i) for i in [0, count) and reports the phase with `note`, in units of `unit`, `weight` of them per item.
   // body(i) must write only data of i: then no result depends on the thread.

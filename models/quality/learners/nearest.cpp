@@ -41,13 +41,7 @@ NearestIndex::NearestIndex(const DistanceTable& reference, const DistanceForm& f
   plan_.cap = static_cast<uint16_t>(unit_ * std::min(form.number_cap, 2.0));
   plan_.weight = static_cast<uint16_t>(unit_ * form.level_weight);
   order_columns();
-  const size_t n = static_cast<size_t>(reference.rows), columns = columns_.size();
-  std::vector<uint16_t> positions(n * columns);
-  for (size_t c = 0; c < columns; ++c)
-    for (size_t i = 0; i < n; ++i)
-      positions[c * n + i] =
-          position(columns_[c], reference_.columns[static_cast<size_t>(columns_[c].source)], static_cast<int64_t>(i));
-  make_leaves(positions);
+  leaves_ = leaves_of(reference_);
   bound_leaves();
 }
 
@@ -74,9 +68,14 @@ uint16_t NearestIndex::position(const IndexColumn& column, const DistanceColumn&
 }
 
 // Splits the widest column at the median, at a multiple of kLeafRows, until nodes are leaves.
-void NearestIndex::make_leaves(const std::vector<uint16_t>& positions) {
-  const auto n = static_cast<size_t>(reference_.rows);
+NearestIndex::Leaves NearestIndex::leaves_of(const DistanceTable& table) const {
+  const auto n = static_cast<size_t>(table.rows);
   const size_t columns = columns_.size();
+  std::vector<uint16_t> positions(n * columns);
+  for (size_t c = 0; c < columns; ++c)
+    for (size_t i = 0; i < n; ++i)
+      positions[c * n + i] =
+          position(columns_[c], table.columns[static_cast<size_t>(columns_[c].source)], static_cast<int64_t>(i));
   std::vector<int32_t> order(n);
   std::iota(order.begin(), order.end(), 0);
   std::vector<std::pair<size_t, size_t>> open{{0, n}};
@@ -106,27 +105,29 @@ void NearestIndex::make_leaves(const std::vector<uint16_t>& positions) {
     open.push_back({first, middle});
     open.push_back({middle, last});
   }
-  leaves_ = (reference_.rows + kLeafRows - 1) / kLeafRows;
-  rows_.assign(static_cast<size_t>(leaves_ * kLeafRows), -1);
-  leaf_.resize(rows_.size() * columns);
-  for (size_t place = 0; place < rows_.size(); ++place) {
+  Leaves out;
+  out.count = (table.rows + kLeafRows - 1) / kLeafRows;
+  out.rows.assign(static_cast<size_t>(out.count * kLeafRows), -1);
+  out.positions.resize(out.rows.size() * columns);
+  for (size_t place = 0; place < out.rows.size(); ++place) {
     const auto row = static_cast<size_t>(order[std::min(place, n - 1)]);
-    if (place < n) rows_[place] = static_cast<int64_t>(row);
+    if (place < n) out.rows[place] = static_cast<int64_t>(row);
     for (size_t c = 0; c < columns; ++c)
-      leaf_[(place / kLeafRows * columns + c) * kLeafRows + place % kLeafRows] = positions[c * n + row];
+      out.positions[(place / kLeafRows * columns + c) * kLeafRows + place % kLeafRows] = positions[c * n + row];
   }
+  return out;
 }
 
 void NearestIndex::bound_leaves() {
   const size_t columns = columns_.size(), numbers = static_cast<size_t>(plan_.numbers);
-  bounds_ = (leaves_ + kLeafRows - 1) / kLeafRows * kLeafRows;
+  bounds_ = (leaves_.count + kLeafRows - 1) / kLeafRows * kLeafRows;
   const auto stride = static_cast<size_t>(bounds_);
   low_.assign(numbers * stride, 0);
   high_.assign(numbers * stride, 0);
   miss_.assign(static_cast<size_t>(plan_.levels), std::vector<uint16_t>(kMissRows * stride, plan_.weight));
-  for (size_t leaf = 0; leaf < static_cast<size_t>(leaves_); ++leaf)
+  for (size_t leaf = 0; leaf < static_cast<size_t>(leaves_.count); ++leaf)
     for (size_t c = 0; c < columns; ++c) {
-      const uint16_t* at = leaf_.data() + (leaf * columns + c) * kLeafRows;
+      const uint16_t* at = leaves_.positions.data() + (leaf * columns + c) * kLeafRows;
       if (c < numbers) {
         const auto [low, high] = std::minmax_element(at, at + kLeafRows);
         low_[c * stride + leaf] = *low;
@@ -171,17 +172,24 @@ uint32_t NearestIndex::limit_of(double distance) const {
   return static_cast<uint32_t>(std::min(distance * unit_ + plan_.numbers + 1, 4e9));
 }
 
+// Distances of levels alone are whole: rows at the same distance, of which there are many, are not below it.
+uint32_t NearestIndex::limit_below(double distance) const {
+  if (plan_.numbers > 0 && distance > 0) return limit_of(distance) + 1;
+  return static_cast<uint32_t>(std::min(distance * unit_, 4e9));
+}
+
 void NearestIndex::within(const DistanceTable& query, int64_t row, double radius, Scratch& s,
                           const std::function<void(int64_t)>& found) const {
   bound_leaves(query, row, s);
   const uint32_t limit = limit_of(radius);
   uint32_t bound[kLeafRows];
-  for (int64_t leaf = 0; leaf < leaves_; ++leaf) {
+  for (int64_t leaf = 0; leaf < leaves_.count; ++leaf) {
     if (s.bound[static_cast<size_t>(leaf)] > limit) continue;
-    const uint16_t* rows = leaf_.data() + static_cast<size_t>(leaf) * columns_.size() * kLeafRows;
+    const uint16_t* rows = leaves_.positions.data() + static_cast<size_t>(leaf) * columns_.size() * kLeafRows;
     if (!kernels_.scan_leaf(plan_, rows, s.position.data(), limit, bound)) continue;
     for (int i = 0; i < kLeafRows; ++i)
-      if (const int64_t r = rows_[static_cast<size_t>(leaf * kLeafRows + i)]; bound[i] <= limit && r >= 0) found(r);
+      if (const int64_t r = leaves_.rows[static_cast<size_t>(leaf * kLeafRows + i)]; bound[i] <= limit && r >= 0)
+        found(r);
   }
 }
 
@@ -194,10 +202,10 @@ Neighbors NearestIndex::search(const DistanceTable& query, int64_t row, bool wan
   const auto visit = [&](int64_t leaf) {
     uint32_t bound[kLeafRows];
     ++s.leaves_visited;
-    if (!kernels_.scan_leaf(plan_, leaf_.data() + static_cast<size_t>(leaf) * columns * kLeafRows, s.position.data(),
-                            limit, bound))
+    if (!kernels_.scan_leaf(plan_, leaves_.positions.data() + static_cast<size_t>(leaf) * columns * kLeafRows,
+                            s.position.data(), limit, bound))
       return;
-    const int64_t* rows = rows_.data() + leaf * kLeafRows;
+    const int64_t* rows = leaves_.rows.data() + leaf * kLeafRows;
     for (int i = 0; i < kLeafRows; ++i) {
       if (bound[i] > limit || rows[i] < 0) continue;
       ++s.rows_measured;
@@ -209,10 +217,10 @@ Neighbors NearestIndex::search(const DistanceTable& query, int64_t row, bool wan
     }
   };
 
-  const auto nearest = std::min_element(s.bound.begin(), s.bound.begin() + leaves_) - s.bound.begin();
+  const auto nearest = std::min_element(s.bound.begin(), s.bound.begin() + leaves_.count) - s.bound.begin();
   visit(nearest);
   s.queue.clear();
-  for (int64_t leaf = 0; leaf < leaves_; ++leaf)
+  for (int64_t leaf = 0; leaf < leaves_.count; ++leaf)
     if (leaf != nearest && s.bound[static_cast<size_t>(leaf)] <= limit)
       s.queue.push_back(static_cast<uint64_t>(s.bound[static_cast<size_t>(leaf)]) << 32 | static_cast<uint64_t>(leaf));
   // A heap, not a sort: most queries stop after a few leaves.

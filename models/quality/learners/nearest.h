@@ -40,6 +40,13 @@ struct Neighbors {
 
 class NearestIndex {
  public:
+  // Rows divided into leaves of similar ones.
+  struct Leaves {
+    int64_t count = 0;
+    std::vector<int64_t> rows;        // the row at each place, leaf after leaf; −1: padding of the last one
+    std::vector<uint16_t> positions;  // [leaf][column][kLeafRows]
+  };
+
   // Keeps views into the table's columns, which must outlive it.
   NearestIndex(const DistanceTable& reference, const DistanceForm& form, const ArrayKernels& kernels = array_kernels());
 
@@ -56,18 +63,26 @@ class NearestIndex {
   void within(const DistanceTable& query, int64_t row, double radius, Scratch& scratch,
               const std::function<void(int64_t)>& found) const;
 
+  // For searches of many queries at once (nearest_on_device.h).
+  const DistanceTable& reference() const { return reference_; }
+  const NearestPlan& plan() const { return plan_; }
+  const Leaves& leaves() const { return leaves_; }
+  Leaves leaves_of(const DistanceTable& query) const;
+  // Of two rows; stops at a larger number once `enough` is exceeded.
+  double distance(const DistanceTable& query, int64_t row, int64_t reference, double enough) const;
+  // The largest bound that a row at this distance may have, in positions; bounds of nearer rows are below the other.
+  uint32_t limit_of(double distance) const;
+  uint32_t limit_below(double distance) const;
+
  private:
   struct IndexColumn {
     int source;      // column of the table
     double low = 0;  // numbers: position = (x − low) / width, then in units
   };
   void order_columns();
-  void make_leaves(const std::vector<uint16_t>& positions);
   void bound_leaves();
   void bound_leaves(const DistanceTable& query, int64_t row, Scratch& scratch) const;  // of one row
-  uint32_t limit_of(double distance) const;                                            // in positions
   uint16_t position(const IndexColumn& column, const DistanceColumn& table, int64_t row) const;
-  double distance(const DistanceTable& query, int64_t row, int64_t reference, double enough) const;
 
   DistanceTable reference_;
   DistanceForm form_;
@@ -75,10 +90,8 @@ class NearestIndex {
   NearestPlan plan_;
   int unit_ = 0;                      // positions per width
   std::vector<IndexColumn> columns_;  // numbers, then levels
-  int64_t leaves_ = 0;                // nonempty leaves; bounds are stored for a multiple of kLeafRows
-  int64_t bounds_ = 0;
-  std::vector<int64_t> rows_;                // reference row of each position, leaf after leaf; −1: padding
-  std::vector<uint16_t> leaf_;               // [leaf][column][kLeafRows]
+  Leaves leaves_;
+  int64_t bounds_ = 0;                       // of leaves: a multiple of kLeafRows
   std::vector<uint16_t> low_, high_;         // [number][bounds_]
   std::vector<std::vector<uint16_t>> miss_;  // [level column][level mod kMissRows][bounds_]
 };

@@ -5,7 +5,7 @@
 
 #include "models/quality/common/sampling.h"
 #include "models/quality/common/statistics.h"
-#include "models/quality/learners/nearest.h"
+#include "models/quality/learners/nearest_on_device.h"
 
 namespace tessera::quality {
 namespace {
@@ -25,6 +25,15 @@ L1Nearest search_all(const DistancePair& pair, const DistanceForm& form, bool wa
   L1Nearest result{std::vector<double>(static_cast<size_t>(rows)),
                    std::vector<double>(want_second ? static_cast<size_t>(rows) : 0)};
   const NearestIndex index(pair.reference, form);
+  if (workers.device != nullptr) {
+    const std::vector<Neighbors> found =
+        NearestOnDevice(index, *workers.device).search(pair.query, want_second, note, workers);
+    for (size_t i = 0; i < found.size(); ++i) {
+      result.first[i] = found[i].first;
+      if (want_second) result.second[i] = found[i].second;
+    }
+    return result;
+  }
   workers.for_each(note, "rows", (rows + kPiece - 1) / kPiece, kPiece, [&](int64_t piece) {
     NearestIndex::Scratch scratch;
     for (int64_t i = piece * kPiece; i < std::min(rows, (piece + 1) * kPiece); ++i) {

@@ -197,6 +197,10 @@ void bits(Table& t) {
   t["brev.b32"] = map<reversed, u32, u32>;
   t["bfind.shiftamt.u32"] = map<[](u32 a) { return a == 0 ? ~0u : static_cast<u32>(__builtin_clz(a)); }, u32, u32>;
   t["bfi.b32"] = map<inserted, u32, u32, u32, u32, u32>;
+  t["min.u16x2"] = map<[](u32 a, u32 b) { return std::min(a & 65535, b & 65535) | std::min(a >> 16, b >> 16) << 16; },
+                       u32, u32, u32>;
+  t["max.u16x2"] = map<[](u32 a, u32 b) { return std::max(a & 65535, b & 65535) | std::max(a >> 16, b >> 16) << 16; },
+                       u32, u32, u32>;
   t["prmt.b32"] = map<permuted, u32, u32, u32, u32>;
   t["mov.b64.join"] = join;
   t["mov.b64.part"] = part;
