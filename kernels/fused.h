@@ -61,6 +61,7 @@ struct CompiledLaunchOp {
   const void* function;    // DeviceKernel::function
   const void* parameters;  // its only parameter; the call copies it
   int64_t blocks;          // of as many threads as the interpreter's
+  bool early = false;      // it may begin before the launch before it has ended, and waits for that itself
 };
 
 struct FusedKernels {  // a table's (KernelTable::fused)

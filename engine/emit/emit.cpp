@@ -510,6 +510,7 @@ class Emitter {
     std::string text = "extern \"C\" __global__ void __launch_bounds__(kThreads, 2) " + name_ +
                        "(const __grid_constant__ Parameters p) {\n"
                        "  TESS_SHARED(shared, float[kSharedFloats]);\n  TESS_SHARED(state, StepState);\n"
+                       "  wait_for_launch_before();\n"
                        "  read_state(state, p.state, " +
                        (op_.last ? "true" : "false") + ");\n";
     state_ = op_.state != nullptr ? op_.state : state_;

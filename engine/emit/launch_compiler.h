@@ -12,11 +12,12 @@
 
 namespace tessera {
 
-struct Compilation {  // how launches are compiled
+struct Compilation {  // how launches are compiled, and run
   std::function<CompiledSource(const std::string& source, const std::string& architecture)> compile = compile_source;
   std::string unavailable{};  // why nothing can be compiled; empty: it can
   std::string cache = LaunchCache::default_folder();
   int threads = 1;
+  bool early = true;  // they begin before the launch before them has ended, where the GPU can
 };
 
 class LaunchCompiler {

@@ -27,6 +27,9 @@ const std::vector<PassInfo>& passes() {
        nullptr},
       {"compile", "on a GPU, the fused launches of a long training are compiled while the interpreter runs them",
        nullptr},
+      {"early_launch",
+       "on a GPU of compute capability 9.0 or newer, a compiled launch begins before the one before it has ended",
+       nullptr},
       {"liveness", "values that are not live at the same time share memory", nullptr},
   };
   return all;
@@ -60,7 +63,7 @@ std::vector<PassReport> optimize(Plan& plan, const std::set<std::string>& off) {
     PassReport r{p.name, plan.nodes.size(), 0, flops_of(plan), 0, {}};
     for (const Node& n : plan.nodes) --r.change[op_name(n.op)];
     // liveness is placement's (engine/schedule/placement.h), fusion the device's (engine/schedule/gpu_fusion.h),
-    // compiling the training's (Program::compile_launches), narrow runs when a plan is arranged
+    // compiling and early launches the training's (Program::compile_launches), narrow runs when a plan is arranged
     // (engine/run/footprint.h)
     if (p.run != nullptr) p.run(plan);
     // Ops that a pass made unnecessary are removed; otherwise they would be computed beside their replacement.

@@ -16,10 +16,13 @@ std::vector<EmittedLaunch> without_source(std::vector<EmittedLaunch> launches, c
   return launches;
 }
 
-// The machine code that the GPU runs: NVRTC's name of its compute capability.
-std::string architecture_of(Device& device) {
+DeviceInfo info_of(Device& device) {
   DeviceInfo info{};
   device.check(device.api().describe(device.number(), &info));
+  return info;
+}
+// The machine code that the GPU runs: NVRTC's name of its compute capability.
+std::string architecture_of(const DeviceInfo& info) {
   return "sm_" + std::to_string(info.major) + std::to_string(info.minor);
 }
 
@@ -29,8 +32,9 @@ CompiledLaunches::CompiledLaunches(Device& device, const FusedKernels& fused, st
                                    Compilation how)
     : device_(device),
       fused_(fused),
+      early_(how.early && info_of(device).major >= 9),
       launches_(how.unavailable.empty() ? std::move(launches) : without_source(std::move(launches), how.unavailable)),
-      compiler_(sources_of(launches_), architecture_of(device), std::move(how)) {
+      compiler_(sources_of(launches_), architecture_of(info_of(device)), std::move(how)) {
   for (const EmittedLaunch& l : launches_) {
     ++report_.launches;
     if (!l.source.empty()) ++report_.waiting;
@@ -63,7 +67,7 @@ bool CompiledLaunches::replace(std::vector<DeviceCall>& calls) {
     } else {
       kernels_.push_back(kernel);
       const EmittedLaunch& launch = launches_[ready.launch];
-      ops_.push_back({kernel.function, launch.parameters.data(), launch.blocks});
+      ops_.push_back({kernel.function, launch.parameters.data(), launch.blocks, early_});
       DeviceCall& call = calls[positions_[ready.launch]];
       call.kernel = fused_.compiled;
       call.call.op = &ops_.back();

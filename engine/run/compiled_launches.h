@@ -38,6 +38,7 @@ class CompiledLaunches {
 
   Device& device_;
   const FusedKernels& fused_;
+  const bool early_;
   const std::vector<EmittedLaunch> launches_;
   std::deque<CompiledLaunchOp> ops_;
   std::vector<DeviceKernel> kernels_;

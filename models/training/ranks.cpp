@@ -105,6 +105,7 @@ TrainingProgram training_program(const Method& method, size_t phase, int64_t ste
   method.bind(*program);
   if (!device.is_processor() && steps >= kMinCompiledSteps && wanted(context.passes_off, "compile")) {
     Compilation how;
+    how.early = wanted(context.passes_off, "early_launch");
     how.threads = std::min(context.team.size(), kMaxCompilers);
     if (nvrtc().version.empty()) how.unavailable = nvrtc().reason;
     program->compile_launches(how);

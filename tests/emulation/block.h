@@ -89,7 +89,7 @@ struct Thread {
   int number = 0;  // in the block
   Dim index;
   Place place{"", 0};
-  bool ended = false;
+  bool ended = false, waited = false;
   Copies copies;
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <tuple>
 
+#include "emulation/device.h"
 #include "emulation/dialect.h"
 #include "emulation/machine.h"
 #include "emulation/mma.h"
@@ -60,13 +61,15 @@ void launch(const Launch& l, const char* name, void (*kernel)(P...), const A&...
   });
 }
 
-inline void launch_loaded(const Launch& l, const char* name, const void* kernel, const void* parameter) {
+inline void launch_loaded(const Launch& l, const char* name, const void* kernel, const void* parameter, bool early) {
   const auto* loaded = static_cast<const emulation::LoadedKernel*>(kernel);
   std::string copy(static_cast<const char*>(parameter), loaded->parameter_bytes);
-  const emulation::Grid grid{name, {l.grid.x, l.grid.y, l.grid.z}, {l.block.x, l.block.y, l.block.z}, 0, false};
+  const emulation::Grid grid{name, {l.grid.x, l.grid.y, l.grid.z}, {l.block.x, l.block.y, l.block.z}, 0, false, early};
+  if (early && emulation::device().major < 9) throw emulation::Fault("an early launch needs compute capability 9.0");
   emulation::enqueue(l.stream, name, [=]() mutable { emulation::run_grid(grid, loaded->run, copy.data()); });
 }
 
+inline void wait_for_launch_before() { emulation::wait_for_launch_before(); }
 inline int lane_id() { return emulation::lane(); }
 inline void grid_sync(emulation::Place place = emulation::Place::here()) { emulation::grid_barrier(place); }
 

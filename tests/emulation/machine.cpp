@@ -257,6 +257,7 @@ void Machine::thread_ended(Thread& t) {
   };
   if (!t.copies.empty() && t.copies.uncompleted())
     refuse("ended while copies of cp.async were under way: a wait is missing");
+  if (grid_.early && !t.waited) refuse("ended without wait_for_launch_before() in an early launch");
   if (!b.at_barrier.empty()) refuse("returned while threads of its block wait at " + text(b.at_barrier.front()->place));
   for (const Warp::Pending& p : b.warps[static_cast<size_t>(t.number / 32)].pending)
     if ((p.mask >> (t.number % 32) & 1) != 0)
@@ -381,6 +382,8 @@ void grid_barrier(Place place) {
   machine->grid_arrived(t);
   machine->wait(t.waiting == Thread::none ? Thread::none : Thread::grid, place);
 }
+
+void wait_for_launch_before() { machine->current->waited = true; }
 
 void* shared_memory(Site& site, size_t bytes, size_t alignment) {
   void* p = machine->current->block->shared.at(&site, bytes, alignment);

@@ -48,6 +48,7 @@ struct Grid {
   Dim grid, block;
   size_t smem = 0;
   bool cooperative = false;
+  bool early = false;  // every thread must wait for the launch before, which has ended in fact
 };
 // Runs kernel(argument) on every thread of the grid, to the end. Throws Fault.
 void run_grid(const Grid& grid, void (*kernel)(void*), void* argument);
@@ -65,6 +66,7 @@ bool on_fiber();
 void block_barrier(Place place);
 void block_barrier_votes(int vote, int (*combine)(int, int), int& result, Place place);
 void grid_barrier(Place place);
+void wait_for_launch_before();
 
 // Static shared memory: the block's first thread to arrive at a site fixes its place. The bytes are 0xFF at first
 // (NaN), with guards around them.

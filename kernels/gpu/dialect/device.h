@@ -62,14 +62,35 @@ void launch(const Launch& l, const char* name, void (*kernel)(P...), const A&...
   cuda_check(cudaLaunchKernelEx(&config, kernel, static_cast<P>(arguments)...), name);
 }
 
-// A kernel that was loaded at run time, by its handle, with its only parameter.
-inline void launch_loaded(const Launch& l, const char* name, const void* kernel, const void* parameter) {
+// A kernel that was loaded at run time, by its handle, with its only parameter. `early`: it may begin before the launch
+// before it has ended, so it calls wait_for_launch_before(); compute capability 9.0 or newer.
+inline void launch_loaded(const Launch& l, const char* name, const void* kernel, const void* parameter, bool early) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = l.grid;
   config.blockDim = l.block;
   config.stream = l.stream;
+  config.attrs = &attribute;
+  config.numAttrs = early ? 1 : 0;
   void* parameters[] = {const_cast<void*>(parameter)};
   cuda_check(cudaLaunchKernelExC(&config, kernel, parameters), name);
+}
+
+// ---- launches that overlap ----------------------------------------------------------------------
+// In a launch with `early` every thread calls this before it reads or writes global memory; elsewhere it does nothing.
+// It waits until the launch before has ended and its writes are visible, then lets the next one begin: the blocks of that
+// are placed, and its code and arguments fetched, while this one runs.
+//   Behind it a kernel may read and overwrite whatever any launch before it reads or writes. A launch ends when all its
+// blocks have, none of its blocks ends before it waited, so it ends after the launch before it; that one, by the same
+// rule, after its own predecessor. A launch without `early` begins after everything before it, and lets the next one
+// begin by ending. Because the wait comes first, only one launch at a time stands before its wait; its blocks find
+// place, as those of the launch before all run or have ended.
+__device__ inline void wait_for_launch_before() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory");
+#endif
 }
 
 // ---- warps --------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
 //   TESS_SHARED(name, float[16][68]);                                 instead of __shared__ float name[16][68];
 //   TESS_DYN_SHARED(float, name);                                     instead of extern __shared__ float name[];
 //                                                                     (128-byte aligned)
-//   launch_loaded({grid, block, 0, stream}, "name", kernel, parameter)   of a kernel that was compiled at run time
+//   launch_loaded({grid, block, 0, stream}, "name", kernel, parameter, early)   of a kernel compiled at run time
 //   inline PTX only inside the wrappers of gpu/dialect/device.h, each with a twin in the emulation: cp_async_16,
 //       cp_async_wait, mma_tf32, assume_shared, …
 // Warp functions take their masks; __activemask() and coalesced groups are not part of the dialect. warp_sum, warp_max

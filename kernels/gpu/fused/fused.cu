@@ -226,7 +226,7 @@ void run(const Call& call, int64_t, void* scratch) {
 void run_compiled(const Call& call, int64_t, void* scratch) {
   const auto& op = *static_cast<const CompiledLaunchOp*>(call.op);
   launch_loaded({dim3(static_cast<unsigned>(op.blocks)), dim3(kThreads), 0, gpu_context(scratch).stream}, "compiled",
-                op.function, op.parameters);
+                op.function, op.parameters, op.early);
 }
 
 }  // namespace

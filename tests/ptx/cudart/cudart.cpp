@@ -122,11 +122,13 @@ int launch(const LaunchCall& c) {
     auto parameters = std::make_shared<std::string>(f.parameters_total + 16, '\0');
     for (size_t n = 0; n < f.parameters.size(); ++n)
       std::memcpy(parameters->data() + f.parameters[n].first, c.arguments[n], f.parameters[n].second);
+    if (c.early && emulation::device().major < 9) return static_cast<int>(cudaErrorInvalidValue);
     Wanted w{{c.grid[0], c.grid[1], c.grid[2]},
              {c.block[0], c.block[1], c.block[2]},
              static_cast<uint32_t>(c.dynamic_shared),
              nullptr,
-             c.stream != nullptr};
+             c.stream != nullptr,
+             c.early};
     emulation::enqueue(static_cast<emulation::Stream*>(c.stream), "kernel", [=, &module, &f]() mutable {
       w.parameters = parameters->data();
       run(module, f, w);

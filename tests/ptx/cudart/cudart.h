@@ -18,6 +18,7 @@ struct LaunchCall {
   void* stream;
   const void* host_function;
   void** arguments;
+  bool early = false;  // cudaLaunchAttributeProgrammaticStreamSerialization
 };
 int launch(const LaunchCall& call);
 int allow_shared(const void* host_function, int bytes);  // cudaFuncAttributeMaxDynamicSharedMemorySize

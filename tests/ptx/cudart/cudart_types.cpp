@@ -24,13 +24,18 @@ TESSERA_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device
 }
 
 TESSERA_EXPORT cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* c, const void* function, void** arguments) {
-  if (c->numAttrs != 0) return cudaErrorNotSupported;  // no kernel is launched with one
+  bool early = false;
+  for (unsigned k = 0; k < c->numAttrs; ++k) {
+    if (c->attrs[k].id != cudaLaunchAttributeProgrammaticStreamSerialization) return cudaErrorNotSupported;
+    early = c->attrs[k].val.programmaticStreamSerializationAllowed != 0;
+  }
   return static_cast<cudaError_t>(tessera::ptx::launch({{c->gridDim.x, c->gridDim.y, c->gridDim.z},
                                                         {c->blockDim.x, c->blockDim.y, c->blockDim.z},
                                                         c->dynamicSmemBytes,
                                                         c->stream,
                                                         function,
-                                                        arguments}));
+                                                        arguments,
+                                                        early}));
 }
 TESSERA_EXPORT cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaErrorNotSupported;

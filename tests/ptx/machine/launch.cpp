@@ -112,7 +112,8 @@ std::string readable(const std::string& mangled) {
 }
 
 int64_t run(const Module& module, const Function& kernel, const Wanted& wanted) {
-  Running r{module, kernel, wanted.parameters, wanted.grid, wanted.block, readable(kernel.name), wanted.strict, {}};
+  Running r{module,       kernel, wanted.parameters, wanted.grid, wanted.block, readable(kernel.name), wanted.strict,
+            wanted.early, {}};
   emulation::admit({r.name.c_str(), wanted.grid, wanted.block, wanted.dynamic_shared, false});
   for (Array a : kernel.shared) {
     if (a.offset == kDynamicShared) a.bytes = wanted.dynamic_shared;

@@ -1,4 +1,4 @@
-// ld, st, ldmatrix and cp.async: each lane's address is looked up and checked (its space, its bounds, its alignment)
+// ld, st, ldmatrix, cp.async and griddepcontrol: each lane's address is looked up and checked (its space, its bounds, its alignment)
 // before a byte moves.
 #include <cstring>
 
@@ -64,6 +64,9 @@ void Warp::resolve(const Instruction& i, int operand, int64_t offset, Space spac
     const uint64_t* a = lanes<const uint64_t>(i.operand[operand]);
     for (int l = 0; l < kLanes; ++l) address[l] = a[l] + static_cast<uint64_t>(offset);
   }
+  for (Mask before = mask & ~waited_; before != 0; before &= before - 1)
+    if (const int l = __builtin_ctz(before); (space == Space::generic ? space_of(address[l]) : space) == Space::global)
+      fault(i, 1u << l, "global memory before griddepcontrol.wait in an early launch");
   const uint64_t one = address[__builtin_ctz(mask)];
   if (mask != kAll)
     for (int l = 0; l < kLanes; ++l) address[l] = (mask >> l & 1) != 0 ? address[l] : one;
@@ -176,6 +179,12 @@ void wait(Warp& w, const Instruction& i, Mask mask) {
     if ((mask >> l & 1) != 0) w.copies(l).wait(pending);
 }
 
+void wait_for_launch_before(Warp& w, const Instruction&, Mask mask) { w.waited() |= mask; }
+void let_next_launch_begin(Warp& w, const Instruction& i, Mask mask) {
+  if (const Mask wrong = mask & ~w.waited(); wrong != 0)
+    w.fault(i, wrong, "lets the next launch begin before it waited for the one before");
+}
+
 // ldmatrix.x4 {d0, d1, d2, d3}, [line]: what tests/emulation/mma.h says of its lines.
 void load_matrices(Warp& w, const Instruction& i, Mask mask) {
   if (mask != kAll) w.fault(i, mask, "ldmatrix by a part of the warp");
@@ -216,6 +225,8 @@ Handler matrices(const std::string& opcode) {
 Handler asynchronous(const std::string& opcode) {
   if (opcode == "cp.async.ca.shared.global" || opcode == "cp.async.cg.shared.global") return copy;
   if (opcode == "cp.async.commit_group") return commit;
+  if (opcode == "griddepcontrol.wait") return wait_for_launch_before;
+  if (opcode == "griddepcontrol.launch_dependents") return let_next_launch_begin;
   return opcode == "cp.async.wait_group" ? wait : nullptr;
 }
 

@@ -91,7 +91,7 @@ Handler arithmetic(const std::string& opcode);  // integer.cpp, floating.cpp
 Handler conversion(const std::string& opcode);
 Handler collective(const std::string& opcode);        // among a warp's lanes: collectives.cpp
 Handler access(bool store, const std::string& type);  // memory.cpp
-Handler asynchronous(const std::string& opcode);      // cp.async
+Handler asynchronous(const std::string& opcode);      // cp.async, griddepcontrol
 Handler matrices(const std::string& opcode);          // ldmatrix
 int bytes_of(const std::string& type);                // of f32: 4; 0: a predicate; −1: no type
 

@@ -34,6 +34,7 @@ void Warp::begin(const Running& launch, emulation::Dim block, char* shared, int 
   executed_ = 0;
   const int there = std::min(threads - number_ * kLanes, kLanes);
   live_ = whole_ = there == kLanes ? kAll : (1u << there) - 1;
+  waited_ = launch.early ? 0 : kAll;
   predicates_[kNever] = 0;
   predicates_[kAlways] = kAll;
   const emulation::Dim b = launch.block, g = launch.grid;
@@ -139,6 +140,7 @@ bool Warp::gathered(const Path& path, const Instruction& i, Mask active) {
 }
 
 void Warp::end_lanes(const Path& path, const Instruction& i, Mask mask) {
+  if ((mask & ~waited_) != 0) fault(i, mask & ~waited_, "ended without griddepcontrol.wait in an early launch");
   for (int l = 0; l < kLanes; ++l)
     if ((mask >> l & 1) != 0 && copies_[static_cast<size_t>(l)].uncompleted())
       fault(i, 1u << l, "ended while copies of cp.async were under way: a wait is missing");

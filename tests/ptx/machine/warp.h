@@ -24,6 +24,7 @@ struct Running {
   emulation::Dim grid, block;
   std::string name;  // for people
   bool strict;       // addresses of memory that nobody allocated are faults
+  bool early;        // griddepcontrol.wait comes before global memory
   std::vector<Array> shared;
 };
 
@@ -51,6 +52,7 @@ class Warp {
                char* (&at)[kLanes]);
   emulation::Copies& copies(int lane) { return copies_[static_cast<size_t>(lane)]; }
   Mask live() const { return live_; }
+  Mask& waited() { return waited_; }  // for the launch before; all lanes, if that has ended
   [[noreturn]] void fault(const Instruction& i, Mask mask, const std::string& what) const;
 
  private:
@@ -77,7 +79,7 @@ class Warp {
   int64_t executed_ = 0;
   emulation::Dim block_;
   char* shared_ = nullptr;
-  Mask live_ = 0, whole_ = 0;
+  Mask live_ = 0, whole_ = 0, waited_ = 0;
   std::vector<Path> paths_;
   std::unique_ptr<char[]> registers_, local_, call_;
   char* base_[2];

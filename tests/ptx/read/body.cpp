@@ -287,7 +287,7 @@ void Body::operands(Instruction& i, const std::string& opcode, std::string argum
     matrix(i, opcode, a, s);
   } else if (starts(opcode, "cvta.")) {
     address_space(i, opcode, a, s);
-  } else if (starts(opcode, "cp.")) {
+  } else if (starts(opcode, "cp.") || starts(opcode, "griddepcontrol.")) {
     i.run = asynchronous(opcode);
     if (i.run == nullptr) throw Unreadable(s.line, s.text, "an unknown opcode " + opcode);
     copy(i, a, s);
