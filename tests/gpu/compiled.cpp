@@ -260,10 +260,11 @@ struct Outcome {
   Values values;
   LaunchReport report;
 };
-Outcome run(const std::function<CompiledSource(const std::string&)>& compile) {
+Outcome run(const std::function<CompiledSource(const std::string&)>& compile, bool early = true) {
   Outcome out;
   Compilation how;
   how.cache = "off";
+  how.early = early;
   std::atomic<int64_t> calls{0};
   how.compile = [&](const std::string& source, const std::string&) {
     const CompiledSource made = compile(source);
@@ -287,6 +288,7 @@ Outcome run(const std::function<CompiledSource(const std::string&)>& compile) {
 
 std::atomic<int> blocks_run{0}, without_memory{0};
 void counting_kernel(void* parameter) {
+  wait_for_launch_before();
   if (threadIdx.x != 0) return;
   ++blocks_run;
   if (*static_cast<void* const*>(parameter) == nullptr) ++without_memory;
@@ -321,6 +323,26 @@ TEST(CompiledLaunches, OnesThatAreLoadedRunInsteadOfTheInterpreter) {
   EXPECT_EQ(r.report.reason, "launch_2: no");
   EXPECT_GT(blocks_run, 0);
   EXPECT_EQ(without_memory, 0) << "the parameters begin with an address";
+}
+
+// A kernel that does not wait is a fault of an early launch, and of no other.
+TEST(CompiledLaunches, BeginEarlyWhereTheGpuCanAndTheyMay) {
+  emulation::images()["does not wait"] = {{"launch_1", {[](void*) {}, 8}}};
+  const auto error = [&](int capability, bool early) -> std::string {
+    emulation::device().major = capability;
+    try {
+      run(
+          [&](const std::string& source) -> CompiledSource {
+            return {source.find("launch_1(") != std::string::npos ? "does not wait" : "", "no"};
+          },
+          early);
+    } catch (const std::exception& e) { return e.what(); }
+    return "";
+  };
+  EXPECT_NE(error(9, true).find("ended without wait_for_launch_before()"), std::string::npos);
+  EXPECT_EQ(error(9, false), "");
+  EXPECT_EQ(error(8, true), "");
+  emulation::device().major = 9;
 }
 
 }  // namespace

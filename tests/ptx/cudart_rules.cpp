@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "emulation/device.h"
 #include "emulation/runtime.h"
 #include "ptx/cudart/cudart.h"
 #include "ptx/cudart/fat_binary.h"
@@ -63,9 +64,9 @@ struct Loaded {
     register_kernel(binary, &wrong, "wrong");
     cudaMalloc(&memory, 8);
   }
-  int run(const char* kernel, size_t shared = 16) {
+  int run(const char* kernel, size_t shared = 16, bool early = false) {
     void* arguments[] = {&memory};
-    return launch({{3, 1, 1}, {1, 1, 1}, shared, nullptr, kernel, arguments});
+    return launch({{3, 1, 1}, {1, 1, 1}, shared, nullptr, kernel, arguments, early});
   }
 };
 
@@ -98,6 +99,21 @@ TEST(Cudart, KernelsRunAndSharedMemoryBeyond48KiBIsAskedFor) {
   EXPECT_EQ(allow_shared(&l.good, 228 * 1024), cudaErrorInvalidValue);
   EXPECT_EQ(l.run("no kernel"), cudaErrorInvalidValue);
   last_error();
+}
+
+TEST(Cudart, AnEarlyLaunchNeedsCapability9AndAKernelThatWaits) {
+  emulation::device().major = 8;
+  Loaded on_80;
+  EXPECT_EQ(on_80.run(&on_80.good, 16, true), cudaErrorInvalidValue);
+  last_error();
+  emulation::device().major = 9;
+  const auto fails = [] {
+    Loaded l;
+    const int error = l.run(&l.good, 16, true);
+    const bool named = std::strstr(error_text(error), "before griddepcontrol.wait in an early launch") != nullptr;
+    _exit(error == cudaErrorLaunchFailure && named ? 0 : 1);
+  };
+  EXPECT_EXIT(fails(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Cudart, AnErrorInsideAKernelStays) {

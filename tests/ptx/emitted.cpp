@@ -33,6 +33,7 @@ class Launches {
  public:
   int emitted = 0;
   std::map<std::string, int> refused;  // by reason
+  std::pair<std::string, EmittedLaunch> latest;
 
   std::string name() { return "launch_" + std::to_string(++number_); }
   void add(const EmittedLaunch& e) { pending_ += e.source; }
@@ -43,15 +44,16 @@ class Launches {
       modules_.push_back(std::make_unique<ptx::Module>(ptx::read_module(made.image)));
     }
     for (const auto& m : modules_)
-      if (const auto f = m->functions.find(name); f != m->functions.end()) {
-        std::vector<char> parameters = e.parameters;
-        parameters.resize(std::max<size_t>(parameters.size(), f->second.parameters_total) + 16);
-        ptx::Wanted wanted{
-            {static_cast<unsigned>(e.blocks), 1, 1}, {kEmittedThreads, 1, 1}, 0, parameters.data(), true};
-        ptx::run(*m, f->second, wanted);
-        return;
-      }
+      if (m->functions.contains(name)) return run_early(*m, name, e);
     throw emulation::Fault("no kernel " + name);
+  }
+  // As a launch that may begin before the one before it has ended.
+  static void run_early(const ptx::Module& m, const std::string& name, const EmittedLaunch& e) {
+    const ptx::Function& f = m.functions.at(name);
+    std::vector<char> parameters = e.parameters;
+    parameters.resize(std::max<size_t>(parameters.size(), f.parameters_total) + 16);
+    ptx::run(m, f,
+             {{static_cast<unsigned>(e.blocks), 1, 1}, {kEmittedThreads, 1, 1}, 0, parameters.data(), true, true});
   }
 
  private:
@@ -74,6 +76,7 @@ void run_emitted(const Call& call, int64_t tile, void* context) {
   }
   ++launches().emitted;
   launches().add(e);
+  launches().latest = {name, e};
   emulation::enqueue(gpu_context(context).stream, "emitted launch", [name, e] { launches().run(name, e); });
 }
 
@@ -127,6 +130,38 @@ TEST(Emitted, AStepOfCtganHasTheBitsOfItsComposition) { has_the_bits_of_its_comp
 
 TEST(Emitted, RandomPlansHaveTheBitsOfTheirComposition) {
   for (uint64_t seed = 0; seed < 1; ++seed) has_the_bits_of_its_composition(RandomPlan(seed), 2);
+}
+
+// ---- launches that begin early --------------------------------------------------------------------------------------
+
+TEST(Emitted, ALaunchWaitsForTheOneBeforeItAndOneThatDoesNotIsFound) {
+  if (nvrtc().version.empty()) GTEST_SKIP() << nvrtc().reason;
+  Device generated(emitting(), 0);
+  SmallStep().run(on_device(generated, {}, 1));
+  const auto& [name, e] = launches().latest;
+  const std::string text = compile_source(e.source, "compute_90").image, wait = "griddepcontrol.wait;",
+                    trigger = "griddepcontrol.launch_dependents;";
+  const size_t at = text.find(wait);
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(text.find_first_not_of("\n\t ", at + wait.size()), text.find(trigger)) << "right behind the wait";
+  EXPECT_EQ(text.find(wait, at + 1), std::string::npos) << "once";
+  EXPECT_EQ(compile_source(e.source, "compute_80").image.find("griddepcontrol"), std::string::npos);
+  const auto fault = [&](const std::string& ptx) -> std::string {
+    try {
+      Launches::run_early(ptx::read_module(ptx), name, e);
+    } catch (const emulation::Fault& f) { return f.what(); }
+    return "no fault";
+  };
+  const auto expect_says = [&](const std::string& said, const char* what) {
+    EXPECT_NE(said.find(what), std::string::npos) << said;
+  };
+  std::string without = text;
+  expect_says(fault(without.erase(at, wait.size())), "lets the next launch begin before it waited");
+  const std::string call = "  wait_for_launch_before();\n";
+  std::string late = e.source;
+  late.erase(late.find(call), call.size());
+  late.insert(late.find('\n', late.find("  read_state(")) + 1, call);
+  expect_says(fault(compile_source(late, "compute_90").image), "global memory before griddepcontrol.wait");
 }
 
 // ---- compiled in the background, while a training runs ----------------------------------------------------------

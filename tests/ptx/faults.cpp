@@ -36,7 +36,7 @@ class Ptx : public testing::Test {
   void launch(const std::string& text, unsigned threads = 64, uint32_t dynamic_shared = 0) {
     const Module m = read_module(text);
     run(m, m.functions.at("k"),
-        {{1, 1, 1}, {threads, 1, 1}, dynamic_shared, reinterpret_cast<const char*>(&words_), true});
+        {{1, 1, 1}, {threads, 1, 1}, dynamic_shared, reinterpret_cast<const char*>(&words_), true, early_});
   }
   // What the message contains; empty: there is no fault.
   std::string fault(const std::string& text, unsigned threads = 64) {
@@ -47,6 +47,7 @@ class Ptx : public testing::Test {
   }
   static constexpr uint32_t kWords = 64;
   uint32_t* words_;
+  bool early_ = false;
 };
 
 void expect_says(const std::string& text, const std::string& what) {
@@ -104,6 +105,33 @@ TEST_F(Ptx, BarriersAndMasksAreForThoseWhoAreThere) {
   expect_says(fault(kernel("cp.async.ca.shared.global [room], [%rd1], 4, 4;\ncp.async.commit_group;",
                            ".shared .align 4 .b8 room[16];\n")),
               "a wait is missing");
+}
+
+TEST_F(Ptx, AnEarlyLaunchWaitsBeforeItReachesGlobalMemory) {
+  const std::string waits = "griddepcontrol.wait;\ngriddepcontrol.launch_dependents;\n",
+                    copies = "cp.async.ca.shared.global [room], [%rd1], 4, 4;\ncp.async.wait_group 0;\n";
+  const struct {
+    std::string body, says;
+  } cases[] = {
+      {waits + "st.global.u32 [%rd2], %r1;", ""},
+      {"st.shared.u32 [room], %r1;\n" + waits + copies, ""},
+      {"ld.global.u32 %r2, [%rd2];\n" + waits, "thread 0, PTX line 19: global memory before griddepcontrol.wait"},
+      {"st.u32 [%rd2], %r1;\n" + waits, "global memory before griddepcontrol.wait"},
+      {copies + waits, "global memory before griddepcontrol.wait"},
+      {"setp.ne.u32 %p1, %r1, 40;\n@%p1 griddepcontrol.wait;\nld.global.u32 %r2, [%rd1];",
+       "thread 40, PTX line 21: global memory before griddepcontrol.wait"},
+      {"griddepcontrol.launch_dependents;\ngriddepcontrol.wait;", "before it waited for the one before"},
+      {"setp.lt.u32 %p1, %r1, 63;\n@%p1 bra $out;\n" + waits + "$out:", "thread 0, PTX line 23: ended without"},
+      {"", "ended without griddepcontrol.wait"}};
+  for (const auto& c : cases) {
+    const std::string text = kernel(c.body, ".shared .align 16 .b8 room[16];\n");
+    early_ = true;
+    const std::string found = fault(text);
+    EXPECT_EQ(found.empty(), c.says.empty()) << c.body;
+    expect_says(found, c.says);
+    early_ = false;
+    EXPECT_EQ(fault(text), "") << "it begins when all before it has ended:\n" << c.body;
+  }
 }
 
 TEST_F(Ptx, MatricesComeFromTheLinesThatLanesName) {

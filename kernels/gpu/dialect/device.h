@@ -80,13 +80,13 @@ inline void launch_loaded(const Launch& l, const char* name, const void* kernel,
 
 // ---- launches that overlap ----------------------------------------------------------------------
 // In a launch with `early` every thread calls this before it reads or writes global memory; elsewhere it does nothing.
-// It waits until the launch before has ended and its writes are visible, then lets the next one begin: the blocks of that
-// are placed, and its code and arguments fetched, while this one runs.
-//   Behind it a kernel may read and overwrite whatever any launch before it reads or writes. A launch ends when all its
-// blocks have, none of its blocks ends before it waited, so it ends after the launch before it; that one, by the same
-// rule, after its own predecessor. A launch without `early` begins after everything before it, and lets the next one
-// begin by ending. Because the wait comes first, only one launch at a time stands before its wait; its blocks find
-// place, as those of the launch before all run or have ended.
+// It waits until the launch before has ended and its writes are visible, then lets the next one begin: the blocks of
+// that are placed, and its code and arguments fetched, while this one runs.
+//   Behind it a kernel may read and overwrite whatever any launch before it reads or writes: a launch ends when all its
+// blocks have, and none of them ends before its wait, so it ends after the launch before it, and that one, by the same
+// rule, after its own predecessor. A launch without `early` begins after all before it, and lets the next one begin by
+// ending. As the wait comes first, one launch at most stands before its wait. It cannot keep the launch it waits for
+// from ending: all blocks of that one passed their wait, so all have a place.
 __device__ inline void wait_for_launch_before() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory");

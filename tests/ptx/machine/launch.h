@@ -12,8 +12,8 @@ struct Wanted {
   uint32_t dynamic_shared = 0;
   const char* parameters = nullptr;  // as the kernel's header lays them out
   bool strict = true;                // memory that nobody allocated or lent is out of bounds
-  // It may begin before the launch before it has ended: what a lane does to global memory before its griddepcontrol.wait
-  // is a fault. So the launch before can have ended in fact.
+  // It may begin before the launch before it has ended: what a lane does to global memory before its wait
+  // (griddepcontrol) is a fault. So the launch before can have ended in fact.
   bool early = false;
 };
 // Returns the instructions that the warps of one block executed, of the block that executed most. Throws

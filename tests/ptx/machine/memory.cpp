@@ -1,5 +1,5 @@
-// ld, st, ldmatrix, cp.async and griddepcontrol: each lane's address is looked up and checked (its space, its bounds, its alignment)
-// before a byte moves.
+// ld, st, ldmatrix and cp.async: each lane's address is looked up and checked (its space, its bounds, its alignment)
+// before a byte moves. griddepcontrol: from when on addresses of global memory are allowed.
 #include <cstring>
 
 #include "emulation/mma.h"
@@ -65,7 +65,8 @@ void Warp::resolve(const Instruction& i, int operand, int64_t offset, Space spac
     for (int l = 0; l < kLanes; ++l) address[l] = a[l] + static_cast<uint64_t>(offset);
   }
   for (Mask before = mask & ~waited_; before != 0; before &= before - 1)
-    if (const int l = __builtin_ctz(before); (space == Space::generic ? space_of(address[l]) : space) == Space::global)
+    if (const int l = __builtin_ctz(before);
+        space == Space::global || (space == Space::generic && space_of(address[l]) == Space::global))
       fault(i, 1u << l, "global memory before griddepcontrol.wait in an early launch");
   const uint64_t one = address[__builtin_ctz(mask)];
   if (mask != kAll)
