@@ -108,8 +108,9 @@ TEST_F(Ptx, BarriersAndMasksAreForThoseWhoAreThere) {
 }
 
 TEST_F(Ptx, AnEarlyLaunchWaitsBeforeItReachesGlobalMemory) {
-  const std::string waits = "griddepcontrol.wait;\ngriddepcontrol.launch_dependents;\n",
-                    copies = "cp.async.ca.shared.global [room], [%rd1], 4, 4;\ncp.async.wait_group 0;\n";
+  const std::string
+      waits = "griddepcontrol.wait;\ngriddepcontrol.launch_dependents;\n",
+      copies = "cp.async.ca.shared.global [room], [%rd1], 4, 4;\ncp.async.commit_group;\ncp.async.wait_group 0;\n";
   const struct {
     std::string body, says;
   } cases[] = {
@@ -121,7 +122,7 @@ TEST_F(Ptx, AnEarlyLaunchWaitsBeforeItReachesGlobalMemory) {
       {"setp.ne.u32 %p1, %r1, 40;\n@%p1 griddepcontrol.wait;\nld.global.u32 %r2, [%rd1];",
        "thread 40, PTX line 21: global memory before griddepcontrol.wait"},
       {"griddepcontrol.launch_dependents;\ngriddepcontrol.wait;", "before it waited for the one before"},
-      {"setp.lt.u32 %p1, %r1, 63;\n@%p1 bra $out;\n" + waits + "$out:", "thread 0, PTX line 23: ended without"},
+      {"setp.lt.u32 %p1, %r1, 63;\n@%p1 bra $out;\n" + waits + "$out:", "thread 0, PTX line 24: ended without"},
       {"", "ended without griddepcontrol.wait"}};
   for (const auto& c : cases) {
     const std::string text = kernel(c.body, ".shared .align 16 .b8 room[16];\n");

@@ -114,7 +114,8 @@ int unload_library(void* library) {
 int launch(const LaunchCall& c) {
   return guarded([&] {
     const auto found = kernels().find(c.host_function);
-    if (found == kernels().end()) return static_cast<int>(cudaErrorInvalidValue);
+    if (found == kernels().end() || (c.early && emulation::device().major < 9))
+      return static_cast<int>(cudaErrorInvalidValue);
     const Kernel& k = found->second;
     const Module& module = k.binary->read();
     const Function& f = module.functions.at(k.name);
@@ -122,7 +123,6 @@ int launch(const LaunchCall& c) {
     auto parameters = std::make_shared<std::string>(f.parameters_total + 16, '\0');
     for (size_t n = 0; n < f.parameters.size(); ++n)
       std::memcpy(parameters->data() + f.parameters[n].first, c.arguments[n], f.parameters[n].second);
-    if (c.early && emulation::device().major < 9) return static_cast<int>(cudaErrorInvalidValue);
     Wanted w{{c.grid[0], c.grid[1], c.grid[2]},
              {c.block[0], c.block[1], c.block[2]},
              static_cast<uint32_t>(c.dynamic_shared),
