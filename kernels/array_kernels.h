@@ -186,6 +186,17 @@ constexpr int64_t kMinHashPadding = 64;
 using MinHashes = void (*)(const uint32_t* x, int64_t n, const uint32_t* factor, const uint32_t* offset, int64_t count,
                            uint32_t* lowest);
 
+// The same of whole texts on a device, by the pieces of kernels/math/text_pieces.h (gpu/min_hashes.cu): DeviceApi. All
+// arrays are in device memory.
+constexpr int kTextHashes = 128;
+struct TextHashes {
+  int64_t texts = 0;
+  const uint8_t* bytes = nullptr;                       // one text after the other
+  const int64_t* begin = nullptr;                       // [texts + 1]
+  const uint32_t *factor = nullptr, *offset = nullptr;  // [kTextHashes]
+  uint32_t* lowest = nullptr;                           // [texts][kTextHashes]
+};
+
 struct ArrayKernels {
   const char* name;  // "avx512", "avx2", "plain"
   Expectation<float> expectation_f32;

@@ -89,6 +89,8 @@ struct DeviceApi {
   DeviceStatus (*near_rows)(DeviceSession*, const NearRows&);
   DeviceStatus (*nearest_rows)(DeviceSession*, const NearestRows&);
 
+  DeviceStatus (*min_hashes)(DeviceSession*, const TextHashes&);  // of texts, queued
+
   // Waits for an event of another program of this process: of Arrow's device interface, a pointer to a cudaEvent_t.
   DeviceStatus (*wait_event)(DeviceSession*, void* event);
 };

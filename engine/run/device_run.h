@@ -31,6 +31,20 @@ class DeviceBytes {
   int64_t bytes_;
 };
 
+// An array here and its copy on a device; the copy is zero at first.
+template <class T>
+struct DeviceArray {
+  DeviceArray(Device& d, int64_t count, const char* what)
+      : device(d), here(static_cast<size_t>(count)), there(d, count * static_cast<int64_t>(sizeof(T)), what) {}
+  T* on_device() const { return reinterpret_cast<T*>(there.data()); }
+  void upload() { device.check(device.api().upload(device.session(), there.data(), here.data(), there.bytes())); }
+  void download() { device.check(device.api().download(device.session(), here.data(), there.data(), there.bytes())); }
+
+  Device& device;
+  std::vector<T> here;
+  DeviceBytes there;
+};
+
 class DeviceRun {
  public:
   DeviceRun(Device& device, const Placement& placement);

@@ -3,18 +3,20 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "base/mixed_bits.h"
+#include "engine/run/device_run.h"
 #include "kernels/math/philox.h"
+#include "kernels/math/text_pieces.h"
 #include "models/dedup/keys.h"
-#include "models/quality/learners/nearest.h"
 #include "tables/identifiers/identifier.h"
 
 namespace tessera::dedup {
 namespace {
 
-constexpr size_t kPiece = 5;  // bytes
-constexpr int64_t kMinima = 128, kSignedRows = 256;
+constexpr int64_t kMinima = kTextHashes, kSignedRows = 256;
+constexpr int64_t kBatchTexts = 1 << 17, kBatchBytes = 1 << 26;  // on a device, at once
 
 // Random factors, odd, and offsets of the hashes; the same in every run.
 struct Hashes {
@@ -65,16 +67,14 @@ uint64_t Documents::hash(int32_t row) const {
 }
 
 void Documents::hash_pieces(int32_t row, std::vector<uint32_t>& out) const {
-  constexpr uint64_t kFactor = 0x9e3779b97f4a7c15, kBytes = (uint64_t{1} << (8 * kPiece)) - 1;
   std::string bytes;
   text(row, bytes);
-  const size_t count = bytes.size() < kPiece ? 1 : bytes.size() - kPiece + 1;
+  out.resize(static_cast<size_t>(pieces_of(static_cast<int64_t>(bytes.size()))));
   bytes.append(sizeof(uint64_t), '\0');  // so that a piece is read at once
-  out.resize(count);
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < out.size(); ++i) {
     uint64_t piece;
     std::memcpy(&piece, bytes.data() + i, sizeof piece);
-    out[i] = static_cast<uint32_t>(((piece & kBytes) * kFactor) >> 32);
+    out[i] = hash_of_piece(piece);
   }
 }
 
@@ -150,16 +150,11 @@ class Bucket {
   std::vector<Documents::Pieces> pieces_;
 };
 
-}  // namespace
-
-KeySearch find_near_documents(const Documents& documents, const RowList& some, Groups& groups,
-                              const quality::Workers& workers) {
+// Calls minima(i, lowest) for each text of `some`, from several threads.
+template <class Minima>
+void sign_texts(const Documents& documents, const RowList& some, const quality::Workers& workers, Minima&& minima) {
   static const Hashes hashes;
-  const BandSize band = band_size(documents.threshold());
-  const int64_t bands = kMinima / band.minima, rows = static_cast<int64_t>(some.size());
-  const auto& limit = workers.team.limit();
-  Bulk<uint64_t> key(limit, "keys of texts");
-  key.resize_for_overwrite(static_cast<size_t>(bands * rows));
+  const auto rows = static_cast<int64_t>(some.size());
   workers.for_each("texts", "rows", (rows + kSignedRows - 1) / kSignedRows, kSignedRows, [&](int64_t piece) {
     std::vector<uint32_t> pieces;
     uint32_t lowest[kMinima];
@@ -167,13 +162,67 @@ KeySearch find_near_documents(const Documents& documents, const RowList& some, G
       documents.hash_pieces(some[static_cast<size_t>(i)], pieces);
       array_kernels().min_hashes(pieces.data(), static_cast<int64_t>(pieces.size()), hashes.factor, hashes.offset,
                                  kMinima, lowest);
-      for (int64_t j = 0; j < bands; ++j) {
-        uint64_t h = static_cast<uint64_t>(j);
-        for (int64_t k = j * band.minima; k < (j + 1) * band.minima; ++k) h = hash_with(h, lowest[k]);
-        key[static_cast<size_t>(j * rows + i)] = h;
-      }
+      minima(i, lowest);
     }
   });
+}
+
+// The same on a device, batch after batch.
+template <class Minima>
+void sign_texts(const Documents& documents, const RowList& some, Device& device, const quality::Workers& workers,
+                Minima&& minima) {
+  const Hashes hashes;
+  DeviceArray<uint32_t> functions(device, 2 * kMinima, "hashes of texts");
+  std::copy_n(hashes.factor, kMinima, functions.here.begin());
+  std::copy_n(hashes.offset, kMinima, functions.here.begin() + kMinima);
+  functions.upload();
+  const auto rows = static_cast<int64_t>(some.size());
+  const int64_t batch = std::min(rows, kBatchTexts);
+  DeviceArray<int64_t> begin(device, batch + 1, "texts");
+  DeviceArray<uint32_t> lowest(device, batch * kMinima, "hashes of texts");
+  std::optional<DeviceBytes> on_device;
+  std::string bytes, text;
+  for (int64_t first = 0, last = 0; first < rows; first = last) {
+    if (workers.monitor.cancelled()) workers.monitor.check_cancelled(workers.phase);
+    workers.monitor.report(
+        {workers.phase, static_cast<double>(first), static_cast<double>(rows), "rows", "texts", false});
+    bytes.clear();
+    for (; last < rows && last - first < batch && static_cast<int64_t>(bytes.size()) < kBatchBytes; ++last) {
+      begin.here[static_cast<size_t>(last - first)] = static_cast<int64_t>(bytes.size());
+      documents.text(some[static_cast<size_t>(last)], text);
+      bytes += text;
+    }
+    begin.here[static_cast<size_t>(last - first)] = static_cast<int64_t>(bytes.size());
+    const auto size = static_cast<int64_t>(bytes.size());
+    if (!on_device || on_device->bytes() < size) on_device.emplace(device, std::max(size, kPieceBytes), "texts");
+    begin.upload();
+    device.check(device.api().upload(device.session(), on_device->data(), bytes.data(), size));
+    device.check(device.api().min_hashes(
+        device.session(), {last - first, reinterpret_cast<const uint8_t*>(on_device->data()), begin.on_device(),
+                           functions.on_device(), functions.on_device() + kMinima, lowest.on_device()}));
+    lowest.download();
+    workers.team.for_each(last - first, [&](int64_t i) { minima(first + i, lowest.here.data() + i * kMinima); });
+  }
+}
+
+}  // namespace
+
+KeySearch find_near_documents(const Documents& documents, const RowList& some, Groups& groups,
+                              const quality::Workers& workers) {
+  const BandSize band = band_size(documents.threshold());
+  const int64_t bands = kMinima / band.minima, rows = static_cast<int64_t>(some.size());
+  const auto& limit = workers.team.limit();
+  Bulk<uint64_t> key(limit, "keys of texts");
+  key.resize_for_overwrite(static_cast<size_t>(bands * rows));
+  const auto set_keys = [&](int64_t i, const uint32_t* lowest) {
+    for (int64_t j = 0; j < bands; ++j) {
+      uint64_t h = static_cast<uint64_t>(j);
+      for (int64_t k = j * band.minima; k < (j + 1) * band.minima; ++k) h = hash_with(h, lowest[k]);
+      key[static_cast<size_t>(j * rows + i)] = h;
+    }
+  };
+  if (workers.device != nullptr) sign_texts(documents, some, *workers.device, workers, set_keys);
+  else sign_texts(documents, some, workers, set_keys);
   std::vector<KeySearch> found(static_cast<size_t>(bands));
   workers.for_each("near copies", "keys", bands, 1, [&](int64_t j) {
     RowKeys keys(limit, "keys of texts"), scratch = keys.empty_like();

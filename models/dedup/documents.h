@@ -25,13 +25,13 @@ class Documents final : public Compared {
   Pieces pieces(int32_t row) const;
   bool near(const Pieces& a, const Pieces& b) const;
   static double similarity(const Pieces& a, const Pieces& b);
+  void text(int32_t row, std::string& out) const;  // its columns one below the other
   // The hash of the piece at every byte of the text, in order; a text of fewer bytes is one piece.
   void hash_pieces(int32_t row, std::vector<uint32_t>& out) const;
   double threshold() const { return threshold_; }
 
  private:
   std::string_view cell(size_t column, int32_t row) const;  // missing: ""
-  void text(int32_t row, std::string& out) const;
 
   const Table* tables_[2];
   double threshold_;

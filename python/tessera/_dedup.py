@@ -78,7 +78,8 @@ def dedup(
     columns : str or iterable of str, optional
         Columns to compare; default: all.
     index, device, threads, memory_limit, scratch, progress
-        As in :func:`tessera.fit`; on a GPU, mode nearest compares the rows, and auto chooses it up to 10^12 pairs.
+        As in :func:`tessera.fit`; a GPU compares rows in mode nearest, which auto chooses up to 10^12 pairs
+        there, and hashes texts in mode documents.
 
     Returns
     -------

@@ -141,6 +141,7 @@ TEST_F(Cli, ComparesRowsOnTheGpuWithTheSameResult) {
   const std::string columns = " --columns age,education,income,city,children --json --quiet --mode nearest --device ";
   for (const std::string& command :
        {"dedup " + files[0] + columns, "dedup " + files[0] + " --against " + files[1] + columns,
+        "dedup " + files[0] + " --mode documents --threshold 0.4 --columns city,country,plan --json --quiet --device ",
         "evaluate " + files[0] + " " + files[1] + " --holdout " + files[2] +
             " --without-c2st --json --quiet --device "}) {
     const Ran here = shell("", command + "cpu"), there = shell("", command + "cuda");

@@ -354,6 +354,14 @@ DeviceStatus nearest_rows(DeviceSession* s, const NearestRows& search) {
   });
 }
 
+DeviceStatus min_hashes(DeviceSession* s, const TextHashes& texts) {
+  return guarded([&] {
+    const Range range("min hashes");
+    use(*s);
+    gpu::min_hashes(texts, s->stream);
+  });
+}
+
 DeviceStatus wait_event(DeviceSession* s, void* event) {
   return guarded([&] {
     use(*s);
@@ -380,7 +388,7 @@ const DeviceApi& api() {
                              unload,        begin_download,
                              wait_download, leaf_boxes,
                              near_rows,     nearest_rows,
-                             wait_event};
+                             min_hashes,    wait_event};
   return api;
 }
 

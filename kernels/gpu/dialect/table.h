@@ -25,10 +25,11 @@ inline const GpuContext& gpu_context(void* scratch) { return *static_cast<const 
 
 const KernelTable& kernels_cuda();  // kernels/gpu/table.cu
 
-namespace gpu {  // kernels/gpu/nearest_rows.cu
+namespace gpu {  // kernels/gpu/nearest_rows.cu, kernels/gpu/min_hashes.cu
 void leaf_boxes(const NearestPlan& plan, const LeafRows& rows, cudaStream_t stream);
 void near_rows(const NearRows& search, cudaStream_t stream);
 void nearest_rows(const NearestRows& search, cudaStream_t stream);
+void min_hashes(const TextHashes& texts, cudaStream_t stream);
 }  // namespace gpu
 
 }  // namespace tessera

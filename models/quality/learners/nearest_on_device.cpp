@@ -11,20 +11,6 @@ constexpr int64_t kWarps = kLeafRows / kWarpQueries;  // of a leaf
 constexpr const char* kRows = "rows to compare";
 constexpr const char* kPairs = "pairs of rows";
 
-// An array here and its copy on the device.
-template <class T>
-struct Mirrored {
-  Mirrored(Device& d, int64_t count, const char* what)
-      : device(d), here(static_cast<size_t>(count)), there(d, count * static_cast<int64_t>(sizeof(T)), what) {}
-  T* on_device() const { return reinterpret_cast<T*>(there.data()); }
-  void upload() { device.check(device.api().upload(device.session(), there.data(), here.data(), there.bytes())); }
-  void download() { device.check(device.api().download(device.session(), here.data(), there.data(), there.bytes())); }
-
-  Device& device;
-  std::vector<T> here;
-  DeviceBytes there;
-};
-
 // Calls body(first leaf, leaves) for batches of leaves, between which it reports progress and may be cancelled.
 template <class Body>
 void each_batch(int64_t leaves, int64_t rows, const char* note, const Workers& workers, Body&& body) {
@@ -96,8 +82,8 @@ struct NearestOnDevice::Pairs {
 
   const NearestOnDevice& on;
   const Queries& queries;
-  Mirrored<uint32_t> limit, found;
-  Mirrored<uint64_t> pair;
+  DeviceArray<uint32_t> limit, found;
+  DeviceArray<uint64_t> pair;
 };
 
 std::vector<Neighbors> NearestOnDevice::search(const DistanceTable& query, bool want_second, const char* note,
@@ -107,7 +93,7 @@ std::vector<Neighbors> NearestOnDevice::search(const DistanceTable& query, bool 
   const Queries queries(*this, &query);
   const std::vector<int64_t>&places = queries.leaves(*this).rows, &rows = index_.leaves().rows;
   Pairs pairs(*this, queries);
-  Mirrored<uint64_t> best(device_, 2 * static_cast<int64_t>(pairs.found.here.size()) * kWarpQueries, kPairs);
+  DeviceArray<uint64_t> best(device_, 2 * static_cast<int64_t>(pairs.found.here.size()) * kWarpQueries, kPairs);
   const auto row_of = [&](uint64_t entry) { return rows[static_cast<size_t>(entry & 0xFFFFFFFFu)]; };
   const auto add = [](Neighbors& to, double d) {
     if (d < to.first) to = {d, to.first};
