@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/cpu/cpu_features.h"
 #include "base/mixed_bits.h"
 #include "engine/run/device_run.h"
 #include "kernels/math/philox.h"

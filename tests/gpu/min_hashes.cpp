@@ -29,7 +29,7 @@ TEST(MinHashesOnDevice, AreThoseOfTheProcessor) {
   DeviceArray<uint32_t> functions(device, 2 * kTextHashes, "hashes"),
       lowest(device, static_cast<int64_t>(lengths.size()) * kTextHashes, "minima");
   text.here = bytes;
-  for (uint32_t& x : functions.here) x = gen() | 1;
+  for (uint32_t& x : functions.here) x = static_cast<uint32_t>(gen()) | 1;
   begin.upload(), text.upload(), functions.upload();
   device.check(device.api().min_hashes(
       device.session(), {static_cast<int64_t>(lengths.size()), text.on_device(), begin.on_device(),

@@ -135,7 +135,8 @@ TEST(CycleRules, FindRemaindersThatTellOtherColumns) {
   const Table real = study(3000);
   Table t = real;
   const Rules rules = reduced(t);
-  EXPECT_EQ(said(rules), (std::vector<std::string>{"remainder of day by 7, and what is before it",
+  EXPECT_EQ(said(rules), (std::vector<std::string>{"\"remainder of hour\" and shift occur in fixed combinations",
+                                                   "remainder of day by 7, and what is before it",
                                                    "remainder of hour by 24, and what is before it"}));
   EXPECT_EQ(column(t, "day").numbers[0], std::floor(column(real, "day").numbers[0] / 7));
   expect_restored(Rules::from_json(rules.to_json()), t, real);
@@ -161,6 +162,9 @@ TEST(CycleRules, SampledRemaindersGoWithTheirCategory) {
   };
   const Table rows = sample(fit(real, quick_made(15)), 3000);
   EXPECT_GT(agrees(rows), agrees(real) - 0.05);
+  for (int64_t i = 0; i < rows.rows; ++i)
+    ASSERT_EQ(column(rows, "shift").numbers[static_cast<size_t>(i)],
+              std::floor(std::fmod(column(rows, "hour").numbers[static_cast<size_t>(i)], 24) / 8));
   for (const double x : column(rows, "day").numbers) EXPECT_TRUE(x >= 20 && x <= 730) << x;
 }
 

@@ -35,13 +35,7 @@ uint64_t value_key(const Column& c, int64_t row) {
   return bits;
 }
 
-// The values of a column in the rows that propose and test, numbered as the proposing rows show them.
-struct Labels {
-  int column;
-  bool text;
-  int32_t levels = 0;
-  std::vector<int32_t> proposing, testing;
-};
+}  // namespace
 
 Labels labels_of(const RuleSearch& search, int column) {
   const Column& c = search.column(column);
@@ -59,6 +53,8 @@ Labels labels_of(const RuleSearch& search, int column) {
   }
   return out;
 }
+
+namespace {
 
 // Which values of two columns occur together.
 class SeenPairs {

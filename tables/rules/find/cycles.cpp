@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -86,36 +85,10 @@ std::optional<FoundRule> cycle_of(const RuleSearch& search, const Column& c) {
 }
 
 constexpr double kPeriods[] = {4, 5, 6, 7, 10, 12, 14, 24, 30, 48, 52, 60, 96, 100};
-constexpr size_t kMaxLevels = 100, kMaxTested = 20'000;  // of the other column, and rows that propose or test
-constexpr double kMinKnown = .25, kMinNats = .05;        // of what is to be known of the other column, and a row
-constexpr double kFalseNats = 20;                        // chance gives so many to no pair of columns
-
-// The other columns of few values, as levels of the rows that propose and those that test; −1: missing.
-struct FewValues {
-  int place;
-  size_t levels = 0;
-  std::vector<int32_t> proposing = {}, testing = {};
-};
-
-std::optional<FewValues> few_values(const RuleSearch& search, int place) {
-  const Column& c = search.column(place);
-  if (!search.usable(place) || c.name.starts_with(FormData{"", {{}}}.name())) return {};
-  FewValues out{place};
-  std::map<double, int32_t> levels;
-  const auto level = [&](size_t row) {
-    const double x = c.numbers.empty() ? c.codes[row] : c.numbers[row];
-    if (c.is_missing(static_cast<int64_t>(row)) || levels.size() > kMaxLevels) return -1;
-    return levels.try_emplace(x, static_cast<int32_t>(levels.size())).first->second;
-  };
-  const auto add = [&](const std::vector<int64_t>& rows, std::vector<int32_t>& to) {
-    for (size_t i = 0; i < std::min(rows.size(), kMaxTested); ++i) to.push_back(level(static_cast<size_t>(rows[i])));
-  };
-  add(search.proposing, out.proposing), add(search.testing, out.testing);
-  c.relax();
-  out.levels = levels.size();
-  if (out.levels < 2 || out.levels > kMaxLevels) return {};
-  return out;
-}
+constexpr int32_t kMaxLevels = 100;                // of the other column
+constexpr size_t kMaxTested = 20'000;              // rows that propose or test
+constexpr double kMinKnown = .25, kMinNats = .05;  // of what is to be known of the other column, and a row
+constexpr double kFalseNats = 20;                  // chance gives so many to no pair of columns
 
 // A number in the same rows, without the values that many rows hold: other columns depend on those.
 struct Spread {
@@ -126,18 +99,18 @@ struct Spread {
 // What the remainder of x says of the levels, in parts of all there is to be known of them; 0: nothing. The levels of
 // a remainder are counted in every second period and predicted in the others, so that what only some values of x have,
 // or large ones, counts for nothing.
-double known_by_remainder(const Spread& range, const std::vector<double>& x, double period, size_t levels,
+double known_by_remainder(const Spread& range, const std::vector<double>& x, double period, int32_t of_y,
                           const std::vector<int32_t>& y) {
   constexpr double kPrior = 4;  // rows that are as all are
   struct Seen {
     size_t part, level;
   };
-  const auto parts = static_cast<size_t>(period);
+  const auto parts = static_cast<size_t>(period), levels = static_cast<size_t>(of_y);
   std::vector<double> count(parts * levels), of_part(parts), of_level(levels, 1);
   std::vector<Seen> others;
   std::unordered_map<int64_t, double> periods;
   double counted = static_cast<double>(levels);
-  for (size_t i = 0; i < y.size(); ++i) {
+  for (size_t i = 0; i < std::min(y.size(), kMaxTested); ++i) {
     if (!(x[i] >= range.low && x[i] <= range.high) || y[i] < 0) continue;
     const double before = std::floor(x[i] / period);
     const Seen seen{static_cast<size_t>(x[i] - period * before), static_cast<size_t>(y[i])};
@@ -158,13 +131,13 @@ double known_by_remainder(const Spread& range, const std::vector<double>& x, dou
 }
 
 // The shortest of the periods whose remainders say most of another column.
-std::optional<double> period_of(const Spread& x, int place, const std::vector<FewValues>& others) {
+std::optional<double> period_of(const Spread& x, int column, const std::vector<Labels>& others) {
   constexpr double kAsMuch = .9;
   double best = 0, found = 0;
   for (const double period : kPeriods) {
     if (x.high - x.low < static_cast<double>(kMinCycles) * period) continue;
-    for (const FewValues& y : others) {
-      if (y.place == place) continue;
+    for (const Labels& y : others) {
+      if (y.column == column) continue;
       const double here = known_by_remainder(x, x.proposing, period, y.levels, y.proposing);
       if (here <= kMinKnown || kAsMuch * here <= best) continue;
       if (known_by_remainder(x, x.testing, period, y.levels, y.testing) > kMinKnown) best = here, found = period;
@@ -177,9 +150,13 @@ std::optional<double> period_of(const Spread& x, int place, const std::vector<Fe
 
 std::vector<FoundRule> find_remainders(const RuleSearch& search) {
   constexpr size_t kMaxOthers = 32;
-  std::vector<FewValues> others;
-  for (int j = 0; j < static_cast<int>(search.columns()) && others.size() < kMaxOthers; ++j)
-    if (auto y = few_values(search, j)) others.push_back(std::move(*y));
+  std::vector<Labels> others;
+  for (int j = 0; j < static_cast<int>(search.columns()) && others.size() < kMaxOthers; ++j) {
+    if (!search.usable(j) || search.column(j).name.starts_with(FormData{"", {{}}}.name())) continue;
+    Labels y = labels_of(search, j);
+    search.column(j).relax();
+    if (y.levels >= 2 && y.levels <= kMaxLevels) others.push_back(std::move(y));
+  }
   std::vector<std::optional<FoundRule>> found(others.empty() ? 0 : search.columns());
   search.team.for_each(static_cast<int64_t>(found.size()), [&](int64_t at) {
     const auto j = static_cast<int>(at);
@@ -191,7 +168,7 @@ std::vector<FoundRule> find_remainders(const RuleSearch& search) {
     for (const double x : c.numbers) e.rows += x == x;
     const auto [least, most] = ends_of(c, search.holders.least({&c}));
     Spread x{std::floor(least), std::ceil(most), numbers_in(c, search.proposing), numbers_in(c, search.testing)};
-    if (distinct_of(x.proposing) <= kMaxLevels) return;  // learned one by one
+    if (distinct_of(x.proposing) <= static_cast<size_t>(kMaxLevels)) return;  // learned one by one
     const auto often = frequent_numbers(x.proposing);
     for (std::vector<double>* part : {&x.proposing, &x.testing})
       for (double& number : *part)

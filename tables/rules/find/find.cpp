@@ -11,6 +11,7 @@
 #include "tables/kinds/row_formats.h"
 #include "tables/rules/find/forms.h"
 #include "tables/rules/find/search.h"
+#include "tables/rules/kinds/cycle.h"
 #include "tables/rules/kinds/form.h"
 #include "tables/rules/kinds/function.h"
 #include "tables/rules/kinds/joint.h"
@@ -176,7 +177,22 @@ class RuleFinder {
     keep(std::move(times));
     if (!days.empty()) keep(rechecked(find_bounds(search(), {}, days)));
     keep(find_cycles(search(), false));
-    keep(find_remainders(search()));
+    find_remainders_and_combinations();
+  }
+
+  // Remainders, and what they are always together with.
+  void find_remainders_and_combinations() {
+    std::vector<FoundRule> found = find_remainders(search());
+    if (found.empty()) return;
+    std::vector<std::string> remainders;
+    for (const FoundRule& f : found) remainders.push_back(phase_of(column_of(table_, f.rule->columns(table_).front())));
+    keep(std::move(found));
+    std::vector<FoundRule> together = find_combinations(search());
+    std::erase_if(together, [&](const FoundRule& f) {
+      const std::vector<std::string> columns = f.rule->columns(table_);
+      return std::find_first_of(columns.begin(), columns.end(), remainders.begin(), remainders.end()) == columns.end();
+    });
+    keep(std::move(together));
   }
 
   void reduce_form(const FoundRule& found) {

@@ -44,7 +44,9 @@ class CycleRule : public RuleOf<CycleData> {
     c.reason = text();
     table.columns.insert(table.columns.begin() + place_of(table, data_.target.name) + 1, std::move(phase));
   }
-  void fill(Table& table, uint64_t seed) const override { fill_missing(numbers_of(table, phase()), seed); }
+  void fill(Table& table, uint64_t seed) const override {
+    if (place_of(table, phase()) >= 0) fill_missing(numbers_of(table, phase()), seed);  // else a combination took it
+  }
   void restore(Table& rows) const override {
     Column& c = numbers_of(rows, data_.target.name);
     Bulk<double> numbers = std::move(c.numbers);
