@@ -160,7 +160,11 @@ TEST(CycleRules, SampledRemaindersGoWithTheirCategory) {
       return text.back() - 'A' == static_cast<int>(std::fmod(day.numbers[at], 7));
     });
   };
-  const Table rows = sample(fit(real, quick_made(15)), 3000);
+  const Model m = fit(real, quick_made(15));
+  const Table late = sample(m, 200, where("day >= 600 and weekday = 'day B'"));
+  EXPECT_GT(agrees(late), 0.8);
+  for (const double x : column(late, "day").numbers) EXPECT_GE(x, 600);
+  const Table rows = sample(m, 3000);
   EXPECT_GT(agrees(rows), agrees(real) - 0.05);
   for (int64_t i = 0; i < rows.rows; ++i)
     ASSERT_EQ(column(rows, "shift").numbers[static_cast<size_t>(i)],

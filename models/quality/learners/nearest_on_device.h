@@ -9,8 +9,7 @@ namespace tessera::quality {
 
 class NearestOnDevice {
  public:
-  // Keeps both. Throws Error(memory) if the device has too little for the rows: 2 bytes a cell and table, and
-  // kPairBytes.
+  // Keeps both. Throws Error(memory) if the device has too little: 2 bytes for each cell of both tables, and 70 MB.
   NearestOnDevice(const NearestIndex& index, Device& device);
 
   // NearestIndex::search for each row. Reports progress with `note` and throws if cancelled, between batches.
@@ -22,8 +21,7 @@ class NearestOnDevice {
   void within(const DistanceTable* query, double radius, const char* note, const Workers& workers,
               const Found& found) const;
 
-  static constexpr int64_t kBatchLeaves = 2048, kCapacity = 512;  // of a launch, and pairs of 16 queries
-  static constexpr int64_t kPairBytes = kBatchLeaves * kLeafRows / kWarpQueries * kCapacity * 8;
+  static constexpr int64_t kBatchLeaves = 4096, kCapacity = 512;  // of a launch, and pairs of 16 queries
 
  private:
   struct Uploaded {  // rows in leaves

@@ -188,9 +188,16 @@ class RuleFinder {
     for (const FoundRule& f : found) remainders.push_back(phase_of(column_of(table_, f.rule->columns(table_).front())));
     keep(std::move(found));
     std::vector<FoundRule> together = find_combinations(search());
+    const auto is_remainder = [&](const std::string& name) {
+      return std::find(remainders.begin(), remainders.end(), name) != remainders.end();
+    };
     std::erase_if(together, [&](const FoundRule& f) {
       const std::vector<std::string> columns = f.rule->columns(table_);
-      return std::find_first_of(columns.begin(), columns.end(), remainders.begin(), remainders.end()) == columns.end();
+      const bool of_table = std::all_of(columns.begin(), columns.end(), [&](const std::string& name) {
+        const auto& own = out_.columns_;  // a combination of combinations could not be given in part
+        return is_remainder(name) || std::find(own.begin(), own.end(), name) != own.end();
+      });
+      return !of_table || std::none_of(columns.begin(), columns.end(), is_remainder);
     });
     keep(std::move(together));
   }
