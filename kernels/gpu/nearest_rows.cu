@@ -14,6 +14,7 @@ namespace tessera::gpu {
 namespace {
 
 constexpr int kSearchWarps = kLeafRows / kWarpQueries;  // of a block: the queries of one leaf
+constexpr int kLanes = 32;
 constexpr uint64_t kNoRow = ~uint64_t{0};
 
 __device__ inline int columns_of(const NearestPlan& plan) { return plan.numbers + plan.levels; }
@@ -24,8 +25,8 @@ __global__ void __launch_bounds__(32 * kSearchWarps) leaf_boxes_kernel(NearestPl
   const int64_t leaf = static_cast<int64_t>(blockIdx.x) * kSearchWarps + threadIdx.y;
   if (leaf >= rows.leaves) return;
   const int columns = columns_of(plan), lane = static_cast<int>(threadIdx.x);
-  const auto* two = reinterpret_cast<const uint32_t*>(rows.leaf) + leaf * columns * warpSize + lane;
-  for (int c = 0; c < columns; ++c, two += warpSize) {
+  const auto* two = reinterpret_cast<const uint32_t*>(rows.leaf) + leaf * columns * kLanes + lane;
+  for (int c = 0; c < columns; ++c, two += kLanes) {
     const uint32_t a = *two & 0xFFFFu, b = *two >> 16;
     uint64_t box;
     if (c < plan.numbers) {
@@ -68,7 +69,7 @@ __device__ inline void bounds_of_rows(const NearestPlan& plan, const uint4* quer
     const int c1 = min(c0 + kChunkColumns, columns_of(plan));
     uint32_t sum[kWarpQueries] = {};
     for (int c = c0; c < c1; ++c) {
-      const uint32_t x = leaf[c * warpSize];
+      const uint32_t x = leaf[c * kLanes];
       const uint4 a = query[c * 8], b = query[c * 8 + 1];
       const uint32_t two[kWarpQueries / 2] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
       if (c < plan.numbers) {
@@ -178,7 +179,7 @@ template <class Wanted>
 __device__ void search_leaf(const NearestPlan& plan, const uint4* query, const LeafRows& reference, int64_t leaf,
                             Wanted& wanted) {
   uint32_t even[kWarpQueries], odd[kWarpQueries];
-  const auto* rows = reinterpret_cast<const uint32_t*>(reference.leaf) + leaf * columns_of(plan) * warpSize + lane_id();
+  const auto* rows = reinterpret_cast<const uint32_t*>(reference.leaf) + leaf * columns_of(plan) * kLanes + lane_id();
   bounds_of_rows(plan, query, rows, even, odd);
   unsigned near = 0;
 #pragma unroll
@@ -207,7 +208,7 @@ __device__ void search_leaves(const Search& s, int64_t query, Wanted& wanted) {
   int64_t closest = -1;
   if (close) {
     uint64_t best = kNoRow;
-    for (int64_t leaf = lane_id(); leaf < reference.leaves; leaf += warpSize) {
+    for (int64_t leaf = lane_id(); leaf < reference.leaves; leaf += kLanes) {
       const uint64_t here = static_cast<uint64_t>(bound_of(leaf)) << 32 | static_cast<uint64_t>(leaf);
       best = here < best ? here : best;
     }
@@ -215,7 +216,7 @@ __device__ void search_leaves(const Search& s, int64_t query, Wanted& wanted) {
     search_leaf(s.plan, positions, reference, closest, wanted);
   }
   const int64_t first = wanted.first_leaf(query);
-  for (int64_t group = first - first % warpSize; group < reference.leaves; group += warpSize) {
+  for (int64_t group = first - first % kLanes; group < reference.leaves; group += kLanes) {
     const int64_t mine = group + lane_id();
     const uint32_t bound = bound_of(mine);
     unsigned open = __ballot_sync(
