@@ -58,9 +58,10 @@ struct NearestOnDevice::Queries {
 
 // The pairs with low bounds of a batch of queries.
 struct NearestOnDevice::Pairs {
-  Pairs(const NearestOnDevice& n, const Queries& q)
+  Pairs(const NearestOnDevice& n, const Queries& q, Team& team)
       : on(n),
         queries(q),
+        held(team.share(std::min(kBatchLeaves, q.leaves(n).count) * kWarps * kCapacity * 8, kPairs)),
         limit(n.device_, q.leaves(n).count * kLeafRows, kPairs),
         found(n.device_, std::min(kBatchLeaves, q.leaves(n).count) * kWarps, kPairs),
         pair(n.device_, static_cast<int64_t>(found.here.size()) * kCapacity, kPairs) {}
@@ -82,6 +83,7 @@ struct NearestOnDevice::Pairs {
 
   const NearestOnDevice& on;
   const Queries& queries;
+  MemoryShare held;
   DeviceArray<uint32_t> limit, found;
   DeviceArray<uint64_t> pair;
 };
@@ -92,7 +94,7 @@ std::vector<Neighbors> NearestOnDevice::search(const DistanceTable& query, bool 
   if (query.rows == 0 || reference_.rows.rows == 0) return out;
   const Queries queries(*this, &query);
   const std::vector<int64_t>&places = queries.leaves(*this).rows, &rows = index_.leaves().rows;
-  Pairs pairs(*this, queries);
+  Pairs pairs(*this, queries, workers.team);
   DeviceArray<uint64_t> best(device_, 2 * static_cast<int64_t>(pairs.found.here.size()) * kWarpQueries, kPairs);
   const auto row_of = [&](uint64_t entry) { return rows[static_cast<size_t>(entry & 0xFFFFFFFFu)]; };
   const auto add = [](Neighbors& to, double d) {
@@ -146,7 +148,7 @@ void NearestOnDevice::within(const DistanceTable* query, double radius, const ch
   const Queries queries(*this, query);
   if (queries.table.rows == 0 || reference_.rows.rows == 0) return;
   const std::vector<int64_t>&places = queries.leaves(*this).rows, &rows = index_.leaves().rows;
-  Pairs pairs(*this, queries);
+  Pairs pairs(*this, queries, workers.team);
   for (size_t place = 0; place < places.size(); ++place)
     pairs.limit.here[place] = places[place] < 0 ? 0 : index_.limit_of(radius) + 1;
   each_batch(queries.leaves(*this).count, queries.table.rows, note, workers, [&](int64_t first, int64_t leaves) {
