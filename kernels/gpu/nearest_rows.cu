@@ -1,5 +1,5 @@
-// leaf_boxes, near_rows, nearest_rows: lower bounds of the distances of all pairs of rows (kernels/array_kernels.h). The
-// host measures the few pairs that they leave, in double.
+// leaf_boxes, near_rows, nearest_rows: lower bounds of the distances of all pairs of rows (kernels/array_kernels.h).
+// The host measures the few pairs that they leave, in double.
 //   A warp has 16 queries of a leaf and goes through the reference's leaves; a lane has two of a leaf's 64 rows, in the
 //       halves of a register.
 //   The boxes of two leaves come first, 32 leaves at once, one a lane: most leaves of real tables have no row near

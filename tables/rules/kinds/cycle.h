@@ -1,4 +1,4 @@
-// Numbers that come and go: shops are closed at night, fewer people buy on Sundays, the day 647 of a study is a Monday. A
+// Numbers that come and go: shops are closed at night, fewer people buy on Sundays, day 647 of a study is a Monday. A
 // date is learned as its week and its weekday, a time as its day and its time of day, a whole number as quotient and
 // remainder.
 #pragma once
