@@ -5,8 +5,8 @@
 
 A series is a folder of files 00_…, 01_…, each one idea further than the one before. The head of a file says what was
 expected, the arithmetic, what it predicts, and at the end of its first line the grid. *.cu are CUDA kernels, run on the
-emulated GPU (or as PTX, or on a GPU); *.cpp are functions for the processor. The launch is that of ctgan whose ops are
-those of SERIES; a file calls it launch_10 whatever its number is now. Exit code 1: a kernel was rejected.
+emulated GPU (or as PTX, or on a GPU); *.cpp are functions for the processor. The launch is the first of the step of
+SERIES that has these ops; a file calls it launch_10 whatever its number is now. Exit code 1: a kernel was rejected.
 """
 import argparse
 import json
@@ -18,9 +18,12 @@ import tempfile
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 CAPSULE = FOLDER.parent / "capsule/capsule.py"
-SERIES = {"product": ["matmul", "unary"]}  # a layer of the critic and its leaky ReLU: 30 × 256 × 256
-METHOD = ["--method", "ctgan", "--preset", "paper"]
-BATCH = "100"
+SERIES = {  # method, rows of a step, ops of each chain
+    # a layer of the critic and its leaky ReLU: 30 × 256 × 256
+    "product": ("ctgan", 100, [["matmul", "unary"]]),
+    # a layer of the generator for both its batches, with ReLU: 2 × 100 × 256
+    "batch_norm": ("ctgan", 100, [["batch_norm", "running_stats"], ["batch_norm"]]),
+}
 
 
 def call(*command):
@@ -29,15 +32,15 @@ def call(*command):
     return done.returncode, done.stdout
 
 
-def launch_of(ops, tessera, data):
-    """The first launch of one chain with these ops."""
-    code, text = call(tessera, "plan", data, *METHOD, "--batch-size", BATCH, "--device", "cuda", "--json", "--quiet")
+def launch_of(chains, tessera, data, method, batch):
+    """The first launch of these chains."""
+    code, text = call(tessera, "plan", data, *method, "--batch-size", batch, "--device", "cuda", "--json", "--quiet")
     if code != 0:
         sys.exit(text)
     for number, group in enumerate(json.loads(text)["groups"], 1):
-        if [c["ops"] for c in group["chains"]] == [ops]:
+        if [c["ops"] for c in group["chains"]] == chains:
             return number
-    sys.exit(f"No launch of this step has the ops {' · '.join(ops)} alone.")
+    sys.exit("No launch of this step has these chains alone: " + ", ".join(" · ".join(ops) for ops in chains))
 
 
 def head(path):
@@ -67,8 +70,10 @@ def main():
         data = a.data or folder / "people.csv"
         if not a.data:
             call(a.tessera, "example", data, "--rows", "1000", "--seed", "1", "--quiet")
-        number = launch_of(SERIES[a.series], a.tessera, data)
-        code, text = call(sys.executable, CAPSULE, "write", data, f"batch_size={BATCH}", *METHOD, "--launch", number,
+        name, batch, chains = SERIES[a.series]
+        method = ["--method", name, "--preset", "paper"]
+        number = launch_of(chains, a.tessera, data, method, batch)
+        code, text = call(sys.executable, CAPSULE, "write", data, f"batch_size={batch}", *method, "--launch", number,
                           "-o", folder / "x.capsule")
         if code != 0:
             sys.exit(text)
