@@ -1,5 +1,6 @@
 // A training step as the programs of the lab look into it: of a table, a method and its options.
 #pragma once
+#include <cstdlib>
 #include <memory>
 #include <set>
 #include <string>
@@ -53,16 +54,17 @@ inline Step step_of(const std::string& data, const std::string& method, const st
   FitOptions o;
   o.method = method, o.preset = preset;
   apply_preset(o);
-  if (!o.config.method().rows())
-    throw Error(ErrorCode::usage, method + " learns sequences only: launches of its layers have no source.");
   std::string fusion;  // use=JSON: the launches
   for (const auto& [key, value] : options) {
-    bool found = key == "use";
-    if (found) fusion = value;
+    bool found = key == "use" || key == "sequence_length";
+    if (key == "use") fusion = value;
+    if (key == "sequence_length") o.sequences.length = std::atoi(value.c_str());
     for (const Option& option : o.config->options())
       if (key == option.key) option.set(value), found = true;
     if (!found) throw Error(ErrorCode::usage, method + " has no option " + key + ".");
   }
+  if (o.of_sequences() && o.sequences.length < 1)
+    throw Error(ErrorCode::usage, method + " learns sequences: give sequence_length=24.");
   Step s;
   s.seed = o.seed;
   CsvOptions csv;

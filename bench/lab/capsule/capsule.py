@@ -83,7 +83,10 @@ def title(about):
 
 
 def predicted(about):
-    us, low, high, binds = predict.predict_launch(about["what"])
+    found = predict.predict_launch(about["what"])
+    if found is None:
+        return "nothing: the model knows no recurrent layers (bench/results/recurrent_2026-11-27.md does)"
+    us, low, high, binds = found
     return f"{us:.1f} us for the original on an H100 ({low:.1f} to {high:.1f}), bound by {binds}; never measured"
 
 

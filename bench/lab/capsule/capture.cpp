@@ -26,6 +26,7 @@
 #include "engine/schedule/gpu_fusion.h"
 #include "engine/schedule/placement.h"
 #include "kernels/gpu/dialect/table.h"
+#include "lab/capsule/layers.h"
 #include "lab/step.h"
 #include "models/plans/describe_launches.h"
 #include "support/other_launches.h"
@@ -136,6 +137,8 @@ void note_launch(const Call& call, int64_t tile, void* context) {
   if (capture.launches < capture.wanted) return fused_kernels_cuda().kernel.run(call, tile, context);
   void* workspace = gpu_context(context).workspace;
   capture.emitted = emit_launch(op, workspace, "launch");
+  if (lab::only_layers(op))
+    capture.emitted = lab::LayersText(op, workspace, emitted_name(static_cast<size_t>(capture.wanted - 1))).run();
   capture.pieces = pieces_of(op, static_cast<const char*>(workspace));
   if (capture.emitted.source.empty()) return;
   const auto state = std::make_shared<StepState*>();
@@ -320,6 +323,7 @@ Alone ops_of(const Plan& from, const FusedLaunch& launch) {
       const Node& node = from.nodes[static_cast<size_t>(n.node)];
       std::vector<Id> in;
       for (const Id v : node.in) in.push_back(value(v));
+      if (std::holds_alternative<Recurrent>(node.op)) in[1] = kNone;  // no length: all steps
       const std::vector<Id> out = alone.plan.emit(node.op, in);
       for (size_t i = 0; i < out.size(); ++i) known[node.out[i]] = out[i], alone.plan.outputs.push_back(out[i]);
       const Cost c = cost(node.op, from, node.in, node.out);
@@ -354,6 +358,18 @@ json on_processor(const Plan& from, const FusedLaunch& launch) {
   return {{"microseconds", 1e6 * best}, {"floor", 1e6 * ceilings.floor(total)}, {"kernels", cpu_kernels().name}};
 }
 
+// A launch of recurrent layers alone: its source is written here.
+bool only_layers(const json& group) {
+  const json& chains = group["chains"];
+  return chains.size() == 1 && std::all_of(chains[0]["ops"].begin(), chains[0]["ops"].end(),
+                                           [](const json& op) { return op == "recurrent"; });
+}
+// Of the first groups.
+int launches_of_chains(const json& groups, int count) {
+  return static_cast<int>(std::count_if(groups.begin(), groups.begin() + count,
+                                        [](const json& g) { return g["chains"][0]["cut"] != "whole"; }));
+}
+
 int make(const Arguments& a) {
   Team team;
   const lab::Step s = lab::step_of(a.data, a.method, a.preset, a.options, team);
@@ -361,7 +377,8 @@ int make(const Arguments& a) {
   if (a.launch < 1 || a.launch > static_cast<int>(groups.size()))
     throw Error(ErrorCode::usage, "The step has launches 1 to " + std::to_string(groups.size()) + ".");
   json group = groups[static_cast<size_t>(a.launch - 1)];
-  if (!group.contains("source"))
+  const bool layers = only_layers(group);
+  if (!group.contains("source") && !layers)
     throw Error(ErrorCode::usage, "Launch " + std::to_string(a.launch) + " has no source: " +
                                       group.value("not_emitted", "its ops are launched one by one") + ".");
   Plan plan = s.plan;
@@ -369,8 +386,10 @@ int make(const Arguments& a) {
   const auto phases = phases_of(fusion);
   const Placement placed = place(plan, 4, true, &phases);
   const auto launches = emit_launches(plan, fusion, placed);
-  const auto planned = std::find_if(launches.begin(), launches.end(),
-                                    [&](const EmittedLaunch& l) { return l.legend + l.source == group["source"]; });
+  const auto planned = layers ? launches.begin() + launches_of_chains(groups, a.launch - 1)
+                              : std::find_if(launches.begin(), launches.end(), [&](const EmittedLaunch& l) {
+                                  return l.legend + l.source == group["source"];
+                                });
   if (planned == launches.end()) throw Error(ErrorCode::internal, "a launch of the plan was not found again");
   group.erase("source");
   capture.wanted = static_cast<int>(planned - launches.begin()) + 1;
@@ -387,7 +406,7 @@ int make(const Arguments& a) {
   if (capture.emitted.source.empty() || capture.pieces.empty() || capture.pieces.back().after.empty())
     throw Error(ErrorCode::unsupported,
                 "Launch " + std::to_string(a.launch) + " did not run: " + capture.emitted.reason);
-  write(a, *planned,
+  write(a, layers ? capture.emitted : *planned,
         {{"kernel", emitted_name(static_cast<size_t>(capture.wanted - 1))},
          {"method", a.method},
          {"preset", a.preset},
