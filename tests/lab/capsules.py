@@ -10,6 +10,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench/lab/series"))
+import series  # noqa: E402
 NARROW = ["batch_size=50", "generator_dim=64,64", "discriminator_dim=64,64", "embedding_dim=32"]
 # Of ctgan, narrow: draws and gathers; slices of a product; their sum and a chain of rows; columns and updates.
 LAUNCHES = (1, 4, 6, 17)
@@ -69,6 +71,14 @@ def main(tessera, build):
         expect("other parameters", changed("  int n1", "  int zero[4], n1"), 2, "leave it as the capsule has it")
         expect("no C++", changed(begin, "  what\n"), 2, "x.cu:")
         expect("too large", capsule("write", "people.csv", "--launch", 16, "-o", "y"), 2, "a capsule holds 4 MB")
+        expect("no length", capsule("write", "people.csv", "--method", "timegan", "--launch", 1, "-o", "y"), 2,
+               "give sequence_length=24")
+        expect("layers beside others", capsule("write", "people.csv", "sequence_length=24", "batch_size=16", "--method",
+                                               "timegan", "--launch", 1, "-o", "y"), 2, "recurrent has no text")
+        number, options = series.launch_of("gru", tessera, pathlib.Path("people.csv"), pathlib.Path.cwd())
+        expect("layers", capsule("write", "people.csv", *options, "--launch", number, "-o", "y"), 0, "written")
+        pathlib.Path("y.cu").write_text(capsule("source", "y")[1])
+        expect("layers", capsule("run", "y", "--source", "y.cu"), 0, "the bits of the original")
         expect("no such launch", capsule("write", "people.csv", *NARROW, "--launch", 99, "-o", "y"), 2, "launches 1 to")
         expect("no capsule", capsule("show", "people.csv"), 2, "is not a capsule")
     print(f"{failures} failures")

@@ -6,7 +6,8 @@
 A series is a folder of files 00_…, 01_…, each one idea further than the one before. The head of a file says what was
 expected, the arithmetic, what it predicts, and at the end of its first line the grid. *.cu are CUDA kernels, run on the
 emulated GPU (or as PTX, or on a GPU); *.cpp are functions for the processor. The launch is the first of the step of
-SERIES that has these ops; a file calls it launch_10 whatever its number is now. Exit code 1: a kernel was rejected.
+SERIES that has these ops, or is made of the first chain with them; a file calls it launch_10 whatever its number is now.
+Exit code 1: a kernel was rejected.
 """
 import argparse
 import json
@@ -18,12 +19,15 @@ import tempfile
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 CAPSULE = FOLDER.parent / "capsule/capsule.py"
-SERIES = {  # method, rows of a step, ops of each chain
+SERIES = {  # method, rows or sequences of a step, ops of each chain
     # a layer of the critic and its leaky ReLU: 30 × 256 × 256
     "product": ("ctgan", 100, [["matmul", "unary"]]),
     # a layer of the generator for both its batches, with ReLU: 2 × 100 × 256
     "batch_norm": ("ctgan", 100, [["batch_norm", "running_stats"], ["batch_norm"]]),
+    # three GRU layers of 24 units, reset before the product, over 24 steps of 32 inputs: 32 sequences
+    "gru": ("timegan", 32, [["recurrent"] * 3]),
 }
+LENGTH = 24  # of sequences
 
 
 def call(*command):
@@ -32,15 +36,47 @@ def call(*command):
     return done.returncode, done.stdout
 
 
-def launch_of(chains, tessera, data, method, batch):
-    """The first launch of these chains."""
-    code, text = call(tessera, "plan", data, *method, "--batch-size", batch, "--device", "cuda", "--json", "--quiet")
-    if code != 0:
-        sys.exit(text)
-    for number, group in enumerate(json.loads(text)["groups"], 1):
-        if [c["ops"] for c in group["chains"]] == chains:
-            return number
-    sys.exit("No launch of this step has these chains alone: " + ", ".join(" · ".join(ops) for ops in chains))
+def number_of(groups, chains):
+    """Of the first launch of these chains; None if there is none."""
+    return next((n for n, g in enumerate(groups, 1) if [c["ops"] for c in g["chains"]] == chains), None)
+
+
+def cut_out(fusion, ops):
+    """Makes these ops of a chain a launch of their own; what stood behind them follows in another one."""
+    for at, launch in enumerate(fusion["launches"]):
+        for chain in launch["chains"]:
+            kinds = [re.sub(r"_\d+$", "", op) for op in chain["ops"]]
+            for i in range(len(kinds) - len(ops) + 1):
+                if kinds[i:i + len(ops)] == ops:
+                    own, behind = chain["ops"][i:i + len(ops)], chain["ops"][i + len(ops):]
+                    chain["ops"] = chain["ops"][:i]
+                    launch["chains"] = [c for c in launch["chains"] if c["ops"]]
+                    fusion["launches"][at + 1:at + 1] = [{"chains": [{"cut": chain["cut"], "ops": part}]}
+                                                         for part in (own, behind) if part]
+                    return
+    sys.exit("No chain of this step has the ops " + " · ".join(ops))
+
+
+def launch_of(series, tessera, data, folder):
+    """The first launch of a series' chains: its number, and options of capsule.py for its step."""
+    name, batch, chains = SERIES[series]
+    method = ["--method", name, "--preset", "paper"]
+    sequences = name == "timegan"
+    plan = [tessera, "plan", data, *method, "--batch-size", batch, "--device", "cuda", "--quiet"]
+    plan += ["--sequence-length", LENGTH] if sequences else []
+    options = [f"batch_size={batch}"] + ([f"sequence_length={LENGTH}"] if sequences else []) + method
+
+    def printed(*more):
+        code, text = call(*plan, *more)
+        return json.loads(text) if code == 0 else sys.exit(text)
+    number = number_of(printed("--json")["groups"], chains)
+    if number is None:
+        fusion = printed("--fusion")
+        cut_out(fusion, chains[0])
+        (folder / "fusion.json").write_text(json.dumps(fusion))
+        use = ["--use", folder / "fusion.json"]
+        number, options = number_of(printed("--json", *use)["groups"], chains), options + use
+    return number, options
 
 
 def head(path):
@@ -70,10 +106,8 @@ def main():
         data = a.data or folder / "people.csv"
         if not a.data:
             call(a.tessera, "example", data, "--rows", "1000", "--seed", "1", "--quiet")
-        name, batch, chains = SERIES[a.series]
-        method = ["--method", name, "--preset", "paper"]
-        number = launch_of(chains, a.tessera, data, method, batch)
-        code, text = call(sys.executable, CAPSULE, "write", data, f"batch_size={batch}", *method, "--launch", number,
+        number, options = launch_of(a.series, a.tessera, data, folder)
+        code, text = call(sys.executable, CAPSULE, "write", data, *options, "--launch", number,
                           "-o", folder / "x.capsule")
         if code != 0:
             sys.exit(text)
