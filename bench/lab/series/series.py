@@ -26,6 +26,8 @@ SERIES = {  # method, rows or sequences of a step, ops of each chain
     "batch_norm": ("ctgan", 100, [["batch_norm", "running_stats"], ["batch_norm"]]),
     # three GRU layers of 24 units, reset before the product, over 24 steps of 32 inputs: 32 sequences
     "gru": ("timegan", 32, [["recurrent"] * 3]),
+    # the decoder: 100 rows of 128, layers of 128, 128 and 63 with ReLU between them
+    "row_network": ("tvae", 100, [["matmul", "unary", "matmul", "unary", "matmul"]]),
 }
 LENGTH = 24  # of sequences
 
