@@ -23,6 +23,14 @@ void each_batch(int64_t leaves, int64_t rows, const char* note, const Workers& w
   workers.monitor.report({workers.phase, all, all, "rows", note, false});
 }
 
+// Calls body(row) for the queries of a warp of a batch.
+template <class Body>
+void each_query(const std::vector<int64_t>& places, int64_t first, int64_t warp, Body&& body) {
+  for (int64_t k = 0; k < kWarpQueries; ++k)
+    if (const int64_t row = places[static_cast<size_t>(first * kLeafRows + warp * kWarpQueries + k)]; row >= 0)
+      body(row);
+}
+
 }  // namespace
 
 NearestOnDevice::Uploaded::Uploaded(Device& device, const NearestPlan& plan, const NearestIndex::Leaves& leaves,
@@ -123,9 +131,9 @@ std::vector<Neighbors> NearestOnDevice::search(const DistanceTable& query, bool 
     workers.team.for_each(leaves * kWarps, [&](int64_t warp) {
       if (pairs.crowded(warp)) {
         NearestIndex::Scratch scratch;
-        for (int64_t k = 0; k < kWarpQueries; ++k)
-          if (const int64_t row = places[static_cast<size_t>(first * kLeafRows + warp * kWarpQueries + k)]; row >= 0)
-            out[static_cast<size_t>(row)] = index_.search(query, row, want_second, scratch);
+        each_query(places, first, warp, [&](int64_t row) {
+          out[static_cast<size_t>(row)] = index_.search(query, row, want_second, scratch);
+        });
         return;
       }
       for (const uint64_t pair : pairs.of(warp)) {
@@ -160,11 +168,11 @@ void NearestOnDevice::within(const DistanceTable* query, double radius, const ch
         return;
       }
       NearestIndex::Scratch scratch;
-      for (int64_t k = 0; k < kWarpQueries; ++k)
-        if (const int64_t row = places[static_cast<size_t>(first * kLeafRows + warp * kWarpQueries + k)]; row >= 0)
-          index_.within(queries.table, row, radius, scratch, [&](int64_t other) {
-            if (!queries.same || other != row) found(row, other);
-          });
+      each_query(places, first, warp, [&](int64_t row) {
+        index_.within(queries.table, row, radius, scratch, [&](int64_t other) {
+          if (!queries.same || other != row) found(row, other);
+        });
+      });
     });
   });
 }

@@ -88,7 +88,7 @@ constexpr double kPeriods[] = {4, 5, 6, 7, 10, 12, 14, 24, 30, 48, 52, 60, 96, 1
 constexpr int32_t kMaxLevels = 100;                // of the other column
 constexpr size_t kMaxTested = 20'000;              // rows that propose or test
 constexpr double kMinKnown = .25, kMinNats = .05;  // of what is to be known of the other column, and a row
-constexpr double kFalseNats = 20;                  // chance gives so many to no pair of columns
+constexpr double kFalseNats = 20;                  // more than chance gives to any pair of columns
 
 // A number in the same rows, without the values that many rows hold: other columns depend on those.
 struct Spread {
@@ -96,11 +96,36 @@ struct Spread {
   std::vector<double> proposing, testing;
 };
 
+// Where a number is in its period, and the number of that period; −1: beyond the ends, or missing.
+struct Remainders {
+  std::vector<int32_t> part;
+  std::vector<int64_t> period;
+};
+
+Remainders remainders_of(const Spread& range, const std::vector<double>& x, double period) {
+  Remainders out;
+  for (size_t i = 0; i < std::min(x.size(), kMaxTested); ++i) {
+    const bool in = x[i] >= range.low && x[i] <= range.high;
+    const double before = in ? std::floor(x[i] / period) : 0;
+    out.part.push_back(in ? static_cast<int32_t>(x[i] - period * before) : -1);
+    out.period.push_back(static_cast<int64_t>(before));
+  }
+  return out;
+}
+
+bool are_spread(const Remainders& x) {
+  std::unordered_map<int64_t, double> periods;
+  double squares = 0, total = 0;
+  for (size_t i = 0; i < x.part.size(); ++i)
+    if (x.part[i] >= 0) ++periods[x.period[i]];
+  for (const auto& [at, n] : periods) squares += n * n, total += n;
+  return total * total >= kMinCycles * squares;
+}
+
 // What the remainder of x says of the levels, in parts of all there is to be known of them; 0: nothing. The levels of
 // a remainder are counted in every second period and predicted in the others, so that what only some values of x have,
 // or large ones, counts for nothing.
-double known_by_remainder(const Spread& range, const std::vector<double>& x, double period, int32_t of_y,
-                          const std::vector<int32_t>& y) {
+double known_by_remainder(const Remainders& x, double period, int32_t of_y, const std::vector<int32_t>& y) {
   constexpr double kPrior = 4;  // rows that are as all are
   struct Seen {
     size_t part, level;
@@ -108,26 +133,28 @@ double known_by_remainder(const Spread& range, const std::vector<double>& x, dou
   const auto parts = static_cast<size_t>(period), levels = static_cast<size_t>(of_y);
   std::vector<double> count(parts * levels), of_part(parts), of_level(levels, 1);
   std::vector<Seen> others;
-  std::unordered_map<int64_t, double> periods;
   double counted = static_cast<double>(levels);
-  for (size_t i = 0; i < std::min(y.size(), kMaxTested); ++i) {
-    if (!(x[i] >= range.low && x[i] <= range.high) || y[i] < 0) continue;
-    const double before = std::floor(x[i] / period);
-    const Seen seen{static_cast<size_t>(x[i] - period * before), static_cast<size_t>(y[i])};
-    const auto its = static_cast<int64_t>(before);
-    ++periods[its];
-    if (its % 2 != 0) others.push_back(seen);
+  for (size_t i = 0; i < x.part.size(); ++i) {
+    if (x.part[i] < 0 || y[i] < 0) continue;
+    const Seen seen{static_cast<size_t>(x.part[i]), static_cast<size_t>(y[i])};
+    if (x.period[i] % 2 != 0) others.push_back(seen);
     else ++count[seen.part * levels + seen.level], ++of_part[seen.part], ++of_level[seen.level], ++counted;
   }
-  double gain = 0, all = 0, squares = 0, total = 0;
+  double gain = 0, all = 0;
   for (const Seen& s : others) {
     const double usual = of_level[s.level] / counted;
     const double here = (count[s.part * levels + s.level] + kPrior * usual) / (of_part[s.part] + kPrior);
     gain += std::log(here / usual), all -= std::log(usual);
   }
-  for (const auto& [at, n] : periods) squares += n * n, total += n;
-  if (total * total < kMinCycles * squares) return 0;
   return gain > std::max(kMinNats * static_cast<double>(others.size()), kFalseNats) ? gain / all : 0;
+}
+
+// The same of the rows that test, where a level that no proposing row has is left out.
+double tested_by_remainder(const Spread& x, double period, const Labels& y) {
+  Remainders rows = remainders_of(x, x.testing, period);
+  for (size_t i = 0; i < rows.part.size(); ++i)
+    if (y.testing[i] < 0) rows.part[i] = -1;
+  return are_spread(rows) ? known_by_remainder(rows, period, y.levels, y.testing) : 0;
 }
 
 // The shortest of the periods whose remainders say most of another column.
@@ -136,11 +163,13 @@ std::optional<double> period_of(const Spread& x, int column, const std::vector<L
   double best = 0, found = 0;
   for (const double period : kPeriods) {
     if (x.high - x.low < static_cast<double>(kMinCycles) * period) continue;
+    const Remainders rows = remainders_of(x, x.proposing, period);
+    if (!are_spread(rows)) continue;
     for (const Labels& y : others) {
       if (y.column == column) continue;
-      const double here = known_by_remainder(x, x.proposing, period, y.levels, y.proposing);
+      const double here = known_by_remainder(rows, period, y.levels, y.proposing);
       if (here <= kMinKnown || kAsMuch * here <= best) continue;
-      if (known_by_remainder(x, x.testing, period, y.levels, y.testing) > kMinKnown) best = here, found = period;
+      if (tested_by_remainder(x, period, y) > kMinKnown) best = here, found = period;
     }
   }
   return found > 0 ? std::optional(found) : std::nullopt;
@@ -176,10 +205,7 @@ std::vector<FoundRule> find_remainders(const RuleSearch& search) {
     if (const auto period = period_of(x, j, others))
       found[static_cast<size_t>(j)] = FoundRule{make_rule(CycleData{head_of(c), *period, x.low, x.high}), e};
   });
-  std::vector<FoundRule> out;
-  for (auto& f : found)
-    if (f) out.push_back(std::move(*f));
-  return out;
+  return those_found(std::move(found));
 }
 
 std::vector<FoundRule> find_months(const RuleSearch& search) {

@@ -217,10 +217,7 @@ std::vector<FoundRule> find_forms(const RuleSearch& search) {
     }
     c.relax();
   });
-  std::vector<FoundRule> out;
-  for (auto& f : found)
-    if (f) out.push_back(std::move(*f));
-  return out;
+  return those_found(std::move(found));
 }
 
 // Formats that few rows have are protected as categories are; a column of which they are most keeps the most frequent.

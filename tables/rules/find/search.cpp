@@ -54,6 +54,13 @@ std::string learned_as(const std::vector<FoundRule>& rules, const std::string& c
   return "";
 }
 
+std::vector<FoundRule> those_found(std::vector<std::optional<FoundRule>> found) {
+  std::vector<FoundRule> out;
+  for (auto& f : found)
+    if (f) out.push_back(std::move(*f));
+  return out;
+}
+
 std::vector<double> numbers_in(const Column& c, const std::vector<int64_t>& rows) {
   std::vector<double> out;
   for (const int64_t row : rows) out.push_back(c.numbers[static_cast<size_t>(row)]);

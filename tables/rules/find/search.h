@@ -98,7 +98,7 @@ class RuleSearch {
 // For people, what is learned in the place of a column by one of these rules; "": the column.
 std::string learned_as(const std::vector<FoundRule>& rules, const std::string& column);
 
-// The values of a column in the rows that propose and test, numbered as the proposing rows show them; −1: they do not.
+// The values of a column in the rows that propose and test, numbered as the proposing rows show them; −1: none does.
 struct Labels {
   int column;
   bool text;
@@ -106,6 +106,9 @@ struct Labels {
   std::vector<int32_t> proposing, testing;
 };
 Labels labels_of(const RuleSearch& search, int column);
+
+// Without the places of a search by columns at which nothing was found.
+std::vector<FoundRule> those_found(std::vector<std::optional<FoundRule>> found);
 
 // The numbers of a column in these rows; releases its pages.
 std::vector<double> numbers_in(const Column& c, const std::vector<int64_t>& rows);
