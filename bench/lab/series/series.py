@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs a numbered series of kernels for one launch: each must give its results; those for the processor are timed.
 
-    series.py product [--only 02] [--on emulated|ptx|cuda] [--data TABLE.csv]
+    series.py product [--only 02] [--on emulated|ptx|cuda] [--data TABLE.csv] [--beside]
 
 A series is a folder of files 00_…, 01_…, each one idea further than the one before. The head of a file says what was
 expected, the arithmetic, what it predicts, and at the end of its first line the grid. *.cu are CUDA kernels, run on the
-emulated GPU (or as PTX, or on a GPU); *.cpp are functions for the processor. The launch is the first of the step of
+emulated GPU (or as PTX, or on a GPU); *.cpp are functions for the processor; with --beside, also those of the series'
+folder beside/, which call libraries that must be installed. The launch is the first of the step of
 SERIES that has these ops, or is made of the first chain with them; a file calls it launch_10 whatever its number is now.
 Exit code 1: a kernel was rejected.
 """
@@ -101,6 +102,7 @@ def main():
     parser.add_argument("--only", default="", help="files whose name begins so")
     parser.add_argument("--tessera", default="tessera", help="the program (default: the one in PATH)")
     parser.add_argument("--on", choices=("emulated", "ptx", "cuda"), default="emulated", help="where *.cu run")
+    parser.add_argument("--beside", action="store_true", help="also OpenBLAS and oneDNN, of the series product")
     a = parser.parse_args()
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -115,8 +117,9 @@ def main():
             sys.exit(text)
         kernel = re.match(r"(\w+) of", text)[1]
         print(text + "\n| kernel | what | result | measured or counted |\n|---|---|---|---|")
-        files = FOLDER.joinpath(a.series).glob(a.only + "*.c*")
-        for path in sorted(files, key=lambda p: (p.suffix, p.name)):
+        own = FOLDER / a.series
+        files = [*own.glob(a.only + "*.c*")] + ([*own.glob("beside/*.cpp")] if a.beside else [])
+        for path in sorted(files, key=lambda p: (p.suffix, p.parent != own, p.name)):
             title, options = head(path)
             (folder / path.name).write_text(path.read_text().replace("launch_10", kernel))
             where = "processor" if path.suffix == ".cpp" else a.on
