@@ -8,6 +8,7 @@
 #include "models/api/rows.h"
 #include "models/api/support/context.h"
 #include "models/api/support/csv_options.h"
+#include "models/api/support/file_uses.h"
 #include "models/api/support/handles.h"
 #include "models/api/support/lists.h"
 #include "tables/arrow/export.h"
@@ -126,6 +127,7 @@ tessera_status tessera_table_open(const tessera_context* context, const char* co
     std::vector<std::string> names;
     for (size_t i = 0; i < count; ++i) names.emplace_back(&required(paths[i], "paths[i]"));
     names = expand_paths(names);
+    check_each_once(names);
     const tessera_csv_options o = read_options(options);
     const bool csv = kind_of_input(names[0]) == FileKind::csv;
     const auto other = std::find_if(names.begin() + 1, names.end(), [&](const std::string& name) {

@@ -72,10 +72,13 @@ struct Sampling {
 
   std::unique_ptr<RowStream> distinct_rows(const Model& model, int64_t offset, int64_t count,
                                            const SampleOptions& options, bool together, ArrowArrayStream* against) {
-    if (offset != 0 || together || model.shared_rows() == nullptr)
+    if (model.shared_rows() == nullptr)
+      throw Error(ErrorCode::usage, "`distinct` compares rows of a table, and this model has sequences.\n  Omit it.");
+    if (offset != 0 || together)
       throw Error(ErrorCode::usage,
-                  "`distinct`: which rows are the first without copies is known from the first one on, "
-                  "in one process, and of rows: omit an offset, and all that divides the rows.");
+                  fmt::format("`distinct`: whether a row is a copy depends on all rows before it, so they are drawn "
+                              "from the first one on, by one process.\n  Omit {}.",
+                              offset != 0 ? "`offset`" : "what divides the rows"));
     std::optional<Table> others;
     if (against != nullptr) {
       IncomingRows incoming(against, "against");

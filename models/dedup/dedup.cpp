@@ -64,13 +64,14 @@ std::vector<std::string> compared_columns(const Table& table, const std::vector<
   for (const std::string& name : asked)
     if (table.find(name) == nullptr)
       throw Error(ErrorCode::usage,
-                  fmt::format("columns: the table has no column \"{}\".{}", name, nearest_names(name, names)));
+                  fmt::format("`columns`: the table has no column \"{}\".{}", name, nearest_names(name, names)));
   for (const Column& c : table.columns) {
     const bool wanted = asked.empty() || std::find(asked.begin(), asked.end(), c.name) != asked.end();
     if (texts && wanted && !asked.empty() && is_ordered(c))
-      throw Error(ErrorCode::usage, fmt::format("columns: \"{}\" holds {}, and documents are texts.\n  Name columns of "
-                                                "texts, or use another mode.",
-                                                c.name, kind_of(c).holds));
+      throw Error(ErrorCode::usage,
+                  fmt::format("`columns`: \"{}\" holds {}, and documents are texts.\n  Name columns of "
+                              "texts, or use another mode.",
+                              c.name, kind_of(c).holds));
     if (wanted && !(texts && (is_ordered(c) || kind_of(c).truths))) found.push_back(c.name);
   }
   if (found.empty())

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -247,7 +248,8 @@ double quantile(const std::vector<double>& values, const std::vector<double>& p,
 
 // [row][value]: p(value | the row's other cells).
 std::vector<std::vector<double>> probabilities(const RowModel& model, CellLikelihoods& likelihoods,
-                                               const Choices& choices, const Table& rows, Team& team) {
+                                               const Choices& choices, const Table& rows, Team& team,
+                                               const std::function<void(int64_t)>& progress) {
   const auto n = static_cast<size_t>(rows.rows), values = static_cast<size_t>(choices.column.size());
   const size_t columns = likelihoods.columns().size();
   Table asked;
@@ -262,6 +264,7 @@ std::vector<std::vector<double>> probabilities(const RowModel& model, CellLikeli
   std::vector<std::vector<double>> p(n, std::vector<double>(values));  // at first ln p(row with the value)
   std::vector<std::vector<int>> unknown(n, std::vector<int>(values));
   for (size_t k = 0; k < values; ++k) {
+    progress(rows.rows * static_cast<int64_t>(k) / static_cast<int64_t>(values));
     to.numbers.clear(), to.codes.clear();
     to.push_from(choices.column, k, n);
     LearnedRows learned = learned_rows(model, asked, team);
@@ -342,9 +345,8 @@ Table predict_column(const Model& model, const Table& rows, const std::string& c
         {"predict", static_cast<double>(done), static_cast<double>(rows.rows), "rows", {}, done == rows.rows});
   };
   for (int64_t first = 0; first < rows.rows; first += kRowsAtOnce) {
-    progress(first);
-    const Table part = part_of(rows, first);
-    for (const std::vector<double>& p : probabilities(m, likelihoods, choices, part, team)) {
+    const auto of_part = [&](int64_t done) { progress(first + done); };
+    for (const std::vector<double>& p : probabilities(m, likelihoods, choices, part_of(rows, first), team, of_part)) {
       if (choices.numeric) {
         out[0].push_back(std::inner_product(p.begin(), p.end(), at.begin(), 0.0));
         out[1].push_back(quantile(at, p, 0.5));

@@ -69,8 +69,8 @@ def fit(
     devices: int | str | None = None,
     virtual_shards: int | None = None,
     parallel: str | None = None,
-    epsilon: float = 0,
-    delta: float = 0,
+    epsilon: float | None = None,
+    delta: float | None = None,
     privacy: str | None = None,
     device: str | None = None,
     threads: int = 0,
@@ -138,11 +138,11 @@ def fit(
         Number of gradient shards per batch. Any rank count that divides it gives the same model.
     parallel : {"data", "model", "auto"}, optional
         Split the rows of a batch, or the columns of the table; ``"auto"``: columns only if the weights do not fit otherwise.
-    epsilon : float
-        Differential privacy of the model, for adding or removing a row; 0: none. Every column is declared by `types`, or by
+    epsilon : float, optional
+        Differential privacy of the model, for adding or removing a row. Every column is declared by `types`, or by
         the schema file of :func:`tessera.read`.
-    delta : float
-        With `epsilon`, the probability that its bound does not hold; 0: 1e-5.
+    delta : float, optional
+        With `epsilon`, the probability that its bound does not hold. Default: 1e-5.
     privacy : {"auto", "counts", "gradients", "both"}, optional
         With `epsilon`, where the noise is: on counts, of which rows are drawn to train on; on gradients (DP-SGD);
         or on gradients after such rows. Default: chosen by the number of columns.
@@ -214,8 +214,8 @@ def fit(
         devices=None if devices is None else str(devices),
         virtual_shards=virtual_shards,
         parallel=parallel,
-        epsilon=epsilon,
-        delta=delta,
+        epsilon=_not_zero("epsilon", epsilon),
+        delta=_not_zero("delta", delta),
         privacy=privacy,
         settings=settings_text(settings),
     )
@@ -705,6 +705,13 @@ def _with_note(handle: c.c_void_p, note: dict[str, Any]) -> Model:
     if not kind.installed():
         return Model(handle, _frames.default(), {}, attrs)
     return Model(handle, kind, note.get("looks", {}), attrs)
+
+
+def _not_zero(name: str, value: float | None) -> float | None:
+    """The library takes a zero as not given: a fit that should be private would not be."""
+    if value == 0:
+        raise _errors.UsageError(f"{name} is 0; it must be above. Omit it for the default.")
+    return value
 
 
 def _encoded_path(path: Path | None) -> bytes | None:

@@ -180,7 +180,8 @@ bool read_time_of_day(const char*& p, const char* end, TimeOfDay& t) {
   double fraction = 0;
   if (p < end && *p == ':') {
     ++p;
-    if (read_digits(p, end, 2, second) != 2 || second > 59) return false;
+    if (read_digits(p, end, 2, second) != 2 || second > (minute == 59 ? 60 : 59)) return false;
+    second = std::min(second, 59);  // a leap second is the one before it
     t.has_seconds = true;
     if (p < end && *p == '.') {
       int n = 0;

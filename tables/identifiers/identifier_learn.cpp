@@ -224,8 +224,20 @@ class PatternLearner {
     out_.high_ = std::min(NumberCounter::rounded_up(out_.low_ + wanted), limit), out_.widened_ = true;
   }
 
+  // Whether all texts have the same letters in the same order, between digits and signs: the x of 12x32.
+  bool same_letters() const {
+    const auto letters_of = [](std::u32string text) {
+      std::erase_if(text, [](char32_t c) { return class_of(c) == 0 || class_of(c) == kDigitClass; });
+      return text;
+    };
+    const std::u32string letters = letters_of(seen_[0]);
+    return !letters.empty() &&
+           std::all_of(seen_.begin(), seen_.end(), [&](const std::u32string& t) { return letters_of(t) == letters; });
+  }
+
   void learn_places() {
     out_.kind_ = Identifier::Kind::places;
+    letters_stay_ = out_.texts_ == TextKind::plain && same_letters();
     count_characters();
     std::vector<std::vector<Word>> words = common_words();
     std::vector<size_t> pending(seen_.size());
@@ -316,12 +328,12 @@ class PatternLearner {
 
   size_t enough() const { return std::max({kCommon, least_, seen_.size() / 50}); }
 
-  // Texts of one shape have their signs and the first `kept` of their common words at the same places. Other letters
-  // and digits form one class here; otherwise every UUID would have its own shape.
-  static std::u32string shape_of(const std::u32string& text, const std::vector<Word>& words, size_t kept) {
+  // Texts of one shape have their signs and the first `kept` of their common words at the same places, and letters that
+  // stay. Other letters and digits form one class here; otherwise every UUID would have its own shape.
+  std::u32string shape_of(const std::u32string& text, const std::vector<Word>& words, size_t kept) const {
     std::u32string shape = text;
     for (char32_t& c : shape)
-      if (class_of(c) != 0) c = kAny;
+      if (letters_stay_ ? class_of(c) == kDigitClass : class_of(c) != 0) c = kAny;
     for (size_t k = 0; k < kept; ++k)
       std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(words[k].begin), words[k].length,
                   shape.begin() + static_cast<std::ptrdiff_t>(words[k].begin));
@@ -337,10 +349,11 @@ class PatternLearner {
       alphabet.push_back(shape[p] == kAny ? choices[p].seen : std::u32string(1, shape[p]));
     }
     // A group needs the capacity for kSpare times its texts; otherwise places take whole classes, from the last to the
-    // first.
+    // first, but where many texts have the same character (the 0 and the x of 0x3f).
     const uint64_t wanted = (unique_ ? kSpare : kSpareOfRepeated) * (group.size() * texts_.size() / seen_.size());
+    const size_t same = out_.texts_ != TextKind::plain || group.size() < enough() ? 1 : 2;
     for (size_t p = shape.size(); p-- > 0 && capacity_of(alphabet) < wanted;)
-      if (shape[p] == kAny) alphabet[p] = choices[p].any;
+      if (shape[p] == kAny && alphabet[p].size() >= same) alphabet[p] = choices[p].any;
     if (words > 0 && capacity_of(alphabet) < wanted) return false;
     if (unique_ && capacity_of(alphabet) < wanted) {  // exhausted: new texts are longer
       const auto last = std::find(shape.rbegin(), shape.rend(), kAny);
@@ -489,6 +502,7 @@ class PatternLearner {
   size_t least_;
   uint64_t highest_;
   bool unique_ = true;
+  bool letters_stay_ = false;  // same_letters()
   int64_t all_rows_ = 0;
   std::optional<TextEncoder> encoder_;
   Ends ends_;

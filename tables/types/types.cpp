@@ -289,7 +289,8 @@ ColumnPlan plan_text(const TypeEvidence& e, const char* place) {
 }  // namespace
 
 bool MissingWords::usual(std::string_view text) {
-  if (text.size() > 4) return false;
+  constexpr std::string_view kNoDay = "0000-00-00", kNoMoment = "0000-00-00 00:00:00";  // of MySQL
+  if (text.size() > 4) return text == kNoDay || text == kNoMoment;
   constexpr std::string_view kWords[] = {"na",  "n/a",  "#n/a", "nan", "null", "none", "nil",
                                          "nat", "<na>", "-",    "--",  "?",    "."};
   for (const std::string_view word : kWords)

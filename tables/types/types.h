@@ -15,8 +15,8 @@
 namespace tessera {
 
 // Spellings of "no value". An empty cell, the \N of MySQL and PostgreSQL and the words the user gave are missing in
-// every column; the usual words (NA, N/A, NaN, null, None, nil, NaT, ?, -, …) only in columns of numbers, booleans and
-// dates, where they cannot mean anything else: in a text column "None" or "?" is a category.
+// every column; the usual words (NA, N/A, NaN, null, None, nil, NaT, ?, -, …, MySQL's 0000-00-00) only in columns of
+// numbers, booleans and dates, where they cannot mean anything else: in a text column "None" or "?" is a category.
 class MissingWords {
  public:
   explicit MissingWords(std::vector<std::string> extra = {}) : extra_(std::move(extra)) {}

@@ -53,6 +53,21 @@ TEST_F(Files, ReadsSeveralCsvFilesAsOneTable) {
   }
 }
 
+TEST_F(Files, RejectsAFileThatIsGivenTwice) {
+  write("a.csv", "x,y\n1,2\n3,4\n");
+  write("b.csv", "x,y\n1,2\n3,4\n");
+  std::filesystem::create_symlink("a.csv", folder_ / "link.csv");
+  must({"fit", "a.csv", "b.csv", "--model", "m.tessera", "--epochs", "0"});
+  for (const auto& tables : {std::vector<std::string>{"a.csv", "a.csv"}, {"a.csv", "b.csv", "link.csv"}, {"*.csv"}}) {
+    std::vector<std::string> arguments{"fit", "--model", "n.tessera", "--epochs", "0"};
+    arguments.insert(arguments.end(), tables.begin(), tables.end());
+    const Outcome o = run(arguments);
+    EXPECT_EQ(o.code, 2) << o.err;
+    EXPECT_HAS(o.err, "given twice, as a.csv before");
+    EXPECT_FALSE(exists("n.tessera"));
+  }
+}
+
 TEST_F(Files, RejectsFilesWithDifferentColumns) {
   write("a.csv", "x,y\n1,2\n3,4\n");
   write("b.csv", "x,z\n1,2\n");

@@ -257,7 +257,9 @@ TEST_F(DifferentialPrivacy, WhateverElseReadsTheTableIsRefused) {
   refuses({"--schema", "s.json", "--delta", ".5"}, "--delta");
   EXPECT_EQ(run({"fit", "t.csv", "--model", "m.tessera", "--delta", "1e-5"}).code, 2);
   EXPECT_EQ(run({"fit", "t.csv", "--model", "m.tessera", "--privacy", "counts"}).code, 2);
-  EXPECT_EQ(run({"fit", "t.csv", "--model", "m.tessera", "--epsilon", "-1"}).code, 2);
+  for (const char* none : {"-1", "0", "-0.0"})
+    EXPECT_EQ(run({"fit", "t.csv", "--schema", "s.json", "--model", "m.tessera", "--epsilon", none}).code, 2) << none;
+  refuses({"--schema", "s.json", "--delta", "0"}, "--delta 0");
   write("s.json", R"({"columns": [{"name": "town", "type": "category"}, {"name": "size", "min": 0, "max": 99}]})");
   refuses({"--schema", "s.json"}, "column \"size\" has a type that was found in its rows");
   write("s.json", R"({"columns": [{"name": "size", "min": 0}]})");

@@ -418,4 +418,28 @@ TEST(TextKind, ShapesKeepTheirShares) {
 }
 
 }  // namespace
+// Sizes and numbers of base 16, each several times: letters that all texts share stay where they are.
+TEST(TextKind, LettersOfAllTextsStay) {
+  const auto repeated = [](const std::vector<std::string>& texts) {
+    std::map<std::string, int64_t> rows;
+    for (const std::string& t : texts) ++rows[t];
+    std::vector<std::string> each;
+    std::vector<int64_t> counts;
+    for (const auto& [text, n] : rows) each.push_back(text), counts.push_back(n);
+    return learn(each, counts);
+  };
+  const Identifier sizes = repeated(drawn(
+      600, [](uint32_t i) { return std::to_string(1 + draw(i, 1) % 40) + "x" + std::to_string(1 + draw(i, 2) % 40); }));
+  const Identifier numbers = repeated(drawn(600, [](uint32_t i) { return "0x" + hex(i, 2); }));
+  for (uint64_t row = 0; row < 300; ++row) {
+    const std::string size = sizes.text(row, identifier_key(1, 0, 7)),
+                      number = numbers.text(row, identifier_key(1, 0, 7));
+    EXPECT_EQ(size.find_first_not_of("0123456789"), size.find('x')) << size;
+    EXPECT_EQ(size.find('x'), size.rfind('x')) << size;
+    EXPECT_TRUE(size.front() != 'x' && size.back() != 'x') << size;
+    EXPECT_EQ(number.substr(0, 2), "0x") << number;
+    EXPECT_EQ(number.find_first_not_of("0123456789abcdef", 2), std::string::npos) << number;
+  }
+}
+
 }  // namespace tessera

@@ -61,6 +61,19 @@ TEST(Score, RowsAreAsLikelyAsTheirLawSays) {
     }
 }
 
+// A column of few values takes as many passes over each part of the rows: every one can be seen, and stopped.
+TEST(Score, APredictionReportsEveryValueItTries) {
+  std::vector<double> done;
+  Monitor monitor;
+  monitor.on_progress = [&](const Progress& p) {
+    if (std::string_view(p.phase) == "predict") done.push_back(p.done);
+    if (done.size() == 3) throw Error(ErrorCode::cancelled, "stopped");
+  };
+  Team team(1);
+  EXPECT_THROW((void)predict_column(of_wide_rows(), wide_rows(300), "a", team, monitor), Error);
+  EXPECT_EQ(done, (std::vector<double>{0, 100, 200}));
+}
+
 TEST(Score, CellsAddUpToTheRowAndNoBatchChangesIt) {
   const Table rows = wide_rows(1500), all = scored(of_wide_rows(), rows, true);
   for (const int64_t i : {0, 1023, 1024, 1499}) {

@@ -541,6 +541,7 @@ TEST(FindRules, RejectsInvalidGivenRulesWithAReason) {
   EXPECT_TRUE(give("items > 3 and extras > 4").says("is 2 rules"));
   EXPECT_TRUE(give("itens > 3").says("Nearest: \"items\""));
   EXPECT_TRUE(give("items > 3", false).says("cannot be drawn again"));
+  EXPECT_TRUE(give("items > 1e6").says("holds in no row of the table"));
   EXPECT_TRUE(give("city = 'Berlin'").says("\"city\" is the key"));
   EXPECT_TRUE(give("rate and amount occur in fixed combinations").says("more than 1,000 combinations"));
   EXPECT_TRUE(give("city and state occur in fixed combinations").says("\"city\" is the key"));

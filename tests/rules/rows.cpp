@@ -123,13 +123,13 @@ TEST(RuleRows, GivenRulesAreKeptByRejection) {
 
 TEST(RuleRows, ReportUnsatisfiableRules) {
   FitOptions options = quick_tvae(1);
-  options.rules.given = {"items > 4000"};
+  options.rules.given = {"items * extras > 4300"};
   const Model m = fit(orders(300), options);
   SampleOptions few;
   few.max_tries = 20;
   const Thrown e = thrown([&] { (void)sample(m, 10, few); });
   EXPECT_EQ(static_cast<int>(e.code), static_cast<int>(ErrorCode::condition));
-  EXPECT_TRUE(e.says("The rare rule is \"items > 4000\"")) << e.message;
+  EXPECT_TRUE(e.says("The rare rule is \"items * extras > 4300\"")) << e.message;
   EXPECT_TRUE(e.says("`max_tries`")) << e.message;
 }
 

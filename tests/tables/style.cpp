@@ -122,13 +122,17 @@ TEST(Style, OddFilesAreReadWithALineOfLog) {
   std::string words = "n,m\n";
   for (int i = 0; i < 60; ++i)
     words += (i % 9 == 4 ? "unknown" : std::to_string(i * i)) + ',' + std::to_string(i) + '\n';
+  std::string days = "day,m\n";  // one of 60 is none
+  for (int i = 0; i < 60; ++i)
+    days += (i == 7 ? "30.02.2021" : std::to_string(13 + i % 15) + ".0" + std::to_string(1 + i % 9) + ".2021") + ",x\n";
   const std::string comments = "# exported\n# by me, twice, at once\na,b\n1,2\n3,4\n";
-  for (const std::string& text : {std::string(",x\n0,a\n1,b\n"), std::string("a,b,\n1,x,\n2,y,\n"),
-                                  std::string("sep=;\na;b\n1;2\n3;4\n"), words, comments, std::string("1,2\n3,4\n")}) {
+  for (const std::string& text :
+       {std::string(",x\n0,a\n1,b\n"), std::string("a,b,\n1,x,\n2,y,\n"), std::string("sep=;\na;b\n1;2\n3;4\n"), words,
+        comments, std::string("1,2\n3,4\n"), days}) {
     options.path = folder.write("t.csv", text);
     csv_read(options, team, monitor);
   }
-  ASSERT_EQ(notices.size(), 6u);
+  ASSERT_EQ(notices.size(), 7u);
   EXPECT_NE(notices[3].find("53 of 60 values are numbers: \"unknown\" is not. `missing=unknown`"), std::string::npos)
       << notices[3];
   EXPECT_NE(notices[4].find("begin with # are left out"), std::string::npos);
@@ -139,6 +143,9 @@ TEST(Style, OddFilesAreReadWithALineOfLog) {
   EXPECT_NE(notices[1].find("ends with a delimiter"), std::string::npos);
   EXPECT_NE(notices[2].find("sets the delimiter"), std::string::npos);
   EXPECT_NE(notices[5].find("`header=yes`"), std::string::npos);
+  EXPECT_NE(notices[6].find("59 of 60 values are dates: \"30.02.2021\" is not. `missing=30.02.2021`"),
+            std::string::npos)
+      << notices[6];
 }
 
 TEST(Style, EndingsThatAreNotWritten) {

@@ -150,6 +150,18 @@ TEST(Types, MissingWordsAreValuesOfText) {
             ColumnType::integer);
 }
 
+TEST(Types, ZeroDatesAreMissingAndLeapSecondsTheOnesBefore) {
+  const Column days = column_of({"2020-01-31", "0000-00-00", "1969-12-31"});
+  EXPECT_EQ(days.type, ColumnType::date);
+  EXPECT_TRUE(days.is_missing(1));
+  const Column moments = column_of({"2016-12-31 23:59:60", "0000-00-00 00:00:00", "2016-12-31 23:59:59"});
+  EXPECT_EQ(moments.type, ColumnType::datetime);
+  EXPECT_TRUE(moments.is_missing(1));
+  EXPECT_EQ(moments.numbers[0], moments.numbers[2]);
+  expect_type(ColumnType::category, {"2016-12-31 23:58:60", "2016-12-31 23:59:59"});
+  expect_type(ColumnType::category, {"red", "0000-00-00"});
+}
+
 TEST(Types, Dates) {
   const auto format = [](const std::vector<std::string>& cells) { return column_of(cells).format; };
   EXPECT_EQ(format({"2020-01-31", "1969-12-31"}), "%Y-%m-%d");

@@ -107,7 +107,7 @@ struct FitCommand {
   std::string model, log, report, checkpoint_every, devices;
   int virtual_shards = 0;
   std::string parallel;
-  double epsilon = 0, delta = 0;
+  std::optional<double> epsilon, delta;
   std::string privacy;
   bool force = false, resume = false;
   CsvArguments csv;
@@ -142,8 +142,13 @@ struct FitCommand {
     o.devices = devices.c_str();
     o.virtual_shards = virtual_shards;
     if (!parallel.empty()) o.parallel = parallel.c_str();
-    o.epsilon = epsilon, o.delta = delta, o.privacy = privacy.empty() ? nullptr : privacy.c_str();
-    if (epsilon > 0 && effort.max_rows > 0)
+    if (epsilon == 0 || delta == 0)  // the library takes a zero as not given
+      throw tessera::Error(TESSERA_E_USAGE, epsilon == 0 ? "--epsilon 0 would learn nothing.\n  1 is usual."
+                                                         : "--delta 0: the noise has no bound that always holds.\n  "
+                                                           "It should be well below 1 / rows.");
+    o.epsilon = epsilon.value_or(0), o.delta = delta.value_or(0);
+    o.privacy = privacy.empty() ? nullptr : privacy.c_str();
+    if (epsilon && effort.max_rows > 0)
       throw tessera::Error(TESSERA_E_USAGE,
                            "--max-rows and --epsilon: which rows are drawn depends on the others.\n  Omit --max-rows.");
     return o;

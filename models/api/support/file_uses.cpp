@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -92,6 +93,20 @@ void check_file_uses(const std::vector<FileUse>& uses) {
   check_distinct(files);
   for (const FileUse& file : files)
     if (file.how != FileUse::How::read) check_one(file);
+}
+
+void check_each_once(const std::vector<std::string>& tables) {
+  std::vector<std::optional<Place>> places;
+  for (const std::string& path : tables) {
+    const auto place = place_of({"", path, FileUse::How::read, false});
+    const auto same = std::find(places.begin(), places.end(), place);
+    if (place && same != places.end())
+      throw Error(ErrorCode::usage,
+                  fmt::format("{}: this table is given twice, as {} before: its rows would count twice.\n  Name "
+                              "each file once; *.csv also matches links.",
+                              path, tables[static_cast<size_t>(same - places.begin())]));
+    places.push_back(place);
+  }
 }
 
 }  // namespace tessera

@@ -273,7 +273,19 @@ class RuleFinder {
                                                 where.terms.size()));
     const WhereTerm& term = where.terms.front();
     check_apart(columns_of(term));
-    if (!computes(term) && !orders(term)) check(term.text);
+    if (computes(term) || orders(term)) return;
+    if (!options_.unread && table_.rows > 0 && !some_row_meets(where))
+      throw Error(ErrorCode::usage, fmt::format("`rule`: \"{}\" holds in no row of the table, so no sampled row would "
+                                                "keep it.\n  Correct it; `inspect` shows what the columns hold.",
+                                                text));
+    check(term.text);
+  }
+
+  bool some_row_meets(const Where& where) const {
+    std::vector<char> met;
+    std::vector<int64_t> failed;
+    match_where(where, table_, met, failed);
+    return std::find(met.begin(), met.end(), 1) != met.end();
   }
 
   void check(const std::string& text) {
@@ -327,7 +339,8 @@ class RuleFinder {
       const std::string& name = table_.columns[static_cast<size_t>(j)].name;
       if (std::find(options_.apart.begin(), options_.apart.end(), name) != options_.apart.end())
         throw Error(ErrorCode::usage, fmt::format("`rule`: column \"{}\" is the key, the index or static: rules of "
-                                                  "sequences are of the other columns.",
+                                                  "sequences are of the other columns.\n  Omit it. Of an order "
+                                                  "with the index, the table can hold the difference instead.",
                                                   name));
     }
   }

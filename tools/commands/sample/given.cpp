@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "commands/whole_number.h"
 #include "terminal/text.h"
 
 namespace {
@@ -38,9 +39,11 @@ void GivenArguments::add_to(CLI::App& command) {
                      "File of given cells: some columns of the model; empty cells and other columns are drawn "
                      "conditional on them; row i of the output keeps the cells of row i. Sequences: their first "
                      "steps, which are continued");
-  command.add_option("--steps", steps,
-                     "Sequences, with --given: steps to draw after the given ones (default: to the end "
-                     "of a length that is drawn)");
+  command
+      .add_option("--steps", steps,
+                  "Sequences, with --given: steps to draw after the given ones (default: to the end "
+                  "of a length that is drawn)")
+      ->check(whole_number(1, INT32_MAX));
   command.add_option("--impute", impute,
                      "CSV file whose missing cells are filled; all other bytes are copied unchanged");
   command.add_option("--balance", balance, "Equal shares of the values of this column");
