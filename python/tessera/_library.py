@@ -374,7 +374,13 @@ def type_list(types: Mapping[Any, str] | None) -> str | None:
     >>> type_list({"zip": "category", "a,b": "date"})
     '"zip"=category,"a,b"=date'
     """
-    return ",".join(f"{quoted(name)}={type_}" for name, type_ in types.items()) if types else None
+    return ",".join(f"{quoted(name)}={type_}" for name, type_ in type_dict(types).items()) if types else None
+
+
+def type_dict(types: Mapping[Any, str] | None) -> dict[Any, str]:
+    if types and not isinstance(types, Mapping):
+        raise _errors.UsageError(f'types is {types!r}; it must be a dictionary of columns: {{"zip": "category"}}.')
+    return dict(types or {})
 
 
 def available_memory() -> int:

@@ -8,11 +8,12 @@ from typing import Any
 
 from . import _files, _frames
 from ._arrow import Incoming, Rows, Stream
+from ._library import type_dict
 
 
 def take(data: Any, index: bool, context: Any, types: Mapping[str, str] | None = None) -> Any:
     """The library of a table, and the table with the column types that its rows do not carry."""
-    given = dict(types or {})
+    given = type_dict(types)
     if isinstance(data, Rows):
         return _frames.default(), _frames.Taken(data, {}, given)
     paths = _files.path_list(data)

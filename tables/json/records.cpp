@@ -87,11 +87,12 @@ class Records : public nlohmann::json_sax<Json> {
     const auto before = static_cast<std::ptrdiff_t>(std::min(at, place_.all.size()));
     const int64_t line =
         place_.lines ? place_.line : 1 + std::count(place_.all.begin(), place_.all.begin() + before, '\n');
-    const bool large = dynamic_cast<const nlohmann::detail::out_of_range*>(&why) != nullptr;
+    const bool large = dynamic_cast<const nlohmann::detail::out_of_range*>(&why) != nullptr,
+               early = token.empty() || std::string_view(why.what()).find("end of input") != std::string_view::npos;
     throw Error(ErrorCode::data,
                 fmt::format("{}:{}: {}: {}\n  A JSON table is one record per line, or one array of records.",
                             place_.file, line, large ? "a number is too large" : "this is not valid JSON",
-                            token.empty() ? "the text ends early" : shown(token)));
+                            early ? "the text ends early" : shown(token)));
   }
 
  protected:

@@ -293,6 +293,8 @@ class Options(unittest.TestCase):
             lambda: tessera.fit(PEOPLE, method="gan"): (tessera.UsageError, "gan"),
             lambda: tessera.fit(PEOPLE, method="ctgan", batch_size=3): (tessera.UsageError, "`batch_size=3`.*`pac=10`"),
             lambda: tessera.fit(PEOPLE, types={"age": "number"}): (tessera.UsageError, "decimal"),
+            lambda: tessera.fit(PEOPLE, types=["age"]): (tessera.UsageError, "a dictionary of columns"),
+            lambda: tessera.fit(PEOPLE, epsilon=0): (tessera.UsageError, "epsilon is 0"),
             lambda: tessera.fit(3): (tessera.DataError, "int is not a table"),
             lambda: tessera.fit("no.csv"): (tessera.FileError, "no.csv"),
             lambda: tessera.fit(PEOPLE, device="abacus"): (tessera.TesseraError, "`device='abacus'`"),
