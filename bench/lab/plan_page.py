@@ -28,6 +28,8 @@ STYLE = """
 .roof,.took{stroke:var(--text);fill:none}
 .least{stroke:var(--poor);stroke-dasharray:5 4}
 figure.whole,figure.whole svg{max-width:none}
+figure.roofs,figure.roofs svg{max-width:760px}
+td:first-child{white-space:nowrap}
 output{position:sticky;bottom:0;background:var(--card);border-top:1px solid var(--line)}
 """
 SCRIPT = """
@@ -133,12 +135,12 @@ def roofs(launches):
                     for t in (10.0 ** e for e in range(-2, math.ceil(math.log10(top)))))
     inner += (f'<path class="roof" d="M60 400L{x_of(top):.1f} {y_of(top):.1f}"/>'
               f'<path class="least" d="M60 {y_of(least):.1f}H580"/>' +
-              text(62, y_of(least) - 5, f"an empty launch, {least:.1f} µs") + text(560, 430, "µs of work at the roof", "end") +
+              text(578, y_of(least) + 13, f"an empty launch, {least:.1f} µs", "end") + text(560, 430, "µs of work at the roof", "end") +
               text(4, 18, "predicted µs"))
     for x, us in zip(launches, work):
         if x.us:
             inner += x.mark(f'<circle {x.fill()} cx="{x_of(us):.1f}" cy="{y_of(x.us):.1f}" r="5"/>')
-    return f'<figure class="whole">{svg(600, 440, "Work and predicted time", inner)}</figure>'
+    return f'<figure class="roofs">{svg(600, 440, "Work and predicted time", inner)}</figure>'
 
 
 def liveness(plan):
