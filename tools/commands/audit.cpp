@@ -3,9 +3,10 @@
 
 #include <CLI/Option.hpp>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "commands.h"
-#include "terminal/attacks_page.h"
+#include "terminal/pages.h"
 #include "whole_number.h"
 
 namespace {

@@ -9,15 +9,11 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "sequence_arguments.h"
-#include "terminal/attacks_page.h"
-#include "terminal/comparison_page.h"
-#include "terminal/rules_page.h"
-#include "terminal/sequence_page.h"
+#include "terminal/pages.h"
 #include "terminal/text.h"
 #include "whole_number.h"
 
@@ -34,13 +30,6 @@ struct EvaluateCommand {
   bool without_distances = false, without_c2st = false, without_utility = false, without_attacks = false, force = false;
   CsvArguments csv;
 };
-
-// The number at a path of the report; NaN if it is absent, printed as a dash.
-double at(const Json& json, const char* pointer) {
-  const Json::json_pointer path(pointer);
-  return json.contains(path) && json[path].is_number() ? json[path].get<double>()
-                                                       : std::numeric_limits<double>::quiet_NaN();
-}
 
 // One group of figures, beside the figures of real rows.
 std::string figures(const Json& report, const std::string& group) {
@@ -84,10 +73,10 @@ std::string written(const Json& report, size_t most) {
       {{"as written", Side::left, 60}, {"", Side::left, 40}, {"real", Side::right}, {"synthetic", Side::right}});
   std::vector<std::pair<double, std::vector<std::string>>> rows;
   const auto add = [&](const Json& entry, std::string what, std::string level) {
-    if (at(entry, "/gap") > 0)
-      rows.push_back({-at(entry, "/gap"),
-                      {std::move(what), std::move(level), text::percent(at(entry, "/real")),
-                       text::percent(at(entry, "/synthetic"))}});
+    if (number_at(entry, "/gap") > 0)
+      rows.push_back({-number_at(entry, "/gap"),
+                      {std::move(what), std::move(level), text::percent(number_at(entry, "/real")),
+                       text::percent(number_at(entry, "/synthetic"))}});
   };
   for (const Json& f : report["written_form"]["forms"])
     add(f, f["column"].get<std::string>(), f["level"].get<std::string>());
@@ -129,20 +118,15 @@ std::string verdict(const Json& report) {
 
 // Undefined scores come last.
 double rank(const Json& row, const char* pointer) {
-  const double score = at(row, pointer);
+  const double score = number_at(row, pointer);
   return std::isnan(score) ? 2 : score;
 }
 
-std::vector<Json> worst_first(const Json& rows, const char* pointer) {
+std::vector<Json> sorted_by(const Json& rows, const char* pointer) {
   std::vector<Json> sorted(rows.begin(), rows.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [&](const Json& a, const Json& b) { return rank(a, pointer) < rank(b, pointer); });
   return sorted;
-}
-
-std::string heading(const char* what, size_t shown, size_t all) {
-  return shown < all ? fmt::format("\n{}, the {} worst of {}\n", what, shown, text::count(static_cast<int64_t>(all)))
-                     : fmt::format("\n{}, worst first\n", what);
 }
 
 std::string columns(const Json& report, size_t most) {
@@ -154,17 +138,17 @@ std::string columns(const Json& report, size_t most) {
                  {"covered", Side::right},
                  {"missing real", Side::right},
                  {"synthetic", Side::right}});
-  const auto rows = worst_first(report["columns"], "/shape/score");
+  const auto rows = sorted_by(report["columns"], "/shape/score");
   const size_t shown = std::min(most, rows.size());
-  const double real = at(report, "/rows/real"), synthetic = at(report, "/rows/synthetic");
+  const double real = number_at(report, "/rows/real"), synthetic = number_at(report, "/rows/synthetic");
   const auto missing = [](double share) { return share == 0 ? "–" : text::percent(share); };
   for (size_t i = 0; i < shown; ++i) {
     const Json& c = rows[i];
-    t.add({c["name"].get<std::string>(), c["kind"].get<std::string>(), text::percent(at(c, "/shape/score")),
-           text::percent(at(c, "/adherence/score")), text::percent(at(c, "/coverage/score")),
-           missing(at(c, "/missing/real") / real), missing(at(c, "/missing/synthetic") / synthetic)});
+    t.add({c["name"].get<std::string>(), c["kind"].get<std::string>(), text::percent(number_at(c, "/shape/score")),
+           text::percent(number_at(c, "/adherence/score")), text::percent(number_at(c, "/coverage/score")),
+           missing(number_at(c, "/missing/real") / real), missing(number_at(c, "/missing/synthetic") / synthetic)});
   }
-  return t.empty() ? "" : heading("columns", shown, rows.size()) + t.str();
+  return t.empty() ? "" : worst_first("columns", shown, rows.size()) + t.str();
 }
 
 std::string pairs(const Json& report, size_t most) {
@@ -175,15 +159,15 @@ std::string pairs(const Json& report, size_t most) {
                  {"own bins", Side::right},
                  {"correlation real", Side::right},
                  {"synthetic", Side::right}});
-  const auto rows = worst_first(report["pairs"], "/score_real_edges");
+  const auto rows = sorted_by(report["pairs"], "/score_real_edges");
   const size_t shown = std::min(most, rows.size());
   for (size_t i = 0; i < shown; ++i) {
     const Json& p = rows[i];
-    t.add({p["a"].get<std::string>() + " × " + p["b"].get<std::string>(), text::percent(at(p, "/score_real_edges")),
-           text::percent(at(p, "/score")), text::number(at(p, "/real_correlation")),
-           text::number(at(p, "/synthetic_correlation"))});
+    t.add({p["a"].get<std::string>() + " × " + p["b"].get<std::string>(),
+           text::percent(number_at(p, "/score_real_edges")), text::percent(number_at(p, "/score")),
+           text::number(number_at(p, "/real_correlation")), text::number(number_at(p, "/synthetic_correlation"))});
   }
-  return t.empty() ? "" : heading("pairs", shown, rows.size()) + t.str();
+  return t.empty() ? "" : worst_first("pairs", shown, rows.size()) + t.str();
 }
 
 std::string excluded(const Json& report) {

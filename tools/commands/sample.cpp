@@ -5,7 +5,6 @@
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
 #include <charconv>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 

@@ -1,10 +1,10 @@
 // Shared by all commands: common options, a context with progress and signals, and standard output.
 #pragma once
 #include <CLI/App.hpp>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 
 #include "terminal/progress.h"

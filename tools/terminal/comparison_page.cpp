@@ -1,4 +1,4 @@
-#include "comparison_page.h"
+#include "pages.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,5 @@
 // Progress on standard error: on a terminal a bar redrawn in place, in a log a line every few seconds.
 #pragma once
-#include <chrono>
-#include <cstdint>
 #include <functional>
 #include <set>
 #include <string>

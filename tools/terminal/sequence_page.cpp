@@ -1,4 +1,4 @@
-#include "sequence_page.h"
+#include "pages.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "rules_page.h"
 #include "text.h"
 
 namespace {
@@ -15,16 +14,11 @@ namespace {
 using Json = nlohmann::json;
 using Side = text::Table::Side;
 
-double of(const Json& json, const char* pointer) {
-  const Json::json_pointer path(pointer);
-  return json.contains(path) && json[path].is_number() ? json[path].get<double>()
-                                                       : std::numeric_limits<double>::quiet_NaN();
-}
-
 std::string lengths(const Json& report) {
   text::Table t({{"sequences"}, {"real", Side::right}, {"synthetic", Side::right}, {"", Side::left, 100}});
   const auto add = [&](const char* name, const char* key, const char* means) {
-    t.add({name, text::number(of(report["real"], key)), text::number(of(report["synthetic"], key)), means});
+    t.add(
+        {name, text::number(number_at(report["real"], key)), text::number(number_at(report["synthetic"], key)), means});
   };
   add("sequences", "/sequences", "");
   add("rows", "/rows", "windows of one table share rows");
@@ -37,10 +31,11 @@ std::string lengths(const Json& report) {
 std::string fidelity(const Json& report) {
   text::Table t({{"fidelity"}, {"", Side::right}, {"", Side::left, 110}});
   const auto share = [&](const char* name, const char* key, const char* means) {
-    if (!std::isnan(of(report["scores"], key))) t.add({name, text::percent(of(report["scores"], key)), means});
+    if (!std::isnan(number_at(report["scores"], key)))
+      t.add({name, text::percent(number_at(report["scores"], key)), means});
   };
   const auto number = [&](const char* name, const char* key, const std::string& means) {
-    t.add({name, text::number(of(report["scores"], key)), means});
+    t.add({name, text::number(number_at(report["scores"], key)), means});
   };
   share("column shapes", "/column_shapes", "similarity of each column's distribution over all steps");
   share("attributes", "/attribute_shapes", "the same for lengths, first times and static columns");
@@ -50,22 +45,20 @@ std::string fidelity(const Json& report) {
   number("skewness", "/skewness_difference", "of their skewness");
   number("kurtosis", "/kurtosis_difference", "of their excess kurtosis");
   number("autocorrelation", "/autocorrelation_difference",
-         fmt::format("of autocorrelations at lags 1 … {}", text::number(of(report, "/settings/lags"))));
+         fmt::format("of autocorrelations at lags 1 … {}", text::number(number_at(report, "/settings/lags"))));
   number("cross-correlation", "/cross_correlation_difference", "of Pearson's correlation of two features");
-  number(
-      "histograms", "/histogram_distance",
-      fmt::format("½Σ|p − q| over {} bins of the real range; 1: disjoint", text::number(of(report, "/settings/bins"))));
+  number("histograms", "/histogram_distance",
+         fmt::format("½Σ|p − q| over {} bins of the real range; 1: disjoint",
+                     text::number(number_at(report, "/settings/bins"))));
   number("kernel (MMD²)", "/mmd2_unbiased",
          fmt::format("of whole sequences, {} against {}; about 0: the same",
-                     text::number(of(report, "/settings/mmd_sequences/real")),
-                     text::number(of(report, "/settings/mmd_sequences/synthetic"))));
+                     text::number(number_at(report, "/settings/mmd_sequences/real")),
+                     text::number(number_at(report, "/settings/mmd_sequences/synthetic"))));
   return "\n" + t.str(0);
 }
 
 std::string spread(const Json& scores) {
-  return fmt::format("{:.4f} ± {:.4f}",
-                     scores["mean"].is_null() ? std::numeric_limits<double>::quiet_NaN() : scores["mean"].get<double>(),
-                     scores["sd"].get<double>());
+  return fmt::format("{:.4f} ± {:.4f}", number_at(scores, "/mean"), scores["sd"].get<double>());
 }
 
 std::string judges(const Json& report) {
@@ -80,7 +73,7 @@ std::string judges(const Json& report) {
   t.add({"predictive", spread(j["predictive"]), spread(j["predictive"]["floor"]),
          fmt::format(
              "mean absolute error of {}, one step ahead, on real sequences, relative to its range of {}; {} steps",
-             j["predictive"]["target"].get<std::string>(), text::number(of(report, "/judges/predictive/range")),
+             j["predictive"]["target"].get<std::string>(), text::number(number_at(report, "/judges/predictive/range")),
              steps("predictive"))});
   return "\n" + t.str(0) +
          fmt::format(
@@ -107,26 +100,34 @@ std::string features(const Json& report, size_t most) {
                  {"synthetic", Side::right}});
   for (size_t i = 0; i < shown; ++i) {
     const Json& f = rows[i];
-    const auto cell = [&](const char* pointer) { return text::number(of(f, pointer)); };
+    const auto cell = [&](const char* pointer) { return text::number(number_at(f, pointer)); };
     t.add({f["name"].get<std::string>(), cell("/histogram_distance"), cell("/mean/real"), cell("/mean/synthetic"),
            cell("/std/real"), cell("/std/synthetic"), cell("/autocorrelation/real/0"),
            cell("/autocorrelation/synthetic/0")});
   }
-  return (shown < rows.size()
-              ? fmt::format("\nfeatures, the {} worst of {}\n", shown, text::count(static_cast<int64_t>(rows.size())))
-              : std::string("\nfeatures, worst first\n")) +
-         t.str();
+  return worst_first("features", shown, rows.size()) + t.str();
 }
 
 std::string attributes(const Json& report) {
   text::Table t({{"attribute"}, {"kind"}, {"shape", Side::right}, {"valid", Side::right}});
   for (const Json& c : report["attributes"])
-    t.add({c["name"].get<std::string>(), c["kind"].get<std::string>(), text::percent(of(c, "/shape/score")),
-           text::percent(of(c, "/adherence/score"))});
+    t.add({c["name"].get<std::string>(), c["kind"].get<std::string>(), text::percent(number_at(c, "/shape/score")),
+           text::percent(number_at(c, "/adherence/score"))});
   return t.empty() ? "" : "\nattributes of sequences\n" + t.str();
 }
 
 }  // namespace
+
+double number_at(const Json& report, const char* pointer) {
+  const Json::json_pointer path(pointer);
+  return report.contains(path) && report[path].is_number() ? report[path].get<double>()
+                                                           : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::string worst_first(const char* what, size_t shown, size_t all) {
+  return shown < all ? fmt::format("\n{}, the {} worst of {}\n", what, shown, text::count(static_cast<int64_t>(all)))
+                     : fmt::format("\n{}, worst first\n", what);
+}
 
 std::string sequence_page(const Json& report, size_t worst) {
   std::string out = lengths(report) + fidelity(report) + judges(report) + rules_page(report) + features(report, worst) +
