@@ -31,7 +31,6 @@ ModelFile::ModelFile(std::string bytes) : bytes_(std::move(bytes)) {
     if (name != "__metadata__") read_tensor(name, entry, sizeof length + length);
   for (const auto& [name, text] : header.at("__metadata__").items()) {
     const nlohmann::json inner = nlohmann::json::parse(text.get<std::string>(), nullptr, false);
-    if (name == "tessera") document_ = inner;
     read_json(inner.is_discarded() ? text : inner, name == "tessera" ? "document " : name + " ");
   }
 }

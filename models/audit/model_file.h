@@ -21,7 +21,6 @@ class ModelFile {
   explicit ModelFile(std::string bytes);  // throws std::runtime_error where it is no model file
 
   const std::string& bytes() const { return bytes_; }
-  const nlohmann::json& document() const { return document_; }
   // tensors; arrays of numbers; the numbers of one object
   const std::vector<Numbers>& numbers() const { return numbers_; }
   const std::vector<Text>& texts() const { return texts_; }  // texts and names of members
@@ -33,7 +32,6 @@ class ModelFile {
   void read_json(const nlohmann::json& value, const std::string& place);
 
   std::string bytes_;
-  nlohmann::json document_;
   std::vector<Numbers> numbers_;
   std::vector<Text> texts_;
 };

@@ -7,11 +7,6 @@
 namespace tessera::audit {
 namespace {
 
-double log_choose(int64_t n, int64_t k) {
-  return std::lgamma(static_cast<double>(n + 1)) - std::lgamma(static_cast<double>(k + 1)) -
-         std::lgamma(static_cast<double>(n - k + 1));
-}
-
 double variance_of_mean(std::span<const double> v) {
   const double m = mean(v), n = static_cast<double>(v.size());
   double sum = 0;
@@ -62,15 +57,6 @@ Interval difference_of_means(std::span<const double> a, std::span<const double> 
     return difference(rate(a), rate(b));
   const double d = mean(a) - mean(b), half = kZ * std::sqrt(variance_of_mean(a) + variance_of_mean(b));
   return {d - half, d, d + half};
-}
-
-double by_chance(const Rate& a, const Rate& b) {
-  const int64_t hits = a.hits + b.hits, most = std::min(hits, a.trials);
-  double sum = 0;
-  for (int64_t k = a.hits; k <= most; ++k)
-    if (hits - k <= b.trials)
-      sum += std::exp(log_choose(a.trials, k) + log_choose(b.trials, hits - k) - log_choose(a.trials + b.trials, hits));
-  return std::min(sum, 1.0);
 }
 
 Interval area_under_roc(std::span<const double> a, std::span<const double> b) {

@@ -28,10 +28,6 @@ Interval difference(const Rate& a, const Rate& b);
 // The difference of two means: of shares if all values are 0 or 1, else by their variances (Welch 1947).
 Interval difference_of_means(std::span<const double> a, std::span<const double> b);
 
-// The probability that of all hits as many as `a` has, or more, fall on a's trials if both shares are equal (Fisher's
-// exact test, one-sided).
-double by_chance(const Rate& a, const Rate& b);
-
 // Probability that a value of `a` exceeds one of `b`, ties counting one half, with its interval (Newcombe 2006, method
 // 5: Hanley and McNeil's variance at the end of the interval, so that few rows in perfect order prove little).
 Interval area_under_roc(std::span<const double> a, std::span<const double> b);

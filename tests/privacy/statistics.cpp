@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "privacy/by_chance.h"
+
 namespace tessera::audit {
 namespace {
 

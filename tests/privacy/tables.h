@@ -4,6 +4,7 @@
 #include "models/audit/model_file.h"
 #include "models/audit/statistics.h"
 #include "models/tables.h"
+#include "privacy/by_chance.h"
 #include "tables/csv/example.h"
 #include "tables/csv/reader.h"
 

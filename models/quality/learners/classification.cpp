@@ -59,11 +59,6 @@ BinaryCounts count_answers(std::span<const double> score, std::span<const char> 
   return n;
 }
 
-double BinaryCounts::accuracy() const {
-  const int64_t right = true_positives + true_negatives, all = right + false_positives + false_negatives;
-  return all == 0 ? kUndefined : static_cast<double>(right) / static_cast<double>(all);
-}
-
 double BinaryCounts::f1() const {
   const int64_t denominator = 2 * true_positives + false_positives + false_negatives;
   return denominator == 0 ? 0 : 2 * static_cast<double>(true_positives) / static_cast<double>(denominator);

@@ -17,7 +17,6 @@ std::vector<double> roc_curve(std::span<const double> score, std::span<const cha
 
 struct BinaryCounts {
   int64_t true_positives = 0, false_positives = 0, false_negatives = 0, true_negatives = 0;
-  double accuracy() const;
   double f1() const;  // 2·TP / (2·TP + FP + FN); 0 if all three are 0, as in scikit-learn
 };
 

@@ -201,14 +201,12 @@ Neighbors NearestIndex::search(const DistanceTable& query, int64_t row, bool wan
   double enough = INFINITY;     // as a distance
   const auto visit = [&](int64_t leaf) {
     uint32_t bound[kLeafRows];
-    ++s.leaves_visited;
     if (!kernels_.scan_leaf(plan_, leaves_.positions.data() + static_cast<size_t>(leaf) * columns * kLeafRows,
                             s.position.data(), limit, bound))
       return;
     const int64_t* rows = leaves_.rows.data() + leaf * kLeafRows;
     for (int i = 0; i < kLeafRows; ++i) {
       if (bound[i] > limit || rows[i] < 0) continue;
-      ++s.rows_measured;
       const double d = distance(query, row, rows[i], enough);
       if (d < best.first) best = {d, best.first};
       else if (d < best.second) best.second = d;

@@ -56,7 +56,6 @@ class NearestIndex {
     std::vector<const uint16_t*> miss;
     std::vector<uint32_t> bound;
     std::vector<uint64_t> queue;
-    int64_t leaves_visited = 0, rows_measured = 0;
   };
   Neighbors search(const DistanceTable& query, int64_t row, bool want_second, Scratch& scratch) const;
   // Calls found(reference row) for every row whose distance may be at most `radius`: all that are, and few others.
