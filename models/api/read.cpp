@@ -8,6 +8,7 @@
 #include "models/api/rows.h"
 #include "models/api/support/context.h"
 #include "tables/arrow/import.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/row_formats.h"
 
@@ -28,13 +29,13 @@ struct Binding {
 
 std::string spelled(const Column& c, size_t row) {
   std::string text;
-  if (is_numeric(c.type)) writer_of(c, row).write(c.numbers[row], text);
+  if (has_numbers(c)) writer_of(c, row).write(c.numbers[row], text);
   else text = c.values[static_cast<size_t>(c.codes[row])];
   return text;
 }
 
 double number(const Column& c, size_t row) {
-  if (is_numeric(c.type)) return c.numbers[row];
+  if (has_numbers(c)) return c.numbers[row];
   const std::string& text = c.values[static_cast<size_t>(c.codes[row])];
   bool truth = false;
   if (tessera::kind_of(c).truths && read_boolean(text, true, truth)) return truth ? 1 : 0;

@@ -196,9 +196,8 @@ Choices choices_of(const RowModel& model, const std::string& name) {
   const Table schema = model.schema(), learned = model.encoder.schema();
   const Column* head = schema.find(name);
   if (head == nullptr) throw Error(ErrorCode::usage, fmt::format("The model has no column \"{}\".", name));
-  const auto at =
-      std::find_if(learned.columns.begin(), learned.columns.end(), [&](const Column& c) { return c.name == name; });
-  const int j = at == learned.columns.end() ? -1 : static_cast<int>(at - learned.columns.begin());
+  const Column* at = learned.find(name);
+  const int j = at == nullptr ? -1 : static_cast<int>(at - learned.columns.data());
   Choices out;
   out.column = head->head();
   out.numeric = is_ordered(*head);

@@ -13,13 +13,13 @@ namespace {
 // Dates, times, other numbers, texts.
 int group_of(const Column& c) {
   if (is_instant(c.type)) return static_cast<int>(c.type);
-  return is_numeric(c.type) ? -1 : -2;
+  return is_ordered(c) ? -1 : -2;
 }
 
 // A synthetic column converted to the real one's kind. A constant of digits is a number if the real column is numeric.
 std::optional<Column> as_kind(const Column& real, const Column& synthetic) {
   if (group_of(real) == group_of(synthetic)) return synthetic;
-  if (group_of(real) != -1 || is_numeric(synthetic.type)) return {};
+  if (group_of(real) != -1 || is_ordered(synthetic)) return {};
   std::vector<double> value;
   for (const std::string& text : synthetic.values)
     if (!read_finite(text, value.emplace_back())) return {};

@@ -1,7 +1,6 @@
 #include "models/sampling/allowed.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "tables/kinds/number_writer.h"
 

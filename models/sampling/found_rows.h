@@ -2,6 +2,7 @@
 #pragma once
 #include <unordered_map>
 
+#include "tables/kinds/cells.h"
 #include "tables/kinds/row_formats.h"
 #include "tables/table/table.h"
 
@@ -21,7 +22,7 @@ class FoundRows {
       Column& column = found_.columns[c];
       const Column& source = slice.columns[c];
       if (found_.rows == 0) column.values = source.values;
-      if (is_numeric(column.type)) {
+      if (has_numbers(column)) {
         column.numbers.push_back(source.numbers[at]);
         if (by_row(source)) column.codes.push_back(source.codes[at]);
         continue;

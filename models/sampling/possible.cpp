@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "models/sampling/shown.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
 #include "tables/rules/rule/columns.h"
@@ -56,7 +57,7 @@ class Checker {
     const Encoder::Reach reach = model_.encoder.reach(source);
     std::vector<double> numbers = !reach.only.empty() ? reach.only : std::vector{reach.low, reach.high};
     if (!reach.present) numbers.clear();
-    const bool numeric = is_numeric(learned.type);
+    const bool numeric = has_numbers(learned);
     const size_t present = numeric ? numbers.size() : reach.present ? learned.values.size() : 0;
     const size_t rows = present + (reach.missing ? 1 : 0);
     Table shown = columns_.first_levels(static_cast<int64_t>(rows));
@@ -86,7 +87,7 @@ class Checker {
   Cells computed_cells(int column) const {
     const Column& of = schema_.columns[static_cast<size_t>(column)];
     Cells cells{of, false, false};
-    if (!is_numeric(of.type)) return cells;
+    if (has_texts(of)) return cells;
     for (const FoundRule& f : model_.rules.found()) {
       if (f.rule->column() != of.name) continue;
       if (f.rule->makes() == TableRule::Makes::missing) return cells;
@@ -205,7 +206,7 @@ class Checker {
   }
 
   static std::string written(const Column& c, size_t row) {
-    if (!is_numeric(c.type)) return "'" + c.values[static_cast<size_t>(c.codes[row])] + "'";
+    if (has_texts(c)) return "'" + c.values[static_cast<size_t>(c.codes[row])] + "'";
     std::string out;
     NumberWriter(c).write(c.numbers[row], out);
     return out;
@@ -222,7 +223,7 @@ class Checker {
     }
     std::string out = fmt::format("column \"{}\" ", c.name);
     if (values.empty()) return out + "is always missing";
-    if (!cells.all || (is_numeric(c.type) && values.size() > kShown)) {
+    if (!cells.all || (is_ordered(c) && values.size() > kShown)) {
       out += fmt::format("holds {} to {}", values.front(), values.back());
     } else {
       out += values.size() == 1 ? "holds only " : "holds ";

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/row_formats.h"
 
 namespace tessera {
@@ -60,7 +61,7 @@ bool RowsMessages::next(Table& rows, const Table& schema) {
       values.resize(static_cast<size_t>(rows.rows));
       take(values.data(), bytes_of(values));
     };
-    if (is_numeric(c.type)) fill(c.numbers);
+    if (has_numbers(c)) fill(c.numbers);
     if (holds_codes(c)) fill(c.codes);
     const int64_t texts = number();
     if (texts >= 0) c.values.clear();

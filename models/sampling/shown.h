@@ -2,6 +2,7 @@
 #pragma once
 #include "models/fitted/row_model.h"
 #include "tables/expression/where.h"
+#include "tables/kinds/kind.h"
 
 namespace tessera {
 
@@ -14,7 +15,7 @@ class ShownColumns {
   const Table& learned() const { return learned_; }  // columns of the model
   // Whether a column of the model holds numbers, dates or times; none (−1) does not.
   bool learns_numbers(int column) const {
-    return column >= 0 && is_numeric(learned_.columns[static_cast<size_t>(column)].type);
+    return column >= 0 && is_ordered(learned_.columns[static_cast<size_t>(column)]);
   }
   // Whether one column of the model alone decides a column of the table; its index, or −1 if there is none.
   bool decides(int learned, int column) const;

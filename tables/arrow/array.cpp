@@ -5,7 +5,6 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <type_traits>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -17,6 +16,7 @@
 #include "tables/formats/moments.h"
 #include "tables/formats/values.h"
 #include "tables/kinds/arrow_type.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/row_formats.h"
 
@@ -343,8 +343,8 @@ void make_column_array(Column&& c, const ArrowFormat& format, ArrowArray* out) {
   auto holder = std::make_unique<ArrayHolder>();
   const int64_t rows = c.size();
   const ArrowType type = format.values.empty() ? ArrowType::parse(format.format).value() : ArrowType{};
-  if (by_row(c) || (is_numeric(c.type) && type.kind == ArrowKind::text)) spell_numbers(c);
-  if (is_numeric(c.type)) {
+  if (by_row(c) || (has_numbers(c) && type.kind == ArrowKind::text)) spell_numbers(c);
+  if (has_numbers(c)) {
     holder->numbers = std::move(c.numbers);
     const Bulk<double>& numbers = holder->numbers;
     const int64_t nulls = mark_missing(rows, holder->validity, [&](size_t i) { return numbers[i] != numbers[i]; });

@@ -1,13 +1,10 @@
 #include "tables/arrow/export.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <limits>
 #include <memory>
-#include <new>
 #include <vector>
 
-#include "base/text/printable.h"
 #include "tables/arrow/array.h"
 #include "tables/arrow/holder.h"
 #include "tables/arrow/metadata.h"

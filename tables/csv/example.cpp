@@ -8,6 +8,7 @@
 #include "kernels/math/philox.h"
 #include "tables/arrow/export.h"
 #include "tables/formats/calendar.h"
+#include "tables/kinds/cells.h"
 
 namespace tessera {
 namespace {
@@ -146,7 +147,7 @@ Table make_people(int64_t first, int64_t count, uint64_t seed) {
   Table t = bare_people();
   t.rows = count;
   for (Column& c : t.columns) {
-    if (is_numeric(c.type)) c.numbers.reserve(static_cast<size_t>(count));
+    if (has_numbers(c)) c.numbers.reserve(static_cast<size_t>(count));
     else c.codes.reserve(static_cast<size_t>(count));
   }
   for (int64_t i = 0; i < count; ++i) make_person(first + i, seed, t);

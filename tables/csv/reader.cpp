@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 
 #include "base/text/option_text.h"
 #include "tables/arrow/export.h"
@@ -321,7 +320,7 @@ class Filler {
                   r->value, plans_[r->column]);
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
       const ColumnPlan& plan = plans_[static_cast<size_t>(j)];
-      if (!is_numeric(plan.type) || plan.by_row()) join_codes(first, count, static_cast<size_t>(j));
+      if (!kind_of(plan.type).ordered || plan.by_row()) join_codes(first, count, static_cast<size_t>(j));
     });
     const char* done = survey_->chunks[static_cast<size_t>(first + count - 1)].end;
     source_->release_behind(done, true);

@@ -1,6 +1,5 @@
 #include "tables/csv/scan.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "base/storage/compression.h"
-#include "base/storage/files.h"
 #include "tables/json/records.h"
 #include "tables/text_endings.h"
 

@@ -12,6 +12,7 @@
 #include "tables/csv/style.h"
 #include "tables/formats/moments.h"
 #include "tables/formats/number_format.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
 #include "tables/types/types.h"
@@ -48,7 +49,7 @@ class ColumnWriter {
         delimiter_(style.delimiter),
         quoted_(std::find(style.quoted.begin(), style.quoted.end(), column.name) != style.quoted.end()),
         missing_(missing_text(column, style, alone)) {
-    if (is_numeric(column.type)) return;
+    if (has_numbers(column)) return;
     slots_.resize(column.values.size());
     std::string text;
     for (size_t v = 0; v < slots_.size(); ++v) {
@@ -72,7 +73,7 @@ class ColumnWriter {
   char* write(int64_t row, char* p, std::string& spill) const {
     if (column_.is_missing(row)) return put(missing_, p);
     const auto at = static_cast<size_t>(row);
-    if (is_numeric(column_.type)) return write_number(column_.numbers[at], p, spill);
+    if (has_numbers(column_)) return write_number(column_.numbers[at], p, spill);
     const Slot& slot = slots_[static_cast<size_t>(column_.codes[at])];
     if (slot.size <= kSlot) {
       std::memcpy(p, slot.bytes, kSlot);

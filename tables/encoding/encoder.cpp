@@ -2,12 +2,12 @@
 
 #include <fast_float/fast_float.h>
 
-#include <algorithm>
 #include <array>
 #include <unordered_map>
 
 #include "kernels/math/philox.h"
 #include "tables/encoding/encoder_state.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 
 namespace tessera {
@@ -60,8 +60,8 @@ void encode_levels(const LevelCode& l, const ColumnCode& column, const Column& v
   for (int64_t i = first; i < first + rows; ++i) {
     int32_t level = l.missing_level();
     if (!values.is_missing(i))
-      level = is_numeric(values.type) ? l.level_of(values.numbers[static_cast<size_t>(i)])
-                                      : level_of_code.at(static_cast<size_t>(values.codes[static_cast<size_t>(i)]));
+      level = has_numbers(values) ? l.level_of(values.numbers[static_cast<size_t>(i)])
+                                  : level_of_code.at(static_cast<size_t>(values.codes[static_cast<size_t>(i)]));
     if (level < 0) unknown(column, i, values.is_missing(i) ? "is missing" : "holds " + cell_text(values, i));
     to.code[i * to.code_stride] = level;
   }
@@ -164,7 +164,7 @@ void decode_identifiers(const IdentifierCode& id, double missing_share, uint32_t
 }
 
 void decode_constant(const ConstantCode& c, int64_t rows, Column& out) {
-  if (is_numeric(out.type)) {
+  if (has_numbers(out)) {
     out.numbers.assign(static_cast<size_t>(rows), c.number);
     return;
   }
@@ -314,9 +314,10 @@ Encoder::Reach Encoder::reach(int column) const {
   }
   if (const auto* id = std::get_if<IdentifierCode>(&c.code)) return {0, 0, {}, id->missing_share > 0};
   const auto& constant = std::get<ConstantCode>(c.code);
-  const bool missing = is_numeric(c.type) ? constant.number != constant.number : constant.missing;
+  const bool numbers = kind_of(c.type).ordered;
+  const bool missing = numbers ? constant.number != constant.number : constant.missing;
   if (missing) return {0, 0, {}, true, false};
-  if (!is_numeric(c.type)) return {};
+  if (!numbers) return {};
   return {constant.number, constant.number, {constant.number}};
 }
 
@@ -370,7 +371,7 @@ Table Encoder::pick(const Table& table, const std::vector<int64_t>& rows) const 
     const Column& from = table.columns[j];
     Column to;
     to.name = from.name, to.type = from.type, to.format = from.format, to.decimals = from.decimals;
-    if (is_numeric(from.type)) {
+    if (has_numbers(from)) {
       for (const int64_t r : rows) to.numbers.push_back(from.numbers[static_cast<size_t>(r)]);
     } else if (const auto* l = std::get_if<LevelCode>(&state_->columns[j].code)) {
       to.values = l->texts;

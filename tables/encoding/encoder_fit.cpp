@@ -291,7 +291,7 @@ Encoder Encoder::fit(const Table& table, const EncoderOptions& options, Team& te
     ColumnCode& code = out.state_->columns[static_cast<size_t>(j)];
     code.name = column.name, code.type = column.type, code.reason = column.reason, code.format = column.format,
     code.arrow = column.arrow, code.decimals = column.decimals;
-    if (is_numeric(column.type)) fit_numbers(column, static_cast<uint32_t>(j), options, code);
+    if (is_ordered(column)) fit_numbers(column, static_cast<uint32_t>(j), options, code);
     else if (kind_of(column).regenerated) fit_identifiers(column, options, code);
     else fit_texts(column, options, code);
     const std::lock_guard lock(reporting);

@@ -170,7 +170,7 @@ ColumnCode read_column(const Fields& f) {
     f.check(arrow && fits_arrow(c.type, *arrow), "has an Arrow format that does not fit its type");
   }
   const std::string coding = f.text("coding");
-  const bool numbers = is_numeric(c.type);
+  const bool numbers = kind_of(c.type).ordered;
   if (coding == "constant") c.code = read_constant(f, numbers);
   else if (coding == "levels") c.code = read_levels(f, numbers);
   else if (coding == "modes" && numbers) c.code = read_numbers(f);
@@ -186,7 +186,7 @@ ColumnCode read_column(const Fields& f) {
 nlohmann::json Encoder::to_json() const {
   nlohmann::json columns = nlohmann::json::array();
   for (const ColumnCode& c : state_->columns) {
-    nlohmann::json out = std::visit([&](const auto& code) { return write(code, is_numeric(c.type)); }, c.code);
+    nlohmann::json out = std::visit([&](const auto& code) { return write(code, kind_of(c.type).ordered); }, c.code);
     out["name"] = c.name, out["type"] = name(c.type), out["reason"] = c.reason, out["format"] = c.format,
     out["decimals"] = c.decimals;
     if (!c.arrow.empty()) out["arrow"] = c.arrow;

@@ -12,9 +12,9 @@
 #include "base/error.h"
 #include "tables/expression/arithmetic_parser.h"
 #include "tables/expression/where_parser.h"
-#include "tables/formats/moments.h"
 #include "tables/formats/number_format.h"
 #include "tables/formats/values.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
 #include "tables/table/suggestions.h"
@@ -273,7 +273,7 @@ class Parser {
   void pattern(WhereTerm& t) {
     const Column& c = of(t);
     const WhereToken v = literal(c);
-    if (is_numeric(c.type)) reject(c, "does not hold texts. \"like\" compares texts; use a range.");
+    if (is_ordered(c)) reject(c, "does not hold texts. \"like\" compares texts; use a range.");
     t.kind = WhereTerm::Kind::like;
     t.values = {v.text};
     if (lists_values(c) &&
@@ -299,7 +299,7 @@ class Parser {
   void value(WhereTerm& t) {
     const Column& c = of(t);
     const WhereToken v = literal(c);
-    if (!is_numeric(c.type)) return t.values.push_back(known_value(c, v));
+    if (has_texts(c)) return t.values.push_back(known_value(c, v));
     const double x = number(c, v);
     if (std::floor(x) != x && is_whole(c))
       reject(c, fmt::format("holds {}, so it never equals {}.", kind_of(c).holds, v.text));
@@ -422,7 +422,7 @@ std::function<bool(size_t)> matcher(const WhereTerm& t, const Column& c) {
       return (t.low_open ? x > t.low : x >= t.low) && (t.high_open ? x < t.high : x <= t.high);
     };
   }
-  if (is_numeric(c.type)) {
+  if (has_numbers(c)) {
     std::vector<double> sorted = t.numbers;
     std::sort(sorted.begin(), sorted.end());
     return [sorted = std::move(sorted), wanted, &c](size_t i) {

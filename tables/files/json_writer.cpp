@@ -10,6 +10,7 @@
 #include "tables/arrow/import.h"
 #include "tables/csv/style.h"
 #include "tables/formats/number_format.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
 
@@ -53,7 +54,7 @@ class JsonColumn {
         number_(is_number(column, style)),
         writer_(formatted(column, number_ || !like_input)),
         name_(json_text(column.name) + ':') {
-    if (is_numeric(column.type)) return;
+    if (has_numbers(column)) return;
     const Bare bare = bare_of(column, style, was_string(column, style));
     for (const std::string& text : column.values) texts_.push_back(value_of(text, bare));
   }
@@ -63,7 +64,7 @@ class JsonColumn {
     out += name_;
     if (column_.is_missing(row)) {
       out += "null";
-    } else if (!is_numeric(column_.type)) {
+    } else if (has_texts(column_)) {
       out += texts_[static_cast<size_t>(column_.codes[at])];
     } else if (number_) {
       writer_.write(column_.numbers[at], out);

@@ -12,6 +12,7 @@
 #include "base/storage/files.h"
 #include "base/text/json_guard.h"
 #include "base/text/option_text.h"
+#include "tables/kinds/kind.h"
 #include "tables/table/suggestions.h"
 #include "tables/types/types.h"
 
@@ -76,7 +77,7 @@ class SchemaReader {
       ColumnType type{};
       if (std::string kind; !parse_given_type(given, type, kind))
         fail(fmt::format("{}there is no type \"{}\".", place, given), "Types are " + given_type_names() + ".");
-      numbers = is_numeric(type);
+      numbers = kind_of(type).ordered;
       const auto same = [&](const auto& t) { return t.first == name; };
       if (std::none_of(options_.types.begin(), options_.types.end(), same)) options_.types.emplace_back(name, given);
     }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
 #include "tables/protection/sort_numbers.h"
@@ -299,7 +300,7 @@ std::vector<EmptiedColumn> protect_numbers(Table& table, int64_t least, uint64_t
   team.for_each(static_cast<int64_t>(table.columns.size()), [&](int64_t j) {
     Column& column = table.columns[static_cast<size_t>(j)];
     const int64_t wanted = column.least_rows != 0 ? column.least_rows : least;
-    if (!is_numeric(column.type) || wanted <= 1) return;
+    if (has_texts(column) || wanted <= 1) return;
     int64_t present = 0;
     column.numbers.each_part([&](std::span<const double> part, size_t) {
       present += std::count_if(part.begin(), part.end(), [](double x) { return x == x; });

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/text/json_fields.h"
-#include "tables/kinds/kind.h"
 #include "tables/sequence/sequences.h"
 
 namespace tessera {
@@ -33,7 +32,7 @@ NumberCounter counter_of(const Column& keys) {
 KeyMaker::KeyMaker(const Column& keys, int64_t least_rows) {
   schema_ = keys.head();
   schema_.arrow.clear();  // regenerated keys may exceed the range of the imported type
-  if (is_numeric(keys.type)) {
+  if (is_ordered(keys)) {
     // blocks of dates and times would exceed the calendar
     if (is_instant(keys.type)) last_ = held_of_last(keys);
     else counter_ = counter_of(keys);
@@ -79,7 +78,7 @@ KeyMaker KeyMaker::from_json(const nlohmann::json& json) {
   out.last_ = f.number("last");
   if (f.has("numbers")) out.counter_ = NumberCounter::from_json(Fields(f.at("numbers"), f.place()));
   f.check(std::abs(out.last_) <= kLargest, "begins at a number that cannot be continued");
-  f.check(is_numeric(out.schema_.type) != f.has("pattern"), "has a pattern that does not fit its type");
+  f.check(is_ordered(out.schema_) != f.has("pattern"), "has a pattern that does not fit its type");
   if (f.has("pattern")) out.pattern_ = Identifier::from_json(f.at("pattern"));
   return out;
 }

@@ -1,6 +1,7 @@
 // Replaces the numbers of sequences by protected ones.
 #include <algorithm>
 
+#include "tables/kinds/cells.h"
 #include "tables/protection/sort_numbers.h"
 #include "tables/sequence/sequences.h"
 
@@ -63,7 +64,7 @@ std::vector<EmptiedColumn> protect_numbers(Sequences& s, const ProtectedNumbers*
   const size_t statics = s.options.statics.size();
   for (size_t j = 0; j < statics; ++j) {
     Column& c = s.attributes.columns[j];
-    if (!is_numeric(c.type)) continue;
+    if (has_texts(c)) continue;
     const std::vector<double> values = once_a_key(c, s);
     const auto present = std::count_if(values.begin(), values.end(), [](double x) { return x == x; });
     const ProtectedNumbers numbers = of_present(values, c, least);

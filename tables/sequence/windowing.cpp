@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "base/text/option_text.h"
-#include "tables/encoding/number_code.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/sequence/sequences.h"
 #include "tables/table/decimals.h"
@@ -64,8 +64,8 @@ struct Keys {
                         "in, or omit the row.",
                         c.name, i + 1));
       const auto next = static_cast<int32_t>(first_row.size());
-      int32_t& known = is_numeric(c.type) ? numbers.try_emplace(c.numbers[static_cast<size_t>(i)], -1).first->second
-                                          : codes[static_cast<size_t>(c.codes[static_cast<size_t>(i)])];
+      int32_t& known = has_numbers(c) ? numbers.try_emplace(c.numbers[static_cast<size_t>(i)], -1).first->second
+                                      : codes[static_cast<size_t>(c.codes[static_cast<size_t>(i)])];
       if (known < 0) known = next, first_row.push_back(static_cast<int32_t>(i));
       of_row[static_cast<size_t>(i)] = known;
     }

@@ -4,8 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "tables/formats/moments.h"
-#include "tables/formats/values.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 
 namespace tessera {
@@ -69,7 +68,7 @@ nlohmann::json inspect(const Table& table) {
   nlohmann::json columns = nlohmann::json::array();
   for (const Column& c : table.columns) {
     nlohmann::json one{{"name", c.name}, {"type", name(c.type)}, {"reason", c.reason}};
-    if (is_numeric(c.type)) inspect_numbers(c, one);
+    if (has_numbers(c)) inspect_numbers(c, one);
     else inspect_codes(c, one);
     columns.push_back(std::move(one));
   }

@@ -10,6 +10,7 @@
 #include "base/text/printable.h"
 #include "tables/formats/calendar.h"
 #include "tables/formats/moments.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
 #include "tables/texts/text_kind.h"
@@ -250,8 +251,8 @@ Column make_column(const std::string& name, const ColumnPlan& plan, int64_t rows
   column.decimals = plan.decimals;
   column.format = plan.format;
   column.arrow = plan.arrow;
-  if (is_numeric(plan.type)) column.numbers.resize(static_cast<size_t>(rows));
-  if (!is_numeric(plan.type) || plan.by_row()) column.codes.resize(static_cast<size_t>(rows));
+  if (kind_of(plan.type).ordered) column.numbers.resize(static_cast<size_t>(rows));
+  if (!kind_of(plan.type).ordered || plan.by_row()) column.codes.resize(static_cast<size_t>(rows));
   return column;
 }
 
@@ -315,7 +316,7 @@ void fail_fill(CellStatus why, const std::string& place, const std::string& colu
 }
 
 void finish_column(Column& column, const ColumnPlan& plan, Dictionary& dictionary, const std::string& first) {
-  if (is_numeric(column.type)) {
+  if (has_numbers(column)) {
     if (dictionary.size() > 1) {
       column.values = dictionary.take_values();
     } else if (plan.by_row()) {

@@ -7,7 +7,6 @@
 
 #include "base/text/ascii.h"
 #include "tables/formats/durations.h"
-#include "tables/formats/moments.h"
 #include "tables/formats/number_format.h"
 
 namespace tessera {

@@ -13,6 +13,7 @@
 #include "tables/formats/calendar.h"
 #include "tables/formats/moments.h"
 #include "tables/formats/values.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/protection/rare_categories.h"
 
@@ -77,7 +78,7 @@ class Matcher {
   // Lists the column if it is regenerated.
   bool is_regenerated() {
     const Column &real = *columns_[0], &synthetic = *columns_[1];
-    if (!kind_of(real).free_text || !kind_of(real).varies || is_numeric(synthetic.type)) return false;
+    if (!kind_of(real).free_text || !kind_of(real).varies || is_ordered(synthetic)) return false;
     std::vector<int64_t> rows(real.values.size());
     for (const int32_t code : real.codes)
       if (code >= 0) ++rows[static_cast<size_t>(code)];
@@ -208,7 +209,7 @@ class Matcher {
     std::unordered_map<std::string, int32_t> level;
     for (size_t t = 0; t < columns_.size(); ++t) {
       const Column& c = *columns_[t];
-      if (is_numeric(c.type)) {
+      if (has_numbers(c)) {
         if (c.size() > 0 && std::all_of(c.numbers.begin(), c.numbers.end(), [](double x) { return std::isnan(x); })) {
           out_.tables[t].columns[column] = {
               {}, out_.code_storage.emplace_back(Bulk<int32_t>(c.numbers.size(), -1)), c.size(), kMissing, kMissing};

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "models/quality/metrics/comparison.h"
+#include "tables/kinds/cells.h"
 
 namespace tessera::quality {
 namespace {
@@ -81,8 +82,7 @@ void describe(const Comparison& c, const Table& real, bool fixed, StepFeatures& 
       std::string text = "missing";
       if (l >= 0) {
         const auto row = std::find(a.codes.begin(), a.codes.end(), l) - a.codes.begin();
-        if (!is_numeric(column.type))
-          text = "= " + column.values[static_cast<size_t>(column.codes[static_cast<size_t>(row)])];
+        if (has_texts(column)) text = "= " + column.values[static_cast<size_t>(column.codes[static_cast<size_t>(row)])];
       }
       out.features.push_back({name + " " + text, false, 1, 0, fixed});
       sources.push_back({Source::Kind::level, fixed, j, 0, 0, 0, l});

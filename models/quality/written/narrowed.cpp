@@ -93,8 +93,8 @@ class NarrowedColumn {
     return cell(synthetic_column_, static_cast<size_t>(at - synthetic_.numbers.begin()));
   }
   static std::string cell(const Column& column, size_t row) {
-    return is_numeric(column.type) ? cell_text(column, static_cast<int64_t>(row))
-                                   : column.values[static_cast<size_t>(column.codes[row])];
+    return is_ordered(column) ? cell_text(column, static_cast<int64_t>(row))
+                              : column.values[static_cast<size_t>(column.codes[row])];
   }
   std::string literal(const std::string& text) const {
     return facts_.kind == Kind::numerical ? text : quoted_text(text);

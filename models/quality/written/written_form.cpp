@@ -10,6 +10,7 @@
 
 #include "models/quality/common/chance.h"
 #include "tables/formats/calendar.h"
+#include "tables/kinds/kind.h"
 #include "tables/protection/rare_categories.h"
 #include "tables/table/decimals.h"
 
@@ -188,7 +189,7 @@ class ColumnForms {
 
 // Texts that are not compared themselves: their lengths, and whether they recur.
 void measure_texts(const Column& real, const Column& synthetic, std::vector<WrittenForm>& out) {
-  if (is_numeric(real.type) || is_numeric(synthetic.type)) return;
+  if (is_ordered(real) || is_ordered(synthetic)) return;
   const Column* sides[2] = {&real, &synthetic};
   Counts lengths;
   double repeats[2] = {0, 0}, rows[2] = {0, 0};

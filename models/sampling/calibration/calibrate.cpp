@@ -10,6 +10,7 @@
 #include "models/sampling/calibration/candidate_pool.h"
 #include "models/sampling/calibration/choose_tier.h"
 #include "models/sampling/calibration/raking.h"
+#include "tables/kinds/kind.h"
 #include "tables/notice.h"
 
 namespace tessera {
@@ -36,7 +37,7 @@ int64_t bytes_of_pools(const Encoder& encoder, const Table& sample, Tier most) {
   int64_t entries = 0;  // of 4 bytes, of an encoded row
   for (size_t j = 0; j < sample.columns.size(); ++j)
     if (encoder.codes(static_cast<int>(j)).code >= 0)
-      entries += 1 + (is_numeric(sample.columns[j].type) ? ColumnProfile::kInputs : 0);
+      entries += 1 + (is_ordered(sample.columns[j]) ? ColumnProfile::kInputs : 0);
   const Pools pools = Pools::of(sample.rows);
   const int64_t encoded = 2 * pools.raking + (wants_ratio(sample, most) ? pools.first + sample.rows : 0);
   // the trials' rows, a batch of the model, and the rows that two trials compare
@@ -52,7 +53,7 @@ int64_t most_width(const Encoder& encoder, const Table& sample) {
   for (size_t j = 0; j < sample.columns.size(); ++j) {
     const auto column = static_cast<int>(j);
     if (encoder.codes(column).code < 0) continue;
-    width += is_numeric(sample.columns[j].type)
+    width += is_ordered(sample.columns[j])
                  ? ColumnProfile::kInputs + ColumnProfile::kBins + ColumnProfile::kMaxHeaped + 1
                  : std::min<int64_t>(encoder.levels(column), ColumnProfile::kMaxTexts) + 2;
   }

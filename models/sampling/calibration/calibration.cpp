@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "kernels/math/philox.h"
 #include "models/method/method.h"
 #include "models/sampling/calibration/profile_arrays.h"
 #include "models/sampling/calibration/raking.h"

@@ -138,7 +138,7 @@ void read_column(const Fields& column, const Reader& in, const Encoder& encoder,
                                              static_cast<int64_t>(schema.columns.size()) - 1));
   const Column& own = schema.columns[static_cast<size_t>(p.column)];
   p.numeric = column.flag("numeric");
-  if (p.numeric != is_numeric(own.type) || !kind_of(own).varies || kind_of(own).regenerated)
+  if (p.numeric != is_ordered(own) || !kind_of(own).varies || kind_of(own).regenerated)
     misfit("has another kind of column " + own.name);
   const Encoder::Codes codes = encoder.codes(p.column);  // every code must represent a number or a text
   const bool known = !p.numeric             ? !codes.levels.empty()

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tables/kinds/cells.h"
 #include "tables/table/picked_rows.h"
 
 namespace tessera {
@@ -16,7 +17,7 @@ constexpr int64_t kSlice = 1024;  // rows per work item
 int64_t bytes_of_row(const Table& table) {
   int64_t bytes = 0;
   for (const Column& c : table.columns)
-    bytes += static_cast<int64_t>(is_numeric(c.type) ? sizeof(double) : sizeof(int32_t));
+    bytes += static_cast<int64_t>(has_numbers(c) ? sizeof(double) : sizeof(int32_t));
   return bytes;
 }
 

@@ -7,6 +7,7 @@
 #include "models/quality/metrics/column_shapes.h"
 #include "models/quality/metrics/pair_trends.h"
 #include "models/quality/metrics/two_sample.h"
+#include "tables/kinds/cells.h"
 
 namespace tessera {
 namespace {
@@ -43,7 +44,7 @@ double independent_columns(const std::vector<const Column*>& columns) {
   // by column: standardized ranks of rows at equal distances; 0 where a number is missing
   std::vector<std::vector<double>> ranks;
   for (const Column* c : columns) {
-    if (!is_numeric(c->type) || rows < 3) continue;
+    if (has_texts(*c) || rows < 3) continue;
     std::vector<double> x(static_cast<size_t>(rows)), sorted;
     for (int64_t i = 0; i < rows; ++i) {
       const double v = c->numbers[static_cast<size_t>(i * all / rows)];

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tables/kinds/kind.h"
+
 namespace tessera {
 namespace {
 
@@ -76,7 +78,7 @@ Profile Profile::of(const Table& sample, const std::vector<int32_t>& levels) {
     if (levels[j] < 0) continue;
     ColumnProfile p;
     p.column = static_cast<int>(j);
-    p.numeric = is_numeric(c.type);
+    p.numeric = is_ordered(c);
     if (p.numeric) profile_numbers(p, c);
     else profile_texts(p, c, levels[j]);
     for (int64_t i = 0; i < sample.rows; ++i) p.share[static_cast<size_t>(p.cell(c, i))] += 1;

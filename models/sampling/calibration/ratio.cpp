@@ -1,6 +1,5 @@
 #include "models/sampling/calibration/ratio.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>

@@ -10,7 +10,6 @@
 #include "models/sampling/given/kept_rules.h"
 #include "models/sampling/identities.h"
 #include "models/training/checkpoint.h"
-#include "tables/notice.h"
 
 namespace tessera {
 namespace {

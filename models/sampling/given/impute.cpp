@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/storage/files.h"
 #include "tables/csv/raw_rows.h"
 #include "tables/csv/writer.h"
 #include "tables/files/table_file.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
 #include "tables/kinds/row_formats.h"
@@ -29,9 +28,9 @@ std::string filled_text(const Column& drawn, const Column& read, size_t row) {
   std::string text;
   // Integers alone show neither the decimal mark of the file's column nor its digits.
   const bool shows_digits = !has_fractions(drawn) || read.decimals > 0 || drawn.decimals == 0;
-  const bool has_numbers = is_numeric(read.type) && read.type == drawn.type && shows_digits;
-  if (is_numeric(drawn.type))
-    (by_row(drawn) ? writer_of(drawn, row) : NumberWriter(has_numbers ? read : drawn)).write(drawn.numbers[row], text);
+  const bool fits_read = is_ordered(read) && read.type == drawn.type && shows_digits;
+  if (has_numbers(drawn))
+    (by_row(drawn) ? writer_of(drawn, row) : NumberWriter(fits_read ? read : drawn)).write(drawn.numbers[row], text);
   else text = drawn.values[static_cast<size_t>(drawn.codes[row])];
   return text;
 }

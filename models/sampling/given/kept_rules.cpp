@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/rules/rule/columns.h"
 
@@ -75,7 +76,7 @@ std::vector<int> KeptRules::broken(Table rows, const std::vector<int64_t>& of, b
     for (const int c : cells_.undecided()) {
       const Column &given = cells_.table().columns[static_cast<size_t>(c)],
                    &drawn = rows.columns[static_cast<size_t>(c)];
-      if (is_numeric(given.type) && columns_.source(c) < 0) continue;  // rules compute it
+      if (is_ordered(given) && columns_.source(c) < 0) continue;  // rules compute it
       for (size_t i = 0; i < of.size(); ++i)
         if (!given.is_missing(of[i]) && !same_cell(given, of[i], drawn, static_cast<int64_t>(i), kTolerance))
           ++count[i];
@@ -133,7 +134,7 @@ std::vector<double> KeptRules::distances(const Table& rows, const std::vector<in
       const auto row = static_cast<int64_t>(i);
       if (given.is_missing(of[i])) continue;
       if (drawn.is_missing(row)) far[i] += 1;
-      else if (is_numeric(given.type))
+      else if (has_numbers(given))
         far[i] += std::abs(given.numbers[static_cast<size_t>(of[i])] - drawn.numbers[i]) / extent_[c];
       else far[i] += same_cell(given, of[i], drawn, row) ? 0 : 1;
     }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "models/sampling/given/solved_cells.h"
 #include "tables/kinds/arrow_type.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
 #include "tables/rules/rule/columns.h"
@@ -28,8 +29,7 @@ Column empty_like(const Column& head, int64_t rows) {
 bool same_cell(const Column& a, int64_t i, const Column& b, int64_t k, double tolerance) {
   if (a.is_missing(i) || b.is_missing(k)) return a.is_missing(i) == b.is_missing(k);
   const auto at = static_cast<size_t>(i), to = static_cast<size_t>(k);
-  if (!is_numeric(a.type))
-    return a.values[static_cast<size_t>(a.codes[at])] == b.values[static_cast<size_t>(b.codes[to])];
+  if (has_texts(a)) return a.values[static_cast<size_t>(a.codes[at])] == b.values[static_cast<size_t>(b.codes[to])];
   const double x = a.numbers[at], y = b.numbers[to];
   return x == y || std::abs(x - y) <= tolerance * std::max(1.0, std::abs(x));
 }
@@ -42,7 +42,7 @@ void put_cells(const Table& given, Table& rows, const std::vector<int64_t>& of) 
     for (size_t i = 0; i < of.size(); ++i) {
       if (of[i] < 0 || from.is_missing(of[i])) continue;
       const auto at = static_cast<size_t>(of[i]);
-      if (is_numeric(to.type)) {
+      if (has_numbers(to)) {
         to.numbers[i] = from.numbers[at];
         continue;
       }
@@ -98,9 +98,9 @@ Table arranged(Table given, const Table& schema, const std::string& file) {
       out.columns.push_back(empty_like(head, given.rows));
       continue;
     }
-    if (is_numeric(found->type) != is_numeric(head.type)) {
+    if (has_numbers(*found) != has_numbers(head)) {
       const bool empty = std::all_of(found->codes.begin(), found->codes.end(), [](int32_t c) { return c < 0; });
-      if (is_numeric(found->type) || !empty)
+      if (has_numbers(*found) || !empty)
         throw Error(ErrorCode::data, fmt::format("{}: column \"{}\" has the type {}, but {} in the model.", file,
                                                  head.name, name(found->type), name(head.type)));
       out.columns.push_back(empty_like(head, given.rows));
@@ -143,7 +143,7 @@ void KnownCells::check_cells(int column) {
   std::vector<char>& ignored = ignored_[static_cast<size_t>(column)];
   ignored.assign(static_cast<size_t>(c.size()), 0);
   if (kind_of(c).regenerated) return;
-  if (!is_numeric(c.type)) {
+  if (has_texts(c)) {
     const Column& schema = columns_.table().columns[static_cast<size_t>(column)];
     if (!lists_values(schema)) return;
     const std::vector<std::string>& known = schema.values;
@@ -275,11 +275,11 @@ void KnownCells::encode(Team& team) {
     const bool itself = columns_.shows_itself(static_cast<int>(j));
     const bool combined = std::any_of(combinations_.begin(), combinations_.end(),
                                       [&](const Combinations& k) { return k.column == static_cast<int>(j); });
-    if (!is_numeric(c.type)) c.values.push_back(head.values.empty() ? "" : head.values.front());
+    if (has_texts(c)) c.values.push_back(head.values.empty() ? "" : head.values.front());
     for (int64_t i = 0; i < c.size(); ++i) {
       const auto at = static_cast<size_t>(i);
       given_here[j].push_back(!c.is_missing(i) && !combined && reach.present ? 1 : 0);
-      if (is_numeric(c.type)) {
+      if (has_numbers(c)) {
         double& x = c.numbers[at];
         const bool known = reach.only.empty() ? x >= reach.low && x <= reach.high
                                               : std::binary_search(reach.only.begin(), reach.only.end(), x);

@@ -5,6 +5,7 @@
 
 #include "tables/formats/calendar.h"
 #include "tables/formats/number_format.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
 #include "tables/rules/rule/columns.h"
@@ -87,8 +88,8 @@ class Solver {
   bool solve(const Chain& chain, const std::string& leaf) {
     const std::vector<int64_t> rows = rows_of(chain, leaf);
     if (rows.empty()) return false;
-    if (is_numeric(column_of(given_, leaf).type)) return solve_numbers(chain, leaf, rows);
-    if (is_numeric(column_of(given_, chain.target).type) || chain.leaves.size() > 1) return false;
+    if (is_ordered(column_of(given_, leaf))) return solve_numbers(chain, leaf, rows);
+    if (is_ordered(column_of(given_, chain.target)) || chain.leaves.size() > 1) return false;
     const Column& same = column_of(given_, chain.target);  // a copy
     Column& to = column_of(given_, leaf);
     std::vector<int32_t> code = codes_in(to, same);
@@ -154,7 +155,7 @@ class Solver {
 
   // A date and time, or seconds since 1970, computed from a date and a time of day determines both.
   bool split(const Chain& chain) {
-    if (chain.leaves.size() != 2 || !is_numeric(column_of(given_, chain.target).type)) return false;
+    if (chain.leaves.size() != 2 || has_texts(column_of(given_, chain.target))) return false;
     const bool first = is_day(column_of(given_, chain.leaves[0]));
     const std::string &date = chain.leaves[first ? 0 : 1], &clock = chain.leaves[first ? 1 : 0];
     const Column& time = column_of(given_, chain.target);

@@ -8,6 +8,7 @@
 #include "models/sampling/given/impute.h"
 #include "models/sampling/given/known_cells.h"
 #include "models/sampling/shown.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/table/suggestions.h"
 
@@ -30,8 +31,8 @@ Table balanced_rows(const RowModel& model, const std::string& column, int64_t co
   Column c = columns.table().columns[static_cast<size_t>(at)];
   const int source = columns.source(at);
   std::vector<double> numbers;
-  if (is_numeric(c.type) && source >= 0) numbers = model.encoder.reach(source).only;
-  const size_t values = is_numeric(c.type) ? numbers.size() : kind_of(c).regenerated ? 0 : c.values.size();
+  if (has_numbers(c) && source >= 0) numbers = model.encoder.reach(source).only;
+  const size_t values = has_numbers(c) ? numbers.size() : kind_of(c).regenerated ? 0 : c.values.size();
   if (values == 0)
     throw Error(
         ErrorCode::condition,
@@ -40,7 +41,7 @@ Table balanced_rows(const RowModel& model, const std::string& column, int64_t co
                     column, kind_of(c).regenerated ? kind_of(c).holds : "numbers"));
   for (int64_t i = 0; i < count; ++i) {
     const auto k = static_cast<size_t>(i % static_cast<int64_t>(values));
-    if (is_numeric(c.type)) c.numbers.push_back(numbers[k]);
+    if (has_numbers(c)) c.numbers.push_back(numbers[k]);
     else c.codes.push_back(static_cast<int32_t>(k));
   }
   Table out;
@@ -84,7 +85,7 @@ Table repeated_rows(const RowModel& model, const Table& conditions, const std::s
   (void)KnownCells(model, ShownColumns(model), std::move(given), {false, place}, team);
   for (int64_t i = 0; i < conditions.rows; ++i) {
     double n = NAN;
-    if (is_numeric(counts->type)) n = counts->numbers[static_cast<size_t>(i)];
+    if (has_numbers(*counts)) n = counts->numbers[static_cast<size_t>(i)];
     else if (!counts->is_missing(i))
       n = std::strtod(counts->values[static_cast<size_t>(counts->codes[static_cast<size_t>(i)])].c_str(), nullptr);
     if (!(n >= 0 && n == std::floor(n) && static_cast<double>(out.rows) + n <= kMaxGivenRows))

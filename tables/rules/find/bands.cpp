@@ -1,5 +1,6 @@
 // Columns of few values that a number decides by the band it lies in. What proposing rows show in turn, sorted by the
 // number, are bands; all rows then say where one ends and the next begins.
+#include "tables/kinds/cells.h"
 #include "tables/rules/kinds/band.h"
 
 #include <fmt/format.h>
@@ -55,7 +56,7 @@ constexpr int32_t kNoValue = -1, kNewValue = -2, kRareValue = -3;
 class Values {
  public:
   Values(const Column& c, const Holders& holders) : column_(c) {
-    if (!is_numeric(c.type)) held_ = &holders.of_values(c);
+    if (has_texts(c)) held_ = &holders.of_values(c);
   }
   void add(int64_t row) {
     if (column_.is_missing(row)) return;

@@ -5,6 +5,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "tables/kinds/cells.h"
+#include "tables/kinds/kind.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/kinds/joint.h"
 #include "tables/rules/rule/columns.h"
@@ -27,7 +29,7 @@ constexpr int32_t kNotSeen = -1;
 
 uint64_t value_key(const Column& c, int64_t row) {
   const auto i = static_cast<size_t>(row);
-  if (!is_numeric(c.type)) return static_cast<uint64_t>(static_cast<int64_t>(c.codes[i]));
+  if (has_texts(c)) return static_cast<uint64_t>(static_cast<int64_t>(c.codes[i]));
   if (c.is_missing(row)) return ~uint64_t{0};
   const double x = c.numbers[i] + 0.0;
   uint64_t bits;
@@ -39,7 +41,7 @@ uint64_t value_key(const Column& c, int64_t row) {
 
 Labels labels_of(const RuleSearch& search, int column) {
   const Column& c = search.column(column);
-  Labels out{column, !is_numeric(c.type), 0, {}, {}};
+  Labels out{column, has_texts(c), 0, {}, {}};
   std::unordered_map<uint64_t, int32_t> known;
   for (const int64_t row : search.proposing) {
     const auto [entry, fresh] = known.try_emplace(value_key(c, row), out.levels);
@@ -115,7 +117,7 @@ std::optional<int64_t> rows_in_levels(const RuleSearch& search, const std::vecto
   for (const int j : columns) {
     const Column& c = search.column(j);
     most = std::max(most, c.values.size());
-    if (is_numeric(c.type)) continue;
+    if (is_ordered(c)) continue;
     int64_t rare = 0;
     for (const Held& value : search.holders.of_values(c)) rare += value.holders < least ? value.rows : 0;
     rare_anyway = std::max(rare_anyway, rare);

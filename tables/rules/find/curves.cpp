@@ -9,7 +9,6 @@
 #include "tables/kinds/kind.h"
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
-#include "tables/rules/rule/columns.h"
 
 namespace tessera {
 namespace {

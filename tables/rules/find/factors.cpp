@@ -5,8 +5,6 @@
 #include <numeric>
 
 #include "tables/expression/arithmetic.h"
-#include "tables/kinds/kind.h"
-#include "tables/rules/rule/columns.h"
 
 namespace tessera {
 

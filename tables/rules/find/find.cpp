@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "tables/expression/where.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
 #include "tables/kinds/row_formats.h"
@@ -93,7 +94,7 @@ class RuleFinder {
   // A digit that fewer rows or keys need than a number must have would stand in a rule, as the format of its column.
   void limit_to_shared(Column& c) const {
     const int64_t least = c.least_rows != 0 ? c.least_rows : options_.least_rows;
-    if (!is_numeric(c.type) || least <= 1 || !c.arrow.empty() || digits_of(c) == kAllDigits) return;
+    if (has_texts(c) || least <= 1 || !c.arrow.empty() || digits_of(c) == kAllDigits) return;
     const auto is_shared = [&](int digits) {
       Held finer;
       holders_.each([&](int64_t row, int64_t holder) {

@@ -1,4 +1,5 @@
 // Columns that functions of dates and times give: each of the list is tried on each column until a row breaks it.
+#include "tables/kinds/cells.h"
 #include "tables/rules/kinds/function.h"
 
 #include <algorithm>
@@ -24,22 +25,21 @@ constexpr int kSpelledDraws = 1000;  // numbers of the column's range that may s
 class FunctionTarget {
  public:
   FunctionTarget(const RuleSearch& search, int j) : column_(search.column(j)) {
-    if (is_numeric(column_.type)) return;
+    if (is_ordered(column_)) return;
     picture_ = DigitPicture::of(column_.values);
     if (!picture_.text.empty())
       for (const std::string& text : column_.values) digits_.push_back(DigitPicture::read(text));
   }
   bool fits(const TimeFunction& f) const {
-    return is_numeric(column_.type) ? f.fits(column_)
-                                    : !digits_.empty() && f.gives == TimeFunction::Gives::number && !f.two;
+    return is_ordered(column_) ? f.fits(column_) : !digits_.empty() && f.gives == TimeFunction::Gives::number && !f.two;
   }
   double of(int64_t row) const {
     const auto i = static_cast<size_t>(row);
-    if (is_numeric(column_.type)) return column_.numbers[i];
+    if (has_numbers(column_)) return column_.numbers[i];
     return column_.codes[i] < 0 ? kMissing : digits_[static_cast<size_t>(column_.codes[i])];
   }
   bool same(double value, double given) const {
-    return is_numeric(column_.type) ? same_number(value, given, column_) : value == given;
+    return is_ordered(column_) ? same_number(value, given, column_) : value == given;
   }
   const Column& column() const { return column_; }
   const DigitPicture& picture() const { return picture_; }

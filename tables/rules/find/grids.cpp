@@ -7,7 +7,6 @@
 
 #include "tables/kinds/kind.h"
 #include "tables/rules/find/search.h"
-#include "tables/rules/rule/columns.h"
 #include "tables/table/decimals.h"
 
 namespace tessera {

@@ -123,7 +123,7 @@ FoundRule key_rule(const RuleSearch& search, int outer, int inner) {
                          value_text(b, i)),
              "Omit one of them, or the rule.");
   }
-  if (is_numeric(b.type))
+  if (is_ordered(b))
     if (const auto found = counted(a, b)) return rule_of(search, outer, inner, found->first, {});
   const int64_t least = search.holders.least({&a, &b});
   std::vector<std::string> own;

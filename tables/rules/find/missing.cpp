@@ -43,7 +43,7 @@ struct Lacking {
 // needs are replaced by protection: their rows say nothing, and must be few.
 std::optional<MissingWhere> by_values(const RuleSearch& search, const Column& target, const Column& other,
                                       std::vector<Lacking>& values) {
-  if (is_numeric(other.type) || other.values.size() > kMaxValues) return {};
+  if (is_ordered(other) || other.values.size() > kMaxValues) return {};
   values.assign(other.values.size() + 1, {});
   search.holders.each([&](int64_t row, int64_t holder) {
     const int32_t code = other.codes[static_cast<size_t>(row)];

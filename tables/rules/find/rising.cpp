@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "tables/kinds/kind.h"
-#include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/rule/columns.h"
 #include "tables/sequence/sequences.h"

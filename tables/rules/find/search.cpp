@@ -5,7 +5,6 @@
 
 #include "tables/formats/number_format.h"
 #include "tables/identifiers/permutation.h"
-#include "tables/kinds/kind.h"
 
 namespace tessera {
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tables/expression/arithmetic.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/rules/find/holders.h"
 #include "tables/rules/rules.h"
@@ -43,12 +44,8 @@ class RuleSearch {
       if (usable(j) && wanted(column(j))) out.push_back(j);
     return out;
   }
-  std::vector<int> usable_numbers(size_t limit) const {
-    return usable_columns(limit, [](const Column& c) { return is_numeric(c.type); });
-  }
-  std::vector<int> usable_texts() const {
-    return usable_columns(SIZE_MAX, [](const Column& c) { return !is_numeric(c.type); });
-  }
+  std::vector<int> usable_numbers(size_t limit) const { return usable_columns(limit, is_ordered); }
+  std::vector<int> usable_texts() const { return usable_columns(SIZE_MAX, has_texts); }
 
   // Rows of the table that keep a rule: holds(row, row) is 1 there. None if one breaks it.
   template <class Holds>

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "tables/expression/arithmetic.h"
-#include "tables/formats/calendar.h"
 #include "tables/formats/moments.h"
 #include "tables/kinds/kind.h"
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <unordered_map>
 
 #include "base/text/ascii.h"
 #include "tables/expression/arithmetic.h"
@@ -124,18 +123,13 @@ class ComposedRule : public GivesColumn<ComposedData> {
       out.values = all_texts(of);
       return out;
     }
-    std::unordered_map<std::string, int32_t> known;
+    CellReader texts(out);
     for (size_t i = 0; i < static_cast<size_t>(rows.rows); ++i) {
-      std::string text = composed_text(data_, of, i);
-      if (text.empty()) {
-        out.codes.push_back(-1);
-        continue;
-      }
-      const auto [at, fresh] = known.try_emplace(text, static_cast<int32_t>(out.values.size()));
-      if (fresh) out.values.push_back(std::move(text));
-      out.codes.push_back(at->second);
+      const std::string text = composed_text(data_, of, i);
+      if (text.empty()) texts.add_missing();
+      else texts.add(text);
     }
-    return out;
+    return texts.take();
   }
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tables/expression/where.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 
 namespace tessera {
@@ -34,7 +35,7 @@ class ComputedRule : public GivesColumn<ComputedData> {
   std::string expression() const override { return data_.is; }
   std::vector<std::string> columns(const Table& rows) const override {
     std::vector<std::string> out =
-        is_numeric(data_.target.type) ? columns_named(data_.is, rows, "a rule") : std::vector{texts_in(rows).name};
+        is_ordered(data_.target) ? columns_named(data_.is, rows, "a rule") : std::vector{texts_in(rows).name};
     out.insert(out.begin(), data_.target.name);
     return out;
   }
@@ -83,7 +84,7 @@ class ComputedRule : public GivesColumn<ComputedData> {
   }
   Column values(const Table& rows, bool) const override {
     Column out = data_.target;
-    if (!is_numeric(out.type)) {
+    if (has_texts(out)) {
       const Column& same = texts_in(rows);
       out.codes = same.codes, out.values = same.values;
       return out;

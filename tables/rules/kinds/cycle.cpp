@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "tables/expression/arithmetic.h"
-#include "tables/kinds/kind.h"
 #include "tables/table/decimals.h"
 
 namespace tessera {

@@ -9,6 +9,7 @@
 
 #include "base/text/ascii.h"
 #include "tables/expression/arithmetic.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 
 namespace tessera {
@@ -104,7 +105,7 @@ class FunctionRule : public GivesColumn<FunctionData> {
     std::unordered_map<double, int32_t> known;
     for (size_t i = 0; i < a.numbers.size(); ++i) {
       const double x = f.value(a, a.numbers[i], b, b.numbers[i], kind_of(out).unit);
-      if (is_numeric(out.type)) {
+      if (has_numbers(out)) {
         out.numbers.push_back(x);
       } else if (x != x) {
         out.codes.push_back(-1);
@@ -177,7 +178,7 @@ RulePtr make_rule(SpelledData data) { return std::make_shared<SpelledRule>(std::
 void FunctionData::check(const Fields& f) const {
   f.check(function != nullptr && of.size() == (function->two ? 2 : 1),
           "has a rule of a function of another number of columns");
-  f.check(is_numeric(target.type) ? function->fits(target) : !picture.text.empty(),
+  f.check(is_ordered(target) ? function->fits(target) : !picture.text.empty(),
           "has a rule of a function that its column cannot hold");
   f.check(picture.text.size() < 1000, "has a picture that is too long");
 }
@@ -190,7 +191,7 @@ void SpelledData::check(const Fields& f) const {
 double spelled_number(const std::vector<const Column*>& columns, size_t row) {
   double out = 0;
   for (const Column* c : columns) {
-    const double x = is_numeric(c->type) ? c->numbers[row]
+    const double x = has_numbers(*c)     ? c->numbers[row]
                      : c->codes[row] < 0 ? kMissing
                                          : DigitPicture::read(c->values[static_cast<size_t>(c->codes[row])]);
     // a part beyond its two digits spells nothing

@@ -33,30 +33,6 @@ void for_each_row(const Table& table, const std::vector<Column>& heads, DoRow&& 
   }
 }
 
-// One part of every combination: its number, or the code of its text.
-struct Part {
-  std::vector<double> numbers;
-  std::vector<int32_t> codes;
-  std::vector<std::string> texts;
-  std::unordered_map<std::string, int32_t> known;
-
-  void add(const Column& head, const std::string& text, bool missing, const std::string& name) {
-    if (is_numeric(head.type)) {
-      double x = kMissing;
-      if (!missing && !read_finite(text, x)) misfit(name);
-      numbers.push_back(x);
-      return;
-    }
-    if (missing) {
-      codes.push_back(-1);
-      return;
-    }
-    const auto [entry, fresh] = known.try_emplace(text, static_cast<int32_t>(texts.size()));
-    if (fresh) texts.push_back(text);
-    codes.push_back(entry->second);
-  }
-};
-
 }  // namespace
 
 std::string join_cells(const std::vector<std::string>& cells, const std::vector<char>& missing) {

@@ -9,6 +9,7 @@
 #include "tables/identifiers/identifier.h"
 #include "tables/identifiers/permutation.h"
 #include "tables/identifiers/repeats.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/rules/kinds/joint.h"
 
@@ -37,7 +38,7 @@ class KeyRule : public RuleOf<KeyData> {
   }
   void reduce(Table& table, Team&) const override {
     Column& outer = column_of(table, data_.target.name);
-    if (is_numeric(outer.type)) {
+    if (has_numbers(outer)) {
       Column head;
       head.name = outer.name;
       CellReader texts(head);
@@ -56,7 +57,7 @@ class KeyRule : public RuleOf<KeyData> {
     Column& counted = column_of(rows, data_.target.name);
     CellReader outer(data_.target), inner(data_.within);
     for (int64_t i = 0; i < rows.rows; ++i) {
-      const int32_t code = is_numeric(counted.type) ? -1 : counted.codes[static_cast<size_t>(i)];
+      const int32_t code = has_numbers(counted) ? -1 : counted.codes[static_cast<size_t>(i)];
       if (code < 0) {
         outer.add_missing(), inner.add_missing();
         continue;
@@ -89,7 +90,7 @@ class KeyRule : public RuleOf<KeyData> {
 RulePtr make_rule(KeyData data) { return std::make_shared<KeyRule>(std::move(data)); }
 
 void KeyData::check(const Fields& f) const {
-  f.check(is_numeric(within.type) || !values.empty(), "has a key that counts in texts");
+  f.check(has_numbers(within) || !values.empty(), "has a key that counts in texts");
 }
 
 }  // namespace tessera

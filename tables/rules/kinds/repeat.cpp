@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "tables/expression/arithmetic.h"
-#include "tables/kinds/kind.h"
 #include "tables/rules/kinds/computed.h"
 
 namespace tessera {

@@ -12,6 +12,7 @@
 #include "tables/formats/values.h"
 #include "tables/identifiers/identifier.h"
 #include "tables/kinds/arrow_type.h"
+#include "tables/kinds/cells.h"
 #include "tables/table/decimals.h"
 
 namespace tessera {
@@ -69,13 +70,13 @@ const Column& column_of(const Table& table, const std::string& name) {
 
 const Column& numbers_of(const Table& table, const std::string& name) {
   const Column& c = column_of(table, name);
-  if (!is_numeric(c.type)) refuse_rule("a rule calculates with the column \"" + name + "\", which holds texts");
+  if (has_texts(c)) refuse_rule("a rule calculates with the column \"" + name + "\", which holds texts");
   return c;
 }
 
 const Column& texts_of(const Table& table, const std::string& name) {
   const Column& c = column_of(table, name);
-  if (is_numeric(c.type)) refuse_rule("a rule asks the column \"" + name + "\" for texts");
+  if (has_numbers(c)) refuse_rule("a rule asks the column \"" + name + "\" for texts");
   return c;
 }
 
@@ -99,7 +100,7 @@ double number_in(const std::string& text, const std::string& column) {
 }
 
 void CellReader::add(const std::string& text) {
-  if (is_numeric(column_.type)) column_.numbers.push_back(number_in(text, column_.name));
+  if (has_numbers(column_)) column_.numbers.push_back(number_in(text, column_.name));
   else column_.codes.push_back(texts_.code(text));
 }
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "tables/formats/calendar.h"
 #include "tables/formats/number_format.h"
 #include "tables/kinds/kind.h"
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/text/json_fields.h"
+#include "tables/kinds/cells.h"
 #include "tables/rules/rule/columns.h"
 #include "tables/rules/rule/functions.h"
 #include "tables/rules/rule/rule.h"
@@ -99,9 +100,9 @@ class GivesColumn : public RuleOf<Data> {
     for (size_t i = 0; i < out.size(); ++i) {
       const auto row = static_cast<int64_t>(i);
       if (given.is_missing(row) || here.is_missing(row)) continue;
-      out[i] = is_numeric(given.type) ? !same(here.numbers[i], given.numbers[i])
-                                      : here.values[static_cast<size_t>(here.codes[i])] !=
-                                            given.values[static_cast<size_t>(given.codes[i])];
+      out[i] = has_numbers(given) ? !same(here.numbers[i], given.numbers[i])
+                                  : here.values[static_cast<size_t>(here.codes[i])] !=
+                                        given.values[static_cast<size_t>(given.codes[i])];
     }
     return out;
   }
