@@ -420,7 +420,6 @@ void place_ranks(FitOptions& fit) {
   if (wanted[0] != fit.device->number()) fit.device = std::make_shared<Device>(fit.device->api(), wanted[0]);
 }
 
-// The options of a training call, with its device and ranks.
 // Options can choose a method that is not the default: `calibrate=full` fits another model than a fit without it.
 void note_method(const tessera_fit_options& o, const FitOptions& fit, const Monitor& monitor) {
   const std::string_view first = methods().front()->name;
@@ -436,6 +435,7 @@ void note_method(const tessera_fit_options& o, const FitOptions& fit, const Moni
                               fit.method, first, fmt::join(because, ", ")));
 }
 
+// The options of a training call, with its device and ranks.
 FitOptions training_options(const tessera_fit_options* given, api::Call& call) {
   FitOptions fit = fit_options(given);
   note_method(read_options(given), fit, call.monitor());
