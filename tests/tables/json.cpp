@@ -127,7 +127,8 @@ TEST(Json, WhatIsNoTableIsSaidWithItsPlace) {
   expect_parts(json_error("[[{\"a\":1}]]", "t.json"), data, {"record 1", "an array"});
   expect_parts(json_error("{\"a\":1,\"a\":2}\n"), data, {"t.jsonl:1: ", "\"a\" occurs twice"});
   expect_parts(json_error("{\"a\":1}\n{\"a\":nan}\n"), data, {"t.jsonl:2: ", "not valid JSON"});
-  expect_parts(json_error("[\n{\"a\":1},\n{\"a\":", "t.json"), data, {"t.json:3: ", "not valid JSON: the text ends early"});
+  expect_parts(json_error("[\n{\"a\":1},\n{\"a\":", "t.json"), data,
+               {"t.json:3: ", "not valid JSON: the text ends early"});
   expect_parts(json_error("{\"a\":1e999}\n"), data, {"t.jsonl:1: ", "too large"});
   expect_parts(json_error("{\"a\":\"x\\u0000\"}\n"), data, {"t.jsonl:1: ", "NUL"});
   expect_parts(json_error("{\"a\":\"\xFF\"}\n"), data, {"t.jsonl:1: ", "not valid JSON"});

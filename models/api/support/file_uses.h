@@ -25,8 +25,8 @@ struct FileUse {
 // as files_plugin() for an output that needs it.
 void check_file_uses(const std::vector<FileUse>& uses);
 
-// Error(usage) if two of these are one file, by any path or link: its rows would count twice, and a category of few rows
-// would no longer look rare.
+// Error(usage) if two of these are one file, by any path or link: its rows would count twice, and a category of few
+// rows would no longer look rare.
 void check_each_once(const std::vector<std::string>& tables);
 
 }  // namespace tessera

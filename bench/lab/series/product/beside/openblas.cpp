@@ -1,6 +1,7 @@
 // The product by OpenBLAS, then bias and leaky ReLU.     --error 1e-6
 // For comparison, on one thread as the capsule's other times: apt-get install libopenblas0-pthread. OpenBLAS 0.3.21
-// does not know every processor with AVX-512 by its number and then takes 4.4 times as long, so it is told which this is.
+// does not know every processor with AVX-512 by its number and then takes 4.4 times as long, so it is told which one
+// this is.
 #include <dlfcn.h>
 #include <stdlib.h>
 
