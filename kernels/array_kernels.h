@@ -128,8 +128,10 @@ enum class Activation : int32_t {
 // cubic between its knots, and directly outside.
 constexpr int kCurveTerms = 256, kCurveBlocks = 128, kCurveSteps = 64, kCurveKnots = kCurveBlocks * kCurveSteps;
 constexpr float kCurveEnd = 4;  // 1,024 knots a unit: a power of two, so that places between knots are exact
-struct RandomCurve {
+struct CurveTerms {
   float frequency[kCurveTerms], turn[kCurveTerms], weight[kCurveTerms];
+};
+struct RandomCurve : CurveTerms {
   float value[kCurveKnots + 1], rise[kCurveKnots + 1];  // rise: slope times the distance of two knots
   float cosine[kCurveTerms][kCurveSteps], sine[kCurveTerms][kCurveSteps];  // scratch of tabulate_curve
 };
@@ -142,6 +144,34 @@ using ShiftedMoments = void (*)(float* x, const float* noise, float scale, float
 // x ← f(scale·(x − mean) + shift); curve: of Activation::random.
 using Activate = void (*)(Activation f, float mean, float scale, float shift, const RandomCurve* curve, int64_t n,
                           float* x);
+
+// The same on a device, for many tables at once (gpu/prior.cu): DeviceApi. h₀ = W x + b, then h ← W f(h) + b + noise. A
+// layer of one table; all arrays are in device memory, units as on the processor.
+struct PerceptronLayer {
+  int32_t inputs = 0, outputs = 0, rows = 0, stride = 0;  // outputs 0: the table has no such layer
+  uint32_t table = 0, attempt = 0;                        // of its random numbers
+  int32_t weights = 0, kept = 0, noise = 0;               // their purposes; kept 0: all weights, noise 0: none
+  // W = scale·normal, with probability keep; or in `blocks` blocks along the diagonal, if there are any
+  float scale = 0, keep = 1;
+  int32_t blocks = 0, down = 0, across = 0;
+  const float *bias = nullptr, *deviation = nullptr;  // [outputs], deviation: of the noise
+  // f(a·(standardized h + b)), where the next layer needs it; terms: of Activation::random
+  bool last = false;
+  Activation f = Activation::identity;
+  double a = 0, b = 0;
+  const CurveTerms* terms = nullptr;
+  const int32_t* shown = nullptr;  // [outputs]: the column that shows the unit, or −1
+  const float* in = nullptr;
+  float *out = nullptr, *columns = nullptr;
+  float* matrix = nullptr;       // scratch, [outputs][inputs]
+  RandomCurve* curve = nullptr;  // scratch
+};
+struct Perceptrons {
+  uint64_t seed = 0;
+  int32_t tables = 0, layers = 0;
+  int32_t inputs = 0, outputs = 0, stride = 0;  // the most of any layer
+  const PerceptronLayer* layer = nullptr;       // [layers][tables]
+};
 
 // The best split of every node on one feature, for regression trees with `width` outputs (padded to kTreeWidths):
 // gain = Σ_o L_o²/(n_L + 1) + R_o²/(n_R + 1), L and R the sums of residuals left and right of a cut.

@@ -12,7 +12,7 @@ namespace tessera {
 
 // Raised with every change of this file, of kernels/table.h, of the device's arrays in kernels/array_kernels.h or of an
 // op's attributes; table_bytes catches most forgotten changes.
-constexpr uint32_t kDeviceAbi = 6;
+constexpr uint32_t kDeviceAbi = 7;
 
 enum class DeviceStatus : int {
   ok,
@@ -93,6 +93,8 @@ struct DeviceApi {
 
   // Waits for an event of another program of this process: of Arrow's device interface, a pointer to a cudaEvent_t.
   DeviceStatus (*wait_event)(DeviceSession*, void* event);
+
+  DeviceStatus (*perceptrons)(DeviceSession*, const Perceptrons&);  // of random tables, queued
 };
 
 // Exported by a backend's library under the name kDeviceEntry: its table, for any ABI of the caller.

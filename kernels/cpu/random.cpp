@@ -84,19 +84,7 @@ void philox_lanes(uint32_t first, const Counter& key, uint32_t k0, uint32_t k1, 
 }
 #endif
 
-// (cos, sin) of 2πu by quarter: 2πu = (k + ½)·π/2 + f·π/2 with |f| ≤ ½; the half quarter turns are ±√½.
-inline void turn(float u, float& cosine, float& sine) {
-  const float t = u * 4.0f;
-  const int32_t k = static_cast<int32_t>(t);
-  const float x = (t - static_cast<float>(k) - 0.5f) * 1.57079633f, x2 = x * x;
-  const float s = mul_add(
-      x * x2, mul_add(x2, mul_add(x2, mul_add(x2, 2.7557319e-6f, -1.9841270e-4f), 8.3333333e-3f), -0.16666667f), x);
-  const float c =
-      mul_add(x2, mul_add(x2, mul_add(x2, mul_add(x2, 2.4801587e-5f, -1.3888889e-3f), 4.1666667e-2f), -0.5f), 1.0f);
-  const float a = k == 0 || k == 3 ? 0.70710678f : -0.70710678f, b = k < 2 ? 0.70710678f : -0.70710678f;
-  cosine = mul_add(a, c, -(b * s));
-  sine = mul_add(a, s, b * c);
-}
+using tessera::turn;
 inline void turn(double u, double& cosine, double& sine) {
   cosine = cos(6.283185307179586476925 * u);
   sine = sin(6.283185307179586476925 * u);

@@ -10,6 +10,7 @@
 #include <immintrin.h>
 #endif
 
+#include "kernels/math/functions.h"
 #include "kernels/math/philox.h"
 #include "kernels/ops.h"
 #include "kernels/view.h"
@@ -83,22 +84,7 @@ static inline Vec<T> lanes_of(T x) {
   return x - Vec<T>{};
 }
 
-// a·b + c, rounded once if the instruction set has a fused multiply-add. Fusion is explicit: kernels are compiled with
-// -ffp-contract=off, so that a value has the same bits in a loop and its tail, in a full tile and a partial one.
-static inline float mul_add(float a, float b, float c) {
-#if defined(__FMA__)
-  return __builtin_fmaf(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
-static inline double mul_add(double a, double b, double c) {
-#if defined(__FMA__)
-  return __builtin_fma(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
+using tessera::mul_add;
 static inline long double mul_add(long double a, long double b, long double c) { return a * b + c; }
 static inline Vec<float> mul_add(Vec<float> a, Vec<float> b, Vec<float> c) {
 #if defined(__AVX512F__)
@@ -249,17 +235,6 @@ static inline void transpose4_back(const T* from, int64_t stride, int64_t n, T* 
     for (int q = 0; q < count; ++q) rows[q][k] = from[k * stride + q];
 }
 
-static inline float bits_to_float(uint32_t i) {
-  float f;
-  memcpy(&f, &i, 4);
-  return f;
-}
-static inline uint32_t float_to_bits(float f) {
-  uint32_t i;
-  memcpy(&i, &f, 4);
-  return i;
-}
-
 // ---- formats of 16 bits -------------------------------------------------------------------------
 // The bits b of floats, a number or a vector, as bf16. NaN stays NaN.
 template <class Bits>
@@ -404,62 +379,12 @@ static inline void as_stored(const View& v, F&& f) {
   else f(T{});
 }
 
-// ---- scalar functions, written so that loops over them vectorize; about 1–2 units in the last place
-// Defined for every float: bits are unsigned, no float is converted to an integer out of range, and NaN gives NaN.
-static inline float exp_of(float x) {
-  const float kMagic = 12582912.0f;  // 1.5·2²³: adding it rounds to an integer held in the low bits
-  float z = x < -87.0f ? -87.0f : x;
-  z = z > 88.72f ? 88.72f : z;
-  const float shifted = mul_add(z, 1.44269504f, kMagic), n = shifted - kMagic;
-  const float r = mul_add(n, 2.12194440e-4f, mul_add(n, -0.693359375f, z));
-  float p = 1.9841270e-4f;
-  p = mul_add(p, r, 1.3888889e-3f);
-  p = mul_add(p, r, 8.3333333e-3f);
-  p = mul_add(p, r, 4.1666667e-2f);
-  p = mul_add(p, r, 1.6666667e-1f);
-  p = mul_add(p, r, 0.5f);
-  p = mul_add(p * r, r, r) + 1.0f;
-  // 2^n in two factors: n may be 128, which one factor cannot represent.
-  const int32_t i = static_cast<int32_t>(float_to_bits(shifted) - float_to_bits(kMagic)), half = i >> 1;
-  const float y = p * bits_to_float(static_cast<uint32_t>(half + 127) << 23) *
-                  bits_to_float(static_cast<uint32_t>(i - half + 127) << 23);
-  const float up = x > 88.72f ? __builtin_inff() : y;
-  return x < -87.5f ? 0.0f : up;
-}
+// ---- scalar functions: those of kernels/math/functions.h, and the standard library's in double
+using tessera::exp_of;
 static inline double exp_of(double x) { return exp(x); }
-
-static inline float log_of(float x) {
-  // x = 2^e·m with m in [√½, √2); log m = 2·atanh(s), s = (m − 1)/(m + 1). Subnormals are scaled up first.
-  const float tiny = x < 1.17549435e-38f ? 8388608.0f : 1.0f;
-  const uint32_t b = float_to_bits(x * tiny);
-  const int32_t e = static_cast<int32_t>(b - 0x3f3504f3u) >> 23;
-  const float m = bits_to_float(b - (static_cast<uint32_t>(e) << 23));
-  const float s = (m - 1.0f) / (m + 1.0f), s2 = s * s;
-  float p = 0.2222222f;
-  p = mul_add(p, s2, 0.2857143f);
-  p = mul_add(p, s2, 0.4f);
-  p = mul_add(p, s2, 0.6666667f);
-  const float k = static_cast<float>(e) - (tiny != 1.0f ? 23.0f : 0.0f);
-  const float y = mul_add(k, 0.693359375f, mul_add(k, -2.12194440e-4f, mul_add(s * s2, p, 2.0f * s)));
-  const float low = x == 0.0f ? -__builtin_inff() : y;
-  const float bad = x < 0.0f ? __builtin_nanf("") : low;
-  return x <= 3.4028235e38f || x < 0.0f ? bad : x;  // +∞ and NaN stay
-}
+using tessera::log_of;
 static inline double log_of(double x) { return log(x); }
-
-static inline float tanh_of(float x) {
-  const float a = x < 0 ? -x : x, x2 = x * x;
-  float p = -0.00886323553f;  // odd Taylor terms up to x¹¹: below 0.35 the remainder is under half a unit
-  p = mul_add(p, x2, 0.0218694885f);
-  p = mul_add(p, x2, -0.0539682540f);
-  p = mul_add(p, x2, 0.1333333333f);
-  p = mul_add(p, x2, -0.3333333333f);
-  const float small = mul_add(x * x2, p, x);
-  const float e = exp_of(2.0f * (a > 10.0f ? 10.0f : a));
-  const float big = 1.0f - 2.0f / (e + 1.0f);
-  const float y = a < 0.35f ? small : (x < 0 ? -big : big);
-  return x == x ? y : x;
-}
+using tessera::tanh_of;
 static inline double tanh_of(double x) { return tanh(x); }
 
 static inline float sqrt_of(float x) { return __builtin_sqrtf(x); }
@@ -479,11 +404,7 @@ static inline T silu_slope_of(T x) {
   const T share = sigmoid_of(x);
   return mul_add(share * x, T(1) - share, share);
 }
-static inline float softplus_of(float x) {
-  const float a = x < 0 ? -x : x, t = exp_of(-a), u = 1.0f + t;
-  // log1p(t) = log(u) + (t − (u − 1))/u: the second term restores what rounding u lost
-  return (x > 0 ? x : 0.0f) + log_of(u) + (t - (u - 1.0f)) / u;
-}
+using tessera::softplus_of;
 static inline double softplus_of(double x) { return (x > 0 ? x : 0) + log1p(exp(x > 0 ? -x : x)); }
 
 }  // namespace tessera::TESSERA_ISA

@@ -66,7 +66,7 @@ tessera_status tessera_prior_draw(const tessera_context* context, const tessera_
     const prior::Options o = prior_options(options);
     if (count > 0) required(tables, "tables");
     api::Call call(context);
-    std::vector<prior::PriorTable> drawn = prior::draw_tables(o, first, count, call.team());
+    std::vector<prior::PriorTable> drawn = prior::draw_tables(o, first, count, call.team(), call.gpu());
     std::vector<std::unique_ptr<OwnedTable>> owned;
     for (prior::PriorTable& t : drawn) owned.push_back(std::make_unique<OwnedTable>(std::move(t)));
     for (size_t i = 0; i < owned.size(); ++i) note_handle(owned[i].get(), HandleKind::prior_table);
@@ -91,7 +91,7 @@ tessera_status tessera_prior_write(const tessera_context* context, const tessera
     output.format = one_of<prior::Format>("format", format, {std::begin(prior::kFormats), std::end(prior::kFormats)});
     if (part != 0 || parts != 0) output.part = part, output.parts = parts;
     api::Call call(context);
-    const nlohmann::json report = prior::write_tables(o, output, call.team(), call.monitor());
+    const nlohmann::json report = prior::write_tables(o, output, call.team(), call.monitor(), call.gpu());
     if (json != nullptr) *json = give_json(report);
   });
 }
@@ -102,6 +102,6 @@ tessera_status tessera_prior_inspect(const tessera_context* context, const tesse
     auto& out = required(json, "json");
     const prior::Options o = prior_options(options);
     api::Call call(context);
-    out = give_json(prior::describe_tables(o, tables, call.team(), call.monitor()));
+    out = give_json(prior::describe_tables(o, tables, call.team(), call.monitor(), call.gpu()));
   });
 }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/storage/files.h"
+#include "models/prior/draw_each.h"
 #include "tables/arrow/export.h"
 #include "tables/files/table_file.h"
 #include "tables/kinds/kind.h"
@@ -182,21 +182,6 @@ nlohmann::json summary(const std::vector<Brief>& all) {
   return out;
 }
 
-// make(i, work) for i in [0, count) on all threads.
-template <class Make>
-void on_all(Team& team, int64_t count, const Make& make) {
-  std::atomic<int64_t> next{0};
-  team.run([&](int) {
-    try {
-      Work work;
-      for (int64_t i; (i = next.fetch_add(1)) < count;) make(i, work);
-    } catch (...) {
-      next = count;
-      throw;
-    }
-  });
-}
-
 class TableCount {
  public:
   TableCount(int64_t done, int64_t total, const Monitor& monitor)
@@ -252,26 +237,28 @@ int64_t tables_of_batch(const Options& o, Format format) {
 
 }  // namespace
 
-std::vector<PriorTable> draw_tables(const Options& options, int64_t first, int64_t count, Team& team) {
+std::vector<PriorTable> draw_tables(const Options& options, int64_t first, int64_t count, Team& team, Device* device) {
   check_options(options);
   if (first < 0 || count < 0 || first > (INT64_C(1) << 32) - count)
     throw Error(ErrorCode::usage, fmt::format("Tables {} to {} of a prior: table numbers range from 0 to {}.", first,
                                               first + count, (INT64_C(1) << 32) - 1));
   std::vector<PriorTable> tables(static_cast<size_t>(count));
-  on_all(team, count,
-         [&](int64_t i, Work& work) { tables[static_cast<size_t>(i)] = draw_table(options, first + i, work); });
+  draw_each(
+      options, count, [=](int64_t i) { return first + i; }, team, device,
+      [&](int64_t i, PriorTable&& t) { tables[static_cast<size_t>(i)] = std::move(t); });
   return tables;
 }
 
-nlohmann::json describe_tables(const Options& options, int64_t tables, Team& team, const Monitor& monitor) {
+nlohmann::json describe_tables(const Options& options, int64_t tables, Team& team, const Monitor& monitor,
+                               Device* device) {
   check_options(options);
   check_count(tables);
   constexpr int64_t kExamples = 12;
   std::vector<Brief> briefs(static_cast<size_t>(tables));
   std::vector<nlohmann::json> examples(static_cast<size_t>(std::min(tables, kExamples)));
   TableCount counter(0, tables, monitor);
-  on_all(team, tables, [&](int64_t i, Work& work) {
-    const PriorTable t = draw_table(options, i, work);
+  const auto number = [](int64_t i) { return i; };
+  draw_each(options, tables, number, team, device, [&](int64_t i, PriorTable&& t) {
     briefs[static_cast<size_t>(i)] = brief(t);
     if (i < kExamples) examples[static_cast<size_t>(i)] = example_of(t);
     counter.add(1);
@@ -281,7 +268,8 @@ nlohmann::json describe_tables(const Options& options, int64_t tables, Team& tea
   return out;
 }
 
-nlohmann::json write_tables(const Options& options, const Output& output, Team& team, const Monitor& monitor) {
+nlohmann::json write_tables(const Options& options, const Output& output, Team& team, const Monitor& monitor,
+                            Device* device) {
   check_options(options);
   check_count(output.tables);
   if (output.parts < 1 || output.part < 1 || output.part > output.parts)
@@ -310,8 +298,9 @@ nlohmann::json write_tables(const Options& options, const Output& output, Team& 
   if (output.format == Format::pt) {
     for (const int64_t first : missing) {
       std::vector<PriorTable> tables(static_cast<size_t>(tables_from(first)));
-      on_all(team, tables_from(first), [&](int64_t i, Work& work) {
-        tables[static_cast<size_t>(i)] = draw_table(options, first + i, work);
+      const auto number = [=](int64_t i) { return first + i; };
+      draw_each(options, tables_from(first), number, team, device, [&](int64_t i, PriorTable&& t) {
+        tables[static_cast<size_t>(i)] = std::move(t);
         counter.add(1);
       });
       AtomicFile file(last_file(output, first, batch), true);
@@ -321,8 +310,8 @@ nlohmann::json write_tables(const Options& options, const Output& output, Team& 
     }
   } else {
     briefs.resize(missing.size());
-    on_all(team, static_cast<int64_t>(missing.size()), [&](int64_t i, Work& work) {
-      const PriorTable t = draw_table(options, missing[static_cast<size_t>(i)], work);
+    const auto number = [&](int64_t i) { return missing[static_cast<size_t>(i)]; };
+    draw_each(options, static_cast<int64_t>(missing.size()), number, team, device, [&](int64_t i, PriorTable&& t) {
       write_table(output, t);
       briefs[static_cast<size_t>(i)] = brief(t);
       counter.add(1);

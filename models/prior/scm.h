@@ -39,6 +39,23 @@ struct Work {
   std::vector<float> residual, sums, rows;
 };
 
+// What is random about a perceptron but its weights, noise and causes.
+struct DrawnLayer {
+  int64_t inputs = 0, outputs = 0;
+  double a = 0, b = 0;  // of the activation before it, f(a·(standardized h + b))
+  Activation f = Activation::identity;
+  std::unique_ptr<CurveTerms> terms;         // of Activation::random
+  int64_t blocks = 0, down = 0, across = 0;  // weights in blocks along the diagonal, or
+  double keep = 1;                           // each with this probability
+  float scale = 0;
+  std::vector<float> bias, deviation;  // deviation: of the noise
+};
+struct DrawnPerceptron {
+  std::vector<int64_t> units;  // causal: those the table shows, over all layers but the first; the target comes first
+  std::vector<DrawnLayer> layers;
+};
+DrawnPerceptron draw_structure(const Settings& settings, const TableKey& key);
+
 // [columns][n] numbers of one purpose, columns counted from `first`: philox(block of four rows; purpose, column, table,
 // attempt).
 void draw_matrix(Random::Kind kind, int purpose, const TableKey& key, double keep, int64_t first, int64_t columns,

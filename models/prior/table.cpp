@@ -71,8 +71,9 @@ bool finish(const Settings& s, const TableKey& key, Draws& d, Work& work) {
   return !graph || predictable(work.x, work.y, s.classes, filter);
 }
 
-bool draw_attempt(Settings& s, const TableKey& key, Work& work, PriorTable& out) {
-  if (s.kind == Kind::graph) draw_graph(s, key, work);
+bool draw_attempt(Settings& s, const TableKey& key, const Given& given, Work& work, PriorTable& out) {
+  if (given && key.attempt == 0) given(work);
+  else if (s.kind == Kind::graph) draw_graph(s, key, work);
   else if (s.kind == Kind::tree) draw_trees(s, key, work);
   else draw_perceptron(s, key, work);
   if (!finite(work)) return false;
@@ -102,14 +103,14 @@ bool draw_attempt(Settings& s, const TableKey& key, Work& work, PriorTable& out)
 
 }  // namespace
 
-PriorTable draw_table(const Options& options, int64_t index, Work& work) {
+PriorTable draw_table(const Options& options, int64_t index, Work& work, const Given& given) {
   PriorTable out;
   out.index = index;
   for (uint32_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
     const TableKey key{options.seed, static_cast<uint32_t>(index), attempt};
     out.settings = draw_settings(options, key);
     out.attempts = static_cast<int32_t>(attempt + 1);
-    if (draw_attempt(out.settings, key, work, out)) return out;
+    if (draw_attempt(out.settings, key, given, work, out)) return out;
   }
   throw Error(ErrorCode::condition,
               fmt::format("table {} of seed {}: none of {} attempts gave a valid table; the last one had {} rows and "

@@ -1,5 +1,6 @@
 // Random tables by number: table i depends only on (options, i).
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "models/prior/scm.h"
@@ -17,7 +18,9 @@ struct PriorTable {
 // A valid table: finite, at least one feature, no constant feature, at least two classes, and the same classes in both
 // parts; with options.imbalance all classes, each within a tenth of its share. Error(condition) if 1,000 attempts give
 // none.
-PriorTable draw_table(const Options& options, int64_t index, Work& work);
+// given: writes what the model of the first attempt draws to work.x and work.y; it has been computed elsewhere.
+using Given = std::function<void(Work&)>;
+PriorTable draw_table(const Options& options, int64_t index, Work& work, const Given& given = {});
 
 // The steps after the model (models/prior/after.cpp), on work.x and work.y.
 void make_categories(Draws& d, Columns& x);

@@ -370,6 +370,14 @@ DeviceStatus wait_event(DeviceSession* s, void* event) {
   });
 }
 
+DeviceStatus perceptrons(DeviceSession* s, const Perceptrons& p) {
+  return guarded([&] {
+    const Range range("random tables");
+    use(*s);
+    gpu::perceptrons(p, s->stream);
+  });
+}
+
 const char* last_message() { return message().c_str(); }
 
 }  // namespace
@@ -388,7 +396,8 @@ const DeviceApi& api() {
                              unload,        begin_download,
                              wait_download, leaf_boxes,
                              near_rows,     nearest_rows,
-                             min_hashes,    wait_event};
+                             min_hashes,    wait_event,
+                             perceptrons};
   return api;
 }
 

@@ -8,21 +8,6 @@
 namespace tessera::TESSERA_ISA {
 namespace {
 
-// sin 2πt for |t| ≤ ½: odd Taylor terms up to the eleventh of the nearest half turn.
-inline float sine_of_turn(float t) {
-  const float far = (t < 0 ? -0.5f : 0.5f) - t, size = t < 0 ? -t : t;
-  const float y = 6.28318531f * (size > 0.25f ? far : t), y2 = y * y;
-  float p = mul_add(y2, -2.5052108e-8f, 2.7557319e-6f);
-  p = mul_add(p, y2, -1.9841270e-4f);
-  p = mul_add(p, y2, 8.3333333e-3f);
-  p = mul_add(p, y2, -0.16666667f);
-  return mul_add(y * y2, p, y);
-}
-// The part of a number of turns between −½ and ½; NaN for infinity.
-inline float part_of_turn(double turns) { return static_cast<float>(turns - __builtin_rint(turns)); }
-
-constexpr double kTurns = 0.15915494309189533577;  // 1/2π
-
 float curve_at(const RandomCurve& c, float x) {
   constexpr int kSums = 16;
   float sum[kSums] = {};
@@ -36,8 +21,6 @@ float curve_at(const RandomCurve& c, float x) {
   return total;
 }
 
-constexpr float kKnotsPerUnit = kCurveKnots / (2 * kCurveEnd);
-
 void follow_curve(const RandomCurve& c, float mean, float scale, float shift, int64_t n, float* x) {
   constexpr int64_t kBlock = 256;
   for (int64_t first = 0; first < n; first += kBlock) {
@@ -48,28 +31,15 @@ void follow_curve(const RandomCurve& c, float mean, float scale, float shift, in
 #pragma GCC ivdep
     for (int64_t i = 0; i < count; ++i) {
       given[i] = mul_add(scale, x[first + i] - mean, shift);
-      const float low = given[i] > -kCurveEnd ? given[i] : -kCurveEnd;  // NaN too
-      const float at = (low < kCurveEnd ? low : kCurveEnd) * kKnotsPerUnit, below = __builtin_floorf(at);
-      const float k = below < kCurveKnots / 2 - 1 ? below : kCurveKnots / 2 - 1;
-      knot[i] = static_cast<int32_t>(k) + kCurveKnots / 2;
-      along[i] = at - k;
-      outside |= !(given[i] >= -kCurveEnd && given[i] <= kCurveEnd);
+      const CurvePlace place = place_on_curve(given[i]);
+      knot[i] = place.knot, along[i] = place.along;
+      outside |= !on_curve(given[i]);
     }
 #pragma GCC ivdep
-    for (int64_t i = 0; i < count; ++i) {
-      const float y0 = c.value[knot[i]], y1 = c.value[knot[i] + 1], r0 = c.rise[knot[i]], r1 = c.rise[knot[i] + 1];
-      const float u = along[i], step = y1 - y0, bend = 3.0f * step - 2.0f * r0 - r1, twist = r0 + r1 - 2.0f * step;
-      x[first + i] = mul_add(u, mul_add(u, mul_add(u, twist, bend), r0), y0);
-    }
+    for (int64_t i = 0; i < count; ++i) x[first + i] = between_knots(c.value, c.rise, knot[i], along[i]);
     for (int64_t i = 0; outside && i < count; ++i)
-      if (!(given[i] >= -kCurveEnd && given[i] <= kCurveEnd)) x[first + i] = curve_at(c, given[i]);
+      if (!on_curve(given[i])) x[first + i] = curve_at(c, given[i]);
   }
-}
-
-template <class F>
-inline void map(float mean, float scale, float shift, int64_t n, float* x, F f) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) x[i] = f(mul_add(scale, x[i] - mean, shift));
 }
 
 }  // namespace
@@ -140,41 +110,16 @@ void shifted_moments(float* x, const float* noise, float scale, float shift, int
   for (int64_t i = whole; i < n; ++i) add(i, i - whole);
   double total = 0, squares = 0;
   for (int64_t l = 0; l < kSums; ++l) total += sum[l], squares += square[l];
-  const double count = static_cast<double>(n), variance = n > 1 ? (squares - total * total / count) / (count - 1) : 0;
-  *mean = about + total / count;
-  *deviation = variance > 0 ? __builtin_sqrt(variance) : variance == variance ? 0 : variance;  // NaN stays
+  const UnitMoments found = unit_moments(about, total, squares, n);
+  *mean = found.mean, *deviation = found.deviation;
 }
 
 void activate(Activation f, float mean, float scale, float shift, const RandomCurve* curve, int64_t n, float* x) {
-  switch (f) {
-    case Activation::tanh: return map(mean, scale, shift, n, x, [](float z) { return tanh_of(z); });
-    case Activation::leaky_relu: return map(mean, scale, shift, n, x, [](float z) { return z > 0 ? z : 0.01f * z; });
-    case Activation::elu: return map(mean, scale, shift, n, x, [](float z) { return z > 0 ? z : exp_of(z) - 1.0f; });
-    case Activation::identity: return map(mean, scale, shift, n, x, [](float z) { return z; });
-    case Activation::selu:
-      return map(mean, scale, shift, n, x,
-                 [](float z) { return 1.05070099f * (z > 0 ? z : 1.67326324f * (exp_of(z) - 1.0f)); });
-    case Activation::silu: return map(mean, scale, shift, n, x, [](float z) { return silu_of(z); });
-    case Activation::relu: return map(mean, scale, shift, n, x, [](float z) { return z > 0 ? z : z * 0.0f; });
-    case Activation::softplus: return map(mean, scale, shift, n, x, [](float z) { return softplus_of(z); });
-    case Activation::relu6:
-      return map(mean, scale, shift, n, x, [](float z) { return z > 6.0f ? 6.0f : z > 0 ? z : z * 0.0f; });
-    case Activation::hardtanh:
-      return map(mean, scale, shift, n, x, [](float z) { return z > 1.0f ? 1.0f : z < -1.0f ? -1.0f : z; });
-    case Activation::sign:
-      return map(mean, scale, shift, n, x, [](float z) { return z >= 0 ? 1.0f : z < 0 ? -1.0f : z; });
-    case Activation::gauss: return map(mean, scale, shift, n, x, [](float z) { return exp_of(-z * z); });
-    case Activation::exp: return map(mean, scale, shift, n, x, [](float z) { return exp_of(z); });
-    case Activation::root: return map(mean, scale, shift, n, x, [](float z) { return sqrt_of(z < 0 ? -z : z); });
-    case Activation::indicator:
-      return map(mean, scale, shift, n, x, [](float z) { return z >= -1.0f && z <= 1.0f ? 1.0f : z == z ? 0.0f : z; });
-    case Activation::sine:
-      return map(mean, scale, shift, n, x,
-                 [](float z) { return sine_of_turn(part_of_turn(static_cast<double>(z) * kTurns)); });
-    case Activation::square: return map(mean, scale, shift, n, x, [](float z) { return z * z; });
-    case Activation::absolute: return map(mean, scale, shift, n, x, [](float z) { return z < 0 ? -z : z; });
-    case Activation::random: return follow_curve(*curve, mean, scale, shift, n, x);
-  }
+  if (f == Activation::random) return follow_curve(*curve, mean, scale, shift, n, x);
+  with_activation(f, [=](auto kind) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) x[i] = activated<kind.kKind>(mul_add(scale, x[i] - mean, shift));
+  });
 }
 
 }  // namespace tessera::TESSERA_ISA

@@ -25,11 +25,12 @@ inline const GpuContext& gpu_context(void* scratch) { return *static_cast<const 
 
 const KernelTable& kernels_cuda();  // kernels/gpu/table.cu
 
-namespace gpu {  // kernels/gpu/nearest_rows.cu, kernels/gpu/min_hashes.cu
+namespace gpu {  // kernels/gpu/nearest_rows.cu, min_hashes.cu, prior.cu
 void leaf_boxes(const NearestPlan& plan, const LeafRows& rows, cudaStream_t stream);
 void near_rows(const NearRows& search, cudaStream_t stream);
 void nearest_rows(const NearestRows& search, cudaStream_t stream);
 void min_hashes(const TextHashes& texts, cudaStream_t stream);
+void perceptrons(const Perceptrons& p, cudaStream_t stream);
 }  // namespace gpu
 
 }  // namespace tessera
