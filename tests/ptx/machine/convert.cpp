@@ -99,6 +99,7 @@ Table conversions() {
   from_all<int64_t>(t, "s64");
   from_all<float>(t, "f32");
   from_all<double>(t, "f64");
+  t["cvt.rmi.f32.f32"] = map<[](float x) { return std::floor(x); }, float, float>;
   t["cvt.sat.f32.f32"] = map<saturated, float, float>;
   t["cvt.rna.tf32.f32"] = map<to_tf32, uint32_t, float>;
   t["cvt.rn.f16.f32"] = convert<half_bits, uint16_t, float>;
