@@ -35,9 +35,10 @@ typedef struct tessera_prior_table {
   const char* description;         /* JSON: what was drawn, by the names that TabICL gives its hyper-parameters */
 } tessera_prior_table;
 
-/* Draws tables first … first + count − 1 on the context's threads; `tables` receives `count` pointers, each to be freed
+/* Draws tables first … first + count − 1 on the context's threads; a GPU, if the context names one, computes the
+ * perceptrons, with the same bits (docs/use/prior.md). `tables` receives `count` pointers, each to be freed
  * with tessera_prior_table_free(). Errors: USAGE for options; CONDITION if no valid table is found for an index within
- * 1,000 attempts; MEMORY. Since ABI 1, unstable */
+ * 1,000 attempts; MEMORY; UNSUPPORTED without the GPU that the context names. Since ABI 1, unstable */
 TESSERA_API tessera_status tessera_prior_draw(const tessera_context* context, const tessera_prior_options* options,
                                               int64_t first, int64_t count, tessera_prior_table** tables);
 

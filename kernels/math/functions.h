@@ -1,6 +1,5 @@
-// Scalar functions, written so that loops over them vectorize; about 1–2 units in the last place. They are the same bits
-// in a kernel for a processor and in one for a GPU, where multiply-adds are fused: with AVX2 or AVX-512, and in a file
-// that nvcc compiles with -fmad=false.
+// Scalar functions, written so that loops over them vectorize; about 1–2 units in the last place. Their bits are the
+// same in kernels for a processor with AVX2 or AVX-512 and in a .cu that nvcc compiles with -fmad=false.
 // Defined for every float: bits are unsigned, no float is converted to an integer out of range, and NaN gives NaN.
 #pragma once
 #include <math.h>

@@ -99,6 +99,7 @@ def prior(
     missing: Range | None = None,
     seed: int = 0,
     first: int = 0,
+    device: str | None = None,
     threads: int = 0,
     progress: ProgressOption = None,
 ) -> Iterator[PriorTable]:
@@ -118,8 +119,8 @@ def prior(
         ``"classification"`` or ``"regression"``.
     seed, first
         The tables are first … first + tables − 1 of this seed.
-    threads
-        0: all processors.
+    device, threads
+        ``"cuda"``: a GPU computes the perceptrons; the tables are the same. 0 threads: all processors.
     progress
         As in :func:`fit`.
 
@@ -144,7 +145,7 @@ def prior(
         fields[f"min_{name}"], fields[f"max_{name}"] = _ends(name, given)
     options = PriorOptions(**fields)
     count, start = checked("tables", c.c_int64, tables), checked("first", c.c_int64, first)
-    context = Context(progress, threads=threads)
+    context = Context(progress, device, threads)
 
     def draw() -> Iterator[PriorTable]:
         for begin in range(start, start + count, _AT_ONCE):

@@ -152,6 +152,30 @@ TEST_F(Cli, ComparesRowsOnTheGpuWithTheSameResult) {
   for (const std::string& file : files) std::remove(file.c_str());
 }
 
+TEST_F(Cli, DrawsTheSameRandomTablesOnTheGpu) {
+  const std::string folder = folder_ + "/tables";
+  const auto draw = [&](const std::string& environment, const std::string& device) {
+    std::filesystem::remove_all(folder);
+    const Ran r = shell(environment,
+                        "prior --tables 4 --rows 30 --features 1..4 --kind mlp --seed 1 --format csv --quiet "
+                        "--output " +
+                            folder + " --device " + device);
+    std::string files;
+    for (int i = 1; i <= 4 && r.code == 0; ++i) {
+      std::ifstream in(folder + "/episode_00000" + std::to_string(i) + ".csv");
+      files.append(std::istreambuf_iterator<char>(in), {});
+    }
+    std::filesystem::remove_all(folder);
+    return Ran{r.code, r.code == 0 ? files : r.out};
+  };
+  const Ran here = draw("", "cpu"), there = draw("", "cuda"), missing = draw("TESSERA_EMULATED_GPUS=0", "cuda");
+  EXPECT_EQ(here.code, 0) << here.out;
+  EXPECT_GT(here.out.size(), 500u);
+  EXPECT_EQ(there.out, here.out);
+  EXPECT_EQ(missing.code, 9);
+  EXPECT_TRUE(has(missing.out, "no CUDA-capable device")) << missing.out;
+}
+
 TEST_F(Cli, FitsAndSamplesOnTheGpu) {
   const Ran fitted = shell("", fit("cuda"));
   EXPECT_EQ(fitted.code, 0) << fitted.out;

@@ -125,6 +125,7 @@ void add_prior(Program& program) {
       ->capture_default_str();
   command->add_option("--part", a->part, "I/N: write only part I of N of the files, for several processes or machines")
       ->capture_default_str();
+  program.add_device(*command);
   command->add_flag("--inspect", a->inspect, "Describe the tables without writing them");
   command->add_option("--report", a->report, "With --inspect: write an HTML page with plots of the first tables");
   command->add_flag("--force", a->force, "Replace an existing page");
