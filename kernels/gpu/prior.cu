@@ -20,7 +20,7 @@ constexpr int kLanes = 16, kUnits = kThreads / kLanes;         // lanes: of a su
 constexpr int kBlocksAtOnce = kThreads / kCurveSteps;
 constexpr float kKnot = 2 * kCurveEnd / kCurveKnots;
 
-__device__ inline const PerceptronLayer& layer_of(const Perceptrons& p, int l) {
+__device__ inline PerceptronLayer layer_of(const Perceptrons& p, int l) {
   return p.layer[l * p.tables + static_cast<int>(blockIdx.y)];
 }
 
@@ -40,7 +40,7 @@ __device__ inline void normals_of(const Philox& words, float (&v)[kOwn]) {
 }
 
 __global__ void __launch_bounds__(kThreads) prior_weights_kernel(Perceptrons p, int l) {
-  const PerceptronLayer& y = layer_of(p, l);
+  const PerceptronLayer y = layer_of(p, l);
   const int across = static_cast<int>(blocks_for(y.inputs, kOwn)), item = blockIdx.x * kThreads + threadIdx.x;
   if (item >= y.outputs * across) return;
   const int i = item / across, block = item % across;
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads) prior_weights_kernel(Perceptrons p, 
 __global__ void __launch_bounds__(kThreads) prior_product_kernel(Perceptrons p, int l) {
   TESS_SHARED(w, float[kDeep][kSide + 4]);
   TESS_SHARED(x, float[kDeep][kSide]);
-  const PerceptronLayer& y = layer_of(p, l);
+  const PerceptronLayer y = layer_of(p, l);
   const int tiles = static_cast<int>(blocks_for(y.stride, kSide)), thread = static_cast<int>(threadIdx.x);
   if (y.outputs == 0 || static_cast<int>(blockIdx.x) >= tiles * blocks_for(y.outputs, kSide)) return;
   const int unit0 = static_cast<int>(blockIdx.x) / tiles * kSide, row0 = static_cast<int>(blockIdx.x) % tiles * kSide;
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(kThreads) prior_product_kernel(Perceptrons p, 
 __device__ inline double turns_of(float frequency, double x) { return static_cast<double>(frequency) * kTurns * x; }
 
 __global__ void __launch_bounds__(kThreads) prior_waves_kernel(Perceptrons p, int l) {
-  const PerceptronLayer& y = layer_of(p, l);
+  const PerceptronLayer y = layer_of(p, l);
   if (y.terms == nullptr) return;
   RandomCurve& c = *y.curve;
   const int item = blockIdx.x * kThreads + threadIdx.x, k = item / kCurveSteps, j = item % kCurveSteps;
@@ -143,7 +143,7 @@ __device__ inline float curve_at(const CurveTerms& c, float x) {
 // Four blocks of knots, or, by the last block, the last knot.
 __global__ void __launch_bounds__(kThreads) prior_knots_kernel(Perceptrons p, int l) {
   TESS_SHARED(wave, float4[kBlocksAtOnce][kCurveTerms]);
-  const PerceptronLayer& y = layer_of(p, l);
+  const PerceptronLayer y = layer_of(p, l);
   if (y.terms == nullptr) return;
   const CurveTerms& t = *y.terms;
   RandomCurve& c = *y.curve;
@@ -193,7 +193,7 @@ __device__ inline void follow_curve(const PerceptronLayer& y, const Standardized
 }
 
 __global__ void __launch_bounds__(kThreads) prior_units_kernel(Perceptrons p, int l) {
-  const PerceptronLayer& y = layer_of(p, l);
+  const PerceptronLayer y = layer_of(p, l);
   const int first = static_cast<int>(blockIdx.x) * kUnits, lane = static_cast<int>(threadIdx.x) % kLanes;
   if (first >= y.outputs) return;
   const int unit = first + static_cast<int>(threadIdx.x) / kLanes;
