@@ -1,13 +1,18 @@
 // Random tables whose perceptrons a device computes are those of the processor, bit for bit.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 
 #include "base/cpu/cpu_features.h"
 #include "emulated_device.h"
 #include "engine/device/device_api.h"
+#include "engine/run/device_run.h"
+#include "kernels/math/functions.h"
 #include "models/prior/draw_each.h"
 
 namespace tessera {
@@ -115,12 +120,69 @@ TEST(PriorOnDevice, TablesAreTheProcessors) {
   expect_the_processors(o, numbers, team, static_cast<int64_t>(numbers.size()));
 }
 
-// Places beyond the knots too: heavy tails are as good as certain in 70 rows of some unit.
 TEST(PriorOnDevice, RandomFunctionsAreTheProcessors) {
   const Options o = options(70, 2, 3);
   const std::vector<int64_t> numbers = chosen(o, {name_of(Activation::random)}, 1);
   Team team(1);
   expect_the_processors(o, numbers, team, 1);
+}
+
+// A layer by itself, with every activation, whose curve can be read: all of its knots; places beyond them, of a unit with
+// one large number; NaN; and the weights of another attempt.
+TEST(PriorOnDevice, ALayerIsTheProcessors) {
+  if (std::string(array_kernels().name) == "plain") GTEST_SKIP() << "no fused multiply-add";
+  constexpr int64_t kUnits = 3, kRows = 50, kStride = 64;
+  Device& device = emulated_device();
+  DeviceArray<PerceptronLayer> layer(device, 1, "a layer");
+  DeviceArray<float> in(device, kStride, "causes"), zeros(device, kUnits, "biases"),
+      out(device, kUnits * kStride, "units"), columns(device, kUnits * kStride, "units"),
+      matrix(device, kUnits, "weights");
+  DeviceArray<int32_t> shown(device, kUnits, "columns");
+  DeviceArray<CurveTerms> terms(device, 1, "terms");
+  DeviceArray<RandomCurve> curve(device, 1, "a curve");
+  Draws d({1, 2, 3}, Use::structure);
+  for (int64_t i = 0; i < kRows; ++i) in.here[static_cast<size_t>(i)] = static_cast<float>(i == 20 ? 500 : d.normal());
+  for (int64_t j = 0; j < kUnits; ++j) shown.here[static_cast<size_t>(j)] = static_cast<int32_t>(j);
+  for (int k = 0; k < kCurveTerms; ++k) {
+    terms.here[0].frequency[k] = static_cast<float>(256 * d.uniform());
+    terms.here[0].turn[k] = static_cast<float>(d.uniform()), terms.here[0].weight[k] = static_cast<float>(d.normal());
+  }
+  const TableKey key{7, 5, 3};
+  for (int f = 0; f <= 2 * static_cast<int>(Activation::random) + 1; ++f) {
+    zeros.here[1] = f % 2 == 0 ? 0.5f : NAN;
+    PerceptronLayer& y = layer.here[0];
+    y.inputs = 1, y.outputs = kUnits, y.rows = kRows, y.stride = kStride, y.table = key.table, y.attempt = key.attempt;
+    y.weights = purpose_of(Use::weights, 1), y.scale = 0.75f, y.f = static_cast<Activation>(f / 2), y.a = 1.5,
+    y.b = 0.25;
+    y.in = in.on_device(), y.bias = y.deviation = zeros.on_device(), y.shown = shown.on_device();
+    y.out = out.on_device(), y.columns = columns.on_device(), y.matrix = matrix.on_device();
+    y.terms = y.f == Activation::random ? terms.on_device() : nullptr, y.curve = curve.on_device();
+    layer.upload(), in.upload(), zeros.upload(), shown.upload(), terms.upload();
+    device.check(device.api().perceptrons(device.session(), {key.seed, 1, 1, 1, kUnits, kStride, layer.on_device()}));
+    matrix.download(), columns.download(), out.download(), curve.download();
+    float weights[kUnits];
+    draw_matrix(Random::normal, purpose_of(Use::weights, 1), key, 0, 0, kUnits, 1, 1, weights);
+    auto expected = std::make_unique<RandomCurve>();
+    if (y.terms != nullptr) {
+      static_cast<CurveTerms&>(*expected) = terms.here[0];
+      array_kernels().tabulate_curve(*expected);
+      EXPECT_EQ(std::memcmp(expected->value, curve.here[0].value, sizeof expected->value), 0);
+      EXPECT_EQ(std::memcmp(expected->rise, curve.here[0].rise, sizeof expected->rise), 0);
+    }
+    for (int64_t j = 0; j < kUnits; ++j) {
+      EXPECT_EQ(matrix.here[static_cast<size_t>(j)], weights[j] * 0.75f);
+      std::vector<float> unit(columns.here.begin() + j * kStride, columns.here.begin() + j * kStride + kRows);
+      UnitMoments m{};
+      array_kernels().shifted_moments(unit.data(), nullptr, 0, 0, kRows, &m.mean, &m.deviation);
+      const Standardized s = standardized(m, y.a, y.b, y.f == Activation::random);
+      array_kernels().activate(y.f, s.mean, s.scale, s.shift, expected.get(), kRows, unit.data());
+      for (size_t i = 0; i < unit.size(); ++i) {
+        const float found = out.here[static_cast<size_t>(j * kStride) + i];
+        if (std::isnan(unit[i])) EXPECT_TRUE(std::isnan(found));
+        else EXPECT_EQ(found, unit[i]) << name_of(y.f) << ", unit " << j << ", row " << i;
+      }
+    }
+  }
 }
 
 // More inputs than a chain of the product has; and fewer rows than lanes of a sum.
