@@ -1,5 +1,5 @@
 // perceptrons: layers of random multilayer perceptrons, of many tables at once (kernels/array_kernels.h). Every number
-// has the processor's bits: the same functions (kernels/math/functions.h), and sums in its order.
+// has the processor's bits: the same functions (kernels/activations.h), and sums in its order.
 //   blockIdx.y is the table; a block beyond the end of its layer returns. For a layer, one launch each:
 //   weights   four normal numbers a thread: one counter
 //   product   a tile of 64 units × 64 rows, 4 × 4 a thread, and bias and noise: 2·units·inputs·rows FLOP. A sum is one
@@ -8,8 +8,8 @@
 //   units     sixteen lanes have a unit, lane l the rows l, l + 16, …: moments, shown columns, activation in place. 8
 //             bytes an element from L2 and 4 to it, 12 where it is shown · shuffles, no barrier
 //   deterministic, no atomics
+#include "kernels/activations.h"
 #include "kernels/gpu/dialect/view.cuh"
-#include "kernels/math/functions.h"
 #include "kernels/math/philox.h"
 
 namespace tessera::gpu {

@@ -1,7 +1,7 @@
 // A random multilayer perceptron: h₀ = W x + b, then h ← W f(h) + b + noise. Causal: the table shows units of all
 // layers after the first. Otherwise its features are the causes and its target is the output of one more block.
 #include "base/cpu/cpu_features.h"
-#include "kernels/math/functions.h"
+#include "kernels/activations.h"
 #include "models/prior/scm.h"
 
 namespace tessera::prior {

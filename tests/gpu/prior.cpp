@@ -12,7 +12,7 @@
 #include "emulated_device.h"
 #include "engine/device/device_api.h"
 #include "engine/run/device_run.h"
-#include "kernels/math/functions.h"
+#include "kernels/activations.h"
 #include "models/prior/draw_each.h"
 
 namespace tessera {
@@ -127,7 +127,7 @@ TEST(PriorOnDevice, RandomFunctionsAreTheProcessors) {
   expect_the_processors(o, numbers, team, 1);
 }
 
-// A layer by itself, with every activation, whose curve can be read: all of its knots; places beyond them, of a unit with
+// A layer by itself, with every activation; all knots of its curve; places beyond them, of a unit with
 // one large number; NaN; and the weights of another attempt.
 TEST(PriorOnDevice, ALayerIsTheProcessors) {
   if (std::string(array_kernels().name) == "plain") GTEST_SKIP() << "no fused multiply-add";

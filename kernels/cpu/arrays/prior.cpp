@@ -3,6 +3,7 @@
 //   f s, so 8,192 values and slopes of 256 terms are four multiply-adds a knot and term, 8.4 million in all, instead of
 //   4.2 million sines. Cubic Hermite between knots: within 1.3e-5 of a deviation.
 //   activate: 2·4 bytes an element; a value's bits depend on its place in a register alone
+#include "kernels/activations.h"
 #include "kernels/cpu/arrays/table.h"
 
 namespace tessera::TESSERA_ISA {
