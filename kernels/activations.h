@@ -1,5 +1,5 @@
-// Activations and random functions of the perceptrons of random tables, for a processor and for a GPU, with the same bits
-// (kernels/math/functions.h).
+// Activations and random functions of the perceptrons of random tables, for a processor and for a GPU, with the same
+// bits (kernels/math/functions.h).
 #pragma once
 #include "kernels/array_kernels.h"
 #include "kernels/math/functions.h"
