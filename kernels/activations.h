@@ -91,10 +91,10 @@ struct CurvePlace {
 TESSERA_HD static inline bool on_curve(float x) { return x >= -kCurveEnd && x <= kCurveEnd; }
 TESSERA_HD static inline CurvePlace place_on_curve(float x) {
   constexpr int32_t kHalf = kCurveKnots / 2;
-  constexpr float kMost = kHalf - 1;
+  constexpr float kHighest = kHalf - 1;
   const float low = x > -kCurveEnd ? x : -kCurveEnd;  // NaN too
   const float at = (low < kCurveEnd ? low : kCurveEnd) * (kCurveKnots / (2 * kCurveEnd)), below = floorf(at);
-  const float k = below < kMost ? below : kMost;
+  const float k = below < kHighest ? below : kHighest;
   return {static_cast<int32_t>(k) + kHalf, at - k};
 }
 TESSERA_HD static inline float between_knots(const float* value, const float* rise, int32_t knot, float u) {
