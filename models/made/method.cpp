@@ -38,11 +38,11 @@ double max_exposure(int64_t rows) {
 
 class MadeMethod : public RowMethod {
  public:
-  MadeMethod(const RowLayout& layout, const MadeConfig& config, bool steps, int given = 0)
+  MadeMethod(const RowLayout& layout, const MadeConfig& config, bool disjoint, int given = 0)
       : layout_(layout),
         rate_(config.learning_rate),
         network_(layout, config, Sees::columns_before, given),
-        steps_(steps) {
+        disjoint_(disjoint) {
     if (given == 0 && config.any_order && network_.count() > 1) any_order_.emplace(layout, config, Sees::shown_columns);
   }
 
@@ -123,9 +123,7 @@ class MadeMethod : public RowMethod {
   std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
     RowLoss loss{"surprise", averaged() ? "average." : "", {"network"}, kMinSurprise};
     loss.max_exposure = max_exposure(table_->rows);
-    // Steps of windows are in held-out ones too.
-    const bool disjoint = !steps_ || !network_.config.alike;
-    if (disjoint && table_->rows < kFewRows) {
+    if (disjoint_ && table_->rows < kFewRows) {
       // Independent columns: what the copula knows of the rows of the training counts.
       loss.training = some_rows(*table_, std::min(table_->rows, std::max(rows.rows, kCompared)), layout_);
       loss.start = start(context.seed);
@@ -176,7 +174,7 @@ class MadeMethod : public RowMethod {
   const RowLayout layout_;
   const double rate_;  // as given
   Made network_;
-  const bool steps_;  // of sequences; else rows of a table
+  const bool disjoint_;  // steps of windows are in held-out ones too
   std::optional<Made> any_order_;
   const EncodedTable* table_ = nullptr;
   const PrivateRows* private_ = nullptr;
@@ -188,11 +186,12 @@ class MadeMethod : public RowMethod {
 }  // namespace
 
 std::unique_ptr<RowMethod> make_made(const RowLayout& layout, const MethodConfig& config) {
-  return std::make_unique<MadeMethod>(layout, config.as<MadeConfig>(), false);
+  return std::make_unique<MadeMethod>(layout, config.as<MadeConfig>(), true);
 }
 
-std::unique_ptr<RowMethod> make_made_after(const RowLayout& layout, int given, const MadeConfig& config) {
-  return std::make_unique<MadeMethod>(layout, config, true, given);
+std::unique_ptr<RowMethod> make_made_after(const RowLayout& layout, int given, const MadeConfig& config,
+                                           bool disjoint) {
+  return std::make_unique<MadeMethod>(layout, config, disjoint, given);
 }
 
 }  // namespace tessera

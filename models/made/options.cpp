@@ -15,6 +15,7 @@ std::vector<Option> MadeConfig::options() {
       {"embedding_dim", &embedding_dim, {1, 1024}, "dimensions of the embedding of a level"},
       {"context_dim", &context_dim, {1, 1024}, "dimensions of the context of a column; half of them beyond 64 columns"},
       {"skip_columns", &skip_columns, {0, 1 << 16}, nullptr, true},
+      {"seen_codes", &seen_codes, {1, 1 << 16}, nullptr, true},
       {"dropout", &dropout, {0, 0.99}, "dropout rate in training"},
       {"beta1", &beta1, kShare, nullptr},
       {"beta2", &beta2, kShare, nullptr},
@@ -33,10 +34,11 @@ std::vector<Option> MadeConfig::options() {
 namespace {
 
 constexpr int kSkipColumns = 128;  // 8 million weights
+constexpr int kSeenCodes = 40;     // keys have few steps: more of them cost time, and say little that is new
 
 std::unique_ptr<Hyperparameters> preset(bool best) {
   auto c = std::make_unique<MadeConfig>();
-  if (best) c->skip_columns = kSkipColumns;
+  if (best) c->skip_columns = kSkipColumns, c->seen_codes = kSeenCodes;
   return c;
 }
 

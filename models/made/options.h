@@ -14,6 +14,7 @@ struct MadeConfig : Hyperparameters {
   // with more columns, contexts do not receive embeddings directly: these weights grow with the square of the number of
   // columns (given ones: with the product of drawn ones and all)
   int skip_columns = 1 << 16;
+  int seen_codes = 128;  // of the steps before that a step of a key sees
   double learning_rate = 2e-3;
   double beta1 = 0.9, beta2 = 0.99, adam_eps = 1e-8, weight_decay = 0;
   double dropout = 0.1;
@@ -22,7 +23,8 @@ struct MadeConfig : Hyperparameters {
   // decays linearly to 0
   double average_decay = 0.998, decay_from = 0.5;
 
-  // The rows are of windows, which share steps: however many there are, a network would know them by heart. No option.
+  // The rows are steps of sequences, or of windows: much alike, so that a network would know them by heart, however many
+  // there are. No option.
   bool alike = false;
 
   std::unique_ptr<Hyperparameters> copy() const override { return std::make_unique<MadeConfig>(*this); }

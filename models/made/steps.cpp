@@ -15,13 +15,13 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kMaxWholeColumns = 700;
-constexpr int kSeenCodes = 128, kMinMemory = 2, kMaxMemory = 12;  // of the steps before
-constexpr int kBatchOfSeries = 128;                               // rows; those beside each other are much alike
-constexpr int kExactNumbers = 32, kNumbersPerDouble = 8;          // of steps; later ones share levels
+constexpr int kSeenOfWindows = 128, kMinMemory = 2, kMaxMemory = 12;  // codes, and steps, before a step
+constexpr int kBatchOfSteps = 128;                                    // rows, which are much alike
+constexpr int kExactNumbers = 32, kNumbersPerDouble = 8;              // of steps; later ones share levels
 
 }  // namespace
 
-StepRows::StepRows(const SequenceEncoder& encoder) : encoder_(encoder), longest_(encoder.longest()) {
+StepRows::StepRows(const SequenceEncoder& encoder, int seen_codes) : encoder_(encoder), longest_(encoder.longest()) {
   const std::vector<Span>&steps = encoder.steps().spans, &attributes = encoder.attributes().spans;
   const std::vector<StepPart>& parts = encoder.parts();
   codes_ = static_cast<int>(steps.size());
@@ -37,7 +37,8 @@ StepRows::StepRows(const SequenceEncoder& encoder) : encoder_(encoder), longest_
   for (int k = 0; k < encoder.own_attributes(); ++k)
     add(Cell::Of::attribute, attributes[static_cast<size_t>(k)], k, 0, false);
   if (!whole_) {
-    memory_ = std::clamp(kSeenCodes / static_cast<int>(std::max<int64_t>(each, 1)), kMinMemory, kMaxMemory);
+    const int seen = encoder.options().length > 0 ? kSeenOfWindows : seen_codes;
+    memory_ = std::clamp(seen / static_cast<int>(std::max<int64_t>(each, 1)), kMinMemory, kMaxMemory);
     memory_ = std::min(memory_, longest_ - 1);
     Span number{-1, Span::Part::category, 0, number_level(longest_ - 1) + 1, -1};
     number.ascending = number.width;
@@ -267,9 +268,15 @@ class MadeDrawer : public StepDrawer {
   std::unique_ptr<Program> program_, continuing_;
 };
 
-MadeConfig config_of(const SequenceEncoder& encoder, MadeConfig config) {
-  if (encoder.begins_anywhere()) config.batch = std::min(config.batch, kBatchOfSeries);
+// Of attributes, with which windows draw their first step.
+MadeConfig attribute_config_of(const SequenceEncoder& encoder, MadeConfig config) {
+  if (encoder.begins_anywhere()) config.batch = std::min(config.batch, kBatchOfSteps);
   config.alike = encoder.options().length > 0;
+  return config;
+}
+MadeConfig config_of(const StepRows& rows, MadeConfig config) {
+  if (rows.whole()) return config;
+  config.batch = std::min(config.batch, kBatchOfSteps), config.alike = true;
   return config;
 }
 
@@ -277,10 +284,11 @@ class MadeSteps : public SequenceMethod {
  public:
   MadeSteps(const SequenceEncoder& encoder, const MadeConfig& config)
       : encoder_(encoder),
-        config_(config_of(encoder, config)),
-        rows_(encoder),
-        network_(rows_.layout(), config_, Sees::columns_before, rows_.given()),
-        method_(make_made_after(rows_.layout(), rows_.given(), config_)) {}
+        config_(attribute_config_of(encoder, config)),
+        rows_(encoder, config.seen_codes),
+        network_(rows_.layout(), config_of(rows_, config_), Sees::columns_before, rows_.given()),
+        method_(
+            make_made_after(rows_.layout(), rows_.given(), config_of(rows_, config_), encoder.options().length == 0)) {}
 
   const MethodSpec& spec() const override { return kMade; }
   std::vector<Phase> phases() const override { return method_->phases(); }

@@ -14,7 +14,8 @@ namespace tessera {
 // The network's columns.
 class StepRows {
  public:
-  explicit StepRows(const SequenceEncoder& encoder);
+  // `seen_codes`: of the steps before, for those of keys; windows see more.
+  StepRows(const SequenceEncoder& encoder, int seen_codes);
 
   const RowLayout& layout() const { return layout_; }
   int given() const { return given_; }
@@ -49,7 +50,7 @@ class StepRows {
   RowLayout layout_;
 };
 
-// Made on steps of sequences, whose first columns are given.
-std::unique_ptr<RowMethod> make_made_after(const RowLayout& layout, int given, const MadeConfig& config);
+// Made on steps of sequences, whose first columns are given. `disjoint`: held-out steps are not learned in other rows.
+std::unique_ptr<RowMethod> make_made_after(const RowLayout& layout, int given, const MadeConfig& config, bool disjoint);
 
 }  // namespace tessera

@@ -216,11 +216,17 @@ std::unique_ptr<HeldOut> recorded_loss(const EncodedTable& rows, RowLoss loss, c
   return std::make_unique<RecordedLoss>(rows, std::move(loss), record, context);
 }
 
+namespace {
+
+int64_t of_few(int64_t rows) { return std::min(rows / kShareOfFew, kMaxOfFew); }
+int64_t rows_away(int64_t rows) { return std::max(std::clamp(rows / kShare, kMinRows, kMaxRows), of_few(rows)); }
+
+}  // namespace
+
 bool can_hold_out(const EncodedTable& table) { return table.rows >= 4 * kMinRows; }
 
 EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t seed) {
-  const int64_t count =
-      std::max(std::clamp(table.rows / kShare, kMinRows, kMaxRows), std::min(table.rows / kShareOfFew, kMaxOfFew));
+  const int64_t count = rows_away(table.rows);
   if (!can_hold_out(table))
     throw Error(ErrorCode::usage, fmt::format("`patience` and `keep=best` need at least {} held-out rows; {} "
                                               "rows are too few for that.\n  Omit them.",
@@ -280,8 +286,8 @@ struct Chosen {
 };
 
 // Which sequences are held out: whole blocks at random; of few blocks the last windows, or (`scattered`) runs of
-// windows, any windows of a short series.
-Chosen chosen_sequences(const EncodedSequences& s, int64_t count, uint64_t seed, bool scattered) {
+// windows, any windows of a short series. At most `count`; enough of them have `rows` rows.
+Chosen chosen_sequences(const EncodedSequences& s, int64_t count, uint64_t seed, int64_t rows, bool scattered) {
   Chosen out{std::vector<char>(s.first.size(), 0)};
   std::vector<size_t> blocks = disjoint_blocks(s);
   if (scattered && static_cast<int64_t>(blocks.size()) - 1 < 4 * kMinRows) {
@@ -300,9 +306,9 @@ Chosen chosen_sequences(const EncodedSequences& s, int64_t count, uint64_t seed,
     return out;
   }
   const Permutation order(static_cast<uint64_t>(last_block), seed ^ kHoldOutKey);
-  for (int64_t taken = 0, k = 0; taken < count; ++k) {
+  for (int64_t taken = 0, k = 0; taken < count && (rows > 0 || taken < kMinRows); ++k) {
     const auto block = static_cast<size_t>(order(static_cast<uint64_t>(k)));
-    for (size_t i = blocks[block]; i < blocks[block + 1]; ++i, ++taken) out.held[i] = 1;
+    for (size_t i = blocks[block]; i < blocks[block + 1]; ++i, ++taken) out.held[i] = 1, rows -= s.length[i];
   }
   return out;
 }
@@ -341,8 +347,11 @@ EncodedSequences hold_out(EncodedSequences& s, const SequenceEncoder& encoder, u
   };
   if (!can_hold_out(s)) refuse();
   int64_t count = std::clamp(s.size() / kShare, kMinRows, kMaxSequences);
-  if (scattered) count = std::max(count, std::min(s.size() / kShareOfFew, kMaxOfFew));
-  const Chosen chosen = chosen_sequences(s, count, seed, scattered);
+  if (scattered) count = std::max(count, of_few(s.size()));
+  // Keys of unequal lengths are learned step by step: as many steps are enough as of a table.
+  const bool by_steps = scattered && encoder.options().length == 0 && !encoder.one_length();
+  const int64_t rows = by_steps ? rows_away(s.steps.rows) : s.size() * s.longest;
+  const Chosen chosen = chosen_sequences(s, count, seed, rows, scattered);
   EncodedSequences held, rest;
   std::vector<int32_t> held_rows, held_number, rest_number;
   // Training windows do not overlap held-out ones; single ones of a short series may.

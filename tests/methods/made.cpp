@@ -449,7 +449,9 @@ TEST(Made, MatchesMarginalsWithinTheTime) {
 TEST(Made, ReadsFilesOfEarlierReleases) {
   nlohmann::json json = config_json(kMade.config(true));
   EXPECT_LT(read_config(kMade, json).as<MadeConfig>().skip_columns, 1 << 16);
-  json.erase("skip_columns");
+  EXPECT_LT(read_config(kMade, json).as<MadeConfig>().seen_codes, 128);
+  json.erase("skip_columns"), json.erase("seen_codes");
+  EXPECT_EQ(read_config(kMade, json).as<MadeConfig>().seen_codes, 128);
   EXPECT_EQ(read_config(kMade, json).as<MadeConfig>().skip_columns, 1 << 16);
 }
 

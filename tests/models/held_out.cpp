@@ -86,6 +86,24 @@ TEST(HeldOutSequences, AreWholeKeys) {
   check(h);
 }
 
+// Keys of unequal lengths are rows of steps: 500 of 9,008 and of 8,039 steps, where a fifth of the keys are 200 and 40;
+// but no fewer than 20 keys.
+TEST(HeldOutSequences, HaveTheStepsThatATableHoldsOut) {
+  SequenceOptions o;
+  o.key = "key";
+  const auto held = [&](int64_t keys, int64_t rows_each) {
+    Table t = without(series(keys, rows_each), "kind");
+    for (Column& c : t.columns) c.numbers.pop_back();  // of the last key
+    --t.rows;
+    const Held h = split(t, o, true);
+    EXPECT_EQ(h.rest.size() + h.held.size(), keys);
+    check(h);
+    return h.held.size();
+  };
+  EXPECT_EQ(held(1001, 9), 56);
+  EXPECT_EQ(held(201, 40), 20);
+}
+
 TEST(HeldOutSequences, AreWholeKeysWhereWindowsAreCut) {
   SequenceOptions o;
   o.key = "key", o.length = 3;
