@@ -23,8 +23,8 @@ struct MadeConfig : Hyperparameters {
   // decays linearly to 0
   double average_decay = 0.998, decay_from = 0.5;
 
-  // The rows are steps of keys or of windows: much alike, so that a network would know them by heart, however many there
-  // are. No option.
+  // The rows are steps of keys or of windows: much alike, so that a network would know them by heart, however many
+  // there are. No option.
   bool alike = false;
 
   std::unique_ptr<Hyperparameters> copy() const override { return std::make_unique<MadeConfig>(*this); }
