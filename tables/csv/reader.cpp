@@ -252,6 +252,10 @@ std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& op
   for (const auto& [column, format] : options.formats) {
     ColumnPlan& plan = plans[column_named(frame, column, "`schema`")];
     if (!is_instant(plan.type)) continue;
+    if (!is_date_format(format))
+      throw Error(ErrorCode::usage, "`schema`: column \"" + column + "\": \"" + format +
+                                        "\" is no format of dates.\n  Write it as \"%Y-%m-%d\" or \"%d.%m.%Y "
+                                        "%H:%M\"; docs/data/formats.md lists them.");
     plan.format = format;
     const LayoutBits layout = LayoutBits{1} << layout_of(format);
     if ((plan.layouts & layout) == 0) plan.layouts = layout, plan.date_formats.clear();

@@ -83,11 +83,26 @@ class SchemaReader {
     }
     if (json.contains("format")) {
       const std::string format = text(json["format"], place + "\"format\"");
+      if (!json.contains("type")) numbers = type_by_format(name, format, place);
       if (numbers) options_.formats.emplace_back(name, format);
     }
     if (json.contains("rare_categories"))
       options_.least_rows.emplace_back(name, least_rows(json["rare_categories"], place));
     read_domain(json, name, place);
+  }
+
+  // Of a column without a type here: one by --types, or a date, which its format says. Whether it has numbers.
+  bool type_by_format(const std::string& name, const std::string& format, const std::string& place) {
+    for (const auto& [column, given] : options_.types) {
+      ColumnType type{};
+      if (std::string kind; column == name && parse_given_type(given, type, kind)) return kind_of(type).ordered;
+    }
+    if (!is_date_format(format))
+      fail(place + "it has a \"format\" and no \"type\".", "Give its type too; formats of dates need none.");
+    const bool timed = format.find("%H") != format.npos || format.find("%I") != format.npos ||
+                       format.find("%-H") != format.npos || format.find("%-I") != format.npos;
+    options_.types.emplace_back(name, kind_of(timed ? ColumnType::datetime : ColumnType::date).name);
+    return true;
   }
 
   // What a differentially private fit may know of the column without paying for it.

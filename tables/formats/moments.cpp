@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "base/text/ascii.h"
 #include "base/text/powers_of_ten.h"
@@ -323,7 +324,9 @@ void write_moment(int64_t day, int64_t second, int64_t fraction, int decimals, s
 
 }  // namespace
 
-int layout_of(const std::string& format) {
+namespace {
+
+std::optional<int> known_layout(const std::string& format) {
   std::string_view rest = format;
   tag_of(rest);
   std::string canonical;
@@ -331,7 +334,7 @@ int layout_of(const std::string& format) {
     if (rest[i] == '-' && i > 0 && rest[i - 1] == '%') continue;
     canonical += rest[i] == 'B' && i > 0 && rest[i - 1] == '%' ? 'b' : rest[i];
   }
-  int found = 0;
+  std::optional<int> found;
   size_t length = 0;
   for (int i = 0; i < kDateLayoutCount; ++i) {
     const std::string_view layout = kDateLayouts[i].format;
@@ -339,6 +342,11 @@ int layout_of(const std::string& format) {
   }
   return found;
 }
+
+}  // namespace
+
+int layout_of(const std::string& format) { return known_layout(format).value_or(0); }
+bool is_date_format(const std::string& format) { return known_layout(format).has_value(); }
 
 bool read_date(std::string_view text, int layout, double& days) {
   Moment m;

@@ -77,7 +77,8 @@ double day_of(const Moment& moment, int layout);  // days since 1970-01-01
 bool read_date(std::string_view text, const std::string& format, double& days);
 bool read_datetime(std::string_view text, const std::string& format, double& seconds);
 // The same for many values: by the layout of their format.
-int layout_of(const std::string& format);
+int layout_of(const std::string& format);  // that of %Y-%m-%d for what is no format
+bool is_date_format(const std::string& format);
 bool read_date(std::string_view text, int layout, double& days);
 bool read_datetime(std::string_view text, int layout, double& seconds);
 

@@ -86,10 +86,23 @@ TEST(SchemaFile, MistakesAreNamed) {
   expect_refused(R"({"columns": [{"name": "a", "rare_categories": 0}]})", {"rare_categories", "keep"});
   expect_refused(R"({"columns": [{"name": 7}]})", {"not a text"});
   expect_refused(R"({"missing": [1]})", {"not a text"});
+  expect_refused(R"({"columns": [{"name": "a", "format": "xx"}]})", {"column \"a\"", "no \"type\""});
+  const CsvOptions unknown = read_schema(R"({"columns": [{"name": "day", "type": "date", "format": "xx"}]})");
+  expect_parts(error_of("day,b\n2020-01-31,2\n", unknown), ErrorCode::usage, {"column \"day\"", "no format of dates"});
   const CsvOptions other = read_schema(R"({"columns": [{"name": "agee", "type": "integer"}]})");
   expect_parts(error_of("age,b\n1,2\n", other), ErrorCode::usage, {"\"agee\"", "\"age\""});
   const CsvOptions rare = read_schema(R"({"columns": [{"name": "agee", "rare_categories": 9}]})");
   expect_parts(error_of("age,b\n1,2\n", rare), ErrorCode::usage, {"`schema", "\"agee\""});
+}
+
+TEST(SchemaFile, AFormatOfDatesNeedsNoType) {
+  const std::string days = "d,b\n04/10/2020,1\n05/11/2020,2\n";
+  const CsvOptions american = read_schema(R"({"columns": [{"name": "d", "format": "%m/%d/%Y"}]})"),
+                   other = read_schema(R"({"columns": [{"name": "d", "format": "%d/%m/%Y"}]})"),
+                   timed = read_schema(R"({"columns": [{"name": "d", "format": "%d/%m/%Y %H:%M"}]})");
+  EXPECT_EQ(read_text(days, american).columns[0].format, "%m/%d/%Y");
+  EXPECT_EQ(read_text(days, other).columns[0].format, "%d/%m/%Y");
+  EXPECT_EQ(timed.types, (std::vector<std::pair<std::string, std::string>>{{"d", "datetime"}}));
 }
 
 }  // namespace

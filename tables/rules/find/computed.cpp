@@ -89,8 +89,9 @@ bool has_stable_numbers(const RuleSearch& search, Arithmetic expression, const C
   });
 }
 
-// The column is computed in every sampled row.
-std::optional<FoundRule> by_construction(const RuleSearch& search, const Computed& rule, const Evidence& evidence) {
+// The column is computed in every sampled row; `gaps`: but for missing cells of its own, and those of others.
+std::optional<FoundRule> by_construction(const RuleSearch& search, const Computed& rule, const Evidence& evidence,
+                                         bool gaps = false) {
   const Column& target = search.column(rule.target);
   const Arithmetic expression = parse_arithmetic(rule.expression, search.table, "a rule");
   FoundRule found;
@@ -110,9 +111,10 @@ std::optional<FoundRule> by_construction(const RuleSearch& search, const Compute
   }
   ComputedData data{head_of(target), rule.expression, {rule.rounded}};
   // One column says as much as what it gives.
-  if (search.options.by_rejection && is_quantity(target) && of.size() > 1)
+  if (gaps || (search.options.by_rejection && is_quantity(target) && of.size() > 1))
     data.seen = free_name(search.table, "computed " + target.name);
-  if (rule.shares && !data.seen.empty())
+  data.gaps.any = gaps;
+  if (rule.shares && !data.seen.empty() && !gaps)
     for (const int j : of) data.shares.push_back(search.column(j).name);
   found.rule = make_rule(std::move(data));
   return found;
@@ -177,11 +179,16 @@ std::optional<FoundRule> usual_rule(const RuleSearch& search, const Computed& ru
 std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed& rule, double tried, bool given) {
   const Column& target = search.column(rule.target);
   const Arithmetic expression = parse_arithmetic(rule.expression, search.table, "a rule");
+  // Of rows, a cell may be missing by itself. Steps of sequences are not learned beside what they are computed from.
+  const bool may_miss = search.options.by_rejection;
+  bool gaps = false;
   const auto holds = [&](int64_t row, int64_t other) {
     const double value = target.numbers[static_cast<size_t>(other)];
     const double computed = exact_value(expression, search.table, static_cast<size_t>(row), target);
-    if (value != value || computed != computed) return (value != value) == (computed != computed) ? -1 : 0;
-    return same_number(value, computed, target, rule.rounded) ? 1 : 0;
+    if (value == value && computed == computed) return same_number(value, computed, target, rule.rounded) ? 1 : 0;
+    const bool alone = (value != value) != (computed != computed);
+    gaps |= alone && row == other;
+    return alone && !may_miss ? 0 : -1;
   };
   FoundRule found;
   if (given && search.options.unread) {
@@ -198,7 +205,7 @@ std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed&
       return {};
     found.evidence = *evidence;
   }
-  return by_construction(search, rule, found.evidence);
+  return by_construction(search, rule, found.evidence, gaps);
 }
 
 }  // namespace tessera

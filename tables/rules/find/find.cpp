@@ -158,7 +158,11 @@ class RuleFinder {
 
   void find_in_place() {
     RuleSearch in_place = search();
+    std::erase_if(options_.apart, [&](const std::string& name) {
+      return std::find(with_gaps_.begin(), with_gaps_.end(), name) != with_gaps_.end();
+    });
     std::vector<FoundRule> missing = find_missing(in_place);
+    leave_out(with_gaps_);
     // Forms are missing where their columns are.
     std::erase_if(missing, [&](const FoundRule& f) {
       return std::find(forms_.begin(), forms_.end(), f.rule->column()) != forms_.end();
@@ -227,6 +231,7 @@ class RuleFinder {
   void reduce(const FoundRule& found) {
     found.rule->reduce(table_, team_);
     if (const std::string seen = found.rule->seen(); !seen.empty()) leave_out({seen});
+    if (found.rule->leaves_gaps()) with_gaps_.push_back(found.rule->seen());
   }
   void keep(std::vector<FoundRule> found) {
     for (FoundRule& f : found) keep(std::move(f));
@@ -419,6 +424,7 @@ class RuleFinder {
   const Monitor& monitor_;
   Holders holders_;
   Rules out_;
+  std::vector<std::string> with_gaps_;      // computed columns that are missing in some rows, as they are learned
   std::vector<std::string> forms_, moved_;  // columns that say how others are written; of these, those of numbers
   std::vector<GivenColumn> computed_;       // of each rule in out_ while rules are given
   std::vector<GivenOrder> bounds_;

@@ -48,7 +48,11 @@ class ComputedRule : public GivesColumn<ComputedData> {
   void restore(Table& rows) const override {
     if (!data_.seen.empty() && place_of(rows, data_.seen) >= 0) {  // else of trials, which have what it is computed of
       if (!data_.shares.empty()) share_out(rows);
+      const Bulk<double> drawn = std::move(numbers_of(rows, data_.seen).numbers);
       remove_column(rows, data_.seen);
+      GivesColumn::restore(rows);
+      if (data_.gaps.any) leave_gaps(rows.columns.back(), drawn);
+      return;
     }
     GivesColumn::restore(rows);
   }
@@ -57,8 +61,14 @@ class ComputedRule : public GivesColumn<ComputedData> {
     if (learned == data_.seen || std::find(shares.begin(), shares.end(), learned) != shares.end()) columns.clear();
   }
   std::string seen() const override { return data_.seen; }
+  bool leaves_gaps() const override { return data_.gaps.any; }
 
  private:
+  static void leave_gaps(Column& c, const Bulk<double>& drawn) {
+    for (size_t i = 0; i < drawn.size(); ++i)
+      if (drawn[i] != drawn[i]) c.numbers[i] = kMissing;
+      else if (c.numbers[i] != c.numbers[i]) c.numbers[i] = rounded(drawn[i], digits_of(c));
+  }
   // The shares as columns of the rows, the one that is computed as it was drawn.
   void share_out(Table& rows) const {
     const Arithmetic expression = parse_arithmetic(data_.is, rows, "a rule");
@@ -100,6 +110,7 @@ class ComputedRule : public GivesColumn<ComputedData> {
 
 void ComputedData::check(const Fields& f) const {
   f.check(shares.empty() || !seen.empty(), "has shares of which the last one is not learned");
+  f.check(!gaps.any || !seen.empty(), "has a computed column with gaps that is not learned");
   f.check(seen != target.name || target.name.empty(), "has a computed column that is learned as itself");
 }
 

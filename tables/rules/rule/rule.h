@@ -40,6 +40,7 @@ class TableRule {
   virtual std::string learned_as() const { return ""; }
   // A column that is learned of the column's values though they are computed; "": none.
   virtual std::string seen() const { return ""; }
+  virtual bool leaves_gaps() const { return false; }  // cells are missing where seen() is
   // How sampled rows keep it. By these two every row does; else it is a habit of the table, which none breaks.
   static constexpr std::string_view kByConstruction = "by construction", kByRejection = "by rejection";
   virtual std::string_view kept() const { return kByConstruction; }
