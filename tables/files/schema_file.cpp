@@ -101,7 +101,7 @@ class SchemaReader {
       fail(place + "it has a \"format\" and no \"type\".", "Give its type too; formats of dates need none.");
     const bool timed = format.find("%H") != format.npos || format.find("%I") != format.npos ||
                        format.find("%-H") != format.npos || format.find("%-I") != format.npos;
-    options_.types.emplace_back(name, kind_of(timed ? ColumnType::datetime : ColumnType::date).name);
+    options_.types.emplace_back(name, timed ? "datetime" : "date");
     return true;
   }
 

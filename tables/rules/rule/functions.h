@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-// A date, a date with a time of day, or a time of day, taken apart.
+// The parts of a date, of a date with a time of day, or of a time of day.
 struct When {
   int64_t day = 0;  // since 1970-01-01
   double second = 0;
