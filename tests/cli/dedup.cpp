@@ -131,7 +131,7 @@ TEST_F(CliDedup, SampledRowsComeOnce) {
   EXPECT_EQ(lines(read("rows.csv")), 301);
   const Outcome o = run({"sample", "m.tessera", "--rows", "3", "--distinct", "--offset", "4", "--output", "x.csv"});
   EXPECT_EQ(o.code, 2);
-  EXPECT_HAS(o.err, "omit an offset");
+  EXPECT_HAS(o.err, "Omit --offset");
 }
 
 }  // namespace
