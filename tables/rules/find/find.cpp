@@ -282,7 +282,7 @@ class RuleFinder {
     if (computes(term) || orders(term)) return;
     if (!options_.unread && table_.rows > 0 && !some_row_meets(where))
       throw Error(ErrorCode::usage, fmt::format("`rule`: \"{}\" holds in no row of the table, so no sampled row would "
-                                                "keep it.\n  Correct it; `inspect` shows what the columns hold.",
+                                                "keep it.\n  Correct it; tessera inspect shows what the columns hold.",
                                                 text));
     check(term.text);
   }
