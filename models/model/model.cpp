@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <numeric>
+#include <optional>
 
 #include "base/error.h"
 #include "base/storage/files.h"
@@ -250,16 +251,17 @@ void fit_sequences(Model::State& state, Table&& table, const FitOptions& given, 
   if (options.rehearsal) options.rehearsal->encoded = bytes_of(sequences.steps) + bytes_of(sequences.attributes);
   const std::unique_ptr<SequenceMethod> method = model.method();
   if (options.patience_if_possible && !can_hold_out(sequences)) options.patience = 0;
-  // Nothing is measured of attributes alone: those of all keys are learned.
-  EncodedTable attributes;
+  // Nothing is measured of the attributes of keys alone: those of all are learned.
+  std::optional<EncodedTable> attributes;
   if (measures(options) && !model.encoder.begins_anywhere()) attributes = sequences.attributes;
   if (measures(options)) held = hold_out(sequences, model.encoder, options.seed, method->holds_out_parts());
   if (const auto rows = model.attribute_method(sequences.size()); rows && !follows(options)) {
     // A first step may be any row of a series: some are held out as of a table.
     const bool holds_out = measures(options) && model.encoder.begins_anywhere();
-    EncodedTable own = measures(options) && !holds_out ? std::move(attributes) : sequences.attributes, away;
-    if (holds_out) away = hold_out(own, model.encoder.attributes(), options.seed);
-    model.attributes = train_aside(*rows, own, options, team, monitor, holds_out ? &away : nullptr);
+    EncodedTable away;
+    if (holds_out) away = hold_out(attributes.emplace(sequences.attributes), model.encoder.attributes(), options.seed);
+    model.attributes = train_aside(*rows, attributes ? *attributes : sequences.attributes, options, team, monitor,
+                                   holds_out ? &away : nullptr);
   }
   method->prepare(sequences, team);
   const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());

@@ -27,7 +27,7 @@ from ._library import (
     type_list,
 )
 from ._looks import known_looks
-from ._options import rule_options, sequence_options, settings_text
+from ._options import not_zero, rule_options, sequence_options, settings_text
 from ._page import page
 from ._progress import ProgressOption
 from ._schema import Schema
@@ -214,8 +214,8 @@ def fit(
         devices=None if devices is None else str(devices),
         virtual_shards=virtual_shards,
         parallel=parallel,
-        epsilon=_not_zero("epsilon", epsilon),
-        delta=_not_zero("delta", delta),
+        epsilon=not_zero("epsilon", epsilon),
+        delta=not_zero("delta", delta),
         privacy=privacy,
         settings=settings_text(settings),
     )
@@ -705,13 +705,6 @@ def _with_note(handle: c.c_void_p, note: dict[str, Any]) -> Model:
     if not kind.installed():
         return Model(handle, _frames.default(), {}, attrs)
     return Model(handle, kind, note.get("looks", {}), attrs)
-
-
-def _not_zero(name: str, value: float | None) -> float | None:
-    """The library takes a zero as not given: a fit that should be private would not be."""
-    if value == 0:
-        raise _errors.UsageError(f"{name} is 0; it must be above. Omit it for the default.")
-    return value
 
 
 def _encoded_path(path: Path | None) -> bytes | None:

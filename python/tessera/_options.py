@@ -7,6 +7,7 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from . import _errors
 from ._library import SequenceOptions, lib, name_list, read_json
 
 
@@ -38,6 +39,13 @@ def options(method: str | None = None) -> dict[str, str]:
                 help_ = option["help"] if method is None else of_method["help"]
                 found[option["option"]] = f"{help_} (default {default})"
     return found
+
+
+def not_zero(name: str, value: float | None) -> float | None:
+    """The library takes a zero as not given: a fit that should be private would not be."""
+    if value == 0:
+        raise _errors.UsageError(f"{name} is 0; it must be above. Omit it for the default.")
+    return value
 
 
 def settings_text(settings: Mapping[str, Any]) -> str | None:

@@ -99,8 +99,7 @@ class SchemaReader {
     }
     if (!is_date_format(format))
       fail(place + "it has a \"format\" and no \"type\".", "Give its type too; formats of dates need none.");
-    const bool timed = format.find("%H") != format.npos || format.find("%I") != format.npos ||
-                       format.find("%-H") != format.npos || format.find("%-I") != format.npos;
+    const bool timed = format.find("%M") != format.npos;
     options_.types.emplace_back(name, timed ? "datetime" : "date");
     return true;
   }

@@ -46,15 +46,14 @@ class ComputedRule : public GivesColumn<ComputedData> {
     c.name = data_.seen, c.reason = text();
   }
   void restore(Table& rows) const override {
+    Bulk<double> drawn;
     if (!data_.seen.empty() && place_of(rows, data_.seen) >= 0) {  // else of trials, which have what it is computed of
       if (!data_.shares.empty()) share_out(rows);
-      const Bulk<double> drawn = std::move(numbers_of(rows, data_.seen).numbers);
+      drawn = std::move(numbers_of(rows, data_.seen).numbers);
       remove_column(rows, data_.seen);
-      GivesColumn::restore(rows);
-      if (data_.gaps.any) leave_gaps(rows.columns.back(), drawn);
-      return;
     }
     GivesColumn::restore(rows);
+    if (data_.gaps.any) leave_gaps(rows.columns.back(), drawn);
   }
   void show(const std::string& learned, std::vector<std::string>& columns) const override {
     const auto& shares = data_.shares;
