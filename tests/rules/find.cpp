@@ -496,29 +496,6 @@ TEST(FindRules, ConstructsGivenRulesIfPossible) {
   EXPECT_EQ(rules.checked(), Texts{"items < 60"});
 }
 
-// One cell of twenty is missing by itself, in what is computed or in what it is computed of.
-TEST(FindRules, MissingCellsBreakNoComputedColumn) {
-  for (const char* gaps : {"total", "extras"}) {
-    Table t = orders(1500);
-    Column& c = t.columns[static_cast<size_t>(place_of(t, gaps))];
-    for (int64_t i = 0; i < t.rows; ++i)
-      if (whole_between(i, 91, 0, 19) == 0) c.set_missing(static_cast<size_t>(i));
-    const Table real = t;
-    Team team(1);
-    RuleOptions options;
-    options.find = true;
-    const Rules rules = Rules::find(t, options, team, Monitor{});
-    const auto sum = std::ranges::find_if(rules.found(), [](const FoundRule& f) {
-      const std::string text = f.rule->text();
-      return text.find("total") != text.npos && text.find("items") != text.npos && text.find("extras") != text.npos;
-    });
-    ASSERT_NE(sum, rules.found().end()) << gaps;
-    EXPECT_EQ(sum->rule->kept(), TableRule::kByConstruction) << gaps;
-    rules.restore(t);
-    EXPECT_EQ(lines(t), lines(real)) << gaps;
-  }
-}
-
 TEST(FindRules, KeepsGivenCombinationsRegardlessOfChance) {
   RuleOptions options;
   options.given = {"status and \"country\" occur in fixed combinations"};

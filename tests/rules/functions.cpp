@@ -241,15 +241,6 @@ TEST(FunctionRules, MissingCellsAgree) {
   for (const size_t row : {3, 90, 500}) real.columns[0].numbers[row] = real.columns[1].numbers[row] = kMissing;
   Table t = real;
   expect_restored(reduced(t), t, real);
-  real.columns[1].numbers[7] = kMissing;  // though its time is known
-  EXPECT_NE(
-      [&] {
-        Table u = real;
-        reduced(u);
-        return u;
-      }()
-          .find("target"),
-      nullptr);
 }
 
 TEST(SpelledRules, LearnClocksAndDatesInParts) {

@@ -36,24 +36,9 @@ bool same_cell(const Column& a, int64_t i, const Column& b, int64_t k, double to
 
 void put_cells(const Table& given, Table& rows, const std::vector<int64_t>& of) {
   for (size_t c = 0; c < rows.columns.size(); ++c) {
-    const Column& from = given.columns[c];
-    Column& to = rows.columns[c];
-    std::vector<int32_t> code(from.values.size(), -1);  // codes of the given texts among those of the rows
-    for (size_t i = 0; i < of.size(); ++i) {
-      if (of[i] < 0 || from.is_missing(of[i])) continue;
-      const auto at = static_cast<size_t>(of[i]);
-      if (has_numbers(to)) {
-        to.numbers[i] = from.numbers[at];
-        continue;
-      }
-      const auto text = static_cast<size_t>(from.codes[at]);
-      if (code[text] < 0) {
-        const auto found = std::find(to.values.begin(), to.values.end(), from.values[text]);
-        code[text] = static_cast<int32_t>(found - to.values.begin());
-        if (found == to.values.end()) to.values.push_back(from.values[text]);
-      }
-      to.codes[i] = code[text];
-    }
+    CellCopy cells(given.columns[c], rows.columns[c]);
+    for (size_t i = 0; i < of.size(); ++i)
+      if (of[i] >= 0 && !given.columns[c].is_missing(of[i])) cells.copy(static_cast<size_t>(of[i]), i);
   }
 }
 

@@ -92,14 +92,9 @@ class Solver {
     if (is_ordered(column_of(given_, chain.target)) || chain.leaves.size() > 1) return false;
     const Column& same = column_of(given_, chain.target);  // a copy
     Column& to = column_of(given_, leaf);
-    std::vector<int32_t> code = codes_in(to, same);
+    CellCopy cells(same, to);
     for (const int64_t i : rows) {
-      const auto text = static_cast<size_t>(same.codes[static_cast<size_t>(i)]);
-      if (code[text] < 0) {
-        code[text] = static_cast<int32_t>(to.values.size());
-        to.values.push_back(same.values[text]);
-      }
-      to.codes[static_cast<size_t>(i)] = code[text];
+      cells.copy(static_cast<size_t>(i), static_cast<size_t>(i));
       mark(leaf, i);
     }
     return true;

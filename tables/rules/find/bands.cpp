@@ -98,6 +98,7 @@ struct Source {
 struct Proposal {
   std::vector<Band> bands;
   Bands cuts;
+  bool gaps;
 };
 
 int64_t least_of(const RuleSearch& search, const Source& source, const Target& target) {
@@ -114,7 +115,7 @@ std::vector<Band> proposed(const RuleSearch& search, const Source& source, const
   for (const int64_t row : order) {
     const int32_t value = target.values.of(row, least);
     const double x = source.of(row);
-    if (value == kRareValue) continue;
+    if (value == kRareValue || (value == kNoValue && search.gaps_may_be())) continue;
     if (value < 0) return {};
     if (numbers.size() < kNumbersPerBand * kMaxPartBands)
       numbers.insert(source.column.numbers[static_cast<size_t>(row)]);
@@ -128,8 +129,9 @@ std::vector<Band> proposed(const RuleSearch& search, const Source& source, const
   return out;
 }
 
-// Extends the bands by all rows; false: a row is in none.
-bool extend(const RuleSearch& search, const Source& source, const Target& target, std::vector<Band>& bands) {
+// Extends the bands by all rows; false: a row is in none. `gaps`: cells of one of the two are missing alone.
+bool extend(const RuleSearch& search, const Source& source, const Target& target, std::vector<Band>& bands,
+            bool& gaps) {
   const Column& c = search.column(target.column);
   const int64_t least = least_of(search, source, target);
   bool all = true;
@@ -138,8 +140,10 @@ bool extend(const RuleSearch& search, const Source& source, const Target& target
     const double x = source.of(row);
     const int32_t value = target.values.of(row, least);
     if (value == kRareValue) return;
-    all = (x != x) == c.is_missing(row);
-    if (x != x || !all) return;
+    const bool missing = c.is_missing(row);
+    gaps |= (x != x) != missing;
+    all = !gaps || search.gaps_may_be();
+    if (x != x || missing || !all) return;
     auto band = std::lower_bound(bands.begin(), bands.end(), x, [](const Band& b, double v) { return b.high < v; });
     if (band == bands.end() || (x < band->low && band != bands.begin() && band->value != value)) --band;
     all = band->value == value;
@@ -180,11 +184,12 @@ size_t letters(const Bands& bands) {
 std::optional<Proposal> proposal(const RuleSearch& search, const Source& source, const std::vector<int64_t>& order,
                                  const Target& target) {
   std::vector<Band> bands = proposed(search, source, order, target);
-  if (bands.empty() || !extend(search, source, target, bands)) return {};
+  bool gaps = false;
+  if (bands.empty() || !extend(search, source, target, bands, gaps)) return {};
   std::optional<Bands> cuts = cut(source, target, bands, false), with_cut = cut(source, target, bands, true);
   if (!cuts || (with_cut && letters(*with_cut) < letters(*cuts))) cuts = std::move(with_cut);
   if (!cuts) return {};
-  return Proposal{std::move(bands), std::move(*cuts)};
+  return Proposal{std::move(bands), std::move(*cuts), gaps};
 }
 
 std::optional<FoundRule> rule_of(const RuleSearch& search, const Source& source, const Proposal& proposal,
@@ -199,7 +204,9 @@ std::optional<FoundRule> rule_of(const RuleSearch& search, const Source& source,
   const auto evidence = search.evidence_of(holds, tried);
   if (!evidence) return {};
   const Column& c = search.column(target.column);
-  return FoundRule{make_rule(BandData{head_of(c), head_of(source.column), proposal.cuts}), *evidence};
+  return FoundRule{
+      make_rule(BandData{head_of(c), head_of(source.column), proposal.cuts, search.seen_as(c, proposal.gaps)}),
+      *evidence};
 }
 
 // Proposing rows by their number.

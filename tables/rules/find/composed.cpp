@@ -137,21 +137,36 @@ bool stays_unique(const RuleSearch& search, const Column& target, const Composed
                      [&](const TextPart& p) { return p.first == 0 && unique(column_of(search.table, p.column)); });
 }
 
+// Rows to read: that have a text, and whose cells of these columns are there, as a part that is missing in one is none.
+std::vector<int64_t> rows_with(const RuleSearch& search, const Column& target,
+                               const std::vector<const Column*>& parts) {
+  std::vector<int64_t> out;
+  for (const int64_t row : search.proposing)
+    if (out.size() < kReadRows && !target.is_missing(row) &&
+        std::none_of(parts.begin(), parts.end(), [=](const Column* c) { return c->is_missing(row); }))
+      out.push_back(row);
+  return out;
+}
+
 }  // namespace
 
 std::optional<FoundRule> find_composed(const RuleSearch& search) {
   std::vector<int> columns;
   for (int j = 0; j < static_cast<int>(search.columns()) && columns.size() < kMaxTextColumns; ++j)
     if (search.in_rules(j) && can_be_part(search.column(j))) columns.push_back(j);
+  std::vector<const Column*> often;
+  for (const int j : columns) {
+    if (search.misses_few(search.column(j))) often.push_back(&search.column(j));
+    search.column(j).relax();
+  }
   const auto tried = static_cast<double>(columns.size() * columns.size());
   std::optional<FoundRule> longest;
   size_t most = 0;
   for (const int j : columns) {
     const Column& target = search.column(j);
     if (is_whole(target)) continue;
-    std::vector<int64_t> rows;  // that have a text
-    for (const int64_t row : search.proposing)
-      if (rows.size() < kReadRows && !target.is_missing(row)) rows.push_back(row);
+    std::vector<int64_t> rows = rows_with(search, target, often);
+    if (rows.size() < kMinReadRows) rows = rows_with(search, target, {});
     const auto cells = [&](int column) {
       std::vector<std::string> out;
       for (const int64_t row : rows) out.push_back(part_cell(search.column(column), static_cast<size_t>(row)));
@@ -168,17 +183,22 @@ std::optional<FoundRule> find_composed(const RuleSearch& search) {
     if (!reader.read() || found.parts.empty() || !says_enough(found) || !stays_unique(search, target, found)) continue;
     std::vector<const Column*> of;
     for (const TextPart& p : found.parts) of.push_back(&column_of(search.table, p.column));
+    bool gaps = false;
     const auto holds = [&](int64_t row, int64_t other) {
       const std::string text = composed_text(found, of, static_cast<size_t>(row));
-      if (text.empty() || target.is_missing(other)) return text.empty() == target.is_missing(other) ? -1 : 0;
-      return text == part_cell(target, static_cast<size_t>(other)) ? 1 : 0;
+      const bool missing = target.is_missing(other);
+      if (!text.empty() && !missing) return text == part_cell(target, static_cast<size_t>(other)) ? 1 : 0;
+      const bool alone = text.empty() != missing;
+      gaps |= alone && row == other;
+      return alone && !search.gaps_may_be() ? 0 : -1;
     };
     const auto evidence = search.evidence_of(holds, tried);
     size_t length = 0;
     for (const std::string& cell : own.cells) length += cell.size();
     if (!evidence || length <= most) continue;
     // the longest first: shorter ones may be its parts
-    longest = FoundRule{make_rule(ComposedData{head_of(target), found.parts, found.between}), *evidence};
+    longest = FoundRule{
+        make_rule(ComposedData{head_of(target), found.parts, found.between, search.seen_as(target, gaps)}), *evidence};
     most = length;
   }
   return longest;

@@ -111,10 +111,9 @@ std::optional<FoundRule> by_construction(const RuleSearch& search, const Compute
   }
   ComputedData data{head_of(target), rule.expression, {rule.rounded}};
   // One column says as much as what it gives.
-  if (gaps || (search.options.by_rejection && is_quantity(target) && of.size() > 1))
-    data.seen = free_name(search.table, "computed " + target.name);
-  data.gaps.any = gaps;
-  if (rule.shares && !data.seen.empty() && !gaps)
+  data.seen = search.seen_as(target, gaps || (search.options.by_rejection && is_quantity(target) && of.size() > 1));
+  data.seen.gaps = gaps;
+  if (rule.shares && !data.seen.column.empty() && !gaps)
     for (const int j : of) data.shares.push_back(search.column(j).name);
   found.rule = make_rule(std::move(data));
   return found;
@@ -179,8 +178,6 @@ std::optional<FoundRule> usual_rule(const RuleSearch& search, const Computed& ru
 std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed& rule, double tried, bool given) {
   const Column& target = search.column(rule.target);
   const Arithmetic expression = parse_arithmetic(rule.expression, search.table, "a rule");
-  // Of rows, a cell may be missing by itself. Steps of sequences are not learned beside what they are computed from.
-  const bool may_miss = search.options.by_rejection;
   bool gaps = false;
   const auto holds = [&](int64_t row, int64_t other) {
     const double value = target.numbers[static_cast<size_t>(other)];
@@ -188,7 +185,7 @@ std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed&
     if (value == value && computed == computed) return same_number(value, computed, target, rule.rounded) ? 1 : 0;
     const bool alone = (value != value) != (computed != computed);
     gaps |= alone && row == other;
-    return alone && !may_miss ? 0 : -1;
+    return alone && !search.gaps_may_be() ? 0 : -1;
   };
   FoundRule found;
   if (given && search.options.unread) {

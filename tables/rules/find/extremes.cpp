@@ -22,12 +22,13 @@ struct ProposedNumbers {
   std::vector<double> x;  // of proposing rows
 };
 
-// The columns that together give the target, those that give most first; none if some rows have another value.
+// The columns that together give the target, those that give most first; none if some rows have another value. One that
+// a missing cell of them may give is none.
 std::vector<int> columns_giving(const std::vector<const ProposedNumbers*>& bounds, const std::vector<double>& target) {
   std::vector<char> given(target.size());
   for (size_t i = 0; i < target.size(); ++i) given[i] = target[i] != target[i];
   std::vector<int> out;
-  std::vector<char> taken(bounds.size());
+  std::vector<char> taken(bounds.size()), unknown(target.size());
   while (std::find(given.begin(), given.end(), 0) != given.end() && out.size() < kMaxCompared) {
     size_t best = 0, most = 0;
     for (size_t k = 0; k < bounds.size(); ++k) {
@@ -35,13 +36,18 @@ std::vector<int> columns_giving(const std::vector<const ProposedNumbers*>& bound
       for (size_t i = 0; i < target.size(); ++i) gives += given[i] == 0 && bounds[k]->x[i] == target[i];
       if (taken[k] == 0 && gives > most) best = k, most = gives;
     }
-    if (static_cast<double>(most) < kMinPartOfRows * static_cast<double>(target.size())) return {};
-    for (size_t i = 0; i < target.size(); ++i)
-      if (bounds[best]->x[i] == target[i]) given[i] = 1;
+    if (static_cast<double>(most) < kMinPartOfRows * static_cast<double>(target.size())) break;
+    for (size_t i = 0; i < target.size(); ++i) {
+      const double x = bounds[best]->x[i];
+      if (x == target[i]) given[i] = 1;
+      else if (x != x) unknown[i] = 1;
+    }
     taken[best] = 1, out.push_back(bounds[best]->column);
   }
+  for (size_t i = 0; i < target.size(); ++i)
+    if (given[i] == 0 && unknown[i] == 0) return {};
   std::sort(out.begin(), out.end());
-  return std::find(given.begin(), given.end(), 0) == given.end() ? out : std::vector<int>{};
+  return out;
 }
 
 // A column that is one number in a part of the rows, and another column plus or minus a number in the others.
@@ -56,7 +62,7 @@ std::optional<FoundRule> beyond_a_number(const RuleSearch& search, const Propose
   std::vector<double> ends;  // the differences where it is that number
   for (size_t i = 0; i < target.x.size(); ++i) {
     const double t = target.x[i];
-    if (t != t) continue;
+    if (t != t || (of.x[i] != of.x[i] && search.gaps_may_be())) continue;
     const double here = rounded(t - of.x[i], digits_of(c));
     if (t == end) {
       ends.push_back(here);
@@ -93,7 +99,7 @@ std::optional<FoundRule> find_extremes(const RuleSearch& search) {
         bool bound = true;
         for (size_t i = 0; i < target.x.size() && bound; ++i) {
           const double t = target.x[i], x = other.x[i];
-          bound = x != x ? t != t : t != t || (greatest ? x <= t : x >= t);
+          bound = x != x ? t != t || search.gaps_may_be() : t != t || (greatest ? x <= t : x >= t);
         }
         if (bound) bounds.push_back(&other);
       }

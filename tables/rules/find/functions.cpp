@@ -52,18 +52,23 @@ class FunctionTarget {
 
 std::optional<FoundRule> given_by(const RuleSearch& search, const FunctionTarget& target, const TimeFunction& f,
                                   const Column& a, const Column& b, double tried) {
+  bool gaps = false;
   const auto holds = [&](int64_t row, int64_t other) {
     const auto i = static_cast<size_t>(row);
     const double value = target.of(other),
                  given = f.value(a, a.numbers[i], b, b.numbers[i], kind_of(target.column()).unit);
-    if (value != value || given != given) return (value != value) == (given != given) ? -1 : 0;
-    return target.same(value, given) ? 1 : 0;
+    if (value == value && given == given) return target.same(value, given) ? 1 : 0;
+    const bool alone = (value != value) != (given != given);
+    gaps |= alone && row == other;
+    return alone && !search.gaps_may_be() ? 0 : -1;
   };
   const auto evidence = search.evidence_of(holds, tried);
   if (!evidence) return {};
   std::vector<std::string> of{a.name};
   if (f.two) of.push_back(b.name);
-  return FoundRule{make_rule(FunctionData{head_of(target.column()), &f, std::move(of), target.picture()}), *evidence};
+  return FoundRule{make_rule(FunctionData{head_of(target.column()), &f, std::move(of), target.picture(),
+                                          search.seen_as(target.column(), gaps)}),
+                   *evidence};
 }
 
 // A sum says so: seconds = 86400 * (at - '1970-01-01').

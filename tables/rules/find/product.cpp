@@ -53,6 +53,7 @@ struct Numbers {
   double half, least, most;  // of a unit of the last digit; of all values
   size_t distinct;
   std::vector<double> x;  // of proposing rows
+  bool misses_few = false;
 };
 
 struct Factor {
@@ -95,8 +96,11 @@ std::vector<Constant> constants_between(double low, double high) {
 class Logarithms {
  public:
   Logarithms(const std::vector<Numbers>& all, const Numbers& target) : target_(target) {
-    for (size_t i = 0; i < target.x.size() && rows_.size() < kMostRows; ++i)
-      if (std::abs(target.x[i]) > 2 * kPreciseUnits * target.half) rows_.push_back(i);
+    std::vector<const Numbers*> often;
+    for (const Numbers& n : all)
+      if (n.misses_few) often.push_back(&n);
+    rows_ = precise_rows(often);
+    if (rows_.size() < kMinPreciseRows && !often.empty()) rows_ = precise_rows({});
     if (rows_.size() < kMinPreciseRows) return;
     for (const size_t i : rows_) {
       logs_.push_back(std::log(std::abs(target.x[i])));
@@ -171,6 +175,16 @@ class Logarithms {
   }
 
  private:
+  // A factor that is missing in one of them is none: those rows where all of these are there.
+  std::vector<size_t> precise_rows(const std::vector<const Numbers*>& present) const {
+    std::vector<size_t> out;
+    for (size_t i = 0; i < target_.x.size() && out.size() < kMostRows; ++i)
+      if (std::abs(target_.x[i]) > 2 * kPreciseUnits * target_.half &&
+          std::all_of(present.begin(), present.end(), [=](const Numbers* n) { return n->x[i] == n->x[i]; }))
+        out.push_back(i);
+    return out;
+  }
+
   void offer_forms(const Numbers& n) {
     offer(n, Form::itself);
     if (n.least < 0 || n.most <= 0) return;
@@ -246,7 +260,8 @@ std::vector<Numbers> possible_factors(const RuleSearch& search) {
   for (int j = 0; j < static_cast<int>(search.columns()) && out.size() < kMaxFactorColumns; ++j) {
     const Column& c = search.column(j);
     if (!search.usable(j) || !is_quantity(c)) continue;
-    Numbers n{j, half_unit(c), INFINITY, -INFINITY, 0, numbers_in(c, search.proposing)};
+    Numbers n{j, half_unit(c), INFINITY, -INFINITY, 0, {}, search.misses_few(c)};
+    n.x = numbers_in(c, search.proposing);
     for (const double x : n.x) n.least = std::fmin(n.least, x), n.most = std::fmax(n.most, x);
     n.distinct = distinct_of(n.x);
     if (n.distinct >= 2) out.push_back(std::move(n));

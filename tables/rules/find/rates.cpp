@@ -77,9 +77,14 @@ struct RatedBy {
   bool is_rare(int32_t code) const { return code >= 0 && held[static_cast<size_t>(code)].holders < least; }
 };
 
+// Whether the target's cell is missing and what gives it is not, or the other way round.
+bool missing_alone(const RatedPair& pair, const RatedBy& by, int64_t row) {
+  return pair.target.is_missing(row) != (!pair.gives(row) || by.code(row) < 0);
+}
+
 // Narrows the rate of the row's level; false: it has none in common with the others.
-bool narrows(const RatedPair& pair, const RatedBy& by, int64_t row, Interval& level) {
-  if (pair.target.is_missing(row) != (!pair.gives(row) || by.code(row) < 0)) return false;
+bool narrows(const RuleSearch& search, const RatedPair& pair, const RatedBy& by, int64_t row, Interval& level) {
+  if (missing_alone(pair, by, row)) return search.gaps_may_be();
   if (!pair.target.is_missing(row)) level.meet(pair.of_row(row, row));
   return !level.empty();
 }
@@ -90,7 +95,8 @@ std::vector<Interval> proposed_rates(const RuleSearch& search, const RatedPair& 
   Interval none;
   for (const int64_t row : search.proposing) {
     const int32_t code = by.code(row);
-    if (!by.is_rare(code) && !narrows(pair, by, row, code < 0 ? none : out[static_cast<size_t>(code)])) return {};
+    if (!by.is_rare(code) && !narrows(search, pair, by, row, code < 0 ? none : out[static_cast<size_t>(code)]))
+      return {};
   }
   return out;
 }
@@ -105,21 +111,23 @@ double simplest_rate(double low, double high) {
 }
 
 // Of all rows: the simplest rate of each level that would be the same without some holders. The others get one of these
-// in sampled rows, so they must be few.
-std::optional<Rates> stable_rates(const RuleSearch& search, const RatedPair& pair, const RatedBy& by) {
+// in sampled rows, so they must be few. `gaps`: the target, or what gives it, is missing alone in some row.
+std::optional<Rates> stable_rates(const RuleSearch& search, const RatedPair& pair, const RatedBy& by, bool& gaps) {
   std::vector<Level> levels(by.held.size(), {{}, Outermost(-1, by.least), Outermost(1, by.least)});
   Interval none;
   bool all = true;
   search.holders.each([&](int64_t row, int64_t holder) {
     const int32_t code = by.code(row);
     if (!all || by.is_rare(code)) return;
+    const bool alone = missing_alone(pair, by, row);
+    gaps |= alone;
     if (code < 0) {
-      all = narrows(pair, by, row, none);
+      all = narrows(search, pair, by, row, none);
       return;
     }
     Level& level = levels[static_cast<size_t>(code)];
-    all = narrows(pair, by, row, level.rate);
-    if (!all || pair.target.is_missing(row)) return;
+    all = narrows(search, pair, by, row, level.rate);
+    if (!all || alone || pair.target.is_missing(row)) return;
     const Interval here = pair.of_row(row, row);
     level.low.add(here.low, holder), level.high.add(here.high, holder);
   });
@@ -155,11 +163,13 @@ std::optional<FoundRule> rule_of_rates(const RuleSearch& search, const RatedPair
     return level.empty() ? 0 : 1;
   };
   const auto evidence = search.evidence_of(holds, tried);
-  auto rates = evidence ? stable_rates(search, pair, by) : std::nullopt;
+  bool gaps = false;
+  auto rates = evidence ? stable_rates(search, pair, by, gaps) : std::nullopt;
   if (!rates) return {};
-  return FoundRule{make_rule(RateData{std::move(*rates), head_of(pair.target), pair.of.name, by.column.name,
-                                      pair.plus == nullptr ? std::string() : pair.plus->name}),
-                   *evidence};
+  return FoundRule{
+      make_rule(RateData{std::move(*rates), head_of(pair.target), pair.of.name, by.column.name,
+                         pair.plus == nullptr ? std::string() : pair.plus->name, search.seen_as(pair.target, gaps)}),
+      *evidence};
 }
 
 // A column in the proposing rows.
@@ -191,8 +201,8 @@ Category category_in(const RuleSearch& search, int column) {
 }
 
 // Whether the rows of each category have a rate in common, and not all rows have.
-bool rates_proposed(const RatedPair& pair, const std::vector<double>& target, const std::vector<double>& of,
-                    const Category& by, const RatedBy& rated) {
+bool rates_proposed(const RuleSearch& search, const RatedPair& pair, const std::vector<double>& target,
+                    const std::vector<double>& of, const Category& by, const RatedBy& rated) {
   Interval level, all;
   double first = kMissing;
   bool varies = false;  // within a category: else the category alone gives the target
@@ -200,9 +210,10 @@ bool rates_proposed(const RatedPair& pair, const std::vector<double>& target, co
     const size_t i = by.by_code[k];
     if (rated.is_rare(by.codes[i])) continue;
     const double t = target[i], x = of[i];
-    if ((t != t) != (x != x || by.codes[i] < 0)) return false;
+    const bool none = x != x || by.codes[i] < 0;
+    if ((t != t) != none && !search.gaps_may_be()) return false;
     if (k == 0 || by.codes[i] != by.codes[by.by_code[k - 1]]) level = {}, first = kMissing;
-    if (t != t) continue;
+    if (t != t || none) continue;
     if (first != first) first = t;
     varies = varies || t != first;
     const Interval here = pair.of_values(t, x);
@@ -210,6 +221,15 @@ bool rates_proposed(const RatedPair& pair, const std::vector<double>& target, co
     if (level.empty()) return false;
   }
   return varies && all.empty();
+}
+
+std::optional<FoundRule> rates_by(const RuleSearch& search, const RatedPair& pair, const std::vector<double>& target,
+                                  const std::vector<double>& of, const Category& by, double tried) {
+  const RatedBy rated(search, pair, search.column(by.column));
+  if (!rates_proposed(search, pair, target, of, by, rated)) return {};
+  auto found = rule_of_rates(search, pair, rated, tried);
+  search.table.relax();
+  return found;
 }
 
 // total = price, and the shipping too where it is delivered: a rate of 0 in a category says that it has none of it. Of
@@ -230,13 +250,8 @@ std::optional<FoundRule> shares_by_category(const RuleSearch& search, const std:
         const Column& x = search.column(of.column);
         if (of.column == t.column || of.column == plus.column || is_instant(x)) continue;
         const RatedPair pair{target, x, true, half_of(target), &base};
-        for (const Category& by : categories) {
-          const RatedBy rated(search, pair, search.column(by.column));
-          if (!rates_proposed(pair, left, of.x, by, rated)) continue;
-          auto found = rule_of_rates(search, pair, rated, tried);
-          search.table.relax();
-          if (found) return found;
-        }
+        for (const Category& by : categories)
+          if (auto found = rates_by(search, pair, left, of.x, by, tried)) return found;
       }
     }
   return {};
@@ -272,13 +287,8 @@ std::optional<FoundRule> find_rates(const RuleSearch& search) {
           if (factors ? (t.distinct < of.distinct) != coarser : t.column < of.column) continue;
           const bool exact = !factors && digits_of(x) <= digits_of(target);
           const RatedPair pair{target, x, factors, exact ? 0 : half_of(target)};
-          for (const Category& by : categories) {
-            const RatedBy rated(search, pair, search.column(by.column));
-            if (!rates_proposed(pair, t.x, of.x, by, rated)) continue;
-            auto found = rule_of_rates(search, pair, rated, tried);
-            search.table.relax();
-            if (found) return found;
-          }
+          for (const Category& by : categories)
+            if (auto found = rates_by(search, pair, t.x, of.x, by, tried)) return found;
         }
       }
   return shares_by_category(search, numbers, categories);

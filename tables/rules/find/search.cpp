@@ -37,6 +37,16 @@ std::vector<const Column*> RuleSearch::columns_at(const std::vector<int>& places
   return out;
 }
 
+bool RuleSearch::misses_few(const Column& column) const {
+  constexpr double kFew = 0.25;
+  const auto missing = std::ranges::count_if(proposing, [&](int64_t row) { return column.is_missing(row); });
+  return missing > 0 && static_cast<double>(missing) < kFew * static_cast<double>(proposing.size());
+}
+
+Seen RuleSearch::seen_as(const Column& target, bool gaps) const {
+  return gaps ? Seen{free_name(table, "computed " + target.name), true} : Seen{};
+}
+
 bool RuleSearch::in_rules(int j) const {
   const Column& c = column(j);
   return kind_of(c).varies && std::find(options.apart.begin(), options.apart.end(), c.name) == options.apart.end();

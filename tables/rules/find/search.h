@@ -11,6 +11,7 @@
 #include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/rules/find/holders.h"
+#include "tables/rules/rule/rule_of.h"
 #include "tables/rules/rules.h"
 
 namespace tessera {
@@ -36,6 +37,14 @@ class RuleSearch {
   // Whether rules may use a column: neither constant nor regenerated, and not set apart.
   bool usable(int j) const { return in_rules(j) && !kind_of(column(j)).regenerated; }
   bool in_rules(int j) const;  // the same, or regenerated
+  // Whether a computed cell may be missing by itself, or be there where what it follows from is missing: of rows. Steps
+  // of sequences are not learned beside what they follow from.
+  bool gaps_may_be() const { return options.by_rejection; }
+  // Whether some cells of the proposing rows are missing, but fewer than a quarter: finders that read a few complete
+  // rows want these there.
+  bool misses_few(const Column& column) const;
+  // What a column whose cells are missing by themselves is learned as; nothing where there are no `gaps`.
+  Seen seen_as(const Column& target, bool gaps) const;
   // The first `limit` of the usable columns that are `wanted`.
   template <class Wanted>
   std::vector<int> usable_columns(size_t limit, Wanted&& wanted) const {

@@ -23,9 +23,10 @@ struct BandData {
   static constexpr bool kListed = true;
   Column target, source;  // without rows
   Bands bands;
+  Seen seen = {};
 
   static constexpr std::tuple kFields{std::pair{"column", &BandData::target}, std::pair{"of", &BandData::source},
-                                      std::pair{"", &BandData::bands}};
+                                      std::pair{"", &BandData::bands}, std::pair{"", &BandData::seen}};
   void check(const Fields& f) const;
 };
 void write_field(nlohmann::json& out, const char* name, const Bands& bands);

@@ -25,10 +25,11 @@ struct ComposedData {
   Column target;
   std::vector<TextPart> parts = {};
   std::vector<std::string> between = {};  // texts before the first part, between parts, and behind the last
+  Seen seen = {};
 
   static constexpr std::tuple kFields{std::pair{"column", &ComposedData::target},
                                       std::pair{"parts", &ComposedData::parts},
-                                      std::pair{"between", &ComposedData::between}};
+                                      std::pair{"between", &ComposedData::between}, std::pair{"", &ComposedData::seen}};
   void check(const Fields& f) const;
 };
 void write_field(nlohmann::json& out, const char* name, const std::vector<TextPart>& parts);

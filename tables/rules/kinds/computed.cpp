@@ -40,34 +40,17 @@ class ComputedRule : public GivesColumn<ComputedData> {
     return out;
   }
 
-  void reduce(Table& table, Team& team) const override {
-    if (data_.seen.empty()) return GivesColumn::reduce(table, team);
-    Column& c = numbers_of(table, data_.target.name);
-    c.name = data_.seen, c.reason = text();
-  }
   void restore(Table& rows) const override {
-    Bulk<double> drawn;
-    if (!data_.seen.empty() && place_of(rows, data_.seen) >= 0) {  // else of trials, which have what it is computed of
-      if (!data_.shares.empty()) share_out(rows);
-      drawn = std::move(numbers_of(rows, data_.seen).numbers);
-      remove_column(rows, data_.seen);
-    }
+    if (!data_.shares.empty() && place_of(rows, seen()) >= 0) share_out(rows);
     GivesColumn::restore(rows);
-    if (data_.gaps.any) leave_gaps(rows.columns.back(), drawn);
   }
   void show(const std::string& learned, std::vector<std::string>& columns) const override {
     const auto& shares = data_.shares;
-    if (learned == data_.seen || std::find(shares.begin(), shares.end(), learned) != shares.end()) columns.clear();
+    if (std::find(shares.begin(), shares.end(), learned) != shares.end()) columns.clear();
+    GivesColumn::show(learned, columns);
   }
-  std::string seen() const override { return data_.seen; }
-  bool leaves_gaps() const override { return data_.gaps.any; }
 
  private:
-  static void leave_gaps(Column& c, const Bulk<double>& drawn) {
-    for (size_t i = 0; i < drawn.size(); ++i)
-      if (drawn[i] != drawn[i]) c.numbers[i] = kMissing;
-      else if (c.numbers[i] != c.numbers[i]) c.numbers[i] = rounded(drawn[i], digits_of(c));
-  }
   // The shares as columns of the rows, the one that is computed as it was drawn.
   void share_out(Table& rows) const {
     const Arithmetic expression = parse_arithmetic(data_.is, rows, "a rule");
@@ -76,7 +59,7 @@ class ComputedRule : public GivesColumn<ComputedData> {
       shares.push_back(&numbers_of(rows, name));
       for (double& x : shares.back()->numbers) x = rounded(x, digits_of(*shares.back()));  // learned ones may be means
     }
-    const Column& drawn = numbers_of(rows, data_.seen);
+    const Column& drawn = numbers_of(rows, seen());
     for (size_t i = 0; i < drawn.numbers.size(); ++i) {
       const double own = drawn.numbers[i], rest = exact_value(expression, rows, i, data_.target) - own;
       if (rest != rest) continue;  // computed from the others
@@ -108,9 +91,7 @@ class ComputedRule : public GivesColumn<ComputedData> {
 }  // namespace
 
 void ComputedData::check(const Fields& f) const {
-  f.check(shares.empty() || !seen.empty(), "has shares of which the last one is not learned");
-  f.check(!gaps.any || !seen.empty(), "has a computed column with gaps that is not learned");
-  f.check(seen != target.name || target.name.empty(), "has a computed column that is learned as itself");
+  f.check(shares.empty() || !seen.column.empty(), "has shares of which the last one is not learned");
 }
 
 RulePtr make_rule(ComputedData data) { return std::make_shared<ComputedRule>(std::move(data)); }

@@ -21,10 +21,12 @@ struct FunctionData {
   const TimeFunction* function = nullptr;
   std::vector<std::string> of;  // one or two
   DigitPicture picture = {};
+  Seen seen = {};
 
   static constexpr std::tuple kFields{std::pair{"column", &FunctionData::target},
                                       std::pair{"function", &FunctionData::function},
-                                      std::pair{"of", &FunctionData::of}, std::pair{"picture", &FunctionData::picture}};
+                                      std::pair{"of", &FunctionData::of}, std::pair{"picture", &FunctionData::picture},
+                                      std::pair{"", &FunctionData::seen}};
   void check(const Fields& f) const;
 };
 inline void write_field(nlohmann::json& out, const char* name, const DigitPicture& p) { out[name] = p.text; }

@@ -17,11 +17,12 @@ struct RateData : Rates {
   static constexpr auto kMakes = TableRule::Makes::values;
   Column target;             // without rows
   std::string of, by, plus;  // plus: of the third number; "": there is none
+  Seen seen = {};
 
   static constexpr std::tuple kFields{std::pair{"column", &RateData::target}, std::pair{"of", &RateData::of},
                                       std::pair{"by", &RateData::by},         std::pair{"factors", &Rates::factors},
                                       std::pair{"plus", &RateData::plus},     std::pair{"levels", &Rates::levels},
-                                      std::pair{"rates", &Rates::rates}};
+                                      std::pair{"rates", &Rates::rates},      std::pair{"", &RateData::seen}};
   void check(const Fields& f) const;
 };
 RulePtr make_rule(RateData data);

@@ -148,4 +148,17 @@ std::vector<int32_t> codes_in(const Column& b, const Column& a) {
   return out;
 }
 
+void CellCopy::copy(size_t from_row, size_t to_row) {
+  if (has_numbers(to_)) {
+    to_.numbers[to_row] = from_.numbers[from_row];
+    return;
+  }
+  const auto text = static_cast<size_t>(from_.codes[from_row]);
+  if (code_[text] < 0) {
+    code_[text] = static_cast<int32_t>(to_.values.size());
+    to_.values.push_back(from_.values[text]);
+  }
+  to_.codes[to_row] = code_[text];
+}
+
 }  // namespace tessera

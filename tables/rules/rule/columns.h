@@ -62,4 +62,16 @@ bool same_number(double value, double exact, const Column& c, double halves = 1)
 // The code in `b` of each text of `a`; −2 for texts that it does not have.
 std::vector<int32_t> codes_in(const Column& b, const Column& a);
 
+// Copies cells between columns of one type whose texts are numbered each in its own way.
+class CellCopy {
+ public:
+  CellCopy(const Column& from, Column& to) : from_(from), to_(to), code_(codes_in(to, from)) {}
+  void copy(size_t from_row, size_t to_row);  // a cell that is not missing
+
+ private:
+  const Column& from_;
+  Column& to_;
+  std::vector<int32_t> code_;  // in to_, of each text of from_
+};
+
 }  // namespace tessera

@@ -26,6 +26,18 @@ struct Rounded {
   double numbers = 1;
 };
 
+// A column that others give, as it is learned beside them.
+struct Seen {
+  std::string column = {};  // its name there, so that columns after it are drawn given it; "": it is not learned
+  // Cells are missing where that column is, and have its value where the others give none.
+  bool gaps = false;
+
+  void check(const Fields& f, const std::string& target) const {
+    f.check(!gaps || !column.empty(), "has a computed column with gaps that is not learned");
+    f.check(column != target || target.empty(), "has a computed column that is learned as itself");
+  }
+};
+
 // One member, written and read. A type of a kind's own has both beside it, and may take more names than one.
 template <class T>
 void write_field(nlohmann::json& out, const char* name, const T& value) {
@@ -41,6 +53,14 @@ inline void write_field(nlohmann::json& out, const char* name, const Rounded& ro
 inline void read_field(const Fields& f, const char* name, Rounded& rounded) {
   if (f.has(name)) rounded.numbers = f.number(name);
   f.check(rounded.numbers >= 1 && rounded.numbers <= 100, "has a sum of no number of rounded numbers");
+}
+inline void write_field(nlohmann::json& out, const char*, const Seen& seen) {
+  if (!seen.column.empty()) out["seen"] = seen.column;
+  if (seen.gaps) out["gaps"] = true;
+}
+inline void read_field(const Fields& f, const char*, Seen& seen) {
+  if (f.has("seen")) seen.column = f.text("seen");
+  seen.gaps = f.has("gaps") && f.flag("gaps");
 }
 inline void read_field(const Fields& f, const char* name, std::string& value) { value = f.text(name); }
 inline void read_field(const Fields& f, const char* name, bool& value) { value = f.flag(name); }
@@ -85,6 +105,7 @@ RulePtr read_rule_of(const Fields& f) {
   Data data;
   std::apply([&](const auto&... field) { (read_field(f, field.first, data.*field.second), ...); }, Data::kFields);
   if constexpr (requires { data.check(f); }) data.check(f);
+  if constexpr (requires { data.seen; }) data.seen.check(f, data.target.name);
   return make_rule(std::move(data));
 }
 
@@ -106,13 +127,34 @@ class GivesColumn : public RuleOf<Data> {
     }
     return out;
   }
-  void reduce(Table& table, Team&) const override { remove_column(table, this->column()); }
+  void reduce(Table& table, Team&) const override {
+    if (seen().empty()) return remove_column(table, this->column());
+    Column& c = table.columns[static_cast<size_t>(place_of(table, this->column()))];
+    c.name = seen(), c.reason = this->text();
+  }
   void restore(Table& rows) const override {
+    std::optional<Column> drawn;
+    if (const int at = seen().empty() ? -1 : place_of(rows, seen()); at >= 0) {  // else of trials, without it
+      drawn = std::move(rows.columns[static_cast<size_t>(at)]);
+      rows.columns.erase(rows.columns.begin() + at);
+    }
     Column out = values(rows, true);
+    if (drawn && leaves_gaps()) leave_gaps(out, *drawn);
     if constexpr (!kListed)
       for (double& x : out.numbers) x = x == x ? rounded(x, digits_of(out)) : kMissing;
     out.reason = this->text();
     rows.columns.push_back(std::move(out));
+  }
+  void show(const std::string& learned, std::vector<std::string>& columns) const override {
+    if (learned == seen()) columns.clear();
+  }
+  std::string seen() const override {
+    if constexpr (kSeen) return this->data_.seen.column;
+    else return "";
+  }
+  bool leaves_gaps() const override {
+    if constexpr (kSeen) return this->data_.seen.gaps;
+    else return false;
   }
 
  protected:
@@ -122,6 +164,16 @@ class GivesColumn : public RuleOf<Data> {
 
  private:
   static constexpr bool kListed = requires { Data::kListed; };
+  static constexpr bool kSeen = requires(Data d) { d.seen; };
+  static void leave_gaps(Column& out, const Column& drawn) {
+    if (has_texts(out) != has_texts(drawn)) refuse_rule("the column \"" + drawn.name + "\" is of another type");
+    CellCopy cells(drawn, out);
+    for (size_t i = 0; i < static_cast<size_t>(drawn.size()); ++i) {
+      const auto row = static_cast<int64_t>(i);
+      if (drawn.is_missing(row)) out.set_missing(i);
+      else if (out.is_missing(row)) cells.copy(i, i);
+    }
+  }
   bool same(double value, double given) const {
     double halves = 1;
     if constexpr (requires { this->data_.rounded; }) halves = this->data_.rounded.numbers;

@@ -1,0 +1,127 @@
+// Cells that are missing by themselves, one of twenty, in a column that others give or in those that give it: the rule
+// is found as without them, missing cells stay missing, and what nothing gives keeps its value.
+#include "rules/orders.h"
+#include "tables/expression/arithmetic.h"
+#include "tables/rules/rule/functions.h"
+
+namespace tessera::whole {
+namespace {
+
+constexpr int64_t kGapRows = 3000;
+
+struct GapCase {
+  const char* rule;
+  std::function<std::vector<Column>()> columns;
+};
+
+Column numbers_of_rows(const char* name, double (*of)(int64_t), int decimals = 0) {
+  return numbers_by(name, decimals == 0 ? ColumnType::integer : ColumnType::decimal, kGapRows, of, decimals);
+}
+Column dates_of_rows(const char* name, double (*of)(int64_t)) {
+  return numbers_by(name, ColumnType::date, kGapRows, of);
+}
+Column texts_of_rows(const char* name, std::string (*of)(int64_t)) {
+  return texts_by(name, ColumnType::category, kGapRows, of);
+}
+
+double price(int64_t i) { return std::nearbyint(between(i, 1, 1, 100) * 100) / 100; }
+double count(int64_t i) { return whole_between(i, 2, 1, 60); }
+double discount(int64_t i) { return 5 * whole_between(i, 3, 0, 4); }
+double day(int64_t i) { return 18993 + whole_between(i, 4, 0, 1500); }
+int kind(int64_t i) { return static_cast<int>(whole_between(i, 5, 0, 2)); }
+std::string first(int64_t i) { return std::vector{"Ann", "Bob", "Eva", "Tom"}[static_cast<size_t>(4 * uniform(i, 6))]; }
+std::string last(int64_t i) { return std::vector{"Fox", "Lee", "Ray"}[static_cast<size_t>(3 * uniform(i, 7))]; }
+double cents(double x) { return std::nearbyint(x * 100) / 100; }
+
+std::vector<GapCase> gap_cases() {
+  return {
+      {"total = price + count",
+       [] {
+         return std::vector{numbers_of_rows("price", price, 2), numbers_of_rows("count", count),
+                            numbers_of_rows(
+                                "total", [](int64_t i) { return cents(price(i) + count(i)); }, 2)};
+       }},
+      {"net = price * count * (1 - discount / 100)",
+       [] {
+         return std::vector{
+             numbers_of_rows("price", price, 2), numbers_of_rows("count", count), numbers_of_rows("discount", discount),
+             numbers_of_rows(
+                 "net", [](int64_t i) { return cents(price(i) * count(i) * (1 - discount(i) / 100)); }, 2)};
+       }},
+      {"best = greatest(price, count)",
+       [] {
+         return std::vector{numbers_of_rows("price", price, 2), numbers_of_rows("count", count),
+                            numbers_of_rows(
+                                "best", [](int64_t i) { return std::max(price(i), count(i)); }, 2)};
+       }},
+      {"over = greatest(count - 40, 0)",
+       [] {
+         return std::vector{numbers_of_rows("count", count),
+                            numbers_of_rows("over", [](int64_t i) { return std::max(count(i) - 40, 0.0); })};
+       }},
+      {"month is the month of day",
+       [] {
+         return std::vector{dates_of_rows("day", day), numbers_of_rows("month", [](int64_t i) {
+                              const Column days = dates_of_rows("day", day);
+                              return time_function("month")->value(days, day(i), days, day(i), 1);
+                            })};
+       }},
+      {"group follows from count, cut at 18, 40",
+       [] {
+         return std::vector{numbers_of_rows("count", count), texts_of_rows("group", [](int64_t i) {
+                              return std::string(count(i) < 18 ? "low" : count(i) < 40 ? "middle" : "high");
+                            })};
+       }},
+      {"amount / count follows from kind",
+       [] {
+         return std::vector{
+             texts_of_rows("kind", [](int64_t i) { return std::string(1, static_cast<char>('a' + kind(i))); }),
+             numbers_of_rows("count", count),
+             numbers_of_rows(
+                 "amount", [](int64_t i) { return cents(count(i) * (1.25 + 2 * kind(i))); }, 2)};
+       }},
+      {"full = first || ' ' || last",
+       [] {
+         return std::vector{texts_of_rows("first", first), texts_of_rows("last", last),
+                            texts_of_rows("full", [](int64_t i) { return first(i) + " " + last(i); })};
+       }},
+  };
+}
+
+TEST(Gaps, RulesAreFoundAndRowsComeBack) {
+  for (const GapCase& c : gap_cases()) {
+    const Table whole = table(c.columns());
+    for (size_t k = 0; k <= whole.columns.size(); ++k) {  // in each column, and in all of them
+      Table real = whole;
+      for (size_t j = 0; j < real.columns.size(); ++j)
+        for (int64_t i = 0; i < real.rows; ++i)
+          if ((j == k || k == real.columns.size()) && whole_between(i, 91 + static_cast<uint32_t>(j), 0, 19) == 0)
+            real.columns[j].set_missing(static_cast<size_t>(i));
+      Table t = real;
+      const Rules rules = reduced(t);
+      ASSERT_EQ(said(rules), std::vector<std::string>{c.rule}) << k;
+      EXPECT_EQ(rules.found().front().rule->kept(), TableRule::kByConstruction) << c.rule;
+      const Rules read = Rules::from_json(rules.to_json());
+      EXPECT_EQ(read.to_json(), rules.to_json()) << c.rule;
+      expect_restored(read, std::move(t), real);
+      expect_reduces_again(rules, real);
+    }
+  }
+}
+
+TEST(Gaps, AreSampledAsOftenAsTheTableHasThem) {
+  for (const GapCase& c : gap_cases()) {
+    Table real = table(c.columns());
+    Column& target = real.columns.back();
+    for (int64_t i = 0; i < real.rows; ++i)
+      if (uniform(i, 99) < 0.2) target.set_missing(static_cast<size_t>(i));
+    const Table rows = sample(fit(real, quick_made(2)), 1000);
+    const double missing = share(rows, [&](int64_t i) { return rows.columns.back().is_missing(i); });
+    EXPECT_NEAR(missing, 0.2, 0.06) << c.rule;
+    const std::vector<char> broken = reduced(real).found().front().rule->broken(rows, real);
+    EXPECT_EQ(std::count(broken.begin(), broken.end(), 1), 0) << c.rule;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::whole
