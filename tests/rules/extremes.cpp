@@ -40,9 +40,9 @@ TEST(ExtremeRules, AreFound) {
     EXPECT_NE(std::find(rules.begin(), rules.end(), wanted), rules.end()) << wanted;
 }
 
-TEST(ExtremeRules, AreDroppedAfterOneViolation) {
+TEST(ExtremeRules, AreDroppedAfterManyViolations) {
   Table t = exams(2000);
-  t.columns[3].numbers[7] += 1, t.columns[4].numbers[8] -= 1;
+  for (size_t i = 0; i < 300; ++i) t.columns[3].numbers[i] += 1, t.columns[4].numbers[i] -= 1;
   for (const std::string& rule : said(found(t))) {
     EXPECT_EQ(rule.find("greatest"), std::string::npos) << rule;
     EXPECT_EQ(rule.find("least"), std::string::npos) << rule;
@@ -142,9 +142,9 @@ TEST(ProductSums, AreFound) {
   expect_reduces_again(rules, real);
 }
 
-TEST(ProductSums, AreDroppedAfterOneViolation) {
+TEST(ProductSums, AreDroppedAfterManyViolations) {
   Table t = orders_and_pay(2500);
-  t.columns[3].numbers[7] += 0.05, t.columns[7].numbers[8] -= 0.05;
+  for (size_t i = 0; i < 400; ++i) t.columns[3].numbers[i] += 0.05, t.columns[7].numbers[i] -= 0.05;
   for (const std::string& rule : said(found(t))) EXPECT_EQ(rule.find(" = "), std::string::npos) << rule;
 }
 

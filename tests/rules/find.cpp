@@ -211,11 +211,9 @@ TEST(FindRules, ProductsOfManyKinds) {
   EXPECT_EQ(add([&](int64_t i) { return 1 / value("price", i); }, 6), Texts{"it = 1 / price"});
   EXPECT_EQ(add([&](int64_t i) { return -2.5 * value("price", i) * value("count", i); }, 3),
             Texts{"it = -2.5 * count * price"});
-  // all rows but one in a hundred, and a power that is no whole number
-  // (products of whole numbers are more often even than odd, which is a form and no product)
-  for (const std::string& rule :
-       add([&](int64_t i) { return value("noise", i) * value("price", i) + (i % 97 == 0 ? 50 : 0); }, 2))
-    EXPECT_TRUE(rule.starts_with("it is a multiple of")) << rule;
+  // in all rows but one in a hundred, and a power that is no whole number
+  EXPECT_EQ(add([&](int64_t i) { return value("noise", i) * value("price", i) + (i % 97 == 0 ? 50 : 0); }, 2),
+            Texts{"it = price * noise in 98.9 % of the rows"});
   EXPECT_EQ(add([&](int64_t i) { return value("price", i) * std::pow(value("height", i), 0.37); }, 2),
             Texts{"it >= price"});
 }

@@ -109,6 +109,24 @@ TEST(Gaps, RulesAreFoundAndRowsComeBack) {
   }
 }
 
+// One row of forty has the target of another one.
+TEST(Gaps, ArithmeticIsFoundThoughSomeRowsBreakIt) {
+  for (const GapCase& c : gap_cases()) {
+    Table real = table(c.columns());
+    if (found(real).found().front().rule->expression().empty()) continue;
+    Bulk<double>& target = real.columns.back().numbers;
+    for (size_t i = 1; i < target.size(); ++i)
+      if (whole_between(static_cast<int64_t>(i), 98, 0, 39) == 0) target[i] = target[i - 1];
+    Table t = real;
+    const Rules rules = reduced(t);
+    ASSERT_FALSE(rules.found().empty()) << c.rule;
+    EXPECT_TRUE(rules.found().front().rule->text().starts_with(c.rule + std::string(" in 9")));
+    const Table rows = sample(fit(real, quick_made(2)), 1000);
+    const std::vector<char> broken = rules.found().front().rule->broken(rows, real);
+    EXPECT_NEAR(static_cast<double>(std::count(broken.begin(), broken.end(), 1)) / 1000, 0.025, 0.02) << c.rule;
+  }
+}
+
 TEST(Gaps, AreSampledAsOftenAsTheTableHasThem) {
   for (const GapCase& c : gap_cases()) {
     Table real = table(c.columns());

@@ -48,6 +48,18 @@ void numbers_in(Arithmetic& a, bool divides, std::vector<NumberInside>& out) {
     numbers_in(operand, a.op == Arithmetic::Op::divide && &operand != a.operands.data(), out);
 }
 
+// Of an expression that few rows propose and most keep, any other number may be near what gives the column. A largest or
+// smallest one has its number from rows that have that very value.
+bool has_plain_numbers(Arithmetic expression) {
+  if (expression.op == Arithmetic::Op::greatest || expression.op == Arithmetic::Op::least) return true;
+  std::vector<NumberInside> numbers;
+  numbers_in(expression, false, numbers);
+  return std::ranges::all_of(numbers, [](const NumberInside& inside) {
+    const double digits = std::log10(std::abs(*inside.number));
+    return digits == std::floor(digits);
+  });
+}
+
 // Whether each number of an expression, given the others, is the simplest one that rows allow, also without as many
 // holders as a rule may not tell of: a factor of a column that is 0 in all rows but one would be that row's.
 template <class Holds>
@@ -140,7 +152,8 @@ std::optional<FoundRule> find_copy(const RuleSearch& search) {
 }
 
 std::optional<FoundRule> usual_rule(const RuleSearch& search, const Computed& rule, double tried) {
-  constexpr double kUsual = 0.9, kOverChance = 4;  // of the rows that have its numbers; times as many as by chance
+  constexpr double kBreaks = 0.1;  // of as many rows as by chance
+  constexpr double kSurely = 200;  // rows, which say what needs no more of them
   const Column& target = search.column(rule.target);
   const Arithmetic expression = parse_arithmetic(rule.expression, search.table, "a rule");
   const auto given = [&](int64_t row) {
@@ -153,9 +166,10 @@ std::optional<FoundRule> usual_rule(const RuleSearch& search, const Computed& ru
   for (size_t i = 0; i < search.testing.size(); ++i) {
     const int64_t row = search.testing[i];
     if (target.is_missing(row) || given(row) != given(row)) continue;
+    if (complete == kSurely && kept < (1 - 2 * kBreaks) * kSurely) return {};
     ++complete, kept += holds(row, row), chance += holds(row, search.testing[(i + 1) % search.testing.size()]);
   }
-  if (kept < kUsual * complete || kept < kOverChance * chance ||
+  if (complete - kept > kBreaks * (complete - chance) ||
       !RuleSearch::beyond_chance(static_cast<int64_t>(kept), chance / std::max(complete, 1.0), tried) ||
       !has_stable_numbers(search, expression, target, rule.rounded, [&](int64_t row) { return holds(row, row); }))
     return {};
@@ -178,6 +192,7 @@ std::optional<FoundRule> usual_rule(const RuleSearch& search, const Computed& ru
 std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed& rule, double tried, bool given) {
   const Column& target = search.column(rule.target);
   const Arithmetic expression = parse_arithmetic(rule.expression, search.table, "a rule");
+  if (search.usual) return has_plain_numbers(expression) ? usual_rule(search, rule, tried) : std::nullopt;
   bool gaps = false;
   const auto holds = [&](int64_t row, int64_t other) {
     const double value = target.numbers[static_cast<size_t>(other)];

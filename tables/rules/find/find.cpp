@@ -66,6 +66,7 @@ class RuleFinder {
         for (const FoundRule& f : usual) given.push_back(f.rule->column());
         keep(std::move(usual));
         leave_out(given);
+        find_usual();
       }
       set_apart(find_running(search()), &Rules::firsts);
       exhaust(find_bands);
@@ -131,6 +132,18 @@ class RuleFinder {
     if (!rate || std::find(used.begin(), used.end(), rate->rule->column()) != used.end()) return false;
     keep(std::move(*rate));
     return true;
+  }
+
+  void find_usual() {
+    constexpr size_t kDraws = 8;
+    for (size_t draw = 0; draw < kDraws; ++draw)
+      for (const auto find : {find_extremes, find_sum, find_product, find_product_sum, find_curve})
+        while (auto found = find(search().of_most_rows(draw))) {
+          monitor_.check_cancelled("rules");
+          const std::string given = found->rule->column();
+          keep(std::move(*found));
+          leave_out({given});
+        }
   }
 
   // Parts of dates and times first: sums and bands would say some of them in other words.

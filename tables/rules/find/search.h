@@ -29,6 +29,7 @@ class RuleSearch {
   const Holders& holders;
   Team& team;
   std::vector<int64_t> proposing, testing;  // rows in random order; no row is in both
+  bool usual = false;                       // looks for what most rows keep
   std::vector<std::string> filled;          // columns whose missing cells follow from others
 
   size_t columns() const { return table.columns.size(); }
@@ -40,6 +41,8 @@ class RuleSearch {
   // Whether a computed cell may be missing by itself, or be there where what it follows from is missing: of rows. Steps
   // of sequences are not learned beside what they follow from.
   bool gaps_may_be() const { return options.by_rejection; }
+  // The same for what most rows keep. Few rows propose, the `draw`-th of them: some draw has none that breaks it.
+  RuleSearch of_most_rows(size_t draw) const;
   // Whether some cells of the proposing rows are missing, but fewer than a quarter: finders that read a few complete
   // rows want these there.
   bool misses_few(const Column& column) const;
@@ -189,7 +192,8 @@ std::vector<FoundRule> find_rising(const RuleSearch& search);
 // Multiples; of distances that `bounds` put in the place of columns too.
 std::vector<FoundRule> find_grids(const RuleSearch& search, const std::vector<FoundRule>& bounds);
 
-// The rule that a column is what the expression says, if it is in every row; `given`: chance does not matter.
+// The rule that a column is what the expression says, if it is in every row, or, in a search for such, in most of them;
+// `given`: chance does not matter.
 std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed& rule, double tried,
                                        bool given = false);
 
