@@ -48,8 +48,8 @@ void numbers_in(Arithmetic& a, bool divides, std::vector<NumberInside>& out) {
     numbers_in(operand, a.op == Arithmetic::Op::divide && &operand != a.operands.data(), out);
 }
 
-// Of an expression that few rows propose and most keep, any other number may be near what gives the column. A largest or
-// smallest one has its number from rows that have that very value.
+// Of an expression that few rows propose and most keep, any other number may be near what gives the column. A largest
+// or smallest one has its number from rows that have that very value.
 bool has_plain_numbers(Arithmetic expression) {
   if (expression.op == Arithmetic::Op::greatest || expression.op == Arithmetic::Op::least) return true;
   std::vector<NumberInside> numbers;
