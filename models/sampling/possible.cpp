@@ -78,6 +78,7 @@ class Checker {
     Shown shown = shown_by(source);
     if (!shown.known) return {};
     Cells cells{std::move(shown.rows.columns[static_cast<size_t>(column)]), true, shown.all};
+    if (leaves_gaps(cells.column.name)) cells.column.push_missing();
     std::sort(cells.column.numbers.begin(), cells.column.numbers.end(),
               [](double a, double b) { return a == a && (b != b || a < b); });
     return cells;
@@ -99,10 +100,15 @@ class Checker {
       const double bits = 1e-12 * std::max(std::abs(range.low), std::abs(range.high));
       const int digits = digits_of(of);
       cells.column.numbers = {rounded((range.low - bits) * unit, digits), rounded((range.high + bits) * unit, digits)};
-      if (can_be_missing(is)) cells.column.numbers.push_back(kMissing);
+      if (can_be_missing(is) || f.rule->leaves_gaps()) cells.column.numbers.push_back(kMissing);
       cells.known = true;
     }
     return cells;
+  }
+  bool leaves_gaps(const std::string& column) const {
+    const std::vector<FoundRule>& rules = model_.rules.found();
+    return std::any_of(rules.begin(), rules.end(),
+                       [&](const FoundRule& f) { return f.rule->column() == column && f.rule->leaves_gaps(); });
   }
   bool can_be_missing(const Arithmetic& a) const {
     if (a.op == Arithmetic::Op::divide) {

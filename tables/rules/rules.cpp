@@ -36,6 +36,16 @@ bool Rules::sees(const std::string& learned) const {
 }
 
 void Rules::reduce(Table& table, Team& team) const {
+  check_columns(table);
+  for (const FoundRule& f : found_) f.rule->reduce(table, team);
+}
+
+void Rules::reduce_given(Table& rows, Team& team, bool filled) const {
+  check_columns(rows);
+  for (const FoundRule& f : found_) f.rule->reduce_given(rows, team, filled);
+}
+
+void Rules::check_columns(const Table& table) const {
   if (empty()) return;
   std::vector<std::string> names;
   for (const Column& c : table.columns) names.push_back(c.name);
@@ -43,7 +53,6 @@ void Rules::reduce(Table& table, Team& team) const {
     throw Error(ErrorCode::data,
                 "The table has other columns than the one that the model's rules were found in. Give "
                 "the table that the model was fitted on.");
-  for (const FoundRule& f : found_) f.rule->reduce(table, team);
 }
 
 void Rules::fill(Table& table, uint64_t seed) const {

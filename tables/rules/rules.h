@@ -44,6 +44,8 @@ class Rules {
   std::vector<std::string> checked_alone() const;  // those that are not the text of a rule in found()
 
   void reduce(Table& table, Team& team) const;  // another table of the same columns
+  // Rows of which some cells are given: missing ones are unknown, and, with `filled`, will not stay missing.
+  void reduce_given(Table& rows, Team& team, bool filled) const;
   void fill(Table& table, uint64_t seed) const;
   void restore(Table& rows) const;
   // The columns of the table that a column of the model decides alone.
@@ -60,6 +62,7 @@ class Rules {
 
  private:
   friend class RuleFinder;
+  void check_columns(const Table& table) const;
   std::vector<FoundRule> found_;  // in the order in which they reduce a table
   std::vector<std::string> checked_;
   std::vector<std::string> columns_;  // of the table, in its order

@@ -60,6 +60,7 @@ TEST(CycleRules, IgnoreUniformDatesAndFewDays) {
 
 TEST(CycleRules, RoundTripToTheDigit) {
   Table real = shop(1500);
+  remove_column(real, "shipped");  // of an order, a missing date is filled
   for (Column& c : real.columns)
     if (c.name == "ordered")
       for (size_t i = 0; i < 100; ++i) c.numbers[7 * i] = kMissing;

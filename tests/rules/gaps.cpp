@@ -109,6 +109,43 @@ TEST(Gaps, RulesAreFoundAndRowsComeBack) {
   }
 }
 
+// Orders hold although the lower date is missing where a later one is not.
+TEST(Gaps, OrdersAreFoundAndKept) {
+  const auto start = [](int64_t i) { return day(i); };
+  const auto middle = [](int64_t i) { return day(i) + whole_between(i, 11, 0, 40); };
+  const auto end = [=](int64_t i) {
+    return 86400 * (middle(i) + whole_between(i, 12, 0, 90)) + 3600 * whole_between(i, 13, 0, 23);
+  };
+  const Table whole = table({dates_of_rows("start", start), dates_of_rows("middle", middle),
+                             numbers_by("end", ColumnType::datetime, kGapRows, end), numbers_of_rows("count", count)});
+  for (const std::vector<size_t>& with_gaps : {std::vector<size_t>{0}, {1}, {2}, {0, 1}, {0, 1, 2}}) {
+    Table real = whole;
+    for (const size_t j : with_gaps)
+      for (int64_t i = 0; i < real.rows; ++i)
+        if (uniform(i, 91 + static_cast<uint32_t>(j)) < 0.1) real.columns[j].set_missing(static_cast<size_t>(i));
+    Table t = real;
+    const Rules rules = reduced(t);
+    const std::vector<std::string> texts = said(rules);
+    for (const char* order : {"end >= middle", "middle >= start"})
+      EXPECT_NE(std::find(texts.begin(), texts.end(), order), texts.end()) << order;
+    const Rules read = Rules::from_json(rules.to_json());
+    EXPECT_EQ(read.to_json(), rules.to_json());
+    expect_restored(read, std::move(t), real);
+    expect_reduces_again(rules, real);
+    const Table rows = sample(fit(real, quick_made(2)), 1000);
+    for (const FoundRule& f : rules.found()) {
+      const std::vector<char> broken = f.rule->broken(rows, real);
+      EXPECT_EQ(std::count(broken.begin(), broken.end(), 1), 0) << f.rule->text();
+    }
+    for (size_t j = 0; j < 3; ++j) {
+      const auto missing = [j](const Table& of) {
+        return share(of, [&](int64_t i) { return of.columns[j].is_missing(i); });
+      };
+      EXPECT_NEAR(missing(rows), missing(real), 0.04) << j;
+    }
+  }
+}
+
 // One row of forty has the target of another one.
 TEST(Gaps, ArithmeticIsFoundThoughSomeRowsBreakIt) {
   for (const GapCase& c : gap_cases()) {

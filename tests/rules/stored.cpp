@@ -184,6 +184,17 @@ std::vector<StoredCase> cases() {
                                     })};
        },
        "SECRET"},
+      {"filled",  // where the lower one is missing, four rows lie far apart
+       [=](const Planting& p) {
+         const auto from = [&](int64_t i) { return whole_between(i, 1, 17000, 19000); };
+         return std::vector<Column>{
+             p.numbers(
+                 "from", [&](int64_t i) { return p.at(i) || i % 9 == 0 ? kMissing : from(i); }, 0, ColumnType::date),
+             p.numbers(
+                 "until", [&](int64_t i) { return p.at(i) ? 41234 : from(i) + whole_between(i, 2, 1, 900); }, 0,
+                 ColumnType::date)};
+       },
+       "41234", true, false},
       {"grid",
        [=](const Planting& p) {
          return std::vector<Column>{

@@ -248,7 +248,7 @@ void KnownCells::encode(Team& team) {
   for (size_t c = 0; c < reduced.columns.size(); ++c)
     for (size_t i = 0; i < ignored_[c].size(); ++i)
       if (ignored_[c][i] != 0) reduced.columns[c].set_missing(i);
-  model_.rules.reduce(reduced, team);
+  model_.rules.reduce_given(reduced, team, options_.completes);
   learned_ = reduced;
   std::vector<std::vector<char>> given_here(reduced.columns.size());
   for (size_t j = 0; j < reduced.columns.size(); ++j) {

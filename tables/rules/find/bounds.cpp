@@ -1,5 +1,6 @@
 // Columns that are never below others. a <= b <= c needs two rules: those that follow from others are left out.
 #include "tables/rules/kinds/bound.h"
+#include "tables/rules/kinds/filled.h"
 
 #include <algorithm>
 #include <cmath>
@@ -44,17 +45,18 @@ std::optional<Evidence> evidence_below(const RuleSearch& search, const Column& l
   const auto holds = [&](int64_t row, int64_t other) {
     const double a = in_unit_of(upper, lower, lower.numbers[static_cast<size_t>(row)]);
     const double b = upper.numbers[static_cast<size_t>(other)];
-    // The distance is missing where the upper one is; it has to be known where it is not.
-    return b != b ? -1 : a <= b ? 1 : 0;
+    // The distance is missing where the upper one is; where it is not, a missing lower one is filled.
+    return b != b || (a != a && search.gaps_may_be()) ? -1 : a <= b ? 1 : 0;
   };
   return search.evidence_of(holds, tried);
 }
 
 // Without regard to chance.
-std::optional<Evidence> always_below(const Column& lower, const Column& upper) {
+std::optional<Evidence> always_below(const RuleSearch& search, const Column& lower, const Column& upper) {
   Evidence e;
   for (size_t i = 0; i < upper.numbers.size(); ++i) {
-    if (upper.numbers[i] != upper.numbers[i]) continue;
+    if (upper.numbers[i] != upper.numbers[i] || (search.gaps_may_be() && lower.numbers[i] != lower.numbers[i]))
+      continue;
     if (!(in_unit_of(upper, lower, lower.numbers[i]) <= upper.numbers[i])) return {};
     ++e.rows;
   }
@@ -70,7 +72,8 @@ void break_ties(Order& order, const RuleSearch& search) {
   for (size_t first = 0; first < order.columns.size(); ++first)
     for (size_t second = first + 1; second < order.columns.size(); ++second) {
       auto &up = order.below[first][second], &down = order.below[second][first];
-      if (!down || !always_below(search.column(order.columns[first]), search.column(order.columns[second]))) continue;
+      if (!down || !always_below(search, search.column(order.columns[first]), search.column(order.columns[second])))
+        continue;
       if (!up) up = down;
       down.reset();
     }
@@ -96,7 +99,7 @@ Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>&
       auto& below = out.below[lower][upper];
       if (search.options.find && (search.options.orders || has_missing(low) || has_missing(up)))
         below = evidence_below(search, low, up, static_cast<double>(n * n));
-      if (!below && asked(lower, upper)) below = always_below(low, up);
+      if (!below && asked(lower, upper)) below = always_below(search, low, up);
       up.relax();
     }
     low.relax();
@@ -113,6 +116,32 @@ Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>&
       out.loose[lower][upper] = !instant(upper) && !is_spelled(search.column(out.columns[lower])) &&
                                 !is_spelled(search.column(out.columns[upper])) && out.holds(lower, upper) &&
                                 !asked(lower, upper) && out.below[lower][upper]->chance > kLoose;
+  return out;
+}
+
+// Lower columns that are missing where one that they are below is not. Each is filled between those that are there, the
+// ones filled before among them.
+std::vector<FoundRule> filled_columns(const RuleSearch& search, const Order& order) {
+  std::vector<FoundRule> out;
+  const size_t n = order.columns.size();
+  for (size_t k = 0; k < n && search.gaps_may_be(); ++k) {
+    const Column& c = search.column(order.columns[k]);
+    FilledData data{c.name};
+    int64_t alone = 0, missing = 0;
+    for (size_t other = 0; other < n; ++other) {
+      const Column& end = search.column(order.columns[other]);
+      if (order.holds_tightly(other, k)) data.not_below.push_back(end.name);
+      if (!order.holds_tightly(k, other)) continue;
+      data.not_above.push_back(end.name);
+      for (size_t i = 0; i < c.numbers.size(); ++i)
+        alone += c.numbers[i] != c.numbers[i] && end.numbers[i] == end.numbers[i];
+    }
+    if (alone == 0) continue;
+    for (const double x : c.numbers) missing += x != x;
+    data.choice = free_name(search.table, "missing " + c.name);
+    data.share = static_cast<double>(missing) / static_cast<double>(search.table.rows);
+    out.push_back({make_rule(std::move(data)), {missing}});
+  }
   return out;
 }
 
@@ -233,6 +262,7 @@ std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<s
       found.check = found.rule->text();
       out.push_back(std::move(found));
     }
+  for (FoundRule& filled : filled_columns(search, order)) out.push_back(std::move(filled));
   // By the number of columns below, most first: a column is replaced before those that its distance is counted from.
   std::vector<std::pair<size_t, size_t>> uppers;
   for (size_t upper = 0; upper < n; ++upper) {

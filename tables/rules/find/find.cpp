@@ -231,7 +231,8 @@ class RuleFinder {
   std::vector<FoundRule> rechecked(std::vector<FoundRule> orders) const {
     for (FoundRule& f : orders)
       for (const std::string& name : f.rule->columns(table_))
-        if (f.check.empty() && options_.by_rejection && std::find(moved_.begin(), moved_.end(), name) != moved_.end())
+        if (f.check.empty() && options_.by_rejection && f.rule->strict() &&
+            std::find(moved_.begin(), moved_.end(), name) != moved_.end())
           f.check = f.rule->text();
     return orders;
   }
@@ -244,7 +245,7 @@ class RuleFinder {
   void reduce(const FoundRule& found) {
     found.rule->reduce(table_, team_);
     if (const std::string seen = found.rule->seen(); !seen.empty()) leave_out({seen});
-    if (found.rule->leaves_gaps()) with_gaps_.push_back(found.rule->seen());
+    if (found.rule->leaves_gaps() && !found.rule->seen().empty()) with_gaps_.push_back(found.rule->seen());
   }
   void keep(std::vector<FoundRule> found) {
     for (FoundRule& f : found) keep(std::move(f));
@@ -406,7 +407,8 @@ class RuleFinder {
     if ((!above && !below) || !have_order(left, right) || options_.unread) return false;
     const Column &lower = above ? right : left, &upper = above ? left : right;
     for (size_t i = 0; i < lower.numbers.size(); ++i)
-      if (upper.numbers[i] == upper.numbers[i] && !(in_unit_of(upper, lower, lower.numbers[i]) <= upper.numbers[i]))
+      if (upper.numbers[i] == upper.numbers[i] && !(options_.by_rejection && lower.numbers[i] != lower.numbers[i]) &&
+          !(in_unit_of(upper, lower, lower.numbers[i]) <= upper.numbers[i]))
         return false;
     bounds_.push_back({lower.name, upper.name, term.text});
     return true;

@@ -6,6 +6,7 @@
 #include "tables/rules/kinds/composed.h"
 #include "tables/rules/kinds/computed.h"
 #include "tables/rules/kinds/cycle.h"
+#include "tables/rules/kinds/filled.h"
 #include "tables/rules/kinds/form.h"
 #include "tables/rules/kinds/function.h"
 #include "tables/rules/kinds/grid.h"
@@ -31,7 +32,7 @@ constexpr RuleKind kRuleKinds[] = {
     kKindOf<ComputedData>, kKindOf<JointData>,  kKindOf<BoundData>,   kKindOf<LooseBoundData>, kKindOf<BandData>,
     kKindOf<MissingData>,  kKindOf<GridData>,   kKindOf<MonthData>,   kKindOf<RateData>,       kKindOf<RepeatData>,
     kKindOf<CycleData>,    kKindOf<RisingData>, kKindOf<FallingData>, kKindOf<FormData>,       kKindOf<FunctionData>,
-    kKindOf<SpelledData>,  kKindOf<KeyData>,    kKindOf<RunningData>, kKindOf<ComposedData>};
+    kKindOf<SpelledData>,  kKindOf<KeyData>,    kKindOf<RunningData>, kKindOf<ComposedData>,   kKindOf<FilledData>};
 
 }  // namespace
 

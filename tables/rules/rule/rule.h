@@ -40,7 +40,8 @@ class TableRule {
   virtual std::string learned_as() const { return ""; }
   // A column that is learned of the column's values though they are computed; "": none.
   virtual std::string seen() const { return ""; }
-  virtual bool leaves_gaps() const { return false; }  // cells are missing where seen() is
+  // Cells are missing that nothing in the column's place says: where seen() is.
+  virtual bool leaves_gaps() const { return false; }
   // How sampled rows keep it. By these two every row does; else it is a habit of the table, which none breaks.
   static constexpr std::string_view kByConstruction = "by construction", kByRejection = "by rejection";
   virtual std::string_view kept() const { return kByConstruction; }
@@ -52,6 +53,8 @@ class TableRule {
   // `learned`: a table whose rows keep the rule, which it has reduced.
   virtual std::vector<char> broken(const Table& /*rows*/, const Table& /*learned*/) const { return {}; }
   virtual void reduce(Table&, Team&) const {}  // of a table whose rows all keep the rule
+  // The same of rows of which some cells are given: a missing one is unknown, and, with `filled`, will not stay so.
+  virtual void reduce_given(Table& rows, Team& team, bool /*filled*/) const { reduce(rows, team); }
   // After protection: cells that restore() overwrites get values that the networks can learn from.
   virtual void fill(Table&, uint64_t /*seed*/) const {}
   // The reverse of reduce(), on rows that lack what follows. Error(format) for columns that do not fit the rule.
