@@ -119,6 +119,15 @@ Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>&
   return out;
 }
 
+// The median, to one digit: no row's own number.
+double middle_of(std::vector<double> numbers) {
+  if (numbers.empty()) return 0;
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  const double unit = *middle == 0 ? 1 : std::pow(10.0, std::floor(std::log10(std::abs(*middle))));
+  return std::round(*middle / unit) * unit;
+}
+
 // Lower columns that are missing where one that they are below is not. Each is filled between those that are there, the
 // ones filled before among them.
 std::vector<FoundRule> filled_columns(const RuleSearch& search, const Order& order) {
@@ -140,6 +149,15 @@ std::vector<FoundRule> filled_columns(const RuleSearch& search, const Order& ord
     for (const double x : c.numbers) missing += x != x;
     data.choice = free_name(search.table, "missing " + c.name);
     data.share = static_cast<double>(missing) / static_cast<double>(search.table.rows);
+    std::vector<double> distances, numbers;
+    const std::vector<const Column*> above = numbers_of(search.table, data.not_above);
+    for (const int64_t row : search.proposing) {
+      const auto i = static_cast<size_t>(row);
+      const double x = c.numbers[i], distance = nearest_end(above, c, i, true) - x;
+      if (x == x) numbers.push_back(x);
+      if (distance == distance) distances.push_back(distance);
+    }
+    data.distance = middle_of(std::move(distances)), data.otherwise = middle_of(std::move(numbers));
     out.push_back({make_rule(std::move(data)), {missing}});
   }
   return out;

@@ -23,12 +23,6 @@ double largest(const std::vector<const Column*>& columns, const Column& target, 
   return most;
 }
 
-std::vector<const Column*> all_of(const Table& table, const std::vector<std::string>& names) {
-  std::vector<const Column*> out;
-  for (const std::string& name : names) out.push_back(&numbers_of(table, name));
-  return out;
-}
-
 // The name of no value and no day among the choices of a column.
 constexpr const char* kNoneFixed = "none";
 
@@ -55,7 +49,7 @@ class OrderRule : public RuleOf<Data> {
     return out;
   }
   std::vector<char> broken(const Table& rows, const Table&) const override {
-    const std::vector<const Column*> lower = all_of(rows, data_.lower);
+    const std::vector<const Column*> lower = numbers_of(rows, data_.lower);
     const Column& c = numbers_of(rows, data_.target.name);
     std::vector<char> out(c.numbers.size());
     for (size_t i = 0; i < out.size(); ++i) out[i] = c.numbers[i] < largest(lower, c, i) ? 1 : 0;
@@ -79,7 +73,7 @@ class BoundRule : public OrderRule<BoundData> {
     return out;
   }
   void reduce(Table& table, Team&) const override {
-    const std::vector<const Column*> lower = all_of(table, data_.lower);
+    const std::vector<const Column*> lower = numbers_of(table, data_.lower);
     Column& c = numbers_of(table, data_.target.name);
     Column choice;
     if (!data_.fixed.column.empty()) {
@@ -119,7 +113,7 @@ class BoundRule : public OrderRule<BoundData> {
       if (missing[i]) c.numbers[i] = numbers[i];
   }
   void restore(Table& rows) const override {
-    const std::vector<const Column*> lower = all_of(rows, data_.lower);
+    const std::vector<const Column*> lower = numbers_of(rows, data_.lower);
     std::vector<size_t> choice_of_code;
     Bulk<int32_t> codes;
     if (!data_.fixed.column.empty()) {

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/math/philox.h"
-#include "tables/identifiers/identifier.h"
 #include "tables/kinds/kind.h"
 #include "tables/table/decimals.h"
 
@@ -27,15 +25,13 @@ class FilledRule : public RuleOf<FilledData> {
   bool leaves_gaps() const override { return true; }
 
   void reduce(Table& table, Team&) const override {
-    Column filled = numbers_of(table, data_.column);
-    const Between between(table, data_);
-    std::vector<size_t> others;
-    for (size_t i = 0; i < filled.numbers.size(); ++i)
-      if (filled.numbers[i] == filled.numbers[i]) others.push_back(i);
-    for (size_t i = 0; i < filled.numbers.size() && !others.empty(); ++i)
-      if (filled.numbers[i] != filled.numbers[i]) filled.numbers[i] = between.value(i, others);
     insert_choice(table, 1);
-    numbers_of(table, data_.column).numbers = std::move(filled.numbers);
+    const std::vector<const Column*> lower = numbers_of(std::as_const(table), data_.not_below),
+                                     upper = numbers_of(std::as_const(table), data_.not_above);
+    Column& c = numbers_of(table, data_.column);
+    for (size_t i = 0; i < c.numbers.size(); ++i)
+      if (double& x = c.numbers[i]; x != x)
+        x = value(c, nearest_end(lower, c, i, false), nearest_end(upper, c, i, true));
   }
   void reduce_given(Table& rows, Team&, bool filled) const override { insert_choice(rows, filled ? 0 : -1); }
   void restore(Table& rows) const override {
@@ -58,58 +54,27 @@ class FilledRule : public RuleOf<FilledData> {
     table.columns.insert(at, std::move(choice));
   }
 
-  // What the order leaves to a cell.
-  class Between {
-   public:
-    Between(const Table& table, const FilledData& data) : column_(numbers_of(table, data.column)) {
-      for (const std::string& name : data.not_below) low_.push_back(&numbers_of(table, name));
-      for (const std::string& name : data.not_above) high_.push_back(&numbers_of(table, name));
-    }
-
-    // As far from the end that is known as another row is from its own; without one, the number of another row.
-    double value(size_t row, const std::vector<size_t>& others) const {
-      constexpr uint32_t kDraws = 16;
-      const double low = end(low_, row, false), high = end(high_, row, true);
-      const int digits = digits_of(column_);
-      double x = kMissing;
-      for (uint32_t draw = 0; draw < kDraws && x != x; ++draw) {
-        const Philox p =
-            random_words(0, Purpose::rare, static_cast<uint32_t>(fingerprint_of(column_.name)), row, kFirstUse + draw);
-        const uint64_t any = static_cast<uint64_t>(p.word[0]) << 32 | p.word[1];
-        const size_t other = others[any % others.size()];
-        const double number = column_.numbers[other];
-        x = high == high ? high - (end(high_, other, true) - number)
-            : low == low ? low + (number - end(low_, other, false))
-                         : number;
-      }
-      if (x != x) x = high == high ? high : low == low ? low : column_.numbers[others.front()];
-      x = rounded(x, digits);
-      if (x < low) x = low;
-      if (x > high) x = digits == kAllDigits ? high : std::floor(high * grid_of(digits)) / grid_of(digits);
-      return x;
-    }
-
-   private:
-    static constexpr uint32_t kFirstUse = 2;  // of Purpose::rare: the first two replace categories and fill cells
-
-    // The nearest end, as a number of the column; NaN where all are missing.
-    double end(const std::vector<const Column*>& columns, size_t row, bool high) const {
-      double out = kMissing;
-      for (const Column* c : columns) {
-        const double number = c->numbers[row];
-        // a datetime is after the start of its day
-        const double x = high ? -in_unit_of(column_, *c, -number) : in_unit_of(column_, *c, number);
-        out = high ? std::fmin(out, x) : std::fmax(out, x);
-      }
-      return out;
-    }
-
-    const Column& column_;
-    std::vector<const Column*> low_, high_;
-  };
+  // What the orders leave to a cell.
+  double value(const Column& c, double low, double high) const {
+    const int digits = digits_of(c);
+    const double x = high == high ? high - data_.distance : low == low ? low : data_.otherwise;
+    const double last = digits == kAllDigits ? high : std::floor(high * grid_of(digits)) / grid_of(digits);
+    return std::fmin(std::fmax(rounded(x, digits), low), last);
+  }
 };
 
 }  // namespace
+
+double nearest_end(const std::vector<const Column*>& ends, const Column& column, size_t row, bool above) {
+  double out = kMissing;
+  for (const Column* c : ends) {
+    const double number = c->numbers[row];
+    // a datetime is after the start of its day
+    const double x = above ? -in_unit_of(column, *c, -number) : in_unit_of(column, *c, number);
+    out = above ? std::fmin(out, x) : std::fmax(out, x);
+  }
+  return out;
+}
 
 RulePtr make_rule(FilledData data) { return std::make_shared<FilledRule>(std::move(data)); }
 

@@ -1,6 +1,6 @@
 // A column that others are not below, and that is missing by itself in some rows. There the model learns a value that
 // the order allows, so that the distance to it says what the later one is, and in a column of its own where it is
-// missing.
+// missing. The value follows from the row alone, as what is learned of a row must.
 #pragma once
 #include "tables/rules/rule/rule_of.h"
 
@@ -11,7 +11,9 @@ struct FilledData {
   std::string column;
   std::vector<std::string> not_below = {}, not_above = {};  // where they are present
   std::string choice = {};                                  // of the column that says where it is missing
-  double share = 0;                                         // of the rows, for people
+  double distance = 0;                                      // from a filled cell to the lowest of those above it
+  double otherwise = 0;  // the cell where all of these, and all below it, are missing
+  double share = 0;      // of the rows, for people
 
   static constexpr std::tuple kFields{std::pair{"column", &FilledData::column},
                                       std::pair{"not_below", &FilledData::not_below},
@@ -20,5 +22,8 @@ struct FilledData {
   void check(const Fields& f) const;
 };
 RulePtr make_rule(FilledData data);
+
+// The nearest of these columns in a row, as a number of `column`, from above or from below it; NaN where all are missing.
+double nearest_end(const std::vector<const Column*>& ends, const Column& column, size_t row, bool above);
 
 }  // namespace tessera

@@ -74,6 +74,12 @@ const Column& numbers_of(const Table& table, const std::string& name) {
   return c;
 }
 
+std::vector<const Column*> numbers_of(const Table& table, const std::vector<std::string>& names) {
+  std::vector<const Column*> out;
+  for (const std::string& name : names) out.push_back(&numbers_of(table, name));
+  return out;
+}
+
 const Column& texts_of(const Table& table, const std::string& name) {
   const Column& c = column_of(table, name);
   if (has_numbers(c)) refuse_rule("a rule asks the column \"" + name + "\" for texts");

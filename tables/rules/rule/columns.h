@@ -26,6 +26,7 @@ const Column& column_of(const Table& table, const std::string& name);
 // The same, of numbers, dates or times.
 Column& numbers_of(Table& table, const std::string& name);
 const Column& numbers_of(const Table& table, const std::string& name);
+std::vector<const Column*> numbers_of(const Table& table, const std::vector<std::string>& names);
 // The same, of texts.
 const Column& texts_of(const Table& table, const std::string& name);
 
