@@ -23,7 +23,8 @@ struct FilledData {
 };
 RulePtr make_rule(FilledData data);
 
-// The nearest of these columns in a row, as a number of `column`, from above or from below it; NaN where all are missing.
+// The nearest of these columns in a row, as a number of `column`, from above or from below it; NaN where all are
+// missing.
 double nearest_end(const std::vector<const Column*>& ends, const Column& column, size_t row, bool above);
 
 }  // namespace tessera
