@@ -164,6 +164,36 @@ TEST(CombinationRules, ManyCategoriesThatDetermineOthers) {
   expect_restored(rules, std::move(t), real);
 }
 
+// Products of which a sixth of the sales are rare ones: their numbers are protected anyway, and the others keep family
+// and weight. Not where a family would vanish because rare products alone are of it.
+TEST(CombinationRules, RareValuesOfTheColumnThatDeterminesOthers) {
+  constexpr int64_t kRows = 12000, kProducts = 1500, kLeast = 5;
+  std::vector<int64_t> sold(kProducts);
+  const auto product = [](int64_t i) { return static_cast<int64_t>(kProducts * std::pow(uniform(i, 1), 2)); };
+  for (int64_t i = 0; i < kRows; ++i) ++sold[static_cast<size_t>(product(i))];
+  const auto is_rare = [&](int64_t i) { return sold[static_cast<size_t>(product(i))] < kLeast; };
+  int64_t rare = 0;
+  for (int64_t i = 0; i < kRows; ++i) rare += is_rare(i);
+  ASSERT_GT(rare, kRows / 10);
+  ASSERT_LT(rare, kRows / 4);
+  const auto sales = [&](bool own_family) {
+    return table(
+        {texts_by("product", ColumnType::category, kRows, [=](int64_t i) { return "p" + std::to_string(product(i)); }),
+         texts_by("family", ColumnType::category, kRows,
+                  [&, own_family](int64_t i) {
+                    return own_family && is_rare(i) ? "rare" : "f" + std::to_string(product(i) * 7 % 13);
+                  }),
+         numbers_by(
+             "weight", ColumnType::decimal, kRows, [=](int64_t i) { return std::round(900 * uniform(product(i), 7)); },
+             1),
+         numbers_by("rating", ColumnType::integer, kRows, [](int64_t i) { return std::floor(5 * uniform(i, 3)); })});
+  };
+  Table t = sales(false);
+  EXPECT_EQ(said(reduced(t)), Texts{"product, family and weight occur in fixed combinations"});
+  t = sales(true);
+  EXPECT_EQ(said(reduced(t)), Texts{"product and weight occur in fixed combinations"});
+}
+
 // Numbers that each category has one of are no rate of each other.
 TEST(RateRules, IgnoreNumbersDeterminedByACategory) {
   const auto country = [](int64_t i) { return static_cast<int>(8 * uniform(i, 1)); };

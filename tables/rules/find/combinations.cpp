@@ -23,8 +23,9 @@ constexpr double kMaxByChance = 0.5;
 constexpr double kMaxByChanceOfMany = 0.1;  // where the list is long: what is near to a number is forgotten
 constexpr int32_t kManyNumbers = 32;
 constexpr double kMaxUnseen = 0.002;  // of testing rows: combinations that the proposing rows did not have
-// In combinations that are protected because few rows have them: more than of the columns by themselves, and in all.
-constexpr double kMaxRareRows = 0.02, kMaxRareAnyway = 0.1;
+// In combinations that are protected because few rows have them: more than of the columns by themselves, in all, and in
+// all where they are the rare values of one column: products of which a quarter of the sales are rare ones.
+constexpr double kMaxRareRows = 0.02, kMaxRareAnyway = 0.1, kMaxRareOfOne = 0.25;
 constexpr int32_t kNotSeen = -1;
 
 uint64_t value_key(const Column& c, int64_t row) {
@@ -108,6 +109,35 @@ std::optional<Evidence> evidence_of_pair(const Labels& a, const Labels& b, doubl
   return e;
 }
 
+uint64_t combination_key(const RuleSearch& search, const std::vector<int>& columns, int64_t row) {
+  uint64_t key = 0;
+  for (const int j : columns) {
+    key = (key ^ value_key(search.column(j), row)) * 0x9e3779b97f4a7c15ull;
+    key ^= key >> 29;
+  }
+  return key;
+}
+
+// Rows with a text that is known well by itself, but in no combination that is kept: it would vanish from the samples.
+int64_t rows_that_vanish(const RuleSearch& search, const std::vector<int>& columns,
+                         const std::unordered_map<uint64_t, Held>& held, int64_t least) {
+  int64_t most = 0;
+  for (const int j : columns) {
+    const Column& c = search.column(j);
+    if (is_ordered(c)) continue;
+    const std::vector<Held>& values = search.holders.of_values(c);
+    std::vector<char> stays(values.size());
+    for (int64_t row = 0; row < c.size(); ++row)
+      if (!c.is_missing(row) && held.at(combination_key(search, columns, row)).holders >= least)
+        stays[static_cast<size_t>(c.codes[static_cast<size_t>(row)])] = 1;
+    int64_t rows = 0;
+    for (size_t v = 0; v < values.size(); ++v)
+      if (stays[v] == 0 && values[v].holders >= least) rows += values[v].rows;
+    most = std::max(most, rows);
+  }
+  return most;
+}
+
 // Whether the combinations of these columns can be the levels of one: rows in those that are kept, or none. Those that
 // a column of texts determines are no more than its own levels, which are learned and protected anyway.
 std::optional<int64_t> rows_in_levels(const RuleSearch& search, const std::vector<int>& columns) {
@@ -125,12 +155,7 @@ std::optional<int64_t> rows_in_levels(const RuleSearch& search, const std::vecto
   std::unordered_map<uint64_t, Held> held;
   search.holders.each([&](int64_t row, int64_t holder) {
     if (held.size() > 8 * most) return;
-    uint64_t key = 0;
-    for (const int j : columns) {
-      key = (key ^ value_key(search.column(j), row)) * 0x9e3779b97f4a7c15ull;
-      key ^= key >> 29;
-    }
-    held[key].add(holder);
+    held[combination_key(search, columns, row)].add(holder);
   });
   if (held.size() > 8 * most || search.holders.hide_texts()) return {};
   int64_t rare = 0;
@@ -140,7 +165,11 @@ std::optional<int64_t> rows_in_levels(const RuleSearch& search, const std::vecto
     else ++levels;
   }
   const auto share = [&](int64_t n) { return static_cast<double>(n) / static_cast<double>(search.table.rows); };
-  if (levels > most || share(rare - rare_anyway) > kMaxRareRows || share(rare) > kMaxRareAnyway) return {};
+  const bool of_one = rare == rare_anyway;
+  if (levels > most || share(rare - rare_anyway) > kMaxRareRows ||
+      share(rare) > (of_one ? kMaxRareOfOne : kMaxRareAnyway) ||
+      (share(rare) > kMaxRareAnyway && share(rows_that_vanish(search, columns, held, least)) > kMaxRareRows))
+    return {};
   return search.table.rows - rare;
 }
 
