@@ -153,6 +153,26 @@ std::string format_safetensors(const SafeTensors& contents) {
   return out;
 }
 
+Checksum::Checksum(const std::string& document, const SafeTensors& file) : Checksum(document) {
+  for (const auto& [name, t] : file.tensors)
+    if (name != "checksum") add({name, t.dtype, t.shape}, t.bytes);
+}
+
+void Checksum::add(const TensorPlace& t, std::span<const std::byte> bytes) {
+  Fingerprint one;
+  one.add(t.name), one.add(t.dtype);
+  for (const int64_t n : t.shape) one.add(n);
+  one.add(bytes.data(), bytes.size());
+  parts_.push_back(one.text());
+}
+
+std::string Checksum::text() {
+  std::sort(parts_.begin(), parts_.end());
+  for (const std::string& p : parts_) all_.add(p);
+  parts_.clear();
+  return all_.text();
+}
+
 void write_safetensors(AtomicFile& file, const std::vector<TensorPlace>& tensors,
                        const std::map<std::string, std::string>& metadata,
                        const std::function<std::span<const std::byte>(const TensorPlace&)>& bytes) {

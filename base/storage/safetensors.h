@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/storage/fingerprint.h"
 
 namespace tessera {
 
@@ -74,6 +75,19 @@ struct TensorPlace {
   std::string name, dtype;
   std::vector<int64_t> shape;
 };
+// Detects bit errors of a disk or a copy: a fingerprint of a document and of tensors in any order.
+class Checksum {
+ public:
+  explicit Checksum(const std::string& document) { all_.add(document); }
+  Checksum(const std::string& document, const SafeTensors& file);  // of all its tensors but "checksum"
+  void add(const TensorPlace& t, std::span<const std::byte> bytes);
+  std::string text();  // 32 hexadecimal digits
+
+ private:
+  Fingerprint all_;
+  std::vector<std::string> parts_;
+};
+
 class AtomicFile;
 void write_safetensors(AtomicFile& file, const std::vector<TensorPlace>& tensors,
                        const std::map<std::string, std::string>& metadata,

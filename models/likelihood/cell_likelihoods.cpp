@@ -1,6 +1,7 @@
 #include "models/likelihood/cell_likelihoods.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/run/compile.h"
 #include "models/made/network.h"
@@ -57,7 +58,15 @@ std::vector<double> CellLikelihoods::of(const EncodedTable& rows) {
     c.program->run(1);
     const std::vector<float> each = c.program->read<float>(c.program->find("surprise"));
     for (size_t i = 0; i < static_cast<size_t>(n); ++i)
-      for (const size_t k : c.counted) out.push_back(-static_cast<double>(each[i * columns + k]));
+      for (const size_t k : c.counted) {
+        const float surprise = each[i * columns + k];
+        if (!std::isfinite(surprise))
+          throw Error(
+              ErrorCode::format,
+              "The model gives a cell a likelihood that is not a finite number: its weights are damaged.\n  Use "
+              "an intact copy of its file, or fit the model again.");
+        out.push_back(-static_cast<double>(surprise));
+      }
   }
   return out;
 }

@@ -1,5 +1,6 @@
 // The model file: safetensors with the weights that sampling uses under the names and layouts of
-// docs/engine/file-format.md, and one JSON document in the metadata. models/fitted/ writes and reads the learned parts.
+// docs/engine/file-format.md, and in the metadata one JSON document and the checksum of both. models/fitted/ writes and
+// reads the learned parts.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -60,7 +61,8 @@ std::string Model::bytes() const {
   if (!fitted.rules.empty()) document["rules"] = fitted.rules.to_json();
   // The training time is shown in the terminal only; in the file it would make equal models differ.
   document["provenance"].erase("train_seconds");
-  file.metadata["tessera"] = document.dump();
+  std::string& text = file.metadata["tessera"] = document.dump();
+  file.metadata["checksum"] = Checksum(text, file).text();
   return format_safetensors(file);
 }
 
@@ -90,6 +92,12 @@ Model Model::from_bytes(const std::string& bytes, const std::string& path) {
   auto found = file.metadata.find("tessera");
   if (found == file.metadata.end())
     throw fail("is a safetensors file, but not a model of Tessera (its metadata has no \"tessera\").");
+  // files of earlier versions have none
+  if (const auto sum = file.metadata.find("checksum");
+      sum != file.metadata.end() && sum->second != Checksum(found->second, file).text())
+    throw fail(
+        "the file is damaged: its checksum does not match its contents.\n  Use an intact copy, or fit the model "
+        "again.");
   auto state = std::make_shared<State>();
   try {
     const nlohmann::json document = parse_document(found->second);

@@ -13,7 +13,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/storage/files.h"
-#include "base/storage/fingerprint.h"
 #include "base/storage/safetensors.h"
 #include "base/text/json_fields.h"
 #include "base/text/json_guard.h"
@@ -27,29 +26,6 @@ constexpr int kFormat = 2;  // 1: options by their names on the command line
 constexpr size_t kChecksumBytes = 32;
 
 std::span<const std::byte> raw(const void* data, size_t bytes) { return {static_cast<const std::byte*>(data), bytes}; }
-
-// Sum over tensors, so that their order does not matter.
-class Checksum {
- public:
-  explicit Checksum(const std::string& document) { all_.add(document); }
-  void add(const TensorPlace& t, std::span<const std::byte> bytes) {
-    Fingerprint one;
-    one.add(t.name), one.add(t.dtype);
-    for (const int64_t n : t.shape) one.add(n);
-    one.add(bytes.data(), bytes.size());
-    parts_.push_back(one.text());
-  }
-  std::string text() {
-    std::sort(parts_.begin(), parts_.end());
-    for (const std::string& p : parts_) all_.add(p);
-    parts_.clear();
-    return all_.text();
-  }
-
- private:
-  Fingerprint all_;
-  std::vector<std::string> parts_;
-};
 
 std::string kernels_of(const RunIdentity& identity) {
   return kernels_by_bits(choose_precision(identity.options.value("precision", "fp32"), Device::processor()).precision);
@@ -138,11 +114,8 @@ Loaded load(const std::string& path) {
                 fmt::format("{}: this checkpoint has format {}; this version reads format {}.\n  Continue with the "
                             "version of Tessera that wrote it, or remove the file to start from the beginning.",
                             path, format, kFormat));
-  Checksum checksum(found->second);
-  for (const auto& [name, t] : file.tensors)
-    if (name != "checksum") checksum.add({name, t.dtype, t.shape}, t.bytes);
   const std::vector<uint8_t> sum = file.at("checksum").values<uint8_t>();
-  if (std::string(sum.begin(), sum.end()) != checksum.text())
+  if (std::string(sum.begin(), sum.end()) != Checksum(found->second, file).text())
     throw Error(ErrorCode::format, "its checksum does not match its contents");
 
   Loaded out;

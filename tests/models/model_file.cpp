@@ -78,6 +78,13 @@ std::string bytes_of(const Model& m) {
   return read_bytes(folder / "m");
 }
 
+// As earlier versions wrote it: damage reaches what reads the parts.
+std::string without_checksum(const Model& m) {
+  SafeTensors file = parse_safetensors(bytes_of(m), "whole");
+  EXPECT_EQ(file.metadata.erase("checksum"), 1u);
+  return format_safetensors(file);
+}
+
 TEST(ModelFile, OverwritesOnlyOnRequest) {
   const Folder folder;
   const Model m = small_model();
@@ -118,9 +125,45 @@ TEST(ModelFile, RejectsTruncation) {
   EXPECT_TRUE(load_or_say(folder, whole, "whole"));
 }
 
+TEST(ModelFile, AFlippedBitIsNoticed) {
+  const Folder folder;
+  const Model model = small_model();
+  const std::string whole = bytes_of(model);
+  uint64_t header = 0;
+  std::memcpy(&header, whole.data(), 8);
+  EXPECT_EQ(bytes_of(Model::from_bytes(whole, "whole")), whole);
+  int refused = 0;
+  for (uint32_t k = 0; k < 1500; ++k) {
+    const Philox p = philox(k, 2, 0, 0, 23, 29);
+    const bool in_weights = k % 2 == 0;
+    const size_t at = in_weights ? 8 + header + p.word[0] % (whole.size() - 8 - header) : 8 + p.word[0] % header;
+    std::string bytes = whole;
+    bytes[at] = static_cast<char>(bytes[at] ^ 1 << p.word[1] % 8);
+    try {
+      const std::string read = bytes_of(Model::from_bytes(bytes, "m"));
+      EXPECT_FALSE(in_weights) << "byte " << at;
+      EXPECT_EQ(read, whole) << "byte " << at << ": the file says the same, such as a blank of the header";
+    } catch (const Error& e) {
+      ++refused;
+      EXPECT_EQ(e.code(), ErrorCode::format) << e.what();
+      if (in_weights) {
+        EXPECT_NE(std::string(e.what()).find("checksum does not match"), std::string::npos) << e.what();
+      }
+    }
+  }
+  EXPECT_GT(refused, 1400);
+}
+
+TEST(ModelFile, OfAnEarlierVersionHasNoChecksum) {
+  const Model model = small_model();
+  const std::string older = without_checksum(model);
+  EXPECT_EQ(older.find("checksum"), std::string::npos);
+  EXPECT_EQ(bytes_of(Model::from_bytes(older, "m")), bytes_of(model));
+}
+
 void flip_bytes(const Model& model, uint32_t flips) {
   const Folder folder;
-  const std::string whole = bytes_of(model);
+  const std::string whole = without_checksum(model);
   uint64_t header = 0;
   std::memcpy(&header, whole.data(), 8);
   int loaded = 0;
@@ -141,7 +184,7 @@ TEST(ModelFile, SurvivesFlippedBytesOfCalibration) { flip_bytes(calibrated_model
 // Digits and signs of the document changed: still JSON, with other numbers.
 TEST(ModelFile, SurvivesForeignNumbers) {
   const Folder folder;
-  const std::string whole = bytes_of(small_model());
+  const std::string whole = without_checksum(small_model());
   uint64_t header = 0;
   std::memcpy(&header, whole.data(), 8);
   int changed = 0;
@@ -167,6 +210,7 @@ std::string damaged(const std::string& whole, const Damage& d) {
   nlohmann::json document = nlohmann::json::parse(file.metadata.at("tessera"));
   d.apply(file, document);
   if (!document.is_null()) file.metadata["tessera"] = document.dump();
+  file.metadata.erase("checksum");
   return format_safetensors(file);
 }
 
@@ -285,7 +329,7 @@ std::vector<Model> models_of_every_kind() {
 TEST(ModelFile, NamesOrAcceptsAnyWeight) {
   const Folder folder;
   for (const Model& m : models_of_every_kind()) {
-    const std::string whole = bytes_of(m);
+    const std::string whole = without_checksum(m);
     const SafeTensors file = parse_safetensors(whole, "whole");
     uint32_t n = 0;
     for (const auto& [name, tensor] : file.tensors) {

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/storage/safetensors.h"
 #include "models/known_law.h"
 
 namespace tessera::whole {
@@ -116,6 +117,22 @@ TEST(Score, TheLeastLikelyRowsLead) {
   EXPECT_EQ(report["examples"][0]["row"], 322);
   EXPECT_EQ(report["examples"][0]["cells"][0]["column"], "x");
   EXPECT_LT(report["quantiles"]["0.01"], report["quantiles"]["0.5"]);
+}
+
+// One flipped bit of a weight in a file without a checksum: it reads, and the terminal's page had no mean.
+TEST(Score, DamagedWeightsAreAnErrorNotANumber) {
+  SafeTensors file = parse_safetensors(of_wide_rows().bytes(), "m");
+  file.metadata.erase("checksum");
+  std::vector<std::byte>& bias = file.tensors.at("network.head.bias").bytes;
+  const float huge[] = {3e38f, -3e38f};
+  for (size_t at = 0; at + sizeof huge <= bias.size(); at += sizeof huge)
+    std::memcpy(bias.data() + at, huge, sizeof huge);
+  const Model damaged = Model::from_bytes(format_safetensors(file), "m");
+  for (const Thrown& t :
+       {thrown([&] { scored(damaged, wide_rows(50)); }), thrown([&] { predicted(damaged, wide_rows(50), "a"); })}) {
+    EXPECT_EQ(t.code, ErrorCode::format) << t.message;
+    EXPECT_TRUE(t.says("damaged")) << t.message;
+  }
 }
 
 TEST(Predict, IsTheShareOfTheJointProbability) {
