@@ -398,7 +398,7 @@ inline Rows example(const Context& context, const std::string& name, int64_t row
 
 // Writes random tables into a folder, or with an empty one only draws them. Returns the JSON of tessera_prior_write().
 inline std::string write_prior(const Context& context, const tessera_prior_options& options, int64_t tables,
-                               const std::string& folder, const std::string& format = "pt", int32_t part = 1,
+                               const std::string& folder, const std::string& format = "pt", int32_t part = 0,
                                int32_t parts = 1) {
   const auto o = detail::sized(options);
   return detail::text([&](char** out) {

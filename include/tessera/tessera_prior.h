@@ -48,7 +48,7 @@ TESSERA_API void tessera_prior_table_free(tessera_prior_table* table);
 /* Writes tables 0 … tables − 1, or one of `parts` parts of them, into a folder. Files appear whole; those that exist
  * are kept, so an interrupted call continues.
  *   format  NULL or "pt": batch_%06d.pt and metadata.json, as TabICL reads them · "npy" · "csv" · "parquet"
- *   part    1 to parts; both 0: all
+ *   part    0 to parts − 1; both 0: all
  *   json    may be NULL; receives what was drawn
  * Errors: as tessera_prior_draw(); USAGE if the folder holds tables of other options; IO; CANCELLED. Since ABI 1,
  * unstable */

@@ -49,7 +49,7 @@ typedef struct tessera_sample_options {
   /* 1: no row equals an earlier one (identifiers are not compared): the first `count` distinct rows of the infinite
    * table. Fewer if many draws bring nothing new; a notice says so. USAGE with an offset, `together`, for sequences */
   int32_t distinct;
-  /* NULL, or rows of the model's columns that no row may equal either, with `distinct`: the training table for
+  /* NULL, or rows of the model's columns that no row may equal either; implies `distinct`: the training table for
    * instance. Consumed. What never comes tells something too (docs/quality/privacy.md) */
   struct ArrowArrayStream* against;
 } tessera_sample_options;

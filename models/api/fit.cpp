@@ -359,6 +359,11 @@ Table import_table(IncomingRows& rows, const GivenTypes& types, FitOptions& fit,
   for (const GivenType& given : types)
     for (Column& c : table.columns)
       if (c.name == given.column && c.domain.empty()) c.domain = "{}";
+  for (const Column& c : table.columns)
+    if (fit.privacy.epsilon == 0 && c.domain.size() > std::string_view("{}").size())
+      notice(call.monitor(), fmt::format("Column \"{}\": the values or the range that the schema file declares are for "
+                                         "`epsilon`; here those of the rows count.",
+                                         c.name));
   return table;
 }
 

@@ -60,7 +60,7 @@ GivenOptions given_options(const tessera_given_options& o, api::Call& call) {
   out.steps = o.steps, out.copies = std::max(o.copies, 1), out.drawn_only = o.drawn_only != 0;
   if (o.max_candidates > 0) out.most_candidates = o.max_candidates;
   out.completes = o.completes != 0;
-  out.where = text_or(o.where, "");
+  out.where = condition_or_none(o.where);
   if (const std::string precision = text_or(o.precision, ""); !precision.empty()) out.precision = precision;
   check_precision(out.precision);
   out.device = call.device(out.precision);

@@ -87,7 +87,7 @@ tessera_status tessera_prior_write(const tessera_context* context, const tessera
                                    const char* folder, const char* format, int32_t part, int32_t parts, char** json) {
   return guarded([&] {
     const prior::Options o = prior_options(options);
-    prior::Output output{&required(folder, "folder"), {}, tables, 1, 1};
+    prior::Output output{&required(folder, "folder"), {}, tables, 0, 1};
     output.format = one_of<prior::Format>("format", format, {std::begin(prior::kFormats), std::end(prior::kFormats)});
     if (part != 0 || parts != 0) output.part = part, output.parts = parts;
     api::Call call(context);

@@ -34,7 +34,7 @@ EvaluateSequencesOptions sequence_evaluation(const tessera_evaluate_options& o, 
   };
   refuse(holdout, "`holdout`");
   refuse(o.target != nullptr && *o.target != 0, "`target`");
-  refuse(o.where != nullptr && *o.where != 0, "`where`");
+  refuse(o.where != nullptr, "`where`");
   refuse(o.without_distances != 0, "`without_distances`");
   refuse(o.without_c2st != 0, "`without_c2st`");
   refuse(o.without_utility != 0, "`without_utility`");
@@ -66,7 +66,7 @@ EvaluateOptions row_evaluation(const tessera_evaluate_options& o) {
   out.c2st = o.without_c2st == 0;
   out.utility = o.without_utility == 0;
   out.target = text_or(o.target, "");
-  out.where = text_or(o.where, "");
+  out.where = condition_or_none(o.where);
   out.drawings = o.drawings != 0;
   return out;
 }

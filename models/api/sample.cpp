@@ -109,7 +109,7 @@ SampleOptions sample_options(const tessera_sample_options& o) {
   constexpr int kMaxBatch = 1 << 24;
   SampleOptions out;
   out.seed = o.seed;
-  out.where = text_or(o.where, "");
+  out.where = condition_or_none(o.where);
   if (o.batch_size < 0 || o.batch_size > kMaxBatch)
     throw Error(ErrorCode::usage,
                 fmt::format("`batch_size={}`: it must be 0 (chosen) to {}.", o.batch_size, kMaxBatch));
@@ -149,7 +149,7 @@ tessera_status tessera_sample(const tessera_context* context, const tessera_mode
               offset, offset, count));
     const bool plain = plain_texts(o.texts);
     auto sampling = std::make_shared<Sampling>(context, source, offset, count, sample_options(o), o.together != 0,
-                                               o.distinct != 0, o.against, o.report);
+                                               o.distinct != 0 || o.against != nullptr, o.against, o.report);
     table_stream(
         source.sampled_schema(), [sampling](Table& batch) { return sampling->next(batch); }, &out, plain);
   });

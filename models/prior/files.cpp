@@ -272,9 +272,9 @@ nlohmann::json write_tables(const Options& options, const Output& output, Team& 
                             Device* device) {
   check_options(options);
   check_count(output.tables);
-  if (output.parts < 1 || output.part < 1 || output.part > output.parts)
-    throw Error(ErrorCode::usage,
-                fmt::format("part {}/{}: parts are numbered from 1 to their number.", output.part, output.parts));
+  if (output.parts < 1 || output.part < 0 || output.part >= output.parts)
+    throw Error(ErrorCode::usage, fmt::format("part {}/{}: parts are numbered from 0: 0/8 is the first of eight.",
+                                              output.part, output.parts));
   if (output.format == Format::pt && options.rows.low != options.rows.high)
     throw Error(ErrorCode::usage,
                 "rows: all tables of a .pt file need the same number of rows.\n  Give one number, or write "
@@ -284,7 +284,7 @@ nlohmann::json write_tables(const Options& options, const Output& output, Team& 
   const auto first_of = [&](int64_t part) {  // the first parts take the remainder
     return files / output.parts * part + std::min(part, files % output.parts);
   };
-  const int64_t begin = first_of(output.part - 1), end = first_of(output.part);
+  const int64_t begin = first_of(output.part), end = first_of(output.part + 1);
   std::vector<int64_t> missing;  // the first table of each file
   for (int64_t f = begin; f < end; ++f)
     if (!file_exists(last_file(output, f * batch, batch))) missing.push_back(f * batch);

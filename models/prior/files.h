@@ -22,13 +22,13 @@ constexpr const char* kFormats[] = {"pt", "npy", "csv", "parquet"};
 std::vector<PriorTable> draw_tables(const Options& options, int64_t first, int64_t count, Team& team,
                                     Device* device = nullptr);
 
-// Part `part` (from 1) of `parts` of the tables 0 … tables−1, in a folder that is created if missing. Files are written
+// Part `part` (from 0) of `parts` of the tables 0 … tables−1, in a folder that is created if missing. Files are written
 // atomically; existing files are kept. Returns a report. Error(usage) if metadata.json says that the folder holds
 // tables of other options.
 struct Output {
   std::string folder;
   Format format = Format::pt;
-  int64_t tables = 0, part = 1, parts = 1;
+  int64_t tables = 0, part = 0, parts = 1;
 };
 nlohmann::json write_tables(const Options& options, const Output& output, Team& team, const Monitor& monitor,
                             Device* device = nullptr);

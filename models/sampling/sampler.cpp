@@ -40,8 +40,6 @@ class Rows : public RowStream {
     end_ = offset + count;
     if (!options.where.empty()) {
       where_ = parse_where(options.where, schema_);
-      if (where_.empty())
-        throw Error(ErrorCode::usage, "`where`: the condition is empty. Omit it to sample without a condition.");
       check_possible(where_, *model_);
     }
     for (const std::string& rule : model_->rules.checked()) rules_.push_back(broken_where(rule, schema_));

@@ -97,8 +97,11 @@ TrainingProgram training_program(const Method& method, size_t phase, int64_t ste
   if (options.ranks.shards > 0 && !by_columns) part.states = shard(plan, part.cut);
   const int64_t beside = beside_step(plan, device, carried, options, by_columns ? StateCuts{} : part.states);
   fit_to_memory(plan, device, options, context, beside);
-  if (!options.fusion.empty() && !device.is_processor() && phase + 1 == method.phases().size())
-    use_fusion(plan, options.fusion);
+  if (!options.fusion.empty() && phase + 1 == method.phases().size()) {
+    Plan fused = plan;
+    use_fusion(fused, options.fusion);  // a processor has no launches, but the text must be one
+    if (!device.is_processor()) plan = std::move(fused);
+  }
   release_freed_memory();  // of the passes and of the previous phase: the arenas do not fit into their gaps
   auto program = std::make_unique<Program>(std::move(plan), device, context.team, context.seed,
                                            wanted(context.passes_off, "liveness"));

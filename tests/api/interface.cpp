@@ -120,6 +120,26 @@ TEST_F(Interface, UpdatesTheReportWithTheStream) {
   EXPECT_GE(report.candidates, 64);
 }
 
+// Each of these was ignored.
+TEST_F(Interface, HeedsOrRefusesEveryOption) {
+  const tessera::Model model = quick();
+  tessera_sample_options options{};
+  tessera::Rows others = model.sample(context_, 0, 20);
+  options.against = others.get();
+  EXPECT_EQ(drain(model.sample(context_, 0, 20, options)).first, 20) << "`distinct` is implied";
+  EXPECT_EQ(others.get()->release, nullptr) << "consumed";
+  options.against = nullptr;
+  for (const char* blank : {"", "  "}) {
+    options.where = blank;
+    EXPECT_EQ(status_of([&] { drain(model.sample(context_, 0, 5, options)); }), TESSERA_E_USAGE)
+        << "an empty condition";
+  }
+  tessera_fit_options fit{};
+  fit.settings = "epochs=1;batch-size=50";
+  fit.fusion = "zz";
+  EXPECT_EQ(status_of([&] { tessera::Model::fit(context_, people(), fit); }), TESSERA_E_USAGE);
+}
+
 TEST_F(Interface, ReportsLossesAtLeastOncePerEpoch) {
   struct Seen {
     int count = 0;

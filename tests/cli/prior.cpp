@@ -15,7 +15,7 @@ TEST_F(CliPrior, PartsWriteTheFilesOfTheWhole) {
     return must(more);
   };
   with({"--output", "whole"});
-  with({"--output", "parts", "--part", "2/2"});
+  with({"--output", "parts", "--part", "1/2"});
   const Outcome rest = with({"--output", "parts", "--json"});
   EXPECT_EQ(2, nlohmann::json::parse(rest.out)["kept"]);
   for (int i = 1; i <= 5; ++i) {
@@ -49,7 +49,7 @@ TEST_F(CliPrior, RejectsInvalidOptions) {
   refused({"--inspect", "--features", "9..2"}, "features 9..2: both ends must be from 1 to 10000");
   refused({"--inspect", "--kind", "forest"}, "kind forest: there are mix, mlp, tree, graph");
   refused({"--output", "x", "--format", "hdf5"}, "format hdf5: there are pt, npy, csv, parquet");
-  refused({"--output", "x", "--part", "3/2"}, "part 3/2: parts are numbered from 1");
+  refused({"--output", "x", "--part", "2/2"}, "part 2/2: parts are numbered from 0");
   refused({"--inspect", "--task", "regression", "--imbalance", "2..3"}, "need classes");
   must({"prior", "--tables", "2", "--rows", "50", "--output", "x", "--quiet"});
   refused({"--output", "x", "--seed", "4"}, "tables of other options (seed)");

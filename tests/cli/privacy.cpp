@@ -202,6 +202,12 @@ TEST_F(DifferentialPrivacy, GradientsAreInTheLedger) {
 }
 
 // Rules that are given are known without the rows: they cost nothing, and samples satisfy them.
+TEST_F(DifferentialPrivacy, WithoutItDeclarationsAreSaidToBeUnused) {
+  const std::string said = must({"fit", "t.csv", "--schema", "s.json", "--model", "m.tessera", "--epochs", "1"}).err;
+  EXPECT_HAS(said, "Column \"town\": the values or the range that the schema file declares are for --epsilon");
+  EXPECT_HAS(said, "Column \"size\"");
+}
+
 TEST_F(DifferentialPrivacy, GivenRulesAreFree) {
   std::string csv = "a,b,total\n";
   for (int i = 0; i < 1000; ++i)

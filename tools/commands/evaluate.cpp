@@ -267,7 +267,7 @@ void run(const SharedOptions& shared, const EvaluateCommand& a) {
   options.drawings = !a.report.empty();
   options.rules = a.rules.empty() ? nullptr : a.rules.c_str();
   options.rule = rule.c_str();
-  options.where = a.where.c_str();
+  options.where = a.where.empty() ? nullptr : a.where.c_str();
   options.target = a.target.empty() ? nullptr : a.target.c_str();
   if (sequences) {
     options.sequences = a.sequences.options();

@@ -15,7 +15,7 @@ namespace {
 struct PriorCommand {
   int64_t tables = 0;
   std::string output, rows = "1024", features = "2..100", classes = "2..10", imbalance, separability, missing,
-                      part = "1/1";
+                      part = "0/1";
   std::string kind = "mix", task = "classification", format = "pt";
   uint64_t seed = 0;
   std::string report;
@@ -83,7 +83,7 @@ void run(const SharedOptions& shared, const PriorCommand& a) {
   if (!a.report.empty() && !a.inspect)
     throw tessera::Error(TESSERA_E_USAGE, "--report needs --inspect: the page describes tables that are not written.");
   if (!a.report.empty()) tessera::check_files({{0, "--report", a.report.c_str(), TESSERA_FILE_TEXT, a.force}});
-  int32_t part = 1, parts = 1;
+  int32_t part = 0, parts = 1;
   parse_pair("--part", a.part, "/", false, part, parts);
   const tessera_prior_options options = prior_options(a);
   Session session(shared);
@@ -123,7 +123,9 @@ void add_prior(Program& program) {
   command->add_option("--seed", a->seed, "Table i depends only on the options, the seed and i")
       ->check(any_seed())
       ->capture_default_str();
-  command->add_option("--part", a->part, "I/N: write only part I of N of the files, for several processes or machines")
+  command
+      ->add_option("--part", a->part,
+                   "I/N: write only part I of N of the files, I from 0, for several processes or machines")
       ->capture_default_str();
   program.add_device(*command);
   command->add_flag("--inspect", a->inspect, "Describe the tables without writing them");
