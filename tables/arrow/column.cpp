@@ -376,7 +376,7 @@ Column ColumnImport::finish_text() {
     }
     column.relax();
   });
-  finish_column(column, plan, texts, evidence.first);
+  finish_column(column, plan, texts, evidence.first, "Arrow stream");
   if (plan.forced && !kind_of(plan.type).varies && column.values.size() > 1)
     throw Error(ErrorCode::data, "Arrow stream: column \"" + column.name + "\" should be constant, but holds \"" +
                                      column.values[0] + "\" and \"" + column.values[1] +
@@ -414,7 +414,7 @@ Column ColumnImport::finish_foreign() {
     column_.codes.assign(column_.numbers.size(), -1);
     column_.numbers.release();
   }
-  finish_column(column_, plan, dictionary, first);
+  finish_column(column_, plan, dictionary, first, "Arrow stream");
   if (is_day(column_) && type_.kind != ArrowKind::day) read_day_keys(column_.numbers);
   return std::move(column_);
 }

@@ -219,6 +219,7 @@ std::vector<std::optional<WishedType>> wished_types(const CsvFrame& frame, const
   }
   for (const auto& [column, least] : options.least_rows) column_named(frame, column, "`schema`");
   for (const auto& [column, domain] : options.domains) column_named(frame, column, "`schema`");
+  for (const std::string& column : options.named) column_named(frame, column, "`schema`");
   return wished;
 }
 
@@ -295,7 +296,7 @@ class Filler {
     for (const Part& part : parts_) fill_part(part, team, monitor);
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
       const auto at = static_cast<size_t>(j);
-      finish_column(table_.columns[at], plans_[at], dictionaries_[at], evidence_[at].first);
+      finish_column(table_.columns[at], plans_[at], dictionaries_[at], evidence_[at].first, parts_[0].source->name());
     });
     return std::move(table_);
   }

@@ -26,6 +26,7 @@ struct CsvOptions {
   std::vector<std::pair<std::string, int64_t>> least_rows;
   std::vector<std::pair<std::string, std::string>> domains;  // column, Column::domain
   std::vector<std::string> rules;                            // Table::rules
+  std::vector<std::string> named;                            // columns that must be there
   // a schema: its columns, in its order, with its types. Outlives the call
   const Table* like = nullptr;
   // the file may have others: they come first, with the detected types

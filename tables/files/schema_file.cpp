@@ -71,6 +71,7 @@ class SchemaReader {
     if (!json.contains("name")) fail("a column has no \"name\".", "Give every column the name it has in the table.");
     const std::string name = text(json["name"], "\"name\""), place = fmt::format("column \"{}\": ", name);
     if (!seen.insert(name).second) fail(place + "it occurs twice.", "Keep one of the two.");
+    options_.named.push_back(name);
     bool numbers = false;
     if (json.contains("type")) {
       const std::string given = text(json["type"], place + "\"type\"");

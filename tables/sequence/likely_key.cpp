@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "tables/identifiers/repeats.h"
 #include "tables/kinds/kind.h"
 #include "tables/sequence/sequences.h"
 
@@ -14,7 +13,7 @@ constexpr double kMinRows = 2, kMaxRows = 50;  // of a value, on average: produc
 constexpr size_t kMinStatics = 2;
 
 bool may_be_key(const Column& c) {
-  if ((!kind_of(c).free_text || kind_of(c).regenerated) && c.kind != kCountsRows) return false;
+  if (!kind_of(c).free_text) return false;
   const auto values = static_cast<int64_t>(c.values.size());
   const double rows = static_cast<double>(c.codes.size()) / static_cast<double>(std::max<int64_t>(values, 1));
   return values >= kMinValues && rows >= kMinRows && rows <= kMaxRows &&

@@ -55,6 +55,17 @@ constexpr Script kScripts[] = {
     {kFirstStreet + 96, kFirstStreet + 127, kFirstStreet + 96, kFirstStreet + 127},
     {kFirstStreet + 128, kFirstStreet + 159, kFirstStreet + 128, kFirstStreet + 159},
     {kFirstStreet + 160, kFirstStreet + 191, kFirstStreet + 160, kFirstStreet + 191},
+    {kMonthSymbol, kMonthSymbol + kMonthSymbols - 1, kMonthSymbol, kMonthSymbol + kMonthSymbols - 1},
+    {kDaySymbol, kDaySymbol + kDaySymbols - 1, kDaySymbol, kDaySymbol + kDaySymbols - 1},
+    {kHourSymbol, kHourSymbol + kHourSymbols - 1, kHourSymbol, kHourSymbol + kHourSymbols - 1},
+    {kMinuteSymbol, kMinuteSymbol + kMinuteSymbols - 1, kMinuteSymbol, kMinuteSymbol + kMinuteSymbols - 1},
+    {kMonthSymbol + kShortForms, kMonthSymbol + kShortForms + kMonthSymbols - 1, kMonthSymbol + kShortForms,
+     kMonthSymbol + kShortForms + kMonthSymbols - 1},
+    {kDaySymbol + kShortForms, kDaySymbol + kShortForms + kDaySymbols - 1, kDaySymbol + kShortForms,
+     kDaySymbol + kShortForms + kDaySymbols - 1},
+    {kHourSymbol + kShortForms, kHourSymbol + kShortForms + kHourSymbols - 1, kHourSymbol + kShortForms,
+     kHourSymbol + kShortForms + kHourSymbols - 1},
+    {kYearSymbol, kYearSymbol + kYearSymbols - 1, kYearSymbol + 70, kYearSymbol + 169},  // 1950 to 2049
 };
 
 constexpr CharacterClass kNameClass = 0x8000;  // + the list of names

@@ -38,6 +38,10 @@ bool is_street_address(std::string_view text);
 std::optional<std::u32string> street_symbols(std::string_view text, std::optional<uint64_t> turn);
 std::string_view street_of(size_t symbol);
 
+// None if the text is no date of numbers with a year of four digits.
+std::optional<std::u32string> date_symbols(std::string_view text);
+std::string number_of_symbol(char32_t symbol);
+
 bool is_name(std::string_view text);
 // Counts of texts: those of several words that look like names, and with a listed word at its place; single words.
 struct NameEvidence {

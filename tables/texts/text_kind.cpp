@@ -12,9 +12,9 @@
 namespace tessera {
 namespace {
 
-constexpr const char* kKindNames[] = {"plain", "ipv4",        "card",        "iban",    "email",
-                                      "name",  "ipv6",        "uuid",        "hash",    "url",
-                                      "phone", "coordinates", "postal_code", "address", "first_name"};
+constexpr const char* kKindNames[] = {"plain",       "ipv4",    "card",       "iban", "email", "name",
+                                      "ipv6",        "uuid",    "hash",       "url",  "phone", "coordinates",
+                                      "postal_code", "address", "first_name", "dates"};
 constexpr const char* kDescribed[] = {"",
                                       "IPv4 addresses",
                                       "payment card numbers",
@@ -29,7 +29,8 @@ constexpr const char* kDescribed[] = {"",
                                       "coordinates",
                                       "postal codes",
                                       "street addresses",
-                                      "first names"};
+                                      "first names",
+                                      "dates beside words"};
 static_assert(std::size(kKindNames) == std::size(kDescribed));
 constexpr std::string_view kReserved[] = {"example.com", "example.org", "example.net"};
 constexpr size_t kMaxTyped = 256;  // bytes of a telephone number, an address or a name
@@ -191,6 +192,7 @@ void append_symbol(char32_t c, std::string& out) {
   else if (of(kFirstVariant, kVariantSymbols)) out += "89ab"[c - kFirstVariant];
   else if (of(kFirstCapitalVariant, kVariantSymbols)) out += "89AB"[c - kFirstCapitalVariant];
   else if (of(kFirstStreet, kStreetSymbols)) out += street_of(c - kFirstStreet);
+  else if (of(kMonthSymbol, kYearSymbol + kYearSymbols - kMonthSymbol)) out += number_of_symbol(c);
   else if (of(kFirstConstant, kConstants)) out += static_cast<char>(c - kFirstConstant);
   else append_utf8(c, out);
 }
@@ -233,11 +235,27 @@ TextKind text_kind_of(std::span<const std::string_view> texts, const std::string
     return all([&](std::string_view t) { return is(t) || ++others * 5 <= texts.size(); });
   };
   const auto typed = [](auto is) { return [is](std::string_view t) { return t.size() <= kMaxTyped && is(t); }; };
+  if (nearly_all([](std::string_view t) { return date_symbols(t).has_value(); })) return TextKind::dates;
   if (nearly_all(is_url)) return TextKind::url;
   if (nearly_all(typed(is_phone))) return TextKind::phone;
   if (nearly_all(typed(is_street_address))) return TextKind::address;
   if (!nearly_all(typed([](std::string_view) { return true; }))) return TextKind::plain;
   return kind_of_names(texts, column);
+}
+
+bool may_be(TextKind kind, std::string_view text) {
+  switch (kind) {
+    case TextKind::ipv4: return octets_of(text).has_value();
+    case TextKind::ipv6: return is_ipv6(text);
+    case TextKind::uuid: return is_uuid(text);
+    case TextKind::email: return is_email(text);
+    case TextKind::card: return !text.empty() && is_card(code_points(text));
+    case TextKind::iban: return text.size() > kBankAt && is_iban(code_points(text));
+    case TextKind::url: return is_url(text);
+    case TextKind::coordinates: return is_coordinates(text);
+    case TextKind::dates: return date_symbols(text).has_value();
+    default: return true;
+  }
 }
 
 std::u32string constants(std::string_view ascii) {
@@ -262,6 +280,7 @@ std::optional<std::u32string> TextEncoder::encode(std::string_view text, uint64_
     case TextKind::ipv4: return octets_of(text);
     case TextKind::ipv6: return if_is(is_ipv6(text), ipv6_digits);
     case TextKind::uuid: return if_is(is_uuid(text), uuid_symbols);
+    case TextKind::dates: return date_symbols(text);
     case TextKind::url: return if_is(is_url(text), url_symbols);
     case TextKind::coordinates: return if_is(is_coordinates(text), coordinates_symbols);
     case TextKind::address: return is_street_address(text) ? street_symbols(text, turn) : std::nullopt;

@@ -30,6 +30,7 @@ enum class TextKind : uint8_t {
   postal_code,
   address,  // of streets, which are symbols, from the lists of street_names.h
   first_name,
+  dates,  // of numbers, beside a few words: year, month, day and time are symbols
 };
 
 const char* name(TextKind kind);                                // "plain", "ipv4" …
@@ -37,14 +38,17 @@ bool parse_text_kind(const std::string& text, TextKind& kind);  // false: no suc
 std::string text_kind_names();                                  // all but "plain", as a list
 const char* described(TextKind kind);                           // "IPv4 addresses"; "" for plain
 
-// Whether two rows may have the same text: two persons may share a name, or an address.
+// Whether two rows may have the same text: two persons may share a name, an address, or a day.
 inline bool may_repeat(TextKind kind) {
-  return kind == TextKind::name || kind == TextKind::first_name || kind == TextKind::address;
+  return kind == TextKind::name || kind == TextKind::first_name || kind == TextKind::address || kind == TextKind::dates;
 }
 
 // The kind of all these texts, or of most if people typed them; plain if there are fewer than five. `column`: the name
 // of the column, which may indicate names of persons.
 TextKind text_kind_of(std::span<const std::string_view> texts, const std::string& column = "");
+
+// Whether a text can be of a kind that is formal; true for what people write as they like, such as names.
+bool may_be(TextKind kind, std::string_view text);
 
 // The languages of the names in a column, by the lists that contain its words.
 class NameStyle {
@@ -77,12 +81,16 @@ class TextEncoder {
 std::string decode_text(TextKind kind, std::u32string_view symbols);
 
 // Symbols: octets, names (as listed, in capitals, in lower case), whole degrees (from 0, then from −0), variants of
-// UUIDs, streets.
+// UUIDs, streets, parts of dates (months, days, hours and minutes written 05, then 5).
 constexpr char32_t kFirstOctet = 0x100000, kFirstName = 0x102000;
 constexpr char32_t kOctets = 256, kNamesOfACase = 0x800, kNameSymbols = 3 * kNamesOfACase;
 constexpr char32_t kFirstLatitude = 0x100400, kFirstLongitude = 0x100500, kLatitudes = 90, kLongitudes = 180;
 constexpr char32_t kFirstVariant = 0x100700, kFirstCapitalVariant = 0x100704, kVariantSymbols = 4;
 constexpr char32_t kFirstStreet = 0x100800, kStreetSymbols = 192;
+constexpr char32_t kMonthSymbol = 0x100900, kDaySymbol = 0x100910, kHourSymbol = 0x100930, kMinuteSymbol = 0x100950;
+constexpr char32_t kMonthSymbols = 12, kDaySymbols = 28, kHourSymbols = 24, kMinuteSymbols = 60, kShortForms = 0x100;
+constexpr char32_t kYearSymbol = 0x100B00, kYearSymbols = 256;
+constexpr int kFirstYearListed = 1880;
 // ASCII characters that stay in place: signs, not letters or digits
 constexpr char32_t kFirstConstant = 0x100F00, kConstants = 128;
 std::u32string constants(std::string_view ascii);

@@ -1,5 +1,7 @@
 #include "tables/types/types_fill.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,6 +16,7 @@
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
 #include "tables/texts/text_kind.h"
+#include "tables/types/keys.h"
 
 namespace tessera {
 namespace {
@@ -88,56 +91,6 @@ void join_spellings(Column& column) {
   for (int32_t& code : column.codes)
     if (code >= 0) code = to[static_cast<size_t>(code)];
   column.values = std::move(values);
-}
-
-}  // namespace
-
-bool named_like_moment(const std::string& name) {
-  std::string small;
-  for (const char c : name) small.push_back(lower(c));
-  for (const char* moment : {"date", "time", "year", "month"})
-    if (small.find(moment) != small.npos) return true;
-  return false;
-}
-
-namespace {
-
-bool named_like_key(const std::string& name) {
-  constexpr std::string_view kNames =
-      " id index key row rowid row_number no nr unnamed: 0 uid customer user client patient "
-      "member employee student subject ";
-  std::string small;
-  for (const char c : name) small.push_back(lower(c));
-  if (named_like_moment(name)) return false;
-  if (kNames.find(' ' + small + ' ') != kNames.npos) return true;
-  if (small.size() > 3)
-    for (const char* end : {"_id", " id", "-id", ".id", "_key", "_no", "_nr", "_uid"})
-      if (small.ends_with(end)) return true;
-  // customerId, CustomerID
-  return name.size() > 2 &&
-         (name.ends_with("Id") || (name.ends_with("ID") && lower(name[name.size() - 3]) == name[name.size() - 3]));
-}
-
-// Whole numbers that are keys, not quantities, of a column named like one: no two rows have one, or they repeat so that
-// as numbers they would be lost (most rows have a value that fewer than five share, or there are too many to be
-// levels). The reason, or nothing.
-std::string reason_of_key(const Column& column) {
-  constexpr size_t kMinKeys = 20, kLevels = 256, kSharedBy = 5, kMaxRowsOfKey = 50, kMaxRows = 5'000'000;
-  if (!named_like_key(column.name) || column.numbers.size() > kMaxRows) return {};
-  std::vector<double> values;
-  for (const double v : column.numbers)
-    if (v == v) values.push_back(v);
-  std::sort(values.begin(), values.end());
-  if (values.size() < kMinKeys || values.front() < 0) return {};
-  size_t distinct = 0, rare = 0;
-  for (size_t i = 0, end = 0; i < values.size(); i = end, ++distinct) {
-    while (end < values.size() && values[end] == values[i]) ++end;
-    if (end - i < kSharedBy) rare += end - i;
-  }
-  if (distinct < kMinKeys || distinct * kMaxRowsOfKey < values.size()) return {};
-  if (distinct == values.size()) return "whole numbers, all distinct, and the name is that of a key";
-  if (2 * rare <= values.size() && distinct <= kLevels) return {};
-  return grouped(static_cast<int64_t>(distinct)) + " whole numbers that repeat, and the name is that of a key";
 }
 
 bool is_same_throughout(const Bulk<double>& numbers) {
@@ -219,6 +172,8 @@ void finish_codes(Column& column) {
   } else if (column.type == ColumnType::category && distinct == held && distinct >= kMinIdentifiers) {
     // no example: the reason is stored in the model, identifiers must not be
     become_regenerated(column, grouped(distinct) + " texts, all distinct");
+  } else if (std::string why = column.type == ColumnType::category ? reason_of_key(column) : ""; !why.empty()) {
+    become_regenerated(column, std::move(why));
   } else if (column.type == ColumnType::category && distinct > 0 && column.reason.rfind("text, such", 0) == 0) {
     column.reason = "text with " + grouped(distinct) + (distinct == 1 ? " value" : " distinct values");
   }
@@ -236,6 +191,25 @@ void recognise_texts(Column& column) {
   column.kind = name(kind);
   if (kind_of(column).regenerated) become_regenerated(column, column.reason);
   if (column.reason != described(kind)) column.reason += std::string(": ") + described(kind);
+}
+
+// As many others as text_kind_of() allows are not learned.
+void check_given_kind(const Column& column, const std::string& place) {
+  TextKind kind = TextKind::plain;
+  if (column.kind.empty() || !parse_text_kind(column.kind, kind)) return;
+  std::vector<char> other(column.values.size());
+  for (size_t v = 0; v < other.size(); ++v) other[v] = !may_be(kind, column.values[v]);
+  const auto others = std::count(other.begin(), other.end(), 1);
+  if (5 * others <= std::ssize(other)) return;
+  const auto row = std::find_if(column.codes.begin(), column.codes.end(),
+                                [&](int32_t code) { return code >= 0 && other[static_cast<size_t>(code)] != 0; });
+  throw Error(
+      ErrorCode::data,
+      fmt::format("{}: column \"{}\" was given the type {}, but row {} holds \"{}\"; {} of its {} are no {}.\n  "
+                  "Read the column as text with {}, or give it the type that it has.",
+                  place, column.name, column.kind, row - column.codes.begin() + 1,
+                  printable(column.values[static_cast<size_t>(*row)].substr(0, 200)), grouped(others),
+                  counted(std::ssize(other), "distinct text"), described(kind), type_option(column.name, "category")));
 }
 
 }  // namespace
@@ -315,7 +289,8 @@ void fail_fill(CellStatus why, const std::string& place, const std::string& colu
   }
 }
 
-void finish_column(Column& column, const ColumnPlan& plan, Dictionary& dictionary, const std::string& first) {
+void finish_column(Column& column, const ColumnPlan& plan, Dictionary& dictionary, const std::string& first,
+                   const std::string& place) {
   if (has_numbers(column)) {
     if (dictionary.size() > 1) {
       column.values = dictionary.take_values();
@@ -328,7 +303,7 @@ void finish_column(Column& column, const ColumnPlan& plan, Dictionary& dictionar
   }
   column.values = dictionary.take_values();
   if (column.type == ColumnType::boolean) join_spellings(column);
-  if (plan.forced) return;
+  if (plan.forced) return check_given_kind(column, place);
   finish_codes(column);
   recognise_texts(column);
 }

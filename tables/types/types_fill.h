@@ -28,7 +28,9 @@ CellStatus fill_cell(std::string_view text, const ColumnPlan& plan, const Missin
 // Once all rows are read and codes refer to `dictionary`: sets the column's values, merges the spellings of a boolean,
 // and derives the types that depend on the whole column: one value in every row is a constant, at least 20 distinct
 // texts are identifiers, and so is a column named like a key that counts 1, 2, 3. `first` is the spelling of the first
-// value. Forced types stay.
-void finish_column(Column& column, const ColumnPlan& plan, Dictionary& dictionary, const std::string& first);
+// value. Forced types stay: Error(data) if more than a fifth of the texts are not of the kind that was given; `place`
+// is "people.csv".
+void finish_column(Column& column, const ColumnPlan& plan, Dictionary& dictionary, const std::string& first,
+                   const std::string& place);
 
 }  // namespace tessera

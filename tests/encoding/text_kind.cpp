@@ -8,6 +8,7 @@
 #include <set>
 
 #include "kernels/math/philox.h"
+#include "tables/formats/moments.h"
 #include "tables/identifiers/identifier.h"
 
 namespace tessera {
@@ -354,6 +355,40 @@ TEST(TextKind, PostalCodesKeepTheirForm) {
   });
   EXPECT_EQ(kind_of(texts), TextKind::postal_code);
   for (const std::string& t : regenerate(texts)) EXPECT_EQ(kind_of({t, t, t, t, t}), TextKind::postal_code) << t;
+}
+
+// A few words among dates make a column one of text, whose characters by place gave 2021-13-02.
+TEST(TextKind, DatesBesideWordsArePossibleDates) {
+  const auto two = [](uint32_t n) { return (n < 10 ? "0" : "") + std::to_string(n); };
+  const auto day = [&](uint32_t i, const std::string& between, bool last) {
+    const std::string year = std::to_string(2005 + draw(i, 1) % 19), month = two(1 + draw(i, 2) % 12),
+                      of_month = two(1 + draw(i, 3) % 28);
+    return last ? of_month + between + month + between + year : year + between + month + between + of_month;
+  };
+  const auto time = [&](uint32_t i) {
+    return two(draw(i, 4) % 24) + ":" + two(draw(i, 5) % 60) + ":" + two(draw(i, 6) % 60);
+  };
+  const auto check = [&](std::vector<std::string> texts, bool timed) {
+    texts[7] = "2021-02-30", texts[8] = "unknown", texts[300] = "to be agreed on";
+    ASSERT_EQ(kind_of(texts), TextKind::dates) << texts[0];
+    for (const std::string& t : regenerate(texts)) {
+      Moment m;
+      ASSERT_TRUE(read_moment(t, m)) << t;
+      EXPECT_EQ(m.has_time, timed) << t;
+      EXPECT_EQ(t.size(), texts[0].size()) << t;
+    }
+  };
+  check(drawn(400, [&](uint32_t i) { return day(i, "-", false); }), false);
+  check(drawn(400, [&](uint32_t i) { return day(i, "/", true); }), false);
+  check(drawn(400, [&](uint32_t i) { return day(i, "-", false) + "T" + time(i) + "." + digits(i, 3) + "Z"; }), true);
+  check(drawn(400, [&](uint32_t i) { return day(i, ".", true) + " " + time(i) + "+02:00"; }), true);
+  for (const std::string text : {"2021-03-05T04:05:06.123+02:00", "5/3/2021", "2021-03-05 4:05 PM", "25.12.1999"}) {
+    const std::optional<std::u32string> symbols = symbols_of(TextKind::dates, text);
+    ASSERT_TRUE(symbols) << text;
+    EXPECT_EQ(decode_text(TextKind::dates, *symbols), text);
+  }
+  for (const char* none : {"2021-13-02", "12:30:15", "1995", "3.14.1592", "ABC-2021-03-05"})
+    EXPECT_NE(kind_of({none, none, none, none, none}), TextKind::dates) << none;
 }
 
 TEST(TextKind, StreetsComeFromTheListOfTheirLanguage) {

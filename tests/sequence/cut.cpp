@@ -92,6 +92,8 @@ TEST(Cut, ALikelyKeyHasManyValuesWithinWhichColumnsDoNotVary) {
   EXPECT_EQ(likely_key(t).column, "who");
   EXPECT_EQ(likely_key(t).values, kPeople);
   EXPECT_EQ(likely_key(t).statics, (std::vector<std::string>{"sex", "born", "shop"}));
+  t.columns[0].type = ColumnType::identifier;
+  EXPECT_EQ(likely_key(t).column, "who") << "also where it would be regenerated";
   t.columns[1].codes[0] = 1 - t.columns[1].codes[0], t.columns[2].numbers[1] = 7;
   EXPECT_EQ(likely_key(t).column, "") << "one column that does not vary is a property, not a person";
   EXPECT_EQ(likely_key(mixed()).column, "") << "few values";

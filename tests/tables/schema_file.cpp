@@ -5,6 +5,7 @@
 
 #include "support.h"
 #include "tables/types/inspect.h"
+#include "tables/types/types.h"
 
 namespace tessera::test {
 namespace {
@@ -55,6 +56,25 @@ TEST(SchemaFile, IsWrittenOfWhatInspectGave) {
   EXPECT_EQ(again.columns[0].format, t.columns[0].format);  // ambiguous without the schema
 }
 
+TEST(SchemaFile, TheJsonSchemaListsEveryType) {
+  const nlohmann::json schema =
+      nlohmann::json::parse(read_bytes(std::string(TESSERA_SOURCE_DIR) + "/docs/data/schema.json"));
+  for (const auto& type : schema.at("/properties/columns/items/properties/type/enum"_json_pointer)) {
+    ColumnType of{};
+    std::string kind;
+    EXPECT_TRUE(parse_given_type(type, of, kind)) << type;
+  }
+  const std::string all = schema.dump(), names = given_type_names();
+  for (size_t at = 0, end = 0; end < names.size(); at = end + 1) {
+    end = std::min(names.find_first_of(",; ", at), names.size());
+    const std::string name = names.substr(at, end - at);
+    ColumnType of{};
+    if (std::string kind; parse_given_type(name, of, kind)) {
+      EXPECT_NE(all.find('"' + name + '"'), std::string::npos) << name;
+    }
+  }
+}
+
 TEST(SchemaFile, SecondsKeepTheirZeros) {
   const char* rows = "at\n2023-05-28T10:00:00.000Z\n2023-06-09T11:30:07.000Z\n";
   const Table t = read_text(rows), again = read_text(rows, read_schema(schema_text(inspect(t).dump())));
@@ -91,6 +111,8 @@ TEST(SchemaFile, MistakesAreNamed) {
   expect_parts(error_of("day,b\n2020-01-31,2\n", unknown), ErrorCode::usage, {"column \"day\"", "no format of dates"});
   const CsvOptions other = read_schema(R"({"columns": [{"name": "agee", "type": "integer"}]})");
   expect_parts(error_of("age,b\n1,2\n", other), ErrorCode::usage, {"\"agee\"", "\"age\""});
+  const CsvOptions bare = read_schema(R"({"columns": [{"name": "agee"}]})");
+  expect_parts(error_of("age\n1\n", bare), ErrorCode::usage, {"no column \"agee\"", "Nearest: \"age\""});
   const CsvOptions rare = read_schema(R"({"columns": [{"name": "agee", "rare_categories": 9}]})");
   expect_parts(error_of("age,b\n1,2\n", rare), ErrorCode::usage, {"`schema", "\"agee\""});
 }

@@ -206,6 +206,66 @@ TEST(Types, Identifiers) {
   EXPECT_EQ(t.columns[0].values[19], "119");
 }
 
+// Text keys that repeat are regenerated as whole numbers are: learned, the ids of real customers would come out.
+TEST(Types, TextsThatAreKeysByNameAndForm) {
+  const auto type_of = [](const std::string& name, int values, int rows_of_each, auto&& text) {
+    std::string csv = name + ",x\n";
+    for (int i = 0; i < values * rows_of_each; ++i) csv += text(i % values) + "," + std::to_string(i % 7) + "\n";
+    return read_text(csv).columns[0].type;
+  };
+  const auto coded = [](const std::string& before, const std::string& after = "") {
+    return [=](int i) { return before + std::to_string(100000 + i * 37 % 9973) + after; };
+  };
+  const auto token = [](int i) {
+    std::string out;
+    uint64_t x = static_cast<uint64_t>(i + 1) * 0x9E3779B97F4A7C15u;
+    for (int k = 0; k < 8; ++k, x >>= 5) out += "ABCDEFGHJKMNPQRSTVWXYZ0123456789"[x >> 20 & 31];
+    return out;
+  };
+  const auto word = [](int i) {
+    std::string out = "v";
+    for (int x = i; x > 0; x /= 26) out += static_cast<char>('a' + x % 26);
+    return out;
+  };
+  const ColumnType key = ColumnType::identifier, learned = ColumnType::category;
+  EXPECT_EQ(type_of("customer_id", 300, 6, coded("C")), key);
+  EXPECT_EQ(type_of("CustomerID", 300, 6, coded("CUST-", "-DE")), key);
+  EXPECT_EQ(type_of("account_number", 300, 6, coded("", "/7")), key);
+  EXPECT_EQ(type_of("patient", 300, 6, token), key);
+  EXPECT_EQ(type_of("customer_id", 60, 3, coded("C")), key) << "most rows have a value that few share";
+  // as whole numbers: few that each stand in many rows are levels
+  EXPECT_EQ(type_of("customer_id", 60, 30, coded("C")), learned);
+  EXPECT_EQ(type_of("customer_id", 300, 60, coded("C")), learned);
+  // the name decides, and the form
+  EXPECT_EQ(type_of("sku", 300, 6, coded("SKU-")), learned);
+  EXPECT_EQ(type_of("product_id", 300, 6, coded("P")), learned) << "other columns follow from goods and places";
+  EXPECT_EQ(type_of("storeId", 300, 6, coded("S")), learned);
+  EXPECT_EQ(type_of("country_code", 300, 6, coded("C")), learned);
+  EXPECT_EQ(type_of("update_no", 300, 6, coded("U")), learned) << "named like a date";
+  EXPECT_EQ(type_of("customer", 300, 6, [&](int i) { return "Firm " + token(i) + " Ltd"; }), learned);
+  EXPECT_EQ(type_of("user_id", 300, 6, word), learned) << "words";
+  CsvOptions given;
+  given.types = {{"customer_id", "category"}};
+  std::string csv = "customer_id\n";
+  for (int i = 0; i < 1800; ++i) csv += coded("C")(i % 300) + "\n";
+  EXPECT_EQ(read_text(csv, given).columns[0].type, learned) << "the way out";
+}
+
+TEST(Types, AGivenKindIsThatOfTheTexts) {
+  std::string csv = "c,x\n";
+  for (int i = 0; i < 50; ++i) csv += (i % 7 == 3 ? "none" : "a" + std::to_string(i) + "@b.org") + ",1\n";
+  CsvOptions options;
+  options.types = {{"c", "email"}};
+  EXPECT_EQ(read_text(csv, options).columns[0].kind, "email") << "a few may be otherwise, as people typed them";
+  for (const char* kind : {"uuid", "iban", "ipv4", "url", "card"}) {
+    options.types = {{"c", kind}};
+    expect_parts(error_of(csv, options), ErrorCode::data,
+                 {"t.csv: column \"c\"", kind, "row 1 holds \"a0@b.org\"", "44 of its 44", "c=category"});
+  }
+  options.types = {{"c", "name"}};
+  EXPECT_EQ(read_text(csv, options).columns[0].kind, "name") << "names are what the user says";
+}
+
 TEST(Types, Constants) {
   EXPECT_EQ(column_of({"5.0", "5.0"}).values, (std::vector<std::string>{"5.0"}));
   expect_type(ColumnType::constant, {"x", "x"});
