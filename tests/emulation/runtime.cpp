@@ -23,7 +23,7 @@ namespace tessera::emulation {
 struct Recorded {
   struct Node {
     std::string name;
-    std::function<void()> run;
+    std::function<void()> run, begin;
     std::set<int> after;
   };
   std::vector<Node> nodes;
@@ -47,7 +47,7 @@ struct Event {
 struct Stream {
   struct Item {
     uint64_t number;
-    std::function<void()> run;  // or
+    std::function<void()> run, begin;  // or
     std::shared_ptr<Mark> sets, waits;
   };
   explicit Stream(int on) : device(on) {}
@@ -100,6 +100,7 @@ void run_head(Stream& s) {
   if (item.sets) item.sets->done = true;
   if (!item.run) return;
   const DeviceAccess access;
+  if (!s.queue.empty() && s.queue.front().begin) s.queue.front().begin();
   item.run();
 }
 
@@ -153,6 +154,9 @@ void replay(const Recorded& g) {
     const size_t at = choose(ready);
     const int n = ready[at];
     ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(at));
+    for (const int b : before[static_cast<size_t>(n)])
+      if (const Recorded::Node& next = g.nodes[static_cast<size_t>(b)]; next.begin && next.after.size() == 1)
+        next.begin();
     g.nodes[static_cast<size_t>(n)].run();
     for (const int b : before[static_cast<size_t>(n)])
       if (--missing[static_cast<size_t>(b)] == 0) ready.push_back(b);
@@ -208,7 +212,7 @@ Device& device() {
   return d;
 }
 
-void enqueue(Stream* stream, const char* name, std::function<void()> work) {
+void enqueue(Stream* stream, const char* name, std::function<void()> work, std::function<void()> begin) {
   const Turn turn;
   if (stream == nullptr) {
     if (capturing()) throw Fault(std::string(name) + " is put on the default stream while another is captured");
@@ -218,10 +222,10 @@ void enqueue(Stream* stream, const char* name, std::function<void()> work) {
     return;
   }
   if (!stream->capture) {
-    queue_item(*stream, {0, std::move(work), nullptr, nullptr});
+    queue_item(*stream, {0, std::move(work), std::move(begin), nullptr, nullptr});
     return;
   }
-  stream->capture->nodes.push_back({name, std::move(work), stream->tail});
+  stream->capture->nodes.push_back({name, std::move(work), std::move(begin), stream->tail});
   stream->tail = {static_cast<int>(stream->capture->nodes.size()) - 1};
 }
 
@@ -440,7 +444,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     return cudaSuccess;
   }
   event->mark = std::make_shared<Mark>(Mark{false, stream});
-  queue_item(*stream, {0, nullptr, event->mark, nullptr});
+  queue_item(*stream, {0, nullptr, nullptr, event->mark, nullptr});
   return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
@@ -459,7 +463,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     stream->capture->broken = true;
     return cudaErrorStreamCaptureIsolation;
   }
-  if (event->mark) queue_item(*stream, {0, nullptr, nullptr, event->mark});
+  if (event->mark) queue_item(*stream, {0, nullptr, nullptr, nullptr, event->mark});
   return cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {

@@ -15,8 +15,10 @@ struct Event;
 struct Graph;
 struct GraphExec;
 
-// nullptr: after everything that was queued, at once
-void enqueue(Stream* stream, const char* name, std::function<void()> work);
+// nullptr: after everything that was queued, at once. `begin`: of a launch that may begin before the one before it has
+// ended: what it does until it waits for that one. It is done before the work of that one, if both are queued by then
+// or recorded in one graph.
+void enqueue(Stream* stream, const char* name, std::function<void()> work, std::function<void()> begin = nullptr);
 // What cudaLibraryLoadData() knows: images, by their text, and their kernels by name. Tests add to it.
 struct LoadedKernel {
   void (*run)(void* parameter);

@@ -116,6 +116,50 @@ TEST(Cudart, AnEarlyLaunchNeedsCapability9AndAKernelThatWaits) {
   EXPECT_EXIT(fails(), testing::ExitedWithCode(0), "");
 }
 
+// The second kernel keeps what it reads before its wait: what the first one wrote, or what was there before.
+TEST(Cudart, AnEarlyLaunchBeginsBeforeTheOneBeforeOnItsStreamAndInItsGraph) {
+  const FatBinary fat(Texts{{90,
+                             ".version 8.0\n.target sm_90\n.address_size 64\n"
+                             ".visible .entry first(\n.param .u64 p\n)\n{\n.reg .b32 %r<2>;\n.reg .b64 %rd<2>;\n"
+                             "ld.param.u64 %rd1, [p];\nmov.u32 %r1, 7;\nst.global.u32 [%rd1], %r1;\nret;\n}\n"
+                             ".visible .entry second(\n.param .u64 p\n)\n{\n.reg .b32 %r<2>;\n.reg .b64 %rd<2>;\n"
+                             "ld.param.u64 %rd1, [p];\nld.volatile.global.u32 %r1, [%rd1];\ngriddepcontrol.wait;\n"
+                             "st.global.u32 [%rd1+4], %r1;\nret;\n}\n"}});
+  char first = 0, second = 0;  // host functions
+  void** binary = register_binary(&fat.wrapper);
+  register_kernel(binary, &first, "first");
+  register_kernel(binary, &second, "second");
+  for (const bool recorded : {false, true})
+    for (const bool early : {false, true}) {
+      uint32_t words[2] = {3, 3};
+      void* memory = nullptr;
+      cudaStream_t stream = nullptr;
+      cudaGraph_t graph = nullptr;
+      cudaGraphExec_t exec = nullptr;
+      cudaMalloc(&memory, sizeof words);
+      cudaMemcpy(memory, words, sizeof words, cudaMemcpyHostToDevice);
+      cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+      if (recorded) cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+      void* arguments[] = {&memory};
+      for (const char* kernel : {&first, &second})
+        EXPECT_EQ(launch({{1, 1, 1}, {1, 1, 1}, 0, stream, kernel, arguments, early && kernel == &second}),
+                  cudaSuccess);
+      if (recorded) {
+        cudaStreamEndCapture(stream, &graph);
+        cudaGraphInstantiate(&exec, graph, 0);
+        cudaGraphLaunch(exec, stream);
+      }
+      cudaStreamSynchronize(stream);
+      cudaMemcpy(words, memory, sizeof words, cudaMemcpyDeviceToHost);
+      EXPECT_EQ(words[0], 7u);
+      EXPECT_EQ(words[1], early ? 3u : 7u) << recorded;
+      cudaGraphExecDestroy(exec);
+      cudaGraphDestroy(graph);
+      cudaStreamDestroy(stream);
+      cudaFree(memory);
+    }
+}
+
 TEST(Cudart, AnErrorInsideAKernelStays) {
   const auto stays = [] {
     Loaded l;

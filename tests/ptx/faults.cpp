@@ -123,7 +123,8 @@ TEST_F(Ptx, AnEarlyLaunchWaitsBeforeItReachesGlobalMemory) {
        "thread 40, PTX line 21: global memory before griddepcontrol.wait"},
       {"griddepcontrol.launch_dependents;\ngriddepcontrol.wait;", "before it waited for the one before"},
       {"setp.lt.u32 %p1, %r1, 63;\n@%p1 bra $out;\n" + waits + "$out:", "thread 0, PTX line 24: ended without"},
-      {"", "ended without griddepcontrol.wait"}};
+      {"", "ended without griddepcontrol.wait"},
+      {"ld.volatile.global.u32 %r2, [%rd1];\n" + waits, ""}};
   for (const auto& c : cases) {
     const std::string text = kernel(c.body, ".shared .align 16 .b8 room[16];\n");
     early_ = true;
@@ -132,6 +133,46 @@ TEST_F(Ptx, AnEarlyLaunchWaitsBeforeItReachesGlobalMemory) {
     expect_says(found, c.says);
     early_ = false;
     EXPECT_EQ(fault(text), "") << "it begins when all before it has ended:\n" << c.body;
+  }
+}
+
+// What comes before the wait runs before the launch before, whose threads write 100 and more to their words.
+TEST_F(Ptx, AnEarlyLaunchRunsUntilItsWaitBeforeTheOneBefore) {
+  const std::string
+      waits = "griddepcontrol.wait;\ngriddepcontrol.launch_dependents;\n",
+      room = ".shared .align 4 .b8 room[256];\n", first = kernel("add.u32 %r2, %r1, 100;\nst.global.u32 [%rd2], %r2;"),
+      load = "ld.volatile.global.u32 %r3, [%rd2];\n", save = "st.global.u32 [%rd2], %r3;",
+      exchange =
+          "mov.u32 %r4, room;\nshl.b32 %r5, %r1, 2;\nadd.u32 %r6, %r4, %r5;\nst.shared.u32 [%r6], %r1;\nbar.sync 0;\n"
+          "xor.b32 %r5, %r5, 128;\nadd.u32 %r6, %r5, %r4;\n",
+      some_wait = "setp.lt.u32 %p1, %r1, 40;\n@%p1 bra $other;\n" + load + waits + "bra.uni $both;\n$other:\n" + waits +
+                  load + "$both:\nbar.sync 0;\n" + save;
+  const struct {
+    const char* what;
+    std::string body;
+    uint32_t (*expected)(uint32_t thread);
+  } cases[] = {
+      {"after its wait it sees what the one before wrote", waits + load + save, [](uint32_t t) { return t + 100; }},
+      {"a wait that comes too late", load + waits + save, [](uint32_t t) { return t; }},
+      {"registers and shared memory stay, and barriers hold on both sides",
+       exchange + waits +
+           "ld.shared.u32 %r3, [%r6];\nld.global.u32 %r2, [%rd2];\nbar.sync 0;\nadd.u32 %r3, %r3, %r2;\n" + save,
+       [](uint32_t t) { return (t ^ 32u) + t + 100; }},
+      {"lanes of one warp wait at two places", some_wait, [](uint32_t t) { return t < 40 ? t + 100 : t; }},
+      {"some wait before a barrier at which others stand",
+       "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra $later;\n" + waits + "$later:\nbar.sync 0;\n@%p1 griddepcontrol.wait;\n" +
+           load + save,
+       [](uint32_t t) { return t + 100; }}};
+  const Module before = read_module(first);
+  for (const auto& c : cases) {
+    for (uint32_t k = 0; k < kWords; ++k) words_[k] = k;
+    const Module m = read_module(kernel(c.body, room));
+    Launch early(m, m.functions.at("k"),
+                 {{1, 1, 1}, {kWords, 1, 1}, 0, reinterpret_cast<const char*>(&words_), true, true});
+    early.begin();
+    run(before, before.functions.at("k"), {{1, 1, 1}, {kWords, 1, 1}, 0, reinterpret_cast<const char*>(&words_), true});
+    early.run();
+    for (uint32_t t = 0; t < kWords; ++t) ASSERT_EQ(words_[t], c.expected(t)) << c.what << ", thread " << t;
   }
 }
 

@@ -129,10 +129,11 @@ int launch(const LaunchCall& c) {
              nullptr,
              c.stream != nullptr,
              c.early};
-    emulation::enqueue(static_cast<emulation::Stream*>(c.stream), "kernel", [=, &module, &f]() mutable {
-      w.parameters = parameters->data();
-      run(module, f, w);
-    });
+    w.parameters = parameters->data();
+    const auto launched = std::make_shared<Launch>(module, f, w);
+    emulation::enqueue(
+        static_cast<emulation::Stream*>(c.stream), "kernel", [launched, parameters] { launched->run(); },
+        c.early ? [launched] { launched->begin(); } : std::function<void()>());
     return static_cast<int>(cudaSuccess);
   });
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "ptx/machine/warp.h"
@@ -33,30 +34,32 @@ std::vector<size_t> order_of(size_t n, std::mt19937_64& random) {
 
 class Block {
  public:
-  Block(const Running& launch, size_t warps, int threads, emulation::Dim index) : launch_(launch) {
+  // `kept`: the module's warps, which one block uses at a time; else it has warps of its own.
+  Block(const Running& launch, size_t warps, int threads, emulation::Dim index, bool kept) : launch_(launch) {
     size_t bytes = 0;
     for (const Array& a : launch.shared) bytes += (a.bytes + 127u) / 128 * 128;
     shared_.assign(bytes + 128, static_cast<char>(0xFF));
     char* begin = shared_.data() + (128 - reinterpret_cast<uintptr_t>(shared_.data()) % 128) % 128;
     if (launch.module.warps == nullptr) launch.module.warps = std::make_shared<WarpsKept>();
-    std::vector<std::unique_ptr<Warp>>& kept = launch.module.warps->all;
-    while (kept.size() < warps) kept.push_back(std::make_unique<Warp>(launch.module, static_cast<int>(kept.size())));
+    std::vector<std::unique_ptr<Warp>>& from = kept ? launch.module.warps->all : own_;
+    while (from.size() < warps) from.push_back(std::make_unique<Warp>(launch.module, static_cast<int>(from.size())));
     for (size_t w = 0; w < warps; ++w) {
-      warps_.push_back(kept[w].get());
+      warps_.push_back(from[w].get());
       warps_.back()->begin(launch, index, begin, threads);
     }
   }
-  // From barrier to barrier: each warp runs until it waits. Returns the instructions of all warps.
-  int64_t run(std::mt19937_64& random) {
+  // From barrier to barrier: each warp runs until it waits. Ends with the block, or where it is held (Running::holds).
+  void run(std::mt19937_64& random) {
     for (;;) {
       size_t ended = 0;
+      bool held = false;
       int lanes_ended = 0;
       for (const size_t w : order_of(warps_.size(), random)) {
-        if (!warps_[w]->ended()) warps_[w]->run();
+        if (!warps_[w]->ended()) held = warps_[w]->run() == Warp::State::held || held;
         if (warps_[w]->ended()) ++ended;
         lanes_ended += warps_[w]->lanes_ended();
       }
-      if (ended == warps_.size()) break;
+      if (ended == warps_.size() || held) return;
       for (Warp* w : warps_) {
         if (w->ended()) continue;
         if (lanes_ended > 0)
@@ -65,6 +68,8 @@ class Block {
         w->pass_barrier();
       }
     }
+  }
+  int64_t executed() const {
     return std::accumulate(warps_.begin(), warps_.end(), int64_t{0},
                            [](int64_t n, const Warp* w) { return n + w->executed(); });
   }
@@ -73,6 +78,7 @@ class Block {
   const Running& launch_;
   std::vector<char> shared_;
   std::vector<Warp*> warps_;
+  std::vector<std::unique_ptr<Warp>> own_;
 };
 
 constexpr uint32_t kSharedOptIn = 227 * 1024, kSharedOptInOf80 = 163 * 1024;
@@ -111,25 +117,73 @@ std::string readable(const std::string& mangled) {
   return name;
 }
 
-int64_t run(const Module& module, const Function& kernel, const Wanted& wanted) {
-  Running r{module,       kernel, wanted.parameters, wanted.grid, wanted.block, readable(kernel.name), wanted.strict,
-            wanted.early, {}};
-  emulation::admit({r.name.c_str(), wanted.grid, wanted.block, wanted.dynamic_shared, false});
+struct Launch::Grid {
+  Running running;
+  const Wanted wanted;
+  const int threads;
+  std::mt19937_64 random{};
+  std::vector<std::unique_ptr<Block>> begun{};
+
+  std::unique_ptr<Block> block(size_t n, bool kept) const {
+    const emulation::Dim g = wanted.grid, at{static_cast<unsigned>(n % g.x), static_cast<unsigned>(n / g.x % g.y),
+                                             static_cast<unsigned>(n / g.x / g.y)};
+    return std::make_unique<Block>(running, static_cast<size_t>(threads + kLanes - 1) / kLanes, threads, at, kept);
+  }
+  std::vector<size_t> start() {  // the order of the blocks
+    emulation::admit({running.name.c_str(), wanted.grid, wanted.block, wanted.dynamic_shared, false});
+    random.seed(emulation::schedule().seed * 0x9E3779B97F4A7C15ull + emulation::launch_number());
+    return order_of(size_t{wanted.grid.x} * wanted.grid.y * wanted.grid.z, random);
+  }
+};
+
+Launch::Launch(const Module& module, const Function& kernel, const Wanted& wanted) {
+  const int threads = static_cast<int>(wanted.block.x * wanted.block.y * wanted.block.z);
+  grid_.reset(new Grid{{module,
+                        kernel,
+                        wanted.parameters,
+                        wanted.grid,
+                        wanted.block,
+                        readable(kernel.name),
+                        wanted.strict,
+                        wanted.early,
+                        false,
+                        {}},
+                       wanted,
+                       threads});
   for (Array a : kernel.shared) {
     if (a.offset == kDynamicShared) a.bytes = wanted.dynamic_shared;
-    r.shared.push_back(a);
+    grid_->running.shared.push_back(a);
   }
-  const emulation::Dim g = wanted.grid;
-  const int threads = static_cast<int>(wanted.block.x * wanted.block.y * wanted.block.z);
-  check(r, threads, module);
-  std::mt19937_64 random(emulation::schedule().seed * 0x9E3779B97F4A7C15ull + emulation::launch_number());
+  check(grid_->running, threads, module);
+}
+Launch::~Launch() = default;
+
+void Launch::begin() {
+  grid_->running.holds = true;
+  for (const size_t n : grid_->start()) {
+    grid_->begun.push_back(grid_->block(n, false));
+    grid_->begun.back()->run(grid_->random);
+  }
+}
+
+int64_t Launch::run() {
+  grid_->running.holds = false;
   int64_t most = 0;
-  for (const size_t n : order_of(size_t{g.x} * g.y * g.z, random)) {
-    const emulation::Dim at{static_cast<unsigned>(n % g.x), static_cast<unsigned>(n / g.x % g.y),
-                            static_cast<unsigned>(n / g.x / g.y)};
-    most = std::max(most, Block(r, static_cast<size_t>(threads + kLanes - 1) / kLanes, threads, at).run(random));
+  const auto complete = [&](Block& b) {
+    b.run(grid_->random);
+    most = std::max(most, b.executed());
+  };
+  if (grid_->begun.empty())
+    for (const size_t n : grid_->start()) complete(*grid_->block(n, true));
+  for (std::unique_ptr<Block>& b : std::exchange(grid_->begun, {})) {
+    complete(*b);
+    b.reset();
   }
   return most;
+}
+
+int64_t run(const Module& module, const Function& kernel, const Wanted& wanted) {
+  return Launch(module, kernel, wanted).run();
 }
 
 }  // namespace tessera::ptx

@@ -1,5 +1,5 @@
 // ld, st, ldmatrix and cp.async: each lane's address is looked up and checked (its space, its bounds, its alignment)
-// before a byte moves. griddepcontrol: from when on addresses of global memory are allowed.
+// before a byte moves. griddepcontrol: from when on addresses of global memory are allowed to all but volatile loads.
 #include <cstring>
 
 #include "emulation/mma.h"
@@ -64,7 +64,9 @@ void Warp::resolve(const Instruction& i, int operand, int64_t offset, Space spac
     const uint64_t* a = lanes<const uint64_t>(i.operand[operand]);
     for (int l = 0; l < kLanes; ++l) address[l] = a[l] + static_cast<uint64_t>(offset);
   }
-  for (Mask before = mask & ~waited_; before != 0; before &= before - 1)
+  // What the launch before writes, nothing but the text's order can tell; but whatever an earlier one wrote may be
+  // older in the first-level cache, past which volatile loads go.
+  for (Mask before = i.is_volatile ? 0 : mask & ~waited_; before != 0; before &= before - 1)
     if (const int l = __builtin_ctz(before);
         space == Space::global || (space == Space::generic && space_of(address[l]) == Space::global))
       fault(i, 1u << l, "global memory before griddepcontrol.wait in an early launch");

@@ -34,7 +34,7 @@ constexpr uint32_t kDynamicShared =
     1u << 24;  // where a block's dynamic shared memory begins, behind every static array
 
 // What follows an instruction: the next one, or something that the warp decides (warp.cpp).
-enum class Flow : uint8_t { next, branch, call, leave, block_barrier, whole_mask };
+enum class Flow : uint8_t { next, branch, call, leave, block_barrier, launch_before, whole_mask };
 
 constexpr uint32_t kConstant = 1u << 31;    // of an operand: it lies in the constants of the module, not in registers
 constexpr uint32_t kNowhere = 0x7FFFFFFFu;  // a target that is thrown away
@@ -43,9 +43,10 @@ constexpr int kOperands = 14;               // of the longest, mma
 struct Instruction {
   void (*run)(Warp&, const Instruction&, Mask) = nullptr;
   Flow flow = Flow::next;
-  bool unless = false;   // the guard is negated
-  bool uniform = false;  // bra.uni, call.uni
-  uint8_t count = 1;     // elements of a vector access
+  bool unless = false;       // the guard is negated
+  bool uniform = false;      // bra.uni, call.uni
+  bool is_volatile = false;  // ld.volatile
+  uint8_t count = 1;         // elements of a vector access
   Space space = Space::generic;
   uint8_t width[kOperands] = {};     // bytes of each register operand
   uint32_t guard = 0;                // a predicate; 0: always

@@ -63,7 +63,7 @@ size_t Warp::furthest_behind() {
     for (size_t b = a + 1; b < paths_.size();)
       if (paths_[a].meets(paths_[b]) && (paths_[a].waiting == Path::barrier) == (paths_[b].waiting == Path::barrier)) {
         paths_[a].mask |= paths_[b].mask;
-        if (paths_[a].waiting == Path::lanes) paths_[a].waiting = Path::none;
+        if (paths_[a].waiting != Path::barrier) paths_[a].waiting = Path::none;
         paths_.erase(paths_.begin() + static_cast<std::ptrdiff_t>(b));
       } else {
         ++b;
@@ -90,6 +90,8 @@ uint32_t Warp::meeting_point(size_t at) const {
 }
 
 Warp::State Warp::run() {
+  for (Path& p : paths_)
+    if (p.waiting == Path::launch && !launch_->holds) p.waiting = Path::none;
   for (;;) {
     const size_t at = furthest_behind();
     if (at < paths_.size()) {
@@ -97,6 +99,8 @@ Warp::State Warp::run() {
       continue;
     }
     if (paths_.empty()) return State::ended;
+    if (std::any_of(paths_.begin(), paths_.end(), [](const Path& p) { return p.waiting == Path::launch; }))
+      return State::held;
     for (const Path& p : paths_)
       if (p.waiting == Path::lanes)
         fault(launch_->module.code[p.pc], p.mask, "deadlock, it waits for lanes of its mask that never arrive");
@@ -195,6 +199,14 @@ void Warp::follow(size_t at) {
         if (active != path.mask) fault(i, active, "a barrier for a part of the lanes");
         path.waiting = Path::barrier;
         return;
+      case Flow::launch_before:
+        if (active != 0 && launch_->holds) {
+          path.waiting = Path::launch;
+          return;
+        }
+        if (active != 0) i.run(*this, i, active);
+        ++path.pc;
+        break;
       case Flow::whole_mask:
         if (active != 0 && !gathered(path, i, active)) {
           path.waiting = Path::lanes;

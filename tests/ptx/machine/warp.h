@@ -24,7 +24,8 @@ struct Running {
   emulation::Dim grid, block;
   std::string name;  // for people
   bool strict;       // addresses of memory that nobody allocated are faults
-  bool early;        // griddepcontrol.wait comes before global memory
+  bool early;        // every lane executes griddepcontrol.wait
+  bool holds;        // it may not pass it yet
   std::vector<Array> shared;
 };
 
@@ -32,8 +33,8 @@ class Warp {
  public:
   Warp(const Module& module, int number);
   void begin(const Running& launch, emulation::Dim block, char* shared, int threads);
-  enum class State { ended, at_barrier };
-  State run();  // until each of its lanes has ended or waits for the block
+  enum class State { ended, at_barrier, held };
+  State run();  // until each of its lanes has ended or waits, for the block or (held) for the launch before
   void pass_barrier();
   bool ended() const { return paths_.empty(); }
   int lanes_ended() const;
@@ -59,7 +60,7 @@ class Warp {
   struct Path {
     uint32_t pc;
     Mask mask;
-    enum Waiting { none, lanes, barrier } waiting = none;
+    enum Waiting { none, lanes, barrier, launch } waiting = none;
     std::vector<uint32_t> callers;  // where it returns to
     bool meets(const Path& o) const { return pc == o.pc && callers == o.callers; }
   };

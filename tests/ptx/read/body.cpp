@@ -174,6 +174,7 @@ void Body::memory(Instruction& i, const std::string& opcode, const std::vector<s
     if (p == "shared") i.space = Space::shared;
     if (p == "local") i.space = Space::local;
     if (p == "param") i.space = store ? Space::parameter : param;
+    if (p == "volatile") i.is_volatile = !store;
     if (p == "v2" || p == "v4") i.count = static_cast<uint8_t>(p[1] - '0');
   }
   if (i.space == Space::call) i.space = Space::parameter;  // address() finds out whose
@@ -289,6 +290,7 @@ void Body::operands(Instruction& i, const std::string& opcode, std::string argum
     address_space(i, opcode, a, s);
   } else if (starts(opcode, "cp.") || starts(opcode, "griddepcontrol.")) {
     i.run = asynchronous(opcode);
+    if (opcode == "griddepcontrol.wait") i.flow = Flow::launch_before;
     if (i.run == nullptr) throw Unreadable(s.line, s.text, "an unknown opcode " + opcode);
     copy(i, a, s);
   } else if (starts(opcode, "mov.")) {
