@@ -57,7 +57,13 @@ static std::string readable_name(const Plan& plan, Id v) {
 
 std::vector<EmittedLaunch> FusedCalls::emit(const void* workspace) const {
   std::vector<EmittedLaunch> all;
-  for (size_t i = 0; i < ops_.size(); ++i) all.push_back(emit_launch(ops_[i], workspace, emitted_name(i), values_));
+  const FusedLaunchOp* before = counts_ ? &ops_.back() : nullptr;  // else something runs between two steps
+  for (const DeviceCall& c : calls_) {
+    const bool fused = c.kernel.run == kernels_.kernel.run;
+    const auto* op = fused ? static_cast<const FusedLaunchOp*>(c.call.op) : nullptr;
+    if (fused) all.push_back(emit_launch(*op, workspace, emitted_name(all.size()), values_, before));
+    before = op;
+  }
   return all;
 }
 

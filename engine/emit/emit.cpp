@@ -155,8 +155,9 @@ std::string in_fours(int64_t cols) { return cols % 4 == 0 ? "<full>" : "<plain>"
 
 class Emitter {
  public:
-  Emitter(const FusedLaunchOp& op, const void* workspace, const std::string& name, const ViewNames& names)
-      : op_(op), workspace_(workspace), name_(name), names_(names) {}
+  Emitter(const FusedLaunchOp& op, const void* workspace, const std::string& name, const ViewNames& names,
+          const FusedLaunchOp* before)
+      : op_(op), before_(before), workspace_(workspace), name_(name), names_(names) {}
 
   EmittedLaunch run() {
     EmittedLaunch out;
@@ -506,13 +507,16 @@ class Emitter {
     chain_.body += "\n  " + loop + body + "  });\n";
   }
 
+  // Whether the launch before may write the counter that this one reads: end_count() and begin_count() do.
+  bool counter_is_late() const { return before_ == nullptr || (op_.last ? before_->first : before_->last); }
+
   std::string kernel_text() {
+    const std::string wait = "  wait_for_launch_before();\n",
+                      read = std::string("  read_state(state, p.state, ") + (op_.last ? "true" : "false") + ");\n";
     std::string text = "extern \"C\" __global__ void __launch_bounds__(kThreads, 2) " + name_ +
                        "(const __grid_constant__ Parameters p) {\n"
-                       "  TESS_SHARED(shared, float[kSharedFloats]);\n  TESS_SHARED(state, StepState);\n"
-                       "  wait_for_launch_before();\n"
-                       "  read_state(state, p.state, " +
-                       (op_.last ? "true" : "false") + ");\n";
+                       "  TESS_SHARED(shared, float[kSharedFloats]);\n  TESS_SHARED(state, StepState);\n" +
+                       (counter_is_late() ? wait + read : read + wait);
     state_ = op_.state != nullptr ? op_.state : state_;
     int counting = 1;
     for (int c = 0; c < op_.count; ++c)
@@ -541,7 +545,7 @@ class Emitter {
     return text + "}\n";
   }
 
-  const FusedLaunchOp& op_;
+  const FusedLaunchOp &op_, *before_;
   const void* workspace_;
   std::string name_;
   const ViewNames& names_;
@@ -559,8 +563,8 @@ class Emitter {
 }  // namespace
 
 EmittedLaunch emit_launch(const FusedLaunchOp& op, const void* workspace, const std::string& name,
-                          const ViewNames& names) {
-  return Emitter(op, workspace, name, names).run();
+                          const ViewNames& names, const FusedLaunchOp* before) {
+  return Emitter(op, workspace, name, names, before).run();
 }
 
 }  // namespace tessera

@@ -27,8 +27,9 @@ inline std::string emitted_name(size_t launch) { return "launch_" + std::to_stri
 // Readable names of views, by their address in a call; others are named after the op that makes them.
 using ViewNames = std::map<const View*, std::string>;
 
-// `name`: of the kernel and of the namespace around it. `workspace`: of the step's calls.
+// `name`: of the kernel and of the namespace around it. `workspace`: of the step's calls. `before`: the launch before
+// it, in the same step or at the end of the one before; nullptr: none, or something else runs between them.
 EmittedLaunch emit_launch(const FusedLaunchOp& op, const void* workspace, const std::string& name,
-                          const ViewNames& names = {});
+                          const ViewNames& names = {}, const FusedLaunchOp* before = nullptr);
 
 }  // namespace tessera

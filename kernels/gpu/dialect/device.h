@@ -79,9 +79,9 @@ inline void launch_loaded(const Launch& l, const char* name, const void* kernel,
 }
 
 // ---- launches that overlap ----------------------------------------------------------------------
-// In a launch with `early` every thread calls this before it reads or writes global memory; elsewhere it does nothing.
-// It waits until the launch before has ended and its writes are visible, then lets the next one begin: the blocks of
-// that are placed, and its code and arguments fetched, while this one runs.
+// In a launch with `early` every thread calls this before it reads or writes global memory (read_state() excepted,
+// gpu/emitted/launch.cuh); elsewhere it does nothing. It waits until the launch before has ended and its writes are
+// visible, then lets the next one begin: its blocks are placed, its code and arguments fetched, while this one runs.
 //   Behind it a kernel may read and overwrite whatever any launch before it reads or writes: a launch ends when all its
 // blocks have, and none of them ends before its wait, so it ends after the launch before it, and that one, by the same
 // rule, after its own predecessor. A launch without `early` begins after all before it, and lets the next one begin by

@@ -43,8 +43,10 @@ struct LaunchParameters {
   }
 };
 
-// The step's state, read once for the block; `running`: by the step's last launch.
-__device__ inline void read_state(StepState& own, const StepState* state, bool running) {
+// The step's state, read once for the block; `running`: by the step's last launch. It may precede
+// wait_for_launch_before() where the launch before does not write the counter: then what wrote it has ended, because
+// the launch before waited for it. Volatile: the multiprocessor's own cache may be older than that launch's wait.
+__device__ inline void read_state(StepState& own, const volatile StepState* state, bool running) {
   if (threadIdx.x == 0) own = {state->seed, running ? state->running : state->step, -1};
   __syncthreads();
 }
