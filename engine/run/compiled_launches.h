@@ -31,16 +31,20 @@ class CompiledLaunches {
   // Replaces the calls whose launches became ready since the last time; true: there were some. The replaced calls need
   // this object.
   bool replace(std::vector<DeviceCall>& calls);
+  // For another try after a recording failed: none begins early any more. False: none would have.
+  bool begin_in_order();
   const LaunchReport& report() const { return report_; }
 
  private:
   void leave(const std::string& reason);
+  void set_early(const std::vector<DeviceCall>& calls);
 
   Device& device_;
   const FusedKernels& fused_;
-  const bool early_;
+  bool early_;
   const std::vector<EmittedLaunch> launches_;
   std::deque<CompiledLaunchOp> ops_;
+  std::vector<CompiledLaunchOp*> op_of_;  // by launch; nullptr: it is interpreted
   std::vector<DeviceKernel> kernels_;
   LaunchReport report_;
   std::vector<size_t> positions_;  // of the launches among the calls

@@ -97,9 +97,14 @@ void DeviceRun::replay(int64_t n) {
   const DeviceApi& api = device_.api();
   if (compiled_ && compiled_->replace(calls_)) forget();  // CUDA frees one in flight after its end
   const auto record = [&](DeviceRecording*& r, int steps) {
-    if (r == nullptr)
-      device_.check(api.record(device_.session(), calls_.data(), static_cast<int64_t>(calls_.size()),
-                               count_steps_ ? nullptr : step(), workspace_->data(), steps, &r));
+    const auto try_to = [&] {
+      return api.record(device_.session(), calls_.data(), static_cast<int64_t>(calls_.size()),
+                        count_steps_ ? nullptr : step(), workspace_->data(), steps, &r);
+    };
+    if (r != nullptr) return;
+    DeviceStatus status = try_to();
+    if (status != DeviceStatus::ok && compiled_ && compiled_->begin_in_order()) status = try_to();
+    device_.check(status);
   };
   if (n >= kUnrolled) {
     record(many_, kUnrolled);

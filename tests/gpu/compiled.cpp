@@ -260,7 +260,8 @@ struct Outcome {
   Values values;
   LaunchReport report;
 };
-Outcome run(const std::function<CompiledSource(const std::string&)>& compile, bool early = true) {
+Outcome run(const std::function<CompiledSource(const std::string&)>& compile, bool early = true,
+            Device& device = emulated_device()) {
   Outcome out;
   Compilation how;
   how.cache = "off";
@@ -271,7 +272,7 @@ Outcome run(const std::function<CompiledSource(const std::string&)>& compile, bo
     ++calls;
     return made;
   };
-  Setting s = on_device(emulated_device(), {}, 0);
+  Setting s = on_device(device, {}, 0);
   s.training = [&](Program& p) {
     EXPECT_EQ(p.launches().launches, 0) << "before it was asked for";
     p.compile_launches(how);
@@ -325,24 +326,53 @@ TEST(CompiledLaunches, OnesThatAreLoadedRunInsteadOfTheInterpreter) {
   EXPECT_EQ(without_memory, 0) << "the parameters begin with an address";
 }
 
-// A kernel that does not wait is a fault of an early launch, and of no other.
+// A kernel that does not wait is a fault of an early launch, and of no other. `only`: of launches that are compiled.
+std::string error_without_wait(Device& device, bool early = true, const std::string& only = "launch_") {
+  auto& image = emulation::images()["does not wait"];
+  for (size_t launch = 0; launch < 9; ++launch) image[emitted_name(launch)] = {[](void*) {}, 8};
+  try {
+    run(
+        [&](const std::string& source) -> CompiledSource {
+          return {source.find("__global__") != std::string::npos && source.find(only) != std::string::npos
+                      ? "does not wait"
+                      : "",
+                  "no"};
+        },
+        early, device);
+  } catch (const std::exception& e) { return e.what(); }
+  return "";
+}
+
 TEST(CompiledLaunches, BeginEarlyWhereTheGpuCanAndTheyMay) {
-  emulation::images()["does not wait"] = {{"launch_1", {[](void*) {}, 8}}};
-  const auto error = [&](int capability, bool early) -> std::string {
-    emulation::device().major = capability;
-    try {
-      run(
-          [&](const std::string& source) -> CompiledSource {
-            return {source.find("launch_1(") != std::string::npos ? "does not wait" : "", "no"};
-          },
-          early);
-    } catch (const std::exception& e) { return e.what(); }
-    return "";
-  };
-  EXPECT_NE(error(9, true).find("ended without wait_for_launch_before()"), std::string::npos);
-  EXPECT_EQ(error(9, false), "");
-  EXPECT_EQ(error(8, true), "");
+  EXPECT_NE(error_without_wait(emulated_device()).find("ended without wait_for_launch_before()"), std::string::npos);
+  EXPECT_EQ(error_without_wait(emulated_device(), false), "");
+  EXPECT_EQ(error_without_wait(emulated_device(), true, "launch_1("), "") << "the one before is interpreted";
+  emulation::device().major = 8;
+  EXPECT_EQ(error_without_wait(emulated_device()), "");
   emulation::device().major = 9;
+}
+
+// Before CUDA 12.3 what begins early could not be recorded; and what cannot be recorded is recorded in order.
+TEST(CompiledLaunches, BeginInOrderWhereCudaCannotRecordThem) {
+  DeviceApi old = *tessera_device_backend(), fails = old;
+  old.versions = [](int* driver, int* runtime) {
+    *driver = 12020, *runtime = 13000;
+    return DeviceStatus::ok;
+  };
+  static int refused = 0;
+  fails.record = [](DeviceSession* session, const DeviceCall* calls, int64_t n, StepState* state, void* workspace,
+                    int steps, DeviceRecording** recording) {
+    for (int64_t i = 0; i < n; ++i)
+      if (calls[i].kernel.run == fused_kernels_cuda().compiled.run &&
+          static_cast<const CompiledLaunchOp*>(calls[i].call.op)->early)
+        return ++refused, DeviceStatus::failed;
+    return tessera_device_backend()->record(session, calls, n, state, workspace, steps, recording);
+  };
+  for (const DeviceApi* api : {&old, &fails}) {
+    Device device(*api, 0);
+    EXPECT_EQ(error_without_wait(device), "");
+  }
+  EXPECT_EQ(refused, 1) << "not tried again";
 }
 
 }  // namespace
