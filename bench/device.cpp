@@ -1,7 +1,8 @@
 // The performance of a device, through the plugin: ceilings first (copies, the gap between launches, products), then
 // the work: a training step of CTGAN, of TVAE and of Made at Adult's size, TimeGAN's joint iteration at the published
 // one, a recurrent layer forward and backward, 4,096 candidates of calibrated sampling; op by op and fused, launch by
-// launch and replayed, training in each precision too, each op alone beside its floor, and products of many shapes.
+// launch and replayed, compiled by NVRTC with launches in order and begun early, training in each precision too, each
+// op alone beside its floor, and products of many shapes.
 // Prints tables, and JSON to the given file.
 //   bench_device [file.json [ctgan] [tvae] [made] [timegan] [gru_24] [gru_112] [sampling] [ops] [products]]     all by
 //       default; ops: each op alone; products: shapes of steps in every way to multiply, with errors · the device is
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -19,12 +21,15 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "base/error.h"
 #include "engine/device/device.h"
 #include "engine/device/device_api.h"
+#include "engine/emit/launch_compiler.h"
 #include "engine/passes/passes.h"
 #include "engine/plan/op_rules.h"
+#include "engine/run/compiled_launches.h"
 #include "engine/run/precision.h"
 #include "engine/run/program.h"
 #include "floor.h"
@@ -222,7 +227,33 @@ struct Workload {
     p.run_unrecorded(steps);
     return (seconds_now() - begin) / static_cast<double>(steps);
   }
+  // Of launches as compiled source, where they have one.
+  double compiled_seconds(Device& device, Team& team, bool early, int64_t steps, LaunchReport& launches) const {
+    Program p(optimised(), device, team, 1);
+    start(p);
+    Compilation how;
+    how.threads = team.size();
+    how.early = early;
+    p.compile_launches(how);
+    for (p.run(1); p.launches().waiting > 0; p.run(1)) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    launches = p.launches();
+    return step_seconds(p, steps);
+  }
 };
+
+// The same training with launches in order and begun early (--passes-off early_launch), in turns, the best of two each.
+void bench_compiled(const std::string& workload, const Workload& w, Device& device, Team& team, int64_t steps,
+                    nlohmann::json& figures) {
+  double best[2] = {1e30, 1e30};
+  LaunchReport launches;
+  for (const bool early : {false, true, false, true})
+    best[early] = std::min(best[early], w.compiled_seconds(device, team, early, steps, launches));
+  figures["compiled_in_order_seconds"] = best[0];
+  figures["compiled_early_seconds"] = best[1];
+  figures["compiled_launches"] = {launches.compiled, launches.launches};
+  fmt::print("{}, replayed, {} of {} launches compiled: in order {:.1f} us, begun early {:.1f} us\n", workload,
+             launches.compiled, launches.launches, 1e6 * best[0], 1e6 * best[1]);
+}
 
 // Adult's columns: five numbers by the modes that fit, or as 128 bins (made), ten categories by their values.
 RowLayout adult(bool bins) {
@@ -433,6 +464,7 @@ int run(const char* path, const std::set<std::string>& wanted) {
         fmt::print("{}, {}, {}: {:.1f} us\n", workload, recorded ? "replayed" : "eager", fuse ? "fused" : "op by op",
                    1e6 * s);
       }
+    if (!small && !nvrtc().version.empty()) bench_compiled(workload, w, device, team, steps, figures);
     for (const Precision precision : {Precision::tf32, Precision::bf16, Precision::fp16}) {
       if (std::string(workload) == "sampling") break;  // candidates are drawn in the model's precision, fp32 here
       const std::string of(name_of(precision));

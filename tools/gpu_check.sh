@@ -2,8 +2,9 @@
 # A first check on a real GPU: builds for the installed card, measures its ceilings, runs every op, whole training steps and the golden vectors on it, then the benches.
 #   bash tools/gpu_check.sh [--dry-run] [build] [ceilings] [tests] [golden] [sanitizer] [bench] [peers]     all by default; each can be run separately, build first
 #   bash tools/gpu_check.sh [--dry-run] day [1|2|3]     checks on a GPU that is lent by the minute, in three calls of under nine minutes each: the next one, or the given one.
-#                                        1 ceilings, tests, golden vectors, racecheck of a recurrent step · 2 benches (BASE=another plugin to compare with), single launches with
-#                                        their predictions, products of many shapes, a fit and a million rows · 3 peers. Failures of 1 must be fixed before 2 is worth running
+#                                        1 ceilings, tests, golden vectors, racecheck of a recurrent step · 2 compiled launches in order and begun early, benches (BASE=another
+#                                        plugin to compare with), single launches with their predictions, products of many shapes, a fit and a million rows · 3 peers.
+#                                        Failures of 1 must be fixed before 2 is worth running
 #   bash tools/gpu_check.sh pack         for a machine with nvcc, CMake and Ninja but without packages and network: copies the headers and libraries of the
 #                                        Debian packages that the build needs, and the golden vectors, into build/gpu_pack, to be copied with the tree; and the
 #                                        build in BUILT (build/release), if it exists: then nothing is built there
@@ -16,7 +17,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 WORK=${WORK:-build/gpu_check} PACK=${PACK:-build/gpu_pack} BUILT=${BUILT:-build/release}
 OUT=${OUT:-$WORK/results}
-all=(build ceilings tests golden sanitizer bench peers) more=(races launches products)
+all=(build ceilings tests golden sanitizer bench peers) more=(races compiled launches products)
 
 # Files of installed packages and the targets of their links, without network access.
 if [[ ${1:-} == pack ]]; then
@@ -47,7 +48,7 @@ if [[ ${parts[0]} == day ]]; then
   call=${parts[1]:-$(($(cat "$WORK/day" 2> /dev/null || echo 0) % 3 + 1))}
   case $call in
     1) parts=(ceilings tests golden races) ;;
-    2) parts=(bench launches products) ;;
+    2) parts=(compiled bench launches products) ;;
     3) parts=(peers) ;;
     *) echo "gpu_check: a day has calls 1, 2 and 3, not $call" >&2; exit 2 ;;
   esac
@@ -123,6 +124,11 @@ if wants tests; then
   part ops 120 bash -c "tests '*DeviceOps*:*DeviceProducts*-*all_gather:*_parts'"
   part steps 80 bash -c "tests '*DeviceTraining*'"
   part fused 80 bash -c "tests '*DeviceFused*'"
+fi
+if wants compiled; then
+  # By what NVRTC makes. If begun early fails and in order passes, --passes-off early_launch is what the launches need; bench times both.
+  say "Compiled launches, beside the interpreter"
+  for begun in in_order early; do part compiled_$begun 22 bash -c "tests '*DeviceCompiled*/$begun'"; done
 fi
 if wants golden; then
   say "Golden vectors"
