@@ -1,4 +1,5 @@
 // Columns that are never below others. a <= b <= c needs two rules: those that follow from others are left out.
+//   The index of sequences stays as it is: what is never above it is counted down from it.
 #include "tables/rules/kinds/bound.h"
 #include "tables/rules/kinds/filled.h"
 
@@ -25,9 +26,11 @@ struct Order {
   std::vector<std::vector<std::optional<Evidence>>> below;  // [lower][upper]
 
   std::vector<std::vector<char>> loose = {};
+  size_t index = SIZE_MAX;  // of the columns, the index of sequences
 
   bool holds(size_t lower, size_t upper) const { return below[lower][upper].has_value(); }
   bool holds_tightly(size_t lower, size_t upper) const { return holds(lower, upper) && !loose[lower][upper]; }
+  bool under_index(size_t k) const { return index < columns.size() && (k == index || holds(k, index)); }
   // From two others, which are kept by construction if this one would be.
   bool follows(size_t lower, size_t upper) const {
     for (size_t between = 0; between < columns.size(); ++between) {
@@ -40,23 +43,23 @@ struct Order {
   }
 };
 
-std::optional<Evidence> evidence_below(const RuleSearch& search, const Column& lower, const Column& upper,
-                                       double tried) {
+// `gaps`: a missing lower cell says nothing; else it has to be there where the upper one is.
+std::optional<Evidence> evidence_below(const RuleSearch& search, const Column& lower, const Column& upper, double tried,
+                                       bool gaps) {
   const auto holds = [&](int64_t row, int64_t other) {
     const double a = in_unit_of(upper, lower, lower.numbers[static_cast<size_t>(row)]);
     const double b = upper.numbers[static_cast<size_t>(other)];
     // The distance is missing where the upper one is; where it is not, a missing lower one is filled.
-    return b != b || (a != a && search.gaps_may_be()) ? -1 : a <= b ? 1 : 0;
+    return b != b || (a != a && gaps) ? -1 : a <= b ? 1 : 0;
   };
   return search.evidence_of(holds, tried);
 }
 
 // Without regard to chance.
-std::optional<Evidence> always_below(const RuleSearch& search, const Column& lower, const Column& upper) {
+std::optional<Evidence> always_below(const Column& lower, const Column& upper, bool gaps) {
   Evidence e;
   for (size_t i = 0; i < upper.numbers.size(); ++i) {
-    if (upper.numbers[i] != upper.numbers[i] || (search.gaps_may_be() && lower.numbers[i] != lower.numbers[i]))
-      continue;
+    if (upper.numbers[i] != upper.numbers[i] || (gaps && lower.numbers[i] != lower.numbers[i])) continue;
     if (!(in_unit_of(upper, lower, lower.numbers[i]) <= upper.numbers[i])) return {};
     ++e.rows;
   }
@@ -72,34 +75,76 @@ void break_ties(Order& order, const RuleSearch& search) {
   for (size_t first = 0; first < order.columns.size(); ++first)
     for (size_t second = first + 1; second < order.columns.size(); ++second) {
       auto &up = order.below[first][second], &down = order.below[second][first];
-      if (!down || !always_below(search, search.column(order.columns[first]), search.column(order.columns[second])))
+      if (!down || !always_below(search.column(order.columns[first]), search.column(order.columns[second]),
+                                 search.gaps_may_be()))
         continue;
       if (!up) up = down;
       down.reset();
     }
 }
 
-Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>& given,
-               const std::vector<std::string>& fresh) {
+using GivenBounds = std::vector<GivenBound>;
+
+bool is_given(const GivenBounds& given, int lower, int upper, bool strict = false) {
+  return std::any_of(given.begin(), given.end(), [&](const GivenBound& g) {
+    return g.lower == lower && g.upper == upper && (g.strict || !strict);
+  });
+}
+
+// Of two columns of sequences, one of them the index. Numbers that few steps would break by chance are learned as they
+// are.
+std::optional<Evidence> evidence_beside_index(const RuleSearch& search, int lower, int upper) {
+  const Column &low = search.column(lower), &up = search.column(upper);
+  if (!search.options.find || !have_order(low, up)) return {};
+  std::optional<Evidence> out =
+      evidence_below(search, low, up, static_cast<double>(2 * search.columns()), upper == search.index());
+  const bool loose = out && !is_instant(up) && out->chance > kLoose;
+  return loose ? std::nullopt : out;
+}
+
+// The orders of columns with the index. A column is in the order of another one as long as both are columns: those that
+// become distances are looked at with all others too.
+void order_with_index(const RuleSearch& search, const GivenBounds& given, Order& out) {
+  const int index = search.index();
+  if (index < 0) return;
+  out.index = out.columns.size();
+  out.columns.push_back(index);
+  for (auto& of : out.below) of.emplace_back();
+  out.below.emplace_back(out.columns.size());
+  for (size_t k = 0; k < out.index; ++k) {
+    const int j = out.columns[k];
+    auto &under = out.below[k][out.index], &over = out.below[out.index][k];
+    under = evidence_beside_index(search, j, index), over = evidence_beside_index(search, index, j);
+    if (!under && is_given(given, j, index)) under = always_below(search.column(j), search.column(index), true);
+    if (!over && is_given(given, index, j)) over = always_below(search.column(index), search.column(j), false);
+    if (under) over.reset();
+  }
+}
+
+Order order_of(const RuleSearch& search, const GivenBounds& given, const std::vector<std::string>& fresh) {
   Order out{search.usable_numbers(kMaxBoundColumns), {}};
-  const auto asked = [&](size_t lower, size_t upper) {
-    return std::find(given.begin(), given.end(), std::pair(out.columns[lower], out.columns[upper])) != given.end();
-  };
+  const size_t own = out.columns.size();
+  out.below.assign(own, std::vector<std::optional<Evidence>>(own));
+  order_with_index(search, given, out);
   const auto is_fresh = [&](const Column& c) {
     return fresh.empty() || std::find(fresh.begin(), fresh.end(), c.name) != fresh.end();
   };
+  const auto beside_index = [&](size_t k) {
+    return out.index < out.columns.size() && (out.holds(k, out.index) || out.holds(out.index, k));
+  };
   const size_t n = out.columns.size();
-  out.below.assign(n, std::vector<std::optional<Evidence>>(n));
-  search.team.for_each(static_cast<int64_t>(n), [&](int64_t i) {
+  search.team.for_each(static_cast<int64_t>(own), [&](int64_t i) {
     const auto lower = static_cast<size_t>(i);
     const Column& low = search.column(out.columns[lower]);
-    for (size_t upper = 0; upper < n; ++upper) {
+    for (size_t upper = 0; upper < own; ++upper) {
       const Column& up = search.column(out.columns[upper]);
       if (upper == lower || !have_order(low, up) || !(is_fresh(low) || is_fresh(up))) continue;
       auto& below = out.below[lower][upper];
-      if (search.options.find && (search.options.orders || has_missing(low) || has_missing(up)))
-        below = evidence_below(search, low, up, static_cast<double>(n * n));
-      if (!below && asked(lower, upper)) below = always_below(search, low, up);
+      if (search.options.find &&
+          (search.options.orders || has_missing(low) || has_missing(up) || beside_index(lower) || beside_index(upper)))
+        below = evidence_below(search, low, up, static_cast<double>(own * own), search.gaps_may_be());
+      if (!below && is_given(given, out.columns[lower], out.columns[upper]))
+        below = always_below(low, up, search.gaps_may_be());
       up.relax();
     }
     low.relax();
@@ -115,7 +160,8 @@ Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>&
     for (size_t upper = 0; upper < n; ++upper)
       out.loose[lower][upper] = !instant(upper) && !is_spelled(search.column(out.columns[lower])) &&
                                 !is_spelled(search.column(out.columns[upper])) && out.holds(lower, upper) &&
-                                !asked(lower, upper) && out.below[lower][upper]->chance > kLoose;
+                                !is_given(given, out.columns[lower], out.columns[upper]) &&
+                                out.below[lower][upper]->chance > kLoose;
   return out;
 }
 
@@ -265,7 +311,7 @@ class FixedSearch {
 
 }  // namespace
 
-std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<std::pair<int, int>>& given,
+std::vector<FoundRule> find_bounds(const RuleSearch& search, const GivenBounds& given,
                                    const std::vector<std::string>& fresh) {
   const Order order = order_of(search, given, fresh);
   const size_t n = order.columns.size();
@@ -282,27 +328,44 @@ std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<s
     }
   for (FoundRule& filled : filled_columns(search, order)) out.push_back(std::move(filled));
   // By the number of columns below, most first: a column is replaced before those that its distance is counted from.
-  std::vector<std::pair<size_t, size_t>> uppers;
-  for (size_t upper = 0; upper < n; ++upper) {
-    size_t lower = 0;
-    for (size_t k = 0; k < n; ++k) lower += order.holds_tightly(k, upper);
-    if (lower > 0) uppers.emplace_back(n - lower, upper);
+  // Then, likewise, those below the index.
+  std::vector<std::tuple<bool, size_t, size_t>> places;
+  for (size_t k = 0; k < n; ++k) {
+    const bool down = order.under_index(k);
+    size_t others = 0;
+    for (size_t i = 0; i < n; ++i)
+      others += down ? order.under_index(i) && order.holds_tightly(k, i) : order.holds_tightly(i, k);
+    if (others > 0 && k != order.index) places.emplace_back(down, n - others, k);
   }
-  std::sort(uppers.begin(), uppers.end());
-  for (const auto& [rank, upper] : uppers) {
-    std::vector<std::string> lower;
+  std::sort(places.begin(), places.end());
+  for (const auto& [down, rank, k] : places) {
+    BoundData data{head_of(column(k)), {}};
+    data.distance.down = down;
     Evidence evidence;
-    for (size_t k = 0; k < n; ++k) {
-      if (!order.holds_tightly(k, upper) || order.follows(k, upper)) continue;
-      const Evidence& e = *order.below[k][upper];
-      if (lower.empty() || e.chance > evidence.chance) evidence = e;  // of several, the weakest
-      lower.push_back(column(k).name);
+    for (size_t i = 0; i < n; ++i) {
+      const size_t lower = down ? k : i, upper = down ? i : k;
+      const bool strict = is_given(given, order.columns[lower], order.columns[upper], true);
+      if (!order.holds_tightly(lower, upper) || (down && !order.under_index(i))) continue;
+      if (order.follows(lower, upper) && !strict) continue;
+      const Evidence& e = *order.below[lower][upper];
+      if (data.others.empty() || e.chance > evidence.chance) evidence = e;  // of several, the weakest
+      data.others.push_back(column(i).name);
+      if (strict) data.distance.strict.push_back(column(i).name);
     }
-    std::vector<const Column*> below;
-    for (const std::string& name : lower) below.push_back(search.table.find(name));
-    FixedValues fixed = FixedSearch(search, column(upper), below).find();
-    out.push_back({make_rule(BoundData{head_of(column(upper)), std::move(lower), std::move(fixed)}), evidence});
+    std::vector<const Column*> others;
+    for (const std::string& name : data.others) others.push_back(search.table.find(name));
+    if (!down) data.fixed = FixedSearch(search, column(k), others).find();
+    out.push_back({make_rule(std::move(data)), evidence});
   }
+  return out;
+}
+
+std::vector<std::string> in_order_with_index(const RuleSearch& search) {
+  const int index = search.index();
+  std::vector<std::string> out;
+  for (const int j : search.usable_numbers(index < 0 ? 0 : kMaxBoundColumns))
+    if (evidence_beside_index(search, j, index) || evidence_beside_index(search, index, j))
+      out.push_back(search.column(j).name);
   return out;
 }
 

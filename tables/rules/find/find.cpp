@@ -80,7 +80,8 @@ class RuleFinder {
         }
       find_in_place();
     }
-    if ((find && options_.orders) || !bounds_.empty()) keep(rechecked(find_bounds(search(), given_bounds())));
+    if ((find && (options_.orders || search().index() >= 0)) || !bounds_.empty())
+      keep(rechecked(find_bounds(search(), given_bounds())));
     if (find && options_.by_rejection) find_cycles_and_orders();
     // of rows: a step of a sequence is not drawn from the steps before it as a column is from other columns
     if (find && options_.by_rejection) keep(find_repeats(search(), out_.found_));
@@ -156,9 +157,13 @@ class RuleFinder {
 
   // What is learned as differences between steps is in no other rule; one that is given comes first.
   void find_steps() {
-    for (const GivenOrder& given : bounds_) options_.apart.insert(options_.apart.end(), {given.lower, given.upper});
-    std::vector<FoundRule> rising = find_rising(search());
-    options_.apart.resize(options_.apart.size() - 2 * bounds_.size());
+    const std::vector<std::string> beside_index = in_order_with_index(search());
+    const std::vector<std::string> own = options_.apart;
+    for (const GivenOrder& given : bounds_)
+      for (const std::string& name : {given.lower, given.upper})
+        if (std::find(beside_index.begin(), beside_index.end(), name) == beside_index.end()) leave_out({name});
+    std::vector<FoundRule> rising = find_rising(search(), beside_index);
+    options_.apart = own;
     set_apart(std::move(rising), &Rules::rising);
   }
 
@@ -292,7 +297,7 @@ class RuleFinder {
       throw Error(ErrorCode::usage, fmt::format("`rule`: \"{}\" is {} rules; give each by a `rule` of its own.", text,
                                                 where.terms.size()));
     const WhereTerm& term = where.terms.front();
-    check_apart(columns_of(term));
+    check_apart(columns_of(term), true);
     if (computes(term) || orders(term)) return;
     if (!options_.unread && table_.rows > 0 && !some_row_meets(where))
       throw Error(ErrorCode::usage, fmt::format("`rule`: \"{}\" holds in no row of the table, so no sampled row would "
@@ -354,13 +359,14 @@ class RuleFinder {
     keep(std::move(*found));
   }
 
-  void check_apart(const std::vector<int>& columns) const {
+  // `beside_index`: other columns may be counted from the index.
+  void check_apart(const std::vector<int>& columns, bool beside_index = false) const {
     for (const int j : columns) {
       const std::string& name = table_.columns[static_cast<size_t>(j)].name;
+      if (beside_index && name == options_.index) continue;
       if (std::find(options_.apart.begin(), options_.apart.end(), name) != options_.apart.end())
         throw Error(ErrorCode::usage, fmt::format("`rule`: column \"{}\" is the key, the index or static: rules of "
-                                                  "sequences are of the other columns.\n  Omit it. Of an order "
-                                                  "with the index, the table can hold the difference instead.",
+                                                  "sequences are of the other columns.\n  Omit it.",
                                                   name));
     }
   }
@@ -371,7 +377,9 @@ class RuleFinder {
     for (const bool left : {true, false}) {
       const Arithmetic &target = left ? term.left : term.right, &other = left ? term.right : term.left;
       const std::vector<int> of = columns_of(other);
-      if (!target.is_column() || std::find(of.begin(), of.end(), target.column) != of.end()) continue;
+      if (!target.is_column() || target.column == search().index() ||
+          std::find(of.begin(), of.end(), target.column) != of.end())
+        continue;
       auto found = computed_rule(search(), {target.column, left ? term.right_text : term.left_text}, 1, true);
       if (!found || !place_in_order(std::move(*found), target.column, of)) continue;
       return true;
@@ -401,25 +409,31 @@ class RuleFinder {
     using Relation = WhereTerm::Relation;
     if (term.kind != WhereTerm::Kind::compare || term.negated || !term.left.is_column() || !term.right.is_column())
       return false;
-    const bool above = term.relation == Relation::greater_equal, below = term.relation == Relation::less_equal;
+    // Of rows, a > b is by rejection.
+    const bool strict =
+        !options_.by_rejection && (term.relation == Relation::greater || term.relation == Relation::less);
+    const bool above = term.relation == Relation::greater_equal || (strict && term.relation == Relation::greater),
+               below = term.relation == Relation::less_equal || (strict && term.relation == Relation::less);
     const Column& left = table_.columns[static_cast<size_t>(term.left.column)];
     const Column& right = table_.columns[static_cast<size_t>(term.right.column)];
     if ((!above && !below) || !have_order(left, right) || options_.unread) return false;
     const Column &lower = above ? right : left, &upper = above ? left : right;
-    for (size_t i = 0; i < lower.numbers.size(); ++i)
-      if (upper.numbers[i] == upper.numbers[i] && !(options_.by_rejection && lower.numbers[i] != lower.numbers[i]) &&
-          !(in_unit_of(upper, lower, lower.numbers[i]) <= upper.numbers[i]))
-        return false;
-    bounds_.push_back({lower.name, upper.name, term.text});
+    if (strict && (digits_of(lower) == kAllDigits || digits_of(upper) == kAllDigits)) return false;
+    const bool gaps = options_.by_rejection || upper.name == options_.index;
+    for (size_t i = 0; i < lower.numbers.size(); ++i) {
+      const double low = in_unit_of(upper, lower, lower.numbers[i]), up = upper.numbers[i];
+      if (up == up && !(gaps && low != low) && !(strict ? low < up : low <= up)) return false;
+    }
+    bounds_.push_back({lower.name, upper.name, term.text, strict});
     return true;
   }
 
   // By their places in what is left of the table. A column that others give has no distance: its order is checked.
-  std::vector<std::pair<int, int>> given_bounds() {
-    std::vector<std::pair<int, int>> out;
-    for (const auto& [lower, upper, text] : bounds_) {
+  std::vector<GivenBound> given_bounds() {
+    std::vector<GivenBound> out;
+    for (const auto& [lower, upper, text, strict] : bounds_) {
       const int a = place_of(table_, lower), b = place_of(table_, upper);
-      if (a >= 0 && b >= 0) out.emplace_back(a, b);
+      if (a >= 0 && b >= 0) out.push_back({a, b, strict});
       else check(text);
     }
     return out;
@@ -427,6 +441,7 @@ class RuleFinder {
 
   struct GivenOrder {
     std::string lower, upper, text;
+    bool strict;
   };
   struct GivenColumn {
     int target;

@@ -76,7 +76,10 @@ bool counts_time(const TimeFunction& f) { return f.inverse != nullptr && f.needs
 
 // Of one column each, or of two.
 std::optional<FoundRule> find_given(const RuleSearch& search, bool two) {
-  const std::vector<int> times = search.usable_columns(kMaxSources, [](const Column& c) { return when_parts(c) != 0; });
+  std::vector<int> times = search.usable_columns(kMaxSources, [](const Column& c) { return when_parts(c) != 0; });
+  // Of the index alone, a column is learned: a step says its hour by it.
+  if (const int index = search.index(); two && index >= 0 && when_parts(search.column(index)) != 0)
+    times.push_back(index);
   const auto tried = static_cast<double>(time_functions().size() * search.columns() *
                                          std::max<size_t>(times.size(), 1) * (two ? times.size() : 1));
   for (int j = 0; j < static_cast<int>(search.columns()); ++j) {

@@ -13,7 +13,7 @@ namespace tessera {
 namespace {
 
 std::optional<FoundRule> monotone(const RuleSearch& search, const Column& c, const std::vector<int32_t>& previous,
-                                  double sign) {
+                                  double sign, bool held) {
   const auto holds = [&](int64_t row, int64_t other) {
     const int32_t before = previous[static_cast<size_t>(row)];
     if (before < 0) return -1;
@@ -23,13 +23,14 @@ std::optional<FoundRule> monotone(const RuleSearch& search, const Column& c, con
   const auto evidence = search.evidence_of(holds, 2 * static_cast<double>(search.columns()));
   if (!evidence) return {};
   const RuleOptions& o = search.options;
+  if (held) return FoundRule{make_rule(HeldData{c.name, o.key, o.index}), *evidence};
   if (sign > 0) return FoundRule{make_rule(RisingData{c.name, o.key, o.index}), *evidence};
   return FoundRule{make_rule(FallingData{head_of(c), o.key, o.index}), *evidence};
 }
 
 }  // namespace
 
-std::vector<FoundRule> find_rising(const RuleSearch& search) {
+std::vector<FoundRule> find_rising(const RuleSearch& search, const std::vector<std::string>& beside_index) {
   const RuleOptions& o = search.options;
   if (o.key.empty()) return {};
   const std::vector<int32_t> previous = previous_rows(search.table, o.key, o.index);
@@ -39,8 +40,9 @@ std::vector<FoundRule> find_rising(const RuleSearch& search) {
     const Column& c = search.column(j);
     // Each key has a first value, which a model holds: of fewer keys they would tell of single ones.
     if (keys < search.holders.least({&c}) || !is_complete(c)) continue;
-    auto found = monotone(search, c, previous, 1);
-    if (!found && !is_instant(c)) found = monotone(search, c, previous, -1);
+    const bool held = std::find(beside_index.begin(), beside_index.end(), c.name) != beside_index.end();
+    auto found = monotone(search, c, previous, 1, held);
+    if (!found && !is_instant(c)) found = monotone(search, c, previous, -1, false);
     if (found) out.push_back(std::move(*found));
     c.relax();
   }

@@ -5,6 +5,7 @@
 
 #include "tables/formats/number_format.h"
 #include "tables/identifiers/permutation.h"
+#include "tables/rules/rule/columns.h"
 
 namespace tessera {
 namespace {
@@ -60,6 +61,11 @@ Seen RuleSearch::seen_as(const Column& target, bool gaps) const {
 bool RuleSearch::in_rules(int j) const {
   const Column& c = column(j);
   return kind_of(c).varies && std::find(options.apart.begin(), options.apart.end(), c.name) == options.apart.end();
+}
+
+int RuleSearch::index() const {
+  const int at = options.index.empty() ? -1 : place_of(table, options.index);
+  return at >= 0 && is_ordered(column(at)) ? at : -1;
 }
 
 bool RuleSearch::beyond_chance(int64_t rows, double chance, double tried) {

@@ -48,6 +48,8 @@ class RuleSearch {
   bool misses_few(const Column& column) const;
   // What a column whose cells are missing by themselves is learned as; nothing where there are no `gaps`.
   Seen seen_as(const Column& target, bool gaps) const;
+  // The index of sequences, which other columns may be counted from, and which stays as it is; −1: none.
+  int index() const;
   // The first `limit` of the usable columns that are `wanted`.
   template <class Wanted>
   std::vector<int> usable_columns(size_t limit, Wanted&& wanted) const {
@@ -173,10 +175,15 @@ FoundRule key_rule(const RuleSearch& search, int outer, int inner);
 // The rule that these columns occur in fixed combinations, whatever chance says; none where these are too many, or too
 // many rows would lose theirs to protection.
 std::optional<FoundRule> joint_rule(const RuleSearch& search, std::vector<int> columns);
-// a >= b, the upper columns first, as reduce() needs them; `given`: (lower, upper) that need no evidence
+// a >= b, the upper columns first, as reduce() needs them; `given`: those that need no evidence
 // Unless `fresh` is empty, only those with a column of that name.
-std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<std::pair<int, int>>& given,
+struct GivenBound {
+  int lower, upper;
+  bool strict = false;  // a > b
+};
+std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<GivenBound>& given,
                                    const std::vector<std::string>& fresh = {});
+std::vector<std::string> in_order_with_index(const RuleSearch& search);  // those that find_bounds() would find
 // Dates that are all the first, or all the last, of a month.
 std::vector<FoundRule> find_months(const RuleSearch& search);
 // Dates that are more frequent on some weekdays; or times, in some hours.
@@ -187,8 +194,9 @@ std::vector<FoundRule> find_remainders(const RuleSearch& search);  // of whole n
 std::vector<FoundRule> find_repeats(const RuleSearch& search, const std::vector<FoundRule>& bounds);
 // Columns of sequences that change by others from step to step.
 std::vector<FoundRule> find_running(const RuleSearch& search);
-// Columns that never fall within the key of sequences; none without a key.
-std::vector<FoundRule> find_rising(const RuleSearch& search);
+// Columns that never fall within the key of sequences; none without a key. `beside_index`: those that are learned as
+// their distance to the index.
+std::vector<FoundRule> find_rising(const RuleSearch& search, const std::vector<std::string>& beside_index);
 // Multiples; of distances that `bounds` put in the place of columns too.
 std::vector<FoundRule> find_grids(const RuleSearch& search, const std::vector<FoundRule>& bounds);
 

@@ -12,13 +12,13 @@
 namespace tessera {
 namespace {
 
-// The largest of the columns in a row, as a number of `target`; NaN if one is missing.
-double largest(const std::vector<const Column*>& columns, const Column& target, size_t row) {
-  double most = -INFINITY;
+// The largest of the columns in a row, or, `down`, the smallest, as a number of `target`; NaN if one is missing.
+double outermost(const std::vector<const Column*>& columns, const Column& target, size_t row, bool down) {
+  double most = down ? INFINITY : -INFINITY;
   for (const Column* c : columns) {
     const double x = in_unit_of(target, *c, c->numbers[row]);
     if (x != x) return kMissing;
-    most = std::max(most, x);
+    most = down ? std::min(most, x) : std::max(most, x);
   }
   return most;
 }
@@ -31,6 +31,8 @@ double above(double least, double distance, int digits) {
   const double x = rounded(least + std::max(distance, 0.0), digits);
   return x < least && digits != kAllDigits ? rounded(x + 1 / grid_of(digits), digits) : x;
 }
+// most - distance, and not above most.
+double below(double most, double distance, int digits) { return -above(-most, distance, digits); }
 
 template <class Data>
 class OrderRule : public RuleOf<Data> {
@@ -39,21 +41,37 @@ class OrderRule : public RuleOf<Data> {
 
   std::string text() const override {
     std::string out;
-    for (const std::string& lower : data_.lower)
-      out += (out.empty() ? "" : " and ") + quoted_name(data_.target.name) + " >= " + quoted_name(lower);
+    for (const std::string& other : data_.others)
+      out += fmt::format("{}{} {}{} {}", out.empty() ? "" : " and ", quoted_name(data_.target.name),
+                         distance().down ? '<' : '>', is_strict(other) ? "" : "=", quoted_name(other));
     return out;
   }
   std::vector<std::string> columns(const Table&) const override {
     std::vector<std::string> out{data_.target.name};
-    out.insert(out.end(), data_.lower.begin(), data_.lower.end());
+    out.insert(out.end(), data_.others.begin(), data_.others.end());
     return out;
   }
   std::vector<char> broken(const Table& rows, const Table&) const override {
-    const std::vector<const Column*> lower = numbers_of(rows, data_.lower);
+    const std::vector<const Column*> others = numbers_of(rows, data_.others),
+                                     strict = numbers_of(rows, distance().strict);
     const Column& c = numbers_of(rows, data_.target.name);
     std::vector<char> out(c.numbers.size());
-    for (size_t i = 0; i < out.size(); ++i) out[i] = c.numbers[i] < largest(lower, c, i) ? 1 : 0;
+    const bool down = distance().down;
+    for (size_t i = 0; i < out.size(); ++i) {
+      const double bound = outermost(others, c, i, down), x = c.numbers[i];
+      out[i] = (down ? x > bound : x < bound) || x == outermost(strict, c, i, down) ? 1 : 0;
+    }
     return out;
+  }
+
+ protected:
+  Distance distance() const {
+    if constexpr (requires { data_.distance; }) return data_.distance;
+    else return {};
+  }
+  bool is_strict(const std::string& other) const {
+    const std::vector<std::string> strict = distance().strict;
+    return std::find(strict.begin(), strict.end(), other) != strict.end();
   }
 };
 
@@ -68,12 +86,13 @@ class BoundRule : public OrderRule<BoundData> {
   using OrderRule::OrderRule;
 
   std::string learned_as() const override {
-    std::string out = quoted_name(data_.target.name) + " - ";
-    for (const std::string& l : data_.lower) out += (l == data_.lower[0] ? "" : " or ") + quoted_name(l);
-    return out;
+    std::string out;
+    for (const std::string& other : data_.others) out += (out.empty() ? "" : " or ") + quoted_name(other);
+    const std::string own = quoted_name(data_.target.name);
+    return distance().down ? out + " - " + own : own + " - " + out;
   }
   void reduce(Table& table, Team&) const override {
-    const std::vector<const Column*> lower = numbers_of(table, data_.lower);
+    const std::vector<const Column*> others = numbers_of(table, data_.others);
     Column& c = numbers_of(table, data_.target.name);
     Column choice;
     if (!data_.fixed.column.empty()) {
@@ -86,11 +105,14 @@ class BoundRule : public OrderRule<BoundData> {
       }
     }
     int digits = digits_of(c);
-    for (const Column* l : lower) digits = std::max(digits, digits_of(*l));
+    for (const Column* other : others) digits = std::max(digits, digits_of(*other));
     become_count(c, digits);
     c.reason = text();
-    for (size_t i = 0; i < c.numbers.size(); ++i)
-      c.numbers[i] = rounded(c.numbers[i] - largest(lower, data_.target, i), digits);
+    const bool down = distance().down;
+    for (size_t i = 0; i < c.numbers.size(); ++i) {
+      const double bound = outermost(others, data_.target, i, down);
+      c.numbers[i] = rounded(down ? bound - c.numbers[i] : c.numbers[i] - bound, digits);
+    }
     if (!data_.fixed.column.empty())
       table.columns.insert(table.columns.begin() + place_of(table, data_.target.name), std::move(choice));
   }
@@ -113,7 +135,7 @@ class BoundRule : public OrderRule<BoundData> {
       if (missing[i]) c.numbers[i] = numbers[i];
   }
   void restore(Table& rows) const override {
-    const std::vector<const Column*> lower = numbers_of(rows, data_.lower);
+    const std::vector<const Column*> others = numbers_of(rows, data_.others);
     std::vector<size_t> choice_of_code;
     Bulk<int32_t> codes;
     if (!data_.fixed.column.empty()) {
@@ -128,10 +150,16 @@ class BoundRule : public OrderRule<BoundData> {
     Bulk<double> numbers = std::move(c.numbers);
     c = data_.target;
     const int digits = digits_of(c);
+    const bool down = distance().down;
+    const std::vector<const Column*> strict = numbers_of(rows, distance().strict);
+    const double unit = digits == kAllDigits ? 0 : (down ? -1 : 1) / grid_of(digits);
     for (size_t i = 0; i < numbers.size(); ++i) {
-      const double least = largest(lower, c, i);
-      double x = numbers[i] != numbers[i] || least != least ? kMissing : above(least, numbers[i], digits);
+      const double least = outermost(others, c, i, down);
+      double x = numbers[i] != numbers[i] || least != least ? kMissing
+                 : down                                     ? below(least, numbers[i], digits)
+                                                            : above(least, numbers[i], digits);
       if (x > data_.fixed.high) x = std::max(data_.fixed.high, above(least, 0, digits));
+      if (x == outermost(strict, data_.target, i, down)) x = rounded(x + unit, digits);
       if (!codes.empty() && codes[i] >= 0 && least == least)
         x = fixed(choice_of_code[static_cast<size_t>(codes[i])], x, least);
       numbers[i] = x;
@@ -197,12 +225,13 @@ RulePtr make_rule(BoundData data) { return std::make_shared<BoundRule>(std::move
 RulePtr make_rule(LooseBoundData data) { return std::make_shared<LooseBoundRule>(std::move(data)); }
 
 void LooseBoundData::check(const Fields& f) const {
-  f.check(is_ordered(target) && !lower.empty() && std::find(lower.begin(), lower.end(), target.name) == lower.end(),
+  f.check(is_ordered(target) && !others.empty() && std::find(others.begin(), others.end(), target.name) == others.end(),
           "has a rule of order between columns that have none");
 }
 
 void BoundData::check(const Fields& f) const {
-  LooseBoundData{target, lower}.check(f);
+  LooseBoundData{target, others}.check(f);
+  f.check(!distance.down || (fixed.column.empty() && fixed.high != fixed.high), "has an order of two directions");
   f.check(fixed.days.empty() || (when_parts(target) & kHasDay) != 0, "has an order with days of numbers");
   f.check(std::is_sorted(fixed.values.begin(), fixed.values.end()),
           "has an order with values that do not follow each other");
@@ -225,6 +254,16 @@ void read_field(const Fields& f, const char*, FixedValues& fixed) {
     f.check(day != all.end(), "has an order with days of an unknown kind, \"" + name + "\"");
     fixed.days.push_back(&*day);
   }
+}
+
+void write_field(nlohmann::json& out, const char*, const Distance& distance) {
+  if (distance.down) out["down"] = true;
+  if (!distance.strict.empty()) out["strict"] = distance.strict;
+}
+
+void read_field(const Fields& f, const char*, Distance& distance) {
+  if (f.has("down")) distance.down = f.flag("down");
+  if (f.has("strict")) distance.strict = f.texts("strict");
 }
 
 }  // namespace tessera

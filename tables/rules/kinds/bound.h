@@ -1,4 +1,4 @@
-// A column that is never below others: end >= start.
+// A column that is never below others: end >= start; or, of sequences, never above their index: opened <= date.
 #pragma once
 #include "tables/rules/rule/rule_of.h"
 
@@ -21,19 +21,29 @@ struct FixedValues {
   static double day_of(const FixedDay& day, const Column& c, double x);
 };
 
+// How the distance is counted.
+struct Distance {
+  bool down = false;                     // from the smallest of the others, which are above
+  std::vector<std::string> strict = {};  // of the others, those that the column is never equal to
+};
+
 // The distance to the largest of them is learned in its place, and, in a column of its own, which fixed value it has.
 struct BoundData {
   static constexpr const char* kKind = "bound";
-  Column target;                   // without rows
-  std::vector<std::string> lower;  // the columns it is not below: of its kind, present where it is
-  FixedValues fixed;
+  Column target;                    // without rows
+  std::vector<std::string> others;  // the columns it is not below, or above: of its kind, present where it is
+  FixedValues fixed = {};
+  Distance distance = {};
 
   static constexpr std::tuple kFields{std::pair{"column", &BoundData::target},
-                                      std::pair{"not_below", &BoundData::lower}, std::pair{"", &BoundData::fixed}};
+                                      std::pair{"not_below", &BoundData::others}, std::pair{"", &BoundData::fixed},
+                                      std::pair{"", &BoundData::distance}};
   void check(const Fields& f) const;
 };
 void write_field(nlohmann::json& out, const char* name, const FixedValues& fixed);
 void read_field(const Fields& f, const char* name, FixedValues& fixed);
+void write_field(nlohmann::json& out, const char* name, const Distance& distance);
+void read_field(const Fields& f, const char* name, Distance& distance);
 RulePtr make_rule(BoundData data);
 
 // Few rows would break it by chance: the column is learned as it is, which says more of how the columns go together
@@ -41,10 +51,10 @@ RulePtr make_rule(BoundData data);
 struct LooseBoundData {
   static constexpr const char* kKind = "loose bound";
   Column target;
-  std::vector<std::string> lower;
+  std::vector<std::string> others;
 
   static constexpr std::tuple kFields{std::pair{"column", &LooseBoundData::target},
-                                      std::pair{"not_below", &LooseBoundData::lower}};
+                                      std::pair{"not_below", &LooseBoundData::others}};
   void check(const Fields& f) const;
 };
 RulePtr make_rule(LooseBoundData data);

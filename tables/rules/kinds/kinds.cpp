@@ -32,7 +32,8 @@ constexpr RuleKind kRuleKinds[] = {
     kKindOf<ComputedData>, kKindOf<JointData>,  kKindOf<BoundData>,   kKindOf<LooseBoundData>, kKindOf<BandData>,
     kKindOf<MissingData>,  kKindOf<GridData>,   kKindOf<MonthData>,   kKindOf<RateData>,       kKindOf<RepeatData>,
     kKindOf<CycleData>,    kKindOf<RisingData>, kKindOf<FallingData>, kKindOf<FormData>,       kKindOf<FunctionData>,
-    kKindOf<SpelledData>,  kKindOf<KeyData>,    kKindOf<RunningData>, kKindOf<ComposedData>,   kKindOf<FilledData>};
+    kKindOf<SpelledData>,  kKindOf<KeyData>,    kKindOf<RunningData>, kKindOf<ComposedData>,   kKindOf<FilledData>,
+    kKindOf<HeldData>};
 
 }  // namespace
 

@@ -37,7 +37,7 @@ class MonotoneRule : public RuleOf<Data> {
   }
 
  private:
-  static constexpr bool kRises = std::is_same_v<Data, RisingData>;
+  static constexpr bool kRises = !std::is_same_v<Data, FallingData>;
 };
 
 // The encoder of sequences makes differences and sums: it knows where a sequence begins.
@@ -45,6 +45,18 @@ class RisingRule : public MonotoneRule<RisingData> {
  public:
   using MonotoneRule::MonotoneRule;
   void restore(Table& rows) const override { (void)numbers_of(rows, column()); }
+};
+
+// Rows of a sequence follow each other, and the index rises: what was in order with it stays so.
+class HeldRule : public MonotoneRule<HeldData> {
+ public:
+  using MonotoneRule::MonotoneRule;
+  void restore(Table& rows) const override {
+    const Column& key = column_of(rows, data_.key);
+    Column& c = numbers_of(rows, column());
+    for (size_t i = 1; i < c.numbers.size(); ++i)
+      if (key.key(i) == key.key(i - 1) && c.numbers[i] < c.numbers[i - 1]) c.numbers[i] = c.numbers[i - 1];
+  }
 };
 
 class FallingRule : public MonotoneRule<FallingData> {
@@ -67,6 +79,7 @@ class FallingRule : public MonotoneRule<FallingData> {
 }  // namespace
 
 RulePtr make_rule(RisingData data) { return std::make_shared<RisingRule>(std::move(data)); }
+RulePtr make_rule(HeldData data) { return std::make_shared<HeldRule>(std::move(data)); }
 RulePtr make_rule(FallingData data) { return std::make_shared<FallingRule>(std::move(data)); }
 
 void FallingData::check(const Fields& f) const {

@@ -16,6 +16,17 @@ struct RisingData {
 };
 RulePtr make_rule(RisingData data);
 
+// The same of a column that is learned as its distance to the index: it takes the value of the step before where its
+// own would be below it.
+struct HeldData {
+  static constexpr const char* kKind = "held";
+  std::string column, key, index;
+
+  static constexpr std::tuple kFields{std::pair{"column", &HeldData::column}, std::pair{"key", &HeldData::key},
+                                      std::pair{"index", &HeldData::index}};
+};
+RulePtr make_rule(HeldData data);
+
 // Its negative numbers never fall: they stand in its place until rows are restored.
 struct FallingData {
   static constexpr const char* kKind = "falling";
