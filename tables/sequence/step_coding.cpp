@@ -189,13 +189,15 @@ double StepCoding::line_code(int column, const Values& v) const {
   return v.follows(k, v.here[k]) ? std::min(v.on_line[k] + 1, kMaxOnLine) : 0;
 }
 
-// The ends of a column. What a given value shows of the world beyond them, the next steps may show too: else all
-// forecasts of a summer that is warmer than the table would start with a fall.
+// The ends of a column. A given value beyond one shows that it is no limit: the next steps may go on as far as the
+// given ones have gone, else all forecasts of a summer that is warmer than the table would start with a fall.
 double StepCoding::low_end(const Coded& c, const Values& v, size_t column) {
-  return v.lowest.empty() ? c.low : std::min(c.low, 2 * v.lowest[column] - c.low);
+  if (v.lowest.empty() || v.lowest[column] >= c.low) return c.low;
+  return v.lowest[column] - std::max(v.highest[column], c.low) + v.lowest[column];
 }
 double StepCoding::high_end(const Coded& c, const Values& v, size_t column) {
-  return v.highest.empty() ? c.high : std::max(c.high, 2 * v.highest[column] - c.high);
+  if (v.highest.empty() || v.highest[column] <= c.high) return c.high;
+  return v.highest[column] - std::min(v.lowest[column], c.high) + v.highest[column];
 }
 
 double StepCoding::linear(const Code& code, const Values& v) {
@@ -239,6 +241,10 @@ void StepCoding::decode(const Table& steps, int64_t row, Values& v, const double
         x = round_decimals(x, decimals_of(c.column));
       x = x == x ? std::clamp(x, low_end(c, v, k), high_end(c, v, k)) : x;
       for (const auto& [below, above] : orders_) {
+        // what given values have broken is no law
+        if (!v.lowest.empty() && !v.last.empty() &&
+            v.last[static_cast<size_t>(below)] > v.last[static_cast<size_t>(above)])
+          continue;
         if (above == j && below < j) x = std::fmax(x, v.here[static_cast<size_t>(below)]);
         if (below == j && above < j) x = std::fmin(x, v.here[static_cast<size_t>(above)]);
       }

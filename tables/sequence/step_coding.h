@@ -54,7 +54,8 @@ class StepCoding {
     Code first{}, next{};
     int start_at = -1;
     int line_at = -1;  // the column of the coded steps that counts steps on a line; −1: none
-    // protected; drawn values stay inside, or, after a given one beyond an end, less than twice as far from that end
+    // protected; drawn values stay inside, or, after a given one beyond an end, as near to it as those given are to
+    // each other, or it to that end
     double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
     Column column{};  // as it was, without rows; no name: not coded
     bool coded() const { return !column.name.empty(); }

