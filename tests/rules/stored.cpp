@@ -315,6 +315,16 @@ std::vector<StoredCase> cases() {
              3)};
        },
        "\"decimals\":3", false},
+      {"held",  // counted from the index, "when"
+       [=](const Planting& p) {
+         const auto when = [](int64_t i) {
+           return std::floor(1000 * uniform(i / kRowsPerKey, 1)) + 3.0 * static_cast<double>(i % kRowsPerKey);
+         };
+         return std::vector<Column>{p.numbers("when", when), p.numbers("filed", [&](int64_t i) {
+                                      return when(i) + std::floor(3 * uniform(i, 2));
+                                    })};
+       },
+       "", false},
       {"composed",  // of texts that few rows have
        [=](const Planting& p) {
          const auto country = [=](int64_t i) {
@@ -331,6 +341,7 @@ Rules rules_of(const StoredCase& c, const Planting& p) {
   std::vector<Column> columns = c.columns(p);
   if (p.keyed) {
     options.steps = true, options.key = "who", options.apart = {"who"}, options.by_rejection = false;
+    if (columns.front().name == "when") options.index = "when", options.apart.push_back("when");
     columns.push_back(p.categories("who", [&](int64_t i) { return "k" + std::to_string(p.holder(i)); }));
   }
   return found(table(std::move(columns)), options);
