@@ -169,9 +169,5 @@ TEST(Possible, SamplesEverySatisfiableCondition) {
     EXPECT_EQ(sample(model_by("made"), 20, where(condition, 20000)).rows, 20) << condition;
 }
 
-TEST(Possible, RejectsAnEmptyCondition) {
-  EXPECT_EQ(thrown([&] { sample(model_by("made"), 5, where("  ")); }).code, ErrorCode::usage);
-}
-
 }  // namespace
 }  // namespace tessera::whole
