@@ -239,6 +239,28 @@ TEST(FindRules, ProductsOfProducts) {
       (Texts{"due = net * tax / 100", "gross = net + due", "net = count * price * (1 - off / 100)"}));
 }
 
+// Each is rounded, so that the price is what is paid over the rest, but not the other way round: computed so, whole
+// amounts would be cents off.
+TEST(FindRules, ProductsBeforeTheirQuotients) {
+  constexpr int64_t kRows = 900;
+  const auto cents = [](double x) { return std::nearbyint(x * 100) / 100; };
+  const auto count = [](int64_t i) { return 1 + std::floor(9 * uniform(i, 1)); };
+  const auto price = [=](int64_t i) { return cents(2 + 90 * uniform(i, 2)); };
+  const auto off = [](int64_t i) { return 5 * std::floor(3 * uniform(i, 3)); };
+  const auto tax = [](int64_t i) { return uniform(i, 4) < 0.7 ? 19.0 : 7.0; };
+  const auto net = [=](int64_t i) { return cents(count(i) * price(i)); };
+  const auto gross = [=](int64_t i) { return cents(net(i) * (1 + tax(i) / 100)); };
+  const auto paid = [=](int64_t i) { return cents(gross(i) * (1 - off(i) / 100)); };
+  EXPECT_EQ(said(found(table({numbers_by("price", ColumnType::decimal, kRows, price, 2),
+                              numbers_by("count", ColumnType::integer, kRows, count),
+                              numbers_by("net", ColumnType::decimal, kRows, net, 2),
+                              numbers_by("tax", ColumnType::integer, kRows, tax),
+                              numbers_by("gross", ColumnType::decimal, kRows, gross, 2),
+                              numbers_by("off", ColumnType::integer, kRows, off),
+                              numbers_by("paid", ColumnType::decimal, kRows, paid, 2)}))),
+            (Texts{"gross = net * (1 + tax / 100)", "net = price * count", "paid = gross * (1 - off / 100)"}));
+}
+
 // Tax and total follow from the amount alone, but for rounding, and from each other to the cent: where a half cent is
 // rounded, only the sum says it.
 TEST(FindRules, SumsOfColumnsThatAreRounded) {

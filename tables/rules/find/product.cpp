@@ -360,22 +360,24 @@ bool loses(const RuleSearch& search, const std::vector<Found>& all, const Found&
 std::optional<FoundRule> find_products(const RuleSearch& search, size_t most_taken) {
   const std::vector<Numbers> all = possible_factors(search);
   std::vector<Found> found;
-  std::vector<int> needed;  // by other products
+  std::vector<int> needed, multiplied;  // by others; by those that do not divide
   for (const Numbers& target : all) {
     if (target.distinct < kMinUnits) continue;
     auto product = product_of(search, all, target, most_taken);
     if (!product) continue;
     needed.insert(needed.end(), product->of.begin(), product->of.end());
+    if (!product->divides) multiplied.insert(multiplied.end(), product->of.begin(), product->of.end());
     found.push_back(std::move(*product));
   }
   if (found.empty()) return {};
   // Products first: of a product rounded to cents, each factor is a quotient but for its digits. Of two columns that
-  // give each other, the later one follows. What others are computed from comes after them.
+  // give each other, the later one follows. What others are computed from comes after them: of net, gross and paid, paid
+  // first, though the price is paid over the rest.
   const auto order = [&](const Found& f) {
     const int target = place_of(search.table, f.rule.rule->column());
     const bool backwards = f.of.size() == 1 && f.of.front() > target;
-    return std::tuple(loses(search, found, f), f.divides, backwards,
-                      std::find(needed.begin(), needed.end(), target) != needed.end());
+    const auto in = [=](const std::vector<int>& of) { return std::find(of.begin(), of.end(), target) != of.end(); };
+    return std::tuple(loses(search, found, f), f.divides, backwards, in(multiplied), in(needed));
   };
   std::vector<decltype(order(found.front()))> orders;
   for (const Found& f : found) orders.push_back(order(f));
