@@ -6,6 +6,7 @@
 #include "tables/formats/number_format.h"
 #include "tables/identifiers/permutation.h"
 #include "tables/rules/rule/columns.h"
+#include "tables/sequence/sequences.h"
 
 namespace tessera {
 namespace {

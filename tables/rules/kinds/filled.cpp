@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tables/expression/arithmetic.h"
 #include "tables/kinds/kind.h"
 #include "tables/table/decimals.h"
 
