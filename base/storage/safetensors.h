@@ -75,6 +75,7 @@ struct TensorPlace {
   std::string name, dtype;
   std::vector<int64_t> shape;
 };
+
 // Detects bit errors of a disk or a copy: a fingerprint of a document and of tensors in any order.
 class Checksum {
  public:

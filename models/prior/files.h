@@ -22,9 +22,9 @@ constexpr const char* kFormats[] = {"pt", "npy", "csv", "parquet"};
 std::vector<PriorTable> draw_tables(const Options& options, int64_t first, int64_t count, Team& team,
                                     Device* device = nullptr);
 
-// Part `part` (from 0) of `parts` of the tables 0 … tables−1, in a folder that is created if missing. Files are written
-// atomically; existing files are kept. Returns a report. Error(usage) if metadata.json says that the folder holds
-// tables of other options.
+// Part `part` (from 0) of `parts` of the tables 0 … tables−1, in a folder that is created if missing. Files are
+// written atomically; existing files are kept. Returns a report. Error(usage) if metadata.json says that the folder
+// holds tables of other options.
 struct Output {
   std::string folder;
   Format format = Format::pt;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/text/ascii.h"
 #include "base/text/quoted.h"
 #include "tables/expression/where_parser.h"
 #include "tables/kinds/kind.h"

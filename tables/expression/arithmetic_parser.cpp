@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text/ascii.h"
 #include "tables/formats/moments.h"
 #include "tables/kinds/kind.h"
 #include "tables/table/suggestions.h"

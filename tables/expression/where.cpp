@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/text/ascii.h"
 #include "tables/expression/arithmetic_parser.h"
 #include "tables/expression/where_parser.h"
 #include "tables/formats/number_format.h"

@@ -24,12 +24,6 @@ bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) !=
 
 }  // namespace
 
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), lower);
-  return out;
-}
-
 bool WhereToken::is_keyword(std::string_view word) const { return kind == Kind::word && lower_case(text) == word; }
 
 bool WhereToken::is_relation() const {

@@ -47,7 +47,6 @@ class WhereScanner {
   WhereToken next_;
 };
 
-std::string lower_case(std::string_view text);
 bool is_bare_name(std::string_view name);  // an expression can name such a column without quotes
 
 }  // namespace tessera

@@ -11,17 +11,8 @@
 #include "tables/types/types.h"
 
 namespace tessera {
-namespace {
-
-std::string in_small(std::string text) {
-  for (char& c : text) c = lower(c);
-  return text;
-}
-
-}  // namespace
-
 bool named_like_moment(const std::string& name) {
-  const std::string small = in_small(name);
+  const std::string small = lower_case(name);
   for (const char* moment : {"date", "time", "year", "month"})
     if (small.find(moment) != small.npos) return true;
   return false;
@@ -39,7 +30,7 @@ bool named_like_key(const std::string& name) {
       " id index key row rowid row_number no nr unnamed: 0 uid customer user client patient "
       "member employee student subject ";
   constexpr std::string_view kEnds[] = {"_id", " id", "-id", ".id", "_key", "_no", "_nr", "_uid"};
-  const std::string small = in_small(name);
+  const std::string small = lower_case(name);
   if (named_like_moment(name)) return false;
   if (kNames.find(' ' + small + ' ') != kNames.npos || ends_in_any(small, kEnds)) return true;
   // customerId, CustomerID
@@ -50,7 +41,7 @@ bool named_like_key(const std::string& name) {
 // account_number, Policy No.; as whole numbers these may be quantities.
 bool named_like_number_of(const std::string& name) {
   constexpr std::string_view kEnds[] = {"_number", " number", "-number", ".number", "_num", " no", " no.", " nr"};
-  return !named_like_moment(name) && (name.ends_with("Number") || ends_in_any(in_small(name), kEnds));
+  return !named_like_moment(name) && (name.ends_with("Number") || ends_in_any(lower_case(name), kEnds));
 }
 
 // product_id, storeId: what has such a key is no person, and other columns follow from it.

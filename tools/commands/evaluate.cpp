@@ -265,10 +265,10 @@ void run(const SharedOptions& shared, const EvaluateCommand& a) {
   options.without_attacks = a.without_attacks;
   if (loaded.size() == 1 && !sequences) options.model = loaded[0].get();
   options.drawings = !a.report.empty();
-  options.rules = a.rules.empty() ? nullptr : a.rules.c_str();
+  options.rules = text_or_null(a.rules);
   options.rule = rule.c_str();
-  options.where = a.where.empty() ? nullptr : a.where.c_str();
-  options.target = a.target.empty() ? nullptr : a.target.c_str();
+  options.where = text_or_null(a.where);
+  options.target = text_or_null(a.target);
   if (sequences) {
     options.sequences = a.sequences.options();
     options.judges = a.judges == 0 ? TESSERA_NO_JUDGES : std::max(a.judges, 0);

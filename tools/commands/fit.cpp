@@ -147,7 +147,7 @@ struct FitCommand {
                                                          : "--delta 0: the noise has no bound that always holds.\n  "
                                                            "It should be well below 1 / rows.");
     o.epsilon = epsilon.value_or(0), o.delta = delta.value_or(0);
-    o.privacy = privacy.empty() ? nullptr : privacy.c_str();
+    o.privacy = text_or_null(privacy);
     if (epsilon && effort.max_rows > 0)
       throw tessera::Error(TESSERA_E_USAGE,
                            "--max-rows and --epsilon: which rows are drawn depends on the others.\n  Omit --max-rows.");

@@ -117,7 +117,7 @@ void run(const SharedOptions& given, SampleCommand a, const Place& launched) {
   tessera_sample_report report{};
   tessera_sample_options options{};
   options.seed = a.seed;
-  options.where = a.where.empty() ? nullptr : a.where.c_str();
+  options.where = text_or_null(a.where);
   options.batch_size = a.batch_size;
   options.max_tries = a.max_tries;
   options.calibrate = a.calibrate.c_str();

@@ -127,9 +127,9 @@ void CsvArguments::add_to(CLI::App& command) {
 
 tessera_csv_options CsvArguments::options() const {
   tessera_csv_options o{};
-  o.types = types.empty() ? nullptr : types.c_str();
-  o.schema = schema.empty() ? nullptr : schema.c_str();
-  o.missing = missing.empty() ? nullptr : missing.c_str();
+  o.types = text_or_null(types);
+  o.schema = text_or_null(schema);
+  o.missing = text_or_null(missing);
   o.delimiter = parse_delimiter(delimiter);
   o.header = header == "yes" ? TESSERA_HEADER_YES : header == "no" ? TESSERA_HEADER_NO : TESSERA_HEADER_DETECT;
   return o;

@@ -19,6 +19,9 @@ struct SharedOptions {
   std::string scratch;        // folder; empty: none
 };
 
+// What an option of the library takes: no text where none was given. Points into `text`.
+inline const char* text_or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
+
 // One heap for all threads, called before there are threads: the memory left in heaps per thread, and with it the peak
 // that `estimate` bounds, would depend on scheduling.
 void use_one_heap();

@@ -43,7 +43,7 @@ struct Order {
   }
 };
 
-// `gaps`: a missing lower cell says nothing; else it has to be there where the upper one is.
+// With `gaps`, rows whose lower cell is missing do not count; else they break the order where the upper one is there.
 std::optional<Evidence> evidence_below(const RuleSearch& search, const Column& lower, const Column& upper, double tried,
                                        bool gaps) {
   const auto holds = [&](int64_t row, int64_t other) {
@@ -181,6 +181,7 @@ std::vector<FoundRule> filled_columns(const RuleSearch& search, const Order& ord
   const size_t n = order.columns.size();
   for (size_t k = 0; k < n && search.gaps_may_be(); ++k) {
     const Column& c = search.column(order.columns[k]);
+    if (!has_missing(c)) continue;
     FilledData data{c.name};
     int64_t alone = 0, missing = 0;
     for (size_t other = 0; other < n; ++other) {

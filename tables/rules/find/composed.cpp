@@ -188,9 +188,7 @@ std::optional<FoundRule> find_composed(const RuleSearch& search) {
       const std::string text = composed_text(found, of, static_cast<size_t>(row));
       const bool missing = target.is_missing(other);
       if (!text.empty() && !missing) return text == part_cell(target, static_cast<size_t>(other)) ? 1 : 0;
-      const bool alone = text.empty() != missing;
-      gaps |= alone && row == other;
-      return alone && !search.gaps_may_be() ? 0 : -1;
+      return search.of_missing(missing, text.empty(), row == other, gaps);
     };
     const auto evidence = search.evidence_of(holds, tried);
     size_t length = 0;

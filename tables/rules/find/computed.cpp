@@ -123,8 +123,7 @@ std::optional<FoundRule> by_construction(const RuleSearch& search, const Compute
   }
   ComputedData data{head_of(target), rule.expression, {rule.rounded}};
   // One column says as much as what it gives.
-  data.seen = search.seen_as(target, gaps || (search.options.by_rejection && is_quantity(target) && of.size() > 1));
-  data.seen.gaps = gaps;
+  data.seen = search.seen_as(target, gaps, search.options.by_rejection && is_quantity(target) && of.size() > 1);
   if (rule.shares && !data.seen.column.empty() && !gaps)
     for (const int j : of) data.shares.push_back(search.column(j).name);
   found.rule = make_rule(std::move(data));
@@ -198,9 +197,7 @@ std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed&
     const double value = target.numbers[static_cast<size_t>(other)];
     const double computed = exact_value(expression, search.table, static_cast<size_t>(row), target);
     if (value == value && computed == computed) return same_number(value, computed, target, rule.rounded) ? 1 : 0;
-    const bool alone = (value != value) != (computed != computed);
-    gaps |= alone && row == other;
-    return alone && !search.gaps_may_be() ? 0 : -1;
+    return search.of_missing(value != value, computed != computed, row == other, gaps);
   };
   FoundRule found;
   if (given && search.options.unread) {

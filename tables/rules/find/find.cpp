@@ -135,16 +135,19 @@ class RuleFinder {
     return true;
   }
 
+  // What most rows keep. Other rules would see the few rows that are left of the column.
   void find_usual() {
     constexpr size_t kDraws = 8;
-    for (size_t draw = 0; draw < kDraws; ++draw)
+    for (size_t draw = 0; draw < kDraws; ++draw) {
+      const RuleSearch few = search().of_most_rows(draw);
       for (const auto find : {find_extremes, find_sum, find_product, find_product_sum, find_curve})
-        while (auto found = find(search().of_most_rows(draw))) {
+        while (auto found = find(few)) {
           monitor_.check_cancelled("rules");
           const std::string given = found->rule->column();
           keep(std::move(*found));
           leave_out({given});
         }
+    }
   }
 
   // Parts of dates and times first: sums and bands would say some of them in other words.
@@ -249,8 +252,10 @@ class RuleFinder {
   // What is computed anyway is in no further rule.
   void reduce(const FoundRule& found) {
     found.rule->reduce(table_, team_);
-    if (const std::string seen = found.rule->seen(); !seen.empty()) leave_out({seen});
-    if (found.rule->leaves_gaps() && !found.rule->seen().empty()) with_gaps_.push_back(found.rule->seen());
+    const std::string seen = found.rule->seen();
+    if (seen.empty()) return;
+    leave_out({seen});
+    if (found.rule->leaves_gaps()) with_gaps_.push_back(seen);
   }
   void keep(std::vector<FoundRule> found) {
     for (FoundRule& f : found) keep(std::move(f));

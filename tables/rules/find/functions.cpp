@@ -58,9 +58,7 @@ std::optional<FoundRule> given_by(const RuleSearch& search, const FunctionTarget
     const double value = target.of(other),
                  given = f.value(a, a.numbers[i], b, b.numbers[i], kind_of(target.column()).unit);
     if (value == value && given == given) return target.same(value, given) ? 1 : 0;
-    const bool alone = (value != value) != (given != given);
-    gaps |= alone && row == other;
-    return alone && !search.gaps_may_be() ? 0 : -1;
+    return search.of_missing(value != value, given != given, row == other, gaps);
   };
   const auto evidence = search.evidence_of(holds, tried);
   if (!evidence) return {};

@@ -22,7 +22,7 @@ namespace tessera {
 namespace {
 
 constexpr size_t kMaxFactorColumns = 200;  // the work grows with their square
-constexpr size_t kMostRows = 512, kMinPreciseRows = 30;
+constexpr size_t kMaxRows = 512, kMinPreciseRows = 30;
 constexpr size_t kMaxFactors = 4;
 constexpr size_t kTakenAnyway = 2;  // factors that turn out to have no part
 constexpr int kAttempts = 6;        // each without a factor that the one before took
@@ -178,7 +178,7 @@ class Logarithms {
   // A factor that is missing in one of them is none: those rows where all of these are there.
   std::vector<size_t> precise_rows(const std::vector<const Numbers*>& present) const {
     std::vector<size_t> out;
-    for (size_t i = 0; i < target_.x.size() && out.size() < kMostRows; ++i)
+    for (size_t i = 0; i < target_.x.size() && out.size() < kMaxRows; ++i)
       if (std::abs(target_.x[i]) > 2 * kPreciseUnits * target_.half &&
           std::all_of(present.begin(), present.end(), [=](const Numbers* n) { return n->x[i] == n->x[i]; }))
         out.push_back(i);
@@ -371,8 +371,8 @@ std::optional<FoundRule> find_products(const RuleSearch& search, size_t most_tak
   }
   if (found.empty()) return {};
   // Products first: of a product rounded to cents, each factor is a quotient but for its digits. Of two columns that
-  // give each other, the later one follows. What others are computed from comes after them: of net, gross and paid, paid
-  // first, though the price is paid over the rest.
+  // give each other, the later one follows. What others are computed from comes after them: of net, gross and paid,
+  // paid first, though the price is paid over the rest.
   const auto order = [&](const Found& f) {
     const int target = place_of(search.table, f.rule.rule->column());
     const bool backwards = f.of.size() == 1 && f.of.front() > target;

@@ -55,8 +55,8 @@ bool RuleSearch::misses_few(const Column& column) const {
   return missing > 0 && static_cast<double>(missing) < kFew * static_cast<double>(proposing.size());
 }
 
-Seen RuleSearch::seen_as(const Column& target, bool gaps) const {
-  return gaps ? Seen{free_name(table, "computed " + target.name), true} : Seen{};
+Seen RuleSearch::seen_as(const Column& target, bool gaps, bool learned) const {
+  return gaps || learned ? Seen{free_name(table, "computed " + target.name), gaps} : Seen{};
 }
 
 bool RuleSearch::in_rules(int j) const {

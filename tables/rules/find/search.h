@@ -46,8 +46,15 @@ class RuleSearch {
   // Whether some cells of the proposing rows are missing, but fewer than a quarter: finders that read a few complete
   // rows want these there.
   bool misses_few(const Column& column) const;
-  // What a column whose cells are missing by themselves is learned as; nothing where there are no `gaps`.
-  Seen seen_as(const Column& target, bool gaps) const;
+  // What a row says in which the target's cell, or what gives it, is missing, for evidence_of(): nothing, or, where one
+  // of them is there and may not be, that the rule is broken. `own`: both are of one row, whose gap is noted.
+  int of_missing(bool target, bool given, bool own, bool& gaps) const {
+    const bool alone = target != given;
+    gaps |= alone && own;
+    return alone && !gaps_may_be() ? 0 : -1;
+  }
+  // What a column with gaps, or one that is `learned` beside what gives it, is learned as; nothing otherwise.
+  Seen seen_as(const Column& target, bool gaps, bool learned = false) const;
   // The index of sequences, which other columns may be counted from, and which stays as it is; −1: none.
   int index() const;
   // The first `limit` of the usable columns that are `wanted`.

@@ -72,7 +72,7 @@ void sample_given(const SharedOptions& shared, const GivenArguments& given, cons
   tessera_given_options options{};
   options.seed = run.seed, options.batch_size = run.batch_size, options.max_candidates = run.max_candidates;
   options.precision = run.precision.c_str(), options.file = given.given.c_str();
-  options.where = run.where.empty() ? nullptr : run.where.c_str();
+  options.where = text_or_null(run.where);
   options.steps = given.steps;
   options.report = &report;
   if (!given.impute.empty()) {
