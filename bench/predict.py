@@ -3,11 +3,11 @@
 needed.
 
 A launch's tiles are dealt out to 132 multiprocessors, the longest first; tiles that share one wait for each other. A tile
-takes its stages (32 of k) and a start of 600 cycles. A stage takes the longest of: what its warps issue (column "a stage"
-of bench/results/sass.md: on each of four schedulers one that multiplies and one that copies), what the tensor cores need,
-what it reads of shared memory (128 bytes a cycle; 16 bytes a lane take four cycles, also where lanes share them: measured,
-a stage of 64 × 64 in fp32 took 1,959 cycles for 2,048 by count, one of 32 × 32 took 1,570 for 1,280), what it reads of the
-second-level cache. Within 30 %. With a file of ncu (tools/gpu_check.sh launches), what each launch took stands beside it.
+takes its stages (32 of k), a start of 600 cycles and in fp32 the end of each slice. A stage takes the longest of: what its
+warps issue (column "a stage" of bench/results/sass.md: on each of four schedulers one that multiplies and one that
+copies), what the tensor cores need, what it reads of shared memory (128 bytes a cycle; 16 bytes a lane take four cycles,
+also where lanes share them: measured, a stage of 64 × 64 in fp32 took 1,959 cycles for 2,048 by count, one of 32 × 32 took
+1,570 for 1,280), what it reads of the second-level cache. Within 30 %. With a file of ncu (tools/gpu_check.sh launches), what each launch took stands beside it.
 Shapes: `tessera plan adult_train.csv --method ctgan --preset paper --device cuda --json`.
 
 With a file of that command, every launch of it as generated source: a node of a graph, the first data, the steps of its
@@ -56,9 +56,11 @@ PRODUCTS = {
     27: [(128, 256, [500], "tn", False)]}
 # Before, commit bfaac812: cycles a stage of squares by shared memory (fp32) or issue (tf32), and the smallest side.
 BEFORE = {"fp32": ({64: 2048, 32: 1280, 16: 512}, 16), "tf32": ({64: 620, 32: 354}, 32)}
-# Now: reads of shared memory by the four warps that multiply, in cycles: fp32 eight or six times 16 bytes for four of k;
-# on tensor cores 32 + 16 lines of 32 floats.
-SHARED = {("fp32", 64): 4 * 8 * 8 * 4, ("fp32", 32): 4 * 8 * 6 * 4}
+# Now: reads of shared memory by the four warps that multiply, in cycles: fp32 for each of eight k, four at a time, 8 rows
+# and 8 or 4 columns a lane; on tensor cores 32 + 16 lines of 32 floats.
+SHARED = {("fp32", 64): 4 * 8 * (8 + 8), ("fp32", 32): 4 * 8 * (8 + 4)}
+# The end of a slice in fp32, in instructions: 48 or 24 shuffles add the four chains, registers become 0.
+SLICE_END = {("fp32", 64): 330, ("fp32", 32): 185}
 SHARED_TENSOR = 4 * (32 + 16) * 32 * 4 / 128
 
 
@@ -111,10 +113,10 @@ def tiles_after(product, units, sass):
     parts = [s for d in depths for s in slices(d)]
     down = tile_height(product, units)
     n = math.ceil(rows / down) * math.ceil(cols / 32)
-    work = [stages(p) for p in parts] if cut else [sum(map(stages, parts))]
+    work = [(stages(p), 1) for p in parts] if cut else [(sum(map(stages, parts)), len(parts))]
     issued = max(sass(units, down, order), SHARED.get((units, down), SHARED_TENSOR))
     cycles = stage_cycles(down, 32, issued, fragments(units, down), n * len(work))
-    return [CARD["start_cycles"] + w * cycles for w in work for _ in range(n)]
+    return [CARD["start_cycles"] + w * cycles + ends * SLICE_END.get((units, down), 0) for w, ends in work for _ in range(n)]
 
 
 def microseconds(tiles):
@@ -177,7 +179,7 @@ def row_cycles(op, values):
     """What an op of a chain takes beside its step: products of a block's rows, and gathers."""
     if op.startswith("matmul") and "sum" not in op:
         rows, cols, depths, *_ = product_of(values, False)
-        return sum(900 + math.ceil(d / 16) * CARD["few_cycles"] for d in depths) * math.ceil(cols / 256)
+        return sum(900 * math.ceil(cols / 256) + math.ceil(d / 16) * math.ceil(cols / 128) * CARD["few_cycles"] for d in depths)
     if op == "sparse_matmul":
         return math.ceil(values["in"][0][2] / 8) * CARD["gather_cycles"]
     return CARD["adam_us"] * CARD["clock_mhz"] if op == "adam" else 0

@@ -1,5 +1,5 @@
-// How the depth of a product is split. A slice's sum is one chain over k and slices are added in order, so the split
-// determines a product's bits; it depends only on shapes.
+// How the depth of a product is split. Slices are added in order, so the split determines a product's bits; it depends
+// only on shapes.
 #pragma once
 #include <cstdint>
 

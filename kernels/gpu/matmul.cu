@@ -3,10 +3,9 @@
 //   2·M·N·K FLOP; 4·(M·K + K·N + M·N) bytes: compute-bound for M ≥ ~30 (fp32), latency-bound at the sizes of a step
 //   A block computes a tile of 64 × 32, or in fp32 of 32 × 32 if those would be too few for a device (matmul_tile.cuh),
 //   with three or four stages of shared memory (45 KiB at most): four warps multiply one while four copy the others.
-//   k is cut into slices (split_k.h), by K alone; a slice's sum is one chain over k, slices are added in order. If
-//   there are too few tiles to fill a device, each slice gets its own blocks, which write its sums to the workspace,
-//   and a second kernel adds them in the same order: splitting changes no bit, and a row has the same bits in any
-//   batch.
+//   k is cut into slices (split_k.h), by K alone; slices are added in order. If there are too few tiles to fill a
+//   device, each slice gets its own blocks, which write its sums to the workspace, and a second kernel adds them in the
+//   same order: splitting changes no bit, and a row has the same bits in any batch.
 //   one block barrier per stage · deterministic, no atomics
 #include "kernels/gpu/bodies/product.cuh"
 

@@ -107,71 +107,119 @@ struct Chunks {
 };
 
 // ---- fp32 on the FMA units ----------------------------------------------------------------------
+// An element of a slice is four chains: chain c has those k, counted from the slice's beginning, with k / 4 % 4 = c, in
+// order, and the sum is (c0 + c1) + (c2 + c3). Every form that multiplies fp32 so sums like this, whatever its tile:
+// tiles, matmul_few.cuh, matmul_deep.cuh. So a fused product has the bits of an unfused one.
+//   Why four: a warp's read of 16 bytes a lane takes four cycles of shared memory, also where lanes share addresses. A
+// thread with r × c elements reads r + c floats for r·c FMAs, so shared memory is the bound unless r and c are about 8.
+// But 128 threads of 8 × 8 elements have four times what a tile of 64 × 32 holds. So the eight lanes of each quarter of
+// a warp have the tile to themselves, each quarter with its own chain. Quarters read shared memory one after another
+// anyway, so they have no bank conflicts with each other, and the sums of the chains are added by shuffles.
+constexpr int kChains = 4, kChainStep = 4, kRound = kChains * kChainStep, kLanesOfChain = 32 / kChains;
+__device__ inline int chain_of_lane() { return lane_id() / kLanesOfChain; }
+
+// f(i, j, the sum of four chains) for the quarter of n × m elements that this lane hands over: i, j within it, which
+// begins at owned<n, m>. Every lane of a warp calls it.
+template <int n, int m>
+struct Owned {
+  __device__ static int row() { return chain_of_lane() % 2 * (n / 2); }
+  __device__ static int col() { return chain_of_lane() / 2 * (m / 2); }
+};
+template <int n, int m, class F>
+__device__ inline void add_chains(const float (&chain)[n][m], F&& f) {
+  __syncwarp();
+  const bool lower = Owned<n, m>::row() > 0, right = Owned<n, m>::col() > 0;
+#pragma unroll
+  for (int i = 0; i < n / 2; ++i) {
+    float sum[m];
+#pragma unroll
+    for (int j = 0; j < m; ++j) {
+      const float up = chain[i][j], down = chain[i + n / 2][j];
+      sum[j] = (lower ? down : up) + __shfl_xor_sync(kWholeWarp, lower ? up : down, kLanesOfChain);
+    }
+#pragma unroll
+    for (int j = 0; j < m / 2; ++j)
+      f(i, j,
+        (right ? sum[j + m / 2] : sum[j]) +
+            __shfl_xor_sync(kWholeWarp, right ? sum[j] : sum[j + m / 2], 2 * kLanesOfChain));
+  }
+}
+
 // A thread's elements are adjacent if they are contiguous in shared memory, and evenly spaced if k is contiguous. At 64
-// × 32 a thread has 4 × 4 elements: per four of k it reads eight 16-byte words and does 64 FMA. 32 × 32, 2 × 4 a
-// thread, is for products with too few larger tiles to fill a device, 16 × 64 and 128 × 8 for blocks with few rows or
-// few columns. Every element is one chain over k.
+// × 32 a thread has 8 × 8 elements, at 32 × 32 8 × 4: such tiles are for products with too few larger ones to fill a
+// device, 16 × 64 and 128 × 8 for blocks with few rows or few columns.
 template <int down, int across, bool a_along_k, bool b_along_k>
 struct FmaTile {
   static constexpr int kRows = down, kCols = across;
   static constexpr int kPadAlongK = 4, kPadAlongSide = 4;
   static constexpr bool kInParts = false;
-  static constexpr int kOwnCols = across < 32 ? 2 : 4, kOwnRows = down * across / kMultiplying / kOwnCols;
+  static constexpr int kHigh = 8, kWide = down * across * kChains / kMultiplying / kHigh;  // elements of a chain
+  static constexpr int kWarpsDown = down >= 128 ? 4 : down >= 32 ? 2 : 1, kWarpsAcross = kMultiplying / 32 / kWarpsDown;
+  static constexpr int kLanesDown = down / kWarpsDown / kHigh, kLanesAcross = kLanesOfChain / kLanesDown;
+  static_assert(kLanesAcross * kWarpsAcross * kWide == across && kLanesDown * kWarpsDown * kHigh == down);
+  static constexpr int kOwnRows = kHigh / 2, kOwnCols = kWide / 2;
   using LayoutA = StageLayout<FmaTile, down, a_along_k>;
   using LayoutB = StageLayout<FmaTile, across, b_along_k>;
-  float acc[kOwnRows][kOwnCols] = {};
+  float acc[kHigh][kWide] = {};
 
-  __device__ static int line() { return static_cast<int>(threadIdx.x) / (across / kOwnCols); }
-  __device__ static int post() { return static_cast<int>(threadIdx.x) % (across / kOwnCols); }
-  __device__ static int row(int i) { return a_along_k ? line() + down / kOwnRows * i : line() * kOwnRows + i; }
-  __device__ static int col(int j) { return b_along_k ? post() + across / kOwnCols * j : post() * kOwnCols + j; }
-
-  // v[i][k] of n sides and four k.
-  template <class Layout, int side, int n, bool along_k>
-  __device__ static void fragment(const float* stage, int first, int k, float (&v)[n][4]) {
-#pragma unroll
-    for (int q = 0; q < (along_k ? n : 4); ++q) {
-      const float* p = stage + (along_k ? Layout::at(first + side / n * q, k) : Layout::at(first, k + q));
-      if constexpr (along_k || n == 4) {
-        const float4 w = *reinterpret_cast<const float4*>(p);
-        if constexpr (along_k) v[q][0] = w.x, v[q][1] = w.y, v[q][2] = w.z, v[q][3] = w.w;
-        else v[0][q] = w.x, v[1][q] = w.y, v[2][q] = w.z, v[3][q] = w.w;
-      } else if constexpr (n == 2) {
-        const float2 w = *reinterpret_cast<const float2*>(p);
-        v[0][q] = w.x, v[1][q] = w.y;
-      } else {
-        v[0][q] = p[0];
-      }
-    }
+  // Of the thread's elements: element i of a side is at first + i·step.
+  static constexpr int kRowStep = a_along_k ? kLanesDown : 1, kColStep = b_along_k ? kLanesAcross : 1;
+  __device__ static int first_row() {
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = lane_id() % kLanesOfChain / kLanesAcross;
+    return warp / kWarpsAcross * (down / kWarpsDown) + lane * (a_along_k ? 1 : kHigh);
   }
+  __device__ static int first_col() {
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = lane_id() % kLanesAcross;
+    return warp % kWarpsAcross * (across / kWarpsAcross) + lane * (b_along_k ? 1 : kWide);
+  }
+  // Of those that it hands over.
+  __device__ static int row(int i) { return first_row() + (Owned<kHigh, kWide>::row() + i) * kRowStep; }
+  __device__ static int col(int j) { return first_col() + (Owned<kHigh, kWide>::col() + j) * kColStep; }
 
-  // Fours of k whose loads may be on their way together: of a tile of few rows or columns more would spill.
-  static constexpr int kTogether = across == 32 ? 4 : 2;
-  __device__ void multiply(const float* a_stage, const float* b_stage) {
-#pragma unroll kTogether
-    for (int k = 0; k < kStep; k += 4) {
-      float a[kOwnRows][4], b[kOwnCols][4];
-      fragment<LayoutA, down, kOwnRows, a_along_k>(a_stage, row(0), k, a);
-      fragment<LayoutB, across, kOwnCols, b_along_k>(b_stage, col(0), k, b);
+  // v[i][k] of n elements of a side and four k.
+  template <class Layout, int n, int step, bool along_k>
+  __device__ static void fragment(const float* stage, int first, int k, float (&v)[n][4]) {
+    if constexpr (along_k) {
+#pragma unroll
+      for (int i = 0; i < n; ++i) load_four(stage + Layout::at(first + step * i, k), v[i]);
+    } else {
 #pragma unroll
       for (int q = 0; q < 4; ++q)
 #pragma unroll
-        for (int i = 0; i < kOwnRows; ++i)
+        for (int i = 0; i < n; i += 4) {
+          float w[4];
+          load_four(stage + Layout::at(first + i, k + q), w);
+          v[i][q] = w[0], v[i + 1][q] = w[1], v[i + 2][q] = w[2], v[i + 3][q] = w[3];
+        }
+    }
+  }
+
+  // Rounds whose loads may be on their way together: of 8 × 8 elements more would spill.
+  static constexpr int kTogether = kWide == 8 ? 1 : 2;
+  __device__ void multiply(const float* a_stage, const float* b_stage) {
+#pragma unroll kTogether
+    for (int round = 0; round < kStep; round += kRound) {
+      const int k = round + kChainStep * chain_of_lane();
+      float a[kHigh][4], b[kWide][4];
+      fragment<LayoutA, kHigh, kRowStep, a_along_k>(a_stage, first_row(), k, a);
+      fragment<LayoutB, kWide, kColStep, b_along_k>(b_stage, first_col(), k, b);
 #pragma unroll
-          for (int j = 0; j < kOwnCols; ++j) acc[i][j] += a[i][q] * b[j][q];
+      for (int q = 0; q < 4; ++q)
+#pragma unroll
+        for (int i = 0; i < kHigh; ++i)
+#pragma unroll
+          for (int j = 0; j < kWide; ++j) acc[i][j] += a[i][q] * b[j][q];
     }
   }
 
   // Hands over the sums of a slice, and begins the next one: f(own row, own column, sum).
   template <class F>
   __device__ void take(F&& f) {
+    add_chains(acc, f);
 #pragma unroll
-    for (int i = 0; i < kOwnRows; ++i)
+    for (int i = 0; i < kHigh; ++i)
 #pragma unroll
-      for (int j = 0; j < kOwnCols; ++j) {
-        f(i, j, acc[i][j]);
-        acc[i][j] = 0;
-      }
+      for (int j = 0; j < kWide; ++j) acc[i][j] = 0;
   }
 };
 

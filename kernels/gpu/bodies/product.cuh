@@ -22,8 +22,8 @@ inline Units units_of(Precision factors) {
   const char* fp32 = getenv("TESSERA_CUDA_FP32");
   return fp32 != nullptr && strcmp(fp32, "tf32x3") == 0 ? Units::tf32x3 : Units::fma;
 }
-// The rows of its tiles: 64, or 32 if that fills `grid` blocks better. A stage of 32 × 32 takes 0.6 (issue) to 0.75
-// (reads of shared memory) of the time of one of 64 × 32 (bench/predict.py); on tensor cores both take the same.
+// The rows of its tiles: 64, or 32 if that fills `grid` blocks better. A stage of 32 × 32 takes 0.6 of the time of one of
+// 64 × 32 (bench/predict.py); on tensor cores both take the same.
 inline int tile_rows(Units units, int64_t parts, int64_t rows, int64_t cols, int64_t grid) {
   const auto in_series = [&](int64_t down) { return (product_blocks(parts, rows, cols, down) + grid - 1) / grid; };
   return units == Units::fma && 2 * in_series(32) < 3 * in_series(64) ? 32 : 64;
@@ -134,7 +134,8 @@ struct Loads {
   Stages<Tile> stages;
   Walk ahead;
   bool more;
-  int depth = 0;  // of the slice that is still to be copied
+  int depth = 0;           // of the slice that is still to be copied
+  bool short_way = false;  // of a warp all of whose chunks of whole stages are wide
   Chunks<typename Tile::LayoutA, !trans_a> of_a{};
   Chunks<typename Tile::LayoutB, trans_b> of_b{};
 
@@ -143,6 +144,7 @@ struct Loads {
     of_a.begin(pair.a, rows, row0, ahead.k);
     of_b.begin(pair.b, cols, col0, ahead.k);
     depth = ahead.end(p) - ahead.k;
+    short_way = __ballot_sync(kWholeWarp, !of_a.wide || !of_b.wide) == 0;
   }
   __device__ void start(int stage) {
     if (depth <= 0) begin();
@@ -157,21 +159,32 @@ struct Loads {
     if (!cut) ahead.next_slice(p);
     more = !cut && ahead.pair < p.pairs;
   }
+  static constexpr int kAhead = kStages<Tile> - 1;
+  // The stage to be multiplied has arrived, and no thread reads the free one any more.
+  __device__ static void arrive() {
+    cp_async_wait<kAhead - 1>();
+    meet();
+  }
   // All stages, as many ahead of the one that is multiplied as fit.
   __device__ void run() {
-    constexpr int kAhead = kStages<Tile> - 1;
 #pragma unroll 1
     for (int i = 0, copied = 0, stage = 0; i < copied + kAhead; ++i) {
-      if (i >= kAhead) {
-        cp_async_wait<kAhead - 1>();
-        meet();  // the stage has arrived, and no thread reads the free one any more
-      }
+      if (i >= kAhead) arrive();
       if (more) {
         start(stage);
         stage = Stages<Tile>::after(stage);
         ++copied;
       }
       cp_async_commit();  // also an empty group: the wait counts groups
+      if (i < kAhead || !short_way) continue;
+#pragma unroll 1
+      for (; depth > kStep; depth -= kStep, ++i, ++copied) {  // up to the last stage of the slice
+        arrive();
+        of_a.template copy<true>(stages.a(stage));
+        of_b.template copy<true>(stages.b(stage));
+        cp_async_commit();
+        stage = Stages<Tile>::after(stage);
+      }
     }
   }
 };
@@ -217,7 +230,7 @@ __device__ inline void make_tile(const Problem& p, const TileRows& rows, int row
   __syncthreads();  // shared memory may be reused
   if (!multiplies) return;
   const float* addend = cut ? nullptr : p.addend;
-  const int64_t ld = cut ? p.cols : p.ld_out;
+  const int64_t ld = cut ? p.cols : p.ld_out, ld_addend = p.ld_addend;
 #pragma unroll
   for (int i = 0; i < Tile::kOwnRows; ++i) {
     if (row0 + Tile::row(i) >= rows.count) break;
@@ -225,7 +238,7 @@ __device__ inline void make_tile(const Problem& p, const TileRows& rows, int row
 #pragma unroll
     for (int j = 0; j < Tile::kOwnCols; ++j) {
       const int c = col0 + Tile::col(j);
-      if (c < col_end) out[r * ld + c] = addend != nullptr ? total[i][j] + addend[r * p.ld_addend + c] : total[i][j];
+      if (c < col_end) out[r * ld + c] = addend != nullptr ? total[i][j] + addend[r * ld_addend + c] : total[i][j];
     }
   }
 }

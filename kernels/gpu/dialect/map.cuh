@@ -45,12 +45,6 @@ inline Operand whole(const View& v) {
   return {static_cast<const float*>(v.data), v.rows == 1 ? 0 : v.ld, 1, aligned16(v)};
 }
 
-// Sixteen bytes at once.
-__device__ inline void load_four(const float* from, float (&to)[4]) {
-  const float4 v = *reinterpret_cast<const float4*>(from);
-  to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
-}
-
 __device__ inline void load_chunk(const Operand& x, int r, int c, int n, float (&to)[kChunk]) {
   const float* p = x.data + r * x.row_step + static_cast<int64_t>(c) * x.col_step;
   if (x.wide && n == kChunk) return load_four(p, to);

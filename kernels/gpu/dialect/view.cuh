@@ -38,6 +38,12 @@ __device__ inline float rounded(float x, Precision factors) {
   return factors == Precision::fp16 ? rounded_fp16(x) : x;
 }
 
+// Sixteen bytes at once.
+__device__ inline void load_four(const float* from, float (&to)[4]) {
+  const float4 v = *reinterpret_cast<const float4*>(from);
+  to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+}
+
 // The number of a call's tiles: run() enqueues everything at once, unless there is no work.
 inline int64_t one_if_any(const Call& call) { return empty(call.out[0]) ? 0 : 1; }
 inline int64_t one(const Call&) { return 1; }
