@@ -259,7 +259,7 @@ struct SpanCrossEntropyGrad {
   bool operator==(const SpanCrossEntropyGrad&) const = default;
 };
 // The parts of the fused span ops. A tanh span counts as a span of one column.
-struct SpanReduce {  // [B, W] → [B, S]: sum or max over each span
+struct SpanReduce {  // x [B, W], y [B, W] or none → [B, S]: sum of x or x·y, or max of x, over each span
   const SpanTable* spans;
   bool max;
   bool operator==(const SpanReduce&) const = default;

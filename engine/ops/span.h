@@ -173,7 +173,9 @@ struct Rule<SpanReduce> : Light {
   static std::vector<Result> infer(const SpanReduce& op, const Shapes& in) { return {{{in[0].rows, op.spans->count}}}; }
   static std::vector<Var> vjp(Recorder&, const SpanReduce& op, const Vjp& v) {
     if (op.max) return {};  // used only as a shift inside softmax, which does not depend on it
-    return {span_spread(v.d_out[0], op.spans)};
+    const Var d = span_spread(v.d_out[0], op.spans);
+    if (v.in.size() == 1) return {d};
+    return {d * v.in[1], d * v.in[0]};
   }
 };
 

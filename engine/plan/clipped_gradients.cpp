@@ -53,7 +53,7 @@ void find_terms(Recorder& r, Var gradient, int64_t rows, std::vector<Term>& out)
                  in.back(), blocks != nullptr ? blocks->blocks : nullptr});
 }
 
-Var span_sums(Var x, const Spans& spans) { return x.r->emit1(SpanReduce{spans.table(), false}, {x}); }
+Var span_dot(Var x, Var y, const Spans& spans) { return x.r->emit1(SpanReduce{spans.table(), false}, {x, y}); }
 
 // The ranges between the edges of blocks, along the depth and along the columns, and which of them meet in a block.
 struct BlockGroups {
@@ -153,7 +153,7 @@ class Clipping {
             std::shared_ptr<const void>(groups->blocks)})
         r_.plan.tables.push_back(owned);
     }
-    const Var a = span_sums(s.a * t.a, *groups->depth), d = span_sums(s.d * t.d, *groups->cols);
+    const Var a = span_dot(s.a, t.a, *groups->depth), d = span_dot(s.d, t.d, *groups->cols);
     if (s.d.id == t.d.id) squares_.emplace(s.d.id, d);
     if (groups->diagonal) return row_dot(a, d);
     const BlockTable* small = groups->blocks->table();

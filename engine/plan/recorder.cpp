@@ -203,7 +203,10 @@ Var sum_cols(Var x, double scale) { return x.r->emit1(SumCols{scale}, {x}); }
 Var sum(Var x) { return sum_rows(x.cols() == 1 ? x : sum_cols(x)); }
 Var mean(Var x) { return sum_rows(x.cols() == 1 ? x : sum_cols(x), 1.0 / static_cast<double>(x.shape().count())); }
 Var row_dot(Var x, Var y) { return x.r->emit1(RowDot{}, {x, y}); }
-Var reshape(Var x, Shape shape) { return x.shape() == shape ? x : x.r->emit1(Reshape{shape.rows, shape.cols}, {x}); }
+Var reshape(Var x, Shape shape) {
+  while (x.r->plan.made_by<Reshape>(x.id) != nullptr) x = x.r->var(x.r->plan.maker(x.id)->in[0]);
+  return x.shape() == shape ? x : x.r->emit1(Reshape{shape.rows, shape.cols}, {x});
+}
 Var slice_rows(Var x, int64_t start, int64_t rows) {
   return start == 0 && rows == x.rows() ? x : x.r->emit1(SliceRows{start, rows}, {x});
 }

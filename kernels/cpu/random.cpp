@@ -9,11 +9,14 @@
 namespace tessera::TESSERA_ISA {
 namespace {
 
-constexpr int64_t kRows = 16;
-constexpr int kLanes = 16;          // counters computed in parallel
-constexpr int kWords = 4 * kLanes;  // numbers they yield
+constexpr int64_t kRows = 16, kCols = 16384;  // of a tile; a single row is divided into columns
+constexpr int kLanes = 16;                    // counters computed in parallel
+constexpr int kWords = 4 * kLanes;            // numbers they yield
 
-int64_t row_tiles(const Call& call) { return div_up(call.out[0].rows, kRows); }
+int64_t tiles(const Call& call) {
+  const View& out = call.out[0];
+  return out.rows == 1 ? div_up(out.cols, kCols) : div_up(out.rows, kRows);
+}
 
 // Counters first, first + 1, … in parallel. The generator needs the high word of a product, which vector units offer
 // only as 32×32 → 64 bits in 64-bit lanes. The state therefore occupies the low halves of 64-bit lanes; the high halves
@@ -121,22 +124,24 @@ template <class T>
 void run(const Call& call, int64_t tile, void*) {
   const auto& op = *static_cast<const Random*>(call.op);
   const Mat<T> out(call.out[0]);
-  const Range r = piece(tile, kRows, out.rows);
+  const bool single = out.rows == 1;
+  const Range r = single ? Range{0, 1} : piece(tile, kRows, out.rows);
+  const Range cols = single ? piece(tile, kCols, out.cols) : Range{0, out.cols};
   const uint32_t k0 = static_cast<uint32_t>(call.state->seed), k1 = static_cast<uint32_t>(call.state->seed >> 32);
   uint32_t words[kWords];
   T made[kWords];
   for (int64_t i = r.begin; i < r.end; ++i) {
     const Counter key = row_key(call, call.in[0], i, op.purpose, op.first);
-    for (int64_t c = 0; c < out.cols; c += kWords) {
+    for (int64_t c = cols.begin; c < cols.end; c += kWords) {
       philox_lanes(static_cast<uint32_t>(op.block + c / 4), key, k0, k1, words);
       convert(op, words, made);
-      memcpy(out.row(i) + c, made, static_cast<size_t>(min_of(kWords, out.cols - c)) * sizeof(T));
+      memcpy(out.row(i) + c, made, static_cast<size_t>(min_of(kWords, cols.end - c)) * sizeof(T));
     }
   }
 }
 
 }  // namespace
 
-TESSERA_KERNEL(random, row_tiles, run<T>, nullptr)
+TESSERA_KERNEL(random, tiles, run<T>, nullptr)
 
 }  // namespace tessera::TESSERA_ISA

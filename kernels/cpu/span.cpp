@@ -29,16 +29,22 @@ T span_max(const T* x, int width) {
   return m;
 }
 
-// Sixteen interleaved sums, added in halves: the order depends on the width alone.
 template <class T>
-T span_total(const T* x, int width) {
+Vec<T> first_of(const T* x, int n) {  // zeros beyond n
+  return n < Simd<T>::kLanes ? load_part(x, n) : load(x);
+}
+
+// Σ x, or Σ x·y. Sixteen interleaved sums, added in halves: the order depends on the width alone.
+template <class T>
+T span_total(const T* x, const T* y, int width) {
   constexpr int kWays = 16, L = Simd<T>::kLanes, kVectors = kWays / L;
   Vec<T> sum[kVectors] = {};
   for (int k = 0; k < width; k += kWays)
     for (int v = 0; v < kVectors; ++v) {
       const int n = width - k - v * L;
-      if (n >= L) sum[v] += load(x + k + v * L);
-      else if (n > 0) sum[v] += load_part(x + k + v * L, n);
+      if (n <= 0) continue;
+      const Vec<T> own = first_of(x + k + v * L, n);
+      sum[v] += y == nullptr ? own : own * first_of(y + k + v * L, n);
     }
   T way[kWays];
   for (int v = 0; v < kVectors; ++v) store(way + v * L, sum[v]);
@@ -323,13 +329,13 @@ void reconstruction_grad_run(const Call& call, int64_t tile, void*) {
 template <class T>
 void reduce_run(const Call& call, int64_t tile, void*) {
   const auto& op = *static_cast<const SpanReduce*>(call.op);
-  const Mat<T> x(call.in[0]), out(call.out[0]);
+  const Mat<T> x(call.in[0]), y(call.inputs > 1 ? call.in[1] : View{}), out(call.out[0]);
   const Range r = piece(tile, kRows, out.rows);
   for (int64_t i = r.begin; i < r.end; ++i)
     for (int s = 0; s < op.spans->count; ++s) {
-      const T* p = x.row(i) + op.spans->items[s].start;
-      const int width = op.spans->items[s].width;
-      out.row(i)[s] = op.max ? span_max(p, width) : span_total(p, width);
+      const SpanTable::Item& span = op.spans->items[s];
+      const T *p = x.row(i) + span.start, *q = y ? y.row(i) + span.start : nullptr;
+      out.row(i)[s] = op.max ? span_max(p, span.width) : span_total(p, q, span.width);
     }
 }
 

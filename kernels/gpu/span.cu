@@ -81,15 +81,15 @@ void cross_entropy_grad_run(const Call& call, int64_t, void* scratch) {
 }
 
 __global__ void __launch_bounds__(32 * kSpanWarps)
-    span_reduce_kernel(SpanTable spans, Mat<const float> x, Mat<float> out, bool max) {
+    span_reduce_kernel(SpanTable spans, Mat<const float> x, Mat<const float> y, Mat<float> out, bool max) {
   SpanPlace p;
-  if (place(spans, out.rows, p)) span_reduce(p, x, out, max);
+  if (place(spans, out.rows, p)) span_reduce(p, x, y, out, max);
 }
 
 void reduce_run(const Call& call, int64_t, void* scratch) {
   const auto& op = *static_cast<const SpanReduce*>(call.op);
   launch_spans(scratch, "span_reduce", span_reduce_kernel, call.out[0].rows, *op.spans, Mat<const float>(call.in[0]),
-               Mat<float>(call.out[0]), op.max);
+               Mat<const float>(call.inputs > 1 ? call.in[1] : View{}), Mat<float>(call.out[0]), op.max);
 }
 
 __global__ void __launch_bounds__(32 * kSpanWarps)

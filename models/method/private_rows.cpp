@@ -46,13 +46,14 @@ PrivateRows::Batch PrivateRows::draw(Recorder& r) const {
 
 void PrivateRows::minimize(Recorder& r, Var losses, const Batch& batch, const std::vector<const ParameterSet*>& sets,
                            const AdamOptions& adam) const {
-  const ClippedGradients g = clipped_gradients(r, losses, batch.weight, steps_.clip * (1 - kRounding), sets);
+  const ClippedGradients g =
+      clipped_gradients(r, losses, (1 / steps_.expected) * batch.weight, steps_.clip * (1 - kRounding), sets);
   // The sum of two draws: a normal number made from 23 bits ends at 5.8 standard deviations, that of two at 8.2, and it
   // has more than 2^40 values (Holohan, Braghin 2021, arXiv 2107.10138).
-  const double deviation = steps_.noise * steps_.clip / std::sqrt(2.0);
+  const double deviation = steps_.noise * steps_.clip / (std::sqrt(2.0) * steps_.expected);
   update(r, g.sums, sets, adam, {}, 0, [&](Var sum, const ParameterSet& set) {
     const Var noise = r.normal("noise." + set.name, sum.shape()) + r.normal("noise.more." + set.name, sum.shape());
-    return (1 / steps_.expected) * (sum + deviation * noise);
+    return sum + deviation * noise;
   });
 }
 

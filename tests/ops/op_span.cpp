@@ -268,6 +268,14 @@ void span_cases(Cases& cases) {
           });
         return Grids{y};
       });
+      add("sum of products", SpanReduce{s, false}, {real(rows, width), real(rows, width)}, [s](const Grids& in) {
+        Grid y(in[0].rows, s->count);
+        for (int64_t r = 0; r < y.rows; ++r)
+          spans_of(s, [&](const Item& span, int i) {
+            for (int k = 0; k < span.width; ++k) y(r, i) += in[0](r, span.start + k) * in[1](r, span.start + k);
+          });
+        return Grids{y};
+      });
       add("spread", SpanSpread{s}, {real(rows, s->count)}, [s](const Grids& in) {
         Grid y(in[0].rows, s->width);
         for (int64_t r = 0; r < y.rows; ++r)

@@ -188,19 +188,21 @@ __device__ inline void span_reconstruction_grad(const SpanPlace& p, const Recons
   for (int k = p.lane; k < p.span.width; k += 32) to[k] = k == hot ? to[k] * scale - g : to[k] * scale;
 }
 
-// span_reduce: out[r, s] = sum or max of x over span s.   x [rows, W] · out [rows, S]; 4·rows·(W + S) bytes:
-// bandwidth-bound
+// span_reduce: out[r, s] = sum of x or x·y, or max of x, over span s.   x, y [rows, W] · out [rows, S];
+// 4·rows·(W + S) bytes for each: bandwidth-bound
 //   The maximum is that of a scan from the first column with >: NaN in the first column stays, NaN elsewhere is
 //   ignored.
-__device__ inline void span_reduce(const SpanPlace& p, const Mat<const float>& x, const Mat<float>& out, bool max) {
+__device__ inline void span_reduce(const SpanPlace& p, const Mat<const float>& x, const Mat<const float>& y,
+                                   const Mat<float>& out, bool max) {
   const float* from = x.row(p.row) + p.span.start;
   float y;
   if (max) {
     y = span_max(from, p.span.width, p.lane);
     if (from[0] != from[0]) y = from[0];
   } else {
+    const float* by = y.data != nullptr ? y.row(p.row) + p.span.start : nullptr;
     float sum = 0;
-    for (int k = p.lane; k < p.span.width; k += 32) sum += from[k];
+    for (int k = p.lane; k < p.span.width; k += 32) sum += by != nullptr ? from[k] * by[k] : from[k];
     y = warp_sum(sum);
   }
   if (p.lane == 0) out.row(p.row)[p.number] = y;
