@@ -150,7 +150,9 @@ def read_sass():
             kind = m[1].replace("TensorTile<", "").replace("FmaTile<", "fma, ")
             found[(re.sub(r"[, ].*", "", kind), int(re.search(r"\d\d", kind.split("Math")[-1][3:])[0]),
                    ("t" if m[2] == "true" else "n") + ("t" if m[3] == "true" else "n"))] = float(cells[-1] or 0)
-    names = {"fp32": "fma", "3xtf32": "Tf32Math<3>", "tf32": "Tf32Math<1>", "bf16": "HalfMath<true>"}
+        if len(cells) > 3 and (m := re.match(r"`block_matmul_kernel<\(BlockMatmul::Form\)(\d)>`", cells[1])):
+            found[("block", 32, ("nn", "nt", "tn")[int(m[1])])] = float(cells[-1] or 0)
+    names = {"fp32": "fma", "3xtf32": "Tf32Math<3>", "tf32": "Tf32Math<1>", "bf16": "HalfMath<true>", "block": "block"}
     return lambda units, down, order: found[(names[units], down, order)]
 
 
@@ -164,6 +166,40 @@ def product_of(values, sliced):
     rows, cols = values["out"][0][1:]
     depths = [a[2] if a[1] == rows else a[1] for a in values["in"][0:len(values["in"]) // 2 * 2:2]]
     return rows, cols, depths, "tn" if values["in"][0][1] != rows else "nn", sliced
+
+
+def block_passes(blocks, rows, row, col, col_end):
+    """Depths of the passes of a tile of a block_matmul (kernels/gpu/bodies/block_matmul.cuh), and how many of them end one
+    by one."""
+    meet = lambda a, n, b, end: a < end and b < a + n
+    form = blocks["form"]
+    if form == "weight":
+        places = {begin - r for r, n, c, m, begin in blocks["items"] if meet(r, n, row, row + 32) and meet(c, m, col, col_end)}
+        return [rows] * len(places), len(places)
+    spans = [(c, m, n) if form == "forward" else (begin, n, m) for r, n, c, m, begin in blocks["items"]]
+    met = [s for s in spans if meet(s[0], s[1], col, col_end)]
+    whole = [begin <= col and begin + n >= col_end for begin, n, _ in met]
+    return [depth for *_, depth in met], sum(not (a and b) for a, b in zip(whole, whole[1:] + [False]))
+
+
+PASS_END = 185  # instructions until the sums of a pass are where they belong
+
+
+def block_tiles(values, sass):
+    """Cycles of the tiles of a block_matmul: stages of a product's tile of 32 x 32."""
+    blocks, (_, rows, cols) = values["blocks"], values["out"][0]
+    across = 32
+    while blocks["form"] == "weight" and across > 8 and math.ceil(rows / 32) * math.ceil(cols / across) < 48:
+        across //= 2  # as kernels/split_k.h
+    order = {"forward": "nn", "input": "nt", "weight": "tn"}[blocks["form"]]
+    tiles = math.ceil(rows / 32) * math.ceil(cols / across)
+    cycles = stage_cycles(32, 32, max(sass("block", 32, order), SHARED["fp32", 32]), 0, tiles)
+    found = []
+    for row in range(0, rows, 32):
+        for col in range(0, cols, across):
+            depths, ends = block_passes(blocks, values["in"][0][1], row, col, min(cols, col + across))
+            found.append(CARD["start_cycles"] + sum(map(stages, depths)) * cycles + ends * PASS_END)
+    return found
 
 
 def what_binds(product, units, sass):
@@ -206,9 +242,10 @@ def launch_time(group, units, sass):
             tiles += own
             why = what_binds(product, units, sass)
             binds[why] = binds.get(why, 0) + sum(own)
-    if any(op.startswith("block_matmul") for chain in group["chains"] for op in chain["ops"]):
-        blocks = group["flops"] / 65536 / CARD["multiprocessors"]
-        parts["issue"] = max(blocks, 1) * cycles_to_us(CARD["block_stage_cycles"])
+        elif chain["ops"][0] == "block_matmul":
+            own = block_tiles(chain["values"][0], sass)
+            tiles += own
+            binds["shared memory"] = binds.get("shared memory", 0) + sum(own)
     if tiles:
         why = max(binds, key=binds.get)
         parts[why] = parts.get(why, 0) + microseconds(tiles)

@@ -98,9 +98,8 @@ def stage_of(code, ops, labels):
     loops = loops_of(code, labels)
     rings = [(last - first, first, last) for first, last in loops if "BAR" in ops[first:last]]
     copying = [r for r in rings if any(wide[r[1]:r[2]])]
-    both = [r for r in copying if any(multiplies[r[1]:r[2]])]
-    if both:
-        return issued_by(code, ops, labels, loops, wide, multiplies, min(both))
+    if copying and any(multiplies[slice(*min(copying)[1:])]):
+        return issued_by(code, ops, labels, loops, wide, multiplies, min(copying))
     multiplying = [r for r in rings if any(multiplies[r[1]:r[2]])]
     if not copying or not multiplying:
         return None
@@ -117,7 +116,7 @@ def issued_by(code, ops, labels, loops, wide, multiplies, ring):
     best = [None] * (len(code) + 1)
     for at in range(end, begin - 1, -1):
         to = target_of(code[at], labels)
-        ways = [] if re.match(r"BRA|EXIT|RET", code[at]) else [best[at + 1]]
+        ways = [] if re.match(r"BRA(?!\.DIV)|EXIT|RET", code[at]) else [best[at + 1]]
         if to is not None:
             ways += [(0, 0, 0)] if to == begin else [best[to]] if at < to <= end else []
         ways = [w for w in ways if w is not None]

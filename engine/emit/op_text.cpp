@@ -139,7 +139,7 @@ OpText text(const Matmul& op, const Call& call) {
   for (int p = 0; p < op.pairs; ++p) t.slices.push_back(slices_of_pair(op, call, p));
   return t;
 }
-OpText text(const BlockMatmul& op, const Call&) {
+OpText text(const BlockMatmul& op, const Call& call) {
   static const char* const forms[] = {"forward", "input", "weight"};
   static const char* const formulas[] = {"{o} = {0}*{1}", "{o} = {0}*{1}^T", "{o} = {0}^T*{1}"};
   OpText t;
@@ -148,7 +148,8 @@ OpText text(const BlockMatmul& op, const Call&) {
   t.function = std::string("<BlockMatmul::") + forms[op.form] + ">";
   t.literal = std::string(", ") + yes(op.addend) + ", " + precision(op.factors);
   t.blocks = op.blocks;
-  t.down = t.across = 32;
+  const View& out = call.out[0];
+  t.down = 32, t.across = block_tile_cols(op.form == BlockMatmul::weight, out.rows, out.cols);
   t.formula = std::string(formulas[op.form]) + (op.addend ? " + {2}" : "") + ", where the weight is not 0";
   return t;
 }

@@ -24,6 +24,17 @@ nlohmann::json describe_values(const Plan& plan, const std::vector<Id>& ids) {
   return values;
 }
 
+// The blocks of a block_matmul, each [row, rows, column, columns, from], and which product it is.
+nlohmann::json describe_blocks(const BlockMatmul& op) {
+  static const char* const forms[] = {"forward", "input", "weight"};
+  nlohmann::json items = nlohmann::json::array();
+  for (int i = 0; i < op.blocks->count; ++i) {
+    const BlockTable::Item& b = op.blocks->items[i];
+    items.push_back({b.row, b.rows, b.col, b.cols, b.from});
+  }
+  return {{"form", forms[op.form]}, {"items", std::move(items)}};
+}
+
 }  // namespace
 
 nlohmann::json describe_launches(Plan plan) {
@@ -58,6 +69,8 @@ nlohmann::json describe_launches(Plan plan) {
                                  {"bytes", sum ? 0 : c.bytes},
                                  {"in", describe_values(plan, node.in)},
                                  {"out", describe_values(plan, node.out)}});
+      if (const auto* blocks = std::get_if<BlockMatmul>(&node.op))
+        chain["values"].back()["blocks"] = describe_blocks(*blocks);
       ++ops;
     };
     for (const FusedGroup& g : l.chains) {

@@ -1,121 +1,300 @@
 // block_matmul: products with a weight that is nonzero in blocks only (ops.h).
 //   2·M FLOP per element of the blocks, in every form; each block of the weight is read once for every 32 rows
-//   A thread block computes a 32 × 32 tile of the result, a thread four rows of a column; it loops over the weight's
-//   blocks that overlap the tile, with 32 of their depth at a time in shared memory (9 KiB)
-//   Factors are rounded on their way into shared memory, and multiplied by the FMA units: two reads of shared memory,
-//   one of them 16 bytes that a warp shares, for four multiplications.
-//   two block barriers per stage · an element is one chain over its blocks in order and their depth: the same bits in
-//   any batch, no atomics
+//   A thread block computes a tile of 32 rows and at most 32 columns by a tile of the FMA units (matmul_tile.cuh): half
+//   of its warps copy stages of 32 of the depth, asynchronously, the others multiply. It does so in passes, one for
+//   each block of the weight that meets the tile. A pass multiplies the whole tile, without a condition, and its sums go
+//   to those elements that its block holds: what the others hold, not finite perhaps, is dropped. Passes that hold all
+//   of a tile are one.
+//   Of the weight's gradient an element lies in one block, so a pass serves all blocks whose rows lie at the same place
+//   of the depth: all of a staircase.
+//   Factors are rounded in shared memory by the threads that copied them.
+//   one block barrier per stage · an element is the sum of its passes in the order of the blocks: the same bits in any
+//   batch, no atomics
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 
 namespace tessera::gpu {
 
-constexpr int kBlockSide = 32;
-struct BlockRoom {  // [depth][row], [depth][column]
-  float left[kBlockSide][kBlockSide + 4], right[kBlockSide][kBlockSide + 1];
-};
-static_assert(sizeof(BlockRoom) <= sizeof(float) * kSharedFloats);
-
 struct BlockStep {
   BlockTable blocks;
-  Mat<const float> left, right, addend;
+  Panel left, right;
+  Mat<const float> addend;
   Mat<float> out;
+  int rows, depth;  // of the left factor
   Precision factors;
   BlockMatmul::Form form;
 };
 inline BlockStep block_step(const Call& call) {
   const auto& op = *static_cast<const BlockMatmul*>(call.op);
+  const View &left = call.in[0], &right = call.in[1];
   return {*op.blocks,
-          Mat<const float>(call.in[0]),
-          Mat<const float>(call.in[1]),
+          {static_cast<const float*>(left.data), left.ld, aligned16(left)},
+          {static_cast<const float*>(right.data), right.ld, aligned16(right)},
           Mat<const float>(op.addend ? call.in[2] : View{}),
           Mat<float>(call.out[0]),
+          static_cast<int>(left.rows),
+          static_cast<int>(left.cols),
           op.factors,
           op.form};
 }
 
-// One block in the given form: the rows and columns of the result to which it contributes, and its depth.
-struct Meeting {
-  int row, rows, col, cols, depth;
-  __device__ bool holds(int i, int j) const { return i >= row && i < row + rows && j >= col && j < col + cols; }
-  __device__ bool meets(int i, int j) const {
-    return i + kBlockSide > row && i < row + rows && j + kBlockSide > col && j < col + cols;
+constexpr int kBlockSide = 32;
+template <BlockMatmul::Form form>
+using BlockTile = FmaTile<kBlockSide, kBlockSide, form != BlockMatmul::weight, form == BlockMatmul::input>;
+template <BlockMatmul::Form form>
+constexpr int kBlockFloats = shared_floats<BlockTile<form>>;
+
+struct TileOfBlocks {
+  int row, col, col_end;
+};
+
+// What a pass multiplies: rows `a` and columns `b` of the tile from (row, TileOfBlocks::col) on.
+struct BlockPass {
+  Panel a, b;
+  AdjacentRows a_side, b_side;
+  int row, first_col;  // columns before first_col are not read
+  int depth;
+};
+
+// The columns of the result that a pass holds, and whether they are all of the tile.
+struct BlockColumns {
+  int begin, end, depth;
+  bool whole;
+};
+
+// The passes of a tile. All lanes of a warp call its functions: lane l has item `first` + l of the table.
+template <BlockMatmul::Form form>
+struct BlockPasses {
+  using Item = BlockTable::Item;
+  const BlockStep& x;
+  TileOfBlocks tile;
+  int first = -32, lead = 0;
+  unsigned left = 0, own = 0;  // lanes whose blocks are still to come, and those of this pass; `lead` is its first one
+  Item item{};
+
+  __device__ static bool overlap(int a, int n, int b, int m) { return a < b + m && b < a + n; }
+  __device__ bool meets() const {
+    const int cols = tile.col_end - tile.col;
+    if (form == BlockMatmul::forward) return overlap(item.col, item.cols, tile.col, cols);
+    if (form == BlockMatmul::input) return overlap(item.from, item.rows, tile.col, cols);
+    return overlap(item.row, item.rows, tile.row, kBlockSide) && overlap(item.col, item.cols, tile.col, cols);
+  }
+  __device__ int of(int value, int lane) const { return __shfl_sync(kWholeWarp, value, lane); }
+  __device__ Item of_lane(int l) const {
+    return {of(item.row, l), of(item.rows, l), of(item.col, l), of(item.cols, l), of(item.from, l)};
+  }
+  __device__ bool next() {
+    while (left == 0) {
+      first += 32;
+      if (first >= x.blocks.count) return false;
+      const bool any = first + lane_id() < x.blocks.count;
+      if (any) item = x.blocks.items[first + lane_id()];
+      left = __ballot_sync(kWholeWarp, any && meets());
+    }
+    lead = __ffs(static_cast<int>(left)) - 1;
+    own = 1u << lead;
+    if (form == BlockMatmul::weight) {
+      const int place = item.from - item.row;
+      own = left & __ballot_sync(kWholeWarp, place == of(place, lead));
+    }
+    left &= ~own;
+    return true;
+  }
+  __device__ BlockColumns columns() const {
+    constexpr bool forward = form == BlockMatmul::forward;
+    const int begin = of(forward ? item.col : item.from, lead), rows = of(item.rows, lead), cols = of(item.cols, lead),
+              end = begin + (forward ? cols : rows);
+    return {begin, end, forward ? rows : cols, begin <= tile.col && end >= tile.col_end};
+  }
+  __device__ BlockPass pass() const {
+    const Item b = of_lane(lead);
+    if (form == BlockMatmul::forward)
+      return {{x.left.data + b.from, x.left.ld, x.left.wide && b.from % 4 == 0},
+              {x.right.data + b.row * x.right.ld, x.right.ld, x.right.wide},
+              rows_between(0, x.out.rows),
+              rows_between(0, tile.col_end),
+              tile.row,
+              tile.col,
+              b.rows};
+    if (form == BlockMatmul::input)
+      return {{x.left.data + b.col, x.left.ld, x.left.wide && b.col % 4 == 0},
+              {x.right.data + b.col, x.right.ld, x.right.wide && b.col % 4 == 0},
+              rows_between(0, x.out.rows),
+              {b.row - b.from, min(tile.col_end, b.from + b.rows)},
+              tile.row,
+              b.from,
+              b.cols};
+    const int place = b.from - b.row;
+    return {x.left,
+            x.right,
+            {place, min(x.out.rows, x.depth - place)},
+            rows_between(0, tile.col_end),
+            max(tile.row, -place),
+            tile.col,
+            x.rows};
   }
 };
-template <BlockMatmul::Form form>
-__device__ inline Meeting meeting(const BlockStep& x, const BlockTable::Item& b) {
-  if (form == BlockMatmul::forward) return {0, x.out.rows, b.col, b.cols, b.rows};
-  if (form == BlockMatmul::input) return {0, x.out.rows, b.from, b.rows, b.cols};
-  return {b.row, b.rows, b.col, b.cols, x.left.rows};
-}
-template <BlockMatmul::Form form>
-__device__ inline float left_of(const BlockStep& x, const BlockTable::Item& b, int i, int q) {
-  if (form == BlockMatmul::forward) return x.left.row(i)[b.from + q];
-  if (form == BlockMatmul::input) return x.left.row(i)[b.col + q];
-  return x.left.row(q)[b.from + i - b.row];
-}
-template <BlockMatmul::Form form>
-__device__ inline float right_of(const BlockStep& x, const BlockTable::Item& b, int q, int j) {
-  if (form == BlockMatmul::forward) return x.right.row(b.row + q)[j];
-  if (form == BlockMatmul::input) return x.right.row(b.row + j - b.from)[b.col + q];
-  return x.right.row(q)[j];
-}
 
-// The tile from (row0, col0) on.
+// Copies the stages of a tile's passes, in order.
 template <BlockMatmul::Form form>
-__device__ inline void block_tile(const BlockStep& x, int row0, int col0, float* shared) {
-  assume_shared(shared);
-  BlockRoom& room = *reinterpret_cast<BlockRoom*>(shared);
-  const int lane = lane_id(), line = static_cast<int>(threadIdx.x) / 32, i0 = row0 + kChunk * line, j = col0 + lane;
-  float sum[kChunk] = {};
-  for (int k = 0; k < x.blocks.count; ++k) {
-    const BlockTable::Item b = x.blocks.items[k];
-    const Meeting m = meeting<form>(x, b);
-    if (!m.meets(row0, col0)) continue;
-    bool holds[kChunk];
+struct BlockLoads {
+  using Tile = BlockTile<form>;
+  using OfA = Chunks<typename Tile::LayoutA, form != BlockMatmul::weight>;
+  using OfB = Chunks<typename Tile::LayoutB, form == BlockMatmul::input>;
+  BlockPasses<form> passes;
+  Stages<Tile> stages;
+  OfA of_a{};
+  OfB of_b{};
+  int depth = 0;  // of the pass that is still to be copied
+
+  __device__ void begin() {
+    const BlockPass p = passes.pass();
+    of_a.begin(p.a, p.a_side, p.row, 0);
+    of_b.begin(p.b, p.b_side, passes.tile.col, 0);
+    if constexpr (form == BlockMatmul::input)
 #pragma unroll
-    for (int n = 0; n < kChunk; ++n) holds[n] = m.holds(i0 + n, j);
-    for (int first = 0; first < m.depth; first += kBlockSide) {
-      const int count = min(kBlockSide, m.depth - first);
-      // of the weight's gradient both factors lie along rows, of the others the left one along depth
-      float l[kChunk], r[kChunk];
+      for (int own = 0; own < OfB::kOwn; ++own)
+        if (passes.tile.col + OfB::line(own) < p.first_col) of_b.count[own] = 0, of_b.from[own] = p.b.data;
+    depth = p.depth;
+  }
+  // Whether more are to come.
+  __device__ bool start(int stage) {
+    if (depth <= 0) begin();
+    if (depth < kStep) {
+      of_a.clip(depth);
+      of_b.clip(depth);
+    }
+    of_a.copy(stages.a(stage));
+    of_b.copy(stages.b(stage));
+    depth -= kStep;
+    return depth > 0 || passes.next();
+  }
+  template <class Chunks, int pitch>
+  __device__ static void round(float* stage, Precision factors) {
+    static_assert(Chunks::kAll % kCopying == 0);
+#pragma unroll 1
+    for (int own = 0; own < Chunks::kOwn; ++own) {
+      float* chunk = stage + Chunks::line(own) * pitch + Chunks::post();
 #pragma unroll
-      for (int n = 0; n < kChunk; ++n) {
-        const int at = line + n * kBlockWarps, i = row0 + (form == BlockMatmul::weight ? lane : at),
-                  q = form == BlockMatmul::weight ? at : lane;
-        l[n] = q < count && m.holds(i, m.col) ? left_of<form>(x, b, i, first + q) : 0.0f;
-        r[n] = at < count && m.holds(m.row, j) ? right_of<form>(x, b, first + at, j) : 0.0f;
-      }
-#pragma unroll
-      for (int n = 0; n < kChunk; ++n) {
-        const int at = line + n * kBlockWarps;
-        (form == BlockMatmul::weight ? room.left[at][lane] : room.left[lane][at]) = rounded(l[n], x.factors);
-        room.right[at][lane] = rounded(r[n], x.factors);
-      }
-      __syncthreads();
-      for (int q = 0; q < count; ++q) {
-        float a[kChunk];
-        load_four(&room.left[q][kChunk * line], a);
-        const float w = room.right[q][lane];
-#pragma unroll
-        for (int n = 0; n < kChunk; ++n)
-          if (holds[n]) sum[n] += a[n] * w;
-      }
-      __syncthreads();  // the stage may be filled again
+      for (int q = 0; q < kChunk; ++q) chunk[q] = rounded(chunk[q], factors);
     }
   }
+  __device__ void run() {
+    constexpr int kAhead = kStages<Tile> - 1;
+    const Precision factors = passes.x.factors;
+    bool more = passes.next();
+#pragma unroll 1
+    for (int i = 0, copied = 0, stage = 0, arrived = 0; i < copied + kAhead; ++i) {
+      if (i >= kAhead) {
+        cp_async_wait<kAhead - 1>();
+        if (factors != Precision::fp32) {
+          round<OfA, Tile::LayoutA::kPitch>(stages.a(arrived), factors);
+          round<OfB, Tile::LayoutB::kPitch>(stages.b(arrived), factors);
+          arrived = Stages<Tile>::after(arrived);
+        }
+        meet();  // the stage has arrived, and no thread reads the free one any more
+      }
+      if (more) {
+        more = start(stage);
+        stage = Stages<Tile>::after(stage);
+        ++copied;
+      }
+      cp_async_commit();  // also an empty group: the wait counts groups
+    }
+  }
+};
+
+// f(own row, own column, sum) for the elements that each pass holds, in order; of a weight's gradient f(row, column,
+// sum).
+template <BlockMatmul::Form form, class F>
+__device__ inline void multiply_passes(BlockPasses<form> passes, const Stages<BlockTile<form>>& stages, F&& f) {
+  using Tile = BlockTile<form>;
+  Tile tile;
+  const int col0 = passes.tile.col, col_end = passes.tile.col_end;
+  int stage = 0;
+  const auto multiply = [&](int depth) {
+#pragma unroll 1
+    do {
+      meet();
+      tile.multiply(stages.a(stage), stages.b(stage));
+      stage = Stages<Tile>::after(stage);
+      depth -= kStep;
+    } while (depth > 0);
+  };
+  if constexpr (form == BlockMatmul::weight) {
+    while (passes.next()) {
+      multiply(passes.x.rows);
+      const int row0 = passes.pass().row, row_end = passes.tile.row + kBlockSide;
+      unsigned held = 0;  // a bit for each own element
+      for (unsigned lanes = passes.own; lanes != 0; lanes &= lanes - 1) {
+        const BlockTable::Item b = passes.of_lane(__ffs(static_cast<int>(lanes)) - 1);
 #pragma unroll
-  for (int n = 0; n < kChunk; ++n) {
-    const int i = i0 + n;
-    if (i < x.out.rows && j < x.out.cols)
-      x.out.row(i)[j] = x.addend ? sum[n] + x.addend.row(x.addend.rows == 1 ? 0 : i)[j] : sum[n];
+        for (int i = 0; i < Tile::kOwnRows; ++i)
+#pragma unroll
+          for (int j = 0; j < Tile::kOwnCols; ++j) {
+            const int r = row0 + Tile::row(i) - b.row, c = col0 + Tile::col(j);
+            if (r >= 0 && r < min(b.rows, row_end - b.row) && c >= b.col && c < min(b.col + b.cols, col_end))
+              held |= 1u << (i * Tile::kOwnCols + j);
+          }
+      }
+      tile.take([&](int i, int j, float v) {
+        if (held >> (i * Tile::kOwnCols + j) & 1) f(row0 + Tile::row(i), col0 + Tile::col(j), v);
+      });
+    }
+  } else {
+    bool more = passes.next();
+    for (BlockColumns held = more ? passes.columns() : BlockColumns{}; more;) {
+      multiply(held.depth);
+      more = passes.next();
+      const BlockColumns after = more ? passes.columns() : BlockColumns{};
+      if (!(held.whole && after.whole))
+        tile.take([&](int i, int j, float v) {
+          if (const int c = col0 + Tile::col(j); c >= held.begin && c < held.end) f(i, j, v);
+        });
+      held = after;
+    }
+  }
+}
+
+// The tile from (row, col) on. Every thread of the block calls it; `shared` holds kBlockFloats<form>.
+template <BlockMatmul::Form form>
+__device__ inline void block_tile(const BlockStep& x, const TileOfBlocks& at, float* shared) {
+  using Tile = BlockTile<form>;
+  assume_shared(shared);
+  const bool multiplies = threadIdx.x < kMultiplying;
+  const Stages<Tile> stages{shared};
+  const BlockPasses<form> passes{x, at};
+  if constexpr (form == BlockMatmul::weight) {  // the barrier of the first stage comes before any sum is written
+    const int c = at.col + lane_id();
+    for (int i = static_cast<int>(threadIdx.x) / 32; i < kBlockSide; i += kBlockWarps)
+      if (at.row + i < x.out.rows && c < at.col_end) x.out.row(at.row + i)[c] = 0;
+    if (multiplies) multiply_passes<form>(passes, stages, [&](int r, int c, float v) { x.out.row(r)[c] = v; });
+    else BlockLoads<form>{passes, stages}.run();
+    __syncthreads();  // shared memory may be reused
+  } else {
+    float total[Tile::kOwnRows][Tile::kOwnCols] = {};
+    if (multiplies) multiply_passes<form>(passes, stages, [&](int i, int j, float v) { total[i][j] += v; });
+    else BlockLoads<form>{passes, stages}.run();
+    __syncthreads();  // shared memory may be reused
+    if (!multiplies) return;
+#pragma unroll
+    for (int i = 0; i < Tile::kOwnRows; ++i) {
+      const int r = at.row + Tile::row(i);
+      if (r >= x.out.rows) break;
+#pragma unroll
+      for (int j = 0; j < Tile::kOwnCols; ++j) {
+        const int c = at.col + Tile::col(j);
+        if (c < at.col_end)
+          x.out.row(r)[c] = x.addend ? total[i][j] + x.addend.row(x.addend.rows == 1 ? 0 : r)[c] : total[i][j];
+      }
+    }
   }
 }
 // noinline: inlined into one kernel this would spill its registers.
 template <BlockMatmul::Form form>
 __attribute__((noinline)) __device__ void block_tile(const BlockStep& x, const TilesPart& p) {
-  block_tile<form>(x, p.tiling.row_of(p.block), p.tiling.column_of(p.block), p.shared);
+  const int col = p.tiling.column_of(p.block);
+  block_tile<form>(x, {p.tiling.row_of(p.block), col, min(x.out.cols, col + p.tiling.across)}, p.shared);
 }
 
 template <>
@@ -124,7 +303,10 @@ struct Fused<BlockMatmul> {
   static Step pack(const Call& call, Packing&) { return block_step(call); }
   static TiledBlocks tiling(const FusedStep& s) {
     const View& out = s.call.out[0];
-    return tiled({static_cast<int>(out.rows), static_cast<int>(out.cols), kBlockSide, kBlockSide}, 1);
+    const bool gradient = static_cast<const BlockMatmul*>(s.call.op)->form == BlockMatmul::weight;
+    return tiled({static_cast<int>(out.rows), static_cast<int>(out.cols), kBlockSide,
+                  block_tile_cols(gradient, out.rows, out.cols)},
+                 1);
   }
   __device__ static void tiles(const Step& x, const TilesPart& p) {
     switch (x.form) {
