@@ -195,17 +195,17 @@ __device__ inline void span_reconstruction_grad(const SpanPlace& p, const Recons
 __device__ inline void span_reduce(const SpanPlace& p, const Mat<const float>& x, const Mat<const float>& y,
                                    const Mat<float>& out, bool max) {
   const float* from = x.row(p.row) + p.span.start;
-  float y;
+  float result;
   if (max) {
-    y = span_max(from, p.span.width, p.lane);
-    if (from[0] != from[0]) y = from[0];
+    result = span_max(from, p.span.width, p.lane);
+    if (from[0] != from[0]) result = from[0];
   } else {
     const float* by = y.data != nullptr ? y.row(p.row) + p.span.start : nullptr;
     float sum = 0;
     for (int k = p.lane; k < p.span.width; k += 32) sum += by != nullptr ? from[k] * by[k] : from[k];
-    y = warp_sum(sum);
+    result = warp_sum(sum);
   }
-  if (p.lane == 0) out.row(p.row)[p.number] = y;
+  if (p.lane == 0) out.row(p.row)[p.number] = result;
 }
 
 // span_spread: out[r, k] = x[r, s] for the columns k of span s.   x [rows, S] · out [rows, W]; bandwidth-bound, exact
