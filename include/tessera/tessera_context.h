@@ -16,7 +16,7 @@ typedef struct tessera_context tessera_context;
  * checkpoint that could not be written. */
 typedef struct tessera_progress {
   size_t struct_size;
-  /* "read", "types", "protect", "mixtures", "encode", "attributes", "train", "prior", "candidates", "ratio",
+  /* "read", "types", "rules", "protect", "mixtures", "encode", "attributes", "train", "prior", "candidates", "ratio",
    * "calibrate", "save", "sample", "write", "evaluate", "dedup", "tables" */
   const char* phase;
   double done;      /* in units of `unit` */

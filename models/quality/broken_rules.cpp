@@ -68,12 +68,12 @@ class BrokenRules {
       return;
     }
     if (columns.empty()) {
-      for (const WhereTerm& term : parse_where(text, real_, "`rule`").terms) check(term.text, "given");
+      for (const WhereTerm& term : parse_where(text, real_, "Rule").terms) check(term.text, "given");
       return;
     }
     std::vector<Column> parts;
     for (const std::string& name : columns)
-      parts.push_back(head_of(real_.columns[static_cast<size_t>(parse_column(quoted_name(name), real_, "`rule`"))]));
+      parts.push_back(head_of(real_.columns[static_cast<size_t>(parse_column(quoted_name(name), real_, "Rule"))]));
     const RulePtr rule = make_rule(JointData{text, std::move(parts)});
     Table learned = real_;
     rule->reduce(learned, team);

@@ -30,7 +30,7 @@ Table ShownColumns::first_levels(int64_t rows) const {
 }
 
 Where broken_where(const std::string& rule, const Table& schema) {
-  return parse_where("not (" + rule + ")", schema, "`rule`");
+  return parse_where("not (" + rule + ")", schema, "Rule");
 }
 
 }  // namespace tessera

@@ -341,6 +341,13 @@ class Trainer {
     context_.monitor.report(
         {phase().name.c_str(), phase().units(done()), phase().units(steps), phase().unit(), note, finished});
   }
+  // Of a stage that ends before its last step.
+  void report_end(const char* why) const {
+    report(done(),
+           fmt::format("{}: {} of {} {}", why, plain_number(phase().units(done())),
+                       plain_number(phase().units(static_cast<double>(end() - stage().begin))), phase().unit()),
+           true);
+  }
   // Finishes all starts in flight, before the state is read.
   void drain() {
     while (flying_ > 0) collect();
@@ -421,6 +428,7 @@ class Trainer {
     // that is no secret.
     const MeasuresExposure* exposed = this->exposed();
     if (options_.rare_rows > 1 && exposed != nullptr && exposed->exposure() > exposed->max_exposure()) {
+      if (run_.step < end()) report_end("stopped before the model reveals who was in the table");
       run_.steps = run_.step, run_.stopped = "membership";
       if (run_.loss_steps > 0) (void)end_row(true);
       return;
@@ -458,10 +466,7 @@ class Trainer {
   void end_stage() {
     drain();
     if (run_.step >= end()) return;
-    report(done(),
-           fmt::format("time is up: {} of {} {}", plain_number(phase().units(done())),
-                       plain_number(phase().units(static_cast<double>(end() - stage().begin))), phase().unit()),
-           true);
+    report_end("time is up");
     run_.stopped = "max-time";
     if (last()) {
       run_.steps = run_.step;

@@ -33,24 +33,26 @@ const char* skip_delimiter_line(const char* begin, const char* end, char& delimi
   return begin + (end - begin > 6 && begin[5] == '\r' && begin[6] == '\n' ? 7 : 6);
 }
 
-// Lines of comment above the table begin with # and are not split as its first row is: "#id,name" is a header.
+// Lines of comment above the table begin with #; the last of them is the header if it has as many fields as the row below
+// it: "#id,name".
 const char* skip_comments(const char* begin, const char* end) {
   const auto line_end = [&](const char* at) {
     return std::find_if(at, end, [](char c) { return c == '\n' || c == '\r'; });
   };
-  const auto next_line = [&](const char* at) {
-    at = line_end(at);
-    return at + (at < end) + (end - at > 1 && at[0] == '\r' && at[1] == '\n');
-  };
-  const char* table = begin;
-  while (table < end && *table == '#') table = next_line(table);
+  const char *table = begin, *last = begin, *last_end = begin;
+  while (table < end && *table == '#') {
+    last = table, last_end = line_end(table), table = last_end;
+    table += (table < end) + (end - table > 1 && table[0] == '\r' && table[1] == '\n');
+  }
   if (table == begin || table == end) return begin;
   const char delimiter = find_delimiter(table, end);
-  const auto delimiters = [&](const char* line) { return std::count(line, line_end(line), delimiter); };
-  const auto wanted = delimiters(table);
-  for (const char* line = begin; line < table; line = next_line(line))
-    if (delimiters(line) == wanted) return begin;
-  return table;
+  const auto fields = [&](const char* from, const char* to) {
+    CsvScanner scanner(from, to, delimiter);
+    try {
+      return scanner.next() ? scanner.count() : 0;
+    } catch (const CsvFault&) { return size_t{0}; }
+  };
+  return fields(last, last_end) == fields(table, end) ? last : table;
 }
 
 void check_names(const std::string& file, int64_t line, const std::vector<std::string>& names) {

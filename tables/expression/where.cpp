@@ -290,7 +290,7 @@ class Parser {
     if (v.kind == WhereToken::Kind::name)
       scan_.fail("double quotes are for column names; write texts and dates in single quotes", v.begin);
     if (v.kind == WhereToken::Kind::word && !truth)
-      scan_.fail(fmt::format("write texts and dates in single quotes: '{}'", v.text), v.begin);
+      scan_.fail(fmt::format("there is no column {0}; write texts and dates in single quotes: '{0}'", v.text), v.begin);
     if (v.kind != WhereToken::Kind::text && v.kind != WhereToken::Kind::number && !truth)
       scan_.fail("expected a value", v.begin);
     return v;

@@ -154,19 +154,43 @@ bool read_named_day(const char*& p, const char* end, Moment& m) {
   return false;
 }
 
-// Z, +02:00, +0200, +02; nothing is fine too.
-bool read_offset(const char*& p, const char* end, Moment& m) {
-  if (p == end) return true;
+// Zones by name: those of RFC 822 and Europe's. Other names, such as IST, are several offsets.
+constexpr struct {
+  std::string_view name;
+  int hours;
+} kNamedZones[] = {{"Z", 0},    {"UTC", 0},  {"GMT", 0},  {"EST", -5}, {"EDT", -4}, {"CST", -6},
+                   {"CDT", -5}, {"MST", -7}, {"MDT", -6}, {"PST", -8}, {"PDT", -7}, {"WET", 0},
+                   {"WEST", 1}, {"CET", 1},  {"CEST", 2}, {"EET", 2},  {"EEST", 3}};
+
+// What is behind a time: Z, +02:00, +0200, +02, EST, a blank before them or none; nothing is fine too.
+bool read_offset(std::string_view zone, Moment& m) {
+  m.zone = zone;
+  if (zone.empty()) return true;
   m.utc = true;
-  if (*p == 'Z') return ++p, true;
-  if (*p != '+' && *p != '-') return false;
-  const int sign = *p++ == '-' ? -1 : 1;
+  if (zone[0] == ' ') zone.remove_prefix(1);
+  for (const auto& [name, hours] : kNamedZones)
+    if (zone == name) return m.offset = hours * 60, true;
+  if (zone.empty() || (zone[0] != '+' && zone[0] != '-')) return false;
+  const char *p = zone.data() + 1, *end = zone.data() + zone.size();
   int hours = 0, minutes = 0;
   if (read_digits(p, end, 2, hours) != 2 || hours > 14) return false;
-  m.colon = p < end && *p == ':';
-  if (m.colon) ++p;
-  if ((m.colon || p < end) && (read_digits(p, end, 2, minutes) != 2 || minutes > 59)) return false;
-  m.offset = sign * (hours * 60 + minutes);
+  if (p < end) {
+    if (*p == ':') ++p;
+    if (read_digits(p, end, 2, minutes) != 2 || minutes > 59) return false;
+  }
+  m.offset = (hours * 60 + minutes) * (zone[0] == '-' ? -1 : 1);
+  return p == end;
+}
+
+// The time of day of ISO 8601's basic form: 173707, 1737.
+bool read_basic_time(const char*& p, const char* end, TimeOfDay& t) {
+  int hour = 0, minute = 0, second = 0;
+  if (read_digits(p, end, 2, hour) != 2 || read_digits(p, end, 2, minute) != 2 || hour > 23 || minute > 59)
+    return false;
+  t.has_seconds = p < end && is_digit(*p);
+  if (t.has_seconds && (read_digits(p, end, 2, second) != 2 || second > 59)) return false;
+  t.basic = true, t.padded_hour = hour < 10;
+  t.seconds = hour * 3600 + minute * 60 + second;
   return true;
 }
 
@@ -228,12 +252,12 @@ bool read_moment(std::string_view text, Moment& m) {
   if (p == end) return true;
   const char* between = p;
   if (*p == ',') ++p;
-  if (p == end || (*p != ' ' && (*p != 'T' || p != between))) return false;
+  if (p == end || (*p != ' ' && ((*p != 'T' && *p != ':') || p != between))) return false;
   ++p;
   m.between = {between, static_cast<size_t>(p - between)};
-  if (!read_time_of_day(p, end, m.time)) return false;
-  m.has_time = true;
-  return read_offset(p, end, m) && p == end;
+  const bool basic = m.layouts == kCompactLayout && *between == 'T' && end - p > 2 && p[2] != ':';
+  m.has_time = basic ? read_basic_time(p, end, m.time) : read_time_of_day(p, end, m.time);
+  return m.has_time && read_offset({p, static_cast<size_t>(end - p)}, m);
 }
 
 double day_of(const Moment& m, int layout) {
@@ -369,23 +393,18 @@ bool read_datetime(std::string_view text, const std::string& format, double& sec
   return read_datetime(text, layout_of(format), seconds);
 }
 
-std::string_view offset_of(const std::string& format, int& minutes) {
-  minutes = 0;
+bool has_offset(const std::string& format, int& minutes) {
   const size_t clock = format.rfind('%');
-  if (clock == std::string::npos || format.find("%M") == std::string::npos) return {};
-  size_t at = clock + 2;
-  const std::string_view tail = std::string_view(format).substr(std::min(at, format.size()));
-  if (tail.empty()) return {};
   Moment m;
-  const char *p = tail.data(), *end = p + tail.size();
-  if (!read_offset(p, end, m) || p != end) return {};
-  minutes = m.offset;
-  return tail;
+  const bool found = clock != std::string::npos && format.find("%M") != std::string::npos &&
+                     read_offset(std::string_view(format).substr(std::min(clock + 2, format.size())), m) && m.utc;
+  minutes = found ? m.offset : 0;
+  return found;
 }
 
 std::string plain_datetime(const std::string& format) {
   int minutes = 0;
-  return offset_of(format, minutes).empty() ? "%Y-%m-%dT%H:%M:%S" : "%Y-%m-%dT%H:%M:%SZ";
+  return has_offset(format, minutes) ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%dT%H:%M:%S";
 }
 
 void write_date(double days, const std::string& format, std::string& out) {
@@ -397,7 +416,7 @@ void write_date(double days, const std::string& format, std::string& out) {
 void write_datetime(double seconds, const std::string& format, int decimals, std::string& out) {
   const int digits = std::min(std::max(decimals, 0), kMaxFraction);
   int offset = 0;
-  offset_of(format, offset);
+  has_offset(format, offset);
   const double low = static_cast<double>(kFirstDay * kSecondsOfDay),
                high = static_cast<double>(kLastDay * kSecondsOfDay + kSecondsOfDay - 1);
   const double held = std::fmin(std::fmax(seconds + offset * 60, low), high);

@@ -2,7 +2,7 @@
 //
 // A format is strftime-like: %Y %y %m %-m %d %-d %b %B, %H %-H %I %-I %M %S %p, other characters stand for themselves.
 // Before it may stand the language of its months and their spelling, if not English and as usual: "[de]", "[fr title]",
-// "[upper]". At its end may stand Z or an offset from UTC ("+02:00"): the number is then an instant in UTC.
+// "[upper]". At its end may stand an offset from UTC ("Z", "+02:00", " EST"): the number is then an instant in UTC.
 // Years of two digits: full_year() (calendar.h). The digits of the second are the column's decimals.
 #pragma once
 #include <cstdint>
@@ -47,6 +47,7 @@ constexpr LayoutBits kShortYears = [] {
 // A time of day in a cell.
 struct TimeOfDay {
   bool has_seconds = false, twelve = false;     // twelve: AM or PM stands behind it
+  bool basic = false;                           // 173707, without colons
   bool bare_hour = false, padded_hour = false;  // an hour below 10 was written 5, 05
   bool space = false, lower = false;            // before AM or PM; am or pm
   int written_digits = 0;                       // of the second's fraction, at most 6
@@ -63,10 +64,10 @@ struct Moment {
   uint32_t cases = ~0u;                   // bit per NameCase: its name is spelled so
   int parts[3] = {0, 0, 0};               // as written; year, month, day if a layout without order reads it
   bool padded = false, unpadded = false;  // a day or month was written 05, 5
-  bool has_time = false, utc = false;     // utc: Z or an offset stands behind it
-  bool colon = false;                     // in the offset
+  bool has_time = false, utc = false;     // utc: an offset stands behind it
   int offset = 0;                         // from UTC, in minutes
   std::string_view between;               // date and time
+  std::string_view zone;                  // the offset as it is written: "Z", "+02:00", " EST"
   TimeOfDay time;
 };
 bool read_moment(std::string_view text, Moment& moment);
@@ -92,7 +93,7 @@ void write_time_of_day(double seconds, const std::string& format, int decimals, 
 // ISO 8601, in UTC if the format has an offset.
 std::string plain_datetime(const std::string& format);
 
-// The offset at the end of a format, in minutes: "" if there is none, "Z", "+02:00".
-std::string_view offset_of(const std::string& format, int& minutes);
+// Whether an offset from UTC is at the end of a format; in minutes.
+bool has_offset(const std::string& format, int& minutes);
 
 }  // namespace tessera

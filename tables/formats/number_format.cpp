@@ -53,7 +53,8 @@ int take_run(std::string_view& rest, char c) {
 
 void insert_groups(std::string& digits, const std::string& group) {
   const size_t whole = std::min(digits.find('.'), digits.size());
-  for (size_t at = whole; at > 3;) digits.insert(at -= 3, group);
+  const bool lakhs = group == kLakhs;
+  for (size_t at = whole, run = 3; at > run; run = lakhs ? 2 : 3) digits.insert(at -= run, lakhs ? "," : group);
 }
 
 }  // namespace
@@ -203,13 +204,14 @@ Reading NumberFormat::read(std::string_view text, double& value) const {
     if (has_affix) text = affix.number;
   }
   int separator = 0, groups = 0;
-  if (!group.empty() && group != "," && group != ".") {
+  if (!group.empty() && group != "," && group != "." && group != kLakhs) {
     if (!remove_groups(text, separator, groups, plain)) return Reading::no;
     text = plain;
   }
-  const NumberStyle style = mark == ','    ? (group == "." ? NumberStyle::dots : NumberStyle::comma)
-                            : group == "," ? NumberStyle::thousands
-                                           : NumberStyle::point;
+  const NumberStyle style = mark == ','       ? (group == "." ? NumberStyle::dots : NumberStyle::comma)
+                            : group == kLakhs ? NumberStyle::lakhs
+                            : group == ","    ? NumberStyle::thousands
+                                              : NumberStyle::point;
   return read_number(text, style, value);
 }
 

@@ -1,8 +1,8 @@
 // How a column writes its numbers, so that they go out as they came in.
 //
 // As text (Column::format) a number format is a picture as in spreadsheets: "$"#,##0.00 · 0,0# "%" · +0 · 0.000e+00.
-// Quoted text stands before and behind the number; # groups name the separator of thousands; zeros behind the mark are
-// always written, # only where they are needed; a + demands the sign of positive numbers, ++ that of zero too. A -
+// Quoted text stands before and behind the number; # groups name the separator of thousands (#,##,##0: of lakhs and
+// crores, 12,34,567); zeros behind the mark are always written, # only where they are needed; a + demands the sign of positive numbers, ++ that of zero too. A -
 // behind the quoted prefix puts the sign there ($-5 instead of -$5), one behind the digits there (505,99-); brackets
 // stand around negative numbers ((0.00) around all of the text, "$"(0.00) around the digits). "" means fixed decimals,
 // "%g" the shortest text that reads back equal, "%.18f" the same without an exponent and with up to 18 decimals.
@@ -20,8 +20,10 @@ namespace tessera {
 // Where a negative number says that it is one.
 enum class SignPlace { front, inside, behind, around, brackets };  // -$5, $-5, $5-, ($5), $(5)
 
+constexpr std::string_view kLakhs = ",##,";  // as pictures have it
+
 struct NumberFormat {
-  std::string prefix, suffix, group;  // group: between thousands
+  std::string prefix, suffix, group;  // group: between thousands; kLakhs
   char mark = '.';
   int least = 0, most = 0;  // digits behind the mark: zeros at the end are written up to `least`
   // positive numbers have a +; zero too

@@ -60,15 +60,15 @@ Reading read_general(std::string_view text, double& value) {
   return Reading::ok;
 }
 
-// Removes `group` between groups of three digits, and turns `decimal` into a point. False if a group does not have
-// three digits.
-bool normalise(std::string_view text, char group, char decimal, std::string& out) {
+// Removes `group` between groups of digits, and turns `decimal` into a point. False if the last group does not have
+// three digits, or another one not `inner`.
+bool normalise(std::string_view text, char group, int inner, char decimal, std::string& out) {
   out.clear();
   int run = 0, groups = 0;
   bool whole = true;
   for (const char c : text) {
     if (c == group && group != 0) {
-      if (!whole || run == 0 || (groups == 0 ? run > 3 : run != 3)) return false;
+      if (!whole || run == 0 || (groups == 0 ? run > inner : run != inner)) return false;
       ++groups;
       run = 0;
       continue;
@@ -88,13 +88,13 @@ bool normalise(std::string_view text, char group, char decimal, std::string& out
 
 Reading read_number(std::string_view text, NumberStyle style, double& value) {
   if (read_plain(text, value) &&
-      (style == NumberStyle::point || style == NumberStyle::thousands || text.find('.') == std::string_view::npos))
+      ((style != NumberStyle::comma && style != NumberStyle::dots) || text.find('.') == std::string_view::npos))
     return Reading::ok;
   if (style == NumberStyle::point) return read_general(text, value);
   std::string normal;
   const bool comma = style == NumberStyle::comma || style == NumberStyle::dots;
-  const char group = style == NumberStyle::thousands ? ',' : style == NumberStyle::dots ? '.' : '\0';
-  if (!normalise(text, group, comma ? ',' : '.', normal)) return Reading::no;
+  const char group = style == NumberStyle::dots ? '.' : comma ? '\0' : ',';
+  if (!normalise(text, group, style == NumberStyle::lakhs ? 2 : 3, comma ? ',' : '.', normal)) return Reading::no;
   return read_general(normal, value);
 }
 

@@ -18,6 +18,7 @@ enum class NumberStyle {
   comma,      // 1234,5
   thousands,  // 1,234.5
   dots,       // 1.234,5
+  lakhs,      // 12,34,567.5
 };
 
 enum class Reading { ok, too_large, infinite, no };

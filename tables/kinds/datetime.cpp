@@ -1,4 +1,8 @@
 // Seconds since 1970-01-01T00:00:00, without a zone.
+#include <fmt/format.h>
+
+#include <cstdlib>
+
 #include "tables/formats/moments.h"
 #include "tables/kinds/kinds.h"
 
@@ -17,8 +21,10 @@ constinit const ColumnKind kDatetime{
         [](const Column& column) {
           const char* unit = column.decimals == 0 ? "tss:" : column.decimals <= 3 ? "tsm:" : "tsu:";
           int minutes = 0;
-          const std::string_view zone = offset_of(column.format, minutes);
-          return std::string(unit) + (zone == "Z" ? "UTC" : std::string(zone));
+          if (!has_offset(column.format, minutes)) return std::string(unit);
+          if (minutes == 0) return std::string(unit) + "UTC";
+          const int distance = std::abs(minutes);
+          return fmt::format("{}{}{:02}:{:02}", unit, minutes < 0 ? '-' : '+', distance / 60, distance % 60);
         },
     .fits = [](const ArrowType& type) { return type.kind == ArrowKind::moment; },
     .read =

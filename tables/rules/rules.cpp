@@ -108,7 +108,7 @@ Rules Rules::from_json(const nlohmann::json& json) {
 }
 
 void Rules::check_values(const Table& schema) const {
-  for (const std::string& check : checked_) (void)parse_where(check, schema, "`rule`");
+  for (const std::string& check : checked_) (void)parse_where(check, schema, "Rule");
 }
 
 void Rules::check_fits(const Table& learned) const {

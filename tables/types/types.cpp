@@ -76,7 +76,7 @@ uint32_t kind_of_format(const std::string& format) {
   NumberFormat f;
   if (!NumberFormat::parse(format, f)) return form::kPoint;
   if (f.mark == ',') return f.group == "." ? form::kDots : form::kComma;
-  return f.group == "," ? form::kThousands : form::kPoint;
+  return f.group == "," ? form::kThousands : f.group == kLakhs ? form::kLakhs : form::kPoint;
 }
 
 NumberStyle style_of(const TypeEvidence& e, uint32_t kinds, char delimiter, const std::string* format) {
@@ -89,6 +89,7 @@ NumberStyle style_of(const TypeEvidence& e, uint32_t kinds, char delimiter, cons
     return NumberStyle::comma;
   if (dots) return NumberStyle::dots;
   if (kinds & form::kThousands) return NumberStyle::thousands;
+  if (kinds & form::kLakhs) return NumberStyle::lakhs;
   if (kinds & form::kDots) return NumberStyle::dots;
   return NumberStyle::point;
 }
@@ -122,8 +123,9 @@ std::string date_format(int layout, const TypeEvidence& e) {
 std::string clock_format(uint32_t kinds, uint32_t facts) {
   const bool twelve = (kinds & form::kTwentyFour) == 0;
   std::string format = (facts & fact::kBareHour) != 0 ? "%-" : "%";
-  format += twelve ? "I:%M" : "H:%M";
-  if ((facts & fact::kSeconds) != 0) format += ":%S";
+  const char* colon = (facts & fact::kBasicTime) != 0 ? "" : ":";
+  format += std::string(twelve ? "I" : "H") + colon + "%M";
+  if ((facts & fact::kSeconds) != 0) format += std::string(colon) + "%S";
   if (twelve)
     format += std::string((facts & fact::kHalfSpace) != 0 ? " %" : "%") + ((facts & fact::kHalfLower) != 0 ? 'P' : 'p');
   return format;
@@ -131,18 +133,15 @@ std::string clock_format(uint32_t kinds, uint32_t facts) {
 
 std::string zone_format(const TypeEvidence& e) {
   if ((e.forms.kinds & form::kLocal) != 0 || (e.forms.kinds & form::kUtc) == 0) return "";
-  if ((e.facts & fact::kLetterZ) != 0 || e.offset == TypeEvidence::kNoOffset) return "Z";
-  const auto two = [](int n) { return (n < 10 ? "0" : "") + std::to_string(n); };
-  const int minutes = e.offset < 0 ? -e.offset : e.offset;
-  return (e.offset < 0 ? '-' : '+') + two(minutes / 60) + ((e.facts & fact::kColon) != 0 ? ":" : "") +
-         two(minutes % 60);
+  return e.zone.empty() ? "Z" : e.zone;
 }
 
 std::string time_format(const TypeEvidence& e) {
   const bool any_time = (e.facts & fact::kTimes) != 0;
   const char* between = (e.facts & fact::kCommaSpace) != 0           ? ", "
                         : (e.facts & fact::kSpace) != 0 || !any_time ? " "
-                                                                     : "T";
+                        : (e.facts & fact::kLetterT) != 0            ? "T"
+                                                                     : ":";
   return between + clock_format(e.forms.kinds, any_time ? e.facts : e.facts | fact::kSeconds);
 }
 
@@ -167,6 +166,7 @@ const char* style_note(NumberStyle style) {
   switch (style) {
     case NumberStyle::comma: return ", written with a decimal comma";
     case NumberStyle::thousands: return ", written with commas between thousands";
+    case NumberStyle::lakhs: return ", written with commas between thousands, lakhs and crores";
     case NumberStyle::dots: return ", written with points between thousands and a decimal comma";
     case NumberStyle::point: break;
   }
@@ -198,6 +198,7 @@ NumberFormat number_format(const TypeEvidence& e, NumberStyle style) {
   f.mark = comma ? ',' : '.';
   f.group = e.forms.separator != 0            ? std::string(group_separator(e.forms.separator))
             : style == NumberStyle::thousands ? ","
+            : style == NumberStyle::lakhs     ? std::string(kLakhs)
             : style == NumberStyle::dots      ? "."
                                               : "";
   set_digits(e, comma, f);
@@ -338,9 +339,9 @@ void TypeEvidence::add_facts(const Reads& r) {
   unpadded |= r.unpadded;
   second_digits = std::max(second_digits, static_cast<int8_t>(r.second_digits));
   second_written.add(r.second_written);
-  if ((r.forms.kinds & form::kZones) != form::kUtc) return;
-  if (offset == kNoOffset) offset = r.offset;
-  if (offset != r.offset) facts |= fact::kManyZones;
+  if (r.zone.empty()) return;
+  if (zone.empty()) zone = r.zone;
+  if (zone != r.zone) facts |= fact::kManyZones;
 }
 
 void TypeEvidence::merge_facts(const TypeEvidence& next) {
@@ -357,9 +358,9 @@ void TypeEvidence::merge_facts(const TypeEvidence& next) {
   unpadded |= next.unpadded;
   second_digits = std::max(second_digits, next.second_digits);
   second_written.merge(next.second_written);
-  if (next.offset == kNoOffset) return;
-  if (offset == kNoOffset) offset = next.offset;
-  if (offset != next.offset) facts |= fact::kManyZones;
+  if (next.zone.empty()) return;
+  if (zone.empty()) zone = next.zone;
+  if (zone != next.zone) facts |= fact::kManyZones;
 }
 
 namespace {

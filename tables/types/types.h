@@ -66,7 +66,7 @@ struct TypeEvidence {
   SignificantDigits significant;
   int8_t second_digits = 0;  // digits of the second
   DigitRange second_written;
-  int offset = kNoOffset;   // of the first value that has one, in minutes
+  std::string zone;         // of the first value that has an offset from UTC
   LayoutBits unpadded = 0;  // of dates: layouts with a day or month written 5, not 05
   int64_t values = 0;       // not missing, before `odd`
   Forms first_forms;        // the forms of the first value
@@ -75,8 +75,6 @@ struct TypeEvidence {
   std::string odd;                 // the value that made the column text
   int64_t odd_line = -1;           // its line; −1: the first value already was text, or none was
   std::optional<std::string> gap;  // how missing values are spelled, "" if not all alike; known of no text
-
-  static constexpr int kNoOffset = INT32_MAX;
 
   bool is_text() const { return forms.kinds == 0; }
   // `is_string`: of JSON, where numbers and booleans need no quotes: "5" is a text.

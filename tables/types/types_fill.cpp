@@ -66,10 +66,8 @@ CellStatus fill_moment(std::string_view text, const ColumnPlan& plan, const Miss
     column.codes[at] = dictionary.code(plan.format);
     return CellStatus::ok;
   }
-  std::string format = plan.date_formats[static_cast<size_t>(layout)] + plan.clock_format;
-  if (m.utc && text.back() == 'Z') format += 'Z';
-  else if (m.utc) format += text.substr(text.find_last_of("+-"));
-  column.codes[at] = dictionary.code(format);
+  column.codes[at] =
+      dictionary.code(plan.date_formats[static_cast<size_t>(layout)] + plan.clock_format + std::string(m.zone));
   return CellStatus::ok;
 }
 

@@ -86,11 +86,12 @@ uint32_t readings_of(std::string_view mantissa, const Marks& m) {
   using namespace form;
   double value;
   uint32_t kinds = 0;
-  if (m.points == 1 && m.commas == 0) kinds |= kPoint | kThousands;
+  if (m.points == 1 && m.commas == 0) kinds |= kPoint | kThousands | form::kLakhs;
   if (m.commas == 1 && m.points == 0) kinds |= kComma;
-  if (m.commas > 0 && (m.points == 0 || (m.points == 1 && m.last_point > m.last_comma)) &&
-      read_number(mantissa, NumberStyle::thousands, value) != Reading::no)
-    kinds |= kThousands;
+  if (m.commas > 0 && (m.points == 0 || (m.points == 1 && m.last_point > m.last_comma))) {
+    if (read_number(mantissa, NumberStyle::thousands, value) != Reading::no) kinds |= kThousands;
+    if (read_number(mantissa, NumberStyle::lakhs, value) != Reading::no) kinds |= form::kLakhs;
+  }
   if ((m.points > 0 && (m.commas == 0 || (m.commas == 1 && m.last_comma > m.last_point)) &&
        read_number(mantissa, NumberStyle::dots, value) != Reading::no) ||
       (m.points == 0 && m.commas == 1))
@@ -176,7 +177,8 @@ bool read_simple(std::string_view text, Reads& r) {
   while (p < end && is_digit(*p)) ++p;
   if (p != end) return false;
   note_fraction(fraction, end, 0, 0, r);
-  r.forms.kinds = form::kPoint | form::kThousands | (whole <= 3 && end - fraction == 3 ? form::kDots : 0);
+  r.forms.kinds =
+      form::kPoint | form::kThousands | form::kLakhs | (whole <= 3 && end - fraction == 3 ? form::kDots : 0);
   return true;
 }
 
@@ -242,6 +244,7 @@ void note_time(const TimeOfDay& t, Reads& r) {
   r.forms.kinds |= t.twelve ? form::kTwelve : form::kTwentyFour;
   if (t.has_seconds) r.facts |= fact::kSeconds;
   if (t.bare_hour) r.facts |= fact::kBareHour;
+  if (t.basic) r.facts |= fact::kBasicTime;
   if (t.twelve && t.space) r.facts |= fact::kHalfSpace;
   if (t.twelve && t.lower) r.facts |= fact::kHalfLower;
   r.second_digits = t.fraction_digits, r.second_written = t.written_digits;
@@ -258,10 +261,11 @@ bool read_moment_forms(std::string_view text, Reads& r) {
   if (m.unpadded) r.unpadded = m.layouts;
   if (!m.has_time) return true;
   note_time(m.time, r);
-  r.facts |= fact::kTimes | (m.between == "T" ? fact::kLetterT : m.between == " " ? fact::kSpace : fact::kCommaSpace);
-  if (m.utc && text.back() == 'Z') r.facts |= fact::kLetterZ;
-  if (m.colon) r.facts |= fact::kColon;
-  r.offset = m.offset;
+  r.facts |= fact::kTimes | (m.between == "T"   ? fact::kLetterT
+                             : m.between == " " ? fact::kSpace
+                             : m.between == ":" ? fact::kColonBetween
+                                                : fact::kCommaSpace);
+  r.zone = m.zone;
   return true;
 }
 

@@ -10,9 +10,9 @@ namespace tessera {
 // Forms: one bit for each way to read a value. A column has a type if all its values share one of that type's forms.
 namespace form {
 constexpr uint32_t kPoint = 1, kComma = 2, kThousands = 4, kDots = 8, kBoolean = 16, kDate = 32, kDatetime = 64,
-                   kClock = 128, kAddress = 256;
+                   kClock = 128, kAddress = 256, kLakhs = 512;
 constexpr uint32_t kSpanClock = 1u << 10, kSpanDays = 2u << 10, kSpanLetters = 4u << 10, kSpanIso = 8u << 10;
-constexpr uint32_t kNumber = kPoint | kComma | kThousands | kDots;
+constexpr uint32_t kNumber = kPoint | kComma | kThousands | kDots | kLakhs;
 constexpr uint32_t kSpans = kSpanClock | kSpanDays | kSpanLetters | kSpanIso;
 constexpr uint32_t kMeanings = kNumber | kBoolean | kDate | kDatetime | kClock | kAddress | kSpans;
 // What a time of day must agree on; a value without one agrees with all.
@@ -29,8 +29,8 @@ constexpr uint32_t kExponent = 1u << 0, kNoExponent = 1u << 1, kUpperExponent = 
 // Negative numbers as in ledgers.
 constexpr uint32_t kLedgerSigns = kSignBehind | kSignAround | kSignBrackets;
 constexpr uint32_t kSpace = 1u << 17, kLetterT = 1u << 18, kSeconds = 1u << 19, kTimes = 1u << 20, kBareHour = 1u << 21,
-                   kHalfSpace = 1u << 22, kHalfLower = 1u << 23, kCommaSpace = 1u << 24, kLetterZ = 1u << 25,
-                   kColon = 1u << 26, kManyZones = 1u << 27;
+                   kHalfSpace = 1u << 22, kHalfLower = 1u << 23, kCommaSpace = 1u << 24, kColonBetween = 1u << 25,
+                   kBasicTime = 1u << 26, kManyZones = 1u << 27;
 // Of numbers: a whole part that no mark divides into groups of three, as 1200 or 0.125; three digits alone.
 constexpr uint32_t kUngrouped = 1u << 28, kHundreds = 1u << 29;
 // A day as a number with a zero behind the point, 20240131.0.
@@ -64,7 +64,7 @@ struct Reads {
   int significant = 0;  // digits from the first to the last that is not zero
   int exponent_digits = 0, groups = 0;
   int second_digits = 0, second_written = 0;  // digits of the second: needed, written
-  int offset = 0;                             // from UTC in minutes, if the forms say kUtc alone
+  std::string_view zone;                      // the offset from UTC as it is written, if the forms say kUtc alone
   LayoutBits unpadded = 0;                    // layouts that read a day or month written 5, not 05
 };
 

@@ -501,7 +501,15 @@ TEST(Made, MeetsConditionsExactly) {
 TEST(Made, StopsTrainingOnHeldOutRows) {
   FitOptions o = quick_made(300);
   o.patience = 1;
-  const Model m = fit(table({reals("x", 400, 1), reals("y", 400, 2), letters("z", 400, 7)}), o, 2);
+  std::string said;
+  Monitor monitor;
+  monitor.on_progress = [&](const Progress& p) {
+    if (p.phase == std::string("train")) said = p.note;
+  };
+  Team team(2);
+  const Model m = Model::fit(table({reals("x", 400, 1), reals("y", 400, 2), letters("z", 400, 7)}), o, team, monitor);
+  EXPECT_EQ(said.rfind("stopped before the model reveals who was in the table: ", 0), 0u) << said;
+  EXPECT_NE(said.find(" of 300 epochs"), std::string::npos) << said;
   const nlohmann::json about = m.describe()["provenance"];
   EXPECT_EQ(about["stopped"], "membership");
   EXPECT_LT(about["steps"].get<int>(), 300 * 3);

@@ -547,6 +547,28 @@ TEST(FindRules, GivenRulesNeedEachOther) {
   }
 }
 
+// A wide table is searched for long.
+TEST(FindRules, ReportsEachSearch) {
+  std::vector<Progress> told;
+  Monitor monitor;
+  monitor.on_progress = [&](const Progress& p) { told.push_back(p); };
+  const auto search = [&](bool find) {
+    RuleOptions options;
+    options.find = find;
+    Table t = orders(300);
+    Team team(1);
+    return static_cast<double>(Rules::find(t, options, team, monitor).found().size());
+  };
+  search(false);
+  EXPECT_TRUE(told.empty());
+  const double found = search(true);
+  ASSERT_GT(told.size(), 20u);
+  for (const Progress& p : told) EXPECT_STREQ(p.phase, "rules");
+  EXPECT_TRUE(told.back().finished);
+  EXPECT_EQ(told.back().done, found);
+  EXPECT_GT(found, 0);
+}
+
 TEST(FindRules, RejectsInvalidGivenRulesWithAReason) {
   const auto give = [](const std::string& rule, bool rejection = true) {
     return thrown([&] {
@@ -557,12 +579,13 @@ TEST(FindRules, RejectsInvalidGivenRulesWithAReason) {
       (void)Rules::find(t, options, team, Monitor{});
     });
   };
-  EXPECT_TRUE(give("").says("`rule`: the rule is empty"));
+  EXPECT_TRUE(give("").says("A rule is empty"));
   EXPECT_TRUE(give("  ").says("end >= start"));
   EXPECT_TRUE(give("items > 3 and extras > 4").says("is 2 rules"));
   EXPECT_TRUE(give("itens > 3").says("Nearest: \"items\""));
   EXPECT_TRUE(give("items > 3", false).says("cannot be drawn again"));
-  EXPECT_TRUE(give("items > 1e6").says("holds in no row of the table"));
+  EXPECT_TRUE(give("items > 1e6").says("Rule \"items > 1e6\" holds in no row of the table"));
+  EXPECT_TRUE(give("items > itens").says("there is no column itens"));
   EXPECT_TRUE(give("city = 'Berlin'").says("\"city\" is the key"));
   EXPECT_TRUE(give("rate and amount occur in fixed combinations").says("more than 1,000 combinations"));
   EXPECT_TRUE(give("city and state occur in fixed combinations").says("\"city\" is the key"));

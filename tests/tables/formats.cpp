@@ -136,6 +136,15 @@ TEST(Formats, WhatIsNoNumberStaysText) {
     EXPECT_STREQ(name(keep(cells).type), "category") << cells[0];
 }
 
+TEST(Formats, LakhsAndCroresAreGroups) {
+  using enum ColumnType;
+  expect_kept(integer, "#,##,##0", {"12,34,56,789", "1,00,000", "55,933", "950"});
+  expect_kept(decimal, "\"₹\"#,##,##0.00", {"₹2,17,300.50", "-₹99,999.25", "₹1,000.75"});
+  expect_kept(integer, "#,##0", {"55,933", "1,000", "950"});
+  for (const char* broken : {"100,000", "1,00,00", "1,000,00,000", "12,34", "1,00,000.5,5"})
+    EXPECT_STREQ(name(keep({"1,00,000", broken}).type), "category") << broken;
+}
+
 TEST(Formats, AddressesAreNoNumbers) {
   const Kept all = keep({"192.168.100.102", "192.168.253.199"}), some = keep({"10.0.0.1", "192.168.253.199"});
   EXPECT_STREQ(name(all.type), "category");
@@ -159,6 +168,15 @@ TEST(Formats, DatesGoOutAsTheyCameIn) {
   expect_kept(datetime, "%Y-%m-%dT%H:%M:%S+02:00", {"2023-05-08T03:47:39+02:00", "2023-05-08T00:10:39+02:00"});
   expect_kept(datetime, "%Y-%m-%dT%H:%M:%S", {"2023-05-08T03:47:39.250000", "2023-05-08T00:10:39.000000"});
   expect_kept(datetime, "%m/%d/%Y %I:%M %p", {"05/08/2023 03:47 AM", "05/28/2023 12:00 PM"});
+  expect_kept(datetime, "%Y-%m-%d %H:%M:%S UTC", {"2023-05-08 03:47:39 UTC", "2023-05-28 12:00:00 UTC"});
+  expect_kept(datetime, "%-m/%-d/%Y %-I:%M %p EST", {"5/8/2023 3:47 AM EST", "5/28/2023 12:00 PM EST"});
+  expect_kept(datetime, "%d/%b/%Y:%H:%M:%S +0000", {"08/May/2023:03:47:39 +0000", "28/May/2023:12:00:00 +0000"});
+  expect_kept(datetime, "[upper]%d%b%Y:%H:%M:%S", {"08MAY2023:03:47:39", "28MAY2023:12:00:00"});
+  expect_kept(datetime, "%Y%m%dT%H%M%SZ", {"20230508T034739Z", "20230528T120000Z"});
+  expect_kept(datetime, "%Y%m%dT%H%M", {"20230508T0347", "20230528T1200"});
+  for (const char* broken :
+       {"20230508T0361", "20230508T034", "2023-05-08 03:47 IST", "08/May/2023: 03:47", "2023-05-08T:03:47"})
+    EXPECT_STREQ(name(keep({"20230508T0347", broken}).type), "category") << broken;
   EXPECT_STREQ(name(keep({"05/08/23", "06/09/23"}).type), "category");
   double days = 0;
   EXPECT_TRUE(read_date("01.01.69", "%d.%m.%y", days));
@@ -254,6 +272,9 @@ TEST(Formats, AnInstantIsInUtc) {
   EXPECT_EQ(t.columns[0].type, ColumnType::datetime);
   EXPECT_EQ(t.columns[0].numbers[1] - t.columns[0].numbers[0], 1);
   EXPECT_NE(t.columns[0].reason.find("several offsets"), std::string::npos);
+  const Column winter = read_text("t,x\n2023-01-08 03:47 EST,1\n2023-07-08 04:47 EDT,2\n").columns[0];
+  EXPECT_EQ(winter.numbers[1] - winter.numbers[0], 181 * 86400);
+  EXPECT_EQ(winter.values, (std::vector<std::string>{"%Y-%m-%d %H:%M EST", "%Y-%m-%d %H:%M EDT"}));
 }
 
 TEST(Formats, TimesAndDurationsAreSeconds) {
@@ -288,8 +309,9 @@ TEST(Formats, TheFormatDoesNotDependOnThePieces) {
 }
 
 TEST(Formats, PicturesReadBackAsTheSameFormat) {
-  for (const char* text : {"0", "+0.00", "\"$\"#,##0.00", "\"a\"\"b\"-0.0#\"x\"", "#.##0,0##", "0.000E+00\" m\"",
-                           "0e00", "(0.00)", "\"$\"(0)", "+(\"$\"0\" x\")", "0,00-", "0-\" x\"", "++0.0", "\"$\"++0"}) {
+  for (const char* text :
+       {"0", "+0.00", "#,##,##0.0", "\"$\"#,##0.00", "\"a\"\"b\"-0.0#\"x\"", "#.##0,0##", "0.000E+00\" m\"", "0e00",
+        "(0.00)", "\"$\"(0)", "+(\"$\"0\" x\")", "0,00-", "0-\" x\"", "++0.0", "\"$\"++0"}) {
     NumberFormat f;
     EXPECT_TRUE(NumberFormat::parse(text, f)) << text;
     EXPECT_EQ(f.text(), text);

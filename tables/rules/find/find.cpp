@@ -86,12 +86,20 @@ class RuleFinder {
     // of rows: a step of a sequence is not drawn from the steps before it as a column is from other columns
     if (find && options_.by_rejection) keep(find_repeats(search(), out_.found_));
     if (find) keep(find_grids(search(), out_.found_));
-    monitor_.check_cancelled("rules");
+    report(true);
     return std::move(out_);
   }
 
  private:
-  RuleSearch search() { return {table_, options_, holders_, team_}; }
+  RuleSearch search() {
+    report(false);
+    return {table_, options_, holders_, team_};
+  }
+  void report(bool finished) const {
+    const auto found = static_cast<double>(out_.found_.size());
+    (options_.find ? monitor_ : monitor_.silent())
+        .report({"rules", found, finished ? found : 0, "rules", "", finished});
+  }
 
   // A digit that fewer rows or keys need than a number must have would stand in a rule, as the format of its column.
   void limit_to_shared(Column& c) const {
@@ -115,7 +123,6 @@ class RuleFinder {
   void exhaust(std::optional<FoundRule> (*find)(const RuleSearch&),
                std::vector<FoundRule> (*first)(const RuleSearch&, const TableRule&) = nullptr) {
     while (auto found = find(search())) {
-      monitor_.check_cancelled("rules");
       if (auto total = find_total(search(), *found)) found = std::move(total);
       if (auto part = find_part(search(), *found)) found = std::move(part);
       if (first != nullptr) keep(first(search(), *found->rule));
@@ -285,7 +292,7 @@ class RuleFinder {
   void give(const std::string& text) {
     if (options_.unread &&
         (!columns_in(text, kInFixedCombinations).empty() || !columns_in(text, kUniqueTogether).empty()))
-      throw Error(ErrorCode::usage, fmt::format("`rule`: \"{}\" would be read from the rows, without the noise of "
+      throw Error(ErrorCode::usage, fmt::format("Rule \"{}\" would be read from the rows, without the noise of "
                                                 "`epsilon`.\n  Omit it.",
                                                 text));
     if (const std::vector<std::string> columns = columns_in(text, kInFixedCombinations); !columns.empty()) {
@@ -296,16 +303,16 @@ class RuleFinder {
       keys_.emplace_back(text, columns);
       return;
     }
-    const Where where = parse_where(text, table_, "`rule`");
-    if (where.empty()) throw Error(ErrorCode::usage, "`rule`: the rule is empty. Write one such as: end >= start");
+    const Where where = parse_where(text, table_, "Rule");
+    if (where.empty()) throw Error(ErrorCode::usage, "A rule is empty. Write one such as: end >= start");
     if (where.terms.size() > 1)
-      throw Error(ErrorCode::usage, fmt::format("`rule`: \"{}\" is {} rules; give each by a `rule` of its own.", text,
-                                                where.terms.size()));
+      throw Error(ErrorCode::usage,
+                  fmt::format("Rule \"{}\" is {} rules; give each by a `rule` of its own.", text, where.terms.size()));
     const WhereTerm& term = where.terms.front();
     check_apart(columns_of(term), true);
     if (computes(term) || orders(term)) return;
     if (!options_.unread && table_.rows > 0 && !some_row_meets(where))
-      throw Error(ErrorCode::usage, fmt::format("`rule`: \"{}\" holds in no row of the table, so no sampled row would "
+      throw Error(ErrorCode::usage, fmt::format("Rule \"{}\" holds in no row of the table, so no sampled row would "
                                                 "keep it.\n  Correct it; tessera inspect shows what the columns hold.",
                                                 text));
     check(term.text);
@@ -321,7 +328,7 @@ class RuleFinder {
   void check(const std::string& text) {
     if (!options_.by_rejection)
       throw Error(ErrorCode::usage,
-                  fmt::format("`rule`: \"{}\" does not compute a column or order two in every row, and steps of "
+                  fmt::format("Rule \"{}\" does not compute a column or order two in every row, and steps of "
                               "sequences cannot be drawn again.\n  Omit it.",
                               text));
     out_.checked_.push_back(text);
@@ -343,10 +350,10 @@ class RuleFinder {
   void combine(const std::string& text, const std::vector<std::string>& columns) {
     std::vector<int> places;
     for (const std::string& name : columns) {
-      const int j = parse_column(quoted_name(name), table_, "`rule`");
+      const int j = parse_column(quoted_name(name), table_, "Rule");
       const ColumnKind& kind = kind_of(table_.columns[static_cast<size_t>(j)]);
       if (kind.regenerated)
-        throw Error(ErrorCode::usage, fmt::format("`rule`: \"{}\": column \"{}\" is an identifier, whose values are "
+        throw Error(ErrorCode::usage, fmt::format("Rule \"{}\": column \"{}\" is an identifier, whose values are "
                                                   "made up.\n  Omit it, or give it another type by `types`.",
                                                   text, name));
       if (kind.varies) places.push_back(j);
@@ -357,7 +364,7 @@ class RuleFinder {
     if (!found)
       throw Error(
           ErrorCode::usage,
-          fmt::format("`rule`: \"{}\": the table has more than 1,000 combinations, or more than 2 % of its rows "
+          fmt::format("Rule \"{}\": the table has more than 1,000 combinations, or more than 2 % of its rows "
                       "have one that fewer than {} {} share, which a model may not hold.\n  Omit the rule, or name "
                       "fewer columns.",
                       text, holders_.least(search().columns_at(places)), options_.key.empty() ? "rows" : "keys"));
@@ -370,7 +377,7 @@ class RuleFinder {
       const std::string& name = table_.columns[static_cast<size_t>(j)].name;
       if (beside_index && name == options_.index) continue;
       if (std::find(options_.apart.begin(), options_.apart.end(), name) != options_.apart.end())
-        throw Error(ErrorCode::usage, fmt::format("`rule`: column \"{}\" is the key, the index or static: rules of "
+        throw Error(ErrorCode::usage, fmt::format("Rule: column \"{}\" is the key, the index or static: rules of "
                                                   "sequences are of the other columns.\n  Omit it.",
                                                   name));
     }

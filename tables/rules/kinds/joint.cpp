@@ -76,7 +76,7 @@ std::vector<std::string> columns_in(const std::string& text, std::string_view wh
   if (!list.ends_with(what)) return {};
   list.resize(list.size() - what.size());
   std::vector<std::string> out;
-  WhereScanner scan(list, "`rule`");
+  WhereScanner scan(list, "Rule");
   for (bool more = true; more;) {
     const WhereToken name = scan.take();
     if (name.kind != WhereToken::Kind::word && name.kind != WhereToken::Kind::name)
