@@ -9,7 +9,7 @@
 namespace tessera {
 
 struct Progress {
-  // "read", "types", "rules", "mixtures", "encode", "attributes", "train", "prior", "candidates", "ratio", "calibrate", "save",
+  // "read", "types", "mixtures", "encode", "attributes", "train", "prior", "candidates", "ratio", "calibrate", "save",
   // "sample", "evaluate"
   const char* phase = "";
   double done = 0;        // in units of `unit`

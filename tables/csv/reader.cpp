@@ -33,8 +33,8 @@ const char* skip_delimiter_line(const char* begin, const char* end, char& delimi
   return begin + (end - begin > 6 && begin[5] == '\r' && begin[6] == '\n' ? 7 : 6);
 }
 
-// Lines of comment above the table begin with #; the last of them is the header if it has as many fields as the row below
-// it: "#id,name".
+// Lines of comment above the table begin with #; the last of them is the header if it has as many fields as the row
+// below it: "#id,name".
 const char* skip_comments(const char* begin, const char* end) {
   const auto line_end = [&](const char* at) {
     return std::find_if(at, end, [](char c) { return c == '\n' || c == '\r'; });

@@ -2,10 +2,11 @@
 //
 // As text (Column::format) a number format is a picture as in spreadsheets: "$"#,##0.00 · 0,0# "%" · +0 · 0.000e+00.
 // Quoted text stands before and behind the number; # groups name the separator of thousands (#,##,##0: of lakhs and
-// crores, 12,34,567); zeros behind the mark are always written, # only where they are needed; a + demands the sign of positive numbers, ++ that of zero too. A -
-// behind the quoted prefix puts the sign there ($-5 instead of -$5), one behind the digits there (505,99-); brackets
-// stand around negative numbers ((0.00) around all of the text, "$"(0.00) around the digits). "" means fixed decimals,
-// "%g" the shortest text that reads back equal, "%.18f" the same without an exponent and with up to 18 decimals.
+// crores, 12,34,567); zeros behind the mark are always written, # only where they are needed; a + demands the sign of
+// positive numbers, ++ that of zero too. A - behind the quoted prefix puts the sign there ($-5 instead of -$5), one
+// behind the digits there (505,99-); brackets stand around negative numbers ((0.00) around all of the text, "$"(0.00)
+// around the digits). "" means fixed decimals, "%g" the shortest text that reads back equal, "%.18f" the same without
+// an exponent and with up to 18 decimals.
 // ~10 at the end: no number has more than ten significant digits (0.0########~10, %g~15).
 // Times of day and durations are numbers of seconds; their formats are those of moments.h and durations.h.
 #pragma once
