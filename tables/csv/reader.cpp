@@ -48,6 +48,7 @@ const char* skip_comments(const char* begin, const char* end) {
   const char delimiter = find_delimiter(table, end);
   const auto fields = [&](const char* from, const char* to) {
     CsvScanner scanner(from, to, delimiter);
+    scanner.check_text(false);
     try {
       return scanner.next() ? scanner.count() : 0;
     } catch (const CsvFault&) { return size_t{0}; }

@@ -137,8 +137,8 @@ TEST(Style, OddFilesAreReadWithALineOfLog) {
       << notices[3];
   EXPECT_NE(notices[4].find("begin with # are left out"), std::string::npos);
   expect_equal(read_text(comments), read_text("a,b\n1,2\n3,4\n"));
-  for (const char* text :
-       {"#a,b\n1,2\n3,4\n", "## made by me\n#a,b\r\n1,2\n3,4\n", "#a,b\n1,\"$2,000\"\n3,\"$4,000\"\n"})
+  for (const char* text : {"#a,b\n1,2\n3,4\n", "## made by me\n#a,b\r\n1,2\n3,4\n", "# caf\xe9\n#a,b\n1,2\n3,4\n",
+                           "#a,b\n1,\"$2,000\"\n3,\"$4,000\"\n"})
     EXPECT_EQ(read_text(text).columns[0].name, "#a") << "a header";
   expect_parts(error_of("# made by\r\n# x\r\na,b\r\n1,2\r\n3\r\n"), ErrorCode::data, {"t.csv:5: this row has 1 field"});
   EXPECT_NE(notices[0].find("Unnamed: 0"), std::string::npos);
