@@ -225,12 +225,12 @@ bool read_time_of_day(const char*& p, const char* end, TimeOfDay& t) {
   const char* half = p;
   t.space = half < end && *half == ' ';
   if (t.space) ++half;
-  if (end - half >= 2 && (half[1] == 'M' || half[1] == 'm')) {
-    t.lower = half[1] == 'm';
-    const char letter = t.lower ? static_cast<char>(*half - 32) : *half;
-    if ((letter != 'A' && letter != 'P') || hour < 1 || hour > 12) return false;
+  if (const std::string_view word(half, static_cast<size_t>(std::min<std::ptrdiff_t>(end - half, 2)));
+      word == "AM" || word == "PM" || word == "am" || word == "pm") {
+    t.lower = word[1] == 'm';
+    if (hour < 1 || hour > 12) return false;
     t.twelve = true;
-    hour = hour % 12 + (letter == 'P' ? 12 : 0);
+    hour = hour % 12 + (lower(word[0]) == 'p' ? 12 : 0);
     p = half + 2;
   }
   t.seconds = hour * 3600 + minute * 60 + second + fraction;

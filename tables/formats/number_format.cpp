@@ -13,6 +13,7 @@ namespace tessera {
 namespace {
 
 constexpr int kMostDigits = 15;
+constexpr std::string_view kMinus = "\xE2\x88\x92";
 constexpr std::string_view kSeparators[] = {"", " ", "\xC2\xA0", "\xE2\x80\xAF", "'", "\xE2\x80\x99"};
 
 bool starts(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
@@ -60,7 +61,7 @@ void insert_groups(std::string& digits, const std::string& group) {
 }  // namespace
 
 std::string NumberFormat::text() const {
-  std::string out;
+  std::string out(typeset ? kMinus : "");
   const char* positive = plus_zero ? "++" : plus ? "+" : "";
   if (sign != SignPlace::inside) out += positive;
   if (sign == SignPlace::around) out += '(';
@@ -89,6 +90,7 @@ bool NumberFormat::parse(std::string_view rest, NumberFormat& f) {
   size_t end_of_picture = rest.size();
   f.significant = significant_digits_of(rest, &end_of_picture);
   rest = rest.substr(0, end_of_picture);
+  f.typeset = take(rest, kMinus);
   const auto take_plus = [&] { f.plus = take(rest, "+"), f.plus_zero = f.plus && take(rest, "+"); };
   take_plus();
   if (take(rest, "(")) f.sign = SignPlace::around;
@@ -128,7 +130,8 @@ bool NumberFormat::parse(std::string_view rest, NumberFormat& f) {
 
 void NumberFormat::write_parts(bool negative, bool zero, std::string_view number, std::string& out) const {
   const bool closed = negative && (sign == SignPlace::around || sign == SignPlace::brackets);
-  const std::string_view shown = closed ? "" : negative ? "-" : (zero ? plus_zero : plus) ? "+" : "";
+  const std::string_view minus = typeset ? kMinus : "-";
+  const std::string_view shown = closed ? "" : negative ? minus : (zero ? plus_zero : plus) ? "+" : "";
   if (closed && sign == SignPlace::around) out += '(';
   if (sign != SignPlace::inside && (sign != SignPlace::behind || !negative)) out += shown;
   out += prefix;
@@ -197,7 +200,8 @@ double with_significant(double value, int digits) {
 
 Reading NumberFormat::read(std::string_view text, double& value) const {
   NumberAffix affix;
-  std::string plain;
+  std::string plain, ascii;
+  if (typeset) text = with_plain_minus(text, ascii);
   if (!prefix.empty() || !suffix.empty() || sign != SignPlace::front) {
     const bool has_affix = split_affix(text, affix);
     if (affix.prefix != prefix || affix.suffix != suffix) return Reading::no;
@@ -316,6 +320,13 @@ bool split_affix(std::string_view text, NumberAffix& affix) {
   if (sign != 0) affix.number = sign;
   affix.number += number;
   return true;
+}
+
+std::string_view with_plain_minus(std::string_view text, std::string& plain) {
+  const size_t at = text.find(kMinus);
+  if (at == std::string_view::npos) return text;
+  plain = text;
+  return plain.replace(at, kMinus.size(), "-");
 }
 
 bool remove_groups(std::string_view text, int& separator, int& groups, std::string& out) {

@@ -6,7 +6,7 @@
 // positive numbers, ++ that of zero too. A - behind the quoted prefix puts the sign there ($-5 instead of -$5), one
 // behind the digits there (505,99-); brackets stand around negative numbers ((0.00) around all of the text, "$"(0.00)
 // around the digits). "" means fixed decimals, "%g" the shortest text that reads back equal, "%.18f" the same without
-// an exponent and with up to 18 decimals.
+// an exponent and with up to 18 decimals. A picture that begins with the sign U+2212 has that for a minus.
 // ~10 at the end: no number has more than ten significant digits (0.0########~10, %g~15).
 // Times of day and durations are numbers of seconds; their formats are those of moments.h and durations.h.
 #pragma once
@@ -33,6 +33,7 @@ struct NumberFormat {
   int exponent = 0;     // its fewest digits; 0: none
   int significant = 0;  // the most digits from the first that is not zero; 0: any
   bool upper_exponent = false, plus_exponent = false;
+  bool typeset = false;  // the minus is U+2212
 
   std::string text() const;
   // False: not a picture.
@@ -55,6 +56,9 @@ struct NumberAffix {
   std::string number;
 };
 bool split_affix(std::string_view text, NumberAffix& affix);
+
+// The text with - in place of the first U+2212, in `plain`; itself if it has none.
+std::string_view with_plain_minus(std::string_view text, std::string& plain);
 
 // The separators of thousands that are neither point nor comma, by number 1 …; 0: the text has none.
 // `out` is the text without them. False: they do not stand between groups of three digits.

@@ -193,7 +193,9 @@ SignPlace sign_place(uint32_t facts) {
 NumberFormat number_format(const TypeEvidence& e, NumberStyle style) {
   NumberFormat f;
   NumberAffix affix;
-  if (e.forms.affix > 1 && split_affix(e.first, affix)) f.prefix = affix.prefix, f.suffix = affix.suffix;
+  std::string plain;
+  if (e.forms.affix > 1 && split_affix(with_plain_minus(e.first, plain), affix))
+    f.prefix = affix.prefix, f.suffix = affix.suffix;
   const bool comma = style == NumberStyle::comma || style == NumberStyle::dots;
   f.mark = comma ? ',' : '.';
   f.group = e.forms.separator != 0            ? std::string(group_separator(e.forms.separator))
@@ -206,6 +208,7 @@ NumberFormat number_format(const TypeEvidence& e, NumberStyle style) {
   f.plus = (e.facts & fact::kPlus) != 0 && (e.facts & fact::kNoPlus) == 0;
   f.plus_zero = f.plus && (e.facts & fact::kPlusZero) != 0;
   f.sign = sign_place(e.facts);
+  f.typeset = (e.facts & fact::kTypesetMinus) != 0;
   if ((e.facts & fact::kExponent) == 0 || (e.facts & fact::kNoExponent) != 0) return f;
   f.exponent = std::clamp<int>(e.exponent_digits.low, 1, 3), f.significant = 0;
   f.upper_exponent = (e.facts & fact::kUpperExponent) != 0;
@@ -224,7 +227,8 @@ ColumnPlan plan_number(const TypeEvidence& e, char delimiter, bool whole = false
   const bool counts = !fractions && (!exponents || (mixed && (e.facts & fact::kLarge) == 0));
   plan.type = whole || counts ? ColumnType::integer : ColumnType::decimal;
   plan.number = number_format(e, plan.style);
-  plan.dressed = e.forms.affix > 1 || e.forms.separator != 0 || (e.facts & fact::kLedgerSigns) != 0;
+  plan.dressed =
+      e.forms.affix > 1 || e.forms.separator != 0 || (e.facts & (fact::kLedgerSigns | fact::kTypesetMinus)) != 0;
   NumberFormat plain;
   plain.least = plain.most = plan.decimals;
   if (plan.number == plain) return plan;

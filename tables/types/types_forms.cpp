@@ -204,21 +204,25 @@ uint32_t fact_of(SignPlace sign) {
   return 0;
 }
 
-// A number with a currency or a unit around it, with a sign that is not at its front, or with blanks or apostrophes
-// between thousands.
-bool read_dressed_number(std::string_view text, Reads& r) {
+// A number with a currency or a unit around it, with a sign that is not at its front or is U+2212, or with blanks or
+// apostrophes between thousands.
+bool read_dressed_number(std::string_view written, Reads& r) {
   NumberAffix affix;
+  std::string plain;
+  const std::string_view text = with_plain_minus(written, plain);
+  const bool typeset = text.size() != written.size();
   const bool has_affix = split_affix(text, affix);
   const std::string_view bare = has_affix ? std::string_view(affix.number) : text;
   std::string digits;
   int separator = 0, groups = 0;
-  if (!remove_groups(bare, separator, groups, digits) || (!has_affix && groups == 0)) return false;
+  if (!remove_groups(bare, separator, groups, digits) || (!has_affix && !typeset && groups == 0)) return false;
   if (!read_number_forms(digits, r)) return false;
   if (groups > 0) r.forms.kinds &= form::kPoint | form::kComma;
   r.forms.affix = affix.prefix.empty() && affix.suffix.empty() ? 1 : hash_of(affix);
   r.forms.separator = separator;
   r.groups = groups;
   if (has_affix) r.facts |= fact_of(affix.sign);
+  if (typeset) r.facts |= fact::kTypesetMinus;
   return r.forms.kinds != 0;
 }
 

@@ -25,7 +25,7 @@ namespace fact {
 constexpr uint32_t kExponent = 1u << 0, kNoExponent = 1u << 1, kUpperExponent = 1u << 2, kPlusExponent = 1u << 3,
                    kPlus = 1u << 4, kNoPlus = 1u << 5, kSignInside = 1u << 6, kLong = 1u << 7, kLeadingZero = 1u << 8,
                    kTiny = 1u << 9, kMark = 1u << 10, kLarge = 1u << 11, kSignBehind = 1u << 12, kSignAround = 1u << 13,
-                   kSignBrackets = 1u << 14, kPlusZero = 1u << 15;
+                   kSignBrackets = 1u << 14, kPlusZero = 1u << 15, kTypesetMinus = 1u << 16;
 // Negative numbers as in ledgers.
 constexpr uint32_t kLedgerSigns = kSignBehind | kSignAround | kSignBrackets;
 constexpr uint32_t kSpace = 1u << 17, kLetterT = 1u << 18, kSeconds = 1u << 19, kTimes = 1u << 20, kBareHour = 1u << 21,

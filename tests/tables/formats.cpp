@@ -136,6 +136,15 @@ TEST(Formats, WhatIsNoNumberStaysText) {
     EXPECT_STREQ(name(keep(cells).type), "category") << cells[0];
 }
 
+TEST(Formats, TheTypesetMinusIsKept) {
+  using enum ColumnType;
+  expect_kept(decimal, "−0.0", {"8.5", "−11.2", "0.0"});
+  expect_kept(integer, "−#,##0\" °C\"", {"−1,012,345 °C", "4 °C"});
+  expect_kept(integer, "−\"$\"-0", {"$−12", "$4"});
+  EXPECT_STREQ(name(keep({"−−5", "4"}).type), "category");
+  EXPECT_STREQ(name(keep({"3−5", "4−6"}).type), "category");
+}
+
 TEST(Formats, LakhsAndCroresAreGroups) {
   using enum ColumnType;
   expect_kept(integer, "#,##,##0", {"12,34,56,789", "1,00,000", "55,933", "950"});
@@ -169,6 +178,7 @@ TEST(Formats, DatesGoOutAsTheyCameIn) {
   expect_kept(datetime, "%Y-%m-%dT%H:%M:%S", {"2023-05-08T03:47:39.250000", "2023-05-08T00:10:39.000000"});
   expect_kept(datetime, "%m/%d/%Y %I:%M %p", {"05/08/2023 03:47 AM", "05/28/2023 12:00 PM"});
   expect_kept(datetime, "%Y-%m-%d %H:%M:%S UTC", {"2023-05-08 03:47:39 UTC", "2023-05-28 12:00:00 UTC"});
+  expect_kept(datetime, "%Y/%m/%d %H:%M GMT", {"2023/05/08 03:47 GMT", "2023/05/28 12:00 GMT"});
   expect_kept(datetime, "%-m/%-d/%Y %-I:%M %p EST", {"5/8/2023 3:47 AM EST", "5/28/2023 12:00 PM EST"});
   expect_kept(datetime, "%d/%b/%Y:%H:%M:%S +0000", {"08/May/2023:03:47:39 +0000", "28/May/2023:12:00:00 +0000"});
   expect_kept(datetime, "[upper]%d%b%Y:%H:%M:%S", {"08MAY2023:03:47:39", "28MAY2023:12:00:00"});
@@ -310,8 +320,8 @@ TEST(Formats, TheFormatDoesNotDependOnThePieces) {
 
 TEST(Formats, PicturesReadBackAsTheSameFormat) {
   for (const char* text :
-       {"0", "+0.00", "#,##,##0.0", "\"$\"#,##0.00", "\"a\"\"b\"-0.0#\"x\"", "#.##0,0##", "0.000E+00\" m\"", "0e00",
-        "(0.00)", "\"$\"(0)", "+(\"$\"0\" x\")", "0,00-", "0-\" x\"", "++0.0", "\"$\"++0"}) {
+       {"0", "+0.00", "#,##,##0.0", "−0.0", "−\"$\"-0", "\"$\"#,##0.00", "\"a\"\"b\"-0.0#\"x\"", "#.##0,0##",
+        "0.000E+00\" m\"", "0e00", "(0.00)", "\"$\"(0)", "+(\"$\"0\" x\")", "0,00-", "0-\" x\"", "++0.0", "\"$\"++0"}) {
     NumberFormat f;
     EXPECT_TRUE(NumberFormat::parse(text, f)) << text;
     EXPECT_EQ(f.text(), text);
