@@ -239,8 +239,12 @@ std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& op
     const bool by_schema =
         options.like != nullptr && std::none_of(options.types.begin(), options.types.end(),
                                                 [&](const auto& t) { return t.first == frame.names[j]; });
-    // A column that is constant in one table may vary in the other.
+    // A column that is constant in one table may vary in the other, or have no value in both.
     const ColumnKind& kind = kind_of(wished[j]->type);
+    if (by_schema && !kind.varies && evidence.first.empty()) {
+      plans.push_back(decide_type(evidence, frame.delimiter));
+      continue;
+    }
     const ColumnType type = by_schema && !kind.varies ? kind.open : kind.type;
     const auto given = std::ranges::find(options.formats, frame.names[j], &std::pair<std::string, std::string>::first);
     const std::string* format = by_schema                        ? &options.like->find(frame.names[j])->format

@@ -84,10 +84,10 @@ class ColumnWriter {
   }
 
  private:
-  // A word that says "missing" among numbers is a category among texts.
+  // A word that says "missing" among numbers, or in every row, is a category among texts.
   std::string_view missing_text(const Column& column, const CsvStyle& style, bool alone) const {
     const auto gap = style.gaps.find(column.name);
-    if (gap != style.gaps.end() && !kind_of(column).free_text) return gap->second;
+    if (gap != style.gaps.end() && (!kind_of(column).free_text || column.values.empty())) return gap->second;
     if (!style.missing.empty() && kind_of(column).free_text) return style.missing;
     return alone || (quoted_ && style.quoted_missing) ? "\"\"" : "";
   }

@@ -45,6 +45,7 @@ TEST(Style, AFileGoesOutAsItCameIn) {
            "a,a,b,a\n1,2,x,3\n2,2.5,y,4\n",
            "a,b,c\n1,\\N,x\n\\N,2020-01-31,\\N\n2,2020-02-28,y\n",
            "a,b\n1,x\nNA,y\n2,NA\n",
+           "a,b,c\n.,1,-\n.,2,-\n",
            "\"a\",\"b\"\n1,\"x\"\nNA,NA\n2,\"\"\n3,\"None\"\n",
        })
     EXPECT_EQ(written(text), text);
