@@ -13,29 +13,10 @@
 namespace tessera::sandbox {
 namespace {
 
-constexpr int64_t kSteps = 3;
-
-// What the ranks have after the steps, states put together; what several have is the same.
-Values run_as_ranks(const Sandbox& training, int ranks, int shards, Setting setting) {
-  setting.steps = kSteps;
-  std::vector<Values> out(static_cast<size_t>(ranks));
-  std::vector<StateCuts> cuts(static_cast<size_t>(ranks));
-  as_ranks(ranks, [&](Communicator& c) {
-    const auto r = static_cast<size_t>(c.rank());
-    Sandbox own = training;
-    cuts[r] = cut_columns(own.plan, {shards, ranks, c.rank(), c.wires()});
-    take_parts(own.values, cuts[r]);
-    out[r] = own.run(setting);
-    c.check();
+Values run_as_ranks(const Sandbox& training, int ranks, int shards, const Setting& setting) {
+  return run_as_ranks(training, ranks, setting, [&](Plan& plan, Communicator& c) {
+    return cut_columns(plan, {shards, ranks, c.rank(), c.wires()});
   });
-  return put_together(training.plan, out, cuts);
-}
-
-Values whole(const Sandbox& training, Setting setting) {
-  setting.steps = kSteps;
-  Values v = training.run(setting);
-  v["state " + std::string(kRankOrder)] = {0};
-  return v;
 }
 
 void check(const Sandbox& training, int shards, const std::set<std::string>& off = {}) {

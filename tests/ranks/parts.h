@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/passes/batch/shard.h"
+#include "ranks/world.h"
 #include "support/sandbox.h"
 
 namespace tessera::sandbox {
@@ -46,6 +47,33 @@ inline Values put_together(const Plan& plan, const std::vector<Values>& ranks, c
       EXPECT_EQ(from, values.end());
     }
   return whole;
+}
+
+constexpr int64_t kSteps = 3;
+
+// What the ranks have after the steps, each of its part of the plan: cut(plan, communicator) makes it and says what of
+// the states is in it.
+template <class Cut>
+Values run_as_ranks(const Sandbox& training, int ranks, Setting setting, Cut&& cut) {
+  setting.steps = kSteps;
+  std::vector<Values> out(static_cast<size_t>(ranks));
+  std::vector<StateCuts> cuts(static_cast<size_t>(ranks));
+  as_ranks(ranks, [&](Communicator& c) {
+    const auto r = static_cast<size_t>(c.rank());
+    Sandbox own = training;
+    cuts[r] = cut(own.plan, c);
+    take_parts(own.values, cuts[r]);
+    out[r] = own.run(setting);
+    c.check();
+  });
+  return put_together(training.plan, out, cuts);
+}
+
+inline Values whole(const Sandbox& training, Setting setting) {
+  setting.steps = kSteps;
+  Values v = training.run(setting);
+  v["state " + std::string(kRankOrder)] = {0};
+  return v;
 }
 
 }  // namespace tessera::sandbox

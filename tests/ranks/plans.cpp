@@ -15,8 +15,6 @@
 namespace tessera::sandbox {
 namespace {
 
-constexpr int64_t kSteps = 3;
-
 // What was received of an exchange that failed may be rows by number: the step ends with zeros instead of it.
 TEST(FailedExchange, LeavesZerosForTheRestOfItsStep) {
   Wires wires{};
@@ -32,30 +30,13 @@ TEST(FailedExchange, LeavesZerosForTheRestOfItsStep) {
   }
 }
 
-// What the ranks have after the steps, shared states put together; what each has is the same. Updates of sets of
-// `least` numbers or more are shared.
-Values run_as_ranks(const Sandbox& training, int ranks, int shards, Setting setting,
+// Updates of sets of `least` numbers or more are shared.
+Values run_as_ranks(const Sandbox& training, int ranks, int shards, const Setting& setting,
                     int64_t least = RankCut{}.least_shared) {
-  setting.steps = kSteps;
-  std::vector<Values> out(static_cast<size_t>(ranks));
-  std::vector<StateCuts> cuts(static_cast<size_t>(ranks));
-  as_ranks(ranks, [&](Communicator& c) {
-    const auto r = static_cast<size_t>(c.rank());
-    Sandbox own = training;
-    optimize(own.plan, setting.off);
-    cuts[r] = shard(own.plan, {shards, ranks, c.rank(), c.wires(), false, least});
-    take_parts(own.values, cuts[r]);
-    out[r] = own.run(setting);
-    c.check();
+  return run_as_ranks(training, ranks, setting, [&](Plan& plan, Communicator& c) {
+    optimize(plan, setting.off);
+    return shard(plan, {shards, ranks, c.rank(), c.wires(), false, least});
   });
-  return put_together(training.plan, out, cuts);
-}
-
-Values whole(const Sandbox& training, Setting setting) {
-  setting.steps = kSteps;
-  Values v = training.run(setting);
-  v["state " + std::string(kRankOrder)] = {0};
-  return v;
 }
 
 void check(const Sandbox& training, int shards) {
