@@ -54,6 +54,8 @@ PRODUCTS = {
     23: 2 * [(256, 156, [500], "tn", False)] + [(128, 156, [500], "tn", False), (500, 256, [156], "nt", False)],
     25: [(256, 256, [500], "tn", False), (128, 256, [500], "tn", False), (500, 256, [156, 256], "nt", False)],
     27: [(128, 256, [500], "tn", False)]}
+# Of the launches of Made's step with products of blocks: stages of the multiprocessor that has most of them (block_tiles()).
+MADE_LAUNCHES, MADE_STAGES = 15, 207
 # Before, commit bfaac812: cycles a stage of squares by shared memory (fp32) or issue (tf32), and the smallest side.
 BEFORE = {"fp32": ({64: 2048, 32: 1280, 16: 512}, 16), "tf32": ({64: 620, 32: 354}, 32)}
 # Now: reads of shared memory by the four warps that multiply, in cycles: fp32 for each of eight k, four at a time, 8 rows
@@ -133,10 +135,11 @@ def steps(products, sass):
             for units in ("fp32", "3xtf32")]
     few = 10 * cycles_to_us(900 + 8 * CARD["few_cycles"])
     low = 10 * cycles_to_us(2 * (CARD["start_cycles"] + 4 * CARD["low_cycles"]))
-    blocks = 897e6 / 65536 / CARD["multiprocessors"] * cycles_to_us(CARD["block_stage_cycles"])
+    stage = max(sass("block", 32, "nn"), SHARED["fp32", 32])
+    blocks = cycles_to_us(MADE_STAGES * stage + MADE_LAUNCHES * CARD["start_cycles"])
     return [("CTGAN", 27, 75, "the table below", *products),
             ("TVAE", 4, 35, "ten of 8 rows one after another, three launches of weight gradients", tvae[0] + few, tvae[1] + low),
-            ("Made", 18, 29, "897 MFLOP of blocks: 104 stages of 32 × 32 × 32 a multiprocessor", blocks, blocks)]
+            ("Made", 18, 29, f"of blocks, {MADE_LAUNCHES} launches: {MADE_STAGES} stages of 32 × 32 × 32 where most are", blocks, blocks)]
 
 
 @functools.cache
@@ -189,7 +192,7 @@ def block_tiles(values, sass):
     """Cycles of the tiles of a block_matmul: stages of a product's tile of 32 x 32."""
     blocks, (_, rows, cols) = values["blocks"], values["out"][0]
     across = 32
-    while blocks["form"] == "weight" and across > 8 and math.ceil(rows / 32) * math.ceil(cols / across) < 48:
+    while blocks["form"] == "weight" and rows <= 32 and across > 4 and math.ceil(cols / across) < 128:
         across //= 2  # as kernels/split_k.h
     order = {"forward": "nn", "input": "nt", "weight": "tn"}[blocks["form"]]
     tiles = math.ceil(rows / 32) * math.ceil(cols / across)

@@ -40,11 +40,11 @@ inline bool worth_cutting(int64_t slices, int64_t rows, int64_t cols) {
   return slices > 1 && in_series(1) == 1 && in_series(slices) + 1 < slices;
 }
 
-// The columns of a tile of 32 rows of a block_matmul. Of a small weight's gradient there are few tiles, and each computes
-// the blocks that it meets one after another: narrower ones meet fewer. Its bits do not depend on them.
+// The columns of a tile of 32 rows of a block_matmul. The gradient of a weight of few rows has few tiles, and each
+// computes the blocks that it meets one after another: narrower ones meet fewer. Its bits do not depend on them.
 inline int block_tile_cols(bool gradient_of_weight, int64_t rows, int64_t cols) {
   int across = 32;
-  while (gradient_of_weight && across > 8 && ((rows + 31) / 32) * ((cols + across - 1) / across) < 48) across /= 2;
+  while (gradient_of_weight && rows <= 32 && across > 4 && (cols + across - 1) / across < kFullGrid) across /= 2;
   return across;
 }
 
