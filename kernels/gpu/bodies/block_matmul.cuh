@@ -2,9 +2,9 @@
 //   2·M FLOP per element of the blocks, in every form; each block of the weight is read once for every 32 rows
 //   A thread block computes a tile of 32 rows and at most 32 columns by a tile of the FMA units (matmul_tile.cuh): half
 //   of its warps copy stages of 32 of the depth, asynchronously, the others multiply. It does so in passes, one for
-//   each block of the weight that meets the tile. A pass multiplies the whole tile, without a condition, and its sums go
-//   to those elements that its block holds: what the others hold, not finite perhaps, is dropped. Passes that hold all
-//   of a tile are one.
+//   each block of the weight that meets the tile. A pass multiplies the whole tile, without a condition, and its sums
+//   go to those elements that its block holds: what the others hold, not finite perhaps, is dropped. Passes that hold
+//   all of a tile are one.
 //   Of the weight's gradient an element lies in one block, so a pass serves all blocks whose rows lie at the same place
 //   of the depth: all of a staircase.
 //   Factors are rounded in shared memory by the threads that copied them.
@@ -92,12 +92,12 @@ struct BlockPasses {
       left = __ballot_sync(kWholeWarp, any && meets());
     }
     lead = __ffs(static_cast<int>(left)) - 1;
-    own = 1u << lead;
+    own = left & (0u - left);
     if (form == BlockMatmul::weight) {
       const int place = item.from - item.row;
       own = left & __ballot_sync(kWholeWarp, place == of(place, lead));
     }
-    left &= ~own;
+    left ^= own;
     return true;
   }
   __device__ BlockColumns columns() const {
