@@ -1,8 +1,8 @@
 // The deep product of a small weight's gradient as a step of a fused launch: op(A) = Aᵀ, out [≤ 32, ≤ 32], several
 // slices. A tile of 64 × 64 would compute the slices one after the other, with most threads idle.
-//   each two of eight warps compute a slice, a warp two of its four chains (matmul_tile.cuh), one after the other; eight
-//   of k are in its part of shared memory while the next eight are being copied; a thread has 4 × 8 elements · same bits
-//   as make_tile · two warp barriers per eight of k, two block barriers per four slices
+//   each two of eight warps compute a slice, a warp two of its four chains (matmul_tile.cuh), one after the other;
+//   eight of k are in its part of shared memory while the next eight are being copied; a thread has 4 × 8 elements ·
+//   same bits as make_tile · two warp barriers per eight of k, two block barriers per four slices
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 

@@ -65,8 +65,8 @@ struct FewColumns {
   }
 };
 
-// chain[r][j] += Σ a[r, k]·b[k, c + j] for the k of this lane's chain in [begin, end), in order. Every thread of the block
-// calls it.
+// chain[r][j] += Σ a[r, k]·b[k, c + j] for the k of this lane's chain in [begin, end), in order. Every thread of the
+// block calls it.
 template <int height, bool trans_b>
 __device__ inline void few_columns(const Problem::Pair& pair, const Rows& rows, int c, int cols, int begin, int end,
                                    float* shared, float (&chain)[height][4]) {

@@ -22,8 +22,8 @@ inline Units units_of(Precision factors) {
   const char* fp32 = getenv("TESSERA_CUDA_FP32");
   return fp32 != nullptr && strcmp(fp32, "tf32x3") == 0 ? Units::tf32x3 : Units::fma;
 }
-// The rows of its tiles: 64, or 32 if that fills `grid` blocks better. A stage of 32 × 32 takes 0.6 of the time of one of
-// 64 × 32 (bench/predict.py); on tensor cores both take the same.
+// The rows of its tiles: 64, or 32 if that fills `grid` blocks better. A stage of 32 × 32 takes 0.6 of the time of one
+// of 64 × 32 (bench/predict.py); on tensor cores both take the same.
 inline int tile_rows(Units units, int64_t parts, int64_t rows, int64_t cols, int64_t grid) {
   const auto in_series = [&](int64_t down) { return (product_blocks(parts, rows, cols, down) + grid - 1) / grid; };
   return units == Units::fma && 2 * in_series(32) < 3 * in_series(64) ? 32 : 64;
