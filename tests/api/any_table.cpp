@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "support/folder.h"
 #include "tessera/tessera.hpp"
 
 namespace {
@@ -189,20 +190,8 @@ std::map<std::string, Texts> read_columns(const std::string& path) {
   return out;
 }
 
-std::string bytes_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-class AnyTable : public testing::Test {
+class AnyTable : public tessera::test::InFolder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera_any_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string at(const std::string& name) const { return (folder_ / name).string(); }
-
   // Whether the fit gave a model; otherwise the error is DATA or USAGE, with a message.
   bool fit_and_use(const Case& c) {
     for (const char* name : {"m", "s.csv", "s2.csv"}) fs::remove(at(name));
@@ -229,7 +218,8 @@ class AnyTable : public testing::Test {
     const int64_t count = 50;
     tessera::write_csv(context, model.sample(context, 0, count, how), at("s.csv"));
     tessera::write_csv(context, opened.sample(context, 0, count, how), at("s2.csv"));
-    EXPECT_EQ(bytes_of(at("s.csv")), bytes_of(at("s2.csv"))) << "the file gives other rows than the model in memory";
+    EXPECT_EQ(tessera::test::read_bytes(at("s.csv")), tessera::test::read_bytes(at("s2.csv")))
+        << "the file gives other rows than the model in memory";
     if (std::string(options.method) == "timegan")
       return true;  // rows of sequences have additional columns; evaluate needs both tables cut
     check_values(c, nlohmann::json::parse(opened.describe()));
@@ -279,8 +269,6 @@ class AnyTable : public testing::Test {
     EXPECT_GE(std::stod(cell), low) << cell;
     EXPECT_LE(std::stod(cell), high) << cell;
   }
-
-  fs::path folder_;
 };
 
 TEST_F(AnyTable, IsUsableOnceFitted) {

@@ -6,21 +6,16 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/folder.h"
 #include "tessera/tessera.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-class FileUses : public testing::Test {
+class FileUses : public tessera::test::InFolder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera_uses_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    std::ofstream(at("table.csv")) << "a,b\n1,x\n";
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string at(const std::string& name) const { return (folder_ / name).string(); }
+  FileUses() { std::ofstream(at("table.csv")) << "a,b\n1,x\n"; }
 
   // The message of the check; empty: no error.
   static std::string check(const std::vector<tessera_file>& files) {
@@ -32,8 +27,6 @@ class FileUses : public testing::Test {
       return e.what();
     }
   }
-
-  fs::path folder_;
 };
 
 // Every pair of uses under every pair of names of one file: a file may have both uses only if neither writes.

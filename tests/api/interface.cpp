@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/folder.h"
 #include "tessera/tessera.hpp"
 
 extern "C" uint32_t header_abi_version(void);
@@ -22,14 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-class Interface : public testing::Test {
+class Interface : public tessera::test::InFolder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera_api_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string at(const std::string& name) const { return (folder_ / name).string(); }
   tessera::Rows people(int64_t rows = 200) { return tessera::example(context_, "people", rows, 1); }
   tessera::Model quick() {
     tessera_fit_options options{};
@@ -38,7 +33,6 @@ class Interface : public testing::Test {
   }
 
   tessera::Context context_;
-  fs::path folder_;
 };
 
 // The number of rows and columns of a stream, read to its end.

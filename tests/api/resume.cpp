@@ -12,21 +12,15 @@
 #include <string>
 #include <vector>
 
+#include "support/folder.h"
 #include "tessera/tessera.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-class ResumeInterface : public testing::Test {
+class ResumeInterface : public tessera::test::InFolder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera_api_resume_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    checkpoint_ = (folder_ / "m.checkpoint").string(), model_ = (folder_ / "m").string();
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   tessera_fit_options options() const {
     tessera_fit_options o{};
     o.method = "tvae";
@@ -36,16 +30,11 @@ class ResumeInterface : public testing::Test {
     o.checkpoint_every = "off";
     return o;
   }
-  static std::string bytes(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
   static tessera::Rows people(const tessera::Context& context, int64_t rows = 200) {
     return tessera::example(context, "people", rows, 1);
   }
 
-  fs::path folder_;
-  std::string checkpoint_, model_;
+  const std::string checkpoint_ = at("m.checkpoint"), model_ = at("m");
 };
 
 template <class F>
@@ -60,7 +49,7 @@ TEST_F(ResumeInterface, CompletesACancelledFitToTheSameFile) {
   tessera::Context plain;
   tessera_fit_options o = options();
   o.checkpoint = nullptr;
-  tessera::Model::fit(plain, people(plain), o).save((folder_ / "whole").string());
+  tessera::Model::fit(plain, people(plain), o).save(at("whole"));
 
   o = options();
   tessera_context* cancelled = nullptr;
@@ -86,7 +75,7 @@ TEST_F(ResumeInterface, CompletesACancelledFitToTheSameFile) {
   bool finished = true;
   tessera::Model::resume(second, people(plain), o, model_, false, &finished).save(model_);
   EXPECT_FALSE(finished);
-  EXPECT_TRUE(bytes(model_) == bytes((folder_ / "whole").string()));
+  EXPECT_TRUE(tessera::test::read_bytes(model_) == tessera::test::read_bytes(at("whole")));
   EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
                           [](const std::string& l) { return l.find("notice: Continuing from") == 0; }),
             1);

@@ -15,11 +15,6 @@ namespace {
 
 constexpr const char* kOurs = ".run";  // prefix of the files that hold standard streams
 
-std::string slurp(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 }  // namespace
 
 Running::Running(const fs::path& folder, const std::vector<std::string>& arguments, const std::string& input) {
@@ -50,10 +45,10 @@ void Running::signal(int number) const { ::kill(process_, number); }
 
 bool Running::wait_for_error_text(const std::string& text) const {
   for (int i = 0; i < 6000; ++i) {
-    if (has(slurp(err_), text)) return true;
+    if (has(read_bytes(err_), text)) return true;
     siginfo_t ended{};
     if (::waitid(P_PID, static_cast<id_t>(process_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0)
-      return has(slurp(err_), text);
+      return has(read_bytes(err_), text);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;
@@ -63,14 +58,9 @@ Outcome Running::wait() {
   int status = 0;
   ::waitpid(process_, &status, 0);
   process_ = -1;
-  Outcome outcome{WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(out_), slurp(err_)};
+  Outcome outcome{WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_bytes(out_), read_bytes(err_)};
   for (const auto& path : {out_, err_, in_}) fs::remove(path);
   return outcome;
-}
-
-void Cli::SetUp() {
-  std::string name = (fs::temp_directory_path() / "tessera_cli_XXXXXX").string();
-  folder_ = ::mkdtemp(name.data());
 }
 
 Outcome Cli::must(const std::vector<std::string>& arguments, const std::string& input) {
@@ -79,7 +69,7 @@ Outcome Cli::must(const std::vector<std::string>& arguments, const std::string& 
   return outcome;
 }
 
-std::string Cli::read(const std::string& name) const { return slurp(folder_ / name); }
+std::string Cli::read(const std::string& name) const { return read_bytes(folder_ / name); }
 
 std::vector<std::string> Cli::files() const {
   std::vector<std::string> names;

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "support/folder.h"
+
 struct Outcome {
   int code = -1;  // 128 + signal where a signal ended it
   std::string out, err;
@@ -33,11 +35,10 @@ class Running {
   pid_t process_ = -1;
 };
 
-class Cli : public testing::Test {
- protected:
-  void SetUp() override;
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+using tessera::test::read_bytes;
 
+class Cli : public tessera::test::InFolder {
+ protected:
   Outcome run(const std::vector<std::string>& arguments, const std::string& input = "") {
     return Running(folder_, arguments, input).wait();
   }
@@ -53,8 +54,6 @@ class Cli : public testing::Test {
   // people.csv of the example, and a model of it after one pass.
   void example(int rows = 300);
   void model();
-
-  std::filesystem::path folder_;
 };
 
 inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

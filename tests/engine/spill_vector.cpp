@@ -12,25 +12,19 @@
 
 #include "base/error.h"
 #include "base/storage/fingerprint.h"
+#include "support/folder.h"
 
 namespace tessera {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Scratch : public testing::Test {
+class Scratch : public test::InFolder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera_bulk_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
   // A limit that holds `bytes` of arrays in memory.
   std::shared_ptr<MemoryLimit> limit(int64_t bytes) const {
     return std::make_shared<MemoryLimit>(2 * bytes, folder_.string());
   }
-
-  fs::path folder_;
 };
 
 constexpr size_t kMany = 300000;

@@ -12,20 +12,15 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "support/folder.h"
 
 namespace tessera {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Files : public testing::Test {
+class Files : public test::InFolder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera_files_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string at(const std::string& name) const { return (folder_ / name).string(); }
   size_t entries() const { return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {})); }
   static std::string error_of(const std::function<void()>& what) {
     try {
@@ -36,7 +31,6 @@ class Files : public testing::Test {
     }
     return "no error";
   }
-  fs::path folder_;
 };
 
 TEST_F(Files, RoundTrip) {

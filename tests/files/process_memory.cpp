@@ -1,5 +1,6 @@
 // What a process has of the machine's memory: the least of what the machine and its cgroups leave.
 #include "base/storage/process_memory.h"
+#include "support/folder.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -13,20 +14,17 @@ namespace {
 namespace fs = std::filesystem;
 constexpr int64_t kMegabyte = 1 << 20;
 
-class ProcessMemoryTest : public testing::Test {
+class ProcessMemoryTest : public test::InFolder {
  protected:
-  void SetUp() override {
-    root_ = fs::temp_directory_path() / ("tessera_memory_" + std::to_string(::getpid()));
+  ProcessMemoryTest() {
     write("/proc/meminfo", "MemTotal: 999999 kB\nMemAvailable:   102400 kB\n");
     write("/proc/self/status", "Name:\tx\nVmHWM:\t  300 kB\nVmRSS:\t  200 kB\n");
   }
-  void TearDown() override { fs::remove_all(root_); }
   void write(const std::string& path, const std::string& text) const {
-    fs::create_directories(fs::path(root_.string() + path).parent_path());
-    std::ofstream(root_.string() + path) << text;
+    fs::create_directories(fs::path(folder_.string() + path).parent_path());
+    std::ofstream(folder_.string() + path) << text;
   }
-  ProcessMemory found() const { return process_memory(root_.string()); }
-  fs::path root_;
+  ProcessMemory found() const { return process_memory(folder_.string()); }
 };
 
 TEST_F(ProcessMemoryTest, IsWhatTheKernelCounts) {

@@ -15,8 +15,8 @@ namespace {
 // row by row.
 Table people() {
   Table t = example_people(600, 5);
-  t.columns.push_back(texts_by("street", ColumnType::category, t.rows,
-                               [](int64_t i) { return "street " + std::to_string(i % 3 == 0 ? i : i % 7); }));
+  t.columns.push_back(
+      texts_by("street", t.rows, [](int64_t i) { return "street " + std::to_string(i % 3 == 0 ? i : i % 7); }));
   return t;
 }
 
@@ -82,11 +82,14 @@ TEST(Bits, OfRoundedModelFilesAreIndependentOfThreads) {
     FitOptions o;
     o.method = method;
     apply_preset(o);
+    o.calibrate = Tier::off;
     for (const Option& option : o.config->options())
       if (std::string_view(option.key) == "epochs") option.set("2");
     const std::string exact = file_of(fit(example_people(500, 1), o, 1));
     for (const char* precision : {"tf32", "bf16", "fp16"}) {
       o.precision = precision;
+      // The density ratio is trained with rounded products too: once, as it takes longer than the rest.
+      o.calibrate = method == std::string("tvae") && o.precision == "bf16" ? Tier::full : Tier::off;
       const Model m = fit(example_people(500, 1), o, 1);
       EXPECT_EQ(m.state().provenance.at("run").at("options").at("precision"), precision) << method;
       EXPECT_EQ(file_of(fit(example_people(500, 1), o, 3)), file_of(m)) << method;
@@ -152,12 +155,10 @@ struct Sampled {
 };
 
 Table unrounded(int64_t rows) {
-  return table({numbers_by(
-                    "x", ColumnType::decimal, rows,
-                    [](int64_t i) { return std::sin(0.3 * static_cast<double>(i)) + 0.1 * normal(i, 1); }, 15),
-                numbers_by(
-                    "y", ColumnType::decimal, rows, [](int64_t i) { return normal(i, 2); }, 15),
-                texts_by("c", ColumnType::category, rows, [](int64_t i) { return "c" + std::to_string(i % 7 % 3); })});
+  return table({decimals_by("x", rows, 15,
+                            [](int64_t i) { return std::sin(0.3 * static_cast<double>(i)) + 0.1 * normal(i, 1); }),
+                decimals_by("y", rows, 15, [](int64_t i) { return normal(i, 2); }),
+                texts_by("c", rows, [](int64_t i) { return "c" + std::to_string(i % 7 % 3); })});
 }
 
 std::vector<Sampled> every_model() {

@@ -474,9 +474,9 @@ TEST(Made, LearnsDependenceBetweenColumns) {
   const int64_t n = 4000;
   const auto x_of = [](int64_t i) { return std::floor(8 * uniform(i)); };
   const auto y_of = [&](int64_t i) { return uniform(i, 1) < 0.5 ? x_of(i) : std::floor(8 * uniform(i, 2)); };
-  const Table t = table({numbers_by("x", ColumnType::integer, n, x_of), numbers_by("y", ColumnType::integer, n, y_of),
-                         numbers_by("z", ColumnType::integer, n,
-                                    [&](int64_t i) { return uniform(i, 3) < 0.2 ? std::nan("") : x_of(i) + 10; })});
+  const Table t =
+      table({whole_by("x", n, x_of), whole_by("y", n, y_of),
+             whole_by("z", n, [&](int64_t i) { return uniform(i, 3) < 0.2 ? std::nan("") : x_of(i) + 10; })});
   FitOptions o = quick_made(20);
   const Table made = sample(fit(t, o, 2), n);
   const auto value = [&](const char* name, int64_t i) { return column(made, name).numbers[static_cast<size_t>(i)]; };

@@ -127,8 +127,7 @@ TEST(Shapes, FitBatchOfOnePack) {
 TEST(Shapes, FitManyCategories) {
   constexpr int64_t rows = 12000;
   const Table real = table(
-      {texts_by("zip", ColumnType::category, rows, [](int64_t i) { return std::to_string(10000 + (i * i) % 4999); }),
-       letters("x", rows, 2)});
+      {texts_by("zip", rows, [](int64_t i) { return std::to_string(10000 + (i * i) % 4999); }), letters("x", rows, 2)});
   FitOptions o = quick(2, 500);
   const Table made = through(real, o, 6000);
   EXPECT_GT(std::set<std::string>(made.columns[0].values.begin(), made.columns[0].values.end()).size(), 1000u)
@@ -147,8 +146,7 @@ TEST(Shapes, FitTwoHundredColumns) {
 TEST(Shapes, FitNumbersOfAnySize) {
   through(table({numbers_by("huge", ColumnType::decimal, 200, [](int64_t i) { return 1e300 * normal(i); }),
                  numbers_by("tiny", ColumnType::decimal, 200, [](int64_t i) { return 1e-300 * normal(i, 3); }),
-                 numbers_by("far", ColumnType::integer, 200,
-                            [](int64_t i) { return 9007199254740000.0 + static_cast<double>(i); })}),
+                 whole_by("far", 200, [](int64_t i) { return 9007199254740000.0 + static_cast<double>(i); })}),
           quick(2, 50));
 }
 

@@ -33,9 +33,8 @@ Table rows_of(const Model& m, int64_t offset, int64_t count, int batch = 0, int 
 // x_t = φ·x_{t−1} + noise: one long table.
 Table autoregressive(int64_t rows, double phi) {
   double x = 0;
-  return table({numbers_by(
-      "x", ColumnType::decimal, rows, [&](int64_t i) { return std::round(1e4 * (x = phi * x + normal(i, 5))) / 1e4; },
-      4)});
+  return table(
+      {decimals_by("x", rows, 4, [&](int64_t i) { return std::round(1e4 * (x = phi * x + normal(i, 5))) / 1e4; })});
 }
 
 // Sequences of two kinds with their own lengths: "short" with 3 or 4 rising steps, "long" with 8 to 10 falling ones,
@@ -198,13 +197,10 @@ TEST(Timegan, MeetsConditionsOnAttributes) {
 TEST(Timegan, LearnsWaves) {
   // Each window of one table is a wave with its own phase and frequency.
   constexpr int64_t kWindows = 150, kSteps = 16;
-  const Table real = table({numbers_by(
-      "wave", ColumnType::decimal, kWindows * kSteps,
-      [](int64_t i) {
-        const int64_t w = i / kSteps, t = i % kSteps;
-        return std::sin((0.3 + 0.3 * uniform(w, 1)) * static_cast<double>(t) + 6.283185307179586 * uniform(w, 2));
-      },
-      9)});
+  const Table real = table({decimals_by("wave", kWindows * kSteps, 9, [](int64_t i) {
+    const int64_t w = i / kSteps, t = i % kSteps;
+    return std::sin((0.3 + 0.3 * uniform(w, 1)) * static_cast<double>(t) + 6.283185307179586 * uniform(w, 2));
+  })});
   const auto waves = [](int iterations) {
     FitOptions o = small(iterations);
     o.as<TimeganConfig>().learning_rate = 4e-3;
@@ -280,8 +276,8 @@ TEST(Timegan, SequencesAreIndependentOfWork) {
 }
 
 TEST(Timegan, RoundTrips) {
-  const std::string path =
-      (std::filesystem::temp_directory_path() / ("timegan_" + std::to_string(getpid()) + ".tessera")).string();
+  const Folder folder;
+  const std::string path = folder / "m.tessera";
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
     FitOptions o = of_visits(5);
     o.as<TimeganConfig>().cell = cell;
@@ -293,12 +289,11 @@ TEST(Timegan, RoundTrips) {
     EXPECT_EQ(m.describe()["encoder"].dump(), read.describe()["encoder"].dump());
     EXPECT_EQ(read.describe()["config"]["cell"], cell_name(cell));
   }
-  std::filesystem::remove(path);
 }
 
 TEST(Timegan, ResumesToTheSameBits) {
-  const std::string path =
-      (std::filesystem::temp_directory_path() / ("timegan_" + std::to_string(getpid()) + ".checkpoint")).string();
+  const Folder folder;
+  const std::string path = folder / "m.checkpoint";
   const Table real = visits(60);
   FitOptions o = of_visits(30);
   const Table whole = rows_of(fit(real, o), 0, 20);
@@ -322,12 +317,11 @@ TEST(Timegan, ResumesToTheSameBits) {
     on.checkpoint.resume = true;
     EXPECT_EQ(lines(whole), lines(rows_of(fit(real, on), 0, 20))) << "stopped after " << stop;
   }
-  Checkpoints::remove(path);
 }
 
 TEST(Timegan, StopsOnHeldOutSequences) {
-  const std::string path =
-      (std::filesystem::temp_directory_path() / ("timegan_best_" + std::to_string(getpid()) + ".checkpoint")).string();
+  const Folder folder;
+  const std::string path = folder / "m.checkpoint";
   const Table real = visits(100);
   FitOptions o = of_visits(30);
   o.as<TimeganConfig>().joint_iterations = 2000;
@@ -354,7 +348,6 @@ TEST(Timegan, StopsOnHeldOutSequences) {
   EXPECT_THROW((void)Model::fit(Table(real), o, team, impatient), Error);
   o.checkpoint.resume = true;
   EXPECT_EQ(fit(real, o).bytes(), whole.bytes());
-  Checkpoints::remove(path);
 
   FitOptions few = of_visits(3);
   few.keep_best = true;
@@ -362,8 +355,8 @@ TEST(Timegan, StopsOnHeldOutSequences) {
 }
 
 TEST(Timegan, EndsEachPhaseWhenTimeIsUp) {
-  const std::string path =
-      (std::filesystem::temp_directory_path() / ("timegan_time_" + std::to_string(getpid()) + ".checkpoint")).string();
+  const Folder folder;
+  const std::string path = folder / "m.checkpoint";
   const Table real = visits(60);
   FitOptions o = of_visits(1000000);
   o.max_seconds = 2;
@@ -400,7 +393,6 @@ TEST(Timegan, EndsEachPhaseWhenTimeIsUp) {
   EXPECT_GT(provenance["steps"].get<double>(), last["joint"].done);
   EXPECT_LT(provenance["steps"].get<int64_t>(), 1000000);
   EXPECT_GT(rows_of(m, 0, 10).rows, 0);
-  Checkpoints::remove(path);
 }
 
 TEST(Timegan, RejectsOptionsOfRows) {

@@ -85,9 +85,9 @@ TEST(Tvae, LearnsAKnownLaw) {
 Table two_kinds() {
   constexpr int64_t rows = 4000;
   auto rare = [](int64_t i) { return uniform(i, 1) < 0.01; };
-  return table({texts_by("kind", ColumnType::category, rows, [&](int64_t i) { return rare(i) ? "rare" : "common"; }),
-                numbers_by("level", ColumnType::integer, rows,
-                           [&](int64_t i) { return std::floor((rare(i) ? 60 : 1) + 40 * uniform(i, 2)); })});
+  return table(
+      {texts_by("kind", rows, [&](int64_t i) { return rare(i) ? "rare" : "common"; }),
+       whole_by("level", rows, [&](int64_t i) { return std::floor((rare(i) ? 60 : 1) + 40 * uniform(i, 2)); })});
 }
 
 TEST(Tvae, ReachesRareValuesThroughTheLatent) {

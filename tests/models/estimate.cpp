@@ -13,9 +13,8 @@ Table people(int64_t rows, int columns) {
   std::vector<Column> all;
   for (int j = 0; j < columns; ++j) {
     const auto stream = static_cast<uint32_t>(3 * j);
-    all.push_back(numbers_by(
-        "n" + std::to_string(j), ColumnType::decimal, rows, [&](int64_t i) { return normal(i, stream); }, 2));
-    all.push_back(texts_by("t" + std::to_string(j), ColumnType::category, rows, [&](int64_t i) {
+    all.push_back(decimals_by("n" + std::to_string(j), rows, 2, [&](int64_t i) { return normal(i, stream); }));
+    all.push_back(texts_by("t" + std::to_string(j), rows, [&](int64_t i) {
       return "v" + std::to_string(static_cast<int>(4 * uniform(i, stream + 2)));
     }));
   }

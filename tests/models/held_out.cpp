@@ -7,12 +7,9 @@ namespace {
 
 Table series(int64_t keys, int64_t rows_each) {
   const int64_t rows = keys * rows_each;
-  return table(
-      {numbers_by("key", ColumnType::integer, rows,
-                  [&](int64_t i) { return 1.0 + static_cast<double>(i / rows_each); }),
-       numbers_by("kind", ColumnType::integer, rows, [&](int64_t i) { return static_cast<double>(i / rows_each % 7); }),
-       numbers_by(
-           "x", ColumnType::decimal, rows, [](int64_t i) { return uniform(i); }, 4)});
+  return table({whole_by("key", rows, [&](int64_t i) { return 1.0 + static_cast<double>(i / rows_each); }),
+                whole_by("kind", rows, [&](int64_t i) { return static_cast<double>(i / rows_each % 7); }),
+                decimals_by("x", rows, 4, [](int64_t i) { return uniform(i); })});
 }
 
 struct Held {

@@ -13,16 +13,15 @@ inline Table known_categories(int64_t n) {
     return u < 0.5 ? 0 : u < 0.8 ? 1 : 2;
   };
   const auto b = [=](int64_t i) { return uniform(i, 2) < 0.9 ? a(i) : (a(i) + 1) % 3; };
-  return table({texts_by("a", ColumnType::category, n, [=](int64_t i) { return "a" + std::to_string(a(i)); }),
-                texts_by("b", ColumnType::category, n, [=](int64_t i) { return "b" + std::to_string(b(i)); })});
+  return table({texts_by("a", n, [=](int64_t i) { return "a" + std::to_string(a(i)); }),
+                texts_by("b", n, [=](int64_t i) { return "b" + std::to_string(b(i)); })});
 }
 
 inline Table known_rows(int64_t n) {
   Table t = known_categories(n);
   const Column& a = t.columns[0];
-  t.columns.push_back(numbers_by(
-      "x", ColumnType::decimal, n,
-      [&](int64_t i) { return std::nearbyint(100 * (10 * (cell(a, i)[1] - '0') + normal(i, 3))) / 100; }, 2));
+  t.columns.push_back(decimals_by(
+      "x", n, 2, [&](int64_t i) { return std::nearbyint(100 * (10 * (cell(a, i)[1] - '0') + normal(i, 3))) / 100; }));
   return t;
 }
 

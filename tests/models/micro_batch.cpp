@@ -14,12 +14,10 @@ namespace {
 
 Table people(int64_t rows) {
   std::vector<Column> all;
-  all.push_back(numbers_by(
-      "n", ColumnType::decimal, rows, [](int64_t i) { return normal(i, 1); }, 2));
-  all.push_back(texts_by("t", ColumnType::category, rows,
-                         [](int64_t i) { return "v" + std::to_string(static_cast<int>(4 * uniform(i, 2))); }));
-  all.push_back(numbers_by(
-      "m", ColumnType::decimal, rows, [](int64_t i) { return 3 * normal(i, 3) + 1; }, 2));
+  all.push_back(decimals_by("n", rows, 2, [](int64_t i) { return normal(i, 1); }));
+  all.push_back(
+      texts_by("t", rows, [](int64_t i) { return "v" + std::to_string(static_cast<int>(4 * uniform(i, 2))); }));
+  all.push_back(decimals_by("m", rows, 2, [](int64_t i) { return 3 * normal(i, 3) + 1; }));
   return table(std::move(all));
 }
 

@@ -53,8 +53,7 @@ int64_t peak_of(F call) {
 
 Model small_model() {
   Table t = example_people(200, 1);
-  t.columns.push_back(
-      texts_by("street", ColumnType::category, t.rows, [](int64_t i) { return "street " + std::to_string(i % 90); }));
+  t.columns.push_back(texts_by("street", t.rows, [](int64_t i) { return "street " + std::to_string(i % 90); }));
   FitOptions o = quick(1, 50);
   o.as<CtganConfig>().generator_dim = {8, 6};
   o.as<CtganConfig>().embedding_dim = 4;

@@ -10,9 +10,8 @@ constexpr double kGap = 1;  // no number lies nearer to 0
 // x has a gap in its middle, and c says on which side of it a row lies.
 Table divided() {
   const auto x = [](int64_t i) { return uniform(i) < 0.4 ? -kGap - uniform(i, 1) : kGap + 3 * uniform(i, 1); };
-  return table({numbers_by(
-                    "x", ColumnType::decimal, kRows, [&](int64_t i) { return std::round(1e4 * x(i)) / 1e4; }, 4),
-                texts_by("c", ColumnType::category, kRows, [&](int64_t i) { return x(i) < 0 ? "left" : "right"; })});
+  return table({decimals_by("x", kRows, 4, [&](int64_t i) { return std::round(1e4 * x(i)) / 1e4; }),
+                texts_by("c", kRows, [&](int64_t i) { return x(i) < 0 ? "left" : "right"; })});
 }
 
 FitOptions in_bins(FitOptions o) {

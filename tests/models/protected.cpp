@@ -67,28 +67,21 @@ Table clumps(int inside, bool sequences) {
   constexpr int64_t kRows = 1260;
   const auto place = [](int64_t row) { return row * 11 % kRows; };  // clumps and rows lie across one another
   std::vector<Column> columns;
-  columns.push_back(numbers_by(
-      "x", ColumnType::decimal, kRows, [&](int64_t i) { return clumped(place(i) / 6, place(i) % 6, inside); }, 4));
-  columns.push_back(numbers_by("n", ColumnType::integer, kRows, [&](int64_t i) {
-    return 16 * clumped(kRows / 6 - place(i) / 6, place(i) % 6, inside);
+  columns.push_back(decimals_by("x", kRows, 4, [&](int64_t i) { return clumped(place(i) / 6, place(i) % 6, inside); }));
+  columns.push_back(
+      whole_by("n", kRows, [&](int64_t i) { return 16 * clumped(kRows / 6 - place(i) / 6, place(i) % 6, inside); }));
+  columns.push_back(decimals_by("s", kRows, 4, [&](int64_t i) {
+    const int64_t at = place(i);
+    return at % 3 == 0 ? 0 : clumped(1 + at / 9, at / 3 * 2 + at % 3 - 1 - at / 9 * 6, inside);
   }));
-  columns.push_back(numbers_by(
-      "s", ColumnType::decimal, kRows,
-      [&](int64_t i) {
-        const int64_t at = place(i);
-        return at % 3 == 0 ? 0 : clumped(1 + at / 9, at / 3 * 2 + at % 3 - 1 - at / 9 * 6, inside);
-      },
-      4));
-  columns.push_back(texts_by("c", ColumnType::category, kRows, [](int64_t i) { return i % 4 == 0 ? "a" : "b"; }));
+  columns.push_back(texts_by("c", kRows, [](int64_t i) { return i % 4 == 0 ? "a" : "b"; }));
   if (!sequences) return table(std::move(columns));
-  columns.insert(columns.begin(), texts_by("who", ColumnType::category, kRows,
-                                           [](int64_t i) { return "k" + std::to_string(1000 + i / 5); }));
-  columns.insert(columns.begin() + 1, numbers_by("day", ColumnType::integer, kRows, [&](int64_t i) {
+  columns.insert(columns.begin(), texts_by("who", kRows, [](int64_t i) { return "k" + std::to_string(1000 + i / 5); }));
+  columns.insert(columns.begin() + 1, whole_by("day", kRows, [&](int64_t i) {
                    return 16 * clumped(i / 5 / 6, i / 5 % 6, inside) + static_cast<double>(i % 5);
                  }));
-  columns.insert(columns.begin() + 2, numbers_by(
-                                          "born", ColumnType::decimal, kRows,
-                                          [&](int64_t i) { return clumped(i / 5 / 6, i / 5 % 6, inside); }, 4));
+  columns.insert(columns.begin() + 2,
+                 decimals_by("born", kRows, 4, [&](int64_t i) { return clumped(i / 5 / 6, i / 5 % 6, inside); }));
   return table(std::move(columns));
 }
 
@@ -117,27 +110,20 @@ TEST(Protected, FileDependsOnGroupMeansOnly) {
 Table amounts(int64_t rows, bool sequences) {
   const auto digits = [](double x) { return std::round(1e6 * x) / 1e6; };
   std::vector<Column> columns;
-  columns.push_back(numbers_by(
-      "income", ColumnType::decimal, rows,
-      [&](int64_t i) { return i == 77 ? 9876543.212345 : digits(std::exp(10 + normal(i))); }, 6));
+  columns.push_back(decimals_by(
+      "income", rows, 6, [&](int64_t i) { return i == 77 ? 9876543.212345 : digits(std::exp(10 + normal(i))); }));
+  columns.push_back(whole_by("balance", rows, [](int64_t i) { return std::round(1e12 * normal(i, 1)); }));
   columns.push_back(
-      numbers_by("balance", ColumnType::integer, rows, [](int64_t i) { return std::round(1e12 * normal(i, 1)); }));
-  columns.push_back(numbers_by(
-      "claim", ColumnType::decimal, rows,
-      [&](int64_t i) { return i % 3 != 0 ? 0 : digits(std::exp(5 + normal(i, 2))); }, 6));
-  columns.push_back(
-      numbers_by("seen", ColumnType::datetime, rows, [](int64_t i) { return std::round(1e9 + 3e8 * uniform(i, 3)); }));
-  columns.push_back(texts_by("ward", ColumnType::category, rows, [](int64_t i) { return i % 2 == 0 ? "A" : "B"; }));
+      decimals_by("claim", rows, 6, [&](int64_t i) { return i % 3 != 0 ? 0 : digits(std::exp(5 + normal(i, 2))); }));
+  columns.push_back(times_by("seen", rows, [](int64_t i) { return std::round(1e9 + 3e8 * uniform(i, 3)); }));
+  columns.push_back(texts_by("ward", rows, [](int64_t i) { return i % 2 == 0 ? "A" : "B"; }));
   if (!sequences) return table(std::move(columns));
-  columns.insert(columns.begin(), texts_by("who", ColumnType::category, rows,
-                                           [](int64_t i) { return "k" + std::to_string(1000 + i / 4); }));
-  columns.insert(columns.begin() + 1,
-                 numbers_by(
-                     "day", ColumnType::decimal, rows,
-                     [&](int64_t i) { return static_cast<double>(i) * 10 + digits(uniform(i, 5)); }, 6));
-  columns.insert(columns.begin() + 2, numbers_by(
-                                          "born", ColumnType::decimal, rows,
-                                          [&](int64_t i) { return digits(1950 + 50 * uniform(i / 4, 6)); }, 6));
+  columns.insert(columns.begin(), texts_by("who", rows, [](int64_t i) { return "k" + std::to_string(1000 + i / 4); }));
+  columns.insert(columns.begin() + 1, decimals_by("day", rows, 6, [&](int64_t i) {
+                   return static_cast<double>(i) * 10 + digits(uniform(i, 5));
+                 }));
+  columns.insert(columns.begin() + 2,
+                 decimals_by("born", rows, 6, [&](int64_t i) { return digits(1950 + 50 * uniform(i / 4, 6)); }));
   return table(std::move(columns));
 }
 

@@ -5,13 +5,11 @@ namespace tessera::whole {
 namespace {
 
 Table people(int64_t rows) {
-  return table(
-      {numbers_by("age", ColumnType::integer, rows, [](int64_t i) { return std::floor(20 + 60 * uniform(i)); }),
-       numbers_by(
-           "height", ColumnType::decimal, rows, [](int64_t i) { return 170 + 10 * normal(i, 1); }, 1),
-       texts_by("colour", ColumnType::category, rows, [](int64_t i) {
-         return std::string(uniform(i, 2) < 0.3 ? "red" : uniform(i, 3) < 0.5 ? "green" : "blue");
-       })});
+  return table({whole_by("age", rows, [](int64_t i) { return std::floor(20 + 60 * uniform(i)); }),
+                decimals_by("height", rows, 1, [](int64_t i) { return 170 + 10 * normal(i, 1); }),
+                texts_by("colour", rows, [](int64_t i) {
+                  return std::string(uniform(i, 2) < 0.3 ? "red" : uniform(i, 3) < 0.5 ? "green" : "blue");
+                })});
 }
 
 FitOptions options_of(const std::string& method) {

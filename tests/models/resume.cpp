@@ -253,7 +253,7 @@ TEST_P(Resume, RejectsOtherOptionsAndTables) {
           [](FitOptions&, Table& t) { t = example_people(499, 3); });
   refused(ErrorCode::data, "\" has other values", [](FitOptions&, Table& t) { t = example_people(500, 4); });
   refused(ErrorCode::data, "column \"extra\" is new", [](FitOptions&, Table& t) {
-    t.columns.push_back(numbers_by("extra", ColumnType::integer, t.rows, [](int64_t i) { return double(i); }));
+    t.columns.push_back(whole_by("extra", t.rows, [](int64_t i) { return double(i); }));
   });
   refused(ErrorCode::data, "is missing now", [](FitOptions&, Table& t) { t.columns.pop_back(); });
   refused(ErrorCode::data, "are in another order",

@@ -14,9 +14,9 @@ constexpr int64_t kFitted = 4000;
 // a and b, whose law is known, and x about 3·a, so wide that it does not give a.
 Table wide_rows(int64_t n) {
   Table t = known_categories(n);
-  t.columns.push_back(numbers_by(
-      "x", ColumnType::decimal, n,
-      [&](int64_t i) { return std::nearbyint(100 * (3 * (cell(t.columns[0], i)[1] - '0') + normal(i, 3))) / 100; }, 2));
+  t.columns.push_back(decimals_by("x", n, 2, [&](int64_t i) {
+    return std::nearbyint(100 * (3 * (cell(t.columns[0], i)[1] - '0') + normal(i, 3))) / 100;
+  }));
   return t;
 }
 
@@ -161,8 +161,7 @@ TEST(Predict, ACombinationThatNeverOccursIsImpossible) {
   const auto letter = [](int64_t i) { return "a" + std::to_string(i * 7 % 3); };
   const int64_t n = 600;  // b follows from a: rules make one column of both
   const Table t =
-      table({texts_by("a", ColumnType::category, n, letter),
-             texts_by("b", ColumnType::category, n, [&](int64_t i) { return "of " + letter(i); }), reals("x", n)});
+      table({texts_by("a", n, letter), texts_by("b", n, [&](int64_t i) { return "of " + letter(i); }), reals("x", n)});
   const Model m = fit(Table(t), quick_made(4));
   const Table row = table({texts("b", ColumnType::category, {"of a2"}), numbers("x", ColumnType::decimal, {0}, 2)});
   const Table p = predicted(m, row, "a");
@@ -176,9 +175,8 @@ TEST(Predict, WhatCannotBeAskedIsSaid) {
   EXPECT_TRUE(thrown([&] { predicted(m, without(row_of("a0", "b0", 0), "b"), "a"); }).says("column \"b\""));
   EXPECT_TRUE(thrown([&] { scored(m, without(row_of("a0", "b0", 0), "b")); }).says("column \"b\""));
   Table t = known_rows(400);
-  t.columns.push_back(numbers_by(
-      "twice", ColumnType::decimal, t.rows, [&](int64_t i) { return 2 * t.columns[2].numbers[static_cast<size_t>(i)]; },
-      2));
+  t.columns.push_back(
+      decimals_by("twice", t.rows, 2, [&](int64_t i) { return 2 * t.columns[2].numbers[static_cast<size_t>(i)]; }));
   const Model computed = fit(Table(t), quick_made(1));
   EXPECT_TRUE(thrown([&] { predicted(computed, t, "twice"); }).says("rules compute it"));
   const Model other = fit(known_rows(300), quick_tvae(1));

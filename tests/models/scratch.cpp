@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/tables.h"
+#include "support/folder.h"
 #include "tables/arrow/export.h"
 #include "tables/arrow/import.h"
 
@@ -15,16 +16,14 @@ constexpr int64_t kRows = 30000;
 // Numbers with and without missing ones, spikes, dates, categories, rare ones among them, identifiers, a constant.
 Table mixed() {
   std::vector<Column> columns;
-  columns.push_back(numbers_by(
-      "price", ColumnType::decimal, kRows,
-      [](int64_t i) { return uniform(i, 1) < 0.1 ? kMissing : std::round(100 * (10 + 3 * normal(i, 2))) / 100; }, 2));
-  columns.push_back(numbers_by("hours", ColumnType::integer, kRows,
-                               [](int64_t i) { return uniform(i, 3) < 0.3 ? 40.0 : std::floor(90 * uniform(i, 4)); }));
+  columns.push_back(decimals_by("price", kRows, 2, [](int64_t i) {
+    return uniform(i, 1) < 0.1 ? kMissing : std::round(100 * (10 + 3 * normal(i, 2))) / 100;
+  }));
   columns.push_back(
-      numbers_by("few", ColumnType::integer, kRows, [](int64_t i) { return std::floor(5 * uniform(i, 5)); }));
-  columns.push_back(
-      numbers_by("day", ColumnType::date, kRows, [](int64_t i) { return std::floor(18000 + 900 * uniform(i, 6)); }));
-  columns.push_back(texts_by("city", ColumnType::category, kRows, [](int64_t i) {
+      whole_by("hours", kRows, [](int64_t i) { return uniform(i, 3) < 0.3 ? 40.0 : std::floor(90 * uniform(i, 4)); }));
+  columns.push_back(whole_by("few", kRows, [](int64_t i) { return std::floor(5 * uniform(i, 5)); }));
+  columns.push_back(dates_by("day", kRows, [](int64_t i) { return std::floor(18000 + 900 * uniform(i, 6)); }));
+  columns.push_back(texts_by("city", kRows, [](int64_t i) {
     return i == 77 ? std::string("Nowhere")
                    : "city " + std::to_string(static_cast<int>(40 * uniform(i, 7) * uniform(i, 8)));
   }));
@@ -33,7 +32,7 @@ Table mixed() {
   }));
   columns.push_back(
       texts_by("id", ColumnType::identifier, kRows, [](int64_t i) { return "K-" + std::to_string(100000 + i); }));
-  columns.push_back(numbers_by("same", ColumnType::integer, kRows, [](int64_t) { return 3.0; }));
+  columns.push_back(whole_by("same", kRows, [](int64_t) { return 3.0; }));
   return table(std::move(columns));
 }
 
@@ -46,13 +45,8 @@ Model fit_within(const FitOptions& o, const std::shared_ptr<MemoryLimit>& limit,
   return Model::fit(table_import(&stream, team, monitor), o, team, monitor);
 }
 
-class ScratchFit : public testing::TestWithParam<const char*> {
+class ScratchFit : public test::InFolder, public testing::WithParamInterface<const char*> {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera_scratch_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
   static FitOptions options() {
     FitOptions o = std::string(GetParam()) == "tvae" ? quick_tvae(1, 500) : quick(1, 500);
     o.calibrate = Tier::marginals;
@@ -60,7 +54,6 @@ class ScratchFit : public testing::TestWithParam<const char*> {
     o.keep_best = std::string(GetParam()) == "tvae";  // rows are held out from scratch files
     return o;
   }
-  fs::path folder_;
 };
 INSTANTIATE_TEST_SUITE_P(Methods, ScratchFit, testing::Values("ctgan", "tvae"),
                          [](const auto& c) { return std::string(c.param); });
@@ -104,14 +97,11 @@ TEST_P(ScratchFit, ThrowsAtLimitWithoutFolder) {
 // Range, spikes and decimals stay exact in columns that are too long to be sorted as a whole.
 TEST(LongColumns, KeepExtremesAndSpikesExact) {
   constexpr int64_t kLong = (int64_t{1} << 21) + 500000;
-  Table t = table({numbers_by(
-      "x", ColumnType::decimal, kLong,
-      [](int64_t i) {
-        if (i == 1234567) return -5000.5;
-        if (i == kLong - 1) return 7000.25;
-        return i % 10 == 3 ? 0.5 : std::round(100 * std::sin(static_cast<double>(i)) + 1) / 100;
-      },
-      2)});
+  Table t = table({decimals_by("x", kLong, 2, [](int64_t i) {
+    if (i == 1234567) return -5000.5;
+    if (i == kLong - 1) return 7000.25;
+    return i % 10 == 3 ? 0.5 : std::round(100 * std::sin(static_cast<double>(i)) + 1) / 100;
+  })});
   Team team(2);
   const Monitor monitor;
   EncoderOptions o;

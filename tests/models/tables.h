@@ -1,7 +1,6 @@
 // Small tables, quick fits and whole samples, for tests of the whole model.
 #pragma once
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +18,7 @@
 #include "models/model/model.h"
 #include "models/timegan/options.h"
 #include "models/tvae/options.h"
+#include "support/folder.h"
 
 namespace tessera::whole {
 
@@ -53,7 +53,7 @@ inline Column texts(const std::string& name, ColumnType type, const std::vector<
   return c;
 }
 
-// A column made row by row.
+// Columns made row by row; the digits of decimals come before the value, as a lambda is read best at the end.
 template <class F>
 Column numbers_by(const std::string& name, ColumnType type, int64_t rows, F value, int decimals = 0) {
   std::vector<double> v;
@@ -61,10 +61,30 @@ Column numbers_by(const std::string& name, ColumnType type, int64_t rows, F valu
   return numbers(name, type, std::move(v), decimals);
 }
 template <class F>
+Column whole_by(const std::string& name, int64_t rows, F value) {
+  return numbers_by(name, ColumnType::integer, rows, value);
+}
+template <class F>
+Column decimals_by(const std::string& name, int64_t rows, int decimals, F value) {
+  return numbers_by(name, ColumnType::decimal, rows, value, decimals);
+}
+template <class F>
+Column dates_by(const std::string& name, int64_t rows, F value) {
+  return numbers_by(name, ColumnType::date, rows, value);
+}
+template <class F>
+Column times_by(const std::string& name, int64_t rows, F value) {
+  return numbers_by(name, ColumnType::datetime, rows, value);
+}
+template <class F>
 Column texts_by(const std::string& name, ColumnType type, int64_t rows, F value) {
   std::vector<std::string> v;
   for (int64_t i = 0; i < rows; ++i) v.push_back(value(i));
   return texts(name, type, v);
+}
+template <class F>
+Column texts_by(const std::string& name, int64_t rows, F value) {
+  return texts_by(name, ColumnType::category, rows, value);
 }
 
 inline Table table(std::vector<Column> columns) {
@@ -99,12 +119,10 @@ inline Table without(Table t, const std::string& name) {
 }
 
 inline Column letters(const std::string& name, int64_t rows, int kinds) {
-  return texts_by(name, ColumnType::category, rows,
-                  [&](int64_t i) { return std::string(1, static_cast<char>('a' + i % kinds)); });
+  return texts_by(name, rows, [&](int64_t i) { return std::string(1, static_cast<char>('a' + i % kinds)); });
 }
 inline Column reals(const std::string& name, int64_t rows, uint32_t stream = 0) {
-  return numbers_by(
-      name, ColumnType::decimal, rows, [&](int64_t i) { return std::nearbyint(100 * normal(i, stream)) / 100; }, 2);
+  return decimals_by(name, rows, 2, [&](int64_t i) { return std::nearbyint(100 * normal(i, stream)) / 100; });
 }
 
 inline const Column& column(const Table& t, const std::string& name) {
@@ -266,40 +284,13 @@ Thrown thrown(F call) {
   return {};
 }
 
-// A temporary folder, removed with this object.
-class Folder {
- public:
-  Folder() {
-    static int made = 0;
-    path_ =
-        std::filesystem::temp_directory_path() / ("tessera-" + std::to_string(getpid()) + "-" + std::to_string(++made));
-    std::filesystem::create_directories(path_);
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+using test::Folder, test::read_bytes, test::write_bytes;
 
- private:
-  std::filesystem::path path_;
-};
-
-inline std::string read_bytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 // The file of a model as users save it.
 inline std::string file_of(const Model& m) {
   const Folder folder;
   m.save(folder / "model", false);
   return read_bytes(folder / "model");
-}
-inline void write_bytes(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc)
-      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
 }  // namespace tessera::whole

@@ -167,8 +167,7 @@ TEST(Truth, LearnsSpikesAndHeavyTails) {
   constexpr int64_t rows = 4000;
   auto gain = [](int64_t i) { return uniform(i, 1) < 0.7 ? 0 : std::nearbyint(std::exp(6 + normal(i, 2))); };
   const Table real =
-      table({numbers_by("gain", ColumnType::integer, rows, gain),
-             texts_by("kind", ColumnType::category, rows, [](int64_t i) { return i % 3 == 0 ? "k" : "l"; })});
+      table({whole_by("gain", rows, gain), texts_by("kind", rows, [](int64_t i) { return i % 3 == 0 ? "k" : "l"; })});
   const Table made = sample(fit(real, quick(150)), 8000);
   EXPECT_NEAR(share(made, [&](int64_t i) { return number(made, "gain", i) == 0; }), 0.7, 0.06);
   auto quantile = [](const Table& t, double q) {
@@ -190,14 +189,10 @@ TEST(Truth, LearnsDependentMissingValues) {
   auto answered = [](int64_t i) { return uniform(i, 1) < 0.6; };
   const Table real =
       table({texts_by("asked", ColumnType::boolean, rows, [&](int64_t i) { return answered(i) ? "Yes" : "No"; }),
-             numbers_by(
-                 "score", ColumnType::decimal, rows,
-                 [&](int64_t i) {
-                   return uniform(i, 2) < (answered(i) ? 0.05 : 0.8)
-                              ? kMissing
-                              : std::nearbyint(10 * (20 + 3 * normal(i, 3))) / 10;
-                 },
-                 1)});
+             decimals_by("score", rows, 1, [&](int64_t i) {
+               return uniform(i, 2) < (answered(i) ? 0.05 : 0.8) ? kMissing
+                                                                 : std::nearbyint(10 * (20 + 3 * normal(i, 3))) / 10;
+             })});
   const Table made = sample(fit(real, quick(30)), 8000);
   auto missing_given = [&](const char* value) {
     return share_given(
@@ -211,9 +206,8 @@ TEST(Truth, LearnsDependentMissingValues) {
 
 TEST(Truth, LearnsTablesOfDates) {
   constexpr int64_t rows = 3000;
-  const Table real = table(
-      {numbers_by("from", ColumnType::date, rows, [](int64_t i) { return std::floor(17000 + 400 * uniform(i, 1)); }),
-       numbers_by("at", ColumnType::datetime, rows, [](int64_t i) { return std::floor(1.6e9 + 1e6 * normal(i, 2)); })});
+  const Table real = table({dates_by("from", rows, [](int64_t i) { return std::floor(17000 + 400 * uniform(i, 1)); }),
+                            times_by("at", rows, [](int64_t i) { return std::floor(1.6e9 + 1e6 * normal(i, 2)); })});
   const Table made = sample(fit(real, quick(60)), 3000);
   for (size_t c = 0; c < 2; ++c) {
     EXPECT_LE(ks(real.columns[c], made.columns[c]), 0.12) << real.columns[c].name;

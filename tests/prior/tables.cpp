@@ -11,6 +11,7 @@
 #include <string>
 
 #include "models/prior/files.h"
+#include "support/folder.h"
 
 namespace tp = tessera::prior;
 namespace fs = std::filesystem;
@@ -30,31 +31,19 @@ std::vector<tp::PriorTable> tables(const tp::Options& o, int64_t count, int thre
   return tp::draw_tables(o, 0, count, team);
 }
 
-class Folder {
- public:
-  Folder()
-      : path_(fs::temp_directory_path() /
-              ("tessera_prior_" + std::to_string(::getpid()) + "_" + std::to_string(count_++))) {}
-  ~Folder() { fs::remove_all(path_); }
-  std::string str() const { return path_.string(); }
-  std::map<std::string, std::string> files() const {
-    std::map<std::string, std::string> out;
-    for (const auto& entry : fs::directory_iterator(path_)) {
-      std::ifstream in(entry.path(), std::ios::binary);
-      out[entry.path().filename().string()] = {std::istreambuf_iterator<char>(in), {}};
-    }
-    return out;
-  }
+using tessera::test::Folder;
 
- private:
-  static inline int count_ = 0;
-  fs::path path_;
-};
+std::map<std::string, std::string> files_of(const Folder& folder) {
+  std::map<std::string, std::string> out;
+  for (const auto& entry : fs::directory_iterator(folder.path()))
+    out[entry.path().filename().string()] = tessera::test::read_bytes(entry.path());
+  return out;
+}
 
 nlohmann::json write(const tp::Options& o, const Folder& folder, tp::Format format, int64_t count, int threads = 1,
                      int64_t part = 0, int64_t parts = 1) {
   tessera::Team team(threads);
-  return tp::write_tables(o, {folder.str(), format, count, part, parts}, team, {});
+  return tp::write_tables(o, {folder.path(), format, count, part, parts}, team, {});
 }
 
 TEST(PriorTables, AreValid) {
@@ -210,7 +199,7 @@ TEST(PriorFiles, HaveTheSameBytesForAnyThreadsAndParts) {
     const Folder whole, parts;
     write(o, whole, format, count, 2);
     for (const int64_t part : {2, 0, 1}) write(o, parts, format, count, 1, part, 3);
-    EXPECT_EQ(whole.files(), parts.files());
+    EXPECT_EQ(files_of(whole), files_of(parts));
   }
 }
 
@@ -220,12 +209,12 @@ TEST(PriorFiles, ContinueAStoppedRun) {
   o.features = {2, 5};
   o.classes = {2, 3};
   write(o, folder, tp::Format::pt, 300);
-  const auto before = folder.files();
-  fs::remove(folder.str() + "/batch_000001.pt");
-  const auto kept = fs::last_write_time(folder.str() + "/batch_000000.pt");
+  const auto before = files_of(folder);
+  fs::remove(folder / "batch_000001.pt");
+  const auto kept = fs::last_write_time(folder / "batch_000000.pt");
   const nlohmann::json report = write(o, folder, tp::Format::pt, 300);
-  EXPECT_EQ(before, folder.files());
-  EXPECT_EQ(kept, fs::last_write_time(folder.str() + "/batch_000000.pt"));
+  EXPECT_EQ(before, files_of(folder));
+  EXPECT_EQ(kept, fs::last_write_time(folder / "batch_000000.pt"));
   EXPECT_EQ(256, report["kept"]);
   EXPECT_EQ(44, report["tables"]);
 }
@@ -282,12 +271,12 @@ TEST(PriorFiles, RoundTripTheirTables) {
     x.insert(x.end(), t.x.begin(), t.x.end());
     y.insert(y.end(), t.y.begin(), t.y.end());
     features.push_back(t.features);
-    const auto files = numpy.files();
+    const auto files = files_of(numpy);
     const std::string head = "episode_00000" + std::to_string(t.index + 1), npy = files.at(head + "_X.npy");
     EXPECT_EQ(t.x, values<float>(npy.substr(10 + static_cast<uint8_t>(npy[8]))));
     EXPECT_EQ(t.features, nlohmann::json::parse(files.at(head + "_meta.json"))["features"]);
   }
-  const std::string zip = torch.files().at("batch_000000.pt");
+  const std::string zip = files_of(torch).at("batch_000000.pt");
   EXPECT_EQ(x, values<float>(entry(zip, "archive/data/0")));
   EXPECT_EQ(y, values<float>(entry(zip, "archive/data/1")));
   EXPECT_EQ(features, values<int64_t>(entry(zip, "archive/data/2")));

@@ -191,12 +191,10 @@ TEST(Attacks, ValuesThatAreKeptOnPurposeAreFoundInTheFile) {
 // Those of all rows that there are sum to 1, and the terms of a row's columns to the row's.
 TEST(Attacks, LikelihoodsAreProbabilities) {
   const auto table = [](int64_t rows) {
-    return whole::table({whole::texts_by("a", ColumnType::category, rows,
-                                         [](int64_t i) {
-                                           return std::string(1, "xyz"[static_cast<size_t>(whole::uniform(i, 1) * 3)]);
-                                         }),
-                         whole::texts_by("b", ColumnType::category, rows,
-                                         [](int64_t i) { return whole::uniform(i, 2) < 0.3 ? "p" : "q"; })});
+    return whole::table(
+        {whole::texts_by(
+             "a", rows, [](int64_t i) { return std::string(1, "xyz"[static_cast<size_t>(whole::uniform(i, 1) * 3)]); }),
+         whole::texts_by("b", rows, [](int64_t i) { return whole::uniform(i, 2) < 0.3 ? "p" : "q"; })});
   };
   const Model m = whole::fit(table(200), options("made", 3, Tier::off));
   std::vector<std::string> a, b;

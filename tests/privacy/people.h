@@ -44,16 +44,15 @@ inline Table patients(int64_t first, int64_t count) {
   return whole::table(
       {whole::texts_by("patient", ColumnType::identifier, rows,
                        [=](int64_t i) { return "P-" + std::to_string(patient(i)); }),
-       whole::numbers_by("day", ColumnType::integer, rows, [](int64_t i) { return static_cast<double>(i % kSteps); }),
-       whole::texts_by("ward", ColumnType::category, rows,
+       whole::whole_by("day", rows, [](int64_t i) { return static_cast<double>(i % kSteps); }),
+       whole::texts_by("ward", rows,
                        [=](int64_t i) {
                          return std::string(
                              1, static_cast<char>('A' + static_cast<int>(4 * whole::uniform(patient(i), 4))));
                        }),
-       whole::numbers_by("level", ColumnType::decimal, rows, level, 2),
-       whole::numbers_by("dose", ColumnType::integer, rows,
-                         [=](int64_t i) { return std::floor(std::max(level(i), 0.0) / 15); }),
-       whole::texts_by("finding", ColumnType::category, rows, [=](int64_t i) {
+       whole::decimals_by("level", rows, 2, level),
+       whole::whole_by("dose", rows, [=](int64_t i) { return std::floor(std::max(level(i), 0.0) / 15); }),
+       whole::texts_by("finding", rows, [=](int64_t i) {
          return whole::uniform(i + first * kSteps, 5) < 0.2 ? "pain" : level(i) > 60 ? "high" : "none";
        })});
 }

@@ -11,8 +11,7 @@ namespace {
 // Heavy tails, two modes, a spike, a column of few values one of which one row has, dates; missing values.
 Table amounts(int64_t first, int64_t rows) {
   const auto by = [&](const char* name, auto value) {
-    return whole::numbers_by(
-        name, ColumnType::decimal, rows, [&](int64_t i) { return value(first + i); }, 15);
+    return whole::decimals_by(name, rows, 15, [&](int64_t i) { return value(first + i); });
   };
   return whole::table(
       {by("income", [](int64_t i) { return std::exp(10 + whole::normal(i, 1)); }),
@@ -22,8 +21,7 @@ Table amounts(int64_t first, int64_t rows) {
           [](int64_t i) { return i % 97 == 5 ? 100 * whole::uniform(i, 6) : std::floor(5 * whole::uniform(i, 7)); }),
        by("lab",
           [](int64_t i) { return whole::uniform(i, 8) < 0.1 ? kMissing : 7 * std::exp(0.1 * whole::normal(i, 9)); }),
-       whole::texts_by("ward", ColumnType::category, rows,
-                       [&](int64_t i) { return whole::uniform(first + i, 10) < 0.5 ? "A" : "B"; })});
+       whole::texts_by("ward", rows, [&](int64_t i) { return whole::uniform(first + i, 10) < 0.5 ? "A" : "B"; })});
 }
 
 std::vector<double> single(const Table& t, const std::string& column) {
@@ -80,11 +78,10 @@ TEST(Reconstruction, CtganCalibrated) { attack_rows("ctgan", 1, 1500, Tier::full
 TEST(Reconstruction, Sequences) {
   const auto visits = [](int64_t first) {
     Table t = amounts(first, 1500);
-    t.columns.insert(t.columns.begin(), whole::texts_by("patient", ColumnType::category, t.rows,
-                                                        [](int64_t i) { return "P" + std::to_string(i / 5); }));
-    t.columns.push_back(whole::numbers_by(
-        "birth", ColumnType::decimal, t.rows, [&](int64_t i) { return 1900 + 100 * whole::uniform(first + i / 5, 11); },
-        15));
+    t.columns.insert(t.columns.begin(),
+                     whole::texts_by("patient", t.rows, [](int64_t i) { return "P" + std::to_string(i / 5); }));
+    t.columns.push_back(whole::decimals_by("birth", t.rows, 15,
+                                           [&](int64_t i) { return 1900 + 100 * whole::uniform(first + i / 5, 11); }));
     return t;
   };
   FitOptions o = options("timegan", 10);

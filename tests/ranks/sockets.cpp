@@ -13,25 +13,12 @@
 #include "engine/comm/sockets.h"
 #include "ranks/parts_in_steps.h"
 #include "ranks/world.h"
+#include "support/folder.h"
 
 namespace tessera {
 namespace {
 
 constexpr double kSeconds = 20;
-
-class MeetingFolder {
- public:
-  MeetingFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "tessera_meet_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~MeetingFolder() { std::filesystem::remove_all(folder_); }
-  MeetingFolder(const MeetingFolder&) = delete;
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
- private:
-  std::filesystem::path folder_;
-};
 
 // Runs `body` as every rank, each with a communicator of its own; what each of them threw, "" if nothing.
 std::vector<std::string> meet_as(int size, const std::string& where, const std::function<void(Communicator&)>& body) {
@@ -49,7 +36,7 @@ std::vector<std::string> meet_as(int size, const std::string& where, const std::
 
 class SocketRanks : public testing::TestWithParam<int> {
  protected:
-  const MeetingFolder folder_;
+  const test::Folder folder_;
   const std::string where_ = folder_.path("meet");
 };
 INSTANTIATE_TEST_SUITE_P(Sizes, SocketRanks, testing::Values(2, 3, 5));
@@ -128,13 +115,13 @@ void expect_refused(const std::string& where, int rank, int size, const std::str
 }
 
 TEST(SocketMeetings, RanksThatContradictEachOtherAreTold) {
-  const MeetingFolder folder;
+  const test::Folder folder;
   expect_refused(folder.path("meet"), 1, 3, "counts 3 ranks, rank 0 counts 2");
   expect_refused(folder.path("meet"), 2, 2, "rank 2 of 2 came twice");
 }
 
 TEST(SocketMeetings, StrangersAreNotListenedTo) {
-  const MeetingFolder folder;
+  const test::Folder folder;
   const std::string where = folder.path("meet");
   std::thread stranger([&] {
     sockaddr_un at{};
@@ -156,7 +143,7 @@ TEST(SocketMeetings, StrangersAreNotListenedTo) {
 }
 
 TEST(SocketMeetings, AnAddressThatIsNoneOrTakenIsTold) {
-  const MeetingFolder folder;
+  const test::Folder folder;
   const auto code_of = [](const std::string& where) {
     try {
       socket_communicator(where, 0, 2, 0.05);
@@ -192,7 +179,7 @@ class BoundSocket {
 };
 
 TEST(SocketMeetings, TheSocketOfARunningProgramIsKept) {
-  const MeetingFolder folder;
+  const test::Folder folder;
   const std::string where = folder.path("other");
   const BoundSocket other(where);
   try {
@@ -203,7 +190,7 @@ TEST(SocketMeetings, TheSocketOfARunningProgramIsKept) {
 }
 
 TEST(SocketMeetings, TheSocketOfAKilledJobIsReplaced) {
-  const MeetingFolder folder;
+  const test::Folder folder;
   const std::string where = folder.path("left");
   { const BoundSocket left(where); }
   for (const std::string& said : meet_as(2, where, [](Communicator& c) { c.barrier(); })) EXPECT_EQ(said, "");
@@ -211,7 +198,7 @@ TEST(SocketMeetings, TheSocketOfAKilledJobIsReplaced) {
 
 // One after another, these would take longer than the ranks wait.
 TEST(SocketMeetings, SilentConnectionsHoldNobodyUp) {
-  const MeetingFolder folder;
+  const test::Folder folder;
   const std::string where = folder.path("meet");
   std::vector<int> idle;
   std::thread first([&] {
@@ -231,7 +218,7 @@ TEST(SocketMeetings, SilentConnectionsHoldNobodyUp) {
 }
 
 TEST(SocketMeetings, WhoLeavesDoesNotWaitForWhoGoesOnSending) {
-  const MeetingFolder folder;
+  const test::Folder folder;
   const auto said = meet_as(2, folder.path("meet"), [](Communicator& c) {
     std::vector<char> block(1 << 16);
     if (c.rank() == 0) {
@@ -280,7 +267,7 @@ TEST_F(Launchers, TellThePlaceOfAProcess) {
 }
 
 TEST_F(Launchers, RefuseATimeoutThatIsNoNumber) {
-  const MeetingFolder folder;
+  const test::Folder folder;
   set("TESSERA_RENDEZVOUS", folder.path("meet")), set("TESSERA_RANK", "0"), set("TESSERA_WORLD_SIZE", "2");
   for (const char* text : {"abc", "-5", "1e9", "0"}) {
     set("TESSERA_RANK_TIMEOUT", text);

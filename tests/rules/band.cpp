@@ -9,8 +9,6 @@
 namespace tessera::whole {
 namespace {
 
-using Texts = std::vector<std::string>;
-
 double age(int64_t i) { return 18 + std::floor(70 * uniform(i, 1)); }
 std::string group(int64_t i) { return age(i) < 30 ? "young" : age(i) < 65 ? "middle" : "old"; }
 double score(int64_t i) { return std::floor(1000 * uniform(i, 2)) / 10; }
@@ -20,12 +18,10 @@ double year(int64_t i) {
 }
 
 Table people(int64_t rows) {
-  return table(
-      {numbers_by("age", ColumnType::integer, rows, age), texts_by("group", ColumnType::category, rows, group),
-       numbers_by("score", ColumnType::decimal, rows, score, 1),
-       texts_by("passed", ColumnType::boolean, rows, [](int64_t i) { return score(i) > 40 ? "yes" : "no"; }),
-       numbers_by("day", ColumnType::date, rows, day), numbers_by("year", ColumnType::integer, rows, year),
-       texts_by("colour", ColumnType::category, rows, [](int64_t i) { return uniform(i, 4) < 0.4 ? "red" : "blue"; })});
+  return table({whole_by("age", rows, age), texts_by("group", rows, group), decimals_by("score", rows, 1, score),
+                texts_by("passed", ColumnType::boolean, rows, [](int64_t i) { return score(i) > 40 ? "yes" : "no"; }),
+                dates_by("day", rows, day), whole_by("year", rows, year),
+                texts_by("colour", rows, [](int64_t i) { return uniform(i, 4) < 0.4 ? "red" : "blue"; })});
 }
 
 const Texts kRules{"group follows from age, cut at 30, 65", "passed follows from score, cut after 40",
@@ -44,16 +40,14 @@ TEST(BandRules, CoverPartsOfDates) {
   const auto hour = [=](int64_t i) { return std::floor(std::fmod(second(i), 86400) / 3600); };
   const std::vector<std::string> names{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
   const Table real = table(
-      {numbers_by("at", ColumnType::datetime, kRows, second), numbers_by("month", ColumnType::integer, kRows, month),
-       texts_by("season", ColumnType::category, kRows,
+      {times_by("at", kRows, second), whole_by("month", kRows, month),
+       texts_by("season", kRows,
                 [=](int64_t i) { return std::fmod(month(i), 12) < 3 ? "winter"
                                         : month(i) < 9              ? "warm"
                                                                     : "autumn"; }),
-       texts_by("weekday", ColumnType::category, kRows,
-                [=](int64_t i) { return names[static_cast<size_t>(weekday(i))]; }),
+       texts_by("weekday", kRows, [=](int64_t i) { return names[static_cast<size_t>(weekday(i))]; }),
        texts_by("weekend", ColumnType::boolean, kRows, [=](int64_t i) { return weekday(i) > 4 ? "yes" : "no"; }),
-       numbers_by(
-           "fee", ColumnType::decimal, kRows, [=](int64_t i) { return hour(i) >= 20 || hour(i) < 6 ? 2.5 : 0; }, 2)});
+       decimals_by("fee", kRows, 2, [=](int64_t i) { return hour(i) >= 20 || hour(i) < 6 ? 2.5 : 0; })});
   Table t = real;
   const Rules rules = reduced(t);
   EXPECT_EQ(said(rules), (Texts{"fee follows from the hour of at, cut at 6, 20", "month is the month of at",
@@ -81,9 +75,8 @@ TEST(BandRules, CutsNeedManyRows) {
     std::vector<int64_t> kept;
     for (int64_t i = 0; i < all.rows; ++i)
       if (score(i) < low || score(i) > high) kept.push_back(i);
-    return table({numbers_by(
-                      "score", ColumnType::decimal, static_cast<int64_t>(kept.size()),
-                      [&](int64_t i) { return score(kept[static_cast<size_t>(i)]); }, 1),
+    return table({decimals_by("score", static_cast<int64_t>(kept.size()), 1,
+                              [&](int64_t i) { return score(kept[static_cast<size_t>(i)]); }),
                   texts_by("passed", ColumnType::boolean, static_cast<int64_t>(kept.size()),
                            [&](int64_t i) { return score(kept[static_cast<size_t>(i)]) > 40 ? "yes" : "no"; })});
   };

@@ -11,8 +11,6 @@
 namespace tessera::whole {
 namespace {
 
-using Texts = std::vector<std::string>;
-
 std::string pick(const Texts& of, int64_t i, uint32_t stream) {
   return of[static_cast<size_t>(static_cast<double>(of.size()) * uniform(i, stream))];
 }
@@ -26,13 +24,11 @@ std::string small(std::string text) {
 }
 
 Table people(int64_t rows) {
-  return table({texts_by("first", ColumnType::category, rows, first),
-                texts_by("last", ColumnType::category, rows, last),
-                numbers_by("number", ColumnType::integer, rows, number),
-                texts_by("full", ColumnType::category, rows, [](int64_t i) { return first(i) + " " + last(i); }),
-                texts_by("mail", ColumnType::category, rows,
+  return table({texts_by("first", rows, first), texts_by("last", rows, last), whole_by("number", rows, number),
+                texts_by("full", rows, [](int64_t i) { return first(i) + " " + last(i); }),
+                texts_by("mail", rows,
                          [](int64_t i) { return small(first(i)).substr(0, 1) + "." + small(last(i)) + "@acme.com"; }),
-                texts_by("badge", ColumnType::category, rows,
+                texts_by("badge", rows,
                          [](int64_t i) { return fmt::format("{}-{:04}", last(i), static_cast<int>(number(i))); })});
 }
 
@@ -96,11 +92,9 @@ TEST(ComposedRules, PartsAreWholeCharacters) {
 // The texts of a key are all different; put together of columns that are none, they would repeat.
 TEST(ComposedRules, NoneForKeys) {
   constexpr int64_t kRows = 400;
-  const Table t = table(
-      {numbers_by("batch", ColumnType::integer, kRows,
-                  [](int64_t i) { return std::floor(static_cast<double>(i) / 20); }),
-       numbers_by("item", ColumnType::integer, kRows, [](int64_t i) { return static_cast<double>(i % 20); }),
-       texts_by("id", ColumnType::category, kRows, [](int64_t i) { return fmt::format("{}/{}", i / 20, i % 20); })});
+  const Table t = table({whole_by("batch", kRows, [](int64_t i) { return std::floor(static_cast<double>(i) / 20); }),
+                         whole_by("item", kRows, [](int64_t i) { return static_cast<double>(i % 20); }),
+                         texts_by("id", kRows, [](int64_t i) { return fmt::format("{}/{}", i / 20, i % 20); })});
   EXPECT_EQ(composed(found(t)), Texts{});
 }
 

@@ -22,12 +22,11 @@ Table shop(int64_t rows) {
     return week + (uniform(i, 2) < 0.1 ? whole_between(i, 3, 5, 6) : whole_between(i, 3, 0, 4));
   };
   const auto time = [=](int64_t i) { return kDay * day(i) + 60 * whole_between(i, 4, 8 * 60, 20 * 60 - 1); };
-  return table(
-      {numbers_by("ordered", ColumnType::datetime, rows, time),
-       numbers_by("shipped", ColumnType::date, rows, [=](int64_t i) { return day(i) + whole_between(i, 5, 0, 6); }),
-       numbers_by("born", ColumnType::date, rows, [](int64_t i) { return whole_between(i, 6, 0, 9000); }),
-       texts_by("channel", ColumnType::category, rows,
-                [=](int64_t i) { return weekday(day(i)) > 4 || uniform(i, 7) < 0.5 ? "web" : "shop"; })});
+  return table({times_by("ordered", rows, time),
+                dates_by("shipped", rows, [=](int64_t i) { return day(i) + whole_between(i, 5, 0, 6); }),
+                dates_by("born", rows, [](int64_t i) { return whole_between(i, 6, 0, 9000); }),
+                texts_by("channel", rows,
+                         [=](int64_t i) { return weekday(day(i)) > 4 || uniform(i, 7) < 0.5 ? "web" : "shop"; })});
 }
 
 TEST(CycleRules, PhasesCountFromMondayAndMidnight) {
@@ -52,9 +51,8 @@ TEST(CycleRules, IgnoreUniformDatesAndFewDays) {
     return kDay * (18000 + whole_between(i, 1, 0, 2)) + 3600 * whole_between(i, 2, 8, 20);
   };
   const auto mondays = [](int64_t i) { return 7 * whole_between(i, 1, 2000, 2200) - 3; };
-  for (const Rules& rules : {found(table({numbers_by("t", ColumnType::datetime, 3000, even)})),
-                             found(table({numbers_by("t", ColumnType::datetime, 3000, three)})),
-                             found(table({numbers_by("t", ColumnType::date, 3000, mondays)}))})
+  for (const Rules& rules : {found(table({times_by("t", 3000, even)})), found(table({times_by("t", 3000, three)})),
+                             found(table({dates_by("t", 3000, mondays)}))})
     for (const std::string& rule : said(rules)) EXPECT_EQ(rule.find("its"), std::string::npos) << rule;
 }
 
@@ -119,17 +117,16 @@ TEST(CycleRules, SampledDatesFollowTheCycle) {
 Table study(int64_t rows) {
   const auto day = [](int64_t i) { return whole_between(i, 1, 20, 730); };
   const auto hour = [](int64_t i) { return whole_between(i, 4, 0, 999); };
-  return table({numbers_by("day", ColumnType::integer, rows, day),
-                texts_by("weekday", ColumnType::category, rows,
+  return table({whole_by("day", rows, day),
+                texts_by("weekday", rows,
                          [=](int64_t i) {
                            const double at = uniform(i, 2) < 0.03 ? whole_between(i, 3, 0, 6) : std::fmod(day(i), 7);
                            return std::string("day ") + static_cast<char>('A' + static_cast<int>(at));
                          }),
-                numbers_by("hour", ColumnType::integer, rows, hour),
-                numbers_by("shift", ColumnType::integer, rows,
-                           [=](int64_t i) { return std::floor(std::fmod(hour(i), 24) / 8); }),
-                numbers_by("weight", ColumnType::integer, rows, [](int64_t i) { return whole_between(i, 5, 0, 900); }),
-                numbers_by("group", ColumnType::integer, rows, [](int64_t i) { return whole_between(i, 6, 0, 6); })});
+                whole_by("hour", rows, hour),
+                whole_by("shift", rows, [=](int64_t i) { return std::floor(std::fmod(hour(i), 24) / 8); }),
+                whole_by("weight", rows, [](int64_t i) { return whole_between(i, 5, 0, 900); }),
+                whole_by("group", rows, [](int64_t i) { return whole_between(i, 6, 0, 6); })});
 }
 
 TEST(CycleRules, FindRemaindersThatTellOtherColumns) {
@@ -200,11 +197,10 @@ TEST(MonthRules, KeepDatesAtTheEndsOfMonths) {
         days_from_civil(2018 + static_cast<int64_t>(months) / 12, static_cast<int>(months) % 12 + 1, 1));
   };
   const Table real =
-      table({numbers_by("issued", ColumnType::date, kRows, [=](int64_t i) { return first(month(i, 1)); }),
-             numbers_by("paid", ColumnType::date, kRows, [=](int64_t i) { return first(month(i, 1) + month(i, 2)); }),
-             numbers_by("closing", ColumnType::date, kRows, [=](int64_t i) { return first(month(i, 3)) - 1; }),
-             numbers_by("any", ColumnType::date, kRows,
-                        [=](int64_t i) { return first(0) + std::floor(1826 * uniform(i, 4)); })});
+      table({dates_by("issued", kRows, [=](int64_t i) { return first(month(i, 1)); }),
+             dates_by("paid", kRows, [=](int64_t i) { return first(month(i, 1) + month(i, 2)); }),
+             dates_by("closing", kRows, [=](int64_t i) { return first(month(i, 3)) - 1; }),
+             dates_by("any", kRows, [=](int64_t i) { return first(0) + std::floor(1826 * uniform(i, 4)); })});
   Table t = real;
   const Rules rules = reduced(t);
   EXPECT_EQ(said(rules),

@@ -7,7 +7,6 @@
 namespace tessera::whole {
 namespace {
 
-using Texts = std::vector<std::string>;
 using Columns = std::vector<std::pair<std::string, std::function<double(int64_t)>>>;
 
 Column scaled(const std::string& name, int64_t rows, uint32_t stream, double range, int decimals = 0) {
@@ -52,7 +51,7 @@ TEST(FindRules, HandlesNumbersOfAnySize) {
                    numbers_by("both", ColumnType::decimal, kRows, of(2, -1.7e308, 1.7e308)),
                    numbers_by("tiny", ColumnType::decimal, kRows, of(3, 1e-300, 1e-290)), scaled("items", kRows, 4, 50),
                    scaled("extras", kRows, 5, 900)});
-  t.columns.push_back(numbers_by("total", ColumnType::integer, kRows, [&](int64_t i) {
+  t.columns.push_back(whole_by("total", kRows, [&](int64_t i) {
     return t.columns[3].numbers[static_cast<size_t>(i)] + t.columns[4].numbers[static_cast<size_t>(i)];
   }));
   for (Column& c : t.columns)
@@ -79,7 +78,7 @@ TEST(FindRules, SumsOfManyKinds) {
   Table t = table({scaled("a", kRows, 1, 500), scaled("b", kRows, 2, 900, 1), scaled("c", kRows, 3, 70, 2)});
   const auto value = [&](const char* name, int64_t i) { return column(t, name).numbers[static_cast<size_t>(i)]; };
   const auto add = [&](const std::string& name, auto of, int decimals) {
-    t.columns.push_back(numbers_by(name, ColumnType::decimal, kRows, of, decimals));
+    t.columns.push_back(decimals_by(name, kRows, decimals, of));
     const Texts rules = said(found(t));
     t.columns.pop_back();
     return rules;
@@ -112,9 +111,8 @@ TEST(FindRules, SumsOfManyKinds) {
 TEST(FindRules, SumsWithNegativeTermsStayAboveZero) {
   const auto change = [](int64_t i) { return whole_between(i, 1, -100, 500); };
   const auto base = [&](int64_t i) { return std::max(0.0, -change(i)) + whole_between(i, 2, 0, 800); };
-  const Texts rules = said(found(
-      table({numbers_by("change", ColumnType::integer, 800, change), numbers_by("base", ColumnType::integer, 800, base),
-             numbers_by("sum", ColumnType::integer, 800, [&](int64_t i) { return change(i) + base(i); })})));
+  const Texts rules = said(found(table({whole_by("change", 800, change), whole_by("base", 800, base),
+                                        whole_by("sum", 800, [&](int64_t i) { return change(i) + base(i); })})));
   EXPECT_TRUE(std::ranges::count(rules, "sum >= 0") == 1) << nlohmann::json(rules).dump();
 }
 
@@ -123,11 +121,10 @@ TEST(FindRules, DummiesFollowFromACut) {
   constexpr int64_t kRows = 900;
   const auto age = [](int64_t i) { return std::floor(30 + 30 * uniform(i, 1)); };
   const auto dummy = [&](const char* name, double from, double to) {
-    return numbers_by(name, ColumnType::integer, kRows,
-                      [=](int64_t i) { return age(i) >= from && age(i) < to ? 1.0 : 0.0; });
+    return whole_by(name, kRows, [=](int64_t i) { return age(i) >= from && age(i) < to ? 1.0 : 0.0; });
   };
-  const Texts rules = said(found(table({numbers_by("age", ColumnType::integer, kRows, age), dummy("young", 0, 40),
-                                        dummy("middle", 40, 50), dummy("old", 50, 99)})));
+  const Texts rules = said(found(
+      table({whole_by("age", kRows, age), dummy("young", 0, 40), dummy("middle", 40, 50), dummy("old", 50, 99)})));
   EXPECT_EQ(std::ranges::count_if(rules, [](const std::string& r) { return r.find("* age") != std::string::npos; }), 0)
       << testing::PrintToString(rules);
   EXPECT_GE(std::ranges::count_if(rules,
@@ -146,9 +143,7 @@ TEST(FindRules, SumsWhereNoRowHasAllColumns) {
   const auto a = count(1), b = count(2), x = count(3), y = count(4);
   Table t;
   t.rows = kRows;
-  const auto add = [&](const char* name, auto of) {
-    t.columns.push_back(numbers_by(name, ColumnType::integer, kRows, of));
-  };
+  const auto add = [&](const char* name, auto of) { t.columns.push_back(whole_by(name, kRows, of)); };
   add("rare", only(count(5), [](int64_t i) { return i % 40 < 2; }));
   add("a", only(a, first)), add("b", only(b, first)), add("x", only(x, second)), add("y", only(y, second));
   add("ab", only([=](int64_t i) { return a(i) + b(i); }, first));
@@ -163,35 +158,30 @@ TEST(FindRules, ProductsOfManyKinds) {
   const auto level = [](int64_t i, uint32_t stream, std::vector<double> of) {
     return of[static_cast<size_t>(static_cast<double>(of.size()) * uniform(i, stream))];
   };
-  Table t = table(
-      {numbers_by("count", ColumnType::integer, kRows,
-                  [=](int64_t i) {
-                    return level(i, 1, {1, 2, 3, 5, 12});
-                  }),
-       numbers_by(
-           "price", ColumnType::decimal, kRows, [=](int64_t i) { return 3 + std::floor(9e3 * uniform(i, 2)) / 100; },
-           2),
-       numbers_by("off", ColumnType::integer, kRows,
-                  [=](int64_t i) {
-                    return level(i, 3, {0, 0, 5, 10, 15});
-                  }),
-       numbers_by("tax", ColumnType::integer, kRows,
-                  [=](int64_t i) {
-                    return level(i, 4, {7, 19});
-                  }),
-       numbers_by(
-           "part", ColumnType::decimal, kRows,
-           [=](int64_t i) {
-             return level(i, 5, {0.25, 0.5, 0.75});
-           },
-           2),
-       numbers_by("height", ColumnType::integer, kRows, [](int64_t i) { return 120 + std::floor(80 * uniform(i, 6)); }),
-       scaled("noise", kRows, 7, 900)});
+  Table t = table({whole_by("count", kRows,
+                            [=](int64_t i) {
+                              return level(i, 1, {1, 2, 3, 5, 12});
+                            }),
+                   decimals_by("price", kRows, 2, [=](int64_t i) { return 3 + std::floor(9e3 * uniform(i, 2)) / 100; }),
+                   whole_by("off", kRows,
+                            [=](int64_t i) {
+                              return level(i, 3, {0, 0, 5, 10, 15});
+                            }),
+                   whole_by("tax", kRows,
+                            [=](int64_t i) {
+                              return level(i, 4, {7, 19});
+                            }),
+                   decimals_by("part", kRows, 2,
+                               [=](int64_t i) {
+                                 return level(i, 5, {0.25, 0.5, 0.75});
+                               }),
+                   whole_by("height", kRows, [](int64_t i) { return 120 + std::floor(80 * uniform(i, 6)); }),
+                   scaled("noise", kRows, 7, 900)});
   const auto value = [&](const char* name, int64_t i) { return column(t, name).numbers[static_cast<size_t>(i)]; };
   const auto add = [&](auto of, int decimals) {
     const double unit = std::pow(10.0, decimals);
-    t.columns.push_back(numbers_by(
-        "it", ColumnType::decimal, kRows, [&](int64_t i) { return std::nearbyint(of(i) * unit) / unit; }, decimals));
+    t.columns.push_back(
+        decimals_by("it", kRows, decimals, [&](int64_t i) { return std::nearbyint(of(i) * unit) / unit; }));
     const Texts rules = said(found(t));
     t.columns.pop_back();
     return rules;
@@ -221,29 +211,23 @@ TEST(FindRules, ProductsOfManyKinds) {
 // The tax is of the rounded net amount, so that the net amount may follow from others, and not before the tax does.
 TEST(FindRules, ProductsOfProducts) {
   constexpr int64_t kRows = 900;
-  const auto cents = [](double x) { return std::nearbyint(x * 100) / 100; };
   const auto count = [](int64_t i) { return 1 + std::floor(9 * uniform(i, 1)); };
   const auto price = [=](int64_t i) { return cents(2 + 90 * uniform(i, 2)); };
   const auto off = [](int64_t i) { return 5 * std::floor(4 * uniform(i, 3)); };
   const auto net = [=](int64_t i) { return cents(count(i) * price(i) * (1 - off(i) / 100)); };
   const auto tax = [](int64_t i) { return uniform(i, 4) < 0.7 ? 19.0 : 7.0; };
   const auto due = [=](int64_t i) { return cents(net(i) * tax(i) / 100); };
-  EXPECT_EQ(
-      said(found(table(
-          {numbers_by("count", ColumnType::integer, kRows, count),
-           numbers_by("price", ColumnType::decimal, kRows, price, 2),
-           numbers_by("off", ColumnType::integer, kRows, off), numbers_by("net", ColumnType::decimal, kRows, net, 2),
-           numbers_by("tax", ColumnType::integer, kRows, tax), numbers_by("due", ColumnType::decimal, kRows, due, 2),
-           numbers_by(
-               "gross", ColumnType::decimal, kRows, [=](int64_t i) { return net(i) + due(i); }, 2)}))),
-      (Texts{"due = net * tax / 100", "gross = net + due", "net = count * price * (1 - off / 100)"}));
+  EXPECT_EQ(said(found(table({whole_by("count", kRows, count), decimals_by("price", kRows, 2, price),
+                              whole_by("off", kRows, off), decimals_by("net", kRows, 2, net),
+                              whole_by("tax", kRows, tax), decimals_by("due", kRows, 2, due),
+                              decimals_by("gross", kRows, 2, [=](int64_t i) { return net(i) + due(i); })}))),
+            (Texts{"due = net * tax / 100", "gross = net + due", "net = count * price * (1 - off / 100)"}));
 }
 
 // Each is rounded, so that the price is what is paid over the rest, but not the other way round: computed so, whole
 // amounts would be cents off.
 TEST(FindRules, ProductsBeforeTheirQuotients) {
   constexpr int64_t kRows = 900;
-  const auto cents = [](double x) { return std::nearbyint(x * 100) / 100; };
   const auto count = [](int64_t i) { return 1 + std::floor(9 * uniform(i, 1)); };
   const auto price = [=](int64_t i) { return cents(2 + 90 * uniform(i, 2)); };
   const auto off = [](int64_t i) { return 5 * std::floor(3 * uniform(i, 3)); };
@@ -251,13 +235,10 @@ TEST(FindRules, ProductsBeforeTheirQuotients) {
   const auto net = [=](int64_t i) { return cents(count(i) * price(i)); };
   const auto gross = [=](int64_t i) { return cents(net(i) * (1 + tax(i) / 100)); };
   const auto paid = [=](int64_t i) { return cents(gross(i) * (1 - off(i) / 100)); };
-  EXPECT_EQ(said(found(table({numbers_by("price", ColumnType::decimal, kRows, price, 2),
-                              numbers_by("count", ColumnType::integer, kRows, count),
-                              numbers_by("net", ColumnType::decimal, kRows, net, 2),
-                              numbers_by("tax", ColumnType::integer, kRows, tax),
-                              numbers_by("gross", ColumnType::decimal, kRows, gross, 2),
-                              numbers_by("off", ColumnType::integer, kRows, off),
-                              numbers_by("paid", ColumnType::decimal, kRows, paid, 2)}))),
+  EXPECT_EQ(said(found(table({decimals_by("price", kRows, 2, price), whole_by("count", kRows, count),
+                              decimals_by("net", kRows, 2, net), whole_by("tax", kRows, tax),
+                              decimals_by("gross", kRows, 2, gross), whole_by("off", kRows, off),
+                              decimals_by("paid", kRows, 2, paid)}))),
             (Texts{"gross = net * (1 + tax / 100)", "net = price * count", "paid = gross * (1 - off / 100)"}));
 }
 
@@ -265,7 +246,6 @@ TEST(FindRules, ProductsBeforeTheirQuotients) {
 // rounded, only the sum says it.
 TEST(FindRules, SumsOfColumnsThatAreRounded) {
   constexpr int64_t kRows = 900;
-  const auto cents = [](double x) { return std::nearbyint(x * 100) / 100; };
   const auto amount = [=](int64_t i) { return cents(std::floor(9e4 * uniform(i, 1)) / 100 + 0.5); };
   const auto part = [=](int64_t i) { return cents(0.19 * amount(i) - 1e-9); };  // rounds half cents down
   const auto fee = [=](int64_t i) { return cents(30 * uniform(i, 2)); };
@@ -273,7 +253,7 @@ TEST(FindRules, SumsOfColumnsThatAreRounded) {
   const auto expect = [&](const Columns& columns, const Texts& rules, auto kept) {
     Table t;
     t.rows = kRows;
-    for (const auto& [name, of] : columns) t.columns.push_back(numbers_by(name, ColumnType::decimal, kRows, of, 2));
+    for (const auto& [name, of] : columns) t.columns.push_back(decimals_by(name, kRows, 2, of));
     const Rules all = reduced(t);
     EXPECT_EQ(said(all), rules);
     all.restore(t);
@@ -301,12 +281,10 @@ TEST(FindRules, CurvesOfOneNumber) {
     return std::nearbyint(x * unit) / unit;
   };
   const auto rules = [&](auto of, int decimals) {
-    return said(found(table(
-        {numbers_by("wage", ColumnType::integer, kRows, whole),
-         numbers_by("other", ColumnType::integer, kRows, [](int64_t i) { return std::floor(900 * uniform(i, 3)); }),
-         numbers_by(
-             "curve", ColumnType::decimal, kRows, [&](int64_t i) { return places(of(whole(i)), decimals); },
-             decimals)})));
+    return said(found(
+        table({whole_by("wage", kRows, whole),
+               whole_by("other", kRows, [](int64_t i) { return std::floor(900 * uniform(i, 3)); }),
+               decimals_by("curve", kRows, decimals, [&](int64_t i) { return places(of(whole(i)), decimals); })})));
   };
   EXPECT_EQ(rules([](double x) { return std::log(x); }, 6), Texts{"curve = ln(wage)"});
   EXPECT_EQ(rules([](double x) { return std::log(x); }, 2), Texts{"curve = ln(wage)"});
@@ -320,25 +298,24 @@ TEST(FindRules, CurvesOfOneNumber) {
   EXPECT_EQ(rules([](double x) { return std::pow(x, 0.7); }, 3), Texts{"wage >= curve"});
   // a number from its logarithm, which has more digits than the number says
   const auto log_price = [&](int64_t i) { return places(3 + 2 * uniform(i, 4) + uniform(i, 5), 6); };
-  EXPECT_EQ(said(found(table({numbers_by("log_price", ColumnType::decimal, kRows, log_price, 6),
-                              numbers_by("price", ColumnType::integer, kRows,
-                                         [&](int64_t i) { return std::nearbyint(std::exp(log_price(i))); })}))),
-            Texts{"price = exp(log_price)"});
+  EXPECT_EQ(
+      said(found(table({decimals_by("log_price", kRows, 6, log_price),
+                        whole_by("price", kRows, [&](int64_t i) { return std::nearbyint(std::exp(log_price(i))); })}))),
+      Texts{"price = exp(log_price)"});
 }
 
 TEST(FindRules, DatesAndTheDaysBetween) {
   constexpr int64_t kRows = 600;
   const auto day = [](int64_t i) { return 18000 + std::floor(uniform(i, 1) * 900); };
   const auto days = [](int64_t i) { return std::floor(uniform(i, 2) * 60); };
-  EXPECT_EQ(said(found(table({numbers_by("from", ColumnType::date, kRows, day),
-                              numbers_by("to", ColumnType::date, kRows, [&](int64_t i) { return day(i) + days(i); }),
-                              numbers_by("days", ColumnType::integer, kRows, days)}))),
+  EXPECT_EQ(said(found(
+                table({dates_by("from", kRows, day), dates_by("to", kRows, [&](int64_t i) { return day(i) + days(i); }),
+                       whole_by("days", kRows, days)}))),
             Texts{"to = from + days"});
   const auto time = [&](int64_t i) { return 86400 * day(i) + std::floor(uniform(i, 3) * 86400); };
-  EXPECT_EQ(said(found(table(
-                {numbers_by("begun", ColumnType::datetime, kRows, time),
-                 numbers_by("ended", ColumnType::datetime, kRows, [&](int64_t i) { return time(i) + 60 * days(i); }),
-                 numbers_by("minutes", ColumnType::integer, kRows, days)}))),
+  EXPECT_EQ(said(found(table({times_by("begun", kRows, time),
+                              times_by("ended", kRows, [&](int64_t i) { return time(i) + 60 * days(i); }),
+                              whole_by("minutes", kRows, days)}))),
             Texts{"ended = begun + minutes / 1440"});
 }
 
@@ -346,14 +323,13 @@ TEST(FindRules, FindsNumbersThatCountFromADate) {
   constexpr int64_t kRows = 600;
   const auto at = [](int64_t i) { return 1.6e9 + std::floor(5e7 * uniform(i, 1)); };
   const auto day = [](int64_t i) { return 18000 + std::floor(uniform(i, 2) * 900); };
-  const Column times = numbers_by("at", ColumnType::datetime, kRows, at),
-               seconds = numbers_by("seconds", ColumnType::integer, kRows, at),
-               millis = numbers_by("millis", ColumnType::integer, kRows, [&](int64_t i) { return 1000 * at(i); });
+  const Column times = times_by("at", kRows, at), seconds = whole_by("seconds", kRows, at),
+               millis = whole_by("millis", kRows, [&](int64_t i) { return 1000 * at(i); });
   EXPECT_EQ(said(found(table({times, seconds}))), Texts{"seconds = 86400 * (at - '1970-01-01')"});
   EXPECT_EQ(said(found(table({seconds, times}))), Texts{"seconds = 86400 * (at - '1970-01-01')"});
   EXPECT_EQ(said(found(table({millis, times}))), Texts{"millis = 86400000 * (at - '1970-01-01')"});
-  const Column days = numbers_by("on", ColumnType::date, kRows, day),
-               serial = numbers_by("serial", ColumnType::integer, kRows, [&](int64_t i) { return day(i) + 25569; });
+  const Column days = dates_by("on", kRows, day),
+               serial = whole_by("serial", kRows, [&](int64_t i) { return day(i) + 25569; });
   EXPECT_EQ(said(found(table({days, serial}))), Texts{"serial = (on - '1970-01-01') + 25569"});
   EXPECT_EQ(said(found(table({serial, days}))), Texts{"serial = (on - '1970-01-01') + 25569"});
   // two numbers beside two dates go together by some factor, and count nothing
@@ -371,10 +347,8 @@ TEST(FindRules, ListsEachBoundOfAChainOnce) {
   const auto open = [&](int64_t i) { return low(i) + std::floor(uniform(i, 2) * 30); };
   const auto close = [&](int64_t i) { return low(i) + std::floor(uniform(i, 3) * 30); };
   const auto high = [&](int64_t i) { return std::max(open(i), close(i)) + std::floor(uniform(i, 4) * 9); };
-  EXPECT_EQ(said(found(table({numbers_by("open", ColumnType::integer, kRows, open),
-                              numbers_by("high", ColumnType::integer, kRows, high),
-                              numbers_by("low", ColumnType::integer, kRows, low),
-                              numbers_by("close", ColumnType::integer, kRows, close)}))),
+  EXPECT_EQ(said(found(table({whole_by("open", kRows, open), whole_by("high", kRows, high), whole_by("low", kRows, low),
+                              whole_by("close", kRows, close)}))),
             (Texts{"close >= low", "high >= open and high >= close", "open >= low"}));
 }
 
@@ -384,9 +358,8 @@ TEST(FindRules, OrdersDatesAndTimesWithEachOther) {
   const auto joined = [](int64_t i) { return 19000 + std::floor(uniform(i, 1) * 900); };
   const auto seen = [&](int64_t i) { return joined(i) * kDay + std::floor(uniform(i, 2) * 90 * kDay); };
   const auto closed = [&](int64_t i) { return std::ceil(seen(i) / kDay) + std::floor(uniform(i, 3) * 40); };
-  const Table real = table({numbers_by("closed", ColumnType::date, kRows, closed),
-                            numbers_by("seen", ColumnType::datetime, kRows, seen),
-                            numbers_by("joined", ColumnType::date, kRows, joined)});
+  const Table real =
+      table({dates_by("closed", kRows, closed), times_by("seen", kRows, seen), dates_by("joined", kRows, joined)});
   Table t = real;
   const Rules rules = reduced(t);
   EXPECT_EQ(said(rules), (Texts{"closed >= seen", "seen >= joined"}));
@@ -400,8 +373,7 @@ TEST(FindRules, IgnoresOrdersThatHoldByChance) {
   constexpr int64_t kRows = 2000;
   const auto inside = [](int64_t i) { return std::floor(uniform(i, 1) * 100); };
   const auto outside = [&](int64_t i) { return std::max(inside(i), 60 + std::floor(uniform(i, 2) * 300)); };
-  const Table real = table({numbers_by("inside", ColumnType::integer, kRows, inside),
-                            numbers_by("outside", ColumnType::integer, kRows, outside)});
+  const Table real = table({whole_by("inside", kRows, inside), whole_by("outside", kRows, outside)});
   for (const bool by_rejection : {true, false}) {
     RuleOptions options;
     options.by_rejection = by_rejection;
@@ -423,7 +395,7 @@ TEST(FindRules, IgnoresOrdersThatHoldByChance) {
 
 TEST(FindRules, ColumnsOfOtherUnitsHaveNoOrder) {
   constexpr int64_t kRows = 700;
-  Table t = table({scaled("bonus", kRows, 1, 80), numbers_by("salary", ColumnType::integer, kRows, [](int64_t i) {
+  Table t = table({scaled("bonus", kRows, 1, 80), whole_by("salary", kRows, [](int64_t i) {
                      return std::floor(80 * uniform(i, 1)) + std::floor(60 * uniform(i, 2));
                    })});
   EXPECT_EQ(said(found(t)), Texts{"salary >= bonus"});
@@ -438,10 +410,8 @@ TEST(FindRules, TheDayOfOneOfTwoTimes) {
   const auto time = [&](int64_t i) { return 86400 * day(i) + std::floor(uniform(i, 2) * 86400); };
   const auto later = [&](int64_t i) { return time(i) + std::floor(uniform(i, 3) * 9e4); };
   EXPECT_EQ(
-      said(found(table(
-          {numbers_by("begun", ColumnType::datetime, kRows, time),
-           numbers_by("ended", ColumnType::datetime, kRows, later), numbers_by("day", ColumnType::date, kRows, day),
-           numbers_by("zone", ColumnType::datetime, kRows, [&](int64_t i) { return time(i) - 2 * 3600; })}))),
+      said(found(table({times_by("begun", kRows, time), times_by("ended", kRows, later), dates_by("day", kRows, day),
+                        times_by("zone", kRows, [&](int64_t i) { return time(i) - 2 * 3600; })}))),
       (Texts{"day is the date of begun", "ended >= begun", "zone is 2 hours before begun"}));
 }
 
@@ -453,12 +423,12 @@ TEST(FindRules, ATextThatDeterminesAnotherColumn) {
     return std::vector<std::string>{"Bonn", "Essen", "Jena", "Gera"}[static_cast<size_t>(4 * uniform(i, 1))];
   };
   const auto age = [](int64_t i) { return std::floor(60 * uniform(i, 2)); };
-  EXPECT_EQ(said(found(table({texts_by("city", ColumnType::category, kRows, city),
-                              texts_by("state", ColumnType::category, kRows,
-                                       [&](int64_t i) { return city(i).ends_with("a") ? "Thüringen" : "NRW"; }),
-                              numbers_by("age", ColumnType::integer, kRows, age),
-                              texts_by("adult", ColumnType::boolean, kRows,
-                                       [&](int64_t i) { return age(i) < 25 || i == 9 ? "no" : "yes"; })}))),
+  EXPECT_EQ(said(found(table(
+                {texts_by("city", kRows, city),
+                 texts_by("state", kRows, [&](int64_t i) { return city(i).ends_with("a") ? "Thüringen" : "NRW"; }),
+                 whole_by("age", kRows, age),
+                 texts_by("adult", ColumnType::boolean, kRows,
+                          [&](int64_t i) { return age(i) < 25 || i == 9 ? "no" : "yes"; })}))),
             (Texts{"city and state occur in fixed combinations"}));
 }
 
@@ -467,9 +437,8 @@ TEST(FindRules, FindsCopiesOfAnAlmostDeterminedColumn) {
   constexpr int64_t kRows = 600;
   const auto kilograms = [](int64_t i) { return std::floor(uniform(i, 1) * 900); };
   const auto exact = [&](int64_t i) { return kilograms(i) + (uniform(i, 2) - 0.5) * 1.1; };
-  EXPECT_EQ(said(found(table({numbers_by("exact", ColumnType::decimal, kRows, exact, 3),
-                              numbers_by("kilograms", ColumnType::integer, kRows, kilograms),
-                              numbers_by("again", ColumnType::integer, kRows, kilograms)}))),
+  EXPECT_EQ(said(found(table({decimals_by("exact", kRows, 3, exact), whole_by("kilograms", kRows, kilograms),
+                              whole_by("again", kRows, kilograms)}))),
             (Texts{"again = kilograms"}));
 }
 
@@ -477,9 +446,7 @@ TEST(FindRules, FindsCopiesOfAnAlmostDeterminedColumn) {
 TEST(FindRules, EqualColumnsHaveAnOrder) {
   constexpr int64_t kRows = 300;
   const auto value = [](int64_t i) { return std::floor(uniform(i, 1) * 1000); };
-  Table rows =
-      table({numbers_by("a", ColumnType::integer, kRows, value), numbers_by("b", ColumnType::integer, kRows, value),
-             numbers_by("c", ColumnType::integer, kRows, value)});
+  Table rows = table({whole_by("a", kRows, value), whole_by("b", kRows, value), whole_by("c", kRows, value)});
   RuleOptions options;
   options.find = false;
   options.given = {"a <= b", "b <= a", "b <= c", "c <= a"};

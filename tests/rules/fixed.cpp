@@ -23,13 +23,12 @@ double year_end(double day) {
 
 // Tariffs of which most are open; contracts that end on 31 December, or whenever; invoices due at the end of a month.
 Table contracts() {
-  Column ends = numbers_by("end", ColumnType::date, kRows, [](int64_t i) {
+  Column ends = dates_by("end", kRows, [](int64_t i) {
     const double end = from(i) + whole_between(i, 5, 100, 1500);
     return uniform(i, 6) < 0.05 ? kMissing : uniform(i, 4) < 0.7 ? year_end(end) : end;
   });
   return table(
-      {numbers_by("from", ColumnType::date, kRows, from), numbers_by("until", ColumnType::date, kRows, until), ends,
-       numbers_by("due", ColumnType::date, kRows, [](int64_t i) {
+      {dates_by("from", kRows, from), dates_by("until", kRows, until), ends, dates_by("due", kRows, [](int64_t i) {
          const double due = from(i) + whole_between(i, 7, 10, 80);
          return uniform(i, 8) < 0.6
                     ? time_function("end of month")->value(column_of_days(), due, kind_of(ColumnType::date).unit)
@@ -91,9 +90,8 @@ TEST(FixedValues, AreAsFrequentInSamples) {
 TEST(FixedValues, AreNotFoundByChance) {
   for (const uint32_t seed : {0u, 1u, 2u}) {
     const Table t =
-        table({numbers_by("sent", ColumnType::date, kRows,
-                          [&](int64_t i) { return 19000 + whole_between(i + 5000 * seed, 1, 0, 20); }),
-               numbers_by("got", ColumnType::date, kRows, [&](int64_t i) {
+        table({dates_by("sent", kRows, [&](int64_t i) { return 19000 + whole_between(i + 5000 * seed, 1, 0, 20); }),
+               dates_by("got", kRows, [&](int64_t i) {
                  return 19000 + whole_between(i + 5000 * seed, 1, 0, 20) + whole_between(i + 5000 * seed, 2, 0, 9);
                })});
     Table left = t;
@@ -114,8 +112,7 @@ TEST(FixedValues, AreOfManyRows) {
 
 TEST(FixedValues, DistancesStayWithinLimits) {
   const auto mean = [](int64_t i) { return whole_between(i, 1, 20, 99); };
-  const Table real = table({numbers_by("mean", ColumnType::integer, kRows, mean),
-                            numbers_by("best", ColumnType::integer, kRows, [&](int64_t i) {
+  const Table real = table({whole_by("mean", kRows, mean), whole_by("best", kRows, [&](int64_t i) {
                               return std::min(100.0, mean(i) + whole_between(i, 2, 0, 12));
                             })});
   Table t = real;

@@ -70,7 +70,7 @@ const std::vector<FormCase> kCases{
 
 Table of(const FormCase& c, int64_t rows) {
   Table t = table({numbers_by(c.what, c.type, rows, c.value, c.digits),
-                   texts_by("kind", ColumnType::category, rows, [](int64_t i) { return i % 3 == 0 ? "a" : "b"; })});
+                   texts_by("kind", rows, [](int64_t i) { return i % 3 == 0 ? "a" : "b"; })});
   t.columns[0].format = c.format;
   return t;
 }
@@ -118,8 +118,8 @@ TEST(FormRules, RestoreTheTable) {
 }
 
 TEST(FormRules, NeedManyRowsPerLevel) {
-  Table t = table({numbers_by(
-      "x", ColumnType::decimal, 1000, [](int64_t i) { return cut(between(i, 1, 0, 90), i % 250 == 7 ? 4 : 2); }, 4)});
+  Table t =
+      table({decimals_by("x", 1000, 4, [](int64_t i) { return cut(between(i, 1, 0, 90), i % 250 == 7 ? 4 : 2); })});
   EXPECT_TRUE(form_in(found(std::move(t))).is_null());
 }
 
@@ -154,9 +154,8 @@ TEST(FormRules, RowsKeepTheOffsetsOfTheirRegion) {
   constexpr int64_t kRows = 1000;
   const std::vector<std::string> regions{"EU", "UK", "IN"}, offsets{"+01:00", "+00:00", "+05:30", "-09:30"};
   const auto region = [](int64_t i) { return static_cast<size_t>(3 * uniform(i, 1)); };
-  Table real = table({texts_by("region", ColumnType::category, kRows, [&](int64_t i) { return regions[region(i)]; }),
-                      numbers_by("at", ColumnType::datetime, kRows,
-                                 [](int64_t i) { return 1.6e9 + std::floor(1e7 * uniform(i, 2)); })});
+  Table real = table({texts_by("region", kRows, [&](int64_t i) { return regions[region(i)]; }),
+                      times_by("at", kRows, [](int64_t i) { return 1.6e9 + std::floor(1e7 * uniform(i, 2)); })});
   for (const std::string& offset : offsets) real.columns[1].values.push_back("%Y-%m-%dT%H:%M:%S" + offset);
   for (int64_t i = 0; i < kRows; ++i) real.columns[1].codes.push_back(i < 3 ? 3 : static_cast<int32_t>(region(i)));
   for (const bool find : {true, false}) {

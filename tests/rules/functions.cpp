@@ -149,8 +149,7 @@ double later(int64_t i) { return instant(i) + std::floor(2e8 * uniform(i, 2)); }
 
 // A table with a column that the function gives.
 Table given_by(const TimeFunction& f) {
-  Column at = numbers_by("at", ColumnType::datetime, kRows, instant),
-         to = numbers_by("to", ColumnType::datetime, kRows, later);
+  Column at = times_by("at", kRows, instant), to = times_by("to", kRows, later);
   at.format = to.format = kTime.format;
   const ColumnType type = f.gives == TimeFunction::Gives::number ? ColumnType::integer
                           : f.gives == TimeFunction::Gives::date ? ColumnType::date
@@ -158,9 +157,8 @@ Table given_by(const TimeFunction& f) {
   Column target = numbers_by("target", type, kRows,
                              [&](int64_t i) { return f.value(at, instant(i), to, later(i), kind_of(type).unit); });
   if (type != ColumnType::integer) target.format = type == ColumnType::date ? kDay.format : kTime.format;
-  std::vector<Column> columns{at, target, texts_by("kind", ColumnType::category, kRows, [](int64_t i) {
-                                return uniform(i, 4) < .4 ? "a" : "b";
-                              })};
+  std::vector<Column> columns{at, target,
+                              texts_by("kind", kRows, [](int64_t i) { return uniform(i, 4) < .4 ? "a" : "b"; })};
   if (f.two) columns.insert(columns.begin() + 1, to);
   return table(std::move(columns));
 }
@@ -200,13 +198,12 @@ TEST(FunctionRules, AreDescribedInWords) {
 
 TEST(FunctionRules, DescribeShiftedTimesInHours) {
   const Table t =
-      table({numbers_by("utc", ColumnType::datetime, kRows, instant),
-             numbers_by("local", ColumnType::datetime, kRows, [](int64_t i) { return instant(i) + 7200; })});
+      table({times_by("utc", kRows, instant), times_by("local", kRows, [](int64_t i) { return instant(i) + 7200; })});
   EXPECT_EQ(said(found(t)), std::vector<std::string>{"local is 2 hours after utc"});
 }
 
 TEST(FunctionRules, GiveTextsTheirDigits) {
-  Column at = numbers_by("at", ColumnType::datetime, kRows, instant);
+  Column at = times_by("at", kRows, instant);
   const auto by = [&](const char* function, int64_t i) {
     return static_cast<int>(time_function(function)->value(at, instant(i), kind_of(ColumnType::integer).unit));
   };
@@ -215,15 +212,11 @@ TEST(FunctionRules, GiveTextsTheirDigits) {
     std::snprintf(out, sizeof out, format, values...);
     return std::string(out);
   };
-  const Table real =
-      table({at,
-             texts_by("week", ColumnType::category, kRows,
-                      [&](int64_t i) { return text("%04d-W%02d", by("year of week", i), by("week", i)); }),
-             texts_by("quarter", ColumnType::category, kRows,
-                      [&](int64_t i) { return text("%04dQ%d", by("year", i), by("quarter", i)); }),
-             texts_by("hour", ColumnType::category, kRows, [&](int64_t i) { return text("%d h", by("hour", i)); }),
-             texts_by("noise", ColumnType::category, kRows,
-                      [&](int64_t i) { return text("%d h", static_cast<int>(24 * uniform(i, 5))); })});
+  const Table real = table(
+      {at, texts_by("week", kRows, [&](int64_t i) { return text("%04d-W%02d", by("year of week", i), by("week", i)); }),
+       texts_by("quarter", kRows, [&](int64_t i) { return text("%04dQ%d", by("year", i), by("quarter", i)); }),
+       texts_by("hour", kRows, [&](int64_t i) { return text("%d h", by("hour", i)); }),
+       texts_by("noise", kRows, [&](int64_t i) { return text("%d h", static_cast<int>(24 * uniform(i, 5))); })});
   Table t = real;
   const Rules rules = reduced(t);
   std::vector<std::string> names;
@@ -250,19 +243,14 @@ TEST(SpelledRules, LearnClocksAndDatesInParts) {
   const auto part = [&](const char* function) {
     return [=](int64_t i) { return time_function(function)->value(kDay, day(i), kind_of(ColumnType::integer).unit); };
   };
-  const Table real =
-      table({numbers_by("left", ColumnType::integer, kMany,
-                        [&](int64_t i) { return 100 * std::floor(minute(i) / 60) + std::fmod(minute(i), 60); }),
-             numbers_by("year", ColumnType::integer, kMany, part("year")),
-             numbers_by("month", ColumnType::integer, kMany, part("month")),
-             numbers_by("day", ColumnType::integer, kMany, part("day")),
-             numbers_by("weekday", ColumnType::integer, kMany, part("weekday")),
-             numbers_by("period", ColumnType::integer, kMany,
-                        [](int64_t i) {
-                          return 202000 + 100 * std::floor(5 * uniform(i, 6)) + 1 + std::floor(12 * uniform(i, 7));
-                        }),
-             numbers_by("price", ColumnType::integer, kMany,
-                        [](int64_t i) { return 100 * std::floor(20 * uniform(i, 8)); })});
+  const Table real = table(
+      {whole_by("left", kMany, [&](int64_t i) { return 100 * std::floor(minute(i) / 60) + std::fmod(minute(i), 60); }),
+       whole_by("year", kMany, part("year")), whole_by("month", kMany, part("month")),
+       whole_by("day", kMany, part("day")), whole_by("weekday", kMany, part("weekday")),
+       whole_by(
+           "period", kMany,
+           [](int64_t i) { return 202000 + 100 * std::floor(5 * uniform(i, 6)) + 1 + std::floor(12 * uniform(i, 7)); }),
+       whole_by("price", kMany, [](int64_t i) { return 100 * std::floor(20 * uniform(i, 8)); })});
   Table t = real;
   const Rules rules = reduced(t);
   for (const char* name : {"left", "year", "month", "day", "weekday", "period"})
@@ -282,9 +270,8 @@ TEST(SpelledRules, LearnYearMonthAndDayAsTheyAreIfNothingFollows) {
                                             kind_of(ColumnType::integer).unit);
     };
   };
-  const Table real = table({numbers_by("year", ColumnType::integer, kMany, part("year")),
-                            numbers_by("month", ColumnType::integer, kMany, part("month")),
-                            numbers_by("day", ColumnType::integer, kMany, part("day"))});
+  const Table real = table({whole_by("year", kMany, part("year")), whole_by("month", kMany, part("month")),
+                            whole_by("day", kMany, part("day"))});
   Table t = real;
   const Rules rules = Rules::from_json(reduced(t).to_json());
   EXPECT_EQ(said(rules), std::vector<std::string>{"year, month and day spell a date"});
@@ -303,12 +290,12 @@ TEST(SpelledRules, SecondsAreATimeIfAnotherColumnIsOne) {
   const auto of = [](const char* function, ColumnType type) {
     return [=](int64_t i) { return time_function(function)->value(kTime, instant(i), kind_of(type).unit); };
   };
-  Column epoch = numbers_by("epoch", ColumnType::integer, kRows, milliseconds);
-  EXPECT_EQ(said(found(table({epoch, texts_by("kind", ColumnType::category, kRows,
-                                              [](int64_t i) { return uniform(i, 4) < .4 ? "a" : "b"; })}))),
-            std::vector<std::string>{});
-  const Table real = table({epoch, numbers_by("date", ColumnType::date, kRows, of("date", ColumnType::date)),
-                            numbers_by("hour", ColumnType::integer, kRows, of("hour", ColumnType::integer))});
+  Column epoch = whole_by("epoch", kRows, milliseconds);
+  EXPECT_EQ(
+      said(found(table({epoch, texts_by("kind", kRows, [](int64_t i) { return uniform(i, 4) < .4 ? "a" : "b"; })}))),
+      std::vector<std::string>{});
+  const Table real = table({epoch, dates_by("date", kRows, of("date", ColumnType::date)),
+                            whole_by("hour", kRows, of("hour", ColumnType::integer))});
   Table t = real;
   const Rules rules = reduced(t);
   for (const char* name : {"epoch", "date", "hour"}) EXPECT_EQ(t.find(name), nullptr) << name;

@@ -17,12 +17,8 @@ struct GapCase {
 Column numbers_of_rows(const char* name, double (*of)(int64_t), int decimals = 0) {
   return numbers_by(name, decimals == 0 ? ColumnType::integer : ColumnType::decimal, kGapRows, of, decimals);
 }
-Column dates_of_rows(const char* name, double (*of)(int64_t)) {
-  return numbers_by(name, ColumnType::date, kGapRows, of);
-}
-Column texts_of_rows(const char* name, std::string (*of)(int64_t)) {
-  return texts_by(name, ColumnType::category, kGapRows, of);
-}
+Column dates_of_rows(const char* name, double (*of)(int64_t)) { return dates_by(name, kGapRows, of); }
+Column texts_of_rows(const char* name, std::string (*of)(int64_t)) { return texts_by(name, kGapRows, of); }
 
 double price(int64_t i) { return std::nearbyint(between(i, 1, 1, 100) * 100) / 100; }
 double count(int64_t i) { return whole_between(i, 2, 1, 60); }
@@ -31,8 +27,6 @@ double day(int64_t i) { return 18993 + whole_between(i, 4, 0, 1500); }
 int kind(int64_t i) { return static_cast<int>(whole_between(i, 5, 0, 2)); }
 std::string first(int64_t i) { return std::vector{"Ann", "Bob", "Eva", "Tom"}[static_cast<size_t>(4 * uniform(i, 6))]; }
 std::string last(int64_t i) { return std::vector{"Fox", "Lee", "Ray"}[static_cast<size_t>(3 * uniform(i, 7))]; }
-double cents(double x) { return std::nearbyint(x * 100) / 100; }
-
 std::vector<GapCase> gap_cases() {
   return {
       {"total = price + count",
@@ -117,7 +111,7 @@ TEST(Gaps, OrdersAreFoundAndKept) {
     return 86400 * (middle(i) + whole_between(i, 12, 0, 90)) + 3600 * whole_between(i, 13, 0, 23);
   };
   const Table whole = table({dates_of_rows("start", start), dates_of_rows("middle", middle),
-                             numbers_by("end", ColumnType::datetime, kGapRows, end), numbers_of_rows("count", count)});
+                             times_by("end", kGapRows, end), numbers_of_rows("count", count)});
   for (const std::vector<size_t>& with_gaps : {std::vector<size_t>{0}, {1}, {2}, {0, 1}, {0, 1, 2}}) {
     Table real = whole;
     for (const size_t j : with_gaps)

@@ -8,8 +8,6 @@ namespace tessera::whole {
 namespace {
 
 constexpr int64_t kPatients = 120, kVisits = 6;
-using Texts = std::vector<std::string>;
-
 // Visits of patients: the next one is planned 1 to 60 days later, of the last visit it is missing; the illness began in
 // the month before. `filed` never falls, and is never before the visit.
 Table visits() {
@@ -21,18 +19,13 @@ Table visits() {
   };
   const auto wait = [](int64_t i) { return 1 + std::floor(uniform(i, 3) * 60); };
   const auto is_last = [](int64_t i) { return i % kVisits == kVisits - 1; };
-  return table({texts_by("patient", ColumnType::category, kRows,
-                         [](int64_t i) { return "patient " + std::to_string(i / kVisits); }),
-                numbers_by("date", ColumnType::date, kRows, date),
-                numbers_by("next visit", ColumnType::date, kRows,
-                           [&](int64_t i) { return is_last(i) ? kMissing : date(i) + wait(i); }),
-                numbers_by("onset", ColumnType::date, kRows,
-                           [&](int64_t i) { return date(i) - std::floor(uniform(i, 4) * 30); }),
-                numbers_by("filed", ColumnType::date, kRows,
-                           [&](int64_t i) { return date(i) + std::floor(uniform(i, 5) * 15); }),
-                numbers_by(
-                    "weight", ColumnType::decimal, kRows,
-                    [](int64_t i) { return 60 + std::nearbyint(uniform(i, 6) * 300) / 10; }, 1)});
+  return table(
+      {texts_by("patient", kRows, [](int64_t i) { return "patient " + std::to_string(i / kVisits); }),
+       dates_by("date", kRows, date),
+       dates_by("next visit", kRows, [&](int64_t i) { return is_last(i) ? kMissing : date(i) + wait(i); }),
+       dates_by("onset", kRows, [&](int64_t i) { return date(i) - std::floor(uniform(i, 4) * 30); }),
+       dates_by("filed", kRows, [&](int64_t i) { return date(i) + std::floor(uniform(i, 5) * 15); }),
+       decimals_by("weight", kRows, 1, [](int64_t i) { return 60 + std::nearbyint(uniform(i, 6) * 300) / 10; })});
 }
 
 RuleOptions of_visits(const Texts& given = {}, bool find = true) {

@@ -33,10 +33,8 @@ Table loan_table(const Loans& l, bool texts_of_users = false) {
   return table(
       {texts_of_users ? texts("user", ColumnType::identifier, l.name) : numbers("user", ColumnType::integer, l.user),
        numbers("loan", ColumnType::integer, l.loan),
-       numbers_by(
-           "amount", ColumnType::decimal, rows, [](int64_t i) { return std::floor(1e5 * uniform(i, 5)) / 100; }, 2),
-       texts_by("status", ColumnType::category, rows,
-                [](int64_t i) { return uniform(i, 6) < 0.3 ? "open" : "closed"; })});
+       decimals_by("amount", rows, 2, [](int64_t i) { return std::floor(1e5 * uniform(i, 5)) / 100; }),
+       texts_by("status", rows, [](int64_t i) { return uniform(i, 6) < 0.3 ? "open" : "closed"; })});
 }
 
 void expect_counts(const Table& t, double first, int64_t rows) {

@@ -7,6 +7,9 @@
 
 namespace tessera::whole {
 
+using Texts = std::vector<std::string>;
+
+inline double cents(double x) { return std::nearbyint(x * 100) / 100; }
 inline double between(int64_t row, uint32_t stream, double low, double high) {
   return low + (high - low) * uniform(row, stream);
 }
@@ -26,29 +29,23 @@ inline Table orders(int64_t rows) {
   const auto extras = [](int64_t i) { return whole_between(i, 4, 1, 49); };
   const auto rate = [](int64_t i) { return std::nearbyint(between(i, 5, 1, 9) * 1000) / 1000; };
   const auto open = [](int64_t i) { return uniform(i, 6) < 0.3; };
-  const auto cents = [](double x) { return std::nearbyint(x * 100) / 100; };
   return table(
-      {numbers_by("start", ColumnType::date, rows, start),
-       numbers_by("end", ColumnType::date, rows, [&](int64_t i) { return start(i) + whole_between(i, 7, 0, 30); }),
-       numbers_by("items", ColumnType::integer, rows, items),
-       numbers_by("total", ColumnType::integer, rows, [&](int64_t i) { return items(i) + extras(i); }),
-       numbers_by("extras", ColumnType::integer, rows, extras),
-       numbers_by(
-           "price", ColumnType::decimal, rows, [&](int64_t i) { return cents(3.99 * items(i)); }, 2),
-       numbers_by("rate", ColumnType::decimal, rows, rate, 3),
-       numbers_by(
-           "amount", ColumnType::decimal, rows, [&](int64_t i) { return cents(rate(i) * items(i)); }, 2),
-       texts_by("country", ColumnType::category, rows, [&](int64_t i) { return place(i, 0); }),
-       texts_by("city", ColumnType::category, rows, [&](int64_t i) { return place(i, 1); }),
-       texts_by("state", ColumnType::category, rows, [&](int64_t i) { return place(i, 2); }),
-       texts_by("status", ColumnType::category, rows,
-                [&](int64_t i) { return open(i)               ? "open"
-                                        : uniform(i, 8) < 0.5 ? "sent"
-                                                              : "back"; }),
-       numbers_by(
-           "delivered", ColumnType::decimal, rows,
-           [&](int64_t i) { return open(i) ? kMissing : std::nearbyint(between(i, 9, 0, 90) * 10) / 10; }, 1),
-       numbers_by("fee", ColumnType::integer, rows, [](int64_t i) { return 25 * whole_between(i, 10, 4, 80); })});
+      {dates_by("start", rows, start),
+       dates_by("end", rows, [&](int64_t i) { return start(i) + whole_between(i, 7, 0, 30); }),
+       whole_by("items", rows, items), whole_by("total", rows, [&](int64_t i) { return items(i) + extras(i); }),
+       whole_by("extras", rows, extras),
+       decimals_by("price", rows, 2, [&](int64_t i) { return cents(3.99 * items(i)); }),
+       decimals_by("rate", rows, 3, rate),
+       decimals_by("amount", rows, 2, [&](int64_t i) { return cents(rate(i) * items(i)); }),
+       texts_by("country", rows, [&](int64_t i) { return place(i, 0); }),
+       texts_by("city", rows, [&](int64_t i) { return place(i, 1); }),
+       texts_by("state", rows, [&](int64_t i) { return place(i, 2); }),
+       texts_by("status", rows, [&](int64_t i) { return open(i)               ? "open"
+                                                        : uniform(i, 8) < 0.5 ? "sent"
+                                                                              : "back"; }),
+       decimals_by("delivered", rows, 1,
+                   [&](int64_t i) { return open(i) ? kMissing : std::nearbyint(between(i, 9, 0, 90) * 10) / 10; }),
+       whole_by("fee", rows, [](int64_t i) { return 25 * whole_between(i, 10, 4, 80); })});
 }
 
 // Columns of every kind that have nothing to do with each other.
@@ -56,18 +53,15 @@ inline Table random_table(uint32_t seed, int64_t rows) {
   const auto u = [seed](int64_t i, uint32_t k) { return uniform(i + 100'000 * (seed + 1), k); };
   std::vector<Column> columns;
   for (uint32_t k = 0; k < 4; ++k) {
-    columns.push_back(numbers_by("integer " + std::to_string(k), ColumnType::integer, rows, [&, k](int64_t i) {
+    columns.push_back(whole_by("integer " + std::to_string(k), rows, [&, k](int64_t i) {
       return u(i, 10 + k) < 0.1 * k ? kMissing : std::floor(u(i, 20 + k) * (3 + 30 * k * k));
     }));
-    columns.push_back(numbers_by(
-        "decimal " + std::to_string(k), ColumnType::decimal, rows,
-        [&, k](int64_t i) {
-          return u(i, 30 + k) < 0.05 * k ? kMissing : std::nearbyint(-std::log(u(i, 40 + k)) * 1000) / 100;
-        },
-        2));
-    columns.push_back(numbers_by("date " + std::to_string(k), ColumnType::date, rows,
-                                 [&, k](int64_t i) { return 18000 + std::floor(u(i, 50 + k) * 700); }));
-    columns.push_back(texts_by("text " + std::to_string(k), ColumnType::category, rows, [&, k](int64_t i) {
+    columns.push_back(decimals_by("decimal " + std::to_string(k), rows, 2, [&, k](int64_t i) {
+      return u(i, 30 + k) < 0.05 * k ? kMissing : std::nearbyint(-std::log(u(i, 40 + k)) * 1000) / 100;
+    }));
+    columns.push_back(dates_by("date " + std::to_string(k), rows,
+                               [&, k](int64_t i) { return 18000 + std::floor(u(i, 50 + k) * 700); }));
+    columns.push_back(texts_by("text " + std::to_string(k), rows, [&, k](int64_t i) {
       const double v = u(i, 60 + k);
       return u(i, 70 + k) < 0.08 * k ? std::string() : "v" + std::to_string(static_cast<int>(v * v * (2 + 12 * k)));
     }));
@@ -95,11 +89,17 @@ inline void expect_reduces_again(const Rules& rules, const Table& real) {
   expect_restored(rules, std::move(again), real);
 }
 
-inline std::vector<std::string> said(const Rules& rules) {
-  std::vector<std::string> out;
+inline Texts said(const Rules& rules) {
+  Texts out;
   for (const nlohmann::json& rule : rules.describe()) out.push_back(rule["rule"]);
   std::sort(out.begin(), out.end());
   return out;
+}
+
+// That the rules of a table have these among them.
+inline void expect_among(const Texts& rules, const Texts& wanted) {
+  for (const std::string& rule : wanted)
+    EXPECT_EQ(std::ranges::count(rules, rule), 1) << rule << " of " << testing::PrintToString(rules);
 }
 
 // Rules of which one has another value of a key, or none of it, are not read, or do not fit the table that they

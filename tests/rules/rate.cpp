@@ -8,9 +8,6 @@
 namespace tessera::whole {
 namespace {
 
-using Texts = std::vector<std::string>;
-
-double cents(double x) { return std::nearbyint(x * 100) / 100; }
 int product(int64_t i) { return static_cast<int>(40 * uniform(i, 1)); }
 double quantity(int64_t i) { return 1 + std::floor(12 * uniform(i, 2) * uniform(i, 3)); }
 double price(int product) { return cents(1 + 60 * uniform(product, 9)); }
@@ -19,16 +16,14 @@ int terms(int64_t i) { return static_cast<int>(3 * uniform(i, 5)); }
 
 Table sales(int64_t rows) {
   const std::vector<std::string> names{"cash", "net 14", "net 30"};
-  return table(
-      {texts_by("product", ColumnType::category, rows, [](int64_t i) { return "p" + std::to_string(product(i)); }),
-       numbers_by("quantity", ColumnType::integer, rows, quantity),
-       numbers_by(
-           "amount", ColumnType::decimal, rows, [](int64_t i) { return cents(quantity(i) * price(product(i))); }, 2),
-       numbers_by("ordered", ColumnType::date, rows, ordered),
-       texts_by("terms", ColumnType::category, rows, [=](int64_t i) { return names[static_cast<size_t>(terms(i))]; }),
-       numbers_by("due", ColumnType::date, rows, [](int64_t i) {
-         return ordered(i) + (terms(i) == 0 ? 0 : terms(i) == 1 ? 14 : 30);
-       })});
+  return table({texts_by("product", rows, [](int64_t i) { return "p" + std::to_string(product(i)); }),
+                whole_by("quantity", rows, quantity),
+                decimals_by("amount", rows, 2, [](int64_t i) { return cents(quantity(i) * price(product(i))); }),
+                dates_by("ordered", rows, ordered),
+                texts_by("terms", rows, [=](int64_t i) { return names[static_cast<size_t>(terms(i))]; }),
+                dates_by("due", rows, [](int64_t i) {
+                  return ordered(i) + (terms(i) == 0 ? 0 : terms(i) == 1 ? 14 : 30);
+                })});
 }
 
 const Texts kRules{"amount / quantity follows from product", "due - ordered follows from terms"};
@@ -116,18 +111,16 @@ Table deliveries(int64_t rows) {
   const auto member = [](int64_t i) { return static_cast<size_t>(3 * uniform(i, 4)); };
   const auto total = [=](int64_t i) { return cents(net(i) + (delivered(i) ? shipping(i) : 0)); };
   const auto points = [](int64_t i) { return cents(10 * uniform(i, 5)); };
-  return table({numbers_by("net", ColumnType::decimal, rows, net, 2),
-                numbers_by("shipping", ColumnType::decimal, rows, shipping, 2),
-                texts_by("way", ColumnType::category, rows, [=](int64_t i) { return delivered(i) ? "home" : "shop"; }),
-                numbers_by("total", ColumnType::decimal, rows, total, 2),
-                texts_by("level", ColumnType::category, rows,
+  return table({decimals_by("net", rows, 2, net), decimals_by("shipping", rows, 2, shipping),
+                texts_by("way", rows, [=](int64_t i) { return delivered(i) ? "home" : "shop"; }),
+                decimals_by("total", rows, 2, total),
+                texts_by("level", rows,
                          [=](int64_t i) {
                            return Texts{"none", "silver", "gold"}[member(i)];
                          }),
-                numbers_by("points", ColumnType::decimal, rows, points, 2),
-                numbers_by(
-                    "due", ColumnType::decimal, rows,
-                    [=](int64_t i) { return cents(total(i) - points(i) * static_cast<double>(member(i)) / 2); }, 2)});
+                decimals_by("points", rows, 2, points), decimals_by("due", rows, 2, [=](int64_t i) {
+                  return cents(total(i) - points(i) * static_cast<double>(member(i)) / 2);
+                })});
 }
 
 TEST(RateRules, APartThatOnlyACategoryHas) {
@@ -153,11 +146,9 @@ TEST(CombinationRules, ManyCategoriesThatDetermineOthers) {
   const auto customer = [](int64_t i) { return static_cast<int64_t>(1500 * uniform(i, 1)); };
   const std::vector<std::string> cities{"Boston", "Austin", "Berlin", "Hamburg", "Tokyo"};
   const Table real = table(
-      {texts_by("customer", ColumnType::category, kRows, [=](int64_t i) { return "c" + std::to_string(customer(i)); }),
-       texts_by("city", ColumnType::category, kRows,
-                [=](int64_t i) { return cities[static_cast<size_t>(5 * uniform(customer(i), 7))]; }),
-       texts_by("colour", ColumnType::category, kRows,
-                [](int64_t i) { return uniform(i, 3) < 0.4 ? "red" : "blue"; })});
+      {texts_by("customer", kRows, [=](int64_t i) { return "c" + std::to_string(customer(i)); }),
+       texts_by("city", kRows, [=](int64_t i) { return cities[static_cast<size_t>(5 * uniform(customer(i), 7))]; }),
+       texts_by("colour", kRows, [](int64_t i) { return uniform(i, 3) < 0.4 ? "red" : "blue"; })});
   Table t = real;
   const Rules rules = reduced(t);
   EXPECT_EQ(said(rules), Texts{"customer and city occur in fixed combinations"});
@@ -177,16 +168,13 @@ TEST(CombinationRules, RareValuesOfTheColumnThatDeterminesOthers) {
   ASSERT_GT(rare, kRows / 10);
   ASSERT_LT(rare, kRows / 4);
   const auto sales = [&](bool own_family) {
-    return table(
-        {texts_by("product", ColumnType::category, kRows, [=](int64_t i) { return "p" + std::to_string(product(i)); }),
-         texts_by("family", ColumnType::category, kRows,
-                  [&, own_family](int64_t i) {
-                    return own_family && is_rare(i) ? "rare" : "f" + std::to_string(product(i) * 7 % 13);
-                  }),
-         numbers_by(
-             "weight", ColumnType::decimal, kRows, [=](int64_t i) { return std::round(900 * uniform(product(i), 7)); },
-             1),
-         numbers_by("rating", ColumnType::integer, kRows, [](int64_t i) { return std::floor(5 * uniform(i, 3)); })});
+    return table({texts_by("product", kRows, [=](int64_t i) { return "p" + std::to_string(product(i)); }),
+                  texts_by("family", kRows,
+                           [&, own_family](int64_t i) {
+                             return own_family && is_rare(i) ? "rare" : "f" + std::to_string(product(i) * 7 % 13);
+                           }),
+                  decimals_by("weight", kRows, 1, [=](int64_t i) { return std::round(900 * uniform(product(i), 7)); }),
+                  whole_by("rating", kRows, [](int64_t i) { return std::floor(5 * uniform(i, 3)); })});
   };
   Table t = sales(false);
   EXPECT_EQ(said(reduced(t)), Texts{"product, family and weight occur in fixed combinations"});
@@ -197,11 +185,10 @@ TEST(CombinationRules, RareValuesOfTheColumnThatDeterminesOthers) {
 // Numbers that each category has one of are no rate of each other.
 TEST(RateRules, IgnoreNumbersDeterminedByACategory) {
   const auto country = [](int64_t i) { return static_cast<int>(8 * uniform(i, 1)); };
-  const Table t = table(
-      {texts_by("country", ColumnType::category, 2000, [&](int64_t i) { return "c" + std::to_string(country(i)); }),
-       numbers_by("code", ColumnType::integer, 2000, [&](int64_t i) { return 100 + 37 * country(i); }),
-       numbers_by(
-           "latitude", ColumnType::decimal, 2000, [&](int64_t i) { return 7.5 + 3.1 * (country(i) * 5 % 8); }, 1)});
+  const Table t =
+      table({texts_by("country", 2000, [&](int64_t i) { return "c" + std::to_string(country(i)); }),
+             whole_by("code", 2000, [&](int64_t i) { return 100 + 37 * country(i); }),
+             decimals_by("latitude", 2000, 1, [&](int64_t i) { return 7.5 + 3.1 * (country(i) * 5 % 8); })});
   EXPECT_EQ(said(found(t)), std::vector<std::string>{"country, code and latitude occur in fixed combinations"});
 }
 

@@ -16,14 +16,13 @@ double payment(int64_t i) {
 }
 
 Table payments(int64_t rows) {
-  return table(
-      {numbers_by("bill", ColumnType::decimal, rows, bill, 2),
-       texts_by("kind", ColumnType::category, rows, [](int64_t i) { return i % 3 == 0 ? "card" : "bank"; }),
-       numbers_by("paid", ColumnType::decimal, rows, payment, 2),
-       // more than the bill at times, so that no order is a rule
-       numbers_by(
-           "booked", ColumnType::decimal, rows,
-           [](int64_t i) { return uniform(i, 5) < 0.6 ? payment(i) : std::floor(uniform(i, 6) * 3e4) / 100; }, 2)});
+  return table({decimals_by("bill", rows, 2, bill),
+                texts_by("kind", rows, [](int64_t i) { return i % 3 == 0 ? "card" : "bank"; }),
+                decimals_by("paid", rows, 2, payment),
+                // more than the bill at times, so that no order is a rule
+                decimals_by("booked", rows, 2, [](int64_t i) {
+                  return uniform(i, 5) < 0.6 ? payment(i) : std::floor(uniform(i, 6) * 3e4) / 100;
+                })});
 }
 
 double repeats(const Table& t, const char* name, const char* of) {
@@ -59,16 +58,14 @@ TEST(RepeatRules, YieldToDistances) {
 TEST(RepeatRules, CloseColumnsDoNotRepeatEachOther) {
   const auto whole = [](int64_t i) { return std::floor(uniform(i, 1) * 2000); };
   const auto close = [&](int64_t i) { return whole(i) + std::floor(uniform(i, 2) * 9) - 4; };
-  EXPECT_EQ(said(found(table({numbers_by("first", ColumnType::integer, 3000, whole),
-                              numbers_by("second", ColumnType::integer, 3000, close)}))),
+  EXPECT_EQ(said(found(table({whole_by("first", 3000, whole), whole_by("second", 3000, close)}))),
             std::vector<std::string>{});
   // numbers that many rows hold are equal by chance
   const auto rounded = [](uint32_t stream) {
     return [=](int64_t i) { return 500 * std::floor(uniform(i, stream) * 20); };
   };
   const std::vector<std::string> rules =
-      said(found(table({numbers_by("first", ColumnType::integer, 3000, rounded(1)),
-                        numbers_by("second", ColumnType::integer, 3000, rounded(2))})));
+      said(found(table({whole_by("first", 3000, rounded(1)), whole_by("second", 3000, rounded(2))})));
   for (const std::string& rule : rules) EXPECT_EQ(rule.find(" = "), std::string::npos) << rule;
 }
 
@@ -115,9 +112,8 @@ TEST(RepeatRules, SayASumOfMostRows) {
   };
   for (const bool all : {true, false}) {
     const auto of = [&](int k) { return [=](int64_t i) { return all || uniform(i, 9) < .95 ? part(i, k) : 0; }; };
-    Table real = table({numbers_by("wages", ColumnType::decimal, 3000, of(0), 3),
-                        numbers_by("rent", ColumnType::decimal, 3000, of(1), 3),
-                        numbers_by("other", ColumnType::decimal, 3000, of(2), 3)}),
+    Table real = table({decimals_by("wages", 3000, 3, of(0)), decimals_by("rent", 3000, 3, of(1)),
+                        decimals_by("other", 3000, 3, of(2))}),
           t = real;
     const Rules rules = reduced(t);
     const std::vector<std::string> texts = said(rules);

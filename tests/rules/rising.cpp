@@ -23,19 +23,14 @@ Table meters() {
   for (int64_t i = 0; i < kRows; ++i) names.push_back("meter " + std::to_string(i / kSteps));
   return table(
       {texts("meter", ColumnType::category, names),
-       numbers_by("day", ColumnType::integer, kRows, [](int64_t i) { return static_cast<double>(i % kSteps); }),
-       numbers_by(
-           "reading", ColumnType::decimal, kRows,
-           [&](int64_t i) {
-             return first(i) + sum(i, 1, [](double u) { return u < 0.2 ? 0 : std::nearbyint(u * 300) / 10; });
-           },
-           1),
-       numbers_by(
-           "read at", ColumnType::datetime, kRows,
-           [&](int64_t i) { return 1.6e9 + first(i) + sum(i, 2, [](double u) { return std::floor(u * 9e4); }); }),
-       numbers_by(
-           "temperature", ColumnType::decimal, kRows,
-           [](int64_t i) { return std::nearbyint(uniform(i, 3) * 300) / 10; }, 1)});
+       whole_by("day", kRows, [](int64_t i) { return static_cast<double>(i % kSteps); }),
+       decimals_by("reading", kRows, 1,
+                   [&](int64_t i) {
+                     return first(i) + sum(i, 1, [](double u) { return u < 0.2 ? 0 : std::nearbyint(u * 300) / 10; });
+                   }),
+       times_by("read at", kRows,
+                [&](int64_t i) { return 1.6e9 + first(i) + sum(i, 2, [](double u) { return std::floor(u * 9e4); }); }),
+       decimals_by("temperature", kRows, 1, [](int64_t i) { return std::nearbyint(uniform(i, 3) * 300) / 10; })});
 }
 
 FitOptions quick_sequences() {

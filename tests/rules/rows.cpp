@@ -13,7 +13,6 @@ double broken(const Table& t) {
   const std::map<std::string, std::string> of_city{{"Boston", "USA MA"},     {"Austin", "USA TX"},
                                                    {"Berlin", "Germany BE"}, {"Hamburg", "Germany HH"},
                                                    {"Tokyo", "Japan 13"},    {"Osaka", "Japan 27"}};
-  const auto cents = [](double x) { return std::nearbyint(x * 100) / 100; };
   return share(t, [&](int64_t i) {
     const auto place = of_city.find(text("city", i));
     return number("end", i) < number("start", i) || number("total", i) != number("items", i) + number("extras", i) ||
@@ -47,12 +46,10 @@ TEST(RuleRows, KeepSharesOfAWhole) {
                       : std::nearbyint(1000 * small[(k - large + 3) % 3 - 1]) / 1000;
   };
   const auto share_of = [&](const char* name, int k) {
-    return numbers_by(
-        name, ColumnType::decimal, kRows, [=](int64_t i) { return part(i, k); }, 3);
+    return decimals_by(name, kRows, 3, [=](int64_t i) { return part(i, k); });
   };
-  const Table real = table(
-      {share_of("wages", 0), share_of("rent", 1), share_of("other", 2),
-       texts_by("most", ColumnType::category, kRows, [&](int64_t i) { return part(i, 2) > .5 ? "other" : "known"; })});
+  const Table real = table({share_of("wages", 0), share_of("rent", 1), share_of("other", 2),
+                            texts_by("most", kRows, [&](int64_t i) { return part(i, 2) > .5 ? "other" : "known"; })});
   for (FitOptions options : {quick_made(4), quick_tvae(4)}) {
     const Model m = fit(real, options);
     const auto whole = [](const Table& t, int64_t i) {
@@ -184,10 +181,8 @@ TEST(RuleRows, StepsOfSequencesKeepThem) {
   const auto at = [&](auto of) { return [of](int64_t i) { return std::nearbyint(of(i) * 100) / 100; }; };
   const auto close = [&](int64_t i) { return low(i) + uniform(i, 2) * 3; };
   const auto high = [&](int64_t i) { return close(i) + uniform(i, 3) * 4; };
-  Table t = table({numbers_by("low", ColumnType::decimal, kRows, at(low), 2),
-                   numbers_by("close", ColumnType::decimal, kRows, at(close), 2),
-                   numbers_by("adjusted", ColumnType::decimal, kRows, at(close), 2),
-                   numbers_by("high", ColumnType::decimal, kRows, at(high), 2)});
+  Table t = table({decimals_by("low", kRows, 2, at(low)), decimals_by("close", kRows, 2, at(close)),
+                   decimals_by("adjusted", kRows, 2, at(close)), decimals_by("high", kRows, 2, at(high))});
   FitOptions o;
   o.method = "timegan";
   apply_preset(o);

@@ -10,15 +10,12 @@ namespace {
 
 constexpr int64_t kAccounts = 60, kRows = kAccounts * 6;
 
-double cents(double x) { return std::nearbyint(x * 100) / 100; }
-
 // Of rows that belong to sequences of `length` rows, first + the sum of `of` over the rows up to each.
 template <class First, class Of>
 Column summed(const std::string& name, int64_t length, First first, Of of) {
   std::vector<double> x;
   for (int64_t i = 0; i < kRows; ++i) x.push_back(cents((i % length == 0 ? first(i) : x.back()) + of(i)));
-  Column c = numbers_by(
-      name, ColumnType::decimal, kRows, [&](int64_t i) { return x[static_cast<size_t>(i)]; }, 2);
+  Column c = decimals_by(name, kRows, 2, [&](int64_t i) { return x[static_cast<size_t>(i)]; });
   return c;
 }
 
@@ -31,28 +28,24 @@ double opening(int64_t i) {
 }
 
 Table with_keys(int64_t length, std::vector<Column> columns) {
-  columns.insert(
-      columns.begin(),
-      {texts_by("account", ColumnType::category, kRows, [=](int64_t i) { return "A" + std::to_string(i / length); }),
-       numbers_by("n", ColumnType::integer, kRows, [=](int64_t i) { return 1 + i % length; })});
+  columns.insert(columns.begin(),
+                 {texts_by("account", kRows, [=](int64_t i) { return "A" + std::to_string(i / length); }),
+                  whole_by("n", kRows, [=](int64_t i) { return 1 + i % length; })});
   return table(std::move(columns));
 }
 
 // Balances by a signed amount and a fee, by an amount whose sign follows from its kind, what the shop has sold so far,
 // and what was there before each row.
 Table accounts() {
-  return with_keys(
-      6, {numbers_by("amount", ColumnType::decimal, kRows, amount, 2),
-          numbers_by("fee", ColumnType::decimal, kRows, fee, 2),
-          summed("balance", 6, opening<21>, [](int64_t i) { return amount(i) - fee(i); }),
-          texts_by("kind", ColumnType::category, kRows, [](int64_t i) { return is_deposit(i) ? "in" : "out"; }),
-          numbers_by(
-              "moved", ColumnType::decimal, kRows, [](int64_t i) { return cents(between(i, 5, 1, 90)); }, 2),
-          summed("stock", 6, opening<22>,
-                 [](int64_t i) { return (is_deposit(i) ? 1 : -1) * cents(between(i, 5, 1, 90)); }),
-          summed(
-              "so far", 6, [](int64_t) { return 0; }, fee),
-          summed("before", 6, opening<23>, [](int64_t i) { return i % 6 == 0 ? 0 : amount(i - 1); })});
+  return with_keys(6, {decimals_by("amount", kRows, 2, amount), decimals_by("fee", kRows, 2, fee),
+                       summed("balance", 6, opening<21>, [](int64_t i) { return amount(i) - fee(i); }),
+                       texts_by("kind", kRows, [](int64_t i) { return is_deposit(i) ? "in" : "out"; }),
+                       decimals_by("moved", kRows, 2, [](int64_t i) { return cents(between(i, 5, 1, 90)); }),
+                       summed("stock", 6, opening<22>,
+                              [](int64_t i) { return (is_deposit(i) ? 1 : -1) * cents(between(i, 5, 1, 90)); }),
+                       summed(
+                           "so far", 6, [](int64_t) { return 0; }, fee),
+                       summed("before", 6, opening<23>, [](int64_t i) { return i % 6 == 0 ? 0 : amount(i - 1); })});
 }
 
 RuleOptions of_accounts() {
@@ -161,9 +154,8 @@ TEST(Running, WindowsKeepThem) {
 TEST(Running, AgreesWithRulesOfARow) {
   Table t = without(without(without(accounts(), "balance"), "stock"), "so far");
   const std::vector<double> before(column(t, "before").numbers.begin(), column(t, "before").numbers.end());
-  t.columns.push_back(numbers_by(
-      "after", ColumnType::decimal, kRows, [&](int64_t i) { return cents(before[static_cast<size_t>(i)] + amount(i)); },
-      2));
+  t.columns.push_back(
+      decimals_by("after", kRows, 2, [&](int64_t i) { return cents(before[static_cast<size_t>(i)] + amount(i)); }));
   EXPECT_EQ(said(found(t, of_accounts())),
             (std::vector<std::string>{"after = amount + before", "after >= 0",
                                       "before = before of the step before + amount of it"}));

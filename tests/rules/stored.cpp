@@ -11,6 +11,8 @@
 namespace tessera::whole {
 namespace {
 
+using Columns = std::vector<Column>;
+
 constexpr int64_t kStoredRows = 1000, kRowsPerKey = 10;
 
 // Rows of a table, and who holds something planted: nobody, four holders, or a fifth of them.
@@ -30,14 +32,25 @@ struct Planting {
     return by == By::many ? h % 5 == 3 : by == By::four && (h == 3 || h == 17 || h == 31 || h == 95);
   }
   template <class Of>
-  Column numbers(const char* name, Of&& of, int decimals = 0, ColumnType type = ColumnType::decimal) const {
-    return numbers_by(
-        name, decimals == 0 && type == ColumnType::decimal ? ColumnType::integer : type,
-        static_cast<int64_t>(rows.size()), [&](int64_t k) { return of(rows[static_cast<size_t>(k)]); }, decimals);
+  Column numbers(const char* name, ColumnType type, int decimals, Of&& of) const {
+    const auto value = [&](int64_t k) { return of(rows[static_cast<size_t>(k)]); };
+    return numbers_by(name, type, static_cast<int64_t>(rows.size()), value, decimals);
+  }
+  template <class Of>
+  Column whole(const char* name, Of&& of) const {
+    return numbers(name, ColumnType::integer, 0, of);
+  }
+  template <class Of>
+  Column decimals(const char* name, int digits, Of&& of) const {
+    return numbers(name, ColumnType::decimal, digits, of);
+  }
+  template <class Of>
+  Column dates(const char* name, Of&& of) const {
+    return numbers(name, ColumnType::date, 0, of);
   }
   template <class Of>
   Column categories(const char* name, Of&& of) const {
-    return texts_by(name, ColumnType::category, static_cast<int64_t>(rows.size()),
+    return texts_by(name, static_cast<int64_t>(rows.size()),
                     [&](int64_t k) { return std::string(of(rows[static_cast<size_t>(k)])); });
   }
 };
@@ -51,7 +64,7 @@ double finer(const Planting& p, int64_t i, double x) { return p.at(i) ? to(x, 1)
 
 struct StoredCase {
   const char* kind;
-  std::function<std::vector<Column>(const Planting&)> columns;
+  std::function<Columns(const Planting&)> columns;
   std::string secret;  // in the rules' JSON where many hold what is planted; "": nothing is
   bool of_rows = true, of_keys = true;
 };
@@ -74,94 +87,82 @@ std::vector<StoredCase> cases() {
       {"computed",  // a factor that few rows need
        [=](const Planting& p) {
          const auto fee = [&](int64_t i) { return p.at(i) ? whole_between(i, 5, 1, 50) : 0; };
-         return std::vector<Column>{p.numbers("a", one), p.numbers("fee", fee),
-                                    p.numbers(
-                                        "total", [&](int64_t i) { return one(i) + 3.217 * fee(i); }, 3)};
+         return Columns{p.whole("a", one), p.whole("fee", fee),
+                        p.decimals("total", 3, [&](int64_t i) { return one(i) + 3.217 * fee(i); })};
        },
        "3.217"},
       {"computed",  // two factors that few rows tell apart
        [=](const Planting& p) {
          const auto b = [&](int64_t i) { return whole_between(i, 5, 1, 50) + (p.at(i) ? 7 : 0); };
-         return std::vector<Column>{
-             p.numbers("a", one), p.numbers("b", b),
-             p.numbers("c", [&](int64_t i) { return whole_between(i, 5, 1, 50); }),
-             p.numbers(
-                 "total", [&](int64_t i) { return one(i) + 2.417 * b(i) + 1.173 * whole_between(i, 5, 1, 50); }, 3)};
+         return Columns{
+             p.whole("a", one), p.whole("b", b), p.whole("c", [&](int64_t i) { return whole_between(i, 5, 1, 50); }),
+             p.decimals("total", 3,
+                        [&](int64_t i) { return one(i) + 2.417 * b(i) + 1.173 * whole_between(i, 5, 1, 50); })};
        },
        "2.417"},
       {"computed",  // a constant factor that rounding hides where amounts are small
        [=](const Planting& p) {
          const auto x = [&](int64_t i) { return p.at(i) ? 1e5 + one(i) : whole_between(i, 5, 1, 20); };
-         return std::vector<Column>{p.numbers("x", x),
-                                    p.numbers("y", [&](int64_t i) { return std::nearbyint(3.771934 * x(i)); })};
+         return Columns{p.whole("x", x), p.whole("y", [&](int64_t i) { return std::nearbyint(3.771934 * x(i)); })};
        },
        "3.771934"},
       {"combinations",
        [=](const Planting& p) {
          const auto place = [](int64_t i) { return static_cast<int>(whole_between(i, 1, 0, 8)); };
-         return std::vector<Column>{
-             p.categories("city", [&](int64_t i) { return "city " + std::to_string(place(i)); }),
-             p.categories("country", [&](int64_t i) { return "country " + std::to_string(place(i) % 3); })};
+         return Columns{p.categories("city", [&](int64_t i) { return "city " + std::to_string(place(i)); }),
+                        p.categories("country", [&](int64_t i) { return "country " + std::to_string(place(i) % 3); })};
        },
        ""},
       {"bound",
        [=](const Planting& p) {
          const auto low = [&](int64_t i) { return finer(p, i, between(i, 1, 0, 900)); };
-         return std::vector<Column>{
-             p.numbers("low", low, 3),
-             p.numbers(
-                 "high", [&](int64_t i) { return to(low(i) + between(i, 2, 1, 60), 1) + (p.at(i) ? 0.003 : 0); }, 3)};
+         return Columns{p.decimals("low", 3, low), p.decimals("high", 3, [&](int64_t i) {
+                          return to(low(i) + between(i, 2, 1, 60), 1) + (p.at(i) ? 0.003 : 0);
+                        })};
        },
        "\"decimals\":3"},
       {"bound",  // a value of its own
        [=](const Planting& p) {
          const auto from = [&](int64_t i) { return whole_between(i, 1, 17000, 19000); };
-         return std::vector<Column>{
-             p.numbers("from", from, 0, ColumnType::date),
-             p.numbers(
-                 "until", [&](int64_t i) { return p.at(i) ? 41234 : from(i) + whole_between(i, 2, 1, 900); }, 0,
-                 ColumnType::date)};
+         return Columns{p.dates("from", from), p.dates("until", [&](int64_t i) {
+                          return p.at(i) ? 41234 : from(i) + whole_between(i, 2, 1, 900);
+                        })};
        },
        "41234", true, false},
       {"function",
        [=](const Planting& p) {
          const auto day = [&](int64_t i) { return whole_between(i, 1, 17000, 19000); };
-         return std::vector<Column>{p.numbers("day", day, 0, ColumnType::date),
-                                    p.numbers("weekday", [&](int64_t i) { return std::fmod(day(i) + 3, 7); })};
+         return Columns{p.dates("day", day), p.whole("weekday", [&](int64_t i) { return std::fmod(day(i) + 3, 7); })};
        },
        ""},
       {"spelled",
        [=](const Planting& p) {
-         return std::vector<Column>{p.numbers(
-             "left", [&](int64_t i) { return 100 * whole_between(i, 1, 0, 23) + whole_between(i, 2, 0, 59); })};
+         return Columns{
+             p.whole("left", [&](int64_t i) { return 100 * whole_between(i, 1, 0, 23) + whole_between(i, 2, 0, 59); })};
        },
        "", true, false},
       {"key",  // the last row of a user may be omitted
        [=](const Planting& p) {
          const auto place = [](int64_t i) { return static_cast<double>(i == 17 ? 3 : i == 19 ? 1 : i % 4); };
-         return std::vector<Column>{
-             p.numbers("user", [](int64_t i) { return 700 + std::floor(static_cast<double>(i) / 4); }),
-             p.numbers("loan", [=](int64_t i) { return 1 + place(i); })};
+         return Columns{p.whole("user", [](int64_t i) { return 700 + std::floor(static_cast<double>(i) / 4); }),
+                        p.whole("loan", [=](int64_t i) { return 1 + place(i); })};
        },
        "", true, false},
       {"loose bound",
        [=](const Planting& p) {
-         return std::vector<Column>{
-             p.numbers(
-                 "small", [&](int64_t i) { return finer(p, i, between(i, 1, 0, 100)); }, 3),
-             p.numbers(
-                 "larger",
-                 [&](int64_t i) { return finer(p, i, std::max(between(i, 1, 0, 100), between(i, 4, 60, 200))); }, 3)};
+         return Columns{p.decimals("small", 3, [&](int64_t i) { return finer(p, i, between(i, 1, 0, 100)); }),
+                        p.decimals("larger", 3, [&](int64_t i) {
+                          return finer(p, i, std::max(between(i, 1, 0, 100), between(i, 4, 60, 200)));
+                        })};
        },
        "\"decimals\":3", true, false},
       {"bands",  // a band of its own
        [=](const Planting& p) {
-         return std::vector<Column>{p.numbers(
-                                        "x", [&](int64_t i) { return temperature(p, i); }, 1),
-                                    p.categories("label", [&](int64_t i) {
-                                      const double x = temperature(p, i);
-                                      return x >= 41 ? "SECRET" : x >= 37.5 ? "fever" : "normal";
-                                    })};
+         return Columns{p.decimals("x", 1, [&](int64_t i) { return temperature(p, i); }),
+                        p.categories("label", [&](int64_t i) {
+                          const double x = temperature(p, i);
+                          return x >= 41 ? "SECRET" : x >= 37.5 ? "fever" : "normal";
+                        })};
        },
        "SECRET"},
       {"bands",  // an end of one
@@ -171,64 +172,56 @@ std::vector<StoredCase> cases() {
                   : one(i) < 50 ? to(between(i, 2, 1, 30), 2)
                                 : to(between(i, 2, 50, 90), 2);
          };
-         return std::vector<Column>{p.numbers("x", x, 2),
-                                    p.categories("label", [&](int64_t i) { return x(i) < 36.87 ? "low" : "high"; })};
+         return Columns{p.decimals("x", 2, x),
+                        p.categories("label", [&](int64_t i) { return x(i) < 36.87 ? "low" : "high"; })};
        },
        ""},
       {"missing",
        [=](const Planting& p) {
-         return std::vector<Column>{p.categories("status", [&](int64_t i) { return status(p, i); }),
-                                    p.numbers("delivered", [&](int64_t i) {
-                                      const std::string is = status(p, i);
-                                      return is == "open" || is == "SECRET" ? kMissing : one(i);
-                                    })};
+         return Columns{p.categories("status", [&](int64_t i) { return status(p, i); }),
+                        p.whole("delivered", [&](int64_t i) {
+                          const std::string is = status(p, i);
+                          return is == "open" || is == "SECRET" ? kMissing : one(i);
+                        })};
        },
        "SECRET"},
       {"filled",  // where the lower one is missing, four rows lie far apart
        [=](const Planting& p) {
          const auto from = [&](int64_t i) { return whole_between(i, 1, 17000, 19000); };
-         return std::vector<Column>{
-             p.numbers(
-                 "from", [&](int64_t i) { return p.at(i) || i % 9 == 0 ? kMissing : from(i); }, 0, ColumnType::date),
-             p.numbers(
-                 "until", [&](int64_t i) { return p.at(i) ? 41234 : from(i) + whole_between(i, 2, 1, 900); }, 0,
-                 ColumnType::date)};
+         return Columns{
+             p.dates("from", [&](int64_t i) { return p.at(i) || i % 9 == 0 ? kMissing : from(i); }),
+             p.dates("until", [&](int64_t i) { return p.at(i) ? 41234 : from(i) + whole_between(i, 2, 1, 900); })};
        },
        "41234", true, false},
       {"grid",
        [=](const Planting& p) {
-         return std::vector<Column>{
-             p.numbers("fee", [&](int64_t i) { return 25 * whole_between(i, 1, 4, 80) + (p.at(i) ? 5 : 0); })};
+         return Columns{p.whole("fee", [&](int64_t i) { return 25 * whole_between(i, 1, 4, 80) + (p.at(i) ? 5 : 0); })};
        },
        "\"step\":5}"},
       {"month",
        [=](const Planting& p) {
-         return std::vector<Column>{
-             p.numbers(
-                 "month", [&](int64_t i) { return firsts[static_cast<size_t>(whole_between(i, 1, 0, 7))]; }, 0,
-                 ColumnType::date),
-             p.numbers("x", one)};
+         return Columns{
+             p.dates("month", [&](int64_t i) { return firsts[static_cast<size_t>(whole_between(i, 1, 0, 7))]; }),
+             p.whole("x", one)};
        },
        ""},
       {"rates",  // of a category of its own
        [=](const Planting& p) {
-         return std::vector<Column>{
-             p.categories(
-                 "product",
-                 [&](int64_t i) { return p.at(i) ? std::string("SECRET") : "p" + std::to_string(product(p, i)); }),
-             p.numbers("quantity", one),
-             p.numbers(
-                 "amount", [&](int64_t i) { return to(one(i) * price(product(p, i)), 2); }, 2)};
+         return Columns{p.categories("product",
+                                     [&](int64_t i) {
+                                       return p.at(i) ? std::string("SECRET") : "p" + std::to_string(product(p, i));
+                                     }),
+                        p.whole("quantity", one),
+                        p.decimals("amount", 2, [&](int64_t i) { return to(one(i) * price(product(p, i)), 2); })};
        },
        "7913.37"},
       {"rates",  // of a common category, by the few rows that say it
        [=](const Planting& p) {
          const auto quantity = [&](int64_t i) { return common(i) && !p.at(i) ? 0 : one(i); };
          const auto is = [&](int64_t i) { return common(i) ? 40 : static_cast<int>(whole_between(i, 4, 0, 9)); };
-         return std::vector<Column>{p.categories("product", [&](int64_t i) { return "p" + std::to_string(is(i)); }),
-                                    p.numbers("quantity", quantity),
-                                    p.numbers(
-                                        "amount", [&](int64_t i) { return to(quantity(i) * price(is(i)), 2); }, 2)};
+         return Columns{p.categories("product", [&](int64_t i) { return "p" + std::to_string(is(i)); }),
+                        p.whole("quantity", quantity),
+                        p.decimals("amount", 2, [&](int64_t i) { return to(quantity(i) * price(is(i)), 2); })};
        },
        "7913.37"},
       {"rates",  // of a common category, to the digits that few rows give
@@ -236,47 +229,37 @@ std::vector<StoredCase> cases() {
          const auto quantity = [&](int64_t i) { return p.at(i) ? 1e5 + one(i) : whole_between(i, 5, 1, 9); };
          const auto is = [&](int64_t i) { return p.at(i) ? 3 : static_cast<int>(whole_between(i, 4, 0, 9)); };
          const auto rate = [](int k) { return k == 3 ? 3.771934 : 5.5 + k; };
-         return std::vector<Column>{p.categories("product", [&](int64_t i) { return "p" + std::to_string(is(i)); }),
-                                    p.numbers("quantity", quantity), p.numbers("amount", [&](int64_t i) {
-                                      return std::nearbyint(quantity(i) * rate(is(i)));
-                                    })};
+         return Columns{p.categories("product", [&](int64_t i) { return "p" + std::to_string(is(i)); }),
+                        p.whole("quantity", quantity),
+                        p.whole("amount", [&](int64_t i) { return std::nearbyint(quantity(i) * rate(is(i))); })};
        },
        "3.771934"},
       {"form",  // digits that few rows have
        [=](const Planting& p) {
-         return std::vector<Column>{p.numbers(
-             "price", [&](int64_t i) { return to(between(i, 1, 1, 500), p.at(i) ? 4 : 2); }, 4)};
+         return Columns{p.decimals("price", 4, [&](int64_t i) { return to(between(i, 1, 1, 500), p.at(i) ? 4 : 2); })};
        },
        "\"digits\":4", true, false},
       {"repeat",
        [=](const Planting& p) {
          const auto bill = [&](int64_t i) { return to(between(i, 1, 10, 900), 2) + (p.at(i) ? 1234567.89 : 0); };
-         return std::vector<Column>{
-             p.numbers("bill", bill, 2),
-             p.numbers(
-                 "paid",
-                 [&](int64_t i) {
-                   return p.at(i) || uniform(i, 2) < 0.4 ? bill(i) : to(bill(i) * between(i, 3, 0.5, 1.5), 2);
-                 },
-                 2)};
+         return Columns{p.decimals("bill", 2, bill), p.decimals("paid", 2, [&](int64_t i) {
+                          return p.at(i) || uniform(i, 2) < 0.4 ? bill(i) : to(bill(i) * between(i, 3, 0.5, 1.5), 2);
+                        })};
        },
        "", true, false},
       {"cycle",
        [=](const Planting& p) {
-         return std::vector<Column>{p.numbers(
-             "at",
-             [&](int64_t i) {
-               return 1.6e9 + 86400 * whole_between(i, 1, 0, 300) + 3600 * whole_between(i, 2, 8, 16) +
-                      (p.at(i) ? 0.125 : 0);
-             },
-             3, ColumnType::datetime)};
+         return Columns{p.numbers("at", ColumnType::datetime, 3, [&](int64_t i) {
+           return 1.6e9 + 86400 * whole_between(i, 1, 0, 300) + 3600 * whole_between(i, 2, 8, 16) +
+                  (p.at(i) ? 0.125 : 0);
+         })};
        },
        "\"decimals\":3", true, false},
       {"cycle",
        [=](const Planting& p) {
          const auto day = [](int64_t i) { return whole_between(i, 1, 0, 700); };
-         return std::vector<Column>{
-             p.numbers("day", [=](int64_t i) { return p.at(i) ? 123456 : day(i); }),
+         return Columns{
+             p.whole("day", [=](int64_t i) { return p.at(i) ? 123456 : day(i); }),
              p.categories("weekday", [=](int64_t i) { return "day " + std::to_string(std::fmod(day(i), 7)); })};
        },
        "123456", true, false},
@@ -291,28 +274,21 @@ std::vector<StoredCase> cases() {
            for (int64_t k = i - i % kRowsPerKey; k <= i; ++k) x += way(k) == "out" ? -moved(k) : moved(k);
            return to(x, 2);
          };
-         return std::vector<Column>{p.categories("way", way), p.numbers("moved", moved, 2),
-                                    p.numbers("stock", stock, 2)};
+         return Columns{p.categories("way", way), p.decimals("moved", 2, moved), p.decimals("stock", 2, stock)};
        },
        "SECRET", false},
       {"rising",
        [=](const Planting& p) {
-         return std::vector<Column>{p.numbers(
-             "reading",
-             [&](int64_t i) {
-               return to(1000 * uniform(i / kRowsPerKey, 1), 1) + static_cast<double>(i % kRowsPerKey);
-             },
-             1)};
+         return Columns{p.decimals("reading", 1, [&](int64_t i) {
+           return to(1000 * uniform(i / kRowsPerKey, 1), 1) + static_cast<double>(i % kRowsPerKey);
+         })};
        },
        "", false},
       {"falling",
        [=](const Planting& p) {
-         return std::vector<Column>{p.numbers(
-             "left",
-             [&](int64_t i) {
-               return to(finer(p, i, 1000 * uniform(i / kRowsPerKey, 1)) - static_cast<double>(i % kRowsPerKey), 3);
-             },
-             3)};
+         return Columns{p.decimals("left", 3, [&](int64_t i) {
+           return to(finer(p, i, 1000 * uniform(i / kRowsPerKey, 1)) - static_cast<double>(i % kRowsPerKey), 3);
+         })};
        },
        "\"decimals\":3", false},
       {"held",  // counted from the index, "when"
@@ -320,9 +296,8 @@ std::vector<StoredCase> cases() {
          const auto when = [](int64_t i) {
            return std::floor(1000 * uniform(i / kRowsPerKey, 1)) + 3.0 * static_cast<double>(i % kRowsPerKey);
          };
-         return std::vector<Column>{p.numbers("when", when), p.numbers("filed", [&](int64_t i) {
-                                      return when(i) + std::floor(3 * uniform(i, 2));
-                                    })};
+         return Columns{p.whole("when", when),
+                        p.whole("filed", [&](int64_t i) { return when(i) + std::floor(3 * uniform(i, 2)); })};
        },
        "", false},
       {"composed",  // of texts that few rows have
@@ -331,7 +306,7 @@ std::vector<StoredCase> cases() {
            return std::string(p.at(i) ? "SECRET" : uniform(i, 2) < 0.5 ? "FR" : "DE");
          };
          const auto code = [=](int64_t i) { return country(i) + "-" + std::to_string(static_cast<int>(one(i))); };
-         return std::vector<Column>{p.categories("country", country), p.numbers("a", one), p.categories("code", code)};
+         return Columns{p.categories("country", country), p.whole("a", one), p.categories("code", code)};
        },
        "", true, false}};
 }
@@ -450,21 +425,19 @@ Table wards() {
   };
   const auto city = [=](int64_t i) { return static_cast<int>((patient(i) + (uniform(i, 4) < 0.1 ? 1 : 0)) % 60); };
   constexpr int64_t kSteps = 60 * kRowsPerKey;
-  const auto text = [](const char* name, auto of) { return texts_by(name, ColumnType::category, kSteps, of); };
+  const auto text = [](const char* name, auto of) { return texts_by(name, kSteps, of); };
   return table(
       {text("patient", [=](int64_t i) { return "pat" + std::to_string(patient(i)); }),
-       numbers_by("day", ColumnType::integer, kSteps, [](int64_t i) { return static_cast<double>(i % kRowsPerKey); }),
+       whole_by("day", kSteps, [](int64_t i) { return static_cast<double>(i % kRowsPerKey); }),
        text("ward", [=](int64_t i) { return ward(i) == 12 ? "SECRETWARD" : "ward" + std::to_string(ward(i)); }),
        text("floor", [=](int64_t i) { return "floor" + std::to_string(ward(i) % 4); }),
-       numbers_by("hours", ColumnType::integer, kSteps, hours),
-       numbers_by(
-           "cost", ColumnType::decimal, kSteps, [=](int64_t i) { return to(hours(i) * price(ward(i)), 2); }, 2),
-       numbers_by("temperature", ColumnType::decimal, kSteps, heat, 1),
+       whole_by("hours", kSteps, hours),
+       decimals_by("cost", kSteps, 2, [=](int64_t i) { return to(hours(i) * price(ward(i)), 2); }),
+       decimals_by("temperature", kSteps, 1, heat),
        text("label", [=](int64_t i) { return heat(i) >= 41     ? "SECRETBAND"
                                              : heat(i) >= 37.5 ? "fever"
                                                                : "normal"; }),
-       numbers_by("score", ColumnType::integer, kSteps,
-                  [=](int64_t i) { return ward(i) % 4 == 0 ? kMissing : whole_between(i, 5, 1, 900); }),
+       whole_by("score", kSteps, [=](int64_t i) { return ward(i) % 4 == 0 ? kMissing : whole_between(i, 5, 1, 900); }),
        text("city", [=](int64_t i) { return "city" + std::to_string(city(i)); }),
        text("country", [=](int64_t i) { return "country" + std::to_string(city(i) % 4); })});
 }
@@ -493,10 +466,9 @@ TEST(StoredByRules, OmitsASinglePatientFromSequenceModels) {
 TEST(StoredByRules, RespectsTheSchemasMinimumInCombinations) {
   const auto ward = [](int64_t i) { return i % 100 == 7 ? 12 : static_cast<int>(whole_between(i, 1, 0, 11)); };
   Table real = table(
-      {texts_by("ward", ColumnType::category, 1200,
-                [=](int64_t i) { return ward(i) == 12 ? "SECRET" : "ward" + std::to_string(ward(i)); }),
-       texts_by("floor", ColumnType::category, 1200, [=](int64_t i) { return "floor" + std::to_string(ward(i) % 4); }),
-       numbers_by("x", ColumnType::integer, 1200, [](int64_t i) { return whole_between(i, 2, 1, 99); })});
+      {texts_by("ward", 1200, [=](int64_t i) { return ward(i) == 12 ? "SECRET" : "ward" + std::to_string(ward(i)); }),
+       texts_by("floor", 1200, [=](int64_t i) { return "floor" + std::to_string(ward(i) % 4); }),
+       whole_by("x", 1200, [](int64_t i) { return whole_between(i, 2, 1, 99); })});
   real.columns[0].least_rows = 50;
   FitOptions options = quick_made(1);
   options.rules.find = true;

@@ -109,8 +109,7 @@ TEST(Calibrated, NumbersStayOnTheirGrid) {
   const auto of = [](double step, double spread) {
     return [=](int64_t i) { return step * std::round(std::exp(5 + spread * normal(i))); };
   };
-  Table t = table({numbers_by("price", ColumnType::integer, rows, of(100, 1)),
-                   numbers_by("share", ColumnType::decimal, rows, of(0.25, 0.8), 2)});
+  Table t = table({whole_by("price", rows, of(100, 1)), decimals_by("share", rows, 2, of(0.25, 0.8))});
   const Model m = fit(std::move(t), calibrated(3), 2);
   for (const Tier tier : {Tier::off, Tier::marginals, Tier::full}) {
     const Table made = sample(m, 500, under(tier), {0, 2});
@@ -140,28 +139,26 @@ TEST(Calibrated, CountsRowsAtTheBoundOfCandidates) {
 
 TEST(Calibrated, HandlesEdgeTables) {
   auto column_of = [](const std::string& name, int64_t rows, int values) {
-    return texts_by(name, ColumnType::category, rows,
+    return texts_by(name, rows,
                     [=](int64_t i) { return "v" + std::to_string(static_cast<int>(uniform(i, 3) * values)); });
   };
   std::vector<Table> tables;
   // no numbers
   tables.push_back(table({column_of("a", 1200, 2), column_of("b", 1200, 5)}));
   // one column
-  tables.push_back(table({numbers_by(
-      "x", ColumnType::decimal, 1200, [](int64_t i) { return std::round(100 * normal(i)) / 100; }, 2)}));
+  tables.push_back(table({decimals_by("x", 1200, 2, [](int64_t i) { return std::round(100 * normal(i)) / 100; })}));
   // 50 rows
-  tables.push_back(table({column_of("a", 50, 3), numbers_by("x", ColumnType::integer, 50,
-                                                            [](int64_t i) { return std::floor(100 * uniform(i)); })}));
+  tables.push_back(
+      table({column_of("a", 50, 3), whole_by("x", 50, [](int64_t i) { return std::floor(100 * uniform(i)); })}));
   // nearly all values rare
   tables.push_back(table({column_of("a", 3000, 2500), column_of("b", 3000, 2)}));
-  Table constant = table({column_of("a", 1100, 2), numbers_by("x", ColumnType::integer, 1100,
-                                                              [](int64_t i) { return std::floor(100 * uniform(i)); })});
+  Table constant =
+      table({column_of("a", 1100, 2), whole_by("x", 1100, [](int64_t i) { return std::floor(100 * uniform(i)); })});
   constant.columns.push_back(texts_by("same", ColumnType::constant, 1100, [](int64_t) { return "here"; }));
   tables.push_back(constant);
-  tables.push_back(table({numbers_by(
-                              "x", ColumnType::decimal, 1500,
-                              [](int64_t i) { return i % 5 == 0 ? kMissing : std::round(100 * normal(i)) / 100; }, 2),
-                          column_of("a", 1500, 2)}));
+  tables.push_back(table(
+      {decimals_by("x", 1500, 2, [](int64_t i) { return i % 5 == 0 ? kMissing : std::round(100 * normal(i)) / 100; }),
+       column_of("a", 1500, 2)}));
   for (size_t k = 0; k < tables.size(); ++k) {
     const int64_t rows = tables[k].rows;
     const Model m = fit(std::move(tables[k]), calibrated(2), 2);

@@ -336,27 +336,22 @@ Table truth(int64_t offset, int64_t rows, double shift = 0, bool dependent = tru
             double red = 0.5) {
   auto id = [&](int64_t i) { return offset + i; };
   auto x = [&](int64_t i) { return normal(id(i), 10); };
-  return table(
-      {numbers_by(
-           "x", ColumnType::decimal, rows, [&](int64_t i) { return std::round(1000 * (x(i) + shift)) / 1000; }, 3),
-       numbers_by(
-           "y", ColumnType::decimal, rows,
-           [&](int64_t i) {
-             return std::round(1000 * ((dependent ? x(i) : normal(id(i), 12)) + 0.5 * normal(id(i), 14))) / 1000;
-           },
-           3),
-       texts_by("colour", ColumnType::category, rows,
-                [&](int64_t i) {
-                  const double u = uniform(id(i), 40);
-                  if (dependent && x(i) > 1) return u < 0.9 ? "blue" : "red";
-                  return u < red ? "red" : "green";
-                }),
-       numbers_by(
-           "amount", ColumnType::decimal, rows,
-           [&](int64_t i) {
-             return uniform(id(i), 41) < zeros ? 0.0 : std::round(100 * std::exp(normal(id(i), 16))) / 100;
-           },
-           2)});
+  return table({decimals_by("x", rows, 3, [&](int64_t i) { return std::round(1000 * (x(i) + shift)) / 1000; }),
+                decimals_by("y", rows, 3,
+                            [&](int64_t i) {
+                              return std::round(1000 *
+                                                ((dependent ? x(i) : normal(id(i), 12)) + 0.5 * normal(id(i), 14))) /
+                                     1000;
+                            }),
+                texts_by("colour", rows,
+                         [&](int64_t i) {
+                           const double u = uniform(id(i), 40);
+                           if (dependent && x(i) > 1) return u < 0.9 ? "blue" : "red";
+                           return u < red ? "red" : "green";
+                         }),
+                decimals_by("amount", rows, 2, [&](int64_t i) {
+                  return uniform(id(i), 41) < zeros ? 0.0 : std::round(100 * std::exp(normal(id(i), 16))) / 100;
+                })});
 }
 
 // The plan sees codes and alphas, calibration learns from decoded rows: cells must be the same, inputs up to the
@@ -368,8 +363,7 @@ TEST(Calibration, PlanUsesRowsAsDecoded) {
   const auto with_gaps = [](Table t) {
     for (size_t i = 0; i < t.columns[0].numbers.size(); i += 7) t.columns[0].numbers[i] = kMissing;
     for (size_t i = 3; i < t.columns[2].codes.size(); i += 11) t.columns[2].codes[i] = -1;
-    t.columns.push_back(
-        numbers_by("stars", ColumnType::integer, t.rows, [](int64_t i) { return static_cast<double>(i % 5); }));
+    t.columns.push_back(whole_by("stars", t.rows, [](int64_t i) { return static_cast<double>(i % 5); }));
     t.columns.push_back(
         numbers_by("huge", ColumnType::decimal, t.rows, [](int64_t i) { return 1e280 * normal(i, 5); }));
     return t;

@@ -13,8 +13,8 @@ Table pairs(int64_t n) {  // 12 × 6 pairs, unevenly often
     const double u = uniform(i, stream);
     return static_cast<int>(u * u * of);
   };
-  return table({texts_by("a", ColumnType::category, n, [&](int64_t i) { return "a" + std::to_string(part(i, 1, 12)); }),
-                numbers_by("b", ColumnType::integer, n, [&](int64_t i) { return part(i, 2, 6); })});
+  return table({texts_by("a", n, [&](int64_t i) { return "a" + std::to_string(part(i, 1, 12)); }),
+                whole_by("b", n, [&](int64_t i) { return part(i, 2, 6); })});
 }
 
 const Model& of_pairs() {

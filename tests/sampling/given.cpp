@@ -15,18 +15,14 @@ double c_of(int64_t i) { return std::floor(std::clamp(x_of(i) + 2 + 0.5 * normal
 
 // x a number in bins; c of four levels near it; y a number near both; few a number of three values; rows from `first`.
 Table chain(int64_t first, int64_t rows) {
-  return table({numbers_by(
-                    "x", ColumnType::decimal, rows, [=](int64_t i) { return x_of(first + i); }, 2),
-                texts_by("c", ColumnType::category, rows,
-                         [=](int64_t i) { return std::string(1, static_cast<char>('a' + c_of(first + i))); }),
-                numbers_by(
-                    "y", ColumnType::decimal, rows,
-                    [=](int64_t i) {
-                      return std::round(100 * (x_of(first + i) + c_of(first + i) + normal(first + i, 4))) / 100;
-                    },
-                    2),
-                numbers_by("few", ColumnType::integer, rows,
-                           [=](int64_t i) { return 1 + std::floor(3 * uniform(first + i, 6)); })});
+  return table(
+      {decimals_by("x", rows, 2, [=](int64_t i) { return x_of(first + i); }),
+       texts_by("c", rows, [=](int64_t i) { return std::string(1, static_cast<char>('a' + c_of(first + i))); }),
+       decimals_by("y", rows, 2,
+                   [=](int64_t i) {
+                     return std::round(100 * (x_of(first + i) + c_of(first + i) + normal(first + i, 4))) / 100;
+                   }),
+       whole_by("few", rows, [=](int64_t i) { return 1 + std::floor(3 * uniform(first + i, 6)); })});
 }
 
 const std::string kAnyOrder = "made --any-order on";
@@ -290,15 +286,13 @@ Table orders() {
   const auto extras = [](int64_t i) { return std::floor(5 * uniform(i, 2)); };
   const std::vector<std::string> cities{"Bonn", "Ulm", "Jena", "Gera"};
   const auto city = [=](int64_t i) { return cities[static_cast<size_t>(4 * uniform(i, 8))]; };
-  return table(
-      {numbers_by("start", ColumnType::date, 1500, start),
-       numbers_by("end", ColumnType::date, 1500, [&](int64_t i) { return start(i) + std::floor(9 * uniform(i, 6)); }),
-       numbers_by("items", ColumnType::integer, 1500, items), numbers_by("extras", ColumnType::integer, 1500, extras),
-       numbers_by("total", ColumnType::integer, 1500, [&](int64_t i) { return items(i) + extras(i); }),
-       texts_by("city", ColumnType::category, 1500, city),
-       texts_by("state", ColumnType::category, 1500, [&](int64_t i) {
-         return city(i) == "Bonn" ? "NRW" : city(i) == "Ulm" ? "BW" : "Thueringen";
-       })});
+  return table({dates_by("start", 1500, start),
+                dates_by("end", 1500, [&](int64_t i) { return start(i) + std::floor(9 * uniform(i, 6)); }),
+                whole_by("items", 1500, items), whole_by("extras", 1500, extras),
+                whole_by("total", 1500, [&](int64_t i) { return items(i) + extras(i); }), texts_by("city", 1500, city),
+                texts_by("state", 1500, [&](int64_t i) {
+                  return city(i) == "Bonn" ? "NRW" : city(i) == "Ulm" ? "BW" : "Thueringen";
+                })});
 }
 
 TEST(Given, RowsSatisfyTheRulesOfTheTable) {
@@ -351,13 +345,10 @@ TEST(Given, ComputesColumnsFromGivenCells) {
   const auto at = [](int64_t i) { return 1.6e9 + std::floor(3e7 * uniform(i, 1)); };
   const auto weight = [](int64_t i) { return std::round(100 * std::exp(3 + normal(i, 2))) / 100; };
   const Table real =
-      table({numbers_by("at", ColumnType::datetime, 1500, at),
-             numbers_by("utc", ColumnType::datetime, 1500, [&](int64_t i) { return at(i) - 7200; }),
-             numbers_by("due", ColumnType::datetime, 1500,
-                        [&](int64_t i) { return at(i) + std::floor(9e4 * uniform(i, 3)); }),
-             numbers_by("weight", ColumnType::decimal, 1500, weight, 2),
-             numbers_by(
-                 "cost", ColumnType::decimal, 1500, [&](int64_t i) { return std::round(399 * weight(i)) / 100; }, 2)});
+      table({times_by("at", 1500, at), times_by("utc", 1500, [&](int64_t i) { return at(i) - 7200; }),
+             times_by("due", 1500, [&](int64_t i) { return at(i) + std::floor(9e4 * uniform(i, 3)); }),
+             decimals_by("weight", 1500, 2, weight),
+             decimals_by("cost", 1500, 2, [&](int64_t i) { return std::round(399 * weight(i)) / 100; })});
   for (const FitOptions& o : {quick_made(2), quick_tvae(2), quick(2)}) {
     const Model m = fit(real, o, 2);
     ASSERT_GE(m.shared_rows()->rules.found().size(), 3u);
@@ -384,19 +375,16 @@ TEST(Given, SolvesComputedCellsForTheirInputs) {
   const auto clock = [](int64_t i) { return 300 * std::floor(288 * uniform(i, 5)); };
   const auto score = [](int64_t i) { return std::floor(100 * uniform(i, 6)); };
   const auto town = [](int64_t i) { return "T" + std::to_string(i * 7 % 40); };
-  Column times = numbers_by("clock", ColumnType::integer, kSeen, clock);
+  Column times = whole_by("clock", kSeen, clock);
   times.format = "%H:%M:%S";
   const Table real = table(
-      {numbers_by("at", ColumnType::datetime, kSeen, at),
-       numbers_by("utc", ColumnType::datetime, kSeen, [&](int64_t i) { return at(i) - 7200; }),
-       numbers_by("items", ColumnType::integer, kSeen, items), numbers_by("extras", ColumnType::integer, kSeen, extras),
-       numbers_by("total", ColumnType::integer, kSeen, [&](int64_t i) { return items(i) + extras(i); }),
-       numbers_by("day", ColumnType::date, kSeen, day), times,
-       numbers_by("moment", ColumnType::datetime, kSeen, [&](int64_t i) { return day(i) * 86400 + clock(i); }),
-       numbers_by("epoch", ColumnType::integer, kSeen, [&](int64_t i) { return day(i) * 86400 + clock(i); }),
-       numbers_by("score", ColumnType::integer, kSeen, score),
-       numbers_by("tens", ColumnType::integer, kSeen, [&](int64_t i) { return std::floor(score(i) / 10 + 0.5); }),
-       texts_by("town", ColumnType::category, kSeen, town), texts_by("city", ColumnType::category, kSeen, town)});
+      {times_by("at", kSeen, at), times_by("utc", kSeen, [&](int64_t i) { return at(i) - 7200; }),
+       whole_by("items", kSeen, items), whole_by("extras", kSeen, extras),
+       whole_by("total", kSeen, [&](int64_t i) { return items(i) + extras(i); }), dates_by("day", kSeen, day), times,
+       times_by("moment", kSeen, [&](int64_t i) { return day(i) * 86400 + clock(i); }),
+       whole_by("epoch", kSeen, [&](int64_t i) { return day(i) * 86400 + clock(i); }), whole_by("score", kSeen, score),
+       whole_by("tens", kSeen, [&](int64_t i) { return std::floor(score(i) / 10 + 0.5); }),
+       texts_by("town", kSeen, town), texts_by("city", kSeen, town)});
   for (const FitOptions& o : {quick_made(2), quick_tvae(2), quick(2)}) {
     const Model m = fit(real, o, 2);
     for (const char* place : {"town", "city"}) {
@@ -433,9 +421,8 @@ TEST(Given, KeepsTheWholeOfGivenShares) {
   };
   std::vector<Column> columns;
   for (int k = 0; k < 3; ++k)
-    columns.push_back(numbers_by(
-        std::string(1, static_cast<char>('a' + k)), ColumnType::decimal, kSeen, [=](int64_t i) { return part(i, k); },
-        3));
+    columns.push_back(
+        decimals_by(std::string(1, static_cast<char>('a' + k)), kSeen, 3, [=](int64_t i) { return part(i, k); }));
   const Table real = table(std::move(columns));
   const Model m = fit(real, quick_made(4), 2);
   const Table one = complete(m, repeated(real, 30, 1, {"a"})), two = complete(m, repeated(real, 30, 1, {"b", "c"}));
@@ -453,13 +440,11 @@ TEST(Given, SolvesExactCellsBeforeRoundedOnes) {
   const auto price = [](int64_t i) { return std::floor(500000 * uniform(i, 1)) / 100; };
   const auto at = [](int64_t i) { return 60 * std::floor(2.6e7 + 6e5 * uniform(i, 2)); };
   const Table real =
-      table({numbers_by("price", ColumnType::decimal, kSeen, price, 2),
-             numbers_by("third", ColumnType::integer, kSeen, [&](int64_t i) { return std::round(price(i) / 3); }),
-             numbers_by("euros", ColumnType::integer, kSeen, [&](int64_t i) { return std::round(price(i)); }),
-             numbers_by(
-                 "twice", ColumnType::decimal, kSeen, [&](int64_t i) { return std::round(200 * price(i)) / 100; }, 2),
-             numbers_by("at", ColumnType::datetime, kSeen, at),
-             numbers_by("on", ColumnType::date, kSeen, [&](int64_t i) { return std::floor(at(i) / 86400); })});
+      table({decimals_by("price", kSeen, 2, price),
+             whole_by("third", kSeen, [&](int64_t i) { return std::round(price(i) / 3); }),
+             whole_by("euros", kSeen, [&](int64_t i) { return std::round(price(i)); }),
+             decimals_by("twice", kSeen, 2, [&](int64_t i) { return std::round(200 * price(i)) / 100; }),
+             times_by("at", kSeen, at), dates_by("on", kSeen, [&](int64_t i) { return std::floor(at(i) / 86400); })});
   const Model m = fit(real, quick_made(2), 2);
   const Table exact = complete(m, repeated(real, 40, 1, {"third", "euros", "twice", "on"}));
   const Table rounded = complete(m, repeated(real, 40, 1, {"third", "euros", "on"}));
@@ -483,22 +468,20 @@ TEST(Given, FilledCellsAreNotMissing) {
     return std::string(uniform(i, stream) < 0.9 ? "" : value);
   };
   const auto bill = [](int64_t i) { return std::round(100 * std::exp(4 + normal(i, 2))) / 100; };
-  const Table real = table(
-      {numbers_by("bill", ColumnType::decimal, kSparse, bill, 2),
-       numbers_by(
-           "paid", ColumnType::decimal, kSparse,
-           [&](int64_t i) { return uniform(i, 3) < 0.5 ? bill(i) : std::round(100 * bill(i) * uniform(i, 4)) / 100; },
-           2),
-       texts_by("flag", ColumnType::boolean, kSparse,
-                [&](int64_t i) { return mostly(i, 5, i % 2 == 0 ? "yes" : "no"); }),
-       texts_by("city", ColumnType::category, kSparse,
-                [&](int64_t i) { return mostly(i, 6, i % 3 == 0 ? "Ulm" : "Jena"); }),
-       texts_by("job", ColumnType::category, kSparse,
-                [&](int64_t i) { return mostly(i, 7, i % 5 == 0 ? "cook" : "smith"); }),
-       numbers_by("age", ColumnType::integer, kSparse,
-                  [](int64_t i) { return uniform(i, 8) < 0.9 ? kMissing : std::floor(80 * uniform(i, 9)); }),
-       texts_by("card", ColumnType::identifier, kSparse,
-                [&](int64_t i) { return mostly(i, 10, ("C-" + std::to_string(10000 + 7 * i)).c_str()); })});
+  const Table real =
+      table({decimals_by("bill", kSparse, 2, bill),
+             decimals_by("paid", kSparse, 2,
+                         [&](int64_t i) {
+                           return uniform(i, 3) < 0.5 ? bill(i) : std::round(100 * bill(i) * uniform(i, 4)) / 100;
+                         }),
+             texts_by("flag", ColumnType::boolean, kSparse,
+                      [&](int64_t i) { return mostly(i, 5, i % 2 == 0 ? "yes" : "no"); }),
+             texts_by("city", kSparse, [&](int64_t i) { return mostly(i, 6, i % 3 == 0 ? "Ulm" : "Jena"); }),
+             texts_by("job", kSparse, [&](int64_t i) { return mostly(i, 7, i % 5 == 0 ? "cook" : "smith"); }),
+             whole_by("age", kSparse,
+                      [](int64_t i) { return uniform(i, 8) < 0.9 ? kMissing : std::floor(80 * uniform(i, 9)); }),
+             texts_by("card", ColumnType::identifier, kSparse,
+                      [&](int64_t i) { return mostly(i, 10, ("C-" + std::to_string(10000 + 7 * i)).c_str()); })});
   for (const FitOptions& o : {quick(2), quick_tvae(2), quick_made(2)}) {
     const Model m = fit(real, o, 2);
     ASSERT_TRUE(m.shared_rows()->rules.repeats("paid")) << o.method;
@@ -518,14 +501,10 @@ TEST(Given, FilledCellsAreNotMissing) {
 // Only small bills are paid exactly, and sampled copies are small: a large one that is given is kept nevertheless.
 TEST(Given, KeepsEqualCellsThatNoSampledRowRepeats) {
   const auto bill = [](int64_t i) { return std::round(100 * std::exp(4 + normal(i, 2))) / 100; };
-  const Table real = table({numbers_by("bill", ColumnType::decimal, 1500, bill, 2),
-                            numbers_by(
-                                "paid", ColumnType::decimal, 1500,
-                                [&](int64_t i) {
-                                  const bool exactly = bill(i) < 60 && uniform(i, 3) < 0.8;
-                                  return exactly ? bill(i) : std::round(100 * bill(i) * uniform(i, 4)) / 100;
-                                },
-                                2)});
+  const Table real = table({decimals_by("bill", 1500, 2, bill), decimals_by("paid", 1500, 2, [&](int64_t i) {
+                              const bool exactly = bill(i) < 60 && uniform(i, 3) < 0.8;
+                              return exactly ? bill(i) : std::round(100 * bill(i) * uniform(i, 4)) / 100;
+                            })});
   for (const FitOptions& o : {quick_made(2), quick_tvae(2)}) {
     const Model m = fit(real, o, 2);
     ASSERT_TRUE(m.shared_rows()->rules.repeats("paid")) << o.method;

@@ -22,10 +22,8 @@ namespace tessera::whole {
 namespace {
 
 Table colours(int64_t rows) {
-  return table(
-      {numbers_by("age", ColumnType::integer, rows, [](int64_t i) { return std::floor(20 + 60 * uniform(i)); }),
-       texts_by("colour", ColumnType::category, rows,
-                [](int64_t i) { return std::string(uniform(i, 2) < 0.3 ? "red" : "blue"); })});
+  return table({whole_by("age", rows, [](int64_t i) { return std::floor(20 + 60 * uniform(i)); }),
+                texts_by("colour", rows, [](int64_t i) { return std::string(uniform(i, 2) < 0.3 ? "red" : "blue"); })});
 }
 
 struct Drawn {

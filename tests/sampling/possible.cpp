@@ -17,24 +17,21 @@ Table things() {
   const std::vector<std::string> cities{"Bonn", "Köln", "Jena", "Gera"};
   const auto start = [](int64_t i) { return std::floor(18000 + 100 * uniform(i, 5)); };
   return table(
-      {numbers_by("n", ColumnType::integer, kRows,
-                  [](int64_t i) { return uniform(i, 9) < 0.2 ? kMissing : std::floor(10 + 60 * uniform(i, 1)); }),
-       numbers_by("few", ColumnType::integer, kRows,
-                  [](int64_t i) {
-                    return std::vector{1.0, 2.0, 5.0}[static_cast<size_t>(3 * uniform(i, 2))];
-                  }),
-       numbers_by(
-           "price", ColumnType::decimal, kRows, [](int64_t i) { return std::floor(100 + 900 * uniform(i, 3)) / 100; },
-           2),
-       numbers_by("day", ColumnType::date, kRows, [](int64_t i) { return std::floor(18262 + 300 * uniform(i, 4)); }),
-       numbers_by("start", ColumnType::date, kRows, start),
-       numbers_by("end", ColumnType::date, kRows, [&](int64_t i) { return start(i) + std::floor(9 * uniform(i, 6)); }),
-       texts_by("colour", ColumnType::category, kRows,
+      {whole_by("n", kRows,
+                [](int64_t i) { return uniform(i, 9) < 0.2 ? kMissing : std::floor(10 + 60 * uniform(i, 1)); }),
+       whole_by("few", kRows,
+                [](int64_t i) {
+                  return std::vector{1.0, 2.0, 5.0}[static_cast<size_t>(3 * uniform(i, 2))];
+                }),
+       decimals_by("price", kRows, 2, [](int64_t i) { return std::floor(100 + 900 * uniform(i, 3)) / 100; }),
+       dates_by("day", kRows, [](int64_t i) { return std::floor(18262 + 300 * uniform(i, 4)); }),
+       dates_by("start", kRows, start),
+       dates_by("end", kRows, [&](int64_t i) { return start(i) + std::floor(9 * uniform(i, 6)); }),
+       texts_by("colour", kRows,
                 [&](int64_t i) {
                   return at({"red", "green", "blue"}, i, 7);
                 }),
-       texts_by("city", ColumnType::category, kRows, [&](int64_t i) { return at(cities, i, 8); }),
-       texts_by("state", ColumnType::category, kRows, [&](int64_t i) {
+       texts_by("city", kRows, [&](int64_t i) { return at(cities, i, 8); }), texts_by("state", kRows, [&](int64_t i) {
          const std::string city = at(cities, i, 8);
          return city == "Bonn" || city == "Köln" ? "NRW" : "Thüringen";
        })});
@@ -109,17 +106,13 @@ TEST(Possible, ComputedColumnsAreBoundedByTheirRule) {
   const auto gap = [](int64_t i) { return uniform(i, 2) < 0.2 ? kMissing : std::floor(10 * uniform(i, 3)); };
   FitOptions options = quick_made(2);
   options.rules.given = {"price = 3.99 * items", "twice = 2 * price", "sum = items + gap", "log = ln(items)"};
-  const Model m = fit(
-      table({numbers_by("items", ColumnType::integer, kRows, of), numbers_by("gap", ColumnType::integer, kRows, gap),
-             numbers_by(
-                 "price", ColumnType::decimal, kRows, [&](int64_t i) { return std::round(399 * of(i)) / 100; }, 2),
-             numbers_by(
-                 "twice", ColumnType::decimal, kRows, [&](int64_t i) { return std::round(798 * of(i)) / 100; }, 2),
-             numbers_by("sum", ColumnType::integer, kRows, [&](int64_t i) { return of(i) + gap(i); }),
-             numbers_by(
-                 "log", ColumnType::decimal, kRows, [&](int64_t i) { return std::round(1e4 * std::log(of(i))) / 1e4; },
-                 4)}),
-      options);
+  const Model m =
+      fit(table({whole_by("items", kRows, of), whole_by("gap", kRows, gap),
+                 decimals_by("price", kRows, 2, [&](int64_t i) { return std::round(399 * of(i)) / 100; }),
+                 decimals_by("twice", kRows, 2, [&](int64_t i) { return std::round(798 * of(i)) / 100; }),
+                 whole_by("sum", kRows, [&](int64_t i) { return of(i) + gap(i); }),
+                 decimals_by("log", kRows, 4, [&](int64_t i) { return std::round(1e4 * std::log(of(i))) / 1e4; })}),
+          options);
   for (const char* condition : {"price > 1e9", "price is null", "twice < 7.98", "price = 36", "sum > 40", "log > 2.3",
                                 "log is null", "ln(items) < -0.1", "sqrt(items) > 3.1"}) {
     const Thrown t = thrown([&] { sample(m, 5, where(condition)); });

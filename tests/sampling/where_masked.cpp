@@ -14,18 +14,14 @@ const Model& chained() {
   static const Model m = [] {
     const auto x = [](int64_t i) { return std::round(100 * normal(i, 1)) / 100; };
     const auto c = [&](int64_t i) { return std::floor(std::clamp(x(i) + 2 + 0.5 * normal(i, 2), 0.0, 3.0)); };
-    return fit(table({numbers_by("x", ColumnType::decimal, kRows, x, 2),
-                      texts_by("c", ColumnType::category, kRows,
-                               [&](int64_t i) { return std::string(1, static_cast<char>('a' + c(i))); }),
-                      numbers_by(
-                          "y", ColumnType::decimal, kRows,
-                          [&](int64_t i) {
-                            return uniform(i, 3) < 0.1 ? kMissing
-                                                       : std::round(100 * (x(i) + c(i) + normal(i, 4))) / 100;
-                          },
-                          2),
-                      texts_by("k", ColumnType::category, kRows,
-                               [](int64_t i) { return uniform(i, 5) < 0.03 ? "rare" : "common"; })}),
+    return fit(table({decimals_by("x", kRows, 2, x),
+                      texts_by("c", kRows, [&](int64_t i) { return std::string(1, static_cast<char>('a' + c(i))); }),
+                      decimals_by("y", kRows, 2,
+                                  [&](int64_t i) {
+                                    return uniform(i, 3) < 0.1 ? kMissing
+                                                               : std::round(100 * (x(i) + c(i) + normal(i, 4))) / 100;
+                                  }),
+                      texts_by("k", kRows, [](int64_t i) { return uniform(i, 5) < 0.03 ? "rare" : "common"; })}),
                quick_made(15));
   }();
   return m;

@@ -13,13 +13,13 @@ constexpr int64_t kRows = 4000;
 // kind: "common" or "rare" (1 %), on which nothing else depends but `level` (1 … 40 for common, 60 … 100 for rare).
 Table two_kinds() {
   auto rare = [](int64_t i) { return uniform(i, 1) < 0.01; };
-  return table({texts_by("kind", ColumnType::category, kRows, [&](int64_t i) { return rare(i) ? "rare" : "common"; }),
-                numbers_by("level", ColumnType::integer, kRows,
-                           [&](int64_t i) { return std::floor((rare(i) ? 60 : 1) + 40 * uniform(i, 2)); }),
-                texts_by("code", ColumnType::identifier, kRows,
-                         [](int64_t i) { return std::to_string(10000 + (i * 7919) % 20011); }),
-                texts_by("street", ColumnType::category, kRows,
-                         [](int64_t i) { return i % 2 == 0 ? "Main Road" : "Lane " + std::to_string(i % 60); })});
+  return table(
+      {texts_by("kind", kRows, [&](int64_t i) { return rare(i) ? "rare" : "common"; }),
+       whole_by("level", kRows, [&](int64_t i) { return std::floor((rare(i) ? 60 : 1) + 40 * uniform(i, 2)); }),
+       texts_by("code", ColumnType::identifier, kRows,
+                [](int64_t i) { return std::to_string(10000 + (i * 7919) % 20011); }),
+       texts_by("street", kRows,
+                [](int64_t i) { return i % 2 == 0 ? "Main Road" : "Lane " + std::to_string(i % 60); })});
 }
 
 const Model& model_of_people() {
