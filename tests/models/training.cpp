@@ -62,7 +62,7 @@ TEST(Training, ReportsEveryPhaseToItsEnd) {
     Phase& now = phases.back();
     EXPECT_EQ(now.finished, 0) << p.phase << " goes on after its end";
     EXPECT_GE(p.done, now.done) << p.phase;
-    EXPECT_LE(p.done, p.total) << p.phase;
+    EXPECT_TRUE(p.total == 0 || p.done <= p.total) << p.phase;  // 0: not known before the end
     EXPECT_NE(std::string(p.unit), "") << p.phase;
     now.done = p.done;
     now.total = p.total;
@@ -76,7 +76,7 @@ TEST(Training, ReportsEveryPhaseToItsEnd) {
     EXPECT_EQ(p.finished, 1) << p.name;
     EXPECT_EQ(p.done, p.total) << p.name;
   }
-  EXPECT_EQ(order, (std::vector<std::string>{"mixtures", "encode", "train"}));
+  EXPECT_EQ(order, (std::vector<std::string>{"rules", "mixtures", "encode", "train"}));
 
   for (const char* condition : {"", "age > 30"}) {
     phases.clear();
