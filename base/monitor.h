@@ -9,12 +9,10 @@
 namespace tessera {
 
 struct Progress {
-  // "read", "types", "mixtures", "encode", "attributes", "train", "prior", "candidates", "ratio", "calibrate", "save",
-  // "sample", "evaluate"
-  const char* phase = "";
-  double done = 0;        // in units of `unit`
-  double total = 0;       // 0: unknown
-  const char* unit = "";  // "rows", "columns", "epochs", "bytes"
+  const char* phase = "";  // and `unit`: those that tessera_progress lists
+  double done = 0;         // in units of `unit`
+  double total = 0;        // 0: unknown
+  const char* unit = "";
   std::string note;       // text beside the progress bar: "critic −0.41  generator −1.20"
   bool finished = false;  // the last event of this phase
 };

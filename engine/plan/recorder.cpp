@@ -203,8 +203,14 @@ Var sum_cols(Var x, double scale) { return x.r->emit1(SumCols{scale}, {x}); }
 Var sum(Var x) { return sum_rows(x.cols() == 1 ? x : sum_cols(x)); }
 Var mean(Var x) { return sum_rows(x.cols() == 1 ? x : sum_cols(x), 1.0 / static_cast<double>(x.shape().count())); }
 Var row_dot(Var x, Var y) { return x.r->emit1(RowDot{}, {x, y}); }
-Var reshape(Var x, Shape shape) {
+namespace {
+Var before_reshapes(Var x) {
   while (x.r->plan.made_by<Reshape>(x.id) != nullptr) x = x.r->var(x.r->plan.maker(x.id)->in[0]);
+  return x;
+}
+}  // namespace
+Var reshape(Var x, Shape shape) {
+  x = before_reshapes(x);
   return x.shape() == shape ? x : x.r->emit1(Reshape{shape.rows, shape.cols}, {x});
 }
 Var slice_rows(Var x, int64_t start, int64_t rows) {
@@ -224,8 +230,7 @@ struct ColumnSlice {
 ColumnSlice slice_of(Var x) {
   const Plan& plan = x.r->plan;
   const Shape s = x.shape();
-  if (s.rows == 1)
-    while (plan.made_by<Reshape>(x.id) != nullptr) x.id = plan.maker(x.id)->in[0];
+  if (s.rows == 1) x = before_reshapes(x);
   const auto* slice = plan.made_by<SliceCols>(x.id);
   if (slice == nullptr || plan.shape(plan.maker(x.id)->in[0]).rows != s.rows) return {{}, 0};
   return {{x.r, plan.maker(x.id)->in[0]}, slice->start};
