@@ -167,7 +167,7 @@ nlohmann::json broken_rules(const Table& real, const Table& synthetic, const Rul
   for (const std::string& text : check.given) out.check_given(text, team);
   if (check.find) {
     Table learned = real;
-    const Rules rules = Rules::find(learned, options, team, monitor);
+    const Rules rules = Rules::find(learned, options, team, monitor.silent());
     out.check(rules, learned, rows, team, monitor);
     out.check_calendar(options.apart);
   }

@@ -1,4 +1,4 @@
-// 00 A thread an element, everything from the caches.     --blocks 30 --threads 256
+// 00 A thread an element, everything from the caches.     --blocks 30 --threads 256 --error 1e-6
 // Expected: bound by the second-level cache, as each block reads all weights for one row.
 // Arithmetic: a row a block, 256 threads. 256 KB of weights a block at 25 bytes a cycle: 10,490 cycles; issue: 8
 //   warps x 256 of k x 4 instructions (two loads, a multiplication, an addition) / 4 schedulers: 2,048. One load in

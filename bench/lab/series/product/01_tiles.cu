@@ -1,4 +1,4 @@
-// 01 Squares of 16 x 16 in shared memory.     --blocks 32 --threads 256
+// 01 Squares of 16 x 16 in shared memory.     --blocks 32 --threads 256 --error 1e-6
 // Expected: eight times less from the second-level cache than 00; then shared memory binds.
 // Arithmetic: 2 x 16 tiles of 16 x 16. A block reads 2 x 16 x 256 x 4 = 32 KB: 1,310 cycles. An FMA reads two
 //   floats: a warp (two rows of 16) takes one access for A and one for B, 256 of k x 8 warps x 2 = 4,096 cycles at

@@ -1,4 +1,4 @@
-// 02 Four columns a thread: one float of A serves four FMAs.     --blocks 16 --threads 128
+// 02 Four columns a thread: one float of A serves four FMAs.     --blocks 16 --threads 128 --error 1e-6
 // Expected: five eighths of the reads of shared memory that 01 needs for an FMA; latency binds still.
 // Arithmetic: 2 x 8 tiles of 16 x 32, a thread has a row and four columns. A stage of 32 of k: 128 threads x 32 x 4
 //   FMAs. A warp reads A (four rows: one access) and 16 bytes a lane of B (four accesses): 5 for 4 FMAs a lane, in

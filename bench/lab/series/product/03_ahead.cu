@@ -1,4 +1,4 @@
-// 03 The next stage is copied while this one is multiplied (cp.async, two buffers).     --blocks 16 --threads 128
+// 03 A stage is copied while another is multiplied (cp.async, two buffers).     --blocks 16 --threads 128 --error 1e-6
 // Expected: the trip to the second-level cache disappears behind the FMAs.
 // Arithmetic: as 02, 5,120 cycles of shared memory; a stage takes the longer of 640 (its reads) and 700 (the trip
 //   of the next): 8 x 700 + 600 for the first = 6,200 cycles at worst, 8 x 640 + 600 = 5,700 at best. One barrier

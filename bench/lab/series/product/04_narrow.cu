@@ -1,4 +1,4 @@
-// 04 Tiles of 8 x 16: four times the blocks of 03.     --blocks 64 --threads 32
+// 04 Tiles of 8 x 16: four times the blocks of 03.     --blocks 64 --threads 32 --error 1e-6
 // Expected: 16 blocks leave 116 of 132 multiprocessors idle; with 64, each does a quarter of the work.
 // Arithmetic: 4 x 16 tiles, a block is one warp: a thread has a row and four columns. Reads of shared memory: 256
 //   of k x 5 = 1,280 cycles; 8 + 16 rows of 256 floats a block, 24 KB: 980 cycles of the second-level cache. Stages

@@ -1,4 +1,4 @@
-// 05 As 04, and what a thread reads of shared memory comes 16 bytes at a time.     --blocks 64 --threads 32
+// 05 As 04, and a thread reads shared memory 16 bytes at a time.     --blocks 64 --threads 32 --error 1e-6
 // Expected: 04 issues five reads for four FMAs, so it waits for shared memory, not for the FMA units.
 // Arithmetic: of four k a thread reads its row once (four adjacent k) and four rows of weights (four adjacent columns):
 //   5 reads of 16 bytes for 16 FMAs, where 04 has 20. A read of 16 bytes takes a warp 4 turns if all lanes differ; here

@@ -4,7 +4,6 @@
 // Arithmetic: a warp has 64 of k, which fit in shared memory at once: (8 x 68 + 64 x 16) x 4 bytes x 4 warps = 25 KB,
 //   so there are no stages: 12 copies a lane, one wait. 64 x 4 = 256 cycles of FMAs; then three partial sums a warp
 //   are added: 8 x 16 x 3 floats by 128 threads, about 60 cycles, and a barrier.
-//   The sums have another order: no longer the bits of the original, so an error is allowed.
 // Predicted: 1.5 launch + .5 data (12 copies issued, one trip) + .2 = 2.2 us. Measured: never.
 #include "kernels/gpu/emitted/launch.cuh"
 

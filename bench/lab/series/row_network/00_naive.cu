@@ -1,4 +1,4 @@
-// 00 A block a row, a thread a column; values in shared memory.     --blocks 100 --threads 128
+// 00 A block a row, a thread a column; values in shared memory.     --blocks 100 --threads 128 --error 1e-6
 // Expected: 100 blocks read the same weights, and each thread waits for its own.
 // Arithmetic: a block reads all weights, (128 + 128 + 63) x 512 bytes = 163 KB, while 99 others do: at 25 bytes a
 //   cycle 6,530 cycles. With four loads in flight 3 x 32 trips of 270: 25,900. 7,574 instructions of PTX (counted, the

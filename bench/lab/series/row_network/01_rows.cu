@@ -1,4 +1,4 @@
-// 01 Four rows a block: a weight serves four sums.     --blocks 25 --threads 128
+// 01 Four rows a block: a weight serves four sums.     --blocks 25 --threads 128 --error 1e-6
 // Expected: a quarter of the traffic; the trips of a thread stay as many.
 // Arithmetic: 25 multiprocessors draw 163 KB each, at about 60 bytes a cycle as few do
 //   (bench/results/recurrent_2026-11-27.md): 2,700 cycles. Four numbers of four rows are 16 bytes a lane, four cycles:

@@ -1,4 +1,4 @@
-// 02 Sixteen weights are on their way while sixteen are multiplied.     --blocks 25 --threads 128
+// 02 Sixteen weights are on their way while sixteen are multiplied.     --blocks 25 --threads 128 --error 1e-6
 // Expected: sixteen loads in flight instead of four; the first ones of a layer start before its barrier.
 // Arithmetic: 16 of k take a trip of 600 cycles (few_cycles of bench/lab/cards/h100.json, 310 to 800), more than the
 //   256 that four warps read shared memory: 3 x 8 x 600 = 14,400. The trip between layers (900 in the model) is behind

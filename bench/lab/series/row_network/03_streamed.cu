@@ -1,4 +1,4 @@
-// 03 One stream of weights through all layers to shared memory (cp.async, four buffers).     --blocks 50 --threads 128
+// 03 One stream of weights through all layers (cp.async, four buffers).     --blocks 50 --threads 128 --error 1e-6
 // Expected: weights wait for nothing, so they stream through layers and barriers; the rate of the second-level cache
 //   or of shared memory is left.
 // Arithmetic: 24 stages of 16 of k, 8 KB (the last layer 4 KB), three ahead. 50 multiprocessors draw 163 KB each,
