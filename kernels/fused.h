@@ -62,6 +62,7 @@ struct CompiledLaunchOp {
   const void* parameters;  // its only parameter; the call copies it
   int64_t blocks;          // of as many threads as the interpreter's
   bool early = false;      // it may begin before the launch before it has ended, and waits for that itself
+  unsigned cluster = 1;    // consecutive blocks that run together (compute capability 9.0)
 };
 
 struct FusedKernels {  // a table's (KernelTable::fused)

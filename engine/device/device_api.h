@@ -12,7 +12,7 @@ namespace tessera {
 
 // Raised with every change of this file, of kernels/table.h, of the device's arrays in kernels/array_kernels.h or of an
 // op's attributes; table_bytes catches most forgotten changes.
-constexpr uint32_t kDeviceAbi = 7;
+constexpr uint32_t kDeviceAbi = 8;
 
 enum class DeviceStatus : int {
   ok,

@@ -58,6 +58,7 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   void* at(const void* site, size_t bytes, size_t alignment);  // nullptr: no room
   void* dynamic() { return base_; }
+  void* twin(const void* p, SharedMemory& other) const;  // where p's array lies in another block; nullptr: in none
   bool holds(const void* p, size_t bytes) const {
     return p >= base_ && static_cast<const char*>(p) + bytes <= base_ + used_;
   }
@@ -67,7 +68,6 @@ class SharedMemory {
     return false;
   }
   const char* base() const { return base_; }
-  size_t used() const { return used_; }
   std::string damage() const;  // a guard that was written to; empty: none
 
  private:
@@ -83,7 +83,7 @@ class SharedMemory {
 
 struct Block;
 struct Thread {
-  enum Waiting { none, barrier, warp, grid } waiting = none;
+  enum Waiting { none, barrier, warp, grid, cluster } waiting = none;
   Fiber fiber;
   Block* block = nullptr;
   int number = 0;  // in the block
@@ -107,6 +107,13 @@ struct Warp {
   std::unique_ptr<uint32_t[]> clocks;  // the race checker's, [lane][lane]
 };
 
+// Blocks that run together and reach each other's shared memory.
+struct Cluster {
+  std::vector<Block*> blocks;  // by rank; nullptr: has ended
+  std::vector<Thread*> at_barrier;
+  uint32_t barriers = 0;  // passed
+};
+
 struct Block {
   Block(size_t smem, int count)
       : shared(smem), threads(static_cast<size_t>(count)), warps(static_cast<size_t>((count + 31) / 32)), live(count) {
@@ -119,7 +126,11 @@ struct Block {
   Dim index;
   int64_t number = 0;
   int live;
-  uint32_t epoch = 0, grid_epoch = 0;  // barriers passed
+  uint32_t epoch = 0, grid_epoch = 0;  // barriers passed; grid_epoch: those of the grid, or of the cluster
+  uint32_t together = 1;               // as many consecutive blocks those hold
+  std::shared_ptr<Cluster> cluster;
+  uint32_t reached =
+      0;  // barriers that the cluster had passed when another block last read or wrote shared memory here
   int vote = 0, decided = 0;
 };
 

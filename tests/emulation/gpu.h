@@ -28,6 +28,7 @@ struct Launch {
   size_t smem = 0;
   cudaStream_t stream = nullptr;
   bool cooperative = false;
+  unsigned cluster = 1;
 };
 
 // One copy for all threads: on a fiber's stack a large one would be copied thousands of times.
@@ -53,7 +54,7 @@ void launch(const Launch& l, const char* name, void (*kernel)(P...), const A&...
   };
   const Launched call{kernel, std::tuple<P...>(static_cast<P>(arguments)...)};
   const emulation::Grid grid{
-      name, {l.grid.x, l.grid.y, l.grid.z}, {l.block.x, l.block.y, l.block.z}, l.smem, l.cooperative};
+      name, {l.grid.x, l.grid.y, l.grid.z}, {l.block.x, l.block.y, l.block.z}, l.smem, l.cooperative, false, l.cluster};
   emulation::enqueue(l.stream, name, [call, grid] {
     emulation::run_grid(
         grid, [](void* p) { std::apply(static_cast<Launched*>(p)->kernel, static_cast<Launched*>(p)->arguments); },
@@ -64,7 +65,8 @@ void launch(const Launch& l, const char* name, void (*kernel)(P...), const A&...
 inline void launch_loaded(const Launch& l, const char* name, const void* kernel, const void* parameter, bool early) {
   const auto* loaded = static_cast<const emulation::LoadedKernel*>(kernel);
   std::string copy(static_cast<const char*>(parameter), loaded->parameter_bytes);
-  const emulation::Grid grid{name, {l.grid.x, l.grid.y, l.grid.z}, {l.block.x, l.block.y, l.block.z}, 0, false, early};
+  const emulation::Grid grid{
+      name, {l.grid.x, l.grid.y, l.grid.z}, {l.block.x, l.block.y, l.block.z}, 0, false, early, l.cluster};
   if (early && emulation::device().major < 9) throw emulation::Fault("an early launch needs compute capability 9.0");
   emulation::enqueue(l.stream, name, [=]() mutable { emulation::run_grid(grid, loaded->run, copy.data()); });
 }
@@ -72,5 +74,17 @@ inline void launch_loaded(const Launch& l, const char* name, const void* kernel,
 inline void wait_for_launch_before() { emulation::wait_for_launch_before(); }
 inline int lane_id() { return emulation::lane(); }
 inline void grid_sync(emulation::Place place = emulation::Place::here()) { emulation::grid_barrier(place); }
+inline int cluster_rank() { return emulation::cluster_rank(); }
+inline void cluster_sync(emulation::Place place = emulation::Place::here()) { emulation::cluster_barrier(place); }
+template <class T>
+T from_block(const T* own, int rank, emulation::Place place = emulation::Place::here()) {
+  T value;
+  emulation::from_block(own, rank, &value, sizeof value, place);
+  return value;
+}
+template <class T>
+void to_block(T* own, int rank, const T& value, emulation::Place place = emulation::Place::here()) {
+  emulation::to_block(own, rank, &value, sizeof value, place);
+}
 
 }  // namespace tessera

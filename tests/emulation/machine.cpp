@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <vector>
 
 #include "emulation/block.h"
+#include "emulation/device.h"
 #include "emulation/dialect.h"
 #include "emulation/fiber.h"
 
@@ -81,13 +83,15 @@ class Machine {
   }
   void barrier_arrived(Thread& t);
   void grid_arrived(Thread& t);
+  void cluster_arrived(Thread& t);
   bool cooperative() const { return grid_.cooperative; }
 
   Thread* current = nullptr;
 
  private:
   static void entry();
-  void begin_block(int64_t number);
+  void begin_cluster(int64_t number);
+  void begin_block(int64_t number, const std::shared_ptr<Cluster>& cluster);
   void end_block(Block& b);
   void thread_ended(Thread& t);
   void step();
@@ -105,7 +109,7 @@ class Machine {
   std::vector<Fiber> spare_;
   std::vector<Thread*> runnable_;  // taken from `head_` on, or anywhere when random
   size_t head_ = 0;
-  std::vector<int64_t> order_;  // blocks still to come, the next one last
+  std::vector<int64_t> order_;  // clusters still to come, the next one last
   std::vector<Thread*> at_grid_barrier_;
   int64_t blocks_done_ = 0;
   std::string message_;
@@ -125,6 +129,13 @@ void admit(const Grid& grid) {
     refuse(std::to_string(grid.smem) + " bytes of dynamic shared memory; 232448 is the limit");
   if (grid.cooperative && blocks > 132 * (2048 / threads))
     refuse("a cooperative grid of " + std::to_string(blocks) + " blocks does not fit on the device at once");
+  if (grid.cluster > 1) {
+    if (device().major < 9) refuse("clusters of blocks need compute capability 9.0");
+    if (grid.cluster > 8) refuse("a cluster of " + std::to_string(grid.cluster) + " blocks; 8 fit on any GPU");
+    if (g.x % grid.cluster != 0)
+      refuse(std::to_string(g.x) + " blocks are no multiple of a cluster of " + std::to_string(grid.cluster));
+    if (grid.cooperative) refuse("clusters in a cooperative grid, which is not emulated");
+  }
   ++total.launches;
   ++launched;
   total.blocks += blocks;
@@ -147,12 +158,12 @@ namespace {
 
 void Machine::run() {
   admit(grid_);
-  order_.resize(static_cast<size_t>(blocks()));
+  order_.resize(static_cast<size_t>(blocks() / grid_.cluster));
   for (size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<int64_t>(i);
   if (wanted.order == Schedule::sequential) std::reverse(order_.begin(), order_.end());
   if (wanted.order == Schedule::random) std::shuffle(order_.begin(), order_.end(), random_);
-  // Blocks run one after the other, a few side by side when the schedule is random, all of them when they may wait for
-  // each other.
+  // Clusters run one after the other, a few side by side when the schedule is random, all of them when they may wait
+  // for each other.
   const size_t together = grid_.cooperative ? order_.size() : wanted.order == Schedule::random ? 3 : 1;
   struct Current {
     explicit Current(Machine* m) { machine = m; }
@@ -161,8 +172,8 @@ void Machine::run() {
   blockDim = {grid_.block.x, grid_.block.y, grid_.block.z};
   gridDim = {grid_.grid.x, grid_.grid.y, grid_.grid.z};
   while (blocks_done_ < blocks()) {
-    while (resident_.size() < together && !order_.empty()) {
-      begin_block(order_.back());
+    while (resident_.size() + grid_.cluster <= together * grid_.cluster && !order_.empty()) {
+      begin_cluster(order_.back());
       order_.pop_back();
     }
     step();
@@ -170,8 +181,16 @@ void Machine::run() {
   }
 }
 
-void Machine::begin_block(int64_t number) {
+void Machine::begin_cluster(int64_t number) {
+  const auto cluster = std::make_shared<Cluster>();
+  for (int64_t rank = 0; rank < grid_.cluster; ++rank) begin_block(number * grid_.cluster + rank, cluster);
+}
+
+void Machine::begin_block(int64_t number, const std::shared_ptr<Cluster>& cluster) {
   auto b = std::make_unique<Block>(grid_.smem, threads());
+  b->cluster = cluster;
+  b->together = grid_.cooperative ? std::numeric_limits<uint32_t>::max() : grid_.cluster;
+  cluster->blocks.push_back(b.get());
   b->index = {static_cast<unsigned>(number % grid_.grid.x), static_cast<unsigned>(number / grid_.grid.x % grid_.grid.y),
               static_cast<unsigned>(number / grid_.grid.x / grid_.grid.y)};
   b->number = number;
@@ -264,6 +283,8 @@ void Machine::thread_ended(Thread& t) {
       refuse("returned while a " + std::string(p.operation) + " at " + text(p.place) + " waits for it (mask " +
              hex(p.mask) + ")");
   if (!at_grid_barrier_.empty()) refuse("returned while the grid waits at " + text(at_grid_barrier_.front()->place));
+  if (const auto& waits = b.cluster->at_barrier; !waits.empty())
+    refuse("returned while its cluster waits at " + text(waits.front()->place));
   b.warps[static_cast<size_t>(t.number / 32)].live &= ~(1u << (t.number % 32));
   if (--b.live == 0) end_block(b);
 }
@@ -271,6 +292,11 @@ void Machine::thread_ended(Thread& t) {
 void Machine::end_block(Block& b) {
   if (const std::string damage = b.shared.damage(); !damage.empty() && message_.empty())
     message_ = std::string("kernel ") + grid_.name + ", block " + text(b.index) + ": " + damage;
+  if (b.reached > 0 && b.reached == b.cluster->barriers && message_.empty())
+    message_ = std::string("kernel ") + grid_.name + ", block " + text(b.index) +
+               ": ended while another block of its cluster may still reach its shared memory: a barrier of the cluster "
+               "behind that is missing";
+  std::replace(b.cluster->blocks.begin(), b.cluster->blocks.end(), &b, static_cast<Block*>(nullptr));
   ++blocks_done_;
   current = nullptr;
   resident_.erase(std::find_if(resident_.begin(), resident_.end(), [&](const auto& r) { return r.get() == &b; }));
@@ -283,9 +309,10 @@ void Machine::deadlock() {
     for (const Thread& t : b->threads)
       if (t.waiting != Thread::none && ++shown <= 4)
         who += "\n  block " + text(b->index) + ", thread " + text(t.index) + " waits at " + text(t.place) +
-               (t.waiting == Thread::barrier ? " for its block"
-                : t.waiting == Thread::warp  ? " for its warp"
-                                             : " for the grid");
+               (t.waiting == Thread::barrier   ? " for its block"
+                : t.waiting == Thread::warp    ? " for its warp"
+                : t.waiting == Thread::cluster ? " for its cluster"
+                                               : " for the grid");
   throw Fault(std::string("kernel ") + grid_.name + ": deadlock, no thread can go on." + who);
 }
 
@@ -309,6 +336,20 @@ void Machine::grid_arrived(Thread& t) {
     for (Thread& x : b->threads) all.push_back(&x);
   }
   at_grid_barrier_.clear();
+  make_runnable(all);
+}
+
+void Machine::cluster_arrived(Thread& t) {
+  Cluster& c = *t.block->cluster;
+  c.at_barrier.push_back(&t);
+  if (c.at_barrier.size() < c.blocks.size() * t.block->threads.size()) return;
+  std::vector<Thread*> all;
+  for (Block* b : c.blocks) {
+    ++b->epoch, ++b->grid_epoch;
+    for (Thread& x : b->threads) all.push_back(&x);
+  }
+  ++c.barriers;
+  c.at_barrier.clear();
   make_runnable(all);
 }
 
@@ -383,6 +424,26 @@ void grid_barrier(Place place) {
   machine->wait(t.waiting == Thread::none ? Thread::none : Thread::grid, place);
 }
 
+void cluster_barrier(Place place) {
+  Thread& t = *machine->current;
+  Cluster& c = *t.block->cluster;
+  for (const Block* b : c.blocks)
+    if (b == nullptr || b->live < static_cast<int>(b->threads.size()))
+      fault("waits at " + text(place) + " for its cluster, of which threads have returned");
+  if (!c.at_barrier.empty() && !(c.at_barrier.front()->place == place))
+    fault("waits at " + text(place) + " for its cluster, of which a thread waits at " +
+          text(c.at_barrier.front()->place));
+  t.waiting = Thread::cluster;
+  t.place = place;
+  machine->cluster_arrived(t);
+  machine->wait(t.waiting == Thread::none ? Thread::none : Thread::cluster, place);
+}
+
+int cluster_rank() {
+  const Block& b = *machine->current->block;
+  return static_cast<int>(b.number % static_cast<int64_t>(b.cluster->blocks.size()));
+}
+
 void wait_for_launch_before() { machine->current->waited = true; }
 
 void* shared_memory(Site& site, size_t bytes, size_t alignment) {
@@ -391,6 +452,37 @@ void* shared_memory(Site& site, size_t bytes, size_t alignment) {
   return p;
 }
 void* dynamic_shared_memory() { return machine->current->block->shared.dynamic(); }
+
+namespace {
+// Where block `rank` of the cluster has what lies at `own` here.
+void* in_block(const void* own, int rank, size_t bytes, Place place) {
+  Block& b = *machine->current->block;
+  const Cluster& c = *b.cluster;
+  const std::string who =
+      "reaches at " + text(place) + " shared memory of block " + std::to_string(rank) + " of its cluster";
+  if (rank < 0 || static_cast<size_t>(rank) >= c.blocks.size())
+    fault(who + ", which has " + std::to_string(c.blocks.size()));
+  if (!b.shared.inside(own, bytes)) fault(who + " by an address that is in no array of its own shared memory");
+  if (reinterpret_cast<uintptr_t>(own) % bytes != 0)
+    fault(who + ", " + std::to_string(bytes) + " bytes at an address that is not a multiple of them");
+  Block* other = c.blocks[static_cast<size_t>(rank)];
+  if (c.barriers == 0) fault(who + " before the first barrier of the cluster: that block may not run yet");
+  if (other == nullptr) fault(who + ", which has ended");
+  if (other != &b) other->reached = c.barriers;
+  return b.shared.twin(own, other->shared);
+}
+}  // namespace
+
+void from_block(const void* own, int rank, void* to, size_t bytes, Place place) {
+  const void* from = in_block(own, rank, bytes, place);
+  if (watcher != nullptr) watcher->access(from, bytes, false, place);
+  std::memcpy(to, from, bytes);
+}
+void to_block(const void* own, int rank, const void* from, size_t bytes, Place place) {
+  void* to = in_block(own, rank, bytes, place);
+  if (watcher != nullptr) watcher->access(to, bytes, true, place);
+  std::memcpy(to, from, bytes);
+}
 
 void warp_collective(const char* operation, unsigned mask, void* operand, Complete complete, Place place) {
   Thread& t = *machine->current;

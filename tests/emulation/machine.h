@@ -1,5 +1,5 @@
 // The execution model of CUDA on one CPU thread: a fiber for each CUDA thread, block barriers, warp collectives, shared
-// memory, cooperative grids.
+// memory, cooperative grids, clusters of blocks.
 // What a GPU would let pass or hang on is a Fault here: barriers in different places, a mask that names lanes that are
 // not there, a deadlock, a write past an array.
 #pragma once
@@ -48,7 +48,8 @@ struct Grid {
   Dim grid, block;
   size_t smem = 0;
   bool cooperative = false;
-  bool early = false;  // every thread must wait for the launch before, which has ended in fact
+  bool early = false;    // every thread must wait for the launch before, which has ended in fact
+  unsigned cluster = 1;  // consecutive blocks that run together
 };
 // Runs kernel(argument) on every thread of the grid, to the end. Throws Fault.
 void run_grid(const Grid& grid, void (*kernel)(void*), void* argument);
@@ -66,6 +67,8 @@ bool on_fiber();
 void block_barrier(Place place);
 void block_barrier_votes(int vote, int (*combine)(int, int), int& result, Place place);
 void grid_barrier(Place place);
+void cluster_barrier(Place place);
+int cluster_rank();
 void wait_for_launch_before();
 
 // Static shared memory: the block's first thread to arrive at a site fixes its place. The bytes are 0xFF at first
@@ -79,6 +82,10 @@ T& shared(Site& site) {
   return *static_cast<T*>(shared_memory(site, sizeof(T), alignof(T) < 16 ? 16 : alignof(T)));
 }
 void* dynamic_shared_memory();
+// The same bytes of the shared memory of another block of the cluster. Faults: before the cluster's first barrier (that
+// block may not run yet), and where no barrier keeps that block from ending before.
+void from_block(const void* own, int rank, void* to, size_t bytes, Place place);
+void to_block(const void* own, int rank, const void* from, size_t bytes, Place place);
 
 // A warp collective: every lane of the mask posts its operand; the last to arrive computes all results, with
 // complete(operands by lane, mask).

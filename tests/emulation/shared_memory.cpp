@@ -73,6 +73,14 @@ void* SharedMemory::at(const void* site, size_t bytes, size_t alignment) {
   return base_ + start;
 }
 
+void* SharedMemory::twin(const void* p, SharedMemory& other) const {
+  const size_t at = static_cast<size_t>(static_cast<const char*>(p) - base_);
+  for (const Piece& x : pieces_)
+    if (at >= x.offset && at < x.offset + x.bytes)
+      return static_cast<char*>(x.site == nullptr ? other.dynamic() : other.at(x.site, x.bytes, 16)) + (at - x.offset);
+  return nullptr;
+}
+
 #if defined(__SANITIZE_ADDRESS__)
 std::string SharedMemory::damage() const { return ""; }  // it was reported when it happened
 #else

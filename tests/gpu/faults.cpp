@@ -45,6 +45,52 @@ TEST(Faults, GridBarrierWithoutACooperativeLaunch) {
   expect_fault([] { launch({2, 64}, "alone", grid_barrier_alone); }, "not launched as a cooperative one");
 }
 
+// ---- clusters ----------------------------------------------------------------------------------
+// What the right kernel has and each of the others lacks.
+struct ClusterKernel {
+  bool first = true, last = true;
+  int leaves = -1, rank = -1, offset = 0;  // rank -1: the other block of two
+};
+__global__ void neighbors(ClusterKernel k, float* out) {
+  TESS_SHARED(own, float[32]);
+  own[threadIdx.x] = static_cast<float>(threadIdx.x);
+  if (k.first) cluster_sync();
+  if (static_cast<int>(threadIdx.x) == k.leaves) return;
+  const float read = from_block(own + threadIdx.x + k.offset, k.rank < 0 ? 1 - cluster_rank() : k.rank);
+  if (k.last) cluster_sync();
+  out[blockIdx.x * 32 + threadIdx.x] = read;
+}
+TEST(Faults, WhatABlockOfAClusterMayReach) {
+  const Buffer<float> out(64);
+  const auto two = [&](ClusterKernel k) {
+    launch({2, 32, 0, nullptr, false, 2}, "neighbors", neighbors, k, out.data());
+  };
+  const auto only_first = +[](float* x) {  // the second block is not read, and ends
+    TESS_SHARED(own, float);
+    own = 1;
+    cluster_sync();
+    if (cluster_rank() == 0) x[0] = from_block(&own, 1);
+  };
+  expect_fault([&] { two({.first = false}); }, "before the first barrier of the cluster");
+  expect_fault([&] { two({.rank = 2}); }, "of block 2 of its cluster, which has 2");
+  expect_fault([&] { two({.offset = 32}); }, "in no array of its own shared memory");
+  expect_fault([&] { two({.leaves = 5}); }, "return");
+  expect_fault([&] { launch({2, 1, 0, nullptr, false, 2}, "first", only_first, out.data()); }, "ended");
+  expect_fault(
+      [&] {
+        launch({3, 32, 0, nullptr, false, 2}, "neighbors", neighbors, ClusterKernel{}, out.data());
+      },
+      "3 blocks are no multiple of a cluster of 2");
+  expect_fault(
+      [&] {
+        launch({9, 32, 0, nullptr, false, 9}, "neighbors", neighbors, ClusterKernel{}, out.data());
+      },
+      "8 fit on any GPU");
+  emulation::device().major = 8;
+  expect_fault([&] { two({}); }, "compute capability 9.0");
+  emulation::device().major = 9;
+}
+
 // ---- matrices ----------------------------------------------------------------------------------
 __global__ void lines_at(int first, int apart) {
   TESS_SHARED(stage, uint16_t[256]);

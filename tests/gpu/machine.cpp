@@ -188,6 +188,41 @@ TEST_P(Machine, CooperativeBlocksMeetAtTheGridBarrier) {
   EXPECT_EQ(x.read(), (std::vector<int>{43, 53, 13, 23, 33}));
 }
 
+// Each block sums what it holds, the first of a cluster adds the sums in the order of the ranks and tells all.
+__global__ void cluster_sums(const float* x, float* sums, int blocks) {
+  TESS_SHARED(part, float4);
+  TESS_SHARED(total, float);
+  const float own = warp_sum(x[blockIdx.x * 32 + threadIdx.x]);
+  if (threadIdx.x == 0) part = {own, 2 * own, 0, static_cast<float>(cluster_rank())};
+  cluster_sync();
+  if (cluster_rank() == 0 && threadIdx.x == 0) {
+    float sum = 0;
+    for (int r = 0; r < blocks; ++r) {
+      const float4 of = from_block(&part, r);
+      sum = 2 * sum + of.x + of.y + of.w;
+    }
+    for (int r = 0; r < blocks; ++r) to_block(&total, r, sum + static_cast<float>(r));
+  }
+  cluster_sync();
+  if (threadIdx.x == 0) sums[blockIdx.x] = total;
+}
+TEST_P(Machine, BlocksOfAClusterReachEachOther) {
+  const Buffer<float> x(counted(6 * 32));
+  const Buffer<float> sums(6);
+  launch({6, 32, 0, nullptr, false, 3}, "cluster_sums", cluster_sums, x.data(), sums.data(), 3);
+  std::vector<float> wanted;
+  for (int first : {0, 3}) {
+    float sum = 0;
+    for (int r = 0; r < 3; ++r)
+      sum = 2 * sum + 3 * (496 + 1024 * static_cast<float>(first + r)) + static_cast<float>(r);
+    for (int r = 0; r < 3; ++r) wanted.push_back(sum + static_cast<float>(r));
+  }
+  EXPECT_EQ(sums.read(), wanted);
+  const Buffer<float> alone(6);
+  launch({6, 32}, "cluster_sums", cluster_sums, x.data(), alone.data(), 1);
+  EXPECT_EQ(alone.read()[5], 3 * (496 + 1024 * 5)) << "without clusters a block is one of its own";
+}
+
 __global__ void counter(int* n) {
   atomicAdd(n, 2);
   atomicMax(n + 1, static_cast<int>(threadIdx.x));

@@ -36,7 +36,13 @@ class Ptx : public testing::Test {
   void launch(const std::string& text, unsigned threads = 64, uint32_t dynamic_shared = 0) {
     const Module m = read_module(text);
     run(m, m.functions.at("k"),
-        {{1, 1, 1}, {threads, 1, 1}, dynamic_shared, reinterpret_cast<const char*>(&words_), true, early_});
+        {{cluster_, 1, 1},
+         {threads, 1, 1},
+         dynamic_shared,
+         reinterpret_cast<const char*>(&words_),
+         true,
+         early_,
+         cluster_});
   }
   // What the message contains; empty: there is no fault.
   std::string fault(const std::string& text, unsigned threads = 64) {
@@ -48,6 +54,7 @@ class Ptx : public testing::Test {
   static constexpr uint32_t kWords = 64;
   uint32_t* words_;
   bool early_ = false;
+  unsigned cluster_ = 1;  // its blocks are the grid
 };
 
 void expect_says(const std::string& text, const std::string& what) {
@@ -174,6 +181,48 @@ TEST_F(Ptx, AnEarlyLaunchRunsUntilItsWaitBeforeTheOneBefore) {
     early.run();
     for (uint32_t t = 0; t < kWords; ++t) ASSERT_EQ(words_[t], c.expected(t)) << c.what << ", thread " << t;
   }
+}
+
+// Two blocks of 32 threads: each writes its words, 100 more in the second block, and reads those of the other.
+TEST_F(Ptx, BlocksOfAClusterReachEachOther) {
+  cluster_ = 2;
+  const std::string
+      meet = "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n",
+      place =
+          "mov.u32 %r2, room;\nshl.b32 %r3, %r1, 2;\nadd.u32 %r4, %r2, %r3;\nmov.u32 %r5, %cluster_ctarank;\n"
+          "mad.lo.u32 %r6, %r5, 100, %r1;\nxor.b32 %r7, %r5, 1;\nshl.b32 %r9, %r5, 7;\ncvt.u64.u32 %rd3, %r9;\n"
+          "add.u64 %rd2, %rd2, %rd3;\n",
+      own = "st.shared.u32 [%r4], %r6;\n", other = "mapa.shared::cluster.u32 %r8, %r4, %r7;\n",
+      load = "ld.shared::cluster.u32 %r6, [%r8];\n", save = "st.global.u32 [%rd2], %r6;\n",
+      first = "setp.eq.u32 %p1, %r5, 0;\n", room = ".shared .align 4 .b8 room[128];\n";
+  for (const emulation::Schedule::Order order :
+       {emulation::Schedule::sequential, emulation::Schedule::reverse, emulation::Schedule::random}) {
+    emulation::set_schedule({order, 1, 0});
+    launch(kernel(place + own + meet + other + load + meet + save, room), 32);
+    for (uint32_t t = 0; t < kWords; ++t) ASSERT_EQ(words_[t], t % 32 + (t < 32 ? 100 : 0)) << "it reads, word " << t;
+    launch(kernel(place + meet + other + "st.shared::cluster.u32 [%r8], %r6;\n" + meet + "ld.shared.u32 %r6, [%r4];\n" +
+                      save,
+                  room),
+           32);
+    for (uint32_t t = 0; t < kWords; ++t) ASSERT_EQ(words_[t], t % 32 + (t < 32 ? 100 : 0)) << "it writes, word " << t;
+    const struct {
+      std::string body, says;
+    } cases[] = {
+        {place + own + other + load + meet + save, "before the first barrier of the cluster"},
+        {place + own + meet + other + load + save, "end"},
+        {place + own + meet + other + first + "@%p1 " + load + save, "end"},
+        {place + own + meet + other + "ld.shared::cluster.u32 %r6, [%r8+128];\n" + meet, "in no memory that is there"},
+        {place + "mapa.shared::cluster.u32 %r8, %r4, 2;\n", "names block 2 of a cluster of 2"},
+        {place + first + "@%p1 bra $out;\n" + meet + "$out:\n", "wait for their cluster, of which 1 have ended"},
+        {"setp.lt.u32 %p1, %r1, 5;\n@%p1 bra $out;\n" + meet + "$out:\n", "have returned"},
+        {"barrier.cluster.wait.acquire.aligned;\n", "without having arrived"},
+        {"barrier.cluster.arrive.release.aligned;\n", "and did not wait"},
+        {"barrier.cluster.arrive.release.aligned;\n" + meet, "arrives twice"},
+        {"barrier.cluster.arrive.aligned;\n", "an unknown opcode"}};
+    for (const auto& c : cases) expect_says(fault(kernel(c.body, room), 32), c.says);
+  }
+  cluster_ = 9;
+  expect_says(fault(kernel(""), 32), "8 fit on any GPU");
 }
 
 TEST_F(Ptx, MatricesComeFromTheLinesThatLanesName) {

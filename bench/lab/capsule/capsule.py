@@ -155,7 +155,7 @@ def why_rejected(runs, error):
 def run(a):
     _, about, _ = read(a.capsule)
     machine = program("lab_machine", a.build)
-    grid = [a.blocks or about["blocks"], a.threads or about["threads"]]
+    grid = [a.blocks or about["blocks"], a.threads or about["threads"], a.cluster]
     if a.on == "cuda":
         os.environ.setdefault("TESSERA_CUDA_PLUGIN", str(machine.parents[3] / "libtessera_cuda.so"))
     with tempfile.TemporaryDirectory() as folder:
@@ -164,7 +164,8 @@ def run(a):
         file = library(about, a.source, pathlib.Path(folder), flags) if flags else a.source
         runs = json.loads(output_of([machine, a.capsule, where, file, *grid]))
     print(title(about))
-    print(f"{a.source.name:<11} {grid[0]} blocks of {grid[1]} threads on {WHERE[a.on]}")
+    print(f"{a.source.name:<11} {grid[0]} blocks of {grid[1]} threads" +
+          (f" in clusters of {a.cluster}" if a.cluster > 1 else "") + f" on {WHERE[a.on]}")
     wrong = why_rejected(runs, a.error)
     if wrong:
         print(f"rejected    {wrong}")
@@ -209,6 +210,7 @@ def arguments():
     r.add_argument("--on", choices=WHERE, default="emulated")
     r.add_argument("--blocks", type=int, help="default: those of the original")
     r.add_argument("--threads", type=int, help="of a block")
+    r.add_argument("--cluster", type=int, default=1, help="consecutive blocks that run together, up to 8")
     r.add_argument("--error", type=float, help="accept differences of up to this part of a value's largest element")
     return parser.parse_args()
 

@@ -1,9 +1,9 @@
 // Runs the kernel of a capsule (capture.cpp) on the memory that the capsule holds, under three schedules, and compares
 // the bits that it leaves. Prints JSON.
-//   lab_machine capsule.safetensors library mine.so BLOCKS THREADS     on the emulated GPU, with the race checker
-//   lab_machine capsule.safetensors ptx mine.cu BLOCKS THREADS         what NVRTC makes of it, on the PTX machine
-//   lab_machine capsule.safetensors processor mine.so 1 1              a function of this processor, timed
-//   lab_machine capsule.safetensors cuda mine.cu BLOCKS THREADS        … on a GPU, timed
+//   lab_machine capsule.safetensors library mine.so BLOCKS THREADS CLUSTER   on the emulated GPU, with the race checker
+//   lab_machine capsule.safetensors ptx mine.cu BLOCKS THREADS CLUSTER       what NVRTC makes of it, on the PTX machine
+//   lab_machine capsule.safetensors processor mine.so 1 1 1                  a function of this processor, timed
+//   lab_machine capsule.safetensors cuda mine.cu BLOCKS THREADS CLUSTER      … on a GPU, timed
 // A library is compiled with -fsanitize=thread and linked without (capsule.py does both); it exports
 // capsule_kernel(parameters) and capsule_parameter_bytes.
 #include <dlfcn.h>
@@ -169,7 +169,7 @@ class Memory {
 };
 
 struct Grid {
-  unsigned blocks, threads;
+  unsigned blocks, threads, cluster = 1;  // blocks that run together
 };
 
 // ---- where a kernel runs --------------------------------------------------------------------------------------------
@@ -189,7 +189,8 @@ class Library {
   void call(std::vector<char>& parameters) const { kernel_(parameters.data()); }
   int64_t run(const Capsule& c, Grid grid, std::vector<char> parameters) const {
     const std::string name = c.kernel();
-    emulation::run_grid({name.c_str(), {grid.blocks}, {grid.threads}}, kernel_, parameters.data());
+    emulation::run_grid({name.c_str(), {grid.blocks}, {grid.threads}, 0, false, false, grid.cluster}, kernel_,
+                        parameters.data());
     return 0;  // it counts none
   }
 
@@ -219,7 +220,8 @@ class Ptx {
   }
   int64_t run(const Capsule&, Grid grid, std::vector<char> parameters) const {
     parameters.resize(std::max<size_t>(parameters.size(), kernel_->parameters_total) + 16);
-    return ptx::run(module_, *kernel_, {{grid.blocks}, {grid.threads}, 0, parameters.data(), true});
+    return ptx::run(module_, *kernel_,
+                    {{grid.blocks}, {grid.threads}, 0, parameters.data(), true, false, grid.cluster});
   }
 
  private:
@@ -299,7 +301,7 @@ OnGpu on_gpu(Device& device, const Capsule& c, const std::string& source, Grid g
   c.fill(out.memory.data());
   device.check(api.upload(device.session(), memory, out.memory.data(), bytes));
   const std::vector<char> parameters = c.parameters(reinterpret_cast<uintptr_t>(memory));
-  const CompiledLaunchOp op{kernel.function, parameters.data(), grid.blocks};
+  const CompiledLaunchOp op{kernel.function, parameters.data(), grid.blocks, false, grid.cluster};
   const DeviceCall call{api.kernels->fused->compiled, {nullptr, nullptr, 0, 0, &op, nullptr}, "capsule"};
   device.check(api.run(device.session(), &call, 1, nullptr));
   device.check(api.download(device.session(), out.memory.data(), memory, bytes));
@@ -341,11 +343,11 @@ json run(const std::string& where, const Capsule& c, const std::string& file, Gr
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 6) return std::cerr << "lab_machine capsule library|ptx|processor|cuda file BLOCKS THREADS\n", 2;
+  if (argc != 7) return std::cerr << "lab_machine capsule library|ptx|processor|cuda file BLOCKS THREADS CLUSTER\n", 2;
   try {
     const Capsule c(argv[1]);
     const auto number = [](const char* text) { return static_cast<unsigned>(std::atoi(text)); };
-    std::cout << run(argv[2], c, argv[3], {number(argv[4]), number(argv[5])}).dump() << std::endl;
+    std::cout << run(argv[2], c, argv[3], {number(argv[4]), number(argv[5]), number(argv[6])}).dump() << std::endl;
     // A plugin on an emulated GPU shares the globals of that GPU with this program, and both would destroy them.
     std::quick_exit(0);
   } catch (const std::exception& e) {

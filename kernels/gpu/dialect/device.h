@@ -24,6 +24,7 @@ struct Launch {
   size_t smem = 0;
   cudaStream_t stream = nullptr;
   bool cooperative = false;  // all blocks resident at once: grid_sync() may be used
+  unsigned cluster = 1;      // consecutive blocks that run together, up to 8; compute capability 9.0 or newer
 };
 
 // A large parameter of a kernel, by value, read in place: the kernel declares it `const __grid_constant__
@@ -41,6 +42,32 @@ inline void cuda_check(cudaError_t error, const char* call) {
   if (error != cudaSuccess) on_cuda_failure(error, call);
 }
 
+// A launch as the runtime takes it. `early`: it may begin before the launch before it has ended.
+struct LaunchConfig {
+  cudaLaunchAttribute attributes[3];
+  cudaLaunchConfig_t config{};
+
+  LaunchConfig(const Launch& l, bool early) {
+    config.gridDim = l.grid;
+    config.blockDim = l.block;
+    config.dynamicSmemBytes = l.smem;
+    config.stream = l.stream;
+    config.attrs = attributes;
+    if (l.cooperative) add(cudaLaunchAttributeCooperative).cooperative = 1;
+    if (early) add(cudaLaunchAttributeProgrammaticStreamSerialization).programmaticStreamSerializationAllowed = 1;
+    if (l.cluster > 1) {
+      auto& cluster = add(cudaLaunchAttributeClusterDimension).clusterDim;
+      cluster.x = l.cluster, cluster.y = cluster.z = 1;
+    }
+  }
+  cudaLaunchAttributeValue& add(cudaLaunchAttributeID id) {
+    cudaLaunchAttribute& a = attributes[config.numAttrs++];
+    a = {};
+    a.id = id;
+    return a.val;
+  }
+};
+
 // Arguments are converted to the kernel's parameter types. An empty grid launches nothing.
 template <class... P, class... A>
 void launch(const Launch& l, const char* name, void (*kernel)(P...), const A&... arguments) {
@@ -49,33 +76,16 @@ void launch(const Launch& l, const char* name, void (*kernel)(P...), const A&...
     cuda_check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     static_cast<int>(l.smem)),
                name);
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeCooperative;
-  attribute.val.cooperative = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = l.grid;
-  config.blockDim = l.block;
-  config.dynamicSmemBytes = l.smem;
-  config.stream = l.stream;
-  config.attrs = &attribute;
-  config.numAttrs = l.cooperative ? 1 : 0;
-  cuda_check(cudaLaunchKernelEx(&config, kernel, static_cast<P>(arguments)...), name);
+  const LaunchConfig made(l, false);
+  cuda_check(cudaLaunchKernelEx(&made.config, kernel, static_cast<P>(arguments)...), name);
 }
 
 // A kernel that was loaded at run time, by its handle, with its only parameter. `early`: it may begin before the launch
 // before it has ended, so it calls wait_for_launch_before(); compute capability 9.0 or newer.
 inline void launch_loaded(const Launch& l, const char* name, const void* kernel, const void* parameter, bool early) {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = l.grid;
-  config.blockDim = l.block;
-  config.stream = l.stream;
-  config.attrs = &attribute;
-  config.numAttrs = early ? 1 : 0;
+  const LaunchConfig made(l, early);
   void* parameters[] = {const_cast<void*>(parameter)};
-  cuda_check(cudaLaunchKernelExC(&config, kernel, parameters), name);
+  cuda_check(cudaLaunchKernelExC(&made.config, kernel, parameters), name);
 }
 
 // ---- launches that overlap ----------------------------------------------------------------------
@@ -125,6 +135,46 @@ __device__ inline void cp_async_commit() { asm volatile("cp.async.commit_group;"
 template <int pending>
 __device__ inline void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+
+// ---- clusters (Launch::cluster): blocks that run together and reach each other's shared memory --------------------
+// Compute capability 9.0 or newer. A block's place in its cluster:
+__device__ inline int cluster_rank() {
+  int rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+// All threads of the cluster wait for each other; what they wrote before is visible behind it. One comes before the
+// first access to another block, which may not run yet; and one behind the last, as that block may end.
+__device__ inline void cluster_sync() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+__device__ inline unsigned address_in_block(const void* own, int rank) {
+  unsigned address;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared_address(own)), "r"(rank));
+  return address;
+}
+// The element of block `rank` that lies there where `own` lies in this block's shared memory.
+__device__ inline float from_block(const float* own, int rank) {
+  float x;
+  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(x) : "r"(address_in_block(own, rank)) : "memory");
+  return x;
+}
+__device__ inline double from_block(const double* own, int rank) {
+  double x;
+  asm volatile("ld.shared::cluster.f64 %0, [%1];" : "=d"(x) : "r"(address_in_block(own, rank)) : "memory");
+  return x;
+}
+__device__ inline float4 from_block(const float4* own, int rank) {
+  float4 x;
+  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w)
+               : "r"(address_in_block(own, rank))
+               : "memory");
+  return x;
+}
+__device__ inline void to_block(float* own, int rank, float x) {
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(address_in_block(own, rank)), "f"(x) : "memory");
 }
 
 // ---- tensor cores -------------------------------------------------------------------------------

@@ -225,8 +225,9 @@ void run(const Call& call, int64_t, void* scratch) {
 
 void run_compiled(const Call& call, int64_t, void* scratch) {
   const auto& op = *static_cast<const CompiledLaunchOp*>(call.op);
-  launch_loaded({dim3(static_cast<unsigned>(op.blocks)), dim3(kThreads), 0, gpu_context(scratch).stream}, "compiled",
-                op.function, op.parameters, op.early);
+  launch_loaded(
+      {dim3(static_cast<unsigned>(op.blocks)), dim3(kThreads), 0, gpu_context(scratch).stream, false, op.cluster},
+      "compiled", op.function, op.parameters, op.early);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // The race build: kernels compiled with -fsanitize=thread call these functions at every access instead of libtsan's,
 // and each access to shared or device memory is compared with those before it. Ordered are: what one thread does;
-// launches; grid barriers; a block's barriers; the lanes of a __syncwarp, transitively (vector clocks). Nothing else,
-// shuffles and votes included. Found without luck: it does not matter whether the schedule made the race do harm.
+// launches; barriers of a grid, of a cluster, of a block; the lanes of a __syncwarp, transitively (vector clocks).
+// Nothing else, shuffles and votes included. Found without luck: it does not matter whether the schedule made the race
+// do harm.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -116,7 +117,9 @@ std::string where(const Access& a) {
 }
 
 inline bool ordered(const Access& before, const Access& now, const Thread& t) {
-  if (before.launch() != now.launch() || before.grid_epoch() != now.grid_epoch()) return true;
+  if (before.launch() != now.launch()) return true;
+  const uint32_t together = t.block->together;
+  if (before.grid_epoch() != now.grid_epoch() && before.block() / together == now.block() / together) return true;
   if (before.block() != now.block()) return false;
   if (before.thread() == now.thread() || before.epoch() != now.epoch()) return true;
   if (before.thread() / 32 != now.thread() / 32) return false;
@@ -167,13 +170,16 @@ void check(const void* p, size_t size, bool write, const void* pc, int line) {
   if (t == nullptr) return;
   const uintptr_t a = reinterpret_cast<uintptr_t>(p);
   if (a - reinterpret_cast<uintptr_t>(t->fiber.stack) < fiber_stack_bytes()) return;  // the thread's own
-  const SharedMemory& own = t->block->shared;
-  const uintptr_t base = reinterpret_cast<uintptr_t>(own.base());
-  const bool shared = a >= base && a < base + own.used();
+  const SharedMemory* arrays = &t->block->shared;
+  bool shared = arrays->holds(p, 0);
   const Region* region = shared ? nullptr : region_at_or_near(p);
-  if (!shared && region == nullptr) return;  // the host's
+  if (!shared && region == nullptr) {
+    for (const Block* b : t->block->cluster->blocks)
+      if (b != nullptr && b->shared.holds(p, 0)) shared = true, arrays = &b->shared;
+    if (!shared) return;  // the host's
+  }
   const Access now = access_of(*t, pc, line, in_atomic, clocks_of(warp_of(*t))[t->number % 32 * 33]);
-  if (shared && !own.inside(p, size)) stop("touches at " + where(now) + " shared memory outside of its arrays");
+  if (shared && !arrays->inside(p, size)) stop("touches at " + where(now) + " shared memory outside of its arrays");
   if (!shared && !region->holds(p, size)) stop_outside(*region, p, size, write, now);
   if (const int one_of = schedule().preempt; one_of > 0 && !in_atomic) {
     random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;

@@ -163,6 +163,59 @@ TEST(Races, ReadsOfSharedMemoryThatNobodyWrote) {
   found([&] { launch({1, 32}, "k", kernel, y.data()); }, "nobody has written to");
 }
 
+template <bool between, bool writes>
+__global__ void passed_around(float* y) {
+  TESS_SHARED(s, float[32]);
+  s[threadIdx.x] = 1;
+  cluster_sync();
+  const float other = from_block(&s[31 - threadIdx.x], 1 - cluster_rank());
+  if (between) cluster_sync();
+  if (writes) s[threadIdx.x] = 2;
+  else to_block(&s[threadIdx.x], 1 - cluster_rank(), other);
+  cluster_sync();
+  y[blockIdx.x * 32 + threadIdx.x] = s[threadIdx.x] + other;
+}
+TEST(Races, SharedMemoryOfOtherBlocks) {
+  const Buffer<float> y(64);
+  const auto pairs = [&](auto kernel) { launch({2, 32, 0, nullptr, false, 2}, "k", kernel, y.data()); };
+  clean([&] { pairs(passed_around<true, true>); });
+  clean([&] { pairs(passed_around<true, false>); });
+  found([&] { pairs(passed_around<false, true>); }, "a race in shared memory");
+  found([&] { pairs(passed_around<false, false>); }, "a race in shared memory");
+  const auto unwritten = +[](float* x) {
+    TESS_SHARED(s, float[32]);
+    cluster_sync();
+    x[threadIdx.x] = from_block(&s[threadIdx.x], 1 - cluster_rank());
+    cluster_sync();
+  };
+  found([&] { pairs(unwritten); }, "nobody has written to");
+}
+TEST(Races, DeviceMemoryOfACluster) {
+  const Buffer<float> y(std::vector<float>(4, 0.0f));
+  const auto passes = +[](float* x) {
+    if (threadIdx.x == 0) x[blockIdx.x] = 1;
+    cluster_sync();
+    const int other = static_cast<int>(blockIdx.x) ^ 1;
+    if (threadIdx.x == 0) x[blockIdx.x] = x[other];
+  };
+  const auto too_far = +[](float* x) {
+    if (threadIdx.x == 0) x[blockIdx.x] = 1;
+    cluster_sync();
+    const float of = x[(blockIdx.x + 2) % 4];
+    if (of < 0) x[0] = of;
+  };
+  found([&] { launch({4, 32, 0, nullptr, false, 2}, "k", passes, y.data()); }, "a race in device memory");
+  found([&] { launch({4, 32, 0, nullptr, false, 2}, "k", too_far, y.data()); }, "a race in device memory");
+  const auto ordered = +[](float* x) {
+    if (threadIdx.x == 0) x[blockIdx.x] = 1;
+    cluster_sync();
+    const float of = x[static_cast<int>(blockIdx.x) ^ 1];
+    cluster_sync();
+    if (threadIdx.x == 0) x[blockIdx.x] = of;
+  };
+  clean([&] { launch({4, 32, 0, nullptr, false, 2}, "k", ordered, y.data()); });
+}
+
 // A view of 4 rows of 3, 5 apart, in host memory that represents device memory.
 template <int row, int column>
 __global__ void reads(const float* x, float* y) {

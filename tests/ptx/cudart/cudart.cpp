@@ -114,7 +114,7 @@ int unload_library(void* library) {
 int launch(const LaunchCall& c) {
   return guarded([&] {
     const auto found = kernels().find(c.host_function);
-    if (found == kernels().end() || (c.early && emulation::device().major < 9))
+    if (found == kernels().end() || ((c.early || c.cluster > 1) && emulation::device().major < 9))
       return static_cast<int>(cudaErrorInvalidValue);
     const Kernel& k = found->second;
     const Module& module = k.binary->read();
@@ -128,7 +128,8 @@ int launch(const LaunchCall& c) {
              static_cast<uint32_t>(c.dynamic_shared),
              nullptr,
              c.stream != nullptr,
-             c.early};
+             c.early,
+             c.cluster};
     w.parameters = parameters->data();
     const auto launched = std::make_shared<Launch>(module, f, w);
     emulation::enqueue(

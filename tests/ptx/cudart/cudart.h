@@ -18,7 +18,8 @@ struct LaunchCall {
   void* stream;
   const void* host_function;
   void** arguments;
-  bool early = false;  // cudaLaunchAttributeProgrammaticStreamSerialization
+  bool early = false;    // cudaLaunchAttributeProgrammaticStreamSerialization
+  unsigned cluster = 1;  // cudaLaunchAttributeClusterDimension
 };
 int launch(const LaunchCall& call);
 int allow_shared(const void* host_function, int bytes);  // cudaFuncAttributeMaxDynamicSharedMemorySize

@@ -25,9 +25,14 @@ TESSERA_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device
 
 TESSERA_EXPORT cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* c, const void* function, void** arguments) {
   bool early = false;
+  unsigned cluster = 1;
   for (unsigned k = 0; k < c->numAttrs; ++k) {
-    if (c->attrs[k].id != cudaLaunchAttributeProgrammaticStreamSerialization) return cudaErrorNotSupported;
-    early = c->attrs[k].val.programmaticStreamSerializationAllowed != 0;
+    const cudaLaunchAttribute& a = c->attrs[k];
+    if (a.id == cudaLaunchAttributeProgrammaticStreamSerialization)
+      early = a.val.programmaticStreamSerializationAllowed != 0;
+    else if (a.id == cudaLaunchAttributeClusterDimension && a.val.clusterDim.y == 1 && a.val.clusterDim.z == 1)
+      cluster = a.val.clusterDim.x;
+    else return cudaErrorNotSupported;
   }
   return static_cast<cudaError_t>(tessera::ptx::launch({{c->gridDim.x, c->gridDim.y, c->gridDim.z},
                                                         {c->blockDim.x, c->blockDim.y, c->blockDim.z},
@@ -35,7 +40,8 @@ TESSERA_EXPORT cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* c, cons
                                                         c->stream,
                                                         function,
                                                         arguments,
-                                                        early}));
+                                                        early,
+                                                        cluster}));
 }
 TESSERA_EXPORT cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaErrorNotSupported;

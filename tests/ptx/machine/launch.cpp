@@ -18,7 +18,7 @@ using emulation::Schedule;
 
 // Registers are large and few launches need all of them: a module keeps its warps from launch to launch.
 struct WarpsKept {
-  std::vector<std::unique_ptr<Warp>> all;
+  std::vector<std::vector<std::unique_ptr<Warp>>> by_rank;  // in the cluster
 };
 
 namespace {
@@ -34,40 +34,57 @@ std::vector<size_t> order_of(size_t n, std::mt19937_64& random) {
 
 class Block {
  public:
-  // `kept`: the module's warps, which one block uses at a time; else it has warps of its own.
-  Block(const Running& launch, size_t warps, int threads, emulation::Dim index, bool kept) : launch_(launch) {
+  // `from`: the warps that it takes; those that are not there yet are made.
+  Block(const Running& launch, size_t warps, int threads, emulation::Dim index, ClusterMemory& cluster, size_t rank,
+        std::vector<std::unique_ptr<Warp>>& from)
+      : launch_(launch), memory_(cluster.blocks[rank]) {
     size_t bytes = 0;
     for (const Array& a : launch.shared) bytes += (a.bytes + 127u) / 128 * 128;
     shared_.assign(bytes + 128, static_cast<char>(0xFF));
-    char* begin = shared_.data() + (128 - reinterpret_cast<uintptr_t>(shared_.data()) % 128) % 128;
-    if (launch.module.warps == nullptr) launch.module.warps = std::make_shared<WarpsKept>();
-    std::vector<std::unique_ptr<Warp>>& from = kept ? launch.module.warps->all : own_;
+    memory_.shared = shared_.data() + (128 - reinterpret_cast<uintptr_t>(shared_.data()) % 128) % 128;
     while (from.size() < warps) from.push_back(std::make_unique<Warp>(launch.module, static_cast<int>(from.size())));
     for (size_t w = 0; w < warps; ++w) {
       warps_.push_back(from[w].get());
-      warps_.back()->begin(launch, index, begin, threads);
+      warps_.back()->begin(launch, index, cluster, rank, threads);
     }
   }
-  // From barrier to barrier: each warp runs until it waits. Ends with the block, or where it is held (Running::holds).
-  void run(std::mt19937_64& random) {
+  // From barrier to barrier: each warp runs until it waits. Ends with the block, or where it waits for its cluster, or
+  // is held (Running::holds).
+  Warp::State run(std::mt19937_64& random) {
     for (;;) {
-      size_t ended = 0;
+      size_t ended = 0, at_cluster = 0;
       bool held = false;
       int lanes_ended = 0;
-      for (const size_t w : order_of(warps_.size(), random)) {
-        if (!warps_[w]->ended()) held = warps_[w]->run() == Warp::State::held || held;
-        if (warps_[w]->ended()) ++ended;
-        lanes_ended += warps_[w]->lanes_ended();
+      const Warp* waits = nullptr;
+      for (const size_t n : order_of(warps_.size(), random)) {
+        Warp& w = *warps_[n];
+        const Warp::State state = w.ended() ? Warp::State::ended : w.run();
+        if (state == Warp::State::ended) ++ended;
+        else waits = &w;
+        if (state == Warp::State::at_cluster) ++at_cluster;
+        held = held || state == Warp::State::held;
+        lanes_ended += w.lanes_ended();
       }
-      if (ended == warps_.size() || held) return;
-      for (Warp* w : warps_) {
-        if (w->ended()) continue;
-        if (lanes_ended > 0)
-          throw Fault("kernel " + launch_.name + ": threads wait for their block at PTX line " +
-                      std::to_string(w->waiting_line()) + ", and " + std::to_string(lanes_ended) + " have returned");
-        w->pass_barrier();
-      }
+      if (ended == warps_.size()) return Warp::State::ended;
+      if (held) return Warp::State::held;
+      if (lanes_ended > 0)
+        refuse("threads wait for their block at PTX line " + std::to_string(waits->waiting_line()) + ", and " +
+               std::to_string(lanes_ended) + " have returned");
+      if (at_cluster == warps_.size()) return Warp::State::at_cluster;
+      if (at_cluster > 0) refuse("a part of a block waits for its cluster");
+      pass_barrier();
     }
+  }
+  void pass_barrier() {
+    for (Warp* w : warps_) w->pass_barrier();
+  }
+  // It has ended: other blocks must be done with its memory.
+  void leave(const ClusterMemory& cluster) {
+    if (!memory_.ended && memory_.reached > 0 && memory_.reached == cluster.barriers)
+      refuse(
+          "a block ends while another one of its cluster may still reach its shared memory: a barrier of the cluster "
+          "behind that is missing");
+    memory_.ended = true;
   }
   int64_t executed() const {
     return std::accumulate(warps_.begin(), warps_.end(), int64_t{0},
@@ -75,10 +92,55 @@ class Block {
   }
 
  private:
+  [[noreturn]] void refuse(const std::string& why) const { throw Fault("kernel " + launch_.name + ": " + why); }
+
   const Running& launch_;
+  ClusterMemory::One& memory_;
   std::vector<char> shared_;
   std::vector<Warp*> warps_;
-  std::vector<std::unique_ptr<Warp>> own_;
+};
+
+// Blocks that run together; without clusters, one.
+class Cluster {
+ public:
+  // `kept`: with the module's warps, which one cluster uses at a time; else it has warps of its own.
+  Cluster(const Running& launch, size_t warps, int threads, const std::vector<emulation::Dim>& blocks, bool kept)
+      : launch_(launch), memory_{std::vector<ClusterMemory::One>(blocks.size())} {
+    if (launch.module.warps == nullptr) launch.module.warps = std::make_shared<WarpsKept>();
+    std::vector<std::vector<std::unique_ptr<Warp>>>& from = kept ? launch.module.warps->by_rank : own_;
+    if (from.size() < blocks.size()) from.resize(blocks.size());
+    for (size_t rank = 0; rank < blocks.size(); ++rank)
+      blocks_.push_back(std::make_unique<Block>(launch, warps, threads, blocks[rank], memory_, rank, from[rank]));
+  }
+  // To its end, or until it is held.
+  void run(std::mt19937_64& random) {
+    for (;;) {
+      size_t ended = 0;
+      bool held = false;
+      for (const size_t n : order_of(blocks_.size(), random)) {
+        const Warp::State state = blocks_[n]->run(random);
+        if (state == Warp::State::ended) blocks_[n]->leave(memory_), ++ended;
+        held = held || state == Warp::State::held;
+      }
+      if (ended == blocks_.size() || held) return;
+      if (ended > 0)
+        throw Fault("kernel " + launch_.name + ": blocks wait for their cluster, of which " + std::to_string(ended) +
+                    " have ended");
+      ++memory_.barriers;
+      for (const auto& b : blocks_) b->pass_barrier();
+    }
+  }
+  int64_t executed() const {  // of the block that executed most
+    int64_t most = 0;
+    for (const auto& b : blocks_) most = std::max(most, b->executed());
+    return most;
+  }
+
+ private:
+  const Running& launch_;
+  ClusterMemory memory_;
+  std::vector<std::vector<std::unique_ptr<Warp>>> own_;
+  std::vector<std::unique_ptr<Block>> blocks_;
 };
 
 constexpr uint32_t kSharedOptIn = 227 * 1024, kSharedOptInOf80 = 163 * 1024;
@@ -122,17 +184,22 @@ struct Launch::Grid {
   const Wanted wanted;
   const int threads;
   std::mt19937_64 random{};
-  std::vector<std::unique_ptr<Block>> begun{};
+  std::vector<std::unique_ptr<Cluster>> begun{};
 
-  std::unique_ptr<Block> block(size_t n, bool kept) const {
-    const emulation::Dim g = wanted.grid, at{static_cast<unsigned>(n % g.x), static_cast<unsigned>(n / g.x % g.y),
-                                             static_cast<unsigned>(n / g.x / g.y)};
-    return std::make_unique<Block>(running, static_cast<size_t>(threads + kLanes - 1) / kLanes, threads, at, kept);
+  std::unique_ptr<Cluster> cluster(size_t n, bool kept) const {
+    const emulation::Dim g = wanted.grid;
+    std::vector<emulation::Dim> blocks;
+    for (size_t b = n * wanted.cluster; b < (n + 1) * wanted.cluster; ++b)
+      blocks.push_back(
+          {static_cast<unsigned>(b % g.x), static_cast<unsigned>(b / g.x % g.y), static_cast<unsigned>(b / g.x / g.y)});
+    return std::make_unique<Cluster>(running, static_cast<size_t>(threads + kLanes - 1) / kLanes, threads, blocks,
+                                     kept);
   }
-  std::vector<size_t> start() {  // the order of the blocks
-    emulation::admit({running.name.c_str(), wanted.grid, wanted.block, wanted.dynamic_shared, false});
+  std::vector<size_t> start() {  // the order of the clusters
+    emulation::admit(
+        {running.name.c_str(), wanted.grid, wanted.block, wanted.dynamic_shared, false, wanted.early, wanted.cluster});
     random.seed(emulation::schedule().seed * 0x9E3779B97F4A7C15ull + emulation::launch_number());
-    return order_of(size_t{wanted.grid.x} * wanted.grid.y * wanted.grid.z, random);
+    return order_of(size_t{wanted.grid.x} * wanted.grid.y * wanted.grid.z / wanted.cluster, random);
   }
 };
 
@@ -161,7 +228,7 @@ Launch::~Launch() = default;
 void Launch::begin() {
   grid_->running.holds = true;
   for (const size_t n : grid_->start()) {
-    grid_->begun.push_back(grid_->block(n, false));
+    grid_->begun.push_back(grid_->cluster(n, false));
     grid_->begun.back()->run(grid_->random);
   }
 }
@@ -169,15 +236,15 @@ void Launch::begin() {
 int64_t Launch::run() {
   grid_->running.holds = false;
   int64_t most = 0;
-  const auto complete = [&](Block& b) {
-    b.run(grid_->random);
-    most = std::max(most, b.executed());
+  const auto complete = [&](Cluster& c) {
+    c.run(grid_->random);
+    most = std::max(most, c.executed());
   };
   if (grid_->begun.empty())
-    for (const size_t n : grid_->start()) complete(*grid_->block(n, true));
-  for (std::unique_ptr<Block>& b : std::exchange(grid_->begun, {})) {
-    complete(*b);
-    b.reset();
+    for (const size_t n : grid_->start()) complete(*grid_->cluster(n, true));
+  for (std::unique_ptr<Cluster>& c : std::exchange(grid_->begun, {})) {
+    complete(*c);
+    c.reset();
   }
   return most;
 }

@@ -16,6 +16,7 @@ struct Wanted {
   bool strict = true;                // memory that nobody allocated or lent is out of bounds
   // It may begin before the launch before it has ended, so every lane waits for that (griddepcontrol.wait).
   bool early = false;
+  unsigned cluster = 1;  // consecutive blocks that run together
 };
 
 // A launch, to be executed once or often. Throws emulation::Fault.

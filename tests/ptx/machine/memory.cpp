@@ -1,5 +1,6 @@
 // ld, st, ldmatrix and cp.async: each lane's address is looked up and checked (its space, its bounds, its alignment)
-// before a byte moves. griddepcontrol: from when on addresses of global memory are allowed to all but volatile loads.
+// before a byte moves. mapa, barrier.cluster: shared memory of other blocks of the cluster. griddepcontrol: from when
+// on addresses of global memory are allowed to all but volatile loads.
 #include <cstring>
 
 #include "emulation/mma.h"
@@ -24,11 +25,15 @@ Warp::Memory Warp::memory_of(Space space, uint64_t low, uint64_t high, size_t by
     case Space::parameter: m = {const_cast<char*>(launch_->parameters), 0, launch_->kernel.parameters_total, 0}; break;
     case Space::local: m = {local_.get(), 0, module.local_bytes, module.local_bytes}; break;
     case Space::call: m = {call_.get(), 0, module.call_bytes, module.call_bytes}; break;
+    case Space::cluster:
     case Space::shared: {
-      char* begin = shared_;
+      const uint64_t rank = space == Space::cluster ? low >> kRankShift : 0;  // + 1; 0: this block
+      if (rank != 0 && high >> kRankShift != rank) return m;
+      low -= rank << kRankShift, high -= rank << kRankShift;
+      char* begin = cluster_->blocks[rank == 0 ? rank_ : rank - 1].shared;
       for (const Array& a : launch_->shared) {
         if (low >= a.offset && high + bytes <= uint64_t{a.offset} + a.bytes)
-          return {begin, a.offset, uint64_t{a.offset} + a.bytes, 0};
+          return {begin, a.offset + (rank << kRankShift), uint64_t{a.offset} + a.bytes + (rank << kRankShift), 0};
         begin += (a.bytes + 127u) / 128 * 128;
       }
       return m;
@@ -51,6 +56,20 @@ bool Warp::is_allocated(const char* low, const char* high, size_t bytes) {
   if (!r->holds(low, bytes) || high + bytes > r->end()) return false;
   near_ = *r;
   return low == high || near_.row == near_.stride;
+}
+
+// Shared memory of other blocks of the cluster.
+void Warp::reach(const Instruction& i, Mask mask, const uint64_t (&address)[kLanes]) {
+  for (int l = 0; l < kLanes; ++l) {
+    const uint64_t rank = address[l] >> kRankShift;
+    if ((mask >> l & 1) == 0 || rank == 0 || rank - 1 == rank_) continue;
+    ClusterMemory::One& other = cluster_->blocks.at(rank - 1);
+    if (cluster_->barriers == 0)
+      fault(i, 1u << l, "reaches another block before the first barrier of the cluster: that block may not run yet");
+    if (other.ended)
+      fault(i, 1u << l, "reaches block " + std::to_string(rank - 1) + " of its cluster, which has ended");
+    other.reached = cluster_->barriers;
+  }
 }
 
 // All lanes at once where their addresses are in one memory; else one by one.
@@ -79,6 +98,7 @@ void Warp::resolve(const Instruction& i, int operand, int64_t offset, Space spac
     high = address[l] > high ? address[l] : high;
     bits |= address[l];
   }
+  if (space == Space::cluster) reach(i, mask, address);
   if ((bits & (bytes - 1)) != 0)
     fault(i, mask, "an access of " + std::to_string(bytes) + " bytes at an address that is not a multiple of them");
   // An address of a space may carry the space's mark too: nvcc does not always convert those of parameters.
@@ -188,6 +208,24 @@ void let_next_launch_begin(Warp& w, const Instruction& i, Mask mask) {
     w.fault(i, wrong, "lets the next launch begin before it waited for the one before");
 }
 
+// mapa.shared::cluster.u32 address in that block, address in this one, its rank.
+void in_block(Warp& w, const Instruction& i, Mask mask) {
+  uint32_t* to = w.lanes<uint32_t>(i.operand[0]);
+  const uint32_t *own = w.lanes<const uint32_t>(i.operand[1]), *rank = w.lanes<const uint32_t>(i.operand[2]);
+  for (int l = 0; l < kLanes; ++l) {
+    if ((mask >> l & 1) == 0) continue;
+    if (rank[l] >= w.blocks_of_cluster())
+      w.fault(i, 1u << l,
+              "names block " + std::to_string(rank[l]) + " of a cluster of " + std::to_string(w.blocks_of_cluster()));
+    to[l] = (own[l] & ((1u << kRankShift) - 1)) | (rank[l] + 1) << kRankShift;
+  }
+}
+void arrive_at_cluster(Warp& w, const Instruction& i, Mask mask) {
+  if ((w.arrived() & mask) != 0) w.fault(i, mask & w.arrived(), "arrives twice at one barrier of its cluster");
+  w.arrived() |= mask;
+}
+void passed(Warp&, const Instruction&, Mask) {}
+
 // ldmatrix.x4 {d0, d1, d2, d3}, [line]: what tests/emulation/mma.h says of its lines.
 void load_matrices(Warp& w, const Instruction& i, Mask mask) {
   if (mask != kAll) w.fault(i, mask, "ldmatrix by a part of the warp");
@@ -223,6 +261,12 @@ Handler access(bool store, const std::string& type) {
 
 Handler matrices(const std::string& opcode) {
   return opcode == "ldmatrix.sync.aligned.m8n8.x4.shared.b16" ? load_matrices : nullptr;
+}
+
+Handler of_cluster(const std::string& opcode) {
+  if (opcode == "mapa.shared::cluster.u32") return in_block;
+  if (opcode == "barrier.cluster.arrive.release.aligned") return arrive_at_cluster;
+  return opcode == "barrier.cluster.wait.acquire.aligned" ? passed : nullptr;
 }
 
 Handler asynchronous(const std::string& opcode) {

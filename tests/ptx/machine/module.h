@@ -24,7 +24,7 @@ class Unreadable : public std::runtime_error {
 };
 
 // Who sees the bytes of an address. `call` are the parameters of device functions, which a lane has for itself.
-enum class Space : uint8_t { generic, global, shared, local, parameter, call };
+enum class Space : uint8_t { generic, global, shared, local, parameter, call, cluster };
 // A generic address names its space in its upper byte; those of the host, which global ones are, have none.
 constexpr uint64_t window_of(Space s) { return s == Space::global ? 0 : (0x70ull + static_cast<uint64_t>(s)) << 56; }
 constexpr Space space_of(uint64_t address) {
@@ -32,9 +32,11 @@ constexpr Space space_of(uint64_t address) {
 }
 constexpr uint32_t kDynamicShared =
     1u << 24;  // where a block's dynamic shared memory begins, behind every static array
+// A shared address of block r of a cluster has r + 1 in its upper bits.
+constexpr uint32_t kRankShift = 26;
 
 // What follows an instruction: the next one, or something that the warp decides (warp.cpp).
-enum class Flow : uint8_t { next, branch, call, leave, block_barrier, launch_before, whole_mask };
+enum class Flow : uint8_t { next, branch, call, leave, block_barrier, cluster_barrier, launch_before, whole_mask };
 
 constexpr uint32_t kConstant = 1u << 31;    // of an operand: it lies in the constants of the module, not in registers
 constexpr uint32_t kNowhere = 0x7FFFFFFFu;  // a target that is thrown away
@@ -93,6 +95,7 @@ Handler conversion(const std::string& opcode);
 Handler collective(const std::string& opcode);        // among a warp's lanes: collectives.cpp
 Handler access(bool store, const std::string& type);  // memory.cpp
 Handler asynchronous(const std::string& opcode);      // cp.async, griddepcontrol
+Handler of_cluster(const std::string& opcode);        // mapa, barrier.cluster
 Handler matrices(const std::string& opcode);          // ldmatrix
 int bytes_of(const std::string& type);                // of f32: 4; 0: a predicate; −1: no type
 

@@ -26,22 +26,25 @@ Warp::Warp(const Module& m, int number)
   base_[1] = reinterpret_cast<char*>(const_cast<uint64_t*>(m.constants.data()));
 }
 
-void Warp::begin(const Running& launch, emulation::Dim block, char* shared, int threads) {
+void Warp::begin(const Running& launch, emulation::Dim block, ClusterMemory& cluster, size_t rank, int threads) {
   launch_ = &launch;
   block_ = block;
-  shared_ = shared;
+  cluster_ = &cluster;
+  rank_ = rank;
   near_ = {};
   executed_ = 0;
   const int there = std::min(threads - number_ * kLanes, kLanes);
   live_ = whole_ = there == kLanes ? kAll : (1u << there) - 1;
   waited_ = launch.early ? 0 : kAll;
+  arrived_ = 0;
   predicates_[kNever] = 0;
   predicates_[kAlways] = kAll;
   const emulation::Dim b = launch.block, g = launch.grid;
   for (int l = 0; l < kLanes; ++l) {
     const unsigned t = static_cast<unsigned>(number_ * kLanes + l);
-    const uint32_t values[] = {t % b.x, t / b.x % b.y, t / b.x / b.y, b.x, b.y, b.z,       block.x,
-                               block.y, block.z,       g.x,           g.y, g.z, t % kLanes};
+    const uint32_t values[] = {
+        t % b.x, t / b.x % b.y, t / b.x / b.y, b.x, b.y, b.z,        block.x,
+        block.y, block.z,       g.x,           g.y, g.z, t % kLanes, static_cast<uint32_t>(rank)};
     for (size_t k = 0; k < std::size(values); ++k) lanes<uint32_t>(static_cast<uint32_t>(k) * 128)[l] = values[k];
   }
   for (emulation::Copies& c : copies_) c = {};
@@ -61,9 +64,9 @@ void Warp::fault(const Instruction& i, Mask mask, const std::string& what) const
 size_t Warp::furthest_behind() {
   for (size_t a = 0; a < paths_.size(); ++a)
     for (size_t b = a + 1; b < paths_.size();)
-      if (paths_[a].meets(paths_[b]) && (paths_[a].waiting == Path::barrier) == (paths_[b].waiting == Path::barrier)) {
+      if (paths_[a].meets(paths_[b]) && paths_[a].at_barrier() == paths_[b].at_barrier()) {
         paths_[a].mask |= paths_[b].mask;
-        if (paths_[a].waiting != Path::barrier) paths_[a].waiting = Path::none;
+        if (!paths_[a].at_barrier()) paths_[a].waiting = Path::none;
         paths_.erase(paths_.begin() + static_cast<std::ptrdiff_t>(b));
       } else {
         ++b;
@@ -83,7 +86,7 @@ size_t Warp::furthest_behind() {
 uint32_t Warp::meeting_point(size_t at) const {
   uint32_t next = ~0u;
   for (size_t k = 0; k < paths_.size(); ++k)
-    if (k != at && paths_[k].pc > paths_[at].pc && paths_[k].waiting != Path::barrier &&
+    if (k != at && paths_[k].pc > paths_[at].pc && !paths_[k].at_barrier() &&
         paths_[k].callers.size() == paths_[at].callers.size())
       next = std::min(next, paths_[k].pc);
   return next;
@@ -104,11 +107,16 @@ Warp::State Warp::run() {
     for (const Path& p : paths_)
       if (p.waiting == Path::lanes)
         fault(launch_->module.code[p.pc], p.mask, "deadlock, it waits for lanes of its mask that never arrive");
-    return State::at_barrier;
+    const Path& first = paths_.front();
+    if (paths_.size() > 1 &&
+        std::any_of(paths_.begin(), paths_.end(), [](const Path& p) { return p.waiting == Path::cluster; }))
+      fault(launch_->module.code[first.pc], first.mask, "a part of a warp waits for its cluster here");
+    return first.waiting == Path::cluster ? State::at_cluster : State::at_barrier;
   }
 }
 
 void Warp::pass_barrier() {
+  arrived_ = 0;
   for (Path& p : paths_) {
     p.waiting = Path::none;
     ++p.pc;
@@ -144,6 +152,7 @@ bool Warp::gathered(const Path& path, const Instruction& i, Mask active) {
 }
 
 void Warp::end_lanes(const Path& path, const Instruction& i, Mask mask) {
+  if ((mask & arrived_) != 0) fault(i, mask & arrived_, "arrived at the barrier of its cluster, and did not wait");
   if ((mask & ~waited_) != 0) fault(i, mask & ~waited_, "ended without griddepcontrol.wait in an early launch");
   for (int l = 0; l < kLanes; ++l)
     if ((mask >> l & 1) != 0 && copies_[static_cast<size_t>(l)].uncompleted())
@@ -198,6 +207,11 @@ void Warp::follow(size_t at) {
       case Flow::block_barrier:
         if (active != path.mask) fault(i, active, "a barrier for a part of the lanes");
         path.waiting = Path::barrier;
+        return;
+      case Flow::cluster_barrier:
+        if (active != path.mask) fault(i, active, "a barrier for a part of the lanes");
+        if ((active & ~arrived_) != 0) fault(i, active & ~arrived_, "waits for its cluster without having arrived");
+        path.waiting = Path::cluster;
         return;
       case Flow::launch_before:
         if (active != 0 && launch_->holds) {

@@ -29,12 +29,23 @@ struct Running {
   std::vector<Array> shared;
 };
 
+// A cluster's blocks as they see each other.
+struct ClusterMemory {
+  struct One {
+    char* shared;
+    bool ended = false;
+    uint32_t reached = 0;  // barriers passed when another block last read or wrote there
+  };
+  std::vector<One> blocks;  // by rank
+  uint32_t barriers = 0;    // passed
+};
+
 class Warp {
  public:
   Warp(const Module& module, int number);
-  void begin(const Running& launch, emulation::Dim block, char* shared, int threads);
-  enum class State { ended, at_barrier, held };
-  State run();  // until each of its lanes has ended or waits, for the block or (held) for the launch before
+  void begin(const Running& launch, emulation::Dim block, ClusterMemory& cluster, size_t rank, int threads);
+  enum class State { ended, at_barrier, at_cluster, held };
+  State run();  // until each of its lanes has ended or waits: for block, cluster or (held) the launch before
   void pass_barrier();
   bool ended() const { return paths_.empty(); }
   int lanes_ended() const;
@@ -53,16 +64,19 @@ class Warp {
                char* (&at)[kLanes]);
   emulation::Copies& copies(int lane) { return copies_[static_cast<size_t>(lane)]; }
   Mask live() const { return live_; }
-  Mask& waited() { return waited_; }  // for the launch before; all lanes, if that has ended
+  Mask& waited() { return waited_; }    // for the launch before; all lanes, if that has ended
+  Mask& arrived() { return arrived_; }  // at the cluster's barrier
+  size_t blocks_of_cluster() const { return cluster_->blocks.size(); }
   [[noreturn]] void fault(const Instruction& i, Mask mask, const std::string& what) const;
 
  private:
   struct Path {
     uint32_t pc;
     Mask mask;
-    enum Waiting { none, lanes, barrier, launch } waiting = none;
+    enum Waiting { none, lanes, barrier, cluster, launch } waiting = none;
     std::vector<uint32_t> callers;  // where it returns to
     bool meets(const Path& o) const { return pc == o.pc && callers == o.callers; }
+    bool at_barrier() const { return waiting == barrier || waiting == cluster; }
   };
   size_t furthest_behind();
   void follow(size_t at);
@@ -73,14 +87,16 @@ class Warp {
   int line(uint32_t pc) const { return launch_->module.code[pc].line; }
   struct Memory;
   Memory memory_of(Space space, uint64_t low, uint64_t high, size_t bytes);
+  void reach(const Instruction& i, Mask mask, const uint64_t (&address)[kLanes]);
   bool is_allocated(const char* low, const char* high, size_t bytes);
 
   const Running* launch_ = nullptr;
   int number_;
   int64_t executed_ = 0;
   emulation::Dim block_;
-  char* shared_ = nullptr;
-  Mask live_ = 0, whole_ = 0, waited_ = 0;
+  ClusterMemory* cluster_ = nullptr;
+  size_t rank_ = 0;
+  Mask live_ = 0, whole_ = 0, waited_ = 0, arrived_ = 0;
   std::vector<Path> paths_;
   std::unique_ptr<char[]> registers_, local_, call_;
   char* base_[2];

@@ -172,6 +172,7 @@ void Body::memory(Instruction& i, const std::string& opcode, const std::vector<s
   for (const std::string& p : parts(opcode)) {
     if (p == "global") i.space = Space::global;
     if (p == "shared") i.space = Space::shared;
+    if (p == "shared::cluster") i.space = Space::cluster;
     if (p == "local") i.space = Space::local;
     if (p == "param") i.space = store ? Space::parameter : param;
     if (p == "volatile") i.is_volatile = !store;
@@ -245,7 +246,7 @@ void Body::moves(Instruction& i, const std::string& opcode, const std::vector<st
 
 void Body::computes(Instruction& i, const std::string& opcode, const std::vector<std::string>& a, const Statement& s) {
   const std::vector<std::string> p = parts(opcode);
-  i.run = p[0] == "cvt" ? conversion(opcode) : arithmetic(opcode);
+  i.run = p[0] == "cvt" ? conversion(opcode) : p[0] == "mapa" ? of_cluster(opcode) : arithmetic(opcode);
   if (i.run == nullptr && (i.run = collective(opcode)) != nullptr) i.flow = Flow::whole_mask;
   if (i.run == nullptr) throw Unreadable(s.line, s.text, "an unknown opcode " + opcode);
   std::vector<std::string> flat;
@@ -282,6 +283,10 @@ void Body::operands(Instruction& i, const std::string& opcode, std::string argum
   } else if (opcode == "bar.sync" || opcode == "barrier.sync.aligned") {
     if (a.size() != 1 || a[0] != "0") throw Unreadable(s.line, s.text, "a barrier of a part of the block");
     i.flow = Flow::block_barrier;
+  } else if (starts(opcode, "barrier.cluster.")) {
+    i.run = of_cluster(opcode);
+    if (i.run == nullptr) throw Unreadable(s.line, s.text, "an unknown opcode " + opcode);
+    if (starts(opcode, "barrier.cluster.wait")) i.flow = Flow::cluster_barrier;
   } else if (starts(opcode, "ld.") || starts(opcode, "st.")) {
     memory(i, opcode, a, s);
   } else if (starts(opcode, "ldmatrix.")) {

@@ -3,9 +3,9 @@
 
 namespace tessera::ptx {
 
-const std::vector<std::string> kSpecial = {"%tid.x",    "%tid.y",    "%tid.z",   "%ntid.x",  "%ntid.y",
-                                           "%ntid.z",   "%ctaid.x",  "%ctaid.y", "%ctaid.z", "%nctaid.x",
-                                           "%nctaid.y", "%nctaid.z", "%laneid"};
+const std::vector<std::string> kSpecial = {"%tid.x",    "%tid.y",    "%tid.z",   "%ntid.x",         "%ntid.y",
+                                           "%ntid.z",   "%ctaid.x",  "%ctaid.y", "%ctaid.z",        "%nctaid.x",
+                                           "%nctaid.y", "%nctaid.z", "%laneid",  "%cluster_ctarank"};
 
 uint32_t rounded(uint32_t x, uint32_t to) { return (x + to - 1) / to * to; }
 uint32_t size_of(const Declaration& d) { return d.elements * static_cast<uint32_t>(bytes_of(d.type)); }
