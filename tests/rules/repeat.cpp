@@ -142,6 +142,8 @@ TEST_F(RepeatedPayments, RoundTripToTheDigit) {
   const Rules rules = reduced(t);
   EXPECT_GT(share(t, [&](int64_t i) { return column(t, "paid").is_missing(i); }), kPaid - 0.05);
   // but for copies beyond the mean of the five outermost ones
+  EXPECT_EQ(rules.shown("kind"), std::vector<std::string>{"kind"});
+  EXPECT_EQ(rules.shown("bill"), std::vector<std::string>{"bill"});
   rules.restore(t);
   int64_t changed = 0;
   for (int64_t i = 0; i < t.rows; ++i)

@@ -318,6 +318,18 @@ TEST(Formats, TheFormatDoesNotDependOnThePieces) {
   EXPECT_EQ(one.numbers, many.numbers);
 }
 
+TEST(Formats, GroupsHaveThreeDigits) {
+  int separator = 0, groups = 0;
+  std::string plain;
+  ASSERT_TRUE(remove_groups("-12'345'678.9", separator, groups, plain));
+  EXPECT_EQ(plain, "-12345678.9");
+  EXPECT_EQ(groups, 2);
+  EXPECT_TRUE(remove_groups("1234", separator, groups, plain));
+  EXPECT_EQ(groups, 0);
+  for (const char* text : {"1 23", "1 2345", "1234 567", " 123", "1 234'567"})
+    EXPECT_FALSE(remove_groups(text, separator, groups, plain)) << text;
+}
+
 TEST(Formats, PicturesReadBackAsTheSameFormat) {
   for (const char* text :
        {"0", "+0.00", "#,##,##0.0", "−0.0", "−\"$\"-0", "\"$\"#,##0.00", "\"a\"\"b\"-0.0#\"x\"", "#.##0,0##",

@@ -1,7 +1,10 @@
 // The rules by which columns get their types (docs/data/tables.md).
 #include "tables/types/types.h"
 
+#include <set>
+
 #include "tables/table/suggestions.h"
+#include "tables/types/column_spec.h"
 
 #include "support.h"
 
@@ -293,6 +296,19 @@ TEST(Types, LikeForcesTypesAndOrder) {
   EXPECT_EQ(other.columns[0].type, ColumnType::integer);
   EXPECT_EQ(other.columns[1].values, (std::vector<std::string>{"1", "2"}));
   EXPECT_EQ(other.columns[2].values, (std::vector<std::string>{"c", "d"}));  // was constant there, varies here
+}
+
+TEST(Types, TablesOfColumnsThatAreOnlyDescribed) {
+  const Table t = table_of_columns("2 integer, boolean, category:3, date:7", 50);
+  ASSERT_EQ(t.columns.size(), 5u);
+  for (const Column& c : t.columns) {
+    const bool numbers = c.codes.empty();
+    EXPECT_EQ(numbers ? c.numbers.size() : c.codes.size(), 50u) << c.name;
+  }
+  EXPECT_EQ(t.columns[3].values.size(), 3u);
+  EXPECT_EQ(std::set<double>(t.columns[4].numbers.begin(), t.columns[4].numbers.end()).size(), 7u);
+  for (const char* spec : {"", "0 integer", "integer:0", "identifier", "integer, "})
+    EXPECT_THROW((void)table_of_columns(spec, 50), Error) << spec;
 }
 
 TEST(Types, NearestNames) {
