@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "tables/csv/odd_words.h"
 #include "tables/table/suggestions.h"
 #include "tables/types/column_spec.h"
 
@@ -296,6 +297,39 @@ TEST(Types, LikeForcesTypesAndOrder) {
   EXPECT_EQ(other.columns[0].type, ColumnType::integer);
   EXPECT_EQ(other.columns[1].values, (std::vector<std::string>{"1", "2"}));
   EXPECT_EQ(other.columns[2].values, (std::vector<std::string>{"c", "d"}));  // was constant there, varies here
+}
+
+// What is said of a column of `others` and this many words.
+std::string said_of(const std::vector<std::string>& others, int words) {
+  std::vector<std::string> cells = others;
+  for (int w = 0; w < words; ++w) cells.push_back("word " + std::string(1, static_cast<char>('a' + w)));
+  std::string said;
+  report_odd_words(column_of(cells), [&](const std::string& text) { said += text + "\n"; });
+  return said;
+}
+
+TEST(Types, AFewWordsAmongNumbersOrDatesAreNamed) {
+  std::vector<std::string> numbers, dates;
+  for (int i = 0; i < 60; ++i) {
+    numbers.push_back(std::to_string(1000 + i));
+    dates.push_back("2024-0" + std::to_string(1 + i % 9) + (i < 30 ? "-11" : "-12"));
+  }
+  EXPECT_EQ(
+      said_of(numbers, 1),
+      "column \"c\" is read as text, although 60 of 61 values are numbers: \"word a\" is not. `missing=\"word a\"` "
+      "reads it as missing, and the column as numbers\n");
+  EXPECT_EQ(
+      said_of(dates, 5),
+      "column \"c\" is read as text, although 60 of 65 values are dates: \"word a\", \"word b\", \"word c\" and 2 "
+      "more are not. `missing=\"word a,word b,word c,word d,word e\"` reads them as missing, and the column as "
+      "dates\n");
+  EXPECT_NE(said_of(numbers, 10), "") << "at most ten";
+  EXPECT_EQ(said_of(numbers, 11), "");
+  EXPECT_EQ(said_of(numbers, 0), "");
+  numbers.resize(39);
+  EXPECT_EQ(said_of(numbers, 10), "") << "in more than a fifth of the rows";
+  numbers.resize(9);
+  EXPECT_EQ(said_of(numbers, 1), "") << "among fewer than ten others";
 }
 
 TEST(Types, TablesOfColumnsThatAreOnlyDescribed) {

@@ -49,6 +49,10 @@ TEST(Vanishing, PagesThatAreGoneReadAsZerosAndAreNoticed) {
   EXPECT_THROW(source.check_whole(), Error);
   EXPECT_EQ(*other.begin(), 'a');
   other.check_whole();
+  const CsvSource emptied(folder.write("v.csv", "b\n1\n"), Monitor{});
+  std::filesystem::resize_file(folder.path("v.csv"), 0);
+  EXPECT_EQ(*emptied.begin(), 0) << "the first byte too";
+  EXPECT_THROW(emptied.check_whole(), Error);
 }
 
 TEST(Vanishing, AFileThatGrowsIsReadAsItWas) {
