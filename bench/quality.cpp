@@ -31,11 +31,11 @@ Table adult(const std::string& file) {
     if (number) {
       std::vector<double> values;
       for (size_t i = 1; i < rows.size(); ++i) values.push_back(std::stod(rows[i][k]));
-      t.columns.push_back(quality_test::number_column(rows[0][k], tessera::ColumnType::integer, values));
+      t.columns.push_back(quality_test::numbers(rows[0][k], tessera::ColumnType::integer, values));
     } else {
       std::vector<std::string> texts;
       for (size_t i = 1; i < rows.size(); ++i) texts.push_back(rows[i][k]);
-      t.columns.push_back(quality_test::text_column(rows[0][k], tessera::ColumnType::category, texts));
+      t.columns.push_back(quality_test::texts(rows[0][k], tessera::ColumnType::category, texts));
     }
   }
   return t;

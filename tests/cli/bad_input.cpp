@@ -7,7 +7,7 @@ namespace {
 
 class BadInput : public Cli {
  protected:
-  void refused(int code, const std::vector<std::string>& parts, const std::vector<std::string>& arguments) {
+  void refused(int code, const std::vector<std::string>& parts, const Line& arguments) {
     const auto before = files();
     const Outcome o = run(arguments);
     EXPECT_EQ(o.code, code) << arguments[0] << ": " << o.err;
@@ -47,9 +47,9 @@ TEST_F(BadInput, RejectsFilesThatAreNotTables) {
   for (const BadTable& t : tables) {
     SCOPED_TRACE(t.what);
     write("t.csv", t.bytes);
-    refused(3, t.parts, {"inspect", "t.csv"});
-    refused(3, t.parts, {"fit", "t.csv", "--model", "m.tessera"});
-    refused(3, t.parts, {"plan", "t.csv"});
+    refused(3, t.parts, "inspect t.csv");
+    refused(3, t.parts, "fit t.csv --model m.tessera");
+    refused(3, t.parts, "plan t.csv");
   }
 }
 
@@ -59,67 +59,64 @@ TEST_F(BadInput, AcceptsSmallTables) {
   for (const std::string& bytes : {column, missing, row, constant}) {
     SCOPED_TRACE(bytes);
     write("t.csv", bytes);
-    must({"fit", "t.csv", "--model", "m.tessera", "--epochs", "2", "--force"});
-    must({"sample", "m.tessera", "--rows", "7", "--output", "o.csv", "--force"});
+    must("fit t.csv --model m.tessera --epochs 2 --force");
+    must("sample m.tessera --rows 7 --output o.csv --force");
     EXPECT_EQ(lines(read("o.csv")), 8);
     EXPECT_EQ(read("o.csv").substr(0, read("o.csv").find('\n')), bytes.substr(0, bytes.find('\n')));
-    must({"evaluate", "t.csv", "o.csv"});
+    must("evaluate t.csv o.csv");
   }
-  refused(3, {"only constants", "plan"}, {"plan", "t.csv"});
+  refused(3, {"only constants", "plan"}, "plan t.csv");
 }
 
 TEST_F(BadInput, RejectsTypesThatDoNotFitTheTable) {
   write("t.csv", "age,city\n1,x\n2,y\n3,x\n");
-  refused(2, {"\"agee\"", "Nearest: \"age\""}, {"inspect", "t.csv", "--types", "agee=category"});
-  refused(2, {"\"float\"", "decimal"}, {"inspect", "t.csv", "--types", "age=float"});
-  refused(3, {"t.csv:2:", "\"city\"", "\"x\"", "--types city=category"},
-          {"inspect", "t.csv", "--types", "city=integer"});
+  refused(2, {"\"agee\"", "Nearest: \"age\""}, "inspect t.csv --types agee=category");
+  refused(2, {"\"float\"", "decimal"}, "inspect t.csv --types age=float");
+  refused(3, {"t.csv:2:", "\"city\"", "\"x\"", "--types city=category"}, "inspect t.csv --types city=integer");
 }
 
 TEST_F(BadInput, ChecksOptionsBeforeReadingTheTable) {
   // The table does not exist: the message is still about the options.
-  const auto fit = [&](int code, const std::string& part, const std::vector<std::string>& more) {
-    std::vector<std::string> arguments{"fit", "nowhere.csv", "--model", "m.tessera"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    refused(code, {part}, arguments);
+  const auto fit = [&](int code, const std::string& part, const Line& more) {
+    refused(code, {part}, "fit nowhere.csv --model m.tessera" + more);
   };
-  fit(2, "--batch-size 55", {"--method", "ctgan", "--batch-size", "55"});
-  fit(2, "--batch-size 500 is not a multiple of --pac 7", {"--pac", "7"});  // an option of ctgan's own asks for ctgan
-  fit(2, "pac 10. 10 is.", {"--method", "ctgan", "--batch-size", "3"});
-  fit(2, "pac 10. 50 or 60 is.", {"--method", "ctgan", "--batch-size", "55"});
-  fit(2, "--generator-dim 256-256: it must be the widths of its layers", {"--generator-dim", "256-256"});
-  fit(2, "--epochs 1e6: it must be a whole number from 0", {"--epochs", "1e6"});
+  fit(2, "--batch-size 55", "--method ctgan --batch-size 55");
+  fit(2, "--batch-size 500 is not a multiple of --pac 7", "--pac 7");  // an option of ctgan's own asks for ctgan
+  fit(2, "pac 10. 10 is.", "--method ctgan --batch-size 3");
+  fit(2, "pac 10. 50 or 60 is.", "--method ctgan --batch-size 55");
+  fit(2, "--generator-dim 256-256: it must be the widths of its layers", "--generator-dim 256-256");
+  fit(2, "--epochs 1e6: it must be a whole number from 0", "--epochs 1e6");
   for (const char* million : {"1e6", "1,000,000", "1M", "1.5"})
     fit(2, "written with digits only (1000000)", {"--max-rows", million});
-  fit(2, "--threads: 4097 is not a whole number from 1 to 4,096", {"--threads", "4097"});
+  fit(2, "--threads: 4097 is not a whole number from 1 to 4,096", "--threads 4097");
   refused(2, {"--rows: 9223372036854775808 is not a whole number from 0"},
-          {"sample", "nowhere.tessera", "--output", "-", "--rows", "9223372036854775808"});
+          "sample nowhere.tessera --output - --rows 9223372036854775808");
   refused(2, {"--batch-size: 16777217 is not a whole number from 1 to 16,777,216"},
-          {"sample", "nowhere.tessera", "--output", "-", "--rows", "1", "--batch-size", "16777217"});
-  fit(5, "A memory limit of 1 byte leaves nothing: the program itself takes 16.0 MB", {"--memory-limit", "1"});
+          "sample nowhere.tessera --output - --rows 1 --batch-size 16777217");
+  fit(5, "A memory limit of 1 byte leaves nothing: the program itself takes 16.0 MB", "--memory-limit 1");
   for (const char* seed : {"-1", "18446744073709551616", "1.5", "--json"})
     fit(2, std::string(seed) + " is not a seed: a whole number from 0", {"--seed", seed});
   for (const char* bytes : {"-1", "99999999999999999999", "1.5G", "much"})
     fit(2, std::string(bytes) + " is not a number of bytes", {"--memory-limit", bytes});
-  fit(2, "--batch-size 1", {"--batch-size", "1", "--pac", "1"});
-  fit(2, "--learning-rate nan", {"--learning-rate", "nan"});
-  fit(2, "--generator-dim", {"--generator-dim", "256,0"});
-  fit(2, "paper", {"--preset", "worst"});
-  fit(2, "ctgan", {"--method", "vae"});
-  fit(2, "gather", {"--passes-off", "nothing"});
-  fit(2, "off, auto and all", {"--recompute", "some"});
-  fit(2, "--precision fp8: known are fp32, tf32, bf16, fp16 and auto", {"--precision", "fp8"});
-  fit(2, "--numbers quantiles: known are modes and bins", {"--numbers", "quantiles"});
-  fit(2, "--numbers modes: --method made holds numbers as bins", {"--method", "made", "--numbers", "modes"});
+  fit(2, "--batch-size 1", "--batch-size 1 --pac 1");
+  fit(2, "--learning-rate nan", "--learning-rate nan");
+  fit(2, "--generator-dim", "--generator-dim 256,0");
+  fit(2, "paper", "--preset worst");
+  fit(2, "ctgan", "--method vae");
+  fit(2, "gather", "--passes-off nothing");
+  fit(2, "off, auto and all", "--recompute some");
+  fit(2, "--precision fp8: known are fp32, tf32, bf16, fp16 and auto", "--precision fp8");
+  fit(2, "--numbers quantiles: known are modes and bins", "--numbers quantiles");
+  fit(2, "--numbers modes: --method made holds numbers as bins", "--method made --numbers modes");
   fit(2, "--numbers bins: --method timegan holds numbers as positions",
-      {"--method", "timegan", "--sequence-length", "4", "--numbers", "bins"});
-  fit(2, "name=value", {"--types", "age"});
-  fit(2, "name of a file", {"--log", "-"});
-  fit(4, "mkdir -p", {"--log", "no/losses.csv"});
-  refused(2, {"--model, --log and --report"}, {"fit", "nowhere.csv", "--model", "-"});
+      "--method timegan --sequence-length 4 --numbers bins");
+  fit(2, "name=value", "--types age");
+  fit(2, "name of a file", "--log -");
+  fit(4, "mkdir -p", "--log no/losses.csv");
+  refused(2, {"--model, --log and --report"}, "fit nowhere.csv --model -");
   refused(2, {"needs a name"}, {"fit", "nowhere.csv", "--model", ""});
-  refused(2, {"--passes-off", "nothing"}, {"plan", "nowhere.csv", "--passes-off", "nothing"});
-  refused(2, {"--fusion", "--device cuda"}, {"plan", "nowhere.csv", "--fusion"});
+  refused(2, {"--passes-off", "nothing"}, "plan nowhere.csv --passes-off nothing");
+  refused(2, {"--fusion", "--device cuda"}, "plan nowhere.csv --fusion");
 }
 
 TEST_F(BadInput, ConditionErrorsNamePositionAndNearestName) {
@@ -146,7 +143,7 @@ TEST_F(BadInput, RejectsForeignModelFiles) {
   const auto model_of = [&](const std::string& what, const std::string& bytes) {
     SCOPED_TRACE(what);
     write("bad.tessera", bytes);
-    refused(8, {"bad.tessera"}, {"sample", "bad.tessera", "--rows", "5", "--output", "o.csv"});
+    refused(8, {"bad.tessera"}, "sample bad.tessera --rows 5 --output o.csv");
   };
   const auto with_header = [](const std::string& header) {
     std::string bytes(8, '\0');
@@ -168,17 +165,16 @@ TEST_F(BadInput, RejectsForeignModelFiles) {
     std::string damaged = whole;
     damaged[at] = damaged[at] == '9' ? '8' : '9';
     write("bad.tessera", damaged);
-    const Outcome o = run({"sample", "bad.tessera", "--rows", "5", "--output", "-", "--quiet"});
+    const Outcome o = run("sample bad.tessera --rows 5 --output - --quiet");
     EXPECT_TRUE(o.code == 0 || o.code == 8 || o.code == 5) << at << ": " << o.code << o.err;
   }
 }
 
 TEST_F(BadInput, ReportsUnwritableOutputs) {
   model();
-  refused(4, {"people.csv", "the file exists", "--force"},
-          {"sample", "m.tessera", "--rows", "5", "--output", "people.csv"});
-  refused(4, {"no directory no", "mkdir -p"}, {"sample", "m.tessera", "--rows", "5", "--output", "no/o.csv"});
-  refused(4, {"directory"}, {"sample", "m.tessera", "--rows", "5", "--output", "."});
+  refused(4, {"people.csv", "the file exists", "--force"}, "sample m.tessera --rows 5 --output people.csv");
+  refused(4, {"no directory no", "mkdir -p"}, "sample m.tessera --rows 5 --output no/o.csv");
+  refused(4, {"directory"}, "sample m.tessera --rows 5 --output .");
   EXPECT_EQ(shell("ulimit -f 4; trap \"\" XFSZ; $tessera sample m.tessera --rows 20000 --output o.csv --quiet"), 4);
   EXPECT_HAS(read("err"), "allowed size");
   EXPECT_FALSE(exists("o.csv"));
@@ -203,21 +199,18 @@ TEST_F(BadInput, EndsQuietlyWhenTheReaderLeaves) {
 
 TEST_F(BadInput, KeepsTheModelIfTheLogCannotBeWritten) {
   example();
-  EXPECT_EQ(
-      run({"fit", "people.csv", "--model", "m.tessera", "--epochs", "1", "--batch-size", "50", "--log", "/dev/full"})
-          .code,
-      4);
-  must({"inspect", "m.tessera"});
+  EXPECT_EQ(run("fit people.csv --model m.tessera --epochs 1 --batch-size 50 --log /dev/full").code, 4);
+  must("inspect m.tessera");
 }
 
 TEST_F(BadInput, RejectsAnUnsupportedPrecision) {
   model();
   const std::string what = "--precision fp8: known are fp32, tf32, bf16, fp16 and auto";
-  refused(2, {what}, {"fit", "people.csv", "--model", "new.tessera", "--precision", "fp8"});
-  refused(2, {what}, {"plan", "people.csv", "--precision", "fp8"});
+  refused(2, {what}, "fit people.csv --model new.tessera --precision fp8");
+  refused(2, {what}, "plan people.csv --precision fp8");
   EXPECT_FALSE(exists("new.tessera") || exists("o.csv"));
-  refused(2, {"--precision half"}, {"sample", "m.tessera", "--rows", "5", "--output", "o.csv", "--precision", "half"});
-  must({"sample", "m.tessera", "--rows", "5", "--output", "o.csv", "--precision", "auto"});
+  refused(2, {"--precision half"}, "sample m.tessera --rows 5 --output o.csv --precision half");
+  must("sample m.tessera --rows 5 --output o.csv --precision auto");
   for (const char* precision : {"tf32", "bf16", "fp16"}) {
     const std::string plan = must({"plan", "people.csv", "--precision", precision}).out;
     EXPECT_HAS(plan, std::string(precision) + "   product: rounded factors, sums in fp32");

@@ -5,8 +5,6 @@
 
 namespace {
 
-using Line = std::vector<std::string>;
-
 // Above the peak an estimate may be a twentieth, and this much, below which shares mean nothing.
 constexpr int64_t kSmall = 1 << 20;
 
@@ -18,13 +16,10 @@ class CliEstimate : public Cli {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "another allocator, with memory of its own beside each block";
 #endif
-    Line estimate{"estimate", table, "--json", "--quiet"},
-        fit{"fit", table, "--json", "--quiet", "--model", "m.bin", "--force"};
-    estimate.insert(estimate.end(), options.begin(), options.end());
-    fit.insert(fit.end(), options.begin(), options.end());
     std::string line = table;
     for (const std::string& word : options) line += " " + word;
-    const Outcome said = must(estimate), done = must(fit);
+    const Outcome said = must(Line{"estimate", table, "--json", "--quiet"} + options),
+                  done = must(Line{"fit", table, "--json", "--quiet", "--model", "m.bin", "--force"} + options);
     const auto bytes = [](const Outcome& o) { return nlohmann::json::parse(o.out).at("peak_bytes").get<int64_t>(); };
     EXPECT_GE(bytes(said), bytes(done)) << line;
     EXPECT_LE(bytes(said), bytes(done) + bytes(done) / 20 + kSmall) << line;
@@ -36,9 +31,7 @@ TEST_F(CliEstimate, BoundsThePeakOfMade) {
   table("large.csv", 20000);
   for (const char* t : {"small.csv", "large.csv"})
     for (const Line& more : {Line{}, {"--batch-size", "2000"}, {"--preset", "paper"}, {"--hidden-dim", "64"}}) {
-      Line line{"--method", "made", "--epochs", "1", "--threads", "2"};
-      line.insert(line.end(), more.begin(), more.end());
-      expect_bounded(t, line);
+      expect_bounded(t, "--method made --epochs 1 --threads 2" + more);
     }
 }
 
@@ -48,9 +41,7 @@ TEST_F(CliEstimate, BoundsThePeakOfTvaeAndCtgan) {
   for (const char* t : {"small.csv", "large.csv"})
     for (const char* method : {"tvae", "ctgan"})
       for (const Line& more : {Line{}, {"--threads", "1", "--batch-size", "1000"}, {"--recompute", "all"}}) {
-        Line line{"--method", method, "--epochs", "1", "--preset", "paper"};
-        line.insert(line.end(), more.begin(), more.end());
-        expect_bounded(t, line);
+        expect_bounded(t, Line{"--method", method, "--epochs", "1", "--preset", "paper"} + more);
       }
 }
 
@@ -63,10 +54,8 @@ TEST_F(CliEstimate, BoundsThePeakWithPopulationStatistics) {
 TEST_F(CliEstimate, BoundsThePeakWithHeldOutRows) {
   table("large.csv", 20000);
   for (const Line& more :
-       {Line{"--method", "ctgan", "--calibrate", "off", "--keep", "best"}, {"--method", "made", "--patience", "3"}}) {
-    Line line{"--epochs", "2", "--threads", "2"};
-    line.insert(line.end(), more.begin(), more.end());
-    expect_bounded("large.csv", line);
+       {Line("--method ctgan --calibrate off --keep best"), {"--method", "made", "--patience", "3"}}) {
+    expect_bounded("large.csv", "--epochs 2 --threads 2" + more);
   }
 }
 
@@ -74,22 +63,20 @@ TEST_F(CliEstimate, BoundsThePeakWithHeldOutRows) {
 // still do not, and the prior is smaller than estimated.
 TEST_F(CliEstimate, BoundsThePeakWithAPrior) {
   table("large.csv", 20000);
-  expect_bounded("large.csv", {"--method", "tvae", "--epochs", "20", "--calibrate", "off", "--threads", "2"});
+  expect_bounded("large.csv", "--method tvae --epochs 20 --calibrate off --threads 2");
 }
 
 TEST_F(CliEstimate, BoundsThePeakWithCalibration) {
   table("small.csv", 1500);
-  expect_bounded("small.csv", {"--method", "tvae", "--epochs", "1", "--threads", "2"});
+  expect_bounded("small.csv", "--method tvae --epochs 1 --threads 2");
 }
 
 TEST_F(CliEstimate, BoundsThePeakOfSequences) {
   table("t.csv", 600);
-  for (const Line& more : {Line{"--sequence-length", "12"},
+  for (const Line& more : {Line("--sequence-length 12"),
                            {"--sequence-length", "80", "--batch-size", "64"},
                            {"--sequence-length", "160", "--batch-size", "32", "--recompute", "all"}}) {
-    Line line{"--method", "timegan", "--iterations", "1", "--hidden-dim", "24", "--threads", "2"};
-    line.insert(line.end(), more.begin(), more.end());
-    expect_bounded("t.csv", line);
+    expect_bounded("t.csv", "--method timegan --iterations 1 --hidden-dim 24 --threads 2" + more);
   }
 }
 
@@ -103,10 +90,7 @@ TEST_F(CliEstimate, FitStaysWithinTheMemoryLimit) {
       "t.csv",   "--json", "--quiet", "--method",     "timegan", "--iterations",      "1",   "--threads",    "2",
       "--model", "m.bin",  "--force", "--hidden-dim", "24",      "--sequence-length", "160", "--batch-size", "32"};
   const auto peak = [&](const Line& more) {
-    Line fit{"fit"};
-    fit.insert(fit.end(), line.begin(), line.end());
-    fit.insert(fit.end(), more.begin(), more.end());
-    return nlohmann::json::parse(must(fit).out).at("peak_bytes").get<int64_t>();
+    return nlohmann::json::parse(must("fit" + line + more).out).at("peak_bytes").get<int64_t>();
   };
   const int64_t free = peak({}), limit = free / 10 * 8;
   EXPECT_LE(peak({"--memory-limit", std::to_string(limit)}), limit) << free << " bytes without a limit";
@@ -120,20 +104,14 @@ TEST_F(CliEstimate, LimitHoldsAfterTraining) {
   table("t.csv", 6000);
   const char *calibration = "A calibration takes up to ", *kept = "The method's final stage takes up to ";
   for (const auto& [more, refusal] :
-       {std::pair{Line{"--method", "tvae"}, calibration},
+       {std::pair{Line("--method tvae"), calibration},
         {{"--method", "tvae", "--calibrate", "marginals"}, calibration},
         {{"--method", "ctgan", "--calibrate", "off"}, kept},
         {{"--method", "tvae", "--calibrate", "off", "--encoder-dim", "8", "--decoder-dim", "8"}, kept}}) {
-    Line line{"t.csv", "--json", "--quiet", "--epochs", "1", "--threads", "2"};
-    line.insert(line.end(), more.begin(), more.end());
-    Line estimate{"estimate"}, fit{"fit", "--model", "m.bin", "--force", "--memory-limit"};
-    estimate.insert(estimate.end(), line.begin(), line.end());
-    const auto limit = nlohmann::json::parse(must(estimate).out).at("limit_bytes").get<int64_t>();
+    const Line line = "t.csv --json --quiet --epochs 1 --threads 2" + more;
+    const auto limit = nlohmann::json::parse(must("estimate" + line).out).at("limit_bytes").get<int64_t>();
     const auto within = [&](int64_t bytes) {
-      Line command = fit;
-      command.push_back(std::to_string(bytes));
-      command.insert(command.end(), line.begin(), line.end());
-      return run(command);
+      return run(Line{"fit", "--model", "m.bin", "--force", "--memory-limit", std::to_string(bytes)} + line);
     };
     const Outcome enough = within(limit);
     ASSERT_EQ(enough.code, 0) << enough.err;
@@ -152,17 +130,12 @@ TEST_F(CliEstimate, LimitHoldsForHeldOutMeasures) {
   GTEST_SKIP() << "another allocator, with memory of its own beside each block";
 #endif
   table("t.csv", 2000);
-  for (const Line& ending : {Line{"--keep", "best"}, {"--patience", "3"}, {"--keep", "best", "--preset", "paper"}}) {
-    Line line{"t.csv",    "--json", "--quiet",   "--method", "ctgan",       "--calibrate", "off",
-              "--epochs", "2",      "--threads", "2",        "--recompute", "off"};
-    line.insert(line.end(), ending.begin(), ending.end());
-    Line estimate{"estimate"};
-    estimate.insert(estimate.end(), line.begin(), line.end());
-    const auto limit = nlohmann::json::parse(must(estimate).out).at("limit_bytes").get<int64_t>();
+  for (const Line& ending : {Line("--keep best"), {"--patience", "3"}, {"--keep", "best", "--preset", "paper"}}) {
+    const Line line =
+        "t.csv --json --quiet --method ctgan --calibrate off --epochs 2 --threads 2 --recompute off" + ending;
+    const auto limit = nlohmann::json::parse(must("estimate" + line).out).at("limit_bytes").get<int64_t>();
     const auto within = [&](int64_t bytes) {
-      Line fit{"fit", "--model", "m.bin", "--force", "--memory-limit", std::to_string(bytes)};
-      fit.insert(fit.end(), line.begin(), line.end());
-      return run(fit);
+      return run(Line{"fit", "--model", "m.bin", "--force", "--memory-limit", std::to_string(bytes)} + line);
     };
     const Outcome enough = within(limit);
     ASSERT_EQ(enough.code, 0) << enough.err;
@@ -201,8 +174,8 @@ TEST_F(CliEstimate, RejectsInvalidColumnDescriptions) {
     EXPECT_HAS(o.err, part);
     EXPECT_HAS(o.err, "known are integer, decimal");
   }
-  EXPECT_EQ(run({"estimate", "--rows", "100"}).code, 2);
-  EXPECT_EQ(run({"estimate"}).code, 2);
+  EXPECT_EQ(run("estimate --rows 100").code, 2);
+  EXPECT_EQ(run("estimate").code, 2);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ class ExitCodes : public Cli {};
 
 TEST_F(ExitCodes, EachIsReached) {
   std::set<int> reached;
-  const auto code = [&](int expected, const std::vector<std::string>& line) {
+  const auto code = [&](int expected, const Line& line) {
     const Outcome o = run(line);
     EXPECT_EQ(o.code, expected) << o.err;
     reached.insert(o.code);
@@ -33,17 +33,15 @@ TEST_F(ExitCodes, EachIsReached) {
   write("ragged.csv", "a,b\n1\n");
   code(0, {"info"});
   code(2, {"fit"});
-  code(3, {"inspect", "ragged.csv"});
-  code(4, {"inspect", "nowhere.csv"});
-  code(5, {"fit", "people.csv", "--model", "n", "--memory-limit", "10kB", "--scratch", "off"});
-  code(6, {"fit", "people.csv", "--model", "n", "--method", "tvae", "--learning-rate", "1", "--epochs", "20",
-           "--batch-size", "50"});
+  code(3, "inspect ragged.csv");
+  code(4, "inspect nowhere.csv");
+  code(5, "fit people.csv --model n --memory-limit 10kB --scratch off");
+  code(6, "fit people.csv --model n --method tvae --learning-rate 1 --epochs 20 --batch-size 50");
   code(7, {"sample", "m.tessera", "--rows", "5", "--output", "-", "--where", "kindergarten = 1"});
-  code(8, {"sample", "people.csv", "--rows", "5", "--output", "-"});
-  code(9, {"fit", "people.csv", "--model", "n", "--device", "cuda:99"});
+  code(8, "sample people.csv --rows 5 --output -");
+  code(9, "fit people.csv --model n --device cuda:99");
   for (const int number : {SIGINT, SIGTERM}) {
-    Running fit(folder_, {"fit", "people.csv", "--model", "n", "--method", "tvae", "--epochs", "1000000", "--force"},
-                "");
+    Running fit(folder_, "fit people.csv --model n --method tvae --epochs 1000000 --force", "");
     ASSERT_TRUE(fit.wait_for_error_text("train"));
     fit.signal(number);
     reached.insert(fit.wait().code);

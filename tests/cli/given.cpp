@@ -11,11 +11,11 @@ class CliGiven : public Cli {};
 TEST_F(CliGiven, KeepsTheCellsOfTheFile) {
   model();
   write("partial.csv", "city,age\nWeston,\n,44\nWeston,30\n");
-  must({"sample", "m.tessera", "--given", "partial.csv", "--output", "o.csv"});
+  must("sample m.tessera --given partial.csv --output o.csv");
   const std::string rows = read("o.csv");
   EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 4);
   EXPECT_TRUE(has(rows, ",44,")) << rows;
-  must({"sample", "m.tessera", "--given", "partial.csv", "--output", "again.csv", "--batch-size", "3"});
+  must("sample m.tessera --given partial.csv --output again.csv --batch-size 3");
   EXPECT_EQ(read("again.csv"), rows);
 }
 
@@ -24,7 +24,7 @@ TEST_F(CliGiven, ChangesOnlyMissingCells) {
   const std::string file =
       "\"note\",age,city,income\r\n\"kept, as it is\",,Weston,\r\n  x ,44,\"Weston\",30000\r\n\"\"\"\",51,,41000\r\n";
   write("real.csv", file);
-  must({"sample", "m.tessera", "--impute", "real.csv", "--output", "full.csv"});
+  must("sample m.tessera --impute real.csv --output full.csv");
   const std::string full = read("full.csv");
   EXPECT_EQ(full.rfind("\"note\",age,city,income\r\n\"kept, as it is\",", 0), 0u) << full;
   EXPECT_TRUE(has(full, "\r\n  x ,44,\"Weston\",30000\r\n\"\"\"\",51,")) << full;
@@ -41,9 +41,9 @@ TEST_F(CliGiven, FilledNumbersKeepTheModelsDigits) {
     table += line;
   }
   write("t.csv", table);
-  must({"fit", "t.csv", "--model", "m.tessera", "--epochs", "1"});
+  must("fit t.csv --model m.tessera --epochs 1");
   write("gaps.csv", "price;kind\n;a\n12;b\n;c\n;a\n;b\n");
-  must({"sample", "m.tessera", "--impute", "gaps.csv", "--output", "full.csv"});
+  must("sample m.tessera --impute gaps.csv --output full.csv");
   const std::string full = read("full.csv");
   EXPECT_EQ(std::count(full.begin(), full.end(), ','), 4) << full;
   EXPECT_HAS(full, "\n12;b\n");
@@ -60,10 +60,10 @@ TEST_F(CliGiven, AcceptsRowsOfASample) {
     table += line;
   }
   write("t.csv", table);
-  must({"fit", "t.csv", "--model", "m.tessera", "--epochs", "1"});
-  EXPECT_HAS(must({"inspect", "m.tessera"}).out, "at is a multiple of");
-  must({"sample", "m.tessera", "--rows", "1500", "--output", "own.csv"});
-  must({"sample", "m.tessera", "--given", "own.csv", "--output", "again.csv"});
+  must("fit t.csv --model m.tessera --epochs 1");
+  EXPECT_HAS(must("inspect m.tessera").out, "at is a multiple of");
+  must("sample m.tessera --rows 1500 --output own.csv");
+  must("sample m.tessera --given own.csv --output again.csv");
   EXPECT_EQ(read("again.csv"), read("own.csv"));
 }
 
@@ -77,7 +77,7 @@ TEST_F(CliGiven, CountsCellsThatStayEmpty) {
   must({"fit", "real.csv", "--model", "m.tessera", "--method", "ctgan", "--epochs", "1", "--batch-size", "100",
         "--calibrate", "off", "--rule", "y > 298"});
   write("gaps.csv", "x,flag,y\n5,,3\n6,true,\n7,,\n");
-  const Outcome o = must({"sample", "m.tessera", "--impute", "gaps.csv", "--output", "full.csv"});
+  const Outcome o = must("sample m.tessera --impute gaps.csv --output full.csv");
   const std::string full = read("full.csv");
   EXPECT_EQ(full, "x,flag,y\n5,true,3\n6,true,\n7,true,\n");
   EXPECT_HAS(o.err, "2 cells stay empty, because no candidate of their rows fills them: \"y\" 2.");
@@ -94,13 +94,12 @@ TEST_F(CliGiven, ReadsNumbersWithAnExponent) {
   write("t.csv", table);
   for (const char* method : {"ctgan", "made"}) {
     must({"fit", "t.csv", "--model", "m.tessera", "--force", "--method", method, "--epochs", "2", "--quiet"});
-    const auto sample = [&](const std::string& file, std::vector<std::string> more) {
-      more.insert(more.begin(), {"sample", "m.tessera", "--output", file, "--force"});
-      must(more);
+    const auto sample = [&](const std::string& file, const Line& more) {
+      must("sample m.tessera --force --output " + file + more);
       return read(file);
     };
-    const std::string text = sample("o.csv", {"--rows", "200"}), json = sample("o.jsonl", {"--rows", "200"});
-    std::istringstream csv(text), lines(json), plain(sample("p.csv", {"--rows", "200", "--format", "plain"}));
+    const std::string text = sample("o.csv", "--rows 200"), json = sample("o.jsonl", "--rows 200");
+    std::istringstream csv(text), lines(json), plain(sample("p.csv", "--rows 200 --format plain"));
     std::string cell, number, line;
     std::getline(csv, cell), std::getline(plain, number);
     while (std::getline(csv, cell)) {
@@ -111,13 +110,13 @@ TEST_F(CliGiven, ReadsNumbersWithAnExponent) {
     std::istringstream below(sample("b.csv", {"--rows", "200", "--where", "dose < 10.005"}));
     std::getline(below, cell);
     while (std::getline(below, cell)) EXPECT_LT(std::stod(cell), 10.005) << method;
-    EXPECT_EQ(sample("again.csv", {"--given", "o.csv"}), text) << method;
+    EXPECT_EQ(sample("again.csv", "--given o.csv"), text) << method;
   }
 }
 
 TEST_F(CliGiven, MeetsSharesAndCounts) {
   model();
-  must({"sample", "m.tessera", "--balance", "gender", "--rows", "40", "--output", "b.csv"});
+  must("sample m.tessera --balance gender --rows 40 --output b.csv");
   const std::string rows = read("b.csv");
   const auto count = [&](const std::string& text) {
     size_t n = 0;
@@ -126,7 +125,7 @@ TEST_F(CliGiven, MeetsSharesAndCounts) {
   };
   EXPECT_EQ(count(",female,"), count(",male,"));
   write("counts.csv", "city,wanted\nWeston,3\nMidbury,2\n");
-  must({"sample", "m.tessera", "--counts", "counts.csv", "--output", "c.csv"});
+  must("sample m.tessera --counts counts.csv --output c.csv");
   const std::string counted = read("c.csv");
   EXPECT_EQ(std::count(counted.begin(), counted.end(), '\n'), 6);
 }
@@ -135,24 +134,23 @@ TEST_F(CliGiven, RejectsMistakesAndKeepsFiles) {
   model();
   write("partial.csv", "city,age\nWeston,40\n\"Wes\nton\",40\n");
   write("o.csv", "mine");
-  const auto refused = [&](int code, const std::vector<std::string>& parts, std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"sample", "m.tessera", "--force", "--output", "o.csv"});
-    const Outcome o = run(arguments);
+  const auto refused = [&](int code, const std::vector<std::string>& parts, const Line& arguments) {
+    const Outcome o = run("sample m.tessera --force --output o.csv" + arguments);
     EXPECT_EQ(o.code, code) << o.err;
     for (const std::string& part : parts) EXPECT_TRUE(has(o.err, part)) << part << ": " << o.err;
     EXPECT_EQ(read("o.csv"), "mine");
   };
-  refused(3, {"partial.csv:3", "\"city\"", "Nearest"}, {"--given", "partial.csv"});
+  refused(3, {"partial.csv:3", "\"city\"", "Nearest"}, "--given partial.csv");
   write("partial.csv", "city,age\nWeston,40\n\nWeston,400\n");
-  refused(3, {"partial.csv:4", "\"age\" holds 400"}, {"--given", "partial.csv"});
+  refused(3, {"partial.csv:4", "\"age\" holds 400"}, "--given partial.csv");
   write("partial.csv", "town\nWeston\n");
-  refused(2, {"partial.csv", "\"town\""}, {"--given", "partial.csv"});
+  refused(2, {"partial.csv", "\"town\""}, "--given partial.csv");
   write("counts.csv", "city,wanted\nWeston,3\nWestern,2\n");
-  refused(3, {"counts.csv:3", "\"city\" holds \"Western\"", "Nearest: \"Weston\""}, {"--counts", "counts.csv"});
+  refused(3, {"counts.csv:3", "\"city\" holds \"Western\"", "Nearest: \"Weston\""}, "--counts counts.csv");
   write("counts.csv", "city,wanted\nWeston,3\nMidbury,-2\n");
-  refused(3, {"counts.csv:3", "\"wanted\" holds -2"}, {"--counts", "counts.csv"});
+  refused(3, {"counts.csv:3", "\"wanted\" holds -2"}, "--counts counts.csv");
   write("counts.csv", "wanted\n3\n4\n");
-  refused(2, {"counts.csv: the file has the count column \"wanted\"", "no condition"}, {"--counts", "counts.csv"});
+  refused(2, {"counts.csv: the file has the count column \"wanted\"", "no condition"}, "--counts counts.csv");
   write("partial.csv", "city,age\nWeston,40\n");
   refused(2, {"--where", "Omit it"}, {"--impute", "partial.csv", "--where", "age > 3"});
   write("partial.csv", "city,age\nWeston,60\n,40\n");
@@ -161,10 +159,10 @@ TEST_F(CliGiven, RejectsMistakesAndKeepsFiles) {
   refused(7, {"partial.csv:2", "contradict --where, \"city is null\": \"city\" is \"Weston\"."},
           {"--given", "partial.csv", "--where", "city is null"});
   refused(7, {"row 2", "contradict --where"}, {"--balance", "gender", "--rows", "4", "--where", "gender = 'female'"});
-  refused(2, {"exclude"}, {"--given", "partial.csv", "--balance", "city"});
-  refused(2, {"--rows"}, {"--balance", "city"});
-  refused(2, {"--rows"}, {"--given", "partial.csv", "--rows", "3"});
+  refused(2, {"exclude"}, "--given partial.csv --balance city");
+  refused(2, {"--rows"}, "--balance city");
+  refused(2, {"--rows"}, "--given partial.csv --rows 3");
   refused(2, {"--rows"}, {});
-  refused(7, {"\"income\"", "no list of values"}, {"--balance", "income", "--rows", "4"});
-  refused(4, {"nowhere.csv"}, {"--given", "nowhere.csv"});
+  refused(7, {"\"income\"", "no list of values"}, "--balance income --rows 4");
+  refused(4, {"nowhere.csv"}, "--given nowhere.csv");
 }

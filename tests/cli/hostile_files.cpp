@@ -15,8 +15,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Line = std::vector<std::string>;
-
 // A command that writes a file; the last word of its line is the name of that file.
 struct Output {
   const char* what;
@@ -25,13 +23,10 @@ struct Output {
   bool regular;       // a pipe or a device cannot be it
 };
 const Output kOutputs[] = {
-    {"fit --model", {"fit", "people.csv", "--epochs", "1", "--batch-size", "50", "--model"}, "people.csv", true},
-    {"fit --log",
-     {"fit", "people.csv", "--epochs", "1", "--batch-size", "50", "--model", "new.tessera", "--log"},
-     "people.csv",
-     false},
-    {"sample --output", {"sample", "m.tessera", "--rows", "5", "--output"}, "m.tessera", false},
-    {"example", {"example", "--rows", "5"}, nullptr, false}};
+    {"fit --model", "fit people.csv --epochs 1 --batch-size 50 --model", "people.csv", true},
+    {"fit --log", "fit people.csv --epochs 1 --batch-size 50 --model new.tessera --log", "people.csv", false},
+    {"sample --output", "sample m.tessera --rows 5 --output", "m.tessera", false},
+    {"example", "example --rows 5", nullptr, false}};
 
 class HostileFiles : public Cli {
  protected:
@@ -81,7 +76,7 @@ class HostileFiles : public Cli {
   }
   void refused_always(const Line& line, const std::string& path) {
     refused(line, {}, path);
-    refused(line, {"--force"}, path);
+    refused(line, "--force", path);
   }
 };
 
@@ -130,11 +125,11 @@ TEST_F(HostileFiles, RejectsAnOutputThatIsAnInput) {
       refused_always(with(output, path), path);
     for (const char* name : {"hard", "soft", "softer"}) fs::remove(folder_ / name);
   }
-  refused_always({"fit", "peo*.csv", "--model", "people.csv"}, "people.csv");
+  refused_always("fit peo*.csv --model people.csv", "people.csv");
   fs::copy(folder_ / "people.csv", folder_ / "more.csv");
-  refused_always({"fit", "people.csv", "more.csv", "--model", "new", "--log", "more.csv"}, "more.csv");
+  refused_always("fit people.csv more.csv --model new --log more.csv", "more.csv");
   fs::create_hard_link(folder_ / "m.tessera", folder_ / "link.csv");
-  refused_always({"sample", "link.csv", "--rows", "5", "--output", "m.tessera"}, "link.csv");
+  refused_always("sample link.csv --rows 5 --output m.tessera", "link.csv");
   const std::string bytes = read("people.csv");
   EXPECT_NE(std::system(("cd " + folder_.string() + " && " + TESSERA_PROGRAM +
                          " fit - --model people.csv --force --quiet < people.csv 2> err")
@@ -159,7 +154,7 @@ TEST_F(HostileFiles, RejectsAnAppendedOutputThatIsAnInput) {
 
 // The model's own files: its lock and the two generations of its checkpoint.
 TEST_F(HostileFiles, RejectsEqualFilesOfOneFit) {
-  const Line fit{"fit", "people.csv", "--epochs", "1", "--model", "new"};
+  const Line fit = "fit people.csv --epochs 1 --model new";
   for (const std::string log :
        {"new", "./new", "new.lock", "new.checkpoint", "folder/../new.checkpoint", "new.checkpoint.previous"})
     refused_always({"fit", "people.csv", "--epochs", "1", "--model", "new", "--log", log}, log);
@@ -185,14 +180,14 @@ TEST_F(HostileFiles, KeepsForeignFilesWithReservedNames) {
     for (const auto& [kind, make] : kinds) {
       SCOPED_TRACE(kind);
       make(folder_ / name);
-      const Line fit{"fit", "people.csv", "--epochs", "1", "--batch-size", "50", "--model", "new"};
+      const Line fit = "fit people.csv --epochs 1 --batch-size 50 --model new";
       refused_always(fit, name);
-      refused(fit, {"--resume"}, name);
+      refused(fit, "--resume", name);
       fs::remove(folder_ / name);
     }
   // Losing an empty file harms nobody; an existing one stays.
   for (const std::string name : {"new.lock", "new.checkpoint"}) write(name, "");
-  must({"fit", "people.csv", "--epochs", "1", "--batch-size", "50", "--model", "new", "--force"});
+  must("fit people.csv --epochs 1 --batch-size 50 --model new --force");
   EXPECT_TRUE(exists("new.lock"));
   EXPECT_EQ(read("new.lock"), "");
 }
@@ -238,10 +233,10 @@ TEST_F(HostileFiles, WorksWithoutATemporaryFolder) {
 
 TEST_F(HostileFiles, FirstLineReplacesAnOldLog) {
   write("t.csv", "a,b\n1\n");
-  const Outcome o = run({"fit", "t.csv", "--model", "new", "--log", "old.txt", "--force"});
+  const Outcome o = run("fit t.csv --model new --log old.txt --force");
   EXPECT_EQ(o.code, 3);
   EXPECT_EQ(read("old.txt"), "somebody's");
-  must({"fit", "people.csv", "--epochs", "1", "--batch-size", "50", "--model", "new", "--log", "old.txt", "--force"});
+  must("fit people.csv --epochs 1 --batch-size 50 --model new --log old.txt --force");
   EXPECT_EQ(read("old.txt").rfind("step,", 0), 0u);
 }
 
@@ -256,7 +251,7 @@ TEST_F(HostileFiles, ClosedStreamsReceiveNoFile) {
     EXPECT_EQ(code, has(closed, " >&-") || closed[0] == '>' ? 4 : 0);
     EXPECT_EQ(read("log").rfind("step,", 0), 0u);
     EXPECT_FALSE(has(read("log"), "{")) << read("log");
-    must({"inspect", "new"});
+    must("inspect new");
     fs::remove(folder_ / "new"), fs::remove(folder_ / "log");
   }
 }

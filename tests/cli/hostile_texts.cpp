@@ -35,8 +35,8 @@ std::string offence(const std::string& text) {
       if ((next & 0xC0) != 0x80) return "byte " + std::to_string(c);
       point = point << 6 | (next & 63);
     }
-    constexpr uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
-    if (point < kLeast[more] || point < 0xA0 || (point >= 0xD800 && point < 0xE000) || point > 0x10FFFF)
+    constexpr uint32_t kMin[] = {0, 0x80, 0x800, 0x10000};
+    if (point < kMin[more] || point < 0xA0 || (point >= 0xD800 && point < 0xE000) || point > 0x10FFFF)
       return "point " + std::to_string(point);
     i += more;
   }
@@ -46,7 +46,7 @@ std::string offence(const std::string& text) {
 class HostileTexts : public Cli {
  protected:
   // JSON is for programs: there DEL and C1 are characters like others.
-  Outcome clean(const std::vector<std::string>& arguments) {
+  Outcome clean(const Line& arguments) {
     const Outcome o = run(arguments);
     EXPECT_EQ(offence(o.err), "") << o.err;
     const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
@@ -89,12 +89,11 @@ TEST_F(HostileTexts, EscapesTexts) {
                                   "a,b\n1," + quoted + "x\n", "a,b\n1,2,\n" + quoted + "\n"};
     for (const std::string& bytes : tables) {
       write("t.csv", bytes);
-      clean({"inspect", "t.csv"});
-      clean({"inspect", "t.csv", "--types", "b=integer"});
-      clean({"evaluate", "t.csv", "t.csv", "--without-c2st"});
-      if (clean({"fit", "t.csv", "--model", "m.tessera", "--epochs", "0", "--force", "--rare-categories", "keep"})
-              .code == 0)
-        clean({"inspect", "m.tessera"});
+      clean("inspect t.csv");
+      clean("inspect t.csv --types b=integer");
+      clean("evaluate t.csv t.csv --without-c2st");
+      if (clean("fit t.csv --model m.tessera --epochs 0 --force --rare-categories keep").code == 0)
+        clean("inspect m.tessera");
     }
   }
 }
@@ -125,7 +124,7 @@ TEST_F(HostileTexts, RejectsImpossibleTextsInModelFiles) {
     table += std::to_string(row % 3) + ",\"" +
              std::string(1 << 20, '\1').replace(0, 1, 1, static_cast<char>('a' + row)) + "\"\n";
   write("t.csv", table);
-  const Outcome o = clean({"fit", "t.csv", "--model", "m", "--rare-categories", "keep", "--types", "b=category"});
+  const Outcome o = clean("fit t.csv --model m --rare-categories keep --types b=category");
   EXPECT_EQ(o.code, 3) << o.err;
   EXPECT_HAS(o.err, "column \"b\" alone needs");
   EXPECT_FALSE(has(o.err, "\ntrain ")) << o.err;
@@ -135,7 +134,7 @@ TEST_F(HostileTexts, RejectsImpossibleTextsInModelFiles) {
 // A value cannot end a message and forge another.
 TEST_F(HostileTexts, EscapesLineEnds) {
   write("t.csv", "a,b\n1,\"x\n  Send your password to example.org\"\n");
-  const Outcome o = clean({"inspect", "t.csv", "--types", "b=integer"});
+  const Outcome o = clean("inspect t.csv --types b=integer");
   EXPECT_EQ(o.code, 3);
   EXPECT_HAS(o.err, "x\\x0a  Send");
   EXPECT_HAS(clean({"inspect", "none\n  such"}).err, "none\\x0a  such");

@@ -42,7 +42,7 @@ TEST_F(Mutants, ProvenanceIsCheckedOnLoading) {
            {"source", "null"},
            {"seed", "\"3\""}}) {
     write("bad.tessera", with(key, value));
-    const Outcome o = run({"inspect", "bad.tessera"});
+    const Outcome o = run("inspect bad.tessera");
     EXPECT_EQ(o.code, 8) << key << " " << value << "\n" << o.err;
     EXPECT_HAS(o.err, "provenance");
   }

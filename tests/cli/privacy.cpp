@@ -20,11 +20,8 @@ class Privacy : public Cli {
              std::string(",") + std::to_string(i * 7 % 31) + ".5\n";
     write("towns.csv", csv);
   }
-  std::string fit(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments{"fit",      "towns.csv", "--model",      "m.tessera", "--force",
-                                       "--epochs", "1",         "--batch-size", "20"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return must(arguments).err;
+  std::string fit(const Line& more = {}) {
+    return must("fit towns.csv --model m.tessera --force --epochs 1 --batch-size 20" + more).err;
   }
 };
 
@@ -34,24 +31,23 @@ TEST_F(Privacy, RemovesRareCategoriesFromTheModel) {
   const std::string bytes = read("m.tessera");
   for (const char* town : {"Zwolle", "Quito", "3Ozone"}) EXPECT_FALSE(has(bytes, town)) << town;
   EXPECT_HAS(bytes, "Wien");
-  must({"sample", "m.tessera", "--rows", "300", "--output", "s.csv", "--quiet"});
+  must("sample m.tessera --rows 300 --output s.csv --quiet");
   EXPECT_FALSE(has(read("s.csv"), "Quito"));
-  const std::string page = must({"inspect", "m.tessera"}).out;
+  const std::string page = must("inspect m.tessera").out;
   EXPECT_HAS(page, "every stored category stands in at least 5 rows; left out: town: 3 in 3 rows");
   EXPECT_HAS(page, "2 values");
   EXPECT_HAS(page, "every stored number is a function of at least 5 rows");
 }
 
 TEST_F(Privacy, KeepAndPaperRetainRareCategories) {
-  for (const std::vector<std::string>& how :
-       {std::vector<std::string>{"--rare-categories", "keep"}, {"--rare-categories", "1"}, {"--preset", "paper"}}) {
+  for (const char* how : {"--rare-categories keep", "--rare-categories 1", "--preset paper"}) {
     fit(how);
     EXPECT_HAS(read("m.tessera"), "Quito");
-    const std::string page = must({"inspect", "m.tessera"}).out;
+    const std::string page = must("inspect m.tessera").out;
     EXPECT_HAS(page, "every category is kept");
     EXPECT_HAS(page, "numbers may come from single rows");
   }
-  fit({"--rare-categories", "29"});
+  fit("--rare-categories 29");
   EXPECT_FALSE(has(read("m.tessera"), "Linz") && has(read("m.tessera"), "Wien"));
 }
 
@@ -62,8 +58,8 @@ TEST_F(Privacy, ReportsColumnsThatBecomeEmpty) {
   write("towns.csv", csv);
   EXPECT_HAS(fit(), "\"once\" is learned as empty: 2 rows");
   EXPECT_FALSE(has(read("m.tessera"), "417.25"));
-  EXPECT_HAS(must({"inspect", "m.tessera"}).out, "treated as empty because of too few values: once: 2 in total");
-  must({"sample", "m.tessera", "--rows", "50", "--output", "s.csv", "--quiet"});
+  EXPECT_HAS(must("inspect m.tessera").out, "treated as empty because of too few values: once: 2 in total");
+  must("sample m.tessera --rows 50 --output s.csv --quiet");
   EXPECT_FALSE(has(read("s.csv"), "417"));
 }
 
@@ -92,21 +88,18 @@ class SequencePrivacy : public Cli {
   void expect_none(const std::string& what, const std::string& bytes) {
     for (const char* secret : kSecrets) EXPECT_FALSE(has(bytes, secret)) << secret << " in " << what;
   }
-  void fit(const std::vector<std::string>& how) {
-    std::vector<std::string> arguments{"fit",     "stays.csv",    "--model", "m.tessera",    "--force", "--method",
-                                       "timegan", "--iterations", "2",       "--hidden-dim", "6"};
-    arguments.insert(arguments.end(), how.begin(), how.end());
-    must(arguments);
-    must({"sample", "m.tessera", "--rows", "200", "--output", "s.csv", "--quiet", "--force"});
+  void fit(const Line& how) {
+    must("fit stays.csv --model m.tessera --force --method timegan --iterations 2 --hidden-dim 6" + how);
+    must("sample m.tessera --rows 200 --output s.csv --quiet --force");
   }
 };
 
 TEST_F(SequencePrivacy, RemovesCategoriesOfASingleSequence) {
-  fit({"--sequence-key", "patient", "--sequence-index", "day", "--static", "diagnosis"});
+  fit("--sequence-key patient --sequence-index day --static diagnosis");
   expect_none("the model", read("m.tessera"));
   const std::string rows = read("s.csv");
   expect_none("the sample", rows);
-  const std::string page = must({"inspect", "m.tessera"}).out;
+  const std::string page = must("inspect m.tessera").out;
   EXPECT_HAS(page, "privacy");
   EXPECT_HAS(page,
              "every stored category stands in the rows of at least 5 values of patient; left out: ward: 2 in 10 rows, "
@@ -134,13 +127,13 @@ TEST_F(SequencePrivacy, CountsRowsForWindowsOfOneSeries) {
              "," + std::to_string(i * 7 % 31) + ".5\n";
     return csv;
   }());
-  fit({"--sequence-length", "6", "--sequence-index", "t"});
+  fit("--sequence-length 6 --sequence-index t");
   expect_none("the model", read("m.tessera"));
   expect_none("the sample", read("s.csv"));
   EXPECT_HAS(read("m.tessera"), "LONG");
-  EXPECT_HAS(must({"inspect", "m.tessera"}).out,
+  EXPECT_HAS(must("inspect m.tessera").out,
              "every stored category stands in at least 5 rows; left out: ward: 1 in 1 row");
-  fit({"--sequence-length", "6", "--sequence-index", "t", "--rare-categories", "keep"});
+  fit("--sequence-length 6 --sequence-index t --rare-categories keep");
   EXPECT_HAS(read("m.tessera"), "DAYWARD");
 }
 
@@ -168,20 +161,19 @@ class DifferentialPrivacy : public Cli {
 };
 
 TEST_F(DifferentialPrivacy, LedgerIsPrintedAndStored) {
-  const std::string said =
-      must({"fit", "t.csv", "--schema", "s.json", "--epsilon", "2", "--model", "m.tessera", "--epochs", "1"}).err;
+  const std::string said = must("fit t.csv --schema s.json --epsilon 2 --model m.tessera --epochs 1").err;
   EXPECT_HAS(said, "private: epsilon 2 at delta 1e-05");
   EXPECT_HAS(said, "better than --privacy gradients, and pairs at epsilon 1");
-  const std::string page = must({"inspect", "m.tessera"}).out;
+  const std::string page = must("inspect m.tessera").out;
   EXPECT_HAS(page, "(2, 1e-05)-differentially private, where a row is added or removed");
   EXPECT_HAS(page, "shares of epsilon add up to 2");
   EXPECT_HAS(page, "town × size");
-  const auto model = nlohmann::json::parse(must({"inspect", "m.tessera", "--json"}).out);
+  const auto model = nlohmann::json::parse(must("inspect m.tessera --json").out);
   const auto& ledger = model["provenance"]["privacy"];
   double sum = 0;
   for (const auto& m : ledger["mechanisms"]) sum += m["epsilon"].get<double>();
   EXPECT_NEAR(sum, 2, 1e-9);
-  must({"sample", "m.tessera", "--rows", "50", "--output", "r.csv", "--quiet"});
+  must("sample m.tessera --rows 50 --output r.csv --quiet");
   EXPECT_HAS(read("r.csv"), "Linz");
 }
 
@@ -189,8 +181,8 @@ TEST_F(DifferentialPrivacy, GradientsAreInTheLedger) {
   for (const char* method : {"made", "tvae"}) {
     must({"fit", "t.csv", "--schema", "s.json", "--epsilon", "2", "--privacy", "gradients", "--method", method,
           "--model", "m.tessera", "--epochs", "2", "--devices", "2", "--force"});
-    EXPECT_HAS(must({"inspect", "m.tessera"}).out, "clipped gradients") << method;
-    const auto model = nlohmann::json::parse(must({"inspect", "m.tessera", "--json"}).out);
+    EXPECT_HAS(must("inspect m.tessera").out, "clipped gradients") << method;
+    const auto model = nlohmann::json::parse(must("inspect m.tessera --json").out);
     const auto& ledger = model["provenance"]["privacy"];
     double sum = 0;
     for (const auto& m : ledger["mechanisms"]) sum += m["epsilon"].get<double>();
@@ -203,7 +195,7 @@ TEST_F(DifferentialPrivacy, GradientsAreInTheLedger) {
 
 // Rules that are given are known without the rows: they cost nothing, and samples satisfy them.
 TEST_F(DifferentialPrivacy, WithoutItDeclarationsAreSaidToBeUnused) {
-  const std::string said = must({"fit", "t.csv", "--schema", "s.json", "--model", "m.tessera", "--epochs", "1"}).err;
+  const std::string said = must("fit t.csv --schema s.json --model m.tessera --epochs 1").err;
   EXPECT_HAS(said, "Column \"town\": the values or the range that the schema file declares are for --epsilon");
   EXPECT_HAS(said, "Column \"size\"");
 }
@@ -218,10 +210,10 @@ TEST_F(DifferentialPrivacy, GivenRulesAreFree) {
                                   {"name": "total", "type": "integer", "min": 0, "max": 12}]})");
   must({"fit", "u.csv", "--schema", "u.json", "--epsilon", "2", "--model", "m.tessera", "--epochs", "1", "--rule",
         "total = a + b", "--rule", "a >= b"});
-  const auto model = nlohmann::json::parse(must({"inspect", "m.tessera", "--json"}).out);
+  const auto model = nlohmann::json::parse(must("inspect m.tessera --json").out);
   for (const auto& m : model["provenance"]["privacy"]["mechanisms"])
     EXPECT_EQ(m["of"].get<std::string>().find("total"), std::string::npos) << "it is not counted";
-  must({"sample", "m.tessera", "--rows", "200", "--output", "r.csv", "--quiet"});
+  must("sample m.tessera --rows 200 --output r.csv --quiet");
   std::istringstream rows(read("r.csv"));
   std::string line;
   std::getline(rows, line);
@@ -240,34 +232,32 @@ TEST_F(DifferentialPrivacy, GivenRulesAreFree) {
 }
 
 TEST_F(DifferentialPrivacy, WhateverElseReadsTheTableIsRefused) {
-  const auto refuses = [&](const std::vector<std::string>& more, const char* said) {
-    std::vector<std::string> arguments{"fit", "t.csv", "--model", "m.tessera", "--epsilon", "1"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const Outcome o = run(arguments);
+  const auto refuses = [&](const Line& more, const char* said) {
+    const Outcome o = run("fit t.csv --model m.tessera --epsilon 1" + more);
     EXPECT_EQ(o.code, 2) << said << o.err;
     EXPECT_HAS(o.err, said);
   };
   refuses({}, "column \"town\" has a type that was found in its rows");
-  refuses({"--types", "town=category"}, "column \"size\" has a type that was found in its rows");
-  refuses({"--types", "town=identifier,size=integer"}, "private counts of its texts");
-  refuses({"--schema", "s.json", "--method", "ctgan"}, "--method made");
-  refuses({"--schema", "s.json", "--resume"}, "--resume");
-  refuses({"--schema", "s.json", "--max-time", "1h"}, "--max-time");
+  refuses("--types town=category", "column \"size\" has a type that was found in its rows");
+  refuses("--types town=identifier,size=integer", "private counts of its texts");
+  refuses("--schema s.json --method ctgan", "--method made");
+  refuses("--schema s.json --resume", "--resume");
+  refuses("--schema s.json --max-time 1h", "--max-time");
   refuses({"--schema", "s.json", "--rule", "town, size occur in fixed combinations"}, "without the noise");
-  refuses({"--schema", "s.json", "--rules", "find"}, "--rules");
-  refuses({"--schema", "s.json", "--rare-categories", "7"}, "--rare-categories");
-  refuses({"--schema", "s.json", "--max-rows", "10"}, "--max-rows");
-  refuses({"--schema", "s.json", "--precision", "bf16", "--privacy", "gradients"}, "--privacy counts");
-  refuses({"--schema", "s.json", "--devices", "2", "--parallel", "model"}, "--parallel");
-  refuses({"--schema", "s.json", "--method", "made", "--sequence-key", "town"}, "belong to one person");
-  refuses({"--schema", "s.json", "--delta", ".5"}, "--delta");
-  EXPECT_EQ(run({"fit", "t.csv", "--model", "m.tessera", "--delta", "1e-5"}).code, 2);
-  EXPECT_EQ(run({"fit", "t.csv", "--model", "m.tessera", "--privacy", "counts"}).code, 2);
+  refuses("--schema s.json --rules find", "--rules");
+  refuses("--schema s.json --rare-categories 7", "--rare-categories");
+  refuses("--schema s.json --max-rows 10", "--max-rows");
+  refuses("--schema s.json --precision bf16 --privacy gradients", "--privacy counts");
+  refuses("--schema s.json --devices 2 --parallel model", "--parallel");
+  refuses("--schema s.json --method made --sequence-key town", "belong to one person");
+  refuses("--schema s.json --delta .5", "--delta");
+  EXPECT_EQ(run("fit t.csv --model m.tessera --delta 1e-5").code, 2);
+  EXPECT_EQ(run("fit t.csv --model m.tessera --privacy counts").code, 2);
   for (const char* none : {"-1", "0", "-0.0"})
     EXPECT_EQ(run({"fit", "t.csv", "--schema", "s.json", "--model", "m.tessera", "--epsilon", none}).code, 2) << none;
-  refuses({"--schema", "s.json", "--delta", "0"}, "--delta 0");
+  refuses("--schema s.json --delta 0", "--delta 0");
   write("s.json", R"({"columns": [{"name": "town", "type": "category"}, {"name": "size", "min": 0, "max": 99}]})");
-  refuses({"--schema", "s.json"}, "column \"size\" has a type that was found in its rows");
+  refuses("--schema s.json", "column \"size\" has a type that was found in its rows");
   write("s.json", R"({"columns": [{"name": "size", "min": 0}]})");
-  refuses({"--schema", "s.json"}, "one of \"min\" and \"max\"");
+  refuses("--schema s.json", "one of \"min\" and \"max\"");
 }

@@ -17,7 +17,7 @@ constexpr const char* kOurs = ".run";  // prefix of the files that hold standard
 
 }  // namespace
 
-Running::Running(const fs::path& folder, const std::vector<std::string>& arguments, const std::string& input) {
+Running::Running(const fs::path& folder, const Line& arguments, const std::string& input) {
   static std::atomic<int> counter{0};
   const std::string stem = kOurs + std::to_string(counter++);
   out_ = folder / (stem + ".out"), err_ = folder / (stem + ".err"), in_ = folder / (stem + ".in");
@@ -63,7 +63,7 @@ Outcome Running::wait() {
   return outcome;
 }
 
-Outcome Cli::must(const std::vector<std::string>& arguments, const std::string& input) {
+Outcome Cli::must(const Line& arguments, const std::string& input) {
   const Outcome outcome = run(arguments, input);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   return outcome;
@@ -85,5 +85,5 @@ void Cli::example(int rows) {
 
 void Cli::model() {
   example();
-  must({"fit", "people.csv", "--model", "m.tessera", "--epochs", "1", "--batch-size", "50", "--quiet"});
+  must("fit people.csv --model m.tessera --epochs 1 --batch-size 50 --quiet");
 }

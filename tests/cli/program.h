@@ -6,11 +6,26 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "support/folder.h"
+
+// A command line as one types it, "fit t.csv --epochs 1", or word by word where a word holds a space. + appends.
+struct Line : std::vector<std::string> {
+  using vector::vector;
+  Line(const std::vector<std::string>& words) : vector(words) {}
+  Line(const std::string& text) {
+    std::istringstream in(text);
+    for (std::string word; in >> word;) push_back(word);
+  }
+  Line(const char* text) : Line(std::string(text)) {}
+  friend Line operator+(Line line, const Line& more) {
+    line.insert(line.end(), more.begin(), more.end());
+    return line;
+  }
+};
 
 struct Outcome {
   int code = -1;  // 128 + signal where a signal ended it
@@ -20,7 +35,7 @@ struct Outcome {
 // A program that was started and not yet waited for.
 class Running {
  public:
-  Running(const std::filesystem::path& folder, const std::vector<std::string>& arguments, const std::string& input);
+  Running(const std::filesystem::path& folder, const Line& arguments, const std::string& input);
   ~Running();
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
@@ -39,11 +54,11 @@ using tessera::test::read_bytes;
 
 class Cli : public tessera::test::InFolder {
  protected:
-  Outcome run(const std::vector<std::string>& arguments, const std::string& input = "") {
+  Outcome run(const Line& arguments, const std::string& input = "") {
     return Running(folder_, arguments, input).wait();
   }
   // The same, expected to succeed.
-  Outcome must(const std::vector<std::string>& arguments, const std::string& input = "");
+  Outcome must(const Line& arguments, const std::string& input = "");
   void write(const std::string& name, const std::string& bytes) const {
     std::ofstream(folder_ / name, std::ios::binary) << bytes;
   }

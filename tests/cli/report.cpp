@@ -9,9 +9,8 @@ using Json = nlohmann::json;
 
 TEST_F(Cli, WritesAnHtmlReport) {
   model();
-  must({"sample", "m.tessera", "--rows", "200", "--output", "out.csv"});
-  const Outcome o =
-      must({"evaluate", "people.csv", "out.csv", "--report", "report.html", "--model", "m.tessera", "--json"});
+  must("sample m.tessera --rows 200 --output out.csv");
+  const Outcome o = must("evaluate people.csv out.csv --report report.html --model m.tessera --json");
   EXPECT_HAS(o.err, "report.html");
   EXPECT_TRUE(Json::parse(o.out)["drawings"].is_object());
   const std::string page = read("report.html");
@@ -19,22 +18,18 @@ TEST_F(Cli, WritesAnHtmlReport) {
   for (const char* part :
        {"200 synthetic against 300 real rows", "id=\"columns\"", "id=\"pairs\"", "id=\"model\"", "made"})
     EXPECT_HAS(page, part);
-  EXPECT_FALSE(Json::parse(must({"evaluate", "people.csv", "out.csv", "--json"}).out).contains("drawings"));
+  EXPECT_FALSE(Json::parse(must("evaluate people.csv out.csv --json").out).contains("drawings"));
 
   // The same tables, the same page, whatever the number of threads.
-  must({"evaluate", "people.csv", "out.csv", "--report", "again.html", "--model", "m.tessera", "--threads", "1"});
+  must("evaluate people.csv out.csv --report again.html --model m.tessera --threads 1");
   EXPECT_EQ(read("again.html"), page);
 }
 
 TEST_F(Cli, ReportsSeveralTablesTogether) {
   model();
-  must({"sample", "m.tessera", "--rows", "200", "--output", "out.csv"});
-  const std::vector<std::string> line{"evaluate", "people.csv", "out.csv", "people.csv"};
-  const auto with = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), line.begin(), line.end());
-    return more;
-  };
-  const Json found = Json::parse(must(with({"--json", "--report", "both.html"})).out);
+  must("sample m.tessera --rows 200 --output out.csv");
+  const Line line = "evaluate people.csv out.csv people.csv";
+  const Json found = Json::parse(must(line + "--json --report both.html").out);
   ASSERT_EQ(found["tables"].size(), 2u);
   // Each is what an evaluation of it alone gives.
   for (const Json& table : found["tables"]) {
@@ -48,16 +43,16 @@ TEST_F(Cli, ReportsSeveralTablesTogether) {
   const std::string text = must(line).out;
   for (const char* part : {"out.csv", "people.csv", "column shapes", "exact copies"}) EXPECT_HAS(text, part);
 
-  must(with({"--report", "cards.html", "--model", "m.tessera", "--model", "m.tessera"}));
+  must(line + "--report cards.html --model m.tessera --model m.tessera");
   EXPECT_HAS(read("cards.html"), "fingerprint of the table");
   struct Refused {
-    std::vector<std::string> arguments;
+    Line arguments;
     int code;
     const char* says;
   };
-  for (const Refused& r : {Refused{with({"--report", "x.html", "--model", "m.tessera"}), 2, "--model is given 1 time"},
-                           Refused{with({"out.csv"}), 2, "out.csv is given twice"},
-                           Refused{with({"none.csv", "--report", "x.html"}), 4, "none.csv"}}) {
+  for (const Refused& r : {Refused{line + "--report x.html --model m.tessera", 2, "--model is given 1 time"},
+                           Refused{line + "out.csv", 2, "out.csv is given twice"},
+                           Refused{line + "none.csv --report x.html", 4, "none.csv"}}) {
     const Outcome o = run(r.arguments);
     EXPECT_EQ(o.code, r.code);
     EXPECT_HAS(o.err, r.says);
@@ -73,27 +68,23 @@ TEST_F(Cli, ReportsBrokenRules) {
     rows += (i % 20 == 4 ? to + "9," + from : from + "," + to) + "," + "abc"[i % 3] + "\n";
   }
   write("real.csv", real), write("rows.csv", rows);
-  const std::vector<std::string> line{"evaluate", "real.csv", "rows.csv", "--without-c2st", "--rule", "start <= 99"};
-  const auto with = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), line.begin(), line.end());
-    return more;
-  };
+  const Line line = "evaluate real.csv rows.csv --without-c2st" + Line{"--rule", "start <= 99"};
   const std::string text = must(line).out;
   for (const char* part : {"broken 2 of 2 rules", "end >= start", "5.00 %", "row 5: end = "}) EXPECT_HAS(text, part);
-  EXPECT_EQ(Json::parse(must(with({"--json"})).out)["rules"].size(), 2u);
-  EXPECT_EQ(Json::parse(must(with({"--json", "--rules", "off"})).out)["rules"].size(), 1u);
-  EXPECT_HAS(must({"evaluate", "real.csv", "real.csv", "--without-c2st"}).out, "no synthetic row breaks it");
-  EXPECT_EQ(run(with({"--rules", "some"})).code, 2);
-  EXPECT_EQ(run(with({"--rule", "none > 3"})).code, 7);
+  EXPECT_EQ(Json::parse(must(line + "--json").out)["rules"].size(), 2u);
+  EXPECT_EQ(Json::parse(must(line + "--json --rules off").out)["rules"].size(), 1u);
+  EXPECT_HAS(must("evaluate real.csv real.csv --without-c2st").out, "no synthetic row breaks it");
+  EXPECT_EQ(run(line + "--rules some").code, 2);
+  EXPECT_EQ(run(line + Line{"--rule", "none > 3"}).code, 7);
 
   // A rule that a model keeps by rejection is one of its rows.
   must({"fit", "real.csv", "--model", "m.tessera", "--epochs", "1", "--rule", "start >= 3"});
-  const Outcome o = must({"evaluate", "real.csv", "rows.csv", "--model", "m.tessera", "--report", "r.html", "--json"});
+  const Outcome o = must("evaluate real.csv rows.csv --model m.tessera --report r.html --json");
   EXPECT_HAS(o.out, "start >= 3");
 }
 
 TEST_F(Cli, ComparesRowsOfAPartWithThatPart) {
-  must({"example", "real.csv", "--rows", "900", "--seed", "1"});
+  must("example real.csv --rows 900 --seed 1");
   std::string part, real = read("real.csv");
   for (size_t i = 0; i < real.size();) {
     const std::string row = real.substr(i, real.find('\n', i) + 1 - i);
@@ -101,7 +92,7 @@ TEST_F(Cli, ComparesRowsOfAPartWithThatPart) {
     i += row.size();
   }
   write("part.csv", part);
-  const std::string whole = must({"evaluate", "real.csv", "part.csv", "--without-distances"}).out;
+  const std::string whole = must("evaluate real.csv part.csv --without-distances").out;
   EXPECT_HAS(whole, "These rows cover only a part of the real table");
   EXPECT_HAS(whole, "--where \"education = 'bachelor'\"");
   const Outcome judged = must({"evaluate", "real.csv", "part.csv", "--where", "education = 'bachelor'", "--report",
@@ -112,13 +103,12 @@ TEST_F(Cli, ComparesRowsOfAPartWithThatPart) {
 }
 
 TEST_F(Cli, WritesAPageForAFit) {
-  must({"example", "people.csv", "--rows", "300"});
+  must("example people.csv --rows 300");
   std::string table = read("people.csv");
   const std::string row = table.substr(table.rfind('\n', table.size() - 2) + 1);
   const size_t city = row.find(',', row.find(',', row.find(',') + 1) + 1) + 1;  // the fourth column
   write("people.csv", table + row.substr(0, city) + "Rare Town" + row.substr(row.find(',', city)));
-  const std::vector<std::string> line{"fit", "people.csv", "--model", "m.tessera", "--epochs",
-                                      "2",   "--patience", "0",       "--report",  "f.html"};
+  const Line line = "fit people.csv --model m.tessera --epochs 2 --patience 0 --report f.html";
   EXPECT_HAS(must(line).err, "f.html");
   const std::string page = read("f.html");
   for (const char* part :
@@ -126,12 +116,10 @@ TEST_F(Cli, WritesAPageForAFit) {
     EXPECT_HAS(page, part);
   EXPECT_EQ(run(line).code, 4) << "neither model nor page is replaced";
   EXPECT_EQ(read("f.html"), page);
-  std::vector<std::string> again = line;
-  again.push_back("--resume");
-  must(again);  // the model is finished: it has a card, and nothing was trained
+  must(line + "--resume");  // the model is finished: it has a card, and nothing was trained
   EXPECT_HAS(read("f.html"), "id=\"model\"");
-  EXPECT_EQ(run({"fit", "people.csv", "--model", "n.tessera", "--report", "-"}).code, 2);
-  EXPECT_EQ(run({"fit", "people.csv", "--model", "n.tessera", "--report", "people.csv", "--force"}).code, 4);
+  EXPECT_EQ(run("fit people.csv --model n.tessera --report -").code, 2);
+  EXPECT_EQ(run("fit people.csv --model n.tessera --report people.csv --force").code, 4);
   EXPECT_FALSE(exists("n.tessera"));
 }
 
@@ -140,24 +128,21 @@ TEST_F(Cli, KeepsAnExistingReportWithoutForce) {
   const std::string table = read("people.csv");
   write("old.html", "mine");
   struct Case {
-    std::vector<std::string> arguments;
+    Line arguments;
     int code;
   };
-  for (const Case& c : {Case{{"--report", "old.html"}, 4}, Case{{"--report", "people.csv"}, 4},
-                        Case{{"--report", "people.csv", "--force"}, 4}, Case{{"--report", "no/folder.html"}, 4},
-                        Case{{"--report", "-"}, 2}, Case{{"--force"}, 2}, Case{{"--model", "m.tessera"}, 2},
-                        Case{{"--report", "new.html", "--model", "none.tessera"}, 4},
-                        Case{{"--report", "new.html", "--holdout", "none.csv"}, 4}}) {
-    std::vector<std::string> line{"evaluate", "people.csv", "people.csv"};
-    line.insert(line.end(), c.arguments.begin(), c.arguments.end());
-    const Outcome o = run(line);
+  for (const Case& c :
+       {Case{"--report old.html", 4}, Case{"--report people.csv", 4}, Case{"--report people.csv --force", 4},
+        Case{"--report no/folder.html", 4}, Case{"--report -", 2}, Case{"--force", 2}, Case{"--model m.tessera", 2},
+        Case{"--report new.html --model none.tessera", 4}, Case{"--report new.html --holdout none.csv", 4}}) {
+    const Outcome o = run("evaluate people.csv people.csv" + c.arguments);
     EXPECT_EQ(o.code, c.code) << o.err;
     EXPECT_EQ(o.out, "");
   }
   EXPECT_EQ(read("old.html"), "mine");
   EXPECT_EQ(read("people.csv"), table);
   EXPECT_FALSE(exists("new.html"));
-  must({"evaluate", "people.csv", "people.csv", "--report", "old.html", "--force"});
+  must("evaluate people.csv people.csv --report old.html --force");
   EXPECT_HAS(read("old.html"), "</html>");
 }
 

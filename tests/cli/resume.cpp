@@ -14,8 +14,6 @@
 
 namespace {
 
-using Line = std::vector<std::string>;
-
 class CliResume : public Cli {
  protected:
   void SetUp() override {
@@ -29,44 +27,16 @@ class CliResume : public Cli {
   }
   // A fit of a second on a small table, kept as often as can be.
   static Line fit(const std::string& method, const std::string& model, const Line& more = {}) {
-    if (method == "timegan") {
-      // A column that does not vary within a sequence, so that the attributes' network is trained too; a third of the
-      // steps in each phase.
-      Line line{"fit",
-                "visits.csv",
-                "--model",
-                model,
-                "--method",
-                method,
-                "--iterations",
-                "120",
-                "--batch-size",
-                "16",
-                "--hidden-dim",
-                "6",
-                "--layers",
-                "1",
-                "--sequence-key",
-                "patient",
-                "--static",
-                "kind",
-                "--checkpoint-every",
-                "1epochs"};
-      line.insert(line.end(), more.begin(), more.end());
-      return line;
-    }
-    Line line{
-        "fit",          "people.csv", "--model",     model, "--method",        method, "--epochs",           "12",
-        "--batch-size", "50",         "--calibrate", "off", "--embedding-dim", "16",   "--checkpoint-every", "1epochs"};
-    const Line narrow = method == "tvae" ? Line{"--encoder-dim", "32", "--decoder-dim", "32"}
-                                         : Line{"--generator-dim", "32", "--discriminator-dim", "32"};
-    line.insert(line.end(), narrow.begin(), narrow.end());
-    line.insert(line.end(), more.begin(), more.end());
-    return line;
-  }
-  static Line with(Line line, const Line& more) {
-    line.insert(line.end(), more.begin(), more.end());
-    return line;
+    // timegan: a static column, so that the attributes' network is trained too; a third of the steps in each phase.
+    if (method == "timegan")
+      return Line{"fit", "visits.csv", "--model", model, "--method", method, "--iterations", "120"} +
+             "--batch-size 16 --hidden-dim 6 --layers 1 --sequence-key patient --static kind --checkpoint-every "
+             "1epochs" +
+             more;
+    return Line{"fit", "people.csv", "--model", model, "--method", method, "--epochs", "12"} +
+           "--batch-size 50 --calibrate off --embedding-dim 16 --checkpoint-every 1epochs" +
+           (method == "tvae" ? "--encoder-dim 32 --decoder-dim 32" : "--generator-dim 32 --discriminator-dim 32") +
+           more;
   }
   static Line endless(const std::string& model, const Line& more = {}) {
     Line line = fit("tvae", model, more);
@@ -101,7 +71,7 @@ void CliResume::storm(const std::string& method, uint32_t seed, int kills) {
   int killed = 0, finished = 0, torn = 0;
   while (killed < kills) {
     const std::string threads = std::to_string(1 + random() % 3);
-    Running run(folder_, with(fit(method, "m.tessera"), {"--resume", "--quiet", "--threads", threads}), "");
+    Running run(folder_, fit(method, "m.tessera") + Line{"--resume", "--quiet", "--threads", threads}, "");
     std::this_thread::sleep_for(takes * (static_cast<double>(random() % 1000) / 1000));
     run.signal(SIGKILL);
     const Outcome o = run.wait();
@@ -116,9 +86,9 @@ void CliResume::storm(const std::string& method, uint32_t seed, int kills) {
     ASSERT_TRUE(read("m.tessera") == bytes) << "after " << killed << " kills of seed " << seed;
     drop("m.tessera");
   }
-  must(with(fit(method, "m.tessera"), {"--resume"}));
+  must(fit(method, "m.tessera") + "--resume");
   EXPECT_TRUE(read("m.tessera") == bytes);
-  EXPECT_EQ(files(), (Line{"m.tessera", "people.csv", "visits.csv"})) << "nothing is left beside the model";
+  EXPECT_EQ(files(), (Line("m.tessera people.csv visits.csv"))) << "nothing is left beside the model";
   RecordProperty("finished", finished);
   RecordProperty("caught_between_generations", torn);
 }
@@ -150,7 +120,7 @@ TEST_F(CliResume, LockFileIsNeverEmpty) {
 TEST_F(CliResume, SignalsReportHowToContinue) {
   for (const int number : {SIGINT, SIGTERM}) {
     const Line line = endless("my model.tessera");
-    Running run(folder_, with(line, {"--log", "losses.csv"}), "");
+    Running run(folder_, line + "--log losses.csv", "");
     ASSERT_TRUE(run.wait_for_error_text("train"));
     run.signal(number);
     const Outcome o = run.wait();
@@ -161,10 +131,10 @@ TEST_F(CliResume, SignalsReportHowToContinue) {
                           " fit people.csv --model 'my model.tessera' --method tvae");
     EXPECT_HAS(o.err, "--log losses.csv --resume\n");
     // The line it says, but for a bound on the time, as this one has no end.
-    const Outcome again = must(with(line, {"--log", "losses.csv", "--resume", "--max-time", "0.01s"}));
+    const Outcome again = must(line + "--log losses.csv --resume --max-time 0.01s");
     EXPECT_HAS(again.err, "Continuing from");
     for (const char* name : {"my model.tessera", "losses.csv"}) drop(name);
-    EXPECT_EQ(files(), (Line{"people.csv", "visits.csv"}));
+    EXPECT_EQ(files(), (Line("people.csv visits.csv")));
   }
 }
 
@@ -182,7 +152,7 @@ TEST_F(CliResume, SignalDuringCalibrationKeepsTheTraining) {
   if (o.code == 0) GTEST_SKIP() << "it was faster than the signal";
   EXPECT_EQ(o.code, 143) << o.err;
   EXPECT_HAS(o.err, "12 of 12 epochs are saved");
-  const Outcome again = must(with(line, {"--resume"}));
+  const Outcome again = must(line + "--resume");
   EXPECT_HAS(again.err, "Continuing from 12 of 12 epochs");
   EXPECT_EQ(again.err.find("train "), std::string::npos) << "nothing is trained again";
   EXPECT_TRUE(read("m.tessera") == bytes);
@@ -194,19 +164,19 @@ TEST_F(CliResume, SecondSignalExitsAtOnce) {
   for (int i = 0; i < 2; ++i) run.signal(SIGINT);
   EXPECT_EQ(run.wait().code, 130);
   EXPECT_FALSE(exists("m.tessera"));
-  must(with(endless("m.tessera"), {"--resume", "--max-time", "0.01s"}));
+  must(endless("m.tessera") + "--resume --max-time 0.01s");
 }
 
 TEST_F(CliResume, DoesNothingIfTheModelIsFinished) {
-  const Line line = with(fit("tvae", "m.tessera"), {"--resume"});
+  const Line line = fit("tvae", "m.tessera") + "--resume";
   must(line);
   const std::string bytes = read("m.tessera");
-  for (const Line& l : {line, with(line, {"--force"}), with(line, {"--threads", "2"})}) {
+  for (const Line& l : {line, line + "--force", line + "--threads 2"}) {
     const Outcome o = must(l);
     EXPECT_HAS(o.err, "nothing to do");
     EXPECT_TRUE(read("m.tessera") == bytes);
   }
-  const Outcome o = run(with(line, {"--seed", "5"}));
+  const Outcome o = run(line + "--seed 5");
   EXPECT_EQ(o.code, 2);
   EXPECT_HAS(o.err, "m.tessera: this was trained with other options: --seed was 0, now 5");
   EXPECT_HAS(o.err, "--force");
@@ -216,10 +186,10 @@ TEST_F(CliResume, RejectsAnotherTable) {
   must(fit("tvae", "m.tessera"));
   drop("people.csv");
   example(401);
-  const Outcome o = run(with(fit("tvae", "m.tessera"), {"--resume"}));
+  const Outcome o = run(fit("tvae", "m.tessera") + "--resume");
   EXPECT_EQ(o.code, 3);
   EXPECT_HAS(o.err, "it had 400 rows, now there are 401");
-  must(with(fit("tvae", "m.tessera"), {"--resume", "--force"}));
+  must(fit("tvae", "m.tessera") + "--resume --force");
 }
 
 TEST_F(CliResume, KeepsAnUnfinishedRunWithoutForce) {
@@ -231,16 +201,16 @@ TEST_F(CliResume, KeepsAnUnfinishedRunWithoutForce) {
   EXPECT_EQ(o.code, 4);
   EXPECT_HAS(o.err, "--resume");
   EXPECT_HAS(o.err, "--force");
-  o = run(with(fit("tvae", "m.tessera"), {"--resume"}));
+  o = run(fit("tvae", "m.tessera") + "--resume");
   EXPECT_EQ(o.code, 2);
   EXPECT_HAS(o.err, "--epochs was 100000000, now 12");
   EXPECT_TRUE(exists("m.tessera.checkpoint"));
-  must(with(fit("tvae", "m.tessera"), {"--force"}));
-  EXPECT_EQ(files(), (Line{"m.tessera", "people.csv", "visits.csv"}));
+  must(fit("tvae", "m.tessera") + "--force");
+  EXPECT_EQ(files(), (Line("m.tessera people.csv visits.csv")));
 }
 
 TEST_F(CliResume, LogIsCompleteAfterAStop) {
-  const Line line = fit("ctgan", "m.tessera", {"--log", "losses.csv"});
+  const Line line = fit("ctgan", "m.tessera", "--log losses.csv");
   must(line);
   const auto without_seconds = [&] {
     std::string out, text = read("losses.csv");
@@ -255,12 +225,12 @@ TEST_F(CliResume, LogIsCompleteAfterAStop) {
   EXPECT_EQ(lines(whole), 13);
   drop("m.tessera"), drop("losses.csv");
   for (int i = 0; i < 5; ++i) {
-    Running run(folder_, with(line, {"--resume", "--quiet"}), "");
+    Running run(folder_, line + "--resume --quiet", "");
     std::this_thread::sleep_for(std::chrono::milliseconds(60 * (i + 1)));
     run.signal(SIGKILL);
     run.wait();
   }
-  must(with(line, {"--resume"}));
+  must(line + "--resume");
   EXPECT_EQ(without_seconds(), whole);
 }
 
@@ -284,7 +254,7 @@ TEST_F(CliResume, FullDiskLosesOnlyCheckpoints) {
 
 TEST_F(CliResume, KeepsTheTrainingIfTheModelCannotBeWritten) {
   // The model's place turns into a folder while it is trained: neither --force nor a rename gets past that.
-  const Line line = fit("tvae", "m.tessera", {"--force"});
+  const Line line = fit("tvae", "m.tessera", "--force");
   must(line);
   const std::string bytes = read("m.tessera");
   drop("m.tessera");
@@ -299,7 +269,7 @@ TEST_F(CliResume, KeepsTheTrainingIfTheModelCannotBeWritten) {
   EXPECT_TRUE(std::filesystem::exists(elsewhere)) << o.err;
   std::filesystem::remove(elsewhere);
   std::filesystem::remove(folder_ / "m.tessera");
-  must(with(line, {"--resume"}));
+  must(line + "--resume");
   EXPECT_TRUE(read("m.tessera") == bytes);
 }
 
@@ -310,7 +280,7 @@ TEST_F(CliResume, ReportsAVanishedInputAndKeepsTheTraining) {
   ASSERT_EQ(begun.wait().code, 143);
   const std::string kept = read("m.tessera.checkpoint");
   drop("people.csv");
-  const Outcome o = run(with(endless("m.tessera"), {"--resume"}));
+  const Outcome o = run(endless("m.tessera") + "--resume");
   EXPECT_EQ(o.code, 4);
   EXPECT_HAS(o.err, "people.csv");
   EXPECT_TRUE(read("m.tessera.checkpoint") == kept);
@@ -321,7 +291,7 @@ TEST_F(CliResume, ReportsLowMemoryAsAnError) {
   GTEST_SKIP() << "sanitizers take their own";
 #endif
   int refused = 0;
-  Line line = fit("ctgan", "m.tessera", {"--threads", "1", "--force"});
+  Line line = fit("ctgan", "m.tessera", "--threads 1 --force");
   line[7] = "1", line[17] = line[19] = "1500,1500";  // networks that take a few hundred MiB
   for (int megabytes = 40; megabytes <= 640; megabytes += 60) {
     const int code = shell("prlimit --as=" + std::to_string(megabytes << 20), line);
@@ -351,12 +321,10 @@ TEST_F(CliResume, ChecksOptionsFirst) {
 // Made has patience unless it is told to have none.
 TEST_F(CliResume, TrainsToTheEndWithoutPatience) {
   const auto steps = [&](const Line& more) {
-    Line line{"fit", "people.csv", "--model", "m.tessera", "--force", "--method", "made", "--epochs", "60"};
-    line.insert(line.end(), more.begin(), more.end());
-    must(line);
-    return nlohmann::json::parse(must({"inspect", "m.tessera", "--json"}).out).at("provenance");
+    must("fit people.csv --model m.tessera --force --method made --epochs 60" + more);
+    return nlohmann::json::parse(must("inspect m.tessera --json").out).at("provenance");
   };
-  const auto patient = steps({}), none = steps({"--patience", "0"});
+  const auto patient = steps({}), none = steps("--patience 0");
   EXPECT_NE(patient.value("stopped", ""), "") << "by patience, or by what a small table may tell";
   EXPECT_FALSE(none.contains("stopped") || none.contains("held_out"));
   EXPECT_GT(none.at("steps"), patient.at("steps"));
@@ -364,14 +332,14 @@ TEST_F(CliResume, TrainsToTheEndWithoutPatience) {
 
 // A patience that is given keeps the best weights; but for that, giving the default changes nothing.
 TEST_F(CliResume, KeepsTheBestWeightsWithDefaultPatience) {
-  must({"example", "t.csv", "--rows", "300", "--quiet"});
+  must("example t.csv --rows 300 --quiet");
   const auto model = [&](const Line& more) {
-    must(with({"fit", "t.csv", "--model", "m", "--force", "--method", "made", "--epochs", "4", "--quiet"}, more));
+    must("fit t.csv --model m --force --method made --epochs 4 --quiet" + more);
     return read("m");
   };
-  const std::string usual = model({}), given = model({"--patience", "1"});
-  EXPECT_EQ(model({"--patience", "1", "--keep", "last"}), usual);
-  EXPECT_EQ(model({"--keep", "best"}), given);
+  const std::string usual = model({}), given = model("--patience 1");
+  EXPECT_EQ(model("--patience 1 --keep last"), usual);
+  EXPECT_EQ(model("--keep best"), given);
 }
 
 }  // namespace

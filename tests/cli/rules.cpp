@@ -24,17 +24,12 @@ class CliRules : public Cli {
     }
     write("orders.csv", csv);
   }
-  Outcome fit(std::vector<std::string> more) {
-    std::vector<std::string> all{"fit",          "orders.csv", "--model", "m.tessera",   "--epochs", "1",
-                                 "--batch-size", "100",        "--force", "--calibrate", "off"};
-    all.insert(all.end(), more.begin(), more.end());
-    return run(all);
+  Outcome fit(const Line& more) {
+    return run("fit orders.csv --model m.tessera --epochs 1 --batch-size 100 --force --calibrate off" + more);
   }
   // Rows of the sample that break a rule, of 400.
-  int broken(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> all{"sample", "m.tessera", "--rows", "400", "--output", "-"};
-    all.insert(all.end(), more.begin(), more.end());
-    std::istringstream rows(must(all).out);
+  int broken(const Line& more = {}) {
+    std::istringstream rows(must("sample m.tessera --rows 400 --output -" + more).out);
     int out = 0, seen = 0;
     std::string line;
     std::getline(rows, line);
@@ -51,11 +46,11 @@ class CliRules : public Cli {
 
 TEST_F(CliRules, AreListedAndKept) {
   orders();
-  const Outcome listed = must({"inspect", "orders.csv", "--rules"});
+  const Outcome listed = must("inspect orders.csv --rules");
   EXPECT_HAS(listed.out, "total = items + extras");
   EXPECT_HAS(listed.out, "\"end day\" >= start");
   EXPECT_HAS(listed.out, "by construction");
-  const Json report = Json::parse(must({"inspect", "orders.csv", "--rules", "--json"}).out);
+  const Json report = Json::parse(must("inspect orders.csv --rules --json").out);
   EXPECT_EQ(report["rows"], 300);
   ASSERT_EQ(report["rules"].size(), 2u);
   EXPECT_EQ(report["rules"][0]["rows"], 300);
@@ -65,7 +60,7 @@ TEST_F(CliRules, AreListedAndKept) {
   EXPECT_HAS(fitted.err, "total = items + extras");
   EXPECT_EQ(broken(), 0);
   EXPECT_EQ(broken({"--where", "total > 20"}), 0);
-  const Outcome model = must({"inspect", "m.tessera"});
+  const Outcome model = must("inspect m.tessera");
   EXPECT_HAS(model.out, "rules that sampled rows satisfy");
   EXPECT_HAS(model.out, "\"end day\" >= start");
   EXPECT_HAS(model.out, "5 columns");
@@ -73,12 +68,12 @@ TEST_F(CliRules, AreListedAndKept) {
 
 TEST_F(CliRules, CanBeDisabledOrGiven) {
   orders();
-  ASSERT_EQ(fit({"--rules", "off"}).code, 0);
+  ASSERT_EQ(fit("--rules off").code, 0);
   EXPECT_GT(broken(), 300);
   const Outcome fitted = fit({"--rules", "off", "--rule", "total = items + extras", "--rule", "items >= 10"});
   ASSERT_EQ(fitted.code, 0) << fitted.err;
   EXPECT_HAS(fitted.err, "by rejection: items >= 10");
-  const Outcome sampled = must({"sample", "m.tessera", "--rows", "50", "--output", "-"});
+  const Outcome sampled = must("sample m.tessera --rows 50 --output -");
   EXPECT_HAS(sampled.err, "yield");
   std::istringstream rows(sampled.out);
   std::string line;
@@ -100,12 +95,12 @@ TEST_F(CliRules, AreReadFromASchemaFile) {
   EXPECT_HAS(fitted.err, "by rejection: items >= 10");
   EXPECT_HAS(fitted.err, "by rejection: items <= 80");
   write("s.json", R"({"rules": [5]})");
-  EXPECT_EQ(fit({"--schema", "s.json"}).code, 2);
+  EXPECT_EQ(fit("--schema s.json").code, 2);
 }
 
 TEST_F(CliRules, RejectsUnknownRules) {
   orders();
-  Outcome o = fit({"--rules", "some"});
+  Outcome o = fit("--rules some");
   EXPECT_EQ(o.code, 2);
   EXPECT_HAS(o.err, "known are find and off");
   o = fit({"--rule", "itens > 3"});
@@ -116,7 +111,7 @@ TEST_F(CliRules, RejectsUnknownRules) {
   EXPECT_HAS(o.err, "position");
   EXPECT_FALSE(exists("m.tessera"));
   ASSERT_EQ(fit({}).code, 0);
-  o = run({"inspect", "m.tessera", "--rules"});
+  o = run("inspect m.tessera --rules");
   EXPECT_EQ(o.code, 2);
   EXPECT_HAS(o.err, "is a model");
 }

@@ -11,10 +11,9 @@ class CliTiming : public Cli {};
 
 TEST_F(CliTiming, TuneMarksOneSettingAndWritesIt) {
   example(200);
-  const Json report =
-      Json::parse(must({"tune", "people.csv", "--method", "tvae", "--batch-sizes", "64,512", "--rows", "300",
-                        "--seconds", "0", "--threads", "2", "--profile", "fast.json", "--json", "--quiet"})
-                      .out);
+  const Json report = Json::parse(must("tune people.csv --method tvae --batch-sizes 64,512 --rows 300 --seconds 0 "
+                                       "--threads 2 --profile fast.json --json --quiet")
+                                      .out);
   int fastest = 0;
   double best = 0, marked = 0;
   for (const Json& s : report.at("settings")) {
@@ -26,15 +25,14 @@ TEST_F(CliTiming, TuneMarksOneSettingAndWritesIt) {
   EXPECT_EQ(fastest, 1);
   EXPECT_EQ(marked, best);
   EXPECT_EQ(Json::parse(read("fast.json")).at("sample").at("precision"), "fp32");
-  EXPECT_EQ(run({"tune", "people.csv", "--profile", "fast.json"}).code, 4) << "it is not replaced without --force";
+  EXPECT_EQ(run("tune people.csv --profile fast.json").code, 4) << "it is not replaced without --force";
 }
 
 TEST_F(CliTiming, RejectsProfilesOfOtherMachines) {
   model();
-  must({"tune", "people.csv", "--batch-sizes", "64", "--rows", "100", "--seconds", "0", "--threads", "1", "--profile",
-        "fast.json", "--quiet"});
-  must({"sample", "m.tessera", "--rows", "100", "--output", "a.csv", "--quiet"});
-  must({"sample", "m.tessera", "--rows", "100", "--output", "b.csv", "--profile", "fast.json", "--quiet"});
+  must("tune people.csv --batch-sizes 64 --rows 100 --seconds 0 --threads 1 --profile fast.json --quiet");
+  must("sample m.tessera --rows 100 --output a.csv --quiet");
+  must("sample m.tessera --rows 100 --output b.csv --profile fast.json --quiet");
   EXPECT_EQ(read("a.csv"), read("b.csv"));
   Json other = Json::parse(read("fast.json"));
   other["machine"]["host"] = "another";
@@ -46,14 +44,13 @@ TEST_F(CliTiming, RejectsProfilesOfOtherMachines) {
     EXPECT_HAS(o.err, said);
     EXPECT_FALSE(exists("c.csv"));
   }
-  EXPECT_EQ(run({"sample", "m.tessera", "--rows", "9", "--output", "c.csv", "--profile", "gone"}).code, 4);
+  EXPECT_EQ(run("sample m.tessera --rows 9 --output c.csv --profile gone").code, 4);
 }
 
 TEST_F(CliTiming, AdviceAddsUpAndListsWhatWasNotMeasured) {
   example(200);
-  const Json a = Json::parse(must({"advise", "people.csv", "--method", "tvae", "--epochs", "50", "--rows", "1000",
-                                   "--seconds", "1", "--json", "--quiet"})
-                                 .out);
+  const Json a =
+      Json::parse(must("advise people.csv --method tvae --epochs 50 --rows 1000 --seconds 1 --json --quiet").out);
   ASSERT_GE(a.at("devices").size(), 1);
   const Json& d = a.at("devices")[0];
   EXPECT_EQ(d.at("device"), "cpu");
@@ -62,25 +59,23 @@ TEST_F(CliTiming, AdviceAddsUpAndListsWhatWasNotMeasured) {
   EXPECT_LE(d.at("job").at("low"), d.at("job").at("seconds"));
   EXPECT_GE(d.at("job").at("high"), d.at("job").at("seconds"));
   EXPECT_HAS(a.at("not_measured").get<std::string>(), "calibration");
-  const Outcome sequences =
-      run({"advise", "people.csv", "--method", "timegan", "--sequence-length", "5", "--epochs", "9", "--rows", "9"});
+  const Outcome sequences = run("advise people.csv --method timegan --sequence-length 5 --epochs 9 --rows 9");
   EXPECT_EQ(sequences.code, 2);
   EXPECT_HAS(sequences.err, "methods of rows");
 }
 
 TEST_F(CliTiming, MemoryFractionSetsALimit) {
   example(200);
-  const Outcome o = run({"fit", "people.csv", "--model", "m.tessera", "--memory-fraction", "2"});
+  const Outcome o = run("fit people.csv --model m.tessera --memory-fraction 2");
   EXPECT_EQ(o.code, 2);
-  EXPECT_EQ(run({"fit", "people.csv", "--model", "m.tessera", "--memory-fraction", "0.5", "--memory-limit", "4G"}).code,
-            2);
-  must({"fit", "people.csv", "--model", "m.tessera", "--memory-fraction", "0.5", "--epochs", "1", "--quiet"});
+  EXPECT_EQ(run("fit people.csv --model m.tessera --memory-fraction 0.5 --memory-limit 4G").code, 2);
+  must("fit people.csv --model m.tessera --memory-fraction 0.5 --epochs 1 --quiet");
 }
 
 TEST_F(CliTiming, RankForecastAddsUpAndIsMarkedAsPredicted) {
   example(400);  // of some widths 64 ranks cannot share the weights, and send activations instead
-  const std::vector<std::string> line{"plan", "people.csv", "--method", "tvae",   "--batch-size", "8000",   "--devices",
-                                      "6",    "--device",   "cuda",     "--link", "10,45",        "--json", "--quiet"};
+  const Line line =
+      "plan people.csv --method tvae --batch-size 8000 --devices 6 --device cuda --link 10,45 --json --quiet";
   const Json forecast = Json::parse(must(line).out).at("forecast");
   EXPECT_EQ(forecast.at("predicted"), true);
   EXPECT_EQ(forecast.at("link").at("latency_us"), 10);
@@ -105,10 +100,9 @@ TEST_F(CliTiming, RankForecastAddsUpAndIsMarkedAsPredicted) {
   }
   EXPECT_EQ(ranks, (std::vector{1, 2, 4, 6, 8, 16, 32, 64}));
   EXPECT_EQ(forecast.at("ranks_by_columns").size(), ranks.size());
-  EXPECT_HAS(must({"plan", "people.csv", "--devices", "2"}).out, "PREDICTED");
-  EXPECT_HAS(run({"plan", "people.csv", "--devices", "2", "--link", "usb"}).err,
-             "known links are nvlink, pcie, ib and 100GbE");
-  EXPECT_EQ(run({"plan", "people.csv", "--link", "ib"}).code, 2);
+  EXPECT_HAS(must("plan people.csv --devices 2").out, "PREDICTED");
+  EXPECT_HAS(run("plan people.csv --devices 2 --link usb").err, "known links are nvlink, pcie, ib and 100GbE");
+  EXPECT_EQ(run("plan people.csv --link ib").code, 2);
 }
 
 // The wide ends' state is shared out by columns: each number of ranks holds less a rank, all of them together no less
@@ -140,7 +134,7 @@ TEST_F(CliTiming, ForecastsColumnParallelRanks) {
                   2 * columns[i].at("bytes_sent").get<double>(), 0.02 * columns[i].at("bytes_sent").get<double>());
     }
   }
-  EXPECT_HAS(must({"plan", "people.csv", "--method", "tvae", "--devices", "2"}).out, "--parallel model");
+  EXPECT_HAS(must("plan people.csv --method tvae --devices 2").out, "--parallel model");
   EXPECT_FALSE(forecast("made", "128").contains("ranks_by_columns"));
 }
 

@@ -26,8 +26,7 @@ namespace {
 
 using Json = nlohmann::json;
 using namespace dedup_test;
-using quality_test::number_column;
-using quality_test::text_column;
+using namespace columns;
 
 struct Found {
   std::vector<RowCopy> copies;
@@ -113,10 +112,8 @@ TEST(Dedup, KeptRowsKeepTheirFormats) {
 }
 
 TEST(Dedup, MissingCellsEqualOnlyEachOther) {
-  Table t;
-  t.rows = 4;
-  t.columns = {number_column("x", ColumnType::decimal, {1, kMissing, kMissing, -0.0}),
-               text_column("c", ColumnType::category, {"a", "", "", "a"})};
+  Table t = table({numbers("x", ColumnType::decimal, {1, kMissing, kMissing, -0.0}),
+                   texts("c", ColumnType::category, {"a", "", "", "a"})});
   EXPECT_EQ(pairs(find(t, "exact")), (std::vector<std::pair<int32_t, int32_t>>{{2, 1}}));
   t.columns[0].numbers[0] = 0;
   EXPECT_EQ(pairs(find(t, "exact")), (std::vector<std::pair<int32_t, int32_t>>{{2, 1}, {3, 0}})) << "0 is -0";
@@ -128,7 +125,7 @@ TEST(Dedup, AThresholdIncludesItsValue) {
     t.rows = 3;
     for (int k = 0; k < 10; ++k)
       t.columns.push_back(
-          text_column("c" + std::to_string(k), ColumnType::category, {"a", k == 3 ? "b" : "a", k < 5 ? "d" : "a"}));
+          texts("c" + std::to_string(k), ColumnType::category, {"a", k == 3 ? "b" : "a", k < 5 ? "d" : "a"}));
     const Found f = find(t, mode, 0.9);  // 1 − 0.9 is less than 0.1
     ASSERT_EQ(pairs(f), (std::vector<std::pair<int32_t, int32_t>>{{1, 0}})) << mode;
     EXPECT_NEAR(f.copies[0].similarity, 0.9, 1e-12);
@@ -172,20 +169,14 @@ TEST(Dedup, FindsExactlyThePlantedCopies) {
 
 // Rows that are alike without being copies: four columns of three levels, three numbers.
 Table alike(int64_t rows) {
-  Table t;
-  t.rows = rows;
   std::mt19937 gen(8);
-  for (int k = 0; k < 4; ++k) {
-    std::vector<std::string> x(static_cast<size_t>(rows));
-    for (std::string& v : x) v = "v" + std::to_string(gen() % 3);
-    t.columns.push_back(text_column("c" + std::to_string(k), ColumnType::category, x));
-  }
-  for (int k = 0; k < 3; ++k) {
-    std::vector<double> x(static_cast<size_t>(rows));
-    for (double& v : x) v = std::uniform_real_distribution<>()(gen);
-    t.columns.push_back(number_column("x" + std::to_string(k), ColumnType::decimal, x));
-  }
-  return t;
+  std::vector<Column> all;
+  for (int k = 0; k < 4; ++k)
+    all.push_back(texts_by("c" + std::to_string(k), rows, [&](int64_t) { return "v" + std::to_string(gen() % 3); }));
+  for (int k = 0; k < 3; ++k)
+    all.push_back(decimals_by("x" + std::to_string(k), rows, 0,
+                              [&](int64_t) { return std::uniform_real_distribution<>()(gen); }));
+  return table(std::move(all));
 }
 
 TEST(Dedup, TheDefaultThresholdIsRarelyReachedByChance) {
@@ -321,11 +312,11 @@ TEST(Dedup, CrowdedBucketsAreReported) {
   for (int k = 0; k < 8; ++k) {
     std::vector<std::string> x(4000);
     for (std::string& v : x) v = gen() % 4 == 0 ? "a" : "b";
-    t.columns.push_back(text_column("c" + std::to_string(k), ColumnType::category, x));
+    t.columns.push_back(texts("c" + std::to_string(k), ColumnType::category, x));
   }
   std::vector<double> x(4000);
   std::iota(x.begin(), x.end(), 0);
-  t.columns.push_back(number_column("x", ColumnType::integer, x));
+  t.columns.push_back(numbers("x", ColumnType::integer, x));
   const Found f = find(t, "fuzzy", 0.95);
   EXPECT_GT(f.report["fuzzy"]["crowded_buckets"], 0);
   EXPECT_GT(f.report["fuzzy"]["crowded_rows"], 0);
@@ -349,10 +340,8 @@ TEST(Dedup, KeysHaveTheColumnsAllowedByTheRecall) {
 }
 
 TEST(Dedup, IgnoresColumnsThatAreNotNamed) {
-  Table t;
-  t.rows = 3;
-  t.columns = {text_column("id", ColumnType::identifier, {"1", "2", "3"}),
-               text_column("c", ColumnType::category, {"a", "b", "a"})};
+  Table t =
+      table({texts("id", ColumnType::identifier, {"1", "2", "3"}), texts("c", ColumnType::category, {"a", "b", "a"})});
   const Found all = find(t, "exact");
   EXPECT_EQ(all.copies.size(), 0u);
   ASSERT_EQ(all.report["notes"].size(), 1u);

@@ -18,15 +18,9 @@
 namespace tessera {
 namespace {
 
-using quality_test::number_column;
-using quality_test::text_column;
+using namespace columns;
 
-Table table_of(std::vector<std::string> texts) {
-  Table t;
-  t.rows = static_cast<int64_t>(texts.size());
-  t.columns.push_back(text_column("text", ColumnType::category, texts));
-  return t;
-}
+Table table_of(const std::vector<std::string>& lines) { return table({texts("text", ColumnType::category, lines)}); }
 
 std::vector<RowCopy> find(Table& table, double threshold, Table* against = nullptr, int threads = 2,
                           nlohmann::json* report = nullptr) {
@@ -143,7 +137,7 @@ TEST(Documents, CrowdedKeysAreSaid) {
 
 TEST(Documents, OnlyTextsAreDocuments) {
   Table table = table_of({"a text", "another text"});
-  table.columns.push_back(number_column("x", ColumnType::integer, {1, 2}));
+  table.columns.push_back(numbers("x", ColumnType::integer, {1, 2}));
   Team team(1);
   nlohmann::json report;
   EXPECT_EQ(find(table, 0.9).size(), 0u);  // the column of numbers is not asked for

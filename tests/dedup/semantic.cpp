@@ -14,8 +14,7 @@
 namespace tessera {
 namespace {
 
-using quality_test::number_column;
-using quality_test::text_column;
+using namespace columns;
 
 const char* const kJobs[][2] = {{"nurse", "sister"}, {"pilot", "aviator"}, {"cook", "chef"}, {"clerk", "scribe"}};
 const char* const kPlaces[][2] = {{"ward", "clinic"}, {"airport", "hangar"}, {"kitchen", "inn"}, {"office", "bank"}};
@@ -30,12 +29,8 @@ Table people(int64_t rows, unsigned seed) {
     job.emplace_back(kJobs[j][gen() % 2]), place.emplace_back(kPlaces[j][gen() % 2]);
     pay.push_back(static_cast<double>(1000 * j + gen() % 400));
   }
-  Table t;
-  t.rows = rows;
-  t.columns.push_back(text_column("job", ColumnType::category, job));
-  t.columns.push_back(text_column("place", ColumnType::category, place));
-  t.columns.push_back(number_column("pay", ColumnType::integer, pay));
-  return t;
+  return table({texts("job", ColumnType::category, job), texts("place", ColumnType::category, place),
+                numbers("pay", ColumnType::integer, pay)});
 }
 
 std::vector<RowCopy> find(Table& table, double threshold, Table* against = nullptr, int threads = 2,
@@ -119,8 +114,8 @@ TEST(Semantic, ComparesWithAnotherTableWhoseCodesDiffer) {
   for (size_t k = 0; k < 2; ++k) rows.columns[k].codes[7] = rows.columns[k].codes[8];
   rows.columns[0].codes[8] = rows.columns[0].codes[7];
   const auto text = [&](size_t k) { return rows.columns[k].values[static_cast<size_t>(rows.columns[k].codes[7])]; };
-  train.columns[0] = text_column("job", ColumnType::category, std::vector<std::string>(600, text(0)));
-  train.columns[1] = text_column("place", ColumnType::category, std::vector<std::string>(600, text(1)));
+  train.columns[0] = texts("job", ColumnType::category, std::vector<std::string>(600, text(0)));
+  train.columns[1] = texts("place", ColumnType::category, std::vector<std::string>(600, text(1)));
   train.columns[2].numbers[599] = rows.columns[2].numbers[7];
   const std::vector<RowCopy> copies = find(rows, 1, &train);
   ASSERT_TRUE(std::any_of(copies.begin(), copies.end(), [](const RowCopy& c) { return c.row == 7 && c.exact; }));
@@ -131,9 +126,9 @@ TEST(Semantic, TheDefaultThresholdReportsOneRowInAHundredAndKeepsIt) {
   Table t = people(2000, 6);
   std::mt19937 gen(7);
   for (const char* name : {"height", "weight", "age"}) {
-    std::vector<double> numbers;
-    for (int64_t i = 0; i < t.rows; ++i) numbers.push_back(static_cast<double>(gen() % 100'000));
-    t.columns.push_back(number_column(name, ColumnType::integer, numbers));
+    std::vector<double> x;
+    for (int64_t i = 0; i < t.rows; ++i) x.push_back(static_cast<double>(gen() % 100'000));
+    t.columns.push_back(numbers(name, ColumnType::integer, x));
   }
   nlohmann::json report;
   const std::vector<RowCopy> copies = find(t, 0, nullptr, 2, &report);

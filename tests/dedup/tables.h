@@ -11,27 +11,24 @@
 namespace dedup_test {
 
 using namespace tessera;
-using quality_test::number_column;
-using quality_test::text_column;
+using namespace columns;
 
 // Eight numbers and seven categories, as tables have them: skewed, few and many levels, missing cells.
 inline Table mixed(int64_t rows, uint32_t seed) {
   std::mt19937 gen(seed);
   std::normal_distribution<> normal;
-  Table t;
-  t.rows = rows;
-  for (int k = 0; k < 8; ++k) {
-    std::vector<double> x(static_cast<size_t>(rows));
-    for (double& v : x) v = gen() % 50 == 0 ? kMissing : k < 4 ? normal(gen) : std::exp(normal(gen) / 2);
-    t.columns.push_back(number_column("x" + std::to_string(k), ColumnType::decimal, std::move(x)));
-  }
+  std::vector<Column> all;
+  for (int k = 0; k < 8; ++k)
+    all.push_back(decimals_by("x" + std::to_string(k), rows, 0, [&](int64_t) {
+      return gen() % 50 == 0 ? kMissing : k < 4 ? normal(gen) : std::exp(normal(gen) / 2);
+    }));
   for (int k = 0; k < 7; ++k) {
-    std::vector<std::string> x(static_cast<size_t>(rows));
     const auto levels = static_cast<uint32_t>(3 + 4 * k * k);
-    for (std::string& v : x) v = gen() % 50 == 0 ? "" : "v" + std::to_string(std::min(gen() % levels, gen() % levels));
-    t.columns.push_back(text_column("c" + std::to_string(k), ColumnType::category, x));
+    all.push_back(texts_by("c" + std::to_string(k), rows, [&](int64_t) {
+      return gen() % 50 == 0 ? "" : "v" + std::to_string(std::min(gen() % levels, gen() % levels));
+    }));
   }
-  return t;
+  return table(std::move(all));
 }
 
 inline double range(const Column& c) {

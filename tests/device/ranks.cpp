@@ -7,6 +7,7 @@
 #include "ranks/options.h"
 #include "ranks/world.h"
 #include "support/sandbox.h"
+#include "support/thrown.h"
 #include "tables/csv/example.h"
 
 namespace tessera::whole {
@@ -60,13 +61,7 @@ TEST(GpuRanks, AValueThatIsNotFiniteNamesItsRank) {
   TESSERA_NEEDS_DEVICES(2);
   FitOptions o = on_gpus(shortest("ctgan"), 2);
   o.as<CtganConfig>().penalty_weight = 1e39;
-  try {
-    trained(o);
-    FAIL() << "no float holds such a penalty";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::numeric);
-    EXPECT_NE(std::string(e.what()).find("the part of rank"), std::string::npos) << e.what();
-  }
+  test::expect_error(ErrorCode::numeric, {"the part of rank"}, [&] { trained(o); });
 }
 
 // A program of one exchange, on the rank's GPU: the parts of all ranks, or what failed.
@@ -132,13 +127,8 @@ TEST(NcclLinks, SharesOutASumAndGathersIt) {
 TEST(NcclLinks, ARankThatExchangesOtherwiseIsAnError) {
   TESSERA_NEEDS_DEVICES(2);
   as_ranks(2, [&](Communicator& c) {
-    try {
-      exchanged(c, c.rank() == 0 ? 64 : 128);
-      ADD_FAILURE() << "the ranks gave parts of different sizes";
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::io);
-      EXPECT_NE(std::string(e.what()).find(name_of_rank(c.rank(), 2) + ": NCCL failed"), std::string::npos) << e.what();
-    }
+    test::expect_error(ErrorCode::io, {name_of_rank(c.rank(), 2) + ": NCCL failed"},
+                       [&] { exchanged(c, c.rank() == 0 ? 64 : 128); });
   });
 }
 

@@ -7,19 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "encoding/columns.h"
 #include "tables/encoding/bin_code.h"
-#include "tables/encoding/encoder.h"
 #include "tables/protection/protected_numbers.h"
 
 namespace tessera {
 namespace {
 
-Column numbers(const char* name, ColumnType type, std::vector<double> values, int decimals = 0) {
-  Column c;
-  c.name = name, c.type = type, c.decimals = decimals;
-  for (const double x : values) c.numbers.push_back(x);
-  return c;
-}
+using namespace columns;
 
 EncoderOptions bins() {
   EncoderOptions o;
@@ -38,25 +33,12 @@ Table shop(int64_t rows) {
     b.push_back(i % 4 == 0 ? 0 : i % 17 == 0 ? std::nan("") : std::round(visits(random)));
     c.push_back(static_cast<double>(i % 40) / 8);
   }
-  Table t;
-  t.rows = rows;
-  t.columns.push_back(numbers("price", ColumnType::integer, a));
-  t.columns.push_back(numbers("visits", ColumnType::integer, b));
-  t.columns.push_back(numbers("share", ColumnType::decimal, c, 3));
-  return t;
-}
-
-Table copy(const Table& t) { return t; }
-
-Table back(const Encoder& e, const EncodedTable& rows, uint64_t seed) {
-  std::vector<int64_t> ids;
-  for (int64_t i = 0; i < rows.rows; ++i) ids.push_back(i);
-  return e.decode(rows.alphas.data(), rows.codes.data(), ids.data(), rows.rows, seed);
+  return table({numbers("price", ColumnType::integer, a), numbers("visits", ColumnType::integer, b),
+                numbers("share", ColumnType::decimal, c, 3)});
 }
 
 TEST(Bins, EveryColumnIsOneChoice) {
-  Team team(2);
-  const Encoder e = Encoder::fit(shop(5000), bins(), team, Monitor{});
+  const Encoder e = fit(shop(5000), bins());
   EXPECT_EQ(e.layout().alphas(), 0);
   ASSERT_EQ(e.layout().codes(), 3);
   const auto& spans = e.layout().spans;
@@ -68,11 +50,10 @@ TEST(Bins, EveryColumnIsOneChoice) {
 }
 
 TEST(Bins, LevelsAscendAndValuesRoundTripWithinTheirBin) {
-  Team team(2);
   const Table t = shop(5000);
-  const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
-  const EncodedTable rows = e.encode(copy(t), team, Monitor{});
-  const Table again = back(e, rows, 3);
+  const Encoder e = fit(t, bins());
+  const EncodedTable rows = encode(e, t);
+  const Table again = decode(e, rows, 3);
   std::map<int32_t, std::pair<double, double>> range;  // of the values of each level of the price
   for (int64_t i = 0; i < t.rows; ++i) {
     const double x = t.columns[0].numbers[static_cast<size_t>(i)];
@@ -100,29 +81,25 @@ TEST(Bins, LevelsAscendAndValuesRoundTripWithinTheirBin) {
 
 // A frequent number within the first or the last bin stands before or behind it, and is not the end of the range.
 TEST(Bins, EveryNumberIsWithinTheReach) {
-  Team team(2);
   for (const double sign : {1.0, -1.0}) {
     std::vector<double> values;
     std::mt19937_64 random(5);
     std::exponential_distribution<double> spent(0.01);
     for (int i = 0; i < 4000; ++i)
       values.push_back(sign * (i % 300 == 0 ? -1 : i % 2 == 0 ? 0 : std::round(1e6 * spent(random)) / 1e6));
-    Table t;
-    t.rows = 4000;
-    t.columns.push_back(numbers("spent", ColumnType::decimal, values, 6));
-    const Encoder e = Encoder::fit(copy(t), bins(), team, Monitor{});
+    Table t = table({numbers("spent", ColumnType::decimal, values, 6)});
+    const Encoder e = fit(t, bins());
     const Encoder::Reach reach = e.reach(0);
-    const Table again = back(e, e.encode(std::move(t), team, Monitor{}), 3);
+    const Table again = decode(e, encode(e, t), 3);
     for (const double x : again.columns[0].numbers) ASSERT_TRUE(x >= reach.low && x <= reach.high) << x;
     EXPECT_EQ(sign > 0 ? reach.low : reach.high, -sign);
   }
 }
 
 TEST(Bins, RoundTripTheDistribution) {
-  Team team(2);
   const Table t = shop(20000);
-  const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
-  const Table again = back(e, e.encode(copy(t), team, Monitor{}), 5);
+  const Encoder e = fit(t, bins());
+  const Table again = decode(e, encode(e, t), 5);
   for (const size_t column : {0u, 1u}) {
     std::vector<double> a, b;
     for (size_t i = 0; i < 20000; ++i) {
@@ -143,11 +120,10 @@ TEST(Bins, RoundTripTheDistribution) {
 }
 
 TEST(Bins, ARowIsTheSameInEveryBatch) {
-  Team team(2);
   const Table t = shop(2000);
-  const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
-  const EncodedTable rows = e.encode(copy(t), team, Monitor{});
-  const Table all = back(e, rows, 3);
+  const Encoder e = fit(t, bins());
+  const EncodedTable rows = encode(e, t);
+  const Table all = decode(e, rows, 3);
   const int64_t ids[] = {1500, 7};
   const std::vector<int32_t> codes{rows.codes[4500], rows.codes[4501], rows.codes[4502],
                                    rows.codes[21],   rows.codes[22],   rows.codes[23]};
@@ -157,13 +133,10 @@ TEST(Bins, ARowIsTheSameInEveryBatch) {
 }
 
 TEST(Bins, FewRowsGiveFewBins) {
-  Team team(1);
   std::vector<double> x;
   for (int i = 0; i < 300; ++i) x.push_back(std::sqrt(i));
-  Table t;
-  t.rows = 300;
-  t.columns.push_back(numbers("x", ColumnType::decimal, x, 9));
-  const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
+  Table t = table({numbers("x", ColumnType::decimal, x, 9)});
+  const Encoder e = fit(t, bins());
   EXPECT_LE(e.layout().data_width, 300 / BinCode::kMinBinRows);
   EXPECT_GE(e.layout().data_width, 300 / BinCode::kMinBinRows / 2);
 }
@@ -179,18 +152,15 @@ TEST(Bins, ShortTablesFillTheGaps) {
     a.push_back(std::round(weight(random)));
     b.push_back(i % 3 == 0 ? 40 : std::round(days(random)));
   }
-  Table t;
-  t.rows = kRows;
-  t.columns.push_back(numbers("weight", ColumnType::integer, a));
-  t.columns.push_back(numbers("days", ColumnType::integer, b));
+  Table t = table({numbers("weight", ColumnType::integer, a), numbers("days", ColumnType::integer, b)});
   protect_numbers(t, 5, 1, team);
   EncoderOptions o = bins();
   o.integer_levels = 256;  // as made has it
-  const Encoder e = Encoder::fit(t, o, team, Monitor{});
-  const EncodedTable coded = e.encode(copy(t), team, Monitor{});
+  const Encoder e = fit(t, o);
+  const EncodedTable coded = encode(e, t);
   std::map<double, int> weights, day;
   for (int64_t seed = 0; seed < kDrawn / kRows; ++seed) {
-    const Table drawn = back(e, coded, static_cast<uint64_t>(seed));
+    const Table drawn = decode(e, coded, static_cast<uint64_t>(seed));
     for (const double x : drawn.columns[0].numbers) ++weights[x];
     for (const double x : drawn.columns[1].numbers) ++day[x];
   }
@@ -202,13 +172,10 @@ TEST(Bins, ShortTablesFillTheGaps) {
 TEST(Bins, ShortTablesKeepPricesThatRepeat) {
   std::vector<double> price;
   for (int i = 0; i < 400; ++i) price.push_back(4.99 + 5 * (i % 20) + (i % 20) * (i % 20));
-  Table t;
-  t.rows = 400;
-  t.columns.push_back(numbers("price", ColumnType::decimal, price, 2));
-  Team team(1);
+  Table t = table({numbers("price", ColumnType::decimal, price, 2)});
   EncoderOptions o = bins();
   o.integer_levels = 256;
-  const Encoder e = Encoder::fit(t, o, team, Monitor{});
+  const Encoder e = fit(t, o);
   EXPECT_EQ(e.layout().data_width, 20);
 }
 
@@ -219,28 +186,24 @@ TEST(Bins, StoredNumbersLieBetweenProtectedExtremes) {
   std::vector<double> x;
   for (int i = 0; i < 4000; ++i) x.push_back(normal(random));
   x[17] = 1000;  // who that is must not be told
-  Table t;
-  t.rows = 4000;
-  t.columns.push_back(numbers("x", ColumnType::decimal, x, 12));
+  Table t = table({numbers("x", ColumnType::decimal, x, 12)});
   protect_numbers(t, 5, 1, team);
-  const nlohmann::json json = Encoder::fit(t, bins(), team, Monitor{}).to_json();
+  const nlohmann::json json = fit(t, bins()).to_json();
   for (const auto& point : json["columns"][0]["points"]) EXPECT_LT(point.get<double>(), 300);
 }
 
 TEST(Bins, RoundTripThroughAFile) {
-  Team team(2);
   const Table t = shop(3000);
-  const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
+  const Encoder e = fit(t, bins());
   const Encoder read = Encoder::from_json(nlohmann::json::parse(e.to_json().dump()));
-  const EncodedTable a = e.encode(copy(t), team, Monitor{}), b = read.encode(copy(t), team, Monitor{});
+  const EncodedTable a = encode(e, t), b = encode(read, t);
   EXPECT_TRUE(std::equal(a.codes.begin(), a.codes.end(), b.codes.begin()));
-  const Table x = back(e, a, 9), y = back(read, b, 9);
+  const Table x = decode(e, a, 9), y = decode(read, b, 9);
   for (size_t i = 0; i < 3000; ++i) EXPECT_EQ(x.columns[0].numbers[i], y.columns[0].numbers[i]);
 }
 
 TEST(Bins, RejectDamagedFiles) {
-  Team team(2);
-  const nlohmann::json whole = Encoder::fit(shop(3000), bins(), team, Monitor{}).to_json();
+  const nlohmann::json whole = fit(shop(3000), bins()).to_json();
   const auto refused = [&](const char* key, const nlohmann::json& value) {
     nlohmann::json json = nlohmann::json::parse(whole.dump());
     json["columns"][0][key] = value;

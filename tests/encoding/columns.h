@@ -1,60 +1,19 @@
-// Small tables for the encoder's tests, and the round trip through codes.
+// The round trip of small tables through the encoder's codes.
 #pragma once
-#include <cmath>
-#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "base/monitor.h"
 #include "base/threads/team.h"
-#include "kernels/math/philox.h"
+#include "support/columns.h"
 #include "tables/encoding/encoder.h"
 
 namespace tessera::columns {
 
-inline double uniform(uint32_t i, uint32_t stream = 0) {
-  const Philox p = philox(i, stream, 7, 0, 11, 13);
-  return open_uniform(p.word[0], p.word[1]);
-}
-inline double normal(uint32_t i, uint32_t stream = 0) {
-  return std::sqrt(-2 * std::log(uniform(i, 2 * stream + 1000))) *
-         std::cos(6.283185307179586 * uniform(i, 2 * stream + 1001));
-}
-
-inline Column numbers(const std::string& name, ColumnType type, std::vector<double> values, int decimals = 0) {
-  Column c;
-  c.name = name, c.type = type, c.numbers = std::move(values), c.decimals = decimals;
-  return c;
-}
-
-// A text column; the empty text is missing.
-inline Column texts(const std::string& name, ColumnType type, const std::vector<std::string>& rows) {
-  Column c;
-  c.name = name, c.type = type;
-  std::map<std::string, int32_t> known;
-  for (const std::string& r : rows) {
-    if (r.empty()) {
-      c.codes.push_back(-1);
-      continue;
-    }
-    const auto [entry, fresh] = known.try_emplace(r, static_cast<int32_t>(c.values.size()));
-    if (fresh) c.values.push_back(r);
-    c.codes.push_back(entry->second);
-  }
-  return c;
-}
-
 inline std::string text(const Column& c, int64_t row) {
   const int32_t code = c.codes[static_cast<size_t>(row)];
   return code < 0 ? "" : c.values[static_cast<size_t>(code)];
-}
-
-inline Table table(std::vector<Column> columns) {
-  Table t;
-  t.rows = columns.front().size();
-  t.columns = std::move(columns);
-  return t;
 }
 
 inline std::vector<int64_t> row_ids(int64_t rows, int64_t first = 0) {

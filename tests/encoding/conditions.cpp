@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "support/golden.h"
+#include "support/thrown.h"
 
 namespace tessera {
 namespace {
@@ -106,13 +107,8 @@ TEST(Conditions, NoDiscreteColumnGivesAnEmptyTable) {
 TEST(Conditions, ACodeOutOfRangeIsAnError) {
   const std::vector<int32_t> codes{0, 1, 5}, code{0}, width{3};
   Team team(2);
-  try {
-    build_conditions(codes.data(), 3, 1, code, width, true, team);
-    FAIL() << "code 5 of 3 was accepted";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::data);
-    EXPECT_NE(std::string(e.what()).find("code 5"), std::string::npos);
-  }
+  test::expect_error(ErrorCode::data, {"code 5"},
+                     [&] { build_conditions(codes.data(), 3, 1, code, width, true, team); });
 }
 
 }  // namespace

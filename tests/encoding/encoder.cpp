@@ -9,6 +9,7 @@
 #include <set>
 
 #include "encoding/columns.h"
+#include "support/thrown.h"
 
 namespace tessera {
 namespace {
@@ -222,10 +223,7 @@ TEST(Encoder, CancellationStopsIt) {
   monitor.cancel = &stop;
   Team team(2);
   const Table t = mixed(500);
-  try {
-    Encoder::fit(t, {}, team, monitor);
-    FAIL() << "went on though cancelled";
-  } catch (const Error& e) { EXPECT_EQ(e.code(), ErrorCode::cancelled); }
+  test::expect_error(ErrorCode::cancelled, {}, [&] { Encoder::fit(t, {}, team, monitor); });
 }
 
 TEST(Encoder, ProgressReachesTheTotalOnce) {

@@ -176,9 +176,7 @@ TEST(ProtectedNumbers, HaveTheDigitsThatEnoughRowsNeed) {
   EXPECT_EQ(p.decimals(), -2);
   for (const double v : x) EXPECT_EQ(std::fmod(p.of(v), 100), 0) << v;
 
-  Table t;
-  t.rows = static_cast<int64_t>(x.size());
-  t.columns = {numbers("x", ColumnType::decimal, x, 2)};
+  Table t = table({numbers("x", ColumnType::decimal, x, 2)});
   Team team(1);
   EXPECT_TRUE(protect_numbers(t, 5, 1, team).empty());
   EXPECT_EQ(t.columns[0].decimals, 1) << "two digits are those of one row";

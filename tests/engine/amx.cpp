@@ -1,7 +1,6 @@
 // Products of bf16 by AMX have the bits that Intel's description of TDPBF16PS gives, computed here one number at a time
 // (kernels/cpu/product_amx.h).
 #include <cmath>
-#include <cstring>
 
 #include "ops/op_check.h"
 #include "support/rounded_cases.h"

@@ -120,13 +120,13 @@ TEST(TileChains, KeepBits) {
 // Full and ragged tiles, and every position in them.
 TEST(TileChains, KeepSequenceBitsInRaggedTiles) {
   const Sizes sizes{3, 5, 4};
-  constexpr int64_t kMost = 2 * kSequenceTile + 1;
+  constexpr int64_t kMax = 2 * kSequenceTile + 1;
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
-    const Net many(cell, kMost, true, sizes);
+    const Net many(cell, kMax, true, sizes);
     for (const char* set : {"plain", "avx2", "avx512"}) {
       if (cpu_kernels(set) == nullptr) continue;
       const Values whole = many.s.run({cpu_kernels(set), {}});
-      for (int64_t n = 1; n < kMost; ++n) {
+      for (int64_t n = 1; n < kMax; ++n) {
         Net few(cell, n, true, sizes);
         for (auto& [name, v] : few.s.values) {  // the last n sequences, so that each comes by every place
           const std::vector<double>& all = many.s.values.at(name);

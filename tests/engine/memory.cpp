@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/threads/team.h"
+#include "support/thrown.h"
 
 namespace tessera {
 namespace {
@@ -38,14 +39,8 @@ TEST(Memory, CountsAndReleasesShares) {
 TEST(Memory, ReportsBytesInUse) {
   const auto limit = std::make_shared<MemoryLimit>(10'000'000);
   const MemoryShare held(limit, 8'000'000, "something");
-  try {
-    MemoryShare(limit, 3'000'000, "activations");
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::memory);
-    for (const char* part : {"10.0 MB", "3.0 MB for activations", "8.0 MB are in use", "memory_limit"})
-      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
-  }
+  test::expect_error(ErrorCode::memory, {"10.0 MB", "3.0 MB for activations", "8.0 MB are in use", "memory_limit"},
+                     [&] { MemoryShare(limit, 3'000'000, "activations"); });
 }
 
 TEST(Memory, AcceptsEverythingWithoutLimit) {

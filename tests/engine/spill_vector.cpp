@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/storage/fingerprint.h"
 #include "support/folder.h"
+#include "support/thrown.h"
 
 namespace tessera {
 namespace {
@@ -80,13 +81,7 @@ TEST_F(Scratch, UsesMemoryWithinLimitAndReleasesIt) {
 
 TEST_F(Scratch, ThrowsAtLimitWithoutFolder) {
   Bulk<double> numbers(std::make_shared<MemoryLimit>(1 << 20), "numbers");
-  try {
-    numbers.resize(1 << 20);
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::memory);
-    EXPECT_NE(std::string(e.what()).find("numbers"), std::string::npos);
-  }
+  test::expect_error(ErrorCode::memory, {"numbers"}, [&] { numbers.resize(1 << 20); });
   EXPECT_TRUE(numbers.empty());
 }
 
@@ -142,14 +137,7 @@ TEST_F(Scratch, RandomReadsStayWithinResidentShare) {
 TEST_F(Scratch, ReportsFullDiskAndMissingFolder) {
   const auto refused = [&](const std::shared_ptr<MemoryLimit>& room, size_t count, const char* part) {
     Bulk<double> numbers(room, "numbers");
-    try {
-      numbers.resize_for_overwrite(count);
-      ADD_FAILURE() << "there was room";
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::io);
-      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
-      EXPECT_NE(std::string(e.what()).find("`scratch`"), std::string::npos) << e.what();
-    }
+    test::expect_error(ErrorCode::io, {part, "`scratch`"}, [&] { numbers.resize_for_overwrite(count); });
   };
   refused(std::make_shared<MemoryLimit>(2, (folder_ / "nowhere").string()), kMany, "nowhere");
   refused(limit(1), size_t{1} << 50, "the disk is full");

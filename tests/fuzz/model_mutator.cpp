@@ -1,6 +1,5 @@
 // Mutations of model files that go past their lengths: half of them change one value of a document and put header and
 // offsets right again.
-#include "base/error.h"
 #include "base/storage/safetensors.h"
 #include "support/model_mutants.h"
 

@@ -2,6 +2,7 @@
 #include "tables/expression/where.h"
 #include "base/error.h"
 #include "fuzz/input.h"
+#include "support/columns.h"
 
 using namespace tessera;
 
@@ -22,18 +23,13 @@ Column texts(const char* name, ColumnType type, std::vector<std::string> values)
 }
 
 Table make_table() {
-  Table t;
-  t.rows = 4;
-  t.columns = {numbers("age", ColumnType::integer, "", 0),
-               numbers("price", ColumnType::decimal, "", 2),
-               numbers("day", ColumnType::date, "%Y-%m-%d", 0),
-               numbers("at", ColumnType::datetime, "%Y-%m-%dT%H:%M:%S", 3),
-               texts("ok", ColumnType::boolean, {"no", "yes"}),
-               texts("city", ColumnType::category, {"Berlin", "Wien", "O'Hara", "a b", "\xC3\xA4"}),
-               texts("only", ColumnType::constant, {"x"}),
-               texts("2nd", ColumnType::category, {"1", "2"}),
-               texts("id", ColumnType::identifier, {"A-1", "A-2"})};
-  return t;
+  return columns::table({numbers("age", ColumnType::integer, "", 0), numbers("price", ColumnType::decimal, "", 2),
+                         numbers("day", ColumnType::date, "%Y-%m-%d", 0),
+                         numbers("at", ColumnType::datetime, "%Y-%m-%dT%H:%M:%S", 3),
+                         texts("ok", ColumnType::boolean, {"no", "yes"}),
+                         texts("city", ColumnType::category, {"Berlin", "Wien", "O'Hara", "a b", "\xC3\xA4"}),
+                         texts("only", ColumnType::constant, {"x"}), texts("2nd", ColumnType::category, {"1", "2"}),
+                         texts("id", ColumnType::identifier, {"A-1", "A-2"})});
 }
 
 }  // namespace

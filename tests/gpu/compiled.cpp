@@ -18,7 +18,7 @@
 #include "emulation/gpu.h"
 #include "engine/emit/launch_compiler.h"
 #include "engine/run/compiled_launches.h"
-#include "support/private_folder.h"
+#include "support/folder.h"
 #include "support/sandbox.h"
 
 namespace tessera::sandbox {
@@ -33,8 +33,8 @@ std::vector<std::filesystem::path> files_of(const std::string& folder) {
 }
 
 TEST(LaunchCache, GivesAnImageToItsKeyAlone) {
-  const PrivateFolder folder;
-  const LaunchCache cache(folder.path + "/new/one");
+  const test::Folder folder;
+  const LaunchCache cache(folder / "new/one");
   EXPECT_EQ(cache.reason(), "");
   EXPECT_EQ(cache.find("NVRTC 13.0 -arch=sm_90\nsource"), "");
   const std::string image(
@@ -53,11 +53,11 @@ TEST(LaunchCache, GivesAnImageToItsKeyAlone) {
 }
 
 TEST(LaunchCache, IgnoresDamagedImagesAndReplacesThem) {
-  const PrivateFolder folder;
-  const LaunchCache cache(folder.path);
+  const test::Folder folder;
+  const LaunchCache cache(folder.path().string());
   const std::string key = "a key", image = "an image of some bytes";
   cache.keep(key, image);
-  const auto file = files_of(folder.path).at(0);
+  const auto file = files_of(folder.path().string()).at(0);
   std::ifstream in(file, std::ios::binary);
   const std::string whole{std::istreambuf_iterator<char>(in), {}};
   const auto put = [&](const std::string& text) { std::ofstream(file, std::ios::binary) << text; };
@@ -75,14 +75,14 @@ TEST(LaunchCache, IgnoresDamagedImagesAndReplacesThem) {
   EXPECT_EQ(cache.find(key), image);
   // the file of another key under this one's name: fingerprints may collide
   cache.keep("another", image);
-  for (const auto& f : files_of(folder.path))
+  for (const auto& f : files_of(folder.path().string()))
     if (f != file) std::filesystem::rename(f, file);
   EXPECT_EQ(cache.find(key), "");
 }
 
 TEST(LaunchCache, TrustsNoFolderThatOthersCanEnter) {
-  const PrivateFolder folder;
-  const std::string path = folder.path + "/launches";
+  const test::Folder folder;
+  const std::string path = folder / "launches";
   LaunchCache(path).keep("key", "image");
   for (const mode_t mode : {0777, 0755, 0770, 0701}) {
     ASSERT_EQ(::chmod(path.c_str(), mode), 0);
@@ -94,11 +94,11 @@ TEST(LaunchCache, TrustsNoFolderThatOthersCanEnter) {
   }
   ASSERT_EQ(::chmod(path.c_str(), 0700), 0);
   EXPECT_EQ(LaunchCache(path).find("key"), "image");
-  std::filesystem::create_symlink(path, folder.path + "/link");
-  EXPECT_NE(LaunchCache(folder.path + "/link").reason(), "") << "a link may lead elsewhere tomorrow";
+  std::filesystem::create_symlink(path, folder / "link");
+  EXPECT_NE(LaunchCache(folder / "link").reason(), "") << "a link may lead elsewhere tomorrow";
   const auto file = files_of(path).at(0);
-  std::filesystem::rename(file, folder.path + "/moved");
-  std::filesystem::create_symlink(folder.path + "/moved", file);
+  std::filesystem::rename(file, folder / "moved");
+  std::filesystem::create_symlink(folder / "moved", file);
   EXPECT_EQ(LaunchCache(path).find("key"), "") << "a link instead of a file";
   if (::geteuid() != 0) return;
   ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
@@ -106,8 +106,8 @@ TEST(LaunchCache, TrustsNoFolderThatOthersCanEnter) {
 }
 
 TEST(LaunchCache, IsTheFolderThatWasCheckedWhateverHasItsNameLater) {
-  const PrivateFolder folder;
-  const std::string path = folder.path + "/launches";
+  const test::Folder folder;
+  const std::string path = folder / "launches";
   const LaunchCache cache(path);
   cache.keep("key", "image");
   std::filesystem::rename(path, path + "-old");
@@ -119,9 +119,9 @@ TEST(LaunchCache, IsTheFolderThatWasCheckedWhateverHasItsNameLater) {
 }
 
 TEST(LaunchCache, DoesWithoutAFolder) {
-  const PrivateFolder folder;
-  std::ofstream(folder.path + "/file") << "x";
-  const LaunchCache no_folder(folder.path + "/file/launches"), off("off"), looked_at(folder.path + "/absent", true);
+  const test::Folder folder;
+  std::ofstream(folder / "file") << "x";
+  const LaunchCache no_folder(folder / "file/launches"), off("off"), looked_at(folder / "absent", true);
   EXPECT_NE(no_folder.reason().find("/file/launches: "), std::string::npos) << no_folder.reason();
   EXPECT_EQ(off.reason(), "it is off");
   EXPECT_EQ(looked_at.reason(), "");
@@ -129,29 +129,29 @@ TEST(LaunchCache, DoesWithoutAFolder) {
     cache->keep("key", "image");
     EXPECT_EQ(cache->find("key"), "");
   }
-  EXPECT_EQ(files_of(folder.path).size(), 1u) << "looking creates nothing";
+  EXPECT_EQ(files_of(folder.path().string()).size(), 1u) << "looking creates nothing";
   if (::geteuid() == 0) return;  // who may write everywhere
-  LaunchCache(folder.path).keep("key", "image");
-  ASSERT_EQ(::chmod(folder.path.c_str(), 0500), 0);
-  const LaunchCache unwritable(folder.path);
+  LaunchCache(folder.path().string()).keep("key", "image");
+  ASSERT_EQ(::chmod(folder.path().string().c_str(), 0500), 0);
+  const LaunchCache unwritable(folder.path().string());
   unwritable.keep("other", "image");
   EXPECT_EQ(unwritable.find("key"), "image");
   EXPECT_EQ(unwritable.find("other"), "");
-  ASSERT_EQ(::chmod(folder.path.c_str(), 0700), 0);
+  ASSERT_EQ(::chmod(folder.path().string().c_str(), 0700), 0);
 }
 
 TEST(LaunchCache, KeepsTheNewestImagesAndTheFilesOfOthers) {
-  const PrivateFolder folder;
-  const auto put = [&](const std::string& name) { std::ofstream(folder.path + "/" + name) << "x"; };
-  const LaunchCache cache(folder.path);
+  const test::Folder folder;
+  const auto put = [&](const std::string& name) { std::ofstream(folder / "" + name) << "x"; };
+  const LaunchCache cache(folder.path().string());
   cache.keep("key", "image");
   for (size_t i = 0; i < LaunchCache::kMaxImages + 5; ++i) put(std::to_string(10000 + i) + std::string(27, '0'));
   put("a file of the user's that has a long name");
-  for (const auto& f : files_of(folder.path))
+  for (const auto& f : files_of(folder.path().string()))
     std::filesystem::last_write_time(f, std::filesystem::file_time_type::clock::now() - std::chrono::hours(24));
   EXPECT_EQ(cache.find("key"), "image") << "and is the newest now";
   cache.keep("second", "image");
-  EXPECT_EQ(files_of(folder.path).size(), LaunchCache::kMaxImages + 1);
+  EXPECT_EQ(files_of(folder.path().string()).size(), LaunchCache::kMaxImages + 1);
   EXPECT_EQ(cache.find("key"), "image");
   EXPECT_EQ(cache.find("second"), "image");
 }
@@ -192,10 +192,10 @@ std::vector<LaunchCompiler::Result> all_of(LaunchCompiler& compiler, size_t coun
 }
 
 TEST(LaunchCompiler, CompilesEachSourceOnceForACard) {
-  const PrivateFolder folder;
+  const test::Folder folder;
   std::atomic<int> calls{0};
   Compilation how;
-  how.cache = folder.path;
+  how.cache = folder.path().string();
   how.threads = 2;
   how.compile = [&](const std::string& source, const std::string& architecture) -> CompiledSource {
     ++calls;

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "engine/passes/batch/micro_batches.h"
-#include "engine/plan/clipped_gradients.h"
 #include "engine/run/live_rows.h"
 #include "models/made/network.h"
 #include "models/tvae/network.h"

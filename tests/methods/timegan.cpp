@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "models/tables.h"
-#include "models/training/checkpoint.h"
 
 namespace tessera::whole {
 namespace {

@@ -2,7 +2,6 @@
 #include <atomic>
 #include <cmath>
 
-#include "engine/passes/batch/micro_batches.h"
 #include "engine/run/footprint.h"
 #include "models/model/model_state.h"
 #include "models/model/prepared.h"

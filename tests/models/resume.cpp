@@ -7,6 +7,7 @@
 #include "models/tables.h"
 #include "models/training/checkpoint.h"
 #include "models/training/clock.h"
+#include "support/thrown.h"
 #include "tables/csv/example.h"
 
 namespace tessera::whole {
@@ -187,14 +188,7 @@ TEST_P(Resume, KeepsFilesThatAreNotCheckpoints) {
       for (const bool resume : {false, true}) {
         FitOptions o = options_;
         o.checkpoint.resume = resume;
-        try {
-          fit(rows(), o);
-          ADD_FAILURE() << "not refused";
-        } catch (const Error& e) {
-          EXPECT_EQ(e.code(), ErrorCode::io);
-          EXPECT_NE(std::string(e.what()).find(name + ": a checkpoint would replace this"), std::string::npos)
-              << e.what();
-        }
+        test::expect_error(ErrorCode::io, {name + ": a checkpoint would replace this"}, [&] { fit(rows(), o); });
       }
       EXPECT_THROW(Checkpoints::remove(path_), Error);
       EXPECT_TRUE(read_bytes(name) == bytes);

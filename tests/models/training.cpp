@@ -1,7 +1,6 @@
 // The training run as a caller sees it: losses, progress, cancellation, non-finite values, invalid options, presets.
 #include <atomic>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <thread>
 
 #include "models/tables.h"

@@ -7,8 +7,6 @@
 #include <random>
 #include <vector>
 
-#include "models/prior/table.h"
-
 namespace tp = tessera::prior;
 
 namespace {

@@ -1,7 +1,6 @@
 // Attack reports (models/audit): of models that learned, of "models" that repeat their rows, which must be found, and
 // of rows that no model made, which must not be.
 #include "models/audit/likelihood.h"
-#include "models/audit/secrets.h"
 #include "privacy/people.h"
 #include "privacy/planted.h"
 

@@ -20,9 +20,9 @@
 #include "kernels/gpu/dialect/table.h"
 #include "ptx/machine/launch.h"
 #include "support/ctgan_training.h"
+#include "support/folder.h"
 #include "support/made_training.h"
 #include "support/other_launches.h"
-#include "support/private_folder.h"
 #include "support/random_plan.h"
 #include "support/tvae_training.h"
 
@@ -303,9 +303,10 @@ TEST(Emitted, ALaunchThatFailsToCompileStaysWithTheInterpreter) {
 
 TEST(Emitted, ATrainingTakesWhatAnEarlierOneCompiled) {
   if (nvrtc().version.empty()) GTEST_SKIP() << nvrtc().reason;
-  const PrivateFolder folder;
+  const test::Folder folder;
   const SmallStep t;
-  const Switched first = switch_in_training(t, folder.path), second = switch_in_training(t, folder.path);
+  const Switched first = switch_in_training(t, folder.path().string()),
+                 second = switch_in_training(t, folder.path().string());
   EXPECT_EQ(first.compiled_sources, first.last.launches);
   EXPECT_EQ(second.compiled_sources, 0);
   EXPECT_EQ(second.last.compiled, second.last.launches) << second.last.reason;

@@ -1,7 +1,6 @@
 // What a page draws of two tables: every row is in one cell, no count is of a few real rows, threads change nothing.
 #include <gtest/gtest.h>
 
-#include "base/error.h"
 #include "models/quality/drawings/drawings.h"
 #include "models/quality/evaluate.h"
 #include "quality/tables.h"
@@ -72,10 +71,7 @@ TEST(Drawings, HideExtremesAndRareTexts) {
   std::vector<std::string> city;
   for (int i = 0; i < 400; ++i) salary.push_back(1000 + i % 97), city.push_back(i % 3 == 0 ? "Ghent" : "Bruges");
   salary[7] = 123456789, city[7] = "Lone Hamlet";
-  Table real;
-  real.rows = 400;
-  real.columns = {number_column("salary", ColumnType::decimal, salary),
-                  text_column("city", ColumnType::category, city)};
+  Table real = table({numbers("salary", ColumnType::decimal, salary), texts("city", ColumnType::category, city)});
   Table synthetic = real;
   synthetic.columns[0].numbers[7] = 1050;
   synthetic.columns[1].codes[7] = 0;

@@ -23,11 +23,7 @@ Table series(int rows, uint32_t seed) {
   double x = 100;
   for (int i = 0; i < rows; ++i)
     price.push_back(x += std::normal_distribution<>()(gen)), volume.push_back(static_cast<double>(gen() % 1000));
-  Table t;
-  t.rows = rows;
-  t.columns = {number_column("price", ColumnType::decimal, price),
-               number_column("volume", ColumnType::integer, volume)};
-  return t;
+  return table({numbers("price", ColumnType::decimal, price), numbers("volume", ColumnType::integer, volume)});
 }
 
 // Patients of `shortest` to `shortest` + 9 visits.
@@ -40,11 +36,8 @@ Table patients(int count, int shortest, uint32_t seed) {
       names.push_back("p" + std::to_string(p)), drugs.push_back(gen() % 3 == 0 ? "aspirin" : "none");
       pulse.push_back(60 + p % 20 + std::normal_distribution<>()(gen));
     }
-  Table t;
-  t.rows = static_cast<int64_t>(names.size());
-  t.columns = {text_column("patient", ColumnType::identifier, names), text_column("drug", ColumnType::category, drugs),
-               number_column("pulse", ColumnType::decimal, pulse)};
-  return t;
+  return table({texts("patient", ColumnType::identifier, names), texts("drug", ColumnType::category, drugs),
+                numbers("pulse", ColumnType::decimal, pulse)});
 }
 
 // Windows of a table in long format, as sample writes them.
@@ -59,10 +52,9 @@ Table long_format(const Table& t, int length) {
         columns[j].push_back(t.columns[j].numbers[static_cast<size_t>(i + s)]);
     }
   out.rows = static_cast<int64_t>(sequence.size());
-  out.columns = {number_column("sequence", ColumnType::integer, sequence),
-                 number_column("step", ColumnType::integer, step)};
+  out.columns = {numbers("sequence", ColumnType::integer, sequence), numbers("step", ColumnType::integer, step)};
   for (size_t j = 0; j < columns.size(); ++j)
-    out.columns.push_back(number_column(t.columns[j].name, t.columns[j].type, columns[j]));
+    out.columns.push_back(numbers(t.columns[j].name, t.columns[j].type, columns[j]));
   return out;
 }
 
@@ -83,12 +75,9 @@ Table visits(int patients, uint32_t seed, bool dependent = true) {
                                                                                                          : "b");
     }
   }
-  Table t;
-  t.rows = static_cast<int64_t>(who.size());
-  t.columns = {number_column("patient", ColumnType::integer, who), number_column("day", ColumnType::date, day),
-               text_column("sex", ColumnType::category, sex), number_column("weight", ColumnType::decimal, weight),
-               text_column("drug", ColumnType::category, drug)};
-  return t;
+  return table({numbers("patient", ColumnType::integer, who), numbers("day", ColumnType::date, day),
+                texts("sex", ColumnType::category, sex), numbers("weight", ColumnType::decimal, weight),
+                texts("drug", ColumnType::category, drug)});
 }
 
 EvaluateSequencesOptions of(const SequenceOptions& s) {

@@ -10,10 +10,11 @@
 #include "base/error.h"
 #include "models/quality/evaluate.h"
 #include "models/quality/metrics/column_shapes.h"
-#include "models/quality/metrics/distances.h"
 #include "models/quality/metrics/pair_trends.h"
+#include "support/thrown.h"
 #include "tables.h"
 
+using namespace tessera::columns;
 namespace tq = tessera::quality;
 using nlohmann::json;
 using tessera::Column;
@@ -57,14 +58,7 @@ void expect_near(const json& a, const json& b, const std::string& at) {
 }
 
 void expect_error(const Table& real, const Table& synthetic, const std::vector<std::string>& fragments) {
-  try {
-    evaluate(real, synthetic);
-    ADD_FAILURE() << "accepted";
-  } catch (const Error& e) {
-    EXPECT_EQ(static_cast<int>(ErrorCode::data), static_cast<int>(e.code()));
-    for (const std::string& f : fragments)
-      EXPECT_NE(std::string(e.what()).find(f), std::string::npos) << "lacks \"" << f << "\":\n" << e.what();
-  }
+  tessera::test::expect_error(ErrorCode::data, fragments, [&] { evaluate(real, synthetic); });
 }
 
 }  // namespace
@@ -200,9 +194,8 @@ TEST(QualityLaws, ExcludeAndNameIdentifiers) {
   Table real = quality_test::random_table(rows, 3), synthetic = quality_test::random_table(rows, 4);
   std::vector<std::string> ids(rows);
   for (size_t i = 0; i < rows; ++i) ids[i] = std::to_string(i) + "-id";
-  real.columns.push_back(quality_test::text_column("id", ColumnType::identifier, ids));
-  synthetic.columns.push_back(
-      quality_test::text_column("id", ColumnType::category, std::vector<std::string>(rows, "x")));
+  real.columns.push_back(texts("id", ColumnType::identifier, ids));
+  synthetic.columns.push_back(texts("id", ColumnType::category, std::vector<std::string>(rows, "x")));
   const json out = evaluate(real, synthetic);
   EXPECT_EQ(out["excluded"][0]["name"], "id");
   EXPECT_EQ(out["columns"].size(), 10u);
@@ -211,12 +204,12 @@ TEST(QualityLaws, ExcludeAndNameIdentifiers) {
 TEST(QualityLaws, SpellingAndInferredTypesDoNotMatter) {
   Table real, synthetic;
   real.rows = synthetic.rows = 4;
-  real.columns = {quality_test::text_column("flag", ColumnType::boolean, {"True", "False", "True", ""}),
-                  quality_test::number_column("count", ColumnType::integer, {3, 3, 3, 4}),
-                  quality_test::text_column("fixed", ColumnType::constant, {"7", "7", "7", "7"})};
-  synthetic.columns = {quality_test::text_column("count", ColumnType::constant, {"3", "3", "", "3"}),
-                       quality_test::text_column("fixed", ColumnType::constant, {"7", "7", "7", "7"}),
-                       quality_test::text_column("flag", ColumnType::boolean, {"true", "false", "true", ""})};
+  real.columns = {texts("flag", ColumnType::boolean, {"True", "False", "True", ""}),
+                  numbers("count", ColumnType::integer, {3, 3, 3, 4}),
+                  texts("fixed", ColumnType::constant, {"7", "7", "7", "7"})};
+  synthetic.columns = {texts("count", ColumnType::constant, {"3", "3", "", "3"}),
+                       texts("fixed", ColumnType::constant, {"7", "7", "7", "7"}),
+                       texts("flag", ColumnType::boolean, {"true", "false", "true", ""})};
   const json out = evaluate(real, synthetic);
   EXPECT_EQ(out["columns"][0]["shape"]["score"], 1.0);
   EXPECT_EQ(out["columns"][1]["kind"], "numerical");
@@ -228,24 +221,24 @@ TEST(QualityLaws, SpellingAndInferredTypesDoNotMatter) {
 TEST(QualityLaws, ReadAConstantAsADateIfTheOtherTableDoes) {
   Table real, synthetic;
   real.rows = synthetic.rows = 3;
-  real.columns = {quality_test::number_column("day", ColumnType::date, {18262, 18262, 18263})};
+  real.columns = {numbers("day", ColumnType::date, {18262, 18262, 18263})};
   real.columns[0].format = "%Y-%m-%d";
-  synthetic.columns = {quality_test::text_column("day", ColumnType::constant, {"2020-01-01", "", "2020-01-01"})};
+  synthetic.columns = {texts("day", ColumnType::constant, {"2020-01-01", "", "2020-01-01"})};
   for (const json& out : {evaluate(real, synthetic), evaluate(synthetic, real)}) {
     EXPECT_EQ(out["columns"][0]["kind"], "datetime");
     EXPECT_DOUBLE_EQ(out["columns"][0]["shape"]["score"].get<double>(), 2.0 / 3);
   }
-  synthetic.columns = {quality_test::text_column("day", ColumnType::category, {"soon", "2020-01-01", "never"})};
+  synthetic.columns = {texts("day", ColumnType::category, {"soon", "2020-01-01", "never"})};
   expect_error(real, synthetic, {"\"day\"", "date", "category", "soon"});
 }
 
 TEST(QualityLaws, LargeNumbersStayFinite) {
   Table real, synthetic;
   real.rows = synthetic.rows = 3;
-  real.columns = {quality_test::number_column("x", ColumnType::decimal, {-1.7e308, 0, 1.7e308}),
-                  quality_test::number_column("y", ColumnType::decimal, {1e307, 2e307, 5e307})};
-  synthetic.columns = {quality_test::number_column("x", ColumnType::decimal, {-1.7e308, 1e307, 1.7e308}),
-                       quality_test::number_column("y", ColumnType::decimal, {1e307, 2e307, 5e307})};
+  real.columns = {numbers("x", ColumnType::decimal, {-1.7e308, 0, 1.7e308}),
+                  numbers("y", ColumnType::decimal, {1e307, 2e307, 5e307})};
+  synthetic.columns = {numbers("x", ColumnType::decimal, {-1.7e308, 1e307, 1.7e308}),
+                       numbers("y", ColumnType::decimal, {1e307, 2e307, 5e307})};
   const json out = evaluate(real, synthetic);
   EXPECT_TRUE(out["scores"]["quality"].is_number());
   EXPECT_TRUE(out["pairs"][0]["score"].is_number());
@@ -258,9 +251,9 @@ TEST(QualityLaws, NameMismatchedColumns) {
   Table lacking = real, extra = real, other = real, empty = real, infinite = real;
   lacking.columns.erase(lacking.columns.begin() + 2);
   expect_error(real, lacking, {"\"few\"", "synthetic", "missing"});
-  extra.columns.push_back(quality_test::number_column("more", ColumnType::integer, std::vector<double>(20, 1)));
+  extra.columns.push_back(numbers("more", ColumnType::integer, std::vector<double>(20, 1)));
   expect_error(real, extra, {"\"more\"", "not in the real table", "remove"});
-  other.columns[0] = quality_test::text_column("whole", ColumnType::category, std::vector<std::string>(20, "old"));
+  other.columns[0] = texts("whole", ColumnType::category, std::vector<std::string>(20, "old"));
   expect_error(real, other, {"\"whole\"", "integer", "category", "old", "`types=whole=integer`"});
   expect_error(other, real, {"\"whole\"", "`types=whole=category`"});
   empty.rows = 0;
@@ -287,8 +280,5 @@ TEST(QualityLaws, CancelAndReportProgress) {
   EXPECT_TRUE(finished);
   EXPECT_GT(events, 5);
   monitor.on_progress = [&](const tessera::Progress& p) { cancel = p.note == "pair trends"; };
-  try {
-    tessera::evaluate(t, t, nullptr, {}, team, monitor);
-    FAIL() << "was not cancelled";
-  } catch (const Error& e) { EXPECT_EQ(static_cast<int>(ErrorCode::cancelled), static_cast<int>(e.code())); }
+  tessera::test::expect_error(ErrorCode::cancelled, {}, [&] { tessera::evaluate(t, t, nullptr, {}, team, monitor); });
 }

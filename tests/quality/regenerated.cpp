@@ -8,6 +8,7 @@
 #include "models/quality/evaluate.h"
 #include "tables.h"
 
+using namespace tessera::columns;
 using nlohmann::json;
 using tessera::ColumnType;
 using tessera::Table;
@@ -26,12 +27,8 @@ Table people(Name name, ColumnType type = ColumnType::category) {
     cities.push_back(i % 3 == 0 ? "Ghent" : "Bruges");
     ages.push_back(20 + i % 50);
   }
-  Table t;
-  t.rows = kRows;
-  t.columns = {quality_test::text_column("name", type, names),
-               quality_test::text_column("city", ColumnType::category, cities),
-               quality_test::number_column("age", ColumnType::integer, ages)};
-  return t;
+  return table({texts("name", type, names), texts("city", ColumnType::category, cities),
+                numbers("age", ColumnType::integer, ages)});
 }
 
 json report(const Table& real, const Table& synthetic, const std::string& target = "") {

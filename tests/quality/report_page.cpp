@@ -1,8 +1,6 @@
 // The page of an evaluation: well-formed, self-contained, of bounded size, and with the figures of the JSON.
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "base/error.h"
 #include "models/quality/evaluate.h"
 #include "models/quality/evaluate_sequences.h"
@@ -64,22 +62,16 @@ void expect_self_contained(const std::string& html) {
     EXPECT_EQ(html.find(loaded), std::string::npos) << loaded;
 }
 
-Table wide_table(int columns, int64_t rows, uint32_t seed) {
+Table wide_table(int count, int64_t rows, uint32_t seed) {
   std::mt19937 gen(seed);
-  Table t;
-  t.rows = rows;
-  for (int k = 0; k < columns; ++k) {
-    std::vector<double> numbers;
-    std::vector<std::string> texts;
-    for (int64_t i = 0; i < rows; ++i) {
-      numbers.push_back(std::normal_distribution<>(k, 1 + k)(gen));
-      texts.push_back("value " + std::to_string(gen() % 20));
-    }
+  std::vector<Column> all;
+  for (int k = 0; k < count; ++k) {
     const std::string name = "a column with a long name " + std::to_string(k);
-    t.columns.push_back(k % 2 == 0 ? number_column(name, ColumnType::decimal, numbers)
-                                   : text_column(name, ColumnType::category, texts));
+    if (k % 2 == 0)
+      all.push_back(decimals_by(name, rows, 0, [&](int64_t) { return std::normal_distribution<>(k, 1 + k)(gen); }));
+    else all.push_back(texts_by(name, rows, [&](int64_t) { return "value " + std::to_string(gen() % 20); }));
   }
-  return t;
+  return table(std::move(all));
 }
 
 TEST(ReportPage, IsWellFormedAndLoadsNothing) {
@@ -252,8 +244,7 @@ TEST(ReportPage, ShowsSequences) {
       other.push_back(static_cast<double>(gen() % 7));
     }
     t.rows = 400;
-    t.columns = {number_column("value", ColumnType::decimal, value),
-                 number_column("other", ColumnType::integer, other)};
+    t.columns = {numbers("value", ColumnType::decimal, value), numbers("other", ColumnType::integer, other)};
     return t;
   };
   tessera::EvaluateSequencesOptions options;

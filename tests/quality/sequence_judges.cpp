@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "support/thrown.h"
 #include "tables.h"
 
 namespace tq = tessera::quality;
@@ -131,12 +132,6 @@ TEST(SequenceJudges, BitsDoNotDependOnThreads) {
 }
 
 TEST(SequenceJudges, RejectTooFewSequences) {
-  try {
-    judge(pair(process(60, 0.8, 11, 3), process(9, 0.5, 12, 3)), quick());
-    ADD_FAILURE();
-  } catch (const tessera::Error& e) {
-    EXPECT_EQ(e.code(), tessera::ErrorCode::data);
-    EXPECT_NE(std::string(e.what()).find("The synthetic table makes 9 sequences"), std::string::npos) << e.what();
-    EXPECT_NE(std::string(e.what()).find("`judges=0`"), std::string::npos) << e.what();
-  }
+  tessera::test::expect_error(tessera::ErrorCode::data, {"The synthetic table makes 9 sequences", "`judges=0`"},
+                              [&] { judge(pair(process(60, 0.8, 11, 3), process(9, 0.5, 12, 3)), quick()); });
 }

@@ -1,11 +1,9 @@
 // Tables for the tests: from a golden CSV file by its stated column types, or random ones with missing values in every
 // column.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -14,13 +12,14 @@
 #include "base/monitor.h"
 #include "base/threads/team.h"
 #include "models/quality/common/workers.h"
-#include "tables/table/table.h"
+#include "support/columns.h"
 
 namespace quality_test {
 
 using tessera::Column;
 using tessera::ColumnType;
 using tessera::Table;
+using namespace tessera::columns;
 
 inline std::vector<std::vector<std::string>> read_csv(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -56,57 +55,26 @@ inline double seconds(const std::string& text) {
   return static_cast<double>(days(y, mo, d) * 86400 + h * 3600 + mi * 60 + s);
 }
 
-inline void push_text(Column& c, std::map<std::string, int32_t>& codes, const std::string& text) {
-  if (text.empty()) return c.codes.push_back(-1);
-  const auto [at, fresh] = codes.try_emplace(text, static_cast<int32_t>(c.values.size()));
-  if (fresh) c.values.push_back(text);
-  c.codes.push_back(at->second);
-}
-
 inline Table golden_table(const std::string& path, const nlohmann::json& columns) {
   const auto rows = read_csv(path);
   Table table;
   table.rows = static_cast<int64_t>(rows.size()) - 1;
   for (size_t k = 0; k < columns.size(); ++k) {
-    Column c;
-    c.name = columns[k]["name"];
-    const std::string sdtype = columns[k]["sdtype"];
+    const std::string name = columns[k]["name"], sdtype = columns[k]["sdtype"];
     size_t field = 0;
-    while (rows[0].at(field) != c.name) ++field;
-    c.type = sdtype == "numerical"  ? ColumnType::decimal
-             : sdtype == "datetime" ? ColumnType::datetime
-             : sdtype == "boolean"  ? ColumnType::boolean
-                                    : ColumnType::category;
-    std::map<std::string, int32_t> codes;
-    for (size_t i = 1; i < rows.size(); ++i) {
-      const std::string& text = rows[i][field];
-      if (!tessera::is_numeric(c.type)) push_text(c, codes, text);
-      else
-        c.numbers.push_back(text.empty()                     ? tessera::kMissing
-                            : c.type == ColumnType::datetime ? seconds(text)
-                                                             : std::stod(text));
-    }
-    table.columns.push_back(std::move(c));
+    while (rows[0].at(field) != name) ++field;
+    const auto type = sdtype == "numerical"  ? ColumnType::decimal
+                      : sdtype == "datetime" ? ColumnType::datetime
+                      : sdtype == "boolean"  ? ColumnType::boolean
+                                             : ColumnType::category;
+    const auto text = [&](int64_t i) { return rows[static_cast<size_t>(i) + 1][field]; };
+    const auto number = [&](int64_t i) {
+      return text(i).empty() ? tessera::kMissing : type == ColumnType::datetime ? seconds(text(i)) : std::stod(text(i));
+    };
+    table.columns.push_back(tessera::is_numeric(type) ? numbers_by(name, type, table.rows, number)
+                                                      : texts_by(name, type, table.rows, text));
   }
   return table;
-}
-
-inline Column number_column(const std::string& name, ColumnType type, std::vector<double> numbers) {
-  Column c;
-  c.name = name;
-  c.type = type;
-  c.numbers = std::move(numbers);
-  return c;
-}
-
-// "" = missing
-inline Column text_column(const std::string& name, ColumnType type, const std::vector<std::string>& texts) {
-  Column c;
-  c.name = name;
-  c.type = type;
-  std::map<std::string, int32_t> codes;
-  for (const std::string& t : texts) push_text(c, codes, t);
-  return c;
 }
 
 // Columns of every kind, with missing values, repeated values, a constant, an all-missing column and values outside
@@ -127,15 +95,11 @@ inline Table random_table(int64_t rows, uint32_t seed) {
     many[i] = std::to_string(pick(150));
     truth[i] = pick(2) != 0 ? "True" : "False";
   }
-  Table t;
-  t.rows = rows;
-  t.columns = {
-      number_column("whole", ColumnType::integer, whole),    number_column("decimal", ColumnType::decimal, decimal),
-      text_column("few", ColumnType::category, few),         number_column("spiked", ColumnType::integer, spiked),
-      number_column("day", ColumnType::date, day),           text_column("many", ColumnType::category, many),
-      number_column("second", ColumnType::datetime, second), text_column("truth", ColumnType::boolean, truth),
-      text_column("same", ColumnType::constant, same),       number_column("none", ColumnType::decimal, none)};
-  return t;
+  return table({numbers("whole", ColumnType::integer, whole), numbers("decimal", ColumnType::decimal, decimal),
+                texts("few", ColumnType::category, few), numbers("spiked", ColumnType::integer, spiked),
+                numbers("day", ColumnType::date, day), texts("many", ColumnType::category, many),
+                numbers("second", ColumnType::datetime, second), texts("truth", ColumnType::boolean, truth),
+                texts("same", ColumnType::constant, same), numbers("none", ColumnType::decimal, none)});
 }
 
 // A team and workers for calls of single metrics.

@@ -8,6 +8,7 @@
 
 #include "tables.h"
 
+using namespace tessera::columns;
 namespace tq = tessera::quality;
 using tessera::ColumnType;
 using tessera::Table;
@@ -25,12 +26,8 @@ Table normal_table(int64_t rows, bool dependent, uint32_t seed) {
     b.push_back(dependent ? 0.9 * a.back() + std::sqrt(1 - 0.81) * normal(gen) : normal(gen));
     c.push_back((dependent ? a.back() : normal(gen)) > 0 ? "up" : "down");
   }
-  Table t;
-  t.rows = rows;
-  t.columns = {quality_test::number_column("a", ColumnType::decimal, a),
-               quality_test::number_column("b", ColumnType::decimal, b),
-               quality_test::text_column("c", ColumnType::category, c)};
-  return t;
+  return table({numbers("a", ColumnType::decimal, a), numbers("b", ColumnType::decimal, b),
+                texts("c", ColumnType::category, c)});
 }
 
 double trees(const Table& a, const Table& b, uint64_t seed = 0, int threads = 2) {

@@ -11,6 +11,7 @@
 #include "models/quality/evaluate.h"
 #include "tables.h"
 
+using namespace tessera::columns;
 namespace tq = tessera::quality;
 using nlohmann::json;
 using tessera::ColumnType;
@@ -19,7 +20,7 @@ using tessera::Table;
 namespace {
 
 // A number, a category of it, a flag that depends on both (learned = false: on neither), and a sum.
-Table table(int64_t rows, bool learned, uint32_t seed) {
+Table sample(int64_t rows, bool learned, uint32_t seed) {
   std::mt19937 gen(seed);
   std::normal_distribution<> normal;
   std::vector<double> x, sum;
@@ -32,13 +33,8 @@ Table table(int64_t rows, bool learned, uint32_t seed) {
     sum.push_back(3 * other + g + 0.1 * normal(gen));
     flag.push_back(other + (learned ? g : 1) > 1.5 ? "yes" : "no");
   }
-  Table t;
-  t.rows = rows;
-  t.columns = {quality_test::number_column("x", ColumnType::decimal, x),
-               quality_test::number_column("sum", ColumnType::decimal, sum),
-               quality_test::text_column("group", ColumnType::category, group),
-               quality_test::text_column("flag", ColumnType::boolean, flag)};
-  return t;
+  return table({numbers("x", ColumnType::decimal, x), numbers("sum", ColumnType::decimal, sum),
+                texts("group", ColumnType::category, group), texts("flag", ColumnType::boolean, flag)});
 }
 
 Table keep(Table t, const std::vector<size_t>& columns) {
@@ -67,21 +63,21 @@ std::string refusal(const Table& t, const std::string& target) {
 }  // namespace
 
 TEST(Utility, IsHighForRealRowsAndZeroForShuffledOnes) {
-  const Table real = keep(table(3000, true, 1), {0, 2, 3}), holdout = keep(table(2000, true, 2), {0, 2, 3});
+  const Table real = keep(sample(3000, true, 1), {0, 2, 3}), holdout = keep(sample(2000, true, 2), {0, 2, 3});
   const json same = evaluate(real, real, holdout);
   EXPECT_EQ(same["synthetic"], same["real"]);
   EXPECT_GT(same["real"]["auc"].get<double>(), 0.99);
   EXPECT_EQ(same["target"], "flag");
   EXPECT_EQ(same["positive"], "yes");  // the rarer
-  const json lost = evaluate(real, keep(table(3000, false, 3), {0, 2, 3}), holdout);
+  const json lost = evaluate(real, keep(sample(3000, false, 3), {0, 2, 3}), holdout);
   EXPECT_NEAR(lost["synthetic"]["auc"].get<double>(), 0.5, 0.1);
   EXPECT_EQ(lost["real"], same["real"]);
 }
 
 TEST(Utility, RegressesNumbers) {
-  const Table real = keep(table(3000, true, 1), {0, 1, 2}), holdout = keep(table(2000, true, 2), {0, 1, 2});
-  const json good = evaluate(real, keep(table(3000, true, 4), {0, 1, 2}), holdout, "sum"),
-             lost = evaluate(real, keep(table(3000, false, 3), {0, 1, 2}), holdout, "sum");
+  const Table real = keep(sample(3000, true, 1), {0, 1, 2}), holdout = keep(sample(2000, true, 2), {0, 1, 2});
+  const json good = evaluate(real, keep(sample(3000, true, 4), {0, 1, 2}), holdout, "sum"),
+             lost = evaluate(real, keep(sample(3000, false, 3), {0, 1, 2}), holdout, "sum");
   EXPECT_EQ(good["kind"], "number");
   EXPECT_GT(good["synthetic"]["r2"].get<double>(), 0.98);
   EXPECT_LT(good["synthetic"]["rmse"].get<double>(), 0.5);
@@ -89,7 +85,7 @@ TEST(Utility, RegressesNumbers) {
 }
 
 TEST(Utility, ClassifiesSeveralClasses) {
-  const Table real = keep(table(3000, true, 1), {0, 1, 2}), holdout = keep(table(1500, true, 2), {0, 1, 2});
+  const Table real = keep(sample(3000, true, 1), {0, 1, 2}), holdout = keep(sample(1500, true, 2), {0, 1, 2});
   const json out = evaluate(real, real, holdout);
   EXPECT_EQ(out["target"], "group");
   EXPECT_EQ(out["classes"], 3);
@@ -99,7 +95,7 @@ TEST(Utility, ClassifiesSeveralClasses) {
 }
 
 TEST(Utility, ReportsTheChosenTarget) {
-  const Table t = table(300, true, 1);
+  const Table t = sample(300, true, 1);
   EXPECT_EQ(evaluate(t, t, t)["target"], "flag");
   EXPECT_EQ(evaluate(keep(t, {3, 0, 1}), keep(t, {3, 0, 1}), keep(t, {3, 0, 1}))["target"], "flag");
   // no column has few values: the last number
@@ -127,7 +123,7 @@ TEST(Utility, RejectsUnpredictableTargets) {
 }
 
 TEST(Utility, MissingClassesAndTargetsAreNumbersOrNull) {
-  const Table real = table(400, true, 1), holdout = table(200, true, 2);
+  const Table real = sample(400, true, 1), holdout = sample(200, true, 2);
   Table one = real, none = real, single = holdout;
   for (int32_t& code : one.columns[3].codes) code = 0;
   for (int32_t& code : none.columns[3].codes) code = -1;
@@ -139,7 +135,7 @@ TEST(Utility, MissingClassesAndTargetsAreNumbersOrNull) {
 }
 
 TEST(Utility, SameBitsForAnyTeam) {
-  const Table real = table(600, true, 1), synthetic = table(500, true, 2), holdout = table(300, true, 3);
+  const Table real = sample(600, true, 1), synthetic = sample(500, true, 2), holdout = sample(300, true, 3);
   for (const char* target : {"flag", "group", "sum"})
     EXPECT_EQ(evaluate(real, synthetic, holdout, target, 1), evaluate(real, synthetic, holdout, target, 3)) << target;
 }

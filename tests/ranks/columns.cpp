@@ -7,6 +7,7 @@
 #include "ranks/parts.h"
 #include "ranks/world.h"
 #include "support/ctgan_training.h"
+#include "support/thrown.h"
 #include "support/timegan_training.h"
 #include "support/tvae_training.h"
 
@@ -67,21 +68,12 @@ TEST(Columns, TwoRanksTakeLittleMoreThanHalfOfAWideStepEach) {
 
 TEST(Columns, AStepWithoutSpansIsRefused) {
   Plan plan = SequenceTraining({}, TimeganPhase::joint).plan;
-  try {
-    cut_columns(plan, {2, 2, 0, nullptr});
-    FAIL() << "sequences were cut by columns";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::unsupported);
-    EXPECT_NE(std::string(e.what()).find("`parallel=data`"), std::string::npos) << e.what();
-  }
+  test::expect_error(ErrorCode::unsupported, {"`parallel=data`"}, [&] { cut_columns(plan, {2, 2, 0, nullptr}); });
 }
 
 TEST(Columns, TooFewColumnsAreRefused) {
   Plan plan = Training().plan;
-  try {
-    cut_columns(plan, {64, 64, 0, nullptr});
-    FAIL() << "four spans were shared by 64 ranks";
-  } catch (const Error& e) { EXPECT_EQ(e.code(), ErrorCode::usage); }
+  test::expect_error(ErrorCode::usage, {}, [&] { cut_columns(plan, {64, 64, 0, nullptr}); });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "ranks/parts.h"
 #include "ranks/world.h"
 #include "support/ctgan_training.h"
+#include "support/thrown.h"
 #include "support/timegan_training.h"
 #include "support/tvae_training.h"
 
@@ -124,13 +125,7 @@ TEST(Shard, ABatchWithTooFewPartsIsRefused) {
   const SequenceTraining t;  // 32 sequences: two tiles
   Plan plan = t.plan;
   optimize(plan);
-  try {
-    (void)shard(plan, {4, 1, 0, nullptr});
-    FAIL() << "two tiles were cut into four";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::usage);
-    EXPECT_NE(std::string(e.what()).find("`virtual_shards` asks for 4"), std::string::npos) << e.what();
-  }
+  test::expect_error(ErrorCode::usage, {"`virtual_shards` asks for 4"}, [&] { (void)shard(plan, {4, 1, 0, nullptr}); });
 }
 
 // Sums that are wanted together share an exchange: those of each set of weights, and the losses.

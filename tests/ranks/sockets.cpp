@@ -14,6 +14,7 @@
 #include "ranks/parts_in_steps.h"
 #include "ranks/world.h"
 #include "support/folder.h"
+#include "support/thrown.h"
 
 namespace tessera {
 namespace {
@@ -182,10 +183,7 @@ TEST(SocketMeetings, TheSocketOfARunningProgramIsKept) {
   const test::Folder folder;
   const std::string where = folder.path("other");
   const BoundSocket other(where);
-  try {
-    socket_communicator(where, 0, 2, kSeconds);
-    ADD_FAILURE();
-  } catch (const Error& e) { EXPECT_EQ(e.code(), ErrorCode::io) << e.what(); }
+  test::expect_error(ErrorCode::io, {}, [&] { socket_communicator(where, 0, 2, kSeconds); });
   EXPECT_TRUE(std::filesystem::exists(where));
 }
 
@@ -271,13 +269,7 @@ TEST_F(Launchers, RefuseATimeoutThatIsNoNumber) {
   set("TESSERA_RENDEZVOUS", folder.path("meet")), set("TESSERA_RANK", "0"), set("TESSERA_WORLD_SIZE", "2");
   for (const char* text : {"abc", "-5", "1e9", "0"}) {
     set("TESSERA_RANK_TIMEOUT", text);
-    try {
-      (void)launched_communicator();
-      ADD_FAILURE() << text;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::usage) << text;
-      EXPECT_NE(std::string(e.what()).find("TESSERA_RANK_TIMEOUT"), std::string::npos) << e.what();
-    }
+    test::expect_error(ErrorCode::usage, {"TESSERA_RANK_TIMEOUT"}, [&] { (void)launched_communicator(); });
   }
 }
 

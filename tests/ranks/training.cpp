@@ -4,6 +4,7 @@
 #include "models/tables.h"
 #include "models/training/checkpoint.h"
 #include "ranks/options.h"
+#include "support/thrown.h"
 
 namespace tessera::whole {
 namespace {
@@ -85,10 +86,7 @@ TEST(RankTraining, ThePriorIsThatOfOneRank) {
   Monitor monitor;
   monitor.cancel = &cancel;
   monitor.on_progress = [&](const Progress& p) { cancel = std::string(p.phase) == "prior" && p.done == 2; };
-  try {
-    by(4, monitor);
-    FAIL() << "cancelled in the prior's third step";
-  } catch (const Error& e) { EXPECT_EQ(e.code(), ErrorCode::cancelled) << e.what(); }
+  test::expect_error(ErrorCode::cancelled, {}, [&] { by(4, monitor); });
   o.checkpoint.resume = true;
   EXPECT_TRUE(by(2, {}) == one) << "resumed";
 }
@@ -109,13 +107,7 @@ TEST(RankTraining, AValueThatIsNotFiniteNamesItsRank) {
   o.as<CtganConfig>().penalty_weight = 1e39;
   o.ranks.threads = 2;
   Team team(2);
-  try {
-    Model::fit(rank_rows(), o, team, Monitor{});
-    FAIL() << "no float holds such a penalty";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::numeric);
-    EXPECT_NE(std::string(e.what()).find("the part of rank"), std::string::npos) << e.what();
-  }
+  test::expect_error(ErrorCode::numeric, {"the part of rank"}, [&] { Model::fit(rank_rows(), o, team, Monitor{}); });
 }
 
 TEST(RankTraining, EarlyStoppingEndsAtTheSameStep) {
@@ -155,13 +147,7 @@ TEST(ColumnTraining, EarlyStoppingEndsAtTheSameStep) {
 
 TEST(ColumnTraining, MethodsWithoutColumnsAreRefused) {
   for (const char* method : {"timegan", "made"}) {
-    try {
-      trained(column_options(method), 2);
-      FAIL() << method << " was cut by columns";
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::unsupported) << method;
-      EXPECT_NE(std::string(e.what()).find("`parallel=data`"), std::string::npos) << e.what();
-    }
+    test::expect_error(ErrorCode::unsupported, {"`parallel=data`"}, [&] { trained(column_options(method), 2); });
   }
 }
 

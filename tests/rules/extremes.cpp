@@ -3,7 +3,6 @@
 
 #include <array>
 #include <chrono>
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "rules/orders.h"

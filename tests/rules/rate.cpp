@@ -158,11 +158,11 @@ TEST(CombinationRules, ManyCategoriesThatDetermineOthers) {
 // Products of which a sixth of the sales are rare ones: their numbers are protected anyway, and the others keep family
 // and weight. Not where a family would vanish because rare products alone are of it.
 TEST(CombinationRules, RareValuesOfTheColumnThatDeterminesOthers) {
-  constexpr int64_t kRows = 12000, kProducts = 1500, kLeast = 5;
+  constexpr int64_t kRows = 12000, kProducts = 1500, kMin = 5;
   std::vector<int64_t> sold(kProducts);
   const auto product = [](int64_t i) { return static_cast<int64_t>(kProducts * std::pow(uniform(i, 1), 2)); };
   for (int64_t i = 0; i < kRows; ++i) ++sold[static_cast<size_t>(product(i))];
-  const auto is_rare = [&](int64_t i) { return sold[static_cast<size_t>(product(i))] < kLeast; };
+  const auto is_rare = [&](int64_t i) { return sold[static_cast<size_t>(product(i))] < kMin; };
   int64_t rare = 0;
   for (int64_t i = 0; i < kRows; ++i) rare += is_rare(i);
   ASSERT_GT(rare, kRows / 10);

@@ -1,5 +1,4 @@
 // Conditions that no row can meet are refused before sampling, with the term to blame; all others are let pass.
-#include <set>
 
 #include "models/tables.h"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "encoding/columns.h"
+#include "support/thrown.h"
 #include "tables/kinds/kind.h"
 #include "tables/sequence/sequences.h"
 
@@ -16,6 +17,8 @@ using columns::numbers;
 using columns::table;
 using columns::texts;
 using columns::uniform;
+using test::Thrown;
+using test::thrown;
 
 inline Column dates(const std::string& name, std::vector<double> days) {
   Column c = numbers(name, ColumnType::date, std::move(days));
@@ -72,20 +75,6 @@ inline std::vector<std::string> cells(const Column& c) {
   std::vector<std::string> out;
   for (int64_t i = 0; i < c.size(); ++i) out.push_back(cell_text(c, i));
   return out;
-}
-
-// Code and message of what a call throws.
-struct Thrown {
-  ErrorCode code = ErrorCode::internal;
-  std::string message;
-};
-template <class F>
-Thrown thrown(F call) {
-  try {
-    call();
-  } catch (const Error& e) { return {e.code(), e.what()}; }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
 }
 
 }  // namespace tessera::steps

@@ -2,6 +2,7 @@
 #include "tessera/arrow.h"
 
 #include "support.h"
+#include "support/thrown.h"
 #include "tables/arrow/export.h"
 #include "tables/arrow/import.h"
 #include "tables/csv/example.h"
@@ -223,10 +224,7 @@ TEST(Arrow, ErrorsPassThroughAStreamOfOurs) {
   table_stream(
       schema, [](Table&) -> bool { throw Error(ErrorCode::condition, "only 3 rows were found"); }, &stream);
   Team team(1);
-  try {
-    table_import(&stream, team, Monitor{});
-    FAIL();
-  } catch (const Error& e) { expect_parts(e, ErrorCode::condition, {"only 3 rows were found"}); }
+  expect_error(ErrorCode::condition, {"only 3 rows were found"}, [&] { table_import(&stream, team, Monitor{}); });
 }
 
 }  // namespace

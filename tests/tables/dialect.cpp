@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "support.h"
+#include "support/thrown.h"
 
 namespace tessera::test {
 namespace {
@@ -151,10 +152,7 @@ TEST(Dialect, CancelStopsReading) {
   Monitor monitor;
   monitor.cancel = &cancel;
   Team team(2);
-  try {
-    csv_read(options, team, monitor);
-    FAIL();
-  } catch (const Error& e) { EXPECT_EQ(static_cast<int>(e.code()), static_cast<int>(ErrorCode::cancelled)); }
+  expect_error(ErrorCode::cancelled, {}, [&] { csv_read(options, team, monitor); });
 }
 
 TEST(Dialect, NamedPipe) {

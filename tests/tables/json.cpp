@@ -1,11 +1,9 @@
 // JSON tables and compressed files: the same table as from CSV, and back; what is no table is an error with its place.
-#include <filesystem>
 
 #include "support.h"
 #include "tables/arrow/export.h"
 #include "tables/csv/writer.h"
 #include "tables/files/json_writer.h"
-#include "tables/files/table_file.h"
 #include "tables/text_endings.h"
 
 namespace tessera::test {

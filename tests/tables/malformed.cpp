@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "support.h"
+#include "support/thrown.h"
 #include "tables/csv/scan.h"
 
 namespace tessera::test {
@@ -61,10 +62,10 @@ TEST(Malformed, NulByte) {
 }
 
 TEST(Malformed, LongTexts) {
-  constexpr size_t kMost = 1'048'576;  // as docs/data/tables.md says
-  for (const size_t size : {kMost - 1, kMost, kMost + 1}) {
+  constexpr size_t kMax = 1'048'576;  // as docs/data/tables.md says
+  for (const size_t size : {kMax - 1, kMax, kMax + 1}) {
     const std::string text = "a,b\n1,x\n2," + std::string(size, 'y') + "\n3,x\n";
-    if (size <= kMost) EXPECT_EQ(read_text(text).columns[1].values.back().size(), size);
+    if (size <= kMax) EXPECT_EQ(read_text(text).columns[1].values.back().size(), size);
     else
       expect_parts(error_of(text), ErrorCode::data,
                    {"t.csv:3: column \"b\" holds a text of 1048577 bytes; the limit is 1048576", "omit the column"});
@@ -108,20 +109,14 @@ TEST(Malformed, NumbersTooLarge) {
 TEST(Malformed, NoFile) {
   CsvOptions options;
   options.path = "no_such_folder/no_such.csv";
-  try {
-    read_file(options);
-    FAIL();
-  } catch (const Error& e) { expect_parts(e, ErrorCode::io, {"no_such_folder/no_such.csv", "no such file"}); }
+  expect_error(ErrorCode::io, {"no_such_folder/no_such.csv", "no such file"}, [&] { read_file(options); });
 }
 
 TEST(Malformed, Directory) {
   const Folder folder;
   CsvOptions options;
   options.path = folder.path("");
-  try {
-    read_file(options);
-    FAIL();
-  } catch (const Error& e) { expect_parts(e, ErrorCode::io, {"is a directory"}); }
+  expect_error(ErrorCode::io, {"is a directory"}, [&] { read_file(options); });
 }
 
 TEST(Malformed, NoPermission) {
@@ -130,10 +125,7 @@ TEST(Malformed, NoPermission) {
   CsvOptions options;
   options.path = folder.write("secret.csv", "a\n1\n");
   ::chmod(options.path.c_str(), 0);
-  try {
-    read_file(options);
-    FAIL();
-  } catch (const Error& e) { expect_parts(e, ErrorCode::io, {"secret.csv", "no permission", "chmod"}); }
+  expect_error(ErrorCode::io, {"secret.csv", "no permission", "chmod"}, [&] { read_file(options); });
 }
 
 TEST(Malformed, UnknownColumnOrTypeInTypes) {

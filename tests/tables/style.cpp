@@ -2,6 +2,7 @@
 #include "tables/csv/style.h"
 
 #include "support.h"
+#include "support/thrown.h"
 #include "tables/arrow/export.h"
 #include "tables/csv/writer.h"
 #include "tables/files/table_file.h"
@@ -153,10 +154,7 @@ TEST(Style, OddFilesAreReadWithALineOfLog) {
 
 TEST(Style, EndingsThatAreNotWritten) {
   for (const char* path : {"a.xml", "a.parquet.gz", "a.csv.bz2", "a.xlsx", "a.2024", "b/a.tessera"}) {
-    try {
-      kind_of_output(path);
-      ADD_FAILURE() << path;
-    } catch (const Error& e) { expect_parts(e, ErrorCode::usage, {path, ".csv, .tsv, .tab, .txt, .json"}); }
+    expect_error(ErrorCode::usage, {path, ".csv, .tsv, .tab, .txt, .json"}, [&] { kind_of_output(path); });
   }
   EXPECT_EQ(kind_of_output("a.Parquet"), FileKind::parquet);
   for (const char* path : {"json", "a.json", "a.CSV.GZ", "a.jsonl.zst", "a.b/c", "-", ".hidden", "/dev/null", "a.txt"})
@@ -175,17 +173,11 @@ TEST(Style, FilesThatAreNoText) {
                                     {std::string("PK\x03\x04 and more"), "spreadsheet"},
                                     {std::string("\xD0\xCF\x11\xE0 and more"), "spreadsheet"},
                                     {std::string("\x40\0\0\0\0\0\0\0{\"__metadata__\":{}}", 26), "Sample rows"}}) {
-    try {
-      check_is_text(folder.write("t.csv", bytes));
-      ADD_FAILURE() << what;
-    } catch (const Error& e) { expect_parts(e, ErrorCode::data, {"t.csv", what}); }
+    expect_error(ErrorCode::data, {"t.csv", what}, [&] { check_is_text(folder.write("t.csv", bytes)); });
   }
   check_is_text(folder.write("t.csv", "a\n1\n"));
   for (const char* name : {"t.parquet", "t.feather", "t.arrows"}) {
-    try {
-      check_is_text(folder.write(name, "a\n1\n"));
-      ADD_FAILURE() << name;
-    } catch (const Error& e) { expect_parts(e, ErrorCode::data, {name, "its ending means"}); }
+    expect_error(ErrorCode::data, {name, "its ending means"}, [&] { check_is_text(folder.write(name, "a\n1\n")); });
   }
 }
 

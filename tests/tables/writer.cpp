@@ -9,6 +9,7 @@
 
 #include "kernels/math/philox.h"
 #include "support.h"
+#include "support/thrown.h"
 #include "tables/arrow/export.h"
 #include "tables/csv/example.h"
 #include "tables/types/inspect.h"
@@ -142,10 +143,8 @@ TEST(Writer, AStreamsErrorTakesTheFileBack) {
         return true;
       },
       &stream);
-  try {
-    csv_write(&stream, to(folder.path("out.csv")), Monitor{});
-    FAIL();
-  } catch (const Error& e) { expect_parts(e, ErrorCode::condition, {"no more rows meet it"}); }
+  expect_error(ErrorCode::condition, {"no more rows meet it"},
+               [&] { csv_write(&stream, to(folder.path("out.csv")), Monitor{}); });
   EXPECT_EQ(folder.files(), 0u);
 }
 

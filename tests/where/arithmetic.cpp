@@ -8,37 +8,19 @@
 namespace tessera {
 namespace {
 
-Column numbers(const std::string& name, ColumnType type, std::vector<double> values, int decimals = 0) {
-  Column c;
-  c.name = name, c.type = type, c.decimals = decimals;
-  c.numbers = std::move(values);
-  if (type == ColumnType::date) c.format = "%Y-%m-%d";
-  if (type == ColumnType::datetime) c.format = "%Y-%m-%d %H:%M:%S";
-  return c;
-}
-
-Column texts(const std::string& name, std::vector<std::string> values, std::vector<int32_t> codes) {
-  Column c;
-  c.name = name, c.values = std::move(values);
-  c.codes = std::move(codes);
-  return c;
-}
+using columns::numbers;
 
 // Row 2 lacks its end, row 3 its total.
 Table orders() {
-  Table t;
-  t.rows = 4;
-  t.columns = {numbers("start", ColumnType::date, {18262, 18300, 18262, 18262}),
-               numbers("end", ColumnType::date, {18262, 18290, kMissing, 18272}),
-               numbers("sent", ColumnType::datetime, {18262.5 * 86400, 18301.0 * 86400, 0, 18272.0 * 86400}),
-               numbers("items", ColumnType::integer, {1, 2, 3, 4}),
-               numbers("net price", ColumnType::decimal, {0.1, 3.33, 1, 2}, 2),
-               numbers("total", ColumnType::decimal, {0.1, 6.66, 5, kMissing}, 2),
-               texts("from", {"Bonn", "Köln"}, {0, 1, 0, -1}),
-               texts("to", {"Köln", "Bonn"}, {1, 1, 0, -1}),
-               texts("id", {"a", "b"}, {0, 1, 0, 1})};
-  t.columns.back().type = ColumnType::identifier;
-  return t;
+  return table({numbers("start", ColumnType::date, {18262, 18300, 18262, 18262}),
+                numbers("end", ColumnType::date, {18262, 18290, kMissing, 18272}),
+                numbers("sent", ColumnType::datetime, {18262.5 * 86400, 18301.0 * 86400, 0, 18272.0 * 86400}),
+                numbers("items", ColumnType::integer, {1, 2, 3, 4}),
+                numbers("net price", ColumnType::decimal, {0.1, 3.33, 1, 2}, 2),
+                numbers("total", ColumnType::decimal, {0.1, 6.66, 5, kMissing}, 2),
+                texts("from", ColumnType::category, {"Bonn", "Köln"}, {0, 1, 0, -1}),
+                texts("to", ColumnType::category, {"Köln", "Bonn"}, {1, 1, 0, -1}),
+                texts("id", ColumnType::identifier, {"a", "b"}, {0, 1, 0, 1})});
 }
 
 std::string kept(const std::string& expression) { return rows_kept(orders(), expression); }

@@ -12,6 +12,8 @@ using tessera::ColumnType;
 using tessera::Error;
 using tessera::ErrorCode;
 using tessera::Table;
+using tessera::table;
+using tessera::texts;
 using tessera::Where;
 using tessera::WhereTerm;
 
@@ -19,42 +21,26 @@ namespace {
 
 Column numbers(const std::string& name, ColumnType type, std::vector<double> values, const std::string& format = "",
                int decimals = 0) {
-  Column c;
-  c.name = name;
-  c.type = type;
-  c.numbers = std::move(values);
+  Column c = tessera::columns::numbers(name, type, std::move(values), decimals);
   c.format = format;
-  c.decimals = decimals;
-  return c;
-}
-
-Column texts(const std::string& name, ColumnType type, std::vector<std::string> values, std::vector<int32_t> codes) {
-  Column c;
-  c.name = name;
-  c.type = type;
-  c.values = std::move(values);
-  c.codes = std::move(codes);
   return c;
 }
 
 const double kNone = tessera::kMissing;
 
 Table people() {
-  Table t;
-  t.rows = 4;
-  t.columns = {numbers("age", ColumnType::integer, {17, 40, 65, kNone}),
-               numbers("height", ColumnType::decimal, {1.7000000000000002, 1.65, kNone, 1.8}, "", 2),
-               texts("education", ColumnType::category, {"Preschool", "Masters", "Doctor's", "10th"}, {0, 1, 2, -1}),
-               texts("zip code", ColumnType::category, {"8001", "8002", "9000"}, {0, 1, 2, 0}),
-               texts("active", ColumnType::boolean, {"True", "False"}, {0, 1, 0, -1}),
-               // 01.01.2020, 01.02.2020, –, 01.01.1970
-               numbers("born", ColumnType::date, {18262, 18293, kNone, 0}, "%d.%m.%Y"),
-               // 2020-01-01T00:00:00, T12:00:00
-               numbers("seen", ColumnType::datetime, {1577836800, 1577880000, 0, kNone}, "%Y-%m-%dT%H:%M:%S"),
-               texts("id", ColumnType::identifier, {"a", "b", "c", "d"}, {0, 1, 2, 3}),
-               texts("version", ColumnType::constant, {"7"}, {0, 0, 0, 0}),
-               texts("größe", ColumnType::category, {"groß", "klein"}, {0, 1, 0, 1})};
-  return t;
+  return table({numbers("age", ColumnType::integer, {17, 40, 65, kNone}),
+                numbers("height", ColumnType::decimal, {1.7000000000000002, 1.65, kNone, 1.8}, "", 2),
+                texts("education", ColumnType::category, {"Preschool", "Masters", "Doctor's", "10th"}, {0, 1, 2, -1}),
+                texts("zip code", ColumnType::category, {"8001", "8002", "9000"}, {0, 1, 2, 0}),
+                texts("active", ColumnType::boolean, {"True", "False"}, {0, 1, 0, -1}),
+                // 01.01.2020, 01.02.2020, –, 01.01.1970
+                numbers("born", ColumnType::date, {18262, 18293, kNone, 0}, "%d.%m.%Y"),
+                // 2020-01-01T00:00:00, T12:00:00
+                numbers("seen", ColumnType::datetime, {1577836800, 1577880000, 0, kNone}, "%Y-%m-%dT%H:%M:%S"),
+                texts("id", ColumnType::identifier, {"a", "b", "c", "d"}, {0, 1, 2, 3}),
+                texts("version", ColumnType::constant, {"7"}, {0, 0, 0, 0}),
+                texts("größe", ColumnType::category, {"groß", "klein"}, {0, 1, 0, 1})});
 }
 
 std::string kept(const std::string& expression) { return tessera::rows_kept(people(), expression); }
@@ -160,9 +146,7 @@ TEST(Where, DecimalsCompareAsTheyAreWritten) {
 }
 
 TEST(Where, NumbersWithAnExponentCompareAsTheyAreWritten) {
-  Table t;
-  t.rows = 3;
-  t.columns = {numbers("dose", ColumnType::decimal, {118.76, 118.84, 1.1884e-5}, "0.000e+00", 9)};
+  Table t = table({numbers("dose", ColumnType::decimal, {118.76, 118.84, 1.1884e-5}, "0.000e+00", 9)});
   EXPECT_EQ(tessera::rows_kept(t, "dose = 118.8"), "01");
   EXPECT_EQ(tessera::rows_kept(t, "dose < 118.79"), "2");
   EXPECT_EQ(tessera::rows_kept(t, "dose in (1.188e-5)"), "2");
@@ -205,12 +189,10 @@ TEST(Where, CountsRowsThatMissEachTerm) {
 }
 
 TEST(Where, NumbersInQuotesAreReadAsTheColumnWritesThem) {
-  Table t;
-  t.rows = 3;
-  t.columns = {numbers("price", ColumnType::decimal, {999.5, 1000, 1234.5}, "\"€\"#,##0.00", 2),
-               numbers("net", ColumnType::decimal, {999.5, 1000, 1234.5}, "#.##0,0", 1),
-               numbers("at", ColumnType::integer, {79199, 79200, 100}, "%I:%M %p"),
-               numbers("took", ColumnType::integer, {11099, 11100, 11101}, "%-Hh %Mm")};
+  Table t = table({numbers("price", ColumnType::decimal, {999.5, 1000, 1234.5}, "\"€\"#,##0.00", 2),
+                   numbers("net", ColumnType::decimal, {999.5, 1000, 1234.5}, "#.##0,0", 1),
+                   numbers("at", ColumnType::integer, {79199, 79200, 100}, "%I:%M %p"),
+                   numbers("took", ColumnType::integer, {11099, 11100, 11101}, "%-Hh %Mm")});
   const auto kept = [&](const char* expression) { return tessera::rows_kept(t, expression); };
   EXPECT_EQ(kept("price >= '€1,000.00'"), "12");
   EXPECT_EQ(kept("price = '€1,234.50'"), "2");

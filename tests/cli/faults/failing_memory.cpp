@@ -8,8 +8,6 @@
 
 namespace {
 
-using Line = std::vector<std::string>;
-
 class CliFailingMemory : public Cli {
  protected:
   int failing(int each, const Line& line) const {
@@ -39,8 +37,8 @@ class CliFailingMemory : public Cli {
 
 TEST_F(CliFailingMemory, OfFitLeavesAWholeModelOrNone) {
   example(200);
-  const Line fit{"fit",   "people.csv", "--model", "m.tessera", "--method",  "tvae", "--preset",
-                 "paper", "--epochs",   "2",       "--quiet",   "--threads", "2",    "--force"};
+  const Line fit =
+      "fit people.csv --model m.tessera --method tvae --preset paper --epochs 2 --quiet --threads 2 --force";
   int failed = 0;
   for (const int k : periods()) {
     const int code = failing(k, fit);
@@ -49,7 +47,7 @@ TEST_F(CliFailingMemory, OfFitLeavesAWholeModelOrNone) {
     EXPECT_TRUE(code != 5 || has(read(".err"), "memory")) << read(".err");
     EXPECT_TRUE(code != 0 || exists("m.tessera"));
     if (exists("m.tessera")) {
-      must({"sample", "m.tessera", "--rows", "3", "--output", "s.csv", "--force", "--quiet"});
+      must("sample m.tessera --rows 3 --output s.csv --force --quiet");
       std::filesystem::remove(folder_ / "s.csv");
     }
     if (code == kAborted) std::filesystem::remove(folder_ / "m.tessera.lock");  // as of a kill
@@ -62,7 +60,7 @@ TEST_F(CliFailingMemory, OfFitLeavesAWholeModelOrNone) {
 
 TEST_F(CliFailingMemory, OfSampleLeavesTheOldFileOrTheNewOne) {
   model();
-  const Line sample{"sample", "m.tessera", "--rows", "500", "--output", "s.csv", "--force", "--quiet"};
+  const Line sample = "sample m.tessera --rows 500 --output s.csv --force --quiet";
   must(sample);
   const std::string whole = read("s.csv"), bytes = read("m.tessera");
   write("s.csv", "old");

@@ -8,8 +8,6 @@
 
 namespace {
 
-using Line = std::vector<std::string>;
-
 class CliDisks : public Cli {
  protected:
   void SetUp() override {
@@ -17,11 +15,8 @@ class CliDisks : public Cli {
     example(400);
   }
   static Line fit(const std::string& model, const Line& more = {}) {
-    Line line{"fit",           "people.csv", "--model",       model, "--method",           "tvae",
-              "--epochs",      "8",          "--batch-size",  "50",  "--calibrate",        "off",
-              "--encoder-dim", "32",         "--decoder-dim", "32",  "--checkpoint-every", "1epochs"};
-    line.insert(line.end(), more.begin(), more.end());
-    return line;
+    return Line{"fit", "people.csv", "--model", model, "--method", "tvae", "--epochs", "8"} +
+           "--batch-size 50 --calibrate off --encoder-dim 32 --decoder-dim 32 --checkpoint-every 1epochs" + more;
   }
   static Line endless(const std::string& model, const Line& more = {}) {
     Line line = fit(model, more);
@@ -43,7 +38,7 @@ class CliDisks : public Cli {
 TEST_F(CliDisks, RejectsASecondFitOfOneModel) {
   Running first(folder_, endless("m.tessera"), "");
   ASSERT_TRUE(first.wait_for_error_text("train"));
-  for (const Line& more : {Line{}, Line{"--resume"}, Line{"--force"}}) {
+  for (const Line& more : {Line{}, Line("--resume"), Line("--force")}) {
     const Outcome o = run(fit("m.tessera", more));
     EXPECT_EQ(o.code, 4);
     EXPECT_HAS(o.err, "m.tessera: another tessera fit (process ");
@@ -53,8 +48,8 @@ TEST_F(CliDisks, RejectsASecondFitOfOneModel) {
   first.signal(SIGKILL);
   EXPECT_EQ(first.wait().code, 128 + SIGKILL);
   EXPECT_TRUE(exists("m.tessera.lock")) << "a kill leaves the file, not the lock";
-  must(fit("m.tessera", {"--force"}));
-  EXPECT_EQ(files(), (Line{"m.tessera", "other.tessera", "people.csv"}));
+  must(fit("m.tessera", "--force"));
+  EXPECT_EQ(files(), (Line("m.tessera other.tessera people.csv")));
 }
 
 TEST_F(CliDisks, FailingDiskLosesNoTraining) {
@@ -80,7 +75,7 @@ TEST_F(CliDisks, FailingDiskLosesNoTraining) {
     std::filesystem::rename(elsewhere, folder_ / "found.tessera");
     EXPECT_TRUE(read("found.tessera") == bytes) << call;
     for (const char* name : {"found.tessera", "out", "err"}) drop(name);
-    EXPECT_EQ(files(), (Line{"people.csv"})) << "nothing half-written";
+    EXPECT_EQ(files(), (Line("people.csv"))) << "nothing half-written";
   }
 }
 
@@ -96,7 +91,7 @@ TEST_F(CliDisks, KeepsTheCheckpointOfAnUnreadableModel) {
   EXPECT_HAS(err, "cannot be opened");
   EXPECT_HAS(err, "The training is saved in m.tessera.checkpoint");
   EXPECT_TRUE(exists("m.tessera.checkpoint"));
-  must(fit("m.tessera", {"--resume", "--force"}));
+  must(fit("m.tessera", "--resume --force"));
   EXPECT_TRUE(read("m.tessera") == bytes);
   EXPECT_FALSE(exists("m.tessera.checkpoint"));
 }
@@ -107,8 +102,7 @@ TEST_F(CliDisks, LeavesNoFileIfRowsCannotBeWritten) {
 #endif
   must(fit("m.tessera"));
   for (const int error : {EIO, ENOSPC})
-    EXPECT_EQ(failing(folder_, "write", error, {"sample", "m.tessera", "--rows", "50", "--output", "s.csv"}), 4)
-        << read("err");
+    EXPECT_EQ(failing(folder_, "write", error, "sample m.tessera --rows 50 --output s.csv"), 4) << read("err");
   EXPECT_FALSE(exists("s.csv"));
 }
 
@@ -117,53 +111,34 @@ TEST_F(CliDisks, FitsALargeTableInLittleMemory) {
   drop("people.csv");
   example(40000);
   const auto line = [](const Line& more) {
-    Line l{"fit",
-           "people.csv",
-           "--model",
-           "m.tessera",
-           "--method",
-           "ctgan",
-           "--epochs",
-           "1",
-           "--batch-size",
-           "500",
-           "--preset",
-           "paper",
-           "--generator-dim",
-           "16",
-           "--discriminator-dim",
-           "16",
-           "--force",
-           "--threads",
-           "2"};
-    l.insert(l.end(), more.begin(), more.end());
-    return l;
+    return "fit people.csv --model m.tessera --method ctgan --epochs 1 --batch-size 500 --preset paper --generator-dim "
+           "16 "
+           "--discriminator-dim 16 --force --threads 2" +
+           more;
   };
   must(line({}));
   const std::string whole = read("m.tessera");
   drop("m.tessera");
-  Outcome o = run(line({"--memory-limit", "22MB", "--scratch", "off"}));
+  Outcome o = run(line("--memory-limit 22MB --scratch off"));
   EXPECT_EQ(o.code, 5) << o.err;
   EXPECT_HAS(o.err, "--memory-limit");
   std::filesystem::create_directory(folder_ / "scratch");
-  must(line({"--memory-limit", "22MB", "--scratch", "scratch"}));
+  must(line("--memory-limit 22MB --scratch scratch"));
   EXPECT_TRUE(read("m.tessera") == whole);
-  must(line({"--memory-limit", "22MB"}));
+  must(line("--memory-limit 22MB"));
   EXPECT_TRUE(read("m.tessera") == whole);
   drop("m.tessera");
 
-  o = run(line({"--memory-limit", "22MB", "--scratch", "nowhere"}));
+  o = run(line("--memory-limit 22MB --scratch nowhere"));
   EXPECT_EQ(o.code, 4);
   EXPECT_HAS(o.err, "nowhere: no scratch file can be created in this folder: there is no such folder");
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  EXPECT_EQ(
-      failing(folder_ / "scratch", "posix_fallocate", ENOSPC, line({"--memory-limit", "22MB", "--scratch", "scratch"})),
-      4);
+  EXPECT_EQ(failing(folder_ / "scratch", "posix_fallocate", ENOSPC, line("--memory-limit 22MB --scratch scratch")), 4);
   EXPECT_HAS(read("err"), "the disk is full");
   EXPECT_HAS(read("err"), "--scratch");
 #endif
   EXPECT_FALSE(exists("m.tessera"));
-  Line forever = line({"--memory-limit", "22MB", "--scratch", "scratch"});
+  Line forever = line("--memory-limit 22MB --scratch scratch");
   forever[7] = "1000000";
   for (const int number : {SIGKILL, SIGTERM}) {
     Running begun(folder_, forever, "");

@@ -22,7 +22,7 @@
 namespace {
 
 enum Result { success = 0, system_error = 2, invalid_argument = 4, invalid_usage = 5, in_progress = 7 };
-constexpr int kMostRanks = 64, kInt8 = 0;
+constexpr int kMaxRanks = 64, kInt8 = 0;
 constexpr size_t kSlot = size_t{1} << 18;  // bytes that a rank hands over at a time
 constexpr int kMessages = -2;
 
@@ -32,8 +32,8 @@ struct Place {  // of a rank; a new file is zeros
 };
 struct World {
   std::atomic<int> joined, failed;
-  Place place[kMostRanks];
-  char slot[kMostRanks][kSlot];
+  Place place[kMaxRanks];
+  char slot[kMaxRanks][kSlot];
 };
 
 struct UniqueId {
@@ -119,7 +119,7 @@ bool exchange_messages(const ncclComm::Work& w, size_t at) {
   const auto piece = [&](size_t bytes) { return std::min(each, bytes - std::min(at, bytes)); };
   const uint64_t turn = ++c.turn;
   Place& own = c.world->place[c.rank];
-  own.what = static_cast<uint64_t>(kMostRanks + 1), own.bytes = w.bytes;
+  own.what = static_cast<uint64_t>(kMaxRanks + 1), own.bytes = w.bytes;
   for (size_t r = 0; r < w.messages.size(); ++r)
     if (const Message& m = w.messages[r]; piece(m.sent) > 0)
       std::memcpy(c.world->slot[c.rank] + r * each, static_cast<const char*>(m.from) + at, piece(m.sent));
@@ -127,7 +127,7 @@ bool exchange_messages(const ncclComm::Work& w, size_t at) {
   for (size_t r = 0; r < w.messages.size(); ++r) {
     Place& other = c.world->place[r];
     if (!wait(c, [&] { return other.posted >= turn; })) return false;
-    if (other.what != static_cast<uint64_t>(kMostRanks + 1) || other.bytes != w.bytes) {
+    if (other.what != static_cast<uint64_t>(kMaxRanks + 1) || other.bytes != w.bytes) {
       c.world->failed = invalid_usage;
       return false;
     }
@@ -215,7 +215,7 @@ NCCL int ncclGetUniqueId(UniqueId* id) {
   return sized ? success : system_error;
 }
 NCCL int ncclCommInitRankConfig(ncclComm** comm, int size, UniqueId id, int rank, Config* config) {
-  if (config->magic != 0xcafebeef || config->blocking != 0 || size > kMostRanks) return invalid_argument;
+  if (config->magic != 0xcafebeef || config->blocking != 0 || size > kMaxRanks) return invalid_argument;
   const int file = open(id.bytes, O_RDWR);
   if (file < 0) return system_error;
   void* memory = mmap(nullptr, sizeof(World), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
