@@ -18,7 +18,7 @@ namespace {
 using Handle = void*;
 constexpr int kSerialized = 2, kSuccess = 0, kTag = 0x7e55, kAnyRank = -1;
 // Counts are ints.
-constexpr int64_t kMostBytes = int64_t{1} << 30;
+constexpr int64_t kMaxBytes = int64_t{1} << 30;
 
 struct Mpi {
   int (*init)(int*, char***, int, int*) = nullptr;
@@ -90,7 +90,7 @@ class MpiCommunicator : public Communicator {
   void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
     std::vector<Request> requests;
     const auto each = [&](int64_t bytes, auto&& start) {
-      for (int64_t at = 0; at < bytes; at += kMostBytes) start(at, static_cast<int>(std::min(bytes - at, kMostBytes)));
+      for (int64_t at = 0; at < bytes; at += kMaxBytes) start(at, static_cast<int>(std::min(bytes - at, kMaxBytes)));
     };
     for (const Incoming& i : in)
       each(i.bytes, [&](int64_t at, int n) {

@@ -90,7 +90,7 @@ class NcclLinks : public DeviceLinks {
     Config config;
     const Result r = nccl().init(&handle_, rank.size(), id, rank.rank(), &config);
     try {
-      settle(r, "joining the other GPUs");
+      wait_for(r, "joining the other GPUs");
     } catch (...) {
       if (handle_ != nullptr) (void)nccl().abort(handle_);
       throw;
@@ -107,7 +107,7 @@ class NcclLinks : public DeviceLinks {
     watcher_.join();
     if (failure_) return;  // aborted, which frees it
     try {
-      settle(nccl().finalize(handle_), "leaving the other GPUs");
+      wait_for(nccl().finalize(handle_), "leaving the other GPUs");
       (void)nccl().destroy(handle_);
     } catch (const Error&) { (void)nccl().abort(handle_); }
   }
@@ -117,7 +117,7 @@ class NcclLinks : public DeviceLinks {
     if (failure_) throw Error(*failure_);
     const auto count = static_cast<size_t>(bytes);
     if (apart == bytes) {
-      settle(nccl().all_gather(mine, all, count, kInt8, handle_, stream), "queueing an exchange");
+      wait_for(nccl().all_gather(mine, all, count, kInt8, handle_, stream), "queueing an exchange");
       return;
     }
     // Rows with gaps between them: a broadcast of each rank, as one launch.
@@ -173,7 +173,7 @@ class NcclLinks : public DeviceLinks {
     calls([&](Result each) {
       if (first == kNcclSuccess && each != kInProgress) first = each;
     });
-    settle(nccl().end_group(), "queueing an exchange");
+    wait_for(nccl().end_group(), "queueing an exchange");
     must(first, "queueing an exchange");
   }
   void must(Result result, const char* doing) const {
@@ -181,7 +181,7 @@ class NcclLinks : public DeviceLinks {
   }
 
   // Waits until the last call is no longer in progress.
-  void settle(Result result, const char* doing) const {
+  void wait_for(Result result, const char* doing) const {
     using Clock = std::chrono::steady_clock;
     const auto begun = Clock::now();
     while (result == kNcclSuccess || result == kInProgress) {

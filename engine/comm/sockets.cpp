@@ -389,7 +389,7 @@ class SocketCommunicator : public Communicator {
 
   void move(std::vector<Transfer>& open) {
     // Time during which this process itself was stopped does not count: a turn counts as at most a second.
-    constexpr double kMostOfATurn = 1;
+    constexpr double kMaxTurn = 1;
     double waited = 0;
     auto last = SocketClock::now();
     for (;;) {
@@ -401,7 +401,7 @@ class SocketCommunicator : public Communicator {
       for (const Transfer& t : open)
         if (t.broken) hear_last_words(t.other, open);
       const auto now = SocketClock::now();
-      waited += std::min(kMostOfATurn, std::chrono::duration<double>(now - last).count());
+      waited += std::min(kMaxTurn, std::chrono::duration<double>(now - last).count());
       last = now;
       if (moved) waited = 0;
       if (waited > patience)

@@ -25,9 +25,9 @@ class Waiting {
       return waited_;
     }
     // Time during which this process itself was stopped does not count: a turn counts as at most a second.
-    constexpr double kMostOfATurn = 1;
+    constexpr double kMaxTurn = 1;
     const auto now = Clock::now();
-    if (turns_ > kSpins + 1) waited_ += std::min(kMostOfATurn, std::chrono::duration<double>(now - last_).count());
+    if (turns_ > kSpins + 1) waited_ += std::min(kMaxTurn, std::chrono::duration<double>(now - last_).count());
     last_ = now;
     if (waited_ > 0.01) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     else if (waited_ > 3e-4) std::this_thread::sleep_for(std::chrono::microseconds(20));

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// What no text is written for.
+// Thrown for ops that cannot be emitted.
 struct NotEmitted {
   std::string reason;
 };
@@ -136,7 +136,7 @@ bool overlap(const Place& a, const Place& b) {
 
 // Whether rows may be accessed 16 bytes at a time.
 bool is_wide(const View& v) { return reinterpret_cast<uintptr_t>(v.data) % 16 == 0 && (v.rows <= 1 || v.ld % 4 == 0); }
-// What a loop over the elements of `out` knows of a view (kernels/gpu/emitted/launch.cuh).
+// The template argument for a view in a loop over the elements of `out` (kernels/gpu/emitted/launch.cuh).
 std::string form_of(const View& v, const View& out) {
   const bool column = v.cols == 1 && out.cols != 1;
   std::string form;

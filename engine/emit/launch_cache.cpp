@@ -32,7 +32,7 @@ std::string fingerprint_of(const std::string& text) {
   return f.text();
 }
 
-// Missing folders on the way, as ~/.cache itself may be.
+// Creates missing parent folders, such as ~/.cache.
 void make_folders(const std::string& path) {
   for (size_t end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1))
     ::mkdir(path.substr(0, end).c_str(), 0700);

@@ -68,7 +68,7 @@ const Nvrtc& library() {
 
 bool makes_ptx(const std::string& architecture) { return architecture.rfind("compute_", 0) == 0; }
 
-// As the plugin is compiled: what PTX fuses, and nothing more.
+// The same options as for the plugin: PTX fuses multiply-adds only where the source does.
 std::vector<std::string> options_for(const std::string& architecture) {
   std::vector<std::string> options{"-arch=" + architecture, "-std=c++20", "-default-device", "-diag-suppress=20044"};
   if (!makes_ptx(architecture)) options.push_back("-Xptxas=-fmad=false");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "engine/ops/recurrent.h"
 #include "engine/passes/rewrite.h"

@@ -150,7 +150,7 @@ class Builder : LaunchRules {
     return cuts + "or alone";
   }
 
-  // Whether input i is there when the op, or its slices, begin.
+  // Checks that input i is computed before the op, or its slices, begin.
   void read(int n, size_t i, bool by_slices, const Division& to) {
     const Id v = node(n).in[i];
     const At& a = at(n);

@@ -30,7 +30,7 @@ class Sets {
   const std::vector<size_t>& updates() const { return updates_; }
   int64_t size(size_t set) const { return plan_.shape(plan_.nodes[updates_[set]].in[0]).count(); }
 
-  // Whether a gradient reads what any of the updates overwrites.
+  // Whether a gradient reads a state that any of the updates overwrites.
   bool reads_states() const {
     const Levels levels(plan_);
     std::set<Id> overwritten;

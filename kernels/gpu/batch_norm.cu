@@ -6,8 +6,8 @@ namespace tessera::gpu {
 namespace {
 
 __global__ void __launch_bounds__(kThreads) batch_norm_kernel(NormIn in, NormOut out) {
-  TESS_SHARED(room, ColumnRoom);
-  batch_norm(in, out, static_cast<int>(blockIdx.x) * kAcross, static_cast<int>(blockIdx.y), room);
+  TESS_SHARED(scratch, ColumnScratch);
+  batch_norm(in, out, static_cast<int>(blockIdx.x) * kAcross, static_cast<int>(blockIdx.y), scratch);
 }
 void forward_run(const Call& call, int64_t, void* scratch) {
   const auto& op = *static_cast<const BatchNorm*>(call.op);
@@ -17,8 +17,8 @@ void forward_run(const Call& call, int64_t, void* scratch) {
 }
 
 __global__ void __launch_bounds__(kThreads) batch_norm_grad_kernel(NormIn in, NormGrad d) {
-  TESS_SHARED(room, ColumnRoom);
-  batch_norm_grad(in, d, static_cast<int>(blockIdx.x) * kAcross, room);
+  TESS_SHARED(scratch, ColumnScratch);
+  batch_norm_grad(in, d, static_cast<int>(blockIdx.x) * kAcross, scratch);
 }
 void backward_run(const Call& call, int64_t, void* scratch) {
   const auto& op = *static_cast<const BatchNormGrad*>(call.op);

@@ -11,7 +11,7 @@
 namespace tessera::gpu {
 namespace {
 
-constexpr int64_t kMostShared = 96 * 1024;  // bytes: allows two blocks per multiprocessor, and fits smaller GPUs
+constexpr int64_t kMaxShared = 96 * 1024;  // bytes: allows two blocks per multiprocessor, and fits smaller GPUs
 // bytes up to which the inputs' part is computed for more steps at a time: the rest serves as L1 cache for the weights
 constexpr int64_t kInputShared = 40 * 1024;
 
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kThreads) recurrent_wgrad_kernel(RecurrentWeig
   recurrent_weights_of(s, static_cast<int>(blockIdx.x), shared);
 }
 
-bool is_shared(int64_t floats) { return floats * 4 <= kMostShared; }
+bool is_shared(int64_t floats) { return floats * 4 <= kMaxShared; }
 
 // Blocks that have `floats` each.
 struct Blocks {
@@ -74,9 +74,9 @@ struct Blocks {
 };
 // For whole tiles of sequences. One lane per block while each block can have its own multiprocessor; otherwise four
 // lanes share weights.
-constexpr int64_t kMostSingle = 128;
+constexpr int64_t kMaxSingle = 128;
 Blocks blocks_of(int64_t sequences, int64_t floats) {
-  const int64_t lanes = sequences > kMostSingle && is_shared(4 * floats) ? 4 : 1;
+  const int64_t lanes = sequences > kMaxSingle && is_shared(4 * floats) ? 4 : 1;
   return {sequence_tiles(sequences) * kSequenceTile / lanes, lanes * floats, lanes};
 }
 

@@ -7,8 +7,8 @@ namespace tessera::gpu {
 namespace {
 
 __global__ void __launch_bounds__(kThreads) sum_rows_kernel(Mat<const float> x, float* out, double scale) {
-  TESS_SHARED(room, ColumnRoom);
-  sum_rows(x, out, scale, static_cast<int>(blockIdx.x) * kAcross, room);
+  TESS_SHARED(scratch, ColumnScratch);
+  sum_rows(x, out, scale, static_cast<int>(blockIdx.x) * kAcross, scratch);
 }
 
 void sum_rows_run(const Call& call, int64_t, void* scratch) {

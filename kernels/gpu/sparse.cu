@@ -52,8 +52,8 @@ void matmul_run(const Call& call, int64_t, void* scratch) {
 }
 
 __global__ void __launch_bounds__(kThreads) sparse_wgrad_kernel(SparseStep x, Tiling tiling) {
-  TESS_SHARED(room, float[sizeof(WgradRoom) / sizeof(float)]);
-  sparse_wgrad(x, {static_cast<int>(blockIdx.x), tiling, FusedStep::all, nullptr, room});
+  TESS_SHARED(scratch, float[sizeof(WgradScratch) / sizeof(float)]);
+  sparse_wgrad(x, {static_cast<int>(blockIdx.x), tiling, FusedStep::all, nullptr, scratch});
 }
 void wgrad_run(const Call& call, int64_t, void* scratch) {
   const TiledBlocks all = Fused<SparseWgrad>::tiling(call);

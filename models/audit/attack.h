@@ -1,6 +1,5 @@
-// An attack asks one question about rows that the model learned from, its members, and about rows of the same source
-// that it has never seen. What it is right about in both holds of the population; what it is right about in members
-// more often is what the model gave away of them.
+// An attack asks one question about members, rows that the model was trained on, and about rows of the same source that
+// it never saw. Success on both is knowledge of the population; the excess on members is disclosure by the model.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

@@ -11,14 +11,14 @@ namespace tessera::audit {
 //   where the model is denser (DOMIAS: van Breugel et al. 2023).
 std::vector<Attack> by_distance(const Subject& s);
 
-// likelihood.cpp: who was in the table, by the model file.
-// ln p(row). None: neither the method nor its decoder gives it.
+// likelihood.cpp: membership by ln p(row) under the model file. None if neither the method nor its decoder has a
+// likelihood.
 std::vector<Attack> by_likelihood(const Subject& s);
-// The logit of the calibration's density ratio, a classifier that was trained to tell training rows from the model's:
-// what it has learned by heart it takes for real (LOGAN: Hayes et al. 2019). None: the model has none.
+// The logit of the calibration's density ratio, a classifier trained to separate training rows from the model's:
+// memorized rows look real to it (LOGAN: Hayes et al. 2019). None if the model is not calibrated.
 std::vector<Attack> by_classifier(const Subject& s);
 
-// linkage.cpp: what Anonymeter measures (Giomi et al. 2022), the three risks of the European guidance on anonymization.
+// linkage.cpp: the three risks of the European guidance on anonymization, as in Anonymeter (Giomi et al. 2022).
 Attack singling_out(const Subject& s);
 // Linkability, and inference of each column from all others: one search of nearest rows serves both.
 std::vector<Attack> linkage(const Subject& s);
@@ -44,7 +44,7 @@ Table rows_of(const Model& model, int64_t count, uint64_t seed, const quality::W
 Model model_like(const Model& model, Table&& rows, uint64_t seed, Team& team, const Monitor& monitor,
                  bool rules = true);
 
-// How well a model knows rows: ln p(row), or by how near `rows` of its own come.
+// How likely rows are under a model: ln p(row), or the distance to the nearest of `rows` sampled ones.
 std::vector<double> familiarity(const Model& model, const Table& rows, uint64_t seed, const quality::Workers& workers);
 
 }  // namespace tessera::audit

@@ -22,8 +22,8 @@ using nlohmann::json;
 constexpr int64_t kComparedRows = 5000;  // of the training table and the holdout
 constexpr double kAlike = 0.02;          // area above one half that a classifier may reach between them
 
-// If a classifier tells the training table from the holdout without any model, attacks that seem to succeed may only
-// have seen that.
+// If a classifier separates the training table from the holdout without any model, attacks may succeed by that
+// difference alone.
 json compared_tables(const Table& training, const Table& holdout, uint64_t seed, Team& team, json& cautions) {
   const auto part = [&](const Table& t) {
     std::vector<int64_t> order = quality::shuffled(t.rows, seed, kDrawnRows, 2);

@@ -1,4 +1,4 @@
-// An attack report: what somebody who has a model file, or rows of it, can find out about the training table.
+// An attack report: what an attacker with a model file, or with rows of it, can learn about the training table.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
@@ -14,11 +14,11 @@ struct AuditOptions {
   int64_t rows = 100'000;    // sampled from the model, if no synthetic rows are given
   int shadows = 0;           // models that the likelihood ratio trains, even; 0: that attack is not made
   int canaries = 0;          // rows planted in the training table of one more model; 0: none
-  bool timed = true;         // the report says how long each attack took
+  bool timed = true;         // the report contains the time of each attack
   Device* device = nullptr;  // that compares rows; null: the processor
 };
 
-// Throws Error(usage) for what attack_report() refuses, before a table is read.
+// Throws Error(usage) for arguments that attack_report() rejects, before a table is read.
 void check_audit(const Model* model, bool synthetic, bool holdout, const AuditOptions& options);
 // Whether there are enough rows for attacks.
 bool can_attack(const Table& training, const Table& holdout);

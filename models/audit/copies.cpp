@@ -5,7 +5,7 @@
 namespace tessera::audit {
 namespace {
 
-// A search; `threshold`: the similarity of near copies, 0: what dedup measures, which is then returned in it.
+// A search; `threshold`: min similarity of near copies; 0: dedup chooses it, and it is returned.
 std::vector<RowCopy> search(const Subject& s, Table& rows, Table& of, const char* mode, double& threshold) {
   DedupOptions o;
   o.threshold = threshold;

@@ -41,7 +41,7 @@ std::vector<double> found(const ModelFile& file, const std::vector<Secret>& secr
   return out;
 }
 
-// The report names columns and counts; values would give them away.
+// The report contains columns and counts only: values would disclose rows.
 Attack in_file(const Subject& s) {
   const ModelFile file(s.model->bytes());
   const std::vector<Secret> of_members = alone(s, s.members, s.held_out, kDigitsOfFile),

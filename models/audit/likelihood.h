@@ -9,7 +9,7 @@
 namespace tessera::audit {
 
 struct Likelihood {
-  std::vector<double> rows;                    // empty: neither the method nor its decoder gives it
+  std::vector<double> rows;                    // empty: neither the method nor its decoder has one
   std::vector<std::string> columns;            // of the model, if the method gives their terms
   std::vector<std::vector<double>> of_column;  // [column][row]
 };
@@ -19,7 +19,7 @@ struct Likelihood {
 // or mode; of values that the model does not know, of the nearest it knows.
 Likelihood log_likelihood(const Model& model, const Table& rows, uint64_t seed, Team& team);
 
-// The logit of the density ratio of calibrated sampling; empty: the model has none.
+// The logit of the density ratio of calibrated sampling; empty: the model is not calibrated.
 std::vector<double> logits_of_ratio(const Model& model, const Table& rows, Team& team);
 
 }  // namespace tessera::audit

@@ -37,7 +37,7 @@ std::vector<size_t> some_columns(const Comparison& c, size_t count, uint64_t see
   return out;
 }
 
-// A number as what an attacker takes for the same: one of 20 equal parts of the reference's range; a level. −1:
+// A cell as an attacker compares it: the index of one of 20 equal intervals of the reference's range, or the level; −1:
 // missing.
 int32_t cell(const Comparison& c, size_t table, size_t column, size_t row) {
   const ComparedColumn &of = c.tables[table].columns[column], &scale = c.tables[kReference].columns[column];
@@ -164,7 +164,7 @@ class PartsSearch {
   std::vector<float> each_;  // [column][row]
 };
 
-// What the guesses about the rows of a table were right about: their links, and each of their columns.
+// Correct guesses about the rows of a table: links, and values of each column.
 struct Right {
   std::vector<double> linked, columns;         // of each row; columns: the share
   std::vector<std::vector<double>> of_column;  // [column][row]
@@ -291,7 +291,7 @@ std::vector<Attack> linkage(const Subject& s) {
   return out;
 }
 
-// Of everybody whose cells nobody else shares, on neither side nor in the reference, so that both sides are alike.
+// Only rows whose cells are unique within their side and absent from the reference, so that both sides are comparable.
 Attack rare_combinations(const Subject& s) {
   constexpr int64_t kDrawn = 16;
   const Comparison& c = s.compared;

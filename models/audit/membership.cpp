@@ -6,7 +6,7 @@
 namespace tessera::audit {
 
 std::vector<Attack> by_distance(const Subject& s) {
-  constexpr double kTiny = 1e-9;  // of two rows that are equal; far below what one cell differs by
+  constexpr double kTiny = 1e-9;  // distance of equal rows; far below the effect of one cell
   const Scores near = s.distances(kSynthetic), &usual = s.to_reference();
   Scores nearness = near, ratio = near;
   for (auto side : {&Scores::members, &Scores::held_out})

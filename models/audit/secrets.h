@@ -15,8 +15,8 @@ struct Secret {
   double number = kMissing;  // of numbers and dates, as Column holds them
 };
 
-// The values of all columns that 1 to kFew − 1 rows hold, or as many values of the column `key`. Of numbers only those
-// of at least `digits` significant digits, since short ones stand anywhere by chance.
+// Values held by 1 to kFew − 1 rows of their column, or by as many values of the column `key`. Numbers only with at
+// least `digits` significant digits: short ones occur anywhere by chance.
 std::vector<Secret> secrets_of(const Table& table, int digits, const std::string& key = "");
 
 // What of the secrets stands in the file: texts as they are and escaped as JSON has them; numbers as decimal digits, as
@@ -28,7 +28,7 @@ struct Found {
 };
 std::vector<Found> found_in(const ModelFile& file, const std::vector<Secret>& secrets, size_t min_bytes = 4);
 
-// Those that no row of the table has.
+// The secrets that no row of the table has.
 std::vector<Secret> without(std::vector<Secret> secrets, const Table& table);
 
 // Of each secret whether it is a value of its column in `rows`; numbers in every digit.

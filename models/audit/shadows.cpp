@@ -1,5 +1,4 @@
-// Attacks that train models like the audited one, so that they know what it would say of a row that it learned, and of
-// one that it did not.
+// Attacks that train shadow models like the audited one, to learn how it treats rows that it was trained on and others.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -15,7 +14,7 @@
 namespace tessera::audit {
 namespace {
 
-constexpr int64_t kSampledRows = 10'000;  // of a model whose method gives no likelihood
+constexpr int64_t kSampledRows = 10'000;  // for models without a likelihood
 
 void report(const quality::Workers& workers, const char* note, int done, int total) {
   workers.monitor.report({workers.phase, static_cast<double>(done), static_cast<double>(total), "models", note, false});
@@ -97,8 +96,8 @@ Attack likelihood_ratio(const Subject& s, int models) {
   std::vector<int64_t> order;
   for (int k = 0; k < models; ++k) {
     report(s.workers, "models that learned other rows", k, models);
-    // Each learns all other training rows, and as many of the targets as the audited model did: every other one those
-    // that the one before did not, so that each target was learned by half of them.
+    // Each is trained on all other training rows and on half of the targets, as the audited model was: every second one
+    // on those that the previous one lacked, so that half of the models know each target.
     if (k % 2 == 0) order = quality::shuffled(targets.rows, s.seed, kDrawnShadows, static_cast<uint32_t>(k));
     const auto half = order.begin() + targets.rows / 2;
     const std::vector<int64_t> taken =
@@ -130,7 +129,7 @@ namespace {
 
 constexpr uint32_t kPlantedRows = 1 << 20;
 
-// Rows whose cells are those of different rows of the reference: their levels are known, their combinations are not.
+// Rows whose cells come from different rows of the reference: known levels in new combinations.
 Table combinations(const Subject& s, int64_t count) {
   Table out = pick_rows(s.reference, {});
   out.rows = count;

@@ -10,8 +10,8 @@ struct Interval {
   double low, value, high;
 };
 
-// Standard normal quantile of a two-sided 99.8 % interval, which all intervals of an audit have: of 50 statements about
-// tables that give nothing away, all hold in 19 audits of 20.
+// Standard normal quantile of the two-sided 99.8 % intervals of an audit: if a model discloses nothing, all of 50
+// intervals cover the truth in 19 audits of 20.
 inline constexpr double kZ = 3.0902;
 
 struct Rate {

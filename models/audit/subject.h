@@ -1,5 +1,6 @@
-// What an audit attacks, as attackers see it. They know rows of the same source (the reference) and have rows, of which
-// they want to know which the model learned: as many members as held-out ones, so that nothing depends on their number.
+// The subject of an audit, as attackers see it. They know rows of the same source (the reference), and want to know
+// which of other rows the model was trained on: as many members as held-out rows, so that a guess is right half of the
+// time.
 #pragma once
 #include <string>
 #include <vector>

@@ -10,7 +10,7 @@
 
 namespace tessera::dedup {
 
-// What the search for copies asks of rows. `equal`: all cells are; `near`: similarity ≥ threshold.
+// Comparisons that a search for copies needs. `equal`: all cells are equal; `near`: similarity ≥ threshold.
 class Compared {
  public:
   virtual ~Compared() = default;

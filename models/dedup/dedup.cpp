@@ -227,7 +227,7 @@ struct RowsOfMode {
   std::unique_ptr<LatentRows> latents;
 };
 
-// Links near copies. `search`: the mode and threshold that were asked for, and after the call those that were used.
+// Links near copies. `search`: requested mode and threshold; after the call, those that were used.
 void find_near(RowsOfMode& of, const RowList& some, Groups& groups, const quality::Workers& workers,
                NearSearch& search) {
   const auto own = std::lower_bound(some.begin(), some.end(), of.rows().own()) - some.begin();

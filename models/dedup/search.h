@@ -20,7 +20,7 @@ constexpr double kRecall = 0.99;        // of a search by keys, for pairs at the
 constexpr std::ptrdiff_t kBucket = 32;  // up to this many rows with equal keys, all pairs are compared
 constexpr int32_t kNeighbors = 8;       // of a row to compare if nothing splits a bucket
 
-// What the search by keys may have missed.
+// Estimated misses of the search by keys.
 struct KeySearch {
   double recall = 1;         // lower bound for near copies outside crowded buckets
   int64_t pairs = 0;         // with a key in common, once per key; those already linked through others too
@@ -51,8 +51,8 @@ struct KeyColumns {
 };
 KeyColumns key_columns(size_t columns, size_t numbers, size_t rewritten);
 
-// What chance alone brings: rows whose cells are drawn from the own rows, column by column, and the distance of each to
-// the nearest of the rows that are searched.
+// Similarity by chance: rows with cells drawn column by column from the own rows, and the distance of each to the
+// nearest searched row.
 class Chance {
  public:
   Chance(const ComparedRows& rows, const RowList& some, const quality::Workers& workers);

@@ -13,7 +13,7 @@ namespace tessera::dedup {
 namespace {
 
 constexpr uint64_t kSeed = 0;
-// Of the training. With more of them, of few rows, the latent says which row it is instead of what it is like.
+// Training steps. With more steps on few rows, the latent identifies rows instead of describing them.
 constexpr int64_t kMinSteps = 400, kMaxSteps = 3000, kMaxEpochs = 100;
 constexpr int64_t kQueries = 128, kReferences = 512;  // of a block of distances
 constexpr double kOfProducts = 1e-5;                  // rounding of a squared distance, in single precision

@@ -1,6 +1,6 @@
-// Rows compared by what they are like: where the encoder of a TVAE, trained on these rows, puts them (Kingma, Welling
-// 2014, "Auto-Encoding Variational Bayes"). Levels that occur in like rows are near each other there; cell by cell they
-// are only different. Nothing is known of what texts mean.
+// Compares rows by their latents in a TVAE trained on these rows (Kingma, Welling 2014, "Auto-Encoding Variational
+// Bayes"). Levels that occur in similar rows have similar latents; compared cell by cell they are just different. The
+// meaning of texts is not used.
 #pragma once
 #include <vector>
 
@@ -12,8 +12,8 @@ namespace tessera::dedup {
 
 class LatentRows final : public Compared {
  public:
-  // Learns from the rows of both tables, whose cells are those of `cells`, which outlives the result. `other` may be
-  // null. Throws Error(memory) if the limit has no room for both.
+  // Trains on the rows of both tables, whose cells are those of `cells`, which outlives the result. `other` may be
+  // null. Throws Error(memory) if the limit is too small for both.
   LatentRows(const ComparedRows& cells, const Table& own, const Table* other, const quality::Workers& workers);
 
   // 1 − distance / the root mean square distance of two rows; 0 beyond that, and where the rows inform no dimension.

@@ -33,7 +33,7 @@ struct CellLikelihoods::Chain {
   }
 
   Made made;
-  std::vector<size_t> counted;  // of the network's columns: a value that others give has no probability of its own
+  std::vector<size_t> counted;  // of the network's columns: a computed value has no probability of its own
   std::vector<int> columns;     // in the encoder, of those
   std::vector<int32_t> level;
   std::unique_ptr<Program> program;

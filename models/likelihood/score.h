@@ -1,4 +1,4 @@
-// What a model says of rows: how likely they are, and how likely each value of a column is beside their other cells.
+// Likelihoods under a model: of rows, and of each value of a column given the other cells.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -12,7 +12,7 @@ constexpr int64_t kMaxRows = 20000;
 constexpr int kMaxColumns = 256;
 constexpr int kSweeps = 4;          // over the categories' scores
 constexpr double kPriorRows = 4;    // of a category's score: that of rare ones is near 0
-constexpr double kMinSpread = 0.1;  // of what others predict of a column, the network learns the rest
+constexpr double kMinSpread = 0.1;  // of a column given others: the network learns the rest
 constexpr double kMinPivot = 0.02;  // slopes are sums over earlier columns divided by this at worst
 
 // By halves; precise enough for scores.
@@ -101,7 +101,7 @@ class Learner {
     return r * r > noise ? r * (1 - noise / (r * r)) : 0;
   }
 
-  // A category's score is the mean over its rows of what the other columns say, each by its correlation.
+  // A category's score is the mean, over its rows, of the scores of the other columns weighted by correlation.
   void rescore(size_t j, bool reduced) {
     std::vector<double> weight(columns_, 0);
     team_.for_each(static_cast<int64_t>(columns_), [&](int64_t other) {
@@ -144,8 +144,9 @@ class Learner {
     return true;
   }
 
-  // Of each column given those before it: slopes = L⁻ᵀ·(its row of L). Correlations measured pair by pair, each reduced
-  // by its own noise, need not be those of any table: all of them shrink toward 0, as little as L takes.
+  // Regresses each column on those before it: slopes = L⁻ᵀ·(its row of L). Correlations measured pair by pair, each
+  // shrunk for its own noise, may not be positive definite: then all shrink toward 0, as little as the Cholesky factor
+  // L needs.
   void regress() {
     const size_t n = columns_;
     std::vector<double> l(n * n), r = r_;

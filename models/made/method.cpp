@@ -22,10 +22,10 @@ constexpr double kCostOfAnyOrder = 1.8;  // relative to a step: no weight is mas
 // Below this many training rows (10,000 with held-out rows) overfitting must be prevented, and training starts at the
 // copula.
 constexpr int64_t kFewRows = 9000;
-// Of the learning rate, there: a full step takes over more of what only the rows of its batch have in common.
+// Factor of the learning rate for few rows: a full step overfits to the rows of its batch.
 constexpr double kRateOfFewRows = 0.25;
-// How well training rows may be distinguished from held-out ones, as an area: the bound of a table of up to
-// kBoundedRows rows, and that of kFewRows, between which it rises with the logarithm of the rows.
+// Max AUC of telling training rows from held-out ones by likelihood: for tables of kBoundedRows rows or fewer, and for
+// kFewRows; between them it rises with the logarithm of the rows.
 constexpr int64_t kBoundedRows = 2000;
 constexpr double kMinExposure = 0.55, kMaxExposure = 0.8;
 constexpr int64_t kCompared = 500;  // of them, at least, are compared with the held-out rows
@@ -178,7 +178,7 @@ class MadeMethod : public RowMethod {
   std::optional<Made> any_order_;
   const EncodedTable* table_ = nullptr;
   const PrivateRows* private_ = nullptr;
-  States begin_;                     // weights at which training starts; empty: those of an initial network
+  States begin_;                     // initial weights of training; empty: a random network
   std::vector<double> frequencies_;  // of the levels, column by column
   Copula copula_;                    // where training starts
 };

@@ -34,7 +34,7 @@ std::vector<Option> MadeConfig::options() {
 namespace {
 
 constexpr int kSkipColumns = 128;  // 8 million weights
-constexpr int kSeenCodes = 40;     // keys have few steps: more of them cost time, and say little that is new
+constexpr int kSeenCodes = 40;     // keys have few steps: longer contexts cost time and add little
 
 std::unique_ptr<Hyperparameters> preset(bool best) {
   auto c = std::make_unique<MadeConfig>();

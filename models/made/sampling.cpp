@@ -23,7 +23,7 @@ Var surprise(Recorder& r, const SpanTable* one, Var logits, Var level) {
 // ln of the probability of the allowed levels.
 Var log_left(const SpanTable* one, Var logits, Var left) { return log_sum_exp(left, one) - log_sum_exp(logits, one); }
 
-// The columns of a layer's output that still need inputs; complete columns are removed from the left.
+// Output columns of a layer that still need inputs; complete columns are removed from the left.
 struct Waiting {
   Var sum;  // bias and the inputs so far; none if no column remains
   Var take(int64_t count) {

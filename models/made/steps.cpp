@@ -27,7 +27,7 @@ StepRows::StepRows(const SequenceEncoder& encoder, int seen_codes) : encoder_(en
   codes_ = static_cast<int>(steps.size());
   const auto count = [&](StepPart part) { return std::count(parts.begin(), parts.end(), part); };
   const int64_t each = count(StepPart::always) + count(StepPart::later) + count(StepPart::line);
-  // whether a value is on its line says more than what it would be beside it: of a step, lines come first
+  // whether a value is on its line is more informative than its residual: of a step, lines come first
   std::vector<size_t> order(steps.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_partition(order.begin(), order.end(), [&](size_t k) { return parts[k] == StepPart::line; });

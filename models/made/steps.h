@@ -37,7 +37,7 @@ class StepRows {
     enum class Of { attribute, number, step } of;
     int span;         // of the attributes or the steps
     int step;         // whole(): of the sequence; else how many steps back
-    int absent = -1;  // the level that says that there is no such code; −1: there always is
+    int absent = -1;  // the level that means "no such code"; −1: always present
   };
   void add(Cell::Of of, const Span& like, int span, int step, bool may_be_absent);
   int32_t code(const Cell& cell, const int32_t* attributes, const int32_t* steps, int64_t t) const;

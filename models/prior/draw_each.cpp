@@ -27,7 +27,7 @@ void on_all(Team& team, int64_t count, const Make& make) {
 
 int64_t whole_registers(int64_t n) { return (n + 15) / 16 * 16; }
 
-// The lengths of a table's arrays, of those of several tables, or where a table's begin.
+// The lengths of the arrays of one table, or of several; or the offsets of a table in them.
 struct Lengths {
   int64_t tables = 0, layers = 0;  // layers: the most
   int64_t numbers = 0;             // causes, then for each layer biases and deviations of the noise
@@ -87,7 +87,7 @@ class Batch {
   int64_t size() const { return static_cast<int64_t>(tables_.size()); }
   const Planned& operator[](int64_t i) const { return tables_[static_cast<size_t>(i)]; }
 
-  // What the host draws of table i.
+  // Draws on the host for table i.
   void prepare(int64_t i, Work& work) {
     Planned& p = tables_[static_cast<size_t>(i)];
     if (!p.on_device) return;

@@ -111,7 +111,7 @@ Brief brief(const PriorTable& t) {
           t.class_rows.empty() ? 0 : static_cast<double>(*high) / static_cast<double>(*low)};
 }
 
-// How much a feature tells about the target: the share of its variance between classes, or the squared correlation.
+// How informative a feature is about the target: the share of its variance between classes, or the squared correlation.
 double association(const PriorTable& t, int64_t feature) {
   const auto x = [&](size_t i) {
     return static_cast<double>(t.x[i * static_cast<size_t>(t.features) + static_cast<size_t>(feature)]);
@@ -134,7 +134,7 @@ double association(const PriorTable& t, int64_t feature) {
   return (between - sum * sum / n) / variance;
 }
 
-// A table as points in two of its features, of those that tell most about the target.
+// A table as points in the two features most informative about the target.
 nlohmann::json example_of(const PriorTable& t) {
   constexpr size_t kPoints = 300;
   std::vector<std::pair<double, int64_t>> order;

@@ -118,7 +118,7 @@ class Trees {
     }
     for (const float a : all) most += a * a;
     most *= (1 + 1e-6f) / std::max(1.0f, rows);
-    const auto left = [&](size_t t) {  // of a target, what is left of the cut of each feature
+    const auto left = [&](size_t t) {  // of a target, the remainder of each feature's split
       return p.classes == 1 ? &left_[k * p.stride] : &left_rows_[(k * p.classes + (p.classes == 2 ? 1 : t)) * p.stride];
     };
     for (size_t c = 0; c < p.classes; ++c)

@@ -16,7 +16,7 @@ namespace {
 constexpr double kThresholds = 0.1;  // the part of delta for values that nobody declared
 constexpr double kOverflow = 0.01;   // and that for batches with more rows than there are places
 constexpr double kMaxNoise = 1e4;    // in clips
-constexpr double kReserve = 1e-3;    // of μ²: what upper bounds of the accountant add
+constexpr double kReserve = 1e-3;    // of μ²: allowance for upper bounds of the accountant
 
 }  // namespace
 
@@ -54,7 +54,8 @@ PrivateSteps Ledger::add_gradients(double rows, double deviation, PrivateSteps s
   constexpr int64_t kPlaces = 64;  // ranks and micro-batches divide them
   s.capacity = (static_cast<int64_t>(capacity) + kPlaces - 1) / kPlaces * kPlaces;
   const std::vector<PrivacyLoss::Times> counts = all_of_budget();
-  // Rényi divergences, which are cheap, bound the noise from above; losses then find what it may be below that.
+  // Rényi divergences, which are cheap, give an upper bound of the noise; privacy losses then find the minimum below
+  // it.
   const auto search = [&](double low, double high, double tolerance, const auto& holds) {
     while (high - low > tolerance * high) {
       const double middle = (low + high) / 2;
@@ -68,7 +69,7 @@ PrivateSteps Ledger::add_gradients(double rows, double deviation, PrivateSteps s
   double enough = 1;
   while (!by_rdp(enough) && enough < kMaxNoise) enough *= 2;
   enough = search(0.2, enough, 1e-3, by_rdp);
-  constexpr double kGain = 0.6;  // of the noise by Rényi divergences: what losses need at least
+  constexpr double kGain = 0.6;  // of the noise by Rényi divergences: lower bound of the search
   s.noise = search(kGain * enough, enough, 2e-3, [&](double noise) {
     s.noise = noise;
     return accounted(counts, s, PrivacyLoss::Neighbor::removed) <= epsilon_;
@@ -77,7 +78,7 @@ PrivateSteps Ledger::add_gradients(double rows, double deviation, PrivateSteps s
   return gradients_ = s;
 }
 
-// One Gaussian mechanism that is as informative as all counts may be.
+// One Gaussian mechanism with the whole budget of the counts.
 std::vector<PrivacyLoss::Times> Ledger::all_of_budget() const {
   return {{PrivacyLoss::gaussian(1 / std::sqrt(budget_)), 1}};
 }

@@ -1,4 +1,4 @@
-// What a differentially private fit spent: every mechanism that read the table, as the model file stores it.
+// The budget that a differentially private fit spent: every mechanism that read the table, as stored in the model file.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-// Random numbers that nobody may know: Philox under a key that the system gives (getrandom), never stored.
+// Secret random numbers: Philox under a key of the system (getrandom), never stored.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -18,9 +18,9 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kAllPoints = 256, kFirstCells = 128, kSplit = 32;  // of a grid of numbers
-constexpr int64_t kSmooth = 16;  // points of a range whose count resembles those of its neighbors
-constexpr int kSmallestPower = -20, kLargestPower = 52;  // of the ranges that are found
-constexpr double kClearly = 4.5;                         // standard deviations
+constexpr int64_t kSmooth = 16;                                      // points of a range with similar counts
+constexpr int kSmallestPower = -20, kLargestPower = 52;              // of the ranges that are found
+constexpr double kClearly = 4.5;                                     // standard deviations
 
 [[noreturn]] void refuse_column(const Column& c, const std::string& what, const std::string& way_out) {
   throw Error(ErrorCode::usage, fmt::format("`epsilon`: column \"{}\" {}.\n  {}", c.name, what, way_out));

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-// Removes what a column's head tells of its rows beyond what is declared.
+// Removes all information about rows from a column's head, except what is declared.
 void keep_declared(Column& column);
 
 class PrivateColumn {

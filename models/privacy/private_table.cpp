@@ -131,7 +131,7 @@ class TableCounts {
     return out;
   }
 
-  // What is not yet measured and fits into the model: pairs, and triples of measured pairs.
+  // Sets that are not yet measured and fit into the model: pairs, and triples of measured pairs.
   Sets candidates(const Sets& pairs) const {
     Sets out;
     const auto measured = [&](int a, int b) {
@@ -201,7 +201,7 @@ class TableCounts {
       const double sigma = std::sqrt(static_cast<double>(ledger_->sigma2(static_cast<int64_t>(expected), counts)));
       std::vector<std::pair<double, size_t>> order;
       for (size_t k = 0; k < all.size(); ++k) {
-        // what an error would be if the model were right: rows are a sample, and counts will have noise
+        // expected error if the model were right: rows are a sample, and counts will be noisy
         double noise = 0;
         for (const double n : expected_counts[k])
           noise += std::sqrt(2 / std::numbers::pi * (sigma * sigma + n * (1 + scale)));

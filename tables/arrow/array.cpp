@@ -90,8 +90,8 @@ void put(char* to, V v) {
 int64_t units_of(double seconds, int64_t per_second) {
   if (per_second <= 1'000'000) return saturated<int64_t>(seconds * static_cast<double>(per_second));
   const auto micros = saturated<int64_t>(seconds * 1e6);
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 1000;
-  return std::clamp(micros, -kMost, kMost) * 1000;
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max() / 1000;
+  return std::clamp(micros, -kMax, kMax) * 1000;
 }
 
 // Calls use(convert), where convert turns a column's number into a value of the format. For all kinds but exact.

@@ -161,11 +161,11 @@ struct TableStream::State {
       fail_stream(&stream.value, error);
     }
     if (batch.value.release == nullptr) return -1;
-    constexpr int64_t kMostRows = int64_t{1} << 40;  // an invalid length of a batch must not overflow the sum
+    constexpr int64_t kMaxRows = int64_t{1} << 40;  // an invalid length of a batch must not overflow the sum
     int64_t bytes = 0;
     for (const ColumnImport& c : columns) bytes += c.bytes();
     if (!whole)
-      bytes += static_cast<int64_t>(columns.size()) * std::clamp<int64_t>(batch.value.length, 0, kMostRows) *
+      bytes += static_cast<int64_t>(columns.size()) * std::clamp<int64_t>(batch.value.length, 0, kMaxRows) *
                static_cast<int64_t>(sizeof(int32_t));
     held.resize(bytes, "the table");
     take_batch(batch.value, columns, team);

@@ -86,8 +86,8 @@ ArrowType ArrowValues::type_of(const ArrowSchema& schema, const std::string& col
 ArrowValues::ArrowValues(const ArrowSchema& schema, const ArrowArray& array, int64_t start, int64_t length,
                          const std::string& column)
     : column_(column), type_(type_of(schema, column)), start_(start), length_(length) {
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 64;
-  if (array.length < 0 || array.offset < 0 || array.length > kMost || array.offset > kMost - array.length)
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max() / 64;
+  if (array.length < 0 || array.offset < 0 || array.length > kMax || array.offset > kMax - array.length)
     fail("a negative or impossible length or offset");
   if (start < 0 || length < 0 || start > array.length - length)
     fail("fewer values (" + std::to_string(array.length) + ") than its batch has rows (" +

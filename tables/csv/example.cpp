@@ -14,7 +14,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kBatch = 65536;
-constexpr int64_t kMostRows = 10'000'000'000;
+constexpr int64_t kMaxExampleRows = 10'000'000'000;
 
 enum ColumnIndex : uint32_t {
   person_id,
@@ -99,8 +99,8 @@ double rounded(double v, double unit) { return std::nearbyint(v * unit) / unit; 
 
 // Distinct for different rows: a multiplication by a number coprime to the modulus permutes the residues.
 std::string identifier_of(int64_t row, uint64_t seed) {
-  const auto n =
-      static_cast<uint64_t>((static_cast<__uint128_t>(row) * 7'368'787'459ull + seed % kMostRows) % kMostRows);
+  const auto n = static_cast<uint64_t>((static_cast<__uint128_t>(row) * 7'368'787'459ull + seed % kMaxExampleRows) %
+                                       kMaxExampleRows);
   std::string digits = std::to_string(n);
   return std::string("P-").append(10 - digits.size(), '0').append(digits);
 }
@@ -155,7 +155,7 @@ Table make_people(int64_t first, int64_t count, uint64_t seed) {
 }
 
 void check_rows(int64_t rows) {
-  if (rows < 1 || rows > kMostRows)
+  if (rows < 1 || rows > kMaxExampleRows)
     throw Error(ErrorCode::usage,
                 "`rows=" + std::to_string(rows) +
                     "`: an example table has between 1 and 10,000,000,000 rows.\n  Choose, for example, `rows=10000`.");

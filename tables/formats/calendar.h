@@ -12,7 +12,7 @@ inline constexpr double kSecondsPerDay = kSecondsOfDay;
 // 0001-01-01 and 9999-12-31 in days since 1970-01-01.
 constexpr int64_t kFirstDay = -719162, kLastDay = 2932896;
 
-// The day that a date, or a time in days, lies in, within these.
+// The day of a date or of a time in days, clamped to the calendar.
 inline int64_t day_in_calendar(double day) {
   return static_cast<int64_t>(
       std::clamp(std::floor(day), static_cast<double>(kFirstDay), static_cast<double>(kLastDay)));
@@ -49,7 +49,7 @@ inline bool is_day(int year, int month, int day) {
   return day <= kDays[month - 1] + (month == 2 && leap);
 }
 
-// What may be another number is taken for a year if it is one of our time.
+// A number that may mean something else is taken for a year only if it is recent.
 constexpr bool is_recent_year(int year) { return year >= 1900 && year <= 2100; }
 
 // From 0, Monday, to 6.

@@ -162,7 +162,7 @@ constexpr struct {
                    {"CDT", -5}, {"MST", -7}, {"MDT", -6}, {"PST", -8}, {"PDT", -7}, {"WET", 0},
                    {"WEST", 1}, {"CET", 1},  {"CEST", 2}, {"EET", 2},  {"EEST", 3}};
 
-// What is behind a time: Z, +02:00, +0200, +02, EST, a blank before them or none; nothing is fine too.
+// An offset from UTC: Z, +02:00, +0200, +02 or EST, after at most one blank; none is valid too.
 bool read_offset(std::string_view zone, Moment& m) {
   m.zone = zone;
   if (zone.empty()) return true;
@@ -290,7 +290,7 @@ std::string_view tag_of(std::string_view& format) {
   return tag;
 }
 
-// What a format says of names of months: "[fr title]".
+// The month names of a format: "[fr title]".
 struct Names {
   int abbreviated = 0, whole = 1;
   NameCase spelling = NameCase::natural;

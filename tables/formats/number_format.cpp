@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-constexpr int kMostDigits = 15;
+constexpr int kMaxDigits = 15;
 constexpr std::string_view kMinus = "\xE2\x88\x92";
 constexpr std::string_view kSeparators[] = {"", " ", "\xC2\xA0", "\xE2\x80\xAF", "'", "\xE2\x80\x99"};
 
@@ -113,7 +113,7 @@ bool NumberFormat::parse(std::string_view rest, NumberFormat& f) {
     rest.remove_prefix(1);
     f.least = take_run(rest, '0');
     f.most = f.least + take_run(rest, '#');
-    if (f.most == 0 || f.most > kMostDigits) return false;
+    if (f.most == 0 || f.most > kMaxDigits) return false;
   }
   if (!rest.empty() && (rest[0] == 'e' || rest[0] == 'E')) {
     f.upper_exponent = rest[0] == 'E';
@@ -221,13 +221,13 @@ Reading NumberFormat::read(std::string_view text, double& value) const {
 
 namespace {
 
-// Currencies stand on either side; three capitals of ISO 4217 too.
+// Currencies come before or after the number; so do the three capitals of ISO 4217.
 constexpr std::string_view kCurrencies[] = {
     "$",   "€",   "£",   "¥",   "₹",   "₽", "₩",   "₺",   "₪",   "₫",   "₴",   "₦",   "฿",   "zł",  "kr",  "kr.",
     "Kč",  "Ft",  "lei", "лв",  "US$", "A$",  "C$",  "CA$", "AU$", "NZ$", "HK$", "S$",  "R$",  "Rs",  "Rs.", "Fr.",
     "USD", "EUR", "GBP", "JPY", "CHF", "CAD", "AUD", "NZD", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF",
     "BRL", "MXN", "ZAR", "TRY", "RUB", "SGD", "HKD", "KRW", "ILS", "AED", "SAR", "RON", "BGN", "UAH", "THB", "IDR"};
-// Units that stand directly behind a number. Others need a space.
+// Units that follow a number without a blank. Others need a blank.
 constexpr std::string_view kUnits[] = {
     "%",   "‰",   "°",   "°C",  "°F",  "kg",  "g",   "mg",  "µg",  "t",    "lb",  "lbs",  "oz",  "km",  "m",
     "cm",  "mm",  "mi",  "ft",  "in",  "m²",  "m³",  "l",   "L",   "ml",   "mL",  "dl",   "cl",  "gal", "s",
@@ -240,7 +240,7 @@ bool is_one_of(std::string_view text, const auto& list) {
   return std::find(std::begin(list), std::end(list), text) != std::end(list);
 }
 
-// Blanks that stand between a number and its unit.
+// Blanks between a number and its unit.
 size_t blank_at_end(std::string_view text) {
   for (const std::string_view blank : {kSeparators[3], kSeparators[2], kSeparators[1]})
     if (text.size() >= blank.size() && text.substr(text.size() - blank.size()) == blank) return blank.size();
@@ -276,7 +276,7 @@ namespace {
 
 bool is_sign(char c) { return c == '-' || c == '+'; }
 
-// The sign within what stands before and behind a number, where it is taken out; 0: there is none.
+// Removes the sign from the prefix or suffix of a number and returns it; 0: there is none.
 char take_sign(std::string_view& front, std::string_view& back, std::string_view number, SignPlace& place) {
   const auto take_front = [&](SignPlace at) {
     const char sign = at == SignPlace::front ? front.front() : front.back();

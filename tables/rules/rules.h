@@ -11,18 +11,18 @@
 namespace tessera {
 
 struct RuleOptions {
-  bool find = false;               // rules that the table shows by itself
-  std::vector<std::string> given;  // expressions of --where that every row is to meet
-  // columns that rules leave alone: keys, indices and statics of sequences
+  bool find = false;               // search the table for rules
+  std::vector<std::string> given;  // expressions in the language of --where that every row must satisfy
+  // columns excluded from rules: keys, indices and static columns of sequences
   std::vector<std::string> apart;
-  // the rows are steps of sequences, of this key and index if they have one: rules between steps are looked for too
+  // rows are steps of sequences, with this key and index if any: rules between steps are searched for too
   bool steps = false;
   std::string key, index;
-  bool by_rejection = true;  // rows can be drawn again until they keep a rule; false: sequences
-  bool orders = true;        // of columns without missing cells; false: the coding of steps keeps them
+  bool by_rejection = true;  // rows that violate a rule can be drawn again; false: sequences
+  bool orders = true;        // of columns without missing cells; false: the coding of steps preserves them
   int64_t least_rows = kRareRows;
   uint64_t seed = 0;
-  bool unread = false;  // given rules hold whatever the rows are, of which none is read (models/privacy/)
+  bool unread = false;  // given rules are accepted without reading any row (models/privacy/)
   bool any() const { return find || !given.empty(); }
 };
 
@@ -34,24 +34,24 @@ class Rules {
 
   bool empty() const { return found_.empty() && checked_.empty(); }
   const std::vector<FoundRule>& found() const { return found_; }
-  std::vector<std::string> rising() const;  // columns that never fall, or whose negative does not
-  std::vector<std::string> firsts() const;  // columns of which the first value of a sequence gives the others
-  // Whether a missing cell of a column of the model is a present one of the table: it repeats another column.
+  std::vector<std::string> rising() const;  // columns that never decrease, or never increase
+  std::vector<std::string> firsts() const;  // columns computed from their first value in a sequence
+  // Whether a missing cell of this column of the model means that it repeats another column.
   bool repeats(const std::string& learned) const;
-  bool sees(const std::string& learned) const;  // whether a column of the model has values that rules compute
-  // Expressions that sampled rows are checked against; rows that break one are drawn again.
+  bool sees(const std::string& learned) const;  // whether a column of the model holds values that rules compute
+  // Expressions that sampled rows are checked against; rows that violate one are drawn again.
   const std::vector<std::string>& checked() const { return checked_; }
-  std::vector<std::string> checked_alone() const;  // those that are not the text of a rule in found()
+  std::vector<std::string> checked_alone() const;  // those without a rule in found()
 
   void reduce(Table& table, Team& team) const;  // another table of the same columns
-  // Rows of which some cells are given: missing ones are unknown, and, with `filled`, will not stay missing.
+  // For rows with given cells: missing ones are unknown, and, with `filled`, will be filled.
   void reduce_given(Table& rows, Team& team, bool filled) const;
   void fill(Table& table, uint64_t seed) const;
   void restore(Table& rows) const;
-  // The columns of the table that a column of the model decides alone.
+  // Table columns that are a function of this column of the model only.
   std::vector<std::string> shown(const std::string& learned) const;
 
-  // Error(condition) if a value that checked() names is not one of this schema: protection left it out.
+  // Error(condition) if checked() names a value that this schema lacks: protection removed it.
   void check_values(const Table& schema) const;
 
   nlohmann::json to_json() const;

@@ -17,7 +17,7 @@ using Form = Code::Form;
 constexpr double kGain = 0.05;       // nats by which another base must be better
 constexpr int kHorizon = 12;         // steps over which a column that reverts has come back
 constexpr int kShortestHorizon = 4;  // below, a column without memory looks like one that reverts
-constexpr double kReverts = 0.3;     // variance over the horizon, relative to that of as many independent steps
+constexpr double kReverts = 0.3;     // variance over the horizon, relative to a random walk with the same steps
 constexpr double kOnLines = 0.2;     // share of the steps after a move that repeat it
 constexpr size_t kMinMoves = 32;     // different ones: a column with fewer repeats them by chance
 

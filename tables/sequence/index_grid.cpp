@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kMinPlaces = 10, kMinMonths = 5;  // distinct ones, below which chance makes grids
 constexpr double kLogChance = 9;                   // of a grid that is none, at most 1e-4
 constexpr double kMaxTicks = 0x1p51;
-constexpr int64_t kMaxTimes = 1440;          // of a day, each known by itself
+constexpr int64_t kMaxTimes = 1440;          // max distinct times of day
 constexpr double kSeconds = kSecondsPerDay;  // of a day
 constexpr int kWeek = 7, kAllDays = (1 << kWeek) - 1, kLastFixedDay = 28;
 

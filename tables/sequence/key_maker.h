@@ -1,6 +1,6 @@
 // Keys of sampled sequences: no key of the table is generated again. Numbers, dates and times continue after the last
 // one of the table (stored rounded up), numbers in a separate block per seed (counter.h); texts follow the pattern of
-// the table's keys; if a pattern has no more room, "#2", "#3", … is appended.
+// the table's keys; once a pattern is exhausted, "#2", "#3", … is appended.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

@@ -241,7 +241,7 @@ void StepCoding::decode(const Table& steps, int64_t row, Values& v, const double
         x = round_decimals(x, decimals_of(c.column));
       x = x == x ? std::clamp(x, low_end(c, v, k), high_end(c, v, k)) : x;
       for (const auto& [below, above] : orders_) {
-        // what given values have broken is no law
+        // bounds that given values violate do not apply
         if (!v.lowest.empty() && !v.last.empty() &&
             v.last[static_cast<size_t>(below)] > v.last[static_cast<size_t>(above)])
           continue;

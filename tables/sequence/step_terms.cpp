@@ -18,7 +18,7 @@ using Term = StepCoding::Term;
 constexpr size_t kMaxTerms = 8, kMaxTermColumns = 64, kMaxTermTexts = 12;
 constexpr double kTermGain = 0.01;  // nats by which all terms together must be better
 constexpr double kMaxFactor = 2;    // standard deviations of the column: else terms cancel each other
-constexpr double kGrows = 1.5;      // ratio of what is left above and below the median prediction
+constexpr double kGrows = 1.5;      // ratio of residuals above and below the median prediction
 constexpr double kAtom = 0.05;      // share of rows with one value, which terms would smear
 
 bool has_atom(std::vector<double> x) {
@@ -40,7 +40,7 @@ class TermSearch {
  private:
   struct Candidate {
     Term term;
-    double units = 0;              // rows, or keys, that can tell whether it helps
+    double units = 0;              // rows, or keys, as evidence that the term helps
     double mean = 0, squares = 0;  // before and after it is subtracted
     std::vector<double> values{};  // centered
   };
@@ -106,8 +106,8 @@ class TermSearch {
     return out;
   }
 
-  // Whether what is left is larger where more is predicted, or less: it is no sum, and terms would give small values
-  // the spread of large ones.
+  // Whether residuals grow or shrink with the prediction: then it is no sum, and terms would give small values the
+  // spread of large ones.
   static bool grows(const std::vector<double>& target, const std::vector<double>& rest) {
     std::vector<double> predicted = centered(target);
     for (size_t i = 0; i < rest.size(); ++i) predicted[i] -= rest[i];

@@ -356,7 +356,7 @@ std::vector<std::string> static_columns(const Table& table, const SequenceOption
     const Column& c = table.columns[static_cast<size_t>(j)];
     if (kind_of(c).varies && !kind_of(c).regenerated && one_a_key(c) && varies(c)) out.push_back(c.name);
   }
-  // One column has to vary from step to step; where none does, cut() says so.
+  // At least one column must vary from step to step; otherwise cut() reports it.
   return out.size() == parts.steps.size() ? std::vector<std::string>{} : out;
 }
 

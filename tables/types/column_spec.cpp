@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kLevels = 16, kMaxColumns = 10000, kMostRows = 10'000'000'000;
+constexpr int64_t kLevels = 16, kMaxColumns = 10000, kMaxSpecRows = 10'000'000'000;
 
 struct Kind {
   int64_t columns = 1;
@@ -95,8 +95,8 @@ Column column_of(const Kind& kind, size_t number, int64_t rows) {
 }  // namespace
 
 Table table_of_columns(const std::string& spec, int64_t rows) {
-  if (rows < 1 || rows > kMostRows)
-    throw Error(ErrorCode::usage, fmt::format("`rows={}`: it must be 1 to {}.", rows, kMostRows));
+  if (rows < 1 || rows > kMaxSpecRows)
+    throw Error(ErrorCode::usage, fmt::format("`rows={}`: it must be 1 to {}.", rows, kMaxSpecRows));
   Table table;
   table.rows = rows;
   for (size_t at = 0; at <= spec.size();) {

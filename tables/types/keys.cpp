@@ -44,7 +44,7 @@ bool named_like_number_of(const std::string& name) {
   return !named_like_moment(name) && (name.ends_with("Number") || ends_in_any(lower_case(name), kEnds));
 }
 
-// product_id, storeId: what has such a key is no person, and other columns follow from it.
+// product_id, storeId: keys of things, not persons; other columns follow from them.
 bool named_like_thing(const std::string& name) {
   constexpr std::string_view kThings =
       " airport article branch category city class code color country course diagnosis district drug flight group "
@@ -63,8 +63,8 @@ bool named_like_thing(const std::string& name) {
   return is_thing();
 }
 
-// Texts such as C100357, ORD-2024-0012 or 7f3a09: without blanks, with digits; alike but for their digits, or of one
-// length. A twentieth may be otherwise.
+// Texts such as C100357, ORD-2024-0012 or 7f3a09: no blanks, with digits; equal but for their digits, or of one length.
+// Up to 5 % may differ.
 bool look_generated(const std::vector<std::string>& texts) {
   constexpr size_t kOthers = 20, kFrames = 8, kWithDigits = 5, kLongest = 64;
   std::unordered_set<std::string> frames;

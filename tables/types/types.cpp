@@ -57,8 +57,8 @@ std::string counted(int64_t n, const std::string& one, const std::string& many) 
 namespace {
 
 std::string shown(const std::string& value) {
-  constexpr size_t kMost = 40;
-  size_t cut = std::min(value.size(), kMost);
+  constexpr size_t kMaxBytes = 40;
+  size_t cut = std::min(value.size(), kMaxBytes);
   while (cut > 0 && cut < value.size() && (static_cast<unsigned char>(value[cut]) & 0xC0) == 0x80) --cut;
   return std::string("\"").append(value, 0, cut).append(cut < value.size() ? "…\"" : "\"");
 }
@@ -173,8 +173,8 @@ const char* style_note(NumberStyle style) {
   return "";
 }
 
-// Digits behind the mark: a fixed number if all values have it, or if zeros fill up to it (12, 12.50); else as many
-// as each value needs.
+// Digits after the decimal mark: fixed if all values have as many, or if zeros pad to it (12, 12.50); else as many as
+// each value needs.
 void set_digits(const TypeEvidence& e, bool comma, NumberFormat& f) {
   const DigitRange written = e.written[comma], padded = e.padded[comma];
   const bool filled = padded.high > written.low && padded.high == written.high && written.high == e.decimals[comma];
@@ -247,7 +247,7 @@ ColumnPlan plan_number(const TypeEvidence& e, char delimiter, bool whole = false
   return plan;
 }
 
-// All that are written, zeros too, if every value has as many; else those that are needed.
+// The number of digits written, with trailing zeros, if equal for all values; else the number needed.
 int digits_of_seconds(const TypeEvidence& e) {
   return e.second_written.low == e.second_written.high ? std::max(e.second_written.high, e.second_digits)
                                                        : e.second_digits;
@@ -324,9 +324,9 @@ void SignificantDigits::merge(const SignificantDigits& o) {
 // With a fixed number of decimals, numbers of the most digits have all of them but where the last one is zero: a tenth
 // of them. Fewer than six digits are seldom a program's limit; doubles have 15 to 17.
 int SignificantDigits::limit() const {
-  constexpr int kFewest = 6;
+  constexpr int kMinDigits = 6;
   constexpr int64_t kShorter = 4;
-  return most_ >= kFewest && most_ <= kMaxDigits && longest_ > 0 && shorter_ >= kShorter ? most_ : 0;
+  return most_ >= kMinDigits && most_ <= kMaxDigits && longest_ > 0 && shorter_ >= kShorter ? most_ : 0;
 }
 
 void TypeEvidence::add_facts(const Reads& r) {

@@ -33,7 +33,7 @@ class MissingWords {
   std::vector<std::string> extra_;
 };
 
-// Smallest and largest of what the values of a column have.
+// Smallest and largest digit counts of a column's values.
 struct DigitRange {
   int8_t low = INT8_MAX, high = 0;
   void add(int value) { merge({static_cast<int8_t>(value), static_cast<int8_t>(value)}); }

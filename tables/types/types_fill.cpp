@@ -117,7 +117,7 @@ void become_texts(Column& column, ColumnType type, std::string reason) {
   column.arrow.clear();
 }
 
-// Times of day of which each stands in several rows, such as the quarters of an hour: no other time may come out.
+// Times of day that each occur in several rows, such as quarters of an hour: only these are sampled.
 void become_slots(Column& column) {
   constexpr size_t kMaxSlots = 256, kRowsOfEach = 5;
   std::vector<double> distinct;
@@ -177,7 +177,7 @@ void finish_codes(Column& column) {
   }
 }
 
-// What its texts are, if they hardly repeat.
+// Detects the kind of texts that hardly repeat.
 void recognise_texts(Column& column) {
   const auto distinct = static_cast<int64_t>(column.values.size());
   if (column.type != ColumnType::identifier &&

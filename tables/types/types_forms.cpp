@@ -52,7 +52,7 @@ void note_sign(std::string_view text, Reads& r) {
   else if (text[0] != '-' && !zero) r.facts |= fact::kNoPlus;
 }
 
-// What the first digits of a number say about groups of three; `alone`: nothing follows them.
+// Whether the leading digits of a number fit groups of three; `alone`: nothing follows them.
 void note_groups(std::ptrdiff_t digits, bool alone, char first, Reads& r) {
   if (!alone && first == '0') r.facts |= fact::kUngrouped;
   if (!alone) return;
@@ -60,7 +60,7 @@ void note_groups(std::ptrdiff_t digits, bool alone, char first, Reads& r) {
   if (digits == 3) r.facts |= fact::kHundreds;
 }
 
-// An exponent at p, and what it looks like.
+// Reads an exponent at p and records its form.
 bool read_exponent(const char*& p, const char* end, int& exponent, Reads& r) {
   r.facts |= fact::kExponent;
   if (*p++ == 'E') r.facts |= fact::kUpperExponent;
@@ -182,7 +182,7 @@ bool read_simple(std::string_view text, Reads& r) {
   return true;
 }
 
-// Eight digits may be a day of our time.
+// Eight digits may be a compact date of a recent year.
 void add_compact_day(std::string_view text, Reads& r) {
   Moment m;
   const std::string_view day = without_point_zero(text);

@@ -40,7 +40,7 @@ class CutStep {
   void put_sums(Id old, std::vector<Var>&& sums) { put(old, {.kind = Part::sums, .by_shard = std::move(sums)}); }
 
   // Makes values whole: adds up their sums, all in one exchange.
-  void settle(const std::vector<Id>& values) {
+  void make_whole(const std::vector<Id>& values) {
     std::vector<Id> open;
     for (const Id v : values)
       if (is(v, Part::sums) && std::find(open.begin(), open.end(), v) == open.end()) open.push_back(v);
@@ -75,7 +75,7 @@ class CutStep {
     }
     for (size_t k = 0; k < sent.size(); ++k)
       for (auto i = closed; i != order.end(); ++i) sent[k].push_back(flattened(sums[*i][k]));
-    return taken_apart(sums, order, exchanged(sent));
+    return unpacked(sums, order, exchanged(sent));
   }
 
   // The values that make(s) gives for each shard s of this rank, numbered within the rank.
@@ -143,8 +143,8 @@ class CutStep {
     return {added(rows)};
   }
   // The values whose sums are in `pieces`, one after another.
-  std::vector<Var> taken_apart(const std::vector<std::vector<Var>>& sums, const std::vector<size_t>& order,
-                               const std::vector<Var>& pieces) const {
+  std::vector<Var> unpacked(const std::vector<std::vector<Var>>& sums, const std::vector<size_t>& order,
+                            const std::vector<Var>& pieces) const {
     std::vector<Var> out(sums.size());
     size_t piece = 0;
     int64_t at = 0;

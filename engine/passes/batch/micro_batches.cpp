@@ -20,7 +20,7 @@ class MicroBatches {
     r_.share = true;
     for (int k = 0; k < count; ++k) {
       parts_.push_back(std::make_unique<Sharder>(plan, RankCut{count, count, k, nullptr}, next_, r_));
-      parts_.back()->apart_ = true;
+      parts_.back()->separate_ = true;
     }
   }
 
@@ -30,7 +30,7 @@ class MicroBatches {
       for (const auto& p : parts_) p->put(leaf.value, {.value = value});
     }
     for (const Node& x : old_.nodes) take(x);
-    settle(old_.outputs);
+    make_whole(old_.outputs);
     parts_[0]->finish();
     owned_by(kWhole);
     put_in_order();
@@ -43,7 +43,7 @@ class MicroBatches {
   void owned_by(int k) { owner_.resize(next_.nodes.size(), k); }
   void take(const Node& x) {
     Sharder& first = *parts_[0];
-    if (first.drawn(x) || !first.stays_open(x)) settle(x.in);
+    if (first.drawn(x) || !first.stays_open(x)) make_whole(x.in);
     if (!first.drawn(x) && !first.stays_open(x) && !first.has_rows(x)) {
       first.keep(x);
       owned_by(kWhole);
@@ -57,7 +57,7 @@ class MicroBatches {
     }
   }
   // Sums are added in the order of the micro-batches, each as soon as it is computed.
-  void settle(const std::vector<Id>& values) {
+  void make_whole(const std::vector<Id>& values) {
     for (const Id v : values) {
       if (!parts_[0]->is(v, Part::sums)) continue;
       Var sum = parts_[0]->part(v).by_shard[0];

@@ -9,20 +9,20 @@
 
 namespace tessera::batch_parts {
 
-// A value's rows are joined from stretches of the batch: the rows of each. Every stretch is cut separately.
-using Stretches = std::vector<int64_t>;
+// A value's rows are joined from segments of the batch: the rows of each. Every segment is cut separately.
+using Segments = std::vector<int64_t>;
 
-inline int64_t sum_of(const Stretches& rows) { return std::accumulate(rows.begin(), rows.end(), int64_t{0}); }
+inline int64_t sum_of(const Segments& rows) { return std::accumulate(rows.begin(), rows.end(), int64_t{0}); }
 
 // This rank's view of a value of the whole plan.
 struct Part {
   enum Kind {
     whole,  // all of it, the same on every rank
-    rows,   // its own rows of each stretch
+    rows,   // its own rows of each segment
     sums    // the summands of its shards
   } kind = whole;
   Var value{};
-  Stretches stretches{};        // rows: those of the whole batch
+  Segments segments{};          // rows: those of the whole batch
   std::vector<Var> by_shard{};  // sums: of the shards of this rank, or one over all of them
   bool added = false;           // sums: computed by an op that adds shards itself
 };

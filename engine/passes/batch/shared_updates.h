@@ -87,17 +87,17 @@ class SharedUpdates {
     for (const Node* x : updates) {
       for (const size_t moment : {size_t{1}, size_t{2}}) cut_.insert(first_version(x->in[moment]));
       int64_t start = 0;
-      take_apart(x->in[3], start, gradients_[x->out[0]]);
+      split_gradient(x->in[3], start, gradients_[x->out[0]]);
     }
   }
-  void take_apart(Id v, int64_t& start, std::vector<Piece>& pieces) {
+  void split_gradient(Id v, int64_t& start, std::vector<Piece>& pieces) {
     const Node* x = plan_.maker(v);
     const bool flat = shape(v).rows == 1;
     const Move::Kind kind = x == nullptr ? Move::none : move_of(x->op).kind;
     if (readers_[static_cast<size_t>(v)].size() == 1 && !is_output(v) &&
         (flat ? kind == Move::reshape || kind == Move::concat_cols : kind == Move::concat_rows)) {
       omitted_.insert(v);
-      for (const Id part : x->in) take_apart(part, start, pieces);
+      for (const Id part : x->in) split_gradient(part, start, pieces);
       return;
     }
     pieces.push_back({start, v});

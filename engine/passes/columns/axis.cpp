@@ -1,6 +1,5 @@
 #include "engine/passes/columns/axis.h"
 
-#include <algorithm>
 #include <string>
 
 #include "base/error.h"

@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <numeric>
 #include <vector>
 
 #include "engine/passes/batch/shard.h"

@@ -73,7 +73,7 @@ void ColumnCutter::put_leaf(const Leaf& leaf) {
 }
 
 void ColumnCutter::finish() {
-  settle(old_.outputs);
+  make_whole(old_.outputs);
   for (const Id v : old_.outputs) {
     if (is(v, Part::cut)) refuse(*old_.maker(v), "a value of every column is needed as a whole");
     next_.outputs.push_back(part(v).value.id);
@@ -182,7 +182,7 @@ bool ColumnCutter::cut_input(const Node& x) const {
 void ColumnCutter::take(const Node& x) {
   if (takes_sources(x)) return;
   if (stays_open(x)) return on_sums(x);
-  settle(x.in);
+  make_whole(x.in);
   const Traits t = traits(x);
   if (t.wide.any()) return on_spans(x);
   if (!cut_input(x)) return keep(x);

@@ -1,8 +1,6 @@
 // A recorded step rewritten for the columns of one rank, op by op (columns.h).
 #pragma once
 #include <functional>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -26,19 +26,20 @@ struct NormOut {
 
 // Forward, one group. 3 reads and 1 write of x (16·rows·cols bytes, two of the reads from cache), 8 FLOP per element:
 // bandwidth-bound · four block barriers
-__device__ inline void batch_norm(const NormIn& in, const NormOut& out, int first_column, int g, ColumnRoom& room) {
+__device__ inline void batch_norm(const NormIn& in, const NormOut& out, int first_column, int g,
+                                  ColumnScratch& scratch) {
   const int c = first_column + column_lane();
   const int first = g * in.rows + row_lane(), end = c < in.x.cols ? (g + 1) * in.rows : 0;
   const auto x = [&](int r) { return in.x.row(r)[c]; };
   double sum = 0;
   rows_ahead(first, end, x, [&](int, float at) { sum += static_cast<double>(at); });
-  const double m = column_sum(sum, room) / in.rows;
+  const double m = column_sum(sum, scratch) / in.rows;
   double square = 0;
   rows_ahead(first, end, x, [&](int, float at) {
     const double d = static_cast<double>(at) - m;
     square += d * d;
   });
-  const double v = column_sum(square, room) / in.rows;
+  const double v = column_sum(square, scratch) / in.rows;
   if (c >= in.x.cols) return;
   if (row_lane() == 0) {
     out.mean.row(g)[c] = static_cast<float>(m);
@@ -67,7 +68,7 @@ struct NormGrad {
   float *d_gamma, *d_beta;
 };
 
-__device__ inline void batch_norm_grad(const NormIn& in, const NormGrad& d, int first_column, ColumnRoom& room) {
+__device__ inline void batch_norm_grad(const NormIn& in, const NormGrad& d, int first_column, ColumnScratch& scratch) {
   const int c = first_column + column_lane();
   const bool inside = c < in.x.cols;
   double total_gamma = 0, total_beta = 0;
@@ -90,8 +91,8 @@ __device__ inline void batch_norm_grad(const NormIn& in, const NormGrad& d, int 
       sum += v;
       dot += v * static_cast<double>(n.hat(at.x));
     });
-    sum = column_sum(sum, room);
-    dot = column_sum(dot, room);
+    sum = column_sum(sum, scratch);
+    dot = column_sum(dot, scratch);
     total_beta += sum;
     total_gamma += dot;
     const float mean_d = static_cast<float>(sum / in.rows), mean_dx = static_cast<float>(dot / in.rows);
@@ -160,7 +161,7 @@ struct Fused<BatchNorm> {
     return {norm_in(call, op.eps, op.relu, op.groups), norm_out(call), static_cast<int>(op.groups)};
   }
   __device__ static void cols(const Step& x, const ColsPart& p) {
-    for (int g = 0; g < x.groups; ++g) batch_norm(x.in, x.out, p.first, g, p.room());
+    for (int g = 0; g < x.groups; ++g) batch_norm(x.in, x.out, p.first, g, p.scratch());
   }
 };
 
@@ -175,7 +176,7 @@ struct Fused<BatchNormGrad> {
     const auto& op = *static_cast<const BatchNormGrad*>(call.op);
     return {norm_in(call, op.eps, op.relu, op.groups), norm_grad(call)};
   }
-  __device__ static void cols(const Step& x, const ColsPart& p) { batch_norm_grad(x.in, x.d, p.first, p.room()); }
+  __device__ static void cols(const Step& x, const ColsPart& p) { batch_norm_grad(x.in, x.d, p.first, p.scratch()); }
 };
 
 template <>

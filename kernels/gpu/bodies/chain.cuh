@@ -26,7 +26,7 @@ struct Packing {
   bool fits = true;   // false: a launch cannot hold the op
 };
 
-// The largest room of any tile; column sums and rates need less, sequences use all of it.
+// The most shared memory that a tile takes; column sums and rates need less, sequences use all of it.
 constexpr int kSharedFloats = kStagesFloats;
 static_assert(kStages<TensorTiles<HalfMath<true>>::Block<64, true, true>> == 3 &&
               kStages<TensorTiles<HalfMath<true>>::Tall<true, true>> == 2 && kSharedFloats >= kFusedFloats);
@@ -75,7 +75,7 @@ struct ColsPart {
   StepState* noted;
   float* shared;
 
-  __device__ ColumnRoom& room() const { return *reinterpret_cast<ColumnRoom*>(shared); }
+  __device__ ColumnScratch& scratch() const { return *reinterpret_cast<ColumnScratch*>(shared); }
   template <class F>
   __device__ void each_chunk(int rows, F&& f) const {  // f(row, first column, end of columns)
     constexpr int kParts = kAcross / kChunk;

@@ -60,7 +60,7 @@ struct Fused<SumRows> {
     return {Mat<const float>(call.in[0]), static_cast<float*>(call.out[0].data),
             static_cast<const SumRows*>(call.op)->scale};
   }
-  __device__ static void cols(const Step& x, const ColsPart& p) { sum_rows(x.x, x.out, x.scale, p.first, p.room()); }
+  __device__ static void cols(const Step& x, const ColsPart& p) { sum_rows(x.x, x.out, x.scale, p.first, p.scratch()); }
   // At most kDown rows, in the order of column_sum.
   template <class Walk>
   __device__ static void elements(const Step& x, const StepState&, float*, Walk&& walk) {

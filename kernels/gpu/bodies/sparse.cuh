@@ -95,11 +95,11 @@ __device__ inline void add_listed(const ListedEntry* entry, int count, const Ope
 //   an element is one chain over the rows of each warp, whose sums are added in order: bits depend on shapes alone ·
 //   two warp barriers per 32 rows, one block barrier
 constexpr int kWgradRows = 16, kWgradCols = 32, kMatches = 4;
-struct WgradRoom {
+struct WgradScratch {
   float weight[kBlockWarps][32][kWgradRows + 4];
   float sums[kBlockWarps][kWgradRows][kWgradCols];
 };
-static_assert(sizeof(WgradRoom) <= sizeof(float) * kSharedFloats);
+static_assert(sizeof(WgradScratch) <= sizeof(float) * kSharedFloats);
 
 // Stores the weights of row p's entries in columns w0 … w0 + 15 of the dense row to `own`; returns their mask. Entries
 // of one column are added in order.
@@ -232,7 +232,7 @@ struct Fused<SparseMatmul> {
 // A block's tile of out. noinline: inlined into one kernel this would spill its registers.
 __attribute__((noinline)) __device__ inline void sparse_wgrad(const SparseStep& x, TilesPart at) {
   assume_shared(at.shared);
-  WgradRoom& room = *reinterpret_cast<WgradRoom*>(at.shared);
+  WgradScratch& scratch = *reinterpret_cast<WgradScratch*>(at.shared);
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = lane_id(), row = lane / 8 * 4, col = lane % 8 * kChunk;
   const int w0 = at.tiling.row_of(at.block), last = min(w0 + kWgradRows, x.out.rows) - 1,
             c0 = at.tiling.column_of(at.block), n = max(0, min(kChunk, x.out.cols - c0 - col));
@@ -241,15 +241,15 @@ __attribute__((noinline)) __device__ inline void sparse_wgrad(const SparseStep& 
   const int rows = entries.index.rows, each = tiles_of(rows, kBlockWarps), end = min(rows, (warp + 1) * each);
   float acc[4][kChunk] = {};
   for (int p0 = warp * each; p0 < end; p0 += 32) {
-    const unsigned mask = p0 + lane < end ? own_weights(entries, p0 + lane, w0, last, room.weight[warp][lane]) : 0;
+    const unsigned mask = p0 + lane < end ? own_weights(entries, p0 + lane, w0, last, scratch.weight[warp][lane]) : 0;
     __syncwarp();
-    add_rows(d, p0, mask, room.weight[warp], row, c0 + col, n, acc);
+    add_rows(d, p0, mask, scratch.weight[warp], row, c0 + col, n, acc);
     __syncwarp();
   }
 #pragma unroll
   for (int r = 0; r < 4; ++r)
 #pragma unroll
-    for (int j = 0; j < kChunk; ++j) room.sums[warp][row + r][col + j] = acc[r][j];
+    for (int j = 0; j < kChunk; ++j) scratch.sums[warp][row + r][col + j] = acc[r][j];
   __syncthreads();
   at.each_chunk([&](int r, int c, int) {
     const int count = min(kChunk, x.out.cols - c);
@@ -258,7 +258,7 @@ __attribute__((noinline)) __device__ inline void sparse_wgrad(const SparseStep& 
 #pragma unroll
     for (int w = 0; w < kBlockWarps; ++w)
 #pragma unroll
-      for (int j = 0; j < kChunk; ++j) total[j] += room.sums[w][r - w0][c - c0 + j];
+      for (int j = 0; j < kChunk; ++j) total[j] += scratch.sums[w][r - w0][c - c0 + j];
     store_chunk(x.out, r, c, count, total);
   });
 }

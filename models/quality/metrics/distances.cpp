@@ -180,11 +180,11 @@ size_t append_independent_rows(Comparison& c, int64_t rows, uint64_t seed) {
 }
 
 double near_copy_similarity(const std::vector<double>& distances, double numbers, double searched) {
-  constexpr double kLeast = 0.9, kShare = 0.01, kDigits = 1000, kJitter = 0.01;
+  constexpr double kMin = 0.9, kShare = 0.01, kDigits = 1000, kJitter = 0.01;
   const double most = std::floor(kDigits * (1 - kJitter * numbers)) / kDigits;
   const auto at = static_cast<size_t>(kShare * searched * static_cast<double>(distances.size()));
   const double reached = at < distances.size() ? std::floor(kDigits * (1 - distances[at]) + 1) / kDigits : 0;
-  return std::clamp(reached, kLeast, most);
+  return std::clamp(reached, kMin, most);
 }
 
 L1Nearest l1_nearest(const Comparison& c, size_t query, size_t reference, const Workers& workers, int64_t kept,

@@ -69,10 +69,10 @@ void KeptRules::check_given() const {
   }
 }
 
-std::vector<int> KeptRules::broken(Table rows, const std::vector<int64_t>& of, bool settled, Team& team) const {
+std::vector<int> KeptRules::broken(Table rows, const std::vector<int64_t>& of, bool conditioned, Team& team) const {
   std::vector<int> count(of.size(), 0);
   if (!any()) return count;
-  if (settled)
+  if (conditioned)
     for (const int c : cells_.undecided()) {
       const Column &given = cells_.table().columns[static_cast<size_t>(c)],
                    &drawn = rows.columns[static_cast<size_t>(c)];
@@ -92,7 +92,7 @@ std::vector<int> KeptRules::broken(Table rows, const std::vector<int64_t>& of, b
   Table again = rows;
   model_.rules.reduce(again, team);
   columns_.restore(again);
-  // Those that follow from others in some rows may do so beyond the range of sampled ones.
+  // Computed cells may exceed the range of sampled ones.
   std::vector<std::vector<char>> copied(rows.columns.size());
   for (const TableRule* rule : copies_)
     copied[static_cast<size_t>(place_of(rows, rule->column()))] = rule->broken(rows, again);

@@ -17,9 +17,9 @@ class KeptRules {
   bool any() const { return !model_.rules.empty() || !where_.empty(); }
   static constexpr int kNotTheCondition = INT_MAX;
   // For rows of the table, each a candidate for row of[i] of the given rows: the number of rules it breaks once the
-  // given cells are inserted, or kNotTheCondition. `settled`: the candidates were drawn conditional on the given cells,
-  // so parts of combinations agree.
-  std::vector<int> broken(Table rows, const std::vector<int64_t>& of, bool settled, Team& team) const;
+  // given cells are inserted, or kNotTheCondition. `conditioned`: the candidates were drawn conditional on the given
+  // cells, so parts of combinations agree.
+  std::vector<int> broken(Table rows, const std::vector<int64_t>& of, bool conditioned, Team& team) const;
   // Writes the given cells over those of the rows.
   void put_given(Table& rows, const std::vector<int64_t>& of) const;
   // empty[i]: cells of row i that should have been drawn but are missing, though no rule requires it. The counts per

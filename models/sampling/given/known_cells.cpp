@@ -177,7 +177,7 @@ void KnownCells::take_combinations(int column, const std::vector<int>& parts) {
   for (int64_t i = 0; i < rows(); ++i) kept.of_row.push_back(levels_with(kept, i));
 }
 
-// Null: the row has none of the parts.
+// Null: the row contains none of the parts.
 const std::vector<char>* KnownCells::levels_with(Combinations& c, int64_t row) const {
   std::string key;
   for (const int part : c.parts) {
@@ -328,7 +328,7 @@ void KnownCells::write(int64_t row, float* levels, float* alphas, float* known) 
 
 void KnownCells::put(Table& learned, const std::vector<int64_t>& of) const {
   put_cells(learned_, learned, of);
-  // Where a column that another one is computed from is given, what was drawn for that one does not count.
+  // If a computed column is given, the drawn values of its inputs are ignored.
   for (const auto& [name, parts] : seen_) {
     Column& seen = column_of(learned, name);
     for (const size_t part : parts)

@@ -31,8 +31,7 @@ class Solver {
       if (f.rule->makes() == TableRule::Makes::values) rules_.push_back({f.rule.get(), f.rule->columns(given)});
   }
 
-  // Solves first what leaves one number, then what leaves increasingly many; and single columns before whole chains of
-  // columns.
+  // Solves equations with one solution first, then those with more; and single columns before chains of columns.
   std::vector<std::vector<char>> run() {
     for (const double most : {0.0, kMet / 4096, kMet / 64, kMet})
       for (const bool whole : {false, true}) {

@@ -1,5 +1,5 @@
-// Columns of few values that a number decides by the band it lies in. What proposing rows show in turn, sorted by the
-// number, are bands; all rows then say where one ends and the next begins.
+// Columns of few values that follow from the band in which a number lies. Runs of equal values in the proposing rows,
+// sorted by the number, propose the bands; all rows then decide where one band ends and the next begins.
 #include "tables/kinds/cells.h"
 #include "tables/rules/kinds/band.h"
 
@@ -30,8 +30,8 @@ double floor_day(double day, char to) {
   return to == 'd' ? day : static_cast<double>(days_from_civil(c.year, to == 'y' ? 1 : c.month, 1));
 }
 
-// The simplest number above `below` and not above `above`: of fewest digits, and rather a multiple of 5 or 2. With
-// `from_below` it may be `below`, and not `above`. `day`: of ColumnKind. NaN: none is simple.
+// The simplest number in (below, above]: fewest digits, multiples of 5 or 2 preferred. With `from_below`, in [below,
+// above). `day`: of ColumnKind. NaN: none is simple.
 double simple_between(double day, double below, double above, bool from_below) {
   const auto lies_between = [=](double x) { return from_below ? below <= x && x < above : below < x && x <= above; };
   if (day != 0) {
@@ -88,7 +88,7 @@ struct Target {
   Values values;
 };
 
-// What bands may be of: a column, or a part of it.
+// What the bands divide: a column, or a part of one.
 struct Source {
   const Column& column;
   BandPart part;
@@ -217,7 +217,7 @@ std::vector<int64_t> order_of(const RuleSearch& search, const Source& source) {
   return out;
 }
 
-// Columns of few values, of those that are `wanted`.
+// The `wanted` columns that have few values.
 template <class Wanted>
 std::vector<Target> targets_of(const RuleSearch& search, Wanted&& wanted) {
   std::vector<Target> out;

@@ -1,5 +1,6 @@
-// Columns that are never below others. a <= b <= c needs two rules: those that follow from others are left out.
-//   The index of sequences stays as it is: what is never above it is counted down from it.
+// Columns that are never below others. Orders that follow from others are omitted: a <= b <= c needs two rules.
+//
+// The index of sequences is never changed: a column that is never above it is stored as its distance below it.
 #include "tables/rules/kinds/bound.h"
 #include "tables/rules/kinds/filled.h"
 
@@ -8,7 +9,6 @@
 #include <unordered_map>
 
 #include "tables/kinds/kind.h"
-#include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/kinds/function.h"
 #include "tables/rules/rule/columns.h"
@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kMaxBoundColumns = 300;  // the work grows with their square
 constexpr double kLoose = 0.6;            // chance keeps an order of numbers in more of the rows: few are drawn again
 
-// Which columns are not above which, and by what evidence.
+// For each pair of columns, whether the first is never above the second, and the evidence.
 struct Order {
   std::vector<int> columns;
   std::vector<std::vector<std::optional<Evidence>>> below;  // [lower][upper]
@@ -31,7 +31,7 @@ struct Order {
   bool holds(size_t lower, size_t upper) const { return below[lower][upper].has_value(); }
   bool holds_tightly(size_t lower, size_t upper) const { return holds(lower, upper) && !loose[lower][upper]; }
   bool under_index(size_t k) const { return index < columns.size() && (k == index || holds(k, index)); }
-  // From two others, which are kept by construction if this one would be.
+  // Whether the order follows from two others that are kept by construction if this one would be.
   bool follows(size_t lower, size_t upper) const {
     for (size_t between = 0; between < columns.size(); ++between) {
       if (between == lower || between == upper) continue;
@@ -43,7 +43,8 @@ struct Order {
   }
 };
 
-// With `gaps`, rows whose lower cell is missing do not count; else they break the order where the upper one is there.
+// With `gaps`, rows whose lower cell is missing are ignored; otherwise they violate the order if the upper cell is
+// present.
 std::optional<Evidence> evidence_below(const RuleSearch& search, const Column& lower, const Column& upper, double tried,
                                        bool gaps) {
   const auto holds = [&](int64_t row, int64_t other) {
@@ -102,8 +103,8 @@ std::optional<Evidence> evidence_beside_index(const RuleSearch& search, int lowe
   return loose ? std::nullopt : out;
 }
 
-// The orders of columns with the index. A column is in the order of another one as long as both are columns: those that
-// become distances are looked at with all others too.
+// Orders with the index. A column takes part in the order of another one only while both are plain columns; columns
+// that become distances are compared with all others again.
 void order_with_index(const RuleSearch& search, const GivenBounds& given, Order& out) {
   const int index = search.index();
   if (index < 0) return;
@@ -151,7 +152,7 @@ Order order_of(const RuleSearch& search, const GivenBounds& given, const std::ve
   });
   break_ties(out, search);
   out.loose.assign(n, std::vector<char>(n));
-  // The time between two dates says more of a row than the later one; of two numbers, each says what it is.
+  // For dates, model the difference: it is more informative than the later date. For numbers, keep both.
   const auto instant = [&](size_t k) {
     const ColumnType type = search.column(out.columns[k]).type;
     return is_instant(type);
@@ -174,8 +175,8 @@ double middle_of(std::vector<double> numbers) {
   return std::round(*middle / unit) * unit;
 }
 
-// Lower columns that are missing where one that they are below is not. Each is filled between those that are there, the
-// ones filled before among them.
+// Lower columns with missing cells where a column above them is present. Each is interpolated between the present
+// cells, including those filled before.
 std::vector<FoundRule> filled_columns(const RuleSearch& search, const Order& order) {
   std::vector<FoundRule> out;
   const size_t n = order.columns.size();
@@ -214,12 +215,12 @@ constexpr double kMinFixed = 0.005, kMinFixedDays = 0.02;  // of the rows
 constexpr size_t kMaxFixed = 100;
 constexpr size_t kFixedShifts = 4;  // pairings of rows with each other's distances
 
-// Whether more rows have something of a column than distances of other rows to the lower columns give.
+// Whether more rows have a property of the column than distances drawn from other rows would give.
 bool beyond_distances(double rows, double expected) {
   return rows >= std::max(2 * expected, expected + 6 * std::sqrt(expected + 1));
 }
 
-// What a later column has whatever its distance is: seen in the rows of the search.
+// Values or calendar days that a later column takes independently of its distance, found in the rows of the search.
 class FixedSearch {
  public:
   FixedSearch(const RuleSearch& search, const Column& upper, const std::vector<const Column*>& lower)
@@ -249,7 +250,7 @@ class FixedSearch {
   }
 
  private:
-  // The number of a row whose distance is that of another one.
+  // The value that row i would have with the distance of another row.
   double shifted(size_t i, size_t shift) const {
     const size_t other = (i + shift) % x_.size();
     return rounded(least_[i] + (x_[other] - least_[other]), digits_of(upper_));
@@ -277,7 +278,7 @@ class FixedSearch {
     return out;
   }
 
-  // Rows with a fixed value do not count. That all rows end a month is a rule of its own.
+  // Rows with a fixed value are ignored. If all rows end a month, that is a separate rule.
   bool is_often(const FixedDay& day, const FixedValues& fixed) const {
     const auto lies_on = [&](double x) { return FixedValues::day_of(day, upper_, x) == x; };
     double rows = 0, seen = 0, expected = 0;
@@ -292,7 +293,7 @@ class FixedSearch {
            beyond_distances(seen, expected);
   }
 
-  // The largest value, if as many rows or keys hold it as may be known: a limit, such as 100 points.
+  // The largest value if enough rows or keys hold it to be disclosed: a limit, such as 100 points.
   double highest() const {
     double high = -INFINITY;
     Held held;
@@ -318,7 +319,7 @@ std::vector<FoundRule> find_bounds(const RuleSearch& search, const GivenBounds& 
   const size_t n = order.columns.size();
   const auto column = [&](size_t k) -> const Column& { return search.column(order.columns[k]); };
   std::vector<FoundRule> out;
-  // Those that reduce nothing come first: they are of columns as they are before others are distances.
+  // Orders that change no column come first: they refer to columns before others become distances.
   for (size_t upper = 0; upper < n; ++upper)
     for (size_t lower = 0; lower < n; ++lower) {
       if (!order.loose[lower][upper] || order.follows(lower, upper)) continue;
@@ -328,8 +329,8 @@ std::vector<FoundRule> find_bounds(const RuleSearch& search, const GivenBounds& 
       out.push_back(std::move(found));
     }
   for (FoundRule& filled : filled_columns(search, order)) out.push_back(std::move(filled));
-  // By the number of columns below, most first: a column is replaced before those that its distance is counted from.
-  // Then, likewise, those below the index.
+  // Sorted by the number of columns below, largest first: a column is replaced before the columns that its distance
+  // refers to. Then, in the same order, the columns below the index.
   std::vector<std::tuple<bool, size_t, size_t>> places;
   for (size_t k = 0; k < n; ++k) {
     const bool down = order.under_index(k);

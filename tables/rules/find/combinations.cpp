@@ -16,11 +16,11 @@ namespace tessera {
 namespace {
 
 constexpr size_t kMaxJointColumns = 100;  // the work grows with their square
-constexpr size_t kMostLevels = 1000;      // of a column of numbers, and combinations of several that none determines
-// Of rows whose combination would also occur by chance, where no text determines the other column: a number that is
-// joined to others becomes a list of levels, which has to be worth it.
+constexpr size_t kMaxDistinct = 1000;     // of a column of numbers, and combinations of several that none determines
+// Max share of rows whose combination would also occur by chance, if no text column determines the other one: a number
+// that joins a combination becomes a list of levels, which must pay off.
 constexpr double kMaxByChance = 0.5;
-constexpr double kMaxByChanceOfMany = 0.1;  // where the list is long: what is near to a number is forgotten
+constexpr double kMaxByChanceOfMany = 0.1;  // for long lists: levels lose which numbers are close
 constexpr int32_t kManyNumbers = 32;
 constexpr double kMaxUnseen = 0.002;  // of testing rows: combinations that the proposing rows did not have
 // In combinations that are protected because few rows have them: more than of the columns by themselves, in all, and in
@@ -48,7 +48,7 @@ Labels labels_of(const RuleSearch& search, int column) {
     const auto [entry, fresh] = known.try_emplace(value_key(c, row), out.levels);
     out.levels += fresh;
     out.proposing.push_back(entry->second);
-    if (!out.text && known.size() > kMostLevels) return out;
+    if (!out.text && known.size() > kMaxDistinct) return out;
   }
   for (const int64_t row : search.testing) {
     const auto entry = known.find(value_key(c, row));
@@ -84,12 +84,12 @@ class SeenPairs {
   std::unordered_set<size_t> set_;
 };
 
-// What testing rows say of two columns: a row with a value that the proposing rows did not have says nothing.
+// Evidence from the testing rows that a determines b; rows with a value unseen in the proposing rows are ignored.
 std::optional<Evidence> evidence_of_pair(const Labels& a, const Labels& b, double tried) {
   const auto levels = [](const Labels& l) { return l.text ? static_cast<size_t>(l.levels) : 0; };
   SeenPairs seen(a.levels, b.levels);
   for (size_t i = 0; i < a.proposing.size(); ++i) seen.insert(a.proposing[i], b.proposing[i]);
-  if (seen.size() > std::max({kMostLevels, levels(a), levels(b)})) return {};
+  if (seen.size() > std::max({kMaxDistinct, levels(a), levels(b)})) return {};
   Evidence e;
   int64_t unseen = 0;
   double kept = 1, said = 1;
@@ -118,7 +118,7 @@ uint64_t combination_key(const RuleSearch& search, const std::vector<int>& colum
   return key;
 }
 
-// Rows with a text that is known well by itself, but in no combination that is kept: it would vanish from the samples.
+// Rows with a text that is frequent enough alone, but in no retained combination: it would never be sampled.
 int64_t rows_that_vanish(const RuleSearch& search, const std::vector<int>& columns,
                          const std::unordered_map<uint64_t, Held>& held, int64_t least) {
   int64_t most = 0;
@@ -138,10 +138,10 @@ int64_t rows_that_vanish(const RuleSearch& search, const std::vector<int>& colum
   return most;
 }
 
-// Whether the combinations of these columns can be the levels of one: rows in those that are kept, or none. Those that
-// a column of texts determines are no more than its own levels, which are learned and protected anyway.
+// The number of rows in retained combinations if these can be the levels of one column; else nullopt. If a text column
+// determines the others, the combinations are its levels, which are learned and protected in any case.
 std::optional<int64_t> rows_in_levels(const RuleSearch& search, const std::vector<int>& columns) {
-  size_t most = kMostLevels;
+  size_t most = kMaxDistinct;
   int64_t rare_anyway = 0;
   const int64_t least = search.holders.least(search.columns_at(columns));
   for (const int j : columns) {
@@ -252,7 +252,7 @@ std::vector<FoundRule> find_combinations(const RuleSearch& search) {
     if (!search.usable(j) || std::find(filled.begin(), filled.end(), search.column(j).name) != filled.end()) continue;
     Labels one = labels_of(search, j);
     search.column(j).relax();
-    if (one.levels >= 2 && (one.text || one.levels <= static_cast<int32_t>(kMostLevels)))
+    if (one.levels >= 2 && (one.text || one.levels <= static_cast<int32_t>(kMaxDistinct)))
       labels.push_back(std::move(one));
   }
   std::vector<FoundRule> out;

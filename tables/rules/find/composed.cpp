@@ -36,7 +36,7 @@ std::vector<TextPart> forms_of(const Column& c) {
   return out;
 }
 
-// Reads the texts of one column; the pieces that give all of them.
+// Parses the texts of one column into pieces that compose all of them.
 class TextReader {
  public:
   TextReader(const RuleSearch& search, const std::vector<PartColumn>& others, const PartColumn& target)
@@ -116,7 +116,7 @@ class TextReader {
   int readings_ = 0;
 };
 
-// A part alone is a copy or the start of a text, of which the text says more than the start.
+// A single part is a copy, or the beginning of a text that is more informative than the beginning.
 bool says_enough(const ComposedData& found) {
   const auto whole = [](const TextPart& p) { return p.first == 0; };
   const bool adds = std::any_of(found.between.begin(), found.between.end(), [](const auto& s) { return !s.empty(); });
@@ -137,7 +137,7 @@ bool stays_unique(const RuleSearch& search, const Column& target, const Composed
                      [&](const TextPart& p) { return p.first == 0 && unique(column_of(search.table, p.column)); });
 }
 
-// Rows to read: that have a text, and whose cells of these columns are there, as a part that is missing in one is none.
+// Rows to parse: those with a text in which these columns are all present.
 std::vector<int64_t> rows_with(const RuleSearch& search, const Column& target,
                                const std::vector<const Column*>& parts) {
   std::vector<int64_t> out;
@@ -194,7 +194,7 @@ std::optional<FoundRule> find_composed(const RuleSearch& search) {
     size_t length = 0;
     for (const std::string& cell : own.cells) length += cell.size();
     if (!evidence || length <= most) continue;
-    // the longest first: shorter ones may be its parts
+    // longest first: a shorter one may be part of it
     longest = FoundRule{
         make_rule(ComposedData{head_of(target), found.parts, found.between, search.seen_as(target, gaps)}), *evidence};
     most = length;

@@ -1,4 +1,4 @@
-// Columns that others give: equal texts, and the test of an expression.
+// Columns computed from others: equal texts, and the test of an expression.
 #include "tables/rules/kinds/computed.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ bool is_rest(const Arithmetic& a) {
   return a.op == Arithmetic::Op::subtract && a.operands[0].op == Arithmetic::Op::number && a.operands[0].number > 0;
 }
 
-// What a date counts from 1970 on: no date of a sampled row is before those of the table.
+// A date minus the epoch: no date of a sampled row precedes those of the table.
 bool is_count(const Arithmetic& a) {
   return a.op == Arithmetic::Op::subtract && a.operands[1].op == Arithmetic::Op::number && a.operands[1].instant;
 }
@@ -38,18 +38,18 @@ bool negative_terms(const Arithmetic& a) {
 
 struct NumberInside {
   double* number;
-  bool divides;  // the reciprocal is what a value is linear in
+  bool divides;  // a value is linear in the reciprocal of the number
 };
 
-// Of dates and times, what they count from is no number of the table.
+// The epoch of dates and times is not a number of the table.
 void numbers_in(Arithmetic& a, bool divides, std::vector<NumberInside>& out) {
   if (a.op == Arithmetic::Op::number && !a.instant) out.push_back({&a.number, divides});
   for (Arithmetic& operand : a.operands)
     numbers_in(operand, a.op == Arithmetic::Op::divide && &operand != a.operands.data(), out);
 }
 
-// Of an expression that few rows propose and most keep, any other number may be near what gives the column. A largest
-// or smallest one has its number from rows that have that very value.
+// Numbers proposed by few rows for a rule of most rows may be slightly off; the bound of greatest() and least() is a
+// value of the rows themselves.
 bool has_plain_numbers(Arithmetic expression) {
   if (expression.op == Arithmetic::Op::greatest || expression.op == Arithmetic::Op::least) return true;
   std::vector<NumberInside> numbers;
@@ -60,8 +60,8 @@ bool has_plain_numbers(Arithmetic expression) {
   });
 }
 
-// Whether each number of an expression, given the others, is the simplest one that rows allow, also without as many
-// holders as a rule may not tell of: a factor of a column that is 0 in all rows but one would be that row's.
+// Whether each number of the expression, given the others, is the simplest one that the rows allow, also without any
+// holders too few to be disclosed: the factor of a column that is 0 in all rows but one would reveal that row.
 template <class Holds>
 bool has_stable_numbers(const RuleSearch& search, Arithmetic expression, const Column& target, double halves,
                         Holds&& holds) {
@@ -101,7 +101,7 @@ bool has_stable_numbers(const RuleSearch& search, Arithmetic expression, const C
   });
 }
 
-// The column is computed in every sampled row; `gaps`: but for missing cells of its own, and those of others.
+// The column is computed in every sampled row; with `gaps`, except where it or one of its inputs is missing.
 std::optional<FoundRule> by_construction(const RuleSearch& search, const Computed& rule, const Evidence& evidence,
                                          bool gaps = false) {
   const Column& target = search.column(rule.target);
@@ -122,7 +122,7 @@ std::optional<FoundRule> by_construction(const RuleSearch& search, const Compute
     found.check = quoted_name(target.name) + " >= 0";
   }
   ComputedData data{head_of(target), rule.expression, {rule.rounded}};
-  // One column says as much as what it gives.
+  // With one input, the column is as informative as its input.
   data.seen = search.seen_as(target, gaps, search.options.by_rejection && is_quantity(target) && of.size() > 1);
   if (rule.shares && !data.seen.column.empty() && !gaps)
     for (const int j : of) data.shares.push_back(search.column(j).name);
@@ -151,8 +151,8 @@ std::optional<FoundRule> find_copy(const RuleSearch& search) {
 }
 
 std::optional<FoundRule> usual_rule(const RuleSearch& search, const Computed& rule, double tried) {
-  constexpr double kBreaks = 0.1;  // of as many rows as by chance
-  constexpr double kSurely = 200;  // rows, which say what needs no more of them
+  constexpr double kBreaks = 0.1;  // of the number of rows expected by chance
+  constexpr double kSurely = 200;  // rows that suffice as evidence
   const Column& target = search.column(rule.target);
   const Arithmetic expression = parse_arithmetic(rule.expression, search.table, "a rule");
   const auto given = [&](int64_t row) {

@@ -15,8 +15,8 @@ namespace {
 
 constexpr size_t kMaxCurveColumns = 200;  // the work grows with their square
 constexpr size_t kCurveRows = 512, kMinCurveRows = 30;
-constexpr size_t kMinDistinct = 20;         // of both columns: few values lie on many curves
-constexpr double kFunctionRounding = 1e-9;  // of a deviation: what the function's own rounding leaves
+constexpr size_t kMinDistinct = 20;         // of both columns: many curves pass through few points
+constexpr double kFunctionRounding = 1e-9;  // relative to a deviation: rounding error of the function itself
 
 struct Curve {
   Arithmetic::Op op;
@@ -36,7 +36,7 @@ struct Varying {
 
 // A straight line through the rows that have both numbers.
 struct Line {
-  double factor = 0, constant = 0, rest = 0, deviation = 0;  // rest: what it leaves of the deviation
+  double factor = 0, constant = 0, rest = 0, deviation = 0;  // rest: residual, as a share of the deviation
   double of_x = 0, mean = 0;                                 // deviation of the first numbers, mean of the second ones
   size_t rows = 0;
 };

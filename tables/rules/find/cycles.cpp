@@ -1,5 +1,5 @@
-// Dates that stand for months, and dates with weekdays, and times with hours, that are not equally frequent; numbers of
-// days or hours whose remainder says much of a category.
+// Dates that represent months; dates with uneven weekdays and times with uneven hours; counts of days or hours whose
+// remainder is informative about a category.
 #include "tables/rules/kinds/cycle.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ bool is_uneven(const std::vector<double>& counts) {
 }
 
 constexpr double kMonthsByChance = 12 / 365.25;
-constexpr size_t kMinMonths = 6;  // that differ: fewer may be at their ends by chance, in however many rows
+constexpr size_t kMinMonths = 6;  // distinct months: with fewer, all may be first or last days by chance
 
 // Whether all dates that propose and test are at one end of a month, and which.
 std::optional<bool> month_end(const RuleSearch& search, const Column& c) {
@@ -87,8 +87,8 @@ std::optional<FoundRule> cycle_of(const RuleSearch& search, const Column& c) {
 constexpr double kPeriods[] = {4, 5, 6, 7, 10, 12, 14, 24, 30, 48, 52, 60, 96, 100};
 constexpr int32_t kMaxLevels = 100;                // of the other column
 constexpr size_t kMaxTested = 20'000;              // rows that propose or test
-constexpr double kMinKnown = .25, kMinNats = .05;  // of what is to be known of the other column, and a row
-constexpr double kFalseNats = 20;                  // more than chance gives to any pair of columns
+constexpr double kMinKnown = .25, kMinNats = .05;  // min share of the other column's entropy; nats per row
+constexpr double kFalseNats = 20;                  // above chance level for any pair of columns
 
 // A number in the same rows, without the values that many rows hold: other columns depend on those.
 struct Spread {
@@ -122,9 +122,9 @@ bool are_spread(const Remainders& x) {
   return total * total >= kMinCycles * squares;
 }
 
-// What the remainder of x says of the levels, in parts of all there is to be known of them; 0: nothing. The levels of
-// a remainder are counted in every second period and predicted in the others, so that what only some values of x have,
-// or large ones, counts for nothing.
+// The mutual information of the remainder of x and the levels, as a share of the entropy of the levels; 0: none. Levels
+// per remainder are counted in every second period and predicted in the others, so that levels tied to single values of
+// x, or to large ones, do not count.
 double known_by_remainder(const Remainders& x, double period, int32_t of_y, const std::vector<int32_t>& y) {
   constexpr double kPrior = 4;  // rows that are as all are
   struct Seen {
@@ -149,7 +149,7 @@ double known_by_remainder(const Remainders& x, double period, int32_t of_y, cons
   return gain > std::max(kMinNats * static_cast<double>(others.size()), kFalseNats) ? gain / all : 0;
 }
 
-// The same of the rows that test, where a level that no proposing row has is left out.
+// The same for the testing rows; levels unseen in the proposing rows are ignored.
 double tested_by_remainder(const Spread& x, double period, const Labels& y) {
   Remainders rows = remainders_of(x, x.testing, period);
   for (size_t i = 0; i < rows.part.size(); ++i)
@@ -157,7 +157,7 @@ double tested_by_remainder(const Spread& x, double period, const Labels& y) {
   return are_spread(rows) ? known_by_remainder(rows, period, y.levels, y.testing) : 0;
 }
 
-// The shortest of the periods whose remainders say most of another column.
+// The shortest of the periods whose remainders are most informative about another column.
 std::optional<double> period_of(const Spread& x, int column, const std::vector<Labels>& others) {
   constexpr double kAsMuch = .9;
   double best = 0, found = 0;

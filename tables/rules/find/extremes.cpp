@@ -1,5 +1,5 @@
-// Columns that are the largest or the smallest of others in every row: best = greatest(first, second, third); or of
-// what another one has beyond a number: overtime = greatest(hours - 40, 0).
+// Columns that are the largest or the smallest of others in every row: best = greatest(first, second, third); or the
+// excess of one over a number: overtime = greatest(hours - 40, 0).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,15 +15,15 @@ namespace {
 
 constexpr size_t kMaxExtremeColumns = 100;  // the work grows with their square
 constexpr size_t kMaxCompared = 12, kMinExtremes = 5;
-constexpr double kMinPartOfRows = 0.02;  // of the rows, that one of the columns alone gives
+constexpr double kMinPartOfRows = 0.02;  // share of rows in which one column alone equals the target
 
 struct ProposedNumbers {
   int column;
   std::vector<double> x;  // of proposing rows
 };
 
-// The columns that together give the target, those that give most first; none if some rows have another value. One that
-// a missing cell of them may give is none.
+// The columns whose extreme is the target, those that equal it most often first; empty if some row has another value. A
+// row in which a missing cell might be the extreme is ignored.
 std::vector<int> columns_giving(const std::vector<const ProposedNumbers*>& bounds, const std::vector<double>& target) {
   std::vector<char> given(target.size());
   for (size_t i = 0; i < target.size(); ++i) given[i] = target[i] != target[i];

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "tables/expression/arithmetic.h"
-
 namespace tessera {
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
@@ -13,8 +11,8 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 double short_number(double x, double near) {
-  constexpr int kFew = 3, kMost = 6;  // digits: from the first on 1/3 is shorter than 0.3333
-  for (int digits = -kMost; digits <= kMost; ++digits) {
+  constexpr int kFew = 3, kMax = 6;  // digits: from the first on 1/3 is shorter than 0.3333
+  for (int digits = -kMax; digits <= kMax; ++digits) {
     const double tens = std::pow(10.0, std::abs(digits));  // exact, as 1 / tens would not be
     const double rounded = digits < 0 ? std::nearbyint(x / tens) * tens : std::nearbyint(x * tens) / tens;
     if (std::abs(rounded - x) <= near) return rounded;
@@ -34,7 +32,7 @@ double simplest_between(double below, double above, Ends ends, int most) {
     for (const double part : {10, 5, 2}) {
       const double parts = (digits < 0 ? below / tens : below * tens) / part;
       const double whole = (ends == Ends::above ? std::floor(parts) + 1 : std::ceil(parts)) * part;
-      // the next one too, as a quotient may be rounded away from a whole number
+      // and its neighbors: the quotient may be rounded away from a whole number
       for (const double near : {whole - part, whole, whole + part})
         if (const double x = digits < 0 ? near * tens : near / tens; lies_between(x)) return x + 0.0;
     }

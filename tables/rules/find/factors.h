@@ -1,4 +1,4 @@
-// Numbers that expressions hold, and how exactly columns say them.
+// Numbers in expressions, and how precisely columns determine them.
 #pragma once
 #include <unordered_map>
 #include <vector>

@@ -1,5 +1,5 @@
-// Finds the rules of a table: those that are given first, then those that take most away. Each reduces the table before
-// the next is looked for, so that no rule needs a column that follows from another one.
+// Finds the rules of a table: given rules first, then those that remove most columns. Each rule reduces the table
+// before the next search, so that no rule depends on a column that follows from another one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class RuleFinder {
     out_.found_.insert(out_.found_.begin(), formats.begin(), formats.end());
     for (const auto& [text, columns] : keys_) unite(text, columns);
     for (const auto& [text, columns] : combinations_) combine(text, columns);
-    const bool find = options_.find && table_.rows >= RuleSearch::kLeastRows;
+    const bool find = options_.find && table_.rows >= RuleSearch::kMinRows;
     if (find) {
       if (options_.by_rejection && keys_.empty()) exhaust(find_keys);
       exhaust(find_copy);
@@ -62,13 +62,13 @@ class RuleFinder {
       exhaust(find_rates);
       if (options_.by_rejection) {
         std::vector<FoundRule> usual = find_usual_sums(search());
-        std::vector<std::string> given;  // other rules would see the few rows that are left of them
+        std::vector<std::string> given;  // excluded: only their exceptions remain in the table
         for (const FoundRule& f : usual) given.push_back(f.rule->column());
         keep(std::move(usual));
         leave_out(given);
         find_usual();
       }
-      set_apart(find_running(search()), &Rules::firsts);
+      exclude_columns_of(find_running(search()), &Rules::firsts);
       exhaust(find_bands);
       find_steps();
       // of rows, as repeats are
@@ -101,7 +101,8 @@ class RuleFinder {
         .report({"rules", found, finished ? found : 0, "rules", "", finished});
   }
 
-  // A digit that fewer rows or keys need than a number must have would stand in a rule, as the format of its column.
+  // Digits used by fewer rows or keys than a number needs are dropped: a rule would store them in the format of its
+  // column.
   void limit_to_shared(Column& c) const {
     const int64_t least = c.least_rows != 0 ? c.least_rows : options_.least_rows;
     if (has_texts(c) || least <= 1 || !c.arrow.empty() || digits_of(c) == kAllDigits) return;
@@ -119,7 +120,7 @@ class RuleFinder {
     while (decimals_of(c) > fewest && !is_shared(c.decimals)) --c.decimals, limit_digits(c);
   }
 
-  // `first`: rules that need a column before the found one takes it away.
+  // `first`: finds rules that use the column before the found rule removes it.
   void exhaust(std::optional<FoundRule> (*find)(const RuleSearch&),
                std::vector<FoundRule> (*first)(const RuleSearch&, const TableRule&) = nullptr) {
     while (auto found = find(search())) {
@@ -133,7 +134,8 @@ class RuleFinder {
     }
   }
 
-  // The tax of an income by its bracket, while both are there: the bracket follows from the income, which is computed.
+  // If a tax bracket follows from an income and the income from a rate, takes the rate first: the income is then
+  // computed.
   bool take_rate_beside(const FoundRule& found) {
     std::optional<FoundRule> rate = find_rates(search());
     const std::vector<std::string> used = found.rule->columns(table_);
@@ -142,7 +144,8 @@ class RuleFinder {
     return true;
   }
 
-  // What most rows keep. Other rules would see the few rows that are left of the column.
+  // Rules that hold in most rows. Their columns are excluded from further rules: only the exceptions remain in the
+  // table.
   void find_usual() {
     constexpr size_t kDraws = 8;
     for (size_t draw = 0; draw < kDraws; ++draw) {
@@ -157,7 +160,7 @@ class RuleFinder {
     }
   }
 
-  // Parts of dates and times first: sums and bands would say some of them in other words.
+  // Parts of dates and times come first: sums and bands would express some of them in another way.
   void find_times() {
     exhaust(find_functions, find_lines_of);
     if (!options_.by_rejection) return;
@@ -165,7 +168,7 @@ class RuleFinder {
     exhaust(find_functions, find_lines_of);
   }
 
-  // What is learned as differences between steps is in no other rule; one that is given comes first.
+  // Columns learned as differences between steps are in no other rule; given rules come first.
   void find_steps() {
     const std::vector<std::string> beside_index = in_order_with_index(search());
     const std::vector<std::string> own = options_.apart;
@@ -174,11 +177,11 @@ class RuleFinder {
         if (std::find(beside_index.begin(), beside_index.end(), name) == beside_index.end()) leave_out({name});
     std::vector<FoundRule> rising = find_rising(search(), beside_index);
     options_.apart = own;
-    set_apart(std::move(rising), &Rules::rising);
+    exclude_columns_of(std::move(rising), &Rules::rising);
   }
 
-  // Of the columns that rules between steps take, other rules would see what is left.
-  void set_apart(std::vector<FoundRule> found, std::vector<std::string> (Rules::*columns)() const) {
+  // Excludes the columns of rules between steps: only differences remain of them.
+  void exclude_columns_of(std::vector<FoundRule> found, std::vector<std::string> (Rules::*columns)() const) {
     keep(std::move(found));
     const std::vector<std::string> names = (out_.*columns)();
     leave_out(names);
@@ -202,7 +205,8 @@ class RuleFinder {
     keep(std::move(combinations));
   }
 
-  // Times become days first, which may be ordered with dates, and all dates weeks: a step of a sequence has neither.
+  // Times are split into days first, which may be ordered with dates; then dates into weeks. Steps of sequences have
+  // neither.
   void find_cycles_and_orders() {
     std::vector<std::string> days;
     std::vector<FoundRule> times = find_cycles(search(), true);
@@ -213,7 +217,7 @@ class RuleFinder {
     find_remainders_and_combinations();
   }
 
-  // Remainders, and what they are always together with.
+  // Remainders, and combinations with them.
   void find_remainders_and_combinations() {
     std::vector<FoundRule> found = find_remainders(search());
     if (found.empty()) return;
@@ -242,7 +246,7 @@ class RuleFinder {
     table_.relax();
   }
 
-  // Forms move numbers after an order was restored: a midnight may be before the start of its day's shift.
+  // A form may change a number after its order was restored: a midnight may precede the start of its shift.
   std::vector<FoundRule> rechecked(std::vector<FoundRule> orders) const {
     for (FoundRule& f : orders)
       for (const std::string& name : f.rule->columns(table_))
@@ -256,7 +260,7 @@ class RuleFinder {
   void leave_out(const std::vector<std::string>& names) {
     options_.apart.insert(options_.apart.end(), names.begin(), names.end());
   }
-  // What is computed anyway is in no further rule.
+  // Computed columns are in no further rule.
   void reduce(const FoundRule& found) {
     found.rule->reduce(table_, team_);
     const std::string seen = found.rule->seen();
@@ -277,7 +281,7 @@ class RuleFinder {
     out_.found_.push_back(std::move(found));
   }
 
-  // What is made of several columns needs as many rows as each of them; 0: as all columns do.
+  // The most rows that any of these columns requires; 0: the default of all columns.
   int64_t own_least(const std::vector<std::string>& names) const {
     int64_t out = 0, most = 0;
     for (const std::string& name : names) {
@@ -287,8 +291,9 @@ class RuleFinder {
     return most == 0 ? 0 : out;
   }
 
-  // A rule that the user gives: by construction if it computes a column or orders two, and the table keeps it; else
-  // sampled rows are checked. The table is reduced after the last one, as rules may name each other's columns.
+  // A rule given by the user: kept by construction if it computes a column or orders two, and the table satisfies it;
+  // else sampled rows are checked. The table is reduced after the last one, because given rules may refer to columns of
+  // each other.
   void give(const std::string& text) {
     if (options_.unread &&
         (!columns_in(text, kInFixedCombinations).empty() || !columns_in(text, kUniqueTogether).empty()))
@@ -309,7 +314,7 @@ class RuleFinder {
       throw Error(ErrorCode::usage,
                   fmt::format("Rule \"{}\" is {} rules; give each by a `rule` of its own.", text, where.terms.size()));
     const WhereTerm& term = where.terms.front();
-    check_apart(columns_of(term), true);
+    check_not_excluded(columns_of(term), true);
     if (computes(term) || orders(term)) return;
     if (!options_.unread && table_.rows > 0 && !some_row_meets(where))
       throw Error(ErrorCode::usage, fmt::format("Rule \"{}\" holds in no row of the table, so no sampled row would "
@@ -342,7 +347,7 @@ class RuleFinder {
                               text, options_.by_rejection ? "" : ", not of sequences"));
     std::vector<int> places;
     for (const std::string& name : columns) places.push_back(parse_column(quoted_name(name), table_, "a key"));
-    check_apart(places);
+    check_not_excluded(places);
     keep(key_rule(search(), places[0], places[1]));
   }
 
@@ -358,7 +363,7 @@ class RuleFinder {
                                                   text, name));
       if (kind.varies) places.push_back(j);
     }
-    check_apart(places);
+    check_not_excluded(places);
     if (places.size() < 2) return;
     std::optional<FoundRule> found = joint_rule(search(), places);
     if (!found)
@@ -371,8 +376,8 @@ class RuleFinder {
     keep(std::move(*found));
   }
 
-  // `beside_index`: other columns may be counted from the index.
-  void check_apart(const std::vector<int>& columns, bool beside_index = false) const {
+  // `beside_index`: the rule may use the index.
+  void check_not_excluded(const std::vector<int>& columns, bool beside_index = false) const {
     for (const int j : columns) {
       const std::string& name = table_.columns[static_cast<size_t>(j)].name;
       if (beside_index && name == options_.index) continue;
@@ -399,8 +404,8 @@ class RuleFinder {
     return false;
   }
 
-  // A rule is restored after those that give its own columns, which follow it in the list. False: it needs a column
-  // that needs it, or there is a rule for the column.
+  // Inserts the rule before those that compute its inputs: rules are restored from the end of the list. False:
+  // circular, or the column has a rule already.
   bool place_in_order(FoundRule found, int target, const std::vector<int>& of) {
     auto& rules = out_.found_;
     size_t at = 0, after = 0;
@@ -440,7 +445,7 @@ class RuleFinder {
     return true;
   }
 
-  // By their places in what is left of the table. A column that others give has no distance: its order is checked.
+  // By position in the reduced table. A computed column has no distance: its order is checked.
   std::vector<GivenBound> given_bounds() {
     std::vector<GivenBound> out;
     for (const auto& [lower, upper, text, strict] : bounds_) {
@@ -457,7 +462,7 @@ class RuleFinder {
   };
   struct GivenColumn {
     int target;
-    std::vector<int> of;  // the columns that give it
+    std::vector<int> of;  // the inputs
   };
 
   Table& table_;
@@ -467,7 +472,7 @@ class RuleFinder {
   Holders holders_;
   Rules out_;
   std::vector<std::string> with_gaps_;      // computed columns that are missing in some rows, as they are learned
-  std::vector<std::string> forms_, moved_;  // columns that say how others are written; of these, those of numbers
+  std::vector<std::string> forms_, moved_;  // columns that hold the forms of others; of these others, the numeric ones
   std::vector<GivenColumn> computed_;       // of each rule in out_ while rules are given
   std::vector<GivenOrder> bounds_;
   std::vector<std::pair<std::string, std::vector<std::string>>> combinations_, keys_;  // given: the rule, its columns

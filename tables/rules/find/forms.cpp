@@ -151,7 +151,7 @@ class FormLevels {
     return rows;
   }
 
-  // Of what is not on a wide grid, more of the same step: prices end in .99, others in .95 or .00.
+  // For values off the wide grid, further residues of the same step: most prices end in .99, others in .95 or .00.
   void add_endings(const Grid& grid, Grid wide, std::vector<double> proposing, std::vector<double> testing) {
     constexpr int kMaxEndings = 4, kMinEndings = 10;
     for (int k = 0; k < kMaxEndings && wide.step >= kMinEndings * grid.step; ++k) {
@@ -163,7 +163,7 @@ class FormLevels {
     }
   }
 
-  // Of all rows, without levels of fewer rows than a model may tell of: their rows are of the next one.
+  // Shares over all rows. Levels of too few rows to be disclosed are merged into the next level.
   std::vector<FormLevel> shares() const {
     std::vector<FormLevel> out = levels_;
     const auto least = static_cast<double>(search_.holders.least({&column_}));

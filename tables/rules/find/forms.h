@@ -4,9 +4,9 @@
 
 namespace tessera {
 
-// The least and the largest numbers, as means over as many rows as any number of a model is.
+// Smallest and largest number, as means over the min number of rows per stored number.
 std::pair<double, double> ends_of(const Column& c, int64_t least);
-// More numbers lie on wider grids than by chance.
+// Columns with more values on a coarser grid than chance explains.
 std::vector<FoundRule> find_forms(const RuleSearch& search);
 // Each row has its own format.
 std::vector<FoundRule> find_formats(const RuleSearch& search);

@@ -1,4 +1,5 @@
-// Columns that functions of dates and times give: each of the list is tried on each column until a row breaks it.
+// Columns computed by functions of dates and times: each function of the list is tried on each column until a row
+// contradicts it.
 #include "tables/kinds/cells.h"
 #include "tables/rules/kinds/function.h"
 
@@ -21,7 +22,7 @@ constexpr size_t kMaxSources = 60;   // the work of functions of two grows with 
 constexpr size_t kMinSpelled = 17;   // distinct numbers
 constexpr int kSpelledDraws = 1000;  // numbers of the column's range that may spell something by chance
 
-// A column that a function may give, as numbers: of texts, those that their digits spell.
+// A possible result of a function, as numbers; texts by their digits.
 class FunctionTarget {
  public:
   FunctionTarget(const RuleSearch& search, int j) : column_(search.column(j)) {
@@ -69,13 +70,13 @@ std::optional<FoundRule> given_by(const RuleSearch& search, const FunctionTarget
                    *evidence};
 }
 
-// A sum says so: seconds = 86400 * (at - '1970-01-01').
+// These are sums: seconds = 86400 * (at - '1970-01-01').
 bool counts_time(const TimeFunction& f) { return f.inverse != nullptr && f.needs == kHasBoth; }
 
 // Of one column each, or of two.
 std::optional<FoundRule> find_given(const RuleSearch& search, bool two) {
   std::vector<int> times = search.usable_columns(kMaxSources, [](const Column& c) { return when_parts(c) != 0; });
-  // Of the index alone, a column is learned: a step says its hour by it.
+  // A column that follows from the index alone is learned: it tells a step its hour.
   if (const int index = search.index(); two && index >= 0 && when_parts(search.column(index)) != 0)
     times.push_back(index);
   const auto tried = static_cast<double>(time_functions().size() * search.columns() *
@@ -97,7 +98,7 @@ std::optional<FoundRule> find_given(const RuleSearch& search, bool two) {
   return {};
 }
 
-// The share of whole numbers like those of a column that spell something: multiples of the same step, in its range.
+// The share of valid dates or times among whole numbers with the same step and range as the column.
 double spelled_by_chance(const std::set<double>& numbers, const TimeFunction& f) {
   int64_t step = 0;
   const double low = *numbers.begin(), high = *numbers.rbegin();
@@ -112,7 +113,7 @@ double spelled_by_chance(const std::set<double>& numbers, const TimeFunction& f)
   return static_cast<double>(spelled + 1) / (kSpelledDraws + 1);
 }
 
-// What columns spell by a function, as a rule: if chance does not explain it, or if another column follows from it.
+// A rule for columns that spell a date or time, if chance does not explain it or another column follows from it.
 std::optional<FoundRule> spelled(const RuleSearch& search, const std::vector<int>& columns, const TimeFunction& f,
                                  double chance, int64_t distinct) {
   std::vector<const Column*> all;
@@ -133,7 +134,7 @@ std::optional<FoundRule> spelled(const RuleSearch& search, const std::vector<int
   const auto tried = static_cast<double>(search.columns() * time_functions().size());
   const auto follows = [&, time = spelled_in(rule, search.table)](int j) {
     if (!search.usable(j) || std::find(columns.begin(), columns.end(), j) != columns.end()) return false;
-    // seconds of a time in a column of its own are a sum
+    // seconds of a time that is also a column are a sum
     if (f.needs == kHasBoth && has_time(search.column(j))) return false;
     const FunctionTarget target(search, j);
     const std::span<const TimeFunction> functions = time_functions();
@@ -147,9 +148,9 @@ std::optional<FoundRule> spelled(const RuleSearch& search, const std::vector<int
       if (is(j)) return true;
     return false;
   };
-  // of pairs of rows: what chance gives nearly always is evidence too, if there is much of it
+  // of pairs of rows: even a property that is likely by chance is evidence if there are enough rows
   const bool evident = RuleSearch::beyond_chance(std::min(distinct, e.held_out) / 2, chance * chance, tried);
-  // other dates may be in an order with it
+  // it may be ordered with other dates
   const bool alone = columns.size() == 3 && !any([&](int j) { return (when_parts(search.column(j)) & kHasDay) != 0; });
   if ((alone || !evident) && !any(follows)) {
     if (!evident) return {};
@@ -206,7 +207,7 @@ std::vector<std::vector<int>> days_in_parts(const RuleSearch& search) {
   return out;
 }
 
-// Of rows whose day is that of another row, those that are a day of the calendar.
+// Combines each row with the day of another row: the share of valid calendar dates.
 double days_by_chance(const RuleSearch& search, const std::vector<int>& parts, const TimeFunction& day) {
   double valid = 1, rows = 1;
   for (size_t i = 0; i < search.testing.size(); ++i) {

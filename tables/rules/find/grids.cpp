@@ -1,4 +1,4 @@
-// Columns whose values lie on a grid coarser than their digits.
+// Columns whose values are multiples of a step coarser than their digits.
 #include "tables/rules/kinds/grid.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 // Columns of fewer values are learned value by value.
 constexpr size_t kMinValues = 17;
 
-// How many groups of rows without a common holder lie on no coarser grid: if `least` do, the grid is the same without
-// any least − 1 holders, as one group is left as it is.
+// The number of groups of rows, without a common holder, that fit no coarser grid: with `least` of them, the grid is
+// the same without any least − 1 holders, because one group stays complete.
 int64_t groups_on(const RuleSearch& search, const Column& c, double unit, int64_t wanted) {
   int64_t groups = 0, step = 0, closed = -1;
   std::optional<int64_t> first;
@@ -66,7 +66,7 @@ std::optional<FoundRule> grid_of_column(const RuleSearch& search, const Column& 
   Evidence e;
   e.chance = 1 / static_cast<double>(step);
   for (const int64_t row : search.testing) e.held_out += holds(row, row) > 0;
-  // The same value again says nothing: distinct ones count.
+  // Repeated values are no evidence: only distinct ones count.
   if (!RuleSearch::beyond_chance(static_cast<int64_t>(values.size()) - 1, e.chance, tried)) return {};
   if (groups_on(search, c, unit, step) < search.holders.least({&c})) return {};
   const auto rows = search.kept_rows(holds);

@@ -1,6 +1,6 @@
-// What protection counts, for finders of rules: the keys of sequences, or the rows of other tables. Rules are taken
-// from the table before its values are protected, because replaced values keep no rule. Therefore a text in a rule has
-// at least least() holders, and a number is the same without any least() − 1 of them.
+// Holders are the units that protection counts: keys of sequences, or rows of other tables. Finders must count them
+// too: rules are found before values are protected, because replaced values satisfy no rule. A text in a rule therefore
+// has at least least() holders, and a number is the same without any least() − 1 of them.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-// How many rows, and how many holders, have something. Rows come as Holders::each() gives them.
+// Counts rows with a property, and their holders. Rows arrive in the order of Holders::each().
 struct Held {
   int64_t rows = 0, holders = 0, last = -1;
   void add(int64_t holder) {
@@ -31,7 +31,7 @@ class Holders {
   // kRareRows.
   int64_t least(const std::vector<const Column*>& columns) const;
 
-  // do_row(row, holder) of all rows: those of a holder follow each other.
+  // Calls do_row(row, holder) for all rows, grouped by holder.
   template <class DoRow>
   void each(DoRow&& do_row) const {
     for (int64_t i = 0; i < rows_; ++i)
@@ -57,7 +57,7 @@ class Holders {
 class Outermost {
  public:
   Outermost(double sign, int64_t least) : sign_(sign), least_(static_cast<size_t>(std::max<int64_t>(least, 1))) {}
-  void add(double x, int64_t holder) {  // as Holders::each() gives them; infinite numbers are none
+  void add(double x, int64_t holder) {  // in the order of Holders::each(); infinite numbers are ignored
     if (holder != holder_) next(holder);
     if (std::isfinite(x)) own_ = std::min(own_, sign_ * x);
   }
@@ -77,9 +77,10 @@ class Outermost {
   std::priority_queue<double> inner_;
 };
 
-// The number simplest(low, high) that all rows allow, if the table without any `least` − 1 holders gives the same one:
-// `below` has the largest lower ends of what rows allow, `above` the smallest upper ends. simplest() is the first
-// number of a range in an order of all numbers, so that a number that is first in two ranges is so in all between them.
+// The number simplest(low, high) that all rows allow, if it is the same without any `least` − 1 holders. `below` holds
+// the largest lower ends of the intervals that rows allow, `above` the smallest upper ends. simplest() must return the
+// first number of an interval in a fixed order of all numbers: a number that is first in two intervals is then first in
+// every interval between them.
 template <class Simplest>
 std::optional<double> stable_between(Outermost& below, Outermost& above, Simplest&& simplest) {
   if (!below.full() || !above.full()) return {};

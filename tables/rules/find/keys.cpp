@@ -1,5 +1,5 @@
-// Pairs of columns that are a key together: the second counts the rows of each value of the first, or, where the user
-// says so, has no value twice in one.
+// Pairs of columns that form a key: the second numbers the rows of each value of the first, or, if the user gives the
+// rule, has distinct values within each.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,8 +40,8 @@ std::vector<int32_t> values_in(const Column& c, int32_t& values) {
   return out;
 }
 
-// Whether the second column counts the rows of each value of the first: as many as the distance of its ends says, and
-// none twice.
+// Whether the second column numbers the rows of each value of the first: no value twice, and as many as the distance
+// between its ends implies.
 std::optional<Counted> counted(const Column& outer, const Column& inner) {
   int32_t values = 0;
   const std::vector<int32_t> of = values_in(outer, values);

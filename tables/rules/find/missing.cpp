@@ -1,4 +1,4 @@
-// Columns that are missing exactly where another one says so.
+// Columns whose missing cells follow from another column.
 #include "tables/rules/kinds/missing.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMaxValues = 100;  // of a column that says so
+constexpr size_t kMaxValues = 100;  // of the other column
 
 // The fewer of those who lack a value of a column and those who have one.
 int64_t fewer_of(const RuleSearch& search, const Column& c) {
@@ -21,7 +21,7 @@ int64_t fewer_of(const RuleSearch& search, const Column& c) {
   return std::min(with.holders, without.holders);
 }
 
-// Whether column `target` is missing in `row` if `other` says so by being missing or present.
+// Whether `target` is missing exactly where `other` is missing, or exactly where it is present.
 std::optional<MissingWhere> by_presence(const RuleSearch& search, const Column& target, const Column& other) {
   using Says = MissingWhere::Says;
   const auto always = [&](bool same) {
@@ -33,14 +33,14 @@ std::optional<MissingWhere> by_presence(const RuleSearch& search, const Column& 
   return {};
 }
 
-// The rows of a value of a column of texts, or of its missing cells, and those of them that lack the target.
+// Rows with one value of a text column, or without a value, and how many of them lack the target.
 struct Lacking {
   Held held;
   int64_t missing = 0;
 };
 
-// By the values of a column of texts: each has the target always, or never. Values of fewer holders than a category
-// needs are replaced by protection: their rows say nothing, and must be few.
+// By the values of a text column: the target is always or never present for each. Values with too few holders are
+// replaced by protection: their rows are ignored, and must be few.
 std::optional<MissingWhere> by_values(const RuleSearch& search, const Column& target, const Column& other,
                                       std::vector<Lacking>& values) {
   if (is_ordered(other) || other.values.size() > kMaxValues) return {};
@@ -100,7 +100,7 @@ std::optional<MissingWhere> by_cut(const RuleSearch& search, const Column& targe
   return MissingWhere{other.name, below ? Says::below : Says::from, {}, false, *cut};
 }
 
-// Whether a row's other column says that a cell is missing; −1: nothing.
+// 1: the other column implies a missing cell in this row; 0: a present one; −1: neither.
 int says_missing(const MissingWhere& where, const Column& other, const std::vector<Lacking>& values, int64_t row) {
   const bool none = other.is_missing(row);
   if (where.by_cut()) return where.says_number(other.numbers[static_cast<size_t>(row)]) ? 1 : 0;
@@ -118,7 +118,7 @@ std::vector<FoundRule> find_missing(const RuleSearch& search) {
   const auto tried = static_cast<double>(columns) * static_cast<double>(columns) * 2;
   for (int t = 0; t < columns; ++t) {
     const Column& target = search.column(t);
-    // Neither its missing nor its present values may be of single rows.
+    // Both missing and present cells must belong to enough rows.
     if (!search.usable(t) || fewer_of(search, target) < search.holders.least({&target})) continue;
     for (int o = 0; o < columns && ruled[static_cast<size_t>(t)] == 0; ++o) {
       // A column that is asked keeps its own missing values, so that rules do not depend on each other.

@@ -1,9 +1,9 @@
-// Columns that are products of powers of others, rounded: total = price * quantity, mean = total / count,
-// net = price * quantity * (1 - discount / 100), bmi = 10000 * weight / height / height.
+// Columns that are products of powers of others, rounded: total = price * quantity, mean = total / count, net = price *
+// quantity * (1 - discount / 100), bmi = 10000 * weight / height / height.
 //
-// In logarithms such a product is a sum. Orthogonal matching pursuit (Pati, Rezaiifar, Krishnaprasad 1993) takes the
-// factor that explains most of what is left, one after another, until nothing but rounding is left; exponents are then
-// whole numbers, and the product is tried on every row.
+// The logarithm of such a product is a sum. Orthogonal matching pursuit (Pati, Rezaiifar, Krishnaprasad 1993) selects
+// the factor that explains most of the residual until only rounding remains; exponents are then whole numbers, and the
+// product is tested on every row.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,12 +27,12 @@ constexpr size_t kMaxFactors = 4;
 constexpr size_t kTakenAnyway = 2;  // factors that turn out to have no part
 constexpr int kAttempts = 6;        // each without a factor that the one before took
 constexpr double kMaxExponent = 3;
-constexpr double kWhole = 0.02;      // how far an exponent may be from a whole number
+constexpr double kWhole = 0.02;      // max distance of an exponent from a whole number
 constexpr int kMinUnits = 20;        // distinct values of the target: few are the product of many factors
 constexpr double kPreciseUnits = 5;  // units of its last digit that a value has in the logarithms' rows
-constexpr int kMostDigits = 9;
+constexpr int kMaxDigits = 9;
 constexpr size_t kMaxConstants = 6;  // are tried
-constexpr double kExactLogs = 1e-7;  // of logarithms: what is left of numbers that are not rounded
+constexpr double kExactLogs = 1e-7;  // of logarithms: residual of numbers that are not rounded
 
 // A column, or the share that it leaves or adds.
 enum class Form { itself, rest_of_1, rest_of_100, more_than_1, more_than_100 };
@@ -77,7 +77,7 @@ struct Constant {
 std::vector<Constant> constants_between(double low, double high) {
   std::vector<Constant> out;
   if (!(low <= high && low * high > 0)) return out;
-  for (int digits = -kMostDigits; digits <= kMostDigits && out.size() < kMaxConstants; ++digits)
+  for (int digits = -kMaxDigits; digits <= kMaxDigits && out.size() < kMaxConstants; ++digits)
     for (const bool divides : {false, true}) {
       const double from = divides ? 1 / high : low, to = divides ? 1 / low : high;
       const double tens = std::pow(10.0, std::abs(digits));
@@ -92,7 +92,7 @@ std::vector<Constant> constants_between(double low, double high) {
   return out;
 }
 
-// The target in logarithms, in the rows that say it precisely, and what can be a factor of it there.
+// Logarithms of the target, in the rows that determine it precisely, and of its possible factors.
 class Logarithms {
  public:
   Logarithms(const std::vector<Numbers>& all, const Numbers& target) : target_(target) {
@@ -107,18 +107,19 @@ class Logarithms {
       allowed_ += std::pow(target.half / target.x[i], 2) / 3;  // variance of an evenly distributed rounding error
     }
     centre(logs_);
-    // twice what is expected, as rows differ
+    // twice the expectation, because rows vary
     allowed_ = 2 * allowed_ + std::pow(kExactLogs, 2) * static_cast<double>(rows_.size());
     if (dot(logs_, logs_) <= 100 * allowed_) return;
     for (const Numbers& n : all)
       if (&n != &target) offer_forms(n);
   }
 
-  // The factors by size of their part, as pursued without those that are `banned`; none if something is left.
+  // The factors selected by the pursuit, without the `banned` ones, by size of their contribution; empty if a residual
+  // remains.
   struct Product {
     std::vector<const Factor*> factors;
     std::vector<int> exponents;
-    const Factor* suspect = nullptr;  // is to be left out next; null: nothing was taken
+    const Factor* suspect = nullptr;  // to be omitted next; null: no factor was selected
   };
   Product pursue(const std::vector<const Factor*>& banned, size_t most_taken) const {
     Product out;
@@ -154,11 +155,11 @@ class Logarithms {
       along[k] /= triangle[k][k];
       for (size_t i = 0; i < k; ++i) along[i] -= along[k] * triangle[k][i];
     }
-    settle(taken, along, out);
+    round_exponents(taken, along, out);
     return out;
   }
 
-  // The constant factors that give every value but for rounding, those of fewest digits first.
+  // Constant factors that reproduce every value up to rounding, fewest digits first.
   std::vector<Constant> constants(const Product& product) const {
     double low = -INFINITY, high = INFINITY;
     for (size_t i = 0; i < target_.x.size(); ++i) {
@@ -175,7 +176,7 @@ class Logarithms {
   }
 
  private:
-  // A factor that is missing in one of them is none: those rows where all of these are there.
+  // Only rows in which all of these columns are present.
   std::vector<size_t> precise_rows(const std::vector<const Numbers*>& present) const {
     std::vector<size_t> out;
     for (size_t i = 0; i < target_.x.size() && out.size() < kMaxRows; ++i)
@@ -206,8 +207,8 @@ class Logarithms {
     factors_.push_back(std::move(f));
   }
 
-  // Whole exponents, without those that are 0.
-  static void settle(const std::vector<const Factor*>& taken, const std::vector<double>& parts, Product& out) {
+  // Rounds exponents to whole numbers and drops zeros.
+  static void round_exponents(const std::vector<const Factor*>& taken, const std::vector<double>& parts, Product& out) {
     std::vector<std::pair<const Factor*, int>> whole;
     double worst = kWhole;
     for (size_t k = 0; k < taken.size(); ++k) {
@@ -217,7 +218,7 @@ class Logarithms {
       if (nearest != 0) whole.emplace_back(taken[k], static_cast<int>(nearest));
     }
     if (worst > kWhole || whole.size() > kMaxFactors) return;
-    // as the table has them, those that are multiplied first
+    // in the order of the table, numerators first
     std::sort(whole.begin(), whole.end(), [](const auto& a, const auto& b) {
       return std::pair(a.second < 0, a.first->numbers->column) < std::pair(b.second < 0, b.first->numbers->column);
     });
@@ -275,7 +276,7 @@ struct Found {
   bool divides;
 };
 
-// One that people write, as 3.6 or 25.4: before sums are looked for, 1.00531 * a may be a + 4.
+// A constant that people write, such as 3.6 or 25.4: sums are found later, so 1.00531 * a may be a + 4.
 bool is_plain(double x) {
   constexpr int kDigits = 3;
   const double tens = std::pow(10.0, kDigits - 1 - std::floor(std::log10(std::abs(x))));
@@ -297,7 +298,7 @@ std::optional<Found> product_of(const RuleSearch& search, const std::vector<Numb
       auto rule = computed_rule(search, {target.column, text_of_product(search, product, constant)}, tried);
       if (!rule) continue;
       Found out{std::move(*rule), {}, product.exponents.back() < 0};
-      // a share of two columns stays one: they may be drawn the other way round
+      // a ratio of two columns stays a ratio, though the columns may be sampled the other way round
       for (const double whole : {1.0, 100.0})
         if (product.factors.size() > 1 && out.divides && out.rule.check.empty() && constant.number == whole &&
             target.most <= whole && target.least >= 0 && search.options.by_rejection)
@@ -309,8 +310,8 @@ std::optional<Found> product_of(const RuleSearch& search, const std::vector<Numb
   return {};
 }
 
-// Whether the values that `f` gives, computed from cells of different rows, keep `g` too. Whole successes are their
-// share of the tries but for rounding; that share is not successes over tries for most shares that could be drawn.
+// Whether values computed by `f` from cells of different rows satisfy `g` too. Successes, a whole number, are share *
+// tries up to rounding; but for most sampled shares, successes / tries is not that share.
 bool keeps(const RuleSearch& search, const Found& f, const Found& g) {
   constexpr int64_t kTries = 200;
   constexpr double kKept = 0.9;
@@ -342,7 +343,7 @@ bool keeps(const RuleSearch& search, const Found& f, const Found& g) {
   return kept >= kKept * said;
 }
 
-// Whether another one gives a column of this one by its target, and keeps this one though this one does not keep it.
+// Whether another rule computes an input of f from the target of f and preserves f, although f does not preserve it.
 bool loses(const RuleSearch& search, const std::vector<Found>& all, const Found& f) {
   const int target = place_of(search.table, f.rule.rule->column());
   return std::any_of(all.begin(), all.end(), [&](const Found& g) {
@@ -360,7 +361,7 @@ bool loses(const RuleSearch& search, const std::vector<Found>& all, const Found&
 std::optional<FoundRule> find_products(const RuleSearch& search, size_t most_taken) {
   const std::vector<Numbers> all = possible_factors(search);
   std::vector<Found> found;
-  std::vector<int> needed, multiplied;  // by others; by those that do not divide
+  std::vector<int> needed, multiplied;  // by other rules; by rules that do not divide
   for (const Numbers& target : all) {
     if (target.distinct < kMinUnits) continue;
     auto product = product_of(search, all, target, most_taken);
@@ -370,9 +371,9 @@ std::optional<FoundRule> find_products(const RuleSearch& search, size_t most_tak
     found.push_back(std::move(*product));
   }
   if (found.empty()) return {};
-  // Products first: of a product rounded to cents, each factor is a quotient but for its digits. Of two columns that
-  // give each other, the later one follows. What others are computed from comes after them: of net, gross and paid,
-  // paid first, though the price is paid over the rest.
+  // Products come before quotients: of a product rounded to cents, each factor is a quotient only up to its digits. If
+  // two columns determine each other, the later one is computed. Inputs of other rules come last: of net, gross and
+  // paid, paid first, although the price is paid / rest.
   const auto order = [&](const Found& f) {
     const int target = place_of(search.table, f.rule.rule->column());
     const bool backwards = f.of.size() == 1 && f.of.front() > target;

@@ -1,6 +1,6 @@
-// Sums of which a term is a product of two columns, or two terms are products with a column in common: total = price *
-// quantity + shipping, pay = wage * hours + 1.5 * wage * overtime. What all other columns leave of a column is compared
-// with what they leave of each product; a sum that says no more without one of its terms loses it.
+// Sums in which one term is a product of two columns, or two terms are products with a common column: total = price *
+// quantity + shipping, pay = wage * hours + 1.5 * wage * overtime. The residual of a column given all others is
+// compared with the residual of each product; terms that do not improve the fit are dropped.
 #include <algorithm>
 #include <cmath>
 
@@ -137,8 +137,8 @@ class ProductSums {
                          static_cast<double>(products_.size() * products_.size()));
   }
 
-  // Whether the sum, factor · (…), was divided: ratio = b / (a + 1), rounded, gives b = a * ratio + ratio back. Of
-  // another a and ratio the ratio would not come back.
+  // Whether the sum factor · (…) is really a rounded quotient: ratio = b / (a + 1) implies b = a * ratio + ratio up to
+  // rounding, but the ratio could not be recomputed from sampled a and ratio.
   bool is_quotient(int target, const std::vector<Term>& terms, int factor) const {
     std::vector<const Column*> other;
     for (const Term& t : terms) {

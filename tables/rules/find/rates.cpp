@@ -1,5 +1,6 @@
-// Numbers that another one gives at a rate, or a difference, of each category. In the rows of a category all rates that
-// rounding allows must have a number in common: the simplest of them is the rate.
+// Numbers that are another number times a rate, or plus a difference, of each category. Rounding leaves an interval of
+// rates for each row; the intervals of a category must intersect, and the simplest number in the intersection is the
+// rate.
 #include "tables/rules/kinds/rate.h"
 
 #include <fmt/format.h>
@@ -20,15 +21,15 @@ constexpr size_t kMaxNumbers = 60, kMaxCategories = 30;  // the work grows with 
 constexpr size_t kMaxSummands = 30;                      // with numbers³ · categories
 constexpr size_t kMaxRateLevels = 20'000;
 constexpr int kMaxRateDigits = 15;
-constexpr size_t kMinNumbers = 3;  // distinct ones: of fewer, the category alone gives the target
+constexpr size_t kMinNumbers = 3;  // distinct ones: with fewer, the category alone determines the target
 
 // Half a unit of the last digit, of the numbers as the column holds them.
 double half_of(const Column& c) { return half_unit(c) * kind_of(c).unit; }
 
-// The rates that give a value but for rounding.
+// Rates that reproduce a value up to rounding.
 struct Interval {
   double low = -INFINITY, high = INFINITY;
-  int64_t rows = 0;  // that say something of the rate
+  int64_t rows = 0;  // that constrain the rate
 
   bool empty() const { return !(low <= high); }
   void meet(const Interval& other) {
@@ -58,14 +59,14 @@ struct RatedPair {
   bool gives(int64_t row) const { return !of.is_missing(row) && (plus == nullptr || !plus->is_missing(row)); }
 };
 
-// What the rows of a level say of its rate.
+// The constraints that the rows of a level put on its rate.
 struct Level {
   Interval rate;
   Outermost low, high;
 };
 
-// A category, and its values of as many holders as a rule may tell of. Protection replaces the others: their rows say
-// nothing.
+// A category, and its values with enough holders to be disclosed. Protection replaces the other values: their rows are
+// ignored.
 struct RatedBy {
   const Column& column;
   const std::vector<Held>& held;
@@ -77,12 +78,12 @@ struct RatedBy {
   bool is_rare(int32_t code) const { return code >= 0 && held[static_cast<size_t>(code)].holders < least; }
 };
 
-// Whether the target's cell is missing and what gives it is not, or the other way round.
+// Whether exactly one of the target and its input is missing.
 bool missing_alone(const RatedPair& pair, const RatedBy& by, int64_t row) {
   return pair.target.is_missing(row) != (!pair.gives(row) || by.code(row) < 0);
 }
 
-// Narrows the rate of the row's level; false: it has none in common with the others.
+// Narrows the interval of the row's level; false: it is empty.
 bool narrows(const RuleSearch& search, const RatedPair& pair, const RatedBy& by, int64_t row, Interval& level) {
   if (missing_alone(pair, by, row)) return search.gaps_may_be();
   if (!pair.target.is_missing(row)) level.meet(pair.of_row(row, row));
@@ -110,8 +111,8 @@ double simplest_rate(double low, double high) {
   return digits(over) < digits(rate) && low <= 1 / over && 1 / over <= high ? 1 / over : rate;
 }
 
-// Of all rows: the simplest rate of each level that would be the same without some holders. The others get one of these
-// in sampled rows, so they must be few. `gaps`: the target, or what gives it, is missing alone in some row.
+// From all rows: the simplest rate of each level that would be the same without some holders. Other levels get one of
+// these rates in sampled rows, so they must be few. `gaps`: the target or its input is missing alone in some row.
 std::optional<Rates> stable_rates(const RuleSearch& search, const RatedPair& pair, const RatedBy& by, bool& gaps) {
   std::vector<Level> levels(by.held.size(), {{}, Outermost(-1, by.least), Outermost(1, by.least)});
   Interval none;
@@ -154,7 +155,7 @@ std::optional<FoundRule> rule_of_rates(const RuleSearch& search, const RatedPair
   if (seen.empty()) return {};
   const auto holds = [&](int64_t row, int64_t other) {
     const int32_t code = by.code(row);
-    // a row alone in its level, or of a level that proposing rows do not have, says nothing
+    // ignore levels with one row, and levels unseen in the proposing rows
     if (code < 0 || by.is_rare(code) || pair.target.is_missing(other) || !pair.gives(row) ||
         seen[static_cast<size_t>(code)].rows == 0)
       return -1;
@@ -181,7 +182,7 @@ struct RatedNumbers {
 struct Category {
   int column;
   std::vector<int32_t> codes;
-  std::vector<size_t> by_code;  // places in codes, those of a code together
+  std::vector<size_t> by_code;  // indices into codes, grouped by code
 };
 
 RatedNumbers rated_numbers(const RuleSearch& search, int column) {
@@ -205,7 +206,7 @@ bool rates_proposed(const RuleSearch& search, const RatedPair& pair, const std::
                     const std::vector<double>& of, const Category& by, const RatedBy& rated) {
   Interval level, all;
   double first = kMissing;
-  bool varies = false;  // within a category: else the category alone gives the target
+  bool varies = false;  // within a category: else the category alone determines the target
   for (size_t k = 0; k < by.by_code.size(); ++k) {
     const size_t i = by.by_code[k];
     if (rated.is_rare(by.codes[i])) continue;
@@ -232,8 +233,8 @@ std::optional<FoundRule> rates_by(const RuleSearch& search, const RatedPair& pai
   return found;
 }
 
-// total = price, and the shipping too where it is delivered: a rate of 0 in a category says that it has none of it. Of
-// totals and parts the later column is computed, and the last total first: it may be of another one.
+// total = price + shipping where the item is delivered: a rate of 0 for a category means without shipping. The later
+// column is computed, the last total first: it may be the sum of another total.
 std::optional<FoundRule> shares_by_category(const RuleSearch& search, const std::vector<RatedNumbers>& numbers,
                                             const std::vector<Category>& categories) {
   if (numbers.size() > kMaxSummands) return {};
@@ -275,8 +276,8 @@ std::optional<FoundRule> find_rates(const RuleSearch& search) {
     c.relax();
   }
   const auto tried = static_cast<double>(2 * numbers.size() * numbers.size() * categories.size());
-  // Of two that give each other, an amount follows from a quantity, and a later date from an earlier one. A rounded tax
-  // follows from an amount of more values, which it does not give back.
+  // If two columns determine each other, amounts follow from quantities, and later dates from earlier ones. A rounded
+  // tax follows from an amount with more distinct values, which it does not determine.
   for (const bool coarser : {false, true})
     for (const RatedNumbers& t : numbers)
       for (const RatedNumbers& of : numbers) {

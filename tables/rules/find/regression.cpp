@@ -13,7 +13,7 @@ Centred centred_at(const Column& c, int column, const std::vector<int64_t>& rows
   return centred(column, std::move(x));
 }
 
-// What the other columns of a sum leave of one of them, in the rows that are not left out.
+// Residual of one column of a sum given the others, in the rows that are not excluded.
 Regression::Residual rest_beside(const std::vector<const Centred*>& columns, size_t k,
                                  const std::vector<char>& left_out) {
   const auto rows = static_cast<size_t>(std::count(left_out.begin(), left_out.end(), 0));

@@ -13,8 +13,8 @@
 namespace tessera {
 
 constexpr size_t kMaxSumColumns = 256;  // the work grows with their square
-constexpr double kExact = 1e-9;         // of a deviation: what sums of rounded products leave
-constexpr double kRounding = 0.8;       // of half a unit: the deviation of what rounding leaves
+constexpr double kExact = 1e-9;         // of a deviation: floating-point error of sums of products
+constexpr double kRounding = 0.8;       // of half a unit: standard deviation of rounding errors
 
 // The values of a column in the units of expressions, centred.
 struct Centred {
@@ -32,7 +32,7 @@ class Regression {
  public:
   explicit Regression(size_t rows) : rows_(static_cast<double>(rows)) {}
 
-  // What the columns added so far leave of a column, and their part of it.
+  // Residual of a column given those added so far, and its projection on them.
   struct Residual {
     std::vector<double> rest, along;
     double deviation = 0;  // of the rest
@@ -66,8 +66,7 @@ class Regression {
     triangle_.push_back(std::move(r.along));
   }
 
-  // The factors of the columns added so far that give all but the rest: R f = along, R upper triangular, held by
-  // columns.
+  // Solves R f = along, where R is upper triangular and stored by columns: the factors of the columns added so far.
   std::vector<double> factors(std::vector<double> along) const {
     for (size_t k = along.size(); k-- > 0;) {
       along[k] /= triangle_[k][k];
@@ -83,23 +82,23 @@ class Regression {
 
 // Columns of numbers in proposing rows that have all of them.
 struct Sample {
-  std::vector<Centred> columns;  // those that vary
+  std::vector<Centred> columns;  // without constant columns
   std::vector<int64_t> rows = {};
   double tried = 0;
 };
 
-// Columns to be regressed, and the proposing rows in which none of them is missing. While these rows are too few, the
-// column that is missing most often is left out; `first` (−1: any) stays.
+// Columns of a regression, and the proposing rows in which none of them is missing. While there are too few such rows,
+// the column with most missing cells is dropped, but never `first` (−1: any).
 Sample sample_with(const RuleSearch& search, int first);
-// With at most so many of its rows.
+// Keeps at most `rows` rows.
 void limit_rows(Sample& sample, size_t rows);
-// Whether each column takes part in a sum without the holders that say most of its factor, too: two columns may differ
-// in few rows alone, which would tell their factors apart. `least_weight`: of a factor times a deviation.
+// Whether each column takes part in the sum even without the few holders that determine most of its factor: two columns
+// may differ in few rows only, which would disclose them. `least_weight`: min contribution, factor times deviation.
 bool has_shared_factors(const RuleSearch& search, const Sample& sample, const std::vector<const Centred*>& columns,
                         const std::vector<double>& factors, int64_t least, double least_weight);
 
-// The first rule that `find` sees in a sample; then in others, for columns that it leaves out because of their missing
-// values: those of another part of the rows.
+// The first rule that `find` returns for a sample; then for other samples, of the columns that were dropped because of
+// missing values.
 template <class Find>
 std::optional<FoundRule> first_in_samples(const RuleSearch& search, Find&& find) {
   constexpr int kMaxSamples = 4;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMaxRepeatColumns = 300;  // the work grows with their square
 constexpr double kMinRepeats = 0.02;       // of the rows; rarer copies are not worth a level
-constexpr double kOverChance = 4;          // times as many as among shuffled rows
+constexpr double kOverChance = 4;          // relative to shuffled rows
 constexpr double kNear = 2;                // units of the last digit
 constexpr double kOfRepeats = 0.1;         // of the repeats, that a number which many rows hold may have
 
@@ -53,7 +53,7 @@ class Repeats {
     searched_.resize(all_.size());
   }
 
-  // The last columns first: a column is reduced before those that it repeats.
+  // Last columns first: a column is reduced before the columns that it repeats.
   std::vector<FoundRule> find() {
     search_.team.for_each(static_cast<int64_t>(all_.size()), [&](int64_t k) { look(static_cast<size_t>(k)); });
     std::vector<FoundRule> out;
@@ -135,8 +135,8 @@ std::optional<FoundRule> repeated_rule(const RuleSearch& search, const Computed&
   std::vector<const Column*> columns = search.columns_at(columns_of(expression));
   for (const Column* of : columns) of->relax();
   columns.push_back(&c), c.relax();
-  // Means over as many rows as any number of a model is, and not to the digit: other numbers of the model are means
-  // of some of these rows.
+  // Means over the min number of rows per stored number, and not to the last digit: other stored numbers are means of
+  // some of the same rows.
   const auto some = static_cast<size_t>(search.holders.least(columns));
   if (copied.size() < 2 * some) return {};
   std::sort(copied.begin(), copied.end());

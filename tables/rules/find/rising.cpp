@@ -1,5 +1,5 @@
-// Columns of sequences that never fall, or never rise, within a key. A step that rises is one of two that could have
-// been seen: rows whose values had nothing to do with the step before would fall in half of the steps.
+// Columns of sequences that never decrease, or never increase, within a key. By chance, a step goes either way with
+// probability 1/2.
 #include "tables/rules/kinds/rising.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::vector<FoundRule> find_rising(const RuleSearch& search, const std::vector<s
   std::vector<FoundRule> out;
   for (const int j : search.usable_numbers(SIZE_MAX)) {
     const Column& c = search.column(j);
-    // Each key has a first value, which a model holds: of fewer keys they would tell of single ones.
+    // The model stores first values per key: with few keys they would disclose single ones.
     if (keys < search.holders.least({&c}) || !is_complete(c)) continue;
     const bool held = std::find(beside_index.begin(), beside_index.end(), c.name) != beside_index.end();
     auto found = monotone(search, c, previous, 1, held);

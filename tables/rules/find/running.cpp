@@ -17,8 +17,9 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMaxRunningTerms = 3, kMaxRunningParts = 30;  // columns that may be terms: the work grows with parts³
-constexpr size_t kLookedAt = 64;                               // rows, before all are
+constexpr size_t kMaxRunningTerms = 3,
+                 kMaxRunningParts = 30;  // candidate terms: the work grows with the cube of their number
+constexpr size_t kLookedAt = 64;         // rows, before all are
 
 struct RunningTerm {
   int column;
@@ -58,7 +59,7 @@ class RunningSearch {
   }
 
  private:
-  // Columns that are sums already: what is left of them is not what the rows say.
+  // Columns that are sums already: only their first values remain.
   bool is_taken(int j) const { return std::find(taken_.begin(), taken_.end(), j) != taken_.end(); }
   int32_t before(int64_t row) const { return previous_[static_cast<size_t>(row)]; }
   double number(int column, int64_t row) const { return search_.column(column).numbers[static_cast<size_t>(row)]; }
@@ -69,7 +70,7 @@ class RunningSearch {
     double sum = 0;
     for (const RunningTerm& t : terms)
       sum += t.sign * number(t.column, said_by(row)) * (t.by < 0 ? 1 : number(t.by, said_by(row)));
-    // as a sum, whose last digits are those of the balance
+    // as a sum with the digits of the balance
     return same_number(number(target, other), number(target, before(other)) + sum, search_.column(target));
   }
 

@@ -15,7 +15,7 @@ constexpr int64_t kProposing = 4096, kTesting = 20'000;  // rows, of a table tha
 // A table is to show a false rule once in a million.
 constexpr double kLogTables = 13.8;
 
-// What a number counts: days, seconds, or what stands around it, such as a currency.
+// The unit of a number: days, seconds, or its prefix and suffix, such as a currency.
 std::string unit_of(const Column& c) {
   if (is_instant(c.type)) return name(c.type);
   if (is_clock_format(c.format)) return "clock";

@@ -1,6 +1,5 @@
-// What finders of rules share: which rows propose a rule, which ones test it, and when chance explains it. A rule is
-// proposed by some rows of a table, must then hold in all of them, and is tested on rows that did not propose it: it
-// would have to be broken there if the columns had nothing to do with each other (evidence_of()).
+// Shared by the finders of rules. Some rows propose a rule; it must then hold in all rows, and is tested on held-out
+// rows, where it would be violated if the columns were independent (evidence_of()).
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -18,7 +17,7 @@ namespace tessera {
 
 class RuleSearch {
  public:
-  static constexpr int64_t kLeastRows = 50;  // below, nothing can be told from chance
+  static constexpr int64_t kMinRows = 50;  // with fewer rows, chance explains anything
   // A rule that holds by chance in more of the rows than this restricts too little to be worth its place.
   static constexpr double kMaxChance = 0.98;
 
@@ -29,33 +28,34 @@ class RuleSearch {
   const Holders& holders;
   Team& team;
   std::vector<int64_t> proposing, testing;  // rows in random order; no row is in both
-  bool usual = false;                       // looks for what most rows keep
+  bool usual = false;                       // searches for rules that hold in most rows
   std::vector<std::string> filled;          // columns whose missing cells follow from others
 
   size_t columns() const { return table.columns.size(); }
   const Column& column(int j) const { return table.columns[static_cast<size_t>(j)]; }
   std::vector<const Column*> columns_at(const std::vector<int>& places) const;
-  // Whether rules may use a column: neither constant nor regenerated, and not set apart.
+  // Whether rules may use a column: neither constant nor regenerated, and not excluded.
   bool usable(int j) const { return in_rules(j) && !kind_of(column(j)).regenerated; }
   bool in_rules(int j) const;  // the same, or regenerated
-  // Whether a computed cell may be missing by itself, or be there where what it follows from is missing: of rows. Steps
-  // of sequences are not learned beside what they follow from.
+  // Whether a computed cell may be missing, or be present where an input is missing: for tables of rows. Steps of
+  // sequences are not learned beside their inputs.
   bool gaps_may_be() const { return options.by_rejection; }
-  // The same for what most rows keep. Few rows propose, the `draw`-th of them: some draw has none that breaks it.
+  // A search for rules that hold in most rows. Few rows propose, the `draw`-th subset: in some draw no proposing row is
+  // an exception.
   RuleSearch of_most_rows(size_t draw) const;
   // Whether some cells of the proposing rows are missing, but fewer than a quarter: finders that read a few complete
   // rows want these there.
   bool misses_few(const Column& column) const;
-  // What a row says in which the target's cell, or what gives it, is missing, for evidence_of(): nothing, or, where one
-  // of them is there and may not be, that the rule is broken. `own`: both are of one row, whose gap is noted.
+  // The vote of a row for evidence_of() if the target's cell or an input is missing: −1, ignored; 0, a violation, if
+  // only one of them is missing and gaps are not allowed. `own`: both belong to one row, whose gap is recorded.
   int of_missing(bool target, bool given, bool own, bool& gaps) const {
     const bool alone = target != given;
     gaps |= alone && own;
     return alone && !gaps_may_be() ? 0 : -1;
   }
-  // What a column with gaps, or one that is `learned` beside what gives it, is learned as; nothing otherwise.
+  // How a column with gaps, or one that is `learned` beside its inputs, is learned; else nothing.
   Seen seen_as(const Column& target, bool gaps, bool learned = false) const;
-  // The index of sequences, which other columns may be counted from, and which stays as it is; −1: none.
+  // The index of sequences, which other columns may refer to and which no rule changes; −1: none.
   int index() const;
   // The first `limit` of the usable columns that are `wanted`.
   template <class Wanted>
@@ -68,7 +68,7 @@ class RuleSearch {
   std::vector<int> usable_numbers(size_t limit) const { return usable_columns(limit, is_ordered); }
   std::vector<int> usable_texts() const { return usable_columns(SIZE_MAX, has_texts); }
 
-  // Rows of the table that keep a rule: holds(row, row) is 1 there. None if one breaks it.
+  // The number of rows that satisfy the rule: holds(row, row) is 1. nullopt if a row violates it.
   template <class Holds>
   std::optional<int64_t> kept_rows(Holds&& holds) const {
     int64_t rows = 0;
@@ -80,8 +80,9 @@ class RuleSearch {
     return rows;
   }
 
-  // `holds` of (row, other): 1 if the rule holds in `row` with its column's value of `other`, 0 if not, −1 if the rule
-  // does not apply to the row. None if a row breaks it, or if chance explains it, as `tried` rules were tested.
+  // holds(row, other): 1 if the rule holds in `row` with the target's value of `other`, 0 if not, −1 if the rule does
+  // not apply to the row. nullopt if a held-out row violates the rule, or if chance explains it (corrected for `tried`
+  // candidates).
   template <class Holds>
   std::optional<Evidence> evidence_of(Holds&& holds, double tried) const {
     Evidence e;
@@ -106,17 +107,17 @@ class RuleSearch {
     return e;
   }
 
-  // Whether this number of rows that keep a rule exceeds what chance gives one of `tried` rules.
+  // Whether more rows satisfy the rule than chance would give for one of `tried` candidates.
   static bool beyond_chance(int64_t rows, double chance, double tried);
 
  private:
   static constexpr size_t kShifts = 3;  // pairings of the testing rows with each other's values
 };
 
-// For people, what is learned in the place of a column by one of these rules; "": the column.
+// For messages: what is learned in place of a column by one of these rules; "": the column.
 std::string learned_as(const std::vector<FoundRule>& rules, const std::string& column);
 
-// The values of a column in the rows that propose and test, numbered as the proposing rows show them; −1: none does.
+// Codes of a column in the proposing and testing rows, numbered by the proposing rows; −1: missing or unseen.
 struct Labels {
   int column;
   bool text;
@@ -125,26 +126,25 @@ struct Labels {
 };
 Labels labels_of(const RuleSearch& search, int column);
 
-// Without the places of a search by columns at which nothing was found.
+// The rules that were found, without the empty entries.
 std::vector<FoundRule> those_found(std::vector<std::optional<FoundRule>> found);
 
 // The numbers of a column in these rows; releases its pages.
 std::vector<double> numbers_in(const Column& c, const std::vector<int64_t>& rows);
 
-// A column and the expression that gives it in every row.
+// A column and the expression that computes it.
 struct Computed {
   int target = -1;
   std::string expression;
-  // Numbers of it that were rounded on their own: a row may be off by a half of the last digit for each.
+  // How many of its numbers were rounded separately: a row may be off by half a unit of the last digit for each.
   double rounded = 1;
   bool shares = false;  // of a whole, which is a constant
 };
 
-// Rows of a search lie all over a table: a column in scratch is in memory as a whole once they were looked at. Finders
-// release the pages of one column before they look at the next.
+// Random row access pulls a spilled column fully into memory; finders evict one column before reading the next.
 
-// One of each kind, as the table shows them: those that take a column away return at the first one, so that the next is
-// looked for in what is left.
+// Finders by kind of rule. Those that remove a column return the first rule found, because the next search runs on the
+// reduced table.
 std::optional<FoundRule> find_copy(const RuleSearch& search);         // a = b, of texts
 std::optional<FoundRule> find_composed(const RuleSearch& search);     // a = b || ' ' || c, of texts and whole numbers
 std::optional<FoundRule> find_multiple(const RuleSearch& search);     // a = c·b, or another power of b
@@ -158,19 +158,17 @@ std::optional<FoundRule> find_functions(const RuleSearch& search);    // a is th
 std::optional<FoundRule> find_between(const RuleSearch& search);      // a is the whole days from b to c
 std::vector<FoundRule> find_spelled(const RuleSearch& search);        // numbers that spell dates or times: 1730
 std::optional<FoundRule> find_rates(const RuleSearch& search);        // a = b·c0 or b + c0, with a c0 of each category
-std::optional<FoundRule> find_bands(const RuleSearch& search);        // a by the band that b lies in
-// Of a column of numbers that a rule is to compute: the categories that its bands give, but for those that the rule
-// needs.
+std::optional<FoundRule> find_bands(const RuleSearch& search);        // a follows from the band of b
+// Before a rule computes a numeric column: the categories that follow from its bands, except inputs of the rule.
 std::vector<FoundRule> find_bands_of(const RuleSearch& search, const TableRule& computes);
-// Of a column that others give but for rounding, as tax = 0.19·amount: a sum that it is part of and that holds to the
-// last digit, as total = amount + tax. Without the column, total = 1.19·amount would be all that is left.
+// For a column computed up to rounding, such as tax = 0.19·amount: an exact sum that contains it, such as total =
+// amount + tax. Without the column only total = 1.19·amount could be found.
 std::optional<FoundRule> find_total(const RuleSearch& search, const FoundRule& given);
-// Of a number that a rule is to compute: the columns that it gives alone, as age = 2024 - born, where born is the year
+// Before a rule computes a number: columns that follow from it alone, such as age = 2024 - born, where born is the year
 // of a date.
 std::vector<FoundRule> find_lines_of(const RuleSearch& search, const TableRule& computes);
-// Of a sum whose column is a product of other columns too: the last of its parts as what is left of the sum, as
-// interest = paid - amount, where paid = payment * months. Computed from its parts, the sum would not be looked at any
-// more.
+// For a sum that is also a product: computes its last term instead, such as interest = paid - amount, where paid =
+// payment * months. If the sum were computed from its terms, the product would not be found.
 std::optional<FoundRule> find_part(const RuleSearch& search, const FoundRule& sum);
 bool is_product_of_others(const RuleSearch& search, int column, const std::vector<int>& but);
 std::vector<FoundRule> find_missing(const RuleSearch& search);       // missing exactly where
@@ -179,8 +177,8 @@ std::vector<FoundRule> find_combinations(const RuleSearch& search);  // few comb
 std::optional<FoundRule> find_keys(const RuleSearch& search);
 // That no pair of these occurs twice. Error(data) where one does, or where a model may not know enough values.
 FoundRule key_rule(const RuleSearch& search, int outer, int inner);
-// The rule that these columns occur in fixed combinations, whatever chance says; none where these are too many, or too
-// many rows would lose theirs to protection.
+// The rule that these columns occur in fixed combinations, regardless of chance; nullopt if there are too many
+// combinations, or protection would change too many rows.
 std::optional<FoundRule> joint_rule(const RuleSearch& search, std::vector<int> columns);
 // a >= b, the upper columns first, as reduce() needs them; `given`: those that need no evidence
 // Unless `fresh` is empty, only those with a column of that name.
@@ -190,30 +188,32 @@ struct GivenBound {
 };
 std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<GivenBound>& given,
                                    const std::vector<std::string>& fresh = {});
-std::vector<std::string> in_order_with_index(const RuleSearch& search);  // those that find_bounds() would find
+std::vector<std::string> in_order_with_index(
+    const RuleSearch& search);  // columns for which find_bounds() finds an order with the index
 // Dates that are all the first, or all the last, of a month.
 std::vector<FoundRule> find_months(const RuleSearch& search);
 // Dates that are more frequent on some weekdays; or times, in some hours.
 std::vector<FoundRule> find_cycles(const RuleSearch& search, bool times);
-std::vector<FoundRule> find_remainders(const RuleSearch& search);  // of whole numbers, which tell another column
+std::vector<FoundRule> find_remainders(
+    const RuleSearch& search);  // of whole numbers, if informative about another column
 // a = b in many rows, but not in all; columns that `bounds` put distances in the place of have none. In the order in
 // which they reduce.
 std::vector<FoundRule> find_repeats(const RuleSearch& search, const std::vector<FoundRule>& bounds);
 // Columns of sequences that change by others from step to step.
 std::vector<FoundRule> find_running(const RuleSearch& search);
-// Columns that never fall within the key of sequences; none without a key. `beside_index`: those that are learned as
-// their distance to the index.
+// Columns that never decrease within the key of sequences; none without a key. `beside_index`: columns learned as their
+// distance to the index.
 std::vector<FoundRule> find_rising(const RuleSearch& search, const std::vector<std::string>& beside_index);
 // Multiples; of distances that `bounds` put in the place of columns too.
 std::vector<FoundRule> find_grids(const RuleSearch& search, const std::vector<FoundRule>& bounds);
 
-// The rule that a column is what the expression says, if it is in every row, or, in a search for such, in most of them;
-// `given`: chance does not matter.
+// The rule that the expression computes the column, if it does in every row, or, in a search for rules of most rows, in
+// most; `given`: chance is ignored.
 std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed& rule, double tried,
                                        bool given = false);
 
-// The rule that a column is what the expression says in the rows where it is, of which there must be enough; with the
-// number of them as its evidence.
+// The rule that the expression computes the column in many rows, with their number as evidence; nullopt if there are
+// too few.
 std::optional<FoundRule> usual_rule(const RuleSearch& search, const Computed& rule, double tried);  // in most rows
 std::optional<FoundRule> repeated_rule(const RuleSearch& search, const Computed& rule, Evidence evidence);
 

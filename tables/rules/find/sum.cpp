@@ -1,6 +1,6 @@
 // Columns that are sums of others with fixed factors: total = items + extras, price = 3.99 * items, a = b, shares that
-// sum to 100. Each column in turn is regressed on those before it, by Gram–Schmidt orthogonalization; where nothing but
-// rounding is left, factors are rounded to few digits and the sum is tried on every row.
+// sum to 100. Each column in turn is regressed on those before it (Gram–Schmidt orthogonalization); if only rounding
+// remains, factors are rounded to few digits and the sum is tested on every row.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,9 +18,10 @@ namespace tessera {
 namespace {
 
 constexpr size_t kMaxTerms = 12;  // longer sums are regressions, not rules
-constexpr double kKept = 0.9;     // of the rows: those that a sum of most rows has to say
+constexpr double kKept = 0.9;     // of the rows: min share in which a sum of most rows holds
 
-// How well a sum says its column: to the digit, but for the rounding of each of its numbers, or that in most rows.
+// How well a sum reproduces its column: to the digit, up to rounding of each of its numbers, or the latter in most
+// rows.
 enum class Says { exactly, rounded, mostly };
 
 // Whether each number of the sum was rounded on its own, as measures and shares of a whole are: counts have no digits
@@ -94,11 +95,11 @@ std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<c
   return {};
 }
 
-// One column may give another one alone, as a time gives its day. It is tried first: others that go together with it
-// would share its factor, where sums are rounded.
+// A single column that determines the target, as a time determines its day, is tried first: correlated columns would
+// share its factor in rounded sums.
 std::optional<FoundRule> tried_alone(const RuleSearch& search, const std::vector<const Centred*>& before,
                                      const Centred& c, const Sample& sample) {
-  // A line rounded to few units, such as 0 and 1, is a cut: bands say it.
+  // A line rounded to few units, such as 0 and 1, is a threshold: a rule of bands.
   const double rounding = half_unit(search.column(c.column)), half = c.deviation < 10 * rounding ? 0 : rounding;
   std::vector<double> factors(before.size(), 0);
   for (size_t k = 0; k < before.size(); ++k) {
@@ -113,8 +114,7 @@ std::optional<FoundRule> tried_alone(const RuleSearch& search, const std::vector
   return {};
 }
 
-// The identity c = Σ ±x of columns that were looked at before, if the factors say one: all its terms, c's factor
-// −1.
+// The identity c = Σ ±x of earlier columns, if the factors round to one: all its terms, with factor −1 for c.
 std::vector<Term> whole_terms(const std::vector<const Centred*>& before, const Centred& c,
                               const std::vector<double>& factors) {
   constexpr double kWhole = 0.01;  // columns that are proportional but for rounding have uncertain factors
@@ -137,7 +137,7 @@ int target_of(const RuleSearch& search, const Sample& sample, const std::vector<
   const int total = solved(search, terms, identity.front().column, 0).target;
   std::sort(targets.begin(), targets.end(),
             [=](int a, int b) { return std::pair(a == total, a) > std::pair(b == total, b); });
-  if (rounded.size() > 2) {  // it follows from columns that no sum may take away
+  if (rounded.size() > 2) {  // it follows from columns that no sum may remove
     const auto free = std::find_if(targets.begin(), targets.end(), [&](int j) {
       return std::find(rounded.begin(), rounded.end(), j) == rounded.end();
     });
@@ -175,13 +175,13 @@ std::optional<FoundRule> usual_pair(const RuleSearch& search, const Sample& samp
   return {};
 }
 
-// A column that a sum of those before it gives in most rows, where a regression leaves `rest`: the rows that it
-// explains worst are left out, and another one tells whether it explains the others (least trimmed squares; Rousseeuw
-// 1984).
+// A column that equals a sum of earlier ones in most rows, where a regression leaves the residual `rest`: the rows with
+// the largest residuals are dropped, and a second regression tests whether the others fit (least trimmed squares;
+// Rousseeuw 1984).
 std::optional<FoundRule> usual_sum(const RuleSearch& search, const Sample& sample,
                                    const std::vector<const Centred*>& before, const Centred& c,
                                    const Regression::Residual& rest) {
-  constexpr double kNear = 0.9;  // of a deviation: what is left of the column where others nearly give it
+  constexpr double kNear = 0.9;  // of a deviation: residual of the column if others nearly determine it
   const double half = half_unit(search.column(c.column));
   if (before.empty() || rest.deviation > kNear * c.deviation || c.deviation < 10 * half) return {};
   std::vector<double> far;
@@ -222,14 +222,14 @@ std::optional<FoundRule> sum_in(const RuleSearch& search, const Sample& sample) 
       if (auto found = tried_sum(search, before, c, regression.factors(rest.along), sample, Says::rounded))
         return found;
     if (exact) continue;
-    // Also a column that others explain but for rounding, and do not give: a copy of it is explained by it.
+    // Added even if others explain the column only up to rounding: a copy of it is then explained by it.
     regression.add(std::move(rest));
     before.push_back(&c);
   }
   return {};
 }
 
-// `rounded`: the column that others give, and those.
+// `rounded`: the column that is computed up to rounding, and its inputs.
 std::optional<FoundRule> total_in(const RuleSearch& search, const Sample& sample, const std::vector<int>& rounded) {
   Regression regression(sample.rows.size());
   std::vector<const Centred*> before;
@@ -305,7 +305,7 @@ std::vector<FoundRule> find_usual_sums(const RuleSearch& search) {
   if (sample.columns.size() > kMaxColumns) return {};
   limit_rows(sample, kMaxRows);
   std::vector<std::optional<FoundRule>> found(sample.columns.size());
-  std::vector<const Centred*> before;  // columns that no sum gives
+  std::vector<const Centred*> before;  // columns that are no sum
   std::vector<std::string> taken;      // columns of sums
   Regression regression(sample.rows.size());
   for (size_t k = 0; k < sample.columns.size(); ++k) {
@@ -315,7 +315,7 @@ std::vector<FoundRule> find_usual_sums(const RuleSearch& search) {
       for (size_t b = 0; b < before.size() && !found[k]; ++b) found[k] = usual_pair(search, sample, *before[b], c);
       if (!found[k]) found[k] = usual_sum(search, sample, before, c, rest);
     }
-    if (found[k]) {  // unless what it gives is in another sum
+    if (found[k]) {  // unless its target is in another sum
       const std::string& given = found[k]->rule->column();
       if (std::find(taken.begin(), taken.end(), given) != taken.end()) found[k].reset();
       else
@@ -325,7 +325,7 @@ std::vector<FoundRule> find_usual_sums(const RuleSearch& search) {
     regression.add(std::move(rest));
     before.push_back(&c);
   }
-  // The last ones first: a column may be given by one that an earlier sum gives.
+  // Last ones first: a column may depend on one that an earlier sum computes.
   std::vector<FoundRule> out;
   for (size_t k = found.size(); k-- > 0;)
     if (found[k]) out.push_back(std::move(*found[k]));

@@ -1,11 +1,11 @@
-// A column that a number decides by the band it lies in: age_group by age, grade by score, year by date; or by the band
-// of a part of a date: quarter by its month, weekend by its weekday.
+// A column that follows from the band of a number: age_group by age, grade by score, year by date; or from the band of
+// a part of a date: quarter by its month, weekend by its weekday.
 #pragma once
 #include "tables/rules/rule/rule_of.h"
 
 namespace tessera {
 
-// What of a number the bands are of: itself (null), or a part of a date or time.
+// The quantity that is divided into bands: the number itself (null), or a part of a date or time.
 using BandPart = const TimeFunction*;
 double part_of(BandPart part, const Column& column, double x);  // NaN of NaN
 
@@ -13,7 +13,7 @@ struct Bands {
   BandPart part = nullptr;
   std::vector<double> cuts;         // ascending; band k has the numbers from cuts[k − 1] on and below cuts[k],
   bool with_cut = false;            // or, with it, those above cuts[k − 1] up to cuts[k]
-  std::vector<std::string> values;  // one more than cuts; of a column of numbers, texts that give the number again
+  std::vector<std::string> values;  // one more than cuts; for numeric columns, texts that parse to the number
 
   size_t of(double x) const;
 };

@@ -4,15 +4,15 @@
 
 namespace tessera {
 
-// Values that many rows of a later column have whatever its distance to the others is, and days that many lie on, such
-// as the last of a month: what a distance would destroy.
+// Values that many rows of a later column take regardless of its distance to the others, and frequent days such as the
+// last of a month: a distance would not preserve them.
 struct FixedDay {
-  const char* function;  // of rule/functions.h, which gives the day; a day that lies on one is that day
+  const char* function;  // of rule/functions.h, which computes the day; a date is on it if it equals the result
   double step;           // days to the next one, at most
 };
 struct FixedValues {
   std::vector<double> values;         // ascending
-  std::vector<const FixedDay*> days;  // of which a row has the first that it lies on
+  std::vector<const FixedDay*> days;  // a row has the first of them that its date is on
   std::string column;                 // of the choice among them; "": there are none
   double high = kMissing;             // no distance leads beyond it; NaN: wherever
 
@@ -24,10 +24,10 @@ struct FixedValues {
 // How the distance is counted.
 struct Distance {
   bool down = false;                     // from the smallest of the others, which are above
-  std::vector<std::string> strict = {};  // of the others, those that the column is never equal to
+  std::vector<std::string> strict = {};  // the others that the column never equals
 };
 
-// The distance to the largest of them is learned in its place, and, in a column of its own, which fixed value it has.
+// The distance to the largest of them is learned instead, and, in another column, which fixed value the row has.
 struct BoundData {
   static constexpr const char* kKind = "bound";
   Column target;                    // without rows
@@ -46,8 +46,8 @@ void write_field(nlohmann::json& out, const char* name, const Distance& distance
 void read_field(const Fields& f, const char* name, Distance& distance);
 RulePtr make_rule(BoundData data);
 
-// Few rows would break it by chance: the column is learned as it is, which says more of how the columns go together
-// than a distance, and rows that break the rule are drawn again.
+// For orders that few rows would violate by chance: the column is learned unchanged, which preserves its dependence on
+// others better than a distance, and violating rows are drawn again.
 struct LooseBoundData {
   static constexpr const char* kKind = "loose bound";
   Column target;

@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-// What of a cell is in the text.
+// Which part of a cell is in the text.
 struct TextPart {
   std::string column;
   enum class Case { as_is, lower, upper } letters = Case::as_is;
@@ -15,7 +15,7 @@ struct TextPart {
 
   // The part of a cell's text.
   std::string of(const std::string& cell) const;
-  std::string text() const;  // for people: "lower(left(first, 1))"
+  std::string text() const;  // for messages: "lower(left(first, 1))"
   bool operator==(const TextPart&) const = default;
 };
 
@@ -36,7 +36,8 @@ void write_field(nlohmann::json& out, const char* name, const std::vector<TextPa
 void read_field(const Fields& f, const char* name, std::vector<TextPart>& parts);
 RulePtr make_rule(ComposedData data);
 
-// Of a row: the parts of cells of `of`, the columns of data.parts, and what is between them; "" if a cell is missing.
+// The text composed for a row from cells of `of`, the columns of data.parts, and the separators; "" if a cell is
+// missing.
 std::string composed_text(const ComposedData& data, const std::vector<const Column*>& of, size_t row);
 
 // The cells of a column that can be a part: texts and whole numbers. "": missing.

@@ -15,7 +15,7 @@ class ComputedRule : public GivesColumn<ComputedData> {
  public:
   using GivesColumn::GivesColumn;
 
-  // A time that is another one moved by hours says so: "local is 2 hours after utc", not "local = utc + 2 / 24".
+  // A time shifted by hours is written "local is 2 hours after utc", not "local = utc + 2 / 24".
   std::string text() const override {
     constexpr std::pair<std::string_view, const char*> kUnits[] = {
         {" / 24", "hour"}, {" / 1440", "minute"}, {" / 86400", "second"}};

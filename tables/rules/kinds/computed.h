@@ -1,4 +1,4 @@
-// A column that an expression of the others gives: total = items + extras, price = 3.99 * items.
+// A column computed by an expression of others: total = items + extras, price = 3.99 * items.
 #pragma once
 #include "tables/expression/arithmetic.h"
 #include "tables/rules/rule/rule_of.h"
@@ -12,7 +12,7 @@ struct ComputedData {
   std::string is;  // arithmetic (tables/expression/arithmetic.h), or a column of texts
   Rounded rounded = {};
   Seen seen = {};
-  // The other shares of a whole: the largest of all gives or takes what drawn ones differ from it.
+  // The other shares of a whole: in sampled rows the largest share absorbs the difference of their sum from it.
   std::vector<std::string> shares = {};
 
   static constexpr std::tuple kFields{std::pair{"column", &ComputedData::target}, std::pair{"is", &ComputedData::is},
@@ -22,7 +22,7 @@ struct ComputedData {
 };
 RulePtr make_rule(ComputedData data);
 
-// The value that an expression gives a column: in its units, not rounded; NaN where something is missing.
+// The value of an expression in the column's units, not rounded; NaN if an input is missing.
 double exact_value(const Arithmetic& expression, const Table& rows, size_t row, const Column& target);
 
 }  // namespace tessera

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "tables/expression/arithmetic.h"
@@ -55,7 +54,7 @@ class FilledRule : public RuleOf<FilledData> {
     table.columns.insert(at, std::move(choice));
   }
 
-  // What the orders leave to a cell.
+  // The value of a missing cell within its bounds.
   double value(const Column& c, double low, double high) const {
     const int digits = digits_of(c);
     const double x = high == high ? high - data_.distance : low == low ? low : data_.otherwise;

@@ -1,6 +1,6 @@
-// A column that others are not below, and that is missing by itself in some rows. There the model learns a value that
-// the order allows, so that the distance to it says what the later one is, and in a column of its own where it is
-// missing. The value follows from the row alone, as what is learned of a row must.
+// A column that others are never below, and that is missing in some rows. There the model learns a value within the
+// bounds, so that the distance to it remains informative, and, in another column, where it is missing. The value
+// depends on the row only, as everything learned of a row must.
 #pragma once
 #include "tables/rules/rule/rule_of.h"
 
@@ -10,7 +10,7 @@ struct FilledData {
   static constexpr const char* kKind = "filled";
   std::string column;
   std::vector<std::string> not_below = {}, not_above = {};  // where they are present
-  std::string choice = {};                                  // of the column that says where it is missing
+  std::string choice = {};                                  // the column that records where it is missing
   double distance = 0;                                      // from a filled cell to the lowest of those above it
   double otherwise = 0;  // the cell where all of these, and all below it, are missing
   double share = 0;      // of the rows, for people

@@ -1,6 +1,5 @@
-// How each row writes a column: prices of which few have four decimals, ends that most often are at midnight, times at
-// several offsets from UTC. It is a category of its own beside the column, so that every method learns it with the rest
-// of the row.
+// The written form of each row: prices of which few have four decimals, ends that are mostly at midnight, times at
+// several offsets from UTC. The form is a separate category, so that every method learns it with the rest of the row.
 #pragma once
 #include "tables/rules/kinds/grid.h"
 
@@ -17,7 +16,7 @@ size_t level_of(const std::vector<FormLevel>& levels, double x);  // the last wh
 struct FormData {
   static constexpr const char* kKind = "form";
   std::string column;
-  std::vector<FormLevel> levels = {};  // empty: each row has a format of its own (by_row())
+  std::vector<FormLevel> levels = {};  // empty: each row has its own format (by_row())
   double low = 0, high = 0;            // numbers are moved within them
 
   std::string name() const { return (levels.empty() ? "format of " : "digits of ") + column; }  // of the category

@@ -1,5 +1,5 @@
-// A column that a function of a date or time gives (rule/functions.h): month is the month of ordered, age is the whole
-// years from born to visit; and texts whose digits it gives: "2024-W05".
+// A column computed by a function of a date or time (rule/functions.h): month is the month of ordered, age is the whole
+// years from born to visit; and texts with such digits: "2024-W05".
 #pragma once
 #include "tables/rules/rule/rule_of.h"
 
@@ -33,13 +33,13 @@ inline void write_field(nlohmann::json& out, const char* name, const DigitPictur
 inline void read_field(const Fields& f, const char* name, DigitPicture& picture) { picture.text = f.text(name); }
 RulePtr make_rule(FunctionData data);
 
-// Whether a column is what numbers of the table spell: no expression may name it.
+// Marks a column that holds spelled dates or times: no expression may name it.
 inline constexpr const char* kSpelled = "spelled";  // its Column::kind
 inline bool is_spelled(const Column& c) { return c.kind == kSpelled; }
 
-// Numbers that spell a date or time: 1730 is half past five, a year, month and day in columns of their own are a date.
-// It is learned in their place: functions give them. But a year, month and day that nothing else follows from are
-// learned as they are: of a date in bins of many days, a row would lose its day.
+// Numbers that spell a date or time: 1730 is half past five; year, month and day columns together are a date. The date
+// is learned instead, and functions compute the numbers. But a year, month and day from which nothing else follows are
+// learned unchanged: dates in bins of many days would lose the day.
 struct SpelledData {
   static constexpr const char* kKind = "spelled";
   std::string column;                      // that is learned; the day of parts that are
@@ -54,9 +54,9 @@ struct SpelledData {
 };
 RulePtr make_rule(SpelledData data);
 
-// What they spell; missing where they spell nothing.
+// The dates or times that they spell; missing where invalid.
 Column spelled_in(const SpelledData& spelled, const Table& rows);
-// The number that columns spell in a row: 100 times what the ones before spell, and their own.
+// The number that columns spell in a row: 100 times the number of the preceding ones, plus the last.
 double spelled_number(const std::vector<const Column*>& columns, size_t row);
 
 }  // namespace tessera

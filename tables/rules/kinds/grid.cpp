@@ -39,9 +39,8 @@ nlohmann::json write_grid(const Grid& grid) {
 }
 
 Grid read_grid(const Fields& f) {
-  constexpr int64_t kMost = int64_t{1} << 52;
-  const Grid out{f.integer("step", 1, kMost), f.integer("first", 0, kMost),
-                 static_cast<int>(f.integer("digits", 0, 15))};
+  constexpr int64_t kMax = int64_t{1} << 52;
+  const Grid out{f.integer("step", 1, kMax), f.integer("first", 0, kMax), static_cast<int>(f.integer("digits", 0, 15))};
   f.check(out.first < out.step, "has a grid that begins beyond its step");
   return out;
 }

@@ -1,7 +1,6 @@
-// A column whose values lie on a grid: multiples of 5, prices that end in .99, Mondays.
+// A column whose values are on a grid: multiples of 5, prices that end in .99, Mondays.
 #pragma once
 #include <cstdint>
-#include <optional>
 
 #include "tables/rules/rule/rule_of.h"
 
@@ -12,7 +11,7 @@ struct Grid {
   int64_t step = 1, first = 0;
   int digits = 0;
 
-  static constexpr double kMaxUnits = 0x1p51;  // beyond, a number lies on no grid
+  static constexpr double kMaxUnits = 0x1p51;  // beyond, doubles are too coarse for a grid
   double spacing() const;
   bool holds(double x) const;
   double nearest(double x) const;
@@ -23,7 +22,7 @@ Grid read_grid(const Fields& f);  // Error(format)
 
 struct GridData {
   static constexpr const char* kKind = "grid";
-  std::string column, said;  // what its values are, for people
+  std::string column, said;  // said: a description of its values, for messages
   Grid grid;
 
   static constexpr std::tuple kFields{std::pair{"column", &GridData::column}, std::pair{"of", &GridData::said},
@@ -33,7 +32,7 @@ inline void write_field(nlohmann::json& out, const char*, const Grid& grid) { ou
 inline void read_field(const Fields& f, const char*, Grid& grid) { grid = read_grid(f); }
 RulePtr make_rule(GridData data);
 
-// Dates that stand for months: each is the first day of one, or each the last.
+// Dates that represent months: all first days, or all last days.
 struct MonthData {
   static constexpr const char* kKind = "month";
   std::string column;

@@ -17,8 +17,8 @@ void write_field(nlohmann::json& out, const char* name, const std::vector<Column
 void read_field(const Fields& f, const char* name, std::vector<Column>& heads);
 RulePtr make_rule(JointData data);
 
-// The columns of a rule that ends in `what`, such as "a, b and c occur in fixed combinations"; none where a text is of
-// another rule. Error(usage) for a broken list.
+// The columns of a rule that ends in `what`, such as "a, b and c occur in fixed combinations"; empty for other rules.
+// Error(usage) for an invalid list.
 std::vector<std::string> columns_in(const std::string& text, std::string_view what);
 inline constexpr std::string_view kInFixedCombinations = " occur in fixed combinations";
 

@@ -52,7 +52,7 @@ class KeyRule : public RuleOf<KeyData> {
     remove_column(table, data_.within.name);
   }
 
-  // The decoder writes the number of a row among those of its value behind it.
+  // The decoder appends the number of a row within its value.
   void restore(Table& rows) const override {
     Column& counted = column_of(rows, data_.target.name);
     CellReader outer(data_.target), inner(data_.within);

@@ -1,6 +1,6 @@
-// Two columns that are a key together: no pair occurs twice, as an order and the number of its line. The first is
-// regenerated with repeats; the second counts the rows of each of its values, 1, 2, …, or takes another one of its own
-// values in each. What is learned in their place is an identifier that counts its rows.
+// Two columns that form a key: no pair occurs twice, such as an order and its line number. The first is regenerated
+// with repeats; the second numbers the rows of each of its values, 1, 2, …, or takes distinct values within each. An
+// identifier that counts its rows is learned in their place.
 #pragma once
 #include "tables/rules/rule/rule_of.h"
 

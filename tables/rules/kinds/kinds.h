@@ -5,6 +5,6 @@
 
 namespace tessera {
 
-std::vector<std::string> rule_kinds();  // those that read_rule() knows
+std::vector<std::string> rule_kinds();  // kinds that read_rule() accepts
 
 }  // namespace tessera

@@ -55,7 +55,7 @@ class MissingRule : public RuleOf<MissingData> {
   }
 
  private:
-  // Where the other column says so.
+  // Where the other column implies it.
   std::vector<char> missing_in(const Table& rows) const {
     const bool cut = data_.where.by_cut();
     const Column& other = cut                                ? numbers_of(rows, data_.where.column)

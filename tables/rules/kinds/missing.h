@@ -1,16 +1,16 @@
-// A column that is missing exactly where another one says so: delivered is null exactly where status is 'open'.
+// A column whose missing cells follow from another column: delivered is null exactly where status is 'open'.
 #pragma once
 #include "tables/rules/rule/rule_of.h"
 
 namespace tessera {
 
-// Where another column says so: it is missing, or present, or has one of some values; or a number is below a cut, or
-// not.
+// The condition on the other column: it is missing, or present, or has one of some values; or a number is below a cut,
+// or not.
 struct MissingWhere {
   enum class Says { missing, present, values, below, from };
   std::string column;
   Says says = Says::missing;
-  std::vector<std::string> values;  // of a column of texts, each held by as many rows as a category needs
+  std::vector<std::string> values;  // of a text column, each with enough rows for a category
   bool or_missing = false;          // values: or the column is missing
   double cut = 0;                   // below, from: of a column that is never missing
 

@@ -1,6 +1,6 @@
-// A number that another one gives at a rate of each category: amount / quantity follows from product; or at a
-// difference: due - date follows from terms; or that is a third number and such a share: total = price, and the
-// shipping too, of what is delivered: (total - price) / shipping follows from delivery.
+// A number that is another number times a rate of each category: amount / quantity follows from product; or plus a
+// difference: due - date follows from terms; or plus a share of a third number: total = price, plus shipping if
+// delivered: (total - price) / shipping follows from delivery.
 #pragma once
 #include "tables/rules/rule/rule_of.h"
 
@@ -8,7 +8,7 @@ namespace tessera {
 
 struct Rates {
   bool factors = true;              // false: differences
-  std::vector<std::string> levels;  // of the category, each of as many rows as a category needs to say its rate
+  std::vector<std::string> levels;  // of the category, each with enough rows to determine its rate
   std::vector<double> rates;        // of each level
 };
 

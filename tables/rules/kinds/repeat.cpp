@@ -33,7 +33,7 @@ class RepeatRule : public RuleOf<RepeatData> {
       out[i] = c.numbers[i] == c.numbers[i] && !follows(exact_value(expression, rows, i, c), c, i) ? 1 : 0;
     return out;
   }
-  // Cells that follow become missing. Where none stands, the choice is missing.
+  // Computed cells become missing. Where the cell is missing itself, so is the choice.
   void reduce(Table& table, Team&) const override {
     const Arithmetic expression = parse_arithmetic(data_.is, table, "a rule");
     Column choice;
@@ -48,7 +48,7 @@ class RepeatRule : public RuleOf<RepeatData> {
     if (!data_.choice.empty())
       table.columns.insert(table.columns.begin() + place_of(table, column()), std::move(choice));
   }
-  // Where the choice says all, the cells that it takes out have numbers: none is missing against its word.
+  // Where the choice records all computed cells, the removed cells get numbers: a missing one would contradict it.
   void fill(Table& table, uint64_t seed) const override {
     const int place = data_.choice.empty() ? -1 : place_of(table, column());  // or a combination took it
     if (place >= 0) fill_missing(table.columns[static_cast<size_t>(place)], seed);

@@ -1,6 +1,6 @@
-// Numbers that others give in many rows, but not in all: bills that are paid exactly, shares that sum to 1 where there
-// is anything to share. That a cell follows from the others is learned in place of its value, so that sampled rows
-// have it to the digit, and as often.
+// Numbers computed from others in many rows, but not in all: bills that are paid exactly, shares that sum to 1 if there
+// is anything to share. Whether a cell is computed is learned in place of its value, so that sampled rows reproduce it
+// to the digit, and as often.
 #pragma once
 #include "tables/rules/rule/rule_of.h"
 
@@ -10,11 +10,11 @@ struct RepeatData {
   static constexpr const char* kKind = "repeat";
   static constexpr auto kMakes = TableRule::Makes::copies;
   Column target;   // without rows
-  std::string is;  // the arithmetic of others that gives it
+  std::string is;  // the expression that computes it
   Rounded rounded = {};
-  std::string choice;        // of a column that says which cells follow; "": those that are missing, as none else is
+  std::string choice;        // the column that records which cells are computed; "": the missing ones, as no others are
   double share = 0;          // of the rows whose cell follows, for people
-  double low = 0, high = 0;  // such cells are kept within them
+  double low = 0, high = 0;  // bounds of computed cells
 
   static constexpr std::tuple kFields{
       std::pair{"column", &RepeatData::target},   std::pair{"is", &RepeatData::is},

@@ -47,7 +47,7 @@ class RisingRule : public MonotoneRule<RisingData> {
   void restore(Table& rows) const override { (void)numbers_of(rows, column()); }
 };
 
-// Rows of a sequence follow each other, and the index rises: what was in order with it stays so.
+// Rows of a sequence are adjacent, and the index increases: the order with it is preserved.
 class HeldRule : public MonotoneRule<HeldData> {
  public:
   using MonotoneRule::MonotoneRule;
@@ -65,7 +65,7 @@ class FallingRule : public MonotoneRule<FallingData> {
   void reduce(Table& table, Team&) const override {
     Column& c = numbers_of(table, column());
     negate(c);
-    c.format.clear(), c.arrow.clear();  // which may be of numbers from 0 on
+    c.format.clear(), c.arrow.clear();  // they may not allow negative numbers
   }
   void restore(Table& rows) const override {
     Column& c = numbers_of(rows, column());

@@ -1,6 +1,6 @@
-// A column of a sequence that never falls from one step to the next: the reading of a meter; or that never rises: what
-// is left of a budget. It is learned as its first value, once per sequence, and as differences of 0 or more, as
-// SequenceOptions::rising says to cut() and decode().
+// A column of a sequence that never decreases from step to step, such as a meter reading; or never increases, such as
+// the rest of a budget. It is learned as its first value, once per sequence, and as nonnegative differences
+// (SequenceOptions::rising; cut() and decode() convert).
 #pragma once
 #include "tables/rules/rule/rule_of.h"
 
@@ -27,7 +27,7 @@ struct HeldData {
 };
 RulePtr make_rule(HeldData data);
 
-// Its negative numbers never fall: they stand in its place until rows are restored.
+// Negated, it never decreases: the negated numbers replace it until rows are restored.
 struct FallingData {
   static constexpr const char* kKind = "falling";
   static constexpr auto kMakes = TableRule::Makes::steps;

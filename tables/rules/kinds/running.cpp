@@ -47,7 +47,7 @@ class RunningRule : public RuleOf<RunningData> {
     }
     return out;
   }
-  // The column becomes what it was before each step.
+  // The column becomes its value before each step.
   void reduce(Table& table, Team&) const override {
     Column& c = numbers_of(table, data_.target.name);
     if (data_.steps.late) return;
@@ -56,7 +56,7 @@ class RunningRule : public RuleOf<RunningData> {
       if (const double by = change.numbers[i]; by == by)
         c.numbers[i] = rounded(c.numbers[i] - by, digits_of(data_.target));
   }
-  // Rows of a sequence follow each other; what is before its first one counts.
+  // Rows of a sequence are adjacent; the value before its first one is the start.
   void restore(Table& rows) const override {
     data_.change->restore(rows);
     const Column &change = numbers_of(rows, data_.name), &key = column_of(rows, data_.steps.key);

@@ -1,5 +1,5 @@
-// A number of sequences that changes by others from step to step: balance = balance of the step before + amount. What
-// is before the first step is learned, once per sequence (SequenceOptions::firsts); the rest is computed.
+// A number of sequences that changes by others from step to step: balance = balance of the step before + amount. The
+// value before the first step is learned, once per sequence (SequenceOptions::firsts); the rest is computed.
 #pragma once
 #include "tables/rules/rule/rule_of.h"
 
@@ -8,7 +8,7 @@ namespace tessera {
 struct RunningSteps {
   std::string key, index;  // as previous_rows() has them
   bool windows = false;    // of a table without a key: `key` is in sampled rows alone
-  bool late = false;       // a step changes by what the one before it says
+  bool late = false;       // a step changes by the amounts of the previous step
 };
 std::vector<int32_t> steps_before(const Table& rows, const RunningSteps& steps);
 
@@ -16,7 +16,7 @@ struct RunningData {
   static constexpr const char* kKind = "running";
   static constexpr auto kMakes = TableRule::Makes::sums;
   Column target;     // without rows
-  std::string name;  // of the column that `change` gives every row: what it changes by
+  std::string name;  // of a column computed by `change` for every row: its change
   RulePtr change;
   RunningSteps steps;
 

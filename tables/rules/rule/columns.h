@@ -11,8 +11,8 @@ namespace tessera {
 
 class Fields;
 
-// Name, type and formats, without rows: what restore() gives a column that the model does not have. Its reason, which
-// may quote a value, is not kept.
+// Name, type and formats, without rows: the head of a column that restore() adds and the model lacks. Its reason, which
+// may quote a value, is dropped.
 Column head_of(const Column& column);
 nlohmann::json write_head(const Column& head);
 Column read_head(const Fields& f);  // Error(format)
@@ -37,7 +37,7 @@ void remove_column(Table& table, const std::string& name);
 // A text of a model file that is a number of this column, or Error(format).
 double number_in(const std::string& text, const std::string& column);
 
-// A column whose cells are read from what value_text() gave; Error(format) where one is no value of it.
+// A column whose cells are parsed from value_text(); Error(format) for an invalid one.
 class CellReader {
  public:
   explicit CellReader(const Column& head) : column_(head) {}
@@ -55,8 +55,8 @@ bool is_complete(const Column& numbers);  // none is missing
 // Missing cells get values of other rows.
 void fill_missing(Column& column, uint64_t seed);
 
-// How far a value may be from the exact one for its digits: `halves` of a unit of the last one, as each of as many
-// rounded numbers may be off by a half.
+// Max distance of a value from the exact one for its digits: `halves` of a unit of the last digit, one for each rounded
+// number.
 double reach_of(double value, double exact, const Column& c, double halves = 1);
 // Whether a value is the exact one within the digits of the column. A half is rounded up by some and down by others.
 bool same_number(double value, double exact, const Column& c, double halves = 1);

@@ -75,7 +75,7 @@ double week_spelled(double x) {
 
 constexpr int kD = kHasDay, kT = kHasTime, kB = kHasBoth;
 
-// Those that say more of a column come first: a month of a year before a month.
+// More informative functions come first: a month of a year before a month.
 constexpr std::array kFunctions{
     TimeFunction{"date", "the date of {}", Gives::date, kB, [](W a, W) { return static_cast<double>(a.day); }},
     TimeFunction{"second", "{} to the second", Gives::time, kB, floor_to<1>},

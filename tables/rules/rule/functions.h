@@ -18,7 +18,7 @@ struct When {
   double total() const { return static_cast<double>(day) * kSecondsPerDay + second; }
 };
 
-// What of it a column has.
+// Which parts a column has.
 enum WhenParts { kHasDay = 1, kHasTime = 2, kHasBoth = 3 };
 // 0: the column holds neither dates nor times.
 int when_parts(const Column& column);
@@ -33,7 +33,7 @@ struct TimeFunction {
   double (*of)(const When& a, const When& b) = nullptr;
   bool two = false;      // of two columns, the second one later
   bool by_band = false;  // columns of few values may follow from its bands
-  // Of one that spells a date or time in a number: what spells `x`, in days or seconds; NaN: nothing does.
+  // For functions that spell a date or time as a number: the inverse, in days or seconds; NaN: x is not valid.
   double (*inverse)(double x) = nullptr;
 
   // In the units of a column of dates, times or numbers; NaN of a missing cell.

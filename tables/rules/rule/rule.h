@@ -22,31 +22,31 @@ class TableRule {
  public:
   virtual ~TableRule() = default;
   virtual const char* kind() const = 0;  // in model files and reports
-  // The column that it gives, moves, or puts another one in the place of.
+  // The column that the rule computes, changes or replaces.
   virtual const std::string& column() const = 0;
-  // What restore() makes of that column, where others have to know it.
+  // How restore() changes that column, where other code depends on it.
   enum class Makes {
     other,
     values,   // all of its values, from the other columns of columns()
     copies,   // in some rows, values from the other columns of columns()
     missing,  // missing cells
-    steps,    // what is learned is its difference from the step before
-    sums,     // sums of what its steps change it by
+    steps,    // learned as differences between steps
+    sums,     // cumulative sums of changes per step
   };
   virtual Makes makes() const { return Makes::other; }
-  // What gives the column, in the language of --where; "": nothing that it can say.
+  // The expression that computes the column, in the language of --where; "": none exists.
   virtual std::string expression() const { return ""; }
-  // For people, what is learned in the column's place: the distance to another one; "": the column.
+  // For messages: what is learned in the column's place, such as the distance to another one; "": the column.
   virtual std::string learned_as() const { return ""; }
   // A column that is learned of the column's values though they are computed; "": none.
   virtual std::string seen() const { return ""; }
-  // Cells are missing that nothing in the column's place says: where seen() is.
+  // Missing cells are recorded by seen() only.
   virtual bool leaves_gaps() const { return false; }
   // How sampled rows keep it. By these two every row does; else it is a habit of the table, which none breaks.
   static constexpr std::string_view kByConstruction = "by construction", kByRejection = "by rejection";
   virtual std::string_view kept() const { return kByConstruction; }
   bool strict() const { return kept() == kByConstruction || kept() == kByRejection; }
-  virtual std::string text() const = 0;  // for people; where the language of --where can say it, in that language
+  virtual std::string text() const = 0;  // for messages; in the language of --where if possible
   // The columns of rows, as they are before reduce(), that it is about.
   virtual std::vector<std::string> columns(const Table&) const { return {column()}; }
   // broken[i]: row i, as it is before reduce(), breaks the rule; a missing cell breaks none but that of missing cells.
@@ -57,10 +57,10 @@ class TableRule {
   virtual void reduce_given(Table& rows, Team& team, bool /*filled*/) const { reduce(rows, team); }
   // After protection: cells that restore() overwrites get values that the networks can learn from.
   virtual void fill(Table&, uint64_t /*seed*/) const {}
-  // The reverse of reduce(), on rows that lack what follows. Error(format) for columns that do not fit the rule.
+  // The inverse of reduce(), for rows without the computed columns. Error(format) for columns that do not fit the rule.
   virtual void restore(Table&) const {}
-  // Of rows of which some cells are given: fills missing cells that the column's cell tells. `known`: the table's
-  // columns with the values that texts may have.
+  // For rows with given cells: fills missing cells that follow from the rule's column. `known`: the table's columns
+  // with the known values of texts.
   virtual void solve(Table& /*given*/, const Table& /*known*/) const {}
   // The columns of the table that a column of the model decides alone: changed where the rule makes them other ones.
   virtual void show(const std::string& /*learned*/, std::vector<std::string>& /*columns*/) const {}
@@ -71,9 +71,9 @@ using RulePtr = std::shared_ptr<const TableRule>;
 
 RulePtr read_rule(const Fields& f);  // Error(format)
 
-// What the table says for a rule. Rows where a column is missing say nothing.
+// Evidence for a rule, counted over rows in which none of its columns is missing.
 struct Evidence {
-  int64_t rows = 0;  // rows of the table that it says something of: it holds in all of them
+  int64_t rows = 0;  // rows of the table that it applies to: it holds in all of them
   // of those, rows that were not looked at when the rule was proposed, as far as they were counted
   int64_t held_out = 0;
   double chance = 1;  // share of held-out rows that would keep it if the columns had nothing to do with each other

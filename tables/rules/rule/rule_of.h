@@ -26,10 +26,10 @@ struct Rounded {
   double numbers = 1;
 };
 
-// A column that others give, as it is learned beside them.
+// How a computed column is learned beside its inputs.
 struct Seen {
   std::string column = {};  // its name there, so that columns after it are drawn given it; "": it is not learned
-  // Cells are missing where that column is, and have its value where the others give none.
+  // Cells are missing where that column is, and take its value where the inputs give none.
   bool gaps = false;
 
   void check(const Fields& f, const std::string& target) const {
@@ -109,8 +109,8 @@ RulePtr read_rule_of(const Fields& f) {
   return make_rule(std::move(data));
 }
 
-// A column that others give: it leaves the table, and rows get it back from them. Numbers are computed, and rounded to
-// the column's digits, unless the data say kListed: then they are values of the column.
+// A column computed from others: it is removed from the table and restored in sampled rows. Numbers are rounded to the
+// column's digits, unless the data have kListed: then they are values of the column.
 template <class Data>
 class GivesColumn : public RuleOf<Data> {
  public:
@@ -158,8 +158,8 @@ class GivesColumn : public RuleOf<Data> {
   }
 
  protected:
-  // The target by the others, its numbers not rounded. `sampled`: of rows whose other columns may hold what the table
-  // has nothing of.
+  // The target computed from the others, not rounded. `sampled`: other columns may hold values that the table does not
+  // have.
   virtual Column values(const Table& rows, bool sampled) const = 0;
 
  private:
