@@ -116,6 +116,25 @@ TEST(FindRules, SumsWithNegativeTermsStayAboveZero) {
   EXPECT_TRUE(std::ranges::count(rules, "sum >= 0") == 1) << nlohmann::json(rules).dump();
 }
 
+// Ranks sum to a constant as shares do, but none of them takes up what the others leave: it would not be a rank.
+TEST(FindRules, RanksStayWithinTheirLimits) {
+  const auto rank = [](int64_t i, int k) {
+    int order[] = {1, 2, 3, 4};
+    for (int last = 3; last > 0; --last) std::swap(order[last], order[static_cast<int>((last + 1) * uniform(i, last))]);
+    return 1.0 * order[k];
+  };
+  std::vector<Column> columns;
+  for (int k = 0; k < 4; ++k)
+    columns.push_back(whole_by("rank" + std::to_string(k + 1), 900, [=](int64_t i) { return rank(i, k); }));
+  const Table real = table(std::move(columns));
+  Table t = real;
+  const Rules rules = reduced(t);
+  EXPECT_EQ(said(rules), (Texts{"rank4 = 10 - rank1 - rank2 - rank3", "rank4 between 1 and 4"}));
+  t.columns[0].numbers[0] = t.columns[1].numbers[0] = t.columns[2].numbers[0] = 4;  // drawn by a model
+  rules.restore(t);
+  for (int k = 0; k < 3; ++k) EXPECT_EQ(t.columns[static_cast<size_t>(k)].numbers[0], 4) << k;
+}
+
 // Three columns of 0 and 1 that sum to 1: one of them is not a rounded part of the age that decides it.
 TEST(FindRules, DummiesFollowFromACut) {
   constexpr int64_t kRows = 900;

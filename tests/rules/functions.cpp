@@ -51,6 +51,8 @@ const FunctionCase kCases[] = {
     {"end of quarter", "2024-10-01", "2024-12-31"},
     {"start of year", "2024-12-31", "2024-01-01"},
     {"end of year", "2024-01-01", "2024-12-31"},
+    {"date and clock to the second", "2024-02-09 17:05:09", "20240209170509"},
+    {"date and clock", "2024-02-09 17:05:00", "202402091705"},
     {"seconds since 1970", "2001-09-09 01:46:40", "1000000000"},
     {"milliseconds since 1970", "2001-09-09 01:46:40", "1000000000000"},
     {"year, month and day", "2024-02-09", "20240209"},
@@ -137,6 +139,9 @@ TEST(Functions, SpellOnlyWhatExists) {
   EXPECT_FALSE(spells("clock", 1360) || spells("clock", 2401) || spells("clock", -1) || spells("clock", 12.5));
   EXPECT_TRUE(spells("year, month and day", 20240229));
   EXPECT_FALSE(spells("year, month and day", 20230229) || spells("year, month and day", 20241301));
+  EXPECT_TRUE(spells("date and clock to the second", 20240229235959) && spells("date and clock", 202402290000));
+  EXPECT_FALSE(spells("date and clock to the second", 20240229236000) || spells("date and clock", 202402292400));
+  EXPECT_FALSE(spells("date and clock to the second", 20230229120000) || spells("date and clock", 20240229.5));
   EXPECT_TRUE(spells("year and month", 202412));
   EXPECT_FALSE(spells("year and month", 202413));
   EXPECT_TRUE(spells("year and week", 202053));
@@ -250,14 +255,19 @@ TEST(SpelledRules, LearnClocksAndDatesInParts) {
        whole_by(
            "period", kMany,
            [](int64_t i) { return 202000 + 100 * std::floor(5 * uniform(i, 6)) + 1 + std::floor(12 * uniform(i, 7)); }),
-       whole_by("price", kMany, [](int64_t i) { return 100 * std::floor(20 * uniform(i, 8)); })});
+       whole_by("price", kMany, [](int64_t i) { return 100 * std::floor(20 * uniform(i, 8)); }),
+       whole_by("called", kMany, [](int64_t i) {
+         return time_function("date and clock to the second")
+             ->value(kTime, 1.7e9 + std::floor(9e6 * uniform(i, 11)), kind_of(ColumnType::integer).unit);
+       })});
   Table t = real;
   const Rules rules = reduced(t);
-  for (const char* name : {"left", "year", "month", "day", "weekday", "period"})
+  for (const char* name : {"left", "year", "month", "day", "weekday", "period", "called"})
     EXPECT_EQ(t.find(name), nullptr) << name;
   EXPECT_NE(t.find("price"), nullptr);
   const std::vector<std::string> all = said(rules);
-  for (const char* rule : {"left spells a time of day", "period spells a date", "year, month and day spell a date"})
+  for (const char* rule : {"left spells a time of day", "period spells a date", "year, month and day spell a date",
+                           "called spells a date and a time of day"})
     EXPECT_NE(std::find(all.begin(), all.end(), rule), all.end()) << rule;
   expect_restored(Rules::from_json(rules.to_json()), t, real);
 }

@@ -240,7 +240,7 @@ class FixedSearch {
 
   FixedValues find() const {
     FixedValues out;
-    out.high = highest();
+    out.high = search_.limit_of(upper_, true, least_holders_);
     if (!search_.options.by_rejection || x_.empty()) return out;
     out.values = values();
     for (const FixedDay& day : FixedValues::all_days())
@@ -291,18 +291,6 @@ class FixedSearch {
     return (seen < rows || day.step > 31) &&
            seen >= std::max(kMinFixedDays * rows, static_cast<double>(least_holders_)) &&
            beyond_distances(seen, expected);
-  }
-
-  // The largest value if enough rows or keys hold it to be disclosed: a limit, such as 100 points.
-  double highest() const {
-    double high = -INFINITY;
-    Held held;
-    search_.holders.each([&](int64_t row, int64_t holder) {
-      const double x = upper_.numbers[static_cast<size_t>(row)];
-      if (x > high) high = x, held = {};
-      if (x == high) held.add(holder);
-    });
-    return held.holders >= least_holders_ ? high : kMissing;
   }
 
   const RuleSearch& search_;

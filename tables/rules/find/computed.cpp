@@ -1,6 +1,8 @@
 // Columns computed from others: equal texts, and the test of an expression.
 #include "tables/rules/kinds/computed.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -101,6 +103,25 @@ bool has_stable_numbers(const RuleSearch& search, Arithmetic expression, const C
   });
 }
 
+// Whether some share has a limit that the others do not explain: of ranks from 1 to 5 that sum to 15, none is 11.
+bool are_limited(const RuleSearch& search, const std::vector<int>& shares, int64_t least) {
+  double whole = kMissing, smallest = 0;
+  for (const int64_t row : search.proposing) {
+    double sum = 0;
+    for (const int j : shares) sum += search.column(j).numbers[static_cast<size_t>(row)];
+    if (sum == sum) whole = sum;
+  }
+  std::vector<double> low;
+  for (const int j : shares) {
+    low.push_back(INFINITY);
+    for (const double x : search.column(j).numbers) low.back() = std::min(low.back(), x == x ? x : INFINITY);
+    smallest += low.back();
+  }
+  for (size_t k = 0; k < shares.size(); ++k)
+    if (search.limit_of(search.column(shares[k]), true, least) < whole - (smallest - low[k])) return true;
+  return false;
+}
+
 // The column is computed in every sampled row; with `gaps`, except where it or one of its inputs is missing.
 std::optional<FoundRule> by_construction(const RuleSearch& search, const Computed& rule, const Evidence& evidence,
                                          bool gaps = false) {
@@ -121,10 +142,17 @@ std::optional<FoundRule> by_construction(const RuleSearch& search, const Compute
     if (!search.options.by_rejection || is_spelled(target)) return {};
     found.check = quoted_name(target.name) + " >= 0";
   }
+  std::vector<int> shares = of;
+  shares.push_back(rule.target);
+  const int64_t least = search.holders.least(search.columns_at(shares));
+  const bool limited = rule.shares && !gaps && are_limited(search, shares, least);
+  if (const double low = search.limit_of(target, false, least), high = search.limit_of(target, true, least);
+      limited && !found.check.empty() && low <= high)
+    found.check = fmt::format("{} between {} and {}", quoted_name(target.name), low, high);
   ComputedData data{head_of(target), rule.expression, {rule.rounded}};
   // With one input, the column is as informative as its input.
   data.seen = search.seen_as(target, gaps, search.options.by_rejection && is_quantity(target) && of.size() > 1);
-  if (rule.shares && !data.seen.column.empty() && !gaps)
+  if (rule.shares && !data.seen.column.empty() && !gaps && !limited)
     for (const int j : of) data.shares.push_back(search.column(j).name);
   found.rule = make_rule(std::move(data));
   return found;

@@ -70,9 +70,6 @@ std::optional<FoundRule> given_by(const RuleSearch& search, const FunctionTarget
                    *evidence};
 }
 
-// These are sums: seconds = 86400 * (at - '1970-01-01').
-bool counts_time(const TimeFunction& f) { return f.inverse != nullptr && f.needs == kHasBoth; }
-
 // Of one column each, or of two.
 std::optional<FoundRule> find_given(const RuleSearch& search, bool two) {
   std::vector<int> times = search.usable_columns(kMaxSources, [](const Column& c) { return when_parts(c) != 0; });
@@ -90,7 +87,9 @@ std::optional<FoundRule> find_given(const RuleSearch& search, bool two) {
         const Column &first = search.column(a), &second = search.column(b);
         const int parts = when_parts(first) & when_parts(second);
         for (const TimeFunction& f : time_functions())
-          if (f.two == two && (parts & f.needs) == f.needs && target.fits(f) && !(counts_time(f) && !is_spelled(first)))
+          // a sum says so: seconds = 86400 * (at - '1970-01-01')
+          if (f.two == two && (parts & f.needs) == f.needs && target.fits(f) &&
+              !(f.counts_from_1970() && !is_spelled(first)))
             if (auto found = given_by(search, target, f, first, second, tried)) return found;
       }
     search.table.relax();
@@ -135,7 +134,7 @@ std::optional<FoundRule> spelled(const RuleSearch& search, const std::vector<int
   const auto follows = [&, time = spelled_in(rule, search.table)](int j) {
     if (!search.usable(j) || std::find(columns.begin(), columns.end(), j) != columns.end()) return false;
     // seconds of a time that is also a column are a sum
-    if (f.needs == kHasBoth && has_time(search.column(j))) return false;
+    if (f.counts_from_1970() && has_time(search.column(j))) return false;
     const FunctionTarget target(search, j);
     const std::span<const TimeFunction> functions = time_functions();
     return std::any_of(functions.begin(), functions.end(), [&](const TimeFunction& g) {

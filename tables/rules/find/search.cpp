@@ -64,6 +64,17 @@ bool RuleSearch::in_rules(int j) const {
   return kind_of(c).varies && std::find(options.apart.begin(), options.apart.end(), c.name) == options.apart.end();
 }
 
+double RuleSearch::limit_of(const Column& column, bool largest, int64_t least) const {
+  double end = largest ? -INFINITY : INFINITY;
+  Held held;
+  holders.each([&](int64_t row, int64_t holder) {
+    const double x = column.numbers[static_cast<size_t>(row)];
+    if (largest ? x > end : x < end) end = x, held = {};
+    if (x == end) held.add(holder);
+  });
+  return held.holders >= least ? end : kMissing;
+}
+
 int RuleSearch::index() const {
   const int at = options.index.empty() ? -1 : place_of(table, options.index);
   return at >= 0 && is_ordered(column(at)) ? at : -1;

@@ -55,6 +55,8 @@ class RuleSearch {
   }
   // How a column with gaps, or one that is `learned` beside its inputs, is learned; else nothing.
   Seen seen_as(const Column& target, bool gaps, bool learned = false) const;
+  // The largest number of a column, or the smallest, if that many rows or keys hold it: a limit, such as 100 points.
+  double limit_of(const Column& column, bool largest, int64_t least) const;
   // The index of sequences, which other columns may refer to and which no rule changes; −1: none.
   int index() const;
   // The first `limit` of the usable columns that are `wanted`.

@@ -128,9 +128,10 @@ class SpelledRule : public RuleOf<SpelledData> {
     const size_t n = data_.of.size();
     for (size_t k = 0; k < n; ++k) names += (k == 0 ? "" : k + 1 < n ? ", " : " and ") + quoted_name(data_.of[k]);
     return fmt::format("{} {} {}", names, n == 1 ? "spells" : "spell",
-                       data_.function->needs == kHasTime  ? "a time of day"
-                       : data_.function->needs == kHasDay ? "a date"
-                                                          : "a time since 1970");
+                       data_.function->needs == kHasTime    ? "a time of day"
+                       : data_.function->needs == kHasDay   ? "a date"
+                       : data_.function->counts_from_1970() ? "a time since 1970"
+                                                            : "a date and a time of day");
   }
   std::vector<std::string> columns(const Table&) const override { return data_.of; }
   std::vector<char> broken(const Table& rows, const Table&) const override {

@@ -34,6 +34,7 @@ double minute(W a) { return std::floor(std::fmod(a.second, 3600) / 60); }
 double month_of(W a, W) { return a.civil.month; }
 double day_of_month(W a, W) { return a.civil.day; }
 double weekday_from_one(W a, W) { return 1 + weekday_of(a.day); }
+double digits_of_day(W a) { return 1e4 * a.civil.year + 100 * a.civil.month + a.civil.day; }
 double digits_of_clock(W a, W) { return 1e4 * hour(a) + 100 * minute(a) + std::floor(std::fmod(a.second, 60)); }
 template <int Seconds>
 double floor_to(W a, W) {
@@ -64,6 +65,13 @@ double clock_of(int hours, int minutes, int seconds) {
 }
 double day_spelled(const std::optional<Digits>& d) {
   return d && is_recent_year(d->head) && is_day(d->head, d->next, d->last) ? days(d->head, d->next, d->last) : kMissing;
+}
+// 20240131173000, or 202401311730 of two groups: the day, and the clock in so many groups of two digits.
+double moment_spelled(double x, int groups) {
+  const double unit = groups == 2 ? 1e4 : 1e6, day = day_spelled(digits_in(std::floor(x / unit), 2));
+  const std::optional<Digits> d = digits_in(std::fmod(x, unit), groups - 1);
+  if (!d || d->head > 23) return kMissing;
+  return day * kSecondsPerDay + clock_of(d->head, d->next, groups == 2 ? 0 : d->last);
 }
 double week_spelled(double x) {
   const auto d = digits_in(x, 1);
@@ -109,6 +117,12 @@ constexpr std::array kFunctions{
                  [](W a, W) { return days(a.civil.year, 1, 1); }},
     TimeFunction{"end of year", "the last day of the year of {}", Gives::date, kD,
                  [](W a, W) { return days(a.civil.year, 12, 31); }},
+    TimeFunction{"date and clock to the second", "the digits of {}, to the second", Gives::number, kB,
+                 [](W a, W) { return 1e6 * digits_of_day(a) + digits_of_clock(a, a); }, false, false,
+                 [](double x) { return moment_spelled(x, 3); }},
+    TimeFunction{"date and clock", "the digits of {}, to the minute", Gives::number, kB,
+                 [](W a, W) { return 1e4 * digits_of_day(a) + 100 * hour(a) + minute(a); }, false, false,
+                 [](double x) { return moment_spelled(x, 2); }},
     TimeFunction{"seconds since 1970", "{} in seconds since 1970", Gives::number, kB,
                  [](W a, W) { return std::floor(a.total()); }, false, false,
                  [](double x) { return x > 1e8 && x < 4.2e9 ? x : kMissing; }},
@@ -116,7 +130,7 @@ constexpr std::array kFunctions{
                  [](W a, W) { return std::floor(a.total() * 1000 + .5); }, false, false,
                  [](double x) { return x > 1e11 && x < 4.2e12 ? x / 1000 : kMissing; }},
     TimeFunction{"year, month and day", "the digits of {}, year, month and day", Gives::number, kD,
-                 [](W a, W) { return 1e4 * a.civil.year + 100 * a.civil.month + a.civil.day; }, false, false,
+                 [](W a, W) { return digits_of_day(a); }, false, false,
                  [](double x) { return day_spelled(digits_in(x, 2)); }},
     TimeFunction{"year and month", "the year and month of {}", Gives::number, kD,
                  [](W a, W) { return 100.0 * a.civil.year + a.civil.month; }, false, false,

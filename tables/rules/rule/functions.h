@@ -40,6 +40,7 @@ struct TimeFunction {
   // `unit`: of the target (ColumnKind).
   double value(const Column& a, double x, double unit) const;
   double value(const Column& a, double x, const Column& b, double y, double unit) const;
+  bool counts_from_1970() const { return std::string_view(name).ends_with("since 1970"); }
   // Whether such a column can hold it.
   bool fits(const Column& target) const;
 };
