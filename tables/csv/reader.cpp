@@ -151,7 +151,8 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
       if (!written[j].empty() && written[j] != frame.names[j]) style.renamed.emplace(frame.names[j], written[j]);
     frame.style = style.text();
     frame.unnamed_first = style.unnamed_first;
-    frame.unnamed_last = header && written.back().empty() && !source.is_json();
+    for (size_t j = written.size(); header && !source.is_json() && j > 1 && written[j - 1].empty(); --j)
+      ++frame.unnamed_last;
   }
   if (first != nullptr && !header && frame.names.size() == first->names.size()) frame.names = first->names;
   if (first != nullptr && frame.names != first->names)
@@ -187,7 +188,7 @@ void check_columns_alike(const CsvFrame& frame, const CsvOptions& options, const
                                        nearest_names(c.name, frame.names, " Nearest in this file: ") +
                                        "\n  Both tables need the same columns; their order does not matter.");
   for (size_t j = 0; j < frame.names.size(); ++j) {
-    const bool unnamed = (j == 0 && frame.unnamed_first) || (j + 1 == frame.names.size() && frame.unnamed_last);
+    const bool unnamed = (j == 0 && frame.unnamed_first) || j + frame.unnamed_last >= frame.names.size();
     if (!options.more_columns && !unnamed && like.find(frame.names[j]) == nullptr)
       refuse_other_column(frame.names[j], like, file);
   }
@@ -418,7 +419,7 @@ void order_like(Table& table, const Table& like) {
 }
 
 // Unnamed columns of which every line has nothing but the delimiter: before the first value, as in |a|b|, or behind the
-// last. They are left out, and the style says that they were there.
+// last. They are left out, and the style says that one was there; spreadsheets write several behind the last.
 void drop_unnamed(const CsvFrame& frame, CsvStyle& style, Table& table, const auto& said) {
   const auto drop = [&](const std::string& name) {
     const auto at =
@@ -434,10 +435,36 @@ void drop_unnamed(const CsvFrame& frame, CsvStyle& style, Table& table, const au
              ? "every line begins with a delimiter: no column stands before it"
              : "the first column has no name, as the index that pandas writes: read as \"" + frame.names[0] + "\"");
   }
-  if (!frame.unnamed_last || table.columns.size() < 2) return;
-  style.delimiter_last = drop(frame.names.back());
-  said(style.delimiter_last ? "every line ends with a delimiter: no column stands behind it"
-                            : "the last column has no name: read as \"" + frame.names.back() + "\"");
+  int64_t dropped = 0;
+  for (size_t k = 0; k < frame.unnamed_last && table.columns.size() > 1; ++k) {
+    const std::string& name = frame.names[frame.names.size() - 1 - k];
+    const bool empty = drop(name);
+    dropped += empty;
+    if (!empty) said((k == 0 ? "the last column" : "a column") + std::string(" has no name: read as \"") + name + "\"");
+  }
+  style.delimiter_last = dropped == 1 && frame.unnamed_last == 1;
+  if (style.delimiter_last) said("every line ends with a delimiter: no column stands behind it");
+  else if (dropped > 0) said(counted(dropped, "column") + " behind the last name, without names and values, left out");
+}
+
+// The words between blanks that every row of a single column has, a number among them; 0: their count varies. Then they
+// are columns that blanks align, most likely.
+size_t words_of_rows(const Table& table) {
+  const Column& c = table.columns.front();
+  size_t words = 0;
+  bool number = false;
+  for (const std::string& row : c.values) {
+    size_t here = 0;
+    for (size_t at = row.find_first_not_of(" \t"); at != row.npos; ++here) {
+      const size_t end = std::min(row.find_first_of(" \t", at), row.size());
+      double x;
+      number |= read_finite(std::string_view(row).substr(at, end - at), x);
+      at = row.find_first_not_of(" \t", end);
+    }
+    if (words != 0 && here != words) return 0;
+    words = here;
+  }
+  return number && table.columns.size() == 1 && words > 1 ? words : 0;
 }
 
 // What of the file was not as a table is usually written, and how it was read.
@@ -456,6 +483,9 @@ void report_oddities(const CsvFrame& frame, const std::vector<ColumnPlan>& plans
     if (!plans[j].forced && kind_of(table.columns[j]).free_text) report_odd_words(table.columns[j], said);
     if (const std::string gap = evidence[j].gap.value_or(""); !gap.empty()) style.gaps[table.columns[j].name] = gap;
   }
+  if (const size_t words = words_of_rows(table); words > 0 && kind_of(table.columns[0]).free_text)
+    said("one column, whose rows all have " + std::to_string(words) +
+         " words: if blanks separate columns, write commas, as with tr -s ' ' ','");
   drop_unnamed(frame, style, table, said);
   table.dialect = style.text();
 }

@@ -46,7 +46,8 @@ std::vector<std::string> column_names(std::vector<std::string> names) {
     const std::string given = "Unnamed: " + std::to_string(j);
     if (names[j].empty() && taken.insert(given).second) names[j] = given;
   };
-  if (names.size() > 1) name(0), name(names.size() - 1);
+  if (names.size() > 1) name(0);
+  for (size_t j = names.size(); j > 1 && names[j - 1].empty(); --j) name(j - 1);
   std::unordered_set<std::string> seen;
   for (std::string& n : names) {
     if (n.empty() || seen.insert(n).second) continue;

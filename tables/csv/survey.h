@@ -20,7 +20,7 @@ struct CsvFrame {  // known before the rows are read
   int64_t first_line = 1;      // and on which line
   std::string style;           // of the file: CsvStyle::text()
   bool unnamed_first = false;  // the header begins with a delimiter
-  bool unnamed_last = false;   // it ends with one
+  size_t unnamed_last = 0;     // it ends with that many
   bool comments = false;       // lines above the table were left out
   bool no_names = false;       // the first row was found to be no header
   std::vector<char> strings;   // of JSON: columns whose strings are texts; empty: none

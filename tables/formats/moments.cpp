@@ -154,6 +154,26 @@ bool read_named_day(const char*& p, const char* end, Moment& m) {
   return false;
 }
 
+constexpr std::string_view kDayNames[] = {"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};
+constexpr size_t kShortName = 3;
+
+// A weekday at p, 0 for Monday, and what is behind it; −1: none.
+int read_weekday(const char*& p, const char* end, size_t& written) {
+  const std::string_view text(p, static_cast<size_t>(end - p));
+  for (int day = 0; day < 7; ++day) {
+    const std::string_view name = kDayNames[day];
+    if (!text.starts_with(name.substr(0, kShortName))) continue;
+    const bool whole = text.starts_with(name);
+    const std::string_view rest = text.substr(whole ? name.size() : kShortName);
+    const size_t comma = rest.starts_with(", ") ? 2 : rest.starts_with(' ') ? 1 : 0;
+    if (comma == 0 || comma == rest.size()) return -1;
+    written = (comma == 2 ? 1 : 3) + (whole ? 1 : 0);
+    p += (whole ? name.size() : kShortName) + comma;
+    return day;
+  }
+  return -1;
+}
+
 // Zones by name: those of RFC 822 and Europe's. Other names, such as IST, are several offsets.
 constexpr struct {
   std::string_view name;
@@ -242,6 +262,16 @@ bool read_moment(std::string_view text, Moment& m) {
   const char *p = text.data(), *end = p + text.size();
   m = Moment{};
   if (text.size() < kShortest) return false;
+  if (size_t written = 0; !is_digit(*p)) {
+    if (const int weekday = read_weekday(p, end, written); weekday >= 0) {
+      if (!read_moment({p, static_cast<size_t>(end - p)}, m) || m.weekday != 0) return false;
+      m.weekday = written;
+      for (int i = 0; i < kDateLayoutCount; ++i)
+        if ((m.layouts >> i & 1) != 0 && weekday_of(static_cast<int64_t>(day_of(m, i))) != weekday)
+          m.layouts &= ~(LayoutBits{1} << i);
+      return m.layouts != 0;
+    }
+  }
   if (text.size() >= 10 && is_digit(*p) && read_iso_day(p, m)) p += 10;
   else if (is_digit(*p) && text.size() >= 8 && (text.size() == 8 || !is_digit(p[8])) && read_compact_day(p, m)) p += 8;
   else if (const char* start = p; !is_digit(*p) || !read_any_day(p, end, m)) {
@@ -327,6 +357,8 @@ void write_moment(int64_t day, int64_t second, int64_t fraction, int decimals, s
       case 'y': write_padded(c.year % 100, 2, out); break;
       case 'm': two(c.month); break;
       case 'd': two(c.day); break;
+      case 'a': out += kDayNames[weekday_of(day)].substr(0, kShortName); break;
+      case 'A': out += kDayNames[weekday_of(day)]; break;
       case 'b': write_month(names.abbreviated, c.month, names.spelling, out); break;
       case 'B': write_month(names.whole, c.month, names.spelling, out); break;
       case 'H': two(hour); break;
@@ -353,6 +385,8 @@ namespace {
 std::optional<int> known_layout(const std::string& format) {
   std::string_view rest = format;
   tag_of(rest);
+  if (rest.starts_with("%a") || rest.starts_with("%A"))
+    rest.remove_prefix(std::min(rest.find(' '), rest.size() - 1) + 1);
   std::string canonical;
   for (size_t i = 0; i < rest.size(); ++i) {
     if (rest[i] == '-' && i > 0 && rest[i - 1] == '%') continue;

@@ -1,6 +1,6 @@
 // Dates, and dates with a time of day, as text: parsing and formatting.
 //
-// A format is strftime-like: %Y %y %m %-m %d %-d %b %B, %H %-H %I %-I %M %S %p, other characters stand for themselves.
+// A format is strftime-like: %Y %y %m %-m %d %-d %b %B %a %A, %H %-H %I %-I %M %S %p, others for themselves.
 // Before it may stand the language of its months and their spelling, if not English and as usual: "[de]", "[fr title]",
 // "[upper]". At its end may stand an offset from UTC ("Z", "+02:00", " EST"): the number is then an instant in UTC.
 // Years of two digits: full_year() (calendar.h). The digits of the second are the column's decimals.
@@ -36,7 +36,9 @@ constexpr DateLayout kDateLayouts[] = {
     {"%Y/%m", "ym", '/', false},      {"%m/%Y", "my", '/', false},     {"%m-%Y", "my", '-', false},
     {"%b-%Y", "", 0, false},          {"%b %Y", "", 0, false},         {"%b-%y", "", 0, true}};
 constexpr int kDateLayoutCount = sizeof kDateLayouts / sizeof kDateLayouts[0];
-using LayoutBits = uint64_t;                     // bit i: kDateLayouts[i]
+using LayoutBits = uint64_t;  // bit i: kDateLayouts[i]
+// Weekdays in English before a date of any layout: "Tue, 26 Jan 2021".
+constexpr const char* kWeekdays[] = {"", "%a, ", "%A, ", "%a ", "%A "};
 constexpr LayoutBits kCompactLayout = 1u << 14;  // %Y%m%d
 constexpr LayoutBits kShortYears = [] {
   LayoutBits out = 0;
@@ -59,7 +61,8 @@ bool read_time_of_day(const char*& p, const char* end, TimeOfDay& time);
 
 // A date, or a date and a time of day, in a cell.
 struct Moment {
-  LayoutBits layouts = 0;                 // those that read it as a real day
+  LayoutBits layouts = 0;                 // those that read it as a real day, of the weekday before it
+  size_t weekday = 0;                     // of kWeekdays
   uint32_t names = ~0u;                   // lists that have its month's name; all if it is a number
   uint32_t cases = ~0u;                   // bit per NameCase: its name is spelled so
   int parts[3] = {0, 0, 0};               // as written; year, month, day if a layout without order reads it

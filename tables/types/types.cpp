@@ -113,10 +113,11 @@ std::string date_format(int layout, const TypeEvidence& e) {
   };
   if ((e.unpadded >> layout & 1) != 0) replace("%d", "%-d"), replace("%m", "%-m");
   if ((e.facts & fact::kPointZero) != 0 && layout_in(kCompactLayout) == layout) format += ".0";
-  if (format.find("%b") == std::string::npos || forms.names == 0) return format;
+  const std::string weekday = forms.weekdays == 0 ? "" : kWeekdays[std::countr_zero(forms.weekdays)];
+  if (format.find("%b") == std::string::npos || forms.names == 0) return weekday + format;
   const MonthNames& names = kMonthNames[std::countr_zero(forms.names) % kMonthLists];
   if (names.whole) replace("%b", "%B");
-  return names_tag(names, forms.cases) + format;
+  return names_tag(names, forms.cases) + weekday + format;
 }
 
 // Of a time of day: "%H:%M:%S", "%-I:%M %p".

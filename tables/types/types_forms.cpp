@@ -259,6 +259,7 @@ bool read_moment_forms(std::string_view text, Reads& r) {
   if (!read_moment(text, m)) return false;
   using namespace form;
   r.forms.layouts = r.forms.seen = m.layouts, r.forms.names = m.names, r.forms.cases = m.cases;
+  r.forms.weekdays = 1u << m.weekday;
   r.forms.lacked = same_shape(std::countr_zero(m.layouts)) & ~m.layouts;
   r.forms.kinds = kDatetime | kHours | (m.utc ? kUtc : kLocal);
   if (!m.has_time) r.forms.kinds |= kDate | kUtc;
@@ -322,15 +323,22 @@ LayoutBits Forms::date_layouts() const {
 
 Forms agreed(const Forms& a, const Forms& b) {
   using namespace form;
-  Forms out{a.kinds & b.kinds, a.layouts & b.layouts,      a.names & b.names,
-            a.cases & b.cases, std::max(a.affix, b.affix), std::max(a.separator, b.separator),
-            a.seen | b.seen,   a.lacked | b.lacked};
+  Forms out{a.kinds & b.kinds,
+            a.layouts & b.layouts,
+            a.names & b.names,
+            a.cases & b.cases,
+            a.weekdays & b.weekdays,
+            std::max(a.affix, b.affix),
+            std::max(a.separator, b.separator),
+            a.seen | b.seen,
+            a.lacked | b.lacked};
   const bool other_affix = a.affix != 0 && b.affix != 0 && a.affix != b.affix,
              other_separator = a.separator != 0 && b.separator != 0 && a.separator != b.separator;
   if (other_affix || other_separator) out.kinds &= ~kNumber;
   // Days that no layout reads, or a time without agreement on its zone or its hours,
   // means nothing.
-  if (out.date_layouts() == 0 || out.names == 0 || (out.kinds & kZones) == 0 || (out.kinds & kHours) == 0)
+  if (out.date_layouts() == 0 || out.names == 0 || out.weekdays == 0 || (out.kinds & kZones) == 0 ||
+      (out.kinds & kHours) == 0)
     out.kinds &= ~(kDate | kDatetime);
   if ((out.kinds & kHours) == 0) out.kinds &= ~kClock;
   if ((out.kinds & kMeanings) == 0) out.kinds = 0;

@@ -42,6 +42,7 @@ struct Forms {
   LayoutBits layouts = ~LayoutBits{0};  // of dates
   uint32_t names = ~0u;                 // of months, kMonthNames
   uint32_t cases = ~0u;                 // of these names, NameCase
+  uint32_t weekdays = ~0u;              // before dates, kWeekdays
   uint64_t affix = 0;                   // what stands around a number: 0 unknown, 1 nothing, else a hash
   int separator = 0;                    // of its thousands: group_separator(); 0: none seen
   // of dates in several layouts: those that some value has, and those that some value of the same shape lacks

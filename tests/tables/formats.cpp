@@ -184,6 +184,11 @@ TEST(Formats, DatesGoOutAsTheyCameIn) {
   expect_kept(datetime, "[upper]%d%b%Y:%H:%M:%S", {"08MAY2023:03:47:39", "28MAY2023:12:00:00"});
   expect_kept(datetime, "%Y%m%dT%H%M%SZ", {"20230508T034739Z", "20230528T120000Z"});
   expect_kept(datetime, "%Y%m%dT%H%M", {"20230508T0347", "20230528T1200"});
+  expect_kept(datetime, "%a, %d %b %Y %H:%M:%S +0000",  // RFC 2822
+              {"Tue, 26 Jan 2021 10:00:00 +0000", "Wed, 03 Feb 2021 23:59:59 +0000"});
+  expect_kept(date, "%A %m/%d/%Y", {"Tuesday 01/26/2021", "Wednesday 02/03/2021"});
+  for (const char* other : {"Mon, 26 Jan 2021 10:00:00 +0000", "26 Jan 2021 10:00:00 +0000", "Tue, Tue, 26 Jan 2021"})
+    EXPECT_STREQ(name(keep({"Tue, 26 Jan 2021 10:00:00 +0000", other}).type), "category") << other;
   for (const char* broken :
        {"20230508T0361", "20230508T034", "2023-05-08 03:47 IST", "08/May/2023: 03:47", "2023-05-08T:03:47"})
     EXPECT_STREQ(name(keep({"20230508T0347", broken}).type), "category") << broken;

@@ -130,11 +130,13 @@ TEST(Style, OddFilesAreReadWithALineOfLog) {
   const std::string comments = "# exported\n# by me, twice, at once\na,b\n1,2\n3,4\n";
   for (const std::string& text :
        {std::string(",x\n0,a\n1,b\n"), std::string("a,b,\n1,x,\n2,y,\n"), std::string("sep=;\na;b\n1;2\n3;4\n"), words,
-        comments, std::string("1,2\n3,4\n"), days}) {
+        comments, std::string("1,2\n3,4\n"), days, std::string("a,b,,,\n1,2,,,\n3,4,,,\n"),
+        std::string("ra   dec\n 1.5  -2\n11.5  3.25\n"), std::string("name\nAnn Lee\nBo Ray\n"),
+        std::string("note\n2 pills\n1 small pill\n")}) {
     options.path = folder.write("t.csv", text);
     csv_read(options, team, monitor);
   }
-  ASSERT_EQ(notices.size(), 7u);
+  ASSERT_EQ(notices.size(), 9u);
   EXPECT_NE(notices[3].find("53 of 60 values are numbers: \"unknown\" is not. `missing=unknown`"), std::string::npos)
       << notices[3];
   EXPECT_NE(notices[4].find("begin with # are left out"), std::string::npos);
@@ -150,6 +152,11 @@ TEST(Style, OddFilesAreReadWithALineOfLog) {
   EXPECT_NE(notices[6].find("59 of 60 values are dates: \"30.02.2021\" is not. `missing=30.02.2021`"),
             std::string::npos)
       << notices[6];
+  EXPECT_NE(notices[7].find("3 columns behind the last name, without names and values"), std::string::npos);
+  EXPECT_NE(notices[8].find("rows all have 2 words"), std::string::npos) << notices[8];
+  const Table spreadsheet = read_text("a,b,,,\n1,2,,7,\n3,4,,8,\n");
+  ASSERT_EQ(spreadsheet.columns.size(), 3u);  // what has values stays
+  EXPECT_EQ(spreadsheet.columns[2].name, "Unnamed: 3");
 }
 
 TEST(Style, EndingsThatAreNotWritten) {
