@@ -88,7 +88,12 @@ Kind& begin(Model::State& state, const Table& table, const FitOptions& options, 
 }
 
 // Otherwise rows of one patient would be learned as independent, and names of patients with many rows as categories.
-void report_likely_key(const Table& table, const Monitor& monitor) {
+void report_likely_key(const Table& table, const Rules& rules, const Monitor& monitor) {
+  for (const FoundRule& f : rules.found())
+    if (f.rule->kind() == std::string_view("key"))
+      return notice(monitor, fmt::format("The rows of one \"{}\" are learned as independent; {} learns them as one "
+                                         "sequence.",
+                                         f.rule->column(), option_text("sequence_key", f.rule->column())));
   const LikelyKey key = likely_key(table);
   if (key.column.empty()) return;
   notice(monitor, fmt::format("Column \"{}\" may identify sequences: {} values, within which {} not vary. Rows are "
@@ -143,7 +148,7 @@ void tell_coding(const StepCoding& coding, const Monitor& monitor) {
 EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules, const nlohmann::json& own,
                           const FitOptions& options, Table* sample, Team& team, const Monitor& monitor) {
   RowModel& model = begin<RowModel>(state, table, options, monitor);
-  report_likely_key(table, monitor);
+  report_likely_key(table, rules, monitor);
   state.provenance["rare_categories"] = leave_out_rare(table, options, team, monitor);
   if (!own.empty()) state.provenance["rare_categories"]["own"] = own;
   state.provenance["protected_numbers"] =

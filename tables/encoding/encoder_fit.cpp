@@ -311,7 +311,8 @@ std::vector<std::string> Encoder::narrow_identifiers(int64_t rows) const {
   for (const ColumnCode& column : state_->columns) {
     const auto* id = std::get_if<IdentifierCode>(&column.code);
     if (id == nullptr || (!id->pattern.distinct() && !id->repeats)) continue;
-    const uint64_t capacity = id->pattern.capacity(), all = static_cast<uint64_t>(rows),
+    const auto held = std::llround(static_cast<double>(rows) * (1 - id->missing_share));
+    const uint64_t capacity = id->pattern.capacity(), all = static_cast<uint64_t>(held),
                    values = id->repeats ? id->repeats->groups_of(all) : all;
     if (id->pattern.widened())
       out.push_back(
@@ -320,7 +321,7 @@ std::vector<std::string> Encoder::narrow_identifiers(int64_t rows) const {
                       column.name, id->pattern.describe()));
     else if (values > capacity)
       out.push_back(fmt::format("Column \"{}\": only {} new values of its form exist; {} have {}: {}.", column.name,
-                                grouped(static_cast<int64_t>(capacity)), counted(rows, "row"),
+                                grouped(static_cast<int64_t>(capacity)), counted(held, "row"),
                                 grouped(static_cast<int64_t>(values)),
                                 id->pattern.distinct() ? "later values are longer" : "later values repeat"));
   }

@@ -105,6 +105,32 @@ TEST(Progress, PhaseTimeStartsAtTheEndOfThePreviousPhase) {
   EXPECT_TRUE(s.shows("3.00 s")) << s.written;
 }
 
+TEST(Progress, ShowsThatItWorksWhereNothingIsReported) {
+  for (const auto style : {ProgressPrinter::Style::bar, ProgressPrinter::Style::lines}) {
+    Screen s(style);
+    const auto beat = [&](double second) {
+      s.written.clear(), s.now = 100 + second;
+      s.printer.beat();
+      return s.written;
+    };
+    EXPECT_EQ(beat(2), "");
+    s.at(2, "encode", 5, 5, true);
+    EXPECT_EQ(beat(4), "") << "something was written two seconds ago";
+    beat(6);
+    EXPECT_TRUE(s.shows("working       4 s since encode")) << s.written;
+    s.at(7, "train", 1, 300);
+    beat(12);
+    EXPECT_TRUE(s.shows("train         10 s so far")) << s.written;
+    EXPECT_EQ(beat(16).empty(), style == ProgressPrinter::Style::lines) << "a log is not filled";
+    s.at(20, "train", 300, 300, true);
+    EXPECT_TRUE(s.shows("300 epochs")) << s.written;
+  }
+  Screen quiet(ProgressPrinter::Style::none);
+  quiet.now = 200;
+  quiet.printer.beat();
+  EXPECT_EQ(quiet.written, "");
+}
+
 TEST(Progress, QuietAndIgnoredPhasesPrintNothing) {
   Screen quiet(ProgressPrinter::Style::none);
   quiet.at(0, "train", 0, 5);

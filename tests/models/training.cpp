@@ -88,6 +88,32 @@ TEST(Training, ReportsEveryPhaseToItsEnd) {
   }
 }
 
+// Lines of orders, and a text that ten rows have: the others need none.
+TEST(Training, NoticesNameTheKeyOfLinesAndCountWhatIsThere) {
+  constexpr int64_t kRows = 900;
+  std::vector<std::string> notices;
+  Monitor monitor;
+  monitor.on_progress = [&](const Progress& p) {
+    if (std::string(p.phase) == "notice") notices.push_back(p.note);
+  };
+  FitOptions options = quick_made(0);
+  options.rules.find = true;
+  Team team(2);
+  Model::fit(
+      table({whole_by("order", kRows, [](int64_t i) { return 500.0 + static_cast<double>(i / 3); }),
+             whole_by("line", kRows, [](int64_t i) { return 1.0 + static_cast<double>(i % 3); }),
+             texts_by("region", kRows,
+                      [](int64_t i) { return i % 90 == 0 ? "Region " + std::to_string(i / 90) : std::string(); }),
+             whole_by("sales", kRows, [](int64_t i) { return std::floor(100 * uniform(i, 1)); })}),
+      options, team, monitor);
+  const auto says = [&](const std::string& part) {
+    return std::ranges::any_of(notices, [&](const std::string& n) { return n.find(part) != n.npos; });
+  };
+  EXPECT_TRUE(says("one \"order\" are learned as independent; `sequence_key=order`"))
+      << testing::PrintToString(notices);
+  EXPECT_FALSE(says("900 rows have 900")) << testing::PrintToString(notices);
+}
+
 TEST(Training, CancelsFromACallback) {
   for (const std::string phase : {"mixtures", "encode", "train"}) {
     std::atomic<bool> cancel{false};

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #ifdef __GLIBC__  // defined by every header of the C library
@@ -55,6 +57,14 @@ Session::Session(const SharedOptions& options) : progress_(ProgressPrinter::styl
   context_ = std::make_unique<tessera::Context>(o);
   cancel_on_signals(context_->get());
   if (options.device != "cpu") progress_.line("device", chosen_device(options.device));
+  if (ProgressPrinter::style_for_stderr(options.quiet) == ProgressPrinter::Style::none) return;
+  heart_ = std::jthread([this](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any ended;
+    std::unique_lock lock(mutex);
+    while (!ended.wait_for(lock, stop, std::chrono::seconds(1), [&] { return stop.stop_requested(); }))
+      progress_.beat();
+  });
 }
 
 std::string scratch_folder(const std::string& given, const std::string& output) {
@@ -73,6 +83,7 @@ void use_one_heap() {
 
 Session::~Session() {
   cancel_on_signals(nullptr);
+  heart_ = {};
   progress_.clear();
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <thread>
 
 #include "terminal/progress.h"
 #include "tessera/tessera.hpp"
@@ -39,6 +40,7 @@ class Session {
 
  private:
   ProgressPrinter progress_;
+  std::jthread heart_;  // calls progress_.beat()
   std::unique_ptr<tessera::Context> context_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };

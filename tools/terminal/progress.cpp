@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "flags.h"
 #include "text.h"
@@ -17,10 +18,11 @@ namespace {
 
 constexpr int kLabel = 13;  // columns for the phase's name
 constexpr int kBar = 30;
-constexpr double kRedraw = 0.1;      // seconds between two updates of a bar
-constexpr double kBetweenLines = 5;  // seconds between two lines of a log
-constexpr double kFirstLine = 1;     // seconds until the first line of a phase
-constexpr double kWarmup = 0.5;      // seconds before a rate is shown
+constexpr double kRedraw = 0.1;                   // seconds between two updates of a bar
+constexpr double kBetweenLines = 5;               // seconds between two lines of a log
+constexpr double kFirstLine = 1;                  // seconds until the first line of a phase
+constexpr double kSilence = 3, kMaxSilence = 60;  // seconds until a sign of life; in a log twice as many each time
+constexpr double kWarmup = 0.5;                   // seconds before a rate is shown
 
 int terminal_columns() {
   winsize size{};
@@ -47,9 +49,12 @@ std::string rate(double done, double seconds, const char* unit) {
                      per_second == 1 ? text::singular(unit) : unit);
 }
 
+std::string whole_seconds(double seconds) {
+  return seconds < 60 ? fmt::format("{:.0f} s", seconds) : text::duration(seconds);
+}
+
 std::string left(const tessera_progress& e, double done, double seconds) {
-  const double rest = std::ceil(std::max(0.0, e.total - e.done) / done * seconds);
-  return (rest < 60 ? fmt::format("{:.0f} s", rest) : text::duration(rest)) + " left";
+  return whole_seconds(std::ceil(std::max(0.0, e.total - e.done) / done * seconds)) + " left";
 }
 
 }  // namespace
@@ -67,7 +72,9 @@ ProgressPrinter::ProgressPrinter(Style style, std::function<void(const std::stri
       print_(std::move(print)),
       clock_(std::move(clock)),
       columns_(std::move(columns)),
-      started_(clock_()) {}
+      started_(clock_()),
+      written_(started_),
+      silence_(kSilence) {}
 
 ProgressPrinter::ProgressPrinter(Style style)
     : ProgressPrinter(
@@ -96,7 +103,28 @@ std::string ProgressPrinter::bar_line(const tessera_progress& e, const Pace& p) 
   return text::clip(text::pad(e.phase, kLabel) + " " + bar(e.total > 0 ? e.done / e.total : 0, cells) + after, width);
 }
 
+void ProgressPrinter::write(const std::string& text) {
+  print_(text);
+  written_ = clock_(), silence_ = kSilence;
+}
+
+void ProgressPrinter::beat() {
+  const std::lock_guard lock(mutex_);
+  const double now = clock_();
+  if (style_ == Style::none || now - written_ < silence_) return;
+  const double wait = style_ == Style::bar ? silence_ : std::min(2 * silence_, kMaxSilence);
+  const std::string line = text::pad(phase_.empty() ? "working" : phase_, kLabel) + " " +
+                           whole_seconds(now - started_) +
+                           (!phase_.empty()  ? " so far"
+                            : ended_.empty() ? ""
+                                             : " since " + ended_);
+  write(style_ == Style::bar ? "\r" + text::clip(line, columns_() - 1) + "\x1b[K" : line + "\n");
+  bar_shown_ |= style_ == Style::bar;
+  silence_ = wait;
+}
+
 void ProgressPrinter::update(const tessera_progress& e) {
+  const std::lock_guard lock(mutex_);
   if (style_ == Style::none || ignored_.count(e.phase) != 0) return;
   if (std::strcmp(e.phase, "notice") == 0) return aside(e.phase, as_typed(e.note));
   const double now = clock_();
@@ -114,36 +142,39 @@ void ProgressPrinter::update(const tessera_progress& e) {
   drawn_ = now;
   const Pace p = pace(e, now);
   if (style_ == Style::bar) {
-    print_("\r" + bar_line(e, p) + "\x1b[K");
+    write("\r" + bar_line(e, p) + "\x1b[K");
     bar_shown_ = true;
   } else {
-    print_(fmt::format("{} {}{}{}{}\n", text::pad(e.phase, kLabel), amount(e),
-                       p.done > 0 ? "  " + rate(p.done, p.seconds, e.unit) : "", note,
-                       e.total > 0 && p.done > 0 ? "   " + left(e, p.done, p.seconds) : ""));
+    write(fmt::format("{} {}{}{}{}\n", text::pad(e.phase, kLabel), amount(e),
+                      p.done > 0 ? "  " + rate(p.done, p.seconds, e.unit) : "", note,
+                      e.total > 0 && p.done > 0 ? "   " + left(e, p.done, p.seconds) : ""));
   }
 }
 
 void ProgressPrinter::finish() {
   if (phase_.empty()) return;
   clear();
-  print_(last_);
-  phase_.clear();
+  write(last_);
+  ended_ = std::exchange(phase_, "");
   started_ = clock_();
 }
 
 void ProgressPrinter::line(const std::string& label, const std::string& what) {
+  const std::lock_guard lock(mutex_);
   if (style_ == Style::none) return;
   finish();
-  print_(text::pad(label, kLabel) + " " + text::printable(what) + "\n");
+  write(text::pad(label, kLabel) + " " + text::printable(what) + "\n");
 }
 
 void ProgressPrinter::aside(const std::string& label, const std::string& what) {
+  const std::lock_guard lock(mutex_);
   if (style_ == Style::none) return;
   clear();
-  print_(text::pad(label, kLabel) + " " + what + "\n");
+  write(text::pad(label, kLabel) + " " + what + "\n");
 }
 
 void ProgressPrinter::clear() {
-  if (bar_shown_) print_("\r\x1b[K");
+  const std::lock_guard lock(mutex_);
+  if (bar_shown_) write("\r\x1b[K");
   bar_shown_ = false;
 }

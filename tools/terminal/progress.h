@@ -1,6 +1,7 @@
 // Progress on standard error: on a terminal a bar redrawn in place, in a log a line every few seconds.
 #pragma once
 #include <functional>
+#include <mutex>
 #include <set>
 #include <string>
 
@@ -25,12 +26,16 @@ class ProgressPrinter {
   void aside(const std::string& label, const std::string& text);
   // clears an unfinished bar, before anything else is written
   void clear();
+  // A sign of life, if nothing was written for some seconds: work between two phases, or between two events of one.
+  // Called again and again, from a thread of its own.
+  void beat();
 
   static void callback(const tessera_progress* event, void* printer) {
     static_cast<ProgressPrinter*>(printer)->update(*event);
   }
 
  private:
+  void write(const std::string& text);
   void finish();
   std::string amount(const tessera_progress& event) const;
   // Since the phase's first event: a run resumed from a checkpoint begins in the middle.
@@ -51,4 +56,7 @@ class ProgressPrinter {
   Pace first_{0, 0};   // the phase's first event: progress and time
   double drawn_ = 0;
   bool bar_shown_ = false;
+  std::recursive_mutex mutex_;
+  std::string ended_;                 // the last phase that ended
+  double written_ = 0, silence_ = 0;  // when something was written; seconds until the next sign of life
 };
