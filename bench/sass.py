@@ -5,16 +5,17 @@
   bench/sass.py --check OBJECTS    fails if a function differs from the committed table, and says what got worse
                                    (compared only if the same nvcc made both)
 
-OBJECTS are the plugin's object files (build/release/engine/device/cuda/*.o); the build keeps what ptxas reports of each
-beside it (*.o.ptxas): registers and static shared memory of kernels, bytes spilled by every function. The other columns
-are counts of instructions. "generic" is an access to shared or global memory through a pointer whose address space the
-compiler does not know (LD, ST): it costs 64-bit address arithmetic, and an LDS or STS in its place does not. "local"
-accesses are spilled registers or arrays that are indexed at run time; those in loops cost the most. "a stage": what a
-warp that multiplies and one that copies issue for a full stage of a product whose operands are aligned, the shortest way
-through the loops that multiply and that copy 16 bytes at a time; slices that begin and ragged ends are not in it. They
-need cuobjdump
-and nvdisasm, from the CUDA Toolkit or from PyPI (nvidia-cuda-cuobjdump, nvidia-cuda-nvdisasm); without them --check
-compares what ptxas reports. Exit code 77 (skipped) if there is nothing to check.
+OBJECTS are the plugin's object files (build/release/engine/device/cuda/*.o); those whose source is not in kernels/gpu
+(backend.o) are left out. The build keeps what ptxas reports of each beside it (*.o.ptxas): registers and static shared
+memory of kernels, bytes spilled by every function. The other columns are counts of instructions. "generic" is an access
+to shared or global memory through a pointer whose address space the compiler does not know (LD, ST): it costs 64-bit
+address arithmetic, and an LDS or STS in its place does not. "local" accesses are spilled registers or arrays that are
+indexed at run time; those in loops cost the most. "a stage": what a warp that multiplies and one that copies issue for a
+full stage of a product whose operands are aligned, the shortest way through the loops that multiply and that copy 16
+bytes at a time; slices that begin and ragged ends are not in it. "local in stages": local accesses in these two loops,
+which have about eight rounds a slice. The last columns need cuobjdump and nvdisasm, from the CUDA Toolkit or from PyPI
+(nvidia-cuda-cuobjdump, nvidia-cuda-nvdisasm); without them --check compares what ptxas reports. Exit code 77 (skipped)
+if there is nothing to check.
 """
 import collections
 import pathlib
@@ -28,7 +29,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMMITTED = ROOT / "bench" / "results" / "sass.md"
 OF_PTXAS = ["registers", "shared, bytes", "spilled, bytes"]
-OF_SASS = ["code, KB", "shared accesses", "generic", "local", "local in loops", "a stage"]
+OF_SASS = ["code, KB", "shared accesses", "generic", "local", "local in loops", "local in stages", "a stage"]
 
 
 def skip(reason):
@@ -91,20 +92,20 @@ def loops_of(code, labels):
 
 
 def stage_of(code, ops, labels):
-    """Instructions of a stage, None if there is none: of a warp that does all, or of one that multiplies and one that
-    copies. Loops inside (products, half a stage each) count twice."""
+    """Local accesses and instructions of a stage, None if there is none: of a warp that does all, or of one that
+    multiplies and one that copies. Loops inside (products, half a stage each) count twice."""
     wide = [op == "LDGSTS" and ".128" in i for op, i in zip(ops, code)]
     multiplies = [op in ("FFMA", "HMMA") for op in ops]
     loops = loops_of(code, labels)
     rings = [(last - first, first, last) for first, last in loops if "BAR" in ops[first:last]]
     copying = [r for r in rings if any(wide[r[1]:r[2]])]
-    if copying and any(multiplies[slice(*min(copying)[1:])]):
-        return issued_by(code, ops, labels, loops, wide, multiplies, min(copying))
     multiplying = [r for r in rings if any(multiplies[r[1]:r[2]])]
     if not copying or not multiplying:
         return None
-    parts = [issued_by(code, ops, labels, loops, wide, multiplies, min(r)) for r in (multiplying, copying)]
-    return sum(parts) if all(parts) else None
+    stage = [min(copying)] if any(multiplies[slice(*min(copying)[1:])]) else [min(multiplying), min(copying)]
+    parts = [issued_by(code, ops, labels, loops, wide, multiplies, ring) for ring in stage]
+    local = sum(op in ("LDL", "STL") for _, first, last in stage for op in ops[first:last + 1])
+    return (local, sum(parts)) if all(parts) else None
 
 
 def issued_by(code, ops, labels, loops, wide, multiplies, ring):
@@ -135,7 +136,7 @@ def counted(code, labels):
     count = collections.Counter(ops)
     local = [op in ("LDL", "STL") for op in ops]
     numbers = [round(len(code) * 16 / 1024, 1), count["LDS"] + count["STS"] + count["LDSM"], count["LD"] + count["ST"],
-               sum(local), sum(a and b for a, b in zip(local, in_loop)), stage_of(code, ops, labels)]
+               sum(local), sum(a and b for a, b in zip(local, in_loop)), *(stage_of(code, ops, labels) or (None, None))]
     return {column: number for column, number in zip(OF_SASS, numbers) if number is not None}
 
 
@@ -173,6 +174,7 @@ def rows_of(path, cuobjdump, nvdisasm):
 def main(arguments):
     check = "--check" in arguments
     objects = [pathlib.Path(a).resolve() for a in arguments if not a.startswith("--")]
+    objects = [o for o in objects if any((ROOT / "kernels" / "gpu").rglob(o.stem + ".cu"))]
     nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
     if not objects or not pathlib.Path(nvcc).is_file():
         skip("no object files of nvcc: there is no machine code to check")

@@ -66,7 +66,9 @@ struct BlockColumns {
 template <BlockMatmul::Form form>
 struct BlockPasses {
   using Item = BlockTable::Item;
+  static constexpr bool kRounds = true;
   const BlockStep& x;
+  Precision factors;
   TileOfBlocks tile;
   int first = -32, lead = 0;
   unsigned left = 0, own = 0;  // lanes whose blocks are still to come, and those of this pass; `lead` is its first one
@@ -133,91 +135,33 @@ struct BlockPasses {
             tile.col,
             x.rows};
   }
-};
-
-// Copies the stages of a tile's passes, in order.
-template <BlockMatmul::Form form>
-struct BlockLoads {
-  using Tile = BlockTile<form>;
-  using OfA = Chunks<typename Tile::LayoutA, form != BlockMatmul::weight>;
-  using OfB = Chunks<typename Tile::LayoutB, form == BlockMatmul::input>;
-  BlockPasses<form> passes;
-  Stages<Tile> stages;
-  OfA of_a{};
-  OfB of_b{};
-  int depth = 0;  // of the pass that is still to be copied
-
-  __device__ void begin() {
-    const BlockPass p = passes.pass();
+  template <class A, class B>
+  __device__ int begin(A& of_a, B& of_b) const {
+    const BlockPass p = pass();
     of_a.begin(p.a, p.a_side, p.row, 0);
-    of_b.begin(p.b, p.b_side, passes.tile.col, 0);
+    of_b.begin(p.b, p.b_side, tile.col, 0);
     if constexpr (form == BlockMatmul::input)
 #pragma unroll
-      for (int own = 0; own < OfB::kOwn; ++own)
-        if (passes.tile.col + OfB::line(own) < p.first_col) of_b.count[own] = 0, of_b.from[own] = p.b.data;
-    depth = p.depth;
-  }
-  // Whether more are to come.
-  __device__ bool start(int stage) {
-    if (depth <= 0) begin();
-    if (depth < kStep) {
-      of_a.clip(depth);
-      of_b.clip(depth);
-    }
-    of_a.copy(stages.a(stage));
-    of_b.copy(stages.b(stage));
-    depth -= kStep;
-    return depth > 0 || passes.next();
-  }
-  template <class Chunks, int pitch>
-  __device__ static void round(float* stage, Precision factors) {
-    static_assert(Chunks::kAll % kCopying == 0);
-#pragma unroll 1
-    for (int own = 0; own < Chunks::kOwn; ++own) {
-      float* chunk = stage + Chunks::line(own) * pitch + Chunks::post();
-#pragma unroll
-      for (int q = 0; q < kChunk; ++q) chunk[q] = rounded(chunk[q], factors);
-    }
-  }
-  __device__ void run() {
-    constexpr int kAhead = kStages<Tile> - 1;
-    const Precision factors = passes.x.factors;
-    bool more = passes.next();
-#pragma unroll 1
-    for (int i = 0, copied = 0, stage = 0, arrived = 0; i < copied + kAhead; ++i) {
-      if (i >= kAhead) {
-        cp_async_wait<kAhead - 1>();
-        if (factors != Precision::fp32) {
-          round<OfA, Tile::LayoutA::kPitch>(stages.a(arrived), factors);
-          round<OfB, Tile::LayoutB::kPitch>(stages.b(arrived), factors);
-          arrived = Stages<Tile>::after(arrived);
-        }
-        meet();  // the stage has arrived, and no thread reads the free one any more
-      }
-      if (more) {
-        more = start(stage);
-        stage = Stages<Tile>::after(stage);
-        ++copied;
-      }
-      cp_async_commit();  // also an empty group: the wait counts groups
-    }
+      for (int own = 0; own < B::kOwn; ++own)
+        if (tile.col + B::line(own) < p.first_col) of_b.count[own] = 0, of_b.from[own] = p.b.data;
+    return p.depth;
   }
 };
 
 // f(own row, own column, sum) for the elements that each pass holds, in order; of a weight's gradient f(row, column,
 // sum).
 template <BlockMatmul::Form form, class F>
-__device__ inline void multiply_passes(BlockPasses<form> passes, const Stages<BlockTile<form>>& stages, F&& f) {
+__device__ inline void multiply_passes(BlockPasses<form> passes, float* shared, F&& f) {
   using Tile = BlockTile<form>;
   Tile tile;
+  Reader<Tile> stage(shared);
   const int col0 = passes.tile.col, col_end = passes.tile.col_end;
-  int stage = 0;
   const auto multiply = [&](int depth) {
 #pragma unroll 1
     do {
       meet();
-      tile.multiply(stages.a(stage), stages.b(stage));
-      stage = Stages<Tile>::after(stage);
+      tile.multiply(stage.a, stage.b);
+      stage.next();
       depth -= kStep;
     } while (depth > 0);
   };
@@ -262,19 +206,22 @@ __device__ inline void block_tile(const BlockStep& x, const TileOfBlocks& at, fl
   using Tile = BlockTile<form>;
   assume_shared(shared);
   const bool multiplies = threadIdx.x < kMultiplying;
-  const Stages<Tile> stages{shared};
-  const BlockPasses<form> passes{x, at};
+  BlockPasses<form> passes{x, x.factors, at};
+  const auto copy = [&] {
+    const bool any = passes.next();
+    Loads<Tile, form == BlockMatmul::weight, form == BlockMatmul::input, BlockPasses<form>>{passes, shared, any}.run();
+  };
   if constexpr (form == BlockMatmul::weight) {  // the barrier of the first stage comes before any sum is written
     const int c = at.col + lane_id();
     for (int i = static_cast<int>(threadIdx.x) / 32; i < kBlockSide; i += kBlockWarps)
       if (at.row + i < x.out.rows && c < at.col_end) x.out.row(at.row + i)[c] = 0;
-    if (multiplies) multiply_passes<form>(passes, stages, [&](int r, int c, float v) { x.out.row(r)[c] = v; });
-    else BlockLoads<form>{passes, stages}.run();
+    if (multiplies) multiply_passes<form>(passes, shared, [&](int r, int c, float v) { x.out.row(r)[c] = v; });
+    else copy();
     __syncthreads();  // shared memory may be reused
   } else {
     float total[Tile::kOwnRows][Tile::kOwnCols] = {};
-    if (multiplies) multiply_passes<form>(passes, stages, [&](int i, int j, float v) { total[i][j] += v; });
-    else BlockLoads<form>{passes, stages}.run();
+    if (multiplies) multiply_passes<form>(passes, shared, [&](int i, int j, float v) { total[i][j] += v; });
+    else copy();
     __syncthreads();  // shared memory may be reused
     if (!multiplies) return;
 #pragma unroll

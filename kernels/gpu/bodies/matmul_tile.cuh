@@ -83,14 +83,15 @@ struct Chunks {
       else if (line(own) >= depth) count[own] = 0;
     }
   }
-  // Starts copying a stage; its data are valid after cp_async_wait and a barrier.
-  __device__ void copy(float* stage) {
-    if (wide) copy<true>(stage);
-    else copy<false>(stage);
+  // Where its chunks begin in a stage.
+  __device__ static int place() { return line(0) * Layout::kPitch + post(); }
+  // Starts copying to a stage; its data are valid after cp_async_wait and a barrier.
+  __device__ void copy(float* to) {
+    if (wide) copy<true>(to);
+    else copy<false>(to);
   }
   template <bool at_once>
-  __device__ void copy(float* stage) {
-    float* const to = stage + line(0) * Layout::kPitch + post();
+  __device__ void copy(float* to) {
 #pragma unroll
     for (int own = 0; own < kOwn; ++own) {
       if (!any(own)) break;
@@ -103,6 +104,14 @@ struct Chunks {
       }
       from[own] += step;
     }
+  }
+  // Rounds the chunks of a stage that have arrived.
+  __device__ static void round(float* to, Precision factors) {
+    static_assert(kAll % kCopying == 0);
+#pragma unroll 1
+    for (int own = 0; own < kOwn; ++own, to += kCopying / kOfLine * Layout::kPitch)
+#pragma unroll
+      for (int q = 0; q < 4; ++q) to[q] = rounded(to[q], factors);
   }
 };
 
@@ -176,19 +185,23 @@ struct FmaTile {
   __device__ static int row(int i) { return first_row() + (Owned<kHigh, kWide>::row() + i) * kRowStep; }
   __device__ static int col(int j) { return first_col() + (Owned<kHigh, kWide>::col() + j) * kColStep; }
 
+  // Where a thread's part of a stage begins, in that of each factor.
+  __device__ static int place_a() { return LayoutA::at(first_row(), kChainStep * chain_of_lane()); }
+  __device__ static int place_b() { return LayoutB::at(first_col(), kChainStep * chain_of_lane()); }
+
   // v[i][k] of n elements of a side and four k.
   template <class Layout, int n, int step, bool along_k>
-  __device__ static void fragment(const float* stage, int first, int k, float (&v)[n][4]) {
+  __device__ static void fragment(const float* own, float (&v)[n][4]) {
     if constexpr (along_k) {
 #pragma unroll
-      for (int i = 0; i < n; ++i) load_four(stage + Layout::at(first + step * i, k), v[i]);
+      for (int i = 0; i < n; ++i) load_four(own + Layout::at(step * i, 0), v[i]);
     } else {
 #pragma unroll
       for (int q = 0; q < 4; ++q)
 #pragma unroll
         for (int i = 0; i < n; i += 4) {
           float w[4];
-          load_four(stage + Layout::at(first + i, k + q), w);
+          load_four(own + Layout::at(i, q), w);
           v[i][q] = w[0], v[i + 1][q] = w[1], v[i + 2][q] = w[2], v[i + 3][q] = w[3];
         }
     }
@@ -196,19 +209,32 @@ struct FmaTile {
 
   // Rounds whose loads may be on their way together: of 8 × 8 elements more would spill.
   static constexpr int kTogether = kWide == 8 ? 1 : 2;
-  __device__ void multiply(const float* a_stage, const float* b_stage) {
+  __device__ void multiply(const float* a_own, const float* b_own) {
 #pragma unroll kTogether
-    for (int round = 0; round < kStep; round += kRound) {
-      const int k = round + kChainStep * chain_of_lane();
-      float a[kHigh][4], b[kWide][4];
-      fragment<LayoutA, kHigh, kRowStep, a_along_k>(a_stage, first_row(), k, a);
-      fragment<LayoutB, kWide, kColStep, b_along_k>(b_stage, first_col(), k, b);
+    for (int round = 0; round < kStep / kRound; ++round) {
+      float b[kWide][4];
+      fragment<LayoutB, kWide, kColStep, b_along_k>(b_own, b);
+      if constexpr (a_along_k) {  // row by row: all fragments at once would spill
 #pragma unroll
-      for (int q = 0; q < 4; ++q)
+        for (int i = 0; i < kHigh; ++i) {
+          float a[4];
+          load_four(a_own + LayoutA::at(kRowStep * i, 0), a);
 #pragma unroll
-        for (int i = 0; i < kHigh; ++i)
+          for (int q = 0; q < 4; ++q)
 #pragma unroll
-          for (int j = 0; j < kWide; ++j) acc[i][j] += a[i][q] * b[j][q];
+            for (int j = 0; j < kWide; ++j) acc[i][j] += a[q] * b[j][q];
+        }
+      } else {
+        float a[kHigh][4];
+        fragment<LayoutA, kHigh, kRowStep, a_along_k>(a_own, a);
+#pragma unroll
+        for (int q = 0; q < 4; ++q)
+#pragma unroll
+          for (int i = 0; i < kHigh; ++i)
+#pragma unroll
+            for (int j = 0; j < kWide; ++j) acc[i][j] += a[i][q] * b[j][q];
+      }
+      a_own += LayoutA::at(0, kRound), b_own += LayoutB::at(0, kRound);
     }
   }
 
@@ -254,32 +280,35 @@ struct Tf32Math {
       else high[q] = to_tf32(__uint_as_float(x[q]));
     }
   }
-  // 16 of the side from i on.
+  // Where a lane's part of a factor begins, of which fragments have `side` elements.
+  template <class Layout, bool along_k, int side>
+  __device__ static int place() {
+    return along_k ? Layout::at(lane_id() % side, lane_id() / side * 4) : Layout::at(lane_id() / 4, lane_id() % 4);
+  }
+  // 16 of the side.
   template <class Layout, bool along_k>
-  __device__ static void load_a(const float* s, int i, int k, A& a) {
-    const int g = lane_id() / 4, t = lane_id() % 4;
+  __device__ static void load_a(const float* own, A& a) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       uint32_t x[4];
       if constexpr (along_k) {
-        ldmatrix_4(x[0], x[1], x[2], x[3], s + Layout::at(i + lane_id() % 16, k + 8 * h + lane_id() / 16 * 4));
+        ldmatrix_4(x[0], x[1], x[2], x[3], own + Layout::at(0, 8 * h));
       } else {
 #pragma unroll
-        for (int q = 0; q < 4; ++q) x[q] = __float_as_uint(s[Layout::at(i + g + q % 2 * 8, k + 8 * h + t + q / 2 * 4)]);
+        for (int q = 0; q < 4; ++q) x[q] = __float_as_uint(own[Layout::at(q % 2 * 8, 8 * h + q / 2 * 4)]);
       }
       round(x, a.high[h], a.low[parts == 3 ? h : 0]);
     }
   }
-  // 8 of the side from j on.
+  // 8 of the side.
   template <class Layout, bool along_k>
-  __device__ static void load_b(const float* s, int j, int k, B& b) {
-    const int g = lane_id() / 4, t = lane_id() % 4;
+  __device__ static void load_b(const float* own, B& b) {
     uint32_t x[2][2];
     if constexpr (along_k) {
-      ldmatrix_4(x[0][0], x[0][1], x[1][0], x[1][1], s + Layout::at(j + lane_id() % 8, k + lane_id() / 8 * 4));
+      ldmatrix_4(x[0][0], x[0][1], x[1][0], x[1][1], own);
     } else {
 #pragma unroll
-      for (int q = 0; q < 4; ++q) x[q / 2][q % 2] = __float_as_uint(s[Layout::at(j + g, k + t + q * 4)]);
+      for (int q = 0; q < 4; ++q) x[q / 2][q % 2] = __float_as_uint(own[Layout::at(0, q * 4)]);
     }
 #pragma unroll
     for (int h = 0; h < 2; ++h) round(x[h], b.high[h], b.low[parts == 3 ? h : 0]);
@@ -304,26 +333,28 @@ struct HalfMath {
   static constexpr bool kInParts = false;
   using A = uint32_t[4];
   using B = uint32_t[2];
-  // Elements (i, k) and (i, k + 1).
+  template <class Layout, bool, int>
+  __device__ static int place() {
+    return Layout::at(lane_id() / 4, lane_id() % 4 * 2);
+  }
+  // Two of k.
   template <class Layout, bool along_k>
-  __device__ static uint32_t pair(const float* s, int i, int k) {
+  __device__ static uint32_t pair(const float* own) {
     float2 x;
-    if constexpr (along_k) x = *reinterpret_cast<const float2*>(s + Layout::at(i, k));
-    else x = make_float2(s[Layout::at(i, k)], s[Layout::at(i, k + 1)]);
+    if constexpr (along_k) x = *reinterpret_cast<const float2*>(own);
+    else x = make_float2(own[0], own[Layout::at(0, 1)]);
     if constexpr (bfloat) return pack_bf16(x.x, x.y);
     else return pack_fp16(x.x, x.y);
   }
   template <class Layout, bool along_k>
-  __device__ static void load_a(const float* s, int i, int k, A& a) {
-    const int g = lane_id() / 4, t = lane_id() % 4;
+  __device__ static void load_a(const float* own, A& a) {
 #pragma unroll
-    for (int q = 0; q < 4; ++q) a[q] = pair<Layout, along_k>(s, i + g + q % 2 * 8, k + 2 * t + q / 2 * 8);
+    for (int q = 0; q < 4; ++q) a[q] = pair<Layout, along_k>(own + Layout::at(q % 2 * 8, q / 2 * 8));
   }
   template <class Layout, bool along_k>
-  __device__ static void load_b(const float* s, int j, int k, B& b) {
-    const int g = lane_id() / 4, t = lane_id() % 4;
+  __device__ static void load_b(const float* own, B& b) {
 #pragma unroll
-    for (int q = 0; q < 2; ++q) b[q] = pair<Layout, along_k>(s, j + g, k + 2 * t + q * 8);
+    for (int q = 0; q < 2; ++q) b[q] = pair<Layout, along_k>(own + Layout::at(0, q * 8));
   }
   __device__ static void multiply(float (&d)[4], float (&)[4], const A& a, const B& b) {
     if constexpr (bfloat) mma_bf16(d, a, b);
@@ -350,15 +381,20 @@ struct TensorTile {
   __device__ static int row(int i) { return warp_row() + lane_id() / 4 + 8 * i; }
   __device__ static int col(int j) { return warp_col() + lane_id() % 4 * 2 + j / 2 * 8 + j % 2; }
 
-  __device__ void multiply(const float* a_stage, const float* b_stage) {
+  __device__ static int place_a() {
+    return LayoutA::at(warp_row(), 0) + Math::template place<LayoutA, a_along_k, 16>();
+  }
+  __device__ static int place_b() { return LayoutB::at(warp_col(), 0) + Math::template place<LayoutB, b_along_k, 8>(); }
+
+  __device__ void multiply(const float* a_own, const float* b_own) {
 #pragma unroll
     for (int k = 0; k < kStep; k += 16) {
       typename Math::A a[kDown];
       typename Math::B b[kRight];
 #pragma unroll
-      for (int i = 0; i < kDown; ++i) Math::template load_a<LayoutA, a_along_k>(a_stage, warp_row() + 16 * i, k, a[i]);
+      for (int i = 0; i < kDown; ++i) Math::template load_a<LayoutA, a_along_k>(a_own + LayoutA::at(16 * i, k), a[i]);
 #pragma unroll
-      for (int j = 0; j < kRight; ++j) Math::template load_b<LayoutB, b_along_k>(b_stage, warp_col() + 8 * j, k, b[j]);
+      for (int j = 0; j < kRight; ++j) Math::template load_b<LayoutB, b_along_k>(b_own + LayoutB::at(8 * j, k), b[j]);
 #pragma unroll
       for (int i = 0; i < kDown; ++i)
 #pragma unroll

@@ -110,97 +110,134 @@ constexpr int shared_floats = kStages<Tile>* kStageFloats<Tile>;
 
 constexpr int kAllSlices = -1;
 
-// A tile's stages in shared memory.
+// The stages are a ring, [factor A, factor B] each. Where the stage after this one begins, for threads that copy.
 template <class Tile>
-struct Stages {
-  float* shared;
-  __device__ float* a(int stage) const { return shared + stage * Tile::LayoutA::kFloats; }
-  __device__ float* b(int stage) const {
-    return shared + kStages<Tile> * Tile::LayoutA::kFloats + stage * Tile::LayoutB::kFloats;
+__device__ inline int after(int stage) {
+  stage += kStageFloats<Tile>;
+  return stage == shared_floats<Tile> ? 0 : stage;
+}
+// Where a thread's part of each factor begins, of one stage after another, for threads that multiply. Only constants
+// are added, so the compiler does not compute the thread's place again for each stage.
+template <class Tile>
+struct Reader {
+  const float *a, *b;
+  int left = kStages<Tile>;
+  __device__ explicit Reader(const float* shared)
+      : a(shared + Tile::place_a()), b(shared + Tile::LayoutA::kFloats + Tile::place_b()) {}
+  __device__ void next() {
+    int step = kStageFloats<Tile>;
+    if (--left == 0) left = kStages<Tile>, step -= shared_floats<Tile>;
+    a += step, b += step;
   }
-  __device__ static int after(int stage) { return stage + 1 == kStages<Tile> ? 0 : stage + 1; }
 };
 // A barrier of the block for warps that come to it on different paths: the emulation knows barriers by their places.
 __device__ inline void meet() { __syncthreads(); }
 
-// Copies a tile's stages from global memory, in order.
-template <class Tile, bool trans_a, bool trans_b, class TileRows>
+// Fills the ring with the factors of a tile's parts (slices, passes), one after another.
+//   Parts: int begin(of_a, of_b)     begins the chunks of a part; its depth
+//          bool next()               whether another follows
+//          Precision factors         what they are rounded to; only if kRounds
+template <class Tile, bool trans_a, bool trans_b, class Parts>
 struct Loads {
-  const Problem& p;
-  const TileRows& rows;
-  AdjacentRows cols;
-  int row0, col0;
-  bool cut;  // a single slice
-  Stages<Tile> stages;
-  Walk ahead;
-  bool more;
-  int depth = 0;           // of the slice that is still to be copied
-  bool short_way = false;  // of a warp all of whose chunks of whole stages are wide
-  Chunks<typename Tile::LayoutA, !trans_a> of_a{};
-  Chunks<typename Tile::LayoutB, trans_b> of_b{};
+  using OfA = Chunks<typename Tile::LayoutA, !trans_a>;
+  using OfB = Chunks<typename Tile::LayoutB, trans_b>;
+  Parts parts;
+  float* shared;
+  bool more;                  // whether there is a part
+  int free = 0, arrived = 0;  // stages
+  int depth = 0;              // of the part, that is still to be copied
+  bool short_way = false;     // of a warp all of whose chunks of whole stages are wide
+  OfA of_a{};
+  OfB of_b{};
 
-  __device__ void begin() {
-    const Problem::Pair& pair = p.pair[ahead.pair];
-    of_a.begin(pair.a, rows, row0, ahead.k);
-    of_b.begin(pair.b, cols, col0, ahead.k);
-    depth = ahead.end(p) - ahead.k;
-    short_way = __ballot_sync(kWholeWarp, !of_a.wide || !of_b.wide) == 0;
-  }
-  __device__ void start(int stage) {
-    if (depth <= 0) begin();
+  // Where the thread's chunks begin. A pointer that went from stage to stage would have 64 bits.
+  __device__ float* a(int stage) const { return shared + (stage + OfA::place()); }
+  __device__ float* b(int stage) const { return shared + (stage + Tile::LayoutA::kFloats + OfB::place()); }
+  __device__ void start() {
+    if (depth <= 0) {
+      depth = parts.begin(of_a, of_b);
+      short_way = __ballot_sync(kWholeWarp, !of_a.wide || !of_b.wide) == 0;
+    }
     if (depth < kStep) {
       of_a.clip(depth);
       of_b.clip(depth);
     }
-    of_a.copy(stages.a(stage));
-    of_b.copy(stages.b(stage));
+    of_a.copy(a(free));
+    of_b.copy(b(free));
+    free = after<Tile>(free);
     depth -= kStep;
-    if (depth > 0) return;
-    if (!cut) ahead.next_slice(p);
-    more = !cut && ahead.pair < p.pairs;
+    if (depth <= 0) more = parts.next();
   }
   static constexpr int kAhead = kStages<Tile> - 1;
   // The stage to be multiplied has arrived, and no thread reads the free one any more.
-  __device__ static void arrive() {
+  __device__ void arrive() {
     cp_async_wait<kAhead - 1>();
+    if constexpr (Parts::kRounds)
+      if (parts.factors != Precision::fp32) {
+        OfA::round(a(arrived), parts.factors);
+        OfB::round(b(arrived), parts.factors);
+        arrived = after<Tile>(arrived);
+      }
     meet();
   }
   // All stages, as many ahead of the one that is multiplied as fit.
   __device__ void run() {
 #pragma unroll 1
-    for (int i = 0, copied = 0, stage = 0; i < copied + kAhead; ++i) {
-      if (i >= kAhead) arrive();
-      if (more) {
-        start(stage);
-        stage = Stages<Tile>::after(stage);
-        ++copied;
-      }
+    for (int first = kAhead, last = kAhead; last > 0;) {
+      if (first > 0) --first;
+      else arrive();
+      if (more) start();
+      else --last;
       cp_async_commit();  // also an empty group: the wait counts groups
-      if (i < kAhead || !short_way) continue;
+      if (first > 0 || !short_way) continue;
 #pragma unroll 1
-      for (; depth > kStep; depth -= kStep, ++i, ++copied) {  // up to the last stage of the slice
+      for (; depth > kStep; depth -= kStep) {  // up to the last stage of the part
         arrive();
-        of_a.template copy<true>(stages.a(stage));
-        of_b.template copy<true>(stages.b(stage));
+        of_a.template copy<true>(a(free));
+        of_b.template copy<true>(b(free));
         cp_async_commit();
-        stage = Stages<Tile>::after(stage);
+        free = after<Tile>(free);
       }
     }
   }
 };
 
+// The slices of a product, from one on, for the tile at (row0, col0).
+template <class TileRows>
+struct SlicesOfTile {
+  static constexpr bool kRounds = false;
+  const Problem& p;
+  const TileRows& rows;
+  AdjacentRows cols;
+  int row0, col0;
+  bool cut;  // a single slice
+  Walk at;
+  template <class A, class B>
+  __device__ int begin(A& of_a, B& of_b) const {
+    const Problem::Pair& pair = p.pair[at.pair];
+    of_a.begin(pair.a, rows, row0, at.k);
+    of_b.begin(pair.b, cols, col0, at.k);
+    return at.end(p) - at.k;
+  }
+  __device__ bool next() {
+    if (!cut) at.next_slice(p);
+    return !cut && at.pair < p.pairs;
+  }
+};
+
 // The sums of a tile that a thread computes: of all slices, or of the one that `at` begins.
 template <class Tile>
-__device__ inline void multiply_stages(const Problem& p, Walk at, bool cut, const Stages<Tile>& stages,
+__device__ inline void multiply_stages(const Problem& p, Walk at, bool cut, float* shared,
                                        float (&total)[Tile::kOwnRows][Tile::kOwnCols]) {
   Tile tile;
-  for (int stage = 0; at.pair < p.pairs;) {
+  Reader<Tile> stage(shared);
+  while (at.pair < p.pairs) {
 #pragma unroll 1
     for (int depth = at.end(p) - at.k; depth > 0; depth -= kStep) {
       meet();
-      tile.multiply(stages.a(stage), stages.b(stage));
+      tile.multiply(stage.a, stage.b);
       if constexpr (Tile::kInParts) tile.move_sums();
-      stage = Stages<Tile>::after(stage);
+      stage.next();
     }
     tile.take([&](int i, int j, float v) { total[i][j] += v; });
     if (cut) break;
@@ -217,15 +254,14 @@ __device__ inline void make_tile(const Problem& p, const TileRows& rows, int row
                                  float* out, float* shared) {
   assume_shared(shared);
   const bool cut = slice != kAllSlices, multiplies = threadIdx.x < kMultiplying;
-  const Stages<Tile> stages{shared};
   Walk at{0, 0, 0};
   if (cut) at = begin_of(p, slice);
   else at.skip_empty(p);
   float total[Tile::kOwnRows][Tile::kOwnCols] = {};
-  if (multiplies) multiply_stages<Tile>(p, at, cut, stages, total);
+  if (multiplies) multiply_stages<Tile>(p, at, cut, shared, total);
   else
-    Loads<Tile, trans_a, trans_b, TileRows>{p,      rows, rows_between(0, col_end), row0, col0, cut,
-                                            stages, at,   at.pair < p.pairs}
+    Loads<Tile, trans_a, trans_b, SlicesOfTile<TileRows>>{
+        {p, rows, rows_between(0, col_end), row0, col0, cut, at}, shared, at.pair < p.pairs}
         .run();
   __syncthreads();  // shared memory may be reused
   if (!multiplies) return;

@@ -104,9 +104,8 @@ __device__ inline void wait_for_launch_before() {
 }
 
 // ---- warps --------------------------------------------------------------------------------------
-__device__ inline int lane_id() {
-  return static_cast<int>((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31u);
-}
+// A block has one row of threads, or rows of whole warps.
+__device__ inline int lane_id() { return static_cast<int>(threadIdx.x & 31u); }
 }  // namespace tessera
 #include "kernels/gpu/dialect/warp.h"
 namespace tessera {
