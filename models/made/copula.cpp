@@ -86,6 +86,7 @@ class Learner {
   }
 
   double correlation(size_t a, size_t b) const {
+    if (!m_.is_seen(std::min(a, b)) || !m_.is_learned(std::max(a, b))) return 0;
     double sum = 0, mean_a = 0, mean_b = 0, square_a = 0, square_b = 0;
     const double *x = scores(a), *y = scores(b);
     for (size_t i = 0; i < rows_; ++i)
@@ -179,8 +180,12 @@ class Learner {
 
 }  // namespace
 
+bool starts_at_copula(const Made& m) {
+  return m.sees == Sees::columns_before && m.skips() && m.count() <= kMaxColumns && m.count() >= 2;
+}
+
 Copula learn_copula(const Made& m, const std::vector<double>& frequencies, const EncodedTable& table, Team& team) {
-  if (m.sees != Sees::columns_before || !m.skips() || m.count() > kMaxColumns || m.count() < 2) return {};
+  if (!starts_at_copula(m)) return {};
   return Learner(m, frequencies, table, team).run();
 }
 

@@ -21,8 +21,9 @@ struct Copula {
   }
 };
 
-// From at most 20,000 of the table's rows. Empty for a network that cannot start there: without skip connections, or of
-// any order.
+bool starts_at_copula(const Made& m);  // else not: without skip connections, or of any order
+// From at most 20,000 of the table's rows. Empty for a network that cannot start there. Columns that are not seen, or
+// not learned, are independent of others.
 Copula learn_copula(const Made& m, const std::vector<double>& frequencies, const EncodedTable& table, Team& team);
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 #include "models/layers/weights.h"
 #include "models/made/candidates.h"
 #include "models/made/copula.h"
+#include "models/made/dependence.h"
 #include "models/made/marginals.h"
 #include "models/made/network.h"
 #include "models/made/steps.h"
@@ -63,7 +64,11 @@ class MadeMethod : public RowMethod {
   double learning_rate() const override { return rate_; }
   void relax() const override { table_->relax(); }
   int64_t random_rows() const override { return table_->random_rows(); }
-  void bind(Program& p) const override { private_ != nullptr ? private_->bind(p) : bind_rows(p, *table_); }
+  void bind(Program& p) const override {
+    private_ != nullptr ? private_->bind(p) : bind_rows(p, *table_);
+    p.bind_if("seen", network_.seen.data());
+    p.bind_if("learned", network_.learned.data());
+  }
   void survey(const EncodedTable& table) override {
     const size_t columns = network_.columns.size();
     frequencies_.assign(static_cast<size_t>(network_.levels), kUnseen);
@@ -84,7 +89,10 @@ class MadeMethod : public RowMethod {
     batch = static_cast<int>(std::min<int64_t>(batch, std::max<int64_t>(table.rows / kStepsOfEpoch, kMinBatch)));
     network_.config.learning_rate = few_rows() ? kRateOfFewRows * rate_ : rate_;
     if (any_order_) any_order_->config.batch = batch, any_order_->config.learning_rate = network_.config.learning_rate;
-    if (network_.config.trains() && few_rows()) copula_ = learn_copula(network_, frequencies_, table, team);
+    if (!network_.config.trains() || !few_rows()) return;
+    if (starts_at_copula(network_) && network_.given == 0 && !network_.config.alike)
+      leave_out_chance(network_, frequencies_, table, team);
+    copula_ = learn_copula(network_, frequencies_, table, team);
   }
 
   States start(uint64_t seed) const override {

@@ -136,13 +136,15 @@ Var surprises_beside(Recorder& r, const Made& m, Var index, Var shown, bool drop
 
 namespace {
 
-Var ordered_loss(Recorder& r, const Made& m, Var index) { return sum(surprises(r, m, index, true)); }
-
-Var any_order_loss(Recorder& r, const Made& m, Var index) {
+// The terms of a loss, row by row and column by column.
+Var terms(Recorder& r, const Made& m, Var index) {
+  if (m.sees == Sees::columns_before && m.seen.empty()) return surprises(r, m, index, true);
+  if (m.sees == Sees::columns_before)
+    return surprises_beside(r, m, index, broadcast(r.input("seen", {1, m.count()}), index.shape()), true);
   const Shape cells = index.shape();
   const Var share = (1 - 1.0 / m.count()) * r.uniform("shown_share", {cells.rows, 1});
   const Var shown = step(broadcast(share, cells) - r.uniform("shown", cells));
-  return sum((1 - shown) * surprises_beside(r, m, index, shown, true) / (1 - share));
+  return (1 - shown) * surprises_beside(r, m, index, shown, true) / (1 - share);
 }
 
 void end_step(Recorder& r, const Made& m, Var loss, int64_t steps) {
@@ -156,8 +158,10 @@ void record_training(Recorder& r, const Made& m, int64_t table_rows, int64_t ste
   const MadeConfig& c = m.config;
   own(r, m);
   const Var index = levels_of(r, m, table_rows, draw_rows(r, c.batch, table_rows));
-  const Var loss = (1.0 / c.batch) * (m.sees == Sees::columns_before ? ordered_loss : any_order_loss)(r, m, index);
-  r.minimize(loss, m.network, adam_of(c, steps));
+  const Var each = terms(r, m, index), loss = (1.0 / c.batch) * sum(each);
+  const bool all = m.learned.empty();
+  r.minimize(all ? loss : (1.0 / c.batch) * sum(each * r.input("learned", {1, m.count()})), m.network,
+             adam_of(c, steps));
   end_step(r, m, loss, steps);
 }
 

@@ -45,6 +45,11 @@ struct Made {
   Layer input, context, skip, head;     // skip: from the columns directly to the contexts
   std::vector<Layer> expand, contract;  // of each residual block: contract(silu(expand(silu(h))))
   ParameterSet network;
+  // Of few rows, by column: 1, or 0 for one that others do not see; 1, or 0 for one that is drawn by its frequencies.
+  // Empty: all are 1.
+  std::vector<float> seen, learned;
+  bool is_seen(size_t column) const { return seen.empty() || seen[column] != 0; }
+  bool is_learned(size_t column) const { return learned.empty() || learned[column] != 0; }
 
   int count() const { return static_cast<int>(columns.size()); }
   int drawn_count() const { return count() - given; }

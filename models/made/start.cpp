@@ -40,6 +40,7 @@ class Starter {
     for (int64_t k = 0; k < m_.drawn_levels(); ++k)
       set(bias + k, std::log(frequencies_[static_cast<size_t>(m_.given_levels + k)]));
     if (copula_ != nullptr) start_at(*copula_);
+    silence();
     return std::move(flat_);
   }
 
@@ -64,6 +65,15 @@ class Starter {
         set(skip + static_cast<int64_t>(i) * e * contexts + static_cast<int64_t>(j - given) * r,
             c.slopes[j * n + i] * precision);
     }
+  }
+
+  // Columns that others do not see.
+  void silence() {
+    const int64_t e = m_.config.embedding_dim, embedding = m_.network.find("embedding.weight").offset;
+    for (size_t j = 0; j < m_.columns.size(); ++j)
+      for (int64_t k = m_.columns[j].start * e; !m_.is_seen(j) && k < (m_.columns[j].start + m_.columns[j].width) * e;
+           ++k)
+        set(embedding + k, 0);
   }
 
   void set(int64_t k, double x) { flat_[static_cast<size_t>(k)] = static_cast<float>(x); }

@@ -5,6 +5,7 @@
 #include "engine/passes/passes.h"
 #include "engine/run/program.h"
 #include "models/made/copula.h"
+#include "models/made/dependence.h"
 #include "models/made/marginals.h"
 #include "models/made/sampling.h"
 #include "models/method/given.h"
@@ -317,6 +318,40 @@ TEST(Made, StartsAtIndependentColumnsWithoutDependence) {
   EXPECT_LT(squares / 60, 0.5 / 100);  // of correlations as they are: .01
 }
 
+// Dependence in steps that no correlation shows; x, y: numbers of 12 levels, the others letters of 3 kinds.
+EncodedTable stepped(int64_t rows, uint32_t stream) {
+  EncodedTable table;
+  table.rows = rows;
+  const auto draw = [&](int64_t i, uint32_t k, int levels) {
+    return static_cast<int32_t>(levels * std::min(std::erfc(-normal(i, stream + k) / M_SQRT2) / 2, 0.999));
+  };
+  for (int64_t i = 0; i < rows; ++i) {
+    const int32_t x = draw(i, 1, 12), noise = draw(i, 2, 12), y = (x / 3) % 2 == 0 ? noise / 2 : 6 + noise / 2;
+    for (const int32_t code : {draw(i, 3, 3), x, draw(i, 4, 12), draw(i, 5, 3), y, draw(i, 6, 3)})
+      table.codes.push_back(code);
+  }
+  return table;
+}
+
+// What depends on nothing before it is not learned, what nothing depends on is not seen; neither for any threads.
+TEST(Made, LeavesOutColumnsWhoseDependenceIsChance) {
+  RowLayout layout = layout_of({3, 12, 12, 3, 12, 3});
+  for (Span& s : layout.spans) s.ascending = s.width == 12 ? 12 : 0;
+  int64_t mistakes = 0;
+  for (const int64_t rows : {200, 2000})
+    for (uint32_t k = 0; k < 10; ++k) {
+      Made m(layout, small());
+      const EncodedTable table = stepped(rows, 100 * k);
+      Team team(1 + k % 3);
+      leave_out_chance(m, even_frequencies(m), table, team);
+      ASSERT_EQ(m.seen.size(), 6u);
+      EXPECT_TRUE(m.is_seen(1) && m.is_seen(4) && m.is_learned(4)) << rows << ' ' << k;
+      EXPECT_FALSE(m.is_learned(0));
+      mistakes += m.is_seen(0) + m.is_seen(2) + m.is_seen(3) + m.is_seen(5) + m.is_learned(1);
+    }
+  EXPECT_LE(mistakes, 6);  // of 100; 3 pairs of 1,000 at two statistics
+}
+
 // Weighted draws follow the conditional law: given levels, excluded levels, and a level that is half allowed, the same
 // for all rows or different for each row.
 TEST(Made, WeightedDrawsFollowTheConditionalLaw) {
@@ -497,17 +532,19 @@ TEST(Made, MeetsConditionsExactly) {
   }
 }
 
-// A table of noise can only be memorized: the held-out rows stop that.
+// What little a table of noise and of a weak dependence teaches soon is memory: the held-out rows stop that.
 TEST(Made, StopsTrainingOnHeldOutRows) {
   FitOptions o = quick_made(300);
-  o.patience = 1;
+  o.patience = 100;
   std::string said;
   Monitor monitor;
   monitor.on_progress = [&](const Progress& p) {
     if (p.phase == std::string("train")) said = p.note;
   };
   Team team(2);
-  const Model m = Model::fit(table({reals("x", 400, 1), reals("y", 400, 2), letters("z", 400, 7)}), o, team, monitor);
+  const Column y =
+      decimals_by("y", 400, 2, [](int64_t i) { return std::nearbyint(100 * (normal(i, 1) + normal(i, 2))) / 100; });
+  const Model m = Model::fit(table({reals("x", 400, 1), y, letters("z", 400, 7)}), o, team, monitor);
   EXPECT_EQ(said.rfind("stopped before the model reveals who was in the table: ", 0), 0u) << said;
   EXPECT_EQ(said.rfind(" epochs"), said.size() - 7) << said;
   const nlohmann::json about = m.describe()["provenance"];

@@ -62,6 +62,25 @@ TEST(Score, RowsAreAsLikelyAsTheirLawSays) {
     }
 }
 
+// A column that depends on no other has its frequencies in every row, and says nothing of others.
+TEST(Score, WhatDependsOnNothingHasOneProbabilityInAllRows) {
+  Table rows = wide_rows(1500);
+  rows.columns.insert(rows.columns.begin(), texts_by("noise", rows.rows, [](int64_t i) {
+                        return std::string(normal(i, 9) > 0.5 ? "up" : "down");
+                      }));
+  const Model m = fit(rows, quick_made(12));
+  Table other = rows;
+  for (int32_t& code : other.columns.front().codes) code = 1 - code;
+  const Table is = scored(m, rows, true), would_be = scored(m, other, true);
+  const double up = share(rows, [&](int64_t i) { return cell(rows.columns.front(), i) == "up"; });
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    const double p = cell(rows.columns.front(), i) == "up" ? up : 1 - up;
+    EXPECT_NEAR(std::exp(at(is, "log_probability of noise", i)), p, 0.01);
+    for (const std::string name : {"a", "b", "x"})
+      EXPECT_EQ(at(is, "log_probability of " + name, i), at(would_be, "log_probability of " + name, i));
+  }
+}
+
 // A column of few values takes as many passes over each part of the rows: every one can be seen, and stopped.
 TEST(Score, APredictionReportsEveryValueItTries) {
   std::vector<double> done;
