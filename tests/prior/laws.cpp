@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "models/prior/table.h"
+
 namespace tp = tessera::prior;
 
 namespace {
