@@ -51,6 +51,8 @@ class MadeMethod : public RowMethod {
   bool train_privately(const PrivateRows& rows, const FittedState* from) override {
     private_ = &rows;
     network_.config.learning_rate = rate_;
+    // what was left out was chosen by rows drawn from noisy counts, which may lack the dependences of the table
+    network_.seen.clear(), network_.learned.clear();
     if (from != nullptr) begin_ = from->states;
     return !any_order_;
   }

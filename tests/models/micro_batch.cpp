@@ -16,7 +16,7 @@ Table people(int64_t rows) {
   all.push_back(decimals_by("n", rows, 2, [](int64_t i) { return normal(i, 1); }));
   all.push_back(
       texts_by("t", rows, [](int64_t i) { return "v" + std::to_string(static_cast<int>(4 * uniform(i, 2))); }));
-  all.push_back(decimals_by("m", rows, 2, [](int64_t i) { return 3 * normal(i, 3) + 1; }));
+  all.push_back(decimals_by("m", rows, 2, [](int64_t i) { return 3 * normal(i, 3) + 4 * normal(i, 1); }));
   return table(std::move(all));
 }
 

@@ -113,13 +113,16 @@ TEST(IndexGrid, KeepsMultiplesOfNumbers) {
   EXPECT_FALSE(grid_of_index(numbers("x", ColumnType::integer, listed(40, [](int i) { return i; }))).any());
 }
 
+// A grid that is none is found in 1 of 10,000 tables (index_grid.cpp), and some dozen kinds are tried in each of 240.
 TEST(IndexGrid, IsNotFoundByChance) {
+  int found = 0;
   for (uint32_t seed = 0; seed < 30; ++seed)
     for (const int n : {5, 12, 40, 300}) {
-      const auto u = [&](int i) { return uniform(static_cast<uint32_t>(i), 100 + seed); };
-      EXPECT_FALSE(grid_of_index(dates("d", listed(n, [&](int i) { return std::floor(18000 + 700 * u(i)); }))).any());
-      EXPECT_FALSE(grid_of_index(times(listed(n, [&](int i) { return std::floor(1.6e9 + 1e7 * u(i)); }))).any());
+      const auto u = [&](int i) { return uniform(i, 100 + seed); };
+      found += grid_of_index(dates("d", listed(n, [&](int i) { return std::floor(18000 + 700 * u(i)); }))).any();
+      found += grid_of_index(times(listed(n, [&](int i) { return std::floor(1.6e9 + 1e7 * u(i)); }))).any();
     }
+  EXPECT_LE(found, 1);
   EXPECT_FALSE(grid_of_index(dates("d", working_days(10))).any()) << "two weeks without a Sunday are no rule";
 }
 
