@@ -38,7 +38,7 @@ TEST_F(CliRanks, RejectsUnsupportedParallelFits) {
   EXPECT_HAS(refused("--devices 3 --virtual-shards 4", 2).err, "3 ranks cannot divide them evenly");
   EXPECT_HAS(refused("--devices some", 2).err, "--devices some");
   EXPECT_HAS(refused("--method ctgan --batch-size 40 --pac 10 --devices 8", 2).err,
-             "has 4 parts that can be computed apart");
+             "has 4 parts that can be computed separately");
 }
 
 TEST_F(CliRanks, PartsTogetherEqualTheSample) {
