@@ -7,9 +7,9 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kTestedRows = 5000;
-constexpr int kRanks[] = {2,
-                          8};   // groups of a number's ranks: 2 see a weak trend, 8 any form; of few levels each is one
-constexpr int kMaxGroups = 16;  // categories of the narrower column of a pair; rarer ones count together
+// Groups of a number's ranks: 2 see a weak trend, 8 any form. With 8, each of few levels is a group.
+constexpr int kRanks[] = {2, 8};
+constexpr int kMaxGroups = 16;       // categories of the narrower column of a pair; rarer ones count together
 constexpr double kSurprising = 3.1;  // of a normal variable: one pair of 1,000 that are independent
 
 // A column's groups, row by row.

@@ -70,10 +70,11 @@ class Starter {
   // Columns that others do not see.
   void silence() {
     const int64_t e = m_.config.embedding_dim, embedding = m_.network.find("embedding.weight").offset;
-    for (size_t j = 0; j < m_.columns.size(); ++j)
-      for (int64_t k = m_.columns[j].start * e; !m_.is_seen(j) && k < (m_.columns[j].start + m_.columns[j].width) * e;
-           ++k)
-        set(embedding + k, 0);
+    for (size_t j = 0; j < m_.columns.size(); ++j) {
+      if (m_.is_seen(j)) continue;
+      const Span& span = m_.columns[j];
+      for (int64_t k = span.start * e; k < (span.start + span.width) * e; ++k) set(embedding + k, 0);
+    }
   }
 
   void set(int64_t k, double x) { flat_[static_cast<size_t>(k)] = static_cast<float>(x); }

@@ -449,8 +449,7 @@ void drop_unnamed(const CsvFrame& frame, CsvStyle& style, Table& table, const au
 
 // The words between blanks that every row of a single column has, a number among them; 0: their count varies. Then they
 // are columns that blanks align, most likely.
-size_t words_of_rows(const Table& table) {
-  const Column& c = table.columns.front();
+size_t words_of_rows(const Column& c) {
   size_t words = 0;
   bool number = false;
   for (const std::string& row : c.values) {
@@ -464,7 +463,7 @@ size_t words_of_rows(const Table& table) {
     if (words != 0 && here != words) return 0;
     words = here;
   }
-  return number && table.columns.size() == 1 && words > 1 ? words : 0;
+  return number && words > 1 ? words : 0;
 }
 
 // What of the file was not as a table is usually written, and how it was read.
@@ -483,9 +482,10 @@ void report_oddities(const CsvFrame& frame, const std::vector<ColumnPlan>& plans
     if (!plans[j].forced && kind_of(table.columns[j]).free_text) report_odd_words(table.columns[j], said);
     if (const std::string gap = evidence[j].gap.value_or(""); !gap.empty()) style.gaps[table.columns[j].name] = gap;
   }
-  if (const size_t words = words_of_rows(table); words > 0 && kind_of(table.columns[0]).free_text)
-    said("one column, whose rows all have " + std::to_string(words) +
-         " words: if blanks separate columns, write commas, as with tr -s ' ' ','");
+  if (table.columns.size() == 1 && kind_of(table.columns[0]).free_text)
+    if (const size_t words = words_of_rows(table.columns[0]); words > 0)
+      said("one column, whose rows all have " + std::to_string(words) +
+           " words: if blanks separate columns, write commas, as with tr -s ' ' ','");
   drop_unnamed(frame, style, table, said);
   table.dialect = style.text();
 }

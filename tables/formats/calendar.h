@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 
 namespace tessera {
 
@@ -52,6 +53,9 @@ inline bool is_day(int year, int month, int day) {
 // A number that may mean something else is taken for a year only if it is recent.
 constexpr bool is_recent_year(int year) { return year >= 1900 && year <= 2100; }
 
+inline constexpr std::string_view kDayNames[] = {"Monday", "Tuesday",  "Wednesday", "Thursday",
+                                                 "Friday", "Saturday", "Sunday"};
+inline constexpr size_t kShortDayName = 3;  // letters: Mon, Tue …
 // From 0, Monday, to 6.
 constexpr int weekday_of(int64_t day) { return static_cast<int>(((day + 3) % 7 + 7) % 7); }
 

@@ -154,21 +154,18 @@ bool read_named_day(const char*& p, const char* end, Moment& m) {
   return false;
 }
 
-constexpr std::string_view kDayNames[] = {"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};
-constexpr size_t kShortName = 3;
-
 // A weekday at p, 0 for Monday, and what is behind it; −1: none.
 int read_weekday(const char*& p, const char* end, size_t& written) {
   const std::string_view text(p, static_cast<size_t>(end - p));
   for (int day = 0; day < 7; ++day) {
     const std::string_view name = kDayNames[day];
-    if (!text.starts_with(name.substr(0, kShortName))) continue;
+    if (!text.starts_with(name.substr(0, kShortDayName))) continue;
     const bool whole = text.starts_with(name);
-    const std::string_view rest = text.substr(whole ? name.size() : kShortName);
+    const std::string_view rest = text.substr(whole ? name.size() : kShortDayName);
     const size_t comma = rest.starts_with(", ") ? 2 : rest.starts_with(' ') ? 1 : 0;
     if (comma == 0 || comma == rest.size()) return -1;
     written = (comma == 2 ? 1 : 3) + (whole ? 1 : 0);
-    p += (whole ? name.size() : kShortName) + comma;
+    p += (whole ? name.size() : kShortDayName) + comma;
     return day;
   }
   return -1;
@@ -357,7 +354,7 @@ void write_moment(int64_t day, int64_t second, int64_t fraction, int decimals, s
       case 'y': write_padded(c.year % 100, 2, out); break;
       case 'm': two(c.month); break;
       case 'd': two(c.day); break;
-      case 'a': out += kDayNames[weekday_of(day)].substr(0, kShortName); break;
+      case 'a': out += kDayNames[weekday_of(day)].substr(0, kShortDayName); break;
       case 'A': out += kDayNames[weekday_of(day)]; break;
       case 'b': write_month(names.abbreviated, c.month, names.spelling, out); break;
       case 'B': write_month(names.whole, c.month, names.spelling, out); break;

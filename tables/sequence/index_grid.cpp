@@ -242,10 +242,9 @@ std::string IndexGrid::text() const {
                                                                     : fmt::format("day {}", day_of_month_);
     parts.push_back(step_ == 1 ? day + " of every month" : fmt::format("{} of every {} months", day, step_));
   } else if (weekdays_ > 0) {
-    constexpr const char* kNames[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
     std::vector<std::string> names;
     for (int d = 0; d < kWeek; ++d)
-      if (weekdays_ >> d & 1) names.push_back(kNames[d]);
+      if (weekdays_ >> d & 1) names.emplace_back(kDayNames[d].substr(0, kShortDayName));
     parts.push_back(fmt::format("{} only", fmt::join(names, ", ")));
   } else if (step_ > 1) {
     parts.push_back(fmt::format("every {} days", step_));

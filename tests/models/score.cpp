@@ -62,7 +62,7 @@ TEST(Score, RowsAreAsLikelyAsTheirLawSays) {
     }
 }
 
-// A column that depends on no other has its frequencies in every row, and says nothing of others.
+// A column that depends on no other keeps its frequencies in every row, and is no input of others.
 TEST(Score, WhatDependsOnNothingHasOneProbabilityInAllRows) {
   Table rows = wide_rows(1500);
   rows.columns.insert(rows.columns.begin(), texts_by("noise", rows.rows, [](int64_t i) {

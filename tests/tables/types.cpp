@@ -299,7 +299,7 @@ TEST(Types, LikeForcesTypesAndOrder) {
   EXPECT_EQ(other.columns[2].values, (std::vector<std::string>{"c", "d"}));  // was constant there, varies here
 }
 
-// What is said of a column of `others` and this many words.
+// The notices about a column of `others` and this many words.
 std::string said_of(const std::vector<std::string>& others, int words) {
   std::vector<std::string> cells = others;
   for (int w = 0; w < words; ++w) cells.push_back("word " + std::string(1, static_cast<char>('a' + w)));

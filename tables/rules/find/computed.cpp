@@ -142,13 +142,17 @@ std::optional<FoundRule> by_construction(const RuleSearch& search, const Compute
     if (!search.options.by_rejection || is_spelled(target)) return {};
     found.check = quoted_name(target.name) + " >= 0";
   }
-  std::vector<int> shares = of;
-  shares.push_back(rule.target);
-  const int64_t least = search.holders.least(search.columns_at(shares));
-  const bool limited = rule.shares && !gaps && are_limited(search, shares, least);
-  if (const double low = search.limit_of(target, false, least), high = search.limit_of(target, true, least);
-      limited && !found.check.empty() && low <= high)
-    found.check = fmt::format("{} between {} and {}", quoted_name(target.name), low, high);
+  bool limited = false;
+  if (rule.shares && !gaps) {
+    std::vector<int> shares = of;
+    shares.push_back(rule.target);
+    const int64_t least = search.holders.least(search.columns_at(shares));
+    limited = are_limited(search, shares, least);
+    if (limited && !found.check.empty()) {
+      const double low = search.limit_of(target, false, least), high = search.limit_of(target, true, least);
+      if (low <= high) found.check = fmt::format("{} between {} and {}", quoted_name(target.name), low, high);
+    }
+  }
   ComputedData data{head_of(target), rule.expression, {rule.rounded}};
   // With one input, the column is as informative as its input.
   data.seen = search.seen_as(target, gaps, search.options.by_rejection && is_quantity(target) && of.size() > 1);

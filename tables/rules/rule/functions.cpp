@@ -66,7 +66,7 @@ double clock_of(int hours, int minutes, int seconds) {
 double day_spelled(const std::optional<Digits>& d) {
   return d && is_recent_year(d->head) && is_day(d->head, d->next, d->last) ? days(d->head, d->next, d->last) : kMissing;
 }
-// 20240131173000, or 202401311730 of two groups: the day, and the clock in so many groups of two digits.
+// 20240131173000: a day, then hour, minute and second. With two `groups` there are no seconds: 202401311730.
 double moment_spelled(double x, int groups) {
   const double unit = groups == 2 ? 1e4 : 1e6, day = day_spelled(digits_in(std::floor(x / unit), 2));
   const std::optional<Digits> d = digits_in(std::fmod(x, unit), groups - 1);
