@@ -33,7 +33,7 @@ TEST(RateRules, AreFound) { EXPECT_EQ(said(found(sales(2500))), kRules); }
 TEST(RateRules, AreDroppedAfterOneViolation) {
   Table t = sales(2500);
   t.columns[2].numbers[7] += 0.05, t.columns[5].numbers[8] -= 1;
-  for (const std::string& rule : said(found(t))) EXPECT_EQ(rule.find("follows"), std::string::npos) << rule;
+  for (const std::string& rule : said(found(t))) EXPECT_EQ(std::ranges::count(kRules, rule), 0) << rule;
 }
 
 TEST(RateRules, RoundTrip) {

@@ -82,6 +82,7 @@ std::vector<StoredCase> cases() {
   };
   const auto price = [](int k) { return k == 40 ? 7913.37 : to(1 + 60 * uniform(k, 9), 2); };
   const std::vector<double> firsts{18262, 18293, 18322, 18353, 18383, 18414, 18444, 18475};  // of months of 2020
+  const std::vector<double> primes{5, 7, 11, 13, 17, 19, 23, 29};  // their multiples are on no grid
   const auto common = [](int64_t i) { return i % 10 == 3 || i % 10 == 7; };
   return {
       {"computed",  // a factor that few rows need
@@ -176,6 +177,17 @@ std::vector<StoredCase> cases() {
                         p.categories("label", [&](int64_t i) { return x(i) < 36.87 ? "low" : "high"; })};
        },
        ""},
+      {"lookup",  // a combination of few rows
+       [=](const Planting& p) {
+         const auto ward = [](int64_t i) { return static_cast<int>(whole_between(i, 1, 0, 6)); };
+         const auto year = [&](int64_t i) {
+           return p.at(i) ? 1913 : 2001 + static_cast<int>(whole_between(i, 2, 0, 4));
+         };
+         return Columns{p.categories("ward", [&](int64_t i) { return "ward " + std::to_string(ward(i)); }),
+                        p.whole("year", year),
+                        p.whole("beds", [&](int64_t i) { return std::floor(6 * uniform(10 * year(i) + ward(i), 7)); })};
+       },
+       "1913", true, false},
       {"missing",
        [=](const Planting& p) {
          return Columns{p.categories("status", [&](int64_t i) { return status(p, i); }),
@@ -226,9 +238,13 @@ std::vector<StoredCase> cases() {
        "7913.37"},
       {"rates",  // of a common category, to the digits that few rows give
        [=](const Planting& p) {
-         const auto quantity = [&](int64_t i) { return p.at(i) ? 1e5 + one(i) : whole_between(i, 5, 1, 9); };
-         const auto is = [&](int64_t i) { return p.at(i) ? 3 : static_cast<int>(whole_between(i, 4, 0, 9)); };
-         const auto rate = [](int k) { return k == 3 ? 3.771934 : 5.5 + k; };
+         const auto quantity = [&](int64_t i) {
+           return p.at(i) ? 1e5 + one(i) : primes[static_cast<size_t>(whole_between(i, 5, 0, 7))];
+         };
+         const auto is = [&](int64_t i) {  // too many products for a value of each with each quantity
+           return p.at(i) || i % 4 == 0 ? 3 : static_cast<int>(whole_between(i, 4, 4, 60));
+         };
+         const auto rate = [](int k) { return k == 3 ? 3.771934 : 6 + k; };
          return Columns{p.categories("product", [&](int64_t i) { return "p" + std::to_string(is(i)); }),
                         p.whole("quantity", quantity),
                         p.whole("amount", [&](int64_t i) { return std::nearbyint(quantity(i) * rate(is(i))); })};

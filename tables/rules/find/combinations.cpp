@@ -15,8 +15,8 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMaxJointColumns = 100;  // the work grows with their square
-constexpr size_t kMaxDistinct = 1000;     // of a column of numbers, and combinations of several that none determines
+constexpr size_t kMaxJointColumns = 100;              // the work grows with their square
+constexpr size_t kMaxDistinct = kMaxDistinctNumbers;  // also combinations of several that none determines
 // Max share of rows whose combination would also occur by chance, if no text column determines the other one: a number
 // that joins a combination becomes a list of levels, which must pay off.
 constexpr double kMaxByChance = 0.5;
@@ -40,7 +40,7 @@ uint64_t value_key(const Column& c, int64_t row) {
 
 }  // namespace
 
-Labels labels_of(const RuleSearch& search, int column) {
+Labels labels_of(const RuleSearch& search, int column, size_t most) {
   const Column& c = search.column(column);
   Labels out{column, has_texts(c), 0, {}, {}};
   std::unordered_map<uint64_t, int32_t> known;
@@ -48,13 +48,22 @@ Labels labels_of(const RuleSearch& search, int column) {
     const auto [entry, fresh] = known.try_emplace(value_key(c, row), out.levels);
     out.levels += fresh;
     out.proposing.push_back(entry->second);
-    if (!out.text && known.size() > kMaxDistinct) return out;
+    if (!out.text && known.size() > most) return out;
   }
   for (const int64_t row : search.testing) {
     const auto entry = known.find(value_key(c, row));
     out.testing.push_back(entry == known.end() ? kNotSeen : entry->second);
   }
   return out;
+}
+
+uint64_t combination_key(const RuleSearch& search, const std::vector<int>& columns, int64_t row) {
+  uint64_t key = 0;
+  for (const int j : columns) {
+    key = (key ^ value_key(search.column(j), row)) * 0x9e3779b97f4a7c15ull;
+    key ^= key >> 29;
+  }
+  return key;
 }
 
 namespace {
@@ -107,15 +116,6 @@ std::optional<Evidence> evidence_of_pair(const Labels& a, const Labels& b, doubl
   const double most = many(a) || many(b) ? kMaxByChanceOfMany : kMaxByChance;
   if (!fixed || (!determined && e.chance > most) || !RuleSearch::beyond_chance(e.held_out, e.chance, tried)) return {};
   return e;
-}
-
-uint64_t combination_key(const RuleSearch& search, const std::vector<int>& columns, int64_t row) {
-  uint64_t key = 0;
-  for (const int j : columns) {
-    key = (key ^ value_key(search.column(j), row)) * 0x9e3779b97f4a7c15ull;
-    key ^= key >> 29;
-  }
-  return key;
 }
 
 // Rows with a text that is frequent enough alone, but in no retained combination: it would never be sampled.

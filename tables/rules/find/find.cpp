@@ -201,6 +201,11 @@ class RuleFinder {
     keep(find_months(in_place));
     for (const FoundRule& f : missing) in_place.filled.push_back(f.rule->column());
     std::vector<FoundRule> combinations = find_combinations(in_place);
+    std::vector<std::string> taken = forms_;  // a form follows from its number
+    for (const auto* rules : {&missing, &combinations})
+      for (const FoundRule& f : *rules)
+        for (std::string& name : f.rule->columns(table_)) taken.push_back(std::move(name));
+    if (options_.by_rejection) keep(find_lookups(in_place, taken));
     keep(std::move(missing));
     keep(std::move(combinations));
   }

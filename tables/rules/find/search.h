@@ -126,7 +126,11 @@ struct Labels {
   int32_t levels = 0;
   std::vector<int32_t> proposing, testing;
 };
-Labels labels_of(const RuleSearch& search, int column);
+inline constexpr size_t kMaxDistinctNumbers = 1000;  // of a column that combinations are of
+// Of a column of more than `most` numbers, the labels of the first rows.
+Labels labels_of(const RuleSearch& search, int column, size_t most = kMaxDistinctNumbers);
+// Equal for rows with the same cells in these columns.
+uint64_t combination_key(const RuleSearch& search, const std::vector<int>& columns, int64_t row);
 
 // The rules that were found, without the empty entries.
 std::vector<FoundRule> those_found(std::vector<std::optional<FoundRule>> found);
@@ -175,6 +179,8 @@ std::optional<FoundRule> find_part(const RuleSearch& search, const FoundRule& su
 bool is_product_of_others(const RuleSearch& search, int column, const std::vector<int>& but);
 std::vector<FoundRule> find_missing(const RuleSearch& search);       // missing exactly where
 std::vector<FoundRule> find_combinations(const RuleSearch& search);  // few combinations of levels
+// One value of each combination of two columns; none of columns in `but`.
+std::vector<FoundRule> find_lookups(const RuleSearch& search, const std::vector<std::string>& but);
 // A column that counts the rows of each value of another one: the lines of orders.
 std::optional<FoundRule> find_keys(const RuleSearch& search);
 // That no pair of these occurs twice. Error(data) where one does, or where a model may not know enough values.

@@ -8,29 +8,12 @@
 
 #include "tables/expression/arithmetic.h"
 #include "tables/expression/where_parser.h"
-#include "tables/kinds/kind.h"
 
 namespace tessera {
 namespace {
 
 [[noreturn]] void misfit(const std::string& name) {
   refuse_rule("the column \"" + name + "\" is not of the combinations that a rule makes of it");
-}
-
-// do_row(i, cells, missing) of the parts of each row.
-template <class DoRow>
-void for_each_row(const Table& table, const std::vector<Column>& heads, DoRow&& do_row) {
-  std::vector<const Column*> parts;
-  for (const Column& head : heads) parts.push_back(&column_of(table, head.name));
-  std::vector<std::string> cells(parts.size());
-  std::vector<char> missing(parts.size());
-  for (int64_t i = 0; i < table.rows; ++i) {
-    for (size_t p = 0; p < parts.size(); ++p) {
-      missing[p] = parts[p]->is_missing(i) ? 1 : 0;
-      cells[p] = missing[p] != 0 ? "" : value_text(*parts[p], static_cast<size_t>(i));
-    }
-    do_row(static_cast<size_t>(i), cells, missing);
-  }
 }
 
 }  // namespace
@@ -90,22 +73,20 @@ std::vector<std::string> columns_in(const std::string& text, std::string_view wh
   return out;
 }
 
+std::string names_in_words(const std::vector<std::string>& columns) {
+  std::string out;
+  for (size_t i = 0; i < columns.size(); ++i)
+    out += (i == 0 ? "" : i + 1 < columns.size() ? ", " : " and ") + quoted_name(columns[i]);
+  return out;
+}
+
 namespace {
 
 class JointRule : public RuleOf<JointData> {
  public:
   using RuleOf::RuleOf;
 
-  std::string text() const override {
-    std::string out;
-    for (size_t i = 0; i < data_.parts.size(); ++i)
-      out += fmt::format("{}{}",
-                         i == 0                       ? ""
-                         : i + 1 < data_.parts.size() ? ", "
-                                                      : " and ",
-                         quoted_name(data_.parts[i].name));
-    return out.append(kInFixedCombinations);
-  }
+  std::string text() const override { return names_in_words(columns({})).append(kInFixedCombinations); }
   std::vector<std::string> columns(const Table&) const override {
     std::vector<std::string> out;
     for (const Column& head : data_.parts) out.push_back(head.name);
@@ -115,11 +96,11 @@ class JointRule : public RuleOf<JointData> {
     const Column& combinations = column_of(learned, data_.column);
     const std::unordered_set<std::string_view> known(combinations.values.begin(), combinations.values.end());
     std::vector<char> out(static_cast<size_t>(rows.rows));
-    for_each_row(rows, data_.parts,
-                 [&](size_t i, const std::vector<std::string>& cells, const std::vector<char>& missing) {
-                   const bool whole = std::find(missing.begin(), missing.end(), 1) == missing.end();
-                   out[i] = whole && known.count(join_cells(cells, missing)) == 0 ? 1 : 0;
-                 });
+    for_each_combination(rows, columns({}),
+                         [&](size_t i, const std::vector<std::string>& cells, const std::vector<char>& missing) {
+                           const bool whole = std::find(missing.begin(), missing.end(), 1) == missing.end();
+                           out[i] = whole && known.count(join_cells(cells, missing)) == 0 ? 1 : 0;
+                         });
     return out;
   }
   void reduce(Table& table, Team& team) const override {
@@ -129,11 +110,11 @@ class JointRule : public RuleOf<JointData> {
     joint.codes = Bulk<int32_t>(team.limit(), "the table");
     joint.codes.reserve(static_cast<size_t>(table.rows));
     Dictionary known;
-    for_each_row(table, data_.parts,
-                 [&](size_t, const std::vector<std::string>& cells, const std::vector<char>& missing) {
-                   const bool any = std::find(missing.begin(), missing.end(), 0) != missing.end();
-                   joint.codes.push_back(any ? known.code(join_cells(cells, missing)) : -1);
-                 });
+    for_each_combination(table, columns({}),
+                         [&](size_t, const std::vector<std::string>& cells, const std::vector<char>& missing) {
+                           const bool any = std::find(missing.begin(), missing.end(), 0) != missing.end();
+                           joint.codes.push_back(any ? known.code(join_cells(cells, missing)) : -1);
+                         });
     joint.values = known.take_values();
     table.columns[static_cast<size_t>(place_of(table, data_.parts[0].name))] = std::move(joint);
     for (size_t p = 1; p < data_.parts.size(); ++p) remove_column(table, data_.parts[p].name);

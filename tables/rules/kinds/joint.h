@@ -1,6 +1,7 @@
 // Columns of which few combinations occur: country, city and state, or a product's number and its price. One column of
 // their combinations is learned in place of them. Combinations of few rows are protected as any rare category is.
 #pragma once
+#include "tables/kinds/kind.h"
 #include "tables/rules/rule/rule_of.h"
 
 namespace tessera {
@@ -20,11 +21,28 @@ RulePtr make_rule(JointData data);
 // The columns of a rule that ends in `what`, such as "a, b and c occur in fixed combinations"; empty for other rules.
 // Error(usage) for an invalid list.
 std::vector<std::string> columns_in(const std::string& text, std::string_view what);
+std::string names_in_words(const std::vector<std::string>& columns);  // a, b and c
 inline constexpr std::string_view kInFixedCombinations = " occur in fixed combinations";
 
 // The cells of a combination as one text, and back: joined by |, with \ before a | or \ of a cell; \N is missing. Of
 // another number of cells: empty.
 std::string join_cells(const std::vector<std::string>& cells, const std::vector<char>& missing);
 bool split_cells(const std::string& text, std::vector<std::string>& cells, std::vector<char>& missing);
+
+// do_row(i, cells, missing) of these columns in each row.
+template <class DoRow>
+void for_each_combination(const Table& table, const std::vector<std::string>& columns, DoRow&& do_row) {
+  std::vector<const Column*> parts;
+  for (const std::string& name : columns) parts.push_back(&column_of(table, name));
+  std::vector<std::string> cells(parts.size());
+  std::vector<char> missing(parts.size());
+  for (int64_t i = 0; i < table.rows; ++i) {
+    for (size_t p = 0; p < parts.size(); ++p) {
+      missing[p] = parts[p]->is_missing(i) ? 1 : 0;
+      cells[p] = missing[p] != 0 ? "" : value_text(*parts[p], static_cast<size_t>(i));
+    }
+    do_row(static_cast<size_t>(i), cells, missing);
+  }
+}
 
 }  // namespace tessera

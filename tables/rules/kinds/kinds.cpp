@@ -12,6 +12,7 @@
 #include "tables/rules/kinds/grid.h"
 #include "tables/rules/kinds/joint.h"
 #include "tables/rules/kinds/key.h"
+#include "tables/rules/kinds/lookup.h"
 #include "tables/rules/kinds/missing.h"
 #include "tables/rules/kinds/rate.h"
 #include "tables/rules/kinds/repeat.h"
@@ -33,7 +34,7 @@ constexpr RuleKind kRuleKinds[] = {
     kKindOf<MissingData>,  kKindOf<GridData>,   kKindOf<MonthData>,   kKindOf<RateData>,       kKindOf<RepeatData>,
     kKindOf<CycleData>,    kKindOf<RisingData>, kKindOf<FallingData>, kKindOf<FormData>,       kKindOf<FunctionData>,
     kKindOf<SpelledData>,  kKindOf<KeyData>,    kKindOf<RunningData>, kKindOf<ComposedData>,   kKindOf<FilledData>,
-    kKindOf<HeldData>};
+    kKindOf<HeldData>,     kKindOf<LookupData>};
 
 }  // namespace
 
