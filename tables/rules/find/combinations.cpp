@@ -48,12 +48,13 @@ Labels labels_of(const RuleSearch& search, int column, size_t most) {
     const auto [entry, fresh] = known.try_emplace(value_key(c, row), out.levels);
     out.levels += fresh;
     out.proposing.push_back(entry->second);
-    if (!out.text && known.size() > most) return out;
+    if (!out.text && known.size() > most) break;
   }
   for (const int64_t row : search.testing) {
     const auto entry = known.find(value_key(c, row));
     out.testing.push_back(entry == known.end() ? kNotSeen : entry->second);
   }
+  c.relax();
   return out;
 }
 
@@ -251,7 +252,6 @@ std::vector<FoundRule> find_combinations(const RuleSearch& search) {
     const auto& filled = search.filled;
     if (!search.usable(j) || std::find(filled.begin(), filled.end(), search.column(j).name) != filled.end()) continue;
     Labels one = labels_of(search, j);
-    search.column(j).relax();
     if (one.levels >= 2 && (one.text || one.levels <= static_cast<int32_t>(kMaxDistinct)))
       labels.push_back(std::move(one));
   }

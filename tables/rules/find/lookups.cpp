@@ -45,7 +45,6 @@ Coded coded(const RuleSearch& search, int column) {
   const bool many = !labels.text && labels.levels > static_cast<int32_t>(kMaxDistinctNumbers);
   for (size_t i = 0; i < labels.proposing.size(); ++i)
     if (c.is_missing(search.proposing[i])) labels.proposing[i] = -1;
-  c.relax();
   return {column, labels.levels, many, std::move(labels.proposing)};
 }
 
@@ -186,7 +185,6 @@ std::vector<FoundRule> find_lookups(const RuleSearch& search, const std::vector<
     std::vector<int> of{columns[a].column};
     if (b != a) of.push_back(columns[b].column);
     auto found = Lookup(search, of, columns[t].column).rule(static_cast<double>(n * n * n));
-    search.table.relax();
     if (!found) continue;
     given[t] = gives[a] = gives[b] = 1;
     out.push_back(std::move(*found));

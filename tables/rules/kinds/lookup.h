@@ -1,6 +1,6 @@
-// A column that each combination of others has one value of: a state's rate of unemployment in a year, the distance
-// between two airports, the coach of a team in a season. Unlike in fixed combinations, any value of one of the others may
-// occur with any of another.
+// A column that each combination of others has one value of: the unemployment of a state in a year, the distance
+// between two airports, the coach of a team in a season. Unlike in fixed combinations, any value of one of the others
+// may occur with any of another.
 #pragma once
 #include "tables/rules/rule/rule_of.h"
 
