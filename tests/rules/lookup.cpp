@@ -115,6 +115,27 @@ TEST(LookupRules, NeedBothColumns) {
   EXPECT_EQ(said(found(t)), Texts{"city and country occur in fixed combinations"});
 }
 
+// The order of a looked-up number with another column is checked; so is that of a number in a fixed combination.
+TEST(LookupRules, KeepOrders) {
+  const auto level = [](int64_t i) { return static_cast<int>(5 * uniform(i, 1)); };
+  const auto region = [](int64_t i) { return static_cast<int>(7 * uniform(i, 2)); };
+  const auto limit = [=](int64_t i) { return 20 + 10 * std::floor(6 * uniform(10 * level(i) + region(i), 9)); };
+  const Table real = table({texts_by("level", kRows, [=](int64_t i) { return airport("L", level(i)); }),
+                            texts_by("region", kRows, [=](int64_t i) { return airport("R", region(i)); }),
+                            whole_by("limit", kRows, limit),
+                            whole_by("used", kRows, [=](int64_t i) { return std::floor(limit(i) * uniform(i, 3)); })});
+  Table t = real;
+  const Rules rules = reduced(t);
+  EXPECT_EQ(said(rules), (Texts{"limit >= used", "limit follows from level and region"}));
+  const Table rows = sample(fit(real, quick_made(2)), 1000);
+  EXPECT_EQ(share(rows,
+                  [&](int64_t i) {
+                    const auto at = static_cast<size_t>(i);
+                    return column(rows, "limit").numbers[at] >= column(rows, "used").numbers[at];
+                  }),
+            1);
+}
+
 // More dates than combinations may have of a number: each day has its rate.
 TEST(LookupRules, CoverNumbersOfManyValues) {
   constexpr int64_t kMany = 20'000;

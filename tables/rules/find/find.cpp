@@ -205,9 +205,33 @@ class RuleFinder {
     for (const auto* rules : {&missing, &combinations})
       for (const FoundRule& f : *rules)
         for (std::string& name : f.rule->columns(table_)) taken.push_back(std::move(name));
-    if (options_.by_rejection) keep(find_lookups(in_place, taken));
+    std::vector<FoundRule> lookups;
+    if (options_.by_rejection) {
+      lookups = find_lookups(in_place, taken);
+      check_orders_of(combinations);
+      check_orders_of(lookups);
+    }
+    keep(std::move(lookups));
     keep(std::move(missing));
     keep(std::move(combinations));
+  }
+
+  // Orders of numbers that these rules give with other columns: they are not learned, so sampled rows are checked.
+  void check_orders_of(const std::vector<FoundRule>& rules) {
+    if (!options_.orders) return;
+    for (const FoundRule& f : rules) {
+      const std::vector<std::string> own = f.rule->columns(table_);
+      std::vector<std::string> numbers;
+      for (const std::string& name : own)
+        if (is_ordered(column_of(table_, name))) numbers.push_back(name);
+      if (numbers.empty()) continue;
+      for (const FoundRule& order : find_bounds(search(), {}, numbers)) {
+        const bool within = std::ranges::all_of(order.rule->columns(table_), [&](const std::string& name) {
+          return std::ranges::find(own, name) != own.end();
+        });
+        if (!within && order.rule->strict()) check(order.rule->text());
+      }
+    }
   }
 
   // Times are split into days first, which may be ordered with dates; then dates into weeks. Steps of sequences have
