@@ -4,11 +4,13 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "base/text/ascii.h"
 #include "base/text/utf8.h"
 #include "tables/arrow/column.h"
 #include "tables/arrow/export.h"
 #include "tables/arrow/holder.h"
 #include "tables/arrow/metadata.h"
+#include "tables/files/table_file.h"
 #include "tables/kinds/row_formats.h"
 #include "tables/table/suggestions.h"
 #include "tables/types/types.h"
@@ -27,6 +29,22 @@ constexpr int64_t kMaxColumns = 1 << 20;
   throw Error(code_of(error), message != nullptr && *message != 0
                                   ? message
                                   : std::string("The Arrow stream failed: ") + std::strerror(error) + ".");
+}
+
+// body(); what is wrong with the rows of a file says which file it is.
+template <class Body>
+auto naming_file(const ArrowArrayStream& stream, Body body) {
+  try {
+    return body();
+  } catch (const Error& e) {
+    const std::string file = e.code() == ErrorCode::data ? file_of(stream) : "";
+    std::string what = e.what();
+    if (file.empty()) throw;
+    if (constexpr std::string_view kStream = "Arrow stream"; what.starts_with(kStream))  // ", row 7: …"
+      throw Error(e.code(), what.replace(0, kStream.size(), file));
+    what[0] = lower(what[0]);
+    throw Error(e.code(), file + ": " + what);
+  }
 }
 
 const GivenType* wanted_type(const GivenTypes& types, const std::string& column) {
@@ -124,9 +142,11 @@ struct TableStream::State {
       schema.value.release = nullptr;  // contents left by a failed call are not ours to release
       fail_stream(&stream.value, error);
     }
-    std::vector<ColumnImport> columns = open(false);
-    for (ColumnImport& c : columns) bare.columns.push_back(c.finish(false));
-    restore_table(decode_metadata(schema.value.metadata), bare);
+    naming_file(stream.value, [&] {
+      std::vector<ColumnImport> columns = open(false);
+      for (ColumnImport& c : columns) bare.columns.push_back(c.finish(false));
+      restore_table(decode_metadata(schema.value.metadata), bare);
+    });
     own = own_tables(stream.value);
     for (const GivenType& given : wanted)
       if (const Column* c = bare.find(given.column);
@@ -168,7 +188,7 @@ struct TableStream::State {
       bytes += static_cast<int64_t>(columns.size()) * std::clamp<int64_t>(batch.value.length, 0, kMaxRows) *
                static_cast<int64_t>(sizeof(int32_t));
     held.resize(bytes, "the table");
-    take_batch(batch.value, columns, team);
+    naming_file(stream.value, [&] { take_batch(batch.value, columns, team); });
     return batch.value.length;
   }
 
@@ -177,9 +197,11 @@ struct TableStream::State {
     table.rows = rows;
     table.dialect = bare.dialect, table.rules = bare.rules;
     table.columns.resize(columns.size());
-    team.for_each(static_cast<int64_t>(columns.size()), [&](int64_t j) {
-      table.columns[static_cast<size_t>(j)] = columns[static_cast<size_t>(j)].finish(whole);
-      table.columns[static_cast<size_t>(j)].relax();
+    naming_file(stream.value, [&] {
+      team.for_each(static_cast<int64_t>(columns.size()), [&](int64_t j) {
+        table.columns[static_cast<size_t>(j)] = columns[static_cast<size_t>(j)].finish(whole);
+        table.columns[static_cast<size_t>(j)].relax();
+      });
     });
     return table;
   }

@@ -36,7 +36,7 @@ std::string shown(std::string_view format) {
 }
 
 [[noreturn]] void fail_schema(const std::string& column, const std::string& what, const char* way_out) {
-  throw Error(ErrorCode::data, "Column \"" + column + "\" of the Arrow stream " + what + ".\n  " + way_out);
+  throw Error(ErrorCode::data, "Column \"" + column + "\" " + what + ".\n  " + way_out);
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ void ArrowValues::take_runs(const ArrowSchema& schema, const ArrowArray& array) 
 void ArrowValues::fail(const std::string& what) const {
   throw Error(
       ErrorCode::data,
-      "Column \"" + column_ + "\" of the Arrow stream has " + what +
+      "Column \"" + column_ + "\" has " + what +
           ".\n  The program that made the stream is at fault; write its table to CSV and read that file instead.");
 }
 

@@ -33,10 +33,15 @@ bool report_words_among(const Column& c, const char* others, const std::function
     option += (k > 0 ? "," : "") + word;
   }
   if (words.size() > kShown) list += " and " + std::to_string(words.size() - kShown) + " more";
+  std::string advice = option_text("missing", option) + " reads " + (words.size() == 1 ? "it" : "them") +
+                       " as missing, and the column as " + others;
+  // Such a line is no row in any of its columns.
+  if (words.size() == 1 && c.values[words[0]] == c.name)
+    advice = "The header stands among the rows again (" + counted(in_words, "line") + "): remove it there";
+  else if (in_words == 1 && c.codes[c.codes.size() - 1] == static_cast<int32_t>(words[0]))
+    advice += ". It is in the last line: if that is a total, remove the line, or it is learned as a row";
   said("column \"" + c.name + "\" is read as text, although " + grouped(rows - in_words) + " of " + grouped(rows) +
-       " values are " + others + ": " + list + (words.size() == 1 ? " is not" : " are not") + ". " +
-       option_text("missing", option) + " reads " + (words.size() == 1 ? "it" : "them") +
-       " as missing, and the column as " + others);
+       " values are " + others + ": " + list + (words.size() == 1 ? " is not. " : " are not. ") + advice);
   return true;
 }
 

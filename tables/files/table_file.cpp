@@ -108,6 +108,8 @@ class Chain {
     s->release = nullptr;
   }
 
+  const std::string& path() const { return paths_[next_ - 1]; }
+
  private:
   template <class Body>
   static int guarded(ArrowArrayStream* s, Body body) {
@@ -127,8 +129,6 @@ class Chain {
       return errno_of(ErrorCode::internal);
     }
   }
-
-  const std::string& path() const { return paths_[next_ - 1]; }
 
   // Arrow reports an invalid file as EINVAL, a failed read as EIO.
   [[noreturn]] void fail_stream(int error) {
@@ -305,6 +305,10 @@ void open_arrow_files(const std::vector<std::string>& paths, const RowSample& sa
                       std::function<void(int64_t, bool)> progress, ArrowArrayStream* out) {
   auto chain = std::make_unique<Chain>(paths, sample, std::move(progress));
   *out = ArrowArrayStream{Chain::get_schema, Chain::get_next, Chain::last_error, Chain::release_chain, chain.release()};
+}
+
+std::string file_of(const ArrowArrayStream& stream) {
+  return stream.release == Chain::release_chain ? static_cast<const Chain*>(stream.private_data)->path() : "";
 }
 
 int64_t write_arrow_file(ArrowArrayStream* rows, const std::string& path, bool overwrite) {

@@ -213,14 +213,15 @@ bool read_basic_time(const char*& p, const char* end, TimeOfDay& t) {
 
 }  // namespace
 
-bool read_time_of_day(const char*& p, const char* end, TimeOfDay& t) {
+bool read_time_of_day(const char*& p, const char* end, TimeOfDay& t, char colon) {
   int hour = 0, minute = 0, second = 0;
   const int hour_digits = read_digits(p, end, 2, hour);
-  if (hour_digits == 0 || p == end || *p++ != ':' || read_digits(p, end, 2, minute) != 2 || hour > 23 || minute > 59)
+  if (hour_digits == 0 || p == end || *p++ != colon || read_digits(p, end, 2, minute) != 2 || hour > 23 || minute > 59)
     return false;
   t.bare_hour = hour_digits == 1, t.padded_hour = hour_digits == 2 && hour < 10;
   double fraction = 0;
-  if (p < end && *p == ':') {
+  t.dots = colon == '.';
+  if (p < end && *p == colon) {
     ++p;
     if (read_digits(p, end, 2, second) != 2 || second > (minute == 59 ? 60 : 59)) return false;
     second = std::min(second, 59);  // a leap second is the one before it
@@ -283,7 +284,8 @@ bool read_moment(std::string_view text, Moment& m) {
   ++p;
   m.between = {between, static_cast<size_t>(p - between)};
   const bool basic = m.layouts == kCompactLayout && *between == 'T' && end - p > 2 && p[2] != ':';
-  m.has_time = basic ? read_basic_time(p, end, m.time) : read_time_of_day(p, end, m.time);
+  const bool dots = *between == ' ' && end - p > 2 && p[2] == '.';
+  m.has_time = basic ? read_basic_time(p, end, m.time) : read_time_of_day(p, end, m.time, dots ? '.' : ':');
   return m.has_time && read_offset({p, static_cast<size_t>(end - p)}, m);
 }
 

@@ -50,6 +50,7 @@ constexpr LayoutBits kShortYears = [] {
 struct TimeOfDay {
   bool has_seconds = false, twelve = false;     // twelve: AM or PM stands behind it
   bool basic = false;                           // 173707, without colons
+  bool dots = false;                            // 17.37.07, behind a date
   bool bare_hour = false, padded_hour = false;  // an hour below 10 was written 5, 05
   bool space = false, lower = false;            // before AM or PM; am or pm
   int written_digits = 0;                       // of the second's fraction, at most 6
@@ -57,7 +58,7 @@ struct TimeOfDay {
   double seconds = 0;                           // of the day
 };
 // Moves p behind it; hours up to 23, or 1 … 12 with AM or PM.
-bool read_time_of_day(const char*& p, const char* end, TimeOfDay& time);
+bool read_time_of_day(const char*& p, const char* end, TimeOfDay& time, char colon = ':');
 
 // A date, or a date and a time of day, in a cell.
 struct Moment {

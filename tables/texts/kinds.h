@@ -16,6 +16,13 @@ bool is_uuid(std::string_view text);                 // RFC 9562, of the usual v
 std::u32string uuid_symbols(std::string_view text);  // the variant is a symbol
 bool is_hash(std::string_view text);  // 32, 40, 56, 64, 96 or 128 hexadecimal digits, some of them letters
 
+// Numbers that end in a check digit, of the kinds luhn, ean, isbn, nhs (and card, beyond its own form).
+bool is_checked(TextKind kind, std::string_view text);
+size_t last_digit(std::u32string_view text);                    // its place; there must be one
+char32_t check_digit(TextKind kind, std::u32string_view text);  // 'X' for 10
+std::u32string checked_symbols(TextKind kind, std::u32string text);
+std::u32string checked_text(TextKind kind, std::u32string symbols);
+
 bool is_url(std::string_view text);
 std::u32string url_symbols(std::string_view text);  // at a reserved domain
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "base/text/utf8.h"
@@ -12,9 +13,9 @@
 namespace tessera {
 namespace {
 
-constexpr const char* kKindNames[] = {"plain",       "ipv4",    "card",       "iban", "email", "name",
-                                      "ipv6",        "uuid",    "hash",       "url",  "phone", "coordinates",
-                                      "postal_code", "address", "first_name", "dates"};
+constexpr const char* kKindNames[] = {"plain",      "ipv4",  "card", "iban",  "email",       "name",        "ipv6",
+                                      "uuid",       "hash",  "url",  "phone", "coordinates", "postal_code", "address",
+                                      "first_name", "dates", "luhn", "ean",   "isbn",        "nhs"};
 constexpr const char* kDescribed[] = {"",
                                       "IPv4 addresses",
                                       "payment card numbers",
@@ -30,7 +31,11 @@ constexpr const char* kDescribed[] = {"",
                                       "postal codes",
                                       "street addresses",
                                       "first names",
-                                      "dates beside words"};
+                                      "dates beside words",
+                                      "numbers with a check digit by Luhn",
+                                      "EAN, UPC, GTIN or ISBN-13 numbers",
+                                      "ISBN-10 or ISSN numbers",
+                                      "numbers with a check digit modulo 11"};
 static_assert(std::size(kKindNames) == std::size(kDescribed));
 constexpr std::string_view kReserved[] = {"example.com", "example.org", "example.net"};
 constexpr size_t kMaxTyped = 256;  // bytes of a telephone number, an address or a name
@@ -61,35 +66,14 @@ std::optional<std::u32string> octets_of(std::string_view text) {
 
 // --- check digits ---
 
-// The digit that makes the sum of Luhn's formula a multiple of ten, for the digits before the last.
-char32_t luhn_digit(std::u32string_view text) {
-  int sum = 0, place = 0;
-  bool last = true;
-  for (size_t i = text.size(); i-- > 0;) {
-    if (!is_digit(text[i])) continue;
-    if (last) {
-      last = false;
-      continue;
-    }
-    int digit = static_cast<int>(text[i] - '0');
-    if (place++ % 2 == 0 && (digit *= 2) > 9) digit -= 9;
-    sum += digit;
-  }
-  return static_cast<char32_t>('0' + (10 - sum % 10) % 10);
-}
-
-size_t last_digit(std::u32string_view text) {
-  size_t at = text.size();
-  while (at > 0 && !is_digit(text[at - 1])) --at;
-  return at - 1;
-}
-
 bool is_card(std::u32string_view text) {
   const auto digits = std::count_if(text.begin(), text.end(), is_digit);
   if (digits < 13 || digits > 19 || text[0] < '2' || text[0] > '6') return false;
   if (!std::all_of(text.begin(), text.end(), [](char32_t c) { return is_digit(c) || c == ' ' || c == '-'; }))
     return false;
-  return luhn_digit(text) == text[last_digit(text)];
+  // issuers with 15 digits; other such numbers are those of devices
+  if (digits == 15 && !text.starts_with(U"34") && !text.starts_with(U"37") && !text.starts_with(U"2131")) return false;
+  return check_digit(TextKind::card, text) == text[last_digit(text)];
 }
 
 // ISO 13616: the country and the check digits count from the end.
@@ -161,6 +145,8 @@ TextKind kind_of_names(std::span<const std::string_view> texts, const std::strin
   return e.single_first > e.single_last ? TextKind::first_name : TextKind::name;
 }
 
+bool has_check_digit(TextKind kind) { return kind >= TextKind::luhn && kind <= TextKind::nhs; }
+
 std::u32string fixed(TextKind kind, std::u32string text) {
   if (kind == TextKind::card) {
     overwrite(text, 0, kIssuerDigits, '9');
@@ -222,6 +208,7 @@ TextKind text_kind_of(std::span<const std::string_view> texts, const std::string
   if (all([](std::string_view t) { return octets_of(t).has_value(); })) return TextKind::ipv4;
   if (all([&](std::string_view t) { return long_enough(t) && is_card(code_points(t)); })) return TextKind::card;
   if (all([&](std::string_view t) { return long_enough(t) && is_iban(code_points(t)); })) return TextKind::iban;
+  if (const TextKind checked = check_of(texts); checked != TextKind::plain) return checked;
   if (all(is_email)) return TextKind::email;
   if (all(is_ipv6)) return TextKind::ipv6;
   if (all(is_uuid)) return TextKind::uuid;
@@ -243,7 +230,19 @@ TextKind text_kind_of(std::span<const std::string_view> texts, const std::string
   return kind_of_names(texts, column);
 }
 
+TextKind check_of(std::span<const std::string_view> texts) {
+  constexpr size_t kMinDistinct = 5;  // one in ten has the right digit by chance
+  if (std::set<std::string_view>(texts.begin(),
+                                 texts.begin() + static_cast<std::ptrdiff_t>(std::min(texts.size(), 4 * kMinDistinct)))
+          .size() < kMinDistinct)
+    return TextKind::plain;
+  for (const TextKind kind : {TextKind::luhn, TextKind::ean, TextKind::nhs, TextKind::isbn})
+    if (std::all_of(texts.begin(), texts.end(), [&](std::string_view t) { return is_checked(kind, t); })) return kind;
+  return TextKind::plain;
+}
+
 bool may_be(TextKind kind, std::string_view text) {
+  if (has_check_digit(kind)) return is_checked(kind, text);
   switch (kind) {
     case TextKind::ipv4: return octets_of(text).has_value();
     case TextKind::ipv6: return is_ipv6(text);
@@ -276,6 +275,8 @@ TextEncoder::TextEncoder(TextKind kind, std::span<const std::string_view> texts,
 
 std::optional<std::u32string> TextEncoder::encode(std::string_view text, uint64_t turn) const {
   const auto if_is = [&](bool is, auto&& symbols) { return is ? std::optional(symbols(text)) : std::nullopt; };
+  if (has_check_digit(kind_))
+    return if_is(is_checked(kind_, text), [&](auto t) { return checked_symbols(kind_, code_points(t)); });
   switch (kind_) {
     case TextKind::ipv4: return octets_of(text);
     case TextKind::ipv6: return if_is(is_ipv6(text), ipv6_digits);
@@ -317,8 +318,9 @@ std::string decode_text(TextKind kind, std::u32string_view symbols) {
     text = fixed(kind, text);
   } else if (kind == TextKind::card &&
              std::count_if(text.begin(), text.end(), [](char32_t c) { return is_digit(c); }) > 1) {
-    text = fixed(kind, text);
-    text[last_digit(text)] = luhn_digit(text);
+    text = checked_text(kind, fixed(kind, text));
+  } else if (has_check_digit(kind)) {
+    text = checked_text(kind, text);
   } else if (kind == TextKind::iban && text.size() > kBankAt + kBankCharacters) {
     text = finished_iban(fixed(kind, text));
   }

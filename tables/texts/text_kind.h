@@ -31,6 +31,11 @@ enum class TextKind : uint8_t {
   address,  // of streets, which are symbols, from the lists of street_names.h
   first_name,
   dates,  // of numbers, beside a few words: year, month, day and time are symbols
+  // digits, of which the last is a check digit:
+  luhn,  // IMEI, SIM cards, national numbers
+  ean,   // EAN, UPC, GTIN, ISBN-13, SSCC: weights 3, 1
+  isbn,  // ISBN-10, ISSN: modulo 11, X for 10
+  nhs,   // modulo 11, never 10
 };
 
 const char* name(TextKind kind);                                // "plain", "ipv4" …
@@ -46,6 +51,9 @@ inline bool may_repeat(TextKind kind) {
 // The kind of all these texts, or of most if people typed them; plain if there are fewer than five. `column`: the name
 // of the column, which may indicate names of persons.
 TextKind text_kind_of(std::span<const std::string_view> texts, const std::string& column = "");
+
+// The check digit that all these texts have; plain: none.
+TextKind check_of(std::span<const std::string_view> texts);
 
 // Whether a text can be of a kind that is formal; true for what people write as they like, such as names.
 bool may_be(TextKind kind, std::string_view text);

@@ -8,6 +8,7 @@
 
 #include "base/text/ascii.h"
 #include "tables/kinds/cells.h"
+#include "tables/texts/text_kind.h"
 #include "tables/types/types.h"
 
 namespace tessera {
@@ -106,20 +107,47 @@ struct Repeated {
   }
 };
 
+constexpr double kLong = 1e7;  // eight digits
+
+bool is_long(const Bulk<double>& numbers) {
+  return std::none_of(numbers.begin(), numbers.end(), [](double v) { return v < kLong; });
+}
+
+// What whole numbers are of which each ends in a check digit; or nothing. By chance one in ten does.
+std::string checked_as(const std::vector<double>& ascending) {
+  constexpr size_t kMinDistinct = 20;
+  if (ascending.front() < kLong) return {};
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < ascending.size(); ++i) {
+    if (i > 0 && ascending[i] == ascending[i - 1]) continue;
+    texts.push_back(std::to_string(static_cast<int64_t>(ascending[i])));
+    // the first few decide for nearly all columns
+    if (texts.size() == kMinDistinct &&
+        check_of(std::vector<std::string_view>(texts.begin(), texts.end())) == TextKind::plain)
+      return {};
+  }
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  return texts.size() < kMinDistinct ? "" : described(check_of(views));
+}
+
 std::string reason_of_numbers(const Column& column) {
   constexpr size_t kMaxRows = 5'000'000;
-  if (!named_like_key(column.name) || column.numbers.size() > kMaxRows) return {};
+  if (column.numbers.size() > kMaxRows || (!named_like_key(column.name) && !is_long(column.numbers))) return {};
   std::vector<double> values;
   for (const double v : column.numbers)
     if (v == v) values.push_back(v);
   std::sort(values.begin(), values.end());
   if (values.empty() || values.front() < 0) return {};
+  const std::string check = checked_as(values);
+  if (check.empty() && !named_like_key(column.name)) return {};
   Repeated repeated;
   for (size_t i = 0, end = 0; i < values.size(); i = end) {
     while (end < values.size() && values[end] == values[i]) ++end;
     repeated.add(end - i);
   }
   if (!repeated.like_keys()) return {};
+  if (!check.empty())
+    return grouped(static_cast<int64_t>(repeated.distinct)) + " whole numbers: " + check + ", which are no quantities";
   if (repeated.distinct == values.size()) return "whole numbers, all distinct, and the name is that of a key";
   return grouped(static_cast<int64_t>(repeated.distinct)) + " whole numbers that repeat, and the name is that of a key";
 }

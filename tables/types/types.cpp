@@ -124,7 +124,7 @@ std::string date_format(int layout, const TypeEvidence& e) {
 std::string clock_format(uint32_t kinds, uint32_t facts) {
   const bool twelve = (kinds & form::kTwentyFour) == 0;
   std::string format = (facts & fact::kBareHour) != 0 ? "%-" : "%";
-  const char* colon = (facts & fact::kBasicTime) != 0 ? "" : ":";
+  const char* colon = (facts & fact::kBasicTime) != 0 ? "" : (facts & fact::kDottedTime) != 0 ? "." : ":";
   format += std::string(twelve ? "I" : "H") + colon + "%M";
   if ((facts & fact::kSeconds) != 0) format += std::string(colon) + "%S";
   if (twelve)

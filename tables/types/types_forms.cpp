@@ -249,6 +249,7 @@ void note_time(const TimeOfDay& t, Reads& r) {
   if (t.has_seconds) r.facts |= fact::kSeconds;
   if (t.bare_hour) r.facts |= fact::kBareHour;
   if (t.basic) r.facts |= fact::kBasicTime;
+  if (t.dots) r.facts |= fact::kDottedTime;
   if (t.twelve && t.space) r.facts |= fact::kHalfSpace;
   if (t.twelve && t.lower) r.facts |= fact::kHalfLower;
   r.second_digits = t.fraction_digits, r.second_written = t.written_digits;

@@ -35,6 +35,7 @@ constexpr uint32_t kSpace = 1u << 17, kLetterT = 1u << 18, kSeconds = 1u << 19, 
 constexpr uint32_t kUngrouped = 1u << 28, kHundreds = 1u << 29;
 // A day as a number with a zero behind the point, 20240131.0.
 constexpr uint32_t kPointZero = 1u << 30;
+constexpr uint32_t kDottedTime = 1u << 31;
 }  // namespace fact
 
 struct Forms {

@@ -80,6 +80,45 @@ TEST(TextKind, CardsHaveCheckDigitsAndNoIssuer) {
   EXPECT_EQ(kind_of(drawn(50, [](uint32_t i) { return "4" + digits(i, 15); })), TextKind::plain);
 }
 
+// Numbers with a valid check digit, as the kind writes them.
+std::vector<std::string> checked(TextKind kind, size_t n, const std::string& prefix, int free) {
+  return drawn(n, [&](uint32_t i) {
+    std::u32string text;
+    for (const char c : prefix + digits(i, free) + "0") text += static_cast<char32_t>(c);
+    return decode_text(kind, text);
+  });
+}
+
+TEST(TextKind, LastDigitsFollowFromTheOthers) {
+  const std::map<TextKind, std::vector<std::string>> real{
+      {TextKind::luhn, {"490154203237518", "356938035643809", "8014 1234 5678 906", "79927398713", "556036-0793"}},
+      {TextKind::ean, {"4006381333931", "9780306406157", "96385074", "978-3-16-148410-0", "036000291452"}},
+      {TextKind::isbn, {"0306406152", "080442957X", "2434-561X", "0-19-852663-6", "0317-8471"}},
+      {TextKind::nhs, {"943 476 5919", "4010232137", "987 654 4322", "943-476-5870", "4505577104"}}};
+  for (const auto& [kind, texts] : real) {
+    for (const std::string& t : texts) {
+      EXPECT_TRUE(may_be(kind, t)) << t;
+      for (const char other : std::string("0123456789")) {
+        const std::string changed = t.substr(0, t.size() - 1) + other;
+        EXPECT_EQ(may_be(kind, changed), changed == t) << changed;
+      }
+    }
+    EXPECT_FALSE(may_be(kind, "")) << name(kind);
+  }
+  const std::map<TextKind, std::vector<std::string>> tables{{TextKind::luhn, checked(TextKind::luhn, 600, "35", 12)},
+                                                            {TextKind::ean, checked(TextKind::ean, 600, "978", 9)},
+                                                            {TextKind::isbn, checked(TextKind::isbn, 600, "0-", 8)},
+                                                            {TextKind::nhs, checked(TextKind::nhs, 600, "4", 8)}};
+  for (const auto& [kind, texts] : tables) {
+    ASSERT_EQ(kind_of(texts), kind);
+    const std::vector<std::string> made = regenerate(texts);
+    for (const std::string& t : made) EXPECT_TRUE(may_be(kind, t)) << t;
+    EXPECT_EQ(std::set<std::string>(made.begin(), made.end()).size(), made.size()) << name(kind);
+    EXPECT_EQ(kind_of(made), kind) << "of nhs, a check digit of 10";
+  }
+  EXPECT_EQ(kind_of(drawn(300, [](uint32_t i) { return digits(i, 13); })), TextKind::plain);
+}
+
 TEST(TextKind, IbansHaveCheckDigitsAndNoBank) {
   const std::vector<std::string> real{"DE89370400440532013000", "DE75512108001245126199", "DE02120300000000202051",
                                       "DE02500105170137075030", "DE02100500000054540402", "DE02300209000106531065"};

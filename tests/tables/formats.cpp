@@ -186,6 +186,10 @@ TEST(Formats, DatesGoOutAsTheyCameIn) {
   expect_kept(datetime, "%Y%m%dT%H%M", {"20230508T0347", "20230528T1200"});
   expect_kept(datetime, "%a, %d %b %Y %H:%M:%S +0000",  // RFC 2822
               {"Tue, 26 Jan 2021 10:00:00 +0000", "Wed, 03 Feb 2021 23:59:59 +0000"});
+  expect_kept(datetime, "[upper]%d-%b-%y %I.%M.%S %p",  // Oracle
+              {"27-JAN-21 10.15.30.000000 AM", "03-FEB-21 11.59.59.250000 PM"});
+  expect_kept(datetime, "%d.%m.%Y %H.%M", {"27.01.2021 10.15", "03.02.2021 23.59"});
+  EXPECT_STREQ(name(keep({"27.01.2021 10.15", "03.02.2021 24.15"}).type), "category");
   expect_kept(date, "%A %m/%d/%Y", {"Tuesday 01/26/2021", "Wednesday 02/03/2021"});
   for (const char* other : {"Mon, 26 Jan 2021 10:00:00 +0000", "26 Jan 2021 10:00:00 +0000", "Tue, Tue, 26 Jan 2021"})
     EXPECT_STREQ(name(keep({"Tue, 26 Jan 2021 10:00:00 +0000", other}).type), "category") << other;

@@ -203,6 +203,16 @@ TEST(Types, Identifiers) {
   texts.pop_back();
   expect_type(ColumnType::category, texts);
   expect_type(ColumnType::integer, counting);  // the column is not named like a key
+  std::vector<std::string> articles, others;
+  for (int64_t i = 0; i < 40; ++i) {
+    const int64_t digits = 400638100000 + i * 7919 % 1000;
+    int64_t sum = 0, place = 0;
+    for (int64_t rest = digits; rest > 0; rest /= 10) sum += rest % 10 * (place++ % 2 == 0 ? 3 : 1);
+    articles.push_back(std::to_string(digits * 10 + (10 - sum % 10) % 10));
+    others.push_back(std::to_string(digits * 10 + i % 10));
+  }
+  expect_type(ColumnType::identifier, articles);  // EAN
+  expect_type(ColumnType::integer, others);
   std::string text = "user_id,x\n";
   for (const std::string& n : counting) text += n + ",1\n";
   const Table t = read_text(text);
@@ -317,7 +327,13 @@ TEST(Types, AFewWordsAmongNumbersOrDatesAreNamed) {
   EXPECT_EQ(
       said_of(numbers, 1),
       "column \"c\" is read as text, although 60 of 61 values are numbers: \"word a\" is not. `missing=\"word a\"` "
-      "reads it as missing, and the column as numbers\n");
+      "reads it as missing, and the column as numbers. It is in the last line: if that is a total, remove the line, or "
+      "it is learned as a row\n");
+  std::vector<std::string> repeated = numbers;
+  repeated.insert(repeated.begin() + 20, "c");  // the column's name
+  EXPECT_EQ(said_of(repeated, 0),
+            "column \"c\" is read as text, although 60 of 61 values are numbers: \"c\" is not. The header stands among "
+            "the rows again (1 line): remove it there\n");
   EXPECT_EQ(
       said_of(dates, 5),
       "column \"c\" is read as text, although 60 of 65 values are dates: \"word a\", \"word b\", \"word c\" and 2 "
