@@ -58,4 +58,19 @@ int guarded(ArrowArrayStream* stream, const char* no_memory, Body body) {
   }
 }
 
+// A stream that reads files, with their names for errors: private_data is a FileStream, and `release` its callback.
+struct FileStream {
+  virtual ~FileStream() = default;
+  virtual const std::string& path() const = 0;  // of the file that it reads at present
+  std::string error;
+
+  static void release(ArrowArrayStream* s) {
+    delete static_cast<FileStream*>(s->private_data);
+    s->release = nullptr;
+  }
+};
+inline std::string file_of(const ArrowArrayStream& stream) {
+  return stream.release == FileStream::release ? static_cast<const FileStream*>(stream.private_data)->path() : "";
+}
+
 }  // namespace tessera

@@ -10,7 +10,6 @@
 #include "tables/arrow/export.h"
 #include "tables/arrow/holder.h"
 #include "tables/arrow/metadata.h"
-#include "tables/files/table_file.h"
 #include "tables/kinds/row_formats.h"
 #include "tables/table/suggestions.h"
 #include "tables/types/types.h"
@@ -121,7 +120,7 @@ void count_memory(Table& table, Team& team) {
   int64_t texts = 0;
   for (Column& c : table.columns) {
     c.numbers.count_by(team.limit()), c.codes.count_by(team.limit());
-    for (const std::string& text : c.values) texts += static_cast<int64_t>(sizeof text + text.capacity());
+    for (const std::string& text : c.values) texts += static_cast<int64_t>(sizeof(std::string) + text.capacity());
   }
   table.held = team.share(texts, "the table");
 }

@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/storage/files.h"
-#include "base/text/printable.h"
 #include "tables/arrow/holder.h"
 #include "tables/arrow/metadata.h"
 #include "tables/files/plugin.h"
@@ -65,7 +64,7 @@ void check_same(const ArrowSchema& first, const ArrowSchema& here, const std::st
 }
 
 // The files, one after the other.
-class Chain {
+class Chain : public FileStream {
  public:
   Chain(std::vector<std::string> paths, const RowSample& sample, std::function<void(int64_t, bool)> progress)
       : paths_(std::move(paths)), progress_(std::move(progress)) {
@@ -78,12 +77,12 @@ class Chain {
 
   static int get_schema(ArrowArrayStream* s, ArrowSchema* out) {
     // The schema of the current file: all are the same.
-    return guarded(s, [&](Chain& c) {
+    return call(s, [&](Chain& c) {
       if (const int error = c.current_.value.get_schema(&c.current_.value, out)) c.fail_stream(error);
     });
   }
   static int get_next(ArrowArrayStream* s, ArrowArray* out) {
-    return guarded(s, [&](Chain& c) {
+    return call(s, [&](Chain& c) {
       *out = ArrowArray{};
       for (;;) {
         if (const int error = c.current_.value.get_next(&c.current_.value, out)) c.fail_stream(error);
@@ -100,34 +99,16 @@ class Chain {
     });
   }
   static const char* last_error(ArrowArrayStream* s) {
-    const std::string& error = static_cast<Chain*>(s->private_data)->error_;
+    const std::string& error = static_cast<FileStream*>(s->private_data)->error;
     return error.empty() ? nullptr : error.c_str();
   }
-  static void release_chain(ArrowArrayStream* s) {
-    delete static_cast<Chain*>(s->private_data);
-    s->release = nullptr;
-  }
-
-  const std::string& path() const { return paths_[next_ - 1]; }
+  const std::string& path() const override { return paths_[next_ - 1]; }
 
  private:
   template <class Body>
-  static int guarded(ArrowArrayStream* s, Body body) {
-    auto& chain = *static_cast<Chain*>(s->private_data);
-    chain.error_.clear();
-    try {
-      body(chain);
-      return 0;
-    } catch (const Error& e) {
-      chain.error_ = printable_message(e.what());
-      return errno_of(e.code());
-    } catch (const std::bad_alloc&) {
-      chain.error_ = "There is not enough memory for the next rows.";
-      return errno_of(ErrorCode::memory);
-    } catch (const std::exception& e) {
-      chain.error_ = printable_message(e.what());
-      return errno_of(ErrorCode::internal);
-    }
+  static int call(ArrowArrayStream* s, Body body) {
+    return guarded<FileStream>(s, "There is not enough memory for the next rows.",
+                               [&](FileStream& stream) { body(static_cast<Chain&>(stream)); });
   }
 
   // Arrow reports an invalid file as EINVAL, a failed read as EIO.
@@ -182,7 +163,6 @@ class Chain {
   int64_t rows_ = 0;
   Released<ArrowArrayStream> current_;
   Released<ArrowSchema> schema_;  // of the first file
-  std::string error_;
 };
 
 // Writes bytes into an atomic file; exceptions are held until the plugin has returned.
@@ -303,12 +283,8 @@ std::vector<std::string> expand_paths(const std::vector<std::string>& patterns) 
 
 void open_arrow_files(const std::vector<std::string>& paths, const RowSample& sample,
                       std::function<void(int64_t, bool)> progress, ArrowArrayStream* out) {
-  auto chain = std::make_unique<Chain>(paths, sample, std::move(progress));
-  *out = ArrowArrayStream{Chain::get_schema, Chain::get_next, Chain::last_error, Chain::release_chain, chain.release()};
-}
-
-std::string file_of(const ArrowArrayStream& stream) {
-  return stream.release == Chain::release_chain ? static_cast<const Chain*>(stream.private_data)->path() : "";
+  std::unique_ptr<FileStream> chain = std::make_unique<Chain>(paths, sample, std::move(progress));
+  *out = ArrowArrayStream{Chain::get_schema, Chain::get_next, Chain::last_error, FileStream::release, chain.release()};
 }
 
 int64_t write_arrow_file(ArrowArrayStream* rows, const std::string& path, bool overwrite) {

@@ -35,8 +35,6 @@ struct RowSample {
 };
 void open_arrow_files(const std::vector<std::string>& paths, const RowSample& sample,
                       std::function<void(int64_t rows, bool finished)> progress, ArrowArrayStream* out);
-// The file that such a stream reads at present; "" for any other stream.
-std::string file_of(const ArrowArrayStream& stream);
 
 // Writes rows in the format of kind_of_output(path), atomically; always releases the stream. Returns the rows written.
 int64_t write_arrow_file(ArrowArrayStream* rows, const std::string& path, bool overwrite);
