@@ -433,6 +433,35 @@ TEST(Given, KeepsTheWholeOfGivenShares) {
   }
 }
 
+// total = price * items, missing in one row of twelve; rate follows from region and year. Whether a total is missing is
+// drawn, also where what it is computed from is given.
+TEST(Given, ComputesNumbersThatMissCells) {
+  constexpr int64_t kSeen = 2000, kGiven = 200;
+  const auto items = [](int64_t i) { return 1 + std::floor(30 * uniform(i, 1)); };
+  const auto price = [](int64_t i) { return 100 + std::floor(9000 * uniform(i, 2)); };
+  const auto region = [](int64_t i) { return std::floor(5 * uniform(i, 3)); };
+  const auto year = [](int64_t i) { return 2001 + std::floor(6 * uniform(i, 4)); };
+  const auto rate = [=](int64_t i) {
+    return std::floor(9 * uniform(static_cast<int64_t>(10 * year(i) + region(i)), 5));
+  };
+  const Table real =
+      table({whole_by("items", kSeen, items), whole_by("price", kSeen, price),
+             whole_by("total", kSeen, [=](int64_t i) { return i % 12 == 0 ? kMissing : items(i) * price(i); }),
+             texts_by("region", kSeen, [=](int64_t i) { return "R" + std::to_string(static_cast<int>(region(i))); }),
+             whole_by("year", kSeen, year), whole_by("rate", kSeen, rate)});
+  const Model m = fit(real, quick_made(3), 2);
+  const Table made = complete(m, repeated(real, kGiven, 1, {"items", "price", "region", "year"}));
+  int64_t missing = 0;
+  for (int64_t i = 0; i < kGiven; ++i) {
+    const bool without = column(made, "total").is_missing(i);
+    missing += without;
+    EXPECT_TRUE(without || number(made, "total", i) == items(i) * price(i)) << i;
+    EXPECT_EQ(number(made, "rate", i), rate(i));
+  }
+  EXPECT_GT(missing, 3);
+  EXPECT_LT(missing, 40);
+}
+
 // euros = price, third = price / 3 and twice = 2 * price; at are whole minutes, on is their day. Of several cells that
 // say something of a number the one that says most is solved, and the number is one that rows show.
 TEST(Given, SolvesExactCellsBeforeRoundedOnes) {

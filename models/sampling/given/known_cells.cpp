@@ -58,7 +58,7 @@ KnownCells::KnownCells(const RowModel& model, const ShownColumns& columns, Table
   for (size_t c = 0; c < table_.columns.size(); ++c) check_cells(static_cast<int>(c));
   encode(team);
   for (const FoundRule& f : model_.rules.found()) {
-    if (f.rule->seen().empty()) continue;
+    if (f.rule->seen().empty() || f.rule->leaves_gaps()) continue;  // these say by it which cells are missing
     const std::vector<std::string> columns = f.rule->columns(columns_.table());
     std::vector<size_t> parts;
     for (size_t k = 1; k < columns.size(); ++k)
