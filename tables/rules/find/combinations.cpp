@@ -50,10 +50,11 @@ Labels labels_of(const RuleSearch& search, int column, size_t most) {
     out.proposing.push_back(entry->second);
     if (!out.text && known.size() > most) break;
   }
-  for (const int64_t row : search.testing) {
-    const auto entry = known.find(value_key(c, row));
-    out.testing.push_back(entry == known.end() ? kNotSeen : entry->second);
-  }
+  if (out.text || known.size() <= most)
+    for (const int64_t row : search.testing) {
+      const auto entry = known.find(value_key(c, row));
+      out.testing.push_back(entry == known.end() ? kNotSeen : entry->second);
+    }
   c.relax();
   return out;
 }

@@ -208,8 +208,7 @@ class RuleFinder {
     std::vector<FoundRule> lookups;
     if (options_.by_rejection) {
       lookups = find_lookups(in_place, taken);
-      check_orders_of(combinations);
-      check_orders_of(lookups);
+      check_orders_of({&combinations, &lookups});
     }
     keep(std::move(lookups));
     keep(std::move(missing));
@@ -217,20 +216,22 @@ class RuleFinder {
   }
 
   // Orders of numbers that these rules give with other columns: they are not learned, so sampled rows are checked.
-  void check_orders_of(const std::vector<FoundRule>& rules) {
-    if (!options_.orders) return;
-    for (const FoundRule& f : rules) {
-      const std::vector<std::string> own = f.rule->columns(table_);
-      std::vector<std::string> numbers;
-      for (const std::string& name : own)
-        if (is_ordered(column_of(table_, name))) numbers.push_back(name);
-      if (numbers.empty()) continue;
-      for (const FoundRule& order : find_bounds(search(), {}, numbers)) {
-        const bool within = std::ranges::all_of(order.rule->columns(table_), [&](const std::string& name) {
-          return std::ranges::find(own, name) != own.end();
-        });
-        if (!within && order.rule->strict()) check(order.rule->text());
+  void check_orders_of(const std::vector<const std::vector<FoundRule>*>& lists) {
+    std::vector<std::vector<std::string>> own;  // columns of each rule
+    std::vector<std::string> numbers;
+    for (const auto* rules : lists)
+      for (const FoundRule& f : *rules) {
+        own.push_back(f.rule->columns(table_));
+        for (const std::string& name : own.back())
+          if (is_ordered(column_of(table_, name))) numbers.push_back(name);
       }
+    if (!options_.orders || numbers.empty()) return;
+    for (const FoundRule& order : find_bounds(search(), {}, numbers)) {
+      const std::vector<std::string> names = order.rule->columns(table_);
+      const bool within = std::ranges::any_of(own, [&](const std::vector<std::string>& of) {
+        return std::ranges::all_of(names, [&](const auto& name) { return std::ranges::find(of, name) != of.end(); });
+      });
+      if (!within && order.rule->strict()) check(order.rule->text());
     }
   }
 

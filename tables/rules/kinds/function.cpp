@@ -91,11 +91,6 @@ class FunctionRule : public GivesColumn<FunctionData> {
     return fmt::format("{} is {}", quoted_name(data_.target.name),
                        fmt::format(fmt::runtime(data_.function->words), a, b));
   }
-  std::vector<std::string> columns(const Table&) const override {
-    std::vector<std::string> out{data_.target.name};
-    out.insert(out.end(), data_.of.begin(), data_.of.end());
-    return out;
-  }
 
  private:
   Column values(const Table& rows, bool) const override {
@@ -124,10 +119,7 @@ class SpelledRule : public RuleOf<SpelledData> {
   using RuleOf::RuleOf;
 
   std::string text() const override {
-    std::string names;
-    const size_t n = data_.of.size();
-    for (size_t k = 0; k < n; ++k) names += (k == 0 ? "" : k + 1 < n ? ", " : " and ") + quoted_name(data_.of[k]);
-    return fmt::format("{} {} {}", names, n == 1 ? "spells" : "spell",
+    return fmt::format("{} {} {}", names_in_words(data_.of), data_.of.size() == 1 ? "spells" : "spell",
                        data_.function->needs == kHasTime    ? "a time of day"
                        : data_.function->needs == kHasDay   ? "a date"
                        : data_.function->counts_from_1970() ? "a time since 1970"

@@ -73,13 +73,6 @@ std::vector<std::string> columns_in(const std::string& text, std::string_view wh
   return out;
 }
 
-std::string names_in_words(const std::vector<std::string>& columns) {
-  std::string out;
-  for (size_t i = 0; i < columns.size(); ++i)
-    out += (i == 0 ? "" : i + 1 < columns.size() ? ", " : " and ") + quoted_name(columns[i]);
-  return out;
-}
-
 namespace {
 
 class JointRule : public RuleOf<JointData> {

@@ -21,7 +21,6 @@ RulePtr make_rule(JointData data);
 // The columns of a rule that ends in `what`, such as "a, b and c occur in fixed combinations"; empty for other rules.
 // Error(usage) for an invalid list.
 std::vector<std::string> columns_in(const std::string& text, std::string_view what);
-std::string names_in_words(const std::vector<std::string>& columns);  // a, b and c
 inline constexpr std::string_view kInFixedCombinations = " occur in fixed combinations";
 
 // The cells of a combination as one text, and back: joined by |, with \ before a | or \ of a cell; \N is missing. Of

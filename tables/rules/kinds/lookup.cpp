@@ -21,11 +21,6 @@ class LookupRule : public GivesColumn<LookupData> {
   std::string text() const override {
     return quoted_name(data_.target.name) + " follows from " + names_in_words(data_.of);
   }
-  std::vector<std::string> columns(const Table&) const override {
-    std::vector<std::string> out{data_.target.name};
-    out.insert(out.end(), data_.of.begin(), data_.of.end());
-    return out;
-  }
 
  private:
   Column values(const Table& rows, bool) const override {

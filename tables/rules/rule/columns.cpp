@@ -9,6 +9,7 @@
 
 #include "base/text/json_fields.h"
 #include "kernels/math/philox.h"
+#include "tables/expression/arithmetic.h"
 #include "tables/formats/values.h"
 #include "tables/identifiers/identifier.h"
 #include "tables/kinds/arrow_type.h"
@@ -49,6 +50,13 @@ Column read_head(const Fields& f) {
     f.check(arrow && fits_arrow(head.type, *arrow), "has an Arrow format that its type cannot have");
   }
   return head;
+}
+
+std::string names_in_words(const std::vector<std::string>& columns) {
+  std::string out;
+  for (size_t i = 0; i < columns.size(); ++i)
+    out += (i == 0 ? "" : i + 1 < columns.size() ? ", " : " and ") + quoted_name(columns[i]);
+  return out;
 }
 
 int place_of(const Table& table, const std::string& name) {

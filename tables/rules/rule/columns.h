@@ -30,6 +30,8 @@ std::vector<const Column*> numbers_of(const Table& table, const std::vector<std:
 // The same, of texts.
 const Column& texts_of(const Table& table, const std::string& name);
 
+std::string names_in_words(const std::vector<std::string>& columns);  // a, b and c
+
 // Where the column of this name is; −1: nowhere.
 int place_of(const Table& table, const std::string& name);
 void remove_column(Table& table, const std::string& name);

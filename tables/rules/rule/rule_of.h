@@ -115,6 +115,16 @@ template <class Data>
 class GivesColumn : public RuleOf<Data> {
  public:
   using RuleOf<Data>::RuleOf;
+  // The column, then what it is computed from; kinds that store that in another way say it themselves.
+  std::vector<std::string> columns(const Table& rows) const override {
+    if constexpr (requires(Data d, std::vector<std::string> names) { names = d.of; }) {
+      std::vector<std::string> out{this->column()};
+      out.insert(out.end(), this->data_.of.begin(), this->data_.of.end());
+      return out;
+    } else {
+      return RuleOf<Data>::columns(rows);
+    }
+  }
   std::vector<char> broken(const Table& rows, const Table&) const override {
     const Column given = values(rows, false), &here = column_of(rows, this->column());
     std::vector<char> out(static_cast<size_t>(rows.rows));
