@@ -429,6 +429,7 @@ class Emitter {
     if (s.part == FusedStep::sum) return "sum_of_slices(" + rows + ", " + call + workspace_of(s);
     const int64_t repeats = s.stride > 0 ? s.call.out[0].rows / s.stride : 1,
                   most = units_of_block(c) * s.run * repeats;
+    if (most <= 8 && s.call.out[0].cols == 1) return "product_of_one_column(" + rows + ", " + call + ");\n";
     return std::string("product_of_rows<") +
            (most <= 4   ? "4"
             : most <= 8 ? "8"

@@ -23,6 +23,7 @@ __attribute__((noinline)) __device__ void make_rows(const Problem& p, Rows rows,
 template <class Tiles, bool trans_b>
 __device__ inline void make_product(const Problem& p, const Rows& rows, float* shared) {
   if constexpr (Tiles::kFma) {
+    if (rows.count <= 8 && p.cols == 1) return make_column(p, trans_b, rows, shared);
     if (rows.count <= 4) return make_few<4, trans_b>(p, rows, shared);
     if (rows.count <= 8) return make_few<8, trans_b>(p, rows, shared);
   }

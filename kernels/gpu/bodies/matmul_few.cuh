@@ -143,4 +143,54 @@ __attribute__((noinline)) __device__ void make_few(const Problem& p, Rows rows, 
   }
 }
 
+// A product of one column: a thread of the first warp computes one chain of one row. The form above would multiply four
+// columns for it, and wait for the weights of each 16 of k, because a column is read 4 bytes at a time.
+//   rows and weights come to shared memory at once, up to kFewDepth of k · two block barriers for each such part
+__attribute__((noinline)) __device__ inline void make_column(const Problem& p, bool trans_b, Rows rows, float* shared) {
+  assume_shared(shared);
+  constexpr int kPitch = kFewDepth + 4;  // lines are read without bank conflicts
+  static_assert((kLanesOfChain + 1) * kPitch <= kSharedFloats);
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = lane_id(), own = chain_of_lane() * kChainStep,
+            row = lane % kLanesOfChain;
+  const bool multiplies = warp == 0 && row < rows.count;
+  float total = 0;
+  for (int i = 0; i < p.pairs; ++i) {
+    const Problem::Pair& pair = p.pair[i];
+    for (int s = 0; s < pair.slices.count; ++s) {
+      const int end = min(pair.depth, (s + 1) * pair.slices.length);
+      float chain = 0;
+      for (int first = s * pair.slices.length; first < end; first += kFewDepth) {
+        const int count = min(kFewDepth, end - first), whole = (count + kRound - 1) / kRound * kRound;
+        __syncthreads();                                                  // the previous contents have been read
+        for (int line = warp; line <= rows.count; line += kBlockWarps) {  // the last one: weights
+          const bool weights = line == rows.count;
+          const int64_t step = weights && !trans_b ? pair.b.ld : 1;
+          const float* from = weights ? pair.b.data + first * step : pair.a.data + rows.at(line) * pair.a.ld + first;
+          for (int k = lane; k < whole; k += 32)
+            cp_async_4(shared + line * kPitch + k, from + (k < count ? k : 0) * step, k < count);
+        }
+        cp_async_commit();
+        cp_async_wait<0>();
+        meet();
+        if (!multiplies) continue;
+        const float *a = shared + row * kPitch + own, *b = shared + rows.count * kPitch + own;
+#pragma unroll 4
+        for (int k = 0; k < whole; k += kRound) {
+          float x[4], w[4];
+          load_four(a + k, x);
+          load_four(b + k, w);
+#pragma unroll
+          for (int q = 0; q < kChainStep; ++q) chain += x[q] * w[q];
+        }
+      }
+      __syncwarp();
+      chain += __shfl_xor_sync(kWholeWarp, chain, kLanesOfChain);
+      total += chain + __shfl_xor_sync(kWholeWarp, chain, 2 * kLanesOfChain);
+    }
+  }
+  if (!multiplies || lane >= kLanesOfChain) return;
+  const int64_t r = rows.at(row);
+  p.out[r * p.ld_out] = p.addend != nullptr ? total + p.addend[r * p.ld_addend] : total;
+}
+
 }  // namespace tessera::gpu

@@ -60,16 +60,19 @@ __device__ inline void sparse_pick(const Pick& x, int p, int j) {
 //   reads `entries` weight rows per row, from L2: bandwidth-bound there
 //   eight weight rows are in flight at a time; all threads of the block first compute the rows' indices and factors and
 //   store them in shared memory: computed one after another by the threads that need them, they took most of the time ·
-//   two block barriers per list of at most 5,120
-//   a row's sum runs over its entries in order, so it has the same bits in any batch; absent entries add 0·0, which
-//   changes no bit of a sum that began with 0
+//   two block barriers per list of at most 5,760
+//   a row's sum runs over its entries in order, so it has the same bits in any batch. Of more than 32 entries it is four
+//   chains, of four threads: eight entries in turn each, and (c0 + c1) + (c2 + c3). Absent entries add 0·0, which changes
+//   no bit of a sum that began with 0
+constexpr int kUnchained = 32, kTurn = kChains * kInFlight;
 struct ListedEntry {
   int column;  // of the dense row; −1: none
   float weight;
 };
-__device__ inline void add_listed(const ListedEntry* entry, int count, const Operand& weight, int c, int n,
-                                  float (&acc)[kChunk]) {
-  for (int first = 0; first < count; first += kInFlight) {
+// Eight entries from `begin` on, and so on, `step` apart.
+__device__ inline void add_listed(const ListedEntry* entry, int begin, int step, int count, const Operand& weight,
+                                  int c, int n, float (&acc)[kChunk]) {
+  for (int first = begin; first < count; first += step) {
     float v[kInFlight] = {}, x[kInFlight][kChunk] = {};
 #pragma unroll
     for (int k = 0; k < kInFlight; ++k) {
@@ -191,12 +194,14 @@ __attribute__((noinline)) __device__ inline void sparse_matmul(const SparseStep&
   const Entries entries = x.entries;  // in registers, as below
   const Operand weight = x.weight;
   constexpr int kListed = kSharedFloats / 2;
+  static_assert(kListed % kTurn == 0);  // a list begins with the first chain
   const int all = entries.index.cols, chunks = tiles_of(x.out.cols, kChunk);
   const int rows = max(1, min(all_rows.count, kListed / max(all, 1))), part = min(all, kListed / rows);
+  const int chains = all > kUnchained ? kChains : 1, chain = static_cast<int>(threadIdx.x) % chains;
   for (int first_row = 0; first_row < all_rows.count; first_row += rows) {  // those whose entries fit in shared memory
     const int count = min(rows, all_rows.count - first_row);
-    for (int item0 = 0; item0 < count * chunks; item0 += kThreads) {
-      const int item = item0 + static_cast<int>(threadIdx.x), row = item / chunks, c = item % chunks * kChunk,
+    for (int item0 = 0; item0 < count * chunks; item0 += kThreads / chains) {
+      const int item = item0 + static_cast<int>(threadIdx.x) / chains, row = item / chunks, c = item % chunks * kChunk,
                 r = all_rows.at(first_row + min(row, count - 1)), n = row < count ? min(kChunk, x.out.cols - c) : 0;
       float acc[kChunk] = {};
       for (int first = 0; first < all; first += part) {
@@ -210,9 +215,15 @@ __attribute__((noinline)) __device__ inline void sparse_matmul(const SparseStep&
           });
           __syncthreads();
         }
-        if (n > 0) add_listed(list + row * width, width, weight, c, n, acc);
+        if (n > 0) add_listed(list + row * width, chain * kInFlight, chains * kInFlight, width, weight, c, n, acc);
       }
-      if (n <= 0) continue;
+      if (chains > 1)
+#pragma unroll
+        for (int q = 0; q < kChunk; ++q) {
+          acc[q] += __shfl_xor_sync(kWholeWarp, acc[q], 1);
+          acc[q] += __shfl_xor_sync(kWholeWarp, acc[q], 2);
+        }
+      if (n <= 0 || chain > 0) continue;
       if (x.addend.data != nullptr) {
         float more[kChunk];
         load_chunk(x.addend, r, c, n, more);

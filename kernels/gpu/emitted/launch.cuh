@@ -212,6 +212,13 @@ __device__ inline void product_of_rows(const RowsPart& part, const Product<Tiles
     make_rows<typename Tiles::template Low<true, trans_b>, trans_b>(x.problem, part.rows, 0, x.problem.cols,
                                                                     part.shared);
 }
+// Of at most eight rows in a block, and one column.
+template <class Tiles, bool trans_b, int pairs, class In, class Out>
+__device__ inline void product_of_one_column(const RowsPart& part, const Product<Tiles, false, trans_b, pairs>& op,
+                                             const In& in, const Out& out) {
+  if constexpr (Tiles::kFma) make_column(op.step(in, out, 0).problem, trans_b, part.rows, part.shared);
+  else product_of_rows<8>(part, op, in, out);
+}
 template <class Tiles, bool trans_b, int pairs, class In, class Out>
 __device__ inline void product_of_columns(const ColsPart& part, const Product<Tiles, false, trans_b, pairs>& op,
                                           const In& in, const Out& out) {
