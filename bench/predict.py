@@ -185,6 +185,7 @@ def block_passes(blocks, rows, row, col, col_end):
     return [depth for *_, depth in met], sum(not (a and b) for a, b in zip(whole, whole[1:] + [False]))
 
 
+COLUMN_CYCLES = 30  # four FMAs of 4 cycles and their reads of shared memory, of which those of four rounds are under way
 PASS_END = 185  # instructions until the sums of a pass are where they belong
 
 
@@ -218,9 +219,12 @@ def row_cycles(op, values):
     """What an op of a chain takes beside its step: products of a block's rows, and gathers."""
     if op.startswith("matmul") and "sum" not in op:
         rows, cols, depths, *_ = product_of(values, False)
+        if cols == 1:  # of 16 k, a thread has four multiply-adds one after another
+            return sum(900 + math.ceil(d / 16) * COLUMN_CYCLES for d in depths)
         return sum(900 * math.ceil(cols / 256) + math.ceil(d / 16) * math.ceil(cols / 128) * CARD["few_cycles"] for d in depths)
     if op == "sparse_matmul":
-        return math.ceil(values["in"][0][2] / 8) * CARD["gather_cycles"]
+        entries = values["in"][0][2]
+        return math.ceil(entries / 8 / (4 if entries > 32 else 1)) * CARD["gather_cycles"]
     return CARD["adam_us"] * CARD["clock_mhz"] if op == "adam" else 0
 
 

@@ -1,6 +1,7 @@
 #include "engine/schedule/gpu_fusion.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
@@ -20,6 +21,8 @@ constexpr int64_t kChainWeight = (1 << 15) - 1;
 // From this depth on the gradient of a weight is split: with fewer slices its sum and update in the next launch would
 // cost as much as they save.
 constexpr int64_t kDeepGradient = 1024;
+// A less deep one is split if that saves its launch so many stages (32 of k) of 64 × 32: twice what the sum takes.
+constexpr double kSavedStages = 2;
 
 // Changes that fuse() tries, and keeps if they add no launch.
 struct Tried {
@@ -58,8 +61,64 @@ class Fuser : LaunchRules {
     }
     return deep;
   }
+  // Others that slices of their own would spread over more multiprocessors.
+  std::vector<int> shallow_gradients() const {
+    std::vector<int> shallow;
+    for (size_t n = 0; n < plan_.nodes.size(); ++n) {
+      const Node& x = plan_.nodes[n];
+      if (tried_.sliced.contains(static_cast<int>(n)) || !traits(x).product.trans_a || slices(x) < 2) continue;
+      if (product_blocks(1, shape(x.out[0]).rows, shape(x.out[0]).cols, 32) < kFullGrid)
+        shallow.push_back(static_cast<int>(n));
+    }
+    return shallow;
+  }
+  // The products' part of a step's time, in stages of 64 × 32: of each launch what the busiest multiprocessor has, if tiles
+  // are dealt out, the longest first.
+  double stages(const Fusion& all) const {
+    double sum = 0;
+    for (const FusedLaunch& launch : all) {
+      std::vector<std::pair<double, int64_t>> tiles;
+      for (const FusedGroup& g : launch.chains)
+        if (const FusedNode& n = g.nodes[0]; g.cut == FusedChain::tiles && n.part != FusedStep::sum)
+          if (traits(node(n.node)).product.pairs > 0) tiles.push_back(tiles_of(node(n.node), n.part));
+      sum += busiest(std::move(tiles));
+    }
+    return sum;
+  }
 
  private:
+  // The stages of a tile of a product, and how many tiles it has. A stage of 32 × 32 takes 0.6 of the time of one of 64 ×
+  // 32, and a tile's first data as long as one (bench/predict.py).
+  std::pair<double, int64_t> tiles_of(const Node& x, FusedStep::Part part) const {
+    const DenseProduct m = traits(x).product;
+    const int64_t parts = part == FusedStep::slices ? slices(x) : 1, rows = shape(x.out[0]).rows,
+                  cols = shape(x.out[0]).cols;
+    int64_t depth = 0;
+    for (int p = 0; p < m.pairs; ++p) {
+      const Shape& a = shape(x.in[static_cast<size_t>(2 * p)]);
+      depth += m.trans_a ? a.rows : a.cols;
+    }
+    const auto blocks = [&](int64_t down) { return product_blocks(parts, rows, cols, down); };
+    const auto in_series = [&](int64_t down) { return (2 * blocks(down) + kFullGrid - 1) / kFullGrid; };
+    const bool low = 2 * in_series(32) < 3 * in_series(64);
+    const double length = static_cast<double>(depth) / static_cast<double>(32 * parts);
+    return {(1 + length) * (low ? 0.6 : 1), blocks(low ? 32 : 64)};
+  }
+  static double busiest(std::vector<std::pair<double, int64_t>> tiles) {
+    std::sort(tiles.begin(), tiles.end(), std::greater<>());
+    std::vector<double> busy(kFullGrid);  // a heap, the least busy one first
+    double everywhere = 0;
+    for (const auto& [length, count] : tiles) {
+      everywhere += length * static_cast<double>(count / kFullGrid);
+      for (int64_t i = 0; i < count % kFullGrid; ++i) {
+        std::pop_heap(busy.begin(), busy.end(), std::greater<>());
+        busy.back() += length;
+        std::push_heap(busy.begin(), busy.end(), std::greater<>());
+      }
+    }
+    return everywhere + *std::max_element(busy.begin(), busy.end());
+  }
+
   struct Placed {
     enum How { nothing, chained, tile, alone } how = nothing;
     Division to;
@@ -261,6 +320,12 @@ Fusion fuse(Plan& plan) {
   };
   for (const int n : first.deep_gradients()) attempt(tried.sliced, n);
   for (const int n : first.joining()) attempt(tried.postponed, n);
+  for (const int n : Fuser(plan, tried).shallow_gradients()) {
+    tried.sliced.insert(n);
+    Fusion with = Fuser(plan, tried).run();
+    if (with.size() <= best.size() && first.stages(with) + kSavedStages <= first.stages(best)) best = std::move(with);
+    else tried.sliced.erase(n);
+  }
   return build_launches(plan, std::move(best));
 }
 
