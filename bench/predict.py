@@ -52,7 +52,7 @@ PRODUCTS = {
     16: [(50, 256, [256], "nn", False), (256, 256, 6 * [50], "tn", False)], 17: [(50, 256, [1560], "nn", True)],
     19: [(50, 256, [256], "nn", False)], 20: [(50, 256, [256], "nt", False)], 21: [(50, 1560, [256], "nt", False)],
     23: 2 * [(256, 156, [500], "tn", False)] + [(128, 156, [500], "tn", False), (500, 256, [156], "nt", False)],
-    25: [(256, 256, [500], "tn", False), (128, 256, [500], "tn", False), (500, 256, [156, 256], "nt", False)],
+    25: [(256, 256, [500], "tn", True), (128, 256, [500], "tn", True), (500, 256, [156, 256], "nt", False)],
     27: [(128, 256, [500], "tn", False)]}
 # Of the launches of Made's step with products of blocks: stages of the multiprocessor that has most of them (block_tiles()).
 MADE_LAUNCHES, MADE_STAGES = 15, 207
@@ -84,7 +84,8 @@ def stage_cycles(rows, cols, cycles, tensor, blocks):
 
 
 def tiles_before(product, precision):
-    rows, cols, depths, _, cut = product
+    rows, cols, depths, order, cut = product
+    cut = cut and order != "tn"  # no gradient then had slices of its own
     parts = [s for d in depths for s in slices(d)]
     issued, least = BEFORE[precision]
     side = 64
@@ -112,8 +113,9 @@ def fragments(units, down):
 
 def tiles_after(product, units, sass):
     rows, cols, depths, order, cut = product
+    cut = cut and not (order == "tn" and units in ("tf32", "bf16"))  # fuse() splits gradients for the FMA units' tiles
     parts = [s for d in depths for s in slices(d)]
-    down = tile_height(product, units)
+    down = tile_height((rows, cols, depths, order, cut), units)
     n = math.ceil(rows / down) * math.ceil(cols / 32)
     work = [(stages(p), 1) for p in parts] if cut else [(sum(map(stages, parts)), len(parts))]
     issued = max(sass(units, down, order), SHARED.get((units, down), SHARED_TENSOR))

@@ -87,8 +87,8 @@ class Fuser : LaunchRules {
   }
 
  private:
-  // The stages of a tile of a product, and how many tiles it has. A stage of 32 × 32 takes 0.6 of the time of one of 64 ×
-  // 32, and a tile's first data as long as one (bench/predict.py).
+  // The stages of a tile of a product, and how many tiles it has. A stage of 32 × 32, on the FMA units only, takes 0.6 of
+  // the time of one of 64 × 32, and a tile's first data as long as one (bench/predict.py).
   std::pair<double, int64_t> tiles_of(const Node& x, FusedStep::Part part) const {
     const DenseProduct m = traits(x).product;
     const int64_t parts = part == FusedStep::slices ? slices(x) : 1, rows = shape(x.out[0]).rows,
@@ -100,7 +100,8 @@ class Fuser : LaunchRules {
     }
     const auto blocks = [&](int64_t down) { return product_blocks(parts, rows, cols, down); };
     const auto in_series = [&](int64_t down) { return (2 * blocks(down) + kFullGrid - 1) / kFullGrid; };
-    const bool low = 2 * in_series(32) < 3 * in_series(64);
+    const auto* dense = std::get_if<Matmul>(&x.op);
+    const bool low = dense != nullptr && dense->factors == Precision::fp32 && 2 * in_series(32) < 3 * in_series(64);
     const double length = static_cast<double>(depth) / static_cast<double>(32 * parts);
     return {(1 + length) * (low ? 0.6 : 1), blocks(low ? 32 : 64)};
   }
