@@ -78,6 +78,8 @@ void linear_cases(Cases& cases) {
   cases.push_back(
       product("as many pairs as a launch on a device takes", {false, false, 6, true}, 9, 33, {3, 1, 40, 2, 5, 8}, 1));
   cases.push_back(product("deeper than two blocks, wider than a tile", {false, false, 1, true}, 15, 261, {530}, 1));
+  cases.push_back(product("one column, in slices", {false, false, 2, true}, 9, 1, {530, 70}, 1));
+  cases.push_back(product("one column, in slices", {false, true, 1, true}, 7, 1, {700}, 7));
   // Small integers: every sum is exact, so every element must be.
   Case whole = product("integers", {false, false, 1, false}, 33, 35, {63});
   std::mt19937_64 random(5);
