@@ -72,8 +72,8 @@ class Fuser : LaunchRules {
     }
     return shallow;
   }
-  // The products' part of a step's time, in stages of 64 × 32: of each launch what the busiest multiprocessor has, if tiles
-  // are dealt out, the longest first.
+  // The products' part of a step's time, in stages of 64 × 32: of each launch what the busiest multiprocessor has, if
+  // tiles are dealt out, the longest first.
   double stages(const Fusion& all) const {
     double sum = 0;
     for (const FusedLaunch& launch : all) {
@@ -87,8 +87,8 @@ class Fuser : LaunchRules {
   }
 
  private:
-  // The stages of a tile of a product, and how many tiles it has. A stage of 32 × 32, on the FMA units only, takes 0.6 of
-  // the time of one of 64 × 32, and a tile's first data as long as one (bench/predict.py).
+  // The stages of a tile of a product, and how many tiles it has. A stage of 32 × 32, on the FMA units only, takes 0.6
+  // of the time of one of 64 × 32, and a tile's first data as long as one (bench/predict.py).
   std::pair<double, int64_t> tiles_of(const Node& x, FusedStep::Part part) const {
     const DenseProduct m = traits(x).product;
     const int64_t parts = part == FusedStep::slices ? slices(x) : 1, rows = shape(x.out[0]).rows,

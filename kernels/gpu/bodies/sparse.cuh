@@ -61,15 +61,15 @@ __device__ inline void sparse_pick(const Pick& x, int p, int j) {
 //   eight weight rows are in flight at a time; all threads of the block first compute the rows' indices and factors and
 //   store them in shared memory: computed one after another by the threads that need them, they took most of the time ·
 //   two block barriers per list of at most 5,760
-//   a row's sum runs over its entries in order, so it has the same bits in any batch. Of more than 32 entries it is four
-//   chains, of four threads: eight entries in turn each, and (c0 + c1) + (c2 + c3). Absent entries add 0·0, which changes
-//   no bit of a sum that began with 0
+//   a row's sum runs over its entries in order, so it has the same bits in any batch. Of more than 32 entries it is
+//   four chains, of four threads: eight entries in turn each, and (c0 + c1) + (c2 + c3). Absent entries add 0·0, which
+//   changes no bit of a sum that began with 0
 constexpr int kUnchained = 32, kTurn = kChains * kInFlight;
 struct ListedEntry {
   int column;  // of the dense row; −1: none
   float weight;
 };
-// Eight entries from `begin` on, and so on, `step` apart.
+// Eight entries from `begin` on, eight from `begin` + `step` on, and so forth.
 __device__ inline void add_listed(const ListedEntry* entry, int begin, int step, int count, const Operand& weight,
                                   int c, int n, float (&acc)[kChunk]) {
   for (int first = begin; first < count; first += step) {
