@@ -133,9 +133,14 @@ void run(const Call& call, int64_t tile, void*) {
   for (int64_t i = r.begin; i < r.end; ++i) {
     const Counter key = row_key(call, call.in[0], i, op.purpose, op.first);
     for (int64_t c = cols.begin; c < cols.end; c += kWords) {
+      const int64_t n = cols.end - c;
       philox_lanes(static_cast<uint32_t>(op.block + c / 4), key, k0, k1, words);
+      if (n >= kWords) {
+        convert(op, words, out.row(i) + c);
+        continue;
+      }
       convert(op, words, made);
-      memcpy(out.row(i) + c, made, static_cast<size_t>(min_of(kWords, cols.end - c)) * sizeof(T));
+      memcpy(out.row(i) + c, made, static_cast<size_t>(n) * sizeof(T));
     }
   }
 }

@@ -97,6 +97,15 @@ void sequences_run(const Call& call, int64_t tile, void*) {
   }
 }
 
+// Rows from `first` on become 0.
+template <class X>
+void clear_rows(const Mat<X>& x, int64_t first) {
+  const auto bytes = [&](int64_t n) { return static_cast<size_t>(n * x.cols) * sizeof(X); };
+  if (x.ld == x.cols) memset(x.row(first), 0, bytes(x.rows - first));
+  else
+    for (int64_t i = first; i < x.rows; ++i) memset(x.row(i), 0, bytes(1));
+}
+
 template <class T>
 void compact_run(const Call& call, int64_t, void*) {
   const Mat<T> keep(call.in[0]), alphas(call.in[2]), kept_alphas(call.out[3]);
@@ -110,11 +119,9 @@ void compact_run(const Call& call, int64_t, void*) {
     ++n;
   }
   count.row(0)[0] = static_cast<int32_t>(n);
-  for (; n < keep.rows; ++n) {
-    row.row(n)[0] = -1;
-    for (int64_t c = 0; c < codes.cols; ++c) kept_codes.row(n)[c] = 0;
-    for (int64_t c = 0; c < alphas.cols; ++c) kept_alphas.row(n)[c] = 0;
-  }
+  clear_rows(kept_codes, n);
+  clear_rows(kept_alphas, n);
+  for (; n < keep.rows; ++n) row.row(n)[0] = -1;
 }
 int64_t one_tile(const Call&) { return 1; }
 

@@ -326,17 +326,60 @@ void reconstruction_grad_run(const Call& call, int64_t tile, void*) {
   }
 }
 
+#if defined(__AVX512F__)
+// span_total of the `count` ≤ 16 spans at `spans`: the halves of sixteen spans are added together, which takes a quarter
+// of the instructions that one span after another takes, and gives the same bits.
+void span_totals(const SpanTable::Item* spans, int count, const float* x, const float* y, float* out) {
+  constexpr __mmask16 kAll = 0xFFFF;  // without a mask, GCC 12 warns of a variable of its header
+  __m512 sum[16];
+  for (int s = 0; s < 16; ++s) {
+    sum[s] = _mm512_setzero_ps();
+    if (s >= count) continue;
+    const float *p = x + spans[s].start, *q = y + spans[s].start;
+    int left = spans[s].width;
+    for (; left >= 16; left -= 16, p += 16, q += 16)
+      sum[s] = _mm512_add_ps(sum[s], _mm512_mul_ps(_mm512_loadu_ps(p), _mm512_loadu_ps(q)));
+    if (left == 0) continue;
+    const __mmask16 part = first_lanes(left);
+    sum[s] = _mm512_add_ps(sum[s], _mm512_mul_ps(_mm512_maskz_loadu_ps(part, p), _mm512_maskz_loadu_ps(part, q)));
+  }
+  const auto halves = [](__m512 a, __m512 b) {
+    return _mm512_add_ps(_mm512_maskz_shuffle_f32x4(kAll, a, b, 0x44), _mm512_maskz_shuffle_f32x4(kAll, a, b, 0xEE));
+  };
+  const auto quarters = [&](int k) {  // of spans k, k + 4, k + 8, k + 12: four sums of each
+    const __m512 a = halves(sum[k], sum[k + 4]), b = halves(sum[k + 8], sum[k + 12]);
+    return _mm512_add_ps(_mm512_maskz_shuffle_f32x4(kAll, a, b, 0x88), _mm512_maskz_shuffle_f32x4(kAll, a, b, 0xDD));
+  };
+  const auto pairs = [&](int k) {  // and of spans k + 1, k + 5, k + 9, k + 13: two of each, in turn
+    const __m512 a = quarters(k), b = quarters(k + 1);
+    return _mm512_add_ps(_mm512_maskz_unpacklo_ps(kAll, a, b), _mm512_maskz_unpackhi_ps(kAll, a, b));
+  };
+  const __m512 a = pairs(0), b = pairs(2);
+  const __m512 total =
+      _mm512_add_ps(_mm512_maskz_shuffle_ps(kAll, a, b, 0x44), _mm512_maskz_shuffle_ps(kAll, a, b, 0xEE));
+  _mm512_mask_storeu_ps(out, first_lanes(count), total);
+}
+#endif
+
 template <class T>
 void reduce_run(const Call& call, int64_t tile, void*) {
   const auto& op = *static_cast<const SpanReduce*>(call.op);
   const Mat<T> x(call.in[0]), y(call.inputs > 1 ? call.in[1] : View{}), out(call.out[0]);
   const Range r = piece(tile, kRows, out.rows);
-  for (int64_t i = r.begin; i < r.end; ++i)
-    for (int s = 0; s < op.spans->count; ++s) {
+  for (int64_t i = r.begin; i < r.end; ++i) {
+    int s = 0;
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4)
+      for (; y && !op.max && s < op.spans->count; s += 16)
+        span_totals(op.spans->items + s, static_cast<int>(min_of(16, op.spans->count - s)), x.row(i), y.row(i),
+                    out.row(i) + s);
+#endif
+    for (; s < op.spans->count; ++s) {
       const SpanTable::Item& span = op.spans->items[s];
       const T *p = x.row(i) + span.start, *q = y ? y.row(i) + span.start : nullptr;
       out.row(i)[s] = op.max ? span_max(p, span.width) : span_total(p, q, span.width);
     }
+  }
 }
 
 template <class T>
