@@ -25,6 +25,13 @@ struct Random {
   bool operator==(const Random&) const = default;
 };
 
+// x + scale·(z + z′): z and z′ are the normal numbers that Random draws for the purpose and the next one
+struct AddNoise {
+  int purpose;
+  double scale;
+  bool operator==(const AddNoise&) const = default;
+};
+
 struct Fill {  // [rows, cols] = value
   int64_t rows, cols;
   double value;
@@ -524,6 +531,7 @@ struct Parts {
 
 #define TESSERA_OPS(X) \
   X(Random, random, Parts::blocks | Parts::rows) \
+  X(AddNoise, add_noise, Parts::whole) \
   X(Fill, fill, Parts::blocks | Parts::rows | Parts::cols) \
   X(DrawConditions, draw_conditions, Parts::blocks | Parts::rows) \
   X(GatherRows, gather_rows, Parts::blocks | Parts::rows) \

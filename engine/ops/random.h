@@ -1,4 +1,4 @@
-// random, fill, draw_conditions, gather_rows, gather_sequences, profile_rows, compact_rows, mixture_draw.
+// random, add_noise, fill, draw_conditions, gather_rows, gather_sequences, profile_rows, compact_rows, mixture_draw.
 #pragma once
 #include "engine/ops/rule.h"
 #include "kernels/math/profile.h"
@@ -10,6 +10,17 @@ struct Rule<Random> : NoGradient, Light {
   static constexpr Traits traits{
       .rows = Follows::each(), .cols = Follows::alone(), .elements = Follows::alone(), .batch = true};
   static std::vector<Result> infer(const Random& op, const Shapes&) { return {{{op.rows, op.cols}}}; }
+};
+
+template <>
+struct Rule<AddNoise> {
+  static constexpr Traits traits{
+      .rows = Follows::never(), .cols = Follows::never(), .elements = Follows::never(), .over = 0};
+  static std::vector<Result> infer(const AddNoise&, const Shapes& in) { return {{in[0]}}; }
+  static std::vector<Var> vjp(Recorder&, const AddNoise&, const Vjp& v) { return {v.d_out[0]}; }
+  static double flops(const AddNoise&, const Shapes& in, const Shapes&) {
+    return 3 * static_cast<double>(in[0].count());
+  }
 };
 
 template <>

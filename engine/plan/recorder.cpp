@@ -65,6 +65,12 @@ Var Recorder::random(const std::string& n, Random::Kind kind, Shape shape, doubl
   return name(emit1(Random{kind, purpose, shape.rows, shape.cols, keep}, {rows}), n);
 }
 
+Var Recorder::add_noise(Var x, double scale) {
+  const int purpose = next_purpose();
+  (void)next_purpose();  // of the second number
+  return emit1(AddNoise{purpose, scale}, {x});
+}
+
 void Recorder::own(const ParameterSet& set) { state(set.name, {1, set.size}); }
 
 Var Recorder::flat(const ParameterSet& set) { return current(set.name); }

@@ -86,6 +86,7 @@ class Recorder {
     return random(name, Random::bernoulli, shape, keep);
   }
   int next_purpose();
+  Var add_noise(Var x, double scale);  // scale·(the sum of two normal numbers) is added to each element
   void start_purposes(Purpose purpose) {
     purpose_ = static_cast<int>(purpose), end_purpose_ = static_cast<int>(end_of(purpose));
   }

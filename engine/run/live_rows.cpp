@@ -34,6 +34,20 @@ class Search {
     return std::any_of(x.in.begin(), x.in.end(), [this](Id v) { return v != kNone && per_place(v) > 0; });
   }
 
+  // Whether an op in no chain computes each row from that row of the batch.
+  bool row_by_row(const Node& x) const {
+    const int64_t rows = plan_.shape(x.out[0]).rows;
+    for (const Id v : x.out)
+      if (plan_.shape(v).rows != rows) return false;
+    for (size_t i = 0; i < x.in.size(); ++i) {
+      const Id v = x.in[i];
+      if (v != kNone && live_.per_place[static_cast<size_t>(v)] > 0 &&
+          !(along_rows(x, i) && plan_.shape(v).rows == rows))
+        return false;
+    }
+    return in_place(x.op) == 0;
+  }
+
   // The first of the compacted rows, which no other op reads.
   bool find_batch() {
     const std::vector<Id>& compact = plan_.maker(live_.count)->out;
@@ -57,7 +71,7 @@ class Search {
       const int chain = chain_of(x);
       if (!(chain >= 0 && live_.of_chain[static_cast<size_t>(chain)] > 0) && !reads_batch(x)) continue;
       const int64_t rows = plan_.shape(x.out[0]).rows;
-      if ((chain < 0 && move_of(x.op).kind == Move::none) || rows % live_.places != 0) continue;
+      if ((chain < 0 && move_of(x.op).kind == Move::none && !row_by_row(x)) || rows % live_.places != 0) continue;
       for (const Id v : x.out) more = more || per_place(v) == 0, per_place(v) = rows / live_.places;
       if (chain >= 0) live_.of_chain[static_cast<size_t>(chain)] = rows / live_.places;
     }
@@ -73,6 +87,7 @@ class Search {
     const Move::Kind moves = move_of(x.op).kind;
     if (!live && moves != Move::none)  // rows stay in their places
       return moves == Move::reshape || moves == Move::slice_cols || moves == Move::concat_cols;
+    if (!live && per_place(x.out[0]) > 0) return row_by_row(x);
     const OperandSet sums = traits(x).sums;
     const int64_t rows = plan_.shape(live ? x.out[0] : x.in[0]).rows;
     for (size_t i = 0; i < x.in.size(); ++i) {

@@ -171,7 +171,7 @@ Program::Ready Program::ready(int n, int64_t& scratch) {
   const Op& op = device_ ? device_->localize(node.op) : node.op;
   r.kernel = kernel_of(table_, op);
   std::visit([&](const auto& o) { r.call.op = &o; }, op);
-  r.tiles = r.kernel.tiles(r.call);
+  r.tiles = r.live_tiles = r.kernel.tiles(r.call);
   if (r.kernel.scratch_bytes != nullptr) scratch = std::max(scratch, r.kernel.scratch_bytes(r.call));
   return r;
 }
@@ -182,7 +182,8 @@ void Program::prepare() {
   views_.clear();
   phases_.clear();
   row_chains_.clear();
-  batch_sums_.clear();
+  of_batch_.clear();
+  by_rows_.clear();
   live_ = device_ ? std::nullopt : live_rows(plan_, chains_);
   size_t views = 0;
   for (const Node& n : plan_.nodes) views += n.in.size() + n.out.size();
@@ -201,7 +202,7 @@ void Program::prepare() {
       phase.calls.push_back(ready(n, scratch));
       phase.tiles += phase.calls.back().tiles;
       if (live_ && n == live_->maker) live_from_ = phases_.size();
-      if (live_) find_sums_of_batch(phase.calls.back());
+      if (live_) phase.calls.back().by_rows = ends_with_batch(phase.calls.back());
     }
     for (const auto& [number, links] : chains) {
       const RowChain& c = chains_.chains[static_cast<size_t>(number)];
@@ -221,6 +222,8 @@ void Program::prepare() {
         phase.shares[static_cast<size_t>(t * team_.size() / r.tiles)].push_back(first + t);
       first += r.tiles;
     }
+    for (size_t c = 0; c < phase.calls.size(); ++c)
+      if (phase.calls[c].by_rows) by_rows_.emplace_back(phases_.size(), c);
     phases_.push_back(std::move(phase));
   }
   scratch_.clear();
@@ -237,22 +240,36 @@ void Program::prepare() {
   ready_ = true;
 }
 
-// The views of a sum over rows of the batch, which end with them.
-void Program::find_sums_of_batch(const Ready& call) {
+// Finds the views of a call that end with the batch: what is summed over its rows, or all rows of an op in no chain;
+// true: the latter.
+bool Program::ends_with_batch(const Ready& call) {
   const Node& x = plan_.nodes[static_cast<size_t>(call.node)];
+  const auto per_place = [this](Id v) { return v == kNone ? 0 : live_->per_place[static_cast<size_t>(v)]; };
+  if (move_of(x.op).kind != Move::none ||
+      !std::any_of(x.in.begin(), x.in.end(), [&](Id v) { return per_place(v) > 0; }))
+    return false;
+  const bool by_rows = per_place(x.out[0]) > 0;
+  const int64_t rows = plan_.shape(x.out[0]).rows;
   const OperandSet sums = traits(x).sums;
-  const bool of_batch = std::any_of(
-      x.in.begin(), x.in.end(), [this](Id v) { return v != kNone && live_->per_place[static_cast<size_t>(v)] > 0; });
-  for (size_t i = 0; i < x.in.size() && of_batch && move_of(x.op).kind == Move::none; ++i)
-    if (x.in[i] != kNone && sums.has(i))
-      batch_sums_.emplace_back(static_cast<size_t>(call.call.in - views_.data()) + i,
-                               plan_.shape(x.in[i]).rows / live_->places);
+  const auto first = static_cast<size_t>(call.call.in - views_.data());
+  for (size_t i = 0; i < x.in.size(); ++i) {
+    if (x.in[i] == kNone) continue;
+    const int64_t own = plan_.shape(x.in[i]).rows;
+    if (by_rows ? along_rows(x, i) && own == rows : sums.has(i)) of_batch_.emplace_back(first + i, own / live_->places);
+  }
+  for (size_t k = 0; k < x.out.size() && by_rows; ++k)
+    of_batch_.emplace_back(first + x.in.size() + k, rows / live_->places);
+  return by_rows;
 }
 
 // Once the step's rows are counted.
 void Program::end_batch() {
   batch_rows_ = std::min<int64_t>(*static_cast<const int32_t*>(view(live_->count).data), live_->places);
-  for (const auto& [at, per_place] : batch_sums_) views_[at].rows = per_place * batch_rows_;
+  for (const auto& [at, per_place] : of_batch_) views_[at].rows = per_place * batch_rows_;
+  for (const auto& [phase, call] : by_rows_) {
+    Ready& r = phases_[phase].calls[call];
+    r.live_tiles = r.kernel.tiles(r.call);
+  }
 }
 
 Program::Chain Program::chain_of(const std::vector<int>& nodes, const RowChain& cut, int64_t& scratch) {

@@ -140,7 +140,9 @@ class Program {
     Call call;
     int64_t tiles;
     int node;
-    int chain = -1;  // this chain instead of a call; its blocks are the tiles
+    int chain = -1;          // this chain instead of a call; its blocks are the tiles
+    bool by_rows = false;    // ends with the rows of the batch, in no chain
+    int64_t live_tiles = 0;  // then: of the batch's rows
   };
   // The view of a value in a call of a chain: all of it, the block's rows, or the block's own memory.
   enum class Visibility : char { whole, rows, own };
@@ -165,7 +167,7 @@ class Program {
   void get_state(const std::string& leaf, void* to, size_t item) const;
   int64_t item_bytes(const Value& v) const { return tessera::item_bytes(v.dtype, table_.scalar_bytes); }
   void run_here(int64_t n);
-  void find_sums_of_batch(const Ready& call);
+  bool ends_with_batch(const Ready& call);
   void end_batch();
   void run_phase(const Phase& phase);
   Ready ready(int node, int64_t& scratch);
@@ -204,10 +206,10 @@ class Program {
   std::vector<Phase> phases_;
   std::vector<Chain> row_chains_;
   std::optional<LiveRows> live_;
-  size_t live_from_ = 0;    // the phase that computes the batch's rows
-  int64_t batch_rows_ = 0;  // of the step
-  std::vector<std::pair<size_t, int64_t>>
-      batch_sums_;              // views that sums over the batch read, their rows for each place
+  size_t live_from_ = 0;                              // the phase that computes the batch's rows
+  int64_t batch_rows_ = 0;                            // of the step
+  std::vector<std::pair<size_t, int64_t>> of_batch_;  // views that end with the batch, their rows for each place
+  std::vector<std::pair<size_t, size_t>> by_rows_;    // calls by_rows: phase, place in it
   int64_t kernel_scratch_ = 0;  // bytes of a thread's scratch used by kernels; the block's own memory follows
   std::unique_ptr<FusedCalls> fused_;
   std::unique_ptr<Compilation> compilation_;

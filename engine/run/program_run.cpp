@@ -95,7 +95,7 @@ void Program::run_here(int64_t n) {
       if (r.chain >= 0 && row_chains_[static_cast<size_t>(r.chain)].tiles)
         run_tile(row_chains_[static_cast<size_t>(r.chain)], t.tile, scratch);
       else if (r.chain >= 0) run_block(row_chains_[static_cast<size_t>(r.chain)], t.tile, scratch);
-      else r.kernel.run(r.call, t.tile, scratch);
+      else if (t.tile < r.live_tiles) r.kernel.run(r.call, t.tile, scratch);
       if (!dispatcher.finish(phase.tiles)) continue;
       if (clock_) clock_->end(t.epoch % count);
       if (live_ && t.epoch % count == live_from_) end_batch();

@@ -1,4 +1,5 @@
-// random: uniform (0, 1), normal (Box–Muller), bernoulli (0 or 1). Element (r, c) comes from philox(c / 4, row, step,
+// random: uniform (0, 1), normal (Box–Muller), bernoulli (0 or 1). add_noise: x and two scaled normal numbers, whose sum
+// is never stored. Element (r, c) comes from philox(c / 4, row, step,
 // purpose), word c mod 4, counted from the op's first row and block of four columns; ~1–3 ns per element.
 // With `rows` the counter is (c / 4, id low, id high, purpose | try): the row's numbers do not depend on its batch.
 #include "kernels/cpu/tables.h"
@@ -26,14 +27,17 @@ int64_t tiles(const Call& call) {
 #if defined(__AVX512F__)
 typedef __m512i Wide;
 constexpr int kWide = 8;
-inline Wide product(Wide a, Wide b) { return _mm512_mul_epu32(a, b); }
-inline Wide high(Wide a) { return _mm512_srli_epi64(a, 32); }
+// All lanes by a mask: without one, GCC 12 warns of a variable of its header.
+inline Wide product(Wide a, Wide b) { return _mm512_maskz_mul_epu32(0xFF, a, b); }
+inline Wide high(Wide a) { return _mm512_maskz_srli_epi64(0xFF, a, 32); }
 inline Wide xor3(Wide a, Wide b, Wide c) { return _mm512_xor_si512(_mm512_xor_si512(a, b), c); }
 inline Wide all(uint32_t x) { return _mm512_set1_epi64(x); }
 inline Wide count_from(uint32_t first) {
   return _mm512_add_epi32(all(first), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
 }
-inline Wide join(Wide low, Wide above) { return _mm512_mask_blend_epi32(0xAAAA, low, _mm512_slli_epi64(above, 32)); }
+inline Wide join(Wide low, Wide above) {
+  return _mm512_mask_blend_epi32(0xAAAA, low, _mm512_maskz_slli_epi64(0xFF, above, 32));
+}
 inline void store_words(Wide w01, Wide w23, uint32_t* to) {
   _mm512_storeu_si512(to, _mm512_permutex2var_epi64(w01, _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), w23));
   _mm512_storeu_si512(to + 16, _mm512_permutex2var_epi64(w01, _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4), w23));
@@ -94,6 +98,22 @@ inline void turn(double u, double& cosine, double& sine) {
 }
 
 template <class T>
+[[gnu::always_inline]] inline void normals(const uint32_t* words, T* out) {
+  constexpr int kPairs = kWords / 2;
+  T u[kPairs], v[kPairs], cosine[kPairs], sine[kPairs];
+  for (int i = 0; i < kPairs; ++i) {  // deinterleaved first: the loop below then has no strides
+    u[i] = static_cast<T>(open_uniform(words[2 * i]));
+    v[i] = static_cast<T>(open_uniform(words[2 * i + 1]));
+  }
+  for (int i = 0; i < kPairs; ++i) u[i] = sqrt_of(T(-2) * log_of(u[i]));
+  for (int i = 0; i < kPairs; ++i) turn(v[i], cosine[i], sine[i]);
+  for (int i = 0; i < kPairs; ++i) {
+    out[2 * i] = u[i] * cosine[i];
+    out[2 * i + 1] = u[i] * sine[i];
+  }
+}
+
+template <class T>
 void convert(const Random& op, const uint32_t* words, T* out) {
   switch (op.kind) {
     case Random::uniform:
@@ -103,30 +123,23 @@ void convert(const Random& op, const uint32_t* words, T* out) {
       for (int i = 0; i < kWords; ++i)
         out[i] = static_cast<T>(open_uniform(words[i])) < static_cast<T>(op.keep) ? T(1) : T(0);
       return;
-    case Random::normal: {
-      constexpr int kPairs = kWords / 2;
-      T u[kPairs], v[kPairs], cosine[kPairs], sine[kPairs];
-      for (int i = 0; i < kPairs; ++i) {  // deinterleaved first: the loop below then has no strides
-        u[i] = static_cast<T>(open_uniform(words[2 * i]));
-        v[i] = static_cast<T>(open_uniform(words[2 * i + 1]));
-      }
-      for (int i = 0; i < kPairs; ++i) u[i] = sqrt_of(T(-2) * log_of(u[i]));
-      for (int i = 0; i < kPairs; ++i) turn(v[i], cosine[i], sine[i]);
-      for (int i = 0; i < kPairs; ++i) {
-        out[2 * i] = u[i] * cosine[i];
-        out[2 * i + 1] = u[i] * sine[i];
-      }
-    }
+    case Random::normal: return normals(words, out);
   }
 }
+
+// What a tile of `out` is: rows, or columns of a single row.
+struct Part {
+  Range rows, cols;
+  Part(const View& out, int64_t tile)
+      : rows(out.rows == 1 ? Range{0, 1} : piece(tile, kRows, out.rows)),
+        cols(out.rows == 1 ? piece(tile, kCols, out.cols) : Range{0, out.cols}) {}
+};
 
 template <class T>
 void run(const Call& call, int64_t tile, void*) {
   const auto& op = *static_cast<const Random*>(call.op);
   const Mat<T> out(call.out[0]);
-  const bool single = out.rows == 1;
-  const Range r = single ? Range{0, 1} : piece(tile, kRows, out.rows);
-  const Range cols = single ? piece(tile, kCols, out.cols) : Range{0, out.cols};
+  const auto [r, cols] = Part(call.out[0], tile);
   const uint32_t k0 = static_cast<uint32_t>(call.state->seed), k1 = static_cast<uint32_t>(call.state->seed >> 32);
   uint32_t words[kWords];
   T made[kWords];
@@ -145,8 +158,35 @@ void run(const Call& call, int64_t tile, void*) {
   }
 }
 
+template <class T>
+void add_noise_run(const Call& call, int64_t tile, void*) {
+  const auto& op = *static_cast<const AddNoise*>(call.op);
+  const Mat<T> x(call.in[0]), out(call.out[0]);
+  const auto [r, cols] = Part(call.out[0], tile);
+  const uint32_t k0 = static_cast<uint32_t>(call.state->seed), k1 = static_cast<uint32_t>(call.state->seed >> 32);
+  const T scale = static_cast<T>(op.scale);
+  uint32_t words[kWords];
+  T one[kWords], two[kWords];
+  for (int64_t i = r.begin; i < r.end; ++i) {
+    const Counter first = row_key(call, View{}, i, op.purpose, 0), second = row_key(call, View{}, i, op.purpose + 1, 0);
+    for (int64_t c = cols.begin; c < cols.end; c += kWords) {
+      const auto block = static_cast<uint32_t>(c / 4);
+      philox_lanes(block, first, k0, k1, words);
+      normals(words, one);
+      philox_lanes(block, second, k0, k1, words);
+      normals(words, two);
+      const int64_t n = min_of(kWords, cols.end - c);
+      const T* from = x.row(i) + c;
+      T* to = out.row(i) + c;
+#pragma GCC ivdep
+      for (int64_t k = 0; k < n; ++k) to[k] = from[k] + scale * (one[k] + two[k]);
+    }
+  }
+}
+
 }  // namespace
 
+TESSERA_KERNEL(add_noise, tiles, add_noise_run<T>, nullptr)
 TESSERA_KERNEL(random, tiles, run<T>, nullptr)
 
 }  // namespace tessera::TESSERA_ISA

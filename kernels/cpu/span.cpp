@@ -327,8 +327,8 @@ void reconstruction_grad_run(const Call& call, int64_t tile, void*) {
 }
 
 #if defined(__AVX512F__)
-// span_total of the `count` ≤ 16 spans at `spans`: the halves of sixteen spans are added together, which takes a quarter
-// of the instructions that one span after another takes, and gives the same bits.
+// span_total of the `count` ≤ 16 spans at `spans`, with the same bits: the halves of sixteen spans are added together,
+// in three instructions a span.
 void span_totals(const SpanTable::Item* spans, int count, const float* x, const float* y, float* out) {
   constexpr __mmask16 kAll = 0xFFFF;  // without a mask, GCC 12 warns of a variable of its header
   __m512 sum[16];

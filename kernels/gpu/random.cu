@@ -24,8 +24,37 @@ void random_run(const Call& call, int64_t, void* scratch) {
          random_kernel, random_source(op), Mat<const int32_t>(call.in[0]), target(out), call.state, chunks);
 }
 
+// add_noise: x + scale·(z + z′), normal numbers of two purposes.   x, out [rows, cols] · 8 bytes an element, two
+// counters for four elements: compute-bound, as random · a thread computes four elements · no synchronisation
+__global__ void __launch_bounds__(kThreads)
+    add_noise_kernel(RandomSource first, RandomSource second, float scale, Operand x, Target out,
+                     const StepState* state, int chunks) {
+  const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (item >= static_cast<int64_t>(out.rows) * chunks) return;
+  const int r = static_cast<int>(item / chunks), block = static_cast<int>(item % chunks), c = block * kChunk,
+            width = min(kChunk, out.cols - c);
+  float sum[kChunk], one[kChunk], two[kChunk];
+  load_chunk(x, r, c, width, sum);
+  random_numbers(first, {}, *state, r, block, one);
+  random_numbers(second, {}, *state, r, block, two);
+#pragma unroll
+  for (int k = 0; k < kChunk; ++k) sum[k] += scale * (one[k] + two[k]);
+  store_chunk(out, r, c, width, sum);
+}
+
+void add_noise_run(const Call& call, int64_t, void* scratch) {
+  const auto& op = *static_cast<const AddNoise*>(call.op);
+  const View& out = call.out[0];
+  const int chunks = static_cast<int>(blocks_for(out.cols, kChunk));
+  const RandomSource first{Random::normal, op.purpose, 0, 0, 0}, second{Random::normal, op.purpose + 1, 0, 0, 0};
+  launch({dim3(grid_of(out.rows * chunks, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream}, "add_noise",
+         add_noise_kernel, first, second, static_cast<float>(op.scale), operand(call.in[0], out), target(out),
+         call.state, chunks);
+}
+
 }  // namespace
 
+Kernel add_noise_entry() { return {one_if_any, add_noise_run, nullptr}; }
 Kernel random_entry() { return {one_if_any, random_run, nullptr}; }
 
 }  // namespace tessera::gpu

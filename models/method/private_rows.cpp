@@ -51,10 +51,7 @@ void PrivateRows::minimize(Recorder& r, Var losses, const Batch& batch, const st
   // The sum of two draws: a normal number made from 23 bits ends at 5.8 standard deviations, that of two at 8.2, and it
   // has more than 2^40 values (Holohan, Braghin 2021, arXiv 2107.10138).
   const double deviation = steps_.noise * steps_.clip / (std::sqrt(2.0) * steps_.expected);
-  update(r, g.sums, sets, adam, {}, 0, [&](Var sum, const ParameterSet& set) {
-    const Var noise = r.normal("noise." + set.name, sum.shape()) + r.normal("noise.more." + set.name, sum.shape());
-    return sum + deviation * noise;
-  });
+  update(r, g.sums, sets, adam, {}, 0, [&](Var sum, const ParameterSet&) { return r.add_noise(sum, deviation); });
 }
 
 Var PrivateRows::mean(Var losses, const Batch& batch) const {

@@ -1,5 +1,5 @@
-// random, fill, draw_conditions, gather_rows, gather_sequences, compact_rows, mixture_draw. Their statistics are in
-// random.cpp and conditions.cpp; here are the exact numbers.
+// random, add_noise, fill, draw_conditions, gather_rows, gather_sequences, compact_rows, mixture_draw. Their statistics are
+// in random.cpp and conditions.cpp; here are the exact numbers.
 #include "op_case.h"
 #include "philox_spec.h"
 
@@ -88,6 +88,20 @@ void source_cases(Cases& cases) {
         cases.push_back(x);
       }
     }
+  for (const auto& [r, c] : {std::pair{1, 1}, {1, 16411}, {33, 65}}) {
+    const AddNoise op{0x1001, 0.3};
+    const StepState state{kSeed, (int64_t{5} << 32) + 77, -1};
+    Case x{"two normal numbers", op, {real(r, c)}, [op, state](const Grids& in) {
+             return Grids{grid(in[0].rows, in[0].cols, [&](int64_t i, int64_t k) {
+               const auto drawn = [&](int purpose) {
+                 return element({Random::normal, purpose, 0, 0, 0}, by_place(state.seed, i, state.step, purpose), k);
+               };
+               return in[0](i, k) + rounded(op.scale, 0) * (drawn(op.purpose) + drawn(op.purpose + 1));
+             })};
+           }};
+    x.state = state;
+    cases.push_back(x);
+  }
   for (const auto& [r, c] : {std::pair{1, 1}, {31, 33}, {65, 2}})
     cases.push_back(
         {"constant", Fill{r, c, -2.5}, {}, [r = r, c = c](const Grids&) { return Grids{Grid(r, c, -2.5)}; }});

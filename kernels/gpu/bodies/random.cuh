@@ -37,12 +37,11 @@ inline RandomSource random_source(const Random& op) {
   return {op.kind, op.purpose, static_cast<float>(op.keep), static_cast<int>(op.first), static_cast<int>(op.block)};
 }
 
-// random: the op's columns 4·block to 4·block + 3 of row r.
-__device__ inline void random_chunk(const RandomSource& source, const Mat<const int32_t>& rows, const Target& out,
-                                    const StepState& state, int r, int block) {
+// The op's numbers of columns 4·block to 4·block + 3 of row r.
+__device__ inline void random_numbers(const RandomSource& source, const Mat<const int32_t>& rows,
+                                      const StepState& state, int r, int block, float (&v)[kChunk]) {
   const Philox words = random_words(state.seed, row_key(state, rows, r, source.purpose, source.first),
                                     static_cast<uint32_t>(source.block + block));
-  float v[kChunk];
 #pragma unroll
   for (int k = 0; k < kChunk; ++k) v[k] = open_uniform(words.word[k]);
   if (source.kind == Random::bernoulli) {
@@ -52,6 +51,11 @@ __device__ inline void random_chunk(const RandomSource& source, const Mat<const 
     box_muller(v[0], v[1], v[0], v[1]);
     box_muller(v[2], v[3], v[2], v[3]);
   }
+}
+__device__ inline void random_chunk(const RandomSource& source, const Mat<const int32_t>& rows, const Target& out,
+                                    const StepState& state, int r, int block) {
+  float v[kChunk];
+  random_numbers(source, rows, state, r, block, v);
   store_chunk(out, r, block * kChunk, min(kChunk, out.cols - block * kChunk), v);
 }
 
