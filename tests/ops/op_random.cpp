@@ -1,5 +1,5 @@
-// random, add_noise, fill, draw_conditions, gather_rows, gather_sequences, compact_rows, mixture_draw. Their statistics are
-// in random.cpp and conditions.cpp; here are the exact numbers.
+// random, add_noise, fill, draw_conditions, gather_rows, gather_sequences, compact_rows, mixture_draw. Their
+// statistics are in random.cpp and conditions.cpp; here are the exact numbers.
 #include "op_case.h"
 #include "philox_spec.h"
 
