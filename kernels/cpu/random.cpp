@@ -1,6 +1,6 @@
 // random: uniform (0, 1), normal (Box–Muller), bernoulli (0 or 1). add_noise: x and two scaled normal numbers.
-// Element (r, c) comes from philox(c / 4, row, step, purpose), word c mod 4, counted from the op's first row and block of
-// four columns; ~1–3 ns per element.
+// Element (r, c) comes from philox(c / 4, row, step, purpose), word c mod 4, counted from the op's first row and block
+// of four columns; ~1–3 ns per element.
 // With `rows` the counter is (c / 4, id low, id high, purpose | try): the row's numbers do not depend on its batch.
 #include "kernels/cpu/tables.h"
 #if defined(__AVX2__)
