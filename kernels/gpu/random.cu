@@ -35,8 +35,8 @@ __global__ void __launch_bounds__(kThreads)
             width = min(kChunk, out.cols - c);
   float sum[kChunk], one[kChunk], two[kChunk];
   load_chunk(x, r, c, width, sum);
-  random_numbers(first, {}, *state, r, block, one);
-  random_numbers(second, {}, *state, r, block, two);
+  random_numbers(first, Mat<const int32_t>{View{}}, *state, r, block, one);
+  random_numbers(second, Mat<const int32_t>{View{}}, *state, r, block, two);
 #pragma unroll
   for (int k = 0; k < kChunk; ++k) sum[k] += scale * (one[k] + two[k]);
   store_chunk(out, r, c, width, sum);
