@@ -18,6 +18,9 @@ namespace {
 
 // Whether this build has kernels for it: TESSERA_NATIVE omits those that the build machine does not need.
 constexpr bool built(Isa isa) {
+#ifdef TESSERA_HAS_plain
+  if (isa == Isa::plain) return true;
+#endif
 #ifdef TESSERA_HAS_avx2
   if (isa == Isa::avx2) return true;
 #endif
@@ -30,7 +33,7 @@ constexpr bool built(Isa isa) {
 #ifdef TESSERA_HAS_avx512_bf16
   if (isa == Isa::avx512_bf16) return true;
 #endif
-  return isa == Isa::plain;
+  return false;
 }
 
 #if defined(__x86_64__)
@@ -96,8 +99,11 @@ bool slow_bf16_vectors() {
 }
 
 std::vector<const ArrayKernels*> runnable_array_kernels() {
-  std::vector<const ArrayKernels*> kernels{&isa_plain::array_kernels()};
+  std::vector<const ArrayKernels*> kernels;
   const Isa best = best_isa();
+#ifdef TESSERA_HAS_plain
+  kernels.push_back(&isa_plain::array_kernels());
+#endif
 #ifdef TESSERA_HAS_avx2
   if (best >= Isa::avx2) kernels.push_back(&isa_avx2::array_kernels());
 #endif

@@ -382,8 +382,10 @@ void Program::copy_out(Id value, void* to, size_t item) const {
 }
 
 const KernelTable* cpu_kernels(const std::string& name) {
+#ifdef TESSERA_HAS_plain
   if (name == "plain") return &isa_plain::kernels_f32();
   if (name == "double") return &isa_plain::kernels_f64();
+#endif
 #ifdef TESSERA_HAS_avx2
   if (name == "avx2" && runs(Isa::avx2)) return &isa_avx2::kernels_f32();
 #endif

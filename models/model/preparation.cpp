@@ -40,8 +40,8 @@ Rules take_rules(Table& table, const FitOptions& options, Team& team, const Moni
   const SequenceOptions& s = options.sequences;
   if (options.of_sequences()) {
     asked.by_rejection = false, asked.steps = true, asked.orders = !options.codes_steps();
-    asked.apart = s.find_statics && s.statics.empty() ? static_columns(table, s) : s.statics;
-    asked.apart.insert(asked.apart.end(), {s.key, s.index});
+    asked.excluded = s.find_statics && s.statics.empty() ? static_columns(table, s) : s.statics;
+    asked.excluded.insert(asked.excluded.end(), {s.key, s.index});
     asked.key = s.key, asked.index = s.index;
   }
   return Rules::find(table, asked, team, monitor);

@@ -158,9 +158,9 @@ nlohmann::json broken_rules(const Table& real, const Table& synthetic, const Rul
   RuleOptions options;
   options.find = true;
   options.seed = check.seed;
-  options.apart = check.apart;
+  options.excluded = check.excluded;
   options.steps = check.steps, options.key = check.key, options.index = check.index;
-  Table rows = aligned(real, synthetic, options.apart);
+  Table rows = aligned(real, synthetic, options.excluded);
   if (const Column* windows = check.steps && check.key.empty() ? synthetic.find(free_name(real, "sequence")) : nullptr)
     rows.columns.push_back(*windows);
   BrokenRules out(real, rows);
@@ -169,7 +169,7 @@ nlohmann::json broken_rules(const Table& real, const Table& synthetic, const Rul
     Table learned = real;
     const Rules rules = Rules::find(learned, options, team, monitor.silent());
     out.check(rules, learned, rows, team, monitor);
-    out.check_calendar(options.apart);
+    out.check_calendar(options.excluded);
   }
   return out.take();
 }

@@ -64,7 +64,7 @@ json rules_of_steps(const Table& real, const Table& synthetic, const EvaluateSeq
                     const Monitor& monitor) {
   if (!o.rules && o.rule.empty()) return nullptr;
   RuleCheck check{o.rules, o.rule, o.sequences.statics, o.sequences.key, o.sequences.index, o.seed, true};
-  check.apart.insert(check.apart.end(), {o.sequences.key, o.sequences.index});
+  check.excluded.insert(check.excluded.end(), {o.sequences.key, o.sequences.index});
   return broken_rules(real, synthetic, check, team, monitor);
 }
 

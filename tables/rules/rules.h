@@ -14,7 +14,7 @@ struct RuleOptions {
   bool find = false;               // search the table for rules
   std::vector<std::string> given;  // expressions in the language of --where that every row must satisfy
   // columns excluded from rules: keys, indices and static columns of sequences
-  std::vector<std::string> apart;
+  std::vector<std::string> excluded;
   // rows are steps of sequences, with this key and index if any: rules between steps are searched for too
   bool steps = false;
   std::string key, index;

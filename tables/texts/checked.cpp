@@ -6,8 +6,6 @@
 namespace tessera {
 namespace {
 
-bool is_figure(char32_t c) { return c >= '0' && c <= '9'; }
-
 // What a digit adds to the sum; place 0 is the one before the check digit.
 int weighted(TextKind kind, int digit, int place) {
   switch (kind) {
@@ -23,7 +21,7 @@ int check_value(TextKind kind, std::u32string_view text, size_t last) {
   const int modulus = kind == TextKind::isbn || kind == TextKind::nhs ? 11 : 10;
   int sum = 0, place = 0;
   for (size_t i = last; i-- > 0;)
-    if (is_figure(text[i])) sum += weighted(kind, static_cast<int>(text[i] - '0'), place++);
+    if (is_decimal(text[i])) sum += weighted(kind, static_cast<int>(text[i] - '0'), place++);
   return (modulus - sum % modulus) % modulus;
 }
 
@@ -31,7 +29,7 @@ int check_value(TextKind kind, std::u32string_view text, size_t last) {
 
 size_t last_digit(std::u32string_view text) {
   size_t at = text.size();
-  while (at > 0 && !is_figure(text[at - 1])) --at;
+  while (at > 0 && !is_decimal(text[at - 1])) --at;
   return at - 1;
 }
 
@@ -47,9 +45,9 @@ bool is_checked(TextKind kind, std::string_view text) {
   std::u32string all(text.begin(), text.end());
   const bool ten = kind == TextKind::isbn && all.back() == 'X';
   if (ten) all.back() = '0';
-  const auto digits = static_cast<size_t>(std::count_if(all.begin(), all.end(), is_figure));
-  return digits >= least && digits <= most && is_figure(all.back()) &&
-         std::all_of(all.begin(), all.end(), [](char32_t c) { return is_figure(c) || c == ' ' || c == '-'; }) &&
+  const auto digits = static_cast<size_t>(std::count_if(all.begin(), all.end(), is_decimal));
+  return digits >= least && digits <= most && is_decimal(all.back()) &&
+         std::all_of(all.begin(), all.end(), [](char32_t c) { return is_decimal(c) || c == ' ' || c == '-'; }) &&
          check_digit(kind, all) == (ten ? U'X' : all.back());
 }
 
@@ -70,7 +68,7 @@ std::u32string checked_symbols(TextKind kind, std::u32string text) {
 
 std::u32string checked_text(TextKind kind, std::u32string text) {
   constexpr size_t kDigits = 2;
-  if (static_cast<size_t>(std::count_if(text.begin(), text.end(), is_figure)) < kDigits) return text;
+  if (static_cast<size_t>(std::count_if(text.begin(), text.end(), is_decimal)) < kDigits) return text;
   const size_t last = last_digit(text);
   if (kind == TextKind::nhs) {
     const size_t at = last_digit(std::u32string_view(text).substr(0, last));

@@ -8,6 +8,8 @@
 
 namespace tessera {
 
+inline bool is_decimal(char32_t c) { return c >= '0' && c <= '9'; }
+
 bool is_ipv6(std::string_view text);
 std::u32string ipv6_digits(std::string_view text);  // all 32, lower case
 std::string ipv6_of(std::u32string_view digits);    // as RFC 5952 writes it

@@ -41,7 +41,6 @@ constexpr std::string_view kReserved[] = {"example.com", "example.org", "example
 constexpr size_t kMaxTyped = 256;  // bytes of a telephone number, an address or a name
 constexpr size_t kIssuerDigits = 6, kBankAt = 4, kBankCharacters = 4;
 
-bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
 bool is_capital(char32_t c) { return c >= 'A' && c <= 'Z'; }
 
 // --- IPv4 ---
@@ -54,7 +53,7 @@ std::optional<std::u32string> octets_of(std::string_view text) {
     if (octet.empty() || octet.size() > 3 || (octet.size() > 1 && octet[0] == '0')) return {};
     char32_t value = 0;
     for (const char c : octet) {
-      if (!is_digit(static_cast<unsigned char>(c))) return {};
+      if (!is_decimal(static_cast<unsigned char>(c))) return {};
       value = value * 10 + static_cast<char32_t>(c - '0');
     }
     if (value >= kOctets) return {};
@@ -67,9 +66,9 @@ std::optional<std::u32string> octets_of(std::string_view text) {
 // --- check digits ---
 
 bool is_card(std::u32string_view text) {
-  const auto digits = std::count_if(text.begin(), text.end(), is_digit);
+  const auto digits = std::count_if(text.begin(), text.end(), is_decimal);
   if (digits < 13 || digits > 19 || text[0] < '2' || text[0] > '6') return false;
-  if (!std::all_of(text.begin(), text.end(), [](char32_t c) { return is_digit(c) || c == ' ' || c == '-'; }))
+  if (!std::all_of(text.begin(), text.end(), [](char32_t c) { return is_decimal(c) || c == ' ' || c == '-'; }))
     return false;
   // issuers with 15 digits; other such numbers are those of devices
   if (digits == 15 && !text.starts_with(U"34") && !text.starts_with(U"37") && !text.starts_with(U"2131")) return false;
@@ -84,16 +83,16 @@ int remainder_97(std::u32string_view iban) {
   std::rotate(all.begin(), all.begin() + 4, all.end());
   int rest = 0;
   for (const char32_t c : all)
-    rest =
-        is_digit(c) ? (rest * 10 + static_cast<int>(c - '0')) % 97 : (rest * 100 + static_cast<int>(c - 'A') + 10) % 97;
+    rest = is_decimal(c) ? (rest * 10 + static_cast<int>(c - '0')) % 97
+                         : (rest * 100 + static_cast<int>(c - 'A') + 10) % 97;
   return rest;
 }
 
 bool is_iban(std::u32string_view text) {
   const auto held = std::count_if(text.begin(), text.end(), [](char32_t c) { return c != ' '; });
-  return held >= 15 && held <= 34 && is_capital(text[0]) && is_capital(text[1]) && is_digit(text[2]) &&
-         is_digit(text[3]) &&
-         std::all_of(text.begin(), text.end(), [](char32_t c) { return is_digit(c) || is_capital(c) || c == ' '; }) &&
+  return held >= 15 && held <= 34 && is_capital(text[0]) && is_capital(text[1]) && is_decimal(text[2]) &&
+         is_decimal(text[3]) &&
+         std::all_of(text.begin(), text.end(), [](char32_t c) { return is_decimal(c) || is_capital(c) || c == ' '; }) &&
          remainder_97(text) == 1;
 }
 
@@ -317,7 +316,7 @@ std::string decode_text(TextKind kind, std::u32string_view symbols) {
     if (text.find(U'@') == std::u32string::npos) text += U'@';
     text = fixed(kind, text);
   } else if (kind == TextKind::card &&
-             std::count_if(text.begin(), text.end(), [](char32_t c) { return is_digit(c); }) > 1) {
+             std::count_if(text.begin(), text.end(), [](char32_t c) { return is_decimal(c); }) > 1) {
     text = checked_text(kind, fixed(kind, text));
   } else if (has_check_digit(kind)) {
     text = checked_text(kind, text);

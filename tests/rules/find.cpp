@@ -484,10 +484,10 @@ TEST(FindRules, ColumnsOfDifferentSizesAreNoRule) {
 
 TEST(FindRules, LeavesAlonePartsOfSequences) {
   RuleOptions options;
-  options.apart = {"start", "items", "city"};
+  options.excluded = {"start", "items", "city"};
   const Texts rules = said(found(orders(1500), options));
   for (const std::string& rule : rules)
-    for (const std::string& name : options.apart) EXPECT_EQ(rule.find(name), std::string::npos) << rule;
+    for (const std::string& name : options.excluded) EXPECT_EQ(rule.find(name), std::string::npos) << rule;
 }
 
 TEST(FindRules, FindsNothingInFewRows) { EXPECT_EQ(said(found(orders(40))), Texts{}); }
@@ -559,7 +559,7 @@ TEST(FindRules, RejectsInvalidGivenRulesWithAReason) {
   const auto give = [](const std::string& rule, bool rejection = true) {
     return thrown([&] {
       RuleOptions options;
-      options.given = {rule}, options.by_rejection = rejection, options.apart = {"city"};
+      options.given = {rule}, options.by_rejection = rejection, options.excluded = {"city"};
       Table t = orders(300);
       Team team(1);
       (void)Rules::find(t, options, team, Monitor{});

@@ -31,7 +31,7 @@ Table visits() {
 RuleOptions of_visits(const Texts& given = {}, bool find = true) {
   RuleOptions o;
   o.steps = true, o.by_rejection = false, o.orders = false;
-  o.key = "patient", o.index = "date", o.apart = {"patient", "date"};
+  o.key = "patient", o.index = "date", o.excluded = {"patient", "date"};
   o.given = given, o.find = find;
   return o;
 }

@@ -45,7 +45,7 @@ FitOptions quick_sequences() {
 
 RuleOptions of_meters() {
   RuleOptions o;
-  o.key = "meter", o.index = "day", o.apart = {"meter", "day"};
+  o.key = "meter", o.index = "day", o.excluded = {"meter", "day"};
   return o;
 }
 
@@ -100,7 +100,7 @@ TEST(Rising, FallingColumnsAreTheirNegatives) {
 TEST(Rising, IsNotFoundInRandomTables) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     RuleOptions o;
-    o.key = "text 3", o.index = "date 1", o.apart = {o.key, o.index};
+    o.key = "text 3", o.index = "date 1", o.excluded = {o.key, o.index};
     Table t = random_table(seed, 600);
     for (Column& c : t.columns)
       if (c.name == o.key)

@@ -50,7 +50,7 @@ Table accounts() {
 
 RuleOptions of_accounts() {
   RuleOptions o;
-  o.steps = true, o.key = "account", o.index = "n", o.apart = {"account", "n"};
+  o.steps = true, o.key = "account", o.index = "n", o.excluded = {"account", "n"};
   return o;
 }
 

@@ -331,8 +331,8 @@ Rules rules_of(const StoredCase& c, const Planting& p) {
   RuleOptions options;
   std::vector<Column> columns = c.columns(p);
   if (p.keyed) {
-    options.steps = true, options.key = "who", options.apart = {"who"}, options.by_rejection = false;
-    if (columns.front().name == "when") options.index = "when", options.apart.push_back("when");
+    options.steps = true, options.key = "who", options.excluded = {"who"}, options.by_rejection = false;
+    if (columns.front().name == "when") options.index = "when", options.excluded.push_back("when");
     columns.push_back(p.categories("who", [&](int64_t i) { return "k" + std::to_string(p.holder(i)); }));
   }
   return found(table(std::move(columns)), options);

@@ -171,12 +171,12 @@ class RuleFinder {
   // Columns learned as differences between steps are in no other rule; given rules come first.
   void find_steps() {
     const std::vector<std::string> beside_index = in_order_with_index(search());
-    const std::vector<std::string> own = options_.apart;
+    const std::vector<std::string> own = options_.excluded;
     for (const GivenOrder& given : bounds_)
       for (const std::string& name : {given.lower, given.upper})
         if (std::find(beside_index.begin(), beside_index.end(), name) == beside_index.end()) leave_out({name});
     std::vector<FoundRule> rising = find_rising(search(), beside_index);
-    options_.apart = own;
+    options_.excluded = own;
     exclude_columns_of(std::move(rising), &Rules::rising);
   }
 
@@ -189,7 +189,7 @@ class RuleFinder {
 
   void find_in_place() {
     RuleSearch in_place = search();
-    std::erase_if(options_.apart, [&](const std::string& name) {
+    std::erase_if(options_.excluded, [&](const std::string& name) {
       return std::find(with_gaps_.begin(), with_gaps_.end(), name) != with_gaps_.end();
     });
     std::vector<FoundRule> missing = find_missing(in_place);
@@ -288,7 +288,7 @@ class RuleFinder {
 
   // Further rules do not use these columns.
   void leave_out(const std::vector<std::string>& names) {
-    options_.apart.insert(options_.apart.end(), names.begin(), names.end());
+    options_.excluded.insert(options_.excluded.end(), names.begin(), names.end());
   }
   // Computed columns are in no further rule.
   void reduce(const FoundRule& found) {
@@ -411,7 +411,7 @@ class RuleFinder {
     for (const int j : columns) {
       const std::string& name = table_.columns[static_cast<size_t>(j)].name;
       if (beside_index && name == options_.index) continue;
-      if (std::find(options_.apart.begin(), options_.apart.end(), name) != options_.apart.end())
+      if (std::find(options_.excluded.begin(), options_.excluded.end(), name) != options_.excluded.end())
         throw Error(ErrorCode::usage, fmt::format("Rule: column \"{}\" is the key, the index or static: rules of "
                                                   "sequences are of the other columns.\n  Omit it.",
                                                   name));

@@ -61,7 +61,8 @@ Seen RuleSearch::seen_as(const Column& target, bool gaps, bool learned) const {
 
 bool RuleSearch::in_rules(int j) const {
   const Column& c = column(j);
-  return kind_of(c).varies && std::find(options.apart.begin(), options.apart.end(), c.name) == options.apart.end();
+  return kind_of(c).varies &&
+         std::find(options.excluded.begin(), options.excluded.end(), c.name) == options.excluded.end();
 }
 
 double RuleSearch::limit_of(const Column& column, bool largest, int64_t least) const {
