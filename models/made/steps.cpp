@@ -105,9 +105,10 @@ bool StepRows::allow(const int32_t* codes, int64_t t, float* levels) const {
   return all;
 }
 
-void StepRows::take(const int32_t* drawn, int64_t t, int32_t* steps) const {
+void StepRows::take(const int32_t* drawn, int64_t t, int64_t end, int32_t* steps) const {
   for (size_t k = static_cast<size_t>(given_); k < cells_.size(); ++k) {
     const Cell& cell = cells_[k];
+    if (whole_ && cell.step >= end) continue;
     // An absent code, which a step draws hardly ever where there must be one, becomes one of the middle.
     const int32_t code = drawn[k - static_cast<size_t>(given_)];
     steps[(whole_ ? cell.step : t) * codes_ + cell.span] = code == cell.absent ? cell.absent / 2 : code;
@@ -196,7 +197,7 @@ class MadeDrawer : public StepDrawer {
           encoder_.first_step(of.codes + i * static_cast<size_t>(encoder_.attributes().codes()), at(i, 0));
       } else if (!all || rows_.whole()) {
         run(of, t, codes, longest);
-        for (size_t i = 0; i < n; ++i) rows_.take(drawn_.data() + i * (drawn_.size() / batch_), t, at(i, 0));
+        for (size_t i = 0; i < n; ++i) rows_.take(drawn_.data() + i * (drawn_.size() / batch_), t, longest, at(i, 0));
       }
       if (rows_.whole()) return;
       for (size_t i = 0; i < n; ++i) {

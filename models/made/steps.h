@@ -29,8 +29,8 @@ class StepRows {
   // ln of the share of each level of the layout that codes of step t allow, [layout().data_width] of zeros before; −1:
   // all. Whether all codes that the step has are given.
   bool allow(const int32_t* codes, int64_t t, float* levels) const;
-  // Codes of the drawn columns of a row to those of step t, or of all steps.
-  void take(const int32_t* drawn, int64_t t, int32_t* steps) const;
+  // Codes of the drawn columns of a row to those of step t, or of all steps before `end`.
+  void take(const int32_t* drawn, int64_t t, int64_t end, int32_t* steps) const;
 
  private:
   struct Cell {
