@@ -428,7 +428,15 @@ class Trainer {
     // that is no secret.
     const MeasuresExposure* exposed = this->exposed();
     if (options_.rare_rows > 1 && exposed != nullptr && exposed->exposure() > exposed->max_exposure()) {
-      if (run_.step < end()) report_end("stopped before the model reveals who was in the table");
+      if (run_.step < end()) {
+        report_end("stopped before the model reveals who was in the table");
+        constexpr double kMuch = 0.25;  // of the training
+        if (static_cast<double>(done) < kMuch * static_cast<double>(end() - stage().begin))
+          notice(context_.monitor,
+                 "Training ended early: further steps would show which rows the table has. The model may lack what so "
+                 "few rows cannot teach safely. More rows help; `patience=0` trains to the end, and `tessera audit` "
+                 "shows what the model then reveals.");
+      }
       run_.steps = run_.step, run_.stopped = "membership";
       if (run_.loss_steps > 0) (void)end_row(true);
       return;

@@ -223,5 +223,84 @@ TEST(ExtremeRules, BeyondANumber) {
   expect_among(said(found(t)), {"overtime = greatest(hours - 40, 0)", "fare = 1.5 * km + 0.3 * minutes + 2.5"});
 }
 
+// Lines with ends at a number, in tiers; and columns computed from computed ones.
+Table pay_and_energy(int64_t rows) {
+  const auto gross = [](int64_t i) { return cents(between(i, 1, 1800, 9000)); };
+  const auto pension = [=](int64_t i) { return cents(0.093 * std::min(gross(i), 5000.0)); };
+  const auto fee = [](int64_t i) { return cents(between(i, 2, 5, 60)); };
+  const auto kwh = [](int64_t i) { return whole_between(i, 3, 20, 1200); };
+  const auto tier = [=](double from, double width) {
+    return [=](int64_t i) { return std::clamp(kwh(i) - from, 0.0, width); };
+  };
+  return table(
+      {decimals_by("gross", rows, 2, gross), decimals_by("pension", rows, 2, pension),
+       decimals_by("taxable", rows, 2, [=](int64_t i) { return cents(gross(i) - pension(i)); }),
+       decimals_by("fee", rows, 2, fee),
+       decimals_by("paid", rows, 2, [=](int64_t i) { return cents(gross(i) - pension(i) - fee(i)); }),
+       whole_by("kwh", rows, kwh), whole_by("tier1", rows, tier(0, 200)), whole_by("tier2", rows, tier(200, 400)),
+       whole_by("tier3", rows, tier(600, 1e6)),
+       decimals_by("charge2", rows, 2, [=](int64_t i) { return cents(0.31 * std::clamp(kwh(i) - 200, 0.0, 400.0)); })});
+}
+
+TEST(ExtremeRules, LinesWithEndsAndWhatFollowsFromThem) {
+  const Table real = pay_and_energy(2500);
+  Table t = real;
+  const Rules rules = reduced(t);
+  expect_among(said(rules), {"pension = least(0.093 * gross, 465)", "taxable = gross - pension", "paid = taxable - fee",
+                             "tier1 = least(kwh, 200)", "tier2 = least(greatest(kwh - 200, 0), 400)",
+                             "tier3 = greatest(kwh - 600, 0)"});
+  expect_restored(rules, std::move(t), real);
+  expect_reduces_again(rules, real);
+}
+
+// Whichever rule computes a column, given or found: those that read it are found too.
+TEST(ExtremeRules, AGivenRuleHidesNoOther) {
+  Table t = pay_and_energy(2500);
+  t.columns.resize(3);
+  RuleOptions options;
+  options.given = {"pension = 0.093 * least(gross, 5000)"};
+  EXPECT_EQ(said(found(t, options)),
+            (Texts{"pension = 0.093 * least(gross, 5000)", "taxable = gross - pension", "taxable >= 0"}));
+}
+
+// An order with a computed column that does not follow from its rule.
+TEST(ExtremeRules, OrdersWithComputedColumnsAreChecked) {
+  constexpr int64_t kRows = 2500;
+  const auto net = [](int64_t i) { return cents(between(i, 1, 5, 900)); };
+  const auto tax = [=](int64_t i) { return cents(0.2 * net(i)); };
+  const auto refund = [=](int64_t i) { return uniform(i, 2) < 0.5 ? 0 : cents((net(i) + tax(i)) * uniform(i, 3)); };
+  const Table t = table({decimals_by("net", kRows, 2, net), decimals_by("shipping", kRows, 2, tax),
+                         decimals_by("total", kRows, 2, [=](int64_t i) { return cents(net(i) + tax(i)); }),
+                         decimals_by("refund", kRows, 2, refund)});
+  expect_among(said(found(t)), {"total >= refund"});
+}
+
+// Numbers that nearly sum to one another: of a birth year and an age at the end of a year, half of the rows.
+TEST(ExtremeRules, NearSumsOfWholeNumbersAreNoRules) {
+  constexpr int64_t kRows = 1500;
+  const auto born = [](int64_t i) { return whole_between(i, 1, 1940, 2003); };
+  for (const double same : {0.5, 0.7})
+    for (const std::string& rule :
+         said(found(table({whole_by("born", kRows, born), whole_by("age", kRows, [=](int64_t i) {
+                             const double v = uniform(i, 2);
+                             return 2022 - born(i) + (v < same ? 0 : v < (1 + same) / 2 ? -1 : 1);
+                           })}))))
+      EXPECT_EQ(rule.find("age ="), std::string::npos) << rule;
+}
+
+// The rule that holds wherever the column is present, though another one comes before it in the list of kinds.
+TEST(DirectionOfRules, ARuleOfEachRowComesFirst) {
+  constexpr int64_t kRows = 1500;
+  const auto arrival = [](int64_t i) { return whole_between(i, 1, 19000, 19700); };
+  const auto nights = [](int64_t i) { return whole_between(i, 2, 1, 14); };
+  const auto departure = [=](int64_t i) { return arrival(i) + nights(i); };
+  const Table t =
+      table({dates_by("arrival", kRows, arrival), whole_by("nights", kRows, nights),
+             dates_by("departure", kRows, departure), times_by("check_out", kRows, [=](int64_t i) {
+               return uniform(i, 3) < 0.2 ? kMissing : (departure(i) + whole_between(i, 4, 420, 720) / 1440) * 86400;
+             })});
+  expect_among(said(found(t)), {"departure = arrival + nights"});
+}
+
 }  // namespace
 }  // namespace tessera::whole

@@ -350,6 +350,16 @@ std::vector<FoundRule> find_bounds(const RuleSearch& search, const GivenBounds& 
   return out;
 }
 
+std::vector<std::pair<int, int>> find_orders(const RuleSearch& search) {
+  const Order order = order_of(search, {}, {});
+  std::vector<std::pair<int, int>> out;
+  for (size_t upper = 0; upper < order.columns.size(); ++upper)
+    for (size_t lower = 0; lower < order.columns.size(); ++lower)
+      if (order.holds(lower, upper) && !order.follows(lower, upper))
+        out.emplace_back(order.columns[lower], order.columns[upper]);
+  return out;
+}
+
 std::vector<std::string> in_order_with_index(const RuleSearch& search) {
   const int index = search.index();
   std::vector<std::string> out;

@@ -1,5 +1,5 @@
-// Columns that are the largest or the smallest of others in every row: best = greatest(first, second, third); or the
-// excess of one over a number: overtime = greatest(hours - 40, 0).
+// Columns that are the largest or the smallest of others in every row: best = greatest(first, second, third); or a line
+// with ends: overtime = greatest(hours - 40, 0), pension = least(0.09 * gross, 465).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,36 +50,60 @@ std::vector<int> columns_giving(const std::vector<const ProposedNumbers*>& bound
   return out;
 }
 
-// A column that is one number in a part of the rows, and another column plus or minus a number in the others.
-std::optional<FoundRule> beyond_a_number(const RuleSearch& search, const ProposedNumbers& target,
-                                         const ProposedNumbers& of, bool greatest, double tried) {
+// The line that the target follows from another column where it is neither its smallest nor its largest number.
+std::optional<Line> line_between_ends(const RuleSearch& search, const ProposedNumbers& target,
+                                      const ProposedNumbers& of, double low, double high) {
   const Column& c = search.column(target.column);
-  if (!is_quantity(c) || !is_quantity(search.column(of.column)) || digits_of(c) == kAllDigits) return {};
-  double end = kMissing;
-  for (const double t : target.x) end = t != t ? end : greatest ? std::fmin(end, t) : std::fmax(end, t);
-  size_t at_end = 0, beyond = 0;
-  double difference = kMissing;
-  std::vector<double> ends;  // the differences where it is that number
+  std::vector<double> x, y;
+  std::optional<double> difference;  // the same in all of these rows
+  bool same = true;
   for (size_t i = 0; i < target.x.size(); ++i) {
     const double t = target.x[i];
-    if (t != t || (of.x[i] != of.x[i] && search.gaps_may_be())) continue;
+    if (t != t || t == low || t == high || (of.x[i] != of.x[i] && search.gaps_may_be())) continue;
     const double here = rounded(t - of.x[i], digits_of(c));
-    if (t == end) {
-      ends.push_back(here);
-      continue;
-    }
-    if (difference != difference) difference = here;
-    if (!(here == difference)) return {};
-    ++beyond;
+    if (!difference) difference = here;
+    same = same && here == *difference;
+    x.push_back(of.x[i]), y.push_back(t);
   }
-  for (const double here : ends) at_end += here != difference ? 1 : 0;
+  if (!difference || static_cast<double>(x.size()) < kMinPartOfRows * static_cast<double>(target.x.size())) return {};
+  if (same) return search.usual && *difference == 0 ? std::nullopt : std::optional(Line{1, *difference});
+  return search.usual ? std::nullopt : line_through(x, y, half_unit(c));
+}
+
+struct Limits {
+  double low = INFINITY, high = -INFINITY;
+};
+// The smallest and the largest number, if many rows hold one of them.
+std::optional<Limits> limits_of(const std::vector<double>& x) {
+  Limits out;
+  for (const double v : x) out.low = std::fmin(out.low, v), out.high = std::fmax(out.high, v);
+  const auto rows = static_cast<double>(std::max(std::ranges::count(x, out.low), std::ranges::count(x, out.high)));
+  return rows < kMinPartOfRows * static_cast<double>(x.size()) ? std::nullopt : std::optional(out);
+}
+
+// A line over another column that ends at the smallest or at the largest number of the target, or at both: the ends are
+// those that some rows do not reach.
+std::optional<FoundRule> clipped_line(const RuleSearch& search, const ProposedNumbers& target,
+                                      const ProposedNumbers& of, const Limits& limits, double tried) {
+  const Column& c = search.column(target.column);
+  if (!is_quantity(c) || !is_quantity(search.column(of.column)) || digits_of(c) == kAllDigits) return {};
+  const auto [low, high] = limits;
+  const auto line = line_between_ends(search, target, of, low, high);
+  if (!line) return {};
+  double below = 0, above = 0;  // rows
+  const double reach = 1.1 * half_unit(c);
+  for (size_t i = 0; i < target.x.size(); ++i) {
+    const double t = target.x[i], on_line = line->factor * of.x[i] + line->constant;
+    if (t == low && on_line < t - reach) ++below;
+    else if (t == high && on_line > t + reach) ++above;
+    else if (std::abs(on_line - t) > reach) return {};
+  }
   const double least = kMinPartOfRows * static_cast<double>(target.x.size());
-  if (static_cast<double>(std::min(at_end, beyond)) < least || difference == 0) return {};
-  const std::string name = quoted_name(search.column(of.column).name);
-  return computed_rule(search,
-                       {target.column, fmt::format("{}({} {} {}, {})", greatest ? "greatest" : "least", name,
-                                                   difference < 0 ? '-' : '+', std::abs(difference), end)},
-                       tried);
+  if (below + above == 0 || (below > 0 && below < least) || (above > 0 && above < least)) return {};
+  std::string text = line_text(*line, quoted_name(search.column(of.column).name));
+  if (below > 0) text = fmt::format("greatest({}, {})", text, low);
+  if (above > 0) text = fmt::format("least({}, {})", text, high);
+  return computed_rule(search, {target.column, std::move(text)}, tried);
 }
 
 }  // namespace
@@ -91,7 +115,11 @@ std::optional<FoundRule> find_extremes(const RuleSearch& search) {
     if (distinct_of(all.back().x) < kMinExtremes) all.pop_back();
   }
   const auto tried = static_cast<double>(2 * all.size() * all.size());
-  for (const ProposedNumbers& target : all)
+  for (const ProposedNumbers& target : all) {
+    const std::optional<Limits> limits = limits_of(target.x);
+    for (const ProposedNumbers& other : all)
+      if (limits && &other != &target && comparable(search.column(target.column), search.column(other.column)))
+        if (auto found = clipped_line(search, target, other, *limits, tried)) return found;
     for (const bool greatest : {true, false}) {
       std::vector<const ProposedNumbers*> bounds;
       for (const ProposedNumbers& other : all) {
@@ -103,9 +131,6 @@ std::optional<FoundRule> find_extremes(const RuleSearch& search) {
         }
         if (bound) bounds.push_back(&other);
       }
-      for (const ProposedNumbers& other : all)
-        if (&other != &target && comparable(search.column(target.column), search.column(other.column)))
-          if (auto found = beyond_a_number(search, target, other, greatest, tried)) return found;
       const std::vector<int> of = columns_giving(bounds, target.x);
       if (of.size() < 2) continue;
       std::string expression;
@@ -113,6 +138,7 @@ std::optional<FoundRule> find_extremes(const RuleSearch& search) {
       expression = fmt::format("{}({})", greatest ? "greatest" : "least", expression);
       if (auto found = computed_rule(search, {target.column, std::move(expression)}, tried)) return found;
     }
+  }
   return {};
 }
 

@@ -1,5 +1,7 @@
 #include "tables/rules/find/factors.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -47,6 +49,40 @@ double half_unit(const Column& column) {
   const int digits = digits_of(column);
   if (digits == kAllDigits) return 0;
   return 0.5 * std::pow(10.0, -digits) / kind_of(column).unit;
+}
+
+std::optional<Line> line_through(const std::vector<double>& x, const std::vector<double>& y, double half) {
+  constexpr size_t kMinRows = 30;
+  constexpr double kRounding = 1e-9;  // relative to a deviation: rounding error of x, which may be a function
+  double rows = 0, sx = 0, sy = 0, xx = 0, yy = 0, xy = 0, squares = 0;
+  const auto each = [&](auto&& f) {
+    for (size_t i = 0; i < x.size(); ++i)
+      if (x[i] == x[i] && y[i] == y[i]) f(x[i], y[i]);
+  };
+  each([&](double a, double b) { ++rows, sx += a, sy += b; });
+  if (rows < kMinRows) return {};
+  each([&](double a, double b) {
+    xx += (a - sx / rows) * (a - sx / rows), yy += (b - sy / rows) * (b - sy / rows);
+    xy += (a - sx / rows) * (b - sy / rows);
+  });
+  if (!(xx > 0 && yy > 0 && std::isfinite(xx) && std::isfinite(yy))) return {};
+  const double slope = xy / xx, ahead = (sy - slope * sx) / rows, mean = sy / rows;
+  each([&](double a, double b) { squares += std::pow(b - slope * a - ahead, 2); });
+  const double rest = std::sqrt(squares / rows), deviation = std::sqrt(yy / rows);
+  if (!(rest <= std::max(1.5 * half, kRounding * deviation)) || deviation < 10 * half) return {};
+  // four deviations of a mean over the rows
+  const double near = 4 * std::max({rest, 0.58 * half, kRounding * deviation}) / std::sqrt(rows);
+  Line out{short_number(slope, near / std::sqrt(xx / rows))};
+  // halves that are all rounded up move the mean by half of one
+  out.constant = short_number(mean - out.factor * sx / rows, std::max(0.6 * half, kRounding * std::abs(mean)));
+  return out;
+}
+
+std::string line_text(const Line& line, const std::string& x) {
+  const auto times = [&](double by) { return by == 1 ? x : fmt::format("{} * {}", by, x); };
+  if (line.constant == 0) return times(line.factor);
+  if (line.factor < 0) return fmt::format("{} - {}", line.constant, times(-line.factor));
+  return fmt::format("{} {} {}", times(line.factor), line.constant < 0 ? "-" : "+", std::abs(line.constant));
 }
 
 std::unordered_map<double, size_t> frequent_numbers(const std::vector<double>& numbers) {

@@ -1,5 +1,7 @@
 // Numbers in expressions, and how precisely columns determine them.
 #pragma once
+#include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -20,6 +22,15 @@ double simplest_between(double below, double above, Ends ends, int digits);
 
 // Numbers that many rows hold, such as 0, and how many do: more than a hundredth of the rows, and than four.
 std::unordered_map<double, size_t> frequent_numbers(const std::vector<double>& numbers);
+
+// y = factor * x + constant but for rounding, in the numbers of fewest digits.
+struct Line {
+  double factor = 0, constant = 0;
+};
+// The line through the rows that have both numbers, y with `half` a unit of its last digit; nullopt: there is none, or
+// few rows or units show it.
+std::optional<Line> line_through(const std::vector<double>& x, const std::vector<double>& y, double half);
+std::string line_text(const Line& line, const std::string& x);  // "0.2 * x + 5"
 
 // The numbers among them that differ.
 size_t distinct_of(std::vector<double> numbers);

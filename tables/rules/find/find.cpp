@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/error.h"
 #include "tables/expression/where.h"
@@ -42,11 +43,12 @@ class RuleFinder {
     if (!options_.unread) formats = find_formats(search());
     for (const FoundRule& f : formats) reduce_form(f);
     for (const std::string& text : options_.given) give(text);
-    for (const FoundRule& f : out_.found_) reduce(f);
+    for (const FoundRule& f : out_.found_) reduce_later(f);
     out_.found_.insert(out_.found_.begin(), formats.begin(), formats.end());
+    const bool find = options_.find && table_.rows >= RuleSearch::kMinRows;
+    if (!find || !keys_.empty() || !combinations_.empty()) reduce_waiting();
     for (const auto& [text, columns] : keys_) unite(text, columns);
     for (const auto& [text, columns] : combinations_) combine(text, columns);
-    const bool find = options_.find && table_.rows >= RuleSearch::kMinRows;
     if (find) {
       if (options_.by_rejection && keys_.empty()) exhaust(find_keys);
       exhaust(find_copy);
@@ -60,6 +62,13 @@ class RuleFinder {
       exhaust(find_curve);
       exhaust(find_between);
       exhaust(find_rates);
+      // once more, with what the later kinds compute
+      for (size_t before = 0; !waiting_.empty() && before < out_.found_.size();) {
+        before = out_.found_.size();
+        for (const auto find : kOfNumbers) exhaust(find);
+      }
+      if (options_.by_rejection && options_.orders && !waiting_.empty()) check_orders_of_computed();
+      reduce_waiting();
       if (options_.by_rejection) {
         std::vector<FoundRule> usual = find_usual_sums(search());
         std::vector<std::string> given;  // excluded: only their exceptions remain in the table
@@ -91,9 +100,35 @@ class RuleFinder {
   }
 
  private:
+  // Finders of rules by which other numbers compute a number.
+  static constexpr std::optional<FoundRule> (*kOfNumbers[])(const RuleSearch&) = {
+      find_extremes, find_multiple, find_sum, find_product, find_product_sum, find_curve};
+
+  struct Waiting {
+    RulePtr rule;
+    std::vector<std::string> columns;  // that it is about
+    int64_t own;                       // rows that a number needs, if its columns have a number of their own
+  };
+
   RuleSearch search() {
     report(false);
     return {table_, options_, holders_, team_};
+  }
+  // The same with the columns that rules compute, for finders of rules by which they give further ones.
+  RuleSearch with_computed() {
+    visible_ = options_;
+    std::erase_if(visible_.excluded, [&](const std::string& name) { return waiting(name) != nullptr; });
+    report(false);
+    RuleSearch out{table_, visible_, holders_, team_};
+    out.may_compute = [this](int target, const std::vector<int>& of) {
+      std::vector<std::string> names;
+      for (const int j : of) names.push_back(table_.columns[static_cast<size_t>(j)].name);
+      return may_compute(table_.columns[static_cast<size_t>(target)].name, names);
+    };
+    for (const Waiting& w : waiting_)
+      if (const std::string is = w.rule->expression(); !is.empty() && is_ordered(column_of(table_, w.rule->column())))
+        out.computed.emplace_back(place_of(table_, w.rule->column()), is);
+    return out;
   }
   void report(bool finished) const {
     const auto found = static_cast<double>(out_.found_.size());
@@ -123,15 +158,109 @@ class RuleFinder {
   // `first`: finds rules that use the column before the found rule removes it.
   void exhaust(std::optional<FoundRule> (*find)(const RuleSearch&),
                std::vector<FoundRule> (*first)(const RuleSearch&, const TableRule&) = nullptr) {
-    while (auto found = find(search())) {
-      if (auto total = find_total(search(), *found)) found = std::move(total);
-      if (auto part = find_part(search(), *found)) found = std::move(part);
+    const bool of_numbers = std::ranges::find(kOfNumbers, find) != std::end(kOfNumbers);
+    while (auto found = find(of_numbers ? with_computed() : search())) {
+      if (found->rule->leaves_gaps() && found->rule->expression().empty())
+        if (auto whole = without_gaps(found->rule->column())) found = std::move(whole);
+      if (auto total = find_total(with_computed(), *found)) found = std::move(total);
+      if (auto part = find_part(with_computed(), *found)) found = std::move(part);
       if (first != nullptr) keep(first(search(), *found->rule));
       std::vector<FoundRule> bands = find_bands_of(search(), *found->rule);  // of the column, too
       if (!bands.empty() && take_rate_beside(*found)) continue;
       keep(std::move(bands));
       keep(std::move(*found));
     }
+  }
+
+  // Another rule that computes this column wherever it is present: departure = arrival + nights, not the date of a
+  // check-out, which some guests never had.
+  std::optional<FoundRule> without_gaps(const std::string& column) {
+    RuleSearch complete = with_computed();
+    const int target = place_of(table_, column);
+    complete.complete = true;
+    complete.may_compute = [target, any = complete.may_compute](int j, const std::vector<int>& of) {
+      return j == target && any(j, of);
+    };
+    for (const auto find : kOfNumbers)
+      if (auto found = find(complete)) return found;
+    return {};
+  }
+
+  // Sampled rows are checked for orders with computed columns that do not follow from their rules.
+  void check_orders_of_computed() {
+    const RuleSearch all = with_computed();
+    const std::vector<std::pair<int, int>> orders = find_orders(all);
+    for (const auto& [lower, upper] : orders) {
+      const std::string &low = all.column(lower).name, &up = all.column(upper).name;
+      if ((waiting(low) != nullptr || waiting(up) != nullptr) && !in_order_anyway(all, orders, lower, upper))
+        check(fmt::format("{} >= {}", quoted_name(up), quoted_name(low)));
+    }
+  }
+
+  // Whether two columns are in order too if what they are computed from is of different rows, but for columns that are
+  // in order themselves.
+  bool in_order_anyway(const RuleSearch& search, const std::vector<std::pair<int, int>>& orders, int lower,
+                       int upper) const {
+    constexpr int64_t kTries = 300;
+    std::vector<size_t> row_of(search.columns());  // columns in order share rows
+    std::iota(row_of.begin(), row_of.end(), size_t{0});
+    for (const auto& [a, b] : orders)
+      if (waiting(search.column(a).name) == nullptr && waiting(search.column(b).name) == nullptr)
+        std::ranges::replace(row_of, row_of[static_cast<size_t>(a)], row_of[static_cast<size_t>(b)]);
+    std::vector<std::string> needed{search.column(lower).name, search.column(upper).name};
+    Table mixed;
+    mixed.rows = std::min(kTries, std::ssize(search.testing));
+    for (size_t k = 0; k < needed.size(); ++k) {
+      const Waiting* w = waiting(needed[k]);
+      const int at = place_of(table_, needed[k]);
+      if (at < 0) return true;  // another kind of rule gives it: not tried
+      std::vector<int64_t> from;
+      for (size_t i = 0; i < static_cast<size_t>(mixed.rows); ++i)
+        from.push_back(search.testing[(i + 7 * row_of[static_cast<size_t>(at)]) % search.testing.size()]);
+      if (w == nullptr) mixed.columns.push_back(search.column(at).pick(from));
+      for (const std::string& name : w == nullptr ? std::vector<std::string>() : w->columns)
+        if (std::find(needed.begin(), needed.end(), name) == needed.end()) needed.push_back(name);
+    }
+    for (auto f = out_.found_.rbegin(); f != out_.found_.rend(); ++f) {
+      const std::string& name = f->rule->column();
+      const Waiting* w = waiting(name);
+      if (w != nullptr && w->rule == f->rule && std::find(needed.begin(), needed.end(), name) != needed.end())
+        f->rule->restore(mixed);
+    }
+    const Column &low = column_of(mixed, needed[0]), &up = column_of(mixed, needed[1]);
+    for (size_t i = 0; i < static_cast<size_t>(mixed.rows); ++i)
+      if (in_unit_of(up, low, low.numbers[i]) > up.numbers[i]) return false;
+    return true;
+  }
+
+  static bool has(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+  // Whether a column is computed from another one, or from what is computed from it.
+  bool follows_from(const std::string& column, const std::string& other) const {
+    const Waiting* w = waiting(column);
+    return w != nullptr && std::ranges::any_of(w->columns, [&](const std::string& of) {
+             return of != column && (of == other || follows_from(of, other));
+           });
+  }
+  // Whether a rule may compute `target` from `of`: it has no rule yet, and none of them follows from it.
+  bool may_compute(const std::string& target, const std::vector<std::string>& of) const {
+    return std::ranges::none_of(out_.found_, [&](const FoundRule& f) { return f.rule->column() == target; }) &&
+           std::ranges::none_of(of, [&](const std::string& name) { return follows_from(name, target); });
+  }
+  // Where such a rule comes in the list: before those that compute its inputs, as rules are restored from the end, and
+  // behind those that read its column, which move up to it.
+  size_t make_place(const std::string& target, const std::vector<std::string>& of) {
+    auto& rules = out_.found_;
+    const auto computes_input = [&](const FoundRule& f) {
+      return waiting(f.rule->column()) != nullptr && has(of, f.rule->column());
+    };
+    const auto at = std::find_if(rules.begin(), rules.end(), computes_input);
+    const auto reads = [&](const FoundRule& f) {
+      const std::string& column = f.rule->column();
+      return waiting(column) != nullptr ? follows_from(column, target) : has(f.rule->columns(table_), target);
+    };
+    return static_cast<size_t>(std::stable_partition(at, rules.end(), reads) - rules.begin());
   }
 
   // If a tax bracket follows from an income and the income from a rate, takes the rate first: the income is then
@@ -290,25 +419,54 @@ class RuleFinder {
   void leave_out(const std::vector<std::string>& names) {
     options_.excluded.insert(options_.excluded.end(), names.begin(), names.end());
   }
+  // Columns that rules compute stay in the table, out of further rules, until those that read them have been found.
+  void reduce_later(const FoundRule& found) {
+    std::vector<std::string> columns = found.rule->columns(table_);
+    const int64_t own = own_least(columns);
+    waiting_.push_back({found.rule, std::move(columns), own});
+    leave_out({found.rule->column()});
+  }
+  // The waiting rule that computes a column; nullptr: none.
+  const Waiting* waiting(const std::string& name) const {
+    const auto at = std::ranges::find_if(waiting_, [&](const Waiting& w) { return w.rule->column() == name; });
+    return at == waiting_.end() ? nullptr : &*at;
+  }
+  void reduce_waiting() {
+    for (const Waiting& w : waiting_) {
+      std::erase(options_.excluded, w.rule->column());
+      reduce_now(*w.rule, w.own);
+    }
+    waiting_.clear(), waits_ = false;
+  }
+  void reduce_now(const TableRule& rule, int64_t own) {
+    reduce(rule);
+    table_.relax();
+    for (Column& c : table_.columns)  // that the rule put in the place of others
+      if (c.reason == rule.text()) c.least_rows = own;
+  }
   // Computed columns are in no further rule.
-  void reduce(const FoundRule& found) {
-    found.rule->reduce(table_, team_);
-    const std::string seen = found.rule->seen();
+  void reduce(const TableRule& rule) {
+    rule.reduce(table_, team_);
+    const std::string seen = rule.seen();
     if (seen.empty()) return;
     leave_out({seen});
-    if (found.rule->leaves_gaps()) with_gaps_.push_back(seen);
+    if (rule.leaves_gaps()) with_gaps_.push_back(seen);
   }
   void keep(std::vector<FoundRule> found) {
     for (FoundRule& f : found) keep(std::move(f));
   }
   void keep(FoundRule found) {
-    const int64_t own = own_least(found.rule->columns(table_));
-    reduce(found);
-    table_.relax();
-    for (Column& c : table_.columns)  // that the rule put in the place of others
-      if (c.reason == found.rule->text()) c.least_rows = own;
+    size_t at = out_.found_.size();
+    if (waits_ && found.rule->makes() == TableRule::Makes::values) {
+      std::vector<std::string> of = found.rule->columns(table_);
+      std::erase(of, found.rule->column());
+      at = make_place(found.rule->column(), of);
+      reduce_later(found);
+    } else {
+      reduce_now(*found.rule, own_least(found.rule->columns(table_)));
+    }
     if (!found.check.empty()) out_.checked_.push_back(found.check);
-    out_.found_.push_back(std::move(found));
+    out_.found_.insert(out_.found_.begin() + static_cast<std::ptrdiff_t>(at), std::move(found));
   }
 
   // The most rows that any of these columns requires; 0: the default of all columns.
@@ -496,11 +654,13 @@ class RuleFinder {
   };
 
   Table& table_;
-  RuleOptions options_;
+  RuleOptions options_, visible_;  // visible_: with_computed()'s
   Team& team_;
   const Monitor& monitor_;
   Holders holders_;
   Rules out_;
+  std::vector<Waiting> waiting_;            // rules that have not reduced the table
+  bool waits_ = true;                       // rules that compute columns reduce it later
   std::vector<std::string> with_gaps_;      // computed columns that are missing in some rows, as they are learned
   std::vector<std::string> forms_, moved_;  // columns that hold the forms of others; of these others, the numeric ones
   std::vector<GivenColumn> computed_;       // of each rule in out_ while rules are given

@@ -95,7 +95,7 @@ std::vector<Constant> constants_between(double low, double high) {
 // Logarithms of the target, in the rows that determine it precisely, and of its possible factors.
 class Logarithms {
  public:
-  Logarithms(const std::vector<Numbers>& all, const Numbers& target) : target_(target) {
+  Logarithms(const RuleSearch& search, const std::vector<Numbers>& all, const Numbers& target) : target_(target) {
     std::vector<const Numbers*> often;
     for (const Numbers& n : all)
       if (n.misses_few) often.push_back(&n);
@@ -111,7 +111,7 @@ class Logarithms {
     allowed_ = 2 * allowed_ + std::pow(kExactLogs, 2) * static_cast<double>(rows_.size());
     if (dot(logs_, logs_) <= 100 * allowed_) return;
     for (const Numbers& n : all)
-      if (&n != &target) offer_forms(n);
+      if (&n != &target && (!search.may_compute || search.may_compute(target.column, {n.column}))) offer_forms(n);
   }
 
   // The factors selected by the pursuit, without the `banned` ones, by size of their contribution; empty if a residual
@@ -285,7 +285,7 @@ bool is_plain(double x) {
 
 std::optional<Found> product_of(const RuleSearch& search, const std::vector<Numbers>& all, const Numbers& target,
                                 size_t most_taken) {
-  const Logarithms logarithms(all, target);
+  const Logarithms logarithms(search, all, target);
   std::vector<const Factor*> banned;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const Logarithms::Product product = logarithms.pursue(banned, most_taken);

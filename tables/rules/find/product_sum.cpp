@@ -26,6 +26,10 @@ class ProductSums {
   ProductSums(const RuleSearch& search, Sample sample) : search_(search), sample_(std::move(sample)) {
     limit_rows(sample_, kMaxProductRows);
     std::erase_if(sample_.columns, [&](const Centred& c) { return !is_quantity(search.column(c.column)); });
+    if (sample_.columns.size() > kMaxProductFactors)
+      std::erase_if(sample_.columns, [&](const Centred& c) {
+        return std::ranges::any_of(search.computed, [&](const auto& known) { return known.first == c.column; });
+      });
     if (sample_.columns.size() > kMaxProductFactors) return;
     for (const Centred& a : sample_.columns)
       for (const Centred& b : sample_.columns)
@@ -46,6 +50,11 @@ class ProductSums {
  private:
   using Products = std::vector<const Product*>;
 
+  // Whether a column may be an input of the target: it is not computed from it.
+  bool may_give(int column, const Centred& target) const {
+    return column != target.column && (!search_.may_compute || search_.may_compute(target.column, {column}));
+  }
+
   bool explained(double left, const Centred& c) const {
     const double half = half_unit(search_.column(c.column));
     return left <= std::max(kRounding * half, kExact * c.deviation);
@@ -55,7 +64,7 @@ class ProductSums {
     if (target.deviation < 10 * half_unit(search_.column(target.column))) return {};
     Regression others(sample_.rows.size());
     for (const Centred& c : sample_.columns) {
-      if (c.column == target.column) continue;
+      if (!may_give(c.column, target)) continue;
       if (auto rest = others.residual(c); !others.exact(rest, c)) others.add(std::move(rest));
     }
     const Regression::Residual whole = others.residual(target);
@@ -63,7 +72,7 @@ class ProductSums {
     Products of;
     std::vector<std::vector<double>> rest;  // of each product
     for (const Product& p : products_) {
-      if (p.has(target.column)) continue;
+      if (!may_give(p.a, target) || !may_give(p.b, target)) continue;
       Regression::Residual own = others.residual(p.x);
       if (own.deviation > 1e-6 * p.x.deviation) of.push_back(&p), rest.push_back(std::move(own.rest));
     }
@@ -94,8 +103,14 @@ class ProductSums {
     std::vector<const Centred*> columns;
     std::vector<Term> terms;
     for (const Product* p : products) columns.push_back(&p->x), terms.push_back({p->a, 0, p->b});
-    for (const Centred& c : sample_.columns)
-      if (c.column != target.column) columns.push_back(&c), terms.push_back({c.column, 0});
+    Regression known(sample_.rows.size());
+    for (const Centred& c : sample_.columns) {
+      if (!may_give(c.column, target)) continue;
+      auto own = known.residual(c);
+      if (known.exact(own, c)) continue;  // a sum of those before it
+      known.add(std::move(own));
+      columns.push_back(&c), terms.push_back({c.column, 0});
+    }
     std::vector<double> factors;
     const auto solve = [&](const std::vector<const Centred*>& by) {
       Regression r(sample_.rows.size());
@@ -124,7 +139,17 @@ class ProductSums {
     }
     const int64_t least = search_.holders.least(search_.columns_at(places));
     if (!has_shared_factors(search_, sample_, columns, factors, least, 0.1 * half)) return {};
-    const double sure = 6 * 0.6 / std::sqrt(static_cast<double>(sample_.rows.size()));
+    for (const double deviations : {60, 6})  // factors of columns that are much alike are less sure
+      if (auto found = rounded_to(target, columns, factors, terms, deviations)) return found;
+    return {};
+  }
+
+  // The rule with factors rounded within that many of the deviations that rounding errors give them.
+  std::optional<FoundRule> rounded_to(const Centred& target, const std::vector<const Centred*>& columns,
+                                      const std::vector<double>& factors, std::vector<Term> terms,
+                                      double deviations) const {
+    const double half = std::max(half_unit(search_.column(target.column)), kExact * target.deviation);
+    const double sure = deviations * 0.6 / std::sqrt(static_cast<double>(sample_.rows.size()));
     double constant = target.mean;
     for (size_t k = 0; k < columns.size(); ++k) {
       terms[k].factor = short_number(factors[k], sure * half / columns[k]->deviation);

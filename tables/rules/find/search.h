@@ -2,6 +2,7 @@
 // rows, where it would be violated if the columns were independent (evidence_of()).
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,7 +30,12 @@ class RuleSearch {
   Team& team;
   std::vector<int64_t> proposing, testing;  // rows in random order; no row is in both
   bool usual = false;                       // searches for rules that hold in most rows
-  std::vector<std::string> filled;          // columns whose missing cells follow from others
+  bool complete = false;                    // for rules of columns that are missing in the same rows
+  // Whether an expression of these columns may compute this one; empty: always.
+  std::function<bool(int target, const std::vector<int>& of)> may_compute;
+  // Columns that expressions compute.
+  std::vector<std::pair<int, std::string>> computed;
+  std::vector<std::string> filled;  // columns whose missing cells follow from others
 
   size_t columns() const { return table.columns.size(); }
   const Column& column(int j) const { return table.columns[static_cast<size_t>(j)]; }
@@ -39,7 +45,7 @@ class RuleSearch {
   bool in_rules(int j) const;  // the same, or regenerated
   // Whether a computed cell may be missing, or be present where an input is missing: for tables of rows. Steps of
   // sequences are not learned beside their inputs.
-  bool gaps_may_be() const { return options.by_rejection; }
+  bool gaps_may_be() const { return options.by_rejection && !complete; }
   // A search for rules that hold in most rows. Few rows propose, the `draw`-th subset: in some draw no proposing row is
   // an exception.
   RuleSearch of_most_rows(size_t draw) const;
@@ -196,6 +202,8 @@ struct GivenBound {
 };
 std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<GivenBound>& given,
                                    const std::vector<std::string>& fresh = {});
+// Pairs of which the first column is never above the second one, but for those that two others imply.
+std::vector<std::pair<int, int>> find_orders(const RuleSearch& search);
 std::vector<std::string> in_order_with_index(
     const RuleSearch& search);  // columns for which find_bounds() finds an order with the index
 // Dates that are all the first, or all the last, of a month.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "tables/kinds/kind.h"
@@ -34,7 +35,42 @@ bool rounds_each(const RuleSearch& search, const std::vector<Term>& terms, int t
   const auto shares = [](const Term& t) { return t.factor == -1; };
   return !terms.empty() && digits(target) != kAllDigits && is_quantity(search.column(target)) &&
          std::all_of(terms.begin(), terms.end(), like_target) &&
-         (has_fractions(search.column(target)) || (constant != 0 && std::all_of(terms.begin(), terms.end(), shares)));
+         (has_fractions(search.column(target)) ||
+          (terms.size() > 1 && constant != 0 && std::all_of(terms.begin(), terms.end(), shares)));
+}
+
+// Adds `times` an expression to the factor of each column; false: it is no sum of columns with fixed factors.
+bool add_terms(const Arithmetic& a, double times, std::map<int, double>& factors) {
+  using Op = Arithmetic::Op;
+  if (a.is_column()) return factors[a.column] += times, true;
+  if (a.op == Op::add || a.op == Op::subtract)
+    return add_terms(a.operands[0], times, factors) &&
+           add_terms(a.operands[1], a.op == Op::add ? times : -times, factors);
+  const bool number = !a.operands.empty() && a.operands[0].op == Op::number && !a.operands[0].instant;
+  return a.op == Op::multiply && number && add_terms(a.operands[1], times * a.operands[0].number, factors);
+}
+
+// The terms with a computed sum in the place of its own: paid = taxable - fee, not gross - pension - fee.
+std::vector<Term> shortened(const RuleSearch& search, std::vector<Term> terms, int target) {
+  for (const auto& [column, expression] : search.computed) {
+    std::map<int, double> factors;
+    if (column == target || !add_terms(parse_arithmetic(expression, search.table, "a rule"), 1, factors) ||
+        factors.size() < 2)
+      continue;
+    const double times = factors.begin()->second;
+    double by = 0;
+    const auto same = [&](const auto& factor) {
+      const auto at = std::ranges::find(terms, factor.first, &Term::column);
+      if (at == terms.end()) return false;
+      if (factor.first == factors.begin()->first) by = at->factor / times;
+      return std::abs(at->factor - by * factor.second) <= 1e-9 * std::abs(at->factor);
+    };
+    if (!std::ranges::all_of(factors, same)) continue;
+    std::erase_if(terms, [&](const Term& t) { return factors.contains(t.column); });
+    terms.push_back({column, by});
+  }
+  std::ranges::sort(terms, {}, &Term::column);
+  return terms;
 }
 
 // The rule of a sum, tried on all rows.
@@ -56,6 +92,8 @@ std::optional<FoundRule> tried_sum_with(const RuleSearch& search, std::vector<Te
   if (!has_text(search, terms, is_instant(search.column(target)))) return {};
   if (auto later = later_date(search, terms, target, constant))
     if (auto found = computed_rule(search, *later, tried)) return found;
+  if (std::vector<Term> fewer = shortened(search, terms, target); fewer.size() < terms.size())
+    if (auto found = computed_rule(search, solved(search, std::move(fewer), target, constant), tried)) return found;
   Computed sum = solved(search, std::move(terms), target, constant);
   sum.shares = shares;
   return computed_rule(search, sum, tried);
@@ -232,8 +270,14 @@ std::optional<FoundRule> sum_in(const RuleSearch& search, const Sample& sample) 
 // `rounded`: the column that is computed up to rounding, and its inputs.
 std::optional<FoundRule> total_in(const RuleSearch& search, const Sample& sample, const std::vector<int>& rounded) {
   Regression regression(sample.rows.size());
-  std::vector<const Centred*> before;
-  for (const Centred& c : sample.columns) {
+  std::vector<const Centred*> columns, before;
+  for (const Centred& c : sample.columns) columns.push_back(&c);
+  // its inputs first: a subtotal that is itself a sum would be left out otherwise
+  std::ranges::stable_partition(columns, [&](const Centred* c) {
+    return c->column != rounded[0] && std::find(rounded.begin(), rounded.end(), c->column) != rounded.end();
+  });
+  for (const Centred* each : columns) {
+    const Centred& c = *each;
     Regression::Residual rest = regression.residual(c);
     if (!regression.exact(rest, c)) {
       regression.add(std::move(rest));

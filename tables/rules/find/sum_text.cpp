@@ -88,7 +88,10 @@ bool has_text(const RuleSearch& search, const std::vector<Term>& terms, bool cal
   return factors.empty() || (factors.size() == 2 && factors[0] == -factors[1]);
 }
 
-Computed solved(const RuleSearch& search, std::vector<Term> terms, int target, double constant) {
+namespace {
+
+// The rule of the best target, which may have a rule already.
+Computed best_solved(const RuleSearch& search, std::vector<Term> terms, int target, double constant) {
   const auto unit = [](const Term& t) { return std::abs(t.factor) == 1; };
   const auto negative = [](const Term& t) { return t.factor < 0; };
   if (std::all_of(terms.begin(), terms.end(), unit) && constant == 0 && terms.size() > 1) {
@@ -111,6 +114,25 @@ Computed solved(const RuleSearch& search, std::vector<Term> terms, int target, d
       return solved_for(search, identity, varied);
   const bool calendar = is_instant(search.column(target));
   return {target, sum_text(search, std::move(terms), constant, calendar)};
+}
+
+}  // namespace
+
+Computed solved(const RuleSearch& search, std::vector<Term> terms, int target, double constant) {
+  Computed best = best_solved(search, terms, target, constant);
+  terms.push_back({target, -1});
+  const auto may_be = [&](int column) {
+    std::vector<int> others;
+    for (const Term& t : terms)
+      if (t.column != column) others.push_back(t.column);
+    return !search.may_compute || search.may_compute(column, others);
+  };
+  const auto dated = [&](const Term& t) { return is_instant(search.column(t.column)); };
+  if (constant != 0 || may_be(best.target) || std::any_of(terms.begin(), terms.end(), dated)) return best;
+  std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.column > b.column; });
+  for (const Term& t : terms)
+    if (std::abs(t.factor) == 1 && may_be(t.column)) return solved_for(search, terms, t.column);
+  return best;
 }
 
 std::optional<Computed> later_date(const RuleSearch& search, const std::vector<Term>& terms, int target,
