@@ -54,7 +54,9 @@ GivenOptions given_options(const tessera_given_options& o, api::Call& call) {
                 fmt::format("`max_candidates={}`: it must be 0 (1,024) to {}.", o.max_candidates, kMaxCandidates));
   if (o.steps < 0 || o.steps > kLongestSequence)
     throw Error(ErrorCode::usage,
-                fmt::format("`steps={}`: it must be 0 (to a drawn length) to {}.", o.steps, kLongestSequence));
+                fmt::format("`steps={}`: it must be a whole number from 1 to {}. Without it, sequences end at a drawn "
+                            "length.",
+                            o.steps, kLongestSequence));
   if (o.copies < 0) throw Error(ErrorCode::usage, fmt::format("`copies={}`: it must not be negative.", o.copies));
   out.batch = o.batch_size;
   out.steps = o.steps, out.copies = std::max(o.copies, 1), out.drawn_only = o.drawn_only != 0;

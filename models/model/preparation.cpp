@@ -10,6 +10,7 @@
 #include "models/training/protection.h"
 #include "tables/identifiers/permutation.h"
 #include "tables/kinds/kind.h"
+#include "tables/kinds/row_formats.h"
 #include "tables/protection/rare_categories.h"
 #include "tables/rules/rule/columns.h"
 #include "tables/sequence/likely_key.h"
@@ -133,6 +134,36 @@ FitOptions with_statics(FitOptions options, const Table& table, const Monitor& m
   return options;
 }
 
+// Key, index and statics are in no rule, so each is written in one format: its most frequent one.
+void report_lost_formats(const SequenceOptions& s, const Table& table, const Monitor& monitor) {
+  std::vector<std::string> names = s.statics;
+  names.insert(names.end(), {s.key, s.index});
+  for (const Column& c : table.columns) {
+    if (!by_row(c) || std::find(names.begin(), names.end(), c.name) == names.end()) continue;
+    std::vector<int64_t> rows(c.values.size());
+    for (const int32_t code : c.codes)
+      if (code >= 0) ++rows[static_cast<size_t>(code)];
+    const auto used = std::count_if(rows.begin(), rows.end(), [](int64_t n) { return n > 0; });
+    if (used < 2) continue;
+    notice(monitor,
+           fmt::format("Column \"{}\" is written in {} formats, or with offsets from UTC that differ. Samples "
+                       "write all of it as most rows do, {}: the same moments, but no row keeps its own form.",
+                       c.name, used,
+                       c.values[static_cast<size_t>(std::max_element(rows.begin(), rows.end()) - rows.begin())]));
+  }
+}
+
+// Errors about rows name the file.
+template <class Body>
+auto in_source(const FitOptions& options, Body&& body) {
+  try {
+    return body();
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::data || options.source.empty()) throw;
+    throw Error(e.code(), fmt::format("{}: {}", options.source, e.what()));
+  }
+}
+
 void tell_coding(const StepCoding& coding, const Monitor& monitor) {
   constexpr size_t kMaxTold = 8;
   std::vector<std::string> columns = coding.describe();
@@ -168,11 +199,14 @@ EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules
 EncodedSequences prepare_sequences(Model::State& state, Table&& table, const FitOptions& asked, Team& team,
                                    const Monitor& monitor) {
   SequenceModel& model = begin<SequenceModel>(state, table, asked, monitor);
-  FitOptions options = with_statics(with_index(asked, table, monitor), table, monitor);
+  FitOptions options =
+      in_source(asked, [&] { return with_statics(with_index(asked, table, monitor), table, monitor); });
+  report_lost_formats(options.sequences, table, monitor);
   const nlohmann::json own = own_numbers(table);
   Rules rules = take_rules(table, options, team, monitor);
   options.sequences.rising = rules.rising(), options.sequences.firsts = rules.firsts();
-  Sequences sequences = cut_protected(std::move(table), options, team, monitor, state.provenance);
+  Sequences sequences =
+      in_source(asked, [&] { return cut_protected(std::move(table), options, team, monitor, state.provenance); });
   tell_coding(sequences.coding, monitor);
   if (!own.empty()) state.provenance["rare_categories"]["own"] = own;
   rules.fill(sequences.steps, options.seed);

@@ -1,10 +1,13 @@
 #include "models/quality/evaluate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text/option_text.h"
 #include "models/quality/aligned.h"
 #include "models/quality/broken_rules.h"
 #include "models/quality/common/json_number.h"
@@ -21,6 +24,8 @@
 #include "models/quality/written/narrowed.h"
 #include "models/quality/written/written_form.h"
 #include "tables/expression/where.h"
+#include "tables/notice.h"
+#include "tables/sequence/likely_key.h"
 #include "tables/sequence/sequences.h"
 #include "tables/types/types.h"
 
@@ -326,6 +331,10 @@ nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* 
   // first, so that a wrong name is reported before the long parts
   if (options.utility && holdout != nullptr) choose_target(c, options.target);
   const Workers workers{team, monitor, "evaluate", options.device};
+  if (const LikelyKey key = likely_key(real); !key.column.empty())
+    notice(monitor, fmt::format("Column \"{}\" may identify sequences. Their rows are compared as independent; "
+                                "`method=sequence` with {} compares sequences.",
+                                key.column, option_text("sequence_key", key.column)));
 
   nlohmann::json out;
   for (const NamedTable& t : tables) out["rows"][t.name] = t.table->rows;

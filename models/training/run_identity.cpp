@@ -60,7 +60,8 @@ nlohmann::json options_of(const FitOptions& o) {
 
 std::string spoken(const nlohmann::json& value) {
   if (value.is_null()) return "not there";
-  if (value.is_string()) return value.get<std::string>();
+  if (value.is_string() && value != "") return value.get<std::string>();
+  if (value == "") return "none";
   if (!value.is_array()) return value.dump();
   std::string out;
   for (const auto& v : value) out += (out.empty() ? "" : ",") + spoken(v);

@@ -62,10 +62,13 @@ void Rules::fill(Table& table, uint64_t seed) const {
   }
 }
 
-void Rules::restore(Table& rows) const {
+void Rules::restore(Table& rows, const Table* known) const {
   for (Column& c : rows.columns) round_as_written(c);  // what rules compute from
   if (found_.empty()) return;
-  for (auto f = found_.rbegin(); f != found_.rend(); ++f) f->rule->restore(rows);
+  for (auto f = found_.rbegin(); f != found_.rend(); ++f) {
+    if (known != nullptr) f->rule->restore_given(rows, *known);
+    else f->rule->restore(rows);
+  }
   for (Column& c : rows.columns) round_as_written(c);  // and what they compute
   Table ordered;
   ordered.rows = rows.rows;

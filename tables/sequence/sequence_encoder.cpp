@@ -7,6 +7,7 @@
 #include "base/text/json_fields.h"
 #include "tables/encoding/number_code.h"
 #include "tables/kinds/kind.h"
+#include "tables/kinds/number_writer.h"
 #include "tables/sequence/key_maker.h"
 #include "tables/sequence/sequences.h"
 #include "tables/table/decimals.h"
@@ -52,6 +53,21 @@ void add_up(const Column& differences, const Column& first, const std::vector<in
       to.numbers.push_back(at);
     }
   }
+}
+
+// The least difference of two values of the index that are not written alike: a table has none twice within a key.
+double written_unit(const Column& index) {
+  const NumberWriter writer(index);
+  const auto text = [&](double x) {
+    std::string out;
+    writer.write(x, out);
+    return out;
+  };
+  const int digits = digits_of(index);
+  if (digits == kAllDigits) return 0;
+  for (const double unit : {std::pow(10.0, -digits), 1.0, 60.0, 3600.0})
+    if (text(0) != text(unit)) return unit;
+  return 0;
 }
 
 // Steps may exceed the range of the imported type.
@@ -282,6 +298,7 @@ Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const T
   Column& key = out.columns[0];
   Column& index = out.columns[1];
   const Column* difference = s.indexed ? &step.columns[static_cast<size_t>(s.difference_at)] : nullptr;
+  const double least = !s.indexed ? 1 : s.options.grid.any() ? 1 : written_unit(index);
   const Column* start = s.indexed ? &attributes.columns[static_cast<size_t>(s.length_at) + 1] : nullptr;
   for (int64_t i = 0, row = 0; i < n; ++i) {
     const int64_t steps_here = length[static_cast<size_t>(i)];
@@ -291,8 +308,10 @@ Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const T
     if (grid.any()) at = grid.place(at);
     for (int64_t t = 0; t < steps_here; ++t, ++row) {
       const double gap = s.indexed ? difference->numbers[static_cast<size_t>(row)] : 1;
-      if (t > 0) at += gap == gap ? gap : 1;  // missing if few keys have any
+      const double before = at;
+      if (t > 0) at += std::max(gap == gap ? gap : 1, least);  // missing if few keys have any
       if (s.indexed && !grid.any()) at = round_decimals(at, decimals_of(index));
+      if (t > 0 && at == before) at = std::nextafter(at, INFINITY);
       index.numbers.push_back(grid.any() ? round_decimals(grid.at(at), decimals_of(index)) : at);
     }
   }

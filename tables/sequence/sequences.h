@@ -106,6 +106,10 @@ IndexGrid find_grid(const Table& table, const SequenceOptions& options, int64_t 
 // order; −1: none. All are −1 in a table without the key, or with rows that lack it.
 std::vector<int32_t> previous_rows(const Table& table, const std::string& key, const std::string& index);
 
+// Shifts a column that adds up from step to step so that it takes the known values (NaN: unknown, one per row): from
+// each on until the next, and back to the first row of its key. The rows of a key are adjacent.
+void pass_through(Column& sums, const Column& key, const std::vector<double>& known);
+
 // Error(data) with row, key and way out: rows of a key that are not adjacent without an index, a duplicate index within
 // a key, missing keys or index values, statics that vary, sequences longer than kLongestSequence, tables shorter than a
 // window, keys that all have one row.

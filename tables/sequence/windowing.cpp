@@ -12,6 +12,7 @@
 #include "tables/sequence/sequences.h"
 #include "tables/table/decimals.h"
 #include "tables/table/suggestions.h"
+#include "tables/types/types.h"
 
 namespace tessera {
 namespace {
@@ -25,6 +26,19 @@ int position(const Table& table, const std::string& column, const char* option) 
   for (const Column& c : table.columns) names.push_back(c.name);
   throw Error(ErrorCode::usage, fmt::format("{}: the table has no column \"{}\".{}\n  Name a column of the table.",
                                             option, column, nearest_names(column, names)));
+}
+
+// Names the first rows without a cell, and how many have none.
+[[noreturn]] void refuse_missing(const Column& c, const std::string& role) {
+  constexpr int64_t kNamed = 3;
+  std::vector<std::string> rows;
+  int64_t missing = 0;
+  for (int64_t i = 0; i < c.size(); ++i)
+    if (c.is_missing(i) && ++missing <= kNamed) rows.push_back(grouped(i + 1));
+  refuse(fmt::format("Column \"{}\" is missing in row{} {}{}, but {}. Fill it in, or omit {}.", c.name,
+                     missing == 1 ? "" : "s", fmt::join(rows, ", "),
+                     missing > kNamed ? fmt::format(" and {} more", grouped(missing - kNamed)) : std::string(), role,
+                     missing == 1 ? "the row" : "these rows"));
 }
 
 // The roles of the columns.
@@ -58,11 +72,7 @@ struct Keys {
     std::unordered_map<double, int32_t> numbers;
     std::vector<int32_t> codes(c.values.size(), -1);
     for (int64_t i = 0; i < table.rows; ++i) {
-      if (c.is_missing(i))
-        refuse(
-            fmt::format("Column \"{}\", row {} is missing, but it is the key that assigns a row to a sequence. Fill it "
-                        "in, or omit the row.",
-                        c.name, i + 1));
+      if (c.is_missing(i)) refuse_missing(c, "it is the key that assigns a row to a sequence");
       const auto next = static_cast<int32_t>(first_row.size());
       int32_t& known = has_numbers(c) ? numbers.try_emplace(c.numbers[static_cast<size_t>(i)], -1).first->second
                                       : codes[static_cast<size_t>(c.codes[static_cast<size_t>(i)])];
@@ -123,6 +133,18 @@ class Cutter {
   }
   double index_at(int32_t row) const { return column(parts_.index).numbers[static_cast<size_t>(row)]; }
 
+  [[noreturn]] static void refuse_index(const Column& c) {
+    const bool dates = c.reason.starts_with(kDatesButText);
+    refuse(
+        fmt::format("Column \"{}\" is {}, but `sequence_index` needs numbers, dates or times that differ. Name another "
+                    "column{}, or, "
+                    "if the rows of the file are in order, none: `sequence_index=none`.",
+                    c.name, name(c.type),
+                    kind_of(c).regenerated ? ", give its type, " + type_option(c.name, "integer")
+                    : dates                ? ", give its type, " + type_option(c.name, "date")
+                                           : std::string()));
+  }
+
   // Rows by (key, index), or by key without an index: then the rows of a key must be adjacent, because their order in
   // the file is the time.
   void order_rows() {
@@ -137,16 +159,10 @@ class Cutter {
                           keys_.first_row[static_cast<size_t>(keys_.of_row[i])] + 1, o_.key));
     } else {
       const Column& index = column(parts_.index);
-      if (!is_ordered(index))
-        refuse(fmt::format(
-            "Column \"{}\" is {}, but `sequence_index` needs numbers, dates or times. Name another column, or give its "
-            "type: {}.",
-            index.name, name(index.type), type_option(index.name, kind_of(index).regenerated ? "integer" : "date")));
+      if (!is_ordered(index)) refuse_index(index);
       for (int64_t i = 0; i < table_.rows; ++i)
         if (index.is_missing(i))
-          refuse(fmt::format(
-              "Column \"{}\", row {} is missing, but it orders the rows of {}. Fill it in, or omit the row.",
-              index.name, i + 1, sequence_name(static_cast<int32_t>(i))));
+          refuse_missing(index, "it orders the rows of " + sequence_name(static_cast<int32_t>(i)));
     }
     order_ = rows_in_order(keys_, parts_.index < 0 ? nullptr : &column(parts_.index));
     begin_.assign(static_cast<size_t>(keys_.size()) + 1, 0);
@@ -163,7 +179,9 @@ class Cutter {
                            cell_text(column(parts_.index), a), a + 1, b + 1,
                            parts_.key < 0
                                ? "Omit one of them, or name the column that identifies sequences with `sequence_key`."
-                               : "Omit one of them, or order by a finer column."));
+                           : o_.given ? "Omit one of them."
+                                      : "Omit one of them, order by a finer column, or, if the rows of the file are in "
+                                        "order, by none: `sequence_index=none`."));
     }
   }
 
@@ -173,11 +191,11 @@ class Cutter {
       for (int64_t i = 0; i < table_.rows; ++i) {
         const int32_t first = keys_.first_row[static_cast<size_t>(keys_.of_row[static_cast<size_t>(i)])];
         if (!same_value(c, static_cast<size_t>(i), static_cast<size_t>(first)))
-          refuse(
-              fmt::format("Column \"{}\" is static, but it varies within {}: {} in row {}, {} in row {}.\n  Make the "
-                          "rows agree, or remove the column from `static`.",
-                          c.name, sequence_name(first), cell_text(c, first), first + 1,
-                          cell_text(c, static_cast<int32_t>(i)), i + 1));
+          refuse(fmt::format(
+              "Column \"{}\" is static, but it varies within {}: {} in row {}, {} in row {}.\n  Make the "
+              "rows agree{}.",
+              c.name, sequence_name(first), cell_text(c, first), first + 1, cell_text(c, static_cast<int32_t>(i)),
+              i + 1, o_.given ? "" : ", or remove the column from `static`"));
       }
     }
   }
@@ -422,6 +440,21 @@ std::vector<int32_t> previous_rows(const Table& table, const std::string& key, c
     if (keys.of_row[row] == keys.of_row[before]) out[row] = order[i - 1];
   }
   return out;
+}
+
+void pass_through(Column& sums, const Column& key, const std::vector<double>& known) {
+  const int digits = digits_of(sums);
+  for (size_t begin = 0, end = 0; begin < known.size(); begin = end) {
+    for (end = begin + 1; end < known.size() && key.key(end) == key.key(begin);) ++end;
+    size_t next = begin;
+    while (next < end && known[next] != known[next]) ++next;
+    if (next == end) continue;
+    double shift = known[next] - sums.numbers[next];
+    for (size_t i = begin; i < end; ++i) {
+      if (known[i] == known[i]) shift = known[i] - sums.numbers[i];
+      sums.numbers[i] = rounded(sums.numbers[i] + shift, digits);
+    }
+  }
 }
 
 Sequences cut(Table&& table, const SequenceOptions& options) {

@@ -211,6 +211,69 @@ TEST(MadeSteps, GivenStepsStayAndAreContinued) {
   EXPECT_LE(whole.rows, 16);
 }
 
+// Balances, meters and rests go on from the last given value, whatever the given steps lack or contradict.
+TEST(MadeSteps, SumsOfStepsGoOnFromTheLastGivenValue) {
+  std::vector<double> key, amount, balance, meter, rest;
+  for (int64_t i = 0; i < 1200; ++i) {
+    const bool first = i % 8 == 0;
+    key.push_back(static_cast<double>(i / 8)), amount.push_back(std::round(200 * normal(i, 1)) / 100);
+    balance.push_back((first ? std::round(1000 * uniform(i, 2)) : balance.back()) + amount.back());
+    meter.push_back((first ? std::round(1000 * uniform(i, 3)) : meter.back()) + std::floor(9 * uniform(i, 4)));
+    rest.push_back((first ? std::round(1000 * uniform(i, 5)) : rest.back()) - std::floor(7 * uniform(i, 6)));
+  }
+  const auto of = [](const std::vector<std::vector<double>>& x) {
+    return table({numbers("key", ColumnType::integer, x[0]), numbers("amount", ColumnType::decimal, x[1], 2),
+                  numbers("balance", ColumnType::decimal, x[2], 2), numbers("meter", ColumnType::integer, x[3]),
+                  numbers("rest", ColumnType::integer, x[4])});
+  };
+  FitOptions f = made_of_sequences(0, 0, "key");
+  f.sequences.statics.clear();
+  const Model m = fit(of({key, amount, balance, meter, rest}), f);
+  ASSERT_EQ(m.state().sequences()->rules.rising().size(), 2u);
+  ASSERT_EQ(m.state().sequences()->rules.firsts(), std::vector<std::string>{"balance"});
+  GivenOptions o;
+  o.steps = 4, o.copies = 2;
+  const Table rows = continued(
+      m, of({{5, 5, 5}, {-5, kMissing, -5}, {kMissing, 100, 90}, {100, kMissing, 5000}, {kMissing, 7000, kMissing}}),
+      o);
+  ASSERT_EQ(rows.rows, 2 * 7);
+  const auto at = [&](const char* name, size_t i) { return rows.find(name)->numbers[i]; };
+  for (size_t copy = 0; copy < 14; copy += 7) {
+    EXPECT_NEAR(at("balance", copy) + at("amount", copy + 1), 100, 1e-6) << "also before the first given one";
+    EXPECT_EQ(at("balance", copy + 2), 90);
+    EXPECT_GE(at("rest", copy), 7000);
+    EXPECT_LE(at("rest", copy + 2), 7000);
+    for (size_t i = copy + 3; i < copy + 7; ++i) {
+      EXPECT_NEAR(at("balance", i), at("balance", i - 1) + at("amount", i), 1e-6) << i;
+      EXPECT_NEAR(at("meter", i), at("meter", i - 1) + 4, 4) << i;
+      EXPECT_NEAR(at("rest", i), at("rest", i - 1) - 3, 3) << i;
+    }
+  }
+}
+
+// Sequences of one length are a row each, of which fewer steps may be wanted.
+TEST(MadeSteps, WholeRowsAreContinuedByFewerSteps) {
+  std::vector<double> key, x;
+  for (int64_t i = 0; i < 2400; ++i)
+    key.push_back(static_cast<double>(i / 40)), x.push_back(std::round(100 * normal(i, 1)) / 100);
+  FitOptions f = made_of_sequences(0, 0, "key");
+  f.sequences.statics.clear();
+  const Model m = fit(table({numbers("key", ColumnType::integer, key), numbers("x", ColumnType::decimal, x, 2)}), f);
+  GivenOptions o;
+  o.steps = 1, o.copies = 5;
+  const Table given =
+      table({numbers("key", ColumnType::integer, {7001}), numbers("x", ColumnType::decimal, {0.25}, 2)});
+  const Table rows = continued(m, Table(given), o);
+  ASSERT_EQ(rows.rows, 5 * 2);
+  for (size_t i = 0; i < 10; i += 2) EXPECT_EQ(rows.find("x")->numbers[i], 0.25);
+  o.batch = 2;
+  EXPECT_EQ(lines(rows), lines(continued(m, Table(given), o, 2)));
+  o.steps = 39;
+  EXPECT_EQ(continued(m, Table(given), o).rows, 5 * 40);
+  o.steps = 40;
+  EXPECT_TRUE(thrown([&] { continued(m, Table(given), o); }).says("continues to 40"));
+}
+
 TEST(MadeSteps, AHistoryIsContinuedBeyondAWindow) {
   const Model m = fit(walk(1200), made_of_sequences(2, 8));
   Table history = walk(50);

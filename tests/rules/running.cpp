@@ -55,9 +55,12 @@ RuleOptions of_accounts() {
 }
 
 const std::vector<std::string> kSaid{
-    "\"so far\" = \"so far\" of the step before + fee", "balance = balance of the step before + amount - fee",
+    "\"so far\" = \"so far\" of the step before + fee",
+    "balance = balance of the step before + amount - fee",
     "before = before of the step before + amount of it",
-    "stock = stock of the step before + \"change of stock\", where \"change of stock\" / moved follows from kind"};
+    "before >= 0",
+    "stock = stock of the step before + \"change of stock\", where \"change of stock\" / moved follows from kind",
+    "stock >= 0"};
 
 FitOptions quick() {
   FitOptions o;
@@ -92,7 +95,8 @@ TEST(Running, SumsOfStepsAreFound) {
   Table one = accounts();
   for (Column& c : one.columns)
     if (c.name == "balance") c.numbers[9] += 0.5;
-  EXPECT_EQ(said(found(one, of_accounts())), (std::vector<std::string>{kSaid[0], kSaid[2], kSaid[3]}));
+  EXPECT_EQ(said(found(one, of_accounts())),
+            (std::vector<std::string>{kSaid[0], kSaid[2], kSaid[3], kSaid[4], kSaid[5]}));
   RuleOptions more = of_accounts();
   more.least_rows = kAccounts + 1;
   EXPECT_EQ(between_steps(said(found(accounts(), more))), 0) << "first values would tell of single accounts";
@@ -137,7 +141,7 @@ TEST(Running, WindowsKeepThem) {
   FitOptions o = quick();
   o.sequences.length = 8;
   const Model m = fit(series, o);
-  EXPECT_EQ(m.describe()["rules"].size(), 1u);
+  EXPECT_EQ(m.describe()["rules"].size(), 2u) << "and balance >= 0";
   const Table rows = sample(m, 30);
   ASSERT_EQ(rows.rows, 240);
   EXPECT_EQ(rows.columns[0].name, "sequence");
@@ -146,8 +150,8 @@ TEST(Running, WindowsKeepThem) {
   e.sequences = o.sequences, e.judges.judges = 0;
   Team team(1);
   const auto report = evaluate_sequences(std::move(series), Table(rows), e, team, Monitor{});
-  ASSERT_EQ(report["rules"].size(), 1u);
-  EXPECT_EQ(report["rules"][0]["broken"], 0) << report["rules"][0];
+  ASSERT_EQ(report["rules"].size(), 2u);
+  for (const auto& rule : report["rules"]) EXPECT_EQ(rule["broken"], 0) << rule;
 }
 
 // The balance after a row is the balance before it plus the amount, within the row and from row to row.
@@ -158,14 +162,77 @@ TEST(Running, AgreesWithRulesOfARow) {
       decimals_by("after", kRows, 2, [&](int64_t i) { return cents(before[static_cast<size_t>(i)] + amount(i)); }));
   EXPECT_EQ(said(found(t, of_accounts())),
             (std::vector<std::string>{"after = amount + before", "after >= 0",
-                                      "before = before of the step before + amount of it"}));
+                                      "before = before of the step before + amount of it", "before >= 0"}));
   RuleOptions of_sequences = of_accounts();
   of_sequences.by_rejection = false;
   EXPECT_EQ(said(found(t, of_sequences)),
-            (std::vector<std::string>{"after = amount + before", "before = before of the step before + amount of it"}));
+            (std::vector<std::string>{"after = amount + before", "before = before of the step before + amount of it",
+                                      "before >= 0"}));
   Table learned = t;
   const Rules rules = reduced(learned, of_accounts());
   expect_restored(rules, std::move(learned), t);
+}
+
+// A stock that is often empty, but never less, and what was there before each step.
+Table stocks() {
+  std::vector<double> opening, received, issued, stock;
+  for (int64_t i = 0; i < kRows; ++i) {
+    opening.push_back(i % 6 == 0 ? whole_between(i, 1, 0, 40) : stock.back());
+    received.push_back(whole_between(i, 2, 0, 12));
+    issued.push_back(std::min(whole_between(i, 3, 0, 20), opening.back() + received.back()));
+    stock.push_back(opening.back() + received.back() - issued.back());
+  }
+  const auto whole = [](const char* name, const std::vector<double>& x) {
+    return whole_by(name, kRows, [&](int64_t i) { return x[static_cast<size_t>(i)]; });
+  };
+  return with_keys(
+      6, {whole("opening", opening), whole("received", received), whole("issued", issued), whole("stock", stock)});
+}
+
+// Of two balances with the same changes one is computed from the other, within the row; and none falls below zero
+// where it did not in the table.
+TEST(Running, TwoBalancesAgreeAndStayAboveZero) {
+  RuleOptions of_sequences = of_accounts();
+  of_sequences.by_rejection = false;
+  const std::vector<std::string> rules{"opening = stock - received + issued",
+                                       "stock = stock of the step before + received - issued", "stock >= 0"};
+  EXPECT_EQ(said(found(stocks(), of_sequences)), rules);
+  Table learned = stocks();
+  const Rules kept = reduced(learned, of_sequences);
+  expect_restored(Rules::from_json(kept.to_json()), std::move(learned), stocks());
+
+  FitOptions o = quick();
+  o.sequences.key = "account", o.sequences.index = "n";
+  const Model m = fit(stocks(), o);
+  const Table rows = sample(m, 200);
+  ASSERT_EQ(rows.rows, 1200);
+  const auto at = [&](const char* name, size_t i) { return column(rows, name).numbers[i]; };
+  double least = INFINITY;
+  for (size_t i = 0; i < 1200; ++i) {
+    EXPECT_EQ(at("stock", i), at("opening", i) + at("received", i) - at("issued", i)) << i;
+    if (i % 6 != 0) { EXPECT_EQ(at("opening", i), at("stock", i - 1)) << i; }
+    EXPECT_GE(at("opening", i), 0) << i;
+    least = std::min(least, at("stock", i));
+  }
+  EXPECT_EQ(least, 0) << "sequences that would fall further begin higher";
+}
+
+TEST(Running, GivenRulesOfBalancesAreAccepted) {
+  RuleOptions o = of_accounts();
+  o.by_rejection = false;
+  const auto with = [&](const std::string& rule) {
+    o.given = {rule}, o.find = true;
+    return said(found(stocks(), o));
+  };
+  EXPECT_EQ(with("stock >= 0").size(), 3u);
+  const std::vector<std::string> given = with("stock = opening + received - issued");
+  EXPECT_EQ(given, (std::vector<std::string>{"opening = opening of the step before + received - issued of it",
+                                             "opening >= 0", "stock = opening + received - issued"}));
+  EXPECT_TRUE(thrown([&] { with("received >= 0"); }).says("nor is it >= 0 of a balance"));
+  o.given = {"stock = opening + received - issued", "stock = opening - issued + received"};
+  EXPECT_TRUE(thrown([&] { found(stocks(), o); }).says("compute its column already"));
+  o.given = {"account and n are unique together"};
+  EXPECT_TRUE(thrown([&] { found(stocks(), o); }).says("not in sequences"));
 }
 
 TEST(Running, IsNotFoundInRandomTables) {

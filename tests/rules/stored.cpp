@@ -293,6 +293,16 @@ std::vector<StoredCase> cases() {
          return Columns{p.categories("way", way), p.decimals("moved", 2, moved), p.decimals("stock", 2, stock)};
        },
        "SECRET", false},
+      {"floor",
+       [=](const Planting& p) {
+         const auto moved = [](int64_t i) { return whole_between(i, 3, -40, 40); };
+         return Columns{p.whole("moved", moved), p.whole("stock", [=](int64_t i) {
+                          double x = whole_between(i / kRowsPerKey, 1, 400, 500);
+                          for (int64_t k = i - i % kRowsPerKey; k <= i; ++k) x += moved(k);
+                          return x;
+                        })};
+       },
+       "", false},
       {"rising",
        [=](const Planting& p) {
          return Columns{p.decimals("reading", 1, [&](int64_t i) {

@@ -208,7 +208,7 @@ TEST(CutErrors, NameThePlaceAndAWayOut) {
   expect({table({key({"a", "b", "a", "b"}), time({5, 6, 5, 7}), x(4)}),
           keyed("who", "day"),
           data,
-          {"\"day\"", "who \"a\"", "06.01.1970 twice", "rows 1 and 3"}});
+          {"\"day\"", "who \"a\"", "06.01.1970 twice", "rows 1 and 3", "`sequence_index=none`"}});
   SequenceOptions indexed = windows(2);
   indexed.index = "day";
   expect({table({time({5, 6, 5, 7}), x(4)}), indexed, data, {"twice", "rows 1 and 3", "`sequence_key`"}});
@@ -229,6 +229,10 @@ TEST(CutErrors, NameThePlaceAndAWayOut) {
           {"\"born\"", "1980 in row 3", "nothing in row 4"}});
   // Missing keys, missing times, times that are texts.
   expect({table({key({"a", "", "a"}), x(3)}), keyed("who"), data, {"\"who\"", "row 2", "missing"}});
+  expect({table({key({"a", "", "a", "", "", "", ""}), x(7)}),
+          keyed("who"),
+          data,
+          {"rows 2, 4, 5 and 2 more", "these rows"}});
   expect({table({numbers("id", ColumnType::integer, {1, 1, kMissing}), x(3)}),
           keyed("id"),
           data,
@@ -240,7 +244,7 @@ TEST(CutErrors, NameThePlaceAndAWayOut) {
   expect({table({key({"a", "a"}), texts("day", ColumnType::category, {"Mon", "Tue"}), x(2)}),
           keyed("who", "day"),
           data,
-          {"\"day\" is category", "`types=day=date`"}});
+          {"\"day\" is category", "`sequence_index=none`"}});
   // Too little to learn from.
   expect({table({x(5)}), windows(24), data, {"5 rows", "`sequence_length=24`", "2 or less"}});
   expect({table({x(24)}), windows(24), data, {"single window", "shorter"}});

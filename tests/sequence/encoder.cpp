@@ -40,6 +40,20 @@ Table visits(int patients = 40, bool even_days = false) {
                 texts("lab", ColumnType::identifier, lab), texts("site", ColumnType::constant, site)});
 }
 
+// A table has no value of the index twice within a key: in samples, times that are written alike move apart.
+TEST(SequenceEncoder, TheIndexIsDifferentInEveryStep) {
+  std::vector<double> at, x;
+  for (int i = 0; i < 60; ++i) at.push_back(60 * (i / 3) + 20 * (i % 3)), x.push_back(i * 7 % 13);
+  Table t = table({numbers("at", ColumnType::datetime, at), numbers("x", ColumnType::integer, x)});
+  t.columns[0].format = "%Y-%m-%d %H:%M";
+  SequenceOptions o = windows(6);
+  o.index = "at";
+  const Table back = decode(encode(std::move(t), o));
+  const std::vector<std::string> times = cells(back.columns[1]);
+  for (size_t i = 1; i < times.size(); ++i)
+    if (i % 6 != 0) { EXPECT_LT(times[i - 1], times[i]) << i; }
+}
+
 TEST(SequenceEncoder, WhatWentInComesBack) {
   const Table t = visits();
   const Whole w = encode(Table(t), keyed("patient", "date", {"sex", "born"}));

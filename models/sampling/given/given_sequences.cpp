@@ -88,7 +88,7 @@ class GivenSequences : public GivenStream {
     std::vector<int32_t> codes(static_cast<size_t>(n * codes_each));
     steps_->draw({ids, lengths, nullptr, attribute_codes.data(), attributes, &given_, first}, nullptr, codes.data());
     batch = encoder_.decode(nullptr, codes.data(), attributes, ids.data(), n, options_.seed, 0, &given_, first);
-    model_->rules.restore(batch);
+    restore(batch, first, lengths);
     put_given(batch, first, lengths);
     next_ += n, report_.rows += batch.rows;
     monitor_.report({"sample", static_cast<double>(next_), static_cast<double>(sequences()), "sequences", "",
@@ -128,6 +128,7 @@ class GivenSequences : public GivenStream {
     Table reduced = table_;
     std::erase_if(reduced.columns, [&](const Column& c) { return c.name == step || (!keyed && c.name == o.key); });
     if (!model_->rules.found().empty()) model_->rules.reduce(reduced, team_);
+    for (const std::string& name : encoder_.options().rising) rising_.columns.push_back(*column(reduced, name));
     if (!keyed) reduced.columns.push_back(key);
     Column number;
     number.name = kGivenRow;
@@ -243,6 +244,28 @@ class GivenSequences : public GivenStream {
     }
   }
 
+  // What adds up from step to step goes on from the last given value, not from the first one.
+  void restore(Table& rows, size_t first, const std::vector<int32_t>& lengths) const {
+    const auto known = [&](const Column& from) {
+      std::vector<double> out;
+      for (size_t i = 0; i < lengths.size(); ++i)
+        for (int32_t t = 0; t < lengths[i]; ++t)
+          out.push_back(
+              t < given_.sequences.length[first + i]
+                  ? from.numbers[static_cast<size_t>(row_[static_cast<size_t>(given_.sequences.first[first + i] + t)])]
+                  : kMissing);
+      return out;
+    };
+    for (const Column& c : rising_.columns) pass_through(*column(rows, c.name), rows.columns.front(), known(c));
+    Table sums;
+    for (const std::string& name : model_->rules.firsts()) {
+      const Column& c = *table_.find(name);
+      sums.columns.push_back(c.head());
+      for (const double x : known(c)) sums.columns.back().numbers.push_back(x);
+    }
+    model_->rules.restore(rows, &sums);
+  }
+
   // Given cells as they are; every row has the key and the statics of its sequence.
   void put_given(Table& rows, size_t first, const std::vector<int32_t>& lengths) {
     std::vector<int64_t> of, begin;
@@ -282,6 +305,7 @@ class GivenSequences : public GivenStream {
   Team& team_;
   const Monitor& monitor_;
   Table schema_, table_;      // table_: the given rows, with all columns
+  Table rising_;              // and their rising columns, reduced by the rules
   std::vector<int64_t> row_;  // of table_, for each row of the cut steps
   std::string step_;          // their column of the number of the step; "": none
   GivenSteps given_;

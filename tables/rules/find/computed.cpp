@@ -124,7 +124,7 @@ bool are_limited(const RuleSearch& search, const std::vector<int>& shares, int64
 
 // The column is computed in every sampled row; with `gaps`, except where it or one of its inputs is missing.
 std::optional<FoundRule> by_construction(const RuleSearch& search, const Computed& rule, const Evidence& evidence,
-                                         bool gaps = false) {
+                                         bool gaps = false, bool given = false) {
   const Column& target = search.column(rule.target);
   const Arithmetic expression = parse_arithmetic(rule.expression, search.table, "a rule");
   FoundRule found;
@@ -134,13 +134,13 @@ std::optional<FoundRule> by_construction(const RuleSearch& search, const Compute
     return std::ranges::any_of(c.numbers, [](double x) { return x < 0; });
   };
   // A difference of columns, or a sum with negative numbers, may come out below zero where no real one does.
-  // Balances of sequences do not: they are computed from step to step.
+  // Balances of sequences do not: they are computed from step to step. A given rule has the last word.
   const bool falls =
       negative_terms(expression) || (search.options.by_rejection && of.size() > 1 &&
                                      std::ranges::any_of(of, [&](int j) { return has_negative(search.column(j)); }));
   if (is_quantity(target) && falls && !has_negative(target)) {
-    if (!search.options.by_rejection || is_spelled(target)) return {};
-    found.check = quoted_name(target.name) + " >= 0";
+    if (is_spelled(target) || (!search.options.by_rejection && !given)) return {};
+    if (search.options.by_rejection) found.check = quoted_name(target.name) + " >= 0";
   }
   bool limited = false;
   if (rule.shares && !gaps) {
@@ -247,7 +247,7 @@ std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed&
       return {};
     found.evidence = *evidence;
   }
-  return by_construction(search, rule, found.evidence, gaps);
+  return by_construction(search, rule, found.evidence, gaps, given);
 }
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/error.h"
@@ -95,6 +96,7 @@ class RuleFinder {
     // of rows: a step of a sequence is not drawn from the steps before it as a column is from other columns
     if (find && options_.by_rejection) keep(find_repeats(search(), out_.found_));
     if (find) keep(find_grids(search(), out_.found_));
+    check_floors();
     report(true);
     return std::move(out_);
   }
@@ -508,7 +510,19 @@ class RuleFinder {
       throw Error(ErrorCode::usage, fmt::format("Rule \"{}\" holds in no row of the table, so no sampled row would "
                                                 "keep it.\n  Correct it; tessera inspect shows what the columns hold.",
                                                 text));
-    check(term.text);
+    if (options_.by_rejection || !is_floor(term)) return check(term.text);
+    floors_.emplace_back(term.text, quoted_name(table_.columns[static_cast<size_t>(term.column)].name) + " >= 0");
+  }
+
+  static bool is_floor(const WhereTerm& term) {
+    return term.kind == WhereTerm::Kind::range && !term.negated && term.low == 0 && !term.low_open &&
+           term.high == INFINITY;
+  }
+  // Balances of sequences have them, if find_running() has found that.
+  void check_floors() const {
+    for (const auto& [text, floor] : floors_)
+      if (std::ranges::none_of(out_.found_, [&](const FoundRule& f) { return f.rule->text() == floor; }))
+        refuse_of_steps(text);
   }
 
   bool some_row_meets(const Where& where) const {
@@ -519,20 +533,26 @@ class RuleFinder {
   }
 
   void check(const std::string& text) {
-    if (!options_.by_rejection)
-      throw Error(ErrorCode::usage,
-                  fmt::format("Rule \"{}\" does not compute a column or order two in every row, and steps of "
-                              "sequences cannot be drawn again.\n  Omit it.",
-                              text));
+    if (!options_.by_rejection) refuse_of_steps(text);
     out_.checked_.push_back(text);
+  }
+  [[noreturn]] static void refuse_of_steps(const std::string& text) {
+    throw Error(ErrorCode::usage,
+                fmt::format("Rule \"{}\" does not compute a column or order two in every row, nor is it >= 0 of a "
+                            "balance that adds up from step to step, and steps of sequences cannot be drawn again.\n"
+                            "  Omit it.",
+                            text));
   }
 
   void unite(const std::string& text, const std::vector<std::string>& columns) {
-    if (columns.size() != 2 || !options_.by_rejection)
-      throw Error(ErrorCode::usage,
-                  fmt::format("\"{}\": a key is of two columns of a table of rows{}.\n  Name the "
-                              "column of groups, then the one that numbers or names rows within a group.",
-                              text, options_.by_rejection ? "" : ", not of sequences"));
+    if (!options_.by_rejection)
+      throw Error(ErrorCode::usage, fmt::format("Rule {}: pairs are unique in tables of rows, not in sequences.\n"
+                                                "  Omit it.",
+                                                text));
+    if (columns.size() != 2)
+      throw Error(ErrorCode::usage, fmt::format("Rule {}: a key is of two columns.\n  Name the column of groups, then "
+                                                "the one that numbers or names rows within a group.",
+                                                text));
     std::vector<int> places;
     for (const std::string& name : columns) places.push_back(parse_column(quoted_name(name), table_, "a key"));
     check_not_excluded(places);
@@ -586,8 +606,13 @@ class RuleFinder {
           std::find(of.begin(), of.end(), target.column) != of.end())
         continue;
       auto found = computed_rule(search(), {target.column, left ? term.right_text : term.left_text}, 1, true);
-      if (!found || !place_in_order(std::move(*found), target.column, of)) continue;
-      return true;
+      if (!found) continue;
+      if (place_in_order(std::move(*found), target.column, of)) return true;
+      if (!options_.by_rejection)
+        throw Error(ErrorCode::usage,
+                    fmt::format("Rule \"{}\": other given rules compute its column already, or from its column those "
+                                "that it names, and steps of sequences cannot be drawn again.\n  Omit one of them.",
+                                term.text));
     }
     return false;
   }
@@ -665,6 +690,7 @@ class RuleFinder {
   std::vector<std::string> forms_, moved_;  // columns that hold the forms of others; of these others, the numeric ones
   std::vector<GivenColumn> computed_;       // of each rule in out_ while rules are given
   std::vector<GivenOrder> bounds_;
+  std::vector<std::pair<std::string, std::string>> floors_;  // given of sequences: as written, and as found
   std::vector<std::pair<std::string, std::vector<std::string>>> combinations_, keys_;  // given: the rule, its columns
 };
 

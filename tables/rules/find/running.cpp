@@ -25,6 +25,13 @@ struct RunningTerm {
   int column;
   double sign;
   int by = -1;  // times this column
+  bool operator==(const RunningTerm&) const = default;
+};
+struct Balance {
+  FoundRule rule;
+  std::vector<RunningTerm> terms;  // of its changes; none: their sign follows from a category
+  int target = -1;
+  bool late = false;
 };
 
 class RunningSearch {
@@ -39,23 +46,34 @@ class RunningSearch {
   }
 
   std::vector<FoundRule> run() {
-    std::vector<FoundRule> out;
     if (rows_.size() < kLookedAt / 2 ||
         (!steps_.windows && std::count(previous_.begin(), previous_.end(), -1) < search_.options.least_rows))
-      return out;
+      return {};
+    std::vector<Balance> balances;
     for (const int target : parts_) {
       if (std::all_of(rows_.begin(), rows_.end(), [&](int64_t row) { return change(target, row) == 0; })) continue;
       for (const bool late : {false, true}) {
         steps_.late = late;
-        std::optional<FoundRule> found = sum_of(target);
+        std::optional<Balance> found = sum_of(target);
         if (!found && !late) found = signed_by_category(target);
         if (!found) continue;
-        out.push_back(std::move(*found));
+        found->target = target, found->late = late;
+        balances.push_back(std::move(*found));
         taken_.push_back(target);
         break;
       }
     }
-    return out;
+    // rules are restored from the last one on
+    std::vector<FoundRule> computed, out;
+    for (const Balance& late : balances) {
+      auto within = computed_within_rows(balances, late);
+      if (!within && has_floor(late.target))
+        out.push_back({make_rule(FloorData{search_.column(late.target).name, steps_.key}), {search_.table.rows}});
+      if (within) computed.push_back(std::move(*within));
+      else out.push_back(late.rule);
+    }
+    computed.insert(computed.end(), out.begin(), out.end());
+    return computed;
   }
 
  private:
@@ -66,12 +84,57 @@ class RunningSearch {
   double change(int column, int64_t row) const { return number(column, row) - number(column, before(row)); }
   int64_t said_by(int64_t row) const { return steps_.late ? before(row) : row; }
 
+  double sum(const std::vector<RunningTerm>& terms, int64_t row) const {
+    double out = 0;
+    for (const RunningTerm& t : terms) out += t.sign * number(t.column, row) * (t.by < 0 ? 1 : number(t.by, row));
+    return out;
+  }
   bool gives(int target, const std::vector<RunningTerm>& terms, int64_t row, int64_t other) const {
-    double sum = 0;
-    for (const RunningTerm& t : terms)
-      sum += t.sign * number(t.column, said_by(row)) * (t.by < 0 ? 1 : number(t.by, said_by(row)));
     // as a sum with the digits of the balance
-    return same_number(number(target, other), number(target, before(other)) + sum, search_.column(target));
+    return same_number(number(target, other), number(target, before(other)) + sum(terms, said_by(row)),
+                       search_.column(target));
+  }
+  // plus: what is added comes first
+  std::string text_of(const std::vector<RunningTerm>& terms, const std::string& plus, const std::string& minus,
+                      std::string text = "") const {
+    for (const double sign : {1.0, -1.0})
+      for (const RunningTerm& t : terms)
+        if (t.sign == sign)
+          text += (sign < 0       ? text.empty() ? "-" : minus
+                   : text.empty() ? ""
+                                  : plus) +
+                  quoted_name(search_.column(t.column).name) +
+                  (t.by < 0 ? "" : " * " + quoted_name(search_.column(t.by).name));
+    return text;
+  }
+
+  // What another balance was before the step: opening = stock - received + issued. Each by its own first value, the two
+  // would not agree.
+  std::optional<FoundRule> computed_within_rows(const std::vector<Balance>& balances, const Balance& late) const {
+    for (const Balance& b : balances) {
+      if (!late.late || b.late || b.terms.empty() || b.terms != late.terms) continue;
+      const auto agrees = [&](int64_t row) {
+        return same_number(number(late.target, row), number(b.target, row) - sum(b.terms, row),
+                           search_.column(late.target));
+      };
+      bool all = true;
+      for (int64_t row = 0; all && row < search_.table.rows; ++row) all = agrees(row);
+      if (!all) continue;
+      const std::string is = text_of(b.terms, " - ", " + ", quoted_name(search_.column(b.target).name));
+      return FoundRule{make_rule(ComputedData{head_of(search_.column(late.target)), is}), late.rule.evidence};
+    }
+    return {};
+  }
+
+  // Whether it falls, but never below 0.
+  bool has_floor(int target) const {
+    const auto& numbers = search_.column(target).numbers;
+    bool falls = false;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i] < 0) return false;
+      falls |= previous_[i] >= 0 && numbers[i] < numbers[static_cast<size_t>(previous_[i])];
+    }
+    return falls;
   }
 
   Column head_of_change(int target) const {
@@ -83,7 +146,7 @@ class RunningSearch {
   }
 
   // Terms in the order of the columns, each further one tried with all that follow; and products of two.
-  std::optional<FoundRule> sum_of(int target) const {
+  std::optional<Balance> sum_of(int target) const {
     std::vector<RunningTerm> terms;
     for (size_t count = 1; count <= kMaxRunningTerms; ++count)
       if (auto found = longer(target, terms, count, 0)) return found;
@@ -94,7 +157,7 @@ class RunningSearch {
             if (auto found = tried(target, {{parts_[b], sign, parts_[a]}})) return found;
     return {};
   }
-  std::optional<FoundRule> longer(int target, std::vector<RunningTerm>& terms, size_t count, size_t from) const {
+  std::optional<Balance> longer(int target, std::vector<RunningTerm>& terms, size_t count, size_t from) const {
     if (terms.size() == count) return tried(target, terms);
     for (size_t k = from; k < parts_.size(); ++k) {
       if (parts_[k] == target || is_taken(parts_[k])) continue;
@@ -107,7 +170,7 @@ class RunningSearch {
     }
     return {};
   }
-  std::optional<FoundRule> tried(int target, const std::vector<RunningTerm>& terms) const {
+  std::optional<Balance> tried(int target, const std::vector<RunningTerm>& terms) const {
     for (const int64_t row : rows_)
       if (!gives(target, terms, row, row)) return {};
     const auto holds = [&](int64_t row, int64_t other) {
@@ -116,20 +179,13 @@ class RunningSearch {
     const double parts = 2 * static_cast<double>(parts_.size());
     const auto evidence = search_.evidence_of(holds, std::pow(parts, static_cast<double>(terms.size() + 1)));
     if (!evidence) return {};
-    std::string text;
-    for (const double sign : {1.0, -1.0})
-      for (const RunningTerm& t : terms)
-        if (t.sign == sign)
-          text += (text.empty() ? (sign < 0 ? "-" : "")
-                   : sign < 0   ? " - "
-                                : " + ") +
-                  quoted_name(search_.column(t.column).name) +
-                  (t.by < 0 ? "" : " * " + quoted_name(search_.column(t.by).name));
-    return running(target, make_rule(ComputedData{head_of_change(target), text}), *evidence);
+    return Balance{
+        running(target, make_rule(ComputedData{head_of_change(target), text_of(terms, " + ", " - ")}), *evidence),
+        terms};
   }
 
   // A table of changes, one column that has their size, and the categories.
-  std::optional<FoundRule> signed_by_category(int target) const {
+  std::optional<Balance> signed_by_category(int target) const {
     for (const int part : parts_) {
       const auto has_size = [&](int64_t row) {
         const double x = change(target, row), digits = half_unit(search_.column(target));
@@ -151,7 +207,7 @@ class RunningSearch {
             (search_.usable(j) && !is_ordered(search_.column(j))))
           steps.columns.push_back(search_.column(j).pick(rows));
       const auto found = find_rates(RuleSearch(steps, search_.options, Holders(steps, search_.options), search_.team));
-      if (found && found->rule->column() == name) return running(target, found->rule, found->evidence);
+      if (found && found->rule->column() == name) return Balance{running(target, found->rule, found->evidence), {}};
     }
     return {};
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tables/expression/arithmetic.h"
 #include "tables/kinds/kind.h"
 #include "tables/sequence/sequences.h"
@@ -72,6 +74,12 @@ class RunningRule : public RuleOf<RunningData> {
     c.arrow.clear();  // sums may exceed the range of the imported type
     remove_column(rows, data_.name);
   }
+  void restore_given(Table& rows, const Table& known) const override {
+    restore(rows);
+    const Column& given = numbers_of(known, data_.target.name);
+    pass_through(numbers_of(rows, data_.target.name), column_of(rows, data_.steps.key),
+                 {given.numbers.begin(), given.numbers.end()});
+  }
 
  private:
   Column change_in(const Table& rows) const {
@@ -81,8 +89,40 @@ class RunningRule : public RuleOf<RunningData> {
   }
 };
 
+class FloorRule : public RuleOf<FloorData> {
+ public:
+  using RuleOf::RuleOf;
+
+  std::string text() const override { return quoted_name(column()) + " >= 0"; }
+  std::vector<char> broken(const Table& rows, const Table&) const override {
+    const Column& c = numbers_of(rows, column());
+    std::vector<char> out(static_cast<size_t>(rows.rows));
+    for (size_t i = 0; i < out.size(); ++i) out[i] = c.numbers[i] < 0;
+    return out;
+  }
+  void restore(Table& rows) const override { raise(rows, nullptr); }
+  void restore_given(Table& rows, const Table& known) const override { raise(rows, &numbers_of(known, column())); }
+
+ private:
+  void raise(Table& rows, const Column* known) const {
+    const Column& key = column_of(rows, data_.key);
+    Column& c = numbers_of(rows, column());
+    for (size_t begin = 0, end = 0; begin < c.numbers.size(); begin = end) {
+      double least = 0;
+      bool given = false;
+      for (; end < c.numbers.size() && key.key(end) == key.key(begin); ++end) {
+        least = std::min(least, c.numbers[end]);
+        given |= known != nullptr && known->numbers[end] == known->numbers[end];
+      }
+      for (size_t i = begin; least < 0 && !given && i < end; ++i)
+        c.numbers[i] = rounded(c.numbers[i] - least, digits_of(c));
+    }
+  }
+};
+
 }  // namespace
 
+RulePtr make_rule(FloorData data) { return std::make_shared<FloorRule>(std::move(data)); }
 RulePtr make_rule(RunningData data) { return std::make_shared<RunningRule>(std::move(data)); }
 
 void RunningData::check(const Fields& f) const { f.check(is_quantity(target.type), "has a running sum of no numbers"); }

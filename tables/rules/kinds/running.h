@@ -30,4 +30,14 @@ void write_field(nlohmann::json& out, const char* name, const RunningSteps& step
 void read_field(const Fields& f, const char* name, RunningSteps& steps);
 RulePtr make_rule(RunningData data);
 
+// A balance that falls but is never below 0: where the steps of a sampled sequence would take it there, it begins
+// higher. One that is given somewhere begins as it is given.
+struct FloorData {
+  static constexpr const char* kKind = "floor";
+  std::string column, key;  // key: of sampled rows
+
+  static constexpr std::tuple kFields{std::pair{"column", &FloorData::column}, std::pair{"key", &FloorData::key}};
+};
+RulePtr make_rule(FloorData data);
+
 }  // namespace tessera

@@ -59,6 +59,9 @@ class TableRule {
   virtual void fill(Table&, uint64_t /*seed*/) const {}
   // The inverse of reduce(), for rows without the computed columns. Error(format) for columns that do not fit the rule.
   virtual void restore(Table&) const {}
+  // The same of steps of sequences of which some are given: `known` has their cells of the columns that are sums of
+  // steps, missing in all other rows.
+  virtual void restore_given(Table& rows, const Table& /*known*/) const { restore(rows); }
   // For rows with given cells: fills missing cells that follow from the rule's column. `known`: the table's columns
   // with the known values of texts.
   virtual void solve(Table& /*given*/, const Table& /*known*/) const {}
