@@ -53,7 +53,7 @@ nlohmann::json options_of(const FitOptions& o) {
     json.update({{"sequence_length", o.sequences.length},
                  {"stride", o.sequences.stride},
                  {"sequence_key", o.sequences.key},
-                 {"sequence_index", o.sequences.index},
+                 {"sequence_index", o.sequences.index.empty() && !o.sequences.find_index ? "none" : o.sequences.index},
                  {"static", o.sequences.find_statics ? std::vector<std::string>{"found"} : o.sequences.statics}});
   return json;
 }
@@ -61,7 +61,7 @@ nlohmann::json options_of(const FitOptions& o) {
 std::string spoken(const nlohmann::json& value) {
   if (value.is_null()) return "not there";
   if (value.is_string() && value != "") return value.get<std::string>();
-  if (value == "") return "none";
+  if (value == "") return "not given";
   if (!value.is_array()) return value.dump();
   std::string out;
   for (const auto& v : value) out += (out.empty() ? "" : ",") + spoken(v);

@@ -135,14 +135,15 @@ class Cutter {
 
   [[noreturn]] static void refuse_index(const Column& c) {
     const bool dates = c.reason.starts_with(kDatesButText);
-    refuse(
-        fmt::format("Column \"{}\" is {}, but `sequence_index` needs numbers, dates or times that differ. Name another "
-                    "column{}, or, "
-                    "if the rows of the file are in order, none: `sequence_index=none`.",
-                    c.name, name(c.type),
-                    kind_of(c).regenerated ? ", give its type, " + type_option(c.name, "integer")
-                    : dates                ? ", give its type, " + type_option(c.name, "date")
-                                           : std::string()));
+    refuse(fmt::format(
+        "Column \"{}\" is {}, but `sequence_index` needs numbers, dates or times that differ. Name another "
+        "column{}, or, "
+        "if the rows of the file are in order, none: `sequence_index=none`.",
+        c.name, name(c.type),
+        kind_of(c).regenerated ? ", give its type, " + type_option(c.name, "integer")
+        : dates                ? ", give its type, " +
+                      type_option(c.name, c.values.front().find(':') == std::string::npos ? "date" : "datetime")
+                : std::string()));
   }
 
   // Rows by (key, index), or by key without an index: then the rows of a key must be adjacent, because their order in

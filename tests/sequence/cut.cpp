@@ -245,6 +245,20 @@ TEST(CutErrors, NameThePlaceAndAWayOut) {
           keyed("who", "day"),
           data,
           {"\"day\" is category", "`sequence_index=none`"}});
+  Column zones = texts("at", ColumnType::category, {"2024-03-10T10:00:00+01:00", "2024-03-12 10:01"});
+  zones.reason = "dates, but in other formats";
+  expect({table({key({"a", "a"}), zones, x(2)}), keyed("who", "at"), data, {"`types=at=datetime`"}});
+  SequenceOptions given = keyed("who", "day", {"x"});  // of a model: its options are not those of the file
+  given.given = true;
+  for (const double day : {5.0, 6.0}) {
+    const Thrown t = thrown([&] {
+      cut(table({key({"a", "a"}), time({5, day}), numbers("x", ColumnType::integer, {1, 2}),
+                 numbers("y", ColumnType::integer, {1, 2})}),
+          given);
+    });
+    EXPECT_NE(t.message.find(day == 5 ? "Omit one" : "Make the rows agree."), std::string::npos) << t.message;
+    EXPECT_EQ(t.message.find('`'), std::string::npos) << "names an option that a model does not take: " << t.message;
+  }
   // Too little to learn from.
   expect({table({x(5)}), windows(24), data, {"5 rows", "`sequence_length=24`", "2 or less"}});
   expect({table({x(24)}), windows(24), data, {"single window", "shorter"}});
