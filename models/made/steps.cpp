@@ -244,7 +244,7 @@ class MadeDrawer : public StepDrawer {
       if (given) program->bind_if("evidence", evidence_.data());
     }
     std::vector<Candidate> candidates;
-    for (const int64_t id : of.ids) candidates.push_back({id, static_cast<int32_t>(t)});
+    for (const int64_t id : of.ids) candidates.push_back({id, static_cast<int32_t>(t) + of.attempt * kLongestSequence});
     identify(candidates, identity_);
     for (size_t i = 0; i < batch_ && rows_.given() > 0; ++i) {
       const size_t k = std::min(i, n - 1);

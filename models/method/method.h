@@ -187,6 +187,7 @@ struct SequencesToDraw {
   // Not null: sequence i continues sequence given_first + i of these, to its length; T is their longest.
   const GivenSteps* given = nullptr;
   size_t given_first = 0;
+  int32_t attempt = 0;  // of given sequences: other steps than those of other attempts
 };
 
 class StepDrawer {

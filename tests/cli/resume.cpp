@@ -182,6 +182,21 @@ TEST_F(CliResume, DoesNothingIfTheModelIsFinished) {
   EXPECT_HAS(o.err, "--force");
 }
 
+// A named index, one that is looked for and none are three options.
+TEST_F(CliResume, TellsIndexesOfSequencesApart) {
+  std::string rows = "t,x\n";
+  for (int i = 0; i < 200; ++i) rows += std::to_string(i) + "," + std::to_string(i * 7 % 13) + "\n";
+  write("s.csv", rows);
+  const Line line = "fit s.csv --model s.tessera --sequence-length 8 --epochs 1 --hidden-dim 8";
+  must(line + "--sequence-index t");
+  for (const auto& [option, now] :
+       {std::pair("--sequence-index none", "now none"), std::pair("--quiet", "now not given")}) {
+    const Outcome o = run(line + option + "--resume");
+    EXPECT_EQ(o.code, 2) << o.err;
+    EXPECT_HAS(o.err, std::string("--sequence-index was t, ") + now);
+  }
+}
+
 TEST_F(CliResume, RejectsAnotherTable) {
   must(fit("tvae", "m.tessera"));
   drop("people.csv");

@@ -1,4 +1,6 @@
 // Made on sequences: what a step may see, what sampled sequences keep, bits, files.
+#include <set>
+
 #include "models/made/steps.h"
 #include "models/model/model_state.h"
 #include "models/sampling/given/given_rows.h"
@@ -249,6 +251,39 @@ TEST(MadeSteps, SumsOfStepsGoOnFromTheLastGivenValue) {
       EXPECT_NEAR(at("rest", i), at("rest", i - 1) - 3, 3) << i;
     }
   }
+}
+
+// A balance that goes on from a low one does not fall below zero either: its steps are drawn again.
+TEST(MadeSteps, ForecastsOfBalancesStayAboveZero) {
+  std::vector<double> key, amount, balance;
+  for (int64_t i = 0; i < 1200; ++i) {
+    key.push_back(static_cast<double>(i / 8)), amount.push_back(std::floor(21 * uniform(i, 1)) - 10);
+    balance.push_back((i % 8 == 0 ? 90 + std::floor(90 * uniform(i, 2)) : balance.back()) + amount.back());
+  }
+  const auto of = [](const std::vector<double>& k, const std::vector<double>& a, const std::vector<double>& b) {
+    return table({numbers("key", ColumnType::integer, k), numbers("amount", ColumnType::integer, a),
+                  numbers("balance", ColumnType::integer, b)});
+  };
+  FitOptions f = made_of_sequences(0, 0, "key");
+  f.sequences.statics.clear();
+  const Model m = fit(of(key, amount, balance), f);
+  GivenOptions o;
+  o.steps = 3, o.copies = 60;
+  const Table given = of({1, 2, 2}, {-1, kMissing, -3}, {3, 5, -4});
+  const Table rows = continued(m, Table(given), o);
+  ASSERT_EQ(rows.rows, 60 * (4 + 5));
+  const Column &x = *rows.find("balance"), &by = *rows.find("amount");
+  std::set<double> ends;
+  for (size_t i = 0; i < 240; ++i) {
+    EXPECT_GE(x.numbers[i], 0) << i;
+    if (i % 4 != 0) { EXPECT_EQ(x.numbers[i], x.numbers[i - 1] + by.numbers[i]) << i; }
+    if (i % 4 == 3) ends.insert(x.numbers[i]);
+  }
+  EXPECT_GT(ends.size(), 8u) << "continuations differ";
+  const auto below = std::count_if(x.numbers.begin() + 240, x.numbers.end(), [](double b) { return b < 0; });
+  EXPECT_GT(below, 60) << "a given balance below zero goes on";
+  o.batch = 2;
+  EXPECT_EQ(lines(rows), lines(continued(m, Table(given), o, 2)));
 }
 
 // Sequences of one length are a row each, of which fewer steps may be wanted.

@@ -18,6 +18,7 @@ namespace {
 
 constexpr int64_t kSequencesOfBatch = 512, kStepsOfBatch = 1 << 16;  // of a batch
 constexpr int kAttributeTries = 32;                                  // candidates of the attributes that are not given
+constexpr int32_t kFloorTries = 16;                                  // of steps that take a balance below zero
 constexpr uint32_t kResampleAttributes = 2;                          // use of Purpose::propose
 constexpr const char* kGivenRow = "(given row)";
 
@@ -85,10 +86,17 @@ class GivenSequences : public GivenStream {
         given_.lengths[first + i] = lengths[i] = std::max({given_.sequences.length[first + i], drawn[i], 1});
     }
     const int64_t codes_each = given_.longest * encoder_.steps().codes();
-    std::vector<int32_t> codes(static_cast<size_t>(n * codes_each));
-    steps_->draw({ids, lengths, nullptr, attribute_codes.data(), attributes, &given_, first}, nullptr, codes.data());
-    batch = encoder_.decode(nullptr, codes.data(), attributes, ids.data(), n, options_.seed, 0, &given_, first);
-    restore(batch, first, lengths);
+    std::vector<int32_t> codes(static_cast<size_t>(n * codes_each)), drawn(codes.size());
+    std::vector<int64_t> wanted = own;  // to be drawn, or drawn again
+    for (int32_t attempt = 0; attempt < kFloorTries && !wanted.empty(); ++attempt) {
+      steps_->draw({ids, lengths, nullptr, attribute_codes.data(), attributes, &given_, first, attempt}, nullptr,
+                   drawn.data());
+      for (const int64_t i : wanted)
+        std::copy_n(drawn.begin() + i * codes_each, codes_each, codes.begin() + i * codes_each);
+      batch = encoder_.decode(nullptr, codes.data(), attributes, ids.data(), n, options_.seed, 0, &given_, first);
+      restore(batch, first, lengths);
+      wanted = below_floor(batch, first, lengths);
+    }
     put_given(batch, first, lengths);
     next_ += n, report_.rows += batch.rows;
     monitor_.report({"sample", static_cast<double>(next_), static_cast<double>(sequences()), "sequences", "",
@@ -264,6 +272,26 @@ class GivenSequences : public GivenStream {
       for (const double x : known(c)) sums.columns.back().numbers.push_back(x);
     }
     model_->rules.restore(rows, &sums);
+  }
+
+  // Sequences whose balances fall below zero though those of the table and the given ones do not.
+  std::vector<int64_t> below_floor(const Table& rows, size_t first, const std::vector<int32_t>& lengths) const {
+    std::vector<char> below(lengths.size());
+    for (const FoundRule& f : model_->rules.found()) {
+      if (f.rule->kind() != std::string_view("floor")) continue;
+      const Column &balance = *rows.find(f.rule->column()), &given = *table_.find(f.rule->column());
+      for (size_t i = 0, row = 0; i < lengths.size(); row += static_cast<size_t>(lengths[i++])) {
+        const auto at = row_.begin() + given_.sequences.first[first + i], to = at + given_.sequences.length[first + i];
+        const auto from = balance.numbers.begin() + static_cast<std::ptrdiff_t>(row);
+        const auto falls = [](double x) { return x < 0; };
+        below[i] |= std::any_of(from, from + lengths[i], falls) &&
+                    std::none_of(at, to, [&](int64_t k) { return falls(given.numbers[static_cast<size_t>(k)]); });
+      }
+    }
+    std::vector<int64_t> out;
+    for (size_t i = 0; i < below.size(); ++i)
+      if (below[i] != 0) out.push_back(static_cast<int64_t>(i));
+    return out;
   }
 
   // Given cells as they are; every row has the key and the statics of its sequence.

@@ -31,7 +31,7 @@ void read_field(const Fields& f, const char* name, RunningSteps& steps);
 RulePtr make_rule(RunningData data);
 
 // A balance that falls but is never below 0: where the steps of a sampled sequence would take it there, it begins
-// higher. One that is given somewhere begins as it is given.
+// higher. One that is given somewhere begins as it is given, and its steps are drawn again.
 struct FloorData {
   static constexpr const char* kKind = "floor";
   std::string column, key;  // key: of sampled rows
