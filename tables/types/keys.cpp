@@ -1,7 +1,7 @@
 #include "tables/types/keys.h"
 
 #include <algorithm>
-#include <span>
+#include <cmath>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
@@ -21,47 +21,75 @@ bool named_like_moment(const std::string& name) {
 
 namespace {
 
-bool ends_in_any(std::string_view text, std::span<const std::string_view> ends) {
-  return std::any_of(ends.begin(), ends.end(),
-                     [&](std::string_view end) { return text.size() > end.size() && text.ends_with(end); });
+using Words = std::string_view;  // " one two "
+
+bool has(Words words, const std::string& word) { return !word.empty() && words.find(' ' + word + ' ') != words.npos; }
+
+constexpr Words kMarks = " id no nr nro num number nummer numero número numéro cod codigo código code ";
+constexpr Words kNumberMarks = " number nummer num numero número numéro ";  // of quantities too
+// persons, and what is numbered for them, as they stand in names of keys; with the German joints
+constexpr Words kOwners =
+    " account acct applicant application auftrag auftrags beleg benutzer bestell bill booking buchung buchungs case "
+    "claim cli client cliente commande compte contract contrat contrato cuenta cust customer dossier emp empleado "
+    "employe employee expediente factura facture fall file invoice konto kunde kunden member mitarbeiter mitglied "
+    "mitglieds order paciente pat patient patienten pedido person persona personal poliza póliza police policy "
+    "rechnung "
+    "rechnungs reservation reserva student subj subject ticket transaction tx txn user usubj usuario versicherungs "
+    "vertrag vertrags ";
+
+// The words of a name, in small letters: accountNo, "Account No." → account, no; kundennr, numcli, userid → two each.
+std::vector<std::string> words_of(const std::string& name) {
+  std::vector<std::string> out(1);
+  for (size_t i = 0; i < name.size(); ++i) {
+    const auto is_upper = [&](size_t at) { return at < name.size() && lower(name[at]) != name[at]; };
+    const char c = lower(name[i]);
+    const bool letter = (c >= 'a' && c <= 'z') || (c & 0x80) != 0, follows_small = i > 0 && !is_upper(i - 1),
+               precedes_small = i + 1 < name.size() && upper(name[i + 1]) != name[i + 1];
+    if ((!letter || (is_upper(i) && (follows_small || precedes_small))) && !out.back().empty()) out.emplace_back();
+    if (letter) out.back() += c;
+  }
+  if (out.size() > 1 && out.back().empty()) out.pop_back();
+  for (size_t w = 0; w < out.size(); ++w)
+    for (size_t at = 2; at + 2 <= out[w].size(); ++at) {
+      const std::string first = out[w].substr(0, at), second = out[w].substr(at);
+      if ((has(kMarks, first) && has(kOwners, second)) || (has(kOwners, first) && has(kMarks, second)) ||
+          second == "nr" || second == "nummer") {
+        out[w] = first, out.insert(out.begin() + static_cast<std::ptrdiff_t>(++w), second);
+        break;
+      }
+    }
+  return out;
 }
 
-bool named_like_key(const std::string& name) {
-  constexpr std::string_view kNames =
-      " id index key row rowid row_number no nr unnamed: 0 uid customer user client patient "
-      "member employee student subject ";
-  constexpr std::string_view kEnds[] = {"_id", " id", "-id", ".id", "_key", "_no", "_nr", "_uid"};
-  const std::string small = lower_case(name);
-  if (named_like_moment(name)) return false;
-  if (kNames.find(' ' + small + ' ') != kNames.npos || ends_in_any(small, kEnds)) return true;
-  // customerId, CustomerID
-  return name.size() > 2 &&
-         (name.ends_with("Id") || (name.ends_with("ID") && lower(name[name.size() - 3]) == name[name.size() - 3]));
-}
+// What a name says of whole numbers or codes: number: of an account, or how many.
+enum class Named { otherwise, number, key };
 
-// account_number, Policy No.; as whole numbers these may be quantities.
-bool named_like_number_of(const std::string& name) {
-  constexpr std::string_view kEnds[] = {"_number", " number", "-number", ".number", "_num", " no", " no.", " nr"};
-  return !named_like_moment(name) && (name.ends_with("Number") || ends_in_any(lower_case(name), kEnds));
+Named named_like(const std::string& name) {
+  constexpr Words kNames =
+      " index row rowid row_number unnamed: 0 customer user client patient member employee "
+      "student subject kunde cliente paciente usuario benutzer mitarbeiter ";
+  constexpr Words kLast = " id uid key no nr nro mrn ssn serial folio matricula matrícula matricule ";
+  if (named_like_moment(name)) return Named::otherwise;
+  if (has(kNames, lower_case(name))) return Named::key;
+  std::vector<std::string> words = words_of(name);
+  if (has(kLast, words.back()) || words.front() == "id") return Named::key;
+  // numero de cliente, número del pedido; "number of children" counts
+  std::erase_if(words, [](const std::string& word) { return has(" de del do da du ", word); });
+  const size_t n = words.size();
+  if (n > 1 &&
+      ((has(kMarks, words[0]) && has(kOwners, words[1])) || (has(kMarks, words[n - 1]) && has(kOwners, words[n - 2]))))
+    return Named::key;
+  return n > 0 && has(kNumberMarks, words[n - 1]) ? Named::number : Named::otherwise;
 }
 
 // product_id, storeId: keys of things, not persons; other columns follow from them.
 bool named_like_thing(const std::string& name) {
-  constexpr std::string_view kThings =
+  constexpr Words kThings =
       " airport article branch category city class code color country course diagnosis district drug flight group "
       "house item line location lot material model package part plan procedure product region route "
-      "shop site sku state station store supplier train type vendor warehouse zip zone ";
-  std::string word;
-  const auto is_thing = [&] { return !word.empty() && kThings.find(' ' + word + ' ') != kThings.npos; };
-  for (size_t i = 0; i < name.size(); ++i) {
-    const char c = lower(name[i]);
-    const bool letter = c >= 'a' && c <= 'z',
-               first = letter && c != name[i] && i > 0 && lower(name[i - 1]) == name[i - 1];
-    if ((!letter || first) && is_thing()) return true;
-    if (!letter || first) word.clear();
-    if (letter) word += c;
-  }
-  return is_thing();
+      "shop site sku state station store supplier train type vendor warehouse zip zone artikel haus produkt zimmer ";
+  const std::vector<std::string> words = words_of(name);
+  return std::any_of(words.begin(), words.end(), [&](const std::string& word) { return has(kThings, word); });
 }
 
 // Texts such as C100357, ORD-2024-0012 or 7f3a09: no blanks, with digits; equal but for their digits, or of one length.
@@ -130,16 +158,57 @@ std::string checked_as(const std::vector<double>& ascending) {
   return texts.size() < kMinDistinct ? "" : described(check_of(views));
 }
 
+// Account numbers, not counts: each has as many digits, at least four.
+bool are_of_one_length(const std::vector<double>& ascending) {
+  constexpr double kShort = 1000;
+  const auto digits = [](double v) { return std::to_string(static_cast<int64_t>(v)).size(); };
+  return ascending.front() >= kShort && digits(ascending.front()) == digits(ascending.back());
+}
+
+// Whether the numbers were given out, not measured, whatever the column is called: many, no two alike, and not many of
+// their range left over. Of as many that are drawn from that range by chance, hundreds would be alike. In ascending or
+// descending order they may number the steps of a series.
+bool are_given_out(const Column& column) {
+  constexpr size_t kMinRows = 1000, kRangeOfRows = 4;
+  constexpr Words kOrders =
+      " age day epoch iteration level minute order place platz pos position rang rank ranking round score second seq "
+      "sequence step t tick ts week ";
+  const std::vector<std::string> words = words_of(column.name);
+  if (named_like_moment(column.name) ||
+      std::any_of(words.begin(), words.end(), [&](const std::string& word) { return has(kOrders, word); }))
+    return false;
+  double low = INFINITY, high = -INFINITY, last = NAN;
+  size_t held = 0, rises = 0, falls = 0;
+  for (const double v : column.numbers) {
+    if (v != v) continue;
+    low = std::min(low, v), high = std::max(high, v), rises += v > last, falls += v < last, ++held, last = v;
+  }
+  if (held < kMinRows || low < 0 || high - low >= static_cast<double>(kRangeOfRows * held) || rises == 0 || falls == 0)
+    return false;
+  std::vector<bool> taken(static_cast<size_t>(high - low) + 1);
+  for (const double v : column.numbers) {
+    if (v != v) continue;
+    const auto at = static_cast<size_t>(v - low);
+    if (taken[at]) return false;
+    taken[at] = true;
+  }
+  return true;
+}
+
 std::string reason_of_numbers(const Column& column) {
   constexpr size_t kMaxRows = 5'000'000;
-  if (column.numbers.size() > kMaxRows || (!named_like_key(column.name) && !is_long(column.numbers))) return {};
+  const Named named = named_like(column.name);
+  if (named != Named::key && are_given_out(column))
+    return "whole numbers, all distinct, and dense in their range: given out, not measured";
+  const bool by_name = named == Named::key || (named == Named::number && !named_like_thing(column.name));
+  if (column.numbers.size() > kMaxRows || (!by_name && !is_long(column.numbers))) return {};
   std::vector<double> values;
   for (const double v : column.numbers)
     if (v == v) values.push_back(v);
   std::sort(values.begin(), values.end());
   if (values.empty() || values.front() < 0) return {};
   const std::string check = checked_as(values);
-  if (check.empty() && !named_like_key(column.name)) return {};
+  if (check.empty() && (!by_name || (named == Named::number && !are_of_one_length(values)))) return {};
   Repeated repeated;
   for (size_t i = 0, end = 0; i < values.size(); i = end) {
     while (end < values.size() && values[end] == values[i]) ++end;
@@ -153,7 +222,7 @@ std::string reason_of_numbers(const Column& column) {
 }
 
 std::string reason_of_texts(const Column& column) {
-  if ((!named_like_key(column.name) && !named_like_number_of(column.name)) || named_like_thing(column.name)) return {};
+  if (named_like(column.name) == Named::otherwise || named_like_thing(column.name)) return {};
   std::vector<size_t> rows(column.values.size());
   for (const int32_t code : column.codes)
     if (code >= 0) ++rows[static_cast<size_t>(code)];

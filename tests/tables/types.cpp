@@ -220,6 +220,81 @@ TEST(Types, Identifiers) {
   EXPECT_EQ(t.columns[0].values[19], "119");
 }
 
+// A permutation of 200000 … 200999 under this name, each number `copies` times; `odd` adds numbers of another length.
+ColumnType type_of_numbers(const std::string& name, int copies = 1, bool odd = false) {
+  std::string csv = name + ";x\n";
+  for (int i = 0; i < 600 * copies; ++i)
+    csv += std::to_string((odd && i % 5 == 0 ? 20 : 200000) + i * 389 % 600) + ";1\n";
+  return read_text(csv).columns[0].type;
+}
+
+TEST(Types, WholeNumbersThatAreKeysByName) {
+  const ColumnType key = ColumnType::identifier;
+  for (const char* name : {"kundennr",
+                           "Kundennr",
+                           "KundenNr",
+                           "kunden_nr",
+                           "Kundennummer",
+                           "Rechnungsnummer",
+                           "Belegnr",
+                           "Personalnr",
+                           "Vertragsnummer",
+                           "invoice_number",
+                           "InvoiceNumber",
+                           "order_no",
+                           "OrderNo",
+                           "Order No.",
+                           "account_number",
+                           "policy_number",
+                           "folio",
+                           "matricula",
+                           "matrícula",
+                           "numero_cliente",
+                           "numcli",
+                           "NumFacture",
+                           "numéro de commande",
+                           "id_cliente",
+                           "codcliente",
+                           "case_number",
+                           "ticket_number",
+                           "member_num",
+                           "student_number",
+                           "MRN",
+                           "serial",
+                           "SUBJID",
+                           "userid",
+                           "IDCliente",
+                           "CustomerID",
+                           "Kunden-Nr."})
+    EXPECT_EQ(type_of_numbers(name, 2), key) << name;
+  for (const char* name : {"amount", "number_of_rooms", "numero de hijos", "num_orders", "house_number", "Hausnummer",
+                           "casino", "humid", "paid", "x", "update_no", "number of patients"})
+    EXPECT_EQ(type_of_numbers(name, 2), ColumnType::integer) << name;
+  // of what is only called a number, the numbers must look given out
+  EXPECT_EQ(type_of_numbers("lab_number", 2), key);
+  EXPECT_EQ(type_of_numbers("lab_number", 2, true), ColumnType::integer);
+  EXPECT_EQ(type_of_numbers("account_number", 2, true), key);
+}
+
+TEST(Types, WholeNumbersThatWereGivenOutAreKeysWhateverTheirName) {
+  const auto type_of = [](const std::string& name, auto&& number, int rows = 1000) {
+    std::string csv = name + ",x\n";
+    for (int i = 0; i < rows; ++i) csv += std::to_string(number(i)) + ",1\n";
+    return read_text(csv).columns[0].type;
+  };
+  const auto permuted = [](int i) { return 5000 + i * 389 % 1000; };
+  EXPECT_EQ(type_of("hebamme", permuted), ColumnType::identifier);
+  EXPECT_EQ(type_of("hebamme", [&](int i) { return 3 * permuted(i); }), ColumnType::identifier) << "a third of a range";
+  EXPECT_EQ(type_of("hebamme", [&](int i) { return 5 * permuted(i); }), ColumnType::integer) << "a fifth";
+  EXPECT_EQ(type_of("hebamme", permuted, 999), ColumnType::integer);
+  EXPECT_EQ(type_of("hebamme", [&](int i) { return permuted(i == 7 ? 8 : i); }), ColumnType::integer) << "two alike";
+  EXPECT_EQ(type_of("hebamme", [&](int i) { return permuted(i) - 5500; }), ColumnType::integer) << "below zero";
+  EXPECT_EQ(type_of("hebamme", [](int i) { return i; }), ColumnType::integer) << "the steps of a series";
+  EXPECT_EQ(type_of("hebamme", [](int i) { return 9000 - 2 * i; }), ColumnType::integer) << "the steps of a series";
+  for (const char* name : {"year", "time", "rank", "finalPosition", "week", "step"})
+    EXPECT_EQ(type_of(name, permuted), ColumnType::integer) << name;
+}
+
 // Text keys that repeat are regenerated as whole numbers are: learned, the ids of real customers would come out.
 TEST(Types, TextsThatAreKeysByNameAndForm) {
   const auto type_of = [](const std::string& name, int values, int rows_of_each, auto&& text) {
