@@ -236,10 +236,18 @@ void add_rows(const Json& report, std::vector<std::string>& out) {
       out.push_back(fmt::format("The {} table has only {}: every figure here is rough.", table,
                                 rows_of(static_cast<int64_t>(rows))));
   }
-  if (!report.at("rows").contains("holdout"))
+  if (!report.at("rows").contains("holdout")) {
     out.push_back(
         "There are no holdout rows. Without them it is unknown what attacks find out about the training rows, and how "
         "useful the rows are for training models.");
+    constexpr double kWorthAWord = 0.01;
+    if (const double near = at(report, "/dcr/near_copies/share"); near > kWorthAWord)
+      out.push_back(
+          fmt::format("{} of the synthetic rows are near copies. This alone is no sign of a leak: where "
+                      "columns depend on each other, unseen real rows are as near. The share of a holdout "
+                      "would tell.",
+                      percent(near)));
+  }
   const double auc = at(report, "/c2st/trees/auc");
   if (auc < 0.45)
     out.push_back(

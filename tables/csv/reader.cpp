@@ -289,8 +289,13 @@ struct Part {  // a file
 class Filler {
  public:
   Filler(const std::vector<Part>& parts, const std::vector<TypeEvidence>& evidence,
-         const std::vector<ColumnPlan>& plans, const MissingWords& missing)
-      : parts_(parts), evidence_(evidence), plans_(plans), missing_(missing), dictionaries_(plans.size()) {}
+         const std::vector<ColumnPlan>& plans, const MissingWords& missing, bool by_model)
+      : parts_(parts),
+        evidence_(evidence),
+        plans_(plans),
+        missing_(missing),
+        by_model_(by_model),
+        dictionaries_(plans.size()) {}
 
   Table run(Team& team, const Monitor& monitor) {
     table_.rows = 0;
@@ -329,7 +334,7 @@ class Filler {
     for (const auto& r : refused)
       if (r)
         fail_fill(r->why, source_->place(r->line, r->row - survey_->chunks[0].first_row), frame_->names[r->column],
-                  r->value, plans_[r->column]);
+                  r->value, plans_[r->column], by_model_);
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
       const ColumnPlan& plan = plans_[static_cast<size_t>(j)];
       if (!kind_of(plan.type).ordered || plan.by_row()) join_codes(first, count, static_cast<size_t>(j));
@@ -387,6 +392,7 @@ class Filler {
   const std::vector<TypeEvidence>& evidence_;
   const std::vector<ColumnPlan>& plans_;
   const MissingWords& missing_;
+  bool by_model_;
   CsvSource* source_ = nullptr;  // of the file that is read
   const CsvFrame* frame_ = nullptr;
   const CsvSurvey* survey_ = nullptr;
@@ -557,7 +563,8 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
                   counted(rows, "row") + " × " + counted(static_cast<int64_t>(frame.names.size()), "column"), true});
 
   const std::vector<ColumnPlan> plans = plan_columns(frame, options, evidence, wished);
-  Table table = Filler(parts, evidence, plans, missing).run(team, monitor);
+  const bool by_model = options.like != nullptr && options.fewer_columns;  // given cells
+  Table table = Filler(parts, evidence, plans, missing, by_model).run(team, monitor);
   check_constants(table, plans, file);
   for (const auto& [column, least] : options.least_rows)
     for (Column& c : table.columns)

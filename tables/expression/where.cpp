@@ -458,6 +458,32 @@ std::vector<int> columns_of(const WhereTerm& term) {
   return columns;
 }
 
+std::string misread_numbers(const Where& where, const Table& schema) {
+  const auto comma = [&](int column) {
+    NumberFormat format;
+    return NumberFormat::parse(schema.columns[static_cast<size_t>(column)].format, format) && format.mark == ',';
+  };
+  for (const WhereTerm& term : where.terms) {
+    const std::vector<int> columns = columns_of(term);
+    const auto column = std::ranges::find_if(columns, comma);
+    if (column == columns.end()) continue;
+    for (WhereScanner scan(term.text); scan.peek().kind != WhereToken::Kind::end; scan.take()) {
+      const std::string& written = scan.peek().text;
+      const size_t point = written.find('.');
+      if (scan.peek().kind != WhereToken::Kind::number || point == 0 || point > 3 || written.size() != point + 4 ||
+          written[0] == '0' || !std::ranges::all_of(written, [](char c) { return c == '.' || is_digit(c); }))
+        continue;
+      std::string whole = written;
+      std::erase(whole, '.');
+      return fmt::format(
+          "in `where`, {} is not {}: numbers without quotes have a decimal point, although column \"{}\" has a decimal "
+          "comma. Write {}, or '{}' in single quotes, if that is meant.",
+          written, whole, schema.columns[static_cast<size_t>(*column)].name, whole, written);
+    }
+  }
+  return "";
+}
+
 std::vector<double> numbers_of(const WhereTerm& term) {
   std::vector<double> numbers = term.numbers;
   if (term.kind == WhereTerm::Kind::range) numbers.insert(numbers.end(), {term.low, term.high});

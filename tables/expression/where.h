@@ -52,6 +52,10 @@ std::optional<WhereTerm> projected(const WhereTerm& term, int column);
 // `what` names the expression in messages.
 Where parse_where(const std::string& text, const Table& schema, const char* what = "`where`");
 
+// A notice about numbers such as 10.000 that a term compares with a column whose decimal mark is a comma: there they
+// look like thousands, but a condition has decimal points. "": none.
+std::string misread_numbers(const Where& where, const Table& schema);
+
 // keep[i] = row i of the batch meets every term; failed[t] counts the rows that miss term t. Sizes: batch.rows, terms.
 void match_where(const Where& where, const Table& batch, std::vector<char>& keep, std::vector<int64_t>& failed);
 

@@ -265,25 +265,23 @@ CellStatus fill_cell(std::string_view text, const ColumnPlan& plan, const Missin
 }
 
 void fail_fill(CellStatus why, const std::string& place, const std::string& column, const std::string& value,
-               const ColumnPlan& plan) {
+               const ColumnPlan& plan, bool by_model) {
   if (why == CellStatus::too_long)
     throw Error(ErrorCode::data, place + ": column \"" + column + "\" holds a text of " + std::to_string(value.size()) +
                                      " bytes; the limit is " + std::to_string(kMaxTextBytes) +
                                      ".\n  Shorten it, or omit the column.");
   const std::string shown = printable(value.substr(0, 200));
-  const std::string as_text = type_option(column, "category");
   const std::string head = place + ": column \"" + column + "\" holds \"" + shown + "\", which is ",
-                    as_missing = "or mark it missing with " + option_text("missing", shown) + ".";
+                    as_text = by_model ? "" : "Read the column as text with " + type_option(column, "category") + ", ",
+                    way_out = by_model ? "Write it as the column's other values, or leave the cell empty."
+                                       : "or mark it missing with " + option_text("missing", shown) + ".";
   switch (why) {
     case CellStatus::infinite:
-      throw Error(ErrorCode::data,
-                  head + "infinite: no model can learn it.\n  Replace it by a number or leave it empty, " + as_missing);
+      throw Error(ErrorCode::data, head + "infinite: no model can learn it.\n  " +
+                                       (by_model ? "" : "Replace it by a number or leave it empty, ") + way_out);
     case CellStatus::too_large:
-      throw Error(ErrorCode::data, head + "too large for a double (1.8e308).\n  Read the column as text with " +
-                                       as_text + ", " + as_missing);
-    default:
-      throw Error(ErrorCode::data,
-                  head + "not " + expected(plan) + ".\n  Read the column as text with " + as_text + ", " + as_missing);
+      throw Error(ErrorCode::data, head + "too large for a double (1.8e308).\n  " + as_text + way_out);
+    default: throw Error(ErrorCode::data, head + "not " + expected(plan) + ".\n  " + as_text + way_out);
   }
 }
 

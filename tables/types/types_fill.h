@@ -21,9 +21,10 @@ enum class CellStatus { ok, wrong, too_large, infinite, too_long };
 CellStatus fill_cell(std::string_view text, const ColumnPlan& plan, const MissingWords& missing, int64_t row,
                      Column& column, Dictionary& dictionary);
 
-// The message for a value that fill_cell() refused; `place` is "people.csv:17".
+// The message for a value that fill_cell() refused; `place` is "people.csv:17"; `by_model`: a model has the column's
+// type, so that no option gives another.
 [[noreturn]] void fail_fill(CellStatus why, const std::string& place, const std::string& column,
-                            const std::string& value, const ColumnPlan& plan);
+                            const std::string& value, const ColumnPlan& plan, bool by_model = false);
 
 // Once all rows are read and codes refer to `dictionary`: sets the column's values, merges the spellings of a boolean,
 // and derives the types that depend on the whole column: one value in every row is a constant, at least 20 distinct

@@ -105,6 +105,10 @@ TEST(Types, ValuesOfSeveralReadingsAreReadAsInTheOtherTable) {
   const Table other = read_text("d;x\n2024-03-04;1.5\n", options);
   EXPECT_EQ(other.columns[0].numbers[0], day);
   EXPECT_EQ(other.columns[1].numbers[0], 1.5);
+  const Error mixed = error_of("x\n5000\n\"$7,500.00\"\n", options);
+  expect_parts(mixed, ErrorCode::data, {"t.csv:3: column \"x\" holds \"$7,500.00\"", "as the column's other values"});
+  EXPECT_EQ(std::string_view(mixed.what()).find('`'), std::string_view::npos)
+      << "no option of sample: " << mixed.what();
 }
 
 TEST(Types, SecondsKeepTheDigitsThatAllHave) {

@@ -129,6 +129,17 @@ TEST(Where, ProjectsAlternativesOntoAColumn) {
   EXPECT_EQ(keep, (std::vector<char>{1, 1, 1, 0}));
 }
 
+TEST(Where, NumbersThatLookLikeThousandsAreNoticed) {
+  const Table t = table({numbers("gross", ColumnType::decimal, {10, 20000}, "#.##0,00"),
+                         numbers("rate", ColumnType::decimal, {10, 20000}, "#,##0.00")});
+  const auto said = [&](const char* text) { return misread_numbers(tessera::parse_where(text, t), t); };
+  for (const char* text : {"gross > 10.000", "rate > 1 and not gross between 1 and 999.999", "gross - 1.000 > rate"})
+    EXPECT_NE(said(text).find("column \"gross\" has a decimal comma"), std::string::npos) << text;
+  EXPECT_NE(said("gross > 10.000").find("10.000 is not 10000"), std::string::npos);
+  for (const char* text : {"rate > 10.000", "gross > 10.00", "gross > 0.125", "gross > 1000.000", "gross > '10.000'"})
+    EXPECT_EQ(said(text), "") << text;
+}
+
 TEST(Where, TextsThatAreNumbersHaveAnOrder) {
   EXPECT_EQ(kept("\"zip code\" = '8001'"), "03");
   EXPECT_EQ(kept("\"zip code\" = 8001"), "03");
