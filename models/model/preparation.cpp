@@ -95,8 +95,9 @@ void report_likely_key(const Table& table, const Rules& rules, const Monitor& mo
       return notice(monitor, fmt::format("The rows of one \"{}\" are learned as independent; {} learns them as one "
                                          "sequence.",
                                          f.rule->column(), option_text("sequence_key", f.rule->column())));
-  const LikelyKey key = likely_key(table);
-  if (key.column.empty()) return;
+  LikelyKey key = likely_key(table);
+  std::erase_if(key.statics, [&](const std::string& name) { return rules.adds(name); });
+  if (key.column.empty() || rules.adds(key.column) || key.statics.empty()) return;
   notice(monitor, fmt::format("Column \"{}\" may identify sequences: {} values, within which {} not vary. Rows are "
                               "learned as independent; {} learns the rows of a value as one "
                               "sequence.",

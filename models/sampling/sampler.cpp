@@ -9,6 +9,7 @@
 #include <cmath>
 #include <deque>
 #include <optional>
+#include <set>
 
 #include "models/sampling/candidates.h"
 #include "models/sampling/found_rows.h"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr int64_t kPlainRows = 4096;                       // rows decoded at a time if nothing is generated
 constexpr int64_t kBlock = 1024, kCalibratedBlock = 4096;  // rows searched for at a time
+constexpr int64_t kRare = 1000;                            // of as many candidates one satisfies a rare term
 constexpr int64_t kHopeless = int64_t{1} << 20;            // candidates of a block of rows without a match
 
 class Rows : public RowStream {
@@ -41,9 +43,11 @@ class Rows : public RowStream {
     if (!options.where.empty()) {
       where_ = parse_where(options.where, schema_);
       check_possible(where_, *model_);
+      if (const std::string line = misread_numbers(where_, schema_); !line.empty()) notice(monitor_, line);
     }
     for (const std::string& rule : model_->rules.checked()) rules_.push_back(broken_where(rule, schema_));
     failed_.assign(where_.terms.size() + rules_.size(), 0);
+    breaks_.assign(rules_.size(), 0);
     const Calibration& calibration = model_->calibration;
     tier_ = options.calibrate.value_or(calibration.chosen);
     if (!calibration.holds(tier_))
@@ -98,7 +102,8 @@ class Rows : public RowStream {
     for (;;) {
       const SampleReport report = report_;
       const std::vector<int64_t> failed = failed_;
-      const int64_t tried = tried_;
+      const std::vector<int64_t> breaks = breaks_;
+      const int64_t tried = tried_, met = met_, satisfied = satisfied_;
       try {
         // A search generates several candidates per row; a few rows do not need a whole block.
         candidates_->build(searching() ? std::clamp<int64_t>(16 * std::min(end_ - next_, block()), 64, block())
@@ -110,7 +115,7 @@ class Rows : public RowStream {
       } catch (const std::bad_alloc&) {
         if (!candidates_->halve_batch()) throw;
       }
-      report_ = report, failed_ = failed, tried_ = tried;
+      report_ = report, failed_ = failed, breaks_ = breaks, tried_ = tried, met_ = met, satisfied_ = satisfied;
       ahead_.clear(), ready_.clear();
       begun_ = next_;
     }
@@ -215,13 +220,16 @@ class Rows : public RowStream {
     std::vector<int64_t> failed, kept;
     for (const Table& t : made.slices) {
       match_where(where_, t, meets, failed);
+      const std::vector<char> terms = meets;
+      met_ += std::count(terms.begin(), terms.end(), 1);
       for (size_t term = 0; term < failed.size(); ++term) failed_[term] += failed[term];
       for (size_t rule = 0; rule < rules_.size(); ++rule) {
         match_where(rules_[rule], t, broken, kept);
         failed_[where_.terms.size() + rule] += std::count(broken.begin(), broken.end(), 1);
         for (size_t i = 0; i < broken.size(); ++i)
-          if (broken[i] != 0) meets[i] = 0;
+          if (broken[i] != 0) meets[i] = 0, breaks_[rule] += terms[i];
       }
+      satisfied_ += std::count(meets.begin(), meets.end(), 1);
       all.insert(all.end(), meets.begin(), meets.end());
     }
     return all;
@@ -261,21 +269,81 @@ class Rows : public RowStream {
     size_t rarest = 0;
     for (size_t t = 1; t < failed_.size(); ++t)
       if (failed_[t] > failed_[rarest]) rarest = t;
+    const bool broken = satisfied_ == 0 && met_ > 0;  // those that meet the condition all break a rule
+    if (broken) rarest = where_.terms.size() + static_cast<size_t>(std::ranges::max_element(breaks_) - breaks_.begin());
     const bool rule = rarest >= where_.terms.size();
-    const std::string& text = rule ? model_->rules.checked()[rarest - where_.terms.size()] : where_.terms[rarest].text;
+    const int64_t alone = tried_ - failed_[rarest];
+    const bool together = satisfied_ == 0 && !rule && where_.terms.size() > 1;
+    const std::vector<std::string> binding = together ? rules_between_terms() : std::vector<std::string>();
+    std::string why;
+    if (broken && !where_.empty()) {
+      why = fmt::format("{} of {} candidates satisfied the condition, but all break a rule, {} of them \"{}\".", met_,
+                        tried_, *std::ranges::max_element(breaks_), name_of(rarest));
+    } else if (together && kRare * alone > tried_) {
+      for (size_t t = 0; t < where_.terms.size(); ++t)
+        why += fmt::format("{}\"{}\" {}", t == 0 ? "" : ", ", name_of(t), tried_ - failed_[t]);
+      why = fmt::format("None satisfied all terms together, though none is rare alone: of {} candidates, {}.", tried_,
+                        why);
+    } else {
+      why = fmt::format("The rare {} is \"{}\": {} of {} candidates satisfied it{}.", rule ? "rule" : "term",
+                        name_of(rarest), alone, tried_, together ? " (all were drawn for the other terms)" : "");
+    }
+    if (!binding.empty())
+      why += fmt::format(" Rules may exclude the combination: \"{}\".", fmt::join(binding, "\", \""));
     // rejection finds one number of many only by chance; a given cell has it from the start
-    const bool equals =
-        !rule && where_.terms[rarest].kind == WhereTerm::Kind::in && !where_.terms[rarest].numbers.empty();
+    const bool equals = !rule && binding.empty() && where_.terms[rarest].kind == WhereTerm::Kind::in &&
+                        !where_.terms[rarest].numbers.empty();
     throw Error(
         ErrorCode::condition,
-        fmt::format("{}: {} of {} rows were found; row {} found none in {} candidates.\n  The rare {} is \"{}\": "
-                    "{} of {} candidates satisfied it. {}, or allow more candidates with `max_tries`.{}",
-                    where_.empty() ? "sample" : "`where`", report_.rows + found, end_ - offset_, row, tries,
-                    rule ? "rule" : "term", text, tried_ - failed_[rarest], tried_,
-                    rule ? "Fit without this `rule`" : "Relax the condition",
-                    equals ? "\n  To get rows with this value, write it into a CSV file and pass that "
-                             "as `given` instead."
-                           : ""));
+        fmt::format("{}: {} of {} rows were found; row {} found none in {} candidates.\n  {} {}, or allow more "
+                    "candidates with `max_tries`.{}",
+                    where_.empty() ? "sample" : "`where`", report_.rows + found, end_ - offset_, row, tries, why,
+                    !rule            ? "Relax the condition"
+                    : where_.empty() ? "Fit without this `rule`"
+                                     : "Relax the condition, fit without this `rule`",
+                    equals
+                        ? "\n  To get rows with this value, write it into a CSV file and pass that as `given` instead."
+                        : ""));
+  }
+  const std::string& name_of(size_t condition) const {
+    const size_t terms = where_.terms.size();
+    return condition < terms ? where_.terms[condition].text : model_->rules.checked()[condition - terms];
+  }
+
+  // The rules of the shortest chain that leads from the columns of a term to those of another.
+  std::vector<std::string> rules_between_terms() const {
+    constexpr size_t kMaxChain = 3;
+    struct Reached {
+      std::string column;
+      std::vector<std::string> by;
+    };
+    std::vector<std::set<std::string>> columns;
+    for (const WhereTerm& term : where_.terms) {
+      columns.emplace_back();
+      for (const int c : columns_of(term)) columns.back().insert(schema_.columns[static_cast<size_t>(c)].name);
+    }
+    std::vector<std::string> shortest;
+    for (size_t t = 0; t < columns.size(); ++t) {
+      std::deque<Reached> next;
+      for (const std::string& column : columns[t]) next.push_back({column, {}});
+      for (std::set<std::string> known = columns[t]; !next.empty(); next.pop_front()) {
+        const Reached from = next.front();
+        if (from.by.size() >= (shortest.empty() ? kMaxChain : shortest.size() - 1)) continue;
+        for (const FoundRule& f : model_->rules.found()) {
+          const std::vector<std::string> bound = f.rule->columns(schema_);
+          if (!f.rule->strict() || std::ranges::find(bound, from.column) == bound.end()) continue;
+          std::vector<std::string> by = from.by;
+          by.push_back(f.rule->text());
+          for (const std::string& column : bound) {
+            if (!known.insert(column).second) continue;
+            next.push_back({column, by});
+            const bool arrives = std::ranges::any_of(columns, [&](const auto& of) { return of.contains(column); });
+            if (arrives && (shortest.empty() || by.size() < shortest.size())) shortest = by;
+          }
+        }
+      }
+    }
+    return shortest;
   }
 
   std::shared_ptr<const RowModel> model_;
@@ -290,8 +358,10 @@ class Rows : public RowStream {
   Tier tier_ = Tier::off;
   std::optional<Candidates> candidates_;
   std::deque<Table> ready_;
-  int64_t tried_ = 0;            // candidates checked, including those generated ahead
-  std::vector<int64_t> failed_;  // the number of them that violated each term
+  int64_t tried_ = 0;                // candidates checked, including those generated ahead
+  int64_t met_ = 0, satisfied_ = 0;  // those of them that met the condition; and broke no rule
+  std::vector<int64_t> breaks_;      // of those that met it, those that broke each checked rule
+  std::vector<int64_t> failed_;      // the number of them that violated each term
   SampleReport report_;
 };
 

@@ -11,6 +11,10 @@
 
 namespace tessera {
 
+bool Rules::adds(const std::string& learned) const {
+  return !found_.empty() && std::find(columns_.begin(), columns_.end(), learned) == columns_.end();
+}
+
 std::vector<std::string> Rules::rising() const {
   std::vector<std::string> out;
   for (const FoundRule& f : found_)
@@ -38,6 +42,11 @@ bool Rules::sees(const std::string& learned) const {
 void Rules::reduce(Table& table, Team& team) const {
   check_columns(table);
   for (const FoundRule& f : found_) f.rule->reduce(table, team);
+}
+
+void Rules::reduce_whole(Table& rows, Team& team) const {
+  check_columns(rows);
+  for (const FoundRule& f : found_) f.rule->reduce_whole(rows, team);
 }
 
 void Rules::reduce_given(Table& rows, Team& team, bool filled) const {

@@ -34,8 +34,9 @@ class Rules {
 
   bool empty() const { return found_.empty() && checked_.empty(); }
   const std::vector<FoundRule>& found() const { return found_; }
-  std::vector<std::string> rising() const;  // columns that never decrease, or never increase
-  std::vector<std::string> firsts() const;  // columns computed from their first value in a sequence
+  bool adds(const std::string& learned) const;  // whether the table has no such column
+  std::vector<std::string> rising() const;      // columns that never decrease, or never increase
+  std::vector<std::string> firsts() const;      // columns computed from their first value in a sequence
   // Whether a missing cell of this column of the model means that it repeats another column.
   bool repeats(const std::string& learned) const;
   bool sees(const std::string& learned) const;  // whether a column of the model holds values that rules compute
@@ -43,7 +44,8 @@ class Rules {
   const std::vector<std::string>& checked() const { return checked_; }
   std::vector<std::string> checked_alone() const;  // those without a rule in found()
 
-  void reduce(Table& table, Team& team) const;  // another table of the same columns
+  void reduce(Table& table, Team& team) const;       // another table of the same columns
+  void reduce_whole(Table& rows, Team& team) const;  // of rows that restore() shall give back
   // For rows with given cells: missing ones are unknown, and, with `filled`, will be filled.
   void reduce_given(Table& rows, Team& team, bool filled) const;
   void fill(Table& table, uint64_t seed) const;

@@ -44,6 +44,22 @@ class CliRules : public Cli {
   }
 };
 
+// What is learned beside a computed column has a name of its own, which no option takes.
+TEST_F(CliRules, AProposedKeyIsAColumnOfTheTable) {
+  std::mt19937 gen(1);
+  std::string csv = "group,part,code,x\n";
+  const auto letter = [](unsigned k) { return static_cast<char>('a' + k); };
+  for (int i = 0; i < 1500; ++i) {
+    const unsigned group = gen() % 20, part = gen() % 20, code = (20 * group + part) * 7919 % 400;
+    csv += fmt::format("g{},p{},w{}{},0.{:03}\n", letter(group), letter(part), letter(code / 20), letter(code % 20),
+                       gen() % 1000);
+  }
+  write("codes.csv", csv);
+  const Outcome fitted = must("fit codes.csv --model c.tessera --epochs 1 --force --calibrate off");
+  EXPECT_HAS(fitted.err, "code follows from group and part");
+  EXPECT_EQ(fitted.err.find("computed code"), std::string::npos) << fitted.err;
+}
+
 TEST_F(CliRules, AreListedAndKept) {
   orders();
   const Outcome listed = must("inspect orders.csv --rules");

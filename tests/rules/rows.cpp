@@ -118,6 +118,35 @@ TEST(RuleRows, GivenRulesAreKeptByRejection) {
   EXPECT_GT(share(rows, [&](int64_t i) { return delivered.is_missing(i); }), 0.05);
 }
 
+// total = items + extras and price = 3.99 * items: terms that rows meet one by one, but never together.
+TEST(RuleRows, NameTheRulesThatExcludeACondition) {
+  FitOptions options = quick_made(2);
+  options.rules.given = {"extras < 40 or fee < 1800"};
+  const Model m = fit(orders(800), options);
+  const auto message = [&](const std::string& condition) {
+    return thrown([&] { (void)sample(m, 20, where(condition, 50)); });
+  };
+  const Thrown apart = message("items > extras and total < 2 * extras");
+  EXPECT_EQ(apart.code, ErrorCode::condition);
+  EXPECT_TRUE(apart.says("None satisfied all terms together, though none is rare alone: of 1000 candidates, "
+                         "\"items > extras\" ") &&
+              apart.says(", \"total < 2 * extras\" ") && apart.says("Rules may exclude the combination: \"total = "))
+      << apart.message;
+  // through a column that the condition does not name
+  const Thrown through = message("price > 4 * extras and total < 2 * extras");
+  EXPECT_TRUE(through.says("may exclude")) << through.message;
+  const Thrown missing = message("status = 'open' and delivered is not null");
+  EXPECT_TRUE(missing.says("The rare term is \"") && missing.says("drawn for the other terms") &&
+              missing.says("\"delivered is null exactly where status"))
+      << missing.message;
+  EXPECT_FALSE(missing.says("`given`")) << missing.message;
+  const Thrown broken = message("extras > 42 and fee > 1900");
+  EXPECT_TRUE(
+      broken.says("1000 of 1000 candidates satisfied the condition, but all break a rule, 1000 of them "
+                  "\"extras < 40 or fee < 1800\""))
+      << broken.message;
+}
+
 TEST(RuleRows, ReportUnsatisfiableRules) {
   FitOptions options = quick_tvae(1);
   options.rules.given = {"items * extras > 4300"};

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "engine/run/compile.h"
 #include "kernels/math/philox.h"
 #include "models/sampling/given/kept_rules.h"
 #include "models/sampling/identities.h"
 #include "models/training/checkpoint.h"
+#include "tables/notice.h"
 
 namespace tessera {
 namespace {
@@ -62,6 +64,7 @@ class Given : public GivenStream {
         cells_(*model_, columns_, std::move(given), {options.completes, place_of(options)}, team),
         rules_(*model_, columns_, cells_, options.where) {
     report_.empty.assign(columns_.table().columns.size(), 0);
+    if (const std::string line = rules_.misread_numbers(); !line.empty()) notice(monitor_, line);
     if (model_->learned()) build();
   }
 
@@ -290,13 +293,11 @@ class Given : public GivenStream {
       if (!(r.key > -INFINITY))
         throw Error(
             ErrorCode::condition,
-            fmt::format("{}: none of {} candidates with the given cells{} satisfies the rules of the table{}.\n  "
-                        "Leave more of its cells empty (the model's description lists the rules){}.",
-                        cells_.place(row), r.tried, options_.where.empty() ? " and" : ",",
-                        options_.where.empty() ? "" : " and `where`",
-                        options_.where.empty()  ? ""
-                        : generator_ == nullptr ? ", or loosen the condition"
-                                                : ", loosen the condition, or allow more `max_candidates`"));
+            fmt::format("{}: none of {} candidates with the given cells satisfies the rules of the table{}{}.\n  "
+                        "Leave more of its cells empty (the model's description lists the rules){}{}.",
+                        cells_.place(row), r.tried, options_.where.empty() ? "" : " and `where`", broken_by(row),
+                        options_.where.empty() ? "" : ", loosen the condition",
+                        generator_ == nullptr ? "" : ", or allow more `max_candidates`"));
       candidates.push_back({row, r.attempt}), of.push_back(row);
       codes.insert(codes.end(), r.codes.begin(), r.codes.end());
       alphas.insert(alphas.end(), r.alphas.begin(), r.alphas.end());
@@ -307,6 +308,24 @@ class Given : public GivenStream {
     rules_.put_given(out, of);
     if (options_.completes) rules_.empty(out, of, &report_.empty);
     return out;
+  }
+
+  // The rules that the first candidates of a row break, as far as all break one.
+  std::string broken_by(int64_t row) {
+    std::vector<Candidate> candidates;
+    for (int k = 0; k < std::min<int64_t>(first_candidates(), batch_); ++k) candidates.push_back({row, k});
+    std::vector<int32_t> codes(static_cast<size_t>(batch_ * code_width_ + 1));
+    std::vector<float> alphas(static_cast<size_t>(batch_ * alpha_width_ + 1));
+    if (program_ != nullptr) run(candidates, codes, alphas);
+    Table rows = decode(candidates, codes.data(), alphas.data());
+    const std::vector<int64_t> of(candidates.size(), row);
+    restore(rows, of);
+    std::map<std::string, int64_t> by_rule;
+    rules_.broken(std::move(rows), of, generator_ != nullptr, team_, &by_rule);
+    std::vector<std::string> all;
+    for (const auto& [rule, times] : by_rule)
+      if (times >= std::ssize(candidates)) all.push_back(rule);
+    return all.empty() ? "" : fmt::format(": they break {}", fmt::join(all, " and "));
   }
 
   void note(const std::vector<Row>& rows) {

@@ -42,6 +42,15 @@ KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const K
     } else if (f.rule->makes() == TableRule::Makes::missing) {
       if (const int c = place_of(columns.table(), f.rule->column()); c >= 0) fillable_[static_cast<size_t>(c)] = 0;
     }
+  // and what is computed from such cells alone
+  for (const FoundRule& f : model.rules.found()) {
+    if (f.rule->makes() != TableRule::Makes::values || !f.rule->seen().empty()) continue;
+    std::vector<int> places;
+    for (const std::string& name : f.rule->columns(columns.table())) places.push_back(place_of(columns.table(), name));
+    if (std::ranges::any_of(places, [&](int c) { return c >= 0 && fillable_[static_cast<size_t>(c)] == 0; }) &&
+        places.front() >= 0)
+      fillable_[static_cast<size_t>(places.front())] = 0;
+  }
 }
 
 // Rejects rows whose given cells contradict a term: no candidate could satisfy it.
@@ -69,9 +78,26 @@ void KeptRules::check_given() const {
   }
 }
 
-std::vector<int> KeptRules::broken(Table rows, const std::vector<int64_t>& of, bool conditioned, Team& team) const {
+// The rule that a column follows from, in quotes.
+std::string KeptRules::rule_of(const std::string& column) const {
+  std::string first;
+  for (const FoundRule& f : model_.rules.found()) {
+    const std::vector<std::string> columns = f.rule->columns(columns_.table());
+    if (!f.rule->strict() || std::ranges::find(columns, column) == columns.end()) continue;
+    if (f.rule->column() == column) return fmt::format("\"{}\"", f.rule->text());
+    if (first.empty()) first = fmt::format("\"{}\"", f.rule->text());
+  }
+  return first.empty() ? fmt::format("column \"{}\" follows from others", column) : first;
+}
+
+std::vector<int> KeptRules::broken(Table rows, const std::vector<int64_t>& of, bool conditioned, Team& team,
+                                   std::map<std::string, int64_t>* by_rule) const {
   std::vector<int> count(of.size(), 0);
   if (!any()) return count;
+  const auto add = [&](size_t i, auto&& name) {
+    ++count[i];
+    if (by_rule != nullptr) ++(*by_rule)[name()];
+  };
   if (conditioned)
     for (const int c : cells_.undecided()) {
       const Column &given = cells_.table().columns[static_cast<size_t>(c)],
@@ -79,18 +105,19 @@ std::vector<int> KeptRules::broken(Table rows, const std::vector<int64_t>& of, b
       if (is_ordered(given) && columns_.source(c) < 0) continue;  // rules compute it
       for (size_t i = 0; i < of.size(); ++i)
         if (!given.is_missing(of[i]) && !same_cell(given, of[i], drawn, static_cast<int64_t>(i), kTolerance))
-          ++count[i];
+          add(i, [&] { return rule_of(given.name); });
     }
   put_given(rows, of);
   std::vector<char> breaks;
   std::vector<int64_t> failed;
-  for (const Where& rule : breaks_) {
-    match_where(rule, rows, breaks, failed);
-    for (size_t i = 0; i < count.size(); ++i) count[i] += breaks[i] != 0 ? 1 : 0;
+  for (size_t r = 0; r < breaks_.size(); ++r) {
+    match_where(breaks_[r], rows, breaks, failed);
+    for (size_t i = 0; i < count.size(); ++i)
+      if (breaks[i] != 0) add(i, [&] { return fmt::format("\"{}\"", model_.rules.checked()[r]); });
   }
   // Columns that rules compute from others are recomputed.
   Table again = rows;
-  model_.rules.reduce(again, team);
+  model_.rules.reduce_whole(again, team);
   columns_.restore(again);
   // Computed cells may exceed the range of sampled ones.
   std::vector<std::vector<char>> copied(rows.columns.size());
@@ -100,12 +127,15 @@ std::vector<int> KeptRules::broken(Table rows, const std::vector<int64_t>& of, b
     for (size_t i = 0; i < count.size(); ++i)
       if ((copied[c].empty() || copied[c][i] != 0) &&
           !same_cell(rows.columns[c], static_cast<int64_t>(i), again.columns[c], static_cast<int64_t>(i), kTolerance))
-        ++count[i];
-  if (where_.empty()) return count;
-  std::vector<char> meets;
-  match_where(where_, rows, meets, failed);
-  for (size_t i = 0; i < count.size(); ++i)
-    if (meets[i] == 0) count[i] = kNotTheCondition;
+        add(i, [&] { return rule_of(rows.columns[c].name); });
+  for (const WhereTerm& term : where_.terms) {
+    match_where({{term}}, rows, breaks, failed);
+    for (size_t i = 0; i < count.size(); ++i)
+      if (breaks[i] == 0) {
+        if (by_rule != nullptr) ++(*by_rule)[fmt::format("\"{}\"", term.text)];
+        count[i] = kNotTheCondition;
+      }
+  }
   return count;
 }
 

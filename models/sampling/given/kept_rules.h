@@ -1,6 +1,8 @@
 // Checks whether a sampled row, with the given cells inserted, satisfies the rules of the table and the condition.
 #pragma once
 #include <climits>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "models/sampling/given/known_cells.h"
@@ -14,12 +16,15 @@ class KeptRules {
   // Error(condition) for a row whose given cells contradict it.
   KeptRules(const RowModel& model, const ShownColumns& columns, const KnownCells& cells, const std::string& where);
 
+  std::string misread_numbers() const { return tessera::misread_numbers(where_, columns_.table()); }
   bool any() const { return !model_.rules.empty() || !where_.empty(); }
   static constexpr int kNotTheCondition = INT_MAX;
   // For rows of the table, each a candidate for row of[i] of the given rows: the number of rules it breaks once the
   // given cells are inserted, or kNotTheCondition. `conditioned`: the candidates were drawn conditional on the given
   // cells, so parts of combinations agree.
-  std::vector<int> broken(Table rows, const std::vector<int64_t>& of, bool conditioned, Team& team) const;
+  // For each rule or term that some of them break, as messages name it, the number is added to `by_rule` unless null.
+  std::vector<int> broken(Table rows, const std::vector<int64_t>& of, bool conditioned, Team& team,
+                          std::map<std::string, int64_t>* by_rule = nullptr) const;
   // Writes the given cells over those of the rows.
   void put_given(Table& rows, const std::vector<int64_t>& of) const;
   // empty[i]: cells of row i that should have been drawn but are missing, though no rule requires it. The counts per
@@ -31,6 +36,7 @@ class KeptRules {
 
  private:
   void check_given() const;
+  std::string rule_of(const std::string& column) const;
 
   const RowModel& model_;
   const ShownColumns& columns_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "tables/formats/calendar.h"
 #include "tables/formats/number_format.h"
@@ -43,6 +44,7 @@ class Solver {
 
  private:
   bool pass(bool whole) {
+    find_blank();
     bool any = false;
     for (const Computed& c : rules_) {
       Chain chain{c.columns.front(), {}, {}};
@@ -70,15 +72,33 @@ class Solver {
     add(chain.rules, c.rule);
   }
 
+  // Cells that a rule requires to be missing, as far as given cells show: they are no inputs to solve for.
+  void find_blank() {
+    for (const FoundRule& f : model_.rules.found()) {
+      if (f.rule->makes() != TableRule::Makes::missing) continue;
+      const std::vector<std::string> columns = f.rule->columns(given_);  // the one that is missing where the other says
+      if (place_of(given_, columns[0]) < 0 || place_of(given_, columns[1]) < 0) continue;
+      const Column &c = column_of(given_, columns[0]), &other = column_of(given_, columns[1]);
+      const std::vector<char> broken = f.rule->broken(given_, given_);
+      std::vector<char>& blank = blank_[columns[0]];
+      blank.resize(static_cast<size_t>(given_.rows), 0);
+      for (int64_t i = 0; i < given_.rows; ++i)
+        if (c.is_missing(i) && !other.is_missing(i) && broken[static_cast<size_t>(i)] == 0)
+          blank[static_cast<size_t>(i)] = 1;
+    }
+  }
+
   // Rows in which only this leaf is missing.
   std::vector<int64_t> rows_of(const Chain& chain, const std::string& leaf) const {
     const Column &target = column_of(given_, chain.target), &lacking = column_of(given_, leaf);
     std::vector<const Column*> others;
     for (const std::string& name : chain.leaves)
       if (name != leaf) others.push_back(&column_of(given_, name));
+    const auto blank = blank_.find(leaf);
     std::vector<int64_t> rows;
     for (int64_t i = 0; i < given_.rows; ++i)
       if (!target.is_missing(i) && lacking.is_missing(i) &&
+          (blank == blank_.end() || blank->second[static_cast<size_t>(i)] == 0) &&
           std::ranges::none_of(others, [&](const Column* c) { return c->is_missing(i); }))
         rows.push_back(i);
     return rows;
@@ -128,9 +148,10 @@ class Solver {
       const auto row = static_cast<size_t>(rows[i]);
       const double width = unit_of(target) / std::abs(slope[i]);  // of the range of numbers that give the same result
       const bool one = width <= 1.0001 * unit_of(to);
-      const bool few = known && width <= most_ * (high - low) && at_seen[i] == target.numbers[row];
+      const bool keeps = at_seen[i] == target.numbers[row];  // as rules show it: the last day of a month, not any
+      const bool few = known && width <= most_ * (high - low) && keeps;
       if (done[i] != 1 || !(one || few)) continue;
-      to.numbers[row] = one ? b[i] : seen[i];
+      to.numbers[row] = keeps ? seen[i] : b[i];
       mark(leaf, rows[i]);
       any = true;
     }
@@ -227,7 +248,8 @@ class Solver {
   Table& given_;
   std::vector<std::vector<char>> solved_;
   std::vector<Computed> rules_;
-  double most_ = 0;  // largest share of a column's range that is treated as one number
+  std::map<std::string, std::vector<char>> blank_;  // by column
+  double most_ = 0;                                 // largest share of a column's range that is treated as one number
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "tables/expression/arithmetic.h"
@@ -36,21 +38,9 @@ class KeyRule : public RuleOf<KeyData> {
             !seen.insert(value_text(a, static_cast<size_t>(i)) + '\n' + value_text(b, static_cast<size_t>(i))).second;
     return out;
   }
-  void reduce(Table& table, Team&) const override {
-    Column& outer = column_of(table, data_.target.name);
-    if (has_numbers(outer)) {
-      Column head;
-      head.name = outer.name;
-      CellReader texts(head);
-      for (int64_t i = 0; i < table.rows; ++i)
-        if (outer.is_missing(i)) texts.add_missing();
-        else texts.add(value_text(outer, static_cast<size_t>(i)));
-      outer = texts.take();
-    }
-    outer.kind = kCountsRows;
-    become_regenerated(outer, text());
-    remove_column(table, data_.within.name);
-  }
+  void reduce(Table& table, Team&) const override { merge(table, {}); }
+  void reduce_whole(Table& rows, Team&) const override { merge(rows, positions_in(rows)); }
+  void reduce_given(Table& rows, Team&, bool) const override { merge(rows, positions_in(rows)); }
 
   // The decoder appends the number of a row within its value.
   void restore(Table& rows) const override {
@@ -82,6 +72,65 @@ class KeyRule : public RuleOf<KeyData> {
   }
   void show(const std::string& learned, std::vector<std::string>& columns) const override {
     if (learned == column()) columns.clear();
+  }
+
+ private:
+  // positions: of the rows within their values, written as the decoder does; −1 or none: unknown.
+  void merge(Table& table, const std::vector<int64_t>& positions) const {
+    Column& outer = column_of(table, data_.target.name);
+    if (has_numbers(outer) || !positions.empty()) {
+      Column head;
+      head.name = outer.name;
+      CellReader texts(head);
+      for (int64_t i = 0; i < table.rows; ++i) {
+        const auto row = static_cast<size_t>(i);
+        if (outer.is_missing(i)) texts.add_missing();
+        else if (positions.empty() || positions[row] < 0) texts.add(value_text(outer, row));
+        else texts.add(value_text(outer, row) + kRowMark + std::to_string(positions[row]));
+      }
+      outer = texts.take();
+    }
+    outer.kind = kCountsRows;
+    become_regenerated(outer, text());
+    remove_column(table, data_.within.name);
+  }
+
+  // A row without a number gets the first that no other row of its value has.
+  std::vector<int64_t> positions_in(const Table& rows) const {
+    struct Taken {
+      std::unordered_set<int64_t> positions;
+      int64_t next = 0;
+    };
+    const Column &outer = column_of(rows, data_.target.name), &inner = column_of(rows, data_.within.name);
+    std::vector<int64_t> out(static_cast<size_t>(rows.rows), -1);
+    std::unordered_map<std::string, Taken> taken;
+    for (const bool given : {true, false})
+      for (int64_t i = 0; i < rows.rows; ++i) {
+        if (outer.is_missing(i) || inner.is_missing(i) == given) continue;
+        const auto row = static_cast<size_t>(i);
+        const std::string text = value_text(outer, row);
+        Taken& of = taken[text];
+        if (given) {
+          out[row] = position_of(inner, row, text);
+        } else {
+          while (of.positions.contains(of.next)) ++of.next;
+          out[row] = of.next;
+        }
+        of.positions.insert(out[row]);
+      }
+    return out;
+  }
+
+  // The inverse of what restore() makes of a position; −1: no position makes it.
+  int64_t position_of(const Column& inner, size_t row, const std::string& outer) const {
+    if (data_.values.empty()) {
+      const double position = inner.numbers[row] - data_.first;
+      return position >= 0 && position < 1e15 && position == std::floor(position) ? static_cast<int64_t>(position) : -1;
+    }
+    const auto at = std::ranges::find(data_.values, value_text(inner, row));
+    if (at == data_.values.end()) return -1;
+    const Permutation order(data_.values.size(), fingerprint_of(outer));
+    return static_cast<int64_t>(order.inverse(static_cast<uint64_t>(at - data_.values.begin())));
   }
 };
 

@@ -53,6 +53,8 @@ class TableRule {
   // `learned`: a table whose rows keep the rule, which it has reduced.
   virtual std::vector<char> broken(const Table& /*rows*/, const Table& /*learned*/) const { return {}; }
   virtual void reduce(Table&, Team&) const {}  // of a table whose rows all keep the rule
+  // The same of rows of which restore() shall restore every cell.
+  virtual void reduce_whole(Table& rows, Team& team) const { reduce(rows, team); }
   // The same of rows of which some cells are given: a missing one is unknown, and, with `filled`, will not stay so.
   virtual void reduce_given(Table& rows, Team& team, bool /*filled*/) const { reduce(rows, team); }
   // After protection: cells that restore() overwrites get values that the networks can learn from.
