@@ -48,9 +48,9 @@ class CliRules : public Cli {
 TEST_F(CliRules, AProposedKeyIsAColumnOfTheTable) {
   std::mt19937 gen(1);
   std::string csv = "group,part,code,x\n";
-  const auto letter = [](unsigned k) { return static_cast<char>('a' + k); };
+  const auto letter = [](auto k) { return static_cast<char>('a' + k); };
   for (int i = 0; i < 1500; ++i) {
-    const unsigned group = gen() % 20, part = gen() % 20, code = (20 * group + part) * 7919 % 400;
+    const auto group = gen() % 20, part = gen() % 20, code = (20 * group + part) * 7919 % 400;
     csv += fmt::format("g{},p{},w{}{},0.{:03}\n", letter(group), letter(part), letter(code / 20), letter(code % 20),
                        gen() % 1000);
   }

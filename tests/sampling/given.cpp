@@ -322,7 +322,7 @@ TEST(Given, RowsSatisfyTheRulesOfTheTable) {
   });
   EXPECT_EQ(broken.code, ErrorCode::condition);
   EXPECT_TRUE(
-      broken.says("row 1: none of 1024 candidates with the given cells satisfies the rules of the table: they "
+      broken.says("row 1: none of 1024 candidates with the given cells satisfies the rules of the table (they "
                   "break \"end >= start\""))
       << broken.message;
 }

@@ -289,7 +289,7 @@ class Given : public GivenStream {
       const Row& r = rows[i];
       const int64_t row = first + static_cast<int64_t>(i);
       if (r.kept == 0 && r.key > -INFINITY && !r.whole && ++report_.broken == 1)
-        report_.first_broken = cells_.place(row);
+        report_.first_broken = cells_.place(row), report_.broken_by = broken_by(row);
       if (!(r.key > -INFINITY))
         throw Error(
             ErrorCode::condition,
@@ -325,7 +325,7 @@ class Given : public GivenStream {
     std::vector<std::string> all;
     for (const auto& [rule, times] : by_rule)
       if (times >= std::ssize(candidates)) all.push_back(rule);
-    return all.empty() ? "" : fmt::format(": they break {}", fmt::join(all, " and "));
+    return all.empty() ? "" : fmt::format(" (they break {})", fmt::join(all, " and "));
   }
 
   void note(const std::vector<Row>& rows) {

@@ -33,6 +33,7 @@ struct GivenReport {
   std::vector<int64_t> empty;  // by column of the table: cells that should be drawn but are missing in all candidates
   int64_t broken = 0;          // completed rows whose candidates all break a rule; the one that breaks fewest is used
   std::string first_broken{};  // the place of the first
+  std::string broken_by{};     // for messages: the rules that all of its candidates break; "": none
   bool nearest = false;        // the method has no weights: the nearest candidate was used
   static constexpr double kFewEffective = 4;
 };

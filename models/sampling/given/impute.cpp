@@ -79,10 +79,10 @@ void note_broken(const GivenReport& report, const Monitor& monitor) {
   if (report.broken == 0) return;
   notice(monitor,
          fmt::format("{} a rule of the table, the first at {}: no candidate satisfies all rules with the given "
-                     "cells, and the one that breaks the fewest was used. Correct or empty their cells (the model's "
+                     "cells{}, and the one that breaks the fewest was used. Correct or empty their cells (the model's "
                      "description lists the rules), or allow more `max_candidates`.",
                      report.broken == 1 ? "1 completed row breaks" : grouped(report.broken) + " completed rows break",
-                     report.first_broken));
+                     report.first_broken, report.broken_by));
 }
 
 }  // namespace

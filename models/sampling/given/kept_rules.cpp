@@ -42,14 +42,16 @@ KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const K
     } else if (f.rule->makes() == TableRule::Makes::missing) {
       if (const int c = place_of(columns.table(), f.rule->column()); c >= 0) fillable_[static_cast<size_t>(c)] = 0;
     }
-  // and what is computed from such cells alone
+  // and what is computed from such cells
   for (const FoundRule& f : model.rules.found()) {
-    if (f.rule->makes() != TableRule::Makes::values || !f.rule->seen().empty()) continue;
-    std::vector<int> places;
-    for (const std::string& name : f.rule->columns(columns.table())) places.push_back(place_of(columns.table(), name));
-    if (std::ranges::any_of(places, [&](int c) { return c >= 0 && fillable_[static_cast<size_t>(c)] == 0; }) &&
-        places.front() >= 0)
-      fillable_[static_cast<size_t>(places.front())] = 0;
+    if (!f.rule->seen().empty() || columns.learned().find(f.rule->column()) != nullptr) continue;
+    const int computed = place_of(columns.table(), f.rule->column());
+    const std::vector<std::string> of = f.rule->columns(columns.table());
+    if (computed >= 0 && std::ranges::any_of(of, [&](const std::string& name) {
+          const int c = place_of(columns.table(), name);
+          return c >= 0 && fillable_[static_cast<size_t>(c)] == 0;
+        }))
+      fillable_[static_cast<size_t>(computed)] = 0;
   }
 }
 
