@@ -49,9 +49,9 @@ TEST_F(CliRules, AProposedKeyIsAColumnOfTheTable) {
   std::mt19937 gen(1);
   std::string csv = "group,part,code,x\n";
   const auto letter = [](auto k) { return static_cast<char>('a' + k); };
-  for (int i = 0; i < 1500; ++i) {
-    const auto group = gen() % 20, part = gen() % 20, code = (20 * group + part) * 7919 % 400;
-    csv += fmt::format("g{},p{},w{}{},0.{:03}\n", letter(group), letter(part), letter(code / 20), letter(code % 20),
+  for (int i = 0; i < 700; ++i) {
+    const auto group = gen() % 12, part = gen() % 12, code = (12 * group + part) * 7919 % 144;
+    csv += fmt::format("g{},p{},w{}{},0.{:03}\n", letter(group), letter(part), letter(code / 12), letter(code % 12),
                        gen() % 1000);
   }
   write("codes.csv", csv);

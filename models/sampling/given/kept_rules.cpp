@@ -37,14 +37,16 @@ KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const K
     fillable_.push_back(source < 0 || model.encoder.reach(source).present ? 1 : 0);
   }
   for (const FoundRule& f : model.rules.found())
-    if (f.rule->makes() == TableRule::Makes::copies) {
-      copies_.push_back(f.rule.get());
+    if (f.rule->makes() == TableRule::Makes::copies || f.rule->makes() == TableRule::Makes::values) {
+      const auto shown = [&](const std::string& name) { return place_of(columns.table(), name) >= 0; };
+      if (std::ranges::all_of(f.rule->columns(columns.table()), shown)) judges_.push_back(f.rule.get());
     } else if (f.rule->makes() == TableRule::Makes::missing) {
       if (const int c = place_of(columns.table(), f.rule->column()); c >= 0) fillable_[static_cast<size_t>(c)] = 0;
     }
   // and what is computed from such cells
   for (const FoundRule& f : model.rules.found()) {
-    if (!f.rule->seen().empty() || columns.learned().find(f.rule->column()) != nullptr) continue;
+    if ((!f.rule->seen().empty() && !f.rule->leaves_gaps()) || columns.learned().find(f.rule->column()) != nullptr)
+      continue;
     const int computed = place_of(columns.table(), f.rule->column());
     const std::vector<std::string> of = f.rule->columns(columns.table());
     if (computed >= 0 && std::ranges::any_of(of, [&](const std::string& name) {
@@ -121,13 +123,21 @@ std::vector<int> KeptRules::broken(Table rows, const std::vector<int64_t>& of, b
   Table again = rows;
   model_.rules.reduce_whole(again, team);
   columns_.restore(again);
-  // Computed cells may exceed the range of sampled ones.
-  std::vector<std::vector<char>> copied(rows.columns.size());
-  for (const TableRule* rule : copies_)
-    copied[static_cast<size_t>(place_of(rows, rule->column()))] = rule->broken(rows, again);
+  // Copies may exceed the range of sampled cells, and real tables may round half cents either way.
+  std::vector<std::vector<char>> judged(rows.columns.size());
+  for (const TableRule* rule : judges_) {
+    const int place = place_of(rows, rule->column());
+    const bool computes = rule->makes() == TableRule::Makes::values;
+    const Column& c = rows.columns[static_cast<size_t>(place)];
+    const std::vector<char> broken = rule->broken(rows, again);
+    std::vector<char>& of = judged[static_cast<size_t>(place)];
+    of.resize(broken.size());
+    for (size_t i = 0; i < of.size(); ++i)
+      if (broken[i] != 0 || (computes && c.is_missing(static_cast<int64_t>(i)))) of[i] = 1;
+  }
   for (size_t c = 0; c < rows.columns.size(); ++c)
     for (size_t i = 0; i < count.size(); ++i)
-      if ((copied[c].empty() || copied[c][i] != 0) &&
+      if ((judged[c].empty() || judged[c][i] != 0) &&
           !same_cell(rows.columns[c], static_cast<int64_t>(i), again.columns[c], static_cast<int64_t>(i), kTolerance))
         add(i, [&] { return rule_of(rows.columns[c].name); });
   for (const WhereTerm& term : where_.terms) {

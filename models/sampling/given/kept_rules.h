@@ -45,7 +45,7 @@ class KeptRules {
   std::vector<Where> breaks_;             // for each checked rule, the condition of rows that break it
   std::vector<double> extent_;            // range of each numeric column of the table
   std::vector<char> fillable_;            // whether a drawn cell of a column need not be missing
-  std::vector<const TableRule*> copies_;  // rules by which cells of a column follow from others in some rows
+  std::vector<const TableRule*> judges_;  // rules by which cells of a column follow from others: they know how exactly
 };
 
 }  // namespace tessera
