@@ -625,6 +625,23 @@ TEST(Given, SolvesForNumbersThatOtherRulesAllow) {
   }
 }
 
+// Half cents of a real table are rounded either way: rows that have them break no rule.
+TEST(Given, RoundedHalvesBreakNoRule) {
+  const auto tenths = [](int64_t i) { return std::floor(2000 * uniform(i, 1)); };
+  const Table real =
+      table({decimals_by("price", 1500, 1, [&](int64_t i) { return tenths(i) / 10; }),
+             decimals_by(
+                 "tax", 1500, 2,
+                 [&](int64_t i) { return (i % 2 == 0 ? std::floor(tenths(i) / 2) : std::ceil(tenths(i) / 2)) / 100; }),
+             texts_by("paid", 1500, [](int64_t i) { return uniform(i, 2) < 0.5 ? "yes" : "no"; })});
+  const Model m = fit(real, quick_made(2), 2);
+  ASSERT_TRUE(finds(m, "tax = price / 20") || finds(m, "tax = 0.05 * price"));
+  GivenReport report;
+  const Table made = complete(m, repeated(real, 200, 1, {"price", "tax"}), completes(), 2, &report);
+  EXPECT_EQ(report.broken, 0) << report.broken_by;
+  for (int64_t i = 0; i < 200; ++i) EXPECT_EQ(number(made, "tax", i), number(real, "tax", i));
+}
+
 TEST(Given, DrawsBalancedAndCountedRows) {
   const Model& m = model_by("made");
   const Table balanced = complete(m, balanced_rows(*m.shared_rows(), "c", 400));
