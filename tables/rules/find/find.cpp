@@ -1,5 +1,6 @@
-// Finds the rules of a table: given rules first, then those that remove most columns. Each rule reduces the table
-// before the next search, so that no rule depends on a column that follows from another one.
+// Finds the rules of a table: given rules first, then those that remove most columns. A column that a rule computes
+// stays in the table until all others that it gives have been found. Each later rule reduces the table before the next
+// search.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "base/error.h"
 #include "tables/expression/where.h"
+#include "tables/formats/number_format.h"
 #include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
@@ -116,10 +118,19 @@ class RuleFinder {
     report(false);
     return {table_, options_, holders_, team_};
   }
+  // Whether a waiting column is a date or time that is a part of another one, which says more.
+  bool is_part_of_time(const Waiting& w) const {
+    const Column& c = column_of(table_, w.rule->column());
+    return w.rule->kind() == std::string_view(FunctionData::kKind) && !w.rule->leaves_gaps() &&
+           (is_instant(c) || is_clock_format(c.format));
+  }
   // The same with the columns that rules compute, for finders of rules by which they give further ones.
   RuleSearch with_computed() {
     visible_ = options_;
-    std::erase_if(visible_.excluded, [&](const std::string& name) { return waiting(name) != nullptr; });
+    std::erase_if(visible_.excluded, [&](const std::string& name) {
+      const Waiting* w = waiting(name);
+      return w != nullptr && !is_part_of_time(*w);
+    });
     report(false);
     RuleSearch out{table_, visible_, holders_, team_};
     out.may_compute = [this](int target, const std::vector<int>& of) {
