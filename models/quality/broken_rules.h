@@ -11,10 +11,10 @@
 namespace tessera::quality {
 
 struct RuleCheck {
-  bool find = true;                // search for rules of the real table (docs/use/rules.md)
-  std::vector<std::string> given;  // further rules, in the syntax of --where
+  bool find = true;                   // search for rules of the real table (docs/use/rules.md)
+  std::vector<std::string> given;     // further rules, in the syntax of --where
   std::vector<std::string> excluded;  // columns that are ignored in the search
-  std::string key, index;          // of sequences
+  std::string key, index;             // of sequences
   uint64_t seed = 0;
   bool steps = false;  // the rows are steps of sequences
 };
