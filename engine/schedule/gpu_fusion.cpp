@@ -21,7 +21,8 @@ constexpr int64_t kChainWeight = (1 << 15) - 1;
 // From this depth on the gradient of a weight is split: with fewer slices its sum and update in the next launch would
 // cost as much as they save.
 constexpr int64_t kDeepGradient = 1024;
-// A less deep one is split if that saves its launch so many stages (32 of k) of 64 × 32: twice what the sum takes.
+// A shallower one is split too if that saves its launch this many stages (32 of k) of 64 × 32 tiles: twice what adding
+// the slices takes.
 constexpr double kSavedStages = 2;
 
 // Changes that fuse() tries, and keeps if they add no launch.

@@ -16,6 +16,7 @@
 #include "tables/kinds/row_formats.h"
 #include "tables/rules/find/forms.h"
 #include "tables/rules/find/search.h"
+#include "tables/rules/find/waiting.h"
 #include "tables/rules/kinds/cycle.h"
 #include "tables/rules/kinds/form.h"
 #include "tables/rules/kinds/function.h"
@@ -108,18 +109,12 @@ class RuleFinder {
   static constexpr std::optional<FoundRule> (*kOfNumbers[])(const RuleSearch&) = {
       find_extremes, find_multiple, find_sum, find_product, find_product_sum, find_curve};
 
-  struct Waiting {
-    RulePtr rule;
-    std::vector<std::string> columns;  // that it is about
-    int64_t own;                       // rows that a number needs, if its columns have a number of their own
-  };
-
   RuleSearch search() {
     report(false);
     return {table_, options_, holders_, team_};
   }
   // Whether a waiting column is a date or time that is a part of another one, which says more.
-  bool is_part_of_time(const Waiting& w) const {
+  bool is_part_of_time(const WaitingRules::Waiting& w) const {
     const Column& c = column_of(table_, w.rule->column());
     return w.rule->kind() == std::string_view(FunctionData::kKind) && !w.rule->leaves_gaps() &&
            (is_instant(c) || is_clock_format(c.format));
@@ -128,7 +123,7 @@ class RuleFinder {
   RuleSearch with_computed() {
     visible_ = options_;
     std::erase_if(visible_.excluded, [&](const std::string& name) {
-      const Waiting* w = waiting(name);
+      const WaitingRules::Waiting* w = waiting_.find(name);
       return w != nullptr && !is_part_of_time(*w);
     });
     report(false);
@@ -136,9 +131,9 @@ class RuleFinder {
     out.may_compute = [this](int target, const std::vector<int>& of) {
       std::vector<std::string> names;
       for (const int j : of) names.push_back(table_.columns[static_cast<size_t>(j)].name);
-      return may_compute(table_.columns[static_cast<size_t>(target)].name, names);
+      return waiting_.may_compute(table_.columns[static_cast<size_t>(target)].name, names);
     };
-    for (const Waiting& w : waiting_)
+    for (const WaitingRules::Waiting& w : waiting_.all())
       if (const std::string is = w.rule->expression(); !is.empty() && is_ordered(column_of(table_, w.rule->column())))
         out.computed.emplace_back(place_of(table_, w.rule->column()), is);
     return out;
@@ -175,8 +170,9 @@ class RuleFinder {
     while (auto found = find(of_numbers ? with_computed() : search())) {
       if (found->rule->leaves_gaps() && found->rule->expression().empty())
         if (auto whole = without_gaps(found->rule->column())) found = std::move(whole);
-      if (auto total = find_total(with_computed(), *found)) found = std::move(total);
-      if (auto part = find_part(with_computed(), *found)) found = std::move(part);
+      const RuleSearch all = with_computed();
+      if (auto total = find_total(all, *found)) found = std::move(total);
+      if (auto part = find_part(all, *found)) found = std::move(part);
       if (first != nullptr) keep(first(search(), *found->rule));
       std::vector<FoundRule> bands = find_bands_of(search(), *found->rule);  // of the column, too
       if (!bands.empty() && take_rate_beside(*found)) continue;
@@ -203,77 +199,17 @@ class RuleFinder {
   void check_orders_of_computed() {
     const RuleSearch all = with_computed();
     const std::vector<std::pair<int, int>> orders = find_orders(all);
-    for (const auto& [lower, upper] : orders) {
-      const std::string &low = all.column(lower).name, &up = all.column(upper).name;
-      if ((waiting(low) != nullptr || waiting(up) != nullptr) && !in_order_anyway(all, orders, lower, upper))
-        check(fmt::format("{} >= {}", quoted_name(up), quoted_name(low)));
-    }
-  }
-
-  // Whether two columns are in order too if what they are computed from is of different rows, but for columns that are
-  // in order themselves.
-  bool in_order_anyway(const RuleSearch& search, const std::vector<std::pair<int, int>>& orders, int lower,
-                       int upper) const {
-    constexpr int64_t kTries = 300;
-    std::vector<size_t> row_of(search.columns());  // columns in order share rows
+    const auto is_computed = [&](int column) { return waiting_.find(all.column(column).name) != nullptr; };
+    std::vector<size_t> row_of(all.columns());  // columns in order share rows
     std::iota(row_of.begin(), row_of.end(), size_t{0});
     for (const auto& [a, b] : orders)
-      if (waiting(search.column(a).name) == nullptr && waiting(search.column(b).name) == nullptr)
+      if (!is_computed(a) && !is_computed(b))
         std::ranges::replace(row_of, row_of[static_cast<size_t>(a)], row_of[static_cast<size_t>(b)]);
-    std::vector<std::string> needed{search.column(lower).name, search.column(upper).name};
-    Table mixed;
-    mixed.rows = std::min(kTries, std::ssize(search.testing));
-    for (size_t k = 0; k < needed.size(); ++k) {
-      const Waiting* w = waiting(needed[k]);
-      const int at = place_of(table_, needed[k]);
-      if (at < 0) return true;  // another kind of rule gives it: not tried
-      std::vector<int64_t> from;
-      for (size_t i = 0; i < static_cast<size_t>(mixed.rows); ++i)
-        from.push_back(search.testing[(i + 7 * row_of[static_cast<size_t>(at)]) % search.testing.size()]);
-      if (w == nullptr) mixed.columns.push_back(search.column(at).pick(from));
-      for (const std::string& name : w == nullptr ? std::vector<std::string>() : w->columns)
-        if (std::find(needed.begin(), needed.end(), name) == needed.end()) needed.push_back(name);
+    for (const auto& [lower, upper] : orders) {
+      const std::string &low = all.column(lower).name, &up = all.column(upper).name;
+      if ((is_computed(lower) || is_computed(upper)) && !waiting_.in_order_anyway(all, row_of, low, up))
+        check(fmt::format("{} >= {}", quoted_name(up), quoted_name(low)));
     }
-    for (auto f = out_.found_.rbegin(); f != out_.found_.rend(); ++f) {
-      const std::string& name = f->rule->column();
-      const Waiting* w = waiting(name);
-      if (w != nullptr && w->rule == f->rule && std::find(needed.begin(), needed.end(), name) != needed.end())
-        f->rule->restore(mixed);
-    }
-    const Column &low = column_of(mixed, needed[0]), &up = column_of(mixed, needed[1]);
-    for (size_t i = 0; i < static_cast<size_t>(mixed.rows); ++i)
-      if (in_unit_of(up, low, low.numbers[i]) > up.numbers[i]) return false;
-    return true;
-  }
-
-  static bool has(const std::vector<std::string>& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  }
-  // Whether a column is computed from another one, or from what is computed from it.
-  bool follows_from(const std::string& column, const std::string& other) const {
-    const Waiting* w = waiting(column);
-    return w != nullptr && std::ranges::any_of(w->columns, [&](const std::string& of) {
-             return of != column && (of == other || follows_from(of, other));
-           });
-  }
-  // Whether a rule may compute `target` from `of`: it has no rule yet, and none of them follows from it.
-  bool may_compute(const std::string& target, const std::vector<std::string>& of) const {
-    return std::ranges::none_of(out_.found_, [&](const FoundRule& f) { return f.rule->column() == target; }) &&
-           std::ranges::none_of(of, [&](const std::string& name) { return follows_from(name, target); });
-  }
-  // Where such a rule comes in the list: before those that compute its inputs, as rules are restored from the end, and
-  // behind those that read its column, which move up to it.
-  size_t make_place(const std::string& target, const std::vector<std::string>& of) {
-    auto& rules = out_.found_;
-    const auto computes_input = [&](const FoundRule& f) {
-      return waiting(f.rule->column()) != nullptr && has(of, f.rule->column());
-    };
-    const auto at = std::find_if(rules.begin(), rules.end(), computes_input);
-    const auto reads = [&](const FoundRule& f) {
-      const std::string& column = f.rule->column();
-      return waiting(column) != nullptr ? follows_from(column, target) : has(f.rule->columns(table_), target);
-    };
-    return static_cast<size_t>(std::stable_partition(at, rules.end(), reads) - rules.begin());
   }
 
   // If a tax bracket follows from an income and the income from a rate, takes the rate first: the income is then
@@ -281,7 +217,7 @@ class RuleFinder {
   bool take_rate_beside(const FoundRule& found) {
     std::optional<FoundRule> rate = find_rates(search());
     const std::vector<std::string> used = found.rule->columns(table_);
-    if (!rate || std::find(used.begin(), used.end(), rate->rule->column()) != used.end()) return false;
+    if (!rate || has(used, rate->rule->column())) return false;
     keep(std::move(*rate));
     return true;
   }
@@ -316,7 +252,7 @@ class RuleFinder {
     const std::vector<std::string> own = options_.excluded;
     for (const GivenOrder& given : bounds_)
       for (const std::string& name : {given.lower, given.upper})
-        if (std::find(beside_index.begin(), beside_index.end(), name) == beside_index.end()) leave_out({name});
+        if (!has(beside_index, name)) leave_out({name});
     std::vector<FoundRule> rising = find_rising(search(), beside_index);
     options_.excluded = own;
     exclude_columns_of(std::move(rising), &Rules::rising);
@@ -331,15 +267,11 @@ class RuleFinder {
 
   void find_in_place() {
     RuleSearch in_place = search();
-    std::erase_if(options_.excluded, [&](const std::string& name) {
-      return std::find(with_gaps_.begin(), with_gaps_.end(), name) != with_gaps_.end();
-    });
+    std::erase_if(options_.excluded, [&](const std::string& name) { return has(with_gaps_, name); });
     std::vector<FoundRule> missing = find_missing(in_place);
     leave_out(with_gaps_);
     // Forms are missing where their columns are.
-    std::erase_if(missing, [&](const FoundRule& f) {
-      return std::find(forms_.begin(), forms_.end(), f.rule->column()) != forms_.end();
-    });
+    std::erase_if(missing, [&](const FoundRule& f) { return has(forms_, f.rule->column()); });
     keep(find_months(in_place));
     for (const FoundRule& f : missing) in_place.filled.push_back(f.rule->column());
     std::vector<FoundRule> combinations = find_combinations(in_place);
@@ -397,14 +329,12 @@ class RuleFinder {
     for (const FoundRule& f : found) remainders.push_back(phase_of(column_of(table_, f.rule->columns(table_).front())));
     keep(std::move(found));
     std::vector<FoundRule> together = find_combinations(search());
-    const auto is_remainder = [&](const std::string& name) {
-      return std::find(remainders.begin(), remainders.end(), name) != remainders.end();
-    };
+    const auto is_remainder = [&](const std::string& name) { return has(remainders, name); };
     std::erase_if(together, [&](const FoundRule& f) {
       const std::vector<std::string> columns = f.rule->columns(table_);
       const bool of_table = std::all_of(columns.begin(), columns.end(), [&](const std::string& name) {
         const auto& own = out_.columns_;  // a combination of combinations could not be given in part
-        return is_remainder(name) || std::find(own.begin(), own.end(), name) != own.end();
+        return is_remainder(name) || has(own, name);
       });
       return !of_table || std::none_of(columns.begin(), columns.end(), is_remainder);
     });
@@ -422,9 +352,7 @@ class RuleFinder {
   std::vector<FoundRule> rechecked(std::vector<FoundRule> orders) const {
     for (FoundRule& f : orders)
       for (const std::string& name : f.rule->columns(table_))
-        if (f.check.empty() && options_.by_rejection && f.rule->strict() &&
-            std::find(moved_.begin(), moved_.end(), name) != moved_.end())
-          f.check = f.rule->text();
+        if (f.check.empty() && options_.by_rejection && f.rule->strict() && has(moved_, name)) f.check = f.rule->text();
     return orders;
   }
 
@@ -436,16 +364,11 @@ class RuleFinder {
   void reduce_later(const FoundRule& found) {
     std::vector<std::string> columns = found.rule->columns(table_);
     const int64_t own = own_least(columns);
-    waiting_.push_back({found.rule, std::move(columns), own});
+    waiting_.add({found.rule, std::move(columns), own});
     leave_out({found.rule->column()});
   }
-  // The waiting rule that computes a column; nullptr: none.
-  const Waiting* waiting(const std::string& name) const {
-    const auto at = std::ranges::find_if(waiting_, [&](const Waiting& w) { return w.rule->column() == name; });
-    return at == waiting_.end() ? nullptr : &*at;
-  }
   void reduce_waiting() {
-    for (const Waiting& w : waiting_) {
+    for (const WaitingRules::Waiting& w : waiting_.all()) {
       std::erase(options_.excluded, w.rule->column());
       reduce_now(*w.rule, w.own);
     }
@@ -473,7 +396,7 @@ class RuleFinder {
     if (waits_ && found.rule->makes() == TableRule::Makes::values) {
       std::vector<std::string> of = found.rule->columns(table_);
       std::erase(of, found.rule->column());
-      at = make_place(found.rule->column(), of);
+      at = waiting_.make_place(found.rule->column(), of);
       reduce_later(found);
     } else {
       reduce_now(*found.rule, own_least(found.rule->columns(table_)));
@@ -600,7 +523,7 @@ class RuleFinder {
     for (const int j : columns) {
       const std::string& name = table_.columns[static_cast<size_t>(j)].name;
       if (beside_index && name == options_.index) continue;
-      if (std::find(options_.excluded.begin(), options_.excluded.end(), name) != options_.excluded.end())
+      if (has(options_.excluded, name))
         throw Error(ErrorCode::usage, fmt::format("Rule: column \"{}\" is the key, the index or static: rules of "
                                                   "sequences are of the other columns.\n  Omit it.",
                                                   name));
@@ -613,9 +536,7 @@ class RuleFinder {
     for (const bool left : {true, false}) {
       const Arithmetic &target = left ? term.left : term.right, &other = left ? term.right : term.left;
       const std::vector<int> of = columns_of(other);
-      if (!target.is_column() || target.column == search().index() ||
-          std::find(of.begin(), of.end(), target.column) != of.end())
-        continue;
+      if (!target.is_column() || target.column == search().index() || has(of, target.column)) continue;
       auto found = computed_rule(search(), {target.column, left ? term.right_text : term.left_text}, 1, true);
       if (!found) continue;
       if (place_in_order(std::move(*found), target.column, of)) return true;
@@ -633,7 +554,7 @@ class RuleFinder {
   bool place_in_order(FoundRule found, int target, const std::vector<int>& of) {
     auto& rules = out_.found_;
     size_t at = 0, after = 0;
-    for (; at < rules.size() && std::find(of.begin(), of.end(), computed_[at].target) == of.end(); ++at) {}
+    for (; at < rules.size() && !has(of, computed_[at].target); ++at) {}
     for (size_t k = 0; k < rules.size(); ++k) {
       if (computed_[k].target == target) return false;
       if (std::find(computed_[k].of.begin(), computed_[k].of.end(), target) != computed_[k].of.end()) after = k + 1;
@@ -695,9 +616,9 @@ class RuleFinder {
   const Monitor& monitor_;
   Holders holders_;
   Rules out_;
-  std::vector<Waiting> waiting_;            // rules that have not reduced the table
-  bool waits_ = true;                       // rules that compute columns reduce it later
-  std::vector<std::string> with_gaps_;      // computed columns that are missing in some rows, as they are learned
+  WaitingRules waiting_{table_, out_.found_};  // rules that have not reduced the table
+  bool waits_ = true;                          // rules that compute columns reduce it later
+  std::vector<std::string> with_gaps_;         // computed columns that are missing in some rows, as they are learned
   std::vector<std::string> forms_, moved_;  // columns that hold the forms of others; of these others, the numeric ones
   std::vector<GivenColumn> computed_;       // of each rule in out_ while rules are given
   std::vector<GivenOrder> bounds_;
