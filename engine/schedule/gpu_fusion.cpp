@@ -111,7 +111,8 @@ class Fuser : LaunchRules {
     std::vector<double> busy(kFullGrid);  // a heap, the least busy one first
     double everywhere = 0;
     for (const auto& [length, count] : tiles) {
-      everywhere += length * static_cast<double>(count / kFullGrid);
+      const int64_t rounds = count / kFullGrid;
+      everywhere += length * static_cast<double>(rounds);
       for (int64_t i = 0; i < count % kFullGrid; ++i) {
         std::pop_heap(busy.begin(), busy.end(), std::greater<>());
         busy.back() += length;

@@ -454,9 +454,9 @@ class RuleFinder {
   }
   // Balances of sequences have them, if find_running() has found that.
   void check_floors() const {
-    for (const auto& [text, floor] : floors_)
-      if (std::ranges::none_of(out_.found_, [&](const FoundRule& f) { return f.rule->text() == floor; }))
-        refuse_of_steps(text);
+    for (const auto& given : floors_)
+      if (std::ranges::none_of(out_.found_, [&](const FoundRule& f) { return f.rule->text() == given.second; }))
+        refuse_of_steps(given.first);
   }
 
   bool some_row_meets(const Where& where) const {
