@@ -273,7 +273,7 @@ std::optional<FoundRule> total_in(const RuleSearch& search, const Sample& sample
   std::vector<const Centred*> columns, before;
   for (const Centred& c : sample.columns) columns.push_back(&c);
   // its inputs first: a subtotal that is itself a sum would be left out otherwise
-  std::ranges::stable_partition(columns, [&](const Centred* c) {
+  std::stable_partition(columns.begin(), columns.end(), [&](const Centred* c) {
     return c->column != rounded[0] && std::find(rounded.begin(), rounded.end(), c->column) != rounded.end();
   });
   for (const Centred* each : columns) {
