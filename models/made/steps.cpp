@@ -18,6 +18,7 @@ constexpr int64_t kMaxWholeColumns = 700;
 constexpr int kSeenOfWindows = 128, kMinMemory = 2, kMaxMemory = 12;  // codes, and steps, before a step
 constexpr int kBatchOfSteps = 128;                                    // rows, which are much alike
 constexpr int kExactNumbers = 32, kNumbersPerDouble = 8;              // of steps; later ones share levels
+constexpr int kLeft = 4;                                              // levels: none, 1, 2, more steps are left
 
 }  // namespace
 
@@ -32,17 +33,21 @@ StepRows::StepRows(const SequenceEncoder& encoder, int seen_codes) : encoder_(en
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_partition(order.begin(), order.end(), [&](size_t k) { return parts[k] == StepPart::line; });
   const bool windows = encoder.begins_anywhere();
-  whole_ = !windows && encoder.one_length() &&
-           std::ssize(attributes) + longest_ * each + count(StepPart::first) <= kMaxWholeColumns;
+  whole_ = encoder.whole() && std::ssize(attributes) + longest_ * each + count(StepPart::first) <= kMaxWholeColumns;
   for (int k = 0; k < encoder.own_attributes(); ++k)
     add(Cell::Of::attribute, attributes[static_cast<size_t>(k)], k, 0, false);
   if (!whole_) {
     const int seen = encoder.options().length > 0 ? kSeenOfWindows : seen_codes;
     memory_ = std::clamp(seen / static_cast<int>(std::max<int64_t>(each, 1)), kMinMemory, kMaxMemory);
     memory_ = std::min(memory_, longest_ - 1);
-    Span number{-1, Span::Part::category, 0, number_level(longest_ - 1) + 1, -1};
+    const auto level = [](int width) { return Span{-1, Span::Part::category, 0, width, -1}; };
+    Span number = level(number_level(longest_ - 1) + 1);
     number.ascending = number.width;
     add(Cell::Of::number, number, 0, 0, false);
+    // Events end a sequence: the last step differs from others. Of one length, its number says which it is.
+    if (!windows && !encoder.one_length()) add(Cell::Of::left, level(kLeft), 0, 0, false);
+    for (int c = 0; c < encoder.calendar().cycles(); ++c)
+      add(Cell::Of::calendar, level(encoder.calendar().width(c)), c, 0, false);
     for (int back = memory_; back >= 1; --back)
       for (const size_t k : order)
         if (parts[k] != StepPart::first || back == 1) add(Cell::Of::step, steps[k], static_cast<int>(k), back, true);
@@ -72,9 +77,12 @@ int32_t StepRows::number_level(int64_t t) const {
   return kExactNumbers + static_cast<int32_t>(kNumbersPerDouble * std::log2(static_cast<double>(t) / kExactNumbers));
 }
 
-int32_t StepRows::code(const Cell& cell, const int32_t* attributes, const int32_t* steps, int64_t t) const {
+int32_t StepRows::code(const Cell& cell, const int32_t* attributes, const int32_t* steps, const Place& place) const {
+  const int64_t t = place.t;
   if (cell.of == Cell::Of::attribute) return attributes[cell.span];
   if (cell.of == Cell::Of::number) return number_level(t);
+  if (cell.of == Cell::Of::left) return static_cast<int32_t>(std::clamp<int64_t>(place.length - 1 - t, 0, kLeft - 1));
+  if (cell.of == Cell::Of::calendar) return place.calendar[cell.span];
   const int64_t at = whole_ ? cell.step : t - cell.step;
   if (at < 0) return cell.absent;
   const StepPart part = encoder_.parts()[static_cast<size_t>(cell.span)];
@@ -84,9 +92,9 @@ int32_t StepRows::code(const Cell& cell, const int32_t* attributes, const int32_
   return steps[at * codes_ + cell.span];
 }
 
-void StepRows::give(const int32_t* attributes, const int32_t* steps, int64_t t, int32_t* to) const {
+void StepRows::give(const int32_t* attributes, const int32_t* steps, const Place& at, int32_t* to) const {
   for (int k = 0; k < given_; ++k)
-    to[k] = layout_.spans[static_cast<size_t>(k)].start + code(cells_[static_cast<size_t>(k)], attributes, steps, t);
+    to[k] = layout_.spans[static_cast<size_t>(k)].start + code(cells_[static_cast<size_t>(k)], attributes, steps, at);
 }
 
 bool StepRows::allow(const int32_t* codes, int64_t t, float* levels) const {
@@ -124,7 +132,9 @@ EncodedTable StepRows::table(const EncodedSequences& s, Team& team) const {
     const int32_t* attributes =
         attribute_codes > 0 ? s.attributes.codes.data() + static_cast<int64_t>(sequence) * attribute_codes : nullptr;
     const int32_t* steps = s.steps.codes.data() + int64_t{s.first[sequence]} * codes_;
-    for (const Cell& cell : cells_) out.codes.push_back(code(cell, attributes, steps, t));
+    const Place place{t, s.length[sequence],
+                      s.calendar.data() + (s.first[sequence] + t) * encoder_.calendar().cycles()};
+    for (const Cell& cell : cells_) out.codes.push_back(code(cell, attributes, steps, place));
     ++out.rows;
   };
   // Windows share rows: each row of the series is learned once as a step that sees as many steps as it may, and about
@@ -196,7 +206,7 @@ class MadeDrawer : public StepDrawer {
         for (size_t i = 0; i < n; ++i)
           encoder_.first_step(of.codes + i * static_cast<size_t>(encoder_.attributes().codes()), at(i, 0));
       } else if (!all || rows_.whole()) {
-        run(of, t, codes, longest);
+        run(of, t, codes, longest, values);
         for (size_t i = 0; i < n; ++i) rows_.take(drawn_.data() + i * (drawn_.size() / batch_), t, longest, at(i, 0));
       }
       if (rows_.whole()) return;
@@ -229,7 +239,8 @@ class MadeDrawer : public StepDrawer {
   }
 
   // Codes of the drawn columns of step t of the batch, the last sequence repeated.
-  void run(const SequencesToDraw& of, int64_t t, const int32_t* codes, int64_t longest) {
+  void run(const SequencesToDraw& of, int64_t t, const int32_t* codes, int64_t longest,
+           const std::vector<StepCoding::Values>& before) {
     const bool given = of.given != nullptr;  // always the same program: the same bits in any batch
     const size_t n = of.ids.size(), attribute_codes = static_cast<size_t>(encoder_.attributes().codes());
     std::unique_ptr<Program>& program = given ? continuing_ : program_;
@@ -246,11 +257,13 @@ class MadeDrawer : public StepDrawer {
     std::vector<Candidate> candidates;
     for (const int64_t id : of.ids) candidates.push_back({id, static_cast<int32_t>(t) + of.attempt * kLongestSequence});
     identify(candidates, identity_);
+    std::vector<int8_t> calendar(static_cast<size_t>(encoder_.calendar().cycles()));
     for (size_t i = 0; i < batch_ && rows_.given() > 0; ++i) {
       const size_t k = std::min(i, n - 1);
+      if (!calendar.empty()) encoder_.calendar_of(of.attributes, before[k], t, calendar.data());
       rows_.give(attribute_codes > 0 ? of.codes + k * attribute_codes : nullptr,
-                 codes + static_cast<int64_t>(k) * longest * encoder_.steps().codes(), t,
-                 given_.data() + i * static_cast<size_t>(rows_.given()));
+                 codes + static_cast<int64_t>(k) * longest * encoder_.steps().codes(),
+                 {t, of.lengths[k], calendar.data()}, given_.data() + i * static_cast<size_t>(rows_.given()));
     }
     program->refresh({"rows", "given"});
     if (given) program->refresh({"evidence"});

@@ -116,6 +116,7 @@ FitOptions with_index(FitOptions options, const Table& table, const Monitor& mon
                                 s.index, option_text("sequence_index", s.index)));
   s.find_index = false;
   s.grid = find_grid(table, s, options.rare_rows);
+  if (options.codes_steps()) s.calendar = find_calendar(table, s, options.rare_rows);
   if (s.grid.any())
     notice(monitor, fmt::format("index \"{}\": {}. Steps are counted in this unit, and samples keep it.", s.index,
                                 s.grid.text()));

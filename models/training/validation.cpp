@@ -331,7 +331,8 @@ EncodedTable rows_of(const EncodedTable& table, const std::vector<int32_t>& rows
 EncodedTable some_rows(const EncodedTable& table, int64_t count, const RowLayout& layout) {
   count = std::min(count, table.rows);
   std::vector<int32_t> rows;
-  for (int64_t i = 0; i < count; ++i) rows.push_back(static_cast<int32_t>(i * table.rows / count));
+  const Permutation order(static_cast<uint64_t>(table.rows), kHoldOutKey);
+  for (int64_t i = 0; i < count; ++i) rows.push_back(static_cast<int32_t>(order(static_cast<uint64_t>(i))));
   return rows_of(table, rows, layout);
 }
 
@@ -348,8 +349,8 @@ EncodedSequences hold_out(EncodedSequences& s, const SequenceEncoder& encoder, u
   if (!can_hold_out(s)) refuse();
   int64_t count = std::clamp(s.size() / kShare, kMinRows, kMaxSequences);
   if (scattered) count = std::max(count, of_few(s.size()));
-  // Keys of unequal lengths are learned step by step: as many steps are enough as of a table.
-  const bool by_steps = scattered && encoder.options().length == 0 && !encoder.one_length();
+  // Keys are learned step by step: as many steps are enough as of a table.
+  const bool by_steps = scattered && encoder.options().length == 0 && !encoder.whole();
   const int64_t rows = by_steps ? rows_away(s.steps.rows) : s.size() * s.longest;
   const Chosen chosen = chosen_sequences(s, count, seed, rows, scattered);
   EncodedSequences held, rest;
@@ -373,6 +374,10 @@ EncodedSequences hold_out(EncodedSequences& s, const SequenceEncoder& encoder, u
   held.longest = s.longest;
   held.steps = rows_of(s.steps, held_rows, encoder.steps());
   held.attributes = rows_of(s.attributes, held_number, encoder.attributes());
+  for (const int32_t row : held_rows) {
+    const auto levels = s.calendar.begin() + row * std::ptrdiff_t{encoder.calendar().cycles()};
+    held.calendar.insert(held.calendar.end(), levels, levels + encoder.calendar().cycles());
+  }
   s.first = std::move(rest.first), s.length = std::move(rest.length);
   s.attributes = rows_of(s.attributes, rest_number, encoder.attributes());
   return held;

@@ -26,7 +26,7 @@ class MeasuresExposure : public HeldOut {
   virtual double max_exposure() const = 0;  // training ends beyond it: the bound of docs/quality/privacy.md
 };
 
-// `count` of the table's rows, evenly spaced.
+// `count` of the table's rows at random: evenly spaced ones of sequences may all be first steps.
 EncodedTable some_rows(const EncodedTable& table, int64_t count, const RowLayout& layout);
 
 // For methods with a loss per row: its mean. The plan of `record` has an output [batch, 1] and the bound leaf "row"

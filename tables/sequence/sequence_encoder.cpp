@@ -15,7 +15,10 @@
 namespace tessera {
 namespace {
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
+// Sequences of keys that have one length, from which each is learned as a row of its own. Fewer have more steps than
+// rows to learn from.
+constexpr int64_t kManySequences = 9000;
 constexpr int kMaxCategories = 100;    // levels per column in the networks; rarer values share one
 constexpr int kMaxNumberLevels = 256;  // distinct numbers of a column that are levels, where numbers are bins
 
@@ -88,7 +91,7 @@ struct SequenceEncoder::State {
 
   SequenceOptions options;
   int longest = 0;
-  bool keyed = false, indexed = false;
+  bool keyed = false, indexed = false, whole = false;
   KeyMaker key;
   std::string step_name;        // of the column that counts the steps, if there is no index
   std::vector<Source> sources;  // of the columns after key and index
@@ -99,7 +102,8 @@ struct SequenceEncoder::State {
   std::vector<StepPart> parts;  // of the spans of the steps
   Encoder steps, attributes;
   RowLayout layout;                // of the attributes and what follows them
-  std::vector<size_t> first_step;  // spans of the steps that follow attributes
+  int start_cycles = 0;            // of the first index, if it varies: spans after those of the attributes
+  std::vector<size_t> first_step;  // spans of the steps that follow these
 
   std::string index_name() const { return indexed ? options.index : step_name; }
   // keys what is regenerated or drawn within a bin
@@ -122,7 +126,15 @@ struct SequenceEncoder::State {
     }
     layout = attributes.layout();
     const bool any_row = !coding.empty() && options.length > 0;
-    const int first_of_step = static_cast<int>(attributes.schema().columns.size());
+    int first_of_step = static_cast<int>(attributes.schema().columns.size());
+    const bool starts = std::any_of(layout.spans.begin(), layout.spans.end(),
+                                    [&](const Span& span) { return span.column == length_at + 1; });
+    start_cycles = starts ? options.calendar.cycles() : 0;
+    for (int c = 0; c < start_cycles; ++c) {
+      const int width = options.calendar.width(c);
+      layout.spans.push_back({first_of_step++, Span::Part::category, layout.data_width, width, -1});
+      layout.data_width += width;
+    }
     for (size_t k = 0; any_row && k < parts.size(); ++k) {
       if (parts[k] == StepPart::later) continue;
       Span s = steps.layout().spans[k];
@@ -131,6 +143,18 @@ struct SequenceEncoder::State {
       layout.spans.push_back(s), first_step.push_back(k);
     }
   }
+  // An index, or its place in the grid, and that of the next step. `least`: between them.
+  double first_index(double start, const Column& index) const {
+    return options.grid.any() ? options.grid.place(start) : round_decimals(start, decimals_of(index));
+  }
+  double index_after(double before, double gap, double least, const Column& index) const {
+    double at = before + std::max(gap == gap ? gap : 1, least);  // missing if few keys have any
+    if (indexed && !options.grid.any()) at = round_decimals(at, decimals_of(index));
+    return at == before ? std::nextafter(at, INFINITY) : at;
+  }
+  // The least distance of two steps.
+  double least_gap(const Column& index) const { return !indexed || options.grid.any() ? 1 : written_unit(index); }
+
   // The codes of the attributes alone of n sequences.
   std::vector<int32_t> own_codes(const int32_t* codes, int64_t n) const {
     const int own = attributes.layout().codes();
@@ -183,6 +207,8 @@ SequenceEncoder SequenceEncoder::fit(const Sequences& sequences, int64_t least_r
   }
   s.find_rising(sequences.steps, sequences.attributes);
   s.coding = sequences.coding;
+  s.whole = s.options.length == 0 && sequences.size() >= kManySequences &&
+            std::all_of(sequences.length.begin(), sequences.length.end(), [&](int32_t l) { return l == s.longest; });
   const bool coded = !s.coding.empty();
   s.steps = Encoder::fit(sequences.steps, step_options(seed, least_rows, coded), team, silent(monitor));
   s.attributes = Encoder::fit(sequences.attributes, common_options(seed ^ 0x9e3779b97f4a7c15ull, least_rows, coded),
@@ -204,7 +230,9 @@ EncodedSequences SequenceEncoder::encode(Sequences&& sequences, Team& team, cons
                   fmt::format("{} sequences of up to {} steps", sequences.size(), sequences.longest), true});
   out.first = std::move(sequences.first), out.length = std::move(sequences.length);
   out.longest = sequences.longest;
-  if (state_->first_step.empty()) return out;
+  const auto cycles = static_cast<size_t>(calendar().cycles());
+  out.calendar = std::move(sequences.calendar);
+  if (state_->first_step.empty() && state_->start_cycles == 0) return out;
   const EncodedTable own = std::exchange(out.attributes, {});
   const int own_codes = own_attributes(), step_codes = steps().codes();
   out.attributes.codes = Bulk<int32_t>(team.limit(), "encoded rows");
@@ -213,6 +241,8 @@ EncodedSequences SequenceEncoder::encode(Sequences&& sequences, Team& team, cons
   for (int64_t i = 0; i < out.size(); ++i) {
     for (int k = 0; k < own_codes; ++k)
       out.attributes.codes.push_back(own.codes[static_cast<size_t>(i * own_codes + k)]);
+    for (size_t c = 0; c < static_cast<size_t>(state_->start_cycles); ++c)
+      out.attributes.codes.push_back(sequences.start_calendar[static_cast<size_t>(i) * cycles + c]);
     for (const size_t k : state_->first_step)
       out.attributes.codes.push_back(
           out.steps.codes[static_cast<size_t>(int64_t{out.first[static_cast<size_t>(i)]} * step_codes) + k]);
@@ -225,7 +255,7 @@ const RowLayout& SequenceEncoder::attributes() const { return state_->layout; }
 int SequenceEncoder::own_attributes() const { return state_->attributes.layout().codes(); }
 bool SequenceEncoder::begins_anywhere() const { return !state_->first_step.empty(); }
 void SequenceEncoder::first_step(const int32_t* attributes, int32_t* step) const {
-  const int32_t* code = attributes + own_attributes();
+  const int32_t* code = attributes + own_attributes() + state_->start_cycles;
   for (const size_t k : state_->first_step) step[k] = *code++;
 }
 int SequenceEncoder::longest() const { return state_->longest; }
@@ -233,6 +263,7 @@ bool SequenceEncoder::one_length() const {
   const auto& spans = attributes().spans;
   return std::none_of(spans.begin(), spans.end(), [&](const Span& s) { return s.column == state_->length_at; });
 }
+bool SequenceEncoder::whole() const { return state_->whole; }
 const StepCoding& SequenceEncoder::coding() const { return state_->coding; }
 const std::vector<StepPart>& SequenceEncoder::parts() const { return state_->parts; }
 const SequenceOptions& SequenceEncoder::options() const { return state_->options; }
@@ -240,9 +271,19 @@ const SequenceOptions& SequenceEncoder::options() const { return state_->options
 Table SequenceEncoder::decode_attributes(const float* alphas, const int32_t* codes, const int64_t* sequence_ids,
                                          int64_t n, uint64_t seed) const {
   Table out = state_->attributes.decode(alphas, state_->own_codes(codes, n).data(), sequence_ids, n, seed);
+  if (!state_->indexed) return out;
   const IndexGrid& grid = state_->options.grid;
-  if (grid.any())
-    for (double& x : out.columns[static_cast<size_t>(state_->length_at) + 1].numbers) x = grid.at(grid.place(x));
+  const int start = state_->length_at + 1;
+  auto& numbers = out.columns[static_cast<size_t>(start)].numbers;
+  const Encoder::Reach reach = state_->attributes.reach(start);
+  for (int64_t i = 0; i < n; ++i) {
+    double& x = numbers[static_cast<size_t>(i)];
+    if (grid.any()) x = grid.at(grid.place(x));
+    if (const int cycles = state_->start_cycles; cycles > 0)
+      x = calendar().nearest(x,
+                             {codes + i * this->attributes().codes() + own_attributes(), static_cast<size_t>(cycles)},
+                             reach.low, reach.high, grid);
+  }
   return out;
 }
 
@@ -298,20 +339,15 @@ Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const T
   Column& key = out.columns[0];
   Column& index = out.columns[1];
   const Column* difference = s.indexed ? &step.columns[static_cast<size_t>(s.difference_at)] : nullptr;
-  const double least = !s.indexed ? 1 : s.options.grid.any() ? 1 : written_unit(index);
+  const double least = s.least_gap(index);
   const Column* start = s.indexed ? &attributes.columns[static_cast<size_t>(s.length_at) + 1] : nullptr;
   for (int64_t i = 0, row = 0; i < n; ++i) {
     const int64_t steps_here = length[static_cast<size_t>(i)];
     s.key.append(sequence_ids[i], steps_here, seed, key, condition);
     const IndexGrid& grid = s.options.grid;
-    double at = s.indexed ? start->numbers[static_cast<size_t>(i)] : 1;
-    if (grid.any()) at = grid.place(at);
+    double at = s.indexed ? s.first_index(start->numbers[static_cast<size_t>(i)], index) : 1;
     for (int64_t t = 0; t < steps_here; ++t, ++row) {
-      const double gap = s.indexed ? difference->numbers[static_cast<size_t>(row)] : 1;
-      const double before = at;
-      if (t > 0) at += std::max(gap == gap ? gap : 1, least);  // missing if few keys have any
-      if (s.indexed && !grid.any()) at = round_decimals(at, decimals_of(index));
-      if (t > 0 && at == before) at = std::nextafter(at, INFINITY);
+      if (t > 0) at = s.index_after(at, s.indexed ? difference->numbers[static_cast<size_t>(row)] : 1, least, index);
       index.numbers.push_back(grid.any() ? round_decimals(grid.at(at), decimals_of(index)) : at);
     }
   }
@@ -338,10 +374,22 @@ void SequenceEncoder::advance(int32_t* codes, const int64_t* sequence_ids, int64
   std::vector<int64_t> ids;
   for (int64_t i = 0; i < n; ++i) ids.push_back(s.row_id(sequence_ids[i], t, given));
   const Table step = s.steps.decode(nullptr, codes, ids.data(), n, seed);
-  const size_t columns = s.coding.columns().size();
+  const size_t columns = s.coding.columns().size(), gap_at = static_cast<size_t>(s.difference_at);
+  const bool dated = calendar().any();
+  const Column index = dated ? s.attributes.schema().columns[static_cast<size_t>(s.length_at) + 1] : Column();
+  const double least = dated ? s.least_gap(index) : 0;
   for (int64_t i = 0; i < n; ++i) {
     StepCoding::Values& v = values[static_cast<size_t>(i)];
     v.step();
+    if (dated && t == 0) {
+      const Column& start = v.statics->columns[static_cast<size_t>(s.length_at) + 1];
+      v.index = s.first_index(start.numbers[static_cast<size_t>(v.sequence)], index);
+    } else if (dated) {
+      double gap = step.columns[gap_at].numbers[static_cast<size_t>(i)];
+      if (const auto g = given_first + static_cast<size_t>(i); given != nullptr && t < given->sequences.length[g])
+        gap = given->sequences.steps.columns[gap_at].numbers[static_cast<size_t>(given->sequences.first[g] + t)];
+      v.index = s.index_after(v.index, gap, least, index);
+    }
     const auto known = given != nullptr ? given->of(given_first + static_cast<size_t>(i)) : std::span<const double>();
     const bool is_known = known.size() >= (static_cast<size_t>(t) + 1) * columns;
     s.coding.decode(step, i, v, is_known ? known.data() + static_cast<size_t>(t) * columns : nullptr);
@@ -354,6 +402,16 @@ void SequenceEncoder::advance(int32_t* codes, const int64_t* sequence_ids, int64
       if (first || code == code) codes[static_cast<size_t>(i) * s.parts.size() + k] = s.steps.level_of_number(at, code);
     }
   }
+}
+
+void SequenceEncoder::calendar_of(const Table& attributes, const StepCoding::Values& before, int64_t t,
+                                  int8_t* to) const {
+  const IndexGrid& grid = options().grid;
+  if (t == 0) {
+    const Column& start = attributes.columns[static_cast<size_t>(state_->length_at) + 1];
+    return calendar().levels(start.numbers[static_cast<size_t>(before.sequence)], to);
+  }
+  calendar().levels(calendar().expected(grid.any() ? grid.at(before.index) : before.index, grid), to);
 }
 
 namespace {
@@ -415,6 +473,11 @@ int64_t SequenceEncoder::know(GivenSteps& given) const {
   const size_t each = s.layout.spans.size();
   fill_levels(s.attributes, attributes, given.attributes, each, beyond,
               [&](size_t j) { return static_cast<int>(j) != s.length_at; });
+  const auto cycles = static_cast<size_t>(calendar().cycles());
+  for (size_t i = 0; i < given.sequences.first.size(); ++i)
+    for (size_t c = 0; c < static_cast<size_t>(s.start_cycles); ++c)
+      given.attributes[i * each + static_cast<size_t>(own_attributes()) + c] =
+          given.sequences.start_calendar[i * cycles + c];
   std::vector<int32_t> step(s.parts.size());
   // what a missing cell leaves of a column with terms of it is no evidence
   const auto guessed = [&](size_t k, std::span<const double> first) {
@@ -514,7 +577,9 @@ nlohmann::json SequenceEncoder::to_json() const {
                      {"steps", s.steps.to_json()}, {"attributes", s.attributes.to_json()}};
   if (!s.options.rising.empty()) out["rising"] = s.options.rising;
   if (!s.options.firsts.empty()) out["firsts"] = s.options.firsts;
+  if (s.whole) out["whole"] = true;
   if (s.options.grid.any()) out["grid"] = s.options.grid.to_json();
+  if (s.options.calendar.any()) out["calendar"] = s.options.calendar.to_json();
   if (!s.coding.empty()) out["coding"] = s.coding.to_json();
   return out;
 }
@@ -532,9 +597,11 @@ SequenceEncoder SequenceEncoder::from_json(const nlohmann::json& json) {
   if (f.has("firsts")) s.options.firsts = f.texts("firsts");
   s.keyed = !s.options.key.empty(), s.indexed = !s.options.index.empty();
   if (f.has("grid")) s.options.grid = IndexGrid::from_json(f.at("grid"));
-  f.check(s.indexed || !s.options.grid.any(), "has a grid without an index");
+  if (f.has("calendar")) s.options.calendar = IndexCalendar::from_json(f.at("calendar"));
+  f.check(s.indexed || !(s.options.grid.any() || s.options.calendar.any()), "has a grid without an index");
   s.place_attributes();
   s.longest = static_cast<int>(f.integer("longest", 2, kLongestSequence));
+  s.whole = f.has("whole") && f.flag("whole");
   s.key = KeyMaker::from_json(f.at("key_column"));
   s.step_name = f.text("step_column");
   s.steps = Encoder::from_json(f.at("steps"));

@@ -28,6 +28,7 @@
 #include "base/threads/team.h"
 #include "tables/encoding/encoder.h"
 #include "tables/protection/protected_numbers.h"
+#include "tables/sequence/index_calendar.h"
 #include "tables/sequence/index_grid.h"
 #include "tables/sequence/step_coding.h"
 #include "tables/table/table.h"
@@ -43,6 +44,7 @@ struct SequenceOptions {
   std::string index;
   bool find_index = false;           // the one that likely_index() finds, if none is named
   IndexGrid grid = {};               // of the index
+  IndexCalendar calendar = {};       // of the index, for models that draw one step after another
   std::vector<std::string> statics;  // --static: columns that do not vary within a key
   bool find_statics = false;         // those that static_columns() finds, if none are named
   // columns of steps that never fall, which are learned as differences, and as their first value once per sequence
@@ -76,6 +78,9 @@ struct Sequences {
   Column keys;              // one row per key, in order; no name if there is no key
   SequenceOptions options;  // how it was cut
   StepCoding coding;        // of the steps, if code_steps() was called
+  // Levels of the calendar [cycles]: of each row of the steps, of the index that is expected after the row before it
+  // (of a key's first row, its own); of each sequence, of its first index.
+  std::vector<int8_t> calendar, start_calendar;
   int64_t size() const { return static_cast<int64_t>(first.size()); }
 };
 
@@ -101,6 +106,9 @@ bool rises(const Table& table, const std::string& key, const std::string& column
 
 // The grid that the index lies on. A part of it that fewer than `least` keys (without a key: rows) have is not learned.
 IndexGrid find_grid(const Table& table, const SequenceOptions& options, int64_t least);
+
+// The calendar of the index, if it is one of dates or times; after its grid. `least` as above.
+IndexCalendar find_calendar(const Table& table, const SequenceOptions& options, int64_t least);
 
 // Of each row the one before it within its key (none is named: in the table), by the index or, without one, by their
 // order; −1: none. All are −1 in a table without the key, or with rows that lack it.
@@ -133,6 +141,7 @@ struct EncodedSequences {
   EncodedTable steps;
   // [sequences]: as SequenceEncoder::attributes() lays them out, alphas in [−1, 1], 0 wide if there is nothing to learn
   EncodedTable attributes;
+  std::vector<int8_t> calendar{};  // [rows of the table, cycles of the calendar]: see Sequences
   std::vector<int32_t> first, length;
   int32_t longest = 0;
   int64_t size() const { return static_cast<int64_t>(first.size()); }
@@ -178,18 +187,24 @@ class SequenceEncoder {
   // releases the tables while it encodes
   EncodedSequences encode(Sequences&& sequences, Team& team, const Monitor& monitor) const;
 
-  const RowLayout& steps() const;       // of a step: Span::Part::alpha (1 wide), mode (present, missing), category
-  const RowLayout& attributes() const;  // of a sequence: the columns of its attributes, then codes of its first step
-  int own_attributes() const;           // codes of attributes, which come first
-  bool begins_anywhere() const;         // codes of a first step follow them
+  const RowLayout& steps() const;  // of a step: Span::Part::alpha (1 wide), mode (present, missing), category
+  // of a sequence: the columns of its attributes, then the calendar of its first index, then codes of its first step
+  const RowLayout& attributes() const;
+  int own_attributes() const;                                       // codes of attributes, which come first
+  bool begins_anywhere() const;                                     // codes of a first step follow
   void first_step(const int32_t* attributes, int32_t* step) const;  // writes these to the codes of a step
   int step_width() const { return steps().data_width; }             // D of the networks, at least 1
   int attribute_width() const { return attributes().data_width; }   // 0: only the steps of a sequence are learned
   int longest() const;                                              // T: maximum steps of sampled sequences
   bool one_length() const;                                          // all sequences have T steps
+  bool whole() const;  // and they are so many that each may be learned as a row
   const StepCoding& coding() const;
   const std::vector<StepPart>& parts() const;  // of the spans of steps()
   const SequenceOptions& options() const;
+  const IndexCalendar& calendar() const { return options().calendar; }
+  // Levels of step t, which is given or follows the values of the step before. `attributes`: as decode_attributes()
+  // gives them.
+  void calendar_of(const Table& attributes, const StepCoding::Values& before, int64_t t, int8_t* to) const;
 
   // Attributes of sampled sequences, in user's units, from alphas [n, attributes().alphas()] and codes [n,
   // attributes().codes()] (null where 0 wide).

@@ -83,6 +83,7 @@ class StepCoding {
     std::vector<double> lowest{}, highest{};  // of the given values; empty: there are none
     const Table* statics = nullptr;
     int64_t sequence = 0;                         // row of the statics
+    double index = 0;                             // of the step, or its place in the grid
     void step();                                  // to the next one
     void begin();                                 // another sequence
     bool follows(size_t column, double x) const;  // x lies on the line through the two last values

@@ -246,6 +246,7 @@ class Cutter {
     for (size_t i = 0; i < key_rows.size(); ++i)
       key_rows[i] = keys_.first_row[static_cast<size_t>(key_of_sequence_[i])];
     if (parts_.key >= 0) out.keys = column(parts_.key).pick(keys_.first_row);
+    if (o_.calendar.any()) mark_calendar(out);
 
     out.attributes.rows = out.size();
     for (const int s : parts_.statics) out.attributes.columns.push_back(column(s).pick(key_rows));
@@ -280,6 +281,18 @@ class Cutter {
       c = Column{};
     }
     if (parts_.index >= 0) out.steps.columns.push_back(std::move(difference));
+  }
+
+  void mark_calendar(Sequences& out) const {
+    const auto cycles = static_cast<size_t>(o_.calendar.cycles());
+    out.calendar.resize(order_.size() * cycles), out.start_calendar.resize(out.first.size() * cycles);
+    for (size_t k = 0; k + 1 < begin_.size(); ++k)
+      for (auto i = static_cast<size_t>(begin_[k]); i < static_cast<size_t>(begin_[k + 1]); ++i)
+        o_.calendar.levels(i == static_cast<size_t>(begin_[k]) ? index_at(order_[i])
+                                                               : o_.calendar.expected(index_at(order_[i - 1]), o_.grid),
+                           out.calendar.data() + i * cycles);
+    for (size_t i = 0; i < out.first.size(); ++i)
+      o_.calendar.levels(index_at(order_[static_cast<size_t>(out.first[i])]), out.start_calendar.data() + i * cycles);
   }
 
   Column places(const Column& index) const {
@@ -413,19 +426,39 @@ std::string likely_index(const Table& table, const SequenceOptions& options) {
   return best;
 }
 
-IndexGrid find_grid(const Table& table, const SequenceOptions& options, int64_t least) {
-  const Parts parts(table, options);
-  if (parts.index < 0 || table.rows > INT32_MAX) return {};
-  const Column& index = table.columns[static_cast<size_t>(parts.index)];
-  if (!is_ordered(index)) return {};
-  const Keys keys(table, parts.key);
+namespace {
+
+// The values of the index, by key and time, and the holder of each: its key, or, without keys, its row.
+struct IndexRows {
+  const Column* index = nullptr;  // none: it has no order
   std::vector<double> values;
   std::vector<int32_t> holders;
-  for (const int32_t row : rows_in_order(keys, nullptr)) {
-    values.push_back(index.numbers[static_cast<size_t>(row)]);
-    holders.push_back(parts.key < 0 ? row : keys.of_row[static_cast<size_t>(row)]);
+
+  IndexRows(const Table& table, const SequenceOptions& options) {
+    const Parts parts(table, options);
+    if (parts.index < 0 || table.rows > INT32_MAX) return;
+    const Column& c = table.columns[static_cast<size_t>(parts.index)];
+    if (!is_ordered(c)) return;
+    index = &c;
+    const Keys keys(table, parts.key);
+    for (const int32_t row : rows_in_order(keys, index)) {
+      values.push_back(c.numbers[static_cast<size_t>(row)]);
+      holders.push_back(parts.key < 0 ? row : keys.of_row[static_cast<size_t>(row)]);
+    }
   }
-  return {index, values, holders, least};
+};
+
+}  // namespace
+
+IndexGrid find_grid(const Table& table, const SequenceOptions& options, int64_t least) {
+  const IndexRows rows(table, options);
+  return rows.index == nullptr ? IndexGrid() : IndexGrid(*rows.index, rows.values, rows.holders, least);
+}
+
+IndexCalendar find_calendar(const Table& table, const SequenceOptions& options, int64_t least) {
+  const IndexRows rows(table, options);
+  if (rows.index == nullptr) return {};
+  return {*rows.index, options.grid, rows.values, rows.holders, !options.key.empty(), least};
 }
 
 std::vector<int32_t> previous_rows(const Table& table, const std::string& key, const std::string& index) {

@@ -1,0 +1,126 @@
+#include "tables/sequence/index_calendar.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/text/json_fields.h"
+#include "tables/formats/calendar.h"
+#include "tables/kinds/kind.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kHours = 24;
+constexpr double kUsual = 0.9;  // of the rows have the usual distance
+constexpr const char* kHour = "hour";
+constexpr const char* kWeekday = "weekday";
+constexpr const char* kMonth = "month";
+
+int places_of(const std::string& name) { return name == kHour ? kHours : name == kWeekday ? 7 : 12; }
+
+}  // namespace
+
+IndexCalendar::IndexCalendar(const Column& index, const IndexGrid& grid, std::span<const double> values,
+                             std::span<const int32_t> holders, bool keyed, int64_t least) {
+  if (!is_instant(index)) return;
+  day_ = kind_of(index).day;
+  if (has_time(index)) cycles_.push_back({kHour, {}});
+  cycles_.push_back({kWeekday, {}}), cycles_.push_back({kMonth, {}});
+  std::vector<std::vector<std::set<int32_t>>> held;
+  for (const Cycle& c : cycles_) held.emplace_back(static_cast<size_t>(places_of(c.name)));
+  std::vector<int> at(cycles_.size());
+  std::map<double, int64_t> gaps;
+  int64_t steps = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    place(values[i], at);
+    for (size_t c = 0; c < at.size(); ++c)
+      if (auto& of = held[c][static_cast<size_t>(at[c])]; static_cast<int64_t>(of.size()) < std::max<int64_t>(least, 1))
+        of.insert(holders[i]);
+    if (i == 0 || (keyed && holders[i] != holders[i - 1])) continue;
+    ++gaps[grid.any() ? grid.place(values[i]) - grid.place(values[i - 1]) : values[i] - values[i - 1]], ++steps;
+  }
+  for (size_t c = 0; c < cycles_.size(); ++c) {
+    const auto n = static_cast<int>(held[c].size());
+    const auto enough = [&](int k) {
+      return static_cast<int64_t>(held[c][static_cast<size_t>(k)].size()) >= std::max<int64_t>(least, 1);
+    };
+    for (int k = 0; k < n; ++k) {
+      int to = k;
+      for (int back = 0; back < n && !enough(to); ++back) to = (to + n - 1) % n;
+      cycles_[c].level.push_back(enough(to) ? to : 0);
+    }
+  }
+  std::erase_if(cycles_, [](const Cycle& c) {
+    return std::all_of(c.level.begin(), c.level.end(), [&](int k) { return k == c.level[0]; });
+  });
+  for (const auto& [gap, count] : gaps)
+    if (static_cast<double>(count) >= kUsual * static_cast<double>(steps)) gap_ = gap;
+}
+
+void IndexCalendar::place(double index, std::span<int> to) const {
+  const double days = std::floor(index / day_);
+  const int64_t day = day_in_calendar(days);
+  for (size_t c = 0; c < cycles_.size(); ++c) {
+    const std::string& name = cycles_[c].name;
+    if (name == kHour) to[c] = std::clamp(static_cast<int>((index / day_ - days) * kHours + 1e-9), 0, kHours - 1);
+    else to[c] = name == kWeekday ? weekday_of(day) : civil_from_days(day).month - 1;
+  }
+}
+
+void IndexCalendar::levels(double index, int8_t* to) const {
+  std::vector<int> at(cycles_.size());
+  place(index, at);
+  for (size_t c = 0; c < at.size(); ++c) to[c] = static_cast<int8_t>(cycles_[c].level[static_cast<size_t>(at[c])]);
+}
+
+double IndexCalendar::expected(double before, const IndexGrid& grid) const {
+  if (gap_ == 0) return before;
+  return grid.any() ? grid.at(grid.place(before) + gap_) : before + gap_;
+}
+
+double IndexCalendar::nearest(double x, std::span<const int32_t> wanted, double low, double high,
+                              const IndexGrid& grid) const {
+  constexpr int kDays = 31;
+  const bool hours = std::any_of(cycles_.begin(), cycles_.end(), [](const Cycle& c) { return c.name == kHour; });
+  const double unit = hours ? day_ / kHours : day_;
+  std::vector<int8_t> at(cycles_.size());
+  for (int k = 0; k <= (hours ? kHours : 1) * kDays; ++k)
+    for (const double sign : {1.0, -1.0}) {
+      const double y = grid.any() ? grid.at(grid.place(x) + sign * k) : x + sign * k * unit;
+      if (y < low || y > high) continue;
+      levels(y, at.data());
+      if (std::equal(at.begin(), at.end(), wanted.begin())) return y;
+    }
+  return x;
+}
+
+nlohmann::json IndexCalendar::to_json() const {
+  nlohmann::json cycles = nlohmann::json::array();
+  for (const Cycle& c : cycles_) cycles.push_back({{"name", c.name}, {"levels", c.level}});
+  return {{"cycles", std::move(cycles)}, {"day", day_}, {"gap", gap_}};
+}
+
+IndexCalendar IndexCalendar::from_json(const nlohmann::json& json) {
+  const Fields f(json, "the calendar of its index");
+  IndexCalendar out;
+  out.day_ = f.number("day"), out.gap_ = f.number("gap");
+  f.check(out.day_ == 1 || out.day_ == kSecondsPerDay, "has days of another length");
+  for (const auto& each : f.array("cycles")) {
+    const Fields c(each, "a cycle of its index");
+    Cycle cycle{c.text("name"), {}};
+    f.check(cycle.name == kHour || cycle.name == kWeekday || cycle.name == kMonth, "has a cycle of another name");
+    for (const auto& level : c.array("levels")) {
+      f.check(level.is_number_integer() && level >= 0 && level < places_of(cycle.name), "has a level beyond its cycle");
+      cycle.level.push_back(level.get<int>());
+    }
+    f.check(std::ssize(cycle.level) == places_of(cycle.name), "has a cycle of another length");
+    out.cycles_.push_back(std::move(cycle));
+  }
+  f.check(out.any(), "has no cycle");
+  return out;
+}
+
+}  // namespace tessera
