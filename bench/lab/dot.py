@@ -9,32 +9,41 @@ import pathlib
 import sys
 
 
-def main(path, first=1, last=10**9):
-    plan = json.loads(pathlib.Path(path).read_text())
-    groups, maker, edges = plan["groups"], {}, []
+def graph(plan):
+    """{(launch, chain, place in it): op}, and edges [(from, to, rows, columns)] by the values that ops make and read."""
     seen = {v: [i for i, _, _ in view["in"]] for view in plan["views"] for v, _, _ in view["out"]}
+    ops, maker, edges = {}, {}, []
 
     def origins(value):  # of a view: the values it shows
         return [o for v in seen[value] for o in origins(v)] if value in seen else [value]
 
-    print("digraph step {\n  node [shape=box, fontname=sans]; edge [fontname=sans, fontsize=9];")
-    for launch, group in enumerate(groups, 1):
-        shown = int(first) <= launch <= int(last)
-        if shown:
-            print(f"  subgraph cluster_{launch} {{ label=\"launch {launch}\";")
+    for launch, group in enumerate(plan["groups"], 1):
         for c, chain in enumerate(group["chains"]):
             for i, (op, values) in enumerate(zip(chain["ops"], chain["values"])):
-                name = f"l{launch}_{c}_{i}"
-                if shown:
-                    print(f"    {name} [label=\"{op}\"];")
-                edges += [(maker[o], name, rows, cols) for v, rows, cols in values["in"] for o in origins(v)
-                          if shown and o in maker]
-                maker.update({v: name if shown else None for v, _, _ in values["out"]})
-        if shown:
-            print("  }")
+                ops[launch, c, i] = op
+                read, factors = values["in"], len(values["in"]) // 2 * 2
+                if op.endswith("(slices)"):
+                    read = read[:factors]
+                elif op.endswith("(sum of slices)"):  # of the slices, and what is added to a product
+                    read = values["out"] + read[factors:]
+                edges += [(maker[o], (launch, c, i), rows, cols) for v, rows, cols in read for o in origins(v) if o in maker]
+                maker.update({v: (launch, c, i) for v, _, _ in values["out"]})
+    return ops, edges
+
+
+def main(path, first=1, last=10**9):
+    ops, edges = graph(json.loads(pathlib.Path(path).read_text()))
+    shown = {place: "l{}_{}_{}".format(*place) for place in ops if int(first) <= place[0] <= int(last)}
+    print("digraph step {\n  node [shape=box, fontname=sans]; edge [fontname=sans, fontsize=9];")
+    for launch in sorted({place[0] for place in shown}):
+        print(f"  subgraph cluster_{launch} {{ label=\"launch {launch}\";")
+        for place, name in shown.items():
+            if place[0] == launch:
+                print(f"    {name} [label=\"{ops[place]}\"];")
+        print("  }")
     for source, target, rows, cols in edges:
-        if source is not None:
-            print(f"  {source} -> {target} [label=\"{rows}×{cols}\"];")
+        if source in shown and target in shown:
+            print(f"  {shown[source]} -> {shown[target]} [label=\"{rows}×{cols}\"];")
     print("}")
 
 

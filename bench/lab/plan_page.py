@@ -10,6 +10,7 @@ import html
 import json
 import math
 import pathlib
+import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -117,9 +118,10 @@ def gantt(launches):
     step = 10 ** math.floor(math.log10(total))
     grid = "".join(f'<path class="grid" d="M{scale(us):.1f} 16V{height}"/>' + text(scale(us), 12, f"{us:g} µs", "middle")
                    for us in (i * step / 2 for i in range(int(2 * total / step) + 1)))
-    key = "".join(f'<span style="--c:var(--{c})">{name}</span>' for name, c in COLORS.items()
-                  if any(x.binds == name for x in launches))
-    return f'<p class="key">{key}</p><figure class="whole">{svg(1200, height, "Launches in time", grid + rows)}</figure>'
+    kinds = [name for name in COLORS if any(x.binds == name for x in launches)]
+    key = "".join(f'<rect style="fill:var(--{COLORS[name]})" x="{40 + 130 * i}" y="{height + 8}" width="16" height="10"/>' +
+                  text(62 + 130 * i, height + 17, name) for i, name in enumerate(kinds))
+    return f'<figure class="whole">{svg(1200, height + 26, "Launches in time", grid + rows + key)}</figure>'
 
 
 def roofs(launches):
@@ -171,9 +173,35 @@ def liveness(plan):
     return f'<figure class="whole">{svg(1200, 390, "Memory by launch", inner)}</figure>'
 
 
+class Picture:
+    """A figure as a notebook shows it: one SVG, in the page's light colors."""
+
+    def __init__(self, what, figure):
+        self.what, self.figure = what, figure
+
+    def __repr__(self):
+        return f"<{self.what}>"
+
+    def _repr_svg_(self):
+        page = (ROOT / "models/report/page.css").read_text().splitlines()
+        rules = [r.removeprefix("svg ") for r in page if r.startswith(("svg text", ".axis,.grid"))] + re.findall(
+            r"^\..*(?:fill|stroke):.*", STYLE, re.MULTILINE)
+        style = "".join(",".join(".plan " + x for x in r.split("{")[0].split(",")) + r[r.index("{"):] for r in rules)
+        drawn = self.figure[self.figure.index("<svg"):self.figure.rindex("</svg>")]
+        head, _, body = re.sub(r' (aria-label|role|tabindex|data-\w+)="[^"]*"', "", drawn).partition(">")
+        colors = dict(re.findall(r"--(\w+):([^;}]+)", page[0]))
+        return re.sub(r"var\(--(\w+)\)", lambda name: colors[name[1]],
+                      head.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg" class="plan"') +
+                      f'><style>{style}</style><rect width="100%" height="100%" fill="#fff"/>{body}</svg>')
+
+
+def launches_of(plan):
+    return [Launch(number, group) for number, group in enumerate(plan["groups"], 1)]
+
+
 def main(path, ncu=None):
     plan = json.loads(pathlib.Path(path).read_text())
-    launches = [Launch(number, group) for number, group in enumerate(plan["groups"], 1)]
+    launches = launches_of(plan)
     for x, took in zip(launches, predict.measured(ncu) if ncu else []):
         x.took = took
     us, low, high = (sum(getattr(x, key) for x in launches) for key in ("us", "low", "high"))

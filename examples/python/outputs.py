@@ -22,6 +22,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 def shown(value, number):
     """A value as a notebook stores it."""
     data = {}
+    if hasattr(value, "_repr_svg_"):
+        data["image/svg+xml"] = value._repr_svg_().splitlines(keepends=True)
     if hasattr(value, "_repr_html_"):
         data["text/html"] = value._repr_html_().splitlines(keepends=True)
     data["text/plain"] = repr(value).splitlines(keepends=True)
@@ -47,6 +49,9 @@ def run_cell(source, names, number):
 def run(notebook):
     """A notebook with the outputs that its cells have now."""
     names, number, before = {"__name__": "__main__"}, 0, os.getcwd()
+    if "TESSERA_LIBRARY" in os.environ:  # programs of the same build
+        build = str(pathlib.Path(os.environ["TESSERA_LIBRARY"]).resolve().parent)
+        os.environ.update(PATH=build + os.pathsep + os.environ["PATH"], TESSERA_BUILD=build)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:

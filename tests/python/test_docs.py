@@ -52,9 +52,12 @@ class Pages(unittest.TestCase):
 
     def test_the_notebooks_run_as_they_stand(self):
         notebooks = sorted((ROOT / "examples/python").glob("*.ipynb"))
-        self.assertGreaterEqual(len(notebooks), 4)
+        self.assertGreaterEqual(len(notebooks), 5)
+        lab = pathlib.Path(os.environ["TESSERA_LIBRARY"]).parent / "bench/lab/capsule/lab_machine"
         for path in notebooks:
             with self.subTest(path.name):
+                if path.stem == "fusion_lab" and not lab.exists():
+                    self.skipTest("the build has no emulated GPU")
                 notebook = json.loads(path.read_text(encoding="utf-8"))
                 stored = [words(cell) for cell in notebook["cells"]]
                 self.assertTrue(any(stored), "it has its output")
