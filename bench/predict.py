@@ -32,7 +32,10 @@ import sys
 
 def read_card(name, end="value"):
     """The constants of bench/lab/cards/NAME.json; `end`: value, or the end of the error bar, low (fast) or high (slow)."""
-    card = json.loads((pathlib.Path(__file__).parent / "lab" / "cards" / (name + ".json")).read_text())
+    path = pathlib.Path(__file__).parent / "lab" / "cards" / (name + ".json")
+    card = json.loads(path.read_text()) if path.exists() else {}
+    if "multiprocessors" not in card:
+        sys.exit(f"There is no card {name} of a GPU in {path.parent}: h100, h200, a100 or rtx4090")
     return {key: c.get(end, c["value"]) for key, c in card.items() if isinstance(c, dict)}
 
 
@@ -287,10 +290,10 @@ def print_plan(path, arguments, card):
     """Of a file of `tessera plan --device cuda --json`; with a file of ncu beside it, what each launch took."""
     groups = json.loads(pathlib.Path(path).read_text())["groups"]
     took = measured(arguments[0]) if arguments else []
+    predicted = [predict_launch(group, card=card) for group in groups]
     print("| launch | predicted µs | from | to | bound by |" + (" measured µs | measured / predicted |" if took else "") +
           " ops |\n|" + (8 if took else 6) * "---|")
     total = [0.0, 0.0, 0.0]
-    predicted = [predict_launch(group, card=card) for group in groups]
     for n, (group, found) in enumerate(zip(groups, predicted)):
         ops = " · ".join(op for chain in group["chains"] for op in chain["ops"])
         row = [f"{x:.1f}" for x in found[:3]] + [found[3]] if found else ["–", "", "", "no source"]
@@ -311,7 +314,10 @@ def begun_early(predicted, total, card):
 
 def measured(path):
     """Microseconds of the launches in a CSV of ncu, in order."""
-    lines = [line for line in pathlib.Path(path).read_text().splitlines() if line.startswith('"')]
+    try:
+        lines = [line for line in pathlib.Path(path).read_text().splitlines() if line.startswith('"')]
+    except OSError as error:
+        sys.exit(f"{error}: what a GPU took is written by tools/gpu_check.sh launches, on one")
     found = {}
     for row in csv.DictReader(lines):
         if row["Metric Name"] == "gpu__time_duration.sum":

@@ -70,6 +70,7 @@ def main():
     parser.add_argument("measured")
     parser.add_argument("--write", metavar="NEW", help="write bench/lab/cards/NEW.json")
     a = parser.parse_args()
+    start = predict.read_card(a.card)
     card = json.loads((CARDS / (a.card + ".json")).read_text())
     groups = json.loads(pathlib.Path(a.plan).read_text())["groups"]
     took = read_measured(a.measured)
@@ -79,7 +80,6 @@ def main():
     if not known:
         sys.exit("No launch of this plan has a source, so there is no prediction to compare with.")
     groups, took = [groups[n] for n in known], [took[n] for n in known]
-    start = {key: c["value"] for key, c in card.items() if isinstance(c, dict)}
     fitted = fit(groups, took, card)
     before, after = predicted(groups, start), predicted(groups, fitted)
     print("| launch | measured µs | predicted | measured / predicted | fitted | measured / fitted | bound by |\n|" +

@@ -172,7 +172,10 @@ def processor():
 
 # ---- what is printed ------------------------------------------------------------------------------------------------
 def read_card(name):
-    card = json.loads((CARDS / (name + ".json")).read_text())
+    path = CARDS / (name + ".json")
+    if not path.exists():
+        sys.exit(f"There is no {path}: processor.py calibrate -o {name} measures it on this machine")
+    card = json.loads(path.read_text())
     return {key: c["value"] for key, c in card.items() if isinstance(c, dict)}
 
 

@@ -5,6 +5,7 @@
 """
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -69,6 +70,14 @@ def main(tessera, build):
         expect("dynamic", changed(begin, "  extern __shared__ float a[];\n"), 2, "Dynamic shared memory")
         expect("a barrier for some", changed(begin, begin + "  if (threadIdx.x == 0) return;\n"), 1, "have returned")
         expect("other parameters", changed("  int n1", "  int zero[4], n1"), 2, "leave it as the capsule has it")
+        expect("one more, of which the size tells nothing", changed("  int n1", "  uint32_t one;\n  int n1"), 2,
+               "leave it as the capsule has it")
+        name = re.search(r"launch_\d+", original)[0]
+        expect("another kernel", changed(f"__launch_bounds__(kThreads, 2) {name}", f"__launch_bounds__(kThreads, 2) {name}0"), 2,
+               f"defines no {name}")
+        expect("CUDA as C++", capsule("run", "x", "--source", "x.cu", "--on", "processor"), 2, "takes a C++ function")
+        expect("C++ as CUDA", changed("__global__", ""), 2, "a C++ function runs with --on processor")
+        expect("a division by 0", changed(begin, begin + "  volatile int none = 0;\n  none = 7 / none;\n"), 2, "SIGFPE")
         expect("no C++", changed(begin, "  what\n"), 2, "x.cu:")
         expect("too large", capsule("write", "people.csv", "--launch", 16, "-o", "y"), 2, "a capsule holds 4 MB")
         expect("no length", capsule("write", "people.csv", "--method", "timegan", "--launch", 1, "-o", "y"), 2,

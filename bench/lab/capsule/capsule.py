@@ -13,18 +13,21 @@ Exit code 0: the kernel was accepted; 1: rejected; 2: it could not be run.
 """
 import argparse
 import json
+import math
 import os
 import pathlib
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "bench/lab")]
 import predict  # noqa: E402
+import processor  # noqa: E402
 WHERE = {"emulated": "the emulated GPU", "ptx": "the PTX machine", "cuda": "the GPU", "processor": "the processor"}
 
 # As a library: on the emulated GPU every access to memory calls the race checker.
@@ -48,6 +51,9 @@ def program(name, build):
 
 def output_of(command):
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
+    if done.returncode < 0:
+        raise Refused(f"{pathlib.Path(command[0]).name} was ended by {signal.Signals(-done.returncode).name}: "
+                      "the kernel divided by 0, or went beyond all values")
     if done.returncode != 0:
         raise Refused(done.stderr.strip() or f"{command[0]} ended with {done.returncode}")
     return done.stdout
@@ -73,7 +79,7 @@ def read(path):
 def write(a):
     use = ["use=" + a.use.read_text()] if a.use else []
     output_of([program("lab_capsule", a.build), a.data, a.output, a.method, a.preset, a.launch, a.steps, *a.options, *use])
-    show(a.output)
+    show(a.output, a.card)
     print(f"written     {a.output}, {os.path.getsize(a.output) / 1024:.0f} kB")
 
 
@@ -90,7 +96,15 @@ def predicted(about):
     return f"{us:.1f} us for the original on an H100 ({low:.1f} to {high:.1f}), bound by {binds}; never measured"
 
 
-def show(path):
+def on_processor(about, card):
+    """What its ops should take on one thread by processor.py's model; its constants are those of one processor."""
+    cpu = about["processor"]
+    constants = processor.read_card(card)
+    us = sum(processor.predict(constants, phase)[0] for phase in cpu["phases"])
+    return f"{us:.0f} predicted for {card}, {cpu['kernels']}; floor {cpu['floor']:.0f} us"
+
+
+def show(path, card):
     header, about, _ = read(path)
     print(title(about))
     for chain in about["what"]["chains"]:
@@ -102,9 +116,8 @@ def show(path):
         print(f"  {name:<34} {(known[0] or known[1])['dtype']} {piece['rows']} × {piece['cols']:<7} {used}")
     print(f"grid        {about['blocks']} blocks of {about['threads']} threads")
     print("predicted   " + predicted(about))
-    cpu = about["processor"]
-    print(f"processor   {cpu['microseconds']:.0f} us for the same ops, measured, one thread, {cpu['kernels']}; "
-          f"floor {cpu['floor']:.0f} us")
+    print(f"processor   {about['processor']['microseconds']:.0f} us for the same ops, measured, one thread; "
+          f"{on_processor(about, card)}")
 
 
 # ---- run -------------------------------------------------------------------------------------------------------------
@@ -119,6 +132,29 @@ def emulated(source):
         return " ".join(f"TESS_SHARED({name}, {kind}{shape.replace(' ', '')});" for name, shape in each)
     source = re.sub(r"^\s*#\s*include\s*<cuda\w*(\.h)?>", "", source, flags=re.MULTILINE)
     return re.sub(r"\b__shared__\s+(?:__align__\(\d+\)\s+)?((?:unsigned\s+)?[\w:]+)\s+([^;=]+);", declared, source)
+
+
+def check_form(about, original, source, on):
+    """Refused for what is not a kernel in the original's place; a compiler would say it in many words, or nobody."""
+    def parameters(text):  # the types of its members, which may have other names; lab_machine compares only bytes
+        found = re.search(r"struct\s+Parameters\b[^{]*\{([^}]*)\}", re.sub(r"//.*", "", text))
+        members = re.findall(r"([\w:]+)\s+([^;]+);", found[1]) if found else []
+        return [kind for kind, names in members for name in names.split(",")
+                for _ in range(math.prod(map(int, re.findall(r"\[(\d+)\]", name))))]
+    text, kernel = source.read_text(), about["kernel"]
+    if on == "processor" and "__global__" in text:
+        raise Refused(f"{source} holds a CUDA kernel; --on processor takes a C++ function: extern \"C\" void "
+                      f"{kernel}(const Parameters& p)")
+    if on != "processor" and "__global__" not in text:
+        raise Refused(f"{source} holds no kernel (extern \"C\" __global__ void {kernel}); a C++ function runs with "
+                      "--on processor")
+    if not all(re.search(form, text) for form in (rf"\bnamespace\s[\w:\s]*\b{kernel}\b", rf"\bvoid\b[^;{{]*\b{kernel}\s*\(")):
+        raise Refused(f"{source} defines no {kernel} in the namespace tessera::gpu::{kernel}, as the original does "
+                      "(capsule.py source)")
+    found = [parameters(text), parameters(original)]
+    if found[0] != found[1] and all({*kinds} <= {"uint32_t", "int", "float"} for kinds in found):
+        raise Refused(f"The struct Parameters of {source} is not the original's (capsule.py source): leave it as the "
+                      "capsule has it")
 
 
 def library(about, source, folder, flags):
@@ -153,7 +189,8 @@ def why_rejected(runs, error):
 
 
 def run(a):
-    _, about, _ = read(a.capsule)
+    _, about, original = read(a.capsule)
+    check_form(about, original, a.source, a.on)
     machine = program("lab_machine", a.build)
     grid = [a.blocks or about["blocks"], a.threads or about["threads"], a.cluster]
     if a.on == "cuda":
@@ -181,7 +218,7 @@ def run(a):
               f"the original {predict.issue_time(original, about['blocks']):.1f}")
     if a.on == "processor":
         print(f"measured    {runs[0]['microseconds']:.0f} us on one thread; Tessera's own kernels for the same ops "
-              f"{about['processor']['microseconds']:.0f}, floor {about['processor']['floor']:.0f}")
+              f"{about['processor']['microseconds']:.0f}, {on_processor(about, a.card)}")
     if a.on == "cuda":
         print(f"measured    {runs[0]['microseconds']:.2f} us, the original {runs[0]['original_microseconds']:.2f} "
               f"({runs[0]['schedule']}, in a graph of 200 launches)")
@@ -193,6 +230,8 @@ def arguments():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", help="folder of the build (default: TESSERA_BUILD, or the first of build/ that has "
                                         "the programs)")
+    parser.add_argument("--card", default="emerald_rapids", help="the processor's, in bench/lab/cards (processor.py "
+                                                                 "calibrate)")
     commands = parser.add_subparsers(dest="command", required=True)
     w = commands.add_parser("write", help="take a launch out of a step")
     w.add_argument("data", help="CSV file")
@@ -221,7 +260,7 @@ def main():
         if a.command == "write":
             write(a)
         elif a.command == "show":
-            show(a.capsule)
+            show(a.capsule, a.card)
         elif a.command == "source":
             print(read(a.capsule)[2], end="")
         else:

@@ -27,6 +27,7 @@
 #include "engine/schedule/placement.h"
 #include "kernels/gpu/dialect/table.h"
 #include "lab/capsule/layers.h"
+#include "lab/phases.h"
 #include "lab/step.h"
 #include "models/plans/describe_launches.h"
 #include "support/other_launches.h"
@@ -355,7 +356,10 @@ json on_processor(const Plan& from, const FusedLaunch& launch) {
   const auto steps = static_cast<int64_t>(std::clamp(0.02 / best, 1.0, 10000.0));
   for (int i = 0; i < 5; ++i) best = std::min(best, seconds(steps));
   const Ceilings ceilings = measure_ceilings(one, static_cast<int64_t>(total.bytes));
-  return {{"microseconds", 1e6 * best}, {"floor", 1e6 * ceilings.floor(total)}, {"kernels", cpu_kernels().name}};
+  return {{"microseconds", 1e6 * best},
+          {"floor", 1e6 * ceilings.floor(total)},
+          {"kernels", cpu_kernels().name},
+          {"phases", lab::describe(p.plan(), p.time_phases(1))}};  // what processor.py predicts it from
 }
 
 // A launch of recurrent layers alone: its source is written here.
