@@ -26,7 +26,8 @@ def graph(plan):
                     read = read[:factors]
                 elif op.endswith("(sum of slices)"):  # of the slices, and what is added to a product
                     read = values["out"] + read[factors:]
-                edges += [(maker[o], (launch, c, i), rows, cols) for v, rows, cols in read for o in origins(v) if o in maker]
+                edges += [(maker[o], (launch, c, i), rows, cols) for v, rows, cols in read for o in origins(v)
+                          if o in maker]
                 maker.update({v: (launch, c, i) for v, _, _ in values["out"]})
     return ops, edges
 

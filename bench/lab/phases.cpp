@@ -68,7 +68,7 @@ int measure(char** argv, int argc) {
                     {"flops_per_second", ceilings.flops_per_second},
                     {"cached_bytes_per_second", ceilings.bytes_per_second},
                     {"memory_bytes_per_second", memory.bytes_per_second},
-                    {"phases", lab::describe(p.plan(), timed)}}
+                    {"phases", lab::describe(p, timed)}}
             << "\n";
   return 0;
 }

@@ -73,8 +73,7 @@ def main(tessera, build):
         expect("one more, of which the size tells nothing", changed("  int n1", "  uint32_t one;\n  int n1"), 2,
                "leave it as the capsule has it")
         name = re.search(r"launch_\d+", original)[0]
-        expect("another kernel", changed(f"__launch_bounds__(kThreads, 2) {name}", f"__launch_bounds__(kThreads, 2) {name}0"), 2,
-               f"defines no {name}")
+        expect("another kernel", changed(f", 2) {name}(", f", 2) {name}0("), 2, f"defines no {name}")
         expect("CUDA as C++", capsule("run", "x", "--source", "x.cu", "--on", "processor"), 2, "takes a C++ function")
         expect("C++ as CUDA", changed("__global__", ""), 2, "a C++ function runs with --on processor")
         expect("a division by 0", changed(begin, begin + "  volatile int none = 0;\n  none = 7 / none;\n"), 2, "SIGFPE")

@@ -122,11 +122,21 @@ def phase(*calls):
 
 def matmul(rows, cols, depth, order="nn"):
     return {"op": "matmul", "order": order, "products": [[rows, cols, depth]], "rows": rows, "cols": cols,
-            "flops": 2 * rows * cols * depth, "bytes": 4 * (rows * depth + depth * cols + rows * cols)}
+            "flops": 2 * rows * cols * depth, "bytes": 4 * (rows * depth + depth * cols + rows * cols), "far": 0,
+            "far_values": 0}
 
 
-def tanh(rows, cols):
-    return {"op": "unary.tanh", "rows": rows, "cols": cols, "flops": rows * cols, "bytes": 8 * rows * cols}
+def tanh(rows, cols, far=0):
+    """`far` bytes of it were last touched long ago."""
+    return {"op": "unary.tanh", "rows": rows, "cols": cols, "flops": rows * cols, "bytes": 8 * rows * cols, "far": far,
+            "far_values": int(far > 0)}
+
+
+def gather(entries, rows, weights, packs=False):
+    """A sparse_matmul that reads some of `weights` rows of 64."""
+    op = {"op": "sparse_matmul", "rows": rows, "cols": 64, "flops": 2 * entries * 64, "bytes": 256 * (weights + rows),
+          "far": 256 * (weights + rows), "far_values": 2}
+    return {**op, "packs": True} if packs else op
 
 
 def phases_of_the_processor():
@@ -136,21 +146,30 @@ def phases_of_the_processor():
     chain = processor.phase_amounts(phase((4, 126, matmul(500, 256, 128), tanh(500, 256))))
     expect("each block of a chain packs", round(chain["product.nn.packed"] / (1e-6 * 256 * 128), 6), 4)
     expect("its ops are called for each block", chain["tile"], 8)
-    expect("blocks lie in the cache", "beyond" in chain, False)
-    expect("1.6 MB do not", processor.phase_amounts(phase((4, 0, tanh(500, 400))))["beyond"], 1600)
+    expect("bytes beyond the cache, and values", [processor.phase_amounts(phase((4, 0, tanh(500, 400, far=8e5))))[key]
+                                                  for key in ("far", "far.values")], [800, 1])
+    sparse = [processor.phase_amounts(phase((1, 0, gather(100, 10, 5000, packs)))) for packs in (False, True)]
+    expect("a gather touches no more weights than it has entries", sparse[0]["far"], 0.256 * 110)
+    expect("entries of packs are their own kind", [s.get("op.sparse_matmul.packs") for s in sparse], [None, 0.1])
+    idle = {**tanh(500, 400, far=8e5), "op": "clamp_range"}
+    expect("what is seldom read costs its call", processor.phase_amounts(phase((1, 0, idle))), {"phase.1": 1, "tile": 1})
     odd = processor.phase_amounts(phase((3, 0, tanh(90, 100))), threads=2)
     expect("two threads, three tiles", round(odd["op.unary.tanh"] / (1e-3 * 8 * 9000), 6), 0.666667)
 
     real = {"product.nn.gflop": 6000, "product.nn.packed": 100, "product.nn.rows": 50, "op.unary.tanh": 0.06,
-            "tile": 0.2, "beyond": 0.01, "phase.1": 0.1}
+            "tile": 0.2, "far": 0.03, "far.values": 0.1, "phase.1": 0.1}
     seen = [phase((t, 0, matmul(m, n, k)), (t, 0, tanh(m, n)))
             for m in (60, 200, 1000) for n in (32, 256) for k in (16, 128, 640) for t in (1, 4)]
-    seen += [phase((1, 0, tanh(m, n))) for m in (1, 60, 1000) for n in (1, 64, 512)]
+    seen += [phase((1, 0, tanh(m, n, 8 * m * n * f))) for m in (1, 60, 1000) for n in (1, 64, 512) for f in (0, 0.5, 1)]
     for p in seen:
         p["us"] = processor.predict(real, p)[0]
     found = processor.fit(seen)
     worst = max(abs(math.log(processor.predict(found, p)[0] / p["us"])) for p in seen)
     odd = [{**phase((1, 0, tanh(rows, 64))), "us": us} for rows, us in ((100, 30), (500, 20), (900, 10))]
+    alike = [{**phase((1, 0, tanh(100, 64))), "us": us} for us in (2, 4.5)]
+    expect("too short and too long weigh the same", round(processor.predict(processor.fit(alike), alike[0])[0], 3), 3)
+    alike.append({**alike[0], "us": 0})  # a clock that stood still
+    expect("no time is no measurement", round(processor.predict(processor.fit(alike), alike[0])[0], 3), 3)
     expect("no rate is negative", min(processor.fit(odd).values()) >= 0, True)
     expect("constants are found again", worst < 0.02, True)
     expect("and predict another phase", abs(processor.predict(found, chain_of(500))[0] /

@@ -98,10 +98,9 @@ def predicted(about):
 
 def on_processor(about, card):
     """What its ops should take on one thread by processor.py's model; its constants are those of one processor."""
-    cpu = about["processor"]
     constants = processor.read_card(card)
-    us = sum(processor.predict(constants, phase)[0] for phase in cpu["phases"])
-    return f"{us:.0f} predicted for {card}, {cpu['kernels']}; floor {cpu['floor']:.0f} us"
+    us = sum(processor.predict(constants, phase)[0] for phase in about["processor"]["phases"])
+    return f"{us:.0f} predicted for {card}"
 
 
 def show(path, card):
@@ -116,8 +115,9 @@ def show(path, card):
         print(f"  {name:<34} {(known[0] or known[1])['dtype']} {piece['rows']} × {piece['cols']:<7} {used}")
     print(f"grid        {about['blocks']} blocks of {about['threads']} threads")
     print("predicted   " + predicted(about))
-    print(f"processor   {about['processor']['microseconds']:.0f} us for the same ops, measured, one thread; "
-          f"{on_processor(about, card)}")
+    cpu = about["processor"]
+    print(f"processor   {cpu['microseconds']:.0f} us for the same ops, measured, one thread, {cpu['kernels']}; "
+          f"{on_processor(about, card)}; floor {cpu['floor']:.0f} us")
 
 
 # ---- run -------------------------------------------------------------------------------------------------------------
@@ -148,7 +148,8 @@ def check_form(about, original, source, on):
     if on != "processor" and "__global__" not in text:
         raise Refused(f"{source} holds no kernel (extern \"C\" __global__ void {kernel}); a C++ function runs with "
                       "--on processor")
-    if not all(re.search(form, text) for form in (rf"\bnamespace\s[\w:\s]*\b{kernel}\b", rf"\bvoid\b[^;{{]*\b{kernel}\s*\(")):
+    forms = (rf"\bnamespace\s[\w:\s]*\b{kernel}\b", rf"\bvoid\b[^;{{]*\b{kernel}\s*\(")
+    if not all(re.search(form, text) for form in forms):
         raise Refused(f"{source} defines no {kernel} in the namespace tessera::gpu::{kernel}, as the original does "
                       "(capsule.py source)")
     found = [parameters(text), parameters(original)]
@@ -217,8 +218,9 @@ def run(a):
         print(f"predicted   {predict.issue_time(own, grid[0]):.1f} us on an H100 if nothing but issue took time, "
               f"the original {predict.issue_time(original, about['blocks']):.1f}")
     if a.on == "processor":
+        cpu = about["processor"]
         print(f"measured    {runs[0]['microseconds']:.0f} us on one thread; Tessera's own kernels for the same ops "
-              f"{about['processor']['microseconds']:.0f}, {on_processor(about, a.card)}")
+              f"{cpu['microseconds']:.0f}, {on_processor(about, a.card)}, floor {cpu['floor']:.0f}")
     if a.on == "cuda":
         print(f"measured    {runs[0]['microseconds']:.2f} us, the original {runs[0]['original_microseconds']:.2f} "
               f"({runs[0]['schedule']}, in a graph of 200 launches)")

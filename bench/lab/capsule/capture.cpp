@@ -359,7 +359,7 @@ json on_processor(const Plan& from, const FusedLaunch& launch) {
   return {{"microseconds", 1e6 * best},
           {"floor", 1e6 * ceilings.floor(total)},
           {"kernels", cpu_kernels().name},
-          {"phases", lab::describe(p.plan(), p.time_phases(1))}};  // what processor.py predicts it from
+          {"phases", lab::describe(p, p.time_phases(1))}};  // what processor.py predicts it from
 }
 
 // A launch of recurrent layers alone: its source is written here.
