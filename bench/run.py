@@ -139,7 +139,7 @@ def measure(build, rounds, only):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
     parser.add_argument("-o", "--output", type=pathlib.Path)
     parser.add_argument("--compare", type=pathlib.Path, metavar="OLD.json")
