@@ -209,6 +209,44 @@ TEST(MissingByANumber, IsFoundAndComesBack) {
     EXPECT_EQ(rule.find("per_day is null"), std::string::npos) << rule;
 }
 
+// A score that some rows lack decides, and a category that is itself computed; cells that are missing by those of
+// another column come after it.
+TEST(MissingByANumber, AlsoWhereItIsMissingOrComputed) {
+  constexpr int64_t kRows = 2500;
+  const auto goals = [](int64_t i, uint32_t side) { return whole_between(i, side, 0, 4); };
+  const auto owner = [](int64_t i) { return uniform(i, 3) < 0.7; };
+  const auto score = [=](int64_t i) { return owner(i) ? whole_between(i, 4, 0, 10) : kMissing; };
+  const auto why = [=](int64_t i) { return !(score(i) <= 6) ? "" : uniform(i, 5) < 0.3 ? "other" : "price"; };
+  const Table real = table(
+      {whole_by("home", kRows, [=](int64_t i) { return goals(i, 1); }),
+       whole_by("away", kRows, [=](int64_t i) { return goals(i, 2); }),
+       whole_by("ahead", kRows, [=](int64_t i) { return goals(i, 1) - goals(i, 2); }),
+       texts_by("result", kRows,
+                [=](int64_t i) { return goals(i, 1) > goals(i, 2)   ? "H"
+                                        : goals(i, 1) < goals(i, 2) ? "A"
+                                                                    : "D"; }),
+       texts_by("winner", kRows,
+                [=](int64_t i) { return goals(i, 1) == goals(i, 2) ? ""
+                                        : uniform(i, 6) < 0.5      ? "Reds"
+                                                                   : "Blues"; }),
+       texts_by("owner", kRows, [=](int64_t i) { return owner(i) ? "yes" : "no"; }), whole_by("score", kRows, score),
+       texts_by("why", kRows, why), texts_by("more", kRows, [=](int64_t i) {
+         return why(i) != std::string("other") ? "" : uniform(i, 7) < 0.5 ? "loud" : "slow";
+       })});
+  Table t = real;
+  const Rules rules = reduced(t);
+  expect_among(said(rules),
+               {"winner is null exactly where result in ('D')", "score is null exactly where owner in ('no')",
+                "why is null exactly where score >= 7 or score is null",
+                "more is null exactly where why in ('price') or why is null"});
+  const Rules read = Rules::from_json(rules.to_json());
+  EXPECT_EQ(read.to_json(), rules.to_json());
+  Team team(1);
+  rules.fill(t, 1);
+  for (const Column& c : t.columns) EXPECT_EQ(share(t, [&](int64_t i) { return c.is_missing(i); }), 0) << c.name;
+  expect_restored(read, std::move(t), real);
+}
+
 // What a column has beyond a number, and a fare of which every other one ends in half a cent.
 TEST(ExtremeRules, BeyondANumber) {
   constexpr int64_t kRows = 2500;
@@ -251,6 +289,40 @@ TEST(ExtremeRules, LinesWithEndsAndWhatFollowsFromThem) {
                              "tier3 = greatest(kwh - 600, 0)"});
   expect_restored(rules, std::move(t), real);
   expect_reduces_again(rules, real);
+}
+
+// What one column exceeds another one by, between a number and a third column; and days between dates.
+TEST(ExtremeRules, DifferencesWithEnds) {
+  constexpr int64_t kRows = 2500;
+  const auto loss = [](int64_t i) { return cents(std::exp(8 + 1.5 * uniform(i, 1) - 1.5 * uniform(i, 2))); };
+  const auto deductible = [](int64_t i) {
+    return std::array{0, 500, 1000, 2000}[static_cast<size_t>(4 * uniform(i, 3))];
+  };
+  const auto limit = [](int64_t i) {
+    return std::array{2500, 5000, 9000, 11000}[static_cast<size_t>(4 * uniform(i, 4))];
+  };
+  const auto insured = [=](int64_t i) {
+    return cents(std::min(std::max(loss(i) - deductible(i), 0.0), 1.0 * limit(i)));
+  };
+  const auto paid = [=](int64_t i) { return cents(insured(i) * uniform(i, 5)); };
+  const auto due = [](int64_t i) { return 19000 + whole_between(i, 6, 0, 700); };
+  const auto closed = [=](int64_t i) { return due(i) + whole_between(i, 7, -30, 30); };
+  const Table real = table({decimals_by("loss", kRows, 2, loss), whole_by("deductible", kRows, deductible),
+                            whole_by("limit", kRows, limit), decimals_by("insured", kRows, 2, insured),
+                            decimals_by("paid", kRows, 2, paid),
+                            decimals_by("left", kRows, 2, [=](int64_t i) { return cents(insured(i) - paid(i)); }),
+                            dates_by("due", kRows, due), dates_by("closed", kRows, closed),
+                            whole_by("late", kRows, [=](int64_t i) { return std::max(closed(i) - due(i), 0.0); })});
+  Table t = real;
+  const Rules rules = reduced(t);
+  expect_among(said(rules), {"insured = least(greatest(loss - deductible, 0), limit)", "left = insured - paid",
+                             "late = greatest(closed - due, 0)"});
+  expect_restored(rules, std::move(t), real);
+  expect_reduces_again(rules, real);
+  Table broken = real;
+  broken.columns[3].numbers[11] += 1, broken.columns[8].numbers[11] += 1;
+  for (const std::string& rule : said(found(broken)))
+    EXPECT_TRUE(!rule.starts_with("insured = least") && !rule.starts_with("late = greatest")) << rule;
 }
 
 // Whichever rule computes a column, given or found: those that read it are found too.

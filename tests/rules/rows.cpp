@@ -36,6 +36,32 @@ TEST(RuleRows, KeepRulesWithEveryMethod) {
   }
 }
 
+// Matches of two teams, of which none plays itself; of texts, and of numbers. Columns of which some rows agree, and
+// those in order, have no such rule.
+TEST(RuleRows, KeepColumnsUnequal) {
+  const auto team = [](int64_t i, uint32_t side) {
+    const auto home = static_cast<int>(whole_between(i, 1, 0, 5));
+    return side == 1 ? home : (home + static_cast<int>(whole_between(i, 2, 1, 5))) % 6;
+  };
+  const auto name = [=](uint32_t side) {
+    return [=](int64_t i) { return std::string(1, static_cast<char>('A' + team(i, side))); };
+  };
+  const auto number = [=](uint32_t side) { return [=](int64_t i) { return 1.0 * team(i + 7000, side); }; };
+  constexpr int64_t kRows = 1500;
+  Table real = table({texts_by("home", kRows, name(1)), texts_by("away", kRows, name(2)),
+                      whole_by("from", kRows, number(1)), whole_by("to", kRows, number(2)),
+                      whole_by("seen", kRows, [](int64_t i) { return whole_between(i, 3, 0, 5); })});
+  const Rules rules = found(real);
+  EXPECT_EQ(said(rules), (Texts{"from != to", "home != away"}));
+  EXPECT_EQ(rules.checked().size(), 2U);
+  const Table rows = sample(fit(real, quick_made(2)), 3000);
+  EXPECT_EQ(share(rows, [&](int64_t i) { return cell(column(rows, "home"), i) == cell(column(rows, "away"), i); }), 0);
+  EXPECT_EQ(share(rows, [&](int64_t i) { return cell(column(rows, "from"), i) == cell(column(rows, "to"), i); }), 0);
+  real.columns[1].codes[3] = real.columns[0].codes[3], real.columns[1].values = real.columns[0].values;
+  real.columns[3].numbers[9] = real.columns[2].numbers[9];
+  EXPECT_EQ(said(found(real)), Texts{});
+}
+
 // Three parts of a whole, one of them mostly large, and a column that follows the last one.
 TEST(RuleRows, KeepSharesOfAWhole) {
   constexpr int64_t kRows = 3000;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "tables/expression/where.h"
@@ -72,6 +73,7 @@ class RuleFinder {
         for (const auto find : kOfNumbers) exhaust(find);
       }
       if (options_.by_rejection && options_.orders && !waiting_.empty()) check_orders_of_computed();
+      const std::vector<FoundRule> missing = find_missing(with_computed());
       reduce_waiting();
       if (options_.by_rejection) {
         std::vector<FoundRule> usual = find_usual_sums(search());
@@ -91,7 +93,7 @@ class RuleFinder {
           reduce_form(f);
           out_.found_.push_back(std::move(f));
         }
-      find_in_place();
+      find_in_place(missing);
     }
     if ((find && (options_.orders || search().index() >= 0)) || !bounds_.empty())
       keep(rechecked(find_bounds(search(), given_bounds())));
@@ -265,7 +267,8 @@ class RuleFinder {
     leave_out(names);
   }
 
-  void find_in_place() {
+  // `all_missing`: what says where cells are missing, also by columns that rules compute.
+  void find_in_place(const std::vector<FoundRule>& all_missing) {
     RuleSearch in_place = search();
     std::erase_if(options_.excluded, [&](const std::string& name) { return has(with_gaps_, name); });
     std::vector<FoundRule> missing = find_missing(in_place);
@@ -273,9 +276,11 @@ class RuleFinder {
     // Forms are missing where their columns are.
     std::erase_if(missing, [&](const FoundRule& f) { return has(forms_, f.rule->column()); });
     keep(find_months(in_place));
+    in_place.filled = place_missing(all_missing, missing);
+    std::vector<std::string> taken = forms_;  // a form follows from its number
+    taken.insert(taken.end(), in_place.filled.begin(), in_place.filled.end());
     for (const FoundRule& f : missing) in_place.filled.push_back(f.rule->column());
     std::vector<FoundRule> combinations = find_combinations(in_place);
-    std::vector<std::string> taken = forms_;  // a form follows from its number
     for (const auto* rules : {&missing, &combinations})
       for (const FoundRule& f : *rules)
         for (std::string& name : f.rule->columns(table_)) taken.push_back(std::move(name));
@@ -283,10 +288,35 @@ class RuleFinder {
     if (options_.by_rejection) {
       lookups = find_lookups(in_place, taken);
       check_orders_of({&combinations, &lookups});
+      for (const std::string& unequal : find_unequal(in_place, combinations))
+        if (!has(out_.checked_, unequal)) check(unequal);
     }
     keep(std::move(lookups));
     keep(std::move(missing));
     keep(std::move(combinations));
+  }
+
+  // Keeps the rules by a column that has been computed since, and gives the columns whose cells are missing: before the
+  // rule that computes it, as rules are restored from the end, and behind those that compute others from the column.
+  std::vector<std::string> place_missing(const std::vector<FoundRule>& all, const std::vector<FoundRule>& found) {
+    auto& rules = out_.found_;
+    std::vector<std::string> out;
+    for (const FoundRule& f : all) {
+      const std::string target = f.rule->column(), where = f.rule->columns(table_).back();
+      const auto is_about = [&](const FoundRule& other) { return has(other.rule->columns(table_), target); };
+      if (place_of(table_, target) < 0 || place_of(table_, where) >= 0 || has(options_.excluded, target) ||
+          std::ranges::any_of(found, is_about))
+        continue;
+      const auto at = std::ranges::find_if(
+          rules, [&](const FoundRule& r) { return computes_.contains(r.rule.get()) && r.rule->column() == where; });
+      const auto reads = [&](const FoundRule& r) {
+        const auto entry = computes_.find(r.rule.get());
+        return entry != computes_.end() && has(entry->second, target);
+      };
+      if (at == rules.end() || std::any_of(at, rules.end(), reads)) continue;
+      rules.insert(at, f), out.push_back(target);
+    }
+    return out;
   }
 
   // Orders of numbers that these rules give with other columns: they are not learned, so sampled rows are checked.
@@ -364,6 +394,7 @@ class RuleFinder {
   void reduce_later(const FoundRule& found) {
     std::vector<std::string> columns = found.rule->columns(table_);
     const int64_t own = own_least(columns);
+    computes_[found.rule.get()] = columns;
     waiting_.add({found.rule, std::move(columns), own});
     leave_out({found.rule->column()});
   }
@@ -399,7 +430,9 @@ class RuleFinder {
       at = waiting_.make_place(found.rule->column(), of);
       reduce_later(found);
     } else {
-      reduce_now(*found.rule, own_least(found.rule->columns(table_)));
+      const std::vector<std::string> columns = found.rule->columns(table_);
+      reduce_now(*found.rule, own_least(columns));
+      if (place_of(table_, found.rule->column()) < 0) computes_[found.rule.get()] = columns;
     }
     if (!found.check.empty()) out_.checked_.push_back(found.check);
     out_.found_.insert(out_.found_.begin() + static_cast<std::ptrdiff_t>(at), std::move(found));
@@ -616,9 +649,10 @@ class RuleFinder {
   const Monitor& monitor_;
   Holders holders_;
   Rules out_;
-  WaitingRules waiting_{table_, out_.found_};  // rules that have not reduced the table
-  bool waits_ = true;                          // rules that compute columns reduce it later
-  std::vector<std::string> with_gaps_;         // computed columns that are missing in some rows, as they are learned
+  WaitingRules waiting_{table_, out_.found_};                                // rules that have not reduced the table
+  std::unordered_map<const TableRule*, std::vector<std::string>> computes_;  // of rules that compute one, their columns
+  bool waits_ = true;                       // rules that compute columns reduce it later
+  std::vector<std::string> with_gaps_;      // computed columns that are missing in some rows, as they are learned
   std::vector<std::string> forms_, moved_;  // columns that hold the forms of others; of these others, the numeric ones
   std::vector<GivenColumn> computed_;       // of each rule in out_ while rules are given
   std::vector<GivenOrder> bounds_;

@@ -45,9 +45,21 @@ std::optional<MissingWhere> by_values(const RuleSearch& search, const Column& ta
                                       std::vector<Lacking>& values) {
   if (is_ordered(other) || other.values.size() > kMaxValues) return {};
   values.assign(other.values.size() + 1, {});
-  search.holders.each([&](int64_t row, int64_t holder) {
+  const auto place = [&](int64_t row) {
     const int32_t code = other.codes[static_cast<size_t>(row)];
-    Lacking& v = values[code < 0 ? other.values.size() : static_cast<size_t>(code)];
+    return code < 0 ? other.values.size() : static_cast<size_t>(code);
+  };
+  const int64_t most_rare = search.table.rows / 10;
+  std::vector<std::pair<int64_t, int64_t>> seen(values.size());  // rows with and without the target
+  for (const int64_t row : search.proposing) {
+    auto& [with, without] = seen[place(row)];
+    ++(target.is_missing(row) ? without : with);
+  }
+  int64_t mixed = 0;
+  for (const auto& [with, without] : seen) mixed += with > 0 && without > 0 ? with + without : 0;
+  if (mixed > most_rare) return {};
+  search.holders.each([&](int64_t row, int64_t holder) {
+    Lacking& v = values[place(row)];
     v.held.add(holder);
     v.missing += target.is_missing(row);
   });
@@ -66,7 +78,7 @@ std::optional<MissingWhere> by_values(const RuleSearch& search, const Column& ta
     if (text && values[v].missing > 0) where.values.push_back(other.values[v]);
     if (!text) where.or_missing = values[v].missing > 0;
   }
-  if (rare > search.table.rows / 10) return {};
+  if (rare > most_rare) return {};
   return where;
 }
 
@@ -75,29 +87,34 @@ std::optional<MissingWhere> by_values(const RuleSearch& search, const Column& ta
 std::optional<MissingWhere> by_cut(const RuleSearch& search, const Column& target, const Column& other) {
   using Says = MissingWhere::Says;
   if (!is_quantity(other)) return {};
+  bool none[2] = {false, false};  // rows without the number that have it, and that lack it
   double most[2] = {-INFINITY, -INFINITY}, least[2] = {INFINITY, INFINITY};  // of rows that have it, and that lack it
   for (const int64_t row : search.proposing) {
     const double x = other.numbers[static_cast<size_t>(row)];
-    if (x != x) return {};
     const auto lacks = static_cast<size_t>(target.is_missing(row));
+    if (x != x) {
+      none[lacks] = true;
+      if (none[0] && none[1]) return {};
+      continue;
+    }
     most[lacks] = std::max(most[lacks], x), least[lacks] = std::min(least[lacks], x);
   }
   const bool below = most[1] < least[0];
   if (!below && !(least[1] > most[0])) return {};
   const int64_t holders = search.holders.least({&target, &other});
   Outermost highest(-1, holders), lowest(1, holders);  // of the lower and of the upper rows
-  bool all = true;
+  Held without;
   search.holders.each([&](int64_t row, int64_t holder) {
     const double x = other.numbers[static_cast<size_t>(row)];
-    all = all && x == x;
-    if (target.is_missing(row) == below) highest.add(x, holder);
+    if (x != x) without.add(holder);
+    else if (target.is_missing(row) == below) highest.add(x, holder);
     else lowest.add(x, holder);
   });
+  if (without.holders > 0 && without.holders < holders) return {};
   const auto cut =
-      all ? stable_between(highest, lowest, [](double a, double b) { return simplest_between(a, b, Ends::above, 9); })
-          : std::nullopt;
+      stable_between(highest, lowest, [](double a, double b) { return simplest_between(a, b, Ends::above, 9); });
   if (!cut) return {};
-  return MissingWhere{other.name, below ? Says::below : Says::from, {}, false, *cut};
+  return MissingWhere{other.name, below ? Says::below : Says::from, {}, none[1], *cut};
 }
 
 // 1: the other column implies a missing cell in this row; 0: a present one; −1: neither.
@@ -113,34 +130,53 @@ int says_missing(const MissingWhere& where, const Column& other, const std::vect
 
 std::vector<FoundRule> find_missing(const RuleSearch& search) {
   const auto columns = static_cast<int>(search.columns());
-  std::vector<FoundRule> out;
-  std::vector<char> ruled(static_cast<size_t>(columns), 0), asked(static_cast<size_t>(columns), 0);
+  std::vector<std::optional<FoundRule>> found(static_cast<size_t>(columns));
+  std::vector<int> asks(static_cast<size_t>(columns), -1);  // the column by which a column's cells are missing
+  const auto asked_by = [&](int t) { return asks[static_cast<size_t>(t)]; };
+  const auto depends = [&](int column, int on) {
+    for (; column >= 0; column = asked_by(column))
+      if (column == on) return true;
+    return false;
+  };
   const auto tried = static_cast<double>(columns) * static_cast<double>(columns) * 2;
   for (int t = 0; t < columns; ++t) {
     const Column& target = search.column(t);
     // Both missing and present cells must belong to enough rows.
     if (!search.usable(t) || fewer_of(search, target) < search.holders.least({&target})) continue;
-    for (int o = 0; o < columns && ruled[static_cast<size_t>(t)] == 0; ++o) {
-      // A column that is asked keeps its own missing values, so that rules do not depend on each other.
-      if (o == t || !search.usable(o) || ruled[static_cast<size_t>(o)] != 0 || asked[static_cast<size_t>(t)] != 0)
-        continue;
-      const Column& other = search.column(o);
-      auto where = by_presence(search, target, other);
-      std::vector<Lacking> values;
-      if (!where) where = by_values(search, target, other, values);
-      if (!where) where = by_cut(search, target, other);
-      other.relax(), target.relax();
-      if (!where) continue;
-      const auto holds = [&](int64_t row, int64_t in) {
-        const int missing = says_missing(*where, other, values, row);
-        return missing < 0 ? -1 : (missing > 0) == target.is_missing(in) ? 1 : 0;
-      };
-      const auto evidence = search.evidence_of(holds, tried);
-      if (!evidence) continue;
-      out.push_back({make_rule(MissingData{target.name, *where}), *evidence});
-      ruled[static_cast<size_t>(t)] = asked[static_cast<size_t>(o)] = 1;
-    }
+    // Rather by a column that keeps its own missing cells, and by one that says it of all rows.
+    auto& best = found[static_cast<size_t>(t)];
+    for (const bool ruled : {false, true})
+      for (int o = 0; o < columns && !(best && (ruled || best->evidence.rows == search.table.rows)); ++o) {
+        if ((asked_by(o) >= 0) != ruled || !search.usable(o) || depends(o, t)) continue;
+        const Column& other = search.column(o);
+        auto where = by_presence(search, target, other);
+        std::vector<Lacking> values;
+        if (!where) where = by_values(search, target, other, values);
+        if (!where) where = by_cut(search, target, other);
+        search.table.relax();
+        if (!where) continue;
+        const auto holds = [&](int64_t row, int64_t in) {
+          const int missing = says_missing(*where, other, values, row);
+          return missing < 0 ? -1 : (missing > 0) == target.is_missing(in) ? 1 : 0;
+        };
+        const auto evidence = search.evidence_of(holds, tried);
+        if (!evidence || (best && evidence->rows <= best->evidence.rows)) continue;
+        best = FoundRule{make_rule(MissingData{target.name, *where}), *evidence};
+        asks[static_cast<size_t>(t)] = o;
+      }
   }
+  // They are restored from the last one: a column's cells are missing before another one asks for them.
+  const auto depth = [&](int t) {
+    int out = 0;
+    for (; t >= 0; t = asked_by(t)) ++out;
+    return out;
+  };
+  std::vector<int> order;
+  for (int t = 0; t < columns; ++t)
+    if (found[static_cast<size_t>(t)]) order.push_back(t);
+  std::ranges::stable_sort(order, [&](int a, int b) { return depth(a) > depth(b); });
+  std::vector<FoundRule> out;
+  for (const int t : order) out.push_back(std::move(*found[static_cast<size_t>(t)]));
   return out;
 }
 

@@ -86,6 +86,12 @@ Sample sample_with(const RuleSearch& search, int first) {
     search.column(j).relax();
   }
   const auto complete = [&] { return static_cast<size_t>(std::count(gaps.begin(), gaps.end(), size_t{0})); };
+  for (size_t k = columns.size(); k-- > 0 && first == kAlwaysThere;)
+    if (const auto gone = std::count(missing[k].begin(), missing[k].end(), 1); gone > 0) {
+      for (size_t i = 0; i < rows.size(); ++i) gaps[i] -= static_cast<size_t>(missing[k][i]);
+      columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(k));
+      missing.erase(missing.begin() + static_cast<std::ptrdiff_t>(k));
+    }
   while (columns.size() >= 2 && complete() < std::max(kMinSumRows, 3 * columns.size())) {
     std::vector<int64_t> gone;
     for (const std::vector<char>& of : missing) gone.push_back(std::count(of.begin(), of.end(), 1));

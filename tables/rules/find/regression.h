@@ -88,7 +88,8 @@ struct Sample {
 };
 
 // Columns of a regression, and the proposing rows in which none of them is missing. While there are too few such rows,
-// the column with most missing cells is dropped, but never `first` (−1: any).
+// the column with most missing cells is dropped, but never `first` (−1: any; kAlwaysThere: all that miss any).
+inline constexpr int kAlwaysThere = -2;
 Sample sample_with(const RuleSearch& search, int first);
 // Keeps at most `rows` rows.
 void limit_rows(Sample& sample, size_t rows);
@@ -97,20 +98,24 @@ void limit_rows(Sample& sample, size_t rows);
 bool has_shared_factors(const RuleSearch& search, const Sample& sample, const std::vector<const Centred*>& columns,
                         const std::vector<double>& factors, int64_t least, double least_weight);
 
-// The first rule that `find` returns for a sample; then for other samples, of the columns that were dropped because of
-// missing values.
+// The first rule that `find` returns for a sample; then for one without the columns that miss values, as the rows that
+// have all may be special; then for others, of the columns that were dropped because of missing values.
 template <class Find>
 std::optional<FoundRule> first_in_samples(const RuleSearch& search, Find&& find) {
   constexpr int kMaxSamples = 4;
   std::set<int> seen;
   int samples = 0;
+  size_t rows = 0;  // of the last sample
   const auto look = [&](int first) {
     const Sample sample = sample_with(search, first);
+    rows = sample.rows.size();
     for (const Centred& c : sample.columns) seen.insert(c.column);
     ++samples;
     return find(sample);
   };
   if (auto found = look(-1)) return found;
+  if (const Sample whole = sample_with(search, kAlwaysThere); whole.rows.size() > rows)
+    if (auto found = find(whole)) return found;
   for (const int j : search.usable_numbers(kMaxSumColumns)) {
     if (samples == kMaxSamples) break;
     const auto is_missing = [&](int64_t row) { return search.column(j).is_missing(row); };

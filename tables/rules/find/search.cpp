@@ -81,9 +81,8 @@ int RuleSearch::index() const {
   return at >= 0 && is_ordered(column(at)) ? at : -1;
 }
 
-bool RuleSearch::beyond_chance(int64_t rows, double chance, double tried) {
-  return chance <= kMaxChance &&
-         static_cast<double>(rows) * -std::log(chance) >= kLogTables + std::log(std::max(tried, 1.0));
+bool RuleSearch::beyond_chance(int64_t rows, double chance, double tried, double most) {
+  return chance <= most && static_cast<double>(rows) * -std::log(chance) >= kLogTables + std::log(std::max(tried, 1.0));
 }
 
 std::string learned_as(const std::vector<FoundRule>& rules, const std::string& column) {

@@ -92,7 +92,7 @@ class RuleSearch {
   // not apply to the row. nullopt if a held-out row violates the rule, or if chance explains it (corrected for `tried`
   // candidates).
   template <class Holds>
-  std::optional<Evidence> evidence_of(Holds&& holds, double tried) const {
+  std::optional<Evidence> evidence_of(Holds&& holds, double tried, double most = kMaxChance) const {
     Evidence e;
     for (const int64_t row : proposing)
       if (holds(row, row) == 0) return {};
@@ -108,15 +108,16 @@ class RuleSearch {
         kept += by_chance > 0, said += by_chance >= 0;
       }
     e.chance = kept / said;
-    if (!beyond_chance(e.held_out, e.chance, tried)) return {};
+    if (!beyond_chance(e.held_out, e.chance, tried, most)) return {};
     const auto rows = kept_rows(holds);
     if (!rows) return {};
     e.rows = *rows;
     return e;
   }
 
-  // Whether more rows satisfy the rule than chance would give for one of `tried` candidates.
-  static bool beyond_chance(int64_t rows, double chance, double tried);
+  // Whether more rows satisfy the rule than chance would give for one of `tried` candidates; `most`: of the rows, by
+  // chance.
+  static bool beyond_chance(int64_t rows, double chance, double tried, double most = kMaxChance);
 
  private:
   static constexpr size_t kShifts = 3;  // pairings of the testing rows with each other's values
@@ -187,6 +188,8 @@ std::vector<FoundRule> find_missing(const RuleSearch& search);       // missing 
 std::vector<FoundRule> find_combinations(const RuleSearch& search);  // few combinations of levels
 // One value of each combination of two columns; none of columns in `but`.
 std::vector<FoundRule> find_lookups(const RuleSearch& search, const std::vector<std::string>& but);
+// Columns with the same values that are never equal, as expressions to check, unless a combination has both.
+std::vector<std::string> find_unequal(const RuleSearch& search, const std::vector<FoundRule>& combinations);
 // A column that counts the rows of each value of another one: the lines of orders.
 std::optional<FoundRule> find_keys(const RuleSearch& search);
 // That no pair of these occurs twice. Error(data) where one does, or where a model may not know enough values.

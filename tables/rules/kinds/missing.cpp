@@ -31,8 +31,8 @@ class MissingRule : public RuleOf<MissingData> {
     } else {
       for (const std::string& value : data_.where.values) when += (when.empty() ? "" : ", ") + quoted_text(value);
       if (!when.empty()) when = fmt::format("{} in ({})", other, when);
-      if (data_.where.or_missing) when += (when.empty() ? "" : " or ") + other + " is null";
     }
+    if (data_.where.or_missing) when += (when.empty() ? "" : " or ") + other + " is null";
     return fmt::format("{} is null exactly where {}", quoted_name(data_.column), when);
   }
   std::vector<std::string> columns(const Table&) const override { return {data_.column, data_.where.column}; }

@@ -11,11 +11,11 @@ struct MissingWhere {
   std::string column;
   Says says = Says::missing;
   std::vector<std::string> values;  // of a text column, each with enough rows for a category
-  bool or_missing = false;          // values: or the column is missing
-  double cut = 0;                   // below, from: of a column that is never missing
+  bool or_missing = false;          // values, below, from: or the column is missing
+  double cut = 0;                   // below, from
 
   bool by_cut() const { return says == Says::below || says == Says::from; }
-  bool says_number(double x) const { return x == x && (says == Says::below ? x < cut : x >= cut); }
+  bool says_number(double x) const { return x != x ? or_missing : says == Says::below ? x < cut : x >= cut; }
 };
 
 struct MissingData {
