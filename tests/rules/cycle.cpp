@@ -112,6 +112,73 @@ TEST(CycleRules, SampledDatesFollowTheCycle) {
   }
 }
 
+// Guests come in the afternoon and leave in the morning, which the order of the two and their distances would not keep.
+TEST(CycleRules, OpeningHoursBesideAnOrder) {
+  constexpr int64_t kRows = 1500;
+  const auto booked = [](int64_t i) { return whole_between(i, 1, 19000, 19700); };
+  const auto day = [=](int64_t i) { return booked(i) + std::floor(-60 * std::log(1 - 0.99 * uniform(i, 2))); };
+  const auto come = [=](int64_t i) { return kDay * day(i) + 60 * whole_between(i, 3, 14 * 60, 23 * 60 - 1); };
+  const auto leave = [=](int64_t i) {
+    return kDay * (day(i) + whole_between(i, 4, 1, 6)) + 60 * whole_between(i, 5, 6 * 60, 11 * 60 - 1);
+  };
+  const Table real =
+      table({dates_by("booked", kRows, booked), times_by("come", kRows, come), times_by("leave", kRows, leave)});
+  Table t = real;
+  const Rules rules = reduced(t);
+  expect_among(said(rules),
+               {"time of come, and its day", "time of leave, and its day", "come >= booked", "leave >= come"});
+  expect_restored(Rules::from_json(rules.to_json()), std::move(t), real);
+  expect_reduces_again(rules, real);
+  const Table rows = sample(fit(real, quick_made(4)), 2000);
+  EXPECT_EQ(share(rows,
+                  [&](int64_t i) {
+                    const auto at = static_cast<size_t>(i);
+                    const double from = column(rows, "come").numbers[at], to = column(rows, "leave").numbers[at];
+                    return hour(from) < 14 || hour(from) > 22 || hour(to) < 6 || hour(to) > 10 || to < from ||
+                           from < kDay * column(rows, "booked").numbers[at];
+                  }),
+            0);
+}
+
+// Parcels are sent on working days, within days of an order; they are back on any day but a Sunday.
+TEST(WeekdayRules, KeepClosedDaysBesideAnOrder) {
+  constexpr int64_t kRows = 1500;
+  const auto ordered = [](int64_t i) { return whole_between(i, 1, 19000, 19700); };
+  const auto sent = [=](int64_t i) {
+    const double day = ordered(i) + whole_between(i, 2, 0, 3);
+    return day + std::max(0.0, 7 - weekday(day)) * (weekday(day) > 4 ? 1 : 0);
+  };
+  const auto back = [=](int64_t i) {
+    const double day = sent(i) + whole_between(i, 3, 1, 20);
+    return kDay * (day + (weekday(day) == 6 ? 1 : 0)) + 3600 * whole_between(i, 4, 0, 23);
+  };
+  Table real =
+      table({dates_by("ordered", kRows, ordered), dates_by("sent", kRows, sent), times_by("back", kRows, back)});
+  Table t = real;
+  const Rules rules = reduced(t);
+  expect_among(said(rules), {"sent is never on a Saturday or Sunday", "back is never on a Sunday", "sent >= ordered",
+                             "back >= sent"});
+  const nlohmann::json stored = rules.to_json();
+  expect_restored(Rules::from_json(stored), t, real);
+  expect_reduces_again(rules, real);
+  for (size_t k = 0; k < stored["found"].size(); ++k)
+    if (stored["found"][k]["kind"] == "weekdays")
+      for (const nlohmann::json& bad :
+           {nlohmann::json{7}, nlohmann::json{3, 2}, nlohmann::json::array(), nlohmann::json()})
+        expect_refused(stored, k, "closed", bad, t);
+  const Table rows = sample(fit(real, quick_made(4)), 2000);
+  EXPECT_EQ(share(rows,
+                  [&](int64_t i) {
+                    const auto at = static_cast<size_t>(i);
+                    const double from = column(rows, "ordered").numbers[at], on = column(rows, "sent").numbers[at],
+                                 to = column(rows, "back").numbers[at];
+                    return weekday(on) > 4 || weekday(std::floor(to / kDay)) == 6 || on < from || to < kDay * on;
+                  }),
+            0);
+  real.columns[1].numbers[7] += 5 - weekday(real.columns[1].numbers[7]);
+  for (const std::string& rule : said(found(real))) EXPECT_EQ(rule.find("sent is never"), std::string::npos) << rule;
+}
+
 // Days of a study since a Thursday, and the weekday, which a clerk got wrong in a few rows; hours that tell a shift in
 // three parts; and numbers that tell nothing.
 Table study(int64_t rows) {

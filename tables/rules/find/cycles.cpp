@@ -11,6 +11,7 @@
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/forms.h"
 #include "tables/rules/kinds/form.h"
+#include "tables/rules/kinds/function.h"
 #include "tables/rules/kinds/grid.h"
 #include "tables/rules/rule/columns.h"
 
@@ -63,6 +64,50 @@ std::optional<FoundRule> month_of(const RuleSearch& search, const Column& c, dou
   return FoundRule{make_rule(MonthData{c.name, *last}), e};
 }
 
+constexpr size_t kMinWeekdays = 2;  // that have rows: those of one are a grid
+
+std::optional<FoundRule> weekdays_of(const RuleSearch& search, const Column& c, double tried) {
+  if (month_end(search, c)) return {};
+  std::vector<Held> held(7);
+  std::set<double> weeks;
+  const double week = 7 * (has_time(c) ? kind_of(c).day : 1);
+  search.holders.each([&](int64_t row, int64_t holder) {
+    const double x = c.numbers[static_cast<size_t>(row)];
+    if (x != x) return;
+    held[static_cast<size_t>(weekday_of(c, x))].add(holder);
+    if (weeks.size() < kMinCycles) weeks.insert(std::floor(x / week));
+  });
+  WeekdayData data{c.name, {}};
+  Evidence e;
+  const int64_t least = search.holders.least({&c});
+  for (size_t day = 0; day < held.size(); ++day) {
+    e.rows += held[day].rows;
+    if (held[day].rows == 0) data.closed.push_back(static_cast<double>(day));
+    else if (held[day].holders < least) return {};
+  }
+  const size_t open = held.size() - data.closed.size();
+  if (data.closed.empty() || open < kMinWeekdays || weeks.size() < kMinCycles) return {};
+  for (const int64_t row : search.testing) e.held_out += !c.is_missing(row);
+  e.chance = static_cast<double>(open) / static_cast<double>(held.size());
+  if (!RuleSearch::beyond_chance(e.held_out, e.chance, tried)) return {};
+  return FoundRule{make_rule(std::move(data)), e};
+}
+
+// The start of the first hour that times are in, and the end of the last one, in seconds; 0 of hours of few holders.
+std::pair<double, double> hours_of(const RuleSearch& search, const Column& c) {
+  std::vector<Held> held(24);
+  search.holders.each([&](int64_t row, int64_t holder) {
+    if (const double x = c.numbers[static_cast<size_t>(row)]; x == x)
+      held[static_cast<size_t>(phase_of(c, x) / kHour)].add(holder);
+  });
+  const auto open = [](const Held& hour) { return hour.rows > 0; };
+  const auto first = std::ranges::find_if(held, open);
+  const auto last = std::find_if(held.rbegin(), held.rend(), open);
+  const int64_t least = search.holders.least({&c});
+  if (first == held.end() || first->holders < least || last->holders < least) return {};
+  return {kHour * static_cast<double>(first - held.begin()), kHour * static_cast<double>(held.rend() - last)};
+}
+
 std::optional<FoundRule> cycle_of(const RuleSearch& search, const Column& c) {
   const bool daily = has_time(c);
   if (!daily && month_end(search, c)) return {};
@@ -81,7 +126,43 @@ std::optional<FoundRule> cycle_of(const RuleSearch& search, const Column& c) {
   if (std::count(counts.begin(), counts.end(), 0.0) + 1 == static_cast<std::ptrdiff_t>(counts.size())) return {};
   Evidence e;
   for (const double x : c.numbers) e.rows += x == x;
-  return FoundRule{make_rule(CycleData{head_of(c)}), e};
+  const auto [low, high] = daily ? hours_of(search, c) : std::pair(0.0, 0.0);
+  return FoundRule{make_rule(CycleData{head_of(c), 0, low, high}), e};
+}
+
+// The hours of the day in which a column of times has rows.
+std::vector<char> open_hours(const RuleSearch& search, const Column& c) {
+  std::vector<char> out(24, 0);
+  for (const std::vector<int64_t>* rows : {&search.proposing, &search.testing})
+    for (const int64_t row : *rows)
+      if (const double x = c.numbers[static_cast<size_t>(row)]; x == x)
+        out[static_cast<size_t>(phase_of(c, x) / kHour)] = 1;
+  return out;
+}
+
+// The share of the rows whose time would be within these hours if its distance were learned: that of another row, and
+// drawn within a bin of distances.
+double kept_by_distances(const RuleSearch& search, const Column& c, const std::vector<int>& lower,
+                         const std::vector<char>& open) {
+  constexpr size_t kBins = 64;
+  constexpr double kSpread = 0.618;  // its multiples are spread evenly within the bins
+  std::vector<double> least, distance;
+  for (const int64_t row : search.proposing) {
+    const auto i = static_cast<size_t>(row);
+    double most = -INFINITY;
+    for (const int j : lower) most = std::fmax(most, in_unit_of(c, search.column(j), search.column(j).numbers[i]));
+    if (c.numbers[i] == c.numbers[i] && std::isfinite(most))
+      least.push_back(most), distance.push_back(c.numbers[i] - most);
+  }
+  std::ranges::sort(distance);
+  double kept = 0;
+  for (size_t i = 0; i < least.size(); ++i) {
+    const size_t last = least.size() - 1, bin = i * kBins / least.size();
+    const double low = distance[bin * last / kBins], high = distance[(bin + 1) * last / kBins];
+    const double part = std::fmod(kSpread * static_cast<double>(i), 1);
+    kept += open[static_cast<size_t>(phase_of(c, std::floor(least[i] + low + part * (high - low))) / kHour)];
+  }
+  return least.empty() ? 1 : kept / static_cast<double>(least.size());
 }
 
 constexpr double kPeriods[] = {4, 5, 6, 7, 10, 12, 14, 24, 30, 48, 52, 60, 96, 100};
@@ -216,6 +297,35 @@ std::vector<FoundRule> find_months(const RuleSearch& search) {
     if (auto found = month_of(search, c, 2 * static_cast<double>(search.columns()))) out.push_back(std::move(*found));
     c.relax();
   }
+  return out;
+}
+
+std::vector<FoundRule> find_weekdays(const RuleSearch& search) {
+  std::vector<FoundRule> out;
+  for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
+    const Column& c = search.column(j);
+    if (!is_instant(c) || (when_parts(c) & kHasDay) == 0 || is_spelled(c) || !search.usable(j)) continue;
+    if (auto found = weekdays_of(search, c, static_cast<double>(search.columns()))) out.push_back(std::move(*found));
+  }
+  search.table.relax();
+  return out;
+}
+
+std::vector<FoundRule> find_hours(const RuleSearch& search, const std::vector<std::pair<int, int>>& orders) {
+  constexpr std::ptrdiff_t kMinClosed = 4;
+  constexpr double kEnough = 0.8;
+  std::vector<FoundRule> out;
+  for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
+    const Column& c = search.column(j);
+    std::vector<int> lower;
+    for (const auto& [low, up] : orders)
+      if (up == j) lower.push_back(low);
+    if (lower.empty() || !is_instant(c) || !has_time(c)) continue;
+    const std::vector<char> open = open_hours(search, c);
+    if (std::ranges::count(open, 0) < kMinClosed || kept_by_distances(search, c, lower, open) >= kEnough) continue;
+    if (auto found = cycle_of(search, c)) out.push_back(std::move(*found));
+  }
+  search.table.relax();
   return out;
 }
 

@@ -95,6 +95,7 @@ class RuleFinder {
         }
       find_in_place(missing);
     }
+    if (find && options_.by_rejection && options_.orders) split_hours();
     if ((find && (options_.orders || search().index() >= 0)) || !bounds_.empty())
       keep(rechecked(find_bounds(search(), given_bounds())));
     if (find && options_.by_rejection) find_cycles_and_orders();
@@ -276,6 +277,11 @@ class RuleFinder {
     // Forms are missing where their columns are.
     std::erase_if(missing, [&](const FoundRule& f) { return has(forms_, f.rule->column()); });
     keep(find_months(in_place));
+    if (options_.by_rejection)
+      for (FoundRule& f : find_weekdays(in_place)) {
+        moved_.push_back(f.rule->column());
+        keep(std::move(f));
+      }
     in_place.filled = place_missing(all_missing, missing);
     std::vector<std::string> taken = forms_;  // a form follows from its number
     taken.insert(taken.end(), in_place.filled.begin(), in_place.filled.end());
@@ -339,6 +345,27 @@ class RuleFinder {
     }
   }
 
+  // Times in opening hours are split before their orders are found; those of the days are left, and rows are checked for
+  // the orders of the times.
+  void split_hours() {
+    const RuleSearch all = search();
+    const std::vector<std::pair<int, int>> orders = find_orders(all);
+    std::vector<FoundRule> times = find_hours(all, orders);
+    std::erase_if(times, [&](const FoundRule& f) {
+      return std::ranges::any_of(bounds_, [&](const GivenOrder& given) {
+        return given.lower == f.rule->column() || given.upper == f.rule->column();
+      });
+    });
+    const auto is_split = [&](int column) {
+      return std::ranges::any_of(times,
+                                 [&](const FoundRule& f) { return f.rule->column() == all.column(column).name; });
+    };
+    for (const auto& [lower, upper] : orders)
+      if (is_split(lower) || (is_split(upper) && has_time(all.column(lower))))
+        check(fmt::format("{} >= {}", quoted_name(all.column(upper).name), quoted_name(all.column(lower).name)));
+    keep(std::move(times));
+  }
+
   // Times are split into days first, which may be ordered with dates; then dates into weeks. Steps of sequences have
   // neither.
   void find_cycles_and_orders() {
@@ -378,7 +405,7 @@ class RuleFinder {
     table_.relax();
   }
 
-  // A form may change a number after its order was restored: a midnight may precede the start of its shift.
+  // A form or a weekday may change a number after its order was restored: a midnight may precede the start of its shift.
   std::vector<FoundRule> rechecked(std::vector<FoundRule> orders) const {
     for (FoundRule& f : orders)
       for (const std::string& name : f.rule->columns(table_))
@@ -651,10 +678,11 @@ class RuleFinder {
   Rules out_;
   WaitingRules waiting_{table_, out_.found_};                                // rules that have not reduced the table
   std::unordered_map<const TableRule*, std::vector<std::string>> computes_;  // of rules that compute one, their columns
-  bool waits_ = true;                       // rules that compute columns reduce it later
-  std::vector<std::string> with_gaps_;      // computed columns that are missing in some rows, as they are learned
-  std::vector<std::string> forms_, moved_;  // columns that hold the forms of others; of these others, the numeric ones
-  std::vector<GivenColumn> computed_;       // of each rule in out_ while rules are given
+  bool waits_ = true;                   // rules that compute columns reduce it later
+  std::vector<std::string> with_gaps_;  // computed columns that are missing in some rows, as they are learned
+  std::vector<std::string> forms_,
+      moved_;  // columns that hold the forms of others; the numeric ones of these, and those of weekdays
+  std::vector<GivenColumn> computed_;  // of each rule in out_ while rules are given
   std::vector<GivenOrder> bounds_;
   std::vector<std::pair<std::string, std::string>> floors_;  // given of sequences: as written, and as found
   std::vector<std::pair<std::string, std::vector<std::string>>> combinations_, keys_;  // given: the rule, its columns

@@ -211,8 +211,12 @@ std::vector<std::string> in_order_with_index(
     const RuleSearch& search);  // columns for which find_bounds() finds an order with the index
 // Dates that are all the first, or all the last, of a month.
 std::vector<FoundRule> find_months(const RuleSearch& search);
+// Dates and times that are never on some weekdays.
+std::vector<FoundRule> find_weekdays(const RuleSearch& search);
 // Dates that are more frequent on some weekdays; or times, in some hours.
 std::vector<FoundRule> find_cycles(const RuleSearch& search, bool times);
+// The same of times in hours that their distance to the columns of these orders below them would not keep: opening hours.
+std::vector<FoundRule> find_hours(const RuleSearch& search, const std::vector<std::pair<int, int>>& orders);
 std::vector<FoundRule> find_remainders(
     const RuleSearch& search);  // of whole numbers, if informative about another column
 // a = b in many rows, but not in all; columns that `bounds` put distances in the place of have none. In the order in

@@ -52,9 +52,11 @@ class CycleRule : public RuleOf<CycleData> {
     const Column& phase = numbers_of(rows, this->phase());
     c = data_.target;
     const int digits = digits_of(c);
-    const double period = this->period(), last = period - 1 / grid_of(digits);
+    const bool bounded = daily() && data_.high > data_.low;
+    const double period = this->period(), unit = 1 / grid_of(digits);
+    const double first = bounded ? data_.low : 0, last = (bounded ? data_.high : period) - unit;
     for (size_t i = 0; double& x : numbers) {
-      const double within = std::clamp(rounded(phase.numbers[i++], digits), 0.0, last);  // NaN stays
+      const double within = std::clamp(rounded(phase.numbers[i++], digits), first, last);  // NaN stays
       x = rounded(period * std::nearbyint(x) + within - offset(), digits);
       if (whole() && x > data_.high && x - period >= data_.low) x -= period;
       if (whole() && x < data_.low && x + period <= data_.high) x += period;
@@ -79,7 +81,7 @@ class CycleRule : public RuleOf<CycleData> {
 RulePtr make_rule(CycleData data) { return std::make_shared<CycleRule>(std::move(data)); }
 
 void CycleData::check(const Fields& f) const {
-  f.check(period == 0 ? is_instant(target.type)
+  f.check(period == 0 ? is_instant(target.type) && low >= 0 && low <= high && (high == 0 || high <= kind_of(target).day)
                       : is_count(target) && period >= 2 && period == std::floor(period) && low <= high,
           "has a cycle of no dates and no whole numbers");
 }

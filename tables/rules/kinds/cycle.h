@@ -10,7 +10,8 @@ namespace tessera {
 struct CycleData {
   static constexpr const char* kKind = "cycle";
   Column target;      // without rows; of a datetime: days; of a date: weeks
-  double period = 0;  // of whole numbers, which stay within low and high; 0: a day or a week
+  double period = 0;  // of whole numbers; 0: a day or a week
+  // Whole numbers stay within these ends, both included; times of day, in seconds, below the higher one, if it is one.
   double low = 0, high = 0;
 
   static constexpr auto kFields =

@@ -92,8 +92,53 @@ class MonthRule : public RuleOf<MonthData> {
   }
 };
 
+constexpr const char* kWeekdays[] = {"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};
+
+class WeekdayRule : public RuleOf<WeekdayData> {
+ public:
+  using RuleOf::RuleOf;
+
+  std::string text() const override {
+    std::string days;
+    for (const double day : data_.closed)
+      days += (days.empty() ? "" : " or ") + std::string(kWeekdays[static_cast<size_t>(day)]);
+    return fmt::format("{} is never on a {}", quoted_name(data_.column), days);
+  }
+  std::vector<char> broken(const Table& rows, const Table&) const override {
+    const Column& c = numbers_of(rows, data_.column);
+    std::vector<char> out;
+    for (const double x : c.numbers) out.push_back(x == x && is_closed(c, x) ? 1 : 0);
+    return out;
+  }
+  // To the nearest open day; of two, the later one.
+  void restore(Table& rows) const override {
+    Column& c = numbers_of(rows, data_.column);
+    const double day = has_time(c) ? kind_of(c).day : 1;
+    for (double& x : c.numbers)
+      for (double days = 0; x == x && is_closed(c, x); x += day * days) days = days > 0 ? -days - 1 : -days + 1;
+  }
+
+ private:
+  bool is_closed(const Column& c, double x) const {
+    return std::ranges::find(data_.closed, weekday_of(c, x)) != data_.closed.end();
+  }
+};
+
 }  // namespace
 
+int weekday_of(const Column& column, double x) {
+  constexpr double kThursday = 3;  // day 0, 1970-01-01
+  const double days = std::floor(has_time(column) ? x / kind_of(column).day : x) + kThursday;
+  return static_cast<int>(days - 7 * std::floor(days / 7));
+}
+
+void WeekdayData::check(const Fields& f) const {
+  const auto day = [](double x) { return x >= 0 && x <= 6 && x == std::floor(x); };
+  f.check(!closed.empty() && closed.size() < 6 && std::ranges::all_of(closed, day) && std::ranges::is_sorted(closed),
+          "has a rule of weekdays that are none, or all");
+}
+
+RulePtr make_rule(WeekdayData data) { return std::make_shared<WeekdayRule>(std::move(data)); }
 RulePtr make_rule(GridData data) { return std::make_shared<GridRule>(std::move(data)); }
 RulePtr make_rule(MonthData data) { return std::make_shared<MonthRule>(std::move(data)); }
 

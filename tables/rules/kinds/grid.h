@@ -44,4 +44,17 @@ RulePtr make_rule(MonthData data);
 bool on_first_of_month(double day);
 bool on_last_of_month(double day);
 
+// Dates and times that are on some weekdays only.
+struct WeekdayData {
+  static constexpr const char* kKind = "weekdays";
+  std::string column;
+  std::vector<double> closed;  // from 0, Monday, ascending; the rows are on two weekdays or more
+
+  static constexpr std::tuple kFields{std::pair{"column", &WeekdayData::column},
+                                      std::pair{"closed", &WeekdayData::closed}};
+  void check(const Fields& f) const;
+};
+RulePtr make_rule(WeekdayData data);
+int weekday_of(const Column& column, double x);  // of a date or time; from 0, Monday
+
 }  // namespace tessera
