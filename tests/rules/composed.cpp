@@ -69,6 +69,32 @@ TEST(ComposedRules, RoundTrip) {
   expect_reduces_again(rules, real);
 }
 
+// A user name in plain letters, of which initials are the beginning too, though they do not follow from it.
+TEST(ComposedRules, InitialsAndPlainLetters) {
+  constexpr int64_t kRows = 1500;
+  const Texts firsts{"André", "Jörg", "Leo", "Mia", "Özlem", "Paul"}, lasts{"Weiß", "Müller", "Koch", "Nuñez", "Vogel"};
+  const Texts plain{"Andre", "Joerg", "Leo", "Mia", "Oezlem", "Paul"},
+      plain_lasts{"Weiss", "Mueller", "Koch", "Nunez", "Vogel"};
+  const auto begin = [](const std::string& text) { return TextPart{.column = "a", .first = 1}.of(text); };
+  const Table real = table(
+      {texts_by("first", kRows, [=](int64_t i) { return pick(firsts, i, 1); }),
+       texts_by("last", kRows, [=](int64_t i) { return pick(lasts, i, 2); }),
+       texts_by("initials", kRows, [=](int64_t i) { return begin(pick(firsts, i, 1)) + begin(pick(lasts, i, 2)); }),
+       texts_by("user", kRows,
+                [=](int64_t i) { return small(pick(plain, i, 1)).substr(0, 1) + small(pick(plain_lasts, i, 2)); })});
+  Table t = real;
+  const Rules rules = reduced(t);
+  const Texts all = composed(rules);
+  ASSERT_EQ(all.size(), 2U) << testing::PrintToString(said(rules));
+  EXPECT_TRUE(all[0].starts_with("initials = ")) << all[0];
+  EXPECT_NE(all[1].find("unaccent(last)"), std::string::npos) << all[1];
+  const Rules read = Rules::from_json(rules.to_json());
+  EXPECT_EQ(read.to_json(), rules.to_json());
+  expect_restored(read, std::move(t), real);
+  expect_reduces_again(rules, real);
+  EXPECT_EQ(in_plain_letters("Übergröße, Ÿ ÿ €"), "Uebergroesse, Ÿ y €");
+}
+
 // Given texts are read: their parts are given too.
 TEST(ComposedRules, SolveTheirParts) {
   const Table real = people(2000);

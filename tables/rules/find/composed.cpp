@@ -21,7 +21,7 @@ struct PartColumn {
 };
 
 // The parts of a cell that are looked for.
-std::vector<TextPart> forms_of(const Column& c) {
+std::vector<TextPart> forms_of(const Column& c, const std::vector<std::string>& cells) {
   if (is_whole(c)) {
     std::vector<TextPart> out{{c.name}};
     for (int width = 2; width <= 10; ++width) out.push_back({.column = c.name, .width = width});
@@ -33,7 +33,16 @@ std::vector<TextPart> forms_of(const Column& c) {
     out.push_back({.column = c.name, .letters = letters, .compact = true});
     for (const int first : {1, 2, 3}) out.push_back({.column = c.name, .letters = letters, .first = first});
   }
+  if (std::ranges::any_of(cells, [](const std::string& cell) { return in_plain_letters(cell) != cell; }))
+    for (size_t k = 0, all = out.size(); k < all; ++k) out.push_back(out[k]), out.back().plain = true;
   return out;
+}
+
+// A single part is a copy, or the beginning of a text that is more informative than the beginning.
+bool says_enough(const ComposedData& found) {
+  const bool adds = std::any_of(found.between.begin(), found.between.end(), [](const auto& s) { return !s.empty(); });
+  const bool changed = found.parts.size() == 1 && found.parts[0] != TextPart{.column = found.parts[0].column};
+  return found.parts.size() > 1 || (found.parts[0].first == 0 && (adds || changed));
 }
 
 // Parses the texts of one column into pieces that compose all of them.
@@ -42,7 +51,7 @@ class TextReader {
   TextReader(const RuleSearch& search, const std::vector<PartColumn>& others, const PartColumn& target)
       : target_(target), at_(target.cells.size(), 0) {
     for (const PartColumn& c : others)
-      for (TextPart& form : forms_of(search.column(c.column))) offer(c, std::move(form));
+      for (TextPart& form : forms_of(search.column(c.column), c.cells)) offer(c, std::move(form));
   }
 
   bool read() { return go_on(); }
@@ -86,7 +95,7 @@ class TextReader {
 
   // The longest part first.
   bool go_on() {
-    if (at_end()) return true;
+    if (at_end()) return !found.parts.empty() && says_enough(found);
     if (++readings_ > kMaxReadings) return false;
     std::vector<const Piece*> next;
     for (const Piece& p : pieces_)
@@ -115,14 +124,6 @@ class TextReader {
   std::vector<size_t> at_;
   int readings_ = 0;
 };
-
-// A single part is a copy, or the beginning of a text that is more informative than the beginning.
-bool says_enough(const ComposedData& found) {
-  const auto whole = [](const TextPart& p) { return p.first == 0; };
-  const bool adds = std::any_of(found.between.begin(), found.between.end(), [](const auto& s) { return !s.empty(); });
-  const bool changed = found.parts.size() == 1 && found.parts[0] != TextPart{.column = found.parts[0].column};
-  return found.parts.size() > 1 || (whole(found.parts[0]) && (adds || changed));
-}
 
 // All different texts are a key, unless they are names of persons; their parts may not be one.
 bool stays_unique(const RuleSearch& search, const Column& target, const ComposedData& found) {
@@ -180,7 +181,7 @@ std::optional<FoundRule> find_composed(const RuleSearch& search) {
       if (other != j) others.push_back({other, cells(other)});
     TextReader reader(search, others, own);
     const ComposedData& found = reader.found;
-    if (!reader.read() || found.parts.empty() || !says_enough(found) || !stays_unique(search, target, found)) continue;
+    if (!reader.read() || !stays_unique(search, target, found)) continue;
     std::vector<const Column*> of;
     for (const TextPart& p : found.parts) of.push_back(&column_of(search.table, p.column));
     bool gaps = false;

@@ -307,7 +307,6 @@ std::vector<FoundRule> find_weekdays(const RuleSearch& search) {
     if (!is_instant(c) || (when_parts(c) & kHasDay) == 0 || is_spelled(c) || !search.usable(j)) continue;
     if (auto found = weekdays_of(search, c, static_cast<double>(search.columns()))) out.push_back(std::move(*found));
   }
-  search.table.relax();
   return out;
 }
 
@@ -325,7 +324,6 @@ std::vector<FoundRule> find_hours(const RuleSearch& search, const std::vector<st
     if (std::ranges::count(open, 0) < kMinClosed || kept_by_distances(search, c, lower, open) >= kEnough) continue;
     if (auto found = cycle_of(search, c)) out.push_back(std::move(*found));
   }
-  search.table.relax();
   return out;
 }
 

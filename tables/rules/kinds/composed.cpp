@@ -151,8 +151,25 @@ std::string part_cell(const Column& column, size_t row) {
   return column.is_missing(static_cast<int64_t>(row)) ? std::string() : value_text(column, row);
 }
 
+std::string in_plain_letters(const std::string& text) {
+  // U+00C0 to U+00FF, which UTF-8 writes as C3 and one byte more
+  static constexpr const char* kPlain[] = {"A", "A", "A",  "A", "Ae", "A",  "Ae", "C", "E",  "E",  "E",  "E", "I",
+                                           "I", "I", "I",  "D", "N",  "O",  "O",  "O", "O",  "Oe", "",   "O", "U",
+                                           "U", "U", "Ue", "Y", "Th", "ss", "a",  "a", "a",  "a",  "ae", "a", "ae",
+                                           "c", "e", "e",  "e", "e",  "i",  "i",  "i", "i",  "d",  "n",  "o", "o",
+                                           "o", "o", "oe", "",  "o",  "u",  "u",  "u", "ue", "y",  "th", "y"};
+  static_assert(std::size(kPlain) == 64);
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i)
+    if (const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0u;
+        text[i] == '\xC3' && next >= 0x80 && next < 0xC0 && *kPlain[next - 0x80] != 0)
+      out += kPlain[next - 0x80], ++i;
+    else out += text[i];
+  return out;
+}
+
 std::string TextPart::of(const std::string& cell) const {
-  std::string out = cell;
+  std::string out = plain ? in_plain_letters(cell) : cell;
   if (compact) std::erase(out, ' ');
   if (first > 0) {
     const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };  // a character of UTF-8
@@ -167,6 +184,7 @@ std::string TextPart::of(const std::string& cell) const {
 
 std::string TextPart::text() const {
   std::string out = quoted_name(column);
+  if (plain) out = fmt::format("unaccent({})", out);
   if (compact) out = fmt::format("replace({}, ' ', '')", out);
   if (first > 0) out = fmt::format("left({}, {})", out, first);
   if (letters != Case::as_is) out = fmt::format("{}({})", letters == Case::lower ? "lower" : "upper", out);
@@ -176,12 +194,14 @@ std::string TextPart::text() const {
 
 void write_field(nlohmann::json& out, const char* name, const std::vector<TextPart>& parts) {
   out[name] = nlohmann::json::array();
-  for (const TextPart& p : parts)
+  for (const TextPart& p : parts) {
     out[name].push_back({{"column", p.column},
                          {"letters", static_cast<int>(p.letters)},
                          {"first", p.first},
                          {"compact", p.compact},
                          {"width", p.width}});
+    if (p.plain) out[name].back()["plain"] = true;
+  }
 }
 
 void read_field(const Fields& f, const char* name, std::vector<TextPart>& parts) {
@@ -189,7 +209,7 @@ void read_field(const Fields& f, const char* name, std::vector<TextPart>& parts)
     const Fields p(one, "a part of a text");
     parts.push_back({p.text("column"), static_cast<TextPart::Case>(p.integer("letters", 0, 2)),
                      static_cast<int>(p.integer("first", 0, 64)), p.flag("compact"),
-                     static_cast<int>(p.integer("width", 0, 64))});
+                     static_cast<int>(p.integer("width", 0, 64)), p.has("plain") && p.flag("plain")});
   }
 }
 

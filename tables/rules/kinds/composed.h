@@ -12,6 +12,7 @@ struct TextPart {
   int first = 0;         // the number of characters from its start; 0: all
   bool compact = false;  // without blanks
   int width = 0;         // of whole numbers: filled by zeros
+  bool plain = false;    // in the letters from a to z: ö is oe, é is e
 
   // The part of a cell's text.
   std::string of(const std::string& cell) const;
@@ -32,6 +33,7 @@ struct ComposedData {
                                       std::pair{"between", &ComposedData::between}, std::pair{"", &ComposedData::seen}};
   void check(const Fields& f) const;
 };
+std::string in_plain_letters(const std::string& text);
 void write_field(nlohmann::json& out, const char* name, const std::vector<TextPart>& parts);
 void read_field(const Fields& f, const char* name, std::vector<TextPart>& parts);
 RulePtr make_rule(ComposedData data);
