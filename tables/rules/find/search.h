@@ -215,7 +215,7 @@ std::vector<FoundRule> find_months(const RuleSearch& search);
 std::vector<FoundRule> find_weekdays(const RuleSearch& search);
 // Dates that are more frequent on some weekdays; or times, in some hours.
 std::vector<FoundRule> find_cycles(const RuleSearch& search, bool times);
-// The same of times in hours that their distance to the columns of these orders below them would not keep: opening hours.
+// The same of times in opening hours that their distance to the columns below them in these orders would not keep.
 std::vector<FoundRule> find_hours(const RuleSearch& search, const std::vector<std::pair<int, int>>& orders);
 std::vector<FoundRule> find_remainders(
     const RuleSearch& search);  // of whole numbers, if informative about another column
