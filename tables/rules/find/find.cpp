@@ -279,7 +279,7 @@ class RuleFinder {
     keep(find_months(in_place));
     if (options_.by_rejection)
       for (FoundRule& f : find_weekdays(in_place)) {
-        moved_.push_back(f.rule->column());
+        later_.push_back(f.rule->column());
         keep(std::move(f));
       }
     in_place.filled = place_missing(all_missing, missing);
@@ -405,11 +405,14 @@ class RuleFinder {
     table_.relax();
   }
 
-  // A form or a weekday may change a number after its order was restored: a midnight may precede the start of its shift.
+  // A form may change a number after its order was restored: a midnight may precede the start of its shift. And a
+  // weekday may move a date beyond a later one.
   std::vector<FoundRule> rechecked(std::vector<FoundRule> orders) const {
     for (FoundRule& f : orders)
       for (const std::string& name : f.rule->columns(table_))
-        if (f.check.empty() && options_.by_rejection && f.rule->strict() && has(moved_, name)) f.check = f.rule->text();
+        if (f.check.empty() && options_.by_rejection && f.rule->strict() &&
+            (has(moved_, name) || (has(later_, name) && name != f.rule->column())))
+          f.check = f.rule->text();
     return orders;
   }
 
@@ -681,7 +684,8 @@ class RuleFinder {
   bool waits_ = true;                   // rules that compute columns reduce it later
   std::vector<std::string> with_gaps_;  // computed columns that are missing in some rows, as they are learned
   std::vector<std::string> forms_,
-      moved_;  // columns that hold the forms of others; the numeric ones of these, and those of weekdays
+      moved_;                          // columns that hold the forms of others; of these others, the numeric ones
+  std::vector<std::string> later_;     // columns that move to the next open weekday
   std::vector<GivenColumn> computed_;  // of each rule in out_ while rules are given
   std::vector<GivenOrder> bounds_;
   std::vector<std::pair<std::string, std::string>> floors_;  // given of sequences: as written, and as found

@@ -110,12 +110,12 @@ class WeekdayRule : public RuleOf<WeekdayData> {
     for (const double x : c.numbers) out.push_back(x == x && is_closed(c, x) ? 1 : 0);
     return out;
   }
-  // To the nearest open day; of two, the later one.
+  // To the next open day, as what falls on a closed one is mostly done then: no date comes before an earlier one.
   void restore(Table& rows) const override {
     Column& c = numbers_of(rows, data_.column);
     const double day = has_time(c) ? kind_of(c).day : 1;
     for (double& x : c.numbers)
-      for (double days = 0; x == x && is_closed(c, x); x += day * days) days = days > 0 ? -days - 1 : -days + 1;
+      while (x == x && is_closed(c, x)) x += day;
   }
 
  private:
