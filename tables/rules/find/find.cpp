@@ -345,8 +345,8 @@ class RuleFinder {
     }
   }
 
-  // Times in opening hours are split before their orders are found; those of the days are left, and rows are checked for
-  // the orders of the times.
+  // Times in opening hours are split before their orders are found: the orders of their days are, and rows are checked
+  // for those of the times.
   void split_hours() {
     const RuleSearch all = search();
     const std::vector<std::pair<int, int>> orders = find_orders(all);
@@ -680,7 +680,7 @@ class RuleFinder {
   Holders holders_;
   Rules out_;
   WaitingRules waiting_{table_, out_.found_};                                // rules that have not reduced the table
-  std::unordered_map<const TableRule*, std::vector<std::string>> computes_;  // of rules that compute one, their columns
+  std::unordered_map<const TableRule*, std::vector<std::string>> computes_;  // columns of rules that compute one
   bool waits_ = true;                   // rules that compute columns reduce it later
   std::vector<std::string> with_gaps_;  // computed columns that are missing in some rows, as they are learned
   std::vector<std::string> forms_,
