@@ -1,5 +1,5 @@
 // Columns that are the largest or the smallest of others in every row: best = greatest(first, second, third); or a line
-// or a difference with ends: overtime = greatest(hours - 40, 0), paid = least(greatest(loss - deductible, 0), limit).
+// or a difference with ends: overtime = greatest(hours - 40, 0), paid = least(greatest(loss - excess, 0), limit).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -154,7 +154,7 @@ std::vector<End> ends_among(const std::vector<const ProposedNumbers*>& bounds, c
   return out;
 }
 
-// Of a target that ends at columns, or is a difference that ends anywhere: least(greatest(loss - deductible, 0), limit).
+// Of a target that ends at columns, or is a difference that ends anywhere: least(greatest(loss - excess, 0), limit).
 class BetweenEnds {
  public:
   BetweenEnds(const RuleSearch& search, const std::vector<ProposedNumbers>& all, const ProposedNumbers& target,
