@@ -5,6 +5,7 @@
 #include "models/model/model_state.h"
 #include "models/sampling/given/given_rows.h"
 #include "models/tables.h"
+#include "tables/formats/calendar.h"
 
 namespace tessera::whole {
 namespace {
@@ -286,11 +287,63 @@ TEST(MadeSteps, ForecastsOfBalancesStayAboveZero) {
   EXPECT_EQ(lines(rows), lines(continued(m, Table(given), o, 2)));
 }
 
-// Sequences of one length are a row each, of which fewer steps may be wanted.
+// Shops that close on Sundays, and at the last step say so: of the steps before alone, neither is known.
+Table shops(int64_t keys) {
+  constexpr int64_t kFirstDay = 19000;
+  std::vector<double> key, day;
+  std::vector<std::string> state;
+  for (int64_t k = 0; k < keys; ++k) {
+    const int64_t begin = kFirstDay + static_cast<int64_t>(60 * uniform(k, 1)),
+                  length = 4 + static_cast<int64_t>(12 * uniform(k, 2));
+    for (int64_t t = 0; t < length; ++t) {
+      key.push_back(static_cast<double>(k)), day.push_back(static_cast<double>(begin + t));
+      const bool sunday = weekday_of(begin + t) == 6;
+      state.push_back(t + 1 == length ? "sold" : sunday ? "closed" : uniform(20 * k + t, 3) < 0.5 ? "quiet" : "busy");
+    }
+  }
+  return table({numbers("key", ColumnType::integer, key), numbers("day", ColumnType::date, day),
+                texts("state", ColumnType::category, state)});
+}
+
+TEST(MadeSteps, StepsKnowTheirWeekdayAndTheirEnd) {
+  FitOptions f = made_of_sequences(12, 0, "key");
+  f.sequences.statics.clear(), f.sequences.index = "day";
+  const Model m = fit(shops(400), f);
+  const Table rows = sampled(m, 0, 300, 2);
+  EXPECT_EQ(lines(rows), lines(sampled(Model::from_bytes(m.bytes(), "m"), 0, 300, 1, 7)));
+  const Column &key = *rows.find("key"), &day = *rows.find("day"), &state = *rows.find("state");
+  int64_t last = 0, sold_last = 0, sold_before = 0, sundays = 0, closed = 0, closed_else = 0;
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    const bool ends = i + 1 == rows.rows || key.key(static_cast<size_t>(i)) != key.key(static_cast<size_t>(i) + 1);
+    const bool sunday = weekday_of(static_cast<int64_t>(day.numbers[static_cast<size_t>(i)])) == 6;
+    const std::string is = cell(state, i);
+    last += ends, sold_last += ends && is == "sold", sold_before += !ends && is == "sold";
+    sundays += !ends && sunday, closed += !ends && sunday && is == "closed", closed_else += !sunday && is == "closed";
+  }
+  EXPECT_GE(sold_last, last * 9 / 10);
+  EXPECT_LE(sold_before, rows.rows / 100);
+  EXPECT_GE(closed, sundays * 9 / 10) << sundays;
+  EXPECT_LE(closed_else, rows.rows / 50);
+
+  // and go on from the day that is given
+  GivenOptions o;
+  o.steps = 7, o.copies = 20;
+  const Table given = table({numbers("key", ColumnType::integer, {7001}), numbers("day", ColumnType::date, {19010}),
+                             texts("state", ColumnType::category, {"busy"})});
+  const Table after = continued(m, Table(given), o);
+  ASSERT_EQ(after.rows, 20 * 8);
+  for (int64_t i = 0; i < after.rows; ++i)
+    if (i % 8 > 0 && i % 8 < 7 &&
+        weekday_of(static_cast<int64_t>(after.find("day")->numbers[static_cast<size_t>(i)])) == 6) {
+      EXPECT_EQ(cell(*after.find("state"), i), "closed") << i;
+    }
+}
+
+// Many sequences of one length are a row each, of which fewer steps may be wanted.
 TEST(MadeSteps, WholeRowsAreContinuedByFewerSteps) {
   std::vector<double> key, x;
-  for (int64_t i = 0; i < 2400; ++i)
-    key.push_back(static_cast<double>(i / 40)), x.push_back(std::round(100 * normal(i, 1)) / 100);
+  for (int64_t i = 0; i < 4 * 9000; ++i)
+    key.push_back(static_cast<double>(i / 4)), x.push_back(std::round(100 * normal(i, 1)) / 100);
   FitOptions f = made_of_sequences(0, 0, "key");
   f.sequences.statics.clear();
   const Model m = fit(table({numbers("key", ColumnType::integer, key), numbers("x", ColumnType::decimal, x, 2)}), f);
@@ -303,10 +356,10 @@ TEST(MadeSteps, WholeRowsAreContinuedByFewerSteps) {
   for (size_t i = 0; i < 10; i += 2) EXPECT_EQ(rows.find("x")->numbers[i], 0.25);
   o.batch = 2;
   EXPECT_EQ(lines(rows), lines(continued(m, Table(given), o, 2)));
-  o.steps = 39;
-  EXPECT_EQ(continued(m, Table(given), o).rows, 5 * 40);
-  o.steps = 40;
-  EXPECT_TRUE(thrown([&] { continued(m, Table(given), o); }).says("continues to 40"));
+  o.steps = 3;
+  EXPECT_EQ(continued(m, Table(given), o).rows, 5 * 4);
+  o.steps = 4;
+  EXPECT_TRUE(thrown([&] { continued(m, Table(given), o); }).says("continues to 4"));
 }
 
 TEST(MadeSteps, AHistoryIsContinuedBeyondAWindow) {
