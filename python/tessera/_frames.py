@@ -15,6 +15,7 @@ from ._arrow import batches
 
 Looks = dict[str, Any]  # properties of a frame that Arrow lacks; a JSON object in the model file
 PLAIN = "plain"  # in `looks`: dictionary-encoded texts become plain texts
+INDEX = "index"  # in `looks` of rows that belong to the rows of a DataFrame: its index; no model file has it
 
 
 class Taken(NamedTuple):
@@ -110,7 +111,19 @@ class Pandas(Frames):
         for name, restore in restored.items():
             column = frame.columns[table.column_names.index(name)]
             frame[column] = restore(frame[column])
+        if looks.get(INDEX) is not None and not self._learned_index(looks):
+            frame.index = looks[INDEX].copy()  # a name given to it later is not that of the caller's
         return frame
+
+    def has_index(self, data: Any, looks: Looks) -> bool:
+        """Whether the index of `data` is that of the table with these `looks`."""
+        names = data.index.names if self.is_frame(data) else []
+        names = [f"__index_level_{level}__" if name is None else str(name) for level, name in enumerate(names)]
+        return bool(names) and names == self._learned_index(looks)
+
+    def _learned_index(self, looks: Looks) -> list[str]:
+        """The columns that are the index; empty if it was not learned."""
+        return list(json.loads(looks["pandas"])["index_columns"]) if "pandas" in looks else []
 
     def _plain(self, data: Any) -> Any:
         """Converts columns without an Arrow type to text: mixed texts and numbers, and intervals."""
@@ -245,7 +258,8 @@ def _is_mixed(values: Any) -> bool:
     return any(texts) and not all(texts) and all(scalars)
 
 
-_ALL = (Pandas(), Polars(), DuckDB(), Arrow(), Frames())
+_PANDAS = Pandas()
+_ALL = (_PANDAS, Polars(), DuckDB(), Arrow(), Frames())
 
 
 def _kind_name(data: Any) -> str:
@@ -255,6 +269,16 @@ def _kind_name(data: Any) -> str:
     """
     kind = type(data)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def index_of(data: Any) -> Any:
+    """The index of a DataFrame of pandas, for a result with a row for each of its rows; else None."""
+    return data.index if _PANDAS.is_frame(data) else None
+
+
+def has_index(data: Any, looks: Looks) -> bool:
+    """Whether `data` is a DataFrame of pandas whose index is that of the table with these `looks`."""
+    return _PANDAS.has_index(data, looks)
 
 
 def of(data: Any) -> Frames:

@@ -456,7 +456,8 @@ class Model(Scored):
         Returns
         -------
         DataFrame, Table, relation, Rows or path
-            All columns of the model, in its order.
+            All columns of the model, in its order. A row for each given row of a model of rows, with the index of a
+            pandas DataFrame; an index that the model learned (``fit(index=True)``) is given cells.
 
         Raises
         ------
@@ -479,8 +480,9 @@ class Model(Scored):
             seed=seed, batch_size=batch_size, max_candidates=max_candidates, completes=1, precision=precision,
             where=where, file=path[0] if path else None, texts="plain",
         )  # fmt: skip
-
-        return self._delivered(out, overwrite, (progress, device, threads), self._given(partial, path, options))
+        given = self._given(partial, path, options)
+        index = None if self._is_of_sequences() else _frames.index_of(partial)  # sequences get further steps
+        return self._delivered(out, overwrite, (progress, device, threads), given, index=index)
 
     def forecast(
         self,
@@ -550,7 +552,7 @@ class Model(Scored):
                 file, kind = os.fsencode(path[0]), _frames.default()
                 given = Rows(lambda to: lib.tessera_given_open(context.handle, self._handle, file, None, c.byref(to)))
             else:
-                kind, taken = take(partial, False, context.handle)
+                kind, taken = take(partial, _frames.has_index(partial, self._looks), context.handle)
                 given = taken.rows
 
             def open_stream(stream: Stream) -> None:
@@ -561,6 +563,9 @@ class Model(Scored):
             return kind, Rows(open_stream)
 
         return completed
+
+    def _is_of_sequences(self) -> bool:
+        return bool(self.describe()["of"] == "sequences")
 
     def _check_memory(self, n: int) -> None:
         """A frame needs at least one byte per cell."""
@@ -579,6 +584,7 @@ class Model(Scored):
         rows: Callable[[Context], Any],
         n: int = 0,
         looks: bool = True,
+        index: Any = None,
     ) -> Any:
         """The result of `rows` in the form of `out`: the kind that comes with the rows, another kind, or a file."""
         if out is not None and out not in _frames.names():
@@ -595,7 +601,8 @@ class Model(Scored):
         def made(_: Any) -> Any:
             own, drawn = rows(context)
             wanted = kind or own
-            return _frames.make(wanted, drawn, self._looks if looks and wanted is self._kind else {})
+            fitted = self._looks if looks and wanted is self._kind else {}
+            return _frames.make(wanted, drawn, {**fitted, _frames.INDEX: index})
 
         return context.run(made)
 

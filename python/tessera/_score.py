@@ -17,6 +17,7 @@ class Scored:
     """Methods of :class:`tessera.Model`."""
 
     _handle: c.c_void_p
+    _looks: _frames.Looks
 
     def log_prob(
         self, data: Any, *, cells: bool = False, threads: int = 0, memory_limit: int = 0, progress: ProgressOption = None
@@ -36,7 +37,8 @@ class Scored:
         -------
         table of the kind of `data`
             ``log_probability``; ``unknown``, the columns whose values the model does not know (each counts as one that
-            no fitted row had); ``least_likely``, up to three columns. A row for each row.
+            no fitted row had); ``least_likely``, up to three columns. A row for each row, with the index of a pandas
+            DataFrame.
 
         Raises
         ------
@@ -55,7 +57,7 @@ class Scored:
         def call(handle: c.c_void_p, rows: Any, out: Any) -> None:
             lib.tessera_score(handle, self._handle, rows, int(cells), out, None)
 
-        return _asked(data, call, Context(progress, None, threads, memory_limit))
+        return self._asked(data, call, Context(progress, None, threads, memory_limit))
 
     def predict(
         self, data: Any, column: str, *, threads: int = 0, memory_limit: int = 0, progress: ProgressOption = None
@@ -75,7 +77,8 @@ class Scored:
         -------
         table of the kind of `data`
             The column itself: the likeliest text, or the mean number. Then ``p(VALUE)`` for each value of texts; of
-            numbers ``median``, ``low`` and ``high``, between which lie nine tenths of the probability.
+            numbers ``median``, ``low`` and ``high``, between which lie nine tenths of the probability. A row for each
+            row, with the index of a pandas DataFrame.
 
         Raises
         ------
@@ -94,15 +97,14 @@ class Scored:
         def call(handle: c.c_void_p, rows: Any, out: Any) -> None:
             lib.tessera_predict(handle, self._handle, rows, column.encode(), out)
 
-        return _asked(data, call, Context(progress, None, threads, memory_limit))
+        return self._asked(data, call, Context(progress, None, threads, memory_limit))
 
+    def _asked(self, data: Any, call: Any, context: Context) -> Any:
+        def work(handle: c.c_void_p) -> Any:
+            taken = take(data, _frames.has_index(data, self._looks), handle)
+            kind: _frames.Frames = taken[0]
+            out = Stream()
+            call(handle, incoming(taken), c.byref(out))
+            return _frames.make(kind, once(out), {_frames.PLAIN: True, _frames.INDEX: _frames.index_of(data)})
 
-def _asked(data: Any, call: Any, context: Context) -> Any:
-    def work(handle: c.c_void_p) -> Any:
-        taken = take(data, False, handle)
-        kind: _frames.Frames = taken[0]
-        out = Stream()
-        call(handle, incoming(taken), c.byref(out))
-        return _frames.make(kind, once(out), {_frames.PLAIN: True})
-
-    return context.run(work)
+        return context.run(work)

@@ -33,6 +33,29 @@ class Scores(unittest.TestCase):
         ages = MODEL.predict(PEOPLE, "age")
         self.assertTrue((ages["low"] <= ages["high"]).all())
 
+    def test_a_result_for_each_row_has_the_index_of_the_rows(self):
+        shuffled = PEOPLE.sample(frac=0.2, random_state=3)
+        scores = MODEL.log_prob(shuffled)
+        self.assertEqual(scores.index.tolist(), shuffled.index.tolist())
+        whole = MODEL.log_prob(PEOPLE)
+        self.assertLess((whole["log_probability"] - scores["log_probability"]).dropna().abs().max(), 1e-6)
+        self.assertEqual(MODEL.predict(shuffled, "age").index.tolist(), shuffled.index.tolist())
+        named = shuffled[["age", "education"]].set_index(shuffled["person_id"].rename("who"))
+        filled = MODEL.complete(named)
+        self.assertTrue(filled.index.equals(named.index) and filled.index.name == "who")
+        self.assertTrue((filled["age"] == named["age"]).all())
+        self.assertEqual(MODEL.complete(named.head(0)).shape[0], 0)
+        filled.index.name = "other"
+        self.assertEqual(named.index.name, "who")
+
+    def test_an_index_that_was_learned_is_given_too(self):
+        frame = PEOPLE[["age", "city", "income"]].set_index("city")
+        model = tessera.fit(frame, index=True, epochs=1)
+        self.assertEqual(model.log_prob(frame.head(9)).index.tolist(), frame.index[:9].tolist())
+        self.assertEqual(model.complete(frame[["age"]].head(9)).index.tolist(), frame.index[:9].tolist())
+        drawn = model.complete(frame[["age"]].head(9).reset_index(drop=True))
+        self.assertLessEqual(set(drawn.index), set(frame.index))
+
     def test_dates_are_predicted_as_dates(self):
         found = MODEL.predict(PEOPLE.head(20), "joined")
         self.assertTrue((found["low"] <= found["median"]).all())
