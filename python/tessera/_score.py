@@ -8,7 +8,7 @@ from typing import Any
 from . import _frames
 from ._arrow import Stream
 from ._context import Context
-from ._library import lib
+from ._library import lib, read_json
 from ._progress import ProgressOption
 from ._tables import incoming, once, take
 
@@ -98,6 +98,15 @@ class Scored:
             lib.tessera_predict(handle, self._handle, rows, column.encode(), out)
 
         return self._asked(data, call, Context(progress, None, threads, memory_limit))
+
+    def _mean_log_prob(self, data: Any) -> float:
+        """The mean of :meth:`log_prob` over the rows."""
+
+        def work(handle: c.c_void_p) -> float:
+            taken = take(data, _frames.has_index(data, self._looks), handle)
+            return float(read_json(lib.tessera_score, handle, self._handle, incoming(taken), 0, None)["mean"])
+
+        return Context().run(work)
 
     def _asked(self, data: Any, call: Any, context: Context) -> Any:
         def work(handle: c.c_void_p) -> Any:

@@ -1,5 +1,6 @@
 """How likely a model takes rows to be, and a column given the others."""
 
+import importlib.util
 import unittest
 
 import tessera
@@ -20,6 +21,26 @@ class Scores(unittest.TestCase):
         scores = estimator.score_samples(PEOPLE.head(7))
         self.assertEqual(len(scores), 7)
         self.assertTrue((scores < 0).all())
+        self.assertAlmostEqual(estimator.score(PEOPLE.head(7)), scores.mean(), places=9)
+        self.assertTrue(estimator.__sklearn_is_fitted__())
+        self.assertFalse(tessera.TVAE().__sklearn_is_fitted__())
+
+    @unittest.skipUnless(importlib.util.find_spec("sklearn"), "scikit-learn is not installed")
+    def test_scikit_learn_accepts_estimators(self):
+        from sklearn.exceptions import NotFittedError
+        from sklearn.model_selection import GridSearchCV, cross_val_score
+        from sklearn.pipeline import Pipeline
+        from sklearn.utils.validation import check_is_fitted
+
+        estimator = tessera.Synthesizer(epochs=1)
+        with self.assertRaises(NotFittedError):
+            check_is_fitted(estimator)
+        scores = cross_val_score(estimator, PEOPLE, cv=3)
+        self.assertTrue((scores < 0).all())
+        search = GridSearchCV(Pipeline([("model", estimator)]), {"model__epochs": [0, 3]}, cv=2).fit(PEOPLE)
+        self.assertEqual(search.best_params_, {"model__epochs": 3})
+        self.assertEqual(len(search.best_estimator_["model"].sample(4)), 4)
+        self.assertIn("Synthesizer", search._repr_html_())
 
     def test_the_kind_of_table_is_kept(self):
         import polars
