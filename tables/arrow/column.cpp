@@ -153,10 +153,6 @@ void ColumnImport::fail_value(int64_t row, const std::string& what, const std::s
 
 void ColumnImport::check_text(std::string_view text) const {
   const char* end = text.data() + text.size();
-  if (text.size() > kMaxTextBytes)
-    fail_value(static_cast<int64_t>(codes_.size()),
-               "a text of " + std::to_string(text.size()) + " bytes; the limit is " + std::to_string(kMaxTextBytes),
-               "Shorten it, or omit the column.");
   if (find_bad_utf8(text.data(), end) != end)
     fail_value(static_cast<int64_t>(codes_.size()), "bytes that are not UTF-8",
                type_.bytes ? "Omit binary columns, or convert them to text." : "Convert the texts first.");
@@ -165,6 +161,10 @@ void ColumnImport::check_text(std::string_view text) const {
 }
 
 int32_t ColumnImport::code_of_text(std::string_view text) {
+  if (text.size() > kMaxTextBytes)  // not read first: a false offset may end it beyond its buffer
+    fail_value(static_cast<int64_t>(codes_.size()),
+               "a text of " + std::to_string(text.size()) + " bytes; the limit is " + std::to_string(kMaxTextBytes),
+               "Shorten it, or omit the column.");
   const int32_t before = dictionary_.size();
   const int32_t code = dictionary_.code(text);
   if (dictionary_.size() != before) {

@@ -14,6 +14,8 @@
 namespace tessera {
 namespace {
 
+constexpr int64_t kAddresses = int64_t{1} << 47;  // bytes that a process can address
+
 template <class V>
 V load(const void* data, int64_t i) {
   V v;
@@ -240,6 +242,7 @@ std::string_view ArrowValues::text(int64_t i) const {
   const int64_t begin = type_.offset == 8 ? load<int64_t>(data_, at(i)) : load<int32_t>(data_, at(i));
   const int64_t end = type_.offset == 8 ? load<int64_t>(data_, at(i) + 1) : load<int32_t>(data_, at(i) + 1);
   if (begin < 0 || end < begin) fail("descending text offsets");
+  if (end > kAddresses) fail("the text offset " + std::to_string(end) + ", beyond any memory");
   if (end > begin && bytes_ == nullptr) fail("no text (its buffer is NULL)");
   return end == begin ? std::string_view() : std::string_view(bytes_ + begin, static_cast<size_t>(end - begin));
 }

@@ -128,6 +128,24 @@ TEST(ArrowBroken, Buffers) {
                           n.buffers[1] = bytes_of<int64_t>({-4, 2, 3});
                         }),
                kData, {"\"c\"", "descending"});
+  // false offsets, in the last row and in one that is missing
+  expect_parts(error_of(texts<int64_t>("U", {"ab", "c"}),
+                        [](Node& n) {
+                          n.buffers[1] = bytes_of<int64_t>({0, 2, INT64_MAX});
+                        }),
+               kData, {"\"c\"", "text offset 9223372036854775807"});
+  expect_parts(error_of(texts<int64_t>("U", {"ab", "c", "d"}),
+                        [](Node& n) {
+                          n.buffers[0] = bytes_of<uint8_t>({5}), n.nulls = 1;
+                          n.buffers[1] = bytes_of<int64_t>({0, 2, INT64_MAX - 1, INT64_MAX});
+                        }),
+               kData, {"\"c\"", "text offset"});
+  for (const int32_t end : {INT32_MAX, (1 << 20) + 3})
+    expect_parts(error_of(texts<int32_t>("u", {"ab", "c"}),
+                          [&](Node& n) {
+                            n.buffers[1] = bytes_of<int32_t>({0, 2, end});
+                          }),
+                 kData, {"\"c\"", "row 2", "a text of " + std::to_string(end - 2) + " bytes"});
 }
 
 TEST(ArrowBroken, Views) {
