@@ -20,6 +20,8 @@ namespace {
 // A model without rules is of format 1: an older version reads it. With rules its columns are not those of the table.
 constexpr int kFormat = 1, kFormatOfRules = 2;
 
+constexpr const char* kNoteOfPython = "python";  // the key of what the Python package adds to a file
+
 // Tessera writes no document of more than 8 levels. The bound prevents foreign documents from exhausting the parser's
 // stack.
 nlohmann::json parse_document(const std::string& text) {
@@ -92,12 +94,17 @@ Model Model::from_bytes(const std::string& bytes, const std::string& path) {
   auto found = file.metadata.find("tessera");
   if (found == file.metadata.end())
     throw fail("is a safetensors file, but not a model of Tessera (its metadata has no \"tessera\").");
-  // files of earlier versions have none
-  if (const auto sum = file.metadata.find("checksum");
-      sum != file.metadata.end() && sum->second != Checksum(found->second, file).text())
+  const auto sum = file.metadata.find("checksum");
+  if (sum != file.metadata.end() && sum->second != Checksum(found->second, file).text())
     throw fail(
         "the file is damaged: its checksum does not match its contents.\n  Use an intact copy, or fit the model "
         "again.");
+  // Files of earlier versions, and those that are changed on purpose, have none; a damaged name of it is another key.
+  for (const auto& [key, value] : file.metadata)
+    if (sum == file.metadata.end() && key != "tessera" && key != kNoteOfPython)
+      throw fail(
+          "the file is damaged: its metadata has an unknown key, and no checksum.\n  Use an intact copy, or fit the "
+          "model again.");
   auto state = std::make_shared<State>();
   try {
     const nlohmann::json document = parse_document(found->second);

@@ -160,6 +160,24 @@ TEST(ModelFile, OfAnEarlierVersionHasNoChecksum) {
   EXPECT_EQ(bytes_of(Model::from_bytes(older, "m")), bytes_of(model));
 }
 
+TEST(ModelFile, ADamagedNameOfTheChecksumIsNoticed) {
+  const Folder folder;
+  SafeTensors annotated = parse_safetensors(bytes_of(small_model()), "whole");
+  annotated.metadata["python"] = "{}";
+  for (const std::string& whole : {bytes_of(small_model()), format_safetensors(annotated)}) {
+    EXPECT_TRUE(load_or_say(folder, whole, "whole"));
+    const size_t name = whole.find("checksum");
+    for (size_t at = name; at < name + 8; ++at)
+      for (int bit = 0; bit < 8; ++bit) {
+        std::string bytes = whole;
+        bytes[at] = static_cast<char>(bytes[at] ^ 1 << bit);
+        EXPECT_FALSE(load_or_say(folder, bytes, "bit " + std::to_string(bit) + " of byte " + std::to_string(at)));
+      }
+  }
+  annotated.metadata.erase("checksum");
+  EXPECT_TRUE(load_or_say(folder, format_safetensors(annotated), "without a checksum"));
+}
+
 void flip_bytes(const Model& model, uint32_t flips) {
   const Folder folder;
   const std::string whole = without_checksum(model);
