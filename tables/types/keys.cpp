@@ -37,6 +37,13 @@ constexpr Words kOwners =
     "rechnungs reservation reserva student subj subject ticket transaction tx txn user usubj usuario versicherungs "
     "vertrag vertrags ";
 
+constexpr size_t longest_word(Words words) {
+  size_t longest = 0, length = 0;
+  for (const char c : words) longest = std::max(longest, length = c == ' ' ? 0 : length + 1);
+  return longest;
+}
+constexpr size_t kMaxPart = std::max(longest_word(kMarks), longest_word(kOwners));
+
 // The words of a name, in small letters: accountNo, "Account No." → account, no; kundennr, numcli, userid → two each.
 std::vector<std::string> words_of(const std::string& name) {
   std::vector<std::string> out(1);
@@ -49,16 +56,22 @@ std::vector<std::string> words_of(const std::string& name) {
     if (letter) out.back() += c;
   }
   if (out.size() > 1 && out.back().empty()) out.pop_back();
-  for (size_t w = 0; w < out.size(); ++w)
-    for (size_t at = 2; at + 2 <= out[w].size(); ++at) {
-      const std::string first = out[w].substr(0, at), second = out[w].substr(at);
+  std::vector<std::string> parts;
+  for (std::string& word : out) {
+    constexpr std::string_view kNumber = "nummer";
+    // of a word longer than two parts, only the end can split off
+    size_t at = word.size() > 2 * kMaxPart ? word.size() - kNumber.size() : 2;
+    for (; at + 2 <= word.size(); ++at) {
+      const std::string first = word.substr(0, at), second = word.substr(at);
       if ((has(kMarks, first) && has(kOwners, second)) || (has(kOwners, first) && has(kMarks, second)) ||
-          second == "nr" || second == "nummer") {
-        out[w] = first, out.insert(out.begin() + static_cast<std::ptrdiff_t>(++w), second);
+          second == "nr" || second == kNumber)
         break;
-      }
     }
-  return out;
+    const bool splits = at + 2 <= word.size();
+    parts.push_back(splits ? word.substr(0, at) : std::move(word));
+    if (splits) parts.push_back(word.substr(at));
+  }
+  return parts;
 }
 
 // What a name says of whole numbers or codes: number: of an account, or how many.

@@ -6,6 +6,7 @@
 #include "tables/csv/odd_words.h"
 #include "tables/table/suggestions.h"
 #include "tables/types/column_spec.h"
+#include "tables/types/keys.h"
 
 #include "support.h"
 
@@ -278,6 +279,24 @@ TEST(Types, WholeNumbersThatAreKeysByName) {
   EXPECT_EQ(type_of_numbers("lab_number", 2), key);
   EXPECT_EQ(type_of_numbers("lab_number", 2, true), ColumnType::integer);
   EXPECT_EQ(type_of_numbers("account_number", 2, true), key);
+}
+
+// A long name is read in time that its length gives, not its square: these would take hours.
+TEST(Types, LongNamesOfKeys) {
+  std::string csv = "x;y\n";
+  for (int i = 0; i < 1200; ++i) csv += std::to_string(200000 + i * 389 % 600) + ";1\n";
+  Column c = read_text(csv).columns[0];
+  ASSERT_EQ(c.type, ColumnType::integer);
+  const std::string letters(3'000'000, 'n');
+  for (const char* end : {"nr", "nummer", "_id", "_Kundennr"}) {
+    c.name = letters + end;
+    EXPECT_NE(reason_of_key(c), "") << end;
+  }
+  c.name = letters;
+  EXPECT_EQ(reason_of_key(c), "");
+  c.name.clear();
+  for (int i = 0; i < 300'000; ++i) c.name += "kundennr ";
+  EXPECT_NE(reason_of_key(c), "");
 }
 
 TEST(Types, WholeNumbersThatWereGivenOutAreKeysWhateverTheirName) {
