@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text/printable.h"
+#include "base/text/utf8.h"
 #include "tables/kinds/kind.h"
 
 namespace tessera {
@@ -65,8 +67,13 @@ std::map<std::string, std::string> decode_metadata(const char* metadata) {
   std::map<std::string, std::string> pairs;
   if (metadata == nullptr) return pairs;
   for (int32_t n = take_int(metadata); n > 0; --n) {
-    std::string key = take_text(metadata);
-    pairs[std::move(key)] = take_text(metadata);
+    std::string key = take_text(metadata), value = take_text(metadata);
+    // ours become parts of JSON documents; those of others may be any bytes
+    if (key.starts_with("tessera.") &&
+        find_bad_utf8(value.data(), value.data() + value.size()) != value.data() + value.size())
+      throw Error(ErrorCode::data, "The Arrow stream's metadata \"" + printable_message(key) +
+                                       "\" are not UTF-8.\n  The program that made the stream is at fault.");
+    pairs[std::move(key)] = std::move(value);
   }
   return pairs;
 }

@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/text/ascii.h"
+#include "base/text/utf8.h"
 #include "tables/arrow/float16.h"
 #include "tables/arrow/wide_decimal.h"
 #include "tables/formats/calendar.h"
@@ -41,6 +43,17 @@ std::string shown(std::string_view format) {
   throw Error(ErrorCode::data, "Column \"" + column + "\" " + what + ".\n  " + way_out);
 }
 
+// An offset from UTC, +05:30, +0530 or +05, below a day; or a name, which only a data base of zones could check.
+bool is_zone(std::string_view zone) {
+  if (find_bad_utf8(zone.data(), zone.data() + zone.size()) != zone.data() + zone.size()) return false;
+  if (std::any_of(zone.begin(), zone.end(), [](unsigned char c) { return c < ' ' || c == 127; })) return false;
+  if (zone.empty() || (zone[0] != '+' && zone[0] != '-')) return true;
+  std::string digits(zone.substr(1));
+  if (digits.size() == 5 && digits[2] == ':') digits.erase(2, 1);
+  return (digits.size() == 2 || digits.size() == 4) && std::all_of(digits.begin(), digits.end(), is_digit) &&
+         digits.substr(0, 2) < "24" && (digits.size() == 2 || digits[2] < '6');
+}
+
 }  // namespace
 
 const ArrowSchema& ArrowValues::values_of(const ArrowSchema& schema) {
@@ -52,6 +65,17 @@ const ArrowSchema& ArrowValues::values_of(const ArrowSchema& schema) {
 }
 
 ArrowType ArrowValues::type_of(const ArrowSchema& schema, const std::string& column) {
+  const ArrowType type = supported_type(schema, column);
+  if (type.kind != ArrowKind::moment) return type;
+  const std::string_view format = format_of(values_of(schema)), zone = format.substr(format.find(':') + 1);
+  if (!is_zone(zone))
+    fail_schema(column,
+                "has the time zone \"" + shown(zone) + "\", which is neither a name nor an offset such as +05:30",
+                "The program that made the stream is at fault.");
+  return type;
+}
+
+ArrowType ArrowValues::supported_type(const ArrowSchema& schema, const std::string& column) {
   const std::string_view f = format_of(schema);
   const char* cast =
       "Cast it to an integer, a float, a decimal, bool, utf8, a dictionary, a date, a time, a duration or a timestamp.";

@@ -39,6 +39,7 @@ class ArrowValues {
   int64_t index(int64_t i) const;  // which of them; checked
 
  private:
+  static ArrowType supported_type(const ArrowSchema& schema, const std::string& column);
   [[noreturn]] void fail(const std::string& what) const;
   void take_buffers(const ArrowArray& array);
   void take_runs(const ArrowSchema& schema, const ArrowArray& array);

@@ -297,6 +297,25 @@ TEST(ArrowBroken, FormatsThatAreGarbage) {
   expect_parts(error_of(empty), kData, {"no columns"});
 }
 
+TEST(ArrowBroken, TimeZones) {
+  const auto in_zone = [](const std::string& zone) {
+    Node n = column<int64_t>("tsu:", {0, 86'400'000'000, 1});
+    n.format += zone;
+    return n;
+  };
+  for (const char* zone :
+       {"\xFF", "Europe/B\xC3", "a\nb", "+99:99", "+24:00", "-05:60", "+5", "+05:3", "+05:300", "+x:yz"})
+    expect_parts(error_of(in_zone(zone)), kData, {"Column \"c\"", "time zone"});
+  for (const char* zone : {"", "UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "+05:30", "-2359",
+                           "+05", "W. Europe Standard Time", "Zürich"}) {
+    HandMade made({table_of({in_zone(zone)})});
+    ArrowArrayStream stream;
+    made.open(&stream);
+    Team team(1);
+    EXPECT_EQ(table_import(&stream, team, Monitor{}).columns[0].type, ColumnType::datetime) << zone;
+  }
+}
+
 TEST(ArrowBroken, NamesAndMetadata) {
   Node same = good();
   expect_parts(error_of_batches({table_of({same, same})}), kData, {"two columns named \"c\""});
@@ -305,6 +324,12 @@ TEST(ArrowBroken, NamesAndMetadata) {
   std::string negative(8, '\0');
   negative[3] = '\x80';
   expect_parts(error_of(good(), [&](Node& n) { n.metadata = negative; }), kData, {"metadata", "negative"});
+  for (const char* key : {"tessera.type", "tessera.format", "tessera.kind", "tessera.domain"})
+    expect_parts(error_of(good(),
+                          [&](Node& n) {
+                            n.metadata = encode_metadata({{"tessera.reason", "?"}, {key, "\xFF"}});
+                          }),
+                 kData, {"metadata", key, "not UTF-8"});
   // Metadata that claim to be ours and lie about the values.
   for (const char* type : {"boolean", "date", "datetime", "category", "identifier", "constant", "decimal"}) {
     Node n = good();
