@@ -524,7 +524,17 @@ class Model(Scored):
             One row for each sequence and drawn step: the key, the index of its first continuation, and the quantiles of
             each number (``price_0.5``). Without quantiles one row for each continuation and drawn step, with its number in the
             column ``draw``.
+
+        Raises
+        ------
+        UsageError
+            The model is not one of sequences by method made.
         """
+        if not self._is_of_sequences():
+            raise _errors.UsageError(
+                "forecast continues sequences, and this is a model of rows.\n  Fit one with sequence_key or "
+                "sequence_length; complete() draws missing cells of rows."
+            )
         if steps < 1 or n < 1:
             raise _errors.UsageError(f"steps={steps}, n={n}: both must be at least 1.")
         path = _files.path_list(history)

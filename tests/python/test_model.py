@@ -310,6 +310,7 @@ class Options(unittest.TestCase):
             lambda: MODEL.sample_iter(3, out="x.csv"): (tessera.UsageError, "sample_iter"),
             lambda: MODEL.sample(9, where="age > 40 and age < 30", max_tries=9): (tessera.ConditionError, "age"),
             lambda: MODEL.complete(pandas.DataFrame({"agee": [1]})): (tessera.TesseraError, "agee"),
+            lambda: MODEL.forecast(PEOPLE.head(2), 2): (tessera.UsageError, "a model of rows"),
             lambda: MODEL.complete(3): (tessera.DataError, "int is not a table"),
             lambda: MODEL.complete(["a.csv", "b.csv"]): (tessera.UsageError, "one file"),
             lambda: MODEL.sample(-1): (tessera.UsageError, "-1"),
