@@ -76,7 +76,7 @@ class Pandas(Frames):
 
     def take(self, data: Any, index: bool) -> Taken:
         pyarrow = _pyarrow()
-        given, data = data, self._plain(data)
+        given, data = data, self._plain(self._plainly_named(data))
         try:
             table = pyarrow.Table.from_pandas(data, preserve_index=index)
             without_index = pyarrow.Table.from_pandas(data.iloc[:0].reset_index(drop=True))
@@ -124,6 +124,27 @@ class Pandas(Frames):
     def _learned_index(self, looks: Looks) -> list[str]:
         """The columns that are the index; empty if it was not learned."""
         return list(json.loads(looks["pandas"])["index_columns"]) if "pandas" in looks else []
+
+    def _plainly_named(self, data: Any) -> Any:
+        """Columns under names that pyarrow restores; it does not restore categories, intervals, periods, dates, ….
+
+        Such names become plain values, or else texts.
+        """
+        columns, levels = data.columns, range(data.columns.nlevels)
+        for plain in (lambda name: name, str):
+            if self._come_back(columns):
+                break
+            names = [[plain(name) for name in data.columns.get_level_values(level)] for level in levels]
+            columns = self._loaded().MultiIndex.from_arrays(names) if len(levels) > 1 else self._loaded().Index(names[0])
+            columns.names = data.columns.names
+        return data if columns is data.columns else data.set_axis(columns, axis=1)
+
+    def _come_back(self, columns: Any) -> bool:
+        try:
+            restored = _pyarrow().Table.from_pandas(self._loaded().DataFrame(columns=columns)).to_pandas().columns
+        except Exception:  # of pandas and pyarrow, by the names' types
+            return False
+        return bool(restored.equals(columns))
 
     def _plain(self, data: Any) -> Any:
         """Converts columns without an Arrow type to text: mixed texts and numbers, and intervals."""

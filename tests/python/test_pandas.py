@@ -110,6 +110,27 @@ class Dtypes(unittest.TestCase):
         rows = tessera.fit(frame, epochs=0).sample(3)
         self.assertEqual(list(rows.columns), [0, 1])
 
+    def test_names_that_arrow_does_not_restore_are_plain(self):
+        days = pandas.to_datetime(["2020-01-31", "2020-02-29"])
+        names = {
+            "categories": (pandas.CategoricalIndex(["b", "a"], name="which"), ["b", "a"]),
+            "numbers": (pandas.CategoricalIndex([3, 1]), [3, 1]),
+            "intervals": (pandas.IntervalIndex.from_breaks([0, 1, 2]), ["(0, 1]", "(1, 2]"]),
+            "periods": (days.to_period("M"), ["2020-01", "2020-02"]),
+            "dates": (pandas.Index(days.date), ["2020-01-31", "2020-02-29"]),
+            "truths": (pandas.Index([True, False]), ["True", "False"]),
+            "levels": (pandas.MultiIndex.from_arrays([pandas.Categorical(["A", "B"]), [1, 2]]), [("A", 1), ("B", 2)]),
+        }
+        for case, (given, expected) in names.items():
+            frame = pandas.DataFrame([[1.5, "a"], [2.5, "b"]] * 10)
+            frame.columns = given
+            rows = tessera.fit(frame, epochs=0).sample(3)
+            self.assertEqual(list(rows.columns), expected, case)
+            self.assertEqual(rows.columns.names, given.names, case)
+            self.assertTrue(frame.columns.equals(given), case)
+        counts = pandas.crosstab(pandas.Categorical(["a", "b"] * 9), pandas.Categorical(["u", "v", "w"] * 6))
+        self.assertEqual(list(tessera.fit(counts, epochs=0).sample(2).columns), ["u", "v", "w"])
+
     def test_the_index_is_kept_or_dropped_as_asked(self):
         index = pandas.Index(range(100, 100 + ROWS), name="place")
         frame = pandas.DataFrame({"x": [float(i % 7) for i in range(ROWS)]}, index=index)
