@@ -1,6 +1,7 @@
 #include "models/sampling/allowed.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tables/kinds/number_writer.h"
 
@@ -26,23 +27,25 @@ class OneColumn {
   // Numbers ascend with the rank within a bin, so the allowed ranks are intervals that end where the bin's numbers
   // cross a number of a term.
   std::vector<float> of_bins(BinParts& parts) const {
-    std::vector<float> share;
+    const std::vector<std::vector<double>> cuts = cuts_of_bins();
+    std::vector<double> between;  // a number between each two cuts, bin after bin
     for (int k = 0; k < span_.width; ++k) {
-      std::vector<double> cuts{0};
-      for (const double x : term_numbers())
-        for (const bool above : {false, true}) cuts.push_back(rank_of(k, x, above));
-      cuts.push_back(1);
-      std::sort(cuts.begin(), cuts.end());
+      const std::vector<double>& of_bin = cuts[static_cast<size_t>(k)];
+      for (size_t i = 1; i < of_bin.size(); ++i) between.push_back(number(k, (of_bin[i - 1] + of_bin[i]) / 2));
+    }
+    const std::vector<char> keep = meeting(with_numbers(between));
+    std::vector<float> share;
+    for (size_t k = 0, at = 0; k < cuts.size(); ++k) {
       std::vector<std::pair<double, double>> left;
       double total = 0;
-      for (size_t i = 1; i < cuts.size(); ++i) {
-        const double from = cuts[i - 1], to = cuts[i];
-        if (!(to - from > 0) || meeting(with_numbers({number(k, (from + to) / 2)}))[0] == 0) continue;
+      for (size_t i = 1; i < cuts[k].size(); ++i) {
+        const double from = cuts[k][i - 1], to = cuts[k][i];
+        if (keep[at++] == 0) continue;
         if (!left.empty() && left.back().second == from) left.back().second = to;
         else left.emplace_back(from, to);
         total += to - from;
       }
-      if (total > 0 && total < 1) parts[{span_.column, k}] = std::move(left);
+      if (total > 0 && total < 1) parts[{span_.column, static_cast<int>(k)}] = std::move(left);
       share.push_back(static_cast<float>(total));
     }
     return share;
@@ -90,33 +93,71 @@ class OneColumn {
     return std::find(keep.begin(), keep.end(), 1) != keep.end() ? 1 : 0;
   }
 
+  // Ascending, each once; the ends of open ranges cut nothing.
   std::vector<double> term_numbers() const {
     std::vector<double> numbers;
     for (const WhereTerm& t : terms_.terms)
-      for (const double x : numbers_of(t)) numbers.push_back(x);
+      for (const double x : numbers_of(t))
+        if (std::isfinite(x)) numbers.push_back(x);
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
     return numbers;
   }
 
-  // A number of the column as the table shows it.
-  double shown(double x) const {
-    const auto column = static_cast<size_t>(terms_.terms.front().column);
-    if (model_.rules.empty()) return as_written(columns_.table().columns[column], x);
-    Table row = with_numbers({x});
-    columns_.restore(row);
-    return as_written(row.columns[column], row.columns[column].numbers[0]);
+  // Numbers of the column as the table shows them.
+  std::vector<double> shown(std::vector<double> numbers) const {
+    const auto at = static_cast<size_t>(terms_.terms.front().column);
+    const Column* column = &columns_.table().columns[at];
+    Table rows;
+    if (!model_.rules.empty()) {
+      rows = with_numbers(numbers);
+      columns_.restore(rows);
+      column = &rows.columns[at];
+      numbers.assign(column->numbers.begin(), column->numbers.end());
+    }
+    for (double& x : numbers) x = as_written(*column, x);
+    return numbers;
   }
 
-  // The rank within a bin up to which its numbers, as the table shows them, are below x (`above`: at most x).
-  double rank_of(int level, double x, bool above) const {
-    const auto passed = [&](double rank) {
-      const double v = shown(number(level, rank));
-      return v != v || (above ? v > x : v >= x);
-    };
-    if (passed(0)) return 0;
-    if (!passed(1)) return 1;
+  // A rank within a bin: up to it the bin's numbers, as the table shows them, are below `number`, or at most it.
+  struct Cut {
+    int level;
+    double number;
+    bool at_most;
     double low = 0, high = 1;
-    for (int i = 0; i < kHalvings; ++i) (passed((low + high) / 2) ? high : low) = (low + high) / 2;
-    return high;
+    double middle() const { return (low + high) / 2; }
+    bool passed(double v) const { return v != v || (at_most ? v > number : v >= number); }
+  };
+
+  // 0, 1 and the cuts of each bin, ascending.
+  std::vector<std::vector<double>> cuts_of_bins() const {
+    std::vector<double> ends;
+    for (int k = 0; k < span_.width; ++k)
+      for (const double rank : {0., 1.}) ends.push_back(number(k, rank));
+    ends = shown(std::move(ends));
+    std::vector<Cut> cuts;
+    const std::vector<double> numbers = term_numbers();
+    for (int k = 0; k < span_.width; ++k)
+      for (const double x : numbers)
+        for (const bool at_most : {false, true}) {
+          const Cut cut{k, x, at_most};
+          const auto first = 2 * static_cast<size_t>(k);
+          if (!cut.passed(ends[first]) && cut.passed(ends[first + 1])) cuts.push_back(cut);
+        }
+    for (int i = 0; i < kHalvings; ++i) {
+      std::vector<double> middles;
+      for (const Cut& cut : cuts) middles.push_back(number(cut.level, cut.middle()));
+      middles = shown(std::move(middles));
+      for (size_t c = 0; c < cuts.size(); ++c)
+        (cuts[c].passed(middles[c]) ? cuts[c].high : cuts[c].low) = cuts[c].middle();
+    }
+    std::vector<std::vector<double>> ranks(static_cast<size_t>(span_.width), {0, 1});
+    for (const Cut& cut : cuts) ranks[static_cast<size_t>(cut.level)].push_back(cut.high);
+    for (std::vector<double>& of_bin : ranks) {
+      std::sort(of_bin.begin(), of_bin.end());
+      of_bin.erase(std::unique(of_bin.begin(), of_bin.end()), of_bin.end());
+    }
+    return ranks;
   }
 
   const Where& terms_;

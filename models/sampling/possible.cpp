@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <string_view>
 #include <unordered_set>
 
@@ -18,7 +20,8 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kShown = 12;  // values listed in a message
+constexpr size_t kShown = 12;        // values listed in a message
+constexpr size_t kMaxPaired = 1000;  // terms of a column among which one that contradicts another is looked for
 
 // Possible cells of a column of the table. `all`: the list is complete; otherwise numbers: the ends of their range.
 struct Cells {
@@ -132,26 +135,32 @@ class Checker {
     const Cells cells = cells_of(column);
     if (!cells.known) return;
     const Column tried = cells.all ? cells.column : points_between(cells.column, terms);
-    const auto can_meet = [&](const std::vector<const WhereTerm*>& some) {
-      Table t;
-      t.rows = tried.size();
-      t.columns.resize(static_cast<size_t>(column) + 1);
-      t.columns.back() = tried;
+    Table t;
+    t.rows = tried.size();
+    t.columns.resize(static_cast<size_t>(column) + 1);
+    t.columns.back() = tried;
+    const auto kept_by = [&](const std::vector<const WhereTerm*>& some) {
       Where one;
       for (const WhereTerm* term : some) one.terms.push_back(*term);
       std::vector<char> keep;
       std::vector<int64_t> failed;
       match_where(one, t, keep, failed);
-      return std::find(keep.begin(), keep.end(), 1) != keep.end();
+      return keep;
     };
+    const auto any = [](const std::vector<char>& keep) { return std::find(keep.begin(), keep.end(), 1) != keep.end(); };
+    if (any(kept_by(terms))) return;
     const std::string holds = said(cells);
-    for (const WhereTerm* t : terms)
-      if (!can_meet({t})) refuse(fmt::format("no row can satisfy \"{}\": {}.", t->text, holds));
-    for (size_t a = 0; a < terms.size(); ++a)
-      for (size_t b = a + 1; b < terms.size(); ++b)
-        if (!can_meet({terms[a], terms[b]}))
+    std::vector<std::vector<char>> kept;  // by each of the first terms
+    for (const WhereTerm* term : terms) {
+      std::vector<char> keep = kept_by({term});
+      if (!any(keep)) refuse(fmt::format("no row can satisfy \"{}\": {}.", term->text, holds));
+      if (kept.size() < kMaxPaired) kept.push_back(std::move(keep));
+    }
+    for (size_t a = 0; a < kept.size(); ++a)
+      for (size_t b = a + 1; b < kept.size(); ++b)
+        if (std::inner_product(kept[a].begin(), kept[a].end(), kept[b].begin(), 0, std::plus<>(), std::bit_and<>()) ==
+            0)
           refuse(fmt::format("no row can satisfy both \"{}\" and \"{}\": {}.", terms[a]->text, terms[b]->text, holds));
-    if (can_meet(terms)) return;
     std::string all;
     for (const WhereTerm* t : terms) all += (all.empty() ? "\"" : ", \"") + t->text + '"';
     refuse(fmt::format("no row can satisfy {} together: {}.", all, holds));
@@ -187,13 +196,17 @@ class Checker {
       else low = std::min(low, x), high = std::max(high, x), edges.push_back(x);
     }
     for (const WhereTerm* t : terms)
-      for (const double x : numbers_of(*t)) edges.push_back(x);
+      for (const double x : numbers_of(*t))
+        if (std::isfinite(x)) edges.push_back(x);
     std::sort(edges.begin(), edges.end());
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
     std::vector<double> points;
     for (size_t i = 0; i < edges.size(); ++i) {
       add_near(ends, edges[i], points);
       if (i > 0) add_near(ends, (edges[i] + edges[i - 1]) / 2, points);
     }
+    std::sort(points.begin(), points.end());
+    points.erase(std::unique(points.begin(), points.end()), points.end());
     Column out = ends;
     out.numbers.clear();
     for (const double x : points)

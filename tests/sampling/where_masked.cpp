@@ -92,6 +92,22 @@ TEST(WhereMasked, FindsARareLevelSoonerThanRejection) {
   EXPECT_LT(static_cast<double>(report.candidates), 0.5 * 500 / 0.03);
 }
 
+// Many comparisons of a column cost little each: by pairs, or by one table a number, these would take hours.
+TEST(WhereMasked, ManyTermsAreAsOneThatImpliesThem) {
+  const std::vector<std::string> free = lines(sample(chained(), 50, where("y > 0.5")));
+  std::string any = "y > 0.5", all = "y > 0.5", none = "y > 0.5";
+  for (int i = 0; i < 4000; ++i) {
+    any += " or y > " + std::to_string(0.5 + i * 1e-3);
+    all += " and y > " + std::to_string(0.5 - i * 1e-3);
+    none += " and y > -" + std::to_string(i);
+  }
+  EXPECT_EQ(lines(sample(chained(), 50, where(any))), free);
+  EXPECT_EQ(lines(sample(chained(), 50, where(all))), free);
+  const Thrown t = thrown([&] { sample(chained(), 50, where("y < 0.25 and " + none)); });
+  EXPECT_EQ(t.code, ErrorCode::condition);
+  EXPECT_TRUE(t.says("both \"y < 0.25\" and \"y > 0.5\"")) << t.message.substr(0, 300);
+}
+
 TEST(WhereMasked, RowsAreEqualForAnyBatchThreadsAndSlice) {
   SampleOptions o = where("y > 1.237 and c != 'b'");
   const std::vector<std::string> all = lines(sample(chained(), 300, o));
