@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes as c
-import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,7 +10,7 @@ from . import _frames
 from ._arrow import Stream
 from ._context import Context
 from ._files import Path
-from ._library import DedupOptions, lib, name_list, read_json
+from ._library import DedupOptions, lib, name_list, path_bytes, read_json
 from ._progress import ProgressOption
 from ._tables import incoming, once, take
 
@@ -98,7 +97,7 @@ def dedup(
     (3, True, [1, 2, 3])
     """
     options = DedupOptions(mode=mode, threshold=threshold or 0, columns=name_list(columns), texts="plain")
-    folder = None if scratch is None else os.fsencode(scratch)
+    folder = None if scratch is None else path_bytes(scratch)
     context = Context(progress, device, threads, memory_limit, folder)
 
     def work(handle: c.c_void_p) -> Copies:

@@ -15,7 +15,7 @@ from . import _errors
 from ._arrow import Incoming, Rows, Stream
 from ._arrow import batches as arrow_batches
 from ._context import Context
-from ._library import CsvOptions, CsvWriteOptions, lib, name_list, read_json, type_list
+from ._library import CsvOptions, CsvWriteOptions, lib, name_list, path_bytes, read_json, type_list
 
 Path = Union[str, "os.PathLike[str]"]
 Paths = Union[Path, Sequence[Path]]
@@ -114,13 +114,13 @@ def csv_options(
         header=_HEADERS[header],
         max_rows=max_rows,
         sample_seed=seed,
-        schema=None if schema is None else os.fsencode(schema),
+        schema=None if schema is None else path_bytes(schema),
     )
 
 
 def open_table(context: Any, paths: Sequence[str], options: CsvOptions, stream: Stream) -> None:
     """Exports the rows of files to `stream`."""
-    encoded = (c.c_char_p * len(paths))(*map(os.fsencode, paths))
+    encoded = (c.c_char_p * len(paths))(*map(path_bytes, paths))
     try:
         lib.tessera_table_open(context, encoded, len(paths), c.byref(options), c.byref(stream))
     except _errors.UnsupportedError as error:
@@ -138,7 +138,7 @@ def write_table(context: Any, rows: Any, path: Path, overwrite: bool) -> None:
         _write_by_pyarrow(rows, path, writer)
         return
     options = CsvWriteOptions(overwrite=overwrite)
-    lib.tessera_table_write(context, Incoming(rows), os.fsencode(path), c.byref(options))
+    lib.tessera_table_write(context, Incoming(rows), path_bytes(path), c.byref(options))
 
 
 @contextlib.contextmanager

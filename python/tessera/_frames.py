@@ -269,6 +269,14 @@ class DuckDB(Frames):
         return duckdb.from_arrow(_pyarrow().Table.from_pylist(records))
 
 
+def check_names(rows: Any) -> None:
+    """Names end at a NUL character in Arrow's C structs, so one that has it would become another."""
+    names = getattr(rows, "column_names", None) or getattr(rows, "columns", ())  # of pyarrow; of polars and DuckDB
+    for place, name in enumerate(names, 1):
+        if isinstance(name, str) and "\0" in name:
+            raise _errors.DataError(f"The name of column {place}, {name!r}, contains a NUL character.\n  Rename it.")
+
+
 def _is_mixed(values: Any) -> bool:
     """
     >>> _is_mixed(["P", 1, 1.0]), _is_mixed(["P", "1"]), _is_mixed([1, 2.5]), _is_mixed(["P", [1]])

@@ -51,6 +51,19 @@ def checked(name: str, kind: Any, value: Any) -> Any:
     return value
 
 
+def path_bytes(path: Any) -> bytes:
+    """
+    >>> path_bytes("people.csv")
+    b'people.csv'
+    """
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise _errors.UsageError(f"{path!r} is not a path.")
+    encoded = os.fsencode(path)
+    if b"\0" in encoded:
+        raise _errors.UsageError(f"{path!r} is not a path: it contains a NUL byte.")
+    return encoded
+
+
 class _Options(c.Structure):
     """An option struct: fields that are not given are 0 or NULL, which selects the default."""
 

@@ -23,6 +23,7 @@ from ._library import (
     available_memory,
     checked,
     lib,
+    path_bytes,
     read_json,
     type_list,
 )
@@ -250,7 +251,7 @@ def load(path: Path) -> Model:
         The file cannot be read, or is not a valid model.
     """
     handle = c.c_void_p()
-    lib.tessera_model_load(os.fsencode(path), c.byref(handle))
+    lib.tessera_model_load(path_bytes(path), c.byref(handle))
     with open(path, "rb") as file:
         return _with_note(handle, _model_file.note(file))
 
@@ -559,7 +560,7 @@ class Model(Scored):
 
         def completed(context: Context) -> tuple[Any, Rows]:
             if path:
-                file, kind = os.fsencode(path[0]), _frames.default()
+                file, kind = path_bytes(path[0]), _frames.default()
                 given = Rows(lambda to: lib.tessera_given_open(context.handle, self._handle, file, None, c.byref(to)))
             else:
                 kind, taken = take(partial, _frames.has_index(partial, self._looks), context.handle)
@@ -621,12 +622,12 @@ class Model(Scored):
 
         An existing file is replaced, as in pandas, unless ``overwrite=False``.
         """
-        file_ = File(name="the model", path=os.fsencode(path), use=FILE_REGULAR, overwrite=overwrite)
+        file_ = File(name="the model", path=path_bytes(path), use=FILE_REGULAR, overwrite=overwrite)
         lib.tessera_check_files(c.byref(file_), 1)
         with _files.whole_file(path) as beside, open(beside, "wb") as file:
             file.write(self._bytes())
         if self._checkpoint is not None:
-            lib.tessera_checkpoint_remove(os.fsencode(self._checkpoint))
+            lib.tessera_checkpoint_remove(path_bytes(self._checkpoint))
             self._checkpoint = None
 
     @property
@@ -725,10 +726,11 @@ def _with_note(handle: c.c_void_p, note: dict[str, Any]) -> Model:
 
 
 def _encoded_path(path: Path | None) -> bytes | None:
-    return None if path is None else os.fsencode(path)
+    return None if path is None else path_bytes(path)
 
 
 def _output(out: Path) -> Path:
+    path_bytes(out)
     if isinstance(out, str) and not os.path.splitext(out)[1]:
         raise _errors.UsageError(
             f"out={out!r} is neither {', '.join(_frames.names())} nor a path with an ending, such as rows.csv."

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
 from ._files import Path
-from ._library import lib, read_text
+from ._library import lib, path_bytes, read_text
 
 
 def page(document: dict[str, Any], path: Path | None, overwrite: bool) -> str | None:
@@ -15,5 +14,5 @@ def page(document: dict[str, Any], path: Path | None, overwrite: bool) -> str | 
     text = json.dumps(document, allow_nan=False).encode()
     if path is None:
         return read_text(lib.tessera_report_html, text)
-    lib.tessera_report_write(text, os.fsencode(path), overwrite)
+    lib.tessera_report_write(text, path_bytes(path), overwrite)
     return None

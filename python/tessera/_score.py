@@ -8,7 +8,7 @@ from typing import Any
 from . import _frames
 from ._arrow import Stream
 from ._context import Context
-from ._library import lib, read_json
+from ._library import checked, lib, read_json
 from ._progress import ProgressOption
 from ._tables import incoming, once, take
 
@@ -95,7 +95,7 @@ class Scored:
         """
 
         def call(handle: c.c_void_p, rows: Any, out: Any) -> None:
-            lib.tessera_predict(handle, self._handle, rows, column.encode(), out)
+            lib.tessera_predict(handle, self._handle, rows, checked("column", c.c_char_p, column), out)
 
         return self._asked(data, call, Context(progress, None, threads, memory_limit))
 

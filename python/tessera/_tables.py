@@ -20,6 +20,7 @@ def take(data: Any, index: bool, context: Any, types: Mapping[str, str] | None =
     if paths is None:
         kind = _frames.of(data)
         taken = kind.take(data, index)
+        _frames.check_names(taken.rows)
         return kind, taken._replace(types={**taken.types, **given})
     csv = _files.are_csv(paths)
     options = _files.csv_options(given if csv else None)
