@@ -8,6 +8,7 @@ namespace tessera {
 namespace {
 
 std::string megabytes(int64_t bytes) {
+  if (bytes < 1'000'000) return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
   const int64_t tenths = bytes / 100'000 + (bytes % 100'000 > 0 ? 1 : 0);
   return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " MB";
 }

@@ -42,7 +42,7 @@ std::vector<GivenOption> given_options(const tessera_fit_options& o) {
   std::vector<GivenOption> out;
   for (const std::string& pair : split_lines(settings)) {
     const size_t equal = pair.find('=');
-    if (equal == std::string::npos)
+    if (equal == std::string::npos || equal == 0)
       throw Error(ErrorCode::usage, fmt::format("settings: \"{}\" is not name=value, as in epochs=10.", pair));
     std::string key = pair.substr(0, equal);
     std::replace(key.begin(), key.end(), '-', '_');

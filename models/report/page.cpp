@@ -146,9 +146,11 @@ std::string report_html(std::string_view json) {
         "</html>\n",
         title.empty() ? "Synthetic data report" : title, report::kStyle, report::body(report::page_of(parsed)),
         report::kScript);
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(ErrorCode::format, std::string("This is not the report of an evaluation: ") + e.what() +
-                                       ".\n  Pass the JSON of tessera_evaluate() unchanged.");
+  } catch (const nlohmann::json::exception&) {
+    throw Error(
+        ErrorCode::format,
+        "This is not the report of an evaluation: entries are missing, or are of another kind.\n  Pass the JSON "
+        "of tessera_evaluate() unchanged.");
   }
 }
 

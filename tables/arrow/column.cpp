@@ -268,6 +268,10 @@ double ColumnImport::number(const ArrowValues& values, int64_t i) const {
     fail_value(static_cast<int64_t>(numbers_.size() + codes_.size()), "an infinity",
                "Replace it by a number or by null: no model can learn it.");
   if (!ours_ && (type_.kind == ArrowKind::day || type_.kind == ArrowKind::moment)) check_calendar(v);
+  if (!ours_ && type_.kind == ArrowKind::span && type_.layout == 't' &&
+      !(v >= 0 && v <= kSecondsPerDay))  // 24:00 is the end of a day
+    fail_value(static_cast<int64_t>(numbers_.size() + codes_.size()), fmt::format("a time of day of {} seconds", v),
+               "Replace it by null or by a time from 0:00 to 24:00.");
   if (type_.kind != ArrowKind::real || type_.width == 8 || v != v) return v;
   return type_.width == 4 ? widened(static_cast<float>(v)) : widened_half(v);
 }

@@ -139,7 +139,8 @@ void ArrowValues::take_buffers(const ArrowArray& array) {
   const bool is_text = values_ == nullptr && type_.kind == ArrowKind::text;
   const int64_t wanted = is_text ? 3 : 2;
   const bool views = is_text && type_.offset == 0;
-  if ((views ? array.n_buffers < wanted : array.n_buffers != wanted) || array.buffers == nullptr)
+  if (array.buffers == nullptr) fail("no buffers (their list is NULL)");
+  if (views ? array.n_buffers < wanted : array.n_buffers != wanted)
     fail(counted(array.n_buffers, "buffer") + " where its format has " + std::to_string(wanted) +
          (views ? " or more" : ""));
   if (array.null_count != 0) validity_ = static_cast<const uint8_t*>(array.buffers[0]);

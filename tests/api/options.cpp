@@ -70,7 +70,10 @@ TEST(MethodOptions, NameTheOwnersOfForeignOptions) {
   EXPECT_EQ(check("", "pac=5;encoder-dim=8"), TESSERA_E_USAGE);
   EXPECT_EQ(check("", "colour=5"), TESSERA_E_USAGE);
   EXPECT_NE(std::string(tessera_last_error()).find("`colour`"), std::string::npos);
-  EXPECT_EQ(check("", "pac"), TESSERA_E_USAGE);
+  for (const char* no_pair : {"pac", "=1", "=", "epochs=1;=2"}) {
+    EXPECT_EQ(check("", no_pair), TESSERA_E_USAGE) << no_pair;
+    EXPECT_NE(std::string(tessera_last_error()).find("is not name=value"), std::string::npos) << tessera_last_error();
+  }
 }
 
 // Without a name, the method is the first one that supports all given options.

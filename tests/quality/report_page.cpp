@@ -270,7 +270,7 @@ TEST(ReportPage, ShowsSequences) {
 
 TEST(ReportPage, RejectsOtherJson) {
   const Json report = evaluated(random_table(60, 1), random_table(60, 2));
-  std::vector<std::string> texts{"", "{", "[]", "{}", "null", "{\"columns\": [], \"scores\": 1}"};
+  std::vector<std::string> texts{"", "{", "[]", "[1]", "{}", "null", "{\"columns\": [], \"scores\": 1}"};
   for (const auto& [name, value] : report.items()) {
     Json broken = report;
     broken[name] = Json::array({1, "x", nullptr});
@@ -288,7 +288,10 @@ TEST(ReportPage, RejectsOtherJson) {
     texts.push_back(other.dump());
   for (const std::string& text : texts) try {
       expect_well_formed(tessera::report_html(text));
-    } catch (const tessera::Error& e) { EXPECT_EQ(e.code(), tessera::ErrorCode::format) << e.what(); }
+    } catch (const tessera::Error& e) {
+      EXPECT_EQ(e.code(), tessera::ErrorCode::format) << e.what();
+      EXPECT_EQ(std::string(e.what()).find("json.exception"), std::string::npos) << e.what();
+    }
 }
 
 }  // namespace

@@ -482,7 +482,7 @@ TEST(ArrowTypes, AMemoryLimitIsAnErrorBeforeItIsExceeded) {
   made.open(&stream);
   auto limit = std::make_shared<MemoryLimit>(20000);
   Team team(1, limit);
-  expect_error(ErrorCode::memory, {"memory limit", "the table", "memory_limit"},
+  expect_error(ErrorCode::memory, {"memory limit of 20000 bytes", "the table", "memory_limit"},
                [&] { table_import(&stream, team, Monitor{}); });
   EXPECT_EQ(limit->held(), 0) << "given back";
   EXPECT_EQ(made.live, 0);
