@@ -339,6 +339,18 @@ TEST(MadeSteps, StepsKnowTheirWeekdayAndTheirEnd) {
     }
 }
 
+// Of fewer keys than protection counts, every length is learned as their mean.
+TEST(MadeSteps, FewKeysMayDifferInLength) {
+  std::vector<double> key, x;
+  for (int64_t k = 0; k < 3; ++k)
+    for (int64_t t = 0; t < 20 * (k + 1); ++t)
+      key.push_back(static_cast<double>(k)), x.push_back(std::round(100 * normal(80 * k + t, 1)) / 100);
+  FitOptions f = made_of_sequences(1, 0, "key");
+  f.sequences.statics.clear();
+  const Model m = fit(table({numbers("key", ColumnType::integer, key), numbers("x", ColumnType::decimal, x, 2)}), f);
+  EXPECT_EQ(sampled(m, 0, 4).rows, 4 * 40);
+}
+
 // Many sequences of one length are a row each, of which fewer steps may be wanted.
 TEST(MadeSteps, WholeRowsAreContinuedByFewerSteps) {
   std::vector<double> key, x;
