@@ -5,6 +5,7 @@
 #include "models/sampling/given/targets.h"
 #include "models/tables.h"
 #include "tables/formats/calendar.h"
+#include "tables/rules/rule/functions.h"
 
 namespace tessera::whole {
 namespace {
@@ -413,6 +414,40 @@ TEST(Given, SolvesComputedCellsForTheirInputs) {
   EXPECT_GT(spread, 40);
   const Thrown beyond = thrown([&] { complete(m, table({numbers("utc", ColumnType::datetime, {2e9})})); });
   EXPECT_TRUE(beyond.says("\"at\"") && beyond.says("follows")) << beyond.message;
+}
+
+// Times and dates that numbers spell are columns of the model alone.
+TEST(Given, KeepsTimesAndDatesThatNumbersSpell) {
+  constexpr int64_t kSeen = 1500;
+  const auto minute = [](int64_t i) { return std::floor(1440 * uniform(i, 1)); };
+  const auto part = [](const char* function) {
+    return [=](int64_t i) {
+      Column day;
+      become_moment(day, true, false);
+      return time_function(function)->value(day, 18993 + std::floor(1500 * uniform(i, 2)),
+                                            kind_of(ColumnType::integer).unit);
+    };
+  };
+  const Table real = table(
+      {texts_by("kind", kSeen, [](int64_t i) { return uniform(i, 3) < 0.4 ? "a" : "b"; }),
+       whole_by("left", kSeen, [&](int64_t i) { return 100 * std::floor(minute(i) / 60) + std::fmod(minute(i), 60); }),
+       whole_by("year", kSeen, part("year")), whole_by("month", kSeen, part("month")),
+       whole_by("day", kSeen, part("day")), whole_by("weekday", kSeen, part("weekday"))});
+  const Model m = fit(real, quick_made(2), 2);
+  size_t spelled = 0;
+  for (const FoundRule& f : m.shared_rows()->rules.found()) spelled += f.rule->kind() == std::string_view("spelled");
+  ASSERT_EQ(spelled, 2u);
+  for (const std::vector<std::string>& names :
+       {std::vector<std::string>{"kind"}, {"kind", "left"}, {"year", "month", "day"}, {"kind", "month"}})
+    for (const GivenOptions& options : {GivenOptions{}, completes()}) {
+      const Table made = complete(m, repeated(real, 40, 1, names), options);
+      for (const std::string& name : names)
+        for (int64_t i = 0; i < 40; ++i) EXPECT_EQ(cell(column(made, name), i), cell(column(real, name), i)) << name;
+      for (int64_t i = 0; i < 40; ++i) {
+        EXPECT_LT(std::fmod(number(made, "left", i), 100), 60);
+        EXPECT_TRUE(names.front() != "year" || number(made, "weekday", i) == number(real, "weekday", i));
+      }
+    }
 }
 
 TEST(Given, KeepsTheWholeOfGivenShares) {

@@ -49,6 +49,8 @@ class Solver {
     for (const Computed& c : rules_) {
       Chain chain{c.columns.front(), {}, {}};
       expand(c, whole, chain);
+      // a time that numbers spell is in no table
+      if (std::ranges::any_of(chain.leaves, [&](const auto& leaf) { return place_of(given_, leaf) < 0; })) continue;
       for (const std::string& leaf : chain.leaves) any |= solve(chain, leaf);
       any |= split(chain);
     }
