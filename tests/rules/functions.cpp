@@ -295,6 +295,17 @@ TEST(SpelledRules, LearnYearMonthAndDayAsTheyAreIfNothingFollows) {
   for (size_t row = 0; const double day : {28, 29, 30, 31}) EXPECT_EQ(t.find("day")->numbers[row++], day);
 }
 
+// Days of delay up to 27 are all minutes of the hour 0, as is what a paid bill leaves open.
+TEST(SpelledRules, CountsAreNoTimesOfAConstant) {
+  const auto paid = [](int64_t i) { return uniform(i, 1) < .7; };
+  const auto rest = [](int64_t i) { return std::floor(1 + 5000 * uniform(i, 2)) / 100; };
+  const Table real =
+      table({texts_by("status", kRows, [=](int64_t i) { return paid(i) ? "paid" : "open"; }),
+             whole_by("late", kRows, [=](int64_t i) { return paid(i) ? std::floor(28 * uniform(i, 3)) : kMissing; }),
+             decimals_by("balance", kRows, 2, [=](int64_t i) { return paid(i) ? 0 : rest(i); })});
+  for (const std::string& rule : said(found(real))) EXPECT_EQ(rule.find("time"), std::string::npos) << rule;
+}
+
 TEST(SpelledRules, SecondsAreATimeIfAnotherColumnIsOne) {
   const auto milliseconds = [](int64_t i) { return 1000 * instant(i) + std::floor(1000 * uniform(i, 9)); };
   const auto of = [](const char* function, ColumnType type) {

@@ -51,6 +51,19 @@ class FunctionTarget {
   std::vector<double> digits_;  // of each of its texts
 };
 
+// Whether the rows that have it have several of its values: else it says only which rows these are.
+bool varies(const RuleSearch& search, const FunctionTarget& target, const TimeFunction& f, const Column& a,
+            const Column& b) {
+  double first = kMissing;
+  return std::ranges::any_of(search.proposing, [&](int64_t row) {
+    const auto i = static_cast<size_t>(row);
+    const double given = f.value(a, a.numbers[i], b, b.numbers[i], kind_of(target.column()).unit), x = target.of(row);
+    if (given != given || x != x) return false;
+    if (first != first) first = given;
+    return given != first;
+  });
+}
+
 std::optional<FoundRule> given_by(const RuleSearch& search, const FunctionTarget& target, const TimeFunction& f,
                                   const Column& a, const Column& b, double tried) {
   bool gaps = false;
@@ -62,7 +75,7 @@ std::optional<FoundRule> given_by(const RuleSearch& search, const FunctionTarget
     return search.of_missing(value != value, given != given, row == other, gaps);
   };
   const auto evidence = search.evidence_of(holds, tried);
-  if (!evidence) return {};
+  if (!evidence || !varies(search, target, f, a, b)) return {};
   std::vector<std::string> of{a.name};
   if (f.two) of.push_back(b.name);
   return FoundRule{make_rule(FunctionData{head_of(target.column()), &f, std::move(of), target.picture(),
