@@ -75,6 +75,20 @@ class Regression {
     return along;
   }
 
+  // How far each factor is off for an error of one in the numbers that are explained: large for columns that others
+  // nearly determine.
+  std::vector<double> spread() const {
+    std::vector<double> out(basis_.size(), 0);
+    for (size_t j = 0; j < basis_.size(); ++j) {
+      std::vector<double> one(basis_.size(), 0);
+      one[j] = 1;
+      const std::vector<double> inverse = factors(std::move(one));
+      for (size_t k = 0; k < out.size(); ++k) out[k] += inverse[k] * inverse[k];
+    }
+    for (double& x : out) x = std::sqrt(x);
+    return out;
+  }
+
  private:
   double rows_;
   std::vector<std::vector<double>> basis_, triangle_;

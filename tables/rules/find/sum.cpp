@@ -133,6 +133,53 @@ std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<c
   return {};
 }
 
+// The same of columns close to each other, such as times in order: rounding leaves each of them a factor. The least
+// certain one is dropped until each of the others is needed.
+std::optional<FoundRule> tried_needed(const RuleSearch& search, std::vector<const Centred*> columns, const Centred& c,
+                                      const Sample& sample) {
+  constexpr size_t kMaxNear = 40;  // the work grows with their fourth power
+  constexpr double kNeeded = 6;    // deviations of rounding errors
+  const double half = half_unit(search.column(c.column));
+  const double error = 0.6 * half;
+  const auto is_close = [&](const Centred* a) {  // to another one
+    return std::ranges::any_of(columns, [&](const Centred* b) {
+      const double along = dot(a->x, b->x) / dot(b->x, b->x);
+      const double rest = a->deviation * a->deviation - std::pow(along * b->deviation, 2);
+      return a != b && rest < 1e-3 * a->deviation * a->deviation;
+    });
+  };
+  if (columns.size() > kMaxNear || std::ranges::none_of(columns, is_close)) return {};
+  while (!columns.empty()) {
+    Regression regression(sample.rows.size());
+    for (const Centred* b : columns) regression.add(regression.residual(*b));
+    const Regression::Residual rest = regression.residual(c);
+    if (!regression.but_for_rounding(rest, c, half)) return {};
+    const std::vector<double> factors = regression.factors(rest.along), spread = regression.spread();
+    size_t least = 0;
+    for (size_t k = 1; k < columns.size(); ++k)
+      if (std::abs(factors[k]) / spread[k] < std::abs(factors[least]) / spread[least]) least = k;
+    if (std::abs(factors[least]) < kNeeded * error * spread[least]) {
+      columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(least));
+      continue;
+    }
+    std::vector<Term> terms;
+    double constant = c.mean;
+    for (size_t k = 0; k < columns.size(); ++k) {
+      terms.push_back({columns[k]->column, short_number(factors[k], kNeeded / 2 * error * spread[k])});
+      constant -= terms.back().factor * columns[k]->mean;
+    }
+    constant = short_number(constant, std::max(0.4 * half, 1e-9 * std::abs(c.mean)));
+    std::vector<int> places{c.column};
+    for (const Term& t : terms) places.push_back(t.column);
+    const double least_weight = std::max(0.1 * half, 1e-7 * c.deviation);
+    if (!has_shared_factors(search, sample, columns, factors, search.holders.least(search.columns_at(places)),
+                            least_weight))
+      return {};
+    return tried_sum_with(search, std::move(terms), c.column, constant, Says::exactly, sample.tried);
+  }
+  return {};
+}
+
 // A single column that determines the target, as a time determines its day, is tried first: correlated columns would
 // share its factor in rounded sums.
 std::optional<FoundRule> tried_alone(const RuleSearch& search, const std::vector<const Centred*>& before,
@@ -255,6 +302,8 @@ std::optional<FoundRule> sum_in(const RuleSearch& search, const Sample& sample) 
     if (exact || regression.but_for_rounding(rest, c, half)) {
       if (auto found = tried_alone(search, before, c, sample)) return found;
       if (auto found = tried_sum(search, before, c, regression.factors(rest.along), sample)) return found;
+      if (!exact)
+        if (auto found = tried_needed(search, before, c, sample)) return found;
     }
     if (regression.but_for_rounding(rest, c, half * std::sqrt(1.0 + kMaxTerms)))
       if (auto found = tried_sum(search, before, c, regression.factors(rest.along), sample, Says::rounded))
