@@ -57,6 +57,65 @@ TEST(BandRules, CoverPartsOfDates) {
   expect_restored(Rules::from_json(rules.to_json()), std::move(t), real);
 }
 
+// A mark by points that are a sum in all rows but those at their limit.
+TEST(BandRules, OfANumberThatIsUsuallyASum) {
+  constexpr int64_t kRows = 1800;
+  const auto test = [](int64_t i) { return std::floor(1000 * uniform(i, 1)) / 10; };
+  const auto extra = [](int64_t i) { return uniform(i, 2) < 0.8 ? 0.0 : 2; };
+  const auto points = [=](int64_t i) { return std::min(100.0, std::nearbyint(10 * (test(i) + extra(i))) / 10); };
+  const Table real = table({decimals_by("test", kRows, 1, test), whole_by("extra", kRows, extra),
+                            decimals_by("points", kRows, 1, points), texts_by("mark", kRows, [=](int64_t i) {
+                              return points(i) >= 80 ? "A" : points(i) >= 50 ? "B" : "F";
+                            })});
+  Table t = real;
+  const Rules rules = reduced(t);
+  expect_among(said(rules), {"mark follows from points, cut at 50, 80"});
+  expect_restored(Rules::from_json(rules.to_json()), std::move(t), real);
+}
+
+// Within hours of a promise that is a column, on a day that is one, above a limit.
+TEST(BandRules, CompareTwoColumns) {
+  constexpr int64_t kRows = 2500;
+  const auto minutes = [](int64_t i) { return 1 + std::floor(3000 * std::pow(uniform(i, 1), 2)); };
+  const auto hours = [](int64_t i) { return std::vector<double>{1, 4, 8, 24}[static_cast<size_t>(4 * uniform(i, 2))]; };
+  const auto come = [](int64_t i) {
+    return uniform(i, 8) < 0.1 ? kMissing : 86400 * day(i) + std::floor(86400 * uniform(i, 4));
+  };
+  const auto promised = [](int64_t i) { return day(i) + std::floor(5 * uniform(i, 5)) - 2; };
+  const auto measured = [](int64_t i) { return std::floor(1000 * uniform(i, 6)) / 10; };
+  const auto limit = [](int64_t i) { return 20 + 10 * std::floor(5 * uniform(i, 7)); };
+  const auto flag = [=](const char* name, auto&& is) {
+    return texts_by(name, ColumnType::boolean, kRows, [=](int64_t i) { return is(i) ? "yes" : "no"; });
+  };
+  const Table real =
+      table({whole_by("minutes", kRows, minutes), whole_by("hours", kRows, hours),
+             texts_by("reply", kRows, [=](int64_t i) { return minutes(i) < 60 * hours(i) ? "met" : "late"; }),
+             times_by("come", kRows, come), dates_by("promised", kRows, promised),
+             texts_by("kept", ColumnType::boolean, kRows,
+                      [=](int64_t i) {
+                        return come(i) != come(i) ? "" : std::floor(come(i) / 86400) <= promised(i) ? "yes" : "no";
+                      }),
+             decimals_by("measured", kRows, 1, measured), whole_by("limit", kRows, limit),
+             flag("above", [=](int64_t i) { return measured(i) > limit(i); })});
+  Table t = real;
+  const Rules rules = reduced(t);
+  expect_among(said(rules),
+               {"reply follows from minutes / hours, cut at 60", "kept follows from come - promised, cut at 1",
+                "above follows from measured - limit, cut after 0"});
+  for (const char* name : {"reply", "kept", "above"}) EXPECT_EQ(t.find(name), nullptr) << name;
+  const nlohmann::json stored = rules.to_json();
+  expect_restored(Rules::from_json(stored), t, real);
+  expect_reduces_again(rules, real);
+  for (size_t k = 0; k < stored["found"].size(); ++k)
+    if (stored["found"][k].contains("beside")) {
+      expect_refused(stored, k, "beside", "nothing", t);
+      expect_refused(stored, k, "beside", "reply", t);
+    }
+  Table broken = real;
+  for (const size_t c : {2, 5, 8}) broken.columns[c].codes[7] = 1 - broken.columns[c].codes[7];
+  for (const std::string& rule : said(found(broken))) EXPECT_EQ(rule.find("cut"), std::string::npos) << rule;
+}
+
 TEST(BandRules, AreDroppedAfterOneViolation) {
   Table t = people(3000);
   for (Column& c : t.columns) {

@@ -387,6 +387,46 @@ TEST(FindRules, OrdersDatesAndTimesWithEachOther) {
   expect_restored(read, std::move(t), real);
 }
 
+// A date that is never before the day of a time, on which it may be.
+TEST(FindRules, OrdersDatesWithTheDaysOfTimes) {
+  constexpr int64_t kRows = 700;
+  constexpr double kDay = 86400;
+  const auto tested = [](int64_t i) { return 1.6e9 + std::floor(5e7 * uniform(i, 1)); };
+  const auto told = [&](int64_t i) { return std::floor(tested(i) / kDay) + std::floor(4 * uniform(i, 2)); };
+  const Table real = table({times_by("tested", kRows, tested), dates_by("told", kRows, told)});
+  Table t = real;
+  const Rules rules = reduced(t);
+  EXPECT_EQ(said(rules), Texts{"told > tested - 1"});
+  const Rules read = Rules::from_json(rules.to_json());
+  expect_restored(read, std::move(t), real);
+  expect_reduces_again(read, real);
+  const Table rows = sample(fit(real, quick_made(3)), 1000);
+  EXPECT_EQ(share(rows,
+                  [&](int64_t i) {
+                    const auto at = static_cast<size_t>(i);
+                    return column(rows, "told").numbers[at] < std::floor(column(rows, "tested").numbers[at] / kDay);
+                  }),
+            0);
+  Table broken = real;
+  broken.columns[1].numbers[5] = std::floor(broken.columns[0].numbers[5] / kDay) - 1;
+  EXPECT_EQ(read.found().front().rule->broken(broken, broken)[5], 1);
+  EXPECT_EQ(said(found(broken)), Texts{});
+}
+
+// Hours between two of three times that go together, rounded.
+TEST(FindRules, HoursBetweenTimesInOrder) {
+  constexpr int64_t kRows = 1500;
+  const auto taken = [](int64_t i) { return 1.6e9 + 900 * std::floor(3e4 * uniform(i, 1)); };
+  const auto come = [&](int64_t i) { return taken(i) + 60 * whole_between(i, 2, 30, 2000); };
+  const auto tested = [&](int64_t i) { return come(i) + 60 * whole_between(i, 3, 60, 9000); };
+  const Texts rules =
+      said(found(table({times_by("taken", kRows, taken), times_by("come", kRows, come),
+                        times_by("tested", kRows, tested), decimals_by("hours", kRows, 1, [&](int64_t i) {
+                          return std::floor((tested(i) - taken(i)) / 360 + 0.5) / 10;
+                        })})));
+  expect_among(rules, {"hours = 24 * (tested - taken)"});
+}
+
 // Two columns of which chance breaks the order seldom are learned as they are; steps of sequences cannot be drawn
 // again.
 TEST(FindRules, IgnoresOrdersThatHoldByChance) {

@@ -88,11 +88,17 @@ struct Target {
   Values values;
 };
 
-// What the bands divide: a column, or a part of one.
+// What the bands divide: a column, a part of one, or what two columns say together.
 struct Source {
   const Column& column;
-  BandPart part;
-  double of(int64_t row) const { return part_of(part, column, column.numbers[static_cast<size_t>(row)]); }
+  BandPart part = nullptr;
+  const Column* beside = nullptr;
+  bool divides = false;
+  double of(int64_t row) const {
+    const auto i = static_cast<size_t>(row);
+    return beside == nullptr ? part_of(part, column, column.numbers[i])
+                             : compared(column, column.numbers[i], *beside, beside->numbers[i], divides);
+  }
 };
 
 struct Proposal {
@@ -102,7 +108,8 @@ struct Proposal {
 };
 
 int64_t least_of(const RuleSearch& search, const Source& source, const Target& target) {
-  return search.holders.least({&search.column(target.column), &source.column});
+  const Column* beside = source.beside == nullptr ? &source.column : source.beside;
+  return search.holders.least({&search.column(target.column), &source.column, beside});
 }
 
 std::vector<Band> proposed(const RuleSearch& search, const Source& source, const std::vector<int64_t>& order,
@@ -162,9 +169,9 @@ std::optional<Bands> cut(const Source& source, const Target& target, std::vector
     out.values.push_back(target.values.text(b.value));
   }
   const bool clock = source.part != nullptr && source.part->name == std::string_view("time");
-  const double day = clock                    ? kSecondsPerDay  // cut at full hours
-                     : source.part == nullptr ? kind_of(source.column).day
-                                              : 0;
+  const double day = clock                                                ? kSecondsPerDay  // cut at full hours
+                     : source.part == nullptr && source.beside == nullptr ? kind_of(source.column).day
+                                                                          : 0;
   for (size_t k = 1; k < bands.size(); ++k) {
     const auto cut = stable_between(bands[k - 1].highest, bands[k].lowest, [&](double below, double above) {
       return simple_between(day, below, above, with_cut);
@@ -204,15 +211,18 @@ std::optional<FoundRule> rule_of(const RuleSearch& search, const Source& source,
   const auto evidence = search.evidence_of(holds, tried);
   if (!evidence) return {};
   const Column& c = search.column(target.column);
-  return FoundRule{
-      make_rule(BandData{head_of(c), head_of(source.column), proposal.cuts, search.seen_as(c, proposal.gaps)}),
-      *evidence};
+  return FoundRule{make_rule(BandData{head_of(c), head_of(source.column), proposal.cuts,
+                                      source.beside == nullptr ? Beside{} : Beside{source.beside->name, source.divides},
+                                      search.seen_as(c, proposal.gaps)}),
+                   *evidence};
 }
 
 // Proposing rows by their number.
 std::vector<int64_t> order_of(const RuleSearch& search, const Source& source) {
   std::vector<int64_t> out = search.proposing;
-  std::erase_if(out, [&](int64_t row) { return source.column.is_missing(row); });
+  std::erase_if(out, [&](int64_t row) {
+    return source.column.is_missing(row) || (source.beside != nullptr && source.beside->is_missing(row));
+  });
   std::sort(out.begin(), out.end(), [&](int64_t a, int64_t b) { return source.of(a) < source.of(b); });
   return out;
 }
@@ -264,6 +274,110 @@ struct FewestBands {
   std::vector<size_t> fewest = std::vector<size_t>(targets.size(), kMaxPartBands + 1);
 };
 
+// A number in the proposing rows.
+struct Compared {
+  int column;
+  std::vector<double> x;
+  bool positive;
+};
+
+// Two values of a target, by proposing row; −1: neither, or missing.
+class TwoValues {
+ public:
+  TwoValues(const RuleSearch& search, const Target& target)
+      : least_(search.holders.least({&search.column(target.column)})) {
+    for (const int64_t row : search.proposing) of_.push_back(std::max(target.values.of(row, least_), kNoValue));
+  }
+  // Whether a quantity of each row is lower with one value than with the other.
+  template <class Quantity>
+  bool are_apart(Quantity&& quantity) const {
+    double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
+    for (size_t i = 0; i < of_.size(); ++i) {
+      const double x = of_[i] < 0 ? kMissing : quantity(i);
+      if (x != x) continue;
+      const auto value = static_cast<size_t>(of_[i]);
+      low[value] = std::min(low[value], x), high[value] = std::max(high[value], x);
+      if (high[0] >= low[1] && high[1] >= low[0]) return false;
+    }
+    return high[0] >= low[0] && high[1] >= low[1];
+  }
+
+ private:
+  int64_t least_;
+  std::vector<int32_t> of_;
+};
+
+}  // namespace
+
+std::optional<FoundRule> find_compared(const RuleSearch& search) {
+  constexpr size_t kMaxCompared = 60;  // the work grows with their square
+  std::vector<Compared> numbers;
+  for (const int j : search.usable_columns(kMaxCompared, is_ordered)) {
+    numbers.push_back({j, numbers_in(search.column(j), search.proposing), false});
+    numbers.back().positive = std::ranges::none_of(numbers.back().x, [](double x) { return x <= 0; });
+  }
+  std::vector<Target> targets = targets_of(search, [](const Column&) { return true; });
+  const auto tried = static_cast<double>(2 * numbers.size() * numbers.size() * targets.size());
+  const auto rule_by = [&](const Source& source, const Target& target) -> std::optional<FoundRule> {
+    const auto bands = proposal(search, source, order_of(search, source), target);
+    return bands ? rule_of(search, source, *bands, target, tried) : std::nullopt;
+  };
+  for (const Target& target : targets) {
+    if (target.values.size() != 2 || (search.may_compute && !search.may_compute(target.column, {}))) continue;
+    const TwoValues values(search, target);
+    const auto decides = [&](const Compared& a) {
+      return a.column != target.column && values.are_apart([&](size_t i) { return a.x[i]; });
+    };
+    if (std::ranges::any_of(numbers, decides)) continue;  // one column says it
+    for (const Compared& a : numbers)
+      for (const Compared& b : numbers) {
+        const Column &first = search.column(a.column), &second = search.column(b.column);
+        if (&a == &b || a.column == target.column || b.column == target.column) continue;
+        if (search.may_compute && !search.may_compute(target.column, {a.column, b.column})) continue;
+        for (const bool divides : {false, true}) {
+          if (divides ? !is_quantity(first) || !is_quantity(second) || !b.positive : !have_order(first, second))
+            continue;
+          if (!values.are_apart([&](size_t i) { return compared(first, a.x[i], second, b.x[i], divides); })) continue;
+          if (auto found = rule_by(Source{first, nullptr, &second, divides}, target)) return found;
+        }
+      }
+  }
+  return {};
+}
+
+namespace {
+
+// Whether a text without bands of its own decides the target, as a country does its currency: the two occur in fixed
+// combinations, which bands would take the one out of.
+bool follows_from_text(const RuleSearch& search, const FewestBands& bands, size_t t) {
+  constexpr size_t kRows = 5;  // of each text
+  const Target& target = bands.targets[t];
+  const int64_t least = search.holders.least({&search.column(target.column)});
+  std::vector<int32_t> of;
+  for (const int64_t row : search.proposing) of.push_back(target.values.of(row, least));
+  const auto decides = [&](int j) {
+    const Column& c = search.column(j);
+    std::vector<int32_t> value(c.values.size(), kNoValue);
+    size_t texts = 0;
+    for (size_t i = 0; i < of.size(); ++i) {
+      const int32_t code = c.codes[static_cast<size_t>(search.proposing[i])];
+      if (code < 0 || of[i] < 0) continue;
+      int32_t& known = value[static_cast<size_t>(code)];
+      texts += known == kNoValue;
+      if (known != kNoValue && known != of[i]) return false;
+      known = of[i];
+    }
+    return texts > target.values.size() && kRows * texts <= of.size();
+  };
+  for (const int j : search.usable_texts()) {
+    if (j == target.column) continue;
+    const auto own = std::ranges::find(bands.targets, j, &Target::column);
+    if (own != bands.targets.end() && bands.found[static_cast<size_t>(own - bands.targets.begin())]) continue;
+    if (decides(j) && joint_rule(search, {j, target.column})) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<FoundRule> find_bands(const RuleSearch& search) {
@@ -271,8 +385,9 @@ std::optional<FoundRule> find_bands(const RuleSearch& search) {
   FewestBands bands(targets_of(search, [](const Column&) { return true; }));
   const auto tried = static_cast<double>(numbers.size() * bands.targets.size());
   for (const int j : numbers) bands.look_in(search, j, tried);
-  const auto first = std::find_if(bands.found.begin(), bands.found.end(), [](const auto& f) { return f.has_value(); });
-  return first == bands.found.end() ? std::nullopt : std::move(*first);
+  for (size_t t = 0; t < bands.targets.size(); ++t)
+    if (bands.found[t] && !follows_from_text(search, bands, t)) return std::move(bands.found[t]);
+  return {};
 }
 
 std::vector<FoundRule> find_bands_of(const RuleSearch& search, const TableRule& computes) {

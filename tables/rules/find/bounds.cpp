@@ -10,6 +10,7 @@
 
 #include "tables/kinds/kind.h"
 #include "tables/rules/find/search.h"
+#include "tables/rules/find/waiting.h"
 #include "tables/rules/kinds/function.h"
 #include "tables/rules/rule/columns.h"
 #include "tables/sequence/sequences.h"
@@ -25,8 +26,8 @@ struct Order {
   std::vector<int> columns;
   std::vector<std::vector<std::optional<Evidence>>> below;  // [lower][upper]
 
-  std::vector<std::vector<char>> loose = {};
-  size_t index = SIZE_MAX;  // of the columns, the index of sequences
+  std::vector<std::vector<char>> loose = {}, by_day = {};  // by_day: below the end of the day of the first
+  size_t index = SIZE_MAX;                                 // of the columns, the index of sequences
 
   bool holds(size_t lower, size_t upper) const { return below[lower][upper].has_value(); }
   bool holds_tightly(size_t lower, size_t upper) const { return holds(lower, upper) && !loose[lower][upper]; }
@@ -35,6 +36,7 @@ struct Order {
   bool follows(size_t lower, size_t upper) const {
     for (size_t between = 0; between < columns.size(); ++between) {
       if (between == lower || between == upper) continue;
+      if (!by_day[lower][upper] && (by_day[lower][between] || by_day[between][upper])) continue;
       const bool both = loose[lower][upper] ? holds(lower, between) && holds(between, upper)
                                             : holds_tightly(lower, between) && holds_tightly(between, upper);
       if (both) return true;
@@ -46,14 +48,28 @@ struct Order {
 // With `gaps`, rows whose lower cell is missing are ignored; otherwise they violate the order if the upper cell is
 // present.
 std::optional<Evidence> evidence_below(const RuleSearch& search, const Column& lower, const Column& upper, double tried,
-                                       bool gaps) {
+                                       bool gaps, bool by_day = false) {
   const auto holds = [&](int64_t row, int64_t other) {
-    const double a = in_unit_of(upper, lower, lower.numbers[static_cast<size_t>(row)]);
+    const double a = as_bound(upper, lower, lower.numbers[static_cast<size_t>(row)], by_day);
     const double b = upper.numbers[static_cast<size_t>(other)];
     // The distance is missing where the upper one is; where it is not, a missing lower one is filled.
     return b != b || (a != a && gaps) ? -1 : a <= b ? 1 : 0;
   };
   return search.evidence_of(holds, tried);
+}
+
+// Whether one of two numbers is always the same where both are: it says which rows these are, not what is larger.
+bool constant_beside(const RuleSearch& search, const Column& a, const Column& b) {
+  const auto constant = [&](const Column& of) {
+    double first = kMissing;
+    return std::ranges::all_of(search.proposing, [&](int64_t row) {
+      const double x = of.numbers[static_cast<size_t>(row)];
+      if (a.is_missing(row) || b.is_missing(row)) return true;
+      if (first != first) first = x;
+      return x == first;
+    });
+  };
+  return constant(a) || constant(b);
 }
 
 // Without regard to chance.
@@ -122,7 +138,19 @@ void order_with_index(const RuleSearch& search, const GivenBounds& given, Order&
   }
 }
 
-Order order_of(const RuleSearch& search, const GivenBounds& given, const std::vector<std::string>& fresh) {
+// Times that are learned as their day and the time of day have orders of their days.
+void drop_cycles(const RuleSearch& search, Order& order) {
+  if (std::ranges::none_of(order.by_day, [](const auto& of) { return std::ranges::count(of, 1) > 0; })) return;
+  for (const FoundRule& f : find_cycles(search, true))
+    for (size_t lower = 0; lower < order.columns.size(); ++lower)
+      if (search.column(order.columns[lower]).name == f.rule->column())
+        for (size_t upper = 0; upper < order.columns.size(); ++upper)
+          if (order.by_day[lower][upper] != 0) order.by_day[lower][upper] = 0, order.below[lower][upper].reset();
+}
+
+// `days`: dates may also be in order with the days of times.
+Order order_of(const RuleSearch& search, const GivenBounds& given, const std::vector<std::string>& fresh,
+               bool days = false) {
   Order out{search.usable_numbers(kMaxBoundColumns), {}};
   const size_t own = out.columns.size();
   out.below.assign(own, std::vector<std::optional<Evidence>>(own));
@@ -134,6 +162,8 @@ Order order_of(const RuleSearch& search, const GivenBounds& given, const std::ve
     return out.index < out.columns.size() && (out.holds(k, out.index) || out.holds(out.index, k));
   };
   const size_t n = out.columns.size();
+  out.by_day.assign(n, std::vector<char>(n));
+  days = days && search.options.find && search.options.orders && search.options.by_rejection;
   search.team.for_each(static_cast<int64_t>(own), [&](int64_t i) {
     const auto lower = static_cast<size_t>(i);
     const Column& low = search.column(out.columns[lower]);
@@ -144,12 +174,21 @@ Order order_of(const RuleSearch& search, const GivenBounds& given, const std::ve
       if (search.options.find &&
           (search.options.orders || has_missing(low) || has_missing(up) || beside_index(lower) || beside_index(upper)))
         below = evidence_below(search, low, up, static_cast<double>(own * own), search.gaps_may_be());
+      if (below && !is_instant(up) && constant_beside(search, low, up)) below.reset();
       if (!below && is_given(given, out.columns[lower], out.columns[upper]))
         below = always_below(low, up, search.gaps_may_be());
+      if (days && !below && is_day(up) && is_instant(low) && has_time(low)) {
+        below = evidence_below(search, low, up, static_cast<double>(own * own), false, true);
+        out.by_day[lower][upper] = below.has_value();
+      }
       up.relax();
     }
     low.relax();
   });
+  drop_cycles(search, out);
+  for (size_t lower = 0; lower < own; ++lower)  // no circles
+    for (size_t upper = 0; upper < own; ++upper)
+      if (out.by_day[lower][upper] != 0 && out.holds(upper, lower)) out.below[lower][upper].reset();
   break_ties(out, search);
   out.loose.assign(n, std::vector<char>(n));
   // For dates, model the difference: it is more informative than the later date. For numbers, keep both.
@@ -223,7 +262,8 @@ bool beyond_distances(double rows, double expected) {
 // Values or calendar days that a later column takes independently of its distance, found in the rows of the search.
 class FixedSearch {
  public:
-  FixedSearch(const RuleSearch& search, const Column& upper, const std::vector<const Column*>& lower)
+  FixedSearch(const RuleSearch& search, const Column& upper, const std::vector<const Column*>& lower,
+              const std::vector<std::string>& by_day)
       : search_(search), upper_(upper) {
     std::vector<const Column*> all = lower;
     all.push_back(&upper);
@@ -232,7 +272,7 @@ class FixedSearch {
       for (const int64_t row : *rows) {
         double least = -INFINITY;
         for (const Column* c : lower)
-          least = std::max(least, in_unit_of(upper, *c, c->numbers[static_cast<size_t>(row)]));
+          least = std::max(least, as_bound(upper, *c, c->numbers[static_cast<size_t>(row)], has(by_day, c->name)));
         const double x = upper.numbers[static_cast<size_t>(row)];
         if (x == x && std::isfinite(least)) least_.push_back(least), x_.push_back(x);
       }
@@ -303,7 +343,7 @@ class FixedSearch {
 
 std::vector<FoundRule> find_bounds(const RuleSearch& search, const GivenBounds& given,
                                    const std::vector<std::string>& fresh) {
-  const Order order = order_of(search, given, fresh);
+  const Order order = order_of(search, given, fresh, true);
   const size_t n = order.columns.size();
   const auto column = [&](size_t k) -> const Column& { return search.column(order.columns[k]); };
   std::vector<FoundRule> out;
@@ -341,10 +381,11 @@ std::vector<FoundRule> find_bounds(const RuleSearch& search, const GivenBounds& 
       if (data.others.empty() || e.chance > evidence.chance) evidence = e;  // of several, the weakest
       data.others.push_back(column(i).name);
       if (strict) data.distance.strict.push_back(column(i).name);
+      if (order.by_day[lower][upper] != 0) data.distance.by_day.push_back(column(i).name);
     }
     std::vector<const Column*> others;
     for (const std::string& name : data.others) others.push_back(search.table.find(name));
-    if (!down) data.fixed = FixedSearch(search, column(k), others).find();
+    if (!down) data.fixed = FixedSearch(search, column(k), others, data.distance.by_day).find();
     out.push_back({make_rule(std::move(data)), evidence});
   }
   return out;

@@ -18,6 +18,7 @@
 #include "tables/rules/find/forms.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/find/waiting.h"
+#include "tables/rules/kinds/band.h"
 #include "tables/rules/kinds/cycle.h"
 #include "tables/rules/kinds/form.h"
 #include "tables/rules/kinds/function.h"
@@ -67,6 +68,7 @@ class RuleFinder {
       exhaust(find_curve);
       exhaust(find_between);
       exhaust(find_rates);
+      exhaust(find_compared);
       // once more, with what the later kinds compute
       for (size_t before = 0; !waiting_.empty() && before < out_.found_.size();) {
         before = out_.found_.size();
@@ -78,7 +80,10 @@ class RuleFinder {
       if (options_.by_rejection) {
         std::vector<FoundRule> usual = find_usual_sums(search());
         std::vector<std::string> given;  // excluded: only their exceptions remain in the table
-        for (const FoundRule& f : usual) given.push_back(f.rule->column());
+        for (const FoundRule& f : usual) {
+          given.push_back(f.rule->column());
+          keep(find_bands_of(search(), *f.rule));
+        }
         keep(std::move(usual));
         leave_out(given);
         find_usual();
@@ -169,8 +174,9 @@ class RuleFinder {
   // `first`: finds rules that use the column before the found rule removes it.
   void exhaust(std::optional<FoundRule> (*find)(const RuleSearch&),
                std::vector<FoundRule> (*first)(const RuleSearch&, const TableRule&) = nullptr) {
-    const bool of_numbers = std::ranges::find(kOfNumbers, find) != std::end(kOfNumbers);
-    while (auto found = find(of_numbers ? with_computed() : search())) {
+    const bool reads_computed =
+        std::ranges::find(kOfNumbers, find) != std::end(kOfNumbers) || find == find_rates || find == find_compared;
+    while (auto found = find(reads_computed ? with_computed() : search())) {
       if (found->rule->leaves_gaps() && found->rule->expression().empty())
         if (auto whole = without_gaps(found->rule->column())) found = std::move(whole);
       const RuleSearch all = with_computed();
@@ -235,6 +241,7 @@ class RuleFinder {
         while (auto found = find(few)) {
           monitor_.check_cancelled("rules");
           const std::string given = found->rule->column();
+          keep(find_bands_of(search(), *found->rule));
           keep(std::move(*found));
           leave_out({given});
         }
@@ -454,7 +461,9 @@ class RuleFinder {
   }
   void keep(FoundRule found) {
     size_t at = out_.found_.size();
-    if (waits_ && found.rule->makes() == TableRule::Makes::values) {
+    const bool computes =
+        found.rule->makes() == TableRule::Makes::values || found.rule->kind() == std::string_view(BandData::kKind);
+    if (waits_ && computes) {
       std::vector<std::string> of = found.rule->columns(table_);
       std::erase(of, found.rule->column());
       at = waiting_.make_place(found.rule->column(), of);

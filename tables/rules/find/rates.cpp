@@ -56,6 +56,12 @@ struct RatedPair {
     if (x == 0) return std::abs(t) <= reach ? Interval{} : Interval{1, -1};
     return {std::min((t - reach) / x, (t + reach) / x), std::max((t - reach) / x, (t + reach) / x)};
   }
+  // What the row's value is above that of a rate; NaN: one of the numbers is missing, or any rate gives it.
+  double off(int64_t row, double rate) const {
+    const auto i = static_cast<size_t>(row);
+    const double x = of.numbers[i], base = plus == nullptr ? 0 : plus->numbers[i];
+    return factors && x == 0 ? kMissing : target.numbers[i] - base - (factors ? rate * x : rate + x);
+  }
   bool gives(int64_t row) const { return !of.is_missing(row) && (plus == nullptr || !plus->is_missing(row)); }
 };
 
@@ -149,6 +155,31 @@ std::optional<Rates> stable_rates(const RuleSearch& search, const RatedPair& pai
   return out;
 }
 
+// Whether the rates are nearer to the values of a tenth of the rows of each level than half a unit of the last digit.
+// Where they miss all by just that half, in both directions, they lie between two values that have none in common: 19.5
+// for 19 and 20. Halves that are rounded to even numbers are half of the rows.
+bool gives_most(const RuleSearch& search, const RatedPair& pair, const RatedBy& by, const Rates& rates) {
+  if (pair.half == 0) return true;
+  struct Missed {
+    int64_t rows = 0, above = 0, below = 0;
+  };
+  std::vector<double> rate(by.held.size(), kMissing);
+  for (size_t k = 0; k < rates.levels.size(); ++k)
+    if (const auto at = std::ranges::find(by.column.values, rates.levels[k]); at != by.column.values.end())
+      rate[static_cast<size_t>(at - by.column.values.begin())] = rates.rates[k];
+  std::vector<Missed> missed(by.held.size());
+  for (int64_t row = 0; row < search.table.rows; ++row) {
+    const int32_t code = by.code(row);
+    if (code < 0) continue;
+    Missed& level = missed[static_cast<size_t>(code)];
+    const double off = pair.off(row, rate[static_cast<size_t>(code)]), almost = (1 - 1e-6) * pair.half;
+    level.rows += off == off, level.above += off >= almost, level.below += off <= -almost;
+  }
+  return std::ranges::all_of(missed, [](const Missed& level) {
+    return level.above == 0 || level.below == 0 || 10 * (level.above + level.below) <= 9 * level.rows;
+  });
+}
+
 std::optional<FoundRule> rule_of_rates(const RuleSearch& search, const RatedPair& pair, const RatedBy& by,
                                        double tried) {
   const std::vector<Interval> seen = proposed_rates(search, pair, by);
@@ -166,7 +197,7 @@ std::optional<FoundRule> rule_of_rates(const RuleSearch& search, const RatedPair
   const auto evidence = search.evidence_of(holds, tried);
   bool gaps = false;
   auto rates = evidence ? stable_rates(search, pair, by, gaps) : std::nullopt;
-  if (!rates) return {};
+  if (!rates || !gives_most(search, pair, by, *rates)) return {};
   return FoundRule{
       make_rule(RateData{std::move(*rates), head_of(pair.target), pair.of.name, by.column.name,
                          pair.plus == nullptr ? std::string() : pair.plus->name, search.seen_as(pair.target, gaps)}),
@@ -228,6 +259,12 @@ std::optional<FoundRule> rates_by(const RuleSearch& search, const RatedPair& pai
                                   const std::vector<double>& of, const Category& by, double tried) {
   const RatedBy rated(search, pair, search.column(by.column));
   if (!rates_proposed(search, pair, target, of, by, rated)) return {};
+  if (search.may_compute) {
+    const auto place = [&](const Column& c) { return static_cast<int>(&c - search.table.columns.data()); };
+    std::vector<int> inputs{place(pair.of), by.column};
+    if (pair.plus != nullptr) inputs.push_back(place(*pair.plus));
+    if (!search.may_compute(place(pair.target), inputs)) return {};
+  }
   auto found = rule_of_rates(search, pair, rated, tried);
   search.table.relax();
   return found;

@@ -7,6 +7,7 @@
 #include "tables/expression/arithmetic.h"
 #include "tables/formats/moments.h"
 #include "tables/kinds/kind.h"
+#include "tables/table/decimals.h"
 
 namespace tessera {
 namespace {
@@ -29,6 +30,11 @@ double part_of(BandPart part, const Column& column, double x) {
   return part == nullptr ? x : part->value(column, x, 1);
 }
 
+double compared(const Column& a, double x, const Column& b, double y, bool divides) {
+  constexpr int kDigits = 9;  // 0.3 - 0.1 is 0.2
+  return rounded(divides ? x / y : x / kind_of(a).unit - y / kind_of(b).unit, kDigits);
+}
+
 size_t Bands::of(double x) const {
   const auto end =
       with_cut ? std::lower_bound(cuts.begin(), cuts.end(), x) : std::upper_bound(cuts.begin(), cuts.end(), x);
@@ -48,23 +54,37 @@ class BandRule : public GivesColumn<BandData> {
   std::string text() const override {
     const Bands& b = data_.bands;
     std::string cuts;
-    for (const double cut : b.cuts) cuts += (cuts.empty() ? "" : ", ") + cut_text(data_.source, b.part, cut);
-    const std::string of = quoted_name(data_.source.name);
+    std::string of = quoted_name(data_.source.name);
+    const Beside& beside = data_.beside;
+    const bool alone = beside.column.empty();
+    for (const double cut : b.cuts)
+      cuts += (cuts.empty() ? "" : ", ") + (alone ? cut_text(data_.source, b.part, cut) : fmt::format("{}", cut));
+    if (!alone) of += (beside.divides ? " / " : " - ") + quoted_name(beside.column);
     return fmt::format("{} follows from {}, {}", quoted_name(data_.target.name),
                        b.part == nullptr ? of : fmt::format(fmt::runtime(b.part->words), of),
                        b.cuts.size() > kMaxSaid ? fmt::format("in {} bands", b.values.size())
                                                 : (b.with_cut ? "cut after " : "cut at ") + cuts);
   }
-  std::vector<std::string> columns(const Table&) const override { return {data_.target.name, data_.source.name}; }
+  std::vector<std::string> columns(const Table&) const override {
+    std::vector<std::string> out{data_.target.name, data_.source.name};
+    if (!data_.beside.column.empty()) out.push_back(data_.beside.column);
+    return out;
+  }
 
  private:
   Column values(const Table& rows, bool) const override {
     const Column& source = numbers_of(rows, data_.source.name);
     Column out = data_.target;
     out.values = values_.values;
-    for (const double number : source.numbers)
-      if (const double x = part_of(data_.bands.part, source, number); x == x) out.push_from(values_, data_.bands.of(x));
+    const Beside& beside = data_.beside;
+    const Column* other = beside.column.empty() ? nullptr : &numbers_of(rows, beside.column);
+    for (size_t i = 0; i < source.numbers.size(); ++i) {
+      const double number = source.numbers[i];
+      const double x = other == nullptr ? part_of(data_.bands.part, source, number)
+                                        : compared(source, number, *other, other->numbers[i], beside.divides);
+      if (x == x) out.push_from(values_, data_.bands.of(x));
       else out.push_missing();
+    }
     return out;
   }
 
@@ -85,10 +105,22 @@ void read_field(const Fields& f, const char*, Bands& bands) {
   bands.cuts = f.numbers("cuts"), bands.with_cut = f.flag("with_cut"), bands.values = f.texts("values");
 }
 
+void write_field(nlohmann::json& out, const char*, const Beside& beside) {
+  if (beside.column.empty()) return;
+  out["beside"] = beside.column;
+  if (beside.divides) out["divides"] = true;
+}
+
+void read_field(const Fields& f, const char*, Beside& beside) {
+  if (f.has("beside")) beside.column = f.text("beside");
+  if (f.has("divides")) beside.divides = f.flag("divides");
+}
+
 void BandData::check(const Fields& f) const {
   f.check(
       bands.part == nullptr || (bands.part->by_band && (when_parts(source) & bands.part->needs) == bands.part->needs),
       "has a rule of bands of a part that its column lacks");
+  f.check(bands.part == nullptr || beside.column.empty(), "has a rule of bands of a part of two columns");
   f.check(is_ordered(source) && !bands.cuts.empty() && bands.values.size() == bands.cuts.size() + 1 &&
               std::is_sorted(bands.cuts.begin(), bands.cuts.end()),
           "has a rule of bands that do not follow each other");

@@ -13,10 +13,14 @@ namespace tessera {
 namespace {
 
 // The largest of the columns in a row, or, `down`, the smallest, as a number of `target`; NaN if one is missing.
-double outermost(const std::vector<const Column*>& columns, const Column& target, size_t row, bool down) {
+struct Other {
+  const Column* column;
+  bool by_day;
+};
+double outermost(const std::vector<Other>& others, const Column& target, size_t row, bool down) {
   double most = down ? INFINITY : -INFINITY;
-  for (const Column* c : columns) {
-    const double x = in_unit_of(target, *c, c->numbers[row]);
+  for (const auto& [c, by_day] : others) {
+    const double x = as_bound(target, *c, c->numbers[row], by_day);
     if (x != x) return kMissing;
     most = down ? std::min(most, x) : std::max(most, x);
   }
@@ -41,9 +45,12 @@ class OrderRule : public RuleOf<Data> {
 
   std::string text() const override {
     std::string out;
-    for (const std::string& other : data_.others)
-      out += fmt::format("{}{} {}{} {}", out.empty() ? "" : " and ", quoted_name(data_.target.name),
-                         distance().down ? '<' : '>', is_strict(other) ? "" : "=", quoted_name(other));
+    for (const std::string& other : data_.others) {
+      const bool by_day = has(distance().by_day, other);
+      out += fmt::format("{}{} {}{} {}{}", out.empty() ? "" : " and ", quoted_name(data_.target.name),
+                         distance().down ? '<' : '>', by_day || has(distance().strict, other) ? "" : "=",
+                         quoted_name(other), by_day ? " - 1" : "");
+    }
     return out;
   }
   std::vector<std::string> columns(const Table&) const override {
@@ -52,8 +59,7 @@ class OrderRule : public RuleOf<Data> {
     return out;
   }
   std::vector<char> broken(const Table& rows, const Table&) const override {
-    const std::vector<const Column*> others = numbers_of(rows, data_.others),
-                                     strict = numbers_of(rows, distance().strict);
+    const std::vector<Other> others = in(rows, data_.others), strict = in(rows, distance().strict);
     const Column& c = numbers_of(rows, data_.target.name);
     std::vector<char> out(c.numbers.size());
     const bool down = distance().down;
@@ -69,9 +75,13 @@ class OrderRule : public RuleOf<Data> {
     if constexpr (requires { data_.distance; }) return data_.distance;
     else return {};
   }
-  bool is_strict(const std::string& other) const {
-    const std::vector<std::string> strict = distance().strict;
-    return std::find(strict.begin(), strict.end(), other) != strict.end();
+  std::vector<Other> in(const Table& rows, const std::vector<std::string>& names) const {
+    std::vector<Other> out;
+    for (const std::string& name : names) out.push_back({&numbers_of(rows, name), has(distance().by_day, name)});
+    return out;
+  }
+  static bool has(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
   }
 };
 
@@ -92,7 +102,7 @@ class BoundRule : public OrderRule<BoundData> {
     return distance().down ? out + " - " + own : own + " - " + out;
   }
   void reduce(Table& table, Team&) const override {
-    const std::vector<const Column*> others = numbers_of(table, data_.others);
+    const std::vector<Other> others = this->in(table, data_.others);
     Column& c = numbers_of(table, data_.target.name);
     Column choice;
     if (!data_.fixed.column.empty()) {
@@ -105,7 +115,7 @@ class BoundRule : public OrderRule<BoundData> {
       }
     }
     int digits = digits_of(c);
-    for (const Column* other : others) digits = std::max(digits, digits_of(*other));
+    for (const Other& other : others) digits = std::max(digits, digits_of(*other.column));
     become_count(c, digits);
     c.reason = text();
     const bool down = distance().down;
@@ -135,7 +145,7 @@ class BoundRule : public OrderRule<BoundData> {
       if (missing[i]) c.numbers[i] = numbers[i];
   }
   void restore(Table& rows) const override {
-    const std::vector<const Column*> others = numbers_of(rows, data_.others);
+    const std::vector<Other> others = this->in(rows, data_.others);
     std::vector<size_t> choice_of_code;
     Bulk<int32_t> codes;
     if (!data_.fixed.column.empty()) {
@@ -151,7 +161,7 @@ class BoundRule : public OrderRule<BoundData> {
     c = data_.target;
     const int digits = digits_of(c);
     const bool down = distance().down;
-    const std::vector<const Column*> strict = numbers_of(rows, distance().strict);
+    const std::vector<Other> strict = this->in(rows, distance().strict);
     const double unit = digits == kAllDigits ? 0 : (down ? -1 : 1) / grid_of(digits);
     for (size_t i = 0; i < numbers.size(); ++i) {
       const double least = outermost(others, c, i, down);
@@ -221,6 +231,10 @@ double FixedValues::day_of(const FixedDay& day, const Column& c, double x) {
   return time_function(day.function)->value(c, x, kind_of(c).unit);
 }
 
+double as_bound(const Column& upper, const Column& lower, double x, bool by_day) {
+  return by_day ? std::floor(x * kind_of(upper).unit / kind_of(lower).unit) : in_unit_of(upper, lower, x);
+}
+
 RulePtr make_rule(BoundData data) { return std::make_shared<BoundRule>(std::move(data)); }
 RulePtr make_rule(LooseBoundData data) { return std::make_shared<LooseBoundRule>(std::move(data)); }
 
@@ -232,6 +246,7 @@ void LooseBoundData::check(const Fields& f) const {
 void BoundData::check(const Fields& f) const {
   LooseBoundData{target, others}.check(f);
   f.check(!distance.down || (fixed.column.empty() && fixed.high != fixed.high), "has an order of two directions");
+  f.check(distance.by_day.empty() || is_day(target), "has an order by the day of no date");
   f.check(fixed.days.empty() || (when_parts(target) & kHasDay) != 0, "has an order with days of numbers");
   f.check(std::is_sorted(fixed.values.begin(), fixed.values.end()),
           "has an order with values that do not follow each other");
@@ -259,11 +274,13 @@ void read_field(const Fields& f, const char*, FixedValues& fixed) {
 void write_field(nlohmann::json& out, const char*, const Distance& distance) {
   if (distance.down) out["down"] = true;
   if (!distance.strict.empty()) out["strict"] = distance.strict;
+  if (!distance.by_day.empty()) out["by_day"] = distance.by_day;
 }
 
 void read_field(const Fields& f, const char*, Distance& distance) {
   if (f.has("down")) distance.down = f.flag("down");
   if (f.has("strict")) distance.strict = f.texts("strict");
+  if (f.has("by_day")) distance.by_day = f.texts("by_day");
 }
 
 }  // namespace tessera

@@ -25,6 +25,7 @@ struct FixedValues {
 struct Distance {
   bool down = false;                     // from the smallest of the others, which are above
   std::vector<std::string> strict = {};  // the others that the column never equals
+  std::vector<std::string> by_day = {};  // the times of which a date is never before their day
 };
 
 // The distance to the largest of them is learned instead, and, in another column, which fixed value the row has.
@@ -40,6 +41,8 @@ struct BoundData {
                                       std::pair{"", &BoundData::distance}};
   void check(const Fields& f) const;
 };
+// A number of the lower column in the unit of the upper one; `by_day`: the day of a time.
+double as_bound(const Column& upper, const Column& lower, double x, bool by_day);
 void write_field(nlohmann::json& out, const char* name, const FixedValues& fixed);
 void read_field(const Fields& f, const char* name, FixedValues& fixed);
 void write_field(nlohmann::json& out, const char* name, const Distance& distance);
