@@ -116,6 +116,23 @@ TEST(BandRules, CompareTwoColumns) {
   for (const std::string& rule : said(found(broken))) EXPECT_EQ(rule.find("cut"), std::string::npos) << rule;
 }
 
+// A country has one currency, and so have ranges of the rate of exchange: the country says more.
+TEST(BandRules, LeaveCombinationsAlone) {
+  constexpr int64_t kRows = 2500;
+  const auto country = [](int64_t i) { return static_cast<size_t>(5 * uniform(i, 1)); };
+  const auto money = [=](int64_t i) { return std::vector<size_t>{0, 0, 0, 1, 2}[country(i)]; };
+  const auto rate = [=](int64_t i) {
+    return money(i) == 0 ? 1 : 0.8 + 0.3 * static_cast<double>(money(i) - 1) + std::floor(40 * uniform(i, 2)) / 1000;
+  };
+  EXPECT_EQ(said(found(table({texts_by("country", kRows, [=](int64_t i) { return "c" + std::to_string(country(i)); }),
+                              texts_by("money", kRows,
+                                       [=](int64_t i) {
+                                         return Texts{"EUR", "GBP", "USD"}[money(i)];
+                                       }),
+                              decimals_by("rate", kRows, 3, rate)}))),
+            Texts{"country and money occur in fixed combinations"});
+}
+
 TEST(BandRules, AreDroppedAfterOneViolation) {
   Table t = people(3000);
   for (Column& c : t.columns) {

@@ -14,6 +14,7 @@
 #include "tables/kinds/kind.h"
 #include "tables/rules/find/factors.h"
 #include "tables/rules/find/search.h"
+#include "tables/rules/find/waiting.h"
 #include "tables/rules/rule/columns.h"
 
 namespace tessera {
@@ -349,7 +350,8 @@ namespace {
 
 // Whether a text without bands of its own decides the target, as a country does its currency: the two occur in fixed
 // combinations, which bands would take the one out of.
-bool follows_from_text(const RuleSearch& search, const FewestBands& bands, size_t t) {
+bool follows_from_text(const RuleSearch& search, const FewestBands& bands, size_t t,
+                       std::optional<std::vector<FoundRule>>& combinations) {
   constexpr size_t kRows = 5;  // of each text
   const Target& target = bands.targets[t];
   const int64_t least = search.holders.least({&search.column(target.column)});
@@ -373,7 +375,13 @@ bool follows_from_text(const RuleSearch& search, const FewestBands& bands, size_
     if (j == target.column) continue;
     const auto own = std::ranges::find(bands.targets, j, &Target::column);
     if (own != bands.targets.end() && bands.found[static_cast<size_t>(own - bands.targets.begin())]) continue;
-    if (decides(j) && joint_rule(search, {j, target.column})) return true;
+    if (!decides(j)) continue;
+    if (!combinations) combinations = find_combinations(search);
+    const auto has_both = [&](const FoundRule& f) {
+      const std::vector<std::string> columns = f.rule->columns(search.table);
+      return has(columns, search.column(j).name) && has(columns, search.column(target.column).name);
+    };
+    if (std::ranges::any_of(*combinations, has_both)) return true;
   }
   return false;
 }
@@ -385,8 +393,9 @@ std::optional<FoundRule> find_bands(const RuleSearch& search) {
   FewestBands bands(targets_of(search, [](const Column&) { return true; }));
   const auto tried = static_cast<double>(numbers.size() * bands.targets.size());
   for (const int j : numbers) bands.look_in(search, j, tried);
+  std::optional<std::vector<FoundRule>> combinations;
   for (size_t t = 0; t < bands.targets.size(); ++t)
-    if (bands.found[t] && !follows_from_text(search, bands, t)) return std::move(bands.found[t]);
+    if (bands.found[t] && !follows_from_text(search, bands, t, combinations)) return std::move(bands.found[t]);
   return {};
 }
 
