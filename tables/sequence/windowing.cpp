@@ -407,7 +407,7 @@ std::string likely_index(const Table& table, const SequenceOptions& options) {
   constexpr size_t kMinSteps = 10;  // that rise by chance once in a thousand tables
   const Parts parts(table, options);
   std::string best;
-  size_t fewest = SIZE_MAX;
+  std::pair fewest{true, SIZE_MAX};  // without a calendar, different steps
   if (parts.steps.size() < 2) return best;
   const std::vector<int32_t> previous = previous_rows(table, options.key, "");
   for (const int j : parts.steps) {
@@ -419,8 +419,11 @@ std::string likely_index(const Table& table, const SequenceOptions& options) {
     size_t steps = 0;
     for (size_t i = 0; i < previous.size(); ++i)
       if (previous[i] >= 0) gaps.insert(c.numbers[i] - c.numbers[static_cast<size_t>(previous[i])]), ++steps;
-    if (steps >= kMinSteps && gaps.size() < fewest && (instant || gaps.size() == 1))
-      best = c.name, fewest = gaps.size();
+    if (steps < kMinSteps || (!instant && gaps.size() > 1)) continue;
+    SequenceOptions by = options;
+    by.index = c.name;
+    const std::pair here{!instant || !find_grid(table, by, kRareRows).any(), gaps.size()};
+    if (here < fewest) best = c.name, fewest = here;
     c.relax();
   }
   return best;

@@ -143,6 +143,11 @@ TEST(Cut, ADateThatRisesInEveryRowIsALikelyIndex) {
   EXPECT_EQ(index_of({load, uneven, rising}, windows(4)), "uneven") << "numbers may rise by themselves";
   EXPECT_EQ(index_of({who, load, uneven, even}, keyed("who")), "even") << "the most regular";
   EXPECT_EQ(index_of({who, load, count}, keyed("who")), "count");
+  const Column months = dates("month", days([](int i) {
+                                return std::vector<double>{18262, 18293, 18322, 18353, 18383, 18414, 18444, 18475,
+                                                           18506, 18536, 18567, 18597, 18628, 18659, 18687}[i % 15];
+                              }));
+  EXPECT_EQ(index_of({who, load, count, months}, keyed("who")), "month") << "a counter has no calendar";
   EXPECT_EQ(index_of({load, count}, windows(4)), "") << "it begins again";
   EXPECT_EQ(index_of({uneven}, windows(4)), "") << "nothing else is left";
   Column gap = uneven;
