@@ -329,8 +329,9 @@ class Trainer {
     const LossRow row = collect();
     method_.relax();
     say_launches(false);
-    report(clock_.expected(done(), static_cast<double>(end() - stage().begin), stage().until), row.note,
-           run_.step == end());
+    const bool ends = run_.step == end();
+    report(clock_.expected(done(), static_cast<double>(end() - stage().begin), stage().until),
+           ends ? row.note + why_shorter() : row.note, ends);
     // Runs of about a tenth of a second: short enough to stop quickly, long enough that the checks cost nothing. The
     // result does not depend on it.
     const double took = std::max(seconds_now() - std::exchange(looked_, seconds_now()), 1e-6);
@@ -340,6 +341,14 @@ class Trainer {
   void report(double steps, const std::string& note, bool finished) const {
     context_.monitor.report(
         {phase().name.c_str(), phase().units(done()), phase().units(steps), phase().unit(), note, finished});
+  }
+  // Of a schedule that was shortened, at its end.
+  std::string why_shorter() const {
+    if (!last() || (run_.stopped != "max-time" && run_.stopped != "patience")) return "";
+    return fmt::format(
+        "  {} {} of {} {}", run_.stopped == "patience" ? "held-out rows improved no more:" : "`max_time`:",
+        plain_number(phase().units(done())),
+        plain_number(phase().units(static_cast<double>(stages_.back().end - stage().begin))), phase().unit());
   }
   // Of a stage that ends before its last step.
   void report_end(const char* why) const {
