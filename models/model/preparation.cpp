@@ -41,8 +41,8 @@ Rules take_rules(Table& table, const FitOptions& options, Team& team, const Moni
   const SequenceOptions& s = options.sequences;
   if (options.of_sequences()) {
     asked.by_rejection = false, asked.steps = true, asked.orders = !options.codes_steps();
-    asked.excluded = s.find_statics && s.statics.empty() ? static_columns(table, s) : s.statics;
-    asked.excluded.insert(asked.excluded.end(), {s.key, s.index});
+    asked.statics = s.find_statics && s.statics.empty() ? static_columns(table, s) : s.statics;
+    asked.excluded = {s.key, s.index};
     asked.key = s.key, asked.index = s.index;
   }
   return Rules::find(table, asked, team, monitor);
@@ -207,11 +207,13 @@ EncodedSequences prepare_sequences(Model::State& state, Table&& table, const Fit
   const nlohmann::json own = own_numbers(table);
   Rules rules = take_rules(table, options, team, monitor);
   options.sequences.rising = rules.rising(), options.sequences.firsts = rules.firsts();
+  options.sequences.statics = rules.statics(options.sequences.statics);
   Sequences sequences =
       in_source(asked, [&] { return cut_protected(std::move(table), options, team, monitor, state.provenance); });
   tell_coding(sequences.coding, monitor);
   if (!own.empty()) state.provenance["rare_categories"]["own"] = own;
   rules.fill(sequences.steps, options.seed);
+  rules.fill(sequences.attributes, options.seed, true);
   // keys of one row have no differences
   for (Column& c : sequences.steps.columns)
     if (c.name == kDifferenceColumn || std::find(options.sequences.rising.begin(), options.sequences.rising.end(),
@@ -219,6 +221,11 @@ EncodedSequences prepare_sequences(Model::State& state, Table&& table, const Fit
       fill_missing(c, options.seed);
   model.rules = std::move(rules);
   model.encoder = SequenceEncoder::fit(sequences, least_shared(options), options.seed, team, monitor);
+  if (!model.rules.checked().empty()) {
+    Table schema = model.encoder.schema();
+    model.rules.restore(schema);
+    model.rules.check_values(schema);
+  }
   return model.encoder.encode(std::move(sequences), team, monitor);
 }
 

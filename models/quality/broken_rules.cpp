@@ -158,7 +158,7 @@ nlohmann::json broken_rules(const Table& real, const Table& synthetic, const Rul
   RuleOptions options;
   options.find = true;
   options.seed = check.seed;
-  options.excluded = check.excluded;
+  options.excluded = check.excluded, options.statics = check.statics;
   options.steps = check.steps, options.key = check.key, options.index = check.index;
   Table rows = aligned(real, synthetic, options.excluded);
   if (const Column* windows = check.steps && check.key.empty() ? synthetic.find(free_name(real, "sequence")) : nullptr)

@@ -14,6 +14,7 @@ struct RuleCheck {
   bool find = true;                   // search for rules of the real table (docs/use/rules.md)
   std::vector<std::string> given;     // further rules, in the syntax of --where
   std::vector<std::string> excluded;  // columns that are ignored in the search
+  std::vector<std::string> statics;   // of sequences
   std::string key, index;             // of sequences
   uint64_t seed = 0;
   bool steps = false;  // the rows are steps of sequences

@@ -59,12 +59,13 @@ std::string index_of(const Table& real, const Table& synthetic, const SequenceOp
   return synthetic.find(index) != nullptr && rises(synthetic, own.key, index) ? index : "";
 }
 
-// Null if not requested. Keys, indices and statics have no rules.
+// Null if not requested. Keys and indices have no rules.
 json rules_of_steps(const Table& real, const Table& synthetic, const EvaluateSequencesOptions& o, Team& team,
                     const Monitor& monitor) {
   if (!o.rules && o.rule.empty()) return nullptr;
-  RuleCheck check{o.rules, o.rule, o.sequences.statics, o.sequences.key, o.sequences.index, o.seed, true};
-  check.excluded.insert(check.excluded.end(), {o.sequences.key, o.sequences.index});
+  const RuleCheck check{
+      o.rules, o.rule, {o.sequences.key, o.sequences.index}, o.sequences.statics, o.sequences.key, o.sequences.index,
+      o.seed,  true};
   return broken_rules(real, synthetic, check, team, monitor);
 }
 

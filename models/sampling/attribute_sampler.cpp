@@ -43,24 +43,33 @@ AttributeSampler::AttributeSampler(std::shared_ptr<const SequenceModel> model, i
     alphas_.resize(static_cast<size_t>(batch_ * encoder.attributes().alphas()));
     codes_.resize(static_cast<size_t>(batch_ * encoder.attributes().codes()));
   }
-  if (!options.where.empty()) parse(options.where);
+  if (!options.where.empty() || !model_->rules.checked().empty()) parse(options.where);
 }
 
 void AttributeSampler::parse(const std::string& where) {
   const std::vector<Candidate> first{{0, 0}};
   run(first);
   const Table schema = rows_of(first);
+  for (const std::string& rule : model_->rules.checked())
+    for (WhereTerm& term : parse_where(rule, schema, "Rule").terms) where_.terms.push_back(std::move(term));
+  failed_.assign(where_.terms.size(), 0);
+  if (where.empty()) return;
   std::vector<std::string> names;
-  for (const Column& c : schema.columns) names.push_back(c.name);
+  bool starts = false;
+  for (const Column& c : schema.columns) {
+    names.push_back(quoted_name(c.name));  // as a condition names it
+    starts |= c.name.starts_with(start_of(""));
+  }
   try {
-    where_ = parse_where(where, schema);
+    Where asked = parse_where(where, schema);
+    where_.terms.insert(where_.terms.begin(), asked.terms.begin(), asked.terms.end());
   } catch (const Error& e) {
     const std::string column = column_of_steps(where, schema);
     throw Error(
         e.code(),
-        fmt::format("{}\n  Conditions on sequences must use values that are constant per sequence: {}.",
+        fmt::format("{}\n  Conditions on sequences must use values that are constant per sequence: {}.{}",
                     column.empty() ? e.what() : fmt::format("`where`: column \"{}\" varies within a sequence.", column),
-                    fmt::join(names, ", ")));
+                    fmt::join(names, ", "), starts ? " (start) names the first value of a column." : ""));
   }
   failed_.assign(where_.terms.size(), 0);
 }
@@ -93,6 +102,7 @@ Table AttributeSampler::rows_of(const std::vector<Candidate>& candidates) const 
   for (const Candidate& c : candidates) ids.push_back(c.row);
   Table rows = model_->encoder.decode_attributes(candidate_alphas_.data(), candidate_codes_.data(), ids.data(),
                                                  static_cast<int64_t>(ids.size()), seed_);
+  model_->rules.restore_once(rows);
   rename_own(rows, model_->schema());
   return rows;
 }

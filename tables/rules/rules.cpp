@@ -29,6 +29,8 @@ std::vector<std::string> Rules::firsts() const {
   return out;
 }
 
+std::vector<std::string> Rules::statics(std::vector<std::string> of) const { return statics_.empty() ? of : statics_; }
+
 bool Rules::repeats(const std::string& learned) const {
   return std::any_of(found_.begin(), found_.end(), [&](const FoundRule& f) {
     return f.rule->makes() == TableRule::Makes::copies && f.rule->column() == learned;
@@ -64,8 +66,9 @@ void Rules::check_columns(const Table& table) const {
                 "the table that the model was fitted on.");
 }
 
-void Rules::fill(Table& table, uint64_t seed) const {
+void Rules::fill(Table& table, uint64_t seed, bool once) const {
   for (const FoundRule& f : found_) {
+    if (f.once != once) continue;
     f.rule->fill(table, seed);
     table.relax();
   }
@@ -88,6 +91,12 @@ void Rules::restore(Table& rows, const Table* known) const {
   rows = std::move(ordered);
 }
 
+void Rules::restore_once(Table& attributes) const {
+  for (Column& c : attributes.columns) round_as_written(c);
+  for (auto f = found_.rbegin(); f != found_.rend(); ++f)
+    if (f->once) f->rule->restore(attributes);
+}
+
 std::vector<std::string> Rules::shown(const std::string& learned) const {
   std::vector<std::string> columns{learned};
   for (const FoundRule& f : found_) f.rule->show(learned, columns);
@@ -99,6 +108,7 @@ nlohmann::json Rules::to_json() const {
   for (const FoundRule& f : found_) {
     nlohmann::json rule = f.rule->to_json();
     rule["rows"] = f.evidence.rows, rule["held_out"] = f.evidence.held_out, rule["chance"] = f.evidence.chance;
+    if (f.once) rule["once"] = true;
     found.push_back(std::move(rule));
   }
   return {{"columns", columns_}, {"found", std::move(found)}, {"checked", checked_}};
@@ -114,6 +124,7 @@ Rules Rules::from_json(const nlohmann::json& json) {
     found.evidence.rows = rule.integer("rows", 0, INT64_MAX);
     found.evidence.held_out = rule.integer("held_out", 0, INT64_MAX);
     found.evidence.chance = rule.number("chance");
+    found.once = rule.has("once") && rule.flag("once");
     out.found_.push_back(std::move(found));
   }
   return out;

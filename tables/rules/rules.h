@@ -11,10 +11,11 @@
 namespace tessera {
 
 struct RuleOptions {
-  bool find = false;               // search the table for rules
-  std::vector<std::string> given;  // expressions in the language of --where that every row must satisfy
-  // columns excluded from rules: keys, indices and static columns of sequences
-  std::vector<std::string> excluded;
+  bool find = false;                  // search the table for rules
+  std::vector<std::string> given;     // expressions in the language of --where that every row must satisfy
+  std::vector<std::string> excluded;  // columns that are in no rule: keys and indices of sequences
+  // columns of sequences that are constant within a key: in rules of their own, and inputs of rules of steps
+  std::vector<std::string> statics;
   // rows are steps of sequences, with this key and index if any: rules between steps are searched for too
   bool steps = false;
   std::string key, index;
@@ -37,6 +38,7 @@ class Rules {
   bool adds(const std::string& learned) const;  // whether the table has no such column
   std::vector<std::string> rising() const;      // columns that never decrease, or never increase
   std::vector<std::string> firsts() const;      // columns computed from their first value in a sequence
+  std::vector<std::string> statics(std::vector<std::string> of) const;  // that are learned in the place of these
   // Whether a missing cell of this column of the model means that it repeats another column.
   bool repeats(const std::string& learned) const;
   bool sees(const std::string& learned) const;  // whether a column of the model holds values that rules compute
@@ -48,9 +50,10 @@ class Rules {
   void reduce_whole(Table& rows, Team& team) const;  // of rows that restore() shall give back
   // For rows with given cells: missing ones are unknown, and, with `filled`, will be filled.
   void reduce_given(Table& rows, Team& team, bool filled) const;
-  void fill(Table& table, uint64_t seed) const;
+  void fill(Table& table, uint64_t seed, bool once = false) const;  // once: of the attributes of sequences
   // `known`: as restore_given() has it; null: no rows are given.
   void restore(Table& rows, const Table* known = nullptr) const;
+  void restore_once(Table& attributes) const;  // the static columns of sequences
   // Table columns that are a function of this column of the model only.
   std::vector<std::string> shown(const std::string& learned) const;
 
@@ -69,6 +72,7 @@ class Rules {
   std::vector<FoundRule> found_;  // in the order in which they reduce a table
   std::vector<std::string> checked_;
   std::vector<std::string> columns_;  // of the table, in its order
+  std::vector<std::string> statics_;  // learned, if rules of static columns were found
 };
 
 }  // namespace tessera

@@ -223,7 +223,7 @@ std::optional<FoundRule> usual_rule(const RuleSearch& search, const Computed& ru
 std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed& rule, double tried, bool given) {
   const Column& target = search.column(rule.target);
   const Arithmetic expression = parse_arithmetic(rule.expression, search.table, "a rule");
-  if (search.may_compute && !search.may_compute(rule.target, columns_of(expression))) return {};
+  if (!search.may_give(rule.target, columns_of(expression))) return {};
   if (search.usual) return has_plain_numbers(expression) ? usual_rule(search, rule, tried) : std::nullopt;
   bool gaps = false;
   const auto holds = [&](int64_t row, int64_t other) {

@@ -25,6 +25,7 @@
 #include "tables/rules/kinds/joint.h"
 #include "tables/rules/kinds/key.h"
 #include "tables/rules/rule/columns.h"
+#include "tables/sequence/sequences.h"
 #include "tables/table/decimals.h"
 
 namespace tessera {
@@ -37,6 +38,7 @@ class RuleFinder {
       out_.columns_.push_back(c.name);
       if (!options.unread) limit_to_shared(c);
     }
+    leave_out(options.statics);
     const auto rank = [&](const std::string& name) {  // sampled sequences begin with their key and index
       return name.empty() ? 2 : name == options.key ? 0 : name == options.index ? 1 : 2;
     };
@@ -56,7 +58,7 @@ class RuleFinder {
     for (const auto& [text, columns] : keys_) unite(text, columns);
     for (const auto& [text, columns] : combinations_) combine(text, columns);
     if (find) {
-      if (options_.by_rejection && keys_.empty()) exhaust(find_keys);
+      if (options_.by_rejection && !once_ && keys_.empty()) exhaust(find_keys);
       exhaust(find_copy);
       if (options_.by_rejection) exhaust(find_composed);
       exhaust(find_extremes);
@@ -88,7 +90,7 @@ class RuleFinder {
         leave_out(given);
         find_usual();
       }
-      exclude_columns_of(find_running(search()), &Rules::firsts);
+      find_running_sums();
       exhaust(find_bands);
       find_steps();
       // of rows, as repeats are
@@ -107,6 +109,7 @@ class RuleFinder {
     // of rows: a step of a sequence is not drawn from the steps before it as a column is from other columns
     if (find && options_.by_rejection) keep(find_repeats(search(), out_.found_));
     if (find) keep(find_grids(search(), out_.found_));
+    find_once();
     check_floors();
     report(true);
     return std::move(out_);
@@ -132,20 +135,34 @@ class RuleFinder {
     visible_ = options_;
     std::erase_if(visible_.excluded, [&](const std::string& name) {
       const WaitingRules::Waiting* w = waiting_.find(name);
-      return w != nullptr && !is_part_of_time(*w);
+      return (w != nullptr && !is_part_of_time(*w)) || is_static(name);
     });
     report(false);
     RuleSearch out{table_, visible_, holders_, team_};
     out.may_compute = [this](int target, const std::vector<int>& of) {
       std::vector<std::string> names;
       for (const int j : of) names.push_back(table_.columns[static_cast<size_t>(j)].name);
-      return waiting_.may_compute(table_.columns[static_cast<size_t>(target)].name, names);
+      const std::string& computed = table_.columns[static_cast<size_t>(target)].name;
+      return !is_static(computed) && waiting_.may_compute(computed, names);
     };
     for (const WaitingRules::Waiting& w : waiting_.all())
       if (const std::string is = w.rule->expression(); !is.empty() && is_ordered(column_of(table_, w.rule->column())))
         out.computed.emplace_back(place_of(table_, w.rule->column()), is);
     return out;
   }
+  // With the static columns of sequences, which may give columns of steps but not follow from them.
+  RuleSearch beside_statics() {
+    if (options_.statics.empty()) return search();
+    visible_ = options_;
+    std::erase_if(visible_.excluded, [&](const std::string& name) { return is_static(name); });
+    report(false);
+    RuleSearch out{table_, visible_, holders_, team_};
+    out.may_compute = [this](int target, const std::vector<int>&) {
+      return !is_static(table_.columns[static_cast<size_t>(target)].name);
+    };
+    return out;
+  }
+  bool is_static(const std::string& name) const { return has(options_.statics, name); }
   void report(bool finished) const {
     const auto found = static_cast<double>(out_.found_.size());
     (options_.find ? monitor_ : monitor_.silent())
@@ -176,7 +193,7 @@ class RuleFinder {
                std::vector<FoundRule> (*first)(const RuleSearch&, const TableRule&) = nullptr) {
     const bool reads_computed =
         std::ranges::find(kOfNumbers, find) != std::end(kOfNumbers) || find == find_rates || find == find_compared;
-    while (auto found = find(reads_computed ? with_computed() : search())) {
+    while (auto found = find(reads_computed ? with_computed() : find == find_between ? beside_statics() : search())) {
       if (found->rule->leaves_gaps() && found->rule->expression().empty())
         if (auto whole = without_gaps(found->rule->column())) found = std::move(whole);
       const RuleSearch all = with_computed();
@@ -231,6 +248,36 @@ class RuleFinder {
     return true;
   }
 
+  // Rules of the static columns of sequences, in a table of one row a key. The last ones: they are restored first, as
+  // those of steps may compute from any static column.
+  void find_once() {
+    if (options_.statics.empty() || (!options_.find && given_once_.empty())) return;
+    std::vector<int32_t> first;
+    const std::vector<int32_t> before = previous_rows(table_, options_.key, "");
+    for (size_t i = 0; i < before.size(); ++i)
+      if (before[i] < 0) first.push_back(static_cast<int32_t>(i));
+    Table keys;
+    keys.rows = std::ssize(first);
+    RuleOptions own = options_;
+    own.given = given_once_, own.by_rejection = own.orders = true, own.steps = false;
+    own.excluded.clear(), own.statics.clear(), own.key.clear(), own.index.clear();
+    for (const Column& c : table_.columns) {
+      if (!is_static(c.name)) continue;
+      if (by_row(c)) own.excluded.push_back(c.name);  // written in one format
+      keys.columns.push_back(c.pick(first));
+    }
+    RuleFinder finder(keys, own, team_, monitor_.silent());
+    finder.once_ = true;
+    Rules rules = finder.run();
+    out_.checked_ = std::move(rules.checked_);  // attributes are drawn again
+    for (FoundRule& f : rules.found_) {
+      reduce_now(*f.rule, own_least(f.rule->columns(table_)));
+      f.once = true;
+      out_.found_.push_back(std::move(f));
+    }
+    for (const Column& c : keys.columns) out_.statics_.push_back(c.name);
+  }
+
   // Rules that hold in most rows. Their columns are excluded from further rules: only the exceptions remain in the
   // table.
   void find_usual() {
@@ -254,6 +301,23 @@ class RuleFinder {
     if (!options_.by_rejection) return;
     keep(find_spelled(search()));
     exhaust(find_functions, find_lines_of);
+  }
+
+  // And what follows from the bands of a sum, unless a sum is by it.
+  void find_running_sums() {
+    std::vector<FoundRule> sums = find_running(beside_statics());
+    std::vector<std::string> used;
+    for (const FoundRule& f : sums)
+      for (std::string& name : f.rule->columns(table_)) used.push_back(std::move(name));
+    std::vector<FoundRule> bands;
+    for (const FoundRule& f : sums)
+      for (FoundRule& b : find_bands_of(search(), *f.rule)) {
+        if (has(used, b.rule->column())) continue;
+        used.push_back(b.rule->column());
+        bands.push_back(std::move(b));
+      }
+    keep(std::move(bands));
+    exclude_columns_of(std::move(sums), &Rules::firsts);
   }
 
   // Columns learned as differences between steps are in no other rule; given rules come first.
@@ -496,7 +560,9 @@ class RuleFinder {
       throw Error(ErrorCode::usage, fmt::format("Rule \"{}\" would be read from the rows, without the noise of "
                                                 "`epsilon`.\n  Omit it.",
                                                 text));
+    const auto of_statics = [&](const std::string& name) { return is_static(name); };
     if (const std::vector<std::string> columns = columns_in(text, kInFixedCombinations); !columns.empty()) {
+      if (std::ranges::all_of(columns, of_statics)) return given_once_.push_back(text);
       combinations_.emplace_back(text, columns);
       return;
     }
@@ -510,8 +576,13 @@ class RuleFinder {
       throw Error(ErrorCode::usage,
                   fmt::format("Rule \"{}\" is {} rules; give each by a `rule` of its own.", text, where.terms.size()));
     const WhereTerm& term = where.terms.front();
+    std::vector<int> of_steps = columns_of(term);
+    std::erase_if(of_steps, [&](int j) { return is_static(table_.columns[static_cast<size_t>(j)].name); });
+    if (of_steps.empty() && !options_.statics.empty()) return given_once_.push_back(text);
+    check_not_excluded(of_steps, true);
+    if (computes(term)) return;
     check_not_excluded(columns_of(term), true);
-    if (computes(term) || orders(term)) return;
+    if (orders(term)) return;
     if (!options_.unread && table_.rows > 0 && !some_row_meets(where))
       throw Error(ErrorCode::usage, fmt::format("Rule \"{}\" holds in no row of the table, so no sampled row would "
                                                 "keep it.\n  Correct it; tessera inspect shows what the columns hold.",
@@ -551,7 +622,7 @@ class RuleFinder {
   }
 
   void unite(const std::string& text, const std::vector<std::string>& columns) {
-    if (!options_.by_rejection)
+    if (!options_.by_rejection || once_)
       throw Error(ErrorCode::usage, fmt::format("Rule {}: pairs are unique in tables of rows, not in sequences.\n"
                                                 "  Omit it.",
                                                 text));
@@ -596,8 +667,9 @@ class RuleFinder {
       const std::string& name = table_.columns[static_cast<size_t>(j)].name;
       if (beside_index && name == options_.index) continue;
       if (has(options_.excluded, name))
-        throw Error(ErrorCode::usage, fmt::format("Rule: column \"{}\" is the key, the index or static: rules of "
-                                                  "sequences are of the other columns.\n  Omit it.",
+        throw Error(ErrorCode::usage, fmt::format("Rule: column \"{}\" is the key, the index or static: a rule of "
+                                                  "sequences may compute other columns from static ones, and is "
+                                                  "else of static columns alone, or of columns of steps.\n  Omit it.",
                                                   name));
     }
   }
@@ -609,6 +681,7 @@ class RuleFinder {
       const Arithmetic &target = left ? term.left : term.right, &other = left ? term.right : term.left;
       const std::vector<int> of = columns_of(other);
       if (!target.is_column() || target.column == search().index() || has(of, target.column)) continue;
+      if (is_static(table_.columns[static_cast<size_t>(target.column)].name)) continue;
       auto found = computed_rule(search(), {target.column, left ? term.right_text : term.left_text}, 1, true);
       if (!found) continue;
       if (place_in_order(std::move(*found), target.column, of)) return true;
@@ -683,7 +756,8 @@ class RuleFinder {
   };
 
   Table& table_;
-  RuleOptions options_, visible_;  // visible_: with_computed()'s
+  RuleOptions options_, visible_;  // visible_: of with_computed() and beside_statics()
+  bool once_ = false;              // the rows are the keys of sequences
   Team& team_;
   const Monitor& monitor_;
   Holders holders_;
@@ -698,6 +772,7 @@ class RuleFinder {
   std::vector<GivenColumn> computed_;  // of each rule in out_ while rules are given
   std::vector<GivenOrder> bounds_;
   std::vector<std::pair<std::string, std::string>> floors_;  // given of sequences: as written, and as found
+  std::vector<std::string> given_once_;                      // given of static columns alone
   std::vector<std::pair<std::string, std::vector<std::string>>> combinations_, keys_;  // given: the rule, its columns
 };
 

@@ -92,7 +92,7 @@ std::optional<FoundRule> find_given(const RuleSearch& search, bool two) {
   const auto tried = static_cast<double>(time_functions().size() * search.columns() *
                                          std::max<size_t>(times.size(), 1) * (two ? times.size() : 1));
   for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
-    if (!search.usable(j)) continue;
+    if (!search.usable(j) || !search.may_give(j, {})) continue;
     const FunctionTarget target(search, j);
     for (const int a : times)
       for (const int b : times) {

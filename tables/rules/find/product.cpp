@@ -111,7 +111,7 @@ class Logarithms {
     allowed_ = 2 * allowed_ + std::pow(kExactLogs, 2) * static_cast<double>(rows_.size());
     if (dot(logs_, logs_) <= 100 * allowed_) return;
     for (const Numbers& n : all)
-      if (&n != &target && (!search.may_compute || search.may_compute(target.column, {n.column}))) offer_forms(n);
+      if (&n != &target && search.may_give(target.column, {n.column})) offer_forms(n);
   }
 
   // The factors selected by the pursuit, without the `banned` ones, by size of their contribution; empty if a residual

@@ -52,7 +52,7 @@ class ProductSums {
 
   // Whether a column may be an input of the target: it is not computed from it.
   bool may_give(int column, const Centred& target) const {
-    return column != target.column && (!search_.may_compute || search_.may_compute(target.column, {column}));
+    return column != target.column && search_.may_give(target.column, {column});
   }
 
   bool explained(double left, const Centred& c) const {

@@ -281,7 +281,9 @@ std::optional<FoundRule> shares_by_category(const RuleSearch& search, const std:
     for (const RatedNumbers& plus : numbers) {
       const RatedNumbers& t = *later;
       const Column &target = search.column(t.column), &base = search.column(plus.column);
-      if (plus.column >= t.column || is_instant(target) || is_instant(base)) continue;
+      if (!search.may_give(t.column, {plus.column}) || plus.column >= t.column || is_instant(target) ||
+          is_instant(base))
+        continue;
       left = t.x;
       for (size_t i = 0; i < left.size(); ++i) left[i] -= plus.x[i];
       for (const RatedNumbers& of : numbers) {
@@ -318,7 +320,7 @@ std::optional<FoundRule> find_rates(const RuleSearch& search) {
   for (const bool coarser : {false, true})
     for (const RatedNumbers& t : numbers)
       for (const RatedNumbers& of : numbers) {
-        if (t.column == of.column) continue;
+        if (t.column == of.column || !search.may_give(t.column, {of.column})) continue;
         const Column &target = search.column(t.column), &x = search.column(of.column);
         for (const bool factors : {true, false}) {
           if (factors ? is_instant(target) || is_instant(x) : coarser || !comparable(target, x)) continue;

@@ -33,6 +33,7 @@ class RuleSearch {
   bool complete = false;                    // for rules of columns that are missing in the same rows
   // Whether an expression of these columns may compute this one; empty: always.
   std::function<bool(int target, const std::vector<int>& of)> may_compute;
+  bool may_give(int target, const std::vector<int>& of) const { return !may_compute || may_compute(target, of); }
   // Columns that expressions compute.
   std::vector<std::pair<int, std::string>> computed;
   std::vector<std::string> filled;  // columns whose missing cells follow from others

@@ -125,7 +125,7 @@ Computed solved(const RuleSearch& search, std::vector<Term> terms, int target, d
     std::vector<int> others;
     for (const Term& t : terms)
       if (t.column != column) others.push_back(t.column);
-    return !search.may_compute || search.may_compute(column, others);
+    return search.may_give(column, others);
   };
   const auto dated = [&](const Term& t) { return is_instant(search.column(t.column)); };
   if (constant != 0 || may_be(best.target) || std::any_of(terms.begin(), terms.end(), dated)) return best;

@@ -89,6 +89,7 @@ struct FoundRule {
   Evidence evidence = {};
   // an expression of --where that restored rows must meet, or "": shares that sum to 100 stay above 0
   std::string check = {};
+  bool once = false;  // of the static columns of sequences
 };
 
 }  // namespace tessera

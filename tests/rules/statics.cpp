@@ -1,0 +1,95 @@
+// Rules of the static columns of sequences, which hold once per key, and rules that compute columns of steps from them.
+#include <nlohmann/json.hpp>
+
+#include "rules/orders.h"
+
+namespace tessera::whole {
+namespace {
+
+constexpr int64_t kOrders = 120, kSteps = 5;
+
+// Of each order a quantity, a price and their product; of each step how much of it is sent, what that costs, and how
+// much of the order is paid.
+Table shipments() {
+  constexpr int64_t rows = kOrders * kSteps;
+  const auto of_order = [](auto value) { return [=](int64_t i) { return value(i / kSteps); }; };
+  const auto quantity = [](int64_t k) { return whole_between(k, 41, 1, 9); };
+  const auto price = [](int64_t k) { return cents(between(k, 42, 5, 60)); };
+  const auto amount = [=](int64_t k) { return cents(quantity(k) * price(k)); };
+  const auto sent = [](int64_t i) { return whole_between(i, 43, 0, 40); };
+  const auto status = [](int64_t i) { return uniform(i, 44) < 0.4 ? "open" : uniform(i, 44) < 0.7 ? "paid" : "void"; };
+  return table({texts_by("order", rows, [](int64_t i) { return "O" + std::to_string(i / kSteps); }),
+                whole_by("n", rows, [](int64_t i) { return 1 + i % kSteps; }),
+                whole_by("quantity", rows, of_order(quantity)), decimals_by("price", rows, 2, of_order(price)),
+                decimals_by("amount", rows, 2, of_order(amount)), whole_by("sent", rows, sent),
+                decimals_by("cost", rows, 2, [=](int64_t i) { return cents(sent(i) * price(i / kSteps)); }),
+                texts_by("status", rows, status), decimals_by("settled", rows, 2, [=](int64_t i) {
+                  return status(i) == std::string("paid") ? amount(i / kSteps) : 0;
+                })});
+}
+
+const Texts kStatics{"quantity", "price", "amount"},
+    kKept{"amount = quantity * price", "cost = price * sent", "settled / amount follows from status"};
+
+RuleOptions of_shipments() {
+  RuleOptions o;
+  o.steps = true, o.by_rejection = false, o.key = "order", o.index = "n";
+  o.excluded = {"order", "n"}, o.statics = kStatics;
+  return o;
+}
+
+TEST(Statics, AreInRulesOfTheirOwnAndGiveColumnsOfSteps) {
+  Table learned = shipments();
+  const Rules rules = reduced(learned, of_shipments());
+  EXPECT_EQ(said(rules), kKept);
+  EXPECT_EQ(rules.statics(kStatics), (Texts{"quantity", "price", "computed amount"}));
+  expect_restored(Rules::from_json(rules.to_json()), std::move(learned), shipments());
+  expect_reduces_again(rules, shipments());
+
+  Table one = shipments();  // an order that keeps none of them
+  for (Column& c : one.columns)
+    for (size_t i = 0; c.name == "amount" && i < kSteps; ++i) c.numbers[i] += 0.5;
+  const Texts left = said(found(one, of_shipments()));
+  for (const std::string& rule : {kKept[0], kKept[2]}) EXPECT_EQ(std::ranges::count(left, rule), 0) << rule;
+  expect_among(left, {kKept[1]});
+}
+
+TEST(Statics, SampledSequencesKeepTheirRules) {
+  FitOptions o;
+  o.method = "made";
+  apply_preset(o);
+  set(o, "epochs", "2"), set(o, "hidden_dim", "32");
+  o.sequences.key = "order", o.sequences.index = "n", o.sequences.find_statics = true;
+  const Model m = fit(shipments(), o);
+  EXPECT_EQ(m.describe()["rules"].size(), kKept.size());
+  SampleOptions where;
+  where.where = "amount >= 100";
+  for (const SampleOptions& options : {SampleOptions{}, where}) {
+    const Table rows = sample(m, 40, options);
+    ASSERT_GE(rows.rows, 40);
+    const auto at = [&](const char* name, int64_t i) { return column(rows, name).numbers[static_cast<size_t>(i)]; };
+    for (int64_t i = 0; i < rows.rows; ++i) {
+      EXPECT_EQ(at("amount", i), cents(at("quantity", i) * at("price", i)));
+      EXPECT_EQ(at("cost", i), cents(at("sent", i) * at("price", i)));
+      EXPECT_TRUE(at("settled", i) == 0 || at("settled", i) == at("amount", i));
+      if (!options.where.empty()) { EXPECT_GE(at("amount", i), 100); }
+    }
+    EXPECT_EQ(lines(sample(Model::from_bytes(m.bytes(), "orders.tessera"), 40, options)), lines(rows));
+  }
+}
+
+TEST(Statics, GivenRulesAreOfThemOrComputeStepsFromThem) {
+  RuleOptions o = of_shipments();
+  o.given = {"cost = price * sent", "amount = quantity * price", "amount < 1000"};
+  Team team(1);
+  Table t = shipments();
+  const Rules rules = Rules::find(t, o, team, Monitor{});
+  EXPECT_EQ(said(rules), (Texts{"amount < 1000", "amount = quantity * price", "cost = price * sent"}));
+  EXPECT_EQ(rules.checked(), (Texts{"amount < 1000"})) << "attributes can be drawn again, steps cannot";
+  o.given = {"amount >= cost"};
+  t = shipments();
+  EXPECT_TRUE(thrown([&] { (void)Rules::find(t, o, team, Monitor{}); }).says("is the key, the index or static"));
+}
+
+}  // namespace
+}  // namespace tessera::whole
