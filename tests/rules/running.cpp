@@ -102,6 +102,78 @@ TEST(Running, SumsOfStepsAreFound) {
   EXPECT_EQ(between_steps(said(found(accounts(), more))), 0) << "first values would tell of single accounts";
 }
 
+// Most rows have no amount: they change nothing. And a level that is cut from what has added up.
+TEST(Running, EmptyAmountsAreNoneAndSumsHaveBands) {
+  const auto paid = [](int64_t i) { return uniform(i, 1) < 0.5 ? kMissing : cents(between(i, 2, 5, 60)); };
+  const auto taken = [=](int64_t i) { return paid(i) == paid(i) ? kMissing : cents(between(i, 3, 1, 9)); };
+  const auto or_none = [](double x) { return x == x ? x : 0; };
+  Table t = with_keys(
+      6, {decimals_by("paid", kRows, 2, paid), decimals_by("taken", kRows, 2, taken),
+          summed("balance", 6, opening<21>, [=](int64_t i) { return or_none(paid(i)) - or_none(taken(i)); })});
+  const Bulk<double> balance = column(t, "balance").numbers;
+  t.columns.push_back(
+      texts_by("level", kRows, [&](int64_t i) { return balance[static_cast<size_t>(i)] < 2500 ? "low" : "high"; }));
+  RuleOptions of_sequences = of_accounts();
+  of_sequences.by_rejection = false;
+  Table learned = t;
+  const Rules rules = reduced(learned, of_sequences);
+  expect_among(said(rules),
+               {"balance = balance of the step before + paid - taken", "level follows from balance, cut at 2500"});
+  expect_restored(Rules::from_json(rules.to_json()), std::move(learned), t);
+}
+
+// Minutes from the step before, which the first one does not have, and from the first one, by a time that is the index
+// or not; and seconds, which are not a whole number of them.
+TEST(Running, CountsTheTimeThatHasPassed) {
+  const auto when = [](int64_t i) {
+    double x = 1.6e9 + 60 * whole_between(i / 6, 31, 0, 1e6);
+    for (int64_t k = i - i % 6; k <= i; ++k) x += 60 * whole_between(k, 32, 1, 600);
+    return x;
+  };
+  Column time = whole_by("at", kRows, when);
+  time.type = ColumnType::datetime;
+  Table t = with_keys(
+      6, {time, whole_by("gap", kRows, [=](int64_t i) { return i % 6 == 0 ? kMissing : (when(i) - when(i - 1)) / 60; }),
+          whole_by("seconds", kRows, [=](int64_t i) { return when(i) - when(i - i % 6); }),
+          whole_by("x", kRows, [](int64_t i) { return whole_between(i, 4, 0, 50); })});
+  for (const char* index : {"at", "n"}) {
+    RuleOptions o = of_accounts();
+    o.index = index, o.excluded = {"account", index}, o.by_rejection = false;
+    Table learned = t;
+    const Rules rules = reduced(learned, o);
+    expect_among(said(rules),
+                 {"gap = at - at of the step before, in minutes", "seconds = at - at of the first step, in seconds"});
+    for (Column& c : learned.columns)
+      for (int64_t i = 0; (c.name == "gap" || c.name == "seconds") && i < kRows; ++i)
+        c.numbers[static_cast<size_t>(i)] = c.numbers[static_cast<size_t>(i - i % 6)];
+    Table real = t;
+    if (index == std::string("at")) std::swap(real.columns[1], real.columns[2]);  // the index comes first
+    expect_restored(Rules::from_json(rules.to_json()), learned, real);
+    Table wrong = t;
+    for (Column& c : wrong.columns)
+      if (c.name == "gap" || c.name == "seconds") c.numbers[8] += 1;
+    for (const std::string& rule : said(found(wrong, o))) EXPECT_EQ(rule.find("at of the"), std::string::npos) << rule;
+    for (const FoundRule& f : rules.found())
+      if (f.rule->kind() == std::string_view("elapsed")) {
+        const std::vector<char> broken = f.rule->broken(wrong, learned);
+        EXPECT_EQ(std::count(broken.begin(), broken.end(), 1), 1) << f.rule->text();
+      }
+  }
+  FitOptions o = quick();
+  o.sequences.key = "account", o.sequences.index = "at";
+  const Table rows = sample(fit(t, o), 40);
+  const Column &at = column(rows, "at"), &gap = column(rows, "gap"), &seconds = column(rows, "seconds");
+  ASSERT_EQ(rows.rows, 240);
+  for (size_t i = 0; i < 240; ++i) {
+    EXPECT_EQ(seconds.numbers[i], at.numbers[i] - at.numbers[i - i % 6]) << i;
+    if (i % 6 == 0) {
+      EXPECT_TRUE(gap.is_missing(static_cast<int64_t>(i)));
+    } else {
+      EXPECT_EQ(60 * gap.numbers[i], at.numbers[i] - at.numbers[i - 1]) << i;
+    }
+  }
+}
+
 TEST(Running, RoundTripsRows) {
   Table t = accounts();
   const Rules rules = reduced(t, of_accounts());

@@ -313,6 +313,16 @@ std::vector<StoredCase> cases() {
                         })};
        },
        "", false},
+      {"elapsed",  // from the first step
+       [=](const Planting& p) {
+         const auto when = [](int64_t i) {
+           return std::floor(1000 * uniform(i / kRowsPerKey, 1)) + 3.0 * static_cast<double>(i % kRowsPerKey) +
+                  std::floor(2 * uniform(i, 2));
+         };
+         return Columns{p.whole("when", when),
+                        p.whole("since", [=](int64_t i) { return when(i) - when(i - i % kRowsPerKey); })};
+       },
+       "", false},
       {"rising",
        [=](const Planting& p) {
          return Columns{p.decimals("reading", 1, [&](int64_t i) {

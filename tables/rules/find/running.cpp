@@ -1,5 +1,6 @@
 // Numbers of sequences that change from step to step by other columns: a sum of up to three, a product of two, or one
-// whose sign follows from a category (deposit, withdrawal).
+// whose sign follows from a category (deposit, withdrawal). An amount that is missing counts as 0. And numbers that
+// count the time from the step before, or from the first one.
 #include "tables/rules/kinds/running.h"
 
 #include <algorithm>
@@ -19,7 +20,8 @@ namespace {
 
 constexpr size_t kMaxRunningTerms = 3,
                  kMaxRunningParts = 30;  // candidate terms: the work grows with the cube of their number
-constexpr size_t kLookedAt = 64;         // rows, before all are
+constexpr size_t kMaxElapsedSources = 8;
+constexpr size_t kLookedAt = 64;  // rows, before all are
 
 struct RunningTerm {
   int column;
@@ -31,7 +33,7 @@ struct Balance {
   FoundRule rule;
   std::vector<RunningTerm> terms;  // of its changes; none: their sign follows from a category
   int target = -1;
-  bool late = false;
+  bool late = false, of_sum = false;  // of_sum: by another one
 };
 
 class RunningSearch {
@@ -42,15 +44,17 @@ class RunningSearch {
     previous_ = steps_before(search.table, steps_);
     for (const int64_t row : search.proposing)
       if (before(row) >= 0 && rows_.size() < kLookedAt) rows_.push_back(row);
-    parts_ = search.usable_columns(kMaxRunningParts, [](const Column& c) { return is_quantity(c) && is_complete(c); });
+    parts_ = search.usable_columns(kMaxRunningParts, [](const Column& c) { return is_quantity(c); });
   }
 
   std::vector<FoundRule> run() {
     if (rows_.size() < kLookedAt / 2 ||
         (!steps_.windows && std::count(previous_.begin(), previous_.end(), -1) < search_.options.least_rows))
       return {};
+    std::vector<FoundRule> passed = elapsed(), computed, out;
     std::vector<Balance> balances;
     for (const int target : parts_) {
+      if (is_taken(target) || !is_complete(search_.column(target))) continue;
       if (std::all_of(rows_.begin(), rows_.end(), [&](int64_t row) { return change(target, row) == 0; })) continue;
       for (const bool late : {false, true}) {
         steps_.late = late;
@@ -64,15 +68,19 @@ class RunningSearch {
       }
     }
     // rules are restored from the last one on
-    std::vector<FoundRule> computed, out;
     for (const Balance& late : balances) {
       auto within = computed_within_rows(balances, late);
-      if (!within && has_floor(late.target))
-        out.push_back({make_rule(FloorData{search_.column(late.target).name, steps_.key}), {search_.table.rows}});
-      if (within) computed.push_back(std::move(*within));
-      else out.push_back(late.rule);
+      if (within) {
+        computed.push_back(std::move(*within));
+        continue;
+      }
+      std::vector<FoundRule> own;
+      if (has_floor(late.target))
+        own.push_back({make_rule(FloorData{search_.column(late.target).name, steps_.key}), {search_.table.rows}});
+      own.push_back(late.rule);
+      out.insert(late.of_sum ? out.begin() : out.end(), own.begin(), own.end());
     }
-    computed.insert(computed.end(), out.begin(), out.end());
+    for (const auto* later : {&out, &passed}) computed.insert(computed.end(), later->begin(), later->end());
     return computed;
   }
 
@@ -82,11 +90,15 @@ class RunningSearch {
   int32_t before(int64_t row) const { return previous_[static_cast<size_t>(row)]; }
   double number(int column, int64_t row) const { return search_.column(column).numbers[static_cast<size_t>(row)]; }
   double change(int column, int64_t row) const { return number(column, row) - number(column, before(row)); }
+  double amount(int column, int64_t row) const {
+    const double x = number(column, row);
+    return x == x ? x : 0;
+  }
   int64_t said_by(int64_t row) const { return steps_.late ? before(row) : row; }
 
   double sum(const std::vector<RunningTerm>& terms, int64_t row) const {
     double out = 0;
-    for (const RunningTerm& t : terms) out += t.sign * number(t.column, row) * (t.by < 0 ? 1 : number(t.by, row));
+    for (const RunningTerm& t : terms) out += t.sign * amount(t.column, row) * (t.by < 0 ? 1 : amount(t.by, row));
     return out;
   }
   bool gives(int target, const std::vector<RunningTerm>& terms, int64_t row, int64_t other) const {
@@ -106,6 +118,51 @@ class RunningSearch {
                   quoted_name(search_.column(t.column).name) +
                   (t.by < 0 ? "" : " * " + quoted_name(search_.column(t.by).name));
     return text;
+  }
+
+  // From the index, or from another date or time.
+  std::vector<FoundRule> elapsed() {
+    std::vector<int> sources =
+        search_.usable_columns(kMaxElapsedSources, [](const Column& c) { return is_instant(c) && is_complete(c); });
+    if (const int index = search_.index(); index >= 0) sources.insert(sources.begin(), index);
+    const std::vector<int32_t> first = first_steps(previous_);
+    std::vector<FoundRule> out;
+    for (const int target : parts_)
+      for (const int of : sources)
+        for (const bool gap : {true, false})
+          for (const auto& [units, unit] : units_of(search_.column(of))) {
+            if (is_taken(target) || of == target) continue;
+            auto found = elapsed_of(target, {{}, search_.column(of).name, units, unit, gap, steps_}, of, first);
+            if (!found) continue;
+            out.push_back(std::move(*found));
+            taken_.push_back(target);
+          }
+    return out;
+  }
+  static std::vector<std::pair<double, const char*>> units_of(const Column& c) {
+    if (!is_instant(c)) return {{1, ""}};
+    const double day = kind_of(c).unit;
+    if (!has_time(c)) return {{day, "days"}, {7 * day, "weeks"}};
+    return {{day / 86400, "seconds"}, {day / 1440, "minutes"}, {day / 24, "hours"}, {day, "days"}};
+  }
+  std::optional<FoundRule> elapsed_of(int target, ElapsedData data, int of, const std::vector<int32_t>& first) const {
+    const Column& c = search_.column(target);
+    const auto holds = [&](int64_t row, int64_t other) {
+      if (before(row) < 0 || before(other) < 0) return -1;
+      const auto from = [&](int64_t at) { return data.gap ? before(at) : first[static_cast<size_t>(at)]; };
+      const double passed = (number(of, row) - number(of, from(row))) / data.units;
+      return same_number(number(target, other), passed + (data.gap ? 0 : number(target, from(other))), c) ? 1 : 0;
+    };
+    for (const int64_t row : rows_)
+      if (holds(row, row) == 0) return {};
+    // the first steps are learned: all of them, or none
+    if (std::any_of(first.begin(), first.end(),
+                    [&](int32_t row) { return c.is_missing(row) != c.is_missing(first[0]); }))
+      return {};
+    const auto evidence = search_.evidence_of(holds, 10.0 * static_cast<double>(parts_.size()));
+    if (!evidence) return {};
+    data.target = head_of(c);
+    return FoundRule{make_rule(std::move(data)), *evidence};
   }
 
   // What another balance was before the step: opening = stock - received + issued. Each by its own first value, the two
@@ -190,9 +247,9 @@ class RunningSearch {
       const auto has_size = [&](int64_t row) {
         const double x = change(target, row), digits = half_unit(search_.column(target));
         return std::abs(x) <= digits ||
-               std::abs(std::abs(x) - std::abs(number(part, row))) <= digits + 1e-12 * std::abs(x);
+               std::abs(std::abs(x) - std::abs(amount(part, row))) <= digits + 1e-12 * std::abs(x);
       };
-      if (part == target || is_taken(part) || !std::all_of(rows_.begin(), rows_.end(), has_size)) continue;
+      if (part == target || !std::all_of(rows_.begin(), rows_.end(), has_size)) continue;
       std::vector<int32_t> rows;
       for (size_t i = 0; i < previous_.size(); ++i)
         if (previous_[i] >= 0) rows.push_back(static_cast<int32_t>(i));
@@ -206,8 +263,11 @@ class RunningSearch {
         if (j == part || search_.column(j).name == search_.options.key ||
             (search_.usable(j) && !is_ordered(search_.column(j))))
           steps.columns.push_back(search_.column(j).pick(rows));
+      for (double& x : steps.columns[static_cast<size_t>(place_of(steps, search_.column(part).name))].numbers)
+        if (x != x) x = 0;
       const auto found = find_rates(RuleSearch(steps, search_.options, Holders(steps, search_.options), search_.team));
-      if (found && found->rule->column() == name) return Balance{running(target, found->rule, found->evidence), {}};
+      if (found && found->rule->column() == name)
+        return Balance{running(target, found->rule, found->evidence), {}, -1, false, is_taken(part)};
     }
     return {};
   }

@@ -15,6 +15,20 @@ std::vector<int32_t> steps_before(const Table& rows, const RunningSteps& steps) 
   return previous_rows(rows, whole ? "" : steps.key, steps.index);
 }
 
+std::vector<int32_t> first_steps(const std::vector<int32_t>& before) {
+  std::vector<int32_t> out(before.size(), -1), passed;
+  for (size_t i = 0; i < before.size(); ++i) {
+    auto at = static_cast<int32_t>(i);
+    for (passed.clear(); out[static_cast<size_t>(at)] < 0 && before[static_cast<size_t>(at)] >= 0;
+         at = before[static_cast<size_t>(at)])
+      passed.push_back(at);
+    int32_t& first = out[static_cast<size_t>(at)];
+    if (first < 0) first = at;
+    for (const int32_t row : passed) out[static_cast<size_t>(row)] = first;
+  }
+  return out;
+}
+
 namespace {
 
 class RunningRule : public RuleOf<RunningData> {
@@ -60,8 +74,7 @@ class RunningRule : public RuleOf<RunningData> {
   }
   // Rows of a sequence are adjacent; the value before its first one is the start.
   void restore(Table& rows) const override {
-    data_.change->restore(rows);
-    const Column &change = numbers_of(rows, data_.name), &key = column_of(rows, data_.steps.key);
+    const Column change = change_in(rows), &key = column_of(rows, data_.steps.key);
     Column& c = numbers_of(rows, data_.target.name);
     for (size_t i = 0; i < c.numbers.size(); ++i) {
       const bool first = i == 0 || key.key(i) != key.key(i - 1);
@@ -72,7 +85,6 @@ class RunningRule : public RuleOf<RunningData> {
     c = data_.target;
     c.numbers = std::move(sums), c.reason = text();
     c.arrow.clear();  // sums may exceed the range of the imported type
-    remove_column(rows, data_.name);
   }
   void restore_given(Table& rows, const Table& known) const override {
     restore(rows);
@@ -82,10 +94,63 @@ class RunningRule : public RuleOf<RunningData> {
   }
 
  private:
+  // A step without an amount changes nothing.
   Column change_in(const Table& rows) const {
-    Table copy = rows;
+    Table copy;
+    copy.rows = rows.rows;
+    for (const std::string& name : data_.change->columns(rows))
+      if (name != data_.name) copy.columns.push_back(column_of(rows, name));
+    for (Column& c : copy.columns)
+      if (has_numbers(c))
+        std::replace_if(
+            c.numbers.begin(), c.numbers.end(), [](double x) { return x != x; }, 0.0);
     data_.change->restore(copy);
     return std::move(numbers_of(copy, data_.name));
+  }
+};
+
+class ElapsedRule : public RuleOf<ElapsedData> {
+ public:
+  using RuleOf::RuleOf;
+
+  std::string text() const override {
+    const std::string of = quoted_name(data_.of);
+    const std::string said =
+        fmt::format("{} = {} - {} of the {}", quoted_name(column()), of, of, data_.gap ? "step before" : "first step");
+    return data_.unit.empty() ? said : said + ", in " + data_.unit;
+  }
+  std::vector<std::string> columns(const Table&) const override { return {column(), data_.of}; }
+  std::vector<char> broken(const Table& rows, const Table&) const override {
+    const Column &c = numbers_of(rows, column()), &of = numbers_of(rows, data_.of);
+    const std::vector<int32_t> before = steps_before(rows, data_.steps), first = first_steps(before);
+    std::vector<char> out(static_cast<size_t>(rows.rows));
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (before[i] < 0) continue;
+      const auto from = static_cast<size_t>(data_.gap ? before[i] : first[i]);
+      const double x = c.numbers[i], exact = (data_.gap ? 0 : c.numbers[from]) + passed(of, from, i);
+      out[i] = x == x && exact == exact && !same_number(x, exact, data_.target);
+    }
+    return out;
+  }
+  // Rows of a sequence are adjacent.
+  void restore(Table& rows) const override {
+    const Column &key = column_of(rows, data_.steps.key), &of = numbers_of(rows, data_.of);
+    Column& c = numbers_of(rows, column());
+    for (size_t i = 1, first = 0; i < c.numbers.size(); ++i) {
+      if (key.key(i) != key.key(i - 1)) first = i;
+      else
+        c.numbers[i] = rounded((data_.gap ? 0 : c.numbers[first]) + passed(of, data_.gap ? i - 1 : first, i),
+                               digits_of(data_.target));
+    }
+    Bulk<double> numbers = std::move(c.numbers);
+    c = data_.target;
+    c.numbers = std::move(numbers), c.reason = text();
+    c.arrow.clear();  // sums may exceed the range of the imported type
+  }
+
+ private:
+  double passed(const Column& of, size_t from, size_t to) const {
+    return (of.numbers[to] - of.numbers[from]) / data_.units;
   }
 };
 
@@ -122,10 +187,15 @@ class FloorRule : public RuleOf<FloorData> {
 
 }  // namespace
 
+RulePtr make_rule(ElapsedData data) { return std::make_shared<ElapsedRule>(std::move(data)); }
 RulePtr make_rule(FloorData data) { return std::make_shared<FloorRule>(std::move(data)); }
 RulePtr make_rule(RunningData data) { return std::make_shared<RunningRule>(std::move(data)); }
 
 void RunningData::check(const Fields& f) const { f.check(is_quantity(target.type), "has a running sum of no numbers"); }
+
+void ElapsedData::check(const Fields& f) const {
+  f.check(is_quantity(target.type) && units > 0, "has an elapsed time of no numbers");
+}
 
 void write_field(nlohmann::json& out, const char* name, const RulePtr& change) { out[name] = change->to_json(); }
 

@@ -30,6 +30,26 @@ void write_field(nlohmann::json& out, const char* name, const RunningSteps& step
 void read_field(const Fields& f, const char* name, RunningSteps& steps);
 RulePtr make_rule(RunningData data);
 
+// The time, or another number, from the step before to this one (gap), or from the first step to this one: seconds =
+// those from the first time. Its first value is learned, once per sequence.
+struct ElapsedData {
+  static constexpr const char* kKind = "elapsed";
+  static constexpr auto kMakes = TableRule::Makes::sums;
+  Column target;     // without rows
+  std::string of;    // the column that it is counted in
+  double units = 1;  // of that one, in one of the target
+  std::string unit;  // their name, such as minutes; of numbers none
+  bool gap = false;
+  RunningSteps steps;
+
+  static constexpr std::tuple kFields{std::pair{"column", &ElapsedData::target}, std::pair{"of", &ElapsedData::of},
+                                      std::pair{"units", &ElapsedData::units},   std::pair{"unit", &ElapsedData::unit},
+                                      std::pair{"gap", &ElapsedData::gap},       std::pair{"", &ElapsedData::steps}};
+  void check(const Fields& f) const;
+};
+RulePtr make_rule(ElapsedData data);
+std::vector<int32_t> first_steps(const std::vector<int32_t>& before);  // of each row the first one of its sequence
+
 // A balance that falls but is never below 0: where the steps of a sampled sequence would take it there, it begins
 // higher. One that is given somewhere begins as it is given, and its steps are drawn again.
 struct FloorData {
