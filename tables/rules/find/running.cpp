@@ -143,7 +143,7 @@ class RunningSearch {
     if (!is_instant(c)) return {{1, ""}};
     const double day = kind_of(c).unit;
     if (!has_time(c)) return {{day, "days"}, {7 * day, "weeks"}};
-    return {{day / 86400, "seconds"}, {day / 1440, "minutes"}, {day / 24, "hours"}, {day, "days"}};
+    return {{1, "seconds"}, {60, "minutes"}, {3600, "hours"}, {day, "days"}};
   }
   std::optional<FoundRule> elapsed_of(int target, ElapsedData data, int of, const std::vector<int32_t>& first) const {
     const Column& c = search_.column(target);
