@@ -29,7 +29,9 @@ std::vector<std::string> Rules::firsts() const {
   return out;
 }
 
-std::vector<std::string> Rules::statics(std::vector<std::string> of) const { return statics_.empty() ? of : statics_; }
+std::vector<std::string> Rules::statics(std::vector<std::string> of) const {
+  return statics_.empty() ? std::move(of) : statics_;
+}
 
 bool Rules::repeats(const std::string& learned) const {
   return std::any_of(found_.begin(), found_.end(), [&](const FoundRule& f) {

@@ -68,7 +68,7 @@ std::vector<std::string> words_of(const std::string& name) {
         break;
     }
     const bool splits = at + 2 <= word.size();
-    parts.push_back(splits ? word.substr(0, at) : std::move(word));
+    parts.push_back(splits ? word.substr(0, at) : word);
     if (splits) parts.push_back(word.substr(at));
   }
   return parts;

@@ -55,7 +55,7 @@ inline std::string text_or(const char* text, const char* otherwise) { return tex
 
 // NULL: no condition. Error(usage) for one of blanks alone, which would be none silently.
 inline std::string condition_or_none(const char* where) {
-  const std::string text = text_or(where, "");
+  std::string text = text_or(where, "");
   if (where != nullptr && text.find_first_not_of(" \t\n") == text.npos)
     throw Error(ErrorCode::usage, "`where`: the condition is empty.\n  Omit it to have no condition.");
   return text;

@@ -7,6 +7,7 @@
 
 #include "tables/expression/arithmetic.h"
 #include "tables/formats/calendar.h"
+#include "tables/kinds/kind.h"
 #include "tables/table/decimals.h"
 
 namespace tessera {
