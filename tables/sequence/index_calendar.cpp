@@ -34,12 +34,16 @@ IndexCalendar::IndexCalendar(const Column& index, const IndexGrid& grid, std::sp
   std::vector<int> at(cycles_.size());
   std::map<double, int64_t> gaps;
   int64_t steps = 0;
+  bool same_start = keyed;
   for (size_t i = 0; i < values.size(); ++i) {
     place(values[i], at);
     for (size_t c = 0; c < at.size(); ++c)
       if (auto& of = held[c][static_cast<size_t>(at[c])]; static_cast<int64_t>(of.size()) < std::max<int64_t>(least, 1))
         of.insert(holders[i]);
-    if (i == 0 || (keyed && holders[i] != holders[i - 1])) continue;
+    if (i == 0 || (keyed && holders[i] != holders[i - 1])) {
+      same_start = same_start && values[i] == values[0];
+      continue;
+    }
     ++gaps[grid.any() ? grid.place(values[i]) - grid.place(values[i - 1]) : values[i] - values[i - 1]], ++steps;
   }
   for (size_t c = 0; c < cycles_.size(); ++c) {
@@ -58,6 +62,7 @@ IndexCalendar::IndexCalendar(const Column& index, const IndexGrid& grid, std::sp
   });
   for (const auto& [gap, count] : gaps)
     if (static_cast<double>(count) >= kUsual * static_cast<double>(steps)) gap_ = gap;
+  if (same_start && gap_ != 0) cycles_.clear();  // the number of the step says it
 }
 
 void IndexCalendar::place(double index, std::span<int> to) const {

@@ -18,7 +18,8 @@ class IndexCalendar {
   IndexCalendar() = default;
   // Of an index of dates or times, and none of other columns. `values`: rows of a holder (a key) one after another, by
   // time; without keys each row is its own, and `keyed` is false. An hour, weekday or month that fewer than `least`
-  // holders have is taken for the one before it that has enough.
+  // holders have is taken for the one before it that has enough. None if all keys begin together and go on by one
+  // distance: then the number of the step says as much.
   IndexCalendar(const Column& index, const IndexGrid& grid, std::span<const double> values,
                 std::span<const int32_t> holders, bool keyed, int64_t least);
 

@@ -51,12 +51,21 @@ TEST(IndexCalendar, HasWhatVariesAlone) {
   EXPECT_FALSE(calendar_of(index_of(ColumnType::date, {kMonday, kMonday + 7})).any());
 }
 
+TEST(IndexCalendar, IsNoneWhereTheNumberOfTheStepSaysIt) {
+  std::vector<double> together, apart;
+  std::vector<int32_t> keys;
+  for (int32_t k = 0; k < 6; ++k)
+    for (int d = 0; d < 9; ++d) together.push_back(kMonday + d), apart.push_back(kMonday + k + d), keys.push_back(k);
+  EXPECT_FALSE(calendar_of(index_of(ColumnType::date, together), 5, keys).any());
+  EXPECT_TRUE(calendar_of(index_of(ColumnType::date, apart), 5, keys).any());
+}
+
 TEST(IndexCalendar, LevelsOfFewKeysAreTakenForTheOneBefore) {
   std::vector<double> days;
   std::vector<int32_t> keys;
   for (int32_t k = 0; k < 6; ++k)
-    for (int d = 0; d < 3; ++d) days.push_back(kMonday + d), keys.push_back(k);
-  days.push_back(kMonday + 4), keys.push_back(5);  // the only Friday
+    for (int d = 0; d < 3; ++d) days.push_back(kMonday + 7 * k + d), keys.push_back(k);
+  days.push_back(kMonday + 35 + 4), keys.push_back(5);  // the only Friday
   const IndexCalendar c = calendar_of(index_of(ColumnType::date, days), 5, keys);
   ASSERT_EQ(c.cycles(), 1);
   EXPECT_EQ(levels(c, kMonday + 4), levels(c, kMonday + 2));
