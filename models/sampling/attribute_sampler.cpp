@@ -44,6 +44,7 @@ AttributeSampler::AttributeSampler(std::shared_ptr<const SequenceModel> model, i
     codes_.resize(static_cast<size_t>(batch_ * encoder.attributes().codes()));
   }
   if (!options.where.empty() || !model_->rules.checked().empty()) parse(options.where);
+  failed_.assign(where_.terms.size(), 0);
 }
 
 void AttributeSampler::parse(const std::string& where) {
@@ -52,7 +53,6 @@ void AttributeSampler::parse(const std::string& where) {
   const Table schema = rows_of(first);
   for (const std::string& rule : model_->rules.checked())
     for (WhereTerm& term : parse_where(rule, schema, "Rule").terms) where_.terms.push_back(std::move(term));
-  failed_.assign(where_.terms.size(), 0);
   if (where.empty()) return;
   std::vector<std::string> names;
   bool starts = false;
@@ -71,7 +71,6 @@ void AttributeSampler::parse(const std::string& where) {
                     column.empty() ? e.what() : fmt::format("`where`: column \"{}\" varies within a sequence.", column),
                     fmt::join(names, ", "), starts ? " (start) names the first value of a column." : ""));
   }
-  failed_.assign(where_.terms.size(), 0);
 }
 
 // A column of the condition that varies within a sequence; "" if it names none.

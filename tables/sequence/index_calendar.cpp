@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
 
 #include "base/text/json_fields.h"
 #include "tables/formats/calendar.h"
@@ -14,12 +15,9 @@ namespace tessera {
 namespace {
 
 constexpr int kHours = 24;
-constexpr double kUsual = 0.9;  // of the rows have the usual distance
-constexpr const char* kHour = "hour";
-constexpr const char* kWeekday = "weekday";
-constexpr const char* kMonth = "month";
-
-int places_of(const std::string& name) { return name == kHour ? kHours : name == kWeekday ? 7 : 12; }
+constexpr double kUsual = 0.9;                                  // of the rows have the usual distance
+constexpr const char* kNames[] = {"hour", "weekday", "month"};  // in the order of Cycle::Of
+constexpr size_t kPlaces[] = {kHours, 7, 12};
 
 }  // namespace
 
@@ -27,18 +25,17 @@ IndexCalendar::IndexCalendar(const Column& index, const IndexGrid& grid, std::sp
                              std::span<const int32_t> holders, bool keyed, int64_t least) {
   if (!is_instant(index)) return;
   day_ = kind_of(index).day;
-  if (has_time(index)) cycles_.push_back({kHour, {}});
-  cycles_.push_back({kWeekday, {}}), cycles_.push_back({kMonth, {}});
+  if (has_time(index)) cycles_.push_back({Cycle::hour, {}});
+  cycles_.push_back({Cycle::weekday, {}}), cycles_.push_back({Cycle::month, {}});
   std::vector<std::vector<std::set<int32_t>>> held;
-  for (const Cycle& c : cycles_) held.emplace_back(static_cast<size_t>(places_of(c.name)));
-  std::vector<int> at(cycles_.size());
+  for (const Cycle& c : cycles_) held.emplace_back(kPlaces[c.of]);
   std::map<double, int64_t> gaps;
   int64_t steps = 0;
   bool same_start = keyed;
   for (size_t i = 0; i < values.size(); ++i) {
-    place(values[i], at);
-    for (size_t c = 0; c < at.size(); ++c)
-      if (auto& of = held[c][static_cast<size_t>(at[c])]; static_cast<int64_t>(of.size()) < std::max<int64_t>(least, 1))
+    for (size_t c = 0; c < cycles_.size(); ++c)
+      if (auto& of = held[c][place(cycles_[c], values[i])];
+          static_cast<int64_t>(of.size()) < std::max<int64_t>(least, 1))
         of.insert(holders[i]);
     if (i == 0 || (keyed && holders[i] != holders[i - 1])) {
       same_start = same_start && values[i] == values[0];
@@ -65,20 +62,19 @@ IndexCalendar::IndexCalendar(const Column& index, const IndexGrid& grid, std::sp
   if (same_start && gap_ != 0) cycles_.clear();  // the number of the step says it
 }
 
-void IndexCalendar::place(double index, std::span<int> to) const {
+size_t IndexCalendar::place(const Cycle& cycle, double index) const {
   const double days = std::floor(index / day_);
   const int64_t day = day_in_calendar(days);
-  for (size_t c = 0; c < cycles_.size(); ++c) {
-    const std::string& name = cycles_[c].name;
-    if (name == kHour) to[c] = std::clamp(static_cast<int>((index / day_ - days) * kHours + 1e-9), 0, kHours - 1);
-    else to[c] = name == kWeekday ? weekday_of(day) : civil_from_days(day).month - 1;
+  switch (cycle.of) {
+    case Cycle::hour: return static_cast<size_t>(std::clamp((index / day_ - days) * kHours + 1e-9, 0.0, kHours - 1.0));
+    case Cycle::weekday: return static_cast<size_t>(weekday_of(day));
+    case Cycle::month: break;
   }
+  return static_cast<size_t>(civil_from_days(day).month - 1);
 }
 
 void IndexCalendar::levels(double index, int8_t* to) const {
-  std::vector<int> at(cycles_.size());
-  place(index, at);
-  for (size_t c = 0; c < at.size(); ++c) to[c] = static_cast<int8_t>(cycles_[c].level[static_cast<size_t>(at[c])]);
+  for (const Cycle& c : cycles_) *to++ = static_cast<int8_t>(c.level[place(c, index)]);
 }
 
 double IndexCalendar::expected(double before, const IndexGrid& grid) const {
@@ -89,7 +85,7 @@ double IndexCalendar::expected(double before, const IndexGrid& grid) const {
 double IndexCalendar::nearest(double x, std::span<const int32_t> wanted, double low, double high,
                               const IndexGrid& grid) const {
   constexpr int kDays = 31;
-  const bool hours = std::any_of(cycles_.begin(), cycles_.end(), [](const Cycle& c) { return c.name == kHour; });
+  const bool hours = std::any_of(cycles_.begin(), cycles_.end(), [](const Cycle& c) { return c.of == Cycle::hour; });
   const double unit = hours ? day_ / kHours : day_;
   std::vector<int8_t> at(cycles_.size());
   for (int k = 0; k <= (hours ? kHours : 1) * kDays; ++k)
@@ -104,7 +100,7 @@ double IndexCalendar::nearest(double x, std::span<const int32_t> wanted, double 
 
 nlohmann::json IndexCalendar::to_json() const {
   nlohmann::json cycles = nlohmann::json::array();
-  for (const Cycle& c : cycles_) cycles.push_back({{"name", c.name}, {"levels", c.level}});
+  for (const Cycle& c : cycles_) cycles.push_back({{"name", kNames[c.of]}, {"levels", c.level}});
   return {{"cycles", std::move(cycles)}, {"day", day_}, {"gap", gap_}};
 }
 
@@ -115,13 +111,15 @@ IndexCalendar IndexCalendar::from_json(const nlohmann::json& json) {
   f.check(out.day_ == 1 || out.day_ == kSecondsPerDay, "has days of another length");
   for (const auto& each : f.array("cycles")) {
     const Fields c(each, "a cycle of its index");
-    Cycle cycle{c.text("name"), {}};
-    f.check(cycle.name == kHour || cycle.name == kWeekday || cycle.name == kMonth, "has a cycle of another name");
+    const auto of = std::ranges::find(kNames, c.text("name"));
+    f.check(of != std::end(kNames), "has a cycle of another name");
+    Cycle cycle{static_cast<Cycle::Of>(of - std::begin(kNames)), {}};
+    const size_t places = kPlaces[cycle.of];
     for (const auto& level : c.array("levels")) {
-      f.check(level.is_number_integer() && level >= 0 && level < places_of(cycle.name), "has a level beyond its cycle");
+      f.check(level.is_number_integer() && level >= 0 && level < places, "has a level beyond its cycle");
       cycle.level.push_back(level.get<int>());
     }
-    f.check(std::ssize(cycle.level) == places_of(cycle.name), "has a cycle of another length");
+    f.check(cycle.level.size() == places, "has a cycle of another length");
     out.cycles_.push_back(std::move(cycle));
   }
   f.check(out.any(), "has no cycle");

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "tables/sequence/index_grid.h"
@@ -26,7 +25,6 @@ class IndexCalendar {
   int cycles() const { return static_cast<int>(cycles_.size()); }
   bool any() const { return !cycles_.empty(); }
   int width(int cycle) const { return static_cast<int>(cycles_[static_cast<size_t>(cycle)].level.size()); }
-  const std::string& name(int cycle) const { return cycles_[static_cast<size_t>(cycle)].name; }
   // The levels of an index, to [cycles()].
   void levels(double index, int8_t* to) const;
   // The index that follows in most rows; the same one if there is no such distance.
@@ -39,10 +37,10 @@ class IndexCalendar {
 
  private:
   struct Cycle {
-    std::string name;
+    enum Of : uint8_t { hour, weekday, month } of;
     std::vector<int> level;  // of each hour, weekday or month: one that enough holders have
   };
-  void place(double index, std::span<int> to) const;  // before rare ones are replaced
+  size_t place(const Cycle& cycle, double index) const;  // the hour, weekday or month itself
 
   std::vector<Cycle> cycles_;
   double day_ = 0;  // units of the index in a day

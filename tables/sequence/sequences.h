@@ -197,7 +197,7 @@ class SequenceEncoder {
   int attribute_width() const { return attributes().data_width; }   // 0: only the steps of a sequence are learned
   int longest() const;                                              // T: maximum steps of sampled sequences
   bool one_length() const;                                          // all sequences have T steps
-  bool whole() const;  // and they are so many that each may be learned as a row
+  bool whole() const;  // as before, and there are enough sequences to learn each of them as one row
   const StepCoding& coding() const;
   const std::vector<StepPart>& parts() const;  // of the spans of steps()
   const SequenceOptions& options() const;

@@ -459,6 +459,8 @@ IndexGrid find_grid(const Table& table, const SequenceOptions& options, int64_t 
 }
 
 IndexCalendar find_calendar(const Table& table, const SequenceOptions& options, int64_t least) {
+  const Column* index = table.find(options.index);
+  if (index == nullptr || !is_instant(*index)) return {};
   const IndexRows rows(table, options);
   if (rows.index == nullptr) return {};
   return {*rows.index, options.grid, rows.values, rows.holders, !options.key.empty(), least};

@@ -324,17 +324,17 @@ std::optional<FoundRule> find_compared(const RuleSearch& search) {
     return bands ? rule_of(search, source, *bands, target, tried) : std::nullopt;
   };
   for (const Target& target : targets) {
-    if (target.values.size() != 2 || (search.may_compute && !search.may_compute(target.column, {}))) continue;
+    if (target.values.size() != 2 || !search.may_give(target.column, {})) continue;
     const TwoValues values(search, target);
     const auto decides = [&](const Compared& a) {
       return a.column != target.column && values.are_apart([&](size_t i) { return a.x[i]; });
     };
-    if (std::ranges::any_of(numbers, decides)) continue;  // one column says it
+    if (std::ranges::any_of(numbers, decides)) continue;  // one column is enough
     for (const Compared& a : numbers)
       for (const Compared& b : numbers) {
         const Column &first = search.column(a.column), &second = search.column(b.column);
         if (&a == &b || a.column == target.column || b.column == target.column) continue;
-        if (search.may_compute && !search.may_compute(target.column, {a.column, b.column})) continue;
+        if (!search.may_give(target.column, {a.column, b.column})) continue;
         for (const bool divides : {false, true}) {
           if (divides ? !is_quantity(first) || !is_quantity(second) || !b.positive : !have_order(first, second))
             continue;

@@ -70,7 +70,7 @@ std::optional<FoundRule> weekdays_of(const RuleSearch& search, const Column& c, 
   if (month_end(search, c)) return {};
   std::vector<Held> held(7);
   std::set<double> weeks;
-  const double week = 7 * (has_time(c) ? kind_of(c).day : 1);
+  const double week = 7 * kind_of(c).day;
   search.holders.each([&](int64_t row, int64_t holder) {
     const double x = c.numbers[static_cast<size_t>(row)];
     if (x != x) return;

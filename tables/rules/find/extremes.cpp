@@ -136,7 +136,7 @@ std::optional<FoundRule> clipped_column(const RuleSearch& search, const Proposed
 }
 
 // The columns that the target is never below, or never above, and equals in some rows, as ends; the most frequent ones.
-// Where it equals them, they have several values: else a number says it.
+// Where it equals them, they have several values: one value would be an end that is a number.
 std::vector<End> ends_among(const std::vector<const ProposedNumbers*>& bounds, const std::vector<double>& target) {
   std::vector<std::pair<size_t, const ProposedNumbers*>> often;
   for (const ProposedNumbers* bound : bounds) {
@@ -237,7 +237,7 @@ std::optional<FoundRule> find_extremes(const RuleSearch& search) {
   const auto many = std::ranges::count(all, false, &ProposedNumbers::few);
   const auto tried = static_cast<double>(2 * many * many);
   for (const ProposedNumbers& target : all) {
-    if (target.few || (search.may_compute && !search.may_compute(target.column, {}))) continue;  // it has a rule
+    if (target.few || !search.may_give(target.column, {})) continue;  // it has a rule
     const bool limits = has_limits(target.x);
     const bool clipped = may_be_clipped(search, target);
     const auto is_comparable = [&](const ProposedNumbers& other) {

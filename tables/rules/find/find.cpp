@@ -132,13 +132,10 @@ class RuleFinder {
   }
   // The same with the columns that rules compute, for finders of rules by which they give further ones.
   RuleSearch with_computed() {
-    visible_ = options_;
-    std::erase_if(visible_.excluded, [&](const std::string& name) {
+    RuleSearch out = showing([&](const std::string& name) {
       const WaitingRules::Waiting* w = waiting_.find(name);
       return (w != nullptr && !is_part_of_time(*w)) || is_static(name);
     });
-    report(false);
-    RuleSearch out{table_, visible_, holders_, team_};
     out.may_compute = [this](int target, const std::vector<int>& of) {
       std::vector<std::string> names;
       for (const int j : of) names.push_back(table_.columns[static_cast<size_t>(j)].name);
@@ -153,14 +150,19 @@ class RuleFinder {
   // With the static columns of sequences, which may give columns of steps but not follow from them.
   RuleSearch beside_statics() {
     if (options_.statics.empty()) return search();
-    visible_ = options_;
-    std::erase_if(visible_.excluded, [&](const std::string& name) { return is_static(name); });
-    report(false);
-    RuleSearch out{table_, visible_, holders_, team_};
+    RuleSearch out = showing([&](const std::string& name) { return is_static(name); });
     out.may_compute = [this](int target, const std::vector<int>&) {
       return !is_static(table_.columns[static_cast<size_t>(target)].name);
     };
     return out;
+  }
+  // With the excluded columns that are `shown`.
+  template <class Shown>
+  RuleSearch showing(Shown&& shown) {
+    visible_ = options_;
+    std::erase_if(visible_.excluded, shown);
+    report(false);
+    return {table_, visible_, holders_, team_};
   }
   bool is_static(const std::string& name) const { return has(options_.statics, name); }
   void report(bool finished) const {
@@ -419,6 +421,7 @@ class RuleFinder {
   // Times in opening hours are split before their orders are found: the orders of their days are, and rows are checked
   // for those of the times.
   void split_hours() {
+    if (std::ranges::none_of(table_.columns, [](const Column& c) { return has_time(c); })) return;
     const RuleSearch all = search();
     const std::vector<std::pair<int, int>> orders = find_orders(all);
     std::vector<FoundRule> times = find_hours(all, orders);
@@ -560,9 +563,9 @@ class RuleFinder {
       throw Error(ErrorCode::usage, fmt::format("Rule \"{}\" would be read from the rows, without the noise of "
                                                 "`epsilon`.\n  Omit it.",
                                                 text));
-    const auto of_statics = [&](const std::string& name) { return is_static(name); };
     if (const std::vector<std::string> columns = columns_in(text, kInFixedCombinations); !columns.empty()) {
-      if (std::ranges::all_of(columns, of_statics)) return given_once_.push_back(text);
+      if (std::ranges::all_of(columns, [&](const std::string& name) { return is_static(name); }))
+        return given_once_.push_back(text);
       combinations_.emplace_back(text, columns);
       return;
     }

@@ -259,12 +259,10 @@ std::optional<FoundRule> rates_by(const RuleSearch& search, const RatedPair& pai
                                   const std::vector<double>& of, const Category& by, double tried) {
   const RatedBy rated(search, pair, search.column(by.column));
   if (!rates_proposed(search, pair, target, of, by, rated)) return {};
-  if (search.may_compute) {
-    const auto place = [&](const Column& c) { return static_cast<int>(&c - search.table.columns.data()); };
-    std::vector<int> inputs{place(pair.of), by.column};
-    if (pair.plus != nullptr) inputs.push_back(place(*pair.plus));
-    if (!search.may_compute(place(pair.target), inputs)) return {};
-  }
+  const auto place = [&](const Column& c) { return static_cast<int>(&c - search.table.columns.data()); };
+  std::vector<int> inputs{place(pair.of), by.column};
+  if (pair.plus != nullptr) inputs.push_back(place(*pair.plus));
+  if (!search.may_give(place(pair.target), inputs)) return {};
   auto found = rule_of_rates(search, pair, rated, tried);
   search.table.relax();
   return found;

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMaxUnequalColumns = 100;                          // the work grows with their square
 constexpr size_t kMinShared = 3, kMaxShared = kMaxDistinctNumbers;  // values; two of them are a yes and a no
 constexpr double kMinSharedRows = 0.8;  // of either column, with a value that the other one has too
-// That no flight ends where it began is said by few rows if there are many places, but it is true.
+// Of many places, a flight seldom ends where it began by chance either, but that it never does is true.
 constexpr double kMaxUnequalByChance = 0.999;
 
 // A column's values as numbers that are the same in all columns.
@@ -45,7 +45,7 @@ std::vector<Vocabulary> vocabularies(const RuleSearch& search) {
   return out;
 }
 
-// Numbers that are in order are said by it, so either must be above the other one somewhere.
+// An order of two numbers is a rule of its own, so each of them must be above the other one in some row.
 bool may_be_unequal(const RuleSearch& search, const Vocabulary& a, const Vocabulary& b) {
   const bool texts = has_texts(*a.column);
   if (texts != has_texts(*b.column) || (!texts && !comparable(*a.column, *b.column))) return false;

@@ -114,9 +114,8 @@ class WeekdayRule : public RuleOf<WeekdayData> {
   // To the next open day, as what falls on a closed one is mostly done then: no date comes before an earlier one.
   void restore(Table& rows) const override {
     Column& c = numbers_of(rows, data_.column);
-    const double day = has_time(c) ? kind_of(c).day : 1;
     for (double& x : c.numbers)
-      while (x == x && is_closed(c, x)) x += day;
+      while (x == x && is_closed(c, x)) x += kind_of(c).day;
   }
 
  private:
@@ -127,11 +126,7 @@ class WeekdayRule : public RuleOf<WeekdayData> {
 
 }  // namespace
 
-int weekday_of(const Column& column, double x) {
-  constexpr double kThursday = 3;  // day 0, 1970-01-01
-  const double days = std::floor(has_time(column) ? x / kind_of(column).day : x) + kThursday;
-  return static_cast<int>(days - 7 * std::floor(days / 7));
-}
+int weekday_of(const Column& column, double x) { return weekday_of(day_in_calendar(x / kind_of(column).day)); }
 
 void WeekdayData::check(const Fields& f) const {
   const auto day = [](double x) { return x >= 0 && x <= 6 && x == std::floor(x); };
