@@ -4,26 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <unordered_map>
 
-#include "base/error.h"
-#include "tables/expression/where.h"
 #include "tables/formats/number_format.h"
 #include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
 #include "tables/kinds/row_formats.h"
 #include "tables/rules/find/forms.h"
+#include "tables/rules/find/given.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/find/waiting.h"
 #include "tables/rules/kinds/band.h"
 #include "tables/rules/kinds/cycle.h"
 #include "tables/rules/kinds/form.h"
 #include "tables/rules/kinds/function.h"
-#include "tables/rules/kinds/joint.h"
-#include "tables/rules/kinds/key.h"
 #include "tables/rules/rule/columns.h"
 #include "tables/sequence/sequences.h"
 #include "tables/table/decimals.h"
@@ -32,8 +28,9 @@ namespace tessera {
 
 class RuleFinder {
  public:
-  RuleFinder(Table& table, const RuleOptions& options, Team& team, const Monitor& monitor)
-      : table_(table), options_(options), team_(team), monitor_(monitor), holders_(table, options) {
+  // `once`: the rows are the keys of sequences.
+  RuleFinder(Table& table, const RuleOptions& options, Team& team, const Monitor& monitor, bool once = false)
+      : table_(table), options_(options), once_(once), team_(team), monitor_(monitor), holders_(table, options) {
     for (Column& c : table.columns) {
       out_.columns_.push_back(c.name);
       if (!options.unread) limit_to_shared(c);
@@ -50,15 +47,16 @@ class RuleFinder {
     std::vector<FoundRule> formats;
     if (!options_.unread) formats = find_formats(search());
     for (const FoundRule& f : formats) reduce_form(f);
-    for (const std::string& text : options_.given) give(text);
+    for (const std::string& text : options_.given) given_.give(text, search());
     for (const FoundRule& f : out_.found_) reduce_later(f);
     out_.found_.insert(out_.found_.begin(), formats.begin(), formats.end());
     const bool find = options_.find && table_.rows >= RuleSearch::kMinRows;
-    if (!find || !keys_.empty() || !combinations_.empty()) reduce_waiting();
-    for (const auto& [text, columns] : keys_) unite(text, columns);
-    for (const auto& [text, columns] : combinations_) combine(text, columns);
+    if (!find || given_.keys() > 0 || given_.combinations() > 0) reduce_waiting();
+    for (size_t k = 0; k < given_.keys(); ++k) keep(given_.key(k, search()));
+    for (size_t k = 0; k < given_.combinations(); ++k)
+      if (auto found = given_.combination(k, search())) keep(std::move(*found));
     if (find) {
-      if (options_.by_rejection && !once_ && keys_.empty()) exhaust(find_keys);
+      if (options_.by_rejection && !once_ && given_.keys() == 0) exhaust(find_keys);
       exhaust(find_copy);
       if (options_.by_rejection) exhaust(find_composed);
       exhaust(find_extremes);
@@ -103,14 +101,14 @@ class RuleFinder {
       find_in_place(missing);
     }
     if (find && options_.by_rejection && options_.orders) split_hours();
-    if ((find && (options_.orders || search().index() >= 0)) || !bounds_.empty())
-      keep(rechecked(find_bounds(search(), given_bounds())));
+    if ((find && (options_.orders || search().index() >= 0)) || !given_.orders().empty())
+      keep(rechecked(find_bounds(search(), given_.bounds())));
     if (find && options_.by_rejection) find_cycles_and_orders();
     // of rows: a step of a sequence is not drawn from the steps before it as a column is from other columns
     if (find && options_.by_rejection) keep(find_repeats(search(), out_.found_));
     if (find) keep(find_grids(search(), out_.found_));
     find_once();
-    check_floors();
+    given_.check_floors();
     report(true);
     return std::move(out_);
   }
@@ -236,7 +234,7 @@ class RuleFinder {
     for (const auto& [lower, upper] : orders) {
       const std::string &low = all.column(lower).name, &up = all.column(upper).name;
       if ((is_computed(lower) || is_computed(upper)) && !waiting_.in_order_anyway(all, row_of, low, up))
-        check(fmt::format("{} >= {}", quoted_name(up), quoted_name(low)));
+        given_.check(fmt::format("{} >= {}", quoted_name(up), quoted_name(low)));
     }
   }
 
@@ -253,7 +251,7 @@ class RuleFinder {
   // Rules of the static columns of sequences, in a table of one row a key. The last ones: they are restored first, as
   // those of steps may compute from any static column.
   void find_once() {
-    if (options_.statics.empty() || (!options_.find && given_once_.empty())) return;
+    if (options_.statics.empty() || (!options_.find && given_.once().empty())) return;
     std::vector<int32_t> first;
     const std::vector<int32_t> before = previous_rows(table_, options_.key, "");
     for (size_t i = 0; i < before.size(); ++i)
@@ -261,16 +259,14 @@ class RuleFinder {
     Table keys;
     keys.rows = std::ssize(first);
     RuleOptions own = options_;
-    own.given = given_once_, own.by_rejection = own.orders = true, own.steps = false;
+    own.given = given_.once(), own.by_rejection = own.orders = true, own.steps = false;
     own.excluded.clear(), own.statics.clear(), own.key.clear(), own.index.clear();
     for (const Column& c : table_.columns) {
       if (!is_static(c.name)) continue;
       if (by_row(c)) own.excluded.push_back(c.name);  // written in one format
       keys.columns.push_back(c.pick(first));
     }
-    RuleFinder finder(keys, own, team_, monitor_.silent());
-    finder.once_ = true;
-    Rules rules = finder.run();
+    Rules rules = RuleFinder(keys, own, team_, monitor_.silent(), true).run();
     out_.checked_ = std::move(rules.checked_);  // attributes are drawn again
     for (FoundRule& f : rules.found_) {
       reduce_now(*f.rule, own_least(f.rule->columns(table_)));
@@ -326,7 +322,7 @@ class RuleFinder {
   void find_steps() {
     const std::vector<std::string> beside_index = in_order_with_index(search());
     const std::vector<std::string> own = options_.excluded;
-    for (const GivenOrder& given : bounds_)
+    for (const GivenRules::Order& given : given_.orders())
       for (const std::string& name : {given.lower, given.upper})
         if (!has(beside_index, name)) leave_out({name});
     std::vector<FoundRule> rising = find_rising(search(), beside_index);
@@ -368,7 +364,7 @@ class RuleFinder {
       lookups = find_lookups(in_place, taken);
       check_orders_of({&combinations, &lookups});
       for (const std::string& unequal : find_unequal(in_place, combinations))
-        if (!has(out_.checked_, unequal)) check(unequal);
+        if (!has(out_.checked_, unequal)) given_.check(unequal);
     }
     keep(std::move(lookups));
     keep(std::move(missing));
@@ -414,7 +410,7 @@ class RuleFinder {
       const bool within = std::ranges::any_of(own, [&](const std::vector<std::string>& of) {
         return std::ranges::all_of(names, [&](const auto& name) { return std::ranges::find(of, name) != of.end(); });
       });
-      if (!within && order.rule->strict()) check(order.rule->text());
+      if (!within && order.rule->strict()) given_.check(order.rule->text());
     }
   }
 
@@ -426,7 +422,7 @@ class RuleFinder {
     const std::vector<std::pair<int, int>> orders = find_orders(all);
     std::vector<FoundRule> times = find_hours(all, orders);
     std::erase_if(times, [&](const FoundRule& f) {
-      return std::ranges::any_of(bounds_, [&](const GivenOrder& given) {
+      return std::ranges::any_of(given_.orders(), [&](const GivenRules::Order& given) {
         return given.lower == f.rule->column() || given.upper == f.rule->column();
       });
     });
@@ -436,7 +432,7 @@ class RuleFinder {
     };
     for (const auto& [lower, upper] : orders)
       if (is_split(lower) || (is_split(upper) && has_time(all.column(lower))))
-        check(fmt::format("{} >= {}", quoted_name(all.column(upper).name), quoted_name(all.column(lower).name)));
+        given_.check(fmt::format("{} >= {}", quoted_name(all.column(upper).name), quoted_name(all.column(lower).name)));
     keep(std::move(times));
   }
 
@@ -554,229 +550,21 @@ class RuleFinder {
     return most == 0 ? 0 : out;
   }
 
-  // A rule given by the user: kept by construction if it computes a column or orders two, and the table satisfies it;
-  // else sampled rows are checked. The table is reduced after the last one, because given rules may refer to columns of
-  // each other.
-  void give(const std::string& text) {
-    if (options_.unread &&
-        (!columns_in(text, kInFixedCombinations).empty() || !columns_in(text, kUniqueTogether).empty()))
-      throw Error(ErrorCode::usage, fmt::format("Rule \"{}\" would be read from the rows, without the noise of "
-                                                "`epsilon`.\n  Omit it.",
-                                                text));
-    if (const std::vector<std::string> columns = columns_in(text, kInFixedCombinations); !columns.empty()) {
-      if (std::ranges::all_of(columns, [&](const std::string& name) { return is_static(name); }))
-        return given_once_.push_back(text);
-      combinations_.emplace_back(text, columns);
-      return;
-    }
-    if (const std::vector<std::string> columns = columns_in(text, kUniqueTogether); !columns.empty()) {
-      keys_.emplace_back(text, columns);
-      return;
-    }
-    const Where where = parse_where(text, table_, "Rule");
-    if (where.empty()) throw Error(ErrorCode::usage, "A rule is empty. Write one such as: end >= start");
-    if (where.terms.size() > 1)
-      throw Error(ErrorCode::usage,
-                  fmt::format("Rule \"{}\" is {} rules; give each by a `rule` of its own.", text, where.terms.size()));
-    const WhereTerm& term = where.terms.front();
-    std::vector<int> of_steps = columns_of(term);
-    std::erase_if(of_steps, [&](int j) { return is_static(table_.columns[static_cast<size_t>(j)].name); });
-    if (of_steps.empty() && !options_.statics.empty()) return given_once_.push_back(text);
-    check_not_excluded(of_steps, true);
-    if (computes(term)) return;
-    check_not_excluded(columns_of(term), true);
-    if (orders(term)) return;
-    if (!options_.unread && table_.rows > 0 && !some_row_meets(where))
-      throw Error(ErrorCode::usage, fmt::format("Rule \"{}\" holds in no row of the table, so no sampled row would "
-                                                "keep it.\n  Correct it; tessera inspect shows what the columns hold.",
-                                                text));
-    if (options_.by_rejection || !is_floor(term)) return check(term.text);
-    floors_.emplace_back(term.text, quoted_name(table_.columns[static_cast<size_t>(term.column)].name) + " >= 0");
-  }
-
-  static bool is_floor(const WhereTerm& term) {
-    return term.kind == WhereTerm::Kind::range && !term.negated && term.low == 0 && !term.low_open &&
-           term.high == INFINITY;
-  }
-  // Balances of sequences have them, if find_running() has found that.
-  void check_floors() const {
-    for (const auto& given : floors_)
-      if (std::ranges::none_of(out_.found_, [&](const FoundRule& f) { return f.rule->text() == given.second; }))
-        refuse_of_steps(given.first);
-  }
-
-  bool some_row_meets(const Where& where) const {
-    std::vector<char> met;
-    std::vector<int64_t> failed;
-    match_where(where, table_, met, failed);
-    return std::find(met.begin(), met.end(), 1) != met.end();
-  }
-
-  void check(const std::string& text) {
-    if (!options_.by_rejection) refuse_of_steps(text);
-    out_.checked_.push_back(text);
-  }
-  [[noreturn]] static void refuse_of_steps(const std::string& text) {
-    throw Error(ErrorCode::usage,
-                fmt::format("Rule \"{}\" does not compute a column or order two in every row, nor is it >= 0 of a "
-                            "balance that adds up from step to step, and steps of sequences cannot be drawn again.\n"
-                            "  Omit it.",
-                            text));
-  }
-
-  void unite(const std::string& text, const std::vector<std::string>& columns) {
-    if (!options_.by_rejection || once_)
-      throw Error(ErrorCode::usage, fmt::format("Rule {}: pairs are unique in tables of rows, not in sequences.\n"
-                                                "  Omit it.",
-                                                text));
-    if (columns.size() != 2)
-      throw Error(ErrorCode::usage, fmt::format("Rule {}: a key is of two columns.\n  Name the column of groups, then "
-                                                "the one that numbers or names rows within a group.",
-                                                text));
-    std::vector<int> places;
-    for (const std::string& name : columns) places.push_back(parse_column(quoted_name(name), table_, "a key"));
-    check_not_excluded(places);
-    keep(key_rule(search(), places[0], places[1]));
-  }
-
-  // Constants are in every combination as they are.
-  void combine(const std::string& text, const std::vector<std::string>& columns) {
-    std::vector<int> places;
-    for (const std::string& name : columns) {
-      const int j = parse_column(quoted_name(name), table_, "Rule");
-      const ColumnKind& kind = kind_of(table_.columns[static_cast<size_t>(j)]);
-      if (kind.regenerated)
-        throw Error(ErrorCode::usage, fmt::format("Rule \"{}\": column \"{}\" is an identifier, whose values are "
-                                                  "made up.\n  Omit it, or give it another type by `types`.",
-                                                  text, name));
-      if (kind.varies) places.push_back(j);
-    }
-    check_not_excluded(places);
-    if (places.size() < 2) return;
-    std::optional<FoundRule> found = joint_rule(search(), places);
-    if (!found)
-      throw Error(
-          ErrorCode::usage,
-          fmt::format("Rule \"{}\": the table has more than 1,000 combinations, or more than 2 % of its rows "
-                      "have one that fewer than {} {} share, which a model may not hold.\n  Omit the rule, or name "
-                      "fewer columns.",
-                      text, holders_.least(search().columns_at(places)), options_.key.empty() ? "rows" : "keys"));
-    keep(std::move(*found));
-  }
-
-  // `beside_index`: the rule may use the index.
-  void check_not_excluded(const std::vector<int>& columns, bool beside_index = false) const {
-    for (const int j : columns) {
-      const std::string& name = table_.columns[static_cast<size_t>(j)].name;
-      if (beside_index && name == options_.index) continue;
-      if (has(options_.excluded, name))
-        throw Error(ErrorCode::usage, fmt::format("Rule: column \"{}\" is the key, the index or static: a rule of "
-                                                  "sequences may compute other columns from static ones, and is "
-                                                  "else of static columns alone, or of columns of steps.\n  Omit it.",
-                                                  name));
-    }
-  }
-
-  bool computes(const WhereTerm& term) {
-    if (term.kind != WhereTerm::Kind::compare || term.relation != WhereTerm::Relation::equal || term.negated)
-      return false;
-    for (const bool left : {true, false}) {
-      const Arithmetic &target = left ? term.left : term.right, &other = left ? term.right : term.left;
-      const std::vector<int> of = columns_of(other);
-      if (!target.is_column() || target.column == search().index() || has(of, target.column)) continue;
-      if (is_static(table_.columns[static_cast<size_t>(target.column)].name)) continue;
-      auto found = computed_rule(search(), {target.column, left ? term.right_text : term.left_text}, 1, true);
-      if (!found) continue;
-      if (place_in_order(std::move(*found), target.column, of)) return true;
-      if (!options_.by_rejection)
-        throw Error(ErrorCode::usage,
-                    fmt::format("Rule \"{}\": other given rules compute its column already, or from its column those "
-                                "that it names, and steps of sequences cannot be drawn again.\n  Omit one of them.",
-                                term.text));
-    }
-    return false;
-  }
-
-  // Inserts the rule before those that compute its inputs: rules are restored from the end of the list. False:
-  // circular, or the column has a rule already.
-  bool place_in_order(FoundRule found, int target, const std::vector<int>& of) {
-    auto& rules = out_.found_;
-    size_t at = 0, after = 0;
-    for (; at < rules.size() && !has(of, computed_[at].target); ++at) {}
-    for (size_t k = 0; k < rules.size(); ++k) {
-      if (computed_[k].target == target) return false;
-      if (std::find(computed_[k].of.begin(), computed_[k].of.end(), target) != computed_[k].of.end()) after = k + 1;
-    }
-    if (after > at) return false;
-    if (!found.check.empty()) out_.checked_.push_back(found.check);
-    rules.insert(rules.begin() + static_cast<std::ptrdiff_t>(at), std::move(found));
-    computed_.insert(computed_.begin() + static_cast<std::ptrdiff_t>(at), {target, of});
-    return true;
-  }
-
-  // Kept with the orders that are found, as a <= b <= c is learned in one order.
-  bool orders(const WhereTerm& term) {
-    using Relation = WhereTerm::Relation;
-    if (term.kind != WhereTerm::Kind::compare || term.negated || !term.left.is_column() || !term.right.is_column())
-      return false;
-    // Of rows, a > b is by rejection.
-    const bool strict =
-        !options_.by_rejection && (term.relation == Relation::greater || term.relation == Relation::less);
-    const bool above = term.relation == Relation::greater_equal || (strict && term.relation == Relation::greater),
-               below = term.relation == Relation::less_equal || (strict && term.relation == Relation::less);
-    const Column& left = table_.columns[static_cast<size_t>(term.left.column)];
-    const Column& right = table_.columns[static_cast<size_t>(term.right.column)];
-    if ((!above && !below) || !have_order(left, right) || options_.unread) return false;
-    const Column &lower = above ? right : left, &upper = above ? left : right;
-    if (strict && (digits_of(lower) == kAllDigits || digits_of(upper) == kAllDigits)) return false;
-    const bool gaps = options_.by_rejection || upper.name == options_.index;
-    for (size_t i = 0; i < lower.numbers.size(); ++i) {
-      const double low = in_unit_of(upper, lower, lower.numbers[i]), up = upper.numbers[i];
-      if (up == up && !(gaps && low != low) && !(strict ? low < up : low <= up)) return false;
-    }
-    bounds_.push_back({lower.name, upper.name, term.text, strict});
-    return true;
-  }
-
-  // By position in the reduced table. A computed column has no distance: its order is checked.
-  std::vector<GivenBound> given_bounds() {
-    std::vector<GivenBound> out;
-    for (const auto& [lower, upper, text, strict] : bounds_) {
-      const int a = place_of(table_, lower), b = place_of(table_, upper);
-      if (a >= 0 && b >= 0) out.push_back({a, b, strict});
-      else check(text);
-    }
-    return out;
-  }
-
-  struct GivenOrder {
-    std::string lower, upper, text;
-    bool strict;
-  };
-  struct GivenColumn {
-    int target;
-    std::vector<int> of;  // the inputs
-  };
-
   Table& table_;
   RuleOptions options_, visible_;  // visible_: of with_computed() and beside_statics()
-  bool once_ = false;              // the rows are the keys of sequences
+  bool once_;
   Team& team_;
   const Monitor& monitor_;
   Holders holders_;
   Rules out_;
+  GivenRules given_{table_, options_, out_.found_, out_.checked_, once_};
   WaitingRules waiting_{table_, out_.found_};                                // rules that have not reduced the table
   std::unordered_map<const TableRule*, std::vector<std::string>> computes_;  // columns of rules that compute one
   bool waits_ = true;                   // rules that compute columns reduce it later
   std::vector<std::string> with_gaps_;  // computed columns that are missing in some rows, as they are learned
-  std::vector<std::string> forms_,
-      moved_;                          // columns that hold the forms of others; of these others, the numeric ones
-  std::vector<std::string> later_;     // columns that move to the next open weekday
-  std::vector<GivenColumn> computed_;  // of each rule in out_ while rules are given
-  std::vector<GivenOrder> bounds_;
-  std::vector<std::pair<std::string, std::string>> floors_;  // given of sequences: as written, and as found
-  std::vector<std::string> given_once_;                      // given of static columns alone
-  std::vector<std::pair<std::string, std::vector<std::string>>> combinations_, keys_;  // given: the rule, its columns
+  std::vector<std::string> forms_;      // columns that hold the forms of others
+  std::vector<std::string> moved_;      // these others, the numeric ones
+  std::vector<std::string> later_;      // columns that move to the next open weekday
 };
 
 Rules Rules::find(Table& table, const RuleOptions& options, Team& team, const Monitor& monitor) {
